@@ -52,8 +52,8 @@ func closeListener(l net.Listener) func() error {
 // serve accepts connections.
 func (n *Node) serve() {
 	n.serving = true
-	n.startHTTP("admin", n.adminListener, n.adminHandler(), false)
-	n.startHTTP("listener", &countingListener{n.listener, n.unauthenticated, n.config.Plaintext, n.open, n.admission}, n.publicHandler(), n.config.TLS.Cert != "")
+	n.startHTTP("admin", n.adminListener, n.adminHandler(), false, func() {})
+	n.startHTTP("listener", &countingListener{n.listener, n.unauthenticated, n.config.Plaintext, n.open, n.admission}, n.publicHandler(), n.config.TLS.Cert != "", n.gateway.ReleaseHeld)
 }
 
 // explainListen makes the error of an address that cannot be bound: which one, why, and what to do.
@@ -91,8 +91,8 @@ func (n *Node) listenAdmin(ctx context.Context) (net.Listener, error) {
 	return lc.Listen(ctx, "tcp", "127.0.0.1:0")
 }
 
-// startHTTP serves HTTP on a listener as a part of the stack.
-func (n *Node) startHTTP(name string, l net.Listener, handler http.Handler, tls bool) {
+// startHTTP serves HTTP on a listener as a part of the stack. When it stops, it calls release first, which ends requests that last.
+func (n *Node) startHTTP(name string, l net.Listener, handler http.Handler, tls bool, release func()) {
 	server := newHTTPServer(handler, tls, n.logger)
 	n.stack.Start(name, func(ctx context.Context) error {
 		served := make(chan error, 1)
@@ -108,6 +108,7 @@ func (n *Node) startHTTP(name string, l net.Listener, handler http.Handler, tls 
 			return err
 		case <-ctx.Done():
 		}
+		release()
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 		defer cancel()
 		err := server.Shutdown(end)
@@ -143,6 +144,7 @@ func (n *Node) publicHandler() http.Handler {
 	calls, files := cors(n.config.Gateway.Origins, n.rpc.Handler(), n.logger), cors(fileOrigins, n.limitFileRequests(n.media.Handler()), n.logger)
 	videos := cors(fileOrigins, n.limitFileRequests(n.videos.Handler()), n.logger)
 	pages := webApp(n.config.Media.Origin)
+	events := cors(n.config.Gateway.Origins, http.HandlerFunc(n.gateway.ServeEvents), n.logger)
 	page := n.limitFileRequests(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w = outputlimit.WithWriteDeadlines(w, 0)
 		if r.URL.Path == "/v1/openapi.json" {
@@ -161,11 +163,14 @@ func (n *Node) publicHandler() http.Handler {
 			_, _ = w.Write([]byte("ok\n")) // the client may have gone
 		case p == "/readyz" && isRead(r):
 			n.readyPublic(w, r)
-		case !n.config.Has(config.RoleGateway) && p == "/v1/socket", !n.config.Has(config.RoleAPI) && p != "/v1/socket":
+		case !n.config.Has(config.RoleGateway) && (p == "/v1/socket" || p == "/v1/events"), !n.config.Has(config.RoleAPI) && p != "/v1/socket" && p != "/v1/events":
 			http.Error(w, "this node does not serve this; its roles are "+strings.Join(n.config.Roles, ", "), http.StatusNotFound)
 		case p == "/v1/socket":
 			n.proxySigns.request(r)
 			n.gateway.ServeHTTP(w, r)
+		case p == "/v1/events" && (r.Method == http.MethodGet || r.Method == http.MethodOptions):
+			n.proxySigns.request(r)
+			events.ServeHTTP(w, r)
 		case strings.HasPrefix(p, "/rialto."):
 			n.proxySigns.request(r)
 			calls.ServeHTTP(w, r)
@@ -200,7 +205,7 @@ const maxLoggedOrigin = 200
 
 const (
 	allowedHeaders = "Authorization, Content-Type, Content-Digest, Connect-Protocol-Version, Connect-Timeout-Ms, Rialto-User, " +
-		"Tus-Resumable, Upload-Length, Upload-Metadata, Upload-Offset, Upload-Checksum, Upload-Concat, X-HTTP-Method-Override"
+		"Last-Event-ID, Tus-Resumable, Upload-Length, Upload-Metadata, Upload-Offset, Upload-Checksum, Upload-Concat, X-HTTP-Method-Override"
 	exposedHeaders = "Retry-After, ETag, Location, Tus-Resumable, Tus-Version, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Concat, Upload-Expires"
 )
 

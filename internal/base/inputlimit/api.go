@@ -33,6 +33,7 @@ var limits = map[protoreflect.FullName]Repeated{
 	"rialto.gateway.v1.WatchPosts.posts":        {100, errs.New(errs.Invalid, "too_many_posts", "watch at most 100 posts")},
 	"rialto.chat.v1.Control.users":              {500, errUsers},
 	"rialto.chat.v1.SignPartsRequest.parts":     {100, errs.New(errs.Invalid, "bad_count", "give 1 to 100 parts at once")},
+	"rialto.chat.v1.SyncRequest.large":          {500, errs.New(errs.Invalid, "too_many_groups", "name at most 500 large groups in a sync that waits")},
 	"rialto.chat.v1.GetMessagesRequest.seqs":    {200, errs.New(errs.Invalid, "bad_seqs", "give 1 to 200 seqs")},
 	"rialto.chat.v1.DeleteMessagesRequest.seqs": {100, errs.New(errs.Invalid, "bad_seqs", "give 1 to 100 seqs")},
 	// Reactions come from the server only.

@@ -94,14 +94,21 @@ func (s *Server) acquireSlot(r *http.Request, caller id.Caller) (*inputlimit.Slo
 	return slot, nil
 }
 
-// open starts a connection. caller is zero if the first frame brings the credentials.
-func (s *Server) open(nc net.Conn, ahead []byte, caller id.Caller, network netip.Prefix, slot *inputlimit.Slot, json, packs bool) {
-	n := s.next.Add(1)
+// newConn makes a connection, and counts it until onClosed. caller is zero if it is not authenticated yet.
+func (s *Server) newConn(caller id.Caller, network netip.Prefix) *conn {
 	now := s.now.Load()
-	c := &conn{server: s, json: json, deflate: packs, shard: uint8(n % uint32(len(s.flush))), opened: now, frameAt: -1, fd: -1, caller: caller, network: network, slot: slot}
+	c := &conn{server: s, shard: uint8(s.next.Add(1) % uint32(len(s.flush))), opened: now, frameAt: -1, fd: -1, caller: caller, network: network}
 	c.lastInput.Store(now)
 	s.stats.Accepted.Add(1)
 	s.stats.Connections.Add(1)
+	return c
+}
+
+// open starts a connection. caller is zero if the first frame brings the credentials.
+func (s *Server) open(nc net.Conn, ahead []byte, caller id.Caller, network netip.Prefix, slot *inputlimit.Slot, json, packs bool) {
+	c := s.newConn(caller, network)
+	now := c.opened
+	c.json, c.deflate, c.slot = json, packs, slot
 	known := caller.User != 0
 	var own *netTransport
 	if canPoll(nc) {
@@ -149,16 +156,8 @@ func (s *Server) checkHandshake(r *http.Request) error {
 	if r.Method != http.MethodGet || !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		return errs.New(errs.Invalid, "not_a_socket", "open this address with a WebSocket client (GET)")
 	}
-	for name := range r.URL.Query() {
-		if isTokenName(name) {
-			return errs.New(errs.Invalid, "token_in_url", "addresses end up in logs: send the token in the Authorization header or in the first frame, or get a ticket")
-		}
-	}
-	if origin := r.Header.Get("Origin"); origin != "" && !s.originAllowed(origin, r.Host) {
-		s.refusedOrigins.Do(func() {
-			s.deps.Logger.Warn("a page may not connect: its origin is not in gateway.origins", "origin", origin[:min(len(origin), maxLoggedOrigin)])
-		})
-		return errs.New(errs.Denied, "origin", "pages of this origin may not connect; add the origin to gateway.origins")
+	if err := s.checkRequest(r); err != nil {
+		return err
 	}
 	if offered := r.Header.Values("Sec-Websocket-Protocol"); len(offered) > 0 {
 		known := false
@@ -170,14 +169,45 @@ func (s *Server) checkHandshake(r *http.Request) error {
 			return errs.New(errs.Invalid, "subprotocol", "the subprotocols are "+protocolProto+" and "+protocolJSON)
 		}
 	}
+	return s.checkRoom()
+}
+
+// checkRequest checks what a request for a connection says of itself: whether its address has a token, and its origin.
+func (s *Server) checkRequest(r *http.Request) error {
+	for name := range r.URL.Query() {
+		if isTokenName(name) {
+			return errs.New(errs.Invalid, "token_in_url", "addresses end up in logs: send the token in the Authorization header or in the first frame, or get a ticket")
+		}
+	}
+	if origin := r.Header.Get("Origin"); origin != "" && !s.originAllowed(origin, r.Host) {
+		s.refusedOrigins.Do(func() {
+			s.deps.Logger.Warn("a page may not connect: its origin is not in gateway.origins", "origin", origin[:min(len(origin), maxLoggedOrigin)])
+		})
+		return errs.New(errs.Denied, "origin", "pages of this origin may not connect; add the origin to gateway.origins")
+	}
+	return nil
+}
+
+// errClosing refuses a connection because the node stops.
+func errClosing(retry time.Duration) error {
+	return &errs.Error{Kind: errs.Unavailable, Reason: "closing", Message: "the server is stopping; reconnect", Retry: retry}
+}
+
+// errFull refuses a connection for which there is no room.
+func (s *Server) errFull() error {
+	return &errs.Error{Kind: errs.Unavailable, Reason: "full", Message: "this server accepts no more connections at the moment; try another one, or retry later", Retry: s.config.DrainOver}
+}
+
+// checkRoom checks whether one more connection may be added.
+func (s *Server) checkRoom() error {
 	s.mu.Lock()
 	draining := s.draining
 	s.mu.Unlock()
 	if draining {
-		return &errs.Error{Kind: errs.Unavailable, Reason: "closing", Message: "the server is stopping; reconnect", Retry: time.Second}
+		return errClosing(time.Second)
 	}
 	if s.stats.Connections.Load() >= int64(s.config.MaxConnections) {
-		return &errs.Error{Kind: errs.Unavailable, Reason: "full", Message: "this server accepts no more connections at the moment; try another one, or retry later", Retry: s.config.DrainOver}
+		return s.errFull()
 	}
 	return nil
 }
@@ -214,7 +244,8 @@ func (s *Server) credentials(r *http.Request) (id.Caller, error) {
 	} else if ticket := r.URL.Query().Get("ticket"); ticket != "" {
 		caller, err = s.deps.Accounts.VerifyTicket(r.Context(), ticket)
 	} else if cookie, cerr := r.Cookie(cookieName); cerr == nil {
-		if r.Header.Get("Origin") == "" { // a given Origin was checked above
+		// A given Origin was checked before. Browsers send none with a GET for a page of the server's own origin, and only they set the other header.
+		if r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") != "same-origin" {
 			return caller, errs.New(errs.Denied, "origin", "a cookie counts only with the Origin header of a page")
 		}
 		caller, err = s.deps.Accounts.Verify(r.Context(), cookie.Value)

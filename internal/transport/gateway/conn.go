@@ -33,6 +33,7 @@ type transport interface {
 type conn struct {
 	server    *Server
 	transport transport
+	receiver  *receiver // the transport of a connection over HTTP, which only receives; nil for a socket
 	json      bool
 	deflate   bool
 	shard     uint8  // its flusher
@@ -111,6 +112,10 @@ func (c *conn) ensureBuffer() {
 
 // appendFrame appends a whole frame. The caller holds mu.
 func (c *conn) appendFrame(op byte, payload []byte) {
+	if c.receiver != nil {
+		c.receiver.appendFrame(op, payload)
+		return
+	}
 	c.ensureBuffer()
 	c.sealFrame()
 	c.out.b = append(appendHeader(c.out.b, op, len(payload), false), payload...)
@@ -192,6 +197,9 @@ func (c *conn) pushEvent(at, prev message.Position, body *payload) {
 		return
 	}
 	switch {
+	case c.receiver != nil:
+		c.receiver.pushEvent(at, prev, body)
+		return
 	case c.json:
 		scratch := buffers.Get().(*buffer)
 		defer scratch.free()
@@ -201,12 +209,12 @@ func (c *conn) pushEvent(at, prev message.Position, body *payload) {
 			return
 		}
 		if c.withheld != nil {
-			c.withholdEvent(slices.Clone(scratch.b))
+			c.withholdEvent(withheldEvent{data: slices.Clone(scratch.b)})
 			return
 		}
 		c.appendEvent(scratch.b)
 	case c.withheld != nil:
-		c.withholdEvent(message.AppendEventField(nil, 4, at, prev, body.proto))
+		c.withholdEvent(withheldEvent{data: message.AppendEventField(nil, 4, at, prev, body.proto)})
 		return
 	default:
 		o := c.reserveField(message.EventFieldLen(at, prev, body.proto))
@@ -236,7 +244,7 @@ func (c *conn) pushEventFields(fields []byte) {
 		return
 	}
 	if c.withheld != nil {
-		c.withholdEvent(slices.Clone(fields))
+		c.withholdEvent(withheldEvent{data: slices.Clone(fields)})
 		return
 	}
 	c.appendEvent(fields)
@@ -307,6 +315,7 @@ func (c *conn) sayGoodbye(code uint16, reason string, retry time.Duration) {
 	if c.isEnding() {
 		return
 	}
+	c.receiver.appendRetry(retry)
 	c.appendFrame(op, b)
 	c.appendClose(code, reason)
 }
@@ -336,7 +345,7 @@ func (c *conn) abort() {
 
 // takeOutput returns the pending output, nil if there is none. The caller holds mu, is the only writer, and frees the buffer.
 func (c *conn) takeOutput() *buffer {
-	if c.needsHint && c.out == nil && c.state == stateReady && c.withheld == nil { // after the answers of syncs, which do not contain the dropped events
+	if c.needsHint && c.out == nil && c.state == stateReady && c.withheld == nil && c.receiver == nil { // after the answers of syncs, which do not contain the dropped events
 		c.needsHint = false
 		op, b := c.encode(&gatewayv1.ServerFrame{Hint: &gatewayv1.Hint{}})
 		c.appendFrame(op, b)
@@ -405,8 +414,11 @@ func (c *conn) onClosed() {
 	}
 	c.registration = deregistered
 	c.registering.Unlock()
-	if _, own := c.transport.(*netTransport); own {
+	if _, own := c.transport.(*netTransport); own || c.receiver != nil {
 		c.server.stats.Streams.Add(-1)
+	}
+	if c.receiver != nil {
+		c.server.stats.Held.Add(-1)
 	}
 	c.server.stats.Connections.Add(-1)
 }

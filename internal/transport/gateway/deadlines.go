@@ -21,7 +21,7 @@ func (s *Server) checkDeadlines(c *conn, now uint32) uint32 {
 	case state < stateReady && now >= opened+authWithin:
 		c.sayGoodbye(closeAuth, "no credentials came in time; send an auth frame first", 0)
 		return now + 2
-	case now >= last+grace && !throttled:
+	case now >= last+grace && !throttled && c.receiver == nil:
 		s.stats.Silent.Add(1)
 		c.sayGoodbye(closeSilent, "no heartbeat came", 0)
 		return now + 2
@@ -33,6 +33,8 @@ func (s *Server) checkDeadlines(c *conn, now uint32) uint32 {
 		return opened + authWithin
 	case stalled != 0:
 		return now + 5
+	case c.receiver != nil: // nothing comes from its client; what is written to it shows whether the client is there
+		return now + grace
 	}
 	// A stalled connection or message is noticed at the next heartbeat check at the latest.
 	next := last + grace

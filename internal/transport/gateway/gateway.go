@@ -160,6 +160,9 @@ type Config struct {
 	MaxConnections int `yaml:"max_connections"`
 	// MaxConnectionsUser bounds the connections of one user; 0 is 200. One more is closed with a reason.
 	MaxConnectionsUser int `yaml:"max_connections_user"`
+	// MaxHeldRequests bounds the event streams and the syncs that wait on this node, which are among its connections and take more memory than
+	// sockets; 0 is 10,000. More are answered 503.
+	MaxHeldRequests int `yaml:"max_held_requests"`
 	// Heartbeat is the interval of pings that clients are asked for; 0 is 5 s.
 	Heartbeat time.Duration `yaml:"heartbeat"`
 	// Grace is the silence after which a connection is closed; 0 is 30 s.
@@ -188,6 +191,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxConnectionsUser == 0 {
 		c.MaxConnectionsUser = 200
+	}
+	if c.MaxHeldRequests == 0 {
+		c.MaxHeldRequests = 10_000
 	}
 	if c.Heartbeat == 0 {
 		c.Heartbeat = 5 * time.Second
@@ -277,13 +283,15 @@ type Server struct {
 
 	refusedOrigins rate.Sometimes // limits the log
 
-	mu       sync.Mutex // guards draining and what depends on it: no connection is added after it was set
+	mu       sync.Mutex // guards the fields below and what depends on them: no connection is added after draining was set
 	draining bool
+	released bool // receivers were told to reconnect elsewhere, and no more are added
 }
 
-// Stats count since the start, but Connections, Streams and Hot, which are now. Streams are those whose file is not the gateway's own.
+// Stats count since the start, but Connections, Streams, Held and Hot, which are now. Streams are those whose file is not the gateway's own; Held
+// are those of them that only receive.
 type Stats struct {
-	Connections, Streams, Accepted, Refused, FramesIn, Sends, Receipts, Events, Hints, Slow, Silent, Throttled, BytesIn, BytesOut atomic.Int64
+	Connections, Streams, Held, Accepted, Refused, FramesIn, Sends, Receipts, Events, Hints, Slow, Silent, Throttled, BytesIn, BytesOut atomic.Int64
 	// Of large conversations: pushes of messages; pushes that were left out because the conversation was hot; hints to connections in their
 	// place; how often one became hot, and cooled down; and how many are hot.
 	LargePushed, LargeWithheld, LargeHints, HeatRises, HeatFalls, Hot atomic.Int64

@@ -55,9 +55,11 @@ func (c *conn) greet(ctx context.Context) error {
 	if err := c.followAll(ctx, large[0]); err != nil {
 		return err
 	}
-	counter, err := s.deps.Chat.HighestCounter(ctx, c.caller)
-	if err != nil {
-		return err
+	var counter uint64
+	if !c.receiver.waits() { // one that waits gets no Hello
+		if counter, err = s.deps.Chat.HighestCounter(ctx, c.caller); err != nil {
+			return err
+		}
 	}
 	for try := 0; ; try++ {
 		c.mu.Lock()
@@ -76,6 +78,7 @@ func (c *conn) greet(ctx context.Context) error {
 			continue
 		}
 		if c.advance(stateReady) {
+			c.receiver.greeted(tail)
 			c.appendFrame(op, b)
 			c.leftWhileGreeted, c.newestPushed = nil, max(c.newestPushed, tail)
 			c.queueWrite()

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -19,9 +20,15 @@ const maxWithheld = 64 << 10
 
 // withheld has the events that were pushed to a connection during its syncs.
 type withheld struct {
-	syncs  int      // under way
-	events [][]byte // in the connection's encoding: objects in JSON, or whole fields of a ServerFrame
+	syncs  int // under way
+	events []withheldEvent
 	bytes  int
+}
+
+// withheldEvent is an event in the connection's encoding: an object in JSON, or whole fields of a ServerFrame.
+type withheldEvent struct {
+	at, prev message.Position
+	data     []byte
 }
 
 // withhold begins to withhold events, until release.
@@ -35,9 +42,9 @@ func (c *conn) withhold() {
 }
 
 // withholdEvent withholds an event. The caller holds mu.
-func (c *conn) withholdEvent(event []byte) {
+func (c *conn) withholdEvent(event withheldEvent) {
 	w := c.withheld
-	if w.bytes += len(event); w.bytes > maxWithheld {
+	if w.bytes += len(event.data); w.bytes > maxWithheld {
 		w.events, w.bytes = nil, 0
 		c.setHint()
 		return
@@ -50,6 +57,11 @@ func (c *conn) withholdEvent(event []byte) {
 func (c *conn) releaseWithheld() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.release()
+}
+
+// release is releaseWithheld for a caller that holds mu.
+func (c *conn) release() {
 	w := c.withheld
 	if w.syncs--; w.syncs > 0 {
 		return
@@ -63,7 +75,11 @@ func (c *conn) releaseWithheld() {
 	}
 	if !c.needsHint { // else the hint replaces them all
 		for _, e := range w.events {
-			c.appendEvent(e)
+			if c.receiver == nil {
+				c.appendEvent(e.data)
+			} else if c.receiver.follows(e.at, e.prev) {
+				c.receiver.appendEvent(e.at, e.data)
+			}
 		}
 	}
 	if c.needsHint || len(w.events) > 0 || len(c.grown) > 0 {
@@ -71,8 +87,13 @@ func (c *conn) releaseWithheld() {
 	}
 }
 
+var errWaitOnSocket = errs.New(errs.Invalid, "wait_on_socket", "a socket is pushed its events: leave out waitMs")
+
 // sync answers with a page of the stream.
 func (c *conn) sync(ctx context.Context, request uint64, r *chatv1.SyncRequest) error {
+	if r.WaitMs > 0 {
+		return errWaitOnSocket
+	}
 	if err := c.allowCall(0); err != nil {
 		return err
 	}

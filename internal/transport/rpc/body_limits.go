@@ -65,6 +65,7 @@ type incoming struct {
 	body   *body
 	owner  budget.Owner // of the body and of the answer
 	answer *outputlimit.AnswerWriter
+	waited time.Duration // for something to answer, which is not the time of the call
 }
 
 type incomingKey struct{}

@@ -16,6 +16,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -57,7 +58,7 @@ func (p *procedure[Req, Res, PReq, PRes]) serve(ctx context.Context, r *connect.
 	began := time.Now()
 	res, err := p.answer(ctx, r)
 	if !errors.Is(context.Cause(ctx), context.Canceled) { // otherwise the caller has disconnected
-		p.figures.Done(uint32(began.Nanosecond()), time.Since(began), asTimeout(err))
+		p.figures.Done(uint32(began.Nanosecond()), time.Since(began)-incomingOf(ctx).waited, asTimeout(err))
 	}
 	if err != nil {
 		return nil, p.server.failure(p.name, err)
@@ -97,6 +98,10 @@ func (p *procedure[Req, Res, PReq, PRes]) answer(ctx context.Context, r *connect
 	if err != nil {
 		return nil, err
 	}
+	if err := s.await(ctx, in, PReq(&r.Msg.request)); err != nil {
+		counted.refundIfRefused(err)
+		return nil, err
+	}
 	if outputlimit.IsPage(p.name) {
 		done, err := s.deps.Answers.AcquirePage(ctx, in.owner)
 		if err != nil {
@@ -131,6 +136,19 @@ func (p *procedure[Req, Res, PReq, PRes]) limit(ctx context.Context, c id.Caller
 	return charged{}, nil
 }
 
+var errWaitOnSocket = errs.New(errs.Invalid, "wait_on_socket", "a socket is pushed its events: leave out waitMs")
+
+// await makes a sync that waits wait.
+func (s *Server) await(ctx context.Context, in *incoming, request proto.Message) error {
+	q, ok := request.(*chatv1.SyncRequest)
+	if !ok || q.WaitMs == 0 || s.deps.Await == nil {
+		return nil
+	}
+	began := time.Now()
+	defer func() { in.waited = time.Since(began) }()
+	return asTimeout(s.deps.Await(ctx, in.caller, q))
+}
+
 // run calls the function. A panic becomes an internal error, and the server continues.
 func (p *procedure[Req, Res, PReq, PRes]) run(ctx context.Context, c id.Caller, r *Req) (res *Res, err error) {
 	defer func() {
@@ -155,6 +173,9 @@ func (p *procedure[Req, Res, PReq, PRes]) invoke(ctx context.Context, c id.Calle
 	}
 	if err := decode(p.schema, in, PReq(&r), false); err != nil {
 		return nil, err
+	}
+	if q, ok := any(&r).(*chatv1.SyncRequest); ok && q.WaitMs > 0 {
+		return nil, errWaitOnSocket
 	}
 	counted, err := p.limit(ctx, c, &r, len(in), 0) // the gateway counted the frame's bytes
 	if err != nil {

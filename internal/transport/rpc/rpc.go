@@ -111,6 +111,8 @@ type Deps struct {
 	Input *inputlimit.Memory
 	// Connections counts the connections of unauthenticated clients. If nil, they are not counted.
 	Connections *inputlimit.Connections
+	// Await returns when a sync that waits has something to answer, or has waited for its time. If nil, syncs do not wait.
+	Await func(ctx context.Context, c id.Caller, r *chatv1.SyncRequest) error
 	// Answers bounds the answers that wait to be written. If nil, they are not bounded.
 	Answers *outputlimit.Limits
 	// Limits are the rate limits of users and addresses. If nil, there are none.
