@@ -389,7 +389,7 @@ mutant "store no predecessor of an event" $log/keys.go 's/seq-prev\)/seq)/' Log 
 mutant "push a wrong predecessor" internal/transport/gateway/conn.go 's/AppendEventField\(o\.b, 4, at, prev, /AppendEventField(o.b, 4, at, at, /' DroppedEvents internal/transport/gateway
 mutant "drop events without a hint" internal/transport/gateway/slow_consumer.go 's/^\tc\.needsHint = true$/\tc.needsHint = false/' DroppedEvents internal/transport/gateway
 mutant "push an event before the page that may lack it" internal/transport/gateway/conn.go 's/case c\.withheld != nil( \&\&|:)/case false\1/' LastPage internal/transport/gateway
-mutant "push a large group's message before the page" internal/transport/gateway/conn.go 's/c\.withholdEvent\(slices\.Clone\(fields\)\)/c.appendEvent(slices.Clone(fields))/' LastPage internal/transport/gateway
+mutant "push a large group's message before the page" internal/transport/gateway/conn.go 's/c\.withholdEvent\(withheldEvent\{data: slices\.Clone\(fields\)\}\)/c.appendEvent(slices.Clone(fields))/' LastPage internal/transport/gateway
 mutant "mistake its own pause for silent clients" internal/transport/gateway/gateway.go 's/s\.resumed\.Store\(now\)/_ = now/' Silent internal/transport/gateway
 mutant "wait for a first frame without a deadline" internal/transport/gateway/deadlines.go 's/case state < stateReady \&\& now >=/case false \&\& now >=/' Silent internal/transport/gateway
 mutant "keep connections that read nothing" internal/transport/gateway/deadlines.go 's/case stalled != 0 \&\& now/case stalled != 0 \&\& false \&\& now/' Stalled internal/transport/gateway
@@ -450,6 +450,15 @@ mutant "omit returned members from an audience page" internal/service/chat/state
 mutant "raise a bound for an earlier incarnation" internal/platform/idservice/redis_store.go 's/ AND incarnation = \$3`/ AND $3 <> $2`/' NoNumberIsRepeated internal/platform/idservice
 mutant "let a new incarnation count below the bound" internal/platform/idservice/redis.go 's/enter\(ctx, tag, incarnation, bound\); err/enter(ctx, tag, incarnation, bound-bound); err/' NoNumberIsRepeated internal/platform/idservice
 mutant "disable compression in an event loop" internal/transport/gateway/poll_linux.go 's/b = deflateFrames\(b\)/_ = b/' TransportsCompress internal/transport/gateway
+mutant "repeat events on an event stream" internal/transport/gateway/receiver.go 's/case at <= r\.position:/case false:/' HaveEachEventOnce internal/transport/gateway
+mutant "ignore gaps in an event stream" internal/transport/gateway/receiver.go 's/case prev != r\.position:/case false:/' HaveEachEventOnce internal/transport/gateway
+mutant "resume an event stream from its end" internal/transport/gateway/receiver.go 's/if !r\.resumes \{/if true {/' HaveEachEventOnce internal/transport/gateway
+mutant "forget that an event stream could not be read" internal/transport/gateway/event_stream.go 's/^\t\t\tc\.needsHint = true$//' HaveEachEventOnce internal/transport/gateway
+mutant "wait although an event came between two polls" internal/transport/gateway/await.go 's/ \|\| c\.newestPushed > r\.position,/,/' WaitsForSomething internal/transport/gateway
+mutant "let a sync wait after the end of its session" internal/transport/gateway/await.go 's/case ending:/case false:/' WaitsForSomething internal/transport/gateway
+mutant "answer for a large group of others" internal/transport/gateway/await.go 's/; slices\.Contains\(c\.follows, to\) \{/; true {/' WaitsForSomething internal/transport/gateway
+mutant "hold any number of requests" internal/transport/gateway/receiver.go 's/if s\.stats\.Held\.Add\(1\) > /if s.stats.Held.Add(1); false \&\& 1 > /' WhoMayOpenAnEventStream internal/transport/gateway
+mutant "accept a cookie from any page" internal/transport/gateway/accept.go 's/ \&\& r\.Header\.Get\("Sec-Fetch-Site"\) != "same-origin"/ \&\& r.Header.Get("Sec-Fetch-Site") == ""/' WhoMayOpenAnEventStream internal/transport/gateway
 mutant "merge receipts into a list of events" internal/transport/gateway/merge.go 's/c\.frameList != list \|\| //' MergedFrames internal/transport/gateway
 mutant "merge JSON without a size limit" internal/transport/gateway/merge.go '/^func \(c \*conn\) appendJSONItem/,/^}/s/len\(c\.out\.b\)-c\.frameAt\+len\(object\) > maxMergedFrame/false/' MergedFrames internal/transport/gateway
 mutant "send a hint before the page" internal/transport/gateway/conn.go 's/ \&\& c\.withheld == nil \{/ {/' LastPage internal/transport/gateway

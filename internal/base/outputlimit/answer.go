@@ -27,6 +27,12 @@ func WithConnection(ctx context.Context, c io.Closer) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
+// ConnectionOf returns the connection that WithConnection stored, or nil.
+func ConnectionOf(ctx context.Context) io.Closer {
+	c, _ := ctx.Value(connectionKey{}).(io.Closer)
+	return c
+}
+
 // AnswerWriter writes one answer over HTTP. While unread answers use much of their memory, it ends an answer that Hold counted and whose client
 // does not read. It belongs to the goroutine of its request.
 type AnswerWriter struct {
@@ -45,8 +51,7 @@ type AnswerWriter struct {
 
 // NewAnswerWriter returns a writer of the answer to a request with a context. All of it must be written within a time. The caller calls Close.
 func (l *Limits) NewAnswerWriter(ctx context.Context, w http.ResponseWriter, within time.Duration) *AnswerWriter {
-	connection, _ := ctx.Value(connectionKey{}).(io.Closer)
-	return &AnswerWriter{ResponseWriter: WithWriteDeadlines(w, within), limits: l, connection: connection}
+	return &AnswerWriter{ResponseWriter: WithWriteDeadlines(w, within), limits: l, connection: ConnectionOf(ctx)}
 }
 
 // Hold counts n bytes of the answer, until Close. It fails with ErrUnread if too many bytes wait already. It is called once, before Write.

@@ -345,7 +345,7 @@ func (c *conn) abort() {
 
 // takeOutput returns the pending output, nil if there is none. The caller holds mu, is the only writer, and frees the buffer.
 func (c *conn) takeOutput() *buffer {
-	if c.needsHint && c.out == nil && c.state == stateReady && c.withheld == nil && c.receiver == nil { // after the answers of syncs, which do not contain the dropped events
+	if c.receiver == nil && c.needsHint && c.out == nil && c.state == stateReady && c.withheld == nil { // after the answers of syncs, which do not contain the dropped events
 		c.needsHint = false
 		op, b := c.encode(&gatewayv1.ServerFrame{Hint: &gatewayv1.Hint{}})
 		c.appendFrame(op, b)

@@ -69,6 +69,9 @@ func (s *Server) openEvents(w http.ResponseWriter, r *http.Request) (*conn, erro
 		return nil, errNoCredentials
 	}
 	inputlimit.SlotOf(r.Context()).Release()
+	if err := noticeVanished(outputlimit.ConnectionOf(r.Context())); err != nil {
+		return nil, err
+	}
 	c, err := s.hold(caller, ratelimit.Network(r.RemoteAddr, r.Header, s.deps.Proxied), true)
 	if err != nil {
 		return nil, err

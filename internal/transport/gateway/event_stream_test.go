@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -203,7 +205,11 @@ func withStore(t *testing.T, seed uint64, test func(t *testing.T, k *streamStore
 // An event stream has each event once, in the order of the stream, wherever pushes are lost, repeated or overtaken by reading, however slowly its client reads,
 // and wherever it reconnects. The client learns how far its large conversations are, and does not look at positions.
 func TestEventStreamsHaveEachEventOnce(t *testing.T) {
-	for seed := range uint64(20) {
+	schedules, err := strconv.ParseUint(cmp.Or(os.Getenv("EVENT_STREAM_SCHEDULES"), "20"), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range schedules {
 		withStore(t, seed, func(t *testing.T, k *streamStore, s *Server) {
 			k.act(k.random.IntN(20))
 			client := &sseClient{lastID: "0"}

@@ -1,0 +1,29 @@
+package gateway
+
+import (
+	"io"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// noticeVanished has the system end a connection whose client has acknowledged nothing for stallTime: the comments of an event stream would otherwise be sent
+// again for a quarter of an hour, while the user counts as online.
+func noticeVanished(c io.Closer) error {
+	nc, ok := c.(syscall.Conn)
+	if !ok {
+		return nil // such as a pipe in a test
+	}
+	raw, err := nc.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, stallTime*1000)
+	})
+	if err != nil {
+		return err
+	}
+	return failed
+}
