@@ -16,7 +16,8 @@ func (n *Node) registerMetrics() {
 	n.registerColdMetrics()
 	n.registerCounterMetrics()
 	read := func(counter *atomic.Int64) func() float64 { return func() float64 { return float64(counter.Load()) } }
-	telemetry.Gauge(n.registry, "connections", "Open sockets.", read(&stats.Connections))
+	telemetry.Gauge(n.registry, "connections", "Open sockets, event streams and syncs that wait.", read(&stats.Connections))
+	telemetry.Gauge(n.registry, "requests_held", "Event streams and syncs that wait.", read(&stats.Held))
 	telemetry.Gauge(n.registry, "users_online", "Users who are online, or disconnected less than the grace period ago.", func() float64 { return float64(n.directory.Online()) })
 	telemetry.Count(n.registry, "connections_accepted_total", "Sockets accepted.", read(&stats.Accepted))
 	telemetry.Count(n.registry, "connections_refused_total", "Handshakes refused.", read(&stats.Refused))

@@ -242,6 +242,11 @@ func otherPaths() object {
 			member{"operationId", "Socket"},
 			member{"parameters", []any{query("ticket", "A ticket of CreateTicket, where the client cannot set the header Authorization.")}},
 			member{"responses", object{{"101", object{{"description", "The socket is open."}}}, refused}})}}},
+		{"/v1/events", object{{"get", append(tagged("Opens the event stream (Server-Sent Events) for clients without a WebSocket. Each message is a rialto.gateway.v1.ServerFrame in JSON; docs/protocol.md explains them."),
+			member{"operationId", "Events"},
+			member{"parameters", []any{query("ticket", "A ticket of CreateTicket, where the client cannot set the header Authorization."),
+				query("after", "The position after which the stream begins, as the id of an event, where there is no header Last-Event-ID.")}},
+			member{"responses", object{{"200", object{{"description", "The stream, until its session or the client ends it."}, {"content", object{{"text/event-stream", object{}}}}}}, refused}})}}},
 		{"/v1/media/{upload}", object{
 			{"put", append(tagged("Takes an upload's bytes, at the URL that CreateUpload gave."), member{"operationId", "PutMedia"}, member{"parameters", file},
 				member{"requestBody", object{{"required", true}, {"content", raw}}},

@@ -5,6 +5,8 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** A browser goes on with the call after the page was left. Its request is small. */
   keepalive?: boolean | undefined;
+  /** How long the server may wait before it answers, beside the time of other calls. */
+  waitMs?: number | undefined;
 }
 
 /** Invoke makes one call of the API. */

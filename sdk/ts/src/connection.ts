@@ -74,6 +74,7 @@ export class Connection {
       ...deps,
       chat: services.chat,
       random: options.random,
+      now: options.now,
       needed: () => !this.stopped && (this.socket.state === "waiting" || this.socket.state === "stopped"),
       withoutSockets: !options.WebSocket,
     });

@@ -15,9 +15,9 @@ export async function post<I extends DescMessage, O extends DescMessage>(
   input: MessageInitShape<I>,
   token: string | undefined,
   fetchFn: typeof fetch,
-  { signal, keepalive = false }: CallOptions = {},
+  { signal, keepalive = false, waitMs = 0 }: CallOptions = {},
 ): Promise<MessageShape<O>> {
-  const timeout = AbortSignal.timeout(callTimeoutMs);
+  const timeout = AbortSignal.timeout(callTimeoutMs + waitMs);
   const headers: Record<string, string> = { "Content-Type": "application/json", "Connect-Protocol-Version": "1" };
   if (token) headers["Authorization"] = `Bearer ${token}`;
   let res: Response;

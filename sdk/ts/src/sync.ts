@@ -11,6 +11,8 @@ import type { Op } from "./storage.js";
 
 const syncLimit = 1_000;
 const listLimit = 200;
+/** Large groups of which a long poll may name how far they are. */
+const mostLarge = 500;
 const retrySyncMs = 2_000;
 
 /** Sync follows the user's stream: pushes in order, and pages from the server where one is missing and after each reconnect. */
@@ -92,6 +94,34 @@ export class Sync {
     return strict ? this.running : this.running.catch((err: unknown) => this.failed(err));
   }
 
+  /** Waits until the server has something after the position, and takes it: a long poll. Tells whether something was new. */
+  async wait(waitMs: number, signal: AbortSignal): Promise<boolean> {
+    const { position } = this.data;
+    if (!position || this.running) {
+      await this.sync(true);
+      return true;
+    }
+    const large = [...this.data.conversations.values()].filter((c) => c.large).slice(0, mostLarge);
+    const page = await this.deps.api.sync(
+      {
+        after: { epoch: position.epoch, seq: BigInt(position.seq) },
+        limit: syncLimit,
+        waitMs,
+        large: large.map((c) => ({ conversation: c.id, lastSeq: BigInt(c.lastSeq) })),
+      },
+      { signal, waitMs },
+    );
+    if (this.running || this.data.stopped || !samePosition(this.data.position, position)) return true; // a sync overtook the answer
+    if (page.reset || page.more) {
+      await this.sync(true);
+      return true;
+    }
+    this.take(page, true);
+    const grown = page.large.some((l) => Number(l.lastSeq) > (this.data.conversations.get(l.conversation)?.lastSeq ?? 0));
+    await this.reach(page);
+    return grown || page.events.length > 0;
+  }
+
   private failed(err: unknown): void {
     const e = asError(err);
     // Also where the server could not be reached: the connection may live on while calls fail, and nothing else would ask.
@@ -131,11 +161,16 @@ export class Sync {
       this.deps.onReset();
       return page;
     }
+    this.take(page, live);
+    return page;
+  }
+
+  /** Applies a page that goes on from the position. */
+  private take(page: SyncResponse, live: boolean): void {
     const ops: Op[] = [];
     for (const e of page.events) this.events.apply(e, ops, live);
-    this.data.position = next;
+    this.data.position = { epoch: page.next?.epoch ?? 0, seq: Number(page.next?.seq ?? 0n) };
     this.data.keep(ops);
-    return page;
   }
 
   /** The stream is not whole from where we are: read the lists, and go on from next. */

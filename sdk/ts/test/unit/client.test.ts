@@ -330,6 +330,39 @@ test("without sockets it polls: what was written goes out by calls, and what cam
   expect(server.marks[0]).toMatchObject({ conversation: room, deliveredSeq: 1n });
 });
 
+test("without sockets, an event comes in the answer of a poll that waits, and what is written goes out meanwhile", async () => {
+  server.sockets = false;
+  const c = await loggedIn();
+  await c.open(room);
+  await server.until(() => server.waits === 1);
+  server.write("at once");
+  await until(c, () => c.messages(room).length === 1);
+  expect(server.waits).toBeLessThanOrEqual(2); // the first has brought it
+  await server.until(() => server.waits === 2);
+  await c.sendText(room, "meanwhile");
+  await until(c, () => c.outgoing(room).length === 0 && c.messages(room).length === 2);
+  expect(texts(server.logs.get(room)! as never)).toEqual(["at once", "meanwhile"]);
+  server.sockets = true;
+  c.wake();
+  await until(c, () => c.connection === "online");
+  server.write("pushed");
+  await until(c, () => c.messages(room).length === 3);
+  expect(texts(c.messages(room))).toEqual(["at once", "meanwhile", "pushed"]);
+});
+
+test("where the network breaks polls that wait, others find what came", async () => {
+  server.sockets = false;
+  const c = await loggedIn();
+  await c.open(room);
+  await server.until(() => server.waits === 1);
+  server.breakWait = () => server.write("while it broke");
+  server.write("first");
+  await until(c, () => c.messages(room).length === 2);
+  expect(texts(c.messages(room))).toEqual(["first", "while it broke"]);
+  expect(server.waits).toBe(2);
+  expect(c.connection).toBe("polling");
+});
+
 test("read marks go out together, and again after a connection that died with them", async () => {
   const c = await loggedIn();
   for (const t of ["1", "2", "3"]) server.write(t);

@@ -46,6 +46,10 @@ export class FakeServer {
   refreshes = 0;
   handshakes = 0;
   sockets = true;
+  /** Calls of Sync that were to wait. */
+  waits = 0;
+  /** Called in place of a wait: the network breaks it. */
+  breakWait: (() => void) | undefined;
   /** What the next tries to connect get no answer to, one each. */
   silent: ("ticket" | "handshake" | "hello")[] = [];
   /** How many of the next handshakes end without an answer. */
@@ -235,7 +239,9 @@ export class FakeServer {
     const refused = this.refuseCall?.(name) ?? (open || req.headers.authorization === `Bearer ${this.access}` ? undefined : { code: "unauthenticated", reason: "expired" });
     try {
       if (refused) throw refused;
-      const answer = this.answer(name, fromJson(method.input, JSON.parse(body) as JsonValue));
+      const input = fromJson(method.input, JSON.parse(body) as JsonValue);
+      await this.awaitEvent(name, input, res);
+      const answer = this.answer(name, input);
       res.setHeader("Content-Type", "application/json");
       res.end(JSON.stringify(toJson(method.output, create(method.output, answer as never))));
     } catch (err) {
@@ -244,6 +250,21 @@ export class FakeServer {
       res.end(JSON.stringify({ code: e.code, message: e.reason, details: [{ debug: { reason: e.reason, retryMs: e.retryMs ?? 0 } }] }));
     }
     this.progress();
+  }
+
+  /** A sync that waits: until there is an event after its position, its time is over, or the client has gone. */
+  private async awaitEvent(name: string, input: any, res: ServerResponse): Promise<void> {
+    if (name !== "Sync" || input.waitMs === 0) return;
+    this.waits++;
+    this.progress();
+    if (this.breakWait) {
+      this.breakWait();
+      res.destroy();
+      return;
+    }
+    const endMs = Date.now() + input.waitMs;
+    const news = () => this.stream.some((e) => e.seq > (input.after?.seq ?? 0n));
+    while (!news() && Date.now() < endMs && !res.destroyed) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
   private session(): MessageInitShape<typeof SessionSchema> {
