@@ -5,7 +5,21 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/transport/gateway"
 )
+
+// read returns a function that reads a counter.
+func read(counter *atomic.Int64) func() float64 {
+	return func() float64 { return float64(counter.Load()) }
+}
+
+// registerConnectionMetrics registers the metrics of sockets, and of the requests that only receive.
+func (n *Node) registerConnectionMetrics(stats *gateway.Stats) {
+	telemetry.Gauge(n.registry, "connections", "Open sockets, event streams and syncs that wait.", read(&stats.Connections))
+	telemetry.Gauge(n.registry, "requests_held", "Event streams and syncs that wait.", read(&stats.Held))
+	telemetry.Count(n.registry, "connections_accepted_total", "Sockets accepted.", read(&stats.Accepted))
+	telemetry.Count(n.registry, "connections_refused_total", "Handshakes refused.", read(&stats.Refused))
+}
 
 // registerMetrics registers the metrics of the services.
 func (n *Node) registerMetrics() {
@@ -15,12 +29,8 @@ func (n *Node) registerMetrics() {
 	n.registerClusterMetrics()
 	n.registerColdMetrics()
 	n.registerCounterMetrics()
-	read := func(counter *atomic.Int64) func() float64 { return func() float64 { return float64(counter.Load()) } }
-	telemetry.Gauge(n.registry, "connections", "Open sockets, event streams and syncs that wait.", read(&stats.Connections))
-	telemetry.Gauge(n.registry, "requests_held", "Event streams and syncs that wait.", read(&stats.Held))
+	n.registerConnectionMetrics(stats)
 	telemetry.Gauge(n.registry, "users_online", "Users who are online, or disconnected less than the grace period ago.", func() float64 { return float64(n.directory.Online()) })
-	telemetry.Count(n.registry, "connections_accepted_total", "Sockets accepted.", read(&stats.Accepted))
-	telemetry.Count(n.registry, "connections_refused_total", "Handshakes refused.", read(&stats.Refused))
 	telemetry.Gauge(n.registry, "input_bytes", "Bytes of incomplete input that the server buffers.", func() float64 { return float64(n.input.Used()) })
 	telemetry.Gauge(n.registry, "input_bytes_limit", "Limit of the bytes of incomplete input.", func() float64 { return float64(n.input.Limit()) })
 	telemetry.Count(n.registry, "input_refused_total", "Times that incomplete input was refused because its limit was reached.", func() float64 { return float64(n.input.Refused()) })

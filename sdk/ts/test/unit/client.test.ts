@@ -343,7 +343,7 @@ test("without sockets, an event comes in the answer of a poll that waits, and wh
   await until(c, () => c.outgoing(room).length === 0 && c.messages(room).length === 2);
   expect(texts(server.logs.get(room)! as never)).toEqual(["at once", "meanwhile"]);
   server.sockets = true;
-  c.wake();
+  c.reconnect();
   await until(c, () => c.connection === "online");
   server.write("pushed");
   await until(c, () => c.messages(room).length === 3);
