@@ -332,7 +332,9 @@ test("without sockets it polls: what was written goes out by calls, and what cam
 
 test("without sockets, an event comes in the answer of a poll that waits, and what is written goes out meanwhile", async () => {
   server.sockets = false;
-  const c = await loggedIn();
+  const c = server.client(memoryStorage());
+  clients.push(c);
+  await c.logIn("me", "a good password");
   await c.open(room);
   await server.until(() => server.waits === 1);
   server.write("at once");
@@ -351,8 +353,9 @@ test("without sockets, an event comes in the answer of a poll that waits, and wh
 });
 
 test("where the network breaks polls that wait, others find what came", async () => {
-  server.sockets = false;
-  const c = await loggedIn();
+  const c = server.client(memoryStorage(), { WebSocket: undefined });
+  clients.push(c);
+  await c.logIn("me", "a good password");
   await c.open(room);
   await server.until(() => server.waits === 1);
   server.breakWait = () => server.write("while it broke");
