@@ -386,6 +386,11 @@ mutant "retry a dead letter with its failures" $jobs/retry.go 's/ failures = 0,/
 mutant "run a cancelled job again" $jobs/finish.go 's/^\t\tif cancelling \{$/\t\tif cancelling \&\& o.dueMs < 0 {/' 'ACancelledJobEnds' $jobs
 mutant "delete dead letters like other finished jobs" $jobs/maintain.go 's/Discarded: s\.config\.KeepDiscarded/Discarded: s.config.KeepFinished/' 'OldFinishedJobs' $jobs
 mutant "store no predecessor of an event" $log/keys.go 's/seq-prev\)/seq)/' Log $log
+mutant "read a long first frame over TCP" internal/transport/gateway/input.go 's/cutFrame\(b, f\.maxMessage\)/cutFrame(b, maxFrame)/' LengthsOverTCP internal/transport/gateway
+mutant "send a close frame of WebSocket over TCP" internal/transport/gateway/conn.go 's/if \!c\.prefixed \{/if true {/' LengthsOverTCP internal/transport/gateway
+mutant "count a connection over TCP only while it is accepted" internal/transport/gateway/tcp.go 's/^\tslot\.Detach\(\)$/\tslot.Release()/' ServeTCP internal/transport/gateway
+mutant "accept connections over TCP while the server stops" internal/transport/gateway/tcp.go 's/err := s\.admit\(\); err != nil/err := s.admit(); err != nil \&\& false/' ServeTCP internal/transport/gateway
+mutant "let tokens cross the network in plain text over TCP" internal/app/config/check.go 's/else if public \&\& c\.TLS\.Cert == "" \&\& \!c\.Plaintext \{/else if public \&\& c.TLS.Cert == "" \&\& !c.Plaintext \&\& name == "listen" {/' RemoteAddresses internal/app/config
 mutant "push a wrong predecessor" internal/transport/gateway/conn.go 's/AppendEventField\(o\.b, 4, at, prev, /AppendEventField(o.b, 4, at, at, /' DroppedEvents internal/transport/gateway
 mutant "drop events without a hint" internal/transport/gateway/slow_consumer.go 's/^\tc\.needsHint = true$/\tc.needsHint = false/' DroppedEvents internal/transport/gateway
 mutant "push an event before the page that may lack it" internal/transport/gateway/conn.go 's/case c\.withheld != nil( \&\&|:)/case false\1/' LastPage internal/transport/gateway

@@ -4,6 +4,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -146,7 +147,9 @@ type Node struct {
 	caches          caches
 
 	listener, adminListener net.Listener
-	serving                 bool // connections are accepted
+	tcpListener             net.Listener     // nil: none
+	certificate             *tls.Certificate // of the listeners that do not speak HTTP; nil without TLS
+	serving                 bool             // connections are accepted
 	leaving                 atomic.Bool
 	readiness               readiness
 }
@@ -475,6 +478,9 @@ func (n *Node) deliverEvents(ctx context.Context, events []job.Event) error {
 
 // Address on which the node listens.
 func (n *Node) Address() net.Addr { return n.listener.Addr() }
+
+// TCPAddress on which the node listens for sockets without WebSocket, if it does.
+func (n *Node) TCPAddress() net.Addr { return n.tcpListener.Addr() }
 
 // AdminAddress for metrics, profiles and health.
 func (n *Node) AdminAddress() net.Addr { return n.adminListener.Addr() }

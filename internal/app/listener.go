@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 
@@ -72,8 +73,7 @@ func (l *countingListener) Accept() (net.Conn, error) {
 			_ = tcp.Close() // the error cannot be reported to anyone
 			continue
 		}
-		// Without headers: a proxy's connections have no network. Its clients are counted by their requests.
-		slot, ok := l.unauthenticated.Acquire(ratelimit.Network(tcp.RemoteAddr().String(), nil, l.proxied))
+		slot, ok := l.unauthenticated.Acquire(l.network(tcp))
 		if !ok {
 			l.open.here.Add(-1)
 			_ = tcp.Close() // as above
@@ -81,6 +81,12 @@ func (l *countingListener) Accept() (net.Conn, error) {
 		}
 		return &countedConn{TCPConn: tcp, slot: slot, open: l.open}, nil
 	}
+}
+
+// network returns where a connection comes from. A proxy's connections have no network, because there are no headers yet: its clients are counted by
+// their requests.
+func (l *countingListener) network(c net.Conn) netip.Prefix {
+	return ratelimit.Network(c.RemoteAddr().String(), nil, l.proxied)
 }
 
 // Close closes the connection, and counts it no more.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -36,6 +37,26 @@ func (n *Node) bind(ctx context.Context) (err error) {
 		return explainListen("listen", n.config.Listen, err)
 	}
 	n.closers = append(n.closers, closeListener(n.listener))
+	return n.bindSockets(ctx)
+}
+
+// bindSockets opens the listeners that do not speak HTTP.
+func (n *Node) bindSockets(ctx context.Context) (err error) {
+	if n.config.TCP.Listen == "" {
+		return nil
+	}
+	if n.config.TLS.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(n.config.TLS.Cert, n.config.TLS.Key)
+		if err != nil {
+			return fmt.Errorf("tls: %w", err)
+		}
+		n.certificate = &pair
+	}
+	var lc net.ListenConfig
+	if n.tcpListener, err = lc.Listen(ctx, "tcp", n.config.TCP.Listen); err != nil {
+		return explainListen("tcp.listen", n.config.TCP.Listen, err)
+	}
+	n.closers = append(n.closers, closeListener(n.tcpListener))
 	return nil
 }
 
@@ -54,16 +75,23 @@ func (n *Node) serve() {
 	n.serving = true
 	n.startHTTP("admin", n.adminListener, n.adminHandler(), false, func() {})
 	n.startHTTP("listener", &countingListener{n.listener, n.unauthenticated, n.config.Plaintext, n.open, n.admission}, n.publicHandler(), n.config.TLS.Cert != "", n.gateway.ReleaseHeld)
+	if n.tcpListener != nil {
+		n.startSockets("TCP listener", n.tcpListener, n.gateway.ServeTCP)
+	}
 }
 
 // explainListen makes the error of an address that cannot be bound: which one, why, and what to do.
 func explainListen(name, address string, err error) error {
-	why, do := err, "choose another address with --"+name
+	choose := "choose another address with --" + name
+	if strings.Contains(name, ".") {
+		choose = "choose another address in the setting " + name
+	}
+	why, do := err, choose
 	if call := (*os.SyscallError)(nil); errors.As(err, &call) {
 		why = call.Err
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {
-		why, do = errors.New("another program has it"), "stop that, or choose another address with --"+name
+		why, do = errors.New("another program has it"), "stop that, or "+choose
 	}
 	return fmt.Errorf("%s: %s cannot be listened on: %w; %s", name, address, why, do)
 }

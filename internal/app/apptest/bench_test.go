@@ -46,7 +46,7 @@ func TestBenchOverTwoNodes(t *testing.T) {
 	}
 }
 
-// The bench loads a large group with more messages than may be pushed, beside a pair. Members who show the group pull every message, once and in
+// The bench loads a large group with more messages than may be pushed, beside a pair, over TCP. Members who show the group pull every message, once and in
 // order; the others know how far it has come. Each message is stored once.
 func TestBenchOfAHotGroup(t *testing.T) {
 	t.Parallel()
@@ -56,6 +56,7 @@ func TestBenchOfAHotGroup(t *testing.T) {
 	})
 	var out, errOut bytes.Buffer
 	code := bench.Main([]string{"chat", "--json", "--url", s.URL, "--groups", "1", "--group-size", "8", "--senders", "8", "--open", "3", "--others", "1", "--rate", "100",
+		"--protocol", "tcp", "--sockets", s.TCPAddress().String(),
 		"--duration", "1s", "--drain", "3m", "--history"}, &out, &errOut)
 	var r struct {
 		Acked, Delivered, Pushed, Hinted, Hints, History uint64

@@ -22,10 +22,12 @@ func (c *Config) check(fields settable) (faults []error) {
 	}
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	c.checkEngines(fault)
-	if public, err := reachable(c.Listen); err != nil {
-		fault("listen: %w", err)
-	} else if public && c.TLS.Cert == "" && !c.Plaintext {
-		fault("listen: %s is not on loopback, and passwords would cross the network unencrypted; set tls.cert and tls.key, or plaintext=true if a proxy in front terminates TLS", c.Listen)
+	c.checkPublic(fault, "listen", c.Listen, "passwords")
+	if c.TCP.Listen != "" {
+		c.checkPublic(fault, "tcp.listen", c.TCP.Listen, "tokens")
+		if !c.Has(RoleGateway) {
+			fault("tcp.listen: this node has no sockets; leave the setting empty, or give it the role %s", RoleGateway)
+		}
 	}
 	if c.Admin != "" {
 		if public, err := reachable(c.Admin); err != nil {
@@ -58,6 +60,15 @@ func (c *Config) check(fields settable) (faults []error) {
 		faults = append(faults, err)
 	}
 	return append(faults, c.checkServices()...)
+}
+
+// checkPublic finds a listener that others can reach, and that would have what is secret cross the network unencrypted.
+func (c *Config) checkPublic(fault func(string, ...any), name, address, secret string) {
+	if public, err := reachable(address); err != nil {
+		fault(name+": %w", err)
+	} else if public && c.TLS.Cert == "" && !c.Plaintext {
+		fault("%s: %s is not on loopback, and %s would cross the network unencrypted; set tls.cert and tls.key, or plaintext=true if a proxy in front terminates TLS", name, address, secret)
+	}
 }
 
 // reachable reports whether other machines can reach an address.

@@ -62,6 +62,7 @@ type Config struct {
 	PlaintextEngines []string `yaml:"plaintext_engines"`
 	// TLS of the listener. Connections whose TLS ends in a proxy are cheaper.
 	TLS TLS `yaml:"tls"`
+	TCP TCP `yaml:"tcp"`
 
 	// StopAfter is how long the node continues to serve after the signal to stop, while /readyz answers that it is not ready: the time that
 	// a load balancer needs to notice. Default 0.
@@ -110,6 +111,13 @@ type TLS struct {
 	Cert string `yaml:"cert"`
 	// Key is the file of the certificate's private key.
 	Key string `yaml:"key"`
+}
+
+// TCP is the listener for sockets without WebSocket.
+type TCP struct {
+	// Listen address of sockets over TCP, without WebSocket; default none. It has TLS if tls.cert is set. On other addresses than loopback
+	// it needs tls.cert, or plaintext.
+	Listen string `yaml:"listen"`
 }
 
 // envPrefix of variables: RIALTO_GATEWAY_MAX_CONNECTIONS is gateway.max_connections.

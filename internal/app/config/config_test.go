@@ -131,6 +131,8 @@ func TestErrorsNameTheSettingAndItsLine(t *testing.T) {
 		{set: []string{"listen=7070"}, want: []string{"listen", "HOST:PORT"}},
 		{set: []string{"listen=localhost:70700"}, want: []string{"listen", "65535"}},
 		{set: []string{"admin=localhost:http"}, want: []string{"admin", "port"}},
+		{set: []string{"tcp.listen=7071"}, want: []string{"tcp.listen", "HOST:PORT"}},
+		{set: []string{"postgres=postgres://localhost/b", "s3.endpoint=https://x", "s3.bucket=b", "s3.access_key=a", "s3.secret_key=b", "roles=api", "tcp.listen=localhost:1"}, want: []string{"tcp.listen", "gateway"}},
 		{set: []string{"tls.cert=cert.pem"}, want: []string{"tls.key"}},
 		{set: []string{"tls.cert=no-cert.pem", "tls.key=no-key.pem"}, want: []string{"tls", "no-cert.pem"}},
 		{set: []string{"account.device_policy=none"}, want: []string{"account.device_policy", "one_per_type"}},
@@ -229,6 +231,15 @@ func TestRemoteAddressesNeedTLSOrPlaintext(t *testing.T) {
 		}
 		if _, err := Load("", nil, []string{"admin=" + tc.address, "admin_open=true"}); err != nil {
 			t.Errorf("admin on %s with admin_open=true: %v", tc.address, err)
+		}
+		// Sockets over TCP need the same.
+		if _, err := Load("", nil, []string{"tcp.listen=" + tc.address}); (err != nil) != tc.open {
+			t.Errorf("tcp.listen on %s: %v", tc.address, err)
+		} else if err != nil && !(strings.Contains(err.Error(), "tcp.listen") && strings.Contains(err.Error(), "tls.cert")) {
+			t.Errorf("%q does not say what to do", err)
+		}
+		if _, err := Load("", nil, []string{"tcp.listen=" + tc.address, "plaintext=true"}); err != nil {
+			t.Errorf("tcp.listen on %s with plaintext=true: %v", tc.address, err)
 		}
 	}
 }

@@ -223,7 +223,7 @@ func (l *load) open(ctx context.Context, i uint32, u *user, device, at int) (*so
 	if len(l.clients) > 20_000 {
 		from = net.IPv4(127, 0, 0, byte(2+i/20_000))
 	}
-	sock, err := dial(ctx, l.deploy.endpoints[at].url, u.sessions[device].AccessToken, from, buffer)
+	sock, err := l.dial(ctx, at, u.sessions[device].AccessToken, from, buffer)
 	if err != nil {
 		return nil, nil, err
 	}

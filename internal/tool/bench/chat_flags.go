@@ -10,6 +10,7 @@ import (
 // chatConfig has the flags of rialto bench chat.
 type chatConfig struct {
 	url, key, text               string
+	protocol, sockets            string
 	pairs, groups, size, senders int
 	devices, window, rate, bytes int
 	open, others                 int
@@ -27,6 +28,8 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 	fs.SetOutput(errOut)
 	fs.StringVar(&c.url, "url", "http://127.0.0.1:7070", "the deployment's `URL`, or those of its nodes, separated by commas: the devices of a user, and the two users of a pair, connect to different ones")
 	fs.StringVar(&c.key, "api-key", "", "API `key`, which creates users faster than registration; see rialto admin key create")
+	fs.StringVar(&c.protocol, "protocol", "ws", "what carries the frames of sockets: `ws` for WebSocket, or tcp, which needs --sockets")
+	fs.StringVar(&c.sockets, "sockets", "", "with --protocol tcp: `HOST:PORT` of the listener for sockets over TCP, or those of the nodes of --url, in their order; with TLS if the URL is https")
 	fs.IntVar(&c.pairs, "pairs", 0, "`number` of pairs of users who write to each other (default 100 without --groups)")
 	fs.BoolVar(&c.oneWay, "one-way", false, "only one of each pair writes")
 	fs.IntVar(&c.groups, "groups", 0, "`number` of groups")
@@ -65,6 +68,10 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 		fmt.Fprintf(errOut, "rialto bench chat: unexpected argument %q\n", fs.Arg(0))
 	case err != nil:
 		fmt.Fprintf(errOut, "--url: %v\n", err)
+	case c.protocol != "ws" && c.protocol != "tcp":
+		fmt.Fprintf(errOut, "--protocol is ws or tcp, not %q\n", c.protocol)
+	case (c.protocol == "tcp") != (c.sockets != "") || c.sockets != "" && len(urls(c.sockets)) != len(urls(c.url)):
+		fmt.Fprintln(errOut, "--protocol tcp needs --sockets with one address for each of --url; with ws there is none")
 	case c.others < 0 || c.open < 0:
 		fmt.Fprintln(errOut, "--others and --open must not be negative")
 	case c.pairs < 0 || c.groups < 0 || c.devices < 1 || c.window < 1 || c.window > 512 || c.rate < 0 || c.duration <= 0 || c.patience <= 0:

@@ -157,7 +157,7 @@ func (l *load) redial(ctx context.Context, c *client, at int) (*socket, error) {
 // openFresh opens a connection, with a new token if the old one has expired.
 func (l *load) openFresh(ctx context.Context, i uint32, u *user, device, at int) (*socket, *gatewayv1.Hello, error) {
 	sock, hello, err := l.open(ctx, i, u, device, at)
-	if refused := ws.StatusError(0); errors.As(err, &refused) && refused == 401 {
+	if refused := ws.StatusError(0); errors.As(err, &refused) && refused == 401 || errors.Is(err, errBadToken) {
 		s, rerr := l.deploy.endpoints[at].accounts.Refresh(ctx, connect.NewRequest(&accountv1.RefreshRequest{RefreshToken: u.sessions[device].RefreshToken}))
 		if rerr != nil {
 			return nil, nil, fmt.Errorf("refreshing a token: %w", rerr)

@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,18 +11,55 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/gobwas/ws"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"google.golang.org/protobuf/proto"
 )
 
-// socket is a minimal WebSocket client of the protobuf subprotocol.
+// socket is a minimal client of the protobuf subprotocol of WebSocket, or of sockets over TCP.
 type socket struct {
-	net net.Conn
-	in  *bufio.Reader
-	big []byte // for frames larger than the buffer
-	out []byte
+	net      net.Conn
+	in       *bufio.Reader
+	big      []byte // for frames larger than the buffer
+	out      []byte
+	prefixed bool // over TCP: frames have their length before them
+}
+
+// dial opens a socket to an endpoint.
+func (l *load) dial(ctx context.Context, at int, token string, from net.IP, buffer int) (*socket, error) {
+	base := l.deploy.endpoints[at].url
+	if l.config.protocol == "tcp" {
+		return dialTCP(ctx, urls(l.config.sockets)[at], strings.HasPrefix(base, "https:"), token, from, buffer)
+	}
+	return dial(ctx, base, token, from, buffer)
+}
+
+// dialTCP opens a socket over TCP, and sends the token in the first frame.
+func dialTCP(ctx context.Context, address string, secure bool, token string, from net.IP, buffer int) (*socket, error) {
+	nd := &net.Dialer{}
+	if from != nil {
+		nd.LocalAddr = &net.TCPAddr{IP: from}
+	}
+	dial := nd.DialContext
+	if secure {
+		dial = (&tls.Dialer{NetDialer: nd}).DialContext
+	}
+	nc, err := dial(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("socket: %w", err)
+	}
+	s := &socket{net: nc, in: bufio.NewReaderSize(nc, buffer), prefixed: true}
+	first, err := proto.Marshal(&gatewayv1.ClientFrame{Auth: &gatewayv1.Auth{AccessToken: token}})
+	if err == nil {
+		err = s.write(first)
+	}
+	if err != nil {
+		_ = nc.Close() // the first error is reported
+		return nil, fmt.Errorf("socket: %w", err)
+	}
+	return s, nil
 }
 
 // dial opens a socket with an access token, from a given loopback address if from is set.
@@ -77,6 +115,9 @@ var errClosed = errors.New("the server closed the connection")
 // next returns the payload of the next frame, valid until the next call.
 func (s *socket) next() ([]byte, error) {
 	for {
+		if s.prefixed {
+			return s.nextPrefixed()
+		}
 		head, err := s.in.Peek(2)
 		if err != nil {
 			return nil, &lostError{cause: err}
@@ -122,6 +163,32 @@ func (s *socket) next() ([]byte, error) {
 	}
 }
 
+// nextPrefixed is next over TCP.
+func (s *socket) nextPrefixed() ([]byte, error) {
+	head, err := s.in.Peek(4)
+	if err != nil {
+		return nil, &lostError{cause: err}
+	}
+	n := binary.BigEndian.Uint32(head)
+	if n > 64<<20 {
+		return nil, errors.New("the server sent a frame of over 64 MiB")
+	}
+	if _, err := s.in.Discard(4); err != nil {
+		return nil, err
+	}
+	p, err := s.payload(int(n))
+	if err != nil {
+		return nil, &lostError{cause: err}
+	}
+	return p, nil
+}
+
+// errBadToken is the goodbye to a token that is not valid, or has expired.
+var errBadToken = errors.New("the server does not accept the token")
+
+// closeAuth is the code of that goodbye.
+const closeAuth = 4101
+
 // hello reads the first frame.
 func (s *socket) hello() (*gatewayv1.Hello, error) {
 	p, err := s.next()
@@ -131,6 +198,9 @@ func (s *socket) hello() (*gatewayv1.Hello, error) {
 	var f gatewayv1.ServerFrame
 	if err := proto.Unmarshal(p, &f); err != nil {
 		return nil, err
+	}
+	if f.Bye.GetCode() == closeAuth {
+		return nil, fmt.Errorf("%w: %s", errBadToken, f.Bye.Reason)
 	}
 	if f.Hello == nil {
 		return nil, fmt.Errorf("the first frame is not Hello: %v", &f)
@@ -157,7 +227,13 @@ func (s *socket) payload(n int) ([]byte, error) {
 
 // write sends a payload as one frame. The mask is zero, which leaves the bytes unchanged.
 func (s *socket) write(payload []byte) error {
-	b := append(s.out[:0], 0x82)
+	b := s.out[:0]
+	if s.prefixed {
+		s.out = append(binary.BigEndian.AppendUint32(b, uint32(len(payload))), payload...)
+		_, err := s.net.Write(s.out)
+		return err
+	}
+	b = append(b, 0x82)
 	switch n := len(payload); {
 	case n < 126:
 		b = append(b, 0x80|byte(n))

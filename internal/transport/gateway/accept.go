@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -77,7 +76,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			ahead = slices.Clone(p)
 		}
 	}
-	s.open(nc, ahead, caller, ratelimit.Network(r.RemoteAddr, r.Header, s.deps.Proxied), slot, shake.Protocol != protocolProto, packs)
+	s.open(nc, ahead, &conn{json: shake.Protocol != protocolProto, deflate: packs, caller: caller, network: ratelimit.Network(r.RemoteAddr, r.Header, s.deps.Proxied), slot: slot})
 }
 
 // acquireSlot counts a connection without credentials until it authenticates.
@@ -98,6 +97,7 @@ func (s *Server) acquireSlot(r *http.Request, caller id.Caller) (*inputlimit.Slo
 func (s *Server) newConn(caller id.Caller, network netip.Prefix) *conn {
 	now := s.now.Load()
 	c := &conn{server: s, shard: uint8(s.next.Add(1) % uint32(len(s.flush))), opened: now, frameAt: -1, fd: -1, caller: caller, network: network}
+	c.server, c.shard, c.opened, c.frameAt, c.fd = s, uint8(n%uint32(len(s.flush))), now, -1, -1
 	c.lastInput.Store(now)
 	s.stats.Accepted.Add(1)
 	s.stats.Connections.Add(1)
@@ -109,7 +109,7 @@ func (s *Server) open(nc net.Conn, ahead []byte, caller id.Caller, network netip
 	c := s.newConn(caller, network)
 	now := c.opened
 	c.json, c.deflate, c.slot = json, packs, slot
-	known := caller.User != 0
+	known := c.caller.User != 0
 	var own *netTransport
 	if canPoll(nc) {
 		c.transport = s.loops[c.shard]
@@ -200,6 +200,11 @@ func (s *Server) errFull() error {
 
 // checkRoom checks whether one more connection may be added.
 func (s *Server) checkRoom() error {
+	return s.admit()
+}
+
+// admit reports whether the server takes another connection.
+func (s *Server) admit() error {
 	s.mu.Lock()
 	draining := s.draining
 	s.mu.Unlock()

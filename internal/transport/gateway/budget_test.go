@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -22,13 +23,16 @@ func TestIncompleteMessagesAreCharged(t *testing.T) {
 		come []byte
 		end  func(c *conn)
 	}{
-		"the rest comes":          {half(10_000), func(c *conn) { c.read(make([]byte, 64<<10-10_000)) }},
-		"it is closed":            {half(10_000), (*conn).onClosed},
-		"the framing breaks":      {append(part, half(10_000)[:4]...), func(c *conn) { c.read(masked(0xf2, "")) }},
-		"parts, and the last":     {part, func(c *conn) { c.read(masked(0x80, "")) }},
-		"parts, and it is closed": {part, (*conn).onClosed},
+		"the rest comes":           {half(10_000), func(c *conn) { c.read(make([]byte, 64<<10-10_000)) }},
+		"it is closed":             {half(10_000), (*conn).onClosed},
+		"the framing breaks":       {append(part, half(10_000)[:4]...), func(c *conn) { c.read(masked(0xf2, "")) }},
+		"parts, and the last":      {part, func(c *conn) { c.read(masked(0x80, "")) }},
+		"parts, and it is closed":  {part, (*conn).onClosed},
+		"the rest comes, over TCP": {append([]byte{0, 1, 0, 0}, make([]byte, 10_000)...), func(c *conn) { c.read(make([]byte, 64<<10-10_000)) }},
+		"it is closed, over TCP":   {append([]byte{0, 1, 0, 0}, make([]byte, 10_000)...), (*conn).onClosed},
 	} {
 		c, _ := bench(t)
+		c.prefixed = strings.HasSuffix(name, "over TCP")
 		memory := c.server.deps.Input
 		c.read(bytes.Clone(test.come))
 		if held := memory.Used(); held < 8192 || held > 64<<10 {

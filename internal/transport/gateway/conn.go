@@ -36,6 +36,7 @@ type conn struct {
 	receiver  *receiver // the transport of a connection over HTTP, which only receives; nil for a socket
 	json      bool
 	deflate   bool
+	prefixed  bool   // frames have their length before them (tcp.go), in place of WebSocket's framing
 	shard     uint8  // its flusher
 	fd        int32  // of the event loop's
 	opened    uint32 // second
@@ -118,7 +119,7 @@ func (c *conn) appendFrame(op byte, payload []byte) {
 	}
 	c.ensureBuffer()
 	c.sealFrame()
-	c.out.b = append(appendHeader(c.out.b, op, len(payload), false), payload...)
+	c.out.b = append(c.appendHeader(c.out.b, op, len(payload)), payload...)
 }
 
 // queueWrite makes the next Flush write the connection. The caller holds mu.
@@ -320,11 +321,13 @@ func (c *conn) sayGoodbye(code uint16, reason string, retry time.Duration) {
 	c.appendClose(code, reason)
 }
 
-// appendClose appends a WebSocket close frame. The caller holds mu.
+// appendClose appends the close frame of WebSocket, if the connection has such frames. The caller holds mu.
 func (c *conn) appendClose(code uint16, reason string) {
-	p := binary.BigEndian.AppendUint16(nil, code)
-	p = append(p, reason[:min(len(reason), 100)]...)
-	c.appendFrame(opClose, p)
+	if !c.prefixed {
+		p := binary.BigEndian.AppendUint16(nil, code)
+		p = append(p, reason[:min(len(reason), 100)]...)
+		c.appendFrame(opClose, p)
+	}
 	c.advance(stateClosing)
 	c.queueWrite()
 }

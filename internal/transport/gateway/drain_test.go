@@ -72,7 +72,7 @@ func TestDrainServesConnectionsUntilTheirTurn(t *testing.T) {
 	}
 }
 
-func must(b []byte, err error) []byte {
+func must[T any](b T, err error) T {
 	if err != nil {
 		panic(err)
 	}

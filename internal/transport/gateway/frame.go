@@ -80,7 +80,7 @@ func (f *inFrame) parse(b []byte, deflate bool) (rest []byte, ok bool, need int,
 		return nil, false, 0, errFraming
 	}
 	if n > uint64(f.maxMessage) {
-		return nil, false, 0, f.tooLarge()
+		return nil, false, 0, tooLarge(f.maxMessage)
 	}
 	end := at + 4 + int(n)
 	if len(b) < end {
@@ -91,8 +91,9 @@ func (f *inFrame) parse(b []byte, deflate bool) (rest []byte, ok bool, need int,
 	return b[end:], true, 0, nil
 }
 
-func (f *inFrame) tooLarge() error {
-	if f.maxMessage < maxFrame {
+// tooLarge is the error of a message with more bytes than the most.
+func tooLarge(most int) error {
+	if most < maxFrame {
 		return errFirst
 	}
 	return errTooLarge

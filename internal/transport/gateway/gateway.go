@@ -1,5 +1,5 @@
-// Package gateway serves sockets: it accepts WebSocket connections, authenticates them, decodes frames, hands them to the services, and
-// sends receipts and deliveries back.
+// Package gateway serves sockets: it accepts connections of WebSocket, and of TCP without it (tcp.go), authenticates them, decodes frames, hands them
+// to the services, and sends receipts and deliveries back.
 //
 // The protocol (conn.go and the files beside it; conn_state.go has the states of a connection) is pure: bytes go in, bytes come out. Two transports carry it. Plain connections live on an event
 // loop (poll_linux.go) with neither goroutine nor buffer while they are idle; connections whose TLS ends in this process,

@@ -32,6 +32,9 @@ func sent(t *testing.T, c *conn) (list []*gatewayv1.ServerFrame) {
 		out = deflateFrames(out)
 	}
 	defer out.free()
+	if c.prefixed {
+		return prefixedFrames(t, out.b)
+	}
 	for r := bytes.NewReader(out.b); r.Len() > 0; {
 		h, err := ws.ReadHeader(r)
 		if err != nil {

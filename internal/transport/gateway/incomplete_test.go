@@ -38,6 +38,28 @@ func TestStalledIncompleteMessageClosesConnection(t *testing.T) {
 			}
 			return bytesOf(1)
 		}, 20 + chunkTime},
+		{"a byte of a length a second, over TCP", func(c *conn, s int) []byte {
+			c.prefixed = true
+			return []byte{0, 1, 0, 0, 1, 1, 1}[s%7 : s%7+1]
+		}, chunkTime},
+		{"a byte a second, over TCP", func(c *conn, s int) []byte {
+			if c.prefixed = true; s == 0 {
+				return binary.BigEndian.AppendUint32(nil, maxFrame)
+			}
+			return bytesOf(1)
+		}, chunkTime},
+		{"the least rate, over TCP", func(c *conn, s int) []byte {
+			if c.prefixed = true; s == 0 {
+				return binary.BigEndian.AppendUint32(nil, maxFrame)
+			}
+			return bytesOf(chunkSize/chunkTime + 20)
+		}, 0},
+		{"frames that are completed by the next read, over TCP", func(c *conn, s int) []byte {
+			if c.prefixed = true; s == 0 {
+				return []byte{0, 0}
+			}
+			return []byte{0, 0, 0, 0}
+		}, 0},
 		{"a fragment, and then pings", func(_ *conn, s int) []byte {
 			if s == 0 {
 				return masked(0x02, "a")

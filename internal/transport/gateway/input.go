@@ -173,11 +173,21 @@ func (c *conn) handleFrames(b []byte) (rest []byte, err error) {
 			f.maxMessage = maxFirstMessage
 		}
 		var ok bool
-		b, ok, c.in.frameSize, err = f.parse(b, c.deflate)
+		if c.prefixed {
+			f.payload, b, ok, c.in.frameSize, err = cutFrame(b, f.maxMessage)
+		} else {
+			b, ok, c.in.frameSize, err = f.parse(b, c.deflate)
+		}
 		if err != nil || !ok {
 			return b, err
 		}
-		if err := c.handleWSFrame(&f); err != nil {
+		if c.prefixed {
+			c.in.completedMessage = true
+			err = c.handleMessage(opBinary, false, f.payload)
+		} else {
+			err = c.handleWSFrame(&f)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -218,7 +228,7 @@ func (c *conn) handleWSFrame(f *inFrame) error {
 		c.in.op, c.in.packed = f.op, f.packed
 	}
 	if c.in.partCount++; len(c.in.parts)+len(f.payload) > f.maxMessage || c.in.partCount > maxParts {
-		return f.tooLarge()
+		return tooLarge(f.maxMessage)
 	}
 	c.in.parts = append(c.in.parts, f.payload...)
 	if !f.final {

@@ -30,7 +30,7 @@ func (c *conn) reserveField(n int) *buffer {
 	switch {
 	case c.frameAt >= 0:
 	case n > maxMergedFrame:
-		c.out.b = appendHeader(c.out.b, opBinary, n, false)
+		c.out.b = c.appendHeader(c.out.b, opBinary, n)
 	default:
 		c.openFrame(opBinary, listNone)
 	}
@@ -53,7 +53,7 @@ func (c *conn) appendJSONItem(list jsonList, object []byte) {
 	case c.frameAt >= 0:
 		c.out.b = append(c.out.b, ',')
 	case len(object) > maxMergedFrame:
-		c.out.b = appendHeader(c.out.b, opText, len(start)+len(object)+len(jsonListEnd), false)
+		c.out.b = c.appendHeader(c.out.b, opText, len(start)+len(object)+len(jsonListEnd))
 		c.out.b = append(append(append(c.out.b, start...), object...), jsonListEnd...)
 		return
 	default:
@@ -66,7 +66,7 @@ func (c *conn) appendJSONItem(list jsonList, object []byte) {
 // openFrame opens a frame whose length is not known yet. The caller holds mu.
 func (c *conn) openFrame(op byte, list jsonList) {
 	c.frameAt, c.frameList = len(c.out.b), list
-	c.out.b = append(c.out.b, finalBit|op, 126, 0, 0)
+	c.out.b = append(c.out.b, finalBit|op, 126, 0, 0) // lengthSize bytes, too
 }
 
 // sealFrame ends the open frame. The caller holds mu.
@@ -80,6 +80,10 @@ func (c *conn) sealFrame() {
 	b, at := c.out.b, c.frameAt
 	c.frameAt = -1
 	n := len(b) - at - 4
+	if c.prefixed {
+		binary.BigEndian.PutUint32(b[at:], uint32(n))
+		return
+	}
 	if n < 126 { // the shortest form of a length is the only one allowed
 		b[at+1] = byte(n)
 		copy(b[at+2:], b[at+4:])

@@ -61,6 +61,7 @@ func TestMergedFramesKeepTheOrder(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		c, _ := bench(t)
 		c.json, c.deflate = seed%2 == 0, seed%4 < 2
+		c.prefixed = seed%8 == 3 // over TCP
 		var want []string
 		size := []int{1, 100, 3000, 30_000}[random.IntN(4)]
 		for n := uint64(1); n <= 1+random.Uint64N(40); n++ {

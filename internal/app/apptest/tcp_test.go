@@ -1,0 +1,108 @@
+package apptest_test
+
+import (
+	"crypto/tls"
+	"encoding/binary"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/app/apptest"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// tcpSocket is a socket without WebSocket.
+type tcpSocket struct {
+	t *testing.T
+	net.Conn
+}
+
+func dialTCP(t *testing.T, h *apptest.Server, token string) *tcpSocket {
+	t.Helper()
+	var nc net.Conn
+	var err error
+	if h.TLS != nil {
+		nc, err = (&tls.Dialer{Config: h.TLS}).DialContext(t.Context(), "tcp", h.TCPAddress().String())
+	} else {
+		nc, err = (&net.Dialer{}).DialContext(t.Context(), "tcp", h.TCPAddress().String())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { nc.Close() })
+	s := &tcpSocket{t, nc}
+	s.write(&gatewayv1.ClientFrame{Auth: &gatewayv1.Auth{AccessToken: token}, Request: 1, Sync: &chatv1.SyncRequest{}})
+	return s
+}
+
+func (s *tcpSocket) write(f *gatewayv1.ClientFrame) {
+	s.t.Helper()
+	b, err := proto.Marshal(f)
+	if err == nil {
+		_, err = s.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...))
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *tcpSocket) next() *gatewayv1.ServerFrame {
+	s.t.Helper()
+	head := make([]byte, 4)
+	if _, err := io.ReadFull(s, head); err != nil {
+		s.t.Fatal(err)
+	}
+	b, f := make([]byte, binary.BigEndian.Uint32(head)), &gatewayv1.ServerFrame{}
+	_, err := io.ReadFull(s, b)
+	if err == nil {
+		err = proto.Unmarshal(b, f)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return f
+}
+
+// Clients over TCP, and over TLS if the node ends it, chat with those of WebSocket. A refused client gets the reason, and then the end.
+func TestSocketsOverTCP(t *testing.T) {
+	both(t, func(t *testing.T, h *apptest.Server) {
+		alice, bob := h.Register(t, "alice"), h.Register(t, "bob")
+		c := h.Direct(t, alice, bob)
+		a := dialTCP(t, h, alice.AccessToken)
+		if f := a.next(); f.Hello.GetUser() != alice.User || f.Hello.GetDevice() != alice.Device {
+			t.Fatalf("the first frame is %v", f)
+		}
+		if f := a.next(); f.Request != 1 || len(f.Sync.GetEvents()) == 0 {
+			t.Fatalf("the sync in the first frame is answered %v", f)
+		}
+		b, _ := bob.Socket(t, "rialto.v1.proto")
+		a.write(&gatewayv1.ClientFrame{Sends: []*gatewayv1.Send{{Conversation: c, ClientSeq: 1, Content: apptest.Text("one")}, {Conversation: c, ClientSeq: 2, Content: apptest.Text("two")}}})
+		texts := func(f *gatewayv1.ServerFrame) (list []string) {
+			for _, e := range f.Events {
+				if text := e.GetMessage().GetContent().GetText(); text != "" {
+					list = append(list, text)
+				}
+			}
+			return list
+		}
+		var got, own []string
+		receipts := 0
+		b.Until(func(f *gatewayv1.ServerFrame) bool { got = append(got, texts(f)...); return len(got) == 2 })
+		for receipts < 2 || len(own) < 2 {
+			f := a.next()
+			receipts, own = receipts+len(f.Receipts), append(own, texts(f)...)
+		}
+		if got[0] != "one" || got[1] != "two" || own[0] != "one" || own[1] != "two" || receipts != 2 {
+			t.Errorf("%d receipts; bob got %q, alice %q", receipts, got, own)
+		}
+		bad := dialTCP(t, h, "no token")
+		if f := bad.next(); f.Bye.GetCode() != 4101 || f.Bye.Reason == "" {
+			t.Errorf("a bad token is answered %v", f)
+		}
+		if n, err := bad.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("after the reason come %d bytes, %v", n, err)
+		}
+	})
+}
