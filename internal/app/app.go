@@ -63,6 +63,7 @@ import (
 	"github.com/rialto-im/rialto/internal/transport/gateway"
 	"github.com/rialto-im/rialto/internal/transport/rpc"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"github.com/rialto-im/rialto/internal/transport/stomp"
 )
 
 // Names in a data directory.
@@ -128,6 +129,7 @@ type Node struct {
 	previews        *linkpreview.Service
 	fanout          *fanout.Worker
 	gateway         *gateway.Server
+	stomp           *stomp.Server
 	rpc             *rpc.Server
 	input           *inputlimit.Memory
 	unauthenticated *inputlimit.Connections
@@ -148,6 +150,7 @@ type Node struct {
 
 	listener, adminListener net.Listener
 	tcpListener             net.Listener     // nil: none
+	stompListener           net.Listener     // nil: none
 	certificate             *tls.Certificate // of the listeners that do not speak HTTP; nil without TLS
 	serving                 bool             // connections are accepted
 	leaving                 atomic.Bool
@@ -409,6 +412,7 @@ func (n *Node) openTransports() (err error) {
 	if err != nil {
 		return err
 	}
+	n.stomp = stomp.New(stomp.Deps{Gateway: n.gateway, Inbox: n.inbox, Input: n.input, Proxied: n.config.Plaintext})
 	stats := n.gateway.Stats()
 	// The listener still counts the connections of WebSockets that run over net/http.
 	n.open = &openConnections{most: maxOpenConnections(), gateway: func() int64 { return stats.Connections.Load() - stats.Streams.Load() }}
@@ -463,6 +467,7 @@ func (n *Node) start() {
 	n.stack.Start("runtime switches", n.switches.Run)
 	n.startFeeds()
 	n.stack.Start("jobs", n.runJobs)
+	n.stack.Start("STOMP", n.stomp.Run) // stops after the gateway, which tells its clients
 	n.stack.Start("gateway", n.gateway.Run)
 	n.serve()
 }
@@ -478,9 +483,6 @@ func (n *Node) deliverEvents(ctx context.Context, events []job.Event) error {
 
 // Address on which the node listens.
 func (n *Node) Address() net.Addr { return n.listener.Addr() }
-
-// TCPAddress on which the node listens for sockets without WebSocket, if it does.
-func (n *Node) TCPAddress() net.Addr { return n.tcpListener.Addr() }
 
 // AdminAddress for metrics, profiles and health.
 func (n *Node) AdminAddress() net.Addr { return n.adminListener.Addr() }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,26 +39,6 @@ func (n *Node) bind(ctx context.Context) (err error) {
 	return n.bindSockets(ctx)
 }
 
-// bindSockets opens the listeners that do not speak HTTP.
-func (n *Node) bindSockets(ctx context.Context) (err error) {
-	if n.config.TCP.Listen == "" {
-		return nil
-	}
-	if n.config.TLS.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(n.config.TLS.Cert, n.config.TLS.Key)
-		if err != nil {
-			return fmt.Errorf("tls: %w", err)
-		}
-		n.certificate = &pair
-	}
-	var lc net.ListenConfig
-	if n.tcpListener, err = lc.Listen(ctx, "tcp", n.config.TCP.Listen); err != nil {
-		return explainListen("tcp.listen", n.config.TCP.Listen, err)
-	}
-	n.closers = append(n.closers, closeListener(n.tcpListener))
-	return nil
-}
-
 // closeListener closes a listener, unless its HTTP server has closed it already.
 func closeListener(l net.Listener) func() error {
 	return func() error {
@@ -77,6 +56,9 @@ func (n *Node) serve() {
 	n.startHTTP("listener", &countingListener{n.listener, n.unauthenticated, n.config.Plaintext, n.open, n.admission}, n.publicHandler(), n.config.TLS.Cert != "", n.gateway.ReleaseHeld)
 	if n.tcpListener != nil {
 		n.startSockets("TCP listener", n.tcpListener, n.gateway.ServeTCP)
+	}
+	if n.stompListener != nil {
+		n.startSockets("STOMP listener", n.stompListener, n.stomp.ServeTCP)
 	}
 }
 
@@ -191,7 +173,7 @@ func (n *Node) publicHandler() http.Handler {
 			_, _ = w.Write([]byte("ok\n")) // the client may have gone
 		case p == "/readyz" && isRead(r):
 			n.readyPublic(w, r)
-		case !n.config.Has(config.RoleGateway) && (p == "/v1/socket" || p == "/v1/events"), !n.config.Has(config.RoleAPI) && p != "/v1/socket" && p != "/v1/events":
+		case !n.config.Has(config.RoleGateway) && (isSocket(p == "/v1/socket" || p == "/v1/events")), !n.config.Has(config.RoleAPI) && != "/v1/socket" && p != "/v1/events"isSocket(p):
 			http.Error(w, "this node does not serve this; its roles are "+strings.Join(n.config.Roles, ", "), http.StatusNotFound)
 		case p == "/v1/socket":
 			n.proxySigns.request(r)
@@ -199,6 +181,9 @@ func (n *Node) publicHandler() http.Handler {
 		case p == "/v1/events" && (r.Method == http.MethodGet || r.Method == http.MethodOptions):
 			n.proxySigns.request(r)
 			events.ServeHTTP(w, r)
+		case p == stompPath && n.config.Stomp.WebSocket:
+			n.proxySigns.request(r)
+			n.stomp.ServeHTTP(w, r)
 		case strings.HasPrefix(p, "/rialto."):
 			n.proxySigns.request(r)
 			calls.ServeHTTP(w, r)
@@ -211,6 +196,11 @@ func (n *Node) publicHandler() http.Handler {
 		}
 	}))
 }
+
+// stompPath is the address of STOMP over WebSocket.
+const stompPath = "/v1/stomp"
+
+func isSocket(path string) bool { return path == "/v1/socket" || path == stompPath }
 
 var errTooManyFiles = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "too many files are being sent to this address, or in all; try again", Retry: time.Second}
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"sync"
@@ -13,6 +14,42 @@ import (
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 )
+
+// bindSockets opens the listeners that do not speak HTTP.
+func (n *Node) bindSockets(ctx context.Context) (err error) {
+	if n.config.TLS.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(n.config.TLS.Cert, n.config.TLS.Key)
+		if err != nil {
+			return fmt.Errorf("tls: %w", err)
+		}
+		n.certificate = &pair
+	}
+	if n.tcpListener, err = n.listenSockets(ctx, "tcp.listen", n.config.TCP.Listen); err != nil {
+		return err
+	}
+	n.stompListener, err = n.listenSockets(ctx, "stomp.listen", n.config.Stomp.Listen)
+	return err
+}
+
+// listenSockets binds the address of a setting, if there is one.
+func (n *Node) listenSockets(ctx context.Context, name, address string) (net.Listener, error) {
+	if address == "" {
+		return nil, nil
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, explainListen(name, address, err)
+	}
+	n.closers = append(n.closers, closeListener(l))
+	return l, nil
+}
+
+// TCPAddress on which the node listens for sockets without WebSocket, if it does.
+func (n *Node) TCPAddress() net.Addr { return n.tcpListener.Addr() }
+
+// StompAddress on which the node listens for STOMP over TCP, if it does.
+func (n *Node) StompAddress() net.Addr { return n.stompListener.Addr() }
 
 // acceptPause is the wait after an error that does not concern later connections.
 const acceptPause = 100 * time.Millisecond

@@ -60,7 +60,7 @@ func OpenAt(t *testing.T, now clock.Clock, change func(*config.Config)) *Server 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.TCP.Listen = "127.0.0.1:0"
+	c.TCP.Listen, c.Stomp.Listen, c.Stomp.WebSocket = "127.0.0.1:0", "127.0.0.1:0", true
 	c.Account.WhoMayAdd = "everyone"                                    // people of most tests are no friends, and add each other to groups
 	c.Account.PasswordCost = auth.Cost{Memory: 64, Time: 1, Threads: 1} // hashing would take most of the time
 	if sqltest.OnPostgres() {

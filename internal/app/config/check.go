@@ -23,12 +23,8 @@ func (c *Config) check(fields settable) (faults []error) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	c.checkEngines(fault)
 	c.checkPublic(fault, "listen", c.Listen, "passwords")
-	if c.TCP.Listen != "" {
-		c.checkPublic(fault, "tcp.listen", c.TCP.Listen, "tokens")
-		if !c.Has(RoleGateway) {
-			fault("tcp.listen: this node has no sockets; leave the setting empty, or give it the role %s", RoleGateway)
-		}
-	}
+	c.checkSockets(fault, "tcp.listen", c.TCP.Listen)
+	c.checkSockets(fault, "stomp.listen", c.Stomp.Listen)
 	if c.Admin != "" {
 		if public, err := reachable(c.Admin); err != nil {
 			fault("admin: %w", err)
@@ -68,6 +64,17 @@ func (c *Config) checkPublic(fault func(string, ...any), name, address, secret s
 		fault(name+": %w", err)
 	} else if public && c.TLS.Cert == "" && !c.Plaintext {
 		fault("%s: %s is not on loopback, and %s would cross the network unencrypted; set tls.cert and tls.key, or plaintext=true if a proxy in front terminates TLS", name, address, secret)
+	}
+}
+
+// checkSockets checks the address of a listener for sockets that do not speak HTTP, if there is one.
+func (c *Config) checkSockets(fault func(string, ...any), name, address string) {
+	if address == "" {
+		return
+	}
+	c.checkPublic(fault, name, address, "tokens")
+	if !c.Has(RoleGateway) {
+		fault("%s: this node has no sockets; leave the setting empty, or give it the role %s", name, RoleGateway)
 	}
 }
 

@@ -63,6 +63,8 @@ type Config struct {
 	// TLS of the listener. Connections whose TLS ends in a proxy are cheaper.
 	TLS TLS `yaml:"tls"`
 	TCP TCP `yaml:"tcp"`
+	// Stomp serves clients of STOMP 1.2.
+	Stomp Stomp `yaml:"stomp"`
 
 	// StopAfter is how long the node continues to serve after the signal to stop, while /readyz answers that it is not ready: the time that
 	// a load balancer needs to notice. Default 0.
@@ -118,6 +120,14 @@ type TCP struct {
 	// Listen address of sockets over TCP, without WebSocket; default none. It has TLS if tls.cert is set. On other addresses than loopback
 	// it needs tls.cert, or plaintext.
 	Listen string `yaml:"listen"`
+}
+
+// Stomp is where clients of STOMP 1.2 connect.
+type Stomp struct {
+	// Listen address of STOMP over TCP; default none. TLS is as for tcp.listen.
+	Listen string `yaml:"listen"`
+	// WebSocket serves STOMP over WebSocket at /v1/stomp of the listener; default false.
+	WebSocket bool `yaml:"websocket"`
 }
 
 // envPrefix of variables: RIALTO_GATEWAY_MAX_CONNECTIONS is gateway.max_connections.

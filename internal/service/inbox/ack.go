@@ -40,6 +40,15 @@ func (s *Service) Ack(c id.Caller, at message.Position) {
 	}
 }
 
+// AckedPosition returns the newest position that a device has acknowledged, as far as that is stored or waits here; 0 if there is none.
+func (s *Service) AckedPosition(ctx context.Context, c id.Caller) (message.Position, error) {
+	s.mu.Lock()
+	pending := s.pendingAcks[deviceKey{c.User, c.Device}]
+	s.mu.Unlock()
+	stored, err := s.devicePositions(ctx, c.User)
+	return max(pending, stored[c.User].devices[c.Device]), err
+}
+
 func (s *Service) addAck(u id.User, acks ...deviceAck) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -151,12 +151,14 @@ func (s *Server) open(nc net.Conn, ahead []byte, caller id.Caller, network netip
 	s.requestFlush(c)
 }
 
+// AcquireSlot counts a connection of a translator until it authenticates.
+func (s *Server) AcquireSlot(r *http.Request) (*inputlimit.Slot, error) {
+	return s.acquireSlot(r, id.Caller{})
+}
+
 // checkHandshake makes the checks that need no store.
 func (s *Server) checkHandshake(r *http.Request) error {
-	if r.Method != http.MethodGet || !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		return errs.New(errs.Invalid, "not_a_socket", "open this address with a WebSocket client (GET)")
-	}
-	if err := s.checkRequest(r); err != nil {
+	if err := s.CheckUpgrade(r); err != nil {
 		return err
 	}
 	if offered := r.Header.Values("Sec-Websocket-Protocol"); len(offered) > 0 {
@@ -168,6 +170,17 @@ func (s *Server) checkHandshake(r *http.Request) error {
 		if !known {
 			return errs.New(errs.Invalid, "subprotocol", "the subprotocols are "+protocolProto+" and "+protocolJSON)
 		}
+	}
+	return nil
+}
+
+// CheckUpgrade checks a request for a WebSocket, but for its subprotocol and its credentials.
+func (s *Server) CheckUpgrade(r *http.Request) error {
+	if r.Method != http.MethodGet || !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		return errs.New(errs.Invalid, "not_a_socket", "open this address with a WebSocket client (GET)")
+	}
+	if err := s.checkRequest(r); err != nil {
+		return err
 	}
 	return s.checkRoom()
 }

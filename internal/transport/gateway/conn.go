@@ -37,6 +37,7 @@ type conn struct {
 	json      bool
 	deflate   bool
 	prefixed  bool   // frames have their length before them (tcp.go), in place of WebSocket's framing
+	keepsAck  bool   // a sync does not acknowledge what is before it
 	shard     uint8  // its flusher
 	fd        int32  // of the event loop's
 	opened    uint32 // second

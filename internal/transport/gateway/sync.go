@@ -97,8 +97,9 @@ func (c *conn) sync(ctx context.Context, request uint64, r *chatv1.SyncRequest) 
 	if err := c.allowCall(0); err != nil {
 		return err
 	}
-	// A request with a position acknowledges everything before it.
-	c.server.deps.Inbox.Ack(c.caller, message.Position(r.GetAfter().GetSeq()))
+	if !c.keepsAck { // a request with a position acknowledges everything before it
+		c.server.deps.Inbox.Ack(c.caller, message.Position(r.GetAfter().GetSeq()))
+	}
 	c.withhold()
 	defer c.releaseWithheld()
 	page, err := c.server.deps.Inbox.AppendSync(ctx, nil, c.caller.User, message.Position(r.GetAfter().GetSeq()), int(r.Limit))

@@ -23,7 +23,18 @@ const refuseTime = time.Second
 // ServeTCP serves a connection whose frames have their length before them. Its first frame brings the credentials; slot counts it until then, and is
 // the gateway's from here on. It does not wait for the client, unless the connection is refused.
 func (s *Server) ServeTCP(nc net.Conn, network netip.Prefix, slot *inputlimit.Slot) {
-	slot.Detach()
+	s.servePrefixed(nc, &conn{prefixed: true, network: network, slot: slot})
+}
+
+// ServeTranslator is ServeTCP for a client in this process that translates another protocol: its syncs acknowledge nothing, because what it has read
+// is not yet what its own client has.
+func (s *Server) ServeTranslator(nc net.Conn, network netip.Prefix, slot *inputlimit.Slot) {
+	s.servePrefixed(nc, &conn{prefixed: true, keepsAck: true, network: network, slot: slot})
+}
+
+// servePrefixed serves a connection, unless the server takes no more.
+func (s *Server) servePrefixed(nc net.Conn, c *conn) {
+	c.slot.Detach()
 	if err := s.admit(); err != nil {
 		s.stats.Refused.Add(1)
 		e := errorOf(err)
@@ -32,10 +43,10 @@ func (s *Server) ServeTCP(nc net.Conn, network netip.Prefix, slot *inputlimit.Sl
 			_, _ = nc.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...))
 		}
 		_ = nc.Close()
-		slot.Release()
+		c.slot.Release()
 		return
 	}
-	s.open(nc, nil, &conn{prefixed: true, network: network, slot: slot})
+	s.open(nc, nil, c)
 }
 
 // cutFrame cuts the first frame off b. ok is false if b does not have a complete one yet; need is then its total number of bytes, 0 if unknown.
