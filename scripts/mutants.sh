@@ -391,6 +391,13 @@ mutant "send a close frame of WebSocket over TCP" internal/transport/gateway/con
 mutant "count a connection over TCP only while it is accepted" internal/transport/gateway/tcp.go 's/^\tslot\.Detach\(\)$/\tslot.Release()/' ServeTCP internal/transport/gateway
 mutant "accept connections over TCP while the server stops" internal/transport/gateway/tcp.go 's/err := s\.admit\(\); err != nil/err := s.admit(); err != nil \&\& false/' ServeTCP internal/transport/gateway
 mutant "let tokens cross the network in plain text over TCP" internal/app/config/check.go 's/else if public \&\& c\.TLS\.Cert == "" \&\& \!c\.Plaintext \{/else if public \&\& c.TLS.Cert == "" \&\& !c.Plaintext \&\& name == "listen" {/' RemoteAddresses internal/app/config
+mutant "give a STOMP receipt before the message is stored" internal/transport/stomp/commands.go 's/^\ts\.pending\[own\] = append/\ts.receipt(f.get("receipt"))\n&/' SendsAreAcknowledged internal/transport/stomp
+mutant "acknowledge STOMP messages that wait for their ACK" internal/transport/stomp/deliver.go 's/if len\(s\.outstanding\) > 0 \{/if len(s.outstanding) < 0 {/' MessagesAreDelivered internal/transport/stomp
+mutant "skip a gap in the stream of a STOMP client" internal/transport/stomp/deliver.go 's/message\.Position\(e\.Prev\) \!= s\.cursor \&\&/false \&\&/' MessagesAreDelivered internal/transport/stomp
+mutant "end a STOMP session before its messages are stored" internal/transport/stomp/deliver.go 's/s\.leaving\.ponged \&\& len\(s\.pending\) == 0/s.leaving.ponged/' DisconnectWaits internal/transport/stomp
+mutant "accept any escape in headers of STOMP" internal/transport/stomp/frame.go 's/ok = first \&\& second/ok = true/' FramesAreDecoded internal/transport/stomp
+mutant "take bodies of any size from STOMP clients" internal/transport/stomp/frame.go 's/end-d\.head > maxBody \|\|/false ||/' FramesAreDecoded internal/transport/stomp
+mutant "let syncs of a translator acknowledge" internal/transport/gateway/sync.go 's/if \!c\.keepsAck \{/if true {/' TranslatorsSyncs internal/transport/gateway
 mutant "push a wrong predecessor" internal/transport/gateway/conn.go 's/AppendEventField\(o\.b, 4, at, prev, /AppendEventField(o.b, 4, at, at, /' DroppedEvents internal/transport/gateway
 mutant "drop events without a hint" internal/transport/gateway/slow_consumer.go 's/^\tc\.needsHint = true$/\tc.needsHint = false/' DroppedEvents internal/transport/gateway
 mutant "push an event before the page that may lack it" internal/transport/gateway/conn.go 's/case c\.withheld != nil( \&\&|:)/case false\1/' LastPage internal/transport/gateway

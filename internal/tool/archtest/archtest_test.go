@@ -41,6 +41,7 @@ func rules() archtest.Rules {
 		Never: map[string][]string{
 			"internal/transport/gateway":       {"internal/engine/sqldb", "internal/engine/timeline", "internal/service"},
 			"internal/transport/rpc":           {"internal/engine/sqldb", "internal/engine/timeline", "internal/engine/bus", "internal/service/fanout"},
+			"internal/transport/stomp":         {"internal/engine", "internal/platform", "internal/service", "internal/transport/gateway", "internal/transport/rpc"},
 			"internal/service/fanout":          {"internal/engine/sqldb"},
 			"internal/service/chat":            {"internal/engine/bus", "internal/engine/blob"},
 			"internal/service/inbox":           {"internal/engine/bus", "internal/engine/blob"},

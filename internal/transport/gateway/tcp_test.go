@@ -285,3 +285,19 @@ func TestTheProtocolShowsBytesOverTCP(t *testing.T) {
 		}
 	}
 }
+
+// A sync acknowledges what is before it, but not that of a translator: its own client has not acknowledged it.
+func TestTranslatorsSyncsAcknowledgeNothing(t *testing.T) {
+	for _, keeps := range []bool{false, true} {
+		c, r := bench(t)
+		c.prefixed, c.keepsAck = true, keeps
+		c.read(prefixed(encoded(t, &gatewayv1.ClientFrame{Request: 3, Sync: &chatv1.SyncRequest{After: &chatv1.Position{Seq: 7}}})))
+		c.server.serving.Wait()
+		if list := sent(t, c); len(list) != 1 || list[0].Request != 3 {
+			t.Errorf("a sync is answered %v", list)
+		}
+		if acks := len(r.asked); acks > 0 == keeps {
+			t.Errorf("a translator %v: %d acknowledgements, %v", keeps, acks, r.asked)
+		}
+	}
+}

@@ -88,10 +88,9 @@ func (s *session) await() error {
 	if s.isReady() {
 		return nil
 	}
-	if _, err := s.gateway.Write(s.out); err != nil {
+	if s.flush() != nil {
 		return errLost
 	}
-	s.out = s.out[:0]
 	select {
 	case <-s.ready:
 	case <-s.refused:

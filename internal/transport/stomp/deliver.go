@@ -70,7 +70,7 @@ func (s *session) deliver() {
 		_, err := io.ReadFull(in, head)
 		n := binary.BigEndian.Uint32(head)
 		if err == nil && n > maxAnswer {
-			err = errs.New(errs.Internal, "internal", "a frame of the gateway is too large")
+			err = io.ErrUnexpectedEOF // the gateway does not send such frames
 		}
 		if err == nil {
 			if cap(b) < int(n) || cap(b) > 64<<10 {
@@ -218,7 +218,7 @@ func (s *session) process(b []byte, e *chatv1.Event) []byte {
 	return b
 }
 
-// message appends the MESSAGE of an event for each subscription that wants it. The caller holds mu.
+// message appends the MESSAGE of an event for each subscription that wants it, and writes what becomes long. The caller holds mu.
 func (s *session) message(b []byte, e *chatv1.Event, at message.Position) []byte {
 	m := e.GetMessage()
 	if m == nil {
@@ -254,7 +254,10 @@ func (s *session) message(b []byte, e *chatv1.Event, at message.Position) []byte
 			}
 			f.headers = append(f.headers, header{"content-type", contentType})
 		}
-		b = appendFrame(b, f)
+		if b = appendFrame(b, f); len(b) > 64<<10 { // many subscriptions may want it
+			s.write(b)
+			b = b[:0]
+		}
 	}
 	if len(s.subscriptions) > 0 {
 		s.missed = false

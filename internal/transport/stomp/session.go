@@ -195,7 +195,7 @@ func (s *session) input(p []byte) error {
 		}
 		complete = true
 		if err := s.handle(f); err != nil {
-			_, _ = s.gateway.Write(s.out) // what came before it is executed; the session ends anyway
+			_ = s.flush() // what came before it is executed; the session ends anyway
 			s.fail(err, f.get("receipt"))
 			return nil
 		}
@@ -203,14 +203,8 @@ func (s *session) input(p []byte) error {
 			return nil
 		}
 	}
-	if len(s.out) > 0 {
-		_, err := s.gateway.Write(s.out) // waits while the gateway does not read from this client
-		if s.out = s.out[:0]; cap(s.out) > 64<<10 {
-			s.out = nil
-		}
-		if err != nil && !s.isOver() {
-			return errLost
-		}
+	if err := s.flush(); err != nil && !s.isOver() {
+		return errLost
 	}
 	s.trackIncomplete(complete)
 	memory, owner := s.server.deps.Input.Unauthenticated, budget.Owner{Network: s.network}
@@ -221,6 +215,18 @@ func (s *session) input(p []byte) error {
 		return inputlimit.ErrBusy
 	}
 	return nil
+}
+
+// flush writes what is for the gateway. It waits while the gateway does not read from this client.
+func (s *session) flush() error {
+	if len(s.out) == 0 {
+		return nil
+	}
+	_, err := s.gateway.Write(s.out)
+	if s.out = s.out[:0]; cap(s.out) > 64<<10 {
+		s.out = nil
+	}
+	return err
 }
 
 func (s *session) isReady() bool {

@@ -12,22 +12,23 @@ export class Server {
   private constructor(
     private readonly binary: string,
     readonly port: number,
+    private readonly settings: string[],
   ) {}
 
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  static async start(): Promise<Server> {
+  static async start(...settings: string[]): Promise<Server> {
     const binary = process.env["TEST_BINARY"];
     if (!binary) throw new Error("TEST_BINARY names no binary: run `make build`, and give its path");
-    const server = new Server(binary, await freePort());
+    const server = new Server(binary, await freePort(), settings);
     await server.run();
     return server;
   }
 
   async run(): Promise<void> {
-    const p = spawn(this.binary, ["serve", "--data", this.dir, "--listen", `127.0.0.1:${this.port}`, "--set", "log.level=warn", "--set", "account.who_may_add=everyone"], { stdio: ["ignore", "pipe", "inherit"] });
+    const p = spawn(this.binary, ["serve", "--data", this.dir, "--listen", `127.0.0.1:${this.port}`, "--set", "log.level=warn", "--set", "account.who_may_add=everyone", ...this.settings.flatMap((s) => ["--set", s])], { stdio: ["ignore", "pipe", "inherit"] });
     this.process = p;
     await new Promise<void>((resolve, reject) => {
       p.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));

@@ -1,0 +1,2 @@
+// Package stomp tests the server with a client of STOMP that is not ours: go-stomp.
+package stomp
