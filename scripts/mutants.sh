@@ -388,14 +388,14 @@ mutant "delete dead letters like other finished jobs" $jobs/maintain.go 's/Disca
 mutant "store no predecessor of an event" $log/keys.go 's/seq-prev\)/seq)/' Log $log
 mutant "read a long first frame over TCP" internal/transport/gateway/input.go 's/cutFrame\(b, f\.maxMessage\)/cutFrame(b, maxFrame)/' LengthsOverTCP internal/transport/gateway
 mutant "send a close frame of WebSocket over TCP" internal/transport/gateway/conn.go 's/if \!c\.prefixed \{/if true {/' LengthsOverTCP internal/transport/gateway
-mutant "count a connection over TCP only while it is accepted" internal/transport/gateway/tcp.go 's/^\tslot\.Detach\(\)$/\tslot.Release()/' ServeTCP internal/transport/gateway
+mutant "count a connection over TCP only while it is accepted" internal/transport/gateway/tcp.go 's/^\tc\.slot\.Detach\(\)$/\tc.slot.Release()/' ServeTCP internal/transport/gateway
 mutant "accept connections over TCP while the server stops" internal/transport/gateway/tcp.go 's/err := s\.admit\(\); err != nil/err := s.admit(); err != nil \&\& false/' ServeTCP internal/transport/gateway
 mutant "let tokens cross the network in plain text over TCP" internal/app/config/check.go 's/else if public \&\& c\.TLS\.Cert == "" \&\& \!c\.Plaintext \{/else if public \&\& c.TLS.Cert == "" \&\& !c.Plaintext \&\& name == "listen" {/' RemoteAddresses internal/app/config
 mutant "give a STOMP receipt before the message is stored" internal/transport/stomp/commands.go 's/^\ts\.pending\[own\] = append/\ts.receipt(f.get("receipt"))\n&/' SendsAreAcknowledged internal/transport/stomp
 mutant "acknowledge STOMP messages that wait for their ACK" internal/transport/stomp/deliver.go 's/if len\(s\.outstanding\) > 0 \{/if len(s.outstanding) < 0 {/' MessagesAreDelivered internal/transport/stomp
 mutant "skip a gap in the stream of a STOMP client" internal/transport/stomp/deliver.go 's/message\.Position\(e\.Prev\) \!= s\.cursor \&\&/false \&\&/' MessagesAreDelivered internal/transport/stomp
 mutant "end a STOMP session before its messages are stored" internal/transport/stomp/deliver.go 's/s\.leaving\.ponged \&\& len\(s\.pending\) == 0/s.leaving.ponged/' DisconnectWaits internal/transport/stomp
-mutant "accept any escape in headers of STOMP" internal/transport/stomp/frame.go 's/ok = first \&\& second/ok = true/' FramesAreDecoded internal/transport/stomp
+mutant "accept any escape in headers of STOMP" internal/transport/stomp/frame.go 's/ok = first \&\& second/ok = first || second || true/' FramesAreDecoded internal/transport/stomp
 mutant "take bodies of any size from STOMP clients" internal/transport/stomp/frame.go 's/end-d\.head > maxBody \|\|/false ||/' FramesAreDecoded internal/transport/stomp
 mutant "let syncs of a translator acknowledge" internal/transport/gateway/sync.go 's/if \!c\.keepsAck \{/if true {/' TranslatorsSyncs internal/transport/gateway
 mutant "push a wrong predecessor" internal/transport/gateway/conn.go 's/AppendEventField\(o\.b, 4, at, prev, /AppendEventField(o.b, 4, at, at, /' DroppedEvents internal/transport/gateway
