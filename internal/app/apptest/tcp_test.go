@@ -1,10 +1,13 @@
 package apptest_test
 
 import (
+	"bufio"
 	"crypto/tls"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/app/apptest"
@@ -19,20 +22,26 @@ type tcpSocket struct {
 	net.Conn
 }
 
-func dialTCP(t *testing.T, h *apptest.Server, token string) *tcpSocket {
+// dialRaw connects to a listener that does not speak HTTP.
+func dialRaw(t *testing.T, h *apptest.Server, to net.Addr) net.Conn {
 	t.Helper()
 	var nc net.Conn
 	var err error
 	if h.TLS != nil {
-		nc, err = (&tls.Dialer{Config: h.TLS}).DialContext(t.Context(), "tcp", h.TCPAddress().String())
+		nc, err = (&tls.Dialer{Config: h.TLS}).DialContext(t.Context(), "tcp", to.String())
 	} else {
-		nc, err = (&net.Dialer{}).DialContext(t.Context(), "tcp", h.TCPAddress().String())
+		nc, err = (&net.Dialer{}).DialContext(t.Context(), "tcp", to.String())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { nc.Close() })
-	s := &tcpSocket{t, nc}
+	return nc
+}
+
+func dialTCP(t *testing.T, h *apptest.Server, token string) *tcpSocket {
+	t.Helper()
+	s := &tcpSocket{t, dialRaw(t, h, h.TCPAddress())}
 	s.write(&gatewayv1.ClientFrame{Auth: &gatewayv1.Auth{AccessToken: token}, Request: 1, Sync: &chatv1.SyncRequest{}})
 	return s
 }
@@ -65,7 +74,8 @@ func (s *tcpSocket) next() *gatewayv1.ServerFrame {
 	return f
 }
 
-// Clients over TCP, and over TLS if the node ends it, chat with those of WebSocket. A refused client gets the reason, and then the end.
+// Clients over TCP, and over TLS if the node ends it, chat with those of WebSocket, and those of STOMP with both. A refused client gets the reason,
+// and then the end.
 func TestSocketsOverTCP(t *testing.T) {
 	both(t, func(t *testing.T, h *apptest.Server) {
 		alice, bob := h.Register(t, "alice"), h.Register(t, "bob")
@@ -96,6 +106,22 @@ func TestSocketsOverTCP(t *testing.T) {
 		}
 		if got[0] != "one" || got[1] != "two" || own[0] != "one" || own[1] != "two" || receipts != 2 {
 			t.Errorf("%d receipts; bob got %q, alice %q", receipts, got, own)
+		}
+		s := dialRaw(t, h, h.StompAddress())
+		if _, err := fmt.Fprintf(s, "CONNECT\naccept-version:1.2\npasscode:%s\n\n\x00SEND\ndestination:/conversation/%d\nreceipt:r\n\nthree\x00", bob.AccessToken, c); err != nil {
+			t.Fatal(err)
+		}
+		in := bufio.NewReader(s)
+		for _, want := range []string{"CONNECTED\n", "RECEIPT\nreceipt-id:r\n"} {
+			if got, err := in.ReadString(0); err != nil || !strings.HasPrefix(strings.TrimLeft(got, "\n"), want) {
+				t.Fatalf("a client of STOMP got %q, %v; want %q", got, err, want)
+			}
+		}
+		for len(own) < 3 {
+			own = append(own, texts(a.next())...)
+		}
+		if own[2] != "three" {
+			t.Errorf("what came by STOMP is %q", own[2])
 		}
 		bad := dialTCP(t, h, "no token")
 		if f := bad.next(); f.Bye.GetCode() != 4101 || f.Bye.Reason == "" {

@@ -301,3 +301,36 @@ func TestTranslatorsSyncsAcknowledgeNothing(t *testing.T) {
 		}
 	}
 }
+
+// What it costs to read a send and to answer it. Clients of WebSocket mask what they send; clients over TCP do not.
+func BenchmarkReadSendOfEachFraming(b *testing.B) {
+	text := &chatv1.Content{Kind: &chatv1.Content_Text{Text: strings.Repeat("rialto ", 30)}}
+	payload, err := proto.Marshal(&gatewayv1.ClientFrame{Sends: []*gatewayv1.Send{{Conversation: 5, ClientSeq: 1, Content: text}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	masked := clientFrame(opBinary, payload)
+	start := len(masked) - len(payload)
+	copy(masked[start-4:start], "mask")
+	unmask(masked[start:], []byte("mask"))
+	for _, of := range []struct {
+		name  string
+		frame []byte
+	}{{"WebSocket", masked}, {"TCP", prefixed(payload)}} {
+		b.Run(of.name, func(b *testing.B) {
+			c, r := bench(b)
+			c.server.deps.Chat = storing{r}
+			c.prefixed, c.queued = of.name == "TCP", true
+			in := make([]byte, len(of.frame))
+			b.ReportAllocs()
+			for b.Loop() {
+				copy(in, of.frame) // it is unmasked in place
+				c.read(in)
+				c.takeOutput().free()
+			}
+			if c.server.stats.Receipts.Load() == 0 {
+				b.Error("no send was answered")
+			}
+		})
+	}
+}
