@@ -391,7 +391,7 @@ mutant "send a close frame of WebSocket over TCP" internal/transport/gateway/con
 mutant "count a connection over TCP only while it is accepted" internal/transport/gateway/tcp.go 's/^\tc\.slot\.Detach\(\)$/\tc.slot.Release()/' ServeTCP internal/transport/gateway
 mutant "accept connections over TCP while the server stops" internal/transport/gateway/tcp.go 's/err := s\.admit\(\); err != nil/err := s.admit(); err != nil \&\& false/' ServeTCP internal/transport/gateway
 mutant "let tokens cross the network in plain text over TCP" internal/app/config/check.go 's/else if public \&\& c\.TLS\.Cert == "" \&\& \!c\.Plaintext \{/else if public \&\& c.TLS.Cert == "" \&\& !c.Plaintext \&\& name == "listen" {/' RemoteAddresses internal/app/config
-mutant "give a STOMP receipt before the message is stored" internal/transport/stomp/commands.go 's/^\ts\.pending\[own\] = append/\ts.receipt(f.get("receipt"))\n&/' SendsAreAcknowledged internal/transport/stomp
+mutant "give a STOMP receipt before the message is stored" internal/transport/stomp/commands.go 's/^\ts\.pending\[key\] = append/\ts.receipt(f.get("receipt"))\n&/' SendsAreAcknowledged internal/transport/stomp
 mutant "acknowledge STOMP messages that wait for their ACK" internal/transport/stomp/deliver.go 's/if len\(s\.outstanding\) > 0 \{/if len(s.outstanding) < 0 {/' MessagesAreDelivered internal/transport/stomp
 mutant "skip a gap in the stream of a STOMP client" internal/transport/stomp/deliver.go 's/message\.Position\(e\.Prev\) \!= s\.cursor \&\&/false \&\&/' MessagesAreDelivered internal/transport/stomp
 mutant "end a STOMP session before its messages are stored" internal/transport/stomp/deliver.go 's/s\.leaving\.ponged \&\& len\(s\.pending\) == 0/s.leaving.ponged/' DisconnectWaits internal/transport/stomp

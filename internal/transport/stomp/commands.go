@@ -178,8 +178,9 @@ func (s *session) send(f *frame) error {
 	if own == "" {
 		own = "stomp-" + rand.Text()
 	}
+	key := sendID{conversation, own}
 	s.mu.Lock()
-	s.pending[own] = append(s.pending[own], &pendingSend{f.get("receipt")}) // the gateway bounds how many: it stops reading
+	s.pending[key] = append(s.pending[key], &pendingSend{f.get("receipt")}) // the gateway bounds how many: it stops reading
 	s.mu.Unlock()
 	s.out, err = toGateway(s.out, &gatewayv1.ClientFrame{Sends: []*gatewayv1.Send{{Conversation: conversation, ClientMsgId: own, Content: content}}})
 	return err

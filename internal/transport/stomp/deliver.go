@@ -156,13 +156,14 @@ func (s *session) greet(h *gatewayv1.Hello) {
 
 // stored answers a SEND. The caller holds mu.
 func (s *session) stored(r *gatewayv1.Receipt) {
-	list := s.pending[r.ClientMsgId]
+	key := sendID{r.Conversation, r.ClientMsgId}
+	list := s.pending[key]
 	if len(list) == 0 {
 		return
 	}
 	one := list[0]
-	if s.pending[r.ClientMsgId] = list[1:]; len(list) == 1 {
-		delete(s.pending, r.ClientMsgId)
+	if s.pending[key] = list[1:]; len(list) == 1 {
+		delete(s.pending, key)
 	}
 	if r.Error != nil {
 		s.endWith(one.receipt, r.Error)

@@ -80,9 +80,9 @@ type session struct {
 	connected bool       // CONNECT was sent to the gateway
 	caller    id.Caller  // set before ready is closed
 	beats     heartbeats
-	requests  uint64                    // the number of the last one
-	pending   map[string][]*pendingSend // by the client's id
-	calls     map[uint64]subscribing    // checks of subscriptions
+	requests  uint64 // the number of the last one
+	pending   map[sendID][]*pendingSend
+	calls     map[uint64]subscribing // checks of subscriptions
 	leaving   *leaving
 	stream
 }
@@ -92,6 +92,12 @@ type heartbeats struct {
 	client, server time.Duration
 	gateway        time.Duration // that the gateway wants
 	written        time.Time     // when the client was last written
+}
+
+// sendID is how the client names a message.
+type sendID struct {
+	conversation uint64
+	id           string
 }
 
 // pendingSend is a message without a receipt of the gateway.
@@ -106,7 +112,7 @@ type leaving struct {
 
 func newSession(s *Server, client wire, gateway net.Conn, network netip.Prefix) *session {
 	return &session{server: s, client: client, gateway: gateway, network: network, ready: make(chan struct{}), refused: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1),
-		pending: map[string][]*pendingSend{}, calls: map[uint64]subscribing{}}
+		pending: map[sendID][]*pendingSend{}, calls: map[uint64]subscribing{}}
 }
 
 // run serves the session until the client or the gateway ends it.

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/eventually"
@@ -62,6 +63,11 @@ func begin(t *testing.T) *pair {
 	p.in = bufio.NewReader(p.client)
 	p.server.ServeTCP(nc, netip.Prefix{}, nil)
 	p.gateway = eventually.Receive(t, "the session's connection to the gateway", p.opened)
+	for _, end := range []net.Conn{p.client, p.gateway} { // what does not come fails the test
+		if err := end.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- p.server.Run(ctx) }()
@@ -247,13 +253,25 @@ func TestMessagesAreDeliveredAndAcknowledged(t *testing.T) {
 	}
 }
 
+// Messages of the same id in two conversations are two, whose receipts may come in either order.
+func TestIDsAreOfAConversation(t *testing.T) {
+	p := connected(t, 10)
+	for _, c := range []int{55, 66} {
+		p.say(fmt.Sprintf("SEND\ndestination:/conversation/%d\nclient-msg-id:a\nreceipt:r%d\n\nhello\x00", c, c))
+		p.asked()
+	}
+	p.answer(&gatewayv1.ServerFrame{Receipts: []*gatewayv1.Receipt{{Conversation: 66, ClientMsgId: "a", Id: "X", Seq: 1}, {Conversation: 55, ClientMsgId: "a", Id: "Y", Seq: 1}}})
+	p.wants("RECEIPT\n", "receipt-id:r66\n", "message-id:X\n")
+	p.wants("RECEIPT\n", "receipt-id:r55\n", "message-id:Y\n")
+}
+
 // A DISCONNECT is answered when all messages before it are stored.
 func TestDisconnectWaitsForReceipts(t *testing.T) {
 	p := connected(t, 10)
 	p.say("SEND\ndestination:/conversation/55\nclient-msg-id:a\nreceipt:r1\n\nhello\x00DISCONNECT\nreceipt:bye\n\n\x00")
 	p.asked()
 	p.answer(&gatewayv1.ServerFrame{Request: p.asked().Request, Pong: &gatewayv1.Pong{}})
-	p.answer(&gatewayv1.ServerFrame{Receipts: []*gatewayv1.Receipt{{ClientMsgId: "a", Id: "X", Seq: 1}}})
+	p.answer(&gatewayv1.ServerFrame{Receipts: []*gatewayv1.Receipt{{Conversation: 55, ClientMsgId: "a", Id: "X", Seq: 1}}})
 	p.wants("RECEIPT\n", "receipt-id:r1\n")
 	p.wants("RECEIPT\n", "receipt-id:bye\n")
 }
