@@ -62,8 +62,8 @@ import (
 	"github.com/rialto-im/rialto/internal/service/video"
 	"github.com/rialto-im/rialto/internal/transport/gateway"
 	"github.com/rialto-im/rialto/internal/transport/rpc"
-	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"github.com/rialto-im/rialto/internal/transport/stomp"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
 // Names in a data directory.

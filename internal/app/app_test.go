@@ -424,7 +424,7 @@ func TestAPanicIsLogged(t *testing.T) {
 		if r.URL.Path == "/bad" {
 			panic("out of order")
 		}
-	}), false)
+	}), false, func() {})
 	if r, err := http.Get("http://" + l.Addr().String() + "/bad"); err == nil {
 		r.Body.Close()
 		t.Errorf("a request that panics: got status %s, want a closed connection", r.Status)

@@ -173,7 +173,7 @@ func (n *Node) publicHandler() http.Handler {
 			_, _ = w.Write([]byte("ok\n")) // the client may have gone
 		case p == "/readyz" && isRead(r):
 			n.readyPublic(w, r)
-		case !n.config.Has(config.RoleGateway) && (isSocket(p == "/v1/socket" || p == "/v1/events")), !n.config.Has(config.RoleAPI) && != "/v1/socket" && p != "/v1/events"isSocket(p):
+		case !n.config.Has(config.RoleGateway) && isReceived(p), !n.config.Has(config.RoleAPI) && !isReceived(p):
 			http.Error(w, "this node does not serve this; its roles are "+strings.Join(n.config.Roles, ", "), http.StatusNotFound)
 		case p == "/v1/socket":
 			n.proxySigns.request(r)
@@ -200,7 +200,10 @@ func (n *Node) publicHandler() http.Handler {
 // stompPath is the address of STOMP over WebSocket.
 const stompPath = "/v1/stomp"
 
-func isSocket(path string) bool { return path == "/v1/socket" || path == stompPath }
+// isReceived reports whether a path is of the gateway, by which clients receive.
+func isReceived(path string) bool {
+	return path == "/v1/socket" || path == "/v1/events" || path == stompPath
+}
 
 var errTooManyFiles = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "too many files are being sent to this address, or in all; try again", Retry: time.Second}
 

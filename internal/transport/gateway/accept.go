@@ -93,22 +93,18 @@ func (s *Server) acquireSlot(r *http.Request, caller id.Caller) (*inputlimit.Slo
 	return slot, nil
 }
 
-// newConn makes a connection, and counts it until onClosed. caller is zero if it is not authenticated yet.
-func (s *Server) newConn(caller id.Caller, network netip.Prefix) *conn {
-	now := s.now.Load()
-	c := &conn{server: s, shard: uint8(s.next.Add(1) % uint32(len(s.flush))), opened: now, frameAt: -1, fd: -1, caller: caller, network: network}
-	c.server, c.shard, c.opened, c.frameAt, c.fd = s, uint8(n%uint32(len(s.flush))), now, -1, -1
-	c.lastInput.Store(now)
+// newConn completes a connection that has its form and its client, and counts it until onClosed. Its caller is zero if it is not authenticated yet.
+func (s *Server) newConn(c *conn) *conn {
+	c.server, c.shard, c.opened, c.frameAt, c.fd = s, uint8(s.next.Add(1)%uint32(len(s.flush))), s.now.Load(), -1, -1
+	c.lastInput.Store(c.opened)
 	s.stats.Accepted.Add(1)
 	s.stats.Connections.Add(1)
 	return c
 }
 
-// open starts a connection. caller is zero if the first frame brings the credentials.
-func (s *Server) open(nc net.Conn, ahead []byte, caller id.Caller, network netip.Prefix, slot *inputlimit.Slot, json, packs bool) {
-	c := s.newConn(caller, network)
-	now := c.opened
-	c.json, c.deflate, c.slot = json, packs, slot
+// open starts a connection that has its form and its client. Its caller is zero if the first frame brings the credentials.
+func (s *Server) open(nc net.Conn, ahead []byte, c *conn) {
+	now := s.newConn(c).opened
 	known := c.caller.User != 0
 	var own *netTransport
 	if canPoll(nc) {

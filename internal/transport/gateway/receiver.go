@@ -44,7 +44,7 @@ func (s *Server) hold(caller id.Caller, network netip.Prefix, stream bool) (*con
 		s.stats.Held.Add(-1)
 		return nil, s.errFull()
 	}
-	c := s.newConn(caller, network)
+	c := s.newConn(&conn{caller: caller, network: network})
 	s.stats.Streams.Add(1)
 	c.json = true
 	c.receiver = &receiver{conn: c, stream: stream, wake: make(chan struct{}, 1), ended: make(chan struct{})}
