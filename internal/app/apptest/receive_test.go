@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/app/apptest"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // receiver is a client that receives a user's stream. Each keeps nothing but its position when it is away.
@@ -224,6 +225,25 @@ func TestAllTransportsReceiveTheSameStream(t *testing.T) {
 	receive("first", func() { act(2, "first") })
 	act(3, "away") // all are away
 	receive("end", func() { act(4, "end") })
+
+	// A socket is pushed its events, and waits for none.
+	s, _ := bob.Socket(t, "rialto.v1.proto")
+	wait := &chatv1.SyncRequest{WaitMs: 1}
+	payload, err := proto.Marshal(wait)
+	must(t, err)
+	for request, f := range []*gatewayv1.ClientFrame{{Sync: wait}, {Call: &gatewayv1.Call{Method: "/rialto.chat.v1.ChatService/Sync", Payload: payload}}} {
+		f.Request = uint64(request) + 1
+		s.Write(f)
+		s.Until(func(a *gatewayv1.ServerFrame) bool {
+			if a.Request != f.Request {
+				return false
+			}
+			if a.GetError().GetReason() != "wait_on_socket" {
+				t.Errorf("on a socket, %v was answered %v", f, a)
+			}
+			return true
+		})
+	}
 
 	page, err := h.Chat().Sync(t.Context(), apptest.As(bob, &chatv1.SyncRequest{}))
 	if err != nil {

@@ -27,6 +27,14 @@ func (e *endedSessions) Live(context.Context, id.Caller) error {
 	return nil
 }
 
+// A program with an API key has no session that could be connected.
+func TestNoSyncWaitsForAnAPIKey(t *testing.T) {
+	c, _ := bench(t)
+	if err := c.server.Await(t.Context(), id.Caller{User: storeUser, Server: true}, &chatv1.SyncRequest{WaitMs: 1}); err == nil || errs.Of(err).Reason != "no_session" {
+		t.Errorf("answered %v", err)
+	}
+}
+
 // A sync waits until there is something to answer: at once where the stream or a large group is ahead of the client, else at a push, and not longer than
 // was asked for. The stream is at 10, large group 5 at 10.
 func TestASyncWaitsForSomethingToAnswer(t *testing.T) {
