@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 root=$PWD
 work=$(mktemp -d "${TMPDIR:-/tmp}/rialto-samples-XXXXXX")
 server=""
-trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; wait; rm -rf "$work"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT
 
 # blocks LANGUAGE FILE: the content of the page's code blocks in a language.
 blocks() { awk -v start="\`\`\`$1" '$0 == "```" { on = 0 } on { print } $0 == start { on = 1 }' "$2"; }

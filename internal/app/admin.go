@@ -24,7 +24,9 @@ import (
 )
 
 const adminUsage = `Usage:
-  rialto admin key create --data DIR --name NAME   create an API key for a server; it is shown once
+  rialto admin key create --data DIR --name NAME [--audit] [--bot USER]   create an API key for a server; it is shown once.
+                                                   --audit: it may read messages as they were before edits and recalls
+                                                   --bot: it stands for one user only, by id
   rialto admin key list   --data DIR               list the keys' names
   rialto admin key revoke --data DIR --name NAME   revoke the keys with a name
 
@@ -57,20 +59,24 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	fs := flag.NewFlagSet("rialto admin key "+verb, flag.ContinueOnError)
 	data := fs.String("data", "data", "data `directory`")
 	postgres := fs.String("postgres", "", "`address` of the database, if the server uses PostgreSQL")
-	name := ""
+	key := account.NewKey{}
 	if verb != "list" {
-		fs.StringVar(&name, "name", "", "`name` of the key; required")
+		fs.StringVar(&key.Name, "name", "", "`name` of the key; required")
+	}
+	if verb == "create" {
+		fs.BoolVar(&key.Audit, "audit", false, "it may read messages as they were before edits and recalls")
+		fs.Uint64Var((*uint64)(&key.Bot), "bot", 0, "`id` of the user whom it stands for; 0: all users")
 	}
 	if code, ok := parse(fs, "It also works while a server uses the directory.\n", args[2:], out, errOut); !ok {
 		return code
 	}
-	if name == "" && verb != "list" {
+	if key.Name == "" && verb != "list" {
 		fmt.Fprintf(errOut, "rialto admin key %s: --name is required\n", verb)
 		return 2
 	}
-	err := inDatabase(ctx, *data, *postgres, func(db *sqldb.DB) error { return adminKey(ctx, verb, db, name, out) })
+	err := inDatabase(ctx, *data, *postgres, func(db *sqldb.DB) error { return adminKey(ctx, verb, db, key, out) })
 	if errors.As(err, new(*noDatabase)) && verb == "create" {
-		err = createFirstKey(ctx, *data, name, out, errOut)
+		err = createFirstKey(ctx, *data, key, out, errOut)
 	}
 	if err != nil {
 		fmt.Fprintln(errOut, "rialto admin:", err)
@@ -127,7 +133,7 @@ func inLockedDir(ctx context.Context, dir *dataDir, do func(*sqldb.DB) error) er
 }
 
 // createFirstKey opens the stores of a data directory as serve does, which creates them or refuses to, and adds the key.
-func createFirstKey(ctx context.Context, data, name string, out, errOut io.Writer) error {
+func createFirstKey(ctx context.Context, data string, key account.NewKey, out, errOut io.Writer) error {
 	c, err := config.Load("", nil, []string{"data=" + data})
 	if err != nil {
 		return err
@@ -136,14 +142,14 @@ func createFirstKey(ctx context.Context, data, name string, out, errOut io.Write
 	if err := n.openEngines(ctx); err != nil {
 		return errors.Join(err, n.Close())
 	}
-	if err := errors.Join(adminKey(ctx, "create", n.db, name, out), n.Close()); err != nil {
+	if err := errors.Join(adminKey(ctx, "create", n.db, key, out), n.Close()); err != nil {
 		return err
 	}
 	fmt.Fprintf(errOut, "rialto admin: the data directory %s is new; serve it with rialto serve --data %s\n", data, data)
 	return nil
 }
 
-func adminKey(ctx context.Context, verb string, db *sqldb.DB, name string, out io.Writer) error {
+func adminKey(ctx context.Context, verb string, db *sqldb.DB, of account.NewKey, out io.Writer) error {
 	logger := slog.New(slog.DiscardHandler)
 	outbox, err := job.NewOutbox(ctx, db, logger)
 	if err != nil {
@@ -155,7 +161,7 @@ func adminKey(ctx context.Context, verb string, db *sqldb.DB, name string, out i
 	}
 	switch verb {
 	case "create":
-		key, err := accounts.CreateKey(ctx, name)
+		key, err := accounts.CreateKey(ctx, of)
 		if err != nil {
 			return err
 		}
@@ -169,12 +175,12 @@ func adminKey(ctx context.Context, verb string, db *sqldb.DB, name string, out i
 			fmt.Fprintln(out, k)
 		}
 	case "revoke":
-		n, err := accounts.RevokeKey(ctx, name)
+		n, err := accounts.RevokeKey(ctx, of.Name)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return fmt.Errorf("unknown key %q; rialto admin key list shows the names", name)
+			return fmt.Errorf("unknown key %q; rialto admin key list shows the names", of.Name)
 		}
 		fmt.Fprintf(out, "%d keys revoked\n", n)
 	}

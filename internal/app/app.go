@@ -59,6 +59,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/ranking"
 	"github.com/rialto-im/rialto/internal/service/schedule"
 	"github.com/rialto-im/rialto/internal/service/search"
+	"github.com/rialto-im/rialto/internal/service/serverevent"
 	"github.com/rialto-im/rialto/internal/service/video"
 	"github.com/rialto-im/rialto/internal/transport/gateway"
 	"github.com/rialto-im/rialto/internal/transport/rpc"
@@ -114,6 +115,7 @@ type Node struct {
 	organizations   *organization.Service
 	officials       *officialaccount.Service
 	helpDesks       *helpdesk.Service
+	serverEvents    *serverevent.Service
 	feed            *feed.Service
 	comments        *comment.Service
 	engagement      *engagement.Service
@@ -182,6 +184,7 @@ func OpenAt(ctx context.Context, c *config.Config, logger *slog.Logger, now cloc
 	}
 	n.registerMetrics()
 	n.registerSearchMetrics()
+	n.registerServerEventMetrics()
 	n.start()
 	return n, nil
 }
@@ -351,8 +354,10 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 	}
 	n.interest = interest.New(interest.Deps{Bus: n.bus, Node: n.name, Nodes: n.liveNodeNames, Changed: func(list []interest.Change) { n.inbox.ReadersMoved(list) },
 		Missed: func() { n.inbox.ReadersMissed() }, Logger: n.logger})
+	inboxConfig := n.config.Inbox
+	inboxConfig.EventsMaxAge = n.config.ServerEvents.Retention
 	n.inbox, err = inbox.New(ctx, inbox.Deps{Log: n.log, DB: n.db, Outbox: n.outbox, Conversations: n.chat, HidesRead: n.hidesRead, SeesPresence: n.presence.Sees, DeviceTypes: n.accounts.DeviceTypes, Interest: n.interest, LiveNodes: n.liveNodes, OwnsPartition: n.ownsPartition,
-		Quarantine: quarantine, Clock: n.clock, Logger: n.logger}, n.config.Inbox)
+		Quarantine: quarantine, Clock: n.clock, Logger: n.logger}, inboxConfig)
 	if err != nil {
 		return err
 	}
@@ -364,7 +369,10 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 	deps := fanout.Deps{Log: n.log, Chat: n.chat, Directory: n.directory, Bus: n.bus, Quarantine: quarantine, Logger: n.logger, Node: n.name, Acquired: func(g cluster.Grant) {
 		n.chat.PartitionAssigned(g.Part)
 		n.directory.TakeOver(g.Part, g.Term)
-	}, Posted: func(u id.User) { n.officials.StreamChanged(u) }}
+	}, Posted: func(u id.User) {
+		n.officials.StreamChanged(u)
+		n.serverEvents.Posted(u)
+	}, EventStreams: !n.config.ServerEvents.Off}
 	if n.config.Clustered() {
 		deps.Owner, deps.IsCurrent = n.partitionOwner, n.outbox.IsCurrent
 	}
@@ -375,13 +383,18 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 	if err := n.openOfficialAccounts(ctx, ids); err != nil {
 		return err
 	}
+	if err := n.openServerEvents(ctx, ids); err != nil {
+		return err
+	}
 	assigned := func(g cluster.Grant) {
 		n.fanout.Assigned(g)
 		n.rooms.Assigned(g)
+		n.serverEvents.Assigned(g)
 	}
 	partitions := cluster.Work{Kind: partitionWork, Parts: timeline.Partitions, OwnerChanged: n.directory.OwnerChanged, Assigned: assigned, Revoked: func(part int) {
 		n.fanout.Revoked(part)
 		n.rooms.Revoked(part)
+		n.serverEvents.Revoked(part)
 		n.directory.Release(part)
 	}}
 	return n.joinCluster(ctx, partitions, n.outboxWork())
@@ -394,18 +407,11 @@ func (n *Node) openRooms(ctx context.Context, ids *idgen.Snowflake) (err error) 
 	return err
 }
 
-// openOfficialAccounts makes the service of official accounts.
-func (n *Node) openOfficialAccounts(ctx context.Context, ids *idgen.Snowflake) (err error) {
-	n.officials, err = officialaccount.New(ctx, officialaccount.Deps{DB: n.db, Chat: n.chat, Streams: n.inbox, Accounts: n.accounts, IDs: ids, Bus: n.bus, Clock: n.clock,
-		IsCoordinator: n.isCoordinator, Logger: n.logger}, n.config.OfficialAccounts)
-	return err
-}
-
 // openTransports makes the servers of calls and sockets.
 func (n *Node) openTransports() (err error) {
 	n.input, n.unauthenticated = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections()
 	n.fileRequests, n.streams = n.config.Input.Files(), n.config.Input.Streams()
-	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Engagement: n.engagement, Ranking: n.ranking, Details: n.details, Notifications: n.notifications, Videos: n.videos, Search: n.search, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
+	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Engagement: n.engagement, Ranking: n.ranking, Details: n.details, Notifications: n.notifications, Videos: n.videos, Search: n.search, ServerEvents: n.serverEvents, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
 		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Limits: n.limits, Await: n.await, Observe: n.proxySigns.account, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
 	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Posts: n.feed, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus,
 		Calls: n.calls, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition, ClockBehind: n.clocks.Behind}, n.config.Gateway)
@@ -452,6 +458,7 @@ func (n *Node) start() {
 	n.stack.Start("schedule", n.schedule.Run)
 	n.stack.Start("official accounts", n.officials.Run)
 	n.stack.Start("help desks", n.helpDesks.Run)
+	n.stack.Start("server events", n.serverEvents.Run)
 	n.stack.Start("presence", n.presence.Run)
 	n.stack.Start("directory", n.directory.Run) // stops before presence, which stores who is online then
 	n.stack.Start("media", n.media.Run)

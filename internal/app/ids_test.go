@@ -17,6 +17,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/platform/idgen/idcheck"
+	"github.com/rialto-im/rialto/internal/service/account"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	idv1 "github.com/rialto-im/rialto/sdk/go/gen/id/v1"
@@ -30,7 +31,7 @@ import (
 
 func key(t *testing.T, h *Node) string {
 	t.Helper()
-	k, err := h.accounts.CreateKey(t.Context(), "tests")
+	k, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "tests"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/media"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
 	"github.com/rialto-im/rialto/internal/service/search"
+	"github.com/rialto-im/rialto/internal/service/serverevent"
 	"github.com/rialto-im/rialto/internal/service/video"
 	"github.com/rialto-im/rialto/internal/transport/gateway"
 )
@@ -87,6 +88,8 @@ type Config struct {
 	Feed             feed.Config            `yaml:"feed"`
 	Video            video.Config           `yaml:"video"`
 	Search           search.Config          `yaml:"search"`
+	// ServerEvents are what business servers and bots receive of conversations.
+	ServerEvents serverevent.Config `yaml:"server_events"`
 	// Jobs configures background jobs: rows that workers run at least once.
 	Jobs    job.Config        `yaml:"jobs"`
 	Gateway gateway.Config    `yaml:"gateway"`

@@ -54,6 +54,12 @@ func CheckURL(text string) error {
 	return nil
 }
 
+// IsPrivateHost reports whether the host of an address is this machine, or an IP address that is not public. A name may still resolve to one.
+func IsPrivateHost(host string) bool {
+	ip, literal := parseIP(host)
+	return loopback.IsHost(host) || literal && classOf(ip) != public
+}
+
 // Client sends requests to one server.
 type Client struct {
 	config  Config

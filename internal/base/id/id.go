@@ -33,6 +33,10 @@ type Caller struct {
 	Session Session
 	// Server: the request came with an API key; User may be 0.
 	Server bool
+	// Audit: the API key may read messages as they were stored.
+	Audit bool
+	// Bot: the request came with the API key of one user, which stands for that user.
+	Bot bool
 }
 
 // Hash spreads ids evenly over the low bits. It is the same in every process, and part of the stored formats: partitions derive from it.

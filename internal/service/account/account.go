@@ -173,6 +173,8 @@ var migrations = []string{
 	`INSERT INTO follow_counts (owner, followers) SELECT other, count(*) FROM relations WHERE following GROUP BY other ON CONFLICT (owner) DO UPDATE SET followers = excluded.followers`,
 	// Version rises with each change of whom the user follows, and of which of them are muted or blocked.
 	`ALTER TABLE follow_counts ADD COLUMN version BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE api_keys ADD COLUMN audit BOOLEAN NOT NULL DEFAULT FALSE`,
+	`ALTER TABLE api_keys ADD COLUMN bot BIGINT NOT NULL DEFAULT 0`, // the user of a bot's key
 }
 
 // New opens the service. The first start generates the signing keys.

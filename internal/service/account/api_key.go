@@ -12,11 +12,30 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 )
 
+// NewKey is an API key to be created.
+type NewKey struct {
+	Name string
+	// Audit: it may read messages as they were stored.
+	Audit bool
+	// Bot is the user for whom alone the key stands; 0: it stands for any user.
+	Bot id.User
+}
+
+var errBotAudit = errs.New(errs.Invalid, "bad_key", "the key of a bot cannot have the permission audit")
+
 // CreateKey creates an API key. Only this call returns it.
-func (s *Service) CreateKey(ctx context.Context, name string) (string, error) {
+func (s *Service) CreateKey(ctx context.Context, k NewKey) (string, error) {
+	if k.Bot != 0 {
+		if k.Audit {
+			return "", errBotAudit
+		}
+		if err := s.Exist(ctx, []id.User{k.Bot}); err != nil {
+			return "", err
+		}
+	}
 	key := auth.NewSecret("rk_")
 	return key, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO api_keys (sum, name, created_ms) VALUES ($1, $2, $3)`, auth.Sum(key), name, s.nowMs())
+		_, err := tx.ExecContext(ctx, `INSERT INTO api_keys (sum, name, created_ms, audit, bot) VALUES ($1, $2, $3, $4, $5)`, auth.Sum(key), k.Name, s.nowMs(), k.Audit, int64(k.Bot))
 		return err
 	})
 }
@@ -58,28 +77,34 @@ const (
 	keyCacheMaxStale = 10 * time.Minute
 )
 
-// keyCache holds the verified keys and when each was verified.
+// keyCache holds the verified keys.
 type keyCache struct {
 	mu    sync.Mutex // guards found
-	found map[string]time.Time
+	found map[string]verifiedKey
 }
 
-// age is the time since a key was verified; ok is false if it is not cached.
-func (k *keyCache) age(key string, now time.Time) (age time.Duration, ok bool) {
+// verifiedKey is whom a key stands for, and when it was verified.
+type verifiedKey struct {
+	caller id.Caller
+	at     time.Time
+}
+
+// get returns whom a key stands for, and the time since it was verified; ok is false if it is not cached.
+func (k *keyCache) get(key string, now time.Time) (c id.Caller, age time.Duration, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	at, ok := k.found[key]
-	age = now.Sub(at)
-	return age, ok && age >= 0 // a negative age, after the clock stepped back, is not valid
+	found, ok := k.found[key]
+	age = now.Sub(found.at)
+	return found.caller, age, ok && age >= 0 // a negative age, after the clock stepped back, is not valid
 }
 
-func (k *keyCache) put(key string, now time.Time) {
+func (k *keyCache) put(key string, c id.Caller, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.found == nil {
-		k.found = map[string]time.Time{}
+		k.found = map[string]verifiedKey{}
 	}
-	k.found[key] = now
+	k.found[key] = verifiedKey{c, now}
 }
 
 func (k *keyCache) drop(key string) {
@@ -97,22 +122,25 @@ func (k *keyCache) dropAll() {
 // errKey has the reason of every bad token, and a hint for API keys.
 var errKey = errs.New(errs.Unauthenticated, auth.ErrToken.Reason, "the API key is not valid: it was revoked, or belongs to another deployment; create one with rialto admin key create")
 
-// verifyKey reports whether an API key is valid.
+// verifyKey returns whom an API key stands for.
 func (s *Service) verifyKey(ctx context.Context, key string) (id.Caller, error) {
 	now := s.deps.Clock.Now()
-	age, known := s.keys.age(key, now)
+	cached, age, known := s.keys.get(key, now)
 	if known && age < keyCacheTTL {
-		return id.Caller{Server: true}, nil
+		return cached, nil
 	}
-	var one int
-	switch err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT 1 FROM api_keys WHERE sum = $1`, auth.Sum(key)).Scan(&one); {
+	c := id.Caller{}
+	switch err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT audit, bot FROM api_keys WHERE sum = $1`, auth.Sum(key)).Scan(&c.Audit, &c.User); {
 	case err == nil:
-		s.keys.put(key, now)
+		c.Bot = c.User != 0
+		c.Server = !c.Bot
+		s.keys.put(key, c, now)
+		return c, nil
 	case errors.Is(err, sql.ErrNoRows):
 		s.keys.drop(key)
 		return id.Caller{}, errKey
 	case !known || age >= keyCacheMaxStale:
 		return id.Caller{}, err
 	}
-	return id.Caller{Server: true}, nil
+	return cached, nil
 }

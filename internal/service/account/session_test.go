@@ -307,7 +307,7 @@ func testTickets(t *testing.T, r *fixture) {
 
 func TestKeys(t *testing.T) {
 	r := open(t, account.Config{})
-	key, err := r.CreateKey(t.Context(), "shop")
+	key, err := r.CreateKey(t.Context(), account.NewKey{Name: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,11 +339,11 @@ func TestCachedAPIKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	revoked, err := r.CreateKey(t.Context(), "shop")
+	revoked, err := r.CreateKey(t.Context(), account.NewKey{Name: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := r.CreateKey(t.Context(), "office")
+	kept, err := r.CreateKey(t.Context(), account.NewKey{Name: "office"})
 	if err != nil {
 		t.Fatal(err)
 	}

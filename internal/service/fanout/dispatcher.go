@@ -353,6 +353,7 @@ func (c *dispatcher) appendItems(ctx context.Context, items []item, e *timeline.
 			body = update.stored.Entry.Append(nil)
 		}
 	}
+	items = c.appendEventItem(items, e)
 	members, large, err := c.worker.deps.Chat.Audience(ctx, conversation, e.Seq)
 	if err != nil {
 		return items, err
@@ -362,6 +363,14 @@ func (c *dispatcher) appendItems(ctx context.Context, items []item, e *timeline.
 		return c.appendUpdate(ctx, items, it, &update.stored)
 	}
 	return appendMembershipItems(append(items, it), it, control), nil
+}
+
+// appendEventItem appends an entry to the event stream of its partition. The stream has no connections: the item has no body.
+func (c *dispatcher) appendEventItem(items []item, e *timeline.CommittedEntry) []item {
+	if !c.worker.deps.EventStreams {
+		return items
+	}
+	return append(items, item{kind: message.DeliverEntry, conversation: id.Conversation(e.Key.ID), seq: e.Seq, counted: e.Counted, members: c.worker.eventStreams[e.Key.Partition()]})
 }
 
 // controlOf returns the content of a control entry, nil for any other entry.

@@ -87,6 +87,8 @@ type Deps struct {
 	Acquired func(cluster.Grant)
 	// Posted is called for each event that was posted to a user's inbox. It must not block. It may be nil.
 	Posted func(u id.User)
+	// EventStreams: each dispatched entry is also named in the event stream of its partition (timeline.EventStream).
+	EventStreams bool
 	// IsCurrent reports whether a notice's fence is still current. It may be nil if notices have no fence on any node.
 	IsCurrent func(ctx context.Context, fence string) (bool, error)
 }
@@ -100,6 +102,7 @@ type Worker struct {
 	queues        queues // of the partitions of users
 	peers         peers
 	announcements announcements
+	eventStreams  [timeline.Partitions][]id.User // the members of items for event streams
 	dispatched    atomic.Uint64
 	unknown       atomic.Uint64
 	quarantined   atomic.Uint64
@@ -140,6 +143,9 @@ const (
 // New returns a worker, which Run runs.
 func New(deps Deps) *Worker {
 	w := &Worker{deps: deps}
+	for p := range w.eventStreams {
+		w.eventStreams[p] = []id.User{id.User(timeline.EventStream(uint16(p)).ID)}
+	}
 	for i := range w.dispatchers {
 		w.dispatchers[i] = newDispatcher(w, uint16(i))
 	}

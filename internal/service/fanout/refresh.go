@@ -28,7 +28,7 @@ func (l *lane) refreshOutdated(ctx context.Context) bool {
 	var list []*message.Stored
 	for i := range l.tasks {
 		t := &l.tasks[i]
-		if t.kind != message.DeliverEntry || t.refreshed || !chat.MayBeOutdated(t.body) {
+		if t.kind != message.DeliverEntry || t.refreshed || len(t.body) == 0 || !chat.MayBeOutdated(t.body) {
 			continue
 		}
 		t.refreshed = true

@@ -119,6 +119,8 @@ type Config struct {
 	// NewDeviceMaxEntries is the length up to which a new device receives the whole stream; 0 is 10,000. Beyond it, the device gets a reset
 	// and reads the lists.
 	NewDeviceMaxEntries int `yaml:"new_device_max_entries"`
+	// EventsMaxAge of the entries of event streams, without a limit of their number. 0 is 7 days.
+	EventsMaxAge time.Duration `yaml:"-"`
 }
 
 // Service is the API of the package.
@@ -173,6 +175,9 @@ var migrations = []string{
 func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.MaxAge == 0 {
 		config.MaxAge = 90 * 24 * time.Hour
+	}
+	if config.EventsMaxAge == 0 {
+		config.EventsMaxAge = 7 * 24 * time.Hour
 	}
 	if config.MaxEntries == 0 {
 		config.MaxEntries = 200_000

@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -55,12 +56,16 @@ func (s *Service) trimStream(ctx context.Context, key timeline.Key) error {
 	if err != nil {
 		return err
 	}
-	head, err := s.firstSeqToKeep(ctx, key, tail, s.config.MaxEntries)
+	maxAge, maxEntries := s.config.MaxAge, s.config.MaxEntries
+	if key.IsEventStream() {
+		maxAge, maxEntries = s.config.EventsMaxAge, math.MaxInt
+	}
+	head, err := s.firstSeqToKeep(ctx, key, tail, maxEntries)
 	if err != nil {
 		return err
 	}
 	head = max(head, tail.FirstSeq)
-	cutoff := s.deps.Clock.Now().Add(-s.config.MaxAge).UnixMilli()
+	cutoff := s.deps.Clock.Now().Add(-maxAge).UnixMilli()
 	for at := head - min(head, 1); ; {
 		entries, last, err := s.readForTrim(ctx, key, at)
 		if err != nil {

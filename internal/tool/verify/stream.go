@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// inboxes checks every user's stream, and that it contains what was stored while the user was a member.
+// inboxes checks every event stream, every user's stream, and that it contains what was stored while the user was a member.
 func (c *check) inboxes() error {
 	wanted := map[uint64][]uint64{} // by user
 	for n, v := range c.conversations {
@@ -61,7 +61,7 @@ func (c *check) inbox(k timeline.Key, conversations []uint64) error {
 					c.report.violate("inbox", where, "event %d cannot be decoded", e.Seq)
 				}
 			default:
-				c.reference(where, k.ID, uint64(conversation), seq)
+				c.reference(where, k, uint64(conversation), seq)
 				if seen[uint64(conversation)] == nil {
 					seen[uint64(conversation)] = map[uint64]struct{}{}
 				}
@@ -79,14 +79,14 @@ func (c *check) inbox(k timeline.Key, conversations []uint64) error {
 	if trimmed := at == 0 && tail.FirstSeq > tail.Seq; tail.Seq != at && tail.Seq != 0 && !trimmed {
 		c.report.violate("inbox", where, "the tail is at %d, but the last event is %d", tail.Seq, at)
 	}
-	if tail.FirstSeq == 0 { // the beginning of a trimmed stream is missing by intent
+	if tail.FirstSeq == 0 && !k.IsEventStream() { // the beginning of a trimmed stream is missing by intent
 		c.missing(k.ID, conversations, seen)
 	}
 	return nil
 }
 
-// reference checks that an event refers to an entry that its user may read.
-func (c *check) reference(where string, u, conversation, seq uint64) {
+// reference checks that an event refers to an entry that its user may read. An event stream names all entries.
+func (c *check) reference(where string, stream timeline.Key, conversation, seq uint64) {
 	v := c.conversations[conversation]
 	if v != nil && v.unreadable {
 		return
@@ -95,7 +95,7 @@ func (c *check) reference(where string, u, conversation, seq uint64) {
 		c.report.violate("inbox", where, "entry %d of conversation %d does not exist", seq, conversation)
 		return
 	}
-	if !v.member(u, seq) {
+	if !stream.IsEventStream() && !v.member(stream.ID, seq) {
 		c.report.violate("inbox", where, "entry %d of conversation %d was stored while the user was not a member", seq, conversation)
 	}
 }

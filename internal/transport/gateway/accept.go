@@ -266,7 +266,7 @@ func (s *Server) credentials(r *http.Request) (id.Caller, error) {
 	} else {
 		return id.Caller{}, nil
 	}
-	if err == nil && caller.User == 0 {
+	if err == nil && (caller.User == 0 || caller.Bot) {
 		err = errs.New(errs.Unauthenticated, "no_user", "a socket belongs to a user; use a user's token")
 	}
 	return caller, err

@@ -187,7 +187,7 @@ func (c *conn) verifyAndGreet(under context.Context, token string) error {
 	ctx, cancel := context.WithTimeout(under, callTime)
 	defer cancel()
 	caller, err := c.server.deps.Accounts.Verify(ctx, token)
-	if err == nil && caller.User == 0 {
+	if err == nil && (caller.User == 0 || caller.Bot) {
 		err = errs.New(errs.Unauthenticated, "no_user", "a socket belongs to a user; use a user's token")
 	}
 	if err != nil {

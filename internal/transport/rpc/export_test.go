@@ -7,11 +7,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Calls returns the access of each call: "users", "anyone" or "servers".
+// Calls returns the access of each call: "users", "anyone" or "servers", of which bots may make some.
 func (s *Server) Calls() map[string]string {
 	list := map[string]string{}
 	for name, m := range s.methods {
-		list[name] = [...]string{userAccess: "users", anonymousAccess: "anyone", serverAccess: "servers"}[m.access]
+		list[name] = [...]string{userAccess: "users", anonymousAccess: "anyone", serverAccess: "servers", eventAccess: "servers"}[m.access]
 	}
 	return list
 }

@@ -53,11 +53,13 @@ import (
 	"github.com/rialto-im/rialto/internal/service/ranking"
 	"github.com/rialto-im/rialto/internal/service/schedule"
 	"github.com/rialto-im/rialto/internal/service/search"
+	"github.com/rialto-im/rialto/internal/service/serverevent"
 	"github.com/rialto-im/rialto/internal/service/video"
 	"github.com/rialto-im/rialto/internal/transport/rpc"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
+	eventv1 "github.com/rialto-im/rialto/sdk/go/gen/event/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
@@ -187,9 +189,13 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	ranked, err := ranking.New(t.Context(), ranking.Deps{DB: db, Counters: counters, Posts: h.feed, Comments: h.comments, Engagement: h.engagement, Graph: h.accounts, Numbers: switches, Clock: h.clock, Logger: logger})
 	must(err)
-	h.deps = rpc.Deps{Ranking: ranked, Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Search: found, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	events, err := serverevent.New(t.Context(), serverevent.Deps{DB: db, Log: log, Chat: h.chat, Accounts: h.accounts, IDs: ids, Clock: h.clock, Logger: logger}, serverevent.Config{})
+	must(err)
+	_, err = events.PutConsumer(t.Context(), id.Caller{Server: true}, &eventv1.PutEventConsumerRequest{Consumer: &eventv1.EventConsumer{Name: "matrix"}})
+	must(err)
+	h.deps = rpc.Deps{Ranking: ranked, Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Search: found, ServerEvents: events, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
-	h.key, err = h.accounts.CreateKey(t.Context(), "shop")
+	h.key, err = h.accounts.CreateKey(t.Context(), account.NewKey{Name: "shop"})
 	must(err)
 	return h
 }

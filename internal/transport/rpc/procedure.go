@@ -126,7 +126,7 @@ func (p *procedure[Req, Res, PReq, PRes]) answer(ctx context.Context, r *connect
 
 // limit counts a user's request, or refuses it.
 func (p *procedure[Req, Res, PReq, PRes]) limit(ctx context.Context, c id.Caller, r *Req, size, body int) (charged, error) {
-	if p.access == userAccess {
+	if p.access == userAccess || p.access == eventAccess {
 		elements := 0
 		if p.lists {
 			elements = named(PReq(r))

@@ -99,6 +99,7 @@ type Deps struct {
 	Notifications Notifications
 	Videos        Videos
 	Search        Search
+	ServerEvents  ServerEvents
 	Ranking       Ranking
 	// Officials are official accounts.
 	Officials OfficialAccounts
@@ -145,6 +146,7 @@ const (
 	userAccess      access = iota // a user's token, or an API key and the header Rialto-User
 	anonymousAccess               // no credentials
 	serverAccess                  // an API key
+	eventAccess                   // an API key, also that of a bot
 )
 
 // method is one call of the API.
@@ -177,7 +179,7 @@ func New(deps Deps) *Server {
 		unauthenticated:         inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedRequests),
 		unauthenticatedComplete: inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedCalls),
 		anonymous:               newAnonymousLimiter(deps.Clock, deps.Nodes)}
-	for _, m := range slices.Concat(s.accounts(), s.graph(), s.admin(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.feeds(), s.comments(), s.engagements(), s.rankings(), s.notifications(), s.videos(), s.searches(), s.media(), s.ids()) {
+	for _, m := range slices.Concat(s.accounts(), s.graph(), s.admin(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.feeds(), s.comments(), s.engagements(), s.rankings(), s.notifications(), s.videos(), s.searches(), s.serverEvents(), s.media(), s.ids()) {
 		s.methods[m.name] = m
 		s.mux.Handle("POST "+m.name, s.withBodyLimits(m))
 	}
@@ -222,8 +224,8 @@ func (s *Server) authenticate(ctx context.Context, who access, h http.Header) (i
 	if err != nil {
 		return c, err
 	}
-	if who == serverAccess {
-		if !c.Server {
+	if who == serverAccess || who == eventAccess {
+		if !c.Server && (who == serverAccess || !c.Bot) {
 			return c, errs.New(errs.Denied, "no_key", "this call needs an API key")
 		}
 		return c, nil

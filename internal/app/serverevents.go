@@ -1,0 +1,27 @@
+package app
+
+import (
+	"context"
+
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/platform/idgen"
+	"github.com/rialto-im/rialto/internal/service/serverevent"
+)
+
+// openServerEvents makes the service of events for business servers.
+func (n *Node) openServerEvents(ctx context.Context, ids *idgen.Snowflake) error {
+	secret, err := n.accounts.Secret(ctx, "event cursors")
+	if err != nil {
+		return err
+	}
+	n.serverEvents, err = serverevent.New(ctx, serverevent.Deps{DB: n.db, Log: n.log, Chat: n.chat, Accounts: n.accounts, IDs: ids, Secret: secret, Clock: n.clock, Logger: n.logger}, n.config.ServerEvents)
+	return err
+}
+
+// registerServerEventMetrics registers the metrics of events for business servers.
+func (n *Node) registerServerEventMetrics() {
+	count := func(of func() uint64) func() float64 { return func() float64 { return float64(of()) } }
+	telemetry.Count(n.registry, "event_webhook_delivered_total", "Server events that webhooks have accepted.", count(n.serverEvents.Delivered))
+	telemetry.Count(n.registry, "event_webhook_failures_total", "Deliveries of server events to webhooks that failed.", count(n.serverEvents.Failed))
+	telemetry.Count(n.registry, "event_dead_total", "Dead letters: server events that a webhook did not accept in all attempts.", count(n.serverEvents.Dead))
+}

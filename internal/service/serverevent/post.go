@@ -1,0 +1,40 @@
+package serverevent
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	eventv1 "github.com/rialto-im/rialto/sdk/go/gen/event/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+)
+
+// post delivers a batch to a webhook, and notes whether that succeeded.
+func (s *Service) post(ctx context.Context, c *consumer, h *hook, b *batch, retried bool) error {
+	body, err := protojson.Marshal(&eventv1.EventDelivery{Consumer: c.name, Events: b.events, Gap: b.gap, Retried: retried})
+	if err != nil {
+		return err
+	}
+	err = h.Call(ctx, json.RawMessage(body), nil)
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	text := ""
+	if err != nil {
+		s.failed.Add(1)
+		text = errorText(err)
+	} else {
+		s.delivered.Add(uint64(len(b.events)))
+	}
+	if h.failed.Swap(err != nil) != (err != nil) {
+		if err := s.setError(ctx, c.name, text); err != nil {
+			s.deps.Logger.Warn("the state of a webhook could not be stored", "consumer", c.name, "error", err)
+		}
+	}
+	return err
+}
+
+// toStorable removes what databases do not store in texts.
+func toStorable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
+}
