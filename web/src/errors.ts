@@ -26,6 +26,7 @@ export const known: Record<string, Key> = {
   folder_full: "errFolderFull",
   no_invitation: "errNoInvitation",
   muted: "errMuted",
+  not_checked: "errNotChecked",
   too_fast: "errRoomFast",
   room_busy: "errRoomBusy",
   changed_meanwhile: "errOfficialChanged",

@@ -50,6 +50,8 @@ type Draft struct {
 	Reacts bool
 	// LinkPreview: the content, or that of the edit, has a link preview; set by chat.
 	LinkPreview bool
+	// Asked: a webhook was asked, and may have replaced the text; set by chat.
+	Asked bool
 	// Updates is Entry.Updates; set by chat.
 	Updates uint64
 

@@ -138,6 +138,10 @@ type Config struct {
 	WhoMayWrite string `yaml:"who_may_write"`
 	// RelationWebhook decides whether two users may write to each other (docs/operating/webhooks.md).
 	RelationWebhook webhook.Config `yaml:"relation_webhook"`
+	// BeforeSend is asked before a message or an edit is stored (docs/operating/webhooks.md). Its timeout is 300ms by default, and at most 5s.
+	BeforeSend webhook.Config `yaml:"before_send"`
+	// BeforeSendOnFailure is what happens to messages while before_send does not answer: refuse (default; clients send them again), or allow.
+	BeforeSendOnFailure string `yaml:"before_send_on_failure"`
 	// RelationTTL is how long an answer of the relation webhook is cached; 0 is 1 minute.
 	RelationTTL time.Duration `yaml:"relation_ttl"`
 	// LargeGroupAbove is the number of members above which members read a group from its log instead of their inboxes; 0 is 500. A group
@@ -165,6 +169,9 @@ type Config struct {
 func (c Config) Check() error {
 	if err := c.RelationWebhook.Check(); err != nil {
 		return fmt.Errorf("chat.relation_webhook: %w", err)
+	}
+	if err := c.checkBeforeSend(); err != nil {
+		return err
 	}
 	if _, err := parseRetention(c.Retention); err != nil {
 		return err
@@ -217,9 +224,9 @@ type Service struct {
 	typing        typingLimiter
 	threadUpdates threadUpdates
 
-	projections   pendingProjections
-	relationHook  *webhook.Hook // decides who may write; may be nil
-	relationSlots chan struct{} // bounds concurrent requests to it
+	projections  pendingProjections
+	relationHook *webhook.Guard // decides who may write; may be nil
+	beforeSend   *beforeSend    // decides which messages are stored; may be nil
 }
 
 // defaultMaxCached bounds the conversations in memory. Beyond it, idle ones are evicted.
@@ -251,13 +258,18 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	s := &Service{deps: deps, config: config, loadSlots: make(chan struct{}, 64), applySlots: make(chan struct{}, 64), relationSlots: make(chan struct{}, 32), assigned: make(chan struct{}, 1), maxCached: defaultMaxCached, minTextAge: minTextAge, controlTimeout: defaultControlTimeout, holdTime: defaultHoldTime, holdBudget: newHoldBudget(), conversations: map[id.Conversation]*conversation{}}
+	s := &Service{deps: deps, config: config, loadSlots: make(chan struct{}, 64), applySlots: make(chan struct{}, 64), assigned: make(chan struct{}, 1), maxCached: defaultMaxCached, minTextAge: minTextAge, controlTimeout: defaultControlTimeout, holdTime: defaultHoldTime, holdBudget: newHoldBudget(), conversations: map[id.Conversation]*conversation{}}
 	if config.RelationWebhook.Set() {
-		hook, err := webhook.New(config.RelationWebhook, deps.Clock)
+		hook, err := webhook.NewGuard(config.RelationWebhook, deps.Clock, 32, relationWait)
 		if err != nil {
 			return nil, fmt.Errorf("chat.relation_webhook: %w", err)
 		}
 		s.relationHook = hook
+	}
+	if config.BeforeSend.Set() {
+		if err := s.initBeforeSend(); err != nil {
+			return nil, fmt.Errorf("chat.before_send: %w", err)
+		}
 	}
 	s.typing.last = map[typingKey]int64{}
 	s.followBatches.init()

@@ -32,6 +32,9 @@ const (
 // Run deletes expired messages until ctx ends. It returns when all updates are applied whose senders wait; later ones are answered busy.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.applying.stop()
+	if s.beforeSend != nil {
+		defer s.beforeSend.asking.stop()
+	}
 	defer s.stopHolding()
 	var polling sync.WaitGroup
 	defer polling.Wait()

@@ -21,6 +21,11 @@ type RelatedUser struct {
 	ExternalID string `json:"externalId,omitempty"`
 }
 
+// relationWait keeps a webhook that hangs from occupying all load slots.
+const relationWait = 200 * time.Millisecond
+
+var errNoAllow = errors.New("webhook: the answer has no field allow")
+
 // queryRelationWebhook calls the webhook to learn whether two users may write to each other. If the webhook does not answer, the relation
 // is unknown, and their messages get a retryable error.
 func (s *Service) queryRelationWebhook(ctx context.Context, a, b id.User) (refused bool, unknown error) {
@@ -29,15 +34,6 @@ func (s *Service) queryRelationWebhook(ctx context.Context, a, b id.User) (refus
 		Allow *bool `json:"allow"`
 	}
 	err := func() error {
-		// A webhook that hangs must not occupy all load slots.
-		slotTimeout, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
-		defer cancel()
-		select {
-		case s.relationSlots <- struct{}{}:
-			defer func() { <-s.relationSlots }()
-		case <-slotTimeout.Done():
-			return errors.New("webhook: too many requests are waiting for it")
-		}
 		if s.deps.ExternalIDs != nil {
 			names, err := s.deps.ExternalIDs(ctx, []id.User{a, b})
 			if err != nil {
@@ -45,11 +41,13 @@ func (s *Service) queryRelationWebhook(ctx context.Context, a, b id.User) (refus
 			}
 			q.Users[0].ExternalID, q.Users[1].ExternalID = names[0], names[1]
 		}
-		return s.relationHook.Call(ctx, q, &answer)
+		return s.relationHook.Call(ctx, q, &answer, func() error {
+			if answer.Allow == nil {
+				return errNoAllow
+			}
+			return nil
+		})
 	}()
-	if err == nil && answer.Allow == nil {
-		err = errors.New("webhook: the answer has no field allow")
-	}
 	if err != nil {
 		s.deps.Logger.Warn("the relation webhook did not answer", "users", q.Users, "error", err)
 		return false, &errs.Error{Kind: errs.Unavailable, Reason: "relation_unknown", Message: "whether you may write to this user is not known now; try again", Retry: 5 * time.Second, Cause: err}

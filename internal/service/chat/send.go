@@ -19,6 +19,9 @@ func (s *Service) Submit(d *message.Draft) {
 		reject(d, err)
 		return
 	}
+	if s.beforeSend != nil && s.holdForHook(d) {
+		return
+	}
 	s.submitValid(d)
 }
 
@@ -234,7 +237,7 @@ func setResult(d *message.Draft, a *timeline.AppendRequest) {
 	var e message.Entry
 	if err := e.Decode(a.StoredPayload); err != nil {
 		d.Err = err
-	} else if d.ID, d.Updates = e.ID, e.Updates; !sameContent(d, e.Content) {
+	} else if d.ID, d.Updates = e.ID, e.Updates; !d.Asked && !sameContent(d, e.Content) {
 		d.Err = timeline.ErrIDReuse
 	} else if d.Mentions {
 		d.Content = bytes.Clone(e.Content) // whom the roles named when it was stored

@@ -1,0 +1,200 @@
+package chat_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/platform/webhook"
+	"github.com/rialto-im/rialto/internal/service/chat"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// moderated returns a node whose messages are decided by answer, which gets the text, or that of an edit, and returns the body of the answer.
+func moderated(t *testing.T, onFailure string, answer func(text string) string) (*harness, *chat.Service, id.Conversation) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q chat.BeforeSendQuery
+		var c chatv1.Content
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || q.Sender.ID == "" || q.Conversation == "" || protojson.Unmarshal(q.Content, &c) != nil {
+			t.Errorf("the webhook got %+v, %v", q, err)
+		}
+		text := c.GetText()
+		if c.GetEdit() != nil {
+			text = c.GetEdit().Content.GetText()
+		}
+		if _, err := w.Write([]byte(answer(text))); err != nil {
+			t.Log(err) // the node did not wait
+		}
+	}))
+	t.Cleanup(server.Close)
+	h := newHarness(t, chat.Config{BeforeSend: webhook.Config{URL: server.URL, Secret: "a secret of the operator", Timeout: 5 * time.Second}, BeforeSendOnFailure: onFailure})
+	s := h.node(t)
+	c, err := s.CreateGroup(t.Context(), 1, &chatv1.CreateGroupRequest{Title: "a group", Members: []uint64{2, 3}})
+	must(t, err)
+	return h, s, c
+}
+
+// textsIn returns the texts of a conversation's messages, as they were stored.
+func (h *harness) textsIn(t tester, c id.Conversation) (list []string) {
+	for _, e := range h.entries(t, c) {
+		if text, ok := message.TextOf(e.Content); ok {
+			list = append(list, string(text))
+		}
+	}
+	return list
+}
+
+func TestBeforeSendDecides(t *testing.T) {
+	h, s, c := moderated(t, "", func(text string) string {
+		switch text {
+		case "bad":
+			return `{"allow":false,"reason":"be nice\n"}`
+		case "silently bad":
+			return `{"allow":false}`
+		case "number 1234":
+			return `{"allow":true,"text":"number ****"}`
+		case "nonsense":
+			return `yes`
+		case "emptied":
+			return `{"allow":true,"text":""}`
+		}
+		return `{"allow":true}`
+	})
+	n := uint64(0)
+	for _, test := range []struct{ text, reason, message string }{
+		{"good", "", ""},
+		{"bad", "refused_by_rules", "be nice"},
+		{"silently bad", "refused_by_rules", "this message is against the rules of this server"},
+		{"number 1234", "", ""},
+	} {
+		n++
+		err := s.Send(t.Context(), draftOf(c, 1, n, test.text))
+		if reasonOf(err) != test.reason || err != nil && errs.Of(err).Message != test.message {
+			t.Errorf("%q: got %v", test.text, err)
+		}
+	}
+	again := draftOf(c, 1, n, "number 1234")
+	if err := s.Send(t.Context(), again); err != nil || !again.Duplicate {
+		t.Errorf("a retry of a message with a replaced text: duplicate %v, %v", again.Duplicate, err)
+	}
+	for _, text := range []string{"nonsense", "emptied"} {
+		d := draftOf(c, 2, 1, text)
+		if err := s.Send(t.Context(), d); reasonOf(err) != "not_checked" || errs.Of(err).Retry == 0 {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+	edit, err := proto.Marshal(&chatv1.Content{Kind: &chatv1.Content_Edit{Edit: &chatv1.Edit{Target: &chatv1.Ref{Seq: h.tail(t, c).Seq}, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: "bad"}}}}})
+	must(t, err)
+	if err := s.Send(t.Context(), &message.Draft{Conversation: c, Sender: 1, Device: 101, ClientSeq: n + 1, Content: edit}); reasonOf(err) != "refused_by_rules" {
+		t.Errorf("an edit: got %v", err)
+	}
+	if got := h.textsIn(t, c); !slices.Equal(got, []string{"good", "number ****"}) {
+		t.Errorf("stored %q", got)
+	}
+}
+
+// Messages of one device are stored in their order, whatever the order of the answers, and a slow answer delays nobody else.
+func TestBeforeSendKeepsTheOrder(t *testing.T) {
+	release := make(chan struct{})
+	h, s, c := moderated(t, "", func(text string) string {
+		if text == "0" {
+			<-release
+		}
+		return `{"allow":true}`
+	})
+	var group sync.WaitGroup
+	const number = 10
+	for n := range number {
+		group.Add(1)
+		d := draftOf(c, 1, uint64(n+1), fmt.Sprint(n))
+		d.Done = func(d *message.Draft) {
+			if d.Err != nil {
+				t.Error(d.Err)
+			}
+			group.Done()
+		}
+		s.Submit(d) // it does not wait
+	}
+	must(t, s.Send(t.Context(), draftOf(c, 2, 1, "of another sender")))
+	if got := h.textsIn(t, c); !slices.Equal(got, []string{"of another sender"}) {
+		t.Errorf("before the first answer %q were stored", got)
+	}
+	close(release)
+	group.Wait()
+	want := []string{"of another sender"}
+	for n := range number {
+		want = append(want, fmt.Sprint(n))
+	}
+	if got := h.textsIn(t, c); !slices.Equal(got, want) {
+		t.Errorf("stored %q", got)
+	}
+}
+
+// While the webhook fails, messages are stored or refused as the setting says, and after many failures it is not called for a while.
+func TestBeforeSendFails(t *testing.T) {
+	for _, onFailure := range []string{"allow", "refuse"} {
+		var calls atomic.Int64
+		h, s, c := moderated(t, onFailure, func(string) string {
+			calls.Add(1)
+			return "no JSON"
+		})
+		const number = 60
+		stored := 0
+		for n := range number {
+			d := draftOf(c, 1, 0, fmt.Sprint(n))
+			d.ClientMsgID = fmt.Sprint(n)
+			switch err := s.Send(t.Context(), d); reasonOf(err) {
+			case "":
+				stored++
+			case "not_checked":
+			default:
+				t.Fatal(err)
+			}
+		}
+		if want := map[string]int{"allow": number, "refuse": 0}[onFailure]; stored != want || len(h.textsIn(t, c)) != want {
+			t.Errorf("%s: %d messages were stored, want %d", onFailure, stored, want)
+		}
+		if calls.Load() >= number {
+			t.Errorf("%s: the webhook was called for each of %d messages", onFailure, number)
+		}
+	}
+}
+
+// Nobody is asked about a recall, which goes on while the webhook hangs; it follows the messages of its device.
+func TestBeforeSendIsNotAskedAboutRecalls(t *testing.T) {
+	release := make(chan struct{})
+	var calls atomic.Int64
+	h, s, c := moderated(t, "", func(text string) string {
+		calls.Add(1)
+		if text == "slow" {
+			<-release
+		}
+		return `{"allow":true}`
+	})
+	must(t, s.Send(t.Context(), draftOf(c, 1, 1, "a slip")))
+	seq := h.tail(t, c).Seq
+	slow := make(chan error, 1)
+	go func() { slow <- s.Send(t.Context(), draftOf(c, 2, 1, "slow")) }()
+	eventually.True(t, "the webhook is asked", func() bool { return calls.Load() == 2 })
+	recall, err := proto.Marshal(&chatv1.Content{Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: &chatv1.Ref{Seq: seq}}}})
+	must(t, err)
+	must(t, s.Send(t.Context(), &message.Draft{Conversation: c, Sender: 1, Device: 101, ClientSeq: 2, Content: recall}))
+	close(release)
+	must(t, <-slow)
+	if calls.Load() != 2 {
+		t.Errorf("the webhook was asked %d times, want 2", calls.Load())
+	}
+}
