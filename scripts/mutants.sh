@@ -874,6 +874,23 @@ mutant_ts "lose a position that could not be sent" src/watchPositions.ts 's/isOf
 mutant_ts "play videos by addresses that have expired" src/videos.ts 's/ \|\| this\.isStale\(e\.view\.video\)//' test/unit/videos.test.ts
 mutant_ts "ask for a deleted video again and again" src/videos.ts 's/isPassing \? e\.backoff\.next\(error\.retryMs\) : undefined/e.backoff.next(error.retryMs)/' test/unit/videos.test.ts
 
+mutant "name no entry in event streams" internal/service/fanout/dispatcher.go 's/if !c\.worker\.deps\.EventStreams \{/if true {/' TestPullingLosesNothing ./internal/service/serverevent
+mutant "confirm events when they are pulled" internal/service/serverevent/pull.go 's/^\tres\.Cursor = s\.encode\(c, next\)$/&\n\t_ = s.confirm(ctx, c.name, at.generation, next.positions, nil)/' TestPullingLosesNothing ./internal/service/serverevent
+mutant "move a consumer back by a late confirmation" internal/service/serverevent/store.go 's/WHERE event_positions\.position < excluded\.position//' TestPullingLosesNothing ./internal/service/serverevent
+mutant "confirm a cursor from before a seek" internal/service/serverevent/store.go 's/ \|\| err == nil \&\& now != generation//' TestSeek ./internal/service/serverevent
+mutant "pass events that a webhook refused" internal/service/serverevent/deliver.go 's/^\t\tif failure != nil \{$/\t\tif false {/' 'TestWebhooksLoseNothing|TestPoisonBecomesADeadLetter' ./internal/service/serverevent
+mutant "bury events together with one that is refused" internal/service/serverevent/deliver.go 's/ \|\| len\(b\.events\) > 1//; s/most\.events = 1/most.events = 100/' TestPoisonBecomesADeadLetter ./internal/service/serverevent
+mutant "give bots their own messages" internal/service/serverevent/store.go 's/c\.filter\.bots = bots/c.filter.bots = nil/' TestBotsReceiveNoBots ./internal/service/serverevent
+mutant "post events to private addresses" internal/service/serverevent/consumer.go 's/!s\.config\.AllowPrivate \&\& egress/false \&\& egress/' TestWebhookAddresses ./internal/service/serverevent
+mutant "give the audit to all keys" internal/service/serverevent/consumer.go 's/audit \&\& !by\.Audit/false/' TestAccess ./internal/service/serverevent
+mutant "hide a gap of events" internal/service/serverevent/read.go 's/b\.gap \|\| b\.scanned == 0 .*/false/' TestTrimmedEventsAreAGap ./internal/service/serverevent
+mutant "keep event streams for ever" internal/service/inbox/trim.go 's/maxAge, maxEntries = s\.config\.EventsMaxAge, math\.MaxInt/maxAge, maxEntries = 1 << 62, math.MaxInt/' TestEventStreamsAreTrimmedByAge ./internal/service/inbox
+mutant "let a bot act as anyone" internal/service/account/api_key.go 's/c\.Server = !c\.Bot/c.Server = true/' TestKeysOfBots ./internal/transport/rpc
+mutant "store a message before the webhook has decided on the one before it" internal/service/chat/before_send.go 's/q\.list\[0\]\.done \{/true {/' TestBeforeSendKeepsTheOrder ./internal/service/chat
+mutant "store what the webhook refused" internal/service/chat/before_send.go 's/case !\*answer\.Allow:/case false:/' TestBeforeSendDecides ./internal/service/chat
+mutant "store what could not be checked" internal/service/chat/before_send.go 's/case err != nil \&\& s\.config\.BeforeSendOnFailure == "allow":/case err != nil:/; s/^\tcase err != nil:$/\tcase err != nil \&\& err == nil:/' TestBeforeSendFails ./internal/service/chat
+mutant "call a webhook that always fails" internal/platform/webhook/guard.go 's/if !g\.breaker\.allow\(time\.Now\(\)\) \{/if false {/' TestBeforeSendFails ./internal/service/chat
+
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 if [ -z "$check" ]; then

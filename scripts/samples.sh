@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the unchanged samples of the README, of docs/getting-started.md and of docs/ids.md against a new server of bin/rialto. Only the
+# Runs the unchanged samples of the README, of docs/getting-started.md, docs/ids.md, docs/server-events.md and docs/operating/webhooks.md against a new server of bin/rialto. Only the
 # address differs, and wscat is skipped, because it is interactive.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -101,6 +101,68 @@ kill "$bot" 2>/dev/null || true
 wait "$bot" || true
 answers || { cat out; echo "the bot of sdk/go/README.md did not answer"; exit 1; }
 echo "sdk/go/README.md: the bot answered"
+
+# The echo bots of docs/server-events.md: they answer what alice wrote before they ran, once, also when they are started again.
+alice=$(call account.v1.AccountService/Login '{"handle":"alice1","password":"correct horse"}' '' | jq -r .accessToken)
+admin=$(bin/rialto admin key create --data data --name samples)
+blocks go "$root/docs/server-events.md" | at >go/bot/main.go
+(cd go && GOWORK=off go build -mod=mod -o ../app-echo ./bot) >out 2>&1 || { cat out; exit 1; }
+blocks ts "$root/docs/server-events.md" | at >app/echo.ts
+blocks ts "$root/docs/operating/webhooks.md" >app/hook.ts
+(cd app && npm install --silent --prefer-offline --no-audit --no-fund @types/node@20 && npx --no-install tsc --strict --target es2022 --module nodenext --lib es2023,dom echo.ts hook.ts) >out 2>&1 || { cat out; exit 1; }
+echoes() { # echoes LANGUAGE PROGRAM...
+	local language=$1 bot key with program
+	bot=$(call account.v1.AdminService/PutUser "{\"externalId\":\"echo-$1\",\"handle\":\"echo$1\",\"displayName\":\"Echo\"}" "$admin" | jq -r .id)
+	key=$(bin/rialto admin key create --data data --name "echo-$1" --bot "$bot")
+	with=$(call chat.v1.ChatService/OpenDirect "{\"user\":\"$bot\"}" "$alice" | jq -r .id)
+	call chat.v1.ChatService/Send "{\"conversation\":\"$with\",\"clientMsgId\":\"$1\",\"content\":{\"text\":\"/echo hello bot\"}}" "$alice" >/dev/null
+	for _ in 1 2; do
+		BOT_KEY=$key "${@:2}" >out 2>&1 &
+		program=$!
+		for _ in $(seq 600); do ! call chat.v1.ChatService/History "{\"conversation\":\"$with\"}" "$alice" | grep -q "$language: hello bot" || break; sleep 0.2; done
+		kill "$program" 2>/dev/null || true
+		wait "$program" || true
+	done
+	if [ "$(call chat.v1.ChatService/History "{\"conversation\":\"$with\"}" "$alice" | grep -o "$language: hello bot" | wc -l)" != 1 ]; then
+		cat out
+		echo "the bot of docs/server-events.md in $language did not answer once"
+		exit 1
+	fi
+	echo "docs/server-events.md: the bot in $language answered"
+}
+echoes Go ./app-echo
+echoes TypeScript node --no-warnings app/echo.js
+
+# The hooks of docs/operating/webhooks.md, each before a server of its own.
+blocks go "$root/docs/operating/webhooks.md" >go/bot/main.go
+(cd go && GOWORK=off go build -mod=mod -o ../app-hook ./bot) >out 2>&1 || { cat out; exit 1; }
+moderates() { # moderates LANGUAGE PROGRAM...
+	local language=$1 port hook line main=$server first=$address token chat text
+	port=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
+	HOOK_SECRET=0123456789abcdef PORT=$port "${@:2}" >out 2>&1 &
+	hook=$!
+	bin/rialto serve --data "data-$1" --listen 127.0.0.1:0 --admin 127.0.0.1:0 --set "chat.before_send.url=http://127.0.0.1:$port" --set chat.before_send.secret=0123456789abcdef --set chat.before_send.timeout=5s >ready 2>log &
+	server=$!
+	read -r line <ready || { cat log; exit 1; }
+	address=$(grep -oE 'http://[0-9.:]+' <<<"$line" | head -1)
+	token=$(call account.v1.AccountService/Register '{"handle":"anna","password":"a good password","displayName":"Anna"}' '' | jq -r .accessToken)
+	chat=$(call chat.v1.ChatService/CreateGroup '{"title":"a group"}' "$token" | jq -r .id)
+	for text in "hello" "darn" "call 0123456"; do # until the hook listens, messages are refused for now
+		for _ in $(seq 100); do call chat.v1.ChatService/Send "{\"conversation\":\"$chat\",\"clientMsgId\":\"$text\",\"content\":{\"text\":\"$text\"}}" "$token" >sent; grep -q not_checked sent || break; sleep 0.2; done
+		[ "$text" != darn ] || grep -q "Be nice." sent || { cat sent out; echo "the hook in $language refused nothing"; exit 1; }
+	done
+	if [ "$(call chat.v1.ChatService/History "{\"conversation\":\"$chat\"}" "$token" | jq -r '[.messages[].content.text // empty] | join(",")')" != "hello,call …" ]; then
+		cat out log
+		echo "the hook of docs/operating/webhooks.md in $language did not decide"
+		exit 1
+	fi
+	kill "$server" "$hook" 2>/dev/null || true
+	wait "$server" "$hook" || true
+	server=$main address=$first
+	echo "docs/operating/webhooks.md: the hook in $language decided"
+}
+moderates Go ./app-hook
+moderates TypeScript node --no-warnings app/hook.js
 
 # The example client: the other user's client prints each message once, even after another sync. A recalled message has no content.
 recalled=$(call chat.v1.ChatService/Send "{\"conversation\":\"$chat\",\"clientMsgId\":\"slip\",\"content\":{\"text\":\"a slip\"}}" "$token" | jq -r .seq)
