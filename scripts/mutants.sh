@@ -491,7 +491,7 @@ mutant "wait for HTTP clients that read nothing" internal/base/outputlimit/answe
 mutant "keep HTTP2 connections of which nothing is read" internal/base/outputlimit/answer.go 's/if a\.connection != nil \{/if a.connection != nil \&\& a.closed {/' UnreadAnswersAreCut internal/base/outputlimit
 mutant "compress for clients without credentials" internal/transport/gateway/accept.go 's/ \|\| packs \|\| caller\.User == 0 \{/ || packs {/' 'HostileClients|BeforeAuthentication' internal/app/faulttest internal/app/apptest
 mutant "keep parts of inflated messages" internal/transport/gateway/handle.go 's/f\.Call\.Payload = nil, bytes\.Clone\(body\)/f.Call.Payload = nil, bytes.TrimSpace(body)/' InflatedMessages internal/transport/gateway
-mutant "do not count calls" internal/transport/rpc/procedure.go 's/if p\.access == userAccess \{/if p.access == userAccess \&\& false {/' RoutesHaveLimits internal/transport/rpc
+mutant "do not count calls" internal/transport/rpc/procedure.go 's/if p\.access == userAccess \|\| p\.access == eventAccess \{/if p.access == userAccess \&\& false {/' RoutesHaveLimits internal/transport/rpc
 mutant "drop the size of a deleted file from the total" internal/service/media/abandoned_uploads.go 's/addToTotal\(ctx, tx, owner, -declared, 0\)/addToTotal(ctx, tx, owner, 0, 0)/' QuotaTotalIsMaintained internal/service/media
 mutant "release the quota before the bytes are deleted" internal/service/media/tus_concat.go 's/addToTotal\(ctx, tx, by, 0, -1\)/addToTotal(ctx, tx, by, -1 << 20, -1)/' ReleasedBytesCount internal/service/media
 mutant "keep the bytes of released uploads for a day" internal/service/media/abandoned_uploads.go 's/errors\.Join\(s\.dropReleased\(ctx\), /errors.Join(nil, /' ReleasedBytesCount internal/service/media
