@@ -540,6 +540,16 @@ mutant "report no gap" $nats/subscribe.go 's/return f\.number > last\+1/return f
 mutant "assign numbers with gaps" $nats/publish.go 's/^\ts\.number\+\+$/\ts.number += 2/' 'Bus|ThreeNodes' $nats
 mutant "send a payload that is too large" internal/service/fanout/lane.go 's/before > 0 \&\& len/before > 1<<40 \&\& len/' UnbufferedRecords internal/service/fanout
 mutant "accept any certificate" $nats/connect.go 's/tls\.RequireAndVerifyClientCert/tls.NoClientCert/' Certificates $nats
+mutant "open a session without the second factor" internal/service/account/second_factor.go 's/if !totp \{/if totp || !totp {/' LoginsNeedTheSecondFactor internal/service/account
+mutant "accept a code of an authenticator app twice" internal/service/account/totp.go 's/AND secret = \$3 AND last_step < \$1/AND secret = $3/' 'LoginsNeed|ACodeWorksOnce' internal/service/account
+mutant "accept codes that are two steps old" internal/base/auth/totp.go 's/totpSkew +=  *1/totpSkew = 2/' TOTPCodes internal/base/auth
+mutant "keep a challenge after a login" internal/service/account/second_factor.go 's/DELETE FROM login_challenges WHERE sum = \$1`, sum/DELETE FROM login_challenges WHERE sum = $1 AND tries < 0`, sum/' LoginsNeedTheSecondFactor internal/service/account
+mutant "limit the codes of a challenge by nothing" internal/service/account/second_factor.go 's/maxChallengeTries = 5/maxChallengeTries = 5000/' ChallengesAreBound internal/service/account
+mutant "limit guesses of codes as those of passwords" internal/service/account/second_factor.go 's/return errTooManyLogins\(s\.logins\.factors\.Allow\(key, 1\)\)/return nil/' GuessesOfCodes internal/service/account
+mutant "let a guesser of codes lock out known devices" internal/service/account/second_factor.go 's/if s\.isKnownDevice\(user, r\.Client\)/if false \&\& s.isKnownDevice(user, r.Client)/' GuessesOfCodes internal/service/account
+mutant "accept recovery codes again" internal/service/account/totp.go 's/DELETE FROM recovery_codes WHERE owner = \$1 AND sum = \$2/UPDATE recovery_codes SET sum = sum WHERE owner = $1 AND sum = $2/' 'LoginsNeed|ACodeWorksOnce' internal/service/account
+mutant "change the protection in an old session" internal/service/account/confirm_identity.go 's/\(created_ms > \$3 OR confirmed_ms > \$3\)/(created_ms > 0 OR confirmed_ms > $3)/' ChangesOfProtection internal/service/account
+mutant "confirm an identity without the second factor" internal/service/account/confirm_identity.go 's/^\t\tif totp \{/\t\tif totp \&\& r.Code != "" {/' ChangesOfProtection internal/service/account
 mutant "accept weak passwords" internal/service/account/register.go 's/if auth\.Weak\(p, about\.\.\.\)/if false/' 'Register$' internal/service/account
 mutant "accept the user's own name as a password" internal/base/auth/weak.go 's/return rest != p \&\& /return false \&\& rest != p \&\& /' WeakPasswords internal/base/auth
 mutant "connect to private addresses" internal/base/egress/egress.go 's/class == private \&\& c\.config\.AllowPrivate/class == private/' 'ResolvedAddressesAreRestricted|NamesAreResolvedOnce' internal/base/egress

@@ -298,13 +298,14 @@ func (c *Client) Register(ctx context.Context, handle, password, displayName str
 
 // Login opens a session on the device in the store. A device that logs in again as the same user continues at its position in the stream,
 // with its unsent messages. Another user's state is dropped. The error does not say whether the handle or the password was wrong. After too
-// many attempts its reason is too_many_logins.
+// many attempts its reason is too_many_logins. A *SecondFactorError means that the password was right, but that the account needs a second factor
+// too.
 func (c *Client) Login(ctx context.Context, handle, password string) error {
 	r, err := c.base.Login(ctx, connect.NewRequest(&accountv1.LoginRequest{Handle: handle, Password: password, Client: c.client()}))
 	if err != nil {
 		return err
 	}
-	return c.Adopt(r.Msg)
+	return c.enter(r.Msg)
 }
 
 // LoginMethods returns the ways to log in that the deployment has besides the password.
@@ -329,7 +330,7 @@ func (c *Client) LoginWithCode(ctx context.Context, handle, code string) error {
 	if err != nil {
 		return err
 	}
-	return c.Adopt(r.Msg)
+	return c.enter(r.Msg)
 }
 
 func (c *Client) client() *accountv1.Client {

@@ -6,6 +6,9 @@ import { subtitlesError } from "./subtitlesError.js";
 export const known: Record<string, Key> = {
   bad_login: "errLogin",
   bad_code: "errCode",
+  bad_second_factor: "errSecondFactor",
+  bad_challenge: "errChallenge",
+  no_password: "errNoPassword",
   no_codes: "errNoCodes",
   too_many_logins: "errLogins",
   handle_taken: "errHandleTaken",

@@ -13,12 +13,14 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync"
 
 	"github.com/maypok86/otter/v2"
 	"github.com/rialto-im/rialto/internal/base/auth"
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -88,6 +90,8 @@ type Config struct {
 	Issuers []Issuer `yaml:"issuers"`
 	// CodeWebhook sends the codes of logins without a password (docs/operating/webhooks.md). Without it there are no such logins.
 	CodeWebhook webhook.Config `yaml:"code_webhook"`
+	// ProductName is the name under which authenticator apps list the accounts of this deployment; default Rialto.
+	ProductName string `yaml:"product_name"`
 	// WhoMayAdd says who may add users to groups who have no own setting: everyone, friends (default; others can only invite) or nobody.
 	// Servers can add anyone.
 	WhoMayAdd string `yaml:"who_may_add"`
@@ -100,12 +104,19 @@ func (c Config) Check() error {
 	if hook != nil {
 		hook = fmt.Errorf("account.code_webhook: %w", hook)
 	}
-	return errors.Join(c.checkPolicy(), c.checkWhoMayAdd(), hook, err)
+	return errors.Join(c.checkPolicy(), c.checkWhoMayAdd(), c.checkProductName(), hook, err)
 }
 
 func (c Config) checkWhoMayAdd() error {
 	if _, ok := whoMayAdd[c.WhoMayAdd]; !ok {
 		return fmt.Errorf("account.who_may_add is everyone, friends or nobody, not %q", c.WhoMayAdd)
+	}
+	return nil
+}
+
+func (c Config) checkProductName() error {
+	if len(c.ProductName) > 64 || strings.Contains(c.ProductName, ":") || !message.IsLine(c.ProductName) {
+		return fmt.Errorf("account.product_name is one line of at most 64 bytes without a colon, not %q", c.ProductName)
 	}
 	return nil
 }
@@ -175,6 +186,12 @@ var migrations = []string{
 	`ALTER TABLE follow_counts ADD COLUMN version BIGINT NOT NULL DEFAULT 0`,
 	`ALTER TABLE api_keys ADD COLUMN audit BOOLEAN NOT NULL DEFAULT FALSE`,
 	`ALTER TABLE api_keys ADD COLUMN bot BIGINT NOT NULL DEFAULT 0`, // the user of a bot's key
+	`ALTER TABLE sessions ADD COLUMN confirmed_ms BIGINT NOT NULL DEFAULT 0`,
+	// A secret has an effect once it is confirmed. Last_step is that of the last code that was accepted.
+	`CREATE TABLE totps (owner BIGINT PRIMARY KEY, secret {bytes} NOT NULL, confirmed_ms BIGINT NOT NULL DEFAULT 0, last_step BIGINT NOT NULL DEFAULT 0)`,
+	`CREATE TABLE recovery_codes (owner BIGINT NOT NULL, sum {bytes} NOT NULL, PRIMARY KEY (owner, sum))`,
+	`CREATE TABLE login_challenges (sum {bytes} PRIMARY KEY, owner BIGINT NOT NULL, password TEXT NOT NULL, made_ms BIGINT NOT NULL, tries BIGINT NOT NULL DEFAULT 0)`,
+	`CREATE INDEX login_challenges_made ON login_challenges (made_ms)`,
 }
 
 // New opens the service. The first start generates the signing keys.
@@ -188,6 +205,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.LoginsPerHandle == 0 {
 		config.LoginsPerHandle = 100
 	}
+	config.ProductName = cmp.Or(config.ProductName, "Rialto")
 	if config.DevicePolicy == "" {
 		config.DevicePolicy = "many"
 	}

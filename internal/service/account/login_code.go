@@ -123,7 +123,7 @@ func (s *Service) LoginWithCode(ctx context.Context, r *accountv1.LoginWithCodeR
 	if !good {
 		return nil, errCode
 	}
-	return s.openSession(ctx, user, "", r.Client)
+	return s.finishLogin(ctx, user, "", r.Client)
 }
 
 // RunCodes sends the requested codes until ctx ends. If the webhook fails, it retries while a code is valid.

@@ -34,6 +34,7 @@ const (
 	passwordLogin attemptKind = iota
 	codeLogin
 	codeRequest
+	factorLogin
 )
 
 // logins counts login attempts by handle and network, by handle alone, and by known device. Other clients cannot use up the limit of a
@@ -42,13 +43,23 @@ type logins struct {
 	pairs   *ratelimit.Limiter[guessKey]
 	handles *ratelimit.Limiter[guessKey] // without from
 	devices *ratelimit.Limiter[id.Device]
-	changes *ratelimit.Limiter[id.User] // of passwords
+	changes *ratelimit.Limiter[id.User] // of passwords, and confirmations of identities
+	factors *ratelimit.Limiter[factorKey]
 }
+
+// factorKey is who tries codes of an authenticator app, after the password: a known device of a user, or all others, as device 0.
+type factorKey struct {
+	user   id.User
+	device id.Device
+}
+
+// factorRate of a factorKey. Three of a million codes are right at any time: this many attempts find one within a day once in 1,300 accounts.
+var factorRate = ratelimit.Rate{Count: 10, Burst: 20, Per: time.Hour}
 
 func newLogins(config Config, c clock.Clock, nodes func() int) *logins {
 	perMinute := func(n int) ratelimit.Rate { return ratelimit.Rate{Count: n, Burst: n, Per: time.Minute} }
 	few, many := perMinute(config.LoginsPerMinute), perMinute(config.LoginsPerHandle)
-	return &logins{ratelimit.New[guessKey](few, c, nodes), ratelimit.New[guessKey](many, c, nodes), ratelimit.New[id.Device](few, c, nodes), ratelimit.New[id.User](few, c, nodes)}
+	return &logins{ratelimit.New[guessKey](few, c, nodes), ratelimit.New[guessKey](many, c, nodes), ratelimit.New[id.Device](few, c, nodes), ratelimit.New[id.User](few, c, nodes), ratelimit.New[factorKey](factorRate, c, nodes)}
 }
 
 // errTooManyLogins is the error for a login that must wait, or nil if wait is 0.

@@ -40,7 +40,7 @@ func (s *Service) Login(ctx context.Context, r *accountv1.LoginRequest) (*accoun
 			return nil, err
 		}
 	}
-	return s.openSession(ctx, user, phc, r.Client)
+	return s.finishLogin(ctx, user, phc, r.Client)
 }
 
 // rehash replaces a checked password hash by one with the current cost.

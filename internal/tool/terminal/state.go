@@ -95,6 +95,11 @@ func (s *screen) signIn(ctx context.Context, o options) (err error) {
 	}
 	for try := 1; ; try++ {
 		err := enter(ctx, o)
+		var second *rialto.SecondFactorError
+		if errors.As(err, &second) {
+			enter = func(ctx context.Context, _ options) error { return s.enterSecondFactor(ctx, second.Challenge) }
+			err = enter(ctx, o)
+		}
 		if err == nil || !s.keyed || try == maxTries || !isMistyped(err) {
 			return err
 		}
@@ -106,7 +111,7 @@ var errTwoPasswords = errors.New("these are two different passwords")
 
 // isMistyped reports whether the same question may get a better answer.
 func isMistyped(err error) bool {
-	return errors.Is(err, errTwoPasswords) || slices.Contains([]string{"bad_login", "bad_code", "bad_password", "weak_password"}, rialto.Reason(err))
+	return errors.Is(err, errTwoPasswords) || slices.Contains([]string{"bad_login", "bad_code", "bad_password", "weak_password", "bad_second_factor"}, rialto.Reason(err))
 }
 
 func (s *screen) enterPassword(ctx context.Context, o options) error {
@@ -115,6 +120,14 @@ func (s *screen) enterPassword(ctx context.Context, o options) error {
 		return err
 	}
 	return s.client.Login(ctx, o.handle, password)
+}
+
+func (s *screen) enterSecondFactor(ctx context.Context, challenge string) error {
+	code, err := s.console.Ask("Code of your authenticator app, or a recovery code: ", false)
+	if err != nil {
+		return err
+	}
+	return s.client.LoginWithSecondFactor(ctx, challenge, code)
 }
 
 func (s *screen) enterCode(ctx context.Context, o options) error {

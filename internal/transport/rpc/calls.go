@@ -28,6 +28,9 @@ func (s *Server) accounts() []method {
 		newMethod(s, accountv1connect.AccountServiceLoginWithCodeProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *accountv1.LoginWithCodeRequest) (*accountv1.Session, error) {
 			return a.LoginWithCode(ctx, r)
 		}),
+		newMethod(s, accountv1connect.AccountServiceLoginWithSecondFactorProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *accountv1.LoginWithSecondFactorRequest) (*accountv1.Session, error) {
+			return a.LoginWithSecondFactor(ctx, r)
+		}),
 		newMethod(s, accountv1connect.AccountServiceRefreshProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *accountv1.RefreshRequest) (*accountv1.Session, error) {
 			return a.Refresh(ctx, r)
 		}),
@@ -62,6 +65,31 @@ func (s *Server) accounts() []method {
 		}),
 		newMethod(s, accountv1connect.AccountServiceUpdateSettingsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.UpdateSettingsRequest) (*accountv1.Settings, error) {
 			return a.UpdateSettings(ctx, c, r.Settings)
+		}),
+	}
+}
+
+// security has the calls that change how an account is protected.
+func (s *Server) security() []method {
+	a := s.deps.Accounts
+	return []method{
+		newMethod(s, accountv1connect.AccountServiceGetSecurityProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *accountv1.GetSecurityRequest) (*accountv1.Security, error) {
+			return a.GetSecurity(ctx, c)
+		}),
+		newMethod(s, accountv1connect.AccountServiceConfirmIdentityProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.ConfirmIdentityRequest) (*accountv1.ConfirmIdentityResponse, error) {
+			return a.ConfirmIdentity(ctx, c, r)
+		}),
+		newMethod(s, accountv1connect.AccountServiceStartTotpProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *accountv1.StartTotpRequest) (*accountv1.StartTotpResponse, error) {
+			return a.StartTotp(ctx, c)
+		}),
+		newMethod(s, accountv1connect.AccountServiceConfirmTotpProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.ConfirmTotpRequest) (*accountv1.RecoveryCodes, error) {
+			return a.ConfirmTotp(ctx, c, r.Code)
+		}),
+		newMethod(s, accountv1connect.AccountServiceRemoveTotpProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *accountv1.RemoveTotpRequest) (*accountv1.RemoveTotpResponse, error) {
+			return &accountv1.RemoveTotpResponse{}, a.RemoveTotp(ctx, c)
+		}),
+		newMethod(s, accountv1connect.AccountServiceCreateRecoveryCodesProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *accountv1.CreateRecoveryCodesRequest) (*accountv1.RecoveryCodes, error) {
+			return a.CreateRecoveryCodes(ctx, c)
 		}),
 	}
 }

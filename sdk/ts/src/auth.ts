@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Invoke } from "./api.js";
-import { RialtoError, isOffline } from "./errors.js";
+import { RialtoError, SecondFactorNeeded, isOffline } from "./errors.js";
 import { AccountService, type ClientSchema, type Session } from "./gen/rialto/account/v1/account_pb.js";
 import type { Store } from "./storage.js";
 
@@ -65,7 +65,7 @@ export class Auth {
 
   async logIn(handle: string, password: string, info: ClientInfo): Promise<Login> {
     const client = await this.known(handle, info);
-    return this.keep(handle, await this.deps.invoke()(AccountService.method.login, { handle, password, client }));
+    return this.enter(handle, await this.deps.invoke()(AccountService.method.login, { handle, password, client }));
   }
 
   async loginMethods(): Promise<LoginMethods> {
@@ -79,7 +79,18 @@ export class Auth {
 
   async logInWithCode(handle: string, code: string, info: ClientInfo): Promise<Login> {
     const client = await this.known(handle, info);
-    return this.keep(handle, await this.deps.invoke()(AccountService.method.loginWithCode, { handle, code, client }));
+    return this.enter(handle, await this.deps.invoke()(AccountService.method.loginWithCode, { handle, code, client }));
+  }
+
+  async logInWithSecondFactor(handle: string, challenge: string, code: string, info: ClientInfo): Promise<Login> {
+    const client = await this.known(handle, info);
+    return this.keep(handle, await this.deps.invoke()(AccountService.method.loginWithSecondFactor, { challenge, code, client }));
+  }
+
+  /** Keeps the session of a login, unless there is none yet. */
+  private enter(handle: string, s: Session): Promise<Login> {
+    if (s.secondFactor) throw new SecondFactorNeeded(s.secondFactor.challenge, Number(s.secondFactor.expiresMs));
+    return this.keep(handle, s);
   }
 
   /** Says that this device had a session of the user before, where it had. */

@@ -134,6 +134,7 @@ export class Client implements Services {
     await this.enter(await (await this.opened()).register(handle, password, displayName, this.options.info));
   }
 
+  /** Fails with SecondFactorNeeded if the password is right, and the account needs a second factor too. */
   async logIn(handle: string, password: string): Promise<void> {
     await this.enter(await (await this.opened()).logIn(handle, password, this.options.info));
   }
@@ -150,6 +151,11 @@ export class Client implements Services {
 
   async logInWithCode(handle: string, code: string): Promise<void> {
     await this.enter(await (await this.opened()).logInWithCode(handle, code, this.options.info));
+  }
+
+  /** Completes a login that failed with SecondFactorNeeded: with a code of the user's authenticator app, or a recovery code. */
+  async logInWithSecondFactor(handle: string, challenge: string, code: string): Promise<void> {
+    await this.enter(await (await this.opened()).logInWithSecondFactor(handle, challenge, code, this.options.info));
   }
 
   /** Takes over a session that was made elsewhere, as by AdminService.CreateSession on one's own server. */

@@ -16,6 +16,21 @@ export class RialtoError extends Error {
   }
 }
 
+/** The first factor of a login was right, and the account needs a second one: complete the login with logInWithSecondFactor. */
+export class SecondFactorNeeded extends RialtoError {
+  /** What to give to logInWithSecondFactor. It is as secret as a password. */
+  readonly challenge: string;
+  /** When the challenge ends, by the server's clock. */
+  readonly expiresMs: number;
+
+  constructor(challenge: string, expiresMs: number) {
+    super("unauthenticated", "this account needs a second factor", "second_factor_needed");
+    this.name = "SecondFactorNeeded";
+    this.challenge = challenge;
+    this.expiresMs = expiresMs;
+  }
+}
+
 /** The server was not reached, or its answer was lost: whether the request took effect is not known. */
 export function isOffline(err: unknown): boolean {
   return err instanceof RialtoError && err.code === "unavailable";

@@ -24,7 +24,7 @@ export default async function touch(w) {
   await w.shot(page, "46-touch-panel");
   const post = await w.call("feed.v1.FeedService/Publish", { clientPostId: "touch", content: { text: "by the lake" } }, alice.token);
   await w.call("feed.v1.FeedService/EditPost", { post: post.id, content: { text: "at the lake", audience: "AUDIENCE_FRIENDS" } }, alice.token);
-  for (const place of ["feed", `feed/${post.id}`, `feed/u/${bob.handle}`, "people", "settings", "settings/profile", "settings/appearance", "settings/notifications", "settings/privacy", "settings/sessions", `u/${bob.handle}`]) {
+  for (const place of ["feed", `feed/${post.id}`, `feed/u/${bob.handle}`, "people", "settings", "settings/profile", "settings/appearance", "settings/notifications", "settings/privacy", "settings/security", "settings/sessions", `u/${bob.handle}`]) {
     await page.goto(`${w.url}/${place}`);
     await page.getByRole(/^settings\/|^u\/|^feed\//.test(place) ? "main" : "navigation").first().waitFor();
     if (place === "feed") await page.getByText("at the lake").waitFor();

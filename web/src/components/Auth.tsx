@@ -1,3 +1,4 @@
+import { SecondFactorNeeded } from "@rialto-im/client";
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { useAction } from "../action.js";
 import { appearance, client } from "../client.js";
@@ -10,10 +11,10 @@ function why(reason: string): Key | undefined {
   return reason === "revoked" ? "endedRevoked" : undefined;
 }
 
-/** With a password, by registering, or with a code: first it is asked for, then entered. */
-type Way = "password" | "register" | "ask" | "code";
+/** With a password, by registering, or with a code: first it is asked for, then entered. The second factor may follow. */
+type Way = "password" | "register" | "ask" | "code" | "second";
 
-const buttons: Record<Way, Key> = { password: "signIn", register: "signUp", ask: "sendCode", code: "signIn" };
+const buttons: Record<Way, Key> = { password: "signIn", register: "signUp", ask: "sendCode", code: "signIn", second: "signIn" };
 
 /** Whether the server sends codes. Until it has answered, no code is offered. */
 function useCodes(): boolean {
@@ -34,6 +35,7 @@ export function Auth({ notice }: { notice?: string | undefined }) {
   const [handle, setHandle] = useState("");
   const [secret, setSecret] = useState("");
   const [name, setName] = useState("");
+  const [challenge, setChallenge] = useState("");
   const { run, busy, error, setError } = useAction();
   const codes = useCodes();
   const form = useRef<HTMLFormElement>(null);
@@ -56,11 +58,18 @@ export function Auth({ notice }: { notice?: string | undefined }) {
       case "ask":
         await client.requestCode(who);
         return go("code");
+      case "second":
+        return client.logInWithSecondFactor(who, challenge, secret.trim());
     }
   };
   /** The field to change is the one that the refusal names. */
   const refused = (err: { reason?: string }) => {
-    const wrong = /password|code/.exec(err.reason ?? "")?.[0] ?? "handle";
+    if (err instanceof SecondFactorNeeded) {
+      setChallenge(err.challenge);
+      return go("second");
+    }
+    if (err.reason === "bad_challenge") go("password");
+    const wrong = /password|code/.exec(err.reason === "bad_second_factor" ? "code" : (err.reason ?? ""))?.[0] ?? "handle";
     form.current?.querySelector<HTMLInputElement>(`input[name=${wrong}]`)?.focus();
     throw err;
   };
@@ -76,7 +85,7 @@ export function Auth({ notice }: { notice?: string | undefined }) {
         <h1>Rialto</h1>
         <p className="muted">{t("appTagline")}</p>
         {notice && <p className="notice" role="status">{t("endedTitle")}{why(notice) && `: ${t(why(notice)!)}`}</p>}
-        <Handle handle={handle} fresh={fresh} onChange={setHandle} />
+        {way !== "second" && <Handle handle={handle} fresh={fresh} onChange={setHandle} />}
         {fresh && (
           <label>
             {t("displayName")}
@@ -84,11 +93,12 @@ export function Auth({ notice }: { notice?: string | undefined }) {
           </label>
         )}
         {way === "code" && <Code code={secret} onChange={setSecret} />}
+        {way === "second" && <SecondFactor code={secret} onChange={setSecret} />}
         {(fresh || way === "password") && <Secret password={secret} fresh={fresh} onChange={setSecret} />}
         {error && <p className="error" role="alert">{error}</p>}
         <button className="primary" disabled={busy}>{t(buttons[way])}</button>
         {way === "code" && <button type="button" className="link" onClick={() => go("ask")}>{t("codeAgain")}</button>}
-        {!fresh && codes && <button type="button" className="link" onClick={() => go(way === "password" ? "ask" : "password")}>{t(way === "password" ? "codeInstead" : "passwordInstead")}</button>}
+        {!fresh && codes && way !== "second" && <button type="button" className="link" onClick={() => go(way === "password" ? "ask" : "password")}>{t(way === "password" ? "codeInstead" : "passwordInstead")}</button>}
         <button type="button" className="link" onClick={() => go(fresh ? "password" : "register")}>{t(fresh ? "signInInstead" : "signUpInstead")}</button>
         <OtherLanguage />
       </form>
@@ -114,6 +124,17 @@ function Code({ code, onChange }: { code: string; onChange: (code: string) => vo
       {t("code")}
       <input name="code" inputMode="numeric" autoComplete="one-time-code" required autoFocus value={code} onChange={(e) => onChange(e.target.value)} aria-describedby="code-hint" />
       <small id="code-hint" role="status">{t("codeHint")}</small>
+    </label>
+  );
+}
+
+function SecondFactor({ code, onChange }: { code: string; onChange: (code: string) => void }) {
+  const t = useText();
+  return (
+    <label>
+      {t("secondFactor")}
+      <input name="code" autoComplete="one-time-code" autoCapitalize="none" spellCheck={false} required autoFocus value={code} onChange={(e) => onChange(e.target.value)} aria-describedby="second-hint" />
+      <small id="second-hint">{t("secondFactorHint")}</small>
     </label>
   );
 }

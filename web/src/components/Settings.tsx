@@ -12,17 +12,18 @@ import { useTheme, type Theme } from "../theme.js";
 import { Page } from "../ui/Page.js";
 import { UserAvatar } from "./Avatar.js";
 import { Confirm } from "../ui/Confirm.js";
-import { BellIcon, DevicesIcon, KeyIcon, LockIcon, PersonIcon, ThemeIcon } from "./icons.js";
+import { BellIcon, DevicesIcon, KeyIcon, LockIcon, PersonIcon, ShieldIcon, ThemeIcon } from "./icons.js";
 import { NotificationSettings } from "./NotificationSettings.js";
 import { Password } from "./Password.js";
 import { Picture } from "./Picture.js";
+import { Security } from "./Security.js";
 import { StatusEditor } from "./StatusEditor.js";
 import "./settings.css";
 import "./people.css";
 
-const titles: Record<Section, Key> = { profile: "profile", appearance: "theme", notifications: "notifications", privacy: "privacy", password: "password", sessions: "sessions" };
+const titles: Record<Section, Key> = { profile: "profile", appearance: "theme", notifications: "notifications", privacy: "privacy", password: "password", security: "security", sessions: "sessions" };
 
-const icons = { profile: PersonIcon, appearance: ThemeIcon, notifications: BellIcon, privacy: LockIcon, password: KeyIcon, sessions: DevicesIcon };
+const icons = { profile: PersonIcon, appearance: ThemeIcon, notifications: BellIcon, privacy: LockIcon, password: KeyIcon, security: ShieldIcon, sessions: DevicesIcon };
 
 function SectionIcon({ section }: { section: Section }) {
   const Icon = icons[section];
@@ -57,6 +58,7 @@ export function SettingsSection({ section }: { section: Section }) {
       {section === "notifications" && <NotificationSettings />}
       {section === "privacy" && <Privacy run={run} />}
       {section === "password" && <Password />}
+      {section === "security" && <Security />}
       {section === "sessions" && <Sessions run={run} />}
     </Page>
   );

@@ -8,9 +8,11 @@ import { videoEn } from "./video.js";
 import { notificationsEn } from "./notifications.js";
 import { searchEn } from "./search.js";
 import { deliveriesEn } from "./deliveries.js";
+import { securityEn } from "./security.js";
 /** What the app says in English. */
 export const en = {
   ...deliveriesEn,
+  ...securityEn,
   ...feedEn,
   ...videoEn,
   ...notificationsEn,

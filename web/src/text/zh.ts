@@ -2,6 +2,7 @@ import { helpDeskZh } from "./helpDesk.js";
 import { organizationZh } from "./organization.js";
 import { errorsZh } from "./errors.js";
 import { deliveriesZh } from "./deliveries.js";
+import { securityZh } from "./security.js";
 import type { Key } from "./en.js";
 import { officialZh } from "./official.js";
 import { commentsZh } from "./comments.js";
@@ -13,6 +14,7 @@ import { searchZh } from "./search.js";
 /** What the app says in Chinese. */
 export const zh: Record<Key, string> = {
   ...deliveriesZh,
+  ...securityZh,
   ...feedZh,
   ...videoZh,
   ...notificationsZh,

@@ -676,6 +676,22 @@ test("logs in with a code, and says which device it is", async () => {
   expect(c.me).toBe(me);
 });
 
+test("a login that needs a second factor is complete with its code only", async () => {
+  const storage = memoryStorage();
+  const c = server.client(storage);
+  clients.push(c);
+  await c.start();
+  server.secondFactor = "654321";
+  for (const enter of [() => c.logIn("me", "a good password"), () => c.logInWithCode("me", "123456")]) {
+    await expect(enter()).rejects.toMatchObject({ name: "SecondFactorNeeded", reason: "second_factor_needed", challenge: "rc_1", expiresMs: 1_800_000_000_000 });
+  }
+  expect(server.devices).toEqual([]);
+  await expect(c.logInWithSecondFactor("me", "rc_1", "000000")).rejects.toMatchObject({ reason: "bad_second_factor" });
+  await c.logInWithSecondFactor("me", "rc_1", "654321");
+  expect(c.me).toBe(me);
+  expect(server.devices).toHaveLength(1);
+});
+
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
 
 test("opens at a message far from the end, loads on to the end, and follows it from there", async () => {

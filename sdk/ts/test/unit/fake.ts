@@ -29,6 +29,8 @@ export class FakeServer {
   readonly calls: string[] = [];
   /** What devices said of themselves at logins. */
   readonly devices: { device: string; deviceKey: string }[] = [];
+  /** The code that logins need beside the first factor; "" for none. */
+  secondFactor = "";
   readonly marks: { conversation: string; readSeq: bigint }[] = [];
   /** What the user deleted: keys of messages, and up to which seq. */
   readonly deleted = new Set<string>();
@@ -235,7 +237,7 @@ export class FakeServer {
     this.calls.push(name);
     this.progress();
     if (name === "CreateTicket" && this.silent[0] === "ticket") return void this.silent.shift();
-    const open = ["Login", "LoginWithCode", "RequestCode", "Refresh"].includes(name);
+    const open = ["Login", "LoginWithCode", "LoginWithSecondFactor", "RequestCode", "Refresh"].includes(name);
     const refused = this.refuseCall?.(name) ?? (open || req.headers.authorization === `Bearer ${this.access}` ? undefined : { code: "unauthenticated", reason: "expired" });
     try {
       if (refused) throw refused;
@@ -279,6 +281,11 @@ export class FakeServer {
       case "LoginWithCode":
       case "Login":
         if (name === "LoginWithCode" && input.code !== "123456") throw { code: "unauthenticated", reason: "bad_code" };
+        if (this.secondFactor) return { secondFactor: { challenge: "rc_1", expiresMs: 1_800_000_000_000n } };
+        this.devices.push(input.client);
+        return this.session();
+      case "LoginWithSecondFactor":
+        if (input.challenge !== "rc_1" || input.code !== this.secondFactor) throw { code: "unauthenticated", reason: "bad_second_factor" };
         this.devices.push(input.client);
         return this.session();
       case "Refresh":

@@ -710,7 +710,9 @@ type Session struct {
 	RefreshToken string `protobuf:"bytes,5,opt,name=refresh_token,json=refreshToken,proto3" json:"refresh_token,omitempty"`
 	Session      uint64 `protobuf:"varint,6,opt,name=session,proto3" json:"session,omitempty"`
 	// DeviceKey to give with the device at the next login. It stays the same; keep it as safe as a password.
-	DeviceKey     string `protobuf:"bytes,7,opt,name=device_key,json=deviceKey,proto3" json:"device_key,omitempty"`
+	DeviceKey string `protobuf:"bytes,7,opt,name=device_key,json=deviceKey,proto3" json:"device_key,omitempty"`
+	// SecondFactor is needed: there is no session yet, and all else is empty. Complete the login with LoginWithSecondFactor.
+	SecondFactor  *SecondFactor `protobuf:"bytes,8,opt,name=second_factor,json=secondFactor,proto3" json:"second_factor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -794,6 +796,625 @@ func (x *Session) GetDeviceKey() string {
 	return ""
 }
 
+func (x *Session) GetSecondFactor() *SecondFactor {
+	if x != nil {
+		return x.SecondFactor
+	}
+	return nil
+}
+
+// SecondFactor of a login whose first factor was right.
+type SecondFactor struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Challenge to give to LoginWithSecondFactor. Keep it as safe as a password.
+	Challenge string `protobuf:"bytes,1,opt,name=challenge,proto3" json:"challenge,omitempty"`
+	// ExpiresMs is when the challenge ends (5 minutes).
+	ExpiresMs     int64 `protobuf:"varint,2,opt,name=expires_ms,json=expiresMs,proto3" json:"expires_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SecondFactor) Reset() {
+	*x = SecondFactor{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SecondFactor) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SecondFactor) ProtoMessage() {}
+
+func (x *SecondFactor) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SecondFactor.ProtoReflect.Descriptor instead.
+func (*SecondFactor) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *SecondFactor) GetChallenge() string {
+	if x != nil {
+		return x.Challenge
+	}
+	return ""
+}
+
+func (x *SecondFactor) GetExpiresMs() int64 {
+	if x != nil {
+		return x.ExpiresMs
+	}
+	return 0
+}
+
+type LoginWithSecondFactorRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Challenge string                 `protobuf:"bytes,1,opt,name=challenge,proto3" json:"challenge,omitempty"`
+	// Code of six digits that the authenticator app shows, or a recovery code.
+	Code          string  `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	Client        *Client `protobuf:"bytes,3,opt,name=client,proto3" json:"client,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoginWithSecondFactorRequest) Reset() {
+	*x = LoginWithSecondFactorRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoginWithSecondFactorRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoginWithSecondFactorRequest) ProtoMessage() {}
+
+func (x *LoginWithSecondFactorRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoginWithSecondFactorRequest.ProtoReflect.Descriptor instead.
+func (*LoginWithSecondFactorRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *LoginWithSecondFactorRequest) GetChallenge() string {
+	if x != nil {
+		return x.Challenge
+	}
+	return ""
+}
+
+func (x *LoginWithSecondFactorRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *LoginWithSecondFactorRequest) GetClient() *Client {
+	if x != nil {
+		return x.Client
+	}
+	return nil
+}
+
+type GetSecurityRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSecurityRequest) Reset() {
+	*x = GetSecurityRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSecurityRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSecurityRequest) ProtoMessage() {}
+
+func (x *GetSecurityRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSecurityRequest.ProtoReflect.Descriptor instead.
+func (*GetSecurityRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{13}
+}
+
+// Security is how an account is protected.
+type Security struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Password: the account has one.
+	Password bool `protobuf:"varint,1,opt,name=password,proto3" json:"password,omitempty"`
+	// Totp: logins need a code of an authenticator app.
+	Totp bool `protobuf:"varint,2,opt,name=totp,proto3" json:"totp,omitempty"`
+	// RecoveryCodes that are not used yet.
+	RecoveryCodes int32 `protobuf:"varint,3,opt,name=recovery_codes,json=recoveryCodes,proto3" json:"recovery_codes,omitempty"`
+	// ConfirmedUntilMs is until when this session may change how the account is protected. Later, it needs ConfirmIdentity.
+	ConfirmedUntilMs int64 `protobuf:"varint,4,opt,name=confirmed_until_ms,json=confirmedUntilMs,proto3" json:"confirmed_until_ms,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *Security) Reset() {
+	*x = Security{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Security) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Security) ProtoMessage() {}
+
+func (x *Security) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Security.ProtoReflect.Descriptor instead.
+func (*Security) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Security) GetPassword() bool {
+	if x != nil {
+		return x.Password
+	}
+	return false
+}
+
+func (x *Security) GetTotp() bool {
+	if x != nil {
+		return x.Totp
+	}
+	return false
+}
+
+func (x *Security) GetRecoveryCodes() int32 {
+	if x != nil {
+		return x.RecoveryCodes
+	}
+	return 0
+}
+
+func (x *Security) GetConfirmedUntilMs() int64 {
+	if x != nil {
+		return x.ConfirmedUntilMs
+	}
+	return 0
+}
+
+type ConfirmIdentityRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Password, if the account has one.
+	Password string `protobuf:"bytes,1,opt,name=password,proto3" json:"password,omitempty"`
+	// Code of the authenticator app, or a recovery code, if logins need one.
+	Code          string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfirmIdentityRequest) Reset() {
+	*x = ConfirmIdentityRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmIdentityRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmIdentityRequest) ProtoMessage() {}
+
+func (x *ConfirmIdentityRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmIdentityRequest.ProtoReflect.Descriptor instead.
+func (*ConfirmIdentityRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ConfirmIdentityRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+func (x *ConfirmIdentityRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+type ConfirmIdentityResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ConfirmedUntilMs is until when this session may change how the account is protected.
+	ConfirmedUntilMs int64 `protobuf:"varint,1,opt,name=confirmed_until_ms,json=confirmedUntilMs,proto3" json:"confirmed_until_ms,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ConfirmIdentityResponse) Reset() {
+	*x = ConfirmIdentityResponse{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmIdentityResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmIdentityResponse) ProtoMessage() {}
+
+func (x *ConfirmIdentityResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmIdentityResponse.ProtoReflect.Descriptor instead.
+func (*ConfirmIdentityResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ConfirmIdentityResponse) GetConfirmedUntilMs() int64 {
+	if x != nil {
+		return x.ConfirmedUntilMs
+	}
+	return 0
+}
+
+type StartTotpRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartTotpRequest) Reset() {
+	*x = StartTotpRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartTotpRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartTotpRequest) ProtoMessage() {}
+
+func (x *StartTotpRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartTotpRequest.ProtoReflect.Descriptor instead.
+func (*StartTotpRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{17}
+}
+
+type StartTotpResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Secret in base 32, to type into an authenticator app. The server does not give it again.
+	Secret string `protobuf:"bytes,1,opt,name=secret,proto3" json:"secret,omitempty"`
+	// Uri is an otpauth: URI with the secret, to show as a QR code.
+	Uri           string `protobuf:"bytes,2,opt,name=uri,proto3" json:"uri,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartTotpResponse) Reset() {
+	*x = StartTotpResponse{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartTotpResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartTotpResponse) ProtoMessage() {}
+
+func (x *StartTotpResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartTotpResponse.ProtoReflect.Descriptor instead.
+func (*StartTotpResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *StartTotpResponse) GetSecret() string {
+	if x != nil {
+		return x.Secret
+	}
+	return ""
+}
+
+func (x *StartTotpResponse) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+type ConfirmTotpRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Code of six digits that the authenticator app shows.
+	Code          string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfirmTotpRequest) Reset() {
+	*x = ConfirmTotpRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmTotpRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmTotpRequest) ProtoMessage() {}
+
+func (x *ConfirmTotpRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmTotpRequest.ProtoReflect.Descriptor instead.
+func (*ConfirmTotpRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ConfirmTotpRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+type RemoveTotpRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveTotpRequest) Reset() {
+	*x = RemoveTotpRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveTotpRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveTotpRequest) ProtoMessage() {}
+
+func (x *RemoveTotpRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveTotpRequest.ProtoReflect.Descriptor instead.
+func (*RemoveTotpRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{20}
+}
+
+type RemoveTotpResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveTotpResponse) Reset() {
+	*x = RemoveTotpResponse{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveTotpResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveTotpResponse) ProtoMessage() {}
+
+func (x *RemoveTotpResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveTotpResponse.ProtoReflect.Descriptor instead.
+func (*RemoveTotpResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{21}
+}
+
+type CreateRecoveryCodesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateRecoveryCodesRequest) Reset() {
+	*x = CreateRecoveryCodesRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateRecoveryCodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateRecoveryCodesRequest) ProtoMessage() {}
+
+func (x *CreateRecoveryCodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateRecoveryCodesRequest.ProtoReflect.Descriptor instead.
+func (*CreateRecoveryCodesRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{22}
+}
+
+// RecoveryCodes each replace one code of the authenticator app, once. The server does not give them again.
+type RecoveryCodes struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Codes         []string               `protobuf:"bytes,1,rep,name=codes,proto3" json:"codes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecoveryCodes) Reset() {
+	*x = RecoveryCodes{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecoveryCodes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecoveryCodes) ProtoMessage() {}
+
+func (x *RecoveryCodes) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecoveryCodes.ProtoReflect.Descriptor instead.
+func (*RecoveryCodes) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *RecoveryCodes) GetCodes() []string {
+	if x != nil {
+		return x.Codes
+	}
+	return nil
+}
+
 type LogoutRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	All           bool                   `protobuf:"varint,1,opt,name=all,proto3" json:"all,omitempty"`
@@ -803,7 +1424,7 @@ type LogoutRequest struct {
 
 func (x *LogoutRequest) Reset() {
 	*x = LogoutRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[11]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -815,7 +1436,7 @@ func (x *LogoutRequest) String() string {
 func (*LogoutRequest) ProtoMessage() {}
 
 func (x *LogoutRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[11]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -828,7 +1449,7 @@ func (x *LogoutRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogoutRequest.ProtoReflect.Descriptor instead.
 func (*LogoutRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{11}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *LogoutRequest) GetAll() bool {
@@ -846,7 +1467,7 @@ type LogoutResponse struct {
 
 func (x *LogoutResponse) Reset() {
 	*x = LogoutResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[12]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -858,7 +1479,7 @@ func (x *LogoutResponse) String() string {
 func (*LogoutResponse) ProtoMessage() {}
 
 func (x *LogoutResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[12]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -871,7 +1492,7 @@ func (x *LogoutResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogoutResponse.ProtoReflect.Descriptor instead.
 func (*LogoutResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{12}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{25}
 }
 
 type ListSessionsRequest struct {
@@ -882,7 +1503,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[13]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -894,7 +1515,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[13]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -907,7 +1528,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{13}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{26}
 }
 
 type SessionInfo struct {
@@ -932,7 +1553,7 @@ type SessionInfo struct {
 
 func (x *SessionInfo) Reset() {
 	*x = SessionInfo{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[14]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -944,7 +1565,7 @@ func (x *SessionInfo) String() string {
 func (*SessionInfo) ProtoMessage() {}
 
 func (x *SessionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[14]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -957,7 +1578,7 @@ func (x *SessionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionInfo.ProtoReflect.Descriptor instead.
 func (*SessionInfo) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{14}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SessionInfo) GetSession() uint64 {
@@ -1032,7 +1653,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[15]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1044,7 +1665,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[15]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1057,7 +1678,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{15}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*SessionInfo {
@@ -1076,7 +1697,7 @@ type RevokeSessionRequest struct {
 
 func (x *RevokeSessionRequest) Reset() {
 	*x = RevokeSessionRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[16]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1088,7 +1709,7 @@ func (x *RevokeSessionRequest) String() string {
 func (*RevokeSessionRequest) ProtoMessage() {}
 
 func (x *RevokeSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[16]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1101,7 +1722,7 @@ func (x *RevokeSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeSessionRequest.ProtoReflect.Descriptor instead.
 func (*RevokeSessionRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{16}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RevokeSessionRequest) GetSession() uint64 {
@@ -1119,7 +1740,7 @@ type RevokeSessionResponse struct {
 
 func (x *RevokeSessionResponse) Reset() {
 	*x = RevokeSessionResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[17]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1131,7 +1752,7 @@ func (x *RevokeSessionResponse) String() string {
 func (*RevokeSessionResponse) ProtoMessage() {}
 
 func (x *RevokeSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[17]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1144,7 +1765,7 @@ func (x *RevokeSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeSessionResponse.ProtoReflect.Descriptor instead.
 func (*RevokeSessionResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{17}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{30}
 }
 
 type ChangePasswordRequest struct {
@@ -1158,7 +1779,7 @@ type ChangePasswordRequest struct {
 
 func (x *ChangePasswordRequest) Reset() {
 	*x = ChangePasswordRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[18]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1791,7 @@ func (x *ChangePasswordRequest) String() string {
 func (*ChangePasswordRequest) ProtoMessage() {}
 
 func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[18]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1804,7 @@ func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordRequest.ProtoReflect.Descriptor instead.
 func (*ChangePasswordRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{18}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ChangePasswordRequest) GetOldPassword() string {
@@ -1208,7 +1829,7 @@ type ChangePasswordResponse struct {
 
 func (x *ChangePasswordResponse) Reset() {
 	*x = ChangePasswordResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[19]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1220,7 +1841,7 @@ func (x *ChangePasswordResponse) String() string {
 func (*ChangePasswordResponse) ProtoMessage() {}
 
 func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[19]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1233,7 +1854,7 @@ func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordResponse.ProtoReflect.Descriptor instead.
 func (*ChangePasswordResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{19}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{32}
 }
 
 type CreateTicketRequest struct {
@@ -1244,7 +1865,7 @@ type CreateTicketRequest struct {
 
 func (x *CreateTicketRequest) Reset() {
 	*x = CreateTicketRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[20]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1256,7 +1877,7 @@ func (x *CreateTicketRequest) String() string {
 func (*CreateTicketRequest) ProtoMessage() {}
 
 func (x *CreateTicketRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[20]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1269,7 +1890,7 @@ func (x *CreateTicketRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTicketRequest.ProtoReflect.Descriptor instead.
 func (*CreateTicketRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{20}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{33}
 }
 
 type CreateTicketResponse struct {
@@ -1282,7 +1903,7 @@ type CreateTicketResponse struct {
 
 func (x *CreateTicketResponse) Reset() {
 	*x = CreateTicketResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[21]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1294,7 +1915,7 @@ func (x *CreateTicketResponse) String() string {
 func (*CreateTicketResponse) ProtoMessage() {}
 
 func (x *CreateTicketResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[21]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1307,7 +1928,7 @@ func (x *CreateTicketResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTicketResponse.ProtoReflect.Descriptor instead.
 func (*CreateTicketResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{21}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CreateTicketResponse) GetTicket() string {
@@ -1335,7 +1956,7 @@ type GetUsersRequest struct {
 
 func (x *GetUsersRequest) Reset() {
 	*x = GetUsersRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[22]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1347,7 +1968,7 @@ func (x *GetUsersRequest) String() string {
 func (*GetUsersRequest) ProtoMessage() {}
 
 func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[22]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1360,7 +1981,7 @@ func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersRequest.ProtoReflect.Descriptor instead.
 func (*GetUsersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{22}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *GetUsersRequest) GetUsers() []uint64 {
@@ -1386,7 +2007,7 @@ type GetUsersResponse struct {
 
 func (x *GetUsersResponse) Reset() {
 	*x = GetUsersResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1398,7 +2019,7 @@ func (x *GetUsersResponse) String() string {
 func (*GetUsersResponse) ProtoMessage() {}
 
 func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1411,7 +2032,7 @@ func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersResponse.ProtoReflect.Descriptor instead.
 func (*GetUsersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{23}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *GetUsersResponse) GetUsers() []*User {
@@ -1431,7 +2052,7 @@ type SearchUsersRequest struct {
 
 func (x *SearchUsersRequest) Reset() {
 	*x = SearchUsersRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1443,7 +2064,7 @@ func (x *SearchUsersRequest) String() string {
 func (*SearchUsersRequest) ProtoMessage() {}
 
 func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1456,7 +2077,7 @@ func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersRequest.ProtoReflect.Descriptor instead.
 func (*SearchUsersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{24}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SearchUsersRequest) GetQuery() string {
@@ -1475,7 +2096,7 @@ type SearchUsersResponse struct {
 
 func (x *SearchUsersResponse) Reset() {
 	*x = SearchUsersResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1487,7 +2108,7 @@ func (x *SearchUsersResponse) String() string {
 func (*SearchUsersResponse) ProtoMessage() {}
 
 func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1500,7 +2121,7 @@ func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersResponse.ProtoReflect.Descriptor instead.
 func (*SearchUsersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{25}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SearchUsersResponse) GetUsers() []*User {
@@ -1524,7 +2145,7 @@ type UpdateProfileRequest struct {
 
 func (x *UpdateProfileRequest) Reset() {
 	*x = UpdateProfileRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1536,7 +2157,7 @@ func (x *UpdateProfileRequest) String() string {
 func (*UpdateProfileRequest) ProtoMessage() {}
 
 func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1549,7 +2170,7 @@ func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileRequest.ProtoReflect.Descriptor instead.
 func (*UpdateProfileRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{26}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *UpdateProfileRequest) GetDisplayName() string {
@@ -1599,7 +2220,7 @@ type Settings struct {
 
 func (x *Settings) Reset() {
 	*x = Settings{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1611,7 +2232,7 @@ func (x *Settings) String() string {
 func (*Settings) ProtoMessage() {}
 
 func (x *Settings) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1624,7 +2245,7 @@ func (x *Settings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settings.ProtoReflect.Descriptor instead.
 func (*Settings) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{27}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Settings) GetLocale() string {
@@ -1691,7 +2312,7 @@ type GetSettingsRequest struct {
 
 func (x *GetSettingsRequest) Reset() {
 	*x = GetSettingsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1703,7 +2324,7 @@ func (x *GetSettingsRequest) String() string {
 func (*GetSettingsRequest) ProtoMessage() {}
 
 func (x *GetSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1716,7 +2337,7 @@ func (x *GetSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{28}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{41}
 }
 
 type UpdateSettingsRequest struct {
@@ -1728,7 +2349,7 @@ type UpdateSettingsRequest struct {
 
 func (x *UpdateSettingsRequest) Reset() {
 	*x = UpdateSettingsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1740,7 +2361,7 @@ func (x *UpdateSettingsRequest) String() string {
 func (*UpdateSettingsRequest) ProtoMessage() {}
 
 func (x *UpdateSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1753,7 +2374,7 @@ func (x *UpdateSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSettingsRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{29}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *UpdateSettingsRequest) GetSettings() *Settings {
@@ -1774,7 +2395,7 @@ type RequestFriendRequest struct {
 
 func (x *RequestFriendRequest) Reset() {
 	*x = RequestFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1786,7 +2407,7 @@ func (x *RequestFriendRequest) String() string {
 func (*RequestFriendRequest) ProtoMessage() {}
 
 func (x *RequestFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1799,7 +2420,7 @@ func (x *RequestFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestFriendRequest.ProtoReflect.Descriptor instead.
 func (*RequestFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{30}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RequestFriendRequest) GetUser() uint64 {
@@ -1826,7 +2447,7 @@ type AnswerFriendRequest struct {
 
 func (x *AnswerFriendRequest) Reset() {
 	*x = AnswerFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1838,7 +2459,7 @@ func (x *AnswerFriendRequest) String() string {
 func (*AnswerFriendRequest) ProtoMessage() {}
 
 func (x *AnswerFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1851,7 +2472,7 @@ func (x *AnswerFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerFriendRequest.ProtoReflect.Descriptor instead.
 func (*AnswerFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{31}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *AnswerFriendRequest) GetUser() uint64 {
@@ -1879,7 +2500,7 @@ type RemarkFriendRequest struct {
 
 func (x *RemarkFriendRequest) Reset() {
 	*x = RemarkFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1891,7 +2512,7 @@ func (x *RemarkFriendRequest) String() string {
 func (*RemarkFriendRequest) ProtoMessage() {}
 
 func (x *RemarkFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1904,7 +2525,7 @@ func (x *RemarkFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemarkFriendRequest.ProtoReflect.Descriptor instead.
 func (*RemarkFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{32}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RemarkFriendRequest) GetUser() uint64 {
@@ -1930,7 +2551,7 @@ type DeleteFriendRequest struct {
 
 func (x *DeleteFriendRequest) Reset() {
 	*x = DeleteFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1942,7 +2563,7 @@ func (x *DeleteFriendRequest) String() string {
 func (*DeleteFriendRequest) ProtoMessage() {}
 
 func (x *DeleteFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1955,7 +2576,7 @@ func (x *DeleteFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteFriendRequest.ProtoReflect.Descriptor instead.
 func (*DeleteFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{33}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *DeleteFriendRequest) GetUser() uint64 {
@@ -1974,7 +2595,7 @@ type BlockRequest struct {
 
 func (x *BlockRequest) Reset() {
 	*x = BlockRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1986,7 +2607,7 @@ func (x *BlockRequest) String() string {
 func (*BlockRequest) ProtoMessage() {}
 
 func (x *BlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1999,7 +2620,7 @@ func (x *BlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockRequest.ProtoReflect.Descriptor instead.
 func (*BlockRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{34}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *BlockRequest) GetUser() uint64 {
@@ -2018,7 +2639,7 @@ type UnblockRequest struct {
 
 func (x *UnblockRequest) Reset() {
 	*x = UnblockRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2030,7 +2651,7 @@ func (x *UnblockRequest) String() string {
 func (*UnblockRequest) ProtoMessage() {}
 
 func (x *UnblockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2043,7 +2664,7 @@ func (x *UnblockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockRequest.ProtoReflect.Descriptor instead.
 func (*UnblockRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{35}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *UnblockRequest) GetUser() uint64 {
@@ -2062,7 +2683,7 @@ type FollowRequest struct {
 
 func (x *FollowRequest) Reset() {
 	*x = FollowRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2074,7 +2695,7 @@ func (x *FollowRequest) String() string {
 func (*FollowRequest) ProtoMessage() {}
 
 func (x *FollowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2087,7 +2708,7 @@ func (x *FollowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowRequest.ProtoReflect.Descriptor instead.
 func (*FollowRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{36}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *FollowRequest) GetUser() uint64 {
@@ -2106,7 +2727,7 @@ type UnfollowRequest struct {
 
 func (x *UnfollowRequest) Reset() {
 	*x = UnfollowRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2118,7 +2739,7 @@ func (x *UnfollowRequest) String() string {
 func (*UnfollowRequest) ProtoMessage() {}
 
 func (x *UnfollowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2131,7 +2752,7 @@ func (x *UnfollowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnfollowRequest.ProtoReflect.Descriptor instead.
 func (*UnfollowRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{37}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *UnfollowRequest) GetUser() uint64 {
@@ -2150,7 +2771,7 @@ type MuteRequest struct {
 
 func (x *MuteRequest) Reset() {
 	*x = MuteRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2162,7 +2783,7 @@ func (x *MuteRequest) String() string {
 func (*MuteRequest) ProtoMessage() {}
 
 func (x *MuteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2175,7 +2796,7 @@ func (x *MuteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteRequest.ProtoReflect.Descriptor instead.
 func (*MuteRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{38}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *MuteRequest) GetUser() uint64 {
@@ -2194,7 +2815,7 @@ type UnmuteRequest struct {
 
 func (x *UnmuteRequest) Reset() {
 	*x = UnmuteRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2206,7 +2827,7 @@ func (x *UnmuteRequest) String() string {
 func (*UnmuteRequest) ProtoMessage() {}
 
 func (x *UnmuteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2219,7 +2840,7 @@ func (x *UnmuteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnmuteRequest.ProtoReflect.Descriptor instead.
 func (*UnmuteRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{39}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *UnmuteRequest) GetUser() uint64 {
@@ -2241,7 +2862,7 @@ type ListRelationsRequest struct {
 
 func (x *ListRelationsRequest) Reset() {
 	*x = ListRelationsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2253,7 +2874,7 @@ func (x *ListRelationsRequest) String() string {
 func (*ListRelationsRequest) ProtoMessage() {}
 
 func (x *ListRelationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2266,7 +2887,7 @@ func (x *ListRelationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRelationsRequest.ProtoReflect.Descriptor instead.
 func (*ListRelationsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{40}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ListRelationsRequest) GetLimit() uint32 {
@@ -2294,7 +2915,7 @@ type ListRelationsResponse struct {
 
 func (x *ListRelationsResponse) Reset() {
 	*x = ListRelationsResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2306,7 +2927,7 @@ func (x *ListRelationsResponse) String() string {
 func (*ListRelationsResponse) ProtoMessage() {}
 
 func (x *ListRelationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2319,7 +2940,7 @@ func (x *ListRelationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRelationsResponse.ProtoReflect.Descriptor instead.
 func (*ListRelationsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{41}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ListRelationsResponse) GetRelations() []*v11.Relation {
@@ -2344,7 +2965,7 @@ type SuggestFriendsRequest struct {
 
 func (x *SuggestFriendsRequest) Reset() {
 	*x = SuggestFriendsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2356,7 +2977,7 @@ func (x *SuggestFriendsRequest) String() string {
 func (*SuggestFriendsRequest) ProtoMessage() {}
 
 func (x *SuggestFriendsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2369,7 +2990,7 @@ func (x *SuggestFriendsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestFriendsRequest.ProtoReflect.Descriptor instead.
 func (*SuggestFriendsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{42}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{55}
 }
 
 type SuggestFriendsResponse struct {
@@ -2381,7 +3002,7 @@ type SuggestFriendsResponse struct {
 
 func (x *SuggestFriendsResponse) Reset() {
 	*x = SuggestFriendsResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2393,7 +3014,7 @@ func (x *SuggestFriendsResponse) String() string {
 func (*SuggestFriendsResponse) ProtoMessage() {}
 
 func (x *SuggestFriendsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2406,7 +3027,7 @@ func (x *SuggestFriendsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestFriendsResponse.ProtoReflect.Descriptor instead.
 func (*SuggestFriendsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{43}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *SuggestFriendsResponse) GetSuggestions() []*SuggestFriendsResponse_Suggestion {
@@ -2430,7 +3051,7 @@ type PutUserRequest struct {
 
 func (x *PutUserRequest) Reset() {
 	*x = PutUserRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2442,7 +3063,7 @@ func (x *PutUserRequest) String() string {
 func (*PutUserRequest) ProtoMessage() {}
 
 func (x *PutUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2455,7 +3076,7 @@ func (x *PutUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutUserRequest.ProtoReflect.Descriptor instead.
 func (*PutUserRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{44}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *PutUserRequest) GetExternalId() string {
@@ -2492,7 +3113,7 @@ type PutOfficialAccountRequest struct {
 
 func (x *PutOfficialAccountRequest) Reset() {
 	*x = PutOfficialAccountRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2504,7 +3125,7 @@ func (x *PutOfficialAccountRequest) String() string {
 func (*PutOfficialAccountRequest) ProtoMessage() {}
 
 func (x *PutOfficialAccountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2517,7 +3138,7 @@ func (x *PutOfficialAccountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOfficialAccountRequest.ProtoReflect.Descriptor instead.
 func (*PutOfficialAccountRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{45}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *PutOfficialAccountRequest) GetUser() uint64 {
@@ -2551,7 +3172,7 @@ type PutOfficialAccountResponse struct {
 
 func (x *PutOfficialAccountResponse) Reset() {
 	*x = PutOfficialAccountResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2563,7 +3184,7 @@ func (x *PutOfficialAccountResponse) String() string {
 func (*PutOfficialAccountResponse) ProtoMessage() {}
 
 func (x *PutOfficialAccountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2576,7 +3197,7 @@ func (x *PutOfficialAccountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOfficialAccountResponse.ProtoReflect.Descriptor instead.
 func (*PutOfficialAccountResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{46}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *PutOfficialAccountResponse) GetChannel() uint64 {
@@ -2598,7 +3219,7 @@ type CreateSessionRequest struct {
 
 func (x *CreateSessionRequest) Reset() {
 	*x = CreateSessionRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[47]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2610,7 +3231,7 @@ func (x *CreateSessionRequest) String() string {
 func (*CreateSessionRequest) ProtoMessage() {}
 
 func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[47]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2623,7 +3244,7 @@ func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionRequest.ProtoReflect.Descriptor instead.
 func (*CreateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{47}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *CreateSessionRequest) GetExternalId() string {
@@ -2657,7 +3278,7 @@ type SuggestFriendsResponse_Suggestion struct {
 
 func (x *SuggestFriendsResponse_Suggestion) Reset() {
 	*x = SuggestFriendsResponse_Suggestion{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[48]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2669,7 +3290,7 @@ func (x *SuggestFriendsResponse_Suggestion) String() string {
 func (*SuggestFriendsResponse_Suggestion) ProtoMessage() {}
 
 func (x *SuggestFriendsResponse_Suggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[48]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2682,7 +3303,7 @@ func (x *SuggestFriendsResponse_Suggestion) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use SuggestFriendsResponse_Suggestion.ProtoReflect.Descriptor instead.
 func (*SuggestFriendsResponse_Suggestion) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{43, 0}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{56, 0}
 }
 
 func (x *SuggestFriendsResponse_Suggestion) GetUser() *User {
@@ -2739,7 +3360,7 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x121\n" +
 	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client\"5\n" +
 	"\x0eRefreshRequest\x12#\n" +
-	"\rrefresh_token\x18\x01 \x01(\tR\frefreshToken\"\xe5\x01\n" +
+	"\rrefresh_token\x18\x01 \x01(\tR\frefreshToken\"\xab\x02\n" +
 	"\aSession\x12\x16\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12\x1a\n" +
 	"\x06device\x18\x02 \x01(\x04B\x020\x01R\x06device\x12!\n" +
@@ -2749,7 +3370,38 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\rrefresh_token\x18\x05 \x01(\tR\frefreshToken\x12\x1c\n" +
 	"\asession\x18\x06 \x01(\x04B\x020\x01R\asession\x12\x1d\n" +
 	"\n" +
-	"device_key\x18\a \x01(\tR\tdeviceKey\"!\n" +
+	"device_key\x18\a \x01(\tR\tdeviceKey\x12D\n" +
+	"\rsecond_factor\x18\b \x01(\v2\x1f.rialto.account.v1.SecondFactorR\fsecondFactor\"O\n" +
+	"\fSecondFactor\x12\x1c\n" +
+	"\tchallenge\x18\x01 \x01(\tR\tchallenge\x12!\n" +
+	"\n" +
+	"expires_ms\x18\x02 \x01(\x03B\x020\x02R\texpiresMs\"\x83\x01\n" +
+	"\x1cLoginWithSecondFactorRequest\x12\x1c\n" +
+	"\tchallenge\x18\x01 \x01(\tR\tchallenge\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\x121\n" +
+	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client\"\x14\n" +
+	"\x12GetSecurityRequest\"\x93\x01\n" +
+	"\bSecurity\x12\x1a\n" +
+	"\bpassword\x18\x01 \x01(\bR\bpassword\x12\x12\n" +
+	"\x04totp\x18\x02 \x01(\bR\x04totp\x12%\n" +
+	"\x0erecovery_codes\x18\x03 \x01(\x05R\rrecoveryCodes\x120\n" +
+	"\x12confirmed_until_ms\x18\x04 \x01(\x03B\x020\x02R\x10confirmedUntilMs\"H\n" +
+	"\x16ConfirmIdentityRequest\x12\x1a\n" +
+	"\bpassword\x18\x01 \x01(\tR\bpassword\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\"K\n" +
+	"\x17ConfirmIdentityResponse\x120\n" +
+	"\x12confirmed_until_ms\x18\x01 \x01(\x03B\x020\x02R\x10confirmedUntilMs\"\x12\n" +
+	"\x10StartTotpRequest\"=\n" +
+	"\x11StartTotpResponse\x12\x16\n" +
+	"\x06secret\x18\x01 \x01(\tR\x06secret\x12\x10\n" +
+	"\x03uri\x18\x02 \x01(\tR\x03uri\"(\n" +
+	"\x12ConfirmTotpRequest\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\"\x13\n" +
+	"\x11RemoveTotpRequest\"\x14\n" +
+	"\x12RemoveTotpResponse\"\x1c\n" +
+	"\x1aCreateRecoveryCodesRequest\"%\n" +
+	"\rRecoveryCodes\x12\x14\n" +
+	"\x05codes\x18\x01 \x03(\tR\x05codes\"!\n" +
 	"\rLogoutRequest\x12\x10\n" +
 	"\x03all\x18\x01 \x01(\bR\x03all\"\x10\n" +
 	"\x0eLogoutResponse\"\x15\n" +
@@ -2870,18 +3522,26 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\x17WHO_MAY_ADD_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14WHO_MAY_ADD_EVERYONE\x10\x01\x12\x17\n" +
 	"\x13WHO_MAY_ADD_FRIENDS\x10\x02\x12\x16\n" +
-	"\x12WHO_MAY_ADD_NOBODY\x10\x032\x8d\v\n" +
+	"\x12WHO_MAY_ADD_NOBODY\x10\x032\xa3\x10\n" +
 	"\x0eAccountService\x12J\n" +
 	"\bRegister\x12\".rialto.account.v1.RegisterRequest\x1a\x1a.rialto.account.v1.Session\x12]\n" +
 	"\x0fGetLoginMethods\x12).rialto.account.v1.GetLoginMethodsRequest\x1a\x1f.rialto.account.v1.LoginMethods\x12D\n" +
 	"\x05Login\x12\x1f.rialto.account.v1.LoginRequest\x1a\x1a.rialto.account.v1.Session\x12\\\n" +
 	"\vRequestCode\x12%.rialto.account.v1.RequestCodeRequest\x1a&.rialto.account.v1.RequestCodeResponse\x12T\n" +
-	"\rLoginWithCode\x12'.rialto.account.v1.LoginWithCodeRequest\x1a\x1a.rialto.account.v1.Session\x12H\n" +
+	"\rLoginWithCode\x12'.rialto.account.v1.LoginWithCodeRequest\x1a\x1a.rialto.account.v1.Session\x12d\n" +
+	"\x15LoginWithSecondFactor\x12/.rialto.account.v1.LoginWithSecondFactorRequest\x1a\x1a.rialto.account.v1.Session\x12H\n" +
 	"\aRefresh\x12!.rialto.account.v1.RefreshRequest\x1a\x1a.rialto.account.v1.Session\x12M\n" +
 	"\x06Logout\x12 .rialto.account.v1.LogoutRequest\x1a!.rialto.account.v1.LogoutResponse\x12_\n" +
 	"\fListSessions\x12&.rialto.account.v1.ListSessionsRequest\x1a'.rialto.account.v1.ListSessionsResponse\x12b\n" +
 	"\rRevokeSession\x12'.rialto.account.v1.RevokeSessionRequest\x1a(.rialto.account.v1.RevokeSessionResponse\x12e\n" +
-	"\x0eChangePassword\x12(.rialto.account.v1.ChangePasswordRequest\x1a).rialto.account.v1.ChangePasswordResponse\x12_\n" +
+	"\x0eChangePassword\x12(.rialto.account.v1.ChangePasswordRequest\x1a).rialto.account.v1.ChangePasswordResponse\x12Q\n" +
+	"\vGetSecurity\x12%.rialto.account.v1.GetSecurityRequest\x1a\x1b.rialto.account.v1.Security\x12h\n" +
+	"\x0fConfirmIdentity\x12).rialto.account.v1.ConfirmIdentityRequest\x1a*.rialto.account.v1.ConfirmIdentityResponse\x12V\n" +
+	"\tStartTotp\x12#.rialto.account.v1.StartTotpRequest\x1a$.rialto.account.v1.StartTotpResponse\x12V\n" +
+	"\vConfirmTotp\x12%.rialto.account.v1.ConfirmTotpRequest\x1a .rialto.account.v1.RecoveryCodes\x12Y\n" +
+	"\n" +
+	"RemoveTotp\x12$.rialto.account.v1.RemoveTotpRequest\x1a%.rialto.account.v1.RemoveTotpResponse\x12f\n" +
+	"\x13CreateRecoveryCodes\x12-.rialto.account.v1.CreateRecoveryCodesRequest\x1a .rialto.account.v1.RecoveryCodes\x12_\n" +
 	"\fCreateTicket\x12&.rialto.account.v1.CreateTicketRequest\x1a'.rialto.account.v1.CreateTicketResponse\x12S\n" +
 	"\bGetUsers\x12\".rialto.account.v1.GetUsersRequest\x1a#.rialto.account.v1.GetUsersResponse\x12\\\n" +
 	"\vSearchUsers\x12%.rialto.account.v1.SearchUsersRequest\x1a&.rialto.account.v1.SearchUsersResponse\x12Q\n" +
@@ -2919,7 +3579,7 @@ func file_rialto_account_v1_account_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_account_v1_account_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rialto_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_rialto_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
 var file_rialto_account_v1_account_proto_goTypes = []any{
 	(WhoMaySee)(0),                            // 0: rialto.account.v1.WhoMaySee
 	(WhoMayAdd)(0),                            // 1: rialto.account.v1.WhoMayAdd
@@ -2934,131 +3594,160 @@ var file_rialto_account_v1_account_proto_goTypes = []any{
 	(*LoginWithCodeRequest)(nil),              // 10: rialto.account.v1.LoginWithCodeRequest
 	(*RefreshRequest)(nil),                    // 11: rialto.account.v1.RefreshRequest
 	(*Session)(nil),                           // 12: rialto.account.v1.Session
-	(*LogoutRequest)(nil),                     // 13: rialto.account.v1.LogoutRequest
-	(*LogoutResponse)(nil),                    // 14: rialto.account.v1.LogoutResponse
-	(*ListSessionsRequest)(nil),               // 15: rialto.account.v1.ListSessionsRequest
-	(*SessionInfo)(nil),                       // 16: rialto.account.v1.SessionInfo
-	(*ListSessionsResponse)(nil),              // 17: rialto.account.v1.ListSessionsResponse
-	(*RevokeSessionRequest)(nil),              // 18: rialto.account.v1.RevokeSessionRequest
-	(*RevokeSessionResponse)(nil),             // 19: rialto.account.v1.RevokeSessionResponse
-	(*ChangePasswordRequest)(nil),             // 20: rialto.account.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),            // 21: rialto.account.v1.ChangePasswordResponse
-	(*CreateTicketRequest)(nil),               // 22: rialto.account.v1.CreateTicketRequest
-	(*CreateTicketResponse)(nil),              // 23: rialto.account.v1.CreateTicketResponse
-	(*GetUsersRequest)(nil),                   // 24: rialto.account.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),                  // 25: rialto.account.v1.GetUsersResponse
-	(*SearchUsersRequest)(nil),                // 26: rialto.account.v1.SearchUsersRequest
-	(*SearchUsersResponse)(nil),               // 27: rialto.account.v1.SearchUsersResponse
-	(*UpdateProfileRequest)(nil),              // 28: rialto.account.v1.UpdateProfileRequest
-	(*Settings)(nil),                          // 29: rialto.account.v1.Settings
-	(*GetSettingsRequest)(nil),                // 30: rialto.account.v1.GetSettingsRequest
-	(*UpdateSettingsRequest)(nil),             // 31: rialto.account.v1.UpdateSettingsRequest
-	(*RequestFriendRequest)(nil),              // 32: rialto.account.v1.RequestFriendRequest
-	(*AnswerFriendRequest)(nil),               // 33: rialto.account.v1.AnswerFriendRequest
-	(*RemarkFriendRequest)(nil),               // 34: rialto.account.v1.RemarkFriendRequest
-	(*DeleteFriendRequest)(nil),               // 35: rialto.account.v1.DeleteFriendRequest
-	(*BlockRequest)(nil),                      // 36: rialto.account.v1.BlockRequest
-	(*UnblockRequest)(nil),                    // 37: rialto.account.v1.UnblockRequest
-	(*FollowRequest)(nil),                     // 38: rialto.account.v1.FollowRequest
-	(*UnfollowRequest)(nil),                   // 39: rialto.account.v1.UnfollowRequest
-	(*MuteRequest)(nil),                       // 40: rialto.account.v1.MuteRequest
-	(*UnmuteRequest)(nil),                     // 41: rialto.account.v1.UnmuteRequest
-	(*ListRelationsRequest)(nil),              // 42: rialto.account.v1.ListRelationsRequest
-	(*ListRelationsResponse)(nil),             // 43: rialto.account.v1.ListRelationsResponse
-	(*SuggestFriendsRequest)(nil),             // 44: rialto.account.v1.SuggestFriendsRequest
-	(*SuggestFriendsResponse)(nil),            // 45: rialto.account.v1.SuggestFriendsResponse
-	(*PutUserRequest)(nil),                    // 46: rialto.account.v1.PutUserRequest
-	(*PutOfficialAccountRequest)(nil),         // 47: rialto.account.v1.PutOfficialAccountRequest
-	(*PutOfficialAccountResponse)(nil),        // 48: rialto.account.v1.PutOfficialAccountResponse
-	(*CreateSessionRequest)(nil),              // 49: rialto.account.v1.CreateSessionRequest
-	(*SuggestFriendsResponse_Suggestion)(nil), // 50: rialto.account.v1.SuggestFriendsResponse.Suggestion
-	(v1.Availability)(0),                      // 51: rialto.presence.v1.Availability
-	(*v1.CustomStatus)(nil),                   // 52: rialto.presence.v1.CustomStatus
-	(*v11.Relation)(nil),                      // 53: rialto.chat.v1.Relation
+	(*SecondFactor)(nil),                      // 13: rialto.account.v1.SecondFactor
+	(*LoginWithSecondFactorRequest)(nil),      // 14: rialto.account.v1.LoginWithSecondFactorRequest
+	(*GetSecurityRequest)(nil),                // 15: rialto.account.v1.GetSecurityRequest
+	(*Security)(nil),                          // 16: rialto.account.v1.Security
+	(*ConfirmIdentityRequest)(nil),            // 17: rialto.account.v1.ConfirmIdentityRequest
+	(*ConfirmIdentityResponse)(nil),           // 18: rialto.account.v1.ConfirmIdentityResponse
+	(*StartTotpRequest)(nil),                  // 19: rialto.account.v1.StartTotpRequest
+	(*StartTotpResponse)(nil),                 // 20: rialto.account.v1.StartTotpResponse
+	(*ConfirmTotpRequest)(nil),                // 21: rialto.account.v1.ConfirmTotpRequest
+	(*RemoveTotpRequest)(nil),                 // 22: rialto.account.v1.RemoveTotpRequest
+	(*RemoveTotpResponse)(nil),                // 23: rialto.account.v1.RemoveTotpResponse
+	(*CreateRecoveryCodesRequest)(nil),        // 24: rialto.account.v1.CreateRecoveryCodesRequest
+	(*RecoveryCodes)(nil),                     // 25: rialto.account.v1.RecoveryCodes
+	(*LogoutRequest)(nil),                     // 26: rialto.account.v1.LogoutRequest
+	(*LogoutResponse)(nil),                    // 27: rialto.account.v1.LogoutResponse
+	(*ListSessionsRequest)(nil),               // 28: rialto.account.v1.ListSessionsRequest
+	(*SessionInfo)(nil),                       // 29: rialto.account.v1.SessionInfo
+	(*ListSessionsResponse)(nil),              // 30: rialto.account.v1.ListSessionsResponse
+	(*RevokeSessionRequest)(nil),              // 31: rialto.account.v1.RevokeSessionRequest
+	(*RevokeSessionResponse)(nil),             // 32: rialto.account.v1.RevokeSessionResponse
+	(*ChangePasswordRequest)(nil),             // 33: rialto.account.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),            // 34: rialto.account.v1.ChangePasswordResponse
+	(*CreateTicketRequest)(nil),               // 35: rialto.account.v1.CreateTicketRequest
+	(*CreateTicketResponse)(nil),              // 36: rialto.account.v1.CreateTicketResponse
+	(*GetUsersRequest)(nil),                   // 37: rialto.account.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),                  // 38: rialto.account.v1.GetUsersResponse
+	(*SearchUsersRequest)(nil),                // 39: rialto.account.v1.SearchUsersRequest
+	(*SearchUsersResponse)(nil),               // 40: rialto.account.v1.SearchUsersResponse
+	(*UpdateProfileRequest)(nil),              // 41: rialto.account.v1.UpdateProfileRequest
+	(*Settings)(nil),                          // 42: rialto.account.v1.Settings
+	(*GetSettingsRequest)(nil),                // 43: rialto.account.v1.GetSettingsRequest
+	(*UpdateSettingsRequest)(nil),             // 44: rialto.account.v1.UpdateSettingsRequest
+	(*RequestFriendRequest)(nil),              // 45: rialto.account.v1.RequestFriendRequest
+	(*AnswerFriendRequest)(nil),               // 46: rialto.account.v1.AnswerFriendRequest
+	(*RemarkFriendRequest)(nil),               // 47: rialto.account.v1.RemarkFriendRequest
+	(*DeleteFriendRequest)(nil),               // 48: rialto.account.v1.DeleteFriendRequest
+	(*BlockRequest)(nil),                      // 49: rialto.account.v1.BlockRequest
+	(*UnblockRequest)(nil),                    // 50: rialto.account.v1.UnblockRequest
+	(*FollowRequest)(nil),                     // 51: rialto.account.v1.FollowRequest
+	(*UnfollowRequest)(nil),                   // 52: rialto.account.v1.UnfollowRequest
+	(*MuteRequest)(nil),                       // 53: rialto.account.v1.MuteRequest
+	(*UnmuteRequest)(nil),                     // 54: rialto.account.v1.UnmuteRequest
+	(*ListRelationsRequest)(nil),              // 55: rialto.account.v1.ListRelationsRequest
+	(*ListRelationsResponse)(nil),             // 56: rialto.account.v1.ListRelationsResponse
+	(*SuggestFriendsRequest)(nil),             // 57: rialto.account.v1.SuggestFriendsRequest
+	(*SuggestFriendsResponse)(nil),            // 58: rialto.account.v1.SuggestFriendsResponse
+	(*PutUserRequest)(nil),                    // 59: rialto.account.v1.PutUserRequest
+	(*PutOfficialAccountRequest)(nil),         // 60: rialto.account.v1.PutOfficialAccountRequest
+	(*PutOfficialAccountResponse)(nil),        // 61: rialto.account.v1.PutOfficialAccountResponse
+	(*CreateSessionRequest)(nil),              // 62: rialto.account.v1.CreateSessionRequest
+	(*SuggestFriendsResponse_Suggestion)(nil), // 63: rialto.account.v1.SuggestFriendsResponse.Suggestion
+	(v1.Availability)(0),                      // 64: rialto.presence.v1.Availability
+	(*v1.CustomStatus)(nil),                   // 65: rialto.presence.v1.CustomStatus
+	(*v11.Relation)(nil),                      // 66: rialto.chat.v1.Relation
 }
 var file_rialto_account_v1_account_proto_depIdxs = []int32{
 	4,  // 0: rialto.account.v1.RegisterRequest.client:type_name -> rialto.account.v1.Client
 	4,  // 1: rialto.account.v1.LoginRequest.client:type_name -> rialto.account.v1.Client
 	4,  // 2: rialto.account.v1.LoginWithCodeRequest.client:type_name -> rialto.account.v1.Client
-	16, // 3: rialto.account.v1.ListSessionsResponse.sessions:type_name -> rialto.account.v1.SessionInfo
-	2,  // 4: rialto.account.v1.GetUsersResponse.users:type_name -> rialto.account.v1.User
-	2,  // 5: rialto.account.v1.SearchUsersResponse.users:type_name -> rialto.account.v1.User
-	1,  // 6: rialto.account.v1.Settings.who_may_add:type_name -> rialto.account.v1.WhoMayAdd
-	0,  // 7: rialto.account.v1.Settings.who_may_see_presence:type_name -> rialto.account.v1.WhoMaySee
-	51, // 8: rialto.account.v1.Settings.availability:type_name -> rialto.presence.v1.Availability
-	52, // 9: rialto.account.v1.Settings.custom_status:type_name -> rialto.presence.v1.CustomStatus
-	29, // 10: rialto.account.v1.UpdateSettingsRequest.settings:type_name -> rialto.account.v1.Settings
-	53, // 11: rialto.account.v1.ListRelationsResponse.relations:type_name -> rialto.chat.v1.Relation
-	50, // 12: rialto.account.v1.SuggestFriendsResponse.suggestions:type_name -> rialto.account.v1.SuggestFriendsResponse.Suggestion
-	4,  // 13: rialto.account.v1.CreateSessionRequest.client:type_name -> rialto.account.v1.Client
-	2,  // 14: rialto.account.v1.SuggestFriendsResponse.Suggestion.user:type_name -> rialto.account.v1.User
-	3,  // 15: rialto.account.v1.AccountService.Register:input_type -> rialto.account.v1.RegisterRequest
-	6,  // 16: rialto.account.v1.AccountService.GetLoginMethods:input_type -> rialto.account.v1.GetLoginMethodsRequest
-	5,  // 17: rialto.account.v1.AccountService.Login:input_type -> rialto.account.v1.LoginRequest
-	8,  // 18: rialto.account.v1.AccountService.RequestCode:input_type -> rialto.account.v1.RequestCodeRequest
-	10, // 19: rialto.account.v1.AccountService.LoginWithCode:input_type -> rialto.account.v1.LoginWithCodeRequest
-	11, // 20: rialto.account.v1.AccountService.Refresh:input_type -> rialto.account.v1.RefreshRequest
-	13, // 21: rialto.account.v1.AccountService.Logout:input_type -> rialto.account.v1.LogoutRequest
-	15, // 22: rialto.account.v1.AccountService.ListSessions:input_type -> rialto.account.v1.ListSessionsRequest
-	18, // 23: rialto.account.v1.AccountService.RevokeSession:input_type -> rialto.account.v1.RevokeSessionRequest
-	20, // 24: rialto.account.v1.AccountService.ChangePassword:input_type -> rialto.account.v1.ChangePasswordRequest
-	22, // 25: rialto.account.v1.AccountService.CreateTicket:input_type -> rialto.account.v1.CreateTicketRequest
-	24, // 26: rialto.account.v1.AccountService.GetUsers:input_type -> rialto.account.v1.GetUsersRequest
-	26, // 27: rialto.account.v1.AccountService.SearchUsers:input_type -> rialto.account.v1.SearchUsersRequest
-	28, // 28: rialto.account.v1.AccountService.UpdateProfile:input_type -> rialto.account.v1.UpdateProfileRequest
-	30, // 29: rialto.account.v1.AccountService.GetSettings:input_type -> rialto.account.v1.GetSettingsRequest
-	31, // 30: rialto.account.v1.AccountService.UpdateSettings:input_type -> rialto.account.v1.UpdateSettingsRequest
-	32, // 31: rialto.account.v1.GraphService.RequestFriend:input_type -> rialto.account.v1.RequestFriendRequest
-	33, // 32: rialto.account.v1.GraphService.AnswerFriend:input_type -> rialto.account.v1.AnswerFriendRequest
-	34, // 33: rialto.account.v1.GraphService.RemarkFriend:input_type -> rialto.account.v1.RemarkFriendRequest
-	35, // 34: rialto.account.v1.GraphService.DeleteFriend:input_type -> rialto.account.v1.DeleteFriendRequest
-	36, // 35: rialto.account.v1.GraphService.Block:input_type -> rialto.account.v1.BlockRequest
-	37, // 36: rialto.account.v1.GraphService.Unblock:input_type -> rialto.account.v1.UnblockRequest
-	38, // 37: rialto.account.v1.GraphService.Follow:input_type -> rialto.account.v1.FollowRequest
-	39, // 38: rialto.account.v1.GraphService.Unfollow:input_type -> rialto.account.v1.UnfollowRequest
-	40, // 39: rialto.account.v1.GraphService.Mute:input_type -> rialto.account.v1.MuteRequest
-	41, // 40: rialto.account.v1.GraphService.Unmute:input_type -> rialto.account.v1.UnmuteRequest
-	42, // 41: rialto.account.v1.GraphService.ListRelations:input_type -> rialto.account.v1.ListRelationsRequest
-	44, // 42: rialto.account.v1.GraphService.SuggestFriends:input_type -> rialto.account.v1.SuggestFriendsRequest
-	46, // 43: rialto.account.v1.AdminService.PutUser:input_type -> rialto.account.v1.PutUserRequest
-	49, // 44: rialto.account.v1.AdminService.CreateSession:input_type -> rialto.account.v1.CreateSessionRequest
-	47, // 45: rialto.account.v1.AdminService.PutOfficialAccount:input_type -> rialto.account.v1.PutOfficialAccountRequest
-	12, // 46: rialto.account.v1.AccountService.Register:output_type -> rialto.account.v1.Session
-	7,  // 47: rialto.account.v1.AccountService.GetLoginMethods:output_type -> rialto.account.v1.LoginMethods
-	12, // 48: rialto.account.v1.AccountService.Login:output_type -> rialto.account.v1.Session
-	9,  // 49: rialto.account.v1.AccountService.RequestCode:output_type -> rialto.account.v1.RequestCodeResponse
-	12, // 50: rialto.account.v1.AccountService.LoginWithCode:output_type -> rialto.account.v1.Session
-	12, // 51: rialto.account.v1.AccountService.Refresh:output_type -> rialto.account.v1.Session
-	14, // 52: rialto.account.v1.AccountService.Logout:output_type -> rialto.account.v1.LogoutResponse
-	17, // 53: rialto.account.v1.AccountService.ListSessions:output_type -> rialto.account.v1.ListSessionsResponse
-	19, // 54: rialto.account.v1.AccountService.RevokeSession:output_type -> rialto.account.v1.RevokeSessionResponse
-	21, // 55: rialto.account.v1.AccountService.ChangePassword:output_type -> rialto.account.v1.ChangePasswordResponse
-	23, // 56: rialto.account.v1.AccountService.CreateTicket:output_type -> rialto.account.v1.CreateTicketResponse
-	25, // 57: rialto.account.v1.AccountService.GetUsers:output_type -> rialto.account.v1.GetUsersResponse
-	27, // 58: rialto.account.v1.AccountService.SearchUsers:output_type -> rialto.account.v1.SearchUsersResponse
-	2,  // 59: rialto.account.v1.AccountService.UpdateProfile:output_type -> rialto.account.v1.User
-	29, // 60: rialto.account.v1.AccountService.GetSettings:output_type -> rialto.account.v1.Settings
-	29, // 61: rialto.account.v1.AccountService.UpdateSettings:output_type -> rialto.account.v1.Settings
-	53, // 62: rialto.account.v1.GraphService.RequestFriend:output_type -> rialto.chat.v1.Relation
-	53, // 63: rialto.account.v1.GraphService.AnswerFriend:output_type -> rialto.chat.v1.Relation
-	53, // 64: rialto.account.v1.GraphService.RemarkFriend:output_type -> rialto.chat.v1.Relation
-	53, // 65: rialto.account.v1.GraphService.DeleteFriend:output_type -> rialto.chat.v1.Relation
-	53, // 66: rialto.account.v1.GraphService.Block:output_type -> rialto.chat.v1.Relation
-	53, // 67: rialto.account.v1.GraphService.Unblock:output_type -> rialto.chat.v1.Relation
-	53, // 68: rialto.account.v1.GraphService.Follow:output_type -> rialto.chat.v1.Relation
-	53, // 69: rialto.account.v1.GraphService.Unfollow:output_type -> rialto.chat.v1.Relation
-	53, // 70: rialto.account.v1.GraphService.Mute:output_type -> rialto.chat.v1.Relation
-	53, // 71: rialto.account.v1.GraphService.Unmute:output_type -> rialto.chat.v1.Relation
-	43, // 72: rialto.account.v1.GraphService.ListRelations:output_type -> rialto.account.v1.ListRelationsResponse
-	45, // 73: rialto.account.v1.GraphService.SuggestFriends:output_type -> rialto.account.v1.SuggestFriendsResponse
-	2,  // 74: rialto.account.v1.AdminService.PutUser:output_type -> rialto.account.v1.User
-	12, // 75: rialto.account.v1.AdminService.CreateSession:output_type -> rialto.account.v1.Session
-	48, // 76: rialto.account.v1.AdminService.PutOfficialAccount:output_type -> rialto.account.v1.PutOfficialAccountResponse
-	46, // [46:77] is the sub-list for method output_type
-	15, // [15:46] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	13, // 3: rialto.account.v1.Session.second_factor:type_name -> rialto.account.v1.SecondFactor
+	4,  // 4: rialto.account.v1.LoginWithSecondFactorRequest.client:type_name -> rialto.account.v1.Client
+	29, // 5: rialto.account.v1.ListSessionsResponse.sessions:type_name -> rialto.account.v1.SessionInfo
+	2,  // 6: rialto.account.v1.GetUsersResponse.users:type_name -> rialto.account.v1.User
+	2,  // 7: rialto.account.v1.SearchUsersResponse.users:type_name -> rialto.account.v1.User
+	1,  // 8: rialto.account.v1.Settings.who_may_add:type_name -> rialto.account.v1.WhoMayAdd
+	0,  // 9: rialto.account.v1.Settings.who_may_see_presence:type_name -> rialto.account.v1.WhoMaySee
+	64, // 10: rialto.account.v1.Settings.availability:type_name -> rialto.presence.v1.Availability
+	65, // 11: rialto.account.v1.Settings.custom_status:type_name -> rialto.presence.v1.CustomStatus
+	42, // 12: rialto.account.v1.UpdateSettingsRequest.settings:type_name -> rialto.account.v1.Settings
+	66, // 13: rialto.account.v1.ListRelationsResponse.relations:type_name -> rialto.chat.v1.Relation
+	63, // 14: rialto.account.v1.SuggestFriendsResponse.suggestions:type_name -> rialto.account.v1.SuggestFriendsResponse.Suggestion
+	4,  // 15: rialto.account.v1.CreateSessionRequest.client:type_name -> rialto.account.v1.Client
+	2,  // 16: rialto.account.v1.SuggestFriendsResponse.Suggestion.user:type_name -> rialto.account.v1.User
+	3,  // 17: rialto.account.v1.AccountService.Register:input_type -> rialto.account.v1.RegisterRequest
+	6,  // 18: rialto.account.v1.AccountService.GetLoginMethods:input_type -> rialto.account.v1.GetLoginMethodsRequest
+	5,  // 19: rialto.account.v1.AccountService.Login:input_type -> rialto.account.v1.LoginRequest
+	8,  // 20: rialto.account.v1.AccountService.RequestCode:input_type -> rialto.account.v1.RequestCodeRequest
+	10, // 21: rialto.account.v1.AccountService.LoginWithCode:input_type -> rialto.account.v1.LoginWithCodeRequest
+	14, // 22: rialto.account.v1.AccountService.LoginWithSecondFactor:input_type -> rialto.account.v1.LoginWithSecondFactorRequest
+	11, // 23: rialto.account.v1.AccountService.Refresh:input_type -> rialto.account.v1.RefreshRequest
+	26, // 24: rialto.account.v1.AccountService.Logout:input_type -> rialto.account.v1.LogoutRequest
+	28, // 25: rialto.account.v1.AccountService.ListSessions:input_type -> rialto.account.v1.ListSessionsRequest
+	31, // 26: rialto.account.v1.AccountService.RevokeSession:input_type -> rialto.account.v1.RevokeSessionRequest
+	33, // 27: rialto.account.v1.AccountService.ChangePassword:input_type -> rialto.account.v1.ChangePasswordRequest
+	15, // 28: rialto.account.v1.AccountService.GetSecurity:input_type -> rialto.account.v1.GetSecurityRequest
+	17, // 29: rialto.account.v1.AccountService.ConfirmIdentity:input_type -> rialto.account.v1.ConfirmIdentityRequest
+	19, // 30: rialto.account.v1.AccountService.StartTotp:input_type -> rialto.account.v1.StartTotpRequest
+	21, // 31: rialto.account.v1.AccountService.ConfirmTotp:input_type -> rialto.account.v1.ConfirmTotpRequest
+	22, // 32: rialto.account.v1.AccountService.RemoveTotp:input_type -> rialto.account.v1.RemoveTotpRequest
+	24, // 33: rialto.account.v1.AccountService.CreateRecoveryCodes:input_type -> rialto.account.v1.CreateRecoveryCodesRequest
+	35, // 34: rialto.account.v1.AccountService.CreateTicket:input_type -> rialto.account.v1.CreateTicketRequest
+	37, // 35: rialto.account.v1.AccountService.GetUsers:input_type -> rialto.account.v1.GetUsersRequest
+	39, // 36: rialto.account.v1.AccountService.SearchUsers:input_type -> rialto.account.v1.SearchUsersRequest
+	41, // 37: rialto.account.v1.AccountService.UpdateProfile:input_type -> rialto.account.v1.UpdateProfileRequest
+	43, // 38: rialto.account.v1.AccountService.GetSettings:input_type -> rialto.account.v1.GetSettingsRequest
+	44, // 39: rialto.account.v1.AccountService.UpdateSettings:input_type -> rialto.account.v1.UpdateSettingsRequest
+	45, // 40: rialto.account.v1.GraphService.RequestFriend:input_type -> rialto.account.v1.RequestFriendRequest
+	46, // 41: rialto.account.v1.GraphService.AnswerFriend:input_type -> rialto.account.v1.AnswerFriendRequest
+	47, // 42: rialto.account.v1.GraphService.RemarkFriend:input_type -> rialto.account.v1.RemarkFriendRequest
+	48, // 43: rialto.account.v1.GraphService.DeleteFriend:input_type -> rialto.account.v1.DeleteFriendRequest
+	49, // 44: rialto.account.v1.GraphService.Block:input_type -> rialto.account.v1.BlockRequest
+	50, // 45: rialto.account.v1.GraphService.Unblock:input_type -> rialto.account.v1.UnblockRequest
+	51, // 46: rialto.account.v1.GraphService.Follow:input_type -> rialto.account.v1.FollowRequest
+	52, // 47: rialto.account.v1.GraphService.Unfollow:input_type -> rialto.account.v1.UnfollowRequest
+	53, // 48: rialto.account.v1.GraphService.Mute:input_type -> rialto.account.v1.MuteRequest
+	54, // 49: rialto.account.v1.GraphService.Unmute:input_type -> rialto.account.v1.UnmuteRequest
+	55, // 50: rialto.account.v1.GraphService.ListRelations:input_type -> rialto.account.v1.ListRelationsRequest
+	57, // 51: rialto.account.v1.GraphService.SuggestFriends:input_type -> rialto.account.v1.SuggestFriendsRequest
+	59, // 52: rialto.account.v1.AdminService.PutUser:input_type -> rialto.account.v1.PutUserRequest
+	62, // 53: rialto.account.v1.AdminService.CreateSession:input_type -> rialto.account.v1.CreateSessionRequest
+	60, // 54: rialto.account.v1.AdminService.PutOfficialAccount:input_type -> rialto.account.v1.PutOfficialAccountRequest
+	12, // 55: rialto.account.v1.AccountService.Register:output_type -> rialto.account.v1.Session
+	7,  // 56: rialto.account.v1.AccountService.GetLoginMethods:output_type -> rialto.account.v1.LoginMethods
+	12, // 57: rialto.account.v1.AccountService.Login:output_type -> rialto.account.v1.Session
+	9,  // 58: rialto.account.v1.AccountService.RequestCode:output_type -> rialto.account.v1.RequestCodeResponse
+	12, // 59: rialto.account.v1.AccountService.LoginWithCode:output_type -> rialto.account.v1.Session
+	12, // 60: rialto.account.v1.AccountService.LoginWithSecondFactor:output_type -> rialto.account.v1.Session
+	12, // 61: rialto.account.v1.AccountService.Refresh:output_type -> rialto.account.v1.Session
+	27, // 62: rialto.account.v1.AccountService.Logout:output_type -> rialto.account.v1.LogoutResponse
+	30, // 63: rialto.account.v1.AccountService.ListSessions:output_type -> rialto.account.v1.ListSessionsResponse
+	32, // 64: rialto.account.v1.AccountService.RevokeSession:output_type -> rialto.account.v1.RevokeSessionResponse
+	34, // 65: rialto.account.v1.AccountService.ChangePassword:output_type -> rialto.account.v1.ChangePasswordResponse
+	16, // 66: rialto.account.v1.AccountService.GetSecurity:output_type -> rialto.account.v1.Security
+	18, // 67: rialto.account.v1.AccountService.ConfirmIdentity:output_type -> rialto.account.v1.ConfirmIdentityResponse
+	20, // 68: rialto.account.v1.AccountService.StartTotp:output_type -> rialto.account.v1.StartTotpResponse
+	25, // 69: rialto.account.v1.AccountService.ConfirmTotp:output_type -> rialto.account.v1.RecoveryCodes
+	23, // 70: rialto.account.v1.AccountService.RemoveTotp:output_type -> rialto.account.v1.RemoveTotpResponse
+	25, // 71: rialto.account.v1.AccountService.CreateRecoveryCodes:output_type -> rialto.account.v1.RecoveryCodes
+	36, // 72: rialto.account.v1.AccountService.CreateTicket:output_type -> rialto.account.v1.CreateTicketResponse
+	38, // 73: rialto.account.v1.AccountService.GetUsers:output_type -> rialto.account.v1.GetUsersResponse
+	40, // 74: rialto.account.v1.AccountService.SearchUsers:output_type -> rialto.account.v1.SearchUsersResponse
+	2,  // 75: rialto.account.v1.AccountService.UpdateProfile:output_type -> rialto.account.v1.User
+	42, // 76: rialto.account.v1.AccountService.GetSettings:output_type -> rialto.account.v1.Settings
+	42, // 77: rialto.account.v1.AccountService.UpdateSettings:output_type -> rialto.account.v1.Settings
+	66, // 78: rialto.account.v1.GraphService.RequestFriend:output_type -> rialto.chat.v1.Relation
+	66, // 79: rialto.account.v1.GraphService.AnswerFriend:output_type -> rialto.chat.v1.Relation
+	66, // 80: rialto.account.v1.GraphService.RemarkFriend:output_type -> rialto.chat.v1.Relation
+	66, // 81: rialto.account.v1.GraphService.DeleteFriend:output_type -> rialto.chat.v1.Relation
+	66, // 82: rialto.account.v1.GraphService.Block:output_type -> rialto.chat.v1.Relation
+	66, // 83: rialto.account.v1.GraphService.Unblock:output_type -> rialto.chat.v1.Relation
+	66, // 84: rialto.account.v1.GraphService.Follow:output_type -> rialto.chat.v1.Relation
+	66, // 85: rialto.account.v1.GraphService.Unfollow:output_type -> rialto.chat.v1.Relation
+	66, // 86: rialto.account.v1.GraphService.Mute:output_type -> rialto.chat.v1.Relation
+	66, // 87: rialto.account.v1.GraphService.Unmute:output_type -> rialto.chat.v1.Relation
+	56, // 88: rialto.account.v1.GraphService.ListRelations:output_type -> rialto.account.v1.ListRelationsResponse
+	58, // 89: rialto.account.v1.GraphService.SuggestFriends:output_type -> rialto.account.v1.SuggestFriendsResponse
+	2,  // 90: rialto.account.v1.AdminService.PutUser:output_type -> rialto.account.v1.User
+	12, // 91: rialto.account.v1.AdminService.CreateSession:output_type -> rialto.account.v1.Session
+	61, // 92: rialto.account.v1.AdminService.PutOfficialAccount:output_type -> rialto.account.v1.PutOfficialAccountResponse
+	55, // [55:93] is the sub-list for method output_type
+	17, // [17:55] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_rialto_account_v1_account_proto_init() }
@@ -3066,15 +3755,15 @@ func file_rialto_account_v1_account_proto_init() {
 	if File_rialto_account_v1_account_proto != nil {
 		return
 	}
-	file_rialto_account_v1_account_proto_msgTypes[26].OneofWrappers = []any{}
-	file_rialto_account_v1_account_proto_msgTypes[45].OneofWrappers = []any{}
+	file_rialto_account_v1_account_proto_msgTypes[39].OneofWrappers = []any{}
+	file_rialto_account_v1_account_proto_msgTypes[58].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_account_v1_account_proto_rawDesc), len(file_rialto_account_v1_account_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   49,
+			NumMessages:   62,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

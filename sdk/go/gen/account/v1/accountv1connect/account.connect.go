@@ -51,6 +51,9 @@ const (
 	// AccountServiceLoginWithCodeProcedure is the fully-qualified name of the AccountService's
 	// LoginWithCode RPC.
 	AccountServiceLoginWithCodeProcedure = "/rialto.account.v1.AccountService/LoginWithCode"
+	// AccountServiceLoginWithSecondFactorProcedure is the fully-qualified name of the AccountService's
+	// LoginWithSecondFactor RPC.
+	AccountServiceLoginWithSecondFactorProcedure = "/rialto.account.v1.AccountService/LoginWithSecondFactor"
 	// AccountServiceRefreshProcedure is the fully-qualified name of the AccountService's Refresh RPC.
 	AccountServiceRefreshProcedure = "/rialto.account.v1.AccountService/Refresh"
 	// AccountServiceLogoutProcedure is the fully-qualified name of the AccountService's Logout RPC.
@@ -64,6 +67,24 @@ const (
 	// AccountServiceChangePasswordProcedure is the fully-qualified name of the AccountService's
 	// ChangePassword RPC.
 	AccountServiceChangePasswordProcedure = "/rialto.account.v1.AccountService/ChangePassword"
+	// AccountServiceGetSecurityProcedure is the fully-qualified name of the AccountService's
+	// GetSecurity RPC.
+	AccountServiceGetSecurityProcedure = "/rialto.account.v1.AccountService/GetSecurity"
+	// AccountServiceConfirmIdentityProcedure is the fully-qualified name of the AccountService's
+	// ConfirmIdentity RPC.
+	AccountServiceConfirmIdentityProcedure = "/rialto.account.v1.AccountService/ConfirmIdentity"
+	// AccountServiceStartTotpProcedure is the fully-qualified name of the AccountService's StartTotp
+	// RPC.
+	AccountServiceStartTotpProcedure = "/rialto.account.v1.AccountService/StartTotp"
+	// AccountServiceConfirmTotpProcedure is the fully-qualified name of the AccountService's
+	// ConfirmTotp RPC.
+	AccountServiceConfirmTotpProcedure = "/rialto.account.v1.AccountService/ConfirmTotp"
+	// AccountServiceRemoveTotpProcedure is the fully-qualified name of the AccountService's RemoveTotp
+	// RPC.
+	AccountServiceRemoveTotpProcedure = "/rialto.account.v1.AccountService/RemoveTotp"
+	// AccountServiceCreateRecoveryCodesProcedure is the fully-qualified name of the AccountService's
+	// CreateRecoveryCodes RPC.
+	AccountServiceCreateRecoveryCodesProcedure = "/rialto.account.v1.AccountService/CreateRecoveryCodes"
 	// AccountServiceCreateTicketProcedure is the fully-qualified name of the AccountService's
 	// CreateTicket RPC.
 	AccountServiceCreateTicketProcedure = "/rialto.account.v1.AccountService/CreateTicket"
@@ -134,6 +155,9 @@ type AccountServiceClient interface {
 	RequestCode(context.Context, *connect.Request[v1.RequestCodeRequest]) (*connect.Response[v1.RequestCodeResponse], error)
 	// LoginWithCode is Login with a code that was sent: good for 10 minutes, for one login, and dead after 5 wrong ones.
 	LoginWithCode(context.Context, *connect.Request[v1.LoginWithCodeRequest]) (*connect.Response[v1.Session], error)
+	// LoginWithSecondFactor completes a login that was answered with a second factor, for the same client. A challenge is good for 5 minutes, for
+	// one login, and dead after 5 wrong codes.
+	LoginWithSecondFactor(context.Context, *connect.Request[v1.LoginWithSecondFactorRequest]) (*connect.Response[v1.Session], error)
 	// Refresh gives new tokens for a refresh token. Each is used once; one that is shown again after more than 10 seconds ends its session.
 	Refresh(context.Context, *connect.Request[v1.RefreshRequest]) (*connect.Response[v1.Session], error)
 	// Logout ends the caller's session, or all of the user's.
@@ -144,6 +168,18 @@ type AccountServiceClient interface {
 	RevokeSession(context.Context, *connect.Request[v1.RevokeSessionRequest]) (*connect.Response[v1.RevokeSessionResponse], error)
 	// ChangePassword sets a new password, and ends all of the user's sessions but this one.
 	ChangePassword(context.Context, *connect.Request[v1.ChangePasswordRequest]) (*connect.Response[v1.ChangePasswordResponse], error)
+	// GetSecurity gives how the caller's account is protected.
+	GetSecurity(context.Context, *connect.Request[v1.GetSecurityRequest]) (*connect.Response[v1.Security], error)
+	// ConfirmIdentity lets the caller's session change how the account is protected, for 10 minutes. A login does so too.
+	ConfirmIdentity(context.Context, *connect.Request[v1.ConfirmIdentityRequest]) (*connect.Response[v1.ConfirmIdentityResponse], error)
+	// StartTotp gives a new secret for an authenticator app. It has no effect before ConfirmTotp, and replaces an unconfirmed one.
+	StartTotp(context.Context, *connect.Request[v1.StartTotpRequest]) (*connect.Response[v1.StartTotpResponse], error)
+	// ConfirmTotp makes codes of the app that has the secret the second factor of logins. It gives the recovery codes.
+	ConfirmTotp(context.Context, *connect.Request[v1.ConfirmTotpRequest]) (*connect.Response[v1.RecoveryCodes], error)
+	// RemoveTotp ends the second factor, with its recovery codes.
+	RemoveTotp(context.Context, *connect.Request[v1.RemoveTotpRequest]) (*connect.Response[v1.RemoveTotpResponse], error)
+	// CreateRecoveryCodes replaces the recovery codes.
+	CreateRecoveryCodes(context.Context, *connect.Request[v1.CreateRecoveryCodesRequest]) (*connect.Response[v1.RecoveryCodes], error)
 	// CreateTicket gives a single-use ticket, good for 60 seconds, to open a socket with ?ticket=.
 	CreateTicket(context.Context, *connect.Request[v1.CreateTicketRequest]) (*connect.Response[v1.CreateTicketResponse], error)
 	// GetUsers gives those of the users who exist, in no order.
@@ -199,6 +235,12 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(accountServiceMethods.ByName("LoginWithCode")),
 			connect.WithClientOptions(opts...),
 		),
+		loginWithSecondFactor: connect.NewClient[v1.LoginWithSecondFactorRequest, v1.Session](
+			httpClient,
+			baseURL+AccountServiceLoginWithSecondFactorProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("LoginWithSecondFactor")),
+			connect.WithClientOptions(opts...),
+		),
 		refresh: connect.NewClient[v1.RefreshRequest, v1.Session](
 			httpClient,
 			baseURL+AccountServiceRefreshProcedure,
@@ -227,6 +269,42 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			httpClient,
 			baseURL+AccountServiceChangePasswordProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("ChangePassword")),
+			connect.WithClientOptions(opts...),
+		),
+		getSecurity: connect.NewClient[v1.GetSecurityRequest, v1.Security](
+			httpClient,
+			baseURL+AccountServiceGetSecurityProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("GetSecurity")),
+			connect.WithClientOptions(opts...),
+		),
+		confirmIdentity: connect.NewClient[v1.ConfirmIdentityRequest, v1.ConfirmIdentityResponse](
+			httpClient,
+			baseURL+AccountServiceConfirmIdentityProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("ConfirmIdentity")),
+			connect.WithClientOptions(opts...),
+		),
+		startTotp: connect.NewClient[v1.StartTotpRequest, v1.StartTotpResponse](
+			httpClient,
+			baseURL+AccountServiceStartTotpProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("StartTotp")),
+			connect.WithClientOptions(opts...),
+		),
+		confirmTotp: connect.NewClient[v1.ConfirmTotpRequest, v1.RecoveryCodes](
+			httpClient,
+			baseURL+AccountServiceConfirmTotpProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("ConfirmTotp")),
+			connect.WithClientOptions(opts...),
+		),
+		removeTotp: connect.NewClient[v1.RemoveTotpRequest, v1.RemoveTotpResponse](
+			httpClient,
+			baseURL+AccountServiceRemoveTotpProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("RemoveTotp")),
+			connect.WithClientOptions(opts...),
+		),
+		createRecoveryCodes: connect.NewClient[v1.CreateRecoveryCodesRequest, v1.RecoveryCodes](
+			httpClient,
+			baseURL+AccountServiceCreateRecoveryCodesProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("CreateRecoveryCodes")),
 			connect.WithClientOptions(opts...),
 		),
 		createTicket: connect.NewClient[v1.CreateTicketRequest, v1.CreateTicketResponse](
@@ -270,22 +348,29 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 
 // accountServiceClient implements AccountServiceClient.
 type accountServiceClient struct {
-	register        *connect.Client[v1.RegisterRequest, v1.Session]
-	getLoginMethods *connect.Client[v1.GetLoginMethodsRequest, v1.LoginMethods]
-	login           *connect.Client[v1.LoginRequest, v1.Session]
-	requestCode     *connect.Client[v1.RequestCodeRequest, v1.RequestCodeResponse]
-	loginWithCode   *connect.Client[v1.LoginWithCodeRequest, v1.Session]
-	refresh         *connect.Client[v1.RefreshRequest, v1.Session]
-	logout          *connect.Client[v1.LogoutRequest, v1.LogoutResponse]
-	listSessions    *connect.Client[v1.ListSessionsRequest, v1.ListSessionsResponse]
-	revokeSession   *connect.Client[v1.RevokeSessionRequest, v1.RevokeSessionResponse]
-	changePassword  *connect.Client[v1.ChangePasswordRequest, v1.ChangePasswordResponse]
-	createTicket    *connect.Client[v1.CreateTicketRequest, v1.CreateTicketResponse]
-	getUsers        *connect.Client[v1.GetUsersRequest, v1.GetUsersResponse]
-	searchUsers     *connect.Client[v1.SearchUsersRequest, v1.SearchUsersResponse]
-	updateProfile   *connect.Client[v1.UpdateProfileRequest, v1.User]
-	getSettings     *connect.Client[v1.GetSettingsRequest, v1.Settings]
-	updateSettings  *connect.Client[v1.UpdateSettingsRequest, v1.Settings]
+	register              *connect.Client[v1.RegisterRequest, v1.Session]
+	getLoginMethods       *connect.Client[v1.GetLoginMethodsRequest, v1.LoginMethods]
+	login                 *connect.Client[v1.LoginRequest, v1.Session]
+	requestCode           *connect.Client[v1.RequestCodeRequest, v1.RequestCodeResponse]
+	loginWithCode         *connect.Client[v1.LoginWithCodeRequest, v1.Session]
+	loginWithSecondFactor *connect.Client[v1.LoginWithSecondFactorRequest, v1.Session]
+	refresh               *connect.Client[v1.RefreshRequest, v1.Session]
+	logout                *connect.Client[v1.LogoutRequest, v1.LogoutResponse]
+	listSessions          *connect.Client[v1.ListSessionsRequest, v1.ListSessionsResponse]
+	revokeSession         *connect.Client[v1.RevokeSessionRequest, v1.RevokeSessionResponse]
+	changePassword        *connect.Client[v1.ChangePasswordRequest, v1.ChangePasswordResponse]
+	getSecurity           *connect.Client[v1.GetSecurityRequest, v1.Security]
+	confirmIdentity       *connect.Client[v1.ConfirmIdentityRequest, v1.ConfirmIdentityResponse]
+	startTotp             *connect.Client[v1.StartTotpRequest, v1.StartTotpResponse]
+	confirmTotp           *connect.Client[v1.ConfirmTotpRequest, v1.RecoveryCodes]
+	removeTotp            *connect.Client[v1.RemoveTotpRequest, v1.RemoveTotpResponse]
+	createRecoveryCodes   *connect.Client[v1.CreateRecoveryCodesRequest, v1.RecoveryCodes]
+	createTicket          *connect.Client[v1.CreateTicketRequest, v1.CreateTicketResponse]
+	getUsers              *connect.Client[v1.GetUsersRequest, v1.GetUsersResponse]
+	searchUsers           *connect.Client[v1.SearchUsersRequest, v1.SearchUsersResponse]
+	updateProfile         *connect.Client[v1.UpdateProfileRequest, v1.User]
+	getSettings           *connect.Client[v1.GetSettingsRequest, v1.Settings]
+	updateSettings        *connect.Client[v1.UpdateSettingsRequest, v1.Settings]
 }
 
 // Register calls rialto.account.v1.AccountService.Register.
@@ -313,6 +398,11 @@ func (c *accountServiceClient) LoginWithCode(ctx context.Context, req *connect.R
 	return c.loginWithCode.CallUnary(ctx, req)
 }
 
+// LoginWithSecondFactor calls rialto.account.v1.AccountService.LoginWithSecondFactor.
+func (c *accountServiceClient) LoginWithSecondFactor(ctx context.Context, req *connect.Request[v1.LoginWithSecondFactorRequest]) (*connect.Response[v1.Session], error) {
+	return c.loginWithSecondFactor.CallUnary(ctx, req)
+}
+
 // Refresh calls rialto.account.v1.AccountService.Refresh.
 func (c *accountServiceClient) Refresh(ctx context.Context, req *connect.Request[v1.RefreshRequest]) (*connect.Response[v1.Session], error) {
 	return c.refresh.CallUnary(ctx, req)
@@ -336,6 +426,36 @@ func (c *accountServiceClient) RevokeSession(ctx context.Context, req *connect.R
 // ChangePassword calls rialto.account.v1.AccountService.ChangePassword.
 func (c *accountServiceClient) ChangePassword(ctx context.Context, req *connect.Request[v1.ChangePasswordRequest]) (*connect.Response[v1.ChangePasswordResponse], error) {
 	return c.changePassword.CallUnary(ctx, req)
+}
+
+// GetSecurity calls rialto.account.v1.AccountService.GetSecurity.
+func (c *accountServiceClient) GetSecurity(ctx context.Context, req *connect.Request[v1.GetSecurityRequest]) (*connect.Response[v1.Security], error) {
+	return c.getSecurity.CallUnary(ctx, req)
+}
+
+// ConfirmIdentity calls rialto.account.v1.AccountService.ConfirmIdentity.
+func (c *accountServiceClient) ConfirmIdentity(ctx context.Context, req *connect.Request[v1.ConfirmIdentityRequest]) (*connect.Response[v1.ConfirmIdentityResponse], error) {
+	return c.confirmIdentity.CallUnary(ctx, req)
+}
+
+// StartTotp calls rialto.account.v1.AccountService.StartTotp.
+func (c *accountServiceClient) StartTotp(ctx context.Context, req *connect.Request[v1.StartTotpRequest]) (*connect.Response[v1.StartTotpResponse], error) {
+	return c.startTotp.CallUnary(ctx, req)
+}
+
+// ConfirmTotp calls rialto.account.v1.AccountService.ConfirmTotp.
+func (c *accountServiceClient) ConfirmTotp(ctx context.Context, req *connect.Request[v1.ConfirmTotpRequest]) (*connect.Response[v1.RecoveryCodes], error) {
+	return c.confirmTotp.CallUnary(ctx, req)
+}
+
+// RemoveTotp calls rialto.account.v1.AccountService.RemoveTotp.
+func (c *accountServiceClient) RemoveTotp(ctx context.Context, req *connect.Request[v1.RemoveTotpRequest]) (*connect.Response[v1.RemoveTotpResponse], error) {
+	return c.removeTotp.CallUnary(ctx, req)
+}
+
+// CreateRecoveryCodes calls rialto.account.v1.AccountService.CreateRecoveryCodes.
+func (c *accountServiceClient) CreateRecoveryCodes(ctx context.Context, req *connect.Request[v1.CreateRecoveryCodesRequest]) (*connect.Response[v1.RecoveryCodes], error) {
+	return c.createRecoveryCodes.CallUnary(ctx, req)
 }
 
 // CreateTicket calls rialto.account.v1.AccountService.CreateTicket.
@@ -381,6 +501,9 @@ type AccountServiceHandler interface {
 	RequestCode(context.Context, *connect.Request[v1.RequestCodeRequest]) (*connect.Response[v1.RequestCodeResponse], error)
 	// LoginWithCode is Login with a code that was sent: good for 10 minutes, for one login, and dead after 5 wrong ones.
 	LoginWithCode(context.Context, *connect.Request[v1.LoginWithCodeRequest]) (*connect.Response[v1.Session], error)
+	// LoginWithSecondFactor completes a login that was answered with a second factor, for the same client. A challenge is good for 5 minutes, for
+	// one login, and dead after 5 wrong codes.
+	LoginWithSecondFactor(context.Context, *connect.Request[v1.LoginWithSecondFactorRequest]) (*connect.Response[v1.Session], error)
 	// Refresh gives new tokens for a refresh token. Each is used once; one that is shown again after more than 10 seconds ends its session.
 	Refresh(context.Context, *connect.Request[v1.RefreshRequest]) (*connect.Response[v1.Session], error)
 	// Logout ends the caller's session, or all of the user's.
@@ -391,6 +514,18 @@ type AccountServiceHandler interface {
 	RevokeSession(context.Context, *connect.Request[v1.RevokeSessionRequest]) (*connect.Response[v1.RevokeSessionResponse], error)
 	// ChangePassword sets a new password, and ends all of the user's sessions but this one.
 	ChangePassword(context.Context, *connect.Request[v1.ChangePasswordRequest]) (*connect.Response[v1.ChangePasswordResponse], error)
+	// GetSecurity gives how the caller's account is protected.
+	GetSecurity(context.Context, *connect.Request[v1.GetSecurityRequest]) (*connect.Response[v1.Security], error)
+	// ConfirmIdentity lets the caller's session change how the account is protected, for 10 minutes. A login does so too.
+	ConfirmIdentity(context.Context, *connect.Request[v1.ConfirmIdentityRequest]) (*connect.Response[v1.ConfirmIdentityResponse], error)
+	// StartTotp gives a new secret for an authenticator app. It has no effect before ConfirmTotp, and replaces an unconfirmed one.
+	StartTotp(context.Context, *connect.Request[v1.StartTotpRequest]) (*connect.Response[v1.StartTotpResponse], error)
+	// ConfirmTotp makes codes of the app that has the secret the second factor of logins. It gives the recovery codes.
+	ConfirmTotp(context.Context, *connect.Request[v1.ConfirmTotpRequest]) (*connect.Response[v1.RecoveryCodes], error)
+	// RemoveTotp ends the second factor, with its recovery codes.
+	RemoveTotp(context.Context, *connect.Request[v1.RemoveTotpRequest]) (*connect.Response[v1.RemoveTotpResponse], error)
+	// CreateRecoveryCodes replaces the recovery codes.
+	CreateRecoveryCodes(context.Context, *connect.Request[v1.CreateRecoveryCodesRequest]) (*connect.Response[v1.RecoveryCodes], error)
 	// CreateTicket gives a single-use ticket, good for 60 seconds, to open a socket with ?ticket=.
 	CreateTicket(context.Context, *connect.Request[v1.CreateTicketRequest]) (*connect.Response[v1.CreateTicketResponse], error)
 	// GetUsers gives those of the users who exist, in no order.
@@ -442,6 +577,12 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 		connect.WithSchema(accountServiceMethods.ByName("LoginWithCode")),
 		connect.WithHandlerOptions(opts...),
 	)
+	accountServiceLoginWithSecondFactorHandler := connect.NewUnaryHandler(
+		AccountServiceLoginWithSecondFactorProcedure,
+		svc.LoginWithSecondFactor,
+		connect.WithSchema(accountServiceMethods.ByName("LoginWithSecondFactor")),
+		connect.WithHandlerOptions(opts...),
+	)
 	accountServiceRefreshHandler := connect.NewUnaryHandler(
 		AccountServiceRefreshProcedure,
 		svc.Refresh,
@@ -470,6 +611,42 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 		AccountServiceChangePasswordProcedure,
 		svc.ChangePassword,
 		connect.WithSchema(accountServiceMethods.ByName("ChangePassword")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceGetSecurityHandler := connect.NewUnaryHandler(
+		AccountServiceGetSecurityProcedure,
+		svc.GetSecurity,
+		connect.WithSchema(accountServiceMethods.ByName("GetSecurity")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceConfirmIdentityHandler := connect.NewUnaryHandler(
+		AccountServiceConfirmIdentityProcedure,
+		svc.ConfirmIdentity,
+		connect.WithSchema(accountServiceMethods.ByName("ConfirmIdentity")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceStartTotpHandler := connect.NewUnaryHandler(
+		AccountServiceStartTotpProcedure,
+		svc.StartTotp,
+		connect.WithSchema(accountServiceMethods.ByName("StartTotp")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceConfirmTotpHandler := connect.NewUnaryHandler(
+		AccountServiceConfirmTotpProcedure,
+		svc.ConfirmTotp,
+		connect.WithSchema(accountServiceMethods.ByName("ConfirmTotp")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceRemoveTotpHandler := connect.NewUnaryHandler(
+		AccountServiceRemoveTotpProcedure,
+		svc.RemoveTotp,
+		connect.WithSchema(accountServiceMethods.ByName("RemoveTotp")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceCreateRecoveryCodesHandler := connect.NewUnaryHandler(
+		AccountServiceCreateRecoveryCodesProcedure,
+		svc.CreateRecoveryCodes,
+		connect.WithSchema(accountServiceMethods.ByName("CreateRecoveryCodes")),
 		connect.WithHandlerOptions(opts...),
 	)
 	accountServiceCreateTicketHandler := connect.NewUnaryHandler(
@@ -520,6 +697,8 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 			accountServiceRequestCodeHandler.ServeHTTP(w, r)
 		case AccountServiceLoginWithCodeProcedure:
 			accountServiceLoginWithCodeHandler.ServeHTTP(w, r)
+		case AccountServiceLoginWithSecondFactorProcedure:
+			accountServiceLoginWithSecondFactorHandler.ServeHTTP(w, r)
 		case AccountServiceRefreshProcedure:
 			accountServiceRefreshHandler.ServeHTTP(w, r)
 		case AccountServiceLogoutProcedure:
@@ -530,6 +709,18 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 			accountServiceRevokeSessionHandler.ServeHTTP(w, r)
 		case AccountServiceChangePasswordProcedure:
 			accountServiceChangePasswordHandler.ServeHTTP(w, r)
+		case AccountServiceGetSecurityProcedure:
+			accountServiceGetSecurityHandler.ServeHTTP(w, r)
+		case AccountServiceConfirmIdentityProcedure:
+			accountServiceConfirmIdentityHandler.ServeHTTP(w, r)
+		case AccountServiceStartTotpProcedure:
+			accountServiceStartTotpHandler.ServeHTTP(w, r)
+		case AccountServiceConfirmTotpProcedure:
+			accountServiceConfirmTotpHandler.ServeHTTP(w, r)
+		case AccountServiceRemoveTotpProcedure:
+			accountServiceRemoveTotpHandler.ServeHTTP(w, r)
+		case AccountServiceCreateRecoveryCodesProcedure:
+			accountServiceCreateRecoveryCodesHandler.ServeHTTP(w, r)
 		case AccountServiceCreateTicketProcedure:
 			accountServiceCreateTicketHandler.ServeHTTP(w, r)
 		case AccountServiceGetUsersProcedure:
@@ -571,6 +762,10 @@ func (UnimplementedAccountServiceHandler) LoginWithCode(context.Context, *connec
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.LoginWithCode is not implemented"))
 }
 
+func (UnimplementedAccountServiceHandler) LoginWithSecondFactor(context.Context, *connect.Request[v1.LoginWithSecondFactorRequest]) (*connect.Response[v1.Session], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.LoginWithSecondFactor is not implemented"))
+}
+
 func (UnimplementedAccountServiceHandler) Refresh(context.Context, *connect.Request[v1.RefreshRequest]) (*connect.Response[v1.Session], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.Refresh is not implemented"))
 }
@@ -589,6 +784,30 @@ func (UnimplementedAccountServiceHandler) RevokeSession(context.Context, *connec
 
 func (UnimplementedAccountServiceHandler) ChangePassword(context.Context, *connect.Request[v1.ChangePasswordRequest]) (*connect.Response[v1.ChangePasswordResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.ChangePassword is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) GetSecurity(context.Context, *connect.Request[v1.GetSecurityRequest]) (*connect.Response[v1.Security], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.GetSecurity is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) ConfirmIdentity(context.Context, *connect.Request[v1.ConfirmIdentityRequest]) (*connect.Response[v1.ConfirmIdentityResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.ConfirmIdentity is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) StartTotp(context.Context, *connect.Request[v1.StartTotpRequest]) (*connect.Response[v1.StartTotpResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.StartTotp is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) ConfirmTotp(context.Context, *connect.Request[v1.ConfirmTotpRequest]) (*connect.Response[v1.RecoveryCodes], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.ConfirmTotp is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) RemoveTotp(context.Context, *connect.Request[v1.RemoveTotpRequest]) (*connect.Response[v1.RemoveTotpResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.RemoveTotp is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) CreateRecoveryCodes(context.Context, *connect.Request[v1.CreateRecoveryCodesRequest]) (*connect.Response[v1.RecoveryCodes], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.CreateRecoveryCodes is not implemented"))
 }
 
 func (UnimplementedAccountServiceHandler) CreateTicket(context.Context, *connect.Request[v1.CreateTicketRequest]) (*connect.Response[v1.CreateTicketResponse], error) {

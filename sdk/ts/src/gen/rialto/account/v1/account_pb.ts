@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/account/v1/account.proto.
  */
 export const file_rialto_account_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yaWFsdG8vYWNjb3VudC92MS9hY2NvdW50LnByb3RvEhFyaWFsdG8uYWNjb3VudC52MSKDAQoEVXNlchIOCgJpZBgBIAEoBEICMAESDgoGaGFuZGxlGAIgASgJEhQKDGRpc3BsYXlfbmFtZRgDIAEoCRISCgZhdmF0YXIYBCABKARCAjABEgsKA2JpbxgFIAEoCRISCgphdmF0YXJfdXJsGAYgASgJEhAKCG9mZmljaWFsGAcgASgIInQKD1JlZ2lzdGVyUmVxdWVzdBIOCgZoYW5kbGUYASABKAkSEAoIcGFzc3dvcmQYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJEikKBmNsaWVudBgEIAEoCzIZLnJpYWx0by5hY2NvdW50LnYxLkNsaWVudCJMCgZDbGllbnQSDAoEbmFtZRgBIAEoCRIMCgR0eXBlGAIgASgJEhIKBmRldmljZRgDIAEoBEICMAESEgoKZGV2aWNlX2tleRgEIAEoCSJbCgxMb2dpblJlcXVlc3QSDgoGaGFuZGxlGAEgASgJEhAKCHBhc3N3b3JkGAIgASgJEikKBmNsaWVudBgDIAEoCzIZLnJpYWx0by5hY2NvdW50LnYxLkNsaWVudCIYChZHZXRMb2dpbk1ldGhvZHNSZXF1ZXN0IhwKDExvZ2luTWV0aG9kcxIMCgRjb2RlGAEgASgIIiQKElJlcXVlc3RDb2RlUmVxdWVzdBIOCgZoYW5kbGUYASABKAkiFQoTUmVxdWVzdENvZGVSZXNwb25zZSJfChRMb2dpbldpdGhDb2RlUmVxdWVzdBIOCgZoYW5kbGUYASABKAkSDAoEY29kZRgCIAEoCRIpCgZjbGllbnQYAyABKAsyGS5yaWFsdG8uYWNjb3VudC52MS5DbGllbnQiJwoOUmVmcmVzaFJlcXVlc3QSFQoNcmVmcmVzaF90b2tlbhgBIAEoCSKdAQoHU2Vzc2lvbhIQCgR1c2VyGAEgASgEQgIwARISCgZkZXZpY2UYAiABKARCAjABEhQKDGFjY2Vzc190b2tlbhgDIAEoCRIWCgpleHBpcmVzX21zGAQgASgDQgIwAhIVCg1yZWZyZXNoX3Rva2VuGAUgASgJEhMKB3Nlc3Npb24YBiABKARCAjABEhIKCmRldmljZV9rZXkYByABKAkiHAoNTG9nb3V0UmVxdWVzdBILCgNhbGwYASABKAgiEAoOTG9nb3V0UmVzcG9uc2UiFQoTTGlzdFNlc3Npb25zUmVxdWVzdCLBAQoLU2Vzc2lvbkluZm8SEwoHc2Vzc2lvbhgBIAEoBEICMAESEgoGZGV2aWNlGAIgASgEQgIwARIMCgRuYW1lGAMgASgJEgwKBHR5cGUYBCABKAkSFgoKY3JlYXRlZF9tcxgFIAEoA0ICMAISEwoHdXNlZF9tcxgGIAEoA0ICMAISDwoHY3VycmVudBgHIAEoCBISCgp1cF90b19kYXRlGAggASgIEhsKD2JlaGluZF9zaW5jZV9tcxgJIAEoA0ICMAIiSAoUTGlzdFNlc3Npb25zUmVzcG9uc2USMAoIc2Vzc2lvbnMYASADKAsyHi5yaWFsdG8uYWNjb3VudC52MS5TZXNzaW9uSW5mbyIrChRSZXZva2VTZXNzaW9uUmVxdWVzdBITCgdzZXNzaW9uGAEgASgEQgIwASIXChVSZXZva2VTZXNzaW9uUmVzcG9uc2UiQwoVQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0EhQKDG9sZF9wYXNzd29yZBgBIAEoCRIUCgxuZXdfcGFzc3dvcmQYAiABKAkiGAoWQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSIVChNDcmVhdGVUaWNrZXRSZXF1ZXN0Ij4KFENyZWF0ZVRpY2tldFJlc3BvbnNlEg4KBnRpY2tldBgBIAEoCRIWCgpleHBpcmVzX21zGAIgASgDQgIwAiI1Cg9HZXRVc2Vyc1JlcXVlc3QSEQoFdXNlcnMYASADKARCAjABEg8KB2hhbmRsZXMYAiADKAkiOgoQR2V0VXNlcnNSZXNwb25zZRImCgV1c2VycxgBIAMoCzIXLnJpYWx0by5hY2NvdW50LnYxLlVzZXIiIwoSU2VhcmNoVXNlcnNSZXF1ZXN0Eg0KBXF1ZXJ5GAEgASgJIj0KE1NlYXJjaFVzZXJzUmVzcG9uc2USJgoFdXNlcnMYASADKAsyFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyIoABChRVcGRhdGVQcm9maWxlUmVxdWVzdBIZCgxkaXNwbGF5X25hbWUYASABKAlIAIgBARIQCgNiaW8YAiABKAlIAYgBARIXCgZhdmF0YXIYAyABKARCAjABSAKIAQFCDwoNX2Rpc3BsYXlfbmFtZUIGCgRfYmlvQgkKB19hdmF0YXIiywIKCFNldHRpbmdzEg4KBmxvY2FsZRgBIAEoCRINCgV0aGVtZRgCIAEoCRIRCgloaWRlX3JlYWQYBCABKAgSMQoLd2hvX21heV9hZGQYBSABKA4yHC5yaWFsdG8uYWNjb3VudC52MS5XaG9NYXlBZGQSOgoUd2hvX21heV9zZWVfcHJlc2VuY2UYBiABKA4yHC5yaWFsdG8uYWNjb3VudC52MS5XaG9NYXlTZWUSNgoMYXZhaWxhYmlsaXR5GAcgASgOMiAucmlhbHRvLnByZXNlbmNlLnYxLkF2YWlsYWJpbGl0eRI3Cg1jdXN0b21fc3RhdHVzGAggASgLMiAucmlhbHRvLnByZXNlbmNlLnYxLkN1c3RvbVN0YXR1cxIYChBub19saW5rX3ByZXZpZXdzGA8gASgISgQIAxAEUg1oaWRlX3ByZXNlbmNlIhQKEkdldFNldHRpbmdzUmVxdWVzdCJGChVVcGRhdGVTZXR0aW5nc1JlcXVlc3QSLQoIc2V0dGluZ3MYASABKAsyGy5yaWFsdG8uYWNjb3VudC52MS5TZXR0aW5ncyI5ChRSZXF1ZXN0RnJpZW5kUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwARIPCgdtZXNzYWdlGAIgASgJIjcKE0Fuc3dlckZyaWVuZFJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAESDgoGYWNjZXB0GAIgASgIIjcKE1JlbWFya0ZyaWVuZFJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAESDgoGcmVtYXJrGAIgASgJIicKE0RlbGV0ZUZyaWVuZFJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAEiIAoMQmxvY2tSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIiIKDlVuYmxvY2tSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIiEKDUZvbGxvd1JlcXVlc3QSEAoEdXNlchgBIAEoBEICMAEiIwoPVW5mb2xsb3dSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIh8KC011dGVSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIiEKDVVubXV0ZVJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAEiMwoUTGlzdFJlbGF0aW9uc1JlcXVlc3QSDQoFbGltaXQYASABKA0SDAoEcGFnZRgCIAEoCSJSChVMaXN0UmVsYXRpb25zUmVzcG9uc2USKwoJcmVsYXRpb25zGAEgAygLMhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SDAoEbmV4dBgCIAEoCSIXChVTdWdnZXN0RnJpZW5kc1JlcXVlc3QisAEKFlN1Z2dlc3RGcmllbmRzUmVzcG9uc2USSQoLc3VnZ2VzdGlvbnMYASADKAsyNC5yaWFsdG8uYWNjb3VudC52MS5TdWdnZXN0RnJpZW5kc1Jlc3BvbnNlLlN1Z2dlc3Rpb24aSwoKU3VnZ2VzdGlvbhIlCgR1c2VyGAEgASgLMhcucmlhbHRvLmFjY291bnQudjEuVXNlchIWCg5tdXR1YWxfZnJpZW5kcxgCIAEoDSJLCg5QdXRVc2VyUmVxdWVzdBITCgtleHRlcm5hbF9pZBgBIAEoCRIOCgZoYW5kbGUYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJIl8KGVB1dE9mZmljaWFsQWNjb3VudFJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAESEwoGaGFuZGxlGAIgASgJSACIAQESEAoIZGlzYWJsZWQYAyABKAhCCQoHX2hhbmRsZSIxChpQdXRPZmZpY2lhbEFjY291bnRSZXNwb25zZRITCgdjaGFubmVsGAEgASgEQgIwASJoChRDcmVhdGVTZXNzaW9uUmVxdWVzdBITCgtleHRlcm5hbF9pZBgBIAEoCRIQCgR1c2VyGAIgASgEQgIwARIpCgZjbGllbnQYAyABKAsyGS5yaWFsdG8uYWNjb3VudC52MS5DbGllbnQqcwoJV2hvTWF5U2VlEhsKF1dIT19NQVlfU0VFX1VOU1BFQ0lGSUVEEAASGAoUV0hPX01BWV9TRUVfRVZFUllPTkUQARIXChNXSE9fTUFZX1NFRV9GUklFTkRTEAISFgoSV0hPX01BWV9TRUVfTk9CT0RZEAMqcwoJV2hvTWF5QWRkEhsKF1dIT19NQVlfQUREX1VOU1BFQ0lGSUVEEAASGAoUV0hPX01BWV9BRERfRVZFUllPTkUQARIXChNXSE9fTUFZX0FERF9GUklFTkRTEAISFgoSV0hPX01BWV9BRERfTk9CT0RZEAMyjQsKDkFjY291bnRTZXJ2aWNlEkoKCFJlZ2lzdGVyEiIucmlhbHRvLmFjY291bnQudjEuUmVnaXN0ZXJSZXF1ZXN0GhoucmlhbHRvLmFjY291bnQudjEuU2Vzc2lvbhJdCg9HZXRMb2dpbk1ldGhvZHMSKS5yaWFsdG8uYWNjb3VudC52MS5HZXRMb2dpbk1ldGhvZHNSZXF1ZXN0Gh8ucmlhbHRvLmFjY291bnQudjEuTG9naW5NZXRob2RzEkQKBUxvZ2luEh8ucmlhbHRvLmFjY291bnQudjEuTG9naW5SZXF1ZXN0GhoucmlhbHRvLmFjY291bnQudjEuU2Vzc2lvbhJcCgtSZXF1ZXN0Q29kZRIlLnJpYWx0by5hY2NvdW50LnYxLlJlcXVlc3RDb2RlUmVxdWVzdBomLnJpYWx0by5hY2NvdW50LnYxLlJlcXVlc3RDb2RlUmVzcG9uc2USVAoNTG9naW5XaXRoQ29kZRInLnJpYWx0by5hY2NvdW50LnYxLkxvZ2luV2l0aENvZGVSZXF1ZXN0GhoucmlhbHRvLmFjY291bnQudjEuU2Vzc2lvbhJICgdSZWZyZXNoEiEucmlhbHRvLmFjY291bnQudjEuUmVmcmVzaFJlcXVlc3QaGi5yaWFsdG8uYWNjb3VudC52MS5TZXNzaW9uEk0KBkxvZ291dBIgLnJpYWx0by5hY2NvdW50LnYxLkxvZ291dFJlcXVlc3QaIS5yaWFsdG8uYWNjb3VudC52MS5Mb2dvdXRSZXNwb25zZRJfCgxMaXN0U2Vzc2lvbnMSJi5yaWFsdG8uYWNjb3VudC52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GicucmlhbHRvLmFjY291bnQudjEuTGlzdFNlc3Npb25zUmVzcG9uc2USYgoNUmV2b2tlU2Vzc2lvbhInLnJpYWx0by5hY2NvdW50LnYxLlJldm9rZVNlc3Npb25SZXF1ZXN0GigucmlhbHRvLmFjY291bnQudjEuUmV2b2tlU2Vzc2lvblJlc3BvbnNlEmUKDkNoYW5nZVBhc3N3b3JkEigucmlhbHRvLmFjY291bnQudjEuQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0GikucmlhbHRvLmFjY291bnQudjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZRJfCgxDcmVhdGVUaWNrZXQSJi5yaWFsdG8uYWNjb3VudC52MS5DcmVhdGVUaWNrZXRSZXF1ZXN0GicucmlhbHRvLmFjY291bnQudjEuQ3JlYXRlVGlja2V0UmVzcG9uc2USUwoIR2V0VXNlcnMSIi5yaWFsdG8uYWNjb3VudC52MS5HZXRVc2Vyc1JlcXVlc3QaIy5yaWFsdG8uYWNjb3VudC52MS5HZXRVc2Vyc1Jlc3BvbnNlElwKC1NlYXJjaFVzZXJzEiUucmlhbHRvLmFjY291bnQudjEuU2VhcmNoVXNlcnNSZXF1ZXN0GiYucmlhbHRvLmFjY291bnQudjEuU2VhcmNoVXNlcnNSZXNwb25zZRJRCg1VcGRhdGVQcm9maWxlEicucmlhbHRvLmFjY291bnQudjEuVXBkYXRlUHJvZmlsZVJlcXVlc3QaFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyElEKC0dldFNldHRpbmdzEiUucmlhbHRvLmFjY291bnQudjEuR2V0U2V0dGluZ3NSZXF1ZXN0GhsucmlhbHRvLmFjY291bnQudjEuU2V0dGluZ3MSVwoOVXBkYXRlU2V0dGluZ3MSKC5yaWFsdG8uYWNjb3VudC52MS5VcGRhdGVTZXR0aW5nc1JlcXVlc3QaGy5yaWFsdG8uYWNjb3VudC52MS5TZXR0aW5nczLHBwoMR3JhcGhTZXJ2aWNlElIKDVJlcXVlc3RGcmllbmQSJy5yaWFsdG8uYWNjb3VudC52MS5SZXF1ZXN0RnJpZW5kUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uElAKDEFuc3dlckZyaWVuZBImLnJpYWx0by5hY2NvdW50LnYxLkFuc3dlckZyaWVuZFJlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJQCgxSZW1hcmtGcmllbmQSJi5yaWFsdG8uYWNjb3VudC52MS5SZW1hcmtGcmllbmRSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SUAoMRGVsZXRlRnJpZW5kEiYucmlhbHRvLmFjY291bnQudjEuRGVsZXRlRnJpZW5kUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEkIKBUJsb2NrEh8ucmlhbHRvLmFjY291bnQudjEuQmxvY2tSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SRgoHVW5ibG9jaxIhLnJpYWx0by5hY2NvdW50LnYxLlVuYmxvY2tSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SRAoGRm9sbG93EiAucmlhbHRvLmFjY291bnQudjEuRm9sbG93UmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEkgKCFVuZm9sbG93EiIucmlhbHRvLmFjY291bnQudjEuVW5mb2xsb3dSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SQAoETXV0ZRIeLnJpYWx0by5hY2NvdW50LnYxLk11dGVSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SRAoGVW5tdXRlEiAucmlhbHRvLmFjY291bnQudjEuVW5tdXRlUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEmIKDUxpc3RSZWxhdGlvbnMSJy5yaWFsdG8uYWNjb3VudC52MS5MaXN0UmVsYXRpb25zUmVxdWVzdBooLnJpYWx0by5hY2NvdW50LnYxLkxpc3RSZWxhdGlvbnNSZXNwb25zZRJlCg5TdWdnZXN0RnJpZW5kcxIoLnJpYWx0by5hY2NvdW50LnYxLlN1Z2dlc3RGcmllbmRzUmVxdWVzdBopLnJpYWx0by5hY2NvdW50LnYxLlN1Z2dlc3RGcmllbmRzUmVzcG9uc2UyngIKDEFkbWluU2VydmljZRJFCgdQdXRVc2VyEiEucmlhbHRvLmFjY291bnQudjEuUHV0VXNlclJlcXVlc3QaFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyElQKDUNyZWF0ZVNlc3Npb24SJy5yaWFsdG8uYWNjb3VudC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24ScQoSUHV0T2ZmaWNpYWxBY2NvdW50EiwucmlhbHRvLmFjY291bnQudjEuUHV0T2ZmaWNpYWxBY2NvdW50UmVxdWVzdBotLnJpYWx0by5hY2NvdW50LnYxLlB1dE9mZmljaWFsQWNjb3VudFJlc3BvbnNlQj1aO2dpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL2FjY291bnQvdjE7YWNjb3VudHYxYgZwcm90bzM", [file_rialto_chat_v1_chat, file_rialto_presence_v1_presence]);
+  fileDesc("Ch9yaWFsdG8vYWNjb3VudC92MS9hY2NvdW50LnByb3RvEhFyaWFsdG8uYWNjb3VudC52MSKDAQoEVXNlchIOCgJpZBgBIAEoBEICMAESDgoGaGFuZGxlGAIgASgJEhQKDGRpc3BsYXlfbmFtZRgDIAEoCRISCgZhdmF0YXIYBCABKARCAjABEgsKA2JpbxgFIAEoCRISCgphdmF0YXJfdXJsGAYgASgJEhAKCG9mZmljaWFsGAcgASgIInQKD1JlZ2lzdGVyUmVxdWVzdBIOCgZoYW5kbGUYASABKAkSEAoIcGFzc3dvcmQYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJEikKBmNsaWVudBgEIAEoCzIZLnJpYWx0by5hY2NvdW50LnYxLkNsaWVudCJMCgZDbGllbnQSDAoEbmFtZRgBIAEoCRIMCgR0eXBlGAIgASgJEhIKBmRldmljZRgDIAEoBEICMAESEgoKZGV2aWNlX2tleRgEIAEoCSJbCgxMb2dpblJlcXVlc3QSDgoGaGFuZGxlGAEgASgJEhAKCHBhc3N3b3JkGAIgASgJEikKBmNsaWVudBgDIAEoCzIZLnJpYWx0by5hY2NvdW50LnYxLkNsaWVudCIYChZHZXRMb2dpbk1ldGhvZHNSZXF1ZXN0IhwKDExvZ2luTWV0aG9kcxIMCgRjb2RlGAEgASgIIiQKElJlcXVlc3RDb2RlUmVxdWVzdBIOCgZoYW5kbGUYASABKAkiFQoTUmVxdWVzdENvZGVSZXNwb25zZSJfChRMb2dpbldpdGhDb2RlUmVxdWVzdBIOCgZoYW5kbGUYASABKAkSDAoEY29kZRgCIAEoCRIpCgZjbGllbnQYAyABKAsyGS5yaWFsdG8uYWNjb3VudC52MS5DbGllbnQiJwoOUmVmcmVzaFJlcXVlc3QSFQoNcmVmcmVzaF90b2tlbhgBIAEoCSLVAQoHU2Vzc2lvbhIQCgR1c2VyGAEgASgEQgIwARISCgZkZXZpY2UYAiABKARCAjABEhQKDGFjY2Vzc190b2tlbhgDIAEoCRIWCgpleHBpcmVzX21zGAQgASgDQgIwAhIVCg1yZWZyZXNoX3Rva2VuGAUgASgJEhMKB3Nlc3Npb24YBiABKARCAjABEhIKCmRldmljZV9rZXkYByABKAkSNgoNc2Vjb25kX2ZhY3RvchgIIAEoCzIfLnJpYWx0by5hY2NvdW50LnYxLlNlY29uZEZhY3RvciI5CgxTZWNvbmRGYWN0b3ISEQoJY2hhbGxlbmdlGAEgASgJEhYKCmV4cGlyZXNfbXMYAiABKANCAjACImoKHExvZ2luV2l0aFNlY29uZEZhY3RvclJlcXVlc3QSEQoJY2hhbGxlbmdlGAEgASgJEgwKBGNvZGUYAiABKAkSKQoGY2xpZW50GAMgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50IhQKEkdldFNlY3VyaXR5UmVxdWVzdCJiCghTZWN1cml0eRIQCghwYXNzd29yZBgBIAEoCBIMCgR0b3RwGAIgASgIEhYKDnJlY292ZXJ5X2NvZGVzGAMgASgFEh4KEmNvbmZpcm1lZF91bnRpbF9tcxgEIAEoA0ICMAIiOAoWQ29uZmlybUlkZW50aXR5UmVxdWVzdBIQCghwYXNzd29yZBgBIAEoCRIMCgRjb2RlGAIgASgJIjkKF0NvbmZpcm1JZGVudGl0eVJlc3BvbnNlEh4KEmNvbmZpcm1lZF91bnRpbF9tcxgBIAEoA0ICMAIiEgoQU3RhcnRUb3RwUmVxdWVzdCIwChFTdGFydFRvdHBSZXNwb25zZRIOCgZzZWNyZXQYASABKAkSCwoDdXJpGAIgASgJIiIKEkNvbmZpcm1Ub3RwUmVxdWVzdBIMCgRjb2RlGAEgASgJIhMKEVJlbW92ZVRvdHBSZXF1ZXN0IhQKElJlbW92ZVRvdHBSZXNwb25zZSIcChpDcmVhdGVSZWNvdmVyeUNvZGVzUmVxdWVzdCIeCg1SZWNvdmVyeUNvZGVzEg0KBWNvZGVzGAEgAygJIhwKDUxvZ291dFJlcXVlc3QSCwoDYWxsGAEgASgIIhAKDkxvZ291dFJlc3BvbnNlIhUKE0xpc3RTZXNzaW9uc1JlcXVlc3QiwQEKC1Nlc3Npb25JbmZvEhMKB3Nlc3Npb24YASABKARCAjABEhIKBmRldmljZRgCIAEoBEICMAESDAoEbmFtZRgDIAEoCRIMCgR0eXBlGAQgASgJEhYKCmNyZWF0ZWRfbXMYBSABKANCAjACEhMKB3VzZWRfbXMYBiABKANCAjACEg8KB2N1cnJlbnQYByABKAgSEgoKdXBfdG9fZGF0ZRgIIAEoCBIbCg9iZWhpbmRfc2luY2VfbXMYCSABKANCAjACIkgKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEjAKCHNlc3Npb25zGAEgAygLMh4ucmlhbHRvLmFjY291bnQudjEuU2Vzc2lvbkluZm8iKwoUUmV2b2tlU2Vzc2lvblJlcXVlc3QSEwoHc2Vzc2lvbhgBIAEoBEICMAEiFwoVUmV2b2tlU2Vzc2lvblJlc3BvbnNlIkMKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIUCgxvbGRfcGFzc3dvcmQYASABKAkSFAoMbmV3X3Bhc3N3b3JkGAIgASgJIhgKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiFQoTQ3JlYXRlVGlja2V0UmVxdWVzdCI+ChRDcmVhdGVUaWNrZXRSZXNwb25zZRIOCgZ0aWNrZXQYASABKAkSFgoKZXhwaXJlc19tcxgCIAEoA0ICMAIiNQoPR2V0VXNlcnNSZXF1ZXN0EhEKBXVzZXJzGAEgAygEQgIwARIPCgdoYW5kbGVzGAIgAygJIjoKEEdldFVzZXJzUmVzcG9uc2USJgoFdXNlcnMYASADKAsyFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyIiMKElNlYXJjaFVzZXJzUmVxdWVzdBINCgVxdWVyeRgBIAEoCSI9ChNTZWFyY2hVc2Vyc1Jlc3BvbnNlEiYKBXVzZXJzGAEgAygLMhcucmlhbHRvLmFjY291bnQudjEuVXNlciKAAQoUVXBkYXRlUHJvZmlsZVJlcXVlc3QSGQoMZGlzcGxheV9uYW1lGAEgASgJSACIAQESEAoDYmlvGAIgASgJSAGIAQESFwoGYXZhdGFyGAMgASgEQgIwAUgCiAEBQg8KDV9kaXNwbGF5X25hbWVCBgoEX2Jpb0IJCgdfYXZhdGFyIssCCghTZXR0aW5ncxIOCgZsb2NhbGUYASABKAkSDQoFdGhlbWUYAiABKAkSEQoJaGlkZV9yZWFkGAQgASgIEjEKC3dob19tYXlfYWRkGAUgASgOMhwucmlhbHRvLmFjY291bnQudjEuV2hvTWF5QWRkEjoKFHdob19tYXlfc2VlX3ByZXNlbmNlGAYgASgOMhwucmlhbHRvLmFjY291bnQudjEuV2hvTWF5U2VlEjYKDGF2YWlsYWJpbGl0eRgHIAEoDjIgLnJpYWx0by5wcmVzZW5jZS52MS5BdmFpbGFiaWxpdHkSNwoNY3VzdG9tX3N0YXR1cxgIIAEoCzIgLnJpYWx0by5wcmVzZW5jZS52MS5DdXN0b21TdGF0dXMSGAoQbm9fbGlua19wcmV2aWV3cxgPIAEoCEoECAMQBFINaGlkZV9wcmVzZW5jZSIUChJHZXRTZXR0aW5nc1JlcXVlc3QiRgoVVXBkYXRlU2V0dGluZ3NSZXF1ZXN0Ei0KCHNldHRpbmdzGAEgASgLMhsucmlhbHRvLmFjY291bnQudjEuU2V0dGluZ3MiOQoUUmVxdWVzdEZyaWVuZFJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAESDwoHbWVzc2FnZRgCIAEoCSI3ChNBbnN3ZXJGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEg4KBmFjY2VwdBgCIAEoCCI3ChNSZW1hcmtGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEg4KBnJlbWFyaxgCIAEoCSInChNEZWxldGVGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIiAKDEJsb2NrUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIiCg5VbmJsb2NrUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIhCg1Gb2xsb3dSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIiMKD1VuZm9sbG93UmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIfCgtNdXRlUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIhCg1Vbm11dGVSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIjMKFExpc3RSZWxhdGlvbnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNEgwKBHBhZ2UYAiABKAkiUgoVTGlzdFJlbGF0aW9uc1Jlc3BvbnNlEisKCXJlbGF0aW9ucxgBIAMoCzIYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEgwKBG5leHQYAiABKAkiFwoVU3VnZ2VzdEZyaWVuZHNSZXF1ZXN0IrABChZTdWdnZXN0RnJpZW5kc1Jlc3BvbnNlEkkKC3N1Z2dlc3Rpb25zGAEgAygLMjQucmlhbHRvLmFjY291bnQudjEuU3VnZ2VzdEZyaWVuZHNSZXNwb25zZS5TdWdnZXN0aW9uGksKClN1Z2dlc3Rpb24SJQoEdXNlchgBIAEoCzIXLnJpYWx0by5hY2NvdW50LnYxLlVzZXISFgoObXV0dWFsX2ZyaWVuZHMYAiABKA0iSwoOUHV0VXNlclJlcXVlc3QSEwoLZXh0ZXJuYWxfaWQYASABKAkSDgoGaGFuZGxlGAIgASgJEhQKDGRpc3BsYXlfbmFtZRgDIAEoCSJfChlQdXRPZmZpY2lhbEFjY291bnRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEhMKBmhhbmRsZRgCIAEoCUgAiAEBEhAKCGRpc2FibGVkGAMgASgIQgkKB19oYW5kbGUiMQoaUHV0T2ZmaWNpYWxBY2NvdW50UmVzcG9uc2USEwoHY2hhbm5lbBgBIAEoBEICMAEiaAoUQ3JlYXRlU2Vzc2lvblJlcXVlc3QSEwoLZXh0ZXJuYWxfaWQYASABKAkSEAoEdXNlchgCIAEoBEICMAESKQoGY2xpZW50GAMgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50KnMKCVdob01heVNlZRIbChdXSE9fTUFZX1NFRV9VTlNQRUNJRklFRBAAEhgKFFdIT19NQVlfU0VFX0VWRVJZT05FEAESFwoTV0hPX01BWV9TRUVfRlJJRU5EUxACEhYKEldIT19NQVlfU0VFX05PQk9EWRADKnMKCVdob01heUFkZBIbChdXSE9fTUFZX0FERF9VTlNQRUNJRklFRBAAEhgKFFdIT19NQVlfQUREX0VWRVJZT05FEAESFwoTV0hPX01BWV9BRERfRlJJRU5EUxACEhYKEldIT19NQVlfQUREX05PQk9EWRADMqMQCg5BY2NvdW50U2VydmljZRJKCghSZWdpc3RlchIiLnJpYWx0by5hY2NvdW50LnYxLlJlZ2lzdGVyUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SXQoPR2V0TG9naW5NZXRob2RzEikucmlhbHRvLmFjY291bnQudjEuR2V0TG9naW5NZXRob2RzUmVxdWVzdBofLnJpYWx0by5hY2NvdW50LnYxLkxvZ2luTWV0aG9kcxJECgVMb2dpbhIfLnJpYWx0by5hY2NvdW50LnYxLkxvZ2luUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SXAoLUmVxdWVzdENvZGUSJS5yaWFsdG8uYWNjb3VudC52MS5SZXF1ZXN0Q29kZVJlcXVlc3QaJi5yaWFsdG8uYWNjb3VudC52MS5SZXF1ZXN0Q29kZVJlc3BvbnNlElQKDUxvZ2luV2l0aENvZGUSJy5yaWFsdG8uYWNjb3VudC52MS5Mb2dpbldpdGhDb2RlUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SZAoVTG9naW5XaXRoU2Vjb25kRmFjdG9yEi8ucmlhbHRvLmFjY291bnQudjEuTG9naW5XaXRoU2Vjb25kRmFjdG9yUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SSAoHUmVmcmVzaBIhLnJpYWx0by5hY2NvdW50LnYxLlJlZnJlc2hSZXF1ZXN0GhoucmlhbHRvLmFjY291bnQudjEuU2Vzc2lvbhJNCgZMb2dvdXQSIC5yaWFsdG8uYWNjb3VudC52MS5Mb2dvdXRSZXF1ZXN0GiEucmlhbHRvLmFjY291bnQudjEuTG9nb3V0UmVzcG9uc2USXwoMTGlzdFNlc3Npb25zEiYucmlhbHRvLmFjY291bnQudjEuTGlzdFNlc3Npb25zUmVxdWVzdBonLnJpYWx0by5hY2NvdW50LnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlEmIKDVJldm9rZVNlc3Npb24SJy5yaWFsdG8uYWNjb3VudC52MS5SZXZva2VTZXNzaW9uUmVxdWVzdBooLnJpYWx0by5hY2NvdW50LnYxLlJldm9rZVNlc3Npb25SZXNwb25zZRJlCg5DaGFuZ2VQYXNzd29yZBIoLnJpYWx0by5hY2NvdW50LnYxLkNoYW5nZVBhc3N3b3JkUmVxdWVzdBopLnJpYWx0by5hY2NvdW50LnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2USUQoLR2V0U2VjdXJpdHkSJS5yaWFsdG8uYWNjb3VudC52MS5HZXRTZWN1cml0eVJlcXVlc3QaGy5yaWFsdG8uYWNjb3VudC52MS5TZWN1cml0eRJoCg9Db25maXJtSWRlbnRpdHkSKS5yaWFsdG8uYWNjb3VudC52MS5Db25maXJtSWRlbnRpdHlSZXF1ZXN0GioucmlhbHRvLmFjY291bnQudjEuQ29uZmlybUlkZW50aXR5UmVzcG9uc2USVgoJU3RhcnRUb3RwEiMucmlhbHRvLmFjY291bnQudjEuU3RhcnRUb3RwUmVxdWVzdBokLnJpYWx0by5hY2NvdW50LnYxLlN0YXJ0VG90cFJlc3BvbnNlElYKC0NvbmZpcm1Ub3RwEiUucmlhbHRvLmFjY291bnQudjEuQ29uZmlybVRvdHBSZXF1ZXN0GiAucmlhbHRvLmFjY291bnQudjEuUmVjb3ZlcnlDb2RlcxJZCgpSZW1vdmVUb3RwEiQucmlhbHRvLmFjY291bnQudjEuUmVtb3ZlVG90cFJlcXVlc3QaJS5yaWFsdG8uYWNjb3VudC52MS5SZW1vdmVUb3RwUmVzcG9uc2USZgoTQ3JlYXRlUmVjb3ZlcnlDb2RlcxItLnJpYWx0by5hY2NvdW50LnYxLkNyZWF0ZVJlY292ZXJ5Q29kZXNSZXF1ZXN0GiAucmlhbHRvLmFjY291bnQudjEuUmVjb3ZlcnlDb2RlcxJfCgxDcmVhdGVUaWNrZXQSJi5yaWFsdG8uYWNjb3VudC52MS5DcmVhdGVUaWNrZXRSZXF1ZXN0GicucmlhbHRvLmFjY291bnQudjEuQ3JlYXRlVGlja2V0UmVzcG9uc2USUwoIR2V0VXNlcnMSIi5yaWFsdG8uYWNjb3VudC52MS5HZXRVc2Vyc1JlcXVlc3QaIy5yaWFsdG8uYWNjb3VudC52MS5HZXRVc2Vyc1Jlc3BvbnNlElwKC1NlYXJjaFVzZXJzEiUucmlhbHRvLmFjY291bnQudjEuU2VhcmNoVXNlcnNSZXF1ZXN0GiYucmlhbHRvLmFjY291bnQudjEuU2VhcmNoVXNlcnNSZXNwb25zZRJRCg1VcGRhdGVQcm9maWxlEicucmlhbHRvLmFjY291bnQudjEuVXBkYXRlUHJvZmlsZVJlcXVlc3QaFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyElEKC0dldFNldHRpbmdzEiUucmlhbHRvLmFjY291bnQudjEuR2V0U2V0dGluZ3NSZXF1ZXN0GhsucmlhbHRvLmFjY291bnQudjEuU2V0dGluZ3MSVwoOVXBkYXRlU2V0dGluZ3MSKC5yaWFsdG8uYWNjb3VudC52MS5VcGRhdGVTZXR0aW5nc1JlcXVlc3QaGy5yaWFsdG8uYWNjb3VudC52MS5TZXR0aW5nczLHBwoMR3JhcGhTZXJ2aWNlElIKDVJlcXVlc3RGcmllbmQSJy5yaWFsdG8uYWNjb3VudC52MS5SZXF1ZXN0RnJpZW5kUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uElAKDEFuc3dlckZyaWVuZBImLnJpYWx0by5hY2NvdW50LnYxLkFuc3dlckZyaWVuZFJlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJQCgxSZW1hcmtGcmllbmQSJi5yaWFsdG8uYWNjb3VudC52MS5SZW1hcmtGcmllbmRSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SUAoMRGVsZXRlRnJpZW5kEiYucmlhbHRvLmFjY291bnQudjEuRGVsZXRlRnJpZW5kUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEkIKBUJsb2NrEh8ucmlhbHRvLmFjY291bnQudjEuQmxvY2tSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SRgoHVW5ibG9jaxIhLnJpYWx0by5hY2NvdW50LnYxLlVuYmxvY2tSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SRAoGRm9sbG93EiAucmlhbHRvLmFjY291bnQudjEuRm9sbG93UmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEkgKCFVuZm9sbG93EiIucmlhbHRvLmFjY291bnQudjEuVW5mb2xsb3dSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SQAoETXV0ZRIeLnJpYWx0by5hY2NvdW50LnYxLk11dGVSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SRAoGVW5tdXRlEiAucmlhbHRvLmFjY291bnQudjEuVW5tdXRlUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEmIKDUxpc3RSZWxhdGlvbnMSJy5yaWFsdG8uYWNjb3VudC52MS5MaXN0UmVsYXRpb25zUmVxdWVzdBooLnJpYWx0by5hY2NvdW50LnYxLkxpc3RSZWxhdGlvbnNSZXNwb25zZRJlCg5TdWdnZXN0RnJpZW5kcxIoLnJpYWx0by5hY2NvdW50LnYxLlN1Z2dlc3RGcmllbmRzUmVxdWVzdBopLnJpYWx0by5hY2NvdW50LnYxLlN1Z2dlc3RGcmllbmRzUmVzcG9uc2UyngIKDEFkbWluU2VydmljZRJFCgdQdXRVc2VyEiEucmlhbHRvLmFjY291bnQudjEuUHV0VXNlclJlcXVlc3QaFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyElQKDUNyZWF0ZVNlc3Npb24SJy5yaWFsdG8uYWNjb3VudC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24ScQoSUHV0T2ZmaWNpYWxBY2NvdW50EiwucmlhbHRvLmFjY291bnQudjEuUHV0T2ZmaWNpYWxBY2NvdW50UmVxdWVzdBotLnJpYWx0by5hY2NvdW50LnYxLlB1dE9mZmljaWFsQWNjb3VudFJlc3BvbnNlQj1aO2dpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL2FjY291bnQvdjE7YWNjb3VudHYxYgZwcm90bzM", [file_rialto_chat_v1_chat, file_rialto_presence_v1_presence]);
 
 /**
  * @generated from message rialto.account.v1.User
@@ -336,6 +336,13 @@ export type Session = Message<"rialto.account.v1.Session"> & {
    * @generated from field: string device_key = 7;
    */
   deviceKey: string;
+
+  /**
+   * SecondFactor is needed: there is no session yet, and all else is empty. Complete the login with LoginWithSecondFactor.
+   *
+   * @generated from field: rialto.account.v1.SecondFactor second_factor = 8;
+   */
+  secondFactor?: SecondFactor | undefined;
 };
 
 /**
@@ -344,6 +351,279 @@ export type Session = Message<"rialto.account.v1.Session"> & {
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
   messageDesc(file_rialto_account_v1_account, 10);
+
+/**
+ * SecondFactor of a login whose first factor was right.
+ *
+ * @generated from message rialto.account.v1.SecondFactor
+ */
+export type SecondFactor = Message<"rialto.account.v1.SecondFactor"> & {
+  /**
+   * Challenge to give to LoginWithSecondFactor. Keep it as safe as a password.
+   *
+   * @generated from field: string challenge = 1;
+   */
+  challenge: string;
+
+  /**
+   * ExpiresMs is when the challenge ends (5 minutes).
+   *
+   * @generated from field: int64 expires_ms = 2 [jstype = JS_NUMBER];
+   */
+  expiresMs: bigint;
+};
+
+/**
+ * Describes the message rialto.account.v1.SecondFactor.
+ * Use `create(SecondFactorSchema)` to create a new message.
+ */
+export const SecondFactorSchema: GenMessage<SecondFactor> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 11);
+
+/**
+ * @generated from message rialto.account.v1.LoginWithSecondFactorRequest
+ */
+export type LoginWithSecondFactorRequest = Message<"rialto.account.v1.LoginWithSecondFactorRequest"> & {
+  /**
+   * @generated from field: string challenge = 1;
+   */
+  challenge: string;
+
+  /**
+   * Code of six digits that the authenticator app shows, or a recovery code.
+   *
+   * @generated from field: string code = 2;
+   */
+  code: string;
+
+  /**
+   * @generated from field: rialto.account.v1.Client client = 3;
+   */
+  client?: Client | undefined;
+};
+
+/**
+ * Describes the message rialto.account.v1.LoginWithSecondFactorRequest.
+ * Use `create(LoginWithSecondFactorRequestSchema)` to create a new message.
+ */
+export const LoginWithSecondFactorRequestSchema: GenMessage<LoginWithSecondFactorRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 12);
+
+/**
+ * @generated from message rialto.account.v1.GetSecurityRequest
+ */
+export type GetSecurityRequest = Message<"rialto.account.v1.GetSecurityRequest"> & {
+};
+
+/**
+ * Describes the message rialto.account.v1.GetSecurityRequest.
+ * Use `create(GetSecurityRequestSchema)` to create a new message.
+ */
+export const GetSecurityRequestSchema: GenMessage<GetSecurityRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 13);
+
+/**
+ * Security is how an account is protected.
+ *
+ * @generated from message rialto.account.v1.Security
+ */
+export type Security = Message<"rialto.account.v1.Security"> & {
+  /**
+   * Password: the account has one.
+   *
+   * @generated from field: bool password = 1;
+   */
+  password: boolean;
+
+  /**
+   * Totp: logins need a code of an authenticator app.
+   *
+   * @generated from field: bool totp = 2;
+   */
+  totp: boolean;
+
+  /**
+   * RecoveryCodes that are not used yet.
+   *
+   * @generated from field: int32 recovery_codes = 3;
+   */
+  recoveryCodes: number;
+
+  /**
+   * ConfirmedUntilMs is until when this session may change how the account is protected. Later, it needs ConfirmIdentity.
+   *
+   * @generated from field: int64 confirmed_until_ms = 4 [jstype = JS_NUMBER];
+   */
+  confirmedUntilMs: bigint;
+};
+
+/**
+ * Describes the message rialto.account.v1.Security.
+ * Use `create(SecuritySchema)` to create a new message.
+ */
+export const SecuritySchema: GenMessage<Security> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 14);
+
+/**
+ * @generated from message rialto.account.v1.ConfirmIdentityRequest
+ */
+export type ConfirmIdentityRequest = Message<"rialto.account.v1.ConfirmIdentityRequest"> & {
+  /**
+   * Password, if the account has one.
+   *
+   * @generated from field: string password = 1;
+   */
+  password: string;
+
+  /**
+   * Code of the authenticator app, or a recovery code, if logins need one.
+   *
+   * @generated from field: string code = 2;
+   */
+  code: string;
+};
+
+/**
+ * Describes the message rialto.account.v1.ConfirmIdentityRequest.
+ * Use `create(ConfirmIdentityRequestSchema)` to create a new message.
+ */
+export const ConfirmIdentityRequestSchema: GenMessage<ConfirmIdentityRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 15);
+
+/**
+ * @generated from message rialto.account.v1.ConfirmIdentityResponse
+ */
+export type ConfirmIdentityResponse = Message<"rialto.account.v1.ConfirmIdentityResponse"> & {
+  /**
+   * ConfirmedUntilMs is until when this session may change how the account is protected.
+   *
+   * @generated from field: int64 confirmed_until_ms = 1 [jstype = JS_NUMBER];
+   */
+  confirmedUntilMs: bigint;
+};
+
+/**
+ * Describes the message rialto.account.v1.ConfirmIdentityResponse.
+ * Use `create(ConfirmIdentityResponseSchema)` to create a new message.
+ */
+export const ConfirmIdentityResponseSchema: GenMessage<ConfirmIdentityResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 16);
+
+/**
+ * @generated from message rialto.account.v1.StartTotpRequest
+ */
+export type StartTotpRequest = Message<"rialto.account.v1.StartTotpRequest"> & {
+};
+
+/**
+ * Describes the message rialto.account.v1.StartTotpRequest.
+ * Use `create(StartTotpRequestSchema)` to create a new message.
+ */
+export const StartTotpRequestSchema: GenMessage<StartTotpRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 17);
+
+/**
+ * @generated from message rialto.account.v1.StartTotpResponse
+ */
+export type StartTotpResponse = Message<"rialto.account.v1.StartTotpResponse"> & {
+  /**
+   * Secret in base 32, to type into an authenticator app. The server does not give it again.
+   *
+   * @generated from field: string secret = 1;
+   */
+  secret: string;
+
+  /**
+   * Uri is an otpauth: URI with the secret, to show as a QR code.
+   *
+   * @generated from field: string uri = 2;
+   */
+  uri: string;
+};
+
+/**
+ * Describes the message rialto.account.v1.StartTotpResponse.
+ * Use `create(StartTotpResponseSchema)` to create a new message.
+ */
+export const StartTotpResponseSchema: GenMessage<StartTotpResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 18);
+
+/**
+ * @generated from message rialto.account.v1.ConfirmTotpRequest
+ */
+export type ConfirmTotpRequest = Message<"rialto.account.v1.ConfirmTotpRequest"> & {
+  /**
+   * Code of six digits that the authenticator app shows.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+};
+
+/**
+ * Describes the message rialto.account.v1.ConfirmTotpRequest.
+ * Use `create(ConfirmTotpRequestSchema)` to create a new message.
+ */
+export const ConfirmTotpRequestSchema: GenMessage<ConfirmTotpRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 19);
+
+/**
+ * @generated from message rialto.account.v1.RemoveTotpRequest
+ */
+export type RemoveTotpRequest = Message<"rialto.account.v1.RemoveTotpRequest"> & {
+};
+
+/**
+ * Describes the message rialto.account.v1.RemoveTotpRequest.
+ * Use `create(RemoveTotpRequestSchema)` to create a new message.
+ */
+export const RemoveTotpRequestSchema: GenMessage<RemoveTotpRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 20);
+
+/**
+ * @generated from message rialto.account.v1.RemoveTotpResponse
+ */
+export type RemoveTotpResponse = Message<"rialto.account.v1.RemoveTotpResponse"> & {
+};
+
+/**
+ * Describes the message rialto.account.v1.RemoveTotpResponse.
+ * Use `create(RemoveTotpResponseSchema)` to create a new message.
+ */
+export const RemoveTotpResponseSchema: GenMessage<RemoveTotpResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 21);
+
+/**
+ * @generated from message rialto.account.v1.CreateRecoveryCodesRequest
+ */
+export type CreateRecoveryCodesRequest = Message<"rialto.account.v1.CreateRecoveryCodesRequest"> & {
+};
+
+/**
+ * Describes the message rialto.account.v1.CreateRecoveryCodesRequest.
+ * Use `create(CreateRecoveryCodesRequestSchema)` to create a new message.
+ */
+export const CreateRecoveryCodesRequestSchema: GenMessage<CreateRecoveryCodesRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 22);
+
+/**
+ * RecoveryCodes each replace one code of the authenticator app, once. The server does not give them again.
+ *
+ * @generated from message rialto.account.v1.RecoveryCodes
+ */
+export type RecoveryCodes = Message<"rialto.account.v1.RecoveryCodes"> & {
+  /**
+   * @generated from field: repeated string codes = 1;
+   */
+  codes: string[];
+};
+
+/**
+ * Describes the message rialto.account.v1.RecoveryCodes.
+ * Use `create(RecoveryCodesSchema)` to create a new message.
+ */
+export const RecoveryCodesSchema: GenMessage<RecoveryCodes> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 23);
 
 /**
  * @generated from message rialto.account.v1.LogoutRequest
@@ -360,7 +640,7 @@ export type LogoutRequest = Message<"rialto.account.v1.LogoutRequest"> & {
  * Use `create(LogoutRequestSchema)` to create a new message.
  */
 export const LogoutRequestSchema: GenMessage<LogoutRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 11);
+  messageDesc(file_rialto_account_v1_account, 24);
 
 /**
  * @generated from message rialto.account.v1.LogoutResponse
@@ -373,7 +653,7 @@ export type LogoutResponse = Message<"rialto.account.v1.LogoutResponse"> & {
  * Use `create(LogoutResponseSchema)` to create a new message.
  */
 export const LogoutResponseSchema: GenMessage<LogoutResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 12);
+  messageDesc(file_rialto_account_v1_account, 25);
 
 /**
  * @generated from message rialto.account.v1.ListSessionsRequest
@@ -386,7 +666,7 @@ export type ListSessionsRequest = Message<"rialto.account.v1.ListSessionsRequest
  * Use `create(ListSessionsRequestSchema)` to create a new message.
  */
 export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 13);
+  messageDesc(file_rialto_account_v1_account, 26);
 
 /**
  * @generated from message rialto.account.v1.SessionInfo
@@ -453,7 +733,7 @@ export type SessionInfo = Message<"rialto.account.v1.SessionInfo"> & {
  * Use `create(SessionInfoSchema)` to create a new message.
  */
 export const SessionInfoSchema: GenMessage<SessionInfo> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 14);
+  messageDesc(file_rialto_account_v1_account, 27);
 
 /**
  * @generated from message rialto.account.v1.ListSessionsResponse
@@ -470,7 +750,7 @@ export type ListSessionsResponse = Message<"rialto.account.v1.ListSessionsRespon
  * Use `create(ListSessionsResponseSchema)` to create a new message.
  */
 export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 15);
+  messageDesc(file_rialto_account_v1_account, 28);
 
 /**
  * @generated from message rialto.account.v1.RevokeSessionRequest
@@ -487,7 +767,7 @@ export type RevokeSessionRequest = Message<"rialto.account.v1.RevokeSessionReque
  * Use `create(RevokeSessionRequestSchema)` to create a new message.
  */
 export const RevokeSessionRequestSchema: GenMessage<RevokeSessionRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 16);
+  messageDesc(file_rialto_account_v1_account, 29);
 
 /**
  * @generated from message rialto.account.v1.RevokeSessionResponse
@@ -500,7 +780,7 @@ export type RevokeSessionResponse = Message<"rialto.account.v1.RevokeSessionResp
  * Use `create(RevokeSessionResponseSchema)` to create a new message.
  */
 export const RevokeSessionResponseSchema: GenMessage<RevokeSessionResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 17);
+  messageDesc(file_rialto_account_v1_account, 30);
 
 /**
  * @generated from message rialto.account.v1.ChangePasswordRequest
@@ -524,7 +804,7 @@ export type ChangePasswordRequest = Message<"rialto.account.v1.ChangePasswordReq
  * Use `create(ChangePasswordRequestSchema)` to create a new message.
  */
 export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 18);
+  messageDesc(file_rialto_account_v1_account, 31);
 
 /**
  * @generated from message rialto.account.v1.ChangePasswordResponse
@@ -537,7 +817,7 @@ export type ChangePasswordResponse = Message<"rialto.account.v1.ChangePasswordRe
  * Use `create(ChangePasswordResponseSchema)` to create a new message.
  */
 export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 19);
+  messageDesc(file_rialto_account_v1_account, 32);
 
 /**
  * @generated from message rialto.account.v1.CreateTicketRequest
@@ -550,7 +830,7 @@ export type CreateTicketRequest = Message<"rialto.account.v1.CreateTicketRequest
  * Use `create(CreateTicketRequestSchema)` to create a new message.
  */
 export const CreateTicketRequestSchema: GenMessage<CreateTicketRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 20);
+  messageDesc(file_rialto_account_v1_account, 33);
 
 /**
  * @generated from message rialto.account.v1.CreateTicketResponse
@@ -572,7 +852,7 @@ export type CreateTicketResponse = Message<"rialto.account.v1.CreateTicketRespon
  * Use `create(CreateTicketResponseSchema)` to create a new message.
  */
 export const CreateTicketResponseSchema: GenMessage<CreateTicketResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 21);
+  messageDesc(file_rialto_account_v1_account, 34);
 
 /**
  * GetUsersRequest names 1 to 200 users, by id or handle.
@@ -596,7 +876,7 @@ export type GetUsersRequest = Message<"rialto.account.v1.GetUsersRequest"> & {
  * Use `create(GetUsersRequestSchema)` to create a new message.
  */
 export const GetUsersRequestSchema: GenMessage<GetUsersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 22);
+  messageDesc(file_rialto_account_v1_account, 35);
 
 /**
  * @generated from message rialto.account.v1.GetUsersResponse
@@ -613,7 +893,7 @@ export type GetUsersResponse = Message<"rialto.account.v1.GetUsersResponse"> & {
  * Use `create(GetUsersResponseSchema)` to create a new message.
  */
 export const GetUsersResponseSchema: GenMessage<GetUsersResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 23);
+  messageDesc(file_rialto_account_v1_account, 36);
 
 /**
  * @generated from message rialto.account.v1.SearchUsersRequest
@@ -632,7 +912,7 @@ export type SearchUsersRequest = Message<"rialto.account.v1.SearchUsersRequest">
  * Use `create(SearchUsersRequestSchema)` to create a new message.
  */
 export const SearchUsersRequestSchema: GenMessage<SearchUsersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 24);
+  messageDesc(file_rialto_account_v1_account, 37);
 
 /**
  * @generated from message rialto.account.v1.SearchUsersResponse
@@ -649,7 +929,7 @@ export type SearchUsersResponse = Message<"rialto.account.v1.SearchUsersResponse
  * Use `create(SearchUsersResponseSchema)` to create a new message.
  */
 export const SearchUsersResponseSchema: GenMessage<SearchUsersResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 25);
+  messageDesc(file_rialto_account_v1_account, 38);
 
 /**
  * @generated from message rialto.account.v1.UpdateProfileRequest
@@ -682,7 +962,7 @@ export type UpdateProfileRequest = Message<"rialto.account.v1.UpdateProfileReque
  * Use `create(UpdateProfileRequestSchema)` to create a new message.
  */
 export const UpdateProfileRequestSchema: GenMessage<UpdateProfileRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 26);
+  messageDesc(file_rialto_account_v1_account, 39);
 
 /**
  * @generated from message rialto.account.v1.Settings
@@ -752,7 +1032,7 @@ export type Settings = Message<"rialto.account.v1.Settings"> & {
  * Use `create(SettingsSchema)` to create a new message.
  */
 export const SettingsSchema: GenMessage<Settings> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 27);
+  messageDesc(file_rialto_account_v1_account, 40);
 
 /**
  * @generated from message rialto.account.v1.GetSettingsRequest
@@ -765,7 +1045,7 @@ export type GetSettingsRequest = Message<"rialto.account.v1.GetSettingsRequest">
  * Use `create(GetSettingsRequestSchema)` to create a new message.
  */
 export const GetSettingsRequestSchema: GenMessage<GetSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 28);
+  messageDesc(file_rialto_account_v1_account, 41);
 
 /**
  * @generated from message rialto.account.v1.UpdateSettingsRequest
@@ -782,7 +1062,7 @@ export type UpdateSettingsRequest = Message<"rialto.account.v1.UpdateSettingsReq
  * Use `create(UpdateSettingsRequestSchema)` to create a new message.
  */
 export const UpdateSettingsRequestSchema: GenMessage<UpdateSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 29);
+  messageDesc(file_rialto_account_v1_account, 42);
 
 /**
  * @generated from message rialto.account.v1.RequestFriendRequest
@@ -806,7 +1086,7 @@ export type RequestFriendRequest = Message<"rialto.account.v1.RequestFriendReque
  * Use `create(RequestFriendRequestSchema)` to create a new message.
  */
 export const RequestFriendRequestSchema: GenMessage<RequestFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 30);
+  messageDesc(file_rialto_account_v1_account, 43);
 
 /**
  * @generated from message rialto.account.v1.AnswerFriendRequest
@@ -828,7 +1108,7 @@ export type AnswerFriendRequest = Message<"rialto.account.v1.AnswerFriendRequest
  * Use `create(AnswerFriendRequestSchema)` to create a new message.
  */
 export const AnswerFriendRequestSchema: GenMessage<AnswerFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 31);
+  messageDesc(file_rialto_account_v1_account, 44);
 
 /**
  * @generated from message rialto.account.v1.RemarkFriendRequest
@@ -852,7 +1132,7 @@ export type RemarkFriendRequest = Message<"rialto.account.v1.RemarkFriendRequest
  * Use `create(RemarkFriendRequestSchema)` to create a new message.
  */
 export const RemarkFriendRequestSchema: GenMessage<RemarkFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 32);
+  messageDesc(file_rialto_account_v1_account, 45);
 
 /**
  * @generated from message rialto.account.v1.DeleteFriendRequest
@@ -869,7 +1149,7 @@ export type DeleteFriendRequest = Message<"rialto.account.v1.DeleteFriendRequest
  * Use `create(DeleteFriendRequestSchema)` to create a new message.
  */
 export const DeleteFriendRequestSchema: GenMessage<DeleteFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 33);
+  messageDesc(file_rialto_account_v1_account, 46);
 
 /**
  * @generated from message rialto.account.v1.BlockRequest
@@ -886,7 +1166,7 @@ export type BlockRequest = Message<"rialto.account.v1.BlockRequest"> & {
  * Use `create(BlockRequestSchema)` to create a new message.
  */
 export const BlockRequestSchema: GenMessage<BlockRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 34);
+  messageDesc(file_rialto_account_v1_account, 47);
 
 /**
  * @generated from message rialto.account.v1.UnblockRequest
@@ -903,7 +1183,7 @@ export type UnblockRequest = Message<"rialto.account.v1.UnblockRequest"> & {
  * Use `create(UnblockRequestSchema)` to create a new message.
  */
 export const UnblockRequestSchema: GenMessage<UnblockRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 35);
+  messageDesc(file_rialto_account_v1_account, 48);
 
 /**
  * @generated from message rialto.account.v1.FollowRequest
@@ -920,7 +1200,7 @@ export type FollowRequest = Message<"rialto.account.v1.FollowRequest"> & {
  * Use `create(FollowRequestSchema)` to create a new message.
  */
 export const FollowRequestSchema: GenMessage<FollowRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 36);
+  messageDesc(file_rialto_account_v1_account, 49);
 
 /**
  * @generated from message rialto.account.v1.UnfollowRequest
@@ -937,7 +1217,7 @@ export type UnfollowRequest = Message<"rialto.account.v1.UnfollowRequest"> & {
  * Use `create(UnfollowRequestSchema)` to create a new message.
  */
 export const UnfollowRequestSchema: GenMessage<UnfollowRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 37);
+  messageDesc(file_rialto_account_v1_account, 50);
 
 /**
  * @generated from message rialto.account.v1.MuteRequest
@@ -954,7 +1234,7 @@ export type MuteRequest = Message<"rialto.account.v1.MuteRequest"> & {
  * Use `create(MuteRequestSchema)` to create a new message.
  */
 export const MuteRequestSchema: GenMessage<MuteRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 38);
+  messageDesc(file_rialto_account_v1_account, 51);
 
 /**
  * @generated from message rialto.account.v1.UnmuteRequest
@@ -971,7 +1251,7 @@ export type UnmuteRequest = Message<"rialto.account.v1.UnmuteRequest"> & {
  * Use `create(UnmuteRequestSchema)` to create a new message.
  */
 export const UnmuteRequestSchema: GenMessage<UnmuteRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 39);
+  messageDesc(file_rialto_account_v1_account, 52);
 
 /**
  * @generated from message rialto.account.v1.ListRelationsRequest
@@ -997,7 +1277,7 @@ export type ListRelationsRequest = Message<"rialto.account.v1.ListRelationsReque
  * Use `create(ListRelationsRequestSchema)` to create a new message.
  */
 export const ListRelationsRequestSchema: GenMessage<ListRelationsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 40);
+  messageDesc(file_rialto_account_v1_account, 53);
 
 /**
  * @generated from message rialto.account.v1.ListRelationsResponse
@@ -1021,7 +1301,7 @@ export type ListRelationsResponse = Message<"rialto.account.v1.ListRelationsResp
  * Use `create(ListRelationsResponseSchema)` to create a new message.
  */
 export const ListRelationsResponseSchema: GenMessage<ListRelationsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 41);
+  messageDesc(file_rialto_account_v1_account, 54);
 
 /**
  * @generated from message rialto.account.v1.SuggestFriendsRequest
@@ -1034,7 +1314,7 @@ export type SuggestFriendsRequest = Message<"rialto.account.v1.SuggestFriendsReq
  * Use `create(SuggestFriendsRequestSchema)` to create a new message.
  */
 export const SuggestFriendsRequestSchema: GenMessage<SuggestFriendsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 42);
+  messageDesc(file_rialto_account_v1_account, 55);
 
 /**
  * @generated from message rialto.account.v1.SuggestFriendsResponse
@@ -1051,7 +1331,7 @@ export type SuggestFriendsResponse = Message<"rialto.account.v1.SuggestFriendsRe
  * Use `create(SuggestFriendsResponseSchema)` to create a new message.
  */
 export const SuggestFriendsResponseSchema: GenMessage<SuggestFriendsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 43);
+  messageDesc(file_rialto_account_v1_account, 56);
 
 /**
  * @generated from message rialto.account.v1.SuggestFriendsResponse.Suggestion
@@ -1073,7 +1353,7 @@ export type SuggestFriendsResponse_Suggestion = Message<"rialto.account.v1.Sugge
  * Use `create(SuggestFriendsResponse_SuggestionSchema)` to create a new message.
  */
 export const SuggestFriendsResponse_SuggestionSchema: GenMessage<SuggestFriendsResponse_Suggestion> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 43, 0);
+  messageDesc(file_rialto_account_v1_account, 56, 0);
 
 /**
  * @generated from message rialto.account.v1.PutUserRequest
@@ -1106,7 +1386,7 @@ export type PutUserRequest = Message<"rialto.account.v1.PutUserRequest"> & {
  * Use `create(PutUserRequestSchema)` to create a new message.
  */
 export const PutUserRequestSchema: GenMessage<PutUserRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 44);
+  messageDesc(file_rialto_account_v1_account, 57);
 
 /**
  * @generated from message rialto.account.v1.PutOfficialAccountRequest
@@ -1137,7 +1417,7 @@ export type PutOfficialAccountRequest = Message<"rialto.account.v1.PutOfficialAc
  * Use `create(PutOfficialAccountRequestSchema)` to create a new message.
  */
 export const PutOfficialAccountRequestSchema: GenMessage<PutOfficialAccountRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 45);
+  messageDesc(file_rialto_account_v1_account, 58);
 
 /**
  * @generated from message rialto.account.v1.PutOfficialAccountResponse
@@ -1156,7 +1436,7 @@ export type PutOfficialAccountResponse = Message<"rialto.account.v1.PutOfficialA
  * Use `create(PutOfficialAccountResponseSchema)` to create a new message.
  */
 export const PutOfficialAccountResponseSchema: GenMessage<PutOfficialAccountResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 46);
+  messageDesc(file_rialto_account_v1_account, 59);
 
 /**
  * @generated from message rialto.account.v1.CreateSessionRequest
@@ -1185,7 +1465,7 @@ export type CreateSessionRequest = Message<"rialto.account.v1.CreateSessionReque
  * Use `create(CreateSessionRequestSchema)` to create a new message.
  */
 export const CreateSessionRequestSchema: GenMessage<CreateSessionRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 47);
+  messageDesc(file_rialto_account_v1_account, 60);
 
 /**
  * WhoMaySee something of a user.
@@ -1313,6 +1593,17 @@ export const AccountService: GenService<{
     output: typeof SessionSchema;
   },
   /**
+   * LoginWithSecondFactor completes a login that was answered with a second factor, for the same client. A challenge is good for 5 minutes, for
+   * one login, and dead after 5 wrong codes.
+   *
+   * @generated from rpc rialto.account.v1.AccountService.LoginWithSecondFactor
+   */
+  loginWithSecondFactor: {
+    methodKind: "unary";
+    input: typeof LoginWithSecondFactorRequestSchema;
+    output: typeof SessionSchema;
+  },
+  /**
    * Refresh gives new tokens for a refresh token. Each is used once; one that is shown again after more than 10 seconds ends its session.
    *
    * @generated from rpc rialto.account.v1.AccountService.Refresh
@@ -1361,6 +1652,66 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof ChangePasswordRequestSchema;
     output: typeof ChangePasswordResponseSchema;
+  },
+  /**
+   * GetSecurity gives how the caller's account is protected.
+   *
+   * @generated from rpc rialto.account.v1.AccountService.GetSecurity
+   */
+  getSecurity: {
+    methodKind: "unary";
+    input: typeof GetSecurityRequestSchema;
+    output: typeof SecuritySchema;
+  },
+  /**
+   * ConfirmIdentity lets the caller's session change how the account is protected, for 10 minutes. A login does so too.
+   *
+   * @generated from rpc rialto.account.v1.AccountService.ConfirmIdentity
+   */
+  confirmIdentity: {
+    methodKind: "unary";
+    input: typeof ConfirmIdentityRequestSchema;
+    output: typeof ConfirmIdentityResponseSchema;
+  },
+  /**
+   * StartTotp gives a new secret for an authenticator app. It has no effect before ConfirmTotp, and replaces an unconfirmed one.
+   *
+   * @generated from rpc rialto.account.v1.AccountService.StartTotp
+   */
+  startTotp: {
+    methodKind: "unary";
+    input: typeof StartTotpRequestSchema;
+    output: typeof StartTotpResponseSchema;
+  },
+  /**
+   * ConfirmTotp makes codes of the app that has the secret the second factor of logins. It gives the recovery codes.
+   *
+   * @generated from rpc rialto.account.v1.AccountService.ConfirmTotp
+   */
+  confirmTotp: {
+    methodKind: "unary";
+    input: typeof ConfirmTotpRequestSchema;
+    output: typeof RecoveryCodesSchema;
+  },
+  /**
+   * RemoveTotp ends the second factor, with its recovery codes.
+   *
+   * @generated from rpc rialto.account.v1.AccountService.RemoveTotp
+   */
+  removeTotp: {
+    methodKind: "unary";
+    input: typeof RemoveTotpRequestSchema;
+    output: typeof RemoveTotpResponseSchema;
+  },
+  /**
+   * CreateRecoveryCodes replaces the recovery codes.
+   *
+   * @generated from rpc rialto.account.v1.AccountService.CreateRecoveryCodes
+   */
+  createRecoveryCodes: {
+    methodKind: "unary";
+    input: typeof CreateRecoveryCodesRequestSchema;
+    output: typeof RecoveryCodesSchema;
   },
   /**
    * CreateTicket gives a single-use ticket, good for 60 seconds, to open a socket with ?ticket=.

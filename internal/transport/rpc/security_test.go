@@ -1,0 +1,21 @@
+package rpc_test
+
+import (
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// ofSecurity has the rows of the calls that change how an account is protected.
+func ofSecurity() map[string]row {
+	return map[string]row{
+		accounts + "LoginWithSecondFactor": own(func(subject) proto.Message { return &accountv1.LoginWithSecondFactorRequest{} }),
+		accounts + "GetSecurity":           own(func(subject) proto.Message { return &accountv1.GetSecurityRequest{} }),
+		accounts + "ConfirmIdentity": {request: func(subject) proto.Message {
+			return &accountv1.ConfirmIdentityRequest{Password: "a wrong one"}
+		}, owner: "bad_password", member: "bad_password", former: "bad_password", outsider: "bad_password", server: "no_session"},
+		accounts + "StartTotp":           own(func(subject) proto.Message { return &accountv1.StartTotpRequest{} }),
+		accounts + "ConfirmTotp":         all("no_totp", func(subject) proto.Message { return &accountv1.ConfirmTotpRequest{Code: "000000"} }),
+		accounts + "RemoveTotp":          all("no_totp", func(subject) proto.Message { return &accountv1.RemoveTotpRequest{} }),
+		accounts + "CreateRecoveryCodes": all("no_totp", func(subject) proto.Message { return &accountv1.CreateRecoveryCodesRequest{} }),
+	}
+}
