@@ -7,6 +7,7 @@ import (
 	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/feed"
 	"github.com/rialto-im/rialto/internal/service/notification"
 	"github.com/rialto-im/rialto/internal/service/video"
@@ -40,11 +41,12 @@ func (n *Node) workerNodes() (names []string) {
 
 // jobWorkers are the queues of jobs, and a worker for each kind.
 func (n *Node) jobWorkers() *job.Workers {
-	queues := map[string]int{job.DefaultQueue: n.jobs.DefaultConcurrency(), feed.Queue: n.feed.Concurrency(), notification.Queue: notification.Concurrency}
+	queues := map[string]int{job.DefaultQueue: n.jobs.DefaultConcurrency(), feed.Queue: n.feed.Concurrency(), notification.Queue: notification.Concurrency, account.Queue: account.Concurrency}
 	if n.videos.Processes() {
 		queues[video.Queue] = n.videos.Concurrency()
 	}
 	w := job.NewWorkers(queues)
+	n.accounts.AddWorkers(w)
 	n.feed.AddWorkers(w)
 	n.notifications.AddWorkers(w)
 	n.videos.AddWorkers(w)

@@ -24,6 +24,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/platform/mailer"
 	"github.com/rialto-im/rialto/internal/platform/webhook"
 	"golang.org/x/time/rate"
 )
@@ -32,6 +33,8 @@ import (
 type Deps struct {
 	DB     *sqldb.DB
 	Outbox *job.Outbox
+	// Jobs send codes and notices. If nil, none are sent.
+	Jobs   *job.Service
 	IDs    IDs
 	Clock  clock.Clock
 	Logger *slog.Logger
@@ -90,7 +93,11 @@ type Config struct {
 	Issuers []Issuer `yaml:"issuers"`
 	// CodeWebhook sends the codes of logins without a password (docs/operating/webhooks.md). Without it there are no such logins.
 	CodeWebhook webhook.Config `yaml:"code_webhook"`
-	// ProductName is the name under which authenticator apps list the accounts of this deployment; default Rialto.
+	// SMTP server that sends codes and notices by email (docs/operating/codes.md). Without it there are no email addresses in accounts.
+	SMTP mailer.Config `yaml:"smtp"`
+	// SMSWebhook sends codes as text messages. Without it there are no phone numbers in accounts.
+	SMSWebhook webhook.Config `yaml:"sms_webhook"`
+	// ProductName is the name of this deployment in authenticator apps, emails and text messages; default Rialto.
 	ProductName string `yaml:"product_name"`
 	// WhoMayAdd says who may add users to groups who have no own setting: everyone, friends (default; others can only invite) or nobody.
 	// Servers can add anyone.
@@ -101,10 +108,17 @@ type Config struct {
 func (c Config) Check() error {
 	_, err := newIssuers(c.Issuers, clock.System{})
 	hook := c.CodeWebhook.Check()
+	smtp, sms := c.SMTP.Check(), c.SMSWebhook.Check()
+	if smtp != nil {
+		smtp = fmt.Errorf("account.smtp: %w", smtp)
+	}
+	if sms != nil {
+		sms = fmt.Errorf("account.sms_webhook: %w", sms)
+	}
 	if hook != nil {
 		hook = fmt.Errorf("account.code_webhook: %w", hook)
 	}
-	return errors.Join(c.checkPolicy(), c.checkWhoMayAdd(), c.checkProductName(), hook, err)
+	return errors.Join(c.checkPolicy(), c.checkWhoMayAdd(), c.checkProductName(), hook, smtp, sms, err)
 }
 
 func (c Config) checkWhoMayAdd() error {
@@ -140,10 +154,13 @@ type Service struct {
 	refreshKey     []byte // derives each refresh token from the previous one
 	issuers        *issuers
 	codes          *webhook.Hook                   // sends login codes; may be nil
+	mail           *mailer.Mailer                  // sends emails; may be nil
+	sms            *webhook.Hook                   // sends text messages; may be nil
 	codeWake       chan struct{}                   // signals that there are codes to send
 	externalLogins [externalLoginShards]sync.Mutex // held while the first session of an external token is created
 
 	logins   *logins
+	sends    *sends
 	refusals rate.Sometimes // limits the log
 	tickets  tickets
 	keys     keyCache
@@ -192,6 +209,9 @@ var migrations = []string{
 	`CREATE TABLE recovery_codes (owner BIGINT NOT NULL, sum {bytes} NOT NULL, PRIMARY KEY (owner, sum))`,
 	`CREATE TABLE login_challenges (sum {bytes} PRIMARY KEY, owner BIGINT NOT NULL, password TEXT NOT NULL, made_ms BIGINT NOT NULL, tries BIGINT NOT NULL DEFAULT 0)`,
 	`CREATE INDEX login_challenges_made ON login_challenges (made_ms)`,
+	`CREATE TABLE contacts (owner BIGINT NOT NULL, kind BIGINT NOT NULL, address TEXT NOT NULL, verified_ms BIGINT NOT NULL, PRIMARY KEY (owner, kind), UNIQUE (kind, address))`,
+	`CREATE TABLE one_time_codes (name {bytes} PRIMARY KEY, made_ms BIGINT NOT NULL, nonce {bytes} NOT NULL, address TEXT NOT NULL DEFAULT '')`,
+	`CREATE INDEX one_time_codes_made ON one_time_codes (made_ms)`,
 }
 
 // New opens the service. The first start generates the signing keys.
@@ -219,7 +239,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if err := deps.DB.Migrate(ctx, "account", migrations); err != nil {
 		return nil, err
 	}
-	s := &Service{deps: deps, config: config, passwords: auth.NewPasswords(config.Hashes, cmp.Or(config.PasswordCost, auth.DefaultCost())), issuers: externalIssuers, logins: newLogins(config, deps.Clock, deps.Nodes), refusals: newRefusalLog()}
+	s := &Service{deps: deps, config: config, passwords: auth.NewPasswords(config.Hashes, cmp.Or(config.PasswordCost, auth.DefaultCost())), issuers: externalIssuers, logins: newLogins(config, deps.Clock, deps.Nodes), sends: newSends(deps.Clock, deps.Nodes), refusals: newRefusalLog()}
 	s.codeWake = make(chan struct{}, 1)
 	if s.followed, err = newFollowed(); err != nil {
 		return nil, err
@@ -228,6 +248,9 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 		if s.codes, err = webhook.New(config.CodeWebhook, deps.Clock); err != nil {
 			return nil, fmt.Errorf("account.code_webhook: %w", err)
 		}
+	}
+	if err := s.openDeliveries(); err != nil {
+		return nil, err
 	}
 	if s.refreshKey, err = s.secret(ctx, "refresh"); err != nil {
 		return nil, err
@@ -238,6 +261,24 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	}
 	s.tokens, err = auth.NewTokens(seed, deps.Clock)
 	return s, err
+}
+
+// openDeliveries makes what sends codes and notices.
+func (s *Service) openDeliveries() (err error) {
+	if s.deps.Jobs == nil {
+		return nil
+	}
+	if s.config.SMTP.Set() {
+		if s.mail, err = mailer.New(s.config.SMTP); err != nil {
+			return fmt.Errorf("account.smtp: %w", err)
+		}
+	}
+	if s.config.SMSWebhook.Set() {
+		if s.sms, err = webhook.New(s.config.SMSWebhook, s.deps.Clock); err != nil {
+			return fmt.Errorf("account.sms_webhook: %w", err)
+		}
+	}
+	return nil
 }
 
 // Secret returns a secret of 32 bytes, which is generated at its first use and stored in the database.

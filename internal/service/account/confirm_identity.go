@@ -97,7 +97,10 @@ func (s *Service) GetSecurity(ctx context.Context, c id.Caller) (*accountv1.Secu
 	if err != nil {
 		return nil, err
 	}
-	out := &accountv1.Security{Password: phc != "", Totp: totp}
+	out := &accountv1.Security{Password: phc != "", Totp: totp, ContactKinds: s.deliveries()}
+	if out.Contacts, err = s.contactsOf(ctx, c.User); err != nil {
+		return nil, err
+	}
 	if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT count(*) FROM recovery_codes WHERE owner = $1`, int64(c.User)).Scan(&out.RecoveryCodes); err != nil {
 		return nil, err
 	}

@@ -56,12 +56,12 @@ func (s *Service) code(u id.User, madeMs int64) string {
 
 // LoginMethods returns the ways to sign in besides the password.
 func (s *Service) LoginMethods() *accountv1.LoginMethods {
-	return &accountv1.LoginMethods{Code: s.codes != nil}
+	return &accountv1.LoginMethods{Code: s.codes != nil || len(s.deliveries()) > 0, Resets: s.deliveries()}
 }
 
 // RequestCode requests that a code be sent to a user. Its answer does not reveal whether the user exists.
 func (s *Service) RequestCode(ctx context.Context, handle string) error {
-	if s.codes == nil {
+	if s.codes == nil && len(s.deliveries()) == 0 {
 		return errNoCodes
 	}
 	handle = message.FoldHandle(handle)
@@ -70,6 +70,9 @@ func (s *Service) RequestCode(ctx context.Context, handle string) error {
 	}
 	if err := s.countAttempt(ctx, codeRequest, handle, 0, nil); err != nil {
 		return err
+	}
+	if s.codes == nil {
+		return s.requestLoginCode(ctx, handle)
 	}
 	now := s.nowMs()
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
@@ -98,6 +101,12 @@ func (s *Service) LoginWithCode(ctx context.Context, r *accountv1.LoginWithCodeR
 	}
 	if err != nil {
 		return nil, err
+	}
+	if s.codes == nil {
+		if err := s.useLoginCode(ctx, handle, user, r.Code); err != nil {
+			return nil, err
+		}
+		return s.finishLogin(ctx, user, "", r.Client)
 	}
 	good := false
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {

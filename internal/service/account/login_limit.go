@@ -35,6 +35,7 @@ const (
 	codeLogin
 	codeRequest
 	factorLogin
+	resetLogin
 )
 
 // logins counts login attempts by handle and network, by handle alone, and by known device. Other clients cannot use up the limit of a

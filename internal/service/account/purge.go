@@ -20,14 +20,14 @@ const (
 	usedRefreshTokenRetention = 30 * 24 * time.Hour
 )
 
-// Run purges old ended sessions, their devices, old used refresh tokens and tickets, and expired challenges, until ctx ends.
+// Run purges old ended sessions, their devices, old used refresh tokens and tickets, expired challenges and codes, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: purgeEvery, AtStart: true, Round: s.purge, Failed: "old sessions could not be purged", Logger: s.deps.Logger}).Run(ctx)
 	return nil
 }
 
 func (s *Service) purge(ctx context.Context) error {
-	for _, purge := range []func(context.Context, *sql.Tx, int64) (int64, error){purgeSessions, purgeRefreshTokens, purgeUsedTickets, purgeChallenges} {
+	for _, purge := range []func(context.Context, *sql.Tx, int64) (int64, error){purgeSessions, purgeRefreshTokens, purgeUsedTickets, purgeChallenges, purgeOneTimeCodes} {
 		if err := s.deps.DB.WriteInBatches(ctx, purgeBatch, func(tx *sql.Tx) (int64, error) { return purge(ctx, tx, s.nowMs()) }); err != nil {
 			return err
 		}

@@ -252,6 +252,12 @@ func (s *Service) ChangePassword(ctx context.Context, c id.Caller, r *accountv1.
 		if err := setPassword(ctx, tx, c.User, phc, fresh, wrong); err != nil {
 			return err
 		}
+		if err := revokeCodes(ctx, tx, c.User); err != nil {
+			return err
+		}
+		if err := s.notice(ctx, tx, c.User, passwordChanged); err != nil {
+			return err
+		}
 		ended, err = s.endSessions(ctx, tx, "password_changed", `id <> $3`, int64(c.User), s.nowMs(), int64(c.Session))
 		return err
 	})

@@ -66,12 +66,15 @@ func (s *Service) ConfirmTotp(ctx context.Context, c id.Caller, code string) (*a
 		if err := changeOne(ctx, tx, errNoTOTP, `UPDATE totps SET confirmed_ms = $1, last_step = $2 WHERE owner = $3 AND confirmed_ms = 0 AND secret = $4`, s.nowMs(), step, int64(c.User), secret); err != nil {
 			return err
 		}
+		if err := s.notice(ctx, tx, c.User, totpAdded); err != nil {
+			return err
+		}
 		return putRecoveryCodes(ctx, tx, c.User, codes)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.protectionChanged(c, "totp_added")
+	s.protectionChanged(c, string(totpAdded))
 	return &accountv1.RecoveryCodes{Codes: codes}, nil
 }
 
@@ -84,10 +87,13 @@ func (s *Service) RemoveTotp(ctx context.Context, c id.Caller) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM recovery_codes WHERE owner = $1`, int64(c.User)); err != nil {
 			return err
 		}
+		if err := s.notice(ctx, tx, c.User, totpRemoved); err != nil {
+			return err
+		}
 		return changeOne(ctx, tx, errNoTOTP, `DELETE FROM totps WHERE owner = $1`, int64(c.User))
 	})
 	if err == nil {
-		s.protectionChanged(c, "totp_removed")
+		s.protectionChanged(c, string(totpRemoved))
 	}
 	return err
 }
@@ -103,12 +109,15 @@ func (s *Service) CreateRecoveryCodes(ctx context.Context, c id.Caller) (*accoun
 		if err := changeOne(ctx, tx, errNoTOTP, `UPDATE totps SET last_step = last_step WHERE owner = $1 AND confirmed_ms > 0`, int64(c.User)); err != nil {
 			return err
 		}
+		if err := s.notice(ctx, tx, c.User, recoveryReplaced); err != nil {
+			return err
+		}
 		return putRecoveryCodes(ctx, tx, c.User, codes)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.protectionChanged(c, "recovery_codes_replaced")
+	s.protectionChanged(c, string(recoveryReplaced))
 	return &accountv1.RecoveryCodes{Codes: codes}, nil
 }
 
@@ -159,7 +168,10 @@ func isTOTPCode(code string) bool { return len(plainFactor(code)) < recoveryCode
 // useFactor accepts a code of the user's app, or a recovery code, once. Otherwise it fails with the error wrong.
 func (s *Service) useFactor(ctx context.Context, tx *sql.Tx, user id.User, code string, wrong error) error {
 	if code = plainFactor(code); !isTOTPCode(code) {
-		return changeOne(ctx, tx, wrong, `DELETE FROM recovery_codes WHERE owner = $1 AND sum = $2`, int64(user), auth.Sum(code))
+		if err := changeOne(ctx, tx, wrong, `DELETE FROM recovery_codes WHERE owner = $1 AND sum = $2`, int64(user), auth.Sum(code)); err != nil {
+			return err
+		}
+		return s.notice(ctx, tx, user, recoveryUsed)
 	}
 	var secret []byte
 	err := tx.QueryRowContext(ctx, `SELECT secret FROM totps WHERE owner = $1 AND confirmed_ms > 0`, int64(user)).Scan(&secret)

@@ -42,6 +42,16 @@ func (r *registry) Login(_ context.Context, q *connect.Request[accountv1.LoginRe
 	if q.Msg.Password != "right" {
 		return nil, refusal(connect.CodeUnauthenticated, "bad_login", "handle or password is wrong")
 	}
+	if q.Msg.Handle == "careful" {
+		return connect.NewResponse(&accountv1.Session{SecondFactor: &accountv1.SecondFactor{Challenge: "rc_1"}}), nil
+	}
+	return connect.NewResponse(&accountv1.Session{User: 1, AccessToken: "x"}), nil
+}
+
+func (r *registry) LoginWithSecondFactor(_ context.Context, q *connect.Request[accountv1.LoginWithSecondFactorRequest]) (*connect.Response[accountv1.Session], error) {
+	if q.Msg.Challenge != "rc_1" || q.Msg.Code != "654321" {
+		return nil, refusal(connect.CodeUnauthenticated, "bad_second_factor", "this code is wrong")
+	}
 	return connect.NewResponse(&accountv1.Session{User: 1, AccessToken: "x"}), nil
 }
 
@@ -106,6 +116,7 @@ func TestSignInCanBeRetried(t *testing.T) {
 		{"too many", strings.Repeat("wrong\n", 9), true, options{handle: "ann"}, "handle or password is wrong", maxTries - 1},
 		{"a script", "wrong\nright\n", false, options{handle: "ann"}, "handle or password is wrong", 0},
 		{"two passwords, and a short one", "Ann\none\ntwo\nshort\nshort\nlong enough\nlong enough\n", true, options{handle: "ann", register: true}, "", 2},
+		{"a second factor", "wrong\nright\n000000\n654321\n", true, options{handle: "careful"}, "", 2},
 		{"a taken handle", "Ann\nlong enough\nlong enough\n", true, options{handle: "taken", register: true}, "this handle is taken", 0},
 	} {
 		s, r := newScreen(), &registry{}

@@ -31,7 +31,7 @@ const (
 func decisions() map[string]string {
 	all := map[string]string{}
 	for service, calls := range map[string]map[string]string{
-		accounts:  {"Logout": ownState, "ListSessions": reads, "RevokeSession": ownState, "ChangePassword": limited, "GetSecurity": reads, "ConfirmIdentity": limited, "StartTotp": ownState, "ConfirmTotp": ownState, "RemoveTotp": ownState, "CreateRecoveryCodes": ownState, "CreateTicket": limited, "GetUsers": reads, "SearchUsers": "search 1+", "UpdateProfile": "send 1", "GetSettings": reads, "UpdateSettings": ownState},
+		accounts:  {"Logout": ownState, "ListSessions": reads, "RevokeSession": ownState, "ChangePassword": limited, "GetSecurity": reads, "ConfirmIdentity": limited, "StartTotp": ownState, "ConfirmTotp": ownState, "RemoveTotp": ownState, "CreateRecoveryCodes": ownState, "SetContact": limited, "VerifyContact": limited, "RemoveContact": ownState, "CreateTicket": limited, "GetUsers": reads, "SearchUsers": "search 1+", "UpdateProfile": "send 1", "GetSettings": reads, "UpdateSettings": ownState},
 		graphs:    {"RequestFriend": "friend 1+", "AnswerFriend": oneOther, "RemarkFriend": ownState, "DeleteFriend": oneOther, "Block": oneOther, "Unblock": oneOther, "Follow": oneOther, "Unfollow": oneOther, "Mute": ownState, "Unmute": ownState, "ListRelations": reads, "SuggestFriends": reads},
 		medias:    {"CreateUpload": "upload 1", "CompleteUpload": "none: CreateUpload counts it", "GetDownload": reads, "CreateMultipartUpload": "upload 1", "GetMultipartUpload": reads, "SignParts": reads, "CreateUploadCredentials": reads, "AbortUpload": ownState},
 		presences: {"ListDevices": reads, "GetPresence": reads},

@@ -31,6 +31,12 @@ func (s *Server) accounts() []method {
 		newMethod(s, accountv1connect.AccountServiceLoginWithSecondFactorProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *accountv1.LoginWithSecondFactorRequest) (*accountv1.Session, error) {
 			return a.LoginWithSecondFactor(ctx, r)
 		}),
+		newMethod(s, accountv1connect.AccountServiceRequestPasswordResetProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *accountv1.RequestPasswordResetRequest) (*accountv1.RequestPasswordResetResponse, error) {
+			return &accountv1.RequestPasswordResetResponse{}, a.RequestPasswordReset(ctx, r)
+		}),
+		newMethod(s, accountv1connect.AccountServiceResetPasswordProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *accountv1.ResetPasswordRequest) (*accountv1.ResetPasswordResponse, error) {
+			return &accountv1.ResetPasswordResponse{}, a.ResetPassword(ctx, r)
+		}),
 		newMethod(s, accountv1connect.AccountServiceRefreshProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *accountv1.RefreshRequest) (*accountv1.Session, error) {
 			return a.Refresh(ctx, r)
 		}),
@@ -90,6 +96,15 @@ func (s *Server) security() []method {
 		}),
 		newMethod(s, accountv1connect.AccountServiceCreateRecoveryCodesProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *accountv1.CreateRecoveryCodesRequest) (*accountv1.RecoveryCodes, error) {
 			return a.CreateRecoveryCodes(ctx, c)
+		}),
+		newMethod(s, accountv1connect.AccountServiceSetContactProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.SetContactRequest) (*accountv1.SetContactResponse, error) {
+			return &accountv1.SetContactResponse{}, a.SetContact(ctx, c, r)
+		}),
+		newMethod(s, accountv1connect.AccountServiceVerifyContactProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.VerifyContactRequest) (*accountv1.Contact, error) {
+			return a.VerifyContact(ctx, c, r)
+		}),
+		newMethod(s, accountv1connect.AccountServiceRemoveContactProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.RemoveContactRequest) (*accountv1.RemoveContactResponse, error) {
+			return &accountv1.RemoveContactResponse{}, a.RemoveContact(ctx, c, r.Kind)
 		}),
 	}
 }

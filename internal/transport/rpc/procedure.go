@@ -29,7 +29,7 @@ type wire[T any] interface {
 }
 
 // countedOnSuccess are the calls without credentials that create something each time. They count against the address even if they succeed.
-var countedOnSuccess = map[string]bool{accountv1connect.AccountServiceRegisterProcedure: true, accountv1connect.AccountServiceRequestCodeProcedure: true}
+var countedOnSuccess = map[string]bool{accountv1connect.AccountServiceRegisterProcedure: true, accountv1connect.AccountServiceRequestCodeProcedure: true, accountv1connect.AccountServiceRequestPasswordResetProcedure: true}
 
 // procedure serves one call with a typed function, over HTTP and from sockets.
 type procedure[Req, Res any, PReq wire[Req], PRes wire[Res]] struct {

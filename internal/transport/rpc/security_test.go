@@ -8,6 +8,11 @@ import (
 // ofSecurity has the rows of the calls that change how an account is protected.
 func ofSecurity() map[string]row {
 	return map[string]row{
+		accounts + "RequestPasswordReset":  all("no_delivery", func(subject) proto.Message { return &accountv1.RequestPasswordResetRequest{} }),
+		accounts + "ResetPassword":         all("bad_code", func(subject) proto.Message { return &accountv1.ResetPasswordRequest{NewPassword: "another good one"} }),
+		accounts + "SetContact":            all("no_delivery", func(subject) proto.Message { return &accountv1.SetContactRequest{} }),
+		accounts + "VerifyContact":         all("bad_code", func(subject) proto.Message { return &accountv1.VerifyContactRequest{} }),
+		accounts + "RemoveContact":         all("no_contact", func(subject) proto.Message { return &accountv1.RemoveContactRequest{} }),
 		accounts + "LoginWithSecondFactor": own(func(subject) proto.Message { return &accountv1.LoginWithSecondFactorRequest{} }),
 		accounts + "GetSecurity":           own(func(subject) proto.Message { return &accountv1.GetSecurityRequest{} }),
 		accounts + "ConfirmIdentity": {request: func(subject) proto.Message {

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Invoke } from "./api.js";
 import { RialtoError, SecondFactorNeeded, isOffline } from "./errors.js";
-import { AccountService, type ClientSchema, type Session } from "./gen/rialto/account/v1/account_pb.js";
+import { AccountService, type ClientSchema, type ContactKind, type Session } from "./gen/rialto/account/v1/account_pb.js";
 import type { Store } from "./storage.js";
 
 /** Login is who is logged in on this device, and with which tokens. */
@@ -19,6 +19,8 @@ export interface Login {
 export interface LoginMethods {
   /** It sends codes: requestCode, then logInWithCode. */
   code: boolean;
+  /** Where it sends codes for resetPassword: requestPasswordReset. */
+  resets: ContactKind[];
 }
 
 export type ClientInfo = Omit<MessageInitShape<typeof ClientSchema>, "$typeName" | "device" | "deviceKey">;
@@ -69,8 +71,8 @@ export class Auth {
   }
 
   async loginMethods(): Promise<LoginMethods> {
-    const { code } = await this.deps.invoke()(AccountService.method.getLoginMethods, {});
-    return { code };
+    const { code, resets } = await this.deps.invoke()(AccountService.method.getLoginMethods, {});
+    return { code, resets };
   }
 
   async requestCode(handle: string): Promise<void> {
@@ -85,6 +87,14 @@ export class Auth {
   async logInWithSecondFactor(handle: string, challenge: string, code: string, info: ClientInfo): Promise<Login> {
     const client = await this.known(handle, info);
     return this.keep(handle, await this.deps.invoke()(AccountService.method.loginWithSecondFactor, { challenge, code, client }));
+  }
+
+  async requestPasswordReset(handle: string, kind: ContactKind, info: ClientInfo): Promise<void> {
+    await this.deps.invoke()(AccountService.method.requestPasswordReset, { handle, kind, client: await this.known(handle, info) });
+  }
+
+  async resetPassword(handle: string, code: string, newPassword: string, info: ClientInfo): Promise<void> {
+    await this.deps.invoke()(AccountService.method.resetPassword, { handle, code, newPassword, client: await this.known(handle, info) });
   }
 
   /** Keeps the session of a login, unless there is none yet. */

@@ -4,7 +4,7 @@ import { inBackground } from "./background.js";
 import { Channels } from "./channels.js";
 import { Emitter } from "./emitter.js";
 import { RialtoError, asError, isOffline } from "./errors.js";
-import type { Session } from "./gen/rialto/account/v1/account_pb.js";
+import type { ContactKind, Session } from "./gen/rialto/account/v1/account_pb.js";
 import { post } from "./http.js";
 import { HelpDesks } from "./helpDesks.js";
 import { indexedDBStorage } from "./indexeddb.js";
@@ -156,6 +156,16 @@ export class Client implements Services {
   /** Completes a login that failed with SecondFactorNeeded: with a code of the user's authenticator app, or a recovery code. */
   async logInWithSecondFactor(handle: string, challenge: string, code: string): Promise<void> {
     await this.enter(await (await this.opened()).logInWithSecondFactor(handle, challenge, code, this.options.info));
+  }
+
+  /** Has a code for resetPassword sent to the address of a user, where the server can. It does not tell whether there is one. */
+  async requestPasswordReset(handle: string, kind: ContactKind): Promise<void> {
+    await (await this.opened()).requestPasswordReset(handle, kind, this.options.info);
+  }
+
+  /** Sets a new password with a code that was sent, and ends all sessions of the user. Then log in with it. */
+  async resetPassword(handle: string, code: string, newPassword: string): Promise<void> {
+    await (await this.opened()).resetPassword(handle, code, newPassword, this.options.info);
   }
 
   /** Takes over a session that was made elsewhere, as by AdminService.CreateSession on one's own server. */

@@ -47,7 +47,7 @@ export type { WebSocketConstructor, WebSocketLike } from "./socket.js";
 export { ConversationKind, type Conversation, type ListMembersResponse, type Member, type PreviewJoinLinkResponse } from "./gen/rialto/chat/v1/chat_pb.js";
 export { Control_Action, JoinPolicy, Role, TicketStatus, type Album, type Card, type Content, type Control, type Custom, type LinkPreview, type Location, type Media, type Mention } from "./gen/rialto/chat/v1/message_pb.js";
 export type { LoginMethods } from "./auth.js";
-export { WhoMayAdd, WhoMaySee, type Session, type Settings, type SessionInfo } from "./gen/rialto/account/v1/account_pb.js";
+export { ContactKind, WhoMayAdd, WhoMaySee, type Session, type Settings, type SessionInfo } from "./gen/rialto/account/v1/account_pb.js";
 export { Activity, Availability, type DevicePresence } from "./gen/rialto/presence/v1/presence_pb.js";
 export type { Upload } from "./gen/rialto/chat/v1/media_pb.js";
 export { Ids, type IdsOptions } from "./ids.js";

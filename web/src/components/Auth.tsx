@@ -1,4 +1,4 @@
-import { SecondFactorNeeded } from "@rialto-im/client";
+import { ContactKind, SecondFactorNeeded, type LoginMethods } from "@rialto-im/client";
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { useAction } from "../action.js";
 import { appearance, client } from "../client.js";
@@ -11,22 +11,55 @@ function why(reason: string): Key | undefined {
   return reason === "revoked" ? "endedRevoked" : undefined;
 }
 
-/** With a password, by registering, or with a code: first it is asked for, then entered. The second factor may follow. */
-type Way = "password" | "register" | "ask" | "code" | "second";
+/** With a password, by registering, or with a code: first it is asked for, then entered. The second factor may follow. Who forgot the password
+ * asks for a code, and sets a new one with it. */
+type Way = "password" | "register" | "ask" | "code" | "second" | "forgot" | "reset";
 
-const buttons: Record<Way, Key> = { password: "signIn", register: "signUp", ask: "sendCode", code: "signIn", second: "signIn" };
+const buttons: Record<Way, Key> = { password: "signIn", register: "signUp", ask: "sendCode", code: "signIn", second: "signIn", forgot: "resetAsk", reset: "resetGo" };
 
-/** Whether the server sends codes. Until it has answered, no code is offered. */
-function useCodes(): boolean {
-  const [codes, setCodes] = useState(false);
+/** Which codes the server sends. Until it has answered, none is offered. */
+function useMethods(): LoginMethods {
+  const [methods, setMethods] = useState<LoginMethods>({ code: false, resets: [] });
   useEffect(() => {
     let shown = true;
-    client.loginMethods().then((m) => shown && setCodes(m.code), () => {}); // unreachable: signing in will say so
+    client.loginMethods().then((m) => shown && setMethods(m), () => {}); // unreachable: signing in will say so
     return () => {
       shown = false;
     };
   }, []);
-  return codes;
+  return methods;
+}
+
+interface Entered {
+  who: string;
+  secret: string;
+  name: string;
+  code: string;
+  kind: ContactKind | undefined;
+  challenge: string;
+}
+
+/** Does what was entered for a way. It returns the way that follows, if that is not the app. */
+async function takeStep(way: Way, { who, secret, name, code, kind, challenge }: Entered): Promise<Way | void> {
+  switch (way) {
+    case "register":
+      return client.register(who, secret, name || who);
+    case "password":
+      return client.logIn(who, secret);
+    case "code":
+      return client.logInWithCode(who, secret.trim());
+    case "ask":
+      await client.requestCode(who);
+      return "code";
+    case "forgot":
+      await client.requestPasswordReset(who, kind ?? ContactKind.EMAIL);
+      return "reset";
+    case "reset":
+      await client.resetPassword(who, code, secret);
+      return client.logIn(who, secret);
+    case "second":
+      return client.logInWithSecondFactor(who, challenge, secret.trim());
+  }
 }
 
 export function Auth({ notice }: { notice?: string | undefined }) {
@@ -35,9 +68,11 @@ export function Auth({ notice }: { notice?: string | undefined }) {
   const [handle, setHandle] = useState("");
   const [secret, setSecret] = useState("");
   const [name, setName] = useState("");
+  const [code, setCode] = useState(""); // beside a new password
+  const [kind, setKind] = useState<ContactKind>();
   const [challenge, setChallenge] = useState("");
   const { run, busy, error, setError } = useAction();
-  const codes = useCodes();
+  const methods = useMethods();
   const form = useRef<HTMLFormElement>(null);
   const fresh = way === "register";
 
@@ -47,20 +82,8 @@ export function Auth({ notice }: { notice?: string | undefined }) {
     setSecret("");
   };
   const enter = async (): Promise<void> => {
-    const who = handle.trim().toLowerCase();
-    switch (way) {
-      case "register":
-        return client.register(who, secret, name.trim() || who);
-      case "password":
-        return client.logIn(who, secret);
-      case "code":
-        return client.logInWithCode(who, secret.trim());
-      case "ask":
-        await client.requestCode(who);
-        return go("code");
-      case "second":
-        return client.logInWithSecondFactor(who, challenge, secret.trim());
-    }
+    const next = await takeStep(way, { who: handle.trim().toLowerCase(), secret, name: name.trim(), code: code.trim(), kind: kind ?? methods.resets[0], challenge });
+    if (next) go(next);
   };
   /** The field to change is the one that the refusal names. */
   const refused = (err: { reason?: string }) => {
@@ -86,23 +109,34 @@ export function Auth({ notice }: { notice?: string | undefined }) {
         <p className="muted">{t("appTagline")}</p>
         {notice && <p className="notice" role="status">{t("endedTitle")}{why(notice) && `: ${t(why(notice)!)}`}</p>}
         {way !== "second" && <Handle handle={handle} fresh={fresh} onChange={setHandle} />}
-        {fresh && (
-          <label>
-            {t("displayName")}
-            <input name="name" autoComplete="name" maxLength={64} value={name} onChange={(e) => setName(e.target.value)} />
-          </label>
-        )}
-        {way === "code" && <Code code={secret} onChange={setSecret} />}
+        {fresh && <label>{t("displayName")}<input name="name" autoComplete="name" maxLength={64} value={name} onChange={(e) => setName(e.target.value)} /></label>}
+        {way === "code" && <Code code={secret} hint="codeHint" onChange={setSecret} />}
         {way === "second" && <SecondFactor code={secret} onChange={setSecret} />}
-        {(fresh || way === "password") && <Secret password={secret} fresh={fresh} onChange={setSecret} />}
+        {way === "forgot" && methods.resets.length > 1 && <ResetBy kinds={methods.resets} kind={kind ?? methods.resets[0]!} onChange={setKind} />}
+        {way === "reset" && <Code code={code} hint="resetHint" onChange={setCode} />}
+        {(fresh || way === "password" || way === "reset") && <Secret password={secret} fresh={fresh || way === "reset"} onChange={setSecret} />}
         {error && <p className="error" role="alert">{error}</p>}
         <button className="primary" disabled={busy}>{t(buttons[way])}</button>
-        {way === "code" && <button type="button" className="link" onClick={() => go("ask")}>{t("codeAgain")}</button>}
-        {!fresh && codes && way !== "second" && <button type="button" className="link" onClick={() => go(way === "password" ? "ask" : "password")}>{t(way === "password" ? "codeInstead" : "passwordInstead")}</button>}
-        <button type="button" className="link" onClick={() => go(fresh ? "password" : "register")}>{t(fresh ? "signInInstead" : "signUpInstead")}</button>
+        <Ways way={way} methods={methods} go={go} />
         <OtherLanguage />
       </form>
     </main>
+  );
+}
+
+/** The other ways to go on from here. */
+function Ways({ way, methods, go }: { way: Way; methods: LoginMethods; go: (next: Way) => void }) {
+  const t = useText();
+  const link = (label: Key, next: Way) => <button type="button" className="link" onClick={() => go(next)}>{t(label)}</button>;
+  const fresh = way === "register";
+  return (
+    <>
+      {way === "code" && link("codeAgain", "ask")}
+      {methods.code && way === "password" && link("codeInstead", "ask")}
+      {methods.resets.length > 0 && way === "password" && link("forgot", "forgot")}
+      {!fresh && way !== "password" && link("passwordInstead", "password")}
+      {link(fresh ? "signInInstead" : "signUpInstead", fresh ? "password" : "register")}
+    </>
   );
 }
 
@@ -117,13 +151,25 @@ function Handle({ handle, fresh, onChange }: { handle: string; fresh: boolean; o
   );
 }
 
-function Code({ code, onChange }: { code: string; onChange: (code: string) => void }) {
+function Code({ code, hint, onChange }: { code: string; hint: Key; onChange: (code: string) => void }) {
   const t = useText();
   return (
     <label>
       {t("code")}
-      <input name="code" inputMode="numeric" autoComplete="one-time-code" required autoFocus value={code} onChange={(e) => onChange(e.target.value)} aria-describedby="code-hint" />
-      <small id="code-hint" role="status">{t("codeHint")}</small>
+      <input name="code" autoComplete="one-time-code" autoCapitalize="characters" spellCheck={false} required autoFocus value={code} onChange={(e) => onChange(e.target.value)} aria-describedby="code-hint" />
+      <small id="code-hint" role="status">{t(hint)}</small>
+    </label>
+  );
+}
+
+function ResetBy({ kinds, kind, onChange }: { kinds: ContactKind[]; kind: ContactKind; onChange: (kind: ContactKind) => void }) {
+  const t = useText();
+  return (
+    <label>
+      {t("resetBy")}
+      <select value={kind} onChange={(e) => onChange(Number(e.target.value))}>
+        {kinds.map((k) => <option key={k} value={k}>{t(k === ContactKind.PHONE ? "resetByPhone" : "resetByEmail")}</option>)}
+      </select>
     </label>
   );
 }

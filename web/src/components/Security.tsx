@@ -1,4 +1,4 @@
-import { RialtoError } from "@rialto-im/client";
+import { RialtoError, type ContactKind } from "@rialto-im/client";
 import { Suspense, lazy, useEffect, useState, type FormEvent } from "react";
 import { useAction } from "../action.js";
 import { useClient, useOnline } from "../client.js";
@@ -6,6 +6,7 @@ import { useText } from "../i18n.js";
 import { Confirm } from "../ui/Confirm.js";
 import { Dialog } from "../ui/Dialog.js";
 import { ConfirmIdentity } from "./ConfirmIdentity.js";
+import { Contacts } from "./Contacts.js";
 import "./security.css";
 
 const QrCode = lazy(() => import("./QrCode.js"));
@@ -14,9 +15,11 @@ interface State {
   password: boolean;
   totp: boolean;
   recoveryCodes: number;
+  contacts: { kind: ContactKind; address: string }[];
+  contactKinds: ContactKind[];
 }
 
-/** The second factor of signing in. */
+/** The second factor of signing in, and where the user can be reached. */
 export function Security() {
   const client = useClient();
   const t = useText();
@@ -59,6 +62,7 @@ export function Security() {
           </div>
         </>
       )}
+      {state && state.contactKinds.length > 0 && <Contacts kinds={state.contactKinds} contacts={state.contacts} busy={busy || !online} change={change} />}
       {codes && <RecoveryCodes codes={codes} onClose={() => setCodes(undefined)} />}
       {waiting && state && <ConfirmIdentity password={state.password} code={state.totp} onClose={() => setWaiting(undefined)} onDone={() => { setWaiting(undefined); change(waiting); }} />}
     </div>

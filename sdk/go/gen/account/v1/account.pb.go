@@ -23,6 +23,57 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ContactKind is how a contact is reached.
+type ContactKind int32
+
+const (
+	ContactKind_CONTACT_KIND_UNSPECIFIED ContactKind = 0
+	ContactKind_CONTACT_KIND_EMAIL       ContactKind = 1
+	// PHONE: by text messages.
+	ContactKind_CONTACT_KIND_PHONE ContactKind = 2
+)
+
+// Enum value maps for ContactKind.
+var (
+	ContactKind_name = map[int32]string{
+		0: "CONTACT_KIND_UNSPECIFIED",
+		1: "CONTACT_KIND_EMAIL",
+		2: "CONTACT_KIND_PHONE",
+	}
+	ContactKind_value = map[string]int32{
+		"CONTACT_KIND_UNSPECIFIED": 0,
+		"CONTACT_KIND_EMAIL":       1,
+		"CONTACT_KIND_PHONE":       2,
+	}
+)
+
+func (x ContactKind) Enum() *ContactKind {
+	p := new(ContactKind)
+	*p = x
+	return p
+}
+
+func (x ContactKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ContactKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_rialto_account_v1_account_proto_enumTypes[0].Descriptor()
+}
+
+func (ContactKind) Type() protoreflect.EnumType {
+	return &file_rialto_account_v1_account_proto_enumTypes[0]
+}
+
+func (x ContactKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ContactKind.Descriptor instead.
+func (ContactKind) EnumDescriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{0}
+}
+
 // WhoMaySee something of a user.
 type WhoMaySee int32
 
@@ -61,11 +112,11 @@ func (x WhoMaySee) String() string {
 }
 
 func (WhoMaySee) Descriptor() protoreflect.EnumDescriptor {
-	return file_rialto_account_v1_account_proto_enumTypes[0].Descriptor()
+	return file_rialto_account_v1_account_proto_enumTypes[1].Descriptor()
 }
 
 func (WhoMaySee) Type() protoreflect.EnumType {
-	return &file_rialto_account_v1_account_proto_enumTypes[0]
+	return &file_rialto_account_v1_account_proto_enumTypes[1]
 }
 
 func (x WhoMaySee) Number() protoreflect.EnumNumber {
@@ -74,7 +125,7 @@ func (x WhoMaySee) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WhoMaySee.Descriptor instead.
 func (WhoMaySee) EnumDescriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{0}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{1}
 }
 
 type WhoMayAdd int32
@@ -114,11 +165,11 @@ func (x WhoMayAdd) String() string {
 }
 
 func (WhoMayAdd) Descriptor() protoreflect.EnumDescriptor {
-	return file_rialto_account_v1_account_proto_enumTypes[1].Descriptor()
+	return file_rialto_account_v1_account_proto_enumTypes[2].Descriptor()
 }
 
 func (WhoMayAdd) Type() protoreflect.EnumType {
-	return &file_rialto_account_v1_account_proto_enumTypes[1]
+	return &file_rialto_account_v1_account_proto_enumTypes[2]
 }
 
 func (x WhoMayAdd) Number() protoreflect.EnumNumber {
@@ -127,7 +178,7 @@ func (x WhoMayAdd) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WhoMayAdd.Descriptor instead.
 func (WhoMayAdd) EnumDescriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{1}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{2}
 }
 
 type User struct {
@@ -470,8 +521,10 @@ func (*GetLoginMethodsRequest) Descriptor() ([]byte, []int) {
 
 type LoginMethods struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Codes are sent by RequestCode: account.code_webhook is configured.
-	Code          bool `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
+	// Codes are sent by RequestCode: account.code_webhook, account.smtp or account.sms_webhook is configured.
+	Code bool `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
+	// Resets are where RequestPasswordReset can send codes; empty if it cannot.
+	Resets        []ContactKind `protobuf:"varint,2,rep,packed,name=resets,proto3,enum=rialto.account.v1.ContactKind" json:"resets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -511,6 +564,13 @@ func (x *LoginMethods) GetCode() bool {
 		return x.Code
 	}
 	return false
+}
+
+func (x *LoginMethods) GetResets() []ContactKind {
+	if x != nil {
+		return x.Resets
+	}
+	return nil
 }
 
 type RequestCodeRequest struct {
@@ -596,7 +656,7 @@ func (*RequestCodeResponse) Descriptor() ([]byte, []int) {
 type LoginWithCodeRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Handle string                 `protobuf:"bytes,1,opt,name=handle,proto3" json:"handle,omitempty"`
-	// Code of six digits.
+	// Code of six digits, or of eight letters and digits, as it was sent.
 	Code          string  `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
 	Client        *Client `protobuf:"bytes,3,opt,name=client,proto3" json:"client,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -654,6 +714,484 @@ func (x *LoginWithCodeRequest) GetClient() *Client {
 	return nil
 }
 
+// Contact is an address at which the user has received a code.
+type Contact struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  ContactKind            `protobuf:"varint,1,opt,name=kind,proto3,enum=rialto.account.v1.ContactKind" json:"kind,omitempty"`
+	// Address is an email address, or a phone number as +4915112345678.
+	Address       string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Contact) Reset() {
+	*x = Contact{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Contact) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Contact) ProtoMessage() {}
+
+func (x *Contact) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Contact.ProtoReflect.Descriptor instead.
+func (*Contact) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Contact) GetKind() ContactKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ContactKind_CONTACT_KIND_UNSPECIFIED
+}
+
+func (x *Contact) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+type RequestPasswordResetRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Handle        string                 `protobuf:"bytes,1,opt,name=handle,proto3" json:"handle,omitempty"`
+	Kind          ContactKind            `protobuf:"varint,2,opt,name=kind,proto3,enum=rialto.account.v1.ContactKind" json:"kind,omitempty"`
+	Client        *Client                `protobuf:"bytes,3,opt,name=client,proto3" json:"client,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestPasswordResetRequest) Reset() {
+	*x = RequestPasswordResetRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestPasswordResetRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestPasswordResetRequest) ProtoMessage() {}
+
+func (x *RequestPasswordResetRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestPasswordResetRequest.ProtoReflect.Descriptor instead.
+func (*RequestPasswordResetRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RequestPasswordResetRequest) GetHandle() string {
+	if x != nil {
+		return x.Handle
+	}
+	return ""
+}
+
+func (x *RequestPasswordResetRequest) GetKind() ContactKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ContactKind_CONTACT_KIND_UNSPECIFIED
+}
+
+func (x *RequestPasswordResetRequest) GetClient() *Client {
+	if x != nil {
+		return x.Client
+	}
+	return nil
+}
+
+type RequestPasswordResetResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestPasswordResetResponse) Reset() {
+	*x = RequestPasswordResetResponse{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestPasswordResetResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestPasswordResetResponse) ProtoMessage() {}
+
+func (x *RequestPasswordResetResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestPasswordResetResponse.ProtoReflect.Descriptor instead.
+func (*RequestPasswordResetResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{11}
+}
+
+type ResetPasswordRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Handle string                 `protobuf:"bytes,1,opt,name=handle,proto3" json:"handle,omitempty"`
+	// Code of eight letters and digits, as it was sent.
+	Code string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	// NewPassword of 8 to 128 characters that is not easy to guess.
+	NewPassword   string  `protobuf:"bytes,3,opt,name=new_password,json=newPassword,proto3" json:"new_password,omitempty"`
+	Client        *Client `protobuf:"bytes,4,opt,name=client,proto3" json:"client,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResetPasswordRequest) Reset() {
+	*x = ResetPasswordRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResetPasswordRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResetPasswordRequest) ProtoMessage() {}
+
+func (x *ResetPasswordRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResetPasswordRequest.ProtoReflect.Descriptor instead.
+func (*ResetPasswordRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ResetPasswordRequest) GetHandle() string {
+	if x != nil {
+		return x.Handle
+	}
+	return ""
+}
+
+func (x *ResetPasswordRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *ResetPasswordRequest) GetNewPassword() string {
+	if x != nil {
+		return x.NewPassword
+	}
+	return ""
+}
+
+func (x *ResetPasswordRequest) GetClient() *Client {
+	if x != nil {
+		return x.Client
+	}
+	return nil
+}
+
+type ResetPasswordResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResetPasswordResponse) Reset() {
+	*x = ResetPasswordResponse{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResetPasswordResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResetPasswordResponse) ProtoMessage() {}
+
+func (x *ResetPasswordResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResetPasswordResponse.ProtoReflect.Descriptor instead.
+func (*ResetPasswordResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{13}
+}
+
+type SetContactRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  ContactKind            `protobuf:"varint,1,opt,name=kind,proto3,enum=rialto.account.v1.ContactKind" json:"kind,omitempty"`
+	// Address is an email address, or a phone number with its country, as +4915112345678.
+	Address       string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetContactRequest) Reset() {
+	*x = SetContactRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetContactRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetContactRequest) ProtoMessage() {}
+
+func (x *SetContactRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetContactRequest.ProtoReflect.Descriptor instead.
+func (*SetContactRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *SetContactRequest) GetKind() ContactKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ContactKind_CONTACT_KIND_UNSPECIFIED
+}
+
+func (x *SetContactRequest) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+type SetContactResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetContactResponse) Reset() {
+	*x = SetContactResponse{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetContactResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetContactResponse) ProtoMessage() {}
+
+func (x *SetContactResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetContactResponse.ProtoReflect.Descriptor instead.
+func (*SetContactResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{15}
+}
+
+type VerifyContactRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  ContactKind            `protobuf:"varint,1,opt,name=kind,proto3,enum=rialto.account.v1.ContactKind" json:"kind,omitempty"`
+	// Code of eight letters and digits, as it was sent.
+	Code          string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifyContactRequest) Reset() {
+	*x = VerifyContactRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifyContactRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifyContactRequest) ProtoMessage() {}
+
+func (x *VerifyContactRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifyContactRequest.ProtoReflect.Descriptor instead.
+func (*VerifyContactRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *VerifyContactRequest) GetKind() ContactKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ContactKind_CONTACT_KIND_UNSPECIFIED
+}
+
+func (x *VerifyContactRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+type RemoveContactRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          ContactKind            `protobuf:"varint,1,opt,name=kind,proto3,enum=rialto.account.v1.ContactKind" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveContactRequest) Reset() {
+	*x = RemoveContactRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveContactRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveContactRequest) ProtoMessage() {}
+
+func (x *RemoveContactRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveContactRequest.ProtoReflect.Descriptor instead.
+func (*RemoveContactRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *RemoveContactRequest) GetKind() ContactKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ContactKind_CONTACT_KIND_UNSPECIFIED
+}
+
+type RemoveContactResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveContactResponse) Reset() {
+	*x = RemoveContactResponse{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveContactResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveContactResponse) ProtoMessage() {}
+
+func (x *RemoveContactResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveContactResponse.ProtoReflect.Descriptor instead.
+func (*RemoveContactResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{18}
+}
+
 type RefreshRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RefreshToken  string                 `protobuf:"bytes,1,opt,name=refresh_token,json=refreshToken,proto3" json:"refresh_token,omitempty"`
@@ -663,7 +1201,7 @@ type RefreshRequest struct {
 
 func (x *RefreshRequest) Reset() {
 	*x = RefreshRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[9]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -675,7 +1213,7 @@ func (x *RefreshRequest) String() string {
 func (*RefreshRequest) ProtoMessage() {}
 
 func (x *RefreshRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[9]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -688,7 +1226,7 @@ func (x *RefreshRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshRequest.ProtoReflect.Descriptor instead.
 func (*RefreshRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{9}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RefreshRequest) GetRefreshToken() string {
@@ -719,7 +1257,7 @@ type Session struct {
 
 func (x *Session) Reset() {
 	*x = Session{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[10]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -731,7 +1269,7 @@ func (x *Session) String() string {
 func (*Session) ProtoMessage() {}
 
 func (x *Session) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[10]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -744,7 +1282,7 @@ func (x *Session) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Session.ProtoReflect.Descriptor instead.
 func (*Session) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{10}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Session) GetUser() uint64 {
@@ -816,7 +1354,7 @@ type SecondFactor struct {
 
 func (x *SecondFactor) Reset() {
 	*x = SecondFactor{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[11]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -828,7 +1366,7 @@ func (x *SecondFactor) String() string {
 func (*SecondFactor) ProtoMessage() {}
 
 func (x *SecondFactor) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[11]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -841,7 +1379,7 @@ func (x *SecondFactor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecondFactor.ProtoReflect.Descriptor instead.
 func (*SecondFactor) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{11}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SecondFactor) GetChallenge() string {
@@ -870,7 +1408,7 @@ type LoginWithSecondFactorRequest struct {
 
 func (x *LoginWithSecondFactorRequest) Reset() {
 	*x = LoginWithSecondFactorRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[12]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -882,7 +1420,7 @@ func (x *LoginWithSecondFactorRequest) String() string {
 func (*LoginWithSecondFactorRequest) ProtoMessage() {}
 
 func (x *LoginWithSecondFactorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[12]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -895,7 +1433,7 @@ func (x *LoginWithSecondFactorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginWithSecondFactorRequest.ProtoReflect.Descriptor instead.
 func (*LoginWithSecondFactorRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{12}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *LoginWithSecondFactorRequest) GetChallenge() string {
@@ -927,7 +1465,7 @@ type GetSecurityRequest struct {
 
 func (x *GetSecurityRequest) Reset() {
 	*x = GetSecurityRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[13]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -939,7 +1477,7 @@ func (x *GetSecurityRequest) String() string {
 func (*GetSecurityRequest) ProtoMessage() {}
 
 func (x *GetSecurityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[13]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -952,7 +1490,7 @@ func (x *GetSecurityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSecurityRequest.ProtoReflect.Descriptor instead.
 func (*GetSecurityRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{13}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{23}
 }
 
 // Security is how an account is protected.
@@ -966,13 +1504,17 @@ type Security struct {
 	RecoveryCodes int32 `protobuf:"varint,3,opt,name=recovery_codes,json=recoveryCodes,proto3" json:"recovery_codes,omitempty"`
 	// ConfirmedUntilMs is until when this session may change how the account is protected. Later, it needs ConfirmIdentity.
 	ConfirmedUntilMs int64 `protobuf:"varint,4,opt,name=confirmed_until_ms,json=confirmedUntilMs,proto3" json:"confirmed_until_ms,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Contacts that the user has verified, at most one of each kind.
+	Contacts []*Contact `protobuf:"bytes,5,rep,name=contacts,proto3" json:"contacts,omitempty"`
+	// ContactKinds that this server can send codes to.
+	ContactKinds  []ContactKind `protobuf:"varint,6,rep,packed,name=contact_kinds,json=contactKinds,proto3,enum=rialto.account.v1.ContactKind" json:"contact_kinds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Security) Reset() {
 	*x = Security{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[14]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -984,7 +1526,7 @@ func (x *Security) String() string {
 func (*Security) ProtoMessage() {}
 
 func (x *Security) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[14]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -997,7 +1539,7 @@ func (x *Security) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Security.ProtoReflect.Descriptor instead.
 func (*Security) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{14}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Security) GetPassword() bool {
@@ -1028,6 +1570,20 @@ func (x *Security) GetConfirmedUntilMs() int64 {
 	return 0
 }
 
+func (x *Security) GetContacts() []*Contact {
+	if x != nil {
+		return x.Contacts
+	}
+	return nil
+}
+
+func (x *Security) GetContactKinds() []ContactKind {
+	if x != nil {
+		return x.ContactKinds
+	}
+	return nil
+}
+
 type ConfirmIdentityRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Password, if the account has one.
@@ -1040,7 +1596,7 @@ type ConfirmIdentityRequest struct {
 
 func (x *ConfirmIdentityRequest) Reset() {
 	*x = ConfirmIdentityRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[15]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1052,7 +1608,7 @@ func (x *ConfirmIdentityRequest) String() string {
 func (*ConfirmIdentityRequest) ProtoMessage() {}
 
 func (x *ConfirmIdentityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[15]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1065,7 +1621,7 @@ func (x *ConfirmIdentityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmIdentityRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmIdentityRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{15}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ConfirmIdentityRequest) GetPassword() string {
@@ -1092,7 +1648,7 @@ type ConfirmIdentityResponse struct {
 
 func (x *ConfirmIdentityResponse) Reset() {
 	*x = ConfirmIdentityResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[16]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1104,7 +1660,7 @@ func (x *ConfirmIdentityResponse) String() string {
 func (*ConfirmIdentityResponse) ProtoMessage() {}
 
 func (x *ConfirmIdentityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[16]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1117,7 +1673,7 @@ func (x *ConfirmIdentityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmIdentityResponse.ProtoReflect.Descriptor instead.
 func (*ConfirmIdentityResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{16}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ConfirmIdentityResponse) GetConfirmedUntilMs() int64 {
@@ -1135,7 +1691,7 @@ type StartTotpRequest struct {
 
 func (x *StartTotpRequest) Reset() {
 	*x = StartTotpRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[17]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1147,7 +1703,7 @@ func (x *StartTotpRequest) String() string {
 func (*StartTotpRequest) ProtoMessage() {}
 
 func (x *StartTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[17]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1160,7 +1716,7 @@ func (x *StartTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTotpRequest.ProtoReflect.Descriptor instead.
 func (*StartTotpRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{17}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{27}
 }
 
 type StartTotpResponse struct {
@@ -1175,7 +1731,7 @@ type StartTotpResponse struct {
 
 func (x *StartTotpResponse) Reset() {
 	*x = StartTotpResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[18]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1187,7 +1743,7 @@ func (x *StartTotpResponse) String() string {
 func (*StartTotpResponse) ProtoMessage() {}
 
 func (x *StartTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[18]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1200,7 +1756,7 @@ func (x *StartTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTotpResponse.ProtoReflect.Descriptor instead.
 func (*StartTotpResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{18}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *StartTotpResponse) GetSecret() string {
@@ -1227,7 +1783,7 @@ type ConfirmTotpRequest struct {
 
 func (x *ConfirmTotpRequest) Reset() {
 	*x = ConfirmTotpRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[19]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1239,7 +1795,7 @@ func (x *ConfirmTotpRequest) String() string {
 func (*ConfirmTotpRequest) ProtoMessage() {}
 
 func (x *ConfirmTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[19]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1252,7 +1808,7 @@ func (x *ConfirmTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmTotpRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmTotpRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{19}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ConfirmTotpRequest) GetCode() string {
@@ -1270,7 +1826,7 @@ type RemoveTotpRequest struct {
 
 func (x *RemoveTotpRequest) Reset() {
 	*x = RemoveTotpRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[20]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1282,7 +1838,7 @@ func (x *RemoveTotpRequest) String() string {
 func (*RemoveTotpRequest) ProtoMessage() {}
 
 func (x *RemoveTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[20]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1295,7 +1851,7 @@ func (x *RemoveTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveTotpRequest.ProtoReflect.Descriptor instead.
 func (*RemoveTotpRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{20}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{30}
 }
 
 type RemoveTotpResponse struct {
@@ -1306,7 +1862,7 @@ type RemoveTotpResponse struct {
 
 func (x *RemoveTotpResponse) Reset() {
 	*x = RemoveTotpResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[21]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1318,7 +1874,7 @@ func (x *RemoveTotpResponse) String() string {
 func (*RemoveTotpResponse) ProtoMessage() {}
 
 func (x *RemoveTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[21]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1331,7 +1887,7 @@ func (x *RemoveTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveTotpResponse.ProtoReflect.Descriptor instead.
 func (*RemoveTotpResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{21}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{31}
 }
 
 type CreateRecoveryCodesRequest struct {
@@ -1342,7 +1898,7 @@ type CreateRecoveryCodesRequest struct {
 
 func (x *CreateRecoveryCodesRequest) Reset() {
 	*x = CreateRecoveryCodesRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[22]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1354,7 +1910,7 @@ func (x *CreateRecoveryCodesRequest) String() string {
 func (*CreateRecoveryCodesRequest) ProtoMessage() {}
 
 func (x *CreateRecoveryCodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[22]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1367,7 +1923,7 @@ func (x *CreateRecoveryCodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRecoveryCodesRequest.ProtoReflect.Descriptor instead.
 func (*CreateRecoveryCodesRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{22}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{32}
 }
 
 // RecoveryCodes each replace one code of the authenticator app, once. The server does not give them again.
@@ -1380,7 +1936,7 @@ type RecoveryCodes struct {
 
 func (x *RecoveryCodes) Reset() {
 	*x = RecoveryCodes{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1392,7 +1948,7 @@ func (x *RecoveryCodes) String() string {
 func (*RecoveryCodes) ProtoMessage() {}
 
 func (x *RecoveryCodes) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1405,7 +1961,7 @@ func (x *RecoveryCodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoveryCodes.ProtoReflect.Descriptor instead.
 func (*RecoveryCodes) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{23}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RecoveryCodes) GetCodes() []string {
@@ -1424,7 +1980,7 @@ type LogoutRequest struct {
 
 func (x *LogoutRequest) Reset() {
 	*x = LogoutRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1436,7 +1992,7 @@ func (x *LogoutRequest) String() string {
 func (*LogoutRequest) ProtoMessage() {}
 
 func (x *LogoutRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1449,7 +2005,7 @@ func (x *LogoutRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogoutRequest.ProtoReflect.Descriptor instead.
 func (*LogoutRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{24}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *LogoutRequest) GetAll() bool {
@@ -1467,7 +2023,7 @@ type LogoutResponse struct {
 
 func (x *LogoutResponse) Reset() {
 	*x = LogoutResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1479,7 +2035,7 @@ func (x *LogoutResponse) String() string {
 func (*LogoutResponse) ProtoMessage() {}
 
 func (x *LogoutResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1492,7 +2048,7 @@ func (x *LogoutResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogoutResponse.ProtoReflect.Descriptor instead.
 func (*LogoutResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{25}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{35}
 }
 
 type ListSessionsRequest struct {
@@ -1503,7 +2059,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1515,7 +2071,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1528,7 +2084,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{26}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{36}
 }
 
 type SessionInfo struct {
@@ -1553,7 +2109,7 @@ type SessionInfo struct {
 
 func (x *SessionInfo) Reset() {
 	*x = SessionInfo{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1565,7 +2121,7 @@ func (x *SessionInfo) String() string {
 func (*SessionInfo) ProtoMessage() {}
 
 func (x *SessionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1578,7 +2134,7 @@ func (x *SessionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionInfo.ProtoReflect.Descriptor instead.
 func (*SessionInfo) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{27}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SessionInfo) GetSession() uint64 {
@@ -1653,7 +2209,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1665,7 +2221,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1678,7 +2234,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{28}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*SessionInfo {
@@ -1697,7 +2253,7 @@ type RevokeSessionRequest struct {
 
 func (x *RevokeSessionRequest) Reset() {
 	*x = RevokeSessionRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1709,7 +2265,7 @@ func (x *RevokeSessionRequest) String() string {
 func (*RevokeSessionRequest) ProtoMessage() {}
 
 func (x *RevokeSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1722,7 +2278,7 @@ func (x *RevokeSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeSessionRequest.ProtoReflect.Descriptor instead.
 func (*RevokeSessionRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{29}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RevokeSessionRequest) GetSession() uint64 {
@@ -1740,7 +2296,7 @@ type RevokeSessionResponse struct {
 
 func (x *RevokeSessionResponse) Reset() {
 	*x = RevokeSessionResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1752,7 +2308,7 @@ func (x *RevokeSessionResponse) String() string {
 func (*RevokeSessionResponse) ProtoMessage() {}
 
 func (x *RevokeSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1765,7 +2321,7 @@ func (x *RevokeSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeSessionResponse.ProtoReflect.Descriptor instead.
 func (*RevokeSessionResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{30}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{40}
 }
 
 type ChangePasswordRequest struct {
@@ -1779,7 +2335,7 @@ type ChangePasswordRequest struct {
 
 func (x *ChangePasswordRequest) Reset() {
 	*x = ChangePasswordRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1791,7 +2347,7 @@ func (x *ChangePasswordRequest) String() string {
 func (*ChangePasswordRequest) ProtoMessage() {}
 
 func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1804,7 +2360,7 @@ func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordRequest.ProtoReflect.Descriptor instead.
 func (*ChangePasswordRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{31}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ChangePasswordRequest) GetOldPassword() string {
@@ -1829,7 +2385,7 @@ type ChangePasswordResponse struct {
 
 func (x *ChangePasswordResponse) Reset() {
 	*x = ChangePasswordResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1841,7 +2397,7 @@ func (x *ChangePasswordResponse) String() string {
 func (*ChangePasswordResponse) ProtoMessage() {}
 
 func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1854,7 +2410,7 @@ func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordResponse.ProtoReflect.Descriptor instead.
 func (*ChangePasswordResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{32}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{42}
 }
 
 type CreateTicketRequest struct {
@@ -1865,7 +2421,7 @@ type CreateTicketRequest struct {
 
 func (x *CreateTicketRequest) Reset() {
 	*x = CreateTicketRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1877,7 +2433,7 @@ func (x *CreateTicketRequest) String() string {
 func (*CreateTicketRequest) ProtoMessage() {}
 
 func (x *CreateTicketRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1890,7 +2446,7 @@ func (x *CreateTicketRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTicketRequest.ProtoReflect.Descriptor instead.
 func (*CreateTicketRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{33}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{43}
 }
 
 type CreateTicketResponse struct {
@@ -1903,7 +2459,7 @@ type CreateTicketResponse struct {
 
 func (x *CreateTicketResponse) Reset() {
 	*x = CreateTicketResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1915,7 +2471,7 @@ func (x *CreateTicketResponse) String() string {
 func (*CreateTicketResponse) ProtoMessage() {}
 
 func (x *CreateTicketResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1928,7 +2484,7 @@ func (x *CreateTicketResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTicketResponse.ProtoReflect.Descriptor instead.
 func (*CreateTicketResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{34}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *CreateTicketResponse) GetTicket() string {
@@ -1956,7 +2512,7 @@ type GetUsersRequest struct {
 
 func (x *GetUsersRequest) Reset() {
 	*x = GetUsersRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1968,7 +2524,7 @@ func (x *GetUsersRequest) String() string {
 func (*GetUsersRequest) ProtoMessage() {}
 
 func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1981,7 +2537,7 @@ func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersRequest.ProtoReflect.Descriptor instead.
 func (*GetUsersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{35}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *GetUsersRequest) GetUsers() []uint64 {
@@ -2007,7 +2563,7 @@ type GetUsersResponse struct {
 
 func (x *GetUsersResponse) Reset() {
 	*x = GetUsersResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2019,7 +2575,7 @@ func (x *GetUsersResponse) String() string {
 func (*GetUsersResponse) ProtoMessage() {}
 
 func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2032,7 +2588,7 @@ func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersResponse.ProtoReflect.Descriptor instead.
 func (*GetUsersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{36}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *GetUsersResponse) GetUsers() []*User {
@@ -2052,7 +2608,7 @@ type SearchUsersRequest struct {
 
 func (x *SearchUsersRequest) Reset() {
 	*x = SearchUsersRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2064,7 +2620,7 @@ func (x *SearchUsersRequest) String() string {
 func (*SearchUsersRequest) ProtoMessage() {}
 
 func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2077,7 +2633,7 @@ func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersRequest.ProtoReflect.Descriptor instead.
 func (*SearchUsersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{37}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SearchUsersRequest) GetQuery() string {
@@ -2096,7 +2652,7 @@ type SearchUsersResponse struct {
 
 func (x *SearchUsersResponse) Reset() {
 	*x = SearchUsersResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2108,7 +2664,7 @@ func (x *SearchUsersResponse) String() string {
 func (*SearchUsersResponse) ProtoMessage() {}
 
 func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2121,7 +2677,7 @@ func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersResponse.ProtoReflect.Descriptor instead.
 func (*SearchUsersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{38}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SearchUsersResponse) GetUsers() []*User {
@@ -2145,7 +2701,7 @@ type UpdateProfileRequest struct {
 
 func (x *UpdateProfileRequest) Reset() {
 	*x = UpdateProfileRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2157,7 +2713,7 @@ func (x *UpdateProfileRequest) String() string {
 func (*UpdateProfileRequest) ProtoMessage() {}
 
 func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2170,7 +2726,7 @@ func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileRequest.ProtoReflect.Descriptor instead.
 func (*UpdateProfileRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{39}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *UpdateProfileRequest) GetDisplayName() string {
@@ -2220,7 +2776,7 @@ type Settings struct {
 
 func (x *Settings) Reset() {
 	*x = Settings{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2232,7 +2788,7 @@ func (x *Settings) String() string {
 func (*Settings) ProtoMessage() {}
 
 func (x *Settings) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2245,7 +2801,7 @@ func (x *Settings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settings.ProtoReflect.Descriptor instead.
 func (*Settings) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{40}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Settings) GetLocale() string {
@@ -2312,7 +2868,7 @@ type GetSettingsRequest struct {
 
 func (x *GetSettingsRequest) Reset() {
 	*x = GetSettingsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2324,7 +2880,7 @@ func (x *GetSettingsRequest) String() string {
 func (*GetSettingsRequest) ProtoMessage() {}
 
 func (x *GetSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2337,7 +2893,7 @@ func (x *GetSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{41}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{51}
 }
 
 type UpdateSettingsRequest struct {
@@ -2349,7 +2905,7 @@ type UpdateSettingsRequest struct {
 
 func (x *UpdateSettingsRequest) Reset() {
 	*x = UpdateSettingsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2361,7 +2917,7 @@ func (x *UpdateSettingsRequest) String() string {
 func (*UpdateSettingsRequest) ProtoMessage() {}
 
 func (x *UpdateSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2374,7 +2930,7 @@ func (x *UpdateSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSettingsRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{42}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *UpdateSettingsRequest) GetSettings() *Settings {
@@ -2395,7 +2951,7 @@ type RequestFriendRequest struct {
 
 func (x *RequestFriendRequest) Reset() {
 	*x = RequestFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2407,7 +2963,7 @@ func (x *RequestFriendRequest) String() string {
 func (*RequestFriendRequest) ProtoMessage() {}
 
 func (x *RequestFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2420,7 +2976,7 @@ func (x *RequestFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestFriendRequest.ProtoReflect.Descriptor instead.
 func (*RequestFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{43}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *RequestFriendRequest) GetUser() uint64 {
@@ -2447,7 +3003,7 @@ type AnswerFriendRequest struct {
 
 func (x *AnswerFriendRequest) Reset() {
 	*x = AnswerFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2459,7 +3015,7 @@ func (x *AnswerFriendRequest) String() string {
 func (*AnswerFriendRequest) ProtoMessage() {}
 
 func (x *AnswerFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2472,7 +3028,7 @@ func (x *AnswerFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerFriendRequest.ProtoReflect.Descriptor instead.
 func (*AnswerFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{44}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *AnswerFriendRequest) GetUser() uint64 {
@@ -2500,7 +3056,7 @@ type RemarkFriendRequest struct {
 
 func (x *RemarkFriendRequest) Reset() {
 	*x = RemarkFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2512,7 +3068,7 @@ func (x *RemarkFriendRequest) String() string {
 func (*RemarkFriendRequest) ProtoMessage() {}
 
 func (x *RemarkFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2525,7 +3081,7 @@ func (x *RemarkFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemarkFriendRequest.ProtoReflect.Descriptor instead.
 func (*RemarkFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{45}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *RemarkFriendRequest) GetUser() uint64 {
@@ -2551,7 +3107,7 @@ type DeleteFriendRequest struct {
 
 func (x *DeleteFriendRequest) Reset() {
 	*x = DeleteFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2563,7 +3119,7 @@ func (x *DeleteFriendRequest) String() string {
 func (*DeleteFriendRequest) ProtoMessage() {}
 
 func (x *DeleteFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2576,7 +3132,7 @@ func (x *DeleteFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteFriendRequest.ProtoReflect.Descriptor instead.
 func (*DeleteFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{46}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *DeleteFriendRequest) GetUser() uint64 {
@@ -2595,7 +3151,7 @@ type BlockRequest struct {
 
 func (x *BlockRequest) Reset() {
 	*x = BlockRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[47]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2607,7 +3163,7 @@ func (x *BlockRequest) String() string {
 func (*BlockRequest) ProtoMessage() {}
 
 func (x *BlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[47]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2620,7 +3176,7 @@ func (x *BlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockRequest.ProtoReflect.Descriptor instead.
 func (*BlockRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{47}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *BlockRequest) GetUser() uint64 {
@@ -2639,7 +3195,7 @@ type UnblockRequest struct {
 
 func (x *UnblockRequest) Reset() {
 	*x = UnblockRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[48]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2651,7 +3207,7 @@ func (x *UnblockRequest) String() string {
 func (*UnblockRequest) ProtoMessage() {}
 
 func (x *UnblockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[48]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2664,7 +3220,7 @@ func (x *UnblockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockRequest.ProtoReflect.Descriptor instead.
 func (*UnblockRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{48}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *UnblockRequest) GetUser() uint64 {
@@ -2683,7 +3239,7 @@ type FollowRequest struct {
 
 func (x *FollowRequest) Reset() {
 	*x = FollowRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[49]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2695,7 +3251,7 @@ func (x *FollowRequest) String() string {
 func (*FollowRequest) ProtoMessage() {}
 
 func (x *FollowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[49]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2708,7 +3264,7 @@ func (x *FollowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowRequest.ProtoReflect.Descriptor instead.
 func (*FollowRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{49}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *FollowRequest) GetUser() uint64 {
@@ -2727,7 +3283,7 @@ type UnfollowRequest struct {
 
 func (x *UnfollowRequest) Reset() {
 	*x = UnfollowRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[50]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2739,7 +3295,7 @@ func (x *UnfollowRequest) String() string {
 func (*UnfollowRequest) ProtoMessage() {}
 
 func (x *UnfollowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[50]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2752,7 +3308,7 @@ func (x *UnfollowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnfollowRequest.ProtoReflect.Descriptor instead.
 func (*UnfollowRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{50}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *UnfollowRequest) GetUser() uint64 {
@@ -2771,7 +3327,7 @@ type MuteRequest struct {
 
 func (x *MuteRequest) Reset() {
 	*x = MuteRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[51]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2783,7 +3339,7 @@ func (x *MuteRequest) String() string {
 func (*MuteRequest) ProtoMessage() {}
 
 func (x *MuteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[51]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2796,7 +3352,7 @@ func (x *MuteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteRequest.ProtoReflect.Descriptor instead.
 func (*MuteRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{51}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *MuteRequest) GetUser() uint64 {
@@ -2815,7 +3371,7 @@ type UnmuteRequest struct {
 
 func (x *UnmuteRequest) Reset() {
 	*x = UnmuteRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[52]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2827,7 +3383,7 @@ func (x *UnmuteRequest) String() string {
 func (*UnmuteRequest) ProtoMessage() {}
 
 func (x *UnmuteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[52]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2840,7 +3396,7 @@ func (x *UnmuteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnmuteRequest.ProtoReflect.Descriptor instead.
 func (*UnmuteRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{52}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *UnmuteRequest) GetUser() uint64 {
@@ -2862,7 +3418,7 @@ type ListRelationsRequest struct {
 
 func (x *ListRelationsRequest) Reset() {
 	*x = ListRelationsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[53]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2874,7 +3430,7 @@ func (x *ListRelationsRequest) String() string {
 func (*ListRelationsRequest) ProtoMessage() {}
 
 func (x *ListRelationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[53]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2887,7 +3443,7 @@ func (x *ListRelationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRelationsRequest.ProtoReflect.Descriptor instead.
 func (*ListRelationsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{53}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ListRelationsRequest) GetLimit() uint32 {
@@ -2915,7 +3471,7 @@ type ListRelationsResponse struct {
 
 func (x *ListRelationsResponse) Reset() {
 	*x = ListRelationsResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[54]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2927,7 +3483,7 @@ func (x *ListRelationsResponse) String() string {
 func (*ListRelationsResponse) ProtoMessage() {}
 
 func (x *ListRelationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[54]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2940,7 +3496,7 @@ func (x *ListRelationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRelationsResponse.ProtoReflect.Descriptor instead.
 func (*ListRelationsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{54}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ListRelationsResponse) GetRelations() []*v11.Relation {
@@ -2965,7 +3521,7 @@ type SuggestFriendsRequest struct {
 
 func (x *SuggestFriendsRequest) Reset() {
 	*x = SuggestFriendsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[55]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2977,7 +3533,7 @@ func (x *SuggestFriendsRequest) String() string {
 func (*SuggestFriendsRequest) ProtoMessage() {}
 
 func (x *SuggestFriendsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[55]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2990,7 +3546,7 @@ func (x *SuggestFriendsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestFriendsRequest.ProtoReflect.Descriptor instead.
 func (*SuggestFriendsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{55}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{65}
 }
 
 type SuggestFriendsResponse struct {
@@ -3002,7 +3558,7 @@ type SuggestFriendsResponse struct {
 
 func (x *SuggestFriendsResponse) Reset() {
 	*x = SuggestFriendsResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[56]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3014,7 +3570,7 @@ func (x *SuggestFriendsResponse) String() string {
 func (*SuggestFriendsResponse) ProtoMessage() {}
 
 func (x *SuggestFriendsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[56]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3027,7 +3583,7 @@ func (x *SuggestFriendsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestFriendsResponse.ProtoReflect.Descriptor instead.
 func (*SuggestFriendsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{56}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *SuggestFriendsResponse) GetSuggestions() []*SuggestFriendsResponse_Suggestion {
@@ -3051,7 +3607,7 @@ type PutUserRequest struct {
 
 func (x *PutUserRequest) Reset() {
 	*x = PutUserRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[57]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3063,7 +3619,7 @@ func (x *PutUserRequest) String() string {
 func (*PutUserRequest) ProtoMessage() {}
 
 func (x *PutUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[57]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3076,7 +3632,7 @@ func (x *PutUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutUserRequest.ProtoReflect.Descriptor instead.
 func (*PutUserRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{57}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *PutUserRequest) GetExternalId() string {
@@ -3113,7 +3669,7 @@ type PutOfficialAccountRequest struct {
 
 func (x *PutOfficialAccountRequest) Reset() {
 	*x = PutOfficialAccountRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[58]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3125,7 +3681,7 @@ func (x *PutOfficialAccountRequest) String() string {
 func (*PutOfficialAccountRequest) ProtoMessage() {}
 
 func (x *PutOfficialAccountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[58]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3138,7 +3694,7 @@ func (x *PutOfficialAccountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOfficialAccountRequest.ProtoReflect.Descriptor instead.
 func (*PutOfficialAccountRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{58}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *PutOfficialAccountRequest) GetUser() uint64 {
@@ -3172,7 +3728,7 @@ type PutOfficialAccountResponse struct {
 
 func (x *PutOfficialAccountResponse) Reset() {
 	*x = PutOfficialAccountResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[59]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3184,7 +3740,7 @@ func (x *PutOfficialAccountResponse) String() string {
 func (*PutOfficialAccountResponse) ProtoMessage() {}
 
 func (x *PutOfficialAccountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[59]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3197,7 +3753,7 @@ func (x *PutOfficialAccountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOfficialAccountResponse.ProtoReflect.Descriptor instead.
 func (*PutOfficialAccountResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{59}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *PutOfficialAccountResponse) GetChannel() uint64 {
@@ -3219,7 +3775,7 @@ type CreateSessionRequest struct {
 
 func (x *CreateSessionRequest) Reset() {
 	*x = CreateSessionRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[60]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3231,7 +3787,7 @@ func (x *CreateSessionRequest) String() string {
 func (*CreateSessionRequest) ProtoMessage() {}
 
 func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[60]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3244,7 +3800,7 @@ func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionRequest.ProtoReflect.Descriptor instead.
 func (*CreateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{60}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *CreateSessionRequest) GetExternalId() string {
@@ -3278,7 +3834,7 @@ type SuggestFriendsResponse_Suggestion struct {
 
 func (x *SuggestFriendsResponse_Suggestion) Reset() {
 	*x = SuggestFriendsResponse_Suggestion{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[61]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3290,7 +3846,7 @@ func (x *SuggestFriendsResponse_Suggestion) String() string {
 func (*SuggestFriendsResponse_Suggestion) ProtoMessage() {}
 
 func (x *SuggestFriendsResponse_Suggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[61]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3303,7 +3859,7 @@ func (x *SuggestFriendsResponse_Suggestion) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use SuggestFriendsResponse_Suggestion.ProtoReflect.Descriptor instead.
 func (*SuggestFriendsResponse_Suggestion) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{56, 0}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{66, 0}
 }
 
 func (x *SuggestFriendsResponse_Suggestion) GetUser() *User {
@@ -3349,16 +3905,41 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\x06handle\x18\x01 \x01(\tR\x06handle\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword\x121\n" +
 	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client\"\x18\n" +
-	"\x16GetLoginMethodsRequest\"\"\n" +
+	"\x16GetLoginMethodsRequest\"Z\n" +
 	"\fLoginMethods\x12\x12\n" +
-	"\x04code\x18\x01 \x01(\bR\x04code\",\n" +
+	"\x04code\x18\x01 \x01(\bR\x04code\x126\n" +
+	"\x06resets\x18\x02 \x03(\x0e2\x1e.rialto.account.v1.ContactKindR\x06resets\",\n" +
 	"\x12RequestCodeRequest\x12\x16\n" +
 	"\x06handle\x18\x01 \x01(\tR\x06handle\"\x15\n" +
 	"\x13RequestCodeResponse\"u\n" +
 	"\x14LoginWithCodeRequest\x12\x16\n" +
 	"\x06handle\x18\x01 \x01(\tR\x06handle\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x121\n" +
-	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client\"5\n" +
+	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client\"W\n" +
+	"\aContact\x122\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1e.rialto.account.v1.ContactKindR\x04kind\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\"\x9c\x01\n" +
+	"\x1bRequestPasswordResetRequest\x12\x16\n" +
+	"\x06handle\x18\x01 \x01(\tR\x06handle\x122\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x1e.rialto.account.v1.ContactKindR\x04kind\x121\n" +
+	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client\"\x1e\n" +
+	"\x1cRequestPasswordResetResponse\"\x98\x01\n" +
+	"\x14ResetPasswordRequest\x12\x16\n" +
+	"\x06handle\x18\x01 \x01(\tR\x06handle\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\x12!\n" +
+	"\fnew_password\x18\x03 \x01(\tR\vnewPassword\x121\n" +
+	"\x06client\x18\x04 \x01(\v2\x19.rialto.account.v1.ClientR\x06client\"\x17\n" +
+	"\x15ResetPasswordResponse\"a\n" +
+	"\x11SetContactRequest\x122\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1e.rialto.account.v1.ContactKindR\x04kind\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\"\x14\n" +
+	"\x12SetContactResponse\"^\n" +
+	"\x14VerifyContactRequest\x122\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1e.rialto.account.v1.ContactKindR\x04kind\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\"J\n" +
+	"\x14RemoveContactRequest\x122\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1e.rialto.account.v1.ContactKindR\x04kind\"\x17\n" +
+	"\x15RemoveContactResponse\"5\n" +
 	"\x0eRefreshRequest\x12#\n" +
 	"\rrefresh_token\x18\x01 \x01(\tR\frefreshToken\"\xab\x02\n" +
 	"\aSession\x12\x16\n" +
@@ -3380,12 +3961,14 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\tchallenge\x18\x01 \x01(\tR\tchallenge\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x121\n" +
 	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client\"\x14\n" +
-	"\x12GetSecurityRequest\"\x93\x01\n" +
+	"\x12GetSecurityRequest\"\x90\x02\n" +
 	"\bSecurity\x12\x1a\n" +
 	"\bpassword\x18\x01 \x01(\bR\bpassword\x12\x12\n" +
 	"\x04totp\x18\x02 \x01(\bR\x04totp\x12%\n" +
 	"\x0erecovery_codes\x18\x03 \x01(\x05R\rrecoveryCodes\x120\n" +
-	"\x12confirmed_until_ms\x18\x04 \x01(\x03B\x020\x02R\x10confirmedUntilMs\"H\n" +
+	"\x12confirmed_until_ms\x18\x04 \x01(\x03B\x020\x02R\x10confirmedUntilMs\x126\n" +
+	"\bcontacts\x18\x05 \x03(\v2\x1a.rialto.account.v1.ContactR\bcontacts\x12C\n" +
+	"\rcontact_kinds\x18\x06 \x03(\x0e2\x1e.rialto.account.v1.ContactKindR\fcontactKinds\"H\n" +
 	"\x16ConfirmIdentityRequest\x12\x1a\n" +
 	"\bpassword\x18\x01 \x01(\tR\bpassword\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\"K\n" +
@@ -3512,7 +4095,11 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\vexternal_id\x18\x01 \x01(\tR\n" +
 	"externalId\x12\x16\n" +
 	"\x04user\x18\x02 \x01(\x04B\x020\x01R\x04user\x121\n" +
-	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client*s\n" +
+	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client*[\n" +
+	"\vContactKind\x12\x1c\n" +
+	"\x18CONTACT_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12CONTACT_KIND_EMAIL\x10\x01\x12\x16\n" +
+	"\x12CONTACT_KIND_PHONE\x10\x02*s\n" +
 	"\tWhoMaySee\x12\x1b\n" +
 	"\x17WHO_MAY_SEE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14WHO_MAY_SEE_EVERYONE\x10\x01\x12\x17\n" +
@@ -3522,14 +4109,16 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\x17WHO_MAY_ADD_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14WHO_MAY_ADD_EVERYONE\x10\x01\x12\x17\n" +
 	"\x13WHO_MAY_ADD_FRIENDS\x10\x02\x12\x16\n" +
-	"\x12WHO_MAY_ADD_NOBODY\x10\x032\xa3\x10\n" +
+	"\x12WHO_MAY_ADD_NOBODY\x10\x032\x95\x14\n" +
 	"\x0eAccountService\x12J\n" +
 	"\bRegister\x12\".rialto.account.v1.RegisterRequest\x1a\x1a.rialto.account.v1.Session\x12]\n" +
 	"\x0fGetLoginMethods\x12).rialto.account.v1.GetLoginMethodsRequest\x1a\x1f.rialto.account.v1.LoginMethods\x12D\n" +
 	"\x05Login\x12\x1f.rialto.account.v1.LoginRequest\x1a\x1a.rialto.account.v1.Session\x12\\\n" +
 	"\vRequestCode\x12%.rialto.account.v1.RequestCodeRequest\x1a&.rialto.account.v1.RequestCodeResponse\x12T\n" +
 	"\rLoginWithCode\x12'.rialto.account.v1.LoginWithCodeRequest\x1a\x1a.rialto.account.v1.Session\x12d\n" +
-	"\x15LoginWithSecondFactor\x12/.rialto.account.v1.LoginWithSecondFactorRequest\x1a\x1a.rialto.account.v1.Session\x12H\n" +
+	"\x15LoginWithSecondFactor\x12/.rialto.account.v1.LoginWithSecondFactorRequest\x1a\x1a.rialto.account.v1.Session\x12w\n" +
+	"\x14RequestPasswordReset\x12..rialto.account.v1.RequestPasswordResetRequest\x1a/.rialto.account.v1.RequestPasswordResetResponse\x12b\n" +
+	"\rResetPassword\x12'.rialto.account.v1.ResetPasswordRequest\x1a(.rialto.account.v1.ResetPasswordResponse\x12H\n" +
 	"\aRefresh\x12!.rialto.account.v1.RefreshRequest\x1a\x1a.rialto.account.v1.Session\x12M\n" +
 	"\x06Logout\x12 .rialto.account.v1.LogoutRequest\x1a!.rialto.account.v1.LogoutResponse\x12_\n" +
 	"\fListSessions\x12&.rialto.account.v1.ListSessionsRequest\x1a'.rialto.account.v1.ListSessionsResponse\x12b\n" +
@@ -3541,7 +4130,11 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\vConfirmTotp\x12%.rialto.account.v1.ConfirmTotpRequest\x1a .rialto.account.v1.RecoveryCodes\x12Y\n" +
 	"\n" +
 	"RemoveTotp\x12$.rialto.account.v1.RemoveTotpRequest\x1a%.rialto.account.v1.RemoveTotpResponse\x12f\n" +
-	"\x13CreateRecoveryCodes\x12-.rialto.account.v1.CreateRecoveryCodesRequest\x1a .rialto.account.v1.RecoveryCodes\x12_\n" +
+	"\x13CreateRecoveryCodes\x12-.rialto.account.v1.CreateRecoveryCodesRequest\x1a .rialto.account.v1.RecoveryCodes\x12Y\n" +
+	"\n" +
+	"SetContact\x12$.rialto.account.v1.SetContactRequest\x1a%.rialto.account.v1.SetContactResponse\x12T\n" +
+	"\rVerifyContact\x12'.rialto.account.v1.VerifyContactRequest\x1a\x1a.rialto.account.v1.Contact\x12b\n" +
+	"\rRemoveContact\x12'.rialto.account.v1.RemoveContactRequest\x1a(.rialto.account.v1.RemoveContactResponse\x12_\n" +
 	"\fCreateTicket\x12&.rialto.account.v1.CreateTicketRequest\x1a'.rialto.account.v1.CreateTicketResponse\x12S\n" +
 	"\bGetUsers\x12\".rialto.account.v1.GetUsersRequest\x1a#.rialto.account.v1.GetUsersResponse\x12\\\n" +
 	"\vSearchUsers\x12%.rialto.account.v1.SearchUsersRequest\x1a&.rialto.account.v1.SearchUsersResponse\x12Q\n" +
@@ -3578,176 +4171,207 @@ func file_rialto_account_v1_account_proto_rawDescGZIP() []byte {
 	return file_rialto_account_v1_account_proto_rawDescData
 }
 
-var file_rialto_account_v1_account_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rialto_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
+var file_rialto_account_v1_account_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_rialto_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 72)
 var file_rialto_account_v1_account_proto_goTypes = []any{
-	(WhoMaySee)(0),                            // 0: rialto.account.v1.WhoMaySee
-	(WhoMayAdd)(0),                            // 1: rialto.account.v1.WhoMayAdd
-	(*User)(nil),                              // 2: rialto.account.v1.User
-	(*RegisterRequest)(nil),                   // 3: rialto.account.v1.RegisterRequest
-	(*Client)(nil),                            // 4: rialto.account.v1.Client
-	(*LoginRequest)(nil),                      // 5: rialto.account.v1.LoginRequest
-	(*GetLoginMethodsRequest)(nil),            // 6: rialto.account.v1.GetLoginMethodsRequest
-	(*LoginMethods)(nil),                      // 7: rialto.account.v1.LoginMethods
-	(*RequestCodeRequest)(nil),                // 8: rialto.account.v1.RequestCodeRequest
-	(*RequestCodeResponse)(nil),               // 9: rialto.account.v1.RequestCodeResponse
-	(*LoginWithCodeRequest)(nil),              // 10: rialto.account.v1.LoginWithCodeRequest
-	(*RefreshRequest)(nil),                    // 11: rialto.account.v1.RefreshRequest
-	(*Session)(nil),                           // 12: rialto.account.v1.Session
-	(*SecondFactor)(nil),                      // 13: rialto.account.v1.SecondFactor
-	(*LoginWithSecondFactorRequest)(nil),      // 14: rialto.account.v1.LoginWithSecondFactorRequest
-	(*GetSecurityRequest)(nil),                // 15: rialto.account.v1.GetSecurityRequest
-	(*Security)(nil),                          // 16: rialto.account.v1.Security
-	(*ConfirmIdentityRequest)(nil),            // 17: rialto.account.v1.ConfirmIdentityRequest
-	(*ConfirmIdentityResponse)(nil),           // 18: rialto.account.v1.ConfirmIdentityResponse
-	(*StartTotpRequest)(nil),                  // 19: rialto.account.v1.StartTotpRequest
-	(*StartTotpResponse)(nil),                 // 20: rialto.account.v1.StartTotpResponse
-	(*ConfirmTotpRequest)(nil),                // 21: rialto.account.v1.ConfirmTotpRequest
-	(*RemoveTotpRequest)(nil),                 // 22: rialto.account.v1.RemoveTotpRequest
-	(*RemoveTotpResponse)(nil),                // 23: rialto.account.v1.RemoveTotpResponse
-	(*CreateRecoveryCodesRequest)(nil),        // 24: rialto.account.v1.CreateRecoveryCodesRequest
-	(*RecoveryCodes)(nil),                     // 25: rialto.account.v1.RecoveryCodes
-	(*LogoutRequest)(nil),                     // 26: rialto.account.v1.LogoutRequest
-	(*LogoutResponse)(nil),                    // 27: rialto.account.v1.LogoutResponse
-	(*ListSessionsRequest)(nil),               // 28: rialto.account.v1.ListSessionsRequest
-	(*SessionInfo)(nil),                       // 29: rialto.account.v1.SessionInfo
-	(*ListSessionsResponse)(nil),              // 30: rialto.account.v1.ListSessionsResponse
-	(*RevokeSessionRequest)(nil),              // 31: rialto.account.v1.RevokeSessionRequest
-	(*RevokeSessionResponse)(nil),             // 32: rialto.account.v1.RevokeSessionResponse
-	(*ChangePasswordRequest)(nil),             // 33: rialto.account.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),            // 34: rialto.account.v1.ChangePasswordResponse
-	(*CreateTicketRequest)(nil),               // 35: rialto.account.v1.CreateTicketRequest
-	(*CreateTicketResponse)(nil),              // 36: rialto.account.v1.CreateTicketResponse
-	(*GetUsersRequest)(nil),                   // 37: rialto.account.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),                  // 38: rialto.account.v1.GetUsersResponse
-	(*SearchUsersRequest)(nil),                // 39: rialto.account.v1.SearchUsersRequest
-	(*SearchUsersResponse)(nil),               // 40: rialto.account.v1.SearchUsersResponse
-	(*UpdateProfileRequest)(nil),              // 41: rialto.account.v1.UpdateProfileRequest
-	(*Settings)(nil),                          // 42: rialto.account.v1.Settings
-	(*GetSettingsRequest)(nil),                // 43: rialto.account.v1.GetSettingsRequest
-	(*UpdateSettingsRequest)(nil),             // 44: rialto.account.v1.UpdateSettingsRequest
-	(*RequestFriendRequest)(nil),              // 45: rialto.account.v1.RequestFriendRequest
-	(*AnswerFriendRequest)(nil),               // 46: rialto.account.v1.AnswerFriendRequest
-	(*RemarkFriendRequest)(nil),               // 47: rialto.account.v1.RemarkFriendRequest
-	(*DeleteFriendRequest)(nil),               // 48: rialto.account.v1.DeleteFriendRequest
-	(*BlockRequest)(nil),                      // 49: rialto.account.v1.BlockRequest
-	(*UnblockRequest)(nil),                    // 50: rialto.account.v1.UnblockRequest
-	(*FollowRequest)(nil),                     // 51: rialto.account.v1.FollowRequest
-	(*UnfollowRequest)(nil),                   // 52: rialto.account.v1.UnfollowRequest
-	(*MuteRequest)(nil),                       // 53: rialto.account.v1.MuteRequest
-	(*UnmuteRequest)(nil),                     // 54: rialto.account.v1.UnmuteRequest
-	(*ListRelationsRequest)(nil),              // 55: rialto.account.v1.ListRelationsRequest
-	(*ListRelationsResponse)(nil),             // 56: rialto.account.v1.ListRelationsResponse
-	(*SuggestFriendsRequest)(nil),             // 57: rialto.account.v1.SuggestFriendsRequest
-	(*SuggestFriendsResponse)(nil),            // 58: rialto.account.v1.SuggestFriendsResponse
-	(*PutUserRequest)(nil),                    // 59: rialto.account.v1.PutUserRequest
-	(*PutOfficialAccountRequest)(nil),         // 60: rialto.account.v1.PutOfficialAccountRequest
-	(*PutOfficialAccountResponse)(nil),        // 61: rialto.account.v1.PutOfficialAccountResponse
-	(*CreateSessionRequest)(nil),              // 62: rialto.account.v1.CreateSessionRequest
-	(*SuggestFriendsResponse_Suggestion)(nil), // 63: rialto.account.v1.SuggestFriendsResponse.Suggestion
-	(v1.Availability)(0),                      // 64: rialto.presence.v1.Availability
-	(*v1.CustomStatus)(nil),                   // 65: rialto.presence.v1.CustomStatus
-	(*v11.Relation)(nil),                      // 66: rialto.chat.v1.Relation
+	(ContactKind)(0),                          // 0: rialto.account.v1.ContactKind
+	(WhoMaySee)(0),                            // 1: rialto.account.v1.WhoMaySee
+	(WhoMayAdd)(0),                            // 2: rialto.account.v1.WhoMayAdd
+	(*User)(nil),                              // 3: rialto.account.v1.User
+	(*RegisterRequest)(nil),                   // 4: rialto.account.v1.RegisterRequest
+	(*Client)(nil),                            // 5: rialto.account.v1.Client
+	(*LoginRequest)(nil),                      // 6: rialto.account.v1.LoginRequest
+	(*GetLoginMethodsRequest)(nil),            // 7: rialto.account.v1.GetLoginMethodsRequest
+	(*LoginMethods)(nil),                      // 8: rialto.account.v1.LoginMethods
+	(*RequestCodeRequest)(nil),                // 9: rialto.account.v1.RequestCodeRequest
+	(*RequestCodeResponse)(nil),               // 10: rialto.account.v1.RequestCodeResponse
+	(*LoginWithCodeRequest)(nil),              // 11: rialto.account.v1.LoginWithCodeRequest
+	(*Contact)(nil),                           // 12: rialto.account.v1.Contact
+	(*RequestPasswordResetRequest)(nil),       // 13: rialto.account.v1.RequestPasswordResetRequest
+	(*RequestPasswordResetResponse)(nil),      // 14: rialto.account.v1.RequestPasswordResetResponse
+	(*ResetPasswordRequest)(nil),              // 15: rialto.account.v1.ResetPasswordRequest
+	(*ResetPasswordResponse)(nil),             // 16: rialto.account.v1.ResetPasswordResponse
+	(*SetContactRequest)(nil),                 // 17: rialto.account.v1.SetContactRequest
+	(*SetContactResponse)(nil),                // 18: rialto.account.v1.SetContactResponse
+	(*VerifyContactRequest)(nil),              // 19: rialto.account.v1.VerifyContactRequest
+	(*RemoveContactRequest)(nil),              // 20: rialto.account.v1.RemoveContactRequest
+	(*RemoveContactResponse)(nil),             // 21: rialto.account.v1.RemoveContactResponse
+	(*RefreshRequest)(nil),                    // 22: rialto.account.v1.RefreshRequest
+	(*Session)(nil),                           // 23: rialto.account.v1.Session
+	(*SecondFactor)(nil),                      // 24: rialto.account.v1.SecondFactor
+	(*LoginWithSecondFactorRequest)(nil),      // 25: rialto.account.v1.LoginWithSecondFactorRequest
+	(*GetSecurityRequest)(nil),                // 26: rialto.account.v1.GetSecurityRequest
+	(*Security)(nil),                          // 27: rialto.account.v1.Security
+	(*ConfirmIdentityRequest)(nil),            // 28: rialto.account.v1.ConfirmIdentityRequest
+	(*ConfirmIdentityResponse)(nil),           // 29: rialto.account.v1.ConfirmIdentityResponse
+	(*StartTotpRequest)(nil),                  // 30: rialto.account.v1.StartTotpRequest
+	(*StartTotpResponse)(nil),                 // 31: rialto.account.v1.StartTotpResponse
+	(*ConfirmTotpRequest)(nil),                // 32: rialto.account.v1.ConfirmTotpRequest
+	(*RemoveTotpRequest)(nil),                 // 33: rialto.account.v1.RemoveTotpRequest
+	(*RemoveTotpResponse)(nil),                // 34: rialto.account.v1.RemoveTotpResponse
+	(*CreateRecoveryCodesRequest)(nil),        // 35: rialto.account.v1.CreateRecoveryCodesRequest
+	(*RecoveryCodes)(nil),                     // 36: rialto.account.v1.RecoveryCodes
+	(*LogoutRequest)(nil),                     // 37: rialto.account.v1.LogoutRequest
+	(*LogoutResponse)(nil),                    // 38: rialto.account.v1.LogoutResponse
+	(*ListSessionsRequest)(nil),               // 39: rialto.account.v1.ListSessionsRequest
+	(*SessionInfo)(nil),                       // 40: rialto.account.v1.SessionInfo
+	(*ListSessionsResponse)(nil),              // 41: rialto.account.v1.ListSessionsResponse
+	(*RevokeSessionRequest)(nil),              // 42: rialto.account.v1.RevokeSessionRequest
+	(*RevokeSessionResponse)(nil),             // 43: rialto.account.v1.RevokeSessionResponse
+	(*ChangePasswordRequest)(nil),             // 44: rialto.account.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),            // 45: rialto.account.v1.ChangePasswordResponse
+	(*CreateTicketRequest)(nil),               // 46: rialto.account.v1.CreateTicketRequest
+	(*CreateTicketResponse)(nil),              // 47: rialto.account.v1.CreateTicketResponse
+	(*GetUsersRequest)(nil),                   // 48: rialto.account.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),                  // 49: rialto.account.v1.GetUsersResponse
+	(*SearchUsersRequest)(nil),                // 50: rialto.account.v1.SearchUsersRequest
+	(*SearchUsersResponse)(nil),               // 51: rialto.account.v1.SearchUsersResponse
+	(*UpdateProfileRequest)(nil),              // 52: rialto.account.v1.UpdateProfileRequest
+	(*Settings)(nil),                          // 53: rialto.account.v1.Settings
+	(*GetSettingsRequest)(nil),                // 54: rialto.account.v1.GetSettingsRequest
+	(*UpdateSettingsRequest)(nil),             // 55: rialto.account.v1.UpdateSettingsRequest
+	(*RequestFriendRequest)(nil),              // 56: rialto.account.v1.RequestFriendRequest
+	(*AnswerFriendRequest)(nil),               // 57: rialto.account.v1.AnswerFriendRequest
+	(*RemarkFriendRequest)(nil),               // 58: rialto.account.v1.RemarkFriendRequest
+	(*DeleteFriendRequest)(nil),               // 59: rialto.account.v1.DeleteFriendRequest
+	(*BlockRequest)(nil),                      // 60: rialto.account.v1.BlockRequest
+	(*UnblockRequest)(nil),                    // 61: rialto.account.v1.UnblockRequest
+	(*FollowRequest)(nil),                     // 62: rialto.account.v1.FollowRequest
+	(*UnfollowRequest)(nil),                   // 63: rialto.account.v1.UnfollowRequest
+	(*MuteRequest)(nil),                       // 64: rialto.account.v1.MuteRequest
+	(*UnmuteRequest)(nil),                     // 65: rialto.account.v1.UnmuteRequest
+	(*ListRelationsRequest)(nil),              // 66: rialto.account.v1.ListRelationsRequest
+	(*ListRelationsResponse)(nil),             // 67: rialto.account.v1.ListRelationsResponse
+	(*SuggestFriendsRequest)(nil),             // 68: rialto.account.v1.SuggestFriendsRequest
+	(*SuggestFriendsResponse)(nil),            // 69: rialto.account.v1.SuggestFriendsResponse
+	(*PutUserRequest)(nil),                    // 70: rialto.account.v1.PutUserRequest
+	(*PutOfficialAccountRequest)(nil),         // 71: rialto.account.v1.PutOfficialAccountRequest
+	(*PutOfficialAccountResponse)(nil),        // 72: rialto.account.v1.PutOfficialAccountResponse
+	(*CreateSessionRequest)(nil),              // 73: rialto.account.v1.CreateSessionRequest
+	(*SuggestFriendsResponse_Suggestion)(nil), // 74: rialto.account.v1.SuggestFriendsResponse.Suggestion
+	(v1.Availability)(0),                      // 75: rialto.presence.v1.Availability
+	(*v1.CustomStatus)(nil),                   // 76: rialto.presence.v1.CustomStatus
+	(*v11.Relation)(nil),                      // 77: rialto.chat.v1.Relation
 }
 var file_rialto_account_v1_account_proto_depIdxs = []int32{
-	4,  // 0: rialto.account.v1.RegisterRequest.client:type_name -> rialto.account.v1.Client
-	4,  // 1: rialto.account.v1.LoginRequest.client:type_name -> rialto.account.v1.Client
-	4,  // 2: rialto.account.v1.LoginWithCodeRequest.client:type_name -> rialto.account.v1.Client
-	13, // 3: rialto.account.v1.Session.second_factor:type_name -> rialto.account.v1.SecondFactor
-	4,  // 4: rialto.account.v1.LoginWithSecondFactorRequest.client:type_name -> rialto.account.v1.Client
-	29, // 5: rialto.account.v1.ListSessionsResponse.sessions:type_name -> rialto.account.v1.SessionInfo
-	2,  // 6: rialto.account.v1.GetUsersResponse.users:type_name -> rialto.account.v1.User
-	2,  // 7: rialto.account.v1.SearchUsersResponse.users:type_name -> rialto.account.v1.User
-	1,  // 8: rialto.account.v1.Settings.who_may_add:type_name -> rialto.account.v1.WhoMayAdd
-	0,  // 9: rialto.account.v1.Settings.who_may_see_presence:type_name -> rialto.account.v1.WhoMaySee
-	64, // 10: rialto.account.v1.Settings.availability:type_name -> rialto.presence.v1.Availability
-	65, // 11: rialto.account.v1.Settings.custom_status:type_name -> rialto.presence.v1.CustomStatus
-	42, // 12: rialto.account.v1.UpdateSettingsRequest.settings:type_name -> rialto.account.v1.Settings
-	66, // 13: rialto.account.v1.ListRelationsResponse.relations:type_name -> rialto.chat.v1.Relation
-	63, // 14: rialto.account.v1.SuggestFriendsResponse.suggestions:type_name -> rialto.account.v1.SuggestFriendsResponse.Suggestion
-	4,  // 15: rialto.account.v1.CreateSessionRequest.client:type_name -> rialto.account.v1.Client
-	2,  // 16: rialto.account.v1.SuggestFriendsResponse.Suggestion.user:type_name -> rialto.account.v1.User
-	3,  // 17: rialto.account.v1.AccountService.Register:input_type -> rialto.account.v1.RegisterRequest
-	6,  // 18: rialto.account.v1.AccountService.GetLoginMethods:input_type -> rialto.account.v1.GetLoginMethodsRequest
-	5,  // 19: rialto.account.v1.AccountService.Login:input_type -> rialto.account.v1.LoginRequest
-	8,  // 20: rialto.account.v1.AccountService.RequestCode:input_type -> rialto.account.v1.RequestCodeRequest
-	10, // 21: rialto.account.v1.AccountService.LoginWithCode:input_type -> rialto.account.v1.LoginWithCodeRequest
-	14, // 22: rialto.account.v1.AccountService.LoginWithSecondFactor:input_type -> rialto.account.v1.LoginWithSecondFactorRequest
-	11, // 23: rialto.account.v1.AccountService.Refresh:input_type -> rialto.account.v1.RefreshRequest
-	26, // 24: rialto.account.v1.AccountService.Logout:input_type -> rialto.account.v1.LogoutRequest
-	28, // 25: rialto.account.v1.AccountService.ListSessions:input_type -> rialto.account.v1.ListSessionsRequest
-	31, // 26: rialto.account.v1.AccountService.RevokeSession:input_type -> rialto.account.v1.RevokeSessionRequest
-	33, // 27: rialto.account.v1.AccountService.ChangePassword:input_type -> rialto.account.v1.ChangePasswordRequest
-	15, // 28: rialto.account.v1.AccountService.GetSecurity:input_type -> rialto.account.v1.GetSecurityRequest
-	17, // 29: rialto.account.v1.AccountService.ConfirmIdentity:input_type -> rialto.account.v1.ConfirmIdentityRequest
-	19, // 30: rialto.account.v1.AccountService.StartTotp:input_type -> rialto.account.v1.StartTotpRequest
-	21, // 31: rialto.account.v1.AccountService.ConfirmTotp:input_type -> rialto.account.v1.ConfirmTotpRequest
-	22, // 32: rialto.account.v1.AccountService.RemoveTotp:input_type -> rialto.account.v1.RemoveTotpRequest
-	24, // 33: rialto.account.v1.AccountService.CreateRecoveryCodes:input_type -> rialto.account.v1.CreateRecoveryCodesRequest
-	35, // 34: rialto.account.v1.AccountService.CreateTicket:input_type -> rialto.account.v1.CreateTicketRequest
-	37, // 35: rialto.account.v1.AccountService.GetUsers:input_type -> rialto.account.v1.GetUsersRequest
-	39, // 36: rialto.account.v1.AccountService.SearchUsers:input_type -> rialto.account.v1.SearchUsersRequest
-	41, // 37: rialto.account.v1.AccountService.UpdateProfile:input_type -> rialto.account.v1.UpdateProfileRequest
-	43, // 38: rialto.account.v1.AccountService.GetSettings:input_type -> rialto.account.v1.GetSettingsRequest
-	44, // 39: rialto.account.v1.AccountService.UpdateSettings:input_type -> rialto.account.v1.UpdateSettingsRequest
-	45, // 40: rialto.account.v1.GraphService.RequestFriend:input_type -> rialto.account.v1.RequestFriendRequest
-	46, // 41: rialto.account.v1.GraphService.AnswerFriend:input_type -> rialto.account.v1.AnswerFriendRequest
-	47, // 42: rialto.account.v1.GraphService.RemarkFriend:input_type -> rialto.account.v1.RemarkFriendRequest
-	48, // 43: rialto.account.v1.GraphService.DeleteFriend:input_type -> rialto.account.v1.DeleteFriendRequest
-	49, // 44: rialto.account.v1.GraphService.Block:input_type -> rialto.account.v1.BlockRequest
-	50, // 45: rialto.account.v1.GraphService.Unblock:input_type -> rialto.account.v1.UnblockRequest
-	51, // 46: rialto.account.v1.GraphService.Follow:input_type -> rialto.account.v1.FollowRequest
-	52, // 47: rialto.account.v1.GraphService.Unfollow:input_type -> rialto.account.v1.UnfollowRequest
-	53, // 48: rialto.account.v1.GraphService.Mute:input_type -> rialto.account.v1.MuteRequest
-	54, // 49: rialto.account.v1.GraphService.Unmute:input_type -> rialto.account.v1.UnmuteRequest
-	55, // 50: rialto.account.v1.GraphService.ListRelations:input_type -> rialto.account.v1.ListRelationsRequest
-	57, // 51: rialto.account.v1.GraphService.SuggestFriends:input_type -> rialto.account.v1.SuggestFriendsRequest
-	59, // 52: rialto.account.v1.AdminService.PutUser:input_type -> rialto.account.v1.PutUserRequest
-	62, // 53: rialto.account.v1.AdminService.CreateSession:input_type -> rialto.account.v1.CreateSessionRequest
-	60, // 54: rialto.account.v1.AdminService.PutOfficialAccount:input_type -> rialto.account.v1.PutOfficialAccountRequest
-	12, // 55: rialto.account.v1.AccountService.Register:output_type -> rialto.account.v1.Session
-	7,  // 56: rialto.account.v1.AccountService.GetLoginMethods:output_type -> rialto.account.v1.LoginMethods
-	12, // 57: rialto.account.v1.AccountService.Login:output_type -> rialto.account.v1.Session
-	9,  // 58: rialto.account.v1.AccountService.RequestCode:output_type -> rialto.account.v1.RequestCodeResponse
-	12, // 59: rialto.account.v1.AccountService.LoginWithCode:output_type -> rialto.account.v1.Session
-	12, // 60: rialto.account.v1.AccountService.LoginWithSecondFactor:output_type -> rialto.account.v1.Session
-	12, // 61: rialto.account.v1.AccountService.Refresh:output_type -> rialto.account.v1.Session
-	27, // 62: rialto.account.v1.AccountService.Logout:output_type -> rialto.account.v1.LogoutResponse
-	30, // 63: rialto.account.v1.AccountService.ListSessions:output_type -> rialto.account.v1.ListSessionsResponse
-	32, // 64: rialto.account.v1.AccountService.RevokeSession:output_type -> rialto.account.v1.RevokeSessionResponse
-	34, // 65: rialto.account.v1.AccountService.ChangePassword:output_type -> rialto.account.v1.ChangePasswordResponse
-	16, // 66: rialto.account.v1.AccountService.GetSecurity:output_type -> rialto.account.v1.Security
-	18, // 67: rialto.account.v1.AccountService.ConfirmIdentity:output_type -> rialto.account.v1.ConfirmIdentityResponse
-	20, // 68: rialto.account.v1.AccountService.StartTotp:output_type -> rialto.account.v1.StartTotpResponse
-	25, // 69: rialto.account.v1.AccountService.ConfirmTotp:output_type -> rialto.account.v1.RecoveryCodes
-	23, // 70: rialto.account.v1.AccountService.RemoveTotp:output_type -> rialto.account.v1.RemoveTotpResponse
-	25, // 71: rialto.account.v1.AccountService.CreateRecoveryCodes:output_type -> rialto.account.v1.RecoveryCodes
-	36, // 72: rialto.account.v1.AccountService.CreateTicket:output_type -> rialto.account.v1.CreateTicketResponse
-	38, // 73: rialto.account.v1.AccountService.GetUsers:output_type -> rialto.account.v1.GetUsersResponse
-	40, // 74: rialto.account.v1.AccountService.SearchUsers:output_type -> rialto.account.v1.SearchUsersResponse
-	2,  // 75: rialto.account.v1.AccountService.UpdateProfile:output_type -> rialto.account.v1.User
-	42, // 76: rialto.account.v1.AccountService.GetSettings:output_type -> rialto.account.v1.Settings
-	42, // 77: rialto.account.v1.AccountService.UpdateSettings:output_type -> rialto.account.v1.Settings
-	66, // 78: rialto.account.v1.GraphService.RequestFriend:output_type -> rialto.chat.v1.Relation
-	66, // 79: rialto.account.v1.GraphService.AnswerFriend:output_type -> rialto.chat.v1.Relation
-	66, // 80: rialto.account.v1.GraphService.RemarkFriend:output_type -> rialto.chat.v1.Relation
-	66, // 81: rialto.account.v1.GraphService.DeleteFriend:output_type -> rialto.chat.v1.Relation
-	66, // 82: rialto.account.v1.GraphService.Block:output_type -> rialto.chat.v1.Relation
-	66, // 83: rialto.account.v1.GraphService.Unblock:output_type -> rialto.chat.v1.Relation
-	66, // 84: rialto.account.v1.GraphService.Follow:output_type -> rialto.chat.v1.Relation
-	66, // 85: rialto.account.v1.GraphService.Unfollow:output_type -> rialto.chat.v1.Relation
-	66, // 86: rialto.account.v1.GraphService.Mute:output_type -> rialto.chat.v1.Relation
-	66, // 87: rialto.account.v1.GraphService.Unmute:output_type -> rialto.chat.v1.Relation
-	56, // 88: rialto.account.v1.GraphService.ListRelations:output_type -> rialto.account.v1.ListRelationsResponse
-	58, // 89: rialto.account.v1.GraphService.SuggestFriends:output_type -> rialto.account.v1.SuggestFriendsResponse
-	2,  // 90: rialto.account.v1.AdminService.PutUser:output_type -> rialto.account.v1.User
-	12, // 91: rialto.account.v1.AdminService.CreateSession:output_type -> rialto.account.v1.Session
-	61, // 92: rialto.account.v1.AdminService.PutOfficialAccount:output_type -> rialto.account.v1.PutOfficialAccountResponse
-	55, // [55:93] is the sub-list for method output_type
-	17, // [17:55] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	5,  // 0: rialto.account.v1.RegisterRequest.client:type_name -> rialto.account.v1.Client
+	5,  // 1: rialto.account.v1.LoginRequest.client:type_name -> rialto.account.v1.Client
+	0,  // 2: rialto.account.v1.LoginMethods.resets:type_name -> rialto.account.v1.ContactKind
+	5,  // 3: rialto.account.v1.LoginWithCodeRequest.client:type_name -> rialto.account.v1.Client
+	0,  // 4: rialto.account.v1.Contact.kind:type_name -> rialto.account.v1.ContactKind
+	0,  // 5: rialto.account.v1.RequestPasswordResetRequest.kind:type_name -> rialto.account.v1.ContactKind
+	5,  // 6: rialto.account.v1.RequestPasswordResetRequest.client:type_name -> rialto.account.v1.Client
+	5,  // 7: rialto.account.v1.ResetPasswordRequest.client:type_name -> rialto.account.v1.Client
+	0,  // 8: rialto.account.v1.SetContactRequest.kind:type_name -> rialto.account.v1.ContactKind
+	0,  // 9: rialto.account.v1.VerifyContactRequest.kind:type_name -> rialto.account.v1.ContactKind
+	0,  // 10: rialto.account.v1.RemoveContactRequest.kind:type_name -> rialto.account.v1.ContactKind
+	24, // 11: rialto.account.v1.Session.second_factor:type_name -> rialto.account.v1.SecondFactor
+	5,  // 12: rialto.account.v1.LoginWithSecondFactorRequest.client:type_name -> rialto.account.v1.Client
+	12, // 13: rialto.account.v1.Security.contacts:type_name -> rialto.account.v1.Contact
+	0,  // 14: rialto.account.v1.Security.contact_kinds:type_name -> rialto.account.v1.ContactKind
+	40, // 15: rialto.account.v1.ListSessionsResponse.sessions:type_name -> rialto.account.v1.SessionInfo
+	3,  // 16: rialto.account.v1.GetUsersResponse.users:type_name -> rialto.account.v1.User
+	3,  // 17: rialto.account.v1.SearchUsersResponse.users:type_name -> rialto.account.v1.User
+	2,  // 18: rialto.account.v1.Settings.who_may_add:type_name -> rialto.account.v1.WhoMayAdd
+	1,  // 19: rialto.account.v1.Settings.who_may_see_presence:type_name -> rialto.account.v1.WhoMaySee
+	75, // 20: rialto.account.v1.Settings.availability:type_name -> rialto.presence.v1.Availability
+	76, // 21: rialto.account.v1.Settings.custom_status:type_name -> rialto.presence.v1.CustomStatus
+	53, // 22: rialto.account.v1.UpdateSettingsRequest.settings:type_name -> rialto.account.v1.Settings
+	77, // 23: rialto.account.v1.ListRelationsResponse.relations:type_name -> rialto.chat.v1.Relation
+	74, // 24: rialto.account.v1.SuggestFriendsResponse.suggestions:type_name -> rialto.account.v1.SuggestFriendsResponse.Suggestion
+	5,  // 25: rialto.account.v1.CreateSessionRequest.client:type_name -> rialto.account.v1.Client
+	3,  // 26: rialto.account.v1.SuggestFriendsResponse.Suggestion.user:type_name -> rialto.account.v1.User
+	4,  // 27: rialto.account.v1.AccountService.Register:input_type -> rialto.account.v1.RegisterRequest
+	7,  // 28: rialto.account.v1.AccountService.GetLoginMethods:input_type -> rialto.account.v1.GetLoginMethodsRequest
+	6,  // 29: rialto.account.v1.AccountService.Login:input_type -> rialto.account.v1.LoginRequest
+	9,  // 30: rialto.account.v1.AccountService.RequestCode:input_type -> rialto.account.v1.RequestCodeRequest
+	11, // 31: rialto.account.v1.AccountService.LoginWithCode:input_type -> rialto.account.v1.LoginWithCodeRequest
+	25, // 32: rialto.account.v1.AccountService.LoginWithSecondFactor:input_type -> rialto.account.v1.LoginWithSecondFactorRequest
+	13, // 33: rialto.account.v1.AccountService.RequestPasswordReset:input_type -> rialto.account.v1.RequestPasswordResetRequest
+	15, // 34: rialto.account.v1.AccountService.ResetPassword:input_type -> rialto.account.v1.ResetPasswordRequest
+	22, // 35: rialto.account.v1.AccountService.Refresh:input_type -> rialto.account.v1.RefreshRequest
+	37, // 36: rialto.account.v1.AccountService.Logout:input_type -> rialto.account.v1.LogoutRequest
+	39, // 37: rialto.account.v1.AccountService.ListSessions:input_type -> rialto.account.v1.ListSessionsRequest
+	42, // 38: rialto.account.v1.AccountService.RevokeSession:input_type -> rialto.account.v1.RevokeSessionRequest
+	44, // 39: rialto.account.v1.AccountService.ChangePassword:input_type -> rialto.account.v1.ChangePasswordRequest
+	26, // 40: rialto.account.v1.AccountService.GetSecurity:input_type -> rialto.account.v1.GetSecurityRequest
+	28, // 41: rialto.account.v1.AccountService.ConfirmIdentity:input_type -> rialto.account.v1.ConfirmIdentityRequest
+	30, // 42: rialto.account.v1.AccountService.StartTotp:input_type -> rialto.account.v1.StartTotpRequest
+	32, // 43: rialto.account.v1.AccountService.ConfirmTotp:input_type -> rialto.account.v1.ConfirmTotpRequest
+	33, // 44: rialto.account.v1.AccountService.RemoveTotp:input_type -> rialto.account.v1.RemoveTotpRequest
+	35, // 45: rialto.account.v1.AccountService.CreateRecoveryCodes:input_type -> rialto.account.v1.CreateRecoveryCodesRequest
+	17, // 46: rialto.account.v1.AccountService.SetContact:input_type -> rialto.account.v1.SetContactRequest
+	19, // 47: rialto.account.v1.AccountService.VerifyContact:input_type -> rialto.account.v1.VerifyContactRequest
+	20, // 48: rialto.account.v1.AccountService.RemoveContact:input_type -> rialto.account.v1.RemoveContactRequest
+	46, // 49: rialto.account.v1.AccountService.CreateTicket:input_type -> rialto.account.v1.CreateTicketRequest
+	48, // 50: rialto.account.v1.AccountService.GetUsers:input_type -> rialto.account.v1.GetUsersRequest
+	50, // 51: rialto.account.v1.AccountService.SearchUsers:input_type -> rialto.account.v1.SearchUsersRequest
+	52, // 52: rialto.account.v1.AccountService.UpdateProfile:input_type -> rialto.account.v1.UpdateProfileRequest
+	54, // 53: rialto.account.v1.AccountService.GetSettings:input_type -> rialto.account.v1.GetSettingsRequest
+	55, // 54: rialto.account.v1.AccountService.UpdateSettings:input_type -> rialto.account.v1.UpdateSettingsRequest
+	56, // 55: rialto.account.v1.GraphService.RequestFriend:input_type -> rialto.account.v1.RequestFriendRequest
+	57, // 56: rialto.account.v1.GraphService.AnswerFriend:input_type -> rialto.account.v1.AnswerFriendRequest
+	58, // 57: rialto.account.v1.GraphService.RemarkFriend:input_type -> rialto.account.v1.RemarkFriendRequest
+	59, // 58: rialto.account.v1.GraphService.DeleteFriend:input_type -> rialto.account.v1.DeleteFriendRequest
+	60, // 59: rialto.account.v1.GraphService.Block:input_type -> rialto.account.v1.BlockRequest
+	61, // 60: rialto.account.v1.GraphService.Unblock:input_type -> rialto.account.v1.UnblockRequest
+	62, // 61: rialto.account.v1.GraphService.Follow:input_type -> rialto.account.v1.FollowRequest
+	63, // 62: rialto.account.v1.GraphService.Unfollow:input_type -> rialto.account.v1.UnfollowRequest
+	64, // 63: rialto.account.v1.GraphService.Mute:input_type -> rialto.account.v1.MuteRequest
+	65, // 64: rialto.account.v1.GraphService.Unmute:input_type -> rialto.account.v1.UnmuteRequest
+	66, // 65: rialto.account.v1.GraphService.ListRelations:input_type -> rialto.account.v1.ListRelationsRequest
+	68, // 66: rialto.account.v1.GraphService.SuggestFriends:input_type -> rialto.account.v1.SuggestFriendsRequest
+	70, // 67: rialto.account.v1.AdminService.PutUser:input_type -> rialto.account.v1.PutUserRequest
+	73, // 68: rialto.account.v1.AdminService.CreateSession:input_type -> rialto.account.v1.CreateSessionRequest
+	71, // 69: rialto.account.v1.AdminService.PutOfficialAccount:input_type -> rialto.account.v1.PutOfficialAccountRequest
+	23, // 70: rialto.account.v1.AccountService.Register:output_type -> rialto.account.v1.Session
+	8,  // 71: rialto.account.v1.AccountService.GetLoginMethods:output_type -> rialto.account.v1.LoginMethods
+	23, // 72: rialto.account.v1.AccountService.Login:output_type -> rialto.account.v1.Session
+	10, // 73: rialto.account.v1.AccountService.RequestCode:output_type -> rialto.account.v1.RequestCodeResponse
+	23, // 74: rialto.account.v1.AccountService.LoginWithCode:output_type -> rialto.account.v1.Session
+	23, // 75: rialto.account.v1.AccountService.LoginWithSecondFactor:output_type -> rialto.account.v1.Session
+	14, // 76: rialto.account.v1.AccountService.RequestPasswordReset:output_type -> rialto.account.v1.RequestPasswordResetResponse
+	16, // 77: rialto.account.v1.AccountService.ResetPassword:output_type -> rialto.account.v1.ResetPasswordResponse
+	23, // 78: rialto.account.v1.AccountService.Refresh:output_type -> rialto.account.v1.Session
+	38, // 79: rialto.account.v1.AccountService.Logout:output_type -> rialto.account.v1.LogoutResponse
+	41, // 80: rialto.account.v1.AccountService.ListSessions:output_type -> rialto.account.v1.ListSessionsResponse
+	43, // 81: rialto.account.v1.AccountService.RevokeSession:output_type -> rialto.account.v1.RevokeSessionResponse
+	45, // 82: rialto.account.v1.AccountService.ChangePassword:output_type -> rialto.account.v1.ChangePasswordResponse
+	27, // 83: rialto.account.v1.AccountService.GetSecurity:output_type -> rialto.account.v1.Security
+	29, // 84: rialto.account.v1.AccountService.ConfirmIdentity:output_type -> rialto.account.v1.ConfirmIdentityResponse
+	31, // 85: rialto.account.v1.AccountService.StartTotp:output_type -> rialto.account.v1.StartTotpResponse
+	36, // 86: rialto.account.v1.AccountService.ConfirmTotp:output_type -> rialto.account.v1.RecoveryCodes
+	34, // 87: rialto.account.v1.AccountService.RemoveTotp:output_type -> rialto.account.v1.RemoveTotpResponse
+	36, // 88: rialto.account.v1.AccountService.CreateRecoveryCodes:output_type -> rialto.account.v1.RecoveryCodes
+	18, // 89: rialto.account.v1.AccountService.SetContact:output_type -> rialto.account.v1.SetContactResponse
+	12, // 90: rialto.account.v1.AccountService.VerifyContact:output_type -> rialto.account.v1.Contact
+	21, // 91: rialto.account.v1.AccountService.RemoveContact:output_type -> rialto.account.v1.RemoveContactResponse
+	47, // 92: rialto.account.v1.AccountService.CreateTicket:output_type -> rialto.account.v1.CreateTicketResponse
+	49, // 93: rialto.account.v1.AccountService.GetUsers:output_type -> rialto.account.v1.GetUsersResponse
+	51, // 94: rialto.account.v1.AccountService.SearchUsers:output_type -> rialto.account.v1.SearchUsersResponse
+	3,  // 95: rialto.account.v1.AccountService.UpdateProfile:output_type -> rialto.account.v1.User
+	53, // 96: rialto.account.v1.AccountService.GetSettings:output_type -> rialto.account.v1.Settings
+	53, // 97: rialto.account.v1.AccountService.UpdateSettings:output_type -> rialto.account.v1.Settings
+	77, // 98: rialto.account.v1.GraphService.RequestFriend:output_type -> rialto.chat.v1.Relation
+	77, // 99: rialto.account.v1.GraphService.AnswerFriend:output_type -> rialto.chat.v1.Relation
+	77, // 100: rialto.account.v1.GraphService.RemarkFriend:output_type -> rialto.chat.v1.Relation
+	77, // 101: rialto.account.v1.GraphService.DeleteFriend:output_type -> rialto.chat.v1.Relation
+	77, // 102: rialto.account.v1.GraphService.Block:output_type -> rialto.chat.v1.Relation
+	77, // 103: rialto.account.v1.GraphService.Unblock:output_type -> rialto.chat.v1.Relation
+	77, // 104: rialto.account.v1.GraphService.Follow:output_type -> rialto.chat.v1.Relation
+	77, // 105: rialto.account.v1.GraphService.Unfollow:output_type -> rialto.chat.v1.Relation
+	77, // 106: rialto.account.v1.GraphService.Mute:output_type -> rialto.chat.v1.Relation
+	77, // 107: rialto.account.v1.GraphService.Unmute:output_type -> rialto.chat.v1.Relation
+	67, // 108: rialto.account.v1.GraphService.ListRelations:output_type -> rialto.account.v1.ListRelationsResponse
+	69, // 109: rialto.account.v1.GraphService.SuggestFriends:output_type -> rialto.account.v1.SuggestFriendsResponse
+	3,  // 110: rialto.account.v1.AdminService.PutUser:output_type -> rialto.account.v1.User
+	23, // 111: rialto.account.v1.AdminService.CreateSession:output_type -> rialto.account.v1.Session
+	72, // 112: rialto.account.v1.AdminService.PutOfficialAccount:output_type -> rialto.account.v1.PutOfficialAccountResponse
+	70, // [70:113] is the sub-list for method output_type
+	27, // [27:70] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_rialto_account_v1_account_proto_init() }
@@ -3755,15 +4379,15 @@ func file_rialto_account_v1_account_proto_init() {
 	if File_rialto_account_v1_account_proto != nil {
 		return
 	}
-	file_rialto_account_v1_account_proto_msgTypes[39].OneofWrappers = []any{}
-	file_rialto_account_v1_account_proto_msgTypes[58].OneofWrappers = []any{}
+	file_rialto_account_v1_account_proto_msgTypes[49].OneofWrappers = []any{}
+	file_rialto_account_v1_account_proto_msgTypes[68].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_account_v1_account_proto_rawDesc), len(file_rialto_account_v1_account_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   62,
+			NumEnums:      3,
+			NumMessages:   72,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

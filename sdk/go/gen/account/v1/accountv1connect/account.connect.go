@@ -54,6 +54,12 @@ const (
 	// AccountServiceLoginWithSecondFactorProcedure is the fully-qualified name of the AccountService's
 	// LoginWithSecondFactor RPC.
 	AccountServiceLoginWithSecondFactorProcedure = "/rialto.account.v1.AccountService/LoginWithSecondFactor"
+	// AccountServiceRequestPasswordResetProcedure is the fully-qualified name of the AccountService's
+	// RequestPasswordReset RPC.
+	AccountServiceRequestPasswordResetProcedure = "/rialto.account.v1.AccountService/RequestPasswordReset"
+	// AccountServiceResetPasswordProcedure is the fully-qualified name of the AccountService's
+	// ResetPassword RPC.
+	AccountServiceResetPasswordProcedure = "/rialto.account.v1.AccountService/ResetPassword"
 	// AccountServiceRefreshProcedure is the fully-qualified name of the AccountService's Refresh RPC.
 	AccountServiceRefreshProcedure = "/rialto.account.v1.AccountService/Refresh"
 	// AccountServiceLogoutProcedure is the fully-qualified name of the AccountService's Logout RPC.
@@ -85,6 +91,15 @@ const (
 	// AccountServiceCreateRecoveryCodesProcedure is the fully-qualified name of the AccountService's
 	// CreateRecoveryCodes RPC.
 	AccountServiceCreateRecoveryCodesProcedure = "/rialto.account.v1.AccountService/CreateRecoveryCodes"
+	// AccountServiceSetContactProcedure is the fully-qualified name of the AccountService's SetContact
+	// RPC.
+	AccountServiceSetContactProcedure = "/rialto.account.v1.AccountService/SetContact"
+	// AccountServiceVerifyContactProcedure is the fully-qualified name of the AccountService's
+	// VerifyContact RPC.
+	AccountServiceVerifyContactProcedure = "/rialto.account.v1.AccountService/VerifyContact"
+	// AccountServiceRemoveContactProcedure is the fully-qualified name of the AccountService's
+	// RemoveContact RPC.
+	AccountServiceRemoveContactProcedure = "/rialto.account.v1.AccountService/RemoveContact"
 	// AccountServiceCreateTicketProcedure is the fully-qualified name of the AccountService's
 	// CreateTicket RPC.
 	AccountServiceCreateTicketProcedure = "/rialto.account.v1.AccountService/CreateTicket"
@@ -158,6 +173,12 @@ type AccountServiceClient interface {
 	// LoginWithSecondFactor completes a login that was answered with a second factor, for the same client. A challenge is good for 5 minutes, for
 	// one login, and dead after 5 wrong codes.
 	LoginWithSecondFactor(context.Context, *connect.Request[v1.LoginWithSecondFactorRequest]) (*connect.Response[v1.Session], error)
+	// RequestPasswordReset has a code for ResetPassword sent to an address that the user has confirmed, where the server can. The answer is the same for a
+	// handle that nobody has, and for a user without an address. At most one code a minute is sent, and five an hour.
+	RequestPasswordReset(context.Context, *connect.Request[v1.RequestPasswordResetRequest]) (*connect.Response[v1.RequestPasswordResetResponse], error)
+	// ResetPassword sets a new password with a code that was sent: good for 15 minutes, once. It ends all of the user's sessions, and opens none: log in
+	// with the new password, and with a second factor if the account has one.
+	ResetPassword(context.Context, *connect.Request[v1.ResetPasswordRequest]) (*connect.Response[v1.ResetPasswordResponse], error)
 	// Refresh gives new tokens for a refresh token. Each is used once; one that is shown again after more than 10 seconds ends its session.
 	Refresh(context.Context, *connect.Request[v1.RefreshRequest]) (*connect.Response[v1.Session], error)
 	// Logout ends the caller's session, or all of the user's.
@@ -180,6 +201,12 @@ type AccountServiceClient interface {
 	RemoveTotp(context.Context, *connect.Request[v1.RemoveTotpRequest]) (*connect.Response[v1.RemoveTotpResponse], error)
 	// CreateRecoveryCodes replaces the recovery codes.
 	CreateRecoveryCodes(context.Context, *connect.Request[v1.CreateRecoveryCodesRequest]) (*connect.Response[v1.RecoveryCodes], error)
+	// SetContact has a code sent to an address, for VerifyContact.
+	SetContact(context.Context, *connect.Request[v1.SetContactRequest]) (*connect.Response[v1.SetContactResponse], error)
+	// VerifyContact makes the address, to which a code was sent, the caller's; it replaces an earlier one. A code is good for 15 minutes, once.
+	VerifyContact(context.Context, *connect.Request[v1.VerifyContactRequest]) (*connect.Response[v1.Contact], error)
+	// RemoveContact removes an address.
+	RemoveContact(context.Context, *connect.Request[v1.RemoveContactRequest]) (*connect.Response[v1.RemoveContactResponse], error)
 	// CreateTicket gives a single-use ticket, good for 60 seconds, to open a socket with ?ticket=.
 	CreateTicket(context.Context, *connect.Request[v1.CreateTicketRequest]) (*connect.Response[v1.CreateTicketResponse], error)
 	// GetUsers gives those of the users who exist, in no order.
@@ -239,6 +266,18 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			httpClient,
 			baseURL+AccountServiceLoginWithSecondFactorProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("LoginWithSecondFactor")),
+			connect.WithClientOptions(opts...),
+		),
+		requestPasswordReset: connect.NewClient[v1.RequestPasswordResetRequest, v1.RequestPasswordResetResponse](
+			httpClient,
+			baseURL+AccountServiceRequestPasswordResetProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("RequestPasswordReset")),
+			connect.WithClientOptions(opts...),
+		),
+		resetPassword: connect.NewClient[v1.ResetPasswordRequest, v1.ResetPasswordResponse](
+			httpClient,
+			baseURL+AccountServiceResetPasswordProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("ResetPassword")),
 			connect.WithClientOptions(opts...),
 		),
 		refresh: connect.NewClient[v1.RefreshRequest, v1.Session](
@@ -307,6 +346,24 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(accountServiceMethods.ByName("CreateRecoveryCodes")),
 			connect.WithClientOptions(opts...),
 		),
+		setContact: connect.NewClient[v1.SetContactRequest, v1.SetContactResponse](
+			httpClient,
+			baseURL+AccountServiceSetContactProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("SetContact")),
+			connect.WithClientOptions(opts...),
+		),
+		verifyContact: connect.NewClient[v1.VerifyContactRequest, v1.Contact](
+			httpClient,
+			baseURL+AccountServiceVerifyContactProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("VerifyContact")),
+			connect.WithClientOptions(opts...),
+		),
+		removeContact: connect.NewClient[v1.RemoveContactRequest, v1.RemoveContactResponse](
+			httpClient,
+			baseURL+AccountServiceRemoveContactProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("RemoveContact")),
+			connect.WithClientOptions(opts...),
+		),
 		createTicket: connect.NewClient[v1.CreateTicketRequest, v1.CreateTicketResponse](
 			httpClient,
 			baseURL+AccountServiceCreateTicketProcedure,
@@ -354,6 +411,8 @@ type accountServiceClient struct {
 	requestCode           *connect.Client[v1.RequestCodeRequest, v1.RequestCodeResponse]
 	loginWithCode         *connect.Client[v1.LoginWithCodeRequest, v1.Session]
 	loginWithSecondFactor *connect.Client[v1.LoginWithSecondFactorRequest, v1.Session]
+	requestPasswordReset  *connect.Client[v1.RequestPasswordResetRequest, v1.RequestPasswordResetResponse]
+	resetPassword         *connect.Client[v1.ResetPasswordRequest, v1.ResetPasswordResponse]
 	refresh               *connect.Client[v1.RefreshRequest, v1.Session]
 	logout                *connect.Client[v1.LogoutRequest, v1.LogoutResponse]
 	listSessions          *connect.Client[v1.ListSessionsRequest, v1.ListSessionsResponse]
@@ -365,6 +424,9 @@ type accountServiceClient struct {
 	confirmTotp           *connect.Client[v1.ConfirmTotpRequest, v1.RecoveryCodes]
 	removeTotp            *connect.Client[v1.RemoveTotpRequest, v1.RemoveTotpResponse]
 	createRecoveryCodes   *connect.Client[v1.CreateRecoveryCodesRequest, v1.RecoveryCodes]
+	setContact            *connect.Client[v1.SetContactRequest, v1.SetContactResponse]
+	verifyContact         *connect.Client[v1.VerifyContactRequest, v1.Contact]
+	removeContact         *connect.Client[v1.RemoveContactRequest, v1.RemoveContactResponse]
 	createTicket          *connect.Client[v1.CreateTicketRequest, v1.CreateTicketResponse]
 	getUsers              *connect.Client[v1.GetUsersRequest, v1.GetUsersResponse]
 	searchUsers           *connect.Client[v1.SearchUsersRequest, v1.SearchUsersResponse]
@@ -401,6 +463,16 @@ func (c *accountServiceClient) LoginWithCode(ctx context.Context, req *connect.R
 // LoginWithSecondFactor calls rialto.account.v1.AccountService.LoginWithSecondFactor.
 func (c *accountServiceClient) LoginWithSecondFactor(ctx context.Context, req *connect.Request[v1.LoginWithSecondFactorRequest]) (*connect.Response[v1.Session], error) {
 	return c.loginWithSecondFactor.CallUnary(ctx, req)
+}
+
+// RequestPasswordReset calls rialto.account.v1.AccountService.RequestPasswordReset.
+func (c *accountServiceClient) RequestPasswordReset(ctx context.Context, req *connect.Request[v1.RequestPasswordResetRequest]) (*connect.Response[v1.RequestPasswordResetResponse], error) {
+	return c.requestPasswordReset.CallUnary(ctx, req)
+}
+
+// ResetPassword calls rialto.account.v1.AccountService.ResetPassword.
+func (c *accountServiceClient) ResetPassword(ctx context.Context, req *connect.Request[v1.ResetPasswordRequest]) (*connect.Response[v1.ResetPasswordResponse], error) {
+	return c.resetPassword.CallUnary(ctx, req)
 }
 
 // Refresh calls rialto.account.v1.AccountService.Refresh.
@@ -458,6 +530,21 @@ func (c *accountServiceClient) CreateRecoveryCodes(ctx context.Context, req *con
 	return c.createRecoveryCodes.CallUnary(ctx, req)
 }
 
+// SetContact calls rialto.account.v1.AccountService.SetContact.
+func (c *accountServiceClient) SetContact(ctx context.Context, req *connect.Request[v1.SetContactRequest]) (*connect.Response[v1.SetContactResponse], error) {
+	return c.setContact.CallUnary(ctx, req)
+}
+
+// VerifyContact calls rialto.account.v1.AccountService.VerifyContact.
+func (c *accountServiceClient) VerifyContact(ctx context.Context, req *connect.Request[v1.VerifyContactRequest]) (*connect.Response[v1.Contact], error) {
+	return c.verifyContact.CallUnary(ctx, req)
+}
+
+// RemoveContact calls rialto.account.v1.AccountService.RemoveContact.
+func (c *accountServiceClient) RemoveContact(ctx context.Context, req *connect.Request[v1.RemoveContactRequest]) (*connect.Response[v1.RemoveContactResponse], error) {
+	return c.removeContact.CallUnary(ctx, req)
+}
+
 // CreateTicket calls rialto.account.v1.AccountService.CreateTicket.
 func (c *accountServiceClient) CreateTicket(ctx context.Context, req *connect.Request[v1.CreateTicketRequest]) (*connect.Response[v1.CreateTicketResponse], error) {
 	return c.createTicket.CallUnary(ctx, req)
@@ -504,6 +591,12 @@ type AccountServiceHandler interface {
 	// LoginWithSecondFactor completes a login that was answered with a second factor, for the same client. A challenge is good for 5 minutes, for
 	// one login, and dead after 5 wrong codes.
 	LoginWithSecondFactor(context.Context, *connect.Request[v1.LoginWithSecondFactorRequest]) (*connect.Response[v1.Session], error)
+	// RequestPasswordReset has a code for ResetPassword sent to an address that the user has confirmed, where the server can. The answer is the same for a
+	// handle that nobody has, and for a user without an address. At most one code a minute is sent, and five an hour.
+	RequestPasswordReset(context.Context, *connect.Request[v1.RequestPasswordResetRequest]) (*connect.Response[v1.RequestPasswordResetResponse], error)
+	// ResetPassword sets a new password with a code that was sent: good for 15 minutes, once. It ends all of the user's sessions, and opens none: log in
+	// with the new password, and with a second factor if the account has one.
+	ResetPassword(context.Context, *connect.Request[v1.ResetPasswordRequest]) (*connect.Response[v1.ResetPasswordResponse], error)
 	// Refresh gives new tokens for a refresh token. Each is used once; one that is shown again after more than 10 seconds ends its session.
 	Refresh(context.Context, *connect.Request[v1.RefreshRequest]) (*connect.Response[v1.Session], error)
 	// Logout ends the caller's session, or all of the user's.
@@ -526,6 +619,12 @@ type AccountServiceHandler interface {
 	RemoveTotp(context.Context, *connect.Request[v1.RemoveTotpRequest]) (*connect.Response[v1.RemoveTotpResponse], error)
 	// CreateRecoveryCodes replaces the recovery codes.
 	CreateRecoveryCodes(context.Context, *connect.Request[v1.CreateRecoveryCodesRequest]) (*connect.Response[v1.RecoveryCodes], error)
+	// SetContact has a code sent to an address, for VerifyContact.
+	SetContact(context.Context, *connect.Request[v1.SetContactRequest]) (*connect.Response[v1.SetContactResponse], error)
+	// VerifyContact makes the address, to which a code was sent, the caller's; it replaces an earlier one. A code is good for 15 minutes, once.
+	VerifyContact(context.Context, *connect.Request[v1.VerifyContactRequest]) (*connect.Response[v1.Contact], error)
+	// RemoveContact removes an address.
+	RemoveContact(context.Context, *connect.Request[v1.RemoveContactRequest]) (*connect.Response[v1.RemoveContactResponse], error)
 	// CreateTicket gives a single-use ticket, good for 60 seconds, to open a socket with ?ticket=.
 	CreateTicket(context.Context, *connect.Request[v1.CreateTicketRequest]) (*connect.Response[v1.CreateTicketResponse], error)
 	// GetUsers gives those of the users who exist, in no order.
@@ -581,6 +680,18 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 		AccountServiceLoginWithSecondFactorProcedure,
 		svc.LoginWithSecondFactor,
 		connect.WithSchema(accountServiceMethods.ByName("LoginWithSecondFactor")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceRequestPasswordResetHandler := connect.NewUnaryHandler(
+		AccountServiceRequestPasswordResetProcedure,
+		svc.RequestPasswordReset,
+		connect.WithSchema(accountServiceMethods.ByName("RequestPasswordReset")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceResetPasswordHandler := connect.NewUnaryHandler(
+		AccountServiceResetPasswordProcedure,
+		svc.ResetPassword,
+		connect.WithSchema(accountServiceMethods.ByName("ResetPassword")),
 		connect.WithHandlerOptions(opts...),
 	)
 	accountServiceRefreshHandler := connect.NewUnaryHandler(
@@ -649,6 +760,24 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 		connect.WithSchema(accountServiceMethods.ByName("CreateRecoveryCodes")),
 		connect.WithHandlerOptions(opts...),
 	)
+	accountServiceSetContactHandler := connect.NewUnaryHandler(
+		AccountServiceSetContactProcedure,
+		svc.SetContact,
+		connect.WithSchema(accountServiceMethods.ByName("SetContact")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceVerifyContactHandler := connect.NewUnaryHandler(
+		AccountServiceVerifyContactProcedure,
+		svc.VerifyContact,
+		connect.WithSchema(accountServiceMethods.ByName("VerifyContact")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceRemoveContactHandler := connect.NewUnaryHandler(
+		AccountServiceRemoveContactProcedure,
+		svc.RemoveContact,
+		connect.WithSchema(accountServiceMethods.ByName("RemoveContact")),
+		connect.WithHandlerOptions(opts...),
+	)
 	accountServiceCreateTicketHandler := connect.NewUnaryHandler(
 		AccountServiceCreateTicketProcedure,
 		svc.CreateTicket,
@@ -699,6 +828,10 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 			accountServiceLoginWithCodeHandler.ServeHTTP(w, r)
 		case AccountServiceLoginWithSecondFactorProcedure:
 			accountServiceLoginWithSecondFactorHandler.ServeHTTP(w, r)
+		case AccountServiceRequestPasswordResetProcedure:
+			accountServiceRequestPasswordResetHandler.ServeHTTP(w, r)
+		case AccountServiceResetPasswordProcedure:
+			accountServiceResetPasswordHandler.ServeHTTP(w, r)
 		case AccountServiceRefreshProcedure:
 			accountServiceRefreshHandler.ServeHTTP(w, r)
 		case AccountServiceLogoutProcedure:
@@ -721,6 +854,12 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 			accountServiceRemoveTotpHandler.ServeHTTP(w, r)
 		case AccountServiceCreateRecoveryCodesProcedure:
 			accountServiceCreateRecoveryCodesHandler.ServeHTTP(w, r)
+		case AccountServiceSetContactProcedure:
+			accountServiceSetContactHandler.ServeHTTP(w, r)
+		case AccountServiceVerifyContactProcedure:
+			accountServiceVerifyContactHandler.ServeHTTP(w, r)
+		case AccountServiceRemoveContactProcedure:
+			accountServiceRemoveContactHandler.ServeHTTP(w, r)
 		case AccountServiceCreateTicketProcedure:
 			accountServiceCreateTicketHandler.ServeHTTP(w, r)
 		case AccountServiceGetUsersProcedure:
@@ -766,6 +905,14 @@ func (UnimplementedAccountServiceHandler) LoginWithSecondFactor(context.Context,
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.LoginWithSecondFactor is not implemented"))
 }
 
+func (UnimplementedAccountServiceHandler) RequestPasswordReset(context.Context, *connect.Request[v1.RequestPasswordResetRequest]) (*connect.Response[v1.RequestPasswordResetResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.RequestPasswordReset is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) ResetPassword(context.Context, *connect.Request[v1.ResetPasswordRequest]) (*connect.Response[v1.ResetPasswordResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.ResetPassword is not implemented"))
+}
+
 func (UnimplementedAccountServiceHandler) Refresh(context.Context, *connect.Request[v1.RefreshRequest]) (*connect.Response[v1.Session], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.Refresh is not implemented"))
 }
@@ -808,6 +955,18 @@ func (UnimplementedAccountServiceHandler) RemoveTotp(context.Context, *connect.R
 
 func (UnimplementedAccountServiceHandler) CreateRecoveryCodes(context.Context, *connect.Request[v1.CreateRecoveryCodesRequest]) (*connect.Response[v1.RecoveryCodes], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.CreateRecoveryCodes is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) SetContact(context.Context, *connect.Request[v1.SetContactRequest]) (*connect.Response[v1.SetContactResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.SetContact is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) VerifyContact(context.Context, *connect.Request[v1.VerifyContactRequest]) (*connect.Response[v1.Contact], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.VerifyContact is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) RemoveContact(context.Context, *connect.Request[v1.RemoveContactRequest]) (*connect.Response[v1.RemoveContactResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.RemoveContact is not implemented"))
 }
 
 func (UnimplementedAccountServiceHandler) CreateTicket(context.Context, *connect.Request[v1.CreateTicketRequest]) (*connect.Response[v1.CreateTicketResponse], error) {

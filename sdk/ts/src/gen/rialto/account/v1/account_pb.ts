@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/account/v1/account.proto.
  */
 export const file_rialto_account_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yaWFsdG8vYWNjb3VudC92MS9hY2NvdW50LnByb3RvEhFyaWFsdG8uYWNjb3VudC52MSKDAQoEVXNlchIOCgJpZBgBIAEoBEICMAESDgoGaGFuZGxlGAIgASgJEhQKDGRpc3BsYXlfbmFtZRgDIAEoCRISCgZhdmF0YXIYBCABKARCAjABEgsKA2JpbxgFIAEoCRISCgphdmF0YXJfdXJsGAYgASgJEhAKCG9mZmljaWFsGAcgASgIInQKD1JlZ2lzdGVyUmVxdWVzdBIOCgZoYW5kbGUYASABKAkSEAoIcGFzc3dvcmQYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJEikKBmNsaWVudBgEIAEoCzIZLnJpYWx0by5hY2NvdW50LnYxLkNsaWVudCJMCgZDbGllbnQSDAoEbmFtZRgBIAEoCRIMCgR0eXBlGAIgASgJEhIKBmRldmljZRgDIAEoBEICMAESEgoKZGV2aWNlX2tleRgEIAEoCSJbCgxMb2dpblJlcXVlc3QSDgoGaGFuZGxlGAEgASgJEhAKCHBhc3N3b3JkGAIgASgJEikKBmNsaWVudBgDIAEoCzIZLnJpYWx0by5hY2NvdW50LnYxLkNsaWVudCIYChZHZXRMb2dpbk1ldGhvZHNSZXF1ZXN0IhwKDExvZ2luTWV0aG9kcxIMCgRjb2RlGAEgASgIIiQKElJlcXVlc3RDb2RlUmVxdWVzdBIOCgZoYW5kbGUYASABKAkiFQoTUmVxdWVzdENvZGVSZXNwb25zZSJfChRMb2dpbldpdGhDb2RlUmVxdWVzdBIOCgZoYW5kbGUYASABKAkSDAoEY29kZRgCIAEoCRIpCgZjbGllbnQYAyABKAsyGS5yaWFsdG8uYWNjb3VudC52MS5DbGllbnQiJwoOUmVmcmVzaFJlcXVlc3QSFQoNcmVmcmVzaF90b2tlbhgBIAEoCSLVAQoHU2Vzc2lvbhIQCgR1c2VyGAEgASgEQgIwARISCgZkZXZpY2UYAiABKARCAjABEhQKDGFjY2Vzc190b2tlbhgDIAEoCRIWCgpleHBpcmVzX21zGAQgASgDQgIwAhIVCg1yZWZyZXNoX3Rva2VuGAUgASgJEhMKB3Nlc3Npb24YBiABKARCAjABEhIKCmRldmljZV9rZXkYByABKAkSNgoNc2Vjb25kX2ZhY3RvchgIIAEoCzIfLnJpYWx0by5hY2NvdW50LnYxLlNlY29uZEZhY3RvciI5CgxTZWNvbmRGYWN0b3ISEQoJY2hhbGxlbmdlGAEgASgJEhYKCmV4cGlyZXNfbXMYAiABKANCAjACImoKHExvZ2luV2l0aFNlY29uZEZhY3RvclJlcXVlc3QSEQoJY2hhbGxlbmdlGAEgASgJEgwKBGNvZGUYAiABKAkSKQoGY2xpZW50GAMgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50IhQKEkdldFNlY3VyaXR5UmVxdWVzdCJiCghTZWN1cml0eRIQCghwYXNzd29yZBgBIAEoCBIMCgR0b3RwGAIgASgIEhYKDnJlY292ZXJ5X2NvZGVzGAMgASgFEh4KEmNvbmZpcm1lZF91bnRpbF9tcxgEIAEoA0ICMAIiOAoWQ29uZmlybUlkZW50aXR5UmVxdWVzdBIQCghwYXNzd29yZBgBIAEoCRIMCgRjb2RlGAIgASgJIjkKF0NvbmZpcm1JZGVudGl0eVJlc3BvbnNlEh4KEmNvbmZpcm1lZF91bnRpbF9tcxgBIAEoA0ICMAIiEgoQU3RhcnRUb3RwUmVxdWVzdCIwChFTdGFydFRvdHBSZXNwb25zZRIOCgZzZWNyZXQYASABKAkSCwoDdXJpGAIgASgJIiIKEkNvbmZpcm1Ub3RwUmVxdWVzdBIMCgRjb2RlGAEgASgJIhMKEVJlbW92ZVRvdHBSZXF1ZXN0IhQKElJlbW92ZVRvdHBSZXNwb25zZSIcChpDcmVhdGVSZWNvdmVyeUNvZGVzUmVxdWVzdCIeCg1SZWNvdmVyeUNvZGVzEg0KBWNvZGVzGAEgAygJIhwKDUxvZ291dFJlcXVlc3QSCwoDYWxsGAEgASgIIhAKDkxvZ291dFJlc3BvbnNlIhUKE0xpc3RTZXNzaW9uc1JlcXVlc3QiwQEKC1Nlc3Npb25JbmZvEhMKB3Nlc3Npb24YASABKARCAjABEhIKBmRldmljZRgCIAEoBEICMAESDAoEbmFtZRgDIAEoCRIMCgR0eXBlGAQgASgJEhYKCmNyZWF0ZWRfbXMYBSABKANCAjACEhMKB3VzZWRfbXMYBiABKANCAjACEg8KB2N1cnJlbnQYByABKAgSEgoKdXBfdG9fZGF0ZRgIIAEoCBIbCg9iZWhpbmRfc2luY2VfbXMYCSABKANCAjACIkgKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEjAKCHNlc3Npb25zGAEgAygLMh4ucmlhbHRvLmFjY291bnQudjEuU2Vzc2lvbkluZm8iKwoUUmV2b2tlU2Vzc2lvblJlcXVlc3QSEwoHc2Vzc2lvbhgBIAEoBEICMAEiFwoVUmV2b2tlU2Vzc2lvblJlc3BvbnNlIkMKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIUCgxvbGRfcGFzc3dvcmQYASABKAkSFAoMbmV3X3Bhc3N3b3JkGAIgASgJIhgKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiFQoTQ3JlYXRlVGlja2V0UmVxdWVzdCI+ChRDcmVhdGVUaWNrZXRSZXNwb25zZRIOCgZ0aWNrZXQYASABKAkSFgoKZXhwaXJlc19tcxgCIAEoA0ICMAIiNQoPR2V0VXNlcnNSZXF1ZXN0EhEKBXVzZXJzGAEgAygEQgIwARIPCgdoYW5kbGVzGAIgAygJIjoKEEdldFVzZXJzUmVzcG9uc2USJgoFdXNlcnMYASADKAsyFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyIiMKElNlYXJjaFVzZXJzUmVxdWVzdBINCgVxdWVyeRgBIAEoCSI9ChNTZWFyY2hVc2Vyc1Jlc3BvbnNlEiYKBXVzZXJzGAEgAygLMhcucmlhbHRvLmFjY291bnQudjEuVXNlciKAAQoUVXBkYXRlUHJvZmlsZVJlcXVlc3QSGQoMZGlzcGxheV9uYW1lGAEgASgJSACIAQESEAoDYmlvGAIgASgJSAGIAQESFwoGYXZhdGFyGAMgASgEQgIwAUgCiAEBQg8KDV9kaXNwbGF5X25hbWVCBgoEX2Jpb0IJCgdfYXZhdGFyIssCCghTZXR0aW5ncxIOCgZsb2NhbGUYASABKAkSDQoFdGhlbWUYAiABKAkSEQoJaGlkZV9yZWFkGAQgASgIEjEKC3dob19tYXlfYWRkGAUgASgOMhwucmlhbHRvLmFjY291bnQudjEuV2hvTWF5QWRkEjoKFHdob19tYXlfc2VlX3ByZXNlbmNlGAYgASgOMhwucmlhbHRvLmFjY291bnQudjEuV2hvTWF5U2VlEjYKDGF2YWlsYWJpbGl0eRgHIAEoDjIgLnJpYWx0by5wcmVzZW5jZS52MS5BdmFpbGFiaWxpdHkSNwoNY3VzdG9tX3N0YXR1cxgIIAEoCzIgLnJpYWx0by5wcmVzZW5jZS52MS5DdXN0b21TdGF0dXMSGAoQbm9fbGlua19wcmV2aWV3cxgPIAEoCEoECAMQBFINaGlkZV9wcmVzZW5jZSIUChJHZXRTZXR0aW5nc1JlcXVlc3QiRgoVVXBkYXRlU2V0dGluZ3NSZXF1ZXN0Ei0KCHNldHRpbmdzGAEgASgLMhsucmlhbHRvLmFjY291bnQudjEuU2V0dGluZ3MiOQoUUmVxdWVzdEZyaWVuZFJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAESDwoHbWVzc2FnZRgCIAEoCSI3ChNBbnN3ZXJGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEg4KBmFjY2VwdBgCIAEoCCI3ChNSZW1hcmtGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEg4KBnJlbWFyaxgCIAEoCSInChNEZWxldGVGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIiAKDEJsb2NrUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIiCg5VbmJsb2NrUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIhCg1Gb2xsb3dSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIiMKD1VuZm9sbG93UmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIfCgtNdXRlUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIhCg1Vbm11dGVSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIjMKFExpc3RSZWxhdGlvbnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNEgwKBHBhZ2UYAiABKAkiUgoVTGlzdFJlbGF0aW9uc1Jlc3BvbnNlEisKCXJlbGF0aW9ucxgBIAMoCzIYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEgwKBG5leHQYAiABKAkiFwoVU3VnZ2VzdEZyaWVuZHNSZXF1ZXN0IrABChZTdWdnZXN0RnJpZW5kc1Jlc3BvbnNlEkkKC3N1Z2dlc3Rpb25zGAEgAygLMjQucmlhbHRvLmFjY291bnQudjEuU3VnZ2VzdEZyaWVuZHNSZXNwb25zZS5TdWdnZXN0aW9uGksKClN1Z2dlc3Rpb24SJQoEdXNlchgBIAEoCzIXLnJpYWx0by5hY2NvdW50LnYxLlVzZXISFgoObXV0dWFsX2ZyaWVuZHMYAiABKA0iSwoOUHV0VXNlclJlcXVlc3QSEwoLZXh0ZXJuYWxfaWQYASABKAkSDgoGaGFuZGxlGAIgASgJEhQKDGRpc3BsYXlfbmFtZRgDIAEoCSJfChlQdXRPZmZpY2lhbEFjY291bnRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEhMKBmhhbmRsZRgCIAEoCUgAiAEBEhAKCGRpc2FibGVkGAMgASgIQgkKB19oYW5kbGUiMQoaUHV0T2ZmaWNpYWxBY2NvdW50UmVzcG9uc2USEwoHY2hhbm5lbBgBIAEoBEICMAEiaAoUQ3JlYXRlU2Vzc2lvblJlcXVlc3QSEwoLZXh0ZXJuYWxfaWQYASABKAkSEAoEdXNlchgCIAEoBEICMAESKQoGY2xpZW50GAMgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50KnMKCVdob01heVNlZRIbChdXSE9fTUFZX1NFRV9VTlNQRUNJRklFRBAAEhgKFFdIT19NQVlfU0VFX0VWRVJZT05FEAESFwoTV0hPX01BWV9TRUVfRlJJRU5EUxACEhYKEldIT19NQVlfU0VFX05PQk9EWRADKnMKCVdob01heUFkZBIbChdXSE9fTUFZX0FERF9VTlNQRUNJRklFRBAAEhgKFFdIT19NQVlfQUREX0VWRVJZT05FEAESFwoTV0hPX01BWV9BRERfRlJJRU5EUxACEhYKEldIT19NQVlfQUREX05PQk9EWRADMqMQCg5BY2NvdW50U2VydmljZRJKCghSZWdpc3RlchIiLnJpYWx0by5hY2NvdW50LnYxLlJlZ2lzdGVyUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SXQoPR2V0TG9naW5NZXRob2RzEikucmlhbHRvLmFjY291bnQudjEuR2V0TG9naW5NZXRob2RzUmVxdWVzdBofLnJpYWx0by5hY2NvdW50LnYxLkxvZ2luTWV0aG9kcxJECgVMb2dpbhIfLnJpYWx0by5hY2NvdW50LnYxLkxvZ2luUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SXAoLUmVxdWVzdENvZGUSJS5yaWFsdG8uYWNjb3VudC52MS5SZXF1ZXN0Q29kZVJlcXVlc3QaJi5yaWFsdG8uYWNjb3VudC52MS5SZXF1ZXN0Q29kZVJlc3BvbnNlElQKDUxvZ2luV2l0aENvZGUSJy5yaWFsdG8uYWNjb3VudC52MS5Mb2dpbldpdGhDb2RlUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SZAoVTG9naW5XaXRoU2Vjb25kRmFjdG9yEi8ucmlhbHRvLmFjY291bnQudjEuTG9naW5XaXRoU2Vjb25kRmFjdG9yUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SSAoHUmVmcmVzaBIhLnJpYWx0by5hY2NvdW50LnYxLlJlZnJlc2hSZXF1ZXN0GhoucmlhbHRvLmFjY291bnQudjEuU2Vzc2lvbhJNCgZMb2dvdXQSIC5yaWFsdG8uYWNjb3VudC52MS5Mb2dvdXRSZXF1ZXN0GiEucmlhbHRvLmFjY291bnQudjEuTG9nb3V0UmVzcG9uc2USXwoMTGlzdFNlc3Npb25zEiYucmlhbHRvLmFjY291bnQudjEuTGlzdFNlc3Npb25zUmVxdWVzdBonLnJpYWx0by5hY2NvdW50LnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlEmIKDVJldm9rZVNlc3Npb24SJy5yaWFsdG8uYWNjb3VudC52MS5SZXZva2VTZXNzaW9uUmVxdWVzdBooLnJpYWx0by5hY2NvdW50LnYxLlJldm9rZVNlc3Npb25SZXNwb25zZRJlCg5DaGFuZ2VQYXNzd29yZBIoLnJpYWx0by5hY2NvdW50LnYxLkNoYW5nZVBhc3N3b3JkUmVxdWVzdBopLnJpYWx0by5hY2NvdW50LnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2USUQoLR2V0U2VjdXJpdHkSJS5yaWFsdG8uYWNjb3VudC52MS5HZXRTZWN1cml0eVJlcXVlc3QaGy5yaWFsdG8uYWNjb3VudC52MS5TZWN1cml0eRJoCg9Db25maXJtSWRlbnRpdHkSKS5yaWFsdG8uYWNjb3VudC52MS5Db25maXJtSWRlbnRpdHlSZXF1ZXN0GioucmlhbHRvLmFjY291bnQudjEuQ29uZmlybUlkZW50aXR5UmVzcG9uc2USVgoJU3RhcnRUb3RwEiMucmlhbHRvLmFjY291bnQudjEuU3RhcnRUb3RwUmVxdWVzdBokLnJpYWx0by5hY2NvdW50LnYxLlN0YXJ0VG90cFJlc3BvbnNlElYKC0NvbmZpcm1Ub3RwEiUucmlhbHRvLmFjY291bnQudjEuQ29uZmlybVRvdHBSZXF1ZXN0GiAucmlhbHRvLmFjY291bnQudjEuUmVjb3ZlcnlDb2RlcxJZCgpSZW1vdmVUb3RwEiQucmlhbHRvLmFjY291bnQudjEuUmVtb3ZlVG90cFJlcXVlc3QaJS5yaWFsdG8uYWNjb3VudC52MS5SZW1vdmVUb3RwUmVzcG9uc2USZgoTQ3JlYXRlUmVjb3ZlcnlDb2RlcxItLnJpYWx0by5hY2NvdW50LnYxLkNyZWF0ZVJlY292ZXJ5Q29kZXNSZXF1ZXN0GiAucmlhbHRvLmFjY291bnQudjEuUmVjb3ZlcnlDb2RlcxJfCgxDcmVhdGVUaWNrZXQSJi5yaWFsdG8uYWNjb3VudC52MS5DcmVhdGVUaWNrZXRSZXF1ZXN0GicucmlhbHRvLmFjY291bnQudjEuQ3JlYXRlVGlja2V0UmVzcG9uc2USUwoIR2V0VXNlcnMSIi5yaWFsdG8uYWNjb3VudC52MS5HZXRVc2Vyc1JlcXVlc3QaIy5yaWFsdG8uYWNjb3VudC52MS5HZXRVc2Vyc1Jlc3BvbnNlElwKC1NlYXJjaFVzZXJzEiUucmlhbHRvLmFjY291bnQudjEuU2VhcmNoVXNlcnNSZXF1ZXN0GiYucmlhbHRvLmFjY291bnQudjEuU2VhcmNoVXNlcnNSZXNwb25zZRJRCg1VcGRhdGVQcm9maWxlEicucmlhbHRvLmFjY291bnQudjEuVXBkYXRlUHJvZmlsZVJlcXVlc3QaFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyElEKC0dldFNldHRpbmdzEiUucmlhbHRvLmFjY291bnQudjEuR2V0U2V0dGluZ3NSZXF1ZXN0GhsucmlhbHRvLmFjY291bnQudjEuU2V0dGluZ3MSVwoOVXBkYXRlU2V0dGluZ3MSKC5yaWFsdG8uYWNjb3VudC52MS5VcGRhdGVTZXR0aW5nc1JlcXVlc3QaGy5yaWFsdG8uYWNjb3VudC52MS5TZXR0aW5nczLHBwoMR3JhcGhTZXJ2aWNlElIKDVJlcXVlc3RGcmllbmQSJy5yaWFsdG8uYWNjb3VudC52MS5SZXF1ZXN0RnJpZW5kUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uElAKDEFuc3dlckZyaWVuZBImLnJpYWx0by5hY2NvdW50LnYxLkFuc3dlckZyaWVuZFJlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJQCgxSZW1hcmtGcmllbmQSJi5yaWFsdG8uYWNjb3VudC52MS5SZW1hcmtGcmllbmRSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SUAoMRGVsZXRlRnJpZW5kEiYucmlhbHRvLmFjY291bnQudjEuRGVsZXRlRnJpZW5kUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEkIKBUJsb2NrEh8ucmlhbHRvLmFjY291bnQudjEuQmxvY2tSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SRgoHVW5ibG9jaxIhLnJpYWx0by5hY2NvdW50LnYxLlVuYmxvY2tSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SRAoGRm9sbG93EiAucmlhbHRvLmFjY291bnQudjEuRm9sbG93UmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEkgKCFVuZm9sbG93EiIucmlhbHRvLmFjY291bnQudjEuVW5mb2xsb3dSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SQAoETXV0ZRIeLnJpYWx0by5hY2NvdW50LnYxLk11dGVSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SRAoGVW5tdXRlEiAucmlhbHRvLmFjY291bnQudjEuVW5tdXRlUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEmIKDUxpc3RSZWxhdGlvbnMSJy5yaWFsdG8uYWNjb3VudC52MS5MaXN0UmVsYXRpb25zUmVxdWVzdBooLnJpYWx0by5hY2NvdW50LnYxLkxpc3RSZWxhdGlvbnNSZXNwb25zZRJlCg5TdWdnZXN0RnJpZW5kcxIoLnJpYWx0by5hY2NvdW50LnYxLlN1Z2dlc3RGcmllbmRzUmVxdWVzdBopLnJpYWx0by5hY2NvdW50LnYxLlN1Z2dlc3RGcmllbmRzUmVzcG9uc2UyngIKDEFkbWluU2VydmljZRJFCgdQdXRVc2VyEiEucmlhbHRvLmFjY291bnQudjEuUHV0VXNlclJlcXVlc3QaFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyElQKDUNyZWF0ZVNlc3Npb24SJy5yaWFsdG8uYWNjb3VudC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24ScQoSUHV0T2ZmaWNpYWxBY2NvdW50EiwucmlhbHRvLmFjY291bnQudjEuUHV0T2ZmaWNpYWxBY2NvdW50UmVxdWVzdBotLnJpYWx0by5hY2NvdW50LnYxLlB1dE9mZmljaWFsQWNjb3VudFJlc3BvbnNlQj1aO2dpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL2FjY291bnQvdjE7YWNjb3VudHYxYgZwcm90bzM", [file_rialto_chat_v1_chat, file_rialto_presence_v1_presence]);
+  fileDesc("Ch9yaWFsdG8vYWNjb3VudC92MS9hY2NvdW50LnByb3RvEhFyaWFsdG8uYWNjb3VudC52MSKDAQoEVXNlchIOCgJpZBgBIAEoBEICMAESDgoGaGFuZGxlGAIgASgJEhQKDGRpc3BsYXlfbmFtZRgDIAEoCRISCgZhdmF0YXIYBCABKARCAjABEgsKA2JpbxgFIAEoCRISCgphdmF0YXJfdXJsGAYgASgJEhAKCG9mZmljaWFsGAcgASgIInQKD1JlZ2lzdGVyUmVxdWVzdBIOCgZoYW5kbGUYASABKAkSEAoIcGFzc3dvcmQYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJEikKBmNsaWVudBgEIAEoCzIZLnJpYWx0by5hY2NvdW50LnYxLkNsaWVudCJMCgZDbGllbnQSDAoEbmFtZRgBIAEoCRIMCgR0eXBlGAIgASgJEhIKBmRldmljZRgDIAEoBEICMAESEgoKZGV2aWNlX2tleRgEIAEoCSJbCgxMb2dpblJlcXVlc3QSDgoGaGFuZGxlGAEgASgJEhAKCHBhc3N3b3JkGAIgASgJEikKBmNsaWVudBgDIAEoCzIZLnJpYWx0by5hY2NvdW50LnYxLkNsaWVudCIYChZHZXRMb2dpbk1ldGhvZHNSZXF1ZXN0IkwKDExvZ2luTWV0aG9kcxIMCgRjb2RlGAEgASgIEi4KBnJlc2V0cxgCIAMoDjIeLnJpYWx0by5hY2NvdW50LnYxLkNvbnRhY3RLaW5kIiQKElJlcXVlc3RDb2RlUmVxdWVzdBIOCgZoYW5kbGUYASABKAkiFQoTUmVxdWVzdENvZGVSZXNwb25zZSJfChRMb2dpbldpdGhDb2RlUmVxdWVzdBIOCgZoYW5kbGUYASABKAkSDAoEY29kZRgCIAEoCRIpCgZjbGllbnQYAyABKAsyGS5yaWFsdG8uYWNjb3VudC52MS5DbGllbnQiSAoHQ29udGFjdBIsCgRraW5kGAEgASgOMh4ucmlhbHRvLmFjY291bnQudjEuQ29udGFjdEtpbmQSDwoHYWRkcmVzcxgCIAEoCSKGAQobUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0Eg4KBmhhbmRsZRgBIAEoCRIsCgRraW5kGAIgASgOMh4ucmlhbHRvLmFjY291bnQudjEuQ29udGFjdEtpbmQSKQoGY2xpZW50GAMgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50Ih4KHFJlcXVlc3RQYXNzd29yZFJlc2V0UmVzcG9uc2UidQoUUmVzZXRQYXNzd29yZFJlcXVlc3QSDgoGaGFuZGxlGAEgASgJEgwKBGNvZGUYAiABKAkSFAoMbmV3X3Bhc3N3b3JkGAMgASgJEikKBmNsaWVudBgEIAEoCzIZLnJpYWx0by5hY2NvdW50LnYxLkNsaWVudCIXChVSZXNldFBhc3N3b3JkUmVzcG9uc2UiUgoRU2V0Q29udGFjdFJlcXVlc3QSLAoEa2luZBgBIAEoDjIeLnJpYWx0by5hY2NvdW50LnYxLkNvbnRhY3RLaW5kEg8KB2FkZHJlc3MYAiABKAkiFAoSU2V0Q29udGFjdFJlc3BvbnNlIlIKFFZlcmlmeUNvbnRhY3RSZXF1ZXN0EiwKBGtpbmQYASABKA4yHi5yaWFsdG8uYWNjb3VudC52MS5Db250YWN0S2luZBIMCgRjb2RlGAIgASgJIkQKFFJlbW92ZUNvbnRhY3RSZXF1ZXN0EiwKBGtpbmQYASABKA4yHi5yaWFsdG8uYWNjb3VudC52MS5Db250YWN0S2luZCIXChVSZW1vdmVDb250YWN0UmVzcG9uc2UiJwoOUmVmcmVzaFJlcXVlc3QSFQoNcmVmcmVzaF90b2tlbhgBIAEoCSLVAQoHU2Vzc2lvbhIQCgR1c2VyGAEgASgEQgIwARISCgZkZXZpY2UYAiABKARCAjABEhQKDGFjY2Vzc190b2tlbhgDIAEoCRIWCgpleHBpcmVzX21zGAQgASgDQgIwAhIVCg1yZWZyZXNoX3Rva2VuGAUgASgJEhMKB3Nlc3Npb24YBiABKARCAjABEhIKCmRldmljZV9rZXkYByABKAkSNgoNc2Vjb25kX2ZhY3RvchgIIAEoCzIfLnJpYWx0by5hY2NvdW50LnYxLlNlY29uZEZhY3RvciI5CgxTZWNvbmRGYWN0b3ISEQoJY2hhbGxlbmdlGAEgASgJEhYKCmV4cGlyZXNfbXMYAiABKANCAjACImoKHExvZ2luV2l0aFNlY29uZEZhY3RvclJlcXVlc3QSEQoJY2hhbGxlbmdlGAEgASgJEgwKBGNvZGUYAiABKAkSKQoGY2xpZW50GAMgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50IhQKEkdldFNlY3VyaXR5UmVxdWVzdCLHAQoIU2VjdXJpdHkSEAoIcGFzc3dvcmQYASABKAgSDAoEdG90cBgCIAEoCBIWCg5yZWNvdmVyeV9jb2RlcxgDIAEoBRIeChJjb25maXJtZWRfdW50aWxfbXMYBCABKANCAjACEiwKCGNvbnRhY3RzGAUgAygLMhoucmlhbHRvLmFjY291bnQudjEuQ29udGFjdBI1Cg1jb250YWN0X2tpbmRzGAYgAygOMh4ucmlhbHRvLmFjY291bnQudjEuQ29udGFjdEtpbmQiOAoWQ29uZmlybUlkZW50aXR5UmVxdWVzdBIQCghwYXNzd29yZBgBIAEoCRIMCgRjb2RlGAIgASgJIjkKF0NvbmZpcm1JZGVudGl0eVJlc3BvbnNlEh4KEmNvbmZpcm1lZF91bnRpbF9tcxgBIAEoA0ICMAIiEgoQU3RhcnRUb3RwUmVxdWVzdCIwChFTdGFydFRvdHBSZXNwb25zZRIOCgZzZWNyZXQYASABKAkSCwoDdXJpGAIgASgJIiIKEkNvbmZpcm1Ub3RwUmVxdWVzdBIMCgRjb2RlGAEgASgJIhMKEVJlbW92ZVRvdHBSZXF1ZXN0IhQKElJlbW92ZVRvdHBSZXNwb25zZSIcChpDcmVhdGVSZWNvdmVyeUNvZGVzUmVxdWVzdCIeCg1SZWNvdmVyeUNvZGVzEg0KBWNvZGVzGAEgAygJIhwKDUxvZ291dFJlcXVlc3QSCwoDYWxsGAEgASgIIhAKDkxvZ291dFJlc3BvbnNlIhUKE0xpc3RTZXNzaW9uc1JlcXVlc3QiwQEKC1Nlc3Npb25JbmZvEhMKB3Nlc3Npb24YASABKARCAjABEhIKBmRldmljZRgCIAEoBEICMAESDAoEbmFtZRgDIAEoCRIMCgR0eXBlGAQgASgJEhYKCmNyZWF0ZWRfbXMYBSABKANCAjACEhMKB3VzZWRfbXMYBiABKANCAjACEg8KB2N1cnJlbnQYByABKAgSEgoKdXBfdG9fZGF0ZRgIIAEoCBIbCg9iZWhpbmRfc2luY2VfbXMYCSABKANCAjACIkgKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEjAKCHNlc3Npb25zGAEgAygLMh4ucmlhbHRvLmFjY291bnQudjEuU2Vzc2lvbkluZm8iKwoUUmV2b2tlU2Vzc2lvblJlcXVlc3QSEwoHc2Vzc2lvbhgBIAEoBEICMAEiFwoVUmV2b2tlU2Vzc2lvblJlc3BvbnNlIkMKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIUCgxvbGRfcGFzc3dvcmQYASABKAkSFAoMbmV3X3Bhc3N3b3JkGAIgASgJIhgKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiFQoTQ3JlYXRlVGlja2V0UmVxdWVzdCI+ChRDcmVhdGVUaWNrZXRSZXNwb25zZRIOCgZ0aWNrZXQYASABKAkSFgoKZXhwaXJlc19tcxgCIAEoA0ICMAIiNQoPR2V0VXNlcnNSZXF1ZXN0EhEKBXVzZXJzGAEgAygEQgIwARIPCgdoYW5kbGVzGAIgAygJIjoKEEdldFVzZXJzUmVzcG9uc2USJgoFdXNlcnMYASADKAsyFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyIiMKElNlYXJjaFVzZXJzUmVxdWVzdBINCgVxdWVyeRgBIAEoCSI9ChNTZWFyY2hVc2Vyc1Jlc3BvbnNlEiYKBXVzZXJzGAEgAygLMhcucmlhbHRvLmFjY291bnQudjEuVXNlciKAAQoUVXBkYXRlUHJvZmlsZVJlcXVlc3QSGQoMZGlzcGxheV9uYW1lGAEgASgJSACIAQESEAoDYmlvGAIgASgJSAGIAQESFwoGYXZhdGFyGAMgASgEQgIwAUgCiAEBQg8KDV9kaXNwbGF5X25hbWVCBgoEX2Jpb0IJCgdfYXZhdGFyIssCCghTZXR0aW5ncxIOCgZsb2NhbGUYASABKAkSDQoFdGhlbWUYAiABKAkSEQoJaGlkZV9yZWFkGAQgASgIEjEKC3dob19tYXlfYWRkGAUgASgOMhwucmlhbHRvLmFjY291bnQudjEuV2hvTWF5QWRkEjoKFHdob19tYXlfc2VlX3ByZXNlbmNlGAYgASgOMhwucmlhbHRvLmFjY291bnQudjEuV2hvTWF5U2VlEjYKDGF2YWlsYWJpbGl0eRgHIAEoDjIgLnJpYWx0by5wcmVzZW5jZS52MS5BdmFpbGFiaWxpdHkSNwoNY3VzdG9tX3N0YXR1cxgIIAEoCzIgLnJpYWx0by5wcmVzZW5jZS52MS5DdXN0b21TdGF0dXMSGAoQbm9fbGlua19wcmV2aWV3cxgPIAEoCEoECAMQBFINaGlkZV9wcmVzZW5jZSIUChJHZXRTZXR0aW5nc1JlcXVlc3QiRgoVVXBkYXRlU2V0dGluZ3NSZXF1ZXN0Ei0KCHNldHRpbmdzGAEgASgLMhsucmlhbHRvLmFjY291bnQudjEuU2V0dGluZ3MiOQoUUmVxdWVzdEZyaWVuZFJlcXVlc3QSEAoEdXNlchgBIAEoBEICMAESDwoHbWVzc2FnZRgCIAEoCSI3ChNBbnN3ZXJGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEg4KBmFjY2VwdBgCIAEoCCI3ChNSZW1hcmtGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEg4KBnJlbWFyaxgCIAEoCSInChNEZWxldGVGcmllbmRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIiAKDEJsb2NrUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIiCg5VbmJsb2NrUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIhCg1Gb2xsb3dSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIiMKD1VuZm9sbG93UmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIfCgtNdXRlUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwASIhCg1Vbm11dGVSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABIjMKFExpc3RSZWxhdGlvbnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNEgwKBHBhZ2UYAiABKAkiUgoVTGlzdFJlbGF0aW9uc1Jlc3BvbnNlEisKCXJlbGF0aW9ucxgBIAMoCzIYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEgwKBG5leHQYAiABKAkiFwoVU3VnZ2VzdEZyaWVuZHNSZXF1ZXN0IrABChZTdWdnZXN0RnJpZW5kc1Jlc3BvbnNlEkkKC3N1Z2dlc3Rpb25zGAEgAygLMjQucmlhbHRvLmFjY291bnQudjEuU3VnZ2VzdEZyaWVuZHNSZXNwb25zZS5TdWdnZXN0aW9uGksKClN1Z2dlc3Rpb24SJQoEdXNlchgBIAEoCzIXLnJpYWx0by5hY2NvdW50LnYxLlVzZXISFgoObXV0dWFsX2ZyaWVuZHMYAiABKA0iSwoOUHV0VXNlclJlcXVlc3QSEwoLZXh0ZXJuYWxfaWQYASABKAkSDgoGaGFuZGxlGAIgASgJEhQKDGRpc3BsYXlfbmFtZRgDIAEoCSJfChlQdXRPZmZpY2lhbEFjY291bnRSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEhMKBmhhbmRsZRgCIAEoCUgAiAEBEhAKCGRpc2FibGVkGAMgASgIQgkKB19oYW5kbGUiMQoaUHV0T2ZmaWNpYWxBY2NvdW50UmVzcG9uc2USEwoHY2hhbm5lbBgBIAEoBEICMAEiaAoUQ3JlYXRlU2Vzc2lvblJlcXVlc3QSEwoLZXh0ZXJuYWxfaWQYASABKAkSEAoEdXNlchgCIAEoBEICMAESKQoGY2xpZW50GAMgASgLMhkucmlhbHRvLmFjY291bnQudjEuQ2xpZW50KlsKC0NvbnRhY3RLaW5kEhwKGENPTlRBQ1RfS0lORF9VTlNQRUNJRklFRBAAEhYKEkNPTlRBQ1RfS0lORF9FTUFJTBABEhYKEkNPTlRBQ1RfS0lORF9QSE9ORRACKnMKCVdob01heVNlZRIbChdXSE9fTUFZX1NFRV9VTlNQRUNJRklFRBAAEhgKFFdIT19NQVlfU0VFX0VWRVJZT05FEAESFwoTV0hPX01BWV9TRUVfRlJJRU5EUxACEhYKEldIT19NQVlfU0VFX05PQk9EWRADKnMKCVdob01heUFkZBIbChdXSE9fTUFZX0FERF9VTlNQRUNJRklFRBAAEhgKFFdIT19NQVlfQUREX0VWRVJZT05FEAESFwoTV0hPX01BWV9BRERfRlJJRU5EUxACEhYKEldIT19NQVlfQUREX05PQk9EWRADMpUUCg5BY2NvdW50U2VydmljZRJKCghSZWdpc3RlchIiLnJpYWx0by5hY2NvdW50LnYxLlJlZ2lzdGVyUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SXQoPR2V0TG9naW5NZXRob2RzEikucmlhbHRvLmFjY291bnQudjEuR2V0TG9naW5NZXRob2RzUmVxdWVzdBofLnJpYWx0by5hY2NvdW50LnYxLkxvZ2luTWV0aG9kcxJECgVMb2dpbhIfLnJpYWx0by5hY2NvdW50LnYxLkxvZ2luUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SXAoLUmVxdWVzdENvZGUSJS5yaWFsdG8uYWNjb3VudC52MS5SZXF1ZXN0Q29kZVJlcXVlc3QaJi5yaWFsdG8uYWNjb3VudC52MS5SZXF1ZXN0Q29kZVJlc3BvbnNlElQKDUxvZ2luV2l0aENvZGUSJy5yaWFsdG8uYWNjb3VudC52MS5Mb2dpbldpdGhDb2RlUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SZAoVTG9naW5XaXRoU2Vjb25kRmFjdG9yEi8ucmlhbHRvLmFjY291bnQudjEuTG9naW5XaXRoU2Vjb25kRmFjdG9yUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24SdwoUUmVxdWVzdFBhc3N3b3JkUmVzZXQSLi5yaWFsdG8uYWNjb3VudC52MS5SZXF1ZXN0UGFzc3dvcmRSZXNldFJlcXVlc3QaLy5yaWFsdG8uYWNjb3VudC52MS5SZXF1ZXN0UGFzc3dvcmRSZXNldFJlc3BvbnNlEmIKDVJlc2V0UGFzc3dvcmQSJy5yaWFsdG8uYWNjb3VudC52MS5SZXNldFBhc3N3b3JkUmVxdWVzdBooLnJpYWx0by5hY2NvdW50LnYxLlJlc2V0UGFzc3dvcmRSZXNwb25zZRJICgdSZWZyZXNoEiEucmlhbHRvLmFjY291bnQudjEuUmVmcmVzaFJlcXVlc3QaGi5yaWFsdG8uYWNjb3VudC52MS5TZXNzaW9uEk0KBkxvZ291dBIgLnJpYWx0by5hY2NvdW50LnYxLkxvZ291dFJlcXVlc3QaIS5yaWFsdG8uYWNjb3VudC52MS5Mb2dvdXRSZXNwb25zZRJfCgxMaXN0U2Vzc2lvbnMSJi5yaWFsdG8uYWNjb3VudC52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GicucmlhbHRvLmFjY291bnQudjEuTGlzdFNlc3Npb25zUmVzcG9uc2USYgoNUmV2b2tlU2Vzc2lvbhInLnJpYWx0by5hY2NvdW50LnYxLlJldm9rZVNlc3Npb25SZXF1ZXN0GigucmlhbHRvLmFjY291bnQudjEuUmV2b2tlU2Vzc2lvblJlc3BvbnNlEmUKDkNoYW5nZVBhc3N3b3JkEigucmlhbHRvLmFjY291bnQudjEuQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0GikucmlhbHRvLmFjY291bnQudjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZRJRCgtHZXRTZWN1cml0eRIlLnJpYWx0by5hY2NvdW50LnYxLkdldFNlY3VyaXR5UmVxdWVzdBobLnJpYWx0by5hY2NvdW50LnYxLlNlY3VyaXR5EmgKD0NvbmZpcm1JZGVudGl0eRIpLnJpYWx0by5hY2NvdW50LnYxLkNvbmZpcm1JZGVudGl0eVJlcXVlc3QaKi5yaWFsdG8uYWNjb3VudC52MS5Db25maXJtSWRlbnRpdHlSZXNwb25zZRJWCglTdGFydFRvdHASIy5yaWFsdG8uYWNjb3VudC52MS5TdGFydFRvdHBSZXF1ZXN0GiQucmlhbHRvLmFjY291bnQudjEuU3RhcnRUb3RwUmVzcG9uc2USVgoLQ29uZmlybVRvdHASJS5yaWFsdG8uYWNjb3VudC52MS5Db25maXJtVG90cFJlcXVlc3QaIC5yaWFsdG8uYWNjb3VudC52MS5SZWNvdmVyeUNvZGVzElkKClJlbW92ZVRvdHASJC5yaWFsdG8uYWNjb3VudC52MS5SZW1vdmVUb3RwUmVxdWVzdBolLnJpYWx0by5hY2NvdW50LnYxLlJlbW92ZVRvdHBSZXNwb25zZRJmChNDcmVhdGVSZWNvdmVyeUNvZGVzEi0ucmlhbHRvLmFjY291bnQudjEuQ3JlYXRlUmVjb3ZlcnlDb2Rlc1JlcXVlc3QaIC5yaWFsdG8uYWNjb3VudC52MS5SZWNvdmVyeUNvZGVzElkKClNldENvbnRhY3QSJC5yaWFsdG8uYWNjb3VudC52MS5TZXRDb250YWN0UmVxdWVzdBolLnJpYWx0by5hY2NvdW50LnYxLlNldENvbnRhY3RSZXNwb25zZRJUCg1WZXJpZnlDb250YWN0EicucmlhbHRvLmFjY291bnQudjEuVmVyaWZ5Q29udGFjdFJlcXVlc3QaGi5yaWFsdG8uYWNjb3VudC52MS5Db250YWN0EmIKDVJlbW92ZUNvbnRhY3QSJy5yaWFsdG8uYWNjb3VudC52MS5SZW1vdmVDb250YWN0UmVxdWVzdBooLnJpYWx0by5hY2NvdW50LnYxLlJlbW92ZUNvbnRhY3RSZXNwb25zZRJfCgxDcmVhdGVUaWNrZXQSJi5yaWFsdG8uYWNjb3VudC52MS5DcmVhdGVUaWNrZXRSZXF1ZXN0GicucmlhbHRvLmFjY291bnQudjEuQ3JlYXRlVGlja2V0UmVzcG9uc2USUwoIR2V0VXNlcnMSIi5yaWFsdG8uYWNjb3VudC52MS5HZXRVc2Vyc1JlcXVlc3QaIy5yaWFsdG8uYWNjb3VudC52MS5HZXRVc2Vyc1Jlc3BvbnNlElwKC1NlYXJjaFVzZXJzEiUucmlhbHRvLmFjY291bnQudjEuU2VhcmNoVXNlcnNSZXF1ZXN0GiYucmlhbHRvLmFjY291bnQudjEuU2VhcmNoVXNlcnNSZXNwb25zZRJRCg1VcGRhdGVQcm9maWxlEicucmlhbHRvLmFjY291bnQudjEuVXBkYXRlUHJvZmlsZVJlcXVlc3QaFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyElEKC0dldFNldHRpbmdzEiUucmlhbHRvLmFjY291bnQudjEuR2V0U2V0dGluZ3NSZXF1ZXN0GhsucmlhbHRvLmFjY291bnQudjEuU2V0dGluZ3MSVwoOVXBkYXRlU2V0dGluZ3MSKC5yaWFsdG8uYWNjb3VudC52MS5VcGRhdGVTZXR0aW5nc1JlcXVlc3QaGy5yaWFsdG8uYWNjb3VudC52MS5TZXR0aW5nczLHBwoMR3JhcGhTZXJ2aWNlElIKDVJlcXVlc3RGcmllbmQSJy5yaWFsdG8uYWNjb3VudC52MS5SZXF1ZXN0RnJpZW5kUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uElAKDEFuc3dlckZyaWVuZBImLnJpYWx0by5hY2NvdW50LnYxLkFuc3dlckZyaWVuZFJlcXVlc3QaGC5yaWFsdG8uY2hhdC52MS5SZWxhdGlvbhJQCgxSZW1hcmtGcmllbmQSJi5yaWFsdG8uYWNjb3VudC52MS5SZW1hcmtGcmllbmRSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SUAoMRGVsZXRlRnJpZW5kEiYucmlhbHRvLmFjY291bnQudjEuRGVsZXRlRnJpZW5kUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEkIKBUJsb2NrEh8ucmlhbHRvLmFjY291bnQudjEuQmxvY2tSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SRgoHVW5ibG9jaxIhLnJpYWx0by5hY2NvdW50LnYxLlVuYmxvY2tSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SRAoGRm9sbG93EiAucmlhbHRvLmFjY291bnQudjEuRm9sbG93UmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEkgKCFVuZm9sbG93EiIucmlhbHRvLmFjY291bnQudjEuVW5mb2xsb3dSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SQAoETXV0ZRIeLnJpYWx0by5hY2NvdW50LnYxLk11dGVSZXF1ZXN0GhgucmlhbHRvLmNoYXQudjEuUmVsYXRpb24SRAoGVW5tdXRlEiAucmlhbHRvLmFjY291bnQudjEuVW5tdXRlUmVxdWVzdBoYLnJpYWx0by5jaGF0LnYxLlJlbGF0aW9uEmIKDUxpc3RSZWxhdGlvbnMSJy5yaWFsdG8uYWNjb3VudC52MS5MaXN0UmVsYXRpb25zUmVxdWVzdBooLnJpYWx0by5hY2NvdW50LnYxLkxpc3RSZWxhdGlvbnNSZXNwb25zZRJlCg5TdWdnZXN0RnJpZW5kcxIoLnJpYWx0by5hY2NvdW50LnYxLlN1Z2dlc3RGcmllbmRzUmVxdWVzdBopLnJpYWx0by5hY2NvdW50LnYxLlN1Z2dlc3RGcmllbmRzUmVzcG9uc2UyngIKDEFkbWluU2VydmljZRJFCgdQdXRVc2VyEiEucmlhbHRvLmFjY291bnQudjEuUHV0VXNlclJlcXVlc3QaFy5yaWFsdG8uYWNjb3VudC52MS5Vc2VyElQKDUNyZWF0ZVNlc3Npb24SJy5yaWFsdG8uYWNjb3VudC52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBoaLnJpYWx0by5hY2NvdW50LnYxLlNlc3Npb24ScQoSUHV0T2ZmaWNpYWxBY2NvdW50EiwucmlhbHRvLmFjY291bnQudjEuUHV0T2ZmaWNpYWxBY2NvdW50UmVxdWVzdBotLnJpYWx0by5hY2NvdW50LnYxLlB1dE9mZmljaWFsQWNjb3VudFJlc3BvbnNlQj1aO2dpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL2FjY291bnQvdjE7YWNjb3VudHYxYgZwcm90bzM", [file_rialto_chat_v1_chat, file_rialto_presence_v1_presence]);
 
 /**
  * @generated from message rialto.account.v1.User
@@ -200,11 +200,18 @@ export const GetLoginMethodsRequestSchema: GenMessage<GetLoginMethodsRequest> = 
  */
 export type LoginMethods = Message<"rialto.account.v1.LoginMethods"> & {
   /**
-   * Codes are sent by RequestCode: account.code_webhook is configured.
+   * Codes are sent by RequestCode: account.code_webhook, account.smtp or account.sms_webhook is configured.
    *
    * @generated from field: bool code = 1;
    */
   code: boolean;
+
+  /**
+   * Resets are where RequestPasswordReset can send codes; empty if it cannot.
+   *
+   * @generated from field: repeated rialto.account.v1.ContactKind resets = 2;
+   */
+  resets: ContactKind[];
 };
 
 /**
@@ -254,7 +261,7 @@ export type LoginWithCodeRequest = Message<"rialto.account.v1.LoginWithCodeReque
   handle: string;
 
   /**
-   * Code of six digits.
+   * Code of six digits, or of eight letters and digits, as it was sent.
    *
    * @generated from field: string code = 2;
    */
@@ -274,6 +281,212 @@ export const LoginWithCodeRequestSchema: GenMessage<LoginWithCodeRequest> = /*@_
   messageDesc(file_rialto_account_v1_account, 8);
 
 /**
+ * Contact is an address at which the user has received a code.
+ *
+ * @generated from message rialto.account.v1.Contact
+ */
+export type Contact = Message<"rialto.account.v1.Contact"> & {
+  /**
+   * @generated from field: rialto.account.v1.ContactKind kind = 1;
+   */
+  kind: ContactKind;
+
+  /**
+   * Address is an email address, or a phone number as +4915112345678.
+   *
+   * @generated from field: string address = 2;
+   */
+  address: string;
+};
+
+/**
+ * Describes the message rialto.account.v1.Contact.
+ * Use `create(ContactSchema)` to create a new message.
+ */
+export const ContactSchema: GenMessage<Contact> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 9);
+
+/**
+ * @generated from message rialto.account.v1.RequestPasswordResetRequest
+ */
+export type RequestPasswordResetRequest = Message<"rialto.account.v1.RequestPasswordResetRequest"> & {
+  /**
+   * @generated from field: string handle = 1;
+   */
+  handle: string;
+
+  /**
+   * @generated from field: rialto.account.v1.ContactKind kind = 2;
+   */
+  kind: ContactKind;
+
+  /**
+   * @generated from field: rialto.account.v1.Client client = 3;
+   */
+  client?: Client | undefined;
+};
+
+/**
+ * Describes the message rialto.account.v1.RequestPasswordResetRequest.
+ * Use `create(RequestPasswordResetRequestSchema)` to create a new message.
+ */
+export const RequestPasswordResetRequestSchema: GenMessage<RequestPasswordResetRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 10);
+
+/**
+ * @generated from message rialto.account.v1.RequestPasswordResetResponse
+ */
+export type RequestPasswordResetResponse = Message<"rialto.account.v1.RequestPasswordResetResponse"> & {
+};
+
+/**
+ * Describes the message rialto.account.v1.RequestPasswordResetResponse.
+ * Use `create(RequestPasswordResetResponseSchema)` to create a new message.
+ */
+export const RequestPasswordResetResponseSchema: GenMessage<RequestPasswordResetResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 11);
+
+/**
+ * @generated from message rialto.account.v1.ResetPasswordRequest
+ */
+export type ResetPasswordRequest = Message<"rialto.account.v1.ResetPasswordRequest"> & {
+  /**
+   * @generated from field: string handle = 1;
+   */
+  handle: string;
+
+  /**
+   * Code of eight letters and digits, as it was sent.
+   *
+   * @generated from field: string code = 2;
+   */
+  code: string;
+
+  /**
+   * NewPassword of 8 to 128 characters that is not easy to guess.
+   *
+   * @generated from field: string new_password = 3;
+   */
+  newPassword: string;
+
+  /**
+   * @generated from field: rialto.account.v1.Client client = 4;
+   */
+  client?: Client | undefined;
+};
+
+/**
+ * Describes the message rialto.account.v1.ResetPasswordRequest.
+ * Use `create(ResetPasswordRequestSchema)` to create a new message.
+ */
+export const ResetPasswordRequestSchema: GenMessage<ResetPasswordRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 12);
+
+/**
+ * @generated from message rialto.account.v1.ResetPasswordResponse
+ */
+export type ResetPasswordResponse = Message<"rialto.account.v1.ResetPasswordResponse"> & {
+};
+
+/**
+ * Describes the message rialto.account.v1.ResetPasswordResponse.
+ * Use `create(ResetPasswordResponseSchema)` to create a new message.
+ */
+export const ResetPasswordResponseSchema: GenMessage<ResetPasswordResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 13);
+
+/**
+ * @generated from message rialto.account.v1.SetContactRequest
+ */
+export type SetContactRequest = Message<"rialto.account.v1.SetContactRequest"> & {
+  /**
+   * @generated from field: rialto.account.v1.ContactKind kind = 1;
+   */
+  kind: ContactKind;
+
+  /**
+   * Address is an email address, or a phone number with its country, as +4915112345678.
+   *
+   * @generated from field: string address = 2;
+   */
+  address: string;
+};
+
+/**
+ * Describes the message rialto.account.v1.SetContactRequest.
+ * Use `create(SetContactRequestSchema)` to create a new message.
+ */
+export const SetContactRequestSchema: GenMessage<SetContactRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 14);
+
+/**
+ * @generated from message rialto.account.v1.SetContactResponse
+ */
+export type SetContactResponse = Message<"rialto.account.v1.SetContactResponse"> & {
+};
+
+/**
+ * Describes the message rialto.account.v1.SetContactResponse.
+ * Use `create(SetContactResponseSchema)` to create a new message.
+ */
+export const SetContactResponseSchema: GenMessage<SetContactResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 15);
+
+/**
+ * @generated from message rialto.account.v1.VerifyContactRequest
+ */
+export type VerifyContactRequest = Message<"rialto.account.v1.VerifyContactRequest"> & {
+  /**
+   * @generated from field: rialto.account.v1.ContactKind kind = 1;
+   */
+  kind: ContactKind;
+
+  /**
+   * Code of eight letters and digits, as it was sent.
+   *
+   * @generated from field: string code = 2;
+   */
+  code: string;
+};
+
+/**
+ * Describes the message rialto.account.v1.VerifyContactRequest.
+ * Use `create(VerifyContactRequestSchema)` to create a new message.
+ */
+export const VerifyContactRequestSchema: GenMessage<VerifyContactRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 16);
+
+/**
+ * @generated from message rialto.account.v1.RemoveContactRequest
+ */
+export type RemoveContactRequest = Message<"rialto.account.v1.RemoveContactRequest"> & {
+  /**
+   * @generated from field: rialto.account.v1.ContactKind kind = 1;
+   */
+  kind: ContactKind;
+};
+
+/**
+ * Describes the message rialto.account.v1.RemoveContactRequest.
+ * Use `create(RemoveContactRequestSchema)` to create a new message.
+ */
+export const RemoveContactRequestSchema: GenMessage<RemoveContactRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 17);
+
+/**
+ * @generated from message rialto.account.v1.RemoveContactResponse
+ */
+export type RemoveContactResponse = Message<"rialto.account.v1.RemoveContactResponse"> & {
+};
+
+/**
+ * Describes the message rialto.account.v1.RemoveContactResponse.
+ * Use `create(RemoveContactResponseSchema)` to create a new message.
+ */
+export const RemoveContactResponseSchema: GenMessage<RemoveContactResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_account_v1_account, 18);
+
+/**
  * @generated from message rialto.account.v1.RefreshRequest
  */
 export type RefreshRequest = Message<"rialto.account.v1.RefreshRequest"> & {
@@ -288,7 +501,7 @@ export type RefreshRequest = Message<"rialto.account.v1.RefreshRequest"> & {
  * Use `create(RefreshRequestSchema)` to create a new message.
  */
 export const RefreshRequestSchema: GenMessage<RefreshRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 9);
+  messageDesc(file_rialto_account_v1_account, 19);
 
 /**
  * @generated from message rialto.account.v1.Session
@@ -350,7 +563,7 @@ export type Session = Message<"rialto.account.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 10);
+  messageDesc(file_rialto_account_v1_account, 20);
 
 /**
  * SecondFactor of a login whose first factor was right.
@@ -378,7 +591,7 @@ export type SecondFactor = Message<"rialto.account.v1.SecondFactor"> & {
  * Use `create(SecondFactorSchema)` to create a new message.
  */
 export const SecondFactorSchema: GenMessage<SecondFactor> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 11);
+  messageDesc(file_rialto_account_v1_account, 21);
 
 /**
  * @generated from message rialto.account.v1.LoginWithSecondFactorRequest
@@ -407,7 +620,7 @@ export type LoginWithSecondFactorRequest = Message<"rialto.account.v1.LoginWithS
  * Use `create(LoginWithSecondFactorRequestSchema)` to create a new message.
  */
 export const LoginWithSecondFactorRequestSchema: GenMessage<LoginWithSecondFactorRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 12);
+  messageDesc(file_rialto_account_v1_account, 22);
 
 /**
  * @generated from message rialto.account.v1.GetSecurityRequest
@@ -420,7 +633,7 @@ export type GetSecurityRequest = Message<"rialto.account.v1.GetSecurityRequest">
  * Use `create(GetSecurityRequestSchema)` to create a new message.
  */
 export const GetSecurityRequestSchema: GenMessage<GetSecurityRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 13);
+  messageDesc(file_rialto_account_v1_account, 23);
 
 /**
  * Security is how an account is protected.
@@ -455,6 +668,20 @@ export type Security = Message<"rialto.account.v1.Security"> & {
    * @generated from field: int64 confirmed_until_ms = 4 [jstype = JS_NUMBER];
    */
   confirmedUntilMs: bigint;
+
+  /**
+   * Contacts that the user has verified, at most one of each kind.
+   *
+   * @generated from field: repeated rialto.account.v1.Contact contacts = 5;
+   */
+  contacts: Contact[];
+
+  /**
+   * ContactKinds that this server can send codes to.
+   *
+   * @generated from field: repeated rialto.account.v1.ContactKind contact_kinds = 6;
+   */
+  contactKinds: ContactKind[];
 };
 
 /**
@@ -462,7 +689,7 @@ export type Security = Message<"rialto.account.v1.Security"> & {
  * Use `create(SecuritySchema)` to create a new message.
  */
 export const SecuritySchema: GenMessage<Security> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 14);
+  messageDesc(file_rialto_account_v1_account, 24);
 
 /**
  * @generated from message rialto.account.v1.ConfirmIdentityRequest
@@ -488,7 +715,7 @@ export type ConfirmIdentityRequest = Message<"rialto.account.v1.ConfirmIdentityR
  * Use `create(ConfirmIdentityRequestSchema)` to create a new message.
  */
 export const ConfirmIdentityRequestSchema: GenMessage<ConfirmIdentityRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 15);
+  messageDesc(file_rialto_account_v1_account, 25);
 
 /**
  * @generated from message rialto.account.v1.ConfirmIdentityResponse
@@ -507,7 +734,7 @@ export type ConfirmIdentityResponse = Message<"rialto.account.v1.ConfirmIdentity
  * Use `create(ConfirmIdentityResponseSchema)` to create a new message.
  */
 export const ConfirmIdentityResponseSchema: GenMessage<ConfirmIdentityResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 16);
+  messageDesc(file_rialto_account_v1_account, 26);
 
 /**
  * @generated from message rialto.account.v1.StartTotpRequest
@@ -520,7 +747,7 @@ export type StartTotpRequest = Message<"rialto.account.v1.StartTotpRequest"> & {
  * Use `create(StartTotpRequestSchema)` to create a new message.
  */
 export const StartTotpRequestSchema: GenMessage<StartTotpRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 17);
+  messageDesc(file_rialto_account_v1_account, 27);
 
 /**
  * @generated from message rialto.account.v1.StartTotpResponse
@@ -546,7 +773,7 @@ export type StartTotpResponse = Message<"rialto.account.v1.StartTotpResponse"> &
  * Use `create(StartTotpResponseSchema)` to create a new message.
  */
 export const StartTotpResponseSchema: GenMessage<StartTotpResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 18);
+  messageDesc(file_rialto_account_v1_account, 28);
 
 /**
  * @generated from message rialto.account.v1.ConfirmTotpRequest
@@ -565,7 +792,7 @@ export type ConfirmTotpRequest = Message<"rialto.account.v1.ConfirmTotpRequest">
  * Use `create(ConfirmTotpRequestSchema)` to create a new message.
  */
 export const ConfirmTotpRequestSchema: GenMessage<ConfirmTotpRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 19);
+  messageDesc(file_rialto_account_v1_account, 29);
 
 /**
  * @generated from message rialto.account.v1.RemoveTotpRequest
@@ -578,7 +805,7 @@ export type RemoveTotpRequest = Message<"rialto.account.v1.RemoveTotpRequest"> &
  * Use `create(RemoveTotpRequestSchema)` to create a new message.
  */
 export const RemoveTotpRequestSchema: GenMessage<RemoveTotpRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 20);
+  messageDesc(file_rialto_account_v1_account, 30);
 
 /**
  * @generated from message rialto.account.v1.RemoveTotpResponse
@@ -591,7 +818,7 @@ export type RemoveTotpResponse = Message<"rialto.account.v1.RemoveTotpResponse">
  * Use `create(RemoveTotpResponseSchema)` to create a new message.
  */
 export const RemoveTotpResponseSchema: GenMessage<RemoveTotpResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 21);
+  messageDesc(file_rialto_account_v1_account, 31);
 
 /**
  * @generated from message rialto.account.v1.CreateRecoveryCodesRequest
@@ -604,7 +831,7 @@ export type CreateRecoveryCodesRequest = Message<"rialto.account.v1.CreateRecove
  * Use `create(CreateRecoveryCodesRequestSchema)` to create a new message.
  */
 export const CreateRecoveryCodesRequestSchema: GenMessage<CreateRecoveryCodesRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 22);
+  messageDesc(file_rialto_account_v1_account, 32);
 
 /**
  * RecoveryCodes each replace one code of the authenticator app, once. The server does not give them again.
@@ -623,7 +850,7 @@ export type RecoveryCodes = Message<"rialto.account.v1.RecoveryCodes"> & {
  * Use `create(RecoveryCodesSchema)` to create a new message.
  */
 export const RecoveryCodesSchema: GenMessage<RecoveryCodes> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 23);
+  messageDesc(file_rialto_account_v1_account, 33);
 
 /**
  * @generated from message rialto.account.v1.LogoutRequest
@@ -640,7 +867,7 @@ export type LogoutRequest = Message<"rialto.account.v1.LogoutRequest"> & {
  * Use `create(LogoutRequestSchema)` to create a new message.
  */
 export const LogoutRequestSchema: GenMessage<LogoutRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 24);
+  messageDesc(file_rialto_account_v1_account, 34);
 
 /**
  * @generated from message rialto.account.v1.LogoutResponse
@@ -653,7 +880,7 @@ export type LogoutResponse = Message<"rialto.account.v1.LogoutResponse"> & {
  * Use `create(LogoutResponseSchema)` to create a new message.
  */
 export const LogoutResponseSchema: GenMessage<LogoutResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 25);
+  messageDesc(file_rialto_account_v1_account, 35);
 
 /**
  * @generated from message rialto.account.v1.ListSessionsRequest
@@ -666,7 +893,7 @@ export type ListSessionsRequest = Message<"rialto.account.v1.ListSessionsRequest
  * Use `create(ListSessionsRequestSchema)` to create a new message.
  */
 export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 26);
+  messageDesc(file_rialto_account_v1_account, 36);
 
 /**
  * @generated from message rialto.account.v1.SessionInfo
@@ -733,7 +960,7 @@ export type SessionInfo = Message<"rialto.account.v1.SessionInfo"> & {
  * Use `create(SessionInfoSchema)` to create a new message.
  */
 export const SessionInfoSchema: GenMessage<SessionInfo> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 27);
+  messageDesc(file_rialto_account_v1_account, 37);
 
 /**
  * @generated from message rialto.account.v1.ListSessionsResponse
@@ -750,7 +977,7 @@ export type ListSessionsResponse = Message<"rialto.account.v1.ListSessionsRespon
  * Use `create(ListSessionsResponseSchema)` to create a new message.
  */
 export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 28);
+  messageDesc(file_rialto_account_v1_account, 38);
 
 /**
  * @generated from message rialto.account.v1.RevokeSessionRequest
@@ -767,7 +994,7 @@ export type RevokeSessionRequest = Message<"rialto.account.v1.RevokeSessionReque
  * Use `create(RevokeSessionRequestSchema)` to create a new message.
  */
 export const RevokeSessionRequestSchema: GenMessage<RevokeSessionRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 29);
+  messageDesc(file_rialto_account_v1_account, 39);
 
 /**
  * @generated from message rialto.account.v1.RevokeSessionResponse
@@ -780,7 +1007,7 @@ export type RevokeSessionResponse = Message<"rialto.account.v1.RevokeSessionResp
  * Use `create(RevokeSessionResponseSchema)` to create a new message.
  */
 export const RevokeSessionResponseSchema: GenMessage<RevokeSessionResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 30);
+  messageDesc(file_rialto_account_v1_account, 40);
 
 /**
  * @generated from message rialto.account.v1.ChangePasswordRequest
@@ -804,7 +1031,7 @@ export type ChangePasswordRequest = Message<"rialto.account.v1.ChangePasswordReq
  * Use `create(ChangePasswordRequestSchema)` to create a new message.
  */
 export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 31);
+  messageDesc(file_rialto_account_v1_account, 41);
 
 /**
  * @generated from message rialto.account.v1.ChangePasswordResponse
@@ -817,7 +1044,7 @@ export type ChangePasswordResponse = Message<"rialto.account.v1.ChangePasswordRe
  * Use `create(ChangePasswordResponseSchema)` to create a new message.
  */
 export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 32);
+  messageDesc(file_rialto_account_v1_account, 42);
 
 /**
  * @generated from message rialto.account.v1.CreateTicketRequest
@@ -830,7 +1057,7 @@ export type CreateTicketRequest = Message<"rialto.account.v1.CreateTicketRequest
  * Use `create(CreateTicketRequestSchema)` to create a new message.
  */
 export const CreateTicketRequestSchema: GenMessage<CreateTicketRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 33);
+  messageDesc(file_rialto_account_v1_account, 43);
 
 /**
  * @generated from message rialto.account.v1.CreateTicketResponse
@@ -852,7 +1079,7 @@ export type CreateTicketResponse = Message<"rialto.account.v1.CreateTicketRespon
  * Use `create(CreateTicketResponseSchema)` to create a new message.
  */
 export const CreateTicketResponseSchema: GenMessage<CreateTicketResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 34);
+  messageDesc(file_rialto_account_v1_account, 44);
 
 /**
  * GetUsersRequest names 1 to 200 users, by id or handle.
@@ -876,7 +1103,7 @@ export type GetUsersRequest = Message<"rialto.account.v1.GetUsersRequest"> & {
  * Use `create(GetUsersRequestSchema)` to create a new message.
  */
 export const GetUsersRequestSchema: GenMessage<GetUsersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 35);
+  messageDesc(file_rialto_account_v1_account, 45);
 
 /**
  * @generated from message rialto.account.v1.GetUsersResponse
@@ -893,7 +1120,7 @@ export type GetUsersResponse = Message<"rialto.account.v1.GetUsersResponse"> & {
  * Use `create(GetUsersResponseSchema)` to create a new message.
  */
 export const GetUsersResponseSchema: GenMessage<GetUsersResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 36);
+  messageDesc(file_rialto_account_v1_account, 46);
 
 /**
  * @generated from message rialto.account.v1.SearchUsersRequest
@@ -912,7 +1139,7 @@ export type SearchUsersRequest = Message<"rialto.account.v1.SearchUsersRequest">
  * Use `create(SearchUsersRequestSchema)` to create a new message.
  */
 export const SearchUsersRequestSchema: GenMessage<SearchUsersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 37);
+  messageDesc(file_rialto_account_v1_account, 47);
 
 /**
  * @generated from message rialto.account.v1.SearchUsersResponse
@@ -929,7 +1156,7 @@ export type SearchUsersResponse = Message<"rialto.account.v1.SearchUsersResponse
  * Use `create(SearchUsersResponseSchema)` to create a new message.
  */
 export const SearchUsersResponseSchema: GenMessage<SearchUsersResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 38);
+  messageDesc(file_rialto_account_v1_account, 48);
 
 /**
  * @generated from message rialto.account.v1.UpdateProfileRequest
@@ -962,7 +1189,7 @@ export type UpdateProfileRequest = Message<"rialto.account.v1.UpdateProfileReque
  * Use `create(UpdateProfileRequestSchema)` to create a new message.
  */
 export const UpdateProfileRequestSchema: GenMessage<UpdateProfileRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 39);
+  messageDesc(file_rialto_account_v1_account, 49);
 
 /**
  * @generated from message rialto.account.v1.Settings
@@ -1032,7 +1259,7 @@ export type Settings = Message<"rialto.account.v1.Settings"> & {
  * Use `create(SettingsSchema)` to create a new message.
  */
 export const SettingsSchema: GenMessage<Settings> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 40);
+  messageDesc(file_rialto_account_v1_account, 50);
 
 /**
  * @generated from message rialto.account.v1.GetSettingsRequest
@@ -1045,7 +1272,7 @@ export type GetSettingsRequest = Message<"rialto.account.v1.GetSettingsRequest">
  * Use `create(GetSettingsRequestSchema)` to create a new message.
  */
 export const GetSettingsRequestSchema: GenMessage<GetSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 41);
+  messageDesc(file_rialto_account_v1_account, 51);
 
 /**
  * @generated from message rialto.account.v1.UpdateSettingsRequest
@@ -1062,7 +1289,7 @@ export type UpdateSettingsRequest = Message<"rialto.account.v1.UpdateSettingsReq
  * Use `create(UpdateSettingsRequestSchema)` to create a new message.
  */
 export const UpdateSettingsRequestSchema: GenMessage<UpdateSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 42);
+  messageDesc(file_rialto_account_v1_account, 52);
 
 /**
  * @generated from message rialto.account.v1.RequestFriendRequest
@@ -1086,7 +1313,7 @@ export type RequestFriendRequest = Message<"rialto.account.v1.RequestFriendReque
  * Use `create(RequestFriendRequestSchema)` to create a new message.
  */
 export const RequestFriendRequestSchema: GenMessage<RequestFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 43);
+  messageDesc(file_rialto_account_v1_account, 53);
 
 /**
  * @generated from message rialto.account.v1.AnswerFriendRequest
@@ -1108,7 +1335,7 @@ export type AnswerFriendRequest = Message<"rialto.account.v1.AnswerFriendRequest
  * Use `create(AnswerFriendRequestSchema)` to create a new message.
  */
 export const AnswerFriendRequestSchema: GenMessage<AnswerFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 44);
+  messageDesc(file_rialto_account_v1_account, 54);
 
 /**
  * @generated from message rialto.account.v1.RemarkFriendRequest
@@ -1132,7 +1359,7 @@ export type RemarkFriendRequest = Message<"rialto.account.v1.RemarkFriendRequest
  * Use `create(RemarkFriendRequestSchema)` to create a new message.
  */
 export const RemarkFriendRequestSchema: GenMessage<RemarkFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 45);
+  messageDesc(file_rialto_account_v1_account, 55);
 
 /**
  * @generated from message rialto.account.v1.DeleteFriendRequest
@@ -1149,7 +1376,7 @@ export type DeleteFriendRequest = Message<"rialto.account.v1.DeleteFriendRequest
  * Use `create(DeleteFriendRequestSchema)` to create a new message.
  */
 export const DeleteFriendRequestSchema: GenMessage<DeleteFriendRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 46);
+  messageDesc(file_rialto_account_v1_account, 56);
 
 /**
  * @generated from message rialto.account.v1.BlockRequest
@@ -1166,7 +1393,7 @@ export type BlockRequest = Message<"rialto.account.v1.BlockRequest"> & {
  * Use `create(BlockRequestSchema)` to create a new message.
  */
 export const BlockRequestSchema: GenMessage<BlockRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 47);
+  messageDesc(file_rialto_account_v1_account, 57);
 
 /**
  * @generated from message rialto.account.v1.UnblockRequest
@@ -1183,7 +1410,7 @@ export type UnblockRequest = Message<"rialto.account.v1.UnblockRequest"> & {
  * Use `create(UnblockRequestSchema)` to create a new message.
  */
 export const UnblockRequestSchema: GenMessage<UnblockRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 48);
+  messageDesc(file_rialto_account_v1_account, 58);
 
 /**
  * @generated from message rialto.account.v1.FollowRequest
@@ -1200,7 +1427,7 @@ export type FollowRequest = Message<"rialto.account.v1.FollowRequest"> & {
  * Use `create(FollowRequestSchema)` to create a new message.
  */
 export const FollowRequestSchema: GenMessage<FollowRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 49);
+  messageDesc(file_rialto_account_v1_account, 59);
 
 /**
  * @generated from message rialto.account.v1.UnfollowRequest
@@ -1217,7 +1444,7 @@ export type UnfollowRequest = Message<"rialto.account.v1.UnfollowRequest"> & {
  * Use `create(UnfollowRequestSchema)` to create a new message.
  */
 export const UnfollowRequestSchema: GenMessage<UnfollowRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 50);
+  messageDesc(file_rialto_account_v1_account, 60);
 
 /**
  * @generated from message rialto.account.v1.MuteRequest
@@ -1234,7 +1461,7 @@ export type MuteRequest = Message<"rialto.account.v1.MuteRequest"> & {
  * Use `create(MuteRequestSchema)` to create a new message.
  */
 export const MuteRequestSchema: GenMessage<MuteRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 51);
+  messageDesc(file_rialto_account_v1_account, 61);
 
 /**
  * @generated from message rialto.account.v1.UnmuteRequest
@@ -1251,7 +1478,7 @@ export type UnmuteRequest = Message<"rialto.account.v1.UnmuteRequest"> & {
  * Use `create(UnmuteRequestSchema)` to create a new message.
  */
 export const UnmuteRequestSchema: GenMessage<UnmuteRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 52);
+  messageDesc(file_rialto_account_v1_account, 62);
 
 /**
  * @generated from message rialto.account.v1.ListRelationsRequest
@@ -1277,7 +1504,7 @@ export type ListRelationsRequest = Message<"rialto.account.v1.ListRelationsReque
  * Use `create(ListRelationsRequestSchema)` to create a new message.
  */
 export const ListRelationsRequestSchema: GenMessage<ListRelationsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 53);
+  messageDesc(file_rialto_account_v1_account, 63);
 
 /**
  * @generated from message rialto.account.v1.ListRelationsResponse
@@ -1301,7 +1528,7 @@ export type ListRelationsResponse = Message<"rialto.account.v1.ListRelationsResp
  * Use `create(ListRelationsResponseSchema)` to create a new message.
  */
 export const ListRelationsResponseSchema: GenMessage<ListRelationsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 54);
+  messageDesc(file_rialto_account_v1_account, 64);
 
 /**
  * @generated from message rialto.account.v1.SuggestFriendsRequest
@@ -1314,7 +1541,7 @@ export type SuggestFriendsRequest = Message<"rialto.account.v1.SuggestFriendsReq
  * Use `create(SuggestFriendsRequestSchema)` to create a new message.
  */
 export const SuggestFriendsRequestSchema: GenMessage<SuggestFriendsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 55);
+  messageDesc(file_rialto_account_v1_account, 65);
 
 /**
  * @generated from message rialto.account.v1.SuggestFriendsResponse
@@ -1331,7 +1558,7 @@ export type SuggestFriendsResponse = Message<"rialto.account.v1.SuggestFriendsRe
  * Use `create(SuggestFriendsResponseSchema)` to create a new message.
  */
 export const SuggestFriendsResponseSchema: GenMessage<SuggestFriendsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 56);
+  messageDesc(file_rialto_account_v1_account, 66);
 
 /**
  * @generated from message rialto.account.v1.SuggestFriendsResponse.Suggestion
@@ -1353,7 +1580,7 @@ export type SuggestFriendsResponse_Suggestion = Message<"rialto.account.v1.Sugge
  * Use `create(SuggestFriendsResponse_SuggestionSchema)` to create a new message.
  */
 export const SuggestFriendsResponse_SuggestionSchema: GenMessage<SuggestFriendsResponse_Suggestion> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 56, 0);
+  messageDesc(file_rialto_account_v1_account, 66, 0);
 
 /**
  * @generated from message rialto.account.v1.PutUserRequest
@@ -1386,7 +1613,7 @@ export type PutUserRequest = Message<"rialto.account.v1.PutUserRequest"> & {
  * Use `create(PutUserRequestSchema)` to create a new message.
  */
 export const PutUserRequestSchema: GenMessage<PutUserRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 57);
+  messageDesc(file_rialto_account_v1_account, 67);
 
 /**
  * @generated from message rialto.account.v1.PutOfficialAccountRequest
@@ -1417,7 +1644,7 @@ export type PutOfficialAccountRequest = Message<"rialto.account.v1.PutOfficialAc
  * Use `create(PutOfficialAccountRequestSchema)` to create a new message.
  */
 export const PutOfficialAccountRequestSchema: GenMessage<PutOfficialAccountRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 58);
+  messageDesc(file_rialto_account_v1_account, 68);
 
 /**
  * @generated from message rialto.account.v1.PutOfficialAccountResponse
@@ -1436,7 +1663,7 @@ export type PutOfficialAccountResponse = Message<"rialto.account.v1.PutOfficialA
  * Use `create(PutOfficialAccountResponseSchema)` to create a new message.
  */
 export const PutOfficialAccountResponseSchema: GenMessage<PutOfficialAccountResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 59);
+  messageDesc(file_rialto_account_v1_account, 69);
 
 /**
  * @generated from message rialto.account.v1.CreateSessionRequest
@@ -1465,7 +1692,37 @@ export type CreateSessionRequest = Message<"rialto.account.v1.CreateSessionReque
  * Use `create(CreateSessionRequestSchema)` to create a new message.
  */
 export const CreateSessionRequestSchema: GenMessage<CreateSessionRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_account_v1_account, 60);
+  messageDesc(file_rialto_account_v1_account, 70);
+
+/**
+ * ContactKind is how a contact is reached.
+ *
+ * @generated from enum rialto.account.v1.ContactKind
+ */
+export enum ContactKind {
+  /**
+   * @generated from enum value: CONTACT_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: CONTACT_KIND_EMAIL = 1;
+   */
+  EMAIL = 1,
+
+  /**
+   * PHONE: by text messages.
+   *
+   * @generated from enum value: CONTACT_KIND_PHONE = 2;
+   */
+  PHONE = 2,
+}
+
+/**
+ * Describes the enum rialto.account.v1.ContactKind.
+ */
+export const ContactKindSchema: GenEnum<ContactKind> = /*@__PURE__*/
+  enumDesc(file_rialto_account_v1_account, 0);
 
 /**
  * WhoMaySee something of a user.
@@ -1500,7 +1757,7 @@ export enum WhoMaySee {
  * Describes the enum rialto.account.v1.WhoMaySee.
  */
 export const WhoMaySeeSchema: GenEnum<WhoMaySee> = /*@__PURE__*/
-  enumDesc(file_rialto_account_v1_account, 0);
+  enumDesc(file_rialto_account_v1_account, 1);
 
 /**
  * @generated from enum rialto.account.v1.WhoMayAdd
@@ -1533,7 +1790,7 @@ export enum WhoMayAdd {
  * Describes the enum rialto.account.v1.WhoMayAdd.
  */
 export const WhoMayAddSchema: GenEnum<WhoMayAdd> = /*@__PURE__*/
-  enumDesc(file_rialto_account_v1_account, 1);
+  enumDesc(file_rialto_account_v1_account, 2);
 
 /**
  * AccountService: users, their sessions and profiles. Calls up to Refresh need no token.
@@ -1602,6 +1859,28 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof LoginWithSecondFactorRequestSchema;
     output: typeof SessionSchema;
+  },
+  /**
+   * RequestPasswordReset has a code for ResetPassword sent to an address that the user has confirmed, where the server can. The answer is the same for a
+   * handle that nobody has, and for a user without an address. At most one code a minute is sent, and five an hour.
+   *
+   * @generated from rpc rialto.account.v1.AccountService.RequestPasswordReset
+   */
+  requestPasswordReset: {
+    methodKind: "unary";
+    input: typeof RequestPasswordResetRequestSchema;
+    output: typeof RequestPasswordResetResponseSchema;
+  },
+  /**
+   * ResetPassword sets a new password with a code that was sent: good for 15 minutes, once. It ends all of the user's sessions, and opens none: log in
+   * with the new password, and with a second factor if the account has one.
+   *
+   * @generated from rpc rialto.account.v1.AccountService.ResetPassword
+   */
+  resetPassword: {
+    methodKind: "unary";
+    input: typeof ResetPasswordRequestSchema;
+    output: typeof ResetPasswordResponseSchema;
   },
   /**
    * Refresh gives new tokens for a refresh token. Each is used once; one that is shown again after more than 10 seconds ends its session.
@@ -1712,6 +1991,36 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof CreateRecoveryCodesRequestSchema;
     output: typeof RecoveryCodesSchema;
+  },
+  /**
+   * SetContact has a code sent to an address, for VerifyContact.
+   *
+   * @generated from rpc rialto.account.v1.AccountService.SetContact
+   */
+  setContact: {
+    methodKind: "unary";
+    input: typeof SetContactRequestSchema;
+    output: typeof SetContactResponseSchema;
+  },
+  /**
+   * VerifyContact makes the address, to which a code was sent, the caller's; it replaces an earlier one. A code is good for 15 minutes, once.
+   *
+   * @generated from rpc rialto.account.v1.AccountService.VerifyContact
+   */
+  verifyContact: {
+    methodKind: "unary";
+    input: typeof VerifyContactRequestSchema;
+    output: typeof ContactSchema;
+  },
+  /**
+   * RemoveContact removes an address.
+   *
+   * @generated from rpc rialto.account.v1.AccountService.RemoveContact
+   */
+  removeContact: {
+    methodKind: "unary";
+    input: typeof RemoveContactRequestSchema;
+    output: typeof RemoveContactResponseSchema;
   },
   /**
    * CreateTicket gives a single-use ticket, good for 60 seconds, to open a socket with ?ticket=.

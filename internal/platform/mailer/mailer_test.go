@@ -1,0 +1,93 @@
+package mailer_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/platform/mailer"
+	"github.com/rialto-im/rialto/internal/platform/mailer/smtptest"
+)
+
+func open(t *testing.T, config mailer.Config) *mailer.Mailer {
+	t.Helper()
+	m, err := mailer.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestSend(t *testing.T) {
+	server := smtptest.Start(t)
+	m := open(t, mailer.Config{Address: server.Address, From: "Our chat <chat@example.com>", TLS: "none"})
+	text := "Grüße, 你好.\n.a line that begins with a dot\n" + strings.Repeat("long ", 100) + "\n"
+	if err := m.Send(t.Context(), "anna@example.org", "你好: your code", text); err != nil {
+		t.Fatal(err)
+	}
+	got := <-server.Mails
+	if got.To != "anna@example.org" || got.Subject != "你好: your code" || strings.TrimRight(got.Text, "\n") != strings.TrimRight(text, "\n") {
+		t.Errorf("the server got %+v", got)
+	}
+	if from := got.Header.Get("From"); from != `"Our chat" <chat@example.com>` {
+		t.Errorf("it is from %s", from)
+	}
+	for _, name := range []string{"Date", "Message-ID", "Auto-Submitted"} {
+		if got.Header.Get(name) == "" {
+			t.Errorf("it has no %s", name)
+		}
+	}
+	for _, bad := range []string{"", "anna", "anna@example.org\r\nRCPT TO:<bert@example.org>", "anna@example.org\r\nBcc: bert@example.org"} {
+		if err := m.Send(t.Context(), bad, "subject", "text"); err == nil {
+			t.Errorf("an email to %q was sent", bad)
+		}
+	}
+	if err := m.Send(t.Context(), "anna@example.org", "a subject\r\nBcc: bert@example.org", "text"); err == nil {
+		if got := <-server.Mails; got.Header.Get("Bcc") != "" {
+			t.Error("a subject added a header")
+		}
+	}
+	server.Fail(1)
+	if err := m.Send(t.Context(), "anna@example.org", "subject", "text"); err == nil {
+		t.Error("an email that was refused was sent")
+	}
+}
+
+// TestPasswordsAndCodesAreSentEncrypted: a server that offers no encryption gets nothing.
+func TestPasswordsAndCodesAreSentEncrypted(t *testing.T) {
+	server := smtptest.Start(t)
+	for _, tls := range []string{"", "starttls", "implicit"} {
+		m := open(t, mailer.Config{Address: server.Address, From: "chat@example.com", Username: "chat", Password: "secret", TLS: tls, Timeout: 2 * time.Second})
+		if err := m.Send(t.Context(), "anna@example.org", "subject", "text"); err == nil {
+			t.Errorf("tls %q: an email was sent without encryption", tls)
+		}
+	}
+	if list := server.Logins(); len(list) != 0 || len(server.Mails) != 0 {
+		t.Errorf("the server got %v, and %d emails", list, len(server.Mails))
+	}
+}
+
+func TestConfig(t *testing.T) {
+	good := mailer.Config{Address: "smtp.example.com:587", From: "chat@example.com"}
+	for what, change := range map[string]func(c *mailer.Config){
+		"without a port":                 func(c *mailer.Config) { c.Address = "smtp.example.com" },
+		"with a port that is a name":     func(c *mailer.Config) { c.Address = "smtp.example.com:smtp" },
+		"from nobody":                    func(c *mailer.Config) { c.From = "" },
+		"with an unknown kind of TLS":    func(c *mailer.Config) { c.TLS = "ssl" },
+		"unencrypted to another machine": func(c *mailer.Config) { c.TLS = "none" },
+		"with a username alone":          func(c *mailer.Config) { c.Username = "chat" },
+		"with a timeout of a minute":     func(c *mailer.Config) { c.Timeout = time.Minute },
+	} {
+		c := good
+		change(&c)
+		if c.Check() == nil {
+			t.Errorf("a server %s is accepted", what)
+		}
+	}
+	if err := good.Check(); err != nil {
+		t.Error(err)
+	}
+	if err := (mailer.Config{}).Check(); err != nil {
+		t.Error(err)
+	}
+}
