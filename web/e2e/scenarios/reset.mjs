@@ -43,7 +43,7 @@ export default async function reset(w) {
 
     w.step("an email address is confirmed by a code");
     await page.goto(`${w.url}/settings/security`);
-    const main = page.getByRole("main", { name: "Two-step sign-in" });
+    const main = page.getByRole("main", { name: "Account protection" });
     await main.getByLabel("Email address").fill("alice@example.org");
     await main.getByRole("button", { name: "Send a code" }).click();
     await main.getByLabel("Code that was sent to you").fill("0000-0000");

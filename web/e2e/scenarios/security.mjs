@@ -19,7 +19,7 @@ export default async function security(w) {
 
   w.step("an authenticator app is set up: a wrong code is refused; recovery codes are shown once");
   await page.goto(`${w.url}/settings/security`);
-  const main = page.getByRole("main", { name: "Two-step sign-in" });
+  const main = page.getByRole("main", { name: "Account protection" });
   await main.getByRole("button", { name: "Set up an authenticator app" }).click();
   await main.getByRole("img", { name: "QR code for your authenticator app" }).waitFor();
   const secret = await main.getByTestId("totp-secret").innerText();

@@ -1,6 +1,6 @@
 /** What the app says in English of how an account is protected. */
 export const securityEn = {
-  security: "Two-step sign-in",
+  security: "Account protection",
   secondFactor: "Code of your authenticator app",
   secondFactorHint: "Open your authenticator app and enter the code of six digits that it shows. A recovery code works too.",
   appIs: "An authenticator app shows a new code every 30 seconds. Signing in then needs your password and that code, so a stolen password alone is worth nothing.",
@@ -42,7 +42,7 @@ export const securityEn = {
 
 /** Likewise in Chinese. */
 export const securityZh: Record<keyof typeof securityEn, string> = {
-  security: "两步验证",
+  security: "账号安全",
   secondFactor: "验证器应用中的验证码",
   secondFactorHint: "打开验证器应用，输入其中显示的六位验证码。也可以使用恢复码。",
   appIs: "验证器应用每 30 秒显示一个新验证码。开启后，登录需要密码和验证码，仅凭被盗的密码无法登录。",
