@@ -26,7 +26,10 @@ func (s *server) LoginWithSecondFactor(_ context.Context, r *connect.Request[acc
 // TestALoginMayNeedASecondFactor: it is complete with the code only.
 func TestALoginMayNeedASecondFactor(t *testing.T) {
 	s := start(t, &server{})
-	c, _ := s.client(rialto.NewMemoryStore())
+	c, err := rialto.New(rialto.Config{URL: s.url})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var needed *rialto.SecondFactorError
 	if err := c.LoginWithCode(t.Context(), "me", "123456"); !errors.As(err, &needed) || needed.Challenge != "rc_1" || needed.Expires.UnixMilli() != 1_800_000_000_000 {
 		t.Fatalf("the login returned %v", err)
