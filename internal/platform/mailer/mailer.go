@@ -20,8 +20,9 @@ type Config struct {
 	Address string `yaml:"address"`
 	// From is the address of the sender, as "Our chat <chat@example.com>".
 	From string `yaml:"from"`
-	// Username and Password at the server; both may be empty.
+	// Username at the server; empty if it asks for none.
 	Username string `yaml:"username"`
+	// Password of that user.
 	Password string `yaml:"password"`
 	// TLS is starttls (default), implicit (as on port 465), or none, for a server on this machine.
 	TLS string `yaml:"tls"`

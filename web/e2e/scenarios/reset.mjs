@@ -62,7 +62,7 @@ export default async function reset(w) {
     await other.getByLabel("Code").waitFor();
     await w.shot(other, "47-reset");
     await other.getByLabel("Code").fill("0000-0000");
-    await other.getByLabel("Password", { exact: true }).fill("quite another one");
+    await other.locator("input[name=password]").fill("quite another one");
     await other.getByRole("button", { name: "Set the new password" }).click();
     await other.getByRole("alert").getByText("This code is wrong or has expired").waitFor();
     await other.getByLabel("Code").fill(await code());
