@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { emoji } from "./emoji.js";
@@ -7,7 +7,7 @@ import { defineConfig, type Plugin } from "vite";
 /** Below this size a compressed form is not worth a file. The server's test knows it, too. */
 const leastCompressed = 1000;
 
-/** Writes each file's compressed forms beside it. The server only chooses. */
+/** Writes each file's compressed forms beside it. The server only chooses. Of assets it needs no other form: the few clients that accept neither get the gzip decompressed. */
 function compress(): Plugin {
   let dir = "";
   return {
@@ -22,6 +22,7 @@ function compress(): Plugin {
         if (data.length < leastCompressed) continue;
         writeFileSync(`${file}.br`, brotliCompressSync(data, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: data.length } }));
         writeFileSync(`${file}.gz`, gzipSync(data, { level: 9 }));
+        if (entry.parentPath.endsWith("assets")) rmSync(file);
       }
     },
   };

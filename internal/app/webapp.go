@@ -2,8 +2,10 @@ package app
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -70,10 +72,10 @@ func isNavigation(r *http.Request) bool {
 // encodings are the compressed forms in which a file may be embedded, the smallest first, and the endings of their names.
 var encodings = []struct{ name, suffix string }{{"br", ".br"}, {"gzip", ".gz"}}
 
-// webFile is a file of the web app with its compressed forms, which the build made.
+// webFile is a file of the web app with its compressed forms, which the build made. The plain form of most is not embedded: the binary would be 3 MB larger.
 type webFile struct {
 	contentType, cacheControl, etag string
-	plain                           []byte
+	plain                           []byte // nil: decompress the gzip form
 	encoded                         map[string][]byte
 }
 
@@ -87,11 +89,16 @@ func loadWebFiles(dist fs.FS) map[string]*webFile {
 		}
 		return err
 	})
-	for name, plain := range contents {
-		if original := strings.TrimSuffix(strings.TrimSuffix(name, ".br"), ".gz"); original != name && contents[original] != nil {
+	for name, content := range contents {
+		plain := contents[strings.TrimSuffix(name, ".gz")]
+		switch original := strings.TrimSuffix(strings.TrimSuffix(name, ".br"), ".gz"); {
+		case original == name:
+		case plain == nil && strings.HasSuffix(name, ".gz"):
+			name = original // there is no plain form
+		default:
 			continue // the compressed form of another
 		}
-		sum := sha256.Sum256(plain)
+		sum := sha256.Sum256(content)
 		f := &webFile{contentType: mime.TypeByExtension(path.Ext(name)), cacheControl: "no-cache", etag: hex.EncodeToString(sum[:8]), plain: plain, encoded: map[string][]byte{}}
 		if strings.HasPrefix(name, "assets/") {
 			f.cacheControl = "public, max-age=31536000, immutable" // the name holds a hash of the content
@@ -122,8 +129,23 @@ func (f *webFile) serve(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
+	if body == nil {
+		var err error
+		if body, err = decompress(f.encoded["gzip"]); err != nil {
+			http.Error(w, "this file of the build is damaged; accept gzip, or build again", http.StatusInternalServerError)
+			return
+		}
+	}
 	h.Set("ETag", strconv.Quote(etag))
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+}
+
+func decompress(compressed []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 // acceptedEncodings reads Accept-Encoding: which encodings are accepted, by name or by *, and not with a weight of 0.

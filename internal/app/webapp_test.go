@@ -1,6 +1,8 @@
 package app
 
 import (
+	"bytes"
+	"compress/gzip"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -57,7 +59,16 @@ func TestContentSecurityPolicyAllowsTheMediaOrigin(t *testing.T) {
 	}
 }
 
-// TestCompressedFiles: compressed files are chosen by Accept-Encoding, the smallest first, and caches distinguish them.
+func compressed(text string) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write([]byte(text)) // into memory: it cannot fail
+	_ = z.Close()
+	return b.Bytes()
+}
+
+// TestCompressedFiles: compressed files are chosen by Accept-Encoding, the smallest first, and caches distinguish them. A client that accepts none gets the plain form,
+// which is not embedded where the file has a compressed one.
 func TestCompressedFiles(t *testing.T) {
 	t.Parallel()
 	files := loadWebFiles(fstest.MapFS{
@@ -67,8 +78,10 @@ func TestCompressedFiles(t *testing.T) {
 		"assets/a-1.js.br":    {Data: []byte("script br")},
 		"assets/a-1.js.gz":    {Data: []byte("script gzip")},
 		"assets/picture.webp": {Data: []byte("small already")},
+		"assets/b-2.js.br":    {Data: []byte("script br")},
+		"assets/b-2.js.gz":    {Data: compressed("let b")},
 	})
-	if len(files) != 3 {
+	if len(files) != 4 {
 		t.Fatalf("%d files, with the compressed forms as files of their own", len(files))
 	}
 	const year = "public, max-age=31536000, immutable"
@@ -82,6 +95,9 @@ func TestCompressedFiles(t *testing.T) {
 		{"assets/a-1.js", "identity", "", "let a", year},
 		{"assets/a-1.js", "*;q=0", "", "let a", year},
 		{"assets/picture.webp", "br, gzip", "", "small already", year},
+		{"assets/b-2.js", "br", "br", "script br", year},
+		{"assets/b-2.js", "gzip", "gzip", string(compressed("let b")), year},
+		{"assets/b-2.js", "identity", "", "let b", year},
 		{"index.html", "br, gzip", "gzip", "page gzip", "no-cache"},
 	} {
 		serve := http.HandlerFunc(files[test.name].serve)
@@ -109,8 +125,11 @@ func TestBuiltAppIsCompressed(t *testing.T) {
 	t.Parallel()
 	dist, _ := web.Files()
 	for name, f := range loadWebFiles(dist) {
-		if compresses := len(f.plain) > 1000 && !strings.HasSuffix(name, ".webp"); compresses && len(f.encoded) != len(encodings) {
+		if compresses := len(f.plain) > 1000 && !strings.HasSuffix(name, ".webp"); (compresses || f.plain == nil) && len(f.encoded) != len(encodings) {
 			t.Errorf("%s of %d bytes has %d compressed forms", name, len(f.plain), len(f.encoded))
+		}
+		if strings.HasPrefix(name, "assets/") && len(f.plain) > 1000 && len(f.encoded) > 0 {
+			t.Errorf("%s is embedded with its plain form", name)
 		}
 	}
 }
