@@ -21,6 +21,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// WhoMayStop names those who may end a streamed message that another user writes (ChatService.StopStreamedMessage). In a one-to-one
+// conversation the other user counts as an admin.
+type WhoMayStop int32
+
+const (
+	// Unspecified: all members.
+	WhoMayStop_WHO_MAY_STOP_UNSPECIFIED WhoMayStop = 0
+	// Admins and the owner of the group.
+	WhoMayStop_WHO_MAY_STOP_ADMINS WhoMayStop = 1
+	WhoMayStop_WHO_MAY_STOP_NOBODY WhoMayStop = 2
+)
+
+// Enum value maps for WhoMayStop.
+var (
+	WhoMayStop_name = map[int32]string{
+		0: "WHO_MAY_STOP_UNSPECIFIED",
+		1: "WHO_MAY_STOP_ADMINS",
+		2: "WHO_MAY_STOP_NOBODY",
+	}
+	WhoMayStop_value = map[string]int32{
+		"WHO_MAY_STOP_UNSPECIFIED": 0,
+		"WHO_MAY_STOP_ADMINS":      1,
+		"WHO_MAY_STOP_NOBODY":      2,
+	}
+)
+
+func (x WhoMayStop) Enum() *WhoMayStop {
+	p := new(WhoMayStop)
+	*p = x
+	return p
+}
+
+func (x WhoMayStop) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (WhoMayStop) Descriptor() protoreflect.EnumDescriptor {
+	return file_rialto_chat_v1_message_proto_enumTypes[0].Descriptor()
+}
+
+func (WhoMayStop) Type() protoreflect.EnumType {
+	return &file_rialto_chat_v1_message_proto_enumTypes[0]
+}
+
+func (x WhoMayStop) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use WhoMayStop.Descriptor instead.
+func (WhoMayStop) EnumDescriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{0}
+}
+
 // TicketStatus is where a ticket of a help desk is.
 type TicketStatus int32
 
@@ -61,11 +114,11 @@ func (x TicketStatus) String() string {
 }
 
 func (TicketStatus) Descriptor() protoreflect.EnumDescriptor {
-	return file_rialto_chat_v1_message_proto_enumTypes[0].Descriptor()
+	return file_rialto_chat_v1_message_proto_enumTypes[1].Descriptor()
 }
 
 func (TicketStatus) Type() protoreflect.EnumType {
-	return &file_rialto_chat_v1_message_proto_enumTypes[0]
+	return &file_rialto_chat_v1_message_proto_enumTypes[1]
 }
 
 func (x TicketStatus) Number() protoreflect.EnumNumber {
@@ -74,7 +127,7 @@ func (x TicketStatus) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TicketStatus.Descriptor instead.
 func (TicketStatus) EnumDescriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{0}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{1}
 }
 
 type Role int32
@@ -113,11 +166,11 @@ func (x Role) String() string {
 }
 
 func (Role) Descriptor() protoreflect.EnumDescriptor {
-	return file_rialto_chat_v1_message_proto_enumTypes[1].Descriptor()
+	return file_rialto_chat_v1_message_proto_enumTypes[2].Descriptor()
 }
 
 func (Role) Type() protoreflect.EnumType {
-	return &file_rialto_chat_v1_message_proto_enumTypes[1]
+	return &file_rialto_chat_v1_message_proto_enumTypes[2]
 }
 
 func (x Role) Number() protoreflect.EnumNumber {
@@ -126,7 +179,7 @@ func (x Role) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Role.Descriptor instead.
 func (Role) EnumDescriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{1}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{2}
 }
 
 type JoinPolicy int32
@@ -168,11 +221,11 @@ func (x JoinPolicy) String() string {
 }
 
 func (JoinPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_rialto_chat_v1_message_proto_enumTypes[2].Descriptor()
+	return file_rialto_chat_v1_message_proto_enumTypes[3].Descriptor()
 }
 
 func (JoinPolicy) Type() protoreflect.EnumType {
-	return &file_rialto_chat_v1_message_proto_enumTypes[2]
+	return &file_rialto_chat_v1_message_proto_enumTypes[3]
 }
 
 func (x JoinPolicy) Number() protoreflect.EnumNumber {
@@ -181,7 +234,66 @@ func (x JoinPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use JoinPolicy.Descriptor instead.
 func (JoinPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{2}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{3}
+}
+
+type BrokenOff_Cause int32
+
+const (
+	BrokenOff_CAUSE_UNSPECIFIED BrokenOff_Cause = 0
+	// Stopped: by has stopped it.
+	BrokenOff_CAUSE_STOPPED BrokenOff_Cause = 1
+	// Failed: its sender could not go on, and said so.
+	BrokenOff_CAUSE_FAILED BrokenOff_Cause = 2
+	// Lost: nothing more came from its sender, or the server that had the text failed. Then the end of what was shown may be missing.
+	BrokenOff_CAUSE_LOST BrokenOff_Cause = 3
+	// Denied: its sender may no longer write in the conversation.
+	BrokenOff_CAUSE_DENIED BrokenOff_Cause = 4
+)
+
+// Enum value maps for BrokenOff_Cause.
+var (
+	BrokenOff_Cause_name = map[int32]string{
+		0: "CAUSE_UNSPECIFIED",
+		1: "CAUSE_STOPPED",
+		2: "CAUSE_FAILED",
+		3: "CAUSE_LOST",
+		4: "CAUSE_DENIED",
+	}
+	BrokenOff_Cause_value = map[string]int32{
+		"CAUSE_UNSPECIFIED": 0,
+		"CAUSE_STOPPED":     1,
+		"CAUSE_FAILED":      2,
+		"CAUSE_LOST":        3,
+		"CAUSE_DENIED":      4,
+	}
+)
+
+func (x BrokenOff_Cause) Enum() *BrokenOff_Cause {
+	p := new(BrokenOff_Cause)
+	*p = x
+	return p
+}
+
+func (x BrokenOff_Cause) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (BrokenOff_Cause) Descriptor() protoreflect.EnumDescriptor {
+	return file_rialto_chat_v1_message_proto_enumTypes[4].Descriptor()
+}
+
+func (BrokenOff_Cause) Type() protoreflect.EnumType {
+	return &file_rialto_chat_v1_message_proto_enumTypes[4]
+}
+
+func (x BrokenOff_Cause) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use BrokenOff_Cause.Descriptor instead.
+func (BrokenOff_Cause) EnumDescriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{4, 0}
 }
 
 type Control_Action int32
@@ -289,11 +401,11 @@ func (x Control_Action) String() string {
 }
 
 func (Control_Action) Descriptor() protoreflect.EnumDescriptor {
-	return file_rialto_chat_v1_message_proto_enumTypes[3].Descriptor()
+	return file_rialto_chat_v1_message_proto_enumTypes[5].Descriptor()
 }
 
 func (Control_Action) Type() protoreflect.EnumType {
-	return &file_rialto_chat_v1_message_proto_enumTypes[3]
+	return &file_rialto_chat_v1_message_proto_enumTypes[5]
 }
 
 func (x Control_Action) Number() protoreflect.EnumNumber {
@@ -302,7 +414,7 @@ func (x Control_Action) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Control_Action.Descriptor instead.
 func (Control_Action) EnumDescriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{21, 0}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{23, 0}
 }
 
 // Message is one entry of a conversation, as every member sees it.
@@ -326,9 +438,9 @@ type Message struct {
 	Counted uint64 `protobuf:"varint,8,opt,name=counted,proto3" json:"counted,omitempty"`
 	// Content as it is now: that of the last edit, and absent once the message is recalled.
 	Content *Content `protobuf:"bytes,9,opt,name=content,proto3" json:"content,omitempty"`
-	// EditSeq is the seq of the entry with the edit whose content this is; 0: never edited.
+	// EditSeq is the seq of the entry with the edit whose content this is, or with which a streamed message ended; 0: there is none.
 	EditSeq uint64 `protobuf:"varint,10,opt,name=edit_seq,json=editSeq,proto3" json:"edit_seq,omitempty"`
-	// EditedMs is the time of that edit, milliseconds since 1970.
+	// EditedMs is the time of that edit, milliseconds since 1970; 0: the message was not edited, or not since it ended.
 	EditedMs int64 `protobuf:"varint,11,opt,name=edited_ms,json=editedMs,proto3" json:"edited_ms,omitempty"`
 	// RecallSeq is the seq of the entry that recalled the message; 0: not recalled.
 	RecallSeq uint64 `protobuf:"varint,12,opt,name=recall_seq,json=recallSeq,proto3" json:"recall_seq,omitempty"`
@@ -581,13 +693,16 @@ type Content struct {
 	//	*Content_Forward
 	//	*Content_Signal
 	//	*Content_Thread
+	//	*Content_Streamed
 	Kind isContent_Kind `protobuf_oneof:"kind"`
 	// ReplyTo is the message that this one answers. Only with a kind that is shown.
 	ReplyTo *Ref `protobuf:"bytes,14,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
 	// Mentions in a text or a caption, in the order of their places, at most 100. In groups only.
 	Mentions []*Mention `protobuf:"bytes,20,rep,name=mentions,proto3" json:"mentions,omitempty"`
 	// LinkPreview of a link in the text. With a text only.
-	LinkPreview   *LinkPreview `protobuf:"bytes,28,opt,name=link_preview,json=linkPreview,proto3" json:"link_preview,omitempty"`
+	LinkPreview *LinkPreview `protobuf:"bytes,28,opt,name=link_preview,json=linkPreview,proto3" json:"link_preview,omitempty"`
+	// BrokenOff marks the text of a streamed message that is not whole; the text may be empty then. From the server only.
+	BrokenOff     *BrokenOff `protobuf:"bytes,32,opt,name=broken_off,json=brokenOff,proto3" json:"broken_off,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -782,6 +897,15 @@ func (x *Content) GetThread() *ThreadStart {
 	return nil
 }
 
+func (x *Content) GetStreamed() *Streamed {
+	if x != nil {
+		if x, ok := x.Kind.(*Content_Streamed); ok {
+			return x.Streamed
+		}
+	}
+	return nil
+}
+
 func (x *Content) GetReplyTo() *Ref {
 	if x != nil {
 		return x.ReplyTo
@@ -799,6 +923,13 @@ func (x *Content) GetMentions() []*Mention {
 func (x *Content) GetLinkPreview() *LinkPreview {
 	if x != nil {
 		return x.LinkPreview
+	}
+	return nil
+}
+
+func (x *Content) GetBrokenOff() *BrokenOff {
+	if x != nil {
+		return x.BrokenOff
 	}
 	return nil
 }
@@ -878,6 +1009,12 @@ type Content_Thread struct {
 	Thread *ThreadStart `protobuf:"bytes,25,opt,name=thread,proto3,oneof"`
 }
 
+type Content_Streamed struct {
+	// Streamed says that the sender is still writing the text (ChatService.StartStreamedMessage). It is written by the server only. The end
+	// of the message replaces it by a text.
+	Streamed *Streamed `protobuf:"bytes,31,opt,name=streamed,proto3,oneof"`
+}
+
 func (*Content_Text) isContent_Kind() {}
 
 func (*Content_Image) isContent_Kind() {}
@@ -912,6 +1049,106 @@ func (*Content_Signal) isContent_Kind() {}
 
 func (*Content_Thread) isContent_Kind() {}
 
+func (*Content_Streamed) isContent_Kind() {}
+
+// Streamed is the content of a message while its sender writes it in parts.
+type Streamed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	WhoMayStop    WhoMayStop             `protobuf:"varint,1,opt,name=who_may_stop,json=whoMayStop,proto3,enum=rialto.chat.v1.WhoMayStop" json:"who_may_stop,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Streamed) Reset() {
+	*x = Streamed{}
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Streamed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Streamed) ProtoMessage() {}
+
+func (x *Streamed) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Streamed.ProtoReflect.Descriptor instead.
+func (*Streamed) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Streamed) GetWhoMayStop() WhoMayStop {
+	if x != nil {
+		return x.WhoMayStop
+	}
+	return WhoMayStop_WHO_MAY_STOP_UNSPECIFIED
+}
+
+// BrokenOff says why a streamed message ends early.
+type BrokenOff struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Cause         BrokenOff_Cause        `protobuf:"varint,1,opt,name=cause,proto3,enum=rialto.chat.v1.BrokenOff_Cause" json:"cause,omitempty"`
+	By            uint64                 `protobuf:"varint,2,opt,name=by,proto3" json:"by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BrokenOff) Reset() {
+	*x = BrokenOff{}
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BrokenOff) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BrokenOff) ProtoMessage() {}
+
+func (x *BrokenOff) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BrokenOff.ProtoReflect.Descriptor instead.
+func (*BrokenOff) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *BrokenOff) GetCause() BrokenOff_Cause {
+	if x != nil {
+		return x.Cause
+	}
+	return BrokenOff_CAUSE_UNSPECIFIED
+}
+
+func (x *BrokenOff) GetBy() uint64 {
+	if x != nil {
+		return x.By
+	}
+	return 0
+}
+
 // LinkPreview shows where a link leads. ChatService.PreviewLink makes it, and the server refuses any other.
 type LinkPreview struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -933,7 +1170,7 @@ type LinkPreview struct {
 
 func (x *LinkPreview) Reset() {
 	*x = LinkPreview{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[3]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -945,7 +1182,7 @@ func (x *LinkPreview) String() string {
 func (*LinkPreview) ProtoMessage() {}
 
 func (x *LinkPreview) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[3]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -958,7 +1195,7 @@ func (x *LinkPreview) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkPreview.ProtoReflect.Descriptor instead.
 func (*LinkPreview) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{3}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LinkPreview) GetUrl() string {
@@ -1037,7 +1274,7 @@ type Mention struct {
 
 func (x *Mention) Reset() {
 	*x = Mention{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[4]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1049,7 +1286,7 @@ func (x *Mention) String() string {
 func (*Mention) ProtoMessage() {}
 
 func (x *Mention) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[4]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1062,7 +1299,7 @@ func (x *Mention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mention.ProtoReflect.Descriptor instead.
 func (*Mention) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{4}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Mention) GetStart() uint32 {
@@ -1119,7 +1356,7 @@ type Ref struct {
 
 func (x *Ref) Reset() {
 	*x = Ref{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[5]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1131,7 +1368,7 @@ func (x *Ref) String() string {
 func (*Ref) ProtoMessage() {}
 
 func (x *Ref) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[5]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1144,7 +1381,7 @@ func (x *Ref) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ref.ProtoReflect.Descriptor instead.
 func (*Ref) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{5}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Ref) GetSeq() uint64 {
@@ -1166,14 +1403,16 @@ type Edit struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Target *Ref                   `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
 	// Content of a message: in requests the new one; from the server the present one of target, absent once that is edited again or recalled.
-	Content       *Content `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	Content *Content `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	// Ends: the content is that with which a streamed message ended. Show no mark of an edit for it. From the server only, once for a message.
+	Ends          bool `protobuf:"varint,3,opt,name=ends,proto3" json:"ends,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[6]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1185,7 +1424,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[6]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1198,7 +1437,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{6}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Edit) GetTarget() *Ref {
@@ -1215,6 +1454,13 @@ func (x *Edit) GetContent() *Content {
 	return nil
 }
 
+func (x *Edit) GetEnds() bool {
+	if x != nil {
+		return x.Ends
+	}
+	return false
+}
+
 // Recall takes a message back: nobody sees its content any more. Its sender may within the server's time limit (24 hours by default),
 // in a group admins may take back the messages of members, and the owner everybody's, at any time.
 type Recall struct {
@@ -1226,7 +1472,7 @@ type Recall struct {
 
 func (x *Recall) Reset() {
 	*x = Recall{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[7]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1238,7 +1484,7 @@ func (x *Recall) String() string {
 func (*Recall) ProtoMessage() {}
 
 func (x *Recall) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[7]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1251,7 +1497,7 @@ func (x *Recall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recall.ProtoReflect.Descriptor instead.
 func (*Recall) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{7}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Recall) GetTarget() *Ref {
@@ -1276,7 +1522,7 @@ type Reaction struct {
 
 func (x *Reaction) Reset() {
 	*x = Reaction{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[8]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1288,7 +1534,7 @@ func (x *Reaction) String() string {
 func (*Reaction) ProtoMessage() {}
 
 func (x *Reaction) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[8]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1301,7 +1547,7 @@ func (x *Reaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reaction.ProtoReflect.Descriptor instead.
 func (*Reaction) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{8}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Reaction) GetTarget() *Ref {
@@ -1346,7 +1592,7 @@ type Reactions struct {
 
 func (x *Reactions) Reset() {
 	*x = Reactions{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[9]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +1604,7 @@ func (x *Reactions) String() string {
 func (*Reactions) ProtoMessage() {}
 
 func (x *Reactions) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[9]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,7 +1617,7 @@ func (x *Reactions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reactions.ProtoReflect.Descriptor instead.
 func (*Reactions) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{9}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Reactions) GetVersion() uint64 {
@@ -1405,7 +1651,7 @@ type ReactionCount struct {
 
 func (x *ReactionCount) Reset() {
 	*x = ReactionCount{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[10]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1417,7 +1663,7 @@ func (x *ReactionCount) String() string {
 func (*ReactionCount) ProtoMessage() {}
 
 func (x *ReactionCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[10]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1430,7 +1676,7 @@ func (x *ReactionCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactionCount.ProtoReflect.Descriptor instead.
 func (*ReactionCount) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{10}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ReactionCount) GetEmoji() string {
@@ -1458,7 +1704,7 @@ type Pin struct {
 
 func (x *Pin) Reset() {
 	*x = Pin{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[11]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1470,7 +1716,7 @@ func (x *Pin) String() string {
 func (*Pin) ProtoMessage() {}
 
 func (x *Pin) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[11]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1483,7 +1729,7 @@ func (x *Pin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pin.ProtoReflect.Descriptor instead.
 func (*Pin) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{11}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Pin) GetTarget() *Ref {
@@ -1512,7 +1758,7 @@ type ThreadStart struct {
 
 func (x *ThreadStart) Reset() {
 	*x = ThreadStart{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[12]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1524,7 +1770,7 @@ func (x *ThreadStart) String() string {
 func (*ThreadStart) ProtoMessage() {}
 
 func (x *ThreadStart) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[12]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1537,7 +1783,7 @@ func (x *ThreadStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadStart.ProtoReflect.Descriptor instead.
 func (*ThreadStart) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{12}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ThreadStart) GetTarget() *Ref {
@@ -1580,7 +1826,7 @@ type Media struct {
 
 func (x *Media) Reset() {
 	*x = Media{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[13]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1592,7 +1838,7 @@ func (x *Media) String() string {
 func (*Media) ProtoMessage() {}
 
 func (x *Media) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[13]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1605,7 +1851,7 @@ func (x *Media) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Media.ProtoReflect.Descriptor instead.
 func (*Media) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{13}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Media) GetUpload() uint64 {
@@ -1690,7 +1936,7 @@ type Album struct {
 
 func (x *Album) Reset() {
 	*x = Album{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[14]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1702,7 +1948,7 @@ func (x *Album) String() string {
 func (*Album) ProtoMessage() {}
 
 func (x *Album) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[14]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1715,7 +1961,7 @@ func (x *Album) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Album.ProtoReflect.Descriptor instead.
 func (*Album) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{14}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Album) GetItems() []*AlbumItem {
@@ -1745,7 +1991,7 @@ type AlbumItem struct {
 
 func (x *AlbumItem) Reset() {
 	*x = AlbumItem{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[15]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1757,7 +2003,7 @@ func (x *AlbumItem) String() string {
 func (*AlbumItem) ProtoMessage() {}
 
 func (x *AlbumItem) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[15]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1770,7 +2016,7 @@ func (x *AlbumItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlbumItem.ProtoReflect.Descriptor instead.
 func (*AlbumItem) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{15}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AlbumItem) GetKind() isAlbumItem_Kind {
@@ -1830,7 +2076,7 @@ type Forward struct {
 
 func (x *Forward) Reset() {
 	*x = Forward{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[16]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1842,7 +2088,7 @@ func (x *Forward) String() string {
 func (*Forward) ProtoMessage() {}
 
 func (x *Forward) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[16]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1855,7 +2101,7 @@ func (x *Forward) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forward.ProtoReflect.Descriptor instead.
 func (*Forward) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{16}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Forward) GetTitle() string {
@@ -1901,7 +2147,7 @@ type Forwarded struct {
 
 func (x *Forwarded) Reset() {
 	*x = Forwarded{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[17]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1913,7 +2159,7 @@ func (x *Forwarded) String() string {
 func (*Forwarded) ProtoMessage() {}
 
 func (x *Forwarded) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[17]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1926,7 +2172,7 @@ func (x *Forwarded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forwarded.ProtoReflect.Descriptor instead.
 func (*Forwarded) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{17}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Forwarded) GetConversation() uint64 {
@@ -1980,7 +2226,7 @@ type Location struct {
 
 func (x *Location) Reset() {
 	*x = Location{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[18]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1992,7 +2238,7 @@ func (x *Location) String() string {
 func (*Location) ProtoMessage() {}
 
 func (x *Location) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[18]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2005,7 +2251,7 @@ func (x *Location) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Location.ProtoReflect.Descriptor instead.
 func (*Location) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{18}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Location) GetLatitude() float64 {
@@ -2060,7 +2306,7 @@ type Card struct {
 
 func (x *Card) Reset() {
 	*x = Card{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[19]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2072,7 +2318,7 @@ func (x *Card) String() string {
 func (*Card) ProtoMessage() {}
 
 func (x *Card) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[19]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2085,7 +2331,7 @@ func (x *Card) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Card.ProtoReflect.Descriptor instead.
 func (*Card) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{19}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Card) GetTitle() string {
@@ -2144,7 +2390,7 @@ type Custom struct {
 
 func (x *Custom) Reset() {
 	*x = Custom{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[20]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2156,7 +2402,7 @@ func (x *Custom) String() string {
 func (*Custom) ProtoMessage() {}
 
 func (x *Custom) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[20]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2169,7 +2415,7 @@ func (x *Custom) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Custom.ProtoReflect.Descriptor instead.
 func (*Custom) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{20}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Custom) GetType() string {
@@ -2218,7 +2464,7 @@ type Control struct {
 
 func (x *Control) Reset() {
 	*x = Control{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[21]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2230,7 +2476,7 @@ func (x *Control) String() string {
 func (*Control) ProtoMessage() {}
 
 func (x *Control) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[21]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2243,7 +2489,7 @@ func (x *Control) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Control.ProtoReflect.Descriptor instead.
 func (*Control) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{21}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Control) GetAction() Control_Action {
@@ -2367,7 +2613,7 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\x06Thread\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x18\n" +
 	"\areplies\x18\x02 \x01(\rR\areplies\x12&\n" +
-	"\rlast_reply_ms\x18\x03 \x01(\x03B\x020\x02R\vlastReplyMs\"\xdd\a\n" +
+	"\rlast_reply_ms\x18\x03 \x01(\x03B\x020\x02R\vlastReplyMs\"\xcf\b\n" +
 	"\aContent\x12\x14\n" +
 	"\x04text\x18\x01 \x01(\tH\x00R\x04text\x12-\n" +
 	"\x05image\x18\x02 \x01(\v2\x15.rialto.chat.v1.MediaH\x00R\x05image\x12+\n" +
@@ -2386,11 +2632,27 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\x05album\x18\x17 \x01(\v2\x15.rialto.chat.v1.AlbumH\x00R\x05album\x123\n" +
 	"\aforward\x18\x15 \x01(\v2\x17.rialto.chat.v1.ForwardH\x00R\aforward\x120\n" +
 	"\x06signal\x18\x16 \x01(\v2\x16.rialto.chat.v1.CustomH\x00R\x06signal\x125\n" +
-	"\x06thread\x18\x19 \x01(\v2\x1b.rialto.chat.v1.ThreadStartH\x00R\x06thread\x12.\n" +
+	"\x06thread\x18\x19 \x01(\v2\x1b.rialto.chat.v1.ThreadStartH\x00R\x06thread\x126\n" +
+	"\bstreamed\x18\x1f \x01(\v2\x18.rialto.chat.v1.StreamedH\x00R\bstreamed\x12.\n" +
 	"\breply_to\x18\x0e \x01(\v2\x13.rialto.chat.v1.RefR\areplyTo\x123\n" +
 	"\bmentions\x18\x14 \x03(\v2\x17.rialto.chat.v1.MentionR\bmentions\x12>\n" +
-	"\flink_preview\x18\x1c \x01(\v2\x1b.rialto.chat.v1.LinkPreviewR\vlinkPreviewB\x06\n" +
-	"\x04kind\"\xde\x01\n" +
+	"\flink_preview\x18\x1c \x01(\v2\x1b.rialto.chat.v1.LinkPreviewR\vlinkPreview\x128\n" +
+	"\n" +
+	"broken_off\x18  \x01(\v2\x19.rialto.chat.v1.BrokenOffR\tbrokenOffB\x06\n" +
+	"\x04kind\"H\n" +
+	"\bStreamed\x12<\n" +
+	"\fwho_may_stop\x18\x01 \x01(\x0e2\x1a.rialto.chat.v1.WhoMayStopR\n" +
+	"whoMayStop\"\xbd\x01\n" +
+	"\tBrokenOff\x125\n" +
+	"\x05cause\x18\x01 \x01(\x0e2\x1f.rialto.chat.v1.BrokenOff.CauseR\x05cause\x12\x12\n" +
+	"\x02by\x18\x02 \x01(\x04B\x020\x01R\x02by\"e\n" +
+	"\x05Cause\x12\x15\n" +
+	"\x11CAUSE_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rCAUSE_STOPPED\x10\x01\x12\x10\n" +
+	"\fCAUSE_FAILED\x10\x02\x12\x0e\n" +
+	"\n" +
+	"CAUSE_LOST\x10\x03\x12\x10\n" +
+	"\fCAUSE_DENIED\x10\x04\"\xde\x01\n" +
 	"\vLinkPreview\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -2410,10 +2672,11 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\x03Ref\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x1d\n" +
 	"\n" +
-	"client_seq\x18\x02 \x01(\x04R\tclientSeq\"f\n" +
+	"client_seq\x18\x02 \x01(\x04R\tclientSeq\"z\n" +
 	"\x04Edit\x12+\n" +
 	"\x06target\x18\x01 \x01(\v2\x13.rialto.chat.v1.RefR\x06target\x121\n" +
-	"\acontent\x18\x02 \x01(\v2\x17.rialto.chat.v1.ContentR\acontent\"5\n" +
+	"\acontent\x18\x02 \x01(\v2\x17.rialto.chat.v1.ContentR\acontent\x12\x12\n" +
+	"\x04ends\x18\x03 \x01(\bR\x04ends\"5\n" +
 	"\x06Recall\x12+\n" +
 	"\x06target\x18\x01 \x01(\v2\x13.rialto.chat.v1.RefR\x06target\"\x9e\x01\n" +
 	"\bReaction\x12+\n" +
@@ -2520,7 +2783,12 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\x10ACTION_RETENTION\x10\x10\x12\x11\n" +
 	"\rACTION_BANNED\x10\x11\x12\x13\n" +
 	"\x0fACTION_UNBANNED\x10\x12\x12\x11\n" +
-	"\rACTION_TICKET\x10\x13*~\n" +
+	"\rACTION_TICKET\x10\x13*\\\n" +
+	"\n" +
+	"WhoMayStop\x12\x1c\n" +
+	"\x18WHO_MAY_STOP_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13WHO_MAY_STOP_ADMINS\x10\x01\x12\x17\n" +
+	"\x13WHO_MAY_STOP_NOBODY\x10\x02*~\n" +
 	"\fTicketStatus\x12\x1d\n" +
 	"\x19TICKET_STATUS_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15TICKET_STATUS_WAITING\x10\x01\x12\x18\n" +
@@ -2552,82 +2820,90 @@ func file_rialto_chat_v1_message_proto_rawDescGZIP() []byte {
 	return file_rialto_chat_v1_message_proto_rawDescData
 }
 
-var file_rialto_chat_v1_message_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_rialto_chat_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_rialto_chat_v1_message_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_rialto_chat_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_rialto_chat_v1_message_proto_goTypes = []any{
-	(TicketStatus)(0),     // 0: rialto.chat.v1.TicketStatus
-	(Role)(0),             // 1: rialto.chat.v1.Role
-	(JoinPolicy)(0),       // 2: rialto.chat.v1.JoinPolicy
-	(Control_Action)(0),   // 3: rialto.chat.v1.Control.Action
-	(*Message)(nil),       // 4: rialto.chat.v1.Message
-	(*Thread)(nil),        // 5: rialto.chat.v1.Thread
-	(*Content)(nil),       // 6: rialto.chat.v1.Content
-	(*LinkPreview)(nil),   // 7: rialto.chat.v1.LinkPreview
-	(*Mention)(nil),       // 8: rialto.chat.v1.Mention
-	(*Ref)(nil),           // 9: rialto.chat.v1.Ref
-	(*Edit)(nil),          // 10: rialto.chat.v1.Edit
-	(*Recall)(nil),        // 11: rialto.chat.v1.Recall
-	(*Reaction)(nil),      // 12: rialto.chat.v1.Reaction
-	(*Reactions)(nil),     // 13: rialto.chat.v1.Reactions
-	(*ReactionCount)(nil), // 14: rialto.chat.v1.ReactionCount
-	(*Pin)(nil),           // 15: rialto.chat.v1.Pin
-	(*ThreadStart)(nil),   // 16: rialto.chat.v1.ThreadStart
-	(*Media)(nil),         // 17: rialto.chat.v1.Media
-	(*Album)(nil),         // 18: rialto.chat.v1.Album
-	(*AlbumItem)(nil),     // 19: rialto.chat.v1.AlbumItem
-	(*Forward)(nil),       // 20: rialto.chat.v1.Forward
-	(*Forwarded)(nil),     // 21: rialto.chat.v1.Forwarded
-	(*Location)(nil),      // 22: rialto.chat.v1.Location
-	(*Card)(nil),          // 23: rialto.chat.v1.Card
-	(*Custom)(nil),        // 24: rialto.chat.v1.Custom
-	(*Control)(nil),       // 25: rialto.chat.v1.Control
+	(WhoMayStop)(0),       // 0: rialto.chat.v1.WhoMayStop
+	(TicketStatus)(0),     // 1: rialto.chat.v1.TicketStatus
+	(Role)(0),             // 2: rialto.chat.v1.Role
+	(JoinPolicy)(0),       // 3: rialto.chat.v1.JoinPolicy
+	(BrokenOff_Cause)(0),  // 4: rialto.chat.v1.BrokenOff.Cause
+	(Control_Action)(0),   // 5: rialto.chat.v1.Control.Action
+	(*Message)(nil),       // 6: rialto.chat.v1.Message
+	(*Thread)(nil),        // 7: rialto.chat.v1.Thread
+	(*Content)(nil),       // 8: rialto.chat.v1.Content
+	(*Streamed)(nil),      // 9: rialto.chat.v1.Streamed
+	(*BrokenOff)(nil),     // 10: rialto.chat.v1.BrokenOff
+	(*LinkPreview)(nil),   // 11: rialto.chat.v1.LinkPreview
+	(*Mention)(nil),       // 12: rialto.chat.v1.Mention
+	(*Ref)(nil),           // 13: rialto.chat.v1.Ref
+	(*Edit)(nil),          // 14: rialto.chat.v1.Edit
+	(*Recall)(nil),        // 15: rialto.chat.v1.Recall
+	(*Reaction)(nil),      // 16: rialto.chat.v1.Reaction
+	(*Reactions)(nil),     // 17: rialto.chat.v1.Reactions
+	(*ReactionCount)(nil), // 18: rialto.chat.v1.ReactionCount
+	(*Pin)(nil),           // 19: rialto.chat.v1.Pin
+	(*ThreadStart)(nil),   // 20: rialto.chat.v1.ThreadStart
+	(*Media)(nil),         // 21: rialto.chat.v1.Media
+	(*Album)(nil),         // 22: rialto.chat.v1.Album
+	(*AlbumItem)(nil),     // 23: rialto.chat.v1.AlbumItem
+	(*Forward)(nil),       // 24: rialto.chat.v1.Forward
+	(*Forwarded)(nil),     // 25: rialto.chat.v1.Forwarded
+	(*Location)(nil),      // 26: rialto.chat.v1.Location
+	(*Card)(nil),          // 27: rialto.chat.v1.Card
+	(*Custom)(nil),        // 28: rialto.chat.v1.Custom
+	(*Control)(nil),       // 29: rialto.chat.v1.Control
 }
 var file_rialto_chat_v1_message_proto_depIdxs = []int32{
-	6,  // 0: rialto.chat.v1.Message.content:type_name -> rialto.chat.v1.Content
-	13, // 1: rialto.chat.v1.Message.reactions:type_name -> rialto.chat.v1.Reactions
-	5,  // 2: rialto.chat.v1.Message.thread:type_name -> rialto.chat.v1.Thread
-	17, // 3: rialto.chat.v1.Content.image:type_name -> rialto.chat.v1.Media
-	17, // 4: rialto.chat.v1.Content.file:type_name -> rialto.chat.v1.Media
-	17, // 5: rialto.chat.v1.Content.voice:type_name -> rialto.chat.v1.Media
-	17, // 6: rialto.chat.v1.Content.video:type_name -> rialto.chat.v1.Media
-	22, // 7: rialto.chat.v1.Content.location:type_name -> rialto.chat.v1.Location
-	23, // 8: rialto.chat.v1.Content.card:type_name -> rialto.chat.v1.Card
-	24, // 9: rialto.chat.v1.Content.custom:type_name -> rialto.chat.v1.Custom
-	25, // 10: rialto.chat.v1.Content.control:type_name -> rialto.chat.v1.Control
-	10, // 11: rialto.chat.v1.Content.edit:type_name -> rialto.chat.v1.Edit
-	11, // 12: rialto.chat.v1.Content.recall:type_name -> rialto.chat.v1.Recall
-	12, // 13: rialto.chat.v1.Content.reaction:type_name -> rialto.chat.v1.Reaction
-	15, // 14: rialto.chat.v1.Content.pin:type_name -> rialto.chat.v1.Pin
-	18, // 15: rialto.chat.v1.Content.album:type_name -> rialto.chat.v1.Album
-	20, // 16: rialto.chat.v1.Content.forward:type_name -> rialto.chat.v1.Forward
-	24, // 17: rialto.chat.v1.Content.signal:type_name -> rialto.chat.v1.Custom
-	16, // 18: rialto.chat.v1.Content.thread:type_name -> rialto.chat.v1.ThreadStart
-	9,  // 19: rialto.chat.v1.Content.reply_to:type_name -> rialto.chat.v1.Ref
-	8,  // 20: rialto.chat.v1.Content.mentions:type_name -> rialto.chat.v1.Mention
-	7,  // 21: rialto.chat.v1.Content.link_preview:type_name -> rialto.chat.v1.LinkPreview
-	1,  // 22: rialto.chat.v1.Mention.role:type_name -> rialto.chat.v1.Role
-	9,  // 23: rialto.chat.v1.Edit.target:type_name -> rialto.chat.v1.Ref
-	6,  // 24: rialto.chat.v1.Edit.content:type_name -> rialto.chat.v1.Content
-	9,  // 25: rialto.chat.v1.Recall.target:type_name -> rialto.chat.v1.Ref
-	9,  // 26: rialto.chat.v1.Reaction.target:type_name -> rialto.chat.v1.Ref
-	13, // 27: rialto.chat.v1.Reaction.reactions:type_name -> rialto.chat.v1.Reactions
-	14, // 28: rialto.chat.v1.Reactions.counts:type_name -> rialto.chat.v1.ReactionCount
-	9,  // 29: rialto.chat.v1.Pin.target:type_name -> rialto.chat.v1.Ref
-	9,  // 30: rialto.chat.v1.ThreadStart.target:type_name -> rialto.chat.v1.Ref
-	19, // 31: rialto.chat.v1.Album.items:type_name -> rialto.chat.v1.AlbumItem
-	17, // 32: rialto.chat.v1.AlbumItem.image:type_name -> rialto.chat.v1.Media
-	17, // 33: rialto.chat.v1.AlbumItem.video:type_name -> rialto.chat.v1.Media
-	21, // 34: rialto.chat.v1.Forward.items:type_name -> rialto.chat.v1.Forwarded
-	6,  // 35: rialto.chat.v1.Forwarded.content:type_name -> rialto.chat.v1.Content
-	3,  // 36: rialto.chat.v1.Control.action:type_name -> rialto.chat.v1.Control.Action
-	1,  // 37: rialto.chat.v1.Control.role:type_name -> rialto.chat.v1.Role
-	2,  // 38: rialto.chat.v1.Control.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	0,  // 39: rialto.chat.v1.Control.ticket_status:type_name -> rialto.chat.v1.TicketStatus
-	40, // [40:40] is the sub-list for method output_type
-	40, // [40:40] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	8,  // 0: rialto.chat.v1.Message.content:type_name -> rialto.chat.v1.Content
+	17, // 1: rialto.chat.v1.Message.reactions:type_name -> rialto.chat.v1.Reactions
+	7,  // 2: rialto.chat.v1.Message.thread:type_name -> rialto.chat.v1.Thread
+	21, // 3: rialto.chat.v1.Content.image:type_name -> rialto.chat.v1.Media
+	21, // 4: rialto.chat.v1.Content.file:type_name -> rialto.chat.v1.Media
+	21, // 5: rialto.chat.v1.Content.voice:type_name -> rialto.chat.v1.Media
+	21, // 6: rialto.chat.v1.Content.video:type_name -> rialto.chat.v1.Media
+	26, // 7: rialto.chat.v1.Content.location:type_name -> rialto.chat.v1.Location
+	27, // 8: rialto.chat.v1.Content.card:type_name -> rialto.chat.v1.Card
+	28, // 9: rialto.chat.v1.Content.custom:type_name -> rialto.chat.v1.Custom
+	29, // 10: rialto.chat.v1.Content.control:type_name -> rialto.chat.v1.Control
+	14, // 11: rialto.chat.v1.Content.edit:type_name -> rialto.chat.v1.Edit
+	15, // 12: rialto.chat.v1.Content.recall:type_name -> rialto.chat.v1.Recall
+	16, // 13: rialto.chat.v1.Content.reaction:type_name -> rialto.chat.v1.Reaction
+	19, // 14: rialto.chat.v1.Content.pin:type_name -> rialto.chat.v1.Pin
+	22, // 15: rialto.chat.v1.Content.album:type_name -> rialto.chat.v1.Album
+	24, // 16: rialto.chat.v1.Content.forward:type_name -> rialto.chat.v1.Forward
+	28, // 17: rialto.chat.v1.Content.signal:type_name -> rialto.chat.v1.Custom
+	20, // 18: rialto.chat.v1.Content.thread:type_name -> rialto.chat.v1.ThreadStart
+	9,  // 19: rialto.chat.v1.Content.streamed:type_name -> rialto.chat.v1.Streamed
+	13, // 20: rialto.chat.v1.Content.reply_to:type_name -> rialto.chat.v1.Ref
+	12, // 21: rialto.chat.v1.Content.mentions:type_name -> rialto.chat.v1.Mention
+	11, // 22: rialto.chat.v1.Content.link_preview:type_name -> rialto.chat.v1.LinkPreview
+	10, // 23: rialto.chat.v1.Content.broken_off:type_name -> rialto.chat.v1.BrokenOff
+	0,  // 24: rialto.chat.v1.Streamed.who_may_stop:type_name -> rialto.chat.v1.WhoMayStop
+	4,  // 25: rialto.chat.v1.BrokenOff.cause:type_name -> rialto.chat.v1.BrokenOff.Cause
+	2,  // 26: rialto.chat.v1.Mention.role:type_name -> rialto.chat.v1.Role
+	13, // 27: rialto.chat.v1.Edit.target:type_name -> rialto.chat.v1.Ref
+	8,  // 28: rialto.chat.v1.Edit.content:type_name -> rialto.chat.v1.Content
+	13, // 29: rialto.chat.v1.Recall.target:type_name -> rialto.chat.v1.Ref
+	13, // 30: rialto.chat.v1.Reaction.target:type_name -> rialto.chat.v1.Ref
+	17, // 31: rialto.chat.v1.Reaction.reactions:type_name -> rialto.chat.v1.Reactions
+	18, // 32: rialto.chat.v1.Reactions.counts:type_name -> rialto.chat.v1.ReactionCount
+	13, // 33: rialto.chat.v1.Pin.target:type_name -> rialto.chat.v1.Ref
+	13, // 34: rialto.chat.v1.ThreadStart.target:type_name -> rialto.chat.v1.Ref
+	23, // 35: rialto.chat.v1.Album.items:type_name -> rialto.chat.v1.AlbumItem
+	21, // 36: rialto.chat.v1.AlbumItem.image:type_name -> rialto.chat.v1.Media
+	21, // 37: rialto.chat.v1.AlbumItem.video:type_name -> rialto.chat.v1.Media
+	25, // 38: rialto.chat.v1.Forward.items:type_name -> rialto.chat.v1.Forwarded
+	8,  // 39: rialto.chat.v1.Forwarded.content:type_name -> rialto.chat.v1.Content
+	5,  // 40: rialto.chat.v1.Control.action:type_name -> rialto.chat.v1.Control.Action
+	2,  // 41: rialto.chat.v1.Control.role:type_name -> rialto.chat.v1.Role
+	3,  // 42: rialto.chat.v1.Control.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	1,  // 43: rialto.chat.v1.Control.ticket_status:type_name -> rialto.chat.v1.TicketStatus
+	44, // [44:44] is the sub-list for method output_type
+	44, // [44:44] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_rialto_chat_v1_message_proto_init() }
@@ -2653,8 +2929,9 @@ func file_rialto_chat_v1_message_proto_init() {
 		(*Content_Forward)(nil),
 		(*Content_Signal)(nil),
 		(*Content_Thread)(nil),
+		(*Content_Streamed)(nil),
 	}
-	file_rialto_chat_v1_message_proto_msgTypes[15].OneofWrappers = []any{
+	file_rialto_chat_v1_message_proto_msgTypes[17].OneofWrappers = []any{
 		(*AlbumItem_Image)(nil),
 		(*AlbumItem_Video)(nil),
 	}
@@ -2663,8 +2940,8 @@ func file_rialto_chat_v1_message_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_chat_v1_message_proto_rawDesc), len(file_rialto_chat_v1_message_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   22,
+			NumEnums:      6,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

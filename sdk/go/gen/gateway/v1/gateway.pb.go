@@ -764,7 +764,10 @@ type ServerFrame struct {
 	Notifications *NotificationHint `protobuf:"bytes,20,opt,name=notifications,proto3" json:"notifications,omitempty"`
 	// ChangedPosts are watched posts that were edited, deleted, hidden or shown again: read them with GetPost, and take away those for which the answer is
 	// no_post. The answer to watch_posts names those that have another version, or are not for the user. They may be named twice.
-	ChangedPosts  []uint64 `protobuf:"varint,21,rep,packed,name=changed_posts,json=changedPosts,proto3" json:"changed_posts,omitempty"`
+	ChangedPosts []uint64 `protobuf:"varint,21,rep,packed,name=changed_posts,json=changedPosts,proto3" json:"changed_posts,omitempty"`
+	// Streamed has what was added to messages that their senders are still writing. It may be lost: the next offset shows that. Ended goes to the
+	// sender of a message that somebody stopped.
+	Streamed      []*v1.StreamedText `protobuf:"bytes,31,rep,name=streamed,proto3" json:"streamed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -928,6 +931,13 @@ func (x *ServerFrame) GetNotifications() *NotificationHint {
 func (x *ServerFrame) GetChangedPosts() []uint64 {
 	if x != nil {
 		return x.ChangedPosts
+	}
+	return nil
+}
+
+func (x *ServerFrame) GetStreamed() []*v1.StreamedText {
+	if x != nil {
+		return x.Streamed
 	}
 	return nil
 }
@@ -1704,7 +1714,7 @@ var File_rialto_gateway_v1_gateway_proto protoreflect.FileDescriptor
 
 const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\n" +
-	"\x1frialto/gateway/v1/gateway.proto\x12\x11rialto.gateway.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x19rialto/chat/v1/chat.proto\x1a\x1crialto/chat/v1/message.proto\x1a\x19rialto/chat/v1/room.proto\x1a!rialto/presence/v1/presence.proto\"\xbb\x05\n" +
+	"\x1frialto/gateway/v1/gateway.proto\x12\x11rialto.gateway.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x19rialto/chat/v1/chat.proto\x1a\x1crialto/chat/v1/message.proto\x1a\x19rialto/chat/v1/room.proto\x1a\x1drialto/chat/v1/streamed.proto\x1a!rialto/presence/v1/presence.proto\"\xbb\x05\n" +
 	"\vClientFrame\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12+\n" +
 	"\x04auth\x18\x02 \x01(\v2\x17.rialto.gateway.v1.AuthR\x04auth\x12-\n" +
@@ -1757,7 +1767,7 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\x05posts\x18\x01 \x03(\v2\x1e.rialto.gateway.v1.WatchedPostR\x05posts\"?\n" +
 	"\vWatchedPost\x12\x16\n" +
 	"\x04post\x18\x01 \x01(\x04B\x020\x01R\x04post\x12\x18\n" +
-	"\aversion\x18\x02 \x01(\rR\aversion\"\xc5\a\n" +
+	"\aversion\x18\x02 \x01(\rR\aversion\"\xff\a\n" +
 	"\vServerFrame\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12.\n" +
 	"\x05hello\x18\x02 \x01(\v2\x18.rialto.gateway.v1.HelloR\x05hello\x126\n" +
@@ -1778,7 +1788,8 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\x04room\x18\x10 \x01(\v2\x19.rialto.chat.v1.RoomEntryR\x04room\x121\n" +
 	"\x05posts\x18\x11 \x03(\v2\x1b.rialto.gateway.v1.PostHintR\x05posts\x12I\n" +
 	"\rnotifications\x18\x14 \x01(\v2#.rialto.gateway.v1.NotificationHintR\rnotifications\x12'\n" +
-	"\rchanged_posts\x18\x15 \x03(\x04B\x020\x01R\fchangedPosts\"*\n" +
+	"\rchanged_posts\x18\x15 \x03(\x04B\x020\x01R\fchangedPosts\x128\n" +
+	"\bstreamed\x18\x1f \x03(\v2\x1c.rialto.chat.v1.StreamedTextR\bstreamed\"*\n" +
 	"\x10NotificationHint\x12\x16\n" +
 	"\x04read\x18\x01 \x01(\x04B\x020\x01R\x04read\">\n" +
 	"\bPostHint\x12\x16\n" +
@@ -1882,8 +1893,9 @@ var file_rialto_gateway_v1_gateway_proto_goTypes = []any{
 	(*v1.SyncResponse)(nil),  // 31: rialto.chat.v1.SyncResponse
 	(*v1.RoomUpdate)(nil),    // 32: rialto.chat.v1.RoomUpdate
 	(*v1.RoomEntry)(nil),     // 33: rialto.chat.v1.RoomEntry
-	(*v1.Thread)(nil),        // 34: rialto.chat.v1.Thread
-	(*v1.LargeTail)(nil),     // 35: rialto.chat.v1.LargeTail
+	(*v1.StreamedText)(nil),  // 34: rialto.chat.v1.StreamedText
+	(*v1.Thread)(nil),        // 35: rialto.chat.v1.Thread
+	(*v1.LargeTail)(nil),     // 36: rialto.chat.v1.LargeTail
 }
 var file_rialto_gateway_v1_gateway_proto_depIdxs = []int32{
 	1,  // 0: rialto.gateway.v1.ClientFrame.auth:type_name -> rialto.gateway.v1.Auth
@@ -1918,16 +1930,17 @@ var file_rialto_gateway_v1_gateway_proto_depIdxs = []int32{
 	33, // 29: rialto.gateway.v1.ServerFrame.room:type_name -> rialto.chat.v1.RoomEntry
 	13, // 30: rialto.gateway.v1.ServerFrame.posts:type_name -> rialto.gateway.v1.PostHint
 	12, // 31: rialto.gateway.v1.ServerFrame.notifications:type_name -> rialto.gateway.v1.NotificationHint
-	34, // 32: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
-	24, // 33: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
-	19, // 34: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
-	28, // 35: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
-	35, // 36: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
-	37, // [37:37] is the sub-list for method output_type
-	37, // [37:37] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	34, // 32: rialto.gateway.v1.ServerFrame.streamed:type_name -> rialto.chat.v1.StreamedText
+	35, // 33: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
+	24, // 34: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
+	19, // 35: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
+	28, // 36: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
+	36, // 37: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
+	38, // [38:38] is the sub-list for method output_type
+	38, // [38:38] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_rialto_gateway_v1_gateway_proto_init() }

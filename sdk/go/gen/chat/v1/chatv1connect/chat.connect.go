@@ -128,6 +128,21 @@ const (
 	// ChatServiceCancelScheduledProcedure is the fully-qualified name of the ChatService's
 	// CancelScheduled RPC.
 	ChatServiceCancelScheduledProcedure = "/rialto.chat.v1.ChatService/CancelScheduled"
+	// ChatServiceStartStreamedMessageProcedure is the fully-qualified name of the ChatService's
+	// StartStreamedMessage RPC.
+	ChatServiceStartStreamedMessageProcedure = "/rialto.chat.v1.ChatService/StartStreamedMessage"
+	// ChatServiceWriteStreamedMessagesProcedure is the fully-qualified name of the ChatService's
+	// WriteStreamedMessages RPC.
+	ChatServiceWriteStreamedMessagesProcedure = "/rialto.chat.v1.ChatService/WriteStreamedMessages"
+	// ChatServiceEndStreamedMessageProcedure is the fully-qualified name of the ChatService's
+	// EndStreamedMessage RPC.
+	ChatServiceEndStreamedMessageProcedure = "/rialto.chat.v1.ChatService/EndStreamedMessage"
+	// ChatServiceStopStreamedMessageProcedure is the fully-qualified name of the ChatService's
+	// StopStreamedMessage RPC.
+	ChatServiceStopStreamedMessageProcedure = "/rialto.chat.v1.ChatService/StopStreamedMessage"
+	// ChatServiceGetStreamedMessageProcedure is the fully-qualified name of the ChatService's
+	// GetStreamedMessage RPC.
+	ChatServiceGetStreamedMessageProcedure = "/rialto.chat.v1.ChatService/GetStreamedMessage"
 	// ChatServicePreviewLinkProcedure is the fully-qualified name of the ChatService's PreviewLink RPC.
 	ChatServicePreviewLinkProcedure = "/rialto.chat.v1.ChatService/PreviewLink"
 	// ChatServiceMarkProcedure is the fully-qualified name of the ChatService's Mark RPC.
@@ -252,6 +267,19 @@ type ChatServiceClient interface {
 	UpdateScheduled(context.Context, *connect.Request[v1.UpdateScheduledRequest]) (*connect.Response[v1.ScheduledMessage], error)
 	// CancelScheduled deletes a scheduled message that is not being sent yet. After the answer it is not sent.
 	CancelScheduled(context.Context, *connect.Request[v1.CancelScheduledRequest]) (*connect.Response[v1.CancelScheduledResponse], error)
+	// StartStreamedMessage stores a message whose text the caller writes in parts, while others read it. It counts as unread from now on. A
+	// repeated call with the same client_msg_id gives what is stored.
+	StartStreamedMessage(context.Context, *connect.Request[v1.StartStreamedMessageRequest]) (*connect.Response[v1.StartStreamedMessageResponse], error)
+	// WriteStreamedMessages shows the readers further parts of the caller's streamed messages. Nothing of them is stored for good until the
+	// messages end.
+	WriteStreamedMessages(context.Context, *connect.Request[v1.WriteStreamedMessagesRequest]) (*connect.Response[v1.WriteStreamedMessagesResponse], error)
+	// EndStreamedMessage stores the whole text of a streamed message, or marks it as broken off. It succeeds if the message has ended already:
+	// the answer says how.
+	EndStreamedMessage(context.Context, *connect.Request[v1.EndStreamedMessageRequest]) (*connect.Response[v1.EndStreamedMessageResponse], error)
+	// StopStreamedMessage breaks off a streamed message, and tells its sender. It succeeds if the message has ended already: the answer says how.
+	StopStreamedMessage(context.Context, *connect.Request[v1.StopStreamedMessageRequest]) (*connect.Response[v1.EndStreamedMessageResponse], error)
+	// GetStreamedMessage gives the text so far of a streamed message that the caller may read.
+	GetStreamedMessage(context.Context, *connect.Request[v1.GetStreamedMessageRequest]) (*connect.Response[v1.StreamedText], error)
 	// PreviewLink reads what a link leads to, for a text that has the link. Send the answer in the text's content, as it is; the server
 	// accepts it from this user only.
 	PreviewLink(context.Context, *connect.Request[v1.PreviewLinkRequest]) (*connect.Response[v1.LinkPreview], error)
@@ -529,6 +557,36 @@ func NewChatServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(chatServiceMethods.ByName("CancelScheduled")),
 			connect.WithClientOptions(opts...),
 		),
+		startStreamedMessage: connect.NewClient[v1.StartStreamedMessageRequest, v1.StartStreamedMessageResponse](
+			httpClient,
+			baseURL+ChatServiceStartStreamedMessageProcedure,
+			connect.WithSchema(chatServiceMethods.ByName("StartStreamedMessage")),
+			connect.WithClientOptions(opts...),
+		),
+		writeStreamedMessages: connect.NewClient[v1.WriteStreamedMessagesRequest, v1.WriteStreamedMessagesResponse](
+			httpClient,
+			baseURL+ChatServiceWriteStreamedMessagesProcedure,
+			connect.WithSchema(chatServiceMethods.ByName("WriteStreamedMessages")),
+			connect.WithClientOptions(opts...),
+		),
+		endStreamedMessage: connect.NewClient[v1.EndStreamedMessageRequest, v1.EndStreamedMessageResponse](
+			httpClient,
+			baseURL+ChatServiceEndStreamedMessageProcedure,
+			connect.WithSchema(chatServiceMethods.ByName("EndStreamedMessage")),
+			connect.WithClientOptions(opts...),
+		),
+		stopStreamedMessage: connect.NewClient[v1.StopStreamedMessageRequest, v1.EndStreamedMessageResponse](
+			httpClient,
+			baseURL+ChatServiceStopStreamedMessageProcedure,
+			connect.WithSchema(chatServiceMethods.ByName("StopStreamedMessage")),
+			connect.WithClientOptions(opts...),
+		),
+		getStreamedMessage: connect.NewClient[v1.GetStreamedMessageRequest, v1.StreamedText](
+			httpClient,
+			baseURL+ChatServiceGetStreamedMessageProcedure,
+			connect.WithSchema(chatServiceMethods.ByName("GetStreamedMessage")),
+			connect.WithClientOptions(opts...),
+		),
 		previewLink: connect.NewClient[v1.PreviewLinkRequest, v1.LinkPreview](
 			httpClient,
 			baseURL+ChatServicePreviewLinkProcedure,
@@ -612,58 +670,63 @@ func NewChatServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 
 // chatServiceClient implements ChatServiceClient.
 type chatServiceClient struct {
-	openDirect           *connect.Client[v1.OpenDirectRequest, v1.Conversation]
-	createGroup          *connect.Client[v1.CreateGroupRequest, v1.Conversation]
-	getConversation      *connect.Client[v1.GetConversationRequest, v1.Conversation]
-	listConversations    *connect.Client[v1.ListConversationsRequest, v1.ListConversationsResponse]
-	startThread          *connect.Client[v1.StartThreadRequest, v1.Conversation]
-	listThreads          *connect.Client[v1.ListThreadsRequest, v1.ListThreadsResponse]
-	listMembers          *connect.Client[v1.ListMembersRequest, v1.ListMembersResponse]
-	invite               *connect.Client[v1.InviteRequest, v1.Change]
-	remove               *connect.Client[v1.RemoveRequest, v1.Change]
-	ban                  *connect.Client[v1.BanRequest, v1.Change]
-	unban                *connect.Client[v1.UnbanRequest, v1.Change]
-	listBans             *connect.Client[v1.ListBansRequest, v1.ListBansResponse]
-	leave                *connect.Client[v1.LeaveRequest, v1.Change]
-	join                 *connect.Client[v1.JoinRequest, v1.JoinResponse]
-	listJoinRequests     *connect.Client[v1.ListJoinRequestsRequest, v1.ListJoinRequestsResponse]
-	answerJoinRequest    *connect.Client[v1.AnswerJoinRequestRequest, v1.Change]
-	listInvitations      *connect.Client[v1.ListInvitationsRequest, v1.ListInvitationsResponse]
-	answerInvitation     *connect.Client[v1.AnswerInvitationRequest, v1.Change]
-	listGroupInvitations *connect.Client[v1.ListGroupInvitationsRequest, v1.ListGroupInvitationsResponse]
-	cancelInvitation     *connect.Client[v1.CancelInvitationRequest, v1.CancelInvitationResponse]
-	createJoinLink       *connect.Client[v1.CreateJoinLinkRequest, v1.CreateJoinLinkResponse]
-	revokeJoinLink       *connect.Client[v1.RevokeJoinLinkRequest, v1.RevokeJoinLinkResponse]
-	previewJoinLink      *connect.Client[v1.PreviewJoinLinkRequest, v1.PreviewJoinLinkResponse]
-	setRole              *connect.Client[v1.SetRoleRequest, v1.Change]
-	transfer             *connect.Client[v1.TransferRequest, v1.Change]
-	muteMembers          *connect.Client[v1.MuteMembersRequest, v1.Change]
-	updateGroup          *connect.Client[v1.UpdateGroupRequest, v1.Change]
-	setRetention         *connect.Client[v1.SetRetentionRequest, v1.Change]
-	dissolve             *connect.Client[v1.DissolveRequest, v1.Change]
-	send                 *connect.Client[v1.SendRequest, v1.SendResponse]
-	history              *connect.Client[v1.HistoryRequest, v1.HistoryResponse]
-	getMessages          *connect.Client[v1.GetMessagesRequest, v1.GetMessagesResponse]
-	listReactions        *connect.Client[v1.ListReactionsRequest, v1.ListReactionsResponse]
-	listPins             *connect.Client[v1.ListPinsRequest, v1.ListPinsResponse]
-	listEdits            *connect.Client[v1.ListEditsRequest, v1.ListEditsResponse]
-	scheduleMessage      *connect.Client[v1.ScheduleMessageRequest, v1.ScheduledMessage]
-	listScheduled        *connect.Client[v1.ListScheduledRequest, v1.ListScheduledResponse]
-	updateScheduled      *connect.Client[v1.UpdateScheduledRequest, v1.ScheduledMessage]
-	cancelScheduled      *connect.Client[v1.CancelScheduledRequest, v1.CancelScheduledResponse]
-	previewLink          *connect.Client[v1.PreviewLinkRequest, v1.LinkPreview]
-	mark                 *connect.Client[v1.MarkRequest, v1.MarkResponse]
-	deleteMessages       *connect.Client[v1.DeleteMessagesRequest, v1.Deletion]
-	clearHistory         *connect.Client[v1.ClearHistoryRequest, v1.Deletion]
-	configure            *connect.Client[v1.ConfigureRequest, v1.ConversationState]
-	listFolders          *connect.Client[v1.ListFoldersRequest, v1.ListFoldersResponse]
-	createFolder         *connect.Client[v1.CreateFolderRequest, v1.Folder]
-	updateFolder         *connect.Client[v1.UpdateFolderRequest, v1.Folder]
-	deleteFolder         *connect.Client[v1.DeleteFolderRequest, v1.DeleteFolderResponse]
-	orderFolders         *connect.Client[v1.OrderFoldersRequest, v1.ListFoldersResponse]
-	listReaders          *connect.Client[v1.ListReadersRequest, v1.ListReadersResponse]
-	listDeliveries       *connect.Client[v1.ListDeliveriesRequest, v1.ListDeliveriesResponse]
-	sync                 *connect.Client[v1.SyncRequest, v1.SyncResponse]
+	openDirect            *connect.Client[v1.OpenDirectRequest, v1.Conversation]
+	createGroup           *connect.Client[v1.CreateGroupRequest, v1.Conversation]
+	getConversation       *connect.Client[v1.GetConversationRequest, v1.Conversation]
+	listConversations     *connect.Client[v1.ListConversationsRequest, v1.ListConversationsResponse]
+	startThread           *connect.Client[v1.StartThreadRequest, v1.Conversation]
+	listThreads           *connect.Client[v1.ListThreadsRequest, v1.ListThreadsResponse]
+	listMembers           *connect.Client[v1.ListMembersRequest, v1.ListMembersResponse]
+	invite                *connect.Client[v1.InviteRequest, v1.Change]
+	remove                *connect.Client[v1.RemoveRequest, v1.Change]
+	ban                   *connect.Client[v1.BanRequest, v1.Change]
+	unban                 *connect.Client[v1.UnbanRequest, v1.Change]
+	listBans              *connect.Client[v1.ListBansRequest, v1.ListBansResponse]
+	leave                 *connect.Client[v1.LeaveRequest, v1.Change]
+	join                  *connect.Client[v1.JoinRequest, v1.JoinResponse]
+	listJoinRequests      *connect.Client[v1.ListJoinRequestsRequest, v1.ListJoinRequestsResponse]
+	answerJoinRequest     *connect.Client[v1.AnswerJoinRequestRequest, v1.Change]
+	listInvitations       *connect.Client[v1.ListInvitationsRequest, v1.ListInvitationsResponse]
+	answerInvitation      *connect.Client[v1.AnswerInvitationRequest, v1.Change]
+	listGroupInvitations  *connect.Client[v1.ListGroupInvitationsRequest, v1.ListGroupInvitationsResponse]
+	cancelInvitation      *connect.Client[v1.CancelInvitationRequest, v1.CancelInvitationResponse]
+	createJoinLink        *connect.Client[v1.CreateJoinLinkRequest, v1.CreateJoinLinkResponse]
+	revokeJoinLink        *connect.Client[v1.RevokeJoinLinkRequest, v1.RevokeJoinLinkResponse]
+	previewJoinLink       *connect.Client[v1.PreviewJoinLinkRequest, v1.PreviewJoinLinkResponse]
+	setRole               *connect.Client[v1.SetRoleRequest, v1.Change]
+	transfer              *connect.Client[v1.TransferRequest, v1.Change]
+	muteMembers           *connect.Client[v1.MuteMembersRequest, v1.Change]
+	updateGroup           *connect.Client[v1.UpdateGroupRequest, v1.Change]
+	setRetention          *connect.Client[v1.SetRetentionRequest, v1.Change]
+	dissolve              *connect.Client[v1.DissolveRequest, v1.Change]
+	send                  *connect.Client[v1.SendRequest, v1.SendResponse]
+	history               *connect.Client[v1.HistoryRequest, v1.HistoryResponse]
+	getMessages           *connect.Client[v1.GetMessagesRequest, v1.GetMessagesResponse]
+	listReactions         *connect.Client[v1.ListReactionsRequest, v1.ListReactionsResponse]
+	listPins              *connect.Client[v1.ListPinsRequest, v1.ListPinsResponse]
+	listEdits             *connect.Client[v1.ListEditsRequest, v1.ListEditsResponse]
+	scheduleMessage       *connect.Client[v1.ScheduleMessageRequest, v1.ScheduledMessage]
+	listScheduled         *connect.Client[v1.ListScheduledRequest, v1.ListScheduledResponse]
+	updateScheduled       *connect.Client[v1.UpdateScheduledRequest, v1.ScheduledMessage]
+	cancelScheduled       *connect.Client[v1.CancelScheduledRequest, v1.CancelScheduledResponse]
+	startStreamedMessage  *connect.Client[v1.StartStreamedMessageRequest, v1.StartStreamedMessageResponse]
+	writeStreamedMessages *connect.Client[v1.WriteStreamedMessagesRequest, v1.WriteStreamedMessagesResponse]
+	endStreamedMessage    *connect.Client[v1.EndStreamedMessageRequest, v1.EndStreamedMessageResponse]
+	stopStreamedMessage   *connect.Client[v1.StopStreamedMessageRequest, v1.EndStreamedMessageResponse]
+	getStreamedMessage    *connect.Client[v1.GetStreamedMessageRequest, v1.StreamedText]
+	previewLink           *connect.Client[v1.PreviewLinkRequest, v1.LinkPreview]
+	mark                  *connect.Client[v1.MarkRequest, v1.MarkResponse]
+	deleteMessages        *connect.Client[v1.DeleteMessagesRequest, v1.Deletion]
+	clearHistory          *connect.Client[v1.ClearHistoryRequest, v1.Deletion]
+	configure             *connect.Client[v1.ConfigureRequest, v1.ConversationState]
+	listFolders           *connect.Client[v1.ListFoldersRequest, v1.ListFoldersResponse]
+	createFolder          *connect.Client[v1.CreateFolderRequest, v1.Folder]
+	updateFolder          *connect.Client[v1.UpdateFolderRequest, v1.Folder]
+	deleteFolder          *connect.Client[v1.DeleteFolderRequest, v1.DeleteFolderResponse]
+	orderFolders          *connect.Client[v1.OrderFoldersRequest, v1.ListFoldersResponse]
+	listReaders           *connect.Client[v1.ListReadersRequest, v1.ListReadersResponse]
+	listDeliveries        *connect.Client[v1.ListDeliveriesRequest, v1.ListDeliveriesResponse]
+	sync                  *connect.Client[v1.SyncRequest, v1.SyncResponse]
 }
 
 // OpenDirect calls rialto.chat.v1.ChatService.OpenDirect.
@@ -861,6 +924,31 @@ func (c *chatServiceClient) CancelScheduled(ctx context.Context, req *connect.Re
 	return c.cancelScheduled.CallUnary(ctx, req)
 }
 
+// StartStreamedMessage calls rialto.chat.v1.ChatService.StartStreamedMessage.
+func (c *chatServiceClient) StartStreamedMessage(ctx context.Context, req *connect.Request[v1.StartStreamedMessageRequest]) (*connect.Response[v1.StartStreamedMessageResponse], error) {
+	return c.startStreamedMessage.CallUnary(ctx, req)
+}
+
+// WriteStreamedMessages calls rialto.chat.v1.ChatService.WriteStreamedMessages.
+func (c *chatServiceClient) WriteStreamedMessages(ctx context.Context, req *connect.Request[v1.WriteStreamedMessagesRequest]) (*connect.Response[v1.WriteStreamedMessagesResponse], error) {
+	return c.writeStreamedMessages.CallUnary(ctx, req)
+}
+
+// EndStreamedMessage calls rialto.chat.v1.ChatService.EndStreamedMessage.
+func (c *chatServiceClient) EndStreamedMessage(ctx context.Context, req *connect.Request[v1.EndStreamedMessageRequest]) (*connect.Response[v1.EndStreamedMessageResponse], error) {
+	return c.endStreamedMessage.CallUnary(ctx, req)
+}
+
+// StopStreamedMessage calls rialto.chat.v1.ChatService.StopStreamedMessage.
+func (c *chatServiceClient) StopStreamedMessage(ctx context.Context, req *connect.Request[v1.StopStreamedMessageRequest]) (*connect.Response[v1.EndStreamedMessageResponse], error) {
+	return c.stopStreamedMessage.CallUnary(ctx, req)
+}
+
+// GetStreamedMessage calls rialto.chat.v1.ChatService.GetStreamedMessage.
+func (c *chatServiceClient) GetStreamedMessage(ctx context.Context, req *connect.Request[v1.GetStreamedMessageRequest]) (*connect.Response[v1.StreamedText], error) {
+	return c.getStreamedMessage.CallUnary(ctx, req)
+}
+
 // PreviewLink calls rialto.chat.v1.ChatService.PreviewLink.
 func (c *chatServiceClient) PreviewLink(ctx context.Context, req *connect.Request[v1.PreviewLinkRequest]) (*connect.Response[v1.LinkPreview], error) {
 	return c.previewLink.CallUnary(ctx, req)
@@ -1015,6 +1103,19 @@ type ChatServiceHandler interface {
 	UpdateScheduled(context.Context, *connect.Request[v1.UpdateScheduledRequest]) (*connect.Response[v1.ScheduledMessage], error)
 	// CancelScheduled deletes a scheduled message that is not being sent yet. After the answer it is not sent.
 	CancelScheduled(context.Context, *connect.Request[v1.CancelScheduledRequest]) (*connect.Response[v1.CancelScheduledResponse], error)
+	// StartStreamedMessage stores a message whose text the caller writes in parts, while others read it. It counts as unread from now on. A
+	// repeated call with the same client_msg_id gives what is stored.
+	StartStreamedMessage(context.Context, *connect.Request[v1.StartStreamedMessageRequest]) (*connect.Response[v1.StartStreamedMessageResponse], error)
+	// WriteStreamedMessages shows the readers further parts of the caller's streamed messages. Nothing of them is stored for good until the
+	// messages end.
+	WriteStreamedMessages(context.Context, *connect.Request[v1.WriteStreamedMessagesRequest]) (*connect.Response[v1.WriteStreamedMessagesResponse], error)
+	// EndStreamedMessage stores the whole text of a streamed message, or marks it as broken off. It succeeds if the message has ended already:
+	// the answer says how.
+	EndStreamedMessage(context.Context, *connect.Request[v1.EndStreamedMessageRequest]) (*connect.Response[v1.EndStreamedMessageResponse], error)
+	// StopStreamedMessage breaks off a streamed message, and tells its sender. It succeeds if the message has ended already: the answer says how.
+	StopStreamedMessage(context.Context, *connect.Request[v1.StopStreamedMessageRequest]) (*connect.Response[v1.EndStreamedMessageResponse], error)
+	// GetStreamedMessage gives the text so far of a streamed message that the caller may read.
+	GetStreamedMessage(context.Context, *connect.Request[v1.GetStreamedMessageRequest]) (*connect.Response[v1.StreamedText], error)
 	// PreviewLink reads what a link leads to, for a text that has the link. Send the answer in the text's content, as it is; the server
 	// accepts it from this user only.
 	PreviewLink(context.Context, *connect.Request[v1.PreviewLinkRequest]) (*connect.Response[v1.LinkPreview], error)
@@ -1288,6 +1389,36 @@ func NewChatServiceHandler(svc ChatServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(chatServiceMethods.ByName("CancelScheduled")),
 		connect.WithHandlerOptions(opts...),
 	)
+	chatServiceStartStreamedMessageHandler := connect.NewUnaryHandler(
+		ChatServiceStartStreamedMessageProcedure,
+		svc.StartStreamedMessage,
+		connect.WithSchema(chatServiceMethods.ByName("StartStreamedMessage")),
+		connect.WithHandlerOptions(opts...),
+	)
+	chatServiceWriteStreamedMessagesHandler := connect.NewUnaryHandler(
+		ChatServiceWriteStreamedMessagesProcedure,
+		svc.WriteStreamedMessages,
+		connect.WithSchema(chatServiceMethods.ByName("WriteStreamedMessages")),
+		connect.WithHandlerOptions(opts...),
+	)
+	chatServiceEndStreamedMessageHandler := connect.NewUnaryHandler(
+		ChatServiceEndStreamedMessageProcedure,
+		svc.EndStreamedMessage,
+		connect.WithSchema(chatServiceMethods.ByName("EndStreamedMessage")),
+		connect.WithHandlerOptions(opts...),
+	)
+	chatServiceStopStreamedMessageHandler := connect.NewUnaryHandler(
+		ChatServiceStopStreamedMessageProcedure,
+		svc.StopStreamedMessage,
+		connect.WithSchema(chatServiceMethods.ByName("StopStreamedMessage")),
+		connect.WithHandlerOptions(opts...),
+	)
+	chatServiceGetStreamedMessageHandler := connect.NewUnaryHandler(
+		ChatServiceGetStreamedMessageProcedure,
+		svc.GetStreamedMessage,
+		connect.WithSchema(chatServiceMethods.ByName("GetStreamedMessage")),
+		connect.WithHandlerOptions(opts...),
+	)
 	chatServicePreviewLinkHandler := connect.NewUnaryHandler(
 		ChatServicePreviewLinkProcedure,
 		svc.PreviewLink,
@@ -1446,6 +1577,16 @@ func NewChatServiceHandler(svc ChatServiceHandler, opts ...connect.HandlerOption
 			chatServiceUpdateScheduledHandler.ServeHTTP(w, r)
 		case ChatServiceCancelScheduledProcedure:
 			chatServiceCancelScheduledHandler.ServeHTTP(w, r)
+		case ChatServiceStartStreamedMessageProcedure:
+			chatServiceStartStreamedMessageHandler.ServeHTTP(w, r)
+		case ChatServiceWriteStreamedMessagesProcedure:
+			chatServiceWriteStreamedMessagesHandler.ServeHTTP(w, r)
+		case ChatServiceEndStreamedMessageProcedure:
+			chatServiceEndStreamedMessageHandler.ServeHTTP(w, r)
+		case ChatServiceStopStreamedMessageProcedure:
+			chatServiceStopStreamedMessageHandler.ServeHTTP(w, r)
+		case ChatServiceGetStreamedMessageProcedure:
+			chatServiceGetStreamedMessageHandler.ServeHTTP(w, r)
 		case ChatServicePreviewLinkProcedure:
 			chatServicePreviewLinkHandler.ServeHTTP(w, r)
 		case ChatServiceMarkProcedure:
@@ -1635,6 +1776,26 @@ func (UnimplementedChatServiceHandler) UpdateScheduled(context.Context, *connect
 
 func (UnimplementedChatServiceHandler) CancelScheduled(context.Context, *connect.Request[v1.CancelScheduledRequest]) (*connect.Response[v1.CancelScheduledResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.ChatService.CancelScheduled is not implemented"))
+}
+
+func (UnimplementedChatServiceHandler) StartStreamedMessage(context.Context, *connect.Request[v1.StartStreamedMessageRequest]) (*connect.Response[v1.StartStreamedMessageResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.ChatService.StartStreamedMessage is not implemented"))
+}
+
+func (UnimplementedChatServiceHandler) WriteStreamedMessages(context.Context, *connect.Request[v1.WriteStreamedMessagesRequest]) (*connect.Response[v1.WriteStreamedMessagesResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.ChatService.WriteStreamedMessages is not implemented"))
+}
+
+func (UnimplementedChatServiceHandler) EndStreamedMessage(context.Context, *connect.Request[v1.EndStreamedMessageRequest]) (*connect.Response[v1.EndStreamedMessageResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.ChatService.EndStreamedMessage is not implemented"))
+}
+
+func (UnimplementedChatServiceHandler) StopStreamedMessage(context.Context, *connect.Request[v1.StopStreamedMessageRequest]) (*connect.Response[v1.EndStreamedMessageResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.ChatService.StopStreamedMessage is not implemented"))
+}
+
+func (UnimplementedChatServiceHandler) GetStreamedMessage(context.Context, *connect.Request[v1.GetStreamedMessageRequest]) (*connect.Response[v1.StreamedText], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.ChatService.GetStreamedMessage is not implemented"))
 }
 
 func (UnimplementedChatServiceHandler) PreviewLink(context.Context, *connect.Request[v1.PreviewLinkRequest]) (*connect.Response[v1.LinkPreview], error) {

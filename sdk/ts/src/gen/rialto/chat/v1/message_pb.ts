@@ -10,7 +10,7 @@ import type { Message as Message$1 } from "@bufbuild/protobuf";
  * Describes the file rialto/chat/v1/message.proto.
  */
 export const file_rialto_chat_v1_message: GenFile = /*@__PURE__*/
-  fileDesc("ChxyaWFsdG8vY2hhdC92MS9tZXNzYWdlLnByb3RvEg5yaWFsdG8uY2hhdC52MSKVAwoHTWVzc2FnZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBBIKCgJpZBgDIAEoCRISCgZzZW5kZXIYBCABKARCAjABEhIKBmRldmljZRgFIAEoBEICMAESEgoKY2xpZW50X3NlcRgGIAEoBBITCgd0aW1lX21zGAcgASgDQgIwAhIPCgdjb3VudGVkGAggASgEEigKB2NvbnRlbnQYCSABKAsyFy5yaWFsdG8uY2hhdC52MS5Db250ZW50EhAKCGVkaXRfc2VxGAogASgEEhUKCWVkaXRlZF9tcxgLIAEoA0ICMAISEgoKcmVjYWxsX3NlcRgMIAEoBBIXCgtyZWNhbGxlZF9ieRgNIAEoBEICMAESDwoHcGluX3NlcRgOIAEoBBIOCgZwaW5uZWQYDyABKAgSLAoJcmVhY3Rpb25zGBAgASgLMhkucmlhbHRvLmNoYXQudjEuUmVhY3Rpb25zEiYKBnRocmVhZBgRIAEoCzIWLnJpYWx0by5jaGF0LnYxLlRocmVhZCJOCgZUaHJlYWQSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIPCgdyZXBsaWVzGAIgASgNEhkKDWxhc3RfcmVwbHlfbXMYAyABKANCAjACIr4GCgdDb250ZW50Eg4KBHRleHQYASABKAlIABImCgVpbWFnZRgCIAEoCzIVLnJpYWx0by5jaGF0LnYxLk1lZGlhSAASJQoEZmlsZRgDIAEoCzIVLnJpYWx0by5jaGF0LnYxLk1lZGlhSAASJgoFdm9pY2UYBCABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYUgAEiYKBXZpZGVvGAUgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWFIABIsCghsb2NhdGlvbhgGIAEoCzIYLnJpYWx0by5jaGF0LnYxLkxvY2F0aW9uSAASJAoEY2FyZBgHIAEoCzIULnJpYWx0by5jaGF0LnYxLkNhcmRIABIoCgZjdXN0b20YCCABKAsyFi5yaWFsdG8uY2hhdC52MS5DdXN0b21IABIqCgdjb250cm9sGAkgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udHJvbEgAEiQKBGVkaXQYCiABKAsyFC5yaWFsdG8uY2hhdC52MS5FZGl0SAASKAoGcmVjYWxsGAsgASgLMhYucmlhbHRvLmNoYXQudjEuUmVjYWxsSAASLAoIcmVhY3Rpb24YDCABKAsyGC5yaWFsdG8uY2hhdC52MS5SZWFjdGlvbkgAEiIKA3BpbhgNIAEoCzITLnJpYWx0by5jaGF0LnYxLlBpbkgAEiYKBWFsYnVtGBcgASgLMhUucmlhbHRvLmNoYXQudjEuQWxidW1IABIqCgdmb3J3YXJkGBUgASgLMhcucmlhbHRvLmNoYXQudjEuRm9yd2FyZEgAEigKBnNpZ25hbBgWIAEoCzIWLnJpYWx0by5jaGF0LnYxLkN1c3RvbUgAEi0KBnRocmVhZBgZIAEoCzIbLnJpYWx0by5jaGF0LnYxLlRocmVhZFN0YXJ0SAASJQoIcmVwbHlfdG8YDiABKAsyEy5yaWFsdG8uY2hhdC52MS5SZWYSKQoIbWVudGlvbnMYFCADKAsyFy5yaWFsdG8uY2hhdC52MS5NZW50aW9uEjEKDGxpbmtfcHJldmlldxgcIAEoCzIbLnJpYWx0by5jaGF0LnYxLkxpbmtQcmV2aWV3QgYKBGtpbmQimAEKC0xpbmtQcmV2aWV3EgsKA3VybBgBIAEoCRINCgV0aXRsZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIRCglzaXRlX25hbWUYBCABKAkSEwoHcGljdHVyZRgFIAEoBEICMAESDQoFd2lkdGgYBiABKA0SDgoGaGVpZ2h0GAcgASgNEhEKCXNpZ25hdHVyZRgIIAEoDCKEAQoHTWVudGlvbhINCgVzdGFydBgBIAEoDRIOCgZsZW5ndGgYAiABKA0SEAoEdXNlchgDIAEoBEICMAESIgoEcm9sZRgEIAEoDjIULnJpYWx0by5jaGF0LnYxLlJvbGUSEQoJZXZlcnlib2R5GAUgASgIEhEKBXVzZXJzGAYgAygEQgIwASImCgNSZWYSCwoDc2VxGAEgASgEEhIKCmNsaWVudF9zZXEYAiABKAQiVQoERWRpdBIjCgZ0YXJnZXQYASABKAsyEy5yaWFsdG8uY2hhdC52MS5SZWYSKAoHY29udGVudBgCIAEoCzIXLnJpYWx0by5jaGF0LnYxLkNvbnRlbnQiLQoGUmVjYWxsEiMKBnRhcmdldBgBIAEoCzITLnJpYWx0by5jaGF0LnYxLlJlZiJ8CghSZWFjdGlvbhIjCgZ0YXJnZXQYASABKAsyEy5yaWFsdG8uY2hhdC52MS5SZWYSDQoFZW1vamkYAiABKAkSDgoGcmVtb3ZlGAMgASgIEiwKCXJlYWN0aW9ucxgEIAEoCzIZLnJpYWx0by5jaGF0LnYxLlJlYWN0aW9ucyJZCglSZWFjdGlvbnMSDwoHdmVyc2lvbhgBIAEoBBItCgZjb3VudHMYAiADKAsyHS5yaWFsdG8uY2hhdC52MS5SZWFjdGlvbkNvdW50EgwKBG1pbmUYAyADKAkiLQoNUmVhY3Rpb25Db3VudBINCgVlbW9qaRgBIAEoCRINCgVjb3VudBgCIAEoDSI6CgNQaW4SIwoGdGFyZ2V0GAEgASgLMhMucmlhbHRvLmNoYXQudjEuUmVmEg4KBnJlbW92ZRgCIAEoCCJMCgtUaHJlYWRTdGFydBIjCgZ0YXJnZXQYASABKAsyEy5yaWFsdG8uY2hhdC52MS5SZWYSGAoMY29udmVyc2F0aW9uGAIgASgEQgIwASK1AQoFTWVkaWESEgoGdXBsb2FkGAEgASgEQgIwARIMCgRuYW1lGAIgASgJEhEKCW1pbWVfdHlwZRgDIAEoCRIMCgRzaXplGAQgASgEEg0KBXdpZHRoGAUgASgNEg4KBmhlaWdodBgGIAEoDRITCgtkdXJhdGlvbl9tcxgHIAEoDRIPCgdjYXB0aW9uGAggASgJEhAKCHdhdmVmb3JtGAkgASgMEhIKBnBvc3RlchgKIAEoBEICMAEiQgoFQWxidW0SKAoFaXRlbXMYASADKAsyGS5yaWFsdG8uY2hhdC52MS5BbGJ1bUl0ZW0SDwoHY2FwdGlvbhgCIAEoCSJjCglBbGJ1bUl0ZW0SJgoFaW1hZ2UYASABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYUgAEiYKBXZpZGVvGAIgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWFIAEIGCgRraW5kImoKB0ZvcndhcmQSDQoFdGl0bGUYASABKAkSGAoMY29udmVyc2F0aW9uGAIgASgEQgIwARIMCgRzZXFzGAMgAygEEigKBWl0ZW1zGAQgAygLMhkucmlhbHRvLmNoYXQudjEuRm9yd2FyZGVkIoUBCglGb3J3YXJkZWQSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARILCgNzZXEYAiABKAQSEgoGc2VuZGVyGAMgASgEQgIwARITCgd0aW1lX21zGAQgASgDQgIwAhIoCgdjb250ZW50GAUgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udGVudCJhCghMb2NhdGlvbhIQCghsYXRpdHVkZRgBIAEoARIRCglsb25naXR1ZGUYAiABKAESDQoFbGFiZWwYAyABKAkSEAoIYWNjdXJhY3kYBCABKAESDwoHYWRkcmVzcxgFIAEoCSJqCgRDYXJkEg0KBXRpdGxlGAEgASgJEgwKBHRleHQYAiABKAkSCwoDdXJsGAMgASgJEhMKB3BpY3R1cmUYBCABKARCAjABEhAKBHVzZXIYBSABKARCAjABEhEKBWdyb3VwGAYgASgEQgIwASI2CgZDdXN0b20SDAoEdHlwZRgBIAEoCRIMCgRkYXRhGAIgASgMEhAKCGZhbGxiYWNrGAMgASgJIp4GCgdDb250cm9sEi4KBmFjdGlvbhgBIAEoDjIeLnJpYWx0by5jaGF0LnYxLkNvbnRyb2wuQWN0aW9uEhEKBWFjdG9yGAIgASgEQgIwARIRCgV1c2VycxgDIAMoBEICMAESDAoEdGV4dBgEIAEoCRIiCgRyb2xlGAUgASgOMhQucmlhbHRvLmNoYXQudjEuUm9sZRIUCgh1bnRpbF9tcxgGIAEoA0ICMAISLwoLam9pbl9wb2xpY3kYByABKA4yGi5yaWFsdG8uY2hhdC52MS5Kb2luUG9saWN5EhIKBnVwbG9hZBgIIAEoBEICMAESEwoLcHJldl9hY2Nlc3MYCSABKAQSFgoOcmV0ZW50aW9uX2RheXMYCiABKA0SGQoRcmV0ZW50aW9uX3NlY29uZHMYCyABKA0SFgoOdGlja2V0X3ZlcnNpb24YDCABKAQSMwoNdGlja2V0X3N0YXR1cxgNIAEoDjIcLnJpYWx0by5jaGF0LnYxLlRpY2tldFN0YXR1cyKaAwoGQWN0aW9uEhYKEkFDVElPTl9VTlNQRUNJRklFRBAAEhIKDkFDVElPTl9DUkVBVEVEEAESEQoNQUNUSU9OX0pPSU5FRBACEg8KC0FDVElPTl9MRUZUEAMSEgoOQUNUSU9OX1JFTU9WRUQQBBIPCgtBQ1RJT05fUk9MRRAFEhIKDkFDVElPTl9SRU5BTUVEEAYSFAoQQUNUSU9OX0FOTk9VTkNFRBAHEhAKDEFDVElPTl9NVVRFRBAIEhYKEkFDVElPTl9UUkFOU0ZFUlJFRBAJEhQKEEFDVElPTl9ESVNTT0xWRUQQChIWChJBQ1RJT05fSk9JTl9QT0xJQ1kQCxIRCg1BQ1RJT05fQUNDRVNTEAwSEQoNQUNUSU9OX0FWQVRBUhANEhAKDEFDVElPTl9MQVJHRRAOEhAKDEFDVElPTl9TTUFMTBAPEhQKEEFDVElPTl9SRVRFTlRJT04QEBIRCg1BQ1RJT05fQkFOTkVEEBESEwoPQUNUSU9OX1VOQkFOTkVEEBISEQoNQUNUSU9OX1RJQ0tFVBATKn4KDFRpY2tldFN0YXR1cxIdChlUSUNLRVRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGQoVVElDS0VUX1NUQVRVU19XQUlUSU5HEAESGAoUVElDS0VUX1NUQVRVU19BQ1RJVkUQAhIaChZUSUNLRVRfU1RBVFVTX1JFU09MVkVEEAMqTQoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDwoLUk9MRV9NRU1CRVIQARIOCgpST0xFX0FETUlOEAISDgoKUk9MRV9PV05FUhADKnEKCkpvaW5Qb2xpY3kSGwoXSk9JTl9QT0xJQ1lfVU5TUEVDSUZJRUQQABIWChJKT0lOX1BPTElDWV9JTlZJVEUQARIUChBKT0lOX1BPTElDWV9PUEVOEAISGAoUSk9JTl9QT0xJQ1lfQVBQUk9WQUwQA0I3WjVnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9jaGF0L3YxO2NoYXR2MWIGcHJvdG8z");
+  fileDesc("ChxyaWFsdG8vY2hhdC92MS9tZXNzYWdlLnByb3RvEg5yaWFsdG8uY2hhdC52MSKVAwoHTWVzc2FnZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBBIKCgJpZBgDIAEoCRISCgZzZW5kZXIYBCABKARCAjABEhIKBmRldmljZRgFIAEoBEICMAESEgoKY2xpZW50X3NlcRgGIAEoBBITCgd0aW1lX21zGAcgASgDQgIwAhIPCgdjb3VudGVkGAggASgEEigKB2NvbnRlbnQYCSABKAsyFy5yaWFsdG8uY2hhdC52MS5Db250ZW50EhAKCGVkaXRfc2VxGAogASgEEhUKCWVkaXRlZF9tcxgLIAEoA0ICMAISEgoKcmVjYWxsX3NlcRgMIAEoBBIXCgtyZWNhbGxlZF9ieRgNIAEoBEICMAESDwoHcGluX3NlcRgOIAEoBBIOCgZwaW5uZWQYDyABKAgSLAoJcmVhY3Rpb25zGBAgASgLMhkucmlhbHRvLmNoYXQudjEuUmVhY3Rpb25zEiYKBnRocmVhZBgRIAEoCzIWLnJpYWx0by5jaGF0LnYxLlRocmVhZCJOCgZUaHJlYWQSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIPCgdyZXBsaWVzGAIgASgNEhkKDWxhc3RfcmVwbHlfbXMYAyABKANCAjACIpsHCgdDb250ZW50Eg4KBHRleHQYASABKAlIABImCgVpbWFnZRgCIAEoCzIVLnJpYWx0by5jaGF0LnYxLk1lZGlhSAASJQoEZmlsZRgDIAEoCzIVLnJpYWx0by5jaGF0LnYxLk1lZGlhSAASJgoFdm9pY2UYBCABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYUgAEiYKBXZpZGVvGAUgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWFIABIsCghsb2NhdGlvbhgGIAEoCzIYLnJpYWx0by5jaGF0LnYxLkxvY2F0aW9uSAASJAoEY2FyZBgHIAEoCzIULnJpYWx0by5jaGF0LnYxLkNhcmRIABIoCgZjdXN0b20YCCABKAsyFi5yaWFsdG8uY2hhdC52MS5DdXN0b21IABIqCgdjb250cm9sGAkgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udHJvbEgAEiQKBGVkaXQYCiABKAsyFC5yaWFsdG8uY2hhdC52MS5FZGl0SAASKAoGcmVjYWxsGAsgASgLMhYucmlhbHRvLmNoYXQudjEuUmVjYWxsSAASLAoIcmVhY3Rpb24YDCABKAsyGC5yaWFsdG8uY2hhdC52MS5SZWFjdGlvbkgAEiIKA3BpbhgNIAEoCzITLnJpYWx0by5jaGF0LnYxLlBpbkgAEiYKBWFsYnVtGBcgASgLMhUucmlhbHRvLmNoYXQudjEuQWxidW1IABIqCgdmb3J3YXJkGBUgASgLMhcucmlhbHRvLmNoYXQudjEuRm9yd2FyZEgAEigKBnNpZ25hbBgWIAEoCzIWLnJpYWx0by5jaGF0LnYxLkN1c3RvbUgAEi0KBnRocmVhZBgZIAEoCzIbLnJpYWx0by5jaGF0LnYxLlRocmVhZFN0YXJ0SAASLAoIc3RyZWFtZWQYHyABKAsyGC5yaWFsdG8uY2hhdC52MS5TdHJlYW1lZEgAEiUKCHJlcGx5X3RvGA4gASgLMhMucmlhbHRvLmNoYXQudjEuUmVmEikKCG1lbnRpb25zGBQgAygLMhcucmlhbHRvLmNoYXQudjEuTWVudGlvbhIxCgxsaW5rX3ByZXZpZXcYHCABKAsyGy5yaWFsdG8uY2hhdC52MS5MaW5rUHJldmlldxItCgpicm9rZW5fb2ZmGCAgASgLMhkucmlhbHRvLmNoYXQudjEuQnJva2VuT2ZmQgYKBGtpbmQiPAoIU3RyZWFtZWQSMAoMd2hvX21heV9zdG9wGAEgASgOMhoucmlhbHRvLmNoYXQudjEuV2hvTWF5U3RvcCKyAQoJQnJva2VuT2ZmEi4KBWNhdXNlGAEgASgOMh8ucmlhbHRvLmNoYXQudjEuQnJva2VuT2ZmLkNhdXNlEg4KAmJ5GAIgASgEQgIwASJlCgVDYXVzZRIVChFDQVVTRV9VTlNQRUNJRklFRBAAEhEKDUNBVVNFX1NUT1BQRUQQARIQCgxDQVVTRV9GQUlMRUQQAhIOCgpDQVVTRV9MT1NUEAMSEAoMQ0FVU0VfREVOSUVEEAQimAEKC0xpbmtQcmV2aWV3EgsKA3VybBgBIAEoCRINCgV0aXRsZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIRCglzaXRlX25hbWUYBCABKAkSEwoHcGljdHVyZRgFIAEoBEICMAESDQoFd2lkdGgYBiABKA0SDgoGaGVpZ2h0GAcgASgNEhEKCXNpZ25hdHVyZRgIIAEoDCKEAQoHTWVudGlvbhINCgVzdGFydBgBIAEoDRIOCgZsZW5ndGgYAiABKA0SEAoEdXNlchgDIAEoBEICMAESIgoEcm9sZRgEIAEoDjIULnJpYWx0by5jaGF0LnYxLlJvbGUSEQoJZXZlcnlib2R5GAUgASgIEhEKBXVzZXJzGAYgAygEQgIwASImCgNSZWYSCwoDc2VxGAEgASgEEhIKCmNsaWVudF9zZXEYAiABKAQiYwoERWRpdBIjCgZ0YXJnZXQYASABKAsyEy5yaWFsdG8uY2hhdC52MS5SZWYSKAoHY29udGVudBgCIAEoCzIXLnJpYWx0by5jaGF0LnYxLkNvbnRlbnQSDAoEZW5kcxgDIAEoCCItCgZSZWNhbGwSIwoGdGFyZ2V0GAEgASgLMhMucmlhbHRvLmNoYXQudjEuUmVmInwKCFJlYWN0aW9uEiMKBnRhcmdldBgBIAEoCzITLnJpYWx0by5jaGF0LnYxLlJlZhINCgVlbW9qaRgCIAEoCRIOCgZyZW1vdmUYAyABKAgSLAoJcmVhY3Rpb25zGAQgASgLMhkucmlhbHRvLmNoYXQudjEuUmVhY3Rpb25zIlkKCVJlYWN0aW9ucxIPCgd2ZXJzaW9uGAEgASgEEi0KBmNvdW50cxgCIAMoCzIdLnJpYWx0by5jaGF0LnYxLlJlYWN0aW9uQ291bnQSDAoEbWluZRgDIAMoCSItCg1SZWFjdGlvbkNvdW50Eg0KBWVtb2ppGAEgASgJEg0KBWNvdW50GAIgASgNIjoKA1BpbhIjCgZ0YXJnZXQYASABKAsyEy5yaWFsdG8uY2hhdC52MS5SZWYSDgoGcmVtb3ZlGAIgASgIIkwKC1RocmVhZFN0YXJ0EiMKBnRhcmdldBgBIAEoCzITLnJpYWx0by5jaGF0LnYxLlJlZhIYCgxjb252ZXJzYXRpb24YAiABKARCAjABIrUBCgVNZWRpYRISCgZ1cGxvYWQYASABKARCAjABEgwKBG5hbWUYAiABKAkSEQoJbWltZV90eXBlGAMgASgJEgwKBHNpemUYBCABKAQSDQoFd2lkdGgYBSABKA0SDgoGaGVpZ2h0GAYgASgNEhMKC2R1cmF0aW9uX21zGAcgASgNEg8KB2NhcHRpb24YCCABKAkSEAoId2F2ZWZvcm0YCSABKAwSEgoGcG9zdGVyGAogASgEQgIwASJCCgVBbGJ1bRIoCgVpdGVtcxgBIAMoCzIZLnJpYWx0by5jaGF0LnYxLkFsYnVtSXRlbRIPCgdjYXB0aW9uGAIgASgJImMKCUFsYnVtSXRlbRImCgVpbWFnZRgBIAEoCzIVLnJpYWx0by5jaGF0LnYxLk1lZGlhSAASJgoFdmlkZW8YAiABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYUgAQgYKBGtpbmQiagoHRm9yd2FyZBINCgV0aXRsZRgBIAEoCRIYCgxjb252ZXJzYXRpb24YAiABKARCAjABEgwKBHNlcXMYAyADKAQSKAoFaXRlbXMYBCADKAsyGS5yaWFsdG8uY2hhdC52MS5Gb3J3YXJkZWQihQEKCUZvcndhcmRlZBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBBISCgZzZW5kZXIYAyABKARCAjABEhMKB3RpbWVfbXMYBCABKANCAjACEigKB2NvbnRlbnQYBSABKAsyFy5yaWFsdG8uY2hhdC52MS5Db250ZW50ImEKCExvY2F0aW9uEhAKCGxhdGl0dWRlGAEgASgBEhEKCWxvbmdpdHVkZRgCIAEoARINCgVsYWJlbBgDIAEoCRIQCghhY2N1cmFjeRgEIAEoARIPCgdhZGRyZXNzGAUgASgJImoKBENhcmQSDQoFdGl0bGUYASABKAkSDAoEdGV4dBgCIAEoCRILCgN1cmwYAyABKAkSEwoHcGljdHVyZRgEIAEoBEICMAESEAoEdXNlchgFIAEoBEICMAESEQoFZ3JvdXAYBiABKARCAjABIjYKBkN1c3RvbRIMCgR0eXBlGAEgASgJEgwKBGRhdGEYAiABKAwSEAoIZmFsbGJhY2sYAyABKAkingYKB0NvbnRyb2wSLgoGYWN0aW9uGAEgASgOMh4ucmlhbHRvLmNoYXQudjEuQ29udHJvbC5BY3Rpb24SEQoFYWN0b3IYAiABKARCAjABEhEKBXVzZXJzGAMgAygEQgIwARIMCgR0ZXh0GAQgASgJEiIKBHJvbGUYBSABKA4yFC5yaWFsdG8uY2hhdC52MS5Sb2xlEhQKCHVudGlsX21zGAYgASgDQgIwAhIvCgtqb2luX3BvbGljeRgHIAEoDjIaLnJpYWx0by5jaGF0LnYxLkpvaW5Qb2xpY3kSEgoGdXBsb2FkGAggASgEQgIwARITCgtwcmV2X2FjY2VzcxgJIAEoBBIWCg5yZXRlbnRpb25fZGF5cxgKIAEoDRIZChFyZXRlbnRpb25fc2Vjb25kcxgLIAEoDRIWCg50aWNrZXRfdmVyc2lvbhgMIAEoBBIzCg10aWNrZXRfc3RhdHVzGA0gASgOMhwucmlhbHRvLmNoYXQudjEuVGlja2V0U3RhdHVzIpoDCgZBY3Rpb24SFgoSQUNUSU9OX1VOU1BFQ0lGSUVEEAASEgoOQUNUSU9OX0NSRUFURUQQARIRCg1BQ1RJT05fSk9JTkVEEAISDwoLQUNUSU9OX0xFRlQQAxISCg5BQ1RJT05fUkVNT1ZFRBAEEg8KC0FDVElPTl9ST0xFEAUSEgoOQUNUSU9OX1JFTkFNRUQQBhIUChBBQ1RJT05fQU5OT1VOQ0VEEAcSEAoMQUNUSU9OX01VVEVEEAgSFgoSQUNUSU9OX1RSQU5TRkVSUkVEEAkSFAoQQUNUSU9OX0RJU1NPTFZFRBAKEhYKEkFDVElPTl9KT0lOX1BPTElDWRALEhEKDUFDVElPTl9BQ0NFU1MQDBIRCg1BQ1RJT05fQVZBVEFSEA0SEAoMQUNUSU9OX0xBUkdFEA4SEAoMQUNUSU9OX1NNQUxMEA8SFAoQQUNUSU9OX1JFVEVOVElPThAQEhEKDUFDVElPTl9CQU5ORUQQERITCg9BQ1RJT05fVU5CQU5ORUQQEhIRCg1BQ1RJT05fVElDS0VUEBMqXAoKV2hvTWF5U3RvcBIcChhXSE9fTUFZX1NUT1BfVU5TUEVDSUZJRUQQABIXChNXSE9fTUFZX1NUT1BfQURNSU5TEAESFwoTV0hPX01BWV9TVE9QX05PQk9EWRACKn4KDFRpY2tldFN0YXR1cxIdChlUSUNLRVRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGQoVVElDS0VUX1NUQVRVU19XQUlUSU5HEAESGAoUVElDS0VUX1NUQVRVU19BQ1RJVkUQAhIaChZUSUNLRVRfU1RBVFVTX1JFU09MVkVEEAMqTQoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDwoLUk9MRV9NRU1CRVIQARIOCgpST0xFX0FETUlOEAISDgoKUk9MRV9PV05FUhADKnEKCkpvaW5Qb2xpY3kSGwoXSk9JTl9QT0xJQ1lfVU5TUEVDSUZJRUQQABIWChJKT0lOX1BPTElDWV9JTlZJVEUQARIUChBKT0lOX1BPTElDWV9PUEVOEAISGAoUSk9JTl9QT0xJQ1lfQVBQUk9WQUwQA0I3WjVnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9jaGF0L3YxO2NoYXR2MWIGcHJvdG8z");
 
 /**
  * Message is one entry of a conversation, as every member sees it.
@@ -82,14 +82,14 @@ export type Message = Message$1<"rialto.chat.v1.Message"> & {
   content?: Content | undefined;
 
   /**
-   * EditSeq is the seq of the entry with the edit whose content this is; 0: never edited.
+   * EditSeq is the seq of the entry with the edit whose content this is, or with which a streamed message ended; 0: there is none.
    *
    * @generated from field: uint64 edit_seq = 10;
    */
   editSeq: bigint;
 
   /**
-   * EditedMs is the time of that edit, milliseconds since 1970.
+   * EditedMs is the time of that edit, milliseconds since 1970; 0: the message was not edited, or not since it ended.
    *
    * @generated from field: int64 edited_ms = 11 [jstype = JS_NUMBER];
    */
@@ -296,6 +296,15 @@ export type Content = Message$1<"rialto.chat.v1.Content"> & {
      */
     value: ThreadStart;
     case: "thread";
+  } | {
+    /**
+     * Streamed says that the sender is still writing the text (ChatService.StartStreamedMessage). It is written by the server only. The end
+     * of the message replaces it by a text.
+     *
+     * @generated from field: rialto.chat.v1.Streamed streamed = 31;
+     */
+    value: Streamed;
+    case: "streamed";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -318,6 +327,13 @@ export type Content = Message$1<"rialto.chat.v1.Content"> & {
    * @generated from field: rialto.chat.v1.LinkPreview link_preview = 28;
    */
   linkPreview?: LinkPreview | undefined;
+
+  /**
+   * BrokenOff marks the text of a streamed message that is not whole; the text may be empty then. From the server only.
+   *
+   * @generated from field: rialto.chat.v1.BrokenOff broken_off = 32;
+   */
+  brokenOff?: BrokenOff | undefined;
 };
 
 /**
@@ -326,6 +342,93 @@ export type Content = Message$1<"rialto.chat.v1.Content"> & {
  */
 export const ContentSchema: GenMessage<Content> = /*@__PURE__*/
   messageDesc(file_rialto_chat_v1_message, 2);
+
+/**
+ * Streamed is the content of a message while its sender writes it in parts.
+ *
+ * @generated from message rialto.chat.v1.Streamed
+ */
+export type Streamed = Message$1<"rialto.chat.v1.Streamed"> & {
+  /**
+   * @generated from field: rialto.chat.v1.WhoMayStop who_may_stop = 1;
+   */
+  whoMayStop: WhoMayStop;
+};
+
+/**
+ * Describes the message rialto.chat.v1.Streamed.
+ * Use `create(StreamedSchema)` to create a new message.
+ */
+export const StreamedSchema: GenMessage<Streamed> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 3);
+
+/**
+ * BrokenOff says why a streamed message ends early.
+ *
+ * @generated from message rialto.chat.v1.BrokenOff
+ */
+export type BrokenOff = Message$1<"rialto.chat.v1.BrokenOff"> & {
+  /**
+   * @generated from field: rialto.chat.v1.BrokenOff.Cause cause = 1;
+   */
+  cause: BrokenOff_Cause;
+
+  /**
+   * @generated from field: uint64 by = 2 [jstype = JS_STRING];
+   */
+  by: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.BrokenOff.
+ * Use `create(BrokenOffSchema)` to create a new message.
+ */
+export const BrokenOffSchema: GenMessage<BrokenOff> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 4);
+
+/**
+ * @generated from enum rialto.chat.v1.BrokenOff.Cause
+ */
+export enum BrokenOff_Cause {
+  /**
+   * @generated from enum value: CAUSE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Stopped: by has stopped it.
+   *
+   * @generated from enum value: CAUSE_STOPPED = 1;
+   */
+  STOPPED = 1,
+
+  /**
+   * Failed: its sender could not go on, and said so.
+   *
+   * @generated from enum value: CAUSE_FAILED = 2;
+   */
+  FAILED = 2,
+
+  /**
+   * Lost: nothing more came from its sender, or the server that had the text failed. Then the end of what was shown may be missing.
+   *
+   * @generated from enum value: CAUSE_LOST = 3;
+   */
+  LOST = 3,
+
+  /**
+   * Denied: its sender may no longer write in the conversation.
+   *
+   * @generated from enum value: CAUSE_DENIED = 4;
+   */
+  DENIED = 4,
+}
+
+/**
+ * Describes the enum rialto.chat.v1.BrokenOff.Cause.
+ */
+export const BrokenOff_CauseSchema: GenEnum<BrokenOff_Cause> = /*@__PURE__*/
+  enumDesc(file_rialto_chat_v1_message, 4, 0);
 
 /**
  * LinkPreview shows where a link leads. ChatService.PreviewLink makes it, and the server refuses any other.
@@ -387,7 +490,7 @@ export type LinkPreview = Message$1<"rialto.chat.v1.LinkPreview"> & {
  * Use `create(LinkPreviewSchema)` to create a new message.
  */
 export const LinkPreviewSchema: GenMessage<LinkPreview> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 3);
+  messageDesc(file_rialto_chat_v1_message, 5);
 
 /**
  * Mention names members of the group in a text or a caption. It has exactly one of user, role and everybody.
@@ -441,7 +544,7 @@ export type Mention = Message$1<"rialto.chat.v1.Mention"> & {
  * Use `create(MentionSchema)` to create a new message.
  */
 export const MentionSchema: GenMessage<Mention> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 4);
+  messageDesc(file_rialto_chat_v1_message, 6);
 
 /**
  * Ref names an earlier message of the same conversation, by one of the two. The server stores the seq.
@@ -467,7 +570,7 @@ export type Ref = Message$1<"rialto.chat.v1.Ref"> & {
  * Use `create(RefSchema)` to create a new message.
  */
 export const RefSchema: GenMessage<Ref> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 5);
+  messageDesc(file_rialto_chat_v1_message, 7);
 
 /**
  * Edit replaces the content of a message of one's own. Texts become texts; of other kinds only the caption changes.
@@ -486,6 +589,13 @@ export type Edit = Message$1<"rialto.chat.v1.Edit"> & {
    * @generated from field: rialto.chat.v1.Content content = 2;
    */
   content?: Content | undefined;
+
+  /**
+   * Ends: the content is that with which a streamed message ended. Show no mark of an edit for it. From the server only, once for a message.
+   *
+   * @generated from field: bool ends = 3;
+   */
+  ends: boolean;
 };
 
 /**
@@ -493,7 +603,7 @@ export type Edit = Message$1<"rialto.chat.v1.Edit"> & {
  * Use `create(EditSchema)` to create a new message.
  */
 export const EditSchema: GenMessage<Edit> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 6);
+  messageDesc(file_rialto_chat_v1_message, 8);
 
 /**
  * Recall takes a message back: nobody sees its content any more. Its sender may within the server's time limit (24 hours by default),
@@ -513,7 +623,7 @@ export type Recall = Message$1<"rialto.chat.v1.Recall"> & {
  * Use `create(RecallSchema)` to create a new message.
  */
 export const RecallSchema: GenMessage<Recall> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 7);
+  messageDesc(file_rialto_chat_v1_message, 9);
 
 /**
  * Reaction adds a user's emoji to a message, or removes it.
@@ -551,7 +661,7 @@ export type Reaction = Message$1<"rialto.chat.v1.Reaction"> & {
  * Use `create(ReactionSchema)` to create a new message.
  */
 export const ReactionSchema: GenMessage<Reaction> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 8);
+  messageDesc(file_rialto_chat_v1_message, 10);
 
 /**
  * Reactions to a message. Of two, the one with the higher version is newer.
@@ -584,7 +694,7 @@ export type Reactions = Message$1<"rialto.chat.v1.Reactions"> & {
  * Use `create(ReactionsSchema)` to create a new message.
  */
 export const ReactionsSchema: GenMessage<Reactions> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 9);
+  messageDesc(file_rialto_chat_v1_message, 11);
 
 /**
  * @generated from message rialto.chat.v1.ReactionCount
@@ -606,7 +716,7 @@ export type ReactionCount = Message$1<"rialto.chat.v1.ReactionCount"> & {
  * Use `create(ReactionCountSchema)` to create a new message.
  */
 export const ReactionCountSchema: GenMessage<ReactionCount> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 10);
+  messageDesc(file_rialto_chat_v1_message, 12);
 
 /**
  * Pin marks a message for all members, or removes the mark. In a group, admins and the owner may.
@@ -630,7 +740,7 @@ export type Pin = Message$1<"rialto.chat.v1.Pin"> & {
  * Use `create(PinSchema)` to create a new message.
  */
 export const PinSchema: GenMessage<Pin> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 11);
+  messageDesc(file_rialto_chat_v1_message, 13);
 
 /**
  * ThreadStart says that a user started the thread under a message. It is written by the server only, once for a thread.
@@ -656,7 +766,7 @@ export type ThreadStart = Message$1<"rialto.chat.v1.ThreadStart"> & {
  * Use `create(ThreadStartSchema)` to create a new message.
  */
 export const ThreadStartSchema: GenMessage<ThreadStart> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 12);
+  messageDesc(file_rialto_chat_v1_message, 14);
 
 /**
  * Media is an uploaded file.
@@ -734,7 +844,7 @@ export type Media = Message$1<"rialto.chat.v1.Media"> & {
  * Use `create(MediaSchema)` to create a new message.
  */
 export const MediaSchema: GenMessage<Media> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 13);
+  messageDesc(file_rialto_chat_v1_message, 15);
 
 /**
  * Album is up to ten images and videos with one caption. Their own captions are empty.
@@ -760,7 +870,7 @@ export type Album = Message$1<"rialto.chat.v1.Album"> & {
  * Use `create(AlbumSchema)` to create a new message.
  */
 export const AlbumSchema: GenMessage<Album> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 14);
+  messageDesc(file_rialto_chat_v1_message, 16);
 
 /**
  * @generated from message rialto.chat.v1.AlbumItem
@@ -789,7 +899,7 @@ export type AlbumItem = Message$1<"rialto.chat.v1.AlbumItem"> & {
  * Use `create(AlbumItemSchema)` to create a new message.
  */
 export const AlbumItemSchema: GenMessage<AlbumItem> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 15);
+  messageDesc(file_rialto_chat_v1_message, 17);
 
 /**
  * Forward shows messages of a conversation to another. It refers to them: once one is edited, recalled or expired, the forward shows that, too.
@@ -829,7 +939,7 @@ export type Forward = Message$1<"rialto.chat.v1.Forward"> & {
  * Use `create(ForwardSchema)` to create a new message.
  */
 export const ForwardSchema: GenMessage<Forward> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 16);
+  messageDesc(file_rialto_chat_v1_message, 18);
 
 /**
  * @generated from message rialto.chat.v1.Forwarded
@@ -870,7 +980,7 @@ export type Forwarded = Message$1<"rialto.chat.v1.Forwarded"> & {
  * Use `create(ForwardedSchema)` to create a new message.
  */
 export const ForwardedSchema: GenMessage<Forwarded> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 17);
+  messageDesc(file_rialto_chat_v1_message, 19);
 
 /**
  * @generated from message rialto.chat.v1.Location
@@ -913,7 +1023,7 @@ export type Location = Message$1<"rialto.chat.v1.Location"> & {
  * Use `create(LocationSchema)` to create a new message.
  */
 export const LocationSchema: GenMessage<Location> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 18);
+  messageDesc(file_rialto_chat_v1_message, 20);
 
 /**
  * Card refers to a link, a user or a group, or to nothing. Of url, user and group at most one is set.
@@ -961,7 +1071,7 @@ export type Card = Message$1<"rialto.chat.v1.Card"> & {
  * Use `create(CardSchema)` to create a new message.
  */
 export const CardSchema: GenMessage<Card> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 19);
+  messageDesc(file_rialto_chat_v1_message, 21);
 
 /**
  * Custom is opaque to the server: at most 64 KiB of data, and a type.
@@ -994,7 +1104,7 @@ export type Custom = Message$1<"rialto.chat.v1.Custom"> & {
  * Use `create(CustomSchema)` to create a new message.
  */
 export const CustomSchema: GenMessage<Custom> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 20);
+  messageDesc(file_rialto_chat_v1_message, 22);
 
 /**
  * Control is a change of the conversation. It is ordered with the messages.
@@ -1079,7 +1189,7 @@ export type Control = Message$1<"rialto.chat.v1.Control"> & {
  * Use `create(ControlSchema)` to create a new message.
  */
 export const ControlSchema: GenMessage<Control> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 21);
+  messageDesc(file_rialto_chat_v1_message, 23);
 
 /**
  * @generated from enum rialto.chat.v1.Control.Action
@@ -1229,7 +1339,40 @@ export enum Control_Action {
  * Describes the enum rialto.chat.v1.Control.Action.
  */
 export const Control_ActionSchema: GenEnum<Control_Action> = /*@__PURE__*/
-  enumDesc(file_rialto_chat_v1_message, 21, 0);
+  enumDesc(file_rialto_chat_v1_message, 23, 0);
+
+/**
+ * WhoMayStop names those who may end a streamed message that another user writes (ChatService.StopStreamedMessage). In a one-to-one
+ * conversation the other user counts as an admin.
+ *
+ * @generated from enum rialto.chat.v1.WhoMayStop
+ */
+export enum WhoMayStop {
+  /**
+   * Unspecified: all members.
+   *
+   * @generated from enum value: WHO_MAY_STOP_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Admins and the owner of the group.
+   *
+   * @generated from enum value: WHO_MAY_STOP_ADMINS = 1;
+   */
+  ADMINS = 1,
+
+  /**
+   * @generated from enum value: WHO_MAY_STOP_NOBODY = 2;
+   */
+  NOBODY = 2,
+}
+
+/**
+ * Describes the enum rialto.chat.v1.WhoMayStop.
+ */
+export const WhoMayStopSchema: GenEnum<WhoMayStop> = /*@__PURE__*/
+  enumDesc(file_rialto_chat_v1_message, 0);
 
 /**
  * TicketStatus is where a ticket of a help desk is.
@@ -1268,7 +1411,7 @@ export enum TicketStatus {
  * Describes the enum rialto.chat.v1.TicketStatus.
  */
 export const TicketStatusSchema: GenEnum<TicketStatus> = /*@__PURE__*/
-  enumDesc(file_rialto_chat_v1_message, 0);
+  enumDesc(file_rialto_chat_v1_message, 1);
 
 /**
  * @generated from enum rialto.chat.v1.Role
@@ -1299,7 +1442,7 @@ export enum Role {
  * Describes the enum rialto.chat.v1.Role.
  */
 export const RoleSchema: GenEnum<Role> = /*@__PURE__*/
-  enumDesc(file_rialto_chat_v1_message, 1);
+  enumDesc(file_rialto_chat_v1_message, 2);
 
 /**
  * @generated from enum rialto.chat.v1.JoinPolicy
@@ -1336,5 +1479,5 @@ export enum JoinPolicy {
  * Describes the enum rialto.chat.v1.JoinPolicy.
  */
 export const JoinPolicySchema: GenEnum<JoinPolicy> = /*@__PURE__*/
-  enumDesc(file_rialto_chat_v1_message, 2);
+  enumDesc(file_rialto_chat_v1_message, 3);
 
