@@ -60,6 +60,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/schedule"
 	"github.com/rialto-im/rialto/internal/service/search"
 	"github.com/rialto-im/rialto/internal/service/serverevent"
+	"github.com/rialto-im/rialto/internal/service/streamedmessage"
 	"github.com/rialto-im/rialto/internal/service/video"
 	"github.com/rialto-im/rialto/internal/transport/gateway"
 	"github.com/rialto-im/rialto/internal/transport/rpc"
@@ -111,6 +112,7 @@ type Node struct {
 	directory       *directory.Service
 	presence        *presence.Service
 	schedule        *schedule.Service
+	streamed        *streamedmessage.Service
 	rooms           *chatroom.Service
 	organizations   *organization.Service
 	officials       *officialaccount.Service
@@ -310,13 +312,16 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 	}
 	n.chat, err = chat.New(ctx, chat.Deps{Log: n.log, DB: n.db, IDs: ids, MessageIDs: messages, Relations: relations{n.accounts, n}, Organizations: n.organizations, CheckMembers: n.organizations.CheckMembers, FollowChanged: followChanged, CheckAdd: n.mayAdd, ChargeCopy: n.chargeCopy,
 		Clock: n.clock, Logger: n.logger, SingleNode: !n.config.Clustered(), OwnsPartition: n.ownsPartition,
-		CheckUploads: n.media.Use, CheckLinkPreview: n.previews.Verify, CheckPicture: n.media.CheckPicture, KeepPicture: n.media.KeepPicture, OnExpired: n.media.Expired, OnRecalled: n.recalled,
+		CheckUploads: n.media.Use, CheckLinkPreview: n.previews.Verify, CheckPicture: n.media.CheckPicture, KeepPicture: n.media.KeepPicture, OnExpired: n.media.Expired, OnRecalled: n.recalled, OnStreamed: n.onStreamed,
 		Outbox: n.outbox, SendTransient: transient, FollowersChanged: followersChanged, MarkFollowed: markFollowed, RegisteredMs: n.accounts.RegisteredMs, HidesPresence: n.hidesPresence, ExternalIDs: n.accounts.ExternalIDs}, n.config.Chat)
 	if err != nil {
 		return err
 	}
 	n.schedule, err = schedule.New(ctx, schedule.Deps{DB: n.db, Chat: n.chat, IDs: ids, Clock: n.clock, IsCoordinator: n.isCoordinator, Logger: n.logger})
 	if err != nil {
+		return err
+	}
+	if err := n.openStreamedMessages(ctx, transient); err != nil {
 		return err
 	}
 	return n.openFeeds(ctx, ids, transient)
@@ -411,7 +416,7 @@ func (n *Node) openRooms(ctx context.Context, ids *idgen.Snowflake) (err error) 
 func (n *Node) openTransports() (err error) {
 	n.input, n.unauthenticated = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections()
 	n.fileRequests, n.streams = n.config.Input.Files(), n.config.Input.Streams()
-	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Engagement: n.engagement, Ranking: n.ranking, Details: n.details, Notifications: n.notifications, Videos: n.videos, Search: n.search, ServerEvents: n.serverEvents, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
+	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Streamed: n.streamed, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Engagement: n.engagement, Ranking: n.ranking, Details: n.details, Notifications: n.notifications, Videos: n.videos, Search: n.search, ServerEvents: n.serverEvents, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
 		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Limits: n.limits, Await: n.await, Observe: n.proxySigns.account, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
 	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Posts: n.feed, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus,
 		Calls: n.calls, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition, ClockBehind: n.clocks.Behind}, n.config.Gateway)
@@ -456,6 +461,7 @@ func (n *Node) start() {
 	n.stack.Start("interest in posts", n.postInterest.Run)
 	n.stack.Start("details", n.details.Run)
 	n.stack.Start("schedule", n.schedule.Run)
+	n.stack.Start("streamed messages", n.streamed.Run)
 	n.stack.Start("official accounts", n.officials.Run)
 	n.stack.Start("help desks", n.helpDesks.Run)
 	n.stack.Start("server events", n.serverEvents.Run)

@@ -30,6 +30,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
 	"github.com/rialto-im/rialto/internal/service/search"
 	"github.com/rialto-im/rialto/internal/service/serverevent"
+	"github.com/rialto-im/rialto/internal/service/streamedmessage"
 	"github.com/rialto-im/rialto/internal/service/video"
 	"github.com/rialto-im/rialto/internal/transport/gateway"
 )
@@ -84,6 +85,7 @@ type Config struct {
 	Presence         directory.Config       `yaml:"presence"`
 	Media            media.Config           `yaml:"media"`
 	LinkPreviews     linkpreview.Config     `yaml:"link_previews"`
+	StreamedMessages streamedmessage.Config `yaml:"streamed_messages"`
 	OfficialAccounts officialaccount.Config `yaml:"official_accounts"`
 	Feed             feed.Config            `yaml:"feed"`
 	Video            video.Config           `yaml:"video"`

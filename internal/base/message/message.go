@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // Draft is an incoming message, and afterwards its receipt. The transport fills the upper part and submits it to chat, which
@@ -52,6 +54,10 @@ type Draft struct {
 	LinkPreview bool
 	// Asked: a webhook was asked, and may have replaced the text; set by chat.
 	Asked bool
+	// Streamed: the content says that its sender is still writing; set by chat.
+	Streamed bool
+	// ByServer: the end of a streamed message, also if its sender may no longer write or read; set by chat.
+	ByServer bool
 	// Updates is Entry.Updates; set by chat.
 	Updates uint64
 
@@ -127,6 +133,12 @@ func IsForward(content []byte) bool {
 		content = content[1+k+int(n):]
 	}
 	return bytes.HasPrefix(content, forwardTag)
+}
+
+// IsStreamed reports whether a Content is that of a message which its sender is still writing.
+func IsStreamed(content []byte) bool {
+	var c chatv1.Content
+	return HasEffect(content) && proto.Unmarshal(content, &c) == nil && c.GetStreamed() != nil
 }
 
 // IsForwardEntry reports whether a stored entry is a forward.

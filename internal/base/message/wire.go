@@ -177,14 +177,17 @@ func TextOf(content []byte) (text []byte, ok bool) {
 	return content[1+k:], true
 }
 
-// fieldMentions of Content.
-const fieldMentions = 20
+// Fields of Content that chat writes into rows.
+const (
+	fieldMentions = 20
+	fieldStreamed = 31
+)
 
-// HasMentions reports whether a Content has mentions.
-func HasMentions(content []byte) bool {
+// HasEffect reports whether a Content has mentions, or begins a streamed message.
+func HasEffect(content []byte) bool {
 	for len(content) > 0 {
 		field, typ, n := protowire.ConsumeTag(content)
-		if n < 0 || field == fieldMentions {
+		if n < 0 || field == fieldMentions || field == fieldStreamed {
 			return n >= 0
 		}
 		if content = content[n:]; len(content) > 0 {

@@ -21,7 +21,7 @@ var (
 
 // validateEdit checks the new content as that of a message.
 func validateEdit(d *message.Draft, e *chatv1.Edit) error {
-	if e.Content.GetEdit() != nil || e.Content.GetRecall() != nil || e.Content.GetReaction() != nil || e.Content.GetPin() != nil || e.Content.GetReplyTo() != nil {
+	if e.Content.GetEdit() != nil || e.Content.GetRecall() != nil || e.Content.GetReaction() != nil || e.Content.GetPin() != nil || e.Content.GetReplyTo() != nil || e.Ends {
 		return errs.New(errs.Invalid, "bad_edit", "an edit has the new content of a message; what that replies to stays")
 	}
 	raw, err := proto.Marshal(e.Content)
@@ -51,7 +51,11 @@ func completeEdit(t *target, e *chatv1.Edit) error {
 	case was != nil && is != nil:
 		*was, before.Mentions = *is, e.Content.Mentions
 		e.Content = &before
-	case before.GetText() != "" && e.Content.GetText() != "":
+	case before.GetStreamed() != nil && !e.Ends && t.state.editSeq == 0:
+		return errBeingWritten
+	case e.Ends && before.GetStreamed() == nil:
+		return errNotStreamed
+	case (before.GetText() != "" || before.GetStreamed() != nil) && (e.Content.GetText() != "" || e.Ends):
 		e.Content.ReplyTo = before.ReplyTo
 	default:
 		return errEditKind
@@ -128,7 +132,7 @@ func (s *Service) ListEdits(ctx context.Context, u id.User, r *chatv1.ListEditsR
 		out.Versions = append(out.Versions, v)
 		return proto.Unmarshal(m.AppendProto(nil), v)
 	}
-	if begin == 0 {
+	if begin == 0 && !message.IsStreamed(t.entry.Content) { // else the first version is its end
 		if err := add(first); err != nil {
 			return nil, err
 		}
@@ -148,7 +152,7 @@ func (s *Service) ListEdits(ctx context.Context, u id.User, r *chatv1.ListEditsR
 	return out, nil
 }
 
-// edit is the content that an edit gave a message.
+// edit is the content that an edit gave a message. With the end of a streamed message, ms is 0.
 type edit struct {
 	content []byte
 	ms      int64
@@ -189,5 +193,9 @@ func (s *Service) addEdit(edits map[messageKey]edit, k messageKey, stored []byte
 		s.deps.Logger.Error("a corrupt edit is left out: run rialto verify", "conversation", k.conversation, "seq", k.seq, "error", err)
 		return
 	}
-	edits[k] = edit{raw, e.ID.Ms()}
+	found := edit{content: raw}
+	if !content.GetEdit().GetEnds() {
+		found.ms = e.ID.Ms()
+	}
+	edits[k] = found
 }

@@ -98,6 +98,8 @@ func forwarded(m *chatv1.Message) ([]*chatv1.Forwarded, error) {
 	switch {
 	case m.RecallSeq != 0:
 		return nil, errRecalled
+	case c.GetStreamed() != nil:
+		return nil, errBeingWritten
 	case c.GetKind() == nil, c.GetControl() != nil, c.GetSignal() != nil, targetOf(c) != nil:
 		return nil, errNoTarget
 	}

@@ -200,7 +200,7 @@ func TestFanoutAppliesMentions(t *testing.T) {
 		Done: func(a *timeline.AppendRequest) { done <- a }})
 	a := <-done
 	must(t, a.Err)
-	if !message.HasMentions(first.Content) || message.HasMentions(contentOf(t, textOf("x"))) || message.HasMentions(nil) {
+	if !message.HasEffect(first.Content) || message.HasEffect(contentOf(t, textOf("x"))) || message.HasEffect(nil) {
 		t.Fatal("a content with mentions is not known by its bytes")
 	}
 	edit := func(who id.User) (uint64, message.Entry) {

@@ -188,14 +188,14 @@ func appendCompleted(a *timeline.AppendRequest) {
 	}
 }
 
-// complete answers a draft. That of an update or of a message with mentions is answered once these are applied, because from then on all
+// complete answers a draft. That of an update, of a streamed message or of a message with mentions is answered once these are applied, because from then on all
 // reads must show them.
 func (s *Service) complete(d *message.Draft) {
 	if errors.Is(d.Err, errExpired) {
 		s.completeOldRetry(d)
 		return
 	}
-	if d.Err != nil || d.Updates == 0 && !d.Mentions {
+	if d.Err != nil || d.Updates == 0 && !d.Mentions && !d.Streamed {
 		d.Done(d)
 		return
 	}

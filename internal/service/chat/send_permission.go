@@ -100,7 +100,7 @@ func (s *Service) explainRejections(st *state, batch []*message.Draft, rejection
 
 // admits is canSend for a draft that was checked with this state. Whether the sender may react in a channel was found in the database.
 func (s *state) admits(d *message.Draft, nowMs int64) error {
-	if d.Reacts && !s.dissolved {
+	if d.ByServer || d.Reacts && !s.dissolved {
 		return nil
 	}
 	return s.canSend(d.Sender, nowMs)

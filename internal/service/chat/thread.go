@@ -106,7 +106,7 @@ func (s *Service) checkReplies(st *state, batch []*message.Draft) (*state, []err
 	}
 	now := s.deps.Clock.Now().UnixMilli()
 	for i, d := range batch {
-		rejections[i] = with.canReply(d.Sender, now)
+		rejections[i] = with.admits(d, now)
 	}
 	return with, rejections
 }

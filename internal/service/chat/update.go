@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -105,7 +106,7 @@ func (s *Service) resolveWithin(ctx context.Context, st *state, d *message.Draft
 		if err := s.canReact(ctx, st, d.Sender); err != nil {
 			return err
 		}
-	} else if err := st.canSend(d.Sender, s.deps.Clock.Now().UnixMilli()); err != nil {
+	} else if err := st.admits(d, s.deps.Clock.Now().UnixMilli()); err != nil {
 		return err
 	}
 	if f := content.GetForward(); f != nil {
@@ -130,7 +131,7 @@ func (s *Service) resolveRef(ctx context.Context, st *state, d *message.Draft, c
 		}
 	}
 	ref.Seq, ref.ClientSeq = seq, 0
-	target, err := s.target(ctx, st, d.Sender, seq)
+	target, err := s.targetOf(ctx, st, d, seq)
 	if err != nil {
 		return err
 	}
@@ -213,12 +214,24 @@ type target struct {
 	state messageState
 }
 
+// targetOf reads the message to which a draft refers.
+func (s *Service) targetOf(ctx context.Context, st *state, d *message.Draft, seq uint64) (*target, error) {
+	if d.ByServer {
+		return s.targetWithin(ctx, st, 1, math.MaxUint64, seq)
+	}
+	return s.target(ctx, st, d.Sender, seq)
+}
+
 // target reads a message that a user may read. Control entries, updates and signals are none.
 func (s *Service) target(ctx context.Context, st *state, u id.User, seq uint64) (*target, error) {
 	from, to, err := s.readableRange(ctx, st, u)
 	if err != nil {
 		return nil, err
 	}
+	return s.targetWithin(ctx, st, from, to, seq)
+}
+
+func (s *Service) targetWithin(ctx context.Context, st *state, from, to, seq uint64) (*target, error) {
 	tail, err := s.deps.Log.Tail(ctx, logKey(st.id))
 	if err != nil {
 		return nil, err
@@ -313,10 +326,13 @@ func (s *Service) applyDraft(ctx context.Context, d *message.Draft) error {
 		return ctx.Err()
 	}
 	m := message.Stored{Conversation: d.Conversation, Seq: d.Seq, Entry: message.Entry{ID: d.ID, Sender: d.Sender, Updates: d.Updates, Content: d.Content}}
-	rejected, err := s.apply(ctx, []*message.Stored{&m})
+	rejected, wasWritten, err := s.apply(ctx, []*message.Stored{&m})
 	<-s.applySlots
 	release()
 	if err = errors.Join(err, rejected[0]); err != nil {
+		return err
+	}
+	if err := s.stopParts(ctx, wasWritten); err != nil {
 		return err
 	}
 	return s.stopOldPushes(ctx, &m)
@@ -333,7 +349,7 @@ const maxApplied = 100
 // entries. rejected has the error of each that is corrupt; the others are applied.
 func (s *Service) ApplyUpdates(ctx context.Context, list []*message.Stored) (rejected []error, err error) {
 	for some := range slices.Chunk(list, maxApplied) {
-		results, err := s.apply(ctx, some)
+		results, _, err := s.apply(ctx, some)
 		if err != nil {
 			return nil, err
 		}
@@ -362,15 +378,16 @@ func inParts(list []*message.Stored, current func([]*message.Stored) error) erro
 }
 
 // apply writes the effects of updates into the rows, in one transaction. It is idempotent. rejected has errTooManyEmojis for a reaction that
-// has no effect, and errCorrupt for an update that cannot be decoded.
-func (s *Service) apply(ctx context.Context, list []*message.Stored) (rejected []error, err error) {
+// has no effect, and errCorrupt for an update that cannot be decoded. wasWritten: one of the updates recalled a message while its sender wrote it.
+func (s *Service) apply(ctx context.Context, list []*message.Stored) (rejected []error, wasWritten bool, err error) {
 	contents := make([]chatv1.Content, len(list))
 	rejected = make([]error, len(list))
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		wasWritten = false
 		for i, m := range list {
-			u := update{conversation: m.Conversation, seq: m.Seq, target: m.Entry.Updates, by: m.Entry.Sender, onRecalled: s.deps.OnRecalled}
+			u := update{conversation: m.Conversation, seq: m.Seq, target: m.Entry.Updates, by: m.Entry.Sender, storedMs: m.Entry.ID.Ms(), onRecalled: s.deps.OnRecalled, onStreamed: s.deps.OnStreamed}
 			if u.target == 0 {
-				u.target = m.Seq // a message with mentions
+				u.target = m.Seq // a message with mentions, or a streamed one
 			}
 			if rejected[i] = proto.Unmarshal(m.Entry.Content, &contents[i]); rejected[i] != nil {
 				rejected[i] = errors.Join(errCorrupt, rejected[i])
@@ -383,10 +400,11 @@ func (s *Service) apply(ctx context.Context, list []*message.Stored) (rejected [
 			if refused {
 				rejected[i] = errTooManyEmojis
 			}
+			wasWritten = wasWritten || u.wasWritten
 		}
 		return nil
 	})
-	return rejected, err
+	return rejected, wasWritten, err
 }
 
 // update is an entry that is being applied.
@@ -394,16 +412,25 @@ type update struct {
 	conversation id.Conversation
 	seq, target  uint64
 	by           id.User
-	onRecalled   func(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64) error // may be nil
+	storedMs     int64
+	wasWritten   bool                                                                               // it recalled a message while its sender wrote it
+	onStreamed   func(ctx context.Context, tx *sql.Tx, change StreamedChange) (was bool, err error) // may be nil
+	onRecalled   func(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64) error         // may be nil
 }
 
 // apply writes the effect of an update. refused: it has none.
 func (u *update) apply(ctx context.Context, tx *sql.Tx, content *chatv1.Content) (refused bool, err error) {
 	switch k := content.Kind.(type) {
 	case *chatv1.Content_Edit:
-		err = u.applyEdit(ctx, tx, mentionsOf(content))
+		if err = u.applyEdit(ctx, tx, mentionsOf(content)); err == nil && k.Edit.Ends {
+			_, err = u.endStreamed(ctx, tx)
+		}
 	case *chatv1.Content_Recall:
-		err = u.applyRecall(ctx, tx)
+		if err = u.applyRecall(ctx, tx); err == nil {
+			u.wasWritten, err = u.endStreamed(ctx, tx)
+		}
+	case *chatv1.Content_Streamed:
+		err = u.beginStreamed(ctx, tx)
 	case *chatv1.Content_Reaction:
 		refused, err = u.applyReaction(ctx, tx, k.Reaction)
 	case *chatv1.Content_Pin:

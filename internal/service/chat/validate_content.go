@@ -56,6 +56,9 @@ func validateContent(d *message.Draft) error {
 	if err == nil {
 		err = validateReferences(d, &c)
 	}
+	if c.BrokenOff != nil {
+		err = badContent("the server says that a streamed message was broken off")
+	}
 	if err == nil && c.LinkPreview != nil {
 		err = validateLinkPreview(d, &c)
 	}
@@ -106,6 +109,8 @@ func validateKind(d *message.Draft, c *chatv1.Content) error {
 		return validateCustom(k.Signal)
 	case *chatv1.Content_Edit, *chatv1.Content_Recall, *chatv1.Content_Reaction, *chatv1.Content_Pin:
 		return validateUpdate(d, c)
+	case *chatv1.Content_Streamed:
+		return badContent("call StartStreamedMessage for a message that is written in parts")
 	case *chatv1.Content_Thread:
 		return badContent("the server says that a thread was started: call StartThread")
 	}

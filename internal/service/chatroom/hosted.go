@@ -9,6 +9,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
@@ -318,7 +319,7 @@ func (s *Service) respond(data []byte) []byte {
 		if errs.Of(err).Kind == errs.Internal {
 			s.deps.Logger.Error("a request to a room failed", "error", err)
 		}
-		return appendError([]byte{wireError}, err)
+		return message.AppendError([]byte{wireError}, err)
 	}
 	return append([]byte{wireAnswer}, answer...)
 }

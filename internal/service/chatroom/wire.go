@@ -3,12 +3,10 @@ package chatroom
 import (
 	"context"
 	"encoding/binary"
-	"time"
 
-	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
-	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -82,21 +80,6 @@ func parseRequest(b []byte) (request, error) {
 	return request{b[1], id.Room(binary.BigEndian.Uint64(b[2:])), id.User(binary.BigEndian.Uint64(b[10:])), b[18:]}, nil
 }
 
-// appendError appends an error for the caller on another node.
-func appendError(b []byte, err error) []byte {
-	e := errs.Of(err)
-	body, _ := proto.Marshal(&gatewayv1.Error{Reason: e.Reason, Message: e.Message, RetryMs: uint32(e.Retry.Milliseconds())}) // its texts are constants
-	return append(append(b, byte(e.Kind)), body...)
-}
-
-func parseError(b []byte) error {
-	e := &gatewayv1.Error{}
-	if len(b) == 0 || b[0] > byte(errs.Unavailable) || proto.Unmarshal(b[1:], e) != nil {
-		return errRequest
-	}
-	return &errs.Error{Kind: errs.Kind(b[0]), Reason: e.Reason, Message: e.Message, Retry: time.Duration(e.RetryMs) * time.Millisecond}
-}
-
 // snapshot is what a node that subscribes learns.
 type snapshot struct {
 	epoch, seq uint64
@@ -149,7 +132,9 @@ func (s *Service) askNode(ctx context.Context, node string, q request) ([]byte, 
 	case answer[0] == wireAnswer:
 		return answer[1:], nil
 	case answer[0] == wireError:
-		return nil, parseError(answer[1:])
+		if e, ok := message.DecodeError(answer[1:]); ok {
+			return nil, e
+		}
 	}
 	return nil, errRequest
 }

@@ -34,8 +34,8 @@ func TestGoldenWire(t *testing.T) {
 	if q, err := parseRequest(b); err != nil || q.kind != askSend || q.room != 7 || q.by != 5 || string(q.body) != "x" {
 		t.Errorf("a request is read as %v %v", q, err)
 	}
-	b = check("a refusal", appendError([]byte{wireError}, errNoRoom), "0502"+"12076e6f5f726f6f6d1a2d"+hex.EncodeToString([]byte(errNoRoom.Message)))
-	if e := errs.Of(parseError(b[1:])); e.Kind != errs.NotFound || e.Reason != "no_room" {
+	b = check("a refusal", message.AppendError([]byte{wireError}, errNoRoom), "0502"+"12076e6f5f726f6f6d1a2d"+hex.EncodeToString([]byte(errNoRoom.Message)))
+	if e, ok := message.DecodeError(b[1:]); !ok || e.Kind != errs.NotFound || e.Reason != "no_room" {
 		t.Errorf("a refusal is read as %v", e)
 	}
 	r := reported{7, 300, 2, 3, 4}

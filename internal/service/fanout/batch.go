@@ -28,7 +28,9 @@ func (it *item) hasInboxPosition() bool {
 }
 
 // isBroadcast reports whether the item is for every follower of its conversation: it names no members.
-func (it *item) isBroadcast() bool { return it.large && it.kind == message.DeliverEntry }
+func (it *item) isBroadcast() bool {
+	return it.large && (it.kind == message.DeliverEntry || it.kind == message.DeliverFrame)
+}
 
 // lane returns the lane that delivers an item without an inbox position: all items of a conversation use one lane, in order. Others, such
 // as transient frames, use their users' lanes.

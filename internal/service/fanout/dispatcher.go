@@ -308,7 +308,7 @@ func (c *dispatcher) applyUpdates(ctx context.Context, entries []timeline.Commit
 		if stored.Decode(e.Payload) != nil {
 			continue // appendItems reports it
 		}
-		if !message.IsUpdate(e.Payload) && !message.HasMentions(stored.Content) {
+		if !message.IsUpdate(e.Payload) && !message.HasEffect(stored.Content) {
 			continue
 		}
 		u := &appliedUpdate{stored: message.Stored{Conversation: id.Conversation(e.Key.ID), Seq: e.Seq, Counted: e.Counted, Entry: stored}}

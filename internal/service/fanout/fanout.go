@@ -278,6 +278,11 @@ func (w *Worker) Follow(c id.Conversation, seq uint64, users []id.User, follows 
 	w.tryEnqueue(&batch{items: []item{{kind: kind, conversation: c, seq: seq, members: users}}})
 }
 
+// TransientLarge delivers the bytes of a ServerFrame to the connections that follow a large conversation. It may be lost.
+func (w *Worker) TransientLarge(c id.Conversation, frame []byte) {
+	w.tryEnqueue(&batch{items: []item{{kind: message.DeliverFrame, large: true, conversation: c, body: frame}}})
+}
+
 // Transient delivers the bytes of a ServerFrame to connected users. It may be lost.
 func (w *Worker) Transient(users []id.User, frame []byte) {
 	w.tryEnqueue(&batch{items: []item{{kind: message.DeliverFrame, body: frame, members: users}}})

@@ -216,26 +216,31 @@ func (s *Server) Transient(users []id.User, frame []byte) {
 	s.Flush()
 }
 
-// deliverFrame sends a transient frame to all targets. Connections with many waiting bytes do not get it.
+// deliverFrame sends a transient frame to all targets, or to the followers of a large conversation. Connections with many waiting bytes do not
+// get it.
 func (d *deliverer) deliverFrame() {
 	var asJSON []byte
 	var err error
+	send := func(c *conn) {
+		op, b := byte(opBinary), d.next.Body
+		if c.json {
+			if asJSON == nil && err == nil {
+				asJSON, err = frameJSON(b)
+			}
+			op, b = opText, asJSON
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if len(b) > 0 && c.state == stateReady && c.pending() < hintAbove/4 {
+			c.appendFrame(op, b)
+			c.queueWrite()
+		}
+	}
+	if d.next.Large {
+		d.server.hub.eachFollower(d.next.Conversation, send)
+	}
 	for _, t := range d.next.Targets {
-		d.server.hub.each(t.User, func(c *conn) {
-			op, b := byte(opBinary), d.next.Body
-			if c.json {
-				if asJSON == nil && err == nil {
-					asJSON, err = frameJSON(b)
-				}
-				op, b = opText, asJSON
-			}
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			if len(b) > 0 && c.state == stateReady && c.pending() < hintAbove/4 {
-				c.appendFrame(op, b)
-				c.queueWrite()
-			}
-		})
+		d.server.hub.each(t.User, send)
 	}
 	if err != nil {
 		d.server.deps.Logger.Error("a transient frame has no JSON form and is left out", "error", err)

@@ -102,6 +102,18 @@ func (h *hub) each(u id.User, do func(*conn)) {
 	s.mu.RUnlock()
 }
 
+// eachFollower calls do for the connections that follow a large conversation, under the shard's lock: do must not block.
+func (h *hub) eachFollower(of id.Conversation, do func(*conn)) {
+	s := h.conversation(of)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if r := s.audiences[of]; r != nil {
+		for _, c := range r.conns {
+			do(c)
+		}
+	}
+}
+
 // has reports whether a user has connections.
 func (h *hub) has(u id.User) bool {
 	s := h.user(u)

@@ -25,7 +25,7 @@ type cost struct {
 // costs returns what a request takes, beside one call. The test's table has a decision for each call; add one for a new call.
 func costs(request proto.Message, size int) []cost {
 	switch r := request.(type) {
-	case *chatv1.SendRequest, *chatv1.SendRoomMessageRequest, *chatv1.ScheduleMessageRequest, *chatv1.UpdateScheduledRequest, *feedv1.PublishRequest, *feedv1.EditPostRequest,
+	case *chatv1.SendRequest, *chatv1.SendRoomMessageRequest, *chatv1.ScheduleMessageRequest, *chatv1.UpdateScheduledRequest, *chatv1.StartStreamedMessageRequest, *chatv1.WriteStreamedMessagesRequest, *chatv1.EndStreamedMessageRequest, *feedv1.PublishRequest, *feedv1.EditPostRequest,
 		*commentv1.CreateCommentRequest, *commentv1.EditCommentRequest:
 		return []cost{{ratelimit.Send, ratelimit.Messages(1, size), true}}
 	case *accountv1.SearchUsersRequest, *searchv1.SearchRequest:
@@ -93,7 +93,7 @@ func membershipCosts(request proto.Message) []cost {
 // room: that costs as much as a message.
 func reachesMembers(request proto.Message) bool {
 	switch request.(type) {
-	case *chatv1.OpenDirectRequest, *chatv1.StartThreadRequest, *chatv1.TapOfficialMenuRequest, *accountv1.UpdateProfileRequest,
+	case *chatv1.OpenDirectRequest, *chatv1.StartThreadRequest, *chatv1.StopStreamedMessageRequest, *chatv1.TapOfficialMenuRequest, *accountv1.UpdateProfileRequest,
 		*chatv1.RemoveRequest, *chatv1.BanRequest, *chatv1.UnbanRequest, *chatv1.LeaveRequest, *chatv1.SetRoleRequest, *chatv1.TransferRequest,
 		*chatv1.MuteMembersRequest, *chatv1.UpdateGroupRequest, *chatv1.SetRetentionRequest, *chatv1.DissolveRequest,
 		*chatv1.UpdateRoomRequest, *chatv1.CloseRoomRequest, *chatv1.SetRoomModeratorRequest, *chatv1.KickFromRoomRequest, *chatv1.MuteInRoomRequest:

@@ -55,7 +55,7 @@ func decisions() map[string]string {
 			"Remove": "send 1", "Ban": "send 1", "Unban": "send 1", "ListBans": reads, "Leave": "send 1", "Join": "join 1+", "ListJoinRequests": reads, "AnswerJoinRequest": "invite 1", "ListInvitations": reads, "AnswerInvitation": "join 1",
 			"ListGroupInvitations": reads, "CancelInvitation": oneOther, "CreateJoinLink": "link 1", "RevokeJoinLink": fewRows, "PreviewJoinLink": "join 1+", "SetRole": "send 1", "Transfer": "send 1", "MuteMembers": "send 1", "UpdateGroup": "send 1",
 			"SetRetention": "send 1", "Dissolve": "send 1", "Send": "send 2+", "History": reads, "GetMessages": reads, "ListReactions": reads, "ListPins": reads, "ListEdits": reads, "ScheduleMessage": "send 2+", "ListScheduled": reads, "UpdateScheduled": "send 2+",
-			"CancelScheduled": ownState, "PreviewLink": "preview 1+", "Mark": ownState, "DeleteMessages": ownState, "ClearHistory": ownState, "Configure": ownState, "ListFolders": reads, "CreateFolder": ownState, "UpdateFolder": ownState, "DeleteFolder": ownState,
+			"CancelScheduled": ownState, "StartStreamedMessage": "send 2+", "WriteStreamedMessages": "send 2+", "EndStreamedMessage": "send 2+", "StopStreamedMessage": "send 1", "GetStreamedMessage": reads, "PreviewLink": "preview 1+", "Mark": ownState, "DeleteMessages": ownState, "ClearHistory": ownState, "Configure": ownState, "ListFolders": reads, "CreateFolder": ownState, "UpdateFolder": ownState, "DeleteFolder": ownState,
 			"OrderFolders": ownState, "ListReaders": reads, "ListDeliveries": reads, "Sync": reads},
 	} {
 		for name, decision := range calls {

@@ -200,6 +200,11 @@ func (s *Server) messages() []method {
 		newMethod(s, chatv1connect.ChatServiceCancelScheduledProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CancelScheduledRequest) (*chatv1.CancelScheduledResponse, error) {
 			return &chatv1.CancelScheduledResponse{}, s.deps.Schedule.CancelScheduled(ctx, c, r.Id)
 		}),
+		newMethod(s, chatv1connect.ChatServiceStartStreamedMessageProcedure, userAccess, s.deps.Streamed.Start),
+		newMethod(s, chatv1connect.ChatServiceWriteStreamedMessagesProcedure, userAccess, s.deps.Streamed.Write),
+		newMethod(s, chatv1connect.ChatServiceEndStreamedMessageProcedure, userAccess, s.deps.Streamed.End),
+		newMethod(s, chatv1connect.ChatServiceStopStreamedMessageProcedure, userAccess, s.deps.Streamed.Stop),
+		newMethod(s, chatv1connect.ChatServiceGetStreamedMessageProcedure, userAccess, s.deps.Streamed.Get),
 		newMethod(s, chatv1connect.ChatServicePreviewLinkProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.PreviewLinkRequest) (*chatv1.LinkPreview, error) {
 			return s.deps.Previews.Preview(ctx, c.User, r)
 		}),

@@ -54,6 +54,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/schedule"
 	"github.com/rialto-im/rialto/internal/service/search"
 	"github.com/rialto-im/rialto/internal/service/serverevent"
+	"github.com/rialto-im/rialto/internal/service/streamedmessage"
 	"github.com/rialto-im/rialto/internal/service/video"
 	"github.com/rialto-im/rialto/internal/transport/rpc"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
@@ -152,6 +153,10 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	h.inbox, err = inbox.New(t.Context(), inbox.Deps{Log: log, DB: db, Outbox: outbox, Conversations: h.chat, HidesRead: no, SeesPresence: seen.Sees, DeviceTypes: h.accounts.DeviceTypes, Clock: h.clock, Logger: logger}, inbox.Config{})
 	must(err)
+	streamed, err := streamedmessage.New(t.Context(), streamedmessage.Deps{DB: db, Chat: h.chat, Node: "node-1", Clock: h.clock, Logger: logger}, streamedmessage.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	scheduled, err := schedule.New(t.Context(), schedule.Deps{DB: db, Chat: h.chat, IDs: ids, Clock: h.clock, Logger: logger})
 	must(err)
 	service, err := idservice.NewService(t.Context(), idservice.ServiceDeps{DB: db, Leases: idgen.Fixed(h.clock, 2), Clock: h.clock, Logger: logger}, idservice.ServiceConfig{Node: "node-1", Exclusive: true})
@@ -193,7 +198,7 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	_, err = events.PutConsumer(t.Context(), id.Caller{Server: true}, &eventv1.PutEventConsumerRequest{Consumer: &eventv1.EventConsumer{Name: "matrix"}})
 	must(err)
-	h.deps = rpc.Deps{Ranking: ranked, Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Search: found, ServerEvents: events, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	h.deps = rpc.Deps{Ranking: ranked, Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Search: found, ServerEvents: events, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Streamed: streamed, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), account.NewKey{Name: "shop"})
 	must(err)

@@ -63,6 +63,15 @@ type Schedule interface {
 	CancelScheduled(ctx context.Context, c id.Caller, scheduled uint64) error
 }
 
+// StreamedMessages has messages that their senders write in parts.
+type StreamedMessages interface {
+	Start(ctx context.Context, c id.Caller, r *chatv1.StartStreamedMessageRequest) (*chatv1.StartStreamedMessageResponse, error)
+	Write(ctx context.Context, c id.Caller, r *chatv1.WriteStreamedMessagesRequest) (*chatv1.WriteStreamedMessagesResponse, error)
+	End(ctx context.Context, c id.Caller, r *chatv1.EndStreamedMessageRequest) (*chatv1.EndStreamedMessageResponse, error)
+	Stop(ctx context.Context, c id.Caller, r *chatv1.StopStreamedMessageRequest) (*chatv1.EndStreamedMessageResponse, error)
+	Get(ctx context.Context, c id.Caller, r *chatv1.GetStreamedMessageRequest) (*chatv1.StreamedText, error)
+}
+
 // LinkPreviews reads what links lead to.
 type LinkPreviews interface {
 	Preview(ctx context.Context, u id.User, r *chatv1.PreviewLinkRequest) (*chatv1.LinkPreview, error)
@@ -89,6 +98,7 @@ type Deps struct {
 	Inbox         Inbox
 	Presence      Presence
 	Schedule      Schedule
+	Streamed      StreamedMessages
 	Media         Media
 	Rooms         Rooms
 	Organizations Organizations

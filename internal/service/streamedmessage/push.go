@@ -1,0 +1,142 @@
+package streamedmessage
+
+import (
+	"context"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/service/chat"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// pushesPerSecond bounds what a node pushes: one for each reader, and pushCost for each message.
+	pushesPerSecond = 6000
+	pushCost        = 4
+	// atOnce bounds the messages whose readers are looked up at the same time.
+	atOnce = 8
+)
+
+// interval is the time between two pushes of a message. It grows with the messages and readers of this node.
+func (s *Service) interval() time.Duration {
+	return max(pushInterval, time.Duration(s.weight.Load())*time.Second/pushesPerSecond)
+}
+
+// Push pushes what was added to messages whose time has come.
+func (s *Service) Push(ctx context.Context) {
+	began, due := s.now(), s.dueToPush()
+	if len(due) == 0 {
+		return
+	}
+	var rows map[key]struct{} // nil on a single node: OnStreamed tells it of each recall
+	if s.deps.IsAlive != nil {
+		var err error
+		if rows, err = s.heldRows(ctx); err != nil {
+			s.deps.Logger.Warn("parts of streamed messages are pushed later", "error", err)
+			s.putBack(due)
+			return
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for _, h := range due {
+		if _, mine := rows[h.key]; rows != nil && !mine { // it was recalled or has ended, or has another holder
+			s.drop(h)
+			continue
+		}
+		group.Go(func() error { s.pushOne(ctx, h, began); return nil })
+	}
+	_ = group.Wait() // no function fails
+}
+
+// dueToPush takes the messages whose time has come.
+func (s *Service) dueToPush() (due []*held) {
+	now, interval := s.now(), s.interval()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, h := range s.changed {
+		h.mu.Lock()
+		if now.Sub(h.lastPush) >= interval || now.Before(h.lastPush) {
+			due = append(due, h)
+			delete(s.changed, k)
+		}
+		h.mu.Unlock()
+	}
+	return due
+}
+
+func (s *Service) putBack(list []*held) {
+	for _, h := range list {
+		s.setChanged(h)
+	}
+}
+
+// pushOne pushes what was added to a message, after it has found that its sender may still write. If not, it breaks the message off.
+func (s *Service) pushOne(ctx context.Context, h *held, began time.Time) {
+	h.mu.Lock()
+	written := len(h.text)
+	h.mu.Unlock()
+	users, large, err := s.deps.Chat.StreamedReaders(ctx, h.conversation, h.seq, h.sender)
+	switch {
+	case err != nil && isRefused(err):
+		s.breakOffLogged(ctx, h, chatv1.BrokenOff_CAUSE_DENIED)
+		return
+	case err != nil:
+		if ctx.Err() == nil {
+			s.deps.Logger.Warn("parts of a streamed message are pushed later", "conversation", h.conversation, "seq", h.seq, "error", errs.Of(err))
+		}
+		s.setChanged(h)
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.gone {
+		return
+	}
+	h.allowed = max(h.allowed, written)
+	now := s.now()
+	if s.deps.IsAlive != nil && now.Sub(began) > chat.PartWindow/2 { // it may have been recalled since
+		defer s.again(h)
+		return
+	}
+	end := h.endOfPush(written)
+	added := h.text[h.pushed.bytes:end]
+	text := &chatv1.StreamedText{Conversation: uint64(h.conversation), Seq: h.seq, Offset: uint32(h.pushed.characters), Text: string(added), State: h.state, Note: h.note}
+	h.pushed = place{end, h.pushed.characters + characters(added)}
+	h.lastPush = now
+	weight := int64(len(users) + pushCost)
+	s.weight.Add(weight - h.weight)
+	h.weight = weight
+	s.push(users, h.key, large, text) // with mu held, so that nothing is pushed once the message is gone
+	if end < written {
+		defer s.again(h)
+	}
+}
+
+// again is setChanged for a caller that holds the message's mu until it returns.
+func (s *Service) again(h *held) {
+	go s.setChanged(h) // ends at once
+}
+
+// endOfPush returns how far the next push goes: to the end of a character, and not too far. The caller holds mu.
+func (h *held) endOfPush(written int) int {
+	if written-h.pushed.bytes <= maxPushed {
+		return written
+	}
+	end := h.pushed.bytes + maxPushed
+	for !utf8.RuneStart(h.text[end]) {
+		end--
+	}
+	return end
+}
+
+// breakOffLogged breaks off a message that nobody has asked to stop. If that fails, its row is left for the coordinator.
+func (s *Service) breakOffLogged(ctx context.Context, h *held, cause chatv1.BrokenOff_Cause) {
+	_, err := s.breakOffHeld(ctx, h, &chatv1.BrokenOff{Cause: cause})
+	if err != nil && ctx.Err() == nil {
+		s.deps.Logger.Warn("a streamed message is broken off later", "conversation", h.conversation, "seq", h.seq, "error", err)
+	}
+	s.drop(h)
+}
