@@ -2,11 +2,9 @@ package streamedmessage
 
 import (
 	"context"
-	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/service/chat"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"google.golang.org/protobuf/proto"
@@ -65,7 +63,11 @@ func (s *Service) endWhole(ctx context.Context, k key, u id.User, content *chatv
 	if h := s.find(k); h != nil && h.sender == u && isRefused(err) {
 		s.setChanged(h) // the next push finds out that the sender may not write, and breaks the message off
 	}
-	return s.endOf(ctx, k, u, err)
+	a, found := s.endOf(ctx, k, u, err)
+	if found == nil && a.BrokenOff == nil { // the sender has ended it with another text
+		return nil, err
+	}
+	return a, found
 }
 
 // endOf returns how a message has ended, or why it could not be ended.
@@ -78,8 +80,6 @@ func (s *Service) endOf(ctx context.Context, k key, sender id.User, why error) (
 	case err != nil:
 		return nil, err
 	case seq == 0:
-		return nil, why
-	case content.GetBrokenOff() == nil && errs.Of(why).Reason == "id_reuse": // the sender has ended it with another text
 		return nil, why
 	}
 	return &chatv1.EndStreamedMessageResponse{EditSeq: seq, BrokenOff: content.GetBrokenOff()}, nil
@@ -207,8 +207,3 @@ func (s *Service) textOf(h *held) *chatv1.StreamedText {
 	t.Ended = h.gone
 	return t
 }
-
-var _ Chat = (*chat.Service)(nil)
-
-// characters returns how many characters a text has.
-func characters(text []byte) int { return utf8.RuneCount(text) }

@@ -170,7 +170,7 @@ func (h *held) index(character int) int {
 	return at
 }
 
-// so returns a copy of the text so far, as a reader may see it. The caller holds mu.
+// soFar returns a copy of the text so far, as a reader may see it. The caller holds mu.
 func (h *held) soFar() *chatv1.StreamedText {
 	return &chatv1.StreamedText{Conversation: uint64(h.conversation), Seq: h.seq, Text: string(h.text[:h.pushed.bytes]), State: h.state, Note: h.note}
 }

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"golang.org/x/sync/errgroup"
@@ -90,34 +91,33 @@ func (s *Service) pushOne(ctx context.Context, h *held, began time.Time) {
 		s.setChanged(h)
 		return
 	}
+	if s.pushAdded(h, written, users, large, began) {
+		s.setChanged(h)
+	}
+}
+
+// pushAdded pushes what was added to a message. It reports whether something is left.
+func (s *Service) pushAdded(h *held, written int, users []id.User, large bool, began time.Time) (left bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.gone {
-		return
+		return false
 	}
 	h.allowed = max(h.allowed, written)
 	now := s.now()
 	if s.deps.IsAlive != nil && now.Sub(began) > chat.PartWindow/2 { // it may have been recalled since
-		defer s.again(h)
-		return
+		return true
 	}
 	end := h.endOfPush(written)
 	added := h.text[h.pushed.bytes:end]
 	text := &chatv1.StreamedText{Conversation: uint64(h.conversation), Seq: h.seq, Offset: uint32(h.pushed.characters), Text: string(added), State: h.state, Note: h.note}
-	h.pushed = place{end, h.pushed.characters + characters(added)}
+	h.pushed = place{end, h.pushed.characters + utf8.RuneCount(added)}
 	h.lastPush = now
 	weight := int64(len(users) + pushCost)
 	s.weight.Add(weight - h.weight)
 	h.weight = weight
 	s.push(users, h.key, large, text) // with mu held, so that nothing is pushed once the message is gone
-	if end < written {
-		defer s.again(h)
-	}
-}
-
-// again is setChanged for a caller that holds the message's mu until it returns.
-func (s *Service) again(h *held) {
-	go s.setChanged(h) // ends at once
+	return end < written
 }
 
 // endOfPush returns how far the next push goes: to the end of a character, and not too far. The caller holds mu.
