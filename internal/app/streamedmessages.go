@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/service/chat"
+	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/service/streamedmessage"
 )
 
@@ -22,6 +22,6 @@ func (n *Node) openStreamedMessages(ctx context.Context, transient func(users []
 }
 
 // onStreamed tells the service of streamed messages that one begins or has ended.
-func (n *Node) onStreamed(ctx context.Context, tx *sql.Tx, change chat.StreamedChange) (was bool, err error) {
+func (n *Node) onStreamed(ctx context.Context, tx *sql.Tx, change message.StreamedChange) (was bool, err error) {
 	return n.streamed.OnStreamed(ctx, tx, change)
 }

@@ -100,6 +100,9 @@ type Event struct {
 	Notifications *gatewayv1.NotificationHint
 	// Readers says who has now read a message that WatchReaders names. It has neither Users nor More when the server begins to watch: read the list then.
 	Readers *gatewayv1.ReadersUpdate
+	// Streamed: something was added to a message that its sender is still writing, or a message of this user was stopped (Ended). It may be lost.
+	// AddStreamed adds it to the text, and Client.StreamedText returns the text so far.
+	Streamed *chatv1.StreamedText
 	// RoomEntry: this client is in a chat room, at first or again after a reconnect. Recent has only messages that were not delivered before.
 	RoomEntry *chatv1.RoomEntry
 	// RoomUpdate: something happened in a chat room that this client is in. Left says that it is no longer in.
@@ -139,6 +142,7 @@ type Client struct {
 	presence     presencev1connect.PresenceServiceClient
 	helpDesk     chatv1connect.HelpDeskServiceClient
 
+	written    writtenMessages
 	running    atomic.Bool
 	lag        pushLag    // of the open connection; Run's goroutine uses it
 	refreshing sync.Mutex // one refresh at a time: a refresh token is good once

@@ -308,6 +308,12 @@ func (c *Client) onFrame(ctx context.Context, s *socket, f *gatewayv1.ServerFram
 	for _, r := range f.Readers {
 		c.config.Handler(Event{Readers: r, Live: true})
 	}
+	for _, t := range f.Streamed {
+		if t.Ended {
+			c.written.stopped(t.Conversation, t.Seq)
+		}
+		c.config.Handler(Event{Streamed: t, Live: true})
+	}
 	c.onRooms(s, f)
 	return nil
 }

@@ -93,6 +93,9 @@ func (c *Client) ApplyUpdate(target, update *chatv1.Message) *chatv1.Message {
 			return target
 		}
 		m.Content, m.EditSeq, m.EditedMs = proto.CloneOf(k.Edit.Content), update.Seq, update.TimeMs
+		if k.Edit.Ends { // the end of a streamed message
+			m.EditedMs = 0
+		}
 	case *chatv1.Content_Recall:
 		m.Content, m.EditSeq, m.EditedMs, m.Reactions = nil, 0, 0, nil
 		m.RecallSeq, m.RecalledBy = update.Seq, update.Sender

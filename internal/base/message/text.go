@@ -63,6 +63,9 @@ func IsToken(text string) bool {
 	return text != "" && len(text) <= MaxToken && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
+// MaxText bounds the characters (code points) of a message's text.
+const MaxText = 100_000
+
 // MaxToken bounds the bytes of a token.
 const MaxToken = 64
 

@@ -43,6 +43,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -128,7 +129,7 @@ type Deps struct {
 	OnRecalled func(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64) error
 	// OnStreamed is called in the transaction in which a streamed message begins or has ended, and reports whether it was being written. A
 	// change may be repeated. May be nil.
-	OnStreamed func(ctx context.Context, tx *sql.Tx, change StreamedChange) (was bool, err error)
+	OnStreamed func(ctx context.Context, tx *sql.Tx, change message.StreamedChange) (was bool, err error)
 	// RegisteredMs returns when a user registered, in milliseconds since 1970; 0: before all notices. If nil, all users did.
 	RegisteredMs func(ctx context.Context, u id.User) (int64, error)
 	// ExternalIDs returns the app's own ids of users, "" for none, for the relation webhook. May be nil.

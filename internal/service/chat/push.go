@@ -21,7 +21,7 @@ import (
 //   - On a single node nobody waits for that. Instead, for minTextAge after an edit or a recall of a young message, all entries are refreshed.
 
 const (
-	pushWindow = 500 * time.Millisecond
+	pushWindow = message.PushWindow
 	minTextAge = 2 * pushWindow
 )
 

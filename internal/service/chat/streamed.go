@@ -27,23 +27,6 @@ var (
 	errMayNotStop   = errs.New(errs.Denied, "not_allowed", "you may not stop this message; an admin of the group may recall it")
 )
 
-// StreamedChange says that a streamed message begins, or has ended or was recalled.
-type StreamedChange struct {
-	Conversation id.Conversation
-	Seq          uint64
-	Sender       id.User // of one that begins
-	StoredMs     int64   // of one that begins
-	Ended        bool
-}
-
-// StreamedMessage is a streamed message as a user sees it.
-type StreamedMessage struct {
-	Sender id.User
-	Ended  bool
-	// MayStop is why the user may not stop it, nil if the user may.
-	MayStop error
-}
-
 // StartStreamed stores a message whose text its sender writes in parts.
 func (s *Service) StartStreamed(ctx context.Context, c id.Caller, q *chatv1.StartStreamedMessageRequest) (*message.Draft, error) {
 	d := &message.Draft{Conversation: id.Conversation(q.Conversation), Sender: c.User, Device: c.Device, ClientMsgID: q.ClientMsgId, Streamed: true}
@@ -138,7 +121,7 @@ func (s *Service) StreamedEnd(ctx context.Context, c id.Conversation, seq uint64
 }
 
 // Streamed returns a streamed message that a user may read. It fails for other messages, and for recalled ones.
-func (s *Service) Streamed(ctx context.Context, u id.User, c id.Conversation, seq uint64) (*StreamedMessage, error) {
+func (s *Service) Streamed(ctx context.Context, u id.User, c id.Conversation, seq uint64) (*message.Streamed, error) {
 	t, err := s.readTarget(ctx, u, c, seq)
 	if err != nil {
 		return nil, err
@@ -154,7 +137,7 @@ func (s *Service) Streamed(ctx context.Context, u id.User, c id.Conversation, se
 	if err != nil {
 		return nil, err
 	}
-	m := &StreamedMessage{Sender: t.entry.Sender, Ended: t.state.editSeq != 0}
+	m := &message.Streamed{Sender: t.entry.Sender, Ended: t.state.editSeq != 0}
 	if u != m.Sender {
 		m.MayStop = st.mayStop(u, content.GetStreamed().GetWhoMayStop())
 	}
@@ -202,7 +185,7 @@ func (u *update) beginStreamed(ctx context.Context, tx *sql.Tx) error {
 	if err != nil || over {
 		return err
 	}
-	_, err = u.onStreamed(ctx, tx, StreamedChange{Conversation: u.conversation, Seq: u.target, Sender: u.by, StoredMs: u.storedMs})
+	_, err = u.onStreamed(ctx, tx, message.StreamedChange{Conversation: u.conversation, Seq: u.target, Sender: u.by, StoredMs: u.storedMs})
 	return err
 }
 
@@ -211,11 +194,8 @@ func (u *update) endStreamed(ctx context.Context, tx *sql.Tx) (was bool, err err
 	if u.onStreamed == nil {
 		return false, nil
 	}
-	return u.onStreamed(ctx, tx, StreamedChange{Conversation: u.conversation, Seq: u.target, Ended: true})
+	return u.onStreamed(ctx, tx, message.StreamedChange{Conversation: u.conversation, Seq: u.target, Ended: true})
 }
-
-// PartWindow is how long a node may send parts after it has begun to check that their message was not recalled.
-const PartWindow = pushWindow
 
 // stopParts returns when no node sends parts any more of a message that was recalled while it was written, and those that were sent have
 // reached the connections.

@@ -10,7 +10,7 @@ import (
 
 // Limits of messages.
 const (
-	MaxText     = 100_000 // characters (code points)
+	MaxText     = message.MaxText
 	maxClientID = 64
 )
 

@@ -89,7 +89,7 @@ func newNodes(t testing.TB, count int, config streamedmessage.Config) *nodes {
 func (n *nodes) add(name string, messages *idgen.Messages, alone bool, config streamedmessage.Config) {
 	logger := slog.New(slog.DiscardHandler)
 	o := &node{name: name, pushed: map[id.User][]*chatv1.StreamedText{}}
-	onStreamed := func(ctx context.Context, tx *sql.Tx, change chat.StreamedChange) (bool, error) {
+	onStreamed := func(ctx context.Context, tx *sql.Tx, change message.StreamedChange) (bool, error) {
 		if o.failOn.Load() {
 			return false, errs.New(errs.Unavailable, "stopped", "")
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
-	"github.com/rialto-im/rialto/internal/service/chat"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -126,7 +125,7 @@ func (s *Service) write(h *held, p *chatv1.StreamedPart) (changed bool, err erro
 		return false, err
 	}
 	length := h.length + utf8.RuneCountInString(added)
-	if length > chat.MaxText {
+	if length > message.MaxText {
 		return false, errs.New(errs.Invalid, "text_too_long", "a text has at most 100,000 characters: end this message, and go on in another one")
 	}
 	if added != "" && s.bytes.Add(int64(len(added))) > maxHeldBytes {
@@ -178,7 +177,7 @@ func (h *held) soFar() *chatv1.StreamedText {
 // checkPart returns why a part is not valid.
 func checkPart(p *chatv1.StreamedPart) error {
 	switch {
-	case len(p.Text) > utf8.UTFMax*chat.MaxText:
+	case len(p.Text) > utf8.UTFMax*message.MaxText:
 		return errs.New(errs.Invalid, "text_too_long", "a text has at most 100,000 characters")
 	case !utf8.ValidString(p.Text) || bytes.IndexByte([]byte(p.Text), 0) >= 0:
 		return errs.New(errs.Invalid, "bad_text", "a text must be valid UTF-8 without U+0000")

@@ -7,7 +7,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/service/chat"
+	"github.com/rialto-im/rialto/internal/base/message"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"golang.org/x/sync/errgroup"
 )
@@ -105,7 +105,7 @@ func (s *Service) pushAdded(h *held, written int, users []id.User, large bool, b
 	}
 	h.allowed = max(h.allowed, written)
 	now := s.now()
-	if s.deps.IsAlive != nil && now.Sub(began) > chat.PartWindow/2 { // it may have been recalled since
+	if s.deps.IsAlive != nil && now.Sub(began) > message.PushWindow/2 { // it may have been recalled since
 		return true
 	}
 	end := h.endOfPush(written)

@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/service/chat"
+	"github.com/rialto-im/rialto/internal/base/message"
 )
 
 // A row is there while a message is written. Node is the holder, "" for none. It is renewed until due_ms, and text is that of the last renewal.
@@ -27,7 +27,7 @@ type row struct {
 
 // OnStreamed notes that a streamed message begins, or has ended, in the transaction in which chat makes that visible. From then on this node
 // adds nothing to one that has ended. If the transaction fails, the sender's next part makes the message held again.
-func (s *Service) OnStreamed(ctx context.Context, tx *sql.Tx, change chat.StreamedChange) (was bool, err error) {
+func (s *Service) OnStreamed(ctx context.Context, tx *sql.Tx, change message.StreamedChange) (was bool, err error) {
 	k := key{change.Conversation, change.Seq}
 	if !change.Ended {
 		_, err := tx.ExecContext(ctx, `INSERT INTO streamed_messages (conversation, seq, sender, due_ms) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,

@@ -39,7 +39,6 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
-	"github.com/rialto-im/rialto/internal/service/chat"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -67,7 +66,7 @@ type Chat interface {
 	EndStreamed(ctx context.Context, c id.Conversation, seq uint64, sender id.User, content *chatv1.Content) (editSeq uint64, err error)
 	BreakOffStreamed(ctx context.Context, c id.Conversation, seq uint64, sender id.User, text string, why *chatv1.BrokenOff) (editSeq uint64, err error)
 	StreamedEnd(ctx context.Context, c id.Conversation, seq uint64, sender id.User) (content *chatv1.Content, editSeq uint64, err error)
-	Streamed(ctx context.Context, u id.User, c id.Conversation, seq uint64) (*chat.StreamedMessage, error)
+	Streamed(ctx context.Context, u id.User, c id.Conversation, seq uint64) (*message.Streamed, error)
 	StreamedReaders(ctx context.Context, c id.Conversation, seq uint64, sender id.User) (readers []id.User, large bool, err error)
 }
 

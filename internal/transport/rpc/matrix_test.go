@@ -81,7 +81,7 @@ const (
 // matrix has a row for each call. Add a row for each new call.
 func matrix() map[string]row {
 	m := map[string]row{}
-	for _, part := range []map[string]row{ofAccounts(), ofSecurity(), ofGroups(), ofMessages(), ofUploads(), ofRooms(), ofOrganizations(), ofOfficialAccounts(), ofHelpDesks(), ofFeeds(), ofComments(), ofEngagement(), ofRankings(), ofNotifications(), ofVideos(), ofSearches(), ofServerEvents(), ofIDs()} {
+	for _, part := range []map[string]row{ofAccounts(), ofSecurity(), ofGroups(), ofMessages(), ofUploads(), ofRooms(), ofOrganizations(), ofOfficialAccounts(), ofHelpDesks(), ofFeeds(), ofComments(), ofEngagement(), ofRankings(), ofNotifications(), ofVideos(), ofSearches(), ofServerEvents(), ofStreamedMessages(), ofIDs()} {
 		maps.Copy(m, part)
 	}
 	return m
@@ -237,21 +237,6 @@ func ofMessages() map[string]row {
 		chats + "ScheduleMessage": in("", none, func(o subject) proto.Message {
 			return &chatv1.ScheduleMessageRequest{Conversation: o.conversation, ClientMsgId: "1", SendMs: 1_800_000_000_000 + 1000*3600, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: "hello"}}}
 		}),
-		chats + "StartStreamedMessage": in("", none, func(o subject) proto.Message {
-			return &chatv1.StartStreamedMessageRequest{Conversation: o.conversation, ClientMsgId: "1"}
-		}),
-		chats + "WriteStreamedMessages": own(func(o subject) proto.Message {
-			return &chatv1.WriteStreamedMessagesRequest{Parts: []*chatv1.StreamedPart{{Conversation: o.conversation, Seq: o.seq}}}
-		}),
-		chats + "EndStreamedMessage": in("bad_edit", none, func(o subject) proto.Message {
-			return &chatv1.EndStreamedMessageRequest{Conversation: o.conversation, Seq: o.seq, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: "hello"}}}
-		}).ownerRefused("not_streamed"),
-		chats + "StopStreamedMessage": in("not_streamed", "not_streamed", func(o subject) proto.Message {
-			return &chatv1.StopStreamedMessageRequest{Conversation: o.conversation, Seq: o.seq}
-		}).ownerRefused("not_streamed"),
-		chats + "GetStreamedMessage": in("not_streamed", "not_streamed", func(o subject) proto.Message {
-			return &chatv1.GetStreamedMessageRequest{Conversation: o.conversation, Seq: o.seq}
-		}).ownerRefused("not_streamed"),
 		chats + "ListScheduled":   own(func(o subject) proto.Message { return &chatv1.ListScheduledRequest{Conversation: o.conversation} }),
 		chats + "UpdateScheduled": all("no_scheduled", func(o subject) proto.Message { return &chatv1.UpdateScheduledRequest{Id: o.seq, SendMs: 1} }),
 		chats + "CancelScheduled": all("no_scheduled", func(o subject) proto.Message { return &chatv1.CancelScheduledRequest{Id: o.seq} }),
