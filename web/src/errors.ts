@@ -107,6 +107,8 @@ export const known: Record<string, Key> = {
   bad_image: "errBadImage",
   no_message: "errNoMessage",
   recalled: "errRecalled",
+  being_written: "errBeingWritten",
+  not_streamed: "errNotStreamed",
   expired: "errExpired",
   too_late: "errTooLate",
   not_sender: "errNotSender",

@@ -199,7 +199,7 @@ export function preview(m: Pick<ChatMessage, "content"> & { recallSeq?: number }
   switch (k.case) {
     case "text": {
       const text = k.value.slice(0, 1000);
-      return withoutMarks(text, linkedParts(text, m.content)).replace(/\s+/g, " ").slice(0, 200);
+      return withoutMarks(text, linkedParts(text, m.content)).replace(/\s+/g, " ").slice(0, 200) || (m.content.brokenOff ? t("brokenOff") : "");
     }
     case "image":
       return `🖼 ${k.value.caption || t("photo")}`;
@@ -219,6 +219,8 @@ export function preview(m: Pick<ChatMessage, "content"> & { recallSeq?: number }
       return k.value.title || t("card");
     case "custom":
       return fallbackText(k.value) || t("custom");
+    case "streamed":
+      return `✍ ${t("beingWritten")}`;
     case "control":
       // Of a resolved ticket, the entry may also be that of its rating.
       return k.value.ticketStatus === TicketStatus.RESOLVED ? t("ticketIsResolved") : controlText(k.value, name, t, within);

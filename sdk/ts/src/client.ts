@@ -20,6 +20,8 @@ import { Rooms } from "./rooms.js";
 import { services, type Services } from "./services.js";
 import { ClientSession, counterKey } from "./session.js";
 import { noRelations, Snapshots } from "./snapshots.js";
+import { StreamedMessages } from "./streamed.js";
+import { toMessage } from "./model.js";
 import { memoryStorage, UserStore, type Storage } from "./storage.js";
 
 /** What a client does with conversations, messages, people and files: its own methods, which are in operations/, a file for each area. */
@@ -48,6 +50,8 @@ export class Client implements Services {
   readonly videoApi: Services["videoApi"];
   readonly channels: Channels;
   readonly rooms: Rooms;
+  /** Messages that are written in parts while others read them. */
+  readonly streamed: StreamedMessages;
   /** Official accounts that the user follows, meets or operates. */
   readonly official: OfficialAccounts;
   /** Help desks, the user's own tickets, and those of the desks whose agent the user is. */
@@ -89,6 +93,7 @@ export class Client implements Services {
     const onChange = () => this.snapshots.touch();
     this.channels = new Channels(() => api.chat, () => sessionOf(context).replica);
     this.rooms = new Rooms({ api: () => api.roomApi, format: this.options.format, send: (frame) => this.session?.connection.send(frame) ?? false, onChange });
+    this.streamed = new StreamedMessages({ api: () => api.chat, onChange, onEnded: (conversation, seq) => this.readAgain(conversation, seq) });
     this.official = new OfficialAccounts({
       me: context.me, api: () => api.officialApi, onChange,
       join: (channel) => this.channels.join({ conversation: channel }), leave: (channel) => this.channels.leave(channel),
@@ -209,7 +214,7 @@ export class Client implements Services {
     // A sign-out in another window before the store was opened is found here, and a later one by the store.
     if (!(await this.auth?.holds(login)) && entry === this.entry) return this.auth?.end();
     const session = new ClientSession({
-      login, store, options: this.options, services: this, people: this.people, readers: this.readers, shownPosts: this.shownPosts, rooms: this.rooms, emitter: this.emitter,
+      login, store, options: this.options, services: this, people: this.people, readers: this.readers, shownPosts: this.shownPosts, rooms: this.rooms, streamed: this.streamed, emitter: this.emitter,
       shared: this.storage.shared ?? false,
       state: () => this.state,
       setState: (s) => this.setState(s),
@@ -230,8 +235,15 @@ export class Client implements Services {
     this.session = this.store = undefined;
     this.people.clear();
     this.rooms.forget();
+    this.streamed.forget();
     this.snapshots.forget();
     this.setState("signed-out");
+  }
+
+  /** Replaces a loaded message by what the server has. */
+  private async readAgain(conversation: string, seq: number): Promise<void> {
+    const { messages } = await this.chat.getMessages({ conversation, seqs: [BigInt(seq)] });
+    this.session?.replica.history.replace(messages.map(toMessage));
   }
 
   private ended(reason: string): void {

@@ -12,6 +12,7 @@ import type { ShownPosts } from "./shown.js";
 import { type StreamPosition } from "./position.js";
 import type { Replica } from "./replica.js";
 import type { Rooms } from "./rooms.js";
+import type { StreamedMessages } from "./streamed.js";
 import type { Services } from "./services.js";
 import type { ServerCopy } from "./serverCopy.js";
 import { Socket, type SocketEnd, type SocketState } from "./socket.js";
@@ -28,6 +29,7 @@ export interface ConnectionDeps {
   services: Services;
   people: People;
   rooms: Rooms;
+  streamed: StreamedMessages;
   readers: ReaderLists;
   shownPosts: ShownPosts;
   replica: Replica;
@@ -172,6 +174,7 @@ export class Connection {
     people.takePresences(f.presences);
     this.deps.readers.take(f.readers);
     this.deps.shownPosts.take(f.changedPosts);
+    this.deps.streamed.take(f.streamed);
     rooms.took(f);
   }
 
@@ -186,6 +189,7 @@ export class Connection {
     this.deps.readers.opened();
     this.deps.shownPosts.opened();
     rooms.opened();
+    this.deps.streamed.opened();
     const tail: StreamPosition = { epoch: hello.tail?.epoch ?? 0, seq: Number(hello.tail?.seq ?? 0n) };
     await replica.stream.reconnected(tail);
     marks.flush();

@@ -90,6 +90,13 @@ export class History {
     return true;
   }
 
+  /** Replaces loaded messages by what the server has. */
+  replace(messages: readonly ChatMessage[]): void {
+    const ops: Op[] = [];
+    for (const m of messages) this.change(m.conversation, m.seq, () => m, ops);
+    this.data.keep(ops);
+  }
+
   /** The conversation has grown, by messages that are not here. */
   grown(conversation: string): void {
     if (this.opened.has(conversation)) void this.fill(conversation);

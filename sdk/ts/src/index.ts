@@ -3,6 +3,8 @@ export { Client } from "./client.js";
 export type { CallOptions } from "./api.js";
 export { channelAddress, type Channels, type ChannelAddress, type ChannelPreview, type NewChannel } from "./channels.js";
 export type { Rooms, RoomView } from "./rooms.js";
+export type { StreamedMessages, StreamedView, StreamedWriter } from "./streamed.js";
+export { WritingState } from "./gen/rialto/chat/v1/streamed_pb.js";
 export { importMembers, type ImportOptions, type ImportResult } from "./organizations.js";
 export { OrganizationMessaging, OrganizationRole, type Department, type DepartmentMembership, type Organization, type OrganizationMember } from "./gen/rialto/chat/v1/organization_pb.js";
 export type { OfficialAccounts, OfficialAccountUpdate } from "./official.js";
@@ -45,7 +47,7 @@ export { fallbackText, registerKind, type CardOf, type Kind, type LocationOf } f
 export type { AboutFile, FilePart, PendingUpload } from "./uploads.js";
 export type { WebSocketConstructor, WebSocketLike } from "./socket.js";
 export { ConversationKind, type Conversation, type ListMembersResponse, type Member, type PreviewJoinLinkResponse } from "./gen/rialto/chat/v1/chat_pb.js";
-export { Control_Action, JoinPolicy, Role, TicketStatus, type Album, type Card, type Content, type Control, type Custom, type LinkPreview, type Location, type Media, type Mention } from "./gen/rialto/chat/v1/message_pb.js";
+export { BrokenOff_Cause as BrokenOffCause, Control_Action, WhoMayStop, JoinPolicy, Role, TicketStatus, type Album, type BrokenOff, type Card, type Content, type Control, type Custom, type LinkPreview, type Location, type Media, type Mention } from "./gen/rialto/chat/v1/message_pb.js";
 export type { LoginMethods } from "./auth.js";
 export { ContactKind, WhoMayAdd, WhoMaySee, type Session, type Settings, type SessionInfo } from "./gen/rialto/account/v1/account_pb.js";
 export { Activity, Availability, type DevicePresence } from "./gen/rialto/presence/v1/presence_pb.js";

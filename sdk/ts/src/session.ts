@@ -27,7 +27,7 @@ export interface SendOptions {
   linkPreview?: LinkPreview | undefined;
 }
 
-export interface SessionDeps extends Pick<ConnectionDeps, "options" | "services" | "people" | "rooms" | "readers" | "shownPosts" | "state" | "setState" | "onChange" | "onEnded"> {
+export interface SessionDeps extends Pick<ConnectionDeps, "options" | "services" | "people" | "rooms" | "streamed" | "readers" | "shownPosts" | "state" | "setState" | "onChange" | "onEnded"> {
   login: Login;
   store: UserStore;
   /** Whether other windows see the same store. */

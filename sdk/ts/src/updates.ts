@@ -11,7 +11,7 @@ type Kind = Content["kind"];
 
 /** The update that edits a text, and replaces its mentions and its link preview. */
 export function edit(seq: number, text: string, mentions: readonly Mention[] = [], linkPreview?: LinkPreview): Kind {
-  return { case: "edit", value: { $typeName: "rialto.chat.v1.Edit", target: ref(seq), content: create(ContentSchema, { kind: { case: "text", value: text }, mentions: [...mentions], ...(linkPreview ? { linkPreview } : {}) }) } };
+  return { case: "edit", value: { $typeName: "rialto.chat.v1.Edit", target: ref(seq), content: create(ContentSchema, { kind: { case: "text", value: text }, mentions: [...mentions], ...(linkPreview ? { linkPreview } : {}) }), ends: false } };
 }
 
 export function recall(seq: number): Kind {
@@ -52,7 +52,7 @@ export function applyUpdate(m: ChatMessage, content: Content, at: { seq: number;
     case "edit": {
       const edited = kind.value.content;
       if (!edited || at.seq <= (m.editSeq ?? 0)) return m;
-      return { ...m, content: edited, text: textOf(edited), editSeq: at.seq, editedMs: at.timeMs };
+      return { ...m, content: edited, text: textOf(edited), editSeq: at.seq, editedMs: kind.value.ends ? 0 : at.timeMs };
     }
     case "recall":
       return recalled(m, at.seq, at.sender);

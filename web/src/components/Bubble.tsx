@@ -23,6 +23,7 @@ import { Quote } from "./Quote.js";
 import { Reactions } from "./Reactions.js";
 import { Readers } from "./Readers.js";
 import { ThreadLink } from "./ThreadLink.js";
+import { BrokenOffMark, StreamedBody } from "./Streamed.js";
 import { useSwipe } from "./useSwipe.js";
 
 export interface BubbleProps {
@@ -84,11 +85,12 @@ export const Bubble = memo(function Bubble({ m, joined, group, mine, name, sende
         {!mine && group && !joined && <b className="from" dir="auto" style={{ ["--hue" as string]: hueOf(m.sender) }}>{name}</b>}
         {answered > 0 && <Quote conversation={m.conversation} seq={answered} link />}
         <div className="line">
-          <Body m={m} />
+          {m.content.kind.case === "streamed" && !m.recallSeq ? <StreamedBody m={m} manages={manages} group={group} /> : <Body m={m} />}
+          {m.content.brokenOff && <BrokenOffMark why={m.content.brokenOff} />}
           <footer>
             {mentioned && <Tip label={t("mentionsYou")} side="top"><b className="mark" role="img" aria-label={t("mentionsYou")}>@</b></Tip>}
             {m.pinned && <Tip label={t("pinnedMessage")} side="top"><span className="mark" role="img" aria-label={t("pinnedMessage")}><PinIcon /></span></Tip>}
-            {m.editSeq && <span className="mark">{t("edited")}</span>}
+            {!!m.editedMs && <span className="mark">{t("edited")}</span>}
             <Tip label={moment(m.timeMs, getLocale())} side="top"><Link href={path.message(m.conversation, m.seq)} tabIndex={-1}><time dateTime={new Date(m.timeMs).toISOString()}>{clock(m.timeMs, getLocale())}</time></Link></Tip>
             {mine && (group ? <Readers m={m} /> : <Deliveries m={m} state={state} />)}
           </footer>

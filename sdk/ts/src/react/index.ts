@@ -5,6 +5,7 @@ export { useComposer, type Composer, type DraftStore } from "./composer.js";
 export { useOfficialAccount } from "./official.js";
 export { useAgentWork, useHelpDesks, useTicket, useTickets, type AgentWork, type Tickets } from "./helpDesks.js";
 export { useRoom } from "./rooms.js";
+export { useStreamed } from "./streamed.js";
 export { useChannelPreview, useChannels, type PreviewedChannel } from "./channels.js";
 export { useCommentCount, useComments, useReplies, type Comments } from "./comments.js";
 export { useEngagement, useFavourites, useForYou, useHotPosts, useLikedPosts, useViewedPosts, type Engagement, type ListedPosts, type RankedPosts } from "./engagement.js";
