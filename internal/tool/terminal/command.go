@@ -49,6 +49,7 @@ func chatCommands() []command {
 		{"threads", "[N]", "list the threads that you follow, or open one", (*screen).threads},
 		{"edit", "[SEQ] TEXT", "replace the text of your last message, or of the one at SEQ", (*screen).edit},
 		{"recall", "SEQ", "take a message back for all", (*screen).recall},
+		{"stop", "SEQ", "stop a message that is being written", (*screen).stopStreamed},
 		{"react", "SEQ EMOJI", "add an emoji to a message; /unreact", react(false)},
 		{"unreact", "SEQ EMOJI", "", react(true)},
 		{"file", "PATH [caption]", "send a file or an image", (*screen).sendFile},

@@ -39,6 +39,7 @@ var takesSeq = map[string]func(s *screen, m *chatv1.Message) bool{
 	"edit":      func(s *screen, m *chatv1.Message) bool { return m.Sender == s.client.User() },
 	"readers":   func(s *screen, m *chatv1.Message) bool { return m.Sender == s.client.User() },
 	"delivered": func(s *screen, m *chatv1.Message) bool { return m.Sender == s.client.User() },
+	"stop":      func(_ *screen, m *chatv1.Message) bool { return m.Content.GetStreamed() != nil },
 	"recall":    anyMessage, // admins recall messages by others, too
 	"save":      func(_ *screen, m *chatv1.Message) bool { return len(filesOf(m.Content)) > 0 },
 	"unpin":     func(_ *screen, m *chatv1.Message) bool { return m.Pinned },

@@ -183,6 +183,8 @@ func what(m *chatv1.Message) string {
 		return words(fmt.Sprintf("[%s; /save %d]", words("voice", length(k.Voice)), m.Seq), k.Voice.Caption)
 	case *chatv1.Content_Video:
 		return words(fmt.Sprintf("[video %s; /save %d]", recordingName(k.Video), m.Seq), k.Video.Caption)
+	case *chatv1.Content_Streamed:
+		return "[is being written; /stop]"
 	case *chatv1.Content_Forward:
 		return forwardText(m, k.Forward)
 	case *chatv1.Content_Album:
@@ -262,7 +264,8 @@ func updateMarks(m *chatv1.Message) string {
 		return ""
 	}
 	marks := ""
-	if m.EditSeq != 0 {
+	marks += brokenOffMark(m)
+	if m.EditedMs != 0 {
 		marks += "  (edited)"
 	}
 	if m.Pinned {

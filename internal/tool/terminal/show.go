@@ -169,6 +169,8 @@ func (s *screen) show(ctx context.Context, e rialto.Event) {
 		s.showMark(e.Mark)
 	case e.Typing != nil:
 		s.showTyping(ctx, e.Typing.Conversation, e.Typing.User)
+	case e.Streamed != nil:
+		s.showStreamed(ctx, e.Streamed)
 	case e.Presence != nil:
 		s.showPresence(ctx, e.Presence)
 	case e.Relation != nil:

@@ -137,6 +137,7 @@ type screen struct {
 	online              bool
 	wasOnline           bool
 	typed               time.Time            // when a typing notification was last sent
+	streamed            streamedMessage      // the last that was shown while it was being written
 	typing              map[uint64]time.Time // when typing was last shown, by user
 }
 
