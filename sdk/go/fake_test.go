@@ -42,6 +42,8 @@ type server struct {
 	compresses bool
 	// refuse answers each handshake with this status.
 	refuse int
+	// streamed is what it has of a streamed message.
+	streamed streamedOf
 
 	mu        sync.Mutex // guards all below
 	offered   string     // the extensions that the last handshake offered
