@@ -27,6 +27,7 @@ func rules() archtest.Rules {
 		Generated: []string{"gen", "sdk/go/gen"},
 		Within: map[string][]string{
 			"internal/base":                   {"internal/base/errs", "internal/base/id", "internal/base/clock", "internal/base/backoff", "internal/base/budget", "internal/base/loopback", "internal/base/memory"},
+			"sdk/go/examples":                 {"sdk/go"},
 			"internal/base/id":                {"sdk/go/ids"}, // the server uses the generators that the SDK exports
 			"internal/platform":               {"internal/platform/lease"},
 			"internal/platform/idservice":     {"internal/platform/idgen"},
@@ -48,6 +49,7 @@ func rules() archtest.Rules {
 			"internal/service/presence":        {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
 			"internal/service/schedule":        {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
 			"internal/service/chatroom":        {"internal/engine/timeline", "internal/engine/blob"},
+			"internal/service/streamedmessage": {"internal/engine/timeline", "internal/engine/blob"},
 			"internal/service/officialaccount": {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
 			"internal/service/organization":    {"internal/engine/timeline", "internal/engine/blob"},
 			"internal/platform/directory":      {"internal/engine/sqldb", "internal/engine/timeline", "internal/engine/blob"},
@@ -73,7 +75,7 @@ func rules() archtest.Rules {
 			"internal/tool/archtest": {},
 		},
 		// All but egress and s3blob are clients of Rialto itself, or test it.
-		Requests: []string{"internal/base/egress", "sdk/go", "internal/tool/idcli", "internal/tool/terminal", "internal/tool/bench", "internal/tool/chaos", "internal/app/apptest", "internal/engine/blob/s3blob"},
+		Requests: []string{"internal/base/egress", "sdk/go", "sdk/go/examples", "internal/tool/idcli", "internal/tool/terminal", "internal/tool/bench", "internal/tool/chaos", "internal/app/apptest", "internal/engine/blob/s3blob"},
 		// Failpoints count their hits for the whole process, and only in test builds.
 		Mutable:       []string{"internal/base/failpoint"},
 		Lines:         500,

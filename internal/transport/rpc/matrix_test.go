@@ -625,7 +625,7 @@ func TestBlockedUsers(t *testing.T) {
 	p := people{h.person("alice"), h.person("bob"), h.person("carol"), h.person("dave")}
 	rows, calls := matrix(), h.Calls()
 	refused := map[string]string{
-		chats + "Send": "blocked", chats + "ScheduleMessage": "blocked", chats + "SetRetention": "blocked", chats + "CreateGroup": "blocked", chats + "Invite": "blocked", graphs + "Follow": "blocked",
+		chats + "Send": "blocked", chats + "ScheduleMessage": "blocked", chats + "StartStreamedMessage": "blocked", chats + "EndStreamedMessage": "blocked", chats + "SetRetention": "blocked", chats + "CreateGroup": "blocked", chats + "Invite": "blocked", graphs + "Follow": "blocked",
 	}
 	o := h.subject(p, "other")
 	for n, name := range slices.Sorted(maps.Keys(rows)) {

@@ -13,7 +13,7 @@ func ofStreamedMessages() map[string]row {
 		chats + "WriteStreamedMessages": own(func(o subject) proto.Message {
 			return &chatv1.WriteStreamedMessagesRequest{Parts: []*chatv1.StreamedPart{{Conversation: o.conversation, Seq: o.seq}}}
 		}),
-		chats + "EndStreamedMessage": in("bad_edit", none, func(o subject) proto.Message {
+		chats + "EndStreamedMessage": in("not_streamed", none, func(o subject) proto.Message {
 			return &chatv1.EndStreamedMessageRequest{Conversation: o.conversation, Seq: o.seq, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: "hello"}}}
 		}).ownerRefused("not_streamed"),
 		chats + "StopStreamedMessage": in("not_streamed", "not_streamed", func(o subject) proto.Message {
