@@ -52,6 +52,7 @@ func TestKindsOnTheScreen(t *testing.T) {
 		"[card] Lunch https://example.com":                           {Kind: &chatv1.Content_Card{Card: &chatv1.Card{Title: "Lunch", Url: "https://example.com"}}},
 		"Poll: lunch?":                                               {Kind: &chatv1.Content_Custom{Custom: &chatv1.Custom{Type: "app.example/poll", Fallback: "Poll: lunch?"}}},
 		"[a message that this client cannot show]":                   {Kind: &chatv1.Content_Custom{Custom: &chatv1.Custom{Type: "app.example/poll"}}},
+		"[is being written; /stop]":                                  {Kind: &chatv1.Content_Streamed{Streamed: &chatv1.Streamed{}}},
 		"[forwarded] hi":                                             {Kind: &chatv1.Content_Forward{Forward: &chatv1.Forward{Items: []*chatv1.Forwarded{{Content: text("hi")}}}}},
 		"[2 forwarded: chat]\n         hi\n         (not available)": {Kind: &chatv1.Content_Forward{Forward: &chatv1.Forward{Title: "chat", Items: []*chatv1.Forwarded{{Content: text("hi")}, {}}}}},
 	} {
