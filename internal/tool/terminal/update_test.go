@@ -130,7 +130,7 @@ func TestPagesSkipUpdates(t *testing.T) {
 		case seq == 2:
 			m.Content, m.RecallSeq, m.RecalledBy = nil, 50, 2
 		case seq == 3:
-			m.EditSeq, m.Pinned, m.Reactions = 51, true, &chatv1.Reactions{Version: 9, Counts: []*chatv1.ReactionCount{{Emoji: "❤️", Count: 3}}}
+			m.EditSeq, m.EditedMs, m.Pinned, m.Reactions = 51, 1, true, &chatv1.Reactions{Version: 9, Counts: []*chatv1.ReactionCount{{Emoji: "❤️", Count: 3}}}
 		case seq == 299:
 			m = replyTo(m, 1)
 		case seq == 300:
