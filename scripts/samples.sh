@@ -164,6 +164,21 @@ moderates() { # moderates LANGUAGE PROGRAM...
 moderates Go ./app-hook
 moderates TypeScript node --no-warnings app/hook.js
 
+# The example bot, before its own model, which repeats what it is told: the answer grows, and is whole in the end.
+(cd "$root/sdk/go" && go build -o "$work/streambot" ./examples/streambot) >out 2>&1 || { cat out; exit 1; }
+./streambot -url "$address" -handle alice1 -password "correct horse" -fake >out 2>&1 &
+bot=$!
+text="You said: a few words at a time"
+for n in $(seq 600); do # it answers what is said once it is there
+	[ $((n % 25)) -ne 1 ] || call chat.v1.ChatService/Send "{\"conversation\":\"$chat\",\"clientMsgId\":\"words$n\",\"content\":{\"text\":\"a few words at a time\"}}" "$token" >/dev/null
+	! answers || break
+	sleep 0.2
+done
+kill "$bot" 2>/dev/null || true
+wait "$bot" || true
+answers || { cat out; echo "sdk/go/examples/streambot did not answer"; exit 1; }
+echo "sdk/go/examples/streambot: the bot answered"
+
 # The example client: the other user's client prints each message once, even after another sync. A recalled message has no content.
 recalled=$(call chat.v1.ChatService/Send "{\"conversation\":\"$chat\",\"clientMsgId\":\"slip\",\"content\":{\"text\":\"a slip\"}}" "$token" | jq -r .seq)
 call chat.v1.ChatService/Send "{\"conversation\":\"$chat\",\"clientMsgId\":\"recall\",\"content\":{\"recall\":{\"target\":{\"seq\":\"$recalled\"}}}}" "$token" >/dev/null
