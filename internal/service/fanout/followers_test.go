@@ -172,3 +172,22 @@ func userOf(partition uint16) id.User {
 		}
 	}
 }
+
+// A transient frame for a large conversation goes to the nodes that follow it, once to each, and stores nothing.
+func TestATransientFrameOfALargeConversation(t *testing.T) {
+	s := newStage(t, inMemory)
+	f := &followers{}
+	s.where = f
+	f.set("b")
+	s.start()
+	s.worker.Load().TransientLarge(7, []byte("a part"))
+	eventually.True(t, "the frame is delivered", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.got) > 0
+	})
+	s.stop()
+	if len(s.got) != 1 || s.got[0].node != "b" || s.got[0].Kind != message.DeliverFrame || !s.got[0].Large || s.got[0].Conversation != 7 || string(s.got[0].Body) != "a part" {
+		t.Errorf("delivered: %+v", s.got)
+	}
+}

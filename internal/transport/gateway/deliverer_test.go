@@ -114,3 +114,24 @@ func TestAnAnswerWithoutJSONIsAnError(t *testing.T) {
 		t.Errorf("got %v, want an error for request 4", list)
 	}
 }
+
+// A transient frame for a large conversation reaches the connections that follow it, and no others. One with many waiting bytes does not get it.
+func TestATransientFrameOfALargeConversation(t *testing.T) {
+	c, _ := bench(t)
+	c.register()
+	other := &conn{server: c.server, transport: discarding{}, frameAt: -1, fd: -1, caller: c.caller, state: stateReady}
+	other.register()
+	c.server.hub.follow(c, 5, 1)
+	frame, err := proto.Marshal(&gatewayv1.ServerFrame{Streamed: []*chatv1.StreamedText{{Conversation: 5, Seq: 3, Text: "a part"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := deliverer{server: c.server}
+	d.deliver((&message.Delivery{Kind: message.DeliverFrame, Large: true, Conversation: 5, Body: frame}).Append(nil))
+	if list := sent(t, c); len(list) != 1 || len(list[0].Streamed) != 1 || list[0].Streamed[0].Text != "a part" {
+		t.Errorf("a follower got %v", list)
+	}
+	if list := sent(t, other); list != nil {
+		t.Errorf("a connection that does not follow got %v", list)
+	}
+}
