@@ -654,16 +654,16 @@ mutant "show what has expired behind a damaged segment" internal/service/chat/re
 mutant "answer a retry of an old message as expired" internal/service/chat/send.go 's/errors\.Is\(d\.Err, errExpired\)/d.Err == errIsNot/; s/^var errExpired = /var errIsNot = errors.New("")\nvar errExpired = /' OldMessagesAreRead internal/app/apptest
 # Streamed messages
 mutant "give a broken-off end another token" internal/service/chat/streamed.go 's/d\.Refers, d\.ByServer = true, true/d.Refers, d.ByServer, d.ClientMsgID = true, true, d.ClientMsgID+"!"/' AnEndRacesWithStops internal/service/streamedmessage
-mutant "store what a removed sender wrote" internal/service/streamedmessage/end.go 's/string(h\.text\[:h\.allowed\])/string(h.text)/' ARemovedSender internal/service/streamedmessage
-mutant "push parts of a recalled message" internal/service/streamedmessage/store.go 's/if h := s\.find(k); h != nil {/if h := s.find(k); h != nil \&\& was {/' ARecallEnds internal/service/streamedmessage
-mutant "forget a streamed message whose node is killed" internal/base/message/wire.go 's/ || field == fieldStreamed//' ABeginningWhoseNode internal/service/streamedmessage
-mutant "begin a streamed message after its end" internal/service/chat/streamed.go 's/if err != nil || over {/if err != nil {/' ABeginningWhoseNode internal/service/streamedmessage
+mutant "store what a removed sender wrote" internal/service/streamedmessage/end.go 's/text := string\(h\.text\[:h\.allowed\]\)/text := string(h.text)/' ARemovedSender internal/service/streamedmessage
+mutant "push parts of a recalled message" internal/service/streamedmessage/store.go 's/if h := s\.find\(k\); h != nil \{/if h := s.find(k); h != nil \&\& was {/' ARecallEnds internal/service/streamedmessage
+mutant "forget a streamed message whose node is killed" internal/base/message/wire.go 's/ \|\| field == fieldStreamed//' ABeginningWhoseNode internal/service/streamedmessage
+mutant "begin a streamed message after its end" internal/service/chat/streamed.go 's/if err != nil \|\| over \{/if err != nil {/' ABeginningWhoseNode internal/service/streamedmessage
 mutant "renew a row of another holder" internal/service/streamedmessage/store.go 's/seq = \$2 AND node = \$3`,$/seq = $2 AND $3 = $3`,/' ASenderGoesOn internal/service/streamedmessage
 mutant "break off before the lease ends" internal/service/streamedmessage/store.go 's/WHERE due_ms < \$1 ORDER/WHERE due_ms < $1 + 100000000 ORDER/' ALostNode internal/service/streamedmessage
 mutant "end a streamed message without a part" internal/service/streamedmessage/end.go 's/case !same:/case !same \&\& gone:/' PartsThatAreRefused internal/service/streamedmessage
 mutant "push parts to who joined later" internal/service/chat/streamed.go 's/ && st\.members\[u\]\.joinSeq > seq/ \&\& st.members[u].joinSeq > seq+1000/' AMemberWhoJoinedLater internal/service/streamedmessage
-mutant "push no parts in large groups" internal/service/fanout/batch.go 's/ || it\.kind == message\.DeliverFrame)/)/' TransientFrameOfALarge internal/service/fanout
-mutant "push each part alone" internal/service/streamedmessage/push.go 's/now\.Sub(h\.lastPush) >= interval/now.Sub(h.lastPush) >= interval-interval/' TinyParts internal/service/streamedmessage
+mutant "push no parts in large groups" internal/service/fanout/batch.go 's/ \|\| it\.kind == message\.DeliverFrame\)/)/' TransientFrameOfALarge internal/service/fanout
+mutant "push each part alone" internal/service/streamedmessage/push.go 's/now\.Sub\(h\.lastPush\) >= interval/now.Sub(h.lastPush) >= interval-interval/' TinyParts internal/service/streamedmessage
 mutant "use a dropped room again" internal/service/chatroom/hosted.go 's/h\.gone = h\.gone \|\| unused/h.gone = unused/' ADroppedRoom internal/service/chatroom
 
 # Operations.
