@@ -663,7 +663,7 @@ mutant "break off before the lease ends" internal/service/streamedmessage/store.
 mutant "end a streamed message without a part" internal/service/streamedmessage/end.go 's/case !same:/case !same \&\& gone:/' PartsThatAreRefused internal/service/streamedmessage
 mutant "push parts to who joined later" internal/service/chat/streamed.go 's/ && st\.members\[u\]\.joinSeq > seq/ \&\& st.members[u].joinSeq > seq+1000/' AMemberWhoJoinedLater internal/service/streamedmessage
 mutant "push no parts in large groups" internal/service/fanout/batch.go 's/ \|\| it\.kind == message\.DeliverFrame\)/)/' TransientFrameOfALarge internal/service/fanout
-mutant "push each part alone" internal/service/streamedmessage/push.go 's/now\.Sub\(h\.lastPush\) >= interval/now.Sub(h.lastPush) >= interval-interval/' TinyParts internal/service/streamedmessage
+mutant "push each part alone" internal/service/streamedmessage/push.go 's/now\.Sub\(h\.lastPush\) >= h/now.Sub(h.lastPush) >= 0*h/' TinyParts internal/service/streamedmessage
 mutant "use a dropped room again" internal/service/chatroom/hosted.go 's/h\.gone = h\.gone \|\| unused/h.gone = unused/' ADroppedRoom internal/service/chatroom
 
 # Operations.

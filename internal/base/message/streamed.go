@@ -18,6 +18,15 @@ type StreamedChange struct {
 	Ended        bool
 }
 
+// StreamedReaders are those who are shown the parts of a streamed message, beside its sender.
+type StreamedReaders struct {
+	// Large: all who follow the conversation. Then there are no Users.
+	Large bool
+	Users []id.User
+	// Count is how many they are, whether they are connected or not.
+	Count int
+}
+
 // Streamed is a streamed message as a user sees it.
 type Streamed struct {
 	Sender id.User

@@ -158,20 +158,28 @@ func (s *state) mayStop(u id.User, who chatv1.WhoMayStop) error {
 	return errMayNotStop
 }
 
-// StreamedReaders returns who is shown the parts of a streamed message, beside its sender. It fails if the sender may not write now.
-func (s *Service) StreamedReaders(ctx context.Context, c id.Conversation, seq uint64, sender id.User) (readers []id.User, large bool, err error) {
+// StreamedReaders returns who is shown the parts of a streamed message. It fails if the sender may not write now.
+func (s *Service) StreamedReaders(ctx context.Context, c id.Conversation, seq uint64, sender id.User) (r message.StreamedReaders, err error) {
 	st, err := s.linearizableState(ctx, c)
 	if err != nil {
-		return nil, false, err
+		return r, err
 	}
 	if err := st.canSend(sender, s.deps.Clock.Now().UnixMilli()); err != nil {
-		return nil, false, err
+		return r, err
 	}
 	if st.large != 0 {
-		return nil, true, nil
+		r.Large, r.Count = true, len(st.activeMembers)
+		if st.channel {
+			info, err := s.channelInfo(ctx, st)
+			r.Count += int(info.Followers)
+			return r, err
+		}
+		return r, nil
 	}
 	hidden := func(u id.User) bool { return u == sender || st.kind != thread && st.members[u].joinSeq > seq }
-	return slices.DeleteFunc(slices.Clone(st.readers(st.activeMembers)), hidden), false, nil
+	r.Users = slices.DeleteFunc(slices.Clone(st.readers(st.activeMembers)), hidden)
+	r.Count = len(r.Users)
+	return r, nil
 }
 
 // beginStreamed notes a streamed message, unless it has ended or was recalled.

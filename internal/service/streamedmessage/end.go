@@ -5,6 +5,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"google.golang.org/protobuf/proto"
@@ -134,7 +135,7 @@ func (s *Service) breakOffHeld(ctx context.Context, h *held, why *chatv1.BrokenO
 	h.mu.Lock()
 	written := len(h.text)
 	h.mu.Unlock()
-	_, _, err := s.deps.Chat.StreamedReaders(ctx, h.conversation, h.seq, h.sender)
+	_, err := s.deps.Chat.StreamedReaders(ctx, h.conversation, h.seq, h.sender)
 	if err != nil && !isRefused(err) {
 		return nil, err
 	}
@@ -154,21 +155,21 @@ func (s *Service) breakOff(ctx context.Context, k key, sender id.User, text stri
 		return s.endOf(ctx, k, sender, err)
 	}
 	if why.By != uint64(sender) && why.Cause != chatv1.BrokenOff_CAUSE_FAILED {
-		s.push([]id.User{sender}, k, false, &chatv1.StreamedText{Conversation: uint64(k.conversation), Seq: k.seq, Ended: true})
+		s.push(message.StreamedReaders{Users: []id.User{sender}}, k, &chatv1.StreamedText{Conversation: uint64(k.conversation), Seq: k.seq, Ended: true})
 	}
 	return &chatv1.EndStreamedMessageResponse{EditSeq: seq, BrokenOff: why}, nil
 }
 
 // push sends a frame to users, or to the followers of a large conversation.
-func (s *Service) push(users []id.User, k key, large bool, text *chatv1.StreamedText) {
+func (s *Service) push(to message.StreamedReaders, k key, text *chatv1.StreamedText) {
 	frame, err := proto.Marshal(&gatewayv1.ServerFrame{Streamed: []*chatv1.StreamedText{text}})
 	switch {
 	case err != nil: // no part has a text that is not UTF-8
 		s.deps.Logger.Error("a part of a streamed message cannot be encoded", "conversation", k.conversation, "seq", k.seq, "error", err)
-	case large && s.deps.SendLarge != nil:
+	case to.Large && s.deps.SendLarge != nil:
 		s.deps.SendLarge(k.conversation, frame)
-	case len(users) > 0 && s.deps.Send != nil:
-		s.deps.Send(users, frame)
+	case len(to.Users) > 0 && s.deps.Send != nil:
+		s.deps.Send(to.Users, frame)
 	}
 }
 

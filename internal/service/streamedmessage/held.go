@@ -17,6 +17,7 @@ import (
 type held struct {
 	key
 	sender id.User
+	share  *share
 
 	mu       sync.Mutex // guards all below
 	text     []byte
@@ -26,7 +27,7 @@ type held struct {
 	stored   int   // the bytes of text that the row has
 	state    chatv1.WritingState
 	note     string
-	weight   int64     // in Service.weight
+	weight   int64     // see push.go
 	lastPart time.Time // or when this node became the holder
 	lastPush time.Time
 	gone     bool // it has ended, or another node holds it; nothing is added or pushed any more
@@ -34,6 +35,12 @@ type held struct {
 
 // place in a text.
 type place struct{ bytes, characters int }
+
+// addBytes counts bytes of a text. It reports whether the node and the user may have so many.
+func (s *Service) addBytes(h *held, n int) (ok bool) {
+	all, own := s.bytes.Add(int64(n)), h.share.bytes.Add(int64(n))
+	return all <= maxHeldBytes && own <= maxUserBytes
+}
 
 // find returns a message that this node holds, or nil.
 func (s *Service) find(k key) *held {
@@ -46,10 +53,15 @@ func (s *Service) find(k key) *held {
 func (s *Service) reserve(u id.User, c id.Conversation) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopping || s.byUser[u] >= s.config.MaxPerUser || s.byConversation[c] >= maxPerConversation || len(s.held) >= maxHeld || s.bytes.Load() >= maxHeldBytes {
+	of := s.byUser[u]
+	if of == nil {
+		of = &share{}
+	}
+	if s.stopping || of.messages >= s.config.MaxPerUser || s.byConversation[c] >= maxPerConversation || len(s.held) >= maxHeld || s.bytes.Load() >= maxHeldBytes {
 		return errTooMany
 	}
-	s.byUser[u]++
+	of.messages++
+	s.byUser[u] = of
 	s.byConversation[c]++
 	return nil
 }
@@ -62,7 +74,9 @@ func (s *Service) unreserve(u id.User, c id.Conversation) {
 
 // uncount is unreserve for those who hold mu.
 func (s *Service) uncount(u id.User, c id.Conversation) {
-	if s.byUser[u]--; s.byUser[u] == 0 {
+	if of := s.byUser[u]; of.messages > 1 {
+		of.messages--
+	} else {
 		delete(s.byUser, u)
 	}
 	if s.byConversation[c]--; s.byConversation[c] == 0 {
@@ -82,7 +96,8 @@ func (s *Service) hold(r *row) *held {
 		return before
 	}
 	s.held[r.key] = h
-	s.bytes.Add(int64(len(h.text)))
+	h.share = s.byUser[r.sender]
+	s.addBytes(h, len(h.text))
 	return h
 }
 
@@ -99,8 +114,8 @@ func (s *Service) drop(h *held) {
 	defer h.mu.Unlock()
 	if !h.gone {
 		h.gone = true
-		s.bytes.Add(int64(-len(h.text)))
-		s.weight.Add(-h.weight)
+		s.addBytes(h, -len(h.text))
+		s.weight.Add(-min(h.weight, maxWeight))
 	}
 }
 
@@ -128,8 +143,8 @@ func (s *Service) write(h *held, p *chatv1.StreamedPart) (changed bool, err erro
 	if length > message.MaxText {
 		return false, errs.New(errs.Invalid, "text_too_long", "a text has at most 100,000 characters: end this message, and go on in another one")
 	}
-	if added != "" && s.bytes.Add(int64(len(added))) > maxHeldBytes {
-		s.bytes.Add(int64(-len(added)))
+	if added != "" && !s.addBytes(h, len(added)) {
+		s.addBytes(h, -len(added))
 		return false, errTooMany
 	}
 	changed = added != "" || p.State != h.state || p.Note != h.note

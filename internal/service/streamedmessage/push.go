@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
-	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"golang.org/x/sync/errgroup"
@@ -16,6 +15,10 @@ const (
 	// pushesPerSecond bounds what a node pushes: one for each reader, and pushCost for each message.
 	pushesPerSecond = 6000
 	pushCost        = 4
+	// maxWeight bounds how much a message with very many readers slows the others down. It is pushed less often itself.
+	maxWeight = 200
+	// ownPushesPerSecond bounds what is pushed for one message.
+	ownPushesPerSecond = 3000
 	// atOnce bounds the messages whose readers are looked up at the same time.
 	atOnce = 8
 )
@@ -23,6 +26,11 @@ const (
 // interval is the time between two pushes of a message. It grows with the messages and readers of this node.
 func (s *Service) interval() time.Duration {
 	return max(pushInterval, time.Duration(s.weight.Load())*time.Second/pushesPerSecond)
+}
+
+// interval is that of Service, or longer with many readers. The caller holds mu.
+func (h *held) interval(ofAll time.Duration) time.Duration {
+	return max(ofAll, time.Duration(h.weight)*time.Second/ownPushesPerSecond)
 }
 
 // Push pushes what was added to messages whose time has come.
@@ -54,12 +62,12 @@ func (s *Service) Push(ctx context.Context) {
 
 // dueToPush takes the messages whose time has come.
 func (s *Service) dueToPush() (due []*held) {
-	now, interval := s.now(), s.interval()
+	now, ofAll := s.now(), s.interval()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k, h := range s.changed {
 		h.mu.Lock()
-		if now.Sub(h.lastPush) >= interval || now.Before(h.lastPush) {
+		if now.Sub(h.lastPush) >= h.interval(ofAll) || now.Before(h.lastPush) {
 			due = append(due, h)
 			delete(s.changed, k)
 		}
@@ -79,7 +87,7 @@ func (s *Service) pushOne(ctx context.Context, h *held, began time.Time) {
 	h.mu.Lock()
 	written := len(h.text)
 	h.mu.Unlock()
-	users, large, err := s.deps.Chat.StreamedReaders(ctx, h.conversation, h.seq, h.sender)
+	readers, err := s.deps.Chat.StreamedReaders(ctx, h.conversation, h.seq, h.sender)
 	switch {
 	case err != nil && isRefused(err):
 		s.breakOffLogged(ctx, h, chatv1.BrokenOff_CAUSE_DENIED)
@@ -91,13 +99,13 @@ func (s *Service) pushOne(ctx context.Context, h *held, began time.Time) {
 		s.setChanged(h)
 		return
 	}
-	if s.pushAdded(h, written, users, large, began) {
+	if s.pushAdded(h, written, readers, began) {
 		s.setChanged(h)
 	}
 }
 
 // pushAdded pushes what was added to a message. It reports whether something is left.
-func (s *Service) pushAdded(h *held, written int, users []id.User, large bool, began time.Time) (left bool) {
+func (s *Service) pushAdded(h *held, written int, to message.StreamedReaders, began time.Time) (left bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.gone {
@@ -113,10 +121,10 @@ func (s *Service) pushAdded(h *held, written int, users []id.User, large bool, b
 	text := &chatv1.StreamedText{Conversation: uint64(h.conversation), Seq: h.seq, Offset: uint32(h.pushed.characters), Text: string(added), State: h.state, Note: h.note}
 	h.pushed = place{end, h.pushed.characters + utf8.RuneCount(added)}
 	h.lastPush = now
-	weight := int64(len(users) + pushCost)
-	s.weight.Add(weight - h.weight)
+	weight := int64(to.Count + pushCost)
+	s.weight.Add(min(weight, maxWeight) - min(h.weight, maxWeight))
 	h.weight = weight
-	s.push(users, h.key, large, text) // with mu held, so that nothing is pushed once the message is gone
+	s.push(to, h.key, text) // with mu held, so that nothing is pushed once the message is gone
 	return end < written
 }
 

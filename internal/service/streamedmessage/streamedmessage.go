@@ -17,7 +17,7 @@
 //   - The text that a broken-off message keeps was written while its sender could write in the conversation: it ends where that was last found.
 //
 // Overflow: of a user, Config.MaxPerUser messages are written at once on a node, 8 in a conversation, 10,000 on a node, with 64 MiB of
-// text; beyond, too_many_streamed. What is pushed is bounded for a node: with many messages, or many readers, each is pushed less often, with
+// text, of which 8 MiB are of one user; beyond, too_many_streamed. What is pushed is bounded for a node: with many messages, or many readers, each is pushed less often, with
 // more text.
 //
 // It may use sqldb, bus and cluster, and chat by an interface. All methods are safe for concurrent use.
@@ -46,6 +46,7 @@ const (
 	maxPerConversation = 8
 	maxHeld            = 10_000   // on a node
 	maxHeldBytes       = 64 << 20 // of texts on a node
+	maxUserBytes       = 8 << 20  // of them, of one user
 	maxParts           = 100      // of a call
 	maxNote            = 100      // characters
 	maxPushed          = 32 << 10 // bytes of text in a frame
@@ -67,7 +68,7 @@ type Chat interface {
 	BreakOffStreamed(ctx context.Context, c id.Conversation, seq uint64, sender id.User, text string, why *chatv1.BrokenOff) (editSeq uint64, err error)
 	StreamedEnd(ctx context.Context, c id.Conversation, seq uint64, sender id.User) (content *chatv1.Content, editSeq uint64, err error)
 	Streamed(ctx context.Context, u id.User, c id.Conversation, seq uint64) (*message.Streamed, error)
-	StreamedReaders(ctx context.Context, c id.Conversation, seq uint64, sender id.User) (readers []id.User, large bool, err error)
+	StreamedReaders(ctx context.Context, c id.Conversation, seq uint64, sender id.User) (message.StreamedReaders, error)
 }
 
 // Deps are the dependencies of a Service.
@@ -112,14 +113,20 @@ type Service struct {
 	deps   Deps
 	config Config
 	bytes  atomic.Int64 // of the texts that are held
-	weight atomic.Int64 // of the messages that are held, in pushes
+	weight atomic.Int64 // of the messages that are held, in pushes, each at most maxWeight
 
 	mu             sync.Mutex // guards the fields below; taken before that of a message
 	held           map[key]*held
-	byUser         map[id.User]int
+	byUser         map[id.User]*share
 	byConversation map[id.Conversation]int
 	changed        map[key]*held // what has to be pushed
 	stopping       bool
+}
+
+// share is what a user has of a node's bounds.
+type share struct {
+	messages int // guarded by Service.mu
+	bytes    atomic.Int64
 }
 
 type key struct {
@@ -149,7 +156,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.IdleTimeout == 0 {
 		config.IdleTimeout = time.Minute
 	}
-	s := &Service{deps: deps, config: config, held: map[key]*held{}, byUser: map[id.User]int{}, byConversation: map[id.Conversation]int{}, changed: map[key]*held{}}
+	s := &Service{deps: deps, config: config, held: map[key]*held{}, byUser: map[id.User]*share{}, byConversation: map[id.Conversation]int{}, changed: map[key]*held{}}
 	return s, deps.DB.Migrate(ctx, "streamedmessage", migrations)
 }
 

@@ -220,3 +220,33 @@ func TestTooManyAtOnce(t *testing.T) {
 		t.Errorf("a ninth message in a conversation: %v", err)
 	}
 }
+
+// One user's texts leave room for those of others, and what has ended gives its room back.
+func TestOneUserHasAShareOfTheMemory(t *testing.T) {
+	n := newNodes(t, 1, streamedmessage.Config{})
+	o := n.list[0]
+	text := strings.Repeat("𝄞", 100_000)
+	var last *chatv1.WriteResult
+	for i := range 24 { // 400,000 bytes each
+		group, err := o.chat.CreateGroup(context.Background(), bot.User, &chatv1.CreateGroupRequest{Title: "group"})
+		n.must(err)
+		a, err := o.Start(context.Background(), bot, &chatv1.StartStreamedMessageRequest{Conversation: uint64(group), ClientMsgId: "1"})
+		n.must(err)
+		if last = n.writePart(o, bot, &chatv1.StreamedPart{Conversation: uint64(group), Seq: a.Seq, Text: text}); last.Reason != "" {
+			if i != 20 || last.Reason != "too_many_streamed" {
+				t.Fatalf("text %d of 400,000 bytes is answered %v", i, last)
+			}
+			_, err := o.End(context.Background(), bot, &chatv1.EndStreamedMessageRequest{Conversation: uint64(group), Seq: a.Seq, Content: textOf(text)})
+			n.must(err) // the whole text is not held
+			break
+		}
+	}
+	if messages, bytes := o.Held(); messages != 20 || bytes != 20*400_000 {
+		t.Errorf("%d messages with %d bytes are held", messages, bytes)
+	}
+	other, err := o.Start(context.Background(), ann, &chatv1.StartStreamedMessageRequest{Conversation: uint64(n.group), ClientMsgId: "1"})
+	n.must(err)
+	if r := n.writePart(o, ann, &chatv1.StreamedPart{Conversation: uint64(n.group), Seq: other.Seq, Text: "of another user"}); r.Reason != "" {
+		t.Errorf("another user's part is answered %v", r)
+	}
+}
