@@ -421,7 +421,7 @@ mutant "let an earlier edit win" internal/service/chat/edit.go 's/ AND edit_seq 
 mutant "forget whom an edited message mentions" internal/service/chat/edit.go 's/u\.applyMentions\(ctx, tx, u\.seq, mentions\)/nil/' Mentions internal/service/chat
 mutant "keep the mentions of a text before its edit" internal/service/chat/mention.go 's/ AND coalesce\(p\.edit_seq, 0\) = m\.edit_seq//' FanoutAppliesMentions internal/service/chat
 mutant "let anybody mention everybody" internal/service/chat/mention.go 's/m\.Everybody && rules\.role\(by\) < roleAdmin/false/' MentionsAreRefused internal/service/chat
-mutant "deliver a message before its mentions are known" internal/service/fanout/dispatcher.go 's/message\.HasMentions\(stored\.Content\)/false/' MentionsAreApplied internal/service/fanout
+mutant "deliver a message before its mentions are known" internal/service/fanout/dispatcher.go 's/message\.HasEffect\(stored\.Content\)/false/' MentionsAreApplied internal/service/fanout
 mutant "show a recalled message in forwards" internal/service/chat/forward.go 's/st\.recallSeq != 0 \|\| k\.seq/k.seq/' ForwardsFollow internal/service/chat
 mutant "show an expired message in forwards" internal/service/chat/forward.go 's/firsts\[k\.conversation\]:/firsts[0]:/' ForwardsOfExpired internal/service/chat
 mutant "show an expired message in forwards until it is deleted" internal/service/chat/forward.go 's/, s\.raiseToRetained\(ctx, firsts\)/, nil/' DisappearingMessages internal/service/chat
