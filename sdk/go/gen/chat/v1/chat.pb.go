@@ -5024,7 +5024,13 @@ type SyncRequest struct {
 	// Position of the last event that the device has; empty for a new device.
 	After *Position `protobuf:"bytes,1,opt,name=after,proto3" json:"after,omitempty"`
 	// Limit of 1 to 2,000; 0 means 500.
-	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// WaitMs makes the answer wait until an event comes, if there is none after the position: long polling. At most 25,000; higher values
+	// count as 25,000. Only in calls by HTTP with the token of a session: a socket is pushed its events.
+	WaitMs uint32 `protobuf:"varint,3,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
+	// Large are large groups as far as the device has them, at most 500, in a request that waits. If one of them has come further, the answer does
+	// not wait.
+	Large         []*LargeTail `protobuf:"bytes,4,rep,name=large,proto3" json:"large,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5071,6 +5077,20 @@ func (x *SyncRequest) GetLimit() uint32 {
 		return x.Limit
 	}
 	return 0
+}
+
+func (x *SyncRequest) GetWaitMs() uint32 {
+	if x != nil {
+		return x.WaitMs
+	}
+	return 0
+}
+
+func (x *SyncRequest) GetLarge() []*LargeTail {
+	if x != nil {
+		return x.Large
+	}
+	return nil
 }
 
 type SyncResponse struct {
@@ -6854,10 +6874,12 @@ const file_rialto_chat_v1_chat_proto_rawDesc = "" +
 	"\tdelivered\x18\x02 \x01(\bR\tdelivered\"2\n" +
 	"\bPosition\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\rR\x05epoch\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\"S\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x9d\x01\n" +
 	"\vSyncRequest\x12.\n" +
 	"\x05after\x18\x01 \x01(\v2\x18.rialto.chat.v1.PositionR\x05after\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\rR\x05limit\"\xc6\x01\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x17\n" +
+	"\await_ms\x18\x03 \x01(\rR\x06waitMs\x12/\n" +
+	"\x05large\x18\x04 \x03(\v2\x19.rialto.chat.v1.LargeTailR\x05large\"\xc6\x01\n" +
 	"\fSyncResponse\x12-\n" +
 	"\x06events\x18\x01 \x03(\v2\x15.rialto.chat.v1.EventR\x06events\x12,\n" +
 	"\x04next\x18\x02 \x01(\v2\x18.rialto.chat.v1.PositionR\x04next\x12\x12\n" +
@@ -7180,145 +7202,146 @@ var file_rialto_chat_v1_chat_proto_depIdxs = []int32{
 	68,  // 24: rialto.chat.v1.ListFoldersResponse.folders:type_name -> rialto.chat.v1.Folder
 	80,  // 25: rialto.chat.v1.ListDeliveriesResponse.devices:type_name -> rialto.chat.v1.DeviceDelivery
 	81,  // 26: rialto.chat.v1.SyncRequest.after:type_name -> rialto.chat.v1.Position
-	85,  // 27: rialto.chat.v1.SyncResponse.events:type_name -> rialto.chat.v1.Event
-	81,  // 28: rialto.chat.v1.SyncResponse.next:type_name -> rialto.chat.v1.Position
-	84,  // 29: rialto.chat.v1.SyncResponse.large:type_name -> rialto.chat.v1.LargeTail
-	105, // 30: rialto.chat.v1.Event.message:type_name -> rialto.chat.v1.Message
-	3,   // 31: rialto.chat.v1.Event.conversation:type_name -> rialto.chat.v1.ConversationState
-	92,  // 32: rialto.chat.v1.Event.mark:type_name -> rialto.chat.v1.MemberMark
-	93,  // 33: rialto.chat.v1.Event.relation:type_name -> rialto.chat.v1.Relation
-	94,  // 34: rialto.chat.v1.Event.profile:type_name -> rialto.chat.v1.ProfileChange
-	89,  // 35: rialto.chat.v1.Event.join_requests:type_name -> rialto.chat.v1.JoinRequests
-	88,  // 36: rialto.chat.v1.Event.unreadable:type_name -> rialto.chat.v1.Unreadable
-	86,  // 37: rialto.chat.v1.Event.settings:type_name -> rialto.chat.v1.SettingsChange
-	87,  // 38: rialto.chat.v1.Event.follow:type_name -> rialto.chat.v1.FollowChange
-	66,  // 39: rialto.chat.v1.Event.deletion:type_name -> rialto.chat.v1.Deletion
-	91,  // 40: rialto.chat.v1.Event.invitations:type_name -> rialto.chat.v1.InvitationsChange
-	90,  // 41: rialto.chat.v1.Event.folders:type_name -> rialto.chat.v1.FoldersChange
-	107, // 42: rialto.chat.v1.Event.ticket:type_name -> rialto.chat.v1.Ticket
-	106, // 43: rialto.chat.v1.ScheduleMessageRequest.content:type_name -> rialto.chat.v1.Content
-	106, // 44: rialto.chat.v1.ScheduledMessage.content:type_name -> rialto.chat.v1.Content
-	96,  // 45: rialto.chat.v1.ListScheduledResponse.messages:type_name -> rialto.chat.v1.ScheduledMessage
-	106, // 46: rialto.chat.v1.UpdateScheduledRequest.content:type_name -> rialto.chat.v1.Content
-	4,   // 47: rialto.chat.v1.ChatService.OpenDirect:input_type -> rialto.chat.v1.OpenDirectRequest
-	5,   // 48: rialto.chat.v1.ChatService.CreateGroup:input_type -> rialto.chat.v1.CreateGroupRequest
-	6,   // 49: rialto.chat.v1.ChatService.GetConversation:input_type -> rialto.chat.v1.GetConversationRequest
-	7,   // 50: rialto.chat.v1.ChatService.ListConversations:input_type -> rialto.chat.v1.ListConversationsRequest
-	9,   // 51: rialto.chat.v1.ChatService.StartThread:input_type -> rialto.chat.v1.StartThreadRequest
-	10,  // 52: rialto.chat.v1.ChatService.ListThreads:input_type -> rialto.chat.v1.ListThreadsRequest
-	13,  // 53: rialto.chat.v1.ChatService.ListMembers:input_type -> rialto.chat.v1.ListMembersRequest
-	16,  // 54: rialto.chat.v1.ChatService.Invite:input_type -> rialto.chat.v1.InviteRequest
-	17,  // 55: rialto.chat.v1.ChatService.Remove:input_type -> rialto.chat.v1.RemoveRequest
-	18,  // 56: rialto.chat.v1.ChatService.Ban:input_type -> rialto.chat.v1.BanRequest
-	19,  // 57: rialto.chat.v1.ChatService.Unban:input_type -> rialto.chat.v1.UnbanRequest
-	20,  // 58: rialto.chat.v1.ChatService.ListBans:input_type -> rialto.chat.v1.ListBansRequest
-	22,  // 59: rialto.chat.v1.ChatService.Leave:input_type -> rialto.chat.v1.LeaveRequest
-	23,  // 60: rialto.chat.v1.ChatService.Join:input_type -> rialto.chat.v1.JoinRequest
-	25,  // 61: rialto.chat.v1.ChatService.ListJoinRequests:input_type -> rialto.chat.v1.ListJoinRequestsRequest
-	27,  // 62: rialto.chat.v1.ChatService.AnswerJoinRequest:input_type -> rialto.chat.v1.AnswerJoinRequestRequest
-	28,  // 63: rialto.chat.v1.ChatService.ListInvitations:input_type -> rialto.chat.v1.ListInvitationsRequest
-	31,  // 64: rialto.chat.v1.ChatService.AnswerInvitation:input_type -> rialto.chat.v1.AnswerInvitationRequest
-	32,  // 65: rialto.chat.v1.ChatService.ListGroupInvitations:input_type -> rialto.chat.v1.ListGroupInvitationsRequest
-	35,  // 66: rialto.chat.v1.ChatService.CancelInvitation:input_type -> rialto.chat.v1.CancelInvitationRequest
-	37,  // 67: rialto.chat.v1.ChatService.CreateJoinLink:input_type -> rialto.chat.v1.CreateJoinLinkRequest
-	39,  // 68: rialto.chat.v1.ChatService.RevokeJoinLink:input_type -> rialto.chat.v1.RevokeJoinLinkRequest
-	41,  // 69: rialto.chat.v1.ChatService.PreviewJoinLink:input_type -> rialto.chat.v1.PreviewJoinLinkRequest
-	44,  // 70: rialto.chat.v1.ChatService.SetRole:input_type -> rialto.chat.v1.SetRoleRequest
-	45,  // 71: rialto.chat.v1.ChatService.Transfer:input_type -> rialto.chat.v1.TransferRequest
-	46,  // 72: rialto.chat.v1.ChatService.MuteMembers:input_type -> rialto.chat.v1.MuteMembersRequest
-	47,  // 73: rialto.chat.v1.ChatService.UpdateGroup:input_type -> rialto.chat.v1.UpdateGroupRequest
-	48,  // 74: rialto.chat.v1.ChatService.SetRetention:input_type -> rialto.chat.v1.SetRetentionRequest
-	49,  // 75: rialto.chat.v1.ChatService.Dissolve:input_type -> rialto.chat.v1.DissolveRequest
-	50,  // 76: rialto.chat.v1.ChatService.Send:input_type -> rialto.chat.v1.SendRequest
-	52,  // 77: rialto.chat.v1.ChatService.History:input_type -> rialto.chat.v1.HistoryRequest
-	54,  // 78: rialto.chat.v1.ChatService.GetMessages:input_type -> rialto.chat.v1.GetMessagesRequest
-	56,  // 79: rialto.chat.v1.ChatService.ListReactions:input_type -> rialto.chat.v1.ListReactionsRequest
-	58,  // 80: rialto.chat.v1.ChatService.ListPins:input_type -> rialto.chat.v1.ListPinsRequest
-	60,  // 81: rialto.chat.v1.ChatService.ListEdits:input_type -> rialto.chat.v1.ListEditsRequest
-	95,  // 82: rialto.chat.v1.ChatService.ScheduleMessage:input_type -> rialto.chat.v1.ScheduleMessageRequest
-	97,  // 83: rialto.chat.v1.ChatService.ListScheduled:input_type -> rialto.chat.v1.ListScheduledRequest
-	99,  // 84: rialto.chat.v1.ChatService.UpdateScheduled:input_type -> rialto.chat.v1.UpdateScheduledRequest
-	100, // 85: rialto.chat.v1.ChatService.CancelScheduled:input_type -> rialto.chat.v1.CancelScheduledRequest
-	108, // 86: rialto.chat.v1.ChatService.StartStreamedMessage:input_type -> rialto.chat.v1.StartStreamedMessageRequest
-	109, // 87: rialto.chat.v1.ChatService.WriteStreamedMessages:input_type -> rialto.chat.v1.WriteStreamedMessagesRequest
-	110, // 88: rialto.chat.v1.ChatService.EndStreamedMessage:input_type -> rialto.chat.v1.EndStreamedMessageRequest
-	111, // 89: rialto.chat.v1.ChatService.StopStreamedMessage:input_type -> rialto.chat.v1.StopStreamedMessageRequest
-	112, // 90: rialto.chat.v1.ChatService.GetStreamedMessage:input_type -> rialto.chat.v1.GetStreamedMessageRequest
-	43,  // 91: rialto.chat.v1.ChatService.PreviewLink:input_type -> rialto.chat.v1.PreviewLinkRequest
-	62,  // 92: rialto.chat.v1.ChatService.Mark:input_type -> rialto.chat.v1.MarkRequest
-	64,  // 93: rialto.chat.v1.ChatService.DeleteMessages:input_type -> rialto.chat.v1.DeleteMessagesRequest
-	65,  // 94: rialto.chat.v1.ChatService.ClearHistory:input_type -> rialto.chat.v1.ClearHistoryRequest
-	67,  // 95: rialto.chat.v1.ChatService.Configure:input_type -> rialto.chat.v1.ConfigureRequest
-	69,  // 96: rialto.chat.v1.ChatService.ListFolders:input_type -> rialto.chat.v1.ListFoldersRequest
-	71,  // 97: rialto.chat.v1.ChatService.CreateFolder:input_type -> rialto.chat.v1.CreateFolderRequest
-	72,  // 98: rialto.chat.v1.ChatService.UpdateFolder:input_type -> rialto.chat.v1.UpdateFolderRequest
-	73,  // 99: rialto.chat.v1.ChatService.DeleteFolder:input_type -> rialto.chat.v1.DeleteFolderRequest
-	75,  // 100: rialto.chat.v1.ChatService.OrderFolders:input_type -> rialto.chat.v1.OrderFoldersRequest
-	76,  // 101: rialto.chat.v1.ChatService.ListReaders:input_type -> rialto.chat.v1.ListReadersRequest
-	78,  // 102: rialto.chat.v1.ChatService.ListDeliveries:input_type -> rialto.chat.v1.ListDeliveriesRequest
-	82,  // 103: rialto.chat.v1.ChatService.Sync:input_type -> rialto.chat.v1.SyncRequest
-	2,   // 104: rialto.chat.v1.ChatService.OpenDirect:output_type -> rialto.chat.v1.Conversation
-	2,   // 105: rialto.chat.v1.ChatService.CreateGroup:output_type -> rialto.chat.v1.Conversation
-	2,   // 106: rialto.chat.v1.ChatService.GetConversation:output_type -> rialto.chat.v1.Conversation
-	8,   // 107: rialto.chat.v1.ChatService.ListConversations:output_type -> rialto.chat.v1.ListConversationsResponse
-	2,   // 108: rialto.chat.v1.ChatService.StartThread:output_type -> rialto.chat.v1.Conversation
-	11,  // 109: rialto.chat.v1.ChatService.ListThreads:output_type -> rialto.chat.v1.ListThreadsResponse
-	14,  // 110: rialto.chat.v1.ChatService.ListMembers:output_type -> rialto.chat.v1.ListMembersResponse
-	15,  // 111: rialto.chat.v1.ChatService.Invite:output_type -> rialto.chat.v1.Change
-	15,  // 112: rialto.chat.v1.ChatService.Remove:output_type -> rialto.chat.v1.Change
-	15,  // 113: rialto.chat.v1.ChatService.Ban:output_type -> rialto.chat.v1.Change
-	15,  // 114: rialto.chat.v1.ChatService.Unban:output_type -> rialto.chat.v1.Change
-	21,  // 115: rialto.chat.v1.ChatService.ListBans:output_type -> rialto.chat.v1.ListBansResponse
-	15,  // 116: rialto.chat.v1.ChatService.Leave:output_type -> rialto.chat.v1.Change
-	24,  // 117: rialto.chat.v1.ChatService.Join:output_type -> rialto.chat.v1.JoinResponse
-	26,  // 118: rialto.chat.v1.ChatService.ListJoinRequests:output_type -> rialto.chat.v1.ListJoinRequestsResponse
-	15,  // 119: rialto.chat.v1.ChatService.AnswerJoinRequest:output_type -> rialto.chat.v1.Change
-	29,  // 120: rialto.chat.v1.ChatService.ListInvitations:output_type -> rialto.chat.v1.ListInvitationsResponse
-	15,  // 121: rialto.chat.v1.ChatService.AnswerInvitation:output_type -> rialto.chat.v1.Change
-	34,  // 122: rialto.chat.v1.ChatService.ListGroupInvitations:output_type -> rialto.chat.v1.ListGroupInvitationsResponse
-	36,  // 123: rialto.chat.v1.ChatService.CancelInvitation:output_type -> rialto.chat.v1.CancelInvitationResponse
-	38,  // 124: rialto.chat.v1.ChatService.CreateJoinLink:output_type -> rialto.chat.v1.CreateJoinLinkResponse
-	40,  // 125: rialto.chat.v1.ChatService.RevokeJoinLink:output_type -> rialto.chat.v1.RevokeJoinLinkResponse
-	42,  // 126: rialto.chat.v1.ChatService.PreviewJoinLink:output_type -> rialto.chat.v1.PreviewJoinLinkResponse
-	15,  // 127: rialto.chat.v1.ChatService.SetRole:output_type -> rialto.chat.v1.Change
-	15,  // 128: rialto.chat.v1.ChatService.Transfer:output_type -> rialto.chat.v1.Change
-	15,  // 129: rialto.chat.v1.ChatService.MuteMembers:output_type -> rialto.chat.v1.Change
-	15,  // 130: rialto.chat.v1.ChatService.UpdateGroup:output_type -> rialto.chat.v1.Change
-	15,  // 131: rialto.chat.v1.ChatService.SetRetention:output_type -> rialto.chat.v1.Change
-	15,  // 132: rialto.chat.v1.ChatService.Dissolve:output_type -> rialto.chat.v1.Change
-	51,  // 133: rialto.chat.v1.ChatService.Send:output_type -> rialto.chat.v1.SendResponse
-	53,  // 134: rialto.chat.v1.ChatService.History:output_type -> rialto.chat.v1.HistoryResponse
-	55,  // 135: rialto.chat.v1.ChatService.GetMessages:output_type -> rialto.chat.v1.GetMessagesResponse
-	57,  // 136: rialto.chat.v1.ChatService.ListReactions:output_type -> rialto.chat.v1.ListReactionsResponse
-	59,  // 137: rialto.chat.v1.ChatService.ListPins:output_type -> rialto.chat.v1.ListPinsResponse
-	61,  // 138: rialto.chat.v1.ChatService.ListEdits:output_type -> rialto.chat.v1.ListEditsResponse
-	96,  // 139: rialto.chat.v1.ChatService.ScheduleMessage:output_type -> rialto.chat.v1.ScheduledMessage
-	98,  // 140: rialto.chat.v1.ChatService.ListScheduled:output_type -> rialto.chat.v1.ListScheduledResponse
-	96,  // 141: rialto.chat.v1.ChatService.UpdateScheduled:output_type -> rialto.chat.v1.ScheduledMessage
-	101, // 142: rialto.chat.v1.ChatService.CancelScheduled:output_type -> rialto.chat.v1.CancelScheduledResponse
-	113, // 143: rialto.chat.v1.ChatService.StartStreamedMessage:output_type -> rialto.chat.v1.StartStreamedMessageResponse
-	114, // 144: rialto.chat.v1.ChatService.WriteStreamedMessages:output_type -> rialto.chat.v1.WriteStreamedMessagesResponse
-	115, // 145: rialto.chat.v1.ChatService.EndStreamedMessage:output_type -> rialto.chat.v1.EndStreamedMessageResponse
-	115, // 146: rialto.chat.v1.ChatService.StopStreamedMessage:output_type -> rialto.chat.v1.EndStreamedMessageResponse
-	116, // 147: rialto.chat.v1.ChatService.GetStreamedMessage:output_type -> rialto.chat.v1.StreamedText
-	117, // 148: rialto.chat.v1.ChatService.PreviewLink:output_type -> rialto.chat.v1.LinkPreview
-	63,  // 149: rialto.chat.v1.ChatService.Mark:output_type -> rialto.chat.v1.MarkResponse
-	66,  // 150: rialto.chat.v1.ChatService.DeleteMessages:output_type -> rialto.chat.v1.Deletion
-	66,  // 151: rialto.chat.v1.ChatService.ClearHistory:output_type -> rialto.chat.v1.Deletion
-	3,   // 152: rialto.chat.v1.ChatService.Configure:output_type -> rialto.chat.v1.ConversationState
-	70,  // 153: rialto.chat.v1.ChatService.ListFolders:output_type -> rialto.chat.v1.ListFoldersResponse
-	68,  // 154: rialto.chat.v1.ChatService.CreateFolder:output_type -> rialto.chat.v1.Folder
-	68,  // 155: rialto.chat.v1.ChatService.UpdateFolder:output_type -> rialto.chat.v1.Folder
-	74,  // 156: rialto.chat.v1.ChatService.DeleteFolder:output_type -> rialto.chat.v1.DeleteFolderResponse
-	70,  // 157: rialto.chat.v1.ChatService.OrderFolders:output_type -> rialto.chat.v1.ListFoldersResponse
-	77,  // 158: rialto.chat.v1.ChatService.ListReaders:output_type -> rialto.chat.v1.ListReadersResponse
-	79,  // 159: rialto.chat.v1.ChatService.ListDeliveries:output_type -> rialto.chat.v1.ListDeliveriesResponse
-	83,  // 160: rialto.chat.v1.ChatService.Sync:output_type -> rialto.chat.v1.SyncResponse
-	104, // [104:161] is the sub-list for method output_type
-	47,  // [47:104] is the sub-list for method input_type
-	47,  // [47:47] is the sub-list for extension type_name
-	47,  // [47:47] is the sub-list for extension extendee
-	0,   // [0:47] is the sub-list for field type_name
+	84,  // 27: rialto.chat.v1.SyncRequest.large:type_name -> rialto.chat.v1.LargeTail
+	85,  // 28: rialto.chat.v1.SyncResponse.events:type_name -> rialto.chat.v1.Event
+	81,  // 29: rialto.chat.v1.SyncResponse.next:type_name -> rialto.chat.v1.Position
+	84,  // 30: rialto.chat.v1.SyncResponse.large:type_name -> rialto.chat.v1.LargeTail
+	105, // 31: rialto.chat.v1.Event.message:type_name -> rialto.chat.v1.Message
+	3,   // 32: rialto.chat.v1.Event.conversation:type_name -> rialto.chat.v1.ConversationState
+	92,  // 33: rialto.chat.v1.Event.mark:type_name -> rialto.chat.v1.MemberMark
+	93,  // 34: rialto.chat.v1.Event.relation:type_name -> rialto.chat.v1.Relation
+	94,  // 35: rialto.chat.v1.Event.profile:type_name -> rialto.chat.v1.ProfileChange
+	89,  // 36: rialto.chat.v1.Event.join_requests:type_name -> rialto.chat.v1.JoinRequests
+	88,  // 37: rialto.chat.v1.Event.unreadable:type_name -> rialto.chat.v1.Unreadable
+	86,  // 38: rialto.chat.v1.Event.settings:type_name -> rialto.chat.v1.SettingsChange
+	87,  // 39: rialto.chat.v1.Event.follow:type_name -> rialto.chat.v1.FollowChange
+	66,  // 40: rialto.chat.v1.Event.deletion:type_name -> rialto.chat.v1.Deletion
+	91,  // 41: rialto.chat.v1.Event.invitations:type_name -> rialto.chat.v1.InvitationsChange
+	90,  // 42: rialto.chat.v1.Event.folders:type_name -> rialto.chat.v1.FoldersChange
+	107, // 43: rialto.chat.v1.Event.ticket:type_name -> rialto.chat.v1.Ticket
+	106, // 44: rialto.chat.v1.ScheduleMessageRequest.content:type_name -> rialto.chat.v1.Content
+	106, // 45: rialto.chat.v1.ScheduledMessage.content:type_name -> rialto.chat.v1.Content
+	96,  // 46: rialto.chat.v1.ListScheduledResponse.messages:type_name -> rialto.chat.v1.ScheduledMessage
+	106, // 47: rialto.chat.v1.UpdateScheduledRequest.content:type_name -> rialto.chat.v1.Content
+	4,   // 48: rialto.chat.v1.ChatService.OpenDirect:input_type -> rialto.chat.v1.OpenDirectRequest
+	5,   // 49: rialto.chat.v1.ChatService.CreateGroup:input_type -> rialto.chat.v1.CreateGroupRequest
+	6,   // 50: rialto.chat.v1.ChatService.GetConversation:input_type -> rialto.chat.v1.GetConversationRequest
+	7,   // 51: rialto.chat.v1.ChatService.ListConversations:input_type -> rialto.chat.v1.ListConversationsRequest
+	9,   // 52: rialto.chat.v1.ChatService.StartThread:input_type -> rialto.chat.v1.StartThreadRequest
+	10,  // 53: rialto.chat.v1.ChatService.ListThreads:input_type -> rialto.chat.v1.ListThreadsRequest
+	13,  // 54: rialto.chat.v1.ChatService.ListMembers:input_type -> rialto.chat.v1.ListMembersRequest
+	16,  // 55: rialto.chat.v1.ChatService.Invite:input_type -> rialto.chat.v1.InviteRequest
+	17,  // 56: rialto.chat.v1.ChatService.Remove:input_type -> rialto.chat.v1.RemoveRequest
+	18,  // 57: rialto.chat.v1.ChatService.Ban:input_type -> rialto.chat.v1.BanRequest
+	19,  // 58: rialto.chat.v1.ChatService.Unban:input_type -> rialto.chat.v1.UnbanRequest
+	20,  // 59: rialto.chat.v1.ChatService.ListBans:input_type -> rialto.chat.v1.ListBansRequest
+	22,  // 60: rialto.chat.v1.ChatService.Leave:input_type -> rialto.chat.v1.LeaveRequest
+	23,  // 61: rialto.chat.v1.ChatService.Join:input_type -> rialto.chat.v1.JoinRequest
+	25,  // 62: rialto.chat.v1.ChatService.ListJoinRequests:input_type -> rialto.chat.v1.ListJoinRequestsRequest
+	27,  // 63: rialto.chat.v1.ChatService.AnswerJoinRequest:input_type -> rialto.chat.v1.AnswerJoinRequestRequest
+	28,  // 64: rialto.chat.v1.ChatService.ListInvitations:input_type -> rialto.chat.v1.ListInvitationsRequest
+	31,  // 65: rialto.chat.v1.ChatService.AnswerInvitation:input_type -> rialto.chat.v1.AnswerInvitationRequest
+	32,  // 66: rialto.chat.v1.ChatService.ListGroupInvitations:input_type -> rialto.chat.v1.ListGroupInvitationsRequest
+	35,  // 67: rialto.chat.v1.ChatService.CancelInvitation:input_type -> rialto.chat.v1.CancelInvitationRequest
+	37,  // 68: rialto.chat.v1.ChatService.CreateJoinLink:input_type -> rialto.chat.v1.CreateJoinLinkRequest
+	39,  // 69: rialto.chat.v1.ChatService.RevokeJoinLink:input_type -> rialto.chat.v1.RevokeJoinLinkRequest
+	41,  // 70: rialto.chat.v1.ChatService.PreviewJoinLink:input_type -> rialto.chat.v1.PreviewJoinLinkRequest
+	44,  // 71: rialto.chat.v1.ChatService.SetRole:input_type -> rialto.chat.v1.SetRoleRequest
+	45,  // 72: rialto.chat.v1.ChatService.Transfer:input_type -> rialto.chat.v1.TransferRequest
+	46,  // 73: rialto.chat.v1.ChatService.MuteMembers:input_type -> rialto.chat.v1.MuteMembersRequest
+	47,  // 74: rialto.chat.v1.ChatService.UpdateGroup:input_type -> rialto.chat.v1.UpdateGroupRequest
+	48,  // 75: rialto.chat.v1.ChatService.SetRetention:input_type -> rialto.chat.v1.SetRetentionRequest
+	49,  // 76: rialto.chat.v1.ChatService.Dissolve:input_type -> rialto.chat.v1.DissolveRequest
+	50,  // 77: rialto.chat.v1.ChatService.Send:input_type -> rialto.chat.v1.SendRequest
+	52,  // 78: rialto.chat.v1.ChatService.History:input_type -> rialto.chat.v1.HistoryRequest
+	54,  // 79: rialto.chat.v1.ChatService.GetMessages:input_type -> rialto.chat.v1.GetMessagesRequest
+	56,  // 80: rialto.chat.v1.ChatService.ListReactions:input_type -> rialto.chat.v1.ListReactionsRequest
+	58,  // 81: rialto.chat.v1.ChatService.ListPins:input_type -> rialto.chat.v1.ListPinsRequest
+	60,  // 82: rialto.chat.v1.ChatService.ListEdits:input_type -> rialto.chat.v1.ListEditsRequest
+	95,  // 83: rialto.chat.v1.ChatService.ScheduleMessage:input_type -> rialto.chat.v1.ScheduleMessageRequest
+	97,  // 84: rialto.chat.v1.ChatService.ListScheduled:input_type -> rialto.chat.v1.ListScheduledRequest
+	99,  // 85: rialto.chat.v1.ChatService.UpdateScheduled:input_type -> rialto.chat.v1.UpdateScheduledRequest
+	100, // 86: rialto.chat.v1.ChatService.CancelScheduled:input_type -> rialto.chat.v1.CancelScheduledRequest
+	108, // 87: rialto.chat.v1.ChatService.StartStreamedMessage:input_type -> rialto.chat.v1.StartStreamedMessageRequest
+	109, // 88: rialto.chat.v1.ChatService.WriteStreamedMessages:input_type -> rialto.chat.v1.WriteStreamedMessagesRequest
+	110, // 89: rialto.chat.v1.ChatService.EndStreamedMessage:input_type -> rialto.chat.v1.EndStreamedMessageRequest
+	111, // 90: rialto.chat.v1.ChatService.StopStreamedMessage:input_type -> rialto.chat.v1.StopStreamedMessageRequest
+	112, // 91: rialto.chat.v1.ChatService.GetStreamedMessage:input_type -> rialto.chat.v1.GetStreamedMessageRequest
+	43,  // 92: rialto.chat.v1.ChatService.PreviewLink:input_type -> rialto.chat.v1.PreviewLinkRequest
+	62,  // 93: rialto.chat.v1.ChatService.Mark:input_type -> rialto.chat.v1.MarkRequest
+	64,  // 94: rialto.chat.v1.ChatService.DeleteMessages:input_type -> rialto.chat.v1.DeleteMessagesRequest
+	65,  // 95: rialto.chat.v1.ChatService.ClearHistory:input_type -> rialto.chat.v1.ClearHistoryRequest
+	67,  // 96: rialto.chat.v1.ChatService.Configure:input_type -> rialto.chat.v1.ConfigureRequest
+	69,  // 97: rialto.chat.v1.ChatService.ListFolders:input_type -> rialto.chat.v1.ListFoldersRequest
+	71,  // 98: rialto.chat.v1.ChatService.CreateFolder:input_type -> rialto.chat.v1.CreateFolderRequest
+	72,  // 99: rialto.chat.v1.ChatService.UpdateFolder:input_type -> rialto.chat.v1.UpdateFolderRequest
+	73,  // 100: rialto.chat.v1.ChatService.DeleteFolder:input_type -> rialto.chat.v1.DeleteFolderRequest
+	75,  // 101: rialto.chat.v1.ChatService.OrderFolders:input_type -> rialto.chat.v1.OrderFoldersRequest
+	76,  // 102: rialto.chat.v1.ChatService.ListReaders:input_type -> rialto.chat.v1.ListReadersRequest
+	78,  // 103: rialto.chat.v1.ChatService.ListDeliveries:input_type -> rialto.chat.v1.ListDeliveriesRequest
+	82,  // 104: rialto.chat.v1.ChatService.Sync:input_type -> rialto.chat.v1.SyncRequest
+	2,   // 105: rialto.chat.v1.ChatService.OpenDirect:output_type -> rialto.chat.v1.Conversation
+	2,   // 106: rialto.chat.v1.ChatService.CreateGroup:output_type -> rialto.chat.v1.Conversation
+	2,   // 107: rialto.chat.v1.ChatService.GetConversation:output_type -> rialto.chat.v1.Conversation
+	8,   // 108: rialto.chat.v1.ChatService.ListConversations:output_type -> rialto.chat.v1.ListConversationsResponse
+	2,   // 109: rialto.chat.v1.ChatService.StartThread:output_type -> rialto.chat.v1.Conversation
+	11,  // 110: rialto.chat.v1.ChatService.ListThreads:output_type -> rialto.chat.v1.ListThreadsResponse
+	14,  // 111: rialto.chat.v1.ChatService.ListMembers:output_type -> rialto.chat.v1.ListMembersResponse
+	15,  // 112: rialto.chat.v1.ChatService.Invite:output_type -> rialto.chat.v1.Change
+	15,  // 113: rialto.chat.v1.ChatService.Remove:output_type -> rialto.chat.v1.Change
+	15,  // 114: rialto.chat.v1.ChatService.Ban:output_type -> rialto.chat.v1.Change
+	15,  // 115: rialto.chat.v1.ChatService.Unban:output_type -> rialto.chat.v1.Change
+	21,  // 116: rialto.chat.v1.ChatService.ListBans:output_type -> rialto.chat.v1.ListBansResponse
+	15,  // 117: rialto.chat.v1.ChatService.Leave:output_type -> rialto.chat.v1.Change
+	24,  // 118: rialto.chat.v1.ChatService.Join:output_type -> rialto.chat.v1.JoinResponse
+	26,  // 119: rialto.chat.v1.ChatService.ListJoinRequests:output_type -> rialto.chat.v1.ListJoinRequestsResponse
+	15,  // 120: rialto.chat.v1.ChatService.AnswerJoinRequest:output_type -> rialto.chat.v1.Change
+	29,  // 121: rialto.chat.v1.ChatService.ListInvitations:output_type -> rialto.chat.v1.ListInvitationsResponse
+	15,  // 122: rialto.chat.v1.ChatService.AnswerInvitation:output_type -> rialto.chat.v1.Change
+	34,  // 123: rialto.chat.v1.ChatService.ListGroupInvitations:output_type -> rialto.chat.v1.ListGroupInvitationsResponse
+	36,  // 124: rialto.chat.v1.ChatService.CancelInvitation:output_type -> rialto.chat.v1.CancelInvitationResponse
+	38,  // 125: rialto.chat.v1.ChatService.CreateJoinLink:output_type -> rialto.chat.v1.CreateJoinLinkResponse
+	40,  // 126: rialto.chat.v1.ChatService.RevokeJoinLink:output_type -> rialto.chat.v1.RevokeJoinLinkResponse
+	42,  // 127: rialto.chat.v1.ChatService.PreviewJoinLink:output_type -> rialto.chat.v1.PreviewJoinLinkResponse
+	15,  // 128: rialto.chat.v1.ChatService.SetRole:output_type -> rialto.chat.v1.Change
+	15,  // 129: rialto.chat.v1.ChatService.Transfer:output_type -> rialto.chat.v1.Change
+	15,  // 130: rialto.chat.v1.ChatService.MuteMembers:output_type -> rialto.chat.v1.Change
+	15,  // 131: rialto.chat.v1.ChatService.UpdateGroup:output_type -> rialto.chat.v1.Change
+	15,  // 132: rialto.chat.v1.ChatService.SetRetention:output_type -> rialto.chat.v1.Change
+	15,  // 133: rialto.chat.v1.ChatService.Dissolve:output_type -> rialto.chat.v1.Change
+	51,  // 134: rialto.chat.v1.ChatService.Send:output_type -> rialto.chat.v1.SendResponse
+	53,  // 135: rialto.chat.v1.ChatService.History:output_type -> rialto.chat.v1.HistoryResponse
+	55,  // 136: rialto.chat.v1.ChatService.GetMessages:output_type -> rialto.chat.v1.GetMessagesResponse
+	57,  // 137: rialto.chat.v1.ChatService.ListReactions:output_type -> rialto.chat.v1.ListReactionsResponse
+	59,  // 138: rialto.chat.v1.ChatService.ListPins:output_type -> rialto.chat.v1.ListPinsResponse
+	61,  // 139: rialto.chat.v1.ChatService.ListEdits:output_type -> rialto.chat.v1.ListEditsResponse
+	96,  // 140: rialto.chat.v1.ChatService.ScheduleMessage:output_type -> rialto.chat.v1.ScheduledMessage
+	98,  // 141: rialto.chat.v1.ChatService.ListScheduled:output_type -> rialto.chat.v1.ListScheduledResponse
+	96,  // 142: rialto.chat.v1.ChatService.UpdateScheduled:output_type -> rialto.chat.v1.ScheduledMessage
+	101, // 143: rialto.chat.v1.ChatService.CancelScheduled:output_type -> rialto.chat.v1.CancelScheduledResponse
+	113, // 144: rialto.chat.v1.ChatService.StartStreamedMessage:output_type -> rialto.chat.v1.StartStreamedMessageResponse
+	114, // 145: rialto.chat.v1.ChatService.WriteStreamedMessages:output_type -> rialto.chat.v1.WriteStreamedMessagesResponse
+	115, // 146: rialto.chat.v1.ChatService.EndStreamedMessage:output_type -> rialto.chat.v1.EndStreamedMessageResponse
+	115, // 147: rialto.chat.v1.ChatService.StopStreamedMessage:output_type -> rialto.chat.v1.EndStreamedMessageResponse
+	116, // 148: rialto.chat.v1.ChatService.GetStreamedMessage:output_type -> rialto.chat.v1.StreamedText
+	117, // 149: rialto.chat.v1.ChatService.PreviewLink:output_type -> rialto.chat.v1.LinkPreview
+	63,  // 150: rialto.chat.v1.ChatService.Mark:output_type -> rialto.chat.v1.MarkResponse
+	66,  // 151: rialto.chat.v1.ChatService.DeleteMessages:output_type -> rialto.chat.v1.Deletion
+	66,  // 152: rialto.chat.v1.ChatService.ClearHistory:output_type -> rialto.chat.v1.Deletion
+	3,   // 153: rialto.chat.v1.ChatService.Configure:output_type -> rialto.chat.v1.ConversationState
+	70,  // 154: rialto.chat.v1.ChatService.ListFolders:output_type -> rialto.chat.v1.ListFoldersResponse
+	68,  // 155: rialto.chat.v1.ChatService.CreateFolder:output_type -> rialto.chat.v1.Folder
+	68,  // 156: rialto.chat.v1.ChatService.UpdateFolder:output_type -> rialto.chat.v1.Folder
+	74,  // 157: rialto.chat.v1.ChatService.DeleteFolder:output_type -> rialto.chat.v1.DeleteFolderResponse
+	70,  // 158: rialto.chat.v1.ChatService.OrderFolders:output_type -> rialto.chat.v1.ListFoldersResponse
+	77,  // 159: rialto.chat.v1.ChatService.ListReaders:output_type -> rialto.chat.v1.ListReadersResponse
+	79,  // 160: rialto.chat.v1.ChatService.ListDeliveries:output_type -> rialto.chat.v1.ListDeliveriesResponse
+	83,  // 161: rialto.chat.v1.ChatService.Sync:output_type -> rialto.chat.v1.SyncResponse
+	105, // [105:162] is the sub-list for method output_type
+	48,  // [48:105] is the sub-list for method input_type
+	48,  // [48:48] is the sub-list for extension type_name
+	48,  // [48:48] is the sub-list for extension extendee
+	0,   // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_rialto_chat_v1_chat_proto_init() }
