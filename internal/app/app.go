@@ -56,6 +56,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
 	"github.com/rialto-im/rialto/internal/service/organization"
 	"github.com/rialto-im/rialto/internal/service/presence"
+	"github.com/rialto-im/rialto/internal/service/push"
 	"github.com/rialto-im/rialto/internal/service/ranking"
 	"github.com/rialto-im/rialto/internal/service/schedule"
 	"github.com/rialto-im/rialto/internal/service/search"
@@ -123,6 +124,7 @@ type Node struct {
 	engagement      *engagement.Service
 	details         *detail.Service
 	notifications   *notification.Service
+	pushes          *push.Service
 	videos          *video.Service
 	search          *search.Service
 	ranking         *ranking.Service
@@ -312,7 +314,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 	}
 	n.chat, err = chat.New(ctx, chat.Deps{Log: n.log, DB: n.db, IDs: ids, MessageIDs: messages, Relations: relations{n.accounts, n}, Organizations: n.organizations, CheckMembers: n.organizations.CheckMembers, FollowChanged: followChanged, CheckAdd: n.mayAdd, ChargeCopy: n.chargeCopy,
 		Clock: n.clock, Logger: n.logger, SingleNode: !n.config.Clustered(), OwnsPartition: n.ownsPartition,
-		CheckUploads: n.media.Use, CheckLinkPreview: n.previews.Verify, CheckPicture: n.media.CheckPicture, KeepPicture: n.media.KeepPicture, OnExpired: n.media.Expired, OnRecalled: n.recalled, OnStreamed: n.onStreamed,
+		CheckUploads: n.media.Use, CheckLinkPreview: n.previews.Verify, CheckPicture: n.media.CheckPicture, KeepPicture: n.media.KeepPicture, OnExpired: n.media.Expired, OnRecalled: n.recalled, OnStreamed: n.onStreamed, OnMentioned: n.onMentioned,
 		Outbox: n.outbox, SendTransient: transient, FollowersChanged: followersChanged, MarkFollowed: markFollowed, RegisteredMs: n.accounts.RegisteredMs, HidesPresence: n.hidesPresence, ExternalIDs: n.accounts.ExternalIDs}, n.config.Chat)
 	if err != nil {
 		return err
@@ -366,6 +368,9 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 	if err != nil {
 		return err
 	}
+	if err := n.openPushes(ctx); err != nil {
+		return err
+	}
 	n.ids, err = idservice.NewService(ctx, idservice.ServiceDeps{DB: n.db, Leases: n.leases, Primaries: n.primaries(), Redis: n.config.IDs.Redis, Clock: n.clock, Logger: n.logger},
 		idservice.ServiceConfig{Node: n.name, Exclusive: !n.config.Clustered()})
 	if err != nil {
@@ -378,6 +383,7 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 		n.officials.StreamChanged(u)
 		n.serverEvents.Posted(u)
 	}, EventStreams: !n.config.ServerEvents.Off}
+	}, Posted: n.streamChanged}
 	if n.config.Clustered() {
 		deps.Owner, deps.IsCurrent = n.partitionOwner, n.outbox.IsCurrent
 	}
@@ -416,7 +422,7 @@ func (n *Node) openRooms(ctx context.Context, ids *idgen.Snowflake) (err error) 
 func (n *Node) openTransports() (err error) {
 	n.input, n.unauthenticated = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections()
 	n.fileRequests, n.streams = n.config.Input.Files(), n.config.Input.Streams()
-	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Streamed: n.streamed, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Engagement: n.engagement, Ranking: n.ranking, Details: n.details, Notifications: n.notifications, Videos: n.videos, Search: n.search, ServerEvents: n.serverEvents, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
+	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Streamed: n.streamed, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Engagement: n.engagement, Ranking: n.ranking, Details: n.details, Notifications: n.notifications, Pushes: n.pushes, Videos: n.videos, Search: n.search, ServerEvents: n.serverEvents, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
 		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Limits: n.limits, Await: n.await, Observe: n.proxySigns.account, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
 	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Posts: n.feed, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus,
 		Calls: n.calls, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition, ClockBehind: n.clocks.Behind}, n.config.Gateway)
@@ -463,6 +469,7 @@ func (n *Node) start() {
 	n.stack.Start("schedule", n.schedule.Run)
 	n.stack.Start("streamed messages", n.streamed.Run)
 	n.stack.Start("official accounts", n.officials.Run)
+	n.stack.Start("push notifications", n.pushes.Run)
 	n.stack.Start("help desks", n.helpDesks.Run)
 	n.stack.Start("server events", n.serverEvents.Run)
 	n.stack.Start("presence", n.presence.Run)

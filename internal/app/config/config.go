@@ -28,6 +28,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
+	"github.com/rialto-im/rialto/internal/service/push"
 	"github.com/rialto-im/rialto/internal/service/search"
 	"github.com/rialto-im/rialto/internal/service/serverevent"
 	"github.com/rialto-im/rialto/internal/service/streamedmessage"
@@ -87,6 +88,7 @@ type Config struct {
 	LinkPreviews     linkpreview.Config     `yaml:"link_previews"`
 	StreamedMessages streamedmessage.Config `yaml:"streamed_messages"`
 	OfficialAccounts officialaccount.Config `yaml:"official_accounts"`
+	Push             push.Config            `yaml:"push"`
 	Feed             feed.Config            `yaml:"feed"`
 	Video            video.Config           `yaml:"video"`
 	Search           search.Config          `yaml:"search"`

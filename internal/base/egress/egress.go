@@ -1,9 +1,9 @@
 // Package egress sends HTTP requests: by a Client to servers that the operator configured, webhooks and token issuers, and by a Fetcher to
-// addresses that users chose, for link previews. No other package sends any (internal/tool/archtest).
+// addresses that users chose, for link previews, and by a Poster to the push services of users' browsers. No other package sends any (internal/tool/archtest).
 //
 // A Client guarantees that a request goes to the configured server only: no redirect is followed, no proxy of the environment is used, and
 // the resolved address is checked when the connection is opened, so that a name cannot be pointed at this machine or at its
-// network. A Fetcher follows redirects, and guarantees for each that the resolved address is public. Requests and answers are bounded in
+// network. A Fetcher follows redirects, and guarantees for each that the resolved address is public; a Poster guarantees that, and follows none. Requests and answers are bounded in
 // time and size. All methods are safe for concurrent use.
 package egress
 
@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -103,7 +104,25 @@ func (c *Client) client(resolver *net.Resolver) *http.Client {
 // Answer of a server.
 type Answer struct {
 	Status int
+	Header http.Header
 	Body   []byte
+}
+
+// RetryAfter is how long the server asks to wait, 0 if it does not say.
+func (a *Answer) RetryAfter(now time.Time) time.Duration {
+	value := a.Header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	return max(at.Sub(now), 0)
+}
+
+func readAtMost(r io.Reader, limit int64) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(r, limit))
 }
 
 // Do sends a request to the configured server. An answer with any status is no error; one that is too long is.
@@ -120,14 +139,14 @@ func (c *Client) Do(r *http.Request) (*Answer, error) {
 		return nil, err
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, c.config.MaxAnswer+1))
+	body, err := readAtMost(res.Body, c.config.MaxAnswer+1)
 	if err != nil {
 		return nil, err
 	}
 	if int64(len(body)) > c.config.MaxAnswer {
 		return nil, fmt.Errorf("the answer has more than %d bytes", c.config.MaxAnswer)
 	}
-	return &Answer{Status: res.StatusCode, Body: body}, nil
+	return &Answer{Status: res.StatusCode, Header: res.Header, Body: body}, nil
 }
 
 // Close closes idle connections.

@@ -71,6 +71,17 @@ func New(config Config, c clock.Clock) (*Hook, error) {
 	return &Hook{config: config, clock: c, client: client}, nil
 }
 
+// StatusError is the error of a call that was answered with another status than 2xx.
+type StatusError struct {
+	Status int
+	// RetryAfter is how long the server asks to wait; 0: it does not say.
+	RetryAfter time.Duration
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("webhook: it answered with status %d", e.Status)
+}
+
 // Call posts in and reads the answer, a JSON object, into out (nil: whatever it says). Any status but 2xx is an error.
 func (h *Hook) Call(ctx context.Context, in, out any) error {
 	body, err := json.Marshal(in)
@@ -90,7 +101,7 @@ func (h *Hook) Call(ctx context.Context, in, out any) error {
 	case err != nil:
 		return fmt.Errorf("webhook: %w", err)
 	case answer.Status < 200 || answer.Status > 299:
-		return fmt.Errorf("webhook: it answered with status %d", answer.Status)
+		return &StatusError{Status: answer.Status, RetryAfter: answer.RetryAfter(h.clock.Now())}
 	case out == nil:
 		return nil
 	}

@@ -130,6 +130,9 @@ type Deps struct {
 	// OnStreamed is called in the transaction in which a streamed message begins or has ended, and reports whether it was being written. A
 	// change may be repeated. May be nil.
 	OnStreamed func(ctx context.Context, tx *sql.Tx, change message.StreamedChange) (was bool, err error)
+	// OnMentioned is called in the transaction that stores whom a message of a large group mentions, 0 for all members; perhaps more than once for a
+	// message. May be nil.
+	OnMentioned func(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64, users []id.User) error
 	// RegisteredMs returns when a user registered, in milliseconds since 1970; 0: before all notices. If nil, all users did.
 	RegisteredMs func(ctx context.Context, u id.User) (int64, error)
 	// ExternalIDs returns the app's own ids of users, "" for none, for the relation webhook. May be nil.

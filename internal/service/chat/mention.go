@@ -140,11 +140,18 @@ func (u *update) applyMentions(ctx context.Context, tx *sql.Tx, editSeq uint64, 
 		int64(u.conversation), int64(u.target), int64(editSeq)).Scan(&outdated); err != nil || outdated {
 		return err // such rows are never read, and each retry would bring them back
 	}
-	marks, members := sqldb.Placeholders(4, slices.Compact(users), func(member id.User) int64 { return int64(member) })
+	users = slices.Compact(users)
+	marks, members := sqldb.Placeholders(4, users, func(member id.User) int64 { return int64(member) })
 	rows := "($1, " + strings.ReplaceAll(marks, ", ", ", $2, $3), ($1, ") + ", $2, $3)"
-	_, err := tx.ExecContext(ctx, `INSERT INTO mentions (conversation, member, seq, edit_seq) VALUES `+rows+` ON CONFLICT DO NOTHING`,
-		append([]any{int64(u.conversation), int64(u.target), int64(editSeq)}, members...)...)
-	return err
+	if _, err := tx.ExecContext(ctx, `INSERT INTO mentions (conversation, member, seq, edit_seq) VALUES `+rows+` ON CONFLICT DO NOTHING`,
+		append([]any{int64(u.conversation), int64(u.target), int64(editSeq)}, members...)...); err != nil || editSeq != 0 || u.onMentioned == nil {
+		return err
+	}
+	var large bool
+	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM conversations WHERE id = $1 AND large > 0)`, int64(u.conversation)).Scan(&large); err != nil || !large {
+		return err
+	}
+	return u.onMentioned(ctx, tx, u.conversation, u.target, users)
 }
 
 // deleteMentions deletes the rows of the target's contents before an edit.

@@ -385,7 +385,7 @@ func (s *Service) apply(ctx context.Context, list []*message.Stored) (rejected [
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		wasWritten = false
 		for i, m := range list {
-			u := update{conversation: m.Conversation, seq: m.Seq, target: m.Entry.Updates, by: m.Entry.Sender, storedMs: m.Entry.ID.Ms(), onRecalled: s.deps.OnRecalled, onStreamed: s.deps.OnStreamed}
+			u := update{conversation: m.Conversation, seq: m.Seq, target: m.Entry.Updates, by: m.Entry.Sender, storedMs: m.Entry.ID.Ms(), onRecalled: s.deps.OnRecalled, onStreamed: s.deps.OnStreamed, onMentioned: s.deps.OnMentioned}
 			if u.target == 0 {
 				u.target = m.Seq // a message with mentions, or a streamed one
 			}
@@ -414,7 +414,8 @@ type update struct {
 	by           id.User
 	storedMs     int64
 	wasWritten   bool                                                                                       // it recalled a message while its sender wrote it
-	onStreamed   func(ctx context.Context, tx *sql.Tx, change message.StreamedChange) (was bool, err error) // may be nil
+	onStreamed   func(ctx context.Context, tx *sql.Tx, change message.StreamedChange) (was bool, err error)                  // may be nil
+	onMentioned  func(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64, users []id.User) error // may be nil
 	onRecalled   func(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64) error                 // may be nil
 }
 

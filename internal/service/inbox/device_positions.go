@@ -150,3 +150,20 @@ func (s *Service) stateAt(ctx context.Context, u id.User, at message.Position, a
 	}
 	return DeviceState{BehindSinceMs: ms}, err
 }
+
+// Acknowledged returns up to where in the streams of some users at least one device has everything, as far as it is stored.
+func (s *Service) Acknowledged(ctx context.Context, users []id.User) (map[id.User]message.Position, error) {
+	at := make(map[id.User]message.Position, len(users))
+	for some := range slices.Chunk(users, maxIDsPerQuery) {
+		stored, err := s.devicePositions(ctx, some...)
+		if err != nil {
+			return nil, err
+		}
+		for u, p := range stored {
+			for _, device := range p.devices {
+				at[u] = max(at[u], device)
+			}
+		}
+	}
+	return at, nil
+}

@@ -1,0 +1,47 @@
+package app
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/directory"
+	"github.com/rialto-im/rialto/internal/service/push"
+)
+
+// openPushes makes the service of push notifications.
+func (n *Node) openPushes(ctx context.Context) error {
+	secret, err := n.accounts.Secret(ctx, "push")
+	if err != nil {
+		return err
+	}
+	n.pushes, err = push.New(ctx, push.Deps{DB: n.db, Inbox: n.inbox, Chat: n.chat, Accounts: n.accounts, Directory: n.directory, Jobs: n.jobs, Secret: secret, OwnsUser: n.ownsStream,
+		IsCoordinator: n.isCoordinator, Clock: n.clock, Logger: n.logger}, n.config.Push)
+	return err
+}
+
+// ownsStream reports whether this node posts to a user's stream.
+func (n *Node) ownsStream(u id.User) bool {
+	return n.ownsPartition(timeline.Key{Kind: timeline.Inbox, ID: uint64(u)}.Partition())
+}
+
+// pushDeparted has the push notifications of users sent who are gone.
+func (n *Node) pushDeparted(list []directory.Departure) {
+	users := make([]id.User, len(list))
+	for i, d := range list {
+		users[i] = d.User
+	}
+	n.pushes.Departed(users)
+}
+
+// onMentioned is called in the transaction that stores whom a message of a large group mentions.
+func (n *Node) onMentioned(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64, users []id.User) error {
+	return n.pushes.Mentioned(ctx, tx, c, seq, users)
+}
+
+// streamChanged is called for each post to a user's stream. It must not block.
+func (n *Node) streamChanged(u id.User) {
+	n.officials.StreamChanged(u)
+	n.pushes.StreamChanged(u)
+}

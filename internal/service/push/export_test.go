@@ -1,0 +1,23 @@
+package push
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+)
+
+// Interrupt has a function called between two steps.
+func Interrupt(s *Service, f func(point string) error) { s.interrupt = f }
+
+// Attempt stores an attempt.
+func Attempt(t testing.TB, s *Service, of int64, owner id.User, seq uint64) {
+	t.Helper()
+	err := s.deps.DB.Write(context.Background(), func(tx *sql.Tx) error {
+		return s.storeAttempt(context.Background(), tx, &subscription{id: of, owner: owner, provider: webPush}, delivery{of, 7}, seq, &result{kind: sent, status: 201})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
