@@ -185,7 +185,9 @@ func TestEndpointsAreNotFlooded(t *testing.T) {
 	b := w.browser(bob, 1)
 	for i := range 62 {
 		c := id.Conversation(100 + i)
-		w.change(func() { w.state[c] = &chatv1.Conversation{Id: uint64(c), Peer: uint64(ann), State: &chatv1.ConversationState{}} })
+		w.change(func() {
+			w.state[c] = &chatv1.Conversation{Id: uint64(c), Peer: uint64(ann), State: &chatv1.ConversationState{}}
+		})
 		w.write(ann, c, "hello", bob)
 	}
 	w.examine()

@@ -50,6 +50,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
 	"github.com/rialto-im/rialto/internal/service/organization"
 	"github.com/rialto-im/rialto/internal/service/presence"
+	"github.com/rialto-im/rialto/internal/service/push"
 	"github.com/rialto-im/rialto/internal/service/ranking"
 	"github.com/rialto-im/rialto/internal/service/schedule"
 	"github.com/rialto-im/rialto/internal/service/search"
@@ -188,6 +189,8 @@ func newHarness(t testing.TB) *harness {
 	details := detail.New(detail.Deps{DB: db, Counters: counters, Comments: h.comments.CountOfPosts, Reposts: h.feed.CountReposts, Post: h.feed.GetPost, Logger: logger})
 	told, err := notification.New(t.Context(), notification.Deps{DB: db, Graph: h.accounts, Posts: h.feed, Comments: h.comments, Jobs: jobs, Clock: h.clock, Logger: logger})
 	must(err)
+	pushes, err := push.New(t.Context(), push.Deps{DB: db, Inbox: h.inbox, Chat: h.chat, Accounts: h.accounts, Jobs: jobs, Secret: make([]byte, 32), Clock: h.clock, Logger: logger}, push.Config{})
+	must(err)
 	found, err := search.New(t.Context(), search.Deps{DB: db, Log: log, Chat: h.chat, Accounts: h.accounts, Posts: h.feed, Open: func(string) (searchindex.Index, error) { return nil, errors.New("it is not opened") }, Clock: h.clock, Logger: logger}, search.Config{})
 	must(err)
 	shown, err := video.New(t.Context(), video.Deps{DB: db, Store: files, Uploads: h.media, Posts: h.feed, Jobs: jobs, IDs: ids, Dir: filepath.Join(dir, "video"), Clock: h.clock, Logger: logger}, video.Config{})
@@ -198,7 +201,7 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	_, err = events.PutConsumer(t.Context(), id.Caller{Server: true}, &eventv1.PutEventConsumerRequest{Consumer: &eventv1.EventConsumer{Name: "matrix"}})
 	must(err)
-	h.deps = rpc.Deps{Ranking: ranked, Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Search: found, ServerEvents: events, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Streamed: streamed, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	h.deps = rpc.Deps{Ranking: ranked, Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Pushes: pushes, Search: found, ServerEvents: events, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Streamed: streamed, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), account.NewKey{Name: "shop"})
 	must(err)
