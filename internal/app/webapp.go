@@ -99,7 +99,7 @@ func loadWebFiles(dist fs.FS) map[string]*webFile {
 			continue // the compressed form of another
 		}
 		sum := sha256.Sum256(content)
-		f := &webFile{contentType: mime.TypeByExtension(path.Ext(name)), cacheControl: "no-cache", etag: hex.EncodeToString(sum[:8]), plain: plain, encoded: map[string][]byte{}}
+		f := &webFile{contentType: contentTypeOf(name), cacheControl: "no-cache", etag: hex.EncodeToString(sum[:8]), plain: plain, encoded: map[string][]byte{}}
 		if strings.HasPrefix(name, "assets/") {
 			f.cacheControl = "public, max-age=31536000, immutable" // the name holds a hash of the content
 		}
@@ -111,6 +111,14 @@ func loadWebFiles(dist fs.FS) map[string]*webFile {
 		files[name] = f
 	}
 	return files
+}
+
+// contentTypeOf returns the type of a file. Go does not know that of a manifest, and a machine may not.
+func contentTypeOf(name string) string {
+	if path.Ext(name) == ".webmanifest" {
+		return "application/manifest+json"
+	}
+	return mime.TypeByExtension(path.Ext(name))
 }
 
 func (f *webFile) serve(w http.ResponseWriter, r *http.Request) {

@@ -35,6 +35,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/notification/v1/notificationv1connect"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/presence/v1/presencev1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/push/v1/pushv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/ranking/v1/rankingv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/search/v1/searchv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/video/v1/videov1connect"
@@ -137,6 +138,7 @@ type Client struct {
 	engagement   engagementv1connect.EngagementServiceClient
 	video        videov1connect.VideoServiceClient
 	notification notificationv1connect.NotificationServiceClient
+	push         pushv1connect.PushServiceClient
 	search       searchv1connect.SearchServiceClient
 	ranking      rankingv1connect.RankingServiceClient
 	presence     presencev1connect.PresenceServiceClient
@@ -216,6 +218,7 @@ func New(config Config) (*Client, error) {
 	c.engagement = engagementv1connect.NewEngagementServiceClient(config.HTTP, config.URL, with)
 	c.video = videov1connect.NewVideoServiceClient(config.HTTP, config.URL, with)
 	c.notification = notificationv1connect.NewNotificationServiceClient(config.HTTP, config.URL, with)
+	c.push = pushv1connect.NewPushServiceClient(config.HTTP, config.URL, with)
 	c.search = searchv1connect.NewSearchServiceClient(config.HTTP, config.URL, with)
 	c.ranking = rankingv1connect.NewRankingServiceClient(config.HTTP, config.URL, with)
 	c.official = chatv1connect.NewOfficialAccountServiceClient(config.HTTP, config.URL, with)
@@ -248,6 +251,11 @@ func (c *Client) Feed() feedv1connect.FeedServiceClient { return c.feed }
 // Search makes the calls of search.
 func (c *Client) Search() searchv1connect.SearchServiceClient {
 	return c.search
+}
+
+// Push makes the calls of push notifications.
+func (c *Client) Push() pushv1connect.PushServiceClient {
+	return c.push
 }
 
 // Notification makes the calls of notifications.

@@ -1,6 +1,7 @@
 // Keeps the app's page and its files, so that the app opens without a network and shows what the device has. The page comes
-// from the network where there is one: a new version shows at the next load.
+// from the network where there is one: a new version shows at the next load. Answers of the API are never kept. It also shows push notifications.
 const name = "rialto-app";
+const shell = ["/icon.svg", "/icon-192.png", "/manifest.webmanifest"];
 
 self.addEventListener("install", (e) => e.waitUntil(first()));
 self.addEventListener("activate", (e) => e.waitUntil(self.clients.claim()));
@@ -10,8 +11,38 @@ self.addEventListener("fetch", (e) => {
   const url = new URL(request.url);
   if (request.method !== "GET" || url.origin !== location.origin) return;
   if (request.mode === "navigate" && !url.pathname.startsWith("/v1/")) e.respondWith(page(request));
-  else if (url.pathname.startsWith("/assets/") || url.pathname === "/icon.svg") e.respondWith(file(request));
+  else if (url.pathname.startsWith("/assets/") || shell.includes(url.pathname)) e.respondWith(file(request));
 });
+
+self.addEventListener("push", (e) => e.waitUntil(pushed(e.data)));
+self.addEventListener("notificationclick", (e) => {
+  e.notification.close();
+  e.waitUntil(open(e.notification.data?.path ?? "/"));
+});
+
+/** Shows what the server pushes, unless the user looks at the app, which shows it. A newer notification of a chat replaces the one before. */
+async function pushed(data) {
+  let n = {};
+  try {
+    n = data?.json() ?? n;
+  } catch {
+    // A hint is left: something came.
+  }
+  if (typeof n.badge === "number") await navigator.setAppBadge?.(n.badge).catch(() => {});
+  const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  if (windows.some((w) => w.visibilityState === "visible" && w.focused)) return;
+  const [title, body] = n.title ? [n.title, n.body] : ["Rialto", navigator.language.startsWith("zh") ? "新消息" : "New message"];
+  const path = /^\d+$/.test(n.conversation) && /^\d+$/.test(n.seq) ? `/c/${n.conversation}/m/${n.seq}` : "/";
+  await self.registration.showNotification(title, { body, tag: `rialto-${n.user}-${n.conversation}`, icon: "/icon.svg", badge: "/icon-192.png", data: { path } });
+}
+
+/** Opens a place of the app: in a window that is there, or in a new one. */
+async function open(path) {
+  const [there] = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  if (!there) return void (await self.clients.openWindow(path));
+  there.postMessage({ open: path });
+  await there.focus().catch(() => {}); // it shows the place all the same
+}
 
 /** The page that installs this came before it, so it is fetched once more. */
 async function first() {

@@ -25,7 +25,7 @@ const forPrograms = `
   bad_tag bad_tag_page bad_type bad_url bad_window built_in_tag bus_bad_subject bus_subjects bus_too_large busy compressed group_key_used growing id_reuse
   ids_used_up needs_key no_change no_client_id no_content no_device no_key no_method no_session no_tag not_a_socket not_uploaded notices_exist origin
   request_too_large rule_taken sequence_memory subprotocol tag_fixed tags_full token_in_url too_many_calls too_many_connections too_many_elements
-  too_many_lists too_many_official_accounts too_many_posts too_many_requests too_many_sends too_much two_client_ids unread_answers upload_not_complete url_expired
+  too_many_lists too_many_official_accounts too_many_posts too_many_requests too_many_sends too_much bad_push_settings bad_push_subscription no_push_provider too_many_push_subscriptions two_client_ids unread_answers upload_not_complete url_expired
   wrong_type bad_checksum bad_chunk bad_clock bad_concat bad_metadata bad_offset bad_part bad_part_size bad_parts bad_signature final_upload not_multipart not_supported
   part_differs parts_missing upload_complete wrong_checksum wrong_method wrong_offset wrong_protocol wrong_version bad_end bad_note ended too_many_streamed
 `.trim().split(/\s+/);

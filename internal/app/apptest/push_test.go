@@ -82,9 +82,12 @@ func TestPushToASleepingDevice(t *testing.T) {
 	h.Send(t, ann, c, "2", "shown")
 	seq := uint64(0)
 	socket.Until(func(f *gatewayv1.ServerFrame) bool {
-		m := f.GetEvent().GetMessage()
-		seq = m.GetSeq()
-		return m.GetContent().GetText() == "shown"
+		for _, e := range f.Events {
+			if m := e.GetMessage(); m.GetContent().GetText() == "shown" {
+				seq = m.Seq
+			}
+		}
+		return seq != 0
 	})
 	_, err = h.Chat().Mark(t.Context(), apptest.As(bob, &chatv1.MarkRequest{Conversation: c, ReadSeq: seq}))
 	must(t, err)

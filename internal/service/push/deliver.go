@@ -15,6 +15,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/job"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	pushv1 "github.com/rialto-im/rialto/sdk/go/gen/push/v1"
 )
 
@@ -138,7 +139,11 @@ func (s *Service) compose(ctx context.Context, p *subscription, c id.Conversatio
 	if err != nil {
 		return nil, seq, nil, err
 	}
-	if isQuiet(settings, s.deps.Clock.Now()) {
+	chosen, err := s.deps.Accounts.SettingsOf(ctx, []id.User{p.owner})
+	if err != nil {
+		return nil, seq, nil, err
+	}
+	if chosen[p.owner].GetAvailability() == presencev1.Availability_AVAILABILITY_DO_NOT_DISTURB || isQuiet(settings, s.deps.Clock.Now()) {
 		return nil, seq, drop("the user wants no push notifications at this time"), nil
 	}
 	conversation, err := s.deps.Inbox.GetConversation(ctx, p.owner, c)

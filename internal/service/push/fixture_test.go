@@ -24,6 +24,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/push"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	pushv1 "github.com/rialto-im/rialto/sdk/go/gen/push/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -48,16 +49,17 @@ type world struct {
 	jobs *job.Service
 	at   *service // the push service of the browsers
 
-	mu        sync.Mutex // guards the fields below
-	streams   map[id.User][]*chatv1.Event
-	messages  map[id.Conversation][]*chatv1.Message
-	state     map[id.Conversation]*chatv1.Conversation // as bob sees it
-	statuses  map[id.User]directory.Status
-	connected map[id.User]bool
-	acked     map[id.User]message.Position
-	silenced  map[id.User]bool
-	ended     map[id.Session]bool
-	members   []id.User
+	mu           sync.Mutex // guards the fields below
+	streams      map[id.User][]*chatv1.Event
+	messages     map[id.Conversation][]*chatv1.Message
+	state        map[id.Conversation]*chatv1.Conversation // as bob sees it
+	statuses     map[id.User]directory.Status
+	connected    map[id.User]bool
+	acked        map[id.User]message.Position
+	silenced     map[id.User]bool
+	ended        map[id.Session]bool
+	members      []id.User
+	availability presencev1.Availability // that bob chose
 }
 
 func must(t testing.TB, err error) {
@@ -308,6 +310,12 @@ func (w *world) EndedSessions(_ context.Context, sessions []id.Session) (over []
 		}
 	}
 	return over, nil
+}
+
+func (w *world) SettingsOf(context.Context, []id.User) (map[id.User]*accountv1.Settings, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return map[id.User]*accountv1.Settings{bob: {Availability: w.availability}}, nil
 }
 
 func (w *world) GetUsers(_ context.Context, r *accountv1.GetUsersRequest) (list []*accountv1.User, err error) {

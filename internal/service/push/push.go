@@ -69,6 +69,7 @@ type Chat interface {
 type Accounts interface {
 	SilencedAmong(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (map[id.User]bool, error)
 	EndedSessions(ctx context.Context, sessions []id.Session) (over []id.Session, err error)
+	SettingsOf(ctx context.Context, users []id.User) (map[id.User]*accountv1.Settings, error)
 	GetUsers(ctx context.Context, r *accountv1.GetUsersRequest) ([]*accountv1.User, error)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/service/push"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	pushv1 "github.com/rialto-im/rialto/sdk/go/gen/push/v1"
 )
 
@@ -25,6 +26,7 @@ func TestWhatIsNotPushed(t *testing.T) {
 		"was recalled or deleted":               func(w *world) { w.messages[talk][0].RecallSeq, w.messages[talk][0].Content = 2, nil },
 		"from a user who is blocked":            func(w *world) { w.silenced[ann] = true },
 		"may not read the conversation":         func(w *world) { delete(w.state, talk) },
+		"wants no push notifications":           func(w *world) { w.availability = presencev1.Availability_AVAILABILITY_DO_NOT_DISTURB },
 		"has left the conversation":             func(w *world) { w.state[talk].LeaveSeq = 1 },
 	} {
 		t.Run(says, func(t *testing.T) {

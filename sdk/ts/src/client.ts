@@ -43,6 +43,7 @@ export class Client implements Services {
   readonly commentApi: Services["commentApi"];
   readonly engagementApi: Services["engagementApi"];
   readonly notificationApi: Services["notificationApi"];
+  readonly pushApi: Services["pushApi"];
   readonly searchApi: Services["searchApi"];
   readonly rankingApi: Services["rankingApi"];
   readonly helpDeskApi: Services["helpDeskApi"];
@@ -78,7 +79,7 @@ export class Client implements Services {
     this.options = withDefaults(options);
     this.storage = options.storage ?? (typeof indexedDB === "undefined" ? memoryStorage() : indexedDBStorage());
     const api = services(this.invoke);
-    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, organizationApi: this.organizationApi, roomApi: this.roomApi, officialApi: this.officialApi, helpDeskApi: this.helpDeskApi, feedApi: this.feedApi, commentApi: this.commentApi, engagementApi: this.engagementApi, notificationApi: this.notificationApi, searchApi: this.searchApi, rankingApi: this.rankingApi, presenceApi: this.presenceApi, videoApi: this.videoApi } = api);
+    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, organizationApi: this.organizationApi, roomApi: this.roomApi, officialApi: this.officialApi, helpDeskApi: this.helpDeskApi, feedApi: this.feedApi, commentApi: this.commentApi, engagementApi: this.engagementApi, notificationApi: this.notificationApi, pushApi: this.pushApi, searchApi: this.searchApi, rankingApi: this.rankingApi, presenceApi: this.presenceApi, videoApi: this.videoApi } = api);
     this.people = new People({
       now: this.options.now,
       onChange: () => this.snapshots.touch(),

@@ -7,6 +7,7 @@ import { OfficialAccountService } from "./gen/rialto/chat/v1/official_pb.js";
 import { OrganizationService } from "./gen/rialto/chat/v1/organization_pb.js";
 import { RoomService } from "./gen/rialto/chat/v1/room_pb.js";
 import { NotificationService } from "./gen/rialto/notification/v1/notification_pb.js";
+import { PushService } from "./gen/rialto/push/v1/push_pb.js";
 import { RankingService } from "./gen/rialto/ranking/v1/ranking_pb.js";
 import { SearchService } from "./gen/rialto/search/v1/search_pb.js";
 import { CommentService } from "./gen/rialto/comment/v1/comment_pb.js";
@@ -29,6 +30,7 @@ export interface Services {
   readonly commentApi: ServiceClient<typeof CommentService>;
   readonly engagementApi: ServiceClient<typeof EngagementService>;
   readonly notificationApi: ServiceClient<typeof NotificationService>;
+  readonly pushApi: ServiceClient<typeof PushService>;
   readonly searchApi: ServiceClient<typeof SearchService>;
   readonly rankingApi: ServiceClient<typeof RankingService>;
   readonly presenceApi: ServiceClient<typeof PresenceService>;
@@ -49,6 +51,7 @@ export function services(invoke: Invoke): Services {
     commentApi: serviceClient(CommentService, invoke),
     engagementApi: serviceClient(EngagementService, invoke),
     notificationApi: serviceClient(NotificationService, invoke),
+    pushApi: serviceClient(PushService, invoke),
     searchApi: serviceClient(SearchService, invoke),
     rankingApi: serviceClient(RankingService, invoke),
     presenceApi: serviceClient(PresenceService, invoke),

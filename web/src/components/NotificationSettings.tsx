@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useText } from "../i18n.js";
 import { NotificationKinds } from "./NotificationKinds.js";
+import { PushSettings } from "./PushSettings.js";
 import { choose, useChoices } from "../notifications/choices.js";
 import { playTone } from "../notifications/tone.js";
 import { permission } from "../notifications/useNotifications.js";
@@ -33,6 +34,7 @@ export function NotificationSettings() {
         <input type="checkbox" checked={choices.sound} disabled={!on} onChange={(e) => { choose({ sound: e.target.checked }); if (e.target.checked) playTone(); }} />
         {t("notifySound")}
       </label>
+      <PushSettings on={on} />
     </div>
   );
 }

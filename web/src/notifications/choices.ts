@@ -7,10 +7,12 @@ export interface Choices {
   /** Whether a notification shows who writes and what. */
   preview: boolean;
   sound: boolean;
+  /** Whether the server pushes them while the app is closed. */
+  push: boolean;
 }
 
 const key = "notifications";
-const defaults: Choices = { on: false, preview: true, sound: true };
+const defaults: Choices = { on: false, preview: true, sound: true, push: false };
 const listeners = new Set<() => void>();
 let read: { text: string | null; choices: Choices } = { text: null, choices: defaults };
 
@@ -26,7 +28,7 @@ function parsed(text: string | null): Choices {
     const stored: unknown = JSON.parse(text ?? "{}");
     if (typeof stored !== "object" || stored === null) return defaults;
     const chosen = (name: keyof Choices) => (name in stored ? (stored as Record<string, unknown>)[name] === true : defaults[name]);
-    return { on: chosen("on"), preview: chosen("preview"), sound: chosen("sound") };
+    return { on: chosen("on"), preview: chosen("preview"), sound: chosen("sound"), push: chosen("push") };
   } catch {
     return defaults;
   }

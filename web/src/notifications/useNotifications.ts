@@ -7,6 +7,7 @@ import { Attention } from "./attention.js";
 import { getChoices } from "./choices.js";
 import { DeskNotifier } from "./deskNotifier.js";
 import { Notifier } from "./notifier.js";
+import { openPushed, renewPush } from "./push.js";
 import { playTone } from "./tone.js";
 
 const text: Translate = (key, values) => translate(getLocale(), key, values);
@@ -39,6 +40,10 @@ export function useNotifications(shown: string | undefined): void {
       desks.stop();
       started.close();
     };
+  }, [me]);
+  useEffect(() => {
+    renewPush();
+    return openPushed();
   }, [me]);
   useEffect(() => attention?.show(shown), [attention, shown]);
 }
