@@ -5,9 +5,11 @@ import (
 	"database/sql"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/platform/directory"
 	"github.com/rialto-im/rialto/internal/service/push"
+	pushv1 "github.com/rialto-im/rialto/sdk/go/gen/push/v1"
 )
 
 // openPushes makes the service of push notifications.
@@ -18,7 +20,14 @@ func (n *Node) openPushes(ctx context.Context) error {
 	}
 	n.pushes, err = push.New(ctx, push.Deps{DB: n.db, Inbox: n.inbox, Chat: n.chat, Accounts: n.accounts, Directory: n.directory, Jobs: n.jobs, Secret: secret, OwnsUser: n.ownsStream,
 		IsCoordinator: n.isCoordinator, Clock: n.clock, Logger: n.logger}, n.config.Push)
-	return err
+	if err != nil {
+		return err
+	}
+	for name, result := range map[string]pushv1.PushResult{"sent": pushv1.PushResult_PUSH_RESULT_SENT, "retry": pushv1.PushResult_PUSH_RESULT_RETRY, "failed": pushv1.PushResult_PUSH_RESULT_FAILED,
+		"gone": pushv1.PushResult_PUSH_RESULT_GONE, "dropped": pushv1.PushResult_PUSH_RESULT_DROPPED} {
+		telemetry.CountBy(n.registry, "push_attempts_total", "Attempts to send push notifications, by what became of them.", "result", name, func() float64 { return float64(n.pushes.Attempts(result)) })
+	}
+	return nil
 }
 
 // ownsStream reports whether this node posts to a user's stream.

@@ -32,7 +32,8 @@ async function pushed(data) {
   const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
   if (windows.some((w) => w.visibilityState === "visible" && w.focused)) return;
   const [title, body] = n.title ? [n.title, n.body] : ["Rialto", navigator.language.startsWith("zh") ? "新消息" : "New message"];
-  const path = /^\d+$/.test(n.conversation) && /^\d+$/.test(n.seq) ? `/c/${n.conversation}/m/${n.seq}` : "/";
+  const [chat, seq] = n.parent ? [n.parent, n.root] : [n.conversation, n.seq]; // a thread opens at the message that it is under
+  const path = [chat, seq].every((number) => /^\d+$/.test(number)) ? `/c/${chat}/m/${seq}` : "/";
   await self.registration.showNotification(title, { body, tag: `rialto-${n.user}-${n.conversation}`, icon: "/icon.svg", badge: "/icon-192.png", data: { path } });
 }
 

@@ -55,6 +55,9 @@ func (s *Service) finish(ctx context.Context, p *subscription, d delivery, row p
 		_, err = tx.ExecContext(ctx, `UPDATE pushes SET sent_seq = $3, queued_ms = $4 WHERE subscription = $1 AND conversation = $2`, d.Subscription, int64(d.Conversation), int64(now.sent), now.queuedMs)
 		return err
 	})
+	if err == nil {
+		s.counts[r.kind].Add(1)
+	}
 	switch {
 	case err != nil:
 		return err

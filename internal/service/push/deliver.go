@@ -34,8 +34,11 @@ type notification struct {
 	Conversation string `json:"conversation"`
 	Seq          string `json:"seq"`
 	Badge        uint64 `json:"badge"`
-	Title        string `json:"title,omitempty"`
-	Body         string `json:"body,omitempty"`
+	// Of a thread, the message that it is under.
+	Parent string `json:"parent,omitempty"`
+	Root   string `json:"root,omitempty"`
+	Title  string `json:"title,omitempty"`
+	Body   string `json:"body,omitempty"`
 }
 
 // result of an attempt.
@@ -259,6 +262,9 @@ func (s *Service) notificationOf(ctx context.Context, u id.User, c *chatv1.Conve
 		return nil, err
 	}
 	n := &notification{Version: 1, User: u.String(), Conversation: strconv.FormatUint(c.Id, 10), Seq: strconv.FormatUint(m.Seq, 10), Badge: list.Badge}
+	if c.Parent != 0 {
+		n.Parent, n.Root = strconv.FormatUint(c.Parent, 10), strconv.FormatUint(c.RootSeq, 10)
+	}
 	if !showText {
 		return n, nil
 	}

@@ -49,17 +49,18 @@ type world struct {
 	jobs *job.Service
 	at   *service // the push service of the browsers
 
-	mu           sync.Mutex // guards the fields below
-	streams      map[id.User][]*chatv1.Event
-	messages     map[id.Conversation][]*chatv1.Message
-	state        map[id.Conversation]*chatv1.Conversation // as bob sees it
-	statuses     map[id.User]directory.Status
-	connected    map[id.User]bool
-	acked        map[id.User]message.Position
-	silenced     map[id.User]bool
-	ended        map[id.Session]bool
-	members      []id.User
-	availability presencev1.Availability // that bob chose
+	mu             sync.Mutex // guards the fields below
+	streams        map[id.User][]*chatv1.Event
+	messages       map[id.Conversation][]*chatv1.Message
+	state          map[id.Conversation]*chatv1.Conversation // as bob sees it
+	statuses       map[id.User]directory.Status
+	connected      map[id.User]bool
+	acked          map[id.User]message.Position
+	silenced       map[id.User]bool
+	ended          map[id.Session]bool
+	members        []id.User
+	broken, moving map[id.User]bool        // users with streams that cannot be read, and whose directory is moving
+	availability   presencev1.Availability // that bob chose
 }
 
 func must(t testing.TB, err error) {
@@ -208,6 +209,9 @@ func (w *world) idle() {
 func (w *world) AppendSync(_ context.Context, b []byte, u id.User, after message.Position, limit int) ([]byte, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.broken[u] {
+		return nil, errs.New(errs.Internal, "corrupt", "the stream is corrupt")
+	}
 	page := &chatv1.SyncResponse{Next: &chatv1.Position{Seq: uint64(after)}}
 	for _, e := range w.streams[u] {
 		if e.Seq <= uint64(after) {
@@ -329,7 +333,7 @@ func (w *world) CachedStatus(u id.User) (directory.Status, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.statuses[u]
-	s.Known = true
+	s.Known = !w.moving[u]
 	return s, true
 }
 

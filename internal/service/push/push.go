@@ -198,8 +198,11 @@ type Service struct {
 
 	some atomic.Bool // there may be subscriptions
 
-	mu      sync.Mutex // guards changed
+	counts [6]atomic.Int64 // attempts, by result
+
+	mu      sync.Mutex // guards changed and unknown
 	changed map[id.User]struct{}
+	unknown []id.User // of whom the directory did not know yet whether they are there
 	wake    chan struct{}
 	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
 	interrupt func(point string) error
@@ -236,6 +239,9 @@ func (s *Service) Run(ctx context.Context) error {
 	trim.Run(ctx)
 	return nil
 }
+
+// Attempts counts the attempts with a result since the start.
+func (s *Service) Attempts(r pushv1.PushResult) int64 { return s.counts[r].Load() }
 
 // Concurrency is how many jobs of the queue a node runs at the same time.
 func (s *Service) Concurrency() int { return s.config.Workers }

@@ -117,10 +117,13 @@ func TestTextIsShownOnRequest(t *testing.T) {
 	if got.Title != "Ann" || !strings.HasPrefix(got.Body, "hello there 很很") || !strings.HasSuffix(got.Body, "很…") || len([]rune(got.Body)) != 160 {
 		t.Errorf("the browser shows %q: %q", got.Title, got.Body)
 	}
-	w.change(func() { w.state[talk].Peer, w.state[talk].Title = 0, "Climbing" })
+	w.change(func() {
+		w.state[talk].Peer, w.state[talk].Title = 0, "Climbing"
+		w.state[talk].Parent, w.state[talk].RootSeq = 5, 6
+	})
 	w.say("tomorrow?")
 	w.examine()
-	if got := b.shows(2)[1]; got.Title != "Climbing" || got.Body != "Ann: tomorrow?" || got.Badge != 2 {
+	if got := b.shows(2)[1]; got.Title != "Climbing" || got.Body != "Ann: tomorrow?" || got.Badge != 2 || got.Parent != "5" || got.Root != "6" {
 		t.Errorf("the browser shows %+v", got)
 	}
 }
@@ -323,4 +326,25 @@ func TestRun(t *testing.T) {
 	}
 	cancel()
 	must(t, <-ended)
+}
+
+// A stream that cannot be read, and a user of whom it is not known yet whether they are there, keep nobody else's pushes.
+func TestOneUserDoesNotHoldUpOthers(t *testing.T) {
+	w := open(t, nil)
+	w.run()
+	b, e := w.browser(bob, 1), w.browser(eve, 2)
+	w.change(func() { w.broken = map[id.User]bool{eve: true} })
+	w.write(ann, talk, "hello", bob, eve)
+	w.examine()
+	b.shows(1)
+	w.change(func() { w.broken = nil })
+	w.change(func() { w.moving = map[id.User]bool{eve: true} })
+	w.examine()
+	w.idle()
+	if n := len(e.requests()); n != 0 {
+		t.Errorf("eve, of whom nothing is known, got %d", n)
+	}
+	w.change(func() { w.moving = nil })
+	w.examine()
+	e.shows(1)
 }

@@ -16,7 +16,7 @@ import (
 const Queue = "push"
 
 // orphanAge is when the job of a row that was not sent counts as lost: an operator discarded it, or it killed its process too often.
-const orphanAge = maxAge
+const orphanAge = 3 * time.Hour
 
 // delivery is the job of a row of pushes.
 type delivery struct {

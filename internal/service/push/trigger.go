@@ -43,7 +43,7 @@ func (s *Service) StreamChanged(u id.User) {
 
 // Departed says that users have no connection any more. What they have not acknowledged is pushed.
 func (s *Service) Departed(users []id.User) {
-	if s.some.Load() {
+	if s.some.Load() && len(users) > 0 {
 		s.addChanged(users...)
 	}
 }
@@ -59,6 +59,21 @@ func (s *Service) addChanged(users ...id.User) {
 	wakeup.Signal(s.wake)
 }
 
+// addUnknown has users examined again in a while, as far as there is room.
+func (s *Service) addUnknown(users []id.User) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unknown = append(s.unknown, users[:min(len(users), maxChanged-len(s.unknown))]...)
+}
+
+func (s *Service) takeUnknown() []id.User {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	users := s.unknown
+	s.unknown = nil
+	return users
+}
+
 func (s *Service) takeChanged() []id.User {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,9 +87,16 @@ func (s *Service) takeChanged() []id.User {
 
 // runTrigger examines the streams of users who changed, until ctx ends.
 func (s *Service) runTrigger(ctx context.Context) {
+	again := time.NewTicker(unknownDelay)
+	defer again.Stop()
 	for {
 		select {
 		case <-s.wake:
+		case <-again.C:
+			if unknown := s.takeUnknown(); len(unknown) > 0 {
+				s.addChanged(unknown...)
+			}
+			continue
 		case <-ctx.Done():
 			return
 		}
@@ -185,9 +207,7 @@ func (s *Service) examineUsers(ctx context.Context, users []id.User) error {
 			idle = append(idle, u)
 		}
 	}
-	if len(unknown) > 0 {
-		time.AfterFunc(unknownDelay, func() { s.addChanged(unknown...) })
-	}
+	s.addUnknown(unknown)
 	positions, err := s.positionsOf(ctx, idle)
 	if err != nil || len(positions) == 0 {
 		return err
@@ -202,8 +222,10 @@ func (s *Service) examineUsers(ctx context.Context, users []id.User) error {
 	group.SetLimit(streamsAtOnce)
 	for i, u := range idle {
 		group.Go(func() (err error) {
-			list[i], err = s.examine(within, u, positions[u], acked[u])
-			return err
+			if list[i], err = s.examine(within, u, positions[u], acked[u]); err != nil && ctx.Err() == nil { // others do not wait for this one
+				s.deps.Logger.Warn("a stream could not be examined for push notifications; the sweep tries again", "user", u, "error", err)
+			}
+			return ctx.Err()
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -266,7 +288,7 @@ func (s *Service) storeExamined(ctx context.Context, list []*examined) error {
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		queued, more = false, nil
 		for _, e := range list {
-			if e.to == e.from {
+			if e == nil || e.to == e.from {
 				continue
 			}
 			moved, err := tx.ExecContext(ctx, `UPDATE push_users SET position = $3 WHERE owner = $1 AND position = $2`, int64(e.owner), int64(e.from), int64(e.to))

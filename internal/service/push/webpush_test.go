@@ -45,9 +45,9 @@ func newBrowser(t testing.TB, at *service) *browser {
 }
 
 type shown struct {
-	V                                            int
-	User, Conversation, Seq, Title, Body, wasFor string
-	Badge                                        uint64
+	V                                                  int
+	User, Conversation, Seq, Title, Body, Parent, Root string
+	Badge                                              uint64
 }
 
 // shows waits for as many notifications for the browser, and returns them.
