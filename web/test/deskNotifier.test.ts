@@ -19,7 +19,7 @@ let notifier: DeskNotifier;
 beforeEach(() => {
   [log, opened, clicks] = [[], [], new Map()];
   seen = false;
-  choices = { on: true, preview: true, sound: true };
+  choices = { on: true, preview: true, sound: true, push: false };
   tickets = new Map();
   desks = [{ id: "5", name: "Support", isAgent: true }, { id: "6", name: "Billing", isAgent: true }];
   client = { leading: true, catchingUp: false, availability: Availability.UNSPECIFIED };

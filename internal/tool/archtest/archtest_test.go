@@ -61,6 +61,7 @@ func rules() archtest.Rules {
 			"internal/service/ranking":         {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
 			"internal/service/detail":          {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
 			"internal/service/notification":    {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
+			"internal/service/push":            {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
 			"internal/service/video":           {"internal/engine/timeline", "internal/engine/bus"},
 			"internal/service/feed":            {"internal/engine/bus", "internal/engine/blob"},
 			"internal/service/helpdesk":        {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
