@@ -9,7 +9,7 @@ let log: string[];
 let opened: string[];
 let clicks: Map<string, () => void>;
 let seen: boolean;
-let choices: { on: boolean; preview: boolean; sound: boolean };
+let choices: { on: boolean; preview: boolean; sound: boolean; push: boolean };
 let tickets: Map<string, Ticket>;
 let desks: { id: string; name: string; isAgent: boolean }[];
 let client: { leading: boolean; catchingUp: boolean; availability: Availability };

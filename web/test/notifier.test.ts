@@ -21,7 +21,7 @@ let now: number;
 let gone: number[];
 let opened: [string, number][];
 let seen: Promise<boolean> | boolean;
-let choices: { on: boolean; preview: boolean; sound: boolean };
+let choices: { on: boolean; preview: boolean; sound: boolean; push: boolean };
 let view: Record<string, unknown>;
 let client: Record<string, unknown>;
 let notifier: Notifier;
