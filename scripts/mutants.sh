@@ -866,7 +866,7 @@ mutant "show videos of hidden posts" internal/service/feed/get.go 's/\&\& !p\.de
 mutant "push what the user has read" internal/service/push/deliver.go 's/case state\.GetReadSeq\(\) >= row\.seq:/case state.GetReadSeq() > row.seq:/' 'TestWhatIsNotPushed' internal/service/push
 mutant "push from muted conversations" internal/service/push/deliver.go 's/case state\.GetMuted\(\) \|\| /case /' 'TestWhatIsNotPushed' internal/service/push
 mutant "push what was recalled" internal/service/push/trigger.go 's/ \|\| m\.RecallSeq != 0 \{/ {/' 'TestWhatIsNotPushed|NewerMessages' internal/service/push
-mutant "push messages of blocked users" internal/service/push/deliver.go 's/if !silenced\[id\.User\(m\.Sender\)\] \&\& /if /' 'TestWhatIsNotPushed' internal/service/push
+mutant "push messages of blocked users" internal/service/push/deliver.go 's/if !silenced\[id\.User\(m\.Sender\)\] \&\& /if !silenced[0] \&\& /' 'TestWhatIsNotPushed' internal/service/push
 mutant "push to sessions that have ended" internal/service/push/deliver.go 's/if len\(ended\) > 0 \{/if len(ended) > 1 {/' 'TestEndedSessions' internal/service/push
 mutant "push in quiet hours" internal/service/push/deliver.go 's/ \|\| isQuiet\(settings, s\.deps\.Clock\.Now\(\)\) \{/ {/' 'TestQuietHours' internal/service/push
 mutant "push texts that the user does not want to be pushed" internal/service/push/deliver.go 's/if !showText \{/if showText \&\& false {/' 'TestABrowserIsPushed' internal/service/push
@@ -874,14 +874,14 @@ mutant "push a message again that fan-out repeats" internal/service/push/queue.g
 mutant "lose what replaces a push in progress" internal/service/push/attempt.go 's/if newer = now\.seq > row\.seq; !newer \{/if newer = false; !newer {/' 'NewerMessages|LongStreams|Crashes|Mentions' internal/service/push
 mutant "push to users who are there" internal/service/push/trigger.go 's/case !active:/case !active || known:/' 'TestActiveUsers' internal/service/push
 mutant "lose what a broken connection did not get" internal/service/push/trigger.go 's/message\.Position\(event\.Seq\) <= acked \&\& m\.TimeMs < settled/m.TimeMs < settled/' 'TestActiveUsers' internal/service/push
-mutant "push what an active device has shown" internal/service/push/trigger.go 's/message\.Position\(event\.Seq\) <= acked \&\& m\.TimeMs < settled/m == nil/' 'TestActiveUsers' internal/service/push
+mutant "push what an active device has shown" internal/service/push/trigger.go 's/message\.Position\(event\.Seq\) <= acked \&\& m\.TimeMs < settled/m.TimeMs < settled-1<<50/' 'TestActiveUsers' internal/service/push
 mutant "let endpoints of push services lead into the network" internal/base/egress/post.go 's/DialContext: f\.dial, //' 'TestEndpointsInTheNetwork' internal/service/push
 mutant "send push notifications before the time that a service asked for" internal/service/push/subscription.go 's/if p\.waitUntilMs > nowMs \{/if p.waitUntilMs < 0 {/' 'TestAnswersOfPushServices' internal/service/push
 mutant "flood endpoints of push services" internal/service/push/subscription.go 's/p\.windowPushes >= windowPushes \&\& /p.windowPushes < 0 \&\& /' 'TestEndpointsAreNotFlooded' internal/service/push
 mutant "keep subscriptions that are gone" internal/service/push/provider.go 's/r\.kind = gone$/r.kind = failed/' 'TestAnswersOfPushServices' internal/service/push
 mutant "remove push subscriptions of others" internal/service/push/subscription.go 's/WHERE n = \$1 AND owner = \$2`, int64\(subscription\), int64\(by\)/WHERE n = $1`, int64(subscription)/' 'TestSubscriptionsBelong' internal/service/push
 mutant "push to the former user of a browser" internal/service/push/subscription.go 's/WHERE session = \$1 OR token = \$2 AND provider = \$3/WHERE session = $1 OR session < 0 AND token = $2 AND provider = $3/' 'TestSubscriptionsBelong' internal/service/push
-mutant "push with a key of another process" internal/service/push/webpush.go 's/append\(\[\]byte\{n\}, secret\.\.\.\)/[]byte(rand.Text())/; s/^\t\"crypto\/ecdh\"$/\t\"crypto\/ecdh\"\n\t\"crypto\/rand\"/' 'TestABrowserIsPushed' internal/service/push
+mutant "push with a key of another process" internal/service/push/webpush.go 's/append\(\[\]byte\{n\}, secret\.\.\.\)/append([]byte{n}, rand.Text()...)/; s/^\t\"crypto\/ecdh\"$/\t\"crypto\/ecdh\"\n\t\"crypto\/rand\"/' 'TestABrowserIsPushed' internal/service/push
 mutant "verify without videos" internal/tool/verify/verify.go 's/step\{"videos", c\.videos\}, //' VideoViolations internal/tool/verify
 mutant "let posts name videos of others" internal/service/video/create.go 's/_, err := own\(ctx, tx, by, n\)/_, err := getVideo(ctx, tx, n)/' '^TestVideoOverHTTP$' internal/app
 
