@@ -53,4 +53,5 @@ func (n *Node) onMentioned(ctx context.Context, tx *sql.Tx, c id.Conversation, s
 func (n *Node) streamChanged(u id.User) {
 	n.officials.StreamChanged(u)
 	n.pushes.StreamChanged(u)
+	n.serverEvents.Posted(u)
 }

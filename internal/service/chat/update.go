@@ -413,10 +413,10 @@ type update struct {
 	seq, target  uint64
 	by           id.User
 	storedMs     int64
-	wasWritten   bool                                                                                       // it recalled a message while its sender wrote it
-	onStreamed   func(ctx context.Context, tx *sql.Tx, change message.StreamedChange) (was bool, err error)                  // may be nil
+	wasWritten   bool                                                                                        // it recalled a message while its sender wrote it
+	onStreamed   func(ctx context.Context, tx *sql.Tx, change message.StreamedChange) (was bool, err error)  // may be nil
 	onMentioned  func(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64, users []id.User) error // may be nil
-	onRecalled   func(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64) error                 // may be nil
+	onRecalled   func(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64) error                  // may be nil
 }
 
 // apply writes the effect of an update. refused: it has none.

@@ -1,0 +1,37 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
+	"github.com/rialto-im/rialto/internal/transport/gateway"
+	"github.com/rialto-im/rialto/internal/transport/rpc"
+	"github.com/rialto-im/rialto/internal/transport/stomp"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+// openTransports makes the servers of calls and sockets.
+func (n *Node) openTransports() (err error) {
+	n.input, n.unauthenticated = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections()
+	n.fileRequests, n.streams = n.config.Input.Files(), n.config.Input.Streams()
+	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Streamed: n.streamed, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Engagement: n.engagement, Ranking: n.ranking, Details: n.details, Notifications: n.notifications, Pushes: n.pushes, Videos: n.videos, Search: n.search, ServerEvents: n.serverEvents, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
+		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Limits: n.limits, Await: n.await, Observe: n.proxySigns.account, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
+	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Posts: n.feed, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus,
+		Calls: n.calls, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition, ClockBehind: n.clocks.Behind}, n.config.Gateway)
+	if err != nil {
+		return err
+	}
+	n.stomp = stomp.New(stomp.Deps{Gateway: n.gateway, Inbox: n.inbox, Input: n.input, Proxied: n.config.Plaintext})
+	stats := n.gateway.Stats()
+	// The listener still counts the connections of WebSockets that run over net/http.
+	n.open = &openConnections{most: maxOpenConnections(), gateway: func() int64 { return stats.Connections.Load() - stats.Streams.Load() }}
+	n.admission = newAdmission(cpuTime, time.Now, setThreads)
+	return nil
+}
+
+// await is the gateway's; the gateway is made after the server of calls.
+func (n *Node) await(ctx context.Context, c id.Caller, r *chatv1.SyncRequest) error {
+	return n.gateway.Await(ctx, c, r)
+}
