@@ -152,12 +152,6 @@ func (w *world) write(by id.User, c id.Conversation, text string, to ...id.User)
 // say has ann write to bob.
 func (w *world) say(text string) uint64 { return w.write(ann, talk, text, bob) }
 
-func (w *world) read(c id.Conversation, seq uint64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.state[c].State.ReadSeq = seq
-}
-
 // change changes the world.
 func (w *world) change(do func()) {
 	w.mu.Lock()

@@ -38,7 +38,6 @@ type nodes struct {
 	bus   bus.Bus
 	nowMs atomic.Int64
 	ids   atomic.Uint64
-	chats []*chat.Service
 	list  []*node
 	group id.Conversation
 }

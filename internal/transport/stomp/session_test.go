@@ -110,17 +110,15 @@ func (p *pair) say(text string) {
 // heard returns the next frame that the client gets; "" at the end.
 func (p *pair) heard() string {
 	p.t.Helper()
-	for {
-		text, err := p.in.ReadString(0)
-		text = strings.TrimLeft(text, "\n")
-		if err == io.EOF && text == "" {
-			return ""
-		}
-		if err != nil {
-			p.t.Fatalf("%q, %v", text, err)
-		}
-		return strings.TrimSuffix(text, "\x00")
+	text, err := p.in.ReadString(0)
+	text = strings.TrimLeft(text, "\n")
+	if err == io.EOF && text == "" {
+		return ""
 	}
+	if err != nil {
+		p.t.Fatalf("%q, %v", text, err)
+	}
+	return strings.TrimSuffix(text, "\x00")
 }
 
 // wants checks that the next frame has a command and some parts.
