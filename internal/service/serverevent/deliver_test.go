@@ -22,9 +22,8 @@ const onlyMessages = eventv1.EventKind_EVENT_KIND_MESSAGE
 func TestWebhooksLoseNothing(t *testing.T) {
 	f := open(t, 4)
 	r := newReceiver(t)
-	f.config.AllowPrivate = true
+	f.config.AllowPrivate, f.attempts = true, 1000
 	f.restart()
-	f.events.Load().Hasten(1000)
 	var n atomic.Int64
 	r.setRefuse(func(*eventv1.EventDelivery) int {
 		if n.Add(1)%3 == 0 {
@@ -50,7 +49,6 @@ func TestWebhooksLoseNothing(t *testing.T) {
 	}
 	eventually.True(t, "some events are delivered", func() bool { return len(r.events()) > 0 })
 	f.restart() // in the middle
-	f.events.Load().Hasten(1000)
 	group.Wait()
 	want := len(groups) * 2 * each
 	eventually.True(t, "all events are delivered", func() bool { return len(distinct(r.events())) == want })

@@ -1,6 +1,7 @@
 package serverevent_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -57,6 +58,7 @@ type fixture struct {
 	fanout   *fanout.Worker
 	events   atomic.Pointer[serverevent.Service]
 	stop     func() // ends Run of events
+	attempts int    // before a dead letter; 0: 3
 	config   serverevent.Config
 	users    []id.User
 	sends    atomic.Uint64
@@ -123,7 +125,7 @@ func (f *fixture) restart() {
 	}
 	s, err := serverevent.New(context.Background(), serverevent.Deps{DB: f.db, Log: f.log, Chat: f.chat, Accounts: f.accounts, IDs: f.ids, Secret: []byte("of cursors"), Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, f.config)
 	must(f.t, err)
-	s.Hasten(3)
+	s.Hasten(cmp.Or(f.attempts, 3))
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	for p := range timeline.Partitions {
