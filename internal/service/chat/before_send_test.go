@@ -106,6 +106,58 @@ func TestBeforeSendDecides(t *testing.T) {
 	}
 }
 
+// A message that is written in parts is decided at its beginning, and its text at its end, also if it is broken off.
+func TestBeforeSendDecidesStreamedMessages(t *testing.T) {
+	var closed atomic.Bool
+	_, s, c := moderated(t, "", func(text string) string {
+		switch {
+		case text == "bad", text == "" && closed.Load():
+			return `{"allow":false}`
+		case text == "number 1234":
+			return `{"allow":true,"text":"number ****"}`
+		}
+		return `{"allow":true}`
+	})
+	start := func(own string) (uint64, error) {
+		d, err := s.StartStreamed(t.Context(), id.Caller{User: 1, Device: 101}, &chatv1.StartStreamedMessageRequest{Conversation: uint64(c), ClientMsgId: own})
+		return d.Seq, err
+	}
+	text := func(text string) *chatv1.Content {
+		return &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}}
+	}
+	stopped := &chatv1.BrokenOff{Cause: chatv1.BrokenOff_CAUSE_STOPPED, By: 2}
+	check := func(seq uint64, want string) {
+		t.Helper()
+		if got, at, err := s.StreamedEnd(t.Context(), c, seq, 1); err != nil || at == 0 || got.GetText() != want {
+			t.Errorf("message %d ended with %v, %v; want %q", seq, got, err, want)
+		}
+	}
+	first, err := start("first")
+	must(t, err)
+	if _, err := s.EndStreamed(t.Context(), c, first, 1, text("bad")); reasonOf(err) != "refused_by_rules" {
+		t.Errorf("a text against the rules: got %v", err)
+	}
+	for range 2 { // a retry is harmless
+		_, err = s.EndStreamed(t.Context(), c, first, 1, text("number 1234"))
+		must(t, err)
+	}
+	check(first, "number ****")
+	for own, want := range map[string]string{"bad": "", "number 1234": "number ****", "good": "good"} {
+		seq, err := start(own)
+		must(t, err)
+		_, err = s.BreakOffStreamed(t.Context(), c, seq, 1, own, stopped)
+		must(t, err)
+		check(seq, want)
+		if _, err := s.EndStreamed(t.Context(), c, seq, 1, text("another one")); reasonOf(err) != "id_reuse" {
+			t.Errorf("an end after another one: got %v", err)
+		}
+	}
+	closed.Store(true)
+	if _, err := start("last"); reasonOf(err) != "refused_by_rules" {
+		t.Errorf("a beginning against the rules: got %v", err)
+	}
+}
+
 // Messages of one device are stored in their order, whatever the order of the answers, and a slow answer delays nobody else.
 func TestBeforeSendKeepsTheOrder(t *testing.T) {
 	release := make(chan struct{})

@@ -19,13 +19,18 @@ func (s *Service) Submit(d *message.Draft) {
 		reject(d, err)
 		return
 	}
+	s.submitAsked(d)
+}
+
+// submitAsked is Submit of a draft that is valid. The webhook before_send is asked about it.
+func (s *Service) submitAsked(d *message.Draft) {
 	if s.beforeSend != nil && s.holdForHook(d) {
 		return
 	}
 	s.submitValid(d)
 }
 
-// submitValid is Submit of a draft that is valid, or that only the server makes.
+// submitValid is Submit of a draft that is valid, and about which the webhook is not asked: only the server makes it, or it was asked.
 func (s *Service) submitValid(d *message.Draft) {
 	for !s.submit(s.conversation(d.Conversation), d) { //nolint:revive // the conversation was evicted between the two calls
 	}

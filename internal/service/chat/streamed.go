@@ -46,7 +46,7 @@ func (s *Service) StartStreamed(ctx context.Context, c id.Caller, q *chatv1.Star
 	if d.Content, err = (proto.MarshalOptions{Deterministic: true}).Marshal(content); err != nil {
 		return nil, err
 	}
-	return d, send(ctx, d, s.submitValid)
+	return d, send(ctx, d, s.submitAsked)
 }
 
 // endDraft returns the draft of a streamed message's end, without its content. Its id is longer than a client's own may be, so that it is
@@ -71,13 +71,56 @@ func (s *Service) EndStreamed(ctx context.Context, c id.Conversation, seq uint64
 	if err := s.validate(d); err != nil {
 		return 0, err
 	}
+	if end, err = s.askAboutEnd(d, end); err != nil {
+		return 0, err
+	}
 	d.ClientMsgID = clientID
 	return s.appendEnd(ctx, d, end)
+}
+
+// askAboutEnd asks the webhook before_send about the end of a streamed message, and returns the end, perhaps with another text.
+func (s *Service) askAboutEnd(d *message.Draft, end *chatv1.Edit) (*chatv1.Edit, error) {
+	if s.beforeSend == nil {
+		return end, nil
+	}
+	if !s.beforeSend.asking.start() {
+		return nil, busy(nil)
+	}
+	defer s.beforeSend.asking.end()
+	if err := s.askBeforeSend(d); err != nil {
+		return nil, err
+	}
+	d.Asked = false // an end with another content is no retry of this one
+	var c chatv1.Content
+	if err := proto.Unmarshal(d.Content, &c); err != nil {
+		return nil, err
+	}
+	return c.GetEdit(), nil
+}
+
+// permittedText returns the text of a broken-off message that may be stored: none, if the webhook before_send refuses it.
+func (s *Service) permittedText(c id.Conversation, seq uint64, sender id.User, text string) (string, error) {
+	if s.beforeSend == nil || text == "" {
+		return text, nil
+	}
+	end := &chatv1.Edit{Target: &chatv1.Ref{Seq: seq}, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}}}
+	content, err := proto.Marshal(&chatv1.Content{Kind: &chatv1.Content_Edit{Edit: end}})
+	if err != nil {
+		return "", err
+	}
+	end, err = s.askAboutEnd(&message.Draft{Conversation: c, Sender: sender, ClientMsgID: "end", Content: content}, end)
+	if errs.Is(err, errs.Denied) {
+		return "", nil
+	}
+	return end.GetContent().GetText(), err
 }
 
 // BreakOffStreamed ends a streamed message for the server: its text is not whole. It does so also if the sender may no longer write. If the
 // message has ended with another content, it fails with id_reuse.
 func (s *Service) BreakOffStreamed(ctx context.Context, c id.Conversation, seq uint64, sender id.User, text string, why *chatv1.BrokenOff) (editSeq uint64, err error) {
+	if text, err = s.permittedText(c, seq, sender, text); err != nil {
+		return 0, err
+	}
 	d := endDraft(c, seq, sender)
 	d.Refers, d.ByServer = true, true
 	content := &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}, BrokenOff: why}
