@@ -1,10 +1,20 @@
 package serverevent
 
-import "time"
+import (
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+)
 
 // Hasten makes deliveries that fail be repeated at once, and become dead letters after some attempts.
 func (s *Service) Hasten(attempts int) {
 	s.retry.attempts, s.retry.first, s.retry.longest, s.retry.pause = attempts, time.Millisecond, 2*time.Millisecond, time.Millisecond
+}
+
+// AddWaiter adds a call that waits for events of a bot, and never ends.
+func (s *Service) AddWaiter(bot id.User) error {
+	_, _, err := s.waiters.add(bot)
+	return err
 }
 
 // CommandOf is commandOf.

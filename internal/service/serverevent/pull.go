@@ -47,11 +47,14 @@ func (s *Service) Pull(ctx context.Context, by id.Caller, r *eventv1.PullEventsR
 	if err != nil {
 		return nil, err
 	}
-	one, done, err := s.waiters.add(c.bot) // before the streams are read
-	if err != nil {
-		return nil, err
+	var one *waiter
+	if r.WaitMs > 0 { // it is added before the streams are read
+		var done func()
+		if one, done, err = s.waiters.add(c.bot); err != nil {
+			return nil, err
+		}
+		defer done()
 	}
-	defer done()
 	within, cancel := context.WithTimeout(ctx, time.Duration(r.WaitMs)*time.Millisecond)
 	defer cancel()
 	for {

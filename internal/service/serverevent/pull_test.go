@@ -177,6 +177,32 @@ func TestPullWaits(t *testing.T) {
 	}
 }
 
+// The keys of a bot cannot use up the waits of others, and without a wait there is always an answer.
+func TestWaitsAreLimited(t *testing.T) {
+	f := open(t, 2)
+	f.put(&eventv1.EventConsumer{Name: "shop"}, false)
+	s := f.events.Load()
+	add := func(bot id.User) (n int) {
+		for s.AddWaiter(bot) == nil {
+			n++
+		}
+		return n
+	}
+	if n := add(7); n != 16 {
+		t.Errorf("%d calls wait for one bot, want 16", n)
+	}
+	if n := add(0); n != 240 {
+		t.Errorf("beside a bot, %d calls wait, want 240", n)
+	}
+	_, err := s.Pull(t.Context(), server, &eventv1.PullEventsRequest{Consumer: "shop", WaitMs: 1})
+	if err == nil || errs.Of(err).Reason != "too_many_waiting" {
+		t.Errorf("one more wait: got %v", err)
+	}
+	if _, err := s.Pull(t.Context(), server, &eventv1.PullEventsRequest{Consumer: "shop"}); err != nil {
+		t.Errorf("a pull that does not wait: got %v", err)
+	}
+}
+
 func TestSeek(t *testing.T) {
 	f := open(t, 2)
 	f.put(&eventv1.EventConsumer{Name: "shop", Kinds: []eventv1.EventKind{eventv1.EventKind_EVENT_KIND_MESSAGE}}, true)

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxWaiters bounds the calls that wait on a node.
-	maxWaiters = 256
+	// maxWaiters bounds the calls that wait on a node, and maxBotWaiters those for the events of one bot.
+	maxWaiters, maxBotWaiters = 256, 16
 	// pollInterval is how often a waiting call looks for events that other nodes have dispatched.
 	pollInterval = 500 * time.Millisecond
 )
@@ -38,7 +38,13 @@ var errTooManyWaiting = errs.New(errs.Exhausted, "too_many_waiting", "too many c
 func (w *waiters) add(bot id.User) (*waiter, func(), error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.waiting) >= maxWaiters {
+	own := 0
+	for other := range w.waiting {
+		if other.bot == bot {
+			own++
+		}
+	}
+	if len(w.waiting) >= maxWaiters || bot != 0 && own >= maxBotWaiters {
 		return nil, nil, errTooManyWaiting
 	}
 	one := &waiter{bot: bot, wake: make(chan struct{}, 1)}
