@@ -143,9 +143,15 @@ func TestPasswordReset(t *testing.T) {
 	wantError(t, "a login with a code for a reset", err, errs.Unauthenticated, "bad_code")
 	wantError(t, "a weak password", p.ResetPassword(t.Context(), &accountv1.ResetPasswordRequest{Handle: "anna", Code: code, NewPassword: "password1"}), errs.Invalid, "weak_password")
 	p.endedSessions()
+	if err := p.RequestCode(t.Context(), "anna"); err != nil {
+		t.Fatal(err)
+	}
+	_, loginCode := p.mail("anna@example.org")
 	if err := p.reset("anna", strings.ToLower(code)); err != nil {
 		t.Fatal(err)
 	}
+	_, err = p.LoginWithCode(t.Context(), &accountv1.LoginWithCodeRequest{Handle: "anna", Code: loginCode})
+	wantError(t, "a login with a code from before the reset", err, errs.Unauthenticated, "bad_code")
 	if ended := p.endedSessions(); len(ended) != 1 || ended[0].Session != anna.Session || ended[0].Reason != "password_changed" {
 		t.Errorf("the sessions that ended are %v", ended)
 	}
