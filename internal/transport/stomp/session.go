@@ -212,6 +212,17 @@ func (s *session) input(p []byte) error {
 	if err := s.flush(); err != nil && !s.isOver() {
 		return errLost
 	}
+	if s.in.incomplete() > maxHead && !s.isReady() { // it has a body, of a client that is not known
+		s.mu.Lock()
+		connected := s.connected
+		s.mu.Unlock()
+		if !connected {
+			return errFirst
+		}
+		if err := s.await(); err != nil {
+			return err
+		}
+	}
 	s.trackIncomplete(complete)
 	memory, owner := s.server.deps.Input.Unauthenticated, budget.Owner{Network: s.network}
 	if s.isReady() {

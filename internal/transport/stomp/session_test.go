@@ -334,6 +334,8 @@ func TestMistakesOfClients(t *testing.T) {
 		want error
 	}{
 		{"SEND\ndestination:/conversation/5\n\n\x00", errFirst},
+		{"SEND\ndestination:/conversation/5\n\n" + strings.Repeat("x", maxHead), errFirst}, // nothing is held for a client that is not known
+		{connect + "SEND\ndestination:/conversation/5\n\n" + strings.Repeat("x", 4*maxHead) + "\xff\x00", errText},
 		{"CONNECT\naccept-version:1.0,1.1\npasscode:T\n\n\x00", errVersion},
 		{"CONNECT\npasscode:T\n\n\x00", errVersion},
 		{"CONNECT\naccept-version:1.2\n\n\x00", errPasscode},

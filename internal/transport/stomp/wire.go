@@ -39,7 +39,7 @@ type webSocketWire struct {
 	in      wsutil.Reader
 	reading bool // a message
 	closing bool // the client has sent a close frame
-	pings   rate
+	pings   rate // and frames without a payload
 
 	writing sync.Mutex // guards writes: pongs are written by the goroutine that reads
 }
@@ -70,6 +70,9 @@ func (w *webSocketWire) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		if !h.OpCode.IsControl() {
+			if h.Length == 0 && !w.pings.allow() {
+				return 0, errFlood
+			}
 			w.reading = true
 			continue
 		}
