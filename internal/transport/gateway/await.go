@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -72,12 +71,22 @@ func (r *receiver) hasAnswer() (due, ending bool) {
 
 // hasGrown reports whether one of the large conversations that the connection follows has come further than its client knows.
 func (c *conn) hasGrown(ctx context.Context, known []*chatv1.LargeTail) (bool, error) {
+	if len(known) == 0 {
+		return false, nil
+	}
+	lowest := make(map[id.Conversation]uint64, len(known)) // a client may name one often
+	for _, l := range known {
+		to := id.Conversation(l.Conversation)
+		if at, twice := lowest[to]; !twice || l.LastSeq < at {
+			lowest[to] = l.LastSeq
+		}
+	}
 	var list []id.Conversation
 	var seqs []uint64
 	c.mu.Lock()
-	for _, l := range known {
-		if to := id.Conversation(l.Conversation); slices.Contains(c.follows, to) {
-			list, seqs = append(list, to), append(seqs, l.LastSeq)
+	for _, to := range c.follows {
+		if at, named := lowest[to]; named {
+			list, seqs = append(list, to), append(seqs, at)
 		}
 	}
 	c.mu.Unlock()

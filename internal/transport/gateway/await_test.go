@@ -35,6 +35,42 @@ func TestNoSyncWaitsForAnAPIKey(t *testing.T) {
 	}
 }
 
+// countedTails counts the conversations whose tails are read.
+type countedTails struct {
+	*fakeServices
+	read int
+}
+
+func (k *countedTails) LargeTails(ctx context.Context, list []id.Conversation) ([]uint64, error) {
+	k.read += len(list)
+	return k.fakeServices.LargeTails(ctx, list)
+}
+
+// What a client names often is read once, and the lowest that it names counts.
+func TestAWaitingSyncReadsEachLargeGroupOnce(t *testing.T) {
+	c, fake := bench(t)
+	k := &countedTails{fakeServices: fake}
+	c.server.deps.Inbox = k
+	fake.tail.Store(10)
+	c.follows = []id.Conversation{5, 6}
+	var known []*chatv1.LargeTail
+	for n := range 1000 {
+		known = append(known, &chatv1.LargeTail{Conversation: 5 + uint64(n%3), LastSeq: 10})
+	}
+	for _, test := range []struct {
+		last  uint64
+		grown bool
+	}{{10, false}, {9, true}} {
+		known[0].LastSeq = test.last
+		if grown, err := c.hasGrown(t.Context(), known); err != nil || grown != test.grown {
+			t.Errorf("with %d, grown is %v, %v", test.last, grown, err)
+		}
+	}
+	if k.read != 4 {
+		t.Errorf("%d tails were read, want 2 at each time", k.read)
+	}
+}
+
 // A sync waits until there is something to answer: at once where the stream or a large group is ahead of the client, else at a push, and not longer than
 // was asked for. The stream is at 10, large group 5 at 10.
 func TestASyncWaitsForSomethingToAnswer(t *testing.T) {
