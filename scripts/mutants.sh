@@ -864,6 +864,11 @@ mutant "give two subtitles one name" internal/service/video/subtitles.go 's/for 
 mutant "have two default subtitles" internal/service/video/subtitles.go 's/^\tif t\.isDefault \{$/if t.isDefault \&\& n == 0 {/' '^TestSubtitles$' internal/service/video
 mutant "show videos of hidden posts" internal/service/feed/get.go 's/\&\& !p\.deleted \&\& !p\.hidden/\&\& !p.deleted/' VideosOfPosts internal/service/feed
 mutant "push what the user has read" internal/service/push/deliver.go 's/case state\.GetReadSeq\(\) >= row\.seq:/case state.GetReadSeq() > row.seq:/' 'TestWhatIsNotPushed' internal/service/push
+mutant "push to the slow devices of a user with all workers" internal/service/push/deliver.go 's/if own\.number >= share \{/if own.number >= 100*share {/' 'TestSlowUsers' internal/service/push
+mutant "keep login codes after a password reset" internal/service/account/password_reset.go 's/if err := revokeCodes\(ctx, tx, user\); err != nil \{/if err := error(nil); err != nil {/' 'TestPasswordReset' internal/service/account
+mutant "store the end of a streamed message without before_send" internal/service/chat/streamed.go 's/if end, err = s\.askAboutEnd\(d, end\); err != nil \{/if err != nil {/' 'TestBeforeSendDecidesStreamed' internal/service/chat
+mutant "keep a broken-off text that before_send refuses" internal/service/chat/streamed.go 's/if text, err = s\.permittedText\(c, seq, sender, text\); err != nil \{/if err != nil {/' 'TestBeforeSendDecidesStreamed' internal/service/chat
+mutant "hold a body of STOMP before CONNECT" internal/transport/stomp/session.go 's/if !connected \{/if !connected \&\& false {/' 'TestMistakesOfClients' internal/transport/stomp
 mutant "push from muted conversations" internal/service/push/deliver.go 's/case state\.GetMuted\(\) \|\| /case /' 'TestWhatIsNotPushed' internal/service/push
 mutant "push what was recalled" internal/service/push/trigger.go 's/ \|\| m\.RecallSeq != 0 \{/ {/' 'TestWhatIsNotPushed|NewerMessages' internal/service/push
 mutant "push messages of blocked users" internal/service/push/deliver.go 's/if !silenced\[id\.User\(m\.Sender\)\] \&\& /if !silenced[0] \&\& /' 'TestWhatIsNotPushed' internal/service/push

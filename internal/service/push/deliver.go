@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strconv"
@@ -71,6 +73,11 @@ func (s *Service) deliver(ctx context.Context, j job.Job[delivery]) error {
 	if wait := p.mayPush(s.nowMs()); wait > 0 {
 		return job.Snooze(wait)
 	}
+	if !s.begin(p.owner) {
+		return job.Snooze(ownDelay + rand.N(ownDelay))
+	}
+	began := time.Now()
+	defer func() { s.end(p.owner, time.Since(began)) }()
 	n, seq, done, err := s.compose(ctx, p, j.Args.Conversation, row)
 	switch {
 	case err != nil:
@@ -90,6 +97,46 @@ func (s *Service) deliver(ctx context.Context, j job.Job[delivery]) error {
 		done.kind = failed
 	}
 	return s.finish(ctx, p, j.Args, row, seq, done)
+}
+
+// sending are a user's deliveries.
+type sending struct {
+	number    int       // in progress
+	slowUntil time.Time // one took long
+}
+
+// begin counts a delivery to the devices of a user, unless the user has the share of the workers already.
+func (s *Service) begin(u id.User) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own, share := s.sending[u], max(s.config.Workers/2, 1)
+	if time.Now().Before(own.slowUntil) {
+		share = 1
+	}
+	if own.number >= share {
+		return false
+	}
+	own.number++
+	s.sending[u] = own
+	return true
+}
+
+// end is called after begin. Users who were slow are few, since each has occupied a worker for long.
+func (s *Service) end(u id.User, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, own := time.Now(), s.sending[u]
+	own.number--
+	if took >= slowAfter {
+		own.slowUntil = now.Add(slowFor)
+	}
+	s.sending[u] = own
+	over := func(_ id.User, o sending) bool { return o.number == 0 && !now.Before(o.slowUntil) }
+	if took >= slowAfter {
+		maps.DeleteFunc(s.sending, over)
+	} else if over(u, own) {
+		delete(s.sending, u)
+	}
 }
 
 // send sends a notification through the provider of a subscription.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"testing"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 )
@@ -20,4 +21,17 @@ func Attempt(t testing.TB, s *Service, of int64, owner id.User, seq uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Begin is begin.
+func (s *Service) Begin(u id.User) bool { return s.begin(u) }
+
+// End is end.
+func (s *Service) End(u id.User, took time.Duration) { s.end(u, took) }
+
+// Sending is how many users have deliveries, or were slow.
+func (s *Service) Sending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sending)
 }

@@ -156,6 +156,9 @@ const (
 	maxAttempts = 12
 	// maxAge is how long a push may wait for its provider, and how long the provider keeps it for the device.
 	maxAge = 24 * time.Hour
+	// Endpoints of Web Push are addresses that users choose, and may be slow. The devices of a user occupy half of the workers at most, and one worker if a
+	// delivery took slowAfter in the last slowFor. Further deliveries wait for ownDelay to twice as long.
+	slowAfter, slowFor, ownDelay = time.Second, time.Minute, 2 * time.Second
 	// A subscription gets at most windowPushes in each window. What is beyond waits, and newer messages replace it.
 	window       = time.Minute
 	windowPushes = 60
@@ -200,9 +203,10 @@ type Service struct {
 
 	counts [6]atomic.Int64 // attempts, by result
 
-	mu      sync.Mutex // guards changed and unknown
+	mu      sync.Mutex // guards changed, unknown and sending
 	changed map[id.User]struct{}
-	unknown []id.User // of whom the directory did not know yet whether they are there
+	unknown []id.User           // of whom the directory did not know yet whether they are there
+	sending map[id.User]sending // deliveries in progress to the devices of a user, and users who were slow
 	wake    chan struct{}
 	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
 	interrupt func(point string) error
@@ -213,7 +217,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.Workers == 0 {
 		config.Workers = defaultWorkers
 	}
-	s := &Service{deps: deps, config: config, changed: map[id.User]struct{}{}, wake: make(chan struct{}, 1)}
+	s := &Service{deps: deps, config: config, changed: map[id.User]struct{}{}, sending: map[id.User]sending{}, wake: make(chan struct{}, 1)}
 	var err error
 	if s.vapid, err = keyOf(deps.Secret); err != nil {
 		return nil, err

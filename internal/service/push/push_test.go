@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -326,6 +328,66 @@ func TestRun(t *testing.T) {
 	}
 	cancel()
 	must(t, <-ended)
+}
+
+// Endpoints that do not answer occupy a share of the workers, so that other users are pushed meanwhile.
+func TestSlowEndpointsDoNotHoldUpOthers(t *testing.T) {
+	var atOnce, most atomic.Int32
+	release := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		most.Store(max(most.Load(), atOnce.Add(1)))
+		<-release
+		atOnce.Add(-1)
+	}))
+	t.Cleanup(slow.Close)
+	w := open(t, func(c *push.Config) {
+		c.Workers = 4
+		c.InternalHosts = append(c.InternalHosts, strings.TrimPrefix(slow.URL, "http://"))
+	})
+	for n := range 6 {
+		b := newBrowser(t, w.at)
+		_, err := w.Register(t.Context(), id.Caller{User: bob, Session: id.Session(10 + n)}, &pushv1.RegisterPushRequest{Provider: webPush, Token: fmt.Sprint(slow.URL, "/", n), P256Dh: b.key.PublicKey().Bytes(), Auth: b.auth})
+		must(t, err)
+	}
+	e := w.browser(eve, 1)
+	w.write(ann, talk, "hello", bob)
+	w.examine()
+	w.run()
+	t.Cleanup(func() { close(release) })
+	eventually.True(t, "bob's endpoints get something", func() bool { return atOnce.Load() >= 2 })
+	w.write(ann, talk, "hello", eve)
+	w.examine()
+	e.shows(1)
+	if n := most.Load(); n != 2 {
+		t.Errorf("%d of 4 workers waited for bob's endpoints, want 2", n)
+	}
+}
+
+// A user has half of the workers, and one of them after a delivery that took long.
+func TestSlowUsersHaveOneWorker(t *testing.T) {
+	w := open(t, nil)
+	all := func(u id.User) (n int) {
+		for w.Begin(u) {
+			n++
+		}
+		return n
+	}
+	if n := all(bob); n != 8 {
+		t.Errorf("of 16 workers, a user occupies %d, want 8", n)
+	}
+	for range 8 {
+		w.End(bob, time.Millisecond)
+	}
+	if n := w.Sending(); n != 0 {
+		t.Errorf("%d users are kept who are not slow", n)
+	}
+	if w.Begin(bob); w.Begin(eve) {
+		w.End(bob, time.Second)
+		w.End(eve, time.Millisecond)
+	}
+	if bobs, eves := all(bob), all(eve); bobs != 1 || eves != 8 {
+		t.Errorf("a user who was slow occupies %d workers, want 1; another one %d, want 8", bobs, eves)
+	}
 }
 
 // A stream that cannot be read, and a user of whom it is not known yet whether they are there, keep nobody else's pushes.
