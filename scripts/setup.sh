@@ -65,6 +65,7 @@ if [ "$for" != run ]; then
 	for module in tools internal/engine/blob/s3blob/s3test/server; do fetch "downloading the Go modules of $module" env -C "$module" go list -deps tool; done
 	packages=()
 	command -v "${CHROMIUM:-chromium-headless-shell}" chromium >/dev/null || packages+=(chromium-headless-shell)
+	command -v "${WHOLE_CHROMIUM:-chromium}" >/dev/null || packages+=(chromium) # the headless shell shows no notifications
 	command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || packages+=(postgresql)
 	for tool in curl jq openssl haproxy; do # for the documents' samples; haproxy is for the tests of deploy/
 		command -v "$tool" >/dev/null || packages+=("$tool")

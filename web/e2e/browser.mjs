@@ -5,3 +5,6 @@ const shell = "/usr/bin/chromium-headless-shell"; // the same engine without a w
 
 /** CHROMIUM, or what is installed. */
 export const browserPath = process.env.CHROMIUM ?? (existsSync(shell) ? shell : "/usr/bin/chromium");
+
+/** A whole browser: the headless shell shows no notifications. */
+export const wholeBrowserPath = process.env.WHOLE_CHROMIUM ?? "/usr/bin/chromium";

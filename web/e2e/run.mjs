@@ -2,7 +2,7 @@
 // browser, and three run at a time. `node e2e/run.mjs groups people` runs these two alone, and SHARE=0/2 the first of two
 // parts of them. Screenshots are kept in artefacts/.
 //
-// TEST_BINARY names the server's binary, CHROMIUM the browser (else browser.mjs finds it).
+// TEST_BINARY names the server's binary, CHROMIUM the browser, and WHOLE_CHROMIUM the one that shows notifications (else browser.mjs finds them).
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import { chromium } from "playwright-core";
