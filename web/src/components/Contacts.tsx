@@ -44,7 +44,7 @@ function NewContact({ kind, busy, change }: { kind: ContactKind; busy: boolean; 
   };
   return (
     <form className="stack" onSubmit={submit}>
-      <label>{t(labels[kind])}<input type={kind === ContactKind.PHONE ? "tel" : "email"} autoComplete={kind === ContactKind.PHONE ? "tel" : "email"} required value={address} onChange={(e) => { setAddress(e.target.value); setSent(false); }} /></label>
+      <label>{t(labels[kind])}<input name={kind === ContactKind.PHONE ? "phone" : "email"} type={kind === ContactKind.PHONE ? "tel" : "email"} autoComplete={kind === ContactKind.PHONE ? "tel" : "email"} required value={address} onChange={(e) => { setAddress(e.target.value); setSent(false); }} /></label>
       {sent && <label>{t("contactCode")}<input name="code" autoComplete="one-time-code" autoCapitalize="characters" spellCheck={false} required value={code} onChange={(e) => setCode(e.target.value)} /></label>}
       <button disabled={busy}>{t(sent ? "contactVerify" : "contactSend")}</button>
     </form>
