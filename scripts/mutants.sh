@@ -321,7 +321,7 @@ mutant "like what is not seen" $engagement/like.go 's/err == nil && !ok \{/err =
 mutant "answer a check by that of another post" $engagement/check.go 's/group\.checks\[check\{n, u\}\] = true/for one := range group.checks { group.checks[one] = group.checks[one] || one.user == u }/' 'ChecksOfMany' $engagement
 mutant "let checks join a group that is being read" $engagement/check.go 's/c\.open, open = nil, false/open = false/' 'ChecksOfMany' $engagement
 mutant "like a comment that is deleted" internal/service/comment/visible.go 's/err == nil && r\.deleted \{/err == nil \&\& r.deleted \&\& r.id == 0 {/' 'WhatIsNotSeen' $engagement
-mutant "end a list at a full page" internal/base/outputlimit/fill_page.go 's/len\(rows\) == n\) \{/len(rows) > n) {/' 'PagesHaveEachEntryOnce' internal/base/outputlimit
+mutant "end a list at a full page" internal/base/outputlimit/fill_page.go 's/len\(rows\) == n\) \{/len(rows) > n) {/' PageMayEndWithARead internal/base/outputlimit
 mutant "read a whole list for one page" internal/base/outputlimit/fill_page.go 's/examined \+= len\(rows\)/examined += 0/' 'PagesHaveEachEntryOnce' internal/base/outputlimit
 mutant "put entries of any size on a page" internal/base/outputlimit/fill_page.go 's/size > maxPageBytes \{/size < 0 {/' 'PagesHaveEachEntryOnce' internal/base/outputlimit
 mutant "name users with a block among likers" $engagement/likers.go 's/!blocked\[m\.User\] \{/!blocked[m.User] || m.User > 0 {/' 'LikersLeaveOutBlocks' $engagement
@@ -875,7 +875,6 @@ mutant "push messages of blocked users" internal/service/push/deliver.go 's/if !
 mutant "push to sessions that have ended" internal/service/push/deliver.go 's/if len\(ended\) > 0 \{/if len(ended) > 1 {/' 'TestEndedSessions' internal/service/push
 mutant "push in quiet hours" internal/service/push/deliver.go 's/ \|\| isQuiet\(settings, s\.deps\.Clock\.Now\(\)\) \{/ {/' 'TestQuietHours' internal/service/push
 mutant "push texts that the user does not want to be pushed" internal/service/push/deliver.go 's/if !showText \{/if showText \&\& false {/' 'TestABrowserIsPushed' internal/service/push
-mutant "push a message again that fan-out repeats" internal/service/push/queue.go 's/err != nil \|\| seq <= p\.seq \{/err != nil || seq < p.seq {/' 'TestRepeatedFanOut' internal/service/push
 mutant "lose what replaces a push in progress" internal/service/push/attempt.go 's/if newer = now\.seq > row\.seq; !newer \{/if newer = false; !newer {/' 'NewerMessages|LongStreams|Crashes|Mentions' internal/service/push
 mutant "push to users who are there" internal/service/push/trigger.go 's/case !active:/case !active || known:/' 'TestActiveUsers' internal/service/push
 mutant "lose what a broken connection did not get" internal/service/push/trigger.go 's/message\.Position\(event\.Seq\) <= acked \&\& m\.TimeMs < settled/m.TimeMs < settled/' 'TestActiveUsers' internal/service/push

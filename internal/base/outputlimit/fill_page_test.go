@@ -8,6 +8,22 @@ import (
 	"pgregory.net/rapid"
 )
 
+// A page may be full with the last row that was read: what follows is not read for it.
+func TestAPageMayEndWithARead(t *testing.T) {
+	reads := 0
+	entries, next, err := outputlimit.FillPage(1, 0, func(behind, n int) (rows []outputlimit.Row[int, int], err error) {
+		reads++
+		for i := range n {
+			rows = append(rows, outputlimit.Row[int, int]{Place: behind + i + 1})
+		}
+		rows[n-1].Entry = &reads
+		return rows, nil
+	})
+	if err != nil || len(entries) != 1 || next == nil || reads != 1 {
+		t.Errorf("the page has %d entries after %d reads, and the next begins behind %v (%v)", len(entries), reads, next, err)
+	}
+}
+
 // Pages that follow each other have each entry that the reader may see once, in order, whatever is hidden between them. No page is longer than its limits, or empty
 // without a reason.
 func TestPagesHaveEachEntryOnce(t *testing.T) {

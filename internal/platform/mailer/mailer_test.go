@@ -57,9 +57,14 @@ func TestSend(t *testing.T) {
 func TestPasswordsAndCodesAreSentEncrypted(t *testing.T) {
 	server := smtptest.Start(t)
 	for _, tls := range []string{"", "starttls", "implicit"} {
-		m := open(t, mailer.Config{Address: server.Address, From: "chat@example.com", Username: "chat", Password: "secret", TLS: tls, Timeout: 2 * time.Second})
-		if err := m.Send(t.Context(), "anna@example.org", "subject", "text"); err == nil {
-			t.Errorf("tls %q: an email was sent without encryption", tls)
+		for _, username := range []string{"", "chat"} {
+			c := mailer.Config{Address: server.Address, From: "chat@example.com", TLS: tls, Timeout: 2 * time.Second}
+			if username != "" {
+				c.Username, c.Password = username, "secret"
+			}
+			if err := open(t, c).Send(t.Context(), "anna@example.org", "subject", "text"); err == nil {
+				t.Errorf("tls %q: %q has sent an email without encryption", tls, username)
+			}
 		}
 	}
 	if list := server.Logins(); len(list) != 0 || len(server.Mails) != 0 {
