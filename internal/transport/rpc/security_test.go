@@ -17,7 +17,7 @@ func ofSecurity() map[string]row {
 		accounts + "GetSecurity":           own(func(subject) proto.Message { return &accountv1.GetSecurityRequest{} }),
 		accounts + "ConfirmIdentity": {request: func(subject) proto.Message {
 			return &accountv1.ConfirmIdentityRequest{Password: "a wrong one"}
-		}, owner: "bad_password", member: "bad_password", former: "bad_password", outsider: "bad_password", server: "no_session"},
+		}, owner: "no_password", member: "no_password", former: "no_password", outsider: "no_password", server: "no_session"}, // they log in by the app's server
 		accounts + "StartTotp":           own(func(subject) proto.Message { return &accountv1.StartTotpRequest{} }),
 		accounts + "ConfirmTotp":         all("no_totp", func(subject) proto.Message { return &accountv1.ConfirmTotpRequest{Code: "000000"} }),
 		accounts + "RemoveTotp":          all("no_totp", func(subject) proto.Message { return &accountv1.RemoveTotpRequest{} }),
