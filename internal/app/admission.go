@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -26,9 +27,11 @@ type admission struct {
 	processors int           // outside of a crowd
 	threads    func(n int)   // sets how many threads run goroutines
 	crowd      *time.Timer   // ends the crowd
-	sampled    time.Time     // of the last sample
-	used       time.Duration // the CPU time then
 	current    atomic.Uint64 // the rate, for the metric
+
+	mu      sync.Mutex    // guards all below; each listener waits
+	sampled time.Time     // of the last sample
+	used    time.Duration // the CPU time then
 }
 
 const (
@@ -68,7 +71,7 @@ func (a *admission) meetCrowd() {
 	}
 }
 
-// wait returns when the next connection may be accepted. One goroutine calls it.
+// wait returns when the next connection may be accepted. It is safe for concurrent use.
 func (a *admission) wait() {
 	a.adapt()
 	_ = a.limiter.Wait(context.Background()) // it fails for a cancelled context only
@@ -76,6 +79,8 @@ func (a *admission) wait() {
 
 // adapt adjusts the rate if an interval has passed. After a second without connections it starts anew.
 func (a *admission) adapt() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	now := a.now()
 	passed := now.Sub(a.sampled)
 	if passed < admissionInterval {
