@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,8 +31,9 @@ import (
 // streamStore is a user's stream, and one large conversation, of which each page has few events. Who reads it may be overtaken by what is stored meanwhile.
 type streamStore struct {
 	*fakeServices
-	random *rand.Rand
 	s      *Server
+	mu     sync.Mutex // guards all below
+	random *rand.Rand
 	stream []message.Position
 	large  uint64
 	quiet  bool // nothing is stored any more
@@ -44,6 +46,12 @@ func (k *streamStore) Verify(context.Context, string) (id.Caller, error) {
 }
 
 func (k *streamStore) tail() message.Position {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.last()
+}
+
+func (k *streamStore) last() message.Position {
 	if len(k.stream) == 0 {
 		return 0
 	}
@@ -55,6 +63,8 @@ func (k *streamStore) Tails(context.Context, []id.User) ([]message.Position, err
 }
 
 func (k *streamStore) LargeTails(context.Context, []id.Conversation) ([]uint64, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	return []uint64{k.large}, nil
 }
 
@@ -66,12 +76,14 @@ func (k *streamStore) prev(i int) message.Position {
 }
 
 func (k *streamStore) AppendSync(_ context.Context, b []byte, _ id.User, after message.Position, _ int) ([]byte, error) {
-	tail := k.tail()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	tail := k.last()
 	switch k.random.IntN(10) {
 	case 0:
 		return nil, errs.New(errs.Unavailable, "storage", "away")
 	case 1, 2, 3:
-		k.act(1)
+		k.store(1)
 	}
 	next, left := after, 3
 	for i, at := range k.stream {
@@ -83,13 +95,19 @@ func (k *streamStore) AppendSync(_ context.Context, b []byte, _ id.User, after m
 	page := &chatv1.SyncResponse{Next: positionOf(next), More: next < tail}
 	if !page.More {
 		page.Large = []*chatv1.LargeTail{{Conversation: 6, LastSeq: k.large}}
-		k.act(k.random.IntN(2))
+		k.store(k.random.IntN(2))
 	}
 	return proto.MarshalOptions{}.MarshalAppend(b, page)
 }
 
-// act stores n events and pushes most of them, some twice. It is called by whoever reads or tests, one at a time.
+// act stores n events and pushes most of them, some twice.
 func (k *streamStore) act(n int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.store(n)
+}
+
+func (k *streamStore) store(n int) {
 	for range n {
 		if k.quiet {
 			return
@@ -102,7 +120,7 @@ func (k *streamStore) act(n int) {
 			}
 			continue
 		}
-		k.stream = append(k.stream, k.tail()+1+message.Position(k.random.IntN(3)))
+		k.stream = append(k.stream, k.last()+1+message.Position(k.random.IntN(3)))
 		for pushes := []int{0, 1, 1, 1, 1, 1, 1, 1, 1, 2}[k.random.IntN(10)]; pushes > 0; pushes-- {
 			i := len(k.stream) - 1
 			long := k.random.IntN(20) == 0
@@ -211,24 +229,27 @@ func TestEventStreamsHaveEachEventOnce(t *testing.T) {
 	}
 	for seed := range schedules {
 		withStore(t, seed, func(t *testing.T, k *streamStore, s *Server) {
-			k.act(k.random.IntN(20))
+			random := rand.New(rand.NewPCG(seed, 1)) // the store has its own
+			k.act(random.IntN(20))
 			client := &sseClient{lastID: "0"}
 			for connects := range 4 {
 				r := httptest.NewRequestWithContext(t.Context(), "GET", "http://h/v1/events", nil)
 				r.Header.Set("Authorization", "Bearer x")
 				r.Header.Set("Last-Event-ID", client.lastID)
 				ctx, disconnect := context.WithCancel(r.Context())
-				w := &sseWriter{httptest.NewRecorder(), k.random}
+				w := &sseWriter{httptest.NewRecorder(), rand.New(rand.NewPCG(random.Uint64(), 0))}
 				served := make(chan struct{})
 				go func() { defer close(served); s.ServeEvents(w, r.WithContext(ctx)) }()
-				for range k.random.IntN(30) {
-					k.act(k.random.IntN(8))
-					if k.random.IntN(2) == 0 {
-						pass(time.Duration(k.random.IntN(4000)) * time.Millisecond)
+				for range random.IntN(30) {
+					k.act(random.IntN(8))
+					if random.IntN(2) == 0 {
+						pass(time.Duration(random.IntN(4000)) * time.Millisecond)
 					}
 				}
 				if connects == 3 {
+					k.mu.Lock()
 					k.quiet = true
+					k.mu.Unlock()
 					pass(2 * time.Minute)
 					s.hub.each(storeUser, func(c *conn) { c.hintIfBehind(k.tail()) }) // as the reconciler does for a last push that was lost
 					s.hub.hintIfBehind(6, k.large)
@@ -238,7 +259,7 @@ func TestEventStreamsHaveEachEventOnce(t *testing.T) {
 				disconnect()
 				<-served
 				client.read(t, w.Body.String())
-				k.act(k.random.IntN(5)) // it is away
+				k.act(random.IntN(5)) // it is away
 			}
 			if !slices.Equal(client.events, k.stream) {
 				t.Errorf("seed %d: received %v, want %v", seed, client.events, k.stream)

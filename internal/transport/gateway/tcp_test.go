@@ -16,6 +16,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"google.golang.org/protobuf/proto"
@@ -130,7 +131,11 @@ func TestSendsDoNotAllocate(t *testing.T) {
 			c.takeOutput().free()
 		}
 		send()
-		if n := testing.AllocsPerRun(100, send); n >= 1 { // the garbage collector may empty a pool
+		most := 1.0 // the garbage collector may empty a pool
+		if sqltest.WithRaceDetector {
+			most = 3 // it makes pools forget some of what they have
+		}
+		if n := testing.AllocsPerRun(100, send); n >= most {
 			t.Errorf("%s: %v allocations for a send", name, n)
 		}
 		if c.server.stats.Receipts.Load() < 100 {
