@@ -132,7 +132,7 @@ func TestOldMessagesAreReadFromTheColdTier(t *testing.T) {
 
 	report, err := verify.Run(ctx, data, func(string, ...any) {})
 	must(t, err)
-	if len(report.Violations) > 0 || report.Cold < 11 {
+	if len(report.Violations) > 0 || report.Cold < 5 { // what was not fanned out before the first round is moved by a later one
 		t.Errorf("verify: %+v", report)
 	}
 	files := coldFiles(t, data)
