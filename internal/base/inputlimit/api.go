@@ -15,6 +15,9 @@ var (
 	// ErrSends rejects a frame with more than MaxSends or MaxMarks.
 	ErrSends = errs.New(errs.Invalid, "too_many_sends", "a frame has at most 4,096 sends, and as many marks")
 
+	// ErrWaitOnSocket refuses a sync that waits where events are pushed, in a frame or a call of a socket.
+	ErrWaitOnSocket = errs.New(errs.Invalid, "wait_on_socket", "a socket is pushed its events: leave out waitMs")
+
 	errUsers    = errs.New(errs.Invalid, "too_many_users", "give at most 500 users at once")
 	errFolder   = errs.New(errs.Exhausted, "folder_full", "a folder has at most 200 conversations; remove some first")
 	errRules    = errs.New(errs.Invalid, "bad_rules", "give at most 100 rules, each with at most 10 keywords")

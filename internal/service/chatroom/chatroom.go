@@ -27,6 +27,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -158,9 +159,9 @@ func (s *Service) Run(ctx context.Context) error {
 	s.serving.Store(true)
 	var group sync.WaitGroup
 	defer group.Wait()
-	group.Go(func() { every(ctx, flushInterval, s.flushRooms) })
-	group.Go(func() { every(ctx, time.Second, s.tickHosted) })
-	group.Go(func() { every(ctx, time.Second, func() { s.report(ctx) }) })
+	group.Go(func() { backoff.Every(ctx, flushInterval, s.flushRooms) })
+	group.Go(func() { backoff.Every(ctx, time.Second, s.tickHosted) })
+	group.Go(func() { backoff.Every(ctx, time.Second, func() { s.report(ctx) }) })
 	group.Go(func() { s.purgeClosed(ctx) })
 	<-ctx.Done()
 	return nil
@@ -168,18 +169,5 @@ func (s *Service) Run(ctx context.Context) error {
 
 // Ready reports whether Run answers requests.
 func (s *Service) Ready() bool { return s.serving.Load() }
-
-func every(ctx context.Context, interval time.Duration, do func()) {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			do()
-		case <-ctx.Done():
-			return
-		}
-	}
-}
 
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

@@ -32,6 +32,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -171,8 +172,8 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	defer stop()
 	var group sync.WaitGroup
-	group.Go(func() { every(ctx, pushTick, func() { s.Push(ctx) }) })
-	group.Go(func() { every(ctx, renewInterval, func() { s.Renew(ctx) }) })
+	group.Go(func() { backoff.Every(ctx, pushTick, func() { s.Push(ctx) }) })
+	group.Go(func() { backoff.Every(ctx, renewInterval, func() { s.Renew(ctx) }) })
 	group.Go(func() {
 		(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: sweepInterval, Round: s.Sweep, Failed: "streamed messages that nobody writes are broken off later", Logger: s.deps.Logger}).Run(ctx)
 	})
@@ -180,19 +181,6 @@ func (s *Service) Run(ctx context.Context) error {
 	group.Wait()
 	s.release(context.WithoutCancel(ctx))
 	return nil
-}
-
-func every(ctx context.Context, interval time.Duration, do func()) {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			do()
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 func (s *Service) now() time.Time { return s.deps.Clock.Now() }

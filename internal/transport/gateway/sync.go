@@ -3,7 +3,7 @@ package gateway
 import (
 	"context"
 
-	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -87,12 +87,10 @@ func (c *conn) release() {
 	}
 }
 
-var errWaitOnSocket = errs.New(errs.Invalid, "wait_on_socket", "a socket is pushed its events: leave out waitMs")
-
 // sync answers with a page of the stream.
 func (c *conn) sync(ctx context.Context, request uint64, r *chatv1.SyncRequest) error {
 	if r.WaitMs > 0 {
-		return errWaitOnSocket
+		return inputlimit.ErrWaitOnSocket
 	}
 	if err := c.allowCall(0); err != nil {
 		return err

@@ -136,8 +136,6 @@ func (p *procedure[Req, Res, PReq, PRes]) limit(ctx context.Context, c id.Caller
 	return charged{}, nil
 }
 
-var errWaitOnSocket = errs.New(errs.Invalid, "wait_on_socket", "a socket is pushed its events: leave out waitMs")
-
 // await makes a sync that waits wait.
 func (s *Server) await(ctx context.Context, in *incoming, request proto.Message) error {
 	q, ok := request.(*chatv1.SyncRequest)
@@ -175,7 +173,7 @@ func (p *procedure[Req, Res, PReq, PRes]) invoke(ctx context.Context, c id.Calle
 		return nil, err
 	}
 	if q, ok := any(&r).(*chatv1.SyncRequest); ok && q.WaitMs > 0 {
-		return nil, errWaitOnSocket
+		return nil, inputlimit.ErrWaitOnSocket
 	}
 	counted, err := p.limit(ctx, c, &r, len(in), 0) // the gateway counted the frame's bytes
 	if err != nil {
