@@ -38,6 +38,7 @@ export const known: Record<string, Key> = {
   no_invitation: "errNoInvitation",
   muted: "errMuted",
   not_checked: "errNotChecked",
+  refused_by_rules: "errRefused",
   too_fast: "errRoomFast",
   room_busy: "errRoomBusy",
   changed_meanwhile: "errOfficialChanged",
