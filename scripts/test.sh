@@ -38,6 +38,11 @@ scripts/lint.sh
 go test -vet=off ./internal/tool/archtest
 
 go_test=(go test -vet=off -p "$packages_at_once" -timeout 40m)
+# They start the server as a program, in which the race detector sees nothing of it.
+programs=(./cmd/rialto ./internal/app/faulttest)
+# The power cuts have a stage of their own. TestShortRun is of chaos, which runs by turns as well.
+others=('^Test(Feed|Likes|Notifications)Killed|^TestShortRun' '^Test(Comments|Likes|Notifications)Killed' '^Test(Comments|Feed)Killed|^TestShortRun')
+go_test+=(-skip "^TestPowerCut|${others[third]}")
 whole_servers() {
 	local scenario n=0 race_too=() on_three_nodes=() tests=./internal/app/apptest
 	local own_nodes='TwoReleases|OverTwoNodes|Move' # these start several themselves
@@ -55,6 +60,8 @@ whole_servers() {
 	with_postgres "${go_test[@]}" -run "$own_nodes" "$tests"
 	stage "all other scenarios"
 	with_postgres -records sqlite "${go_test[@]}" -skip "$own_nodes|$(names "${race_too[@]}" "${on_three_nodes[@]}")" "$tests"
+	stage "programs that are killed"
+	KILL_CYCLES=78 KILL_SEED=$((part + 1)) with_postgres -records sqlite "${go_test[@]}" "${programs[@]}"
 }
 # names NAME...: a pattern for tests with these names only.
 names() { local IFS='|'; echo "^($*)\$"; }
@@ -73,8 +80,7 @@ clients() {
 beside whole_servers
 beside clients
 
-# Not archtest, which has one goroutine and reads all the code; nor tests that start the server as a program, in which the detector sees nothing of it.
-programs=(./cmd/rialto ./internal/app/faulttest)
+# archtest has one goroutine and reads all the code; the detector finds nothing in it.
 mapfile -t packages < <(go list ./... "$sdk" | grep -vE '/(internal/tool/archtest|internal/app/(app|fault)test|cmd/rialto)$')
 # Those with a fixture that opens either database. sqldb's own tests use both.
 mapfile -t either_database < <(git grep -l 'sqltest\.Place(' -- internal ':!internal/engine/sqldb' | xargs -n1 dirname | sort -u)
@@ -89,13 +95,10 @@ for package in "${packages[@]}"; do
 		on_sqlite+=("$package")
 	fi
 done
-# The power cuts have a stage of their own. TestShortRun is of chaos, which runs by turns as well.
-others=('^Test(Feed|Likes|Notifications)Killed|^TestShortRun' '^Test(Comments|Likes|Notifications)Killed' '^Test(Comments|Feed)Killed|^TestShortRun')
-go_test+=(-skip "^TestPowerCut|${others[third]}")
 stage "Go tests, with the race detector (part $third of 3)"
 with_postgres -records sqlite env CGO_ENABLED=1 "${go_test[@]}" "${race_flags[@]}" "${with_race[@]}"
-stage "Go tests, and programs that are killed"
-KILL_CYCLES=78 KILL_SEED=$((part + 1)) with_postgres -records sqlite "${go_test[@]}" "${programs[@]}" "${on_sqlite[@]}"
+stage "Go tests, with their SQL data in SQLite"
+with_postgres -records sqlite "${go_test[@]}" "${on_sqlite[@]}"
 stage "Go tests, with their SQL data in PostgreSQL"
 with_postgres "${go_test[@]}" "${on_postgres[@]}"
 stage "a thousand power failures"
