@@ -169,6 +169,7 @@ func TestActiveUsersAreNotPushed(t *testing.T) {
 	w.say("shown")
 	w.pass(time.Hour)
 	w.write(eve, crowd, "lost in a broken connection", bob)
+	w.pass(time.Hour) // it is not acknowledged by then
 	w.examine()
 	w.idle()
 	if n := len(w.attempts()); n != 0 {
@@ -177,6 +178,10 @@ func TestActiveUsersAreNotPushed(t *testing.T) {
 	w.change(func() { w.acked[bob], w.state[crowd].Large = 1, false })
 	w.disconnect(bob)
 	w.examine()
+	w.idle()
+	if n := len(w.attempts()); n != 1 {
+		t.Fatalf("%d attempts for what was not acknowledged, want 1", n)
+	}
 	if got := b.shows(1); got[0].Conversation != crowd.String() {
 		t.Errorf("the browser got %+v", got)
 	}
