@@ -90,7 +90,7 @@ func (s *Service) VerifyContact(ctx context.Context, c id.Caller, r *accountv1.V
 		if err := s.notice(ctx, tx, c.User, contactChanged); err != nil { // to the earlier address
 			return err
 		}
-		if err := revokeCodes(ctx, tx, c.User); err != nil {
+		if err := s.revokeCodes(ctx, tx, c.User); err != nil {
 			return err
 		}
 		out.Address = row.address
@@ -117,7 +117,7 @@ func (s *Service) RemoveContact(ctx context.Context, c id.Caller, kind accountv1
 		if err := s.notice(ctx, tx, c.User, contactRemoved); err != nil { // to that address, if it is an email
 			return err
 		}
-		if err := revokeCodes(ctx, tx, c.User); err != nil {
+		if err := s.revokeCodes(ctx, tx, c.User); err != nil {
 			return err
 		}
 		return changeOne(ctx, tx, errNoContact, `DELETE FROM contacts WHERE owner = $1 AND kind = $2`, int64(c.User), int64(kind))

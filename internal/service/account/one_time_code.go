@@ -25,9 +25,13 @@ import (
 // the deployment's secret, so the database has no codes. It has 40 bits, so wrong ones need not be counted in its row: nobody can make the
 // code of another user void. The row of a handle is written whether or not the handle exists, and a job finds out later, so that neither
 // answers nor their times reveal who has an account.
+//
+// Anybody may ask for the codes of a handle. So no request makes a code void that was sent before: within a window the same code is sent again, and each
+// code is valid for sentCodeLifetime after it was last sent, also in the next window. Then two codes are valid. Those of contacts, which only the user
+// asks for, are replaced, since the address may be another one.
 
 const (
-	sentCodeLifetime    = 15 * time.Minute
+	sentCodeLifetime    = 15 * time.Minute // and a window
 	sentCodeMinInterval = time.Minute
 	sentCodeLetters     = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // Crockford's base 32, without I, L, O and U
 )
@@ -94,9 +98,9 @@ type sentCode struct {
 // Kind of the job.
 func (sentCode) Kind() string { return "account_code" }
 
-// name of the row of a code.
+// name of the row of a code that was asked for at MadeMs.
 func (c sentCode) name() []byte {
-	subject := c.Handle
+	subject := c.Handle + " " + strconv.FormatInt(c.MadeMs/sentCodeLifetime.Milliseconds(), 10)
 	if c.Purpose == purposeContact {
 		subject = c.User.String() + " " + strconv.Itoa(int(c.Via))
 	}
@@ -104,8 +108,19 @@ func (c sentCode) name() []byte {
 	return sum[:]
 }
 
+// names are those of the rows whose codes may be valid at a time.
+func (c sentCode) names(nowMs int64) [][]byte {
+	now, before := c, c
+	now.MadeMs, before.MadeMs = nowMs, nowMs-sentCodeLifetime.Milliseconds()
+	if c.Purpose == purposeContact {
+		return [][]byte{now.name()}
+	}
+	return [][]byte{now.name(), before.name()}
+}
+
 // codeRow is the row of a code that is valid.
 type codeRow struct {
+	name    []byte
 	madeMs  int64
 	nonce   []byte
 	address string // of a contact that is to be verified
@@ -130,6 +145,13 @@ func (s *Service) textOf(name []byte, row codeRow, user id.User) string {
 	return text.String()
 }
 
+const (
+	sendCodeAgain = `INSERT INTO one_time_codes (name, made_ms, nonce, address) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (name) DO UPDATE SET made_ms = excluded.made_ms WHERE one_time_codes.made_ms <= $5`
+	replaceCode = `INSERT INTO one_time_codes (name, made_ms, nonce, address) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (name) DO UPDATE SET made_ms = excluded.made_ms, nonce = excluded.nonce, address = excluded.address WHERE one_time_codes.made_ms <= $5`
+)
+
 // requestSend stores a code and the job that sends it. It reports false if one was stored less than a minute ago.
 func (s *Service) requestSend(ctx context.Context, c sentCode, address string, before func(tx *sql.Tx) error) (fresh bool, err error) {
 	nonce := make([]byte, 16)
@@ -142,9 +164,19 @@ func (s *Service) requestSend(ctx context.Context, c sentCode, address string, b
 				return err
 			}
 		}
-		done, err := tx.ExecContext(ctx, `INSERT INTO one_time_codes (name, made_ms, nonce, address) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (name) DO UPDATE SET made_ms = excluded.made_ms, nonce = excluded.nonce, address = excluded.address WHERE one_time_codes.made_ms <= $5`,
-			c.name(), c.MadeMs, nonce, address, c.MadeMs-sentCodeMinInterval.Milliseconds())
+		latest := c.MadeMs - sentCodeMinInterval.Milliseconds()
+		for _, name := range c.names(c.MadeMs) {
+			if row, err := readCode(ctx, tx, name, c.MadeMs); err == nil && row.madeMs > latest {
+				return nil
+			} else if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+		}
+		statement := sendCodeAgain
+		if c.Purpose == purposeContact {
+			statement = replaceCode
+		}
+		done, err := tx.ExecContext(ctx, statement, c.name(), c.MadeMs, nonce, address, latest)
 		if err != nil {
 			return err
 		}
@@ -162,6 +194,7 @@ func (s *Service) requestSend(ctx context.Context, c sentCode, address string, b
 }
 
 func readCode(ctx context.Context, q rowQuerier, name []byte, nowMs int64) (row codeRow, err error) {
+	row.name = name
 	err = q.QueryRowContext(ctx, `SELECT made_ms, nonce, address FROM one_time_codes WHERE name = $1 AND made_ms > $2`, name, nowMs-sentCodeLifetime.Milliseconds()).Scan(&row.madeMs, &row.nonce, &row.address)
 	return row, err
 }
@@ -173,25 +206,44 @@ type rowQuerier interface {
 
 // checkCode returns the row of a valid code, or fails with the error wrong. It does not use the code up.
 func (s *Service) checkCode(ctx context.Context, q rowQuerier, c sentCode, user id.User, code string, wrong error) (codeRow, error) {
-	row, err := readCode(ctx, q, c.name(), s.nowMs())
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return row, err
+	right, now := codeRow{}, s.nowMs()
+	for _, name := range c.names(now) {
+		row, err := readCode(ctx, q, name, now)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return row, err
+		}
+		known := err == nil && user != 0
+		want := strings.ReplaceAll(s.textOf(name, row, user), "-", "")
+		if subtle.ConstantTimeCompare([]byte(want), []byte(plainSentCode(code))) == 1 && known {
+			right = row
+		}
 	}
-	known := err == nil && user != 0
-	want := strings.ReplaceAll(s.textOf(c.name(), row, user), "-", "")
-	if subtle.ConstantTimeCompare([]byte(want), []byte(plainSentCode(code))) != 1 || !known {
-		return row, wrong
+	if right.name == nil {
+		return right, wrong
 	}
-	return row, nil
+	return right, nil
 }
 
-// useCode is checkCode that uses the code up.
+// useCode is checkCode that uses the code up, and with it the other one that is valid.
 func (s *Service) useCode(ctx context.Context, tx *sql.Tx, c sentCode, user id.User, code string, wrong error) (codeRow, error) {
 	row, err := s.checkCode(ctx, tx, c, user, code, wrong)
 	if err != nil {
 		return row, err
 	}
-	return row, changeOne(ctx, tx, wrong, `DELETE FROM one_time_codes WHERE name = $1 AND nonce = $2`, c.name(), row.nonce)
+	if err := changeOne(ctx, tx, wrong, `DELETE FROM one_time_codes WHERE name = $1 AND nonce = $2`, row.name, row.nonce); err != nil {
+		return row, err
+	}
+	return row, s.revoke(ctx, tx, c)
+}
+
+// revoke makes the codes void that may be valid now.
+func (s *Service) revoke(ctx context.Context, tx *sql.Tx, c sentCode) error {
+	for _, name := range c.names(s.nowMs()) {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM one_time_codes WHERE name = $1`, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // plainSentCode returns a code without what people add, and with the letters that they may have meant.
@@ -201,13 +253,12 @@ func plainSentCode(code string) string {
 
 // revokeCodes makes the codes for logins and resets void that were sent to a user: to an address that is not the user's any more, or before a change
 // of the password.
-func revokeCodes(ctx context.Context, tx *sql.Tx, user id.User) error {
+func (s *Service) revokeCodes(ctx context.Context, tx *sql.Tx, user id.User) error {
 	var handle string
 	if err := tx.QueryRowContext(ctx, `SELECT handle FROM users WHERE id = $1`, int64(user)).Scan(&handle); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `DELETE FROM one_time_codes WHERE name IN ($1, $2)`, sentCode{Purpose: purposeReset, Handle: handle}.name(), sentCode{Purpose: purposeLogin, Handle: handle}.name())
-	return err
+	return errors.Join(s.revoke(ctx, tx, sentCode{Purpose: purposeReset, Handle: handle}), s.revoke(ctx, tx, sentCode{Purpose: purposeLogin, Handle: handle}))
 }
 
 func purgeOneTimeCodes(ctx context.Context, tx *sql.Tx, nowMs int64) (int64, error) {

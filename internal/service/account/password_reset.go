@@ -66,7 +66,7 @@ func (s *Service) ResetPassword(ctx context.Context, r *accountv1.ResetPasswordR
 		if err := changeOne(ctx, tx, errCode, `UPDATE users SET password = $1 WHERE id = $2`, phc, int64(user)); err != nil {
 			return err
 		}
-		if err := revokeCodes(ctx, tx, user); err != nil {
+		if err := s.revokeCodes(ctx, tx, user); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM login_challenges WHERE owner = $1`, int64(user)); err != nil {

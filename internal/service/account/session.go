@@ -252,7 +252,7 @@ func (s *Service) ChangePassword(ctx context.Context, c id.Caller, r *accountv1.
 		if err := setPassword(ctx, tx, c.User, phc, fresh, wrong); err != nil {
 			return err
 		}
-		if err := revokeCodes(ctx, tx, c.User); err != nil {
+		if err := s.revokeCodes(ctx, tx, c.User); err != nil {
 			return err
 		}
 		if err := s.notice(ctx, tx, c.User, passwordChanged); err != nil {
