@@ -130,21 +130,27 @@ func (c *Client) Do(r *http.Request) (*Answer, error) {
 	if got := originOf(r.URL); got != c.origin {
 		return nil, fmt.Errorf("a request to %s by a client of %s", got, c.origin)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), c.config.Timeout)
+	a, err := exchange(c.http, r, c.config.Timeout, c.config.MaxAnswer+1)
+	if err == nil && int64(len(a.Body)) > c.config.MaxAnswer {
+		return nil, fmt.Errorf("the answer has more than %d bytes", c.config.MaxAnswer)
+	}
+	return a, err
+}
+
+// exchange sends a request that was checked, and reads at most limit bytes of the answer's body.
+func exchange(by *http.Client, r *http.Request, timeout time.Duration, limit int64) (*Answer, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Header.Set("User-Agent", "rialto")
-	res, err := c.http.Do(r)
+	res, err := by.Do(r)
 	if err != nil {
 		return nil, err
 	}
 	defer res.Body.Close()
-	body, err := readAtMost(res.Body, c.config.MaxAnswer+1)
+	body, err := readAtMost(res.Body, limit)
 	if err != nil {
 		return nil, err
-	}
-	if int64(len(body)) > c.config.MaxAnswer {
-		return nil, fmt.Errorf("the answer has more than %d bytes", c.config.MaxAnswer)
 	}
 	return &Answer{Status: res.StatusCode, Header: res.Header, Body: body}, nil
 }

@@ -1,7 +1,6 @@
 package egress
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -53,20 +52,7 @@ func (p *Poster) Do(r *http.Request) (*Answer, error) {
 	if err := p.check(r.URL); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), p.timeout)
-	defer cancel()
-	r = r.WithContext(ctx)
-	r.Header.Set("User-Agent", "rialto")
-	res, err := p.http.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	body, err := readAtMost(res.Body, maxPostAnswer)
-	if err != nil {
-		return nil, err
-	}
-	return &Answer{Status: res.StatusCode, Header: res.Header, Body: body}, nil
+	return exchange(p.http, r, p.timeout, maxPostAnswer)
 }
 
 // Close closes idle connections.
