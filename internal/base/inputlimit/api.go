@@ -18,12 +18,14 @@ var (
 	// ErrWaitOnSocket refuses a sync that waits where events are pushed, in a frame or a call of a socket.
 	ErrWaitOnSocket = errs.New(errs.Invalid, "wait_on_socket", "a socket is pushed its events: leave out waitMs")
 
+	// ErrParts refuses a call with no parts, or with more than 100.
+	ErrParts = errs.New(errs.Invalid, "bad_count", "give 1 to 100 parts at once")
+
 	errUsers    = errs.New(errs.Invalid, "too_many_users", "give at most 500 users at once")
 	errFolder   = errs.New(errs.Exhausted, "folder_full", "a folder has at most 200 conversations; remove some first")
 	errRules    = errs.New(errs.Invalid, "bad_rules", "give at most 100 rules, each with at most 10 keywords")
 	errAudience = errs.New(errs.Invalid, "bad_audience", "an audience has at most 10 labels, and at most 10 languages")
 	errItems    = errs.New(errs.Invalid, "bad_count", "give 1 to 200 items at once")
-	errParts    = errs.New(errs.Invalid, "bad_count", "give 1 to 100 parts at once")
 	errCount    = errs.New(errs.Invalid, "bad_count", "give 1 to 200 users")
 )
 
@@ -36,7 +38,7 @@ var limits = map[protoreflect.FullName]Repeated{
 	"rialto.gateway.v1.WatchReaders.messages":   {8, errs.New(errs.Invalid, "too_many_lists", "watch the readers of at most 8 messages")},
 	"rialto.gateway.v1.WatchPosts.posts":        {100, errs.New(errs.Invalid, "too_many_posts", "watch at most 100 posts")},
 	"rialto.chat.v1.Control.users":              {500, errUsers},
-	"rialto.chat.v1.SignPartsRequest.parts":     {100, errParts},
+	"rialto.chat.v1.SignPartsRequest.parts":     {100, ErrParts},
 	"rialto.chat.v1.SyncRequest.large":          {500, errs.New(errs.Invalid, "too_many_groups", "name at most 500 large groups in a sync that waits")},
 	"rialto.chat.v1.GetMessagesRequest.seqs":    {200, errs.New(errs.Invalid, "bad_seqs", "give 1 to 200 seqs")},
 	"rialto.chat.v1.DeleteMessagesRequest.seqs": {100, errs.New(errs.Invalid, "bad_seqs", "give 1 to 100 seqs")},
@@ -54,7 +56,7 @@ var limits = map[protoreflect.FullName]Repeated{
 	"rialto.chat.v1.ListOrganizationMembersRequest.users":   {200, errItems},
 	"rialto.chat.v1.OrganizationMemberInput.departments":    {20, errs.New(errs.Invalid, "too_many_departments", "a member has at most 20 departments, each once")},
 	"rialto.chat.v1.CreateGroupRequest.members":             {500, errUsers},
-	"rialto.chat.v1.WriteStreamedMessagesRequest.parts":     {100, errParts},
+	"rialto.chat.v1.WriteStreamedMessagesRequest.parts":     {100, ErrParts},
 	"rialto.chat.v1.InviteRequest.users":                    {500, errUsers},
 	"rialto.chat.v1.RemoveRequest.users":                    {500, errUsers},
 	"rialto.chat.v1.CreateFolderRequest.conversations":      {200, errFolder},

@@ -25,6 +25,8 @@ type StreamedReaders struct {
 	Users []id.User
 	// Count is how many they are, whether they are connected or not.
 	Count int
+	// HideParts: they see that the message is being written, and neither its text nor its notes.
+	HideParts bool
 }
 
 // Streamed is a streamed message as a user sees it.
@@ -33,4 +35,6 @@ type Streamed struct {
 	Ended  bool
 	// MayStop is why the user may not stop it, nil if the user may.
 	MayStop error
+	// HideParts is that of StreamedReaders.
+	HideParts bool
 }

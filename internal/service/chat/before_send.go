@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -88,11 +89,13 @@ func (c Config) checkBeforeSend() error {
 	if c.BeforeSend.Timeout > maxBeforeSendTimeout {
 		return fmt.Errorf("chat.before_send.timeout is at most %v: senders wait for it", maxBeforeSendTimeout)
 	}
-	switch c.BeforeSendOnFailure {
-	case "", "refuse", "allow":
-		return nil
+	if !slices.Contains([]string{"", "refuse", "allow"}, c.BeforeSendOnFailure) {
+		return fmt.Errorf("chat.before_send_on_failure is refuse or allow, not %q", c.BeforeSendOnFailure)
 	}
-	return fmt.Errorf("chat.before_send_on_failure is refuse or allow, not %q", c.BeforeSendOnFailure)
+	if !slices.Contains([]string{"", "hide", "show"}, c.BeforeSendParts) {
+		return fmt.Errorf("chat.before_send_parts is hide or show, not %q", c.BeforeSendParts)
+	}
+	return nil
 }
 
 func (s *Service) initBeforeSend() error {

@@ -149,6 +149,9 @@ type Config struct {
 	BeforeSend webhook.Config `yaml:"before_send"`
 	// BeforeSendOnFailure is what happens to messages while before_send does not answer: refuse (default; clients send them again), or allow.
 	BeforeSendOnFailure string `yaml:"before_send_on_failure"`
+	// BeforeSendParts is what readers see of a message that is written in parts, before before_send has decided about its whole text: hide (default), only
+	// that it is being written; or show, the parts.
+	BeforeSendParts string `yaml:"before_send_parts"`
 	// RelationTTL is how long an answer of the relation webhook is cached; 0 is 1 minute.
 	RelationTTL time.Duration `yaml:"relation_ttl"`
 	// LargeGroupAbove is the number of members above which members read a group from its log instead of their inboxes; 0 is 500. A group

@@ -180,7 +180,7 @@ func (s *Service) Streamed(ctx context.Context, u id.User, c id.Conversation, se
 	if err != nil {
 		return nil, err
 	}
-	m := &message.Streamed{Sender: t.entry.Sender, Ended: t.state.editSeq != 0}
+	m := &message.Streamed{Sender: t.entry.Sender, Ended: t.state.editSeq != 0, HideParts: s.hidesParts()}
 	if u != m.Sender {
 		m.MayStop = st.mayStop(u, content.GetStreamed().GetWhoMayStop())
 	}
@@ -210,6 +210,7 @@ func (s *Service) StreamedReaders(ctx context.Context, c id.Conversation, seq ui
 	if err := st.canSend(sender, s.deps.Clock.Now().UnixMilli()); err != nil {
 		return r, err
 	}
+	r.HideParts = s.hidesParts()
 	if st.large != 0 {
 		r.Large, r.Count = true, len(st.activeMembers)
 		if st.channel {
@@ -224,6 +225,9 @@ func (s *Service) StreamedReaders(ctx context.Context, c id.Conversation, seq ui
 	r.Count = len(r.Users)
 	return r, nil
 }
+
+// hidesParts reports whether readers see no part of a streamed message before the webhook before_send has decided about its whole text.
+func (s *Service) hidesParts() bool { return s.beforeSend != nil && s.config.BeforeSendParts != "show" }
 
 // beginStreamed notes a streamed message, unless it has ended or was recalled.
 func (u *update) beginStreamed(ctx context.Context, tx *sql.Tx) error {

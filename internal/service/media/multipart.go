@@ -11,6 +11,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/signedurl"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -137,7 +138,7 @@ func (s *Service) GetMultipartUpload(ctx context.Context, by id.User, n id.Uploa
 // SignParts returns a URL for each of some parts.
 func (s *Service) SignParts(ctx context.Context, by id.User, r *chatv1.SignPartsRequest) (*chatv1.SignPartsResponse, error) {
 	if len(r.Parts) == 0 || len(r.Parts) > maxSignedParts {
-		return nil, errs.New(errs.Invalid, "bad_count", fmt.Sprintf("give 1 to %d parts at once", maxSignedParts))
+		return nil, inputlimit.ErrParts
 	}
 	n := id.Upload(r.Upload)
 	_, m, err := s.ownMultipart(ctx, by, n)

@@ -25,7 +25,7 @@ func (s *Service) End(ctx context.Context, c id.Caller, q *chatv1.EndStreamedMes
 		return s.endWhole(ctx, k, c.User, q.Content)
 	}
 	h := s.find(k)
-	if h == nil {
+	if h == nil || h.sender != c.User {
 		var node string
 		var err error
 		if h, node, err = s.holderFor(ctx, c.User, k); err != nil {
@@ -46,7 +46,7 @@ func (s *Service) endHeld(ctx context.Context, h *held, u id.User, length uint32
 	h.mu.Unlock()
 	switch {
 	case h.sender != u:
-		return nil, errSender
+		return nil, s.notSender(ctx, u, h.key)
 	case gone:
 		return s.endOf(ctx, h.key, u, errEnded)
 	case !same:
@@ -180,10 +180,18 @@ func (s *Service) Get(ctx context.Context, c id.Caller, q *chatv1.GetStreamedMes
 	if err != nil {
 		return nil, err
 	}
-	ended := &chatv1.StreamedText{Conversation: q.Conversation, Seq: q.Seq, Ended: true}
 	if m.Ended {
-		return ended, nil
+		return &chatv1.StreamedText{Conversation: q.Conversation, Seq: q.Seq, Ended: true}, nil
 	}
+	a, err := s.getFrom(ctx, c.User, k, q)
+	if err == nil && m.HideParts {
+		a.Text, a.Note = "", ""
+	}
+	return a, err
+}
+
+// getFrom returns the text so far of its holder, or of the row if there is none.
+func (s *Service) getFrom(ctx context.Context, u id.User, k key, q *chatv1.GetStreamedMessageRequest) (*chatv1.StreamedText, error) {
 	if h := s.find(k); h != nil {
 		return s.textOf(h), nil
 	}
@@ -192,10 +200,10 @@ func (s *Service) Get(ctx context.Context, c id.Caller, q *chatv1.GetStreamedMes
 	case err != nil:
 		return nil, err
 	case r == nil:
-		return ended, nil
+		return &chatv1.StreamedText{Conversation: q.Conversation, Seq: q.Seq, Ended: true}, nil
 	case !s.isGone(r.node):
 		a := &chatv1.StreamedText{}
-		return a, s.ask(ctx, r.node, askGet, c.User, q, a)
+		return a, s.ask(ctx, r.node, askGet, u, q, a)
 	}
 	return &chatv1.StreamedText{Conversation: q.Conversation, Seq: q.Seq, Text: r.text}, nil
 }

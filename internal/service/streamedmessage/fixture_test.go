@@ -40,6 +40,7 @@ type nodes struct {
 	ids   atomic.Uint64
 	list  []*node
 	group id.Conversation
+	rules chat.Config
 }
 
 // node is one of them.
@@ -65,7 +66,12 @@ func (n *nodes) Exist(context.Context, []id.User) error                  { retur
 
 func newNodes(t testing.TB, count int, config streamedmessage.Config) *nodes {
 	t.Helper()
-	n := &nodes{t: t, log: memlog.New(nil), bus: membus.New()}
+	return newNodesWith(t, count, config, chat.Config{})
+}
+
+func newNodesWith(t testing.TB, count int, config streamedmessage.Config, rules chat.Config) *nodes {
+	t.Helper()
+	n := &nodes{t: t, log: memlog.New(nil), bus: membus.New(), rules: rules}
 	n.nowMs.Store(1_800_000_000_000)
 	db, err := sqldb.Open(context.Background(), sqltest.Place(t))
 	n.must(err)
@@ -95,7 +101,7 @@ func (n *nodes) add(name string, messages *idgen.Messages, alone bool, config st
 		return o.OnStreamed(ctx, tx, change)
 	}
 	var err error
-	o.chat, err = chat.New(context.Background(), chat.Deps{Log: n.log, DB: n.db, IDs: n, MessageIDs: messages, Relations: n, Clock: n, Logger: logger, SingleNode: alone, OnStreamed: onStreamed}, chat.Config{})
+	o.chat, err = chat.New(context.Background(), chat.Deps{Log: n.log, DB: n.db, IDs: n, MessageIDs: messages, Relations: n, Clock: n, Logger: logger, SingleNode: alone, OnStreamed: onStreamed}, n.rules)
 	n.must(err)
 	deps := streamedmessage.Deps{DB: n.db, Chat: o.chat, Bus: n.bus, Node: name, Send: o.send, Clock: n, Logger: logger}
 	if !alone {

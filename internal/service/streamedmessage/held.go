@@ -2,7 +2,6 @@ package streamedmessage
 
 import (
 	"bytes"
-	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -13,6 +12,9 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
+// markInterval bounds how far index has to read.
+const markInterval = 1024
+
 // held is a message whose text this node has.
 type held struct {
 	key
@@ -22,6 +24,7 @@ type held struct {
 	mu       sync.Mutex // guards all below
 	text     []byte
 	length   int   // of text, in characters
+	marks    []int // where each markInterval-th character begins, or the text ends
 	allowed  int   // the bytes of text that were there when the sender was last found to be allowed to write
 	pushed   place // up to which text was pushed
 	stored   int   // the bytes of text that the row has
@@ -88,7 +91,8 @@ func (s *Service) uncount(u id.User, c id.Conversation) {
 func (s *Service) hold(r *row) *held {
 	now := s.now()
 	length := utf8.RuneCountInString(r.text)
-	h := &held{key: r.key, sender: r.sender, text: []byte(r.text), length: length, allowed: len(r.text), stored: len(r.text), lastPart: now}
+	h := &held{key: r.key, sender: r.sender, allowed: len(r.text), stored: len(r.text), lastPart: now}
+	h.append(r.text, length)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if before := s.held[r.key]; before != nil {
@@ -139,8 +143,8 @@ func (s *Service) write(h *held, p *chatv1.StreamedPart) (changed bool, err erro
 	if err != nil {
 		return false, err
 	}
-	length := h.length + utf8.RuneCountInString(added)
-	if length > message.MaxText {
+	characters := utf8.RuneCountInString(added)
+	if h.length+characters > message.MaxText {
 		return false, errs.New(errs.Invalid, "text_too_long", "a text has at most 100,000 characters: end this message, and go on in another one")
 	}
 	if added != "" && !s.addBytes(h, len(added)) {
@@ -148,7 +152,7 @@ func (s *Service) write(h *held, p *chatv1.StreamedPart) (changed bool, err erro
 		return false, errTooMany
 	}
 	changed = added != "" || p.State != h.state || p.Note != h.note
-	h.text, h.length = append(h.text, added...), length
+	h.append(added, characters)
 	h.state, h.note, h.lastPart = p.State, p.Note, s.now()
 	return changed, nil
 }
@@ -161,14 +165,15 @@ func (h *held) added(p *chatv1.StreamedPart) (string, error) {
 	if int(p.Offset) > h.length {
 		return "", errOffset
 	}
-	have := string(h.text[h.index(int(p.Offset)):])
-	if rest, ok := strings.CutPrefix(p.Text, have); ok {
-		return rest, nil
-	}
-	if strings.HasPrefix(have, p.Text) {
+	if p.Text == "" {
 		return "", nil
 	}
-	return "", errOffset
+	have := h.text[h.index(int(p.Offset)):] // not copied: a sender may repeat small parts of a long text
+	same := min(len(have), len(p.Text))
+	if p.Text[:same] != string(have[:same]) {
+		return "", errOffset
+	}
+	return p.Text[same:], nil
 }
 
 // index returns where a character begins. The caller holds mu.
@@ -177,11 +182,22 @@ func (h *held) index(character int) int {
 		return character
 	}
 	at := 0
+	if n := min(character/markInterval, len(h.marks)); n > 0 {
+		at, character = h.marks[n-1], character-n*markInterval
+	}
 	for range character {
 		_, n := utf8.DecodeRune(h.text[at:])
 		at += n
 	}
 	return at
+}
+
+// append adds text, of some characters. The caller holds mu, or has the only reference.
+func (h *held) append(text string, characters int) {
+	h.text, h.length = append(h.text, text...), h.length+characters
+	for (len(h.marks)+1)*markInterval <= h.length {
+		h.marks = append(h.marks, h.index((len(h.marks)+1)*markInterval))
+	}
 }
 
 // soFar returns a copy of the text so far, as a reader may see it. The caller holds mu.

@@ -116,10 +116,13 @@ func (s *Service) pushAdded(h *held, written int, to message.StreamedReaders, be
 	if s.deps.IsAlive != nil && now.Sub(began) > message.PushWindow/2 { // it may have been recalled since
 		return true
 	}
-	end := h.endOfPush(written)
-	added := h.text[h.pushed.bytes:end]
-	text := &chatv1.StreamedText{Conversation: uint64(h.conversation), Seq: h.seq, Offset: uint32(h.pushed.characters), Text: string(added), State: h.state, Note: h.note}
-	h.pushed = place{end, h.pushed.characters + utf8.RuneCount(added)}
+	end, text := written, &chatv1.StreamedText{Conversation: uint64(h.conversation), Seq: h.seq, State: h.state}
+	if !to.HideParts {
+		end = h.endOfPush(written)
+		added := h.text[h.pushed.bytes:end]
+		text.Offset, text.Text, text.Note = uint32(h.pushed.characters), string(added), h.note
+		h.pushed = place{end, h.pushed.characters + utf8.RuneCount(added)}
+	}
 	h.lastPush = now
 	weight := int64(to.Count + pushCost)
 	s.weight.Add(min(weight, maxWeight) - min(h.weight, maxWeight))

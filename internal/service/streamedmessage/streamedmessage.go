@@ -138,7 +138,6 @@ type key struct {
 var (
 	errTooMany = &errs.Error{Kind: errs.Exhausted, Reason: "too_many_streamed", Message: "too many messages are being written in parts: end one first, or send the text as a whole", Retry: 5 * time.Second}
 	errOffset  = errs.New(errs.Conflict, "bad_offset", "the server has less of the text, or another one: go on from the length that it names, or give the whole text as content")
-	errParts   = errs.New(errs.Invalid, "bad_parts", "a call has 1 to 100 parts, one for each message")
 	errNote    = errs.New(errs.Invalid, "bad_note", "a note has at most 100 characters, in one line"+message.TextRule)
 	errSender  = errs.New(errs.Denied, "not_sender", "only its sender writes a message")
 	errEnded   = errs.New(errs.Conflict, "ended", "this message has ended")

@@ -87,7 +87,7 @@ func (s *Service) execute(ctx context.Context, data []byte) (proto.Message, erro
 		if err := proto.Unmarshal(body, q); err != nil {
 			return nil, err
 		}
-		return s.writeHere(u, q), nil
+		return s.writeHere(ctx, u, q), nil
 	case askEnd, askStop, askGet:
 		return s.executeOne(ctx, kind, u, body)
 	}
@@ -95,11 +95,11 @@ func (s *Service) execute(ctx context.Context, data []byte) (proto.Message, erro
 }
 
 // writeHere adds parts to messages that this node holds, and to no others.
-func (s *Service) writeHere(u id.User, q *chatv1.WriteStreamedMessagesRequest) *chatv1.WriteStreamedMessagesResponse {
+func (s *Service) writeHere(ctx context.Context, u id.User, q *chatv1.WriteStreamedMessagesRequest) *chatv1.WriteStreamedMessagesResponse {
 	a := &chatv1.WriteStreamedMessagesResponse{}
 	for _, p := range q.Parts {
 		if h := s.find(key{id.Conversation(p.Conversation), p.Seq}); h != nil {
-			a.Results = append(a.Results, s.writeHeld(h, u, p))
+			a.Results = append(a.Results, s.writeHeld(ctx, h, u, p))
 		} else {
 			a.Results = append(a.Results, resultOf(nil, errMoving))
 		}

@@ -5,16 +5,17 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
-// maxLookups bounds the parts of a call for messages that this node does not hold.
+// maxLookups bounds the parts of a call for messages that this node does not hold, or that are another user's.
 const maxLookups = 16
 
 // Write adds parts to messages of their sender.
 func (s *Service) Write(ctx context.Context, c id.Caller, q *chatv1.WriteStreamedMessagesRequest) (*chatv1.WriteStreamedMessagesResponse, error) {
 	if len(q.Parts) == 0 || len(q.Parts) > maxParts {
-		return nil, errParts
+		return nil, inputlimit.ErrParts
 	}
 	a := &chatv1.WriteStreamedMessagesResponse{Results: make([]*chatv1.WriteResult, len(q.Parts))}
 	elsewhere := map[string][]int{} // indexes by the node that holds the message
@@ -23,7 +24,7 @@ func (s *Service) Write(ctx context.Context, c id.Caller, q *chatv1.WriteStreame
 		k := key{id.Conversation(p.Conversation), p.Seq}
 		h, node := s.find(k), ""
 		err := checkPart(p)
-		if err == nil && h == nil {
+		if err == nil && (h == nil || h.sender != c.User) {
 			if lookups++; lookups > maxLookups {
 				err = errMoving
 			} else {
@@ -32,7 +33,7 @@ func (s *Service) Write(ctx context.Context, c id.Caller, q *chatv1.WriteStreame
 		}
 		switch {
 		case err == nil && h != nil:
-			a.Results[i] = s.writeHeld(h, c.User, p)
+			a.Results[i] = s.writeHeld(ctx, h, c.User, p)
 		case err == nil:
 			elsewhere[node] = append(elsewhere[node], i)
 		default:
@@ -57,7 +58,7 @@ func (s *Service) holderFor(ctx context.Context, u id.User, k key) (*held, strin
 		}
 		return nil, "", errEnded
 	case r.sender != u:
-		return nil, "", errSender
+		return nil, "", s.notSender(ctx, u, k)
 	case !s.isGone(r.node):
 		return nil, r.node, nil
 	}
@@ -70,10 +71,18 @@ func (s *Service) holderFor(ctx context.Context, u id.User, k key) (*held, strin
 	return h, "", err
 }
 
+// notSender is the refusal of a user who did not write a message. Who may not read it is answered as if there were none.
+func (s *Service) notSender(ctx context.Context, u id.User, k key) error {
+	if _, err := s.deps.Chat.Streamed(ctx, u, k.conversation, k.seq); err != nil {
+		return err
+	}
+	return errSender
+}
+
 // writeHeld adds a part to a message that this node holds.
-func (s *Service) writeHeld(h *held, u id.User, p *chatv1.StreamedPart) *chatv1.WriteResult {
+func (s *Service) writeHeld(ctx context.Context, h *held, u id.User, p *chatv1.StreamedPart) *chatv1.WriteResult {
 	if h.sender != u {
-		return resultOf(nil, errSender)
+		return resultOf(nil, s.notSender(ctx, u, h.key))
 	}
 	changed, err := s.write(h, p)
 	if changed {

@@ -153,7 +153,7 @@ func TestPartsThatAreRefused(t *testing.T) {
 	if _, err := n.end(o, seq, strings.Repeat("x", 100_001)); reason(err) != "text_too_long" {
 		t.Errorf("an end with too long a text: %v", err)
 	}
-	if _, err := o.Write(context.Background(), bot, &chatv1.WriteStreamedMessagesRequest{Parts: make([]*chatv1.StreamedPart, 101)}); reason(err) != "bad_parts" {
+	if _, err := o.Write(context.Background(), bot, &chatv1.WriteStreamedMessagesRequest{Parts: make([]*chatv1.StreamedPart, 101)}); reason(err) != "bad_count" {
 		t.Errorf("101 parts: %v", err)
 	}
 	if len(n.ends(seq)) != 0 {
