@@ -665,6 +665,21 @@ mutant "break off before the lease ends" internal/service/streamedmessage/store.
 mutant "end a streamed message without a part" internal/service/streamedmessage/end.go 's/case !same:/case !same \&\& gone:/' PartsThatAreRefused internal/service/streamedmessage
 mutant "push parts to who joined later" internal/service/chat/streamed.go 's/ && st\.members\[u\]\.joinSeq > seq/ \&\& st.members[u].joinSeq > seq+1000/' AMemberWhoJoinedLater internal/service/streamedmessage
 mutant "push no parts in large groups" internal/service/fanout/batch.go 's/ \|\| it\.kind == message\.DeliverFrame\)/)/' TransientFrameOfALarge internal/service/fanout
+mutant "show parts that before_send has not decided about" internal/service/chat/streamed.go 's/return s\.beforeSend != nil \&\& /return s.beforeSend == nil \&\& /' PartsAreHidden internal/service/streamedmessage
+mutant "give who comes late parts that before_send has not decided about" internal/service/streamedmessage/end.go 's/if err == nil \&\& m\.HideParts \{/if err != nil \&\& m.HideParts {/' PartsAreHidden internal/service/streamedmessage
+mutant "push parts that before_send has not decided about" internal/service/streamedmessage/push.go 's/if !to\.HideParts \{/if true {/' PartsAreHidden internal/service/streamedmessage
+mutant "tell strangers who writes a message" internal/service/streamedmessage/write.go 's/; err != nil \{$/; err != nil \&\& u == 0 {/' StrangersDoNotLearn internal/service/streamedmessage
+mutant "copy a long text for each repeated part" internal/service/streamedmessage/held.go 's/have := h\.text\[h\.index\(int\(p\.Offset\)\):\]/have := append([]byte(nil), h.text[h.index(int(p.Offset)):]...)/' RepeatedPartsCopyNothing internal/service/streamedmessage
+mutant "read a long text from its beginning for each part" internal/service/streamedmessage/held.go 's/h\.marks = append\(h\.marks, .*/break/' CharactersOfALongText internal/service/streamedmessage
+mutant "let one slow host hold all workers" internal/base/bulkhead/bulkhead.go 's/s\.used >= s\.share \|\| //' 'AKeyHasAShare|SlowHost' internal/base/bulkhead internal/service/push
+mutant "let many slow keys hold all slots" internal/base/bulkhead/bulkhead.go 's/\{1, 2, 4\}\[c\]/{1, 1, 1}[c]/' 'ManyKeysLeaveSlots|SlowWebhooks' internal/base/bulkhead internal/service/serverevent
+mutant "keep what a host may have although it is slow" internal/service/push/deliver.go 's/s\.hosts\.Release\(host, took >= s\.slowAfter\)/s.hosts.Release(host, false)/' ASlowHostShrinks internal/service/push
+mutant "take a slot that was not used for a quick use" internal/base/bulkhead/bulkhead.go 's/b\.release\(key, func\(\*state\) \{\}\)/b.Release(key, false)/' AKeyHasAShare internal/base/bulkhead
+mutant "request access tokens one after the other while that fails" internal/service/push/access_token.go 's/case a\.failed != nil \&\& /case false \&\& /' TokenEndpointsAreNotFlooded internal/service/push
+mutant "keep devices that Huawei does not know" internal/service/push/huawei.go 's/case "80300007", "80100000":/case "8":/' TestHuawei internal/service/push
+mutant "keep an access token that Huawei refuses" internal/service/push/huawei.go 's/h\.access\.forget\(token\)/_ = token/' TestHuawei internal/service/push
+mutant "keep devices that Xiaomi does not know" internal/service/push/xiaomi.go 's/r\.kind = gone/r.kind = retry/' TestXiaomi internal/service/push
+mutant "keep devices that Getui does not know" internal/service/push/getui.go 's/r\.kind = gone/r.kind = retry/' TestGetui internal/service/push
 mutant "push each part alone" internal/service/streamedmessage/push.go 's/now\.Sub\(h\.lastPush\) >= h/now.Sub(h.lastPush) >= 0*h/' TinyParts internal/service/streamedmessage
 mutant "use a dropped room again" internal/service/chatroom/hosted.go 's/h\.gone = h\.gone \|\| unused/h.gone = unused/' ADroppedRoom internal/service/chatroom
 

@@ -38,14 +38,14 @@ var errOutrun = errors.New("another node has answered this page")
 
 // AnswerMessages stores replies to what came in the streams of all accounts that answer.
 func (s *Service) AnswerMessages(ctx context.Context) error {
-	s.takeChanged()
+	s.changed.Take()
 	return s.eachAnswering(ctx, func(page []*official) error { return s.answerAccounts(ctx, page) })
 }
 
 // AnswerChanged stores replies to what came in the streams that were signalled.
 func (s *Service) AnswerChanged(ctx context.Context) error {
 	var accounts []*official
-	for _, u := range s.takeChanged() {
+	for _, u := range s.changed.Take() {
 		o, err := read(ctx, s.deps.DB.Read(), u)
 		if errors.Is(err, errNoAccount) || err == nil && (!o.answers || o.disabled) {
 			continue

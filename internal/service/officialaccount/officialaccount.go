@@ -32,6 +32,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -120,13 +121,13 @@ func (c Config) Check() error {
 type Service struct {
 	deps   Deps
 	config Config
-	wake   chan struct{} // signals Run that something changed, or that there is a reply to send
+	// changed are accounts whose streams got something. It also wakes Run if there is a reply to send.
+	changed *wakeup.Set[id.User]
 	// answering are the accounts that answer, as of the last poll.
 	answering atomic.Pointer[map[id.User]struct{}]
 	givenUp   GivenUp
 
-	mu       sync.Mutex           // guards what follows
-	changed  map[id.User]struct{} // accounts whose streams got something
+	mu       sync.Mutex           // guards failures
 	failures map[id.User]*failure // of accounts whose streams could not be answered
 }
 
@@ -174,7 +175,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	return &Service{deps: deps, config: config, wake: make(chan struct{}, 1), changed: map[id.User]struct{}{}, failures: map[id.User]*failure{}}, deps.DB.Migrate(ctx, "officialaccount", migrations)
+	return &Service{deps: deps, config: config, changed: wakeup.NewSet[id.User](maxChanged), failures: map[id.User]*failure{}}, deps.DB.Migrate(ctx, "officialaccount", migrations)
 }
 
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

@@ -48,7 +48,7 @@ func (s *Service) runReplies(ctx context.Context) {
 			return
 		case <-tick.C:
 			all = true
-		case <-s.wake:
+		case <-s.changed.Woken():
 			if all = false; backoff.Sleep(ctx, signalDelay) != nil {
 				return
 			}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 
 	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/base/wakeup"
 )
 
 const (
@@ -22,8 +21,7 @@ func (s *Service) StreamChanged(u id.User) {
 		return
 	}
 	if _, is := (*answering)[u]; is {
-		s.addChanged(u)
-		s.signal()
+		s.changed.Add(u)
 	}
 }
 
@@ -31,28 +29,7 @@ func (s *Service) StreamChanged(u id.User) {
 func (s *Service) FollowersChanged() { s.signal() }
 
 // signal makes Run send replies soon, on the coordinator.
-func (s *Service) signal() { wakeup.Signal(s.wake) }
-
-func (s *Service) addChanged(users ...id.User) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, u := range users {
-		if len(s.changed) < maxChanged {
-			s.changed[u] = struct{}{}
-		}
-	}
-}
-
-func (s *Service) takeChanged() []id.User {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	users := make([]id.User, 0, len(s.changed))
-	for u := range s.changed {
-		users = append(users, u)
-	}
-	clear(s.changed)
-	return users
-}
+func (s *Service) signal() { s.changed.Signal() }
 
 // forwardSignals sends the coordinator what was signalled on this node. On a poll it learns which accounts answer instead.
 func (s *Service) forwardSignals(ctx context.Context, poll bool) {
@@ -63,7 +40,7 @@ func (s *Service) forwardSignals(ctx context.Context, poll bool) {
 		return
 	}
 	var data []byte
-	for _, u := range s.takeChanged() {
+	for _, u := range s.changed.Take() {
 		data = binary.BigEndian.AppendUint64(data, uint64(u))
 	}
 	_ = s.deps.Bus.Publish(signalSubject, data) //nolint:errcheck // the coordinator's poll finds what is lost
@@ -75,7 +52,7 @@ func (s *Service) handleSignal(data []byte) {
 		return
 	}
 	for ; len(data) >= 8; data = data[8:] {
-		s.addChanged(id.User(binary.BigEndian.Uint64(data)))
+		s.changed.Add(id.User(binary.BigEndian.Uint64(data)))
 	}
 	s.signal()
 }

@@ -73,11 +73,22 @@ func (s *Service) deliver(ctx context.Context, j job.Job[delivery]) error {
 	if wait := p.mayPush(s.nowMs()); wait > 0 {
 		return job.Snooze(wait)
 	}
+	host := p.host()
 	if !s.begin(p.owner) {
 		return job.Snooze(ownDelay + rand.N(ownDelay))
 	}
-	began := time.Now()
-	defer func() { s.end(p.owner, time.Since(began)) }()
+	var took time.Duration // of the request; 0: there was none
+	defer func() { s.end(p.owner, took) }()
+	if !s.hosts.TryAcquire(host) {
+		return job.Snooze(ownDelay + rand.N(ownDelay))
+	}
+	defer func() {
+		if took == 0 {
+			s.hosts.Cancel(host)
+		} else {
+			s.hosts.Release(host, took >= s.slowAfter)
+		}
+	}()
 	n, seq, done, err := s.compose(ctx, p, j.Args.Conversation, row)
 	switch {
 	case err != nil:
@@ -88,7 +99,9 @@ func (s *Service) deliver(ctx context.Context, j job.Job[delivery]) error {
 		if err := s.reached("before-send"); err != nil {
 			return err
 		}
+		began := time.Now()
 		done = s.send(ctx, p, n)
+		took = max(time.Since(began), 1)
 		if err := s.reached("after-send"); err != nil {
 			return err
 		}

@@ -29,6 +29,17 @@ func (s *Service) Begin(u id.User) bool { return s.begin(u) }
 // End is end.
 func (s *Service) End(u id.User, took time.Duration) { s.end(u, took) }
 
+// SlowFrom makes deliveries count as slow that take so long.
+func (s *Service) SlowFrom(d time.Duration) { s.slowAfter = d }
+
+// Share takes all workers that a host may have now, and returns how many they are.
+func (s *Service) Share(host string) (n int) {
+	for s.hosts.TryAcquire(host) {
+		n++
+	}
+	return n
+}
+
 // Sending is how many users have deliveries, or were slow.
 func (s *Service) Sending() int {
 	s.mu.Lock()

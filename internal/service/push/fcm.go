@@ -1,7 +1,6 @@
 package push
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rsa"
@@ -13,7 +12,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -43,8 +41,6 @@ func (c FCMConfig) check() error {
 
 const (
 	fcmScope = "https://www.googleapis.com/auth/firebase.messaging"
-	// tokenMargin is how long before its end an access token is not used any more.
-	tokenMargin = time.Minute
 	// hiddenBody is shown by devices whose app does not replace it, if the user shows no text.
 	hiddenBody = "New message"
 )
@@ -65,10 +61,7 @@ type fcmProvider struct {
 	address       string
 	tokens, calls *egress.Client
 	clock         clock.Clock
-
-	mu      sync.Mutex // guards the fields below; held while a token is requested, so that one request does it
-	token   string
-	validMs int64
+	access        accessToken
 }
 
 func newFCM(config FCMConfig, c clock.Clock) (*fcmProvider, error) {
@@ -77,6 +70,7 @@ func newFCM(config FCMConfig, c clock.Clock) (*fcmProvider, error) {
 		return nil, fmt.Errorf("push.fcm.credentials: %w", err)
 	}
 	f := &fcmProvider{clock: c}
+	f.access = accessToken{clock: c, request: f.requestToken}
 	if err := json.Unmarshal(raw, &f.account); err != nil {
 		return nil, errors.New("push.fcm.credentials: the file is not the JSON of a service account's key")
 	}
@@ -100,49 +94,18 @@ func (f *fcmProvider) close() {
 	f.calls.Close()
 }
 
-// accessToken returns a token that is valid for a while.
-func (f *fcmProvider) accessToken(ctx context.Context) (string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// requestToken gets an access token for a signed assertion.
+func (f *fcmProvider) requestToken(ctx context.Context) (string, time.Duration, error) {
 	now := f.clock.Now()
-	if now.UnixMilli() < f.validMs {
-		return f.token, nil
-	}
 	claims := jwt.MapClaims{"iss": f.account.Email, "scope": fcmScope, "aud": f.account.TokenURI, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}
 	assertion := jwt.NewWithClaims(jwt.SigningMethodRS256, claims)
 	assertion.Header["kid"] = f.account.KeyID
 	signed, err := assertion.SignedString(f.key)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	form := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {signed}}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, f.account.TokenURI, strings.NewReader(form.Encode()))
-	if err != nil {
-		return "", err
-	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	answer, err := f.tokens.Do(r)
-	if err != nil {
-		return "", err
-	}
-	var got struct {
-		Token   string `json:"access_token"`
-		Seconds int64  `json:"expires_in"`
-	}
-	if answer.Status != http.StatusOK || json.Unmarshal(answer.Body, &got) != nil || got.Token == "" {
-		return "", fmt.Errorf("no access token for FCM: the token endpoint answered with status %d", answer.Status)
-	}
-	f.token, f.validMs = got.Token, now.Add(time.Duration(got.Seconds)*time.Second-tokenMargin).UnixMilli()
-	return f.token, nil
-}
-
-// forget makes the next call request another token.
-func (f *fcmProvider) forget(token string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.token == token {
-		f.validMs = 0
-	}
+	return oauthToken(ctx, f.tokens, f.account.TokenURI, form)
 }
 
 // fcmMessage is the body of messages:send.
@@ -169,7 +132,7 @@ type fcmAndroid struct {
 }
 
 func (f *fcmProvider) send(ctx context.Context, p *subscription, n *notification) result {
-	token, err := f.accessToken(ctx)
+	token, err := f.access.get(ctx)
 	if err != nil {
 		return unanswered(err)
 	}
@@ -181,13 +144,7 @@ func (f *fcmProvider) send(ctx context.Context, p *subscription, n *notification
 	if err != nil {
 		return result{kind: failed, detail: err.Error()}
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, f.address, bytes.NewReader(body))
-	if err != nil {
-		return result{kind: failed, detail: err.Error()}
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+token)
-	answer, err := f.calls.Do(r)
+	answer, err := post(ctx, f.calls, f.address, "application/json", body, http.Header{"Authorization": {"Bearer " + token}})
 	if err != nil {
 		return unanswered(err)
 	}
@@ -212,7 +169,7 @@ func (f *fcmProvider) resultOf(answer *egress.Answer, token string) result {
 	r := resultOf(answer.Status, answer.RetryAfter(f.clock.Now()), detail)
 	switch {
 	case answer.Status == http.StatusUnauthorized: // a token that was revoked
-		f.forget(token)
+		f.access.forget(token)
 		r.kind = retry
 	case answer.Status == http.StatusNotFound && detail != "UNREGISTERED": // the project does not exist
 		r.kind = failed

@@ -1,8 +1,17 @@
 package push
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
 	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/egress"
@@ -20,6 +29,17 @@ const (
 	byHook  = pushv1.PushProvider_PUSH_PROVIDER_WEBHOOK
 	fcm     = pushv1.PushProvider_PUSH_PROVIDER_FCM
 	apns    = pushv1.PushProvider_PUSH_PROVIDER_APNS
+	huawei  = pushv1.PushProvider_PUSH_PROVIDER_HUAWEI
+	xiaomi  = pushv1.PushProvider_PUSH_PROVIDER_XIAOMI
+	getui   = pushv1.PushProvider_PUSH_PROVIDER_GETUI
+)
+
+const (
+	// hiddenTitle and hiddenText are shown by devices whose providers require both, if the user shows no text.
+	hiddenTitle = "New message"
+	hiddenText  = "Open the app to read it."
+	// providerTTL is how long a provider keeps a notification, in milliseconds.
+	providerTTL = int64(maxAge / time.Millisecond)
 )
 
 // openProviders makes the providers that the configuration has.
@@ -35,17 +55,35 @@ func (s *Service) openProviders() (err error) {
 			return err
 		}
 	}
-	if s.config.FCM.set() {
-		if s.providers[fcm], err = newFCM(s.config.FCM, s.deps.Clock); err != nil {
-			return err
+	for _, p := range []struct {
+		kind pushv1.PushProvider
+		set  bool
+		open func() (provider, error)
+	}{
+		{fcm, s.config.FCM.set(), func() (provider, error) { return newFCM(s.config.FCM, s.deps.Clock) }},
+		{apns, s.config.APNs.set(), func() (provider, error) { return newAPNs(s.config.APNs, s.deps.Clock) }},
+		{huawei, s.config.Huawei.set(), func() (provider, error) { return newHuawei(s.config.Huawei, s.deps.Clock) }},
+		{xiaomi, s.config.Xiaomi.set(), func() (provider, error) { return newXiaomi(s.config.Xiaomi, s.deps.Clock) }},
+		{getui, s.config.Getui.set(), func() (provider, error) { return newGetui(s.config.Getui, s.deps.Clock) }},
+	} {
+		if !p.set {
+			continue
 		}
-	}
-	if s.config.APNs.set() {
-		if s.providers[apns], err = newAPNs(s.config.APNs, s.deps.Clock); err != nil {
+		if s.providers[p.kind], err = p.open(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// host is what a delivery goes to: of Web Push the host of the endpoint, which a user chose, else the provider.
+func (p *subscription) host() string {
+	if p.provider == webPush {
+		if u, err := url.Parse(p.token); err == nil {
+			return u.Host
+		}
+	}
+	return p.provider.String()
 }
 
 func (s *Service) closeProviders() {
@@ -77,3 +115,88 @@ func resultOf(status int, asked time.Duration, detail string) result {
 
 // unanswered is the result of a request that has no answer.
 func unanswered(err error) result { return result{kind: retry, detail: cause(err)} }
+
+// paused is a result that asks for a pause: as long as the answer says, or a minute.
+func paused(status int, asked time.Duration, detail string) result {
+	return result{kind: retry, status: status, detail: detail, wait: retryAfter(asked)}
+}
+
+// uncoded is the result of an answer without the code that each answer of an API has: not the API has answered.
+func uncoded(status int, asked time.Duration) result {
+	r := resultOf(status, asked, "")
+	if r.kind == sent || r.kind == gone {
+		return result{kind: failed, status: status, detail: "the answer has no code; check the provider's url"}
+	}
+	return r
+}
+
+// texts of a notification for providers that require a title and a body, of so many characters at most.
+func (n *notification) texts(maxTitle, maxBody int) (title, body string) {
+	if n.Title == "" {
+		return hiddenTitle, hiddenText
+	}
+	return cut(n.Title, maxTitle), cut(cmp.Or(n.Body, hiddenBody), maxBody)
+}
+
+func cut(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// tagNumber is topicOf as a number, for providers that replace by number: 1 to 2^31-1. Of two conversations with one number, one replaces the other's
+// notification.
+func (n *notification) tagNumber() int32 {
+	c, _ := strconv.ParseUint(n.Conversation, 10, 64) //nolint:errcheck // compose has formatted it
+	return int32(c%math.MaxInt32) + 1
+}
+
+// post sends a body to a provider.
+func post(ctx context.Context, by *egress.Client, address, contentType string, body []byte, header http.Header) (*egress.Answer, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(r.Header, header)
+	r.Header.Set("Content-Type", contentType)
+	return by.Do(r)
+}
+
+// oauthToken requests an access token of OAuth 2.0.
+func oauthToken(ctx context.Context, by *egress.Client, address string, form url.Values) (token string, valid time.Duration, err error) {
+	answer, err := post(ctx, by, address, "application/x-www-form-urlencoded", []byte(form.Encode()), nil)
+	if err != nil {
+		return "", 0, err
+	}
+	var got struct {
+		Token   string `json:"access_token"`
+		Seconds int64  `json:"expires_in"`
+	}
+	if answer.Status != http.StatusOK || json.Unmarshal(answer.Body, &got) != nil || got.Token == "" {
+		return "", 0, fmt.Errorf("no access token: the token endpoint answered with status %d; check the credentials of this provider", answer.Status)
+	}
+	return got.Token, time.Duration(got.Seconds) * time.Second, nil
+}
+
+// clientOf makes the client of a setting of that name.
+func clientOf(setting, address string) (*egress.Client, error) {
+	c, err := egress.New(egress.Config{URL: address})
+	if err != nil {
+		return nil, fmt.Errorf("push.%s: %w", setting, err)
+	}
+	return c, nil
+}
+
+// checkURLs checks settings that are addresses, by name.
+func checkURLs(addresses map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(addresses)) {
+		if addresses[name] == "" {
+			continue
+		}
+		if err := egress.CheckURL(addresses[name]); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}

@@ -17,7 +17,10 @@
 //
 // # Providers
 //
-// Web Push (webpush.go), the operator's webhook (hook.go), FCM (fcm.go) and APNs (apns.go). Endpoints of Web Push are addresses that users choose.
+// Web Push (webpush.go), the operator's webhook (hook.go), FCM (fcm.go), APNs (apns.go), Huawei (huawei.go), Xiaomi (xiaomi.go)
+// and Getui (getui.go). Endpoints of Web Push are addresses that users choose.
+//
+// A slow user, and a slow host, hold a share of the workers.
 //
 // It may use sqldb, job, webhook and egress, and the other services by interfaces. All methods are safe for concurrent use; StreamChanged and Departed do not
 // block.
@@ -34,11 +37,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/bulkhead"
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/egress"
 	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/directory"
@@ -122,6 +127,9 @@ type Config struct {
 	Webhook webhook.Config `yaml:"webhook"`
 	FCM     FCMConfig      `yaml:"fcm"`
 	APNs    APNsConfig     `yaml:"apns"`
+	Huawei  HuaweiConfig   `yaml:"huawei"`
+	Xiaomi  XiaomiConfig   `yaml:"xiaomi"`
+	Getui   GetuiConfig    `yaml:"getui"`
 }
 
 // Check returns what is wrong with a configuration.
@@ -145,6 +153,15 @@ func (c Config) Check() error {
 	if err := c.APNs.check(); err != nil {
 		faults = append(faults, fmt.Errorf("push.apns: %w", err))
 	}
+	if err := c.Huawei.check(); err != nil {
+		faults = append(faults, fmt.Errorf("push.huawei: %w", err))
+	}
+	if err := c.Xiaomi.check(); err != nil {
+		faults = append(faults, fmt.Errorf("push.xiaomi: %w", err))
+	}
+	if err := c.Getui.check(); err != nil {
+		faults = append(faults, fmt.Errorf("push.getui: %w", err))
+	}
 	return errors.Join(faults...)
 }
 
@@ -157,7 +174,8 @@ const (
 	// maxAge is how long a push may wait for its provider, and how long the provider keeps it for the device.
 	maxAge = 24 * time.Hour
 	// Endpoints of Web Push are addresses that users choose, and may be slow. The devices of a user occupy half of the workers at most, and one worker if a
-	// delivery took slowAfter in the last slowFor. Further deliveries wait for ownDelay to twice as long.
+	// delivery took slowAfter in the last slowFor. Further deliveries wait for ownDelay to twice as long. In the same way, each host has a share of the
+	// workers (package bulkhead).
 	slowAfter, slowFor, ownDelay = time.Second, time.Minute, 2 * time.Second
 	// A subscription gets at most windowPushes in each window. What is beyond waits, and newer messages replace it.
 	window       = time.Minute
@@ -198,16 +216,18 @@ type Service struct {
 	vapid     *ecdh.PrivateKey
 	providers map[pushv1.PushProvider]provider
 	poster    *egress.Poster
+	slowAfter time.Duration              // smaller in a test
+	hosts     *bulkhead.Bulkhead[string] // divides the workers among the hosts of providers
 
 	some atomic.Bool // there may be subscriptions
 
 	counts [6]atomic.Int64 // attempts, by result
 
-	mu      sync.Mutex // guards changed, unknown and sending
-	changed map[id.User]struct{}
+	changed *wakeup.Set[id.User] // users whose streams are to be examined
+
+	mu      sync.Mutex          // guards unknown and sending
 	unknown []id.User           // of whom the directory did not know yet whether they are there
 	sending map[id.User]sending // deliveries in progress to the devices of a user, and users who were slow
-	wake    chan struct{}
 	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
 	interrupt func(point string) error
 }
@@ -217,7 +237,8 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if config.Workers == 0 {
 		config.Workers = defaultWorkers
 	}
-	s := &Service{deps: deps, config: config, changed: map[id.User]struct{}{}, sending: map[id.User]sending{}, wake: make(chan struct{}, 1)}
+	s := &Service{deps: deps, config: config, changed: wakeup.NewSet[id.User](maxChanged), sending: map[id.User]sending{}, slowAfter: slowAfter,
+		hosts: bulkhead.New[string](bulkhead.Config{Slots: config.Workers, First: config.Workers / 4, Most: config.Workers * 3 / 4})}
 	var err error
 	if s.vapid, err = keyOf(deps.Secret); err != nil {
 		return nil, err

@@ -346,7 +346,7 @@ func TestSlowEndpointsDoNotHoldUpOthers(t *testing.T) {
 	}))
 	t.Cleanup(slow.Close)
 	w := open(t, func(c *push.Config) {
-		c.Workers = 4
+		c.Workers = 8
 		c.InternalHosts = append(c.InternalHosts, strings.TrimPrefix(slow.URL, "http://"))
 	})
 	for n := range 6 {
@@ -364,7 +364,57 @@ func TestSlowEndpointsDoNotHoldUpOthers(t *testing.T) {
 	w.examine()
 	e.shows(1)
 	if n := most.Load(); n != 2 {
-		t.Errorf("%d of 4 workers waited for bob's endpoints, want 2", n)
+		t.Errorf("%d of 8 workers waited for bob's endpoints, want 2, which a new host has", n)
+	}
+}
+
+// A provider that does not answer for anybody holds a share of the workers, whoever the users are.
+func TestASlowHostDoesNotHoldUpOthers(t *testing.T) {
+	var atOnce atomic.Int32
+	release := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		atOnce.Add(1)
+		<-release
+	}))
+	t.Cleanup(slow.Close)
+	w := open(t, func(c *push.Config) {
+		c.Workers = 4
+		c.InternalHosts = append(c.InternalHosts, strings.TrimPrefix(slow.URL, "http://"))
+	})
+	const users = 8
+	for n := range id.User(users) {
+		b := newBrowser(t, w.at)
+		_, err := w.Register(t.Context(), id.Caller{User: 100 + n, Session: id.Session(100 + n)}, &pushv1.RegisterPushRequest{Provider: webPush, Token: fmt.Sprint(slow.URL, "/", n), P256Dh: b.key.PublicKey().Bytes(), Auth: b.auth})
+		must(t, err)
+		w.write(ann, talk, "hello", 100+n)
+	}
+	e := w.browser(eve, 1)
+	w.examine()
+	w.run()
+	t.Cleanup(func() { close(release) })
+	eventually.True(t, "the slow host gets something", func() bool { return atOnce.Load() > 0 })
+	w.write(ann, talk, "hello", eve)
+	w.examine()
+	e.shows(1)
+	if n := atOnce.Load(); n != 1 {
+		t.Errorf("%d of 4 workers waited for the slow host, want 1, which a new host has", n)
+	}
+}
+
+// A host that was slow may have half as many workers as before, and one that was quick one more.
+func TestASlowHostShrinks(t *testing.T) {
+	for slow, want := range map[time.Duration]int{0: 2, time.Hour: 5} {
+		w := open(t, nil)
+		w.SlowFrom(slow)
+		w.run()
+		w.browser(bob, 1)
+		w.say("hello")
+		w.examine()
+		w.results(1)
+		w.idle()
+		if n := w.Share(w.at.host); n != want {
+			t.Errorf("after a delivery, a host may have %d of 16 workers, want %d", n, want)
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
-	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"golang.org/x/sync/errgroup"
@@ -37,26 +36,15 @@ const (
 // StreamChanged says that something was posted to a user's stream. It is called for each post, and does no I/O.
 func (s *Service) StreamChanged(u id.User) {
 	if s.some.Load() {
-		s.addChanged(u)
+		s.changed.Add(u)
 	}
 }
 
 // Departed says that users have no connection any more. What they have not acknowledged is pushed.
 func (s *Service) Departed(users []id.User) {
 	if s.some.Load() && len(users) > 0 {
-		s.addChanged(users...)
+		s.changed.Add(users...)
 	}
-}
-
-func (s *Service) addChanged(users ...id.User) {
-	s.mu.Lock()
-	for _, u := range users {
-		if len(s.changed) < maxChanged {
-			s.changed[u] = struct{}{}
-		}
-	}
-	s.mu.Unlock()
-	wakeup.Signal(s.wake)
 }
 
 // addUnknown has users examined again in a while, as far as there is room.
@@ -74,27 +62,16 @@ func (s *Service) takeUnknown() []id.User {
 	return users
 }
 
-func (s *Service) takeChanged() []id.User {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	users := make([]id.User, 0, len(s.changed))
-	for u := range s.changed {
-		users = append(users, u)
-	}
-	clear(s.changed)
-	return users
-}
-
 // runTrigger examines the streams of users who changed, until ctx ends.
 func (s *Service) runTrigger(ctx context.Context) {
 	again := time.NewTicker(unknownDelay)
 	defer again.Stop()
 	for {
 		select {
-		case <-s.wake:
+		case <-s.changed.Woken():
 		case <-again.C:
 			if unknown := s.takeUnknown(); len(unknown) > 0 {
-				s.addChanged(unknown...)
+				s.changed.Add(unknown...)
 			}
 			continue
 		case <-ctx.Done():
@@ -103,7 +80,7 @@ func (s *Service) runTrigger(ctx context.Context) {
 		if backoff.Sleep(ctx, gatherDelay) != nil {
 			return
 		}
-		for some := range slices.Chunk(s.takeChanged(), usersAtOnce) {
+		for some := range slices.Chunk(s.changed.Take(), usersAtOnce) {
 			if err := s.examineUsers(ctx, some); err != nil && ctx.Err() == nil {
 				s.deps.Logger.Warn("streams could not be examined for push notifications; the sweep tries again", "users", len(some), "error", err)
 			}
@@ -319,7 +296,7 @@ func (s *Service) storeExamined(ctx context.Context, list []*examined) error {
 		s.deps.Jobs.Wake()
 	}
 	if len(more) > 0 {
-		s.addChanged(more...)
+		s.changed.Add(more...)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/bulkhead"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/wakeup"
@@ -36,9 +37,12 @@ func defaultRetryPolicy() retryPolicy {
 const (
 	// deliverInterval is how often the deliverer looks for consumers that another node has changed, and for events that were not announced.
 	deliverInterval = time.Second
-	// maxDeliveries bounds the streams of all consumers that are worked on at once, and maxConsumerDeliveries those of one: a slow webhook does not occupy all.
+	// maxDeliveries bounds the streams of all consumers that are worked on at once, and maxConsumerDeliveries those of one. Consumers have shares of them
+	// (package bulkhead), so that slow webhooks, however many they are, leave some to the others. A request that took slowAfter is slow.
 	maxDeliveries         = 128
 	maxConsumerDeliveries = 16
+	firstDeliveries       = 4
+	slowAfter             = time.Second
 	// deliverScan bounds the entries that are read for one delivery; deliverRounds the deliveries before others have their turn.
 	deliverScan   = 1024
 	deliverRounds = 16
@@ -47,15 +51,15 @@ const (
 // deliverer delivers the streams of this node's partitions to webhooks.
 type deliverer struct {
 	wake   chan struct{}
-	active atomic.Bool // there are webhooks
+	active atomic.Bool                // there are webhooks
+	slots  *bulkhead.Bulkhead[string] // by consumer
+	rounds int                        // of startDeliveries, which alone uses it
 
 	mu       sync.Mutex // guards the fields below
 	grants   [timeline.Partitions]cluster.Grant
 	lanes    map[laneKey]*lane
 	hooks    map[string]*hook // by consumer
-	working  map[string]int   // streams at work, by consumer
-	atWork   int
-	outdated bool // the consumers must be read again
+	outdated bool             // the consumers must be read again
 }
 
 type laneKey struct {
@@ -81,11 +85,14 @@ type hook struct {
 	*webhook.Hook
 	config webhook.Config
 	failed atomic.Bool // the last delivery failed
+	asked  atomic.Bool // there was a request since the last delivery ended
+	slow   atomic.Bool // and one was slow
 }
 
 func (d *deliverer) init() {
 	d.wake, d.outdated = make(chan struct{}, 1), true
-	d.lanes, d.hooks, d.working = map[laneKey]*lane{}, map[string]*hook{}, map[string]int{}
+	d.lanes, d.hooks = map[laneKey]*lane{}, map[string]*hook{}
+	d.slots = bulkhead.New[string](bulkhead.Config{Slots: maxDeliveries, First: firstDeliveries, Most: maxConsumerDeliveries})
 }
 
 func (d *deliverer) setGrant(part int, g cluster.Grant) {
@@ -193,7 +200,7 @@ func (d *deliverer) setHooks(s *Service, consumers []*consumer) error {
 		d.hooks[c.name] = h
 	}
 	for name, h := range d.hooks {
-		if !present[name] && d.working[name] == 0 {
+		if !present[name] && d.slots.InUse(name) == 0 {
 			h.Close()
 			delete(d.hooks, name)
 		}
@@ -216,7 +223,12 @@ func (d *deliverer) closeHooks() {
 
 // startDeliveries starts a delivery for each stream of this node that has something to deliver and may be worked on.
 func (s *Service) startDeliveries(ctx context.Context, group *sync.WaitGroup, consumers []*consumer) error {
-	for _, c := range consumers {
+	if len(consumers) == 0 {
+		return nil
+	}
+	s.deliverer.rounds++
+	first := s.deliverer.rounds % len(consumers) // each in its turn takes the slots that are free
+	for _, c := range append(consumers[first:len(consumers):len(consumers)], consumers[:first]...) {
 		keys := s.deliverer.idleStreams(c)
 		tails, err := s.tails(ctx, keys)
 		if err != nil {
@@ -261,12 +273,10 @@ func (s *Service) startDelivery(ctx context.Context, group *sync.WaitGroup, c *c
 	if l.term != grant.Term || l.generation != c.generation {
 		*l = lane{term: grant.Term, generation: c.generation}
 	}
-	if !grant.Held() || l.busy || l.known && l.position >= tail && !retrying || tail == 0 && !retrying || d.atWork >= maxDeliveries || d.working[c.name] >= maxConsumerDeliveries {
+	if !grant.Held() || l.busy || l.known && l.position >= tail && !retrying || tail == 0 && !retrying || !d.slots.TryAcquire(c.name) {
 		return false
 	}
 	l.busy = true
-	d.atWork++
-	d.working[c.name]++
 	group.Go(func() {
 		within, cancel := grant.During(ctx)
 		defer cancel()
@@ -278,15 +288,15 @@ func (s *Service) startDelivery(ctx context.Context, group *sync.WaitGroup, c *c
 		d.mu.Lock()
 		l.busy = false
 		l.retryAt = time.Now().Add(delay)
-		d.atWork--
-		if d.working[c.name]--; d.working[c.name] == 0 {
-			delete(d.working, c.name)
-		}
 		d.mu.Unlock()
+		if slow := h.slow.Swap(false); h.asked.Swap(false) {
+			d.slots.Release(c.name, slow)
+		} else {
+			d.slots.Cancel(c.name)
+		}
+		wakeup.Signal(d.wake) // others may have waited for the slot
 		if delay > 0 {
 			time.AfterFunc(delay, func() { wakeup.Signal(d.wake) })
-		} else {
-			wakeup.Signal(d.wake)
 		}
 	})
 	return true

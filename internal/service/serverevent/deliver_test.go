@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rialto-im/rialto/internal/base/bulkhead"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -56,6 +57,36 @@ func TestWebhooksLoseNothing(t *testing.T) {
 	checkOrder(t, distinct(r.events()))
 	if list := f.list("shop"); list.Dead != 0 || list.Lag != 0 {
 		eventually.True(t, "the consumer has no lag", func() bool { return f.list("shop").Lag == 0 })
+	}
+}
+
+// Webhooks that do not answer, however many they are, leave slots to one that does.
+func TestSlowWebhooksLeaveSlotsToOthers(t *testing.T) {
+	f := open(t, 2)
+	f.slots = bulkhead.Config{Slots: 4, First: 1, Most: 4}
+	f.restart()
+	quick, slow := newReceiver(t), newReceiver(t)
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	var waiting atomic.Int64
+	slow.setRefuse(func(*eventv1.EventDelivery) int {
+		waiting.Add(1)
+		<-release
+		return 0
+	})
+	c := f.group("group", f.users...)
+	f.put(quick.consumer("quick", onlyMessages), false)
+	f.send(c, f.users[0], "first")
+	eventually.True(t, "the quick webhook has got something", func() bool { return len(quick.events()) == 1 })
+	for n := range 6 {
+		f.put(slow.consumer(fmt.Sprint("slow", n), onlyMessages), false)
+	}
+	f.send(c, f.users[0], "second")
+	eventually.True(t, "slow webhooks get something", func() bool { return waiting.Load() == 2 })
+	f.send(c, f.users[0], "third")
+	eventually.True(t, "the quick webhook gets all", func() bool { return len(quick.events()) == 3 })
+	if n := waiting.Load(); n != 2 {
+		t.Errorf("of 4 slots, webhooks that do not answer hold %d, want 2", n)
 	}
 }
 

@@ -3,6 +3,7 @@ package serverevent
 import (
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/bulkhead"
 	"github.com/rialto-im/rialto/internal/base/id"
 )
 
@@ -10,6 +11,9 @@ import (
 func (s *Service) Hasten(attempts int) {
 	s.retry.attempts, s.retry.first, s.retry.longest, s.retry.pause = attempts, time.Millisecond, 2*time.Millisecond, time.Millisecond
 }
+
+// Divide divides fewer slots among webhooks. It is called before Run.
+func (s *Service) Divide(c bulkhead.Config) { s.deliverer.slots = bulkhead.New[string](c) }
 
 // AddWaiter adds a call that waits for events of a bot, and never ends.
 func (s *Service) AddWaiter(bot id.User) error {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/auth"
+	"github.com/rialto-im/rialto/internal/base/bulkhead"
 	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -57,8 +58,9 @@ type fixture struct {
 	chat     *chat.Service
 	fanout   *fanout.Worker
 	events   atomic.Pointer[serverevent.Service]
-	stop     func() // ends Run of events
-	attempts int    // before a dead letter; 0: 3
+	stop     func()          // ends Run of events
+	attempts int             // before a dead letter; 0: 3
+	slots    bulkhead.Config // of deliveries, if it has any
 	config   serverevent.Config
 	users    []id.User
 	sends    atomic.Uint64
@@ -126,6 +128,9 @@ func (f *fixture) restart() {
 	s, err := serverevent.New(context.Background(), serverevent.Deps{DB: f.db, Log: f.log, Chat: f.chat, Accounts: f.accounts, IDs: f.ids, Secret: []byte("of cursors"), Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, f.config)
 	must(f.t, err)
 	s.Hasten(cmp.Or(f.attempts, 3))
+	if f.slots.Slots > 0 {
+		s.Divide(f.slots)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	for p := range timeline.Partitions {

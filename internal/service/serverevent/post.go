@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	eventv1 "github.com/rialto-im/rialto/sdk/go/gen/event/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -15,7 +16,12 @@ func (s *Service) post(ctx context.Context, c *consumer, h *hook, b *batch, retr
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	err = h.Call(ctx, json.RawMessage(body), nil)
+	h.asked.Store(true)
+	if time.Since(began) >= slowAfter {
+		h.slow.Store(true)
+	}
 	if err != nil && ctx.Err() != nil {
 		return err
 	}

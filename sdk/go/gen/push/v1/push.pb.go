@@ -34,6 +34,12 @@ const (
 	PushProvider_PUSH_PROVIDER_FCM PushProvider = 3
 	// Apple Push Notification service.
 	PushProvider_PUSH_PROVIDER_APNS PushProvider = 4
+	// Push Kit of Huawei; the token is that of HMS.
+	PushProvider_PUSH_PROVIDER_HUAWEI PushProvider = 5
+	// Mi Push of Xiaomi; the token is the registration id (regId).
+	PushProvider_PUSH_PROVIDER_XIAOMI PushProvider = 6
+	// Getui; the token is the client id (CID).
+	PushProvider_PUSH_PROVIDER_GETUI PushProvider = 7
 )
 
 // Enum value maps for PushProvider.
@@ -44,6 +50,9 @@ var (
 		2: "PUSH_PROVIDER_WEBHOOK",
 		3: "PUSH_PROVIDER_FCM",
 		4: "PUSH_PROVIDER_APNS",
+		5: "PUSH_PROVIDER_HUAWEI",
+		6: "PUSH_PROVIDER_XIAOMI",
+		7: "PUSH_PROVIDER_GETUI",
 	}
 	PushProvider_value = map[string]int32{
 		"PUSH_PROVIDER_UNSPECIFIED": 0,
@@ -51,6 +60,9 @@ var (
 		"PUSH_PROVIDER_WEBHOOK":     2,
 		"PUSH_PROVIDER_FCM":         3,
 		"PUSH_PROVIDER_APNS":        4,
+		"PUSH_PROVIDER_HUAWEI":      5,
+		"PUSH_PROVIDER_XIAOMI":      6,
+		"PUSH_PROVIDER_GETUI":       7,
 	}
 )
 
@@ -988,13 +1000,16 @@ const file_rialto_push_v1_push_proto_rawDesc = "" +
 	"\atime_ms\x18\x06 \x01(\x03B\x020\x02R\x06timeMs\x122\n" +
 	"\x06result\x18\a \x01(\x0e2\x1a.rialto.push.v1.PushResultR\x06result\x12\x16\n" +
 	"\x06status\x18\b \x01(\rR\x06status\x12\x16\n" +
-	"\x06detail\x18\t \x01(\tR\x06detail*\x93\x01\n" +
+	"\x06detail\x18\t \x01(\tR\x06detail*\xe0\x01\n" +
 	"\fPushProvider\x12\x1d\n" +
 	"\x19PUSH_PROVIDER_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16PUSH_PROVIDER_WEB_PUSH\x10\x01\x12\x19\n" +
 	"\x15PUSH_PROVIDER_WEBHOOK\x10\x02\x12\x15\n" +
 	"\x11PUSH_PROVIDER_FCM\x10\x03\x12\x16\n" +
-	"\x12PUSH_PROVIDER_APNS\x10\x04*\x9d\x01\n" +
+	"\x12PUSH_PROVIDER_APNS\x10\x04\x12\x18\n" +
+	"\x14PUSH_PROVIDER_HUAWEI\x10\x05\x12\x18\n" +
+	"\x14PUSH_PROVIDER_XIAOMI\x10\x06\x12\x17\n" +
+	"\x13PUSH_PROVIDER_GETUI\x10\a*\x9d\x01\n" +
 	"\n" +
 	"PushResult\x12\x1b\n" +
 	"\x17PUSH_RESULT_UNSPECIFIED\x10\x00\x12\x14\n" +

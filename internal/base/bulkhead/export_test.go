@@ -1,0 +1,4 @@
+package bulkhead
+
+// Keys is how many keys are kept.
+func (b *Bulkhead[K]) Keys() int { return len(b.keys) }
