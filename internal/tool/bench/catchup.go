@@ -134,7 +134,7 @@ func (d *deployment) greet(ctx context.Context, u *user) (*socket, *chatv1.Posit
 	if err != nil {
 		return nil, nil, err
 	}
-	hello, err := s.hello()
+	hello, err := readHello(s)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -21,6 +21,7 @@ var errReset = errors.New("the server could not return the complete stream (rese
 type load struct {
 	config        chatConfig
 	deploy        *deployment
+	dialer        *dialer
 	corpus        corpus
 	clients       []*client
 	conversations []*conversation
@@ -60,6 +61,9 @@ func (l *load) run(ctx context.Context) (*result, error) {
 	defer l.disconnectAll()
 	if l.config.flapping > 0 {
 		return l.measureFlapping(ctx, baseline)
+	}
+	if l.config.streams > 0 {
+		return l.measureStreams(ctx, baseline)
 	}
 	before, err := l.newOthers(ctx)
 	if err != nil {
@@ -167,6 +171,7 @@ func (l *load) prepare(ctx context.Context) error {
 	// Groups become large, and connections follow them, shortly after the invitations are answered.
 	d.progress("opening %d connections", count*c.devices)
 	l.clients = make([]*client, count*c.devices)
+	l.dialer = newDialer(c.protocol, c.sockets, len(l.clients))
 	slots := 1024 // for messages of a sender that have no receipt
 	if c.rate > 0 {
 		slots = max(64, min(1<<16, 1<<23/len(l.clients)))
@@ -205,7 +210,7 @@ func (l *load) prepare(ctx context.Context) error {
 // connect opens one connection and waits for Hello.
 func (l *load) connect(ctx context.Context, i int, u *user, device int) (*client, error) {
 	at := endpointIndex(i/l.config.devices, device, len(l.deploy.endpoints))
-	sock, hello, err := l.openFresh(ctx, uint32(i), u, device, at) // to make many followers takes longer than a token is valid
+	sock, hello, err := l.openFresh(ctx, uint32(i), u, device, at, 0) // to make many followers takes longer than a token is valid
 	if err != nil {
 		return nil, err
 	}
@@ -213,8 +218,8 @@ func (l *load) connect(ctx context.Context, i int, u *user, device int) (*client
 	return c, nil
 }
 
-// open opens connection i to one of the endpoints, and reads Hello.
-func (l *load) open(ctx context.Context, i uint32, u *user, device, at int) (*socket, *gatewayv1.Hello, error) {
+// open opens connection i to one of the endpoints, and reads Hello. after is the client's position, 0 for the end of the stream.
+func (l *load) open(ctx context.Context, i uint32, u *user, device, at int, after uint64) (connection, *gatewayv1.Hello, error) {
 	buffer := 32 << 10
 	if len(l.clients) > 2000 {
 		buffer = 4 << 10
@@ -223,17 +228,17 @@ func (l *load) open(ctx context.Context, i uint32, u *user, device, at int) (*so
 	if len(l.clients) > 20_000 {
 		from = net.IPv4(127, 0, 0, byte(2+i/20_000))
 	}
-	sock, err := l.dial(ctx, at, u.sessions[device].AccessToken, from, buffer)
+	sock, err := l.dialer.open(ctx, destination{l.deploy.endpoints[at], at, u.sessions[device].AccessToken, after, from, buffer})
 	if err != nil {
 		return nil, nil, err
 	}
-	err = sock.net.SetDeadline(time.Now().Add(silence))
+	err = sock.setDeadline(time.Now().Add(silence))
 	hello := (*gatewayv1.Hello)(nil)
 	if err == nil {
-		hello, err = sock.hello()
+		hello, err = readHello(sock)
 	}
 	if err != nil {
-		_ = sock.net.Close() // the first error is reported
+		_ = sock.close() // the first error is reported
 		return nil, nil, err
 	}
 	return sock, hello, nil

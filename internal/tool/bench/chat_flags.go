@@ -16,7 +16,7 @@ type chatConfig struct {
 	open, others                 int
 	channel                      bool
 	followers                    int
-	flapping                     int
+	flapping, streams            int
 	flapEvery                    time.Duration
 	duration, drain, patience    time.Duration
 	json, oneWay, whole, history bool
@@ -28,8 +28,8 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 	fs.SetOutput(errOut)
 	fs.StringVar(&c.url, "url", "http://127.0.0.1:7070", "the deployment's `URL`, or those of its nodes, separated by commas: the devices of a user, and the two users of a pair, connect to different ones")
 	fs.StringVar(&c.key, "api-key", "", "API `key`, which creates users faster than registration; see rialto admin key create")
-	fs.StringVar(&c.protocol, "protocol", "ws", "what carries the frames of sockets: `ws` for WebSocket, or tcp, which needs --sockets")
-	fs.StringVar(&c.sockets, "sockets", "", "with --protocol tcp: `HOST:PORT` of the listener for sockets over TCP, or those of the nodes of --url, in their order; with TLS if the URL is https")
+	fs.StringVar(&c.protocol, "protocol", protocolWS, "how clients connect: `ws`, ws-json, tcp, stomp, sse or poll. ws is WebSocket with protobuf. sse (event streams) and poll (long polls) only receive: each message is sent by a call, after the answer to the one before it. stomp shows no large groups. tcp and stomp need --sockets")
+	fs.StringVar(&c.sockets, "sockets", "", "with --protocol tcp or stomp: `HOST:PORT` of its listener, or those of the nodes of --url, in their order; with TLS if the URL is https")
 	fs.IntVar(&c.pairs, "pairs", 0, "`number` of pairs of users who write to each other (default 100 without --groups)")
 	fs.BoolVar(&c.oneWay, "one-way", false, "only one of each pair writes")
 	fs.IntVar(&c.groups, "groups", 0, "`number` of groups")
@@ -41,6 +41,7 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 	fs.IntVar(&c.followers, "followers", 0, "`number` of users who follow each channel besides its --group-size, without a connection")
 	fs.IntVar(&c.flapping, "flapping", 0, "`number` of users whom the pairs watch, and whose connections break and come back, one after the other, during the load; the result compares the rate with that before it")
 	fs.DurationVar(&c.flapEvery, "flap-every", time.Minute, "how often the connection of each --flapping user breaks")
+	fs.IntVar(&c.streams, "streams", 0, "`number` of messages that bots write in parts during the load; the result compares the times with those before it")
 	fs.IntVar(&c.devices, "devices", 1, "devices of each user, each with a connection; the first writes")
 	fs.IntVar(&c.window, "window", 1, "messages that a sender has in flight")
 	fs.BoolVar(&c.whole, "whole", false, "a message counts in --window until it is delivered to all, instead of until it is acknowledged; needs a single sender in each conversation")
@@ -68,10 +69,12 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 		fmt.Fprintf(errOut, "rialto bench chat: unexpected argument %q\n", fs.Arg(0))
 	case err != nil:
 		fmt.Fprintf(errOut, "--url: %v\n", err)
-	case c.protocol != "ws" && c.protocol != "tcp":
-		fmt.Fprintf(errOut, "--protocol is ws or tcp, not %q\n", c.protocol)
-	case (c.protocol == "tcp") != (c.sockets != "") || c.sockets != "" && len(urls(c.sockets)) != len(urls(c.url)):
-		fmt.Fprintln(errOut, "--protocol tcp needs --sockets with one address for each of --url; with ws there is none")
+	case checkProtocol(c.protocol, c.sockets, c.url) != nil:
+		fmt.Fprintln(errOut, checkProtocol(c.protocol, c.sockets, c.url))
+	case !isSocket(c.protocol) && c.flapping > 0:
+		fmt.Fprintln(errOut, "--flapping needs sockets, which can watch users: --protocol ws, ws-json or tcp")
+	case c.protocol == protocolStomp && c.groups > 0 && (c.channel || c.size > 500):
+		fmt.Fprintln(errOut, "--protocol stomp shows no large groups and channels, whose missed messages are read by calls: use a --group-size up to 500")
 	case c.others < 0 || c.open < 0:
 		fmt.Fprintln(errOut, "--others and --open must not be negative")
 	case c.pairs < 0 || c.groups < 0 || c.devices < 1 || c.window < 1 || c.window > 512 || c.rate < 0 || c.duration <= 0 || c.patience <= 0:
@@ -82,6 +85,8 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 		fmt.Fprintln(errOut, "--channel needs --groups, a single sender and --api-key; --followers needs --channel")
 	case c.flapping < 0 || c.flapping > maxFlapping || c.flapping > 0 && (c.flapEvery < time.Second || c.pairs == 0 || c.flapping > maxWatched*2*c.pairs):
 		fmt.Fprintf(errOut, "--flapping must be 0 to %d, and at most %d for each user of --pairs, with a --flap-every of at least 1s\n", maxFlapping, maxWatched)
+	case c.streams < 0 || c.streams > maxStreams || c.streams > 0 && (c.flapping > 0 || c.others > 0):
+		fmt.Fprintf(errOut, "--streams must be 0 to %d, without --flapping and --others\n", maxStreams)
 	case c.whole && (c.rate > 0 || c.senders > 1 || c.pairs > 0 && !c.oneWay):
 		fmt.Fprintln(errOut, "--whole needs a window and a single sender in each conversation: --one-way for pairs, --senders 1 for groups")
 	case c.bytes < headLength+1 || c.bytes > 100_000:

@@ -43,7 +43,7 @@ func newStage(t *testing.T, large bool) *stage {
 		c.conversations[r.id] = &receivedConversation{conversation: r, last: r.base, from: map[uint32]*numberSet{}}
 		s.clients = append(s.clients, c)
 	}
-	s.clients[0].to, s.clients[1].sock.net = r, s.out
+	s.clients[0].to, s.clients[1].sock = r, &socket{net: s.out}
 	return s
 }
 

@@ -90,7 +90,7 @@ func (g *numberSet) missing(o *numberSet) (count uint64) {
 // client is one connection. Its fields belong to the reading goroutine, unless noted.
 type client struct {
 	load          *load
-	sock          *socket
+	sock          connection
 	number        uint32 // of the sender
 	endpointIndex int    // index in the deployment's endpoints
 	user          *user

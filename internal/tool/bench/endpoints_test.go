@@ -77,7 +77,7 @@ func TestFaultsNameTheirNode(t *testing.T) {
 	s := newStage(t, false)
 	s.deploy.endpoints = newEndpoints(http.DefaultClient, "http://a:1,http://b:2")
 	s.clients[1].endpointIndex = 1
-	s.clients[1].sock.in = newReader(strings.NewReader("\x82\x01\xff"))
+	s.clients[1].sock = &socket{net: s.out, in: newReader(strings.NewReader("\x82\x01\xff"))}
 	s.read(t.Context(), s.clients[1])
 	if err := s.failure(); !errors.Is(err, errWire) || !strings.Contains(err.Error(), "http://b:2") {
 		t.Errorf("got %v, want a wire error that names http://b:2", err)

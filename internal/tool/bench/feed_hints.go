@@ -94,7 +94,7 @@ func (l *feedLoad) listenAt(ctx context.Context, at *endpoint, user int) (begun 
 	stop := context.AfterFunc(ctx, func() { _ = sock.net.Close() })
 	defer stop()
 	defer sock.net.Close()
-	if _, err := sock.hello(); err != nil {
+	if _, err := readHello(sock); err != nil {
 		return false, err
 	}
 	l.hints.change(1)

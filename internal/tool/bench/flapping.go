@@ -42,13 +42,13 @@ func (f *flappingResult) print(out io.Writer) {
 	fmt.Fprintf(out, "flapping      %d users, %d broken connections, %d presences told: %.2f of the %.0f acknowledged/s before\n", f.Users, f.Breaks, f.Presences, f.Ratio, f.Before)
 }
 
-// measureBaseline measures the pairs without flapping users; nil without --flapping.
+// measureBaseline measures the load without flapping users and streams; nil without --flapping and --streams.
 func (l *load) measureBaseline(ctx context.Context) (*result, error) {
-	if l.config.flapping == 0 {
+	if l.config.flapping == 0 && l.config.streams == 0 {
 		return nil, nil
 	}
 	c := l.config
-	c.flapping = 0
+	c.flapping, c.streams = 0, 0
 	o := &load{config: c, deploy: newDeployment(c.url, c.key, l.deploy.printer)}
 	if err := o.prepareAll(ctx); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (f *flapper) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err = sock.hello(); err != nil {
+	if _, err = readHello(sock); err != nil {
 		_ = sock.net.Close() // the first error is reported
 		return err
 	}

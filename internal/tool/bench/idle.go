@@ -11,16 +11,16 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/progress"
-	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
-	"google.golang.org/protobuf/proto"
 )
 
 // idleResult of holding connections.
 type idleResult struct {
+	Protocol    string  `json:"protocol"`
 	Connections int     `json:"connections"`
 	Users       int     `json:"users"`
 	BeforeKB    float64 `json:"rss_before_kb"`
@@ -34,6 +34,8 @@ func idleMain(args []string, out, errOut io.Writer) int {
 	url := fs.String("url", "http://127.0.0.1:7070", "the deployment's `URL`")
 	key := fs.String("api-key", "", "API `key`, which creates users faster than registration")
 	count := fs.Int("connections", 1000, "`number` of connections, each of a different user")
+	protocol := fs.String("protocol", protocolWS, "how clients connect: `ws`, ws-json, tcp, stomp, sse or poll; tcp and stomp need --sockets")
+	sockets := fs.String("sockets", "", "with --protocol tcp or stomp: `HOST:PORT` of its listener")
 	hold := fs.Duration("hold", 10*time.Second, "how long to hold them before the memory is read")
 	pid := fs.String("pid", "", "the server's process id; by default, the process on this machine that listens on the URL's port")
 	asJSON := fs.Bool("json", false, "print the result as JSON")
@@ -44,19 +46,23 @@ func idleMain(args []string, out, errOut io.Writer) int {
 		fmt.Fprintln(errOut, "rialto bench idle: --connections must be at least 1, without arguments")
 		return 2
 	}
+	if err := checkProtocol(*protocol, *sockets, *url); err != nil {
+		fmt.Fprintln(errOut, err)
+		return 2
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	d := newDeployment(*url, *key, progress.New(errOut))
 	if *pid == "" {
 		*pid = listener(*url)
 	}
-	r, err := d.idle(ctx, *count, *hold, *pid)
+	r, err := d.idle(ctx, newDialer(*protocol, *sockets, *count), *count, *hold, *pid)
 	return report(out, errOut, r, err, *asJSON, func() {
-		fmt.Fprintf(out, "%d idle connections: the server's memory grew from %.0f to %.0f KB, %.2f KB for each connection\n", r.Connections, r.BeforeKB, r.AfterKB, r.KBEach)
+		fmt.Fprintf(out, "%d idle connections (%s): the server's memory grew from %.0f to %.0f KB, %.2f KB for each connection\n", r.Connections, r.Protocol, r.BeforeKB, r.AfterKB, r.KBEach)
 	})
 }
 
-func (d *deployment) idle(ctx context.Context, count int, hold time.Duration, pid string) (*idleResult, error) {
+func (d *deployment) idle(ctx context.Context, dialer *dialer, count int, hold time.Duration, pid string) (*idleResult, error) {
 	if pid == "" {
 		return nil, errors.New("no server on this machine listens on the URL's port; use --pid")
 	}
@@ -67,48 +73,66 @@ func (d *deployment) idle(ctx context.Context, count int, hold time.Duration, pi
 	}
 	d.http.CloseIdleConnections()
 	_ = backoff.Sleep(ctx, hold) // let the server release memory that creating users needed
-	r := &idleResult{Connections: count, Users: count}
+	r := &idleResult{Protocol: dialer.protocol, Connections: count, Users: count}
 	if r.BeforeKB, err = residentKB(pid); err != nil {
 		return nil, err
 	}
 	d.progress("opening %d connections", count)
-	socks := make([]*socket, count)
-	defer func() {
-		for _, s := range socks {
-			if s != nil {
-				_ = s.net.Close() // it may be closed already
-			}
-		}
-	}()
-	err = each(ctx, count, 16, func(ctx context.Context, i int) error {
-		s, err := dial(ctx, d.endpoints[0].url, users[i].sessions[0].AccessToken, net.IPv4(127, 0, 0, byte(1+i/20_000)), 256)
-		if err != nil {
-			return err
-		}
-		socks[i] = s
-		_, err = s.next()
+	if err := d.hold(ctx, dialer, users, hold, func() error {
+		r.AfterKB, err = residentKB(pid)
 		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	ping, err := proto.Marshal(&gatewayv1.ClientFrame{Ping: &gatewayv1.Ping{}})
-	if err != nil {
-		return nil, err
-	}
-	d.progress("holding them for %v", hold)
-	for end := time.Now().Add(hold); time.Now().Before(end) && ctx.Err() == nil; _ = backoff.Sleep(ctx, min(hold, 10*time.Second)) {
-		for _, s := range socks {
-			if err := s.write(ping); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if r.AfterKB, err = residentKB(pid); err != nil {
+	}); err != nil {
 		return nil, err
 	}
 	r.KBEach = (r.AfterKB - r.BeforeKB) / float64(count)
 	return r, ctx.Err()
+}
+
+// hold opens a connection for each user, keeps all open for a time, and then measures.
+func (d *deployment) hold(ctx context.Context, dialer *dialer, users []*user, hold time.Duration, measure func() error) error {
+	list := make([]connection, len(users))
+	ctx, lost := context.WithCancelCause(ctx)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer func() {
+		lost(nil)
+		for _, c := range list {
+			if c != nil {
+				_ = c.close() // it may be closed already
+			}
+		}
+	}()
+	err := each(ctx, len(users), 16, func(ctx context.Context, i int) error {
+		c, err := dialer.open(ctx, destination{endpoint: d.endpoints[0], token: users[i].sessions[0].AccessToken, from: net.IPv4(127, 0, 0, byte(1+i/20_000)), buffer: 256})
+		if err != nil {
+			return err
+		}
+		list[i] = c
+		_, err = readHello(c)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		reading.Go(func() {
+			for {
+				if _, err := c.next(); err != nil {
+					lost(fmt.Errorf("a connection was lost: %w", err))
+					return
+				}
+			}
+		})
+	}
+	d.progress("holding them for %v", hold)
+	for end := time.Now().Add(hold); time.Now().Before(end) && ctx.Err() == nil; _ = backoff.Sleep(ctx, min(hold, 10*time.Second)) {
+		for _, c := range list {
+			if err := c.write(pingFrame); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(context.Cause(ctx), measure())
 }
 
 // residentKB of a process.

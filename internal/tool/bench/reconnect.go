@@ -119,7 +119,7 @@ func (c *client) disconnect() {
 	c.writes.Lock()
 	defer c.writes.Unlock()
 	c.down = true
-	_ = c.sock.net.Close() // it may be closed already
+	_ = c.sock.close() // it may be closed already
 }
 
 // reconnect tries all endpoints in turn, the previous one first, with exponential backoff; it returns false if the load is over.
@@ -147,23 +147,23 @@ func (l *load) reconnect(ctx context.Context, c *client, notBefore time.Duration
 }
 
 // redial opens a connection within dialTime.
-func (l *load) redial(ctx context.Context, c *client, at int) (*socket, error) {
+func (l *load) redial(ctx context.Context, c *client, at int) (connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	sock, _, err := l.openFresh(ctx, c.number, c.user, c.device, at)
+	sock, _, err := l.openFresh(ctx, c.number, c.user, c.device, at, c.position)
 	return sock, err
 }
 
 // openFresh opens a connection, with a new token if the old one has expired.
-func (l *load) openFresh(ctx context.Context, i uint32, u *user, device, at int) (*socket, *gatewayv1.Hello, error) {
-	sock, hello, err := l.open(ctx, i, u, device, at)
+func (l *load) openFresh(ctx context.Context, i uint32, u *user, device, at int, after uint64) (connection, *gatewayv1.Hello, error) {
+	sock, hello, err := l.open(ctx, i, u, device, at, after)
 	if refused := ws.StatusError(0); errors.As(err, &refused) && refused == 401 || errors.Is(err, errBadToken) {
 		s, rerr := l.deploy.endpoints[at].accounts.Refresh(ctx, connect.NewRequest(&accountv1.RefreshRequest{RefreshToken: u.sessions[device].RefreshToken}))
 		if rerr != nil {
 			return nil, nil, fmt.Errorf("refreshing a token: %w", rerr)
 		}
 		u.sessions[device] = s.Msg
-		return l.open(ctx, i, u, device, at)
+		return l.open(ctx, i, u, device, at, after)
 	}
 	return sock, hello, err
 }
@@ -204,7 +204,7 @@ func (l *load) watch(ctx context.Context) {
 			c.writes.Lock()
 			c.retry(now)
 			if beats && c.active.Swap(false) {
-				_ = c.sock.net.SetDeadline(now.Add(silence)) // it may be closed; then reading fails as well
+				_ = c.sock.setDeadline(now.Add(silence)) // it may be closed; then reading fails as well
 			}
 			c.writes.Unlock()
 		}

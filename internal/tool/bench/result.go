@@ -14,6 +14,7 @@ import (
 
 // result of a run. Rates refer to the sending phase, counts to the whole run.
 type result struct {
+	Protocol      string  `json:"protocol"`
 	Acked         uint64  `json:"acked"`
 	Delivered     uint64  `json:"delivered"`
 	AckedPerS     float64 `json:"acked_per_s"`
@@ -55,11 +56,13 @@ type result struct {
 	Others *othersResult `json:"others,omitempty"`
 	// Flapping compares the rate beside flapping connections with the rate before them, with --flapping.
 	Flapping *flappingResult `json:"flapping,omitempty"`
+	// Streams compares the times beside messages that grow with those before them, with --streams.
+	Streams *streamsResult `json:"streams,omitempty"`
 }
 
 // result aggregates the clients' results after they have stopped.
 func (l *load) result(took time.Duration, acked, delivered uint64) *result {
-	r := &result{Acked: l.acked(), Delivered: l.delivered(), AckedPerS: float64(acked) / took.Seconds(), DeliveredPerS: float64(delivered) / took.Seconds(),
+	r := &result{Protocol: l.config.protocol, Acked: l.acked(), Delivered: l.delivered(), AckedPerS: float64(acked) / took.Seconds(), DeliveredPerS: float64(delivered) / took.Seconds(),
 		Connections: len(l.clients), Window: l.config.window, Rate: l.config.rate, Bytes: l.config.bytes, Seconds: took.Seconds()}
 	l.disconnectAll() // after this, only this goroutine uses the clients
 	var ack, delivery histogram
@@ -103,6 +106,9 @@ func (r *result) passed() bool {
 	if r.Flapping != nil && !r.Flapping.Passed {
 		return false
 	}
+	if r.Streams != nil && !r.Streams.Passed {
+		return false
+	}
 	if r.Nodes == nil && r.Reconnects == 0 && r.Repeated > 0 {
 		return false
 	}
@@ -120,6 +126,9 @@ func (r *result) print(out io.Writer) {
 	}
 	if r.Flapping != nil {
 		r.Flapping.print(out)
+	}
+	if r.Streams != nil {
+		r.Streams.print(out)
 	}
 	if r.ServerCPU > 0 {
 		fmt.Fprintf(out, "server CPU    %.1f s per million acknowledged\n", r.ServerCPU)

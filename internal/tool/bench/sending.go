@@ -25,7 +25,7 @@ func (c *client) write(payload []byte) {
 	}
 	if err := c.sock.write(payload); err != nil {
 		c.down = true
-		_ = c.sock.net.Close() // ends the reader
+		_ = c.sock.close() // ends the reader
 	}
 }
 

@@ -3,7 +3,6 @@ package bench
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,7 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
+	"time"
 
 	"github.com/gobwas/ws"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
@@ -25,30 +24,14 @@ type socket struct {
 	big      []byte // for frames larger than the buffer
 	out      []byte
 	prefixed bool // over TCP: frames have their length before them
-}
-
-// dial opens a socket to an endpoint.
-func (l *load) dial(ctx context.Context, at int, token string, from net.IP, buffer int) (*socket, error) {
-	base := l.deploy.endpoints[at].url
-	if l.config.protocol == "tcp" {
-		return dialTCP(ctx, urls(l.config.sockets)[at], strings.HasPrefix(base, "https:"), token, from, buffer)
-	}
-	return dial(ctx, base, token, from, buffer)
+	text     bool // of WebSocket: frames are texts
 }
 
 // dialTCP opens a socket over TCP, and sends the token in the first frame.
 func dialTCP(ctx context.Context, address string, secure bool, token string, from net.IP, buffer int) (*socket, error) {
-	nd := &net.Dialer{}
-	if from != nil {
-		nd.LocalAddr = &net.TCPAddr{IP: from}
-	}
-	dial := nd.DialContext
-	if secure {
-		dial = (&tls.Dialer{NetDialer: nd}).DialContext
-	}
-	nc, err := dial(ctx, "tcp", address)
+	nc, err := dialNet(ctx, address, secure, from)
 	if err != nil {
-		return nil, fmt.Errorf("socket: %w", err)
+		return nil, err
 	}
 	s := &socket{net: nc, in: bufio.NewReaderSize(nc, buffer), prefixed: true}
 	first, err := proto.Marshal(&gatewayv1.ClientFrame{Auth: &gatewayv1.Auth{AccessToken: token}})
@@ -64,6 +47,11 @@ func dialTCP(ctx context.Context, address string, secure bool, token string, fro
 
 // dial opens a socket with an access token, from a given loopback address if from is set.
 func dial(ctx context.Context, base, token string, from net.IP, buffer int) (*socket, error) {
+	return dialWebSocket(ctx, base, "rialto.v1.proto", token, from, buffer)
+}
+
+// dialWebSocket is dial with a subprotocol.
+func dialWebSocket(ctx context.Context, base, protocol, token string, from net.IP, buffer int) (*socket, error) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return nil, err
@@ -74,7 +62,7 @@ func dial(ctx context.Context, base, token string, from net.IP, buffer int) (*so
 	if from != nil {
 		nd.LocalAddr = &net.TCPAddr{IP: from}
 	}
-	d := ws.Dialer{Protocols: []string{"rialto.v1.proto"}, Header: ws.HandshakeHeaderHTTP(http.Header{"Authorization": {"Bearer " + token}}),
+	d := ws.Dialer{Protocols: []string{protocol}, Header: ws.HandshakeHeaderHTTP(http.Header{"Authorization": {"Bearer " + token}}),
 		NetDial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			return nd.DialContext(ctx, network, address)
 		}}
@@ -148,7 +136,10 @@ func (s *socket) next() ([]byte, error) {
 			return nil, &lostError{cause: err}
 		}
 		switch op & 15 {
-		case 2:
+		case 1, 2:
+			if (op&15 == 1) != s.text {
+				return nil, errWire
+			}
 			return p, nil
 		case 8:
 			if len(p) >= 2 {
@@ -189,24 +180,9 @@ var errBadToken = errors.New("the server does not accept the token")
 // closeAuth is the code of that goodbye.
 const closeAuth = 4101
 
-// hello reads the first frame.
-func (s *socket) hello() (*gatewayv1.Hello, error) {
-	p, err := s.next()
-	if err != nil {
-		return nil, err
-	}
-	var f gatewayv1.ServerFrame
-	if err := proto.Unmarshal(p, &f); err != nil {
-		return nil, err
-	}
-	if f.Bye.GetCode() == closeAuth {
-		return nil, fmt.Errorf("%w: %s", errBadToken, f.Bye.Reason)
-	}
-	if f.Hello == nil {
-		return nil, fmt.Errorf("the first frame is not Hello: %v", &f)
-	}
-	return f.Hello, nil
-}
+func (s *socket) setDeadline(at time.Time) error { return s.net.SetDeadline(at) }
+
+func (s *socket) close() error { return s.net.Close() }
 
 func (s *socket) payload(n int) ([]byte, error) {
 	if n <= s.in.Size() {
@@ -233,7 +209,11 @@ func (s *socket) write(payload []byte) error {
 		_, err := s.net.Write(s.out)
 		return err
 	}
-	b = append(b, 0x82)
+	if s.text {
+		b = append(b, 0x81)
+	} else {
+		b = append(b, 0x82)
+	}
 	switch n := len(payload); {
 	case n < 126:
 		b = append(b, 0x80|byte(n))
