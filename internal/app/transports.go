@@ -23,7 +23,7 @@ func (n *Node) openTransports() (err error) {
 	if err != nil {
 		return err
 	}
-	n.stomp = stomp.New(stomp.Deps{Gateway: n.gateway, Inbox: n.inbox, Input: n.input, Proxied: n.config.Plaintext})
+	n.stomp = stomp.New(stomp.Deps{Gateway: n.gateway, Inbox: n.inbox, Input: n.input, Limits: n.limits, Proxied: n.config.Plaintext})
 	stats := n.gateway.Stats()
 	// The listener still counts the connections of WebSockets that run over net/http.
 	n.open = &openConnections{most: maxOpenConnections(), gateway: func() int64 { return stats.Connections.Load() - stats.Streams.Load() }}

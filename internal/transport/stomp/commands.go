@@ -11,6 +11,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -68,6 +69,9 @@ func (s *session) handle(f *frame) error {
 	if err := s.await(); err != nil {
 		return err
 	}
+	if f.command != "SEND" && f.command != "ACK" {
+		s.out = append(s.out, smallFrame...)
+	}
 	switch f.command {
 	case "SEND":
 		return s.send(f)
@@ -81,6 +85,34 @@ func (s *session) handle(f *frame) error {
 		return s.disconnect(f)
 	}
 	return errTransaction
+}
+
+// What a client sends besides messages is charged to its user and address by the gateway, which gets frames for it that do nothing: for a frame of STOMP
+// an acknowledgement without a position, and for a heartbeat or a ping of WebSocket an empty frame. Beyond the limits it reads no more, and so does the session.
+var (
+	smallFrame = []byte{0, 0, 0, 2, 4<<3 | 2, 0}
+	emptyFrame = []byte{0, 0, 0, 0}
+)
+
+// chargeEmpty charges what brought nothing.
+func (s *session) chargeEmpty() error {
+	s.mu.Lock()
+	connected := s.connected
+	s.mu.Unlock()
+	if connected {
+		s.out = append(s.out, emptyFrame...)
+	} else if !s.frames.allow() { // the gateway's first frame has the credentials
+		return errFlood
+	}
+	return nil
+}
+
+// pinged charges a ping of WebSocket.
+func (s *session) pinged() error {
+	if err := s.chargeEmpty(); err != nil {
+		return err
+	}
+	return s.flush()
 }
 
 // await waits for the greeting, after the frames before this one are sent.
@@ -209,6 +241,9 @@ func (s *session) subscribe(f *frame) error {
 		}
 		after = message.Position(n)
 	} else {
+		if err := s.server.deps.Limits.Allow(ratelimit.Call, uint64(s.caller.User), s.network, 1); err != nil {
+			return err
+		}
 		ctx, cancel := context.WithTimeout(s.server.ctx, subscribeTime)
 		defer cancel()
 		var err error

@@ -53,6 +53,7 @@ type decoder struct {
 	head    int // bytes of the command and the headers of the first frame, with the empty line; 0 while that is incomplete
 	scanned int // bytes of the first frame in which its end is not
 	length  int // of the body, by content-length; -1: up to a NUL byte
+	beats   int // heartbeats that were not counted yet
 	frame   frame
 }
 
@@ -97,6 +98,9 @@ func (d *decoder) next() (*frame, error) {
 func (d *decoder) skipHeartbeats() {
 	rest := d.buf
 	for len(rest) > 0 && (rest[0] == '\n' || len(rest) > 1 && rest[0] == '\r' && rest[1] == '\n') {
+		if rest[0] == '\n' {
+			d.beats++
+		}
 		rest = rest[1:]
 		d.scanned = 0
 	}

@@ -49,6 +49,8 @@ type Deps struct {
 	Inbox   Inbox
 	// Input bounds the memory of incomplete frames.
 	Input *inputlimit.Memory
+	// Limits are the rate limits of users; nil: none.
+	Limits *ratelimit.Table
 	// Proxied means that all requests come through a proxy, which sets the client's address in X-Forwarded-For.
 	Proxied bool
 }
@@ -126,6 +128,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) start(client wire, network netip.Prefix, slot *inputlimit.Slot) {
 	ours, theirs := net.Pipe()
 	one := newSession(s, client, ours, network)
+	if over, ok := client.(*webSocketWire); ok {
+		over.onPing = one.pinged
+	}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()

@@ -209,6 +209,11 @@ func (s *session) input(p []byte) error {
 			return nil
 		}
 	}
+	for ; s.in.beats > 0; s.in.beats-- {
+		if err := s.chargeEmpty(); err != nil {
+			return err
+		}
+	}
 	if err := s.flush(); err != nil && !s.isOver() {
 		return errLost
 	}

@@ -13,11 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"google.golang.org/protobuf/proto"
@@ -31,6 +33,8 @@ type pair struct {
 	in      *bufio.Reader // of the client
 	gateway net.Conn
 	skipped int // pings of the session
+	small   int // frames that charge one of the client
+	empty   int // frames that charge a heartbeat
 	acked   message.Position
 	opened  chan net.Conn
 	known   message.Position // that the device has acknowledged before
@@ -46,8 +50,14 @@ func (p *pair) AckedPosition(context.Context, id.Caller) (message.Position, erro
 // begin starts a session, which is not connected yet.
 func begin(t *testing.T) *pair {
 	t.Helper()
+	return beginWith(t, nil)
+}
+
+// beginWith is begin with limits.
+func beginWith(t *testing.T, limits *ratelimit.Table) *pair {
+	t.Helper()
 	p := &pair{t: t, opened: make(chan net.Conn, 1)}
-	p.server = New(Deps{Gateway: p, Inbox: p, Input: inputlimit.NewMemory(0)})
+	p.server = New(Deps{Gateway: p, Inbox: p, Input: inputlimit.NewMemory(0), Limits: limits})
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +98,13 @@ func begin(t *testing.T) *pair {
 func connected(t *testing.T, tail uint64) *pair {
 	t.Helper()
 	p := begin(t)
+	p.connect(tail)
+	return p
+}
+
+func (p *pair) connect(tail uint64) {
+	t := p.t
+	t.Helper()
 	p.say("CONNECT\naccept-version:1.1,1.2\nhost:x\npasscode:TOKEN\n\n\x00")
 	if f := p.asked(); f.Auth.GetAccessToken() != "TOKEN" {
 		t.Fatalf("CONNECT became %v", f)
@@ -96,7 +113,6 @@ func connected(t *testing.T, tail uint64) *pair {
 	if got := p.heard(); !strings.HasPrefix(got, "CONNECTED\nversion:1.2\nheart-beat:5000,5000\nsession:9\nserver:rialto\nuser-name:7\ndevice:8\n") {
 		t.Fatalf("CONNECT is answered %q", got)
 	}
-	return p
 }
 
 // say sends bytes of the client.
@@ -151,8 +167,13 @@ func (p *pair) asked() *gatewayv1.ClientFrame {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		if f.Ack != nil {
+		switch {
+		case f.Ack.GetSeq() != 0:
 			p.acked = message.Position(f.Ack.Seq)
+		case f.Ack != nil:
+			p.small++
+		case len(b) == 0:
+			p.empty++
 		}
 		if f.Request != 0 || f.Auth != nil || len(f.Sends) > 0 {
 			return f
@@ -324,6 +345,33 @@ func TestMessagesWaitForAcknowledgements(t *testing.T) {
 	if p.asked(); p.acked != 10+maxOutstanding/2+1 {
 		t.Errorf("the device is at %d, want %d", p.acked, 10+maxOutstanding/2+1)
 	}
+}
+
+// What a client sends besides messages is charged by the gateway: a heartbeat as an empty frame, a command as a small one.
+func TestFramesAreCharged(t *testing.T) {
+	p := connected(t, 0)
+	p.say("\n\r\n\nSEND\ndestination:/conversation/5\n\nx\x00")
+	if f := p.asked(); len(f.Sends) != 1 || p.small != 0 {
+		t.Errorf("a message became %v, and %d small frames", f, p.small)
+	}
+	p.say("SUBSCRIBE\nid:1\ndestination:/stream\n\n\x00UNSUBSCRIBE\nid:1\n\n\x00DISCONNECT\n\n\x00")
+	if p.asked(); p.small != 3 || p.empty != 3 {
+		t.Errorf("%d frames and %d heartbeats are charged, want 3 of each", p.small, p.empty)
+	}
+}
+
+// A subscription costs its user a call: the device's position is read for it.
+func TestSubscriptionsAreCalls(t *testing.T) {
+	limits, err := ratelimit.NewTable(ratelimit.Config{CallUser: "1/h"}, clock.System{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := beginWith(t, limits)
+	p.connect(0)
+	p.say("SUBSCRIBE\nid:1\ndestination:/stream\nreceipt:first\n\n\x00SUBSCRIBE\nid:2\ndestination:/stream\nreceipt:second\n\n\x00")
+	p.wants("RECEIPT\n", "receipt-id:first\n")
+	go io.Copy(io.Discard, p.gateway) // ends with the session
+	p.wants("ERROR\n", "receipt-id:second\n", "code:resource_exhausted\n", "retry-ms:")
 }
 
 // What a client may not do is answered with an ERROR that says why, and the end.

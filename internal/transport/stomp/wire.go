@@ -37,15 +37,16 @@ func (w *tcpWire) CloseWrite() error {
 type webSocketWire struct {
 	net.Conn
 	in      wsutil.Reader
-	reading bool // a message
-	closing bool // the client has sent a close frame
-	pings   rate // and frames without a payload
+	reading bool         // a message
+	closing bool         // the client has sent a close frame
+	pings   rate         // and frames without a payload
+	onPing  func() error // called for each of them
 
 	writing sync.Mutex // guards writes: pongs are written by the goroutine that reads
 }
 
 func newWebSocketWire(nc net.Conn, in *bufio.Reader) *webSocketWire {
-	w := &webSocketWire{Conn: nc}
+	w := &webSocketWire{Conn: nc, onPing: func() error { return nil }}
 	w.in = wsutil.Reader{Source: in, State: ws.StateServerSide, OnIntermediate: w.control}
 	return w
 }
@@ -70,8 +71,10 @@ func (w *webSocketWire) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		if !h.OpCode.IsControl() {
-			if h.Length == 0 && !w.pings.allow() {
-				return 0, errFlood
+			if h.Length == 0 {
+				if err := w.countPing(); err != nil {
+					return 0, err
+				}
 			}
 			w.reading = true
 			continue
@@ -90,15 +93,25 @@ func (w *webSocketWire) control(h ws.Header, body io.Reader) error {
 	}
 	switch h.OpCode {
 	case ws.OpPing:
-		if !w.pings.allow() {
-			return errFlood
+		if err := w.countPing(); err != nil {
+			return err
 		}
 		return w.write(ws.OpPong, payload)
+	case ws.OpPong:
+		return w.countPing()
 	case ws.OpClose:
 		w.closing = true
 		return w.write(ws.OpClose, nil)
 	}
 	return nil
+}
+
+// countPing counts what brings nothing.
+func (w *webSocketWire) countPing() error {
+	if !w.pings.allow() {
+		return errFlood
+	}
+	return w.onPing()
 }
 
 func (w *webSocketWire) Write(p []byte) (int, error) {
