@@ -114,7 +114,7 @@ type Event struct {
 	Online *bool
 	// Refused: a message that an earlier process had queued was refused. Callers that wait in Send get the refusal there.
 	Refused *gatewayv1.Receipt
-	// Live: it was pushed just now, and not read by a sync.
+	// Live: it was pushed just now, or ended the wait of a poll, and was not read by a sync.
 	Live bool
 }
 
@@ -160,6 +160,7 @@ type Client struct {
 	roomRequests   uint64                     // the number of the last request about rooms
 	device         presencev1.Activity        // what SetAway said last
 	marks          map[uint64]*gatewayv1.Mark // the last of each conversation, for the next connection as well
+	unsentMarks    map[uint64]struct{}        // conversations whose marks moved without a socket
 	noLarge        bool                       // the user is in no known large group, whose messages do not move the position
 }
 
@@ -199,7 +200,7 @@ func New(config Config) (*Client, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{config: config, waiters: map[uint64]chan<- outcome{}, wake: make(chan struct{}), marks: map[uint64]*gatewayv1.Mark{}, rooms: map[uint64]*enteredRoom{}, roomRequests: firstRoomRequest}
+	c := &Client{config: config, waiters: map[uint64]chan<- outcome{}, wake: make(chan struct{}), marks: map[uint64]*gatewayv1.Mark{}, unsentMarks: map[uint64]struct{}{}, rooms: map[uint64]*enteredRoom{}, roomRequests: firstRoomRequest}
 	state, err := config.Store.Load()
 	if err != nil {
 		return nil, err
@@ -359,6 +360,7 @@ func (c *Client) Adopt(s *accountv1.Session) error {
 		c.settle(ErrSignedOut)
 		c.state = State{User: s.User, Device: s.Device}
 		clear(c.marks)
+		clear(c.unsentMarks)
 		clear(c.rooms)
 	}
 	c.state.Access, c.state.AccessEndsMs, c.state.Refresh, c.state.DeviceKey = s.AccessToken, s.ExpiresMs, s.RefreshToken, s.DeviceKey

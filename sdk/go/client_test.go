@@ -467,7 +467,8 @@ func TestGoodbyes(t *testing.T) {
 
 // TestWithoutSockets a client chats by calls.
 func TestWithoutSockets(t *testing.T) {
-	s := start(t, &server{refuse: 503, sync: stream(4)})
+	s := start(t, &server{sync: stream(4)})
+	s.refuse.Store(503)
 	c, events := s.client(nil)
 	run(t, c)
 	if _, err := c.SendText(t.Context(), 7, "hello"); err != nil {
@@ -600,7 +601,8 @@ func TestAnEndInTheMiddleOfAFrame(t *testing.T) {
 
 // TestRefusalsOfCalls have the server's word; one for now leaves the message to be sent again.
 func TestRefusalsOfCalls(t *testing.T) {
-	s := start(t, &server{refuse: 503})
+	s := start(t, &server{})
+	s.refuse.Store(503)
 	c, _ := s.client(nil)
 	run(t, c)
 	var refused *rialto.SendError

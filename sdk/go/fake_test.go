@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,8 +41,10 @@ type server struct {
 	openWithin time.Duration
 	// compresses accepts compression.
 	compresses bool
-	// refuse answers each handshake with this status.
-	refuse int
+	// refuse answers each handshake with this status, until it is 0.
+	refuse atomic.Int32
+	// waits answers syncs that wait.
+	waits func(context.Context, *chatv1.SyncRequest) (*chatv1.SyncResponse, error)
 	// streamed is what it has of a streamed message.
 	streamed streamedOf
 
@@ -58,6 +61,7 @@ type server struct {
 	access    string
 	expires   time.Time
 	calls     []*chatv1.SendRequest
+	marks     []string
 	groups    []*chatv1.CreateGroupRequest
 	logins    []string // the device, and its key
 	scripts   sync.WaitGroup
@@ -157,8 +161,8 @@ func (s *server) allowed(h http.Header) bool {
 }
 
 func (s *server) socket(w http.ResponseWriter, r *http.Request) {
-	if s.refuse != 0 {
-		w.WriteHeader(s.refuse)
+	if status := s.refuse.Load(); status != 0 {
+		w.WriteHeader(int(status))
 		return
 	}
 	if !s.allowed(r.Header) {
@@ -236,6 +240,10 @@ func (s *server) GetConversation(_ context.Context, r *connect.Request[chatv1.Ge
 }
 
 func (s *server) Sync(ctx context.Context, r *connect.Request[chatv1.SyncRequest]) (*connect.Response[chatv1.SyncResponse], error) {
+	if s.waits != nil && r.Msg.WaitMs > 0 {
+		page, err := s.waits(ctx, r.Msg)
+		return connect.NewResponse(page), err
+	}
 	s.mu.Lock()
 	if s.mute {
 		s.mu.Unlock()
@@ -257,6 +265,13 @@ func (s *server) History(_ context.Context, r *connect.Request[chatv1.HistoryReq
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return connect.NewResponse(s.history(r.Msg)), nil
+}
+
+func (s *server) Mark(_ context.Context, r *connect.Request[chatv1.MarkRequest]) (*connect.Response[chatv1.MarkResponse], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.marks = append(s.marks, fmt.Sprint(r.Msg.Conversation, ":", r.Msg.DeliveredSeq, ",", r.Msg.ReadSeq))
+	return connect.NewResponse(&chatv1.MarkResponse{}), nil
 }
 
 func (s *server) Send(_ context.Context, r *connect.Request[chatv1.SendRequest]) (*connect.Response[chatv1.SendResponse], error) {

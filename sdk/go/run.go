@@ -20,7 +20,7 @@ const (
 	maxRetryWait        = 30 * time.Second
 	openWithin          = 10 * time.Second
 	syncTries           = 3 // after the first, while a connection is open
-	pollAfter           = 3 // number of failed connections after which calls replace the socket
+	pollAfter           = 3 // number of failed connections after which calls replace the socket, as in the TypeScript SDK
 	answerTime          = 30 * time.Second
 	maxSendsInFrame     = 100
 	maxServerFrame      = 8 << 20   // after decompression; a page has about 1 MiB, and at most one message more
@@ -41,7 +41,7 @@ var errAgain = errors.New("rialto: the server is busy")
 
 // Run keeps a connection open, sends the outbox and hands events to Config.Handler. It returns when ctx ends (with its error), when the
 // session ends (ErrSignedOut) or when the server refuses the client (ErrStayAway). After any other failure it reconnects, after a random
-// wait that grows up to Config.MaxWait. Where sockets do not open, and while pushes lag, it polls by calls. Its goroutines have ended when it returns. A second
+// wait that grows up to Config.MaxWait. Where sockets do not open, it receives by calls that wait at the server, and sends by calls, until one opens; while pushes lag, it syncs by calls. Its goroutines have ended when it returns. A second
 // Run at the same time is an error. Run may be called again, also after another login.
 func (c *Client) Run(ctx context.Context) error {
 	if !c.running.CompareAndSwap(false, true) {
@@ -54,9 +54,11 @@ func (c *Client) Run(ctx context.Context) error {
 		}
 	}()
 	failures, retries := 0, 0
+	polls := &polling{client: c}
+	defer polls.stop()
 	for ctx.Err() == nil {
 		began := time.Now()
-		opened, retry, err := c.serve(ctx, retries)
+		opened, retry, err := c.serve(ctx, retries, polls)
 		retries++
 		if opened {
 			retries = 0
@@ -76,7 +78,7 @@ func (c *Client) Run(ctx context.Context) error {
 		}
 		c.config.Logger.Info("connection lost", "error", err, "failures", failures)
 		if failures++; failures >= pollAfter && !opened {
-			c.poll(ctx)
+			polls.start(ctx)
 		}
 		// Full jitter: clients that lost a server at the same time reconnect at different times.
 		wait := retry + time.Duration(rand.Int64N(int64(min(c.config.MaxWait, minRetryWait<<min(failures, 10)))))
@@ -88,16 +90,6 @@ func (c *Client) Run(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
-}
-
-// poll syncs and sends by calls, in place of a socket.
-func (c *Client) poll(ctx context.Context) {
-	if err := c.sync(ctx); err != nil {
-		return
-	}
-	if err := c.sendByCall(ctx); err != nil {
-		c.config.Logger.Info("sending by call failed", "error", err)
-	}
 }
 
 var errSilent = errors.New("rialto: the server accepted the connection and sends nothing")
@@ -128,8 +120,8 @@ func (c *Client) dial(ctx context.Context, token string, openBy time.Time) (conn
 var errUnauthenticated = errors.New("rialto: the server refused the access token")
 
 // serve runs one connection, after a number of failed attempts. opened reports whether Hello arrived; retry is how long the server asks to
-// wait.
-func (c *Client) serve(ctx context.Context, retries int) (opened bool, retry time.Duration, err error) {
+// wait. polls ends when the socket opens.
+func (c *Client) serve(ctx context.Context, retries int, polls *polling) (opened bool, retry time.Duration, err error) {
 	token, err := c.token(ctx, "")
 	if err != nil {
 		return false, 0, err
@@ -143,6 +135,7 @@ func (c *Client) serve(ctx context.Context, retries int) (opened bool, retry tim
 	if err != nil {
 		return false, retry, err
 	}
+	polls.stop()
 	sctx, fail := context.WithCancelCause(ctx)
 	s := &socket{conn: conn, ctx: sctx, fail: fail, retries: retries, received: make(chan struct{}, 1), retry: make(chan struct{}, 1), queued: make(chan struct{}, 1),
 		frames: make(chan frame)}
@@ -232,6 +225,7 @@ func (c *Client) onHello(ctx context.Context, s *socket, h *gatewayv1.Hello, gro
 	}
 	first.Activity = c.device
 	first.WatchReaders = c.watchedReaders
+	clear(c.unsentMarks) // all of them go
 	for _, m := range c.marks {
 		first.Marks = append(first.Marks, m)
 	}

@@ -121,9 +121,14 @@ func (c *Client) enqueue(conversation uint64, content *chatv1.Content) (<-chan o
 		return nil, err
 	}
 	c.waiters[u.ClientSeq] = done
+	c.signal()
+	return done, nil
+}
+
+// signal wakes up those who send. The caller holds mu.
+func (c *Client) signal() {
 	close(c.wake)
 	c.wake = make(chan struct{})
-	return done, nil
 }
 
 // Flush waits until nothing waits to be sent, or until ctx ends; what waits then is still kept, and sent later.
@@ -195,6 +200,10 @@ func (c *Client) Mark(conversation, delivered, read uint64) {
 		m.DeliveredSeq, m.ReadSeq = max(was.DeliveredSeq, delivered), max(was.ReadSeq, read)
 	}
 	c.marks[conversation] = m
+	if c.socket == nil {
+		c.unsentMarks[conversation] = struct{}{}
+		c.signal()
+	}
 	c.mu.Unlock()
 	c.write(&gatewayv1.ClientFrame{Marks: []*gatewayv1.Mark{m}})
 }
@@ -262,13 +271,14 @@ func (c *Client) sendByCall(ctx context.Context) error {
 		}
 		r := &gatewayv1.Receipt{Conversation: u.Conversation, ClientSeq: u.ClientSeq}
 		res, err := c.chat.Send(ctx, connect.NewRequest(&chatv1.SendRequest{Conversation: u.Conversation, ClientSeq: u.ClientSeq, Content: &content}))
-		switch code := connect.CodeOf(err); {
+		switch {
 		case err == nil:
 			r.Id, r.Seq, r.TimeMs, r.Counted, r.Duplicate = res.Msg.Id, res.Msg.Seq, res.Msg.TimeMs, res.Msg.Counted, res.Msg.Duplicate
-		case !connect.IsWireError(err), code == connect.CodeUnavailable, code == connect.CodeUnauthenticated, code == connect.CodeInternal, code == connect.CodeUnknown:
-			return err // not the server's word on this message
+		case !isAnswer(err):
+			return err
 		default:
 			if r.Error = detail(err); r.Error == nil {
+				code := connect.CodeOf(err)
 				r.Error = &gatewayv1.Error{Code: code.String(), Reason: code.String(), Message: err.Error()}
 			}
 		}

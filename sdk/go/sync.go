@@ -2,7 +2,6 @@ package rialto
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -107,28 +106,40 @@ func (c *Client) retry(ctx context.Context, pull func() error) error {
 // sync reads the stream from the position to its end.
 func (c *Client) sync(ctx context.Context) error {
 	for {
-		c.mu.Lock()
-		after := &chatv1.Position{Epoch: c.state.Epoch, Seq: c.state.Seq}
-		c.mu.Unlock()
-		page, err := c.chat.Sync(ctx, connect.NewRequest(&chatv1.SyncRequest{After: after, Limit: syncPage}))
+		page, err := c.chat.Sync(ctx, connect.NewRequest(&chatv1.SyncRequest{After: c.position(), Limit: syncPage}))
 		if err != nil {
 			return err
 		}
-		if page.Msg.Reset_ {
-			c.config.Handler(Event{Reset: true})
-		}
-		for _, e := range page.Msg.Events {
-			c.apply(e, false)
-		}
-		c.mu.Lock()
-		c.state.Epoch, c.state.Seq = page.Msg.Next.GetEpoch(), page.Msg.Next.GetSeq()
-		c.noLarge = !page.Msg.More && len(page.Msg.Large) == 0
-		err = c.save()
-		c.mu.Unlock()
-		if err != nil || !page.Msg.More {
-			return errors.Join(err, c.catchUpLargeGroups(ctx, page.Msg.Large))
+		if err := c.takePage(ctx, page.Msg, false); err != nil || !page.Msg.More {
+			return err
 		}
 	}
+}
+
+// position is how far this client has the stream.
+func (c *Client) position() *chatv1.Position {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &chatv1.Position{Epoch: c.state.Epoch, Seq: c.state.Seq}
+}
+
+// takePage applies a page, and reads the messages of large groups that it names.
+func (c *Client) takePage(ctx context.Context, page *chatv1.SyncResponse, live bool) error {
+	if page.Reset_ {
+		c.config.Handler(Event{Reset: true})
+	}
+	for _, e := range page.Events {
+		c.apply(e, live)
+	}
+	c.mu.Lock()
+	c.state.Epoch, c.state.Seq = page.Next.GetEpoch(), page.Next.GetSeq()
+	c.noLarge = !page.More && len(page.Large) == 0
+	err := c.save()
+	c.mu.Unlock()
+	if err != nil || page.More {
+		return err
+	}
+	return c.catchUpLargeGroups(ctx, page.Large)
 }
 
 // catchUpLargeGroups reads the messages of large groups that the handler has not seen.
