@@ -55,10 +55,10 @@ func (n *Node) serve() {
 	n.startHTTP("admin", n.adminListener, n.adminHandler(), false, func() {})
 	n.startHTTP("listener", &countingListener{n.listener, n.unauthenticated, n.config.Plaintext, n.open, n.admission}, n.publicHandler(), n.config.TLS.Cert != "", n.gateway.ReleaseHeld)
 	if n.tcpListener != nil {
-		n.startSockets("TCP listener", n.tcpListener, n.gateway.ServeTCP)
+		n.startSockets("TCP listener", n.tcpListener, n.config.TCP.ProxyProtocol, n.gateway.ServeTCP)
 	}
 	if n.stompListener != nil {
-		n.startSockets("STOMP listener", n.stompListener, n.stomp.ServeTCP)
+		n.startSockets("STOMP listener", n.stompListener, n.config.Stomp.ProxyProtocol, n.stomp.ServeTCP)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
+	"github.com/rialto-im/rialto/internal/base/proxyheader"
 )
 
 // bindSockets opens the listeners that do not speak HTTP.
@@ -70,14 +72,20 @@ const handshakeTime = 10 * time.Second
 // socketListener serves connections that do not speak HTTP, with the limits of countingListener.
 type socketListener struct {
 	listener *countingListener
+	proxies  bool        // trusted proxies begin each connection with a header of the PROXY protocol
 	tls      *tls.Config // nil: without TLS
 	// serve takes over a connection, whose client has the network and is counted by the slot until it is authenticated. It does not block for long.
 	serve func(nc net.Conn, network netip.Prefix, slot *inputlimit.Slot)
+
+	headerTime     time.Duration // how long a proxy may take for its header
+	name           string
+	logger         *slog.Logger
+	refusedHeaders sync.Once // the log says once that a header is missing
 }
 
 // startSockets serves connections on a listener as a part of the stack.
-func (n *Node) startSockets(name string, l net.Listener, serve func(net.Conn, netip.Prefix, *inputlimit.Slot)) {
-	s := &socketListener{listener: &countingListener{l, n.unauthenticated, n.config.Plaintext, n.open, n.admission}, serve: serve}
+func (n *Node) startSockets(name string, l net.Listener, proxies bool, serve func(net.Conn, netip.Prefix, *inputlimit.Slot)) {
+	s := &socketListener{listener: &countingListener{l, n.unauthenticated, n.config.Plaintext, n.open, n.admission}, proxies: proxies, serve: serve, headerTime: handshakeTime, name: name, logger: n.logger}
 	if n.certificate != nil {
 		s.tls = &tls.Config{Certificates: []tls.Certificate{*n.certificate}}
 	}
@@ -110,12 +118,69 @@ func (s *socketListener) run(ctx context.Context) error {
 			continue
 		}
 		network := s.listener.network(own)
-		if s.tls == nil {
+		proxied := s.proxies && s.isTrustedProxy(own.RemoteAddr())
+		if s.tls == nil && !proxied {
 			s.serve(own, network, own.slot)
 			continue
 		}
-		handshakes.Go(func() { s.handshake(ctx, own, network) })
+		handshakes.Go(func() { s.begin(ctx, own, network, proxied) })
 	}
+}
+
+// begin reads the header of a proxy, makes the handshake of TLS, or both, and has the connection served.
+func (s *socketListener) begin(ctx context.Context, own *countedConn, network netip.Prefix, proxied bool) {
+	if proxied {
+		var err error
+		if network, err = s.readProxyHeader(ctx, own); err != nil {
+			if !errors.Is(err, errFromOneAddress) && ctx.Err() == nil {
+				s.refusedHeaders.Do(func() {
+					s.logger.Warn("a connection of a proxy began without a header of the PROXY protocol, and was closed: let the proxy send it (send-proxy-v2), or set proxy_protocol=false", "listener", s.name, "peer", own.RemoteAddr().String(), "error", err)
+				})
+			}
+			_ = own.Close() // what the proxy sees of it
+			return
+		}
+	}
+	if s.tls != nil {
+		s.handshake(ctx, own, network)
+		return
+	}
+	s.serve(own, network, own.slot)
+}
+
+// isTrustedProxy reports whether a peer may say where its connections come from. They are those whose X-Forwarded-For is trusted: programs on this machine,
+// and with plaintext all peers. Of others, a header is no frame of the protocol that follows, which ends the connection.
+func (s *socketListener) isTrustedProxy(peer net.Addr) bool {
+	at, err := netip.ParseAddrPort(peer.String())
+	return err == nil && (s.listener.proxied || at.Addr().Unmap().IsLoopback())
+}
+
+var errFromOneAddress = errors.New("too many connections without credentials come from the client's address")
+
+// readProxyHeader reads the header with which a trusted proxy begins a connection, and counts the connection for the network that it names. A connection
+// without one fails: else the clients of a proxy that sends none could write it.
+func (s *socketListener) readProxyHeader(ctx context.Context, own *countedConn) (netip.Prefix, error) {
+	if err := own.SetReadDeadline(time.Now().Add(s.headerTime)); err != nil {
+		return netip.Prefix{}, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = own.SetReadDeadline(time.Unix(1, 0)) }) // it may be closed already
+	network, err := proxyheader.Read(own)
+	if !stop() {
+		return netip.Prefix{}, context.Cause(ctx)
+	}
+	if err == nil {
+		err = own.SetReadDeadline(time.Time{})
+	}
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	slot, ok := s.listener.unauthenticated.Acquire(network)
+	if !ok {
+		return netip.Prefix{}, errFromOneAddress
+	}
+	own.slot.Release()
+	own.slot = slot
+	return network, nil
 }
 
 // handshake makes the handshake of TLS, and has the connection served.

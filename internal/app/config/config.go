@@ -127,12 +127,17 @@ type TCP struct {
 	// Listen address of sockets over TCP, without WebSocket; default none. It has TLS if tls.cert is set. On other addresses than loopback
 	// it needs tls.cert, or plaintext.
 	Listen string `yaml:"listen"`
+	// ProxyProtocol means that proxies begin each connection with a header of the PROXY protocol, version 1 or 2, which names the client's address.
+	// It is read from peers on this machine, and with plaintext from all, whose connections without it are closed; default false.
+	ProxyProtocol bool `yaml:"proxy_protocol"`
 }
 
 // Stomp is where clients of STOMP 1.2 connect.
 type Stomp struct {
 	// Listen address of STOMP over TCP; default none. TLS is as for tcp.listen.
 	Listen string `yaml:"listen"`
+	// ProxyProtocol is as for tcp.proxy_protocol; default false.
+	ProxyProtocol bool `yaml:"proxy_protocol"`
 	// WebSocket serves STOMP over WebSocket at /v1/stomp of the listener; default false.
 	WebSocket bool `yaml:"websocket"`
 }
