@@ -398,6 +398,17 @@ mutant "end a STOMP session before its messages are stored" internal/transport/s
 mutant "accept any escape in headers of STOMP" internal/transport/stomp/frame.go 's/ok = first \&\& second/ok = first || second || true/' FramesAreDecoded internal/transport/stomp
 mutant "take bodies of any size from STOMP clients" internal/transport/stomp/frame.go 's/end-d\.head > maxBody \|\|/false ||/' FramesAreDecoded internal/transport/stomp
 mutant "let syncs of a translator acknowledge" internal/transport/gateway/sync.go 's/if \!c\.keepsAck \{/if true {/' TranslatorsSyncs internal/transport/gateway
+mutant "let a message overtake held ones" internal/transport/gateway/fastpath.go 's/h != nil \&\& h\.follow\(d\)/h != nil \&\& false \&\& h.follow(d)/' 'TestSendsAreHeld|TestHeldSendsKeepOrder' internal/transport/gateway
+mutant "hold messages in the order of their refusals" internal/transport/gateway/held_sends.go 's/for i > 0 \&\& q\.sends\[i-1\]/for false \&\& q.sends[i-1]/' TestHeldSendsKeepOrder internal/transport/gateway
+mutant "submit messages without a number together" internal/transport/gateway/held_sends.go 's/return q\.submitted == 0 \|\| q\.unnumbered == 0 \&\& .*$/return true/' TestHeldSendsWithoutNumbers internal/transport/gateway
+mutant "retry for a connection that is closed" internal/transport/gateway/held_sends.go 's/^\th\.ended = true$//' TestHeldSendsEnd internal/transport/gateway
+mutant "hold what the client must send first" internal/transport/gateway/held_sends.go 's/case "missing_previous", /case /' TestSendsAreHeld internal/transport/gateway
+mutant "count held messages as under way" internal/transport/gateway/held_sends.go 's/^\tc\.inFlight\.Add\(-1\)$//' TestHeldSendsAreBounded internal/transport/gateway
+mutant "let a message pass one for which there was no room" internal/transport/gateway/held_sends.go 's/refuse := q\.refuses\(d\)/refuse := q.refuses(d) \&\& false/' TestHeldSendsAreBounded internal/transport/gateway
+mutant "hold through an outage without end" internal/transport/gateway/outages.go 's/long = long \|\| .*$/_ = long/' TestALongOutage internal/transport/gateway
+mutant "refuse after an outage that is over" internal/transport/gateway/outages.go 's/^\tdelete\(o\.of, 0\)$//' TestALongOutage internal/transport/gateway
+mutant "refuse for good while blocks cannot be read" internal/service/chat/deliver.go 's/loadErr := temporary\(err\)/loadErr := err/' TestUnreadableRelations internal/service/chat
+mutant_ts "repeat messages that the server holds" src/outbox.ts 's/if \(this\.find\(clientSeq\)\) this\.sentAt/if (this.find(-1)) this.sentAt/' test/unit/outbox.test.ts
 mutant "push a wrong predecessor" internal/transport/gateway/conn.go 's/AppendEventField\(o\.b, 4, at, prev, /AppendEventField(o.b, 4, at, at, /' DroppedEvents internal/transport/gateway
 mutant "drop events without a hint" internal/transport/gateway/slow_consumer.go 's/^\tc\.needsHint = true$/\tc.needsHint = false/' DroppedEvents internal/transport/gateway
 mutant "push an event before the page that may lack it" internal/transport/gateway/conn.go 's/case c\.withheld != nil( \&\&|:)/case false\1/' LastPage internal/transport/gateway

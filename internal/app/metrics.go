@@ -45,6 +45,8 @@ func (n *Node) registerMetrics() {
 	telemetry.Count(n.registry, "http2_streams_refused_total", "Streams of HTTP/2 reset because too many were open, of one address or in all.", func() float64 { return float64(n.streams.Refused()) })
 	telemetry.Count(n.registry, "frames_in_total", "Frames from clients.", read(&stats.FramesIn))
 	telemetry.Count(n.registry, "sends_total", "Messages that clients sent, with retries.", read(&stats.Sends))
+	telemetry.Gauge(n.registry, "sends_held", "Messages that the server could not store yet, and tries again.", read(&stats.SendsHeld))
+	telemetry.Count(n.registry, "sends_held_total", "Messages that were held because the server could not store them at once.", read(&stats.SendsHeldTotal))
 	telemetry.Count(n.registry, "receipts_total", "Sends answered.", read(&stats.Receipts))
 	telemetry.Count(n.registry, "events_total", "Events pushed to connections.", read(&stats.Events))
 	telemetry.Count(n.registry, "hints_total", "Times that a slow connection was told to sync.", read(&stats.Hints))

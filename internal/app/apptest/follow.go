@@ -49,7 +49,7 @@ func newStream(who *Person, tail *chatv1.Position) *stream {
 // reports whether anything of the frame is left.
 func (s *Socket) follow(f *gatewayv1.ServerFrame) (more bool, err error) {
 	k, pushed := s.stream, f.Events
-	f.Events = nil
+	f.Events, f.Accepted = nil, nil
 	s.repeatRefused(f)
 	for _, e := range pushed {
 		if err := s.pushed(f, e); err != nil {

@@ -14,7 +14,7 @@ import (
 
 // Socket is an open WebSocket of a third-party client library. If it follows the user's stream, the frames that it returns have each event
 // once and in order: where the server leaves events out, the socket syncs, and a frame has the events of that sync. It also repeats sends
-// that are refused for a time, whose receipts it leaves out. Read, Try, Until and CloseCode are for one goroutine at a time.
+// that are refused for a time, whose receipts it leaves out, and what says that sends are held. Read, Try, Until and CloseCode are for one goroutine at a time.
 type Socket struct {
 	t    *testing.T
 	json bool

@@ -36,6 +36,9 @@ type Draft struct {
 	Network netip.Prefix
 	// Context belongs to the transport.
 	Context any
+	// Turn numbers the drafts of a connection, and Sent is the content as its client sent it, which nobody changes; both belong to the transport.
+	Turn uint64
+	Sent []byte
 	// Cost in bytes is charged by the transport until Done is called.
 	Cost int
 	// Accepted is the time of receipt since the transport's start; 0 if the transport does not measure it.

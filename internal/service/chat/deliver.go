@@ -8,6 +8,8 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
 
 // loadTimeout bounds the load of a conversation. When it expires, the queued drafts are rejected.
@@ -32,7 +34,20 @@ func (s *Service) loadAndDeliver(c *conversation) {
 	if ctx.Err() != nil {
 		err = busy(err)
 	}
-	s.deliver(c, err)
+	loadErr := temporary(err)
+	if loadErr != err {
+		s.deps.Logger.Warn("who may write in a conversation is not known; its messages are refused for now", "conversation", c.id, "error", err)
+	}
+	s.deliver(c, loadErr)
+}
+
+// temporary makes an error that says nothing of the draft one after which it is sent again: a store could not be read, and who may write is not known.
+// Corrupt data stays corrupt.
+func temporary(err error) error {
+	if e := errs.Of(err); e == nil || e.Kind != errs.Internal || e.Reason == timeline.ErrCorrupt.Reason || sqldb.IsCorruption(err) {
+		return err
+	}
+	return &errs.Error{Kind: errs.Unavailable, Reason: "storage", Message: "the server cannot reach its stores at the moment; try again", Retry: time.Second, Cause: err}
 }
 
 // verifyRejections drops a state that rejects a queued draft if the log has a newer one. The caller holds changeMu.
@@ -91,7 +106,7 @@ func (s *Service) appendWaiting(c *conversation, batch []*message.Draft, checked
 			rejections[i] = loadErr
 			continue
 		}
-		if rejections[i] == nil {
+		if rejections[i] = temporary(rejections[i]); rejections[i] == nil {
 			rejections[i] = c.state.admits(d, now)
 		}
 		// Also for a draft that was rejected: the message to which it refers may be the one that is retried.

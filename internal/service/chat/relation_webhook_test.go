@@ -3,6 +3,7 @@ package chat_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -14,6 +15,23 @@ import (
 	"github.com/rialto-im/rialto/internal/service/chat"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
+
+// While blocks cannot be read, a message gets an error after which it is sent again, whatever the store failed with.
+func TestUnreadableRelationsRefuseNoMessageForGood(t *testing.T) {
+	h := newHarness(t, chat.Config{})
+	c, err := h.node(t).OpenDirect(t.Context(), 1, 2)
+	must(t, err)
+	s, relations := slowNode(t, h)
+	close(relations.gate)
+	relations.err = errors.New("the database ended the connection")
+	for range 2 {
+		if err := s.Send(t.Context(), draftOf(c, 1, 1, "x")); !errs.Is(err, errs.Unavailable) || errs.Of(err).Retry == 0 || !errors.Is(err, relations.err) {
+			t.Errorf("without the store, a message gets %v", err)
+		}
+	}
+	relations.err = nil
+	must(t, s.Send(t.Context(), draftOf(c, 1, 1, "x")))
+}
 
 // A user whom the webhook refuses cannot send. While it does not answer, sends get a retryable error, so that no message is lost.
 func TestRelationWebhookDecides(t *testing.T) {

@@ -45,13 +45,15 @@ type conn struct {
 	network   netip.Prefix // where it comes from; zero for programs on this machine
 	next      *conn        // of the same user; guarded by the hub
 
-	lastInput       atomic.Uint32 // second of the last input
-	incompleteSince atomic.Uint32 // second since which a message is incomplete, 0 without one
-	inFlight        atomic.Int32  // sends without a receipt
-	inFlightBytes   atomic.Int64  // bytes of them
+	lastInput       atomic.Uint32             // second of the last input
+	incompleteSince atomic.Uint32             // second since which a message is incomplete, 0 without one
+	inFlight        atomic.Int32              // sends without a receipt
+	inFlightBytes   atomic.Int64              // bytes of them
+	held            atomic.Pointer[heldSends] // nil before a send was held; set with mu
 
 	slot *inputlimit.Slot // until it is authenticated; nil where its handshake was
 
+	turns   uint64     // the number of its last send; the reading goroutine's
 	reading sync.Mutex // guards in: the reading goroutine's, but for the moment after the first frame's authentication. Before mu.
 	in      inbound
 
@@ -141,10 +143,15 @@ func (c *conn) queueLater() {
 	c.cutIfOverflowing()
 }
 
-// receipt answers a send that is stored or refused.
+// receipt answers a send that is in flight.
 func (c *conn) receipt(d *message.Draft) {
 	c.inFlight.Add(-1)
 	c.inFlightBytes.Add(-int64(d.Cost))
+	c.sendReceipt(d)
+}
+
+// sendReceipt tells the client that a send is stored or refused.
+func (c *conn) sendReceipt(d *message.Draft) {
 	c.server.stats.Receipts.Add(1)
 	took := time.Duration(0)
 	if d.Accepted > 0 {
@@ -396,6 +403,9 @@ func (c *conn) onClosed() {
 		c.out = nil
 	}
 	c.mu.Unlock()
+	if h := c.held.Load(); h != nil {
+		h.end()
+	}
 	if watches {
 		c.server.deps.Inbox.UnwatchReaders(c)
 	}

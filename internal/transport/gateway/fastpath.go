@@ -92,7 +92,9 @@ func (c *conn) handleFast(p []byte) (ok bool, err error) {
 func (c *conn) submit(d *message.Draft) {
 	d.Sender, d.Device, d.Network, d.Done, d.Context = c.caller.User, c.caller.Device, c.network, onStored, c
 	c.server.stats.Sends.Add(1)
-	d.Cost, d.Accepted = len(d.Content), time.Since(c.server.opened)
+	d.Cost, d.Accepted, d.Sent = len(d.Content), time.Since(c.server.opened), d.Content
+	c.turns++
+	d.Turn = c.turns
 	if n, size := c.inFlight.Add(1), c.inFlightBytes.Add(int64(d.Cost)); n >= maxInFlight || size >= maxInFlightBytes {
 		c.mu.Lock()
 		if !c.isEnding() {
@@ -100,17 +102,29 @@ func (c *conn) submit(d *message.Draft) {
 		}
 		c.mu.Unlock()
 	}
+	if h := c.held.Load(); h != nil && h.follow(d) {
+		return
+	}
 	c.server.deps.Chat.Submit(d)
 }
 
-// onStored is the Done of every draft.
+// onStored is the Done of every draft that is not held.
 func onStored(d *message.Draft) {
 	c := d.Context.(*conn)
-	c.receipt(d)
-	if d.Err != nil {
+	switch {
+	case d.Err == nil:
+		c.server.outages.stored(d.Conversation)
+		c.receipt(d)
+	case !c.hold(d):
+		c.receipt(d)
 		c.server.requestFlush(c) // a refusal may come without a batch of the log
 	}
-	if cap(d.Content) <= 4096 {
+	recycle(d)
+}
+
+// recycle keeps a draft for the next send.
+func recycle(d *message.Draft) {
+	if d.Sent = nil; cap(d.Content) <= 4096 {
 		drafts.Put(d)
 	}
 }

@@ -268,6 +268,8 @@ type Server struct {
 	loops         []*loop
 	stats         Stats
 	reconciler    *reconciler
+	heldRoom      *heldRoom
+	outages       outages
 	sends         *telemetry.Call
 	opened        time.Time // what drafts' times count from
 
@@ -288,7 +290,7 @@ type Server struct {
 	released bool // receivers were told to reconnect elsewhere, and no more are added
 }
 
-// Stats count since the start, but Connections, Streams, Held and Hot, which are now. Streams are those whose file is not the gateway's own; Held
+// Stats count since the start, but Connections, Streams, Held, Hot and SendsHeld, which are now. Streams are those whose file is not the gateway's own; Held
 // are those of them that only receive.
 type Stats struct {
 	Connections, Streams, Held, Accepted, Refused, FramesIn, Sends, Receipts, Events, Hints, Slow, Silent, Throttled, BytesIn, BytesOut atomic.Int64
@@ -296,6 +298,7 @@ type Stats struct {
 	// place; how often one became hot, and cooled down; and how many are hot.
 	LargePushed, LargeWithheld, LargeHints, HeatRises, HeatFalls, Hot atomic.Int64
 	Unknown                                                           atomic.Int64 // deliveries of kinds that this release does not know
+	SendsHeld, SendsHeldTotal                                         atomic.Int64 // sends that are held now, and that were
 }
 
 // Stats returns the counters. They may be read at any time.
@@ -318,7 +321,7 @@ func New(deps Deps, config Config) (*Server, error) {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.heats.server, s.heats.scale, s.heats.listed = s, 1, map[id.Conversation]struct{}{}
 	s.hub.init(deps.Directory, &s.heats)
-	s.reconciler = newReconciler(s)
+	s.reconciler, s.heldRoom = newReconciler(s), newHeldRoom()
 	s.began = time.Now()
 	s.ticked = s.began
 	s.now.Store(1) // 0 stands for no second in connections
@@ -396,6 +399,7 @@ func (s *Server) tick() {
 	s.wheel.advance(now, s.checkDeadlines)
 	s.resumeThrottled(now)
 	s.closeUnread(now)
+	s.outages.forget(at)
 	s.Flush()
 }
 

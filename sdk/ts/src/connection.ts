@@ -163,6 +163,7 @@ export class Connection {
     if (this.stopped) return;
     this.lag.clock(Number(f.hello?.timeMs ?? f.pong?.timeMs ?? 0n));
     if (f.hello) inBackground(this.greeted(f.hello));
+    for (const a of f.accepted) outbox.accepted(Number(a.clientSeq));
     for (const r of f.receipts) inBackground(outbox.receipt(r));
     if (f.events.length > 0) replica.stream.pushed(f.events);
     if (f.hint && f.hint.conversations.length === 0) void replica.stream.sync();

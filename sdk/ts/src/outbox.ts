@@ -31,6 +31,8 @@ const frameSends = 50;
 const frameBytes = 128_000;
 /** A send without receipt for this long on an open connection is repeated; that is harmless. */
 const receiptTimeoutMs = 20_000;
+/** A message that the server holds is answered after half an hour at the latest, unless the connection ends. */
+const heldTimeoutMs = 35 * 60_000;
 
 /**
  * Outbox is the send queue. A message gets its number, is stored on the device, is sent, and stays until a receipt says
@@ -164,6 +166,11 @@ export class Outbox {
       wait = Math.min(wait, Math.max(0, (held && held > now ? held : at) - now));
     }
     if (wait < Infinity) this.timer = setTimeout(() => this.pump(), Math.max(50, wait));
+  }
+
+  /** The server holds the message, and tries by itself: it goes again only on another connection. */
+  accepted(clientSeq: number): void {
+    if (this.find(clientSeq)) this.sentAt.set(clientSeq, this.deps.now() + heldTimeoutMs - receiptTimeoutMs);
   }
 
   async receipt(r: Receipt): Promise<void> {

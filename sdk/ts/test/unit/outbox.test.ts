@@ -119,6 +119,43 @@ test("a repeat has the number of its first try: after a reconnect, a refusal for
   }
 });
 
+test("a message that the server holds is not repeated on that connection, and goes again on the next", async () => {
+  vi.useFakeTimers();
+  const later = async (ms: number) => {
+    now += ms;
+    await vi.advanceTimersByTimeAsync(ms);
+  };
+  try {
+    connected = true;
+    const o = outbox();
+    o.opened(0);
+    await o.enqueue("7", text("a"));
+    o.accepted(1);
+    o.accepted(9); // unknown
+    await later(30 * 60_000);
+    await o.enqueue("7", text("b")); // the server holds it as well
+    o.accepted(2);
+    expect(sent).toEqual([1n, 2n]);
+    expect(named).toEqual([0n, 0n]);
+    o.closed();
+    o.opened(0);
+    expect(sent).toEqual([1n, 2n, 1n, 2n]);
+    o.accepted(1);
+    await o.receipt(receipt(1, { code: "unavailable", reason: "busy", retryMs: 5_000 })); // the outage lasts too long
+    o.accepted(2);
+    await later(5_000);
+    expect(sent).toEqual([1n, 2n, 1n, 2n, 1n]);
+    await o.receipt(receipt(1));
+    await o.receipt(receipt(2));
+    expect(stored.map((i) => i.clientSeq)).toEqual([1, 2]);
+    o.accepted(3);
+    expect(o.size).toBe(0);
+    o.closed();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("what goes right behind the message before it on one connection names none, also after a reconnect and a reload", async () => {
   connected = true;
   const o = outbox();

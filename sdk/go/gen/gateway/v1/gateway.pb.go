@@ -767,7 +767,10 @@ type ServerFrame struct {
 	ChangedPosts []uint64 `protobuf:"varint,21,rep,packed,name=changed_posts,json=changedPosts,proto3" json:"changed_posts,omitempty"`
 	// Streamed has what was added to messages that their senders are still writing. It may be lost: the next offset shows that. Ended goes to the
 	// sender of a message that somebody stopped.
-	Streamed      []*v1.StreamedText `protobuf:"bytes,31,rep,name=streamed,proto3" json:"streamed,omitempty"`
+	Streamed []*v1.StreamedText `protobuf:"bytes,31,rep,name=streamed,proto3" json:"streamed,omitempty"`
+	// Accepted names sends that the server cannot store at the moment. It holds them in memory and tries again; a receipt follows. They are not stored: keep
+	// them, and send them again if the connection ends before the receipt.
+	Accepted      []*Accepted `protobuf:"bytes,40,rep,name=accepted,proto3" json:"accepted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -942,6 +945,74 @@ func (x *ServerFrame) GetStreamed() []*v1.StreamedText {
 	return nil
 }
 
+func (x *ServerFrame) GetAccepted() []*Accepted {
+	if x != nil {
+		return x.Accepted
+	}
+	return nil
+}
+
+// Accepted says that the server holds a Send. The conversation and the id that the Send named tell which.
+type Accepted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	ClientSeq     uint64                 `protobuf:"varint,2,opt,name=client_seq,json=clientSeq,proto3" json:"client_seq,omitempty"`
+	ClientMsgId   string                 `protobuf:"bytes,3,opt,name=client_msg_id,json=clientMsgId,proto3" json:"client_msg_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Accepted) Reset() {
+	*x = Accepted{}
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Accepted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Accepted) ProtoMessage() {}
+
+func (x *Accepted) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Accepted.ProtoReflect.Descriptor instead.
+func (*Accepted) Descriptor() ([]byte, []int) {
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Accepted) GetConversation() uint64 {
+	if x != nil {
+		return x.Conversation
+	}
+	return 0
+}
+
+func (x *Accepted) GetClientSeq() uint64 {
+	if x != nil {
+		return x.ClientSeq
+	}
+	return 0
+}
+
+func (x *Accepted) GetClientMsgId() string {
+	if x != nil {
+		return x.ClientMsgId
+	}
+	return ""
+}
+
 // NotificationHint says that UnreadNotifications has another answer.
 type NotificationHint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -953,7 +1024,7 @@ type NotificationHint struct {
 
 func (x *NotificationHint) Reset() {
 	*x = NotificationHint{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -965,7 +1036,7 @@ func (x *NotificationHint) String() string {
 func (*NotificationHint) ProtoMessage() {}
 
 func (x *NotificationHint) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -978,7 +1049,7 @@ func (x *NotificationHint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotificationHint.ProtoReflect.Descriptor instead.
 func (*NotificationHint) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{12}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *NotificationHint) GetRead() uint64 {
@@ -999,7 +1070,7 @@ type PostHint struct {
 
 func (x *PostHint) Reset() {
 	*x = PostHint{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1011,7 +1082,7 @@ func (x *PostHint) String() string {
 func (*PostHint) ProtoMessage() {}
 
 func (x *PostHint) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1024,7 +1095,7 @@ func (x *PostHint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PostHint.ProtoReflect.Descriptor instead.
 func (*PostHint) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{13}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PostHint) GetPost() uint64 {
@@ -1055,7 +1126,7 @@ type ReadersUpdate struct {
 
 func (x *ReadersUpdate) Reset() {
 	*x = ReadersUpdate{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1067,7 +1138,7 @@ func (x *ReadersUpdate) String() string {
 func (*ReadersUpdate) ProtoMessage() {}
 
 func (x *ReadersUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1080,7 +1151,7 @@ func (x *ReadersUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadersUpdate.ProtoReflect.Descriptor instead.
 func (*ReadersUpdate) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{14}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ReadersUpdate) GetConversation() uint64 {
@@ -1124,7 +1195,7 @@ type ThreadUpdate struct {
 
 func (x *ThreadUpdate) Reset() {
 	*x = ThreadUpdate{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1136,7 +1207,7 @@ func (x *ThreadUpdate) String() string {
 func (*ThreadUpdate) ProtoMessage() {}
 
 func (x *ThreadUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1149,7 +1220,7 @@ func (x *ThreadUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadUpdate.ProtoReflect.Descriptor instead.
 func (*ThreadUpdate) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{15}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ThreadUpdate) GetConversation() uint64 {
@@ -1192,7 +1263,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1204,7 +1275,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1217,7 +1288,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{16}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Hello) GetUser() uint64 {
@@ -1294,7 +1365,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1306,7 +1377,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1319,7 +1390,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{17}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Receipt) GetConversation() uint64 {
@@ -1395,7 +1466,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1407,7 +1478,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1420,7 +1491,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{18}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Result) GetPayload() []byte {
@@ -1453,7 +1524,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1465,7 +1536,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1478,7 +1549,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{19}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Error) GetCode() string {
@@ -1518,7 +1589,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1530,7 +1601,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1543,7 +1614,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{20}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Pong) GetTimeMs() int64 {
@@ -1563,7 +1634,7 @@ type Typing struct {
 
 func (x *Typing) Reset() {
 	*x = Typing{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1575,7 +1646,7 @@ func (x *Typing) String() string {
 func (*Typing) ProtoMessage() {}
 
 func (x *Typing) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1588,7 +1659,7 @@ func (x *Typing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Typing.ProtoReflect.Descriptor instead.
 func (*Typing) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{21}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Typing) GetConversation() uint64 {
@@ -1614,7 +1685,7 @@ type Hint struct {
 
 func (x *Hint) Reset() {
 	*x = Hint{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[22]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1626,7 +1697,7 @@ func (x *Hint) String() string {
 func (*Hint) ProtoMessage() {}
 
 func (x *Hint) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[22]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1639,7 +1710,7 @@ func (x *Hint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hint.ProtoReflect.Descriptor instead.
 func (*Hint) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{22}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Hint) GetConversations() []*v1.LargeTail {
@@ -1661,7 +1732,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[23]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1673,7 +1744,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[23]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1686,7 +1757,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{23}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Bye) GetCode() uint32 {
@@ -1767,7 +1838,7 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\x05posts\x18\x01 \x03(\v2\x1e.rialto.gateway.v1.WatchedPostR\x05posts\"?\n" +
 	"\vWatchedPost\x12\x16\n" +
 	"\x04post\x18\x01 \x01(\x04B\x020\x01R\x04post\x12\x18\n" +
-	"\aversion\x18\x02 \x01(\rR\aversion\"\xff\a\n" +
+	"\aversion\x18\x02 \x01(\rR\aversion\"\xb8\b\n" +
 	"\vServerFrame\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12.\n" +
 	"\x05hello\x18\x02 \x01(\v2\x18.rialto.gateway.v1.HelloR\x05hello\x126\n" +
@@ -1789,7 +1860,13 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\x05posts\x18\x11 \x03(\v2\x1b.rialto.gateway.v1.PostHintR\x05posts\x12I\n" +
 	"\rnotifications\x18\x14 \x01(\v2#.rialto.gateway.v1.NotificationHintR\rnotifications\x12'\n" +
 	"\rchanged_posts\x18\x15 \x03(\x04B\x020\x01R\fchangedPosts\x128\n" +
-	"\bstreamed\x18\x1f \x03(\v2\x1c.rialto.chat.v1.StreamedTextR\bstreamed\"*\n" +
+	"\bstreamed\x18\x1f \x03(\v2\x1c.rialto.chat.v1.StreamedTextR\bstreamed\x127\n" +
+	"\baccepted\x18( \x03(\v2\x1b.rialto.gateway.v1.AcceptedR\baccepted\"u\n" +
+	"\bAccepted\x12&\n" +
+	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x1d\n" +
+	"\n" +
+	"client_seq\x18\x02 \x01(\x04R\tclientSeq\x12\"\n" +
+	"\rclient_msg_id\x18\x03 \x01(\tR\vclientMsgId\"*\n" +
 	"\x10NotificationHint\x12\x16\n" +
 	"\x04read\x18\x01 \x01(\x04B\x020\x01R\x04read\">\n" +
 	"\bPostHint\x12\x16\n" +
@@ -1857,7 +1934,7 @@ func file_rialto_gateway_v1_gateway_proto_rawDescGZIP() []byte {
 	return file_rialto_gateway_v1_gateway_proto_rawDescData
 }
 
-var file_rialto_gateway_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_rialto_gateway_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_rialto_gateway_v1_gateway_proto_goTypes = []any{
 	(*ClientFrame)(nil),      // 0: rialto.gateway.v1.ClientFrame
 	(*Auth)(nil),             // 1: rialto.gateway.v1.Auth
@@ -1871,76 +1948,78 @@ var file_rialto_gateway_v1_gateway_proto_goTypes = []any{
 	(*WatchPosts)(nil),       // 9: rialto.gateway.v1.WatchPosts
 	(*WatchedPost)(nil),      // 10: rialto.gateway.v1.WatchedPost
 	(*ServerFrame)(nil),      // 11: rialto.gateway.v1.ServerFrame
-	(*NotificationHint)(nil), // 12: rialto.gateway.v1.NotificationHint
-	(*PostHint)(nil),         // 13: rialto.gateway.v1.PostHint
-	(*ReadersUpdate)(nil),    // 14: rialto.gateway.v1.ReadersUpdate
-	(*ThreadUpdate)(nil),     // 15: rialto.gateway.v1.ThreadUpdate
-	(*Hello)(nil),            // 16: rialto.gateway.v1.Hello
-	(*Receipt)(nil),          // 17: rialto.gateway.v1.Receipt
-	(*Result)(nil),           // 18: rialto.gateway.v1.Result
-	(*Error)(nil),            // 19: rialto.gateway.v1.Error
-	(*Pong)(nil),             // 20: rialto.gateway.v1.Pong
-	(*Typing)(nil),           // 21: rialto.gateway.v1.Typing
-	(*Hint)(nil),             // 22: rialto.gateway.v1.Hint
-	(*Bye)(nil),              // 23: rialto.gateway.v1.Bye
-	(*v1.Position)(nil),      // 24: rialto.chat.v1.Position
-	(*v1.SyncRequest)(nil),   // 25: rialto.chat.v1.SyncRequest
-	(v11.Activity)(0),        // 26: rialto.presence.v1.Activity
-	(*v1.Content)(nil),       // 27: rialto.chat.v1.Content
-	(*structpb.Struct)(nil),  // 28: google.protobuf.Struct
-	(*v1.Event)(nil),         // 29: rialto.chat.v1.Event
-	(*v11.Presence)(nil),     // 30: rialto.presence.v1.Presence
-	(*v1.SyncResponse)(nil),  // 31: rialto.chat.v1.SyncResponse
-	(*v1.RoomUpdate)(nil),    // 32: rialto.chat.v1.RoomUpdate
-	(*v1.RoomEntry)(nil),     // 33: rialto.chat.v1.RoomEntry
-	(*v1.StreamedText)(nil),  // 34: rialto.chat.v1.StreamedText
-	(*v1.Thread)(nil),        // 35: rialto.chat.v1.Thread
-	(*v1.LargeTail)(nil),     // 36: rialto.chat.v1.LargeTail
+	(*Accepted)(nil),         // 12: rialto.gateway.v1.Accepted
+	(*NotificationHint)(nil), // 13: rialto.gateway.v1.NotificationHint
+	(*PostHint)(nil),         // 14: rialto.gateway.v1.PostHint
+	(*ReadersUpdate)(nil),    // 15: rialto.gateway.v1.ReadersUpdate
+	(*ThreadUpdate)(nil),     // 16: rialto.gateway.v1.ThreadUpdate
+	(*Hello)(nil),            // 17: rialto.gateway.v1.Hello
+	(*Receipt)(nil),          // 18: rialto.gateway.v1.Receipt
+	(*Result)(nil),           // 19: rialto.gateway.v1.Result
+	(*Error)(nil),            // 20: rialto.gateway.v1.Error
+	(*Pong)(nil),             // 21: rialto.gateway.v1.Pong
+	(*Typing)(nil),           // 22: rialto.gateway.v1.Typing
+	(*Hint)(nil),             // 23: rialto.gateway.v1.Hint
+	(*Bye)(nil),              // 24: rialto.gateway.v1.Bye
+	(*v1.Position)(nil),      // 25: rialto.chat.v1.Position
+	(*v1.SyncRequest)(nil),   // 26: rialto.chat.v1.SyncRequest
+	(v11.Activity)(0),        // 27: rialto.presence.v1.Activity
+	(*v1.Content)(nil),       // 28: rialto.chat.v1.Content
+	(*structpb.Struct)(nil),  // 29: google.protobuf.Struct
+	(*v1.Event)(nil),         // 30: rialto.chat.v1.Event
+	(*v11.Presence)(nil),     // 31: rialto.presence.v1.Presence
+	(*v1.SyncResponse)(nil),  // 32: rialto.chat.v1.SyncResponse
+	(*v1.RoomUpdate)(nil),    // 33: rialto.chat.v1.RoomUpdate
+	(*v1.RoomEntry)(nil),     // 34: rialto.chat.v1.RoomEntry
+	(*v1.StreamedText)(nil),  // 35: rialto.chat.v1.StreamedText
+	(*v1.Thread)(nil),        // 36: rialto.chat.v1.Thread
+	(*v1.LargeTail)(nil),     // 37: rialto.chat.v1.LargeTail
 }
 var file_rialto_gateway_v1_gateway_proto_depIdxs = []int32{
 	1,  // 0: rialto.gateway.v1.ClientFrame.auth:type_name -> rialto.gateway.v1.Auth
 	2,  // 1: rialto.gateway.v1.ClientFrame.sends:type_name -> rialto.gateway.v1.Send
-	24, // 2: rialto.gateway.v1.ClientFrame.ack:type_name -> rialto.chat.v1.Position
+	25, // 2: rialto.gateway.v1.ClientFrame.ack:type_name -> rialto.chat.v1.Position
 	3,  // 3: rialto.gateway.v1.ClientFrame.marks:type_name -> rialto.gateway.v1.Mark
 	4,  // 4: rialto.gateway.v1.ClientFrame.ping:type_name -> rialto.gateway.v1.Ping
 	5,  // 5: rialto.gateway.v1.ClientFrame.call:type_name -> rialto.gateway.v1.Call
-	25, // 6: rialto.gateway.v1.ClientFrame.sync:type_name -> rialto.chat.v1.SyncRequest
+	26, // 6: rialto.gateway.v1.ClientFrame.sync:type_name -> rialto.chat.v1.SyncRequest
 	6,  // 7: rialto.gateway.v1.ClientFrame.watch:type_name -> rialto.gateway.v1.Watch
-	26, // 8: rialto.gateway.v1.ClientFrame.activity:type_name -> rialto.presence.v1.Activity
+	27, // 8: rialto.gateway.v1.ClientFrame.activity:type_name -> rialto.presence.v1.Activity
 	7,  // 9: rialto.gateway.v1.ClientFrame.watch_readers:type_name -> rialto.gateway.v1.WatchReaders
 	9,  // 10: rialto.gateway.v1.ClientFrame.watch_posts:type_name -> rialto.gateway.v1.WatchPosts
-	27, // 11: rialto.gateway.v1.Send.content:type_name -> rialto.chat.v1.Content
-	28, // 12: rialto.gateway.v1.Call.body:type_name -> google.protobuf.Struct
+	28, // 11: rialto.gateway.v1.Send.content:type_name -> rialto.chat.v1.Content
+	29, // 12: rialto.gateway.v1.Call.body:type_name -> google.protobuf.Struct
 	8,  // 13: rialto.gateway.v1.WatchReaders.messages:type_name -> rialto.gateway.v1.WatchedMessage
 	10, // 14: rialto.gateway.v1.WatchPosts.posts:type_name -> rialto.gateway.v1.WatchedPost
-	16, // 15: rialto.gateway.v1.ServerFrame.hello:type_name -> rialto.gateway.v1.Hello
-	17, // 16: rialto.gateway.v1.ServerFrame.receipts:type_name -> rialto.gateway.v1.Receipt
-	29, // 17: rialto.gateway.v1.ServerFrame.events:type_name -> rialto.chat.v1.Event
-	18, // 18: rialto.gateway.v1.ServerFrame.result:type_name -> rialto.gateway.v1.Result
-	19, // 19: rialto.gateway.v1.ServerFrame.error:type_name -> rialto.gateway.v1.Error
-	20, // 20: rialto.gateway.v1.ServerFrame.pong:type_name -> rialto.gateway.v1.Pong
-	21, // 21: rialto.gateway.v1.ServerFrame.typing:type_name -> rialto.gateway.v1.Typing
-	30, // 22: rialto.gateway.v1.ServerFrame.presences:type_name -> rialto.presence.v1.Presence
-	22, // 23: rialto.gateway.v1.ServerFrame.hint:type_name -> rialto.gateway.v1.Hint
-	23, // 24: rialto.gateway.v1.ServerFrame.bye:type_name -> rialto.gateway.v1.Bye
-	31, // 25: rialto.gateway.v1.ServerFrame.sync:type_name -> rialto.chat.v1.SyncResponse
-	15, // 26: rialto.gateway.v1.ServerFrame.threads:type_name -> rialto.gateway.v1.ThreadUpdate
-	14, // 27: rialto.gateway.v1.ServerFrame.readers:type_name -> rialto.gateway.v1.ReadersUpdate
-	32, // 28: rialto.gateway.v1.ServerFrame.rooms:type_name -> rialto.chat.v1.RoomUpdate
-	33, // 29: rialto.gateway.v1.ServerFrame.room:type_name -> rialto.chat.v1.RoomEntry
-	13, // 30: rialto.gateway.v1.ServerFrame.posts:type_name -> rialto.gateway.v1.PostHint
-	12, // 31: rialto.gateway.v1.ServerFrame.notifications:type_name -> rialto.gateway.v1.NotificationHint
-	34, // 32: rialto.gateway.v1.ServerFrame.streamed:type_name -> rialto.chat.v1.StreamedText
-	35, // 33: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
-	24, // 34: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
-	19, // 35: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
-	28, // 36: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
-	36, // 37: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
-	38, // [38:38] is the sub-list for method output_type
-	38, // [38:38] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	17, // 15: rialto.gateway.v1.ServerFrame.hello:type_name -> rialto.gateway.v1.Hello
+	18, // 16: rialto.gateway.v1.ServerFrame.receipts:type_name -> rialto.gateway.v1.Receipt
+	30, // 17: rialto.gateway.v1.ServerFrame.events:type_name -> rialto.chat.v1.Event
+	19, // 18: rialto.gateway.v1.ServerFrame.result:type_name -> rialto.gateway.v1.Result
+	20, // 19: rialto.gateway.v1.ServerFrame.error:type_name -> rialto.gateway.v1.Error
+	21, // 20: rialto.gateway.v1.ServerFrame.pong:type_name -> rialto.gateway.v1.Pong
+	22, // 21: rialto.gateway.v1.ServerFrame.typing:type_name -> rialto.gateway.v1.Typing
+	31, // 22: rialto.gateway.v1.ServerFrame.presences:type_name -> rialto.presence.v1.Presence
+	23, // 23: rialto.gateway.v1.ServerFrame.hint:type_name -> rialto.gateway.v1.Hint
+	24, // 24: rialto.gateway.v1.ServerFrame.bye:type_name -> rialto.gateway.v1.Bye
+	32, // 25: rialto.gateway.v1.ServerFrame.sync:type_name -> rialto.chat.v1.SyncResponse
+	16, // 26: rialto.gateway.v1.ServerFrame.threads:type_name -> rialto.gateway.v1.ThreadUpdate
+	15, // 27: rialto.gateway.v1.ServerFrame.readers:type_name -> rialto.gateway.v1.ReadersUpdate
+	33, // 28: rialto.gateway.v1.ServerFrame.rooms:type_name -> rialto.chat.v1.RoomUpdate
+	34, // 29: rialto.gateway.v1.ServerFrame.room:type_name -> rialto.chat.v1.RoomEntry
+	14, // 30: rialto.gateway.v1.ServerFrame.posts:type_name -> rialto.gateway.v1.PostHint
+	13, // 31: rialto.gateway.v1.ServerFrame.notifications:type_name -> rialto.gateway.v1.NotificationHint
+	35, // 32: rialto.gateway.v1.ServerFrame.streamed:type_name -> rialto.chat.v1.StreamedText
+	12, // 33: rialto.gateway.v1.ServerFrame.accepted:type_name -> rialto.gateway.v1.Accepted
+	36, // 34: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
+	25, // 35: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
+	20, // 36: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
+	29, // 37: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
+	37, // 38: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
+	39, // [39:39] is the sub-list for method output_type
+	39, // [39:39] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_rialto_gateway_v1_gateway_proto_init() }
@@ -1954,7 +2033,7 @@ func file_rialto_gateway_v1_gateway_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_gateway_v1_gateway_proto_rawDesc), len(file_rialto_gateway_v1_gateway_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

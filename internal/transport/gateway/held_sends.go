@@ -1,0 +1,337 @@
+package gateway
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/budget"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+)
+
+// While the server cannot store a message, its connection holds it in memory, tells the client that it is accepted, and submits it again until it is
+// stored or refused for good (docs/decisions/0120-held-sends.md). The client's later messages to the conversation wait behind it. They are submitted again in
+// the order in which the client sent them: one as a try, and many at once after a try has succeeded. Chat keeps the order of numbered messages that are
+// submitted; one without a number is submitted alone.
+//
+// Held messages end with their connection, and with a long outage (outages.go).
+
+const (
+	firstHeldRetry   = 100 * time.Millisecond
+	longestHeldRetry = 5 * time.Second // no longer than chat refuses the device's later messages on other connections
+	// heldWindow is how many held sends of a conversation are submitted at once, after a try has succeeded.
+	heldWindow = 64
+	// gateTime is how long the later messages of a device are refused after one for which there was no room, from when the client may send that again.
+	gateTime = 5 * time.Second
+)
+
+// heldSends has the held sends of a connection.
+type heldSends struct {
+	conn *conn
+
+	mu     sync.Mutex // guards the fields below, their queues and sends. Before the conn's mu; not held while a draft is submitted
+	queues map[id.Conversation]*heldQueue
+	number int // of held sends, with those that are submitted
+	bytes  int
+	ended  bool // the connection is closed
+}
+
+// heldQueue has the held sends to one conversation. It ends when all are answered.
+type heldQueue struct {
+	sends      []*heldSend // that are not submitted at the moment, by turn
+	submitted  int         // others that are, and have no answer yet
+	unnumbered int         // of these, those without a ClientSeq
+	window     int         // how many may be submitted at once; 0: none before the timer
+	submitting bool        // a goroutine submits sends; no other one does
+	why        error       // of the last refusal
+	delays     backoff.Backoff
+	timer      *time.Timer // of the next try, nil without one
+	// refused is the ClientSeq of a send for which there was no room; 0: none. Later ones are refused until it comes again, or until a time.
+	refused      uint64
+	refusedUntil time.Time
+}
+
+// heldSend is one held send. Its draft is the form in which it is submitted.
+type heldSend struct {
+	held   *heldSends
+	queue  *heldQueue
+	draft  message.Draft
+	since  time.Time
+	copies int // the client has sent it so many times more; each gets a receipt
+	room   budget.Hold
+	bytes  int
+}
+
+// isTemporary reports whether the server may store a message that was refused now, without anything done by the client or the operator.
+func isTemporary(err error) bool {
+	e := errs.Of(err)
+	if e == nil || e.Kind != errs.Unavailable || e.Retry == 0 {
+		return false
+	}
+	switch e.Reason {
+	case "missing_previous", "closing", "storage_full":
+		return false
+	}
+	return true
+}
+
+// holds returns the connection's held sends, nil if it is ending.
+func (c *conn) holds() *heldSends {
+	if h := c.held.Load(); h != nil {
+		return h
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := c.held.Load()
+	if h == nil && !c.isEnding() {
+		h = &heldSends{conn: c, queues: map[id.Conversation]*heldQueue{}}
+		c.held.Store(h)
+	}
+	return h
+}
+
+// hold keeps a draft that was refused, if it may be stored later. Otherwise the client gets the refusal.
+func (c *conn) hold(d *message.Draft) bool {
+	if d.Err == nil || !isTemporary(d.Err) || c.server.outages.note(d.Conversation, time.Now()) {
+		return false
+	}
+	h := c.holds()
+	if h == nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended {
+		return false
+	}
+	q := h.queues[d.Conversation]
+	if q == nil {
+		q = &heldQueue{delays: backoff.New(firstHeldRetry, longestHeldRetry)}
+		h.queues[d.Conversation] = q
+	}
+	q.why, q.window = d.Err, 0
+	held := h.put(q, d)
+	h.settle(d.Conversation, q)
+	return held
+}
+
+// follow takes over a new draft to a conversation with held sends, or with some under way. It reports false if the draft may be submitted.
+func (h *heldSends) follow(d *message.Draft) bool {
+	h.mu.Lock()
+	q := h.queues[d.Conversation]
+	if q == nil || h.ended {
+		h.mu.Unlock()
+		return false
+	}
+	refuse := q.refuses(d)
+	if !refuse {
+		if q.drainedFor(d) {
+			h.mu.Unlock()
+			return false
+		}
+		refuse = !h.put(q, d)
+	}
+	d.Err = q.why
+	h.mu.Unlock()
+	if refuse {
+		h.conn.receipt(d)
+		h.conn.server.requestFlush(h.conn)
+	}
+	recycle(d)
+	return true
+}
+
+// refuses reports whether a draft is refused because an earlier one of its device was, and has not come again.
+func (q *heldQueue) refuses(d *message.Draft) bool {
+	if q.refused == 0 || d.ClientSeq == 0 {
+		return false
+	}
+	if d.ClientSeq > q.refused && time.Now().Before(q.refusedUntil) {
+		return true
+	}
+	q.refused = 0
+	return false
+}
+
+// drainedFor reports whether chat keeps a new draft behind those that are submitted, and none waits.
+func (q *heldQueue) drainedFor(d *message.Draft) bool {
+	return len(q.sends) == 0 && !q.submitting && (q.submitted == 0 || q.window > 0 && q.unnumbered == 0 && d.ClientSeq != 0)
+}
+
+// put adds a draft to a queue, and tells the client that it is accepted. It reports whether there was room for it. The caller holds mu.
+func (h *heldSends) put(q *heldQueue, d *message.Draft) bool {
+	if i := slices.IndexFunc(q.sends, func(one *heldSend) bool { return one.isCopy(d) }); i >= 0 {
+		q.sends[i].copies++
+		h.conn.announceHeld(d)
+		return true
+	}
+	one := &heldSend{held: h, queue: q, since: time.Now(), bytes: len(d.Sent) + heldOverhead}
+	if !h.acquire(one) {
+		if d.ClientSeq != 0 && (q.refused == 0 || d.ClientSeq < q.refused) {
+			q.refused, q.refusedUntil = d.ClientSeq, time.Now().Add(errs.Of(q.why).Retry+gateTime)
+		}
+		return false
+	}
+	one.draft = message.Draft{Conversation: d.Conversation, Sender: d.Sender, Device: d.Device, Network: d.Network, ClientSeq: d.ClientSeq, ClientMsgID: d.ClientMsgID,
+		PrevClientSeq: d.PrevClientSeq, Sent: bytes.Clone(d.Sent), Turn: d.Turn, Accepted: d.Accepted, Done: onRetried, Context: one}
+	q.insert(one)
+	h.conn.announceHeld(d)
+	return true
+}
+
+func (one *heldSend) isCopy(d *message.Draft) bool {
+	return one.draft.ClientSeq == d.ClientSeq && one.draft.ClientMsgID == d.ClientMsgID && bytes.Equal(one.draft.Sent, d.Sent)
+}
+
+func (q *heldQueue) insert(one *heldSend) {
+	i := len(q.sends)
+	for i > 0 && q.sends[i-1].draft.Turn > one.draft.Turn {
+		i--
+	}
+	q.sends = slices.Insert(q.sends, i, one)
+}
+
+// announceHeld tells the client that a send is accepted. It is not in flight any more, so that the server reads on.
+func (c *conn) announceHeld(d *message.Draft) {
+	c.sendFrame(&gatewayv1.ServerFrame{Accepted: []*gatewayv1.Accepted{{Conversation: uint64(d.Conversation), ClientSeq: d.ClientSeq, ClientMsgId: d.ClientMsgID}}})
+	c.inFlight.Add(-1)
+	c.inFlightBytes.Add(-int64(d.Cost))
+	c.server.requestFlush(c)
+}
+
+// settle plans the next try of a queue, or ends the queue. The caller holds mu.
+func (h *heldSends) settle(c id.Conversation, q *heldQueue) {
+	if h.ended || q.timer != nil || q.submitted > 0 || q.submitting {
+		return
+	}
+	wait := time.Duration(0)
+	switch {
+	case len(q.sends) > 0:
+		wait = q.delays.Next()
+	case q.refused != 0 && time.Until(q.refusedUntil) > 0:
+		wait = time.Until(q.refusedUntil)
+	default:
+		delete(h.queues, c)
+		return
+	}
+	q.timer = time.AfterFunc(wait, func() { h.try(c, q) }) // ends at once; stopped with the connection
+}
+
+// try submits the first held send of a queue.
+func (h *heldSends) try(c id.Conversation, q *heldQueue) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	q.timer = nil
+	if q.submitted == 0 {
+		q.window = 1
+	}
+	h.submit(c, q)
+}
+
+// submit submits held sends of a queue in order, as far as its window allows. The caller holds mu.
+func (h *heldSends) submit(c id.Conversation, q *heldQueue) {
+	if q.submitting {
+		return // the goroutine that submits goes on
+	}
+	q.submitting = true
+	for !h.ended && q.maySubmit() {
+		one := q.sends[0]
+		q.sends = slices.Delete(q.sends, 0, 1)
+		q.submitted++
+		if one.draft.ClientSeq == 0 {
+			q.unnumbered++
+		}
+		d := drafts.Get().(*message.Draft)
+		content := append(d.Content[:0], one.draft.Sent...)
+		*d = one.draft
+		d.Content = content
+		h.mu.Unlock()
+		h.conn.server.deps.Chat.Submit(d)
+		h.mu.Lock()
+	}
+	q.submitting = false
+	h.settle(c, q)
+}
+
+func (q *heldQueue) maySubmit() bool {
+	if len(q.sends) == 0 || q.submitted >= q.window {
+		return false
+	}
+	return q.submitted == 0 || q.unnumbered == 0 && q.sends[0].draft.ClientSeq != 0
+}
+
+// onRetried is the Done of held drafts.
+func onRetried(d *message.Draft) {
+	one := d.Context.(*heldSend)
+	one.held.answered(one, d)
+	recycle(d)
+}
+
+// answered holds a draft again, or answers it.
+func (h *heldSends) answered(one *heldSend, d *message.Draft) {
+	q, now := one.queue, time.Now()
+	temporary := d.Err != nil && isTemporary(d.Err)
+	long := temporary && h.conn.server.outages.note(d.Conversation, now)
+	if d.Err == nil {
+		h.conn.server.outages.stored(d.Conversation)
+	}
+	h.mu.Lock()
+	q.submitted--
+	if d.ClientSeq == 0 {
+		q.unnumbered--
+	}
+	over := []*heldSend{one}
+	switch {
+	case temporary && !long && !h.ended && now.Sub(one.since) < longestOutage:
+		q.insert(one)
+		q.why, q.window, over = d.Err, 0, nil
+	case long:
+		over = append(over, q.sends...)
+		q.sends, q.window = nil, 0
+	default:
+		q.delays.Reset()
+		if q.window > 0 {
+			q.window = heldWindow
+		}
+	}
+	for _, done := range over {
+		h.release(done)
+	}
+	h.mu.Unlock()
+	for i, done := range over {
+		answer := d
+		if i > 0 {
+			answer = &done.draft
+			answer.Err = d.Err
+		}
+		for range 1 + done.copies {
+			h.conn.sendReceipt(answer)
+		}
+	}
+	h.conn.server.requestFlush(h.conn)
+	h.mu.Lock()
+	h.submit(d.Conversation, q)
+	h.mu.Unlock()
+}
+
+// end forgets all held sends of a connection that is closed: its client sends them again on the next one.
+func (h *heldSends) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended = true
+	for _, q := range h.queues {
+		if q.timer != nil {
+			q.timer.Stop()
+		}
+		for _, one := range q.sends {
+			h.release(one)
+		}
+		q.sends = nil
+	}
+	h.queues = nil
+}
