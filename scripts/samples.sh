@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the unchanged samples of the README, of docs/getting-started.md, docs/ids.md, docs/server-events.md and docs/operating/webhooks.md against a new server of bin/rialto. Only the
+# Runs the unchanged samples of the README, of docs/getting-started.md, docs/ids.md, docs/server-events.md, docs/message-transactions.md and docs/operating/webhooks.md against a new server of bin/rialto. Only the
 # address differs, and wscat is skipped, because it is interactive.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -163,6 +163,44 @@ moderates() { # moderates LANGUAGE PROGRAM...
 }
 moderates Go ./app-hook
 moderates TypeScript node --no-warnings app/hook.js
+
+# The shops of docs/message-transactions.md, each before a server of its own: one order is committed, and of one the shop dies after it was paid.
+blocks go "$root/docs/message-transactions.md" >go/bot/main.go
+blocks ts "$root/docs/message-transactions.md" >app/shop.ts
+sells() { # sells LANGUAGE BUILD PROGRAM...
+	local language=$1 port shop line main=$server first=$address token user chat key paid
+	port=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
+	key=$(bin/rialto admin key create --data "shop-$1" --name shop 2>/dev/null)
+	bin/rialto serve --data "shop-$1" --listen 127.0.0.1:0 --admin 127.0.0.1:0 --set transactions.allow_private=true >ready 2>log &
+	server=$!
+	read -r line <ready || { cat log; exit 1; }
+	address=$(grep -oE 'http://[0-9.:]+' <<<"$line" | head -1)
+	"$2" >out 2>&1 || { cat out; exit 1; }
+	token=$(call account.v1.AccountService/Register '{"handle":"anna","password":"a good password","displayName":"Anna"}' '' | tee out | jq -r .accessToken)
+	user=$(jq -r .user <out)
+	chat=$(call chat.v1.ChatService/CreateGroup '{"title":"a group"}' "$token" | jq -r .id)
+	export SHOP_KEY=$key PORT=$port
+	"${@:3}" "order-1-$1" "$user" "$chat" >out 2>&1 || { cat out log; exit 1; }
+	! DIE=yes "${@:3}" "order-2-$1" "$user" "$chat" >out 2>&1 || { cat out; echo "the shop in $language did not die"; exit 1; }
+	"${@:3}" >out 2>&1 &
+	shop=$!
+	paid() { call chat.v1.ChatService/History "{\"conversation\":\"$chat\"}" "$token" | jq -r '[.messages[].content.text // empty] | join(",")'; }
+	for _ in $(seq 600); do [ "$(paid)" != "Paid: order-1-$1" ] || { sleep 0.2; continue; }; break; done
+	if [ "$(paid)" != "Paid: order-1-$1,Paid: order-2-$1" ]; then
+		paid
+		cat out log
+		echo "the shop of docs/message-transactions.md in $language did not tell of its orders"
+		exit 1
+	fi
+	kill "$server" "$shop" 2>/dev/null || true
+	wait "$server" "$shop" || true
+	server=$main address=$first
+	echo "docs/message-transactions.md: the shop in $language told of its orders"
+}
+build_go_shop() { at <go/bot/main.go >go/bot/main.tmp && mv go/bot/main.tmp go/bot/main.go && cd go && GOWORK=off go build -mod=mod -o ../app-shop ./bot; cd ..; }
+build_ts_shop() { at <app/shop.ts >app/shop.tmp && mv app/shop.tmp app/shop.ts && cd app && npx --no-install tsc --strict --target es2022 --module nodenext --lib es2023,dom shop.ts; cd ..; }
+sells Go build_go_shop ./app-shop
+sells TypeScript build_ts_shop node --no-warnings app/shop.js
 
 # The example bot, before its own model, which repeats what it is told: the answer grows, and is whole in the end.
 (cd "$root/sdk/go" && go build -o "$work/streambot" ./examples/streambot) >out 2>&1 || { cat out; exit 1; }

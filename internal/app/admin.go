@@ -35,6 +35,10 @@ const adminUsage = `Usage:
   rialto admin jobs retry   --data DIR --id ID | --all [--kind KIND]   run dead letters again
   rialto admin jobs discard --data DIR --id ID                    end a job that waits; stop one that runs
 
+  rialto admin transactions list  --data DIR [--state failed] [--limit 100]   list message transactions of business servers
+  rialto admin transactions show  --data DIR --id ID              show a transaction with its messages and its error
+  rialto admin transactions retry --data DIR --id ID | --all      send the messages again that were refused
+
 They use a data directory, or with --postgres ADDRESS a database, also while a server uses it. create also creates the data
 directory if it does not exist, like the first rialto serve.
 Exit codes: 0 on success, 1 after a failure, 2 for an invalid command line.
@@ -44,6 +48,9 @@ Exit codes: 0 on success, 1 after a failure, 2 for an invalid command line.
 func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	if len(args) > 1 && args[0] == "jobs" && slices.Contains(jobVerbs, args[1]) {
 		return adminJobsMain(ctx, args[1], args[2:], out, errOut)
+	}
+	if len(args) > 1 && args[0] == "transactions" && slices.Contains(transactionVerbs, args[1]) {
+		return adminTransactionsMain(ctx, args[1], args[2:], out, errOut)
 	}
 	for _, a := range args[:min(2, len(args))] {
 		if a == "help" || a == "-h" || a == "-help" || a == "--help" {

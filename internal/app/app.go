@@ -52,6 +52,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/inbox"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
+	"github.com/rialto-im/rialto/internal/service/messagetransaction"
 	"github.com/rialto-im/rialto/internal/service/notification"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
 	"github.com/rialto-im/rialto/internal/service/organization"
@@ -118,6 +119,7 @@ type Node struct {
 	officials       *officialaccount.Service
 	helpDesks       *helpdesk.Service
 	serverEvents    *serverevent.Service
+	transactions    *messagetransaction.Service
 	feed            *feed.Service
 	comments        *comment.Service
 	engagement      *engagement.Service
@@ -443,6 +445,7 @@ func (n *Node) start() {
 	n.stack.Start("push notifications", n.pushes.Run)
 	n.stack.Start("help desks", n.helpDesks.Run)
 	n.stack.Start("server events", n.serverEvents.Run)
+	n.stack.Start("message transactions", n.transactions.Run)
 	n.stack.Start("presence", n.presence.Run)
 	n.stack.Start("directory", n.directory.Run) // stops before presence, which stores who is online then
 	n.stack.Start("media", n.media.Run)

@@ -29,7 +29,7 @@ const forPrograms = `
   wrong_type bad_checksum bad_chunk bad_clock bad_concat bad_metadata bad_offset bad_part bad_part_size bad_parts bad_signature final_upload not_multipart not_supported
   part_differs parts_missing upload_complete wrong_checksum wrong_method wrong_offset wrong_protocol wrong_version bad_end bad_note ended too_many_streamed wait_on_socket
   bad_consumer bad_cursor bad_filter bad_secret bad_seek bad_share bad_stomp bot_fixed cursor_outdated events_off has_webhook no_audit no_consumer no_dead_events not_your_consumer
-  too_many_consumers too_many_waiting
+  too_many_consumers too_many_waiting bad_transaction committed no_transaction reference_reused rolled_back too_many_transactions
 `.trim().split(/\s+/);
 /** Codes that say enough to a person: whatever the reason, what helps is to try again, or to sign in again. */
 const tellingCodes = ["internal", "unavailable", "unauthenticated"];

@@ -27,6 +27,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/inbox"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
+	"github.com/rialto-im/rialto/internal/service/messagetransaction"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
 	"github.com/rialto-im/rialto/internal/service/push"
 	"github.com/rialto-im/rialto/internal/service/search"
@@ -94,6 +95,8 @@ type Config struct {
 	Search           search.Config          `yaml:"search"`
 	// ServerEvents are what business servers and bots receive of conversations.
 	ServerEvents serverevent.Config `yaml:"server_events"`
+	// Transactions of messages by business servers.
+	Transactions messagetransaction.Config `yaml:"transactions"`
 	// Jobs configures background jobs: rows that workers run at least once.
 	Jobs    job.Config        `yaml:"jobs"`
 	Gateway gateway.Config    `yaml:"gateway"`

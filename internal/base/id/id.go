@@ -33,6 +33,8 @@ type Caller struct {
 	Session Session
 	// Server: the request came with an API key; User may be 0.
 	Server bool
+	// Key is the name of the API key; "" for a user's token.
+	Key string
 	// Audit: the API key may read messages as they were stored.
 	Audit bool
 	// Bot: the request came with the API key of one user, which stands for that user.

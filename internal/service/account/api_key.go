@@ -130,7 +130,7 @@ func (s *Service) verifyKey(ctx context.Context, key string) (id.Caller, error) 
 		return cached, nil
 	}
 	c := id.Caller{}
-	switch err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT audit, bot FROM api_keys WHERE sum = $1`, auth.Sum(key)).Scan(&c.Audit, &c.User); {
+	switch err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT name, audit, bot FROM api_keys WHERE sum = $1`, auth.Sum(key)).Scan(&c.Key, &c.Audit, &c.User); {
 	case err == nil:
 		c.Bot = c.User != 0
 		c.Server = !c.Bot

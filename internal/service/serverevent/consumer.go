@@ -2,11 +2,9 @@ package serverevent
 
 import (
 	"context"
-	"net/url"
 	"regexp"
 	"slices"
 
-	"github.com/rialto-im/rialto/internal/base/egress"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
@@ -40,7 +38,6 @@ const (
 	// maxConsumers bounds those that receive all events, and maxBotConsumers those of one bot.
 	maxConsumers    = 100
 	maxBotConsumers = 10
-	maxSecret       = 200
 )
 
 // streams are those that the consumer reads, in the order of cursors.
@@ -69,7 +66,6 @@ var (
 
 	errName       = errs.New(errs.Invalid, "bad_consumer", "a consumer's name has 1 to 64 letters, digits, points, hyphens and underscores")
 	errFilter     = errs.New(errs.Invalid, "bad_filter", "kinds and conversation kinds of a consumer exist, each once")
-	errSecret     = errs.New(errs.Invalid, "bad_secret", "a webhook's secret has 16 to 200 bytes of printable ASCII")
 	errNoConsumer = errs.New(errs.NotFound, "no_consumer", "there is no consumer of this name; create it with PutEventConsumer")
 	errBotFixed   = errs.New(errs.Conflict, "bot_fixed", "whose events a consumer receives cannot be changed; create another consumer")
 	errAudit      = errs.New(errs.Denied, "no_audit", "this needs an API key with the permission audit: rialto admin key create --audit")
@@ -115,7 +111,7 @@ func (s *Service) PutConsumer(ctx context.Context, by id.Caller, r *eventv1.PutE
 	}
 	if w := in.Webhook; w != nil {
 		c.url, c.secret = w.Url, w.Secret
-		if err := s.checkWebhook(w); err != nil {
+		if err := webhook.CheckByKey(w.Url, w.Secret, s.config.AllowPrivate, "server_events.allow_private"); err != nil {
 			return nil, err
 		}
 	}
@@ -150,35 +146,8 @@ func (f *filter) check() error {
 	return nil
 }
 
-// checkWebhook checks the address, and the secret if there is one.
-func (s *Service) checkWebhook(w *eventv1.EventWebhook) error {
-	if w.Secret != "" && (len(w.Secret) < 16 || len(w.Secret) > maxSecret || !isPrintable(w.Secret)) {
-		return errSecret
-	}
-	u, err := url.Parse(w.Url)
-	if err != nil || len(w.Url) > 2000 {
-		return errs.New(errs.Invalid, "bad_url", "give the address of a webhook, of at most 2,000 bytes")
-	}
-	if err := egress.CheckURL(w.Url); err != nil {
-		return errs.New(errs.Invalid, "bad_url", "this is not the address of a webhook: "+err.Error())
-	}
-	if !s.config.AllowPrivate && egress.IsPrivateHost(u.Hostname()) {
-		return errs.New(errs.Invalid, "bad_url", "webhooks in private networks and on this machine need the setting server_events.allow_private")
-	}
-	return nil
-}
-
 func (s *Service) hookConfig(address, secret string) webhook.Config {
 	return webhook.Config{URL: address, Secret: secret, Timeout: s.config.Timeout, AllowPrivate: s.config.AllowPrivate}
-}
-
-func isPrintable(text string) bool {
-	for _, b := range []byte(text) {
-		if b < ' ' || b > '~' {
-			return false
-		}
-	}
-	return true
 }
 
 // ListConsumers returns all consumers that a caller may use.

@@ -8,6 +8,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/webhook"
 	eventv1 "github.com/rialto-im/rialto/sdk/go/gen/event/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -72,7 +73,7 @@ func (s *Service) storeConsumer(ctx context.Context, by id.Caller, c *consumer, 
 			}
 		}
 		if c.url != "" && c.secret == "" {
-			return errSecret
+			return webhook.ErrSecret
 		}
 		if exists {
 			_, err := tx.ExecContext(ctx, `UPDATE event_consumers SET filter = $2, audit = $3, url = $4, secret = $5, last_error = '' WHERE name = $1`, c.name, f, c.audit, c.url, c.secret)

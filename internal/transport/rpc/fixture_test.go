@@ -46,6 +46,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/inbox"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
+	"github.com/rialto-im/rialto/internal/service/messagetransaction"
 	"github.com/rialto-im/rialto/internal/service/notification"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
 	"github.com/rialto-im/rialto/internal/service/organization"
@@ -201,7 +202,9 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	_, err = events.PutConsumer(t.Context(), id.Caller{Server: true}, &eventv1.PutEventConsumerRequest{Consumer: &eventv1.EventConsumer{Name: "matrix"}})
 	must(err)
-	h.deps = rpc.Deps{Ranking: ranked, Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Pushes: pushes, Search: found, ServerEvents: events, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Streamed: streamed, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	transactions, err := messagetransaction.New(t.Context(), messagetransaction.Deps{DB: db, Chat: h.chat, Jobs: jobs, IDs: ids, Clock: h.clock, Logger: logger}, messagetransaction.Config{})
+	must(err)
+	h.deps = rpc.Deps{Transactions: transactions, Ranking: ranked, Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Pushes: pushes, Search: found, ServerEvents: events, Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Streamed: streamed, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), account.NewKey{Name: "shop"})
 	must(err)

@@ -110,6 +110,7 @@ type Deps struct {
 	Videos        Videos
 	Search        Search
 	ServerEvents  ServerEvents
+	Transactions  Transactions
 	Ranking       Ranking
 	Pushes        Pushes
 	// Officials are official accounts.
@@ -190,7 +191,7 @@ func New(deps Deps) *Server {
 		unauthenticated:         inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedRequests),
 		unauthenticatedComplete: inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedCalls),
 		anonymous:               newAnonymousLimiter(deps.Clock, deps.Nodes)}
-	for _, m := range slices.Concat(s.accounts(), s.security(), s.graph(), s.admin(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.feeds(), s.comments(), s.engagements(), s.rankings(), s.notifications(), s.pushes(), s.videos(), s.searches(), s.serverEvents(), s.media(), s.ids()) {
+	for _, m := range slices.Concat(s.accounts(), s.security(), s.graph(), s.admin(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.feeds(), s.comments(), s.engagements(), s.rankings(), s.notifications(), s.pushes(), s.videos(), s.searches(), s.serverEvents(), s.transactions(), s.media(), s.ids()) {
 		s.methods[m.name] = m
 		s.mux.Handle("POST "+m.name, s.withBodyLimits(m))
 	}

@@ -55,5 +55,6 @@ export { ContactKind, WhoMayAdd, WhoMaySee, type Session, type Settings, type Se
 export { Activity, Availability, type DevicePresence } from "./gen/rialto/presence/v1/presence_pb.js";
 export type { Upload } from "./gen/rialto/chat/v1/media_pb.js";
 export { Ids, type IdsOptions } from "./ids.js";
+export { answerTransactionCheck, type Decision, transactionsApi, type TransactionsOptions } from "./transactions.js";
 export type { Reading } from "./gen/rialto/id/v1/id_pb.js";
 export type { ScheduledMessage } from "./gen/rialto/chat/v1/chat_pb.js";

@@ -1,0 +1,45 @@
+package webhook
+
+import (
+	"net/url"
+
+	"github.com/rialto-im/rialto/internal/base/egress"
+	"github.com/rialto-im/rialto/internal/base/errs"
+)
+
+const (
+	minSecret = 16
+	maxSecret = 200
+	maxURL    = 2000
+)
+
+// ErrSecret is the error of a secret that is missing or not valid.
+var ErrSecret = errs.New(errs.Invalid, "bad_secret", "a webhook's secret has 16 to 200 bytes of printable ASCII")
+
+// CheckByKey checks an address and a secret (none if it is empty) that did not come from the operator but with an API key. Without allowPrivate, which the operator
+// gives by a setting of that name, the address is public, also if it is written as an IP address.
+func CheckByKey(address, secret string, allowPrivate bool, setting string) error {
+	if secret != "" && (len(secret) < minSecret || len(secret) > maxSecret || !isPrintable(secret)) {
+		return ErrSecret
+	}
+	u, err := url.Parse(address)
+	if err != nil || len(address) > maxURL {
+		return errs.New(errs.Invalid, "bad_url", "give the address of a webhook, of at most 2,000 bytes")
+	}
+	if err := egress.CheckURL(address); err != nil {
+		return errs.New(errs.Invalid, "bad_url", "this is not the address of a webhook: "+err.Error())
+	}
+	if !allowPrivate && egress.IsPrivateHost(u.Hostname()) {
+		return errs.New(errs.Invalid, "bad_url", "webhooks in private networks and on this machine need the setting "+setting)
+	}
+	return nil
+}
+
+func isPrintable(text string) bool {
+	for _, b := range []byte(text) {
+		if b < ' ' || b > '~' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,191 @@
+package messagetransaction
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/job"
+	transactionv1 "github.com/rialto-im/rialto/sdk/go/gen/transaction/v1"
+)
+
+const (
+	defaultPage = 50
+	maxPage     = 100
+	pageBytes   = 1 << 20
+)
+
+// GetMessageTransaction returns a transaction by its id or its reference.
+func (s *Service) GetMessageTransaction(ctx context.Context, by id.Caller, r *transactionv1.GetMessageTransactionRequest) (*transactionv1.MessageTransaction, error) {
+	var t *transaction
+	var err error
+	if r.Id != 0 {
+		t, err = getOf(ctx, s.deps.DB.Read(), by.Key, r.Id)
+	} else {
+		t, err = byReference(ctx, s.deps.DB.Read(), by.Key, r.Reference)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.answer(ctx, t)
+}
+
+// ListMessageTransactions returns a page of the transactions of a key in a state.
+func (s *Service) ListMessageTransactions(ctx context.Context, by id.Caller, r *transactionv1.ListMessageTransactionsRequest) (*transactionv1.ListMessageTransactionsResponse, error) {
+	if r.Limit > maxPage {
+		return nil, errs.New(errs.Invalid, "bad_limit", "limit is at most 100")
+	}
+	if r.State == 0 || transactionv1.MessageTransactionState_name[int32(r.State)] == "" {
+		return nil, errs.New(errs.Invalid, "bad_transaction", "give a state of transactions")
+	}
+	limit := int(cmp.Or(r.Limit, defaultPage))
+	list, err := collect(s.deps.DB.Read().QueryContext(ctx, `SELECT `+columns+` FROM message_transactions WHERE state = $1 AND key_name = $2 AND id > $3 ORDER BY id LIMIT $4`, int64(r.State), by.Key, int64(r.After), limit+1))
+	if err != nil {
+		return nil, err
+	}
+	res := &transactionv1.ListMessageTransactionsResponse{}
+	used := 0
+	for _, t := range list {
+		if len(res.Transactions) == limit || used > pageBytes {
+			res.More = true
+			break
+		}
+		v, size, err := view(ctx, s.deps.DB.Read(), t)
+		if err != nil {
+			return nil, err
+		}
+		res.Transactions = append(res.Transactions, v)
+		used += size
+	}
+	return res, nil
+}
+
+func collect(rows *sql.Rows, err error) (list []*transaction, _ error) {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		t, err := scan(rows.Scan)
+		list = append(list, t)
+		return err
+	})
+	return list, err
+}
+
+func idsOf(rows *sql.Rows, err error) (ids []int64, _ error) {
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var n int64
+		err := rows.Scan(&n)
+		ids = append(ids, n)
+		return err
+	})
+	return ids, err
+}
+
+// remove deletes transactions with their messages.
+func remove(ctx context.Context, tx *sql.Tx, ids []int64) error {
+	for _, n := range ids {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM prepared_messages WHERE owner = $1`, n); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM message_transactions WHERE id = $1`, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trimRolledBack deletes the oldest transactions of each key that were rolled back, beyond their bounds.
+func (s *Service) trimRolledBack(ctx context.Context) error {
+	var ids []int64
+	key, n, used := "", int64(0), int64(0)
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT key_name, id, bytes FROM message_transactions WHERE state = $1 ORDER BY key_name DESC, id DESC`, int64(rolledBack))
+	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var of string
+		var id, size int64
+		if err := rows.Scan(&of, &id, &size); err != nil {
+			return err
+		}
+		if of != key {
+			key, n, used = of, 0, 0
+		}
+		n++
+		used += size
+		if n > s.sizes.rolledBack || used > s.sizes.rolledBackBytes {
+			ids = append(ids, id)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for part := range slices.Chunk(ids, batch) {
+		if err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return remove(ctx, tx, part) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Info is what operators see of a transaction.
+type Info struct {
+	*transactionv1.MessageTransaction
+	// Key is the name of the API key, and Job the id of the latest job of the transaction.
+	Key string
+	Job int64
+}
+
+// List returns the newest transactions in a state, at most limit.
+func (s *Service) List(ctx context.Context, state State, limit int) (infos []Info, err error) {
+	list, err := collect(s.deps.DB.Read().QueryContext(ctx, `SELECT `+columns+` FROM message_transactions WHERE state = $1 ORDER BY id DESC LIMIT $2`, int64(state), limit))
+	for _, t := range list {
+		v, _, failure := view(ctx, s.deps.DB.Read(), t)
+		if failure != nil {
+			return nil, failure
+		}
+		infos = append(infos, Info{v, t.key, t.job})
+	}
+	return infos, err
+}
+
+// Show returns a transaction.
+func (s *Service) Show(ctx context.Context, transaction uint64) (Info, error) {
+	t, err := get(ctx, s.deps.DB.Read(), transaction)
+	if err != nil {
+		return Info{}, err
+	}
+	v, err := s.answer(ctx, t)
+	return Info{v, t.key, t.job}, err
+}
+
+var errNotFailed = errors.New("only a transaction that failed, or was committed and is not sent, can be retried")
+
+// Retry makes the messages of a transaction that are not sent be sent again. If its job is a dead letter, that one runs again, so that it does not remain one.
+func (s *Service) Retry(ctx context.Context, transaction uint64) error {
+	t, err := get(ctx, s.deps.DB.Read(), transaction)
+	switch {
+	case err != nil:
+		return err
+	case t.state != failed && t.state != committed:
+		return errNotFailed
+	}
+	if err := s.reopen(ctx, transaction); err != nil {
+		return err
+	}
+	if s.deps.Jobs.Retry(ctx, t.job) == nil {
+		return nil
+	}
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error { // it is no dead letter yet, or was deleted
+		inserted, err := s.deps.Jobs.InsertTx(ctx, tx, sendArgs{transaction}, job.Options{Queue: Queue})
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE message_transactions SET job = $2 WHERE id = $1`, int64(transaction), inserted.ID)
+		return err
+	})
+	if err == nil {
+		s.deps.Jobs.Wake()
+	}
+	return err
+}
