@@ -31,7 +31,7 @@ import (
 
 // Violation of a guarantee.
 type Violation struct {
-	// Rule that is violated: directory, sequence, counts, duplicate, access, author, inbox, delivery, members, cursors, records, cold, feed, comments, notifications, videos, counters, damaged.
+	// Rule that is violated: directory, sequence, counts, duplicate, access, author, inbox, delivery, members, cursors, records, cold, feed, comments, notifications, videos, transactions, counters, damaged.
 	Rule string `json:"rule"`
 	// Where: a conversation or a user.
 	Where string `json:"where"`
@@ -303,7 +303,7 @@ func (c *check) run(progress func(format string, args ...any), first ...step) (*
 		c.report = &Report{}
 	}
 	c.conversations, c.undelivered, c.keysUnreadable = map[uint64]*conversation{}, map[uint64][]timeline.Ref{}, map[timeline.Kind]bool{}
-	for _, s := range append(first, step{"fan-out records", c.records}, step{"the manifest of old messages", c.openCold}, step{"conversations", c.readConversations}, step{"members", c.members}, step{"streams", c.inboxes}, step{"cursors", c.cursors}, step{"posts and home timelines", c.feeds}, step{"comments", c.comments}, step{"notifications", c.notifications}, step{"videos", c.videos}, step{"counters", c.counters}, step{"likes, reposts and popular comments", c.engagement}, step{"quarantine", c.quarantine}) {
+	for _, s := range append(first, step{"fan-out records", c.records}, step{"the manifest of old messages", c.openCold}, step{"conversations", c.readConversations}, step{"members", c.members}, step{"streams", c.inboxes}, step{"cursors", c.cursors}, step{"posts and home timelines", c.feeds}, step{"comments", c.comments}, step{"notifications", c.notifications}, step{"videos", c.videos}, step{"message transactions", c.transactions}, step{"counters", c.counters}, step{"likes, reposts and popular comments", c.engagement}, step{"quarantine", c.quarantine}) {
 		progress("reading %s …", s.name)
 		if c.tailsUnreadable && s.name != "quarantine" {
 			c.report.violate("damaged", s.name, "not checked: not all conversations can be listed")
