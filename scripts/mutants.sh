@@ -962,7 +962,7 @@ mutant "confirm a cursor from before a seek" internal/service/serverevent/store.
 mutant "pass events that a webhook refused" internal/service/serverevent/deliver.go 's/^\t\tif failure != nil \{$/\t\tif false {/' 'TestWebhooksLoseNothing|TestPoisonBecomesADeadLetter' ./internal/service/serverevent
 mutant "bury events together with one that is refused" internal/service/serverevent/deliver.go 's/ \|\| len\(b\.events\) > 1//; s/most\.events = 1/most.events = 100/' TestPoisonBecomesADeadLetter ./internal/service/serverevent
 mutant "give bots their own messages" internal/service/serverevent/store.go 's/c\.filter\.bots = bots/c.filter.bots = nil/' TestBotsReceiveNoBots ./internal/service/serverevent
-mutant "post events to private addresses" internal/service/serverevent/consumer.go 's/!s\.config\.AllowPrivate \&\& egress/false \&\& egress/' TestWebhookAddresses ./internal/service/serverevent
+mutant "post events to private addresses" internal/platform/webhook/bykey.go 's/!allowPrivate \&\& egress/false \&\& egress/' TestWebhookAddresses ./internal/service/serverevent
 mutant "give the audit to all keys" internal/service/serverevent/consumer.go 's/audit \&\& !by\.Audit/false/' TestAccess ./internal/service/serverevent
 mutant "hide a gap of events" internal/service/serverevent/read.go 's/b\.gap \|\| b\.scanned == 0 .*/false/' TestTrimmedEventsAreAGap ./internal/service/serverevent
 mutant "keep event streams for ever" internal/service/inbox/trim.go 's/maxAge, maxEntries = s\.config\.EventsMaxAge, math\.MaxInt/maxAge, maxEntries = 1 << 62, math.MaxInt/' TestEventStreamsAreTrimmedByAge ./internal/service/inbox
@@ -971,6 +971,18 @@ mutant "store a message before the webhook has decided on the one before it" int
 mutant "store what the webhook refused" internal/service/chat/before_send.go 's/case !\*answer\.Allow:/case false:/' TestBeforeSendDecides ./internal/service/chat
 mutant "store what could not be checked" internal/service/chat/before_send.go 's/case err != nil \&\& s\.config\.BeforeSendOnFailure == "allow":/case err != nil:/; s/^\tcase err != nil:$/\tcase err != nil \&\& err == nil:/' TestBeforeSendFails ./internal/service/chat
 mutant "call a webhook that always fails" internal/platform/webhook/guard.go 's/if !g\.breaker\.allow\(time\.Now\(\)\) \{/if false {/' TestBeforeSendFails ./internal/service/chat
+# Message transactions, and calls between nodes.
+mutant "send a message of a transaction under a new id" internal/service/messagetransaction/store.go 's/"transaction-%d-%d", of, m\.n\)/"transaction-%d-%d-%p", of, m.n, m)/' 'ACommitSendsOnce|DeathsBetweenSteps' ./internal/service/messagetransaction
+mutant "commit what was rolled back" internal/service/messagetransaction/decide.go 's/case t\.state == rolledBack:$/case t.state == 99:/' 'ARollBackIsKept|UnansweredTransactions' ./internal/service/messagetransaction
+mutant "roll back what was committed" internal/service/messagetransaction/decide.go 's/return errCommitted$/return nil/' ACommitSendsOnce ./internal/service/messagetransaction
+mutant "forget a commit whose call died" internal/service/messagetransaction/decide.go 's/At: s\.deps\.Clock\.Now\(\)\.Add\(sendDelay\)/At: s.deps.Clock.Now().Add(1 << 60)/' 'DeathsBetweenSteps|MessagesThatAreSentLater' ./internal/service/messagetransaction
+mutant "send later messages before one that waits" internal/service/messagetransaction/send.go 's/^\t\t\tbreak$/\t\t\tcontinue/' MessagesThatAreSentLater ./internal/service/messagetransaction
+mutant "ask a webhook for ever" internal/service/messagetransaction/check.go 's/attempt < s\.config\.Checks \&\&/attempt < 1<<30 \&\&/' UnansweredTransactions ./internal/service/messagetransaction
+mutant "commit without a decision" internal/service/messagetransaction/check.go 's/case decision == "commit":/case decision == "commit" || attempt == s.config.Checks:/' UnansweredTransactions ./internal/service/messagetransaction
+mutant "let one key use up the transactions" internal/service/messagetransaction/prepare.go 's/if n >= s\.sizes\.open \|\| used\+size > s\.sizes\.openBytes \{/if n > 1<<40 {/' WhatCanBePrepared ./internal/service/messagetransaction
+mutant "show transactions to other keys" internal/service/messagetransaction/store.go 's/err == nil \&\& t\.key != key/err == nil \&\& t.key == "" \&\& key != ""/' TransactionsOfAKey ./internal/transport/rpc
+mutant "drop a call that is to be repeated" internal/platform/nodecall/nodecall.go 's/if err == nil \&\& r\.Accept\(answer\) \{/if err != nil || len(answer) > 0 {/' FailBack ./internal/platform/nodecall
+mutant "repeat a call to a node that is not the target" internal/platform/nodecall/nodecall.go 's/; r\.IsTarget\(\); \{/; r.IsTarget() || true; {/' FailBack ./internal/platform/nodecall
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

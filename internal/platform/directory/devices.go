@@ -60,9 +60,7 @@ func (s *Service) Devices(ctx context.Context, u id.User) ([]Device, error) {
 }
 
 func (s *Service) askDevices(ctx context.Context, node string, u id.User) (devicesAnswer, error) {
-	ctx, cancel := context.WithTimeout(ctx, announceTimeout)
-	defer cancel()
-	b, err := s.deps.Cluster.Bus.Request(ctx, ownerSubject(node), appendDevicesQuery(nil, u))
+	b, err := ownerPolicy.Ask(ctx, s.deps.Cluster.Bus, ownerSubject(node), appendDevicesQuery(nil, u))
 	if err != nil {
 		return devicesAnswer{}, err
 	}

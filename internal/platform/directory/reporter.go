@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/bus"
+	"github.com/rialto-im/rialto/internal/platform/nodecall"
 )
 
 // Subjects of a node. Nodes of the release before use the same.
@@ -344,11 +345,12 @@ func (r *reporter) nextBatch() map[key]struct{} {
 	return r.inFlight
 }
 
+// ownerPolicy: a reporter tries again, perhaps with another owner, and a query is answered without what is unknown.
+var ownerPolicy = nodecall.FailFast{Timeout: announceTimeout}
+
 // request sends a request to an owner.
 func (s *Service) request(ctx context.Context, node string, data []byte) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, announceTimeout)
-	defer cancel()
-	b, err := s.deps.Cluster.Bus.Request(ctx, ownerSubject(node), data)
+	b, err := ownerPolicy.Ask(ctx, s.deps.Cluster.Bus, ownerSubject(node), data)
 	if err != nil {
 		return answer{}, err
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/bus"
+	"github.com/rialto-im/rialto/internal/platform/nodecall"
 )
 
 const (
@@ -255,25 +256,18 @@ func (s *Service) renew(ctx context.Context) {
 	}
 }
 
+// tellPolicy: the next round tells a node that does not answer.
+var tellPolicy = nodecall.FailSafe{Timeout: requestTime}
+
 // tell tells all other nodes of interests, and reports whether one of them did not know all of them.
 func (s *Service) tell(ctx context.Context, list []Key) (fresh bool) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
-	defer cancel()
-	var group sync.WaitGroup
 	var unknown atomic.Bool
 	data := appendRequest(nil, s.deps.Node, list)
-	for _, node := range s.deps.Nodes() {
-		if node == s.deps.Node {
-			continue
+	tellPolicy.Tell(ctx, s.deps.Bus, nodecall.Nodes{Own: s.deps.Node, Live: s.deps.Nodes}, s.requestSubject, data, func(answer []byte) {
+		if !knewAll(answer) {
+			unknown.Store(true)
 		}
-		group.Go(func() {
-			answer, err := s.deps.Bus.Request(ctx, s.requestSubject(node), data)
-			if err == nil && !knewAll(answer) {
-				unknown.Store(true)
-			}
-		})
-	}
-	group.Wait()
+	})
 	return unknown.Load()
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/platform/nodecall"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -120,10 +121,11 @@ func (s *Service) ask(ctx context.Context, q request) ([]byte, error) {
 	return s.askNode(ctx, node, q)
 }
 
+// askPolicy: whoever sends to a room, or enters it, tries again.
+var askPolicy = nodecall.FailFast{Timeout: askTimeout}
+
 func (s *Service) askNode(ctx context.Context, node string, q request) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	answer, err := s.deps.Bus.Request(ctx, subject(node), q.append(nil))
+	answer, err := askPolicy.Ask(ctx, s.deps.Bus, subject(node), q.append(nil))
 	switch {
 	case err != nil:
 		return nil, err

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/nodecall"
 )
 
 // The node that owns a partition has its users' inboxes, and knows where these users are connected. This node sends it the entries that
@@ -55,6 +55,9 @@ type peer struct {
 	targets []message.Target
 	spare   [][]byte // buffers that have been sent
 }
+
+// postPolicy: what a peer does not store is sent again, until its partitions have another owner.
+var postPolicy = nodecall.FailBack{Timeout: postTimeout, First: retryFirst, Longest: retryMax / 5}
 
 // maxSpareBytes bounds the size of a buffer that is kept for reuse: a peer has two at most (maxSendBytes).
 const maxSpareBytes = bus.MaxData
@@ -125,23 +128,20 @@ func (t *peer) send(ctx context.Context, parts []part) (lost partitionSet, err e
 		payloads = t.pack(payloads, p)
 	}
 	defer func() { t.spare = payloads }()
-	retry := backoff.New(retryFirst, retryMax/5)
-	for n := 0; n < len(payloads); {
-		if w.owned(t.node, all) != all { // send nothing to a node that may be gone
-			return all, nil
-		}
-		within, cancel := context.WithTimeout(ctx, postTimeout)
-		answer, err := w.deps.Bus.Request(within, postSubject(t.node), payloads[n])
-		cancel()
-		if ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
-		if err != nil || len(answer) == 0 || answer[0] != statusStored && answer[0] != statusStaleTerm {
+	repeated := nodecall.Repeated{
+		IsTarget: func() bool { return w.owned(t.node, all) == all }, // send nothing to a node that may be gone
+		Accept:   func(a []byte) bool { return len(a) > 0 && (a[0] == statusStored || a[0] == statusStaleTerm) },
+		Failed: func(err error) {
 			w.deps.Logger.Warn("sending to a peer failed", "node", t.node, "batches", len(parts), "error", err)
-			if err := retry.Wait(ctx); err != nil {
-				return 0, err
-			}
-			continue
+		},
+	}
+	for n := 0; n < len(payloads); {
+		answer, moved, err := postPolicy.Repeat(ctx, w.deps.Bus, postSubject(t.node), payloads[n], repeated)
+		if err != nil {
+			return 0, err
+		}
+		if moved {
+			return all, nil
 		}
 		if answer[0] == statusStaleTerm {
 			for _, p := range parts {
@@ -154,7 +154,6 @@ func (t *peer) send(ctx context.Context, parts []part) (lost partitionSet, err e
 		if n++; lost != 0 && n < len(payloads) {
 			return all, nil // later items must not overtake lost ones
 		}
-		retry.Reset()
 	}
 	return lost & all, nil
 }

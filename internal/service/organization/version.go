@@ -3,13 +3,13 @@ package organization
 import (
 	"context"
 	"encoding/binary"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
+	"github.com/rialto-im/rialto/internal/platform/nodecall"
 )
 
 // Kinds of cluster events.
@@ -18,8 +18,8 @@ const (
 	everybodyEvent = "organization"        // those of many did, or a rule
 )
 
-// announceTimeout bounds the wait for other nodes.
-const announceTimeout = 2 * time.Second
+// announcePolicy: a node that does not answer finds the events in the database.
+var announcePolicy = nodecall.FailSafe{Timeout: 2 * time.Second}
 
 // versions count the changes that concern users; many users share a counter. A relation between two users that was read at a version holds
 // while the version is the same.
@@ -63,15 +63,7 @@ func (s *Service) announce(ctx context.Context, events []clusterevent.Event) {
 		return
 	}
 	s.deps.ClusterEvents.Notify()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), announceTimeout)
-	defer cancel()
-	var group sync.WaitGroup
-	for _, node := range s.deps.Nodes() {
-		if node != s.deps.Node {
-			group.Go(func() { _, _ = s.deps.Bus.Request(ctx, subject(node), users) }) //nolint:errcheck // the event is stored
-		}
-	}
-	group.Wait()
+	announcePolicy.Tell(context.WithoutCancel(ctx), s.deps.Bus, nodecall.Nodes{Own: s.deps.Node, Live: s.deps.Nodes}, subject, users, nil)
 }
 
 // answer applies the events that another node announces.

@@ -7,6 +7,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/platform/nodecall"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -36,15 +37,16 @@ func parseRequest(b []byte) (kind byte, u id.User, body []byte, err error) {
 	return b[0], id.User(binary.BigEndian.Uint64(b[1:])), b[9:], nil
 }
 
+// askPolicy: the sender goes on with the same part, and another node takes the message over once its holder is gone.
+var askPolicy = nodecall.FailFast{Timeout: askTimeout}
+
 // ask has another node execute a call.
 func (s *Service) ask(ctx context.Context, node string, kind byte, u id.User, q, a proto.Message) error {
 	b, err := appendRequest(nil, kind, u, q)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	answer, err := s.deps.Bus.Request(ctx, subject(node), b)
+	answer, err := askPolicy.Ask(ctx, s.deps.Bus, subject(node), b)
 	switch {
 	case err != nil:
 		return err

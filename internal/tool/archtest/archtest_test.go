@@ -31,6 +31,9 @@ func rules() archtest.Rules {
 			"internal/base/id":                {"sdk/go/ids"}, // the server uses the generators that the SDK exports
 			"internal/platform":               {"internal/platform/lease"},
 			"internal/platform/idservice":     {"internal/platform/idgen"},
+			"internal/platform/directory":     {"internal/platform/nodecall"},
+			"internal/platform/interest":      {"internal/platform/nodecall"},
+			"internal/platform/nodecall":      {"internal/platform/cluster"}, // its test: targets outlive the registry
 			"internal/platform/job":           {"internal/platform/cluster"},
 			"internal/platform/counter":       {"internal/platform/cluster"},
 			"internal/platform/cache":         {"internal/platform/clusterevent"},
