@@ -15,6 +15,7 @@ import (
 	"github.com/rialto-im/rialto/internal/tool/plan"
 	"github.com/rialto-im/rialto/internal/tool/terminal"
 	"github.com/rialto-im/rialto/internal/tool/verify"
+	"github.com/rialto-im/rialto/internal/tool/where"
 )
 
 type command struct {
@@ -53,6 +54,9 @@ func commands() []command {
 		}},
 		{"id", "generate and explain ids, and measure generators: rialto id next --scheme snowflake --count 10", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.IDMain(ctx, args, os.Stdout, os.Stderr) })
+		}},
+		{"where", "show what happened to a message, when and on which node: rialto where MESSAGE-ID --key KEY", func(args []string) int {
+			return untilSignal(func(ctx context.Context) int { return where.Main(ctx, args, os.Stdout, os.Stderr) })
 		}},
 		{"admin", "manage API keys and background jobs: rialto admin key|jobs", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.AdminMain(ctx, args, os.Stdout, os.Stderr) })

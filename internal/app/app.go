@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/lifecycle"
@@ -53,6 +54,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
 	"github.com/rialto-im/rialto/internal/service/messagetransaction"
+	"github.com/rialto-im/rialto/internal/service/messagetrace"
 	"github.com/rialto-im/rialto/internal/service/notification"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
 	"github.com/rialto-im/rialto/internal/service/organization"
@@ -120,6 +122,8 @@ type Node struct {
 	helpDesks       *helpdesk.Service
 	serverEvents    *serverevent.Service
 	transactions    *messagetransaction.Service
+	recorder        *flightrecorder.Recorder // nil: it is off
+	traces          *messagetrace.Service
 	feed            *feed.Service
 	comments        *comment.Service
 	engagement      *engagement.Service
@@ -198,6 +202,7 @@ func OpenAt(ctx context.Context, c *config.Config, logger *slog.Logger, now cloc
 // before all services are created.
 func (n *Node) committed(commits []timeline.Commit) {
 	n.gateway.Flush()
+	n.recordCommits(commits)
 	n.fanout.Committed(commits)
 	n.search.Committed(commits)
 }
@@ -205,6 +210,7 @@ func (n *Node) committed(commits []timeline.Commit) {
 // openServices makes the services, from the bottom up, and joins the cluster.
 func (n *Node) openServices(ctx context.Context) (err error) {
 	n.proxySigns = &proxySigns{proxied: n.config.Plaintext, clock: n.clock, logger: n.logger}
+	n.recorder = flightrecorder.New(n.clock, n.config.MessageTrace)
 	if n.limits, err = ratelimit.NewTable(n.config.Limits, n.clock, n.liveNodes); err != nil {
 		return err
 	}
@@ -365,7 +371,7 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 	inboxConfig := n.config.Inbox
 	inboxConfig.EventsMaxAge = n.config.ServerEvents.Retention
 	n.inbox, err = inbox.New(ctx, inbox.Deps{Log: n.log, DB: n.db, Outbox: n.outbox, Conversations: n.chat, HidesRead: n.hidesRead, SeesPresence: n.presence.Sees, DeviceTypes: n.accounts.DeviceTypes, Interest: n.interest, LiveNodes: n.liveNodes, OwnsPartition: n.ownsPartition,
-		Quarantine: quarantine, Clock: n.clock, Logger: n.logger}, inboxConfig)
+		Quarantine: quarantine, Recorder: n.recorder, Clock: n.clock, Logger: n.logger}, inboxConfig)
 	if err != nil {
 		return err
 	}
@@ -380,7 +386,7 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 	deps := fanout.Deps{Log: n.log, Chat: n.chat, Directory: n.directory, Bus: n.bus, Quarantine: quarantine, Logger: n.logger, Node: n.name, Acquired: func(g cluster.Grant) {
 		n.chat.PartitionAssigned(g.Part)
 		n.directory.TakeOver(g.Part, g.Term)
-	}, Posted: n.streamChanged, EventStreams: !n.config.ServerEvents.Off}
+	}, Posted: n.streamChanged, Recorder: n.recorder, EventStreams: !n.config.ServerEvents.Off}
 	if n.config.Clustered() {
 		deps.Owner, deps.IsCurrent = n.partitionOwner, n.outbox.IsCurrent
 	}
@@ -394,6 +400,7 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 	if err := n.openServerEvents(ctx, ids); err != nil {
 		return err
 	}
+	n.openMessageTraces(quarantine)
 	assigned := func(g cluster.Grant) {
 		n.fanout.Assigned(g)
 		n.rooms.Assigned(g)
@@ -450,6 +457,7 @@ func (n *Node) start() {
 	n.stack.Start("directory", n.directory.Run) // stops before presence, which stores who is online then
 	n.stack.Start("media", n.media.Run)
 	n.stack.Start("prober", n.prober.Run)
+	n.stack.Start("message traces", n.traces.Run)
 	n.stack.Start("rooms", n.rooms.Run)
 	n.stack.Start("organizations", n.organizations.Run)
 	n.stack.Start("cluster", n.cluster.Run)

@@ -145,12 +145,14 @@ func (n *Node) newProber() *cluster.Prober {
 // onMembers connects the bus to the live nodes. Of each pair the node with the greater name connects: if both did at once, one of the two
 // connections would be closed with the messages on it.
 func (n *Node) onMembers(nodes []cluster.Node) {
-	var at []string
+	var at, names []string
 	for _, peer := range nodes {
+		names = append(names, peer.Name)
 		if peer.Name < n.name && peer.Address != "" {
 			at = append(at, peer.Address)
 		}
 	}
+	n.traces.NodesChanged(names)
 	if n.nats == nil || n.config.Bus.URL != "" {
 		return
 	}

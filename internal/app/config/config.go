@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
@@ -97,6 +98,8 @@ type Config struct {
 	ServerEvents serverevent.Config `yaml:"server_events"`
 	// Transactions of messages by business servers.
 	Transactions messagetransaction.Config `yaml:"transactions"`
+	// MessageTrace is what nodes remember of messages for rialto where.
+	MessageTrace flightrecorder.Config `yaml:"message_trace"`
 	// Jobs configures background jobs: rows that workers run at least once.
 	Jobs    job.Config        `yaml:"jobs"`
 	Gateway gateway.Config    `yaml:"gateway"`

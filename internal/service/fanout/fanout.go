@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/bus"
@@ -87,6 +88,8 @@ type Deps struct {
 	Acquired func(cluster.Grant)
 	// Posted is called for each event that was posted to a user's inbox. It must not block. It may be nil.
 	Posted func(u id.User)
+	// Recorder gets what was posted and broadcast; nil: it is not recorded.
+	Recorder *flightrecorder.Recorder
 	// EventStreams: each dispatched entry is also named in the event stream of its partition (timeline.EventStream).
 	EventStreams bool
 	// IsCurrent reports whether a notice's fence is still current. It may be nil if notices have no fence on any node.

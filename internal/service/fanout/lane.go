@@ -8,6 +8,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/failpoint"
+	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/wakeup"
@@ -42,6 +43,7 @@ type lane struct {
 	corruption timeline.CorruptionDetector
 	payloads   map[string]*payload
 	delivery   message.Delivery
+	records    []flightrecorder.Record
 	// newFollowers are the nodes that this round makes follow a conversation; presence does not know them yet.
 	newFollowers map[id.Conversation][]string
 }
@@ -220,6 +222,7 @@ func (l *lane) round(ctx context.Context) bool {
 	if !l.post(ctx) {
 		return false
 	}
+	l.record()
 	l.refresh(ctx) // last, because posts may have waited
 	l.deliver()
 	for _, b := range l.completed {

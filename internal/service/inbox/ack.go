@@ -238,7 +238,11 @@ func (s *Service) saveAckProgress(ctx context.Context, list []ackProgress) error
 			return err
 		}
 	}
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		return writeDevicePositions(ctx, tx, list)
 	})
+	if err == nil {
+		s.recordAcks(list)
+	}
+	return err
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -106,8 +107,10 @@ type Deps struct {
 	LiveNodes func() int
 	// OwnsPartition reports whether this node trims the streams of a partition. If nil, it trims all.
 	OwnsPartition func(partition uint16) bool
-	Clock         clock.Clock
-	Logger        *slog.Logger
+	// Recorder gets acknowledgements and reads that were stored; nil: they are not recorded.
+	Recorder *flightrecorder.Recorder
+	Clock    clock.Clock
+	Logger   *slog.Logger
 }
 
 // Config of inboxes. The zero value is the documented default.

@@ -196,6 +196,7 @@ func (s *Service) writeCursors(ctx context.Context, list []*resolvedCursors) err
 	if err == nil && moved {
 		s.deps.Outbox.Wake()
 		s.publishRead(read)
+		s.recordReads(read)
 	}
 	return err
 }

@@ -57,6 +57,7 @@ func (s *Service) finish(ctx context.Context, p *subscription, d delivery, row p
 	})
 	if err == nil {
 		s.counts[r.kind].Add(1)
+		s.record(p, d, seq)
 	}
 	switch {
 	case err != nil:

@@ -41,6 +41,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/egress"
 	"github.com/rialto-im/rialto/internal/base/failpoint"
+	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/wakeup"
@@ -108,8 +109,10 @@ type Deps struct {
 	OwnsUser func(u id.User) bool
 	// IsCoordinator reports whether this node deletes what is old. If nil, it does.
 	IsCoordinator func() bool
-	Clock         clock.Clock
-	Logger        *slog.Logger
+	// Recorder gets attempts; nil: they are not recorded.
+	Recorder *flightrecorder.Recorder
+	Clock    clock.Clock
+	Logger   *slog.Logger
 }
 
 // Config of push notifications. The zero value of each is the documented default.

@@ -74,12 +74,13 @@ func rules() archtest.Rules {
 			"web":                    {},
 			"internal/tool/bench":    {"sdk/go", "internal/base/progress", "internal/base/backoff", "internal/base/eventually"},
 			"internal/tool/terminal": {"sdk/go", "internal/base/printable"},
+			"internal/tool/where":    {"sdk/go", "internal/base/printable"},
 			"internal/tool/plan":     {"internal/engine/timeline", "internal/engine/sqldb"}, // the number of partitions; a database for its benchmark
 			"internal/engine/bus":    {"internal/base/errs", "internal/base/eventually", "internal/base/backoff"},
 			"internal/tool/archtest": {},
 		},
 		// All but egress and s3blob are clients of Rialto itself, or test it.
-		Requests: []string{"internal/base/egress", "sdk/go", "sdk/go/examples", "internal/tool/idcli", "internal/tool/terminal", "internal/tool/bench", "internal/tool/chaos", "internal/app/apptest", "internal/engine/blob/s3blob"},
+		Requests: []string{"internal/base/egress", "sdk/go", "sdk/go/examples", "internal/tool/idcli", "internal/tool/where", "internal/tool/terminal", "internal/tool/bench", "internal/tool/chaos", "internal/app/apptest", "internal/engine/blob/s3blob"},
 		// Failpoints count their hits for the whole process, and only in test builds.
 		Mutable:       []string{"internal/base/failpoint"},
 		Lines:         500,

@@ -197,43 +197,43 @@ func errorOf(err error) *gatewayv1.Error {
 	return &gatewayv1.Error{Code: e.Kind.String(), Reason: e.Reason, Message: e.Message, RetryMs: uint32(min(e.Retry.Milliseconds(), math.MaxInt32))}
 }
 
-// pushEvent pushes one event. A slow consumer gets a hint in place of events.
-func (c *conn) pushEvent(at, prev message.Position, body *payload) {
+// pushEvent pushes one event, and reports whether it did. A slow consumer gets a hint in place of events, and one that syncs gets them after that.
+func (c *conn) pushEvent(at, prev message.Position, body *payload) (pushed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.newestPushed = max(c.newestPushed, at) // a dropped event is covered by a hint
 	if !c.canPush() {
-		return
+		return false
 	}
 	switch {
 	case c.receiver != nil:
-		c.receiver.pushEvent(at, prev, body)
-		return
+		return c.receiver.pushEvent(at, prev, body)
 	case c.json:
 		scratch := buffers.Get().(*buffer)
 		defer scratch.free()
 		var err error
 		if scratch.b, err = appendEventJSON(scratch.b, at, prev, body); err != nil {
 			c.queueHint() // the deliverer logs it
-			return
+			return false
 		}
 		if c.withheld != nil {
 			c.withholdEvent(withheldEvent{data: slices.Clone(scratch.b)})
-			return
+			return false
 		}
 		c.appendEvent(scratch.b)
 	case c.withheld != nil:
 		c.withholdEvent(withheldEvent{data: message.AppendEventField(nil, 4, at, prev, body.proto)})
-		return
+		return false
 	default:
 		o := c.reserveField(message.EventFieldLen(at, prev, body.proto))
 		o.b = message.AppendEventField(o.b, 4, at, prev, body.proto)
 	}
 	if at == 0 { // of a large conversation
 		c.queueLater()
-		return
+		return true
 	}
 	c.queueWrite()
+	return true
 }
 
 // appendEvent appends an encoded event: an object in JSON, or whole fields of a ServerFrame. The caller holds mu.

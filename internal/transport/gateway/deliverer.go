@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/failpoint"
+	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -66,11 +67,16 @@ type deliverer struct {
 	scratch []byte
 	encoded []byte
 	shared  []byte
+	records []flightrecorder.Record // of pushes, until the end of the bus's message
+	nowUs   int64                   // of these records
 }
 
 func (d *deliverer) deliver(data []byte) {
 	failpoint.Hit("gateway/before-deliver")
 	s := d.server
+	if s.deps.Recorder != nil {
+		d.nowUs = s.deps.Recorder.NowUs()
+	}
 	for len(data) > 0 {
 		var err error
 		if data, err = d.next.Next(data); errors.Is(err, message.ErrUnknownDelivery) {
@@ -100,6 +106,7 @@ func (d *deliverer) deliver(data []byte) {
 			d.changeFollows(d.next.Conversation, d.next.Seq, d.next.Kind == message.DeliverFollow)
 		}
 	}
+	d.flushRecords()
 	s.Flush()
 }
 
@@ -141,6 +148,7 @@ func (d *deliverer) deliverLarge(age time.Duration, correction bool) {
 	if !push {
 		return
 	}
+	d.record(flightrecorder.PushedToFollowers, uint64(len(r.conns)), 0)
 	for _, c := range r.conns {
 		if resuming && c.awaitsHint(n.Conversation, n.Seq) {
 			d.server.stats.LargePushed.Add(-1)
@@ -199,7 +207,9 @@ func (d *deliverer) deliverEvents() {
 		s := d.server.hub.user(t.User)
 		s.mu.RLock()
 		for c := s.first[t.User]; c != nil; c = c.next {
-			c.pushEvent(t.At, t.Prev, &d.body)
+			if c.pushEvent(t.At, t.Prev, &d.body) {
+				d.record(flightrecorder.Pushed, uint64(t.User), uint64(c.caller.Device))
+			}
 		}
 		s.mu.RUnlock()
 	}

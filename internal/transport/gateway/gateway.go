@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/message"
@@ -134,6 +135,8 @@ type Deps struct {
 	Calls  *telemetry.Calls
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// Recorder gets what was pushed; nil: it is not recorded.
+	Recorder *flightrecorder.Recorder
 	// Answers bounds the answers that wait for clients; nil: they are not bounded.
 	Answers *outputlimit.Limits
 	// Limits are the rate limits of users; nil: none.

@@ -144,38 +144,39 @@ func (r *receiver) follows(at, prev message.Position) bool {
 	return true
 }
 
-// pushEvent queues an event. The caller holds mu, and has checked canPush.
-func (r *receiver) pushEvent(at, prev message.Position, body *payload) {
+// pushEvent queues an event, and reports whether it did. The caller holds mu, and has checked canPush.
+func (r *receiver) pushEvent(at, prev message.Position, body *payload) (pushed bool) {
 	c := r.conn
 	if !r.stream {
 		if at == 0 || at > r.position {
 			r.due = true
 			c.queueWrite()
 		}
-		return
+		return false // the sync that answers then has it
 	}
 	if c.withheld == nil && !r.follows(at, prev) {
-		return
+		return false
 	}
 	scratch := buffers.Get().(*buffer)
 	defer scratch.free()
 	var err error
 	if scratch.b, err = appendEventJSON(scratch.b, at, prev, body); err != nil { // the deliverer logs it
 		if at == 0 {
-			return
+			return false
 		}
 		scratch.b, _ = appendEventJSON(scratch.b[:0], at, prev, &payload{}) // an empty body has a JSON form
 	}
 	if c.withheld != nil {
 		c.withholdEvent(withheldEvent{at: at, prev: prev, data: append([]byte(nil), scratch.b...)})
-		return
+		return false
 	}
 	r.appendEvent(at, scratch.b)
 	if at == 0 {
 		c.queueLater()
-		return
+		return true
 	}
 	c.queueWrite()
+	return true
 }
 
 // appendEvent appends an event in JSON as a message of the event stream. The caller holds mu.

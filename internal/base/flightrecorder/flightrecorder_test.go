@@ -1,0 +1,131 @@
+package flightrecorder_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/flightrecorder"
+)
+
+func all(r *flightrecorder.Recorder) (list []flightrecorder.Record) {
+	r.Scan(func(c *flightrecorder.Record) { list = append(list, *c) })
+	return list
+}
+
+func TestRecordsAreKept(t *testing.T) {
+	r := flightrecorder.New(clock.System{}, flightrecorder.Config{})
+	want := []flightrecorder.Record{
+		{AtUs: 1_800_000_000_000_001, Kind: flightrecorder.Committed, Conversation: 1<<64 - 1, Seq: 2, User: 1<<64 - 1},
+		{AtUs: 1_800_000_000_000_003, Kind: flightrecorder.Pushed, Conversation: 7, Seq: 8, User: 9, Device: 10},
+		{AtUs: 1_800_000_000_000_002, Kind: flightrecorder.Read, Conversation: 7, Seq: 8, User: 9},
+	}
+	r.Add(want[1])
+	r.Add(want[0])
+	r.Add(want[2:]...)
+	r.Add()
+	if got := all(r); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	var off *flightrecorder.Recorder
+	off.Add(want...)
+	if flightrecorder.New(clock.System{}, flightrecorder.Config{Off: true}) != nil || all(off) != nil {
+		t.Error("a recorder that is off has records")
+	}
+}
+
+// A full ring has the newest records, in order, and says since when it has all. Records of devices do not displace those of messages.
+func TestTheOldestRecordsGiveWay(t *testing.T) {
+	r := flightrecorder.New(clock.System{}, flightrecorder.Config{Memory: 1 << 20})
+	began := r.Spans()
+	r.Add(flightrecorder.Record{AtUs: 5, Kind: flightrecorder.Committed})
+	n := r.Capacity()
+	batch := make([]flightrecorder.Record, 0, 7)
+	for i := range n + 3 {
+		batch = append(batch, flightrecorder.Record{AtUs: int64(i), Kind: flightrecorder.Pushed, Seq: uint64(i)})
+		if len(batch) == cap(batch) || i == n+2 {
+			r.Add(batch...)
+			batch = batch[:0]
+		}
+	}
+	list := all(r)
+	if len(list) != 1+n || list[0].AtUs != 5 {
+		t.Fatalf("%d records are kept of %d and one, the first is %v", len(list), n, list[0])
+	}
+	for i, c := range list[1:] {
+		if c.Seq != uint64(i+3) {
+			t.Fatalf("record %d is %v", i, c)
+		}
+	}
+	if s := r.Spans(); s.Messages != began.Messages || s.Devices != 3 {
+		t.Errorf("the spans are %v, and were %v", s, began)
+	}
+}
+
+func TestWritersAndReadersRunTogether(t *testing.T) {
+	r := flightrecorder.New(clock.System{}, flightrecorder.Config{Memory: 1 << 20})
+	var wait sync.WaitGroup
+	for w := range 4 {
+		wait.Go(func() {
+			for i := range 5000 {
+				n := uint64(w<<32 | i)
+				r.Add(flightrecorder.Record{AtUs: int64(i), Kind: flightrecorder.Committed, Conversation: n, Seq: n}, flightrecorder.Record{AtUs: int64(i), Kind: flightrecorder.Committed, Conversation: n, Seq: n})
+			}
+		})
+	}
+	wait.Go(func() {
+		for range 20 {
+			for _, c := range all(r) {
+				if c.Conversation != c.Seq {
+					t.Errorf("a record is torn: %v", c)
+					return
+				}
+			}
+		}
+	})
+	wait.Wait()
+	if n := len(all(r)); n != r.Capacity() {
+		t.Errorf("%d records are kept, want %d", n, r.Capacity())
+	}
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	for memory, ok := range map[int]bool{0: true, 1 << 20: true, 1<<20 - 1: false, -1: false, 16<<30 + 1: false} {
+		if err := (flightrecorder.Config{Memory: memory}).Check(); (err == nil) != ok {
+			t.Errorf("%d: %v", memory, err)
+		}
+	}
+	if n := flightrecorder.New(clock.System{}, flightrecorder.Config{}).Capacity() * 40 * 2; n > 32<<20 || n < 31<<20 {
+		t.Errorf("the default keeps %d bytes", n)
+	}
+}
+
+// BenchmarkMessage is what a message of a one-to-one conversation costs: one commit, posts to two inboxes, and pushes to two devices, in batches of
+// each size.
+func BenchmarkMessage(b *testing.B) {
+	for _, size := range []int{1, 16, 128} {
+		b.Run(map[int]string{1: "alone", 16: "16", 128: "128"}[size], func(b *testing.B) {
+			r := flightrecorder.New(clock.System{}, flightrecorder.Config{})
+			for range 2 * r.Capacity() { // all chunks are there
+				r.Add(flightrecorder.Record{Kind: flightrecorder.Committed})
+				r.Add(flightrecorder.Record{Kind: flightrecorder.Pushed})
+			}
+			batch := make([]flightrecorder.Record, 0, 2*size)
+			b.ReportAllocs()
+			for n := 0; b.Loop(); n++ {
+				if n%size != 0 {
+					continue
+				}
+				for step, each := range []int{1, 2, 2} {
+					at := r.NowUs()
+					batch = batch[:0]
+					for i := range each * size {
+						batch = append(batch, flightrecorder.Record{AtUs: at, Kind: []flightrecorder.Kind{flightrecorder.Committed, flightrecorder.Posted, flightrecorder.Pushed}[step], Conversation: uint64(i), Seq: uint64(n)})
+					}
+					r.Add(batch...)
+				}
+			}
+		})
+	}
+}
