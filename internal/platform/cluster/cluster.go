@@ -13,7 +13,9 @@
 // paused may still act on a grant that has ended. Therefore the stores that the owner writes to compare the grant's term
 // (timeline.Log.Acquire). Two owners at the same moment then delay each other, but corrupt nothing.
 //
-// It may use sqldb and bus. Owner and Nodes are safe for concurrent use, and do not block.
+// A heartbeat also brings what clients are told of the node: its addresses, its region and its load (gateway.go).
+//
+// It may use sqldb and bus. Owner, Nodes and Gateways are safe for concurrent use, and do not block.
 package cluster
 
 import (
@@ -28,6 +30,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/lease"
+	"golang.org/x/time/rate"
 )
 
 // Node of a cluster.
@@ -69,6 +72,8 @@ type Deps struct {
 	// Unreachable returns the names of nodes that this one cannot reach on the bus, even if they are alive. It must not block. It may
 	// be nil.
 	Unreachable func() []string
+	// Gateway returns what clients are told of this node. It must not block, and is called from many goroutines. If nil, they are told nothing.
+	Gateway func() Gateway
 }
 
 // Config of a node as a member of the cluster. Zero values mean the documented defaults.
@@ -104,7 +109,10 @@ type Service struct {
 
 	unloggedAssigned, unloggedRevoked, unloggedRaised []part
 
-	view atomic.Pointer[view]
+	unreadGateways rate.Sometimes // limits the log
+
+	view     atomic.Pointer[view]
+	announce chan struct{} // has a value when the next heartbeat must not wait
 }
 
 // part identifies one part of one kind of work.
@@ -135,7 +143,8 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	}
 	var incarnation [8]byte
 	rand.Read(incarnation[:]) //nolint:errcheck // it never fails
-	s := &Service{deps: deps, config: config, grants: map[part]heldGrant{}, validity: lease.NewValidity(), owners: map[part]string{}}
+	s := &Service{deps: deps, config: config, grants: map[part]heldGrant{}, validity: lease.NewValidity(), owners: map[part]string{},
+		announce: make(chan struct{}, 1), unreadGateways: rate.Sometimes{First: 1, Interval: time.Minute}}
 	s.me = member{Node: Node{Name: config.Node, Since: time.Now().UnixMilli(), Address: config.Address, Idle: config.Idle, Version: config.Version},
 		incarnation: binary.BigEndian.Uint64(incarnation[:]) >> 1}
 	s.view.Store(&view{})
@@ -153,6 +162,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 // view is a snapshot for other goroutines.
 type view struct {
 	nodes    []Node
+	gateways []leasedGateway // of the same nodes
 	owners   map[part]string
 	protocol int
 }

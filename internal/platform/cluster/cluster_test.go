@@ -158,6 +158,7 @@ type world struct {
 
 	mu          sync.Mutex          // guards the rest
 	unreachable map[string][]string // nodes that a node cannot reach on the bus
+	draining    map[string]bool
 	owners      map[int]string
 	terms       map[int]uint64 // of the last assignment
 	assignments int
@@ -221,7 +222,7 @@ func (w *world) joinAs(v Version) error {
 		defer w.mu.Unlock()
 		return w.unreachable[name]
 	}
-	s, err := New(w.t.Context(), Deps{Work: []Work{work}, OnMembers: onMembers, Unreachable: unreachable, Logger: slog.New(slog.DiscardHandler)}, Config{Node: name, Address: name + ":1", Idle: w.idle, Version: v})
+	s, err := New(w.t.Context(), Deps{Work: []Work{work}, OnMembers: onMembers, Unreachable: unreachable, Gateway: func() Gateway { return w.gateway(name) }, Logger: slog.New(slog.DiscardHandler)}, Config{Node: name, Address: name + ":1", Idle: w.idle, Version: v})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -38,6 +38,8 @@ func (s *Service) Run(ctx context.Context) error {
 				s.revokeAll("no heartbeat succeeded in time")
 			case <-tick.C:
 				waits = false
+			case <-s.announce:
+				waits = false
 			case <-ctx.Done():
 				return nil
 			}
@@ -57,6 +59,10 @@ func (s *Service) heartbeat(ctx context.Context, first bool) error {
 	s.me.heartbeat++
 	if s.deps.Unreachable != nil {
 		s.me.unreachable = strings.Join(s.deps.Unreachable(), " ")
+	}
+	var err error
+	if s.me.gateway, err = s.encodeGateway(); err != nil {
+		return err
 	}
 	now, err := s.store.heartbeat(ctx, s.me, first)
 	if err != nil {
@@ -103,9 +109,9 @@ func (s *Service) aliveSince(m member, at time.Time) time.Time {
 	return s.heartbeats.Seen(m.Name, lease.Beat{Incarnation: m.incarnation, Count: m.heartbeat}, at)
 }
 
-// publishView updates what Nodes, Owner and Protocol return.
+// publishView updates what Nodes, Gateways, Owner and Protocol return.
 func (s *Service) publishView(now state, live []string) {
-	next := &view{owners: map[part]string{}, protocol: now.protocol}
+	next := &view{owners: map[part]string{}, protocol: now.protocol, gateways: s.leaseGateways(now, live)}
 	for _, name := range live {
 		next.nodes = append(next.nodes, now.members[name].Node)
 	}

@@ -17,6 +17,7 @@ var migrations = []string{
 	`INSERT INTO cluster_protocol (id, protocol) VALUES (1, 0)`,
 	`CREATE TABLE cluster_settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
 	partLeases.Create(),
+	`ALTER TABLE cluster_nodes ADD COLUMN gateway TEXT NOT NULL DEFAULT ''`,
 }
 
 // partLeases is the table with the owners of parts. Marks and tokens are not used.
@@ -41,7 +42,7 @@ func (r sqlStore) heartbeat(ctx context.Context, m member, first bool) (state, e
 // upsertMember writes a node's row. A name belongs to the process that registered it last.
 func upsertMember(ctx context.Context, tx *sql.Tx, m member, first bool) error {
 	if !first {
-		done, err := tx.ExecContext(ctx, `UPDATE cluster_nodes SET heartbeat = $3, unreachable = $4 WHERE name = $1 AND incarnation = $2`, m.Name, int64(m.incarnation), int64(m.heartbeat), m.unreachable)
+		done, err := tx.ExecContext(ctx, `UPDATE cluster_nodes SET heartbeat = $3, unreachable = $4, gateway = $5 WHERE name = $1 AND incarnation = $2`, m.Name, int64(m.incarnation), int64(m.heartbeat), m.unreachable, m.gateway)
 		if err != nil {
 			return err
 		}
@@ -55,14 +56,14 @@ func upsertMember(ctx context.Context, tx *sql.Tx, m member, first bool) error {
 	if _, err := tx.ExecContext(ctx, `UPDATE cluster_protocol SET protocol = protocol WHERE id = 1`); err != nil {
 		return err
 	}
-	insert := `INSERT INTO cluster_nodes (name, incarnation, heartbeat, since, address, build, speaks, understands, idle, unreachable) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+	insert := `INSERT INTO cluster_nodes (name, incarnation, heartbeat, since, address, build, speaks, understands, idle, unreachable, gateway) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 		ON CONFLICT (name) DO UPDATE SET `
-	row := []any{m.Name, int64(m.incarnation), int64(m.heartbeat), m.Since, m.Address, m.Release, m.Speaks, m.Understands, m.Idle, m.unreachable}
+	row := []any{m.Name, int64(m.incarnation), int64(m.heartbeat), m.Since, m.Address, m.Release, m.Speaks, m.Understands, m.Idle, m.unreachable, m.gateway}
 	if first {
-		_, err := tx.ExecContext(ctx, insert+`incarnation = $2, heartbeat = $3, since = $4, address = $5, build = $6, speaks = $7, understands = $8, idle = $9, unreachable = $10`, row...)
+		_, err := tx.ExecContext(ctx, insert+`incarnation = $2, heartbeat = $3, since = $4, address = $5, build = $6, speaks = $7, understands = $8, idle = $9, unreachable = $10, gateway = $11`, row...)
 		return err
 	}
-	done, err := tx.ExecContext(ctx, insert+`heartbeat = $3, unreachable = $10 WHERE cluster_nodes.incarnation = $2`, row...)
+	done, err := tx.ExecContext(ctx, insert+`heartbeat = $3, unreachable = $10, gateway = $11 WHERE cluster_nodes.incarnation = $2`, row...)
 	if err != nil {
 		return err
 	}
@@ -73,14 +74,14 @@ func upsertMember(ctx context.Context, tx *sql.Tx, m member, first bool) error {
 }
 
 func (s *state) read(ctx context.Context, tx *sql.Tx) error {
-	nodes, err := tx.QueryContext(ctx, `SELECT name, incarnation, heartbeat, since, address, build, speaks, understands, idle, unreachable FROM cluster_nodes`)
+	nodes, err := tx.QueryContext(ctx, `SELECT name, incarnation, heartbeat, since, address, build, speaks, understands, idle, unreachable, gateway FROM cluster_nodes`)
 	if err != nil {
 		return err
 	}
 	defer nodes.Close()
 	for nodes.Next() {
 		var m member
-		if err := nodes.Scan(&m.Name, &m.incarnation, &m.heartbeat, &m.Since, &m.Address, &m.Release, &m.Speaks, &m.Understands, &m.Idle, &m.unreachable); err != nil {
+		if err := nodes.Scan(&m.Name, &m.incarnation, &m.heartbeat, &m.Since, &m.Address, &m.Release, &m.Speaks, &m.Understands, &m.Idle, &m.unreachable, &m.gateway); err != nil {
 			return err
 		}
 		s.members[m.Name] = m

@@ -41,7 +41,7 @@ func TestSQLStoreMatchesTheModel(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 7))
 		for i := range 400 {
 			m := member{Node: Node{Name: fmt.Sprint("n", r.IntN(3)), Since: int64(i), Address: fmt.Sprint("10.0.0.", i), Idle: i%2 == 0,
-				Version: Version{fmt.Sprint("v", i), 1 + r.IntN(2) + i/150, 1 + r.IntN(2)}}, incarnation: uint64(r.IntN(2)), heartbeat: uint64(i), unreachable: fmt.Sprint("n", i)}
+				Version: Version{fmt.Sprint("v", i), 1 + r.IntN(2) + i/150, 1 + r.IntN(2)}}, incarnation: uint64(r.IntN(2)), heartbeat: uint64(i), unreachable: fmt.Sprint("n", i), gateway: fmt.Sprint("g", i)}
 			is, as := store(sqlStore{db}), store(nodeTable{model, m.Name})
 			what := ""
 			var got, want any

@@ -11,6 +11,7 @@ type member struct {
 	incarnation uint64
 	heartbeat   uint64
 	unreachable string // names of nodes that it cannot reach, separated by spaces; reachUnknown for an earlier release
+	gateway     string // a Gateway in JSON; "" for an earlier release
 }
 
 // ownership says who owns a part.
