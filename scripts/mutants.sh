@@ -988,6 +988,14 @@ mutant "let one key use up the transactions" internal/service/messagetransaction
 mutant "show transactions to other keys" internal/service/messagetransaction/store.go 's/err == nil \&\& t\.key != key/err == nil \&\& t.key == "" \&\& key != ""/' TransactionsOfAKey ./internal/transport/rpc
 mutant "drop a call that is to be repeated" internal/platform/nodecall/nodecall.go 's/if err == nil \&\& r\.Accept\(answer\) \{/if err != nil || len(answer) > 0 {/' FailBack ./internal/platform/nodecall
 mutant "repeat a call to a node that is not the target" internal/platform/nodecall/nodecall.go 's/; r\.IsTarget\(\); \{/; r.IsTarget() || true; {/' FailBack ./internal/platform/nodecall
+mutant "let a caller have more than a fifth of the workers" internal/base/overload/limiter.go 's/if l\.held\[h\] >= most \{/if false {/' TestAFifthOfTheWorkersIsTheMostOfOneCaller ./internal/base/overload
+mutant "serve calls in the order in which they came" internal/base/overload/limiter.go 's/if o\.level != w\.level \{/if false {/' TestTheMostImportantIsNext ./internal/base/overload
+mutant "refuse the more important at a full room" internal/base/overload/limiter.go 's/if last\.level <= w\.level \{/if true {/' TestAFullRoomRefusesTheLeastImportant ./internal/base/overload
+mutant "refuse messages for a burst" internal/base/overload/gate.go 's/if g\.samples == 0 \|\| wait < g\.least \{/if wait > g.least {/' TestNothingIsRefusedBelowTheCapacity ./internal/base/overload
+mutant "refuse nothing while a queue stands" internal/base/overload/gate.go 's/^\t\tadmitted = g\.cut\(admitted\)$/\t\t_ = g.cut(admitted)/' TestGoodputIsFlatUnderOverload ./internal/base/overload
+mutant "refuse each user a part of the messages" internal/base/overload/priority.go 's/id\.Hash\(user\^id\.Hash\(uint64\(at\.UnixNano\(\)\/int64\(rotation\)\)\)\)%sections/rand.Uint64()%sections/' TestTheSameUsersAreServed ./internal/base/overload
+mutant "read bodies of requests without capacity" internal/transport/rpc/body_limits.go 's/if in\.err = s\.checkOverload\(m\.work, r\.Header\); in\.err != nil \{/if false {/' TestOverloadRefusesEarly ./internal/transport/rpc
+mutant "store later messages of a device before one that overload refused" internal/service/chat/send.go 's/^(\tif err := s\.refuseOverloaded\(c, d\); err != nil \{)$/\1\n\t\tc.mu.Unlock()\n\t\treject(d, err)\n\t\treturn true/' TestOverloadKeepsTheOrderOfADevice ./internal/service/chat
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -149,15 +149,16 @@ type Node struct {
 	fileRequests    *inputlimit.Connections // requests for files and pages in progress
 	streams         *inputlimit.Connections // open streams of HTTP/2
 	limits          *ratelimit.Table
-	proxySigns      *proxySigns
-	answers         *outputlimit.Limits
-	outbox          *job.Outbox
-	events          *clusterevent.Service
-	missed          missedEvents
-	outboxLease     *job.OutboxLease
-	jobs            *job.Service
-	counters        *counter.Service
-	caches          caches
+	protection
+	proxySigns  *proxySigns
+	answers     *outputlimit.Limits
+	outbox      *job.Outbox
+	events      *clusterevent.Service
+	missed      missedEvents
+	outboxLease *job.OutboxLease
+	jobs        *job.Service
+	counters    *counter.Service
+	caches      caches
 
 	listener, adminListener net.Listener
 	tcpListener             net.Listener     // nil: none
@@ -214,6 +215,7 @@ func (n *Node) openServices(ctx context.Context) (err error) {
 	if n.limits, err = ratelimit.NewTable(n.config.Limits, n.clock, n.liveNodes); err != nil {
 		return err
 	}
+	n.openOverload()
 	n.answers = outputlimit.New(n.config.Output, memory.Available())
 	ids, messages, err := n.openGenerators(ctx)
 	if err != nil {
@@ -320,7 +322,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 		return err
 	}
 	n.chat, err = chat.New(ctx, chat.Deps{Log: n.log, DB: n.db, IDs: ids, MessageIDs: messages, Relations: relations{n.accounts, n}, Organizations: n.organizations, CheckMembers: n.organizations.CheckMembers, FollowChanged: followChanged, CheckAdd: n.mayAdd, ChargeCopy: n.chargeCopy,
-		Clock: n.clock, Logger: n.logger, SingleNode: !n.config.Clustered(), OwnsPartition: n.ownsPartition,
+		Clock: n.clock, Logger: n.logger, Overload: n.sendGate, SingleNode: !n.config.Clustered(), OwnsPartition: n.ownsPartition,
 		CheckUploads: n.media.Use, CheckLinkPreview: n.previews.Verify, CheckPicture: n.media.CheckPicture, KeepPicture: n.media.KeepPicture, OnExpired: n.media.Expired, OnRecalled: n.recalled, OnStreamed: n.onStreamed, OnMentioned: n.onMentioned,
 		Outbox: n.outbox, SendTransient: transient, FollowersChanged: followersChanged, MarkFollowed: markFollowed, RegisteredMs: n.accounts.RegisteredMs, HidesPresence: n.hidesPresence, ExternalIDs: n.accounts.ExternalIDs}, n.config.Chat)
 	if err != nil {
@@ -433,6 +435,7 @@ func (n *Node) start() {
 	}
 	n.stack.Start("leases", n.leases.Run)
 	n.stack.Start("ids", n.ids.Run)
+	n.stack.Start("overload protection", n.work.Run)
 	n.stack.Start("chat", n.chat.Run)
 	n.stack.Start("cold tier", n.cold.Run)
 	n.stack.Start("inbox", n.inbox.Run)

@@ -15,6 +15,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/overload"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/platform/cache"
@@ -106,6 +107,8 @@ type Config struct {
 	Input   inputlimit.Config `yaml:"input"`
 	// Limits of what clients may do how often.
 	Limits ratelimit.Config `yaml:"limits"`
+	// Overload says what is refused while more is asked of a node than it can do.
+	Overload overload.Config `yaml:"overload"`
 	// Output bounds the memory for unsent output to clients.
 	Output outputlimit.Config `yaml:"output"`
 	IDs    idservice.Config   `yaml:"ids"`

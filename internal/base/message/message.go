@@ -39,6 +39,8 @@ type Draft struct {
 	// Turn numbers the drafts of a connection, and Sent is the content as its client sent it, which nobody changes; both belong to the transport.
 	Turn uint64
 	Sent []byte
+	// Application: it came with an API key, and comes after those of users where there is not room for all.
+	Application bool
 	// Cost in bytes is charged by the transport until Done is called.
 	Cost int
 	// Accepted is the time of receipt since the transport's start; 0 if the transport does not measure it.

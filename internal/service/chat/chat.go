@@ -44,6 +44,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/overload"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -97,6 +98,8 @@ type Deps struct {
 	// ChargeCopy fails while a user forwards more bytes than the user may send: a request of 100 bytes may store a text of 400 KB. If nil,
 	// nothing is limited.
 	ChargeCopy func(u id.User, bytes int) error
+	// Overload refuses messages while they wait for the log for too long. If nil, none are.
+	Overload *overload.Gate
 	// SingleNode: no other process writes to the log and the database, so that the state in memory is always the newest.
 	SingleNode bool
 	// OwnsPartition reports whether this node deletes the expired messages of a partition. If nil, it deletes those of all.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/overload"
 )
 
 // SetMaxCached bounds the conversations in memory, before the first use.
@@ -115,4 +117,12 @@ func HeldUntil(s *Service, c id.Conversation, u id.User, device id.Device) time.
 	conv.mu.Lock()
 	defer conv.mu.Unlock()
 	return conv.mailbox.held[senderDevice{u, device}].deadline
+}
+
+// SendPriority returns the priority of a draft in a conversation with a number of members; -1: it is not loaded.
+func SendPriority(members int, channel bool, d *message.Draft) overload.Priority {
+	if members < 0 {
+		return sendPriority(nil, d)
+	}
+	return sendPriority(&state{activeMembers: make([]id.User, members), channel: channel}, d)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/overload"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
@@ -81,6 +82,7 @@ type harness struct {
 	ids       *idgen.Snowflake
 	messages  *idgen.Messages
 	config    chat.Config
+	gate      *overload.Gate // nil: nothing is refused under overload
 }
 
 func newHarness(t testing.TB, config chat.Config) *harness {
@@ -119,7 +121,7 @@ func openDB(t testing.TB, place string) *sqldb.DB {
 }
 
 func (h *harness) deps(db *sqldb.DB) chat.Deps {
-	return chat.Deps{Log: h.log, DB: db, IDs: h.ids, MessageIDs: h.messages, Relations: h.relations, Clock: h.clock, Logger: slog.New(slog.DiscardHandler)}
+	return chat.Deps{Log: h.log, DB: db, IDs: h.ids, MessageIDs: h.messages, Relations: h.relations, Overload: h.gate, Clock: h.clock, Logger: slog.New(slog.DiscardHandler)}
 }
 
 // node opens another service on the same stores.

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/message"
@@ -62,6 +63,12 @@ func (s *Service) submit(c *conversation, d *message.Draft) bool {
 		return false
 	}
 	if err := m.gate.check(d, s.deps.Clock); err != nil {
+		c.mu.Unlock()
+		reject(d, err)
+		return true
+	}
+	if err := s.refuseOverloaded(c, d); err != nil {
+		m.gate.noteRejected(d, err, s.deps.Clock)
 		c.mu.Unlock()
 		reject(d, err)
 		return true
@@ -134,6 +141,7 @@ type pendingAppend struct {
 	service      *Service
 	conversation *conversation
 	draft        *message.Draft
+	began        time.Time // zero: its wait is not measured
 	append       timeline.AppendRequest
 	list         [1]*timeline.AppendRequest // the argument of Log.Append, without an allocation
 }
@@ -147,6 +155,9 @@ func (s *Service) append(c *conversation, d *message.Draft) (err error) {
 	}
 	p := pendingAppends.Get().(*pendingAppend)
 	p.service, p.conversation, p.draft = s, c, d
+	if s.deps.Overload.Samples() {
+		p.began = time.Now()
+	}
 	e := message.Entry{ID: d.ID, Sender: d.Sender, Device: d.Device, ClientSeq: d.ClientSeq, Updates: d.Updates, Content: d.Content}
 	author := uint64(d.Sender)
 	counts := d.Updates == 0 && !message.IsSignal(d.Content)
@@ -170,6 +181,9 @@ func appendCompleted(a *timeline.AppendRequest) {
 	s, c, d := p.service, p.conversation, p.draft
 	setResult(d, a)
 	access := a.ExpectedAccess
+	if !p.began.IsZero() {
+		s.deps.Overload.Observe(time.Since(p.began))
+	}
 	*p = pendingAppend{}
 	pendingAppends.Put(p)
 	stale := errors.Is(d.Err, timeline.ErrStale)

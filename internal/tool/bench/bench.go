@@ -16,6 +16,7 @@ import (
 const usage = `Usage:
   rialto bench chat      --url URL [--pairs N | --groups N --group-size M] [--window N | --rate R] [--duration D] [--json] …
   rialto bench feed      --url URL [--authors N] [--followers N] [--rate R] [--page-rate R] [--duration D] [--json] …
+  rialto bench overload  --url URL [--pairs N] [--factor F] [--for D] [--json] …
   rialto bench video     --url URL [--files N] [--seconds N] [--codec CODEC] [--json] …
   rialto bench idle      --url URL --connections N [--json] …
   rialto bench away      --url URL,URL --clients N --for D [--json] …
@@ -24,6 +25,7 @@ const usage = `Usage:
 
 chat sends messages between pairs of users, in groups, or in channels, and checks each one.
 feed publishes posts, reads home timelines, and compares each page with all posts, deletions and follows that it made.
+overload sends at a multiple of what the server can do, and measures how much of that it still does, and how soon it recovers.
 video uploads files that ffmpeg makes, measures how soon they can be played, and checks each frame.
 idle holds open connections and reports the server's memory for each.
 away holds clients of the SDK, and measures how long those are away that lose their connection while you stop a node.
@@ -45,6 +47,8 @@ func Main(args []string, out, errOut io.Writer) int {
 		return chatMain(args[1:], out, errOut)
 	case "feed":
 		return feedMain(args[1:], out, errOut)
+	case "overload":
+		return overloadMain(args[1:], out, errOut)
 	case "video":
 		return videoMain(args[1:], out, errOut)
 	case "idle":

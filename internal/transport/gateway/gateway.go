@@ -30,6 +30,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/overload"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/bus"
@@ -139,6 +140,10 @@ type Deps struct {
 	Recorder *flightrecorder.Recorder
 	// Answers bounds the answers that wait for clients; nil: they are not bounded.
 	Answers *outputlimit.Limits
+	// Overload has the workers of calls; nil: some of its own.
+	Overload *overload.Calls
+	// SocketWork returns the class of workers of a call by its method, and its priority; nil: all calls are of one class and priority.
+	SocketWork func(method string) (overload.Class, overload.Priority)
 	// Limits are the rate limits of users; nil: none.
 	Limits *ratelimit.Table
 	// Proxied means that all requests come through a proxy, which sets the client's address in X-Forwarded-For.
@@ -255,7 +260,6 @@ const (
 	maxEmptyFrames   = 1000      // empty frames a second, including pings of both kinds
 	callTime         = 30 * time.Second
 	stallTime        = 30 // seconds for which a client may read nothing although output waits
-	workers          = 128
 )
 
 // Server serves the sockets of one node.
@@ -279,8 +283,7 @@ type Server struct {
 	now     atomic.Uint32 // seconds since the server was made, and one; by Run
 	resumed atomic.Uint32 // second at which the process ran again after it had stood still
 	began   time.Time
-	ticked  time.Time     // Run's
-	work    chan struct{} // bounds the calls at once
+	ticked  time.Time // Run's
 	serving sync.WaitGroup
 	ctx     context.Context // ends when Run does; calls under way end with it
 	stop    context.CancelFunc
@@ -316,7 +319,10 @@ func New(deps Deps, config Config) (*Server, error) {
 	if deps.Input == nil {
 		deps.Input = inputlimit.NewMemory(0)
 	}
-	s := &Server{deps: deps, config: config, work: make(chan struct{}, workers), sends: deps.Calls.Add("send"), opened: time.Now(),
+	if deps.Overload == nil {
+		deps.Overload = overload.NewCalls(overload.Config{})
+	}
+	s := &Server{deps: deps, config: config, sends: deps.Calls.Add("send"), opened: time.Now(),
 		refusedOrigins: rate.Sometimes{First: 20, Interval: 10 * time.Second}}
 	for _, name := range []string{"sync", "typing", "watch", "watch_readers", "watch_posts", "enter_room"} {
 		deps.Calls.Add(name)

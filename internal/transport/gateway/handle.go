@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/overload"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
@@ -277,15 +278,13 @@ func (c *conn) call(name string, request uint64, bytes int, do func(context.Cont
 				return
 			}
 		}
-		select {
-		case c.server.work <- struct{}{}:
-		case <-ctx.Done():
-			fail(&errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: 1e9})
+		permit, err := c.acquireWorker(ctx, name)
+		if err != nil {
+			fail(err)
 			return
 		}
-		defer func() { <-c.server.work }()
-		err := do(ctx)
-		if err != nil {
+		defer permit.Release()
+		if err := do(ctx); err != nil {
 			switch e := errs.Of(err); {
 			case e.Kind == errs.Internal && under.Err() == nil:
 				c.server.deps.Logger.Error("a call on a socket failed", "user", c.caller.User, "error", err)
@@ -298,6 +297,23 @@ func (c *conn) call(name string, request uint64, bytes int, do func(context.Cont
 		count(nil)
 		c.server.requestFlush(c)
 	})
+}
+
+// acquireWorker waits for a worker for a call. Its caller releases the permit.
+func (c *conn) acquireWorker(ctx context.Context, name string) (overload.Permit, error) {
+	class, priority := overload.Chat, overload.Last // presence, typing, and what else shows what others do
+	switch name {
+	case "sync":
+		priority = overload.First
+	case "enter_room":
+		priority = overload.Normal
+	case "typing", "watch", "watch_readers", "watch_posts":
+	default:
+		if c.server.deps.SocketWork != nil {
+			class, priority = c.server.deps.SocketWork(name)
+		}
+	}
+	return c.server.deps.Overload.Acquire(ctx, class, priority, overload.Caller{User: uint64(c.caller.User), Network: c.network})
 }
 
 // syncMethod is the one call whose answer is ordered with the pushed events.

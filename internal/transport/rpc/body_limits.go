@@ -8,6 +8,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -60,12 +61,13 @@ func (s *Server) options(name string, who access, schema *inputlimit.Schema) []c
 
 // incoming is a request whose headers have been read.
 type incoming struct {
-	caller id.Caller
-	err    error // the refusal of the request, or nil
-	body   *body
-	owner  budget.Owner // of the body and of the answer
-	answer *outputlimit.AnswerWriter
-	waited time.Duration // for something to answer, which is not the time of the call
+	caller  id.Caller
+	network netip.Prefix
+	err     error // the refusal of the request, or nil
+	body    *body
+	owner   budget.Owner // of the body and of the answer
+	answer  *outputlimit.AnswerWriter
+	waited  time.Duration // for something to answer, which is not the time of the call
 }
 
 type incomingKey struct{}
@@ -129,8 +131,10 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 		defer answer.Close()
 		b := &body{ReadCloser: r.Body, connection: connection, started: now, busy: busy, tooSlow: tooSlow,
 			remaining: maxRequest, tooLarge: tooLarge, chunkTime: chunkTime, memory: s.deps.Input.Authenticated, compressed: compressed(r.Header)}
-		in := &incoming{body: b, answer: answer}
-		if in.caller, in.err = s.authenticate(ctx, m.access, r.Header); m.access == anonymousAccess {
+		in := &incoming{body: b, answer: answer, network: from}
+		if in.err = s.checkOverload(m.work, r.Header); in.err != nil {
+			// Nothing else is done for it.
+		} else if in.caller, in.err = s.authenticate(ctx, m.access, r.Header); m.access == anonymousAccess {
 			b.remaining, b.tooLarge, b.chunkTime, b.memory = maxUnauthenticated, notSmall, unauthenticatedChunkTime, s.deps.Input.Unauthenticated
 			b.owner.Network = from
 			slot, ok := s.unauthenticated.Acquire(from)
@@ -165,6 +169,17 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 		r.Body = b
 		m.handler.ServeHTTP(answer, r)
 	})
+}
+
+// checkOverload refuses a request for which there is no capacity, before it is authenticated and its body is read.
+func (s *Server) checkOverload(work callWork, h http.Header) error {
+	if s.deps.Overload == nil || work.waits {
+		return nil
+	}
+	if hasAPIKey(h) {
+		work = work.byServer()
+	}
+	return s.deps.Overload.Check(work.class, work.priority)
 }
 
 // compressed reports whether the body of a request is compressed, in any of the protocols.

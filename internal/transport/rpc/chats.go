@@ -225,7 +225,7 @@ func (s *Server) messages() []method {
 }
 
 func (s *Server) send(ctx context.Context, c id.Caller, r *chatv1.SendRequest) (*chatv1.SendResponse, error) {
-	d := &message.Draft{Conversation: id.Conversation(r.Conversation), Sender: c.User, Device: c.Device, ClientSeq: r.ClientSeq, ClientMsgID: r.ClientMsgId, PrevClientSeq: r.PrevClientSeq}
+	d := &message.Draft{Conversation: id.Conversation(r.Conversation), Sender: c.User, Device: c.Device, ClientSeq: r.ClientSeq, ClientMsgID: r.ClientMsgId, PrevClientSeq: r.PrevClientSeq, Application: c.Server || c.Bot}
 	if !c.Server { // a business server calls for many users from one address
 		d.Network = ratelimit.NetworkOf(ctx)
 	}

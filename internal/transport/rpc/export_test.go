@@ -28,3 +28,21 @@ func Costs(request proto.Message, size int) string {
 	}
 	return strings.Join(list, ", ")
 }
+
+// Work returns the class of workers of a call and its priority, as "chat first"; "" if its service has no class.
+func (s *Server) Work(name string) string {
+	service, _, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/")
+	if _, ok := serviceClasses[service]; !ok {
+		return ""
+	}
+	w := s.methods[name].work
+	return fmt.Sprint(w.class, " ", w.priority)
+}
+
+// NamedPriorities returns the calls in the table of priorities.
+func NamedPriorities() (names []string) {
+	for name := range callPriorities {
+		names = append(names, name)
+	}
+	return names
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/overload"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
@@ -36,6 +37,7 @@ type procedure[Req, Res any, PReq wire[Req], PRes wire[Res]] struct {
 	server  *Server
 	name    string
 	access  access
+	work    callWork
 	schema  *inputlimit.Schema
 	lists   bool // requests may have lists
 	figures *telemetry.Call
@@ -44,8 +46,8 @@ type procedure[Req, Res any, PReq wire[Req], PRes wire[Res]] struct {
 
 // newMethod creates a method from a function.
 func newMethod[Req, Res any, PReq wire[Req], PRes wire[Res]](s *Server, name string, who access, do func(ctx context.Context, c id.Caller, r *Req) (*Res, error)) method {
-	p := &procedure[Req, Res, PReq, PRes]{server: s, name: name, access: who, schema: inputlimit.For(PReq(new(Req))), lists: hasLists(PReq(new(Req)).ProtoReflect().Descriptor(), map[protoreflect.FullName]bool{}), figures: s.deps.Calls.Add(name), do: do}
-	return method{name: name, access: who, handler: connect.NewUnaryHandler(name, p.serve, s.options(name, who, p.schema)...), invoke: p.invoke}
+	p := &procedure[Req, Res, PReq, PRes]{server: s, name: name, access: who, work: workOf(name, who), schema: inputlimit.For(PReq(new(Req))), lists: hasLists(PReq(new(Req)).ProtoReflect().Descriptor(), map[protoreflect.FullName]bool{}), figures: s.deps.Calls.Add(name), do: do}
+	return method{name: name, access: who, work: p.work, handler: connect.NewUnaryHandler(name, p.serve, s.options(name, who, p.schema)...), invoke: p.invoke}
 }
 
 // byUser makes what a call does of a function that needs only the user of the caller.
@@ -109,6 +111,12 @@ func (p *procedure[Req, Res, PReq, PRes]) answer(ctx context.Context, r *connect
 		}
 		defer done()
 	}
+	permit, err := p.acquireWorker(ctx, in)
+	if err != nil {
+		counted.refund()
+		return nil, err
+	}
+	defer permit.Release()
 	res, err := p.run(ctx, in.caller, &r.Msg.request)
 	if err != nil {
 		counted.refundIfRefused(err)
@@ -134,6 +142,18 @@ func (p *procedure[Req, Res, PReq, PRes]) limit(ctx context.Context, c id.Caller
 		return p.server.limit(ctx, c, PReq(r), elements, size, body)
 	}
 	return charged{}, nil
+}
+
+// acquireWorker waits for a worker of the call's class. Its caller releases the permit.
+func (p *procedure[Req, Res, PReq, PRes]) acquireWorker(ctx context.Context, in *incoming) (overload.Permit, error) {
+	if p.server.deps.Overload == nil || p.work.waits {
+		return overload.Permit{}, nil
+	}
+	work := p.work
+	if in.caller.Server {
+		work = work.byServer()
+	}
+	return p.server.deps.Overload.Acquire(ctx, work.class, work.priority, callerOf(in))
 }
 
 // await makes a sync that waits wait.

@@ -21,6 +21,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/overload"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/service/account"
@@ -129,6 +130,8 @@ type Deps struct {
 	Await func(ctx context.Context, c id.Caller, r *chatv1.SyncRequest) error
 	// Answers bounds the answers that wait to be written. If nil, they are not bounded.
 	Answers *outputlimit.Limits
+	// Overload has the workers of calls. If nil, their number is not bounded.
+	Overload *overload.Calls
 	// Limits are the rate limits of users and addresses. If nil, there are none.
 	Limits *ratelimit.Table
 	// Observe is called for each call of a user from a network, before it is counted. May be nil.
@@ -166,6 +169,7 @@ const (
 type method struct {
 	name    string
 	access  access
+	work    callWork
 	handler http.Handler
 	invoke  func(ctx context.Context, c id.Caller, in []byte, json bool) ([]byte, error)
 }

@@ -1,0 +1,36 @@
+package overload
+
+import (
+	"context"
+	"time"
+)
+
+// NewLimiter creates a limiter for a test.
+func NewLimiter(least, most int, wait time.Duration) *Limiter { return newLimiter(least, most, wait) }
+
+// Acquire is acquire.
+func (l *Limiter) Acquire(ctx context.Context, p Priority, c Caller) (Permit, error) {
+	return l.acquire(ctx, p, c)
+}
+
+// Check is check.
+func (l *Limiter) Check(p Priority) error { return l.check(p) }
+
+// SetLimit is setLimit.
+func (l *Limiter) SetLimit(n int) { l.setLimit(n) }
+
+// State is state.
+func (l *Limiter) State() (limit, used, waiting int) { return l.state() }
+
+// Holders returns how many users, keys and addresses hold something.
+func (l *Limiter) Holders() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.held)
+}
+
+// Adapt is adapt.
+func (c *Calls) Adapt(wait time.Duration) { c.adapt(wait) }
+
+// SchedulerWaits is schedulerWaits.
+func SchedulerWaits() func() time.Duration { return schedulerWaits() }

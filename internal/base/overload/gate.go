@@ -1,0 +1,180 @@
+package overload
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+)
+
+const (
+	// window is the time after which a Gate decides again, if it has minSamples.
+	window     = 250 * time.Millisecond
+	minSamples = 8
+	// patience is the number of windows in a row, all of whose samples waited for too long, after which messages are refused. A burst passes within it.
+	patience = 3
+	// Of the messages of a window, cutPart are refused from now on while they wait for too long and no shorter than before, and openPart are admitted again when they do not wait for too long.
+	// A queue that becomes shorter is left to do so: otherwise it would end empty, with most messages refused.
+	cutPart, openPart = 0.1, 0.03
+	// minLevels are admitted in any case.
+	minLevels = sections / 8
+	// idleWindow is the time after which messages are admitted again without any sample.
+	idleWindow = 2 * time.Second
+	// sampleEvery is how many messages have one whose wait is measured.
+	sampleEvery = 16
+)
+
+// Gate refuses messages while a standing queue of them has formed (as DAGOR does, with the criterion of CoDel): while even the one that waited
+// least has waited for longer than the target. It costs an admitted message one atomic read, and measures few of them. A nil *Gate admits all. All
+// methods are safe for concurrent use.
+type Gate struct {
+	target   time.Duration
+	clock    clock.Clock
+	watching atomic.Bool  // arrivals are counted, and may be refused
+	admitted atomic.Int32 // levels below it are admitted
+	lastSeen atomic.Int64 // when the last window ended, in Unix ns
+	arrivals [levelCount]atomic.Uint32
+	refused  [priorityCount]atomic.Int64
+
+	mu      sync.Mutex // guards the fields below
+	began   time.Time  // of the window
+	samples int
+	least   time.Duration // of their waits
+	before  time.Duration // the least wait of the window before
+	over    int           // windows in a row that waited for too long
+}
+
+// NewGate creates a gate that lets messages wait for target; 0 admits all.
+func NewGate(target time.Duration, c clock.Clock) *Gate {
+	if target == 0 {
+		return nil
+	}
+	g := &Gate{target: target, clock: c}
+	g.admitted.Store(int32(levelCount))
+	return g
+}
+
+// Samples reports whether the wait of a message is to be measured.
+func (g *Gate) Samples() bool { return g != nil && rand.Uint32()%sampleEvery == 0 }
+
+// Refuses reports whether any message may be refused now.
+func (g *Gate) Refuses() bool { return g != nil && g.watching.Load() }
+
+// Admit returns nil if a user's message may be stored now. Call it if Refuses does.
+func (g *Gate) Admit(p Priority, user uint64) error {
+	now := g.clock.Now()
+	level := levelOf(p, user, now)
+	g.arrivals[level].Add(1)
+	if int32(level) < g.admitted.Load() {
+		return nil
+	}
+	g.refused[p].Add(1)
+	if now.UnixNano()-g.lastSeen.Load() > int64(idleWindow) {
+		g.mu.Lock()
+		g.over = 0
+		g.endWindow(now)
+		g.mu.Unlock()
+	}
+	return errBusy()
+}
+
+// Observe notes how long a message waited.
+func (g *Gate) Observe(wait time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.clock.Now()
+	if g.samples == 0 || wait < g.least {
+		g.least = wait
+	}
+	g.samples++
+	if g.began.IsZero() {
+		g.began = now
+	}
+	if now.Sub(g.began) < window || g.samples < minSamples {
+		return
+	}
+	if g.least > g.target {
+		g.over++
+	} else {
+		g.over = 0
+	}
+	g.endWindow(now)
+}
+
+// endWindow changes which levels are admitted. The caller holds mu.
+func (g *Gate) endWindow(now time.Time) {
+	falls, long := g.least < g.before, g.over >= patience
+	g.began, g.samples, g.least, g.before = now, 0, 0, g.least
+	g.lastSeen.Store(now.UnixNano())
+	admitted := int(g.admitted.Load())
+	if admitted < levelCount {
+		long = g.over > 0 // the patience is over
+	}
+	switch {
+	case long && falls:
+	case long:
+		admitted = g.cut(admitted)
+	case g.over == 0 && admitted < levelCount:
+		part := openPart
+		if g.before < g.target/2 { // the log may soon have nothing to do
+			part *= 2
+		}
+		admitted = g.open(admitted, part)
+	}
+	g.admitted.Store(int32(admitted))
+	g.watching.Store(g.over > 0 || admitted < levelCount)
+	for i := range g.arrivals {
+		g.arrivals[i].Store(0)
+	}
+}
+
+// cut returns the levels without the last ones, which had cutPart of the messages that were admitted.
+func (g *Gate) cut(admitted int) int {
+	total, part := 0.0, 0.0
+	for i := range admitted {
+		total += float64(g.arrivals[i].Load())
+	}
+	if total == 0 {
+		return admitted
+	}
+	for admitted > minLevels && part < total*cutPart {
+		n := float64(g.arrivals[admitted-1].Load())
+		if part+n > total/2 {
+			break // nearly all come from few users, who share the room that there is
+		}
+		admitted--
+		part += n
+	}
+	return admitted
+}
+
+// open returns the levels with the next ones, which had a part of all messages.
+func (g *Gate) open(admitted int, most float64) int {
+	total, part := 0.0, 0.0
+	for i := range g.arrivals {
+		total += float64(g.arrivals[i].Load())
+	}
+	for admitted < levelCount && (part == 0 || part+float64(g.arrivals[admitted].Load()) <= total*most) {
+		part += float64(g.arrivals[admitted].Load())
+		admitted++
+	}
+	return admitted
+}
+
+// Refused returns the number of refused messages of a priority.
+func (g *Gate) Refused(p Priority) int64 {
+	if g == nil {
+		return 0
+	}
+	return g.refused[p].Load()
+}
+
+// AdmittedPart returns the part of all levels that is admitted.
+func (g *Gate) AdmittedPart() float64 {
+	if g == nil {
+		return 1
+	}
+	return float64(g.admitted.Load()) / float64(levelCount)
+}

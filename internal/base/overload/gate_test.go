@@ -1,0 +1,170 @@
+package overload_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/overload"
+)
+
+// queue is a simulated log: messages of many users arrive, and a number of them is stored in each tick.
+type queue struct {
+	gate     *overload.Gate
+	now      time.Time
+	waiting  []time.Time // when each arrived
+	stored   int
+	refused  map[overload.Priority]int
+	user     uint64
+	capacity int // of a tick
+}
+
+// Now is the queue's clock.
+func (q *queue) Now() time.Time { return q.now }
+
+const tick = 10 * time.Millisecond
+
+func newQueue(capacity int) *queue {
+	q := &queue{now: time.Unix(1_800_000_000, 0), capacity: capacity, refused: map[overload.Priority]int{}}
+	q.gate = overload.NewGate(200*time.Millisecond, q)
+	return q
+}
+
+// run has n messages arrive in each tick for a time, a tenth of them with low priority and a tenth with normal.
+func (q *queue) run(n int, d time.Duration) {
+	for end := q.now.Add(d); q.now.Before(end); q.now = q.now.Add(tick) {
+		for i := range n {
+			p := overload.High
+			switch i % 10 {
+			case 0:
+				p = overload.Low
+			case 1:
+				p = overload.Normal
+			}
+			q.user++
+			if q.gate.Refuses() && q.gate.Admit(p, q.user%1000) != nil {
+				q.refused[p]++
+				continue
+			}
+			q.waiting = append(q.waiting, q.now)
+		}
+		done := min(q.capacity, len(q.waiting))
+		for i, at := range q.waiting[:done] {
+			if i%10 == 0 {
+				q.gate.Observe(q.now.Sub(at))
+			}
+		}
+		q.waiting = q.waiting[done:]
+		q.stored += done
+	}
+}
+
+func (q *queue) wait() time.Duration {
+	if len(q.waiting) == 0 {
+		return 0
+	}
+	return q.now.Sub(q.waiting[0])
+}
+
+// At twice the capacity the log never runs out of work, the wait stays short, and the less important are refused first. At 0.7 of it, nothing is refused soon.
+func TestGoodputIsFlatUnderOverload(t *testing.T) {
+	q := newQueue(100)
+	q.run(200, 20*time.Second)
+	if q.stored < 95*2000 {
+		t.Errorf("in 2000 ticks %d were stored, want at least %d", q.stored, 95*2000)
+	}
+	before := q.stored
+	q.run(200, 10*time.Second)
+	if n := q.stored - before; n < 97*1000 {
+		t.Errorf("in 1000 more ticks %d were stored, want at least %d", n, 97*1000)
+	}
+	if w := q.wait(); w > 600*time.Millisecond {
+		t.Errorf("after 30 s of overload a message waits for %v", w)
+	}
+	low, normal, high := q.refused[overload.Low], q.refused[overload.Normal], q.refused[overload.High]
+	if low < 9*200*300/10 || normal < 8*200*300/10 {
+		t.Errorf("of 60,000 of each, %d of low and %d of normal priority were refused", low, normal)
+	}
+	if sum := low + normal + high; sum < 280_000 || sum > 320_000 {
+		t.Errorf("%d of 600,000 were refused, at twice the capacity", sum)
+	}
+	q.run(70, 15*time.Second)
+	clear(q.refused)
+	stored := q.stored
+	q.run(70, 15*time.Second)
+	if len(q.refused) != 0 || q.stored-stored != 70*1500 || q.gate.AdmittedPart() != 1 || q.gate.Refuses() {
+		t.Errorf("15 s after the overload %d of %d were stored, %v refused", q.stored-stored, 70*1500, q.refused)
+	}
+}
+
+// Nothing is refused at the capacity, by a burst, or while many wait for less than the target.
+func TestNothingIsRefusedBelowTheCapacity(t *testing.T) {
+	q := newQueue(100)
+	q.run(100, 10*time.Second)
+	q.run(8000, tick) // a burst that takes 0.8 s
+	q.run(0, 2*time.Second)
+	q.run(2000, tick) // a standing queue of 190 ms
+	q.run(100, 20*time.Second)
+	if len(q.refused) != 0 {
+		t.Errorf("%v were refused", q.refused)
+	}
+	var none *overload.Gate
+	if none.Refuses() || none.Samples() || none.AdmittedPart() != 1 || none.Refused(overload.High) != 0 {
+		t.Error("without a gate something is refused")
+	}
+}
+
+// Users of one message in three keep being served or refused, instead of each losing every third message.
+func TestTheSameUsersAreServed(t *testing.T) {
+	q := newQueue(100)
+	q.run(300, 20*time.Second)
+	served := map[uint64]int{}
+	for range 100 {
+		for u := range uint64(1000) {
+			if q.gate.Admit(overload.High, u) == nil {
+				served[u]++
+			}
+		}
+	}
+	for u, n := range served {
+		if n != 100 {
+			t.Fatalf("user %d was served %d times of 100", u, n)
+		}
+	}
+	if len(served) < 100 || len(served) > 900 {
+		t.Errorf("%d of 1000 users are served at three times the capacity", len(served))
+	}
+}
+
+// Messages are admitted again if no sample says so, because all that still come are refused.
+func TestAGateOpensWithoutSamples(t *testing.T) {
+	q := newQueue(100)
+	q.run(1000, 20*time.Second)
+	refusals := 0
+	for q.gate.AdmittedPart() < 1 && refusals < 10_000 {
+		q.now = q.now.Add(time.Second)
+		for u := range uint64(20) {
+			if q.gate.Admit(overload.Low, u) != nil {
+				refusals++
+			}
+		}
+	}
+	if q.gate.AdmittedPart() < 1 {
+		t.Errorf("after %d refusals without any sample, a part of %.2f is admitted", refusals, q.gate.AdmittedPart())
+	}
+}
+
+// Nearly all messages come from two users: neither is refused altogether, since both together could use all there is.
+func TestFewUsersAreNotRefusedAltogether(t *testing.T) {
+	q := newQueue(100)
+	for range 2000 {
+		for i := range uint64(200) {
+			if !q.gate.Refuses() || q.gate.Admit(overload.High, 1+i%2) == nil {
+				q.waiting = append(q.waiting, q.now)
+			}
+		}
+		q.run(0, tick)
+	}
+	if q.stored != 100*2000 {
+		t.Errorf("%d were stored, want %d", q.stored, 100*2000)
+	}
+}

@@ -1,0 +1,264 @@
+package overload
+
+import (
+	"context"
+	"math"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// shareOf the workers is what one user, one API key and one address may have, a fifth, with the requests that wait. The others are refused while
+	// half of the present workers are at work.
+	shareOf = 5
+	// minShare is the least share, for small numbers of workers.
+	minShare = 8
+)
+
+// Caller is who makes a request. Each part that is set has its own share.
+type Caller struct {
+	User uint64
+	// Key is an API key. Business servers call for many users, who are not counted then, and from few addresses.
+	Key     uint64
+	Network netip.Prefix
+}
+
+// holder is a part of a Caller.
+type holder struct {
+	kind    uint8
+	id      uint64
+	network netip.Prefix
+}
+
+// holders returns the parts of a caller that have shares.
+func (c Caller) holders() (list [2]holder, n int) {
+	if c.Key != 0 {
+		list[0] = holder{kind: 1, id: c.Key}
+		return list, 1
+	}
+	if c.User != 0 {
+		list[0], n = holder{kind: 2, id: c.User}, 1
+	}
+	if c.Network.IsValid() {
+		list[n] = holder{kind: 3, network: c.Network}
+		n++
+	}
+	return list, n
+}
+
+// Limiter bounds the requests of one class that are at work at once. Its limit adapts to what the machine can do (Calls.adapt). Requests beyond it
+// wait in a bounded room, the most important first, for a bounded time. All methods are safe for concurrent use.
+type Limiter struct {
+	min, max  int
+	roomSize  int
+	wait      time.Duration
+	refused   [priorityCount]atomic.Int64
+	overShare atomic.Int64
+	closed    atomic.Int32 // requests of this priority and later ones are refused at once: the room is full of others
+
+	mu      sync.Mutex // guards the fields below
+	limit   int
+	used    int
+	arrived uint64         // waiters so far
+	room    []*waiter      // the next one last
+	held    map[holder]int // requests at work, and waiting; those with none have no entry
+}
+
+// waiter is a request in the room.
+type waiter struct {
+	level   int
+	arrival uint64
+	caller  Caller
+	done    chan error // receives once; has room for it
+	settled bool       // done was used. Guarded by the limiter's mu.
+}
+
+// newLimiter creates a limiter whose limit is between least and most.
+func newLimiter(least, most int, wait time.Duration) *Limiter {
+	l := &Limiter{min: min(least, most), max: most, limit: most, roomSize: 2 * most, wait: wait, held: map[holder]int{}}
+	l.closed.Store(math.MaxInt32)
+	return l
+}
+
+// Permit is the right to work. It is released once.
+type Permit struct {
+	of     *Limiter
+	caller Caller
+}
+
+// Release ends the work. It lets the next request work.
+func (p Permit) Release() {
+	if p.of == nil {
+		return
+	}
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	p.of.used--
+	p.of.hold(p.caller, -1)
+	p.of.admitWaiting()
+}
+
+// check refuses a request that Acquire would refuse, before anything is known of the caller. It does not block.
+func (l *Limiter) check(p Priority) error {
+	if int32(p) < l.closed.Load() {
+		return nil
+	}
+	l.refused[p].Add(1)
+	return errBusy()
+}
+
+// acquire waits until the request may work. It refuses the request if the room is full of more important ones, if it has waited for too long, and if
+// the caller has more than a share.
+func (l *Limiter) acquire(ctx context.Context, p Priority, c Caller) (Permit, error) {
+	l.mu.Lock()
+	if l.exceedsShare(c) {
+		l.mu.Unlock()
+		l.overShare.Add(1)
+		return Permit{}, errShare()
+	}
+	if l.used < l.limit {
+		l.used++
+		l.hold(c, 1)
+		l.mu.Unlock()
+		return Permit{l, c}, nil
+	}
+	w := &waiter{level: levelOf(p, c.User, time.Now()), arrival: l.arrived, caller: c, done: make(chan error, 1)}
+	l.arrived++
+	if !l.enter(w) {
+		l.mu.Unlock()
+		l.refused[p].Add(1)
+		return Permit{}, errBusy()
+	}
+	l.mu.Unlock()
+	return l.await(ctx, p, w)
+}
+
+// await waits for the turn of a waiter.
+func (l *Limiter) await(ctx context.Context, p Priority, w *waiter) (Permit, error) {
+	timer := time.NewTimer(l.wait)
+	defer timer.Stop()
+	var err error
+	select {
+	case err = <-w.done:
+	case <-timer.C:
+		err = l.leave(w, errBusy())
+	case <-ctx.Done():
+		err = l.leave(w, ctx.Err())
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			l.refused[p].Add(1)
+		}
+		return Permit{}, err
+	}
+	return Permit{l, w.caller}, nil
+}
+
+// enter adds a waiter to the room, in place of the least important one if it is full. The caller holds mu.
+func (l *Limiter) enter(w *waiter) bool {
+	if len(l.room) >= l.roomSize {
+		last := l.room[0]
+		if last.level <= w.level {
+			return false
+		}
+		l.room = slices.Delete(l.room, 0, 1)
+		l.settle(last, errBusy())
+	}
+	// Of one level, the one that came first is the next.
+	i, _ := slices.BinarySearchFunc(l.room, w, func(o, w *waiter) int {
+		if o.level != w.level {
+			return w.level - o.level
+		}
+		return int(int64(w.arrival - o.arrival))
+	})
+	l.room = slices.Insert(l.room, i, w)
+	l.hold(w.caller, 1)
+	l.updateClosed()
+	return true
+}
+
+// leave removes a waiter that has waited for too long, and returns why, or nil if it was admitted meanwhile.
+func (l *Limiter) leave(w *waiter, why error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w.settled {
+		return <-w.done
+	}
+	l.room = slices.DeleteFunc(l.room, func(o *waiter) bool { return o == w })
+	l.hold(w.caller, -1)
+	l.updateClosed()
+	return why
+}
+
+// settle ends the wait of a waiter that is no longer in the room. The caller holds mu.
+func (l *Limiter) settle(w *waiter, err error) {
+	if err != nil {
+		l.hold(w.caller, -1)
+	}
+	w.settled = true
+	w.done <- err
+}
+
+// admitWaiting lets waiters work while there are workers. The caller holds mu.
+func (l *Limiter) admitWaiting() {
+	for l.used < l.limit && len(l.room) > 0 {
+		next := l.room[len(l.room)-1]
+		l.room = l.room[:len(l.room)-1]
+		l.used++
+		l.settle(next, nil)
+	}
+	l.updateClosed()
+}
+
+// updateClosed notes which priorities find no place in the room, whoever asks. The caller holds mu.
+func (l *Limiter) updateClosed() {
+	closed := int32(math.MaxInt32)
+	if len(l.room) >= l.roomSize {
+		closed = int32(l.room[0].level/sections) + 1
+	}
+	l.closed.Store(closed)
+}
+
+// exceedsShare reports whether one more request gives the caller more than a share. A request that finds no free worker waits, and counts as well. The
+// caller holds mu.
+func (l *Limiter) exceedsShare(c Caller) bool {
+	if 2*l.used < l.limit {
+		return false
+	}
+	most := max(l.max/shareOf, minShare)
+	list, n := c.holders()
+	for _, h := range list[:n] {
+		if l.held[h] >= most {
+			return true
+		}
+	}
+	return false
+}
+
+// hold adds to the requests of a caller. The caller holds mu.
+func (l *Limiter) hold(c Caller, n int) {
+	list, count := c.holders()
+	for _, h := range list[:count] {
+		if l.held[h] += n; l.held[h] == 0 {
+			delete(l.held, h)
+		}
+	}
+}
+
+// setLimit changes how many requests work at once.
+func (l *Limiter) setLimit(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.limit = min(max(n, l.min), l.max)
+	l.admitWaiting()
+}
+
+// state returns the limit, the requests at work, and those that wait.
+func (l *Limiter) state() (limit, used, waiting int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.limit, l.used, len(l.room)
+}

@@ -1,0 +1,101 @@
+package chat_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/overload"
+	"github.com/rialto-im/rialto/internal/service/chat"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// Small conversations come before larger ones under overload, users before API keys, and messages before signals.
+func TestSendPriorities(t *testing.T) {
+	text, key := message.AppendText(nil, "hi"), &message.Draft{Application: true, Content: message.AppendText(nil, "hi")}
+	encoded, err := proto.Marshal(signal(&chatv1.Custom{}))
+	must(t, err)
+	notice := &message.Draft{Content: encoded}
+	for _, c := range []struct {
+		what    string
+		members int
+		channel bool
+		draft   *message.Draft
+		want    overload.Priority
+	}{
+		{"one to one", 2, false, &message.Draft{Content: text}, overload.High},
+		{"a group of 99", 99, false, &message.Draft{Content: text}, overload.High},
+		{"a group of 100", 100, false, &message.Draft{Content: text}, overload.Normal},
+		{"a group of 1,999", 1999, false, &message.Draft{Content: text}, overload.Normal},
+		{"a group of 2,000", 2000, false, &message.Draft{Content: text}, overload.Low},
+		{"a channel", 1, true, &message.Draft{Content: text}, overload.Low},
+		{"an API key, one to one", 2, false, key, overload.Normal},
+		{"an API key in a large group", 5000, false, key, overload.Low},
+		{"a signal, one to one", 2, false, notice, overload.Low},
+		{"a conversation that is not loaded", -1, false, &message.Draft{Content: text}, overload.Normal},
+	} {
+		if got := chat.SendPriority(c.members, c.channel, c.draft); got != c.want {
+			t.Errorf("%s is %v, want %v", c.what, got, c.want)
+		}
+	}
+}
+
+// overloaded makes a gate refuse most users, and returns one whom it refuses and one whom it does not.
+func overloaded(t *testing.T, g *overload.Gate, c *manualClock, p overload.Priority) (refused, served id.User) {
+	t.Helper()
+	for range 40 {
+		for u := range uint64(1000) {
+			if g.Refuses() {
+				_ = g.Admit(p, u+1) // it counts what arrives
+			}
+		}
+		c.ms.Add(300)
+		for range 8 {
+			g.Observe(time.Minute)
+		}
+	}
+	for u := range uint64(1000) {
+		if g.Admit(p, u+1) != nil {
+			refused = id.User(u + 1)
+		} else {
+			served = id.User(u + 1)
+		}
+	}
+	if refused == 0 || served == 0 {
+		t.Fatalf("users %d is refused and %d served", refused, served)
+	}
+	return refused, served
+}
+
+// Under overload some users are refused and others served. A refused message and the device's later ones wait for its retry, so that they are stored in order.
+func TestOverloadKeepsTheOrderOfADevice(t *testing.T) {
+	ctx, h := context.Background(), newHarness(t, chat.Config{})
+	h.gate = overload.NewGate(200*time.Millisecond, h.clock)
+	s := h.node(t)
+	refused, served := overloaded(t, h.gate, h.clock, overload.High)
+	c, err := s.OpenDirect(ctx, refused, served)
+	must(t, err)
+	must(t, s.Send(ctx, draftOf(c, served, 1, "served")))
+	for n := range uint64(3) {
+		if err := s.Send(ctx, draftOf(c, refused, n+1, "early")); reasonOf(err) != "busy" {
+			t.Fatalf("message %d of a refused user: %v", n+1, err)
+		}
+	}
+	for h.gate.AdmittedPart() < 1 || h.gate.Refuses() {
+		h.clock.ms.Add(300)
+		for range 8 {
+			h.gate.Observe(0)
+		}
+	}
+	if err := s.Send(ctx, draftOf(c, refused, 2, "second")); reasonOf(err) != "busy" {
+		t.Errorf("the second message before the first: %v", err)
+	}
+	must(t, s.Send(ctx, draftOf(c, refused, 1, "first")))
+	must(t, s.Send(ctx, draftOf(c, refused, 2, "second")))
+	if n := h.gate.Refused(overload.High); n == 0 {
+		t.Error("no refusal was counted")
+	}
+}

@@ -1,0 +1,155 @@
+package rpc_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/base/overload"
+	"github.com/rialto-im/rialto/internal/transport/rpc"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// Each call has a class of workers, and the tables name no call that does not exist.
+func TestEachCallHasWorkers(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	all := s.Calls()
+	for name := range all {
+		if s.Work(name) == "" {
+			t.Errorf("%s has no class: add its service to serviceClasses", name)
+		}
+	}
+	for _, name := range rpc.NamedPriorities() {
+		if all[name] == "" {
+			t.Errorf("there is no call %s, which has a priority", name)
+		}
+	}
+	for name, want := range map[string]string{accounts + "Login": "login first", accounts + "Refresh": "login first", accounts + "Logout": "chat first", chats + "Sync": "chat first", chats + "Mark": "chat first",
+		chats + "Send": "chat high", chats + "History": "chat normal", chats + "PreviewLink": "search last", presences + "GetPresence": "chat last", feeds + "HomeTimeline": "feed normal",
+		feeds + "Publish": "feed high", medias + "CreateUpload": "media high", videos + "GetVideo": "media normal", searches + "Search": "search normal", accounts + "SearchUsers": "search low"} {
+		if got := s.Work(name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+// untouched is a body that must not be read.
+type untouched struct{ t *testing.T }
+
+func (u untouched) Read([]byte) (int, error) {
+	u.t.Error("the body of a refused request was read")
+	return 0, http.ErrBodyReadAfterClose
+}
+
+// occupy takes all workers of a class, and all places of those who wait, until release is called.
+func occupy(t *testing.T, calls *overload.Calls, class overload.Class, workers int) (release func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	var permits []overload.Permit
+	for i := range workers {
+		p, err := calls.Acquire(ctx, class, overload.High, overload.Caller{User: uint64(i) + 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		permits = append(permits, p)
+	}
+	for i := range 2 * workers {
+		waiting.Go(func() {
+			if p, err := calls.Acquire(ctx, class, overload.High, overload.Caller{User: uint64(workers+i) + 1}); err == nil {
+				p.Release()
+			}
+		})
+	}
+	eventually.True(t, "all places are taken", func() bool { return calls.State(class).Waiting == 2*workers })
+	return func() {
+		for _, p := range permits {
+			p.Release()
+		}
+		cancel()
+		waiting.Wait()
+	}
+}
+
+// While a class has neither workers nor places, its calls are refused before they are authenticated and their bodies are read, with the time to wait. More important
+// calls and other classes are served.
+func TestOverloadRefusesEarly(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	anna := h.person("anna")
+	h.deps.Overload = overload.NewCalls(overload.Config{CallWorkers: 8, CallWait: 10 * time.Second})
+	h.Server = rpc.New(h.deps)
+	release := occupy(t, h.deps.Overload, overload.Chat, 8)
+	w := h.postBody(accounts+"GetSettings", untouched{t}, bearer("no token at all"))
+	if w.status != http.StatusServiceUnavailable || w.reason() != "busy" || w.header.Get("Retry-After") == "" {
+		t.Errorf("a call without room: %d %v %s", w.status, w.header, w.body)
+	}
+	for call, m := range map[string]proto.Message{feeds + "HomeTimeline": &feedv1.HomeTimelineRequest{}, accounts + "GetLoginMethods": &accountv1.GetLoginMethodsRequest{}} {
+		if got := h.call(call, m, bearer(anna.AccessToken)); got.status != http.StatusOK {
+			t.Errorf("%s, of another class: %d %s", call, got.status, got.body)
+		}
+	}
+	if got := h.call(accounts+"GetSettings", &accountv1.GetSettingsRequest{}, bearer(h.key), "Rialto-User: "+strconv.FormatUint(anna.User, 10)); got.status != http.StatusOK {
+		t.Errorf("the same call by a business server, which has workers of its own: %d %s", got.status, got.body)
+	}
+	synced := make(chan answer, 1)
+	go func() { synced <- h.call(chats+"Sync", &chatv1.SyncRequest{}, bearer(anna.AccessToken)) }()
+	eventually.True(t, "the sync takes the place of another", func() bool { return h.deps.Overload.Refused(overload.Chat, overload.High) == 1 })
+	release()
+	if got := <-synced; got.status != http.StatusOK {
+		t.Errorf("a sync: %d %s", got.status, got.body)
+	}
+	if got := h.call(accounts+"GetSettings", &accountv1.GetSettingsRequest{}, bearer(anna.AccessToken)); got.status != http.StatusOK {
+		t.Errorf("after the overload: %d %s", got.status, got.body)
+	}
+	if state := h.deps.Overload.State(overload.Chat); state.Working != 0 || state.Waiting != 0 {
+		t.Errorf("afterwards %+v", state)
+	}
+}
+
+// A user with a fifth of the workers is refused with a reason of its own. What was counted against rate limits is refunded.
+func TestOneUserHasAFifthOfTheWorkers(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	anna, ben := h.person("anna"), h.person("ben")
+	h.deps.Overload = overload.NewCalls(overload.Config{CallWorkers: 16, CallWait: 10 * time.Second})
+	h.Server = rpc.New(h.deps)
+	for range 8 {
+		p, err := h.deps.Overload.Acquire(t.Context(), overload.Chat, overload.High, overload.Caller{User: anna.User})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Release()
+	}
+	if got := h.call(accounts+"GetSettings", &accountv1.GetSettingsRequest{}, bearer(anna.AccessToken)); got.status != http.StatusTooManyRequests || got.reason() != "too_many_calls" {
+		t.Errorf("the user who has them: %d %s", got.status, got.body)
+	}
+	if got := h.call(accounts+"GetSettings", &accountv1.GetSettingsRequest{}, bearer(ben.AccessToken)); got.status != http.StatusOK {
+		t.Errorf("another user: %d %s", got.status, got.body)
+	}
+	if n := h.deps.Overload.State(overload.Chat).OverShare; n != 1 {
+		t.Errorf("%d refusals were counted", n)
+	}
+}
+
+func (h *harness) postBody(path string, body untouched, headers ...string) answer {
+	h.t.Helper()
+	r, w := httptest.NewRequestWithContext(h.t.Context(), http.MethodPost, path, body), httptest.NewRecorder()
+	r.Header.Set("Content-Type", asJSON)
+	for _, v := range headers {
+		name, value, _ := strings.Cut(v, ": ")
+		r.Header.Set(name, value)
+	}
+	h.Handler().ServeHTTP(w, r)
+	return answer{w.Code, w.Result().Header, w.Body.String()}
+}
