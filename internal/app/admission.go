@@ -28,6 +28,7 @@ type admission struct {
 	threads    func(n int)   // sets how many threads run goroutines
 	crowd      *time.Timer   // ends the crowd
 	current    atomic.Uint64 // the rate, for the metric
+	slowed     atomic.Int64  // Unix ns when connections were last slowed down, 0: never
 
 	mu      sync.Mutex    // guards all below; each listener waits
 	sampled time.Time     // of the last sample
@@ -71,6 +72,12 @@ func (a *admission) meetCrowd() {
 	}
 }
 
+// crowded reports whether connections come faster than they are accepted. It is safe for concurrent use.
+func (a *admission) crowded() bool {
+	at := a.slowed.Load()
+	return at != 0 && a.now().Sub(time.Unix(0, at)) < crowdPause
+}
+
 // wait returns when the next connection may be accepted. It is safe for concurrent use.
 func (a *admission) wait() {
 	a.adapt()
@@ -93,6 +100,7 @@ func (a *admission) adapt() {
 		limit = firstAdmission * each
 	case busy > busyShare:
 		limit = max(limit/2, minAdmission*each)
+		a.slowed.Store(now.UnixNano())
 		a.meetCrowd()
 	default:
 		limit = min(limit*admissionRise, maxAdmission*each)

@@ -46,6 +46,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/chatroom"
 	"github.com/rialto-im/rialto/internal/service/comment"
 	"github.com/rialto-im/rialto/internal/service/detail"
+	"github.com/rialto-im/rialto/internal/service/discovery"
 	"github.com/rialto-im/rialto/internal/service/engagement"
 	"github.com/rialto-im/rialto/internal/service/fanout"
 	"github.com/rialto-im/rialto/internal/service/feed"
@@ -142,6 +143,7 @@ type Node struct {
 	gateway         *gateway.Server
 	stomp           *stomp.Server
 	rpc             *rpc.Server
+	discovery       *discovery.Service
 	input           *inputlimit.Memory
 	unauthenticated *inputlimit.Connections
 	open            *openConnections        // at the listener
@@ -492,6 +494,7 @@ func (n *Node) Failed() <-chan error { return n.stack.Failed() }
 func (n *Node) Close() error {
 	n.leaving.Store(true)
 	if n.serving {
+		n.cluster.AnnounceGateway() // other nodes send no more clients
 		time.Sleep(n.config.StopAfter)
 	}
 	err := errors.Join(n.stack.Stop(stopTime), lifecycle.Close(closeTime, n.closers))

@@ -61,6 +61,7 @@ func (n *Node) registerMetrics() {
 	telemetry.Gauge(n.registry, "large_groups_hot", "Large groups with followers on this node that get hints in place of pushes.", read(&stats.Hot))
 	telemetry.Count(n.registry, "connections_slow_total", "Connections closed because the client did not read.", read(&stats.Slow))
 	telemetry.Count(n.registry, "connections_throttled_total", "Times that reading from a connection paused because its user was beyond the limits.", read(&stats.Throttled))
+	telemetry.Count(n.registry, "connections_deferred_total", "Handshakes of clients that start from nothing, which were asked to come later because many others come back.", read(&stats.Deferred))
 	telemetry.Count(n.registry, "connections_silent_total", "Connections closed because no heartbeat came.", read(&stats.Silent))
 	telemetry.Count(n.registry, "socket_bytes_in_total", "Bytes from sockets.", read(&stats.BytesIn))
 	telemetry.Count(n.registry, "socket_bytes_out_total", "Bytes to sockets.", read(&stats.BytesOut))

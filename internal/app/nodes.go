@@ -129,7 +129,7 @@ func (n *Node) joinCluster(ctx context.Context, works ...cluster.Work) (err erro
 	set := n.config.Cluster
 	set.Node, set.Address, set.Idle = n.name, n.busAddress(), !n.config.Has(config.RoleWorker)
 	n.prober = n.newProber()
-	n.cluster, err = cluster.New(ctx, cluster.Deps{DB: shared, Logger: n.logger, Work: works, OnMembers: n.onMembers, Unreachable: n.prober.Unreachable}, set)
+	n.cluster, err = cluster.New(ctx, cluster.Deps{DB: shared, Logger: n.logger, Work: works, OnMembers: n.onMembers, Unreachable: n.prober.Unreachable, Gateway: n.publicGateway}, set)
 	return err
 }
 

@@ -48,6 +48,11 @@ type Config struct {
 	// Name and Type of this device in the session list; by default "Go SDK" and "server". Where the deployment allows one device
 	// per type, a login ends the session of the one before of the same Type: web, phone, tablet, desktop, terminal or server.
 	Name, Type string
+	// Discover asks the deployment which of its nodes to connect to, and spreads and fails over among them: for deployments whose nodes have addresses of
+	// their own (public.url). Sockets go there, and calls still to URL. By default sockets go to URL, too.
+	Discover bool
+	// Region that this client is in, one of the operator's, for Discover; by default that of the node that answers.
+	Region string
 	// Store keeps what must outlive the process; by default memory, which does not. It belongs to one client at a time.
 	Store Store
 	// Handler is called for each event, one at a time, in order, from the goroutine of Run. While it runs, later events and receipts
@@ -147,6 +152,8 @@ type Client struct {
 	written    writtenMessages
 	running    atomic.Bool
 	lag        pushLag    // of the open connection; Run's goroutine uses it
+	gateways   gateways   // Run's goroutine uses it
+	idle       idleSearch // the heartbeat of the open connection uses it
 	refreshing sync.Mutex // one refresh at a time: a refresh token is good once
 
 	mu             sync.Mutex // guards all below
@@ -159,6 +166,7 @@ type Client struct {
 	rooms          map[uint64]*enteredRoom
 	roomRequests   uint64                     // the number of the last request about rooms
 	device         presencev1.Activity        // what SetAway said last
+	background     bool                       // what SetBackground said last
 	marks          map[uint64]*gatewayv1.Mark // the last of each conversation, for the next connection as well
 	unsentMarks    map[uint64]struct{}        // conversations whose marks moved without a socket
 	noLarge        bool                       // the user is in no known large group, whose messages do not move the position
@@ -206,6 +214,7 @@ func New(config Config) (*Client, error) {
 		return nil, err
 	}
 	c.state = state
+	c.gateways = newGateways(&c.config)
 	with := connect.WithInterceptors(connect.UnaryInterceptorFunc(c.authorize))
 	c.base = accountv1connect.NewAccountServiceClient(config.HTTP, config.URL)
 	c.account = accountv1connect.NewAccountServiceClient(config.HTTP, config.URL, with)

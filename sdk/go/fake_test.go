@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/gateway/v1/gatewayv1connect"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -33,6 +35,7 @@ type server struct {
 	// script serves the n-th connection, from 1; when it returns, the connection breaks.
 	script      func(n int, c *conn)
 	heartbeatMs uint32 // 0: 5000
+	longestMs   uint32 // of heartbeats in the background
 	// silent reports for the n-th attempt, from 1, whether it gets no answer, or nothing after the answer.
 	silent func(n int) (before, after bool)
 	// drops reports for the n-th attempt, from 1, whether the connection ends without an answer.
@@ -41,6 +44,10 @@ type server struct {
 	openWithin time.Duration
 	// compresses accepts compression.
 	compresses bool
+	// node is its name. finder answers FindGateways, nil: nobody does. discover is for its clients.
+	node     string
+	finder   *finder
+	discover bool
 	// refuse answers each handshake with this status, until it is 0.
 	refuse atomic.Int32
 	// waits answers syncs that wait.
@@ -141,17 +148,31 @@ func start(t *testing.T, s *server) *server {
 
 // open listens, and returns a function that stops it.
 func (s *server) open() (stop func()) {
-	s.access, s.expires = "access0", time.Now().Add(time.Hour)
-	mux := http.NewServeMux()
-	mux.Handle(accountv1connect.NewAccountServiceHandler(s))
-	mux.Handle(chatv1connect.NewChatServiceHandler(s))
-	mux.HandleFunc("/v1/socket", s.socket)
-	h := httptest.NewServer(mux)
+	h := httptest.NewServer(s.handler())
 	s.url = h.URL
 	return func() {
 		s.scripts.Wait()
 		h.Close()
 	}
+}
+
+// serve serves on a network in memory, until it is closed.
+func (s *server) serve(l net.Listener) *http.Server {
+	h := &http.Server{Handler: s.handler()}
+	go func() { _ = h.Serve(l) }() // ends when it is closed
+	return h
+}
+
+func (s *server) handler() http.Handler {
+	s.access, s.expires = "access0", time.Now().Add(24*time.Hour)
+	mux := http.NewServeMux()
+	mux.Handle(accountv1connect.NewAccountServiceHandler(s))
+	mux.Handle(chatv1connect.NewChatServiceHandler(s))
+	if s.finder != nil {
+		mux.Handle(gatewayv1connect.NewGatewayServiceHandler(s.finder))
+	}
+	mux.HandleFunc("/v1/socket", s.socket)
+	return mux
 }
 
 func (s *server) allowed(h http.Header) bool {
@@ -209,7 +230,7 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	n, tail := s.dials, s.tail
 	s.mu.Unlock()
 	c := &conn{s.t, r.Context(), ws}
-	c.write(&gatewayv1.ServerFrame{Hello: &gatewayv1.Hello{User: 1, Device: 2, Tail: tail, HeartbeatMs: cmp.Or(s.heartbeatMs, 5000)}})
+	c.write(&gatewayv1.ServerFrame{Hello: &gatewayv1.Hello{User: 1, Device: 2, Tail: tail, HeartbeatMs: cmp.Or(s.heartbeatMs, 5000), LongestHeartbeatMs: s.longestMs, Node: s.node}})
 	s.script(n, c)
 }
 
@@ -302,7 +323,7 @@ func refusal(code connect.Code, e *gatewayv1.Error) error {
 func (s *server) client(store rialto.Store) (*rialto.Client, <-chan rialto.Event) {
 	s.t.Helper()
 	events := make(chan rialto.Event, 10_000)
-	c, err := rialto.New(rialto.Config{URL: s.url, Store: store, MaxWait: time.Millisecond, OpenWithin: s.openWithin, Handler: func(e rialto.Event) {
+	c, err := rialto.New(rialto.Config{URL: s.url, Store: store, MaxWait: time.Millisecond, OpenWithin: s.openWithin, Discover: s.discover, Handler: func(e rialto.Event) {
 		if e.Online == nil {
 			events <- e
 		}

@@ -12,13 +12,13 @@ import (
 func heartbeats(t *testing.T, answer func(s *socket)) (pings int, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &socket{received: make(chan struct{}, 1), queued: make(chan struct{}, 1)}
+		s := &socket{received: make(chan struct{}, 1), queued: make(chan struct{}, 1), run: t.Context()}
 		s.ctx, s.fail = context.WithCancelCause(t.Context())
 		s.reading.Store(true)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			s.heartbeat(5 * time.Second)
+			s.heartbeat(heartbeat{every: 5 * time.Second, search: &idleSearch{}})
 		}()
 		for range 60 {
 			time.Sleep(time.Second)

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +28,7 @@ const (
 	maxMarksInFrame = 1000
 	syncPage        = 1000
 
+	closeDrain   = 4000
 	closeAuth    = 4101
 	closeSession = 4102
 )
@@ -98,7 +98,7 @@ var errSilent = errors.New("rialto: the server accepted the connection and sends
 func (c *Client) dial(ctx context.Context, token string, openBy time.Time) (conn *websocket.Conn, retry time.Duration, err error) {
 	ctx, cancel := context.WithDeadline(ctx, openBy)
 	defer cancel()
-	conn, res, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(c.config.URL, "http")+"/v1/socket", &websocket.DialOptions{
+	conn, res, err := websocket.Dial(ctx, c.gateways.next(ctx)+c.resumeQuery(), &websocket.DialOptions{
 		HTTPClient: c.config.HTTP, Subprotocols: []string{"rialto.v1.proto"}, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}},
 		CompressionMode: websocket.CompressionNoContextTakeover})
 	if err == nil {
@@ -114,6 +114,16 @@ func (c *Client) dial(ctx context.Context, token string, openBy time.Time) (conn
 		return nil, retry, errUnauthenticated
 	}
 	return nil, retry, err
+}
+
+// resumeQuery says in the address of a socket that this client has all but the last events: in a reconnect storm such clients go first.
+func (c *Client) resumeQuery() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state.Seq == 0 {
+		return ""
+	}
+	return "?resume=1"
 }
 
 // errUnauthenticated: the server refused the access token at the handshake.
@@ -133,12 +143,20 @@ func (c *Client) serve(ctx context.Context, retries int, polls *polling) (opened
 		return false, retry, err
 	}
 	if err != nil {
+		if ctx.Err() == nil && c.gateways.fail() {
+			retry = 0 // another gateway need not wait
+		}
 		return false, retry, err
 	}
 	polls.stop()
+	defer func() {
+		if !opened && ctx.Err() == nil {
+			c.gateways.fail()
+		}
+	}()
 	sctx, fail := context.WithCancelCause(ctx)
 	s := &socket{conn: conn, ctx: sctx, fail: fail, retries: retries, received: make(chan struct{}, 1), retry: make(chan struct{}, 1), queued: make(chan struct{}, 1),
-		frames: make(chan frame)}
+		run: ctx, mode: make(chan struct{}, 1), frames: make(chan frame)}
 	opening := time.AfterFunc(time.Until(openBy), func() { fail(errSilent) })
 	defer opening.Stop()
 	var group sync.WaitGroup
@@ -159,10 +177,14 @@ func (c *Client) serve(ctx context.Context, retries int, polls *polling) (opened
 		case err != nil:
 		case f.Bye != nil:
 			retry = time.Duration(f.Bye.RetryMs) * time.Millisecond
+			if f.Bye.Code == closeDrain {
+				c.gateways.fail()
+			}
 			err = c.onBye(ctx, f.Bye, token)
 		case f.Hello != nil && !opened:
 			opened = true
 			opening.Stop()
+			c.gateways.opened(f.Hello.Node)
 			err = c.onHello(sctx, s, f.Hello, &group)
 		default:
 			err = c.onFrame(sctx, s, f)
@@ -219,6 +241,7 @@ func (c *Client) onHello(ctx context.Context, s *socket, h *gatewayv1.Hello, gro
 	c.state.ClientSeq = max(c.state.ClientSeq, h.ClientSeq)
 	behind := c.state.Seq != h.Tail.GetSeq() || c.state.Epoch != h.Tail.GetEpoch() || !c.noLarge
 	c.socket = s
+	s.hidden.Store(c.background)
 	first := &gatewayv1.ClientFrame{}
 	if c.watch != nil {
 		first.Watch = &gatewayv1.Watch{Users: c.watch}
@@ -246,7 +269,7 @@ func (c *Client) onHello(ctx context.Context, s *socket, h *gatewayv1.Hello, gro
 		}
 	}
 	group.Go(func() { c.sendOutbox(s) })
-	group.Go(func() { s.heartbeat(time.Duration(h.HeartbeatMs) * time.Millisecond) })
+	group.Go(func() { s.heartbeat(newHeartbeat(h, &c.idle)) })
 	return nil
 }
 

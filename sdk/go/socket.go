@@ -26,6 +26,13 @@ type socket struct {
 	pingAt  atomic.Int64 // Unix ns of the ping that is not answered; 0 for none
 	rtt     atomic.Int64 // of the last ping that was answered, ns
 
+	run     context.Context // of Run
+	mode    chan struct{}   // the client went to the background, or came back
+	hidden  atomic.Bool     // it is in the background
+	wroteAt atomic.Int64    // Unix ns of the last write, 0: none
+	sentAt  atomic.Int64    // likewise of one that was no ping
+	gotAt   atomic.Int64    // likewise of the last frame that came
+
 	retry   chan struct{} // resend refused messages, at retryAt
 	retryAt atomic.Int64  // Unix ns
 
@@ -93,6 +100,11 @@ func (s *socket) write(f *gatewayv1.ClientFrame) {
 	if err != nil {
 		s.fail(err)
 	}
+	now := time.Now().UnixNano()
+	s.wroteAt.Store(now)
+	if f.Ping == nil {
+		s.sentAt.Store(now)
+	}
 }
 
 // frame is a frame that was read, or the error that ended reading.
@@ -134,6 +146,7 @@ func (s *socket) read() (*gatewayv1.ServerFrame, error) {
 	if err := proto.Unmarshal(b, f); err != nil {
 		return nil, err
 	}
+	s.gotAt.Store(time.Now().UnixNano())
 	if at := s.pingAt.Load(); f.Pong != nil && at != 0 {
 		s.rtt.Store(time.Now().UnixNano() - at)
 		s.pingAt.Store(0)
@@ -143,37 +156,4 @@ func (s *socket) read() (*gatewayv1.ServerFrame, error) {
 	default:
 	}
 	return f, nil
-}
-
-// maxUnansweredPings is how many pings are sent, one for each heartbeat, before a silent connection is closed.
-const maxUnansweredPings = 2
-
-// heartbeat sends pings, and closes the connection if nothing comes back: the node may be stopped or unreachable, and the network does
-// not always report it. Time in which the client itself does not read is not counted.
-func (s *socket) heartbeat(every time.Duration) {
-	if every <= 0 {
-		every = 5 * time.Second
-	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	unanswered := 0
-	for {
-		select {
-		case <-s.ctx.Done():
-			return
-		case <-s.received:
-			unanswered = 0
-		case <-tick.C:
-			if !s.reading.Load() {
-				unanswered = 0
-			}
-			if unanswered == maxUnansweredPings {
-				s.fail(errors.New("rialto: the server does not answer"))
-				return
-			}
-			unanswered++
-			s.pingAt.CompareAndSwap(0, time.Now().UnixNano())
-			s.enqueue(&gatewayv1.ClientFrame{Ping: &gatewayv1.Ping{RttMs: uint32(s.rtt.Load() / int64(time.Millisecond)), Retries: uint32(s.retries)}})
-		}
-	}
 }

@@ -25,6 +25,7 @@ func (c *Config) check(fields settable) (faults []error) {
 	c.checkPublic(fault, "listen", c.Listen, "passwords")
 	c.checkSockets(fault, "tcp.listen", c.TCP.Listen)
 	c.checkSockets(fault, "stomp.listen", c.Stomp.Listen)
+	c.checkDiscovery(fault)
 	if c.Admin != "" {
 		if public, err := reachable(c.Admin); err != nil {
 			fault("admin: %w", err)

@@ -71,6 +71,8 @@ type Config struct {
 	TCP TCP `yaml:"tcp"`
 	// Stomp serves clients of STOMP 1.2.
 	Stomp Stomp `yaml:"stomp"`
+	// Public is where clients reach this node itself.
+	Public Public `yaml:"public"`
 
 	// StopAfter is how long the node continues to serve after the signal to stop, while /readyz answers that it is not ready: the time that
 	// a load balancer needs to notice. Default 0.

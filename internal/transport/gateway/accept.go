@@ -36,7 +36,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		errs.WriteHTTP(w, err)
 		return
 	}
-	slot, err := s.acquireSlot(r, caller)
+	if caller.User != 0 {
+		err = s.admitInStorm(r)
+	}
+	var slot *inputlimit.Slot
+	if err == nil {
+		slot, err = s.acquireSlot(r, caller)
+	}
 	if err != nil {
 		s.stats.Refused.Add(1)
 		errs.WriteHTTP(w, err)
@@ -204,7 +210,7 @@ func errClosing(retry time.Duration) error {
 
 // errFull refuses a connection for which there is no room.
 func (s *Server) errFull() error {
-	return &errs.Error{Kind: errs.Unavailable, Reason: "full", Message: "this server accepts no more connections at the moment; try another one, or retry later", Retry: s.config.DrainOver}
+	return &errs.Error{Kind: errs.Unavailable, Reason: "full", Message: "this server accepts no more connections at the moment; try another one, or retry later", Retry: spread(s.config.DrainOver)}
 }
 
 // checkRoom checks whether one more connection may be added.

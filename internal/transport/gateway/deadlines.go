@@ -7,7 +7,7 @@ func (s *Server) checkDeadlines(c *conn, now uint32) uint32 {
 	state, stalled, reads, throttled := c.state, c.stalledSince, c.reads, c.throttledUntil != 0
 	c.mu.Unlock()
 	resumed := s.resumed.Load()
-	opened, last, begun := max(c.opened, resumed), max(c.lastInput.Load(), resumed), c.incompleteSince.Load()
+	opened, last, begun, silence := max(c.opened, resumed), max(c.lastInput.Load(), resumed), c.incompleteSince.Load(), c.silence.Load()
 	switch {
 	case state == stateClosed:
 		return 0
@@ -21,7 +21,7 @@ func (s *Server) checkDeadlines(c *conn, now uint32) uint32 {
 	case state < stateReady && now >= opened+authWithin:
 		c.sayGoodbye(closeAuth, "no credentials came in time; send an auth frame first", 0)
 		return now + 2
-	case now >= last+grace && !throttled && c.receiver == nil:
+	case now >= last+grace+silence && !throttled && c.receiver == nil:
 		s.stats.Silent.Add(1)
 		c.sayGoodbye(closeSilent, "no heartbeat came", 0)
 		return now + 2
@@ -36,8 +36,11 @@ func (s *Server) checkDeadlines(c *conn, now uint32) uint32 {
 	case c.receiver != nil: // nothing comes from its client; what is written to it shows whether the client is there
 		return now + grace
 	}
-	// A stalled connection or message is noticed at the next heartbeat check at the latest.
+	// A stalled connection or message is noticed at the next heartbeat check at the latest, which therefore is not later for a client that may be silent.
 	next := last + grace
+	if silence > 0 {
+		next = min(next+silence, now+grace)
+	}
 	if begun != 0 {
 		next = min(next, max(begun+chunkTime, now+5))
 	}

@@ -154,6 +154,8 @@ type Deps struct {
 	Connections *inputlimit.Connections
 	// Node is this node's name.
 	Node string
+	// Crowded reports whether connections come faster than this node takes them. If nil, they do not.
+	Crowded func() bool
 	// ClockBehind is by how much the clock of some node is behind this node's; nil: by nothing. Entries that it stored look older by so much.
 	ClockBehind func() time.Duration
 	// Partition returns the partition of a user or a conversation, for Recheck; nil: all are in partition 0.
@@ -173,6 +175,9 @@ type Config struct {
 	MaxHeldRequests int `yaml:"max_held_requests"`
 	// Heartbeat is the interval of pings that clients are asked for; 0 is 5 s.
 	Heartbeat time.Duration `yaml:"heartbeat"`
+	// LongestHeartbeat bounds the interval of pings of clients in the background, which find out how long their path keeps an idle connection; 0 is 5 min.
+	// A client that vanishes meanwhile, with nothing sent to it, counts as connected for as long.
+	LongestHeartbeat time.Duration `yaml:"longest_heartbeat"`
 	// Grace is the silence after which a connection is closed; 0 is 30 s.
 	Grace time.Duration `yaml:"grace"`
 	// AuthWithin is how long the first frame may take, if the handshake carried no credentials; 0 is 10 s.
@@ -205,6 +210,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Heartbeat == 0 {
 		c.Heartbeat = 5 * time.Second
+	}
+	if c.LongestHeartbeat == 0 {
+		c.LongestHeartbeat = max(5*time.Minute, c.Heartbeat)
 	}
 	if c.Grace == 0 {
 		c.Grace = 30 * time.Second
@@ -239,6 +247,9 @@ func (c Config) Check() error {
 	if c.Grace < 2*c.Heartbeat || c.Grace > wheelSeconds/2*time.Second {
 		return fmt.Errorf("gateway.grace (%v) is at least two of gateway.heartbeat (%v), and at most %v", c.Grace, c.Heartbeat, wheelSeconds/2*time.Second)
 	}
+	if c.LongestHeartbeat < c.Heartbeat || c.LongestHeartbeat > time.Hour {
+		return fmt.Errorf("gateway.longest_heartbeat (%v) is at least gateway.heartbeat (%v), and at most an hour", c.LongestHeartbeat, c.Heartbeat)
+	}
 	if c.LargeGroupPushes < 1 || c.LargePushes < 1 || c.HintEvery < 100*time.Millisecond || c.HintEvery > time.Minute {
 		return fmt.Errorf("gateway.large_group_pushes (%d) and gateway.large_pushes (%d) are at least 1, and gateway.hint_every (%v) is 100 ms to 1 min", c.LargeGroupPushes, c.LargePushes, c.HintEvery)
 	}
@@ -268,6 +279,7 @@ type Server struct {
 	config        Config
 	hub           hub
 	heats         heats
+	resumes       resumes
 	wheel         wheel
 	throttled     connList // reading is paused until their limits allow more
 	unreadHolders connList // answers to them are not written yet
@@ -303,9 +315,13 @@ type Stats struct {
 	// Of large conversations: pushes of messages; pushes that were left out because the conversation was hot; hints to connections in their
 	// place; how often one became hot, and cooled down; and how many are hot.
 	LargePushed, LargeWithheld, LargeHints, HeatRises, HeatFalls, Hot atomic.Int64
+	Deferred                                                          atomic.Int64 // handshakes of clients that start from nothing, in a reconnect storm
 	Unknown                                                           atomic.Int64 // deliveries of kinds that this release does not know
 	SendsHeld, SendsHeldTotal                                         atomic.Int64 // sends that are held now, and that were
 }
+
+// Capacity is how many connections the node accepts.
+func (s *Server) Capacity() int64 { return int64(s.config.MaxConnections) }
 
 // Stats returns the counters. They may be read at any time.
 func (s *Server) Stats() *Stats { return &s.stats }

@@ -96,6 +96,7 @@ func (c *conn) handle(f *gatewayv1.ClientFrame, bytes int) error {
 		c.setAway(true)
 	}
 	if f.Ping != nil {
+		c.allowSilence(f.Ping.NextMs)
 		c.sendFrame(&gatewayv1.ServerFrame{Request: f.Request, Pong: &gatewayv1.Pong{TimeMs: s.deps.Clock.Now().UnixMilli()}})
 	}
 	if f.Call != nil {

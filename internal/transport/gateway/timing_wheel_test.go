@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
 // byes gives the close codes that a connection was sent.
@@ -27,6 +29,7 @@ func watched(t *testing.T, ready bool, seconds int, second func(c *conn, s int) 
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := bench(t)
 		s := c.server
+		s.config.LongestHeartbeat = 2 * time.Minute
 		c.state, c.opened = stateOf(ready), s.now.Load()
 		c.lastInput.Store(s.now.Load())
 		s.wheel.schedule(c, s.now.Load()+uint32(s.config.AuthWithin.Seconds()))
@@ -52,14 +55,18 @@ func TestSilentConnectionsAreClosed(t *testing.T) {
 		code   uint32
 		at     int
 	}{
-		"no first frame":                {false, func(*conn, int) bool { return true }, closeAuth, 10},
-		"pings, but no first frame":     {false, func(c *conn, _ int) bool { ping(c, true); return true }, closeAuth, 10},
-		"nothing":                       {true, func(*conn, int) bool { return true }, closeSilent, 30},
-		"nothing after a while":         {true, func(c *conn, s int) bool { ping(c, s <= 50); return true }, closeSilent, 79},
-		"a ping now and then":           {true, func(c *conn, s int) bool { ping(c, s%29 == 0); return true }, 0, 0},
-		"the process stands still":      {true, func(c *conn, s int) bool { ping(c, s <= 29 || s > 95); return s <= 29 || s > 90 }, 0, 0},
-		"and then nothing comes":        {true, func(_ *conn, s int) bool { return s <= 29 || s > 90 }, closeSilent, 91 + 30},
-		"and it was not greeted before": {false, func(_ *conn, s int) bool { return s <= 9 || s > 90 }, closeAuth, 91 + 10},
+		"no first frame":                      {false, func(*conn, int) bool { return true }, closeAuth, 10},
+		"pings, but no first frame":           {false, func(c *conn, _ int) bool { ping(c, true); return true }, closeAuth, 10},
+		"nothing":                             {true, func(*conn, int) bool { return true }, closeSilent, 30},
+		"nothing after a while":               {true, func(c *conn, s int) bool { ping(c, s <= 50); return true }, closeSilent, 79},
+		"a ping now and then":                 {true, func(c *conn, s int) bool { ping(c, s%29 == 0); return true }, 0, 0},
+		"the process stands still":            {true, func(c *conn, s int) bool { ping(c, s <= 29 || s > 95); return s <= 29 || s > 90 }, 0, 0},
+		"and then nothing comes":              {true, func(_ *conn, s int) bool { return s <= 29 || s > 90 }, closeSilent, 91 + 30},
+		"nothing after a ping that said so":   {true, func(c *conn, s int) bool { announce(t, c, s == 5, 90_000); return true }, closeSilent, 5 + 90 + 29},
+		"nothing after a ping that said more": {true, func(c *conn, s int) bool { announce(t, c, s == 5, 1<<31); return true }, closeSilent, 5 + 120 + 29},
+		"pings that come as announced":        {true, func(c *conn, s int) bool { announce(t, c, s%100 == 0 || s == 5, 100_000); return true }, 0, 0},
+		"it is in the foreground again":       {true, func(c *conn, s int) bool { announce(t, c, s == 5, 90_000); announce(t, c, s == 50, 0); return true }, closeSilent, 50 + 29},
+		"and it was not greeted before":       {false, func(_ *conn, s int) bool { return s <= 9 || s > 90 }, closeAuth, 91 + 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			codes, at := watched(t, test.ready, 200, test.second)
@@ -71,6 +78,16 @@ func TestSilentConnectionsAreClosed(t *testing.T) {
 				t.Errorf("closed with %v in second %d, want %v in %d", codes, at, want, test.at)
 			}
 		})
+	}
+}
+
+// announce sends a ping that says when the next one comes.
+func announce(t *testing.T, c *conn, now bool, nextMs uint32) {
+	if now {
+		if err := c.handle(&gatewayv1.ClientFrame{Ping: &gatewayv1.Ping{NextMs: nextMs}}, 0); err != nil {
+			t.Error(err)
+		}
+		c.lastInput.Store(c.server.now.Load())
 	}
 }
 

@@ -67,6 +67,7 @@ type incoming struct {
 	body    *body
 	owner   budget.Owner // of the body and of the answer
 	answer  *outputlimit.AnswerWriter
+	asked  string        // the address of the request, of calls without credentials
 	waited  time.Duration // for something to answer, which is not the time of the call
 }
 
@@ -136,7 +137,7 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 			// Nothing else is done for it.
 		} else if in.caller, in.err = s.authenticate(ctx, m.access, r.Header); m.access == anonymousAccess {
 			b.remaining, b.tooLarge, b.chunkTime, b.memory = maxUnauthenticated, notSmall, unauthenticatedChunkTime, s.deps.Input.Unauthenticated
-			b.owner.Network = from
+			b.owner.Network, in.asked = from, askedAddress(r, s.deps.Proxied)
 			slot, ok := s.unauthenticated.Acquire(from)
 			defer slot.Release()
 			through, err := s.deps.Connections.AcquireForRequest(ctx, from)

@@ -14,7 +14,6 @@ import (
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/overload"
-	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -80,18 +79,14 @@ func (p *procedure[Req, Res, PReq, PRes]) answer(ctx context.Context, r *connect
 	if json {
 		ctx = outputlimit.WithJSON(ctx)
 	}
-	refund := func() {}
+	refund, err := func() {}, error(nil)
 	if p.access == anonymousAccess {
 		slot, ok := s.unauthenticatedComplete.Acquire(netip.Prefix{}) // its network has counted it since the headers
 		if !ok {
 			return nil, errTooManyCalls
 		}
 		defer slot.Release()
-		back, err := s.anonymous.acquire(ratelimit.NetworkOf(ctx))
-		switch {
-		case err == nil:
-			refund = back
-		case !s.isKnownDevice(ctx, &r.Msg.request):
+		if refund, err = s.countAttempt(ctx, p.name, &r.Msg.request); err != nil {
 			return nil, err
 		}
 	}

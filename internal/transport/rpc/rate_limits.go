@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/gateway/v1/gatewayv1connect"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -36,6 +37,22 @@ func (s *anonymousLimiter) acquire(from netip.Prefix) (back func(), err error) {
 		return nil, &errs.Error{Kind: errs.Exhausted, Reason: "too_many_logins", Message: "too many logins; wait a moment", Retry: wait}
 	}
 	return func() { s.attempts.Refund(from, 1) }, nil
+}
+
+// guessesNothing are the calls without credentials that are no attempts at a login: they count as calls of their address.
+var guessesNothing = map[string]bool{gatewayv1connect.GatewayServiceFindGatewaysProcedure: true}
+
+// countAttempt counts a call without credentials against its address, or refuses it; refund gives it back.
+func (s *Server) countAttempt(ctx context.Context, name string, request any) (refund func(), err error) {
+	from := ratelimit.NetworkOf(ctx)
+	if guessesNothing[name] {
+		return func() {}, s.deps.Limits.Allow(ratelimit.Call, 0, from, 1)
+	}
+	refund, err = s.anonymous.acquire(from)
+	if err != nil && s.isKnownDevice(ctx, request) {
+		return func() {}, nil
+	}
+	return refund, err
 }
 
 // isKnownDevice reports whether a login comes from a device that the account knows. Such a device has its own limit, which other clients

@@ -7,6 +7,8 @@ export interface CallOptions {
   keepalive?: boolean | undefined;
   /** How long the server may wait before it answers, beside the time of other calls. */
   waitMs?: number | undefined;
+  /** The address of the node that is called, before the path; "": the deployment's. */
+  base?: string | undefined;
 }
 
 /** Invoke makes one call of the API. */

@@ -5,6 +5,7 @@ import { Channels } from "./channels.js";
 import { Emitter } from "./emitter.js";
 import { RialtoError, asError, isOffline } from "./errors.js";
 import type { ContactKind, Session } from "./gen/rialto/account/v1/account_pb.js";
+import { GatewayService } from "./gen/rialto/gateway/v1/discovery_pb.js";
 import { post } from "./http.js";
 import { HelpDesks } from "./helpDesks.js";
 import { indexedDBStorage } from "./indexeddb.js";
@@ -49,6 +50,7 @@ export class Client implements Services {
   readonly helpDeskApi: Services["helpDeskApi"];
   readonly presenceApi: Services["presenceApi"];
   readonly videoApi: Services["videoApi"];
+  readonly gatewayApi: Services["gatewayApi"];
   readonly channels: Channels;
   readonly rooms: Rooms;
   /** Messages that are written in parts while others read them. */
@@ -79,7 +81,7 @@ export class Client implements Services {
     this.options = withDefaults(options);
     this.storage = options.storage ?? (typeof indexedDB === "undefined" ? memoryStorage() : indexedDBStorage());
     const api = services(this.invoke);
-    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, organizationApi: this.organizationApi, roomApi: this.roomApi, officialApi: this.officialApi, helpDeskApi: this.helpDeskApi, feedApi: this.feedApi, commentApi: this.commentApi, engagementApi: this.engagementApi, notificationApi: this.notificationApi, pushApi: this.pushApi, searchApi: this.searchApi, rankingApi: this.rankingApi, presenceApi: this.presenceApi, videoApi: this.videoApi } = api);
+    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, organizationApi: this.organizationApi, roomApi: this.roomApi, officialApi: this.officialApi, helpDeskApi: this.helpDeskApi, feedApi: this.feedApi, commentApi: this.commentApi, engagementApi: this.engagementApi, notificationApi: this.notificationApi, pushApi: this.pushApi, searchApi: this.searchApi, rankingApi: this.rankingApi, presenceApi: this.presenceApi, videoApi: this.videoApi, gatewayApi: this.gatewayApi } = api);
     this.people = new People({
       now: this.options.now,
       onChange: () => this.snapshots.touch(),
@@ -253,9 +255,11 @@ export class Client implements Services {
   }
 
   private readonly invoke: Invoke = async (method, input, options) => {
+    const base = options?.base || this.options.url;
+    if (method.parent.typeName === GatewayService.typeName) return post(base, method, input, undefined, this.options.fetch, options);
     const auth = await this.opened();
     const token = await auth.token();
-    const call = (t: string) => post(this.options.url, method, input, t, this.options.fetch, options);
+    const call = (t: string) => post(base, method, input, t, this.options.fetch, options);
     try {
       return await call(token);
     } catch (err) {
@@ -307,6 +311,13 @@ export class Client implements Services {
   /** Whether this window leads, of the browser's windows of this user: it does what one of them must do, such as notifying. */
   get leading(): boolean {
     return this.session?.leading ?? false;
+  }
+
+  /**
+   * Says that the app is in the background: pings are then sent as rarely as the path allows. A browser's page need not say it, since its window does.
+   */
+  setBackground(background: boolean): void {
+    this.session?.connection.setBackground(background);
   }
 
   get me(): string {

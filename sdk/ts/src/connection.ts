@@ -1,6 +1,7 @@
 import { Backoff } from "./backoff.js";
 import { inBackground } from "./background.js";
 import type { Hello, ServerFrame } from "./gen/rialto/gateway/v1/gateway_pb.js";
+import { Gateways } from "./gateways.js";
 import { PushLag } from "./lag.js";
 import type { Marks } from "./marks.js";
 import type { ConnectionState, Resolved } from "./options.js";
@@ -61,11 +62,15 @@ export class Connection {
   constructor(private readonly deps: ConnectionDeps) {
     const { options, services, replica } = deps;
     this.lag = new PushLag({ sync: () => replica.stream.sync(), now: options.now, random: options.random });
+    const gateways = new Gateways({ ...options, find: (r, signal) => services.gatewayApi.findGateways(r, { signal }) });
     this.socket = new Socket({
-      url: options.url.replace(/^http/, "ws") + "/v1/socket",
+      place: () => gateways.next(),
+      resumes: () => replica.data.position !== undefined,
+      onOpened: (node) => gateways.opened(node),
+      onFailed: () => gateways.fail(),
       format: options.format,
       WebSocket: options.WebSocket,
-      ticket: async () => (await services.account.createTicket({})).ticket,
+      ticket: async ({ http }) => (await services.account.createTicket({}, { base: http })).ticket,
       backoff: new Backoff(options.random, 500, 30_000),
       random: options.random,
       openTimeoutMs: options.openTimeoutMs,
@@ -87,7 +92,11 @@ export class Connection {
     if (this.deps.options.WebSocket) this.socket.start();
     else this.polling.start(); // as in Node before 22
     this.ignoreActivity = watchActivity(this.deps.options.idleMs, this.deps.options.now, (away) => this.setAway(away));
-    this.ignoreWindow = watchWindow({ wake: () => this.socket.wake(), probe: () => this.socket.probe() });
+    this.ignoreWindow = watchWindow({
+      wake: () => this.socket.wake(), probe: () => this.socket.probe(),
+      hide: (hidden) => this.socket.setBackground(hidden && this.deps.options.backgroundHeartbeats),
+      changed: () => this.socket.networkChanged(),
+    });
   }
 
   stop(): void {
@@ -124,6 +133,11 @@ export class Connection {
     if (this.activity === activity) return;
     this.activity = activity;
     this.socket.send({ activity });
+  }
+
+  /** Says that the app is in the background, where nothing but the app knows. */
+  setBackground(background: boolean): void {
+    this.socket.setBackground(background);
   }
 
   /** Sends a frame; false where there is no socket. */

@@ -21,6 +21,15 @@ export interface ClientOptions {
   fetch?: typeof fetch;
   now?: () => number;
   random?: () => number;
+  /**
+   * Asks the deployment which of its nodes to connect to, and spreads and fails over among them: for deployments whose nodes have addresses of their own
+   * (public.url). Sockets go there, and calls still to url. Off unless set.
+   */
+  discover?: boolean;
+  /** The region that this client is in, one of the operator's, for discover; that of the node that answers unless set. */
+  region?: string;
+  /** While the page is hidden, pings are sent as rarely as the path to the server allows, which the client finds out. On unless set to false. */
+  backgroundHeartbeats?: boolean;
   /** How long a try to connect may take, from its ticket to the server's first word, before the next; 10 s unless set. */
   openTimeoutMs?: number;
   /** After how long without input a browser's window counts as away; 5 minutes unless set. */
@@ -63,6 +72,9 @@ export function withDefaults(options: ClientOptions): Resolved {
     fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
     now: options.now ?? Date.now,
     random: options.random ?? Math.random,
+    discover: options.discover ?? false,
+    region: options.region ?? "",
+    backgroundHeartbeats: options.backgroundHeartbeats ?? true,
     openTimeoutMs: options.openTimeoutMs ?? 10_000,
     idleMs: options.idleMs ?? 300_000,
   };

@@ -12,6 +12,7 @@ import { RankingService } from "./gen/rialto/ranking/v1/ranking_pb.js";
 import { SearchService } from "./gen/rialto/search/v1/search_pb.js";
 import { CommentService } from "./gen/rialto/comment/v1/comment_pb.js";
 import { EngagementService } from "./gen/rialto/engagement/v1/engagement_pb.js";
+import { GatewayService } from "./gen/rialto/gateway/v1/discovery_pb.js";
 import { FeedService } from "./gen/rialto/feed/v1/feed_pb.js";
 import { VideoService } from "./gen/rialto/video/v1/video_pb.js";
 import { PresenceService } from "./gen/rialto/presence/v1/presence_pb.js";
@@ -35,6 +36,7 @@ export interface Services {
   readonly rankingApi: ServiceClient<typeof RankingService>;
   readonly presenceApi: ServiceClient<typeof PresenceService>;
   readonly videoApi: ServiceClient<typeof VideoService>;
+  readonly gatewayApi: ServiceClient<typeof GatewayService>;
 }
 
 export function services(invoke: Invoke): Services {
@@ -56,5 +58,6 @@ export function services(invoke: Invoke): Services {
     rankingApi: serviceClient(RankingService, invoke),
     presenceApi: serviceClient(PresenceService, invoke),
     videoApi: serviceClient(VideoService, invoke),
+    gatewayApi: serviceClient(GatewayService, invoke),
   };
 }

@@ -2,6 +2,8 @@ import type { ServerFrame } from "./gen/rialto/gateway/v1/gateway_pb.js";
 import { Backoff } from "./backoff.js";
 import { decodeFrame, encodeFrame, subprotocol, type ClientFrameInit, type Format } from "./codec.js";
 import { asError } from "./errors.js";
+import type { Place } from "./gateways.js";
+import { IdleSearch } from "./idleSearch.js";
 
 /** connecting: first try · open: Hello was received · waiting: lost, tries again · stopped: will not try by itself. */
 export type SocketState = "connecting" | "open" | "waiting" | "stopped";
@@ -20,18 +22,23 @@ export interface WebSocketLike {
 export type WebSocketConstructor = new (url: string, protocols: string[]) => WebSocketLike;
 
 export interface SocketDeps {
-  /** ws:// or wss:// URL of /v1/socket. */
-  url: string;
+  /** Where the next try goes. */
+  place: () => Promise<Place>;
   format: Format;
   WebSocket: WebSocketConstructor;
+  /** Whether this device has all but the last events: in a reconnect storm such devices go first. */
+  resumes: () => boolean;
   /** A ticket, good for one handshake. Throws where the server cannot be reached, or refuses. */
-  ticket: () => Promise<string>;
+  ticket: (place: Place) => Promise<string>;
   backoff: Backoff;
   random: () => number;
   /** From the start of a try, its ticket included, to Hello. */
   openTimeoutMs: number;
   onState: (state: SocketState, why: SocketEnd | undefined) => void;
   onFrame: (frame: ServerFrame) => void;
+  /** The last place led to a node; or it did not lead to a connection, or its node stops. */
+  onOpened: (node: string) => void;
+  onFailed: () => void;
 }
 
 /** Why a connection ended. Stay: the server asked not to come back. */
@@ -43,6 +50,8 @@ export interface SocketEnd {
 
 /** A connection that held for this long counts as good: the next loss starts with short waits again. */
 const stableMs = 10_000;
+/** Close code: the node stops. */
+const closeDrain = 4000;
 /** Close code: the credentials were not taken. The next try asks for a ticket, and so finds out whether the login is over. */
 const closeAuth = 4101;
 /** From a ping to any frame at all. */
@@ -60,6 +69,14 @@ export class Socket {
   private wanted = false;
   private attempt = 0;
   private heartbeatMs = defaultHeartbeatMs;
+  /** The longest heartbeat that the server allows in the background; 0: it knows of none. */
+  private longestHeartbeatMs = 0;
+  private background = false;
+  /** Outlives connections: the next one has the same path. */
+  private readonly search = new IdleSearch();
+  /** How long the path was idle before the ping that is not answered yet; 0: no such ping. */
+  private testedMs = 0;
+  private sentMs = 0;
   private byeRetryMs = 0;
   private byeEnd: SocketEnd | undefined;
   private rttMs = 0;
@@ -116,11 +133,24 @@ export class Socket {
     this.ping(3_000);
   }
 
+  /** In the background pings are sent less often: as often as the path needs. */
+  setBackground(background: boolean): void {
+    if (this.background === background) return;
+    this.background = background;
+    if (this.current === "open" && this.longestHeartbeatMs > this.heartbeatMs) this.ping(answerTimeoutMs); // it says when the next one comes
+  }
+
+  /** The network is another one, and so is the path. */
+  networkChanged(): void {
+    this.search.reset();
+  }
+
   send(frame: ClientFrameInit): boolean {
     if (this.current !== "open" || !this.ws) return false;
     this.ws.send(encodeFrame(this.deps.format, frame) as never);
+    this.sentMs = Date.now();
     // Where nothing was heard for a while the beat is not put off: it is what finds a dead path.
-    if (Date.now() - this.heardMs < this.heartbeatMs) this.armBeat();
+    if (this.sentMs - this.heardMs < this.intervalMs()) this.armBeat();
     return true;
   }
 
@@ -131,9 +161,12 @@ export class Socket {
     const stale = () => attempt !== this.attempt || !this.wanted;
     // A node that takes the connection and says nothing must not keep us: the next try may lead to another.
     this.openTimer = setTimeout(() => this.lost({ code: 0, reason: "no answer", stay: false }), this.deps.openTimeoutMs);
+    let place: Place;
     let ticket: string;
     try {
-      ticket = await this.deps.ticket();
+      place = await this.deps.place();
+      if (stale()) return;
+      ticket = await this.deps.ticket(place);
     } catch (err) {
       if (stale()) return;
       const e = asError(err);
@@ -143,7 +176,7 @@ export class Socket {
     if (stale()) return;
     let ws: WebSocketLike;
     try {
-      ws = new this.deps.WebSocket(`${this.deps.url}?ticket=${encodeURIComponent(ticket)}`, [subprotocol(this.deps.format)]);
+      ws = new this.deps.WebSocket(`${place.ws}?ticket=${encodeURIComponent(ticket)}${this.deps.resumes() ? "&resume=1" : ""}`, [subprotocol(this.deps.format)]);
     } catch (err) {
       // No WebSocket here (Node before 22), or forbidden by a policy of the page.
       return this.lost({ code: 0, reason: asError(err).message, stay: false });
@@ -166,6 +199,11 @@ export class Socket {
     clearTimeout(this.deadTimer);
     this.deadTimer = undefined;
     this.heardMs = Date.now();
+    if (this.testedMs) {
+      this.search.kept(this.testedMs);
+      this.testedMs = 0;
+      this.armBeat();
+    }
     let frame: ServerFrame;
     try {
       frame = decodeFrame(data);
@@ -175,38 +213,72 @@ export class Socket {
     if (frame.hello) {
       clearTimeout(this.openTimer);
       this.heartbeatMs = frame.hello.heartbeatMs || defaultHeartbeatMs;
+      this.longestHeartbeatMs = frame.hello.longestHeartbeatMs;
       this.retries = this.tries;
       this.tries = 0;
       this.stableTimer = setTimeout(() => this.deps.backoff.reset(), stableMs);
+      this.deps.onOpened(frame.hello.node);
       this.setState("open");
-      this.armBeat();
+      if (this.backgroundBeats) this.ping(answerTimeoutMs);
+      else this.armBeat();
     }
     if (frame.pong && this.pingSentMs) {
       this.rttMs = Date.now() - this.pingSentMs;
       this.pingSentMs = 0;
     }
     if (frame.bye) {
+      if (frame.bye.code === closeDrain) this.deps.onFailed();
       this.byeRetryMs = frame.bye.retryMs;
       this.byeEnd = { code: frame.bye.code, reason: frame.bye.reason, stay: staysAway(frame.bye.code) };
     }
     this.deps.onFrame(frame);
   }
 
+  private get backgroundBeats(): boolean {
+    return this.background && this.longestHeartbeatMs > this.heartbeatMs;
+  }
+
+  /** Whether a time without frames has tested the path: not a short one, nor that of a machine that slept. */
+  private tests(idleMs: number): boolean {
+    return idleMs > this.heartbeatMs / 2 && idleMs < 2 * this.longestHeartbeatMs;
+  }
+
+  /** The time between two pings. */
+  private intervalMs(): number {
+    return this.backgroundBeats ? this.search.next(this.heartbeatMs, this.longestHeartbeatMs) : this.heartbeatMs;
+  }
+
   private armBeat(): void {
     clearTimeout(this.beatTimer);
-    // Up to a fifth early, so that many clients do not beat in step.
-    this.beatTimer = setTimeout(() => this.ping(answerTimeoutMs), this.heartbeatMs * (1 - 0.2 * this.deps.random()));
+    // Up to a fifth early, so that many clients do not beat in step. A search needs the time itself, and is not in step anyway.
+    const searching = this.backgroundBeats && !this.search.settled(this.heartbeatMs, this.longestHeartbeatMs);
+    this.beatTimer = setTimeout(() => this.ping(answerTimeoutMs), this.intervalMs() * (searching ? 1 : 1 - 0.2 * this.deps.random()));
+  }
+
+  /** When the next ping comes at the latest, if that is not the usual time. A search may double the time once the present ping is answered. */
+  private announcedMs(): number {
+    if (!this.backgroundBeats) return 0;
+    const interval = this.intervalMs();
+    return Math.ceil(this.search.settled(this.heartbeatMs, this.longestHeartbeatMs) ? interval : Math.min(2 * interval, this.longestHeartbeatMs));
   }
 
   private ping(withinMs: number): void {
     this.pingSentMs = Date.now();
+    const idleMs = this.pingSentMs - Math.max(this.sentMs, this.heardMs);
+    if (this.backgroundBeats && this.tests(idleMs)) this.testedMs = Math.max(this.testedMs, idleMs);
     this.armBeat();
-    this.send({ ping: { rttMs: this.rttMs, retries: this.retries } });
+    this.send({ ping: { rttMs: this.rttMs, retries: this.retries, nextMs: this.announcedMs() } });
     // An earlier ping without answer keeps its time: repeating it must not put off the end.
     this.deadTimer ??= setTimeout(() => this.lost({ code: 0, reason: "no answer", stay: false }), withinMs);
   }
 
   private lost(end: SocketEnd, retryMs = 0): void {
+    if (this.current === "open" && this.backgroundBeats) {
+      // A proxy closes an idle connection before the ping. After a goodbye it was not idle.
+      const idleMs = this.testedMs || Date.now() - Math.max(this.sentMs, this.heardMs);
+      if (this.tests(idleMs)) this.search.dropped(idleMs);
+    }
+    if (this.current !== "open") this.deps.onFailed();
     this.drop();
     if (!this.wanted) return;
     if (end.stay) {
@@ -224,7 +296,7 @@ export class Socket {
     this.attempt++;
     for (const t of [this.stableTimer, this.retryTimer, this.openTimer, this.beatTimer, this.deadTimer]) clearTimeout(t);
     this.stableTimer = this.retryTimer = this.openTimer = this.beatTimer = this.deadTimer = undefined;
-    this.pingSentMs = 0;
+    this.pingSentMs = this.testedMs = this.sentMs = 0;
     const ws = this.ws;
     this.ws = undefined;
     // The closing handshake is not waited for: on a dead path it never ends.

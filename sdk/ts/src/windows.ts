@@ -47,21 +47,32 @@ export interface WindowEvents {
   wake(): void;
   /** The connection may be gone: the network is away, or the window slept. */
   probe(): void;
+  /** The window is hidden now, or shown. */
+  hide(hidden: boolean): void;
+  /** The network may be another one. */
+  changed(): void;
 }
 
 /** Listens to what a browser says of its network and window; ends with the function that it returns. */
 export function watchWindow(on: WindowEvents): () => void {
   if (typeof window === "undefined" || !window.addEventListener) return () => {};
   const shown = () => {
+    on.hide(document.visibilityState === "hidden");
     if (document.visibilityState !== "visible") return;
     on.wake();
     on.probe(); // a window that slept may hold a connection that is long gone
   };
-  const online = () => on.wake();
+  const online = () => {
+    on.changed();
+    on.wake();
+  };
   const offline = () => on.probe();
   window.addEventListener("online", online);
   window.addEventListener("offline", offline);
-  if (typeof document !== "undefined") document.addEventListener("visibilitychange", shown);
+  if (typeof document !== "undefined") {
+    document.addEventListener("visibilitychange", shown);
+    if (document.visibilityState === "hidden") on.hide(true);
+  }
   return () => {
     window.removeEventListener("online", online);
     window.removeEventListener("offline", offline);

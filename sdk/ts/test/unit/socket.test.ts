@@ -39,8 +39,8 @@ function socket(): Socket {
   Line.open = [];
   Line.answers = true;
   return new Socket({
-    url: "ws://host/v1/socket", format: "proto", WebSocket: Line as unknown as WebSocketConstructor, ticket: () => Promise.resolve("t"), backoff: new Backoff(() => 0),
-    random: () => 0, openTimeoutMs: 5_000, onState: () => {}, onFrame: () => {},
+    place: () => Promise.resolve({ ws: "ws://host/v1/socket", http: "" }), format: "proto", WebSocket: Line as unknown as WebSocketConstructor, ticket: () => Promise.resolve("t"), backoff: new Backoff(() => 0),
+    random: () => 0, openTimeoutMs: 5_000, onState: () => {}, onFrame: () => {}, resumes: () => false, onOpened: () => {}, onFailed: () => {},
   });
 }
 

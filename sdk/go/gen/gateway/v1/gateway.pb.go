@@ -378,8 +378,12 @@ func (x *Mark) GetReadSeq() uint64 {
 type Ping struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// RttMs is the round trip that the client measured last.
-	RttMs         uint32 `protobuf:"varint,1,opt,name=rtt_ms,json=rttMs,proto3" json:"rtt_ms,omitempty"`
-	Retries       uint32 `protobuf:"varint,2,opt,name=retries,proto3" json:"retries,omitempty"`
+	RttMs uint32 `protobuf:"varint,1,opt,name=rtt_ms,json=rttMs,proto3" json:"rtt_ms,omitempty"`
+	// Retries are the tries to connect that failed before this connection.
+	Retries uint32 `protobuf:"varint,2,opt,name=retries,proto3" json:"retries,omitempty"`
+	// NextMs is when the next ping comes at the latest, if that is more than hello.heartbeat_ms: the server accepts that much silence, at most
+	// hello.longest_heartbeat_ms. 0: as hello.heartbeat_ms says.
+	NextMs        uint32 `protobuf:"varint,3,opt,name=next_ms,json=nextMs,proto3" json:"next_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -424,6 +428,13 @@ func (x *Ping) GetRttMs() uint32 {
 func (x *Ping) GetRetries() uint32 {
 	if x != nil {
 		return x.Retries
+	}
+	return 0
+}
+
+func (x *Ping) GetNextMs() uint32 {
+	if x != nil {
+		return x.NextMs
 	}
 	return 0
 }
@@ -1254,11 +1265,13 @@ type Hello struct {
 	ClientSeq uint64 `protobuf:"varint,4,opt,name=client_seq,json=clientSeq,proto3" json:"client_seq,omitempty"`
 	TimeMs    int64  `protobuf:"varint,5,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
 	// HeartbeatMs: send a ping when nothing else was sent for this long.
-	HeartbeatMs   uint32 `protobuf:"varint,6,opt,name=heartbeat_ms,json=heartbeatMs,proto3" json:"heartbeat_ms,omitempty"`
-	Node          string `protobuf:"bytes,7,opt,name=node,proto3" json:"node,omitempty"`
-	Session       uint64 `protobuf:"varint,8,opt,name=session,proto3" json:"session,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	HeartbeatMs uint32 `protobuf:"varint,6,opt,name=heartbeat_ms,json=heartbeatMs,proto3" json:"heartbeat_ms,omitempty"`
+	Node        string `protobuf:"bytes,7,opt,name=node,proto3" json:"node,omitempty"`
+	Session     uint64 `protobuf:"varint,8,opt,name=session,proto3" json:"session,omitempty"`
+	// LongestHeartbeatMs bounds ping.next_ms, by which a client in the background sends pings less often.
+	LongestHeartbeatMs uint32 `protobuf:"varint,9,opt,name=longest_heartbeat_ms,json=longestHeartbeatMs,proto3" json:"longest_heartbeat_ms,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Hello) Reset() {
@@ -1343,6 +1356,13 @@ func (x *Hello) GetNode() string {
 func (x *Hello) GetSession() uint64 {
 	if x != nil {
 		return x.Session
+	}
+	return 0
+}
+
+func (x *Hello) GetLongestHeartbeatMs() uint32 {
+	if x != nil {
+		return x.LongestHeartbeatMs
 	}
 	return 0
 }
@@ -1818,10 +1838,11 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\x04Mark\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12#\n" +
 	"\rdelivered_seq\x18\x02 \x01(\x04R\fdeliveredSeq\x12\x19\n" +
-	"\bread_seq\x18\x03 \x01(\x04R\areadSeq\"7\n" +
+	"\bread_seq\x18\x03 \x01(\x04R\areadSeq\"P\n" +
 	"\x04Ping\x12\x15\n" +
 	"\x06rtt_ms\x18\x01 \x01(\rR\x05rttMs\x12\x18\n" +
-	"\aretries\x18\x02 \x01(\rR\aretries\"e\n" +
+	"\aretries\x18\x02 \x01(\rR\aretries\x12\x17\n" +
+	"\anext_ms\x18\x03 \x01(\rR\x06nextMs\"e\n" +
 	"\x04Call\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x18\n" +
 	"\apayload\x18\x02 \x01(\fR\apayload\x12+\n" +
@@ -1880,7 +1901,7 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\fThreadUpdate\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12.\n" +
-	"\x06thread\x18\x03 \x01(\v2\x16.rialto.chat.v1.ThreadR\x06thread\"\xfa\x01\n" +
+	"\x06thread\x18\x03 \x01(\v2\x16.rialto.chat.v1.ThreadR\x06thread\"\xac\x02\n" +
 	"\x05Hello\x12\x16\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12\x1a\n" +
 	"\x06device\x18\x02 \x01(\x04B\x020\x01R\x06device\x12,\n" +
@@ -1890,7 +1911,8 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\atime_ms\x18\x05 \x01(\x03B\x020\x02R\x06timeMs\x12!\n" +
 	"\fheartbeat_ms\x18\x06 \x01(\rR\vheartbeatMs\x12\x12\n" +
 	"\x04node\x18\a \x01(\tR\x04node\x12\x1c\n" +
-	"\asession\x18\b \x01(\x04B\x020\x01R\asession\"\x9b\x02\n" +
+	"\asession\x18\b \x01(\x04B\x020\x01R\asession\x120\n" +
+	"\x14longest_heartbeat_ms\x18\t \x01(\rR\x12longestHeartbeatMs\"\x9b\x02\n" +
 	"\aReceipt\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x1d\n" +
 	"\n" +

@@ -1,0 +1,40 @@
+package app
+
+import (
+	"net"
+
+	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
+	"github.com/rialto-im/rialto/internal/service/discovery"
+)
+
+// openDiscovery makes the service that tells clients where to connect. The listeners are bound already.
+func (n *Node) openDiscovery() {
+	set := discovery.Config{Node: n.name, Region: n.config.Public.Region, Alone: !n.config.Clustered(), Sockets: n.config.Has(config.RoleGateway), TCPTLS: n.certificate != nil}
+	if n.tcpListener != nil {
+		if a, ok := n.tcpListener.Addr().(*net.TCPAddr); ok {
+			set.TCPPort = a.Port
+		}
+	}
+	n.discovery = discovery.New(discovery.Deps{Gateways: n.cluster.Gateways}, set)
+}
+
+// publicGateway is what clients are told of this node. The cluster calls it once all services are made.
+func (n *Node) publicGateway() cluster.Gateway {
+	p := n.config.Public
+	g := cluster.Gateway{Region: p.Region, TCPTLS: n.certificate != nil, Draining: n.leaving.Load() || n.damaged() != "",
+		Connections: n.gateway.Stats().Connections.Load(), Capacity: n.gateway.Capacity()}
+	if most := n.open.most; most > 0 {
+		g.Capacity = min(g.Capacity, most)
+	}
+	if p.URL != "" && n.config.Has(config.RoleGateway) {
+		g.WS = discovery.SocketURL(p.URL)
+	}
+	if p.URL != "" && n.config.Has(config.RoleAPI) {
+		g.HTTP = p.URL
+	}
+	if n.tcpListener != nil {
+		g.TCP = p.TCP
+	}
+	return g
+}
