@@ -416,6 +416,18 @@ mutant "push a large group's message before the page" internal/transport/gateway
 mutant "mistake its own pause for silent clients" internal/transport/gateway/gateway.go 's/s\.resumed\.Store\(now\)/_ = now/' Silent internal/transport/gateway
 mutant "wait for a first frame without a deadline" internal/transport/gateway/deadlines.go 's/case state < stateReady \&\& now >=/case false \&\& now >=/' Silent internal/transport/gateway
 mutant "keep connections that read nothing" internal/transport/gateway/deadlines.go 's/case stalled != 0 \&\& now/case stalled != 0 \&\& false \&\& now/' Stalled internal/transport/gateway
+mutant "offer gateways whose lease has ended" internal/platform/cluster/gateway.go 's/case now\.Before\(g\.until\):/default:/' DeadGateways internal/platform/cluster
+mutant "offer gateways that stop" internal/service/discovery/discovery.go 's/if !g\.HasAddress\(\) \|\| g\.Draining/if !g.HasAddress()/' Ranked internal/service/discovery
+mutant "send a herd to one gateway" internal/service/discovery/discovery.go 's/1-s\.deps\.Random\(\)/0.5+0*s.deps.Random()/' HerdSpreads internal/service/discovery
+mutant "count a search for gateways as a login" internal/transport/rpc/rate_limits.go 's/if guessesNothing\[name\]/if false \&\& guessesNothing[name]/' FindGateways internal/transport/rpc
+mutant "allow any silence" internal/transport/gateway/quiet.go 's/min\(time\.Duration\(nextMs\)\*time\.Millisecond, c\.server\.config\.LongestHeartbeat\)/time.Duration(nextMs)*time.Millisecond/' Silent internal/transport/gateway
+mutant "probe quiet connections" internal/transport/gateway/quiet_linux.go 's/probes, unacknowledged = 0,/probes, unacknowledged = 1,/' Quiet internal/transport/gateway
+mutant "admit cold starts in a storm" internal/transport/gateway/reconnect_storm.go 's/s\.resumes\.add\(now, 0\) < stormResumes/true/' ComeBack internal/transport/gateway
+mutant "ask all whom it refuses to come back at once" internal/transport/gateway/reconnect_storm.go 's/return d\/2 \+ rand\.N\(d\)/return rand.N(d)*0 + d/' RefusalsSpread internal/transport/gateway
+mutant_ts "forget the gateways when a discovery fails" src/gateways.ts 's/^( *)(console\.info\("rialto: the gateways)/\1this.list = [];\n\2/' test/unit/gateways.test.ts
+mutant_ts "take TLS away" src/gateways.ts 's/ \&\& this\.deps\.url\.startsWith\("http:\/\/"\)//' test/unit/gateways.test.ts
+mutant_ts "believe that a path dropped a connection at once" src/idleSearch.ts 's/if \(!this\.suspectMs \|\| /if (/' test/unit/background.test.ts
+mutant_ts "announce too short a silence" src/socket.ts 's/Math\.min\(2 \* interval, this\.longestHeartbeatMs\)/interval \/ 3/' test/unit/background.test.ts
 mutant "ignore the connection limit" internal/transport/gateway/accept.go 's/s\.stats\.Connections\.Load\(\) >=/false \&\& s.stats.Connections.Load() >=/' ConnectionsAboveNodeLimit internal/transport/gateway
 mutant "report readiness during shutdown" internal/app/readiness.go 's/n\.leaving\.Load\(\) \|\| n\.damaged/n.damaged/' AdminEndpoints internal/app
 mutant "drop events of large groups without a hint" internal/transport/gateway/conn.go '/^func \(c \*conn\) pushEventFields\(/,/^}/s/if !c\.canPush\(\) \{/if c.pending() > hintAbove || !c.canPush() {/' DroppedLarge internal/transport/gateway

@@ -20,6 +20,7 @@ const usage = `Usage:
   rialto bench video     --url URL [--files N] [--seconds N] [--codec CODEC] [--json] …
   rialto bench idle      --url URL --connections N [--json] …
   rialto bench away      --url URL,URL --clients N --for D [--json] …
+  rialto bench reconnect --url URL --connections N [--senders N] [--json] …
   rialto bench catchup   --url URL --events N [--data DIR] [--json] …
   rialto bench reference --data DIR [--duration D] [--json]
 
@@ -29,6 +30,7 @@ overload sends at a multiple of what the server can do, and measures how much of
 video uploads files that ffmpeg makes, measures how soon they can be played, and checks each frame.
 idle holds open connections and reports the server's memory for each.
 away holds clients of the SDK, and measures how long those are away that lose their connection while you stop a node.
+reconnect cuts many connections at once, and measures how soon all clients have resumed, and what that costs others.
 catchup measures how long a device takes that has missed many messages, beside reading as many bytes from Pebble alone.
 reference measures this machine's disk under Pebble, which chat's figures are compared with.
 
@@ -55,6 +57,8 @@ func Main(args []string, out, errOut io.Writer) int {
 		return idleMain(args[1:], out, errOut)
 	case "away":
 		return awayMain(args[1:], out, errOut)
+	case "reconnect":
+		return comebackMain(args[1:], out, errOut)
 	case "catchup":
 		return catchupMain(args[1:], out, errOut)
 	case "reference":

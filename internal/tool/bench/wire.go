@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
+	"time"
 	"time"
 
 	"github.com/gobwas/ws"
@@ -66,8 +68,13 @@ func dialWebSocket(ctx context.Context, base, protocol, token string, from net.I
 		NetDial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			return nd.DialContext(ctx, network, address)
 		}}
+	retry := time.Duration(0)
+	d.OnStatusError = func(_ int, _ []byte, answer io.Reader) { retry = retryAfter(answer) }
 	nc, ahead, _, err := d.Dial(ctx, u.String())
 	if err != nil {
+		if refused := ws.StatusError(0); errors.As(err, &refused) && refused == http.StatusServiceUnavailable {
+			err = &lostError{cause: err, retry: retry}
+		}
 		return nil, fmt.Errorf("socket: %w", err)
 	}
 	s := &socket{net: nc}
@@ -82,6 +89,20 @@ func dialWebSocket(ctx context.Context, base, protocol, token string, from net.I
 		s.in = bufio.NewReaderSize(nc, buffer)
 	}
 	return s, nil
+}
+
+// retryAfter is how long the answer to a handshake asks to wait.
+func retryAfter(answer io.Reader) time.Duration {
+	r, err := http.ReadResponse(bufio.NewReader(answer), nil)
+	if err != nil {
+		return 0 // the refusal itself is reported
+	}
+	_ = r.Body.Close() // its connection is closed by the dialer
+	seconds, err := strconv.Atoi(r.Header.Get("Retry-After"))
+	if err != nil {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
 }
 
 // singleRead returns its bytes once.
