@@ -21,7 +21,7 @@ export type { Liker, ListLikersResponse } from "./gen/rialto/engagement/v1/engag
 export type { NotificationList } from "./notifications.js";
 export { NotificationKind, NotificationSubject, type Notification } from "./gen/rialto/notification/v1/notification_pb.js";
 export { hasWebPush, registerWebPush, unregisterWebPush, type BrowserSubscription, type PushSubscriptions } from "./webPush.js";
-export { PushProvider, type PushSettings } from "./gen/rialto/push/v1/push_pb.js";
+export { PushProvider, type PushSettings, type QuietHours } from "./gen/rialto/push/v1/push_pb.js";
 export { hitKey, type LiveSearch, type SearchPage, type SearchQuery, type SearchState } from "./search.js";
 export { PostKind, RankReason, type ShownLess } from "./gen/rialto/ranking/v1/ranking_pb.js";
 export type { LessOf } from "./operations/ranking.js";

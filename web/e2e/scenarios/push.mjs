@@ -63,6 +63,29 @@ async function run(w, endpoint, got) {
   await page.setViewportSize(phone);
   await w.shot(page, "push-settings-phone");
 
+  w.step("quiet hours are those of the device's time zone, on all devices");
+  const stored = async () => (await w.call("push.v1.PushService/GetPushSettings", {}, bob.token)).quietHours;
+  const quiet = page.getByRole("group", { name: "Quiet hours" });
+  const zone = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone);
+  await quiet.getByRole("checkbox").click();
+  await quiet.getByText(`Times are those of ${zone}.`).waitFor();
+  assert.deepEqual(await stored(), { from: 1320, to: 420, timeZone: zone });
+  await quiet.getByLabel("From").fill("23:15");
+  await quiet.getByLabel("Until").fill("23:15");
+  await quiet.getByText("Choose two different times.").waitFor();
+  await quiet.getByLabel("Until").fill("06:30");
+  while ((await stored()).to !== 390) await new Promise((resolve) => setTimeout(resolve, 50));
+  await w.shot(page, "quiet-hours");
+  const { showText } = await w.call("push.v1.PushService/GetPushSettings", {}, bob.token);
+  assert.equal(showText, true); // the other settings stay
+  await page.reload();
+  await quiet.getByLabel("From").waitFor();
+  assert.equal(await quiet.getByLabel("From").inputValue(), "23:15");
+  assert.deepEqual(await stored(), { from: 1395, to: 390, timeZone: zone });
+  await quiet.getByRole("checkbox").click();
+  await quiet.getByText("Each day, for some hours").waitFor();
+  assert.equal(await stored(), undefined);
+
   w.step("nothing is pushed while the app is open, and the message is once it is closed");
   await page.goto("about:blank");
   await w.send(alice, chat, ["wake up"]);

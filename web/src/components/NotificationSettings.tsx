@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useText } from "../i18n.js";
 import { NotificationKinds } from "./NotificationKinds.js";
 import { PushSettings } from "./PushSettings.js";
+import { QuietHours } from "./QuietHours.js";
 import { choose, useChoices } from "../notifications/choices.js";
 import { playTone } from "../notifications/tone.js";
 import { permission } from "../notifications/useNotifications.js";
@@ -35,6 +36,7 @@ export function NotificationSettings() {
         {t("notifySound")}
       </label>
       <PushSettings on={on} />
+      <QuietHours />
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { hasWebPush, registerWebPush, unregisterWebPush, type PushSubscriptions } from "@rialto-im/client";
+import { hasWebPush, registerWebPush, unregisterWebPush, type PushSettings, type PushSubscriptions, type QuietHours } from "@rialto-im/client";
 import { client } from "../client.js";
 import { go } from "../routes.js";
 import { getChoices } from "./choices.js";
@@ -24,7 +24,20 @@ export async function setPush(on: boolean): Promise<void> {
 
 /** Whether push notifications of all devices have texts. */
 export async function setPushText(on: boolean): Promise<void> {
-  await client.pushApi.setPushSettings({ ...(await client.pushApi.getPushSettings({})), showText: on });
+  await changePushSettings({ showText: on });
+}
+
+let changed: Promise<unknown> = Promise.resolve();
+
+/** Changes some of the settings, which the server replaces as a whole. One change follows the other, so that none undoes another. */
+export function changePushSettings(part: Partial<Pick<PushSettings, "showText">> & { quietHours?: Pick<QuietHours, "from" | "to" | "timeZone"> | undefined }): Promise<void> {
+  const change = async () => {
+    const { showText, pausedUntilMs, quietHours } = await client.pushApi.getPushSettings({});
+    await client.pushApi.setPushSettings({ showText, pausedUntilMs, quietHours, ...part });
+  };
+  const done = changed.then(change, change);
+  changed = done;
+  return done;
 }
 
 /** Registers what the browser has by now: browsers replace subscriptions, and another user may have used this one. Failing is no harm: the next start tries again. */
