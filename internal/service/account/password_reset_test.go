@@ -208,7 +208,7 @@ func TestResetsRevealNoAccounts(t *testing.T) {
 
 // Whoever asks for resets of another's account makes no code void that was sent before: each is valid for 15 minutes after it was last sent, whenever in a
 // window it was. A reset makes all of them void.
-func TestStrangersMakeNoCodeVoid(t *testing.T) {
+func TestOthersMakeNoCodeVoid(t *testing.T) {
 	const window = 15 * time.Minute
 	p := openPost(t)
 	for _, at := range []time.Duration{0, 7 * time.Minute, 14 * time.Minute} {

@@ -80,11 +80,11 @@ func TestPartsAreShownIfTheOperatorWants(t *testing.T) {
 }
 
 // Who may not read a message is answered as if there were none: nobody learns who writes what, by writing to it, ending or stopping it.
-func TestStrangersDoNotLearnOfMessages(t *testing.T) {
+func TestUsersWhoMayNotReadLearnNothing(t *testing.T) {
 	n := newNodes(t, 2, streamedmessage.Config{})
 	seq := n.start(n.list[0], "1")
 	n.write(n.list[0], seq, 0, "Hello")
-	stranger, none := id.Caller{User: 77, Device: 770}, seq+50
+	outsider, none := id.Caller{User: 77, Device: 770}, seq+50
 	for _, o := range n.list { // the holder, and another node
 		answers := func(by id.Caller, seq uint64) (reasons [4]string) {
 			reasons[0] = n.writePart(o, by, &chatv1.StreamedPart{Conversation: uint64(n.group), Seq: seq, Offset: 5, Text: "x"}).Reason
@@ -95,8 +95,8 @@ func TestStrangersDoNotLearnOfMessages(t *testing.T) {
 			}
 			return reasons
 		}
-		if is, other := answers(stranger, seq), answers(stranger, none); is != other || is[0] == "" || is[0] == "not_sender" {
-			t.Errorf("%s answers a stranger %v of a message, and %v of none", o.name, is, other)
+		if is, other := answers(outsider, seq), answers(outsider, none); is != other || is[0] == "" || is[0] == "not_sender" {
+			t.Errorf("%s answers an outsider %v of a message, and %v of none", o.name, is, other)
 		}
 		if got := answers(bob, seq); got != [4]string{"not_sender", "not_sender", "not_sender", "not_sender"} {
 			t.Errorf("%s answers a member %v", o.name, got)
