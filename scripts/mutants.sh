@@ -397,6 +397,13 @@ mutant "skip a gap in the stream of a STOMP client" internal/transport/stomp/del
 mutant "end a STOMP session before its messages are stored" internal/transport/stomp/deliver.go 's/s\.leaving\.ponged \&\& len\(s\.pending\) == 0/s.leaving.ponged/' DisconnectWaits internal/transport/stomp
 mutant "accept any escape in headers of STOMP" internal/transport/stomp/frame.go 's/ok = first \&\& second/ok = first || second || true/' FramesAreDecoded internal/transport/stomp
 mutant "take bodies of any size from STOMP clients" internal/transport/stomp/frame.go 's/end-d\.head > maxBody \|\|/false ||/' FramesAreDecoded internal/transport/stomp
+mutant "charge no heartbeats of STOMP" internal/transport/stomp/session.go 's/; s\.in\.beats > 0; /; s.in.beats < 0; /' FramesAreCharged internal/transport/stomp
+mutant "charge no commands of STOMP" internal/transport/stomp/commands.go 's/smallFrame\.\.\.\)/smallFrame[:0]...)/' FramesAreCharged internal/transport/stomp
+mutant "charge no call for a subscription of STOMP" internal/transport/stomp/commands.go 's/s\.network, 1\); err != nil/s.network, 0); err != nil/' SubscriptionsAreCalls internal/transport/stomp
+mutant "read any size of a header of the PROXY protocol" internal/base/proxyheader/proxyheader.go 's/len\(b\)\+n > maxSize/len(b)+n < 0/' NoHeaders internal/base/proxyheader
+mutant "trust the PROXY protocol of any peer" internal/app/sockets.go 's/s\.listener\.proxied \|\| at/true || at/' TrustedProxies internal/app
+mutant "give a proxy any time for its header" internal/app/sockets.go 's/Add\(s\.headerTime\)/Add(time.Hour + s.headerTime)/' HeadersHaveADeadline internal/app
+mutant "count connections through a proxy for no address" internal/app/sockets.go 's/Acquire\(network\)/Acquire(netip.Prefix{})/' ProxiesNameTheirClients internal/app
 mutant "let syncs of a translator acknowledge" internal/transport/gateway/sync.go 's/if \!c\.keepsAck \{/if true {/' TranslatorsSyncs internal/transport/gateway
 mutant "let a message overtake held ones" internal/transport/gateway/fastpath.go 's/h != nil \&\& h\.follow\(d\)/h != nil \&\& false \&\& h.follow(d)/' 'TestSendsAreHeld|TestHeldSendsKeepOrder' internal/transport/gateway
 mutant "hold messages in the order of their refusals" internal/transport/gateway/held_sends.go 's/for i > 0 \&\& q\.sends\[i-1\]/for false \&\& q.sends[i-1]/' TestHeldSendsKeepOrder internal/transport/gateway

@@ -3,9 +3,11 @@ package apptest_test
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/app"
 	"github.com/rialto-im/rialto/internal/app/apptest"
 	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
@@ -90,5 +92,49 @@ func TestBenchOfFlappingUsers(t *testing.T) {
 	}
 	if f := r.Flapping; r.Acked == 0 || f.Users != 20 || f.Breaks == 0 || f.Presences <= 20 || f.Before == 0 || !f.Passed {
 		t.Errorf("broken connections, and presences after the first ones, were wanted: %s", out.String())
+	}
+}
+
+// The bench loads a server over each protocol, with the same checks, and beside messages that bots write in parts. All of those end whole.
+func TestBenchOverAllProtocols(t *testing.T) {
+	t.Parallel()
+	var data, postgres string
+	s := apptest.Open(t, func(c *config.Config) { data, postgres = c.Data, c.Postgres })
+	at := []string{"--data", data}
+	if postgres != "" {
+		at = []string{"--postgres", postgres}
+	}
+	var key, errs strings.Builder
+	if code := app.AdminMain(t.Context(), append([]string{"key", "create", "--name", "bench"}, at...), &key, &errs); code != 0 {
+		t.Fatal(errs.String())
+	}
+	run := func(args ...string) (r struct {
+		Protocol         string
+		Acked, Delivered uint64
+		Streams          struct {
+			Parts, Pushes, Ended, Broken uint64
+			Passed                       bool
+		}
+	}) {
+		t.Helper()
+		var out, errOut bytes.Buffer
+		code := bench.Main(append([]string{"chat", "--json", "--url", s.URL, "--api-key", strings.TrimSpace(key.String()), "--pairs", "1", "--drain", "3m"}, args...), &out, &errOut)
+		if err := json.Unmarshal(out.Bytes(), &r); code != 0 || err != nil || r.Acked == 0 || r.Delivered != r.Acked {
+			t.Fatalf("%v: exit code %d, %v\n%s\n%s", args, code, err, out.String(), errOut.String())
+		}
+		return r
+	}
+	for protocol, sockets := range map[string]string{"ws-json": "", "tcp": s.TCPAddress().String(), "stomp": s.StompAddress().String(), "sse": "", "poll": ""} {
+		args := []string{"--protocol", protocol, "--duration", "200ms", "--window", "3"}
+		if sockets != "" {
+			args = append(args, "--sockets", sockets)
+		}
+		if r := run(args...); r.Protocol != protocol {
+			t.Errorf("--protocol %s says %q", protocol, r.Protocol)
+		}
+	}
+	r := run("--duration", "700ms", "--rate", "50", "--streams", "3")
+	if r.Streams.Parts < 3 || r.Streams.Pushes == 0 || r.Streams.Ended != 3 || r.Streams.Broken != 0 || !r.Streams.Passed {
+		t.Errorf("three messages that grow, and end whole, were wanted: %+v", r.Streams)
 	}
 }

@@ -25,7 +25,10 @@ type receiver struct {
 
 func (r *receiver) take(events ...*chatv1.Event) {
 	for _, e := range events {
-		r.got, r.at, r.last = append(r.got, e), e.Seq, e.GetMessage().GetContent().GetText()
+		r.got, r.at = append(r.got, e), e.Seq
+		if m := e.GetMessage(); m != nil {
+			r.last = m.GetContent().GetText()
+		}
 	}
 }
 
@@ -41,6 +44,7 @@ var receivers = map[string]func(r *receiver, until string, connected func()) err
 	"ws-json": func(r *receiver, until string, connected func()) error {
 		return r.bySocket("rialto.v1.json", until, connected)
 	},
+	"tcp":   (*receiver).byTCP,
 	"sse":   (*receiver).byEventStream,
 	"poll":  (*receiver).byLongPolling,
 	"short": (*receiver).byShortPolling,
@@ -53,7 +57,23 @@ func (r *receiver) bySocket(protocol, until string, connected func()) error {
 		return err
 	}
 	defer c.CloseNow()
-	s := apptest.Wrap(r.t, c, protocol == "rialto.v1.json")
+	return r.byFrames(apptest.Wrap(r.t, c, protocol == "rialto.v1.json"), until, connected)
+}
+
+// byTCP follows a socket without WebSocket.
+func (r *receiver) byTCP(until string, connected func()) error {
+	c := dialTCP(r.t, r.who.Server, r.who.AccessToken)
+	defer c.Close()
+	return r.byFrames(tcpFrames{c}, until, connected)
+}
+
+// frames is a socket, whatever carries its frames.
+type frames interface {
+	Write(*gatewayv1.ClientFrame)
+	Try() (*gatewayv1.ServerFrame, error)
+}
+
+func (r *receiver) byFrames(s frames, until string, connected func()) error {
 	sync := &gatewayv1.ClientFrame{Request: 1, Sync: &chatv1.SyncRequest{After: &chatv1.Position{Seq: r.at}}}
 	s.Write(sync)
 	for syncing := true; r.last != until; {
@@ -119,10 +139,14 @@ func (r *receiver) byShortPolling(until string, connected func()) error {
 
 func (r *receiver) poll(waitMs uint32, until string, connected func()) error {
 	for polls := 0; r.last != until; polls++ {
-		if polls == 1 {
+		wait := waitMs
+		switch polls {
+		case 0:
+			wait = 0 // perhaps there is nothing yet
+		case 1:
 			connected()
 		}
-		page, err := r.who.Server.Chat().Sync(r.t.Context(), apptest.As(r.who, &chatv1.SyncRequest{After: &chatv1.Position{Seq: r.at}, WaitMs: waitMs}))
+		page, err := r.who.Server.Chat().Sync(r.t.Context(), apptest.As(r.who, &chatv1.SyncRequest{After: &chatv1.Position{Seq: r.at}, WaitMs: wait}))
 		if err != nil {
 			return err
 		}

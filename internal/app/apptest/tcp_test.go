@@ -42,7 +42,7 @@ func dialRaw(t *testing.T, h *apptest.Server, to net.Addr) net.Conn {
 func dialTCP(t *testing.T, h *apptest.Server, token string) *tcpSocket {
 	t.Helper()
 	s := &tcpSocket{t, dialRaw(t, h, h.TCPAddress())}
-	s.write(&gatewayv1.ClientFrame{Auth: &gatewayv1.Auth{AccessToken: token}, Request: 1, Sync: &chatv1.SyncRequest{}})
+	s.write(&gatewayv1.ClientFrame{Auth: &gatewayv1.Auth{AccessToken: token}})
 	return s
 }
 
@@ -59,20 +59,30 @@ func (s *tcpSocket) write(f *gatewayv1.ClientFrame) {
 
 func (s *tcpSocket) next() *gatewayv1.ServerFrame {
 	s.t.Helper()
-	head := make([]byte, 4)
-	if _, err := io.ReadFull(s, head); err != nil {
-		s.t.Fatal(err)
-	}
-	b, f := make([]byte, binary.BigEndian.Uint32(head)), &gatewayv1.ServerFrame{}
-	_, err := io.ReadFull(s, b)
-	if err == nil {
-		err = proto.Unmarshal(b, f)
-	}
+	f, err := s.try()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return f
 }
+
+func (s *tcpSocket) try() (*gatewayv1.ServerFrame, error) {
+	head := make([]byte, 4)
+	if _, err := io.ReadFull(s, head); err != nil {
+		return nil, err
+	}
+	b, f := make([]byte, binary.BigEndian.Uint32(head)), &gatewayv1.ServerFrame{}
+	if _, err := io.ReadFull(s, b); err != nil {
+		return nil, err
+	}
+	return f, proto.Unmarshal(b, f)
+}
+
+// tcpFrames is a tcpSocket with the methods of a Socket.
+type tcpFrames struct{ *tcpSocket }
+
+func (s tcpFrames) Write(f *gatewayv1.ClientFrame)       { s.write(f) }
+func (s tcpFrames) Try() (*gatewayv1.ServerFrame, error) { return s.try() }
 
 // Clients over TCP, and over TLS if the node ends it, chat with those of WebSocket, and those of STOMP with both. A refused client gets the reason,
 // and then the end.
@@ -80,7 +90,8 @@ func TestSocketsOverTCP(t *testing.T) {
 	both(t, func(t *testing.T, h *apptest.Server) {
 		alice, bob := h.Register(t, "alice"), h.Register(t, "bob")
 		c := h.Direct(t, alice, bob)
-		a := dialTCP(t, h, alice.AccessToken)
+		a := &tcpSocket{t, dialRaw(t, h, h.TCPAddress())}
+		a.write(&gatewayv1.ClientFrame{Auth: &gatewayv1.Auth{AccessToken: alice.AccessToken}, Request: 1, Sync: &chatv1.SyncRequest{}})
 		if f := a.next(); f.Hello.GetUser() != alice.User || f.Hello.GetDevice() != alice.Device {
 			t.Fatalf("the first frame is %v", f)
 		}

@@ -88,34 +88,51 @@ func (d *deployment) idle(ctx context.Context, dialer *dialer, count int, hold t
 	return r, ctx.Err()
 }
 
-// hold opens a connection for each user, keeps all open for a time, and then measures.
+// held are open connections on which nothing is sent but pings.
+type held struct {
+	mu   sync.Mutex // guards list
+	list []connection
+}
+
+// add adds a connection.
+func (h *held) add(c connection) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.list = append(h.list, c)
+}
+
+// each calls do for the connections so far.
+func (h *held) each(do func(c connection)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range h.list {
+		do(c)
+	}
+}
+
+// hold opens a connection for each user, keeps all open for a time, and then measures. It fails if one is lost.
 func (d *deployment) hold(ctx context.Context, dialer *dialer, users []*user, hold time.Duration, measure func() error) error {
-	list := make([]connection, len(users))
 	ctx, lost := context.WithCancelCause(ctx)
-	var reading sync.WaitGroup
-	defer reading.Wait()
-	defer func() {
-		lost(nil)
-		for _, c := range list {
-			if c != nil {
-				_ = c.close() // it may be closed already
-			}
+	var open held
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer open.each(func(c connection) { _ = c.close() }) // it may be closed already
+	defer lost(nil)
+	group.Go(func() {
+		for backoff.Sleep(ctx, pingInterval) == nil {
+			open.each(func(c connection) { _ = c.write(pingFrame) }) // reading fails as well
 		}
-	}()
+	})
 	err := each(ctx, len(users), 16, func(ctx context.Context, i int) error {
 		c, err := dialer.open(ctx, destination{endpoint: d.endpoints[0], token: users[i].sessions[0].AccessToken, from: net.IPv4(127, 0, 0, byte(1+i/20_000)), buffer: 256})
 		if err != nil {
 			return err
 		}
-		list[i] = c
-		_, err = readHello(c)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for _, c := range list {
-		reading.Go(func() {
+		open.add(c)
+		if _, err := readHello(c); err != nil {
+			return err
+		}
+		group.Go(func() {
 			for {
 				if _, err := c.next(); err != nil {
 					lost(fmt.Errorf("a connection was lost: %w", err))
@@ -123,16 +140,16 @@ func (d *deployment) hold(ctx context.Context, dialer *dialer, users []*user, ho
 				}
 			}
 		})
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	d.progress("holding them for %v", hold)
-	for end := time.Now().Add(hold); time.Now().Before(end) && ctx.Err() == nil; _ = backoff.Sleep(ctx, min(hold, 10*time.Second)) {
-		for _, c := range list {
-			if err := c.write(pingFrame); err != nil {
-				return err
-			}
-		}
+	if err := backoff.Sleep(ctx, hold); err != nil {
+		return context.Cause(ctx)
 	}
-	return errors.Join(context.Cause(ctx), measure())
+	return measure()
 }
 
 // residentKB of a process.
