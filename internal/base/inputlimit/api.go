@@ -89,6 +89,8 @@ var limits = map[protoreflect.FullName]Repeated{
 	"rialto.comment.v1.CommentContent.mentions":       {50, errs.New(errs.Invalid, "bad_comment", "a comment has at most 50 mentions")},
 	"rialto.notification.v1.NotificationSettings.off": {20, errs.New(errs.Invalid, "bad_settings", "off has kinds of notifications that exist, each once")},
 
+	"rialto.transaction.v1.PrepareMessagesRequest.messages": {20, errs.New(errs.Invalid, "bad_transaction", "a transaction has 1 to 20 messages")},
+
 	"rialto.chat.v1.Content.mentions": {100, errs.New(errs.Invalid, "bad_mention", "a message has at most 100 mentions")},
 	"rialto.chat.v1.Mention.users":    {1, errs.New(errs.Invalid, "bad_mention", "the users of a mention come from the server")},
 }
