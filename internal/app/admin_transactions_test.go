@@ -17,16 +17,16 @@ import (
 	transactionv1 "github.com/rialto-im/rialto/sdk/go/gen/transaction/v1"
 )
 
-// refusing accepts what is prepared, and refuses each message.
-type refusing struct{}
+// refusingChat accepts what is prepared, and refuses each message.
+type refusingChat struct{}
 
-func (refusing) CheckScheduled(context.Context, *message.Draft) error { return nil }
+func (refusingChat) CheckScheduled(context.Context, *message.Draft) error { return nil }
 
-func (refusing) Send(context.Context, *message.Draft) error {
+func (refusingChat) Send(context.Context, *message.Draft) error {
 	return errs.New(errs.Denied, "not_member", "")
 }
 
-func (refusing) Next(context.Context) (uint64, error) { return 7, nil }
+func (refusingChat) Next(context.Context) (uint64, error) { return 7, nil }
 
 // An operator lists and shows message transactions, and sends those again that failed.
 func TestOperatorsSeeAndRetryTransactions(t *testing.T) {
@@ -44,7 +44,7 @@ func TestOperatorsSeeAndRetryTransactions(t *testing.T) {
 		t.Fatal(out.String())
 	}
 	db, jobs := openJobsAt(t, data)
-	s, err := messagetransaction.New(t.Context(), messagetransaction.Deps{DB: db, Chat: refusing{}, Jobs: jobs, IDs: refusing{}, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}, messagetransaction.Config{})
+	s, err := messagetransaction.New(t.Context(), messagetransaction.Deps{DB: db, Chat: refusingChat{}, Jobs: jobs, IDs: refusingChat{}, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}, messagetransaction.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,8 +35,6 @@ type Caller struct {
 	Server bool
 	// Key is the name of the API key; "" for a user's token.
 	Key string
-	// Key tells API keys apart; 0 for others.
-	Key uint64
 	// Audit: the API key may read messages as they were stored.
 	Audit bool
 	// Bot: the request came with the API key of one user, which stands for that user.

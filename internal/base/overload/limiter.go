@@ -21,29 +21,29 @@ const (
 // Caller is who makes a request. Each part that is set has its own share.
 type Caller struct {
 	User uint64
-	// Key is an API key. Business servers call for many users, who are not counted then, and from few addresses.
-	Key     uint64
+	// Key is the name of an API key. Business servers call for many users, who are not counted then, and from few addresses.
+	Key     string
 	Network netip.Prefix
 }
 
-// holder is a part of a Caller.
+// holder is one part of a Caller.
 type holder struct {
-	kind    uint8
-	id      uint64
+	user    uint64
+	key     string
 	network netip.Prefix
 }
 
 // holders returns the parts of a caller that have shares.
 func (c Caller) holders() (list [2]holder, n int) {
-	if c.Key != 0 {
-		list[0] = holder{kind: 1, id: c.Key}
+	if c.Key != "" {
+		list[0] = holder{key: c.Key}
 		return list, 1
 	}
 	if c.User != 0 {
-		list[0], n = holder{kind: 2, id: c.User}, 1
+		list[0], n = holder{user: c.User}, 1
 	}
 	if c.Network.IsValid() {
-		list[n] = holder{kind: 3, network: c.Network}
+		list[n] = holder{network: c.Network}
 		n++
 	}
 	return list, n

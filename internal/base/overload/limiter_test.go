@@ -169,7 +169,7 @@ func TestAFifthOfTheWorkersIsTheMostOfOneCaller(t *testing.T) {
 	home := netip.MustParsePrefix("192.0.2.1/32")
 	for name, caller := range map[string]func(i int) overload.Caller{
 		"a user":     func(int) overload.Caller { return overload.Caller{User: 7} },
-		"an API key": func(i int) overload.Caller { return overload.Caller{User: uint64(i), Key: 9} },
+		"an API key": func(i int) overload.Caller { return overload.Caller{User: uint64(i), Key: "shop"} },
 		"an address": func(i int) overload.Caller { return overload.Caller{User: uint64(i), Network: home} },
 	} {
 		t.Run(name, func(t *testing.T) {

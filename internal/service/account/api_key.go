@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"sync"
 	"time"
@@ -130,9 +129,8 @@ func (s *Service) verifyKey(ctx context.Context, key string) (id.Caller, error) 
 	if known && age < keyCacheTTL {
 		return cached, nil
 	}
-	sum := auth.Sum(key)
-	c := id.Caller{Key: binary.BigEndian.Uint64(sum)}
-	switch err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT name, audit, bot FROM api_keys WHERE sum = $1`, sum).Scan(&c.Key, &c.Audit, &c.User); {
+	c := id.Caller{}
+	switch err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT name, audit, bot FROM api_keys WHERE sum = $1`, auth.Sum(key)).Scan(&c.Key, &c.Audit, &c.User); {
 	case err == nil:
 		c.Bot = c.User != 0
 		c.Server = !c.Bot

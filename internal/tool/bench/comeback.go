@@ -249,7 +249,7 @@ func (c *comer) connect(ctx context.Context, d *deployment, query string) error 
 		return err
 	}
 	if err = sock.net.SetDeadline(time.Now().Add(silence)); err == nil {
-		_, err = sock.hello()
+		_, err = readHello(sock)
 	}
 	if err != nil {
 		_ = sock.net.Close() // the first error is reported

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"strconv"
 	"time"
-	"time"
 
 	"github.com/gobwas/ws"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"

@@ -46,7 +46,7 @@ type conn struct {
 	next      *conn        // of the same user; guarded by the hub
 
 	lastInput       atomic.Uint32             // second of the last input
-	silence         atomic.Uint32 // seconds of silence that the client announced, beside the grace
+	silence         atomic.Uint32             // seconds of silence that the client announced, beside the grace
 	incompleteSince atomic.Uint32             // second since which a message is incomplete, 0 without one
 	inFlight        atomic.Int32              // sends without a receipt
 	inFlightBytes   atomic.Int64              // bytes of them

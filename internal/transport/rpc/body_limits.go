@@ -67,7 +67,7 @@ type incoming struct {
 	body    *body
 	owner   budget.Owner // of the body and of the answer
 	answer  *outputlimit.AnswerWriter
-	asked  string        // the address of the request, of calls without credentials
+	asked   string        // the address of the request, of calls without credentials
 	waited  time.Duration // for something to answer, which is not the time of the call
 }
 

@@ -21,7 +21,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file rialto/gateway/v1/gateway.proto.
  */
 export const file_rialto_gateway_v1_gateway: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yaWFsdG8vZ2F0ZXdheS92MS9nYXRld2F5LnByb3RvEhFyaWFsdG8uZ2F0ZXdheS52MSK+BAoLQ2xpZW50RnJhbWUSDwoHcmVxdWVzdBgBIAEoBBIlCgRhdXRoGAIgASgLMhcucmlhbHRvLmdhdGV3YXkudjEuQXV0aBImCgVzZW5kcxgDIAMoCzIXLnJpYWx0by5nYXRld2F5LnYxLlNlbmQSJQoDYWNrGAQgASgLMhgucmlhbHRvLmNoYXQudjEuUG9zaXRpb24SJgoFbWFya3MYBSADKAsyFy5yaWFsdG8uZ2F0ZXdheS52MS5NYXJrEhIKBnR5cGluZxgGIAEoBEICMAESJQoEcGluZxgHIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLlBpbmcSJQoEY2FsbBgIIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLkNhbGwSKQoEc3luYxgJIAEoCzIbLnJpYWx0by5jaGF0LnYxLlN5bmNSZXF1ZXN0EicKBXdhdGNoGAogASgLMhgucmlhbHRvLmdhdGV3YXkudjEuV2F0Y2gSLgoIYWN0aXZpdHkYCyABKA4yHC5yaWFsdG8ucHJlc2VuY2UudjEuQWN0aXZpdHkSNgoNd2F0Y2hfcmVhZGVycxgMIAEoCzIfLnJpYWx0by5nYXRld2F5LnYxLldhdGNoUmVhZGVycxIWCgplbnRlcl9yb29tGA0gASgEQgIwARIWCgpsZWF2ZV9yb29tGA4gASgEQgIwARIyCgt3YXRjaF9wb3N0cxgQIAEoCzIdLnJpYWx0by5nYXRld2F5LnYxLldhdGNoUG9zdHMiHAoEQXV0aBIUCgxhY2Nlc3NfdG9rZW4YASABKAkijgEKBFNlbmQSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARISCgpjbGllbnRfc2VxGAIgASgEEhUKDWNsaWVudF9tc2dfaWQYAyABKAkSKAoHY29udGVudBgEIAEoCzIXLnJpYWx0by5jaGF0LnYxLkNvbnRlbnQSFwoPcHJldl9jbGllbnRfc2VxGAUgASgEIkkKBE1hcmsSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIVCg1kZWxpdmVyZWRfc2VxGAIgASgEEhAKCHJlYWRfc2VxGAMgASgEIjgKBFBpbmcSDgoGcnR0X21zGAEgASgNEg8KB3JldHJpZXMYAiABKA0SDwoHbmV4dF9tcxgDIAEoDSJOCgRDYWxsEg4KBm1ldGhvZBgBIAEoCRIPCgdwYXlsb2FkGAIgASgMEiUKBGJvZHkYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IhoKBVdhdGNoEhEKBXVzZXJzGAEgAygEQgIwASJDCgxXYXRjaFJlYWRlcnMSMwoIbWVzc2FnZXMYASADKAsyIS5yaWFsdG8uZ2F0ZXdheS52MS5XYXRjaGVkTWVzc2FnZSI3Cg5XYXRjaGVkTWVzc2FnZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBCI7CgpXYXRjaFBvc3RzEi0KBXBvc3RzGAEgAygLMh4ucmlhbHRvLmdhdGV3YXkudjEuV2F0Y2hlZFBvc3QiMAoLV2F0Y2hlZFBvc3QSEAoEcG9zdBgBIAEoBEICMAESDwoHdmVyc2lvbhgCIAEoDSLXBgoLU2VydmVyRnJhbWUSDwoHcmVxdWVzdBgBIAEoBBInCgVoZWxsbxgCIAEoCzIYLnJpYWx0by5nYXRld2F5LnYxLkhlbGxvEiwKCHJlY2VpcHRzGAMgAygLMhoucmlhbHRvLmdhdGV3YXkudjEuUmVjZWlwdBIlCgZldmVudHMYBCADKAsyFS5yaWFsdG8uY2hhdC52MS5FdmVudBIpCgZyZXN1bHQYBSABKAsyGS5yaWFsdG8uZ2F0ZXdheS52MS5SZXN1bHQSJwoFZXJyb3IYBiABKAsyGC5yaWFsdG8uZ2F0ZXdheS52MS5FcnJvchIlCgRwb25nGAcgASgLMhcucmlhbHRvLmdhdGV3YXkudjEuUG9uZxIpCgZ0eXBpbmcYCCABKAsyGS5yaWFsdG8uZ2F0ZXdheS52MS5UeXBpbmcSLwoJcHJlc2VuY2VzGAkgAygLMhwucmlhbHRvLnByZXNlbmNlLnYxLlByZXNlbmNlEiUKBGhpbnQYCiABKAsyFy5yaWFsdG8uZ2F0ZXdheS52MS5IaW50EiMKA2J5ZRgLIAEoCzIWLnJpYWx0by5nYXRld2F5LnYxLkJ5ZRIqCgRzeW5jGAwgASgLMhwucmlhbHRvLmNoYXQudjEuU3luY1Jlc3BvbnNlEjAKB3RocmVhZHMYDSADKAsyHy5yaWFsdG8uZ2F0ZXdheS52MS5UaHJlYWRVcGRhdGUSMQoHcmVhZGVycxgOIAMoCzIgLnJpYWx0by5nYXRld2F5LnYxLlJlYWRlcnNVcGRhdGUSKQoFcm9vbXMYDyADKAsyGi5yaWFsdG8uY2hhdC52MS5Sb29tVXBkYXRlEicKBHJvb20YECABKAsyGS5yaWFsdG8uY2hhdC52MS5Sb29tRW50cnkSKgoFcG9zdHMYESADKAsyGy5yaWFsdG8uZ2F0ZXdheS52MS5Qb3N0SGludBI6Cg1ub3RpZmljYXRpb25zGBQgASgLMiMucmlhbHRvLmdhdGV3YXkudjEuTm90aWZpY2F0aW9uSGludBIZCg1jaGFuZ2VkX3Bvc3RzGBUgAygEQgIwARIuCghzdHJlYW1lZBgfIAMoCzIcLnJpYWx0by5jaGF0LnYxLlN0cmVhbWVkVGV4dCIkChBOb3RpZmljYXRpb25IaW50EhAKBHJlYWQYASABKARCAjABIjAKCFBvc3RIaW50EhAKBHBvc3QYASABKARCAjABEhIKBmF1dGhvchgCIAEoBEICMAEiVwoNUmVhZGVyc1VwZGF0ZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBBIRCgV1c2VycxgDIAMoBEICMAESDAoEbW9yZRgEIAEoCCJdCgxUaHJlYWRVcGRhdGUSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARILCgNzZXEYAiABKAQSJgoGdGhyZWFkGAMgASgLMhYucmlhbHRvLmNoYXQudjEuVGhyZWFkItUBCgVIZWxsbxIQCgR1c2VyGAEgASgEQgIwARISCgZkZXZpY2UYAiABKARCAjABEiYKBHRhaWwYAyABKAsyGC5yaWFsdG8uY2hhdC52MS5Qb3NpdGlvbhISCgpjbGllbnRfc2VxGAQgASgEEhMKB3RpbWVfbXMYBSABKANCAjACEhQKDGhlYXJ0YmVhdF9tcxgGIAEoDRIMCgRub2RlGAcgASgJEhMKB3Nlc3Npb24YCCABKARCAjABEhwKFGxvbmdlc3RfaGVhcnRiZWF0X21zGAkgASgNIskBCgdSZWNlaXB0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEgoKY2xpZW50X3NlcRgCIAEoBBIVCg1jbGllbnRfbXNnX2lkGAMgASgJEgoKAmlkGAQgASgJEgsKA3NlcRgFIAEoBBITCgd0aW1lX21zGAYgASgDQgIwAhIPCgdjb3VudGVkGAcgASgEEhEKCWR1cGxpY2F0ZRgIIAEoCBInCgVlcnJvchgJIAEoCzIYLnJpYWx0by5nYXRld2F5LnYxLkVycm9yIkAKBlJlc3VsdBIPCgdwYXlsb2FkGAEgASgMEiUKBGJvZHkYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IkgKBUVycm9yEgwKBGNvZGUYASABKAkSDgoGcmVhc29uGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSEAoIcmV0cnlfbXMYBCABKA0iGwoEUG9uZxITCgd0aW1lX21zGAEgASgDQgIwAiI0CgZUeXBpbmcSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIQCgR1c2VyGAIgASgEQgIwASI4CgRIaW50EjAKDWNvbnZlcnNhdGlvbnMYASADKAsyGS5yaWFsdG8uY2hhdC52MS5MYXJnZVRhaWwiNQoDQnllEgwKBGNvZGUYASABKA0SDgoGcmVhc29uGAIgASgJEhAKCHJldHJ5X21zGAMgASgNQj1aO2dpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL2dhdGV3YXkvdjE7Z2F0ZXdheXYxYgZwcm90bzM", [file_google_protobuf_struct, file_rialto_chat_v1_chat, file_rialto_chat_v1_message, file_rialto_chat_v1_room, file_rialto_chat_v1_streamed, file_rialto_presence_v1_presence]);
+  fileDesc("Ch9yaWFsdG8vZ2F0ZXdheS92MS9nYXRld2F5LnByb3RvEhFyaWFsdG8uZ2F0ZXdheS52MSK+BAoLQ2xpZW50RnJhbWUSDwoHcmVxdWVzdBgBIAEoBBIlCgRhdXRoGAIgASgLMhcucmlhbHRvLmdhdGV3YXkudjEuQXV0aBImCgVzZW5kcxgDIAMoCzIXLnJpYWx0by5nYXRld2F5LnYxLlNlbmQSJQoDYWNrGAQgASgLMhgucmlhbHRvLmNoYXQudjEuUG9zaXRpb24SJgoFbWFya3MYBSADKAsyFy5yaWFsdG8uZ2F0ZXdheS52MS5NYXJrEhIKBnR5cGluZxgGIAEoBEICMAESJQoEcGluZxgHIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLlBpbmcSJQoEY2FsbBgIIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLkNhbGwSKQoEc3luYxgJIAEoCzIbLnJpYWx0by5jaGF0LnYxLlN5bmNSZXF1ZXN0EicKBXdhdGNoGAogASgLMhgucmlhbHRvLmdhdGV3YXkudjEuV2F0Y2gSLgoIYWN0aXZpdHkYCyABKA4yHC5yaWFsdG8ucHJlc2VuY2UudjEuQWN0aXZpdHkSNgoNd2F0Y2hfcmVhZGVycxgMIAEoCzIfLnJpYWx0by5nYXRld2F5LnYxLldhdGNoUmVhZGVycxIWCgplbnRlcl9yb29tGA0gASgEQgIwARIWCgpsZWF2ZV9yb29tGA4gASgEQgIwARIyCgt3YXRjaF9wb3N0cxgQIAEoCzIdLnJpYWx0by5nYXRld2F5LnYxLldhdGNoUG9zdHMiHAoEQXV0aBIUCgxhY2Nlc3NfdG9rZW4YASABKAkijgEKBFNlbmQSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARISCgpjbGllbnRfc2VxGAIgASgEEhUKDWNsaWVudF9tc2dfaWQYAyABKAkSKAoHY29udGVudBgEIAEoCzIXLnJpYWx0by5jaGF0LnYxLkNvbnRlbnQSFwoPcHJldl9jbGllbnRfc2VxGAUgASgEIkkKBE1hcmsSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIVCg1kZWxpdmVyZWRfc2VxGAIgASgEEhAKCHJlYWRfc2VxGAMgASgEIjgKBFBpbmcSDgoGcnR0X21zGAEgASgNEg8KB3JldHJpZXMYAiABKA0SDwoHbmV4dF9tcxgDIAEoDSJOCgRDYWxsEg4KBm1ldGhvZBgBIAEoCRIPCgdwYXlsb2FkGAIgASgMEiUKBGJvZHkYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IhoKBVdhdGNoEhEKBXVzZXJzGAEgAygEQgIwASJDCgxXYXRjaFJlYWRlcnMSMwoIbWVzc2FnZXMYASADKAsyIS5yaWFsdG8uZ2F0ZXdheS52MS5XYXRjaGVkTWVzc2FnZSI3Cg5XYXRjaGVkTWVzc2FnZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBCI7CgpXYXRjaFBvc3RzEi0KBXBvc3RzGAEgAygLMh4ucmlhbHRvLmdhdGV3YXkudjEuV2F0Y2hlZFBvc3QiMAoLV2F0Y2hlZFBvc3QSEAoEcG9zdBgBIAEoBEICMAESDwoHdmVyc2lvbhgCIAEoDSKGBwoLU2VydmVyRnJhbWUSDwoHcmVxdWVzdBgBIAEoBBInCgVoZWxsbxgCIAEoCzIYLnJpYWx0by5nYXRld2F5LnYxLkhlbGxvEiwKCHJlY2VpcHRzGAMgAygLMhoucmlhbHRvLmdhdGV3YXkudjEuUmVjZWlwdBIlCgZldmVudHMYBCADKAsyFS5yaWFsdG8uY2hhdC52MS5FdmVudBIpCgZyZXN1bHQYBSABKAsyGS5yaWFsdG8uZ2F0ZXdheS52MS5SZXN1bHQSJwoFZXJyb3IYBiABKAsyGC5yaWFsdG8uZ2F0ZXdheS52MS5FcnJvchIlCgRwb25nGAcgASgLMhcucmlhbHRvLmdhdGV3YXkudjEuUG9uZxIpCgZ0eXBpbmcYCCABKAsyGS5yaWFsdG8uZ2F0ZXdheS52MS5UeXBpbmcSLwoJcHJlc2VuY2VzGAkgAygLMhwucmlhbHRvLnByZXNlbmNlLnYxLlByZXNlbmNlEiUKBGhpbnQYCiABKAsyFy5yaWFsdG8uZ2F0ZXdheS52MS5IaW50EiMKA2J5ZRgLIAEoCzIWLnJpYWx0by5nYXRld2F5LnYxLkJ5ZRIqCgRzeW5jGAwgASgLMhwucmlhbHRvLmNoYXQudjEuU3luY1Jlc3BvbnNlEjAKB3RocmVhZHMYDSADKAsyHy5yaWFsdG8uZ2F0ZXdheS52MS5UaHJlYWRVcGRhdGUSMQoHcmVhZGVycxgOIAMoCzIgLnJpYWx0by5nYXRld2F5LnYxLlJlYWRlcnNVcGRhdGUSKQoFcm9vbXMYDyADKAsyGi5yaWFsdG8uY2hhdC52MS5Sb29tVXBkYXRlEicKBHJvb20YECABKAsyGS5yaWFsdG8uY2hhdC52MS5Sb29tRW50cnkSKgoFcG9zdHMYESADKAsyGy5yaWFsdG8uZ2F0ZXdheS52MS5Qb3N0SGludBI6Cg1ub3RpZmljYXRpb25zGBQgASgLMiMucmlhbHRvLmdhdGV3YXkudjEuTm90aWZpY2F0aW9uSGludBIZCg1jaGFuZ2VkX3Bvc3RzGBUgAygEQgIwARIuCghzdHJlYW1lZBgfIAMoCzIcLnJpYWx0by5jaGF0LnYxLlN0cmVhbWVkVGV4dBItCghhY2NlcHRlZBgoIAMoCzIbLnJpYWx0by5nYXRld2F5LnYxLkFjY2VwdGVkIk8KCEFjY2VwdGVkEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEgoKY2xpZW50X3NlcRgCIAEoBBIVCg1jbGllbnRfbXNnX2lkGAMgASgJIiQKEE5vdGlmaWNhdGlvbkhpbnQSEAoEcmVhZBgBIAEoBEICMAEiMAoIUG9zdEhpbnQSEAoEcG9zdBgBIAEoBEICMAESEgoGYXV0aG9yGAIgASgEQgIwASJXCg1SZWFkZXJzVXBkYXRlEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESCwoDc2VxGAIgASgEEhEKBXVzZXJzGAMgAygEQgIwARIMCgRtb3JlGAQgASgIIl0KDFRocmVhZFVwZGF0ZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBBImCgZ0aHJlYWQYAyABKAsyFi5yaWFsdG8uY2hhdC52MS5UaHJlYWQi1QEKBUhlbGxvEhAKBHVzZXIYASABKARCAjABEhIKBmRldmljZRgCIAEoBEICMAESJgoEdGFpbBgDIAEoCzIYLnJpYWx0by5jaGF0LnYxLlBvc2l0aW9uEhIKCmNsaWVudF9zZXEYBCABKAQSEwoHdGltZV9tcxgFIAEoA0ICMAISFAoMaGVhcnRiZWF0X21zGAYgASgNEgwKBG5vZGUYByABKAkSEwoHc2Vzc2lvbhgIIAEoBEICMAESHAoUbG9uZ2VzdF9oZWFydGJlYXRfbXMYCSABKA0iyQEKB1JlY2VpcHQSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARISCgpjbGllbnRfc2VxGAIgASgEEhUKDWNsaWVudF9tc2dfaWQYAyABKAkSCgoCaWQYBCABKAkSCwoDc2VxGAUgASgEEhMKB3RpbWVfbXMYBiABKANCAjACEg8KB2NvdW50ZWQYByABKAQSEQoJZHVwbGljYXRlGAggASgIEicKBWVycm9yGAkgASgLMhgucmlhbHRvLmdhdGV3YXkudjEuRXJyb3IiQAoGUmVzdWx0Eg8KB3BheWxvYWQYASABKAwSJQoEYm9keRgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiSAoFRXJyb3ISDAoEY29kZRgBIAEoCRIOCgZyZWFzb24YAiABKAkSDwoHbWVzc2FnZRgDIAEoCRIQCghyZXRyeV9tcxgEIAEoDSIbCgRQb25nEhMKB3RpbWVfbXMYASABKANCAjACIjQKBlR5cGluZxIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhAKBHVzZXIYAiABKARCAjABIjgKBEhpbnQSMAoNY29udmVyc2F0aW9ucxgBIAMoCzIZLnJpYWx0by5jaGF0LnYxLkxhcmdlVGFpbCI1CgNCeWUSDAoEY29kZRgBIAEoDRIOCgZyZWFzb24YAiABKAkSEAoIcmV0cnlfbXMYAyABKA1CPVo7Z2l0aHViLmNvbS9yaWFsdG8taW0vcmlhbHRvL3Nkay9nby9nZW4vZ2F0ZXdheS92MTtnYXRld2F5djFiBnByb3RvMw", [file_google_protobuf_struct, file_rialto_chat_v1_chat, file_rialto_chat_v1_message, file_rialto_chat_v1_room, file_rialto_chat_v1_streamed, file_rialto_presence_v1_presence]);
 
 /**
  * ClientFrame goes from client to server. Any number of its fields may be set; they are taken in field order.
@@ -518,6 +518,14 @@ export type ServerFrame = Message<"rialto.gateway.v1.ServerFrame"> & {
    * @generated from field: repeated rialto.chat.v1.StreamedText streamed = 31;
    */
   streamed: StreamedText[];
+
+  /**
+   * Accepted names sends that the server cannot store at the moment. It holds them in memory and tries again; a receipt follows. They are not stored: keep
+   * them, and send them again if the connection ends before the receipt.
+   *
+   * @generated from field: repeated rialto.gateway.v1.Accepted accepted = 40;
+   */
+  accepted: Accepted[];
 };
 
 /**
@@ -526,6 +534,35 @@ export type ServerFrame = Message<"rialto.gateway.v1.ServerFrame"> & {
  */
 export const ServerFrameSchema: GenMessage<ServerFrame> = /*@__PURE__*/
   messageDesc(file_rialto_gateway_v1_gateway, 11);
+
+/**
+ * Accepted says that the server holds a Send. The conversation and the id that the Send named tell which.
+ *
+ * @generated from message rialto.gateway.v1.Accepted
+ */
+export type Accepted = Message<"rialto.gateway.v1.Accepted"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * @generated from field: uint64 client_seq = 2;
+   */
+  clientSeq: bigint;
+
+  /**
+   * @generated from field: string client_msg_id = 3;
+   */
+  clientMsgId: string;
+};
+
+/**
+ * Describes the message rialto.gateway.v1.Accepted.
+ * Use `create(AcceptedSchema)` to create a new message.
+ */
+export const AcceptedSchema: GenMessage<Accepted> = /*@__PURE__*/
+  messageDesc(file_rialto_gateway_v1_gateway, 12);
 
 /**
  * NotificationHint says that UnreadNotifications has another answer.
@@ -546,7 +583,7 @@ export type NotificationHint = Message<"rialto.gateway.v1.NotificationHint"> & {
  * Use `create(NotificationHintSchema)` to create a new message.
  */
 export const NotificationHintSchema: GenMessage<NotificationHint> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 12);
+  messageDesc(file_rialto_gateway_v1_gateway, 13);
 
 /**
  * PostHint names a new post of somebody whom the user follows.
@@ -570,7 +607,7 @@ export type PostHint = Message<"rialto.gateway.v1.PostHint"> & {
  * Use `create(PostHintSchema)` to create a new message.
  */
 export const PostHintSchema: GenMessage<PostHint> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 13);
+  messageDesc(file_rialto_gateway_v1_gateway, 14);
 
 /**
  * ReadersUpdate names users who have read a message since ListReaders was called.
@@ -606,7 +643,7 @@ export type ReadersUpdate = Message<"rialto.gateway.v1.ReadersUpdate"> & {
  * Use `create(ReadersUpdateSchema)` to create a new message.
  */
 export const ReadersUpdateSchema: GenMessage<ReadersUpdate> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 14);
+  messageDesc(file_rialto_gateway_v1_gateway, 15);
 
 /**
  * ThreadUpdate says what the thread under a message is now.
@@ -637,7 +674,7 @@ export type ThreadUpdate = Message<"rialto.gateway.v1.ThreadUpdate"> & {
  * Use `create(ThreadUpdateSchema)` to create a new message.
  */
 export const ThreadUpdateSchema: GenMessage<ThreadUpdate> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 15);
+  messageDesc(file_rialto_gateway_v1_gateway, 16);
 
 /**
  * @generated from message rialto.gateway.v1.Hello
@@ -702,7 +739,7 @@ export type Hello = Message<"rialto.gateway.v1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 16);
+  messageDesc(file_rialto_gateway_v1_gateway, 17);
 
 /**
  * Receipt answers one Send: stored durably, or error. The conversation and the id that the Send named tell which.
@@ -761,7 +798,7 @@ export type Receipt = Message<"rialto.gateway.v1.Receipt"> & {
  * Use `create(ReceiptSchema)` to create a new message.
  */
 export const ReceiptSchema: GenMessage<Receipt> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 17);
+  messageDesc(file_rialto_gateway_v1_gateway, 18);
 
 /**
  * @generated from message rialto.gateway.v1.Result
@@ -783,7 +820,7 @@ export type Result = Message<"rialto.gateway.v1.Result"> & {
  * Use `create(ResultSchema)` to create a new message.
  */
 export const ResultSchema: GenMessage<Result> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 18);
+  messageDesc(file_rialto_gateway_v1_gateway, 19);
 
 /**
  * @generated from message rialto.gateway.v1.Error
@@ -822,7 +859,7 @@ export type Error = Message<"rialto.gateway.v1.Error"> & {
  * Use `create(ErrorSchema)` to create a new message.
  */
 export const ErrorSchema: GenMessage<Error> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 19);
+  messageDesc(file_rialto_gateway_v1_gateway, 20);
 
 /**
  * @generated from message rialto.gateway.v1.Pong
@@ -839,7 +876,7 @@ export type Pong = Message<"rialto.gateway.v1.Pong"> & {
  * Use `create(PongSchema)` to create a new message.
  */
 export const PongSchema: GenMessage<Pong> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 20);
+  messageDesc(file_rialto_gateway_v1_gateway, 21);
 
 /**
  * @generated from message rialto.gateway.v1.Typing
@@ -861,7 +898,7 @@ export type Typing = Message<"rialto.gateway.v1.Typing"> & {
  * Use `create(TypingSchema)` to create a new message.
  */
 export const TypingSchema: GenMessage<Typing> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 21);
+  messageDesc(file_rialto_gateway_v1_gateway, 22);
 
 /**
  * @generated from message rialto.gateway.v1.Hint
@@ -878,7 +915,7 @@ export type Hint = Message<"rialto.gateway.v1.Hint"> & {
  * Use `create(HintSchema)` to create a new message.
  */
 export const HintSchema: GenMessage<Hint> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 22);
+  messageDesc(file_rialto_gateway_v1_gateway, 23);
 
 /**
  * @generated from message rialto.gateway.v1.Bye
@@ -907,5 +944,5 @@ export type Bye = Message<"rialto.gateway.v1.Bye"> & {
  * Use `create(ByeSchema)` to create a new message.
  */
 export const ByeSchema: GenMessage<Bye> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 23);
+  messageDesc(file_rialto_gateway_v1_gateway, 24);
 
