@@ -45,16 +45,17 @@ var (
 )
 
 // options of a call's handler.
-func (s *Server) options(name string, who access, schema *inputlimit.Schema) []connect.HandlerOption {
+func (s *Server) options(p *procedure) []connect.HandlerOption {
 	// Programs of operators make calls with wide effects: one that means to show a post and misspells that must not hide it. Clients of users may be newer than the server.
-	lax := who != serverAccess
-	tooLarge := s.failure(name, errTooLarge)
+	lax := p.access != serverAccess
+	tooLarge := s.failure(p.name, errTooLarge)
 	least := 0
-	if strings.HasPrefix(name, "/"+idv1connect.IDServiceName+"/") {
+	if strings.HasPrefix(p.name, "/"+idv1connect.IDServiceName+"/") {
 		least = math.MaxInt // ids hardly compress, and gzip would take longer than the call
 	}
 	return []connect.HandlerOption{
-		connect.WithCompressMinBytes(least), connect.WithReadMaxBytes(maxRequest), connect.WithCodec(protoCodec{schema}), connect.WithCodec(jsonCodec{"json", schema, lax}), connect.WithCodec(jsonCodec{"json; charset=utf-8", schema, lax}),
+		connect.WithCompressMinBytes(least), connect.WithReadMaxBytes(maxRequest), connect.WithRequestInitializer(p.open),
+		connect.WithCodec(protoCodec{p.schema}), connect.WithCodec(jsonCodec{"json", p.schema, lax}), connect.WithCodec(jsonCodec{"json; charset=utf-8", p.schema, lax}),
 		connect.WithCompression("gzip", func() connect.Decompressor { return &gunzip{tooLarge: tooLarge} }, func() connect.Compressor { return gzip.NewWriter(io.Discard) }),
 	}
 }

@@ -11,12 +11,14 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/engagement/v1/engagementv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/event/v1/eventv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/gateway/v1/gatewayv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/id/v1/idv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/notification/v1/notificationv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/presence/v1/presencev1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/push/v1/pushv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/ranking/v1/rankingv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/search/v1/searchv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/transaction/v1/transactionv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/video/v1/videov1connect"
 )
 
@@ -30,11 +32,12 @@ var serviceClasses = map[string]overload.Class{
 	engagementv1connect.EngagementServiceName: overload.Feed, notificationv1connect.NotificationServiceName: overload.Feed,
 	rankingv1connect.RankingServiceName: overload.Feed, rankingv1connect.RankingAdminServiceName: overload.Server,
 	searchv1connect.SearchServiceName: overload.Search, videov1connect.VideoServiceName: overload.Media,
-	eventv1connect.ServerEventServiceName: overload.Server, idv1connect.IDServiceName: overload.Server,
+	eventv1connect.ServerEventServiceName: overload.Server, transactionv1connect.MessageTransactionServiceName: overload.Server, idv1connect.IDServiceName: overload.Server,
+	chatv1connect.MessageTraceServiceName: overload.Server, gatewayv1connect.GatewayServiceName: overload.Login,
 }
 
 // readingPrefixes begin the names of calls that change nothing.
-var readingPrefixes = []string{"Get", "List", "Count", "History", "Search", "Suggest", "HomeTimeline", "ForYou", "Unread", "Explain", "Preview"}
+var readingPrefixes = []string{"Get", "List", "Count", "History", "Search", "Suggest", "HomeTimeline", "ForYou", "Unread", "Explain", "Preview", "Find", "Trace"}
 
 // callPriorities has the calls whose priority does not follow from their names: others have High if they change something, and Normal if they read.
 var callPriorities = map[string]overload.Priority{

@@ -10,25 +10,21 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// envelope is a request, or the error of decoding it. Connect's own answers to decoding errors would have no reason, and
-// would precede authentication.
-type envelope[Req any, PReq wire[Req]] struct {
-	request Req
-	size    int // in bytes, after decompression
+// envelope holds a request, or an answer, so that Connect has one type for all calls. It also has the error of decoding a request: Connect's
+// own answers to such errors would have no reason, and would precede authentication.
+type envelope struct {
+	message proto.Message // of a request, empty until it is decoded (procedure.open)
+	size    int           // of a request in bytes, after decompression
 	fault   error
 }
 
-func (e *envelope[Req, PReq]) decode(data []byte, decode decode, schema *inputlimit.Schema, lax bool) {
+func (e *envelope) decode(data []byte, decode decode, schema *inputlimit.Schema, lax bool) {
 	e.size = len(data)
-	e.fault = decode(schema, data, PReq(&e.request), lax)
+	e.fault = decode(schema, data, e.message, lax)
 }
 
 // decode counts a request and then decodes it. If lax, JSON may have unknown fields.
 type decode func(schema *inputlimit.Schema, data []byte, m proto.Message, lax bool) error
-
-type decoder interface {
-	decode(data []byte, decode decode, schema *inputlimit.Schema, lax bool)
-}
 
 // decodeJSON decodes a request's JSON. If lax, it ignores unknown fields.
 func decodeJSON(schema *inputlimit.Schema, data []byte, m proto.Message, lax bool) error {
@@ -74,11 +70,13 @@ func (protoCodec) Name() string { return "proto" }
 func (c jsonCodec) Name() string { return c.name }
 
 func protoOf(m any) (proto.Message, error) {
-	p, ok := m.(proto.Message)
-	if !ok {
-		return nil, fmt.Errorf("%T is not a message", m)
+	switch m := m.(type) {
+	case *envelope:
+		return m.message, nil
+	case proto.Message:
+		return m, nil
 	}
-	return p, nil
+	return nil, fmt.Errorf("%T is not a message", m)
 }
 
 // Marshal encodes an answer.
@@ -107,7 +105,7 @@ func (jsonCodec) MarshalAppend(b []byte, m any) ([]byte, error) {
 
 // Unmarshal decodes a request, or a message of the protocol itself.
 func (c protoCodec) Unmarshal(data []byte, m any) error {
-	if e, ok := m.(decoder); ok {
+	if e, ok := m.(*envelope); ok {
 		e.decode(data, decodeProto, c.schema, true)
 		return nil
 	}
@@ -120,7 +118,7 @@ func (c protoCodec) Unmarshal(data []byte, m any) error {
 
 // Unmarshal decodes a request.
 func (c jsonCodec) Unmarshal(data []byte, m any) error {
-	e, ok := m.(decoder)
+	e, ok := m.(*envelope)
 	if !ok {
 		return fmt.Errorf("%T is not a request", m)
 	}

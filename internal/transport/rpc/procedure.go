@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"runtime/debug"
 	"strings"
@@ -31,8 +32,8 @@ type wire[T any] interface {
 // countedOnSuccess are the calls without credentials that create something each time. They count against the address even if they succeed.
 var countedOnSuccess = map[string]bool{accountv1connect.AccountServiceRegisterProcedure: true, accountv1connect.AccountServiceRequestCodeProcedure: true, accountv1connect.AccountServiceRequestPasswordResetProcedure: true}
 
-// procedure serves one call with a typed function, over HTTP and from sockets.
-type procedure[Req, Res any, PReq wire[Req], PRes wire[Res]] struct {
+// procedure serves one call, over HTTP and from sockets. It is not generic: the code for one call would be repeated for each.
+type procedure struct {
 	server  *Server
 	name    string
 	access  access
@@ -40,13 +41,22 @@ type procedure[Req, Res any, PReq wire[Req], PRes wire[Res]] struct {
 	schema  *inputlimit.Schema
 	lists   bool // requests may have lists
 	figures *telemetry.Call
-	do      func(ctx context.Context, c id.Caller, r *Req) (*Res, error)
+	empty   func() proto.Message // a new request
+	do      func(ctx context.Context, c id.Caller, r proto.Message) (proto.Message, error)
 }
 
-// newMethod creates a method from a function.
+// newMethod creates a method from a typed function.
 func newMethod[Req, Res any, PReq wire[Req], PRes wire[Res]](s *Server, name string, who access, do func(ctx context.Context, c id.Caller, r *Req) (*Res, error)) method {
-	p := &procedure[Req, Res, PReq, PRes]{server: s, name: name, access: who, work: workOf(name, who), schema: inputlimit.For(PReq(new(Req))), lists: hasLists(PReq(new(Req)).ProtoReflect().Descriptor(), map[protoreflect.FullName]bool{}), figures: s.deps.Calls.Add(name), do: do}
-	return method{name: name, access: who, work: p.work, handler: connect.NewUnaryHandler(name, p.serve, s.options(name, who, p.schema)...), invoke: p.invoke}
+	return s.newMethod(name, who, func() proto.Message { return PReq(new(Req)) }, func(ctx context.Context, c id.Caller, r proto.Message) (proto.Message, error) {
+		res, err := do(ctx, c, r.(PReq)) // which the function before made
+		return PRes(res), err
+	})
+}
+
+func (s *Server) newMethod(name string, who access, empty func() proto.Message, do func(ctx context.Context, c id.Caller, r proto.Message) (proto.Message, error)) method {
+	request := empty()
+	p := &procedure{server: s, name: name, access: who, work: workOf(name, who), schema: inputlimit.For(request), lists: hasLists(request.ProtoReflect().Descriptor(), map[protoreflect.FullName]bool{}), figures: s.deps.Calls.Add(name), empty: empty, do: do}
+	return method{name: name, access: who, work: p.work, handler: connect.NewUnaryHandler(name, p.serve, s.options(p)...), invoke: p.invoke}
 }
 
 // byUser makes what a call does of a function that needs only the user of the caller.
@@ -54,8 +64,18 @@ func byUser[Req, Res any](do func(ctx context.Context, u id.User, r *Req) (*Res,
 	return func(ctx context.Context, c id.Caller, r *Req) (*Res, error) { return do(ctx, c.User, r) }
 }
 
+// open prepares an envelope for a request.
+func (p *procedure) open(_ connect.Spec, m any) error {
+	e, ok := m.(*envelope)
+	if !ok {
+		return fmt.Errorf("%T is not an envelope", m)
+	}
+	e.message = p.empty()
+	return nil
+}
+
 // serve answers a request over HTTP, and counts the answer.
-func (p *procedure[Req, Res, PReq, PRes]) serve(ctx context.Context, r *connect.Request[envelope[Req, PReq]]) (*connect.Response[Res], error) {
+func (p *procedure) serve(ctx context.Context, r *connect.Request[envelope]) (*connect.Response[envelope], error) {
 	began := time.Now()
 	res, err := p.answer(ctx, r)
 	if !errors.Is(context.Cause(ctx), context.Canceled) { // otherwise the caller has disconnected
@@ -64,11 +84,11 @@ func (p *procedure[Req, Res, PReq, PRes]) serve(ctx context.Context, r *connect.
 	if err != nil {
 		return nil, p.server.failure(p.name, err)
 	}
-	return connect.NewResponse(res), nil
+	return connect.NewResponse(&envelope{message: res}), nil
 }
 
-func (p *procedure[Req, Res, PReq, PRes]) answer(ctx context.Context, r *connect.Request[envelope[Req, PReq]]) (*Res, error) {
-	s, in := p.server, incomingOf(ctx)
+func (p *procedure) answer(ctx context.Context, r *connect.Request[envelope]) (proto.Message, error) {
+	s, in, request := p.server, incomingOf(ctx), r.Msg.message
 	in.body.setDecoded()
 	if err := errors.Join(in.err, r.Msg.fault); err != nil {
 		return nil, err
@@ -86,16 +106,16 @@ func (p *procedure[Req, Res, PReq, PRes]) answer(ctx context.Context, r *connect
 			return nil, errTooManyCalls
 		}
 		defer slot.Release()
-		if refund, err = s.countAttempt(ctx, p.name, &r.Msg.request); err != nil {
+		if refund, err = s.countAttempt(ctx, p.name, request); err != nil {
 			return nil, err
 		}
 	}
 	// This comes before the wait for a page, so that refused calls do not queue.
-	counted, err := p.limit(ctx, in.caller, &r.Msg.request, r.Msg.size, r.Msg.size)
+	counted, err := p.limit(ctx, in.caller, request, r.Msg.size, r.Msg.size)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.await(ctx, in, PReq(&r.Msg.request)); err != nil {
+	if err := s.await(ctx, in, request); err != nil {
 		counted.refundIfRefused(err)
 		return nil, err
 	}
@@ -112,35 +132,35 @@ func (p *procedure[Req, Res, PReq, PRes]) answer(ctx context.Context, r *connect
 		return nil, err
 	}
 	defer permit.Release()
-	res, err := p.run(ctx, in.caller, &r.Msg.request)
+	res, err := p.run(ctx, in.caller, request)
 	if err != nil {
 		counted.refundIfRefused(err)
 		return nil, err
 	}
-	counted.settle(PReq(&r.Msg.request), PRes(res))
+	counted.settle(request, res)
 	if !countedOnSuccess[p.name] {
 		refund()
 	}
 	if json {
-		outputlimit.TruncatePage(PReq(&r.Msg.request), PRes(res))
+		outputlimit.TruncatePage(request, res)
 	}
-	return res, countAnswer(ctx, PRes(res))
+	return res, countAnswer(ctx, res)
 }
 
 // limit counts a user's request, or refuses it.
-func (p *procedure[Req, Res, PReq, PRes]) limit(ctx context.Context, c id.Caller, r *Req, size, body int) (charged, error) {
+func (p *procedure) limit(ctx context.Context, c id.Caller, r proto.Message, size, body int) (charged, error) {
 	if p.access == userAccess || p.access == eventAccess {
 		elements := 0
 		if p.lists {
-			elements = named(PReq(r))
+			elements = named(r)
 		}
-		return p.server.limit(ctx, c, PReq(r), elements, size, body)
+		return p.server.limit(ctx, c, r, elements, size, body)
 	}
 	return charged{}, nil
 }
 
 // acquireWorker waits for a worker of the call's class. Its caller releases the permit.
-func (p *procedure[Req, Res, PReq, PRes]) acquireWorker(ctx context.Context, in *incoming) (overload.Permit, error) {
+func (p *procedure) acquireWorker(ctx context.Context, in *incoming) (overload.Permit, error) {
 	if p.server.deps.Overload == nil || p.work.waits {
 		return overload.Permit{}, nil
 	}
@@ -163,7 +183,7 @@ func (s *Server) await(ctx context.Context, in *incoming, request proto.Message)
 }
 
 // run calls the function. A panic becomes an internal error, and the server continues.
-func (p *procedure[Req, Res, PReq, PRes]) run(ctx context.Context, c id.Caller, r *Req) (res *Res, err error) {
+func (p *procedure) run(ctx context.Context, c id.Caller, r proto.Message) (res proto.Message, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			p.server.deps.Logger.Error("a call panicked", "method", p.name, "panic", v, "stack", string(debug.Stack()))
@@ -175,34 +195,33 @@ func (p *procedure[Req, Res, PReq, PRes]) run(ctx context.Context, c id.Caller, 
 }
 
 // invoke answers a call from a socket.
-func (p *procedure[Req, Res, PReq, PRes]) invoke(ctx context.Context, c id.Caller, in []byte, json bool) ([]byte, error) {
+func (p *procedure) invoke(ctx context.Context, c id.Caller, in []byte, json bool) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	var r Req
-	decode := decodeProto
+	r, decode := p.empty(), decodeProto
 	if json {
 		decode = decodeJSON
 		ctx = outputlimit.WithJSON(ctx)
 	}
-	if err := decode(p.schema, in, PReq(&r), false); err != nil {
+	if err := decode(p.schema, in, r, false); err != nil {
 		return nil, err
 	}
-	if q, ok := any(&r).(*chatv1.SyncRequest); ok && q.WaitMs > 0 {
+	if q, ok := r.(*chatv1.SyncRequest); ok && q.WaitMs > 0 {
 		return nil, inputlimit.ErrWaitOnSocket
 	}
-	counted, err := p.limit(ctx, c, &r, len(in), 0) // the gateway counted the frame's bytes
+	counted, err := p.limit(ctx, c, r, len(in), 0) // the gateway counted the frame's bytes
 	if err != nil {
 		return nil, err
 	}
-	res, err := p.run(ctx, c, &r)
+	res, err := p.run(ctx, c, r)
 	if err != nil {
 		counted.refundIfRefused(err)
 		return nil, err
 	}
-	counted.settle(PReq(&r), PRes(res))
+	counted.settle(r, res)
 	if json {
-		outputlimit.TruncatePage(PReq(&r), PRes(res))
-		return protojson.Marshal(PRes(res))
+		outputlimit.TruncatePage(r, res)
+		return protojson.Marshal(res)
 	}
-	return proto.Marshal(PRes(res))
+	return proto.Marshal(res)
 }
