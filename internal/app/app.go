@@ -419,17 +419,6 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 	return n.joinCluster(ctx, partitions, n.outboxWork())
 }
 
-// liveNodes is the number of live nodes.
-func (n *Node) liveNodes() int { return len(n.cluster.Nodes()) }
-
-// liveNodeNames are the names of the live nodes.
-func (n *Node) liveNodeNames() (names []string) {
-	for _, live := range n.cluster.Nodes() {
-		names = append(names, live.Name)
-	}
-	return names
-}
-
 // start runs the services, and accepts connections last.
 func (n *Node) start() {
 	if n.stores != nil {

@@ -19,6 +19,10 @@ func (n *Node) registerConnectionMetrics(stats *gateway.Stats) {
 	telemetry.Gauge(n.registry, "requests_held", "Event streams and syncs that wait.", read(&stats.Held))
 	telemetry.Count(n.registry, "connections_accepted_total", "Sockets accepted.", read(&stats.Accepted))
 	telemetry.Count(n.registry, "connections_refused_total", "Handshakes refused.", read(&stats.Refused))
+	telemetry.Count(n.registry, "connections_slow_total", "Connections closed because the client did not read.", read(&stats.Slow))
+	telemetry.Count(n.registry, "connections_throttled_total", "Times that reading from a connection paused because its user was beyond the limits.", read(&stats.Throttled))
+	telemetry.Count(n.registry, "connections_deferred_total", "Handshakes of clients that start from nothing, which were asked to come later because many others come back.", read(&stats.Deferred))
+	telemetry.Count(n.registry, "connections_silent_total", "Connections closed because no heartbeat came.", read(&stats.Silent))
 }
 
 // registerMetrics registers the metrics of the services.
@@ -59,10 +63,6 @@ func (n *Node) registerMetrics() {
 		telemetry.CountBy(n.registry, "large_group_switches_total", "Times that a large group was switched from pushes to hints, and back.", "to", to, read(counter))
 	}
 	telemetry.Gauge(n.registry, "large_groups_hot", "Large groups with followers on this node that get hints in place of pushes.", read(&stats.Hot))
-	telemetry.Count(n.registry, "connections_slow_total", "Connections closed because the client did not read.", read(&stats.Slow))
-	telemetry.Count(n.registry, "connections_throttled_total", "Times that reading from a connection paused because its user was beyond the limits.", read(&stats.Throttled))
-	telemetry.Count(n.registry, "connections_deferred_total", "Handshakes of clients that start from nothing, which were asked to come later because many others come back.", read(&stats.Deferred))
-	telemetry.Count(n.registry, "connections_silent_total", "Connections closed because no heartbeat came.", read(&stats.Silent))
 	telemetry.Count(n.registry, "socket_bytes_in_total", "Bytes from sockets.", read(&stats.BytesIn))
 	telemetry.Count(n.registry, "socket_bytes_out_total", "Bytes to sockets.", read(&stats.BytesOut))
 	telemetry.Count(n.registry, "expired_total", "Messages removed after their retention time.", func() float64 { return float64(n.chat.ExpiredMessages()) })

@@ -234,3 +234,14 @@ func (n *Node) registerClusterMetrics() {
 	telemetry.Count(n.registry, "bus_gaps_total", "Gaps in messages of other nodes.", func() float64 { return float64(n.nats.Stats().Gaps) })
 	telemetry.Count(n.registry, "bus_reconnects_total", "Reconnects of the bus.", func() float64 { return float64(n.nats.Stats().Reconnects) })
 }
+
+// liveNodes is the number of live nodes.
+func (n *Node) liveNodes() int { return len(n.cluster.Nodes()) }
+
+// liveNodeNames are the names of the live nodes.
+func (n *Node) liveNodeNames() (names []string) {
+	for _, live := range n.cluster.Nodes() {
+		names = append(names, live.Name)
+	}
+	return names
+}
