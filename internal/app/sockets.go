@@ -15,6 +15,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/proxyheader"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
 )
 
 // bindSockets opens the listeners that do not speak HTTP.
@@ -164,7 +165,7 @@ func (s *socketListener) readProxyHeader(ctx context.Context, own *countedConn) 
 		return netip.Prefix{}, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = own.SetReadDeadline(time.Unix(1, 0)) }) // it may be closed already
-	network, err := proxyheader.Read(own)
+	client, err := proxyheader.Read(own)
 	if !stop() {
 		return netip.Prefix{}, context.Cause(ctx)
 	}
@@ -173,6 +174,10 @@ func (s *socketListener) readProxyHeader(ctx context.Context, own *countedConn) 
 	}
 	if err != nil {
 		return netip.Prefix{}, err
+	}
+	network := netip.Prefix{} // of the proxy's own connections, and of this machine
+	if client.IsValid() {
+		network = ratelimit.Network(client.String(), nil, false)
 	}
 	slot, ok := s.listener.unauthenticated.Acquire(network)
 	if !ok {

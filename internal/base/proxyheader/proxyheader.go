@@ -12,7 +12,6 @@ import (
 	"net/netip"
 
 	"github.com/pires/go-proxyproto"
-	"github.com/rialto-im/rialto/internal/base/ratelimit"
 )
 
 // maxSize is the size of a header in bytes. An address needs at most 107 of version 1 and 52 of version 2. The rest is for what proxies add in version 2,
@@ -29,22 +28,22 @@ var (
 	errNone    = errors.New("there is no header of the PROXY protocol")
 )
 
-// Read reads a header, and not one byte more: what follows is for the protocol of the connection. It returns the network that the header names. That
-// of the proxy's own connections, such as health checks, and of programs on this machine, is the zero value.
-func Read(from io.Reader) (netip.Prefix, error) {
+// Read reads a header, and not one byte more: what follows is for the protocol of the connection. It returns the address and port that the header
+// names, the zero value for the proxy's own connections, such as health checks.
+func Read(from io.Reader) (netip.AddrPort, error) {
 	b, err := cut(from)
 	if err != nil {
-		return netip.Prefix{}, err
+		return netip.AddrPort{}, err
 	}
 	h, err := proxyproto.Read(bufio.NewReaderSize(bytes.NewReader(b), len(b))) // it does not stop at the end of a header itself
 	if err != nil {
-		return netip.Prefix{}, err
+		return netip.AddrPort{}, err
 	}
 	source, ok := h.SourceAddr.(*net.TCPAddr)
 	if h.Command.IsLocal() || !ok {
-		return netip.Prefix{}, nil
+		return netip.AddrPort{}, nil
 	}
-	return ratelimit.Network(source.String(), nil, false), nil
+	return source.AddrPort(), nil
 }
 
 // cut reads the bytes of a header: of version 1 up to the end of its line, of version 2 as many as it says.

@@ -21,28 +21,28 @@ const (
 	six  = "\x20\x01\x0d\xb8\x00\x01\x00\x02\x00\x03\x00\x04\x00\x05\x00\x06" + "\x20\x01\x0d\xb8\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01" + "\xd4\x31\x1b\xa0" // 2001:db8:1:2:3:4:5:6
 )
 
-// Headers of both versions name the network of the client. What follows them stays unread.
+// Headers of both versions name the client's address. What follows them stays unread.
 func TestHeadersNameTheClient(t *testing.T) {
 	for name, test := range map[string]struct{ header, want string }{
-		"v1, IPv4":         {"PROXY TCP4 203.0.113.7 10.0.0.1 54321 7072\r\n", "203.0.113.7/32"},
-		"v1, IPv6":         {"PROXY TCP6 2001:db8:1:2:3:4:5:6 2001:db8::1 54321 7072\r\n", "2001:db8:1:2::/64"},
+		"v1, IPv4":         {"PROXY TCP4 203.0.113.7 10.0.0.1 54321 7072\r\n", "203.0.113.7:54321"},
+		"v1, IPv6":         {"PROXY TCP6 2001:db8:1:2:3:4:5:6 2001:db8::1 54321 7072\r\n", "[2001:db8:1:2:3:4:5:6]:54321"},
 		"v1, unknown":      {"PROXY UNKNOWN\r\n", ""},
-		"v1, loopback":     {"PROXY TCP4 127.0.0.1 127.0.0.1 54321 7072\r\n", ""},
-		"v2, IPv4":         {v2(1, 0x11, four), "203.0.113.7/32"},
-		"v2, IPv6":         {v2(1, 0x21, six), "2001:db8:1:2::/64"},
-		"v2, with more":    {v2(1, 0x11, four+"\x05\x00\x04abcd"), "203.0.113.7/32"},
+		"v1, loopback":     {"PROXY TCP4 127.0.0.1 127.0.0.1 54321 7072\r\n", "127.0.0.1:54321"},
+		"v2, IPv4":         {v2(1, 0x11, four), "203.0.113.7:54321"},
+		"v2, IPv6":         {v2(1, 0x21, six), "[2001:db8:1:2:3:4:5:6]:54321"},
+		"v2, with more":    {v2(1, 0x11, four+"\x05\x00\x04abcd"), "203.0.113.7:54321"},
 		"v2, of a check":   {v2(0, 0, ""), ""},
 		"v2, check, IPv4":  {v2(0, 0x11, four), ""},
 		"v2, a long check": {v2(0, 0, "ignored"), ""},
 	} {
 		in := strings.NewReader(test.header + "rest")
-		network, err := proxyheader.Read(in)
-		want := netip.Prefix{}
+		client, err := proxyheader.Read(in)
+		want := netip.AddrPort{}
 		if test.want != "" {
-			want = netip.MustParsePrefix(test.want)
+			want = netip.MustParseAddrPort(test.want)
 		}
-		if rest, rerr := io.ReadAll(in); err != nil || network != want || rerr != nil || string(rest) != "rest" {
-			t.Errorf("%s: got %v, %v, with %q unread; want %v", name, network, err, rest, want)
+		if rest, rerr := io.ReadAll(in); err != nil || netip.AddrPortFrom(client.Addr().Unmap(), client.Port()) != want || rerr != nil || string(rest) != "rest" {
+			t.Errorf("%s: got %v, %v, with %q unread; want %v", name, client, err, rest, want)
 		}
 	}
 }
@@ -64,8 +64,8 @@ func TestNoHeaders(t *testing.T) {
 		"v3":              "\r\n\r\n\x00\r\nQUIT\n\x31\x11\x00\x0c" + four,
 	} {
 		in := strings.NewReader(text)
-		if network, err := proxyheader.Read(in); err == nil || network.IsValid() {
-			t.Errorf("%s: got %v, %v", name, network, err)
+		if client, err := proxyheader.Read(in); err == nil || client.IsValid() {
+			t.Errorf("%s: got %v, %v", name, client, err)
 		}
 		if read := len(text) - in.Len(); read > 1024 {
 			t.Errorf("%s: %d bytes were read", name, read)
@@ -78,9 +78,9 @@ func FuzzRead(f *testing.F) {
 	f.Add(v2(1, 0x21, six) + "rest")
 	f.Fuzz(func(t *testing.T, text string) {
 		in := strings.NewReader(text)
-		network, err := proxyheader.Read(in)
-		if read := len(text) - in.Len(); read > 1024 || err != nil && network.IsValid() {
-			t.Errorf("%d bytes were read; %v, %v", read, network, err)
+		client, err := proxyheader.Read(in)
+		if read := len(text) - in.Len(); read > 1024 || err != nil && client.IsValid() {
+			t.Errorf("%d bytes were read; %v, %v", read, client, err)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -69,12 +70,8 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 		fmt.Fprintf(errOut, "rialto bench chat: unexpected argument %q\n", fs.Arg(0))
 	case err != nil:
 		fmt.Fprintf(errOut, "--url: %v\n", err)
-	case checkProtocol(c.protocol, c.sockets, c.url) != nil:
-		fmt.Fprintln(errOut, checkProtocol(c.protocol, c.sockets, c.url))
-	case !isSocket(c.protocol) && c.flapping > 0:
-		fmt.Fprintln(errOut, "--flapping needs sockets, which can watch users: --protocol ws, ws-json or tcp")
-	case c.protocol == protocolStomp && c.groups > 0 && (c.channel || c.size > 500):
-		fmt.Fprintln(errOut, "--protocol stomp shows no large groups and channels, whose missed messages are read by calls: use a --group-size up to 500")
+	case c.checkProtocol() != nil:
+		fmt.Fprintln(errOut, c.checkProtocol())
 	case c.others < 0 || c.open < 0:
 		fmt.Fprintln(errOut, "--others and --open must not be negative")
 	case c.pairs < 0 || c.groups < 0 || c.devices < 1 || c.window < 1 || c.window > 512 || c.rate < 0 || c.duration <= 0 || c.patience <= 0:
@@ -95,4 +92,17 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 		return 0, true
 	}
 	return 2, false
+}
+
+// checkProtocol checks what depends on --protocol.
+func (c *chatConfig) checkProtocol() error {
+	switch err := checkProtocol(c.protocol, c.sockets, c.url); {
+	case err != nil:
+		return err
+	case !isSocket(c.protocol) && c.flapping > 0:
+		return errors.New("--flapping needs sockets, which can watch users: --protocol ws, ws-json or tcp")
+	case c.protocol == protocolStomp && c.groups > 0 && (c.channel || c.size > 500):
+		return errors.New("--protocol stomp shows no large groups and channels, whose missed messages are read by calls: use a --group-size up to 500")
+	}
+	return nil
 }
