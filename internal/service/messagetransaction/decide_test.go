@@ -217,6 +217,25 @@ func TestMessagesThatAreRefused(t *testing.T) {
 
 var errDied = errors.New("died")
 
+// A message that was stored before the call died, and has expired since, was sent.
+func TestAMessageThatHasExpired(t *testing.T) {
+	b := open(t)
+	n := b.prepare("order 1", "paid")
+	b.Interrupt(func(at string) error {
+		if at == "sent" {
+			return errDied
+		}
+		return nil
+	})
+	_, err := b.commit(n)
+	must(t, err)
+	b.restart()
+	b.expired = true
+	if v, err := b.commit(n); err != nil || b.state(n) != "SENT" || v.Messages[0].Seq != 1 {
+		t.Errorf("the commit is answered with %v (%v)", v, err)
+	}
+}
+
 // After a death between any two steps, a repeated commit or the jobs store each message once, if the decision was to commit.
 func TestDeathsBetweenSteps(t *testing.T) {
 	for _, point := range []string{"prepared", "committed", "before-send", "sent", "stored", "rolled-back"} {

@@ -47,6 +47,7 @@ type bench struct {
 	fail     map[string]error
 	stored   []string // texts, in order
 	seqs     map[string]uint64
+	expired  bool   // what is stored has expired
 	decision string // of the webhook; "" is a failure
 	asked    []*transactionv1.TransactionCheck
 }
@@ -74,6 +75,9 @@ func (b *bench) Send(_ context.Context, d *message.Draft) error {
 		b.seqs[key] = uint64(len(b.stored))
 	}
 	d.Seq = b.seqs[key]
+	if b.expired {
+		return errs.New(errs.Conflict, "expired", "")
+	}
 	return nil
 }
 

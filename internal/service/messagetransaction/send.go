@@ -65,6 +65,8 @@ func (s *Service) sendOne(ctx context.Context, transaction uint64, m *preparedMe
 		return ctx.Err()
 	case isTemporary(err):
 		return err
+	case errs.Of(err).Reason == "expired" && d.Seq > 0: // it was stored before, and has disappeared
+		m.seq = d.Seq
 	default:
 		m.reason = errs.Of(err).Reason
 	}
