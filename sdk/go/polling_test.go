@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -118,20 +120,28 @@ func TestBackToTheSocket(t *testing.T) {
 // TestCallsThatWaitAreBroken: a network that breaks calls that wait does not keep messages from being sent.
 func TestCallsThatWaitAreBroken(t *testing.T) {
 	s, _ := holding(t)
-	waited := make(chan struct{}, 100)
+	var waited atomic.Int32
 	s.waits = func(context.Context, *chatv1.SyncRequest) (*chatv1.SyncResponse, error) {
-		waited <- struct{}{}
+		waited.Add(1)
 		return nil, connect.NewError(connect.CodeUnavailable, errors.New("broken by a proxy"))
+	}
+	plain, known := s.sync, make(chan struct{})
+	know := sync.OnceFunc(func() { close(known) })
+	s.sync = func(after *chatv1.Position) *chatv1.SyncResponse {
+		if waited.Load() > 0 {
+			know() // a call that does not wait follows the one that failed
+		}
+		return plain(after)
 	}
 	c, _ := s.client(nil)
 	run(t, c)
-	<-waited
+	<-known
 	for n := uint64(1); n <= 3; n++ {
 		if r, err := c.SendText(t.Context(), 7, "hello"); err != nil || r.Seq != n {
 			t.Errorf("message %d was answered %v, %v", n, r, err)
 		}
 	}
-	if len(waited) != 0 {
-		t.Errorf("%d more calls waited", len(waited))
+	if n := waited.Load(); n != 1 {
+		t.Errorf("%d calls waited, want 1", n)
 	}
 }
