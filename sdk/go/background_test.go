@@ -105,10 +105,12 @@ func TestBackgroundHeartbeats(t *testing.T) {
 			}
 		}
 		web := s.serve(path)
-		var got []uint64 // seqs; Run's goroutine adds them
+		var got []uint64 // seqs; guarded by s.mu
 		transport := &http.Transport{DialContext: path.dial, DisableKeepAlives: true}
 		c, err := rialto.New(rialto.Config{URL: "http://path", HTTP: &http.Client{Transport: transport}, MaxWait: time.Millisecond, Handler: func(e rialto.Event) {
 			if e.Message != nil {
+				s.mu.Lock()
+				defer s.mu.Unlock()
 				got = append(got, e.Message.Seq)
 			}
 		}})
@@ -135,9 +137,11 @@ func TestBackgroundHeartbeats(t *testing.T) {
 			s.mu.Unlock()
 			to.write(&gatewayv1.ServerFrame{Events: []*chatv1.Event{event(before+1, before)}})
 			synctest.Wait()
+			s.mu.Lock()
 			if len(got) < int(before)+1 {
 				lost++
 			}
+			s.mu.Unlock()
 		}
 		time.Sleep(time.Hour)
 		s.mu.Lock()
