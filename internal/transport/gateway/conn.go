@@ -246,19 +246,20 @@ func (c *conn) appendEvent(data []byte) {
 	}
 }
 
-// pushEventFields pushes bytes that are whole fields of a ServerFrame. The connection speaks protobuf.
-func (c *conn) pushEventFields(fields []byte) {
+// pushEventFields pushes bytes that are whole fields of a ServerFrame, and reports whether it did. The connection speaks protobuf.
+func (c *conn) pushEventFields(fields []byte) (pushed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.canPush() {
-		return
+		return false
 	}
 	if c.withheld != nil {
 		c.withholdEvent(withheldEvent{data: slices.Clone(fields)})
-		return
+		return false
 	}
 	c.appendEvent(fields)
 	c.queueLater()
+	return true
 }
 
 // encode returns a message's bytes in the connection's encoding. A frame that has no such form is replaced by an error for its request.

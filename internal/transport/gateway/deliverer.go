@@ -148,18 +148,19 @@ func (d *deliverer) deliverLarge(age time.Duration, correction bool) {
 	if !push {
 		return
 	}
-	d.record(flightrecorder.PushedToFollowers, uint64(len(r.conns)), 0)
+	pushed := uint64(0)
 	for _, c := range r.conns {
 		if resuming && c.awaitsHint(n.Conversation, n.Seq) {
 			d.server.stats.LargePushed.Add(-1)
 			d.server.stats.LargeWithheld.Add(1)
 			continue
 		}
-		if c.json {
-			c.pushEvent(0, 0, &d.body)
-		} else {
-			c.pushEventFields(d.shared)
+		if c.json && c.pushEvent(0, 0, &d.body) || !c.json && c.pushEventFields(d.shared) {
+			pushed++
 		}
+	}
+	if pushed > 0 {
+		d.record(flightrecorder.PushedToFollowers, pushed, 0)
 	}
 }
 
