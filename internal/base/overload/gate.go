@@ -20,9 +20,9 @@ const (
 	cutPart, openPart = 0.1, 0.03
 	// minLevels are admitted in any case.
 	minLevels = sections / 8
-	// idleWindow is the time after which messages are admitted again without any sample.
+	// idleWindow is the time after which all messages are admitted again if no window has ended: then hardly any are stored.
 	idleWindow = 2 * time.Second
-	// sampleEvery is how many messages have one whose wait is measured.
+	// sampleEvery is how many messages have one whose wait is measured, as long as none is refused.
 	sampleEvery = 16
 )
 
@@ -57,7 +57,9 @@ func NewGate(target time.Duration, c clock.Clock) *Gate {
 }
 
 // Samples reports whether the wait of a message is to be measured.
-func (g *Gate) Samples() bool { return g != nil && rand.Uint32()%sampleEvery == 0 }
+func (g *Gate) Samples() bool {
+	return g != nil && (g.watching.Load() || rand.Uint32()%sampleEvery == 0)
+}
 
 // Refuses reports whether any message may be refused now.
 func (g *Gate) Refuses() bool { return g != nil && g.watching.Load() }
@@ -73,8 +75,7 @@ func (g *Gate) Admit(p Priority, user uint64) error {
 	g.refused[p].Add(1)
 	if now.UnixNano()-g.lastSeen.Load() > int64(idleWindow) {
 		g.mu.Lock()
-		g.over = 0
-		g.endWindow(now)
+		g.openAll(now)
 		g.mu.Unlock()
 	}
 	return errBusy()
@@ -92,7 +93,11 @@ func (g *Gate) Observe(wait time.Duration) {
 	if g.began.IsZero() {
 		g.began = now
 	}
-	if now.Sub(g.began) < window || g.samples < minSamples {
+	switch took := now.Sub(g.began); {
+	case took > idleWindow && g.samples < minSamples && wait <= g.target:
+		g.openAll(now)
+		return
+	case took < window || g.samples < minSamples:
 		return
 	}
 	if g.least > g.target {
@@ -100,6 +105,13 @@ func (g *Gate) Observe(wait time.Duration) {
 	} else {
 		g.over = 0
 	}
+	g.endWindow(now)
+}
+
+// openAll admits all messages. The caller holds mu.
+func (g *Gate) openAll(now time.Time) {
+	g.over = 0
+	g.admitted.Store(int32(levelCount))
 	g.endWindow(now)
 }
 

@@ -148,8 +148,22 @@ func TestAGateOpensWithoutSamples(t *testing.T) {
 			}
 		}
 	}
-	if q.gate.AdmittedPart() < 1 {
+	if q.gate.AdmittedPart() < 1 || refusals > 60 {
 		t.Errorf("after %d refusals without any sample, a part of %.2f is admitted", refusals, q.gate.AdmittedPart())
+	}
+}
+
+// A few messages after an overload, too few for windows, are soon all admitted.
+func TestAGateOpensWhileFewMessagesCome(t *testing.T) {
+	q := newQueue(100)
+	q.run(1000, 20*time.Second)
+	q.waiting = nil
+	for range 4 {
+		q.now = q.now.Add(time.Second)
+		q.gate.Observe(time.Millisecond)
+	}
+	if q.gate.AdmittedPart() < 1 || q.gate.Refuses() {
+		t.Errorf("a part of %.2f is admitted", q.gate.AdmittedPart())
 	}
 }
 
