@@ -1012,7 +1012,7 @@ mutant "serve calls in the order in which they came" internal/base/overload/limi
 mutant "refuse the more important at a full room" internal/base/overload/limiter.go 's/if last\.level <= w\.level \{/if true {/' TestAFullRoomRefusesTheLeastImportant ./internal/base/overload
 mutant "refuse messages for a burst" internal/base/overload/gate.go 's/if g\.samples == 0 \|\| wait < g\.least \{/if wait > g.least {/' TestNothingIsRefusedBelowTheCapacity ./internal/base/overload
 mutant "refuse nothing while a queue stands" internal/base/overload/gate.go 's/^\t\tadmitted = g\.cut\(admitted\)$/\t\t_ = g.cut(admitted)/' TestGoodputIsFlatUnderOverload ./internal/base/overload
-mutant "refuse each user a part of the messages" internal/base/overload/priority.go 's/id\.Hash\(user\^id\.Hash\(uint64\(at\.UnixNano\(\)\/int64\(rotation\)\)\)\)%sections/rand.Uint64()%sections/' TestTheSameUsersAreServed ./internal/base/overload
+mutant "refuse each user a part of the messages" internal/base/overload/priority.go 's/id\.Hash\(user\^/id.Hash(rand.Uint64()^/' TestTheSameUsersAreServed ./internal/base/overload
 mutant "read bodies of requests without capacity" internal/transport/rpc/body_limits.go 's/if in\.err = s\.checkOverload\(m\.work, r\.Header\); in\.err != nil \{/if false {/' TestOverloadRefusesEarly ./internal/transport/rpc
 mutant "store later messages of a device before one that overload refused" internal/service/chat/send.go 's/^(\tif err := s\.refuseOverloaded\(c, d\); err != nil \{)$/\1\n\t\tc.mu.Unlock()\n\t\treject(d, err)\n\t\treturn true/' TestOverloadKeepsTheOrderOfADevice ./internal/service/chat
 

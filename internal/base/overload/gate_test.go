@@ -102,6 +102,10 @@ func TestNothingIsRefusedBelowTheCapacity(t *testing.T) {
 	q.run(100, 10*time.Second)
 	q.run(8000, tick) // a burst that takes 0.8 s
 	q.run(0, 2*time.Second)
+	for range 50 { // bursts, each of which is done before the next one
+		q.run(3500, tick)
+		q.run(0, 390*time.Millisecond)
+	}
 	q.run(2000, tick) // a standing queue of 190 ms
 	q.run(100, 20*time.Second)
 	if len(q.refused) != 0 {

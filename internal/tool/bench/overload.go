@@ -98,6 +98,9 @@ const (
 	targetDuring = 0.8
 	targetAfter  = 0.95
 	recoverStep  = 2 * time.Second // of which one must reach targetAfter
+	// offerEvery is the interval of writing messages; minOffered of them must be written in time, or the load generator is the bottleneck.
+	offerEvery = 10 * time.Millisecond
+	minOffered = 0.9
 )
 
 func (r *overloadResult) print(out io.Writer) {
@@ -160,7 +163,7 @@ func (l *load) measureOverload(ctx context.Context, c *overloadConfig) (*overloa
 // compare computes the ratios. steps are those of the last phase.
 func (r *overloadResult) compare(steps []overloadPhase) {
 	r.DuringRatio = r.Over.Useful / r.Peak.Useful
-	r.RecoveredAfter = -1
+	r.RecoveredAfter, r.AfterRatio = -1, 0
 	passed, offered, useful := 0.0, 0.0, 0.0
 	for _, s := range steps {
 		if r.RecoveredAfter < 0 && s.Useful >= targetAfter*s.Offered {
@@ -211,24 +214,29 @@ func (l *load) measurePeak(ctx context.Context, c *overloadConfig) overloadPhase
 func (l *load) offer(ctx context.Context, c *overloadConfig, rate float64, d time.Duration) (all overloadPhase, steps []overloadPhase) {
 	senders := l.senders()
 	whole, step := l.startPhase(c.within), l.startPhase(c.within)
-	start, offered, stepOffered := time.Now(), 0, 0
+	start, offered, stepOffered, next := time.Now(), 0, 0, 0
 	for ctx.Err() == nil && l.failure() == nil && time.Since(start) < d {
 		now := time.Now()
-		for due := int(now.Sub(start).Seconds() * rate); offered < due; offered, stepOffered = offered+1, stepOffered+1 {
-			s := senders[offered%len(senders)]
+		n := int(min(now.Sub(start), d).Seconds()*rate) - offered
+		for each := max(1, (n+len(senders)-1)/len(senders)); n > 0; next++ {
+			k := min(each, n)
+			n, offered, stepOffered = n-k, offered+k, stepOffered+k
+			s := senders[next%len(senders)]
 			s.writes.Lock()
-			if int(s.next-s.ackedTo) < c.backlog {
-				s.send(1, start.Add(time.Duration(float64(offered)/rate*float64(time.Second))))
-			}
+			s.send(min(k, max(0, c.backlog-int(s.next-s.ackedTo))), start.Add(time.Duration(float64(offered-k)/rate*float64(time.Second))))
 			s.writes.Unlock()
 		}
 		if now.Sub(step.began) >= recoverStep {
 			steps = append(steps, step.end(stepOffered))
 			step, stepOffered = l.startPhase(c.within), 0
 		}
-		_ = backoff.Sleep(ctx, 500*time.Microsecond)
+		_ = backoff.Sleep(ctx, offerEvery) // a frame then has several messages of a sender at a high rate
 	}
-	return whole.end(offered), steps
+	all = whole.end(offered)
+	if ctx.Err() == nil && all.Offered < minOffered*rate {
+		l.fail(fmt.Errorf("the load generator offered only %.0f of %.0f messages a second; give it more processors", all.Offered, rate))
+	}
+	return all, steps
 }
 
 // phaseMeter measures what is acknowledged in a phase.
