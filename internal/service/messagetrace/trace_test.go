@@ -57,7 +57,7 @@ func TestNodesAnswerTogether(t *testing.T) {
 	n.record("b", 4, flightrecorder.Record{Kind: flightrecorder.Pushed, Conversation: uint64(group), Seq: 1, User: uint64(ann), Device: 10})
 	n.record("c", 5, flightrecorder.Record{Kind: flightrecorder.Pushed, Conversation: uint64(group), Seq: 1, User: uint64(bob), Device: 20})
 	n.record("c", 6, flightrecorder.Record{Kind: flightrecorder.Pushed, Conversation: uint64(group), Seq: 2, User: uint64(bob), Device: 20})
-	n.record("c", 7, flightrecorder.Record{Kind: flightrecorder.Acknowledged, Seq: 99, User: uint64(bob), Device: 20})
+	n.record("a", 7, flightrecorder.Record{Kind: flightrecorder.Acknowledged, Seq: 99, User: uint64(bob), Device: 20})
 	n.record("c", 8, flightrecorder.Record{Kind: flightrecorder.Acknowledged, Seq: 101, User: uint64(bob), Device: 20})
 	n.record("b", 9, flightrecorder.Record{Kind: flightrecorder.Acknowledged, Seq: 102, User: uint64(bob), Device: 20})
 	n.record("a", 10, flightrecorder.Record{Kind: flightrecorder.Read, Conversation: uint64(group), Seq: 1, User: uint64(bob)})
