@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
@@ -27,6 +29,8 @@ const (
 	// A message has a part each partEvery, and streamParts of them.
 	partEvery   = 200 * time.Millisecond
 	streamParts = 60
+	// writerPatience is how long a bot repeats a call.
+	writerPatience = 30 * time.Second
 )
 
 // streamsResult compares the load beside growing messages with the load before them.
@@ -210,13 +214,26 @@ func (w *writer) start(ctx context.Context) error {
 
 // next starts the next message of a conversation.
 func (w *writer) next(ctx context.Context, m *grown) error {
-	r, err := w.user.endpoint.chat.StartStreamedMessage(ctx, as(w.token(), &chatv1.StartStreamedMessageRequest{Conversation: m.conversation, ClientMsgId: fmt.Sprint("grown-", m.number)}))
+	r, err := repeated(ctx, w, w.user.endpoint.chat.StartStreamedMessage, &chatv1.StartStreamedMessageRequest{Conversation: m.conversation, ClientMsgId: fmt.Sprint("grown-", m.number)})
 	if err != nil {
 		return fmt.Errorf("starting a streamed message: %w", err)
 	}
-	m.seq, m.parts, m.number = r.Msg.Seq, 0, m.number+1
+	m.seq, m.parts, m.number = r.Seq, 0, m.number+1
 	m.text.Reset()
 	return nil
+}
+
+// repeated makes a call of a bot, and repeats it while no server can answer: all calls about messages that grow may be repeated.
+func repeated[T, R any](ctx context.Context, w *writer, call func(context.Context, *connect.Request[T]) (*connect.Response[R], error), m *T) (*R, error) {
+	for wait, began := firstCallWait, time.Now(); ; wait = min(2*wait, longestCallWait) {
+		r, err := call(ctx, as(w.token(), m))
+		if err == nil {
+			return r.Msg, nil
+		}
+		if !isTemporary(err) || time.Since(began) > writerPatience || backoff.Sleep(ctx, rand.N(wait)) != nil {
+			return nil, err
+		}
+	}
 }
 
 func (w *writer) token() string { return w.user.sessions[0].AccessToken }
@@ -231,11 +248,11 @@ func (w *writer) write(ctx, writing context.Context) error {
 			m.text.WriteString(text)
 			m.parts++
 		}
-		r, err := w.user.endpoint.chat.WriteStreamedMessages(ctx, as(w.token(), q))
+		r, err := repeated(ctx, w, w.user.endpoint.chat.WriteStreamedMessages, q)
 		if err != nil {
 			return fmt.Errorf("writing streamed messages: %w", err)
 		}
-		for i, p := range r.Msg.Results {
+		for i, p := range r.Results {
 			if p.Reason != "" || p.Ended {
 				return fmt.Errorf("a part of a streamed message was refused: %s %s", p.Reason, p.Message)
 			}
@@ -265,16 +282,16 @@ func (w *writer) end(ctx context.Context, m *grown) error {
 		return nil
 	}
 	chat := w.user.endpoint.chat
-	r, err := chat.EndStreamedMessage(ctx, as(w.token(), &chatv1.EndStreamedMessageRequest{Conversation: m.conversation, Seq: m.seq, Length: uint32(m.text.Len())}))
+	r, err := repeated(ctx, w, chat.EndStreamedMessage, &chatv1.EndStreamedMessageRequest{Conversation: m.conversation, Seq: m.seq, Length: uint32(m.text.Len())})
 	if err != nil {
 		return fmt.Errorf("ending a streamed message: %w", err)
 	}
-	stored, err := chat.GetMessages(ctx, as(w.token(), &chatv1.GetMessagesRequest{Conversation: m.conversation, Seqs: []uint64{m.seq}}))
+	stored, err := repeated(ctx, w, chat.GetMessages, &chatv1.GetMessagesRequest{Conversation: m.conversation, Seqs: []uint64{m.seq}})
 	if err != nil {
 		return fmt.Errorf("reading a streamed message: %w", err)
 	}
 	w.result.Ended++
-	if list := stored.Msg.Messages; r.Msg.BrokenOff != nil || len(list) != 1 || list[0].Content.GetText() != m.text.String() {
+	if list := stored.Messages; r.BrokenOff != nil || len(list) != 1 || list[0].Content.GetText() != m.text.String() {
 		w.result.Broken++
 	}
 	return nil
