@@ -75,7 +75,9 @@ func (c *calls) setDeadline(at time.Time) error {
 
 func (c *calls) close() error {
 	c.end(&lostError{cause: errClosed})
-	return c.setDeadline(time.Time{})
+	err := c.setDeadline(time.Time{})
+	c.running.Wait()
+	return err
 }
 
 // deliver hands a frame to next.
