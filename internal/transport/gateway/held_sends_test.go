@@ -29,6 +29,8 @@ type unreliable struct {
 	refused map[id.Conversation]refusal
 	stored  map[id.Conversation][]string
 	tries   int
+	// Of drafts without a number: how many have no answer yet, and how many that were at most.
+	unnumbered, most int
 }
 
 type refusal struct {
@@ -38,7 +40,10 @@ type refusal struct {
 
 func (u *unreliable) Submit(d *message.Draft) {
 	u.mu.Lock()
-	u.tries++
+	if u.tries++; d.ClientSeq == 0 {
+		u.unnumbered++
+		u.most = max(u.most, u.unnumbered)
+	}
 	gate, gated := u.refused[d.Conversation]
 	if gated && d.ClientSeq == gate.seq {
 		delete(u.refused, d.Conversation)
@@ -65,6 +70,11 @@ func (u *unreliable) Submit(d *message.Draft) {
 	}
 	go func() {
 		time.Sleep(u.delay())
+		if d.ClientSeq == 0 {
+			u.mu.Lock()
+			u.unnumbered--
+			u.mu.Unlock()
+		}
 		d.Done(d)
 	}()
 }
@@ -206,6 +216,9 @@ func TestHeldSendsWithoutNumbersAreSubmittedOneByOne(t *testing.T) {
 		told = append(told, later(t, c, time.Minute)...)
 		if got := u.storedIn(5); !slices.Equal(got, want) {
 			t.Errorf("stored are %q, want %q", got, want)
+		}
+		if u.most != 1 {
+			t.Errorf("%d were submitted at once", u.most)
 		}
 		if n := len(slices.DeleteFunc(told, func(s string) bool { return s[0] == 'a' })); n != 20 {
 			t.Errorf("%d receipts came", n)
