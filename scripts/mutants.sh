@@ -423,7 +423,7 @@ mutant "push a large group's message before the page" internal/transport/gateway
 mutant "mistake its own pause for silent clients" internal/transport/gateway/gateway.go 's/s\.resumed\.Store\(now\)/_ = now/' Silent internal/transport/gateway
 mutant "wait for a first frame without a deadline" internal/transport/gateway/deadlines.go 's/case state < stateReady \&\& now >=/case false \&\& now >=/' Silent internal/transport/gateway
 mutant "keep connections that read nothing" internal/transport/gateway/deadlines.go 's/case stalled != 0 \&\& now/case stalled != 0 \&\& false \&\& now/' Stalled internal/transport/gateway
-mutant "offer gateways whose lease has ended" internal/platform/cluster/gateway.go 's/case now\.Before\(g\.until\):/default:/' DeadGateways internal/platform/cluster
+mutant "offer gateways whose lease has ended" internal/platform/cluster/gateway.go 's/case now\.Before\(g\.until\):/case !now.IsZero():/' DeadGateways internal/platform/cluster
 mutant "offer gateways that stop" internal/service/discovery/discovery.go 's/if !g\.HasAddress\(\) \|\| g\.Draining/if !g.HasAddress()/' Ranked internal/service/discovery
 mutant "send a herd to one gateway" internal/service/discovery/discovery.go 's/1-s\.deps\.Random\(\)/0.5+0*s.deps.Random()/' HerdSpreads internal/service/discovery
 mutant "count a search for gateways as a login" internal/transport/rpc/rate_limits.go 's/if guessesNothing\[name\]/if false \&\& guessesNothing[name]/' FindGateways internal/transport/rpc
