@@ -58,7 +58,7 @@ func commands() []command {
 		{"where", "show what happened to a message, when and on which node: rialto where MESSAGE-ID --key KEY", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return where.Main(ctx, args, os.Stdout, os.Stderr) })
 		}},
-		{"admin", "manage API keys and background jobs: rialto admin key|jobs", func(args []string) int {
+		{"admin", "manage API keys, background jobs and message transactions: rialto admin key|jobs|transactions", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.AdminMain(ctx, args, os.Stdout, os.Stderr) })
 		}},
 		{"version", "print the version, the commit, the toolchain and the engines", func(args []string) int {

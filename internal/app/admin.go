@@ -25,7 +25,7 @@ import (
 
 const adminUsage = `Usage:
   rialto admin key create --data DIR --name NAME [--audit] [--bot USER]   create an API key for a server; it is shown once.
-                                                   --audit: it may read messages as they were before edits and recalls
+                                                   --audit: it may read messages as they were before edits and recalls, and trace them with rialto where
                                                    --bot: it stands for one user only, by id
   rialto admin key list   --data DIR               list the keys' names
   rialto admin key revoke --data DIR --name NAME   revoke the keys with a name
@@ -71,7 +71,7 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		fs.StringVar(&key.Name, "name", "", "`name` of the key; required")
 	}
 	if verb == "create" {
-		fs.BoolVar(&key.Audit, "audit", false, "it may read messages as they were before edits and recalls")
+		fs.BoolVar(&key.Audit, "audit", false, "it may read messages as they were before edits and recalls, and trace them with rialto where")
 		fs.Uint64Var((*uint64)(&key.Bot), "bot", 0, "`id` of the user whom it stands for; 0: all users")
 	}
 	if code, ok := parse(fs, "It also works while a server uses the directory.\n", args[2:], out, errOut); !ok {
