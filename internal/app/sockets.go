@@ -135,7 +135,7 @@ func (s *socketListener) begin(ctx context.Context, own *countedConn, network ne
 		if network, err = s.readProxyHeader(ctx, own); err != nil {
 			if !errors.Is(err, errFromOneAddress) && ctx.Err() == nil {
 				s.refusedHeaders.Do(func() {
-					s.logger.Warn("a connection of a proxy began without a header of the PROXY protocol, and was closed: let the proxy send it (send-proxy-v2), or set proxy_protocol=false", "listener", s.name, "peer", own.RemoteAddr().String(), "error", err)
+					s.logger.Warn("a connection of a proxy began without a header of the PROXY protocol, and was closed: let the proxy send it (send-proxy-v2), or turn proxy_protocol off for this listener", "listener", s.name, "peer", own.RemoteAddr().String(), "error", err)
 				})
 			}
 			_ = own.Close() // what the proxy sees of it

@@ -134,6 +134,9 @@ func (c *command) ask(ctx context.Context) (*chatv1.MessageTrace, error) {
 	r := connect.NewRequest(&c.request)
 	r.Header().Set("Authorization", "Bearer "+key)
 	a, err := chatv1connect.NewMessageTraceServiceClient(http.DefaultClient, strings.TrimRight(c.url, "/")).TraceMessage(ctx, r)
+	if connect.CodeOf(err) == connect.CodeUnauthenticated {
+		return nil, fmt.Errorf("the server does not know this API key; make one with: rialto admin key create --audit --name NAME: %w", err)
+	}
 	if err != nil {
 		return nil, err
 	}
