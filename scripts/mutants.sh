@@ -406,7 +406,10 @@ mutant "give a proxy any time for its header" internal/app/sockets.go 's/Add\(s\
 mutant "count connections through a proxy for no address" internal/app/sockets.go 's/Acquire\(network\)/Acquire(netip.Prefix{})/' ProxiesNameTheirClients internal/app
 mutant "let syncs of a translator acknowledge" internal/transport/gateway/sync.go 's/if \!c\.keepsAck \{/if true {/' TranslatorsSyncs internal/transport/gateway
 mutant "let a message overtake held ones" internal/transport/gateway/fastpath.go 's/h != nil \&\& h\.follow\(d\)/h != nil \&\& false \&\& h.follow(d)/' TestHeldSendsWithoutNumbers internal/transport/gateway
-mutant "hold messages in the order of their refusals" internal/transport/gateway/held_sends.go 's/for i > 0 \&\& q\.sends\[i-1\]/for false \&\& q.sends[i-1]/' TestHeldSendsKeepOrder internal/transport/gateway
+mutant "hold a message behind one without room" internal/transport/gateway/held_sends.go 's/case q\.refuses\(d\):/case false \&\& q.refuses(d):/' TestMessagesWithoutRoom internal/transport/gateway
+mutant "keep later messages in place of an earlier one" internal/transport/gateway/held_sends.go 's/later := q\.takeLater\(d\.ClientSeq\)/later := q.takeLater(0)/' TestMessagesWithoutRoom internal/transport/gateway
+mutant "let messages overtake one that was held too long" internal/transport/gateway/held_sends.go 's/append\(\[\]\*heldSend\{one\}, q\.takeLater\(d\.ClientSeq\)\.\.\.\)/[]*heldSend{one}/' TestMessagesBehindAnOldOne internal/transport/gateway
+mutant "hold messages in the order of their refusals" internal/transport/gateway/held_sends.go 's/for i > 0 \&\& q\.sends\[i-1\]/for false \&\& q.sends[i-1]/' TestMessagesWithoutNumbers internal/transport/gateway
 mutant "submit messages without a number together" internal/transport/gateway/held_sends.go 's/return q\.submitted == 0 \|\| q\.unnumbered == 0 \&\& .*$/return true/' TestHeldSendsWithoutNumbers internal/transport/gateway
 mutant "retry for a connection that is closed" internal/transport/gateway/held_sends.go 's/^\th\.ended = true$//' TestHeldSendsEnd internal/transport/gateway
 mutant "hold what the client must send first" internal/transport/gateway/held_sends.go 's/case "missing_previous", /case /' TestSendsAreHeld internal/transport/gateway

@@ -43,7 +43,7 @@ type heldSends struct {
 
 // heldQueue has the held sends to one conversation. It ends when all are answered.
 type heldQueue struct {
-	sends      []*heldSend // that are not submitted at the moment, by turn
+	sends      []*heldSend // that are not submitted at the moment, in their order
 	submitted  int         // others that are, and have no answer yet
 	unnumbered int         // of these, those without a ClientSeq
 	window     int         // how many may be submitted at once; 0: none before the timer
@@ -110,9 +110,14 @@ func (c *conn) hold(d *message.Draft) bool {
 		return false
 	}
 	q := h.queues[d.Conversation]
-	if q == nil {
+	switch {
+	case q == nil && len(h.queues) >= maxHeldSends:
+		return false
+	case q == nil:
 		q = &heldQueue{delays: backoff.New(firstHeldRetry, longestHeldRetry)}
 		h.queues[d.Conversation] = q
+	case q.refuses(d):
+		return false
 	}
 	q.why, q.window = d.Err, 0
 	held := h.put(q, d)
@@ -151,11 +156,30 @@ func (q *heldQueue) refuses(d *message.Draft) bool {
 	if q.refused == 0 || d.ClientSeq == 0 {
 		return false
 	}
-	if d.ClientSeq > q.refused && time.Now().Before(q.refusedUntil) {
-		return true
+	waits := time.Now().Before(q.refusedUntil)
+	if !waits || d.ClientSeq == q.refused {
+		q.refused = 0
 	}
-	q.refused = 0
-	return false
+	return waits && q.refused != 0 && d.ClientSeq > q.refused
+}
+
+// refuse notes that a numbered send was refused: later ones are refused as well until it comes again.
+func (q *heldQueue) refuse(clientSeq uint64) {
+	if now := time.Now(); q.refused == 0 || clientSeq < q.refused || now.After(q.refusedUntil) {
+		q.refused, q.refusedUntil = clientSeq, now.Add(errs.Of(q.why).Retry+gateTime)
+	}
+}
+
+// takeLater removes the sends from the queue that come after a numbered one.
+func (q *heldQueue) takeLater(clientSeq uint64) (later []*heldSend) {
+	q.sends = slices.DeleteFunc(q.sends, func(one *heldSend) bool {
+		if clientSeq == 0 || one.draft.ClientSeq <= clientSeq {
+			return false
+		}
+		later = append(later, one)
+		return true
+	})
+	return later
 }
 
 // drainedFor reports whether chat keeps a new draft behind those that are submitted, and none waits.
@@ -163,7 +187,8 @@ func (q *heldQueue) drainedFor(d *message.Draft) bool {
 	return len(q.sends) == 0 && !q.submitting && (q.submitted == 0 || q.window > 0 && q.unnumbered == 0 && d.ClientSeq != 0)
 }
 
-// put adds a draft to a queue, and tells the client that it is accepted. It reports whether there was room for it. The caller holds mu.
+// put adds a draft to a queue, and tells the client that it is accepted. It reports whether there was room for it. Later ones of the device make room for
+// it, because they may not be stored before it. The caller holds mu.
 func (h *heldSends) put(q *heldQueue, d *message.Draft) bool {
 	if i := slices.IndexFunc(q.sends, func(one *heldSend) bool { return one.isCopy(d) }); i >= 0 {
 		q.sends[i].copies++
@@ -172,10 +197,14 @@ func (h *heldSends) put(q *heldQueue, d *message.Draft) bool {
 	}
 	one := &heldSend{held: h, queue: q, since: time.Now(), bytes: len(d.Sent) + heldOverhead}
 	if !h.acquire(one) {
-		if d.ClientSeq != 0 && (q.refused == 0 || d.ClientSeq < q.refused) {
-			q.refused, q.refusedUntil = d.ClientSeq, time.Now().Add(errs.Of(q.why).Retry+gateTime)
+		later := q.takeLater(d.ClientSeq)
+		if h.giveBack(later, q.why); len(later) == 0 || !h.acquire(one) {
+			if d.ClientSeq != 0 {
+				q.refuse(d.ClientSeq)
+			}
+			return false
 		}
-		return false
+		q.refuse(later[0].draft.ClientSeq)
 	}
 	one.draft = message.Draft{Conversation: d.Conversation, Sender: d.Sender, Device: d.Device, Network: d.Network, ClientSeq: d.ClientSeq, ClientMsgID: d.ClientMsgID,
 		PrevClientSeq: d.PrevClientSeq, Sent: bytes.Clone(d.Sent), Turn: d.Turn, Accepted: d.Accepted, Done: onRetried, Context: one}
@@ -188,12 +217,35 @@ func (one *heldSend) isCopy(d *message.Draft) bool {
 	return one.draft.ClientSeq == d.ClientSeq && one.draft.ClientMsgID == d.ClientMsgID && bytes.Equal(one.draft.Sent, d.Sent)
 }
 
+// insert adds a send in the order of arrival, but numbered ones in the order of their numbers: one may come again after it was refused.
 func (q *heldQueue) insert(one *heldSend) {
 	i := len(q.sends)
 	for i > 0 && q.sends[i-1].draft.Turn > one.draft.Turn {
 		i--
 	}
+	if n := one.draft.ClientSeq; n != 0 {
+		for j, other := range q.sends {
+			switch m := other.draft.ClientSeq; {
+			case m == 0:
+			case m < n:
+				i = max(i, j+1)
+			case m > n:
+				i = min(i, j)
+			}
+		}
+	}
 	q.sends = slices.Insert(q.sends, i, one)
+}
+
+// giveBack refuses held sends. The caller holds mu.
+func (h *heldSends) giveBack(list []*heldSend, why error) {
+	for _, one := range list {
+		h.release(one)
+		one.draft.Err = why
+		for range 1 + one.copies {
+			h.conn.sendReceipt(&one.draft)
+		}
+	}
 }
 
 // announceHeld tells the client that a send is accepted. It is not in flight any more, so that the server reads on.
@@ -285,38 +337,33 @@ func (h *heldSends) answered(one *heldSend, d *message.Draft) {
 	if d.ClientSeq == 0 {
 		q.unnumbered--
 	}
-	over := []*heldSend{one}
+	if temporary {
+		q.why, q.window = d.Err, 0
+	}
 	switch {
-	case temporary && !long && !h.ended && now.Sub(one.since) < longestOutage:
-		q.insert(one)
-		q.why, q.window, over = d.Err, 0, nil
-	case long:
-		over = append(over, q.sends...)
-		q.sends, q.window = nil, 0
-	default:
+	case !temporary, h.ended:
 		q.delays.Reset()
 		if q.window > 0 {
 			q.window = heldWindow
 		}
-	}
-	for _, done := range over {
-		h.release(done)
-	}
-	h.mu.Unlock()
-	for i, done := range over {
-		answer := d
-		if i > 0 {
-			answer = &done.draft
-			answer.Err = d.Err
+		h.release(one)
+		for range 1 + one.copies {
+			h.conn.sendReceipt(d)
 		}
-		for range 1 + done.copies {
-			h.conn.sendReceipt(answer)
+	case long:
+		h.giveBack(append([]*heldSend{one}, q.sends...), d.Err)
+		q.sends = nil
+	case now.Sub(one.since) >= longestOutage, q.refuses(d):
+		if d.ClientSeq != 0 {
+			q.refuse(d.ClientSeq)
 		}
+		h.giveBack(append([]*heldSend{one}, q.takeLater(d.ClientSeq)...), d.Err)
+	default:
+		q.insert(one)
 	}
-	h.conn.server.requestFlush(h.conn)
-	h.mu.Lock()
 	h.submit(d.Conversation, q)
 	h.mu.Unlock()
+	h.conn.server.requestFlush(h.conn)
 }
 
 // end forgets all held sends of a connection that is closed: its client sends them again on the next one.
