@@ -1012,7 +1012,7 @@ mutant "drop a call that is to be repeated" internal/platform/nodecall/nodecall.
 mutant "repeat a call to a node that is not the target" internal/platform/nodecall/nodecall.go 's/; r\.IsTarget\(\); \{/; r.IsTarget() || true; {/' FailBack ./internal/platform/nodecall
 mutant "let a caller have more than a fifth of the workers" internal/base/overload/limiter.go 's/l\.held\[h\] >= most /l.held[h] >= most+1000000 /' TestAFifthOfTheWorkersIsTheMostOfOneCaller ./internal/base/overload
 mutant "serve calls in the order in which they came" internal/base/overload/limiter.go 's/if o\.level != w\.level \{/if false {/' TestTheMostImportantIsNext ./internal/base/overload
-mutant "refuse the more important at a full room" internal/base/overload/limiter.go 's/if last\.level <= w\.level \{/if true {/' TestAFullRoomRefusesTheLeastImportant ./internal/base/overload
+mutant "refuse the more important at a full queue" internal/base/overload/limiter.go 's/if last\.level <= w\.level \{/if true {/' TestAFullQueueRefusesTheLeastImportant ./internal/base/overload
 mutant "refuse messages for a burst" internal/base/overload/gate.go 's/if g\.samples == 0 \|\| wait < g\.least \{/if wait > g.least {/' TestNothingIsRefusedBelowTheCapacity ./internal/base/overload
 mutant "refuse nothing while a queue stands" internal/base/overload/gate.go 's/^\t\tadmitted = g\.cut\(admitted\)$/\t\t_ = g.cut(admitted)/' TestGoodputIsFlatUnderOverload ./internal/base/overload
 mutant "refuse each user a part of the messages" internal/base/overload/priority.go 's/id\.Hash\(user\^/id.Hash(rand.Uint64()^/' TestTheSameUsersAreServed ./internal/base/overload

@@ -5,7 +5,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/overload"
 )
 
-// protection against overload.
+// protection is what protects this node against overload.
 type protection struct {
 	work     *overload.Calls // workers of calls
 	sendGate *overload.Gate  // refuses messages

@@ -45,7 +45,7 @@ type Config struct {
 	// CallWorkers bounds the calls of chat that are at work at once on a node, and likewise those of the feed, and those of business servers; logins and media have
 	// a quarter of it, searches an eighth. While work waits for processors, it is less, down to an eighth. 0 is 160 for each processor, at least 320.
 	CallWorkers int `yaml:"call_workers"`
-	// CallWait is how long a call waits for a worker, before it is refused; 0 is 500 ms.
+	// CallWait is how long a call waits for a worker, before it is refused; 0 is 500 ms. Calls without credentials wait ten times as long.
 	CallWait time.Duration `yaml:"call_wait"`
 	// SendWait is how long messages may wait for the log: while all have waited for longer for 750 ms, the least important are refused; 0 is 250 ms.
 	SendWait time.Duration `yaml:"send_wait"`
@@ -87,8 +87,8 @@ const (
 	// leastPart of the workers of a class remains in any case, an eighth.
 	leastPart = 8
 	minimum   = 8
-	// A crowd that logs in comes again if it is refused, so it may wait: loginRoom calls, for loginPatience times as long as others.
-	loginRoom, loginPatience = 2000, 10
+	// Clients whose logins are refused come back, so logins may wait: loginQueue of them, for loginPatience times as long as other calls.
+	loginQueue, loginPatience = 2000, 10
 )
 
 // Calls has the limiters of all classes.
@@ -105,7 +105,7 @@ func NewCalls(config Config) *Calls {
 		most := max(minimum, config.CallWorkers/classShares[class])
 		c.limiters[class] = newLimiter(max(minimum, most/leastPart), most, config.CallWait)
 	}
-	c.limiters[Login].roomSize, c.limiters[Login].wait = loginRoom, loginPatience*config.CallWait
+	c.limiters[Login].queueSize, c.limiters[Login].wait = loginQueue, loginPatience*config.CallWait
 	return c
 }
 

@@ -50,35 +50,35 @@ func (c Caller) holders() (list [2]holder, n int) {
 }
 
 // Limiter bounds the requests of one class that are at work at once. Its limit adapts to what the machine can do (Calls.adapt). Requests beyond it
-// wait in a bounded room, the most important first, for a bounded time. All methods are safe for concurrent use.
+// wait in a bounded queue, the most important first, for a bounded time. All methods are safe for concurrent use.
 type Limiter struct {
 	min, max  int
-	roomSize  int
+	queueSize int
 	wait      time.Duration
 	refused   [priorityCount]atomic.Int64
 	overShare atomic.Int64
-	closed    atomic.Int32 // requests of this priority and later ones are refused at once: the room is full of others
+	closed    atomic.Int32 // requests of this priority and later ones are refused at once: the queue is full of more important ones
 
 	mu      sync.Mutex // guards the fields below
 	limit   int
 	used    int
 	arrived uint64         // waiters so far
-	room    []*waiter      // the next one last
+	queue   []*waiter      // by importance, the next one last
 	held    map[holder]int // requests at work, and waiting; those with none have no entry
 }
 
-// waiter is a request in the room.
+// waiter is a request in the queue.
 type waiter struct {
 	level   int
 	arrival uint64
 	caller  Caller
-	done    chan error // receives once; has room for it
+	done    chan error // receives once; buffered
 	settled bool       // done was used. Guarded by the limiter's mu.
 }
 
 // newLimiter creates a limiter whose limit is between least and most.
 func newLimiter(least, most int, wait time.Duration) *Limiter {
-	l := &Limiter{min: min(least, most), max: most, limit: most, roomSize: 2 * most, wait: wait, held: map[holder]int{}}
+	l := &Limiter{min: min(least, most), max: most, limit: most, queueSize: 2 * most, wait: wait, held: map[holder]int{}}
 	l.closed.Store(math.MaxInt32)
 	return l
 }
@@ -110,7 +110,7 @@ func (l *Limiter) check(p Priority) error {
 	return errBusy()
 }
 
-// acquire waits until the request may work. It refuses the request if the room is full of more important ones, if it has waited for too long, and if
+// acquire waits until the request may work. It refuses the request if the queue is full of more important ones, if it has waited for too long, and if
 // the caller has more than a share.
 func (l *Limiter) acquire(ctx context.Context, p Priority, c Caller) (Permit, error) {
 	l.mu.Lock()
@@ -157,24 +157,24 @@ func (l *Limiter) await(ctx context.Context, p Priority, w *waiter) (Permit, err
 	return Permit{l, w.caller}, nil
 }
 
-// enter adds a waiter to the room, in place of the least important one if it is full. The caller holds mu.
+// enter adds a waiter to the queue, in place of the least important one if it is full. The caller holds mu.
 func (l *Limiter) enter(w *waiter) bool {
-	if len(l.room) >= l.roomSize {
-		last := l.room[0]
+	if len(l.queue) >= l.queueSize {
+		last := l.queue[0]
 		if last.level <= w.level {
 			return false
 		}
-		l.room = slices.Delete(l.room, 0, 1)
+		l.queue = slices.Delete(l.queue, 0, 1)
 		l.settle(last, errBusy())
 	}
 	// Of one level, the one that came first is the next.
-	i, _ := slices.BinarySearchFunc(l.room, w, func(o, w *waiter) int {
+	i, _ := slices.BinarySearchFunc(l.queue, w, func(o, w *waiter) int {
 		if o.level != w.level {
 			return w.level - o.level
 		}
 		return int(int64(w.arrival - o.arrival))
 	})
-	l.room = slices.Insert(l.room, i, w)
+	l.queue = slices.Insert(l.queue, i, w)
 	l.hold(w.caller, 1)
 	l.updateClosed()
 	return true
@@ -187,13 +187,13 @@ func (l *Limiter) leave(w *waiter, why error) error {
 	if w.settled {
 		return <-w.done
 	}
-	l.room = slices.DeleteFunc(l.room, func(o *waiter) bool { return o == w })
+	l.queue = slices.DeleteFunc(l.queue, func(o *waiter) bool { return o == w })
 	l.hold(w.caller, -1)
 	l.updateClosed()
 	return why
 }
 
-// settle ends the wait of a waiter that is no longer in the room. The caller holds mu.
+// settle ends the wait of a waiter that is no longer in the queue. The caller holds mu.
 func (l *Limiter) settle(w *waiter, err error) {
 	if err != nil {
 		l.hold(w.caller, -1)
@@ -204,20 +204,20 @@ func (l *Limiter) settle(w *waiter, err error) {
 
 // admitWaiting lets waiters work while there are workers. The caller holds mu.
 func (l *Limiter) admitWaiting() {
-	for l.used < l.limit && len(l.room) > 0 {
-		next := l.room[len(l.room)-1]
-		l.room = l.room[:len(l.room)-1]
+	for l.used < l.limit && len(l.queue) > 0 {
+		next := l.queue[len(l.queue)-1]
+		l.queue = l.queue[:len(l.queue)-1]
 		l.used++
 		l.settle(next, nil)
 	}
 	l.updateClosed()
 }
 
-// updateClosed notes which priorities find no place in the room, whoever asks. The caller holds mu.
+// updateClosed notes which priorities find no place in the queue, whoever asks. The caller holds mu.
 func (l *Limiter) updateClosed() {
 	closed := int32(math.MaxInt32)
-	if len(l.room) >= l.roomSize {
-		closed = int32(l.room[0].level/sections) + 1
+	if len(l.queue) >= l.queueSize {
+		closed = int32(l.queue[0].level/sections) + 1
 	}
 	l.closed.Store(closed)
 }
@@ -260,5 +260,5 @@ func (l *Limiter) setLimit(n int) {
 func (l *Limiter) state() (limit, used, waiting int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.limit, l.used, len(l.room)
+	return l.limit, l.used, len(l.queue)
 }

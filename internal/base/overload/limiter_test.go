@@ -81,7 +81,7 @@ func TestTheMostImportantIsNext(t *testing.T) {
 	})
 }
 
-// wait has a request of user 1 wait in the room, and notes when it is served.
+// wait has a request of user 1 wait in the queue, and notes when it is served.
 func wait(t *testing.T, l *overload.Limiter, waits *sync.WaitGroup, served *synclist.List[string], name string, p overload.Priority) {
 	waits.Go(func() {
 		permit, err := l.Acquire(context.Background(), p, overload.Caller{User: 1})
@@ -95,10 +95,10 @@ func wait(t *testing.T, l *overload.Limiter, waits *sync.WaitGroup, served *sync
 	synctest.Wait()
 }
 
-// A full room refuses the less important at once, also before anything is known of the caller, and gives their places to the more important.
-func TestAFullRoomRefusesTheLeastImportant(t *testing.T) {
+// A full queue refuses the less important at once, also before anything is known of the caller, and gives their places to the more important.
+func TestAFullQueueRefusesTheLeastImportant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := overload.NewLimiter(1, 1, time.Hour) // the room has two places
+		l := overload.NewLimiter(1, 1, time.Hour) // the queue has two places
 		permit := fill(t, l, 1)[0]
 		evicted := make(chan error, 2)
 		for i := range uint64(2) {
@@ -109,13 +109,13 @@ func TestAFullRoomRefusesTheLeastImportant(t *testing.T) {
 		}
 		synctest.Wait()
 		if err := l.Check(overload.Last); reasonOf(err) != "busy" || errs.Of(err).Retry < time.Second || errs.Of(err).Kind != errs.Unavailable {
-			t.Errorf("a preview at a full room: %v", err)
+			t.Errorf("a preview at a full queue: %v", err)
 		}
 		if _, err := l.Acquire(t.Context(), overload.Last, overload.Caller{User: 3}); reasonOf(err) != "busy" {
-			t.Errorf("a preview at a full room: %v", err)
+			t.Errorf("a preview at a full queue: %v", err)
 		}
 		if err := l.Check(overload.First); err != nil {
-			t.Errorf("a login at a room full of searches: %v", err)
+			t.Errorf("a login at a queue full of searches: %v", err)
 		}
 		served := make(chan error, 1)
 		go func() {
@@ -137,7 +137,7 @@ func TestAFullRoomRefusesTheLeastImportant(t *testing.T) {
 			t.Errorf("the other search: %v", err)
 		}
 		if err := l.Check(overload.Last); err != nil {
-			t.Errorf("a preview once the room has places: %v", err)
+			t.Errorf("a preview once the queue has places: %v", err)
 		}
 	})
 }
