@@ -58,7 +58,7 @@ func Main(args []string, out, errOut io.Writer) int {
 	case "away":
 		return awayMain(args[1:], out, errOut)
 	case "reconnect":
-		return comebackMain(args[1:], out, errOut)
+		return reconnectMain(args[1:], out, errOut)
 	case "catchup":
 		return catchupMain(args[1:], out, errOut)
 	case "reference":

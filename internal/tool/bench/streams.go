@@ -61,12 +61,12 @@ func (s *streamsResult) print(out io.Writer) {
 // writer is a bot that writes a message in each of its conversations.
 type writer struct {
 	user     *user
-	messages []*grown
+	messages []*streamedMessage
 	result   *streamsResult // its own counts
 }
 
-// grown is a message that grows. The next one follows it.
-type grown struct {
+// streamedMessage is a message that is written in parts. The next one of the conversation follows it.
+type streamedMessage struct {
 	conversation uint64
 	number       int // of messages before it in the conversation
 	seq          uint64
@@ -130,7 +130,7 @@ func (d *deployment) newWriters(ctx context.Context, streams int) ([]*writer, []
 	writers := make([]*writer, bots)
 	for i := range writers {
 		of := min(streams-i*streamsPerBot, streamsPerBot)
-		writers[i] = &writer{user: users[i], messages: make([]*grown, of), result: &streamsResult{}}
+		writers[i] = &writer{user: users[i], messages: make([]*streamedMessage, of), result: &streamsResult{}}
 	}
 	err = each(ctx, streams, 16, func(ctx context.Context, i int) error {
 		w := writers[i/streamsPerBot]
@@ -138,7 +138,7 @@ func (d *deployment) newWriters(ctx context.Context, streams int) ([]*writer, []
 		if err != nil {
 			return err
 		}
-		w.messages[i%streamsPerBot] = &grown{conversation: v.Id}
+		w.messages[i%streamsPerBot] = &streamedMessage{conversation: v.Id}
 		return nil
 	})
 	return writers, users[bots:], err
@@ -213,7 +213,7 @@ func (w *writer) start(ctx context.Context) error {
 }
 
 // next starts the next message of a conversation.
-func (w *writer) next(ctx context.Context, m *grown) error {
+func (w *writer) next(ctx context.Context, m *streamedMessage) error {
 	r, err := repeated(ctx, w, w.user.endpoint.chat.StartStreamedMessage, &chatv1.StartStreamedMessageRequest{Conversation: m.conversation, ClientMsgId: fmt.Sprint("grown-", m.number)})
 	if err != nil {
 		return fmt.Errorf("starting a streamed message: %w", err)
@@ -277,7 +277,7 @@ func (w *writer) endAll(ctx context.Context) error {
 }
 
 // end ends a message with the text of its parts, and compares what is stored.
-func (w *writer) end(ctx context.Context, m *grown) error {
+func (w *writer) end(ctx context.Context, m *streamedMessage) error {
 	if m.text.Len() == 0 { // nothing was written yet
 		return nil
 	}

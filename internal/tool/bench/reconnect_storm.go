@@ -25,8 +25,8 @@ import (
 // A reconnect storm: many connections are cut at once, and their clients come back as docs/protocol.md asks of them. Each had some events, missed one while it
 // was away, and must get that one and none of the others. Other pairs of users chat before the storm and during it.
 
-// comebackConfig has the flags of rialto bench reconnect.
-type comebackConfig struct {
+// stormConfig has the flags of rialto bench reconnect.
+type stormConfig struct {
 	url, key            string
 	connections, events int
 	senders             int
@@ -35,8 +35,8 @@ type comebackConfig struct {
 	json                bool
 }
 
-// comebackResult of a reconnect storm.
-type comebackResult struct {
+// stormResult of a reconnect storm.
+type stormResult struct {
 	Connections int `json:"connections"`
 	Resumed     int `json:"resumed"`
 	// Tries to connect that failed, or were refused.
@@ -54,7 +54,7 @@ type comebackResult struct {
 	Passed  bool          `json:"passed"`
 }
 
-func (r *comebackResult) print(out io.Writer) {
+func (r *stormResult) print(out io.Writer) {
 	fmt.Fprintf(out, "resumed       %d of %d connections: half in %.2f s, 99 %% in %.2f s, all in %.2f s; %d tries failed\n", r.Resumed, r.Connections, r.P50S, r.P99S, r.AllS, r.Failed)
 	fmt.Fprintf(out, "events        %d that were missed came, %d are lost, %d came again\n", r.Missed, r.Lost, r.Reloaded)
 	s := r.Senders
@@ -62,7 +62,7 @@ func (r *comebackResult) print(out io.Writer) {
 	fmt.Fprintf(out, "passed        %v\n", r.Passed)
 }
 
-func (c *comebackConfig) parse(args []string, errOut io.Writer) (int, bool) {
+func (c *stormConfig) parse(args []string, errOut io.Writer) (int, bool) {
 	fs := flag.NewFlagSet("rialto bench reconnect", flag.ContinueOnError)
 	fs.SetOutput(errOut)
 	fs.StringVar(&c.url, "url", "http://127.0.0.1:7070", "the deployment's `URL`, or those of its nodes, separated by commas: a client comes back to the next one")
@@ -92,14 +92,14 @@ func (c *comebackConfig) parse(args []string, errOut io.Writer) (int, bool) {
 	return 2, false
 }
 
-func comebackMain(args []string, out, errOut io.Writer) int {
-	var c comebackConfig
+func reconnectMain(args []string, out, errOut io.Writer) int {
+	var c stormConfig
 	if code, ok := c.parse(args, errOut); !ok {
 		return code
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	s := &comeback{config: c, deploy: newDeployment(c.url, c.key, progress.New(errOut))}
+	s := &reconnectStorm{config: c, deploy: newDeployment(c.url, c.key, progress.New(errOut))}
 	r, err := s.run(ctx)
 	code := report(out, errOut, r, err, c.json, func() { r.print(out) })
 	if err == nil && !r.Passed {
@@ -108,11 +108,11 @@ func comebackMain(args []string, out, errOut io.Writer) int {
 	return code
 }
 
-// comeback is one run.
-type comeback struct {
-	config  comebackConfig
+// reconnectStorm is one run of the command.
+type reconnectStorm struct {
+	config  stormConfig
 	deploy  *deployment
-	clients []*comer
+	clients []*stormClient
 	failed  atomic.Uint64
 
 	mu    sync.Mutex // guards took
@@ -120,8 +120,8 @@ type comeback struct {
 	ended atomic.Int64 // clients that resumed
 }
 
-// comer is a client whose connection is cut, and who comes back.
-type comer struct {
+// stormClient is a client whose connection is cut, and who reconnects.
+type stormClient struct {
 	number       int
 	tries        int // that failed
 	user         *user
@@ -132,7 +132,7 @@ type comer struct {
 	reloaded     uint64
 }
 
-func (s *comeback) run(ctx context.Context) (*comebackResult, error) {
+func (s *reconnectStorm) run(ctx context.Context) (*stormResult, error) {
 	defer s.disconnect()
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (s *comeback) run(ctx context.Context) (*comebackResult, error) {
 	}
 	var failed error
 	beside, err := runOthers(ctx, during, func() {
-		failed = s.comeBack(ctx)
+		failed = s.reconnectAll(ctx)
 		for !during.interruptSending(func() {}) { // it may not have begun
 			if during.failure() != nil || backoff.Sleep(ctx, 10*time.Millisecond) != nil {
 				return
@@ -176,7 +176,7 @@ func (s *comeback) run(ctx context.Context) (*comebackResult, error) {
 }
 
 // newSenders prepares the load of the other pairs.
-func (s *comeback) newSenders(ctx context.Context, duration time.Duration) (*load, error) {
+func (s *reconnectStorm) newSenders(ctx context.Context, duration time.Duration) (*load, error) {
 	c := chatConfig{url: s.config.url, key: s.config.key, pairs: s.config.senders, devices: 1, window: 1, rate: perPair * s.config.senders, bytes: 200, seed: 1,
 		duration: duration, drain: 30 * time.Second, patience: 2 * time.Minute}
 	l := &load{config: c, deploy: newDeployment(c.url, c.key, s.deploy.printer)}
@@ -184,12 +184,12 @@ func (s *comeback) newSenders(ctx context.Context, duration time.Duration) (*loa
 }
 
 // prepare connects all clients, and gives each its events.
-func (s *comeback) prepare(ctx context.Context) error {
+func (s *reconnectStorm) prepare(ctx context.Context) error {
 	users, err := s.deploy.users(ctx, s.config.connections, 1)
 	if err != nil {
 		return err
 	}
-	s.clients = make([]*comer, len(users))
+	s.clients = make([]*stormClient, len(users))
 	s.deploy.progress("opening %d conversations, with %d messages each", len(users)/2, s.config.events)
 	err = each(ctx, len(users)/2, 16, func(ctx context.Context, i int) error {
 		a, b := users[2*i], users[2*i+1]
@@ -198,7 +198,7 @@ func (s *comeback) prepare(ctx context.Context) error {
 			return err
 		}
 		for k, u := range []*user{a, b} {
-			s.clients[2*i+k] = &comer{number: 2*i + k, user: u, conversation: v.Id, position: &chatv1.Position{}}
+			s.clients[2*i+k] = &stormClient{number: 2*i + k, user: u, conversation: v.Id, position: &chatv1.Position{}}
 		}
 		for n := range s.config.events {
 			if err := s.clients[2*i].send(ctx, uint64(n+1)); err != nil {
@@ -231,7 +231,7 @@ func (s *comeback) prepare(ctx context.Context) error {
 }
 
 // send sends message n of a pair, by a call.
-func (c *comer) send(ctx context.Context, n uint64) error {
+func (c *stormClient) send(ctx context.Context, n uint64) error {
 	_, err := c.user.endpoint.chat.Send(ctx, as(c.user.sessions[0].AccessToken, &chatv1.SendRequest{Conversation: c.conversation, ClientSeq: n, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: fmt.Sprint("message ", n)}}}))
 	if err != nil {
 		return fmt.Errorf("sending a message: %w", err)
@@ -240,7 +240,7 @@ func (c *comer) send(ctx context.Context, n uint64) error {
 }
 
 // connect opens a connection, to the next address with each try.
-func (c *comer) connect(ctx context.Context, d *deployment, query string) error {
+func (c *stormClient) connect(ctx context.Context, d *deployment, query string) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	at := d.endpoints[(c.number+c.tries)%len(d.endpoints)]
@@ -260,7 +260,7 @@ func (c *comer) connect(ctx context.Context, d *deployment, query string) error 
 }
 
 // catchUp syncs from the client's position, and returns how many events of messages are new to it, and how many it had.
-func (c *comer) catchUp() (fresh, again int, err error) {
+func (c *stormClient) catchUp() (fresh, again int, err error) {
 	for {
 		ask, err := proto.Marshal(&gatewayv1.ClientFrame{Sync: &chatv1.SyncRequest{After: c.position, Limit: 2000}})
 		if err != nil {
@@ -298,7 +298,7 @@ func (c *comer) catchUp() (fresh, again int, err error) {
 }
 
 // hold keeps the connections alive until ctx ends.
-func (s *comeback) hold(ctx context.Context) error {
+func (s *reconnectStorm) hold(ctx context.Context) error {
 	ping, err := proto.Marshal(&gatewayv1.ClientFrame{Ping: &gatewayv1.Ping{}})
 	if err != nil {
 		return err
@@ -315,7 +315,7 @@ func (s *comeback) hold(ctx context.Context) error {
 }
 
 // cut breaks all connections at once, without a goodbye, and has each client miss a message.
-func (s *comeback) cut(ctx context.Context) error {
+func (s *reconnectStorm) cut(ctx context.Context) error {
 	s.deploy.progress("cutting %d connections", len(s.clients))
 	s.disconnect()
 	return each(ctx, len(s.clients)/2, 16, func(ctx context.Context, i int) error {
@@ -323,7 +323,7 @@ func (s *comeback) cut(ctx context.Context) error {
 	})
 }
 
-func (s *comeback) disconnect() {
+func (s *reconnectStorm) disconnect() {
 	for _, c := range s.clients {
 		if c == nil || c.sock == nil {
 			continue
@@ -336,8 +336,8 @@ func (s *comeback) disconnect() {
 	}
 }
 
-// comeBack has all clients come back at once, and returns when all have, or their time is over.
-func (s *comeback) comeBack(ctx context.Context) error {
+// reconnectAll has all clients reconnect at once. It returns when all have resumed, or when their time is over.
+func (s *reconnectStorm) reconnectAll(ctx context.Context) error {
 	s.deploy.progress("%d clients come back", len(s.clients))
 	step := s.deploy.printer.Step("resuming")
 	defer step.End()
@@ -367,7 +367,7 @@ func (s *comeback) comeBack(ctx context.Context) error {
 }
 
 // resume connects a client as docs/protocol.md asks, and syncs until it has the message that it missed.
-func (s *comeback) resume(ctx context.Context, c *comer, start time.Time) error {
+func (s *reconnectStorm) resume(ctx context.Context, c *stormClient, start time.Time) error {
 	wait, notBefore := s.config.firstWait, time.Duration(0)
 	for {
 		if backoff.Sleep(ctx, notBefore+rand.N(wait)) != nil {
@@ -395,7 +395,7 @@ func (s *comeback) resume(ctx context.Context, c *comer, start time.Time) error 
 	return nil
 }
 
-func (c *comer) resume(ctx context.Context, d *deployment) error {
+func (c *stormClient) resume(ctx context.Context, d *deployment) error {
 	if err := c.connect(ctx, d, "?resume=1"); err != nil {
 		var lost *lostError
 		if op := (*net.OpError)(nil); errors.As(err, &op) && !errors.As(err, &lost) {
@@ -422,8 +422,8 @@ func (c *comer) resume(ctx context.Context, d *deployment) error {
 	return nil
 }
 
-func (s *comeback) result(quiet, beside *result) *comebackResult {
-	r := &comebackResult{Connections: len(s.clients), Resumed: len(s.took), Failed: s.failed.Load()}
+func (s *reconnectStorm) result(quiet, beside *result) *stormResult {
+	r := &stormResult{Connections: len(s.clients), Resumed: len(s.took), Failed: s.failed.Load()}
 	slices.Sort(s.took)
 	if n := len(s.took); n > 0 {
 		r.P50S, r.P99S, r.AllS = s.took[n/2].Seconds(), s.took[n*99/100].Seconds(), s.took[n-1].Seconds()
