@@ -72,8 +72,8 @@ func (a *admission) meetCrowd() {
 	}
 }
 
-// crowded reports whether connections come faster than they are accepted. It is safe for concurrent use.
-func (a *admission) crowded() bool {
+// pacing reports whether connections come faster than they are accepted. It is safe for concurrent use.
+func (a *admission) pacing() bool {
 	at := a.slowed.Load()
 	return at != 0 && a.now().Sub(time.Unix(0, at)) < crowdPause
 }

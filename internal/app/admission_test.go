@@ -22,7 +22,7 @@ func TestBusyProcessorsSlowAdmission(t *testing.T) {
 		return a.limiter.Limit()
 	}
 	pass(time.Hour, 0)
-	if a.crowded() {
+	if a.pacing() {
 		t.Error("there is a crowd before any connection")
 	}
 	for i, step := range []struct {
@@ -36,7 +36,7 @@ func TestBusyProcessorsSlowAdmission(t *testing.T) {
 		if got := pass(step.passed, step.share); got != step.want*each {
 			t.Errorf("step %d: got %v a second, want %v", i, got, step.want*each)
 		}
-		if want := step.passed < time.Minute; a.crowded() != want {
+		if want := step.passed < time.Minute; a.pacing() != want {
 			t.Errorf("step %d: there is a crowd: %v, want %v", i, !want, want)
 		}
 	}

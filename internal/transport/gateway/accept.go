@@ -210,7 +210,7 @@ func errClosing(retry time.Duration) error {
 
 // errFull refuses a connection for which there is no room.
 func (s *Server) errFull() error {
-	return &errs.Error{Kind: errs.Unavailable, Reason: "full", Message: "this server accepts no more connections at the moment; try another one, or retry later", Retry: spread(s.config.DrainOver)}
+	return &errs.Error{Kind: errs.Unavailable, Reason: "full", Message: "this server accepts no more connections at the moment; try another one, or retry later", Retry: jitter(s.config.DrainOver)}
 }
 
 // checkRoom checks whether one more connection may be added.

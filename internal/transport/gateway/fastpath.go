@@ -102,7 +102,7 @@ func (c *conn) submit(d *message.Draft) {
 		}
 		c.mu.Unlock()
 	}
-	if h := c.held.Load(); h != nil && h.follow(d) {
+	if h := c.held.Load(); h != nil && h.enqueueBehind(d) {
 		return
 	}
 	c.server.deps.Chat.Submit(d)
@@ -113,7 +113,7 @@ func onStored(d *message.Draft) {
 	c := d.Context.(*conn)
 	switch {
 	case d.Err == nil:
-		c.server.outages.stored(d.Conversation)
+		c.server.outages.recordSuccess(d.Conversation)
 		c.receipt(d)
 	case !c.hold(d):
 		c.receipt(d)

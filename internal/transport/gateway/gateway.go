@@ -154,8 +154,8 @@ type Deps struct {
 	Connections *inputlimit.Connections
 	// Node is this node's name.
 	Node string
-	// Crowded reports whether connections come faster than this node takes them. If nil, they do not.
-	Crowded func() bool
+	// PacingAccepts reports whether this node accepts connections more slowly than they come. If nil, it does not.
+	PacingAccepts func() bool
 	// ClockBehind is by how much the clock of some node is behind this node's; nil: by nothing. Entries that it stored look older by so much.
 	ClockBehind func() time.Duration
 	// Partition returns the partition of a user or a conversation, for Recheck; nil: all are in partition 0.
@@ -287,7 +287,7 @@ type Server struct {
 	loops         []*loop
 	stats         Stats
 	reconciler    *reconciler
-	heldRoom      *heldRoom
+	heldLimits    *heldLimits
 	outages       outages
 	sends         *telemetry.Call
 	opened        time.Time // what drafts' times count from
@@ -346,7 +346,7 @@ func New(deps Deps, config Config) (*Server, error) {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.heats.server, s.heats.scale, s.heats.listed = s, 1, map[id.Conversation]struct{}{}
 	s.hub.init(deps.Directory, &s.heats)
-	s.reconciler, s.heldRoom = newReconciler(s), newHeldRoom()
+	s.reconciler, s.heldLimits = newReconciler(s), newHeldLimits()
 	s.began = time.Now()
 	s.ticked = s.began
 	s.now.Store(1) // 0 stands for no second in connections

@@ -26,8 +26,8 @@ const (
 	longestHeldRetry = 5 * time.Second // no longer than chat refuses the device's later messages on other connections
 	// heldWindow is how many held sends of a conversation are submitted at once, after a try has succeeded.
 	heldWindow = 64
-	// gateTime is how long the later messages of a device are refused after one for which there was no room, from when the client may send that again.
-	gateTime = 5 * time.Second
+	// refusalTime is how long the later messages of a device are refused after one for which there was no room, from when the client may send that again.
+	refusalTime = 5 * time.Second
 )
 
 // heldSends has the held sends of a connection.
@@ -58,13 +58,13 @@ type heldQueue struct {
 
 // heldSend is one held send. Its draft is the form in which it is submitted.
 type heldSend struct {
-	held   *heldSends
-	queue  *heldQueue
-	draft  message.Draft
-	since  time.Time
-	copies int // the client has sent it so many times more; each gets a receipt
-	room   budget.Hold
-	bytes  int
+	held    *heldSends
+	queue   *heldQueue
+	draft   message.Draft
+	since   time.Time
+	repeats int // the client has sent it so many times more; each gets a receipt
+	memory  budget.Hold
+	bytes   int
 }
 
 // isTemporary reports whether the server may store a message that was refused now, without anything done by the client or the operator.
@@ -80,8 +80,8 @@ func isTemporary(err error) bool {
 	return true
 }
 
-// holds returns the connection's held sends, nil if it is ending.
-func (c *conn) holds() *heldSends {
+// openHeld returns the connection's held sends, nil if it is ending.
+func (c *conn) openHeld() *heldSends {
 	if h := c.held.Load(); h != nil {
 		return h
 	}
@@ -97,10 +97,10 @@ func (c *conn) holds() *heldSends {
 
 // hold keeps a draft that was refused, if it may be stored later. Otherwise the client gets the refusal.
 func (c *conn) hold(d *message.Draft) bool {
-	if d.Err == nil || !isTemporary(d.Err) || c.server.outages.note(d.Conversation, time.Now()) {
+	if d.Err == nil || !isTemporary(d.Err) || c.server.outages.recordFailure(d.Conversation, time.Now()) {
 		return false
 	}
-	h := c.holds()
+	h := c.openHeld()
 	if h == nil {
 		return false
 	}
@@ -125,8 +125,8 @@ func (c *conn) hold(d *message.Draft) bool {
 	return held
 }
 
-// follow takes over a new draft to a conversation with held sends, or with some under way. It reports false if the draft may be submitted.
-func (h *heldSends) follow(d *message.Draft) bool {
+// enqueueBehind takes over a new draft to a conversation with held sends, or with some under way. It reports false if the draft may be submitted.
+func (h *heldSends) enqueueBehind(d *message.Draft) bool {
 	h.mu.Lock()
 	q := h.queues[d.Conversation]
 	if q == nil || h.ended {
@@ -135,7 +135,7 @@ func (h *heldSends) follow(d *message.Draft) bool {
 	}
 	refuse := q.refuses(d)
 	if !refuse {
-		if q.drainedFor(d) {
+		if q.mayBypass(d) {
 			h.mu.Unlock()
 			return false
 		}
@@ -182,16 +182,16 @@ func (q *heldQueue) takeLater(clientSeq uint64) (later []*heldSend) {
 	return later
 }
 
-// drainedFor reports whether chat keeps a new draft behind those that are submitted, and none waits.
-func (q *heldQueue) drainedFor(d *message.Draft) bool {
+// mayBypass reports whether chat keeps a new draft behind those that are submitted, and none waits.
+func (q *heldQueue) mayBypass(d *message.Draft) bool {
 	return len(q.sends) == 0 && !q.submitting && (q.submitted == 0 || q.window > 0 && q.unnumbered == 0 && d.ClientSeq != 0)
 }
 
 // put adds a draft to a queue, and tells the client that it is accepted. It reports whether there was room for it. Later ones of the device make room for
 // it, because they may not be stored before it. The caller holds mu.
 func (h *heldSends) put(q *heldQueue, d *message.Draft) bool {
-	if i := slices.IndexFunc(q.sends, func(one *heldSend) bool { return one.isCopy(d) }); i >= 0 {
-		q.sends[i].copies++
+	if i := slices.IndexFunc(q.sends, func(one *heldSend) bool { return one.isRepeat(d) }); i >= 0 {
+		q.sends[i].repeats++
 		h.conn.announceHeld(d)
 		return true
 	}
@@ -213,7 +213,7 @@ func (h *heldSends) put(q *heldQueue, d *message.Draft) bool {
 	return true
 }
 
-func (one *heldSend) isCopy(d *message.Draft) bool {
+func (one *heldSend) isRepeat(d *message.Draft) bool {
 	return one.draft.ClientSeq == d.ClientSeq && one.draft.ClientMsgID == d.ClientMsgID && bytes.Equal(one.draft.Sent, d.Sent)
 }
 
@@ -328,9 +328,9 @@ func onRetried(d *message.Draft) {
 func (h *heldSends) answered(one *heldSend, d *message.Draft) {
 	q, now := one.queue, time.Now()
 	temporary := d.Err != nil && isTemporary(d.Err)
-	long := temporary && h.conn.server.outages.note(d.Conversation, now)
+	long := temporary && h.conn.server.outages.recordFailure(d.Conversation, now)
 	if d.Err == nil {
-		h.conn.server.outages.stored(d.Conversation)
+		h.conn.server.outages.recordSuccess(d.Conversation)
 	}
 	h.mu.Lock()
 	q.submitted--

@@ -139,7 +139,7 @@ func expect(t *testing.T, what string, got []string, want ...string) {
 // nothingHeld checks that all that was held is released.
 func nothingHeld(t *testing.T, c *conn) {
 	t.Helper()
-	r := c.server.heldRoom
+	r := c.server.heldLimits
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := c.server.stats.SendsHeld.Load(); n != 0 || r.number != 0 || len(r.ofUser) != 0 || r.bytes.Used() != 0 {
@@ -346,7 +346,7 @@ func TestOneSendIsHeldForHalfAnHour(t *testing.T) {
 		var told []string
 		for i := range uint64(31) {
 			told = append(told, later(t, c, time.Minute)...)
-			c.server.outages.stored(5)
+			c.server.outages.recordSuccess(5)
 			if i == 28 && len(told) != 1 {
 				t.Errorf("before, the client was told %q", told)
 			}

@@ -29,8 +29,8 @@ type outages struct {
 // outage of a conversation, or of the node, which has the key 0.
 type outage struct{ since, last time.Time }
 
-// note notes that a message could not be stored. It reports whether that has been so for too long to hold more.
-func (o *outages) note(c id.Conversation, now time.Time) (long bool) {
+// recordFailure notes that a message could not be stored. It reports whether that has been so for too long to hold more.
+func (o *outages) recordFailure(c id.Conversation, now time.Time) (long bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.of == nil {
@@ -52,8 +52,8 @@ func (o *outages) note(c id.Conversation, now time.Time) (long bool) {
 	return long
 }
 
-// stored notes that a message was stored.
-func (o *outages) stored(c id.Conversation) {
+// recordSuccess notes that a message was stored.
+func (o *outages) recordSuccess(c id.Conversation) {
 	if o.known.Load() == 0 {
 		return
 	}

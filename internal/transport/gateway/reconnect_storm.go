@@ -51,15 +51,15 @@ func (s *Server) admitInStorm(r *http.Request) error {
 		s.resumes.add(now, 1)
 		return nil
 	}
-	if s.deps.Crowded == nil || !s.deps.Crowded() || s.resumes.add(now, 0) < stormResumes {
+	if s.deps.PacingAccepts == nil || !s.deps.PacingAccepts() || s.resumes.add(now, 0) < stormResumes {
 		return nil
 	}
 	s.stats.Deferred.Add(1)
 	return &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "many clients are coming back to this server; try again a little later, or try another one", Retry: coldWaitLeast + rand.N(coldWaitMost-coldWaitLeast)}
 }
 
-// spread is a random delay of half of d to one and a half of it, so that those who are refused at once do not come back at once.
-func spread(d time.Duration) time.Duration {
+// jitter returns a random delay of half of d to one and a half of it, so that those who are refused at once do not come back at once.
+func jitter(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
 	}

@@ -16,8 +16,8 @@ import (
 func TestClientsThatComeBackGoFirst(t *testing.T) {
 	c, _ := bench(t)
 	s := c.server
-	crowded := true
-	s.deps.Crowded = func() bool { return crowded }
+	pacing := true
+	s.deps.PacingAccepts = func() bool { return pacing }
 	admitted := func(address string) bool {
 		return s.admitInStorm(httptest.NewRequest(http.MethodGet, address, nil)) == nil
 	}
@@ -36,11 +36,11 @@ func TestClientsThatComeBackGoFirst(t *testing.T) {
 	if admitted("/v1/socket") || admitted("/v1/socket?resume=0") {
 		t.Error("a client that starts from nothing is admitted in a storm")
 	}
-	crowded = false
+	pacing = false
 	if !admitted("/v1/socket") {
 		t.Error("a client is refused although the node keeps up")
 	}
-	crowded = true
+	pacing = true
 	s.now.Add(2)
 	if !admitted("/v1/socket") {
 		t.Error("a client is refused after the storm")
@@ -59,7 +59,7 @@ func (someone) Verify(context.Context, string) (id.Caller, error) { return id.Ca
 func TestRefusalsSpreadOverTime(t *testing.T) {
 	c, _ := bench(t)
 	s := c.server
-	s.deps.Accounts, s.deps.Crowded = someone{}, func() bool { return true }
+	s.deps.Accounts, s.deps.PacingAccepts = someone{}, func() bool { return true }
 	s.resumes.add(s.now.Load(), stormResumes)
 	open := func(full bool) (reason string, retry int) {
 		s.stats.Connections.Store(0)

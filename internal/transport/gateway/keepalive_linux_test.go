@@ -8,7 +8,7 @@ import (
 )
 
 // The system sends no probes on a connection whose client may be silent for long, and ends it if something that was sent is not acknowledged.
-func TestQuietConnectionsAreNotProbed(t *testing.T) {
+func TestConnectionsThatMayBeSilentAreNotProbed(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

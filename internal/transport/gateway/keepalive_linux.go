@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setQuiet says whether the connection is one that may be silent for long. The system then sends no probes of its own, which would wake the client's
-// radio every 15 seconds; and it ends the connection when the client has not acknowledged something for stallTime: a path that drops idle connections
+// setKeepAlive turns the system's probes of the connection on, or off for one that may be silent for long. The probes would wake the client's
+// radio every 15 seconds. Without them, the system ends the connection once the client has not acknowledged something for stallTime. So a path that drops idle connections
 // is noticed with the first event, and not only when the next ping is missing.
-func (c *conn) setQuiet(quiet bool) error {
+func (c *conn) setKeepAlive(on bool) error {
 	if own, ok := c.transport.(*netTransport); ok {
 		nc := own.net
 		if over, ok := nc.(*tls.Conn); ok {
@@ -24,7 +24,7 @@ func (c *conn) setQuiet(quiet bool) error {
 			return err
 		}
 		failed := error(nil)
-		if err := raw.Control(func(fd uintptr) { failed = setQuiet(int(fd), quiet) }); err != nil {
+		if err := raw.Control(func(fd uintptr) { failed = setKeepAlive(int(fd), on) }); err != nil {
 			return err
 		}
 		return failed
@@ -34,12 +34,12 @@ func (c *conn) setQuiet(quiet bool) error {
 	if c.fd < 0 {
 		return nil // the connection is over
 	}
-	return setQuiet(int(c.fd), quiet)
+	return setKeepAlive(int(c.fd), on)
 }
 
-func setQuiet(fd int, quiet bool) error {
+func setKeepAlive(fd int, on bool) error {
 	probes, unacknowledged := 1, 0 // 0: the system's default
-	if quiet {
+	if !on {
 		probes, unacknowledged = 0, stallTime*1000
 	}
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, probes); err != nil {

@@ -18,8 +18,8 @@ const (
 	heldOverhead = 1 << 10
 )
 
-// heldRoom bounds the held sends of a node. newHeldRoom makes one.
-type heldRoom struct {
+// heldLimits bounds the held sends of a node. newHeldLimits makes one.
+type heldLimits struct {
 	bytes *budget.Budget
 
 	mu     sync.Mutex // guards the fields below; nothing but the lock of bytes is locked under it
@@ -27,8 +27,8 @@ type heldRoom struct {
 	ofUser map[id.User]int
 }
 
-func newHeldRoom() *heldRoom {
-	return &heldRoom{bytes: budget.New(budget.Config{Bytes: maxHeldNodeBytes, NetworkShare: budget.NetworkOfUsers}), ofUser: map[id.User]int{}}
+func newHeldLimits() *heldLimits {
+	return &heldLimits{bytes: budget.New(budget.Config{Bytes: maxHeldNodeBytes, NetworkShare: budget.NetworkOfUsers}), ofUser: map[id.User]int{}}
 }
 
 // acquire counts a send as held, and reports whether there is room for it. The caller holds mu.
@@ -36,10 +36,10 @@ func (h *heldSends) acquire(one *heldSend) bool {
 	if h.number >= maxHeldSends || h.bytes+one.bytes > maxHeldBytes {
 		return false
 	}
-	c, r := h.conn, h.conn.server.heldRoom
+	c, r := h.conn, h.conn.server.heldLimits
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.number >= maxHeldOfNode || r.ofUser[c.caller.User] >= maxHeldOfUser || !one.room.Set(r.bytes, c.owner(), one.bytes) {
+	if r.number >= maxHeldOfNode || r.ofUser[c.caller.User] >= maxHeldOfUser || !one.memory.Set(r.bytes, c.owner(), one.bytes) {
 		return false
 	}
 	r.number++
@@ -53,10 +53,10 @@ func (h *heldSends) acquire(one *heldSend) bool {
 
 // release ends what acquire began. The caller holds mu.
 func (h *heldSends) release(one *heldSend) {
-	c, r := h.conn, h.conn.server.heldRoom
+	c, r := h.conn, h.conn.server.heldLimits
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	one.room.Release()
+	one.memory.Release()
 	r.number--
 	if r.ofUser[c.caller.User]--; r.ofUser[c.caller.User] == 0 {
 		delete(r.ofUser, c.caller.User)

@@ -15,7 +15,7 @@ func (c *conn) allowSilence(nextMs uint32) {
 	if before := c.silence.Swap(seconds); (before > 0) == (seconds > 0) {
 		return
 	}
-	if err := c.setQuiet(seconds > 0); err != nil {
+	if err := c.setKeepAlive(seconds == 0); err != nil {
 		c.server.deps.Logger.Debug("a connection's probes could not be changed; its pings come as announced", "user", c.caller.User, "error", err)
 	}
 }
