@@ -984,7 +984,7 @@ mutant "confirm a cursor from before a seek" internal/service/serverevent/store.
 mutant "pass events that a webhook refused" internal/service/serverevent/deliver.go 's/^\t\tif failure != nil \{$/\t\tif false {/' 'TestWebhooksLoseNothing|TestPoisonBecomesADeadLetter' ./internal/service/serverevent
 mutant "bury events together with one that is refused" internal/service/serverevent/deliver.go 's/ \|\| len\(b\.events\) > 1//; s/most\.events = 1/most.events = 100/' TestPoisonBecomesADeadLetter ./internal/service/serverevent
 mutant "give bots their own messages" internal/service/serverevent/store.go 's/c\.filter\.bots = bots/c.filter.bots = nil/' TestBotsReceiveNoBots ./internal/service/serverevent
-mutant "post events to private addresses" internal/platform/webhook/bykey.go 's/!allowPrivate \&\& egress/false \&\& egress/' TestWebhookAddresses ./internal/service/serverevent
+mutant "post events to private addresses" internal/platform/webhook/endpoint.go 's/!allowPrivate \&\& egress/false \&\& egress/' TestWebhookAddresses ./internal/service/serverevent
 mutant "give the audit to all keys" internal/service/serverevent/consumer.go 's/audit \&\& !by\.Audit/false/' TestAccess ./internal/service/serverevent
 mutant "hide a gap of events" internal/service/serverevent/read.go 's/b\.gap \|\| b\.scanned == 0 .*/false/' TestTrimmedEventsAreAGap ./internal/service/serverevent
 mutant "keep event streams for ever" internal/service/inbox/trim.go 's/maxAge, maxEntries = s\.config\.EventsMaxAge, math\.MaxInt/maxAge, maxEntries = 1 << 62, math.MaxInt/' TestEventStreamsAreTrimmedByAge ./internal/service/inbox

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
@@ -85,7 +84,7 @@ func (s *Service) check(ctx context.Context, j job.Job[checkArgs]) error {
 	case attempt == 0: // the attempt could not be counted
 		return why
 	}
-	if err := s.rollBack(ctx, n, transactionv1.RollBackCause_ROLL_BACK_CAUSE_UNANSWERED, errorText(why)); err != nil {
+	if err := s.rollBack(ctx, n, transactionv1.RollBackCause_ROLL_BACK_CAUSE_UNANSWERED, webhook.ErrorText(why)); err != nil {
 		return ignoreDecided(err)
 	}
 	return job.Discard(fmt.Errorf("%w: %w", errUnanswered, why))
@@ -155,18 +154,9 @@ func (s *Service) ask(ctx context.Context, t *transaction) (decision string, att
 // noteFailure stores why there is no decision.
 func (s *Service) noteFailure(ctx context.Context, transaction uint64, why error) error {
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE message_transactions SET last_error = $2 WHERE id = $1`, int64(transaction), errorText(why))
+		_, err := tx.ExecContext(ctx, `UPDATE message_transactions SET last_error = $2 WHERE id = $1`, int64(transaction), webhook.ErrorText(why))
 		return err
 	})
-}
-
-// errorText is an error for callers, of a length and a form that can be stored.
-func errorText(err error) string {
-	text := err.Error()
-	if len(text) > 300 {
-		text = text[:300]
-	}
-	return strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
 }
 
 // beginCheck reports whether there is room for a check of a key. Then endCheck must follow.
@@ -196,7 +186,7 @@ func (s *Service) SetWebhook(ctx context.Context, by id.Caller, r *transactionv1
 			return err
 		})
 	}
-	if err := webhook.CheckByKey(r.Url, r.Secret, s.config.AllowPrivate, "transactions.allow_private"); err != nil {
+	if err := webhook.CheckEndpoint(r.Url, r.Secret, s.config.AllowPrivate, "transactions.allow_private"); err != nil {
 		return err
 	}
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {

@@ -111,7 +111,7 @@ func (s *Service) PutConsumer(ctx context.Context, by id.Caller, r *eventv1.PutE
 	}
 	if w := in.Webhook; w != nil {
 		c.url, c.secret = w.Url, w.Secret
-		if err := webhook.CheckByKey(w.Url, w.Secret, s.config.AllowPrivate, "server_events.allow_private"); err != nil {
+		if err := webhook.CheckEndpoint(w.Url, w.Secret, s.config.AllowPrivate, "server_events.allow_private"); err != nil {
 			return nil, err
 		}
 	}

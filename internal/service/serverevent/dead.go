@@ -8,6 +8,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/webhook"
 	eventv1 "github.com/rialto-im/rialto/sdk/go/gen/event/v1"
 )
 
@@ -131,7 +132,7 @@ func (s *Service) settleRetry(ctx context.Context, d *deadLetter, failure error)
 			_, err := tx.ExecContext(ctx, `DELETE FROM event_dead WHERE id = $1`, int64(d.id))
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE event_dead SET retrying = FALSE, error = $2, attempts = attempts + 1 WHERE id = $1`, int64(d.id), errorText(failure))
+		_, err := tx.ExecContext(ctx, `UPDATE event_dead SET retrying = FALSE, error = $2, attempts = attempts + 1 WHERE id = $1`, int64(d.id), webhook.ErrorText(failure))
 		return err
 	})
 }

@@ -366,22 +366,13 @@ func (s *Service) failedDelivery(ctx context.Context, c *consumer, k timeline.Ke
 		l.singlyTo = max(l.singlyTo, b.position)
 		return false, backoff.After(l.attempts, s.retry.first, s.retry.longest), nil
 	}
-	dead := deadLetter{consumer: c.name, stream: k, first: l.position, last: b.position, events: len(b.events), why: errorText(failure), attempts: l.attempts}
+	dead := deadLetter{consumer: c.name, stream: k, first: l.position, last: b.position, events: len(b.events), why: webhook.ErrorText(failure), attempts: l.attempts}
 	if err := s.bury(ctx, c, &dead); err != nil {
 		return false, 0, err
 	}
 	s.deps.Logger.Error("a webhook did not accept events in all attempts; they are dead letters now: ListDeadEvents shows them, RetryDeadEvents delivers them again", "consumer", c.name, "dead", dead.id, "error", failure)
 	l.position, l.saved, l.attempts = b.position, b.position, 0
 	return !b.end, 0, nil
-}
-
-// errorText is an error for callers, of a length that can be stored.
-func errorText(err error) string {
-	text := err.Error()
-	if len(text) > 300 {
-		text = text[:300]
-	}
-	return toStorable(text)
 }
 
 var errGone = errs.New(errs.NotFound, "no_dead_events", "there is no dead letter of this id; it may have been delivered")

@@ -3,9 +3,9 @@ package serverevent
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/platform/webhook"
 	eventv1 "github.com/rialto-im/rialto/sdk/go/gen/event/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 )
@@ -28,7 +28,7 @@ func (s *Service) post(ctx context.Context, c *consumer, h *hook, b *batch, retr
 	text := ""
 	if err != nil {
 		s.failed.Add(1)
-		text = errorText(err)
+		text = webhook.ErrorText(err)
 	} else {
 		s.delivered.Add(uint64(len(b.events)))
 	}
@@ -38,9 +38,4 @@ func (s *Service) post(ctx context.Context, c *consumer, h *hook, b *batch, retr
 		}
 	}
 	return err
-}
-
-// toStorable removes what databases do not store in texts.
-func toStorable(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
 }

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"net/url"
+	"strings"
 
 	"github.com/rialto-im/rialto/internal/base/egress"
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -11,14 +12,15 @@ const (
 	minSecret = 16
 	maxSecret = 200
 	maxURL    = 2000
+	maxError  = 300
 )
 
 // ErrSecret is the error of a secret that is missing or not valid.
 var ErrSecret = errs.New(errs.Invalid, "bad_secret", "a webhook's secret has 16 to 200 bytes of printable ASCII")
 
-// CheckByKey checks an address and a secret (none if it is empty) that did not come from the operator but with an API key. Without allowPrivate, which the operator
-// gives by a setting of that name, the address is public, also if it is written as an IP address.
-func CheckByKey(address, secret string, allowPrivate bool, setting string) error {
+// CheckEndpoint checks the address and the secret of a webhook that a business server registers by its API key. An empty secret is none. Unless allowPrivate, the
+// address must be public, also if it is written as an IP address. setting is the name of the operator's setting for allowPrivate.
+func CheckEndpoint(address, secret string, allowPrivate bool, setting string) error {
 	if secret != "" && (len(secret) < minSecret || len(secret) > maxSecret || !isPrintable(secret)) {
 		return ErrSecret
 	}
@@ -42,4 +44,10 @@ func isPrintable(text string) bool {
 		}
 	}
 	return true
+}
+
+// ErrorText is an error of a call for the business server, in a form and length that databases store.
+func ErrorText(err error) string {
+	text := err.Error()
+	return strings.ReplaceAll(strings.ToValidUTF8(text[:min(len(text), maxError)], ""), "\x00", "")
 }
