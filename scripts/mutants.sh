@@ -429,7 +429,7 @@ mutant "keep connections that read nothing" internal/transport/gateway/deadlines
 mutant "offer gateways whose lease has ended" internal/platform/cluster/gateway.go 's/case now\.Before\(g\.until\):/case !now.IsZero():/' DeadGateways internal/platform/cluster
 mutant "offer gateways that stop" internal/service/discovery/discovery.go 's/if !g\.HasAddress\(\) \|\| g\.Draining/if !g.HasAddress()/' Ranked internal/service/discovery
 mutant "send a herd to one gateway" internal/service/discovery/discovery.go 's/1-s\.deps\.Random\(\)/0.5+0*s.deps.Random()/' HerdSpreads internal/service/discovery
-mutant "count a search for gateways as a login" internal/transport/rpc/rate_limits.go 's/if guessesNothing\[name\]/if false \&\& guessesNothing[name]/' FindGateways internal/transport/rpc
+mutant "count a search for gateways as a login" internal/transport/rpc/rate_limits.go 's/if notLoginAttempts\[name\]/if false \&\& notLoginAttempts[name]/' FindGateways internal/transport/rpc
 mutant "allow any silence" internal/transport/gateway/background.go 's/min\(time\.Duration\(nextMs\)\*time\.Millisecond, c\.server\.config\.LongestHeartbeat\)/time.Duration(nextMs)*time.Millisecond/' Silent internal/transport/gateway
 mutant "probe quiet connections" internal/transport/gateway/keepalive_linux.go 's/probes, unacknowledged = 0,/probes, unacknowledged = 1,/' MayBeSilent internal/transport/gateway
 mutant "admit cold starts in a storm" internal/transport/gateway/reconnect_storm.go 's/s\.resumes\.add\(now, 0\) < stormResumes/true/' ComeBack internal/transport/gateway

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/overload"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/transport/rpc"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -123,15 +124,23 @@ func TestOneUserHasAFifthOfTheWorkers(t *testing.T) {
 	h := newHarness(t)
 	anna, ben := h.person("anna"), h.person("ben")
 	h.deps.Overload = overload.NewCalls(overload.Config{CallWorkers: 16, CallWait: 10 * time.Second})
+	var err error
+	if h.deps.Limits, err = ratelimit.NewTable(ratelimit.Config{GroupUser: "1/h"}, h.clock, nil); err != nil {
+		t.Fatal(err)
+	}
 	h.Server = rpc.New(h.deps)
+	var permits []overload.Permit
 	for range 8 {
 		p, err := h.deps.Overload.Acquire(t.Context(), overload.Chat, overload.High, overload.Caller{User: anna.User})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer p.Release()
+		permits = append(permits, p)
 	}
-	if got := h.call(accounts+"GetSettings", &accountv1.GetSettingsRequest{}, bearer(anna.AccessToken)); got.status != http.StatusTooManyRequests || got.reason() != "too_many_calls" {
+	newGroup := func() answer {
+		return h.call(chats+"CreateGroup", &chatv1.CreateGroupRequest{Title: "x"}, bearer(anna.AccessToken))
+	}
+	if got := newGroup(); got.status != http.StatusTooManyRequests || got.reason() != "too_many_calls" {
 		t.Errorf("the user who has them: %d %s", got.status, got.body)
 	}
 	if got := h.call(accounts+"GetSettings", &accountv1.GetSettingsRequest{}, bearer(ben.AccessToken)); got.status != http.StatusOK {
@@ -139,6 +148,12 @@ func TestOneUserHasAFifthOfTheWorkers(t *testing.T) {
 	}
 	if n := h.deps.Overload.State(overload.Chat).OverShare; n != 1 {
 		t.Errorf("%d refusals were counted", n)
+	}
+	for _, p := range permits {
+		p.Release()
+	}
+	if got := newGroup(); got.status != http.StatusOK {
+		t.Errorf("the only group of an hour, after it was refused once: %d %s", got.status, got.body)
 	}
 }
 

@@ -39,13 +39,13 @@ func (s *anonymousLimiter) acquire(from netip.Prefix) (back func(), err error) {
 	return func() { s.attempts.Refund(from, 1) }, nil
 }
 
-// guessesNothing are the calls without credentials that are no attempts at a login: they count as calls of their address.
-var guessesNothing = map[string]bool{gatewayv1connect.GatewayServiceFindGatewaysProcedure: true}
+// notLoginAttempts are the calls without credentials that are no attempts at a login: they count as calls of their address.
+var notLoginAttempts = map[string]bool{gatewayv1connect.GatewayServiceFindGatewaysProcedure: true}
 
 // countAttempt counts a call without credentials against its address, or refuses it; refund gives it back.
 func (s *Server) countAttempt(ctx context.Context, name string, request any) (refund func(), err error) {
 	from := ratelimit.NetworkOf(ctx)
-	if guessesNothing[name] {
+	if notLoginAttempts[name] {
 		return func() {}, s.deps.Limits.Allow(ratelimit.Call, 0, from, 1)
 	}
 	refund, err = s.anonymous.acquire(from)
