@@ -25,7 +25,7 @@ func (c *Client) SetBackground(on bool) {
 	}
 	c.background = on
 	if s := c.socket; s != nil {
-		s.hidden.Store(on)
+		s.background.Store(on)
 		select {
 		case s.mode <- struct{}{}:
 		default:
@@ -54,13 +54,13 @@ func newHeartbeat(h *gatewayv1.Hello, search *idleSearch) heartbeat {
 func (s *socket) heartbeat(b heartbeat) {
 	timer := time.NewTimer(b.every)
 	defer timer.Stop()
-	if s.isHidden(&b) {
+	if s.inBackground(&b) {
 		timer.Reset(s.beat(&b, true))
 	}
 	for {
 		select {
 		case <-s.ctx.Done():
-			if s.run.Err() == nil && s.isHidden(&b) { // a proxy closes an idle connection before the ping
+			if s.run.Err() == nil && s.inBackground(&b) { // a proxy closes an idle connection before the ping
 				s.dropped(&b)
 			}
 			return
@@ -70,7 +70,7 @@ func (s *socket) heartbeat(b heartbeat) {
 			if b.tested > 0 {
 				b.search.keep(b.tested)
 			}
-			if b.unanswered > 0 && s.isHidden(&b) {
+			if b.unanswered > 0 && s.inBackground(&b) {
 				timer.Reset(s.interval(&b))
 			}
 			b.unanswered, b.tested = 0, 0
@@ -78,8 +78,8 @@ func (s *socket) heartbeat(b heartbeat) {
 			if !s.reading.Load() {
 				b.unanswered, b.tested = 0, 0
 			}
-			if b.unanswered >= maxUnansweredPings || b.unanswered > 0 && s.isHidden(&b) {
-				if s.isHidden(&b) {
+			if b.unanswered >= maxUnansweredPings || b.unanswered > 0 && s.inBackground(&b) {
+				if s.inBackground(&b) {
 					s.dropped(&b)
 				}
 				s.fail(errors.New("rialto: the server does not answer"))
@@ -90,12 +90,12 @@ func (s *socket) heartbeat(b heartbeat) {
 	}
 }
 
-// isHidden reports whether the heartbeat is that of the background.
-func (s *socket) isHidden(b *heartbeat) bool { return s.hidden.Load() && b.longest > b.every }
+// inBackground reports whether the heartbeat is that of the background.
+func (s *socket) inBackground(b *heartbeat) bool { return s.background.Load() && b.longest > b.every }
 
 // interval is the time from a frame that was sent to the next ping.
 func (s *socket) interval(b *heartbeat) time.Duration {
-	if s.isHidden(b) {
+	if s.inBackground(b) {
 		return b.search.next(b.every, b.longest)
 	}
 	return b.every
@@ -104,7 +104,7 @@ func (s *socket) interval(b *heartbeat) time.Duration {
 // beat sends a ping if it is due, or in any case, and returns when to call it again.
 func (s *socket) beat(b *heartbeat, always bool) time.Duration {
 	now := time.Now()
-	if !s.isHidden(b) {
+	if !s.inBackground(b) {
 		sent := now.Sub(time.Unix(0, s.sentAt.Load()))
 		if !always && b.unanswered == 0 && sent < b.every && now.Sub(time.Unix(0, s.gotAt.Load())) < b.every {
 			return b.every - sent // frames went both ways: each counts as a heartbeat

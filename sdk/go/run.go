@@ -241,7 +241,7 @@ func (c *Client) onHello(ctx context.Context, s *socket, h *gatewayv1.Hello, gro
 	c.state.ClientSeq = max(c.state.ClientSeq, h.ClientSeq)
 	behind := c.state.Seq != h.Tail.GetSeq() || c.state.Epoch != h.Tail.GetEpoch() || !c.noLarge
 	c.socket = s
-	s.hidden.Store(c.background)
+	s.background.Store(c.background)
 	first := &gatewayv1.ClientFrame{}
 	if c.watch != nil {
 		first.Watch = &gatewayv1.Watch{Users: c.watch}

@@ -26,12 +26,12 @@ type socket struct {
 	pingAt  atomic.Int64 // Unix ns of the ping that is not answered; 0 for none
 	rtt     atomic.Int64 // of the last ping that was answered, ns
 
-	run     context.Context // of Run
-	mode    chan struct{}   // the client went to the background, or came back
-	hidden  atomic.Bool     // it is in the background
-	wroteAt atomic.Int64    // Unix ns of the last write, 0: none
-	sentAt  atomic.Int64    // likewise of one that was no ping
-	gotAt   atomic.Int64    // likewise of the last frame that came
+	run        context.Context // of Run
+	mode       chan struct{}   // the client went to the background, or came back
+	background atomic.Bool     // the app is in the background
+	wroteAt    atomic.Int64    // Unix ns of the last write, 0: none
+	sentAt     atomic.Int64    // likewise of one that was no ping
+	gotAt      atomic.Int64    // likewise of the last frame that came
 
 	retry   chan struct{} // resend refused messages, at retryAt
 	retryAt atomic.Int64  // Unix ns
