@@ -10,13 +10,13 @@ import (
 
 // openDiscovery makes the service that tells clients where to connect. The listeners are bound already.
 func (n *Node) openDiscovery() {
-	set := discovery.Config{Node: n.name, Region: n.config.Public.Region, Alone: !n.config.Clustered(), Sockets: n.config.Has(config.RoleGateway), TCPTLS: n.certificate != nil}
+	c := discovery.Config{Node: n.name, Region: n.config.Public.Region, Alone: !n.config.Clustered(), Sockets: n.config.Has(config.RoleGateway), TCPTLS: n.certificate != nil}
 	if n.tcpListener != nil {
 		if a, ok := n.tcpListener.Addr().(*net.TCPAddr); ok {
-			set.TCPPort = a.Port
+			c.TCPPort = a.Port
 		}
 	}
-	n.discovery = discovery.New(discovery.Deps{Gateways: n.cluster.Gateways}, set)
+	n.discovery = discovery.New(discovery.Deps{Gateways: n.cluster.Gateways}, c)
 }
 
 // publicGateway is what clients are told of this node. The cluster calls it once all services are made.

@@ -31,7 +31,7 @@ var (
 // Read reads a header, and not one byte more: what follows is for the protocol of the connection. It returns the address and port that the header
 // names, the zero value for the proxy's own connections, such as health checks.
 func Read(from io.Reader) (netip.AddrPort, error) {
-	b, err := cut(from)
+	b, err := readBytes(from)
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
@@ -46,8 +46,8 @@ func Read(from io.Reader) (netip.AddrPort, error) {
 	return source.AddrPort(), nil
 }
 
-// cut reads the bytes of a header: of version 1 up to the end of its line, of version 2 as many as it says.
-func cut(from io.Reader) ([]byte, error) {
+// readBytes reads the bytes of a header: of version 1 up to the end of its line, of version 2 as many as it says.
+func readBytes(from io.Reader) ([]byte, error) {
 	b := make([]byte, len(signature2), 256) // the shortest line is longer
 	if _, err := io.ReadFull(from, b); err != nil {
 		return nil, err

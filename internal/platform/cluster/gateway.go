@@ -3,6 +3,8 @@ package cluster
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 )
 
 // Gateway is what a node tells clients, by way of the other nodes: where they reach it, and how much room it has. A node that clients do not
@@ -59,12 +61,7 @@ func (s *Service) ownGateway() (g Gateway) {
 }
 
 // AnnounceGateway has the next heartbeat sent at once, since this node's gateway has changed. It does not block.
-func (s *Service) AnnounceGateway() {
-	select {
-	case s.announce <- struct{}{}:
-	default: // one is due
-	}
-}
+func (s *Service) AnnounceGateway() { wakeup.Signal(s.announce) }
 
 // encodeGateway is the text of this node's row.
 func (s *Service) encodeGateway() (string, error) {

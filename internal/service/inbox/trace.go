@@ -14,10 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// MaxTraced bounds the members of a call of Trace.
-const MaxTraced = maxIDsPerQuery
-
-// Trace returns what is stored about a message, of time ms, for some of its receivers, at most MaxTraced: whether their streams name it, which of their
+// Trace returns what is stored about a message, of time ms, for some of its receivers, at most maxIDsPerQuery: whether their streams name it, which of their
 // devices have acknowledged that, and whether they have read it. It checks no permission, and hides nothing. Streams are not read if large.
 func (s *Service) Trace(ctx context.Context, c id.Conversation, seq uint64, ms int64, large bool, users []id.User) ([]*chatv1.TracedMember, error) {
 	cursors, err := s.memberCursors(ctx, c, users, seq)

@@ -135,10 +135,11 @@ func (n *notification) texts(maxTitle, maxBody int) (title, body string) {
 	if n.Title == "" {
 		return hiddenTitle, hiddenText
 	}
-	return cut(n.Title, maxTitle), cut(cmp.Or(n.Body, hiddenBody), maxBody)
+	return truncate(n.Title, maxTitle), truncate(cmp.Or(n.Body, hiddenBody), maxBody)
 }
 
-func cut(text string, most int) string {
+// truncate shortens a text to so many characters at most.
+func truncate(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
 	}
