@@ -11,7 +11,6 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/rialto-im/rialto/internal/base/backoff"
-	"github.com/rialto-im/rialto/internal/base/wakeup"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
@@ -55,7 +54,10 @@ func (c *calls) write(payload []byte) error {
 	c.mu.Lock()
 	c.queue = append(c.queue, slices.Clone(payload))
 	c.mu.Unlock()
-	wakeup.Signal(c.queued)
+	select {
+	case c.queued <- struct{}{}:
+	default: // it is signalled already
+	}
 	return nil
 }
 
