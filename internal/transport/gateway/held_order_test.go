@@ -96,7 +96,7 @@ func TestMessagesBehindAnOldOneAreRefusedWithIt(t *testing.T) {
 		send(c, 5, 1)
 		expect(t, "held", later(t, c, 0), "accepted 5/1")
 		time.Sleep(longestOutage - 10*time.Second)
-		c.server.outages.stored(5) // another user's message
+		c.server.outages.recordSuccess(5) // another user's message
 		send(c, 5, 2)
 		send(c, 5, 3)
 		var said []string

@@ -166,7 +166,7 @@ func (q *heldQueue) refuses(d *message.Draft) bool {
 // refuse notes that a numbered send was refused: later ones are refused as well until it comes again.
 func (q *heldQueue) refuse(clientSeq uint64) {
 	if now := time.Now(); q.refused == 0 || clientSeq < q.refused || now.After(q.refusedUntil) {
-		q.refused, q.refusedUntil = clientSeq, now.Add(errs.Of(q.why).Retry+gateTime)
+		q.refused, q.refusedUntil = clientSeq, now.Add(errs.Of(q.why).Retry+refusalTime)
 	}
 }
 
@@ -242,7 +242,7 @@ func (h *heldSends) giveBack(list []*heldSend, why error) {
 	for _, one := range list {
 		h.release(one)
 		one.draft.Err = why
-		for range 1 + one.copies {
+		for range 1 + one.repeats {
 			h.conn.sendReceipt(&one.draft)
 		}
 	}
@@ -347,7 +347,7 @@ func (h *heldSends) answered(one *heldSend, d *message.Draft) {
 			q.window = heldWindow
 		}
 		h.release(one)
-		for range 1 + one.copies {
+		for range 1 + one.repeats {
 			h.conn.sendReceipt(d)
 		}
 	case long:
