@@ -405,7 +405,7 @@ mutant "trust the PROXY protocol of any peer" internal/app/sockets.go 's/s\.list
 mutant "give a proxy any time for its header" internal/app/sockets.go 's/Add\(s\.headerTime\)/Add(time.Hour + s.headerTime)/' HeadersHaveADeadline internal/app
 mutant "count connections through a proxy for no address" internal/app/sockets.go 's/Acquire\(network\)/Acquire(netip.Prefix{})/' ProxiesNameTheirClients internal/app
 mutant "let syncs of a translator acknowledge" internal/transport/gateway/sync.go 's/if \!c\.keepsAck \{/if true {/' TranslatorsSyncs internal/transport/gateway
-mutant "let a message overtake held ones" internal/transport/gateway/fastpath.go 's/h != nil \&\& h\.follow\(d\)/h != nil \&\& false \&\& h.follow(d)/' TestHeldSendsWithoutNumbers internal/transport/gateway
+mutant "let a message overtake held ones" internal/transport/gateway/fastpath.go 's/h != nil \&\& h\.enqueueBehind\(d\)/h != nil \&\& false \&\& h.enqueueBehind(d)/' TestHeldSendsWithoutNumbers internal/transport/gateway
 mutant "hold a message behind one without room" internal/transport/gateway/held_sends.go 's/case q\.refuses\(d\):/case false \&\& q.refuses(d):/' TestMessagesWithoutRoom internal/transport/gateway
 mutant "keep later messages in place of an earlier one" internal/transport/gateway/held_sends.go 's/later := q\.takeLater\(d\.ClientSeq\)/later := q.takeLater(0)/' TestMessagesWithoutRoom internal/transport/gateway
 mutant "let messages overtake one that was held too long" internal/transport/gateway/held_sends.go 's/append\(\[\]\*heldSend\{one\}, q\.takeLater\(d\.ClientSeq\)\.\.\.\)/[]*heldSend{one}/' TestMessagesBehindAnOldOne internal/transport/gateway
