@@ -1015,6 +1015,9 @@ mutant "serve calls in the order in which they came" internal/base/overload/limi
 mutant "refuse the more important at a full queue" internal/base/overload/limiter.go 's/if last\.level <= w\.level \{/if true {/' TestAFullQueueRefusesTheLeastImportant ./internal/base/overload
 mutant "refuse messages for a burst" internal/base/overload/gate.go 's/if g\.samples == 0 \|\| wait < g\.least \{/if wait > g.least {/' TestNothingIsRefusedBelowTheCapacity ./internal/base/overload
 mutant "refuse nothing while a queue stands" internal/base/overload/gate.go 's/^\t\tadmitted = g\.cut\(admitted\)$/\t\t_ = g.cut(admitted)/' TestGoodputIsFlatUnderOverload ./internal/base/overload
+mutant "refuse messages because the log is slow without load" internal/base/overload/gate.go 's/return t\.windows > futileCuts \&\& /return false \&\& /' TestASlowLogIsNoOverload ./internal/base/overload
+mutant "take a full log for a slow one" internal/base/overload/gate.go 's/ \&\& rate <= slowerPart\*t\.rate$//' TestSomeUsersAreServedInAnyCase ./internal/base/overload
+mutant "refuse all but a few users" internal/base/overload/gate.go 's/minLevels = .*$/minLevels = sections \/ 8/' TestSomeUsersAreServedInAnyCase ./internal/base/overload
 mutant "refuse each user a part of the messages" internal/base/overload/priority.go 's/id\.Hash\(user\^/id.Hash(rand.Uint64()^/' TestTheSameUsersAreServed ./internal/base/overload
 mutant "read bodies of requests without capacity" internal/transport/rpc/body_limits.go 's/if in\.err = s\.checkOverload\(m\.work, r\.Header\); in\.err != nil \{/if false {/' TestOverloadRefusesEarly ./internal/transport/rpc
 mutant "store later messages of a device before one that overload refused" internal/service/chat/send.go 's/^(\tif err := s\.refuseOverloaded\(c, d\); err != nil \{)$/\1\n\t\tc.mu.Unlock()\n\t\treject(d, err)\n\t\treturn true/' TestOverloadKeepsTheOrderOfADevice ./internal/service/chat

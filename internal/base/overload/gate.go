@@ -1,6 +1,7 @@
 package overload
 
 import (
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -18,8 +19,11 @@ const (
 	// Of the messages of a window, cutPart are refused from now on while they wait for too long and no shorter than before, and openPart are admitted again when they do not wait for too long.
 	// A queue that becomes shorter is left to do so: otherwise it would end empty, with most messages refused.
 	cutPart, openPart = 0.1, 0.03
-	// minLevels are admitted in any case.
-	minLevels = sections / 8
+	// minLevels are admitted in any case: an eighth of the users in small conversations. No message has the priority First.
+	minLevels = (int(High)*8 + 1) * sections / 8
+	// After futileCuts windows of cuts the cause is not the load if the least wait is about as long as before, within steadyPart of it, although at most
+	// slowerPart as many messages are stored in a second: a full log would store as many as before.
+	futileCuts, steadyPart, slowerPart = 5, 0.25, 0.8
 	// idleWindow is the time after which all messages are admitted again if no window has ended: then hardly any are stored.
 	idleWindow = 2 * time.Second
 	// sampleEvery is how many messages have one whose wait is measured, as long as none is refused.
@@ -27,8 +31,9 @@ const (
 )
 
 // Gate refuses messages while a standing queue of them has formed (as DAGOR does, with the criterion of CoDel): while even the one that waited
-// least has waited for longer than the target. It costs an admitted message one atomic read, and measures few of them. A nil *Gate admits all. All
-// methods are safe for concurrent use.
+// least has waited for longer than the target. If cuts do not make the wait shorter, although less is stored, then the log is slow for another reason than
+// the load, such as a slow disk or a distant quorum: all messages are admitted again, and this wait is added to the target, until one is shorter. The gate
+// costs an admitted message one atomic read, and measures few of them. A nil *Gate admits all. All methods are safe for concurrent use.
 type Gate struct {
 	target   time.Duration
 	clock    clock.Clock
@@ -44,6 +49,27 @@ type Gate struct {
 	least   time.Duration // of their waits
 	before  time.Duration // the least wait of the window before
 	over    int           // windows in a row that waited for too long
+	slow    time.Duration // how long the log needs whatever the load, as far as known
+	cuts    trial
+}
+
+// trial of cuts: whether they make the wait shorter.
+type trial struct {
+	windows int           // with a cut, since the wait was last noted
+	wait    time.Duration // then
+	rate    float64       // of the messages with a sample in a second, at the first cut
+}
+
+// note notes a window with a cut, and reports whether cuts are futile.
+func (t *trial) note(least time.Duration, rate float64) bool {
+	if t.rate == 0 {
+		t.rate = rate
+	}
+	if change := math.Abs(float64(least - t.wait)); change > steadyPart*float64(t.wait) {
+		t.windows, t.wait = 0, least
+	}
+	t.windows++
+	return t.windows > futileCuts && rate <= slowerPart*t.rate
 }
 
 // NewGate creates a gate that lets messages wait for target; 0 admits all.
@@ -94,13 +120,14 @@ func (g *Gate) Observe(wait time.Duration) {
 		g.began = now
 	}
 	switch took := now.Sub(g.began); {
-	case took > idleWindow && g.samples < minSamples && wait <= g.target:
+	case took > idleWindow && g.samples < minSamples && wait <= g.target+g.slow:
 		g.openAll(now)
 		return
 	case took < window || g.samples < minSamples:
 		return
 	}
-	if g.least > g.target {
+	g.slow = min(g.slow, g.least)
+	if g.least > g.target+g.slow {
 		g.over++
 	} else {
 		g.over = 0
@@ -117,6 +144,7 @@ func (g *Gate) openAll(now time.Time) {
 
 // endWindow changes which levels are admitted. The caller holds mu.
 func (g *Gate) endWindow(now time.Time) {
+	rate := float64(g.samples) / max(now.Sub(g.began), time.Millisecond).Seconds()
 	falls, long := g.least < g.before, g.over >= patience
 	g.began, g.samples, g.least, g.before = now, 0, 0, g.least
 	g.lastSeen.Store(now.UnixNano())
@@ -124,13 +152,19 @@ func (g *Gate) endWindow(now time.Time) {
 	if admitted < levelCount {
 		long = g.over > 0 // the patience is over
 	}
+	if g.over == 0 {
+		g.cuts = trial{}
+	}
 	switch {
 	case long && falls:
+	case long && g.cuts.note(g.before, rate):
+		g.over, g.slow, g.cuts = 0, g.before, trial{}
+		admitted = levelCount
 	case long:
 		admitted = g.cut(admitted)
 	case g.over == 0 && admitted < levelCount:
 		part := openPart
-		if g.before < g.target/2 { // the log may soon have nothing to do
+		if g.before < g.slow+g.target/2 { // the log may soon have nothing to do
 			part *= 2
 		}
 		admitted = g.open(admitted, part)

@@ -15,7 +15,8 @@ type queue struct {
 	stored   int
 	refused  map[overload.Priority]int
 	user     uint64
-	capacity int // of a tick
+	capacity int                       // of a tick
+	slow     func(i int) time.Duration // what the log needs for a message whatever the load; nil: nothing
 }
 
 // Now is the queue's clock.
@@ -50,7 +51,11 @@ func (q *queue) run(n int, d time.Duration) {
 		done := min(q.capacity, len(q.waiting))
 		for i, at := range q.waiting[:done] {
 			if i%10 == 0 {
-				q.gate.Observe(q.now.Sub(at))
+				wait := q.now.Sub(at)
+				if q.slow != nil {
+					wait += q.slow(q.stored + i)
+				}
+				q.gate.Observe(wait)
 			}
 		}
 		q.waiting = q.waiting[done:]
@@ -184,5 +189,60 @@ func TestFewUsersAreNotRefusedAltogether(t *testing.T) {
 	}
 	if q.stored != 100*2000 {
 		t.Errorf("%d were stored, want %d", q.stored, 100*2000)
+	}
+}
+
+// A log that is slow whatever the load, because of its disk or a distant quorum, makes the gate refuse messages for a few seconds only. Real overload of such a log
+// is refused as ever, and so it is of one that was slow before.
+func TestASlowLogIsNoOverload(t *testing.T) {
+	for name, slow := range map[string]func(i int) time.Duration{
+		"always the same": func(int) time.Duration { return 300 * time.Millisecond },
+		"varies":          func(i int) time.Duration { return time.Duration(280+i/37*7919%61) * time.Millisecond },
+		"very slow":       func(int) time.Duration { return 3 * time.Second },
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := newQueue(100)
+			q.slow = slow
+			q.run(50, 20*time.Second)
+			clear(q.refused)
+			q.run(50, time.Minute)
+			if len(q.refused) != 0 || q.gate.AdmittedPart() != 1 {
+				t.Errorf("a part of %.2f is admitted, and %v were refused", q.gate.AdmittedPart(), q.refused)
+			}
+			for _, s := range []func(i int) time.Duration{slow, nil} {
+				q.slow = s
+				stored := q.stored
+				q.run(200, 20*time.Second)
+				if n := q.stored - stored; n < 95*2000 || q.wait() > 800*time.Millisecond {
+					t.Errorf("at twice the capacity %d of %d were stored, and the queue is %v long", n, 100*2000, q.wait())
+				}
+				q.run(70, 20*time.Second)
+			}
+		})
+	}
+}
+
+// However long messages wait, an eighth of the users in small conversations is served.
+func TestSomeUsersAreServedInAnyCase(t *testing.T) {
+	q := newQueue(100)
+	for range 200 {
+		for u := range uint64(1000) {
+			if q.gate.Refuses() {
+				_ = q.gate.Admit(overload.High, u) // it counts what arrives
+			}
+		}
+		q.now = q.now.Add(300 * time.Millisecond)
+		for range 8 {
+			q.gate.Observe(time.Minute) // as many as ever are stored, so the log is full
+		}
+	}
+	served := 0
+	for u := range uint64(1000) {
+		if q.gate.Admit(overload.High, u) == nil {
+			served++
+		}
+	}
+	if served < 90 || served > 160 {
+		t.Errorf("%d of 1000 users are served, want an eighth", served)
 	}
 }
