@@ -157,6 +157,42 @@ func TestOneUserHasAFifthOfTheWorkers(t *testing.T) {
 	}
 }
 
+// A login that finds no worker has checked no password: it is no attempt of its address.
+func TestLoginsWithoutWorkersAreNoAttempts(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.deps.Overload = overload.NewCalls(overload.Config{CallWorkers: 16, CallWait: 10 * time.Millisecond})
+	h.Server = rpc.New(h.deps)
+	var permits []overload.Permit
+	for i := range h.deps.Overload.State(overload.Login).Limit {
+		p, err := h.deps.Overload.Acquire(t.Context(), overload.Login, overload.First, overload.Caller{User: uint64(i) + 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		permits = append(permits, p)
+	}
+	const attempts = 100 // of an address in a minute
+	var calls sync.WaitGroup
+	answers := make(chan answer, 2*attempts)
+	for range 4 {
+		for range attempts / 2 {
+			calls.Go(func() { answers <- h.login("192.0.2.1:1", strings.NewReader(`{"handle":"anna","password":"none"}`)) })
+		}
+		calls.Wait()
+	}
+	for range 2 * attempts {
+		if got := <-answers; got.status == http.StatusOK || got.reason() == "too_many_logins" || got.reason() == "wrong_password" {
+			t.Fatalf("a login without a worker: %d %s", got.status, got.body)
+		}
+	}
+	for _, p := range permits {
+		p.Release()
+	}
+	if got := h.login("192.0.2.1:1", strings.NewReader(`{"handle":"anna","password":"none"}`)); got.reason() == "too_many_logins" || got.reason() == "busy" {
+		t.Errorf("a login once there are workers: %d %s", got.status, got.body)
+	}
+}
+
 func (h *harness) postBody(path string, body untouched, headers ...string) answer {
 	h.t.Helper()
 	r, w := httptest.NewRequestWithContext(h.t.Context(), http.MethodPost, path, body), httptest.NewRecorder()

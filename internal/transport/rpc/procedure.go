@@ -119,15 +119,18 @@ func (p *procedure) answer(ctx context.Context, r *connect.Request[envelope]) (p
 		counted.refundIfRefused(err)
 		return nil, err
 	}
+	// Until the call is at work, nothing was checked for a client without credentials: then a refusal is no attempt.
 	if outputlimit.IsPage(p.name) {
 		done, err := s.deps.Answers.AcquirePage(ctx, in.owner)
 		if err != nil {
+			refund()
 			return nil, err
 		}
 		defer done()
 	}
 	permit, err := p.acquireWorker(ctx, in)
 	if err != nil {
+		refund()
 		counted.refund()
 		return nil, err
 	}
