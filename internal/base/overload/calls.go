@@ -23,27 +23,29 @@ type Class uint8
 
 // The classes.
 const (
-	Chat   Class = iota // conversations, users, friends, and what sockets ask
-	Login               // calls without credentials
-	Feed                // posts, comments, likes, notifications, ranking
-	Media               // uploads and videos
-	Search              // searches, and previews of links
-	Server              // calls of business servers
+	Chat     Class = iota // conversations, users, friends, and what sockets ask
+	Login                 // calls without credentials that hash no password
+	Password              // calls that hash passwords, for which they wait
+	Message               // calls that wait until a message is stored, and before it for webhooks
+	Feed                  // posts, comments, likes, notifications, ranking
+	Media                 // uploads and videos
+	Search                // searches, and previews of links
+	Server                // calls of business servers
 	classCount
 )
 
 // String is the class's name in metrics.
 func (c Class) String() string {
-	return [classCount]string{"chat", "login", "feed", "media", "search", "server"}[c]
+	return [classCount]string{"chat", "login", "password", "message", "feed", "media", "search", "server"}[c]
 }
 
 // classShares divide the workers of Config among the classes that need fewer.
-var classShares = [classCount]int{Chat: 1, Login: 4, Feed: 1, Media: 4, Search: 8, Server: 1}
+var classShares = [classCount]int{Chat: 1, Login: 4, Password: 4, Message: 1, Feed: 1, Media: 4, Search: 8, Server: 1}
 
 // Config of the protection against overload; the zero value is the documented default.
 type Config struct {
-	// CallWorkers bounds the calls of chat that are at work at once on a node, and likewise those of the feed, and those of business servers; logins and media have
-	// a quarter of it, searches an eighth. While work waits for processors, it is less, down to an eighth. 0 is 160 for each processor, at least 320.
+	// CallWorkers bounds the calls of chat that are at work at once on a node, and likewise those that send messages, those of the feed, and those of business servers;
+	// logins, passwords and media have a quarter of it, searches an eighth. While work waits for processors, it is less, down to an eighth. 0 is 160 for each processor, at least 320.
 	CallWorkers int `yaml:"call_workers"`
 	// CallWait is how long a call waits for a worker, before it is refused; 0 is 500 ms. Calls without credentials wait ten times as long.
 	CallWait time.Duration `yaml:"call_wait"`
@@ -105,7 +107,10 @@ func NewCalls(config Config) *Calls {
 		most := max(minimum, config.CallWorkers/classShares[class])
 		c.limiters[class] = newLimiter(max(minimum, most/leastPart), most, config.CallWait)
 	}
-	c.limiters[Login].queueSize, c.limiters[Login].wait = loginQueue, loginPatience*config.CallWait
+	for _, class := range []Class{Login, Password} {
+		l := c.limiters[class]
+		l.queueSize, l.wait = loginQueue, loginPatience*config.CallWait
+	}
 	return c
 }
 

@@ -241,7 +241,7 @@ func TestARisingLimitAdmitsWaiters(t *testing.T) {
 // Limits fall while work waits for processors, never below their least, and rise to their most when it does not.
 func TestLimitsFollowTheProcessors(t *testing.T) {
 	c := overload.NewCalls(overload.Config{CallWorkers: 400})
-	most := map[overload.Class]int{overload.Chat: 400, overload.Login: 100, overload.Feed: 400, overload.Media: 100, overload.Search: 50, overload.Server: 400}
+	most := map[overload.Class]int{overload.Chat: 400, overload.Login: 100, overload.Password: 100, overload.Message: 400, overload.Feed: 400, overload.Media: 100, overload.Search: 50, overload.Server: 400}
 	check := func(when string, want func(most int) int) {
 		t.Helper()
 		for class, m := range most {
@@ -266,13 +266,13 @@ func TestLoginsWaitLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := overload.NewCalls(overload.Config{CallWorkers: 8, CallWait: time.Second})
 		for i := range uint64(8) {
-			for _, class := range []overload.Class{overload.Login, overload.Chat} {
+			for _, class := range []overload.Class{overload.Login, overload.Password, overload.Chat} {
 				if _, err := c.Acquire(t.Context(), class, overload.First, overload.Caller{User: i + 1}); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		for class, want := range map[overload.Class]time.Duration{overload.Login: 10 * time.Second, overload.Chat: time.Second} {
+		for class, want := range map[overload.Class]time.Duration{overload.Login: 10 * time.Second, overload.Password: 10 * time.Second, overload.Chat: time.Second} {
 			began := time.Now()
 			if _, err := c.Acquire(t.Context(), class, overload.First, overload.Caller{User: 9}); reasonOf(err) != "busy" || time.Since(began) != want {
 				t.Errorf("%v: after %v, %v", class, time.Since(began), err)

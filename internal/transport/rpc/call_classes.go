@@ -42,6 +42,8 @@ var readingPrefixes = []string{"Get", "List", "Count", "History", "Search", "Sug
 // callPriorities has the calls whose priority does not follow from their names: others have High if they change something, and Normal if they read.
 var callPriorities = map[string]overload.Priority{
 	accountv1connect.AccountServiceLogoutProcedure:            overload.First,
+	accountv1connect.AccountServiceChangePasswordProcedure:    overload.First,
+	accountv1connect.AccountServiceConfirmIdentityProcedure:   overload.First,
 	chatv1connect.ChatServiceSyncProcedure:                    overload.First,
 	chatv1connect.ChatServiceMarkProcedure:                    overload.First,
 	eventv1connect.ServerEventServiceConfirmEventsProcedure:   overload.First,
@@ -55,6 +57,21 @@ var callPriorities = map[string]overload.Priority{
 	chatv1connect.ChatServicePreviewLinkProcedure:             overload.Last,
 	presencev1connect.PresenceServiceGetPresenceProcedure:     overload.Last,
 	presencev1connect.PresenceServiceListDevicesProcedure:     overload.Last,
+}
+
+// callClasses has the calls whose class is not that of their service.
+var callClasses = map[string]overload.Class{
+	accountv1connect.AccountServiceRegisterProcedure:        overload.Password,
+	accountv1connect.AccountServiceLoginProcedure:           overload.Password,
+	accountv1connect.AccountServiceResetPasswordProcedure:   overload.Password,
+	accountv1connect.AccountServiceChangePasswordProcedure:  overload.Password,
+	accountv1connect.AccountServiceConfirmIdentityProcedure: overload.Password,
+	accountv1connect.AccountServiceSearchUsersProcedure:     overload.Search,
+	chatv1connect.ChatServicePreviewLinkProcedure:           overload.Search,
+	chatv1connect.ChatServiceSendProcedure:                  overload.Message,
+	chatv1connect.ChatServiceStartStreamedMessageProcedure:  overload.Message,
+	chatv1connect.ChatServiceEndStreamedMessageProcedure:    overload.Message,
+	chatv1connect.ChatServiceStopStreamedMessageProcedure:   overload.Message,
 }
 
 // callWork is the class of workers of a call, and its priority among them.
@@ -76,12 +93,11 @@ func workOf(name string, who access) callWork {
 	if p, ok := callPriorities[name]; ok {
 		w.priority = p
 	}
-	switch name {
-	case accountv1connect.AccountServiceSearchUsersProcedure, chatv1connect.ChatServicePreviewLinkProcedure:
-		w.class = overload.Search
-	}
 	if who == anonymousAccess {
 		w.class, w.priority = overload.Login, overload.First
+	}
+	if class, ok := callClasses[name]; ok {
+		w.class = class
 	}
 	return w
 }

@@ -2,6 +2,8 @@ package rpc
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -39,10 +41,7 @@ func (s *Server) Work(name string) string {
 	return fmt.Sprint(w.class, " ", w.priority)
 }
 
-// NamedPriorities returns the calls in the table of priorities.
-func NamedPriorities() (names []string) {
-	for name := range callPriorities {
-		names = append(names, name)
-	}
-	return names
+// NamedCalls returns the calls in the tables of priorities and classes.
+func NamedCalls() (names []string) {
+	return slices.AppendSeq(slices.Collect(maps.Keys(callPriorities)), maps.Keys(callClasses))
 }

@@ -17,6 +17,7 @@ import (
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -30,13 +31,13 @@ func TestEachCallHasWorkers(t *testing.T) {
 			t.Errorf("%s has no class: add its service to serviceClasses", name)
 		}
 	}
-	for _, name := range rpc.NamedPriorities() {
+	for _, name := range rpc.NamedCalls() {
 		if all[name] == "" {
-			t.Errorf("there is no call %s, which has a priority", name)
+			t.Errorf("there is no call %s, which has a priority or a class", name)
 		}
 	}
-	for name, want := range map[string]string{accounts + "Login": "login first", accounts + "Refresh": "login first", accounts + "Logout": "chat first", chats + "Sync": "chat first", chats + "Mark": "chat first",
-		chats + "Send": "chat high", chats + "History": "chat normal", chats + "PreviewLink": "search last", presences + "GetPresence": "chat last", feeds + "HomeTimeline": "feed normal",
+	for name, want := range map[string]string{accounts + "Login": "password first", accounts + "Register": "password first", accounts + "ResetPassword": "password first", accounts + "ChangePassword": "password first", accounts + "ConfirmIdentity": "password first", accounts + "LoginWithCode": "login first", "/rialto.gateway.v1.GatewayService/FindGateways": "login first", accounts + "Refresh": "login first", accounts + "Logout": "chat first", chats + "Sync": "chat first", chats + "Mark": "chat first",
+		chats + "Send": "message high", chats + "StartStreamedMessage": "message high", chats + "EndStreamedMessage": "message high", chats + "StopStreamedMessage": "message high", chats + "History": "chat normal", chats + "PreviewLink": "search last", presences + "GetPresence": "chat last", feeds + "HomeTimeline": "feed normal",
 		feeds + "Publish": "feed high", medias + "CreateUpload": "media high", videos + "GetVideo": "media normal", searches + "Search": "search normal", accounts + "SearchUsers": "search low"} {
 		if got := s.Work(name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
@@ -118,6 +119,44 @@ func TestOverloadRefusesEarly(t *testing.T) {
 	}
 }
 
+// A flood of passwords to hash, and messages that wait for a slow webhook or log, leave the calls alone that keep clients connected.
+func TestSlowCallsLeaveOthersAlone(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	anna := h.person("anna")
+	h.deps.Overload = overload.NewCalls(overload.Config{CallWorkers: 16, CallWait: 10 * time.Millisecond})
+	h.Server = rpc.New(h.deps)
+	for _, class := range []overload.Class{overload.Password, overload.Message} {
+		for i := range h.deps.Overload.State(class).Limit {
+			p, err := h.deps.Overload.Acquire(t.Context(), class, overload.First, overload.Caller{User: 1_000_000 + uint64(i)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Release()
+		}
+	}
+	for _, c := range []struct {
+		call    string
+		request proto.Message
+		headers []string
+		busy    bool
+	}{
+		{accounts + "Login", &accountv1.LoginRequest{Handle: "anna", Password: "none"}, nil, true},
+		{accounts + "ConfirmIdentity", &accountv1.ConfirmIdentityRequest{Password: "none"}, []string{bearer(anna.AccessToken)}, true},
+		{chats + "Send", &chatv1.SendRequest{}, []string{bearer(anna.AccessToken)}, true},
+		{accounts + "LoginWithCode", &accountv1.LoginWithCodeRequest{}, nil, false},
+		{"/rialto.gateway.v1.GatewayService/FindGateways", &gatewayv1.FindGatewaysRequest{}, nil, false},
+		{chats + "Sync", &chatv1.SyncRequest{}, []string{bearer(anna.AccessToken)}, false},
+		{chats + "Mark", &chatv1.MarkRequest{}, []string{bearer(anna.AccessToken)}, false},
+		{accounts + "Refresh", &accountv1.RefreshRequest{RefreshToken: anna.RefreshToken}, nil, false},
+		{accounts + "Logout", &accountv1.LogoutRequest{}, []string{bearer(anna.AccessToken)}, false},
+	} {
+		if got := h.call(c.call, c.request, c.headers...); (got.reason() == "busy") != c.busy {
+			t.Errorf("%s: %d %s, want it busy: %v", c.call, got.status, got.body, c.busy)
+		}
+	}
+}
+
 // A user with a fifth of the workers is refused with a reason of its own. What was counted against rate limits is refunded.
 func TestOneUserHasAFifthOfTheWorkers(t *testing.T) {
 	t.Parallel()
@@ -164,8 +203,8 @@ func TestLoginsWithoutWorkersAreNoAttempts(t *testing.T) {
 	h.deps.Overload = overload.NewCalls(overload.Config{CallWorkers: 16, CallWait: 10 * time.Millisecond})
 	h.Server = rpc.New(h.deps)
 	var permits []overload.Permit
-	for i := range h.deps.Overload.State(overload.Login).Limit {
-		p, err := h.deps.Overload.Acquire(t.Context(), overload.Login, overload.First, overload.Caller{User: uint64(i) + 1})
+	for i := range h.deps.Overload.State(overload.Password).Limit {
+		p, err := h.deps.Overload.Acquire(t.Context(), overload.Password, overload.First, overload.Caller{User: uint64(i) + 1})
 		if err != nil {
 			t.Fatal(err)
 		}
