@@ -89,8 +89,9 @@ const (
 	// leastPart of the workers of a class remains in any case, an eighth.
 	leastPart = 8
 	minimum   = 8
+	// address as may (package inputlimit bounds the calls of an address). Of the 2,000 calls without credentials that may be under way, hashes of passwords have half.
 	// Clients whose logins are refused come back, so logins may wait: loginQueue of them, for loginPatience times as long as other calls.
-	loginQueue, loginPatience = 2000, 10
+	loginQueue, passwordRoom, loginPatience = 2000, 1000, 10
 )
 
 // Calls has the limiters of all classes.
@@ -107,9 +108,9 @@ func NewCalls(config Config) *Calls {
 		most := max(minimum, config.CallWorkers/classShares[class])
 		c.limiters[class] = newLimiter(max(minimum, most/leastPart), most, config.CallWait)
 	}
-	for _, class := range []Class{Login, Password} {
+	for class, room := range map[Class]int{Login: loginRoom, Password: passwordRoom} {
 		l := c.limiters[class]
-		l.queueSize, l.wait = loginQueue, loginPatience*config.CallWait
+		l.queueSize, l.roomShare, l.wait = loginQueueroom, room/shareOf, loginPatience*config.CallWait
 	}
 	return c
 }

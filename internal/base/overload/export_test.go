@@ -26,8 +26,11 @@ func (l *Limiter) State() (limit, used, waiting int) { return l.state() }
 func (l *Limiter) Holders() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.held)
+	return len(l.held) + len(l.working)
 }
+
+// Holders is that of a class.
+func (c *Calls) Holders(class Class) int { return c.limiters[class].Holders() }
 
 // Adapt is adapt.
 func (c *Calls) Adapt(wait time.Duration) { c.adapt(wait) }

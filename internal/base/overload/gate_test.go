@@ -146,8 +146,8 @@ func TestTheSameUsersAreServed(t *testing.T) {
 
 // Messages are admitted again if no sample says so, because all that still come are refused.
 func TestAGateOpensWithoutSamples(t *testing.T) {
-	q := newQueue(100)
-	q.run(1000, 20*time.Second)
+	q := newQueue(10)
+	q.run(100, 20*time.Second)
 	refusals := 0
 	for q.gate.AdmittedPart() < 1 && refusals < 10_000 {
 		q.now = q.now.Add(time.Second)
@@ -164,8 +164,8 @@ func TestAGateOpensWithoutSamples(t *testing.T) {
 
 // A few messages after an overload, too few for windows, are soon all admitted.
 func TestAGateOpensWhileFewMessagesCome(t *testing.T) {
-	q := newQueue(100)
-	q.run(1000, 20*time.Second)
+	q := newQueue(10)
+	q.run(100, 20*time.Second)
 	q.waiting = nil
 	for range 4 {
 		q.now = q.now.Add(time.Second)
@@ -201,22 +201,22 @@ func TestASlowLogIsNoOverload(t *testing.T) {
 		"very slow":       func(int) time.Duration { return 3 * time.Second },
 	} {
 		t.Run(name, func(t *testing.T) {
-			q := newQueue(100)
+			q := newQueue(20)
 			q.slow = slow
-			q.run(50, 20*time.Second)
+			q.run(10, 20*time.Second)
 			clear(q.refused)
-			q.run(50, time.Minute)
+			q.run(10, time.Minute)
 			if len(q.refused) != 0 || q.gate.AdmittedPart() != 1 {
 				t.Errorf("a part of %.2f is admitted, and %v were refused", q.gate.AdmittedPart(), q.refused)
 			}
 			for _, s := range []func(i int) time.Duration{slow, nil} {
 				q.slow = s
 				stored := q.stored
-				q.run(200, 20*time.Second)
-				if n := q.stored - stored; n < 95*2000 || q.wait() > 800*time.Millisecond {
-					t.Errorf("at twice the capacity %d of %d were stored, and the queue is %v long", n, 100*2000, q.wait())
+				q.run(40, 20*time.Second)
+				if n := q.stored - stored; n < 19*2000 || q.wait() > 800*time.Millisecond {
+					t.Errorf("at twice the capacity %d of %d were stored, and the queue is %v long", n, 20*2000, q.wait())
 				}
-				q.run(70, 20*time.Second)
+				q.run(14, 20*time.Second)
 			}
 		})
 	}

@@ -53,6 +53,7 @@ func (c Caller) holders() (list [2]holder, n int) {
 // wait in a bounded queue, the most important first, for a bounded time. All methods are safe for concurrent use.
 type Limiter struct {
 	min, max  int
+	roomShare int // what one caller may have of the room beyond its share of the workers; it waits for a worker then, while others go before
 	queueSize int
 	wait      time.Duration
 	refused   [priorityCount]atomic.Int64
@@ -65,6 +66,7 @@ type Limiter struct {
 	arrived uint64         // waiters so far
 	queue   []*waiter      // by importance, the next one last
 	held    map[holder]int // requests at work, and waiting; those with none have no entry
+	working map[holder]int // those at work, if there is a roomShare
 }
 
 // waiter is a request in the queue.
@@ -78,7 +80,7 @@ type waiter struct {
 
 // newLimiter creates a limiter whose limit is between least and most.
 func newLimiter(least, most int, wait time.Duration) *Limiter {
-	l := &Limiter{min: min(least, most), max: most, limit: most, queueSize: 2 * most, wait: wait, held: map[holder]int{}}
+	l := &Limiter{min: min(least, most), max: most, limit: most, queueSize: 2 * most, wait: wait, held: map[holder]int{}, working: map[holder]int{}}
 	l.closed.Store(math.MaxInt32)
 	return l
 }
@@ -98,6 +100,7 @@ func (p Permit) Release() {
 	defer p.of.mu.Unlock()
 	p.of.used--
 	p.of.hold(p.caller, -1)
+	p.of.work(p.caller, -1)
 	p.of.admitWaiting()
 }
 
@@ -119,9 +122,10 @@ func (l *Limiter) acquire(ctx context.Context, p Priority, c Caller) (Permit, er
 		l.overShare.Add(1)
 		return Permit{}, errShare()
 	}
-	if l.used < l.limit {
+	if l.used < l.limit && l.mayWork(c) {
 		l.used++
 		l.hold(c, 1)
+		l.work(c, 1)
 		l.mu.Unlock()
 		return Permit{l, c}, nil
 	}
@@ -205,9 +209,18 @@ func (l *Limiter) settle(w *waiter, err error) {
 // admitWaiting lets waiters work while there are workers. The caller holds mu.
 func (l *Limiter) admitWaiting() {
 	for l.used < l.limit && len(l.queue) > 0 {
-		next := l.queue[len(l.queue)-1]
+		i := len(l.room) - 1
+		for i >= 0 && !l.mayWork(l.room[i].caller) {
+			i--
+		}
+		if i < 0 {
+			break
+		}
+		next := l.queue[len(l.queue)-1i]
+		l.room = slices.Delete(l.room, i, i+1)
 		l.queue = l.queue[:len(l.queue)-1]
 		l.used++
+		l.work(next.caller, 1)
 		l.settle(next, nil)
 	}
 	l.updateClosed()
@@ -225,13 +238,21 @@ func (l *Limiter) updateClosed() {
 // exceedsShare reports whether one more request gives the caller more than a share. A request that finds no free worker waits, and counts as well. The
 // caller holds mu.
 func (l *Limiter) exceedsShare(c Caller) bool {
+	return l.hasMore(c, l.held, l.roomShare)
+}
+
+// mayWork reports whether the caller may have one more worker now. One that has its share waits while others are at work on half of them. The caller holds mu.
+func (l *Limiter) mayWork(c Caller) bool { return l.roomShare == 0 || !l.hasMore(c, l.working, 0) }
+
+// hasMore reports whether, of some requests, a caller has a share of the workers and more besides, while half of the workers are at work. The caller holds mu.
+func (l *Limiter) hasMore(c Caller, of map[holder]int, more int) bool {
 	if 2*l.used < l.limit {
 		return false
 	}
-	most := max(l.max/shareOf, minShare)
+	most := max(l.max/shareOf, minShare) + more
 	list, n := c.holders()
 	for _, h := range list[:n] {
-		if l.held[h] >= most {
+		if of[h] >= most {
 			return true
 		}
 	}
@@ -239,11 +260,20 @@ func (l *Limiter) exceedsShare(c Caller) bool {
 }
 
 // hold adds to the requests of a caller. The caller holds mu.
-func (l *Limiter) hold(c Caller, n int) {
+func (l *Limiter) hold(c Caller, n int) { add(l.held, c, n) }
+
+// work adds to those of them that are at work. The caller holds mu.
+func (l *Limiter) work(c Caller, n int) {
+	if l.roomShare > 0 {
+		add(l.working, c, n)
+	}
+}
+
+func add(to map[holder]int, c Caller, n int) {
 	list, count := c.holders()
 	for _, h := range list[:count] {
-		if l.held[h] += n; l.held[h] == 0 {
-			delete(l.held, h)
+		if to[h] += n; to[h] == 0 {
+			delete(to, h)
 		}
 	}
 }

@@ -281,6 +281,57 @@ func TestLoginsWaitLonger(t *testing.T) {
 	})
 }
 
+// A crowd that logs in behind one address waits instead of being refused, up to a fifth of the room. It has a fifth of the workers while others need them, and
+// a login from elsewhere goes before those that wait.
+func TestACrowdBehindOneAddressWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := overload.NewCalls(overload.Config{CallWorkers: 400, CallWait: time.Hour})
+		crowd, done := overload.Caller{Network: netip.MustParsePrefix("192.0.2.1/32")}, make(chan overload.Permit, 1000)
+		ctx, cancel := context.WithCancel(t.Context())
+		var logins sync.WaitGroup
+		login := func(by overload.Caller) {
+			logins.Go(func() {
+				if p, err := c.Acquire(ctx, overload.Password, overload.First, by); err == nil {
+					done <- p
+				}
+			})
+			synctest.Wait()
+		}
+		for range 220 {
+			login(crowd)
+		}
+		if s := c.State(overload.Password); s.Working != 50 || s.Waiting != 170 || s.OverShare != 0 {
+			t.Errorf("of 220 logins of a crowd: %+v", s)
+		}
+		if _, err := c.Acquire(t.Context(), overload.Password, overload.First, crowd); reasonOf(err) != "too_many_calls" {
+			t.Errorf("beyond a fifth of the workers and of the room: %v", err)
+		}
+		for i := range 51 {
+			login(overload.Caller{Network: netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 32)})
+		}
+		if s := c.State(overload.Password); s.Working != 100 || s.Waiting != 171 {
+			t.Errorf("with 51 logins of others: %+v", s)
+		}
+		(<-done).Release() // one of the crowd, which had more than its share
+		synctest.Wait()
+		if s := c.State(overload.Password); s.Working != 100 || s.Waiting != 170 {
+			t.Errorf("once a worker is free, for the other one that waits: %+v", s)
+		}
+		for range 100 { // all are served in the end
+			(<-done).Release()
+			synctest.Wait()
+		}
+		for range 170 {
+			(<-done).Release()
+		}
+		cancel()
+		logins.Wait()
+		if s := c.State(overload.Password); s.Working != 0 || s.Waiting != 0 || c.Holders(overload.Password) != 0 {
+			t.Errorf("afterwards: %+v, %d holders", s, c.Holders(overload.Password))
+		}
+	})
+}
+
 // The measure counts only what happened since the last call.
 func TestSchedulerWaits(t *testing.T) {
 	waits := overload.SchedulerWaits()
