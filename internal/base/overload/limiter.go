@@ -238,18 +238,19 @@ func (l *Limiter) updateClosed() {
 // exceedsShare reports whether one more request gives the caller more than a share. A request that finds no free worker waits, and counts as well. The
 // caller holds mu.
 func (l *Limiter) exceedsShare(c Caller) bool {
-	return l.hasMore(c, l.held, l.roomShare)
+	return l.hasMore(c, l.held, max(l.max/shareOf, minShare)+l.roomShare)
 }
 
-// mayWork reports whether the caller may have one more worker now. One that has its share waits while others are at work on half of them. The caller holds mu.
-func (l *Limiter) mayWork(c Caller) bool { return l.roomShare == 0 || !l.hasMore(c, l.working, 0) }
+// mayWork reports whether the caller may have one more worker now. One that has a fifth of the present workers waits while half of them are at work. The caller holds mu.
+func (l *Limiter) mayWork(c Caller) bool {
+	return l.roomShare == 0 || !l.hasMore(c, l.working, max(l.limit/shareOf, 1))
+}
 
-// hasMore reports whether, of some requests, a caller has a share of the workers and more besides, while half of the workers are at work. The caller holds mu.
-func (l *Limiter) hasMore(c Caller, of map[holder]int, more int) bool {
+// hasMore reports whether a caller has most of some requests, while half of the workers are at work. The caller holds mu.
+func (l *Limiter) hasMore(c Caller, of map[holder]int, most int) bool {
 	if 2*l.used < l.limit {
 		return false
 	}
-	most := max(l.max/shareOf, minShare) + more
 	list, n := c.holders()
 	for _, h := range list[:n] {
 		if of[h] >= most {

@@ -332,6 +332,28 @@ func TestACrowdBehindOneAddressWaits(t *testing.T) {
 	})
 }
 
+// While processors are busy, the crowd gets half of the few workers, and others find the rest free.
+func TestACrowdLeavesFewWorkersToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := overload.NewCalls(overload.Config{CallWorkers: 400, CallWait: time.Second})
+		c.Adapt(time.Second)
+		var logins sync.WaitGroup
+		for range 30 {
+			logins.Go(func() {
+				_, _ = c.Acquire(t.Context(), overload.Login, overload.First, overload.Caller{Network: netip.MustParsePrefix("192.0.2.1/32")}) // some wait in vain
+			})
+		}
+		synctest.Wait()
+		if s := c.State(overload.Login); s.Limit != 12 || s.Working != 6 || s.Waiting != 24 {
+			t.Errorf("of 30 logins of a crowd: %+v", s)
+		}
+		if _, err := c.Acquire(t.Context(), overload.Login, overload.First, overload.Caller{Network: netip.MustParsePrefix("198.51.100.1/32")}); err != nil {
+			t.Errorf("a login from elsewhere: %v", err)
+		}
+		logins.Wait()
+	})
+}
+
 // The measure counts only what happened since the last call.
 func TestSchedulerWaits(t *testing.T) {
 	waits := overload.SchedulerWaits()
