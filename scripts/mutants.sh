@@ -704,9 +704,12 @@ mutant "push parts that before_send has not decided about" internal/service/stre
 mutant "tell users who may not read who writes a message" internal/service/streamedmessage/write.go '/^\tif _, err := s\.deps\.Chat\.Streamed/s/err != nil/err != nil \&\& u == 0/' UsersWhoMayNotReadLearn internal/service/streamedmessage
 mutant "copy a long text for each repeated part" internal/service/streamedmessage/held.go 's/have := h\.text\[h\.index\(int\(p\.Offset\)\):\]/have := append([]byte(nil), h.text[h.index(int(p.Offset)):]...)/' RepeatedPartsCopyNothing internal/service/streamedmessage
 mutant "read a long text from its beginning for each part" internal/service/streamedmessage/held.go 's/h\.marks = append\(h\.marks, .*/break/' CharactersOfALongText internal/service/streamedmessage
-mutant "let one slow host hold all workers" internal/base/bulkhead/bulkhead.go 's/s\.used >= s\.share \|\| //' 'AKeyHasAShare|SlowHost' internal/base/bulkhead internal/service/push
+mutant "let one slow host hold all workers" internal/base/bulkhead/bulkhead.go 's/s\.used >= b\.share\(s\) \|\| //' 'AKeyHasAShare|SlowHost' internal/base/bulkhead internal/service/push
 mutant "let many slow keys hold all slots" internal/base/bulkhead/bulkhead.go 's/\{1, 2, 4\}\[c\]/{1, 1, 1}[c]/' 'ManyKeysLeaveSlots|SlowWebhooks' internal/base/bulkhead internal/service/serverevent
-mutant "keep what a host may have although it is slow" internal/service/push/deliver.go 's/s\.hosts\.Release\(host, took >= s\.slowAfter\)/s.hosts.Release(host, false)/' ASlowHostShrinks internal/service/push
+mutant "keep what a host may have although it is slow" internal/service/push/deliver.go 's/s\.hosts\.Release\(host, took >= s\.slowAfter\)/s.hosts.Release(host, false)/' ASlowHostHasAQuarter internal/service/push
+mutant "let slow keys divide nothing" internal/base/bulkhead/bulkhead.go 's/b\.limit\(slow\)\/n,/b.limit(slow),/' SlowKeysDivideAQuarter internal/base/bulkhead
+mutant "serve a slow key that is alone by one slot" internal/base/bulkhead/bulkhead.go 's/b\.limit\(slow\)\/n, 1\)/1, 1)/' 'SlowKeysDivideAQuarter|ASlowHostHasAQuarter' internal/base/bulkhead internal/service/push
+mutant "forget slow keys that got no slot" internal/base/bulkhead/bulkhead.go 's/s\.waiting, s\.askedAt = true, now/s.waiting, s.askedAt = false, now/' SlowKeysDivideAQuarter internal/base/bulkhead
 mutant "take a slot that was not used for a quick use" internal/base/bulkhead/bulkhead.go 's/b\.release\(key, func\(\*state\) \{\}\)/b.Release(key, false)/' AKeyHasAShare internal/base/bulkhead
 mutant "request access tokens one after the other while that fails" internal/service/push/access_token.go 's/case a\.failed != nil \&\& /case false \&\& /' TokenEndpointsAreNotFlooded internal/service/push
 mutant "keep devices that Huawei does not know" internal/service/push/huawei.go 's/case "80300007", "80100000":/case "8":/' TestHuawei internal/service/push

@@ -1,7 +1,8 @@
 // Package bulkhead divides slots among keys, such as the hosts to which requests go, so that keys which are slow leave slots for the others.
 //
-// A key that is new may use Config.First slots at once. Each quick use lets it have one more, up to Config.Most, and each slow one halves what it may have.
-// So that many keys leave slots, too, those whose last use was slow have a quarter of all slots together, and new ones have half.
+// A key that is new may use Config.First slots at once. Each quick use lets it have one more, up to Config.Most. Keys whose last use was slow have a quarter
+// of all slots together, which those of them that have work divide evenly; so one that is alone is served by several slots, and many leave slots to the others.
+// Each slow use halves what the key may have when it is quick again, down to less than a new one has. New keys together have half of all slots.
 //
 // All methods are safe for concurrent use, and do not block.
 package bulkhead
@@ -9,10 +10,15 @@ package bulkhead
 import (
 	"maps"
 	"sync"
+	"time"
 )
 
-// maxIdle bounds the keys that are kept without being used. One that is forgotten is new again.
-const maxIdle = 1000
+const (
+	// maxIdle bounds the keys that are kept without being used. One that is forgotten is new again.
+	maxIdle = 1000
+	// waitFor is for how long a slow key that got no slot counts as one that has work, unless it asks again.
+	waitFor = 10 * time.Second
+)
 
 // Config of a Bulkhead.
 type Config struct {
@@ -26,9 +32,11 @@ type Config struct {
 type Bulkhead[K comparable] struct {
 	config Config
 
-	mu   sync.Mutex // guards the fields below
-	keys map[K]*state
-	used [classes]int // slots in use, by the class that the key has now
+	mu      sync.Mutex // guards the fields below
+	keys    map[K]*state
+	used    [classes]int // slots in use, by the class that the key has now
+	active  int          // slow keys that have work
+	sweptAt time.Time    // keys that did not ask again
 }
 
 // class of a key.
@@ -42,10 +50,15 @@ const (
 )
 
 type state struct {
-	used  int // slots
-	share int // slots that it may use
-	slow  bool
+	used    int // slots
+	share   int // slots that it may use, unless it is slow
+	slow    bool
+	waiting bool // it is slow, has no slot, and was refused one
+	askedAt time.Time
 }
+
+// active reports whether a key divides the slots of the slow ones.
+func (s *state) active() bool { return s.slow && (s.used > 0 || s.waiting) }
 
 // New creates a Bulkhead. What the configuration has too little of is 1.
 func New[K comparable](config Config) *Bulkhead[K] {
@@ -69,10 +82,51 @@ func (b *Bulkhead[K]) limit(c class) int {
 	return max(b.config.Slots/[classes]int{1, 2, 4}[c], 1)
 }
 
+// share of the slots that a key may use.
+func (b *Bulkhead[K]) share(s *state) int {
+	if !s.slow {
+		return s.share
+	}
+	n := b.active
+	if !s.active() {
+		n++
+	}
+	return min(max(b.limit(slow)/n, 1), b.config.Most)
+}
+
+// change changes a key that is kept, and counts it anew.
+func (b *Bulkhead[K]) change(s *state, do func()) {
+	was := s.active()
+	b.used[b.classOf(s)] -= s.used
+	do()
+	b.used[b.classOf(s)] += s.used
+	switch is := s.active(); {
+	case is && !was:
+		b.active++
+	case was && !is:
+		b.active--
+	}
+}
+
+// sweep lets keys not count any more that were refused a slot and did not ask again.
+func (b *Bulkhead[K]) sweep(now time.Time) {
+	if now.Sub(b.sweptAt) < waitFor {
+		return
+	}
+	b.sweptAt = now
+	for _, s := range b.keys {
+		if s.waiting && now.Sub(s.askedAt) >= waitFor {
+			b.change(s, func() { s.waiting = false })
+		}
+	}
+}
+
 // TryAcquire takes a slot for a key, if the key may have another one. The caller calls Release or Cancel after that.
 func (b *Bulkhead[K]) TryAcquire(key K) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	now := time.Now()
+	b.sweep(now)
 	s := b.keys[key]
 	if s == nil {
 		s = &state{share: b.config.First}
@@ -81,12 +135,17 @@ func (b *Bulkhead[K]) TryAcquire(key K) bool {
 	for _, n := range b.used {
 		all += n
 	}
-	if all >= b.config.Slots || s.used >= s.share || b.used[c] >= b.limit(c) {
+	if all >= b.config.Slots || s.used >= b.share(s) || b.used[c] >= b.limit(c) {
+		if s.slow && s.used == 0 {
+			b.change(s, func() { s.waiting, s.askedAt = true, now })
+		}
 		return false
 	}
-	s.used++
-	b.used[c]++
 	b.keys[key] = s
+	b.change(s, func() {
+		s.used++
+		s.waiting = false
+	})
 	return true
 }
 
@@ -94,7 +153,7 @@ func (b *Bulkhead[K]) TryAcquire(key K) bool {
 func (b *Bulkhead[K]) Release(key K, wasSlow bool) {
 	b.release(key, func(s *state) {
 		if s.slow = wasSlow; wasSlow {
-			s.share = max(s.share/2, 1)
+			s.share = max(s.share/2, b.config.First-1, 1)
 		} else {
 			s.share = min(s.share+1, b.config.Most)
 		}
@@ -108,12 +167,18 @@ func (b *Bulkhead[K]) release(key K, judge func(*state)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.keys[key]
-	b.used[b.classOf(s)] -= s.used
-	s.used--
-	judge(s)
-	b.used[b.classOf(s)] += s.used
+	b.change(s, func() {
+		s.used--
+		judge(s)
+	})
 	if len(b.keys) > maxIdle {
-		maps.DeleteFunc(b.keys, func(_ K, s *state) bool { return s.used == 0 })
+		maps.DeleteFunc(b.keys, func(_ K, s *state) bool {
+			if s.used > 0 {
+				return false
+			}
+			b.change(s, func() { s.waiting = false })
+			return true
+		})
 	}
 }
 

@@ -46,9 +46,41 @@ func TestAKeyHasAShare(t *testing.T) {
 	release(b, "a", 1, true)
 	want(t, "a slow key that still has more than its share", all(b, "a"), 0)
 	release(b, "a", 11, true)
-	want(t, "a slow key", all(b, "a"), 1)
+	want(t, "a slow key that is alone", all(b, "a"), 4)
+	release(b, "a", 3, true)
 	release(b, "a", 1, false)
-	want(t, "a slow key after a quick use", all(b, "a"), 2)
+	want(t, "a slow key after a quick use", all(b, "a"), 4)
+	want(t, "another new one beside it, which both are", all(b, "c"), 4)
+	want(t, "a third", all(b, "d"), 0)
+}
+
+// Slow keys divide their quarter evenly, whoever came first; one that does not get a slot has its part of those that are given back.
+func TestSlowKeysDivideAQuarter(t *testing.T) {
+	b := bulkhead.New[string](bulkhead.Config{Slots: 64, First: 4, Most: 12})
+	slow := func(keys ...string) {
+		for _, key := range keys {
+			b.TryAcquire(key)
+			b.Release(key, true)
+		}
+	}
+	slow("a", "b", "c", "d")
+	want(t, "a slow key that is alone", all(b, "a"), 12)
+	want(t, "a second one", all(b, "b"), 4)
+	want(t, "a third one, while there is none", all(b, "c"), 0)
+	release(b, "a", 8, true)
+	want(t, "the first one, after it gave 8 back", all(b, "a"), 1)
+	want(t, "the third one", all(b, "c"), 5)
+	want(t, "the second one", all(b, "b"), 1)
+	release(b, "c", 5, true)
+	want(t, "the second one, when the third has no work", all(b, "b"), 3)
+	release(b, "b", 8, false)
+	want(t, "the first one, when the second is quick", all(b, "a"), 7)
+	want(t, "a fourth one beside it", all(b, "d"), 4)
+	want(t, "the third one, which finds none", all(b, "c"), 0)
+	b.Expire()
+	release(b, "d", 4, true)
+	release(b, "a", 12, true)
+	want(t, "the first one, after the third did not ask again", all(b, "a"), 12)
 }
 
 // Many slow keys, and many new ones, leave slots for those that are known to be quick.

@@ -401,9 +401,9 @@ func TestASlowHostDoesNotHoldUpOthers(t *testing.T) {
 	}
 }
 
-// A host that was slow may have half as many workers as before, and one that was quick one more.
-func TestASlowHostShrinks(t *testing.T) {
-	for slow, want := range map[time.Duration]int{0: 2, time.Hour: 5} {
+// A host that was slow does not get one worker more, as one that was quick does, but the quarter that slow ones divide.
+func TestASlowHostHasAQuarter(t *testing.T) {
+	for slow, want := range map[time.Duration]int{0: 4, time.Hour: 5} {
 		w := open(t, nil)
 		w.SlowFrom(slow)
 		w.run()
