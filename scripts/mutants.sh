@@ -712,6 +712,9 @@ mutant "serve a slow key that is alone by one slot" internal/base/bulkhead/bulkh
 mutant "forget slow keys that got no slot" internal/base/bulkhead/bulkhead.go 's/s\.waiting, s\.askedAt = true, now/s.waiting, s.askedAt = false, now/' SlowKeysDivideAQuarter internal/base/bulkhead
 mutant "take a slot that was not used for a quick use" internal/base/bulkhead/bulkhead.go 's/b\.release\(key, func\(\*state\) \{\}\)/b.Release(key, false)/' AKeyHasAShare internal/base/bulkhead
 mutant "request access tokens one after the other while that fails" internal/service/push/access_token.go 's/case a\.failed != nil \&\& /case false \&\& /' TokenEndpointsAreNotFlooded internal/service/push
+mutant "let the pause after a failed access token begin before its request" internal/service/push/access_token.go 's/a\.clock\.Now\(\)\.Add\(tokenPause\)/began.Add(tokenPause)/' TokensArePaused internal/service/push
+mutant "end the request of an access token with the delivery that began it" internal/service/push/access_token.go 's/context\.WithoutCancel\(ctx\)/ctx/' ATokenOutlives internal/service/push
+mutant "wait for an access token after the delivery has ended" internal/service/push/access_token.go 's/<-ctx\.Done\(\):/<-(chan int)(nil):/' ATokenOutlives internal/service/push
 mutant "keep devices that Huawei does not know" internal/service/push/huawei.go 's/case "80300007", "80100000":/case "8":/' TestHuawei internal/service/push
 mutant "keep an access token that Huawei refuses" internal/service/push/huawei.go 's/h\.access\.forget\(token\)/_ = token/' TestHuawei internal/service/push
 mutant "keep devices that Xiaomi does not know" internal/service/push/xiaomi.go 's/r\.kind = gone/r.kind = retry/' TestXiaomi internal/service/push

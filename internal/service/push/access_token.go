@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"golang.org/x/sync/singleflight"
 )
 
 const (
@@ -14,6 +15,8 @@ const (
 	tokenMargin = time.Minute
 	// tokenPause is how long no other access token is requested after a request failed, so that deliveries do not wait for it one after the other.
 	tokenPause = time.Second
+	// tokenTimeout bounds a request, which does not end with the delivery that began it: others may wait for it.
+	tokenTimeout = 10 * time.Second
 )
 
 // accessToken is what a provider's calls are authorized by, for a while.
@@ -22,33 +25,66 @@ type accessToken struct {
 	// request gets a new one, and for how long it is valid.
 	request func(ctx context.Context) (token string, valid time.Duration, err error)
 
-	mu      sync.Mutex // guards the fields below; held while a token is requested, so that one request does it
+	flight singleflight.Group // the request in progress
+
+	mu      sync.Mutex // guards the fields below
 	token   string
 	validMs int64
 	failed  error // the last request
 	retryMs int64 // nothing is requested before
 }
 
-// get returns a token that is valid for a while.
+// get returns a token that is valid for a while. Those who need one at the same time wait for the same request, each for as long as its own ctx lasts.
 func (a *accessToken) get(ctx context.Context) (string, error) {
+	if token, known, err := a.last(); known {
+		return token, err
+	}
+	answer := a.flight.DoChan("", func() (any, error) {
+		if token, known, err := a.last(); known { // an earlier request has just ended
+			return token, err
+		}
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), tokenTimeout)
+		defer cancel()
+		return a.renew(within)
+	})
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case got := <-answer:
+		if got.Err != nil {
+			return "", got.Err
+		}
+		return got.Val.(string), nil
+	}
+}
+
+// last returns what the last request gave, if no other one may be made now.
+func (a *accessToken) last() (token string, known bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := a.clock.Now()
-	switch {
-	case now.UnixMilli() < a.validMs:
-		return a.token, nil
-	case a.failed != nil && now.UnixMilli() < a.retryMs:
-		return "", a.failed
+	switch now := a.clock.Now().UnixMilli(); {
+	case now < a.validMs:
+		return a.token, true, nil
+	case a.failed != nil && now < a.retryMs:
+		return "", true, a.failed
 	}
+	return "", false, nil
+}
+
+// renew requests a token.
+func (a *accessToken) renew(ctx context.Context) (string, error) {
+	began := a.clock.Now()
 	token, valid, err := a.request(ctx)
 	if err == nil && token == "" {
 		err = errors.New("the answer has no access token")
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.failed = err; err != nil {
-		a.retryMs = now.Add(tokenPause).UnixMilli()
+		a.retryMs = a.clock.Now().Add(tokenPause).UnixMilli() // after the request, which may have taken longer than the pause
 		return "", err
 	}
-	a.token, a.validMs = token, now.Add(valid-tokenMargin).UnixMilli()
+	a.token, a.validMs = token, began.Add(valid-tokenMargin).UnixMilli()
 	return token, nil
 }
 

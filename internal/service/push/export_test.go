@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/id"
 )
 
@@ -46,3 +47,14 @@ func (s *Service) Sending() int {
 	defer s.mu.Unlock()
 	return len(s.sending)
 }
+
+// AccessToken is accessToken.
+type AccessToken struct{ of accessToken }
+
+// NewAccessToken makes one with a request.
+func NewAccessToken(c clock.Clock, request func(context.Context) (string, time.Duration, error)) *AccessToken {
+	return &AccessToken{accessToken{clock: c, request: request}}
+}
+
+// Get is get.
+func (a *AccessToken) Get(ctx context.Context) (string, error) { return a.of.get(ctx) }
