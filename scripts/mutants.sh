@@ -989,6 +989,7 @@ mutant "move a consumer back by a late confirmation" internal/service/servereven
 mutant "confirm a cursor from before a seek" internal/service/serverevent/store.go 's/ \|\| err == nil \&\& now != generation//' TestSeek ./internal/service/serverevent
 mutant "pass events that a webhook refused" internal/service/serverevent/deliver.go 's/^\t\tif failure != nil \{$/\t\tif false {/' 'TestWebhooksLoseNothing|TestPoisonBecomesADeadLetter' ./internal/service/serverevent
 mutant "bury events together with one that is refused" internal/service/serverevent/deliver.go 's/ \|\| len\(b\.events\) > 1//; s/most\.events = 1/most.events = 100/' TestPoisonBecomesADeadLetter ./internal/service/serverevent
+mutant "judge a delivery to a webhook by its last request" internal/service/serverevent/post.go 's/h\.slow = h\.slow \|\| /h.slow = /' EachDeliveryIsJudged internal/service/serverevent
 mutant "give bots their own messages" internal/service/serverevent/store.go 's/c\.filter\.bots = bots/c.filter.bots = nil/' TestBotsReceiveNoBots ./internal/service/serverevent
 mutant "post events to private addresses" internal/platform/webhook/endpoint.go 's/!allowPrivate \&\& egress/false \&\& egress/' TestWebhookAddresses ./internal/service/serverevent
 mutant "give the audit to all keys" internal/service/serverevent/consumer.go 's/audit \&\& !by\.Audit/false/' TestAccess ./internal/service/serverevent

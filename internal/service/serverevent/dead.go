@@ -102,7 +102,7 @@ func (s *Service) countDead(ctx context.Context, consumer string) (n uint32, err
 }
 
 // retryDead delivers the dead letters of a stream that an operator wants to be retried, once each.
-func (s *Service) retryDead(ctx context.Context, c *consumer, h *hook, k timeline.Key) error {
+func (s *Service) retryDead(ctx context.Context, c *consumer, h *delivery, k timeline.Key) error {
 	list, err := s.retryingOf(ctx, c.name, k)
 	if err != nil {
 		return err

@@ -60,6 +60,8 @@ type deliverer struct {
 	lanes    map[laneKey]*lane
 	hooks    map[string]*hook // by consumer
 	outdated bool             // the consumers must be read again
+
+	isSlow func(took time.Duration) bool // of a request; tests have another one
 }
 
 type laneKey struct {
@@ -85,13 +87,19 @@ type hook struct {
 	*webhook.Hook
 	config webhook.Config
 	failed atomic.Bool // the last delivery failed
-	asked  atomic.Bool // there was a request since the last delivery ended
-	slow   atomic.Bool // and one was slow
+}
+
+// delivery to a webhook, of one stream.
+type delivery struct {
+	*hook
+	asked bool // there was a request
+	slow  bool // and one was slow
 }
 
 func (d *deliverer) init() {
 	d.wake, d.outdated = make(chan struct{}, 1), true
 	d.lanes, d.hooks = map[laneKey]*lane{}, map[string]*hook{}
+	d.isSlow = func(took time.Duration) bool { return took >= slowAfter }
 	d.slots = bulkhead.New[string](bulkhead.Config{Slots: maxDeliveries, First: firstDeliveries, Most: maxConsumerDeliveries})
 }
 
@@ -264,7 +272,7 @@ func (s *Service) startDelivery(ctx context.Context, group *sync.WaitGroup, c *c
 	d := &s.deliverer
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	grant, h := d.grants[k.Partition()], d.hooks[c.name]
+	grant, h := d.grants[k.Partition()], &delivery{hook: d.hooks[c.name]}
 	l := d.lanes[laneKey{c.name, k}]
 	if l == nil {
 		l = &lane{}
@@ -289,8 +297,8 @@ func (s *Service) startDelivery(ctx context.Context, group *sync.WaitGroup, c *c
 		l.busy = false
 		l.retryAt = time.Now().Add(delay)
 		d.mu.Unlock()
-		if slow := h.slow.Swap(false); h.asked.Swap(false) {
-			d.slots.Release(c.name, slow)
+		if h.asked {
+			d.slots.Release(c.name, h.slow)
 		} else {
 			d.slots.Cancel(c.name)
 		}
@@ -303,7 +311,7 @@ func (s *Service) startDelivery(ctx context.Context, group *sync.WaitGroup, c *c
 }
 
 // work delivers what a stream has. It returns the delay before the next attempt, after a failure.
-func (s *Service) work(ctx context.Context, c *consumer, h *hook, k timeline.Key, l *lane, retrying bool) (delay time.Duration, err error) {
+func (s *Service) work(ctx context.Context, c *consumer, h *delivery, k timeline.Key, l *lane, retrying bool) (delay time.Duration, err error) {
 	if !l.known {
 		positions, err := s.positions(ctx, c.name)
 		if err != nil {
@@ -331,7 +339,7 @@ func (s *Service) work(ctx context.Context, c *consumer, h *hook, k timeline.Key
 }
 
 // deliverNext delivers the next events of a stream. more: there are others.
-func (s *Service) deliverNext(ctx context.Context, c *consumer, h *hook, k timeline.Key, l *lane) (more bool, delay time.Duration, err error) {
+func (s *Service) deliverNext(ctx context.Context, c *consumer, h *delivery, k timeline.Key, l *lane) (more bool, delay time.Duration, err error) {
 	most := bounds{events: s.retry.events, bytes: s.retry.bytes, scan: deliverScan}
 	if l.singlyTo > l.position {
 		most.events = 1

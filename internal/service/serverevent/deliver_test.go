@@ -90,6 +90,56 @@ func TestSlowWebhooksLeaveSlotsToOthers(t *testing.T) {
 	}
 }
 
+// Of several streams that are delivered to a webhook at once, each says for itself whether it was slow.
+func TestEachDeliveryIsJudgedByItsRequests(t *testing.T) {
+	f := open(t, 2)
+	f.slots = bulkhead.Config{Slots: 64, First: 4, Most: 12}
+	var slow atomic.Bool
+	f.isSlow = slow.Load
+	f.restart()
+	hook := newReceiver(t)
+	first, second, got := make(chan bool), make(chan bool), make(chan string, 3)
+	hook.setRefuse(func(d *eventv1.EventDelivery) int {
+		text := d.Events[0].Message.GetContent().GetText()
+		got <- text
+		switch text {
+		case "one":
+			<-first
+		case "two":
+			<-second
+		}
+		return 0
+	})
+	a, b := f.group("a", f.users...), f.group("b", f.users...)
+	for streamOf(a) == streamOf(b) {
+		b = f.group("b", f.users...)
+	}
+	f.put(hook.consumer("hook", onlyMessages), false)
+	next := func(want string) {
+		t.Helper()
+		if text := <-got; text != want {
+			t.Errorf("the webhook got %q, want %q", text, want)
+		}
+	}
+	f.send(a, f.users[0], "one")
+	next("one")
+	f.send(a, f.users[0], "two")
+	f.dispatched()
+	slow.Store(true)
+	close(first)
+	next("two") // of the same delivery
+	slow.Store(false)
+	f.send(b, f.users[0], "three")
+	next("three")
+	s := f.events.Load()
+	eventually.True(t, "the quick delivery has ended", func() bool { return s.InUse("hook") == 1 })
+	close(second)
+	eventually.True(t, "the slow one has ended", func() bool { return s.InUse("hook") == 0 })
+	if n := s.Share("hook"); n != 12 {
+		t.Errorf("after a slow delivery the webhook may have %d slots, want the 12 of a slow one that is alone", n)
+	}
+}
+
 // distinct returns events without those that were repeated.
 func distinct(events []*eventv1.ServerEvent) (list []*eventv1.ServerEvent) {
 	seen := map[string]bool{}

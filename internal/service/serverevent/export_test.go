@@ -15,6 +15,23 @@ func (s *Service) Hasten(attempts int) {
 // Divide divides fewer slots among webhooks. It is called before Run.
 func (s *Service) Divide(c bulkhead.Config) { s.deliverer.slots = bulkhead.New[string](c) }
 
+// Single makes each delivery have requests of one event, of which others say whether they were slow. It is called before Run.
+func (s *Service) Single(isSlow func() bool) {
+	s.retry.events = 1
+	s.deliverer.isSlow = func(time.Duration) bool { return isSlow() }
+}
+
+// InUse is how many slots a consumer uses.
+func (s *Service) InUse(consumer string) int { return s.deliverer.slots.InUse(consumer) }
+
+// Share takes all slots that a consumer may have now, and returns how many they are.
+func (s *Service) Share(consumer string) (n int) {
+	for s.deliverer.slots.TryAcquire(consumer) {
+		n++
+	}
+	return n
+}
+
 // AddWaiter adds a call that waits for events of a bot, and never ends.
 func (s *Service) AddWaiter(bot id.User) error {
 	_, _, err := s.waiters.add(bot)

@@ -61,6 +61,7 @@ type fixture struct {
 	stop     func()          // ends Run of events
 	attempts int             // before a dead letter; 0: 3
 	slots    bulkhead.Config // of deliveries, if it has any
+	isSlow   func() bool     // of requests, if it is not nil; then they have one event each
 	config   serverevent.Config
 	users    []id.User
 	sends    atomic.Uint64
@@ -130,6 +131,9 @@ func (f *fixture) restart() {
 	s.Hasten(cmp.Or(f.attempts, 3))
 	if f.slots.Slots > 0 {
 		s.Divide(f.slots)
+	}
+	if f.isSlow != nil {
+		s.Single(f.isSlow)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup

@@ -11,17 +11,15 @@ import (
 )
 
 // post delivers a batch to a webhook, and notes whether that succeeded.
-func (s *Service) post(ctx context.Context, c *consumer, h *hook, b *batch, retried bool) error {
+func (s *Service) post(ctx context.Context, c *consumer, h *delivery, b *batch, retried bool) error {
 	body, err := protojson.Marshal(&eventv1.EventDelivery{Consumer: c.name, Events: b.events, Gap: b.gap, Retried: retried})
 	if err != nil {
 		return err
 	}
 	began := time.Now()
 	err = h.Call(ctx, json.RawMessage(body), nil)
-	h.asked.Store(true)
-	if time.Since(began) >= slowAfter {
-		h.slow.Store(true)
-	}
+	h.asked = true
+	h.slow = h.slow || s.deliverer.isSlow(time.Since(began))
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
