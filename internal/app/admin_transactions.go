@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -123,12 +124,19 @@ func (c transactionsCommand) run(ctx context.Context, all *messagetransaction.Se
 			ids = append(ids, i.Id)
 		}
 	}
+	again := 0
 	for _, n := range ids {
-		if err := all.Retry(ctx, n); err != nil {
+		err := all.Retry(ctx, n)
+		if c.all && errors.Is(err, messagetransaction.ErrTrimmed) {
+			fmt.Fprintf(out, "not sent: %d: %v\n", n, err)
+			continue
+		}
+		if err != nil {
 			return err
 		}
+		again++
 	}
-	fmt.Fprintf(out, "sent again: %d\n", len(ids))
+	fmt.Fprintf(out, "sent again: %d\n", again)
 	return nil
 }
 

@@ -121,7 +121,7 @@ func (s *Service) CleanUp(ctx context.Context) error {
 	if err := s.rollBackOld(ctx, now.Add(-maxOpenAge)); err != nil {
 		return err
 	}
-	if err := s.trimRolledBack(ctx); err != nil {
+	if err := s.trimKept(ctx); err != nil {
 		return err
 	}
 	return s.deps.DB.WriteInBatches(ctx, batch, func(tx *sql.Tx) (int64, error) {

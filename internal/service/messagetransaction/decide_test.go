@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/service/messagetransaction"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	transactionv1 "github.com/rialto-im/rialto/sdk/go/gen/transaction/v1"
 )
@@ -158,6 +160,76 @@ func TestRolledBackTransactionsAreBounded(t *testing.T) {
 	b.Shrink(10, 1000, 3, 25)
 	if got := kept(); !slices.Equal(got, all[3:]) {
 		t.Errorf("with fewer bytes %d are kept, want %d", got, all[3:])
+	}
+}
+
+// Failed transactions count together with those that were rolled back. Beyond the bounds of their key, the oldest lose their contents; they are not sent a second time, and others lose nothing.
+func TestFailedTransactionsAreBounded(t *testing.T) {
+	b := open(t)
+	b.refuse("refused", errs.New(errs.Denied, "not_member", ""))
+	var all []uint64
+	for i := range 4 {
+		n := b.prepare(fmt.Sprint(i), fmt.Sprint("sent ", i), "refused")
+		decide := b.commit
+		if i == 2 {
+			decide = b.rollBack
+		}
+		_, err := decide(n)
+		must(t, err)
+		all = append(all, n)
+	}
+	elsewhere, err := b.PrepareMessages(t.Context(), other, &transactionv1.PrepareMessagesRequest{Reference: "0", Messages: []*transactionv1.PreparedMessage{text("refused")}})
+	must(t, err)
+	_, err = b.CommitMessages(t.Context(), other, &transactionv1.CommitMessagesRequest{Id: elsewhere.Id})
+	must(t, err)
+	contents := func() (list []string) {
+		must(t, b.CleanUp(t.Context()))
+		for _, n := range all {
+			if b.state(n) == "" {
+				list = append(list, "none")
+				continue
+			}
+			v := b.get(n)
+			list = append(list, b.state(n)+" "+v.Messages[1].Content.GetText()+" "+v.Messages[1].Reason)
+		}
+		return list
+	}
+	b.Shrink(10, 1000, 2, 1000)
+	want := []string{"FAILED  not_member", "FAILED  not_member", "ROLLED_BACK refused ", "FAILED refused not_member"}
+	if got := contents(); !slices.Equal(got, want) {
+		t.Errorf("the transactions are %q, want %q", got, want)
+	}
+	b.Shrink(10, 1000, 10, 12)
+	want[2] = "none"
+	if got := contents(); !slices.Equal(got, want) {
+		t.Errorf("with fewer bytes they are %q, want %q", got, want)
+	}
+	must(t, b.Retry(t.Context(), elsewhere.Id))
+	if i, err := b.Show(t.Context(), elsewhere.Id); err != nil || i.Messages[0].Content.GetText() != "refused" {
+		t.Errorf("that of another key is %v (%v)", i, err)
+	}
+	b.refuse("refused", nil)
+	if err := b.Retry(t.Context(), all[0]); !errors.Is(err, messagetransaction.ErrTrimmed) {
+		t.Errorf("one without contents is retried: %v", err)
+	}
+	if again := b.prepare("0", "sent 0", "refused"); again != all[0] {
+		t.Errorf("a repeated call gives the transaction %d, want %d", again, all[0])
+	}
+	must(t, b.Retry(t.Context(), all[3]))
+	b.run()
+	b.passUntil("the one with contents is sent", 10*time.Second, func() bool { return b.state(all[3]) == "SENT" })
+	b.passUntil("the others are dead letters", 10*time.Second, func() bool { return len(b.dead()) == 2 })
+	for _, n := range all[:2] {
+		i, err := b.Show(t.Context(), n)
+		must(t, errors.Join(err, b.jobs.Retry(t.Context(), i.Job)))
+	}
+	b.passUntil("they are dead letters again", 10*time.Second, func() bool {
+		list, err := b.jobs.List(t.Context(), job.Discarded, "", 100)
+		must(t, err)
+		return len(list) == 2 && !slices.ContainsFunc(list, func(i job.Info) bool { return !strings.Contains(i.Error, "contents") })
+	})
+	if got := contents(); !slices.Equal(got[:2], want[:2]) {
+		t.Errorf("after that the transactions are %q, want %q", got, want)
 	}
 }
 

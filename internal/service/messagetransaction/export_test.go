@@ -4,8 +4,8 @@ package messagetransaction
 func (s *Service) Interrupt(at func(point string) error) { s.interrupt = at }
 
 // Shrink makes the bounds smaller.
-func (s *Service) Shrink(open, openBytes, rolledBack, rolledBackBytes int64) {
-	s.sizes = sizes{open, openBytes, rolledBack, rolledBackBytes}
+func (s *Service) Shrink(open, openBytes, kept, keptBytes int64) {
+	s.sizes = sizes{open, openBytes, kept, keptBytes}
 }
 
 // Results for tests, by name.

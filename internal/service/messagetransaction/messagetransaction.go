@@ -100,11 +100,11 @@ const (
 	maxOpenBytes = 16 << 20
 	// maxOpenAge is how long a transaction can be without a decision, if no node runs jobs.
 	maxOpenAge = 24 * time.Hour
-	// keepEnded is how long a transaction is kept after its end. Of those of a key that were rolled back, the newest maxRolledBack are kept, and of these
-	// the newest with maxRolledBackBytes of contents.
-	keepEnded          = 3 * 24 * time.Hour
-	maxRolledBack      = 10_000
-	maxRolledBackBytes = 16 << 20
+	// keepEnded is how long a transaction is kept after its end. Of those of a key that were rolled back or failed, the newest maxKept have contents, and
+	// of these the newest with maxKeptBytes.
+	keepEnded    = 3 * 24 * time.Hour
+	maxKept      = 10_000
+	maxKeptBytes = 16 << 20
 	// The delays between checks double from checkFirst to checkLongest.
 	checkFirst   = 15 * time.Second
 	checkLongest = 10 * time.Minute
@@ -133,7 +133,7 @@ type Service struct {
 
 // sizes are smaller in tests.
 type sizes struct {
-	open, openBytes, rolledBack, rolledBackBytes int64
+	open, openBytes, kept, keptBytes int64
 }
 
 var migrations = []string{
@@ -157,7 +157,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	config.CheckAfter = cmp.Or(config.CheckAfter, time.Minute)
 	config.Checks = cmp.Or(config.Checks, 15)
 	config.Timeout = cmp.Or(config.Timeout, 10*time.Second)
-	s := &Service{deps: deps, config: config, sizes: sizes{maxOpen, maxOpenBytes, maxRolledBack, maxRolledBackBytes}, checking: map[string]int{}}
+	s := &Service{deps: deps, config: config, sizes: sizes{maxOpen, maxOpenBytes, maxKept, maxKeptBytes}, checking: map[string]int{}}
 	return s, deps.DB.Migrate(ctx, "message transactions", migrations)
 }
 

@@ -136,13 +136,15 @@ func (s *Service) sendLater(ctx context.Context, j job.Job[sendArgs]) error {
 		return job.Cancel(err)
 	case err != nil:
 		return err
+	case t.trimmed():
+		return job.Discard(ErrTrimmed)
 	case t.state == failed:
 		return job.Discard(fmt.Errorf("messages of the transaction %d were refused: rialto admin transactions show --id %d", n, n))
 	}
 	return nil
 }
 
-// reopen makes the messages of a failed transaction that were refused be sent again.
+// reopen makes the messages of a failed transaction that were refused be sent again, if it still has their contents.
 func (s *Service) reopen(ctx context.Context, transaction uint64) error {
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		return reopen(ctx, tx, transaction)
@@ -150,7 +152,7 @@ func (s *Service) reopen(ctx context.Context, transaction uint64) error {
 }
 
 func reopen(ctx context.Context, tx *sql.Tx, transaction uint64) error {
-	was, err := changed(ctx, tx, `UPDATE message_transactions SET state = $2, ended_ms = 0 WHERE id = $1 AND state = $3`, int64(transaction), int64(committed), int64(failed))
+	was, err := changed(ctx, tx, `UPDATE message_transactions SET state = $2, ended_ms = 0 WHERE id = $1 AND state = $3 AND bytes > 0`, int64(transaction), int64(committed), int64(failed))
 	if err != nil || !was {
 		return err
 	}

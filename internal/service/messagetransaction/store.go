@@ -39,6 +39,7 @@ type transaction struct {
 	reference  string
 	digest     []byte
 	state      State
+	bytes      int64 // of its contents
 	preparedMs int64
 	endedMs    int64
 	checks     uint32
@@ -46,6 +47,9 @@ type transaction struct {
 	cause      transactionv1.RollBackCause
 	job        int64
 }
+
+// trimmed reports whether a transaction failed, and the contents that were refused are deleted.
+func (t *transaction) trimmed() bool { return t.state == failed && t.bytes == 0 }
 
 // preparedMessage is a row of a message.
 type preparedMessage struct {
@@ -69,11 +73,11 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-const columns = `id, key_name, reference, digest, state, prepared_ms, ended_ms, checks, last_error, cause, job`
+const columns = `id, key_name, reference, digest, state, bytes, prepared_ms, ended_ms, checks, last_error, cause, job`
 
 func scan(scan func(...any) error) (*transaction, error) {
 	t := &transaction{}
-	err := scan(&t.id, &t.key, &t.reference, &t.digest, &t.state, &t.preparedMs, &t.endedMs, &t.checks, &t.lastError, &t.cause, &t.job)
+	err := scan(&t.id, &t.key, &t.reference, &t.digest, &t.state, &t.bytes, &t.preparedMs, &t.endedMs, &t.checks, &t.lastError, &t.cause, &t.job)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNotFound
 	}
