@@ -711,7 +711,7 @@ mutant "let slow keys divide nothing" internal/base/bulkhead/bulkhead.go 's/b\.l
 mutant "serve a slow key that is alone by one slot" internal/base/bulkhead/bulkhead.go 's/b\.limit\(slow\)\/n, 1\)/1, 1)/' 'SlowKeysDivideAQuarter|ASlowHostHasAQuarter' internal/base/bulkhead internal/service/push
 mutant "forget slow keys that got no slot" internal/base/bulkhead/bulkhead.go 's/s\.waiting, s\.askedAt = true, now/s.waiting, s.askedAt = false, now/' SlowKeysDivideAQuarter internal/base/bulkhead
 mutant "take a slot that was not used for a quick use" internal/base/bulkhead/bulkhead.go 's/b\.release\(key, func\(\*state\) \{\}\)/b.Release(key, false)/' AKeyHasAShare internal/base/bulkhead
-mutant "request access tokens one after the other while that fails" internal/service/push/access_token.go 's/case a\.failed != nil \&\& /case false \&\& /' TokenEndpointsAreNotFlooded internal/service/push
+mutant "request access tokens one after the other while that fails" internal/service/push/access_token.go 's/case a\.failed != nil \&\& /case false \&\& /' 'TokenEndpointsAreNotFlooded|TokensArePaused' internal/service/push
 mutant "let the pause after a failed access token begin before its request" internal/service/push/access_token.go 's/a\.clock\.Now\(\)\.Add\(tokenPause\)/began.Add(tokenPause)/' TokensArePaused internal/service/push
 mutant "end the request of an access token with the delivery that began it" internal/service/push/access_token.go 's/context\.WithoutCancel\(ctx\)/ctx/' ATokenOutlives internal/service/push
 mutant "wait for an access token after the delivery has ended" internal/service/push/access_token.go 's/<-ctx\.Done\(\):/<-(chan int)(nil):/' ATokenOutlives internal/service/push

@@ -52,7 +52,7 @@ func TestTokensArePausedAfterASlowFailure(t *testing.T) {
 	group.Wait()
 	e.clock.Advance(999 * time.Millisecond)
 	if _, err := e.Get(t.Context()); !errors.Is(err, refused) || e.asked.Load() != 1 {
-		t.Errorf("within the pause there is %v, after %d requests", err, e.asked.Load())
+		t.Fatalf("within the pause there is %v, after %d requests", err, e.asked.Load())
 	}
 	e.clock.Advance(time.Millisecond)
 	group.Go(func() { e.answers <- nil })
