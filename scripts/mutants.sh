@@ -1021,8 +1021,8 @@ mutant "show transactions to other keys" internal/service/messagetransaction/sto
 mutant "drop a call that is to be repeated" internal/platform/nodecall/nodecall.go 's/if err == nil \&\& r\.Accept\(answer\) \{/if err != nil || len(answer) > 0 {/' FailBack ./internal/platform/nodecall
 mutant "repeat a call to a node that is not the target" internal/platform/nodecall/nodecall.go 's/; r\.IsTarget\(\); \{/; r.IsTarget() || true; {/' FailBack ./internal/platform/nodecall
 mutant "let a caller have more than a fifth of the workers" internal/base/overload/limiter.go 's/ of\[h\] >= most / of[h] >= most+1000000 /' TestAFifthOfTheWorkersIsTheMostOfOneCaller ./internal/base/overload
-mutant "refuse a crowd that logs in behind one address" internal/base/overload/limiter.go 's/minShare\)\+l\.roomShare/minShare)/' TestACrowdBehindOneAddressWaits ./internal/base/overload
-mutant "let a crowd behind one address have all workers" internal/base/overload/limiter.go 's/return l\.roomShare == 0 \|\| .*$/return true/' TestACrowdBehindOneAddressWaits ./internal/base/overload
+mutant "refuse a crowd that logs in behind one address" internal/base/overload/limiter.go 's/minShare\)\+l\.queueShare/minShare)/' TestACrowdBehindOneAddressWaits ./internal/base/overload
+mutant "let a crowd behind one address have all workers" internal/base/overload/limiter.go 's/return l\.queueShare == 0 \|\| .*$/return true/' TestACrowdBehindOneAddressWaits ./internal/base/overload
 mutant "serve calls in the order in which they came" internal/base/overload/limiter.go 's/if o\.level != w\.level \{/if false {/' TestTheMostImportantIsNext ./internal/base/overload
 mutant "refuse the more important at a full queue" internal/base/overload/limiter.go 's/if last\.level <= w\.level \{/if true {/' TestAFullQueueRefusesTheLeastImportant ./internal/base/overload
 mutant "refuse messages for a burst" internal/base/overload/gate.go 's/if g\.samples == 0 \|\| wait < g\.least \{/if wait > g.least {/' TestNothingIsRefusedBelowTheCapacity ./internal/base/overload

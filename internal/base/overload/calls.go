@@ -47,7 +47,7 @@ type Config struct {
 	// CallWorkers bounds the calls of chat that are at work at once on a node, and likewise those that send messages, those of the feed, and those of business servers;
 	// logins, passwords and media have a quarter of it, searches an eighth. While work waits for processors, it is less, down to an eighth. 0 is 160 for each processor, at least 320.
 	CallWorkers int `yaml:"call_workers"`
-	// CallWait is how long a call waits for a worker, before it is refused; 0 is 500 ms. Calls without credentials wait ten times as long.
+	// CallWait is how long a call waits for a worker, before it is refused; 0 is 500 ms.
 	CallWait time.Duration `yaml:"call_wait"`
 	// SendWait is how long messages may wait for the log: while all have waited for longer for 750 ms, the least important are refused; 0 is 250 ms.
 	SendWait time.Duration `yaml:"send_wait"`
@@ -89,9 +89,9 @@ const (
 	// leastPart of the workers of a class remains in any case, an eighth.
 	leastPart = 8
 	minimum   = 8
+	// A crowd that logs in comes again if it is refused, so it may wait: loginQueue calls, for loginPatience times as long as others. As many come from one
 	// address as may (package inputlimit bounds the calls of an address). Of the 2,000 calls without credentials that may be under way, hashes of passwords have half.
-	// Clients whose logins are refused come back, so logins may wait: loginQueue of them, for loginPatience times as long as other calls.
-	loginQueue, passwordRoom, loginPatience = 2000, 1000, 10
+	loginQueue, passwordQueue, loginPatience = 2000, 1000, 10
 )
 
 // Calls has the limiters of all classes.
@@ -108,9 +108,9 @@ func NewCalls(config Config) *Calls {
 		most := max(minimum, config.CallWorkers/classShares[class])
 		c.limiters[class] = newLimiter(max(minimum, most/leastPart), most, config.CallWait)
 	}
-	for class, room := range map[Class]int{Login: loginRoom, Password: passwordRoom} {
+	for class, queue := range map[Class]int{Login: loginQueue, Password: passwordQueue} {
 		l := c.limiters[class]
-		l.queueSize, l.roomShare, l.wait = loginQueueroom, room/shareOf, loginPatience*config.CallWait
+		l.queueSize, l.queueShare, l.wait = queue, queue/shareOf, loginPatience*config.CallWait
 	}
 	return c
 }

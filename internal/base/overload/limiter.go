@@ -52,21 +52,21 @@ func (c Caller) holders() (list [2]holder, n int) {
 // Limiter bounds the requests of one class that are at work at once. Its limit adapts to what the machine can do (Calls.adapt). Requests beyond it
 // wait in a bounded queue, the most important first, for a bounded time. All methods are safe for concurrent use.
 type Limiter struct {
-	min, max  int
-	roomShare int // what one caller may have of the room beyond its share of the workers; it waits for a worker then, while others go before
-	queueSize int
-	wait      time.Duration
-	refused   [priorityCount]atomic.Int64
-	overShare atomic.Int64
-	closed    atomic.Int32 // requests of this priority and later ones are refused at once: the queue is full of more important ones
+	min, max   int
+	queueSize  int
+	queueShare int // what one caller may have of the queue beyond its share of the workers; it waits for a worker then, while others go before
+	wait       time.Duration
+	refused    [priorityCount]atomic.Int64
+	overShare  atomic.Int64
+	closed     atomic.Int32 // requests of this priority and later ones are refused at once: the queue is full of more important ones
 
 	mu      sync.Mutex // guards the fields below
 	limit   int
 	used    int
 	arrived uint64         // waiters so far
-	queue   []*waiter      // by importance, the next one last
+	queue   []*waiter      // the next one last
 	held    map[holder]int // requests at work, and waiting; those with none have no entry
-	working map[holder]int // those at work, if there is a roomShare
+	working map[holder]int // those at work, if there is a queueShare
 }
 
 // waiter is a request in the queue.
@@ -209,16 +209,15 @@ func (l *Limiter) settle(w *waiter, err error) {
 // admitWaiting lets waiters work while there are workers. The caller holds mu.
 func (l *Limiter) admitWaiting() {
 	for l.used < l.limit && len(l.queue) > 0 {
-		i := len(l.room) - 1
-		for i >= 0 && !l.mayWork(l.room[i].caller) {
+		i := len(l.queue) - 1
+		for i >= 0 && !l.mayWork(l.queue[i].caller) {
 			i--
 		}
 		if i < 0 {
 			break
 		}
-		next := l.queue[len(l.queue)-1i]
-		l.room = slices.Delete(l.room, i, i+1)
-		l.queue = l.queue[:len(l.queue)-1]
+		next := l.queue[i]
+		l.queue = slices.Delete(l.queue, i, i+1)
 		l.used++
 		l.work(next.caller, 1)
 		l.settle(next, nil)
@@ -238,12 +237,12 @@ func (l *Limiter) updateClosed() {
 // exceedsShare reports whether one more request gives the caller more than a share. A request that finds no free worker waits, and counts as well. The
 // caller holds mu.
 func (l *Limiter) exceedsShare(c Caller) bool {
-	return l.hasMore(c, l.held, max(l.max/shareOf, minShare)+l.roomShare)
+	return l.hasMore(c, l.held, max(l.max/shareOf, minShare)+l.queueShare)
 }
 
 // mayWork reports whether the caller may have one more worker now. One that has a fifth of the present workers waits while half of them are at work. The caller holds mu.
 func (l *Limiter) mayWork(c Caller) bool {
-	return l.roomShare == 0 || !l.hasMore(c, l.working, max(l.limit/shareOf, 1))
+	return l.queueShare == 0 || !l.hasMore(c, l.working, max(l.limit/shareOf, 1))
 }
 
 // hasMore reports whether a caller has most of some requests, while half of the workers are at work. The caller holds mu.
@@ -265,7 +264,7 @@ func (l *Limiter) hold(c Caller, n int) { add(l.held, c, n) }
 
 // work adds to those of them that are at work. The caller holds mu.
 func (l *Limiter) work(c Caller, n int) {
-	if l.roomShare > 0 {
+	if l.queueShare > 0 {
 		add(l.working, c, n)
 	}
 }
