@@ -17,6 +17,9 @@ import (
 // Trace returns what is stored about a message, of time ms, for some of its receivers, at most maxIDsPerQuery: whether their streams name it, which of their
 // devices have acknowledged that, and whether they have read it. It checks no permission, and hides nothing. Streams are not read if large.
 func (s *Service) Trace(ctx context.Context, c id.Conversation, seq uint64, ms int64, large bool, users []id.User) ([]*chatv1.TracedMember, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
 	cursors, err := s.memberCursors(ctx, c, users, seq)
 	if err != nil {
 		return nil, err
@@ -25,7 +28,7 @@ func (s *Service) Trace(ctx context.Context, c id.Conversation, seq uint64, ms i
 	for i, u := range users {
 		list[i] = &chatv1.TracedMember{User: uint64(u), Delivered: cursors[u].delivered >= seq, Read: cursors[u].read >= seq}
 	}
-	if large || len(users) == 0 {
+	if large {
 		return list, nil
 	}
 	stored, err := s.devicePositions(ctx, users...)
