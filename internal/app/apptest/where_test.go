@@ -75,7 +75,9 @@ func TestWhereIsMyMessage(t *testing.T) {
 		trace = r.Msg
 		for _, m := range trace.Members {
 			if m.User == bob.User {
-				return slices.Contains(stepsOf(m.Steps, bob.Device), "confirmed") && slices.Contains(stepsOf(m.Steps, bob.Device), "read") && trace.FanOut == chatv1.TraceFanOut_TRACE_FAN_OUT_DONE
+				// The stores are read before the nodes are asked, so a step may be newer than what the stores say.
+				stored := slices.ContainsFunc(m.Devices, func(d *chatv1.TracedDevice) bool { return d.Device == bob.Device && d.Confirmed })
+				return stored && m.Read && slices.Contains(stepsOf(m.Steps, bob.Device), "confirmed") && slices.Contains(stepsOf(m.Steps, bob.Device), "read") && trace.FanOut == chatv1.TraceFanOut_TRACE_FAN_OUT_DONE
 			}
 		}
 		return false
