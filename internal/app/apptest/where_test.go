@@ -85,7 +85,7 @@ func TestWhereIsMyMessage(t *testing.T) {
 	if trace.Conversation != c || trace.Seq != sent.Seq || trace.Sender != ann.User || trace.Large || trace.Cold || trace.Control || len(trace.Members) != 2 || len(trace.Nodes) != 1+len(h.Others) {
 		t.Errorf("the trace is %v", trace)
 	}
-	if got := stepsOf(trace.Steps, 0); len(got) < 4 || got[0] != "accepted" || got[1] != "committed" || got[2] != "fanned_out" || got[len(got)-1] != "pushed" {
+	if got := stepsOf(trace.Steps, 0); len(got) < 4 || got[0] != "accepted" || got[1] != "committed" || got[2] != "fanned_out" || !slices.Contains(got, "pushed") { // each inbox is fanned out to by itself
 		t.Errorf("the steps are %q", got)
 	}
 	for _, m := range trace.Members {
