@@ -18,6 +18,7 @@ import (
 	rialto "github.com/rialto-im/rialto/sdk/go"
 
 	"github.com/rialto-im/rialto/internal/app/apptest"
+	"github.com/rialto-im/rialto/internal/app/config"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -223,7 +224,7 @@ func TestAllProtocolsConverge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := apptest.Open(t, nil)
+	h := apptest.Open(t, func(c *config.Config) { c.Limits.CallUser = "1000000/s" })
 	alice, first := h.Register(t, "alice"), h.Register(t, "bob")
 	second := h.Login(t, "bob")
 	conversations := []uint64{h.Direct(t, first, alice), h.Group(t, first, alice)}

@@ -32,7 +32,11 @@ func (h *Server) Dial(ctx context.Context, protocol string, header http.Header) 
 	if protocol != "" {
 		o.Subprotocols = []string{protocol}
 	}
-	return websocket.Dial(ctx, "ws"+strings.TrimPrefix(h.URL, "http")+"/v1/socket", o)
+	c, res, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(h.URL, "http")+"/v1/socket", o)
+	if err == nil {
+		c.SetReadLimit(32 << 20)
+	}
+	return c, res, err
 }
 
 // Socket opens a socket of a person that follows the person's stream and sends heartbeats, and reads Hello.
@@ -42,7 +46,6 @@ func (p *Person) Socket(t *testing.T, protocol string) (*Socket, *gatewayv1.Hell
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.SetReadLimit(32 << 20)
 	s := Wrap(t, c, protocol != "rialto.v1.proto")
 	t.Cleanup(func() { c.CloseNow() })
 	f := s.Read()
