@@ -99,6 +99,32 @@ func (e *noDatabase) Error() string {
 	return e.data + " has no database; use the --data of a server that has run, or start with rialto admin key create"
 }
 
+// withJobs parses the flags of a command of rialto admin, which check judges, and runs it with the jobs of a database. It returns the exit code. The command
+// also works while servers run.
+func withJobs(ctx context.Context, flags *flag.FlagSet, args []string, out, errOut io.Writer, check func() string, run func(db *sqldb.DB, jobs *job.Service) error) int {
+	data := flags.String("data", "data", "data `directory`")
+	postgres := flags.String("postgres", "", "`address` of the database, if the server uses PostgreSQL")
+	if code, ok := parse(flags, "It also works while servers run.\n", args, out, errOut); !ok {
+		return code
+	}
+	if wrong := check(); wrong != "" {
+		fmt.Fprintf(errOut, "%s: %s\n", flags.Name(), wrong)
+		return 2
+	}
+	err := inDatabase(ctx, *data, *postgres, func(db *sqldb.DB) error {
+		jobs, err := job.New(ctx, job.Deps{DB: db, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}, job.Config{})
+		if err != nil {
+			return err
+		}
+		return run(db, jobs)
+	})
+	if err != nil {
+		fmt.Fprintln(errOut, "rialto admin:", err)
+		return 1
+	}
+	return 0
+}
+
 // inDatabase calls do with a database, or with that of a data directory.
 func inDatabase(ctx context.Context, data, postgres string, do func(*sqldb.DB) error) (err error) {
 	records := postgres

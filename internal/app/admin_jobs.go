@@ -6,11 +6,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"time"
 
-	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/printable"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -30,8 +28,6 @@ type jobsCommand struct {
 func adminJobsMain(ctx context.Context, verb string, args []string, out, errOut io.Writer) int {
 	c := jobsCommand{verb: verb}
 	fs := flag.NewFlagSet("rialto admin jobs "+verb, flag.ContinueOnError)
-	data := fs.String("data", "data", "data `directory`")
-	postgres := fs.String("postgres", "", "`address` of the database, if the server uses PostgreSQL")
 	if verb == "list" {
 		fs.StringVar(&c.state, "state", string(job.Discarded), "`state` of the jobs: available, running, completed, cancelled, or discarded (dead letters)")
 		fs.StringVar(&c.queue, "queue", job.DefaultQueue, "`queue` of the jobs that are available")
@@ -43,25 +39,7 @@ func adminJobsMain(ctx context.Context, verb string, args []string, out, errOut 
 		fs.BoolVar(&c.all, "all", false, "retry all dead letters")
 		fs.StringVar(&c.kind, "kind", "", "with --all, only those of a `kind`")
 	}
-	if code, ok := parse(fs, "It also works while servers run.\n", args, out, errOut); !ok {
-		return code
-	}
-	if wrong := c.check(); wrong != "" {
-		fmt.Fprintf(errOut, "rialto admin jobs %s: %s\n", verb, wrong)
-		return 2
-	}
-	err := inDatabase(ctx, *data, *postgres, func(db *sqldb.DB) error {
-		jobs, err := job.New(ctx, job.Deps{DB: db, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}, job.Config{})
-		if err != nil {
-			return err
-		}
-		return c.run(ctx, jobs, out)
-	})
-	if err != nil {
-		fmt.Fprintln(errOut, "rialto admin:", err)
-		return 1
-	}
-	return 0
+	return withJobs(ctx, fs, args, out, errOut, func() string { return c.check() }, func(_ *sqldb.DB, jobs *job.Service) error { return c.run(ctx, jobs, out) })
 }
 
 // check returns what is wrong with the flags.

@@ -35,8 +35,6 @@ const maxTransactionsPage = 1000
 func adminTransactionsMain(ctx context.Context, verb string, args []string, out, errOut io.Writer) int {
 	c := transactionsCommand{verb: verb, limit: maxTransactionsPage}
 	fs := flag.NewFlagSet("rialto admin transactions "+verb, flag.ContinueOnError)
-	data := fs.String("data", "data", "data `directory`")
-	postgres := fs.String("postgres", "", "`address` of the database, if the server uses PostgreSQL")
 	if verb == "list" {
 		fs.StringVar(&c.state, "state", "failed", "`state` of the transactions: prepared, committed, sent, failed, or rolled_back")
 		fs.IntVar(&c.limit, "limit", 100, "maximum `number` of transactions, 1 to 1,000")
@@ -46,30 +44,13 @@ func adminTransactionsMain(ctx context.Context, verb string, args []string, out,
 	if verb == "retry" {
 		fs.BoolVar(&c.all, "all", false, "retry all that failed")
 	}
-	if code, ok := parse(fs, "It also works while servers run.\n", args, out, errOut); !ok {
-		return code
-	}
-	if wrong := c.check(); wrong != "" {
-		fmt.Fprintf(errOut, "rialto admin transactions %s: %s\n", verb, wrong)
-		return 2
-	}
-	err := inDatabase(ctx, *data, *postgres, func(db *sqldb.DB) error {
-		logger := slog.New(slog.DiscardHandler)
-		jobs, err := job.New(ctx, job.Deps{DB: db, Clock: clock.System{}, Logger: logger}, job.Config{})
-		if err != nil {
-			return err
-		}
-		all, err := messagetransaction.New(ctx, messagetransaction.Deps{DB: db, Jobs: jobs, Clock: clock.System{}, Logger: logger}, messagetransaction.Config{})
+	return withJobs(ctx, fs, args, out, errOut, func() string { return c.check() }, func(db *sqldb.DB, jobs *job.Service) error {
+		all, err := messagetransaction.New(ctx, messagetransaction.Deps{DB: db, Jobs: jobs, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}, messagetransaction.Config{})
 		if err != nil {
 			return err
 		}
 		return c.run(ctx, all, out)
 	})
-	if err != nil {
-		fmt.Fprintln(errOut, "rialto admin:", err)
-		return 1
-	}
-	return 0
 }
 
 // check returns what is wrong with the flags.
