@@ -261,14 +261,11 @@ var tellPolicy = nodecall.FailSafe{Timeout: requestTime}
 
 // tell tells all other nodes of interests, and reports whether one of them did not know all of them.
 func (s *Service) tell(ctx context.Context, list []Key) (fresh bool) {
-	var unknown atomic.Bool
 	data := appendRequest(nil, s.deps.Node, list)
-	tellPolicy.Tell(ctx, s.deps.Bus, nodecall.Nodes{Own: s.deps.Node, Live: s.deps.Nodes}, s.requestSubject, data, func(answer []byte) {
-		if !knewAll(answer) {
-			unknown.Store(true)
-		}
+	tellPolicy.Tell(ctx, s.deps.Bus, nodecall.Nodes{Own: s.deps.Node, Live: s.deps.Nodes}, s.requestSubject, data, func(_ string, answer []byte, err error) {
+		fresh = fresh || err == nil && !knewAll(answer)
 	})
-	return unknown.Load()
+	return fresh
 }
 
 // answer stores another node's interests.

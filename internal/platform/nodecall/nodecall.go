@@ -42,11 +42,12 @@ type Nodes struct {
 	Live func() []string
 }
 
-// Tell makes a call to all other nodes at the same time, and returns when each has answered or failed. answered, which may be nil, is called with each answer,
-// by several goroutines.
-func (p FailSafe) Tell(ctx context.Context, b bus.Bus, nodes Nodes, subject func(node string) string, data []byte, answered func(answer []byte)) {
+// Tell makes a call to all other nodes at the same time, and returns when each has answered or failed. each, which may be nil, is called with the answer of
+// each node or with why there is none, one at a time.
+func (p FailSafe) Tell(ctx context.Context, b bus.Bus, nodes Nodes, subject func(node string) string, data []byte, each func(node string, answer []byte, err error)) {
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
+	var mu sync.Mutex // guards calls of each
 	var group sync.WaitGroup
 	defer group.Wait()
 	for _, node := range nodes.Live() {
@@ -55,8 +56,10 @@ func (p FailSafe) Tell(ctx context.Context, b bus.Bus, nodes Nodes, subject func
 		}
 		group.Go(func() {
 			answer, err := b.Request(ctx, subject(node), data)
-			if err == nil && answered != nil {
-				answered(answer)
+			if each != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				each(node, answer, err)
 			}
 		})
 	}

@@ -64,13 +64,15 @@ func TestFailFast(t *testing.T) {
 func TestFailSafe(t *testing.T) {
 	b := membus.New()
 	counts := []*atomic.Int64{responder(t, b, "a", says("a")), responder(t, b, "c", says("c")), responder(t, b, "own", says("own"))}
-	var mu sync.Mutex // guards answers
-	var answers []string
+	var answers []string // each is called one at a time
 	nodes := nodecall.Nodes{Own: "own", Live: func() []string { return []string{"a", "gone", "c", "own"} }}
-	nodecall.FailSafe{Timeout: time.Minute}.Tell(t.Context(), b, nodes, subject, nil, func(answer []byte) {
-		mu.Lock()
-		defer mu.Unlock()
-		answers = append(answers, string(answer))
+	nodecall.FailSafe{Timeout: time.Minute}.Tell(t.Context(), b, nodes, subject, nil, func(node string, answer []byte, err error) {
+		if (err != nil) != (node == "gone") || err == nil && node != string(answer) {
+			t.Errorf("node %q: %q, %v", node, answer, err)
+		}
+		if err == nil {
+			answers = append(answers, string(answer))
+		}
 	})
 	slices.Sort(answers)
 	if !slices.Equal(answers, []string{"a", "c"}) || counts[0].Load() != 1 || counts[1].Load() != 1 || counts[2].Load() != 0 {

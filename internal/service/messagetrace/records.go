@@ -3,10 +3,11 @@ package messagetrace
 import (
 	"context"
 	"encoding/binary"
-	"sync"
+	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/nodecall"
 )
 
 // maxRecords bounds what a node answers: of a message, and of each member's devices.
@@ -104,27 +105,20 @@ func (p *pushes) add(us uint64) {
 	p.lastUs = us
 }
 
+// askPolicy: the trace names the nodes that do not answer.
+var askPolicy = nodecall.FailSafe{Timeout: askTimeout}
+
 // askAll asks all nodes, this one without the bus, and calls each with the answers, one at a time. An answer is nil if the node gave none.
 func (s *Service) askAll(ctx context.Context, request []byte, each func(node string, answer []byte)) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
 	nodes := s.deps.Nodes()
-	var mu sync.Mutex // guards calls of each
-	var group sync.WaitGroup
-	for _, node := range nodes {
-		group.Go(func() {
-			var answer []byte
-			var err error
-			if node == s.deps.Node {
-				answer = s.respond(request)
-			} else if answer, err = s.deps.Bus.Request(ctx, subject(node), request); err != nil {
-				s.deps.Logger.Warn("a node did not say what it knows of a message", "node", node, "error", err)
-				answer = nil
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			each(node, answer)
-		})
+	if slices.Contains(nodes, s.deps.Node) {
+		each(s.deps.Node, s.respond(request))
 	}
-	group.Wait()
+	askPolicy.Tell(ctx, s.deps.Bus, nodecall.Nodes{Own: s.deps.Node, Live: func() []string { return nodes }}, subject, request, func(node string, answer []byte, err error) {
+		if err != nil {
+			s.deps.Logger.Warn("a node did not say what it knows of a message", "node", node, "error", err)
+			answer = nil
+		}
+		each(node, answer)
+	})
 }
