@@ -6,14 +6,15 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
+	transactionv1 "github.com/rialto-im/rialto/sdk/go/gen/transaction/v1"
 )
 
-// States of message transactions, as package messagetransaction stores them.
+// States of message transactions, which are stored by their numbers.
 const (
-	transactionPrepared   = 1
-	transactionCommitted  = 2
-	transactionSent       = 3
-	transactionRolledBack = 5
+	transactionPrepared   = int64(transactionv1.MessageTransactionState_MESSAGE_TRANSACTION_STATE_PREPARED)
+	transactionCommitted  = int64(transactionv1.MessageTransactionState_MESSAGE_TRANSACTION_STATE_COMMITTED)
+	transactionSent       = int64(transactionv1.MessageTransactionState_MESSAGE_TRANSACTION_STATE_SENT)
+	transactionRolledBack = int64(transactionv1.MessageTransactionState_MESSAGE_TRANSACTION_STATE_ROLLED_BACK)
 )
 
 // transactions compares the states of message transactions with their messages, and these with the conversations: what is sent is stored there, once, by its
