@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"crypto/tls"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,15 +20,7 @@ func (c *conn) setKeepAlive(on bool) error {
 		if tcp == nil {
 			return nil // such as a pipe in a test
 		}
-		raw, err := tcp.SyscallConn()
-		if err != nil {
-			return err
-		}
-		failed := error(nil)
-		if err := raw.Control(func(fd uintptr) { failed = setKeepAlive(int(fd), on) }); err != nil {
-			return err
-		}
-		return failed
+		return control(tcp, func(fd int) error { return setKeepAlive(fd, on) })
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,4 +39,17 @@ func setKeepAlive(fd int, on bool) error {
 		return err
 	}
 	return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, unacknowledged)
+}
+
+// control calls set with the file descriptor of a connection.
+func control(c syscall.Conn, set func(fd int) error) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = set(int(fd)) }); err != nil {
+		return err
+	}
+	return failed
 }

@@ -9,21 +9,9 @@ import (
 
 // The system sends no probes on a connection whose client may be silent for long, and ends it if something that was sent is not acknowledged.
 func TestConnectionsThatMayBeSilentAreNotProbed(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	accepted, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	accepted, client := tcpPair(t)()
 	defer accepted.Close()
+	defer client.Close()
 	raw, err := accepted.(*net.TCPConn).SyscallConn()
 	if err != nil {
 		t.Fatal(err)

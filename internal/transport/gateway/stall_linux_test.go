@@ -13,20 +13,8 @@ import (
 // adopted returns a connection over TCP on an event loop that does not run, and its client.
 func adopted(t *testing.T) (*conn, net.Conn) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	accepted, client := tcpPair(t)()
 	t.Cleanup(func() { client.Close() })
-	accepted, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
 	c, _ := bench(t)
 	loop := c.server.loops[0]
 	c.transport = loop

@@ -14,16 +14,7 @@ func noticeVanished(c io.Closer) error {
 	if !ok {
 		return nil // such as a pipe in a test
 	}
-	raw, err := nc.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var failed error
-	err = raw.Control(func(fd uintptr) {
-		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, stallTime*1000)
+	return control(nc, func(fd int) error {
+		return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, stallTime*1000)
 	})
-	if err != nil {
-		return err
-	}
-	return failed
 }

@@ -9,21 +9,9 @@ import (
 
 // The system ends the connection of an event stream whose client has vanished.
 func TestVanishedClientsOfEventStreamsAreNoticed(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	accepted, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	accepted, client := tcpPair(t)()
 	defer accepted.Close()
+	defer client.Close()
 	if err := noticeVanished(accepted); err != nil {
 		t.Fatal(err)
 	}
