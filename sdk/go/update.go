@@ -97,7 +97,7 @@ func (c *Client) ApplyUpdate(target, update *chatv1.Message) *chatv1.Message {
 			m.EditedMs = 0
 		}
 	case *chatv1.Content_Recall:
-		m.Content, m.EditSeq, m.EditedMs, m.Reactions = nil, 0, 0, nil
+		m.Content, m.EditSeq, m.EditedMs, m.Reactions, m.Pinned = nil, 0, 0, nil, false
 		m.RecallSeq, m.RecalledBy = update.Seq, update.Sender
 	case *chatv1.Content_Reaction:
 		m.Reactions = applyReaction(m.Reactions, k.Reaction, update.Sender == c.User())

@@ -78,7 +78,7 @@ export function applyUpdate(m: ChatMessage, content: Content, at: { seq: number;
 
 function recalled(m: ChatMessage, seq: number, by: string): ChatMessage {
   const { reactions: _, ...rest } = m;
-  return { ...rest, content: create(ContentSchema), text: "", recallSeq: seq, recalledBy: by };
+  return { ...rest, ...(m.pinned ? { pinned: false } : {}), content: create(ContentSchema), text: "", recallSeq: seq, recalledBy: by };
 }
 
 function counted(counts: readonly { emoji: string; count: number }[], emoji: string, by: number): { emoji: string; count: number }[] {

@@ -57,6 +57,11 @@ test("a recall is final, and leaves no text and no reactions", () => {
   expect([m.recallSeq, m.recalledBy, m.pinned, isShown(m)]).toEqual([5, bob, undefined, true]);
 });
 
+test("a recall removes a pin", () => {
+  const m = after(message(3, text("secret")), [4, pin(3, false)], [5, recall(3)]);
+  expect([m.pinned, m.pinSeq, m.recallSeq]).toEqual([false, 4, 5]);
+});
+
 test("of counts the highest version is kept, and one's own reactions are known by one's own entries", () => {
   const m = after(message(3, text("x")), [6, counted(3, "👍", false, 2, { "👍": 2 }), me], [5, counted(3, "👍", false, 1, { "👍": 1 })], [7, counted(3, "❤️", false, 3, { "👍": 2, "❤️": 1 })]);
   expect(m.reactions).toEqual({ version: 3, counts: [{ emoji: "👍", count: 2 }, { emoji: "❤️", count: 1 }], mine: ["👍"] });
