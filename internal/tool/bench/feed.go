@@ -238,7 +238,15 @@ func (l *feedLoad) load(ctx context.Context) (time.Duration, func() float64) {
 	for i := range c.writers {
 		workers.Go(func() { l.ended(cancel, l.write(ctx, i)) })
 	}
-	workers.Go(func() { l.ended(cancel, l.readAll(ctx)) })
+	due := make(chan time.Time, 4096)
+	for i := range c.readers {
+		workers.Go(func() {
+			l.ended(cancel, l.read(ctx, rand.New(rand.NewPCG(c.seed, uint64(2_000_000+i))), due))
+		})
+	}
+	if c.pageRate > 0 {
+		workers.Go(func() { l.ended(cancel, l.pace(ctx, due)) })
+	}
 	for ctx.Err() == nil {
 		step.At(time.Since(begin).Seconds()/c.duration.Seconds(), fmt.Sprintf("%d posts, %d pages", l.count.posts.Load(), l.count.pages.Load()))
 		_ = backoff.Sleep(ctx, 100*time.Millisecond)

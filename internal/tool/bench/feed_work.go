@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -101,25 +100,13 @@ func (m *feedModel) anyPost(random *rand.Rand, author int) *feedPost {
 	return p
 }
 
-// readAll reads pages until ctx ends.
-func (l *feedLoad) readAll(ctx context.Context) error {
-	due := make(chan time.Time, 4096)
-	var readers sync.WaitGroup
-	defer readers.Wait()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	for i := range l.config.readers {
-		readers.Go(func() {
-			if err := l.read(ctx, rand.New(rand.NewPCG(l.config.seed, uint64(2_000_000+i))), due); err != nil && ctx.Err() == nil {
-				cancel(err)
-			}
-		})
-	}
+// pace says when the pages of a load with a rate are due, until ctx ends.
+func (l *feedLoad) pace(ctx context.Context, due chan<- time.Time) error {
 	begin := time.Now()
-	for n := 0; l.config.pageRate > 0 && ctx.Err() == nil; n++ {
+	for n := 0; ; n++ {
 		at := begin.Add(time.Duration(n) * time.Second / time.Duration(l.config.pageRate))
 		if backoff.Sleep(ctx, time.Until(at)) != nil {
-			break
+			return nil
 		}
 		select {
 		case due <- at:
@@ -127,18 +114,15 @@ func (l *feedLoad) readAll(ctx context.Context) error {
 			return errors.New("the server is so far behind the rate that nothing can be measured; lower --page-rate")
 		}
 	}
-	<-ctx.Done()
-	if err := context.Cause(ctx); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
 }
 
-// read reads pages of random readers, at the times of due if there is a rate.
+// read reads pages of random readers until ctx ends, at the times of due if there is a rate. A page that was begun is brought to its end: the
+// slowest pages count as well.
 func (l *feedLoad) read(ctx context.Context, random *rand.Rand, due <-chan time.Time) error {
+	finish := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {
 		reader, seen, before := random.IntN(l.config.followers), map[uint64]bool{}, uint64(0)
-		for range 1 + random.IntN(l.config.depth) {
+		for pages := 1 + random.IntN(l.config.depth); pages > 0 && ctx.Err() == nil; pages-- {
 			intended := time.Now()
 			if l.config.pageRate > 0 {
 				select {
@@ -147,7 +131,7 @@ func (l *feedLoad) read(ctx context.Context, random *rand.Rand, due <-chan time.
 					return nil
 				}
 			}
-			next, err := l.readPage(ctx, reader, before, seen)
+			next, err := l.readPage(finish, reader, before, seen)
 			if err != nil {
 				return err
 			}
