@@ -25,6 +25,7 @@ kills() {
 syncs() {
 	stage "syncs under load, long version"
 	FREE_SYNCS=100000 go test -vet=off -timeout 30m -run '^TestSyncsUnderLoad' ./internal/app/apptest
+	PROTOCOL_ROUNDS=200 go test -vet=off -timeout 30m -run '^TestAllProtocolsConverge' ./internal/app/apptest
 	EVENT_STREAM_SCHEDULES=20000 go test -vet=off -timeout 30m -run '^TestEventStreamsHaveEachEventOnce' ./internal/transport/gateway
 }
 feeds() {

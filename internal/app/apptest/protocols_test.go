@@ -82,7 +82,7 @@ func (r *receiver) byStomp(until string, connected func()) error {
 		return err
 	}
 	connected()
-	for r.last != until {
+	for !r.isComplete(until) {
 		command, headers, body, err := c.next()
 		if err != nil {
 			return err
@@ -266,15 +266,17 @@ func TestAllProtocolsConverge(t *testing.T) {
 			})
 		}
 		acting.Wait()
-		h.Send(t, alice, conversations[0], end, end)
+		for _, conversation := range conversations {
+			h.Send(t, alice, conversation, end, end)
+		}
 		if wait(); t.Failed() {
 			return
 		}
 	}
-	compareStates(t, h, first, conversations, clients)
+	compareStates(t, h, first, conversations, clients, fmt.Sprint("end ", rounds-1))
 }
 
-// receiveAll has some clients receive until a text. It returns when they have connected, or have what came before, and wait returns when they have the text.
+// receiveAll has some clients receive until a text. It returns when they have connected, or have what came before, and wait returns when they are complete.
 func receiveAll(t *testing.T, kinds map[string]func(*receiver, string, func()) error, clients map[string]*receiver, names []string, until string) (wait func()) {
 	t.Helper()
 	var receiving, connecting sync.WaitGroup
@@ -293,7 +295,7 @@ func receiveAll(t *testing.T, kinds map[string]func(*receiver, string, func()) e
 }
 
 // compareStates compares what the clients have with the histories, and with the stream from its start.
-func compareStates(t *testing.T, h *apptest.Server, who *apptest.Person, conversations []uint64, clients map[string]*receiver) {
+func compareStates(t *testing.T, h *apptest.Server, who *apptest.Person, conversations []uint64, clients map[string]*receiver, end string) {
 	t.Helper()
 	sdk, err := rialto.New(rialto.Config{URL: h.URL, Handler: func(rialto.Event) {}})
 	if err == nil {
@@ -319,7 +321,7 @@ func compareStates(t *testing.T, h *apptest.Server, who *apptest.Person, convers
 	}
 	slices.Sort(want)
 	clients["from zero"] = &receiver{t: t, who: who}
-	if err := clients["from zero"].byShortPolling(clients["poll"].last, func() {}); err != nil {
+	if err := clients["from zero"].byShortPolling(end, func() {}); err != nil {
 		t.Fatal(err)
 	}
 	for name, r := range clients {
