@@ -105,10 +105,23 @@ copy_sdk() {
 	ln -s "$PWD/sdk/ts/node_modules" "$work/sdk/ts/node_modules"
 }
 
+# with_s3 TESTS PACKAGE...: lets tests with an S3 server run, if some of these have one. It is built here, not in the time of a mutant.
+with_s3() {
+	local folder
+	for folder in "${@:2}"; do
+		if { grep -lF 's3test.Start(' "$folder"/*_test.go || true; } | xargs -r sed -nE 's/^func (Test[A-Za-z0-9_]*)\(.*/\1/p' | grep -E "${1%%/*}" >/dev/null; then
+			(cd internal/engine/blob/s3blob/s3test/server && CGO_ENABLED=0 go tool -n versitygw >/dev/null)
+			export TEST_S3=1
+			return
+		fi
+	done
+}
+
 # run_mutant NAME FILE CHANGED TESTS PACKAGE...
 run_mutant() {
 	local name=$1 changed=$3 tests=$4 package flags try began=$SECONDS
 	[ -z "${invalid[$changed]:-}" ] || return 0
+	with_s3 "$tests" "${@:5}"
 	printf '{"Replace":{"%s":"%s"}}' "$PWD/$2" "$changed" >"$work/overlay.json"
 	for try in 1 2 3; do # some mutants need a race to show: a test that fails in one run of two is as good
 		for package in "${@:5}"; do

@@ -148,7 +148,7 @@ moderates() { # moderates LANGUAGE PROGRAM...
 	token=$(call account.v1.AccountService/Register '{"handle":"anna","password":"a good password","displayName":"Anna"}' '' | jq -r .accessToken)
 	chat=$(call chat.v1.ChatService/CreateGroup '{"title":"a group"}' "$token" | jq -r .id)
 	for text in "hello" "darn" "call 0123456"; do # until the hook listens, messages are refused for now
-		for _ in $(seq 100); do call chat.v1.ChatService/Send "{\"conversation\":\"$chat\",\"clientMsgId\":\"$text\",\"content\":{\"text\":\"$text\"}}" "$token" >sent; grep -q not_checked sent || break; sleep 0.2; done
+		for _ in $(seq 600); do call chat.v1.ChatService/Send "{\"conversation\":\"$chat\",\"clientMsgId\":\"$text\",\"content\":{\"text\":\"$text\"}}" "$token" >sent; grep -q not_checked sent || break; sleep 0.2; done
 		[ "$text" != darn ] || grep -q "Be nice." sent || { cat sent out; echo "the hook in $language refused nothing"; exit 1; }
 	done
 	if [ "$(call chat.v1.ChatService/History "{\"conversation\":\"$chat\"}" "$token" | jq -r '[.messages[].content.text // empty] | join(",")')" != "hello,call …" ]; then

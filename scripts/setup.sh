@@ -99,8 +99,4 @@ if [ "$for" = run ]; then
 	for tool in ffmpeg bwrap; do
 		command -v "$tool" >/dev/null || { echo "== videos are not processed: they need ffmpeg and bubblewrap (apt-get install ffmpeg bubblewrap)"; break; }
 	done
-	exit 0
 fi
-
-echo "== building the S3 server for tests, unless it exists (two minutes)"
-(cd internal/engine/blob/s3blob/s3test/server && go tool -n versitygw >/dev/null)

@@ -33,6 +33,23 @@ end_beside() {
 # turn DIVISOR N: which of N parts is this commit's turn, counted from 0. Its hash decides, so that a commit always gets the same parts.
 turn() { echo $((16#$(git rev-parse HEAD | cut -c1-7) / $1 % $2)); }
 
+# tested_packages: those that go test runs without a server of their own, the ones with most tests first, so that dealing them makes even parts.
+tested_packages() {
+	local package folder
+	go list -f '{{.ImportPath}} {{.Dir}}' ./... github.com/rialto-im/rialto/sdk/go/... | # the SDK is a module of its own
+		grep -vE '/(internal/tool/archtest|internal/app/(app|fault)test|cmd/rialto) ' |
+		while read -r package folder; do echo "$(find "$folder" -maxdepth 1 -name '*_test.go' -exec cat {} + | wc -c) $package"; done |
+		sort -k1,1nr -k2 | cut -d' ' -f2
+}
+# scenarios: the tests with whole servers, except those that start several nodes themselves.
+own_nodes='TwoReleases|OverTwoNodes|Move'
+scenarios() { git grep -hoE '^func Test[A-Za-z0-9_]+' -- internal/app/apptest | sed 's/^func //' | grep -vE "$own_nodes" | sort; }
+# deal K N: the K-th line of each N, counted from 0.
+deal() { awk -v k="$1" -v n="$2" 'NR % n == (k + 1) % n'; }
+# names NAME...: a pattern for tests with these names only.
+names() { local IFS='|'; echo "^($*)\$"; }
+with_postgres() { go run ./internal/engine/sqldb/sqltest/withpostgres "$@"; }
+
 # The same build flags for all stages except those with the race detector, so that each package is compiled once. Without debug
 # information, each test program is linked in half the time.
 export GOFLAGS="-trimpath -ldflags=-w${GOFLAGS:+ $GOFLAGS}" CGO_ENABLED=0

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Tests that take too long for each change: more power cuts and kills, clusters of real engines, chaos, broken servers, fuzzing.
 #   scripts/test-long.sh            everything, to be run by hand (over an hour on two cores)
-#   scripts/test-long.sh --turn     a part for each commit, for CI: one group of the parts below, and a share of mutants and fuzz
-#                                   targets. The commit's hash selects them, so that a commit always gets the same, and over time all are run.
+#   scripts/test-long.sh --turn     a part for each commit, for CI: lint, one group of the parts below, and a share of the tests with the race
+#                                   detector, of mutants and of fuzz targets. The commit's hash selects them, so that a commit always gets
+#                                   the same, and over time all are run.
 #   scripts/test-long.sh PART ...   these parts
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +13,7 @@ export TEST_ALL=1
 earlier=${EARLIER_COMMIT:-$(git log -1 --format=%H -G'^The formats of protocol 1 are at revision' -- docs/formats/compatibility.md)}
 fuzz_time=${FUZZ_TIME:-10s}
 # make test leaves parts of some stages to the other commits, by `turn 128 6`.
-groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds" "clusters" "chaos releases")
+groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds" "clusters s3" "chaos releases s3")
 
 power_cuts() {
 	stage "power failures, long version"
@@ -45,6 +46,14 @@ parts() {
 hostile() {
 	stage "5,000 hostile connections for a minute, to a server with 1 GiB and one core"
 	scripts/hostile.sh
+}
+s3() {
+	stage "files in S3, with the race detector: the server for tests is built first, unless it exists (two minutes)"
+	local files tests
+	mapfile -t files < <(git grep -l 's3test\.Start(' -- '*_test.go')
+	mapfile -t tests < <(grep -hoE '^func Test[A-Za-z0-9_]+' "${files[@]}" | sed 's/^func //')
+	mapfile -t files < <(dirname "${files[@]}" | sort -u | sed 's|^|./|')
+	TEST_S3=1 with_postgres -records sqlite env CGO_ENABLED=1 go test "${race_flags[@]}" -timeout 30m -run "$(names "${tests[@]}")" "${files[@]}"
 }
 small_disk() {
 	stage "a disk that fills up"
@@ -105,11 +114,25 @@ earlier_source() {
 	mkdir "$1"
 	git archive "$earlier" | tar -x -C "$1"
 }
+lint() {
+	stage "lint"
+	scripts/lint.sh
+}
 deployed() {
 	stage "deployment files, with the parsers of their tools"
 	scripts/deploy-test.sh
 }
-# mutants [SHARE], fuzz [SHARE]: a share is K/N, the K-th (from 0) of N alike.
+# race_detector [SHARE], mutants [SHARE], fuzz [SHARE]: a share is K/N, the K-th (from 0) of N alike.
+race_detector() {
+	local share=${1:-0/1} packages scenarios
+	mapfile -t packages < <(tested_packages | deal "${share%/*}" "${share#*/}")
+	mapfile -t scenarios < <(scenarios | deal "${share%/*}" "${share#*/}")
+	local go_test=(with_postgres -records sqlite env CGO_ENABLED=1 go test "${race_flags[@]}" -timeout 60m -skip "^TestPowerCut")
+	stage "tests with the race detector${1:+ (share $1)}"
+	"${go_test[@]}" -p "$((2 * $(nproc)))" "${packages[@]}"
+	stage "scenarios with whole servers and the race detector${1:+ (share $1)}"
+	"${go_test[@]}" -run "$(names "${scenarios[@]}")" ./internal/app/apptest
+}
 mutants() {
 	stage "mutants: each mutation must fail a test${1:+ (share $1)}"
 	SHARE=${1:-0/1} scripts/mutants.sh
@@ -135,16 +158,16 @@ fuzz_one() {
 scripts/setup.sh test
 case ${1:-} in
 "")
-	for part in parts ${groups[*]} hostile mutants fuzz; do "$part"; done
+	for part in parts lint race_detector ${groups[*]} hostile mutants fuzz; do "$part"; done
 	;;
 --turn)
-	group=${groups[$(turn 1 4)]} mutants=$(turn 4 12)/12 fuzz=$(turn 32 4)/4
-	echo "== this commit's turn: $group, mutants $mutants, fuzz $fuzz"
-	for part in $group "mutants $mutants" "fuzz $fuzz"; do $part; done
+	group=${groups[$(turn 1 4)]} race=$(turn 128 4)/4 mutants=$(turn 4 16)/16 fuzz=$(turn 64 8)/8
+	echo "== this commit's turn: $group, race detector $race, mutants $mutants, fuzz $fuzz"
+	for part in lint "race_detector $race" $group "mutants $mutants" "fuzz $fuzz"; do $part; done
 	;;
 *)
 	for part in "$@"; do
-		[[ " parts ${groups[*]} hostile mutants fuzz " == *" $part "* ]] || { echo "unknown part: $part. The parts are: parts ${groups[*]} hostile mutants fuzz"; exit 2; }
+		[[ " parts lint race_detector ${groups[*]} hostile mutants fuzz " == *" $part "* ]] || { echo "unknown part: $part. The parts are: parts lint race_detector ${groups[*]} hostile mutants fuzz"; exit 2; }
 		"$part"
 	done
 	;;

@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# All tests for each change, in stages. Longer tests are divided among commits: scripts/test-long.sh --turn. What takes minutes here is
-# divided as well. Each commit tests all packages, but each package in one of three ways: with the race detector, or with its SQL data in
-# PostgreSQL if it has any, or in SQLite. A third of the browser scenarios and of the tests of killed services run. Of the scenarios with
-# whole servers a sixth runs with the race detector, a sixth on three nodes, and the others on one. The commit's hash decides; TEST_PART=0
-# to 5 does so by hand, and scripts/test-long.sh parts runs all. Stages that mostly wait, and those that use one core, run beside the others.
+# All tests for each change, in stages. What takes longer is divided among commits by scripts/test-long.sh --turn: so are the race detector,
+# staticcheck, and files in S3. What takes minutes here is divided as well. Each commit tests all packages, those with SQL data with it in
+# PostgreSQL or in SQLite by turns. A sixth of the scenarios with whole servers runs on three nodes, the others on one. A third of the
+# browser scenarios and of the tests of killed services run. The commit's hash decides; TEST_PART=0 to 5 does so by hand, and
+# scripts/test-long.sh parts runs all. Stages that mostly wait, and those that use one core, run beside the others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/stage.sh
 export TEST_ALL=1 # tests fail, rather than being skipped, if a program that they need is missing
-with_postgres() { go run ./internal/engine/sqldb/sqltest/withpostgres "$@"; }
 # Tests mostly wait, so more packages run concurrently than there are cores.
 packages_at_once=$((2 * $(nproc)))
 part=${TEST_PART:-$(turn 128 6)}
@@ -28,13 +27,13 @@ if [ -n "$(git status --porcelain gen sdk/go/gen sdk/ts/src/gen docs/api.md inte
 fi
 stage "the binary"
 scripts/build.sh bin/rialto ./cmd/rialto
-stage "vet and lint"
+stage "vet, and mutants that still are some"
 go vet ./... "$sdk"
 for tag in faults cluster smalldisk; do # only where the tag changes what is built
 	mapfile -t tagged < <(git grep -lE "^//go:build .*\b$tag\b" -- '*.go' | xargs -n1 dirname | sort -u | sed 's|^|./|')
 	go vet -tags "$tag" "${tagged[@]}"
 done
-scripts/lint.sh
+scripts/mutants.sh --check
 go test -vet=off ./internal/tool/archtest
 
 go_test=(go test -vet=off -p "$packages_at_once" -timeout 40m)
@@ -44,27 +43,17 @@ programs=(./cmd/rialto ./internal/app/faulttest)
 others=('^Test(Feed|Likes|Notifications)Killed|^TestShortRun' '^Test(Comments|Likes|Notifications)Killed' '^Test(Comments|Feed)Killed|^TestShortRun')
 go_test+=(-skip "^TestPowerCut|${others[third]}")
 whole_servers() {
-	local scenario n=0 race_too=() on_three_nodes=() tests=./internal/app/apptest
-	local own_nodes='TwoReleases|OverTwoNodes|Move' # these start several themselves
-	while read -r scenario; do
-		case $(((n++ + part) % 6)) in
-		0) race_too+=("$scenario") ;;
-		3) on_three_nodes+=("$scenario") ;;
-		esac
-	done < <(git grep -hoE '^func Test[A-Za-z0-9_]+' -- "$tests" | sed 's/^func //' | grep -vE "$own_nodes" | sort)
-	stage "scenarios with the race detector"
-	with_postgres -records sqlite env CGO_ENABLED=1 "${go_test[@]}" "${race_flags[@]}" -run "$(names "${race_too[@]}")" "$tests"
+	local on_three_nodes tests=./internal/app/apptest
+	mapfile -t on_three_nodes < <(scenarios | deal "$part" 6)
 	stage "scenarios on three nodes, with their SQL data in PostgreSQL"
 	TEST_NODES=3 with_postgres "${go_test[@]}" -run "$(names "${on_three_nodes[@]}")" "$tests"
 	stage "scenarios with nodes of their own"
 	with_postgres "${go_test[@]}" -run "$own_nodes" "$tests"
 	stage "all other scenarios"
-	with_postgres -records sqlite "${go_test[@]}" -skip "$own_nodes|$(names "${race_too[@]}" "${on_three_nodes[@]}")" "$tests"
+	with_postgres -records sqlite "${go_test[@]}" -skip "$own_nodes|$(names "${on_three_nodes[@]}")" "$tests"
 	stage "programs that are killed"
 	KILL_CYCLES=78 KILL_SEED=$((part + 1)) with_postgres -records sqlite "${go_test[@]}" "${programs[@]}"
 }
-# names NAME...: a pattern for tests with these names only.
-names() { local IFS='|'; echo "^($*)\$"; }
 clients() {
 	stage "TypeScript SDK"
 	(cd sdk/ts && npm run --silent check && npm run --silent test && npm run --silent build)
@@ -80,23 +69,16 @@ clients() {
 beside whole_servers
 beside clients
 
-# archtest has one goroutine and reads all the code; the detector finds nothing in it.
-mapfile -t packages < <(go list ./... "$sdk" | grep -vE '/(internal/tool/archtest|internal/app/(app|fault)test|cmd/rialto)$')
 # Those with a fixture that opens either database. sqldb's own tests use both.
 mapfile -t either_database < <(git grep -l 'sqltest\.Place(' -- internal ':!internal/engine/sqldb' | xargs -n1 dirname | sort -u)
-with_race=() on_postgres=() on_sqlite=() n=0
-for package in "${packages[@]}"; do
-	way=$(((n++ + third) % 3))
-	if [ "$way" = 0 ]; then
-		with_race+=("$package")
-	elif [[ $way = 1 && " ${either_database[*]} " = *" ${package#github.com/rialto-im/rialto/} "* ]]; then
+on_postgres=() on_sqlite=() n=0
+while read -r package; do
+	if [[ " ${either_database[*]} " = *" ${package#github.com/rialto-im/rialto/} "* ]] && [ $(((n++ + part) % 2)) = 0 ]; then
 		on_postgres+=("$package")
 	else
 		on_sqlite+=("$package")
 	fi
-done
-stage "Go tests, with the race detector (part $third of 3)"
-with_postgres -records sqlite env CGO_ENABLED=1 "${go_test[@]}" "${race_flags[@]}" "${with_race[@]}"
+done < <(tested_packages)
 stage "Go tests, with their SQL data in SQLite"
 with_postgres -records sqlite "${go_test[@]}" "${on_sqlite[@]}"
 stage "Go tests, with their SQL data in PostgreSQL"
