@@ -88,6 +88,9 @@ func (s *Service) rollBack(ctx context.Context, transaction uint64, cause transa
 		}
 		ended, err = changed(ctx, tx, `UPDATE message_transactions SET state = $2, ended_ms = $3, cause = $4, last_error = CASE WHEN CAST($5 AS TEXT) = '' THEN last_error ELSE $5 END WHERE id = $1 AND state = $6`,
 			int64(t.id), int64(rolledBack), s.nowMs(), int64(cause), why, int64(prepared))
+		if err == nil && ended {
+			err = addKept(ctx, tx, t.key, tally{1, t.bytes})
+		}
 		return err
 	})
 	if err != nil {

@@ -1,5 +1,8 @@
 package messagetransaction
 
+// OldestKept is oldestKept.
+const OldestKept = oldestKept
+
 // Interrupt makes operations end at a point, as if the process had died there; nil ends that.
 func (s *Service) Interrupt(at func(point string) error) { s.interrupt = at }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -82,89 +81,6 @@ func idsOf(rows *sql.Rows, err error) (ids []int64, _ error) {
 		return err
 	})
 	return ids, err
-}
-
-// remove deletes transactions with their messages.
-func remove(ctx context.Context, tx *sql.Tx, ids []int64) error {
-	for _, n := range ids {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM prepared_messages WHERE owner = $1`, n); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM message_transactions WHERE id = $1`, n); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// trimKept bounds the transactions of each key that have contents after their end. Beyond, the oldest that were rolled back are deleted, and of those that failed
-// the contents: their rows say that some messages were sent, so that a repeated call does not send them again.
-func (s *Service) trimKept(ctx context.Context) error {
-	var keys []string
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT key_name FROM message_transactions WHERE state IN ($1, $2) AND (state = $1 OR bytes > 0) GROUP BY key_name HAVING COUNT(*) > $3 OR CAST(SUM(bytes) AS BIGINT) > $4`,
-		int64(rolledBack), int64(failed), s.sizes.kept, s.sizes.keptBytes)
-	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var key string
-		err := rows.Scan(&key)
-		keys = append(keys, key)
-		return err
-	}); err != nil {
-		return err
-	}
-	for _, key := range keys {
-		ids, err := s.beyondKept(ctx, key)
-		if err != nil {
-			return err
-		}
-		for part := range slices.Chunk(ids, batch) {
-			if err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return trim(ctx, tx, part) }); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// beyondKept returns the oldest transactions of a key beyond the bounds.
-func (s *Service) beyondKept(ctx context.Context, key string) (ids []int64, _ error) {
-	n, used := int64(0), int64(0)
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, bytes FROM message_transactions WHERE state IN ($1, $2) AND (state = $1 OR bytes > 0) AND key_name = $3 ORDER BY id DESC`, int64(rolledBack), int64(failed), key)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var id, size int64
-		if err := rows.Scan(&id, &size); err != nil {
-			return err
-		}
-		n++
-		used += size
-		if n > s.sizes.kept || used > s.sizes.keptBytes {
-			ids = append(ids, id)
-		}
-		return nil
-	})
-	return ids, err
-}
-
-// trim deletes transactions that were rolled back, and the contents of those that failed and are not being sent again.
-func trim(ctx context.Context, tx *sql.Tx, ids []int64) error {
-	for _, n := range ids {
-		hasFailed, err := changed(ctx, tx, `UPDATE message_transactions SET bytes = 0 WHERE id = $1 AND state = $2`, n, int64(failed))
-		if err != nil {
-			return err
-		}
-		if hasFailed {
-			if _, err := tx.ExecContext(ctx, `UPDATE prepared_messages SET content = $2 WHERE owner = $1`, n, []byte{}); err != nil {
-				return err
-			}
-			continue
-		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM prepared_messages WHERE owner IN (SELECT id FROM message_transactions WHERE id = $1 AND state = $2)`, n, int64(rolledBack)); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM message_transactions WHERE id = $1 AND state = $2`, n, int64(rolledBack)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Info is what operators see of a transaction.

@@ -147,6 +147,10 @@ var migrations = []string{
 	`CREATE TABLE prepared_messages (owner BIGINT NOT NULL, n BIGINT NOT NULL, sender BIGINT NOT NULL, conversation BIGINT NOT NULL, content {bytes} NOT NULL,
 		seq BIGINT NOT NULL DEFAULT 0, message TEXT NOT NULL DEFAULT '', reason TEXT NOT NULL DEFAULT '', PRIMARY KEY (owner, n))`,
 	`CREATE TABLE transaction_webhooks (key_name TEXT PRIMARY KEY, url TEXT NOT NULL, secret TEXT NOT NULL)`,
+	// 5 is ROLLED_BACK, 4 is FAILED.
+	`CREATE INDEX message_transactions_kept ON message_transactions (key_name, id) WHERE state = 5 OR state = 4 AND bytes > 0`,
+	`CREATE TABLE transaction_kept (key_name TEXT PRIMARY KEY, kept BIGINT NOT NULL, bytes BIGINT NOT NULL)`,
+	`INSERT INTO transaction_kept (key_name, kept, bytes) SELECT key_name, COUNT(*), CAST(SUM(bytes) AS BIGINT) FROM message_transactions WHERE state = 5 OR state = 4 AND bytes > 0 GROUP BY key_name`,
 }
 
 // New creates the tables if they are missing.

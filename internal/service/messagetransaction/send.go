@@ -97,10 +97,16 @@ func (s *Service) storeSent(ctx context.Context, transaction uint64, ended []*pr
 		if refused > 0 {
 			to = failed
 		}
-		ends, err := changed(ctx, tx, `UPDATE message_transactions SET state = $2, ended_ms = $3, bytes = $4 WHERE id = $1 AND state = $5`, int64(transaction), int64(to), s.nowMs(), used, int64(committed))
-		if ends {
-			state = to
+		var key string
+		err := tx.QueryRowContext(ctx, `UPDATE message_transactions SET state = $2, ended_ms = $3, bytes = $4 WHERE id = $1 AND state = $5 RETURNING key_name`,
+			int64(transaction), int64(to), s.nowMs(), used, int64(committed)).Scan(&key)
+		switch {
+		case errors.Is(err, sql.ErrNoRows): // it has ended already
+			return nil
+		case err == nil && to == failed && used > 0:
+			err = addKept(ctx, tx, key, tally{1, used})
 		}
+		state = to
 		return err
 	})
 	if err != nil {
@@ -152,10 +158,18 @@ func (s *Service) reopen(ctx context.Context, transaction uint64) error {
 }
 
 func reopen(ctx context.Context, tx *sql.Tx, transaction uint64) error {
-	was, err := changed(ctx, tx, `UPDATE message_transactions SET state = $2, ended_ms = 0 WHERE id = $1 AND state = $3 AND bytes > 0`, int64(transaction), int64(committed), int64(failed))
-	if err != nil || !was {
+	var key string
+	var used int64
+	err := tx.QueryRowContext(ctx, `UPDATE message_transactions SET state = $2, ended_ms = 0 WHERE id = $1 AND state = $3 AND bytes > 0 RETURNING key_name, bytes`,
+		int64(transaction), int64(committed), int64(failed)).Scan(&key, &used)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE prepared_messages SET reason = '' WHERE owner = $1 AND seq = 0`, int64(transaction))
-	return err
+	if _, err = tx.ExecContext(ctx, `UPDATE prepared_messages SET reason = '' WHERE owner = $1 AND seq = 0`, int64(transaction)); err != nil {
+		return err
+	}
+	return addKept(ctx, tx, key, tally{-1, -used})
 }
