@@ -10,7 +10,7 @@ import (
 
 // openDiscovery makes the service that tells clients where to connect. The listeners are bound already.
 func (n *Node) openDiscovery() {
-	c := discovery.Config{Node: n.name, Region: n.config.Public.Region, Alone: !n.config.Clustered(), Sockets: n.config.Has(config.RoleGateway), TCPTLS: n.certificate != nil}
+	c := discovery.Config{Region: n.config.Public.Region, Alone: !n.config.Clustered(), Sockets: n.config.Has(config.RoleGateway), TCPTLS: n.certificate != nil}
 	if n.tcpListener != nil {
 		if a, ok := n.tcpListener.Addr().(*net.TCPAddr); ok {
 			c.TCPPort = a.Port

@@ -32,12 +32,12 @@ func gatewaysOf(t *testing.T, h *Node) []*gatewayv1.Gateway {
 // A node without settings answers with the address by which it was asked. One that stops is not offered, nor is another in its place.
 func TestANodeAloneIsItsGateway(t *testing.T) {
 	h, _ := open(t, "node=only", "tcp.listen=127.0.0.1:0")
-	own := &gatewayv1.Gateway{Node: "only", Ws: "ws://" + h.Address().String() + "/v1/socket", Tcp: h.TCPAddress().String(), Http: url(h)}
+	own := &gatewayv1.Gateway{Ws: "ws://" + h.Address().String() + "/v1/socket", Tcp: h.TCPAddress().String(), Http: url(h)}
 	if got := gatewaysOf(t, h); len(got) != 1 || got[0].String() != own.String() {
 		t.Errorf("got %v, want %v", got, own)
 	}
 	h, _ = open(t, "node=named", "public.url=https://node.example.com", "public.region=eu")
-	want := &gatewayv1.Gateway{Node: "named", Region: "eu", Ws: "wss://node.example.com/v1/socket", Http: "https://node.example.com"}
+	want := &gatewayv1.Gateway{Ws: "wss://node.example.com/v1/socket", Http: "https://node.example.com"}
 	eventually.True(t, "the first heartbeat was sent", func() bool { return len(h.cluster.Gateways()) == 1 })
 	if got := gatewaysOf(t, h); len(got) != 1 || got[0].String() != want.String() {
 		t.Errorf("with an address of its own: got %v, want %v", got, want)
@@ -74,7 +74,7 @@ func TestGatewaysOfACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	target.Store(to)
-	want := &gatewayv1.Gateway{Node: "sockets", Region: "eu", Ws: "ws" + public.URL[len("http"):] + "/v1/socket"}
+	want := &gatewayv1.Gateway{Ws: "ws" + public.URL[len("http"):] + "/v1/socket"}
 	eventually.True(t, "a node offers the other one", func() bool {
 		got := gatewaysOf(t, calls)
 		return len(got) == 1 && got[0].String() == want.String()
@@ -100,6 +100,6 @@ func TestGatewaysOfACluster(t *testing.T) {
 	}
 	eventually.True(t, "a node that has stopped is not offered", func() bool {
 		got := gatewaysOf(t, calls)
-		return len(got) == 1 && got[0].Node == ""
+		return len(got) == 1 && got[0].Http == url(calls)
 	})
 }

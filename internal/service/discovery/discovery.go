@@ -27,8 +27,8 @@ type Deps struct {
 
 // Config of a Service.
 type Config struct {
-	// Node is this node's name, and Region where it is.
-	Node, Region string
+	// Region is where this node is.
+	Region string
 	// Alone: there are no other nodes, so that the address by which a client asked leads to this one.
 	Alone bool
 	// Sockets: this node has sockets. TCPPort is the port of those over TCP; 0: there are none. TCPTLS: they have TLS.
@@ -59,11 +59,11 @@ const (
 )
 
 // FindGateways returns the gateways for a client, best first. asked is the address by which it asked, as https://chat.example.com; "" if that is not
-// known. It is the answer if no node has an address of its own.
+// known. It is the answer if no node has an address of its own. Anyone may ask, so nodes and regions are not named.
 func (s *Service) FindGateways(r *gatewayv1.FindGatewaysRequest, asked string) *gatewayv1.FindGatewaysResponse {
 	answer := &gatewayv1.FindGatewaysResponse{TtlMs: uint32(Lifetime.Milliseconds())}
 	for _, g := range s.rank(r.Region, r.Previous) {
-		answer.Gateways = append(answer.Gateways, &gatewayv1.Gateway{Node: g.Node, Region: g.Region, Ws: g.WS, Tcp: g.TCP, TcpTls: g.TCPTLS, Http: g.HTTP})
+		answer.Gateways = append(answer.Gateways, &gatewayv1.Gateway{Ws: g.WS, Tcp: g.TCP, TcpTls: g.TCPTLS, Http: g.HTTP})
 	}
 	if own := s.asked(asked); len(answer.Gateways) == 0 && own != nil {
 		answer.Gateways = []*gatewayv1.Gateway{own}
@@ -138,11 +138,8 @@ func (s *Service) asked(address string) *gatewayv1.Gateway {
 	if s.config.Sockets || !s.config.Alone {
 		g.Ws = SocketURL(address)
 	}
-	if s.config.Alone {
-		g.Node, g.Region = s.config.Node, s.config.Region
-		if s.config.TCPPort != 0 {
-			g.Tcp, g.TcpTls = net.JoinHostPort(u.Hostname(), strconv.Itoa(s.config.TCPPort)), s.config.TCPTLS
-		}
+	if s.config.Alone && s.config.TCPPort != 0 {
+		g.Tcp, g.TcpTls = net.JoinHostPort(u.Hostname(), strconv.Itoa(s.config.TCPPort)), s.config.TCPTLS
 	}
 	return g
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/platform/cluster"
@@ -15,10 +16,10 @@ func gateway(node, region string, connections int64) cluster.Gateway {
 	return cluster.Gateway{Node: node, Region: region, WS: "wss://" + node + "/v1/socket", HTTP: "https://" + node, Connections: connections, Capacity: 1000}
 }
 
-// find returns the nodes of an answer, in order.
+// find returns the nodes of an answer by their addresses, in order.
 func find(s *discovery.Service, region, previous string) (nodes []string) {
 	for _, g := range s.FindGateways(&gatewayv1.FindGatewaysRequest{Region: region, Previous: previous}, "https://any.example.com").Gateways {
-		nodes = append(nodes, g.Node)
+		nodes = append(nodes, strings.TrimPrefix(g.Http, "https://"))
 	}
 	return nodes
 }
@@ -26,7 +27,7 @@ func find(s *discovery.Service, region, previous string) (nodes []string) {
 // newService returns a service of a node in the region "eu", with a fixed seed.
 func newService(list ...cluster.Gateway) *discovery.Service {
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same numbers in each run
-	return discovery.New(discovery.Deps{Gateways: func() []cluster.Gateway { return list }, Random: r.Float64}, discovery.Config{Node: "a", Region: "eu"})
+	return discovery.New(discovery.Deps{Gateways: func() []cluster.Gateway { return list }, Random: r.Float64}, discovery.Config{Region: "eu"})
 }
 
 // The previous gateway is first, then those of the client's region, then others, then full ones. Nodes that stop, and nodes without an address, are not offered.
@@ -48,6 +49,19 @@ func TestGatewaysAreRankedByRegionLoadAndHealth(t *testing.T) {
 	} {
 		if got := find(s, test.region, test.previous); !slices.Equal(got, test.want) {
 			t.Errorf("in %q, after %q: got %v, want %v", test.region, test.previous, got, test.want)
+		}
+	}
+}
+
+// Whoever asks needs no credentials, and learns addresses: neither the names of nodes nor their regions.
+func TestAnAnswerNamesNoNodes(t *testing.T) {
+	list := newService(gateway("a", "eu", 1), gateway("b", "us", 1)).FindGateways(&gatewayv1.FindGatewaysRequest{Previous: "a"}, "").Gateways
+	if len(list) != 2 {
+		t.Fatalf("%d gateways are found, want 2", len(list))
+	}
+	for i, want := range []string{"a", "b"} {
+		if g := list[i]; g.String() != (&gatewayv1.Gateway{Ws: "wss://" + want + "/v1/socket", Http: "https://" + want}).String() {
+			t.Errorf("gateway %d is %v, want that of %s by its addresses alone", i, g, want)
 		}
 	}
 }
@@ -82,15 +96,15 @@ func TestAnAnswerIsBounded(t *testing.T) {
 // Where no node has an address of its own, the address by which the client asked is the answer.
 func TestTheAddressByWhichAClientAsked(t *testing.T) {
 	none := func() []cluster.Gateway { return []cluster.Gateway{{Node: "a", Capacity: 1000}} }
-	alone := discovery.New(discovery.Deps{Gateways: none}, discovery.Config{Node: "a", Alone: true, Sockets: true, TCPPort: 7171})
-	several := discovery.New(discovery.Deps{Gateways: none}, discovery.Config{Node: "a", Sockets: true, TCPPort: 7171})
+	alone := discovery.New(discovery.Deps{Gateways: none}, discovery.Config{Alone: true, Sockets: true, TCPPort: 7171})
+	several := discovery.New(discovery.Deps{Gateways: none}, discovery.Config{Sockets: true, TCPPort: 7171})
 	for _, test := range []struct {
 		service *discovery.Service
 		asked   string
 		want    *gatewayv1.Gateway
 	}{
-		{alone, "http://127.0.0.1:7070", &gatewayv1.Gateway{Node: "a", Ws: "ws://127.0.0.1:7070/v1/socket", Tcp: "127.0.0.1:7171", Http: "http://127.0.0.1:7070"}},
-		{alone, "https://[::1]:7070", &gatewayv1.Gateway{Node: "a", Ws: "wss://[::1]:7070/v1/socket", Tcp: "[::1]:7171", Http: "https://[::1]:7070"}},
+		{alone, "http://127.0.0.1:7070", &gatewayv1.Gateway{Ws: "ws://127.0.0.1:7070/v1/socket", Tcp: "127.0.0.1:7171", Http: "http://127.0.0.1:7070"}},
+		{alone, "https://[::1]:7070", &gatewayv1.Gateway{Ws: "wss://[::1]:7070/v1/socket", Tcp: "[::1]:7171", Http: "https://[::1]:7070"}},
 		// A balancer may lead to another node next time, and its port of TCP is not known.
 		{several, "https://chat.example.com", &gatewayv1.Gateway{Ws: "wss://chat.example.com/v1/socket", Http: "https://chat.example.com"}},
 		{alone, "", nil},

@@ -19,7 +19,7 @@ const findGateways = "/rialto.gateway.v1.GatewayService/FindGateways"
 
 // newDiscovery is that of a node alone, without an address of its own.
 func newDiscovery() *discovery.Service {
-	return discovery.New(discovery.Deps{Gateways: func() []cluster.Gateway { return nil }}, discovery.Config{Node: "only", Alone: true, Sockets: true})
+	return discovery.New(discovery.Deps{Gateways: func() []cluster.Gateway { return nil }}, discovery.Config{Alone: true, Sockets: true})
 }
 
 func ofGateways() map[string]row {
