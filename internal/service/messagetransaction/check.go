@@ -60,11 +60,12 @@ func (s *Service) check(ctx context.Context, j job.Job[checkArgs]) error {
 	case t.state != prepared:
 		return nil
 	}
-	if !s.beginCheck(t.key) {
-		return job.Snooze(time.Second)
+	if !s.checks.TryAcquire(t.key) {
+		return job.Snooze(backoff.Spread(time.Second, 2*time.Second))
 	}
-	defer s.endCheck(t.key)
+	began := time.Now()
 	decision, attempt, why := s.ask(ctx, t)
+	s.checks.Release(t.key, time.Since(began) >= slowCheck)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -157,25 +158,6 @@ func (s *Service) noteFailure(ctx context.Context, transaction uint64, why error
 		_, err := tx.ExecContext(ctx, `UPDATE message_transactions SET last_error = $2 WHERE id = $1`, int64(transaction), webhook.ErrorText(why))
 		return err
 	})
-}
-
-// beginCheck reports whether there is room for a check of a key. Then endCheck must follow.
-func (s *Service) beginCheck(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.checking[key] >= checksOfKey {
-		return false
-	}
-	s.checking[key]++
-	return true
-}
-
-func (s *Service) endCheck(key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.checking[key]--; s.checking[key] == 0 {
-		delete(s.checking, key)
-	}
 }
 
 // SetWebhook sets the webhook of an API key.

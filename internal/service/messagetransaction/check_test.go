@@ -1,7 +1,10 @@
 package messagetransaction_test
 
 import (
+	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -56,7 +59,7 @@ func TestUnansweredTransactions(t *testing.T) {
 			}
 			n := b.prepare("order 1", "paid")
 			b.run()
-			b.passUntil("the transaction is rolled back", time.Minute, func() bool { return b.state(n) == "ROLLED_BACK" })
+			b.ends(n, "ROLLED_BACK")
 			b.passUntil("its job is a dead letter", time.Second, func() bool { return slices.Equal(b.dead(), []string{"transaction_check"}) })
 			if v := b.get(n); v.Checks != c.checks || v.Cause != transactionv1.RollBackCause_ROLL_BACK_CAUSE_UNANSWERED || v.LastError == "" || c.answer != "none" && b.checks() != 3 {
 				t.Errorf("after %d requests the transaction is %v", b.checks(), v)
@@ -168,4 +171,34 @@ func TestWebhooksOfTransactions(t *testing.T) {
 	n := b.prepare("order 1", "paid")
 	b.run()
 	b.passUntil("the transaction is sent", time.Minute, func() bool { return b.state(n) == "SENT" })
+}
+
+// A webhook that does not answer occupies some of the checks of a node, and leaves the others to other keys.
+func TestASlowWebhookLeavesChecksToOthers(t *testing.T) {
+	b := open(t)
+	var hanging atomic.Int64
+	end := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		hanging.Add(1)
+		<-end
+		fmt.Fprint(w, `{"decision": "commit"}`)
+	}))
+	t.Cleanup(slow.Close)
+	must(t, b.SetWebhook(t.Context(), other, &transactionv1.SetTransactionWebhookRequest{Url: slow.URL, Secret: secret}))
+	for i := range 2 * messagetransaction.Concurrency {
+		_, err := b.PrepareMessages(t.Context(), other, &transactionv1.PrepareMessagesRequest{Reference: fmt.Sprint(i), Messages: []*transactionv1.PreparedMessage{text("late")}})
+		must(t, err)
+	}
+	b.answer("commit")
+	n := b.prepare("order 1", "paid")
+	b.run()
+	b.passUntil("the slow webhook was asked", time.Minute, func() bool { return hanging.Load() > 0 })
+	b.passUntil("that of another key has answered", time.Second, func() bool {
+		if most := hanging.Load(); most > 4 {
+			close(end)
+			t.Fatalf("%d checks wait for one webhook, want at most 4", most)
+		}
+		return b.state(n) == "SENT"
+	})
+	close(end)
 }

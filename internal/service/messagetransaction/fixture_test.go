@@ -93,6 +93,43 @@ func (b *bench) answer(decision string) {
 	b.decision = decision
 }
 
+// mostChecks returns how often the webhook was asked about the transaction of which it was asked most, and how often it may be.
+func (b *bench) mostChecks() (n, most int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	of := map[uint64]int{}
+	for _, c := range b.asked {
+		of[c.Id]++
+		n = max(n, of[c.Id])
+	}
+	return n, b.config.Checks + 1 // a node that dies asks once more
+}
+
+// ends passes time until a transaction has a state. The test ends at once if it has ended in another one.
+func (b *bench) ends(n uint64, state string) {
+	b.t.Helper()
+	b.passUntil(fmt.Sprintf("the transaction is %s", state), time.Minute, func() bool {
+		got := b.state(n)
+		if got != state && (got == "SENT" || got == "ROLLED_BACK" || got == "FAILED") {
+			b.t.Fatalf("the transaction is %s, want %s", got, state)
+		}
+		return got == state
+	})
+}
+
+// wantDue ends the test at once if no job is due within a time, rather than after a wait for what never comes.
+func (b *bench) wantDue(within time.Duration) {
+	b.t.Helper()
+	list, err := b.jobs.List(b.t.Context(), job.Available, messagetransaction.Queue, 100)
+	must(b.t, err)
+	for _, i := range list {
+		if i.Due.Sub(b.Now()) <= within {
+			return
+		}
+	}
+	b.t.Fatalf("of %d jobs none is due within %v", len(list), within)
+}
+
 func (b *bench) checks() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -143,7 +180,7 @@ func (b *bench) restart() {
 
 // run runs jobs until the test ends.
 func (b *bench) run() {
-	workers := job.NewWorkers(map[string]int{messagetransaction.Queue: 4})
+	workers := job.NewWorkers(map[string]int{messagetransaction.Queue: messagetransaction.Concurrency})
 	b.AddWorkers(workers)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(b.t.Context()))
 	done := make(chan error, 1)
@@ -160,12 +197,15 @@ func (b *bench) pass(by time.Duration) {
 	b.jobs.Wake()
 }
 
-// passUntil moves the clock in steps until something has happened.
+// passUntil moves the clock in steps until something has happened. The test ends at once if the webhook was asked more often than it may be.
 func (b *bench) passUntil(what string, step time.Duration, happened func() bool) {
 	b.t.Helper()
 	eventually.True(b.t, what, func() bool {
 		if happened() {
 			return true
+		}
+		if n, most := b.mostChecks(); n > most {
+			b.t.Fatalf("before %s the webhook was asked %d times about one transaction, want at most %d", what, n, most)
 		}
 		b.pass(step)
 		return false

@@ -18,10 +18,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/bulkhead"
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/message"
@@ -108,8 +108,11 @@ const (
 	// The delays between checks double from checkFirst to checkLongest.
 	checkFirst   = 15 * time.Second
 	checkLongest = 10 * time.Minute
-	// checksOfKey bounds the checks of a key in progress on a node, so that a slow webhook does not hold up those of others.
+	// Of the checks in progress on a node, a key whose webhook is new has firstChecks, and one whose webhook is quick checksOfKey. Those whose webhooks took slowCheck
+	// have a quarter of Concurrency together, so that they do not hold up those of others.
+	firstChecks = 2
 	checksOfKey = 4
+	slowCheck   = 2 * time.Second
 	// sendDelay is when the job of a commit sends what the call has not sent.
 	sendDelay       = 10 * time.Second
 	cleanUpInterval = time.Minute
@@ -124,8 +127,7 @@ type Service struct {
 
 	results [results]atomic.Uint64
 
-	mu       sync.Mutex // guards checking
-	checking map[string]int
+	checks *bulkhead.Bulkhead[string] // in progress, by key
 
 	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
 	interrupt func(point string) error
@@ -161,7 +163,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	config.CheckAfter = cmp.Or(config.CheckAfter, time.Minute)
 	config.Checks = cmp.Or(config.Checks, 15)
 	config.Timeout = cmp.Or(config.Timeout, 10*time.Second)
-	s := &Service{deps: deps, config: config, sizes: sizes{maxOpen, maxOpenBytes, maxKept, maxKeptBytes}, checking: map[string]int{}}
+	s := &Service{deps: deps, config: config, sizes: sizes{maxOpen, maxOpenBytes, maxKept, maxKeptBytes}, checks: bulkhead.New[string](bulkhead.Config{Slots: Concurrency, First: firstChecks, Most: checksOfKey})}
 	return s, deps.DB.Migrate(ctx, "message transactions", migrations)
 }
 
