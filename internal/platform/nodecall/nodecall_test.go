@@ -97,8 +97,14 @@ func TestFailBack(t *testing.T) {
 		t.Errorf("got %q, moved %v (%v) after %d requests, %d failures and %d questions for the target", answer, moved, err, n.Load(), failed, asked)
 	}
 	failed = 0
-	r.IsTarget = func() bool { return failed < 2 }
-	if answer, moved, err := p.Repeat(t.Context(), b, subject("gone"), nil, r); answer != nil || !moved || err != nil || failed != 2 {
+	within, stop := context.WithCancel(t.Context())
+	defer stop()
+	r.IsTarget, r.Failed = func() bool { return failed < 2 }, func(error) {
+		if failed++; failed > 2 {
+			stop() // it would be repeated for ever
+		}
+	}
+	if answer, moved, err := p.Repeat(within, b, subject("gone"), nil, r); answer != nil || !moved || err != nil || failed != 2 {
 		t.Errorf("of a node that is no longer the target we got %q, moved %v (%v) after %d failures", answer, moved, err, failed)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -244,6 +244,7 @@ func TestMessagesThatAreSentLater(t *testing.T) {
 		t.Errorf("the commit is answered with %v", v)
 	}
 	b.wantStored("one")
+	b.wantDue(time.Minute)
 	b.refuse("two", nil)
 	b.run()
 	b.passUntil("the transaction is sent", 10*time.Second, func() bool { return b.state(n) == "SENT" })
@@ -350,6 +351,9 @@ func TestDeathsBetweenSteps(t *testing.T) {
 					if _, err := decide(n); err != nil {
 						t.Fatal(err)
 					}
+				}
+				if b.state(n) == "COMMITTED" {
+					b.wantDue(time.Minute)
 				}
 				b.run()
 				b.passUntil("the transaction has ended", time.Minute, func() bool { s := b.state(n); return s == "SENT" || s == "ROLLED_BACK" })
