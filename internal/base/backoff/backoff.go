@@ -25,7 +25,13 @@ func (b *Backoff) Next() time.Duration {
 	return spread(b.ceiling)
 }
 
-func spread(ceiling time.Duration) time.Duration { return ceiling/2 + rand.N(ceiling/2+1) }
+// Spread returns a random duration from least to most, both of them included. Those who are told to wait for it at the same time do not return at the same time.
+// If most is not above least, it is least.
+func Spread(least, most time.Duration) time.Duration {
+	return least + rand.N(max(most-least, 0)+1)
+}
+
+func spread(ceiling time.Duration) time.Duration { return Spread(ceiling/2, ceiling/2+ceiling/2) }
 
 // After returns the delay after a number of failures in a row, at least one: that of the same call of Next. It is for retries whose count
 // is stored.

@@ -46,6 +46,24 @@ func TestDelaysAfterAStoredNumberOfFailures(t *testing.T) {
 	}
 }
 
+// A spread delay is between its bounds, each of which it can be.
+func TestASpreadDelayIsBetweenItsBounds(t *testing.T) {
+	for _, c := range [][3]time.Duration{{3, 5, 5}, {0, 2, 2}, {4, 4, 4}, {4, 1, 4}} {
+		seen := map[time.Duration]bool{}
+		for range 1000 {
+			seen[backoff.Spread(c[0], c[1])] = true
+		}
+		for d := c[0]; d <= c[2]; d++ {
+			if !seen[d] {
+				t.Errorf("between %d and %d there is no %d", c[0], c[1], d)
+			}
+		}
+		if want := int(c[2]-c[0]) + 1; len(seen) != want {
+			t.Errorf("between %d and %d there are %v, want %d values", c[0], c[1], seen, want)
+		}
+	}
+}
+
 func TestAWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -1,9 +1,9 @@
 package overload
 
 import (
-	"math/rand/v2"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 )
@@ -55,10 +55,10 @@ const (
 
 // errBusy returns the refusal of a request for which there is no capacity.
 func errBusy() error {
-	return &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: retryAfter + rand.N(retryAfter)}
+	return &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "the server is busy; try again", Retry: backoff.Spread(retryAfter, 2*retryAfter)}
 }
 
 // errShare returns the refusal of a request of somebody who has a fifth of the workers already.
 func errShare() error {
-	return &errs.Error{Kind: errs.Exhausted, Reason: "too_many_calls", Message: "a fifth of what the server can do at once is yours already; wait for answers", Retry: retryAfter + rand.N(retryAfter)}
+	return &errs.Error{Kind: errs.Exhausted, Reason: "too_many_calls", Message: "a fifth of what the server can do at once is yours already; wait for answers", Retry: backoff.Spread(retryAfter, 2*retryAfter)}
 }

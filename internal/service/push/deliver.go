@@ -5,13 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"maps"
-	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -75,12 +75,12 @@ func (s *Service) deliver(ctx context.Context, j job.Job[delivery]) error {
 	}
 	host := p.host()
 	if !s.begin(p.owner) {
-		return job.Snooze(ownDelay + rand.N(ownDelay))
+		return job.Snooze(backoff.Spread(ownDelay, 2*ownDelay))
 	}
 	var took time.Duration // of the request; 0: there was none
 	defer func() { s.end(p.owner, took) }()
 	if !s.hosts.TryAcquire(host) {
-		return job.Snooze(ownDelay + rand.N(ownDelay))
+		return job.Snooze(backoff.Spread(ownDelay, 2*ownDelay))
 	}
 	defer func() {
 		if took == 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gobwas/httphead"
 	"github.com/gobwas/ws"
+	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
@@ -208,9 +209,9 @@ func errClosing(retry time.Duration) error {
 	return &errs.Error{Kind: errs.Unavailable, Reason: "closing", Message: "the server is stopping; reconnect", Retry: retry}
 }
 
-// errFull refuses a connection for which there is no room.
+// errFull refuses a connection for which there is no room. It names half of the time for which the node drains to one and a half of it.
 func (s *Server) errFull() error {
-	return &errs.Error{Kind: errs.Unavailable, Reason: "full", Message: "this server accepts no more connections at the moment; try another one, or retry later", Retry: jitter(s.config.DrainOver)}
+	return &errs.Error{Kind: errs.Unavailable, Reason: "full", Message: "this server accepts no more connections at the moment; try another one, or retry later", Retry: backoff.Spread(s.config.DrainOver/2, s.config.DrainOver*3/2)}
 }
 
 // checkRoom checks whether one more connection may be added.

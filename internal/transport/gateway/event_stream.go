@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/message"
@@ -80,7 +80,7 @@ func (s *Server) openEvents(w http.ResponseWriter, r *http.Request) (*conn, erro
 	c.mu.Lock()
 	c.receiver.position, c.receiver.resumes = after, resumes
 	c.receiver.cut = func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) } // without deadlines, no write waits for its client
-	c.receiver.appendRetry(leastRetry + rand.N(mostRetry-leastRetry))
+	c.receiver.appendRetry(backoff.Spread(leastRetry, mostRetry))
 	c.mu.Unlock()
 	if resumes {
 		s.deps.Inbox.Ack(caller, after)

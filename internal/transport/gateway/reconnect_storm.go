@@ -1,11 +1,11 @@
 package gateway
 
 import (
-	"math/rand/v2"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/errs"
 )
 
@@ -55,13 +55,5 @@ func (s *Server) admitInStorm(r *http.Request) error {
 		return nil
 	}
 	s.stats.Deferred.Add(1)
-	return &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "many clients are coming back to this server; try again a little later, or try another one", Retry: coldWaitLeast + rand.N(coldWaitMost-coldWaitLeast)}
-}
-
-// jitter returns a random delay of half of d to one and a half of it, so that those who are refused at once do not come back at once.
-func jitter(d time.Duration) time.Duration {
-	if d <= 0 {
-		return 0
-	}
-	return d/2 + rand.N(d)
+	return &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "many clients are coming back to this server; try again a little later, or try another one", Retry: backoff.Spread(coldWaitLeast, coldWaitMost)}
 }
