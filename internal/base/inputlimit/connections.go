@@ -5,12 +5,13 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 )
 
 // ErrConnections rejects a connection of a network with the maximum of unauthenticated connections.
-var ErrConnections = &errs.Error{Kind: errs.Exhausted, Reason: "too_many_connections", Message: "too many connections without credentials come from this address; close some, or try again", Retry: 5e9}
+var ErrConnections = &errs.Error{Kind: errs.Exhausted, Reason: "too_many_connections", Message: "too many connections without credentials come from this address; close some, or try again. If a proxy is at this address, the server's operator lets it report its clients (plaintext, proxy_protocol), or raises input.unauthenticated_per_address", Retry: 5e9}
 
 // networksPerSite is the limit of an IPv6 /48 as a multiple of a network's: one customer may have all the 65,536 networks of a /48.
 const networksPerSite = 4
@@ -20,15 +21,59 @@ const networksPerSite = 4
 type Connections struct {
 	perNetwork, limit int
 	refused           atomic.Int64
+	onCrowd           func(from netip.Prefix, refused int) // may be nil
 
 	mu     sync.Mutex // guards the fields below
 	all    int
 	counts map[netip.Prefix]int
+	crowd  crowd
+}
+
+// crowd notices that most refused connections come from one network, in the memory of one.
+type crowd struct {
+	began time.Time // of the count
+	from  netip.Prefix
+	lead  int  // refusals of the network, less those of others
+	told  bool // since began
+}
+
+const (
+	// crowdLead refusals of a network more than of all others, within crowdTime, are a crowd. One is reported in each crowdTime.
+	crowdLead = 100
+	crowdTime = time.Minute
+)
+
+// note counts a refusal, and reports whether it makes a crowd of its network.
+func (c *crowd) note(from netip.Prefix, now time.Time) bool {
+	if now.Sub(c.began) >= crowdTime {
+		*c = crowd{began: now}
+	}
+	switch {
+	case c.lead == 0:
+		c.from, c.lead = from, 1
+	case c.from == from:
+		c.lead++
+	default:
+		c.lead--
+	}
+	if c.told || c.lead < crowdLead {
+		return false
+	}
+	c.told = true
+	return true
 }
 
 // NewConnections creates a counter for at most perNetwork connections of each network, and most in total.
 func NewConnections(perNetwork, most int) *Connections {
 	return &Connections{perNetwork: perNetwork, limit: most, counts: map[netip.Prefix]int{}}
+}
+
+// OnCrowd returns a counter with the same limits that calls report, at most once a minute, when refused connections come from one network again and again, with how
+// many more these are than those of all others. report must not block.
+func (c *Connections) OnCrowd(report func(from netip.Prefix, refused int)) *Connections {
+	r := NewConnections(c.perNetwork, c.limit)
+	r.onCrowd = report
+	return r
 }
 
 // Slot is one counted connection. A nil Slot is not counted; its methods do nothing.
@@ -42,13 +87,20 @@ type Slot struct {
 // Acquire counts a connection. It returns false if there are too many.
 func (c *Connections) Acquire(from netip.Prefix) (*Slot, bool) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if site, ok := siteOf(from); c.all >= c.limit || from.IsValid() && c.counts[from] >= c.perNetwork || ok && c.counts[site] >= networksPerSite*c.perNetwork {
-		c.refused.Add(1)
-		return nil, false
+	site, ok := siteOf(from)
+	ofNetwork := from.IsValid() && c.counts[from] >= c.perNetwork || ok && c.counts[site] >= networksPerSite*c.perNetwork
+	if c.all < c.limit && !ofNetwork {
+		c.add(from, 1)
+		c.mu.Unlock()
+		return &Slot{of: c, from: from}, true
 	}
-	c.add(from, 1)
-	return &Slot{of: c, from: from}, true
+	isCrowd := ofNetwork && c.onCrowd != nil && c.crowd.note(from, time.Now())
+	c.mu.Unlock()
+	c.refused.Add(1)
+	if isCrowd {
+		c.onCrowd(from, crowdLead)
+	}
+	return nil, false
 }
 
 // add changes the counts of a network by n. The caller holds mu. Networks without connections have no entry.

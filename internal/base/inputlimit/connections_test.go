@@ -2,7 +2,10 @@ package inputlimit
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestConnectionsOfANetwork(t *testing.T) {
@@ -55,6 +58,48 @@ func TestConnectionsOfANetwork(t *testing.T) {
 		t.Errorf("%v", c.counts)
 	}
 	SlotOf(t.Context()).Release() // none is no fault
+}
+
+// If refused connections come from one network again and again, that is reported once in a minute. Refusals of many networks are not.
+func TestACrowdOfOneNetworkIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reports []netip.Prefix
+		c := NewConnections(1, 1000).OnCrowd(func(from netip.Prefix, refused int) {
+			if refused != crowdLead {
+				t.Errorf("%d are reported, want %d", refused, crowdLead)
+			}
+			reports = append(reports, from)
+		})
+		crowded := netip.MustParsePrefix("192.0.2.1/32")
+		refuse := func(from netip.Prefix, n int) {
+			c.Acquire(from)
+			for range n {
+				if _, ok := c.Acquire(from); ok {
+					t.Errorf("a second connection of %v is accepted", from)
+				}
+			}
+		}
+		for i := range 10 { // none of them has most
+			refuse(netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 32), crowdLead-1)
+		}
+		time.Sleep(crowdTime)
+		refuse(crowded, crowdLead-1)
+		if len(reports) > 0 {
+			t.Errorf("%v are reported", reports)
+		}
+		refuse(crowded, 3*crowdLead)
+		if len(reports) != 1 || reports[0] != crowded {
+			t.Errorf("%v are reported, want the crowded one once", reports)
+		}
+		time.Sleep(crowdTime)
+		refuse(crowded, crowdLead+1)
+		if len(reports) != 2 {
+			t.Errorf("after a minute %d were reported, want 2", len(reports))
+		}
+		if want := "input.unauthenticated_per_address"; !strings.Contains(ErrConnections.Message, want) || !strings.Contains(ErrConnections.Message, "plaintext") {
+			t.Errorf("the refusal is %q, and does not name the settings", ErrConnections.Message)
+		}
+	})
 }
 
 // The networks of an IPv6 /48 have four times the limit of one network together.
