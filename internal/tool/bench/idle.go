@@ -124,14 +124,12 @@ func (d *deployment) hold(ctx context.Context, dialer *dialer, users []*user, ho
 		}
 	})
 	err := each(ctx, len(users), 16, func(ctx context.Context, i int) error {
-		c, err := dialer.open(ctx, destination{endpoint: d.endpoints[0], token: users[i].sessions[0].AccessToken, from: net.IPv4(127, 0, 0, byte(1+i/20_000)), buffer: 256})
+		to := destination{endpoint: d.endpoints[0], token: users[i].sessions[0].AccessToken, from: net.IPv4(127, 0, 0, byte(1+i/20_000)), buffer: 256}
+		c, err := openPatiently(ctx, func() (connection, error) { return greeted(dialer.open(ctx, to)) })
 		if err != nil {
 			return err
 		}
 		open.add(c)
-		if _, err := readHello(c); err != nil {
-			return err
-		}
 		group.Go(func() {
 			for {
 				if _, err := c.next(); err != nil {
@@ -150,6 +148,32 @@ func (d *deployment) hold(ctx context.Context, dialer *dialer, users []*user, ho
 		return context.Cause(ctx)
 	}
 	return measure()
+}
+
+// greeted returns a connection that was opened and has read its Hello.
+func greeted(c connection, err error) (connection, error) {
+	if err != nil {
+		return nil, err
+	}
+	if _, err := readHello(c); err != nil {
+		_ = c.close() // the first error is the cause
+		return nil, err
+	}
+	return c, nil
+}
+
+// idlePatience is how long a connection is tried again that the server refuses for a time.
+const idlePatience = 2 * time.Minute
+
+// openPatiently opens a connection. If the server refuses it for a time, it tries again after that, as the clients of other loads do.
+func openPatiently(ctx context.Context, open func() (connection, error)) (connection, error) {
+	began := time.Now()
+	for wait := firstWait; ; wait = min(2*wait, longestWait) {
+		c, err := open()
+		if lost := (*lostError)(nil); err == nil || !errors.As(err, &lost) || time.Since(began) > idlePatience || backoff.Sleep(ctx, max(lost.retry, backoff.Spread(0, wait))) != nil {
+			return c, err
+		}
+	}
 }
 
 // residentKB of a process.
