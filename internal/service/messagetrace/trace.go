@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/flightrecorder"
@@ -63,7 +64,7 @@ func (s *Service) locate(ctx context.Context, r *chatv1.TraceMessageRequest) (id
 		}
 		return id.Conversation(r.Conversation), r.Seq, s.deps.Chat.AddTrace(ctx, id.Conversation(r.Conversation), 0, nil)
 	}
-	m, err := id.ParseMessage(r.Id)
+	m, err := id.ParseMessage(strings.ToUpper(r.Id)) // as people type it
 	if err != nil {
 		return 0, 0, errs.New(errs.Invalid, "bad_id", err.Error())
 	}
