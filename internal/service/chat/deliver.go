@@ -116,7 +116,9 @@ func (s *Service) appendWaiting(c *conversation, batch []*message.Draft, checked
 		if rejections[i] == nil {
 			rejections[i] = s.append(c, d)
 		}
-		m.gate.noteRejected(d, rejections[i], s.deps.Clock) // before the device's next draft is appended
+		if rejections[i] != nil { // the log answers for the others
+			m.gate.noteResult(d, rejections[i], s.deps.Clock) // before the device's next draft is appended
+		}
 	}
 	c.mu.Unlock()
 	s.explainRejections(checked, batch, rejections)

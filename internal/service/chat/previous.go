@@ -187,7 +187,7 @@ func (s *Service) admitHeld(c *conversation, h *heldDrafts) (after []admission) 
 			a = s.admit(c, d)
 		}
 		if a.err != nil {
-			c.mailbox.gate.noteRejected(d, a.err, s.deps.Clock) // before the next is admitted
+			c.mailbox.gate.noteResult(d, a.err, s.deps.Clock) // before the next is admitted
 		}
 		after = append(after, a)
 	}
@@ -204,7 +204,7 @@ func (s *Service) admitHeld(c *conversation, h *heldDrafts) (after []admission) 
 func (s *Service) rejectHeld(c *conversation, h *heldDrafts, why error) (after []admission) {
 	for _, d := range h.drafts {
 		s.holdBudget.release(d)
-		c.mailbox.gate.noteRejected(d, why, s.deps.Clock)
+		c.mailbox.gate.noteResult(d, why, s.deps.Clock)
 		after = append(after, admission{draft: d, err: why, retryable: true})
 	}
 	h.drafts = nil

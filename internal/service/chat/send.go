@@ -68,7 +68,7 @@ func (s *Service) submit(c *conversation, d *message.Draft) bool {
 		return true
 	}
 	if err := s.refuseOverloaded(c, d); err != nil {
-		m.gate.noteRejected(d, err, s.deps.Clock)
+		m.gate.noteResult(d, err, s.deps.Clock)
 		c.mu.Unlock()
 		reject(d, err)
 		return true
@@ -76,7 +76,7 @@ func (s *Service) submit(c *conversation, d *message.Draft) bool {
 	if d.PrevClientSeq != 0 || len(m.held) > 0 {
 		held, err := s.hold(c, d)
 		if err != nil {
-			m.gate.noteRejected(d, err, s.deps.Clock)
+			m.gate.noteResult(d, err, s.deps.Clock)
 			c.mu.Unlock()
 			reject(d, err)
 			return true
@@ -191,7 +191,7 @@ func appendCompleted(a *timeline.AppendRequest) {
 	if stale {
 		load = c.requeueStale(d, access)
 	} else {
-		c.mailbox.gate.noteRejected(d, d.Err, s.deps.Clock)
+		c.mailbox.gate.noteResult(d, d.Err, s.deps.Clock)
 	}
 	if c.appendDone() || load {
 		go s.loadAndDeliver(c) // ends when the queue is empty; at most 64 load at once
@@ -271,7 +271,7 @@ func reject(d *message.Draft, err error) {
 // rejectRetryable rejects a draft with an error that may be temporary.
 func (s *Service) rejectRetryable(c *conversation, d *message.Draft, err error) {
 	d.Err = err
-	c.mailbox.gate.noteRejected(d, d.Err, s.deps.Clock)
+	c.mailbox.gate.noteResult(d, d.Err, s.deps.Clock)
 	d.Done(d)
 }
 
@@ -283,7 +283,7 @@ func (s *Service) rejectUnlessStored(c *conversation, d *message.Draft, why erro
 			a.Err = why
 		}
 		setResult(d, a)
-		c.mailbox.gate.noteRejected(d, d.Err, s.deps.Clock)
+		c.mailbox.gate.noteResult(d, d.Err, s.deps.Clock)
 		s.complete(d)
 	})
 }

@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,13 +17,25 @@ import (
 // rejectingLog rejects some appends, as a full queue rejects a large one.
 type rejectingLog struct {
 	timeline.Log
-	mu     sync.Mutex // guards refuse
-	refuse int        // the number of next appends to refuse
+	mu     sync.Mutex    // guards refuse
+	refuse int           // the number of next appends to refuse
+	hold   chan struct{} // the next append waits for it; nil: it does not
+}
+
+// holdNext has the next append wait until release is called.
+func (l *rejectingLog) holdNext() (release func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	hold := make(chan struct{})
+	l.hold = hold
+	return func() { close(hold) }
 }
 
 func (l *rejectingLog) Append(list ...*timeline.AppendRequest) {
 	for _, a := range list {
 		l.mu.Lock()
+		hold := l.hold
+		l.hold = nil
 		no := l.refuse > 0 && a.Token.Counter != 0 && a.ExpectedAccess < 1<<60
 		if no {
 			l.refuse--
@@ -31,6 +44,13 @@ func (l *rejectingLog) Append(list ...*timeline.AppendRequest) {
 		if no {
 			a.Err = timeline.ErrBusy
 			a.Done(a)
+			continue
+		}
+		if hold != nil {
+			go func() { // ends when the test releases it
+				<-hold
+				l.Log.Append(a)
+			}()
 			continue
 		}
 		l.Log.Append(a)
@@ -81,4 +101,92 @@ func TestSenderGateKeepsOrder(t *testing.T) {
 	refused(draftOf(c, 1, 5, "next"), true)
 	h.clock.ms.Add((10 * time.Second).Milliseconds())
 	refused(draftOf(c, 1, 5, "next"), false)
+}
+
+// Several messages of a device may be rejected at once. Each holds back what the device sent after it: a later one is not stored before any of them has come again, or
+// was given up. A device whose rejected messages are given up one after another is not stuck.
+func TestTheGateKnowsEachRejectedMessage(t *testing.T) {
+	ctx, h := context.Background(), newHarness(t, chat.Config{})
+	log := &rejectingLog{Log: h.log}
+	h.log = log
+	s := h.node(t)
+	c, err := s.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2, 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored []string
+	send := func(seq uint64, text string, isStored bool) {
+		t.Helper()
+		err := s.Send(ctx, draftOf(c, 1, seq, text))
+		if err == nil {
+			stored = append(stored, text)
+		}
+		if (err == nil) != isStored || err != nil && errs.Of(err).Retry == 0 {
+			t.Errorf("message %d: %v", seq, err)
+		}
+	}
+	send(1, "zero", true)
+	log.refuse = 1
+	send(2, "a", false)
+	send(3, "b", false) // by the gate
+	send(5, "d", false)
+	send(2, "a", true)
+	send(6, "e", false) // before b and d
+	send(5, "d", false)
+	log.refuse = 1
+	send(3, "b", false) // once more, by the log
+	send(5, "d", false)
+	send(3, "b", true)
+	send(4, "c", true) // it is behind none that was rejected
+	send(5, "d", true)
+	send(6, "e", true)
+	if want := []string{"zero", "a", "b", "c", "d", "e"}; !slices.Equal(stored, want) {
+		t.Errorf("stored %q, want %q", stored, want)
+	}
+	log.refuse = 1
+	send(7, "given up", false)
+	send(8, "given up too", false)
+	send(9, "kept", false)
+	h.clock.ms.Add((10 * time.Second).Milliseconds())
+	send(9, "kept", true)
+	for n := range uint64(1000) { // more than are remembered
+		log.refuse = int(1 - min(n, 1))
+		send(10+n, "many", false)
+	}
+	send(1010, "behind them", false)
+	send(10, "the first", true)
+	send(1010, "behind them", false)
+}
+
+// A message of which one copy is stored and another one was rejected is not expected again: what the device sends after it is stored at once.
+func TestTheGateForgetsWhatWasStored(t *testing.T) {
+	ctx, h := context.Background(), newHarness(t, chat.Config{})
+	log := &rejectingLog{Log: h.log}
+	h.log = log
+	s := h.node(t)
+	c, err := s.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2, 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Send(ctx, draftOf(c, 1, 1, "zero")); err != nil {
+		t.Fatal(err)
+	}
+	// Both copies pass the gate before the log has answered the first.
+	release := log.holdNext()
+	first, second := draftOf(c, 1, 2, "first"), draftOf(c, 1, 2, "first")
+	done := make(chan *message.Draft, 2)
+	first.Done, second.Done = func(d *message.Draft) { done <- d }, func(d *message.Draft) { done <- d }
+	s.Submit(first)
+	log.refuse = 1
+	s.Submit(second)
+	if d := <-done; d != second || d.Err == nil {
+		t.Fatalf("the second copy ends with %v", d.Err)
+	}
+	release()
+	if d := <-done; d.Err != nil {
+		t.Fatalf("the first copy ends with %v", d.Err)
+	}
+	if err := s.Send(ctx, draftOf(c, 1, 3, "next")); err != nil {
+		t.Errorf("the next message: %v", err)
+	}
 }
