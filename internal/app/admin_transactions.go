@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/printable"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -31,6 +33,9 @@ type transactionsCommand struct {
 
 const maxTransactionsPage = 1000
 
+// retryBatch is how many transactions retry --all reads at once.
+const retryBatch = 100
+
 // adminTransactionsMain is rialto admin transactions.
 func adminTransactionsMain(ctx context.Context, verb string, args []string, out, errOut io.Writer) int {
 	c := transactionsCommand{verb: verb, limit: maxTransactionsPage}
@@ -49,7 +54,7 @@ func adminTransactionsMain(ctx context.Context, verb string, args []string, out,
 		if err != nil {
 			return err
 		}
-		return c.run(ctx, all, out)
+		return c.run(ctx, all, jobs, out)
 	})
 }
 
@@ -78,10 +83,10 @@ func nameOf(s messagetransaction.State) string {
 	return strings.ToLower(strings.TrimPrefix(s.String(), statePrefix))
 }
 
-func (c transactionsCommand) run(ctx context.Context, all *messagetransaction.Service, out io.Writer) error {
+func (c transactionsCommand) run(ctx context.Context, all *messagetransaction.Service, jobs *job.Service, out io.Writer) error {
 	switch c.verb {
 	case "list":
-		list, err := all.List(ctx, stateOf(c.state), c.limit)
+		list, err := all.List(ctx, stateOf(c.state), 0, c.limit)
 		for _, i := range list {
 			first, _, _ := strings.Cut(i.LastError, "\n")
 			fmt.Fprintf(out, "%d\t%s\t%s\t%s\t%s\t%s%s\n", i.Id, printable.Line(i.Key), printable.Line(i.Reference), nameOf(i.State), moment(time.UnixMilli(i.PreparedMs)), printable.Line(first), refusals(i))
@@ -92,33 +97,73 @@ func (c transactionsCommand) run(ctx context.Context, all *messagetransaction.Se
 		if err != nil {
 			return err
 		}
-		return showTransaction(out, i)
+		return showTransaction(ctx, out, i, jobs)
 	}
-	ids := []uint64{c.id}
 	if c.all {
-		list, err := all.List(ctx, stateOf("failed"), c.limit)
-		if err != nil {
-			return err
-		}
-		ids = nil
-		for _, i := range list {
-			ids = append(ids, i.Id)
-		}
+		return c.retryAll(ctx, all, out)
 	}
-	again := 0
-	for _, n := range ids {
-		err := all.Retry(ctx, n)
-		if c.all && errors.Is(err, messagetransaction.ErrTrimmed) {
-			fmt.Fprintf(out, "not sent: %d: %v\n", n, err)
-			continue
-		}
+	i, err := all.Show(ctx, c.id)
+	if err == nil {
+		err = retryTransaction(ctx, all, i, out)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "sent again: 1")
+	return nil
+}
+
+// retryAll retries all transactions that failed, in batches. Those that fail again meanwhile are not tried once more.
+func (c transactionsCommand) retryAll(ctx context.Context, all *messagetransaction.Service, out io.Writer) error {
+	again, trimmed := 0, 0
+	for below := uint64(0); ; {
+		list, err := all.List(ctx, stateOf("failed"), below, retryBatch)
 		if err != nil {
 			return err
 		}
-		again++
+		for _, i := range list {
+			err := retryTransaction(ctx, all, i, out)
+			switch {
+			case errors.Is(err, messagetransaction.ErrTrimmed):
+				trimmed++
+				fmt.Fprintf(out, "not sent: %d: %v\n", i.Id, err)
+			case err != nil:
+				return fmt.Errorf("transaction %d: %w (sent again before it: %d)", i.Id, err, again)
+			default:
+				again++
+			}
+			below = i.Id
+		}
+		if len(list) < retryBatch {
+			break
+		}
 	}
 	fmt.Fprintf(out, "sent again: %d\n", again)
+	if trimmed > 0 {
+		fmt.Fprintf(out, "cannot be sent again: %d\n", trimmed)
+	}
 	return nil
+}
+
+// retryTransaction retries a transaction, and says what will be sent.
+func retryTransaction(ctx context.Context, all *messagetransaction.Service, i messagetransaction.Info, out io.Writer) error {
+	if err := all.Retry(ctx, i.Id); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d of %s, %s, is committed again; a node sends:\n", i.Id, printable.Line(i.Key), printable.Line(i.Reference))
+	for _, m := range i.Messages {
+		if m.Seq == 0 {
+			fmt.Fprintf(out, "  a message from %d to %d%s\n", m.Sender, m.Conversation, refusalOf(m))
+		}
+	}
+	return nil
+}
+
+func refusalOf(m *transactionv1.PreparedMessage) string {
+	if m.Reason == "" {
+		return ""
+	}
+	return ", which was refused: " + m.Reason
 }
 
 // refusals are the reasons for which messages were refused.
@@ -132,20 +177,43 @@ func refusals(i messagetransaction.Info) string {
 	return strings.Join(reasons, " ")
 }
 
-// showTransaction prints all of a transaction.
-func showTransaction(out io.Writer, i messagetransaction.Info) error {
+// showTransaction prints all of a transaction, with what became of its latest job.
+func showTransaction(ctx context.Context, out io.Writer, i messagetransaction.Info, jobs *job.Service) error {
 	ended := time.Time{}
 	if i.EndedMs > 0 {
 		ended = time.UnixMilli(i.EndedMs)
 	}
 	fmt.Fprintf(out, "id         %d\nkey        %s\nreference  %s\nstate      %s\n", i.Id, printable.Line(i.Key), printable.Line(i.Reference), nameOf(i.State))
-	fmt.Fprintf(out, "prepared   %s\nended      %s\nchecks     %d\nerror      %s\njob        %d\n", moment(time.UnixMilli(i.PreparedMs)), moment(ended), i.Checks, printable.Line(i.LastError), i.Job)
+	fmt.Fprintf(out, "prepared   %s\nended      %s\nchecks     %d\nerror      %s\n", moment(time.UnixMilli(i.PreparedMs)), moment(ended), i.Checks, cmp.Or(printable.Line(i.LastError), "-"))
+	switch j, err := jobs.Get(ctx, i.Job); {
+	case errs.Is(err, errs.NotFound):
+		fmt.Fprintf(out, "job        %d, which has ended and is deleted\n", i.Job)
+	case err != nil:
+		return err
+	default:
+		last, _, _ := strings.Cut(j.Error, "\n")
+		fmt.Fprintf(out, "job        %d, %s, %s\nattempts   %d, the last %s by %s\nfailures   %d of %d\njob error  %s\n", j.ID, printable.Line(j.Kind), j.State,
+			j.Attempt, moment(j.Attempted), cmp.Or(printable.Line(j.AttemptedBy), "no node"), j.Failures, j.Max, cmp.Or(printable.Line(last), "-"))
+	}
 	for _, m := range i.Messages {
 		content, err := protojson.Marshal(m.Content)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "message    from %d to %d, seq %d, %s %s\n", m.Sender, m.Conversation, m.Seq, m.Reason, printable.Line(string(content)))
+		fmt.Fprintf(out, "message    from %d to %d, %s: %s\n", m.Sender, m.Conversation, outcomeOf(i.State, m), printable.Line(string(content)))
 	}
 	return nil
+}
+
+// outcomeOf says what became of a message.
+func outcomeOf(of messagetransaction.State, m *transactionv1.PreparedMessage) string {
+	switch {
+	case m.Seq != 0:
+		return strings.TrimSpace(fmt.Sprintf("sent as seq %d %s", m.Seq, m.Id))
+	case m.Reason != "":
+		return "refused: " + m.Reason
+	case nameOf(of) == "rolled_back":
+		return "never sent"
+	}
+	return "not sent yet"
 }

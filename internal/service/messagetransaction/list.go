@@ -91,9 +91,10 @@ type Info struct {
 	Job int64
 }
 
-// List returns the newest transactions in a state, at most limit.
-func (s *Service) List(ctx context.Context, state State, limit int) (infos []Info, err error) {
-	list, err := collect(s.deps.DB.Read().QueryContext(ctx, `SELECT `+columns+` FROM message_transactions WHERE state = $1 ORDER BY id DESC LIMIT $2`, int64(state), limit))
+// List returns the newest transactions in a state with an id below another one, at most limit. 0 is below none.
+func (s *Service) List(ctx context.Context, state State, below uint64, limit int) (infos []Info, err error) {
+	list, err := collect(s.deps.DB.Read().QueryContext(ctx, `SELECT `+columns+` FROM message_transactions WHERE state = $1 AND id < $2 ORDER BY id DESC LIMIT $3`,
+		int64(state), int64(min(below-1, 1<<63-2))+1, limit))
 	for _, t := range list {
 		v, _, failure := view(ctx, s.deps.DB.Read(), t)
 		if failure != nil {
