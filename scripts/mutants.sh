@@ -446,7 +446,7 @@ mutant "count a search for gateways as a login" internal/transport/rpc/rate_limi
 mutant "allow any silence" internal/transport/gateway/background.go 's/min\(time\.Duration\(nextMs\)\*time\.Millisecond, c\.server\.config\.LongestHeartbeat\)/time.Duration(nextMs)*time.Millisecond/' Silent internal/transport/gateway
 mutant "probe quiet connections" internal/transport/gateway/keepalive_linux.go 's/probes, unacknowledged = 0,/probes, unacknowledged = 1,/' MayBeSilent internal/transport/gateway
 mutant "admit cold starts in a storm" internal/transport/gateway/reconnect_storm.go 's/s\.resumes\.add\(now, 0\) < stormResumes/true/' ComeBack internal/transport/gateway
-mutant "ask all whom it refuses to come back at once" internal/transport/gateway/reconnect_storm.go 's/return d\/2 \+ rand\.N\(d\)/return rand.N(d)*0 + d/' RefusalsSpread internal/transport/gateway
+mutant "ask all whom it refuses to come back at once" internal/transport/gateway/accept.go 's/backoff\.Spread\(s\.config\.DrainOver\/2, .*\)\}/s.config.DrainOver + 0*backoff.Spread(0, 1)}/' RefusalsSpread internal/transport/gateway
 mutant_ts "forget the gateways when a discovery fails" src/gateways.ts 's/^( *)(console\.info\("rialto: the gateways)/\1this.list = [];\n\2/' test/unit/gateways.test.ts
 mutant_ts "take TLS away" src/gateways.ts 's/ \&\& this\.deps\.url\.startsWith\("http:\/\/"\)//' test/unit/gateways.test.ts
 mutant_ts "believe that a path dropped a connection at once" src/idleSearch.ts 's/if \(!this\.suspectMs \|\| /if (/' test/unit/background.test.ts
@@ -462,7 +462,7 @@ mutant "leave a recalled text in messages" internal/service/chat/message_state.g
 mutant "leave old texts in edits" internal/service/chat/message_state.go 's/^\t\tk\.Edit\.Content = nil$//' 'Fanout|Recall' internal/service/chat
 mutant "answer an update before it is applied" internal/service/chat/send.go 's/d\.Err != nil \|\| d\.Updates == 0/true/' Recall internal/service/chat
 mutant "give the text of an edit whose message has expired" internal/service/chat/message_state.go 's/ && !slices\.ContainsFunc\(list, isUpdate\)//' EditsOfExpired internal/service/chat
-mutant "append what follows a busy update" internal/service/chat/deliver.go 's/^\t\tm\.gate\.noteRejected.*$//' Overtakes internal/service/chat
+mutant "append what follows a busy update" internal/service/chat/deliver.go 's/^\t\t\tm\.gate\.noteResult.*$//' Overtakes internal/service/chat
 mutant "let an earlier edit win" internal/service/chat/edit.go 's/ AND edit_seq < \$3`/`/' Fanout internal/service/chat
 mutant "forget whom an edited message mentions" internal/service/chat/edit.go 's/u\.applyMentions\(ctx, tx, u\.seq, mentions\)/nil/' Mentions internal/service/chat
 mutant "keep the mentions of a text before its edit" internal/service/chat/mention.go 's/ AND coalesce\(p\.edit_seq, 0\) = m\.edit_seq//' FanoutAppliesMentions internal/service/chat
@@ -1027,15 +1027,40 @@ mutant "send later messages before one that waits" internal/service/messagetrans
 mutant "ask a webhook for ever" internal/service/messagetransaction/check.go 's/attempt < s\.config\.Checks \&\&/attempt < 1<<30 \&\&/' UnansweredTransactions ./internal/service/messagetransaction
 mutant "commit without a decision" internal/service/messagetransaction/check.go 's/case decision == "commit":/case decision == "commit" || attempt == s.config.Checks:/' UnansweredTransactions ./internal/service/messagetransaction
 mutant "let one key use up the transactions" internal/service/messagetransaction/prepare.go 's/if n >= s\.sizes\.open \|\| used\+size > s\.sizes\.openBytes \{/if n > 1<<40 {/' WhatCanBePrepared ./internal/service/messagetransaction
-mutant "keep the contents of failed transactions without a bound" internal/service/messagetransaction/list.go 's/int64\(rolledBack\), int64\(failed\), /int64(rolledBack), int64(rolledBack), /' FailedTransactionsAreBounded ./internal/service/messagetransaction
+mutant "keep the contents of failed transactions without a bound" internal/service/messagetransaction/send.go 's/case err == nil \&\& to == failed \&\& used > 0:/case err == nil \&\& to == failed \&\& used > 1<<40:/' 'FailedTransactionsAreBounded|WhatIsKeptIsNoted' ./internal/service/messagetransaction
 mutant "send a failed transaction without its contents" internal/service/messagetransaction/send.go 's/ AND state = \$3 AND bytes > 0`/ AND state = $3`/' FailedTransactionsAreBounded ./internal/service/messagetransaction
-mutant "forget which messages of a failed transaction were sent" internal/service/messagetransaction/list.go 's/^\t\tif hasFailed \{$/\t\tif hasFailed {\n\t\t\treturn remove(ctx, tx, ids)\n\t\t}\n\t\tif hasFailed {/' FailedTransactionsAreBounded ./internal/service/messagetransaction
+mutant "forget which messages of a failed transaction were sent" internal/service/messagetransaction/kept.go 's/^\tif t\.state == failed \{$/\tif t.state == failed {\n\t\treturn true, remove(ctx, tx, []int64{int64(t.id)})\n\t}\n\tif t.state == failed {/' FailedTransactionsAreBounded ./internal/service/messagetransaction
 mutant "show transactions to other keys" internal/service/messagetransaction/store.go 's/err == nil \&\& t\.key != key/err == nil \&\& t.key == "" \&\& key != ""/' TransactionsOfAKey ./internal/transport/rpc
 mutant "drop a call that is to be repeated" internal/platform/nodecall/nodecall.go 's/if err == nil \&\& r\.Accept\(answer\) \{/if err != nil || len(answer) > 0 {/' FailBack ./internal/platform/nodecall
 mutant "repeat a call to a node that is not the target" internal/platform/nodecall/nodecall.go 's/; r\.IsTarget\(\); \{/; r.IsTarget() || true; {/' FailBack ./internal/platform/nodecall
+mutant "count a failed transaction as kept while it is sent again" internal/service/messagetransaction/send.go 's/tally\{-1, -used\}/tally{}/' WhatIsKeptIsNoted ./internal/service/messagetransaction
+mutant "count what was deleted as kept" internal/service/messagetransaction/kept.go 's/tally\{r\.count - 1, r\.bytes - t\.bytes\}/r/' WhatIsKeptIsNoted ./internal/service/messagetransaction
+mutant "trim one batch of a key only" internal/service/messagetransaction/kept.go 's/return -by\.count, addKept/return 0, addKept/' WhatIsKeptIsNoted ./internal/service/messagetransaction
+mutant "let one slow webhook have all checks" internal/service/messagetransaction/messagetransaction.go 's/First: firstChecks, Most: checksOfKey/First: 16, Most: 16/' ASlowWebhookLeavesChecksToOthers ./internal/service/messagetransaction
+mutant "retry one batch of failed transactions" internal/app/admin_transactions.go 's/len\(list\) < retryBatch/len(list) > 0/' AllTransactionsAreRetried ./internal/app
+mutant "name nodes to anyone" internal/service/discovery/discovery.go 's/\&gatewayv1\.Gateway\{Ws: g\.WS/\&gatewayv1.Gateway{Node: g.Node, Ws: g.WS/' AnAnswerNamesNoNodes ./internal/service/discovery
+mutant "return no spread delay" internal/base/backoff/backoff.go 's/rand\.N\(max\(most-least, 0\)\+1\)/0*rand.N(max(most-least, 0)+1)/' ASpreadDelay ./internal/base/backoff
+mutant "report a crowd at each refusal" internal/base/inputlimit/connections.go 's/if c\.told \|\| /if /' ACrowdOfOneNetwork ./internal/base/inputlimit
+mutant "report a crowd of many networks" internal/base/inputlimit/connections.go 's/^\t\tc\.lead--$/\t\tc.lead++/' ACrowdOfOneNetwork ./internal/base/inputlimit
+mutant "give up idle connections at the first refusal" internal/tool/bench/idle.go 's/\|\| time\.Since\(began\) > idlePatience/|| wait > 0/' IdleConnectionsAreTriedAgain ./internal/tool/bench
+mutant "know one rejected message of a device" internal/service/chat/sender_gate.go 's/^\tmaxRejected = 256$/\tmaxRejected = 1/' TheGateKnowsEach ./internal/service/chat
+mutant "expect a message again that was stored" internal/service/chat/sender_gate.go 's/return e\.seq == d\.ClientSeq \}/return false }/' TheGateForgetsWhatWasStored ./internal/service/chat
 mutant "let a caller have more than a fifth of the workers" internal/base/overload/limiter.go 's/ of\[h\] >= most / of[h] >= most+1000000 /' TestAFifthOfTheWorkersIsTheMostOfOneCaller ./internal/base/overload
 mutant "refuse a crowd that logs in behind one address" internal/base/overload/limiter.go 's/minShare\)\+l\.queueShare/minShare)/' TestACrowdBehindOneAddressWaits ./internal/base/overload
 mutant "let a crowd behind one address have all workers" internal/base/overload/limiter.go 's/return l\.queueShare == 0 \|\| .*$/return true/' TestACrowdBehindOneAddressWaits ./internal/base/overload
+mutant "refuse a crowd that is alone" internal/base/overload/limiter.go 's/if excess \&\& l\.others > 0 \{/if excess {/' ACrowdAloneHasAllWorkers ./internal/base/overload
+mutant "let a crowd wait with others beyond its share" internal/base/overload/limiter.go 's/if excess \&\& l\.others > 0 \{/if false {/' ExcessGivesWay ./internal/base/overload
+mutant "serve what a crowd has beyond its share as it came" internal/base/overload/limiter.go 's/^\t\tw\.level \+= levelCount$//' ExcessGivesWay ./internal/base/overload
+mutant "let an important crowd have all workers" internal/base/overload/limiter.go 's/l\.limit, 1\); !over \{/l.limit, 1); !over || true {/' ACrowdHasNoMoreThanItsShareOfTheWorkers ./internal/base/overload
+mutant "forget that a call of a crowd has ended" internal/base/overload/limiter.go 's/p\.of\.hold\(p\.caller, \&p\.crowds, -1\)/p.of.hold(p.caller, \&crowds{}, -1)/' ACrowdHasNoMoreThanItsShareOfTheWorkers ./internal/base/overload
+mutant "let syncs of a crowd wait behind all others" internal/base/overload/limiter.go 's/l\.used >= l\.limit \&\& p > First/l.used >= l.limit/' WhatIsFirstIsNoExcess ./internal/base/overload
+mutant "look up organizations at rest" internal/base/overload/limiter.go 's/if !l\.half\.Load\(\) \{/if false {/' ExcessGivesWay ./internal/base/overload
+mutant "ignore the organizations of users" internal/base/overload/shares.go 's/if of != nil \&\& /if of == nil \&\& /' ACrowdHasNoMoreThanItsShare ./internal/base/overload
+mutant "let a crowd have more messages than its share" internal/base/overload/gate.go 's/level = levelCount \+ level%sections/level += 0/' ACrowdHasNoMoreThanItsShareOfTheMessages ./internal/base/overload
+mutant "ignore the conversation of a call" internal/transport/rpc/call_classes.go 's/c\.Conversation = request/_ = request/' ACrowdGivesWayToOthers ./internal/transport/rpc
+mutant "ignore the organization of a call" internal/transport/rpc/call_classes.go 's/c\.Organization = request/_ = request/' ACrowdGivesWayToOthers ./internal/transport/rpc
+mutant "ignore the conversation of a message under overload" internal/service/chat/overload.go 's/, Conversation: uint64\(d\.Conversation\)\}/}/' ACrowdHasItsShareOfTheMessages ./internal/service/chat
+mutant "let all users wait for their organizations to be read" internal/service/organization/member_of.go 's/len\(m\.asked\) < maxAsked/len(m.asked) < 1<<30/' RememberedOrganizationsAreBounded ./internal/service/organization
 mutant "serve calls in the order in which they came" internal/base/overload/limiter.go 's/if o\.level != w\.level \{/if false {/' TestTheMostImportantIsNext ./internal/base/overload
 mutant "refuse the more important at a full queue" internal/base/overload/limiter.go 's/if last\.level <= w\.level \{/if true {/' TestAFullQueueRefusesTheLeastImportant ./internal/base/overload
 mutant "refuse messages for a burst" internal/base/overload/gate.go 's/if g\.samples == 0 \|\| wait < g\.least \{/if wait > g.least {/' TestNothingIsRefusedBelowTheCapacity ./internal/base/overload

@@ -2,6 +2,7 @@ package app
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/overload"
 )
 
@@ -14,7 +15,8 @@ type protection struct {
 // openOverload makes the protection against overload.
 func (n *Node) openOverload() {
 	config := n.config.Overload.WithDefaults()
-	n.work, n.sendGate = overload.NewCalls(config), overload.NewGate(config.SendWait, n.clock)
+	of := func(user uint64) []uint64 { return n.organizations.MemberOf(id.User(user)) } // not before the node serves
+	n.work, n.sendGate = overload.NewCalls(config, of), overload.NewGate(config.SendWait, n.clock, of)
 }
 
 // registerOverloadMetrics registers the metrics of the protection against overload.
@@ -32,6 +34,12 @@ func (n *Node) registerOverloadMetrics() {
 			n.registerRefusals(class.String(), p.String(), func() int64 { return n.work.Refused(class, p) })
 		}
 		n.registerRefusals(class.String(), "share", func() int64 { return n.work.State(class).OverShare })
+		for _, c := range overload.Crowds() {
+			n.registerRefusals(class.String(), c.String(), func() int64 { return n.work.State(class).OverCrowds[c] })
+		}
+	}
+	for _, c := range overload.Crowds() {
+		n.registerRefusals("send", c.String(), func() int64 { return n.sendGate.RefusedCrowd(c) })
 	}
 	for _, p := range overload.Priorities() {
 		n.registerRefusals("send", p.String(), func() int64 { return n.sendGate.Refused(p) })
@@ -39,7 +47,8 @@ func (n *Node) registerOverloadMetrics() {
 	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "rialto", Name: "sends_admitted_ratio", Help: "Part of the levels of messages that are not refused, 1 without overload."}, n.sendGate.AdmittedPart))
 }
 
-// registerRefusals registers the number of requests of a class that were refused, by their priority, or because their caller had a fifth of the workers.
+// registerRefusals registers the number of requests of a class that were refused, by their priority, or because their caller had a fifth of the workers, or their
+// conversation or organization more than its share.
 func (n *Node) registerRefusals(class, priority string, read func() int64) {
 	n.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "rialto", Name: "overload_refused_total", Help: "Requests refused because there was no capacity for them.",
 		ConstLabels: prometheus.Labels{"class": class, "priority": priority}}, func() float64 { return float64(read()) }))

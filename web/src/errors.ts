@@ -41,6 +41,8 @@ export const known: Record<string, Key> = {
   refused_by_rules: "errRefused",
   too_fast: "errRoomFast",
   room_busy: "errRoomBusy",
+  conversation_busy: "errConversationBusy",
+  organization_busy: "errOrganizationBusy",
   changed_meanwhile: "errOfficialChanged",
   too_many_taps: "errTaps",
   no_room: "errNoRoom",

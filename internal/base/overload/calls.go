@@ -100,13 +100,14 @@ type Calls struct {
 	processorWait func() time.Duration // the average wait for a processor since the last call
 }
 
-// NewCalls creates limiters.
-func NewCalls(config Config) *Calls {
+// NewCalls creates limiters. of may be nil.
+func NewCalls(config Config, of Organizations) *Calls {
 	config = config.WithDefaults()
 	c := &Calls{processorWait: schedulerWaits()}
 	for class := range classCount {
 		most := max(minimum, config.CallWorkers/classShares[class])
 		c.limiters[class] = newLimiter(max(minimum, most/leastPart), most, config.CallWait)
+		c.limiters[class].of = of
 	}
 	for class, queue := range map[Class]int{Login: loginQueue, Password: passwordQueue} {
 		l := c.limiters[class]
@@ -148,8 +149,9 @@ func (c *Calls) adapt(wait time.Duration) {
 type State struct {
 	// Limit of the calls at work, how many are, and how many wait.
 	Limit, Working, Waiting int
-	// OverShare is the number of calls that were refused because their caller had a fifth of the workers.
-	OverShare int64
+	// OverShare is the number of calls that were refused because their caller had a fifth of the workers, and OverCrowds of those because a crowd had its share.
+	OverShare  int64
+	OverCrowds [crowdCount]int64
 }
 
 // State returns the state of a class.
@@ -157,6 +159,9 @@ func (c *Calls) State(class Class) (s State) {
 	l := c.limiters[class]
 	s.Limit, s.Working, s.Waiting = l.state()
 	s.OverShare = l.overShare.Load()
+	for i := range s.OverCrowds {
+		s.OverCrowds[i] = l.overCrowds[i].Load()
+	}
 	return s
 }
 

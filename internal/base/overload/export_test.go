@@ -26,8 +26,17 @@ func (l *Limiter) State() (limit, used, waiting int) { return l.state() }
 func (l *Limiter) Holders() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.held) + len(l.working)
+	n := len(l.held) + len(l.working) + l.others
+	for i := range sketchCells {
+		for _, s := range []*sketch{l.crowds, l.atWork} {
+			n += int(s.rows[0][i].Load()) + int(s.rows[1][i].Load()) + int(s.rows[2][i].Load())
+		}
+	}
+	return n
 }
+
+// Know sets who is in which organization.
+func (l *Limiter) Know(of Organizations) { l.of = of }
 
 // Holders is that of a class.
 func (c *Calls) Holders(class Class) int { return c.limiters[class].Holders() }

@@ -40,8 +40,13 @@ type Gate struct {
 	watching atomic.Bool  // arrivals are counted, and may be refused
 	admitted atomic.Int32 // levels below it are admitted
 	lastSeen atomic.Int64 // when the last window ended, in Unix ns
-	arrivals [levelCount]atomic.Uint32
+	arrivals [gateLevels]atomic.Uint32
 	refused  [priorityCount]atomic.Int64
+	of       Organizations
+
+	crowds  *sketch                  // of the messages that this window has admitted
+	stored  atomic.Int32             // how many those are
+	overOwn [crowdCount]atomic.Int64 // refused, because their crowd had more than its share
 
 	mu      sync.Mutex // guards the fields below
 	began   time.Time  // of the window
@@ -72,13 +77,17 @@ func (t *trial) note(least time.Duration, rate float64) bool {
 	return t.windows > futileCuts && rate <= slowerPart*t.rate
 }
 
-// NewGate creates a gate that lets messages wait for target; 0 admits all.
-func NewGate(target time.Duration, c clock.Clock) *Gate {
+// gateLevels are those of all priorities, and behind them those of messages beyond the share of their conversation or organization, whatever their priority: the
+// gate refuses these first, and no more of them than it must.
+const gateLevels = levelCount + sections
+
+// NewGate creates a gate that lets messages wait for target; 0 admits all. of may be nil.
+func NewGate(target time.Duration, c clock.Clock, of Organizations) *Gate {
 	if target == 0 {
 		return nil
 	}
-	g := &Gate{target: target, clock: c}
-	g.admitted.Store(int32(levelCount))
+	g := &Gate{target: target, clock: c, of: of, crowds: newSketch()}
+	g.admitted.Store(int32(gateLevels))
 	return g
 }
 
@@ -90,19 +99,34 @@ func (g *Gate) Samples() bool {
 // Refuses reports whether any message may be refused now.
 func (g *Gate) Refuses() bool { return g != nil && g.watching.Load() }
 
-// Admit returns nil if a user's message may be stored now. Call it if Refuses does.
-func (g *Gate) Admit(p Priority, user uint64) error {
+// Admit returns nil if a message may be stored now, of a user and in a conversation. Call it if Refuses does. While others are admitted, a conversation has no more
+// than its share of what is admitted, and an organization with all its members' messages, except for what nobody else needs.
+func (g *Gate) Admit(p Priority, c Caller) error {
 	now := g.clock.Now()
-	level := levelOf(p, user, now)
+	list := crowdsOf(c, g.of)
+	level := levelOf(p, c.User, now)
+	crowd, excess := g.crowds.excess(&list, int(g.stored.Load()), slack)
+	if excess {
+		level = levelCount + level%sections
+	}
 	g.arrivals[level].Add(1)
 	if int32(level) < g.admitted.Load() {
+		g.crowds.add(&list, 1)
+		g.stored.Add(1)
 		return nil
 	}
-	g.refused[p].Add(1)
+	if excess {
+		g.overOwn[crowd].Add(1)
+	} else {
+		g.refused[p].Add(1)
+	}
 	if now.UnixNano()-g.lastSeen.Load() > int64(idleWindow) {
 		g.mu.Lock()
 		g.openAll(now)
 		g.mu.Unlock()
+	}
+	if excess {
+		return errCrowd(crowd)
 	}
 	return errBusy()
 }
@@ -138,7 +162,7 @@ func (g *Gate) Observe(wait time.Duration) {
 // openAll admits all messages. The caller holds mu.
 func (g *Gate) openAll(now time.Time) {
 	g.over = 0
-	g.admitted.Store(int32(levelCount))
+	g.admitted.Store(int32(gateLevels))
 	g.endWindow(now)
 }
 
@@ -149,7 +173,7 @@ func (g *Gate) endWindow(now time.Time) {
 	g.began, g.samples, g.least, g.before = now, 0, 0, g.least
 	g.lastSeen.Store(now.UnixNano())
 	admitted := int(g.admitted.Load())
-	if admitted < levelCount {
+	if admitted < gateLevels {
 		long = g.over > 0 // the patience is over
 	}
 	if g.over == 0 {
@@ -159,10 +183,10 @@ func (g *Gate) endWindow(now time.Time) {
 	case long && falls:
 	case long && g.cuts.note(g.before, rate):
 		g.over, g.slow, g.cuts = 0, g.before, trial{}
-		admitted = levelCount
+		admitted = gateLevels
 	case long:
 		admitted = g.cut(admitted)
-	case g.over == 0 && admitted < levelCount:
+	case g.over == 0 && admitted < gateLevels:
 		part := openPart
 		if g.before < g.slow+g.target/2 { // the log may soon have nothing to do
 			part *= 2
@@ -170,9 +194,12 @@ func (g *Gate) endWindow(now time.Time) {
 		admitted = g.open(admitted, part)
 	}
 	g.admitted.Store(int32(admitted))
-	g.watching.Store(g.over > 0 || admitted < levelCount)
+	g.watching.Store(g.over > 0 || admitted < gateLevels)
 	for i := range g.arrivals {
 		g.arrivals[i].Store(0)
+	}
+	if g.stored.Swap(0) > 0 {
+		g.crowds.clear()
 	}
 }
 
@@ -202,7 +229,7 @@ func (g *Gate) open(admitted int, most float64) int {
 	for i := range g.arrivals {
 		total += float64(g.arrivals[i].Load())
 	}
-	for admitted < levelCount && (part == 0 || part+float64(g.arrivals[admitted].Load()) <= total*most) {
+	for admitted < gateLevels && (part == 0 || part+float64(g.arrivals[admitted].Load()) <= total*most) {
 		part += float64(g.arrivals[admitted].Load())
 		admitted++
 	}
@@ -222,5 +249,13 @@ func (g *Gate) AdmittedPart() float64 {
 	if g == nil {
 		return 1
 	}
-	return float64(g.admitted.Load()) / float64(levelCount)
+	return float64(g.admitted.Load()) / float64(gateLevels)
+}
+
+// RefusedCrowd returns the number of messages that were refused because their crowd had more than its share.
+func (g *Gate) RefusedCrowd(c Crowd) int64 {
+	if g == nil {
+		return 0
+	}
+	return g.overOwn[c].Load()
 }

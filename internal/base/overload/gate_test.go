@@ -24,9 +24,11 @@ func (q *queue) Now() time.Time { return q.now }
 
 const tick = 10 * time.Millisecond
 
-func newQueue(capacity int) *queue {
+func newQueue(capacity int) *queue { return newQueueOf(capacity, nil) }
+
+func newQueueOf(capacity int, of overload.Organizations) *queue {
 	q := &queue{now: time.Unix(1_800_000_000, 0), capacity: capacity, refused: map[overload.Priority]int{}}
-	q.gate = overload.NewGate(200*time.Millisecond, q)
+	q.gate = overload.NewGate(200*time.Millisecond, q, of)
 	return q
 }
 
@@ -42,7 +44,7 @@ func (q *queue) run(n int, d time.Duration) {
 				p = overload.Normal
 			}
 			q.user++
-			if q.gate.Refuses() && q.gate.Admit(p, q.user%1000) != nil {
+			if q.gate.Refuses() && q.gate.Admit(p, overload.Caller{User: q.user % 1000}) != nil {
 				q.refused[p]++
 				continue
 			}
@@ -129,7 +131,7 @@ func TestTheSameUsersAreServed(t *testing.T) {
 	served := map[uint64]int{}
 	for range 100 {
 		for u := range uint64(1000) {
-			if q.gate.Admit(overload.High, u) == nil {
+			if q.gate.Admit(overload.High, overload.Caller{User: u}) == nil {
 				served[u]++
 			}
 		}
@@ -152,7 +154,7 @@ func TestAGateOpensWithoutSamples(t *testing.T) {
 	for q.gate.AdmittedPart() < 1 && refusals < 10_000 {
 		q.now = q.now.Add(time.Second)
 		for u := range uint64(20) {
-			if q.gate.Admit(overload.Low, u) != nil {
+			if q.gate.Admit(overload.Low, overload.Caller{User: u}) != nil {
 				refusals++
 			}
 		}
@@ -181,7 +183,7 @@ func TestFewUsersAreNotRefusedAltogether(t *testing.T) {
 	q := newQueue(100)
 	for range 2000 {
 		for i := range uint64(200) {
-			if !q.gate.Refuses() || q.gate.Admit(overload.High, 1+i%2) == nil {
+			if !q.gate.Refuses() || q.gate.Admit(overload.High, overload.Caller{User: 1 + i%2}) == nil {
 				q.waiting = append(q.waiting, q.now)
 			}
 		}
@@ -228,7 +230,7 @@ func TestSomeUsersAreServedInAnyCase(t *testing.T) {
 	for range 200 {
 		for u := range uint64(1000) {
 			if q.gate.Refuses() {
-				_ = q.gate.Admit(overload.High, u) // it counts what arrives
+				_ = q.gate.Admit(overload.High, overload.Caller{User: u}) // it counts what arrives
 			}
 		}
 		q.now = q.now.Add(300 * time.Millisecond)
@@ -238,7 +240,7 @@ func TestSomeUsersAreServedInAnyCase(t *testing.T) {
 	}
 	served := 0
 	for u := range uint64(1000) {
-		if q.gate.Admit(overload.High, u) == nil {
+		if q.gate.Admit(overload.High, overload.Caller{User: u}) == nil {
 			served++
 		}
 	}

@@ -18,12 +18,14 @@ const (
 	minShare = 8
 )
 
-// Caller is who makes a request. Each part that is set has its own share.
+// Caller is who makes a request, and what for. Each part that is set has its own share.
 type Caller struct {
 	User uint64
 	// Key is the name of an API key. Business servers call for many users, who are not counted then, and from few addresses.
 	Key     string
 	Network netip.Prefix
+	// Conversation and Organization are those that the request names. The organizations of the user count as well.
+	Conversation, Organization uint64
 }
 
 // holder is one part of a Caller.
@@ -58,6 +60,11 @@ type Limiter struct {
 	wait       time.Duration
 	refused    [priorityCount]atomic.Int64
 	overShare  atomic.Int64
+	overCrowds [crowdCount]atomic.Int64
+	of         Organizations
+	half       atomic.Bool  // half of the workers are at work
+	crowds     *sketch      // of the requests at work, and waiting; changed with mu held
+	atWork     *sketch      // of those at work; changed with mu held
 	closed     atomic.Int32 // requests of this priority and later ones are refused at once: the queue is full of more important ones
 
 	mu      sync.Mutex // guards the fields below
@@ -67,6 +74,7 @@ type Limiter struct {
 	queue   []*waiter      // the next one last
 	held    map[holder]int // requests at work, and waiting; those with none have no entry
 	working map[holder]int // those at work, if there is a queueShare
+	others  int            // requests in the queue whose crowds have no more than their shares
 }
 
 // waiter is a request in the queue.
@@ -74,13 +82,16 @@ type waiter struct {
 	level   int
 	arrival uint64
 	caller  Caller
+	crowds  crowds
+	excess  bool       // a crowd of it had its share already
+	crowd   Crowd      // which one, if excess
 	done    chan error // receives once; buffered
 	settled bool       // done was used. Guarded by the limiter's mu.
 }
 
 // newLimiter creates a limiter whose limit is between least and most.
 func newLimiter(least, most int, wait time.Duration) *Limiter {
-	l := &Limiter{min: min(least, most), max: most, limit: most, queueSize: 2 * most, wait: wait, held: map[holder]int{}, working: map[holder]int{}}
+	l := &Limiter{min: min(least, most), max: most, limit: most, queueSize: 2 * most, wait: wait, held: map[holder]int{}, working: map[holder]int{}, crowds: newSketch(), atWork: newSketch()}
 	l.closed.Store(math.MaxInt32)
 	return l
 }
@@ -89,6 +100,7 @@ func newLimiter(least, most int, wait time.Duration) *Limiter {
 type Permit struct {
 	of     *Limiter
 	caller Caller
+	crowds crowds
 }
 
 // Release ends the work. It lets the next request work.
@@ -99,8 +111,8 @@ func (p Permit) Release() {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
 	p.of.used--
-	p.of.hold(p.caller, -1)
-	p.of.work(p.caller, -1)
+	p.of.hold(p.caller, &p.crowds, -1)
+	p.of.work(p.caller, &p.crowds, -1)
 	p.of.admitWaiting()
 }
 
@@ -114,22 +126,40 @@ func (l *Limiter) check(p Priority) error {
 }
 
 // acquire waits until the request may work. It refuses the request if the queue is full of more important ones, if it has waited for too long, and if
-// the caller has more than a share.
+// the caller has more than a share. A request whose conversation or organization has more waits behind all others, and is refused while one of them waits.
 func (l *Limiter) acquire(ctx context.Context, p Priority, c Caller) (Permit, error) {
+	of := l.of
+	if !l.half.Load() { // nobody has more than a share that concerns others
+		of = nil
+	}
+	list := crowdsOf(c, of)
 	l.mu.Lock()
 	if l.exceedsShare(c) {
 		l.mu.Unlock()
 		l.overShare.Add(1)
 		return Permit{}, errShare()
 	}
+	crowd, excess := Crowd(0), false
+	if l.used >= l.limit && p > First { // without what is first, clients come back again and again
+		crowd, excess = l.crowds.excess(&list, l.used+len(l.queue), 1)
+	}
+	if excess && l.others > 0 {
+		l.mu.Unlock()
+		l.overCrowds[crowd].Add(1)
+		return Permit{}, errCrowd(crowd)
+	}
 	if l.used < l.limit && l.mayWork(c) {
 		l.used++
-		l.hold(c, 1)
-		l.work(c, 1)
+		l.hold(c, &list, 1)
+		l.work(c, &list, 1)
+		l.noteHalf()
 		l.mu.Unlock()
-		return Permit{l, c}, nil
+		return Permit{l, c, list}, nil
 	}
-	w := &waiter{level: levelOf(p, c.User, time.Now()), arrival: l.arrived, caller: c, done: make(chan error, 1)}
+	w := &waiter{level: levelOf(p, c.User, time.Now()), arrival: l.arrived, caller: c, crowds: list, excess: excess, crowd: crowd, done: make(chan error, 1)}
+	if excess {
+		w.level += levelCount
+	}
 	l.arrived++
 	if !l.enter(w) {
 		l.mu.Unlock()
@@ -158,7 +188,7 @@ func (l *Limiter) await(ctx context.Context, p Priority, w *waiter) (Permit, err
 		}
 		return Permit{}, err
 	}
-	return Permit{l, w.caller}, nil
+	return Permit{l, w.caller, w.crowds}, nil
 }
 
 // enter adds a waiter to the queue, in place of the least important one if it is full. The caller holds mu.
@@ -169,7 +199,12 @@ func (l *Limiter) enter(w *waiter) bool {
 			return false
 		}
 		l.queue = slices.Delete(l.queue, 0, 1)
-		l.settle(last, errBusy())
+		why := errBusy()
+		if last.excess && !w.excess {
+			l.overCrowds[last.crowd].Add(1)
+			why = errCrowd(last.crowd)
+		}
+		l.settle(last, why)
 	}
 	// Of one level, the one that came first is the next.
 	i, _ := slices.BinarySearchFunc(l.queue, w, func(o, w *waiter) int {
@@ -179,7 +214,8 @@ func (l *Limiter) enter(w *waiter) bool {
 		return int(int64(w.arrival - o.arrival))
 	})
 	l.queue = slices.Insert(l.queue, i, w)
-	l.hold(w.caller, 1)
+	l.hold(w.caller, &w.crowds, 1)
+	l.waits(w, 1)
 	l.updateClosed()
 	return true
 }
@@ -192,7 +228,8 @@ func (l *Limiter) leave(w *waiter, why error) error {
 		return <-w.done
 	}
 	l.queue = slices.DeleteFunc(l.queue, func(o *waiter) bool { return o == w })
-	l.hold(w.caller, -1)
+	l.hold(w.caller, &w.crowds, -1)
+	l.waits(w, -1)
 	l.updateClosed()
 	return why
 }
@@ -200,8 +237,9 @@ func (l *Limiter) leave(w *waiter, why error) error {
 // settle ends the wait of a waiter that is no longer in the queue. The caller holds mu.
 func (l *Limiter) settle(w *waiter, err error) {
 	if err != nil {
-		l.hold(w.caller, -1)
+		l.hold(w.caller, &w.crowds, -1)
 	}
+	l.waits(w, -1)
 	w.settled = true
 	w.done <- err
 }
@@ -209,20 +247,54 @@ func (l *Limiter) settle(w *waiter, err error) {
 // admitWaiting lets waiters work while there are workers. The caller holds mu.
 func (l *Limiter) admitWaiting() {
 	for l.used < l.limit && len(l.queue) > 0 {
-		i := len(l.queue) - 1
-		for i >= 0 && !l.mayWork(l.queue[i].caller) {
-			i--
-		}
+		i := l.next()
 		if i < 0 {
 			break
 		}
 		next := l.queue[i]
 		l.queue = slices.Delete(l.queue, i, i+1)
 		l.used++
-		l.work(next.caller, 1)
+		l.work(next.caller, &next.crowds, 1)
 		l.settle(next, nil)
 	}
+	l.noteHalf()
 	l.updateClosed()
+}
+
+// next returns the index of the waiter that is next: the first one whose crowds have less than their shares of the workers, or the first one if there is none; -1 if
+// none may work. The caller holds mu.
+func (l *Limiter) next() int {
+	first := -1
+	for i := len(l.queue) - 1; i >= 0; i-- {
+		w := l.queue[i]
+		if !l.mayWork(w.caller) {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		if w.excess { // and so are all behind it
+			break
+		}
+		if _, over := l.atWork.excess(&w.crowds, l.limit, 1); !over {
+			return i
+		}
+	}
+	return first
+}
+
+// waits counts a request in the queue. The caller holds mu.
+func (l *Limiter) waits(w *waiter, n int) {
+	if !w.excess {
+		l.others += n
+	}
+}
+
+// noteHalf notes whether half of the workers are at work. The caller holds mu.
+func (l *Limiter) noteHalf() {
+	if half := 2*l.used >= l.limit; half != l.half.Load() {
+		l.half.Store(half)
+	}
 }
 
 // updateClosed notes which priorities find no place in the queue, whoever asks. The caller holds mu.
@@ -259,11 +331,15 @@ func (l *Limiter) hasMore(c Caller, of map[holder]int, most int) bool {
 	return false
 }
 
-// hold adds to the requests of a caller. The caller holds mu.
-func (l *Limiter) hold(c Caller, n int) { add(l.held, c, n) }
+// hold adds to the requests of a caller and its crowds. The caller holds mu.
+func (l *Limiter) hold(c Caller, list *crowds, n int) {
+	add(l.held, c, n)
+	l.crowds.add(list, int32(n))
+}
 
 // work adds to those of them that are at work. The caller holds mu.
-func (l *Limiter) work(c Caller, n int) {
+func (l *Limiter) work(c Caller, list *crowds, n int) {
+	l.atWork.add(list, int32(n))
 	if l.queueShare > 0 {
 		add(l.working, c, n)
 	}

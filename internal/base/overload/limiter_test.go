@@ -240,7 +240,7 @@ func TestARisingLimitAdmitsWaiters(t *testing.T) {
 
 // Limits fall while work waits for processors, never below their least, and rise to their most when it does not.
 func TestLimitsFollowTheProcessors(t *testing.T) {
-	c := overload.NewCalls(overload.Config{CallWorkers: 400})
+	c := overload.NewCalls(overload.Config{CallWorkers: 400}, nil)
 	most := map[overload.Class]int{overload.Chat: 400, overload.Login: 100, overload.Password: 100, overload.Message: 400, overload.Feed: 400, overload.Media: 100, overload.Search: 50, overload.Server: 400}
 	check := func(when string, want func(most int) int) {
 		t.Helper()
@@ -264,7 +264,7 @@ func TestLimitsFollowTheProcessors(t *testing.T) {
 // A crowd of logins, which would come again, waits for longer than other calls.
 func TestLoginsWaitLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := overload.NewCalls(overload.Config{CallWorkers: 8, CallWait: time.Second})
+		c := overload.NewCalls(overload.Config{CallWorkers: 8, CallWait: time.Second}, nil)
 		for i := range uint64(8) {
 			for _, class := range []overload.Class{overload.Login, overload.Password, overload.Chat} {
 				if _, err := c.Acquire(t.Context(), class, overload.First, overload.Caller{User: i + 1}); err != nil {
@@ -285,7 +285,7 @@ func TestLoginsWaitLonger(t *testing.T) {
 // a login from elsewhere goes before those that wait.
 func TestACrowdBehindOneAddressWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := overload.NewCalls(overload.Config{CallWorkers: 400, CallWait: time.Hour})
+		c := overload.NewCalls(overload.Config{CallWorkers: 400, CallWait: time.Hour}, nil)
 		crowd, done := overload.Caller{Network: netip.MustParsePrefix("192.0.2.1/32")}, make(chan overload.Permit, 1000)
 		ctx, cancel := context.WithCancel(t.Context())
 		var logins sync.WaitGroup
@@ -335,7 +335,7 @@ func TestACrowdBehindOneAddressWaits(t *testing.T) {
 // While processors are busy, the crowd gets half of the few workers, and others find the rest free.
 func TestACrowdLeavesFewWorkersToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := overload.NewCalls(overload.Config{CallWorkers: 400, CallWait: time.Second})
+		c := overload.NewCalls(overload.Config{CallWorkers: 400, CallWait: time.Second}, nil)
 		c.Adapt(time.Second)
 		var logins sync.WaitGroup
 		for range 30 {

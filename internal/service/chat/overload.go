@@ -16,7 +16,7 @@ func (s *Service) refuseOverloaded(c *conversation, d *message.Draft) error {
 	if !s.deps.Overload.Refuses() || d.ByServer {
 		return nil
 	}
-	return s.deps.Overload.Admit(sendPriority(c.state, d), uint64(d.Sender))
+	return s.deps.Overload.Admit(sendPriority(c.state, d), overload.Caller{User: uint64(d.Sender), Conversation: uint64(d.Conversation)})
 }
 
 // sendPriority returns the priority of a draft in a conversation, whose state is nil if it is not loaded. That of a thread has no members of its own, and counts as small.

@@ -2,9 +2,11 @@ package chat_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/overload"
@@ -49,7 +51,7 @@ func overloaded(t *testing.T, g *overload.Gate, c *manualClock, p overload.Prior
 	for range 40 {
 		for u := range uint64(1000) {
 			if g.Refuses() {
-				_ = g.Admit(p, u+1) // it counts what arrives
+				_ = g.Admit(p, overload.Caller{User: u + 1}) // it counts what arrives
 			}
 		}
 		c.ms.Add(300)
@@ -58,7 +60,7 @@ func overloaded(t *testing.T, g *overload.Gate, c *manualClock, p overload.Prior
 		}
 	}
 	for u := range uint64(1000) {
-		if g.Admit(p, u+1) != nil {
+		if g.Admit(p, overload.Caller{User: u + 1}) != nil {
 			refused = id.User(u + 1)
 		} else {
 			served = id.User(u + 1)
@@ -73,7 +75,7 @@ func overloaded(t *testing.T, g *overload.Gate, c *manualClock, p overload.Prior
 // Under overload some users are refused and others served. A refused message and the device's later ones wait for its retry, so that they are stored in order.
 func TestOverloadKeepsTheOrderOfADevice(t *testing.T) {
 	ctx, h := context.Background(), newHarness(t, chat.Config{})
-	h.gate = overload.NewGate(200*time.Millisecond, h.clock)
+	h.gate = overload.NewGate(200*time.Millisecond, h.clock, nil)
 	s := h.node(t)
 	refused, served := overloaded(t, h.gate, h.clock, overload.High)
 	c, err := s.OpenDirect(ctx, refused, served)
@@ -97,5 +99,84 @@ func TestOverloadKeepsTheOrderOfADevice(t *testing.T) {
 	must(t, s.Send(ctx, draftOf(c, refused, 2, "second")))
 	if n := h.gate.Refused(overload.High); n == 0 {
 		t.Error("no refusal was counted")
+	}
+}
+
+// Under overload a conversation and an organization whose members send most of all messages have no more than their shares, while others go on. The refusals have
+// reasons of their own.
+func TestACrowdHasItsShareOfTheMessages(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		of     overload.Organizations
+		reason string
+		share  float64
+	}{
+		"a conversation": {nil, "conversation_busy", 0.2},
+		"an organization": {func(u uint64) []uint64 {
+			if u <= 50 {
+				return []uint64{7}
+			}
+			return nil
+		}, "organization_busy", 1. / 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, chat.Config{})
+			h.gate = overload.NewGate(200*time.Millisecond, h.clock, c.of)
+			s := h.node(t)
+			var groups [10]id.Conversation // of the crowd: one, or ten of the organization
+			var members []uint64
+			for u := range uint64(50) {
+				members = append(members, u+1)
+			}
+			for i := range groups {
+				if i > 0 && c.of == nil {
+					groups[i] = groups[0]
+					continue
+				}
+				var err error
+				groups[i], err = s.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "crowded", Members: members[1:]})
+				must(t, err)
+			}
+			var quiet [20]id.Conversation
+			for i := range quiet {
+				var err error
+				quiet[i], err = s.OpenDirect(ctx, id.User(301+2*i), id.User(302+2*i))
+				must(t, err)
+			}
+			for n := 0; h.gate.AdmittedPart() > 5./6 && n < 40; n++ { // until all excess is refused
+				for i := range uint64(60) {
+					if h.gate.Refuses() { // it counts what arrives
+						_ = h.gate.Admit(overload.High, overload.Caller{User: 1 + i%50, Conversation: uint64(groups[i%10])})
+						_ = h.gate.Admit(overload.High, overload.Caller{User: 1000 + i%50, Conversation: 1000 + i%50})
+					}
+				}
+				h.clock.ms.Add(300)
+				for range 8 {
+					h.gate.Observe(time.Duration(n+1) * time.Minute)
+				}
+			}
+			stored, reasons := [2]int{}, map[string]int{}
+			send := func(crowd, n int, to id.Conversation, from id.User) error {
+				d := draftOf(to, from, 0, "x")
+				d.ClientMsgID = strconv.Itoa(n)
+				err := s.Send(ctx, d)
+				if err == nil {
+					stored[crowd]++
+				}
+				return err
+			}
+			for i := range 300 {
+				if err := send(0, i, groups[i%10], id.User(1+i%50)); err != nil {
+					reasons[reasonOf(err)]++
+					if e := errs.Of(err); e.Kind != errs.Exhausted || e.Retry < time.Second {
+						t.Errorf("a message is refused: %v", err)
+					}
+				}
+				must(t, send(1, i, quiet[i%20], id.User(301+2*(i%20))))
+			}
+			if part := float64(stored[0]) / float64(stored[0]+stored[1]); part > c.share+0.02 || part < c.share-0.05 || reasons[c.reason] != 300-stored[0] {
+				t.Errorf("the crowd has a part of %.2f, want about %.2f; refused are %v", part, c.share, reasons)
+			}
+		})
 	}
 }

@@ -107,6 +107,8 @@ type Service struct {
 	deps     Deps
 	versions versions
 	wake     chan struct{} // signals Run that groups are pending
+
+	memberships memberships
 }
 
 var (
@@ -123,7 +125,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	if deps.MaxMembers == 0 {
 		deps.MaxMembers = 10_000
 	}
-	return &Service{deps: deps, wake: make(chan struct{}, 1)}, deps.DB.Migrate(ctx, "organization", migrations)
+	return &Service{deps: deps, wake: make(chan struct{}, 1), memberships: newMemberships()}, deps.DB.Migrate(ctx, "organization", migrations)
 }
 
 // parseName checks a name of 1 to 100 characters.

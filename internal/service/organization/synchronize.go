@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -23,13 +24,16 @@ func (s *Service) signal() {
 	wakeup.Signal(s.wake)
 }
 
-// Run answers other nodes, and aligns the groups of organizations, until ctx ends.
+// Run answers other nodes, aligns the groups of organizations, and reads what MemberOf is asked for, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	stop, err := s.deps.Bus.Respond(subject(s.deps.Node), s.answer)
 	if err != nil {
 		return err
 	}
 	defer stop()
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { s.runMemberships(ctx) })
 	s.signal() // for groups that were pending at the last stop
 	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: pollInterval, Wake: s.wake, Round: s.alignPending, Failed: "the groups of organizations follow later", Logger: s.deps.Logger}).Run(ctx)
 	return nil

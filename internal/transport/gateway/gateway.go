@@ -336,7 +336,7 @@ func New(deps Deps, config Config) (*Server, error) {
 		deps.Input = inputlimit.NewMemory(0)
 	}
 	if deps.Overload == nil {
-		deps.Overload = overload.NewCalls(overload.Config{})
+		deps.Overload = overload.NewCalls(overload.Config{}, nil)
 	}
 	s := &Server{deps: deps, config: config, sends: deps.Calls.Add("send"), opened: time.Now(),
 		refusedOrigins: rate.Sometimes{First: 20, Interval: 10 * time.Second}}

@@ -20,6 +20,8 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/search/v1/searchv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/transaction/v1/transactionv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/video/v1/videov1connect"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // serviceClasses has the class of workers of each service, for calls by users.
@@ -111,9 +113,28 @@ func (w callWork) byServer() callWork {
 // hasAPIKey reports whether a request says that it comes with an API key. It is not verified yet.
 func hasAPIKey(h http.Header) bool { return strings.HasPrefix(h.Get("Authorization"), "Bearer rk_") }
 
+// crowdFields are the fields of a request that name its conversation and its organization; nil if there is none.
+type crowdFields struct{ conversation, organization protoreflect.FieldDescriptor }
+
+func crowdFieldsOf(d protoreflect.MessageDescriptor) crowdFields {
+	field := func(name protoreflect.Name) protoreflect.FieldDescriptor {
+		if f := d.Fields().ByName(name); f != nil && f.Kind() == protoreflect.Uint64Kind && !f.IsList() {
+			return f
+		}
+		return nil
+	}
+	return crowdFields{field("conversation"), field("organization")}
+}
+
 // callerOf returns who has a share of the workers.
-func callerOf(in *incoming) overload.Caller {
+func callerOf(in *incoming, request proto.Message, named crowdFields) overload.Caller {
 	c := overload.Caller{User: uint64(in.caller.User), Key: in.caller.Key, Network: in.network}
+	if named.conversation != nil {
+		c.Conversation = request.ProtoReflect().Get(named.conversation).Uint()
+	}
+	if named.organization != nil {
+		c.Organization = request.ProtoReflect().Get(named.organization).Uint()
+	}
 	if in.caller.Server {
 		c.User = 0
 	}

@@ -89,7 +89,7 @@ func TestOverloadRefusesEarly(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	anna := h.person("anna")
-	h.deps.Overload = overload.NewCalls(overload.Config{CallWorkers: 8, CallWait: 10 * time.Second})
+	h.deps.Overload = overload.NewCalls(overload.Config{CallWorkers: 8, CallWait: 10 * time.Second}, nil)
 	h.Server = rpc.New(h.deps)
 	release := occupy(t, h.deps.Overload, overload.Chat, 8)
 	w := h.postBody(accounts+"GetSettings", untouched{t}, bearer("no token at all"))
@@ -124,7 +124,7 @@ func TestSlowCallsLeaveOthersAlone(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	anna := h.person("anna")
-	h.deps.Overload = overload.NewCalls(overload.Config{CallWorkers: 16, CallWait: 10 * time.Millisecond})
+	h.deps.Overload = overload.NewCalls(overload.Config{CallWorkers: 16, CallWait: 10 * time.Millisecond}, nil)
 	h.Server = rpc.New(h.deps)
 	for _, class := range []overload.Class{overload.Password, overload.Message} {
 		for i := range h.deps.Overload.State(class).Limit {
@@ -162,7 +162,7 @@ func TestOneUserHasAFifthOfTheWorkers(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	anna, ben := h.person("anna"), h.person("ben")
-	h.deps.Overload = overload.NewCalls(overload.Config{CallWorkers: 16, CallWait: 10 * time.Second})
+	h.deps.Overload = overload.NewCalls(overload.Config{CallWorkers: 16, CallWait: 10 * time.Second}, nil)
 	var err error
 	if h.deps.Limits, err = ratelimit.NewTable(ratelimit.Config{GroupUser: "1/h"}, h.clock, nil); err != nil {
 		t.Fatal(err)
@@ -196,11 +196,80 @@ func TestOneUserHasAFifthOfTheWorkers(t *testing.T) {
 	}
 }
 
+// While others wait, calls that name a conversation or an organization with more than its share are refused, of users and of business servers. What was counted against
+// rate limits is refunded, and other calls wait for a worker.
+func TestACrowdGivesWayToOthers(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	anna, ben := h.person("anna"), h.person("ben")
+	as := []string{bearer(h.key), "Rialto-User: " + strconv.FormatUint(anna.User, 10)}
+	const send = chats + "Send"
+	departments := "/rialto.chat.v1.OrganizationService/PutDepartments"
+	for _, c := range []struct {
+		what    string
+		class   overload.Class
+		crowd   overload.Caller
+		call    string
+		request proto.Message
+		headers []string
+		reason  string
+	}{
+		{"a user's read", overload.Chat, overload.Caller{Conversation: 7}, chats + "History", &chatv1.HistoryRequest{Conversation: 7}, []string{bearer(anna.AccessToken)}, "conversation_busy"},
+		{"a user's message", overload.Message, overload.Caller{Conversation: 7}, send, &chatv1.SendRequest{Conversation: 7}, []string{bearer(anna.AccessToken)}, "conversation_busy"},
+		{"a business server's message", overload.Server, overload.Caller{Conversation: 7}, send, &chatv1.SendRequest{Conversation: 7}, as, "conversation_busy"},
+		{"a change of an organization", overload.Chat, overload.Caller{Organization: 7}, departments, &chatv1.PutDepartmentsRequest{Organization: 7}, []string{bearer(anna.AccessToken)}, "organization_busy"},
+		{"that of a business server", overload.Server, overload.Caller{Organization: 7}, departments, &chatv1.PutDepartmentsRequest{Organization: 7}, as, "organization_busy"},
+		{"a call of a member", overload.Chat, overload.Caller{Organization: 9}, accounts + "GetSettings", &accountv1.GetSettingsRequest{}, []string{bearer(anna.AccessToken)}, "organization_busy"},
+	} {
+		h.deps.Overload = overload.NewCalls(overload.Config{CallWorkers: 16, CallWait: time.Minute}, func(u uint64) []uint64 {
+			if u == anna.User {
+				return []uint64{9}
+			}
+			return nil
+		})
+		h.Server = rpc.New(h.deps)
+		var permits []overload.Permit
+		for i := range 16 {
+			caller := overload.Caller{User: 1_000_000 + uint64(i)}
+			if i < 6 {
+				caller.Conversation, caller.Organization = c.crowd.Conversation, c.crowd.Organization
+			}
+			p, err := h.deps.Overload.Acquire(t.Context(), c.class, overload.High, caller)
+			if err != nil {
+				t.Fatal(err)
+			}
+			permits = append(permits, p)
+		}
+		waited := make(chan error, 1)
+		go func() {
+			p, err := h.deps.Overload.Acquire(t.Context(), c.class, overload.Last, overload.Caller{User: ben.User})
+			p.Release()
+			waited <- err
+		}()
+		eventually.True(t, "another call waits", func() bool { return h.deps.Overload.State(c.class).Waiting == 1 })
+		if got := h.call(c.call, c.request, c.headers...); got.status != http.StatusTooManyRequests || got.reason() != c.reason || got.header.Get("Retry-After") == "" {
+			t.Errorf("%s: %d %v %s, want %s", c.what, got.status, got.header, got.body, c.reason)
+		}
+		for _, p := range permits {
+			p.Release()
+		}
+		if err := <-waited; err != nil {
+			t.Errorf("%s: the call that waited: %v", c.what, err)
+		}
+		if got := h.call(c.call, c.request, c.headers...); got.reason() == c.reason {
+			t.Errorf("%s, after the overload: %d %s", c.what, got.status, got.body)
+		}
+		if state := h.deps.Overload.State(c.class); state.Working != 0 || state.Waiting != 0 || state.OverCrowds[overload.Conversation]+state.OverCrowds[overload.Organization] != 1 {
+			t.Errorf("%s: afterwards %+v", c.what, state)
+		}
+	}
+}
+
 // A login that finds no worker has checked no password: it is no attempt of its address.
 func TestLoginsWithoutWorkersAreNoAttempts(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	h.deps.Overload = overload.NewCalls(overload.Config{CallWorkers: 16, CallWait: 10 * time.Millisecond})
+	h.deps.Overload = overload.NewCalls(overload.Config{CallWorkers: 16, CallWait: 10 * time.Millisecond}, nil)
 	h.Server = rpc.New(h.deps)
 	var permits []overload.Permit
 	for i := range h.deps.Overload.State(overload.Password).Limit {

@@ -40,6 +40,7 @@ type procedure struct {
 	work    callWork
 	schema  *inputlimit.Schema
 	lists   bool // requests may have lists
+	crowds  crowdFields
 	figures *telemetry.Call
 	empty   func() proto.Message // a new request
 	do      func(ctx context.Context, c id.Caller, r proto.Message) (proto.Message, error)
@@ -55,7 +56,7 @@ func newMethod[Req, Res any, PReq wire[Req], PRes wire[Res]](s *Server, name str
 
 func (s *Server) newMethod(name string, who access, empty func() proto.Message, do func(ctx context.Context, c id.Caller, r proto.Message) (proto.Message, error)) method {
 	request := empty()
-	p := &procedure{server: s, name: name, access: who, work: workOf(name, who), schema: inputlimit.For(request), lists: hasLists(request.ProtoReflect().Descriptor(), map[protoreflect.FullName]bool{}), figures: s.deps.Calls.Add(name), empty: empty, do: do}
+	p := &procedure{server: s, name: name, access: who, work: workOf(name, who), schema: inputlimit.For(request), lists: hasLists(request.ProtoReflect().Descriptor(), map[protoreflect.FullName]bool{}), crowds: crowdFieldsOf(request.ProtoReflect().Descriptor()), figures: s.deps.Calls.Add(name), empty: empty, do: do}
 	return method{name: name, access: who, work: p.work, handler: connect.NewUnaryHandler(name, p.serve, s.options(p)...), invoke: p.invoke}
 }
 
@@ -128,7 +129,7 @@ func (p *procedure) answer(ctx context.Context, r *connect.Request[envelope]) (p
 		}
 		defer done()
 	}
-	permit, err := p.acquireWorker(ctx, in)
+	permit, err := p.acquireWorker(ctx, in, request)
 	if err != nil {
 		refund()
 		counted.refund()
@@ -163,7 +164,7 @@ func (p *procedure) limit(ctx context.Context, c id.Caller, r proto.Message, siz
 }
 
 // acquireWorker waits for a worker of the call's class. Its caller releases the permit.
-func (p *procedure) acquireWorker(ctx context.Context, in *incoming) (overload.Permit, error) {
+func (p *procedure) acquireWorker(ctx context.Context, in *incoming, request proto.Message) (overload.Permit, error) {
 	if p.server.deps.Overload == nil || p.work.waits {
 		return overload.Permit{}, nil
 	}
@@ -171,7 +172,7 @@ func (p *procedure) acquireWorker(ctx context.Context, in *incoming) (overload.P
 	if in.caller.Server {
 		work = work.byServer()
 	}
-	return p.server.deps.Overload.Acquire(ctx, work.class, work.priority, callerOf(in))
+	return p.server.deps.Overload.Acquire(ctx, work.class, work.priority, callerOf(in, request, p.crowds))
 }
 
 // await makes a sync that waits wait.
