@@ -31,6 +31,7 @@ require (
 	github.com/prometheus/client_golang v1.25.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/rialto-im/rialto/sdk/go v0.1.0
+	github.com/sony/gobreaker/v2 v2.4.0
 	github.com/sony/sonyflake/v2 v2.2.0
 	github.com/wneessen/go-mail v0.8.1
 	github.com/yuin/goldmark v1.8.7

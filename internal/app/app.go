@@ -22,6 +22,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/lifecycle"
 	"github.com/rialto-im/rialto/internal/base/memory"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
@@ -93,6 +94,7 @@ type Node struct {
 	logger   *slog.Logger
 	registry *prometheus.Registry
 	calls    *telemetry.Calls
+	outgoing *outgoing.Calls
 	stack    *lifecycle.Stack
 	closers  []func() error // of the engines, in the order they were opened
 
@@ -178,7 +180,7 @@ func Open(ctx context.Context, c *config.Config, logger *slog.Logger) (*Node, er
 
 // OpenAt is Open with a clock that a test moves.
 func OpenAt(ctx context.Context, c *config.Config, logger *slog.Logger, now clock.Clock) (_ *Node, err error) {
-	n := &Node{config: c, clock: now, logger: logger, registry: telemetry.NewRegistry(), calls: telemetry.NewCalls("send", "sync"), stack: lifecycle.New(), missed: make(missedEvents, 1)}
+	n := &Node{config: c, clock: now, logger: logger, outgoing: outgoing.New(logger), registry: telemetry.NewRegistry(), calls: telemetry.NewCalls("send", "sync"), stack: lifecycle.New(), missed: make(missedEvents, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -255,7 +257,7 @@ func (n *Node) openServices(ctx context.Context) (err error) {
 
 // openAccounts makes the service of users and sessions.
 func (n *Node) openAccounts(ctx context.Context, ids *idgen.Snowflake) (err error) {
-	n.accounts, err = account.New(ctx, account.Deps{DB: n.db, Outbox: n.outbox, Jobs: n.jobs, IDs: ids, Clock: n.clock, Logger: n.logger,
+	n.accounts, err = account.New(ctx, account.Deps{DB: n.db, Outbox: n.outbox, Jobs: n.jobs, IDs: ids, Calls: n.outgoing, Clock: n.clock, Logger: n.logger,
 		SingleNode: !n.config.Clustered(), ClusterEvents: n.events, Nodes: n.liveNodes, IsCoordinator: n.isCoordinator,
 		SessionEnded: func(e account.Ended) {
 			n.directory.LoggedOut(e.User)
@@ -324,7 +326,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 		return err
 	}
 	n.chat, err = chat.New(ctx, chat.Deps{Log: n.log, DB: n.db, IDs: ids, MessageIDs: messages, Relations: relations{n.accounts, n}, Organizations: n.organizations, CheckMembers: n.organizations.CheckMembers, FollowChanged: followChanged, CheckAdd: n.mayAdd, ChargeCopy: n.chargeCopy,
-		Clock: n.clock, Logger: n.logger, Overload: n.sendGate, SingleNode: !n.config.Clustered(), OwnsPartition: n.ownsPartition,
+		Calls: n.outgoing, Clock: n.clock, Logger: n.logger, Overload: n.sendGate, SingleNode: !n.config.Clustered(), OwnsPartition: n.ownsPartition,
 		CheckUploads: n.media.Use, CheckLinkPreview: n.previews.Verify, CheckPicture: n.media.CheckPicture, KeepPicture: n.media.KeepPicture, OnExpired: n.media.Expired, OnRecalled: n.recalled, OnStreamed: n.onStreamed, OnMentioned: n.onMentioned,
 		Outbox: n.outbox, SendTransient: transient, FollowersChanged: followersChanged, MarkFollowed: markFollowed, RegisteredMs: n.accounts.RegisteredMs, HidesPresence: n.hidesPresence, ExternalIDs: n.accounts.ExternalIDs}, n.config.Chat)
 	if err != nil {
@@ -354,7 +356,7 @@ func (n *Node) openLinkPreviews(ctx context.Context) error {
 			settings, err := n.accounts.GetSettings(ctx, id.Caller{User: u})
 			return settings.GetNoLinkPreviews(), err
 		},
-		Secret: secret, Clock: n.clock, Logger: n.logger}, n.config.LinkPreviews)
+		Secret: secret, Calls: n.outgoing, Clock: n.clock, Logger: n.logger}, n.config.LinkPreviews)
 	return err
 }
 

@@ -17,7 +17,7 @@ func (n *Node) openServerEvents(ctx context.Context, ids *idgen.Snowflake) error
 	if err := n.openTransactions(ctx, ids); err != nil {
 		return err
 	}
-	n.serverEvents, err = serverevent.New(ctx, serverevent.Deps{DB: n.db, Log: n.log, Chat: n.chat, Accounts: n.accounts, IDs: ids, Secret: secret, Clock: n.clock, Logger: n.logger}, n.config.ServerEvents)
+	n.serverEvents, err = serverevent.New(ctx, serverevent.Deps{DB: n.db, Log: n.log, Chat: n.chat, Accounts: n.accounts, IDs: ids, Secret: secret, Calls: n.outgoing, Clock: n.clock, Logger: n.logger}, n.config.ServerEvents)
 	return err
 }
 

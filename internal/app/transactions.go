@@ -10,7 +10,7 @@ import (
 
 // openTransactions makes the service of messages that business servers prepare.
 func (n *Node) openTransactions(ctx context.Context, ids *idgen.Snowflake) (err error) {
-	n.transactions, err = messagetransaction.New(ctx, messagetransaction.Deps{DB: n.db, Chat: n.chat, Jobs: n.jobs, IDs: ids, IsCoordinator: n.isCoordinator, Clock: n.clock, Logger: n.logger}, n.config.Transactions)
+	n.transactions, err = messagetransaction.New(ctx, messagetransaction.Deps{DB: n.db, Chat: n.chat, Jobs: n.jobs, IDs: ids, IsCoordinator: n.isCoordinator, Calls: n.outgoing, Clock: n.clock, Logger: n.logger}, n.config.Transactions)
 	return err
 }
 

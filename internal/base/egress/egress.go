@@ -4,7 +4,7 @@
 // A Client guarantees that a request goes to the configured server only: no redirect is followed, no proxy of the environment is used, and
 // the resolved address is checked when the connection is opened, so that a name cannot be pointed at this machine or at its
 // network. A Fetcher follows redirects, and guarantees for each that the resolved address is public; a Poster guarantees that, and follows none. Requests and answers are bounded in
-// time and size. All methods are safe for concurrent use.
+// time and size. Requests to servers that fail are refused for a while (package outgoing). All methods are safe for concurrent use.
 package egress
 
 import (
@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/loopback"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
 
 // Config of a client.
@@ -30,7 +31,11 @@ type Config struct {
 	URL string
 	// AllowPrivate lets the URL's host name resolve to an address of a private network or of this machine.
 	AllowPrivate bool
-	// Timeout of a request including its answer; 0 is 5 seconds.
+	// Kind of the requests, which declares their circuit breaker and their retries. Requests of a kind with retries may be made twice.
+	Kind outgoing.Kind
+	// Calls has the circuit breakers of this process. Without it the client has its own, which no metrics show.
+	Calls *outgoing.Calls
+	// Timeout of a request including its answer and its retries; 0 is 5 seconds.
 	Timeout time.Duration
 	// MaxAnswer bounds the body of an answer, in bytes; 0 is 64 KiB.
 	MaxAnswer int64
@@ -79,6 +84,10 @@ func New(config Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !config.Kind.Known() {
+		return nil, fmt.Errorf("%q is no kind of calls that package outgoing declares", config.Kind)
+	}
+	config.Calls = outgoing.OrNew(config.Calls)
 	if config.Timeout == 0 {
 		config.Timeout = 5 * time.Second
 	}
@@ -125,24 +134,62 @@ func readAtMost(r io.Reader, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, limit))
 }
 
-// Do sends a request to the configured server. An answer with any status is no error; one that is too long is.
-func (c *Client) Do(r *http.Request) (*Answer, error) {
+// Do sends a request to the configured server. An answer with any status is no error; one that is too long is, and one that check refuses, which may be nil.
+// Of a server that fails, the error is an *outgoing.Refused.
+func (c *Client) Do(r *http.Request, check func(*Answer) error) (*Answer, error) {
 	if got := originOf(r.URL); got != c.origin {
 		return nil, fmt.Errorf("a request to %s by a client of %s", got, c.origin)
 	}
-	a, err := exchange(c.http, r, c.config.Timeout, c.config.MaxAnswer+1)
-	if err == nil && int64(len(a.Body)) > c.config.MaxAnswer {
-		return nil, fmt.Errorf("the answer has more than %d bytes", c.config.MaxAnswer)
-	}
-	return a, err
+	return exchange(c.config.Calls, c.config.Kind, c.config.URL, c.http, r, c.config.Timeout, c.config.MaxAnswer+1, func(a *Answer) error {
+		if int64(len(a.Body)) > c.config.MaxAnswer {
+			return fmt.Errorf("the answer has more than %d bytes", c.config.MaxAnswer)
+		}
+		if check == nil {
+			return nil
+		}
+		return check(a)
+	})
 }
 
-// exchange sends a request that was checked, and reads at most limit bytes of the answer's body.
-func exchange(by *http.Client, r *http.Request, timeout time.Duration, limit int64) (*Answer, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
-	defer cancel()
-	r = r.WithContext(ctx)
+// exchange sends a request that was checked, and reads at most limit bytes of the answer's body. check says whether the answer is valid.
+func exchange(calls *outgoing.Calls, kind outgoing.Kind, key string, by *http.Client, r *http.Request, timeout time.Duration, limit int64, check func(*Answer) error) (answer *Answer, err error) {
 	r.Header.Set("User-Agent", "rialto")
+	refused := calls.Do(r.Context(), kind, key, timeout, func(ctx context.Context) outgoing.Outcome {
+		answer = nil
+		var again *http.Request
+		if again, err = repeatable(ctx, r); err != nil {
+			return outgoing.Outcome{Failure: err}
+		}
+		if answer, err = send(by, again, limit); err != nil {
+			return outgoing.OutcomeOf(0, 0, err)
+		}
+		o := outgoing.OutcomeOf(answer.Status, answer.RetryAfter(time.Now()), nil)
+		if err = check(answer); err != nil {
+			answer = nil
+			if o.Failure == nil {
+				o.Failure = err
+			}
+		}
+		return o
+	})
+	if refused != nil {
+		return nil, refused
+	}
+	return answer, err
+}
+
+// repeatable returns a copy of a request with a body of its own.
+func repeatable(ctx context.Context, r *http.Request) (*http.Request, error) {
+	again := r.WithContext(ctx)
+	if r.GetBody == nil {
+		return again, nil
+	}
+	var err error
+	again.Body, err = r.GetBody()
+	return again, err
+}
+
+func send(by *http.Client, r *http.Request, limit int64) (*Answer, error) {
 	res, err := by.Do(r)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/egress"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
 
 // canary is a server on this machine that counts its connections.
@@ -53,7 +54,7 @@ func get(t *testing.T, c *egress.Client, to string) (*egress.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Do(r)
+	return c.Do(r, nil)
 }
 
 // names is a resolver whose answers are given by a function: the addresses of a name.
@@ -128,7 +129,7 @@ func TestResolvedAddressesAreRestricted(t *testing.T) {
 			if allow && want == bySetting {
 				continue // the connection would be allowed: see below
 			}
-			client, err := egress.New(egress.Config{URL: "https://hooks.example.com:" + c.port, AllowPrivate: allow})
+			client, err := egress.New(egress.Config{Kind: outgoing.CodeWebhook, URL: "https://hooks.example.com:" + c.port, AllowPrivate: allow})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +148,7 @@ func TestResolvedAddressesAreRestricted(t *testing.T) {
 func TestNamesAreResolvedOncePerConnection(t *testing.T) {
 	c := newCanary(t)
 	lookups := atomic.Int64{}
-	client, err := egress.New(egress.Config{URL: "https://hooks.example.com:" + c.port})
+	client, err := egress.New(egress.Config{Kind: outgoing.CodeWebhook, URL: "https://hooks.example.com:" + c.port})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestConfiguredAddresses(t *testing.T) {
 	c := newCanary(t)
 	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST", "[::ffff:127.0.0.1]"} {
 		to := "http://" + host + ":" + c.port
-		client, err := egress.New(egress.Config{URL: to})
+		client, err := egress.New(egress.Config{Kind: outgoing.CodeWebhook, URL: to})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +183,7 @@ func TestConfiguredAddresses(t *testing.T) {
 		client.Close()
 	}
 	before := c.connections.Load()
-	client, err := egress.New(egress.Config{URL: "https://10.0.0.1"})
+	client, err := egress.New(egress.Config{Kind: outgoing.CodeWebhook, URL: "https://10.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +192,7 @@ func TestConfiguredAddresses(t *testing.T) {
 			t.Errorf("%s: %v", to, err)
 		}
 	}
-	allowed, err := egress.New(egress.Config{URL: "https://hooks.example.com:" + c.port, AllowPrivate: true})
+	allowed, err := egress.New(egress.Config{Kind: outgoing.CodeWebhook, URL: "https://hooks.example.com:" + c.port, AllowPrivate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestInvalidAddresses(t *testing.T) {
 		if err := egress.CheckURL(bad); err == nil {
 			t.Errorf("CheckURL accepts %s", bad)
 		}
-		if _, err := egress.New(egress.Config{URL: bad}); err == nil {
+		if _, err := egress.New(egress.Config{Kind: outgoing.CodeWebhook, URL: bad}); err == nil {
 			t.Errorf("New accepts %s", bad)
 		}
 	}
@@ -241,7 +242,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	client, err := egress.New(egress.Config{URL: server.URL, MaxAnswer: 5000})
+	client, err := egress.New(egress.Config{Kind: outgoing.CodeWebhook, URL: server.URL, MaxAnswer: 5000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +270,7 @@ func TestAnswersAreBounded(t *testing.T) {
 // A server that sends its answer byte by byte, or none, delays a request no longer than the timeout.
 func TestSlowAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, err := egress.New(egress.Config{URL: "http://127.0.0.1", Timeout: 3 * time.Second})
+		client, err := egress.New(egress.Config{Kind: outgoing.CodeWebhook, URL: "http://127.0.0.1", Timeout: 3 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

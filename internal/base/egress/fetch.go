@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
 
 // maxRedirects that a Fetcher follows.
@@ -25,6 +27,8 @@ type FetchConfig struct {
 	InternalHosts []string
 	// Timeout of a fetch including its redirects and its body; 0 is 5 seconds.
 	Timeout time.Duration
+	// Calls has the circuit breakers of this process, of which each host has one. Without it there are own ones, which no metrics show.
+	Calls *outgoing.Calls
 }
 
 // Check reports hosts that are not valid.
@@ -51,11 +55,12 @@ func NewFetcher(config FetchConfig) *Fetcher {
 	if config.Timeout == 0 {
 		config.Timeout = 5 * time.Second
 	}
+	config.Calls = outgoing.OrNew(config.Calls)
 	f := &Fetcher{config: config}
 	f.http = &http.Client{
 		// No connection is kept: the next one to the same name is checked again. Proxy is nil: the environment's proxy is not used.
-		Transport: &http.Transport{DialContext: f.dial, ForceAttemptHTTP2: true, DisableKeepAlives: true, TLSHandshakeTimeout: config.Timeout,
-			MaxResponseHeaderBytes: 64 << 10, DisableCompression: true},
+		Transport: &hopTransport{calls: config.Calls, timeout: config.Timeout, base: &http.Transport{DialContext: f.dial, ForceAttemptHTTP2: true, DisableKeepAlives: true, TLSHandshakeTimeout: config.Timeout,
+			MaxResponseHeaderBytes: 64 << 10, DisableCompression: true}},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects {
 				return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -87,9 +92,9 @@ type Request struct {
 	Truncate bool
 }
 
-// Fetch gets a document. An answer other than 200, of another type, or in a compressed form is an error.
+// Fetch gets a document. An answer other than 200, of another type, or in a compressed form is an error. Of a host that fails, the error wraps an *outgoing.Refused.
 func (f *Fetcher) Fetch(ctx context.Context, q Request) (*Document, error) {
-	ctx, cancel := context.WithTimeout(ctx, f.config.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callerKey{}, ctx), f.config.Timeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, q.URL, nil)
 	if err != nil {

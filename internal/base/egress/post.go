@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
 
 // Poster sends requests to addresses that users chose, such as those of their browsers' push services. It connects to public addresses by https only,
@@ -47,12 +49,12 @@ func (p *Poster) check(u *url.URL) error {
 	return p.hosts.permit(u)
 }
 
-// Do sends a request. An answer with any status is no error. Its body is cut.
+// Do sends a request. An answer with any status is no error. Its body is cut. Of a host that fails, the error is an *outgoing.Refused.
 func (p *Poster) Do(r *http.Request) (*Answer, error) {
 	if err := p.check(r.URL); err != nil {
 		return nil, err
 	}
-	return exchange(p.http, r, p.timeout, maxPostAnswer)
+	return exchange(p.hosts.config.Calls, outgoing.WebPush, portedHost(r.URL), p.http, r, p.timeout, maxPostAnswer, func(*Answer) error { return nil })
 }
 
 // Close closes idle connections.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
 
 // Run runs jobs until ctx ends and the attempts in progress have ended. They may continue for stopGrace; then their contexts end, and those
@@ -220,6 +221,7 @@ func (s *Service) attempt(a *attempt, w *Workers) {
 // outcomeOf returns what becomes of a job whose worker returned err.
 func (s *Service) outcomeOf(a *attempt, err error) outcome {
 	var snooze *snoozed
+	var refused *outgoing.Refused
 	var end *final
 	cause := context.Cause(a.ctx)
 	switch {
@@ -227,6 +229,9 @@ func (s *Service) outcomeOf(a *attempt, err error) outcome {
 		return outcome{state: Completed, failures: a.failures, result: resultCompleted}
 	case errors.As(err, &snooze):
 		return outcome{state: Available, dueMs: s.nowMs() + snooze.delay.Milliseconds(), failures: a.failures, result: resultSnoozed}
+	case errors.As(err, &refused): // nothing was sent
+		delay := refused.Delay(time.Duration(s.nowMs()-a.createdMs) * time.Millisecond)
+		return outcome{state: Available, dueMs: s.nowMs() + delay.Milliseconds(), failures: a.failures, text: err.Error(), result: resultSnoozed}
 	case errors.As(err, &end):
 		return outcome{state: end.state, failures: a.failures, text: err.Error(), result: string(end.state)}
 	case errors.Is(cause, errStopping):

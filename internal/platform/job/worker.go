@@ -44,7 +44,7 @@ func NewWorkers(queues map[string]int) *Workers {
 func (w *Workers) names() []string { return slices.Sorted(maps.Keys(w.queues)) }
 
 // Add adds the worker of a kind, once for each. It may be called again for a job that it has completed, and by two nodes at once, so it must
-// be idempotent. An error makes it run again later, unless it is from Snooze, Cancel or Discard. It must return soon after its context has
+// be idempotent. An error makes it run again later, unless it is from Snooze, Cancel or Discard. An *outgoing.Refused counts as no failure: it is like Snooze. It must return soon after its context has
 // ended.
 func Add[A Args](w *Workers, work func(context.Context, Job[A]) error) {
 	var zero A

@@ -1,7 +1,9 @@
-// Package mailer sends emails by the operator's SMTP server. The connection is encrypted, unless that server is on this machine.
+// Package mailer sends emails by the operator's SMTP server. The connection is encrypted, unless that server is on this machine. While most emails fail, further
+// ones are refused (package outgoing).
 package mailer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/loopback"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/wneessen/go-mail"
 )
 
@@ -61,12 +64,13 @@ func (c Config) Check() error {
 // Mailer sends emails. It is safe for concurrent use; each email has a connection of its own.
 type Mailer struct {
 	config Config
+	calls  *outgoing.Calls
 	host   string
 	port   int
 }
 
-// New returns a mailer of a configuration that Check accepts.
-func New(config Config) (*Mailer, error) {
+// New returns a mailer of a configuration that Check accepts. Its circuit breaker is one of calls, or its own if that is nil.
+func New(config Config, calls *outgoing.Calls) (*Mailer, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
@@ -78,10 +82,10 @@ func New(config Config) (*Mailer, error) {
 		return nil, err
 	}
 	n, err := strconv.Atoi(port)
-	return &Mailer{config, host, n}, err
+	return &Mailer{config, outgoing.OrNew(calls), host, n}, err
 }
 
-// Send sends a text to an address. A nil error means that the server has taken it.
+// Send sends a text to an address. A nil error means that the server has taken it; an *outgoing.Refused, that it was not tried.
 func (m *Mailer) Send(ctx context.Context, to, subject, text string) error {
 	msg := mail.NewMsg()
 	if err := errors.Join(msg.From(m.config.From), msg.To(to)); err != nil {
@@ -96,13 +100,22 @@ func (m *Mailer) Send(ctx context.Context, to, subject, text string) error {
 	if err != nil {
 		return fmt.Errorf("mailer: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, m.config.Timeout)
-	defer cancel()
-	if err := client.DialAndSendWithContext(ctx, msg); err != nil {
+	refused := m.calls.Do(ctx, outgoing.SMTP, m.config.Address, m.config.Timeout, func(ctx context.Context) outgoing.Outcome {
+		err = client.DialAndSendWithContext(ctx, msg)
+		var answer *mail.SendError
+		if errors.As(err, &answer) && answer.ErrorCode() >= permanent { // the server works, and refuses this email
+			return outgoing.Outcome{}
+		}
+		return outgoing.OutcomeOf(0, 0, err)
+	})
+	if err := cmp.Or(refused, err); err != nil {
 		return fmt.Errorf("mailer: %w", err)
 	}
 	return nil
 }
+
+// permanent is the first code of SMTP that says that an email is refused for good.
+const permanent = 500
 
 func (m *Mailer) options() []mail.Option {
 	list := []mail.Option{mail.WithPort(m.port), mail.WithTimeout(m.config.Timeout)}

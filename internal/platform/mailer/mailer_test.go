@@ -11,7 +11,7 @@ import (
 
 func open(t *testing.T, config mailer.Config) *mailer.Mailer {
 	t.Helper()
-	m, err := mailer.New(config)
+	m, err := mailer.New(config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

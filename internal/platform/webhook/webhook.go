@@ -1,5 +1,6 @@
 // Package webhook calls the operator's own servers, for instance to ask whether two users may write to each other, or to send a login code.
-// Every request is signed, bounded in time and size, and sent only to the configured address. An invalid answer is an error.
+// Every request is signed, bounded in time and size, and sent only to the configured address. An invalid answer is an error. While most calls fail, further ones are
+// refused (package outgoing).
 //
 // The body is JSON. The header Rialto-Timestamp has the seconds since 1970, and Rialto-Signature "v1=" and, in hexadecimal, the
 // HMAC-SHA256 of timestamp, a dot and the body, under the configured secret: the receiver computes the same, compares in
@@ -21,6 +22,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/egress"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
 
 // Config of an endpoint; the zero value is none.
@@ -62,9 +64,16 @@ type Hook struct {
 	client *egress.Client
 }
 
+// Kind of a hook's calls.
+type Kind struct {
+	outgoing.Kind
+	// Calls of this process, which have the circuit breakers. Hooks of the same address and kind share one.
+	Calls *outgoing.Calls
+}
+
 // New returns a hook of a configuration that Check accepts.
-func New(config Config, c clock.Clock) (*Hook, error) {
-	client, err := egress.New(egress.Config{URL: config.URL, AllowPrivate: config.AllowPrivate, Timeout: config.Timeout})
+func New(config Config, kind Kind, c clock.Clock) (*Hook, error) {
+	client, err := egress.New(egress.Config{URL: config.URL, AllowPrivate: config.AllowPrivate, Timeout: config.Timeout, Kind: kind.Kind, Calls: kind.Calls})
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +91,12 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("webhook: it answered with status %d", e.Status)
 }
 
-// Call posts in and reads the answer, a JSON object, into out (nil: whatever it says). Any status but 2xx is an error.
-func (h *Hook) Call(ctx context.Context, in, out any) error {
+// Call posts in and reads the answer, a JSON object, into out (nil: whatever it says). Any status but 2xx is an error. The error of a call that was not made is
+// an *outgoing.Refused.
+func (h *Hook) Call(ctx context.Context, in, out any) error { return h.call(ctx, in, out, nil) }
+
+// call is Call. check decides whether the answer is valid; it may be nil.
+func (h *Hook) call(ctx context.Context, in, out any, check func() error) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return err
@@ -96,17 +109,23 @@ func (h *Hook) Call(ctx context.Context, in, out any) error {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Rialto-Timestamp", at)
 	r.Header.Set("Rialto-Signature", "v1="+Sign(h.config.Secret, at, body))
-	answer, err := h.client.Do(r)
+	answer, err := h.client.Do(r, func(a *egress.Answer) error {
+		if out == nil || a.Status < 200 || a.Status > 299 {
+			return nil
+		}
+		if err := json.Unmarshal(a.Body, out); err != nil {
+			return fmt.Errorf("the answer is not the expected JSON: %w", err)
+		}
+		if check == nil {
+			return nil
+		}
+		return check()
+	})
 	switch {
 	case err != nil:
 		return fmt.Errorf("webhook: %w", err)
 	case answer.Status < 200 || answer.Status > 299:
 		return &StatusError{Status: answer.Status, RetryAfter: answer.RetryAfter(h.clock.Now())}
-	case out == nil:
-		return nil
-	}
-	if err := json.Unmarshal(answer.Body, out); err != nil {
-		return fmt.Errorf("webhook: the answer is not the expected JSON: %w", err)
 	}
 	return nil
 }

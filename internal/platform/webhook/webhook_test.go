@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/platform/webhook"
 )
 
@@ -27,7 +28,7 @@ func TestEveryRequestIsSigned(t *testing.T) {
 		_, _ = w.Write([]byte(`{"allow":true,"more":1}`))
 	}))
 	defer server.Close()
-	h, err := webhook.New(webhook.Config{URL: server.URL, Secret: secret}, clock.System{})
+	h, err := webhook.New(webhook.Config{URL: server.URL, Secret: secret}, webhook.Kind{Kind: outgoing.CodeWebhook}, clock.System{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestBadAnswersAreErrors(t *testing.T) {
 		},
 	} {
 		server := httptest.NewServer(answer)
-		h, err := webhook.New(webhook.Config{URL: server.URL, Secret: secret, Timeout: 300 * time.Millisecond}, clock.System{})
+		h, err := webhook.New(webhook.Config{URL: server.URL, Secret: secret, Timeout: 300 * time.Millisecond}, webhook.Kind{Kind: outgoing.CodeWebhook}, clock.System{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -34,8 +35,10 @@ type Deps struct {
 	DB     *sqldb.DB
 	Outbox *job.Outbox
 	// Jobs send codes and notices. If nil, none are sent.
-	Jobs   *job.Service
-	IDs    IDs
+	Jobs *job.Service
+	IDs  IDs
+	// Calls has the circuit breakers of this process. Without it there are own ones, which no metrics show.
+	Calls  *outgoing.Calls
 	Clock  clock.Clock
 	Logger *slog.Logger
 	// SingleNode: no other process uses the database, so state in memory is complete.
@@ -106,7 +109,7 @@ type Config struct {
 
 // Check reports invalid settings. It reads the key files that issuers name.
 func (c Config) Check() error {
-	_, err := newIssuers(c.Issuers, clock.System{})
+	_, err := newIssuers(c.Issuers, nil, clock.System{})
 	hook := c.CodeWebhook.Check()
 	smtp, sms := c.SMTP.Check(), c.SMSWebhook.Check()
 	if smtp != nil {
@@ -232,7 +235,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if err := config.checkPolicy(); err != nil {
 		return nil, err
 	}
-	externalIssuers, err := newIssuers(config.Issuers, deps.Clock)
+	externalIssuers, err := newIssuers(config.Issuers, deps.Calls, deps.Clock)
 	if err != nil {
 		return nil, fmt.Errorf("account.issuers: %w", err)
 	}
@@ -245,7 +248,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 		return nil, err
 	}
 	if config.CodeWebhook.Set() {
-		if s.codes, err = webhook.New(config.CodeWebhook, deps.Clock); err != nil {
+		if s.codes, err = webhook.New(config.CodeWebhook, webhook.Kind{Kind: outgoing.CodeWebhook, Calls: deps.Calls}, deps.Clock); err != nil {
 			return nil, fmt.Errorf("account.code_webhook: %w", err)
 		}
 	}
@@ -269,12 +272,12 @@ func (s *Service) openDeliveries() (err error) {
 		return nil
 	}
 	if s.config.SMTP.Set() {
-		if s.mail, err = mailer.New(s.config.SMTP); err != nil {
+		if s.mail, err = mailer.New(s.config.SMTP, s.deps.Calls); err != nil {
 			return fmt.Errorf("account.smtp: %w", err)
 		}
 	}
 	if s.config.SMSWebhook.Set() {
-		if s.sms, err = webhook.New(s.config.SMSWebhook, s.deps.Clock); err != nil {
+		if s.sms, err = webhook.New(s.config.SMSWebhook, webhook.Kind{Kind: outgoing.SMSWebhook, Calls: s.deps.Calls}, s.deps.Clock); err != nil {
 			return fmt.Errorf("account.sms_webhook: %w", err)
 		}
 	}

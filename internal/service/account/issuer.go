@@ -14,6 +14,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/auth"
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
 
 // Issuer of tokens that are accepted beside this server's own: an app's own login. Give exactly one of secret, jwks and introspection.
@@ -51,6 +52,7 @@ const (
 type issuers struct {
 	named  map[string]*issuer
 	opaque *introspector // nil without one
+	calls  *outgoing.Calls
 	clock  clock.Clock
 }
 
@@ -58,6 +60,7 @@ type issuer struct {
 	Issuer
 	secret []byte
 	keys   *keySet
+	calls  *outgoing.Calls
 }
 
 // externalIdentity is the user and device of an external token.
@@ -66,8 +69,8 @@ type externalIdentity struct {
 	issued, expires          time.Time // issued is zero if the token does not say
 }
 
-func newIssuers(list []Issuer, c clock.Clock) (*issuers, error) {
-	s := &issuers{named: map[string]*issuer{}, clock: c}
+func newIssuers(list []Issuer, calls *outgoing.Calls, c clock.Clock) (*issuers, error) {
+	s := &issuers{named: map[string]*issuer{}, calls: calls, clock: c}
 	var problems []error
 	for n, i := range list {
 		for _, problem := range s.add(i) {
@@ -111,7 +114,7 @@ func (s *issuers) add(i Issuer) []error {
 	problem(i.Audience == "" && i.Introspection == "", "audience is missing: a token for another service would be accepted here")
 	problem(i.Secret != "" && len(i.Secret) < 32, "secret has at least 32 bytes")
 	problem(i.Introspection != "" && s.opaque != nil, "one issuer may have introspection")
-	it := &issuer{Issuer: i, secret: []byte(i.Secret)}
+	it := &issuer{Issuer: i, secret: []byte(i.Secret), calls: s.calls}
 	if i.JWKS != "" {
 		var err error
 		it.keys, err = newKeySet(it, s.clock)

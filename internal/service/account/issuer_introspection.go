@@ -15,6 +15,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/auth"
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/egress"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
 
 const (
@@ -42,7 +43,7 @@ type answer struct {
 }
 
 func newIntrospector(i *issuer, c clock.Clock) (*introspector, error) {
-	client, err := i.client(i.Introspection)
+	client, err := i.client(i.Introspection, outgoing.IssuerTokens)
 	return &introspector{issuer: i, client: client, clock: c, slots: make(chan struct{}, maxConcurrentRequests), answers: map[[32]byte]answer{}}, err
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/egress"
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
 
 const (
@@ -57,15 +58,15 @@ var (
 func newKeySet(i *issuer, c clock.Clock) (k *keySet, err error) {
 	k = &keySet{from: i.JWKS, clock: c, reading: make(chan struct{}, 1)}
 	if strings.Contains(k.from, "://") {
-		k.client, err = i.client(k.from)
+		k.client, err = i.client(k.from, outgoing.IssuerKeys)
 		return k, err // the issuer may start after this server
 	}
 	return k, k.refresh(context.Background())
 }
 
 // client returns the HTTP client for an issuer's URL.
-func (i *issuer) client(url string) (*egress.Client, error) {
-	return egress.New(egress.Config{URL: url, AllowPrivate: i.AllowPrivate, Timeout: issuerTimeout, MaxAnswer: maxAnswer})
+func (i *issuer) client(url string, kind outgoing.Kind) (*egress.Client, error) {
+	return egress.New(egress.Config{URL: url, AllowPrivate: i.AllowPrivate, Timeout: issuerTimeout, MaxAnswer: maxAnswer, Kind: kind, Calls: i.calls})
 }
 
 // find returns the key of a token. A token without a key id finds the only key of its algorithm.
@@ -169,7 +170,7 @@ func (k *keySet) fetch(ctx context.Context) ([]byte, error) {
 // fetchBody sends a request and returns the body of a response with status 200.
 func fetchBody(client *egress.Client, r *http.Request) ([]byte, error) {
 	r.Header.Set("Accept", "application/json")
-	a, err := client.Do(r)
+	a, err := client.Do(r, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/platform/webhook"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -103,7 +104,7 @@ func (s *Service) initBeforeSend() error {
 	if config.Timeout == 0 {
 		config.Timeout = defaultBeforeSendTimeout
 	}
-	hook, err := webhook.NewGuard(config, s.deps.Clock, beforeSendAtOnce, config.Timeout)
+	hook, err := webhook.NewGuard(config, webhook.Kind{Kind: outgoing.BeforeSend, Calls: s.deps.Calls}, s.deps.Clock, beforeSendAtOnce, config.Timeout)
 	s.beforeSend = &beforeSend{hook: hook, waiting: map[askKey]*askQueue{}}
 	return err
 }
@@ -212,11 +213,13 @@ func (s *Service) askBeforeSend(d *message.Draft) error {
 			return err
 		})
 	}
+	allow := s.config.BeforeSendOnFailure == "allow"
+	if err != nil && !outgoing.IsRefused(err) { // the change of its circuit is logged once
+		s.deps.Logger.Warn("the webhook before_send did not answer", "conversation", d.Conversation, "sender", d.Sender, "message_stored", allow, "error", err)
+	}
 	switch {
-	case err != nil && s.config.BeforeSendOnFailure == "allow":
-		s.deps.Logger.Warn("the webhook before_send did not answer; the message is stored without it", "conversation", d.Conversation, "sender", d.Sender, "error", err)
+	case err != nil && allow:
 	case err != nil:
-		s.deps.Logger.Warn("the webhook before_send did not answer; the message is refused for now", "conversation", d.Conversation, "sender", d.Sender, "error", err)
 		return &errs.Error{Kind: errs.Unavailable, Reason: "not_checked", Message: "whether this message may be sent is not known now; try again", Retry: 2 * time.Second, Cause: err}
 	case !*answer.Allow:
 		return errs.New(errs.Denied, "refused_by_rules", refusalText(answer.Reason))
@@ -249,7 +252,7 @@ func (s *Service) beforeSendQuery(ctx context.Context, d *message.Draft) (*Befor
 	return q, nil
 }
 
-var errNoText = errors.New("webhook: the message has no text or caption to replace, or the new text is not valid")
+var errNoText = errors.New("the message has no text or caption to replace, or the new text is not valid")
 
 // replaceText returns a content with another text or caption. Mentions and the link preview of the old text go.
 func replaceText(content []byte, text string) ([]byte, error) {

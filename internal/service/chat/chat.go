@@ -44,6 +44,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/base/overload"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
@@ -89,8 +90,10 @@ type Deps struct {
 	Organizations Organizations
 	// CheckMembers refuses changes of groups whose members follow a department, and users from outside in circles. May be nil.
 	CheckMembers CheckMembers
-	Clock        clock.Clock
-	Logger       *slog.Logger
+	// Calls has the circuit breakers of this process. Without it there are own ones, which no metrics show.
+	Calls  *outgoing.Calls
+	Clock  clock.Clock
+	Logger *slog.Logger
 	// CheckAdd returns the users whom by may neither add to a group nor invite, and those of the others whom by may only invite. It fails at
 	// a rate limit. If the users are neither added nor invited after all, refund returns what was counted against the limit. If nil, anyone
 	// may be added.
@@ -273,7 +276,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	}
 	s := &Service{deps: deps, config: config, loadSlots: make(chan struct{}, 64), applySlots: make(chan struct{}, 64), assigned: make(chan struct{}, 1), maxCached: defaultMaxCached, minTextAge: minTextAge, controlTimeout: defaultControlTimeout, holdTime: defaultHoldTime, holdBudget: newHoldBudget(), conversations: map[id.Conversation]*conversation{}}
 	if config.RelationWebhook.Set() {
-		hook, err := webhook.NewGuard(config.RelationWebhook, deps.Clock, 32, relationWait)
+		hook, err := webhook.NewGuard(config.RelationWebhook, webhook.Kind{Kind: outgoing.Relation, Calls: deps.Calls}, deps.Clock, 32, relationWait)
 		if err != nil {
 			return nil, fmt.Errorf("chat.relation_webhook: %w", err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
 
 // RelationQuery is the body of a request to the relation webhook.
@@ -24,7 +25,7 @@ type RelatedUser struct {
 // relationWait keeps a webhook that hangs from occupying all load slots.
 const relationWait = 200 * time.Millisecond
 
-var errNoAllow = errors.New("webhook: the answer has no field allow")
+var errNoAllow = errors.New("the answer has no field allow")
 
 // queryRelationWebhook calls the webhook to learn whether two users may write to each other. If the webhook does not answer, the relation
 // is unknown, and their messages get a retryable error.
@@ -49,7 +50,9 @@ func (s *Service) queryRelationWebhook(ctx context.Context, a, b id.User) (refus
 		})
 	}()
 	if err != nil {
-		s.deps.Logger.Warn("the relation webhook did not answer", "users", q.Users, "error", err)
+		if !outgoing.IsRefused(err) { // the change of its circuit is logged once
+			s.deps.Logger.Warn("the relation webhook did not answer", "users", q.Users, "error", err)
+		}
 		return false, &errs.Error{Kind: errs.Unavailable, Reason: "relation_unknown", Message: "whether you may write to this user is not known now; try again", Retry: 5 * time.Second, Cause: err}
 	}
 	return !*answer.Allow, nil

@@ -21,6 +21,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/egress"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"golang.org/x/sync/singleflight"
 	"google.golang.org/protobuf/proto"
@@ -51,6 +52,8 @@ type Deps struct {
 	IsOff func(ctx context.Context, u id.User) (bool, error)
 	// Secret signs previews; the same on all nodes.
 	Secret []byte
+	// Calls has the circuit breakers of this process. Without it there are own ones, which no metrics show.
+	Calls  *outgoing.Calls
 	Clock  clock.Clock
 	Logger *slog.Logger
 }
@@ -90,7 +93,7 @@ func New(deps Deps, config Config) (*Service, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	return &Service{deps: deps, config: config, fetcher: egress.NewFetcher(egress.FetchConfig{InternalHosts: config.InternalHosts}),
+	return &Service{deps: deps, config: config, fetcher: egress.NewFetcher(egress.FetchConfig{InternalHosts: config.InternalHosts, Calls: deps.Calls}),
 		fetching: make(chan struct{}, maxFetches), decoding: make(chan struct{}, maxDecodings),
 		pages: newCache[string, *page](deps.Clock, maxPages, maxPageBytes), previews: newCache[previewKey, *chatv1.LinkPreview](deps.Clock, maxPreviews, maxPreviews)}, nil
 }

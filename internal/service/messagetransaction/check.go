@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/platform/webhook"
 	transactionv1 "github.com/rialto-im/rialto/sdk/go/gen/transaction/v1"
@@ -72,11 +73,17 @@ func (s *Service) check(ctx context.Context, j job.Job[checkArgs]) error {
 	if err := s.reached("checked"); err != nil {
 		return err
 	}
+	var refused *outgoing.Refused
 	switch {
 	case decision == "commit":
 		return s.commitChecked(ctx, n)
 	case decision == "roll_back":
 		return ignoreDecided(s.rollBack(ctx, n, transactionv1.RollBackCause_ROLL_BACK_CAUSE_SERVER, ""))
+	case errors.As(why, &refused): // nobody was asked
+		if err := s.takeBack(ctx, n); err != nil {
+			return err
+		}
+		return job.Snooze(refused.Delay(time.Duration(s.nowMs()-t.preparedMs) * time.Millisecond))
 	case attempt > 0 && attempt < s.config.Checks && !errors.Is(why, errNoWebhook):
 		if err := s.noteFailure(ctx, n, why); err != nil {
 			return err
@@ -128,7 +135,8 @@ func (s *Service) ask(ctx context.Context, t *transaction) (decision string, att
 	if none {
 		return "", attempt, errNoWebhook
 	}
-	h, err := webhook.New(webhook.Config{URL: address, Secret: secret, Timeout: s.config.Timeout, AllowPrivate: s.config.AllowPrivate}, s.deps.Clock)
+	h, err := webhook.New(webhook.Config{URL: address, Secret: secret, Timeout: s.config.Timeout, AllowPrivate: s.config.AllowPrivate},
+		webhook.Kind{Kind: outgoing.TransactionWebhook, Calls: s.deps.Calls}, s.deps.Clock)
 	if err != nil {
 		return "", attempt, err
 	}
@@ -150,6 +158,14 @@ func (s *Service) ask(ctx context.Context, t *transaction) (decision string, att
 		return "", attempt, errUnknown
 	}
 	return "", attempt, errors.New(`webhook: the answer's decision is not "commit", "roll_back" or "unknown"`)
+}
+
+// takeBack uncounts an attempt that was none.
+func (s *Service) takeBack(ctx context.Context, transaction uint64) error {
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE message_transactions SET checks = checks - 1 WHERE id = $1`, int64(transaction))
+		return err
+	})
 }
 
 // noteFailure stores why there is no decision.

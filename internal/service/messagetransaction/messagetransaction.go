@@ -25,6 +25,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -59,8 +60,10 @@ type Deps struct {
 	IDs  IDs
 	// IsCoordinator reports whether this node deletes old transactions, for all nodes. If nil, it does.
 	IsCoordinator func() bool
-	Clock         clock.Clock
-	Logger        *slog.Logger
+	// Calls has the circuit breakers of this process. Without it there are own ones, which no metrics show.
+	Calls  *outgoing.Calls
+	Clock  clock.Clock
+	Logger *slog.Logger
 }
 
 // Config of message transactions. The zero value is the documented default.

@@ -20,6 +20,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/egress"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
 
 // APNsConfig of the Apple Push Notification service; the zero value is none.
@@ -66,7 +67,7 @@ type apnsProvider struct {
 	sinceS int64 // the second in which the token was made
 }
 
-func newAPNs(config APNsConfig, c clock.Clock) (*apnsProvider, error) {
+func newAPNs(config APNsConfig, calls *outgoing.Calls, c clock.Clock) (*apnsProvider, error) {
 	raw, err := os.ReadFile(config.Key)
 	if err != nil {
 		return nil, fmt.Errorf("push.apns.key: %w", err)
@@ -75,7 +76,7 @@ func newAPNs(config APNsConfig, c clock.Clock) (*apnsProvider, error) {
 	if a.key, err = jwt.ParseECPrivateKeyFromPEM(raw); err != nil {
 		return nil, errors.New("push.apns.key: the file is not a signing key (.p8) of Apple")
 	}
-	if a.calls, err = egress.New(egress.Config{URL: a.address}); err != nil {
+	if a.calls, err = egress.New(egress.Config{URL: a.address, Kind: outgoing.APNs, Calls: calls}); err != nil {
 		return nil, fmt.Errorf("push.apns.url: %w", err)
 	}
 	return a, nil
@@ -135,7 +136,7 @@ func (a *apnsProvider) send(ctx context.Context, p *subscription, n *notificatio
 	r.Header.Set("apns-priority", "10")
 	r.Header.Set("apns-collapse-id", topicOf(n))
 	r.Header.Set("apns-expiration", strconv.FormatInt(a.clock.Now().Add(maxAge).Unix(), 10))
-	answer, err := a.calls.Do(r)
+	answer, err := a.calls.Do(r, nil)
 	if err != nil {
 		return unanswered(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -49,6 +50,8 @@ type result struct {
 	status int
 	detail string
 	wait   time.Duration // before the next attempt, if the provider said so
+	// refused is set if nothing was sent, because the provider has failed for others: it is no attempt.
+	refused *outgoing.Refused
 }
 
 const (
@@ -101,12 +104,18 @@ func (s *Service) deliver(ctx context.Context, j job.Job[delivery]) error {
 		}
 		began := time.Now()
 		done = s.send(ctx, p, n)
-		took = max(time.Since(began), 1)
+		if done.refused == nil {
+			took = max(time.Since(began), 1)
+		}
 		if err := s.reached("after-send"); err != nil {
 			return err
 		}
 	}
-	if done.kind == retry && s.nowMs()-row.changedMs > maxAge.Milliseconds() || done.kind == retry && done.wait == 0 && j.Failures+1 >= maxAttempts {
+	waited := time.Duration(s.nowMs()-row.changedMs) * time.Millisecond
+	if done.refused != nil && waited <= maxAge {
+		return job.Snooze(done.refused.Delay(waited))
+	}
+	if done.kind == retry && waited > maxAge || done.kind == retry && done.wait == 0 && j.Failures+1 >= maxAttempts {
 		done.kind = failed
 	}
 	return s.finish(ctx, p, j.Args, row, seq, done)

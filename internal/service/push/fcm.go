@@ -17,6 +17,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/egress"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
 
 // FCMConfig of Firebase Cloud Messaging; the zero value is none.
@@ -64,7 +65,7 @@ type fcmProvider struct {
 	access        accessToken
 }
 
-func newFCM(config FCMConfig, c clock.Clock) (*fcmProvider, error) {
+func newFCM(config FCMConfig, calls *outgoing.Calls, c clock.Clock) (*fcmProvider, error) {
 	raw, err := os.ReadFile(config.Credentials)
 	if err != nil {
 		return nil, fmt.Errorf("push.fcm.credentials: %w", err)
@@ -80,10 +81,10 @@ func newFCM(config FCMConfig, c clock.Clock) (*fcmProvider, error) {
 	f.account.TokenURI = cmp.Or(f.account.TokenURI, "https://oauth2.googleapis.com/token")
 	base := strings.TrimSuffix(cmp.Or(config.URL, "https://fcm.googleapis.com"), "/")
 	f.address = base + "/v1/projects/" + url.PathEscape(f.account.Project) + "/messages:send"
-	if f.tokens, err = egress.New(egress.Config{URL: f.account.TokenURI}); err != nil {
+	if f.tokens, err = egress.New(egress.Config{URL: f.account.TokenURI, Kind: outgoing.FCMToken, Calls: calls}); err != nil {
 		return nil, fmt.Errorf("push.fcm.credentials: token_uri: %w", err)
 	}
-	if f.calls, err = egress.New(egress.Config{URL: base}); err != nil {
+	if f.calls, err = egress.New(egress.Config{URL: base, Kind: outgoing.FCM, Calls: calls}); err != nil {
 		return nil, fmt.Errorf("push.fcm.url: %w", err)
 	}
 	return f, nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/egress"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
 
 // GetuiConfig of Getui; the zero value is none.
@@ -49,12 +50,12 @@ type getuiProvider struct {
 	access  accessToken
 }
 
-func newGetui(config GetuiConfig, c clock.Clock) (*getuiProvider, error) {
+func newGetui(config GetuiConfig, calls *outgoing.Calls, c clock.Clock) (*getuiProvider, error) {
 	base := strings.TrimSuffix(cmp.Or(config.URL, "https://restapi.getui.com"), "/")
 	g := &getuiProvider{config: config, clock: c, address: base + "/v2/" + url.PathEscape(config.AppID)}
 	g.access = accessToken{clock: c, request: g.requestToken}
 	var err error
-	g.calls, err = clientOf("getui.url", base)
+	g.calls, err = clientOf("getui.url", base, outgoing.Getui, calls)
 	return g, err
 }
 

@@ -6,14 +6,15 @@ import (
 	"strconv"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/platform/webhook"
 )
 
 // hookProvider posts notifications to the operator's own server.
 type hookProvider struct{ hook *webhook.Hook }
 
-func newHookProvider(config webhook.Config, c clock.Clock) (*hookProvider, error) {
-	hook, err := webhook.New(config, c)
+func newHookProvider(config webhook.Config, calls *outgoing.Calls, c clock.Clock) (*hookProvider, error) {
+	hook, err := webhook.New(config, webhook.Kind{Kind: outgoing.PushWebhook, Calls: calls}, c)
 	if err != nil {
 		return nil, err
 	}

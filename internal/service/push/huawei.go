@@ -13,6 +13,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/egress"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
 
 // HuaweiConfig of Huawei's Push Kit; the zero value is none.
@@ -51,7 +52,7 @@ type huaweiProvider struct {
 	access            accessToken
 }
 
-func newHuawei(config HuaweiConfig, c clock.Clock) (*huaweiProvider, error) {
+func newHuawei(config HuaweiConfig, calls *outgoing.Calls, c clock.Clock) (*huaweiProvider, error) {
 	h := &huaweiProvider{config: config, clock: c, tokenURL: cmp.Or(config.TokenURL, "https://oauth-login.cloud.huawei.com/oauth2/v3/token")}
 	h.access = accessToken{clock: c, request: h.requestToken}
 	base := strings.TrimSuffix(cmp.Or(config.URL, "https://push-api.cloud.huawei.com"), "/")
@@ -60,10 +61,10 @@ func newHuawei(config HuaweiConfig, c clock.Clock) (*huaweiProvider, error) {
 		h.address = base + "/v2/" + url.PathEscape(config.ProjectID) + "/messages:send"
 	}
 	var err error
-	if h.tokens, err = clientOf("huawei.token_url", h.tokenURL); err != nil {
+	if h.tokens, err = clientOf("huawei.token_url", h.tokenURL, outgoing.HuaweiToken, calls); err != nil {
 		return nil, err
 	}
-	h.calls, err = clientOf("huawei.url", base)
+	h.calls, err = clientOf("huawei.url", base, outgoing.Huawei, calls)
 	return h, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/egress"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	pushv1 "github.com/rialto-im/rialto/sdk/go/gen/push/v1"
 )
 
@@ -48,10 +50,10 @@ func (s *Service) openProviders() (err error) {
 	if s.config.Off {
 		return nil
 	}
-	s.poster = egress.NewPoster(egress.FetchConfig{InternalHosts: s.config.InternalHosts})
+	s.poster = egress.NewPoster(egress.FetchConfig{InternalHosts: s.config.InternalHosts, Calls: s.deps.Calls})
 	s.providers[webPush] = s.newWebPush()
 	if s.config.Webhook.Set() {
-		if s.providers[byHook], err = newHookProvider(s.config.Webhook, s.deps.Clock); err != nil {
+		if s.providers[byHook], err = newHookProvider(s.config.Webhook, s.deps.Calls, s.deps.Clock); err != nil {
 			return err
 		}
 	}
@@ -60,11 +62,11 @@ func (s *Service) openProviders() (err error) {
 		set  bool
 		open func() (provider, error)
 	}{
-		{fcm, s.config.FCM.set(), func() (provider, error) { return newFCM(s.config.FCM, s.deps.Clock) }},
-		{apns, s.config.APNs.set(), func() (provider, error) { return newAPNs(s.config.APNs, s.deps.Clock) }},
-		{huawei, s.config.Huawei.set(), func() (provider, error) { return newHuawei(s.config.Huawei, s.deps.Clock) }},
-		{xiaomi, s.config.Xiaomi.set(), func() (provider, error) { return newXiaomi(s.config.Xiaomi, s.deps.Clock) }},
-		{getui, s.config.Getui.set(), func() (provider, error) { return newGetui(s.config.Getui, s.deps.Clock) }},
+		{fcm, s.config.FCM.set(), func() (provider, error) { return newFCM(s.config.FCM, s.deps.Calls, s.deps.Clock) }},
+		{apns, s.config.APNs.set(), func() (provider, error) { return newAPNs(s.config.APNs, s.deps.Calls, s.deps.Clock) }},
+		{huawei, s.config.Huawei.set(), func() (provider, error) { return newHuawei(s.config.Huawei, s.deps.Calls, s.deps.Clock) }},
+		{xiaomi, s.config.Xiaomi.set(), func() (provider, error) { return newXiaomi(s.config.Xiaomi, s.deps.Calls, s.deps.Clock) }},
+		{getui, s.config.Getui.set(), func() (provider, error) { return newGetui(s.config.Getui, s.deps.Calls, s.deps.Clock) }},
 	} {
 		if !p.set {
 			continue
@@ -114,7 +116,11 @@ func resultOf(status int, asked time.Duration, detail string) result {
 }
 
 // unanswered is the result of a request that has no answer.
-func unanswered(err error) result { return result{kind: retry, detail: cause(err)} }
+func unanswered(err error) result {
+	r := result{kind: retry, detail: cause(err)}
+	_ = errors.As(err, &r.refused) // otherwise it is nil
+	return r
+}
 
 // paused is a result that asks for a pause: as long as the answer says, or a minute.
 func paused(status int, asked time.Duration, detail string) result {
@@ -161,7 +167,7 @@ func post(ctx context.Context, by *egress.Client, address, contentType string, b
 	}
 	maps.Copy(r.Header, header)
 	r.Header.Set("Content-Type", contentType)
-	return by.Do(r)
+	return by.Do(r, nil)
 }
 
 // oauthToken requests an access token of OAuth 2.0.
@@ -181,8 +187,8 @@ func oauthToken(ctx context.Context, by *egress.Client, address string, form url
 }
 
 // clientOf makes the client of a setting of that name.
-func clientOf(setting, address string) (*egress.Client, error) {
-	c, err := egress.New(egress.Config{URL: address})
+func clientOf(setting, address string, kind outgoing.Kind, calls *outgoing.Calls) (*egress.Client, error) {
+	c, err := egress.New(egress.Config{URL: address, Kind: kind, Calls: calls})
 	if err != nil {
 		return nil, fmt.Errorf("push.%s: %w", setting, err)
 	}

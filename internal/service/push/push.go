@@ -44,6 +44,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
@@ -111,8 +112,10 @@ type Deps struct {
 	IsCoordinator func() bool
 	// Recorder gets attempts; nil: they are not recorded.
 	Recorder *flightrecorder.Recorder
-	Clock    clock.Clock
-	Logger   *slog.Logger
+	// Calls has the circuit breakers of this process. Without it there are own ones, which no metrics show.
+	Calls  *outgoing.Calls
+	Clock  clock.Clock
+	Logger *slog.Logger
 }
 
 // Config of push notifications. The zero value of each is the documented default.

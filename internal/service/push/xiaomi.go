@@ -12,6 +12,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/egress"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
 
 // XiaomiConfig of Mi Push; the zero value is none.
@@ -43,10 +44,10 @@ type xiaomiProvider struct {
 	clock   clock.Clock
 }
 
-func newXiaomi(config XiaomiConfig, c clock.Clock) (*xiaomiProvider, error) {
+func newXiaomi(config XiaomiConfig, calls *outgoing.Calls, c clock.Clock) (*xiaomiProvider, error) {
 	base := strings.TrimSuffix(cmp.Or(config.URL, "https://api.xmpush.xiaomi.com"), "/")
-	calls, err := clientOf("xiaomi.url", base)
-	return &xiaomiProvider{config: config, address: base + "/v3/message/regid", calls: calls, clock: c}, err
+	client, err := clientOf("xiaomi.url", base, outgoing.Xiaomi, calls)
+	return &xiaomiProvider{config: config, address: base + "/v3/message/regid", calls: client, clock: c}, err
 }
 
 func (x *xiaomiProvider) close() { x.calls.Close() }

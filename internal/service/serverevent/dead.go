@@ -7,6 +7,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/platform/webhook"
 	eventv1 "github.com/rialto-im/rialto/sdk/go/gen/event/v1"
@@ -101,7 +102,7 @@ func (s *Service) countDead(ctx context.Context, consumer string) (n uint32, err
 	return n, s.deps.DB.Read().QueryRowContext(ctx, `SELECT count(*) FROM event_dead WHERE consumer = $1`, consumer).Scan(&n)
 }
 
-// retryDead delivers the dead letters of a stream that an operator wants to be retried, once each.
+// retryDead delivers the dead letters of a stream that an operator wants to be retried, once each. While the webhook is not called, its error is an *outgoing.Refused.
 func (s *Service) retryDead(ctx context.Context, c *consumer, h *delivery, k timeline.Key) error {
 	list, err := s.retryingOf(ctx, c.name, k)
 	if err != nil {
@@ -118,6 +119,9 @@ func (s *Service) retryDead(ctx context.Context, c *consumer, h *delivery, k tim
 		}
 		if ctx.Err() != nil {
 			return nil
+		}
+		if outgoing.IsRefused(failure) { // no attempt: it stays to be retried
+			return failure
 		}
 		if err := s.settleRetry(ctx, d, failure); err != nil {
 			return err

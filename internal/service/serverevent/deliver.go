@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/bulkhead"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
@@ -191,7 +192,7 @@ func (d *deliverer) setHooks(s *Service, consumers []*consumer) error {
 		if h := d.hooks[c.name]; h != nil && h.config == config {
 			continue
 		}
-		made, err := webhook.New(config, s.deps.Clock)
+		made, err := webhook.New(config, webhook.Kind{Kind: outgoing.EventWebhook, Calls: s.deps.Calls}, s.deps.Clock)
 		if err != nil {
 			return err
 		}
@@ -320,7 +321,10 @@ func (s *Service) work(ctx context.Context, c *consumer, h *delivery, k timeline
 		l.position, l.saved, l.known = positions[k], positions[k], true
 	}
 	if retrying {
-		if err := s.retryDead(ctx, c, h, k); err != nil {
+		var refused *outgoing.Refused
+		if err := s.retryDead(ctx, c, h, k); errors.As(err, &refused) {
+			return refused.Delay(0), nil
+		} else if err != nil {
 			return 0, err
 		}
 	}
@@ -369,6 +373,10 @@ func (s *Service) deliverNext(ctx context.Context, c *consumer, h *delivery, k t
 
 // failedDelivery makes a dead letter of events that have failed too often. Otherwise they are delivered again after a delay.
 func (s *Service) failedDelivery(ctx context.Context, c *consumer, k timeline.Key, l *lane, b *batch, failure error) (more bool, delay time.Duration, err error) {
+	var refused *outgoing.Refused
+	if errors.As(failure, &refused) { // no attempt
+		return false, refused.Delay(0), nil
+	}
 	l.attempts++
 	if l.attempts < s.retry.attempts || len(b.events) > 1 {
 		l.singlyTo = max(l.singlyTo, b.position)

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/platform/webhook"
 	eventv1 "github.com/rialto-im/rialto/sdk/go/gen/event/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// post delivers a batch to a webhook, and notes whether that succeeded.
+// post delivers a batch to a webhook, and notes whether that succeeded. A *outgoing.Refused is its error if it was no attempt.
 func (s *Service) post(ctx context.Context, c *consumer, h *delivery, b *batch, retried bool) error {
 	body, err := protojson.Marshal(&eventv1.EventDelivery{Consumer: c.name, Events: b.events, Gap: b.gap, Retried: retried})
 	if err != nil {
@@ -18,6 +19,9 @@ func (s *Service) post(ctx context.Context, c *consumer, h *delivery, b *batch, 
 	}
 	began := time.Now()
 	err = h.Call(ctx, json.RawMessage(body), nil)
+	if outgoing.IsRefused(err) {
+		return err
+	}
 	h.asked = true
 	h.slow = h.slow || s.deliverer.isSlow(time.Since(began))
 	if err != nil && ctx.Err() != nil {

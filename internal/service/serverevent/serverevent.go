@@ -31,6 +31,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
@@ -62,6 +63,8 @@ type Deps struct {
 	IDs      IDs
 	// Secret seals cursors. All nodes have the same.
 	Secret []byte
+	// Calls has the circuit breakers of this process. Without it there are own ones, which no metrics show.
+	Calls  *outgoing.Calls
 	Clock  clock.Clock
 	Logger *slog.Logger
 }

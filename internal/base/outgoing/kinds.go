@@ -1,0 +1,89 @@
+package outgoing
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Kind of calls: what is called, and for what. It is a label of metrics.
+type Kind string
+
+// The kinds.
+const (
+	APNs               Kind = "apns"
+	FCM                Kind = "fcm"
+	FCMToken           Kind = "fcm_token"
+	Huawei             Kind = "huawei"
+	HuaweiToken        Kind = "huawei_token"
+	Xiaomi             Kind = "xiaomi"
+	Getui              Kind = "getui"
+	WebPush            Kind = "web_push"
+	PushWebhook        Kind = "push_webhook"
+	EventWebhook       Kind = "event_webhook"
+	TransactionWebhook Kind = "transaction_webhook"
+	BeforeSend         Kind = "before_send"
+	Relation           Kind = "relation"
+	CodeWebhook        Kind = "code_webhook"
+	SMSWebhook         Kind = "sms_webhook"
+	SMTP               Kind = "smtp"
+	IssuerKeys         Kind = "issuer_keys"
+	IssuerTokens       Kind = "issuer_tokens"
+	LinkPreview        Kind = "link_preview"
+	S3                 Kind = "s3"
+)
+
+// Policy of a kind of calls.
+type Policy struct {
+	// OpenFor is how long an open circuit refuses all calls.
+	OpenFor time.Duration
+	// Retries of a failed call, at once and within its timeout, as far as the budget of its destination allows.
+	Retries int
+	// Pauses: an answer with Retry-After concerns the whole destination, and not only one device or user there.
+	Pauses bool
+}
+
+const (
+	openShort = 2 * time.Second  // somebody waits for the call
+	openLong  = 10 * time.Second // a durable queue tries again, or a user can
+)
+
+// policies of all kinds.
+var policies = map[Kind]Policy{
+	// Devices are paused one by one, by package push, whose queue tries again.
+	APNs:    {OpenFor: openLong},
+	FCM:     {OpenFor: openLong},
+	Huawei:  {OpenFor: openLong},
+	Xiaomi:  {OpenFor: openLong},
+	Getui:   {OpenFor: openLong},
+	WebPush: {OpenFor: openLong},
+	// Access tokens, for which many pushes wait.
+	FCMToken:    {OpenFor: openLong, Retries: 1, Pauses: true},
+	HuaweiToken: {OpenFor: openLong, Retries: 1, Pauses: true},
+	// Durable queues.
+	PushWebhook:        {OpenFor: openLong, Pauses: true},
+	EventWebhook:       {OpenFor: openLong, Pauses: true},
+	TransactionWebhook: {OpenFor: openLong, Pauses: true},
+	CodeWebhook:        {OpenFor: openLong, Pauses: true},
+	SMSWebhook:         {OpenFor: openLong, Pauses: true},
+	SMTP:               {OpenFor: openLong},
+	// Callers wait.
+	BeforeSend:   {OpenFor: openShort, Retries: 1, Pauses: true},
+	Relation:     {OpenFor: openShort, Retries: 1, Pauses: true},
+	IssuerKeys:   {OpenFor: openShort, Retries: 1, Pauses: true},
+	IssuerTokens: {OpenFor: openShort, Retries: 1, Pauses: true},
+	LinkPreview:  {OpenFor: openLong, Pauses: true},
+	S3:           {OpenFor: openShort},
+}
+
+// Kinds returns all kinds.
+func Kinds() []Kind { return slices.Sorted(maps.Keys(policies)) }
+
+// Known reports whether a kind is declared.
+func (k Kind) Known() bool {
+	_, known := policies[k]
+	return known
+}
+
+// Policy returns what is declared for a kind.
+func (k Kind) Policy() Policy { return policies[k] }
