@@ -147,7 +147,9 @@ func s3Config(config *config.Config) s3blob.Config {
 
 func (n *Node) openFiles(ctx context.Context) (blob.Store, error) {
 	if n.config.S3.Endpoint != "" {
-		store, err := s3blob.Open(ctx, s3Config(n.config))
+		config := s3Config(n.config)
+		config.Calls = n.outgoing
+		store, err := s3blob.Open(ctx, config)
 		if err != nil {
 			return nil, err
 		}

@@ -3,10 +3,9 @@ package outgoing
 import "time"
 
 const (
-	// Of the calls of the last budgetSeconds, one in budgetShare may be a retry, and budgetFloor more.
+	// Of the calls of the last budgetSeconds, one in budgetShare may be a retry, and Policy.Floor more.
 	budgetSeconds = 10
 	budgetShare   = 10
-	budgetFloor   = 3
 )
 
 // budget of the retries to a destination.
@@ -27,7 +26,7 @@ func (b *budget) called(now time.Time) {
 }
 
 // take reports whether a retry is within the budget, and takes it.
-func (b *budget) take(now time.Time) bool {
+func (b *budget) take(now time.Time, floor int) bool {
 	calls, retries := 0, 0
 	for _, s := range b.seconds {
 		if s.at > now.Unix()-budgetSeconds {
@@ -35,7 +34,7 @@ func (b *budget) take(now time.Time) bool {
 			retries += s.retries
 		}
 	}
-	if retries >= budgetFloor+calls/budgetShare {
+	if retries >= floor+calls/budgetShare {
 		return false
 	}
 	s := &b.seconds[now.Unix()%budgetSeconds]

@@ -139,7 +139,7 @@ func (d *destination) setLast(failure error) {
 func (d *destination) mayRetry() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.budget.take(time.Now()) {
+	if !d.budget.take(time.Now(), d.policy.Floor) {
 		d.all.overBudget.Add(1)
 		return false
 	}

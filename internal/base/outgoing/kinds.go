@@ -39,6 +39,8 @@ type Policy struct {
 	OpenFor time.Duration
 	// Retries of a failed call, at once and within its timeout, as far as the budget of its destination allows.
 	Retries int
+	// Floor is how many retries of a destination its budget allows in 10 seconds beyond one in ten calls.
+	Floor int
 	// Pauses: an answer with Retry-After concerns the whole destination, and not only one device or user there.
 	Pauses bool
 }
@@ -46,6 +48,9 @@ type Policy struct {
 const (
 	openShort = 2 * time.Second  // somebody waits for the call
 	openLong  = 10 * time.Second // a durable queue tries again, or a user can
+
+	floor        = 3
+	floorOfFiles = 20 // some uploads are in progress at once
 )
 
 // policies of all kinds.
@@ -58,22 +63,22 @@ var policies = map[Kind]Policy{
 	Getui:   {OpenFor: openLong},
 	WebPush: {OpenFor: openLong},
 	// Access tokens, for which many pushes wait.
-	FCMToken:    {OpenFor: openLong, Retries: 1, Pauses: true},
-	HuaweiToken: {OpenFor: openLong, Retries: 1, Pauses: true},
+	FCMToken:    {OpenFor: openLong, Retries: 1, Floor: floor, Pauses: true},
+	HuaweiToken: {OpenFor: openLong, Retries: 1, Floor: floor, Pauses: true},
 	// Durable queues.
-	PushWebhook:        {OpenFor: openLong, Pauses: true},
+	PushWebhook:        {OpenFor: openLong}, // it answers for a device
 	EventWebhook:       {OpenFor: openLong, Pauses: true},
 	TransactionWebhook: {OpenFor: openLong, Pauses: true},
 	CodeWebhook:        {OpenFor: openLong, Pauses: true},
 	SMSWebhook:         {OpenFor: openLong, Pauses: true},
 	SMTP:               {OpenFor: openLong},
 	// Callers wait.
-	BeforeSend:   {OpenFor: openShort, Retries: 1, Pauses: true},
-	Relation:     {OpenFor: openShort, Retries: 1, Pauses: true},
-	IssuerKeys:   {OpenFor: openShort, Retries: 1, Pauses: true},
-	IssuerTokens: {OpenFor: openShort, Retries: 1, Pauses: true},
+	BeforeSend:   {OpenFor: openShort, Retries: 1, Floor: floor, Pauses: true},
+	Relation:     {OpenFor: openShort, Retries: 1, Floor: floor, Pauses: true},
+	IssuerKeys:   {OpenFor: openShort, Retries: 1, Floor: floor, Pauses: true},
+	IssuerTokens: {OpenFor: openShort, Retries: 1, Floor: floor, Pauses: true},
 	LinkPreview:  {OpenFor: openLong, Pauses: true},
-	S3:           {OpenFor: openShort},
+	S3:           {OpenFor: openShort, Retries: 2, Floor: floorOfFiles},
 }
 
 // Kinds returns all kinds.

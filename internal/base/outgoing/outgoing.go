@@ -9,7 +9,7 @@
 // 503) pauses the destination: no call is made before, for a minute at most.
 //
 // A kind may declare that a failed call is made again at once, within its timeout. Of the calls to a destination in the last 10 seconds, one in ten may be such
-// retries, and three more. Beyond that budget a call fails at once. Kinds that a durable queue tries again declare none, so that one layer retries.
+// retries, and a few more, as the kind declares. Beyond that budget a call fails at once. Kinds that a durable queue tries again declare none, so that one layer retries.
 //
 // A call that is refused has a *Refused as its error. Nothing was sent, so it is no attempt: durable queues wait for Refused.Delay.
 //
@@ -132,6 +132,16 @@ func (r *Refused) Delay(waited time.Duration) time.Duration {
 func (c *Calls) Do(ctx context.Context, kind Kind, key string, timeout time.Duration, call func(ctx context.Context) Outcome) error {
 	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	return c.try(ctx, within, kind, key, func() Outcome { return call(within) })
+}
+
+// Try is Do for calls that bound their attempts themselves, for instance because their answers are read later.
+func (c *Calls) Try(ctx context.Context, kind Kind, key string, call func() Outcome) error {
+	return c.try(ctx, ctx, kind, key, call)
+}
+
+// try makes a call of ctx, again until within ends.
+func (c *Calls) try(ctx, within context.Context, kind Kind, key string, call func() Outcome) error {
 	d := c.kinds[kind].of(key)
 	delay := backoff.New(retryAfterFirst, retryAfterLongest)
 	for n := 0; ; n++ {
@@ -142,7 +152,7 @@ func (c *Calls) Do(ctx context.Context, kind Kind, key string, timeout time.Dura
 			}
 			return err
 		}
-		o := a.run(ctx, func() Outcome { return call(within) })
+		o := a.run(ctx, call)
 		if o.Failure == nil || !o.Retryable || n >= d.policy.Retries || within.Err() != nil || !d.mayRetry() || delay.Wait(within) != nil {
 			return nil
 		}

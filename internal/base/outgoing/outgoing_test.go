@@ -226,7 +226,7 @@ func TestRetriesHaveABudget(t *testing.T) {
 		if n := attempts(bad); n != 1 {
 			t.Errorf("a failure that is not retryable was tried %d times", n)
 		}
-		for i := range budgetFloor {
+		for i := range floor {
 			if n := attempts(again); n != 2 {
 				t.Errorf("call %d was tried %d times, want 2", i+1, n)
 			}
@@ -234,7 +234,7 @@ func TestRetriesHaveABudget(t *testing.T) {
 		if n := attempts(again); n != 1 {
 			t.Errorf("without a budget a call was tried %d times", n)
 		}
-		for range 100 - 1 - budgetFloor - 1 {
+		for range 100 - 1 - floor - 1 {
 			s.expect(1, good, false)
 		}
 		retried := 0
@@ -245,8 +245,8 @@ func TestRetriesHaveABudget(t *testing.T) {
 			t.Errorf("of 120 calls, %d were tried again beyond the floor; want %d", retried, 120/budgetShare)
 		}
 		time.Sleep(budgetSeconds*time.Second + 1)
-		for i := range budgetFloor + 1 {
-			if n := attempts(again); (n == 2) != (i < budgetFloor) {
+		for i := range floor + 1 {
+			if n := attempts(again); (n == 2) != (i < floor) {
 				t.Errorf("call %d with a new budget was tried %d times", i+1, n)
 			}
 		}
@@ -406,8 +406,8 @@ func TestBudgetsHoldForAnyTraffic(t *testing.T) {
 				calls = append(calls, now.Unix())
 				continue
 			}
-			want := recent(retries) < budgetFloor+recent(calls)/budgetShare
-			if got := b.take(now); got != want {
+			want := recent(retries) < floor+recent(calls)/budgetShare
+			if got := b.take(now, floor); got != want {
 				t.Fatalf("after %d calls and %d retries in the window, a retry is allowed: %v", recent(calls), recent(retries), got)
 			}
 			if want {

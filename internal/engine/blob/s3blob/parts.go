@@ -16,8 +16,37 @@ func (s *Store) BeginParts(ctx context.Context, key string) (string, error) {
 	if !blob.ValidKey(key) {
 		return "", blob.ErrKey
 	}
-	session, err := s.client.NewMultipartUpload(ctx, s.config.Bucket, s.name(key), minio.PutObjectOptions{ContentType: "application/octet-stream"})
+	session, err := s.beginParts(ctx, s.name(key))
 	return session, classify(err)
+}
+
+func (s *Store) beginParts(ctx context.Context, name string) (session string, err error) {
+	err = s.request(ctx, 0, func(ctx context.Context) (err error) {
+		session, err = s.client.NewMultipartUpload(ctx, s.config.Bucket, name, minio.PutObjectOptions{ContentType: "application/octet-stream"})
+		return err
+	})
+	return session, err
+}
+
+func (s *Store) putPart(ctx context.Context, name, session string, number int, part []byte) (stored minio.ObjectPart, err error) {
+	err = s.request(ctx, int64(len(part)), func(ctx context.Context) (err error) {
+		stored, err = s.client.PutObjectPart(ctx, s.config.Bucket, name, session, number, bytes.NewReader(part), int64(len(part)), minio.PutObjectPartOptions{Sha256Hex: digest(part)})
+		return err
+	})
+	return stored, err
+}
+
+func (s *Store) completeParts(ctx context.Context, name, session string, parts []minio.CompletePart) error {
+	return s.request(ctx, 0, func(ctx context.Context) error {
+		_, err := s.client.CompleteMultipartUpload(ctx, s.config.Bucket, name, session, parts, minio.PutObjectOptions{})
+		return err
+	})
+}
+
+func (s *Store) abortParts(ctx context.Context, name, session string) error {
+	return s.request(ctx, 0, func(ctx context.Context) error {
+		return s.client.AbortMultipartUpload(ctx, s.config.Bucket, name, session)
+	})
 }
 
 // PutPart reads a part into memory, as Put does.
@@ -41,7 +70,7 @@ func (s *Store) PutPart(ctx context.Context, key, session string, p blob.Part, r
 	if err := end(ctx, r); err != nil {
 		return "", err
 	}
-	stored, err := s.client.PutObjectPart(ctx, s.config.Bucket, s.name(key), session, p.Number, bytes.NewReader(buffer), p.Size, minio.PutObjectPartOptions{Sha256Hex: digest(buffer)})
+	stored, err := s.putPart(ctx, s.name(key), session, p.Number, buffer)
 	return stored.ETag, classifyParts(err)
 }
 
@@ -58,12 +87,15 @@ func (s *Store) JoinParts(ctx context.Context, key, session string, parts []blob
 	for i, p := range parts {
 		list[i] = minio.CompletePart{PartNumber: p.Number, ETag: p.Tag}
 	}
-	_, err := s.client.CompleteMultipartUpload(ctx, s.config.Bucket, s.name(key), session, list, minio.PutObjectOptions{})
-	if err = classifyParts(err); !errors.Is(err, blob.ErrNotFound) {
+	err := classifyParts(s.completeParts(ctx, s.name(key), session, list))
+	if !errors.Is(err, blob.ErrNotFound) {
 		return err
 	}
-	info, err := s.client.StatObject(ctx, s.config.Bucket, s.name(key), minio.StatObjectOptions{}) // an earlier call may have succeeded
-	if err != nil {
+	var info minio.ObjectInfo
+	if err := s.request(ctx, 0, func(ctx context.Context) (err error) { // an earlier call may have succeeded
+		info, err = s.client.StatObject(ctx, s.config.Bucket, s.name(key), minio.StatObjectOptions{})
+		return err
+	}); err != nil {
 		return classify(err)
 	}
 	if info.Size != size {
@@ -80,7 +112,7 @@ func (s *Store) AbortParts(ctx context.Context, key, session string) error {
 	if session == "" {
 		return nil
 	}
-	if err := classifyParts(s.client.AbortMultipartUpload(ctx, s.config.Bucket, s.name(key), session)); !errors.Is(err, blob.ErrNotFound) {
+	if err := classifyParts(s.abortParts(ctx, s.name(key), session)); !errors.Is(err, blob.ErrNotFound) {
 		return err
 	}
 	return nil

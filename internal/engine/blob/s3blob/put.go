@@ -50,8 +50,10 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, size int64) er
 	if err := end(ctx, r); err != nil {
 		return err
 	}
-	_, err := s.client.PutObject(ctx, s.config.Bucket, s.name(key), bytes.NewReader(buffer), size, "", digest(buffer), minio.PutObjectOptions{ContentType: "application/octet-stream"})
-	return classify(err)
+	return classify(s.request(ctx, size, func(ctx context.Context) error {
+		_, err := s.client.PutObject(ctx, s.config.Bucket, s.name(key), bytes.NewReader(buffer), size, "", digest(buffer), minio.PutObjectOptions{ContentType: "application/octet-stream"})
+		return err
+	}))
 }
 
 // digest is a signed checksum by which the server checks the received bytes.
@@ -61,7 +63,7 @@ func digest(b []byte) string {
 }
 
 func (s *Store) putParts(ctx context.Context, name string, r io.Reader, size int64, buffer []byte) (err error) {
-	upload, err := s.client.NewMultipartUpload(ctx, s.config.Bucket, name, minio.PutObjectOptions{ContentType: "application/octet-stream"})
+	upload, err := s.beginParts(ctx, name)
 	if err != nil {
 		return classify(err)
 	}
@@ -71,7 +73,7 @@ func (s *Store) putParts(ctx context.Context, name string, r io.Reader, size int
 		}
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 		defer cancel()
-		err = errors.Join(err, classify(s.client.AbortMultipartUpload(late, s.config.Bucket, name, upload)))
+		err = errors.Join(err, classify(s.abortParts(late, name, upload)))
 	}()
 	var parts []minio.CompletePart
 	for left := size; left > 0; left -= int64(len(buffer)) {
@@ -79,7 +81,7 @@ func (s *Store) putParts(ctx context.Context, name string, r io.Reader, size int
 		if err := fill(ctx, r, buffer); err != nil {
 			return err
 		}
-		part, err := s.client.PutObjectPart(ctx, s.config.Bucket, name, upload, len(parts)+1, bytes.NewReader(buffer), int64(len(buffer)), minio.PutObjectPartOptions{Sha256Hex: digest(buffer)})
+		part, err := s.putPart(ctx, name, upload, len(parts)+1, buffer)
 		if err != nil {
 			return classify(err)
 		}
@@ -88,8 +90,7 @@ func (s *Store) putParts(ctx context.Context, name string, r io.Reader, size int
 	if err := end(ctx, r); err != nil {
 		return err
 	}
-	_, err = s.client.CompleteMultipartUpload(ctx, s.config.Bucket, name, upload, parts, minio.PutObjectOptions{})
-	return classify(err)
+	return classify(s.completeParts(ctx, name, upload, parts))
 }
 
 // fill reads until b is full. If the reader ends earlier, the error is ErrSize; if it fails, the reader's error.

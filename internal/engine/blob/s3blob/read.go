@@ -23,22 +23,27 @@ type file struct {
 	closed bool
 }
 
+// download is an answer of the server.
+type download struct {
+	body io.ReadCloser
+	info minio.ObjectInfo
+}
+
 // Open requests the whole file. Seeking ends that answer, and the next Read requests the rest from there.
 func (s *Store) Open(ctx context.Context, key string) (io.ReadSeekCloser, int64, error) {
 	if !blob.ValidKey(key) {
 		return nil, 0, blob.ErrKey
 	}
 	f := &file{ctx: ctx, store: s, name: s.name(key)}
-	var info minio.ObjectInfo
-	var err error
-	if f.body, info, _, err = s.client.GetObject(ctx, s.config.Bucket, f.name, minio.GetObjectOptions{}); err != nil {
+	d, err := s.get(ctx, f.name, minio.GetObjectOptions{})
+	if err != nil {
 		return nil, 0, classify(err)
 	}
-	f.etag, f.size = info.ETag, info.Size
+	f.body, f.etag, f.size = d.body, d.info.ETag, d.info.Size
 	return f, f.size, nil
 }
 
-// Read continues with a new request if an answer breaks off, up to as many times in a row as a request is tried.
+// Read continues with a new request if an answer breaks off, a few times in a row.
 func (f *file) Read(p []byte) (int, error) {
 	if f.closed {
 		return 0, errors.New("the file is closed")
@@ -51,7 +56,7 @@ func (f *file) Read(p []byte) (int, error) {
 	}
 	p = p[:min(int64(len(p)), f.size-f.at)]
 	var err error
-	for range tries {
+	for range resumes + 1 {
 		if err = f.reach(); err != nil {
 			return 0, err
 		}
@@ -85,12 +90,12 @@ func (f *file) reach() error {
 	if err := errors.Join(options.SetRange(f.at, f.size-1), options.SetMatchETag(f.etag)); err != nil {
 		return err
 	}
-	body, info, _, err := f.store.client.GetObject(f.ctx, f.store.config.Bucket, f.name, options)
+	d, err := f.store.get(f.ctx, f.name, options)
 	if err != nil {
 		return classify(err)
 	}
-	f.body, f.bodyAt = body, f.at
-	if info.Size != f.size-f.at { // a server, or a proxy, that knows no ranges
+	f.body, f.bodyAt = d.body, f.at
+	if d.info.Size != f.size-f.at { // a server, or a proxy, that knows no ranges
 		return errors.Join(classify(errors.New("the server did not send the requested range")), f.drop())
 	}
 	return nil

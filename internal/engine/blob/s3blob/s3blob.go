@@ -1,7 +1,8 @@
 // Package s3blob keeps files in a bucket of any S3.
 //
 // A file is there when the server has said so, whole: small ones go in one request, large ones as a multipart upload that is completed
-// at the end. What fails for a while is tried again, a few times. All methods of Store may be called from many goroutines.
+// at the end. What fails for a while is tried again, as package outgoing says; while most requests fail, further ones are refused. All methods of Store may be called
+// from many goroutines.
 package s3blob
 
 import (
@@ -23,12 +24,16 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 )
 
 const (
-	// tries is how often a request is tried.
-	tries = 5
+	// resumes is how often in a row a file whose answer breaks off is requested again.
+	resumes = 4
+	// requestTimeout bounds a request that is not a download, beside the time for which its body may be sent at leastRate.
+	requestTimeout = time.Minute
+	leastRate      = 64 << 10 // bytes per second
 	// answerTimeout bounds the time until the server begins its answer.
 	answerTimeout = 30 * time.Second
 	// checkTimeout bounds the check at the start.
@@ -52,6 +57,8 @@ type Config struct {
 	// Uploads is the maximum number of concurrent uploads, each with 8 MiB of memory at most (more for files beyond 72 GB); others wait.
 	// Default 16.
 	Uploads int
+	// Calls has the circuit breakers of this process. Without it there is an own one, which no metrics show.
+	Calls *outgoing.Calls
 }
 
 // Store keeps files in a bucket.
@@ -65,6 +72,7 @@ type Store struct {
 func Open(ctx context.Context, config Config) (*Store, error) {
 	config.Region = cmp.Or(config.Region, "us-east-1")
 	config.Uploads = cmp.Or(config.Uploads, 16)
+	config.Calls = outgoing.OrNew(config.Calls)
 	endpoint, err := config.check()
 	if err != nil {
 		return nil, err
@@ -83,7 +91,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if config.AccessKey != "" {
 		keys = credentials.NewStaticV4(config.AccessKey, config.SecretKey, "")
 	}
-	client, err := minio.NewCore(endpoint.Host, &minio.Options{Creds: keys, Secure: secure, Transport: transport, Region: config.Region, MaxRetries: tries})
+	client, err := minio.NewCore(endpoint.Host, &minio.Options{Creds: keys, Secure: secure, Transport: transport, Region: config.Region, MaxRetries: 1})
 	if err != nil {
 		return nil, fmt.Errorf("files in S3: %w", err)
 	}
@@ -161,7 +169,9 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if !blob.ValidKey(key) {
 		return blob.ErrKey
 	}
-	err := classify(s.client.RemoveObject(ctx, s.config.Bucket, s.name(key), minio.RemoveObjectOptions{}))
+	err := classify(s.request(ctx, 0, func(ctx context.Context) error {
+		return s.client.RemoveObject(ctx, s.config.Bucket, s.name(key), minio.RemoveObjectOptions{})
+	}))
 	if errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrKey) {
 		return nil
 	}

@@ -1,0 +1,45 @@
+// Package outgoingtest opens and closes circuits in tests, without waiting.
+package outgoingtest
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/outgoing"
+)
+
+const most = 10_000 // calls that are made to change a circuit
+
+// Open opens the circuit of a destination, which has to be closed.
+func Open(t testing.TB, c *outgoing.Calls, kind outgoing.Kind, key string) {
+	t.Helper()
+	for range most {
+		if !passes(t, c, kind, key, errors.New("it fails in this test")) {
+			return
+		}
+	}
+	t.Fatal("the circuit does not open")
+}
+
+// Forget makes the circuit of a destination closed, by calls to so many others that it is forgotten.
+func Forget(t testing.TB, c *outgoing.Calls, kind outgoing.Kind) {
+	t.Helper()
+	for n := range most {
+		if !passes(t, c, kind, "other"+strconv.Itoa(n), nil) {
+			t.Fatal("a new destination is refused")
+		}
+	}
+}
+
+// passes reports whether a call is made, whose failure is given.
+func passes(t testing.TB, c *outgoing.Calls, kind outgoing.Kind, key string, failure error) bool {
+	t.Helper()
+	err := c.Do(context.Background(), kind, key, time.Minute, func(context.Context) outgoing.Outcome { return outgoing.Outcome{Failure: failure} })
+	if err != nil && !outgoing.IsRefused(err) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
