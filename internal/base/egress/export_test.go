@@ -13,3 +13,6 @@ func (c *Client) Transport() *http.Transport { return c.http.Transport.(*http.Tr
 
 // Resolve has a fetcher use a resolver.
 func (f *Fetcher) Resolve(r *net.Resolver) { f.resolver = r }
+
+// Through has a fetcher make its hops by a transport.
+func (f *Fetcher) Through(base http.RoundTripper) { f.http.Transport.(*hopTransport).base = base }

@@ -15,7 +15,7 @@ import (
 // attempt ends with the body of the answer.
 type hopTransport struct {
 	calls   *outgoing.Calls
-	base    *http.Transport
+	base    http.RoundTripper
 	timeout time.Duration // of the fetch
 }
 

@@ -42,8 +42,8 @@ type destinations struct {
 	recentFirst *list.List               // by the last call
 }
 
-func newDestinations(kind Kind, logger *slog.Logger) *destinations {
-	return &destinations{kind: kind, policy: kind.Policy(), logger: logger, byKey: map[string]*list.Element{}, recentFirst: list.New()}
+func newDestinations(kind Kind, policy Policy, logger *slog.Logger) *destinations {
+	return &destinations{kind: kind, policy: policy, logger: logger, byKey: map[string]*list.Element{}, recentFirst: list.New()}
 }
 
 // destination of calls.

@@ -49,15 +49,17 @@ const (
 
 // Calls are all calls of this process to other servers.
 type Calls struct {
-	kinds  map[Kind]*destinations
-	logger *slog.Logger
+	kinds map[Kind]*destinations
 }
 
 // New returns Calls of which no destination has failed. Changes of circuits are logged.
-func New(logger *slog.Logger) *Calls {
-	c := &Calls{kinds: map[Kind]*destinations{}, logger: logger}
+func New(logger *slog.Logger) *Calls { return NewWith(logger, Kind.Policy) }
+
+// NewWith is New with other policies than those that are declared, for tests.
+func NewWith(logger *slog.Logger, policy func(Kind) Policy) *Calls {
+	c := &Calls{kinds: map[Kind]*destinations{}}
 	for _, kind := range Kinds() {
-		c.kinds[kind] = newDestinations(kind, logger)
+		c.kinds[kind] = newDestinations(kind, policy(kind), logger)
 	}
 	return c
 }

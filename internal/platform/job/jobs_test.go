@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
 	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
+	"github.com/rialto-im/rialto/internal/base/outgoing/outgoingtest"
 	"github.com/rialto-im/rialto/internal/base/synclist"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -407,4 +409,29 @@ func TestPollsDoNotReadFinishedOrFutureJobs(t *testing.T) {
 			t.Errorf("%s\nhas the plan %s; want the index %s", statement, text, index)
 		}
 	}
+}
+
+// A job whose call was refused is tried again, although one failure would make it a dead letter.
+func TestRefusedCallsAreNoFailures(t *testing.T) {
+	f := openFleet(t, 1)
+	calls := outgoingtest.New()
+	outgoingtest.Open(t, calls, outgoing.SMTP, "smtp.example.com:587")
+	var attempts atomic.Int64
+	start(t, f.nodes[0], workers(1, func(ctx context.Context, _ job.Job[work]) error {
+		attempts.Add(1)
+		return calls.Do(ctx, outgoing.SMTP, "smtp.example.com:587", time.Second, func(context.Context) outgoing.Outcome { return outgoing.Outcome{} })
+	}))
+	n := insert(t, f.nodes[0], 1, job.Options{MaxFailures: 1})
+	for i := range int64(3) {
+		eventually.True(t, "the call is refused", func() bool { return attempts.Load() > i && get(t, f.nodes[0], n).State == job.Available })
+		if got := get(t, f.nodes[0], n); got.Failures != 0 || !strings.Contains(got.Error, "is not called for") {
+			t.Errorf("a refused call: %+v", got)
+		}
+		if i == 2 {
+			outgoingtest.Forget(t, calls, outgoing.SMTP)
+		}
+		f.clock.Advance(2 * outgoingtest.OpenFor)
+		f.nodes[0].Wake()
+	}
+	reaches(t, f.nodes[0], n, job.Completed)
 }

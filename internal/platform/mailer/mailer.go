@@ -103,7 +103,7 @@ func (m *Mailer) Send(ctx context.Context, to, subject, text string) error {
 	refused := m.calls.Do(ctx, outgoing.SMTP, m.config.Address, m.config.Timeout, func(ctx context.Context) outgoing.Outcome {
 		err = client.DialAndSendWithContext(ctx, msg)
 		var answer *mail.SendError
-		if errors.As(err, &answer) && answer.ErrorCode() >= permanent { // the server works, and refuses this email
+		if errors.As(err, &answer) && answer.ErrorCode() >= refusal && answer.ErrorCode() != closing { // the server works, and refuses this email
 			return outgoing.Outcome{}
 		}
 		return outgoing.OutcomeOf(0, 0, err)
@@ -114,8 +114,11 @@ func (m *Mailer) Send(ctx context.Context, to, subject, text string) error {
 	return nil
 }
 
-// permanent is the first code of SMTP that says that an email is refused for good.
-const permanent = 500
+// Codes of SMTP: the first that says that an email is refused, for now or for good; and that of a server that is not available.
+const (
+	refusal = 400
+	closing = 421
+)
 
 func (m *Mailer) options() []mail.Option {
 	list := []mail.Option{mail.WithPort(m.port), mail.WithTimeout(m.config.Timeout)}

@@ -1,10 +1,12 @@
 package mailer_test
 
 import (
+	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/platform/mailer"
 	"github.com/rialto-im/rialto/internal/platform/mailer/smtptest"
 )
@@ -50,6 +52,37 @@ func TestSend(t *testing.T) {
 	server.Fail(1)
 	if err := m.Send(t.Context(), "anna@example.org", "subject", "text"); err == nil {
 		t.Error("an email that was refused was sent")
+	}
+}
+
+// A server that refuses emails, for instance those to a new address for now, works; one that cannot be reached is not called after some failures.
+func TestCircuitOfTheServer(t *testing.T) {
+	server := smtptest.Start(t)
+	config := mailer.Config{Address: server.Address, From: "chat@example.com", TLS: "none"}
+	m := open(t, config)
+	server.Fail(30)
+	for n := range 30 {
+		if err := m.Send(t.Context(), "anna@example.org", "subject", "text"); err == nil || outgoing.IsRefused(err) {
+			t.Fatalf("email %d, which the server refuses: %v", n+1, err)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Address = l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m = open(t, config)
+	failed := 0
+	for err = m.Send(t.Context(), "anna@example.org", "subject", "text"); !outgoing.IsRefused(err); err = m.Send(t.Context(), "anna@example.org", "subject", "text") {
+		if failed++; err == nil || failed > 100 {
+			t.Fatalf("email %d without a server: %v", failed, err)
+		}
+	}
+	if failed != 20 {
+		t.Errorf("calls are refused after %d failures, want 20", failed)
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
+	"github.com/rialto-im/rialto/internal/base/outgoing/outgoingtest"
 	"github.com/rialto-im/rialto/internal/platform/webhook"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -222,6 +224,63 @@ func TestBeforeSendFails(t *testing.T) {
 		if calls.Load() >= number {
 			t.Errorf("%s: the webhook was called for each of %d messages", onFailure, number)
 		}
+	}
+}
+
+// A webhook that hangs is not called any more after some timeouts. Then messages are stored or refused at once, as the setting says, and a message that was
+// refused is not lost: the same one is stored when the webhook answers again.
+func TestBeforeSendHangs(t *testing.T) {
+	for onFailure, want := range map[string]string{"allow": "", "refuse": "not_checked"} {
+		var calls atomic.Int64
+		var works atomic.Bool
+		release := make(chan struct{})
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if calls.Add(1); !works.Load() {
+				<-release
+			}
+			_, _ = w.Write([]byte(`{"allow": true}`)) // the node may not wait
+		}))
+		h := newHarness(t, chat.Config{BeforeSend: webhook.Config{URL: server.URL, Secret: "a secret of the operator", Timeout: 20 * time.Millisecond}, BeforeSendOnFailure: onFailure})
+		h.calls = outgoingtest.New()
+		s := h.node(t)
+		c, err := s.CreateGroup(t.Context(), 1, &chatv1.CreateGroupRequest{Title: "a group", Members: []uint64{2, 3}})
+		must(t, err)
+		send := func(n int) string {
+			d := draftOf(c, 1, 0, fmt.Sprint(n))
+			d.ClientMsgID = fmt.Sprint(n)
+			return reasonOf(s.Send(t.Context(), d))
+		}
+		sent := 0
+		for ; outgoingtest.Refused(t, h.calls, outgoing.BeforeSend) == 0; sent++ {
+			if got := send(sent); got != want {
+				t.Fatalf("%s: a message gets %q", onFailure, got)
+			}
+		}
+		asked := calls.Load()
+		for range 20 {
+			if got := send(sent); got != want {
+				t.Errorf("%s: with an open circuit a message gets %q", onFailure, got)
+			}
+			sent++
+		}
+		if n := calls.Load(); n != asked || n >= int64(sent) {
+			t.Errorf("%s: the webhook was called %d times while its circuit was open, and for %d of %d messages", onFailure, n-asked, asked, sent)
+		}
+		close(release)
+		works.Store(true)
+		outgoingtest.Forget(t, h.calls, outgoing.BeforeSend)
+		for n := range sent {
+			for got := send(n); got != ""; got = send(n) { // on a slow machine, 20 ms may not suffice
+				if got != "not_checked" {
+					t.Fatalf("%s: afterwards a message gets %q", onFailure, got)
+				}
+				outgoingtest.Forget(t, h.calls, outgoing.BeforeSend)
+			}
+		}
+		if got := h.textsIn(t, c); len(got) != sent {
+			t.Errorf("%s: %d of %d messages are stored: %q", onFailure, len(got), sent, got)
+		}
+		server.Close()
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/base/overload"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
@@ -82,7 +83,8 @@ type harness struct {
 	ids       *idgen.Snowflake
 	messages  *idgen.Messages
 	config    chat.Config
-	gate      *overload.Gate // nil: nothing is refused under overload
+	gate      *overload.Gate  // nil: nothing is refused under overload
+	calls     *outgoing.Calls // nil: each service has its own
 }
 
 func newHarness(t testing.TB, config chat.Config) *harness {
@@ -121,7 +123,7 @@ func openDB(t testing.TB, place string) *sqldb.DB {
 }
 
 func (h *harness) deps(db *sqldb.DB) chat.Deps {
-	return chat.Deps{Log: h.log, DB: db, IDs: h.ids, MessageIDs: h.messages, Relations: h.relations, Overload: h.gate, Clock: h.clock, Logger: slog.New(slog.DiscardHandler)}
+	return chat.Deps{Log: h.log, DB: db, IDs: h.ids, MessageIDs: h.messages, Relations: h.relations, Overload: h.gate, Calls: h.calls, Clock: h.clock, Logger: slog.New(slog.DiscardHandler)}
 }
 
 // node opens another service on the same stores.

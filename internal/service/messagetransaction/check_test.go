@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/outgoing"
+	"github.com/rialto-im/rialto/internal/base/outgoing/outgoingtest"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/messagetransaction"
 	transactionv1 "github.com/rialto-im/rialto/sdk/go/gen/transaction/v1"
@@ -128,6 +130,27 @@ func TestWhenTheWebhookIsAsked(t *testing.T) {
 	if after := b.nowMs.Load() - asked; after < 5000 {
 		t.Errorf("it was asked again after %d ms, want 7,500, or a step less", after)
 	}
+}
+
+// While the circuit of the webhook is open, no check is counted. Afterwards the webhook decides.
+func TestOpenCircuitsDelayChecks(t *testing.T) {
+	b := open(t)
+	calls, kind := b.deps.Calls, outgoing.TransactionWebhook
+	outgoingtest.Open(t, calls, kind, b.hook.URL)
+	before := outgoingtest.Refused(t, calls, kind)
+	b.answer("commit")
+	n := b.prepare("order 1", "paid")
+	b.run()
+	b.passUntil("more checks are refused than may fail", outgoingtest.OpenFor, func() bool { return outgoingtest.Refused(t, calls, kind) > before+3 })
+	if v := b.get(n); b.state(n) != "PREPARED" || v.Checks > 1 || b.checks() != 0 { // one that is in progress is counted
+		t.Errorf("while the circuit is open, after %d requests: %v", b.checks(), v)
+	}
+	outgoingtest.Forget(t, calls, kind)
+	b.passUntil("it is sent", outgoingtest.OpenFor, func() bool { return b.state(n) == "SENT" })
+	if v := b.get(n); v.Checks != 1 || b.checks() != 1 {
+		t.Errorf("after %d requests: %v", b.checks(), v)
+	}
+	b.wantStored("paid")
 }
 
 // A transaction that no job asks about, because no node ran jobs, is rolled back after a day.

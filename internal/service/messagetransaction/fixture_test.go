@@ -18,6 +18,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outgoing/outgoingtest"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -164,7 +165,7 @@ func open(t *testing.T) *bench {
 	t.Cleanup(b.hook.Close)
 	b.jobs, err = job.New(t.Context(), job.Deps{DB: db, Clock: b, Logger: slog.New(slog.DiscardHandler), Node: "n"}, job.Config{})
 	must(t, err)
-	b.deps = messagetransaction.Deps{DB: db, Chat: b, Jobs: b.jobs, IDs: b, Clock: b, Logger: slog.New(slog.DiscardHandler)}
+	b.deps = messagetransaction.Deps{DB: db, Chat: b, Jobs: b.jobs, IDs: b, Calls: outgoingtest.New(), Clock: b, Logger: slog.New(slog.DiscardHandler)}
 	b.restart()
 	must(t, b.SetWebhook(t.Context(), shop, &transactionv1.SetTransactionWebhookRequest{Url: b.hook.URL, Secret: secret}))
 	return b

@@ -17,6 +17,8 @@ import (
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
+	"github.com/rialto-im/rialto/internal/base/outgoing/outgoingtest"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/platform/directory"
@@ -45,6 +47,7 @@ type world struct {
 	db     *sqldb.DB
 	clock  *clocktest.Manual
 	config push.Config
+	calls  *outgoing.Calls
 	*push.Service
 	jobs *job.Service
 	at   *service // the push service of the browsers
@@ -79,7 +82,7 @@ func reason(err error) string {
 
 func open(t testing.TB, change func(*push.Config)) *world {
 	t.Helper()
-	w := &world{t: t, clock: clocktest.NewManual(), at: newService(t), place: sqltest.Place(t), streams: map[id.User][]*chatv1.Event{}, messages: map[id.Conversation][]*chatv1.Message{},
+	w := &world{t: t, calls: outgoingtest.New(), clock: clocktest.NewManual(), at: newService(t), place: sqltest.Place(t), streams: map[id.User][]*chatv1.Event{}, messages: map[id.Conversation][]*chatv1.Message{},
 		state: map[id.Conversation]*chatv1.Conversation{}, statuses: map[id.User]directory.Status{}, connected: map[id.User]bool{}, acked: map[id.User]message.Position{},
 		silenced: map[id.User]bool{}, ended: map[id.Session]bool{}}
 	w.state[talk] = &chatv1.Conversation{Id: uint64(talk), Peer: uint64(ann), State: &chatv1.ConversationState{}}
@@ -105,7 +108,7 @@ func open(t testing.TB, change func(*push.Config)) *world {
 // process is a new process.
 func (w *world) process() *push.Service {
 	w.t.Helper()
-	s, err := push.New(w.t.Context(), push.Deps{DB: w.db, Inbox: w, Chat: w, Accounts: w, Directory: w, Jobs: w.jobs, Secret: make([]byte, 32), Clock: w.clock, Logger: slog.New(slog.DiscardHandler)}, w.config)
+	s, err := push.New(w.t.Context(), push.Deps{DB: w.db, Inbox: w, Chat: w, Accounts: w, Directory: w, Jobs: w.jobs, Secret: make([]byte, 32), Calls: w.calls, Clock: w.clock, Logger: slog.New(slog.DiscardHandler)}, w.config)
 	must(w.t, err)
 	return s
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
+	"github.com/rialto-im/rialto/internal/base/outgoing/outgoingtest"
 	"github.com/rialto-im/rialto/internal/engine/bus/membus"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
@@ -63,6 +65,7 @@ type fixture struct {
 	slots    bulkhead.Config // of deliveries, if it has any
 	isSlow   func() bool     // of requests, if it is not nil; then they have one event each
 	config   serverevent.Config
+	calls    *outgoing.Calls // of all processes
 	users    []id.User
 	sends    atomic.Uint64
 }
@@ -78,7 +81,7 @@ func open(t *testing.T, users int) *fixture {
 	t.Helper()
 	db, err := sqldb.Open(context.Background(), sqltest.Place(t))
 	must(t, err)
-	f := &fixture{t: t, db: db, clock: clocktest.NewManual(), config: serverevent.Config{AllowPrivate: true}}
+	f := &fixture{t: t, db: db, clock: clocktest.NewManual(), config: serverevent.Config{AllowPrivate: true}, calls: outgoingtest.New()}
 	f.log = memlog.New(func(c []timeline.Commit) { f.fanout.Committed(c) })
 	logger := slog.New(slog.DiscardHandler)
 	ids, err := idgen.NewSnowflake(context.Background(), idgen.Fixed(f.clock, 1), idgen.SnowflakeConfig{})
@@ -126,7 +129,7 @@ func (f *fixture) restart() {
 	if f.stop != nil {
 		f.stop()
 	}
-	s, err := serverevent.New(context.Background(), serverevent.Deps{DB: f.db, Log: f.log, Chat: f.chat, Accounts: f.accounts, IDs: f.ids, Secret: []byte("of cursors"), Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, f.config)
+	s, err := serverevent.New(context.Background(), serverevent.Deps{DB: f.db, Log: f.log, Chat: f.chat, Accounts: f.accounts, IDs: f.ids, Secret: []byte("of cursors"), Calls: f.calls, Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, f.config)
 	must(f.t, err)
 	s.Hasten(cmp.Or(f.attempts, 3))
 	if f.slots.Slots > 0 {

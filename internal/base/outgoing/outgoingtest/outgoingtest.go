@@ -4,12 +4,26 @@ package outgoingtest
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
+
+// OpenFor is how long an open circuit stays open.
+const OpenFor = time.Hour
+
+// New returns Calls whose circuits stay open for OpenFor, so that a slow machine does not close them.
+func New() *outgoing.Calls {
+	return outgoing.NewWith(slog.New(slog.DiscardHandler), func(k outgoing.Kind) outgoing.Policy {
+		p := k.Policy()
+		p.OpenFor = OpenFor
+		return p
+	})
+}
 
 const most = 10_000 // calls that are made to change a circuit
 
@@ -42,4 +56,23 @@ func passes(t testing.TB, c *outgoing.Calls, kind outgoing.Kind, key string, fai
 		t.Fatal(err)
 	}
 	return err == nil
+}
+
+// Refused returns how many calls of a kind were refused because a circuit was open.
+func Refused(t testing.TB, c *outgoing.Calls, kind outgoing.Kind) (n int) {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(c)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			if f.GetName() == "rialto_outgoing_calls_total" && m.Label[0].GetValue() == string(kind) && m.Label[1].GetValue() == "refused_open" {
+				n += int(m.Counter.GetValue())
+			}
+		}
+	}
+	return n
 }
