@@ -80,11 +80,11 @@ func post(t *testing.T, c *egress.Client, to string, check func(*egress.Answer) 
 	return c.Do(r, check)
 }
 
-// Servers whose answers are errors of theirs, break off or are not valid are not called after twenty of them; those that refuse requests are.
+// Servers whose answers are errors of theirs, break off or are not valid are not called after ten of them; those that refuse requests are.
 func TestWhichAnswersOpenTheCircuit(t *testing.T) {
 	server, _ := answering(t)
 	invalid := func(*egress.Answer) error { return errors.New("it is not valid") }
-	for path, want := range map[string]int{"/500": 20, "/break": 20, "/404": 100, "/429": 1, "/": 100, "/invalid": 20} {
+	for path, want := range map[string]int{"/500": 10, "/break": 10, "/404": 100, "/429": 1, "/": 100, "/invalid": 10} {
 		c := client(t, server.URL+path, outgoing.EventWebhook)
 		check := func(*egress.Answer) error { return nil }
 		if path == "/invalid" {
@@ -130,7 +130,7 @@ func TestCircuitsOfPushServices(t *testing.T) {
 		_, err = p.Do(r)
 		return err
 	}
-	if n := refusedAfter(t, func() error { return do(server.URL + "/500") }); n != 20 {
+	if n := refusedAfter(t, func() error { return do(server.URL + "/500") }); n != 10 {
 		t.Errorf("calls are refused after %d failures", n)
 	}
 	if err := do(server.URL + "/another"); !outgoing.IsRefused(err) {
@@ -154,7 +154,7 @@ func TestCircuitsOfRedirects(t *testing.T) {
 	defer first.Close()
 	f := egress.NewFetcher(egress.FetchConfig{InternalHosts: []string{hostOf(t, first.URL), hostOf(t, failing.URL)}, Calls: calls})
 	for _, path := range []string{"/500", "/break"} {
-		if n := refusedAfter(t, func() error { _, err := fetch(t, f, first.URL+path); return err }); n != 20 {
+		if n := refusedAfter(t, func() error { _, err := fetch(t, f, first.URL+path); return err }); n != 10 {
 			t.Errorf("%s: calls are refused after %d failures", path, n)
 		}
 		if _, err := fetch(t, f, failing.URL); !outgoing.IsRefused(err) {
@@ -182,19 +182,19 @@ func (h slowHops) RoundTrip(r *http.Request) (*http.Response, error) {
 // A host is not blamed for the time that the hops before it took, nor for a caller who gave up.
 func TestHopsAreJudgedByTheirOwnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := egress.NewFetcher(egress.FetchConfig{Timeout: 10 * time.Second, Calls: outgoingtest.New()})
-		f.Through(slowHops{"first.example.com": 6 * time.Second, "second.example.com": time.Hour})
+		f := egress.NewFetcher(egress.FetchConfig{Timeout: 5 * time.Second, Calls: outgoingtest.New()})
+		f.Through(slowHops{"first.example.com": 3 * time.Second, "second.example.com": time.Hour})
 		for range 25 {
 			if _, err := fetch(t, f, "https://first.example.com"); !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatalf("after a slow hop: %v", err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 			if _, err := f.Fetch(ctx, egress.Request{URL: "https://second.example.com"}); !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatalf("of a caller who gave up: %v", err)
 			}
 			cancel()
 		}
-		if n := refusedAfter(t, func() error { _, err := fetch(t, f, "https://second.example.com"); return err }); n != 20 {
+		if n := refusedAfter(t, func() error { _, err := fetch(t, f, "https://second.example.com"); return err }); n != 10 {
 			t.Errorf("calls are refused after %d failures", n)
 		}
 	})

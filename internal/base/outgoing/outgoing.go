@@ -1,7 +1,7 @@
 // Package outgoing protects this process, and the servers that it calls, when calls to them fail. Each call has a timeout; each destination has a circuit
 // breaker, and a budget for retries. What a kind of calls gets is declared once, in kinds.go.
 //
-// The circuit of a destination opens when, of the calls of the last 30 seconds, 20 or more have ended and half of them failed. Then calls are refused at once,
+// The circuit of a destination opens when, of the calls of the last minute, 10 or more have ended and half of them failed. Then calls are refused at once,
 // for as long as the kind declares. After that three calls pass; if all succeed the circuit is closed, and if one fails it is open again.
 //
 // A call fails if it has no answer in time, or one with a status of 500 or more, or one that its caller cannot read. Answers with a status of 4xx are no
@@ -32,8 +32,9 @@ import (
 
 const (
 	// A circuit opens if the calls of the last window that have ended are minCalls or more, and half of them failed.
-	window, windowParts = 30 * time.Second, 10
-	minCalls            = 20
+	// So ten calls in a row that run into a timeout of 5 seconds open it.
+	window, windowParts = time.Minute, 12
+	minCalls            = 10
 	// probes are the calls that pass a circuit which was open, and that must succeed.
 	probes = 3
 	// probeWait is after how long a call is to be tried again that was refused while probes are in progress.

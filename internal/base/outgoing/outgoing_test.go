@@ -66,7 +66,7 @@ func TestCircuitsOpenAndClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, EventWebhook)
 		s.expect(minCalls/2, good, false)
-		s.expect(minCalls/2, bad, false) // the last is the twentieth call, and half have failed
+		s.expect(minCalls/2, bad, false) // the last is the tenth call, and half have failed
 		r := s.call(good)
 		if r == nil || r.Kind != EventWebhook || r.Host != "hooks.example.com" || r.Wait != openLong || !strings.Contains(r.Error(), "connection refused") || strings.Contains(r.Error(), "secret") {
 			t.Fatalf("an open circuit: %v", r)
@@ -116,7 +116,7 @@ func TestProbesAreFew(t *testing.T) {
 	})
 }
 
-// Fewer failures than half, or fewer calls than twenty in the window, open no circuit.
+// Fewer failures than half, or fewer calls than ten in the window, open no circuit.
 func TestFewFailuresOpenNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, EventWebhook)
@@ -343,7 +343,7 @@ func TestMetricsAndLog(t *testing.T) {
 		registry := prometheus.NewPedanticRegistry()
 		registry.MustRegister(s.calls)
 		got, series := metricsOf(t, s.calls, BeforeSend)
-		want := map[string]float64{"breakers closed": 0, "breakers half_open": 0, "breakers open": 1, "calls_total ok": 1, "calls_total failed": 19, "calls_total cancelled": 0,
+		want := map[string]float64{"breakers closed": 0, "breakers half_open": 0, "breakers open": 1, "calls_total ok": 1, "calls_total failed": 9, "calls_total cancelled": 0,
 			"calls_total refused_open": 4, "calls_total refused_paused": 2, "retries_total made": 1, "retries_total over_budget": 0}
 		if !maps.Equal(got, want) || series != len(want)*len(Kinds()) {
 			t.Errorf("got %v, and %d series of all kinds; want %v", got, series, want)

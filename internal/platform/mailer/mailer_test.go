@@ -81,8 +81,8 @@ func TestCircuitOfTheServer(t *testing.T) {
 			t.Fatalf("email %d without a server: %v", failed, err)
 		}
 	}
-	if failed != 20 {
-		t.Errorf("calls are refused after %d failures, want 20", failed)
+	if failed != 10 {
+		t.Errorf("calls are refused after %d failures, want 10", failed)
 	}
 }
 
