@@ -20,6 +20,8 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
+	"github.com/rialto-im/rialto/internal/base/outgoing/outgoingtest"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/blob/s3blob"
 	"github.com/rialto-im/rialto/internal/engine/blob/s3blob/s3test"
@@ -183,6 +185,7 @@ type faulty struct {
 	// answers the n-th request itself if it returns true.
 	breaks atomic.Pointer[func(n int64, w http.ResponseWriter, r *http.Request) bool]
 	n      atomic.Int64
+	calls  *outgoing.Calls
 }
 
 func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -207,14 +210,14 @@ func behind(t *testing.T) (*faulty, *s3blob.Store) {
 	server := s3test.Start(t)
 	to, err := url.Parse(server.Endpoint)
 	must(t, err)
-	f := &faulty{Handler: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+	f := &faulty{calls: outgoingtest.New(), Handler: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
 		r.Out.Host = r.In.Host // it is signed
 	}}}
 	front := httptest.NewServer(f)
 	t.Cleanup(front.Close)
 	c := config(server, server.Bucket(t))
-	c.Endpoint = front.URL
+	c.Endpoint, c.Calls = front.URL, f.calls
 	return f, open(t, c)
 }
 
@@ -289,6 +292,14 @@ func TestPersistentFaultsAreReported(t *testing.T) {
 	if n := front.n.Load(); n > 4*6 {
 		t.Errorf("%d requests for four operations", n)
 	}
+	if n := front.n.Load(); n < 5 { // half of all
+		t.Errorf("only %d requests", n)
+	}
+	_, _, opened = s.Open(t.Context(), "there")
+	if e := errs.Of(opened); e.Reason != "files_unavailable" || !outgoing.IsRefused(opened) {
+		t.Errorf("after many failures: %v", opened)
+	}
+	outgoingtest.Forget(t, front.calls, outgoing.S3)
 	front.set(func(int64, http.ResponseWriter, *http.Request) bool { return false })
 	if _, _, err := s.Open(t.Context(), "a"); !errors.Is(err, blob.ErrNotFound) {
 		t.Errorf("a failed upload stored a file: %v", err)
