@@ -1017,7 +1017,45 @@ mutant "let a bot act as anyone" internal/service/account/api_key.go 's/c\.Serve
 mutant "store a message before the webhook has decided on the one before it" internal/service/chat/before_send.go 's/q\.list\[0\]\.done \{/true {/' TestBeforeSendKeepsTheOrder ./internal/service/chat
 mutant "store what the webhook refused" internal/service/chat/before_send.go 's/case !\*answer\.Allow:/case false:/' TestBeforeSendDecides ./internal/service/chat
 mutant "store what could not be checked" internal/service/chat/before_send.go 's/case err != nil \&\& s\.config\.BeforeSendOnFailure == "allow":/case err != nil:/; s/^\tcase err != nil:$/\tcase err != nil \&\& err == nil:/' TestBeforeSendFails ./internal/service/chat
-mutant "call a webhook that always fails" internal/platform/webhook/guard.go 's/if !g\.breaker\.allow\(time\.Now\(\)\) \{/if false {/' TestBeforeSendFails ./internal/service/chat
+mutant "call a server that always fails" internal/base/outgoing/destination.go 's/return ended >= minCalls \&\& .*$/return false \&\& ended > 0/' 'CircuitsOpenAndClose|BeforeSendFails|BeforeSendHangs' ./internal/base/outgoing ./internal/service/chat
+mutant "open a circuit for few failures among many calls" internal/base/outgoing/destination.go 's/ \&\& 2\*n\.TotalFailures >= ended$//' FewFailuresOpenNothing ./internal/base/outgoing
+mutant "open a circuit for few calls" internal/base/outgoing/destination.go 's/return ended >= minCalls \&\& /return ended >= 2 \&\& /' FewFailuresOpenNothing ./internal/base/outgoing
+mutant "count calls in progress as calls without failure" internal/base/outgoing/destination.go 's/ended := n\.TotalSuccesses \+ n\.TotalFailures.*$/ended := n.Requests/' CallsInProgressCountNothing ./internal/base/outgoing
+mutant "keep a circuit open for ever" internal/base/outgoing/destination.go 's/Timeout: all\.policy\.OpenFor,/Timeout: 1 << 60,/' CircuitsOpenAndClose ./internal/base/outgoing
+mutant "let all calls be probes" internal/base/outgoing/destination.go 's/MaxRequests: probes,/MaxRequests: 1000,/' 'CircuitsOpenAndClose|ProbesAreFew' ./internal/base/outgoing
+mutant "blame a server for callers who gave up" internal/base/outgoing/outgoing.go 's/^\tcase ctx\.Err\(\) != nil:$/\tcase false:/' CancelledCallsAreNoFailures ./internal/base/outgoing
+mutant "count callers who gave up as successes" internal/base/outgoing/outgoing.go 's/a\.done\(errExcluded\)/a.done(nil)/' ProbesAreFew ./internal/base/outgoing
+mutant "leave a probe in progress whose call panics" internal/base/outgoing/outgoing.go 's/^\tdefer func\(\) \{ a\.End\(ctx, o\) \}\(\)$//; s/^\to = call\(\)$/\to = call()\n\ta.End(ctx, o)/' PanicsAreFailures ./internal/base/outgoing
+mutant "blame a server for answers of 4xx" internal/base/outgoing/outgoing.go 's/case status >= http\.StatusInternalServerError:/case status >= http.StatusBadRequest:/' 'OutcomesOfAnswers|WhichAnswersOpen' ./internal/base/outgoing ./internal/base/egress
+mutant "call a server that asked for a pause" internal/base/outgoing/outgoing.go 's/if o\.Pause > 0 \&\& d\.policy\.Pauses \{/if false {/' Pauses ./internal/base/outgoing
+mutant "pause all devices of a provider for one" internal/base/outgoing/outgoing.go 's/o\.Pause > 0 \&\& d\.policy\.Pauses/o.Pause > 0/' Pauses ./internal/base/outgoing
+mutant "pause for as long as a server likes" internal/base/outgoing/outgoing.go 's/d\.pause\(min\(o\.Pause, maxPause\)\)/d.pause(o.Pause)/' Pauses ./internal/base/outgoing
+mutant "retry without a budget" internal/base/outgoing/budget.go 's/retries >= floor\+calls\/budgetShare/false/' 'RetriesHaveABudget|BudgetsHold' ./internal/base/outgoing
+mutant "retry without a share of the calls" internal/base/outgoing/budget.go 's/floor\+calls\/budgetShare/floor/' 'RetriesHaveABudget|BudgetsHold' ./internal/base/outgoing
+mutant "give no retries to quiet destinations" internal/base/outgoing/budget.go 's/floor\+calls\/budgetShare/calls\/budgetShare/' 'RetriesHaveABudget|BudgetsHold' ./internal/base/outgoing
+mutant "never refill a retry budget" internal/base/outgoing/budget.go 's/if s\.at > now\.Unix\(\)-budgetSeconds \{/if s.at > 0 {/' 'RetriesHaveABudget|BudgetsHold' ./internal/base/outgoing
+mutant "retry what cannot succeed" internal/base/outgoing/outgoing.go 's/ \|\| !o\.Retryable / /' RetriesHaveABudget ./internal/base/outgoing
+mutant "retry after the timeout" internal/base/outgoing/outgoing.go 's/ \|\| within\.Err\(\) != nil / /' RetriesEndInTime ./internal/base/outgoing
+mutant "share one circuit among all servers" internal/base/outgoing/outgoing.go 's/c\.kinds\[kind\]\.of\(key\)/c.kinds[kind].of("")/' 'DestinationsAreSeparate|TestOpenCircuitsDelayPushes' ./internal/base/outgoing
+mutant "keep a circuit for each host that users name" internal/base/outgoing/destination.go 's/for len\(all\.byKey\) > maxDestinations \{/for false {/' DestinationsAreBounded ./internal/base/outgoing
+mutant "forget servers that are called all the time" internal/base/outgoing/destination.go 's/^\t\tall\.recentFirst\.MoveToFront\(e\)$//' DestinationsAreBounded ./internal/base/outgoing
+mutant "log nothing of circuits" internal/base/outgoing/destination.go 's/OnStateChange: func.*$/OnStateChange: func(_ string, from, to gobreaker.State) {}})/' MetricsAndLog ./internal/base/outgoing
+mutant "put addresses with secrets into errors" internal/base/outgoing/destination.go 's/host: hostOf\(key\)/host: key/' 'CircuitsOpenAndClose|MetricsAndLog' ./internal/base/outgoing
+mutant "let what was refused together return together" internal/base/outgoing/outgoing.go 's/^\td := max\(min\(waited\/4, maxDelay\), r\.Wait\)$/\td := min(waited\/4, maxDelay)/' DelaysOfDurableQueues ./internal/base/outgoing
+mutant "blame a host for the hops before it" internal/base/egress/hop.go 's/errors\.Is\(err, context\.DeadlineExceeded\) \&\& /false \&\& /' HopsAreJudged ./internal/base/egress
+mutant "blame the host that redirects" internal/base/egress/hop.go 's/portedHost\(r\.URL\)/"one"/' CircuitsOfRedirects ./internal/base/egress
+mutant "take a body that breaks off for a success" internal/base/egress/hop.go 's/b\.once\.Do\(func\(\) \{ b\.end\(err\) \}\)/b.once.Do(func() { b.end(nil) })/' CircuitsOfRedirects ./internal/base/egress
+mutant "retry without the body" internal/base/egress/egress.go 's/^\tif r\.GetBody == nil \{$/\tif true {/' RetriesHaveTheBody ./internal/base/egress
+mutant "take invalid answers for successes" internal/base/egress/egress.go 's/^\t\t\tif o\.Failure == nil \{$/\t\t\tif false {/' WhichAnswersOpen ./internal/base/egress
+mutant "blame a mail server for emails that it refuses" internal/platform/mailer/mailer.go 's/answer\.ErrorCode\(\) >= refusal/false/' CircuitOfTheServer ./internal/platform/mailer
+mutant "blame S3 for files that are not there" internal/engine/blob/s3blob/request.go 's/err == nil \|\| errors\.As/err == nil || false \&\& errors.As/' MissingFilesAreNoFailures ./internal/engine/blob/s3blob
+mutant "count refused calls as failures of jobs" internal/platform/job/run.go 's/case errors\.As\(err, \&refused\):.*$/case false \&\& errors.As(err, \&refused):/' RefusedCallsAreNoFailures ./internal/platform/job
+mutant "count refused pushes as attempts" internal/service/push/deliver.go 's/done\.refused != nil \&\& waited <= maxAge/false/' OpenCircuitsDelayPushes ./internal/service/push
+mutant "keep refused pushes for ever" internal/service/push/deliver.go 's/done\.refused != nil \&\& waited <= maxAge/done.refused != nil/' OldPushesEnd ./internal/service/push
+mutant "make dead letters of events while a circuit is open" internal/service/serverevent/deliver.go 's/if errors\.As\(failure, \&refused\) \{.*$/if false \&\& errors.As(failure, \&refused) {/' OpenCircuitsDelayEvents ./internal/service/serverevent
+mutant "give up dead letters while a circuit is open" internal/service/serverevent/dead.go 's/if outgoing\.IsRefused\(failure\) \{.*$/if false \&\& outgoing.IsRefused(failure) {/' OpenCircuitsDelayDeadLetters ./internal/service/serverevent
+mutant "count checks of transactions that were refused" internal/service/messagetransaction/check.go 's/case errors\.As\(why, \&refused\):.*$/case false \&\& errors.As(why, \&refused):/' OpenCircuitsDelayChecks ./internal/service/messagetransaction
+mutant "use up the checks of a transaction while a circuit is open" internal/service/messagetransaction/check.go 's/SET checks = checks - 1 WHERE/SET checks = checks WHERE/' OpenCircuitsDelayChecks ./internal/service/messagetransaction
 # Message transactions, and calls between nodes.
 mutant "send a message of a transaction under a new id" internal/service/messagetransaction/store.go 's/"transaction-%d-%d", of, m\.n\)/"transaction-%d-%d-%p", of, m.n, m)/' 'ACommitSendsOnce|DeathsBetweenSteps' ./internal/service/messagetransaction
 mutant "commit what was rolled back" internal/service/messagetransaction/decide.go 's/case t\.state == rolledBack:$/case t.state == 99:/' 'ARollBackIsKept|UnansweredTransactions' ./internal/service/messagetransaction

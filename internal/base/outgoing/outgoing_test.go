@@ -132,6 +132,20 @@ func TestFewFailuresOpenNothing(t *testing.T) {
 	})
 }
 
+// Calls in progress say nothing yet: many of them do not hide that those which have ended failed.
+func TestCallsInProgressCountNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, EventWebhook)
+		for range 10 * minCalls {
+			if _, err := s.calls.Begin(s.kind, s.key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.expect(minCalls, bad, false)
+		s.expect(1, good, true)
+	})
+}
+
 // Calls whose callers have given up count neither way; those that ran into their own timeout are failures.
 func TestCancelledCallsAreNoFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -269,6 +283,9 @@ func TestRetriesEndInTime(t *testing.T) {
 		})
 		if err != nil || s.n != 1 || time.Since(began) != time.Second {
 			t.Errorf("a call that hangs: %v after %v and %d attempts", err, time.Since(began), s.n)
+		}
+		if got, _ := metricsOf(t, s.calls, Relation); got["retries_total made"] != 0 {
+			t.Error("the call that hangs has used the budget")
 		}
 		s.expect(minCalls-2, bad, false)
 		before := s.n

@@ -267,6 +267,17 @@ func (s *short) Write(p []byte) (int, error) {
 	return s.ResponseWriter.Write(p)
 }
 
+// TestMissingFilesAreNoFailures: a server that says that files are not there is called.
+func TestMissingFilesAreNoFailures(t *testing.T) {
+	t.Parallel()
+	_, s := behind(t)
+	for range 30 {
+		if _, _, err := s.Open(t.Context(), "nothing"); !errors.Is(err, blob.ErrNotFound) {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestPersistentFaultsAreReported: each operation gives up after some tries, returns an error that may be retried, and stores nothing.
 func TestPersistentFaultsAreReported(t *testing.T) {
 	t.Parallel()
