@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -127,7 +126,7 @@ func IsRefused(err error) bool {
 // at most. It is random, so that what was refused together does not return together.
 func (r *Refused) Delay(waited time.Duration) time.Duration {
 	d := max(min(waited/4, maxDelay), r.Wait)
-	return d + rand.N(d/2+1)
+	return backoff.Spread(d, d+d/2)
 }
 
 // Do makes a call to a destination, which its key names within its kind. The timeout is for all attempts together. It returns a *Refused if none was made.
