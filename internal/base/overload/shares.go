@@ -43,11 +43,11 @@ func Crowds() []Crowd { return []Crowd{Conversation, Organization} }
 
 // errCrowd returns the refusal of a request of a crowd that has more than its share.
 func errCrowd(c Crowd) error {
-	e := &errs.Error{Kind: errs.Exhausted, Reason: "conversation_busy", Message: "the server is busy, and this conversation has a fifth of what it can do; try again", Retry: backoff.Spread(retryAfter, 2*retryAfter)}
+	retry := backoff.Spread(retryAfter, 2*retryAfter)
 	if c == Organization {
-		e.Reason, e.Message = "organization_busy", "the server is busy, and this organization has a third of what it can do; try again"
+		return &errs.Error{Kind: errs.Exhausted, Reason: "organization_busy", Message: "the server is busy, and this organization has a third of what it can do; try again", Retry: retry}
 	}
-	return e
+	return &errs.Error{Kind: errs.Exhausted, Reason: "conversation_busy", Message: "the server is busy, and this conversation has a fifth of what it can do; try again", Retry: retry}
 }
 
 // crowds are those that a request belongs to.
