@@ -52,7 +52,7 @@ const (
 func caller(m *protogen.Method) who {
 	switch m.Desc.FullName() {
 	case "rialto.account.v1.AccountService.Register", "rialto.account.v1.AccountService.GetLoginMethods", "rialto.account.v1.AccountService.Login", "rialto.account.v1.AccountService.RequestCode",
-		"rialto.account.v1.AccountService.LoginWithCode", "rialto.account.v1.AccountService.LoginWithSecondFactor", "rialto.account.v1.AccountService.RequestPasswordReset", "rialto.account.v1.AccountService.ResetPassword",
+		"rialto.account.v1.AccountService.LoginWithCode", "rialto.account.v1.AccountService.LoginWithSecondFactor", "rialto.account.v1.AccountService.StartPasskeyLogin", "rialto.account.v1.AccountService.LoginWithPasskey", "rialto.account.v1.AccountService.RequestPasswordReset", "rialto.account.v1.AccountService.ResetPassword",
 		"rialto.account.v1.AccountService.Refresh", "rialto.gateway.v1.GatewayService.FindGateways":
 		return anyone
 	}

@@ -102,6 +102,9 @@ type Config struct {
 	SMSWebhook webhook.Config `yaml:"sms_webhook"`
 	// ProductName is the name of this deployment in authenticator apps, emails and text messages; default Rialto.
 	ProductName string `yaml:"product_name"`
+	// PasskeyOrigins are the origins of the pages and apps that use passkeys, as https://chat.example.com, or android:apk-key-hash:HASH. Passkeys belong to the
+	// host of the first page, and work on pages of names below it. Default public.url, where this is the only node; without that, pages of localhost.
+	PasskeyOrigins []string `yaml:"passkey_origins"`
 	// WhoMayAdd says who may add users to groups who have no own setting: everyone, friends (default; others can only invite) or nobody.
 	// Servers can add anyone.
 	WhoMayAdd string `yaml:"who_may_add"`
@@ -121,7 +124,11 @@ func (c Config) Check() error {
 	if hook != nil {
 		hook = fmt.Errorf("account.code_webhook: %w", hook)
 	}
-	return errors.Join(c.checkPolicy(), c.checkWhoMayAdd(), c.checkProductName(), hook, smtp, sms, err)
+	_, passkeys := newRelyingParty(c.PasskeyOrigins)
+	if passkeys != nil {
+		passkeys = fmt.Errorf("account.passkey_origins: %w", passkeys)
+	}
+	return errors.Join(passkeys, c.checkPolicy(), c.checkWhoMayAdd(), c.checkProductName(), hook, smtp, sms, err)
 }
 
 func (c Config) checkWhoMayAdd() error {
@@ -155,6 +162,7 @@ type Service struct {
 	passwords      *auth.Passwords
 	tokens         *auth.Tokens
 	refreshKey     []byte // derives each refresh token from the previous one
+	relyingParty   relyingParty
 	issuers        *issuers
 	codes          *webhook.Hook                   // sends login codes; may be nil
 	mail           *mailer.Mailer                  // sends emails; may be nil
@@ -215,6 +223,9 @@ var migrations = []string{
 	`CREATE TABLE contacts (owner BIGINT NOT NULL, kind BIGINT NOT NULL, address TEXT NOT NULL, verified_ms BIGINT NOT NULL, PRIMARY KEY (owner, kind), UNIQUE (kind, address))`,
 	`CREATE TABLE one_time_codes (name {bytes} PRIMARY KEY, made_ms BIGINT NOT NULL, nonce {bytes} NOT NULL, address TEXT NOT NULL DEFAULT '')`,
 	`CREATE INDEX one_time_codes_made ON one_time_codes (made_ms)`,
+	`CREATE TABLE passkeys (id BIGINT PRIMARY KEY, owner BIGINT NOT NULL, credential {bytes} NOT NULL UNIQUE, public_key {bytes} NOT NULL, name TEXT NOT NULL, sign_count BIGINT NOT NULL,
+		backup_eligible BOOLEAN NOT NULL, backed_up BOOLEAN NOT NULL, created_ms BIGINT NOT NULL, used_ms BIGINT NOT NULL DEFAULT 0)`,
+	`CREATE INDEX passkeys_owner ON passkeys (owner, id)`,
 }
 
 // New opens the service. The first start generates the signing keys.
@@ -251,6 +262,9 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 		if s.codes, err = webhook.New(config.CodeWebhook, webhook.Kind{Kind: outgoing.CodeWebhook, Calls: deps.Calls}, deps.Clock); err != nil {
 			return nil, fmt.Errorf("account.code_webhook: %w", err)
 		}
+	}
+	if s.relyingParty, err = newRelyingParty(config.PasskeyOrigins); err != nil {
+		return nil, fmt.Errorf("account.passkey_origins: %w", err)
 	}
 	if err := s.openDeliveries(); err != nil {
 		return nil, err

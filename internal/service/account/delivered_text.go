@@ -18,6 +18,8 @@ const (
 	passwordChanged  change = "password_changed"
 	contactChanged   change = "contact_changed"
 	contactRemoved   change = "contact_removed"
+	passkeyAdded     change = "passkey_added"
+	passkeyRemoved   change = "passkey_removed"
 )
 
 const (
@@ -27,8 +29,8 @@ const (
 	codeSubjectZh      = "%s：验证码"
 	noticeSubjectEn    = "%s: your account was changed"
 	noticeSubjectZh    = "%s：账号变更提醒"
-	noticeHelpEn       = "If it was not you, reset your password, and end all sessions in the settings."
-	noticeHelpZh       = "如果不是你本人操作，请重置密码，并在设置中退出所有设备。"
+	noticeHelpEn       = "If it was not you, reset your password, and in the settings end all sessions and remove the passkeys that are not yours."
+	noticeHelpZh       = "如果不是你本人操作，请重置密码，并在设置中退出所有设备、移除不属于你的通行密钥。"
 	codeWarningEnglish = "Nobody else needs it: do not pass it on. If you did not ask for it, you need not do anything."
 	codeWarningChinese = "请勿将验证码告诉他人。如果不是你本人操作，请忽略此消息。"
 )
@@ -51,12 +53,14 @@ var noticesEn = map[change]string{
 	totpAdded: "two-step sign-in was turned on", totpRemoved: "two-step sign-in was turned off", recoveryReplaced: "new recovery codes were made", recoveryUsed: "a recovery code was used",
 	passwordReset: "the password was reset, and all devices were signed out", passwordChanged: "the password was changed, and the other devices were signed out",
 	contactChanged: "an email address or a phone number was added or changed", contactRemoved: "an email address or a phone number was removed",
+	passkeyAdded: "a passkey was added, which signs in without the password", passkeyRemoved: "a passkey was removed",
 }
 
 var noticesZh = map[change]string{
 	totpAdded: "已开启两步验证", totpRemoved: "已关闭两步验证", recoveryReplaced: "已生成新的恢复码", recoveryUsed: "使用了一个恢复码",
 	passwordReset: "密码已重置，所有设备均已退出登录", passwordChanged: "密码已修改，其他设备均已退出登录",
 	contactChanged: "已添加或更改邮箱地址或手机号", contactRemoved: "已移除邮箱地址或手机号",
+	passkeyAdded: "已添加通行密钥，可用于免密码登录", passkeyRemoved: "已移除通行密钥",
 }
 
 // noticeText returns the subject and the text of an email about a change.

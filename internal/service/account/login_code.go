@@ -55,8 +55,9 @@ func (s *Service) code(u id.User, madeMs int64) string {
 }
 
 // LoginMethods returns the ways to sign in besides the password.
-func (s *Service) LoginMethods() *accountv1.LoginMethods {
-	return &accountv1.LoginMethods{Code: s.codes != nil || len(s.deliveries()) > 0, Resets: s.deliveries()}
+func (s *Service) LoginMethods(from Page) *accountv1.LoginMethods {
+	_, err := s.relyingParty.at(from)
+	return &accountv1.LoginMethods{Code: s.codes != nil || len(s.deliveries()) > 0, Resets: s.deliveries(), Passkeys: err == nil}
 }
 
 // RequestCode requests that a code be sent to a user. Its answer does not reveal whether the user exists.

@@ -99,7 +99,7 @@ func TestLoginWithACode(t *testing.T) {
 func TestCodesNeedAWebhook(t *testing.T) {
 	r := open(t, account.Config{})
 	r.newUsers(1)
-	if r.LoginMethods().Code {
+	if r.LoginMethods(account.Page{}).Code {
 		t.Error("the server offers codes that it cannot send")
 	}
 	wantError(t, "a request", r.RequestCode(t.Context(), "person0"), errs.Denied, "no_codes")

@@ -36,6 +36,7 @@ const (
 	codeRequest
 	factorLogin
 	resetLogin
+	passkeyLogin
 )
 
 // logins counts login attempts by handle and network, by handle alone, and by known device. Other clients cannot use up the limit of a

@@ -327,7 +327,7 @@ func TestCodesAreSentAgain(t *testing.T) {
 func TestLoginCodesByEmail(t *testing.T) {
 	p := openPost(t)
 	anna := p.registerWithEmail("anna")
-	if m := p.LoginMethods(); !m.Code || len(m.Resets) != 2 {
+	if m := p.LoginMethods(account.Page{}); !m.Code || len(m.Resets) != 2 {
 		t.Errorf("the ways to log in are %v", m)
 	}
 	for _, handle := range []string{"anna", "nobody"} {

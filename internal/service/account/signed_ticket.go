@@ -8,7 +8,6 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
 	"strings"
 	"time"
 
@@ -64,16 +63,7 @@ func (s *Service) redeemSignedTicket(ctx context.Context, text string) (id.Calle
 	if !ok || s.deps.Clock.Now().After(of.expires) {
 		return id.Caller{}, errTicket
 	}
-	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, `INSERT INTO taken_tickets (name, taken_ms) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, s.nowMs())
-		if err != nil {
-			return err
-		}
-		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, errTicket)
-		}
-		return nil
-	})
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return s.useName(ctx, tx, name, errTicket) })
 	if err != nil {
 		return id.Caller{}, err
 	}

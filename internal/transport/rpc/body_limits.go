@@ -68,7 +68,7 @@ type incoming struct {
 	body    *body
 	owner   budget.Owner // of the body and of the answer
 	answer  *outputlimit.AnswerWriter
-	asked   string        // the address of the request, of calls without credentials
+	request *http.Request // its headers
 	waited  time.Duration // for something to answer, which is not the time of the call
 }
 
@@ -133,12 +133,12 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 		defer answer.Close()
 		b := &body{ReadCloser: r.Body, connection: connection, started: now, busy: busy, tooSlow: tooSlow,
 			remaining: maxRequest, tooLarge: tooLarge, chunkTime: chunkTime, memory: s.deps.Input.Authenticated, compressed: compressed(r.Header)}
-		in := &incoming{body: b, answer: answer, network: from}
+		in := &incoming{body: b, answer: answer, network: from, request: r}
 		if in.err = s.checkOverload(m.work, r.Header); in.err != nil {
 			// Nothing else is done for it.
 		} else if in.caller, in.err = s.authenticate(ctx, m.access, r.Header); m.access == anonymousAccess {
 			b.remaining, b.tooLarge, b.chunkTime, b.memory = maxUnauthenticated, notSmall, unauthenticatedChunkTime, s.deps.Input.Unauthenticated
-			b.owner.Network, in.asked = from, askedAddress(r, s.deps.Proxied)
+			b.owner.Network = from
 			slot, ok := s.unauthenticated.Acquire(from)
 			defer slot.Release()
 			through, err := s.deps.Connections.AcquireForRequest(ctx, from)

@@ -16,8 +16,8 @@ func (s *Server) accounts() []method {
 		newMethod(s, accountv1connect.AccountServiceRegisterProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *accountv1.RegisterRequest) (*accountv1.Session, error) {
 			return a.Register(ctx, r)
 		}),
-		newMethod(s, accountv1connect.AccountServiceGetLoginMethodsProcedure, anonymousAccess, func(context.Context, id.Caller, *accountv1.GetLoginMethodsRequest) (*accountv1.LoginMethods, error) {
-			return a.LoginMethods(), nil
+		newMethod(s, accountv1connect.AccountServiceGetLoginMethodsProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, _ *accountv1.GetLoginMethodsRequest) (*accountv1.LoginMethods, error) {
+			return a.LoginMethods(s.page(ctx)), nil
 		}),
 		newMethod(s, accountv1connect.AccountServiceLoginProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *accountv1.LoginRequest) (*accountv1.Session, error) {
 			return a.Login(ctx, r)
@@ -105,6 +105,34 @@ func (s *Server) security() []method {
 		}),
 		newMethod(s, accountv1connect.AccountServiceRemoveContactProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.RemoveContactRequest) (*accountv1.RemoveContactResponse, error) {
 			return &accountv1.RemoveContactResponse{}, a.RemoveContact(ctx, c, r.Kind)
+		}),
+	}
+}
+
+// passkeys has the calls of passkeys.
+func (s *Server) passkeys() []method {
+	a := s.deps.Accounts
+	return []method{
+		newMethod(s, accountv1connect.AccountServiceStartPasskeyLoginProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, _ *accountv1.StartPasskeyLoginRequest) (*accountv1.PasskeyOptions, error) {
+			return a.StartPasskeyLogin(s.page(ctx))
+		}),
+		newMethod(s, accountv1connect.AccountServiceLoginWithPasskeyProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *accountv1.LoginWithPasskeyRequest) (*accountv1.Session, error) {
+			return a.LoginWithPasskey(ctx, s.page(ctx), r)
+		}),
+		newMethod(s, accountv1connect.AccountServiceListPasskeysProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *accountv1.ListPasskeysRequest) (*accountv1.ListPasskeysResponse, error) {
+			return a.ListPasskeys(ctx, c)
+		}),
+		newMethod(s, accountv1connect.AccountServiceStartPasskeyProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *accountv1.StartPasskeyRequest) (*accountv1.PasskeyOptions, error) {
+			return a.StartPasskey(ctx, c, s.page(ctx))
+		}),
+		newMethod(s, accountv1connect.AccountServiceAddPasskeyProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.AddPasskeyRequest) (*accountv1.Passkey, error) {
+			return a.AddPasskey(ctx, c, s.page(ctx), r)
+		}),
+		newMethod(s, accountv1connect.AccountServiceRenamePasskeyProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.RenamePasskeyRequest) (*accountv1.Passkey, error) {
+			return a.RenamePasskey(ctx, c, r)
+		}),
+		newMethod(s, accountv1connect.AccountServiceRemovePasskeyProcedure, userAccess, func(ctx context.Context, c id.Caller, r *accountv1.RemovePasskeyRequest) (*accountv1.RemovePasskeyResponse, error) {
+			return &accountv1.RemovePasskeyResponse{}, a.RemovePasskey(ctx, c, r.Id)
 		}),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/service/account"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/gateway/v1/gatewayv1connect"
 )
@@ -20,9 +21,18 @@ type Discovery interface {
 func (s *Server) gateways() []method {
 	return []method{
 		newMethod(s, gatewayv1connect.GatewayServiceFindGatewaysProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *gatewayv1.FindGatewaysRequest) (*gatewayv1.FindGatewaysResponse, error) {
-			return s.deps.Discovery.FindGateways(r, incomingOf(ctx).asked), nil
+			return s.deps.Discovery.FindGateways(r, s.page(ctx).Address), nil
 		}),
 	}
+}
+
+// page is where a call comes from; empty for calls of sockets.
+func (s *Server) page(ctx context.Context) account.Page {
+	r := incomingOf(ctx).request
+	if r == nil {
+		return account.Page{}
+	}
+	return account.Page{Origin: r.Header.Get("Origin"), Address: askedAddress(r, s.deps.Proxied)}
 }
 
 // askedAddress is the address by which a request was made, as https://chat.example.com; "" if its headers name none. Only a proxy's headers

@@ -21,6 +21,13 @@ func ofSecurity() map[string]row {
 		accounts + "StartTotp":           own(func(subject) proto.Message { return &accountv1.StartTotpRequest{} }),
 		accounts + "ConfirmTotp":         all("no_totp", func(subject) proto.Message { return &accountv1.ConfirmTotpRequest{Code: "000000"} }),
 		accounts + "RemoveTotp":          all("no_totp", func(subject) proto.Message { return &accountv1.RemoveTotpRequest{} }),
+		accounts + "StartPasskeyLogin":   own(func(subject) proto.Message { return &accountv1.StartPasskeyLoginRequest{} }),
+		accounts + "LoginWithPasskey":    all("bad_passkey", func(subject) proto.Message { return &accountv1.LoginWithPasskeyRequest{} }),
+		accounts + "ListPasskeys":        own(func(subject) proto.Message { return &accountv1.ListPasskeysRequest{} }),
+		accounts + "StartPasskey":        own(func(subject) proto.Message { return &accountv1.StartPasskeyRequest{} }),
+		accounts + "AddPasskey":          all("bad_passkey", func(subject) proto.Message { return &accountv1.AddPasskeyRequest{Name: "phone"} }),
+		accounts + "RenamePasskey":       all("no_passkey", func(subject) proto.Message { return &accountv1.RenamePasskeyRequest{Name: "phone"} }),
+		accounts + "RemovePasskey":       all("no_passkey", func(subject) proto.Message { return &accountv1.RemovePasskeyRequest{} }),
 		accounts + "CreateRecoveryCodes": all("no_totp", func(subject) proto.Message { return &accountv1.CreateRecoveryCodesRequest{} }),
 	}
 }

@@ -524,7 +524,9 @@ type LoginMethods struct {
 	// Codes are sent by RequestCode: account.code_webhook, account.smtp or account.sms_webhook is configured.
 	Code bool `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
 	// Resets are where RequestPasswordReset can send codes; empty if it cannot.
-	Resets        []ContactKind `protobuf:"varint,2,rep,packed,name=resets,proto3,enum=rialto.account.v1.ContactKind" json:"resets,omitempty"`
+	Resets []ContactKind `protobuf:"varint,2,rep,packed,name=resets,proto3,enum=rialto.account.v1.ContactKind" json:"resets,omitempty"`
+	// Passkeys work at the page, or the address, that this call came from.
+	Passkeys      bool `protobuf:"varint,3,opt,name=passkeys,proto3" json:"passkeys,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -571,6 +573,13 @@ func (x *LoginMethods) GetResets() []ContactKind {
 		return x.Resets
 	}
 	return nil
+}
+
+func (x *LoginMethods) GetPasskeys() bool {
+	if x != nil {
+		return x.Passkeys
+	}
+	return false
 }
 
 type RequestCodeRequest struct {
@@ -1457,6 +1466,533 @@ func (x *LoginWithSecondFactorRequest) GetClient() *Client {
 	return nil
 }
 
+type StartPasskeyLoginRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartPasskeyLoginRequest) Reset() {
+	*x = StartPasskeyLoginRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartPasskeyLoginRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartPasskeyLoginRequest) ProtoMessage() {}
+
+func (x *StartPasskeyLoginRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartPasskeyLoginRequest.ProtoReflect.Descriptor instead.
+func (*StartPasskeyLoginRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{23}
+}
+
+// PasskeyOptions are for one use, within 5 minutes.
+type PasskeyOptions struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Options in JSON, for PublicKeyCredential.parseCreationOptionsFromJSON (StartPasskey) or parseRequestOptionsFromJSON (StartPasskeyLogin) of a browser, and
+	// the credential managers of Android and iOS.
+	Options string `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
+	// ExpiresMs is when they end.
+	ExpiresMs     int64 `protobuf:"varint,2,opt,name=expires_ms,json=expiresMs,proto3" json:"expires_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PasskeyOptions) Reset() {
+	*x = PasskeyOptions{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PasskeyOptions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PasskeyOptions) ProtoMessage() {}
+
+func (x *PasskeyOptions) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PasskeyOptions.ProtoReflect.Descriptor instead.
+func (*PasskeyOptions) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *PasskeyOptions) GetOptions() string {
+	if x != nil {
+		return x.Options
+	}
+	return ""
+}
+
+func (x *PasskeyOptions) GetExpiresMs() int64 {
+	if x != nil {
+		return x.ExpiresMs
+	}
+	return 0
+}
+
+type LoginWithPasskeyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Credential that the authenticator returned, in JSON (PublicKeyCredential.toJSON): at most 12 KiB.
+	Credential    string  `protobuf:"bytes,1,opt,name=credential,proto3" json:"credential,omitempty"`
+	Client        *Client `protobuf:"bytes,2,opt,name=client,proto3" json:"client,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoginWithPasskeyRequest) Reset() {
+	*x = LoginWithPasskeyRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoginWithPasskeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoginWithPasskeyRequest) ProtoMessage() {}
+
+func (x *LoginWithPasskeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoginWithPasskeyRequest.ProtoReflect.Descriptor instead.
+func (*LoginWithPasskeyRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *LoginWithPasskeyRequest) GetCredential() string {
+	if x != nil {
+		return x.Credential
+	}
+	return ""
+}
+
+func (x *LoginWithPasskeyRequest) GetClient() *Client {
+	if x != nil {
+		return x.Client
+	}
+	return nil
+}
+
+type ListPasskeysRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPasskeysRequest) Reset() {
+	*x = ListPasskeysRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPasskeysRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPasskeysRequest) ProtoMessage() {}
+
+func (x *ListPasskeysRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPasskeysRequest.ProtoReflect.Descriptor instead.
+func (*ListPasskeysRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{26}
+}
+
+type ListPasskeysResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Passkeys      []*Passkey             `protobuf:"bytes,1,rep,name=passkeys,proto3" json:"passkeys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPasskeysResponse) Reset() {
+	*x = ListPasskeysResponse{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPasskeysResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPasskeysResponse) ProtoMessage() {}
+
+func (x *ListPasskeysResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPasskeysResponse.ProtoReflect.Descriptor instead.
+func (*ListPasskeysResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ListPasskeysResponse) GetPasskeys() []*Passkey {
+	if x != nil {
+		return x.Passkeys
+	}
+	return nil
+}
+
+type Passkey struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Name that the user gave it.
+	Name      string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	CreatedMs int64  `protobuf:"varint,3,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	// UsedMs is when it last signed in; 0 if it has not.
+	UsedMs int64 `protobuf:"varint,4,opt,name=used_ms,json=usedMs,proto3" json:"used_ms,omitempty"`
+	// BackedUp: it is not in one device alone, but kept by a service such as a password manager.
+	BackedUp      bool `protobuf:"varint,5,opt,name=backed_up,json=backedUp,proto3" json:"backed_up,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Passkey) Reset() {
+	*x = Passkey{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Passkey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Passkey) ProtoMessage() {}
+
+func (x *Passkey) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Passkey.ProtoReflect.Descriptor instead.
+func (*Passkey) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *Passkey) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Passkey) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Passkey) GetCreatedMs() int64 {
+	if x != nil {
+		return x.CreatedMs
+	}
+	return 0
+}
+
+func (x *Passkey) GetUsedMs() int64 {
+	if x != nil {
+		return x.UsedMs
+	}
+	return 0
+}
+
+func (x *Passkey) GetBackedUp() bool {
+	if x != nil {
+		return x.BackedUp
+	}
+	return false
+}
+
+type StartPasskeyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartPasskeyRequest) Reset() {
+	*x = StartPasskeyRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartPasskeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartPasskeyRequest) ProtoMessage() {}
+
+func (x *StartPasskeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartPasskeyRequest.ProtoReflect.Descriptor instead.
+func (*StartPasskeyRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{29}
+}
+
+type AddPasskeyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of 1 to 64 characters.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Credential that the authenticator returned, in JSON (PublicKeyCredential.toJSON): at most 12 KiB.
+	Credential    string `protobuf:"bytes,2,opt,name=credential,proto3" json:"credential,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddPasskeyRequest) Reset() {
+	*x = AddPasskeyRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddPasskeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddPasskeyRequest) ProtoMessage() {}
+
+func (x *AddPasskeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddPasskeyRequest.ProtoReflect.Descriptor instead.
+func (*AddPasskeyRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *AddPasskeyRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *AddPasskeyRequest) GetCredential() string {
+	if x != nil {
+		return x.Credential
+	}
+	return ""
+}
+
+type RenamePasskeyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Name of 1 to 64 characters.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RenamePasskeyRequest) Reset() {
+	*x = RenamePasskeyRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RenamePasskeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RenamePasskeyRequest) ProtoMessage() {}
+
+func (x *RenamePasskeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RenamePasskeyRequest.ProtoReflect.Descriptor instead.
+func (*RenamePasskeyRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *RenamePasskeyRequest) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *RenamePasskeyRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type RemovePasskeyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemovePasskeyRequest) Reset() {
+	*x = RemovePasskeyRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemovePasskeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemovePasskeyRequest) ProtoMessage() {}
+
+func (x *RemovePasskeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemovePasskeyRequest.ProtoReflect.Descriptor instead.
+func (*RemovePasskeyRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *RemovePasskeyRequest) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+type RemovePasskeyResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemovePasskeyResponse) Reset() {
+	*x = RemovePasskeyResponse{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemovePasskeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemovePasskeyResponse) ProtoMessage() {}
+
+func (x *RemovePasskeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemovePasskeyResponse.ProtoReflect.Descriptor instead.
+func (*RemovePasskeyResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{33}
+}
+
 type GetSecurityRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1465,7 +2001,7 @@ type GetSecurityRequest struct {
 
 func (x *GetSecurityRequest) Reset() {
 	*x = GetSecurityRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1477,7 +2013,7 @@ func (x *GetSecurityRequest) String() string {
 func (*GetSecurityRequest) ProtoMessage() {}
 
 func (x *GetSecurityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[23]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1490,7 +2026,7 @@ func (x *GetSecurityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSecurityRequest.ProtoReflect.Descriptor instead.
 func (*GetSecurityRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{23}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{34}
 }
 
 // Security is how an account is protected.
@@ -1514,7 +2050,7 @@ type Security struct {
 
 func (x *Security) Reset() {
 	*x = Security{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1526,7 +2062,7 @@ func (x *Security) String() string {
 func (*Security) ProtoMessage() {}
 
 func (x *Security) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[24]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1539,7 +2075,7 @@ func (x *Security) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Security.ProtoReflect.Descriptor instead.
 func (*Security) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{24}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Security) GetPassword() bool {
@@ -1596,7 +2132,7 @@ type ConfirmIdentityRequest struct {
 
 func (x *ConfirmIdentityRequest) Reset() {
 	*x = ConfirmIdentityRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1608,7 +2144,7 @@ func (x *ConfirmIdentityRequest) String() string {
 func (*ConfirmIdentityRequest) ProtoMessage() {}
 
 func (x *ConfirmIdentityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[25]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1621,7 +2157,7 @@ func (x *ConfirmIdentityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmIdentityRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmIdentityRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{25}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ConfirmIdentityRequest) GetPassword() string {
@@ -1648,7 +2184,7 @@ type ConfirmIdentityResponse struct {
 
 func (x *ConfirmIdentityResponse) Reset() {
 	*x = ConfirmIdentityResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1660,7 +2196,7 @@ func (x *ConfirmIdentityResponse) String() string {
 func (*ConfirmIdentityResponse) ProtoMessage() {}
 
 func (x *ConfirmIdentityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[26]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1673,7 +2209,7 @@ func (x *ConfirmIdentityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmIdentityResponse.ProtoReflect.Descriptor instead.
 func (*ConfirmIdentityResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{26}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ConfirmIdentityResponse) GetConfirmedUntilMs() int64 {
@@ -1691,7 +2227,7 @@ type StartTotpRequest struct {
 
 func (x *StartTotpRequest) Reset() {
 	*x = StartTotpRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1703,7 +2239,7 @@ func (x *StartTotpRequest) String() string {
 func (*StartTotpRequest) ProtoMessage() {}
 
 func (x *StartTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[27]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1716,7 +2252,7 @@ func (x *StartTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTotpRequest.ProtoReflect.Descriptor instead.
 func (*StartTotpRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{27}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{38}
 }
 
 type StartTotpResponse struct {
@@ -1731,7 +2267,7 @@ type StartTotpResponse struct {
 
 func (x *StartTotpResponse) Reset() {
 	*x = StartTotpResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1743,7 +2279,7 @@ func (x *StartTotpResponse) String() string {
 func (*StartTotpResponse) ProtoMessage() {}
 
 func (x *StartTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[28]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1756,7 +2292,7 @@ func (x *StartTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTotpResponse.ProtoReflect.Descriptor instead.
 func (*StartTotpResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{28}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *StartTotpResponse) GetSecret() string {
@@ -1783,7 +2319,7 @@ type ConfirmTotpRequest struct {
 
 func (x *ConfirmTotpRequest) Reset() {
 	*x = ConfirmTotpRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1795,7 +2331,7 @@ func (x *ConfirmTotpRequest) String() string {
 func (*ConfirmTotpRequest) ProtoMessage() {}
 
 func (x *ConfirmTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[29]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1808,7 +2344,7 @@ func (x *ConfirmTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmTotpRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmTotpRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{29}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ConfirmTotpRequest) GetCode() string {
@@ -1826,7 +2362,7 @@ type RemoveTotpRequest struct {
 
 func (x *RemoveTotpRequest) Reset() {
 	*x = RemoveTotpRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1838,7 +2374,7 @@ func (x *RemoveTotpRequest) String() string {
 func (*RemoveTotpRequest) ProtoMessage() {}
 
 func (x *RemoveTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[30]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1851,7 +2387,7 @@ func (x *RemoveTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveTotpRequest.ProtoReflect.Descriptor instead.
 func (*RemoveTotpRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{30}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{41}
 }
 
 type RemoveTotpResponse struct {
@@ -1862,7 +2398,7 @@ type RemoveTotpResponse struct {
 
 func (x *RemoveTotpResponse) Reset() {
 	*x = RemoveTotpResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1874,7 +2410,7 @@ func (x *RemoveTotpResponse) String() string {
 func (*RemoveTotpResponse) ProtoMessage() {}
 
 func (x *RemoveTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[31]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1887,7 +2423,7 @@ func (x *RemoveTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveTotpResponse.ProtoReflect.Descriptor instead.
 func (*RemoveTotpResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{31}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{42}
 }
 
 type CreateRecoveryCodesRequest struct {
@@ -1898,7 +2434,7 @@ type CreateRecoveryCodesRequest struct {
 
 func (x *CreateRecoveryCodesRequest) Reset() {
 	*x = CreateRecoveryCodesRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1910,7 +2446,7 @@ func (x *CreateRecoveryCodesRequest) String() string {
 func (*CreateRecoveryCodesRequest) ProtoMessage() {}
 
 func (x *CreateRecoveryCodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[32]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1923,7 +2459,7 @@ func (x *CreateRecoveryCodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRecoveryCodesRequest.ProtoReflect.Descriptor instead.
 func (*CreateRecoveryCodesRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{32}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{43}
 }
 
 // RecoveryCodes each replace one code of the authenticator app, once. The server does not give them again.
@@ -1936,7 +2472,7 @@ type RecoveryCodes struct {
 
 func (x *RecoveryCodes) Reset() {
 	*x = RecoveryCodes{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1948,7 +2484,7 @@ func (x *RecoveryCodes) String() string {
 func (*RecoveryCodes) ProtoMessage() {}
 
 func (x *RecoveryCodes) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[33]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1961,7 +2497,7 @@ func (x *RecoveryCodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoveryCodes.ProtoReflect.Descriptor instead.
 func (*RecoveryCodes) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{33}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RecoveryCodes) GetCodes() []string {
@@ -1980,7 +2516,7 @@ type LogoutRequest struct {
 
 func (x *LogoutRequest) Reset() {
 	*x = LogoutRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1992,7 +2528,7 @@ func (x *LogoutRequest) String() string {
 func (*LogoutRequest) ProtoMessage() {}
 
 func (x *LogoutRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[34]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2005,7 +2541,7 @@ func (x *LogoutRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogoutRequest.ProtoReflect.Descriptor instead.
 func (*LogoutRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{34}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *LogoutRequest) GetAll() bool {
@@ -2023,7 +2559,7 @@ type LogoutResponse struct {
 
 func (x *LogoutResponse) Reset() {
 	*x = LogoutResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2035,7 +2571,7 @@ func (x *LogoutResponse) String() string {
 func (*LogoutResponse) ProtoMessage() {}
 
 func (x *LogoutResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[35]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2048,7 +2584,7 @@ func (x *LogoutResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogoutResponse.ProtoReflect.Descriptor instead.
 func (*LogoutResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{35}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{46}
 }
 
 type ListSessionsRequest struct {
@@ -2059,7 +2595,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2071,7 +2607,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[36]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2084,7 +2620,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{36}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{47}
 }
 
 type SessionInfo struct {
@@ -2109,7 +2645,7 @@ type SessionInfo struct {
 
 func (x *SessionInfo) Reset() {
 	*x = SessionInfo{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2121,7 +2657,7 @@ func (x *SessionInfo) String() string {
 func (*SessionInfo) ProtoMessage() {}
 
 func (x *SessionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[37]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2134,7 +2670,7 @@ func (x *SessionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionInfo.ProtoReflect.Descriptor instead.
 func (*SessionInfo) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{37}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SessionInfo) GetSession() uint64 {
@@ -2209,7 +2745,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2221,7 +2757,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[38]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2234,7 +2770,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{38}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*SessionInfo {
@@ -2253,7 +2789,7 @@ type RevokeSessionRequest struct {
 
 func (x *RevokeSessionRequest) Reset() {
 	*x = RevokeSessionRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2265,7 +2801,7 @@ func (x *RevokeSessionRequest) String() string {
 func (*RevokeSessionRequest) ProtoMessage() {}
 
 func (x *RevokeSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[39]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2278,7 +2814,7 @@ func (x *RevokeSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeSessionRequest.ProtoReflect.Descriptor instead.
 func (*RevokeSessionRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{39}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *RevokeSessionRequest) GetSession() uint64 {
@@ -2296,7 +2832,7 @@ type RevokeSessionResponse struct {
 
 func (x *RevokeSessionResponse) Reset() {
 	*x = RevokeSessionResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2308,7 +2844,7 @@ func (x *RevokeSessionResponse) String() string {
 func (*RevokeSessionResponse) ProtoMessage() {}
 
 func (x *RevokeSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[40]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2321,7 +2857,7 @@ func (x *RevokeSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeSessionResponse.ProtoReflect.Descriptor instead.
 func (*RevokeSessionResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{40}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{51}
 }
 
 type ChangePasswordRequest struct {
@@ -2335,7 +2871,7 @@ type ChangePasswordRequest struct {
 
 func (x *ChangePasswordRequest) Reset() {
 	*x = ChangePasswordRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2347,7 +2883,7 @@ func (x *ChangePasswordRequest) String() string {
 func (*ChangePasswordRequest) ProtoMessage() {}
 
 func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[41]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2360,7 +2896,7 @@ func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordRequest.ProtoReflect.Descriptor instead.
 func (*ChangePasswordRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{41}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ChangePasswordRequest) GetOldPassword() string {
@@ -2385,7 +2921,7 @@ type ChangePasswordResponse struct {
 
 func (x *ChangePasswordResponse) Reset() {
 	*x = ChangePasswordResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2397,7 +2933,7 @@ func (x *ChangePasswordResponse) String() string {
 func (*ChangePasswordResponse) ProtoMessage() {}
 
 func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[42]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2410,7 +2946,7 @@ func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordResponse.ProtoReflect.Descriptor instead.
 func (*ChangePasswordResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{42}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{53}
 }
 
 type CreateTicketRequest struct {
@@ -2421,7 +2957,7 @@ type CreateTicketRequest struct {
 
 func (x *CreateTicketRequest) Reset() {
 	*x = CreateTicketRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2433,7 +2969,7 @@ func (x *CreateTicketRequest) String() string {
 func (*CreateTicketRequest) ProtoMessage() {}
 
 func (x *CreateTicketRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[43]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2446,7 +2982,7 @@ func (x *CreateTicketRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTicketRequest.ProtoReflect.Descriptor instead.
 func (*CreateTicketRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{43}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{54}
 }
 
 type CreateTicketResponse struct {
@@ -2459,7 +2995,7 @@ type CreateTicketResponse struct {
 
 func (x *CreateTicketResponse) Reset() {
 	*x = CreateTicketResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2471,7 +3007,7 @@ func (x *CreateTicketResponse) String() string {
 func (*CreateTicketResponse) ProtoMessage() {}
 
 func (x *CreateTicketResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[44]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2484,7 +3020,7 @@ func (x *CreateTicketResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTicketResponse.ProtoReflect.Descriptor instead.
 func (*CreateTicketResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{44}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *CreateTicketResponse) GetTicket() string {
@@ -2512,7 +3048,7 @@ type GetUsersRequest struct {
 
 func (x *GetUsersRequest) Reset() {
 	*x = GetUsersRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2524,7 +3060,7 @@ func (x *GetUsersRequest) String() string {
 func (*GetUsersRequest) ProtoMessage() {}
 
 func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[45]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2537,7 +3073,7 @@ func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersRequest.ProtoReflect.Descriptor instead.
 func (*GetUsersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{45}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *GetUsersRequest) GetUsers() []uint64 {
@@ -2563,7 +3099,7 @@ type GetUsersResponse struct {
 
 func (x *GetUsersResponse) Reset() {
 	*x = GetUsersResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2575,7 +3111,7 @@ func (x *GetUsersResponse) String() string {
 func (*GetUsersResponse) ProtoMessage() {}
 
 func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[46]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2588,7 +3124,7 @@ func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersResponse.ProtoReflect.Descriptor instead.
 func (*GetUsersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{46}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *GetUsersResponse) GetUsers() []*User {
@@ -2608,7 +3144,7 @@ type SearchUsersRequest struct {
 
 func (x *SearchUsersRequest) Reset() {
 	*x = SearchUsersRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[47]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2620,7 +3156,7 @@ func (x *SearchUsersRequest) String() string {
 func (*SearchUsersRequest) ProtoMessage() {}
 
 func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[47]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2633,7 +3169,7 @@ func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersRequest.ProtoReflect.Descriptor instead.
 func (*SearchUsersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{47}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SearchUsersRequest) GetQuery() string {
@@ -2652,7 +3188,7 @@ type SearchUsersResponse struct {
 
 func (x *SearchUsersResponse) Reset() {
 	*x = SearchUsersResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[48]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2664,7 +3200,7 @@ func (x *SearchUsersResponse) String() string {
 func (*SearchUsersResponse) ProtoMessage() {}
 
 func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[48]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2677,7 +3213,7 @@ func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersResponse.ProtoReflect.Descriptor instead.
 func (*SearchUsersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{48}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *SearchUsersResponse) GetUsers() []*User {
@@ -2701,7 +3237,7 @@ type UpdateProfileRequest struct {
 
 func (x *UpdateProfileRequest) Reset() {
 	*x = UpdateProfileRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[49]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2713,7 +3249,7 @@ func (x *UpdateProfileRequest) String() string {
 func (*UpdateProfileRequest) ProtoMessage() {}
 
 func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[49]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2726,7 +3262,7 @@ func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileRequest.ProtoReflect.Descriptor instead.
 func (*UpdateProfileRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{49}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *UpdateProfileRequest) GetDisplayName() string {
@@ -2776,7 +3312,7 @@ type Settings struct {
 
 func (x *Settings) Reset() {
 	*x = Settings{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[50]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2788,7 +3324,7 @@ func (x *Settings) String() string {
 func (*Settings) ProtoMessage() {}
 
 func (x *Settings) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[50]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2801,7 +3337,7 @@ func (x *Settings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settings.ProtoReflect.Descriptor instead.
 func (*Settings) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{50}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Settings) GetLocale() string {
@@ -2868,7 +3404,7 @@ type GetSettingsRequest struct {
 
 func (x *GetSettingsRequest) Reset() {
 	*x = GetSettingsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[51]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2880,7 +3416,7 @@ func (x *GetSettingsRequest) String() string {
 func (*GetSettingsRequest) ProtoMessage() {}
 
 func (x *GetSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[51]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2893,7 +3429,7 @@ func (x *GetSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{51}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{62}
 }
 
 type UpdateSettingsRequest struct {
@@ -2905,7 +3441,7 @@ type UpdateSettingsRequest struct {
 
 func (x *UpdateSettingsRequest) Reset() {
 	*x = UpdateSettingsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[52]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2917,7 +3453,7 @@ func (x *UpdateSettingsRequest) String() string {
 func (*UpdateSettingsRequest) ProtoMessage() {}
 
 func (x *UpdateSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[52]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2930,7 +3466,7 @@ func (x *UpdateSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSettingsRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{52}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *UpdateSettingsRequest) GetSettings() *Settings {
@@ -2951,7 +3487,7 @@ type RequestFriendRequest struct {
 
 func (x *RequestFriendRequest) Reset() {
 	*x = RequestFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[53]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2963,7 +3499,7 @@ func (x *RequestFriendRequest) String() string {
 func (*RequestFriendRequest) ProtoMessage() {}
 
 func (x *RequestFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[53]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2976,7 +3512,7 @@ func (x *RequestFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestFriendRequest.ProtoReflect.Descriptor instead.
 func (*RequestFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{53}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *RequestFriendRequest) GetUser() uint64 {
@@ -3003,7 +3539,7 @@ type AnswerFriendRequest struct {
 
 func (x *AnswerFriendRequest) Reset() {
 	*x = AnswerFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[54]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3015,7 +3551,7 @@ func (x *AnswerFriendRequest) String() string {
 func (*AnswerFriendRequest) ProtoMessage() {}
 
 func (x *AnswerFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[54]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3028,7 +3564,7 @@ func (x *AnswerFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerFriendRequest.ProtoReflect.Descriptor instead.
 func (*AnswerFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{54}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *AnswerFriendRequest) GetUser() uint64 {
@@ -3056,7 +3592,7 @@ type RemarkFriendRequest struct {
 
 func (x *RemarkFriendRequest) Reset() {
 	*x = RemarkFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[55]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3068,7 +3604,7 @@ func (x *RemarkFriendRequest) String() string {
 func (*RemarkFriendRequest) ProtoMessage() {}
 
 func (x *RemarkFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[55]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3081,7 +3617,7 @@ func (x *RemarkFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemarkFriendRequest.ProtoReflect.Descriptor instead.
 func (*RemarkFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{55}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *RemarkFriendRequest) GetUser() uint64 {
@@ -3107,7 +3643,7 @@ type DeleteFriendRequest struct {
 
 func (x *DeleteFriendRequest) Reset() {
 	*x = DeleteFriendRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[56]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3119,7 +3655,7 @@ func (x *DeleteFriendRequest) String() string {
 func (*DeleteFriendRequest) ProtoMessage() {}
 
 func (x *DeleteFriendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[56]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3132,7 +3668,7 @@ func (x *DeleteFriendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteFriendRequest.ProtoReflect.Descriptor instead.
 func (*DeleteFriendRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{56}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *DeleteFriendRequest) GetUser() uint64 {
@@ -3151,7 +3687,7 @@ type BlockRequest struct {
 
 func (x *BlockRequest) Reset() {
 	*x = BlockRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[57]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3163,7 +3699,7 @@ func (x *BlockRequest) String() string {
 func (*BlockRequest) ProtoMessage() {}
 
 func (x *BlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[57]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3176,7 +3712,7 @@ func (x *BlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockRequest.ProtoReflect.Descriptor instead.
 func (*BlockRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{57}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *BlockRequest) GetUser() uint64 {
@@ -3195,7 +3731,7 @@ type UnblockRequest struct {
 
 func (x *UnblockRequest) Reset() {
 	*x = UnblockRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[58]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3207,7 +3743,7 @@ func (x *UnblockRequest) String() string {
 func (*UnblockRequest) ProtoMessage() {}
 
 func (x *UnblockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[58]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3220,7 +3756,7 @@ func (x *UnblockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockRequest.ProtoReflect.Descriptor instead.
 func (*UnblockRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{58}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *UnblockRequest) GetUser() uint64 {
@@ -3239,7 +3775,7 @@ type FollowRequest struct {
 
 func (x *FollowRequest) Reset() {
 	*x = FollowRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[59]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3251,7 +3787,7 @@ func (x *FollowRequest) String() string {
 func (*FollowRequest) ProtoMessage() {}
 
 func (x *FollowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[59]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3264,7 +3800,7 @@ func (x *FollowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowRequest.ProtoReflect.Descriptor instead.
 func (*FollowRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{59}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *FollowRequest) GetUser() uint64 {
@@ -3283,7 +3819,7 @@ type UnfollowRequest struct {
 
 func (x *UnfollowRequest) Reset() {
 	*x = UnfollowRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[60]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3295,7 +3831,7 @@ func (x *UnfollowRequest) String() string {
 func (*UnfollowRequest) ProtoMessage() {}
 
 func (x *UnfollowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[60]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3308,7 +3844,7 @@ func (x *UnfollowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnfollowRequest.ProtoReflect.Descriptor instead.
 func (*UnfollowRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{60}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *UnfollowRequest) GetUser() uint64 {
@@ -3327,7 +3863,7 @@ type MuteRequest struct {
 
 func (x *MuteRequest) Reset() {
 	*x = MuteRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[61]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3339,7 +3875,7 @@ func (x *MuteRequest) String() string {
 func (*MuteRequest) ProtoMessage() {}
 
 func (x *MuteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[61]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3352,7 +3888,7 @@ func (x *MuteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteRequest.ProtoReflect.Descriptor instead.
 func (*MuteRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{61}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *MuteRequest) GetUser() uint64 {
@@ -3371,7 +3907,7 @@ type UnmuteRequest struct {
 
 func (x *UnmuteRequest) Reset() {
 	*x = UnmuteRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[62]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3383,7 +3919,7 @@ func (x *UnmuteRequest) String() string {
 func (*UnmuteRequest) ProtoMessage() {}
 
 func (x *UnmuteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[62]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3396,7 +3932,7 @@ func (x *UnmuteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnmuteRequest.ProtoReflect.Descriptor instead.
 func (*UnmuteRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{62}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *UnmuteRequest) GetUser() uint64 {
@@ -3418,7 +3954,7 @@ type ListRelationsRequest struct {
 
 func (x *ListRelationsRequest) Reset() {
 	*x = ListRelationsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[63]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3430,7 +3966,7 @@ func (x *ListRelationsRequest) String() string {
 func (*ListRelationsRequest) ProtoMessage() {}
 
 func (x *ListRelationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[63]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3443,7 +3979,7 @@ func (x *ListRelationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRelationsRequest.ProtoReflect.Descriptor instead.
 func (*ListRelationsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{63}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ListRelationsRequest) GetLimit() uint32 {
@@ -3471,7 +4007,7 @@ type ListRelationsResponse struct {
 
 func (x *ListRelationsResponse) Reset() {
 	*x = ListRelationsResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[64]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3483,7 +4019,7 @@ func (x *ListRelationsResponse) String() string {
 func (*ListRelationsResponse) ProtoMessage() {}
 
 func (x *ListRelationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[64]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3496,7 +4032,7 @@ func (x *ListRelationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRelationsResponse.ProtoReflect.Descriptor instead.
 func (*ListRelationsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{64}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ListRelationsResponse) GetRelations() []*v11.Relation {
@@ -3521,7 +4057,7 @@ type SuggestFriendsRequest struct {
 
 func (x *SuggestFriendsRequest) Reset() {
 	*x = SuggestFriendsRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[65]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3533,7 +4069,7 @@ func (x *SuggestFriendsRequest) String() string {
 func (*SuggestFriendsRequest) ProtoMessage() {}
 
 func (x *SuggestFriendsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[65]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3546,7 +4082,7 @@ func (x *SuggestFriendsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestFriendsRequest.ProtoReflect.Descriptor instead.
 func (*SuggestFriendsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{65}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{76}
 }
 
 type SuggestFriendsResponse struct {
@@ -3558,7 +4094,7 @@ type SuggestFriendsResponse struct {
 
 func (x *SuggestFriendsResponse) Reset() {
 	*x = SuggestFriendsResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[66]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3570,7 +4106,7 @@ func (x *SuggestFriendsResponse) String() string {
 func (*SuggestFriendsResponse) ProtoMessage() {}
 
 func (x *SuggestFriendsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[66]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3583,7 +4119,7 @@ func (x *SuggestFriendsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestFriendsResponse.ProtoReflect.Descriptor instead.
 func (*SuggestFriendsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{66}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *SuggestFriendsResponse) GetSuggestions() []*SuggestFriendsResponse_Suggestion {
@@ -3607,7 +4143,7 @@ type PutUserRequest struct {
 
 func (x *PutUserRequest) Reset() {
 	*x = PutUserRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[67]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3619,7 +4155,7 @@ func (x *PutUserRequest) String() string {
 func (*PutUserRequest) ProtoMessage() {}
 
 func (x *PutUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[67]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3632,7 +4168,7 @@ func (x *PutUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutUserRequest.ProtoReflect.Descriptor instead.
 func (*PutUserRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{67}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *PutUserRequest) GetExternalId() string {
@@ -3669,7 +4205,7 @@ type PutOfficialAccountRequest struct {
 
 func (x *PutOfficialAccountRequest) Reset() {
 	*x = PutOfficialAccountRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[68]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3681,7 +4217,7 @@ func (x *PutOfficialAccountRequest) String() string {
 func (*PutOfficialAccountRequest) ProtoMessage() {}
 
 func (x *PutOfficialAccountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[68]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3694,7 +4230,7 @@ func (x *PutOfficialAccountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOfficialAccountRequest.ProtoReflect.Descriptor instead.
 func (*PutOfficialAccountRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{68}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *PutOfficialAccountRequest) GetUser() uint64 {
@@ -3728,7 +4264,7 @@ type PutOfficialAccountResponse struct {
 
 func (x *PutOfficialAccountResponse) Reset() {
 	*x = PutOfficialAccountResponse{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[69]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3740,7 +4276,7 @@ func (x *PutOfficialAccountResponse) String() string {
 func (*PutOfficialAccountResponse) ProtoMessage() {}
 
 func (x *PutOfficialAccountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[69]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3753,7 +4289,7 @@ func (x *PutOfficialAccountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutOfficialAccountResponse.ProtoReflect.Descriptor instead.
 func (*PutOfficialAccountResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{69}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *PutOfficialAccountResponse) GetChannel() uint64 {
@@ -3775,7 +4311,7 @@ type CreateSessionRequest struct {
 
 func (x *CreateSessionRequest) Reset() {
 	*x = CreateSessionRequest{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[70]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3787,7 +4323,7 @@ func (x *CreateSessionRequest) String() string {
 func (*CreateSessionRequest) ProtoMessage() {}
 
 func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[70]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3800,7 +4336,7 @@ func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionRequest.ProtoReflect.Descriptor instead.
 func (*CreateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{70}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *CreateSessionRequest) GetExternalId() string {
@@ -3834,7 +4370,7 @@ type SuggestFriendsResponse_Suggestion struct {
 
 func (x *SuggestFriendsResponse_Suggestion) Reset() {
 	*x = SuggestFriendsResponse_Suggestion{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[71]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3846,7 +4382,7 @@ func (x *SuggestFriendsResponse_Suggestion) String() string {
 func (*SuggestFriendsResponse_Suggestion) ProtoMessage() {}
 
 func (x *SuggestFriendsResponse_Suggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[71]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3859,7 +4395,7 @@ func (x *SuggestFriendsResponse_Suggestion) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use SuggestFriendsResponse_Suggestion.ProtoReflect.Descriptor instead.
 func (*SuggestFriendsResponse_Suggestion) Descriptor() ([]byte, []int) {
-	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{66, 0}
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{77, 0}
 }
 
 func (x *SuggestFriendsResponse_Suggestion) GetUser() *User {
@@ -3905,10 +4441,11 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\x06handle\x18\x01 \x01(\tR\x06handle\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword\x121\n" +
 	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client\"\x18\n" +
-	"\x16GetLoginMethodsRequest\"Z\n" +
+	"\x16GetLoginMethodsRequest\"v\n" +
 	"\fLoginMethods\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\bR\x04code\x126\n" +
-	"\x06resets\x18\x02 \x03(\x0e2\x1e.rialto.account.v1.ContactKindR\x06resets\",\n" +
+	"\x06resets\x18\x02 \x03(\x0e2\x1e.rialto.account.v1.ContactKindR\x06resets\x12\x1a\n" +
+	"\bpasskeys\x18\x03 \x01(\bR\bpasskeys\",\n" +
 	"\x12RequestCodeRequest\x12\x16\n" +
 	"\x06handle\x18\x01 \x01(\tR\x06handle\"\x15\n" +
 	"\x13RequestCodeResponse\"u\n" +
@@ -3960,7 +4497,39 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\x1cLoginWithSecondFactorRequest\x12\x1c\n" +
 	"\tchallenge\x18\x01 \x01(\tR\tchallenge\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x121\n" +
-	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client\"\x14\n" +
+	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client\"\x1a\n" +
+	"\x18StartPasskeyLoginRequest\"M\n" +
+	"\x0ePasskeyOptions\x12\x18\n" +
+	"\aoptions\x18\x01 \x01(\tR\aoptions\x12!\n" +
+	"\n" +
+	"expires_ms\x18\x02 \x01(\x03B\x020\x02R\texpiresMs\"l\n" +
+	"\x17LoginWithPasskeyRequest\x12\x1e\n" +
+	"\n" +
+	"credential\x18\x01 \x01(\tR\n" +
+	"credential\x121\n" +
+	"\x06client\x18\x02 \x01(\v2\x19.rialto.account.v1.ClientR\x06client\"\x15\n" +
+	"\x13ListPasskeysRequest\"N\n" +
+	"\x14ListPasskeysResponse\x126\n" +
+	"\bpasskeys\x18\x01 \x03(\v2\x1a.rialto.account.v1.PasskeyR\bpasskeys\"\x8e\x01\n" +
+	"\aPasskey\x12\x12\n" +
+	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12!\n" +
+	"\n" +
+	"created_ms\x18\x03 \x01(\x03B\x020\x02R\tcreatedMs\x12\x1b\n" +
+	"\aused_ms\x18\x04 \x01(\x03B\x020\x02R\x06usedMs\x12\x1b\n" +
+	"\tbacked_up\x18\x05 \x01(\bR\bbackedUp\"\x15\n" +
+	"\x13StartPasskeyRequest\"G\n" +
+	"\x11AddPasskeyRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
+	"\n" +
+	"credential\x18\x02 \x01(\tR\n" +
+	"credential\">\n" +
+	"\x14RenamePasskeyRequest\x12\x12\n" +
+	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"*\n" +
+	"\x14RemovePasskeyRequest\x12\x12\n" +
+	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\"\x17\n" +
+	"\x15RemovePasskeyResponse\"\x14\n" +
 	"\x12GetSecurityRequest\"\x90\x02\n" +
 	"\bSecurity\x12\x1a\n" +
 	"\bpassword\x18\x01 \x01(\bR\bpassword\x12\x12\n" +
@@ -4109,14 +4678,16 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\x17WHO_MAY_ADD_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14WHO_MAY_ADD_EVERYONE\x10\x01\x12\x17\n" +
 	"\x13WHO_MAY_ADD_FRIENDS\x10\x02\x12\x16\n" +
-	"\x12WHO_MAY_ADD_NOBODY\x10\x032\x95\x14\n" +
+	"\x12WHO_MAY_ADD_NOBODY\x10\x032\x9c\x19\n" +
 	"\x0eAccountService\x12J\n" +
 	"\bRegister\x12\".rialto.account.v1.RegisterRequest\x1a\x1a.rialto.account.v1.Session\x12]\n" +
 	"\x0fGetLoginMethods\x12).rialto.account.v1.GetLoginMethodsRequest\x1a\x1f.rialto.account.v1.LoginMethods\x12D\n" +
 	"\x05Login\x12\x1f.rialto.account.v1.LoginRequest\x1a\x1a.rialto.account.v1.Session\x12\\\n" +
 	"\vRequestCode\x12%.rialto.account.v1.RequestCodeRequest\x1a&.rialto.account.v1.RequestCodeResponse\x12T\n" +
 	"\rLoginWithCode\x12'.rialto.account.v1.LoginWithCodeRequest\x1a\x1a.rialto.account.v1.Session\x12d\n" +
-	"\x15LoginWithSecondFactor\x12/.rialto.account.v1.LoginWithSecondFactorRequest\x1a\x1a.rialto.account.v1.Session\x12w\n" +
+	"\x15LoginWithSecondFactor\x12/.rialto.account.v1.LoginWithSecondFactorRequest\x1a\x1a.rialto.account.v1.Session\x12c\n" +
+	"\x11StartPasskeyLogin\x12+.rialto.account.v1.StartPasskeyLoginRequest\x1a!.rialto.account.v1.PasskeyOptions\x12Z\n" +
+	"\x10LoginWithPasskey\x12*.rialto.account.v1.LoginWithPasskeyRequest\x1a\x1a.rialto.account.v1.Session\x12w\n" +
 	"\x14RequestPasswordReset\x12..rialto.account.v1.RequestPasswordResetRequest\x1a/.rialto.account.v1.RequestPasswordResetResponse\x12b\n" +
 	"\rResetPassword\x12'.rialto.account.v1.ResetPasswordRequest\x1a(.rialto.account.v1.ResetPasswordResponse\x12H\n" +
 	"\aRefresh\x12!.rialto.account.v1.RefreshRequest\x1a\x1a.rialto.account.v1.Session\x12M\n" +
@@ -4130,7 +4701,13 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\vConfirmTotp\x12%.rialto.account.v1.ConfirmTotpRequest\x1a .rialto.account.v1.RecoveryCodes\x12Y\n" +
 	"\n" +
 	"RemoveTotp\x12$.rialto.account.v1.RemoveTotpRequest\x1a%.rialto.account.v1.RemoveTotpResponse\x12f\n" +
-	"\x13CreateRecoveryCodes\x12-.rialto.account.v1.CreateRecoveryCodesRequest\x1a .rialto.account.v1.RecoveryCodes\x12Y\n" +
+	"\x13CreateRecoveryCodes\x12-.rialto.account.v1.CreateRecoveryCodesRequest\x1a .rialto.account.v1.RecoveryCodes\x12_\n" +
+	"\fListPasskeys\x12&.rialto.account.v1.ListPasskeysRequest\x1a'.rialto.account.v1.ListPasskeysResponse\x12Y\n" +
+	"\fStartPasskey\x12&.rialto.account.v1.StartPasskeyRequest\x1a!.rialto.account.v1.PasskeyOptions\x12N\n" +
+	"\n" +
+	"AddPasskey\x12$.rialto.account.v1.AddPasskeyRequest\x1a\x1a.rialto.account.v1.Passkey\x12T\n" +
+	"\rRenamePasskey\x12'.rialto.account.v1.RenamePasskeyRequest\x1a\x1a.rialto.account.v1.Passkey\x12b\n" +
+	"\rRemovePasskey\x12'.rialto.account.v1.RemovePasskeyRequest\x1a(.rialto.account.v1.RemovePasskeyResponse\x12Y\n" +
 	"\n" +
 	"SetContact\x12$.rialto.account.v1.SetContactRequest\x1a%.rialto.account.v1.SetContactResponse\x12T\n" +
 	"\rVerifyContact\x12'.rialto.account.v1.VerifyContactRequest\x1a\x1a.rialto.account.v1.Contact\x12b\n" +
@@ -4172,7 +4749,7 @@ func file_rialto_account_v1_account_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_account_v1_account_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_rialto_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 72)
+var file_rialto_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 83)
 var file_rialto_account_v1_account_proto_goTypes = []any{
 	(ContactKind)(0),                          // 0: rialto.account.v1.ContactKind
 	(WhoMaySee)(0),                            // 1: rialto.account.v1.WhoMaySee
@@ -4200,58 +4777,69 @@ var file_rialto_account_v1_account_proto_goTypes = []any{
 	(*Session)(nil),                           // 23: rialto.account.v1.Session
 	(*SecondFactor)(nil),                      // 24: rialto.account.v1.SecondFactor
 	(*LoginWithSecondFactorRequest)(nil),      // 25: rialto.account.v1.LoginWithSecondFactorRequest
-	(*GetSecurityRequest)(nil),                // 26: rialto.account.v1.GetSecurityRequest
-	(*Security)(nil),                          // 27: rialto.account.v1.Security
-	(*ConfirmIdentityRequest)(nil),            // 28: rialto.account.v1.ConfirmIdentityRequest
-	(*ConfirmIdentityResponse)(nil),           // 29: rialto.account.v1.ConfirmIdentityResponse
-	(*StartTotpRequest)(nil),                  // 30: rialto.account.v1.StartTotpRequest
-	(*StartTotpResponse)(nil),                 // 31: rialto.account.v1.StartTotpResponse
-	(*ConfirmTotpRequest)(nil),                // 32: rialto.account.v1.ConfirmTotpRequest
-	(*RemoveTotpRequest)(nil),                 // 33: rialto.account.v1.RemoveTotpRequest
-	(*RemoveTotpResponse)(nil),                // 34: rialto.account.v1.RemoveTotpResponse
-	(*CreateRecoveryCodesRequest)(nil),        // 35: rialto.account.v1.CreateRecoveryCodesRequest
-	(*RecoveryCodes)(nil),                     // 36: rialto.account.v1.RecoveryCodes
-	(*LogoutRequest)(nil),                     // 37: rialto.account.v1.LogoutRequest
-	(*LogoutResponse)(nil),                    // 38: rialto.account.v1.LogoutResponse
-	(*ListSessionsRequest)(nil),               // 39: rialto.account.v1.ListSessionsRequest
-	(*SessionInfo)(nil),                       // 40: rialto.account.v1.SessionInfo
-	(*ListSessionsResponse)(nil),              // 41: rialto.account.v1.ListSessionsResponse
-	(*RevokeSessionRequest)(nil),              // 42: rialto.account.v1.RevokeSessionRequest
-	(*RevokeSessionResponse)(nil),             // 43: rialto.account.v1.RevokeSessionResponse
-	(*ChangePasswordRequest)(nil),             // 44: rialto.account.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),            // 45: rialto.account.v1.ChangePasswordResponse
-	(*CreateTicketRequest)(nil),               // 46: rialto.account.v1.CreateTicketRequest
-	(*CreateTicketResponse)(nil),              // 47: rialto.account.v1.CreateTicketResponse
-	(*GetUsersRequest)(nil),                   // 48: rialto.account.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),                  // 49: rialto.account.v1.GetUsersResponse
-	(*SearchUsersRequest)(nil),                // 50: rialto.account.v1.SearchUsersRequest
-	(*SearchUsersResponse)(nil),               // 51: rialto.account.v1.SearchUsersResponse
-	(*UpdateProfileRequest)(nil),              // 52: rialto.account.v1.UpdateProfileRequest
-	(*Settings)(nil),                          // 53: rialto.account.v1.Settings
-	(*GetSettingsRequest)(nil),                // 54: rialto.account.v1.GetSettingsRequest
-	(*UpdateSettingsRequest)(nil),             // 55: rialto.account.v1.UpdateSettingsRequest
-	(*RequestFriendRequest)(nil),              // 56: rialto.account.v1.RequestFriendRequest
-	(*AnswerFriendRequest)(nil),               // 57: rialto.account.v1.AnswerFriendRequest
-	(*RemarkFriendRequest)(nil),               // 58: rialto.account.v1.RemarkFriendRequest
-	(*DeleteFriendRequest)(nil),               // 59: rialto.account.v1.DeleteFriendRequest
-	(*BlockRequest)(nil),                      // 60: rialto.account.v1.BlockRequest
-	(*UnblockRequest)(nil),                    // 61: rialto.account.v1.UnblockRequest
-	(*FollowRequest)(nil),                     // 62: rialto.account.v1.FollowRequest
-	(*UnfollowRequest)(nil),                   // 63: rialto.account.v1.UnfollowRequest
-	(*MuteRequest)(nil),                       // 64: rialto.account.v1.MuteRequest
-	(*UnmuteRequest)(nil),                     // 65: rialto.account.v1.UnmuteRequest
-	(*ListRelationsRequest)(nil),              // 66: rialto.account.v1.ListRelationsRequest
-	(*ListRelationsResponse)(nil),             // 67: rialto.account.v1.ListRelationsResponse
-	(*SuggestFriendsRequest)(nil),             // 68: rialto.account.v1.SuggestFriendsRequest
-	(*SuggestFriendsResponse)(nil),            // 69: rialto.account.v1.SuggestFriendsResponse
-	(*PutUserRequest)(nil),                    // 70: rialto.account.v1.PutUserRequest
-	(*PutOfficialAccountRequest)(nil),         // 71: rialto.account.v1.PutOfficialAccountRequest
-	(*PutOfficialAccountResponse)(nil),        // 72: rialto.account.v1.PutOfficialAccountResponse
-	(*CreateSessionRequest)(nil),              // 73: rialto.account.v1.CreateSessionRequest
-	(*SuggestFriendsResponse_Suggestion)(nil), // 74: rialto.account.v1.SuggestFriendsResponse.Suggestion
-	(v1.Availability)(0),                      // 75: rialto.presence.v1.Availability
-	(*v1.CustomStatus)(nil),                   // 76: rialto.presence.v1.CustomStatus
-	(*v11.Relation)(nil),                      // 77: rialto.chat.v1.Relation
+	(*StartPasskeyLoginRequest)(nil),          // 26: rialto.account.v1.StartPasskeyLoginRequest
+	(*PasskeyOptions)(nil),                    // 27: rialto.account.v1.PasskeyOptions
+	(*LoginWithPasskeyRequest)(nil),           // 28: rialto.account.v1.LoginWithPasskeyRequest
+	(*ListPasskeysRequest)(nil),               // 29: rialto.account.v1.ListPasskeysRequest
+	(*ListPasskeysResponse)(nil),              // 30: rialto.account.v1.ListPasskeysResponse
+	(*Passkey)(nil),                           // 31: rialto.account.v1.Passkey
+	(*StartPasskeyRequest)(nil),               // 32: rialto.account.v1.StartPasskeyRequest
+	(*AddPasskeyRequest)(nil),                 // 33: rialto.account.v1.AddPasskeyRequest
+	(*RenamePasskeyRequest)(nil),              // 34: rialto.account.v1.RenamePasskeyRequest
+	(*RemovePasskeyRequest)(nil),              // 35: rialto.account.v1.RemovePasskeyRequest
+	(*RemovePasskeyResponse)(nil),             // 36: rialto.account.v1.RemovePasskeyResponse
+	(*GetSecurityRequest)(nil),                // 37: rialto.account.v1.GetSecurityRequest
+	(*Security)(nil),                          // 38: rialto.account.v1.Security
+	(*ConfirmIdentityRequest)(nil),            // 39: rialto.account.v1.ConfirmIdentityRequest
+	(*ConfirmIdentityResponse)(nil),           // 40: rialto.account.v1.ConfirmIdentityResponse
+	(*StartTotpRequest)(nil),                  // 41: rialto.account.v1.StartTotpRequest
+	(*StartTotpResponse)(nil),                 // 42: rialto.account.v1.StartTotpResponse
+	(*ConfirmTotpRequest)(nil),                // 43: rialto.account.v1.ConfirmTotpRequest
+	(*RemoveTotpRequest)(nil),                 // 44: rialto.account.v1.RemoveTotpRequest
+	(*RemoveTotpResponse)(nil),                // 45: rialto.account.v1.RemoveTotpResponse
+	(*CreateRecoveryCodesRequest)(nil),        // 46: rialto.account.v1.CreateRecoveryCodesRequest
+	(*RecoveryCodes)(nil),                     // 47: rialto.account.v1.RecoveryCodes
+	(*LogoutRequest)(nil),                     // 48: rialto.account.v1.LogoutRequest
+	(*LogoutResponse)(nil),                    // 49: rialto.account.v1.LogoutResponse
+	(*ListSessionsRequest)(nil),               // 50: rialto.account.v1.ListSessionsRequest
+	(*SessionInfo)(nil),                       // 51: rialto.account.v1.SessionInfo
+	(*ListSessionsResponse)(nil),              // 52: rialto.account.v1.ListSessionsResponse
+	(*RevokeSessionRequest)(nil),              // 53: rialto.account.v1.RevokeSessionRequest
+	(*RevokeSessionResponse)(nil),             // 54: rialto.account.v1.RevokeSessionResponse
+	(*ChangePasswordRequest)(nil),             // 55: rialto.account.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),            // 56: rialto.account.v1.ChangePasswordResponse
+	(*CreateTicketRequest)(nil),               // 57: rialto.account.v1.CreateTicketRequest
+	(*CreateTicketResponse)(nil),              // 58: rialto.account.v1.CreateTicketResponse
+	(*GetUsersRequest)(nil),                   // 59: rialto.account.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),                  // 60: rialto.account.v1.GetUsersResponse
+	(*SearchUsersRequest)(nil),                // 61: rialto.account.v1.SearchUsersRequest
+	(*SearchUsersResponse)(nil),               // 62: rialto.account.v1.SearchUsersResponse
+	(*UpdateProfileRequest)(nil),              // 63: rialto.account.v1.UpdateProfileRequest
+	(*Settings)(nil),                          // 64: rialto.account.v1.Settings
+	(*GetSettingsRequest)(nil),                // 65: rialto.account.v1.GetSettingsRequest
+	(*UpdateSettingsRequest)(nil),             // 66: rialto.account.v1.UpdateSettingsRequest
+	(*RequestFriendRequest)(nil),              // 67: rialto.account.v1.RequestFriendRequest
+	(*AnswerFriendRequest)(nil),               // 68: rialto.account.v1.AnswerFriendRequest
+	(*RemarkFriendRequest)(nil),               // 69: rialto.account.v1.RemarkFriendRequest
+	(*DeleteFriendRequest)(nil),               // 70: rialto.account.v1.DeleteFriendRequest
+	(*BlockRequest)(nil),                      // 71: rialto.account.v1.BlockRequest
+	(*UnblockRequest)(nil),                    // 72: rialto.account.v1.UnblockRequest
+	(*FollowRequest)(nil),                     // 73: rialto.account.v1.FollowRequest
+	(*UnfollowRequest)(nil),                   // 74: rialto.account.v1.UnfollowRequest
+	(*MuteRequest)(nil),                       // 75: rialto.account.v1.MuteRequest
+	(*UnmuteRequest)(nil),                     // 76: rialto.account.v1.UnmuteRequest
+	(*ListRelationsRequest)(nil),              // 77: rialto.account.v1.ListRelationsRequest
+	(*ListRelationsResponse)(nil),             // 78: rialto.account.v1.ListRelationsResponse
+	(*SuggestFriendsRequest)(nil),             // 79: rialto.account.v1.SuggestFriendsRequest
+	(*SuggestFriendsResponse)(nil),            // 80: rialto.account.v1.SuggestFriendsResponse
+	(*PutUserRequest)(nil),                    // 81: rialto.account.v1.PutUserRequest
+	(*PutOfficialAccountRequest)(nil),         // 82: rialto.account.v1.PutOfficialAccountRequest
+	(*PutOfficialAccountResponse)(nil),        // 83: rialto.account.v1.PutOfficialAccountResponse
+	(*CreateSessionRequest)(nil),              // 84: rialto.account.v1.CreateSessionRequest
+	(*SuggestFriendsResponse_Suggestion)(nil), // 85: rialto.account.v1.SuggestFriendsResponse.Suggestion
+	(v1.Availability)(0),                      // 86: rialto.presence.v1.Availability
+	(*v1.CustomStatus)(nil),                   // 87: rialto.presence.v1.CustomStatus
+	(*v11.Relation)(nil),                      // 88: rialto.chat.v1.Relation
 }
 var file_rialto_account_v1_account_proto_depIdxs = []int32{
 	5,  // 0: rialto.account.v1.RegisterRequest.client:type_name -> rialto.account.v1.Client
@@ -4267,111 +4855,127 @@ var file_rialto_account_v1_account_proto_depIdxs = []int32{
 	0,  // 10: rialto.account.v1.RemoveContactRequest.kind:type_name -> rialto.account.v1.ContactKind
 	24, // 11: rialto.account.v1.Session.second_factor:type_name -> rialto.account.v1.SecondFactor
 	5,  // 12: rialto.account.v1.LoginWithSecondFactorRequest.client:type_name -> rialto.account.v1.Client
-	12, // 13: rialto.account.v1.Security.contacts:type_name -> rialto.account.v1.Contact
-	0,  // 14: rialto.account.v1.Security.contact_kinds:type_name -> rialto.account.v1.ContactKind
-	40, // 15: rialto.account.v1.ListSessionsResponse.sessions:type_name -> rialto.account.v1.SessionInfo
-	3,  // 16: rialto.account.v1.GetUsersResponse.users:type_name -> rialto.account.v1.User
-	3,  // 17: rialto.account.v1.SearchUsersResponse.users:type_name -> rialto.account.v1.User
-	2,  // 18: rialto.account.v1.Settings.who_may_add:type_name -> rialto.account.v1.WhoMayAdd
-	1,  // 19: rialto.account.v1.Settings.who_may_see_presence:type_name -> rialto.account.v1.WhoMaySee
-	75, // 20: rialto.account.v1.Settings.availability:type_name -> rialto.presence.v1.Availability
-	76, // 21: rialto.account.v1.Settings.custom_status:type_name -> rialto.presence.v1.CustomStatus
-	53, // 22: rialto.account.v1.UpdateSettingsRequest.settings:type_name -> rialto.account.v1.Settings
-	77, // 23: rialto.account.v1.ListRelationsResponse.relations:type_name -> rialto.chat.v1.Relation
-	74, // 24: rialto.account.v1.SuggestFriendsResponse.suggestions:type_name -> rialto.account.v1.SuggestFriendsResponse.Suggestion
-	5,  // 25: rialto.account.v1.CreateSessionRequest.client:type_name -> rialto.account.v1.Client
-	3,  // 26: rialto.account.v1.SuggestFriendsResponse.Suggestion.user:type_name -> rialto.account.v1.User
-	4,  // 27: rialto.account.v1.AccountService.Register:input_type -> rialto.account.v1.RegisterRequest
-	7,  // 28: rialto.account.v1.AccountService.GetLoginMethods:input_type -> rialto.account.v1.GetLoginMethodsRequest
-	6,  // 29: rialto.account.v1.AccountService.Login:input_type -> rialto.account.v1.LoginRequest
-	9,  // 30: rialto.account.v1.AccountService.RequestCode:input_type -> rialto.account.v1.RequestCodeRequest
-	11, // 31: rialto.account.v1.AccountService.LoginWithCode:input_type -> rialto.account.v1.LoginWithCodeRequest
-	25, // 32: rialto.account.v1.AccountService.LoginWithSecondFactor:input_type -> rialto.account.v1.LoginWithSecondFactorRequest
-	13, // 33: rialto.account.v1.AccountService.RequestPasswordReset:input_type -> rialto.account.v1.RequestPasswordResetRequest
-	15, // 34: rialto.account.v1.AccountService.ResetPassword:input_type -> rialto.account.v1.ResetPasswordRequest
-	22, // 35: rialto.account.v1.AccountService.Refresh:input_type -> rialto.account.v1.RefreshRequest
-	37, // 36: rialto.account.v1.AccountService.Logout:input_type -> rialto.account.v1.LogoutRequest
-	39, // 37: rialto.account.v1.AccountService.ListSessions:input_type -> rialto.account.v1.ListSessionsRequest
-	42, // 38: rialto.account.v1.AccountService.RevokeSession:input_type -> rialto.account.v1.RevokeSessionRequest
-	44, // 39: rialto.account.v1.AccountService.ChangePassword:input_type -> rialto.account.v1.ChangePasswordRequest
-	26, // 40: rialto.account.v1.AccountService.GetSecurity:input_type -> rialto.account.v1.GetSecurityRequest
-	28, // 41: rialto.account.v1.AccountService.ConfirmIdentity:input_type -> rialto.account.v1.ConfirmIdentityRequest
-	30, // 42: rialto.account.v1.AccountService.StartTotp:input_type -> rialto.account.v1.StartTotpRequest
-	32, // 43: rialto.account.v1.AccountService.ConfirmTotp:input_type -> rialto.account.v1.ConfirmTotpRequest
-	33, // 44: rialto.account.v1.AccountService.RemoveTotp:input_type -> rialto.account.v1.RemoveTotpRequest
-	35, // 45: rialto.account.v1.AccountService.CreateRecoveryCodes:input_type -> rialto.account.v1.CreateRecoveryCodesRequest
-	17, // 46: rialto.account.v1.AccountService.SetContact:input_type -> rialto.account.v1.SetContactRequest
-	19, // 47: rialto.account.v1.AccountService.VerifyContact:input_type -> rialto.account.v1.VerifyContactRequest
-	20, // 48: rialto.account.v1.AccountService.RemoveContact:input_type -> rialto.account.v1.RemoveContactRequest
-	46, // 49: rialto.account.v1.AccountService.CreateTicket:input_type -> rialto.account.v1.CreateTicketRequest
-	48, // 50: rialto.account.v1.AccountService.GetUsers:input_type -> rialto.account.v1.GetUsersRequest
-	50, // 51: rialto.account.v1.AccountService.SearchUsers:input_type -> rialto.account.v1.SearchUsersRequest
-	52, // 52: rialto.account.v1.AccountService.UpdateProfile:input_type -> rialto.account.v1.UpdateProfileRequest
-	54, // 53: rialto.account.v1.AccountService.GetSettings:input_type -> rialto.account.v1.GetSettingsRequest
-	55, // 54: rialto.account.v1.AccountService.UpdateSettings:input_type -> rialto.account.v1.UpdateSettingsRequest
-	56, // 55: rialto.account.v1.GraphService.RequestFriend:input_type -> rialto.account.v1.RequestFriendRequest
-	57, // 56: rialto.account.v1.GraphService.AnswerFriend:input_type -> rialto.account.v1.AnswerFriendRequest
-	58, // 57: rialto.account.v1.GraphService.RemarkFriend:input_type -> rialto.account.v1.RemarkFriendRequest
-	59, // 58: rialto.account.v1.GraphService.DeleteFriend:input_type -> rialto.account.v1.DeleteFriendRequest
-	60, // 59: rialto.account.v1.GraphService.Block:input_type -> rialto.account.v1.BlockRequest
-	61, // 60: rialto.account.v1.GraphService.Unblock:input_type -> rialto.account.v1.UnblockRequest
-	62, // 61: rialto.account.v1.GraphService.Follow:input_type -> rialto.account.v1.FollowRequest
-	63, // 62: rialto.account.v1.GraphService.Unfollow:input_type -> rialto.account.v1.UnfollowRequest
-	64, // 63: rialto.account.v1.GraphService.Mute:input_type -> rialto.account.v1.MuteRequest
-	65, // 64: rialto.account.v1.GraphService.Unmute:input_type -> rialto.account.v1.UnmuteRequest
-	66, // 65: rialto.account.v1.GraphService.ListRelations:input_type -> rialto.account.v1.ListRelationsRequest
-	68, // 66: rialto.account.v1.GraphService.SuggestFriends:input_type -> rialto.account.v1.SuggestFriendsRequest
-	70, // 67: rialto.account.v1.AdminService.PutUser:input_type -> rialto.account.v1.PutUserRequest
-	73, // 68: rialto.account.v1.AdminService.CreateSession:input_type -> rialto.account.v1.CreateSessionRequest
-	71, // 69: rialto.account.v1.AdminService.PutOfficialAccount:input_type -> rialto.account.v1.PutOfficialAccountRequest
-	23, // 70: rialto.account.v1.AccountService.Register:output_type -> rialto.account.v1.Session
-	8,  // 71: rialto.account.v1.AccountService.GetLoginMethods:output_type -> rialto.account.v1.LoginMethods
-	23, // 72: rialto.account.v1.AccountService.Login:output_type -> rialto.account.v1.Session
-	10, // 73: rialto.account.v1.AccountService.RequestCode:output_type -> rialto.account.v1.RequestCodeResponse
-	23, // 74: rialto.account.v1.AccountService.LoginWithCode:output_type -> rialto.account.v1.Session
-	23, // 75: rialto.account.v1.AccountService.LoginWithSecondFactor:output_type -> rialto.account.v1.Session
-	14, // 76: rialto.account.v1.AccountService.RequestPasswordReset:output_type -> rialto.account.v1.RequestPasswordResetResponse
-	16, // 77: rialto.account.v1.AccountService.ResetPassword:output_type -> rialto.account.v1.ResetPasswordResponse
-	23, // 78: rialto.account.v1.AccountService.Refresh:output_type -> rialto.account.v1.Session
-	38, // 79: rialto.account.v1.AccountService.Logout:output_type -> rialto.account.v1.LogoutResponse
-	41, // 80: rialto.account.v1.AccountService.ListSessions:output_type -> rialto.account.v1.ListSessionsResponse
-	43, // 81: rialto.account.v1.AccountService.RevokeSession:output_type -> rialto.account.v1.RevokeSessionResponse
-	45, // 82: rialto.account.v1.AccountService.ChangePassword:output_type -> rialto.account.v1.ChangePasswordResponse
-	27, // 83: rialto.account.v1.AccountService.GetSecurity:output_type -> rialto.account.v1.Security
-	29, // 84: rialto.account.v1.AccountService.ConfirmIdentity:output_type -> rialto.account.v1.ConfirmIdentityResponse
-	31, // 85: rialto.account.v1.AccountService.StartTotp:output_type -> rialto.account.v1.StartTotpResponse
-	36, // 86: rialto.account.v1.AccountService.ConfirmTotp:output_type -> rialto.account.v1.RecoveryCodes
-	34, // 87: rialto.account.v1.AccountService.RemoveTotp:output_type -> rialto.account.v1.RemoveTotpResponse
-	36, // 88: rialto.account.v1.AccountService.CreateRecoveryCodes:output_type -> rialto.account.v1.RecoveryCodes
-	18, // 89: rialto.account.v1.AccountService.SetContact:output_type -> rialto.account.v1.SetContactResponse
-	12, // 90: rialto.account.v1.AccountService.VerifyContact:output_type -> rialto.account.v1.Contact
-	21, // 91: rialto.account.v1.AccountService.RemoveContact:output_type -> rialto.account.v1.RemoveContactResponse
-	47, // 92: rialto.account.v1.AccountService.CreateTicket:output_type -> rialto.account.v1.CreateTicketResponse
-	49, // 93: rialto.account.v1.AccountService.GetUsers:output_type -> rialto.account.v1.GetUsersResponse
-	51, // 94: rialto.account.v1.AccountService.SearchUsers:output_type -> rialto.account.v1.SearchUsersResponse
-	3,  // 95: rialto.account.v1.AccountService.UpdateProfile:output_type -> rialto.account.v1.User
-	53, // 96: rialto.account.v1.AccountService.GetSettings:output_type -> rialto.account.v1.Settings
-	53, // 97: rialto.account.v1.AccountService.UpdateSettings:output_type -> rialto.account.v1.Settings
-	77, // 98: rialto.account.v1.GraphService.RequestFriend:output_type -> rialto.chat.v1.Relation
-	77, // 99: rialto.account.v1.GraphService.AnswerFriend:output_type -> rialto.chat.v1.Relation
-	77, // 100: rialto.account.v1.GraphService.RemarkFriend:output_type -> rialto.chat.v1.Relation
-	77, // 101: rialto.account.v1.GraphService.DeleteFriend:output_type -> rialto.chat.v1.Relation
-	77, // 102: rialto.account.v1.GraphService.Block:output_type -> rialto.chat.v1.Relation
-	77, // 103: rialto.account.v1.GraphService.Unblock:output_type -> rialto.chat.v1.Relation
-	77, // 104: rialto.account.v1.GraphService.Follow:output_type -> rialto.chat.v1.Relation
-	77, // 105: rialto.account.v1.GraphService.Unfollow:output_type -> rialto.chat.v1.Relation
-	77, // 106: rialto.account.v1.GraphService.Mute:output_type -> rialto.chat.v1.Relation
-	77, // 107: rialto.account.v1.GraphService.Unmute:output_type -> rialto.chat.v1.Relation
-	67, // 108: rialto.account.v1.GraphService.ListRelations:output_type -> rialto.account.v1.ListRelationsResponse
-	69, // 109: rialto.account.v1.GraphService.SuggestFriends:output_type -> rialto.account.v1.SuggestFriendsResponse
-	3,  // 110: rialto.account.v1.AdminService.PutUser:output_type -> rialto.account.v1.User
-	23, // 111: rialto.account.v1.AdminService.CreateSession:output_type -> rialto.account.v1.Session
-	72, // 112: rialto.account.v1.AdminService.PutOfficialAccount:output_type -> rialto.account.v1.PutOfficialAccountResponse
-	70, // [70:113] is the sub-list for method output_type
-	27, // [27:70] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	5,  // 13: rialto.account.v1.LoginWithPasskeyRequest.client:type_name -> rialto.account.v1.Client
+	31, // 14: rialto.account.v1.ListPasskeysResponse.passkeys:type_name -> rialto.account.v1.Passkey
+	12, // 15: rialto.account.v1.Security.contacts:type_name -> rialto.account.v1.Contact
+	0,  // 16: rialto.account.v1.Security.contact_kinds:type_name -> rialto.account.v1.ContactKind
+	51, // 17: rialto.account.v1.ListSessionsResponse.sessions:type_name -> rialto.account.v1.SessionInfo
+	3,  // 18: rialto.account.v1.GetUsersResponse.users:type_name -> rialto.account.v1.User
+	3,  // 19: rialto.account.v1.SearchUsersResponse.users:type_name -> rialto.account.v1.User
+	2,  // 20: rialto.account.v1.Settings.who_may_add:type_name -> rialto.account.v1.WhoMayAdd
+	1,  // 21: rialto.account.v1.Settings.who_may_see_presence:type_name -> rialto.account.v1.WhoMaySee
+	86, // 22: rialto.account.v1.Settings.availability:type_name -> rialto.presence.v1.Availability
+	87, // 23: rialto.account.v1.Settings.custom_status:type_name -> rialto.presence.v1.CustomStatus
+	64, // 24: rialto.account.v1.UpdateSettingsRequest.settings:type_name -> rialto.account.v1.Settings
+	88, // 25: rialto.account.v1.ListRelationsResponse.relations:type_name -> rialto.chat.v1.Relation
+	85, // 26: rialto.account.v1.SuggestFriendsResponse.suggestions:type_name -> rialto.account.v1.SuggestFriendsResponse.Suggestion
+	5,  // 27: rialto.account.v1.CreateSessionRequest.client:type_name -> rialto.account.v1.Client
+	3,  // 28: rialto.account.v1.SuggestFriendsResponse.Suggestion.user:type_name -> rialto.account.v1.User
+	4,  // 29: rialto.account.v1.AccountService.Register:input_type -> rialto.account.v1.RegisterRequest
+	7,  // 30: rialto.account.v1.AccountService.GetLoginMethods:input_type -> rialto.account.v1.GetLoginMethodsRequest
+	6,  // 31: rialto.account.v1.AccountService.Login:input_type -> rialto.account.v1.LoginRequest
+	9,  // 32: rialto.account.v1.AccountService.RequestCode:input_type -> rialto.account.v1.RequestCodeRequest
+	11, // 33: rialto.account.v1.AccountService.LoginWithCode:input_type -> rialto.account.v1.LoginWithCodeRequest
+	25, // 34: rialto.account.v1.AccountService.LoginWithSecondFactor:input_type -> rialto.account.v1.LoginWithSecondFactorRequest
+	26, // 35: rialto.account.v1.AccountService.StartPasskeyLogin:input_type -> rialto.account.v1.StartPasskeyLoginRequest
+	28, // 36: rialto.account.v1.AccountService.LoginWithPasskey:input_type -> rialto.account.v1.LoginWithPasskeyRequest
+	13, // 37: rialto.account.v1.AccountService.RequestPasswordReset:input_type -> rialto.account.v1.RequestPasswordResetRequest
+	15, // 38: rialto.account.v1.AccountService.ResetPassword:input_type -> rialto.account.v1.ResetPasswordRequest
+	22, // 39: rialto.account.v1.AccountService.Refresh:input_type -> rialto.account.v1.RefreshRequest
+	48, // 40: rialto.account.v1.AccountService.Logout:input_type -> rialto.account.v1.LogoutRequest
+	50, // 41: rialto.account.v1.AccountService.ListSessions:input_type -> rialto.account.v1.ListSessionsRequest
+	53, // 42: rialto.account.v1.AccountService.RevokeSession:input_type -> rialto.account.v1.RevokeSessionRequest
+	55, // 43: rialto.account.v1.AccountService.ChangePassword:input_type -> rialto.account.v1.ChangePasswordRequest
+	37, // 44: rialto.account.v1.AccountService.GetSecurity:input_type -> rialto.account.v1.GetSecurityRequest
+	39, // 45: rialto.account.v1.AccountService.ConfirmIdentity:input_type -> rialto.account.v1.ConfirmIdentityRequest
+	41, // 46: rialto.account.v1.AccountService.StartTotp:input_type -> rialto.account.v1.StartTotpRequest
+	43, // 47: rialto.account.v1.AccountService.ConfirmTotp:input_type -> rialto.account.v1.ConfirmTotpRequest
+	44, // 48: rialto.account.v1.AccountService.RemoveTotp:input_type -> rialto.account.v1.RemoveTotpRequest
+	46, // 49: rialto.account.v1.AccountService.CreateRecoveryCodes:input_type -> rialto.account.v1.CreateRecoveryCodesRequest
+	29, // 50: rialto.account.v1.AccountService.ListPasskeys:input_type -> rialto.account.v1.ListPasskeysRequest
+	32, // 51: rialto.account.v1.AccountService.StartPasskey:input_type -> rialto.account.v1.StartPasskeyRequest
+	33, // 52: rialto.account.v1.AccountService.AddPasskey:input_type -> rialto.account.v1.AddPasskeyRequest
+	34, // 53: rialto.account.v1.AccountService.RenamePasskey:input_type -> rialto.account.v1.RenamePasskeyRequest
+	35, // 54: rialto.account.v1.AccountService.RemovePasskey:input_type -> rialto.account.v1.RemovePasskeyRequest
+	17, // 55: rialto.account.v1.AccountService.SetContact:input_type -> rialto.account.v1.SetContactRequest
+	19, // 56: rialto.account.v1.AccountService.VerifyContact:input_type -> rialto.account.v1.VerifyContactRequest
+	20, // 57: rialto.account.v1.AccountService.RemoveContact:input_type -> rialto.account.v1.RemoveContactRequest
+	57, // 58: rialto.account.v1.AccountService.CreateTicket:input_type -> rialto.account.v1.CreateTicketRequest
+	59, // 59: rialto.account.v1.AccountService.GetUsers:input_type -> rialto.account.v1.GetUsersRequest
+	61, // 60: rialto.account.v1.AccountService.SearchUsers:input_type -> rialto.account.v1.SearchUsersRequest
+	63, // 61: rialto.account.v1.AccountService.UpdateProfile:input_type -> rialto.account.v1.UpdateProfileRequest
+	65, // 62: rialto.account.v1.AccountService.GetSettings:input_type -> rialto.account.v1.GetSettingsRequest
+	66, // 63: rialto.account.v1.AccountService.UpdateSettings:input_type -> rialto.account.v1.UpdateSettingsRequest
+	67, // 64: rialto.account.v1.GraphService.RequestFriend:input_type -> rialto.account.v1.RequestFriendRequest
+	68, // 65: rialto.account.v1.GraphService.AnswerFriend:input_type -> rialto.account.v1.AnswerFriendRequest
+	69, // 66: rialto.account.v1.GraphService.RemarkFriend:input_type -> rialto.account.v1.RemarkFriendRequest
+	70, // 67: rialto.account.v1.GraphService.DeleteFriend:input_type -> rialto.account.v1.DeleteFriendRequest
+	71, // 68: rialto.account.v1.GraphService.Block:input_type -> rialto.account.v1.BlockRequest
+	72, // 69: rialto.account.v1.GraphService.Unblock:input_type -> rialto.account.v1.UnblockRequest
+	73, // 70: rialto.account.v1.GraphService.Follow:input_type -> rialto.account.v1.FollowRequest
+	74, // 71: rialto.account.v1.GraphService.Unfollow:input_type -> rialto.account.v1.UnfollowRequest
+	75, // 72: rialto.account.v1.GraphService.Mute:input_type -> rialto.account.v1.MuteRequest
+	76, // 73: rialto.account.v1.GraphService.Unmute:input_type -> rialto.account.v1.UnmuteRequest
+	77, // 74: rialto.account.v1.GraphService.ListRelations:input_type -> rialto.account.v1.ListRelationsRequest
+	79, // 75: rialto.account.v1.GraphService.SuggestFriends:input_type -> rialto.account.v1.SuggestFriendsRequest
+	81, // 76: rialto.account.v1.AdminService.PutUser:input_type -> rialto.account.v1.PutUserRequest
+	84, // 77: rialto.account.v1.AdminService.CreateSession:input_type -> rialto.account.v1.CreateSessionRequest
+	82, // 78: rialto.account.v1.AdminService.PutOfficialAccount:input_type -> rialto.account.v1.PutOfficialAccountRequest
+	23, // 79: rialto.account.v1.AccountService.Register:output_type -> rialto.account.v1.Session
+	8,  // 80: rialto.account.v1.AccountService.GetLoginMethods:output_type -> rialto.account.v1.LoginMethods
+	23, // 81: rialto.account.v1.AccountService.Login:output_type -> rialto.account.v1.Session
+	10, // 82: rialto.account.v1.AccountService.RequestCode:output_type -> rialto.account.v1.RequestCodeResponse
+	23, // 83: rialto.account.v1.AccountService.LoginWithCode:output_type -> rialto.account.v1.Session
+	23, // 84: rialto.account.v1.AccountService.LoginWithSecondFactor:output_type -> rialto.account.v1.Session
+	27, // 85: rialto.account.v1.AccountService.StartPasskeyLogin:output_type -> rialto.account.v1.PasskeyOptions
+	23, // 86: rialto.account.v1.AccountService.LoginWithPasskey:output_type -> rialto.account.v1.Session
+	14, // 87: rialto.account.v1.AccountService.RequestPasswordReset:output_type -> rialto.account.v1.RequestPasswordResetResponse
+	16, // 88: rialto.account.v1.AccountService.ResetPassword:output_type -> rialto.account.v1.ResetPasswordResponse
+	23, // 89: rialto.account.v1.AccountService.Refresh:output_type -> rialto.account.v1.Session
+	49, // 90: rialto.account.v1.AccountService.Logout:output_type -> rialto.account.v1.LogoutResponse
+	52, // 91: rialto.account.v1.AccountService.ListSessions:output_type -> rialto.account.v1.ListSessionsResponse
+	54, // 92: rialto.account.v1.AccountService.RevokeSession:output_type -> rialto.account.v1.RevokeSessionResponse
+	56, // 93: rialto.account.v1.AccountService.ChangePassword:output_type -> rialto.account.v1.ChangePasswordResponse
+	38, // 94: rialto.account.v1.AccountService.GetSecurity:output_type -> rialto.account.v1.Security
+	40, // 95: rialto.account.v1.AccountService.ConfirmIdentity:output_type -> rialto.account.v1.ConfirmIdentityResponse
+	42, // 96: rialto.account.v1.AccountService.StartTotp:output_type -> rialto.account.v1.StartTotpResponse
+	47, // 97: rialto.account.v1.AccountService.ConfirmTotp:output_type -> rialto.account.v1.RecoveryCodes
+	45, // 98: rialto.account.v1.AccountService.RemoveTotp:output_type -> rialto.account.v1.RemoveTotpResponse
+	47, // 99: rialto.account.v1.AccountService.CreateRecoveryCodes:output_type -> rialto.account.v1.RecoveryCodes
+	30, // 100: rialto.account.v1.AccountService.ListPasskeys:output_type -> rialto.account.v1.ListPasskeysResponse
+	27, // 101: rialto.account.v1.AccountService.StartPasskey:output_type -> rialto.account.v1.PasskeyOptions
+	31, // 102: rialto.account.v1.AccountService.AddPasskey:output_type -> rialto.account.v1.Passkey
+	31, // 103: rialto.account.v1.AccountService.RenamePasskey:output_type -> rialto.account.v1.Passkey
+	36, // 104: rialto.account.v1.AccountService.RemovePasskey:output_type -> rialto.account.v1.RemovePasskeyResponse
+	18, // 105: rialto.account.v1.AccountService.SetContact:output_type -> rialto.account.v1.SetContactResponse
+	12, // 106: rialto.account.v1.AccountService.VerifyContact:output_type -> rialto.account.v1.Contact
+	21, // 107: rialto.account.v1.AccountService.RemoveContact:output_type -> rialto.account.v1.RemoveContactResponse
+	58, // 108: rialto.account.v1.AccountService.CreateTicket:output_type -> rialto.account.v1.CreateTicketResponse
+	60, // 109: rialto.account.v1.AccountService.GetUsers:output_type -> rialto.account.v1.GetUsersResponse
+	62, // 110: rialto.account.v1.AccountService.SearchUsers:output_type -> rialto.account.v1.SearchUsersResponse
+	3,  // 111: rialto.account.v1.AccountService.UpdateProfile:output_type -> rialto.account.v1.User
+	64, // 112: rialto.account.v1.AccountService.GetSettings:output_type -> rialto.account.v1.Settings
+	64, // 113: rialto.account.v1.AccountService.UpdateSettings:output_type -> rialto.account.v1.Settings
+	88, // 114: rialto.account.v1.GraphService.RequestFriend:output_type -> rialto.chat.v1.Relation
+	88, // 115: rialto.account.v1.GraphService.AnswerFriend:output_type -> rialto.chat.v1.Relation
+	88, // 116: rialto.account.v1.GraphService.RemarkFriend:output_type -> rialto.chat.v1.Relation
+	88, // 117: rialto.account.v1.GraphService.DeleteFriend:output_type -> rialto.chat.v1.Relation
+	88, // 118: rialto.account.v1.GraphService.Block:output_type -> rialto.chat.v1.Relation
+	88, // 119: rialto.account.v1.GraphService.Unblock:output_type -> rialto.chat.v1.Relation
+	88, // 120: rialto.account.v1.GraphService.Follow:output_type -> rialto.chat.v1.Relation
+	88, // 121: rialto.account.v1.GraphService.Unfollow:output_type -> rialto.chat.v1.Relation
+	88, // 122: rialto.account.v1.GraphService.Mute:output_type -> rialto.chat.v1.Relation
+	88, // 123: rialto.account.v1.GraphService.Unmute:output_type -> rialto.chat.v1.Relation
+	78, // 124: rialto.account.v1.GraphService.ListRelations:output_type -> rialto.account.v1.ListRelationsResponse
+	80, // 125: rialto.account.v1.GraphService.SuggestFriends:output_type -> rialto.account.v1.SuggestFriendsResponse
+	3,  // 126: rialto.account.v1.AdminService.PutUser:output_type -> rialto.account.v1.User
+	23, // 127: rialto.account.v1.AdminService.CreateSession:output_type -> rialto.account.v1.Session
+	83, // 128: rialto.account.v1.AdminService.PutOfficialAccount:output_type -> rialto.account.v1.PutOfficialAccountResponse
+	79, // [79:129] is the sub-list for method output_type
+	29, // [29:79] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_rialto_account_v1_account_proto_init() }
@@ -4379,15 +4983,15 @@ func file_rialto_account_v1_account_proto_init() {
 	if File_rialto_account_v1_account_proto != nil {
 		return
 	}
-	file_rialto_account_v1_account_proto_msgTypes[49].OneofWrappers = []any{}
-	file_rialto_account_v1_account_proto_msgTypes[68].OneofWrappers = []any{}
+	file_rialto_account_v1_account_proto_msgTypes[60].OneofWrappers = []any{}
+	file_rialto_account_v1_account_proto_msgTypes[79].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_account_v1_account_proto_rawDesc), len(file_rialto_account_v1_account_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   72,
+			NumMessages:   83,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

@@ -54,6 +54,12 @@ const (
 	// AccountServiceLoginWithSecondFactorProcedure is the fully-qualified name of the AccountService's
 	// LoginWithSecondFactor RPC.
 	AccountServiceLoginWithSecondFactorProcedure = "/rialto.account.v1.AccountService/LoginWithSecondFactor"
+	// AccountServiceStartPasskeyLoginProcedure is the fully-qualified name of the AccountService's
+	// StartPasskeyLogin RPC.
+	AccountServiceStartPasskeyLoginProcedure = "/rialto.account.v1.AccountService/StartPasskeyLogin"
+	// AccountServiceLoginWithPasskeyProcedure is the fully-qualified name of the AccountService's
+	// LoginWithPasskey RPC.
+	AccountServiceLoginWithPasskeyProcedure = "/rialto.account.v1.AccountService/LoginWithPasskey"
 	// AccountServiceRequestPasswordResetProcedure is the fully-qualified name of the AccountService's
 	// RequestPasswordReset RPC.
 	AccountServiceRequestPasswordResetProcedure = "/rialto.account.v1.AccountService/RequestPasswordReset"
@@ -91,6 +97,21 @@ const (
 	// AccountServiceCreateRecoveryCodesProcedure is the fully-qualified name of the AccountService's
 	// CreateRecoveryCodes RPC.
 	AccountServiceCreateRecoveryCodesProcedure = "/rialto.account.v1.AccountService/CreateRecoveryCodes"
+	// AccountServiceListPasskeysProcedure is the fully-qualified name of the AccountService's
+	// ListPasskeys RPC.
+	AccountServiceListPasskeysProcedure = "/rialto.account.v1.AccountService/ListPasskeys"
+	// AccountServiceStartPasskeyProcedure is the fully-qualified name of the AccountService's
+	// StartPasskey RPC.
+	AccountServiceStartPasskeyProcedure = "/rialto.account.v1.AccountService/StartPasskey"
+	// AccountServiceAddPasskeyProcedure is the fully-qualified name of the AccountService's AddPasskey
+	// RPC.
+	AccountServiceAddPasskeyProcedure = "/rialto.account.v1.AccountService/AddPasskey"
+	// AccountServiceRenamePasskeyProcedure is the fully-qualified name of the AccountService's
+	// RenamePasskey RPC.
+	AccountServiceRenamePasskeyProcedure = "/rialto.account.v1.AccountService/RenamePasskey"
+	// AccountServiceRemovePasskeyProcedure is the fully-qualified name of the AccountService's
+	// RemovePasskey RPC.
+	AccountServiceRemovePasskeyProcedure = "/rialto.account.v1.AccountService/RemovePasskey"
 	// AccountServiceSetContactProcedure is the fully-qualified name of the AccountService's SetContact
 	// RPC.
 	AccountServiceSetContactProcedure = "/rialto.account.v1.AccountService/SetContact"
@@ -173,6 +194,10 @@ type AccountServiceClient interface {
 	// LoginWithSecondFactor completes a login that was answered with a second factor, for the same client. A challenge is good for 5 minutes, for
 	// one login, and dead after 5 wrong codes.
 	LoginWithSecondFactor(context.Context, *connect.Request[v1.LoginWithSecondFactorRequest]) (*connect.Response[v1.Session], error)
+	// StartPasskeyLogin gives what a client passes to its authenticator to sign in with a passkey. The answer is the same for everybody.
+	StartPasskeyLogin(context.Context, *connect.Request[v1.StartPasskeyLoginRequest]) (*connect.Response[v1.PasskeyOptions], error)
+	// LoginWithPasskey opens a session with the answer of the authenticator. It needs no second factor: the authenticator has verified the user.
+	LoginWithPasskey(context.Context, *connect.Request[v1.LoginWithPasskeyRequest]) (*connect.Response[v1.Session], error)
 	// RequestPasswordReset has a code for ResetPassword sent to an address that the user has confirmed, where the server can. The answer is the same for a
 	// handle that nobody has, and for a user without an address. At most one code a minute is sent, and five an hour.
 	RequestPasswordReset(context.Context, *connect.Request[v1.RequestPasswordResetRequest]) (*connect.Response[v1.RequestPasswordResetResponse], error)
@@ -201,6 +226,16 @@ type AccountServiceClient interface {
 	RemoveTotp(context.Context, *connect.Request[v1.RemoveTotpRequest]) (*connect.Response[v1.RemoveTotpResponse], error)
 	// CreateRecoveryCodes replaces the recovery codes.
 	CreateRecoveryCodes(context.Context, *connect.Request[v1.CreateRecoveryCodesRequest]) (*connect.Response[v1.RecoveryCodes], error)
+	// ListPasskeys gives the caller's passkeys, the oldest first.
+	ListPasskeys(context.Context, *connect.Request[v1.ListPasskeysRequest]) (*connect.Response[v1.ListPasskeysResponse], error)
+	// StartPasskey gives what a client passes to its authenticator to create a passkey for the caller.
+	StartPasskey(context.Context, *connect.Request[v1.StartPasskeyRequest]) (*connect.Response[v1.PasskeyOptions], error)
+	// AddPasskey stores a passkey that an authenticator has created. An account has at most 20.
+	AddPasskey(context.Context, *connect.Request[v1.AddPasskeyRequest]) (*connect.Response[v1.Passkey], error)
+	// RenamePasskey changes the name of a passkey.
+	RenamePasskey(context.Context, *connect.Request[v1.RenamePasskeyRequest]) (*connect.Response[v1.Passkey], error)
+	// RemovePasskey removes a passkey: nobody can sign in with it any more. Sessions that it opened stay open.
+	RemovePasskey(context.Context, *connect.Request[v1.RemovePasskeyRequest]) (*connect.Response[v1.RemovePasskeyResponse], error)
 	// SetContact has a code sent to an address, for VerifyContact.
 	SetContact(context.Context, *connect.Request[v1.SetContactRequest]) (*connect.Response[v1.SetContactResponse], error)
 	// VerifyContact makes the address, to which a code was sent, the caller's; it replaces an earlier one. A code is good for 15 minutes, once.
@@ -266,6 +301,18 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			httpClient,
 			baseURL+AccountServiceLoginWithSecondFactorProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("LoginWithSecondFactor")),
+			connect.WithClientOptions(opts...),
+		),
+		startPasskeyLogin: connect.NewClient[v1.StartPasskeyLoginRequest, v1.PasskeyOptions](
+			httpClient,
+			baseURL+AccountServiceStartPasskeyLoginProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("StartPasskeyLogin")),
+			connect.WithClientOptions(opts...),
+		),
+		loginWithPasskey: connect.NewClient[v1.LoginWithPasskeyRequest, v1.Session](
+			httpClient,
+			baseURL+AccountServiceLoginWithPasskeyProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("LoginWithPasskey")),
 			connect.WithClientOptions(opts...),
 		),
 		requestPasswordReset: connect.NewClient[v1.RequestPasswordResetRequest, v1.RequestPasswordResetResponse](
@@ -346,6 +393,36 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(accountServiceMethods.ByName("CreateRecoveryCodes")),
 			connect.WithClientOptions(opts...),
 		),
+		listPasskeys: connect.NewClient[v1.ListPasskeysRequest, v1.ListPasskeysResponse](
+			httpClient,
+			baseURL+AccountServiceListPasskeysProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("ListPasskeys")),
+			connect.WithClientOptions(opts...),
+		),
+		startPasskey: connect.NewClient[v1.StartPasskeyRequest, v1.PasskeyOptions](
+			httpClient,
+			baseURL+AccountServiceStartPasskeyProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("StartPasskey")),
+			connect.WithClientOptions(opts...),
+		),
+		addPasskey: connect.NewClient[v1.AddPasskeyRequest, v1.Passkey](
+			httpClient,
+			baseURL+AccountServiceAddPasskeyProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("AddPasskey")),
+			connect.WithClientOptions(opts...),
+		),
+		renamePasskey: connect.NewClient[v1.RenamePasskeyRequest, v1.Passkey](
+			httpClient,
+			baseURL+AccountServiceRenamePasskeyProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("RenamePasskey")),
+			connect.WithClientOptions(opts...),
+		),
+		removePasskey: connect.NewClient[v1.RemovePasskeyRequest, v1.RemovePasskeyResponse](
+			httpClient,
+			baseURL+AccountServiceRemovePasskeyProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("RemovePasskey")),
+			connect.WithClientOptions(opts...),
+		),
 		setContact: connect.NewClient[v1.SetContactRequest, v1.SetContactResponse](
 			httpClient,
 			baseURL+AccountServiceSetContactProcedure,
@@ -411,6 +488,8 @@ type accountServiceClient struct {
 	requestCode           *connect.Client[v1.RequestCodeRequest, v1.RequestCodeResponse]
 	loginWithCode         *connect.Client[v1.LoginWithCodeRequest, v1.Session]
 	loginWithSecondFactor *connect.Client[v1.LoginWithSecondFactorRequest, v1.Session]
+	startPasskeyLogin     *connect.Client[v1.StartPasskeyLoginRequest, v1.PasskeyOptions]
+	loginWithPasskey      *connect.Client[v1.LoginWithPasskeyRequest, v1.Session]
 	requestPasswordReset  *connect.Client[v1.RequestPasswordResetRequest, v1.RequestPasswordResetResponse]
 	resetPassword         *connect.Client[v1.ResetPasswordRequest, v1.ResetPasswordResponse]
 	refresh               *connect.Client[v1.RefreshRequest, v1.Session]
@@ -424,6 +503,11 @@ type accountServiceClient struct {
 	confirmTotp           *connect.Client[v1.ConfirmTotpRequest, v1.RecoveryCodes]
 	removeTotp            *connect.Client[v1.RemoveTotpRequest, v1.RemoveTotpResponse]
 	createRecoveryCodes   *connect.Client[v1.CreateRecoveryCodesRequest, v1.RecoveryCodes]
+	listPasskeys          *connect.Client[v1.ListPasskeysRequest, v1.ListPasskeysResponse]
+	startPasskey          *connect.Client[v1.StartPasskeyRequest, v1.PasskeyOptions]
+	addPasskey            *connect.Client[v1.AddPasskeyRequest, v1.Passkey]
+	renamePasskey         *connect.Client[v1.RenamePasskeyRequest, v1.Passkey]
+	removePasskey         *connect.Client[v1.RemovePasskeyRequest, v1.RemovePasskeyResponse]
 	setContact            *connect.Client[v1.SetContactRequest, v1.SetContactResponse]
 	verifyContact         *connect.Client[v1.VerifyContactRequest, v1.Contact]
 	removeContact         *connect.Client[v1.RemoveContactRequest, v1.RemoveContactResponse]
@@ -463,6 +547,16 @@ func (c *accountServiceClient) LoginWithCode(ctx context.Context, req *connect.R
 // LoginWithSecondFactor calls rialto.account.v1.AccountService.LoginWithSecondFactor.
 func (c *accountServiceClient) LoginWithSecondFactor(ctx context.Context, req *connect.Request[v1.LoginWithSecondFactorRequest]) (*connect.Response[v1.Session], error) {
 	return c.loginWithSecondFactor.CallUnary(ctx, req)
+}
+
+// StartPasskeyLogin calls rialto.account.v1.AccountService.StartPasskeyLogin.
+func (c *accountServiceClient) StartPasskeyLogin(ctx context.Context, req *connect.Request[v1.StartPasskeyLoginRequest]) (*connect.Response[v1.PasskeyOptions], error) {
+	return c.startPasskeyLogin.CallUnary(ctx, req)
+}
+
+// LoginWithPasskey calls rialto.account.v1.AccountService.LoginWithPasskey.
+func (c *accountServiceClient) LoginWithPasskey(ctx context.Context, req *connect.Request[v1.LoginWithPasskeyRequest]) (*connect.Response[v1.Session], error) {
+	return c.loginWithPasskey.CallUnary(ctx, req)
 }
 
 // RequestPasswordReset calls rialto.account.v1.AccountService.RequestPasswordReset.
@@ -530,6 +624,31 @@ func (c *accountServiceClient) CreateRecoveryCodes(ctx context.Context, req *con
 	return c.createRecoveryCodes.CallUnary(ctx, req)
 }
 
+// ListPasskeys calls rialto.account.v1.AccountService.ListPasskeys.
+func (c *accountServiceClient) ListPasskeys(ctx context.Context, req *connect.Request[v1.ListPasskeysRequest]) (*connect.Response[v1.ListPasskeysResponse], error) {
+	return c.listPasskeys.CallUnary(ctx, req)
+}
+
+// StartPasskey calls rialto.account.v1.AccountService.StartPasskey.
+func (c *accountServiceClient) StartPasskey(ctx context.Context, req *connect.Request[v1.StartPasskeyRequest]) (*connect.Response[v1.PasskeyOptions], error) {
+	return c.startPasskey.CallUnary(ctx, req)
+}
+
+// AddPasskey calls rialto.account.v1.AccountService.AddPasskey.
+func (c *accountServiceClient) AddPasskey(ctx context.Context, req *connect.Request[v1.AddPasskeyRequest]) (*connect.Response[v1.Passkey], error) {
+	return c.addPasskey.CallUnary(ctx, req)
+}
+
+// RenamePasskey calls rialto.account.v1.AccountService.RenamePasskey.
+func (c *accountServiceClient) RenamePasskey(ctx context.Context, req *connect.Request[v1.RenamePasskeyRequest]) (*connect.Response[v1.Passkey], error) {
+	return c.renamePasskey.CallUnary(ctx, req)
+}
+
+// RemovePasskey calls rialto.account.v1.AccountService.RemovePasskey.
+func (c *accountServiceClient) RemovePasskey(ctx context.Context, req *connect.Request[v1.RemovePasskeyRequest]) (*connect.Response[v1.RemovePasskeyResponse], error) {
+	return c.removePasskey.CallUnary(ctx, req)
+}
+
 // SetContact calls rialto.account.v1.AccountService.SetContact.
 func (c *accountServiceClient) SetContact(ctx context.Context, req *connect.Request[v1.SetContactRequest]) (*connect.Response[v1.SetContactResponse], error) {
 	return c.setContact.CallUnary(ctx, req)
@@ -591,6 +710,10 @@ type AccountServiceHandler interface {
 	// LoginWithSecondFactor completes a login that was answered with a second factor, for the same client. A challenge is good for 5 minutes, for
 	// one login, and dead after 5 wrong codes.
 	LoginWithSecondFactor(context.Context, *connect.Request[v1.LoginWithSecondFactorRequest]) (*connect.Response[v1.Session], error)
+	// StartPasskeyLogin gives what a client passes to its authenticator to sign in with a passkey. The answer is the same for everybody.
+	StartPasskeyLogin(context.Context, *connect.Request[v1.StartPasskeyLoginRequest]) (*connect.Response[v1.PasskeyOptions], error)
+	// LoginWithPasskey opens a session with the answer of the authenticator. It needs no second factor: the authenticator has verified the user.
+	LoginWithPasskey(context.Context, *connect.Request[v1.LoginWithPasskeyRequest]) (*connect.Response[v1.Session], error)
 	// RequestPasswordReset has a code for ResetPassword sent to an address that the user has confirmed, where the server can. The answer is the same for a
 	// handle that nobody has, and for a user without an address. At most one code a minute is sent, and five an hour.
 	RequestPasswordReset(context.Context, *connect.Request[v1.RequestPasswordResetRequest]) (*connect.Response[v1.RequestPasswordResetResponse], error)
@@ -619,6 +742,16 @@ type AccountServiceHandler interface {
 	RemoveTotp(context.Context, *connect.Request[v1.RemoveTotpRequest]) (*connect.Response[v1.RemoveTotpResponse], error)
 	// CreateRecoveryCodes replaces the recovery codes.
 	CreateRecoveryCodes(context.Context, *connect.Request[v1.CreateRecoveryCodesRequest]) (*connect.Response[v1.RecoveryCodes], error)
+	// ListPasskeys gives the caller's passkeys, the oldest first.
+	ListPasskeys(context.Context, *connect.Request[v1.ListPasskeysRequest]) (*connect.Response[v1.ListPasskeysResponse], error)
+	// StartPasskey gives what a client passes to its authenticator to create a passkey for the caller.
+	StartPasskey(context.Context, *connect.Request[v1.StartPasskeyRequest]) (*connect.Response[v1.PasskeyOptions], error)
+	// AddPasskey stores a passkey that an authenticator has created. An account has at most 20.
+	AddPasskey(context.Context, *connect.Request[v1.AddPasskeyRequest]) (*connect.Response[v1.Passkey], error)
+	// RenamePasskey changes the name of a passkey.
+	RenamePasskey(context.Context, *connect.Request[v1.RenamePasskeyRequest]) (*connect.Response[v1.Passkey], error)
+	// RemovePasskey removes a passkey: nobody can sign in with it any more. Sessions that it opened stay open.
+	RemovePasskey(context.Context, *connect.Request[v1.RemovePasskeyRequest]) (*connect.Response[v1.RemovePasskeyResponse], error)
 	// SetContact has a code sent to an address, for VerifyContact.
 	SetContact(context.Context, *connect.Request[v1.SetContactRequest]) (*connect.Response[v1.SetContactResponse], error)
 	// VerifyContact makes the address, to which a code was sent, the caller's; it replaces an earlier one. A code is good for 15 minutes, once.
@@ -680,6 +813,18 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 		AccountServiceLoginWithSecondFactorProcedure,
 		svc.LoginWithSecondFactor,
 		connect.WithSchema(accountServiceMethods.ByName("LoginWithSecondFactor")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceStartPasskeyLoginHandler := connect.NewUnaryHandler(
+		AccountServiceStartPasskeyLoginProcedure,
+		svc.StartPasskeyLogin,
+		connect.WithSchema(accountServiceMethods.ByName("StartPasskeyLogin")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceLoginWithPasskeyHandler := connect.NewUnaryHandler(
+		AccountServiceLoginWithPasskeyProcedure,
+		svc.LoginWithPasskey,
+		connect.WithSchema(accountServiceMethods.ByName("LoginWithPasskey")),
 		connect.WithHandlerOptions(opts...),
 	)
 	accountServiceRequestPasswordResetHandler := connect.NewUnaryHandler(
@@ -760,6 +905,36 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 		connect.WithSchema(accountServiceMethods.ByName("CreateRecoveryCodes")),
 		connect.WithHandlerOptions(opts...),
 	)
+	accountServiceListPasskeysHandler := connect.NewUnaryHandler(
+		AccountServiceListPasskeysProcedure,
+		svc.ListPasskeys,
+		connect.WithSchema(accountServiceMethods.ByName("ListPasskeys")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceStartPasskeyHandler := connect.NewUnaryHandler(
+		AccountServiceStartPasskeyProcedure,
+		svc.StartPasskey,
+		connect.WithSchema(accountServiceMethods.ByName("StartPasskey")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceAddPasskeyHandler := connect.NewUnaryHandler(
+		AccountServiceAddPasskeyProcedure,
+		svc.AddPasskey,
+		connect.WithSchema(accountServiceMethods.ByName("AddPasskey")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceRenamePasskeyHandler := connect.NewUnaryHandler(
+		AccountServiceRenamePasskeyProcedure,
+		svc.RenamePasskey,
+		connect.WithSchema(accountServiceMethods.ByName("RenamePasskey")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceRemovePasskeyHandler := connect.NewUnaryHandler(
+		AccountServiceRemovePasskeyProcedure,
+		svc.RemovePasskey,
+		connect.WithSchema(accountServiceMethods.ByName("RemovePasskey")),
+		connect.WithHandlerOptions(opts...),
+	)
 	accountServiceSetContactHandler := connect.NewUnaryHandler(
 		AccountServiceSetContactProcedure,
 		svc.SetContact,
@@ -828,6 +1003,10 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 			accountServiceLoginWithCodeHandler.ServeHTTP(w, r)
 		case AccountServiceLoginWithSecondFactorProcedure:
 			accountServiceLoginWithSecondFactorHandler.ServeHTTP(w, r)
+		case AccountServiceStartPasskeyLoginProcedure:
+			accountServiceStartPasskeyLoginHandler.ServeHTTP(w, r)
+		case AccountServiceLoginWithPasskeyProcedure:
+			accountServiceLoginWithPasskeyHandler.ServeHTTP(w, r)
 		case AccountServiceRequestPasswordResetProcedure:
 			accountServiceRequestPasswordResetHandler.ServeHTTP(w, r)
 		case AccountServiceResetPasswordProcedure:
@@ -854,6 +1033,16 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 			accountServiceRemoveTotpHandler.ServeHTTP(w, r)
 		case AccountServiceCreateRecoveryCodesProcedure:
 			accountServiceCreateRecoveryCodesHandler.ServeHTTP(w, r)
+		case AccountServiceListPasskeysProcedure:
+			accountServiceListPasskeysHandler.ServeHTTP(w, r)
+		case AccountServiceStartPasskeyProcedure:
+			accountServiceStartPasskeyHandler.ServeHTTP(w, r)
+		case AccountServiceAddPasskeyProcedure:
+			accountServiceAddPasskeyHandler.ServeHTTP(w, r)
+		case AccountServiceRenamePasskeyProcedure:
+			accountServiceRenamePasskeyHandler.ServeHTTP(w, r)
+		case AccountServiceRemovePasskeyProcedure:
+			accountServiceRemovePasskeyHandler.ServeHTTP(w, r)
 		case AccountServiceSetContactProcedure:
 			accountServiceSetContactHandler.ServeHTTP(w, r)
 		case AccountServiceVerifyContactProcedure:
@@ -903,6 +1092,14 @@ func (UnimplementedAccountServiceHandler) LoginWithCode(context.Context, *connec
 
 func (UnimplementedAccountServiceHandler) LoginWithSecondFactor(context.Context, *connect.Request[v1.LoginWithSecondFactorRequest]) (*connect.Response[v1.Session], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.LoginWithSecondFactor is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) StartPasskeyLogin(context.Context, *connect.Request[v1.StartPasskeyLoginRequest]) (*connect.Response[v1.PasskeyOptions], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.StartPasskeyLogin is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) LoginWithPasskey(context.Context, *connect.Request[v1.LoginWithPasskeyRequest]) (*connect.Response[v1.Session], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.LoginWithPasskey is not implemented"))
 }
 
 func (UnimplementedAccountServiceHandler) RequestPasswordReset(context.Context, *connect.Request[v1.RequestPasswordResetRequest]) (*connect.Response[v1.RequestPasswordResetResponse], error) {
@@ -955,6 +1152,26 @@ func (UnimplementedAccountServiceHandler) RemoveTotp(context.Context, *connect.R
 
 func (UnimplementedAccountServiceHandler) CreateRecoveryCodes(context.Context, *connect.Request[v1.CreateRecoveryCodesRequest]) (*connect.Response[v1.RecoveryCodes], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.CreateRecoveryCodes is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) ListPasskeys(context.Context, *connect.Request[v1.ListPasskeysRequest]) (*connect.Response[v1.ListPasskeysResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.ListPasskeys is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) StartPasskey(context.Context, *connect.Request[v1.StartPasskeyRequest]) (*connect.Response[v1.PasskeyOptions], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.StartPasskey is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) AddPasskey(context.Context, *connect.Request[v1.AddPasskeyRequest]) (*connect.Response[v1.Passkey], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.AddPasskey is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) RenamePasskey(context.Context, *connect.Request[v1.RenamePasskeyRequest]) (*connect.Response[v1.Passkey], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.RenamePasskey is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) RemovePasskey(context.Context, *connect.Request[v1.RemovePasskeyRequest]) (*connect.Response[v1.RemovePasskeyResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.RemovePasskey is not implemented"))
 }
 
 func (UnimplementedAccountServiceHandler) SetContact(context.Context, *connect.Request[v1.SetContactRequest]) (*connect.Response[v1.SetContactResponse], error) {
