@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Invoke } from "./api.js";
 import { RialtoError, SecondFactorNeeded, isOffline } from "./errors.js";
 import { AccountService, type ClientSchema, type ContactKind, type Session } from "./gen/rialto/account/v1/account_pb.js";
+import { signWithPasskey, type PasskeyLogin } from "./passkeys.js";
 import type { Store } from "./storage.js";
 
 /** Login is who is logged in on this device, and with which tokens. */
@@ -9,6 +10,7 @@ export interface Login {
   user: string;
   device: string;
   session: string;
+  /** What the device's number is stored under: the handle, or the passkey. */
   handle: string;
   accessToken: string;
   expiresMs: number;
@@ -21,6 +23,8 @@ export interface LoginMethods {
   code: boolean;
   /** Where it sends codes for resetPassword: requestPasswordReset. */
   resets: ContactKind[];
+  /** Passkeys work on this page: logInWithPasskey. */
+  passkeys: boolean;
 }
 
 export type ClientInfo = Omit<MessageInitShape<typeof ClientSchema>, "$typeName" | "device" | "deviceKey">;
@@ -71,8 +75,8 @@ export class Auth {
   }
 
   async loginMethods(): Promise<LoginMethods> {
-    const { code, resets } = await this.deps.invoke()(AccountService.method.getLoginMethods, {});
-    return { code, resets };
+    const { code, resets, passkeys } = await this.deps.invoke()(AccountService.method.getLoginMethods, {});
+    return { code, resets, passkeys };
   }
 
   async requestCode(handle: string): Promise<void> {
@@ -87,6 +91,13 @@ export class Auth {
   async logInWithSecondFactor(handle: string, challenge: string, code: string, info: ClientInfo): Promise<Login> {
     const client = await this.known(handle, info);
     return this.keep(handle, await this.deps.invoke()(AccountService.method.loginWithSecondFactor, { challenge, code, client }));
+  }
+
+  async logInWithPasskey(how: PasskeyLogin, info: ClientInfo): Promise<Login> {
+    const { options } = await this.deps.invoke()(AccountService.method.startPasskeyLogin, {});
+    const credential = await signWithPasskey(options, how);
+    const name = `passkey/${JSON.parse(credential).id}`; // of whom it is, only the server knows yet
+    return this.keep(name, await this.deps.invoke()(AccountService.method.loginWithPasskey, { credential, client: await this.known(name, info) }));
   }
 
   async requestPasswordReset(handle: string, kind: ContactKind, info: ClientInfo): Promise<void> {

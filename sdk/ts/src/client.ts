@@ -4,7 +4,7 @@ import { inBackground } from "./background.js";
 import { Channels } from "./channels.js";
 import { Emitter } from "./emitter.js";
 import { RialtoError, asError, isOffline } from "./errors.js";
-import type { ContactKind, Session } from "./gen/rialto/account/v1/account_pb.js";
+import type { ContactKind, Passkey, Session } from "./gen/rialto/account/v1/account_pb.js";
 import { GatewayService } from "./gen/rialto/gateway/v1/discovery_pb.js";
 import { post } from "./http.js";
 import { HelpDesks } from "./helpDesks.js";
@@ -14,6 +14,7 @@ import { OfficialAccounts } from "./official.js";
 import { sessionOf, type Context } from "./operations/context.js";
 import { operations, type Operations } from "./operations/index.js";
 import { withDefaults, type ClientEvents, type ClientOptions, type ConnectionState, type Resolved } from "./options.js";
+import { createPasskey, type PasskeyLogin } from "./passkeys.js";
 import { People } from "./people.js";
 import { ReaderLists } from "./readers.js";
 import { ShownPosts } from "./shown.js";
@@ -164,6 +165,16 @@ export class Client implements Services {
   /** Completes a login that failed with SecondFactorNeeded: with a code of the user's authenticator app, or a recovery code. */
   async logInWithSecondFactor(handle: string, challenge: string, code: string): Promise<void> {
     await this.enter(await (await this.opened()).logInWithSecondFactor(handle, challenge, code, this.options.info));
+  }
+
+  /** Logs in with a passkey that the user chooses, which is both factors. It fails with passkey_canceled if none is chosen. */
+  async logInWithPasskey(how: PasskeyLogin = {}): Promise<void> {
+    await this.enter(await (await this.opened()).logInWithPasskey(how, this.options.info));
+  }
+
+  /** Has a new passkey of the user created on this device, or on one that the browser offers. Needs a session as for other changes of the protection. */
+  async addPasskey(name: string): Promise<Passkey> {
+    return this.account.addPasskey({ name, credential: await createPasskey((await this.account.startPasskey({})).options) });
   }
 
   /** Has a code for resetPassword sent to the address of a user, where the server can. It does not tell whether there is one. */

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState, type FormEvent } from "react";
 import { useAction } from "../action.js";
 import { appearance, client } from "../client.js";
 import { getLocale, useText, type Key } from "../i18n.js";
+import { usePasskeyLogin } from "./usePasskeyLogin.js";
 import "./auth.css";
 
 /** What a person is told of why they were signed out; of the rest, only that they were. */
@@ -19,7 +20,7 @@ const buttons: Record<Way, Key> = { password: "signIn", register: "signUp", ask:
 
 /** Which codes the server sends. Until it has answered, none is offered. */
 function useMethods(): LoginMethods {
-  const [methods, setMethods] = useState<LoginMethods>({ code: false, resets: [] });
+  const [methods, setMethods] = useState<LoginMethods>({ code: false, resets: [], passkeys: false });
   useEffect(() => {
     let shown = true;
     client.loginMethods().then((m) => shown && setMethods(m), () => {}); // unreachable: signing in will say so
@@ -75,6 +76,7 @@ export function Auth({ notice }: { notice?: string | undefined }) {
   const methods = useMethods();
   const form = useRef<HTMLFormElement>(null);
   const fresh = way === "register";
+  const passkey = usePasskeyLogin(methods.passkeys && way === "password", run);
 
   const go = (next: Way) => {
     setWay(next);
@@ -117,6 +119,7 @@ export function Auth({ notice }: { notice?: string | undefined }) {
         {(fresh || way === "password" || way === "reset") && <Secret password={secret} fresh={fresh || way === "reset"} onChange={setSecret} />}
         {error && <p className="error" role="alert">{error}</p>}
         <button className="primary" disabled={busy}>{t(buttons[way])}</button>
+        {passkey && <button type="button" onClick={passkey}>{t("passkeySignIn")}</button>}
         <Ways way={way} methods={methods} go={go} />
         <OtherLanguage />
       </form>
@@ -145,7 +148,7 @@ function Handle({ handle, fresh, onChange }: { handle: string; fresh: boolean; o
   return (
     <label>
       {t("handle")}
-      <input name="handle" autoComplete="username" autoCapitalize="none" spellCheck={false} required autoFocus value={handle} onChange={(e) => onChange(e.target.value)} aria-describedby={fresh ? "handle-hint" : undefined} />
+      <input name="handle" autoComplete={fresh ? "username" : "username webauthn"} autoCapitalize="none" spellCheck={false} required autoFocus value={handle} onChange={(e) => onChange(e.target.value)} aria-describedby={fresh ? "handle-hint" : undefined} />
       {fresh && <small id="handle-hint">{t("handleHint")}</small>}
     </label>
   );

@@ -1,4 +1,4 @@
-import { RialtoError, type ContactKind } from "@rialto-im/client";
+import { RialtoError, type ContactKind, type Passkey } from "@rialto-im/client";
 import { Suspense, lazy, useEffect, useState, type FormEvent } from "react";
 import { useAction } from "../action.js";
 import { useClient, useOnline } from "../client.js";
@@ -7,6 +7,7 @@ import { Confirm } from "../ui/Confirm.js";
 import { Dialog } from "../ui/Dialog.js";
 import { ConfirmIdentity } from "./ConfirmIdentity.js";
 import { Contacts } from "./Contacts.js";
+import { Passkeys } from "./Passkeys.js";
 import "./security.css";
 
 const QrCode = lazy(() => import("./QrCode.js"));
@@ -17,9 +18,10 @@ interface State {
   recoveryCodes: number;
   contacts: { kind: ContactKind; address: string }[];
   contactKinds: ContactKind[];
+  passkeys: Passkey[];
 }
 
-/** The second factor of signing in, and where the user can be reached. */
+/** The second factor of signing in, passkeys, and where the user can be reached. */
 export function Security() {
   const client = useClient();
   const t = useText();
@@ -29,7 +31,10 @@ export function Security() {
   const [codes, setCodes] = useState<string[]>();
   const [waiting, setWaiting] = useState<() => Promise<unknown>>(); // for the confirmation of who this is
   const { run, busy, error } = useAction();
-  const load = async () => setState(await client.account.getSecurity({}));
+  const load = async () => {
+    const [security, { passkeys }] = await Promise.all([client.account.getSecurity({}), client.account.listPasskeys({})]);
+    setState({ ...security, passkeys });
+  };
   useEffect(() => {
     if (online) void run(load);
   }, [client, online]);
@@ -37,8 +42,8 @@ export function Security() {
   const change = (action: () => Promise<unknown>) =>
     void run(() =>
       action().then(load, (err: unknown) => {
-        if (!(err instanceof RialtoError) || err.reason !== "confirm_identity") throw err;
-        setWaiting(() => action);
+        if (!(err instanceof RialtoError) || !["confirm_identity", "passkey_canceled"].includes(err.reason)) throw err;
+        if (err.reason === "confirm_identity") setWaiting(() => action);
       }),
     );
   const start = async () => setSetup(await client.account.startTotp({}));
@@ -62,6 +67,7 @@ export function Security() {
           </div>
         </>
       )}
+      {state && <Passkeys passkeys={state.passkeys} busy={busy || !online} change={change} />}
       {state && state.contactKinds.length > 0 && <Contacts kinds={state.contactKinds} contacts={state.contacts} busy={busy || !online} change={change} />}
       {codes && <RecoveryCodes codes={codes} onClose={() => setCodes(undefined)} />}
       {waiting && state && <ConfirmIdentity password={state.password} code={state.totp} onClose={() => setWaiting(undefined)} onDone={() => { setWaiting(undefined); change(waiting); }} />}

@@ -31,6 +31,9 @@ export class FakeServer {
   readonly devices: { device: string; deviceKey: string }[] = [];
   /** The code that logins need beside the first factor; "" for none. */
   secondFactor = "";
+  /** The answer of StartPasskey and StartPasskeyLogin, and what came back. */
+  passkeyOptions: object = { challenge: "AQ" };
+  readonly credentials: object[] = [];
   readonly marks: { conversation: string; readSeq: bigint }[] = [];
   /** What the user deleted: keys of messages, and up to which seq. */
   readonly deleted = new Set<string>();
@@ -237,7 +240,7 @@ export class FakeServer {
     this.calls.push(name);
     this.progress();
     if (name === "CreateTicket" && this.silent[0] === "ticket") return void this.silent.shift();
-    const open = ["Login", "LoginWithCode", "LoginWithSecondFactor", "RequestCode", "Refresh"].includes(name);
+    const open = ["Login", "LoginWithCode", "LoginWithSecondFactor", "StartPasskeyLogin", "LoginWithPasskey", "RequestCode", "Refresh"].includes(name);
     const refused = this.refuseCall?.(name) ?? (open || req.headers.authorization === `Bearer ${this.access}` ? undefined : { code: "unauthenticated", reason: "expired" });
     try {
       if (refused) throw refused;
@@ -288,6 +291,16 @@ export class FakeServer {
         if (input.challenge !== "rc_1" || input.code !== this.secondFactor) throw { code: "unauthenticated", reason: "bad_second_factor" };
         this.devices.push(input.client);
         return this.session();
+      case "StartPasskey":
+      case "StartPasskeyLogin":
+        return { options: JSON.stringify(this.passkeyOptions) };
+      case "LoginWithPasskey":
+        this.credentials.push(JSON.parse(input.credential));
+        this.devices.push(input.client);
+        return this.session();
+      case "AddPasskey":
+        this.credentials.push(JSON.parse(input.credential));
+        return { id: "8", name: input.name };
       case "Refresh":
         if (input.refreshToken !== this.refresh) throw { code: "unauthenticated", reason: "session_ended" };
         return this.session();
