@@ -13,6 +13,8 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/service/account"
+	"github.com/rialto-im/rialto/internal/service/account/passkeytest"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 )
 
 // FuzzKeys: whatever an issuer's server answers, accepted keys have a supported kind and size.
@@ -85,6 +87,59 @@ func FuzzTickets(f *testing.F) {
 			if got, _, ok := r.ReadTicket(text); ok && text != made {
 				t.Errorf("changed ticket %q is accepted as %+v", text, got)
 			}
+		}
+	})
+}
+
+// FuzzPasskeys: bytes in the place of what an authenticator signs, and whole answers, are refused with a reason, or are a good answer.
+func FuzzPasskeys(f *testing.F) {
+	r := openOn(f, sqltest.Place(f), 1, ofPasskeys, nil)
+	_, c := r.register("anna")
+	device := &passkeytest.Authenticator{Origin: chatPage}
+	if _, err := r.addPasskey(c, device, "phone"); err != nil {
+		f.Fatal(err)
+	}
+	device.Passkeys[0].NoCount = true
+	started, err := r.StartPasskey(f.Context(), c, onPage)
+	if err != nil {
+		f.Fatal(err)
+	}
+	created, err := (&passkeytest.Authenticator{Origin: chatPage}).Create(started.Options)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(created, []byte("\xa5\x01\x02\x03\x26"), "\xa0", byte(0x45))
+	device.Change = func(a *passkeytest.Answer) { a.Flags &^= passkeytest.UserVerified }
+	f.Add(r.passkeyAnswer(device), []byte("\xa4\x01\x03\x03\x39\x01\x00\x20\x41\x01\x21\x43\x01\x00\x01"), "\x80", byte(0xc5))
+	f.Add("{}", []byte("\xa4\x01\x01\x03\x27\x20\x06\x21\x58\x20"+strings.Repeat("k", 32)), "\xbf\xff", byte(0xff))
+	f.Add(`{"id":"AA","rawId":"AA","type":"public-key","response":{"clientDataJSON":"e30","authenticatorData":"AA","attestationObject":"oA"}}`, []byte{}, "", byte(0))
+	f.Fuzz(func(t *testing.T, answer string, key []byte, statement string, flags byte) {
+		if s, err := r.LoginWithPasskey(t.Context(), onPage, &accountv1.LoginWithPasskeyRequest{Credential: answer}); err == nil {
+			t.Errorf("the answer %q opened %v", answer, s)
+		} else if e := errs.Of(err); e.Kind == errs.Internal {
+			t.Errorf("the answer %q: %v", answer, err)
+		}
+		add := func(credential string) error {
+			_, err := r.AddPasskey(t.Context(), c, onPage, &accountv1.AddPasskeyRequest{Name: "phone", Credential: credential})
+			if err != nil && errs.Of(err).Kind == errs.Internal {
+				t.Errorf("the answer %q: %v", credential, err)
+			}
+			return err
+		}
+		_ = add(answer) // a seed is a good one, once
+		o, err := r.StartPasskey(t.Context(), c, onPage)
+		if errs.Of(err) != nil && errs.Of(err).Reason == "too_many_passkeys" {
+			t.Skip("the fuzzer has made 20 good keys")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := (&passkeytest.Authenticator{Origin: chatPage, Change: func(a *passkeytest.Answer) { a.Key, a.Statement, a.Flags = key, statement, flags }}).Create(o.Options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := add(made); err == nil && (flags&0x45 != 0x45 || len(key) < 34) {
+			t.Errorf("key %x with flags %x was accepted", key, flags)
 		}
 	})
 }

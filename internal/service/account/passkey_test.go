@@ -473,3 +473,55 @@ func TestPasskeysOfLocalhost(t *testing.T) {
 		}
 	}
 }
+
+// TestNoticesOfPasskeys: the user is told by email when one is added or removed, and the password still works and can be reset.
+func TestNoticesOfPasskeys(t *testing.T) {
+	p := openPost(t)
+	c := p.registerWithEmail("anna")
+	device := &passkeytest.Authenticator{Origin: chatPage}
+	passkey, err := p.addPasskey(c, device, "phone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, _ := p.mail("anna@example.org"); !strings.Contains(m.Text, "a passkey was added") || !strings.Contains(m.Text, "remove the passkeys that are not yours") {
+		t.Errorf("the notice is %q", m.Text)
+	}
+	if err := p.RemovePasskey(t.Context(), c, passkey.Id); err != nil {
+		t.Fatal(err)
+	}
+	if m, _ := p.mail("anna@example.org"); !strings.Contains(m.Text, "a passkey was removed") {
+		t.Errorf("the notice is %q", m.Text)
+	}
+	if err := p.request("anna"); err != nil {
+		t.Fatal(err)
+	}
+	if _, code := p.mail("anna@example.org"); p.reset("anna", code) != nil {
+		t.Error("the password of a user without passkeys cannot be reset")
+	}
+}
+
+// TestPasskeyLoginsAreLimited by user and address. A known device has a limit of its own.
+func TestPasskeyLoginsAreLimited(t *testing.T) {
+	config := ofPasskeys
+	config.LoginsPerMinute = 3
+	r := open(t, config)
+	s, c := r.register("anna")
+	device := &passkeytest.Authenticator{Origin: chatPage}
+	if _, err := r.addPasskey(c, device, "phone"); err != nil {
+		t.Fatal(err)
+	}
+	device.Change = func(a *passkeytest.Answer) { a.Domain = "evil.example" }
+	for range 3 {
+		_, err := r.loginWithPasskey(r.passkeyAnswer(device))
+		wantError(t, "a guess", err, errs.Unauthenticated, "bad_passkey")
+	}
+	_, err := r.loginWithPasskey(r.passkeyAnswer(device))
+	wantError(t, "one too many", err, errs.Exhausted, "too_many_logins")
+	device.Change = nil
+	known := &accountv1.Client{Device: s.Device, DeviceKey: s.DeviceKey}
+	if _, err := r.LoginWithPasskey(t.Context(), onPage, &accountv1.LoginWithPasskeyRequest{Credential: r.passkeyAnswer(device), Client: known}); err != nil {
+		t.Errorf("a known device: %v", err)
+	}
+	_, err = r.LoginWithPasskey(t.Context(), onPage, &accountv1.LoginWithPasskeyRequest{Credential: r.passkeyAnswer(device), Client: &accountv1.Client{Name: "a\nb"}})
+	wantError(t, "a bad client", err, errs.Invalid, "bad_client")
+}

@@ -48,7 +48,7 @@ func openPost(t *testing.T) *post {
 		p.sms <- m
 	}))
 	t.Cleanup(hook.Close)
-	config := account.Config{LoginsPerMinute: 1000, LoginsPerHandle: 1000, ProductName: "Our chat", SMTP: mailer.Config{Address: p.server.Address, From: "chat@example.com", TLS: "none"},
+	config := account.Config{LoginsPerMinute: 1000, LoginsPerHandle: 1000, ProductName: "Our chat", PasskeyOrigins: []string{chatPage}, SMTP: mailer.Config{Address: p.server.Address, From: "chat@example.com", TLS: "none"},
 		SMSWebhook: webhook.Config{URL: hook.URL, Secret: "a secret of the operator"}}
 	var jobs *job.Service
 	p.fixture = openOn(t, sqltest.Place(t), 1, config, func(d *account.Deps) {
