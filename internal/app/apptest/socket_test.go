@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/rialto-im/rialto/internal/app/apptest"
 	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/eventually"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
@@ -129,9 +130,15 @@ func TestCallsOnTheSocket(t *testing.T) {
 				return f.Request == 6
 			})
 		}
-		j.Write(&gatewayv1.ClientFrame{Request: 7, Sync: &chatv1.SyncRequest{}})
-		j.Until(func(f *gatewayv1.ServerFrame) bool {
-			return f.Request == 7 && len(f.Sync.GetEvents()) >= 2 && !f.Sync.More
+		request := uint64(7)
+		eventually.True(t, "a sync returns what was fanned out", func() (all bool) {
+			request++
+			j.Write(&gatewayv1.ClientFrame{Request: request, Sync: &chatv1.SyncRequest{}})
+			j.Until(func(f *gatewayv1.ServerFrame) bool {
+				all = len(f.Sync.GetEvents()) >= 2 && !f.Sync.More
+				return f.Request == request
+			})
+			return all
 		})
 	})
 }
