@@ -1112,7 +1112,7 @@ mutant "refuse a crowd that is alone" internal/base/overload/limiter.go 's/if ex
 mutant "let a crowd wait with others beyond its share" internal/base/overload/limiter.go 's/if excess \&\& l\.others > 0 \{/if false {/' ExcessGivesWay ./internal/base/overload
 mutant "serve what a crowd has beyond its share as it came" internal/base/overload/limiter.go 's/^\t\tw\.level \+= levelCount$//' ExcessGivesWay ./internal/base/overload
 mutant "let an important crowd have all workers" internal/base/overload/limiter.go 's/l\.limit, 1\); !over \{/l.limit, 1); !over || true {/' ACrowdHasNoMoreThanItsShareOfTheWorkers ./internal/base/overload
-mutant "forget that a call of a crowd has ended" internal/base/overload/limiter.go 's/p\.of\.hold\(p\.caller, \&p\.crowds, -1\)/p.of.hold(p.caller, \&crowds{}, -1)/' ACrowdHasNoMoreThanItsShareOfTheWorkers ./internal/base/overload
+mutant "forget that a call of a crowd has ended" internal/base/overload/limiter.go 's/p\.of\.work\(p\.caller, \&p\.crowds, -1\)/p.of.work(p.caller, \&crowds{}, -1)/' ACrowdHasNoMoreThanItsShareOfTheWorkers ./internal/base/overload
 mutant "let syncs of a crowd wait behind all others" internal/base/overload/limiter.go 's/l\.used >= l\.limit \&\& p > First/l.used >= l.limit/' WhatIsFirstIsNoExcess ./internal/base/overload
 mutant "look up organizations at rest" internal/base/overload/limiter.go 's/if !l\.half\.Load\(\) \{/if false {/' ExcessGivesWay ./internal/base/overload
 mutant "ignore the organizations of users" internal/base/overload/shares.go 's/if of != nil \&\& /if of == nil \&\& /' ACrowdHasNoMoreThanItsShare ./internal/base/overload

@@ -28,7 +28,7 @@ func (l *Limiter) Holders() int {
 	defer l.mu.Unlock()
 	n := len(l.held) + len(l.working) + l.others
 	for i := range sketchCells {
-		for _, s := range []*sketch{l.crowds, l.atWork} {
+		for _, s := range []*sketch{l.queued, l.atWork} {
 			n += int(s.rows[0][i].Load()) + int(s.rows[1][i].Load()) + int(s.rows[2][i].Load())
 		}
 	}

@@ -63,8 +63,8 @@ type Limiter struct {
 	overCrowds [crowdCount]atomic.Int64
 	of         Organizations
 	half       atomic.Bool  // half of the workers are at work
-	crowds     *sketch      // of the requests at work, and waiting; changed with mu held
-	atWork     *sketch      // of those at work; changed with mu held
+	atWork     *sketch      // of the requests at work; changed with mu held, and so is queued
+	queued     *sketch      // of those that wait
 	closed     atomic.Int32 // requests of this priority and later ones are refused at once: the queue is full of more important ones
 
 	mu      sync.Mutex // guards the fields below
@@ -91,7 +91,7 @@ type waiter struct {
 
 // newLimiter creates a limiter whose limit is between least and most.
 func newLimiter(least, most int, wait time.Duration) *Limiter {
-	l := &Limiter{min: min(least, most), max: most, limit: most, queueSize: 2 * most, wait: wait, held: map[holder]int{}, working: map[holder]int{}, crowds: newSketch(), atWork: newSketch()}
+	l := &Limiter{min: min(least, most), max: most, limit: most, queueSize: 2 * most, wait: wait, held: map[holder]int{}, working: map[holder]int{}, atWork: newSketch(), queued: newSketch()}
 	l.closed.Store(math.MaxInt32)
 	return l
 }
@@ -111,7 +111,7 @@ func (p Permit) Release() {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
 	p.of.used--
-	p.of.hold(p.caller, &p.crowds, -1)
+	p.of.hold(p.caller, -1)
 	p.of.work(p.caller, &p.crowds, -1)
 	p.of.admitWaiting()
 }
@@ -141,7 +141,7 @@ func (l *Limiter) acquire(ctx context.Context, p Priority, c Caller) (Permit, er
 	}
 	crowd, excess := Crowd(0), false
 	if l.used >= l.limit && p > First { // without what is first, clients come back again and again
-		crowd, excess = l.crowds.excess(&list, l.used+len(l.queue), 1)
+		crowd, excess = l.excess(&list)
 	}
 	if excess && l.others > 0 {
 		l.mu.Unlock()
@@ -150,7 +150,7 @@ func (l *Limiter) acquire(ctx context.Context, p Priority, c Caller) (Permit, er
 	}
 	if l.used < l.limit && l.mayWork(c) {
 		l.used++
-		l.hold(c, &list, 1)
+		l.hold(c, 1)
 		l.work(c, &list, 1)
 		l.noteHalf()
 		l.mu.Unlock()
@@ -214,7 +214,7 @@ func (l *Limiter) enter(w *waiter) bool {
 		return int(int64(w.arrival - o.arrival))
 	})
 	l.queue = slices.Insert(l.queue, i, w)
-	l.hold(w.caller, &w.crowds, 1)
+	l.hold(w.caller, 1)
 	l.waits(w, 1)
 	l.updateClosed()
 	return true
@@ -228,7 +228,7 @@ func (l *Limiter) leave(w *waiter, why error) error {
 		return <-w.done
 	}
 	l.queue = slices.DeleteFunc(l.queue, func(o *waiter) bool { return o == w })
-	l.hold(w.caller, &w.crowds, -1)
+	l.hold(w.caller, -1)
 	l.waits(w, -1)
 	l.updateClosed()
 	return why
@@ -237,7 +237,7 @@ func (l *Limiter) leave(w *waiter, why error) error {
 // settle ends the wait of a waiter that is no longer in the queue. The caller holds mu.
 func (l *Limiter) settle(w *waiter, err error) {
 	if err != nil {
-		l.hold(w.caller, &w.crowds, -1)
+		l.hold(w.caller, -1)
 	}
 	l.waits(w, -1)
 	w.settled = true
@@ -285,9 +285,21 @@ func (l *Limiter) next() int {
 
 // waits counts a request in the queue. The caller holds mu.
 func (l *Limiter) waits(w *waiter, n int) {
+	l.queued.add(&w.crowds, int32(n))
 	if !w.excess {
 		l.others += n
 	}
+}
+
+// excess returns a crowd that has at least its share of the requests at work and waiting. The caller holds mu.
+func (l *Limiter) excess(list *crowds) (Crowd, bool) {
+	for i, key := range list.keys[:list.count] {
+		kind, share := list.kind(i)
+		if l.atWork.of(key)+l.queued.of(key) >= max((l.used+len(l.queue))/share, 1) {
+			return kind, true
+		}
+	}
+	return 0, false
 }
 
 // noteHalf notes whether half of the workers are at work. The caller holds mu.
@@ -331,11 +343,8 @@ func (l *Limiter) hasMore(c Caller, of map[holder]int, most int) bool {
 	return false
 }
 
-// hold adds to the requests of a caller and its crowds. The caller holds mu.
-func (l *Limiter) hold(c Caller, list *crowds, n int) {
-	add(l.held, c, n)
-	l.crowds.add(list, int32(n))
-}
+// hold adds to the requests of a caller. The caller holds mu.
+func (l *Limiter) hold(c Caller, n int) { add(l.held, c, n) }
 
 // work adds to those of them that are at work. The caller holds mu.
 func (l *Limiter) work(c Caller, list *crowds, n int) {

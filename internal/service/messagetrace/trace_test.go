@@ -141,6 +141,9 @@ func TestOldMessagesAreFound(t *testing.T) {
 			}
 		}
 	}
+	if out := n.trace("a", &chatv1.TraceMessageRequest{Id: strings.ToLower(all[9].String())}); out.Seq != 10 {
+		t.Errorf("message 10, in lower case, was found as %d", out.Seq)
+	}
 	key := timeline.Key{Kind: timeline.Conversation, ID: uint64(group)}
 	if err := n.log.Expire(context.Background(), key, 300, nil); err != nil { // the streams still name them
 		t.Fatal(err)
