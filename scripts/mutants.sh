@@ -1102,7 +1102,7 @@ mutant "name nodes to anyone" internal/service/discovery/discovery.go 's/\&gatew
 mutant "return no spread delay" internal/base/backoff/backoff.go 's/rand\.N\(max\(most-least, 0\)\+1\)/0*rand.N(max(most-least, 0)+1)/' ASpreadDelay ./internal/base/backoff
 mutant "report a crowd at each refusal" internal/base/inputlimit/connections.go 's/if c\.told \|\| /if /' ACrowdOfOneNetwork ./internal/base/inputlimit
 mutant "report a crowd of many networks" internal/base/inputlimit/connections.go 's/^\t\tc\.lead--$/\t\tc.lead++/' ACrowdOfOneNetwork ./internal/base/inputlimit
-mutant "give up idle connections at the first refusal" internal/tool/bench/idle.go 's/\|\| time\.Since\(began\) > idlePatience/|| wait > 0/' IdleConnectionsAreTriedAgain ./internal/tool/bench
+mutant "give up idle connections at the first refusal" internal/tool/bench/idle.go 's/time\.Since\(began\) > idlePatience/time.Since(began) >= 0/' IdleConnectionsAreTriedAgain ./internal/tool/bench
 mutant "know one rejected message of a device" internal/service/chat/sender_gate.go 's/^\tmaxRejected = 256$/\tmaxRejected = 1/' TheGateKnowsEach ./internal/service/chat
 mutant "expect a message again that was stored" internal/service/chat/sender_gate.go 's/return e\.seq == d\.ClientSeq \}/return false }/' TheGateForgetsWhatWasStored ./internal/service/chat
 mutant "let a caller have more than a fifth of the workers" internal/base/overload/limiter.go 's/ of\[h\] >= most / of[h] >= most+1000000 /' TestAFifthOfTheWorkersIsTheMostOfOneCaller ./internal/base/overload
