@@ -15,7 +15,7 @@ import (
 var (
 	// errPasskey is the same for unknown passkeys, and for answers that are wrong.
 	errPasskey       = errs.New(errs.Unauthenticated, "bad_passkey", "this passkey was not accepted; it may have been removed from the account; log in another way")
-	errPasskeyLogin  = errs.New(errs.Unauthenticated, errPasskeyChallenge.Reason, errPasskeyChallenge.Message)
+	errPasskeyLogin  = errs.New(errs.Unauthenticated, "passkey_expired", errPasskeyChallenge.Message)
 	errClonedPasskey = errs.New(errs.Unauthenticated, "passkey_copied", "this passkey may have been copied, since its counter went back; log in another way, and replace it")
 )
 

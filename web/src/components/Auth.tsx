@@ -119,7 +119,7 @@ export function Auth({ notice }: { notice?: string | undefined }) {
         {(fresh || way === "password" || way === "reset") && <Secret password={secret} fresh={fresh || way === "reset"} onChange={setSecret} />}
         {error && <p className="error" role="alert">{error}</p>}
         <button className="primary" disabled={busy}>{t(buttons[way])}</button>
-        {passkey && <button type="button" onClick={passkey}>{t("passkeySignIn")}</button>}
+        {passkey && <button type="button" disabled={busy} onClick={passkey}>{t("passkeySignIn")}</button>}
         <Ways way={way} methods={methods} go={go} />
         <OtherLanguage />
       </form>

@@ -31,7 +31,7 @@ export function usePasskeyLogin(on: boolean, run: RunAction): (() => void) | und
         await logIn({ suggest: true, signal: AbortSignal.any([leave.signal, old]) });
       }
     };
-    void run(suggest);
+    suggest().catch((err: unknown) => run(() => Promise.reject(err))); // the form stays usable meanwhile
     return () => leave.abort();
   }, [on, asking, run]);
   if (!on || !hasPasskeys()) return undefined;
