@@ -870,6 +870,16 @@ mutant "find deleted documents" internal/engine/searchindex/blevesearch/search.g
 mutant "show whether somebody else wrote a word" internal/engine/searchindex/blevesearch/search.go 's/return nil, errManyWords/return found, nil/' 'DoNotShow|DoNotHide' internal/engine/searchindex/blevesearch
 mutant "let one user switch the search for a word off" internal/engine/searchindex/blevesearch/search.go 's/errors\.Is\(err, errManyWords\)/errors.Is(err, s.ctx.Err())/' 'DoNotHide' internal/engine/searchindex/blevesearch
 mutant "find typos only among few words" internal/engine/searchindex/blevesearch/search.go 's/sets\.fuzzy\.Add\(n\)/_ = n/' 'OfManyWords|DoNotHide' internal/engine/searchindex/blevesearch
+mutant "find files by an earlier caption" internal/service/search/files.go 's/h = q\.hit\(f, list\.text\(\)\)/h = \&searchv1.Hit{}/' 'ScanOfWhat|FilesThatAreTakenBack' internal/service/search
+mutant "find files of other types" internal/service/search/files.go 's/all\.ofTypes\(q\.query\.types\)/all/' TypesOfFiles internal/service/search
+mutant "find videos that were deleted" internal/service/search/check.go 's/if videos\[n\] == nil \{/if posts[n] == nil {/' 'ScanOfWhat|VideosAreFound' internal/service/search
+mutant "find videos by earlier subtitles" internal/service/search/check.go 's/return q\.hit\(f, plainText\(lines\(text, said\)\)\), nil/return \&searchv1.Hit{}, nil/' 'ScanOfWhat|VideosAreFound' internal/service/search
+mutant "find posts and videos of authors who except the reader" internal/service/search/check.go 's/posts, err := q\.service\.deps\.Posts\.VisiblePosts\(ctx, tx, q\.reader, list\)/posts := map[uint64]*feedv1.Post{}\n\tindexed, err := q.service.deps.Posts.ToIndex(ctx, tx, list)\n\tfor _, p := range indexed {\n\t\tposts[p.Id] = p\n\t}/' ScanOfWhat internal/service/search
+mutant "keep a video as it was in a search index" internal/service/search/rows.go 's/posts = append\(posts, shown\.\.\.\)/_ = shown/' 'ScanOfWhat|VideosAreFound' internal/service/search
+mutant "go on with a search index without videos and types of files" internal/engine/searchindex/blevesearch/blevesearch.go 's/rialto search 3/rialto search 2/' EarlierIndex internal/service/search
+mutant "find documents with other labels" internal/engine/searchindex/blevesearch/search.go 's/found\.And\(labelled\)/_ = labelled/' Suite internal/engine/searchindex/blevesearch
+mutant "find no parts of the names of files" internal/engine/searchindex/analyze.go 's/ \|\| !a\.isName\(start\)/ || a.isName(start)/' MatchOfNames internal/engine/searchindex
+mutant "divide the words of all texts" internal/engine/searchindex/analyze.go 's/ \|\| !a\.isName\(start\)//' MatchOfNames internal/engine/searchindex
 mutant "index as much beside a busy process" internal/service/search/pacer.go 's/times = restBusy/times = restBeside/' '^TestPacer$' internal/service/search
 mutant "open a damaged search index" internal/engine/searchindex/blevesearch/blevesearch.go 's/err == nil \&\& at\[0\] != 1/err == nil \&\& at[0] > 1/' Damage internal/engine/searchindex/blevesearch
 mutant "notify users of what they did themselves" internal/service/notification/record.go 's/c\.owner == 0 \|\| c\.owner == c\.actor/c.owner == 0/' 'Merging|RandomSchedules' internal/service/notification

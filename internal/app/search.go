@@ -25,7 +25,7 @@ func (n *Node) openSearch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	deps := search.Deps{DB: n.db, Log: n.log, Chat: n.chat, Accounts: n.accounts, Posts: n.feed, Likes: n.postLikes, Dir: n.dir.join(datadir.SearchDir), Secret: secret,
+	deps := search.Deps{DB: n.db, Log: n.log, Chat: n.chat, Accounts: n.accounts, Posts: n.feed, Videos: n.videos, Likes: n.postLikes, Dir: n.dir.join(datadir.SearchDir), Secret: secret,
 		IsCoordinator: n.isCoordinator, CPUTime: cpuTime, Clock: n.clock, Logger: n.logger}
 	if n.config.Clustered() {
 		deps.Bus = n.bus
@@ -61,6 +61,11 @@ func (n *Node) onProfile(ctx context.Context, tx *sql.Tx, u id.User) error {
 // searchPost notes a changed post for search.
 func (n *Node) searchPost(ctx context.Context, tx *sql.Tx, c feed.Change) error {
 	return n.search.Changed(ctx, tx, search.ChangedPost, c.ID)
+}
+
+// searchVideo notes a changed video for search.
+func (n *Node) searchVideo(ctx context.Context, tx *sql.Tx, video uint64) error {
+	return n.search.Changed(ctx, tx, search.ChangedVideo, video)
 }
 
 // registerSearchMetrics registers the metrics of search.

@@ -16,6 +16,7 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
+	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
 	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 )
 
@@ -60,6 +61,10 @@ func TestVideoOverHTTP(t *testing.T) {
 	}
 	_, err = ann.Video().SetSubtitles(t.Context(), connect.NewRequest(&videov1.SetSubtitlesRequest{Video: v.Id, Language: "en", File: "1\n00:00:01,000 --> 00:00:02,000\nhello"}))
 	must(t, err)
+	eventually.True(t, "the video is found by its subtitles", func() bool {
+		hits, _ := searched(t, ben, "hello kind:video")
+		return hits[searchv1.HitKind_HIT_KIND_VIDEO] == 1
+	})
 	_, err = ben.Video().SetWatchPosition(t.Context(), connect.NewRequest(&videov1.SetWatchPositionRequest{Video: v.Id, Post: post.Msg.Id, PositionMs: 1500}))
 	must(t, err)
 	seen, err = ben.Video().GetVideo(t.Context(), connect.NewRequest(&videov1.GetVideoRequest{Video: v.Id, Post: post.Msg.Id}))
@@ -88,6 +93,9 @@ func TestVideoOverHTTP(t *testing.T) {
 		if code, _ := get(t, address); code != http.StatusNotFound {
 			t.Errorf("a file of a hidden post is answered with %d", code)
 		}
+	}
+	if hits, _ := searched(t, ben, "hello"); len(hits) != 0 {
+		t.Errorf("a video of a hidden post is found: %v", hits)
 	}
 	if _, err := ben.Video().GetVideo(t.Context(), connect.NewRequest(&videov1.GetVideoRequest{Video: v.Id, Post: post.Msg.Id})); rialto.Reason(err) != "no_post" {
 		t.Errorf("a video of a hidden post is answered with %v", err)

@@ -24,7 +24,7 @@ func (n *Node) openVideos(ctx context.Context, ids *idgen.Snowflake) error {
 		return err
 	}
 	deps := video.Deps{DB: n.db, Store: n.files, Uploads: n.media, Posts: videoPosts{n}, Jobs: n.jobs, IDs: ids, Dir: n.dir.join(videoDir), IsCoordinator: n.isCoordinator, Origin: n.config.Media.Origin, Secret: secret,
-		Calls: n.calls, Clock: n.clock, Logger: n.logger}
+		OnChange: n.searchVideo, Calls: n.calls, Clock: n.clock, Logger: n.logger}
 	if n.config.Has(config.RoleWorker) {
 		deps.Transcoder, err = transcode.New(ctx, transcode.Config{FFmpeg: n.config.Video.FFmpeg, MaxDuration: n.config.Video.MaxDuration})
 		switch {

@@ -12,6 +12,8 @@ const group = (kind: HitKind, hits: Hit[], next = "") => ({ kind, hits, next }) 
 const user = hit({ text: "Bob @bob", user: { id: "22" } });
 const message = hit({ text: "lake", message: { conversation: "7", seq: 42n } });
 const post = hit({ text: "lake", post: { id: "900" } });
+const file = hit({ text: "lake.pdf", message: { conversation: "7", seq: 42n }, file: { type: 4 } });
+const video = hit({ text: "lake", post: { id: "900" }, video: { id: "3" } });
 
 const shown = (change: Partial<Shown>): Shown => ({ typing: undefined, completions: [], recent: [], searches: true, search: { groups: [], loadingMore: undefined }, ...change });
 
@@ -23,6 +25,14 @@ test("hits are in groups, with what leads to more; kinds that are newer than the
   expect(countOf(groups)).toEqual({ n: 2, more: true });
   expect(sectionsOf(shown({ search: { groups: [group(HitKind.POST, [], "p1")], loadingMore: undefined } }), t)[0]!.options.map((o) => o.key)).toEqual(["more/4"]); // there may be some
   expect(countOf([groups[1]!])).toEqual({ n: 1, more: false });
+});
+
+test("a message that is found as a file, and a post as a video, is shown once", () => {
+  const other = hit({ text: "lake", message: { conversation: "8", seq: 42n } });
+  const groups = [group(HitKind.MESSAGE, [message, other]), group(HitKind.POST, [post]), group(HitKind.VIDEO, [video]), group(HitKind.FILE, [file], "p1")];
+  const sections = sectionsOf(shown({ search: { groups, loadingMore: undefined } }), t);
+  expect(sections.map((s) => [s.title, s.options.map((o) => o.key)])).toEqual([["Messages", ["message/8/42"]], ["Videos", ["video/900"]], ["Files", ["file/7/42", "more/6"]]]);
+  expect(countOf(groups)).toEqual({ n: 3, more: true });
 });
 
 test("values for a filter take the place of hits, and the last searches that of nothing", () => {
@@ -37,7 +47,7 @@ test("values for a filter take the place of hits, and the last searches that of 
 
 test("a hit leads to where it is: a person to the chat with them, where there is one", () => {
   const client = { me: "11", conversations: () => [{ id: "5", peer: "22" }, { id: "6", peer: "11" }] } as unknown as Parameters<typeof hitPath>[1];
-  expect([user, hit({ user: { id: "33" } }), hit({ user: { id: "11" } }), hit({ conversation: { id: "7" } }), message, post].map((h) => hitPath(h, client))).toEqual(["/c/5", "/u/33", "/u/11", "/c/7", "/c/7/m/42", "/feed/900"]);
+  expect([user, hit({ user: { id: "33" } }), hit({ user: { id: "11" } }), hit({ conversation: { id: "7" } }), message, post, file, video].map((h) => hitPath(h, client))).toEqual(["/c/5", "/u/33", "/u/11", "/c/7", "/c/7/m/42", "/feed/900", "/c/7/m/42", "/feed/900"]);
 });
 
 function setUp() {

@@ -1,4 +1,4 @@
-import { HitKind } from "@rialto-im/client";
+import { FileType, HitKind } from "@rialto-im/client";
 import { expect, test } from "vitest";
 import { isShortcut } from "../src/search/box.js";
 import { dayMs, mostFrom, parseDay, plainFilter, queryOf, takeFilters, typedFilter, withFilter, type Filter, type Typed } from "../src/search/filters.js";
@@ -46,6 +46,12 @@ test("the query has the words and the filters, without the filter that is being 
   expect(queryOf(typed("湖 来自：@bob "))).toMatchObject({ text: "湖 from:@bob" }); // the server finds whose handle it is
   const all = typed("添加", { name: "from", user: "5" }, { name: "in", conversation: "7" }, { name: "kind", kind: "message" }, { name: "kind", kind: "post" }, { name: "after", day: "2026-01-31" }, { name: "before", day: "2026-02-01" }, { name: "has", what: "link" });
   expect(queryOf(all)).toEqual({ text: "添加", typing: true, kinds: [HitKind.MESSAGE, HitKind.POST], from: ["5"], conversation: "7", afterMs: new Date(2026, 0, 31).getTime(), beforeMs: new Date(2026, 1, 1).getTime(), hasLink: true });
+});
+
+test("types of files are filters, of which there may be several", () => {
+  expect(takeFilters(typed("lake type:image 文件类型：document x"), plainFilter)).toEqual(typed("lake x", { name: "type", type: "document" }, { name: "type", type: "image" }));
+  expect(plainFilter("type", "spoon")).toBeUndefined();
+  expect(queryOf(typed("lake", { name: "type", type: "image" }, { name: "type", type: "other" }))).toMatchObject({ text: "lake", fileTypes: [FileType.IMAGE, FileType.OTHER] });
 });
 
 test.each([

@@ -41,7 +41,7 @@ func NewPattern(phrases []string, typing bool) *Pattern {
 	p := &Pattern{}
 	for i, text := range phrases {
 		var phrase []item
-		runs := analyze(text)
+		runs := analyze(text, nil)
 		for k, r := range runs {
 			if !r.dense {
 				r.runes = r.runes[:min(len(r.runes), maxWord)]
@@ -85,12 +85,13 @@ func (p *Pattern) IsEmpty() bool { return len(p.phrases) == 0 }
 // Range is a part of a text, in characters.
 type Range struct{ Start, End int }
 
-// Match reports whether a text matches, which needs all phrases, and which parts of it do, in their order and without overlaps.
-func (p *Pattern) Match(text string) (parts []Range, ok bool) {
+// Match reports whether a text matches, which needs all phrases, and which parts of it do, in their order and without overlaps. Names are ranges of the text, in
+// their order, that are names of files.
+func (p *Pattern) Match(text string, names ...Range) (parts []Range, ok bool) {
 	if p.IsEmpty() {
 		return nil, true
 	}
-	runs := analyze(text)
+	runs := analyze(text, names)
 	for _, phrase := range p.phrases {
 		found := findPhrase(phrase, runs)
 		if len(found) == 0 {
@@ -122,18 +123,16 @@ func findPhrase(phrase []item, runs []run) (parts []Range) {
 			parts = append(parts, phrase[0].find(&runs[at])...)
 			continue
 		}
-		first, last := phrase[0].at(&runs[at], atEnd), phrase[len(phrase)-1].at(&runs[at+len(phrase)-1], atStart)
-		ok := first >= 0 && last >= 0
+		first, ok := phrase[0].at(&runs[at], atEnd)
+		last := span{}
+		if ok {
+			last, ok = phrase[len(phrase)-1].at(&runs[at+len(phrase)-1], atStart)
+		}
 		for k := 1; ok && k < len(phrase)-1; k++ {
-			ok = phrase[k].at(&runs[at+k], whole) >= 0
+			_, ok = phrase[k].at(&runs[at+k], whole)
 		}
 		if ok {
-			end := &runs[at+len(phrase)-1]
-			n := len(phrase[len(phrase)-1].runes)
-			if !end.dense {
-				n = len(end.runes)
-			}
-			parts = append(parts, Range{runs[at].start[first], end.end[n-1]})
+			parts = append(parts, Range{runs[at].start[first.from], runs[at+len(phrase)-1].end[last.to-1]})
 		}
 	}
 	return parts
@@ -148,23 +147,32 @@ const (
 	atEnd
 )
 
-// at returns where an item is in a run, which must be at a place, or -1.
-func (i *item) at(r *run, where place) int {
+// at returns where an item is in a run, which must be at a place.
+func (i *item) at(r *run, where place) (in span, ok bool) {
+	n, all := len(i.runes), span{0, len(r.runes)}
 	switch {
-	case i.dense != r.dense || len(i.runes) > len(r.runes):
-		return -1
-	case !i.dense || where == whole:
-		if i.word(r) > 0 {
-			return 0
+	case i.dense != r.dense:
+		return in, false
+	case !i.dense:
+		if i.word(r.runes) > 0 {
+			return all, true
 		}
+		for _, p := range r.parts() {
+			if (where == atStart && p.from == 0 || where == atEnd && p.to == all.to) && i.word(r.runes[p.from:p.to]) > 0 {
+				return p, true
+			}
+		}
+		return in, false
+	case n > all.to:
+		return in, false
 	case where == atStart:
-		if slices.Equal(r.runes[:len(i.runes)], i.runes) {
-			return 0
-		}
-	case slices.Equal(r.runes[len(r.runes)-len(i.runes):], i.runes):
-		return len(r.runes) - len(i.runes)
+		in = span{0, n}
+	case where == atEnd:
+		in = span{all.to - n, all.to}
+	default:
+		in = all
 	}
-	return -1
+	return in, slices.Equal(r.runes[in.from:in.to], i.runes)
 }
 
 // find returns the parts of a run that match an item alone.
@@ -173,8 +181,13 @@ func (i *item) find(r *run) (parts []Range) {
 		return nil
 	}
 	if !i.dense {
-		if i.word(r) > 0 {
-			parts = []Range{{r.start[0], r.end[len(r.end)-1]}}
+		if i.word(r.runes) > 0 {
+			return []Range{{r.start[0], r.end[len(r.end)-1]}}
+		}
+		for _, p := range r.parts() {
+			if i.word(r.runes[p.from:p.to]) > 0 {
+				parts = append(parts, Range{r.start[p.from], r.end[p.to-1]})
+			}
 		}
 		return parts
 	}
@@ -186,12 +199,9 @@ func (i *item) find(r *run) (parts []Range) {
 	return parts
 }
 
-// word returns how well a whole run matches an item, 0 if it does not.
-func (i *item) word(r *run) float64 {
-	w := r.runes
-	if !r.dense {
-		w = w[:min(len(w), maxWord)]
-	}
+// word returns how well a word of a text, or a part of one, matches an item, 0 if it does not.
+func (i *item) word(w []rune) float64 {
+	w = w[:min(len(w), maxWord)]
 	switch {
 	case slices.Equal(w, i.runes):
 		return ExactMatch

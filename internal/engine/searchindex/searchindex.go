@@ -29,6 +29,8 @@ const (
 	Conversation Kind = 'c'
 	Message      Kind = 'm'
 	Post         Kind = 'p'
+	Video        Kind = 'v'
+	File         Kind = 'f'
 )
 
 // ID names a document: a number within a kind and, for messages, a conversation. Parent is 0 for other kinds.
@@ -62,12 +64,18 @@ func (i ID) Compare(other ID) int {
 
 // Document is what a search finds.
 type Document struct {
-	ID     ID
-	Text   string
+	ID ID
+	// Kinds as which it is found; empty: the kind of its ID.
+	Kinds []Kind
+	Text  string
+	// Names are the ranges of the text that are names of files, in their order.
+	Names  []Range
 	Author uint64 // 0: none
 	// Access has who may find it: a query finds a document that has one of the query's access terms.
 	Access []string
 	Link   bool // the document has a link
+	// Labels of the document, such as the types of its files.
+	Labels []string
 	TimeMs int64
 	// Popularity is a count, such as of likes.
 	Popularity uint64
@@ -117,7 +125,9 @@ type Query struct {
 	// The time is at least AfterMs and below BeforeMs; 0: no bound.
 	AfterMs, BeforeMs int64
 	Link              bool // only documents with a link
-	Ranking           Ranking
+	// Labels, of which a document has at least one; empty: any document.
+	Labels  []string
+	Ranking Ranking
 	// After is the last hit of the page before; nil: the first page.
 	After *Cursor
 	Limit int

@@ -62,6 +62,62 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+// Of the name of a file, the parts of words are found as well; of other texts they are not.
+func TestMatchOfNames(t *testing.T) {
+	for _, test := range []struct {
+		query, name string
+		typing      bool
+		parts       string // of the name, divided by "|"; "-": it does not match
+	}{
+		{"报告", "季度报告.pdf", false, "报告"},
+		{"pdf", "季度报告.PDF", false, "PDF"},
+		{".pdf", "季度报告.PDF", false, "PDF"},
+		{"*.pdf", "季度报告.PDF", false, "PDF"},
+		{"report", "quarterly_report_v2.pdf", false, "report"},
+		{"report", "QuarterlyReportFinal.pdf", false, "Report"},
+		{"report", "quarterlyReport.pdf", false, "Report"},
+		{"quarterlyreport", "QuarterlyReport.pdf", false, "QuarterlyReport"},
+		{"rep", "quarterlyReport.pdf", true, "Report"},
+		{"rep", "quarterlyReport.pdf", false, "-"},
+		{"repotr", "quarterlyReport.pdf", false, "Report"},
+		{"pdf", "PDFReader.app", false, "PDF"},
+		{"reader", "PDFReader.app", false, "Reader"},
+		{"report.pdf", "QuarterlyReport.pdf", false, "Report.pdf"},
+		{"year.end", "NewYear.EndReport", false, "Year.End"},
+		{"2026", "report2026final.docx", false, "2026"},
+		{"final", "report2026final.docx", false, "final"},
+		{"报告 2026", "2026年报告V2.xlsx", false, "2026|报告"},
+		{"tar", "backup.2026-01-31.tar.gz", false, "tar"},
+		{"été", "BilanÉté.odt", false, "Été"},
+		{"lan", "BilanÉté.odt", false, "-"},
+		{"erly", "QuarterlyReport.pdf", false, "-"},
+	} {
+		p, name := searchindex.NewPattern(strings.Fields(test.query), test.typing), []rune(test.name)
+		text := "CamelCase before " + test.name + " or AfterIt"
+		from := len([]rune("CamelCase before "))
+		parts, ok := p.Match(text, searchindex.Range{Start: from, End: from + len(name)})
+		got := []string{}
+		for _, r := range parts {
+			got = append(got, string([]rune(text)[r.Start:r.End]))
+		}
+		found := strings.Join(got, "|")
+		if !ok {
+			found = "-"
+		}
+		if found != test.parts {
+			t.Errorf("%q in %q (typing: %v): got %q, want %q", test.query, test.name, test.typing, found, test.parts)
+		}
+	}
+	for _, query := range []string{"camel", "case", "after"} {
+		if _, ok := searchindex.NewPattern([]string{query}, false).Match("CamelCase name.pdf AfterIt", searchindex.Range{Start: 10, End: 18}); ok {
+			t.Errorf("%q matches a part of a word that is in no name", query)
+		}
+	}
+	if words := searchindex.Words(strings.Repeat("aB1", 1000), searchindex.Range{End: 3000}); len(words) > 17 {
+		t.Errorf("one word has %d words", len(words))
+	}
+}
+
 // A quoted text is found as it stands.
 func TestPhrases(t *testing.T) {
 	for text, want := range map[string]bool{"the quick brown fox": true, "The Quick  brown": true, "quick fox brown": false, "quicker brown": false, "一个quick brown两": true} {
@@ -77,12 +133,14 @@ func FuzzTheIndexHasWhatMatches(f *testing.F) {
 	f.Add("添加", "已添加为好友", false)
 	f.Add("ﾊﾞ", "バスで", false)
 	f.Add("\u1e9b\u0323", "ẛ̣ x", true)
+	f.Add("report.pdf", "a QuarterlyReport.pdf", true)
 	f.Fuzz(func(t *testing.T, query, text string, typing bool) {
 		if !utf8.ValidString(query) || !utf8.ValidString(text) {
 			return
 		}
 		p := searchindex.NewPattern(strings.Fields(query), typing)
-		parts, ok := p.Match(text)
+		name := searchindex.Range{Start: min(2, utf8.RuneCountInString(text)), End: utf8.RuneCountInString(text)}
+		parts, ok := p.Match(text, name)
 		last := 0
 		for _, r := range parts {
 			if r.Start < last || r.End <= r.Start || r.End > utf8.RuneCountInString(text) {
@@ -90,7 +148,7 @@ func FuzzTheIndexHasWhatMatches(f *testing.F) {
 			}
 			last = r.End
 		}
-		words := searchindex.Words(text)
+		words := searchindex.Words(text, name)
 		for _, term := range p.Terms() {
 			if ok && !slices.ContainsFunc(words, func(w string) bool { return admits(term, w) }) {
 				t.Errorf("%q matches %q, but no word of it is one of %+v", query, text, term)

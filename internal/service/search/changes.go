@@ -15,7 +15,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 )
 
-// A change of a user or a post is noted by a row in its transaction. Each node reads all rows, in the order of their numbers, and brings its index up to
+// A change of a user, a post or a video is noted by a row in its transaction. Each node reads all rows, in the order of their numbers, and brings its index up to
 // date with the rows of users and posts as they are then. PostgreSQL numbers rows when they are written, not when they are committed: a number that is
 // missing is looked for again, until no transaction that could have it is open any more. The checkpoint stays below it, so a node that starts again
 // reads from there. If too many are missing at once, all users and posts are read again once those transactions have ended. (Package clusterevent follows its
@@ -26,8 +26,9 @@ type Subject int64
 
 // Subjects of changes.
 const (
-	ChangedUser Subject = 1
-	ChangedPost Subject = 2
+	ChangedUser  Subject = 1
+	ChangedPost  Subject = 2
+	ChangedVideo Subject = 3 // its subtitles, or whether posts show it
 )
 
 var migrations = []string{

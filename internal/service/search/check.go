@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"database/sql"
+	"maps"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -30,21 +31,25 @@ func (q *request) check(ctx context.Context, kind searchv1.HitKind, found []sear
 	case conversationKind:
 		err = q.checkConversations(ctx, found, hits)
 	case messageKind:
-		err = q.checkMessages(ctx, found, hits)
+		err = q.checkMessages(ctx, found, hits, q.checkText)
+	case fileKind:
+		err = q.checkMessages(ctx, found, hits, q.checkFile)
 	case postKind:
 		err = q.checkPosts(ctx, found, hits)
+	case videoKind:
+		err = q.checkVideos(ctx, found, hits)
 	}
 	return hits, err
 }
 
 // hit makes a hit of a text, or nil if it does not match.
-func (q *request) hit(f *searchindex.Hit, text string) *searchv1.Hit {
-	parts, ok := q.pattern.Match(text)
+func (q *request) hit(f *searchindex.Hit, s searched) *searchv1.Hit {
+	parts, ok := q.pattern.Match(s.text, s.names...)
 	if !ok {
 		return nil
 	}
 	h := &searchv1.Hit{Score: &searchv1.Score{Total: f.Score.Total, Text: f.Score.Text, Recency: f.Score.Recency, Popularity: f.Score.Popularity}}
-	h.Text, h.Highlights = show(text, parts)
+	h.Text, h.Highlights = show(s.text, parts)
 	return h
 }
 
@@ -94,7 +99,7 @@ func (q *request) checkUsers(ctx context.Context, found []searchindex.Hit, hits 
 		if users[u] == nil || blocked[id.User(u)] {
 			continue
 		}
-		if hits[i] = q.hit(&found[i], textOfUser(users[u])); hits[i] != nil {
+		if hits[i] = q.hit(&found[i], plainText(textOfUser(users[u]))); hits[i] != nil {
 			hits[i].User = users[u]
 		}
 	}
@@ -113,7 +118,7 @@ func (q *request) checkConversations(ctx context.Context, found []searchindex.Hi
 		if err != nil {
 			return err
 		}
-		if hits[i] = q.hit(&found[i], c.Title); hits[i] != nil {
+		if hits[i] = q.hit(&found[i], plainText(c.Title)); hits[i] != nil {
 			hits[i].Conversation = c
 		}
 	}
@@ -123,8 +128,17 @@ func (q *request) checkConversations(ctx context.Context, found []searchindex.Hi
 // place of a message.
 type place struct{ conversation, seq uint64 }
 
-// checkMessages reads messages by chat's own read for readers, which honours recalls, edits, deletions, expiry and memberships.
-func (q *request) checkMessages(ctx context.Context, found []searchindex.Hit, hits []*searchv1.Hit) error {
+// checkText makes a hit of a message with a text, or nil if it does not match.
+func (q *request) checkText(f *searchindex.Hit, c *chatv1.Content) *searchv1.Hit {
+	s := textOf(c)
+	if s.text == "" {
+		return nil
+	}
+	return q.hit(f, s)
+}
+
+// checkMessages reads messages by chat's own read for readers, which honours recalls, edits, deletions, expiry and memberships, and makes hits of their contents.
+func (q *request) checkMessages(ctx context.Context, found []searchindex.Hit, hits []*searchv1.Hit, hitOf func(*searchindex.Hit, *chatv1.Content) *searchv1.Hit) error {
 	seqs := map[uint64][]uint64{}
 	for i := range found {
 		seqs[found[i].ID.Parent] = append(seqs[found[i].ID.Parent], found[i].ID.Number)
@@ -147,11 +161,10 @@ func (q *request) checkMessages(ctx context.Context, found []searchindex.Hit, hi
 		if m == nil || m.Content == nil || blocked[id.User(m.Sender)] || q.query.in != 0 && m.Conversation != q.query.in {
 			continue
 		}
-		text := textOf(m.Content)
-		if text == "" || !q.admits(id.User(m.Sender), m.TimeMs, hasLink(m.Content, text)) {
+		if !q.admits(id.User(m.Sender), m.TimeMs, hasLink(m.Content, textOf(m.Content).text)) {
 			continue
 		}
-		if hits[i] = q.hit(&found[i], text); hits[i] != nil {
+		if hits[i] = hitOf(&found[i], m.Content); hits[i] != nil {
 			hits[i].Message = m
 		}
 	}
@@ -188,27 +201,85 @@ func (q *request) readMessages(ctx context.Context, c uint64, seqs []uint64, to 
 	}
 }
 
-func (q *request) checkPosts(ctx context.Context, found []searchindex.Hit, hits []*searchv1.Hit) error {
+// visible returns those of some posts that were found which the reader may see and the filters admit, as of a transaction.
+func (q *request) visible(ctx context.Context, tx *sql.Tx, found []searchindex.Hit) (map[uint64]*feedv1.Post, error) {
 	list := make([]uint64, len(found))
 	for i := range found {
 		list[i] = found[i].ID.Number
 	}
+	posts, err := q.service.deps.Posts.VisiblePosts(ctx, tx, q.reader, list)
+	maps.DeleteFunc(posts, func(_ uint64, p *feedv1.Post) bool {
+		return !q.admits(id.User(p.Author), p.CreatedMs, postHasLink(p.Content))
+	})
+	return posts, err
+}
+
+func (q *request) checkPosts(ctx context.Context, found []searchindex.Hit, hits []*searchv1.Hit) error {
 	var posts map[uint64]*feedv1.Post
 	err := q.service.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
-		posts, err = q.service.deps.Posts.VisiblePosts(ctx, tx, q.reader, list)
+		posts, err = q.visible(ctx, tx, found)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	for i, n := range list {
-		p := posts[n]
-		if p == nil || !q.admits(id.User(p.Author), p.CreatedMs, postHasLink(p.Content)) {
+	for i := range found {
+		p := posts[found[i].ID.Number]
+		if p == nil {
 			continue
 		}
-		if hits[i] = q.hit(&found[i], textOfPost(p.Content)); hits[i] != nil {
+		if hits[i] = q.hit(&found[i], plainText(textOfPost(p.Content))); hits[i] != nil {
 			hits[i].Post = p
 		}
 	}
 	return nil
+}
+
+// checkVideos reads posts, and the videos that they show, as of one transaction.
+func (q *request) checkVideos(ctx context.Context, found []searchindex.Hit, hits []*searchv1.Hit) error {
+	if q.service.deps.Videos == nil {
+		return nil
+	}
+	return q.service.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		posts, err := q.visible(ctx, tx, found)
+		if err != nil {
+			return err
+		}
+		shown := map[uint64]uint64{}
+		for n, p := range posts {
+			if v := p.Content.GetVideo(); v != 0 {
+				shown[n] = v
+			}
+		}
+		videos, err := q.service.deps.Videos.ShownVideos(ctx, tx, q.reader, shown)
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			n := found[i].ID.Number
+			if videos[n] == nil {
+				continue
+			}
+			if hits[i], err = q.checkVideo(ctx, tx, &found[i], posts[n].Content); err != nil {
+				return err
+			}
+			if hits[i] != nil {
+				hits[i].Post, hits[i].Video = posts[n], videos[n]
+			}
+		}
+		return nil
+	})
+}
+
+// checkVideo makes a hit of a post with a video, or nil if neither its text nor the subtitles match.
+func (q *request) checkVideo(ctx context.Context, tx *sql.Tx, f *searchindex.Hit, c *feedv1.PostContent) (*searchv1.Hit, error) {
+	text := textOfPost(c)
+	if h := q.hit(f, plainText(text)); h != nil {
+		return h, nil
+	}
+	said, err := q.service.deps.Videos.SubtitlesText(ctx, tx, c.GetVideo(), searchindex.MaxText)
+	if err != nil || said == "" {
+		return nil, err
+	}
+	return q.hit(f, plainText(lines(text, said))), nil
 }

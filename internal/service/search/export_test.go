@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/engine/searchindex"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
 // Open opens the index without a goroutine: the test calls CatchUp.
@@ -67,7 +70,10 @@ func (s *Service) SetSizes(n int) {
 func (s *Service) SetGaps(most int, d time.Duration) { s.sizes.gaps, s.sizes.transaction = most, d }
 
 // TextOf is the text that is searched of a message.
-var TextOf = textOf
+func TextOf(c *chatv1.Content) (text string, names []searchindex.Range) {
+	s := textOf(c)
+	return s.text, s.names
+}
 
 // TextOfPost is that of a post.
 var TextOfPost = textOfPost

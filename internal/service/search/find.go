@@ -35,9 +35,12 @@ const (
 	conversationKind = searchv1.HitKind_HIT_KIND_CONVERSATION
 	messageKind      = searchv1.HitKind_HIT_KIND_MESSAGE
 	postKind         = searchv1.HitKind_HIT_KIND_POST
+	videoKind        = searchv1.HitKind_HIT_KIND_VIDEO
+	fileKind         = searchv1.HitKind_HIT_KIND_FILE
 )
 
-var kinds = map[searchv1.HitKind]searchindex.Kind{userKind: searchindex.User, conversationKind: searchindex.Conversation, messageKind: searchindex.Message, postKind: searchindex.Post}
+var kinds = map[searchv1.HitKind]searchindex.Kind{userKind: searchindex.User, conversationKind: searchindex.Conversation, messageKind: searchindex.Message, postKind: searchindex.Post,
+	videoKind: searchindex.Video, fileKind: searchindex.File}
 
 // request is a search in progress.
 type request struct {
@@ -152,15 +155,15 @@ func (s *Service) newRequest(ctx context.Context, reader id.User, r *searchv1.Se
 
 // isFiltered reports whether a query has a filter, so that it needs no words.
 func (q *query) isFiltered() bool {
-	return len(q.from) > 0 || len(q.fromHandles) > 0 || q.in != 0 || q.inHandle != "" || q.after != 0 || q.until != 0 || q.link
+	return len(q.from) > 0 || len(q.fromHandles) > 0 || q.in != 0 || q.inHandle != "" || q.after != 0 || q.until != 0 || q.link || len(q.types) > 0
 }
 
 // wanted returns the kinds to search for: those that were asked for, and to which the filters apply.
 func (q *query) wanted() (list []searchv1.HitKind) {
-	for _, k := range []searchv1.HitKind{userKind, conversationKind, messageKind, postKind} {
-		written := k == messageKind || k == postKind
-		in := q.in != 0 || q.inHandle != ""
-		if len(q.kinds) > 0 && !slices.Contains(q.kinds, k) || !written && q.isFiltered() || in && k != messageKind {
+	in := q.in != 0 || q.inHandle != ""
+	for _, k := range []searchv1.HitKind{userKind, conversationKind, messageKind, postKind, videoKind, fileKind} {
+		switch {
+		case len(q.kinds) > 0 && !slices.Contains(q.kinds, k), q.isFiltered() && (k == userKind || k == conversationKind), in && k != messageKind && k != fileKind, len(q.types) > 0 && k != fileKind:
 			continue
 		}
 		list = append(list, k)
@@ -269,7 +272,7 @@ func (q *request) indexQuery(ctx context.Context, kind searchv1.HitKind) (*searc
 	case userKind:
 		ask.Access = []string{everybody}
 		ask.Ranking.RecencyWeight = 0
-	case postKind:
+	case postKind, videoKind:
 		friends, err := q.service.deps.Accounts.FriendIDs(ctx, q.reader, maxFriends)
 		if err != nil {
 			return nil, err
@@ -278,15 +281,18 @@ func (q *request) indexQuery(ctx context.Context, kind searchv1.HitKind) (*searc
 		for _, f := range friends {
 			ask.Access = append(ask.Access, friendsTerm(f))
 		}
-	case conversationKind, messageKind:
+	case conversationKind, messageKind, fileKind:
 		if err := q.readMemberships(ctx); err != nil {
 			return nil, err
 		}
 		ask.Access = q.access
-		if kind == messageKind {
-			ask.Spans, ask.ExceptAuthors = q.spans, q.blocked
-		} else {
+		if kind == conversationKind {
 			ask.Ranking.RecencyWeight = 0
+			break
+		}
+		ask.Spans, ask.ExceptAuthors = q.spans, q.blocked
+		for _, t := range q.query.types {
+			ask.Labels = append(ask.Labels, typeLabel(t))
 		}
 	}
 	return ask, nil

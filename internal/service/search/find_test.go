@@ -17,7 +17,7 @@ func TestBadQueries(t *testing.T) {
 	f := open(t, 2)
 	message := []searchv1.HitKind{searchv1.HitKind_HIT_KIND_MESSAGE}
 	for _, r := range []*searchv1.SearchRequest{{}, {Query: " "}, {Query: "?!"}, {Query: strings.Repeat("x", 257)}, {Query: strings.Repeat("x ", 17)}, {Query: strings.Repeat("界", 200)}, {Query: "a\x00b"}, {Query: "a\xff"},
-		{Query: "from:"}, {Query: "in:here"}, {Query: "in:@"}, {Query: "in:0"}, {Query: "kind:wish"}, {Query: "before:yesterday"}, {Query: "after:2026-02-30"}, {Query: "has:wings"}, {Query: "x", BeforeMs: -1},
+		{Query: "from:"}, {Query: "in:here"}, {Query: "in:@"}, {Query: "in:0"}, {Query: "kind:wish"}, {Query: "type:"}, {Query: "type:pdf"}, {Query: "kind:file"}, {Query: "x", FileTypes: []searchv1.FileType{99}}, {Query: "before:yesterday"}, {Query: "after:2026-02-30"}, {Query: "has:wings"}, {Query: "x", BeforeMs: -1},
 		{Query: "x", From: make([]uint64, 21)}, {Query: "x", Kinds: []searchv1.HitKind{99}}, {Query: "x", Page: "!", Kinds: message}, {Query: "x", Page: "AAAA", Kinds: message}, {Query: "x", Page: "AAAA"}} {
 		if _, err := f.Search(context.Background(), f.users[0], r); !errs.Is(err, errs.Invalid) || errs.Of(err).Reason != "bad_query" {
 			t.Errorf("%q: got %v", r, err)

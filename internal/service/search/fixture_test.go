@@ -30,6 +30,7 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
+	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -45,6 +46,7 @@ type fixture struct {
 	accounts *account.Service
 	chat     *chat.Service
 	feed     *feed.Service
+	videos   *videos
 	*search.Service
 	told  atomic.Pointer[search.Service] // the one that the log tells of commits
 	users []id.User
@@ -74,6 +76,34 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// videos are those of a fixture: which there are, and their subtitles. (The tests of internal/app have real ones, which need ffmpeg.)
+type videos struct{ said map[uint64]string }
+
+func (v *videos) ShownVideos(_ context.Context, _ *sql.Tx, _ id.User, byPost map[uint64]uint64) (map[uint64]*videov1.Video, error) {
+	out := map[uint64]*videov1.Video{}
+	for post, n := range byPost {
+		if _, ok := v.said[n]; ok {
+			out[post] = &videov1.Video{Id: n}
+		}
+	}
+	return out, nil
+}
+
+func (v *videos) SubtitlesText(_ context.Context, _ *sql.Tx, n uint64, _ int) (string, error) {
+	return v.said[n], nil
+}
+
+// setVideo makes a video with subtitles, or replaces these; without ok it deletes the video.
+func (f *fixture) setVideo(n uint64, said string, ok bool) {
+	f.t.Helper()
+	if ok {
+		f.videos.said[n] = said
+	} else {
+		delete(f.videos.said, n)
+	}
+	must(f.t, f.db.Write(context.Background(), func(tx *sql.Tx) error { return f.Changed(context.Background(), tx, search.ChangedVideo, n) }))
+}
+
 // noJobs leaves home timelines alone.
 type noJobs struct{}
 
@@ -92,7 +122,7 @@ func openAt(t testing.TB, place string, users int) *fixture {
 	t.Helper()
 	db, err := sqldb.Open(context.Background(), place)
 	must(t, err)
-	f := &fixture{t: t, db: db, place: place, dir: filepath.Join(t.TempDir(), "search"), clock: clocktest.NewManual()}
+	f := &fixture{t: t, db: db, place: place, dir: filepath.Join(t.TempDir(), "search"), clock: clocktest.NewManual(), videos: &videos{said: map[uint64]string{}}}
 	f.log = memlog.New(func(c []timeline.Commit) {
 		if s := f.told.Load(); s != nil {
 			s.Committed(c)
@@ -122,6 +152,7 @@ func openAt(t testing.TB, place string, users int) *fixture {
 	f.chat, err = chat.New(t.Context(), chat.Deps{Log: f.log, DB: db, IDs: ids, MessageIDs: messages, Relations: f.accounts, Clock: f.clock, Logger: logger, SingleNode: true}, chat.Config{})
 	must(t, err)
 	f.feed, err = feed.New(t.Context(), feed.Deps{DB: db, Log: f.log, Graph: f.accounts, Jobs: noJobs{}, IDs: ids, Clock: f.clock, Logger: logger,
+		CheckVideo: func(context.Context, *sql.Tx, id.User, uint64) error { return nil },
 		OnChange: func(ctx context.Context, tx *sql.Tx, c feed.Change) error {
 			return f.Changed(ctx, tx, search.ChangedPost, c.ID)
 		}}, feed.Config{PostsPerDay: 10_000})
@@ -140,7 +171,7 @@ func (f *fixture) restart() {
 	if f.Service != nil {
 		must(f.t, f.CloseIndex())
 	}
-	s, err := search.New(context.Background(), search.Deps{DB: f.db, Log: cmp.Or(f.indexed, f.log), Chat: f.chat, Accounts: f.accounts, Posts: f.feed, Dir: f.dir, Secret: []byte("of pages"), Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
+	s, err := search.New(context.Background(), search.Deps{DB: f.db, Log: cmp.Or(f.indexed, f.log), Chat: f.chat, Accounts: f.accounts, Posts: f.feed, Videos: f.videos, Dir: f.dir, Secret: []byte("of pages"), Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
 		Open: func(dir string) (searchindex.Index, error) {
 			index, err := blevesearch.Open(dir, slog.New(slog.DiscardHandler))
 			if err != nil {
@@ -198,7 +229,7 @@ func (f *fixture) catchUp() {
 	must(f.t, f.CatchUp(context.Background()))
 }
 
-// find searches, and returns what was found: "u7", "c7", "m7/3" or "p7".
+// find searches, and returns what was found: "u7", "c7", "m7/3", "f7/3" as a file, "p7", or "v7" as a video.
 func (f *fixture) find(u id.User, r *searchv1.SearchRequest) (found map[string]bool, out *searchv1.SearchResponse) {
 	f.t.Helper()
 	out, err := f.Search(context.Background(), u, r)
@@ -218,6 +249,10 @@ func name(h *searchv1.Hit) string {
 		return fmt.Sprint("u", h.User.Id)
 	case h.Conversation != nil:
 		return fmt.Sprint("c", h.Conversation.Id)
+	case h.File != nil:
+		return fmt.Sprint("f", h.Message.Conversation, "/", h.Message.Seq)
+	case h.Video != nil:
+		return fmt.Sprint("v", h.Post.Id)
 	case h.Message != nil:
 		return fmt.Sprint("m", h.Message.Conversation, "/", h.Message.Seq)
 	}

@@ -192,7 +192,8 @@ func (x *indexer) current(ctx context.Context, list []*message.Stored) (n int, e
 	}
 }
 
-// message adds a message with its present content. What was recalled, or has no text, is removed.
+// message adds a message with its present content: one document, which is found as a message if it has a text, and as a file if it has files. What was recalled, or has
+// neither, is removed.
 func (b *builder) message(m *message.Stored, parent id.Conversation) {
 	name := searchindex.ID{Kind: searchindex.Message, Parent: uint64(m.Conversation), Number: m.Seq}
 	var c chatv1.Content
@@ -200,8 +201,15 @@ func (b *builder) message(m *message.Stored, parent id.Conversation) {
 		b.remove(name)
 		return
 	}
-	text := textOf(&c)
-	if text == "" {
+	said, list := textOf(&c), filesOf(&c)
+	var kinds []searchindex.Kind
+	if said.text != "" {
+		kinds = append(kinds, searchindex.Message)
+	}
+	if len(list) > 0 {
+		kinds = append(kinds, searchindex.File)
+	}
+	if len(kinds) == 0 {
 		b.remove(name)
 		return
 	}
@@ -209,7 +217,8 @@ func (b *builder) message(m *message.Stored, parent id.Conversation) {
 	if parent != 0 {
 		access = append(access, conversationTerm(parent))
 	}
-	b.put(searchindex.Document{ID: name, Text: text, Author: uint64(m.Entry.Sender), Access: access, Link: hasLink(&c, text), TimeMs: m.Entry.ID.Ms()})
+	b.put(searchindex.Document{ID: name, Kinds: kinds, Text: said.text, Names: said.names, Author: uint64(m.Entry.Sender), Access: access, Link: hasLink(&c, said.text), Labels: list.labels(),
+		TimeMs: m.Entry.ID.Ms()})
 }
 
 // indexTitle adds a group with its present title.

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ type query struct {
 	inHandle     string
 	after, until int64 // until is exclusive; 0: no bound
 	link         bool
+	types        []searchv1.FileType // of files
 }
 
 func badQuery(message string) error { return errs.New(errs.Invalid, "bad_query", message) }
@@ -52,6 +54,14 @@ func parse(r *searchv1.SearchRequest) (*query, error) {
 	}
 	if len(r.Kinds) > 0 && len(q.kinds) == 0 {
 		return nil, badQuery("kinds has only kinds that this server does not know")
+	}
+	for _, t := range r.FileTypes {
+		if searchv1.FileType_name[int32(t)] != "" && t != searchv1.FileType_FILE_TYPE_UNSPECIFIED && !slices.Contains(q.types, t) {
+			q.types = append(q.types, t)
+		}
+	}
+	if len(r.FileTypes) > 0 && len(q.types) == 0 {
+		return nil, badQuery("file_types has only types that this server does not know")
 	}
 	for _, part := range split(r.Query) {
 		if part.quoted || !strings.Contains(part.text, ":") {
@@ -103,7 +113,7 @@ func split(text string) (list []part) {
 func (q *query) filter(name, value, text string) (err error) {
 	value = strings.Trim(value, `"`)
 	switch name {
-	case "from", "in", "kind", "before", "after", "has":
+	case "from", "in", "kind", "type", "before", "after", "has":
 		if value == "" {
 			return badQuery("write a value after " + name + ":")
 		}
@@ -121,6 +131,8 @@ func (q *query) filter(name, value, text string) (err error) {
 		err = q.setIn(value)
 	case "kind":
 		err = q.addKind(value)
+	case "type":
+		err = q.addType(value)
 	case "before", "after":
 		day, derr := time.Parse("2006-01-02", value)
 		if derr != nil || day.UnixMilli() < 0 {
@@ -156,13 +168,27 @@ func (q *query) setIn(value string) error {
 }
 
 var kindNames = map[string]searchv1.HitKind{"user": searchv1.HitKind_HIT_KIND_USER, "conversation": searchv1.HitKind_HIT_KIND_CONVERSATION,
-	"message": searchv1.HitKind_HIT_KIND_MESSAGE, "post": searchv1.HitKind_HIT_KIND_POST}
+	"message": searchv1.HitKind_HIT_KIND_MESSAGE, "post": searchv1.HitKind_HIT_KIND_POST,
+	"video": searchv1.HitKind_HIT_KIND_VIDEO, "file": searchv1.HitKind_HIT_KIND_FILE}
 
 func (q *query) addKind(value string) error {
 	kind, ok := kindNames[strings.ToLower(value)]
 	if !ok {
-		return badQuery("kind: is followed by user, conversation, message or post")
+		return badQuery("kind: is followed by user, conversation, message, post, video or file")
 	}
 	q.kinds = append(q.kinds, kind)
+	return nil
+}
+
+var typeNames = map[string]searchv1.FileType{"image": imageType, "video": videoType, "audio": audioType, "document": documentType, "archive": archiveType, "other": otherType}
+
+func (q *query) addType(value string) error {
+	t, ok := typeNames[strings.ToLower(value)]
+	if !ok {
+		return badQuery("type: is followed by image, video, audio, document, archive or other")
+	}
+	if !slices.Contains(q.types, t) {
+		q.types = append(q.types, t)
+	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -21,7 +22,12 @@ func userTerm(u id.User) string {
 	return string(binary.BigEndian.AppendUint64([]byte{'u'}, uint64(u)))
 }
 
-// indexChanges indexes the users and posts that have changed.
+// videoTerm is the access term by which the indexer finds the posts that show a video. No reader has it.
+func videoTerm(video uint64) string {
+	return string(binary.BigEndian.AppendUint64([]byte{'v'}, video))
+}
+
+// indexChanges indexes the users, posts and videos that have changed.
 func (x *indexer) indexChanges(ctx context.Context, b *builder) (busy bool, err error) {
 	if time.Now().Before(x.nextPoll) {
 		return false, nil
@@ -59,7 +65,7 @@ func (x *indexer) readAllAgain(b *builder) {
 	b.point(completePoint, 0)
 }
 
-// indexSubjects indexes some users and posts.
+// indexSubjects indexes some users, posts and videos.
 func (x *indexer) indexSubjects(ctx context.Context, list []change, b *builder) error {
 	seen := map[change]bool{}
 	var users, posts []uint64
@@ -73,12 +79,41 @@ func (x *indexer) indexSubjects(ctx context.Context, list []change, b *builder) 
 			users = append(users, c.subject)
 		case ChangedPost:
 			posts = append(posts, c.subject)
+		case ChangedVideo:
+			shown, err := x.postsOfVideo(ctx, c.subject)
+			if err != nil {
+				return err
+			}
+			posts = append(posts, shown...)
 		}
 	}
 	if err := x.indexUsers(ctx, users, b); err != nil {
 		return err
 	}
-	return x.indexPosts(ctx, posts, b)
+	for some := range slices.Chunk(posts, postsPerQuery) { // a video may be in many posts
+		if err := x.indexPosts(ctx, some, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// postsOfVideo returns the posts that the index has with a video. One that it does not have yet is read with the video as it is then.
+func (x *indexer) postsOfVideo(ctx context.Context, video uint64) (posts []uint64, err error) {
+	ask := &searchindex.Query{Kind: searchindex.Video, Access: []string{videoTerm(video)}, Limit: x.service.sizes.rows}
+	for {
+		found, err := x.index.Search(ctx, ask)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range found.Hits {
+			posts = append(posts, h.ID.Number)
+			ask.After = &searchindex.Cursor{Total: h.Score.Total, ID: h.ID}
+		}
+		if !found.More {
+			return posts, nil
+		}
+	}
 }
 
 // indexFirstPass indexes the users and posts that were there before the index.
@@ -113,8 +148,11 @@ func (x *indexer) pass(ctx context.Context, b *builder, point string, at *uint64
 	return index(ctx, list, b)
 }
 
-// usersPerQuery is how many users are read at once.
-const usersPerQuery = 200
+// usersPerQuery and postsPerQuery are how many users and posts are read at once.
+const (
+	usersPerQuery = 200
+	postsPerQuery = 200
+)
 
 // indexUsers adds some users, and removes those that are gone.
 func (x *indexer) indexUsers(ctx context.Context, list []uint64, b *builder) error {
@@ -164,16 +202,29 @@ func (x *indexer) indexPosts(ctx context.Context, list []uint64, b *builder) err
 				return err
 			}
 		}
-		shown := map[uint64]bool{}
+		shown := map[searchindex.ID]bool{}
+		put := func(d searchindex.Document) {
+			shown[d.ID] = true
+			b.put(d)
+		}
 		for _, p := range posts {
-			if text := textOfPost(p.Content); text != "" {
-				shown[p.Id] = true
-				b.put(postDocument(p, text, likes[p.Id]))
+			text := textOfPost(p.Content)
+			if text != "" {
+				put(postDocument(p, text, likes[p.Id]))
+			}
+			if p.Content.GetVideo() != 0 && x.service.deps.Videos != nil {
+				said, err := x.service.deps.Videos.SubtitlesText(ctx, tx, p.Content.Video, searchindex.MaxText)
+				if err != nil {
+					return err
+				}
+				put(videoDocument(p, lines(text, said), likes[p.Id]))
 			}
 		}
 		for _, n := range list {
-			if !shown[n] {
-				b.remove(searchindex.ID{Kind: searchindex.Post, Number: n})
+			for _, kind := range []searchindex.Kind{searchindex.Post, searchindex.Video} {
+				if name := (searchindex.ID{Kind: kind, Number: n}); !shown[name] {
+					b.remove(name)
+				}
 			}
 		}
 		return nil
@@ -195,4 +246,12 @@ func postDocument(p *feedv1.Post, text string, likes uint64) searchindex.Documen
 	}
 	return searchindex.Document{ID: searchindex.ID{Kind: searchindex.Post, Number: p.Id}, Text: text, Author: p.Author, Access: access,
 		Link: postHasLink(p.Content), TimeMs: p.CreatedMs, Popularity: likes}
+}
+
+// videoDocument makes the document of a video that a post shows: whoever may see the post may see the video. That the video is there is checked when a hit is read.
+func videoDocument(p *feedv1.Post, text string, likes uint64) searchindex.Document {
+	d := postDocument(p, text, likes)
+	d.ID.Kind = searchindex.Video
+	d.Access = append(d.Access, videoTerm(p.Content.GetVideo()))
+	return d
 }

@@ -38,6 +38,35 @@ func (h *history) text() string {
 	return strings.Join(list, " ")
 }
 
+// fileNames have words of texts in all forms of names.
+var fileNames = []string{"hello_world.pdf", "helloWorld.PNG", "好友名单.pdf", "QuarterlyReport2026.docx", "report.hallo.zip", "IMG_2034.jpg", "カナ.mp4", "Café.txt", ""}
+
+// content makes a content of any kind that search knows.
+func (h *history) content() *chatv1.Content {
+	media := func() *chatv1.Media {
+		m := &chatv1.Media{Upload: 1, Name: fileNames[h.rng.IntN(len(fileNames))], MimeType: "application/octet-stream", Size: 7}
+		if h.rng.IntN(3) == 0 {
+			m.Caption = h.text()
+		}
+		return m
+	}
+	switch h.rng.IntN(8) {
+	case 0, 1:
+		return &chatv1.Content{Kind: &chatv1.Content_File{File: media()}}
+	case 2:
+		return &chatv1.Content{Kind: &chatv1.Content_Image{Image: media()}}
+	case 3:
+		album := &chatv1.Album{Caption: h.text()}
+		for range 2 {
+			m := media()
+			m.Caption = ""
+			album.Items = append(album.Items, &chatv1.AlbumItem{Kind: &chatv1.AlbumItem_Image{Image: m}})
+		}
+		return &chatv1.Content{Kind: &chatv1.Content_Album{Album: album}}
+	}
+	return &chatv1.Content{Kind: &chatv1.Content_Text{Text: h.text()}}
+}
+
 func (h *history) someone() id.User { return h.users[h.rng.IntN(len(h.users))] }
 
 // step does something random. What is refused has no effect.
@@ -50,11 +79,11 @@ func (h *history) step() {
 			h.seqs[c] = max(h.seqs[c], seq)
 		}
 	}
-	switch h.rng.IntN(16) {
+	switch h.rng.IntN(18) {
 	case 0, 1, 2, 3, 4:
-		sent(h.sendContent(c, u, &chatv1.Content{Kind: &chatv1.Content_Text{Text: h.text()}}))
+		sent(h.sendContent(c, u, h.content()))
 	case 5:
-		sent(h.sendContent(c, u, &chatv1.Content{Kind: &chatv1.Content_Edit{Edit: &chatv1.Edit{Target: target, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: h.text()}}}}}))
+		sent(h.sendContent(c, u, &chatv1.Content{Kind: &chatv1.Content_Edit{Edit: &chatv1.Edit{Target: target, Content: h.content()}}}))
 	case 6:
 		sent(h.sendContent(c, u, &chatv1.Content{Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: target}}}))
 	case 7:
@@ -75,6 +104,8 @@ func (h *history) step() {
 	case 14:
 		_, _ = h.accounts.RequestFriend(ctx, u, other, "")
 		_, _ = h.accounts.AnswerFriend(ctx, other, u, true)
+	case 15: // forwards what the user may read, files among it
+		_, _ = h.sendContent(c, u, &chatv1.Content{Kind: &chatv1.Content_Forward{Forward: &chatv1.Forward{Conversation: uint64(h.groups[h.rng.IntN(len(h.groups))]), Seqs: []uint64{target.Seq}}}})
 	default:
 		h.stepPosts(u, other)
 	}
@@ -83,7 +114,7 @@ func (h *history) step() {
 func (h *history) stepPosts(u, other id.User) {
 	ctx := context.Background()
 	audiences := []feedv1.Audience{feedv1.Audience_AUDIENCE_EVERYONE, feedv1.Audience_AUDIENCE_FRIENDS, feedv1.Audience_AUDIENCE_CHOSEN, feedv1.Audience_AUDIENCE_EXCEPT}
-	content := &feedv1.PostContent{Text: h.text(), Audience: audiences[h.rng.IntN(4)]}
+	content := &feedv1.PostContent{Text: h.text(), Audience: audiences[h.rng.IntN(4)], Video: uint64(h.rng.IntN(4))}
 	if content.Audience >= feedv1.Audience_AUDIENCE_CHOSEN {
 		if u == other {
 			return
@@ -96,11 +127,13 @@ func (h *history) stepPosts(u, other id.User) {
 		return
 	}
 	n := h.posts[h.rng.IntN(len(h.posts))]
-	switch h.rng.IntN(3) {
+	switch h.rng.IntN(4) {
 	case 0:
 		_, _ = h.feed.EditPost(ctx, h.author[n], &feedv1.EditPostRequest{Post: n, Content: content})
 	case 1:
 		_ = h.feed.DeletePost(ctx, h.author[n], n)
+	case 2:
+		h.setVideo(1+h.rng.Uint64N(3), h.text(), h.rng.IntN(4) > 0)
 	default:
 		_ = h.feed.HidePost(ctx, &feedv1.HidePostRequest{Post: n, Show: h.rng.IntN(2) == 0})
 	}
@@ -136,6 +169,10 @@ func (h *history) scan(u id.User, p *searchindex.Pattern) map[string]bool {
 			if _, ok := p.Match(search.TextOfPost(v.Content)); ok {
 				found[fmt.Sprint("p", n)] = true
 			}
+			said, ok := h.videos.said[v.Content.Video]
+			if _, matches := p.Match(search.TextOfPost(v.Content) + "\n" + said); ok && matches {
+				found[fmt.Sprint("v", n)] = true
+			}
 		}
 		return err
 	}))
@@ -149,9 +186,14 @@ func (h *history) scanConversation(u id.User, c id.Conversation, p *searchindex.
 		must(h.t, err)
 		for _, m := range r.Messages {
 			after = m.Seq
-			if text := search.TextOf(m.Content); text != "" && !blocked[id.User(m.Sender)] {
-				if _, ok := p.Match(text); ok {
+			if text, names := search.TextOf(m.Content); text != "" && !blocked[id.User(m.Sender)] {
+				if _, ok := p.Match(text, names...); ok {
 					found[fmt.Sprint("m", m.Conversation, "/", m.Seq)] = true
+				}
+			}
+			if text, names, ok := filesText(m.Content); ok && !blocked[id.User(m.Sender)] {
+				if _, ok := p.Match(text, names...); ok {
+					found[fmt.Sprint("f", m.Conversation, "/", m.Seq)] = true
 				}
 			}
 		}
@@ -159,6 +201,41 @@ func (h *history) scanConversation(u id.User, c id.Conversation, p *searchindex.
 			return
 		}
 	}
+}
+
+// filesText returns the names and captions of the files of a message, each in a line, and where the names are; false: it has no files.
+func filesText(c *chatv1.Content) (text string, names []searchindex.Range, ok bool) {
+	add := func(line string, isName bool) {
+		if line == "" {
+			return
+		}
+		if text != "" {
+			text += "\n"
+		}
+		from := len([]rune(text))
+		if text += line; isName {
+			names = append(names, searchindex.Range{Start: from, End: len([]rune(text))})
+		}
+	}
+	contents := []*chatv1.Content{c}
+	for _, i := range c.GetForward().GetItems() {
+		contents = append(contents, i.GetContent())
+	}
+	for _, c := range contents {
+		for _, m := range []*chatv1.Media{c.GetFile(), c.GetImage()} {
+			if m != nil {
+				ok = true
+				add(m.Name, true)
+				add(m.Caption, false)
+			}
+		}
+		for _, i := range c.GetAlbum().GetItems() {
+			ok = true
+			add(i.GetImage().GetName(), true)
+		}
+		add(c.GetAlbum().GetCaption(), false)
+	}
+	return text, names, ok
 }
 
 func openHistory(t *testing.T, seed uint64) *history {
@@ -180,7 +257,7 @@ func (h *history) compare(behind bool) {
 	for _, u := range h.users {
 		want := h.scan(u, searchindex.NewPattern([]string{word}, typing))
 		got := map[string]bool{}
-		for kind := searchv1.HitKind_HIT_KIND_USER; kind <= searchv1.HitKind_HIT_KIND_POST; kind++ {
+		for kind := searchv1.HitKind_HIT_KIND_USER; kind <= searchv1.HitKind_HIT_KIND_FILE; kind++ {
 			maps.Copy(got, h.findAll(u, word, kind, typing))
 		}
 		for n := range got {

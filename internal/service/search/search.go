@@ -1,9 +1,9 @@
-// Package search finds users, conversations, messages and posts by their text.
+// Package search finds users, conversations, messages, posts, videos and files by their text.
 //
 // # The index
 //
 // Each node that answers calls has an index of everything, in its data directory (docs/decisions/0107-search-index.md). It is derived: it follows the logs of
-// conversations (messages.go), and the rows of users and posts by the changes that their transactions note (changes.go). How far it is, is stored in the index
+// conversations (messages.go), and the rows of users, posts and videos by the changes that their transactions note (changes.go). How far it is, is stored in the index
 // itself, in the batch with what it covers, so it is never ahead of what the index has. A sweep over all conversations finds what no signal told.
 //
 // An index that is missing, damaged, or of an earlier form is built again (generation.go). Until it is complete, answers say so.
@@ -14,7 +14,7 @@
 // other reader would read it (check.go), and compared with the query: what was recalled, edited, deleted, hidden or left before the call is not found, however
 // far the index is behind.
 //
-// It may use sqldb, timeline, bus and searchindex; users, conversations and posts by interfaces. All methods are safe for concurrent use.
+// It may use sqldb, timeline, bus and searchindex; users, conversations, posts and videos by interfaces. All methods are safe for concurrent use.
 package search
 
 import (
@@ -39,6 +39,7 @@ import (
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 )
 
 // Chat has the conversations.
@@ -85,6 +86,15 @@ type Posts interface {
 	PostsAfter(ctx context.Context, after uint64, limit int) ([]uint64, error)
 }
 
+// Videos has the videos that posts show.
+type Videos interface {
+	// ShownVideos returns the videos that posts show which a reader may see, by post, as lists have them, as of a transaction. A video that was deleted, or has failed,
+	// is absent.
+	ShownVideos(ctx context.Context, tx *sql.Tx, reader id.User, byPost map[uint64]uint64) (map[uint64]*videov1.Video, error)
+	// SubtitlesText returns what the subtitles of a video say, each cue in a line, at most limit characters; "" if the video has none, or was deleted.
+	SubtitlesText(ctx context.Context, tx *sql.Tx, video uint64, limit int) (string, error)
+}
+
 // Deps are the dependencies of a Service.
 type Deps struct {
 	DB       *sqldb.DB
@@ -92,6 +102,7 @@ type Deps struct {
 	Chat     Chat
 	Accounts Accounts
 	Posts    Posts
+	Videos   Videos // nil: there are none
 	// Likes returns how many users like each of some posts, as of a transaction. If nil, nobody does.
 	Likes func(ctx context.Context, tx *sql.Tx, posts []uint64) (map[uint64]uint64, error)
 	// Open opens the index in a directory, or makes an empty one. If nil, this node has no index, and answers nothing.

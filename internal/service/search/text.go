@@ -2,6 +2,7 @@ package search
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
@@ -10,35 +11,74 @@ import (
 	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
 )
 
-// textOf returns what is searched of a message: its text, or its caption and the name of its file; "" if it has none.
-func textOf(c *chatv1.Content) string {
+// searched is a text with the names of files in it.
+type searched struct {
+	text  string
+	names []searchindex.Range
+}
+
+func plainText(text string) searched { return searched{text: text} }
+
+// gathered is a searched text that is being put together.
+type gathered struct {
+	text  strings.Builder
+	runes int // of the text
+	names []searchindex.Range
+}
+
+// add adds a line, unless it is empty.
+func (g *gathered) add(line string, isName bool) {
+	if line == "" {
+		return
+	}
+	if g.runes > 0 {
+		g.text.WriteByte('\n')
+		g.runes++
+	}
+	n := utf8.RuneCountInString(line)
+	if isName {
+		g.names = append(g.names, searchindex.Range{Start: g.runes, End: g.runes + n})
+	}
+	g.text.WriteString(line)
+	g.runes += n
+}
+
+func (g *gathered) searched() searched { return searched{g.text.String(), g.names} }
+
+// textOf returns what is searched of a message: its text, or its caption and the names of its files; empty if it has none.
+func textOf(c *chatv1.Content) searched {
+	var g gathered
+	g.addContent(c)
+	return g.searched()
+}
+
+func (g *gathered) addContent(c *chatv1.Content) {
 	switch k := c.GetKind().(type) {
 	case *chatv1.Content_Text:
-		return k.Text
-	case *chatv1.Content_Image:
-		return lines(k.Image.GetCaption(), k.Image.GetName())
-	case *chatv1.Content_File:
-		return lines(k.File.GetCaption(), k.File.GetName())
-	case *chatv1.Content_Voice:
-		return k.Voice.GetCaption()
-	case *chatv1.Content_Video:
-		return lines(k.Video.GetCaption(), k.Video.GetName())
-	case *chatv1.Content_Album:
-		return k.Album.GetCaption()
+		g.add(k.Text, false)
 	case *chatv1.Content_Location:
-		return lines(k.Location.GetLabel(), k.Location.GetAddress())
+		g.add(k.Location.GetLabel(), false)
+		g.add(k.Location.GetAddress(), false)
 	case *chatv1.Content_Card:
-		return lines(k.Card.GetTitle(), k.Card.GetText())
+		g.add(k.Card.GetTitle(), false)
+		g.add(k.Card.GetText(), false)
 	case *chatv1.Content_Forward:
-		list := []string{k.Forward.GetTitle()}
+		g.add(k.Forward.GetTitle(), false)
 		for _, i := range k.Forward.GetItems() {
 			if i.GetContent().GetForward() == nil { // a forward's items are no forwards
-				list = append(list, textOf(i.GetContent()))
+				g.addContent(i.GetContent())
 			}
 		}
-		return lines(list...)
+	default:
+		var list files
+		list.addContent(c)
+		for _, caption := range list.captions() {
+			g.add(caption, false)
+		}
+		for _, f := range list {
+			g.add(f.name(), true)
+		}
 	}
-	return ""
 }
 
 // textOfPost returns what is searched of a post.

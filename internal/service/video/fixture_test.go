@@ -159,6 +159,8 @@ type fixture struct {
 	deps  video.Deps
 	jobs  *job.Service
 	stop  func()
+	// changed are the videos of which OnChange was told.
+	changed []uint64
 	*video.Service
 }
 
@@ -190,6 +192,10 @@ func openStopped(t testing.TB) *fixture {
 	f.media, err = media.New(t.Context(), media.Deps{DB: f.db, Store: f.store, IDs: ids, Secret: []byte("of URLs"), Clock: f.clock, Logger: logger}, media.Config{})
 	must(t, err)
 	f.deps = video.Deps{DB: f.db, Store: f.store, Uploads: f.media, Posts: f.posts, IDs: ids, Dir: filepath.Join(f.dir, "work"), Secret: []byte("of videos"), Clock: f.clock, Logger: logger}
+	f.deps.OnChange = func(_ context.Context, _ *sql.Tx, n uint64) error {
+		f.changed = append(f.changed, n)
+		return nil
+	}
 	f.Service, err = video.New(t.Context(), f.deps, video.Config{Workers: 2})
 	must(t, err)
 	return f

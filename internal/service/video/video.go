@@ -91,6 +91,8 @@ type Deps struct {
 	Transcoder *transcode.Transcoder
 	// Off is why there is no Transcoder on any node, for authors; nil: other nodes have one.
 	Off error
+	// OnChange is called in the transaction that changes the subtitles of a video, or deletes it. If nil, it is not.
+	OnChange func(ctx context.Context, tx *sql.Tx, video uint64) error
 	// Dir is a folder for temporary files, of this node alone. Whatever is in it is removed.
 	Dir string
 	// IsCoordinator reports whether this node sweeps for all nodes. If nil, it does.

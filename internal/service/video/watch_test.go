@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -221,6 +222,56 @@ func (f *fixture) listed(n uint64) (list []string) {
 		list = append(list, text)
 	}
 	return list
+}
+
+// TestSearchedText: search reads what all subtitles of a video say, the default language first, up to a limit, and is told of each change. It gets no videos that were
+// deleted, or have failed.
+func TestSearchedText(t *testing.T) {
+	f := openStopped(t)
+	f.insert(7)
+	f.insert(8)
+	look := func(limit int, want string) {
+		t.Helper()
+		must(t, f.db.ReadSnapshot(t.Context(), func(tx *sql.Tx) error {
+			got, err := f.SubtitlesText(t.Context(), tx, 7, limit)
+			if got != want {
+				t.Errorf("the text is %q, want %q", got, want)
+			}
+			return err
+		}))
+	}
+	shown := func(want ...uint64) {
+		t.Helper()
+		must(t, f.db.ReadSnapshot(t.Context(), func(tx *sql.Tx) error {
+			list, err := f.ShownVideos(t.Context(), tx, bob, map[uint64]uint64{3: 7, 4: 8, 5: 9})
+			if got := slices.Sorted(maps.Keys(list)); !slices.Equal(got, want) {
+				t.Errorf("videos of the posts %v are shown, want %v", got, want)
+			}
+			for _, v := range list {
+				if v.Name != "" || v.Upload != 0 {
+					t.Errorf("another user gets %v", v)
+				}
+			}
+			return err
+		}))
+	}
+	look(100, "")
+	f.setSubtitles(alice, 7, "en", "", false, "1\n00:00:01,000 --> 00:00:02,000\nFish & chips\n\n2\n00:00:03,000 --> 00:00:04,000\non <i>Sunday</i>\n")
+	f.setSubtitles(alice, 7, "zh", "", true, "1\n00:00:01,000 --> 00:00:02,000\n海上的日出\n")
+	look(100, "海上的日出\nFish & chips\non Sunday")
+	look(10, "海上的日出\nFish")
+	shown(3, 4)
+	_, err := f.RemoveSubtitles(t.Context(), alice, &videov1.RemoveSubtitlesRequest{Video: 7, Language: "zh"})
+	must(t, err)
+	look(100, "Fish & chips\non Sunday")
+	must(t, f.exec(`UPDATE videos SET state = 3 WHERE id = 8`))
+	shown(3)
+	must(t, f.DeleteVideo(t.Context(), alice, 7))
+	look(100, "")
+	shown()
+	if !slices.Equal(f.changed, []uint64{7, 7, 7, 7}) {
+		t.Errorf("search was told of changes of %v", f.changed)
+	}
 }
 
 // TestSubtitles: a video has subtitles in several languages, one of them the default, which are replaced and removed. Players get them like segments.

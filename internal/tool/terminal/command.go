@@ -77,7 +77,7 @@ func chatCommands() []command {
 func peopleCommands() []command {
 	return []command{
 		{"find", "WORDS", "find people by name or handle", (*screen).find},
-		{"search", "WORDS", "search all; filters: from:@handle, in:@handle, kind:message, after:2026-01-31, has:link", (*screen).search},
+		{"search", "WORDS", "search all; filters: from:@handle, in:@handle, kind:file, type:image, after:2026-01-31, has:link", (*screen).search},
 		{"who", "@handle", "show a user's profile and presence", (*screen).who},
 		{"friends", "", "list friends, requests and blocks", (*screen).friends},
 		{"add", "@handle [message]", "send a friend request", (*screen).addFriend},

@@ -14,12 +14,13 @@ import (
 // searchHeadings are the kinds of hits that /search shows.
 var searchHeadings = map[searchv1.HitKind]string{
 	searchv1.HitKind_HIT_KIND_USER: "People:", searchv1.HitKind_HIT_KIND_CONVERSATION: "Groups:", searchv1.HitKind_HIT_KIND_MESSAGE: "Messages:", searchv1.HitKind_HIT_KIND_POST: "Posts:",
+	searchv1.HitKind_HIT_KIND_VIDEO: "Videos:", searchv1.HitKind_HIT_KIND_FILE: "Files:",
 }
 
 // search shows what a query finds, the best hits of each kind.
 func (s *screen) search(ctx context.Context, words string) error {
 	if words == "" {
-		return errors.New("give words to search for, and perhaps from:@handle, in:@handle, kind:message, before:2026-01-31, after:2026-01-31 or has:link")
+		return errors.New("give words to search for, and perhaps from:@handle, in:@handle, kind:file, type:image, before:2026-01-31, after:2026-01-31 or has:link")
 	}
 	r, err := call(ctx, s.client.Search().Search, &searchv1.SearchRequest{Query: words})
 	if err != nil {
@@ -59,9 +60,24 @@ func (s *screen) hit(ctx context.Context, h *searchv1.Hit) string {
 		return text
 	case h.Message != nil:
 		m := h.Message
+		if h.File != nil {
+			text = s.foundFile(h.File, text)
+		}
 		return fmt.Sprintf("%s  %s #%d  %s: %s", time.UnixMilli(m.TimeMs).Format("2 January 15:04"), s.chatName(ctx, m.Conversation), m.Seq, s.name(ctx, m.Sender), text)
 	}
+	if h.Video != nil && h.Video.DurationMs > 0 {
+		text += fmt.Sprintf(" (%s)", (time.Duration(h.Video.DurationMs) * time.Millisecond).Round(time.Second))
+	}
 	return fmt.Sprintf("%s  %s: %s", time.UnixMilli(h.Post.GetCreatedMs()).Format("2 January 15:04"), s.name(ctx, h.Post.GetAuthor()), text)
+}
+
+// foundFile formats a file that was found by a text.
+func (s *screen) foundFile(f *searchv1.FoundFile, text string) string {
+	text += fmt.Sprintf(" (%s)", size(f.Media.GetSize()))
+	if f.Others > 0 {
+		text += fmt.Sprintf(", and %d more", f.Others)
+	}
+	return text
 }
 
 // unbroken keeps a text in one line, with its spaces: it is a part of a longer one.

@@ -13,8 +13,10 @@ import (
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/search/v1/searchv1connect"
+	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 )
 
 // searchServer is a server with an index that is being built.
@@ -29,6 +31,9 @@ func (*searchServer) Search(_ context.Context, q *connect.Request[searchv1.Searc
 	}
 	return connect.NewResponse(&searchv1.SearchResponse{Incomplete: true, Groups: []*searchv1.HitGroup{
 		{Kind: searchv1.HitKind_HIT_KIND_MESSAGE, Next: "x", Hits: []*searchv1.Hit{{Text: "you said\nhello\x1b[2J world", Highlights: []*searchv1.Highlight{{Start: 9, Length: 5}}, Message: &chatv1.Message{Conversation: 7, Seq: 3, Sender: 2}}}},
+		{Kind: searchv1.HitKind_HIT_KIND_VIDEO, Hits: []*searchv1.Hit{{Text: "at the lake", Post: &feedv1.Post{Id: 9, Author: 2}, Video: &videov1.Video{DurationMs: 61_000}}}},
+		{Kind: searchv1.HitKind_HIT_KIND_FILE, Hits: []*searchv1.Hit{{Text: "report.pdf\na report", Highlights: []*searchv1.Highlight{{Start: 0, Length: 6}}, Message: &chatv1.Message{Conversation: 7, Seq: 4, Sender: 2},
+			File: &searchv1.FoundFile{Media: &chatv1.Media{Name: "report.pdf", Size: 2048}, Others: 2}}}},
 		{Kind: 99, Hits: []*searchv1.Hit{{Text: "of a later version"}}},
 	}}), nil
 }
@@ -55,7 +60,7 @@ func TestSearch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{"is being built", "Messages:", "7 #3  Bob: you said \x1b[1mhello\x1b[0m", " world\n", "and more", "Nothing found."} {
+	for _, want := range []string{"is being built", "Messages:", "7 #3  Bob: you said \x1b[1mhello\x1b[0m", " world\n", "and more", "Nothing found.", "Videos:", "Bob: at the lake (1m1s)", "Files:", "7 #4  Bob: \x1b[1mreport\x1b[0m.pdf a report (" + size(2048) + "), and 2 more"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the screen lacks %q:\n%q", want, out)
 		}

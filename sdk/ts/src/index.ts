@@ -25,7 +25,7 @@ export { PushProvider, type PushSettings, type QuietHours } from "./gen/rialto/p
 export { hitKey, type LiveSearch, type SearchPage, type SearchQuery, type SearchState } from "./search.js";
 export { PostKind, RankReason, type ShownLess } from "./gen/rialto/ranking/v1/ranking_pb.js";
 export type { LessOf } from "./operations/ranking.js";
-export { HitKind, type Highlight, type Hit, type HitGroup, type SearchResponse } from "./gen/rialto/search/v1/search_pb.js";
+export { FileType, HitKind, type FoundFile, type Highlight, type Hit, type HitGroup, type SearchResponse } from "./gen/rialto/search/v1/search_pb.js";
 export { Audience, type FeedProfile, type Goods, type Post, type PostContent, type PostVersion } from "./gen/rialto/feed/v1/feed_pb.js";
 export { isProcessing, type VideoView } from "./videos.js";
 export { VideoState, VideoStepKind, type Video, type VideoPoster, type VideoRendition, type VideoStep, type VideoStoryboard, type VideoSubtitles, type WatchedVideo } from "./gen/rialto/video/v1/video_pb.js";

@@ -1,6 +1,6 @@
 import type { CallOptions } from "./api.js";
 import { asError, type RialtoError } from "./errors.js";
-import type { Hit, HitGroup, HitKind, SearchResponse } from "./gen/rialto/search/v1/search_pb.js";
+import type { FileType, Hit, HitGroup, HitKind, SearchResponse } from "./gen/rialto/search/v1/search_pb.js";
 
 /** What is searched for. The text may have filters, too, as "from:@bob"; those given here are added. */
 export interface SearchQuery {
@@ -17,6 +17,8 @@ export interface SearchQuery {
   readonly beforeMs?: number;
   readonly afterMs?: number;
   readonly hasLink?: boolean;
+  /** Only files of these types; of any, if there are none. */
+  readonly fileTypes?: readonly FileType[];
 }
 
 export interface SearchPage {
@@ -129,10 +131,10 @@ function joined(group: HitGroup, hits: readonly Hit[], next: string): HitGroup {
   return { ...group, hits: [...group.hits, ...hits.filter((h) => !known.has(hitKey(h)))], next };
 }
 
-/** What tells hits from each other. */
-export function hitKey({ user, conversation, message, post }: Hit): string {
+/** What tells hits from each other. A message that is found as a file is another hit than the message, and a video than its post. */
+export function hitKey({ user, conversation, message, post, file, video }: Hit): string {
   if (user) return `user/${user.id}`;
   if (conversation) return `conversation/${conversation.id}`;
-  if (message) return `message/${message.conversation}/${message.seq}`;
-  return `post/${post?.id}`;
+  if (message) return `${file ? "file" : "message"}/${message.conversation}/${message.seq}`;
+  return `${video ? "video" : "post"}/${post?.id}`;
 }

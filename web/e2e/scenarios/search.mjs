@@ -1,6 +1,10 @@
-// Searching everything that one may read: while typing, with filters, by the keyboard alone, in Chinese on a phone, and never what one may not read.
+// Searching everything that one may read: while typing, with filters, by the keyboard alone, in Chinese on a phone, and never what one may not read. It needs ffmpeg.
 import assert from "node:assert/strict";
-import { inView, message, phone, row } from "../harness.mjs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inView, message, phone, picture, row } from "../harness.mjs";
 
 const input = (page) => page.getByTestId("search-input");
 const options = (page) => page.getByTestId("search-option");
@@ -20,6 +24,7 @@ export default async function search(w) {
   await row(page, "Hiking").waitFor();
   await byKeyboard(w, page, chat);
   await filters(w, page);
+  await filesAndVideos(w, page, alice, chat);
   await paging(w, page);
   await notReadable(w, page, alice, bob, hike);
   await states(w, page);
@@ -119,6 +124,88 @@ async function filters(w, page) {
   await option(page, "A day at the lake").waitFor();
 }
 
+/** Uploads a file of a user; returns what a message or a video is made from. */
+async function upload(w, user, name, mimeType, bytes) {
+  const { upload: id, url } = await w.call("chat.v1.MediaService/CreateUpload", { name, mimeType, size: bytes.length }, user.token);
+  const put = await fetch(new URL(url, w.url), { method: "PUT", body: bytes });
+  assert.ok(put.ok, `the upload is answered with ${put.status}`);
+  await w.call("chat.v1.MediaService/CompleteUpload", { upload: id }, user.token);
+  return id;
+}
+
+/** A video with subtitles, which is ready. */
+async function publishVideo(w, user, title) {
+  const folder = mkdtempSync(join(tmpdir(), "rialto-e2e-search-"));
+  try {
+    const file = join(folder, "clip.mp4");
+    execFileSync("ffmpeg", ["-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=10:duration=3", "-pix_fmt", "yuv420p", "-c:v", "libx264", file]);
+    const { id } = await w.call("video.v1.VideoService/CreateVideo", { upload: await upload(w, user, "clip.mp4", "video/mp4", readFileSync(file)) }, user.token);
+    for (let state = ""; state !== "VIDEO_STATE_READY"; ) {
+      ({ state } = await w.call("video.v1.VideoService/GetVideo", { video: id }, user.token));
+      assert.notEqual(state, "VIDEO_STATE_FAILED");
+      await new Promise((done) => setTimeout(done, 200));
+    }
+    await w.call("video.v1.VideoService/SetSubtitles", { video: id, language: "en", file: "1\n00:00:00,000 --> 00:00:02,000\nthe otter dives\n" }, user.token);
+    return (await w.call("feed.v1.FeedService/Publish", { clientPostId: crypto.randomUUID(), content: { title, video: id } }, user.token)).id;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function filesAndVideos(w, page, alice, chat) {
+  const keys = page.keyboard;
+  const sendFile = async (kind, name, mimeType, bytes, caption = "") => {
+    const id = await upload(w, alice, name, mimeType, bytes);
+    await w.call("chat.v1.ChatService/Send", { conversation: chat, clientMsgId: name, content: { [kind]: { upload: id, name, mimeType, size: bytes.length, caption } } }, alice.token);
+  };
+  await sendFile("file", "季度报告.pdf", "application/pdf", Buffer.from("%PDF-1.4\n".padEnd(24_000, " ")));
+  await sendFile("file", "harborReportFinal.zip", "application/zip", Buffer.from("PK".padEnd(3_000, "x")));
+  await sendFile("image", "harbor_at_dawn.png", "image/png", await picture(page), "Before the storm");
+  const post = await publishVideo(w, alice, "Otters in the harbor");
+  const group = (name) => page.getByRole("group", { name, exact: true });
+
+  w.step("files are found by parts of their names, and each message once");
+  await input(page).fill("");
+  await find(page, "报告", option(page, "季度报告.pdf"));
+  assert.deepEqual(await group("Files").locator("mark").allInnerTexts(), ["报告"]);
+  assert.match(await option(page, "季度报告.pdf").innerText(), /24 KB/);
+  assert.equal(await option(page, "季度报告.pdf").count(), 1);
+  await find(page, "report", option(page, "harborReportFinal.zip"));
+  assert.deepEqual(await option(page, "harborReportFinal.zip").locator("mark").allInnerTexts(), ["Report"]);
+
+  w.step("videos and files have groups of their own, with pictures");
+  await find(page, "harbor", group("Videos"));
+  await group("Files").locator("img").waitFor();
+  await group("Videos").locator("img").waitFor();
+  await page.waitForFunction(() => [...document.querySelectorAll("[data-testid=search-results] .search-picture img")].every((i) => i.naturalWidth > 0));
+  await w.shot(page, "159-search-files-videos");
+
+  w.step("types of files are chosen by the keyboard");
+  await input(page).fill("");
+  await keys.type("type:arch");
+  await option(page, "Archives").waitFor();
+  await keys.press("Tab");
+  await page.getByRole("button", { name: "Archives", pressed: true }).waitFor();
+  await option(page, "harborReportFinal.zip").waitFor();
+  assert.equal(await options(page).count(), 1);
+  await w.shot(page, "159-search-types");
+  await keys.press("Home");
+  await keys.press("Backspace");
+  await page.getByRole("button", { name: "Archives" }).waitFor({ state: "detached" });
+
+  w.step("a file opens in its chat, by the keyboard; a video, found by its subtitles, opens its page");
+  await find(page, "dawn", option(page, "harbor_at_dawn.png"));
+  await keys.press("Enter");
+  await page.waitForURL(`**/c/${chat}/m/*`);
+  await message(page, "Before the storm").waitFor();
+  await keys.press("Control+k");
+  await find(page, "otter dives", option(page, "the otter dives"));
+  await keys.press("Enter");
+  await page.waitForURL(`**/feed/${post}`);
+  await keys.press("Control+k");
+  await input(page).waitFor();
+}
+
 async function paging(w, page) {
   w.step("more of a group follow where its first ones end");
   await input(page).fill("");
@@ -186,6 +273,10 @@ async function onPhone(w, bob) {
   assert.doesNotMatch(await page.getByTestId("search-status").innerText(), /方向键/, "a phone has no arrow keys");
   await find(page, "添加", option(page, "已添加为好友"));
   await w.shot(page, "157-search-phone");
+  await find(page, "报告", option(page, "季度报告.pdf"));
+  await page.getByRole("group", { name: "文件", exact: true }).waitFor();
+  await w.shot(page, "157-search-phone-files");
+  await find(page, "添加", option(page, "已添加为好友"));
   await option(page, "已添加为好友").tap();
   await message(page, "已添加为好友").waitFor();
   await page.getByTestId("search-in-chat").tap();

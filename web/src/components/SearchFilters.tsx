@@ -2,9 +2,9 @@ import type { Client } from "@rialto-im/client";
 import { useClient } from "../client.js";
 import { useText, type Key, type Translate } from "../i18n.js";
 import { nameOf, titleOf } from "../names.js";
-import { isSame, kindNames, withFilter, withoutFilter, type Filter, type Typed } from "../search/filters.js";
+import { isSame, kindNames, typeNames, withFilter, withoutFilter, type Filter, type Typed } from "../search/filters.js";
 import { CloseIcon } from "./icons.js";
-import { dayText, kindTexts } from "./useCompletions.js";
+import { dayText, kindTexts, typeTexts } from "./useCompletions.js";
 
 const added: [Key, Key][] = [["addFrom", "tokenFrom"], ["addIn", "tokenIn"], ["addBefore", "tokenBefore"], ["addAfter", "tokenAfter"]];
 
@@ -13,7 +13,9 @@ export function SearchFilters({ typed, onChange, onBegin }: { typed: Typed; onCh
   const client = useClient();
   const t = useText();
   const { text, filters } = typed;
-  const switches: Filter[] = [...kindNames.map((kind): Filter => ({ name: "kind", kind })), { name: "has", what: "link" }];
+  const forFiles = filters.some((f) => f.name === "type" || (f.name === "kind" && f.kind === "file"));
+  const types = forFiles ? typeNames.map((type): Filter => ({ name: "type", type })) : [];
+  const switches: Filter[] = [...kindNames.map((kind): Filter => ({ name: "kind", kind })), ...types, { name: "has", what: "link" }];
   const chosen = filters.filter((f) => !switches.some((s) => isSame(s, f)));
   const toggle = (f: Filter, on: boolean) => onChange({ text, filters: on ? withoutFilter(filters, f) : withFilter(filters, f) });
   return (
@@ -42,6 +44,8 @@ export function filterText(f: Filter, client: Client, t: Translate): string {
     }
     case "kind":
       return t(kindTexts[f.kind]);
+    case "type":
+      return t(typeTexts[f.type]);
     case "before":
       return t("filterBefore", { what: dayText(f.day) });
     case "after":

@@ -51,6 +51,7 @@ export const MegaphoneIcon = icon(<path d="M4 10v4h3l9 4.5v-13L7 10zM8 14.500l1 
 export const BellIcon = icon(<path d="M6 16v-5a6 6 0 0 1 12 0v5l1.500 2h-15zM10 19.500a2 2 0 0 0 4 0" />);
 export const BellOffIcon = icon(<path d="M6 16v-5a6 6 0 0 1 9.500-4.900M18 11v5H6M10 19.500a2 2 0 0 0 4 0M4 4l16 16" />);
 export const UpIcon = icon(<path d="M12 19V5M6 11l6-6 6 6" />);
+export const ArchiveIcon = icon(<path d="M4.500 8.500h15V19a1 1 0 0 1-1 1h-13a1 1 0 0 1-1-1zM3.500 4.500h17v4h-17zM10 12.500h4" />);
 export const FolderIcon = icon(<path d="M4 7a2 2 0 0 1 2-2h3.500l2 2.500H18a2 2 0 0 1 2 2V17a2 2 0 0 1-2 2H6a2 2 0 0 1-2-2z" />);
 export const DownIcon = icon(<path d="M12 5v14M6 13l6 6 6-6" />);
 export const ClockIcon = icon(<><circle cx="12" cy="12" r="8" /><path d="M12 8v4.500l3 1.500" /></>);

@@ -3,13 +3,14 @@ import { useClient } from "../client.js";
 import { getLocale, useText, type Key, type Translate } from "../i18n.js";
 import { dates } from "../intl.js";
 import { nameOf, titleOf } from "../names.js";
-import { dayMs, dayOf, kindNames, parseDay, plainFilter, type Filter, type FilterName, type SearchedKind, type TypedFilter } from "../search/filters.js";
+import { dayMs, dayOf, kindNames, parseDay, plainFilter, typeNames, type Filter, type FilterName, type SearchedKind, type SearchedType, type TypedFilter } from "../search/filters.js";
 import type { Completion } from "../search/options.js";
 import { usePeople } from "./useMentioning.js";
 
 const most = 8;
 
-export const kindTexts: Record<SearchedKind, Key> = { user: "foundUser", conversation: "foundConversation", message: "foundMessage", post: "foundPost" };
+export const kindTexts: Record<SearchedKind, Key> = { user: "foundUser", conversation: "foundConversation", message: "foundMessage", post: "foundPost", video: "foundVideo", file: "foundFile" };
+export const typeTexts: Record<SearchedType, Key> = { image: "typeImage", video: "typeVideo", audio: "typeAudio", document: "typeDocument", archive: "typeArchive", other: "typeOther" };
 
 /** Values that complete a filter. near is the chat that is open. */
 export function useCompletions(typing: TypedFilter | undefined, near: string | undefined): readonly Completion[] {
@@ -31,6 +32,8 @@ export function useCompletions(typing: TypedFilter | undefined, near: string | u
     }
     case "kind":
       return kindNames.filter((k) => begins(k, value) || t(kindTexts[k]).toLowerCase().includes(value.toLowerCase())).map((kind) => ({ key: kind, label: t(kindTexts[kind]), detail: `kind:${kind}`, filter: { name: "kind", kind } }));
+    case "type":
+      return typeNames.filter((k) => begins(k, value) || t(typeTexts[k]).toLowerCase().includes(value.toLowerCase())).map((type) => ({ key: type, label: t(typeTexts[type]), detail: `type:${type}`, filter: { name: "type", type } }));
     case "before":
     case "after":
       return daysFor(typing.name, value, t);

@@ -1,12 +1,13 @@
-import { HitKind, type SearchQuery } from "@rialto-im/client";
+import { FileType, HitKind, type SearchQuery } from "@rialto-im/client";
 
-export type FilterName = "from" | "in" | "kind" | "before" | "after" | "has";
+export type FilterName = "from" | "in" | "kind" | "type" | "before" | "after" | "has";
 
 /** What narrows a search. A day is one of this device's calendar, as 2026-01-31. */
 export type Filter =
   | { name: "from"; user: string }
   | { name: "in"; conversation: string }
   | { name: "kind"; kind: SearchedKind }
+  | { name: "type"; type: SearchedType }
   | { name: "before" | "after"; day: string }
   | { name: "has"; what: "link" };
 
@@ -19,16 +20,21 @@ export interface Typed {
 export const nothingTyped: Typed = { text: "", filters: [] };
 
 /** The kinds that one can search for, with their names in the API and in what is typed. */
-export const searchedKinds = { user: HitKind.USER, conversation: HitKind.CONVERSATION, message: HitKind.MESSAGE, post: HitKind.POST } as const;
+export const searchedKinds = { user: HitKind.USER, conversation: HitKind.CONVERSATION, message: HitKind.MESSAGE, post: HitKind.POST, video: HitKind.VIDEO, file: HitKind.FILE } as const;
 export type SearchedKind = keyof typeof searchedKinds;
 export const kindNames = Object.keys(searchedKinds) as SearchedKind[];
+
+/** The types of files, likewise. */
+export const searchedTypes = { image: FileType.IMAGE, video: FileType.VIDEO, audio: FileType.AUDIO, document: FileType.DOCUMENT, archive: FileType.ARCHIVE, other: FileType.OTHER } as const;
+export type SearchedType = keyof typeof searchedTypes;
+export const typeNames = Object.keys(searchedTypes) as SearchedType[];
 
 /** So many characters a query may have, and so many writers. */
 export const mostText = 256;
 export const mostFrom = 20;
 
 /** How filters are typed: as the server knows them, and in Chinese. */
-const names: Record<string, FilterName> = { from: "from", in: "in", kind: "kind", before: "before", after: "after", has: "has", 来自: "from", 位于: "in", 类型: "kind", 早于: "before", 晚于: "after", 包含: "has" };
+const names: Record<string, FilterName> = { from: "from", in: "in", kind: "kind", type: "type", before: "before", after: "after", has: "has", 来自: "from", 位于: "in", 类型: "kind", 文件类型: "type", 早于: "before", 晚于: "after", 包含: "has" };
 const word = new RegExp(`^(${Object.keys(names).join("|")})[:：](.*)$`, "iu");
 
 /** A filter that is being typed: its name, what is behind the colon, and where in the text it is. */
@@ -74,7 +80,7 @@ export function without(text: string, { start, end }: Pick<TypedFilter, "start" 
 /** Filters with one more. Of those of which a search has one, the new one takes the place of the old. */
 export function withFilter(filters: readonly Filter[], filter: Filter): readonly Filter[] {
   if (filters.some((f) => isSame(f, filter))) return filters;
-  const many = filter.name === "from" || filter.name === "kind";
+  const many = filter.name === "from" || filter.name === "kind" || filter.name === "type";
   const rest = many ? filters : filters.filter((f) => f.name !== filter.name);
   return filter.name === "from" && rest.filter((f) => f.name === "from").length >= mostFrom ? rest : [...rest, filter];
 }
@@ -103,6 +109,7 @@ export function queryOf({ text, filters }: Typed, typing?: TypedFilter): SearchQ
     ...(day("before") !== undefined && { beforeMs: day("before")! }),
     ...(day("after") !== undefined && { afterMs: day("after")! }),
     ...(of("has").length > 0 && { hasLink: true }),
+    ...(of("type").length > 0 && { fileTypes: of("type").map((f) => searchedTypes[f.type]) }),
   };
 }
 
@@ -141,6 +148,10 @@ export function plainFilter(name: FilterName, value: string): Filter | undefined
     case "kind": {
       const kind = kindNames.find((k) => k === lower);
       return kind && { name, kind };
+    }
+    case "type": {
+      const type = typeNames.find((k) => k === lower);
+      return type && { name, type };
     }
     case "before":
     case "after": {

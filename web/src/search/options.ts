@@ -14,7 +14,7 @@ export interface Completion {
   readonly chat?: ConversationView;
 }
 
-const completionTitles: Record<FilterName, Key> = { from: "completeFrom", in: "completeIn", kind: "completeKind", before: "completeBefore", after: "completeAfter", has: "completeHas" };
+const completionTitles: Record<FilterName, Key> = { from: "completeFrom", in: "completeIn", kind: "completeKind", type: "completeType", before: "completeBefore", after: "completeAfter", has: "completeHas" };
 
 /** What one can choose in the search. */
 export type Option =
@@ -30,7 +30,7 @@ export interface Section {
 }
 
 /** Kinds that this app can show; later ones are passed over. */
-export const hitTitles: Partial<Record<HitKind, Key>> = { [HitKind.USER]: "foundUser", [HitKind.CONVERSATION]: "foundConversation", [HitKind.MESSAGE]: "foundMessage", [HitKind.POST]: "foundPost" };
+export const hitTitles: Partial<Record<HitKind, Key>> = { [HitKind.USER]: "foundUser", [HitKind.CONVERSATION]: "foundConversation", [HitKind.MESSAGE]: "foundMessage", [HitKind.POST]: "foundPost", [HitKind.VIDEO]: "foundVideo", [HitKind.FILE]: "foundFile" };
 
 export interface Shown {
   /** The filter that is being typed. */
@@ -46,13 +46,19 @@ export interface Shown {
 export function sectionsOf({ typing, completions, recent, search, searches }: Shown, t: Translate): readonly Section[] {
   if (typing) return completions.length === 0 ? [] : [{ key: "completions", title: t(completionTitles[typing.name]), options: completions.map((completion) => ({ kind: "completion", key: `completion/${completion.key}`, completion })) }];
   if (!searches) return recent.length === 0 ? [] : [{ key: "recent", title: t("recentSearches"), options: recent.map((typed) => ({ kind: "recent", key: `recent/${JSON.stringify(typed)}`, typed })) }];
-  return search.groups.flatMap((g): Section[] => {
+  return shownGroups(search.groups).flatMap((g): Section[] => {
     const title = hitTitles[g.kind];
     if (!title || (g.hits.length === 0 && g.next === "")) return [];
     const hits = g.hits.map((hit): Option => ({ kind: "hit", key: hitKey(hit), hit }));
     const more: Option[] = g.next === "" ? [] : [{ kind: "more", key: `more/${g.kind}`, of: g.kind, loading: search.loadingMore === g.kind }];
     return [{ key: String(g.kind), title: t(title), options: [...hits, ...more] }];
   });
+}
+
+/** The groups with each message and post once: not also as such where it is shown as a file or a video. */
+function shownGroups(groups: Search["groups"]): Search["groups"] {
+  const better = new Set(groups.flatMap((g) => g.hits.flatMap((h) => (h.file || h.video ? [hitKey({ ...h, file: undefined, video: undefined } as Hit)] : []))));
+  return groups.map((g) => ({ ...g, hits: g.hits.filter((h) => !better.has(hitKey(h))) }));
 }
 
 /** Where a hit leads: a person to the chat with them, where there is one, or else to their profile. */
@@ -73,6 +79,6 @@ export function directWith(user: string, client: Pick<Client, "conversations" | 
 
 /** How many hits are shown, and whether there are more. */
 export function countOf(groups: Search["groups"]): { n: number; more: boolean } {
-  const known = groups.filter((g) => hitTitles[g.kind] !== undefined);
+  const known = shownGroups(groups).filter((g) => hitTitles[g.kind] !== undefined);
   return { n: known.reduce((sum, g) => sum + g.hits.length, 0), more: known.some((g) => g.next !== "") };
 }

@@ -1,5 +1,5 @@
 import type { KeyValueStorage } from "../storage.js";
-import { kindNames, parseDay, type Filter, type Typed } from "./filters.js";
+import { kindNames, parseDay, typeNames, type Filter, type Typed } from "./filters.js";
 
 export const recentPrefix = "recent-searches/";
 const most = 8;
@@ -58,6 +58,8 @@ function isFilter(value: unknown): value is Filter {
       return isId(value["conversation"]);
     case "kind":
       return kindNames.some((k) => k === value["kind"]);
+    case "type":
+      return typeNames.some((k) => k === value["type"]);
     case "before":
     case "after":
       return typeof value["day"] === "string" && parseDay(value["day"]) === value["day"];

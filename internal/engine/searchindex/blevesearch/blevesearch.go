@@ -44,7 +44,7 @@ type Index struct {
 
 // format is in a file of the directory. An index of another format is rebuilt.
 const (
-	format     = "rialto search 2\n"
+	format     = "rialto search 3\n"
 	formatFile = "FORMAT"
 )
 

@@ -34,6 +34,10 @@ func authorTerm(kind searchindex.Kind, author uint64) string {
 
 func linkTerm(kind searchindex.Kind) string { return string([]byte{byte(kind), 'l'}) }
 
+func labelTerm(kind searchindex.Kind, label string) string {
+	return string([]byte{byte(kind), 't'}) + label
+}
+
 // valueLen is the length of a value: seconds since 1970 and the popularity, in bytes below 0x80, because the engine separates values by 0xff.
 const valueLen = 7
 
@@ -60,19 +64,33 @@ type document struct {
 	fields []*field
 }
 
-func newDocument(d *searchindex.Document) *document {
-	kind := d.ID.Kind
-	filters := make([]string, 0, len(d.Access)+2)
+// appendFilters appends the terms by which filters find a document as of a kind.
+func appendFilters(to []string, d *searchindex.Document, kind searchindex.Kind) []string {
 	for _, a := range d.Access {
-		filters = append(filters, accessTerm(kind, a))
+		to = append(to, accessTerm(kind, a))
 	}
 	if d.Author != 0 {
-		filters = append(filters, authorTerm(kind, d.Author))
+		to = append(to, authorTerm(kind, d.Author))
 	}
 	if d.Link {
-		filters = append(filters, linkTerm(kind))
+		to = append(to, linkTerm(kind))
 	}
-	text := &text{content: d.Text}
+	for _, l := range d.Labels {
+		to = append(to, labelTerm(kind, l))
+	}
+	return to
+}
+
+func newDocument(d *searchindex.Document) *document {
+	kinds := d.Kinds
+	if len(kinds) == 0 {
+		kinds = []searchindex.Kind{d.ID.Kind}
+	}
+	filters := make([]string, 0, len(kinds)*(len(d.Access)+len(d.Labels)+2))
+	for _, kind := range kinds {
+		filters = appendFilters(filters, d, kind)
+	}
+	text := &text{content: d.Text, names: d.Names}
 	return &document{id: string(d.ID.Append(nil)), fields: []*field{
 		{name: textField, text: text, options: index.IndexField | index.DocValues | index.SkipFreqNorm},
 		{name: denseField, text: text, dense: true, options: index.IndexField | index.SkipFreqNorm},
@@ -104,6 +122,7 @@ func (d *document) Indexed() bool                              { return true }
 // text is divided into words once for both fields: the engine analyses the fields of a document one after the other.
 type text struct {
 	content string
+	names   []searchindex.Range
 	divided bool
 	words   [2][]string // the dense ones are the second
 }
@@ -111,7 +130,7 @@ type text struct {
 func (t *text) of(dense bool) []string {
 	if !t.divided {
 		t.divided = true
-		for _, w := range searchindex.Words(t.content) {
+		for _, w := range searchindex.Words(t.content, t.names...) {
 			if searchindex.IsDense(w) {
 				t.words[1] = append(t.words[1], w)
 			} else {

@@ -263,6 +263,17 @@ func (s *search) filtered(filters segment.TermDictionary) (*roaring.Bitmap, erro
 		}
 		found.And(linked)
 	}
+	if len(q.Labels) > 0 {
+		labels := make([]string, len(q.Labels))
+		for k, l := range q.Labels {
+			labels[k] = labelTerm(q.Kind, l)
+		}
+		labelled, err := s.anyOf(filters, labels)
+		if err != nil {
+			return nil, err
+		}
+		found.And(labelled)
+	}
 	return found, nil
 }
 

@@ -32,7 +32,7 @@ func must(t *testing.T, err error) {
 }
 
 // vocabulary of random texts.
-var vocabulary = []string{"hello", "hallo", "help", "world", "word", "2026", "已添加为好友", "好友", "添加", "カナ", "かな", "안녕하세요", "Café", "cafe", "Straße", "iPhone手机", "a", "ab", "abc", "https://example.com/x"}
+var vocabulary = []string{"hello", "hallo", "help", "world", "word", "2026", "已添加为好友", "好友", "添加", "カナ", "かな", "안녕하세요", "Café", "cafe", "Straße", "iPhone手机", "QuarterlyReport.pdf", "report", "a", "ab", "abc", "https://example.com/x"}
 
 func randomText(rng *rand.Rand) string {
 	words := make([]string, 1+rng.IntN(5))
@@ -44,6 +44,8 @@ func randomText(rng *rand.Rand) string {
 
 func access(n int) string { return "c" + strconv.Itoa(n) }
 
+func label(n int) string { return "label" + strconv.Itoa(n) }
+
 func randomDocument(rng *rand.Rand) searchindex.Document {
 	d := searchindex.Document{ID: searchindex.ID{Kind: []searchindex.Kind{searchindex.Message, searchindex.Post}[rng.IntN(2)], Number: 1 + rng.Uint64N(30)}, Text: randomText(rng), Author: 1 + rng.Uint64N(4),
 		TimeMs: 1_800_000_000_000 + rng.Int64N(100)*86_400_000, Popularity: rng.Uint64N(3) * rng.Uint64N(1000)}
@@ -54,11 +56,18 @@ func randomDocument(rng *rand.Rand) searchindex.Document {
 		d.Access = []string{access(rng.IntN(3)), access(10 + rng.IntN(3))}
 	}
 	d.Link = strings.Contains(d.Text, "://")
+	if n := len([]rune(d.Text)); rng.IntN(3) == 0 { // some have a file, and of these some are found as nothing else
+		d.Names = []searchindex.Range{{Start: rng.IntN(n), End: n}}
+		if d.Kinds = []searchindex.Kind{searchindex.File}; rng.IntN(2) == 0 {
+			d.Kinds = append(d.Kinds, d.ID.Kind)
+		}
+		d.Labels = []string{label(rng.IntN(3)), label(3)}
+	}
 	return d
 }
 
 func randomQuery(rng *rand.Rand) *searchindex.Query {
-	q := &searchindex.Query{Kind: []searchindex.Kind{searchindex.Message, searchindex.Post}[rng.IntN(2)], Limit: 1000, Ranking: searchindex.Ranking{NowMs: 1_810_000_000_000, RecencyWeight: 0.5, HalfLifeMs: 30 * 86_400_000, PopularityWeight: 0.1}}
+	q := &searchindex.Query{Kind: []searchindex.Kind{searchindex.Message, searchindex.Post, searchindex.File}[rng.IntN(3)], Limit: 1000, Ranking: searchindex.Ranking{NowMs: 1_810_000_000_000, RecencyWeight: 0.5, HalfLifeMs: 30 * 86_400_000, PopularityWeight: 0.1}}
 	for n := range 14 {
 		if rng.IntN(2) == 0 {
 			q.Access = append(q.Access, access(n))
@@ -77,13 +86,21 @@ func randomQuery(rng *rand.Rand) *searchindex.Query {
 		q.AfterMs, q.BeforeMs = 1_800_000_000_000+20*86_400_000, 1_800_000_000_000+70*86_400_000
 	}
 	q.Link = rng.IntN(6) == 0
+	if rng.IntN(4) == 0 {
+		q.Labels = []string{label(0), label(1)}
+	}
 	return q
 }
 
 // admits reports whether the filters of a query admit a document.
 func admits(q *searchindex.Query, d *searchindex.Document) bool {
 	span, limited := q.Spans[d.ID.Parent]
-	return d.ID.Kind == q.Kind && slices.ContainsFunc(d.Access, func(a string) bool { return slices.Contains(q.Access, a) }) &&
+	kinds := d.Kinds
+	if len(kinds) == 0 {
+		kinds = []searchindex.Kind{d.ID.Kind}
+	}
+	labelled := len(q.Labels) == 0 || slices.ContainsFunc(d.Labels, func(l string) bool { return slices.Contains(q.Labels, l) })
+	return slices.Contains(kinds, q.Kind) && labelled && slices.ContainsFunc(d.Access, func(a string) bool { return slices.Contains(q.Access, a) }) &&
 		(!limited || d.ID.Number >= span.From && d.ID.Number <= span.To) && (len(q.Authors) == 0 || slices.Contains(q.Authors, d.Author)) && !slices.Contains(q.ExceptAuthors, d.Author) &&
 		d.TimeMs >= q.AfterMs && (q.BeforeMs == 0 || d.TimeMs < q.BeforeMs) && (d.Link || !q.Link)
 }
@@ -150,7 +167,7 @@ func compare(t *testing.T, index searchindex.Index, q *searchindex.Query, p *sea
 		got[h.ID] = true
 	}
 	for name, d := range documents {
-		if _, ok := p.Match(d.Text); ok && admits(q, &d) && !got[name] {
+		if _, ok := p.Match(d.Text, d.Names...); ok && admits(q, &d) && !got[name] {
 			t.Errorf("%q does not find %v (%q)", phrases, name, d.Text)
 		}
 	}

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { post } from "../../src/http.js";
 import { RialtoError } from "../../src/errors.js";
 import { UserSchema } from "../../src/gen/rialto/account/v1/account_pb.js";
-import { HitKind, HitSchema, SearchResponseSchema, SearchService, type SearchRequest, type SearchResponse } from "../../src/gen/rialto/search/v1/search_pb.js";
+import { FileType, HitKind, HitSchema, SearchResponseSchema, SearchService, type SearchRequest, type SearchResponse } from "../../src/gen/rialto/search/v1/search_pb.js";
 import type { Context } from "../../src/operations/context.js";
 import { search } from "../../src/operations/search.js";
 import { LiveSearch, hitKey, type SearchPage } from "../../src/search.js";
@@ -115,11 +115,11 @@ test("filters are sent as fields, and users of the answer are known", async () =
   const hit = create(HitSchema, { text: "Bob @bob", user: create(UserSchema, { id: "22", displayName: "Bob" }) });
   const searchApi = { search: async (q: SearchRequest) => (asked.push(q), create(SearchResponseSchema, { groups: [{ kind: HitKind.USER, hits: [hit] }] })) };
   const { search: run } = search({ services: { searchApi }, people: { take: (users: { id: string }[]) => known.push(...users.map((u) => u.id)) } } as unknown as Context);
-  await run({ query: { text: "添加", typing: true, kinds: [HitKind.USER], from: ["5"], conversation: "7", beforeMs: 20, afterMs: 10, hasLink: true }, limit: 20, page: "p" });
+  await run({ query: { text: "添加", typing: true, kinds: [HitKind.USER], from: ["5"], conversation: "7", beforeMs: 20, afterMs: 10, hasLink: true, fileTypes: [FileType.IMAGE] }, limit: 20, page: "p" });
   await run({ query: { text: "x" } });
   expect(asked).toEqual([
-    { query: "添加", typing: true, kinds: [HitKind.USER], from: ["5"], conversation: "7", beforeMs: 20n, afterMs: 10n, hasLink: true, limit: 20, page: "p" },
-    { query: "x", typing: false, kinds: [], from: [], conversation: "0", beforeMs: 0n, afterMs: 0n, hasLink: false, limit: 0, page: "" },
+    { query: "添加", typing: true, kinds: [HitKind.USER], from: ["5"], conversation: "7", beforeMs: 20n, afterMs: 10n, hasLink: true, fileTypes: [FileType.IMAGE], limit: 20, page: "p" },
+    { query: "x", typing: false, kinds: [], from: [], conversation: "0", beforeMs: 0n, afterMs: 0n, hasLink: false, fileTypes: [], limit: 0, page: "" },
   ]);
   expect(known).toEqual(["22", "22"]);
   expect(hitKey(hit)).toBe("user/22");
@@ -136,4 +136,9 @@ test("a cancelled call says so, and does not ask whether the server is there", a
   abort.abort();
   await expect(call).rejects.toMatchObject({ code: "canceled", reason: "canceled", retryMs: 0 });
   expect(calls).toHaveLength(1);
+});
+
+test("a file is another hit than its message, and a video than its post", () => {
+  const keys = [{ message: { conversation: "7", seq: 1n } }, { message: { conversation: "7", seq: 1n }, file: {} }, { post: { id: "9" } }, { post: { id: "9" }, video: { id: "3" } }].map((h) => hitKey(create(HitSchema, h)));
+  expect(keys).toEqual(["message/7/1", "file/7/1", "post/9", "video/9"]);
 });

@@ -10,6 +10,7 @@ import (
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	v11 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	v12 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	v13 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -24,7 +25,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// HitKind is what was found. Kinds are added: a client passes over those that it does not know.
+// HitKind is what was found. Kinds are added: a client passes over those that it does not know. A message with a file is found as a message by its caption and the
+// names of its files, and as a file; a post with a video as a post, and as a video. With one kind, each is found once.
 type HitKind int32
 
 const (
@@ -33,6 +35,10 @@ const (
 	HitKind_HIT_KIND_CONVERSATION HitKind = 2
 	HitKind_HIT_KIND_MESSAGE      HitKind = 3
 	HitKind_HIT_KIND_POST         HitKind = 4
+	// A post that shows a video, by its title, its text and the subtitles of the video. Posts whose video was deleted, or failed, are found as posts only.
+	HitKind_HIT_KIND_VIDEO HitKind = 5
+	// A message with files, by their names and its caption: images, videos, voice messages, other files, albums, and forwards of these.
+	HitKind_HIT_KIND_FILE HitKind = 6
 )
 
 // Enum value maps for HitKind.
@@ -43,6 +49,8 @@ var (
 		2: "HIT_KIND_CONVERSATION",
 		3: "HIT_KIND_MESSAGE",
 		4: "HIT_KIND_POST",
+		5: "HIT_KIND_VIDEO",
+		6: "HIT_KIND_FILE",
 	}
 	HitKind_value = map[string]int32{
 		"HIT_KIND_UNSPECIFIED":  0,
@@ -50,6 +58,8 @@ var (
 		"HIT_KIND_CONVERSATION": 2,
 		"HIT_KIND_MESSAGE":      3,
 		"HIT_KIND_POST":         4,
+		"HIT_KIND_VIDEO":        5,
+		"HIT_KIND_FILE":         6,
 	}
 )
 
@@ -80,11 +90,77 @@ func (HitKind) EnumDescriptor() ([]byte, []int) {
 	return file_rialto_search_v1_search_proto_rawDescGZIP(), []int{0}
 }
 
+// FileType groups files by their MIME types, or by the extensions of their names if the MIME type is missing or says nothing.
+type FileType int32
+
+const (
+	FileType_FILE_TYPE_UNSPECIFIED FileType = 0
+	FileType_FILE_TYPE_IMAGE       FileType = 1
+	FileType_FILE_TYPE_VIDEO       FileType = 2
+	// Sounds, and voice messages.
+	FileType_FILE_TYPE_AUDIO FileType = 3
+	// Texts, tables, presentations, PDF.
+	FileType_FILE_TYPE_DOCUMENT FileType = 4
+	// Packed files, such as ZIP.
+	FileType_FILE_TYPE_ARCHIVE FileType = 5
+	FileType_FILE_TYPE_OTHER   FileType = 6
+)
+
+// Enum value maps for FileType.
+var (
+	FileType_name = map[int32]string{
+		0: "FILE_TYPE_UNSPECIFIED",
+		1: "FILE_TYPE_IMAGE",
+		2: "FILE_TYPE_VIDEO",
+		3: "FILE_TYPE_AUDIO",
+		4: "FILE_TYPE_DOCUMENT",
+		5: "FILE_TYPE_ARCHIVE",
+		6: "FILE_TYPE_OTHER",
+	}
+	FileType_value = map[string]int32{
+		"FILE_TYPE_UNSPECIFIED": 0,
+		"FILE_TYPE_IMAGE":       1,
+		"FILE_TYPE_VIDEO":       2,
+		"FILE_TYPE_AUDIO":       3,
+		"FILE_TYPE_DOCUMENT":    4,
+		"FILE_TYPE_ARCHIVE":     5,
+		"FILE_TYPE_OTHER":       6,
+	}
+)
+
+func (x FileType) Enum() *FileType {
+	p := new(FileType)
+	*p = x
+	return p
+}
+
+func (x FileType) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FileType) Descriptor() protoreflect.EnumDescriptor {
+	return file_rialto_search_v1_search_proto_enumTypes[1].Descriptor()
+}
+
+func (FileType) Type() protoreflect.EnumType {
+	return &file_rialto_search_v1_search_proto_enumTypes[1]
+}
+
+func (x FileType) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FileType.Descriptor instead.
+func (FileType) EnumDescriptor() ([]byte, []int) {
+	return file_rialto_search_v1_search_proto_rawDescGZIP(), []int{1}
+}
+
 type SearchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Query has words, all of which a hit contains, and filters: from:@handle or from:me, in:@handle or in:ID of a conversation, kind:user,
-	// kind:conversation, kind:message or kind:post, before:2026-01-31, after:2026-01-31 (UTC: from the beginning of that day on, or until then) and
-	// has:link. "Several words" in quotes are found as they stand. At most 256 characters and 16 words. A query with filters needs no words, and finds the newest.
+	// kind:conversation, kind:message, kind:post, kind:video or kind:file, type:image, type:video, type:audio, type:document, type:archive or type:other of a file,
+	// before:2026-01-31, after:2026-01-31 (UTC: from the beginning of that day on, or until then) and has:link. "Several words" in quotes are found as they stand. At
+	// most 256 characters and 16 words. A query with filters other than kind: needs no words, and finds the newest.
 	Query string `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
 	// Kinds to search for, beside those of the query; empty: all.
 	Kinds []HitKind `protobuf:"varint,2,rep,packed,name=kinds,proto3,enum=rialto.search.v1.HitKind" json:"kinds,omitempty"`
@@ -96,15 +172,17 @@ type SearchRequest struct {
 	Page string `protobuf:"bytes,5,opt,name=page,proto3" json:"page,omitempty"`
 	// From are the users who wrote it, at most 20, beside those of the query.
 	From []uint64 `protobuf:"varint,6,rep,packed,name=from,proto3" json:"from,omitempty"`
-	// Conversation that the messages are in; 0: any.
+	// Conversation that the messages and files are in; 0: any.
 	Conversation uint64 `protobuf:"varint,7,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	// BeforeMs and after_ms bound the time of the hits, milliseconds since 1970; before_ms is exclusive. 0: no bound.
 	BeforeMs int64 `protobuf:"varint,8,opt,name=before_ms,json=beforeMs,proto3" json:"before_ms,omitempty"`
 	AfterMs  int64 `protobuf:"varint,9,opt,name=after_ms,json=afterMs,proto3" json:"after_ms,omitempty"`
-	// HasLink: only messages and posts with a link.
+	// HasLink: only messages, posts, videos and files with a link.
 	HasLink bool `protobuf:"varint,10,opt,name=has_link,json=hasLink,proto3" json:"has_link,omitempty"`
 	// Explain gives the scores of the hits. Only keys of servers may.
-	Explain       bool `protobuf:"varint,11,opt,name=explain,proto3" json:"explain,omitempty"`
+	Explain bool `protobuf:"varint,11,opt,name=explain,proto3" json:"explain,omitempty"`
+	// FileTypes: only files of these types, beside those of the query; empty: of any. With types, nothing but files is found.
+	FileTypes     []FileType `protobuf:"varint,12,rep,packed,name=file_types,json=fileTypes,proto3,enum=rialto.search.v1.FileType" json:"file_types,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -214,6 +292,13 @@ func (x *SearchRequest) GetExplain() bool {
 		return x.Explain
 	}
 	return false
+}
+
+func (x *SearchRequest) GetFileTypes() []FileType {
+	if x != nil {
+		return x.FileTypes
+	}
+	return nil
 }
 
 type SearchResponse struct {
@@ -332,22 +417,28 @@ func (x *HitGroup) GetNext() string {
 	return ""
 }
 
-// Hit as the caller may read it now. It has exactly one of user, conversation, message and post.
+// Hit as the caller may read it now. It has exactly one of user, conversation, message and post. The hit of a file is the message that it was sent with, the hit of
+// a video the post that shows it.
 type Hit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Text that was searched: of a user the name and the handle, of a conversation the title, of a message the text or caption, or the names of its files, of a post
-	// title and text. Long texts are cut around the first highlight, and begin or end with "…" where they are.
+	// Text that was searched: of a user the name and the handle, of a conversation the title, of a message the text or caption, and the names of its files, of a post
+	// title and text. Of a file it is its name in the first line, if it has one, and the caption; if these alone do not match, the names of all files and the caption. Of a video it is title and
+	// text, and the subtitles, each cue in a line, if title and text alone do not match. Long texts are cut around the first highlight, and begin or end with "…" where they are.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// Highlights are the parts of the text that the query matches, in their order. They do not overlap.
 	Highlights []*Highlight `protobuf:"bytes,2,rep,name=highlights,proto3" json:"highlights,omitempty"`
 	User       *v1.User     `protobuf:"bytes,3,opt,name=user,proto3" json:"user,omitempty"`
 	// Conversation without the fields of a list: last_message, state, unread and cursors.
 	Conversation *v11.Conversation `protobuf:"bytes,4,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	// Message, to be opened in its conversation at its seq.
+	// Message, to be opened in its conversation at its seq. Of a message and a file.
 	Message *v11.Message `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
 	Post    *v12.Post    `protobuf:"bytes,6,opt,name=post,proto3" json:"post,omitempty"`
 	// Score of the hit; only with explain.
-	Score         *Score `protobuf:"bytes,7,opt,name=score,proto3" json:"score,omitempty"`
+	Score *Score `protobuf:"bytes,7,opt,name=score,proto3" json:"score,omitempty"`
+	// File of the message that matches best; only of a file.
+	File *FoundFile `protobuf:"bytes,8,opt,name=file,proto3" json:"file,omitempty"`
+	// Video that the post shows, as in ListVideos; only of a video.
+	Video         *v13.Video `protobuf:"bytes,9,opt,name=video,proto3" json:"video,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -431,6 +522,83 @@ func (x *Hit) GetScore() *Score {
 	return nil
 }
 
+func (x *Hit) GetFile() *FoundFile {
+	if x != nil {
+		return x.File
+	}
+	return nil
+}
+
+func (x *Hit) GetVideo() *v13.Video {
+	if x != nil {
+		return x.Video
+	}
+	return nil
+}
+
+// FoundFile is a file of a message.
+type FoundFile struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Media as the message has it: its name, MIME type and size are the sender's word.
+	Media *v11.Media `protobuf:"bytes,1,opt,name=media,proto3" json:"media,omitempty"`
+	Type  FileType   `protobuf:"varint,2,opt,name=type,proto3,enum=rialto.search.v1.FileType" json:"type,omitempty"`
+	// Others is how many further files the message has.
+	Others        uint32 `protobuf:"varint,3,opt,name=others,proto3" json:"others,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FoundFile) Reset() {
+	*x = FoundFile{}
+	mi := &file_rialto_search_v1_search_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FoundFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FoundFile) ProtoMessage() {}
+
+func (x *FoundFile) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_search_v1_search_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FoundFile.ProtoReflect.Descriptor instead.
+func (*FoundFile) Descriptor() ([]byte, []int) {
+	return file_rialto_search_v1_search_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *FoundFile) GetMedia() *v11.Media {
+	if x != nil {
+		return x.Media
+	}
+	return nil
+}
+
+func (x *FoundFile) GetType() FileType {
+	if x != nil {
+		return x.Type
+	}
+	return FileType_FILE_TYPE_UNSPECIFIED
+}
+
+func (x *FoundFile) GetOthers() uint32 {
+	if x != nil {
+		return x.Others
+	}
+	return 0
+}
+
 // Highlight is a part of a text, in characters (Unicode code points).
 type Highlight struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -442,7 +610,7 @@ type Highlight struct {
 
 func (x *Highlight) Reset() {
 	*x = Highlight{}
-	mi := &file_rialto_search_v1_search_proto_msgTypes[4]
+	mi := &file_rialto_search_v1_search_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -454,7 +622,7 @@ func (x *Highlight) String() string {
 func (*Highlight) ProtoMessage() {}
 
 func (x *Highlight) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_search_v1_search_proto_msgTypes[4]
+	mi := &file_rialto_search_v1_search_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -467,7 +635,7 @@ func (x *Highlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Highlight.ProtoReflect.Descriptor instead.
 func (*Highlight) Descriptor() ([]byte, []int) {
-	return file_rialto_search_v1_search_proto_rawDescGZIP(), []int{4}
+	return file_rialto_search_v1_search_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Highlight) GetStart() uint32 {
@@ -500,7 +668,7 @@ type Score struct {
 
 func (x *Score) Reset() {
 	*x = Score{}
-	mi := &file_rialto_search_v1_search_proto_msgTypes[5]
+	mi := &file_rialto_search_v1_search_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -512,7 +680,7 @@ func (x *Score) String() string {
 func (*Score) ProtoMessage() {}
 
 func (x *Score) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_search_v1_search_proto_msgTypes[5]
+	mi := &file_rialto_search_v1_search_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -525,7 +693,7 @@ func (x *Score) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Score.ProtoReflect.Descriptor instead.
 func (*Score) Descriptor() ([]byte, []int) {
-	return file_rialto_search_v1_search_proto_rawDescGZIP(), []int{5}
+	return file_rialto_search_v1_search_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Score) GetTotal() float64 {
@@ -560,7 +728,7 @@ var File_rialto_search_v1_search_proto protoreflect.FileDescriptor
 
 const file_rialto_search_v1_search_proto_rawDesc = "" +
 	"\n" +
-	"\x1drialto/search/v1/search.proto\x12\x10rialto.search.v1\x1a\x1frialto/account/v1/account.proto\x1a\x19rialto/chat/v1/chat.proto\x1a\x1crialto/chat/v1/message.proto\x1a\x19rialto/feed/v1/feed.proto\"\xcd\x02\n" +
+	"\x1drialto/search/v1/search.proto\x12\x10rialto.search.v1\x1a\x1frialto/account/v1/account.proto\x1a\x19rialto/chat/v1/chat.proto\x1a\x1crialto/chat/v1/message.proto\x1a\x19rialto/feed/v1/feed.proto\x1a\x1brialto/video/v1/video.proto\"\x88\x03\n" +
 	"\rSearchRequest\x12\x14\n" +
 	"\x05query\x18\x01 \x01(\tR\x05query\x12/\n" +
 	"\x05kinds\x18\x02 \x03(\x0e2\x19.rialto.search.v1.HitKindR\x05kinds\x12\x16\n" +
@@ -573,7 +741,9 @@ const file_rialto_search_v1_search_proto_rawDesc = "" +
 	"\bafter_ms\x18\t \x01(\x03B\x020\x02R\aafterMs\x12\x19\n" +
 	"\bhas_link\x18\n" +
 	" \x01(\bR\ahasLink\x12\x18\n" +
-	"\aexplain\x18\v \x01(\bR\aexplain\"d\n" +
+	"\aexplain\x18\v \x01(\bR\aexplain\x129\n" +
+	"\n" +
+	"file_types\x18\f \x03(\x0e2\x1a.rialto.search.v1.FileTypeR\tfileTypes\"d\n" +
 	"\x0eSearchResponse\x122\n" +
 	"\x06groups\x18\x01 \x03(\v2\x1a.rialto.search.v1.HitGroupR\x06groups\x12\x1e\n" +
 	"\n" +
@@ -582,7 +752,7 @@ const file_rialto_search_v1_search_proto_rawDesc = "" +
 	"\bHitGroup\x12-\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x19.rialto.search.v1.HitKindR\x04kind\x12)\n" +
 	"\x04hits\x18\x02 \x03(\v2\x15.rialto.search.v1.HitR\x04hits\x12\x12\n" +
-	"\x04next\x18\x03 \x01(\tR\x04next\"\xd1\x02\n" +
+	"\x04next\x18\x03 \x01(\tR\x04next\"\xb0\x03\n" +
 	"\x03Hit\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12;\n" +
 	"\n" +
@@ -592,7 +762,13 @@ const file_rialto_search_v1_search_proto_rawDesc = "" +
 	"\fconversation\x18\x04 \x01(\v2\x1c.rialto.chat.v1.ConversationR\fconversation\x121\n" +
 	"\amessage\x18\x05 \x01(\v2\x17.rialto.chat.v1.MessageR\amessage\x12(\n" +
 	"\x04post\x18\x06 \x01(\v2\x14.rialto.feed.v1.PostR\x04post\x12-\n" +
-	"\x05score\x18\a \x01(\v2\x17.rialto.search.v1.ScoreR\x05score\"9\n" +
+	"\x05score\x18\a \x01(\v2\x17.rialto.search.v1.ScoreR\x05score\x12/\n" +
+	"\x04file\x18\b \x01(\v2\x1b.rialto.search.v1.FoundFileR\x04file\x12,\n" +
+	"\x05video\x18\t \x01(\v2\x16.rialto.video.v1.VideoR\x05video\"\x80\x01\n" +
+	"\tFoundFile\x12+\n" +
+	"\x05media\x18\x01 \x01(\v2\x15.rialto.chat.v1.MediaR\x05media\x12.\n" +
+	"\x04type\x18\x02 \x01(\x0e2\x1a.rialto.search.v1.FileTypeR\x04type\x12\x16\n" +
+	"\x06others\x18\x03 \x01(\rR\x06others\"9\n" +
 	"\tHighlight\x12\x14\n" +
 	"\x05start\x18\x01 \x01(\rR\x05start\x12\x16\n" +
 	"\x06length\x18\x02 \x01(\rR\x06length\"k\n" +
@@ -602,13 +778,23 @@ const file_rialto_search_v1_search_proto_rawDesc = "" +
 	"\arecency\x18\x03 \x01(\x01R\arecency\x12\x1e\n" +
 	"\n" +
 	"popularity\x18\x04 \x01(\x01R\n" +
-	"popularity*z\n" +
+	"popularity*\xa1\x01\n" +
 	"\aHitKind\x12\x18\n" +
 	"\x14HIT_KIND_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rHIT_KIND_USER\x10\x01\x12\x19\n" +
 	"\x15HIT_KIND_CONVERSATION\x10\x02\x12\x14\n" +
 	"\x10HIT_KIND_MESSAGE\x10\x03\x12\x11\n" +
-	"\rHIT_KIND_POST\x10\x042\\\n" +
+	"\rHIT_KIND_POST\x10\x04\x12\x12\n" +
+	"\x0eHIT_KIND_VIDEO\x10\x05\x12\x11\n" +
+	"\rHIT_KIND_FILE\x10\x06*\xa8\x01\n" +
+	"\bFileType\x12\x19\n" +
+	"\x15FILE_TYPE_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fFILE_TYPE_IMAGE\x10\x01\x12\x13\n" +
+	"\x0fFILE_TYPE_VIDEO\x10\x02\x12\x13\n" +
+	"\x0fFILE_TYPE_AUDIO\x10\x03\x12\x16\n" +
+	"\x12FILE_TYPE_DOCUMENT\x10\x04\x12\x15\n" +
+	"\x11FILE_TYPE_ARCHIVE\x10\x05\x12\x13\n" +
+	"\x0fFILE_TYPE_OTHER\x10\x062\\\n" +
 	"\rSearchService\x12K\n" +
 	"\x06Search\x12\x1f.rialto.search.v1.SearchRequest\x1a .rialto.search.v1.SearchResponseB;Z9github.com/rialto-im/rialto/sdk/go/gen/search/v1;searchv1b\x06proto3"
 
@@ -624,39 +810,48 @@ func file_rialto_search_v1_search_proto_rawDescGZIP() []byte {
 	return file_rialto_search_v1_search_proto_rawDescData
 }
 
-var file_rialto_search_v1_search_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rialto_search_v1_search_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_rialto_search_v1_search_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_rialto_search_v1_search_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_rialto_search_v1_search_proto_goTypes = []any{
 	(HitKind)(0),             // 0: rialto.search.v1.HitKind
-	(*SearchRequest)(nil),    // 1: rialto.search.v1.SearchRequest
-	(*SearchResponse)(nil),   // 2: rialto.search.v1.SearchResponse
-	(*HitGroup)(nil),         // 3: rialto.search.v1.HitGroup
-	(*Hit)(nil),              // 4: rialto.search.v1.Hit
-	(*Highlight)(nil),        // 5: rialto.search.v1.Highlight
-	(*Score)(nil),            // 6: rialto.search.v1.Score
-	(*v1.User)(nil),          // 7: rialto.account.v1.User
-	(*v11.Conversation)(nil), // 8: rialto.chat.v1.Conversation
-	(*v11.Message)(nil),      // 9: rialto.chat.v1.Message
-	(*v12.Post)(nil),         // 10: rialto.feed.v1.Post
+	(FileType)(0),            // 1: rialto.search.v1.FileType
+	(*SearchRequest)(nil),    // 2: rialto.search.v1.SearchRequest
+	(*SearchResponse)(nil),   // 3: rialto.search.v1.SearchResponse
+	(*HitGroup)(nil),         // 4: rialto.search.v1.HitGroup
+	(*Hit)(nil),              // 5: rialto.search.v1.Hit
+	(*FoundFile)(nil),        // 6: rialto.search.v1.FoundFile
+	(*Highlight)(nil),        // 7: rialto.search.v1.Highlight
+	(*Score)(nil),            // 8: rialto.search.v1.Score
+	(*v1.User)(nil),          // 9: rialto.account.v1.User
+	(*v11.Conversation)(nil), // 10: rialto.chat.v1.Conversation
+	(*v11.Message)(nil),      // 11: rialto.chat.v1.Message
+	(*v12.Post)(nil),         // 12: rialto.feed.v1.Post
+	(*v13.Video)(nil),        // 13: rialto.video.v1.Video
+	(*v11.Media)(nil),        // 14: rialto.chat.v1.Media
 }
 var file_rialto_search_v1_search_proto_depIdxs = []int32{
 	0,  // 0: rialto.search.v1.SearchRequest.kinds:type_name -> rialto.search.v1.HitKind
-	3,  // 1: rialto.search.v1.SearchResponse.groups:type_name -> rialto.search.v1.HitGroup
-	0,  // 2: rialto.search.v1.HitGroup.kind:type_name -> rialto.search.v1.HitKind
-	4,  // 3: rialto.search.v1.HitGroup.hits:type_name -> rialto.search.v1.Hit
-	5,  // 4: rialto.search.v1.Hit.highlights:type_name -> rialto.search.v1.Highlight
-	7,  // 5: rialto.search.v1.Hit.user:type_name -> rialto.account.v1.User
-	8,  // 6: rialto.search.v1.Hit.conversation:type_name -> rialto.chat.v1.Conversation
-	9,  // 7: rialto.search.v1.Hit.message:type_name -> rialto.chat.v1.Message
-	10, // 8: rialto.search.v1.Hit.post:type_name -> rialto.feed.v1.Post
-	6,  // 9: rialto.search.v1.Hit.score:type_name -> rialto.search.v1.Score
-	1,  // 10: rialto.search.v1.SearchService.Search:input_type -> rialto.search.v1.SearchRequest
-	2,  // 11: rialto.search.v1.SearchService.Search:output_type -> rialto.search.v1.SearchResponse
-	11, // [11:12] is the sub-list for method output_type
-	10, // [10:11] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	1,  // 1: rialto.search.v1.SearchRequest.file_types:type_name -> rialto.search.v1.FileType
+	4,  // 2: rialto.search.v1.SearchResponse.groups:type_name -> rialto.search.v1.HitGroup
+	0,  // 3: rialto.search.v1.HitGroup.kind:type_name -> rialto.search.v1.HitKind
+	5,  // 4: rialto.search.v1.HitGroup.hits:type_name -> rialto.search.v1.Hit
+	7,  // 5: rialto.search.v1.Hit.highlights:type_name -> rialto.search.v1.Highlight
+	9,  // 6: rialto.search.v1.Hit.user:type_name -> rialto.account.v1.User
+	10, // 7: rialto.search.v1.Hit.conversation:type_name -> rialto.chat.v1.Conversation
+	11, // 8: rialto.search.v1.Hit.message:type_name -> rialto.chat.v1.Message
+	12, // 9: rialto.search.v1.Hit.post:type_name -> rialto.feed.v1.Post
+	8,  // 10: rialto.search.v1.Hit.score:type_name -> rialto.search.v1.Score
+	6,  // 11: rialto.search.v1.Hit.file:type_name -> rialto.search.v1.FoundFile
+	13, // 12: rialto.search.v1.Hit.video:type_name -> rialto.video.v1.Video
+	14, // 13: rialto.search.v1.FoundFile.media:type_name -> rialto.chat.v1.Media
+	1,  // 14: rialto.search.v1.FoundFile.type:type_name -> rialto.search.v1.FileType
+	2,  // 15: rialto.search.v1.SearchService.Search:input_type -> rialto.search.v1.SearchRequest
+	3,  // 16: rialto.search.v1.SearchService.Search:output_type -> rialto.search.v1.SearchResponse
+	16, // [16:17] is the sub-list for method output_type
+	15, // [15:16] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_rialto_search_v1_search_proto_init() }
@@ -669,8 +864,8 @@ func file_rialto_search_v1_search_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_search_v1_search_proto_rawDesc), len(file_rialto_search_v1_search_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   6,
+			NumEnums:      2,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -8,17 +8,19 @@ import type { User } from "../../account/v1/account_pb.js";
 import { file_rialto_account_v1_account } from "../../account/v1/account_pb.js";
 import type { Conversation } from "../../chat/v1/chat_pb.js";
 import { file_rialto_chat_v1_chat } from "../../chat/v1/chat_pb.js";
-import type { Message as Message$1 } from "../../chat/v1/message_pb.js";
+import type { Media, Message as Message$1 } from "../../chat/v1/message_pb.js";
 import { file_rialto_chat_v1_message } from "../../chat/v1/message_pb.js";
 import type { Post } from "../../feed/v1/feed_pb.js";
 import { file_rialto_feed_v1_feed } from "../../feed/v1/feed_pb.js";
+import type { Video } from "../../video/v1/video_pb.js";
+import { file_rialto_video_v1_video } from "../../video/v1/video_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file rialto/search/v1/search.proto.
  */
 export const file_rialto_search_v1_search: GenFile = /*@__PURE__*/
-  fileDesc("Ch1yaWFsdG8vc2VhcmNoL3YxL3NlYXJjaC5wcm90bxIQcmlhbHRvLnNlYXJjaC52MSLxAQoNU2VhcmNoUmVxdWVzdBINCgVxdWVyeRgBIAEoCRIoCgVraW5kcxgCIAMoDjIZLnJpYWx0by5zZWFyY2gudjEuSGl0S2luZBIOCgZ0eXBpbmcYAyABKAgSDQoFbGltaXQYBCABKA0SDAoEcGFnZRgFIAEoCRIQCgRmcm9tGAYgAygEQgIwARIYCgxjb252ZXJzYXRpb24YByABKARCAjABEhUKCWJlZm9yZV9tcxgIIAEoA0ICMAISFAoIYWZ0ZXJfbXMYCSABKANCAjACEhAKCGhhc19saW5rGAogASgIEg8KB2V4cGxhaW4YCyABKAgiUAoOU2VhcmNoUmVzcG9uc2USKgoGZ3JvdXBzGAEgAygLMhoucmlhbHRvLnNlYXJjaC52MS5IaXRHcm91cBISCgppbmNvbXBsZXRlGAIgASgIImYKCEhpdEdyb3VwEicKBGtpbmQYASABKA4yGS5yaWFsdG8uc2VhcmNoLnYxLkhpdEtpbmQSIwoEaGl0cxgCIAMoCzIVLnJpYWx0by5zZWFyY2gudjEuSGl0EgwKBG5leHQYAyABKAkilQIKA0hpdBIMCgR0ZXh0GAEgASgJEi8KCmhpZ2hsaWdodHMYAiADKAsyGy5yaWFsdG8uc2VhcmNoLnYxLkhpZ2hsaWdodBIlCgR1c2VyGAMgASgLMhcucmlhbHRvLmFjY291bnQudjEuVXNlchIyCgxjb252ZXJzYXRpb24YBCABKAsyHC5yaWFsdG8uY2hhdC52MS5Db252ZXJzYXRpb24SKAoHbWVzc2FnZRgFIAEoCzIXLnJpYWx0by5jaGF0LnYxLk1lc3NhZ2USIgoEcG9zdBgGIAEoCzIULnJpYWx0by5mZWVkLnYxLlBvc3QSJgoFc2NvcmUYByABKAsyFy5yaWFsdG8uc2VhcmNoLnYxLlNjb3JlIioKCUhpZ2hsaWdodBINCgVzdGFydBgBIAEoDRIOCgZsZW5ndGgYAiABKA0iSQoFU2NvcmUSDQoFdG90YWwYASABKAESDAoEdGV4dBgCIAEoARIPCgdyZWNlbmN5GAMgASgBEhIKCnBvcHVsYXJpdHkYBCABKAEqegoHSGl0S2luZBIYChRISVRfS0lORF9VTlNQRUNJRklFRBAAEhEKDUhJVF9LSU5EX1VTRVIQARIZChVISVRfS0lORF9DT05WRVJTQVRJT04QAhIUChBISVRfS0lORF9NRVNTQUdFEAMSEQoNSElUX0tJTkRfUE9TVBAEMlwKDVNlYXJjaFNlcnZpY2USSwoGU2VhcmNoEh8ucmlhbHRvLnNlYXJjaC52MS5TZWFyY2hSZXF1ZXN0GiAucmlhbHRvLnNlYXJjaC52MS5TZWFyY2hSZXNwb25zZUI7WjlnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9zZWFyY2gvdjE7c2VhcmNodjFiBnByb3RvMw", [file_rialto_account_v1_account, file_rialto_chat_v1_chat, file_rialto_chat_v1_message, file_rialto_feed_v1_feed]);
+  fileDesc("Ch1yaWFsdG8vc2VhcmNoL3YxL3NlYXJjaC5wcm90bxIQcmlhbHRvLnNlYXJjaC52MSKhAgoNU2VhcmNoUmVxdWVzdBINCgVxdWVyeRgBIAEoCRIoCgVraW5kcxgCIAMoDjIZLnJpYWx0by5zZWFyY2gudjEuSGl0S2luZBIOCgZ0eXBpbmcYAyABKAgSDQoFbGltaXQYBCABKA0SDAoEcGFnZRgFIAEoCRIQCgRmcm9tGAYgAygEQgIwARIYCgxjb252ZXJzYXRpb24YByABKARCAjABEhUKCWJlZm9yZV9tcxgIIAEoA0ICMAISFAoIYWZ0ZXJfbXMYCSABKANCAjACEhAKCGhhc19saW5rGAogASgIEg8KB2V4cGxhaW4YCyABKAgSLgoKZmlsZV90eXBlcxgMIAMoDjIaLnJpYWx0by5zZWFyY2gudjEuRmlsZVR5cGUiUAoOU2VhcmNoUmVzcG9uc2USKgoGZ3JvdXBzGAEgAygLMhoucmlhbHRvLnNlYXJjaC52MS5IaXRHcm91cBISCgppbmNvbXBsZXRlGAIgASgIImYKCEhpdEdyb3VwEicKBGtpbmQYASABKA4yGS5yaWFsdG8uc2VhcmNoLnYxLkhpdEtpbmQSIwoEaGl0cxgCIAMoCzIVLnJpYWx0by5zZWFyY2gudjEuSGl0EgwKBG5leHQYAyABKAki5wIKA0hpdBIMCgR0ZXh0GAEgASgJEi8KCmhpZ2hsaWdodHMYAiADKAsyGy5yaWFsdG8uc2VhcmNoLnYxLkhpZ2hsaWdodBIlCgR1c2VyGAMgASgLMhcucmlhbHRvLmFjY291bnQudjEuVXNlchIyCgxjb252ZXJzYXRpb24YBCABKAsyHC5yaWFsdG8uY2hhdC52MS5Db252ZXJzYXRpb24SKAoHbWVzc2FnZRgFIAEoCzIXLnJpYWx0by5jaGF0LnYxLk1lc3NhZ2USIgoEcG9zdBgGIAEoCzIULnJpYWx0by5mZWVkLnYxLlBvc3QSJgoFc2NvcmUYByABKAsyFy5yaWFsdG8uc2VhcmNoLnYxLlNjb3JlEikKBGZpbGUYCCABKAsyGy5yaWFsdG8uc2VhcmNoLnYxLkZvdW5kRmlsZRIlCgV2aWRlbxgJIAEoCzIWLnJpYWx0by52aWRlby52MS5WaWRlbyJrCglGb3VuZEZpbGUSJAoFbWVkaWEYASABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYRIoCgR0eXBlGAIgASgOMhoucmlhbHRvLnNlYXJjaC52MS5GaWxlVHlwZRIOCgZvdGhlcnMYAyABKA0iKgoJSGlnaGxpZ2h0Eg0KBXN0YXJ0GAEgASgNEg4KBmxlbmd0aBgCIAEoDSJJCgVTY29yZRINCgV0b3RhbBgBIAEoARIMCgR0ZXh0GAIgASgBEg8KB3JlY2VuY3kYAyABKAESEgoKcG9wdWxhcml0eRgEIAEoASqhAQoHSGl0S2luZBIYChRISVRfS0lORF9VTlNQRUNJRklFRBAAEhEKDUhJVF9LSU5EX1VTRVIQARIZChVISVRfS0lORF9DT05WRVJTQVRJT04QAhIUChBISVRfS0lORF9NRVNTQUdFEAMSEQoNSElUX0tJTkRfUE9TVBAEEhIKDkhJVF9LSU5EX1ZJREVPEAUSEQoNSElUX0tJTkRfRklMRRAGKqgBCghGaWxlVHlwZRIZChVGSUxFX1RZUEVfVU5TUEVDSUZJRUQQABITCg9GSUxFX1RZUEVfSU1BR0UQARITCg9GSUxFX1RZUEVfVklERU8QAhITCg9GSUxFX1RZUEVfQVVESU8QAxIWChJGSUxFX1RZUEVfRE9DVU1FTlQQBBIVChFGSUxFX1RZUEVfQVJDSElWRRAFEhMKD0ZJTEVfVFlQRV9PVEhFUhAGMlwKDVNlYXJjaFNlcnZpY2USSwoGU2VhcmNoEh8ucmlhbHRvLnNlYXJjaC52MS5TZWFyY2hSZXF1ZXN0GiAucmlhbHRvLnNlYXJjaC52MS5TZWFyY2hSZXNwb25zZUI7WjlnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9zZWFyY2gvdjE7c2VhcmNodjFiBnByb3RvMw", [file_rialto_account_v1_account, file_rialto_chat_v1_chat, file_rialto_chat_v1_message, file_rialto_feed_v1_feed, file_rialto_video_v1_video]);
 
 /**
  * @generated from message rialto.search.v1.SearchRequest
@@ -26,8 +28,9 @@ export const file_rialto_search_v1_search: GenFile = /*@__PURE__*/
 export type SearchRequest = Message<"rialto.search.v1.SearchRequest"> & {
   /**
    * Query has words, all of which a hit contains, and filters: from:@handle or from:me, in:@handle or in:ID of a conversation, kind:user,
-   * kind:conversation, kind:message or kind:post, before:2026-01-31, after:2026-01-31 (UTC: from the beginning of that day on, or until then) and
-   * has:link. "Several words" in quotes are found as they stand. At most 256 characters and 16 words. A query with filters needs no words, and finds the newest.
+   * kind:conversation, kind:message, kind:post, kind:video or kind:file, type:image, type:video, type:audio, type:document, type:archive or type:other of a file,
+   * before:2026-01-31, after:2026-01-31 (UTC: from the beginning of that day on, or until then) and has:link. "Several words" in quotes are found as they stand. At
+   * most 256 characters and 16 words. A query with filters other than kind: needs no words, and finds the newest.
    *
    * @generated from field: string query = 1;
    */
@@ -69,7 +72,7 @@ export type SearchRequest = Message<"rialto.search.v1.SearchRequest"> & {
   from: string[];
 
   /**
-   * Conversation that the messages are in; 0: any.
+   * Conversation that the messages and files are in; 0: any.
    *
    * @generated from field: uint64 conversation = 7 [jstype = JS_STRING];
    */
@@ -88,7 +91,7 @@ export type SearchRequest = Message<"rialto.search.v1.SearchRequest"> & {
   afterMs: bigint;
 
   /**
-   * HasLink: only messages and posts with a link.
+   * HasLink: only messages, posts, videos and files with a link.
    *
    * @generated from field: bool has_link = 10;
    */
@@ -100,6 +103,13 @@ export type SearchRequest = Message<"rialto.search.v1.SearchRequest"> & {
    * @generated from field: bool explain = 11;
    */
   explain: boolean;
+
+  /**
+   * FileTypes: only files of these types, beside those of the query; empty: of any. With types, nothing but files is found.
+   *
+   * @generated from field: repeated rialto.search.v1.FileType file_types = 12;
+   */
+  fileTypes: FileType[];
 };
 
 /**
@@ -167,14 +177,16 @@ export const HitGroupSchema: GenMessage<HitGroup> = /*@__PURE__*/
   messageDesc(file_rialto_search_v1_search, 2);
 
 /**
- * Hit as the caller may read it now. It has exactly one of user, conversation, message and post.
+ * Hit as the caller may read it now. It has exactly one of user, conversation, message and post. The hit of a file is the message that it was sent with, the hit of
+ * a video the post that shows it.
  *
  * @generated from message rialto.search.v1.Hit
  */
 export type Hit = Message<"rialto.search.v1.Hit"> & {
   /**
-   * Text that was searched: of a user the name and the handle, of a conversation the title, of a message the text or caption, or the names of its files, of a post
-   * title and text. Long texts are cut around the first highlight, and begin or end with "…" where they are.
+   * Text that was searched: of a user the name and the handle, of a conversation the title, of a message the text or caption, and the names of its files, of a post
+   * title and text. Of a file it is its name in the first line, if it has one, and the caption; if these alone do not match, the names of all files and the caption. Of a video it is title and
+   * text, and the subtitles, each cue in a line, if title and text alone do not match. Long texts are cut around the first highlight, and begin or end with "…" where they are.
    *
    * @generated from field: string text = 1;
    */
@@ -200,7 +212,7 @@ export type Hit = Message<"rialto.search.v1.Hit"> & {
   conversation?: Conversation | undefined;
 
   /**
-   * Message, to be opened in its conversation at its seq.
+   * Message, to be opened in its conversation at its seq. Of a message and a file.
    *
    * @generated from field: rialto.chat.v1.Message message = 5;
    */
@@ -217,6 +229,20 @@ export type Hit = Message<"rialto.search.v1.Hit"> & {
    * @generated from field: rialto.search.v1.Score score = 7;
    */
   score?: Score | undefined;
+
+  /**
+   * File of the message that matches best; only of a file.
+   *
+   * @generated from field: rialto.search.v1.FoundFile file = 8;
+   */
+  file?: FoundFile | undefined;
+
+  /**
+   * Video that the post shows, as in ListVideos; only of a video.
+   *
+   * @generated from field: rialto.video.v1.Video video = 9;
+   */
+  video?: Video | undefined;
 };
 
 /**
@@ -225,6 +251,39 @@ export type Hit = Message<"rialto.search.v1.Hit"> & {
  */
 export const HitSchema: GenMessage<Hit> = /*@__PURE__*/
   messageDesc(file_rialto_search_v1_search, 3);
+
+/**
+ * FoundFile is a file of a message.
+ *
+ * @generated from message rialto.search.v1.FoundFile
+ */
+export type FoundFile = Message<"rialto.search.v1.FoundFile"> & {
+  /**
+   * Media as the message has it: its name, MIME type and size are the sender's word.
+   *
+   * @generated from field: rialto.chat.v1.Media media = 1;
+   */
+  media?: Media | undefined;
+
+  /**
+   * @generated from field: rialto.search.v1.FileType type = 2;
+   */
+  type: FileType;
+
+  /**
+   * Others is how many further files the message has.
+   *
+   * @generated from field: uint32 others = 3;
+   */
+  others: number;
+};
+
+/**
+ * Describes the message rialto.search.v1.FoundFile.
+ * Use `create(FoundFileSchema)` to create a new message.
+ */
+export const FoundFileSchema: GenMessage<FoundFile> = /*@__PURE__*/
+  messageDesc(file_rialto_search_v1_search, 4);
 
 /**
  * Highlight is a part of a text, in characters (Unicode code points).
@@ -248,7 +307,7 @@ export type Highlight = Message<"rialto.search.v1.Highlight"> & {
  * Use `create(HighlightSchema)` to create a new message.
  */
 export const HighlightSchema: GenMessage<Highlight> = /*@__PURE__*/
-  messageDesc(file_rialto_search_v1_search, 4);
+  messageDesc(file_rialto_search_v1_search, 5);
 
 /**
  * Score is the product of its parts.
@@ -288,10 +347,11 @@ export type Score = Message<"rialto.search.v1.Score"> & {
  * Use `create(ScoreSchema)` to create a new message.
  */
 export const ScoreSchema: GenMessage<Score> = /*@__PURE__*/
-  messageDesc(file_rialto_search_v1_search, 5);
+  messageDesc(file_rialto_search_v1_search, 6);
 
 /**
- * HitKind is what was found. Kinds are added: a client passes over those that it does not know.
+ * HitKind is what was found. Kinds are added: a client passes over those that it does not know. A message with a file is found as a message by its caption and the
+ * names of its files, and as a file; a post with a video as a post, and as a video. With one kind, each is found once.
  *
  * @generated from enum rialto.search.v1.HitKind
  */
@@ -320,6 +380,20 @@ export enum HitKind {
    * @generated from enum value: HIT_KIND_POST = 4;
    */
   POST = 4,
+
+  /**
+   * A post that shows a video, by its title, its text and the subtitles of the video. Posts whose video was deleted, or failed, are found as posts only.
+   *
+   * @generated from enum value: HIT_KIND_VIDEO = 5;
+   */
+  VIDEO = 5,
+
+  /**
+   * A message with files, by their names and its caption: images, videos, voice messages, other files, albums, and forwards of these.
+   *
+   * @generated from enum value: HIT_KIND_FILE = 6;
+   */
+  FILE = 6,
 }
 
 /**
@@ -329,7 +403,61 @@ export const HitKindSchema: GenEnum<HitKind> = /*@__PURE__*/
   enumDesc(file_rialto_search_v1_search, 0);
 
 /**
- * SearchService finds users, conversations, messages and posts by their text.
+ * FileType groups files by their MIME types, or by the extensions of their names if the MIME type is missing or says nothing.
+ *
+ * @generated from enum rialto.search.v1.FileType
+ */
+export enum FileType {
+  /**
+   * @generated from enum value: FILE_TYPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: FILE_TYPE_IMAGE = 1;
+   */
+  IMAGE = 1,
+
+  /**
+   * @generated from enum value: FILE_TYPE_VIDEO = 2;
+   */
+  VIDEO = 2,
+
+  /**
+   * Sounds, and voice messages.
+   *
+   * @generated from enum value: FILE_TYPE_AUDIO = 3;
+   */
+  AUDIO = 3,
+
+  /**
+   * Texts, tables, presentations, PDF.
+   *
+   * @generated from enum value: FILE_TYPE_DOCUMENT = 4;
+   */
+  DOCUMENT = 4,
+
+  /**
+   * Packed files, such as ZIP.
+   *
+   * @generated from enum value: FILE_TYPE_ARCHIVE = 5;
+   */
+  ARCHIVE = 5,
+
+  /**
+   * @generated from enum value: FILE_TYPE_OTHER = 6;
+   */
+  OTHER = 6,
+}
+
+/**
+ * Describes the enum rialto.search.v1.FileType.
+ */
+export const FileTypeSchema: GenEnum<FileType> = /*@__PURE__*/
+  enumDesc(file_rialto_search_v1_search, 1);
+
+/**
+ * SearchService finds users, conversations, messages, posts, videos and files by their text.
  *
  * A caller finds what the caller may read when the call is answered, and nothing else: the answer says nothing of the rest, not even how much there is.
  * What was recalled, edited, deleted or hidden before the call is not found by its old text. What is new is found within a second.
