@@ -257,10 +257,6 @@ func (n *Node) openServices(ctx context.Context) (err error) {
 
 // openAccounts makes the service of users and sessions.
 func (n *Node) openAccounts(ctx context.Context, ids *idgen.Snowflake) (err error) {
-	accounts := n.config.Account
-	if url := n.config.Public.URL; len(accounts.PasskeyOrigins) == 0 && !n.config.Clustered() && account.CanHavePasskeys(url) { // those of several nodes differ
-		accounts.PasskeyOrigins = []string{url}
-	}
 	n.accounts, err = account.New(ctx, account.Deps{DB: n.db, Outbox: n.outbox, Jobs: n.jobs, IDs: ids, Calls: n.outgoing, Clock: n.clock, Logger: n.logger,
 		SingleNode: !n.config.Clustered(), ClusterEvents: n.events, Nodes: n.liveNodes, IsCoordinator: n.isCoordinator,
 		SessionEnded: func(e account.Ended) {
@@ -287,7 +283,7 @@ func (n *Node) openAccounts(ctx context.Context, ids *idgen.Snowflake) (err erro
 		KeepPicture: func(ctx context.Context, tx *sql.Tx, by id.User, picture id.Upload) error {
 			return n.media.KeepPictureWith(ctx, tx, by, picture)
 		},
-	}, accounts)
+	}, accountSettings(n.config))
 	return err
 }
 
