@@ -1077,7 +1077,6 @@ mutant "let what was refused together return together" internal/base/outgoing/ou
 mutant "blame a host for the hops before it" internal/base/egress/hop.go 's/errors\.Is\(err, context\.DeadlineExceeded\) \&\& /false \&\& /' HopsAreJudged ./internal/base/egress
 mutant "blame the host that redirects" internal/base/egress/hop.go 's/portedHost\(r\.URL\)/"one"/' CircuitsOfRedirects ./internal/base/egress
 mutant "take a body that breaks off for a success" internal/base/egress/hop.go 's/b\.once\.Do\(func\(\) \{ b\.end\(err\) \}\)/b.once.Do(func() { b.end(nil) })/' CircuitsOfRedirects ./internal/base/egress
-mutant "retry without the body" internal/base/egress/egress.go 's/^\tif r\.GetBody == nil \{$/\tif true {/' RetriesHaveTheBody ./internal/base/egress
 mutant "take invalid answers for successes" internal/base/egress/egress.go 's/^\t\t\tif o\.Failure == nil \{$/\t\t\tif false {/' WhichAnswersOpen ./internal/base/egress
 mutant "blame a mail server for emails that it refuses" internal/platform/mailer/mailer.go 's/answer\.ErrorCode\(\) >= refusal/false/' CircuitOfTheServer ./internal/platform/mailer
 mutant "blame S3 for files that are not there" internal/engine/blob/s3blob/request.go 's/err == nil \|\| errors\.As/err == nil || false \&\& errors.As/' MissingFilesAreNoFailures ./internal/engine/blob/s3blob

@@ -22,11 +22,11 @@ func answering(t *testing.T) (server *httptest.Server, requests *atomic.Int64) {
 	t.Helper()
 	requests = &atomic.Int64{}
 	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := requests.Add(1)
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the client has gone
+			return // the client has gone, or sent another body than it said
 		}
-		n := requests.Add(1)
 		switch r.URL.Path {
 		case "/500":
 			w.WriteHeader(http.StatusInternalServerError)
@@ -41,7 +41,9 @@ func answering(t *testing.T) (server *httptest.Server, requests *atomic.Int64) {
 			}
 		case "/break":
 			w.Header().Set("Content-Length", "100")
+			w.Header().Set("Content-Type", "text/html")
 			_, _ = w.Write([]byte("half")) // then the connection breaks
+			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}
 		_, _ = w.Write(body) // an answer without a body fails
