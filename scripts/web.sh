@@ -4,12 +4,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-sources=$(find web/src web/public web/index.html web/vite.config.ts web/emoji.ts web/tsconfig.json web/package-lock.json sdk/ts/src sdk/ts/package-lock.json \
+sources=$(find web/src web/public web/index.html web/console.html web/vite.config.ts web/console.config.ts web/emoji.ts web/tsconfig.json web/package-lock.json sdk/ts/src sdk/ts/package-lock.json \
 	-type f -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum)
 built=web/dist/.sources # the checksum of the sources that web/dist was built from
-if [ -f web/dist/index.html ] && [ "$(cat "$built" 2>/dev/null)" = "$sources" ]; then exit; fi
+if [ -f web/dist/index.html ] && [ -f web/dist/console/console.html ] && [ "$(cat "$built" 2>/dev/null)" = "$sources" ]; then exit; fi
 
 echo "== building the web app"
 rm -rf web/dist/assets "$built"
-(cd web && npx --no-install vite build --logLevel warn)
+(cd web && npx --no-install vite build --logLevel warn && npx --no-install vite build --config console.config.ts --logLevel warn)
 echo "$sources" >"$built"

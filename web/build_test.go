@@ -26,11 +26,11 @@ func TestBuiltAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("scripts/web.sh", string(script), 0o700)
-	for _, name := range []string{"web/src/a.ts", "web/src/b.ts", "web/public/icon.svg", "web/index.html", "web/vite.config.ts", "web/emoji.ts", "web/tsconfig.json", "web/package-lock.json", "sdk/ts/src/index.ts", "sdk/ts/package-lock.json"} {
+	for _, name := range []string{"web/src/a.ts", "web/src/b.ts", "web/public/icon.svg", "web/index.html", "web/console.html", "web/vite.config.ts", "web/console.config.ts", "web/emoji.ts", "web/tsconfig.json", "web/package-lock.json", "sdk/ts/src/index.ts", "sdk/ts/package-lock.json"} {
 		write(name, "first", 0o600)
 	}
 	// In place of vite: each build adds a line.
-	write("bin/npx", "#!/bin/sh\nif [ -f fail ]; then exit 1; fi\nmkdir -p dist\necho built >>dist/index.html\n", 0o700)
+	write("bin/npx", "#!/bin/sh\nif [ -f fail ]; then exit 1; fi\ncase \"$*\" in *console*) mkdir -p dist/console; echo built >dist/console/console.html; exit;; esac\nmkdir -p dist\necho built >>dist/index.html\n", 0o700)
 	build := func() (builds int, err error) {
 		t.Helper()
 		cmd := exec.Command(filepath.Join(root, "scripts/web.sh"))

@@ -9,6 +9,12 @@ import (
 //go:embed all:dist notbuilt.html
 var dist embed.FS
 
+// ConsoleFolder of the files has the operators' console, and ConsolePage its page.
+const (
+	ConsoleFolder = "console/"
+	ConsolePage   = ConsoleFolder + "console.html"
+)
+
 // Files gives the built app's files; built is false where it was not built.
 func Files() (files fs.FS, built bool) {
 	files, err := fs.Sub(dist, "dist")

@@ -8,7 +8,7 @@ import { defineConfig, type Plugin } from "vite";
 const leastCompressed = 1000;
 
 /** Writes each file's compressed forms beside it. The server only chooses. Of assets it needs no other form: the few clients that accept neither get the gzip decompressed. */
-function compress(): Plugin {
+export function compress(): Plugin {
   let dir = "";
   return {
     name: "compress",
@@ -45,15 +45,18 @@ function nameFiles(): Plugin {
 
 const sdk = (file: string) => new URL(`../sdk/ts/src/${file}`, import.meta.url).pathname;
 
+export const target = "es2022";
+export const resolve = {
+  alias: { "@rialto-im/client/react": sdk("react/index.ts"), "@rialto-im/client": sdk("index.ts") },
+  dedupe: ["react"], // the SDK's hooks use the app's React
+};
+
 export default defineConfig({
   plugins: [emoji(), nameFiles(), compress()],
-  resolve: {
-    alias: { "@rialto-im/client/react": sdk("react/index.ts"), "@rialto-im/client": sdk("index.ts") },
-    dedupe: ["react"], // the SDK's hooks use the app's React
-  },
+  resolve,
   oxc: { jsx: { runtime: "automatic" } },
   build: {
-    target: "es2022",
+    target,
     emptyOutDir: true,
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 600, // KB; hls.js, which is loaded with the first video, has 580

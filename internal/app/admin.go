@@ -14,6 +14,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/lifecycle"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -24,9 +25,10 @@ import (
 )
 
 const adminUsage = `Usage:
-  rialto admin key create --data DIR --name NAME [--audit] [--bot USER]   create an API key for a server; it is shown once.
+  rialto admin key create --data DIR --name NAME [--audit] [--bot USER] [--role ROLE]   create an API key for a server; it is shown once.
                                                    --audit: it may read messages as they were before edits and recalls, and trace them with rialto where
                                                    --bot: it stands for one user only, by id
+                                                   --role: it is for the operators' console only: auditor (reads) or operator (reads and changes)
   rialto admin key list   --data DIR               list the keys' names
   rialto admin key revoke --data DIR --name NAME   revoke the keys with a name
 
@@ -72,6 +74,10 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	}
 	if verb == "create" {
 		fs.BoolVar(&key.Audit, "audit", false, "it may read messages as they were before edits and recalls, and trace them with rialto where")
+		fs.Func("role", "`role` in the operators' console, for which alone the key is: auditor (reads) or operator (reads and changes)", func(role string) (err error) {
+			key.Role, err = operatorRole(role)
+			return err
+		})
 		fs.Uint64Var((*uint64)(&key.Bot), "bot", 0, "`id` of the user whom it stands for; 0: all users")
 	}
 	if code, ok := parse(fs, "It also works while a server uses the directory.\n", args[2:], out, errOut); !ok {
@@ -90,6 +96,17 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// operatorRole returns a role in the operators' console by its name.
+func operatorRole(name string) (id.OperatorRole, error) {
+	switch name {
+	case "auditor":
+		return id.Auditor, nil
+	case "operator":
+		return id.Operator, nil
+	}
+	return id.NoOperator, errors.New("a role is auditor or operator")
 }
 
 // noDatabase is the error of a data directory without a database.

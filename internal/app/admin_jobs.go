@@ -83,7 +83,7 @@ func (c jobsCommand) run(ctx context.Context, jobs *job.Service, out io.Writer) 
 		}
 		fmt.Fprintf(out, "job %d is available again\n", c.id)
 	case "discard":
-		state, err := jobs.Discard(ctx, c.id)
+		state, err := jobs.Discard(ctx, c.id, nil)
 		if err != nil {
 			return err
 		}

@@ -31,6 +31,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/bus/natsbus"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	"github.com/rialto-im/rialto/internal/platform/coldtier"
@@ -59,6 +60,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/messagetransaction"
 	"github.com/rialto-im/rialto/internal/service/notification"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
+	"github.com/rialto-im/rialto/internal/service/operation"
 	"github.com/rialto-im/rialto/internal/service/organization"
 	"github.com/rialto-im/rialto/internal/service/presence"
 	"github.com/rialto-im/rialto/internal/service/push"
@@ -99,6 +101,7 @@ type Node struct {
 	closers  []func() error // of the engines, in the order they were opened
 
 	name            string
+	startedMs       int64
 	dir             *dataDir
 	stores          *datadir.Stores // of the data directory; nil if nodes share theirs
 	db              *sqldb.DB
@@ -127,6 +130,8 @@ type Node struct {
 	transactions    *messagetransaction.Service
 	recorder        *flightrecorder.Recorder // nil: it is off
 	traces          *messagetrace.Service
+	audit           *auditlog.Log
+	operations      *operation.Service
 	feed            *feed.Service
 	comments        *comment.Service
 	engagement      *engagement.Service
@@ -180,7 +185,7 @@ func Open(ctx context.Context, c *config.Config, logger *slog.Logger) (*Node, er
 
 // OpenAt is Open with a clock that a test moves.
 func OpenAt(ctx context.Context, c *config.Config, logger *slog.Logger, now clock.Clock) (_ *Node, err error) {
-	n := &Node{config: c, clock: now, logger: logger, outgoing: outgoing.New(logger), registry: telemetry.NewRegistry(), calls: telemetry.NewCalls("send", "sync"), stack: lifecycle.New(), missed: make(missedEvents, 1)}
+	n := &Node{config: c, clock: now, logger: logger, outgoing: outgoing.New(logger), registry: telemetry.NewRegistry(), calls: telemetry.NewCalls("send", "sync"), stack: lifecycle.New(), missed: make(missedEvents, 1), startedMs: now.Now().UnixMilli()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -226,6 +231,9 @@ func (n *Node) openServices(ctx context.Context) (err error) {
 		return err
 	}
 	if n.outbox, err = job.NewOutbox(ctx, n.db, n.logger); err != nil {
+		return err
+	}
+	if n.audit, err = auditlog.New(ctx, n.db, n.clock); err != nil {
 		return err
 	}
 	if err := n.openJobs(ctx); err != nil {
@@ -407,6 +415,7 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 		return err
 	}
 	n.openMessageTraces(quarantine)
+	n.openOperations()
 	assigned := func(g cluster.Grant) {
 		n.fanout.Assigned(g)
 		n.rooms.Assigned(g)
@@ -419,48 +428,6 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 		n.directory.Release(part)
 	}}
 	return n.joinCluster(ctx, partitions, n.outboxWork())
-}
-
-// start runs the services, and accepts connections last.
-func (n *Node) start() {
-	if n.stores != nil {
-		n.stack.Start("stores", n.stores.Run)
-	}
-	n.stack.Start("leases", n.leases.Run)
-	n.stack.Start("ids", n.ids.Run)
-	n.stack.Start("overload protection", n.work.Run)
-	n.stack.Start("chat", n.chat.Run)
-	n.stack.Start("cold tier", n.cold.Run)
-	n.stack.Start("inbox", n.inbox.Run)
-	n.stack.Start("interest", n.interest.Run)
-	n.stack.Start("interest in posts", n.postInterest.Run)
-	n.stack.Start("details", n.details.Run)
-	n.stack.Start("schedule", n.schedule.Run)
-	n.stack.Start("streamed messages", n.streamed.Run)
-	n.stack.Start("official accounts", n.officials.Run)
-	n.stack.Start("push notifications", n.pushes.Run)
-	n.stack.Start("help desks", n.helpDesks.Run)
-	n.stack.Start("server events", n.serverEvents.Run)
-	n.stack.Start("message transactions", n.transactions.Run)
-	n.stack.Start("presence", n.presence.Run)
-	n.stack.Start("directory", n.directory.Run) // stops before presence, which stores who is online then
-	n.stack.Start("media", n.media.Run)
-	n.stack.Start("prober", n.prober.Run)
-	n.stack.Start("message traces", n.traces.Run)
-	n.stack.Start("rooms", n.rooms.Run)
-	n.stack.Start("organizations", n.organizations.Run)
-	n.stack.Start("cluster", n.cluster.Run)
-	n.stack.Start("fanout", n.fanout.Run)
-	n.stack.Start("cluster events", n.runEvents)
-	n.stack.Start("accounts", n.accounts.Run)
-	n.stack.Start("codes", n.accounts.RunCodes)
-	n.stack.Start("outbox", n.runOutbox)
-	n.stack.Start("runtime switches", n.switches.Run)
-	n.startFeeds()
-	n.stack.Start("jobs", n.runJobs)
-	n.stack.Start("STOMP", n.stomp.Run) // stops after the gateway, which tells its clients
-	n.stack.Start("gateway", n.gateway.Run)
-	n.serve()
 }
 
 // deliverEvents appends events of the outbox to the streams of their users.

@@ -50,7 +50,7 @@ func (n *Node) startFeeds() {
 
 // openFeed makes the service of posts and home timelines.
 func (n *Node) openFeed(ctx context.Context, ids *idgen.Snowflake, transient func(users []id.User, frame []byte)) (err error) {
-	n.switches, err = runtimeswitch.New(ctx, runtimeswitch.Deps{DB: n.db, ClusterEvents: n.events, Clock: n.clock, Logger: n.logger})
+	n.switches, err = runtimeswitch.New(ctx, runtimeswitch.Deps{DB: n.db, ClusterEvents: n.events, Audit: n.auditSwitch, Clock: n.clock, Logger: n.logger})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"io"
 	"io/fs"
+	"maps"
 	"mime"
 	"net/http"
 	"path"
@@ -24,12 +25,12 @@ func webApp(mediaOrigin string) http.Handler {
 	files := map[string]*webFile{}
 	if built {
 		files = loadWebFiles(dist)
+		maps.DeleteFunc(files, func(name string, _ *webFile) bool { return strings.HasPrefix(name, web.ConsoleFolder) }) // the admin listener has them
 	}
 	policy := contentSecurityPolicy(mediaOrigin)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Frame-Options", "DENY")
+		setPageHeaders(h, policy)
 		if !isRead(r) {
 			h.Set("Allow", "GET, HEAD")
 			http.Error(w, "this address is a page; calls are POSTs to /package.Service/Method", http.StatusMethodNotAllowed)
@@ -52,6 +53,12 @@ func webApp(mediaOrigin string) http.Handler {
 			http.NotFound(w, r)
 		}
 	})
+}
+
+// setPageHeaders sets the headers of pages, which no other page may show in a frame.
+func setPageHeaders(h http.Header, policy string) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Frame-Options", "DENY")
 }
 
 // contentSecurityPolicy allows the page its own server, sockets, and files from mediaOrigin.

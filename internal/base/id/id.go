@@ -39,7 +39,21 @@ type Caller struct {
 	Audit bool
 	// Bot: the request came with the API key of one user, which stands for that user.
 	Bot bool
+	// Role of an API key in the operators' console. Such a key is not a server's, and stands for no user.
+	Role OperatorRole
 }
+
+// OperatorRole is what an API key may do in the operators' console. A greater one may do all that a smaller one may.
+type OperatorRole uint8
+
+const (
+	// NoOperator: the key is not for the console.
+	NoOperator OperatorRole = iota
+	// Auditor reads.
+	Auditor
+	// Operator reads and changes.
+	Operator
+)
 
 // Hash spreads ids evenly over the low bits. It is the same in every process, and part of the stored formats: partitions derive from it.
 func Hash(x uint64) uint64 { // splitmix64's finalizer

@@ -11,30 +11,34 @@ import (
 // Cancel ends a job: at once if it waits. If an attempt is in progress, its context ends within a second or two, and no further attempt
 // follows; it may still complete. A job that has ended stays as it is. Cancel returns the state of the job.
 func (s *Service) Cancel(ctx context.Context, id int64) (State, error) {
-	return s.end(ctx, id, Cancelled, errCancelled.Error())
+	return s.end(ctx, id, Cancelled, errCancelled.Error(), nil)
 }
 
-// Discard is Cancel for operators. A job that waits becomes a dead letter; a running one is cancelled.
-func (s *Service) Discard(ctx context.Context, id int64) (State, error) {
-	return s.end(ctx, id, Discarded, "discarded by an operator")
+// Discard is Cancel for operators. A job that waits becomes a dead letter; a running one is cancelled. A job that has ended is not recorded.
+func (s *Service) Discard(ctx context.Context, id int64, audit Audit) (State, error) {
+	return s.end(ctx, id, Discarded, "discarded by an operator", audit)
 }
 
-func (s *Service) end(ctx context.Context, id int64, to State, text string) (state State, err error) {
+func (s *Service) end(ctx context.Context, id int64, to State, text string, audit Audit) (state State, err error) {
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		if err := tx.QueryRowContext(ctx, `SELECT state FROM jobs WHERE n = $1`, id).Scan(&state); err != nil {
-			return noJob(err)
-		}
-		switch state {
-		case Running:
-			_, err := tx.ExecContext(ctx, `UPDATE jobs SET cancelling = TRUE WHERE n = $1 AND state = 'running'`, id)
+		before, err := infoOf(ctx, tx, id)
+		if err != nil {
 			return err
+		}
+		switch state = before.State; state {
+		case Running:
+			_, err = tx.ExecContext(ctx, `UPDATE jobs SET cancelling = TRUE WHERE n = $1 AND state = 'running'`, id)
 		case Available:
 			state = to
-			_, err := tx.ExecContext(ctx, `UPDATE jobs SET state = $2, finished_ms = $3, error = $4, unique_key = CASE WHEN $5 THEN NULL ELSE unique_key END WHERE n = $1 AND state = 'available'`,
+			_, err = tx.ExecContext(ctx, `UPDATE jobs SET state = $2, finished_ms = $3, error = $4, unique_key = CASE WHEN $5 THEN NULL ELSE unique_key END WHERE n = $1 AND state = 'available'`,
 				id, string(to), s.nowMs(), text, to == Cancelled)
+		default:
+			return nil
+		}
+		if err != nil {
 			return err
 		}
-		return nil
+		return changed(ctx, tx, audit, before)
 	})
 	if err == nil && state == Running {
 		s.Wake()

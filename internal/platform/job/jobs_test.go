@@ -202,7 +202,7 @@ func TestDeadLettersOfAKindAreRetriedTogether(t *testing.T) {
 	f := openFleet(t, 1)
 	s := f.nodes[0]
 	for n := range 250 {
-		if state, err := s.Discard(t.Context(), insert(t, s, n, job.Options{})); err != nil || state != job.Discarded {
+		if state, err := s.Discard(t.Context(), insert(t, s, n, job.Options{}), nil); err != nil || state != job.Discarded {
 			t.Fatal(state, err)
 		}
 	}
@@ -335,7 +335,7 @@ func TestOldFinishedJobsAreDeleted(t *testing.T) {
 	if _, err := s.Cancel(t.Context(), cancelled); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Discard(t.Context(), discarded); err != nil {
+	if _, err := s.Discard(t.Context(), discarded, nil); err != nil {
 		t.Fatal(err)
 	}
 	left := func(want ...int64) {

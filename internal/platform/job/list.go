@@ -51,6 +51,12 @@ func (s *Service) Get(ctx context.Context, id int64) (Info, error) {
 	return i, noJob(err)
 }
 
+// infoOf is Get in a transaction.
+func infoOf(ctx context.Context, tx *sql.Tx, id int64) (Info, error) {
+	i, err := scanInfo(tx.QueryRowContext(ctx, `SELECT `+infoColumns+` FROM jobs WHERE n = $1`, id).Scan)
+	return i, noJob(err)
+}
+
 // List returns at most limit jobs in a state: finished ones as they ended, the last first; waiting ones of a queue as they are due, by priority;
 // running ones by node.
 func (s *Service) List(ctx context.Context, state State, queue string, limit int) (list []Info, err error) {

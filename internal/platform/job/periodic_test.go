@@ -124,7 +124,7 @@ func TestAPeriodicJobWaitsForTheLastOne(t *testing.T) {
 	insert(1) // it is running
 	must(t, f.process(0).Rescue(t.Context()))
 	insert(1) // it has failed, and will be tried again
-	if _, err := s.Discard(t.Context(), ids[0]); err != nil {
+	if _, err := s.Discard(t.Context(), ids[0], nil); err != nil {
 		t.Fatal(err)
 	}
 	insert(2)
@@ -147,7 +147,7 @@ func TestPeriodsAfterAWrongClock(t *testing.T) {
 		list, err := s.List(t.Context(), job.Available, job.DefaultQueue, 10)
 		must(t, err)
 		for _, i := range list {
-			if _, err := s.Discard(t.Context(), i.ID); err != nil {
+			if _, err := s.Discard(t.Context(), i.ID, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

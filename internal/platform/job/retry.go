@@ -7,22 +7,70 @@ import (
 	"fmt"
 )
 
-// Retry makes a dead letter, or a cancelled job, available again. Its failures are forgotten.
-func (s *Service) Retry(ctx context.Context, id int64) error {
+// StateError is the error of a job whose state does not allow what was to be done.
+type StateError struct {
+	ID    int64
+	State State
+	text  string // what is possible
+}
+
+func (e *StateError) Error() string { return fmt.Sprintf("job %d is %s; %s", e.ID, e.State, e.text) }
+
+// Audit is called in the transaction of a change by an operator, with the job before and after it; after is zero if it was deleted. If it fails, nothing is
+// changed. It may be called again if the transaction is repeated. Nil: the change is not recorded.
+type Audit func(ctx context.Context, tx *sql.Tx, before, after Info) error
+
+// changed calls an audit with a job as it was, and as it is now.
+func changed(ctx context.Context, tx *sql.Tx, audit Audit, before Info) error {
+	if audit == nil {
+		return nil
+	}
+	after, err := infoOf(ctx, tx, before.ID)
+	if err != nil {
+		return err
+	}
+	return audit(ctx, tx, before, after)
+}
+
+// Retry makes a dead letter, or a cancelled job, available again. Its failures are forgotten. It fails with ErrNoJob, or with a StateError.
+func (s *Service) Retry(ctx context.Context, id int64) error { return s.RetryAudited(ctx, id, nil) }
+
+// RetryAudited is Retry for operators.
+func (s *Service) RetryAudited(ctx context.Context, id int64, audit Audit) error {
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		var state State
-		if err := tx.QueryRowContext(ctx, `SELECT state FROM jobs WHERE n = $1`, id).Scan(&state); err != nil {
-			return noJob(err)
+		before, err := infoOf(ctx, tx, id)
+		if err != nil {
+			return err
 		}
-		if state != Discarded && state != Cancelled {
-			return fmt.Errorf("job %d is %s; only a discarded or a cancelled one can be retried", id, state)
+		if before.State != Discarded && before.State != Cancelled {
+			return &StateError{id, before.State, "only a discarded or a cancelled one can be retried"}
 		}
-		return s.retry(ctx, tx, id)
+		if err := s.retry(ctx, tx, id); err != nil {
+			return err
+		}
+		return changed(ctx, tx, audit, before)
 	})
 	if err == nil {
 		s.Wake()
 	}
 	return err
+}
+
+// Drop deletes a dead letter. It fails with ErrNoJob, or with a StateError.
+func (s *Service) Drop(ctx context.Context, id int64, audit Audit) error {
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		before, err := infoOf(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if before.State != Discarded {
+			return &StateError{id, before.State, "only a discarded one can be dropped"}
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM jobs WHERE n = $1 AND state = 'discarded'`, id); err != nil || audit == nil {
+			return err
+		}
+		return audit(ctx, tx, before, Info{})
+	})
 }
 
 func (s *Service) retry(ctx context.Context, tx *sql.Tx, id int64) error {

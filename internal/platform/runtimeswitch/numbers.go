@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
@@ -43,9 +44,19 @@ func (s *Service) SetNumbers(ctx context.Context, to map[Name]*int64, by, reason
 				string(n), value, by, reason, s.deps.Clock.Now().UnixMilli()); err != nil {
 				return err
 			}
+			if err := s.audit(ctx, tx, n, numberText(old, isSet), numberText(value.Int64, value.Valid), by, reason); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
+}
+
+func numberText(n int64, isSet bool) string {
+	if !isSet {
+		return "default"
+	}
+	return strconv.FormatInt(n, 10)
 }
 
 // NumberChange is a number that was set.

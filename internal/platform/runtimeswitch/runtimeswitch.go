@@ -43,8 +43,26 @@ type Deps struct {
 	DB *sqldb.DB
 	// ClusterEvents tells the other nodes of changes. If nil, there are no other nodes.
 	ClusterEvents *clusterevent.Service
-	Clock         clock.Clock
-	Logger        *slog.Logger
+	// Audit records a change of a switch (on, off) or of a number (default, or the number), in its transaction. If it fails, nothing is changed. Nil: changes are only in
+	// Changes and NumberChanges.
+	Audit  func(ctx context.Context, tx *sql.Tx, n Name, before, after, by, reason string) error
+	Clock  clock.Clock
+	Logger *slog.Logger
+}
+
+// audit records a change.
+func (s *Service) audit(ctx context.Context, tx *sql.Tx, n Name, before, after, by, reason string) error {
+	if s.deps.Audit == nil {
+		return nil
+	}
+	return s.deps.Audit(ctx, tx, n, before, after, by, reason)
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
 }
 
 // Service has the switches and numbers.
@@ -99,6 +117,9 @@ func (s *Service) Set(ctx context.Context, to map[Name]bool, by, reason string) 
 			}
 			if _, err := tx.ExecContext(ctx, `INSERT INTO runtime_switch_changes (name, is_on, changed_by, reason, time_ms) VALUES ($1, $2, $3, $4, $5)`,
 				string(n), to[n], by, reason, s.deps.Clock.Now().UnixMilli()); err != nil {
+				return err
+			}
+			if err := s.audit(ctx, tx, n, onOff(was[n]), onOff(to[n]), by, reason); err != nil {
 				return err
 			}
 		}

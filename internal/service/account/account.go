@@ -226,6 +226,7 @@ var migrations = []string{
 	`CREATE TABLE passkeys (id BIGINT PRIMARY KEY, owner BIGINT NOT NULL, credential {bytes} NOT NULL UNIQUE, public_key {bytes} NOT NULL, name TEXT NOT NULL, sign_count BIGINT NOT NULL,
 		backup_eligible BOOLEAN NOT NULL, backed_up BOOLEAN NOT NULL, created_ms BIGINT NOT NULL, used_ms BIGINT NOT NULL DEFAULT 0)`,
 	`CREATE INDEX passkeys_owner ON passkeys (owner, id)`,
+	`CREATE TABLE operator_keys (sum {bytes} PRIMARY KEY, name TEXT NOT NULL, created_ms BIGINT NOT NULL, role BIGINT NOT NULL)`, // role: an id.OperatorRole
 }
 
 // New opens the service. The first start generates the signing keys.

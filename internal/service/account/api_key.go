@@ -19,12 +19,17 @@ type NewKey struct {
 	Audit bool
 	// Bot is the user for whom alone the key stands; 0: it stands for any user.
 	Bot id.User
+	// Role in the operators' console. A key with a role is for the console only.
+	Role id.OperatorRole
 }
 
 var errBotAudit = errs.New(errs.Invalid, "bad_key", "the key of a bot cannot have the permission audit")
 
 // CreateKey creates an API key. Only this call returns it.
 func (s *Service) CreateKey(ctx context.Context, k NewKey) (string, error) {
+	if k.Role != id.NoOperator {
+		return s.createOperatorKey(ctx, k)
+	}
 	if k.Bot != 0 {
 		if k.Audit {
 			return "", errBotAudit
@@ -42,14 +47,15 @@ func (s *Service) CreateKey(ctx context.Context, k NewKey) (string, error) {
 
 // ListKeys returns the names of all API keys, oldest first.
 func (s *Service) ListKeys(ctx context.Context) (names []string, err error) {
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT name FROM api_keys ORDER BY created_ms, name`)
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT name, created_ms FROM api_keys UNION ALL SELECT name, created_ms FROM operator_keys ORDER BY 2, 1`)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var n string
-		if err := rows.Scan(&n); err != nil {
+		var createdMs int64
+		if err := rows.Scan(&n, &createdMs); err != nil {
 			return nil, err
 		}
 		names = append(names, n)
@@ -60,11 +66,19 @@ func (s *Service) ListKeys(ctx context.Context) (names []string, err error) {
 // RevokeKey revokes the keys of a name, here at once and in other processes within a second, and returns how many.
 func (s *Service) RevokeKey(ctx context.Context, name string) (n int64, err error) {
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, `DELETE FROM api_keys WHERE name = $1`, name)
-		if err == nil {
-			n, err = done.RowsAffected()
+		n = 0
+		for _, statement := range []string{`DELETE FROM api_keys WHERE name = $1`, `DELETE FROM operator_keys WHERE name = $1`} {
+			done, err := tx.ExecContext(ctx, statement, name)
+			if err != nil {
+				return err
+			}
+			deleted, err := done.RowsAffected()
+			if err != nil {
+				return err
+			}
+			n += deleted
 		}
-		return err
+		return nil
 	})
 	s.keys.dropAll()
 	return n, err
@@ -122,18 +136,26 @@ func (k *keyCache) dropAll() {
 // errKey has the reason of every bad token, and a hint for API keys.
 var errKey = errs.New(errs.Unauthenticated, auth.ErrToken.Reason, "the API key is not valid: it was revoked, or belongs to another deployment; create one with rialto admin key create")
 
-// verifyKey returns whom an API key stands for.
-func (s *Service) verifyKey(ctx context.Context, key string) (id.Caller, error) {
+// verifyAPIKey returns whom an API key stands for.
+func (s *Service) verifyAPIKey(ctx context.Context, key string) (id.Caller, error) {
+	return s.verifyKey(ctx, key, func(c *id.Caller) error {
+		err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT name, audit, bot FROM api_keys WHERE sum = $1`, auth.Sum(key)).Scan(&c.Key, &c.Audit, &c.User)
+		c.Bot = c.User != 0
+		c.Server = !c.Bot
+		return err
+	})
+}
+
+// verifyKey returns whom a key stands for: the cached caller, or the one that read reads.
+func (s *Service) verifyKey(ctx context.Context, key string, read func(c *id.Caller) error) (id.Caller, error) {
 	now := s.deps.Clock.Now()
 	cached, age, known := s.keys.get(key, now)
 	if known && age < keyCacheTTL {
 		return cached, nil
 	}
 	c := id.Caller{}
-	switch err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT name, audit, bot FROM api_keys WHERE sum = $1`, auth.Sum(key)).Scan(&c.Key, &c.Audit, &c.User); {
+	switch err := read(&c); {
 	case err == nil:
-		c.Bot = c.User != 0
-		c.Server = !c.Bot
 		s.keys.put(key, c, now)
 		return c, nil
 	case errors.Is(err, sql.ErrNoRows):

@@ -49,7 +49,7 @@ func newIntrospector(i *issuer, c clock.Clock) (*introspector, error) {
 
 // introspect returns a token's identity from the issuer. It never sends this server's own secrets.
 func (s *introspector) introspect(ctx context.Context, token string) (externalIdentity, error) {
-	for _, own := range []string{"rk_", "rr_", "rt_"} {
+	for _, own := range []string{"rk_", operatorKeyPrefix, "rr_", "rt_"} {
 		if strings.HasPrefix(token, own) {
 			return externalIdentity{}, auth.ErrToken
 		}

@@ -308,7 +308,10 @@ func (s *Service) DeviceTypes(ctx context.Context, u id.User) (map[id.Device]str
 // Verify returns the caller of an access token, of a token of a configured issuer, or of an API key.
 func (s *Service) Verify(ctx context.Context, token string) (id.Caller, error) {
 	if strings.HasPrefix(token, "rk_") {
-		return s.verifyKey(ctx, token)
+		return s.verifyAPIKey(ctx, token)
+	}
+	if IsOperatorKey(token) {
+		return id.Caller{}, errRoleKey
 	}
 	who, ours, err := s.issuers.verify(ctx, token)
 	if err != nil {

@@ -47,7 +47,7 @@ var (
 // options of a call's handler.
 func (s *Server) options(p *procedure) []connect.HandlerOption {
 	// Programs of operators make calls with wide effects: one that means to show a post and misspells that must not hide it. Clients of users may be newer than the server.
-	lax := p.access != serverAccess
+	lax := p.access != serverAccess && p.access != operatorAccess
 	tooLarge := s.failure(p.name, errTooLarge)
 	least := 0
 	if strings.HasPrefix(p.name, "/"+idv1connect.IDServiceName+"/") {
@@ -136,7 +136,7 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 		in := &incoming{body: b, answer: answer, network: from, request: r}
 		if in.err = s.checkOverload(m.work, r.Header); in.err != nil {
 			// Nothing else is done for it.
-		} else if in.caller, in.err = s.authenticate(ctx, m.access, r.Header); m.access == anonymousAccess {
+		} else if in.caller, in.err = s.authenticate(ctx, m.name, m.access, r.Header); m.access == anonymousAccess {
 			b.remaining, b.tooLarge, b.chunkTime, b.memory = maxUnauthenticated, notSmall, unauthenticatedChunkTime, s.deps.Input.Unauthenticated
 			b.owner.Network = from
 			slot, ok := s.unauthenticated.Acquire(from)

@@ -14,6 +14,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/gateway/v1/gatewayv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/id/v1/idv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/notification/v1/notificationv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/operation/v1/operationv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/presence/v1/presencev1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/push/v1/pushv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/ranking/v1/rankingv1connect"
@@ -35,7 +36,7 @@ var serviceClasses = map[string]overload.Class{
 	rankingv1connect.RankingServiceName: overload.Feed, rankingv1connect.RankingAdminServiceName: overload.Server,
 	searchv1connect.SearchServiceName: overload.Search, videov1connect.VideoServiceName: overload.Media,
 	eventv1connect.ServerEventServiceName: overload.Server, transactionv1connect.MessageTransactionServiceName: overload.Server, idv1connect.IDServiceName: overload.Server,
-	chatv1connect.MessageTraceServiceName: overload.Server, gatewayv1connect.GatewayServiceName: overload.Login,
+	chatv1connect.MessageTraceServiceName: overload.Server, operationv1connect.OperationServiceName: overload.Server, gatewayv1connect.GatewayServiceName: overload.Login,
 }
 
 // readingPrefixes begin the names of calls that change nothing.

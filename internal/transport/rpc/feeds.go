@@ -48,9 +48,7 @@ func (s *Server) feeds() []method {
 		newMethod(s, feedv1connect.FeedAdminServiceGetFeedAuthorProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *feedv1.GetFeedAuthorRequest) (*feedv1.FeedAuthor, error) {
 			return f.GetFeedAuthor(ctx, r)
 		}),
-		newMethod(s, feedv1connect.FeedAdminServiceSetFeedPlanProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *feedv1.SetFeedPlanRequest) (*feedv1.FeedPlan, error) {
-			return f.SetFeedPlan(ctx, r)
-		}),
+		newMethod(s, feedv1connect.FeedAdminServiceSetFeedPlanProcedure, serverAccess, s.setFeedPlan),
 		newMethod(s, feedv1connect.FeedAdminServiceGetFeedPlanProcedure, serverAccess, func(ctx context.Context, _ id.Caller, _ *feedv1.GetFeedPlanRequest) (*feedv1.GetFeedPlanResponse, error) {
 			return f.GetFeedPlan(ctx)
 		}),

@@ -205,7 +205,7 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	transactions, err := messagetransaction.New(t.Context(), messagetransaction.Deps{DB: db, Chat: h.chat, Jobs: jobs, IDs: ids, Clock: h.clock, Logger: logger}, messagetransaction.Config{})
 	must(err)
-	h.deps = rpc.Deps{Transactions: transactions, Discovery: newDiscovery(), Ranking: ranked, Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Pushes: pushes, Search: found, ServerEvents: events, MessageTraces: messagetrace.New(messagetrace.Deps{}), Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Streamed: streamed, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	h.deps = rpc.Deps{Operations: h.newOperations(jobs, logger), Transactions: transactions, Discovery: newDiscovery(), Ranking: ranked, Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Pushes: pushes, Search: found, ServerEvents: events, MessageTraces: messagetrace.New(messagetrace.Deps{}), Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Streamed: streamed, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), account.NewKey{Name: "shop"})
 	must(err)

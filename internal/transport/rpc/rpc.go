@@ -113,6 +113,7 @@ type Deps struct {
 	ServerEvents  ServerEvents
 	Transactions  Transactions
 	MessageTraces MessageTraces
+	Operations    Operations
 	Ranking       Ranking
 	Pushes        Pushes
 	// Officials are official accounts.
@@ -165,6 +166,7 @@ const (
 	anonymousAccess               // no credentials
 	serverAccess                  // an API key
 	eventAccess                   // an API key, also that of a bot
+	operatorAccess                // a key with a role in the operators' console
 )
 
 // method is one call of the API.
@@ -198,7 +200,7 @@ func New(deps Deps) *Server {
 		unauthenticated:         inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedRequests),
 		unauthenticatedComplete: inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedCalls),
 		anonymous:               newAnonymousLimiter(deps.Clock, deps.Nodes)}
-	for _, m := range slices.Concat(s.accounts(), s.security(), s.passkeys(), s.graph(), s.admin(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.feeds(), s.comments(), s.engagements(), s.rankings(), s.notifications(), s.pushes(), s.videos(), s.searches(), s.serverEvents(), s.transactions(), s.messageTraces(), s.media(), s.ids(), s.gateways()) {
+	for _, m := range slices.Concat(s.accounts(), s.security(), s.passkeys(), s.graph(), s.admin(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.feeds(), s.comments(), s.engagements(), s.rankings(), s.notifications(), s.pushes(), s.videos(), s.searches(), s.serverEvents(), s.transactions(), s.messageTraces(), s.operations(), s.media(), s.ids(), s.gateways()) {
 		s.methods[m.name] = m
 		s.mux.Handle("POST "+m.name, s.withBodyLimits(m))
 	}
@@ -231,13 +233,16 @@ func (s *Server) Invoke(ctx context.Context, c id.Caller, name string, in []byte
 var errNoToken = errs.New(errs.Unauthenticated, "no_token", "give an access token: Authorization: Bearer TOKEN")
 
 // authenticate authenticates a request.
-func (s *Server) authenticate(ctx context.Context, who access, h http.Header) (id.Caller, error) {
+func (s *Server) authenticate(ctx context.Context, call string, who access, h http.Header) (id.Caller, error) {
 	if who == anonymousAccess {
 		return id.Caller{}, nil
 	}
 	token, ok := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
 	if !ok {
 		return id.Caller{}, errNoToken
+	}
+	if _, permitted := operatorCalls[call]; who == operatorAccess || permitted && account.IsOperatorKey(token) {
+		return s.asOperator(ctx, call, token)
 	}
 	c, err := s.deps.Accounts.Verify(ctx, token)
 	if err != nil {

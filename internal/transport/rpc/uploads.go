@@ -13,7 +13,7 @@ import (
 // AuthorizeUpload authenticates and limits a request of tus, as calls are. A request that creates an upload counts as CreateMultipartUpload.
 func (s *Server) AuthorizeUpload(r *http.Request, creates bool) (id.User, error) {
 	ctx := ratelimit.WithNetwork(r.Context(), ratelimit.Network(r.RemoteAddr, r.Header, s.deps.Proxied))
-	c, err := s.authenticate(ctx, userAccess, r.Header)
+	c, err := s.authenticate(ctx, "", userAccess, r.Header)
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,80 @@
+// Package auditlog records what operators change: who, when, what, and its state before and after. An entry is committed with the change, so that there is
+// neither a change without an entry nor an entry without a change. Entries are kept for ever; there are few.
+//
+// It may use sqldb. All methods are safe for concurrent use.
+package auditlog
+
+import (
+	"context"
+	"database/sql"
+	"unicode/utf8"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+)
+
+// Entry is a change.
+type Entry struct {
+	// ID rises with each entry. The log sets it.
+	ID int64
+	// TimeMs is when it was made, in milliseconds since 1970. The log sets it.
+	TimeMs int64
+	// Who made it: the name of a key.
+	Who string
+	// Action such as job.retry.
+	Action string
+	// Subject of the action, such as the id of a job.
+	Subject string
+	// Before and After are its states. Of each, maxText bytes are kept.
+	Before, After string
+	Reason        string
+}
+
+// maxText is how much of a state is kept, in bytes.
+const maxText = 4000
+
+var migrations = []string{
+	`CREATE TABLE audit_entries (n {number}, time_ms BIGINT NOT NULL, who TEXT NOT NULL, action TEXT NOT NULL, subject TEXT NOT NULL, state_before TEXT NOT NULL, state_after TEXT NOT NULL, reason TEXT NOT NULL)`,
+}
+
+// Log has the entries of all nodes.
+type Log struct {
+	db    *sqldb.DB
+	clock clock.Clock
+}
+
+// New creates the table if it is missing.
+func New(ctx context.Context, db *sqldb.DB, now clock.Clock) (*Log, error) {
+	return &Log{db, now}, db.Migrate(ctx, "audit_entries", migrations)
+}
+
+// Add adds an entry in the transaction of the change.
+func (l *Log) Add(ctx context.Context, tx *sql.Tx, e Entry) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO audit_entries (time_ms, who, action, subject, state_before, state_after, reason) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		l.clock.Now().UnixMilli(), e.Who, e.Action, e.Subject, shorten(e.Before), shorten(e.After), e.Reason)
+	return err
+}
+
+// shorten cuts a text between characters.
+func shorten(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	cut := maxText
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut]
+}
+
+// List returns at most limit entries, the newest first: those whose ids are below before, or the newest ones if it is 0.
+func (l *Log) List(ctx context.Context, before int64, limit int) (list []Entry, err error) {
+	rows, err := l.db.Read().QueryContext(ctx, `SELECT n, time_ms, who, action, subject, state_before, state_after, reason FROM audit_entries WHERE $1 = 0 OR n < $1 ORDER BY n DESC LIMIT $2`, before, limit)
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var e Entry
+		err := rows.Scan(&e.ID, &e.TimeMs, &e.Who, &e.Action, &e.Subject, &e.Before, &e.After, &e.Reason)
+		list = append(list, e)
+		return err
+	})
+	return list, err
+}

@@ -1,0 +1,126 @@
+// Package operation is what the operators' console shows and changes: the nodes with their figures, background jobs, and the audit log.
+//
+// Figures of a node are those of its Prometheus registry, so that the console shows nothing that Prometheus lacks. A node gathers them at most once a second,
+// however many operators look. Each change is committed with its entry in the audit log.
+//
+// It may use bus, job and auditlog. All methods are safe for concurrent use.
+package operation
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/bus"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
+	"github.com/rialto-im/rialto/internal/platform/job"
+	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+	"golang.org/x/time/rate"
+)
+
+// Jobs are background jobs.
+type Jobs interface {
+	List(ctx context.Context, state job.State, queue string, limit int) ([]job.Info, error)
+	Get(ctx context.Context, id int64) (job.Info, error)
+	Counts(ctx context.Context, queue string) (job.Counts, error)
+	RetryAudited(ctx context.Context, id int64, audit job.Audit) error
+	Discard(ctx context.Context, id int64, audit job.Audit) (job.State, error)
+	Drop(ctx context.Context, id int64, audit job.Audit) error
+}
+
+// Deps are the dependencies of a Service.
+type Deps struct {
+	Jobs Jobs
+	// Queues are the names of the queues of jobs.
+	Queues []string
+	Audit  *auditlog.Log
+	// Metrics of this node.
+	Metrics prometheus.Gatherer
+	// Self returns what this node says of itself, without its figures.
+	Self func() *operationv1.NodeReport
+	Bus  bus.Bus
+	// Node is this node's name, and Nodes are those of the live nodes.
+	Node   string
+	Nodes  func() []string
+	Clock  clock.Clock
+	Logger *slog.Logger
+}
+
+const (
+	askTimeout  = 2 * time.Second // for the answers of all nodes
+	reportFor   = time.Second     // how long a node's report is given again
+	countsFor   = 2 * time.Second // how long counts of queues are given again
+	countTime   = 5 * time.Second
+	defaultPage = 50
+	maxPage     = 200
+	maxReason   = 500 // characters
+	// The calls of all operators together, at one node.
+	callsPerSecond, callsBurst = 50, 100
+)
+
+// Service answers the console.
+type Service struct {
+	deps  Deps
+	calls *rate.Limiter
+
+	reporting sync.Mutex // guards report and reportAt; held while figures are gathered
+	report    []byte
+	reportAt  time.Time
+
+	counting sync.Mutex // guards counts and countsAt; held while jobs are counted
+	counts   *operationv1.ListQueuesResponse
+	countsAt time.Time
+}
+
+// New returns a Service, which Run runs.
+func New(deps Deps) *Service {
+	return &Service{deps: deps, calls: rate.NewLimiter(callsPerSecond, callsBurst)}
+}
+
+// Run answers other nodes until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	stop, err := s.deps.Bus.Respond(subject(s.deps.Node), func([]byte) []byte { return s.ownReport() })
+	if err != nil {
+		return err
+	}
+	defer stop()
+	<-ctx.Done()
+	return nil
+}
+
+func subject(node string) string { return bus.NodeSubject(node, "report") }
+
+var (
+	errDenied  = errs.New(errs.Denied, "no_operator", "this needs a key with the role operator: rialto admin key create --role operator")
+	errTooMany = &errs.Error{Kind: errs.Exhausted, Reason: "too_many_requests", Message: "operators make too many calls at this node; wait, and try again", Retry: time.Second}
+)
+
+// CheckCall counts a call of an operator, and refuses it if all make too many, or if the caller's role is below the least one.
+func (s *Service) CheckCall(c id.Caller, least id.OperatorRole) error {
+	if c.Role < least {
+		return errDenied
+	}
+	if !s.calls.AllowN(s.deps.Clock.Now(), 1) {
+		return errTooMany
+	}
+	return nil
+}
+
+// GetOperator tells who the caller is.
+func (s *Service) GetOperator(_ context.Context, c id.Caller, _ *operationv1.GetOperatorRequest) (*operationv1.Operator, error) {
+	roles := map[id.OperatorRole]operationv1.OperatorRole{id.Auditor: operationv1.OperatorRole_OPERATOR_ROLE_AUDITOR, id.Operator: operationv1.OperatorRole_OPERATOR_ROLE_OPERATOR}
+	return &operationv1.Operator{Name: c.Key, Role: roles[c.Role]}, nil
+}
+
+// page returns the size of a page.
+func page(limit uint32) int {
+	if limit == 0 {
+		return defaultPage
+	}
+	return int(min(limit, maxPage))
+}

@@ -1,0 +1,72 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
+	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/operation/v1/operationv1connect"
+)
+
+// Operations are what the operators' console shows and changes.
+type Operations interface {
+	CheckCall(c id.Caller, least id.OperatorRole) error
+	GetOperator(ctx context.Context, c id.Caller, r *operationv1.GetOperatorRequest) (*operationv1.Operator, error)
+	ListNodes(ctx context.Context, c id.Caller, r *operationv1.ListNodesRequest) (*operationv1.ListNodesResponse, error)
+	ListQueues(ctx context.Context, c id.Caller, r *operationv1.ListQueuesRequest) (*operationv1.ListQueuesResponse, error)
+	ListJobs(ctx context.Context, c id.Caller, r *operationv1.ListJobsRequest) (*operationv1.ListJobsResponse, error)
+	GetJob(ctx context.Context, c id.Caller, r *operationv1.GetJobRequest) (*operationv1.Job, error)
+	RetryJob(ctx context.Context, c id.Caller, r *operationv1.RetryJobRequest) (*operationv1.Job, error)
+	DiscardJob(ctx context.Context, c id.Caller, r *operationv1.DiscardJobRequest) (*operationv1.Job, error)
+	DropJob(ctx context.Context, c id.Caller, r *operationv1.DropJobRequest) (*operationv1.DropJobResponse, error)
+	ListAuditEntries(ctx context.Context, c id.Caller, r *operationv1.ListAuditEntriesRequest) (*operationv1.ListAuditEntriesResponse, error)
+}
+
+// operatorCalls are the calls that keys with a role in the operators' console make, and the least role. Those of other services are calls of servers as well.
+var operatorCalls = map[string]id.OperatorRole{
+	operationv1connect.OperationServiceGetOperatorProcedure:      id.Auditor,
+	operationv1connect.OperationServiceListNodesProcedure:        id.Auditor,
+	operationv1connect.OperationServiceListQueuesProcedure:       id.Auditor,
+	operationv1connect.OperationServiceListJobsProcedure:         id.Auditor,
+	operationv1connect.OperationServiceGetJobProcedure:           id.Auditor,
+	operationv1connect.OperationServiceListAuditEntriesProcedure: id.Auditor,
+	operationv1connect.OperationServiceRetryJobProcedure:         id.Operator,
+	operationv1connect.OperationServiceDiscardJobProcedure:       id.Operator,
+	operationv1connect.OperationServiceDropJobProcedure:          id.Operator,
+	feedv1connect.FeedAdminServiceGetFeedPlanProcedure:           id.Auditor,
+	feedv1connect.FeedAdminServiceSetFeedPlanProcedure:           id.Operator,
+}
+
+// asOperator returns whom a key with a role stands for, if it may make a call. Each call counts, also a refused one.
+func (s *Server) asOperator(ctx context.Context, call, token string) (id.Caller, error) {
+	c, err := s.deps.Accounts.VerifyOperator(ctx, token)
+	if err != nil {
+		return id.Caller{}, err
+	}
+	return c, s.deps.Operations.CheckCall(c, operatorCalls[call])
+}
+
+// setFeedPlan is for servers, who name the person, and for operators, who are named by their keys.
+func (s *Server) setFeedPlan(ctx context.Context, c id.Caller, r *feedv1.SetFeedPlanRequest) (*feedv1.FeedPlan, error) {
+	if c.Role != id.NoOperator {
+		r.By = c.Key
+	}
+	return s.deps.Feed.SetFeedPlan(ctx, r)
+}
+
+func (s *Server) operations() []method {
+	o := s.deps.Operations
+	return []method{
+		newMethod(s, operationv1connect.OperationServiceGetOperatorProcedure, operatorAccess, o.GetOperator),
+		newMethod(s, operationv1connect.OperationServiceListNodesProcedure, operatorAccess, o.ListNodes),
+		newMethod(s, operationv1connect.OperationServiceListQueuesProcedure, operatorAccess, o.ListQueues),
+		newMethod(s, operationv1connect.OperationServiceListJobsProcedure, operatorAccess, o.ListJobs),
+		newMethod(s, operationv1connect.OperationServiceGetJobProcedure, operatorAccess, o.GetJob),
+		newMethod(s, operationv1connect.OperationServiceRetryJobProcedure, operatorAccess, o.RetryJob),
+		newMethod(s, operationv1connect.OperationServiceDiscardJobProcedure, operatorAccess, o.DiscardJob),
+		newMethod(s, operationv1connect.OperationServiceDropJobProcedure, operatorAccess, o.DropJob),
+		newMethod(s, operationv1connect.OperationServiceListAuditEntriesProcedure, operatorAccess, o.ListAuditEntries),
+	}
+}

@@ -1,0 +1,94 @@
+// The operators' console: an operator signs in with a key, sees the node live, stops a waiting job, retries the dead letter, and finds both in the audit log. An auditor,
+// on a phone, in Chinese, only reads.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { binary, call, phone } from "../harness.mjs";
+
+function keyOf(server, name, role) {
+  return execFileSync(binary, ["admin", "key", "create", "--data", server.dir, "--name", name, "--role", role], { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }).trim();
+}
+
+export default async function operators(w) {
+  const server = await w.ownServer();
+  const admin = `http://127.0.0.1:${server.port + 1}`;
+  const key = server.apiKey();
+  const signIn = async (page, secret) => {
+    await page.goto(`${admin}/console/`);
+    await page.locator("input[name=key]").fill(secret);
+    await page.keyboard.press("Enter");
+  };
+  // A message transaction that nobody commits leaves a job, which is due in some time.
+  const [ann, bob] = [await w.user("ann", "Ann"), await w.user("bob", "Bob")];
+  const conversation = await w.direct(ann, bob);
+  await call(server.url, "transaction.v1.MessageTransactionService/PrepareMessages", { reference: "order 7", messages: [{ sender: ann.id, conversation, content: { text: "paid" } }] }, key);
+
+  w.step("nothing of the console is on the public listener, and a key without a role does not sign in");
+  assert.equal((await fetch(`${server.url}/console/console.html`)).status, 404);
+  const page = await w.page({ colorScheme: "dark" });
+  await signIn(page, key);
+  await page.getByRole("alert").getByText("role").waitFor();
+  await w.shot(page, "console-sign-in");
+
+  w.step("an operator sees the node");
+  await signIn(page, keyOf(server, "olga", "operator"));
+  await page.getByTestId("answered").getByText("1 of 1 nodes answered").waitFor();
+  const node = page.getByTestId("node");
+  await node.getByText("gateway, api, worker").or(node.getByText("gateway")).first().waitFor();
+  assert.ok(!page.url().includes("ro_"), "the key is not in the URL");
+  await w.send(ann, conversation, ["one", "two", "three"]);
+  await page.getByRole("figure", { name: /Acknowledged/ }).locator("path").waitFor({ state: "attached" });
+  await w.shot(page, "console-nodes");
+
+  w.step("the operator stops the waiting job, and retries the dead letter");
+  await page.getByRole("link", { name: "Jobs" }).click();
+  await page.getByLabel("State").selectOption("waiting");
+  await page.getByLabel("Queue", { exact: true }).and(page.locator("select")).selectOption("transaction");
+  await page.getByTestId("job").first().click();
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByLabel("Reason").fill("it disturbs");
+  await page.getByRole("dialog", { name: "Stop" }).getByRole("button", { name: "Stop" }).click();
+  await page.getByRole("button", { name: "Retry" }).waitFor();
+  await w.shot(page, "console-job");
+  await page.getByRole("button", { name: "Close" }).click();
+  await page.getByLabel("State").selectOption("dead letters");
+  await page.getByTestId("job").click();
+  await page.getByRole("button", { name: "Retry" }).click();
+  await page.getByLabel("Reason").fill("the cause is gone");
+  await page.getByRole("dialog", { name: "Retry" }).getByRole("button", { name: "Retry" }).click();
+  await page.getByRole("button", { name: "Stop" }).or(page.getByRole("dialog").getByText("completed")).first().waitFor();
+  await page.getByRole("button", { name: "Close" }).click();
+  await page.getByText("There are none.").waitFor();
+  await w.shot(page, "console-jobs");
+
+  w.step("likes are switched off, and on again");
+  await page.getByRole("link", { name: "Features" }).click();
+  for (const name of ["Switch off", "Switch on"]) {
+    await page.getByTestId("likesOff").getByRole("button", { name }).click();
+    await page.getByRole("dialog", { name }).getByRole("button", { name }).click();
+    await page.getByTestId("likesOff").getByRole("button", { name: name === "Switch off" ? "Switch on" : "Switch off" }).waitFor();
+  }
+  await w.shot(page, "console-features");
+
+  w.step("the audit log has each change, the newest first");
+  await page.getByRole("link", { name: "Audit log" }).click();
+  await page.getByTestId("audit-entry").first().waitFor();
+  const entries = await page.getByTestId("audit-entry").locator("strong").allTextContents();
+  assert.deepEqual(entries, ["switch.set", "switch.set", "job.retry", "job.discard"]);
+  await page.getByTestId("audit-entry").nth(2).getByText("olga · the cause is gone").waitFor();
+  await w.shot(page, "console-audit");
+
+  w.step("an auditor reads, and does not change; signing out forgets the key");
+  const small = await w.page({ locale: "zh-CN", viewport: phone, hasTouch: true, isMobile: true });
+  await signIn(small, keyOf(server, "adam", "auditor"));
+  await small.getByText("1 个节点中有 1 个已应答").waitFor();
+  await w.shot(small, "console-phone-nodes");
+  await small.getByRole("link", { name: "功能开关" }).click();
+  await small.getByTestId("likesOff").waitFor();
+  assert.equal(await small.getByTestId("likesOff").getByRole("button").count(), 0);
+  await small.getByRole("link", { name: "任务" }).click();
+  await small.getByTestId("queue").first().waitFor();
+  await w.shot(small, "console-phone-jobs");
+  await small.getByRole("button", { name: "退出" }).click();
+  await small.reload();
+  await small.locator("input[name=key]").waitFor();
+}

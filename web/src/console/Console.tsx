@@ -1,0 +1,130 @@
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore, type FormEvent } from "react";
+import { setLocale, useLocale } from "../locale.js";
+import { AuditPage } from "./AuditPage.js";
+import { callsWith, isSignedOut, OperatorRole, storedKey, type Calls, type Operator } from "./calls.js";
+import { FeaturesPage } from "./FeaturesPage.js";
+import { JobsPage } from "./JobsPage.js";
+import { NodesPage } from "./NodesPage.js";
+import { useText } from "./text.js";
+
+/** What each page gets. */
+export interface PageProps {
+  calls: Calls;
+  /** The operator may change things. */
+  mayChange: boolean;
+  /** Ends the session if an error says that the key is not valid any more, and returns the error's text. */
+  fail: (err: unknown) => string;
+}
+
+const pages = { nodes: NodesPage, jobs: JobsPage, features: FeaturesPage, audit: AuditPage };
+type Page = keyof typeof pages;
+const names = Object.keys(pages) as Page[];
+
+function onHash(f: () => void): () => void {
+  addEventListener("hashchange", f);
+  return () => removeEventListener("hashchange", f);
+}
+
+function usePage(): Page {
+  const hash = useSyncExternalStore(onHash, () => location.hash.slice(1));
+  return names.find((n) => n === hash) ?? "nodes";
+}
+
+/** The operators' console. */
+export function Console() {
+  const [key, setKey] = useState(storedKey.get);
+  const [operator, setOperator] = useState<Operator>();
+  const [error, setError] = useState("");
+  const calls = useMemo(() => callsWith(key), [key]);
+  const signOut = useCallback((why = "") => {
+    storedKey.clear();
+    setKey("");
+    setOperator(undefined);
+    setError(why);
+  }, []);
+  useEffect(() => {
+    if (!key) return;
+    const ended = new AbortController();
+    calls.operation.getOperator({}, { signal: ended.signal }).then(
+      (o) => {
+        storedKey.set(key);
+        setOperator(o);
+        setError("");
+      },
+      (err: Error) => !ended.signal.aborted && (isSignedOut(err) ? signOut(err.message) : setError(err.message)),
+    );
+    return () => ended.abort();
+  }, [key, calls, signOut]);
+  const fail = useCallback((err: unknown) => {
+    const text = err instanceof Error ? err.message : String(err);
+    if (isSignedOut(err)) signOut(text);
+    return text;
+  }, [signOut]);
+  if (!operator) return <SignIn error={error} onKey={setKey} />;
+  return <Shell operator={operator} calls={calls} fail={fail} onSignOut={() => signOut()} />;
+}
+
+function SignIn({ error, onKey }: { error: string; onKey: (key: string) => void }) {
+  const t = useText();
+  const submit = (e: FormEvent<HTMLFormElement>) => {
+    e.preventDefault();
+    const field = e.currentTarget.elements.namedItem("key") as HTMLInputElement;
+    onKey(field.value.trim());
+    field.value = "";
+  };
+  return (
+    <main className="sign-in">
+      <h1>{t("title")}</h1>
+      <form className="stack" onSubmit={submit}>
+        <label>
+          {t("key")}
+          <input type="password" name="key" autoComplete="off" required />
+        </label>
+        <small>{t("keyHint")}</small>
+        {error && <p className="error" role="alert">{error}</p>}
+        <button className="primary">{t("signIn")}</button>
+      </form>
+      <Language />
+    </main>
+  );
+}
+
+function Language() {
+  const t = useText();
+  const l = useLocale();
+  return (
+    <button className="link" lang={l === "en" ? "zh-CN" : "en"} onClick={() => setLocale(l === "en" ? "zh" : "en")}>
+      {t("language")}
+    </button>
+  );
+}
+
+function Shell({ operator, onSignOut, ...rest }: { operator: Operator; onSignOut: () => void } & Omit<PageProps, "mayChange">) {
+  const t = useText();
+  const page = usePage();
+  const Shown = pages[page];
+  const mayChange = operator.role === OperatorRole.OPERATOR;
+  return (
+    <div className="console">
+      <header>
+        <strong>{t("title")}</strong>
+        <nav aria-label={t("sections")}>
+          {names.map((n) => (
+            <a key={n} href={`#${n}`} aria-current={n === page ? "page" : undefined}>
+              {t(n)}
+            </a>
+          ))}
+        </nav>
+        <span className="who">
+          <bdi>{operator.name}</bdi> · {t(mayChange ? "roleOperator" : "roleAuditor")}
+        </span>
+        <Language />
+        <button className="link" onClick={onSignOut}>{t("signOut")}</button>
+      </header>
+      <main>
+        <h1>{t(page)}</h1>
+        <Shown {...rest} mayChange={mayChange} />
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+import { RialtoError } from "../../../sdk/ts/src/errors.js";
+import { serviceClient, type ServiceClient } from "../../../sdk/ts/src/api.js";
+import { FeedAdminService } from "../../../sdk/ts/src/gen/rialto/feed/v1/feed_pb.js";
+import { OperationService } from "../../../sdk/ts/src/gen/rialto/operation/v1/operation_pb.js";
+import { post } from "../../../sdk/ts/src/http.js";
+
+export { RialtoError } from "../../../sdk/ts/src/errors.js";
+export { JobState, OperatorRole, type AuditEntry, type Figure, type Job, type JobQueue, type NodeReport, type Operator } from "../../../sdk/ts/src/gen/rialto/operation/v1/operation_pb.js";
+export type { FeedPlan } from "../../../sdk/ts/src/gen/rialto/feed/v1/feed_pb.js";
+
+/** The calls that a key with a role in the console may make. */
+export interface Calls {
+  operation: ServiceClient<typeof OperationService>;
+  feed: ServiceClient<typeof FeedAdminService>;
+}
+
+/** Calls with a key, which goes into the header of each request and nowhere else. */
+export function callsWith(key: string, base = location.origin): Calls {
+  const invoke: Parameters<typeof serviceClient>[1] = (method, input, options) => post(base, method, input, key, (...a) => fetch(...a), options);
+  return { operation: serviceClient(OperationService, invoke), feed: serviceClient(FeedAdminService, invoke) };
+}
+
+/** The key was revoked, or never had a role: one has to sign in again. */
+export function isSignedOut(err: unknown): boolean {
+  return err instanceof RialtoError && (err.code === "unauthenticated" || err.reason === "no_role");
+}
+
+const keyName = "console-key";
+
+/** The key of this tab. It is forgotten with the tab, and no other page has it. */
+export const storedKey = {
+  get: (): string => sessionStorage.getItem(keyName) ?? "",
+  set: (key: string): void => sessionStorage.setItem(keyName, key),
+  clear: (): void => sessionStorage.removeItem(keyName),
+};
