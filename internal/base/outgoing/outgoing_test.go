@@ -217,7 +217,7 @@ func TestPauses(t *testing.T) {
 		s.expect(1, Outcome{Pause: time.Hour}, false)
 		time.Sleep(maxPause - 1)
 		s.expect(1, good, true)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		s.expect(1, good, false)
 		s = newServer(t, APNs) // only a device is meant
 		s.call(Outcome{Pause: 5 * time.Second})
