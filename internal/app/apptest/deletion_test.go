@@ -34,7 +34,10 @@ func TestClearingAndDeletingAChat(t *testing.T) {
 	c := h.Direct(t, ann, bob)
 	h.Send(t, ann, c, "1", "one")
 	two := h.Send(t, ann, c, "2", "two").Seq
-	h.Send(t, ann, c, "3", "three")
+	three := h.Send(t, ann, c, "3", "three").Seq
+	for _, p := range []*apptest.Person{ann, bob} {
+		caught(t, p, c, three, "")
+	}
 	if list, badge := conversations(t, bob); len(list) != 1 || list[0].Unread != 3 || badge != 3 {
 		t.Fatalf("before, the list is %v with a badge of %d", list, badge)
 	}
@@ -72,7 +75,7 @@ func TestClearingAndDeletingAChat(t *testing.T) {
 		t.Error("the other devices are not told of the deletion")
 	}
 
-	h.Send(t, ann, c, "4", "four")
+	caught(t, bob, c, h.Send(t, ann, c, "4", "four").Seq, "")
 	expect("with a new message", bob, "four")
 	if list, badge := conversations(t, bob); len(list) != 1 || list[0].Unread != 1 || badge != 1 || list[0].LastMessage.GetContent().GetText() != "four" {
 		t.Errorf("with a new message, the list is %v with a badge of %d", list, badge)
@@ -93,6 +96,9 @@ func TestDeletingMessages(t *testing.T) {
 	one := h.Send(t, ann, c, "1", "one").Seq
 	h.Send(t, ann, c, "2", "two")
 	three := h.Send(t, ann, c, "3", "three").Seq
+	for _, p := range []*apptest.Person{ann, bob} {
+		caught(t, p, c, three, "")
+	}
 	_, err := h.Chat().DeleteMessages(ctx, apptest.As(bob, &chatv1.DeleteMessagesRequest{Conversation: c, Seqs: []uint64{one, three}}))
 	must(t, err)
 	for p, want := range map[*apptest.Person][]string{bob: {"two"}, ann: {"one", "two", "three"}} {
