@@ -1,10 +1,12 @@
 package apptest_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/app/apptest"
 	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/eventually"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
@@ -70,10 +72,15 @@ func TestMembershipEventsOfALargeGroup(t *testing.T) {
 		joiner: {chatv1.Control_ACTION_JOINED, chatv1.Control_ACTION_REMOVED},
 		leaver: {chatv1.Control_ACTION_JOINED, chatv1.Control_ACTION_LEFT},
 	} {
-		for i, e := range streamOf(t, p, g, "end") {
-			if i == len(want) {
-				break // the end
-			}
+		var messages []*chatv1.Event
+		eventually.True(t, "the changes of members are in the stream", func() bool {
+			messages = slices.DeleteFunc(streamOf(t, p, g, "end"), func(e *chatv1.Event) bool { return e.GetMessage() == nil })
+			return len(messages) >= len(want)
+		})
+		if len(messages) > len(want) {
+			t.Errorf("the stream has %d messages, want %d", len(messages), len(want))
+		}
+		for i, e := range messages[:len(want)] {
 			if got := e.GetMessage().GetContent().GetControl().GetAction(); got != want[i] {
 				t.Errorf("event %d of the stream: got %v, want %v", i, e, want[i])
 			}

@@ -80,6 +80,7 @@ func TestMessagesExpire(t *testing.T) {
 
 	change, err := h.Chat().SetRetention(ctx, apptest.As(bob, &chatv1.SetRetentionRequest{Conversation: c, Seconds: 2 * 86_400}))
 	must(t, err)
+	caught(t, bob, c, change.Msg.Seq, "")
 	now.move(3 * day)
 	again, err := h.Accounts().Login(ctx, connect.NewRequest(&accountv1.LoginRequest{Handle: "anna", Password: "a good password", Client: &accountv1.Client{Type: "test", Device: ann.Device}}))
 	must(t, err)
@@ -134,6 +135,7 @@ func TestMessagesExpire(t *testing.T) {
 	}
 	look("nothing is left", "", change.Msg.Seq+1)
 	last := h.Send(t, ann, c, "3", "new").Seq
+	caught(t, bob, c, last, "")
 	look("one is left", "new", last)
 
 	retry := func() string {
