@@ -1,6 +1,11 @@
 package rpc_test
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -29,5 +34,38 @@ func ofSecurity() map[string]row {
 		accounts + "RenamePasskey":       all("no_passkey", func(subject) proto.Message { return &accountv1.RenamePasskeyRequest{Name: "phone"} }),
 		accounts + "RemovePasskey":       all("no_passkey", func(subject) proto.Message { return &accountv1.RemovePasskeyRequest{} }),
 		accounts + "CreateRecoveryCodes": all("no_totp", func(subject) proto.Message { return &accountv1.CreateRecoveryCodesRequest{} }),
+	}
+}
+
+// TestThePageOfACallDecidesAboutPasskeys: its origin, or else the address of the request. Without a setting that is localhost.
+func TestThePageOfACallDecidesAboutPasskeys(t *testing.T) {
+	h := newHarness(t)
+	for n, test := range []struct {
+		host, origin string
+		works        bool
+	}{{"localhost:7070", "", true}, {"127.0.0.1:7070", "", false}, {"10.0.0.1", "http://localhost:7070", true}, {"localhost:7070", "https://chat.example.com", false}} {
+		post := func(call string) answer {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, accounts+call, strings.NewReader("{}"))
+			r.Host = test.host
+			r.Header.Set("Content-Type", asJSON)
+			if test.origin != "" {
+				r.Header.Set("Origin", test.origin)
+			}
+			w := httptest.NewRecorder()
+			h.Handler().ServeHTTP(w, r)
+			return answer{w.Code, w.Header(), w.Body.String()}
+		}
+		want := "passkeys_unavailable"
+		if test.works {
+			want = ""
+		}
+		if got := post("StartPasskeyLogin").reason(); got != want {
+			t.Errorf("case %d: got the reason %q, want %q", n, got, want)
+		}
+		var methods accountv1.LoginMethods
+		h.into(&methods, post("GetLoginMethods"))
+		if methods.Passkeys != test.works {
+			t.Errorf("case %d: a form offers passkeys: %v", n, methods.Passkeys)
+		}
 	}
 }
