@@ -24,7 +24,7 @@ import (
 func TestVideoOverHTTP(t *testing.T) {
 	transcodetest.Open(t, transcode.Config{})
 	path := transcodetest.File(t, "a.mp4", "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=10", "-t", "3", "-pix_fmt", "yuv420p", "-g", "20", "-c:v", "libx264")
-	h, _ := open(t)
+	h, _ := open(t, "limits.search_user=none", "limits.search_address=none")
 	ann, ben := client(t, h), client(t, h)
 	for c, handle := range map[*rialto.Client]string{ann: "ann", ben: "ben"} {
 		must(t, c.Register(t.Context(), handle, "a good password", handle))
