@@ -181,13 +181,16 @@ func (i *item) find(r *run) (parts []Range) {
 		return nil
 	}
 	if !i.dense {
-		if i.word(r.runes) > 0 {
-			return []Range{{r.start[0], r.end[len(r.end)-1]}}
-		}
-		for _, p := range r.parts() {
-			if i.word(r.runes[p.from:p.to]) > 0 {
-				parts = append(parts, Range{r.start[p.from], r.end[p.to-1]})
+		quality := i.word(r.runes)
+		if quality < ExactMatch { // a part is nearer to what was typed than all of the word
+			for _, p := range r.parts() {
+				if i.word(r.runes[p.from:p.to]) > 0 {
+					parts = append(parts, Range{r.start[p.from], r.end[p.to-1]})
+				}
 			}
+		}
+		if len(parts) == 0 && quality > 0 {
+			parts = []Range{{r.start[0], r.end[len(r.end)-1]}}
 		}
 		return parts
 	}

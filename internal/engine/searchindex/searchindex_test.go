@@ -78,6 +78,8 @@ func TestMatchOfNames(t *testing.T) {
 		{"report", "quarterlyReport.pdf", false, "Report"},
 		{"quarterlyreport", "QuarterlyReport.pdf", false, "QuarterlyReport"},
 		{"rep", "quarterlyReport.pdf", true, "Report"},
+		{"quart", "quarterlyReport.pdf", true, "quarterly"},
+		{"quarterlyr", "quarterlyReport.pdf", true, "quarterlyReport"},
 		{"rep", "quarterlyReport.pdf", false, "-"},
 		{"repotr", "quarterlyReport.pdf", false, "Report"},
 		{"pdf", "PDFReader.app", false, "PDF"},

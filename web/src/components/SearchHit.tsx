@@ -87,7 +87,7 @@ function FileHit({ hit, message: m, file }: { hit: Hit; message: NonNullable<Hit
     <>
       <FilePicture message={m} file={file} />
       <span className="search-text" data-testid="search-file">
-        <span className="search-excerpt">{hit.text === "" ? t(file.type === FileType.AUDIO ? "voice" : file.type === FileType.VIDEO ? "typeVideo" : file.type === FileType.IMAGE ? "photo" : "typeOther") : <Marked hit={hit} />}</span>
+        <span className="search-excerpt search-lines">{hit.text === "" ? t(file.type === FileType.AUDIO ? "voice" : file.type === FileType.VIDEO ? "typeVideo" : file.type === FileType.IMAGE ? "photo" : "typeOther") : <Marked hit={hit} />}</span>
         <small className="search-where">
           <bdi>{[size > 0 && bytes(size, getLocale()), file.others > 0 && t("otherFiles", { n: file.others }), where === "" ? sender : t("foundIn", { who: sender, where })].filter(Boolean).join(" · ")}</bdi>
           <Time ms={Number(m.timeMs)} />
