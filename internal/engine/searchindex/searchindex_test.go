@@ -79,7 +79,7 @@ func TestMatchOfNames(t *testing.T) {
 		{"quarterlyreport", "QuarterlyReport.pdf", false, "QuarterlyReport"},
 		{"rep", "quarterlyReport.pdf", true, "Report"},
 		{"quart", "quarterlyReport.pdf", true, "quarterly"},
-		{"quarterlyr", "quarterlyReport.pdf", true, "quarterlyReport"},
+		{"quarterlyrep", "quarterlyReport.pdf", true, "quarterlyReport"},
 		{"rep", "quarterlyReport.pdf", false, "-"},
 		{"repotr", "quarterlyReport.pdf", false, "Report"},
 		{"pdf", "PDFReader.app", false, "PDF"},
