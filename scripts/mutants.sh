@@ -1137,7 +1137,7 @@ mutant "refuse nothing while a queue stands" internal/base/overload/gate.go 's/^
 mutant "refuse messages because the log is slow without load" internal/base/overload/gate.go 's/return t\.windows > futileCuts \&\& /return false \&\& /' TestASlowLogIsNoOverload ./internal/base/overload
 mutant "take a full log for a slow one" internal/base/overload/gate.go 's/ \&\& rate <= slowerPart\*t\.rate$//' TestSomeUsersAreServedInAnyCase ./internal/base/overload
 mutant "refuse all but a few users" internal/base/overload/gate.go 's/minLevels = .*$/minLevels = sections \/ 8/' TestSomeUsersAreServedInAnyCase ./internal/base/overload
-mutant "refuse each user a part of the messages" internal/base/overload/priority.go 's/id\.Hash\(user\^/id.Hash(rand.Uint64()^/' TestTheSameUsersAreServed ./internal/base/overload
+mutant "refuse each user a part of the messages" internal/base/overload/priority.go 's/id\.Hash\(user\^/id.Hash(uint64(time.Now().UnixNano())^/' TestTheSameUsersAreServed ./internal/base/overload
 mutant "read bodies of requests without capacity" internal/transport/rpc/body_limits.go 's/if in\.err = s\.checkOverload\(m\.work, r\.Header\); in\.err != nil \{/if false {/' TestOverloadRefusesEarly ./internal/transport/rpc
 mutant "serve sends and passwords with the workers of others" internal/transport/rpc/call_classes.go 's/if class, ok := callClasses\[name\]; ok \{/if class, ok := callClasses[name]; ok \&\& false {/' TestSlowCallsLeaveOthersAlone ./internal/transport/rpc
 mutant "count logins without workers as attempts" internal/transport/rpc/procedure.go '/permit, err := p\.acquireWorker/,/counted/s/^\t\trefund\(\)$//' TestLoginsWithoutWorkersAreNoAttempts ./internal/transport/rpc
