@@ -1124,7 +1124,7 @@ mutant "let an important crowd have all workers" internal/base/overload/limiter.
 mutant "forget that a call of a crowd has ended" internal/base/overload/limiter.go 's/p\.of\.work\(p\.caller, \&p\.crowds, -1\)/p.of.work(p.caller, \&crowds{}, -1)/' ACrowdHasNoMoreThanItsShareOfTheWorkers ./internal/base/overload
 mutant "let syncs of a crowd wait behind all others" internal/base/overload/limiter.go 's/l\.used >= l\.limit \&\& p > First/l.used >= l.limit/' WhatIsFirstIsNoExcess ./internal/base/overload
 mutant "look up organizations at rest" internal/base/overload/limiter.go 's/if !l\.half\.Load\(\) \{/if false {/' ExcessGivesWay ./internal/base/overload
-mutant "ignore the organizations of users" internal/base/overload/shares.go 's/if of != nil \&\& /if of == nil \&\& /' ACrowdHasNoMoreThanItsShare ./internal/base/overload
+mutant "ignore the organizations of users" internal/base/overload/shares.go 's/if of != nil \&\& /if of != nil \&\& false \&\& /' ACrowdHasNoMoreThanItsShare ./internal/base/overload
 mutant "let a crowd have more messages than its share" internal/base/overload/gate.go 's/level = levelCount \+ level%sections/level += 0/' ACrowdHasNoMoreThanItsShareOfTheMessages ./internal/base/overload
 mutant "ignore the conversation of a call" internal/transport/rpc/call_classes.go 's/c\.Conversation = request/_ = request/' ACrowdGivesWayToOthers ./internal/transport/rpc
 mutant "ignore the organization of a call" internal/transport/rpc/call_classes.go 's/c\.Organization = request/_ = request/' ACrowdGivesWayToOthers ./internal/transport/rpc
