@@ -67,9 +67,9 @@ func shorten(text string) string {
 	return text[:cut]
 }
 
-// List returns at most limit entries, the newest first: those whose ids are below before, or the newest ones if it is 0.
+// List returns at most limit entries, the newest first: those whose ids are below before.
 func (l *Log) List(ctx context.Context, before int64, limit int) (list []Entry, err error) {
-	rows, err := l.db.Read().QueryContext(ctx, `SELECT n, time_ms, who, action, subject, state_before, state_after, reason FROM audit_entries WHERE $1 = 0 OR n < $1 ORDER BY n DESC LIMIT $2`, before, limit)
+	rows, err := l.db.Read().QueryContext(ctx, `SELECT n, time_ms, who, action, subject, state_before, state_after, reason FROM audit_entries WHERE n < $1 ORDER BY n DESC LIMIT $2`, before, limit)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var e Entry
 		err := rows.Scan(&e.ID, &e.TimeMs, &e.Who, &e.Action, &e.Subject, &e.Before, &e.After, &e.Reason)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -193,8 +194,11 @@ func ms(t time.Time) int64 {
 
 // ListAuditEntries gives the changes, the newest first.
 func (s *Service) ListAuditEntries(ctx context.Context, _ id.Caller, r *operationv1.ListAuditEntriesRequest) (*operationv1.ListAuditEntriesResponse, error) {
-	limit := page(r.Limit)
-	list, err := s.deps.Audit.List(ctx, int64(r.Before), limit+1)
+	limit, before := page(r.Limit), int64(math.MaxInt64)
+	if r.Before != 0 && r.Before < math.MaxInt64 {
+		before = int64(r.Before)
+	}
+	list, err := s.deps.Audit.List(ctx, before, limit+1)
 	if err != nil {
 		return nil, err
 	}
