@@ -93,7 +93,7 @@ func TestACrowdHasNoMoreThanItsShareOfTheWorkers(t *testing.T) {
 				if n := w.refused[1].Load(); n != 0 || w.served[1].Load() != 1000 {
 					t.Errorf("of others who need half of the workers %d are served and %d refused (%v), want 1000 and none", w.served[1].Load(), n, w.reasons[1])
 				}
-				if n := w.served[0].Load(); n < 950 || n > 1010 {
+				if n := w.served[0].Load(); n < 950 || n > 1060 { // what waits at the end is served as well
 					t.Errorf("of the crowd %d are served, want the other half, 1000", n)
 				}
 				if n := w.reasons[0][c.reason]; n < 900 {

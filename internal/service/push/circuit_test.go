@@ -24,8 +24,9 @@ func delayed(t *testing.T) (w *world, b *browser, hook *service) {
 	outgoingtest.Open(t, w.calls, outgoing.WebPush, w.at.host)
 	w.say("hello")
 	w.examine()
+	before := outgoingtest.Refused(t, w.calls, outgoing.WebPush)
 	w.run()
-	w.refusedAgain(outgoingtest.Refused(t, w.calls, outgoing.WebPush))
+	w.refusedAgain(before)
 	return w, b, hook
 }
 
