@@ -6,9 +6,9 @@ import (
 	"maps"
 	"net/http"
 	"runtime"
-	"slices"
 	"strings"
 
+	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -41,8 +41,14 @@ func (n *Node) auditSwitch(ctx context.Context, tx *sql.Tx, name runtimeswitch.N
 // describe is what this node says of itself to operators.
 func (n *Node) describe() *operationv1.NodeReport {
 	b := telemetry.ThisBuild()
-	return &operationv1.NodeReport{Version: b.Version, Commit: b.Short(), Roles: slices.Clone(n.config.Roles), StartedMs: n.startedMs, Leaving: n.leaving.Load(), Damaged: n.damaged(),
+	r := &operationv1.NodeReport{Version: b.Version, Commit: b.Short(), StartedMs: n.startedMs, Leaving: n.leaving.Load(), Damaged: n.damaged(),
 		Processors: uint32(runtime.GOMAXPROCS(0))}
+	for _, role := range []string{config.RoleGateway, config.RoleAPI, config.RoleWorker} {
+		if n.config.Has(role) {
+			r.Roles = append(r.Roles, role)
+		}
+	}
+	return r
 }
 
 // consolePath is where the admin listener has the operators' console.

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { changesOf, readable } from "../src/console/JobDetails.js";
 import { JobState, type NodeReport } from "../src/console/calls.js";
 import { pathOf } from "../src/console/Plot.js";
-import { addSamples, mostSamples, quantileBetween, quantiles, rateBetween, rates, type Sample } from "../src/console/samples.js";
+import { addSamples, mostSamples, quantileBetween, quantiles, rateBetween, rates, sampleOf, type Sample } from "../src/console/samples.js";
 import { en, zh } from "../src/console/text.js";
 
 const sample = (timeMs: number, over: Partial<Sample> = {}): Sample => ({ timeMs, startedMs: 1, connections: 0, sends: 0, events: 0, cpuSeconds: 0, memoryBytes: 0, acked: [], bounds: [], ...over });
@@ -43,6 +43,12 @@ test("samples are kept for five minutes; a node that does not answer keeps its o
   samples = addSamples(samples, [report("a", false)], 1000);
   expect([...samples.keys()]).toEqual(["a"]);
   expect(samples.get("a")!.at(-1)!.timeMs).toBe(mostSamples + 4);
+});
+
+test("sends on sockets and by calls are added up", () => {
+  const latency = (labels: string, counts: bigint[]) => ({ name: "rialto_call_seconds", labels, value: 1, bounds: [0.1, 1], counts });
+  const figures = [latency("call=send", [1n, 2n, 3n]), latency("call=/rialto.chat.v1.ChatService/Send", [0n, 1n, 1n]), latency("call=sync", [9n, 9n, 9n])];
+  expect(sampleOf({ startedMs: 1n, figures } as unknown as NodeReport, 5)).toMatchObject({ timeMs: 5, sends: 4, acked: [1, 3, 4], bounds: [0.1, 1] });
 });
 
 test("a line has a gap where its value is unknown", () => {

@@ -17,7 +17,7 @@ import (
 var shown = map[string][]string{
 	"process_cpu_seconds_total": nil, "process_resident_memory_bytes": nil, "go_goroutines": nil,
 	"rialto_connections": nil, "rialto_connections_http": nil, "rialto_users_online": nil, "rialto_sends_total": nil, "rialto_receipts_total": nil, "rialto_events_total": nil,
-	"rialto_fanout_entries_total": nil, "rialto_sends_held": nil, "rialto_call_seconds": {"call=send", "call=sync"},
+	"rialto_fanout_entries_total": nil, "rialto_sends_held": nil, "rialto_call_seconds": {"call=send", "call=/rialto.chat.v1.ChatService/Send"},
 	"rialto_nodes": nil, "rialto_nodes_unreachable": nil, "rialto_partitions": nil, "rialto_partitions_held": nil, "rialto_partitions_stopped": nil,
 	"rialto_jobs": nil, "rialto_job_attempts_total": nil, "rialto_socket_bytes_in_total": nil, "rialto_socket_bytes_out_total": nil, "rialto_rate_limited_total": nil,
 }

@@ -43,7 +43,7 @@ export function NodesPage({ calls, fail }: PageProps) {
       </ul>
       <div className="plots">
         <Plot title={t("sendsPerSecond")} periodMs={periodMs} format={count} lines={lines((s) => rates(s, "sends"))} />
-        <Plot title={t("acknowledged") + " · p99"} periodMs={periodMs} format={milliseconds} lines={lines((s) => quantiles(s, 0.99))} />
+        <Plot title={t("acknowledgedP99")} periodMs={periodMs} format={milliseconds} lines={lines((s) => quantiles(s, 0.99))} />
         <Plot title={t("eventsPerSecond")} periodMs={periodMs} format={count} lines={lines((s) => rates(s, "events"))} />
         <Plot title={t("connections")} periodMs={periodMs} format={count} lines={lines((s) => s.map((x) => ({ timeMs: x.timeMs, value: x.connections })))} />
         <Plot title={t("processor")} periodMs={periodMs} format={percent} lines={lines((s) => rates(s, "cpuSeconds"))} />

@@ -5,6 +5,7 @@ export interface Sample {
   timeMs: number;
   startedMs: number;
   connections: number;
+  /** Sends that were answered, on sockets and by calls. */
   sends: number;
   events: number;
   cpuSeconds: number;
@@ -23,18 +24,23 @@ export function figure(report: NodeReport, name: string, labels = ""): number {
   return report.figures.find((f) => f.name === name && f.labels === labels)?.value ?? 0;
 }
 
+/** Sends on sockets, and by calls. */
+const sends = ["call=send", "call=/rialto.chat.v1.ChatService/Send"];
+
 export function sampleOf(report: NodeReport, timeMs: number): Sample {
-  const latency = report.figures.find((f) => f.name === "rialto_call_seconds" && f.labels === "call=send");
+  const latencies = report.figures.filter((f) => f.name === "rialto_call_seconds" && sends.includes(f.labels));
+  const bounds = latencies[0]?.bounds ?? []; // all calls have the same
+  const acked = Array.from({ length: bounds.length + 1 }, (_, i) => latencies.reduce((sum, f) => sum + Number(f.counts[i] ?? 0), 0));
   return {
     timeMs,
     startedMs: Number(report.startedMs),
     connections: figure(report, "rialto_connections"),
-    sends: figure(report, "rialto_sends_total"),
+    sends: acked.at(-1) ?? 0,
     events: figure(report, "rialto_events_total"),
     cpuSeconds: figure(report, "process_cpu_seconds_total"),
     memoryBytes: figure(report, "process_resident_memory_bytes"),
-    acked: latency?.counts.map(Number) ?? [],
-    bounds: latency?.bounds ?? [],
+    acked,
+    bounds,
   };
 }
 
