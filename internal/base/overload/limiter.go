@@ -261,8 +261,8 @@ func (l *Limiter) admitWaiting() {
 	l.updateClosed()
 }
 
-// next returns the index of the waiter that is next: the first one whose crowds have less than their shares of the workers, or the first one if there is none; -1 if
-// none may work. The caller holds mu.
+// next returns the index of the waiter that is next: the first one that is First, or whose crowds have less than their shares of the workers; the first one if there is
+// none; -1 if none may work. The caller holds mu.
 func (l *Limiter) next() int {
 	first := -1
 	for i := len(l.queue) - 1; i >= 0; i-- {
@@ -275,6 +275,9 @@ func (l *Limiter) next() int {
 		}
 		if w.excess { // and so are all behind it
 			break
+		}
+		if w.level < sections { // what is First is exempt from shares
+			return i
 		}
 		if _, over := l.atWork.excess(&w.crowds, l.limit, 1); !over {
 			return i

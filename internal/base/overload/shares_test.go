@@ -168,11 +168,16 @@ func TestWhatIsFirstIsNoExcess(t *testing.T) {
 		if _, err := l.Acquire(t.Context(), overload.Normal, overload.Caller{User: 98, Organization: 7}); reasonOf(err) != "organization_busy" {
 			t.Errorf("a read of the organization: %v", err)
 		}
-		for _, p := range permits {
+		permits[0].Release() // each of the two who wait passes the worker on
+		if first, second := <-served, <-served; first != "a sync" || second != "another" {
+			t.Errorf("%s is served before %s", first, second)
+		}
+		for _, p := range permits[1:] {
 			p.Release()
 		}
-		if got := []string{<-served, <-served}; len(got) != 2 || l.Holders() != 0 {
-			t.Errorf("served %v, with %d counted afterwards", got, l.Holders())
+		synctest.Wait()
+		if n := l.Holders(); n != 0 {
+			t.Errorf("%d are counted afterwards", n)
 		}
 	})
 }
