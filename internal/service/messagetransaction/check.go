@@ -80,7 +80,7 @@ func (s *Service) check(ctx context.Context, j job.Job[checkArgs]) error {
 	case decision == "roll_back":
 		return ignoreDecided(s.rollBack(ctx, n, transactionv1.RollBackCause_ROLL_BACK_CAUSE_SERVER, ""))
 	case errors.As(why, &refused): // nobody was asked
-		if err := s.takeBack(ctx, n); err != nil {
+		if err := s.uncountCheck(ctx, n); err != nil {
 			return err
 		}
 		return job.Snooze(refused.Delay(time.Duration(s.nowMs()-t.preparedMs) * time.Millisecond))
@@ -160,8 +160,8 @@ func (s *Service) ask(ctx context.Context, t *transaction) (decision string, att
 	return "", attempt, errors.New(`webhook: the answer's decision is not "commit", "roll_back" or "unknown"`)
 }
 
-// takeBack uncounts an attempt that was none.
-func (s *Service) takeBack(ctx context.Context, transaction uint64) error {
+// uncountCheck reverts the count of a check for which nobody was asked.
+func (s *Service) uncountCheck(ctx context.Context, transaction uint64) error {
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE message_transactions SET checks = checks - 1 WHERE id = $1`, int64(transaction))
 		return err
