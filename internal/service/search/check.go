@@ -43,7 +43,7 @@ func (q *request) check(ctx context.Context, kind searchv1.HitKind, found []sear
 }
 
 // hit makes a hit of a text, or nil if it does not match.
-func (q *request) hit(f *searchindex.Hit, s searched) *searchv1.Hit {
+func (q *request) hit(f *searchindex.Hit, s searchText) *searchv1.Hit {
 	parts, ok := q.pattern.Match(s.text, s.names...)
 	if !ok {
 		return nil

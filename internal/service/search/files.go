@@ -91,15 +91,15 @@ func (l files) captions() (list []string) {
 }
 
 // text returns what is searched of some files: the names, and then the captions.
-func (l files) text() searched {
-	var g gathered
+func (l files) text() searchText {
+	var b textBuilder
 	for _, f := range l {
-		g.add(f.name(), true)
+		b.add(f.name(), true)
 	}
 	for _, caption := range l.captions() {
-		g.add(caption, false)
+		b.add(caption, false)
 	}
-	return g.searched()
+	return b.build()
 }
 
 // labels are the types of some files, as the index has them.

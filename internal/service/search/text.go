@@ -11,72 +11,72 @@ import (
 	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
 )
 
-// searched is a text with the names of files in it.
-type searched struct {
+// searchText is what is searched of something, with the names of files in it.
+type searchText struct {
 	text  string
 	names []searchindex.Range
 }
 
-func plainText(text string) searched { return searched{text: text} }
+func plainText(text string) searchText { return searchText{text: text} }
 
-// gathered is a searched text that is being put together.
-type gathered struct {
+// textBuilder puts a searchText together, line by line.
+type textBuilder struct {
 	text  strings.Builder
 	runes int // of the text
 	names []searchindex.Range
 }
 
 // add adds a line, unless it is empty.
-func (g *gathered) add(line string, isName bool) {
+func (b *textBuilder) add(line string, isName bool) {
 	if line == "" {
 		return
 	}
-	if g.runes > 0 {
-		g.text.WriteByte('\n')
-		g.runes++
+	if b.runes > 0 {
+		b.text.WriteByte('\n')
+		b.runes++
 	}
 	n := utf8.RuneCountInString(line)
 	if isName {
-		g.names = append(g.names, searchindex.Range{Start: g.runes, End: g.runes + n})
+		b.names = append(b.names, searchindex.Range{Start: b.runes, End: b.runes + n})
 	}
-	g.text.WriteString(line)
-	g.runes += n
+	b.text.WriteString(line)
+	b.runes += n
 }
 
-func (g *gathered) searched() searched { return searched{g.text.String(), g.names} }
+func (b *textBuilder) build() searchText { return searchText{b.text.String(), b.names} }
 
 // textOf returns what is searched of a message: its text, or its caption and the names of its files; empty if it has none.
-func textOf(c *chatv1.Content) searched {
-	var g gathered
-	g.addContent(c)
-	return g.searched()
+func textOf(c *chatv1.Content) searchText {
+	var b textBuilder
+	b.addContent(c)
+	return b.build()
 }
 
-func (g *gathered) addContent(c *chatv1.Content) {
+func (b *textBuilder) addContent(c *chatv1.Content) {
 	switch k := c.GetKind().(type) {
 	case *chatv1.Content_Text:
-		g.add(k.Text, false)
+		b.add(k.Text, false)
 	case *chatv1.Content_Location:
-		g.add(k.Location.GetLabel(), false)
-		g.add(k.Location.GetAddress(), false)
+		b.add(k.Location.GetLabel(), false)
+		b.add(k.Location.GetAddress(), false)
 	case *chatv1.Content_Card:
-		g.add(k.Card.GetTitle(), false)
-		g.add(k.Card.GetText(), false)
+		b.add(k.Card.GetTitle(), false)
+		b.add(k.Card.GetText(), false)
 	case *chatv1.Content_Forward:
-		g.add(k.Forward.GetTitle(), false)
+		b.add(k.Forward.GetTitle(), false)
 		for _, i := range k.Forward.GetItems() {
 			if i.GetContent().GetForward() == nil { // a forward's items are no forwards
-				g.addContent(i.GetContent())
+				b.addContent(i.GetContent())
 			}
 		}
 	default:
 		var list files
 		list.addContent(c)
 		for _, caption := range list.captions() {
-			g.add(caption, false)
+			b.add(caption, false)
 		}
 		for _, f := range list {
-			g.add(f.name(), true)
+			b.add(f.name(), true)
 		}
 	}
 }
