@@ -1109,8 +1109,8 @@ mutant "let one slow webhook have all checks" internal/service/messagetransactio
 mutant "retry one batch of failed transactions" internal/app/admin_transactions.go 's/len\(list\) < retryBatch/len(list) > 0/' AllTransactionsAreRetried ./internal/app
 mutant "name nodes to anyone" internal/service/discovery/discovery.go 's/\&gatewayv1\.Gateway\{Ws: g\.WS/\&gatewayv1.Gateway{Node: g.Node, Ws: g.WS/' AnAnswerNamesNoNodes ./internal/service/discovery
 mutant "return no spread delay" internal/base/backoff/backoff.go 's/rand\.N\(max\(most-least, 0\)\+1\)/0*rand.N(max(most-least, 0)+1)/' ASpreadDelay ./internal/base/backoff
-mutant "report a crowd at each refusal" internal/base/inputlimit/connections.go 's/if c\.told \|\| /if /' ACrowdOfOneNetwork ./internal/base/inputlimit
-mutant "report a crowd of many networks" internal/base/inputlimit/connections.go 's/^\t\tc\.lead--$/\t\tc.lead++/' ACrowdOfOneNetwork ./internal/base/inputlimit
+mutant "report a heavy hitter at each refusal" internal/base/inputlimit/connections.go 's/if h\.told \|\| /if /' AHeavyHitter ./internal/base/inputlimit
+mutant "report many networks as a heavy hitter" internal/base/inputlimit/connections.go 's/^\t\th\.lead--$/\t\th.lead++/' AHeavyHitter ./internal/base/inputlimit
 mutant "give up idle connections at the first refusal" internal/tool/bench/idle.go 's/time\.Since\(began\) > idlePatience/time.Since(began) >= 0/' IdleConnectionsAreTriedAgain ./internal/tool/bench
 mutant "know one rejected message of a device" internal/service/chat/sender_gate.go 's/^\tmaxRejected = 256$/\tmaxRejected = 1/' TheGateKnowsEach ./internal/service/chat
 mutant "expect a message again that was stored" internal/service/chat/sender_gate.go 's/return e\.seq == d\.ClientSeq \}/return false }/' TheGateForgetsWhatWasStored ./internal/service/chat
@@ -1123,6 +1123,7 @@ mutant "serve what a crowd has beyond its share as it came" internal/base/overlo
 mutant "let an important crowd have all workers" internal/base/overload/limiter.go 's/l\.limit, 1\); !over \{/l.limit, 1); !over || true {/' ACrowdHasNoMoreThanItsShareOfTheWorkers ./internal/base/overload
 mutant "forget that a call of a crowd has ended" internal/base/overload/limiter.go 's/p\.of\.work\(p\.caller, \&p\.crowds, -1\)/p.of.work(p.caller, \&crowds{}, -1)/' ACrowdHasNoMoreThanItsShareOfTheWorkers ./internal/base/overload
 mutant "let syncs of a crowd wait behind all others" internal/base/overload/limiter.go 's/l\.used >= l\.limit \&\& p > First/l.used >= l.limit/' WhatIsFirstIsNoExcess ./internal/base/overload
+mutant "serve others before syncs of a crowd" internal/base/overload/limiter.go 's/if w\.level < sections \{.*$/if false {/' WhatIsFirstIsNoExcess internal/base/overload
 mutant "look up organizations at rest" internal/base/overload/limiter.go 's/if !l\.half\.Load\(\) \{/if false {/' ExcessGivesWay ./internal/base/overload
 mutant "ignore the organizations of users" internal/base/overload/shares.go 's/if of != nil \&\& /if of != nil \&\& false \&\& /' ACrowdHasNoMoreThanItsShare ./internal/base/overload
 mutant "let a crowd have more messages than its share" internal/base/overload/gate.go 's/level = levelCount \+ level%sections/level += 0/' ACrowdHasNoMoreThanItsShareOfTheMessages ./internal/base/overload

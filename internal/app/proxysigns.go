@@ -81,8 +81,8 @@ func isLocalHost(host string) bool {
 // isSampled reports whether a user is one of the accounts that are counted. Ids of users follow each other, so they are spread first.
 func isSampled(user uint64) bool { return user*0x9e3779b97f4a7c15>>32%accountsPerSample == 0 }
 
-// crowd reports that refused connections without credentials come from one network address again and again. It is called at most once a minute.
-func (s *proxySigns) crowd(from netip.Prefix, refused int) {
+// heavyHitter reports that refused connections without credentials come from one network address again and again. It is called at most once a minute.
+func (s *proxySigns) heavyHitter(from netip.Prefix, refused int) {
 	s.logger.Warn("connections without credentials are refused again and again, because too many come from one network address: if it is the address of a proxy or a load balancer, make it report its clients, by X-Forwarded-For with plaintext=true or by the PROXY protocol (tcp.proxy_protocol, stomp.proxy_protocol); if many clients share it, raise input.unauthenticated_per_address; else ignore this",
 		"address", from.String(), "refused", refused)
 }

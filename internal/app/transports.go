@@ -14,7 +14,7 @@ import (
 
 // openTransports makes the servers of calls and sockets.
 func (n *Node) openTransports() (err error) {
-	n.input, n.unauthenticated = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections().OnCrowd(n.proxySigns.crowd)
+	n.input, n.unauthenticated = inputlimit.NewMemory(n.config.Input.Memory), n.config.Input.Connections().OnHeavyHitter(n.proxySigns.heavyHitter)
 	n.fileRequests, n.streams = n.config.Input.Files(), n.config.Input.Streams()
 	n.openDiscovery()
 	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Discovery: n.discovery, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Streamed: n.streamed, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Engagement: n.engagement, Ranking: n.ranking, Details: n.details, Notifications: n.notifications, Pushes: n.pushes, Videos: n.videos, Search: n.search, ServerEvents: n.serverEvents, Transactions: n.transactions, MessageTraces: n.traces, Operations: n.operations, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,

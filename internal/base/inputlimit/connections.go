@@ -21,16 +21,16 @@ const networksPerSite = 4
 type Connections struct {
 	perNetwork, limit int
 	refused           atomic.Int64
-	onCrowd           func(from netip.Prefix, refused int) // may be nil
+	onHeavyHitter     func(from netip.Prefix, refused int) // may be nil
 
 	mu     sync.Mutex // guards the fields below
 	all    int
 	counts map[netip.Prefix]int
-	crowd  crowd
+	heavy  heavyHitter
 }
 
-// crowd notices that most refused connections come from one network, in the memory of one.
-type crowd struct {
+// heavyHitter finds the network from which most refused connections come, in the memory of one, by a majority vote.
+type heavyHitter struct {
 	began time.Time // of the count
 	from  netip.Prefix
 	lead  int  // refusals of the network, less those of others
@@ -38,28 +38,28 @@ type crowd struct {
 }
 
 const (
-	// crowdLead refusals of a network more than of all others, within crowdTime, are a crowd. One is reported in each crowdTime.
-	crowdLead = 100
-	crowdTime = time.Minute
+	// A network with heavyLead refusals more than all others, within heavyTime, is a heavy hitter. One is reported in each heavyTime.
+	heavyLead = 100
+	heavyTime = time.Minute
 )
 
-// note counts a refusal, and reports whether it makes a crowd of its network.
-func (c *crowd) note(from netip.Prefix, now time.Time) bool {
-	if now.Sub(c.began) >= crowdTime {
-		*c = crowd{began: now}
+// note counts a refusal, and reports whether it makes its network a heavy hitter that was not reported yet.
+func (h *heavyHitter) note(from netip.Prefix, now time.Time) bool {
+	if now.Sub(h.began) >= heavyTime {
+		*h = heavyHitter{began: now}
 	}
 	switch {
-	case c.lead == 0:
-		c.from, c.lead = from, 1
-	case c.from == from:
-		c.lead++
+	case h.lead == 0:
+		h.from, h.lead = from, 1
+	case h.from == from:
+		h.lead++
 	default:
-		c.lead--
+		h.lead--
 	}
-	if c.told || c.lead < crowdLead {
+	if h.told || h.lead < heavyLead {
 		return false
 	}
-	c.told = true
+	h.told = true
 	return true
 }
 
@@ -68,11 +68,11 @@ func NewConnections(perNetwork, most int) *Connections {
 	return &Connections{perNetwork: perNetwork, limit: most, counts: map[netip.Prefix]int{}}
 }
 
-// OnCrowd returns a counter with the same limits that calls report, at most once a minute, when refused connections come from one network again and again, with how
+// OnHeavyHitter returns a counter with the same limits that calls report, at most once a minute, when refused connections come from one network again and again, with how
 // many more these are than those of all others. report must not block.
-func (c *Connections) OnCrowd(report func(from netip.Prefix, refused int)) *Connections {
+func (c *Connections) OnHeavyHitter(report func(from netip.Prefix, refused int)) *Connections {
 	r := NewConnections(c.perNetwork, c.limit)
-	r.onCrowd = report
+	r.onHeavyHitter = report
 	return r
 }
 
@@ -94,11 +94,11 @@ func (c *Connections) Acquire(from netip.Prefix) (*Slot, bool) {
 		c.mu.Unlock()
 		return &Slot{of: c, from: from}, true
 	}
-	isCrowd := ofNetwork && c.onCrowd != nil && c.crowd.note(from, time.Now())
+	isHeavy := ofNetwork && c.onHeavyHitter != nil && c.heavy.note(from, time.Now())
 	c.mu.Unlock()
 	c.refused.Add(1)
-	if isCrowd {
-		c.onCrowd(from, crowdLead)
+	if isHeavy {
+		c.onHeavyHitter(from, heavyLead)
 	}
 	return nil, false
 }

@@ -61,16 +61,16 @@ func TestConnectionsOfANetwork(t *testing.T) {
 }
 
 // If refused connections come from one network again and again, that is reported once in a minute. Refusals of many networks are not.
-func TestACrowdOfOneNetworkIsReported(t *testing.T) {
+func TestAHeavyHitterIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reports []netip.Prefix
-		c := NewConnections(1, 1000).OnCrowd(func(from netip.Prefix, refused int) {
-			if refused != crowdLead {
-				t.Errorf("%d are reported, want %d", refused, crowdLead)
+		c := NewConnections(1, 1000).OnHeavyHitter(func(from netip.Prefix, refused int) {
+			if refused != heavyLead {
+				t.Errorf("%d are reported, want %d", refused, heavyLead)
 			}
 			reports = append(reports, from)
 		})
-		crowded := netip.MustParsePrefix("192.0.2.1/32")
+		heavy := netip.MustParsePrefix("192.0.2.1/32")
 		refuse := func(from netip.Prefix, n int) {
 			c.Acquire(from)
 			for range n {
@@ -80,19 +80,19 @@ func TestACrowdOfOneNetworkIsReported(t *testing.T) {
 			}
 		}
 		for i := range 10 { // none of them has most
-			refuse(netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 32), crowdLead-1)
+			refuse(netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 32), heavyLead-1)
 		}
-		time.Sleep(crowdTime)
-		refuse(crowded, crowdLead-1)
+		time.Sleep(heavyTime)
+		refuse(heavy, heavyLead-1)
 		if len(reports) > 0 {
 			t.Errorf("%v are reported", reports)
 		}
-		refuse(crowded, 3*crowdLead)
-		if len(reports) != 1 || reports[0] != crowded {
-			t.Errorf("%v are reported, want the crowded one once", reports)
+		refuse(heavy, 3*heavyLead)
+		if len(reports) != 1 || reports[0] != heavy {
+			t.Errorf("%v are reported, want the heavy hitter once", reports)
 		}
-		time.Sleep(crowdTime)
-		refuse(crowded, crowdLead+1)
+		time.Sleep(heavyTime)
+		refuse(heavy, heavyLead+1)
 		if len(reports) != 2 {
 			t.Errorf("after a minute %d were reported, want 2", len(reports))
 		}
