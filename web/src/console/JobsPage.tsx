@@ -26,7 +26,7 @@ export function JobsPage(props: PageProps) {
   const load = useCallback(
     async (signal: AbortSignal) => {
       const [queues, jobs] = await Promise.all([calls.operation.listQueues({}, { signal }), calls.operation.listJobs({ state, queue, limit: 100 }, { signal })]);
-      return { queues: queues.queues, jobs: jobs.jobs, state };
+      return { queues: queues.queues, jobs: jobs.jobs, state, queue };
     },
     [calls, state, queue],
   );
@@ -54,7 +54,7 @@ export function JobsPage(props: PageProps) {
           </label>
         )}
       </div>
-      {value && value.state === state && <JobRows jobs={value.jobs} onShow={setShown} />}
+      {value && value.state === state && value.queue === queue && <JobRows jobs={value.jobs} onShow={setShown} />}
       {shown !== undefined && (
         <JobDetails
           {...props}
