@@ -125,7 +125,7 @@ func (c *command) ask(ctx context.Context) (*chatv1.MessageTrace, error) {
 	if file, ok := strings.CutPrefix(key, "@"); ok {
 		b, err := os.ReadFile(file)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--key: %w", err)
 		}
 		key = strings.TrimSpace(string(b))
 	}
@@ -135,7 +135,7 @@ func (c *command) ask(ctx context.Context) (*chatv1.MessageTrace, error) {
 	r.Header().Set("Authorization", "Bearer "+key)
 	a, err := chatv1connect.NewMessageTraceServiceClient(http.DefaultClient, strings.TrimRight(c.url, "/")).TraceMessage(ctx, r)
 	if connect.CodeOf(err) == connect.CodeUnauthenticated {
-		return nil, fmt.Errorf("the server does not know this API key; make one with: rialto admin key create --audit --name NAME: %w", err)
+		return nil, errors.New("the server does not know this API key; make one with: rialto admin key create --audit --name NAME")
 	}
 	if err != nil {
 		return nil, err

@@ -1,0 +1,29 @@
+package where
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// A key that is refused is named as such: the server's own words are for apps, whose users log in again.
+func TestUnknownKey(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		if _, err := w.Write([]byte(`{"code":"unauthenticated","message":"the access token is not valid"}`)); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	for key, want := range map[string]string{
+		"wrong":                  "rialto where: the server does not know this API key; make one with: rialto admin key create --audit --name NAME\n",
+		"@" + t.TempDir() + "/x": "rialto where: --key: open ",
+	} {
+		var out, errOut strings.Builder
+		if code := Main(t.Context(), []string{"7/1", "--key", key, "--url", server.URL}, &out, &errOut); code != 1 || !strings.HasPrefix(errOut.String(), want) || out.Len() > 0 {
+			t.Errorf("key %s: exit code %d, %q, %q; want 1 and %q", key, code, out.String(), errOut.String(), want)
+		}
+	}
+}
