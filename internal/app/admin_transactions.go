@@ -93,7 +93,7 @@ func (c transactionsCommand) run(ctx context.Context, all *messagetransaction.Se
 		}
 		return err
 	case "show":
-		i, err := all.Show(ctx, c.id)
+		i, err := c.find(ctx, all)
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (c transactionsCommand) run(ctx context.Context, all *messagetransaction.Se
 	if c.all {
 		return c.retryAll(ctx, all, out)
 	}
-	i, err := all.Show(ctx, c.id)
+	i, err := c.find(ctx, all)
 	if err == nil {
 		err = retryTransaction(ctx, all, i, out)
 	}
@@ -111,6 +111,15 @@ func (c transactionsCommand) run(ctx context.Context, all *messagetransaction.Se
 	}
 	fmt.Fprintln(out, "sent again: 1")
 	return nil
+}
+
+// find returns the transaction of --id. The service's own refusal speaks of an API key, which this command has not.
+func (c transactionsCommand) find(ctx context.Context, all *messagetransaction.Service) (messagetransaction.Info, error) {
+	i, err := all.Show(ctx, c.id)
+	if errs.Is(err, errs.NotFound) {
+		return i, fmt.Errorf("there is no transaction %d; those that have ended are kept for 3 days", c.id)
+	}
+	return i, err
 }
 
 // retryAll retries all transactions that failed, in batches. Those that fail again meanwhile are not tried once more.
@@ -196,11 +205,15 @@ func showTransaction(ctx context.Context, out io.Writer, i messagetransaction.In
 			j.Attempt, moment(j.Attempted), cmp.Or(printable.Line(j.AttemptedBy), "no node"), j.Failures, j.Max, cmp.Or(printable.Line(last), "-"))
 	}
 	for _, m := range i.Messages {
-		content, err := protojson.Marshal(m.Content)
-		if err != nil {
-			return err
+		fmt.Fprintf(out, "message    from %d to %d, %s", m.Sender, m.Conversation, outcomeOf(i.State, m))
+		if m.Content != nil { // it is not kept of what was sent
+			content, err := protojson.Marshal(m.Content)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, ": %s", printable.Line(string(content)))
 		}
-		fmt.Fprintf(out, "message    from %d to %d, %s: %s\n", m.Sender, m.Conversation, outcomeOf(i.State, m), printable.Line(string(content)))
+		fmt.Fprintln(out)
 	}
 	return nil
 }
