@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ var searchHeadings = map[searchv1.HitKind]string{
 // search shows what a query finds, the best hits of each kind.
 func (s *screen) search(ctx context.Context, words string) error {
 	if words == "" {
-		return errors.New("give words to search for, and perhaps from:@handle, in:@handle, kind:file, type:image, before:2026-01-31, after:2026-01-31 or has:link")
+		return errors.New("give words to search for, and perhaps from:@handle, in:@handle, kind:video, kind:file, type:image, before:2026-01-31, after:2026-01-31 or has:link")
 	}
 	r, err := call(ctx, s.client.Search().Search, &searchv1.SearchRequest{Query: words})
 	if err != nil {
@@ -30,7 +31,7 @@ func (s *screen) search(ctx context.Context, words string) error {
 		s.say("The server's search index is being built: some hits may be missing.")
 	}
 	shown := false
-	for _, g := range r.Groups {
+	for _, g := range withoutRepeats(r.Groups) {
 		if searchHeadings[g.Kind] == "" || len(g.Hits) == 0 {
 			continue
 		}
@@ -47,6 +48,28 @@ func (s *screen) search(ctx context.Context, words string) error {
 		s.say("Nothing found.")
 	}
 	return nil
+}
+
+// withoutRepeats leaves out the messages whose files are among the hits, and the posts whose videos are: one line of each is enough.
+func withoutRepeats(groups []*searchv1.HitGroup) []*searchv1.HitGroup {
+	messages, posts := map[[2]uint64]bool{}, map[uint64]bool{}
+	for _, g := range groups {
+		for _, h := range g.Hits {
+			if g.Kind == searchv1.HitKind_HIT_KIND_FILE {
+				messages[[2]uint64{h.Message.GetConversation(), h.Message.GetSeq()}] = true
+			}
+			if g.Kind == searchv1.HitKind_HIT_KIND_VIDEO {
+				posts[h.Post.GetId()] = true
+			}
+		}
+	}
+	for _, g := range groups {
+		g.Hits = slices.DeleteFunc(g.Hits, func(h *searchv1.Hit) bool {
+			return g.Kind == searchv1.HitKind_HIT_KIND_MESSAGE && messages[[2]uint64{h.Message.GetConversation(), h.Message.GetSeq()}] ||
+				g.Kind == searchv1.HitKind_HIT_KIND_POST && posts[h.Post.GetId()]
+		})
+	}
+	return groups
 }
 
 // hit formats a hit in one line, with what opens it.

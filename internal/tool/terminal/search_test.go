@@ -30,10 +30,12 @@ func (*searchServer) Search(_ context.Context, q *connect.Request[searchv1.Searc
 		return connect.NewResponse(&searchv1.SearchResponse{}), nil
 	}
 	return connect.NewResponse(&searchv1.SearchResponse{Incomplete: true, Groups: []*searchv1.HitGroup{
-		{Kind: searchv1.HitKind_HIT_KIND_MESSAGE, Next: "x", Hits: []*searchv1.Hit{{Text: "you said\nhello\x1b[2J world", Highlights: []*searchv1.Highlight{{Start: 9, Length: 5}}, Message: &chatv1.Message{Conversation: 7, Seq: 3, Sender: 2}}}},
+		{Kind: searchv1.HitKind_HIT_KIND_MESSAGE, Next: "x", Hits: []*searchv1.Hit{{Text: "you said\nhello\x1b[2J world", Highlights: []*searchv1.Highlight{{Start: 9, Length: 5}}, Message: &chatv1.Message{Conversation: 7, Seq: 3, Sender: 2}},
+			{Text: "the message of the file", Message: &chatv1.Message{Conversation: 7, Seq: 4, Sender: 2}}}},
 		{Kind: searchv1.HitKind_HIT_KIND_VIDEO, Hits: []*searchv1.Hit{{Text: "at the lake", Post: &feedv1.Post{Id: 9, Author: 2}, Video: &videov1.Video{DurationMs: 61_000}}}},
 		{Kind: searchv1.HitKind_HIT_KIND_FILE, Hits: []*searchv1.Hit{{Text: "report.pdf\na report", Highlights: []*searchv1.Highlight{{Start: 0, Length: 6}}, Message: &chatv1.Message{Conversation: 7, Seq: 4, Sender: 2},
 			File: &searchv1.FoundFile{Media: &chatv1.Media{Name: "report.pdf", Size: 2048}, Others: 2}}}},
+		{Kind: searchv1.HitKind_HIT_KIND_POST, Hits: []*searchv1.Hit{{Text: "the post of the video", Post: &feedv1.Post{Id: 9, Author: 2}}}},
 		{Kind: 99, Hits: []*searchv1.Hit{{Text: "of a later version"}}},
 	}}), nil
 }
@@ -65,7 +67,7 @@ func TestSearch(t *testing.T) {
 			t.Errorf("the screen lacks %q:\n%q", want, out)
 		}
 	}
-	for _, bad := range []string{"later version", "\x1b[2J"} {
+	for _, bad := range []string{"later version", "\x1b[2J", "the message of the file", "the post of the video", "Posts:"} {
 		if strings.Contains(out.String(), bad) {
 			t.Errorf("the screen has %q:\n%q", bad, out)
 		}
