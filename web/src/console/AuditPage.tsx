@@ -2,6 +2,7 @@ import { useCallback, useEffect, useState } from "react";
 import type { AuditEntry } from "./calls.js";
 import type { PageProps } from "./Console.js";
 import { moment } from "./formats.js";
+import { switchNamed } from "./switches.js";
 import { useText } from "./text.js";
 
 /** What was changed, by whom, the newest first. */
@@ -23,6 +24,12 @@ export function AuditPage({ calls, fail }: PageProps) {
     },
     [calls, fail],
   );
+  /** A switch such as feed.likes_off is on while the feature is off: what is said is that of the feature. */
+  const stateOf = (e: AuditEntry, k: "before" | "after") => {
+    const feature = switchNamed(e.subject);
+    if (e.action !== "switch.set" || !feature || !e[k]) return <code>{e[k] || t("none")}</code>;
+    return `${t(feature)}: ${t(e[k] === "on" ? "isOff" : "isOn")}`;
+  };
   useEffect(() => {
     const ended = new AbortController();
     void load("0", ended.signal);
@@ -45,7 +52,7 @@ export function AuditPage({ calls, fail }: PageProps) {
               {(["before", "after"] as const).map((k) => (
                 <div key={k}>
                   <dt>{t(k)}</dt>
-                  <dd><code>{e[k] || t("none")}</code></dd>
+                  <dd>{stateOf(e, k)}</dd>
                 </div>
               ))}
             </dl>

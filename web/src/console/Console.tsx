@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useState, useSyncExternalStore, type FormEvent } from "react";
 import { setLocale, useLocale } from "../locale.js";
 import { AuditPage } from "./AuditPage.js";
-import { callsWith, isSignedOut, OperatorRole, storedKey, type Calls, type Operator } from "./calls.js";
+import { callsWith, isSignedOut, isUnknownKey, OperatorRole, storedKey, type Calls, type Operator } from "./calls.js";
 import { FeaturesPage } from "./FeaturesPage.js";
 import { JobsPage } from "./JobsPage.js";
 import { NodesPage } from "./NodesPage.js";
@@ -34,9 +34,9 @@ function usePage(): Page {
 export function Console() {
   const [key, setKey] = useState(storedKey.get);
   const [operator, setOperator] = useState<Operator>();
-  const [error, setError] = useState("");
+  const [error, setError] = useState<unknown>();
   const calls = useMemo(() => callsWith(key), [key]);
-  const signOut = useCallback((why = "") => {
+  const signOut = useCallback((why?: unknown) => {
     storedKey.clear();
     setKey("");
     setOperator(undefined);
@@ -49,23 +49,23 @@ export function Console() {
       (o) => {
         storedKey.set(key);
         setOperator(o);
-        setError("");
+        setError(undefined);
       },
-      (err: Error) => !ended.signal.aborted && (isSignedOut(err) ? signOut(err.message) : setError(err.message)),
+      (err: unknown) => !ended.signal.aborted && (isSignedOut(err) ? signOut(err) : setError(err)),
     );
     return () => ended.abort();
   }, [key, calls, signOut]);
   const fail = useCallback((err: unknown) => {
-    const text = err instanceof Error ? err.message : String(err);
-    if (isSignedOut(err)) signOut(text);
-    return text;
+    if (isSignedOut(err)) signOut(err);
+    return err instanceof Error ? err.message : String(err);
   }, [signOut]);
   if (!operator) return <SignIn error={error} onKey={setKey} />;
   return <Shell operator={operator} calls={calls} fail={fail} onSignOut={() => signOut()} />;
 }
 
-function SignIn({ error, onKey }: { error: string; onKey: (key: string) => void }) {
+function SignIn({ error, onKey }: { error: unknown; onKey: (key: string) => void }) {
   const t = useText();
+  const why = isUnknownKey(error) ? t("keyUnknown") : error instanceof Error ? error.message : "";
   const submit = (e: FormEvent<HTMLFormElement>) => {
     e.preventDefault();
     const field = e.currentTarget.elements.namedItem("key") as HTMLInputElement;
@@ -81,7 +81,7 @@ function SignIn({ error, onKey }: { error: string; onKey: (key: string) => void 
           <input type="password" name="key" autoComplete="off" required />
         </label>
         <small>{t("keyHint")}</small>
-        {error && <p className="error" role="alert">{error}</p>}
+        {why && <p className="error" role="alert">{why}</p>}
         <button className="primary">{t("signIn")}</button>
       </form>
       <Language />

@@ -2,12 +2,11 @@ import { useCallback, useState } from "react";
 import type { PageProps } from "./Console.js";
 import { moment } from "./formats.js";
 import { ReasonDialog } from "./ReasonDialog.js";
+import { switches, switchNamed, type Switch } from "./switches.js";
 import { useText } from "./text.js";
 import { usePolled } from "./usePolled.js";
 
 const everyMs = 5000;
-const switches = ["likesOff", "commentsReadOnly", "pullOnly"] as const;
-type Switch = (typeof switches)[number];
 
 /** The prepared plan for overload: what can be switched off of posts, and who did. */
 export function FeaturesPage({ calls, fail, mayChange }: PageProps) {
@@ -46,7 +45,7 @@ export function FeaturesPage({ calls, fail, mayChange }: PageProps) {
       <ul className="rows">
         {value.changes.map((c, i) => (
           <li key={i} className="muted">
-            {moment(c.timeMs)} · <bdi>{c.by}</bdi> · {c.switch}: {t(c.on ? "isOff" : "isOn")} {c.reason && `· ${c.reason}`}
+            {moment(c.timeMs)} · <bdi>{c.by}</bdi> · {switchNamed(c.switch) ? t(switchNamed(c.switch)!) : c.switch}: {t(c.on ? "isOff" : "isOn")} {c.reason && `· ${c.reason}`}
           </li>
         ))}
       </ul>

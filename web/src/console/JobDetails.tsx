@@ -93,7 +93,7 @@ function Facts({ job }: { job: Job }) {
             ["state", t(stateNames[job.state])],
             ["queue", job.queue],
             ["created", moment(job.createdMs)],
-            ["due", moment(job.dueMs)],
+            ["due", job.dueMs > 0 ? moment(job.dueMs) : t("none")],
             ["attempted", `${attempted} · ${t("failures", { n: job.failures, most: job.maxFailures })}`],
             ["finished", job.finishedMs > 0 ? moment(job.finishedMs) : t("none")],
           ] as [Key, string][]

@@ -69,7 +69,7 @@ function NodeCard({ node, nowMs, samples }: { node: NodeReport; nowMs: number; s
   };
   const rows: [string, string][] = [
     [t("version"), `${node.version} ${node.commit}`],
-    [t("roles"), node.roles.join(", ")],
+    [t("roles"), node.roles.join(", ") || t("allRoles")],
     [t("uptime"), duration(nowMs - Number(node.startedMs), t)],
     [t("connections"), count(figure(node, "rialto_connections"))],
     [t("sendsPerSecond"), last(rates(samples, "sends"), count)],

@@ -44,13 +44,13 @@ export function Plot({ title, lines, format, periodMs }: { title: string; lines:
         <p className="muted">{t("plotEmpty")}</p>
       ) : (
         <>
+          <span className="most">{format(most)}</span>
           <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
             <line x1="0" x2={width} y1={height - 1} y2={height - 1} className="axis" />
             {lines.map((l, i) => (
               <path key={l.name} className={`line line-${i % 6}`} d={pathOf(l.points, toMs - periodMs, toMs, most)} />
             ))}
           </svg>
-          <span className="most">{format(most)}</span>
         </>
       )}
       <ul className="legend">

@@ -20,9 +20,14 @@ export function callsWith(key: string, base = location.origin): Calls {
   return { operation: serviceClient(OperationService, invoke), feed: serviceClient(FeedAdminService, invoke) };
 }
 
+/** The key was mistyped or revoked. What the server says of it is for apps, whose users log in again. */
+export function isUnknownKey(err: unknown): boolean {
+  return err instanceof RialtoError && err.code === "unauthenticated";
+}
+
 /** The key was revoked, or never had a role: one has to sign in again. */
 export function isSignedOut(err: unknown): boolean {
-  return err instanceof RialtoError && (err.code === "unauthenticated" || err.reason === "no_role");
+  return err instanceof RialtoError && (isUnknownKey(err) || err.reason === "no_role");
 }
 
 const keyName = "console-key";
