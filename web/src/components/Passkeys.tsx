@@ -1,7 +1,8 @@
 import { hasPasskeys, type Passkey } from "@rialto-im/client";
 import { useState, type FormEvent } from "react";
 import { browserName, useClient } from "../client.js";
-import { ago, moment } from "../format.js";
+import { ago } from "../format.js";
+import { dates } from "../intl.js";
 import { getLocale, useText } from "../i18n.js";
 import { useNow } from "../now.js";
 import { Confirm } from "../ui/Confirm.js";
@@ -56,7 +57,7 @@ function Row({ passkey, busy, onRename, change }: { passkey: Passkey; busy: bool
     <>
       <span className="person-name">
         <b>{name}</b>
-        <small>{t("passkeyAdded", { when: moment(added, getLocale()) })}</small>
+        <small>{t("passkeyAdded", { when: dates(getLocale(), "dateAndTime").format(added) })}</small>
         <small>{used ? t("passkeyUsed", { when: ago(used, getLocale(), t, now) }) : t("passkeyUnused")}{backedUp && ` · ${t("passkeyBackedUp")}`}</small>
       </span>
       <button type="button" disabled={busy} onClick={onRename}>{t("passkeyRename")}</button>
