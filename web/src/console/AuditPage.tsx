@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from "react";
 import type { AuditEntry } from "./calls.js";
-import type { PageProps } from "./Console.js";
+import type { PageProps } from "./pageProps.js";
 import { moment } from "./formats.js";
 import { switchNamed } from "./switches.js";
 import { useText } from "./text.js";

@@ -1,20 +1,12 @@
 import { useCallback, useEffect, useMemo, useState, useSyncExternalStore, type FormEvent } from "react";
 import { setLocale, useLocale } from "../locale.js";
 import { AuditPage } from "./AuditPage.js";
-import { callsWith, isSignedOut, isUnknownKey, OperatorRole, storedKey, type Calls, type Operator } from "./calls.js";
+import { callsWith, isSignedOut, isUnknownKey, OperatorRole, storedKey, type Operator } from "./calls.js";
 import { FeaturesPage } from "./FeaturesPage.js";
 import { JobsPage } from "./JobsPage.js";
 import { NodesPage } from "./NodesPage.js";
+import type { PageProps } from "./pageProps.js";
 import { useText } from "./text.js";
-
-/** What each page gets. */
-export interface PageProps {
-  calls: Calls;
-  /** The operator may change things. */
-  mayChange: boolean;
-  /** Ends the session if an error says that the key is not valid any more, and returns the error's text. */
-  fail: (err: unknown) => string;
-}
 
 const pages = { nodes: NodesPage, jobs: JobsPage, features: FeaturesPage, audit: AuditPage };
 type Page = keyof typeof pages;

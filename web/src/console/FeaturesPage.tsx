@@ -1,5 +1,5 @@
 import { useCallback, useState } from "react";
-import type { PageProps } from "./Console.js";
+import type { PageProps } from "./pageProps.js";
 import { moment } from "./formats.js";
 import { ReasonDialog } from "./ReasonDialog.js";
 import { switches, switchNamed, type Switch } from "./switches.js";

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { JobState, type Job } from "./calls.js";
-import type { PageProps } from "./Console.js";
+import type { PageProps } from "./pageProps.js";
 import { moment } from "./formats.js";
 import { ReasonDialog } from "./ReasonDialog.js";
 import { useText, type Key } from "./text.js";

@@ -1,6 +1,6 @@
 import { useCallback, useState } from "react";
 import { JobState, type Job, type JobQueue } from "./calls.js";
-import type { PageProps } from "./Console.js";
+import type { PageProps } from "./pageProps.js";
 import { count, duration, moment } from "./formats.js";
 import { JobDetails } from "./JobDetails.js";
 import { useText, type Key } from "./text.js";

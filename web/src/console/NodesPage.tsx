@@ -1,6 +1,6 @@
 import { useCallback, useRef } from "react";
 import type { NodeReport } from "./calls.js";
-import type { PageProps } from "./Console.js";
+import type { PageProps } from "./pageProps.js";
 import { bytes, count, duration, milliseconds, percent } from "./formats.js";
 import { Plot } from "./Plot.js";
 import { addSamples, figure, mostSamples, quantiles, rates, type Sample } from "./samples.js";
@@ -69,7 +69,7 @@ function NodeCard({ node, nowMs, samples }: { node: NodeReport; nowMs: number; s
   };
   const rows: [string, string][] = [
     [t("version"), `${node.version} ${node.commit}`],
-    [t("roles"), node.roles.join(", ") || t("allRoles")],
+    [t("roles"), node.roles.join(", ")],
     [t("uptime"), duration(nowMs - Number(node.startedMs), t)],
     [t("connections"), count(figure(node, "rialto_connections"))],
     [t("sendsPerSecond"), last(rates(samples, "sends"), count)],
