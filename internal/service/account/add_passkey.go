@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"database/sql"
 	"encoding/json"
+	"errors"
 
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/protocol/webauthncose"
@@ -138,7 +139,7 @@ func (s *Service) verifyNewPasskey(c id.Caller, rp relyingParty, credential stri
 	object.Format, object.AttStatement, object.SubStatements = string(protocol.AttestationFormatNone), nil, nil
 	_, err = created.Verify(client.Challenge, rp.domain, rp.allowed(client.Origin), rp.apps, nil, protocol.TopOriginExplicitVerificationMode, false, true, true, nil, passkeyAlgorithms, protocol.AttestationPolicy{}, protocol.SignaturePolicy{})
 	if err == nil {
-		_, err = webauthncose.ParsePublicKey(object.AuthData.AttData.CredentialPublicKey)
+		err = checkPasskeyKey(object.AuthData.AttData.CredentialPublicKey)
 	}
 	if err != nil {
 		return nil, challenge, s.refusedPasskey(errBadPasskey, c.User, err)
@@ -147,6 +148,23 @@ func (s *Service) verifyNewPasskey(c id.Caller, rp relyingParty, credential stri
 		return nil, challenge, errBadPasskey
 	}
 	return created, challenge, nil
+}
+
+// Bytes of the modulus of an RSA key. A larger one costs seconds of a processor in each login: a key of the size that an answer may have, two.
+const minRSA, maxRSA = 2048 / 8, 4096 / 8
+
+var errRSASize = errors.New("an RSA key has 2048 to 4096 bits")
+
+// checkPasskeyKey checks a public key.
+func checkPasskeyKey(raw []byte) error {
+	key, err := webauthncose.ParsePublicKey(raw)
+	if err != nil {
+		return err
+	}
+	if k, ok := key.(webauthncose.RSAPublicKeyData); ok && (len(k.Modulus) < minRSA || len(k.Modulus) > maxRSA) {
+		return errRSASize
+	}
+	return nil
 }
 
 // refusedPasskey logs why an answer of an authenticator was refused, and returns the error for the client.

@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -276,6 +277,27 @@ func TestNewPasskeysThatAreNotAccepted(t *testing.T) {
 	device = &passkeytest.Authenticator{Origin: chatPage, Change: func(a *passkeytest.Answer) { a.Format, a.Statement = "packed", "\xa1\x63alg\x26" }}
 	if _, err := r.addPasskey(c, device, "phone"); err != nil {
 		t.Errorf("a passkey with a statement: %v", err)
+	}
+}
+
+// TestSizesOfRSAKeys: a key of 65,536 bits costs two seconds of a processor in each login.
+func TestSizesOfRSAKeys(t *testing.T) {
+	r := open(t, ofPasskeys)
+	_, c := r.register("anna")
+	for bits, ok := range map[int]bool{1024: false, 2048: true, 4096: true, 4104: false, 65_536: false} {
+		n := bits / 8
+		modulus := bytes.Repeat([]byte{0xff}, n)
+		device := &passkeytest.Authenticator{Origin: chatPage, Change: func(a *passkeytest.Answer) {
+			a.Key = append([]byte("\xa4\x01\x03\x03\x39\x01\x00\x20\x59"), byte(n>>8), byte(n))
+			a.Key = append(append(a.Key, modulus...), "\x21\x43\x01\x00\x01"...)
+		}}
+		_, err := r.addPasskey(c, device, "phone")
+		if ok && err != nil {
+			t.Errorf("%d bits: %v", bits, err)
+		}
+		if !ok {
+			wantError(t, fmt.Sprint(bits, " bits"), err, errs.Invalid, "bad_passkey")
+		}
 	}
 }
 
