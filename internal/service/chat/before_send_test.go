@@ -227,6 +227,32 @@ func TestBeforeSendFails(t *testing.T) {
 	}
 }
 
+// A message to which the answer does not fit is not checked, but the webhook works: it is asked about the next one. Otherwise a sender of such messages could have
+// everybody's messages stored unchecked, or refused.
+func TestAnswersThatDoNotFitOpenNoCircuit(t *testing.T) {
+	for _, onFailure := range []string{"allow", "refuse"} {
+		_, s, c := moderated(t, onFailure, func(text string) string {
+			if text == "forbidden" {
+				return `{"allow":false}`
+			}
+			return `{"allow":true,"text":""}` // which is no text
+		})
+		for n := range 60 {
+			d := draftOf(c, 1, 0, "words")
+			d.ClientMsgID = fmt.Sprint(n)
+			err := s.Send(t.Context(), d)
+			if want := map[string]string{"allow": "", "refuse": "not_checked"}[onFailure]; reasonOf(err) != want {
+				t.Fatalf("%s: message %d: %v", onFailure, n, err)
+			}
+		}
+		d := draftOf(c, 2, 0, "forbidden")
+		d.ClientMsgID = "forbidden"
+		if err := s.Send(t.Context(), d); reasonOf(err) != "refused_by_rules" {
+			t.Errorf("%s: a message against the rules, of somebody else: %v", onFailure, err)
+		}
+	}
+}
+
 // A webhook that hangs is not called any more after some timeouts. Then messages are stored or refused at once, as the setting says, and a message that was
 // refused is not lost: the same one is stored when the webhook answers again.
 func TestBeforeSendHangs(t *testing.T) {
