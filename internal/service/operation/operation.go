@@ -59,14 +59,14 @@ const (
 	defaultPage = 50
 	maxPage     = 200
 	maxReason   = 500 // characters
-	// The calls of all operators together, at one node.
+	// The calls of all keys of a role together, at one node: an auditor's key, which is not to change anything, must not stop those who act.
 	callsPerSecond, callsBurst = 50, 100
 )
 
 // Service answers the console.
 type Service struct {
 	deps  Deps
-	calls *rate.Limiter
+	calls map[id.OperatorRole]*rate.Limiter // never changed
 
 	reporting sync.Mutex // guards report and reportAt; held while figures are gathered
 	report    []byte
@@ -79,7 +79,8 @@ type Service struct {
 
 // New returns a Service, which Run runs.
 func New(deps Deps) *Service {
-	return &Service{deps: deps, calls: rate.NewLimiter(callsPerSecond, callsBurst)}
+	limiter := func() *rate.Limiter { return rate.NewLimiter(callsPerSecond, callsBurst) }
+	return &Service{deps: deps, calls: map[id.OperatorRole]*rate.Limiter{id.Auditor: limiter(), id.Operator: limiter()}}
 }
 
 // Run answers other nodes until ctx ends.
@@ -100,12 +101,12 @@ var (
 	errTooMany = &errs.Error{Kind: errs.Exhausted, Reason: "too_many_requests", Message: "operators make too many calls at this node; wait, and try again", Retry: time.Second}
 )
 
-// CheckCall counts a call of an operator, and refuses it if all make too many, or if the caller's role is below the least one.
+// CheckCall counts a call of an operator, and refuses it if all of the role make too many, or if the caller's role is below the least one.
 func (s *Service) CheckCall(c id.Caller, least id.OperatorRole) error {
 	if c.Role < least {
 		return errDenied
 	}
-	if !s.calls.AllowN(s.deps.Clock.Now(), 1) {
+	if l := s.calls[c.Role]; l == nil || !l.AllowN(s.deps.Clock.Now(), 1) {
 		return errTooMany
 	}
 	return nil
