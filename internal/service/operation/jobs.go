@@ -148,7 +148,8 @@ func AuditJob(log *auditlog.Log, who, action, reason string) job.Audit {
 	}
 }
 
-// describe says in what state a job is. A job that is dropped is described as a whole, but for its arguments: they may have data of users, and the log is kept.
+// describe says in what state a job is. Its arguments and its error are left out: they may have data of users, as the error of a
+// mail server has the address, and the log is kept.
 func describe(i job.Info) string {
 	if i.ID == 0 {
 		return ""
@@ -156,9 +157,6 @@ func describe(i job.Info) string {
 	state := map[string]any{"state": i.State, "queue": i.Queue, "failures": i.Failures, "attempts": i.Attempt}
 	if i.Cancelling {
 		state["cancelling"] = true
-	}
-	if first, _, _ := strings.Cut(i.Error, "\n"); first != "" {
-		state["error"] = first
 	}
 	text, err := json.Marshal(state)
 	if err != nil {
