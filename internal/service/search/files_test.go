@@ -197,6 +197,22 @@ func TestVideosAreFoundAsTheirPosts(t *testing.T) {
 	f.expect("with the index", ben, "kind:video from:@person1", v(friends))
 }
 
+// New subtitles of a video that many posts show are read once for all of them, not for each.
+func TestSubtitlesAreReadOnceForManyPosts(t *testing.T) {
+	f := open(t, 1)
+	f.setVideo(7, "the canary sings", true)
+	for range 30 {
+		f.publish(f.users[0], &feedv1.PostContent{Video: 7})
+	}
+	f.catchUp()
+	f.videos.read.Store(0)
+	f.setVideo(7, "nothing any more", true)
+	f.catchUp()
+	if n := f.videos.read.Load(); n != 1 {
+		t.Errorf("they were read %d times", n)
+	}
+}
+
 // An index of the form before, which has neither videos nor types of files, is built again: until then answers say that they are incomplete.
 func TestAnEarlierIndexGetsVideosAndFiles(t *testing.T) {
 	f := open(t, 1)

@@ -77,7 +77,10 @@ func must(t testing.TB, err error) {
 }
 
 // videos are those of a fixture: which there are, and their subtitles. (The tests of internal/app have real ones, which need ffmpeg.)
-type videos struct{ said map[uint64]string }
+type videos struct {
+	said map[uint64]string
+	read atomic.Int64 // subtitles
+}
 
 func (v *videos) ShownVideos(_ context.Context, _ *sql.Tx, _ id.User, byPost map[uint64]uint64) (map[uint64]*videov1.Video, error) {
 	out := map[uint64]*videov1.Video{}
@@ -90,6 +93,7 @@ func (v *videos) ShownVideos(_ context.Context, _ *sql.Tx, _ id.User, byPost map
 }
 
 func (v *videos) SubtitlesText(_ context.Context, _ *sql.Tx, n uint64, _ int) (string, error) {
+	v.read.Add(1)
 	return v.said[n], nil
 }
 

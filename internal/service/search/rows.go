@@ -202,6 +202,7 @@ func (x *indexer) indexPosts(ctx context.Context, list []uint64, b *builder) err
 				return err
 			}
 		}
+		said := map[uint64]string{} // by video: its author may show one in all of these posts
 		shown := map[searchindex.ID]bool{}
 		put := func(d searchindex.Document) {
 			shown[d.ID] = true
@@ -213,11 +214,13 @@ func (x *indexer) indexPosts(ctx context.Context, list []uint64, b *builder) err
 				put(postDocument(p, text, likes[p.Id]))
 			}
 			if p.Content.GetVideo() != 0 && x.service.deps.Videos != nil {
-				said, err := x.service.deps.Videos.SubtitlesText(ctx, tx, p.Content.Video, searchindex.MaxText)
-				if err != nil {
-					return err
+				v := p.Content.Video
+				if _, read := said[v]; !read {
+					if said[v], err = x.service.deps.Videos.SubtitlesText(ctx, tx, v, searchindex.MaxText); err != nil {
+						return err
+					}
 				}
-				put(videoDocument(p, lines(text, said), likes[p.Id]))
+				put(videoDocument(p, lines(text, said[v]), likes[p.Id]))
 			}
 		}
 		for _, n := range list {
