@@ -439,12 +439,6 @@ func (n *Node) deliverEvents(ctx context.Context, events []job.Event) error {
 	return n.fanout.Notify(ctx, notices)
 }
 
-// Address on which the node listens.
-func (n *Node) Address() net.Addr { return n.listener.Addr() }
-
-// AdminAddress for metrics, profiles and health.
-func (n *Node) AdminAddress() net.Addr { return n.adminListener.Addr() }
-
 // Failed returns the error of a part that stopped by itself.
 func (n *Node) Failed() <-chan error { return n.stack.Failed() }
 

@@ -41,6 +41,12 @@ func (n *Node) bind(ctx context.Context) (err error) {
 	return n.bindSockets(ctx)
 }
 
+// Address on which the node listens.
+func (n *Node) Address() net.Addr { return n.listener.Addr() }
+
+// AdminAddress for metrics, profiles, health and the operators' console.
+func (n *Node) AdminAddress() net.Addr { return n.adminListener.Addr() }
+
 // closeListener closes a listener, unless its HTTP server has closed it already.
 func closeListener(l net.Listener) func() error {
 	return func() error {
