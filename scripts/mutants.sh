@@ -814,6 +814,14 @@ mutant "tell readers of a post that is shown again" internal/service/feed/push.g
 mutant "like while likes are off" internal/service/engagement/like.go 's/s\.deps\.LikesOff != nil \&\& s\.deps\.LikesOff\(\)/s.deps.LikesOff == nil/' FeedPlans internal/transport/rpc
 mutant "edit comments that are read-only" internal/service/comment/change.go 's/if s\.isReadOnly\(\) \{/if false {/' FeedPlans internal/transport/rpc
 mutant "fan posts out while that is off" internal/service/feed/push.go 's/if s\.isOn\(pullOnly\) \{/if s.isOn(likesOff) {/' FanoutIsSwitchedOff internal/service/feed
+mutant "let keys of the console act as servers" internal/service/account/session.go 's/if IsOperatorKey\(token\) \{/if false {/' KeysOfOperators internal/transport/rpc
+mutant "open the console to keys of servers" internal/service/account/operator_key.go 's/return id\.Caller\{\}, errNoRole/return id.Caller{Role: id.Operator}, nil/' KeysOfOperators internal/transport/rpc
+mutant "let auditors change" internal/service/operation/operation.go 's/if c\.Role < least \{/if false {/' KeysOfOperators internal/transport/rpc
+mutant "name operators as they like" internal/transport/rpc/operations.go 's/r\.By = c\.Key/_ = r/' OperatorsAreNamed internal/transport/rpc
+mutant "leave out nodes that do not answer" internal/service/operation/nodes.go 's/r\.Name, r\.Answered = node, err == nil/if err != nil { return }; r.Name, r.Answered = node, true/' NodesAnswer internal/service/operation
+mutant "change jobs without a record" internal/platform/job/retry.go 's/return audit\(ctx, tx, before, after\)/_ = after; return nil/' 'ChangesOfJobs|NoChangeWithout' internal/service/operation
+mutant "drop jobs that are no dead letters" internal/platform/job/retry.go 's/if before\.State != Discarded \{/if false {/' ChangesOfJobs internal/service/operation
+mutant "serve the console to the public" internal/app/webapp.go 's/return strings\.HasPrefix\(name, web\.ConsoleFolder\)/return false/' ConsoleIsOnTheAdminListener internal/app
 mutant "let a switch turn on its own node only" internal/platform/runtimeswitch/runtimeswitch.go 's/return s\.deps\.ClusterEvents\.Add\(ctx, tx, clusterevent\.Event\{Kind: eventKind\}\)/return nil/' SwitchesOfAllNodes internal/platform/runtimeswitch
 mutant "change switches for nobody" internal/platform/runtimeswitch/runtimeswitch.go 's/case by == "" \|\| /case false \&\& /' 'FeedPlans' internal/transport/rpc
 mutant "record changes that are none" internal/platform/runtimeswitch/runtimeswitch.go 's/if was\[n\] == to\[n\] \{/if false \&\& was[n] {/' SwitchesOfAllNodes internal/platform/runtimeswitch

@@ -59,6 +59,35 @@ func TestContentSecurityPolicyAllowsTheMediaOrigin(t *testing.T) {
 	}
 }
 
+// TestConsoleIsOnTheAdminListener: the console's page and files are on the admin listener, with a policy that allows nothing from elsewhere, and on the public one they are not.
+func TestConsoleIsOnTheAdminListener(t *testing.T) {
+	t.Parallel()
+	dist, built := web.Files()
+	page := getPage(console(), "/console/")
+	if policy := page.Header().Get("Content-Security-Policy"); page.Code != http.StatusOK || !strings.HasPrefix(policy, "default-src 'none'; script-src 'self';") || page.Header().Get("X-Frame-Options") != "DENY" {
+		t.Errorf("the page is %d, with %v", page.Code, page.Header())
+	}
+	if getPage(console(), "/index.html").Code != http.StatusNotFound || getPage(console(), "/console/nothing").Code != http.StatusNotFound {
+		t.Error("the admin listener has files of the app, or files that do not exist")
+	}
+	if !built {
+		t.Skip("the web app is not built")
+	}
+	public, files := webApp(""), 0
+	for name := range loadWebFiles(dist) {
+		if !strings.HasPrefix(name, web.ConsoleFolder) {
+			continue
+		}
+		files++
+		if own, got := getPage(console(), "/"+name).Code, getPage(public, "/"+name).Code; own != http.StatusOK || got != http.StatusNotFound {
+			t.Errorf("%s is %d on the admin listener, and %d on the public one", name, own, got)
+		}
+	}
+	if files < 3 {
+		t.Errorf("the console has %d files", files)
+	}
+}
+
 func compressed(text string) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

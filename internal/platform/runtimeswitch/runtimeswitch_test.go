@@ -2,7 +2,11 @@ package runtimeswitch_test
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
@@ -89,6 +93,33 @@ func TestSwitchesOfAllNodes(t *testing.T) {
 	must(t, one.Set(t.Context(), map[runtimeswitch.Name]bool{likes: true}, "ann", "again"))
 	if err := one.Reload(ended); err == nil || !one.IsOn(likes) {
 		t.Errorf("a failed read is answered with %v, and the switch is on: %v", err, one.IsOn(likes))
+	}
+}
+
+// A change of a switch or a number is recorded with its states before and after, once, in its transaction.
+func TestChangesAreAudited(t *testing.T) {
+	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
+	must(t, err)
+	defer func() { must(t, db.Close()) }()
+	var got []string
+	var fail error
+	audit := func(_ context.Context, _ *sql.Tx, n runtimeswitch.Name, before, after, by, reason string) error {
+		got = append(got, strings.Join([]string{string(n), before, after, by, reason}, ","))
+		return fail
+	}
+	s, err := runtimeswitch.New(t.Context(), runtimeswitch.Deps{DB: db, Audit: audit, Clock: clocktest.NewManual(), Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	three := int64(3)
+	must(t, s.Set(t.Context(), map[runtimeswitch.Name]bool{likes: true, comments: false}, "ann", "load"))
+	must(t, s.SetNumbers(t.Context(), map[runtimeswitch.Name]*int64{"weight": &three}, "ann", ""))
+	must(t, s.SetNumbers(t.Context(), map[runtimeswitch.Name]*int64{"weight": nil}, "ben", ""))
+	must(t, s.Set(t.Context(), map[runtimeswitch.Name]bool{likes: false}, "ben", ""))
+	if want := []string{"likes,off,on,ann,load", "weight,default,3,ann,", "weight,3,default,ben,", "likes,on,off,ben,"}; !slices.Equal(got, want) {
+		t.Errorf("the records are %q, want %q", got, want)
+	}
+	fail = errors.New("it cannot be recorded")
+	if err := s.Set(t.Context(), map[runtimeswitch.Name]bool{likes: true}, "ann", ""); !errors.Is(err, fail) || s.IsOn(likes) {
+		t.Errorf("without its record a switch is turned: %v (%v)", s.IsOn(likes), err)
 	}
 }
 

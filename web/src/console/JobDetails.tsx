@@ -20,7 +20,7 @@ const stateNames: Record<JobState, Key> = {
   [JobState.RUNNING]: "stateRunning",
   [JobState.COMPLETED]: "stateCompleted",
   [JobState.CANCELLED]: "stateCancelled",
-  [JobState.DISCARDED]: "stateDiscarded",
+  [JobState.DISCARDED]: "deadLetter",
 };
 
 /** The arguments of a job with line breaks, if they are JSON. */
