@@ -41,7 +41,8 @@ type Policy struct {
 	Retries int
 	// Floor is how many retries of a destination its budget allows in 10 seconds beyond one in ten calls.
 	Floor int
-	// Pauses: an answer with Retry-After concerns the whole destination, and not only one device or user there.
+	// Pauses: an answer with Retry-After concerns the whole destination, and not only one device, number, message or user there, for whom one user could
+	// provoke it for all.
 	Pauses bool
 }
 
@@ -69,15 +70,15 @@ var policies = map[Kind]Policy{
 	PushWebhook:        {OpenFor: openLong}, // it answers for a device
 	EventWebhook:       {OpenFor: openLong, Pauses: true},
 	TransactionWebhook: {OpenFor: openLong, Pauses: true},
-	CodeWebhook:        {OpenFor: openLong, Pauses: true},
-	SMSWebhook:         {OpenFor: openLong, Pauses: true},
+	CodeWebhook:        {OpenFor: openLong},
+	SMSWebhook:         {OpenFor: openLong},
 	SMTP:               {OpenFor: openLong},
 	// Callers wait.
-	BeforeSend:   {OpenFor: openShort, Retries: 1, Floor: floor, Pauses: true},
-	Relation:     {OpenFor: openShort, Retries: 1, Floor: floor, Pauses: true},
+	BeforeSend:   {OpenFor: openShort, Retries: 1, Floor: floor},
+	Relation:     {OpenFor: openShort, Retries: 1, Floor: floor},
 	IssuerKeys:   {OpenFor: openShort, Retries: 1, Floor: floor, Pauses: true},
-	IssuerTokens: {OpenFor: openShort, Retries: 1, Floor: floor, Pauses: true},
-	LinkPreview:  {OpenFor: openLong, Pauses: true},
+	IssuerTokens: {OpenFor: openShort, Retries: 1, Floor: floor},
+	LinkPreview:  {OpenFor: openLong},
 	S3:           {OpenFor: openShort, Retries: 2, Floor: floorOfFiles},
 }
 

@@ -344,7 +344,7 @@ func TestDelaysOfDurableQueues(t *testing.T) {
 func TestMetricsAndLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		s := newServer(t, BeforeSend)
+		s := newServer(t, IssuerKeys)
 		s.calls = New(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey || a.Key == slog.MessageKey {
 				return slog.Attr{}
@@ -359,7 +359,7 @@ func TestMetricsAndLog(t *testing.T) {
 		s.expect(4, good, true)
 		registry := prometheus.NewPedanticRegistry()
 		registry.MustRegister(s.calls)
-		got, series := metricsOf(t, s.calls, BeforeSend)
+		got, series := metricsOf(t, s.calls, IssuerKeys)
 		want := map[string]float64{"breakers closed": 0, "breakers half_open": 0, "breakers open": 1, "calls_total ok": 1, "calls_total failed": 9, "calls_total cancelled": 0,
 			"calls_total refused_open": 4, "calls_total refused_paused": 2, "retries_total made": 1, "retries_total over_budget": 0}
 		if !maps.Equal(got, want) || series != len(want)*len(Kinds()) {
@@ -372,7 +372,7 @@ func TestMetricsAndLog(t *testing.T) {
 		wantLog := ""
 		for _, state := range []string{"WARN open", "DEBUG half-open", "DEBUG open", "DEBUG half-open", "INFO closed"} {
 			level, to, _ := strings.Cut(state, " ")
-			wantLog += fmt.Sprintf("level=%s kind=before_send host=hooks.example.com state=%s last_failure=\"connection refused\"\n", level, to)
+			wantLog += fmt.Sprintf("level=%s kind=issuer_keys host=hooks.example.com state=%s last_failure=\"connection refused\"\n", level, to)
 		}
 		if log.String() != wantLog {
 			t.Errorf("the log is:\n%s\nwant:\n%s", log.String(), wantLog)

@@ -3,6 +3,7 @@ package operation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -22,6 +23,9 @@ var shown = map[string][]string{
 	"rialto_jobs": nil, "rialto_job_attempts_total": nil, "rialto_socket_bytes_in_total": nil, "rialto_socket_bytes_out_total": nil, "rialto_rate_limited_total": nil,
 }
 
+// errNoReport is the error of a node whose answer is empty.
+var errNoReport = errors.New("its report could not be encoded; its log says why")
+
 // maxFigures bounds the figures of a node's report.
 const maxFigures = 1000
 
@@ -30,6 +34,9 @@ func (s *Service) ListNodes(ctx context.Context, _ id.Caller, _ *operationv1.Lis
 	out := &operationv1.ListNodesResponse{TimeMs: s.deps.Clock.Now().UnixMilli()}
 	add := func(node string, answer []byte, err error) {
 		r := &operationv1.NodeReport{}
+		if err == nil && len(answer) == 0 {
+			err = errNoReport
+		}
 		if err == nil {
 			err = proto.Unmarshal(answer, r)
 		}
@@ -39,7 +46,7 @@ func (s *Service) ListNodes(ctx context.Context, _ id.Caller, _ *operationv1.Lis
 		r.Name, r.Answered = node, err == nil
 		out.Nodes = append(out.Nodes, r)
 	}
-	nodecall.FailSafe{Timeout: askTimeout}.Tell(ctx, s.deps.Bus, nodecall.Nodes{Own: s.deps.Node, Live: s.deps.Nodes}, subject, nil, add)
+	nodecall.FailSafe{Timeout: s.askTimeout}.Tell(ctx, s.deps.Bus, nodecall.Nodes{Own: s.deps.Node, Live: s.deps.Nodes}, subject, nil, add)
 	add(s.deps.Node, s.ownReport(), nil)
 	slices.SortFunc(out.Nodes, func(a, b *operationv1.NodeReport) int { return cmp.Compare(a.Name, b.Name) })
 	return out, ctx.Err()

@@ -65,8 +65,9 @@ const (
 
 // Service answers the console.
 type Service struct {
-	deps  Deps
-	calls map[id.OperatorRole]*rate.Limiter // never changed
+	deps       Deps
+	calls      map[id.OperatorRole]*rate.Limiter // never changed
+	askTimeout time.Duration
 
 	reporting sync.Mutex // guards report and reportAt; held while figures are gathered
 	report    []byte
@@ -80,7 +81,7 @@ type Service struct {
 // New returns a Service, which Run runs.
 func New(deps Deps) *Service {
 	limiter := func() *rate.Limiter { return rate.NewLimiter(callsPerSecond, callsBurst) }
-	return &Service{deps: deps, calls: map[id.OperatorRole]*rate.Limiter{id.Auditor: limiter(), id.Operator: limiter()}}
+	return &Service{deps: deps, askTimeout: askTimeout, calls: map[id.OperatorRole]*rate.Limiter{id.Auditor: limiter(), id.Operator: limiter()}}
 }
 
 // Run answers other nodes until ctx ends.

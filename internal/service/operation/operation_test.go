@@ -24,6 +24,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/operation"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 var olga = id.Caller{Key: "olga", Role: id.Operator}
@@ -72,6 +73,7 @@ func open(t *testing.T, names ...string) *node {
 	latency.WithLabelValues("a.user.called").Observe(0.5)
 	n.Service = operation.New(operation.Deps{Jobs: n.jobs, Queues: []string{"other", job.DefaultQueue}, Audit: n.audit, Metrics: registry, Self: func() *operationv1.NodeReport { return &operationv1.NodeReport{Version: "v1"} },
 		Bus: n.bus, Node: "a", Nodes: func() []string { return names }, Clock: n.clock, Logger: logger})
+	n.AskFor(eventually.Timeout) // a slow machine is no silent node
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(ctx) }()
@@ -101,8 +103,10 @@ func figuresOf(r *operationv1.NodeReport) (list []string) {
 
 // Each live node is in the list, by name: with the figures that are shown, or with why it did not answer.
 func TestNodesAnswerOrAreNamed(t *testing.T) {
-	n := open(t, "gone", "a", "b", "torn")
-	for name, answer := range map[string][]byte{"b": {}, "torn": []byte("\xff")} {
+	n := open(t, "gone", "a", "b", "torn", "mute")
+	b, err := proto.Marshal(&operationv1.NodeReport{Version: "v2"})
+	must(t, err)
+	for name, answer := range map[string][]byte{"b": b, "torn": []byte("\xff"), "mute": nil} {
 		stop, err := n.bus.Respond(bus.NodeSubject(name, "report"), func([]byte) []byte { return answer })
 		must(t, err)
 		defer stop()
@@ -114,7 +118,7 @@ func TestNodesAnswerOrAreNamed(t *testing.T) {
 	for _, r := range list.Nodes {
 		names = append(names, fmt.Sprint(r.Name, " ", r.Answered, " ", r.Error != ""))
 	}
-	if want := []string{"a true false", "b true false", "gone false true", "torn false true"}; !slices.Equal(names, want) {
+	if want := []string{"a true false", "b true false", "gone false true", "mute false true", "torn false true"}; !slices.Equal(names, want) {
 		t.Fatalf("the nodes are %q, want %q", names, want)
 	}
 	want := []string{"rialto_call_seconds{call=send} 0.5 [0.1 1] [0 1 1]", "rialto_sends_total{} 7 [] []"}
