@@ -604,7 +604,8 @@ mutant "accept a challenge of another session for a passkey" internal/service/ac
 mutant "accept passkeys of users who were not verified" internal/service/account/passkey_login.go 's/false, true, true, p\.publicKey/false, false, true, p.publicKey/' AnswersThatAreNotAccepted internal/service/account
 mutant "accept passkeys in frames of other sites" internal/service/account/passkey_login.go 's/false, true, true, p\.publicKey/true, true, true, p.publicKey/' AnswersThatAreNotAccepted internal/service/account
 mutant "accept new passkeys of users who were not verified" internal/service/account/add_passkey.go 's/false, true, true, nil, passkeyAlgorithms/false, false, true, nil, passkeyAlgorithms/' NewPasskeysThatAreNotAccepted internal/service/account
-mutant "store keys of passkeys that are none" internal/service/account/add_passkey.go 's/_, err = webauthncose\.ParsePublicKey\(object/_, _ = webauthncose.ParsePublicKey(object/' NewPasskeysThatAreNotAccepted internal/service/account
+mutant "store RSA keys of any size" internal/service/account/add_passkey.go 's/len\(k\.Modulus\) > maxRSA/len(k.Modulus) > maxRSA<<20/' RSA internal/service/account
+mutant "store keys of passkeys that are none" internal/service/account/add_passkey.go 's/^\t\terr = (checkPasskeyKey)/\t\t_ = \1/' NewPasskeysThatAreNotAccepted internal/service/account
 mutant "read the attestation of a new passkey" internal/service/account/add_passkey.go 's/object\.Format, object\.AttStatement, object\.SubStatements = .*/_ = object/' NewPasskeysThatAreNotAccepted internal/service/account
 mutant "accept a passkey for another user" internal/service/account/passkey_login.go 's/!s\.isUserHandle\(p\.owner, answer\.Response\.UserHandle\) \|\| //' AnswersThatAreNotAccepted internal/service/account
 mutant "accept passkeys whose counter goes back" internal/service/account/passkey_login.go 's/fresh <= count \&\& \(/fresh < 0 \&\& (/' CountersOfPasskeys internal/service/account

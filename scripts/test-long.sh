@@ -50,7 +50,8 @@ hostile() {
 s3() {
 	stage "files in S3, with the race detector: the server for tests is built first, unless it exists (two minutes)"
 	local files tests
-	mapfile -t files < <(git grep -l 's3test\.Start(' -- '*_test.go')
+	files=$(git grep -l 's3test\.Start(' -- '*_test.go')
+	mapfile -t files <<<"$files"
 	mapfile -t tests < <(grep -hoE '^func Test[A-Za-z0-9_]+' "${files[@]}" | sed 's/^func //')
 	mapfile -t files < <(dirname "${files[@]}" | sort -u | sed 's|^|./|')
 	TEST_S3=1 with_postgres -records sqlite env CGO_ENABLED=1 go test "${race_flags[@]}" -timeout 30m -run "$(names "${tests[@]}")" "${files[@]}"
@@ -125,8 +126,9 @@ deployed() {
 # race_detector [SHARE], mutants [SHARE], fuzz [SHARE]: a share is K/N, the K-th (from 0) of N alike.
 race_detector() {
 	local share=${1:-0/1} packages scenarios
-	mapfile -t packages < <(tested_packages | deal "${share%/*}" "${share#*/}")
-	mapfile -t scenarios < <(scenarios | deal "${share%/*}" "${share#*/}")
+	packages=$(tested_packages) scenarios=$(scenarios) # a failure in <() would go unnoticed
+	mapfile -t packages < <(deal "${share%/*}" "${share#*/}" <<<"$packages")
+	mapfile -t scenarios < <(deal "${share%/*}" "${share#*/}" <<<"$scenarios")
 	local go_test=(with_postgres -records sqlite env CGO_ENABLED=1 go test "${race_flags[@]}" -timeout 60m -skip "^TestPowerCut")
 	stage "tests with the race detector${1:+ (share $1)}"
 	"${go_test[@]}" -p "$((2 * $(nproc)))" "${packages[@]}"

@@ -43,8 +43,9 @@ programs=(./cmd/rialto ./internal/app/faulttest)
 others=('^Test(Feed|Likes|Notifications)Killed|^TestShortRun' '^Test(Comments|Likes|Notifications)Killed' '^Test(Comments|Feed)Killed|^TestShortRun')
 go_test+=(-skip "^TestPowerCut|${others[third]}")
 whole_servers() {
-	local on_three_nodes tests=./internal/app/apptest
-	mapfile -t on_three_nodes < <(scenarios | deal "$part" 6)
+	local scenarios on_three_nodes tests=./internal/app/apptest
+	scenarios=$(scenarios) # a failure in <() would go unnoticed
+	mapfile -t on_three_nodes < <(deal "$part" 6 <<<"$scenarios")
 	stage "scenarios on three nodes, with their SQL data in PostgreSQL"
 	TEST_NODES=3 with_postgres "${go_test[@]}" -run "$(names "${on_three_nodes[@]}")" "$tests"
 	stage "scenarios with nodes of their own"
@@ -71,6 +72,7 @@ beside clients
 
 # Those with a fixture that opens either database. sqldb's own tests use both.
 mapfile -t either_database < <(git grep -l 'sqltest\.Place(' -- internal ':!internal/engine/sqldb' | xargs -n1 dirname | sort -u)
+packages=$(tested_packages)
 on_postgres=() on_sqlite=() n=0
 while read -r package; do
 	if [[ " ${either_database[*]} " = *" ${package#github.com/rialto-im/rialto/} "* ]] && [ $(((n++ + part) % 2)) = 0 ]; then
@@ -78,7 +80,7 @@ while read -r package; do
 	else
 		on_sqlite+=("$package")
 	fi
-done < <(tested_packages)
+done <<<"$packages"
 stage "Go tests, with their SQL data in SQLite"
 with_postgres -records sqlite "${go_test[@]}" "${on_sqlite[@]}"
 stage "Go tests, with their SQL data in PostgreSQL"

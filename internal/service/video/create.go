@@ -165,8 +165,13 @@ func (s *Service) DeleteVideo(ctx context.Context, by id.User, n uint64) error {
 			return err
 		}
 		now := s.nowMs()
-		_, err = tx.ExecContext(ctx, `UPDATE videos SET state = $2, run = run + 1, ended_ms = $3, clean_ms = $3, upload = id WHERE id = $1`, int64(n), stateDeleted, now)
-		return errors.Join(err, s.deps.Uploads.ReleaseVideoWith(ctx, tx, upload), s.changed(ctx, tx, n))
+		if _, err = tx.ExecContext(ctx, `UPDATE videos SET state = $2, run = run + 1, ended_ms = $3, clean_ms = $3, upload = id WHERE id = $1`, int64(n), stateDeleted, now); err != nil {
+			return err
+		}
+		if err = s.deps.Uploads.ReleaseVideoWith(ctx, tx, upload); err != nil {
+			return err
+		}
+		return s.changed(ctx, tx, n)
 	})
 	if err == nil {
 		s.deps.Uploads.WakeSweep()

@@ -104,7 +104,10 @@ func (s *Service) SetSubtitles(ctx context.Context, by id.User, r *videov1.SetSu
 		if err != nil {
 			return err
 		}
-		return errors.Join(t.put(ctx, tx, v.id, content), s.changed(ctx, tx, v.id))
+		if err := t.put(ctx, tx, v.id, content); err != nil {
+			return err
+		}
+		return s.changed(ctx, tx, v.id)
 	})
 	if err != nil {
 		return nil, err
@@ -146,8 +149,10 @@ func (s *Service) RemoveSubtitles(ctx context.Context, by id.User, r *videov1.Re
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM video_subtitles WHERE video = $1 AND language = $2`, int64(v.id), tag)
-		return errors.Join(err, s.changed(ctx, tx, v.id))
+		if _, err = tx.ExecContext(ctx, `DELETE FROM video_subtitles WHERE video = $1 AND language = $2`, int64(v.id), tag); err != nil {
+			return err
+		}
+		return s.changed(ctx, tx, v.id)
 	})
 	if err != nil {
 		return nil, err
