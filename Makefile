@@ -32,7 +32,7 @@ test-cluster: ## on clusters of real engines: a part of test-long
 bench: build ## measure one node on this machine (five minutes)
 	@bench/run.sh
 
-lint: ## staticcheck, and whether the mutants still match and compile
+lint: ## vet, staticcheck, and whether the mutants still match and compile
 	@scripts/lint.sh
 
 generate: ## make gen/, sdk/go/gen, sdk/ts/src/gen and docs/api.md from api/, and the reference of settings

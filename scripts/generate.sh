@@ -3,7 +3,7 @@
 # Node and npm.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-(cd tools && GOBIN="$PWD/../bin" go install tool && go build -o ../bin/protoc-gen-apidoc ./apidoc)
+(cd tools && GOBIN="$PWD/../bin" go install connectrpc.com/connect/cmd/protoc-gen-connect-go google.golang.org/protobuf/cmd/protoc-gen-go && go build -o ../bin/protoc-gen-apidoc ./apidoc)
 scripts/setup.sh generate
 buf=bin/buf/node_modules/.bin/buf
 cd api

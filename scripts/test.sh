@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# All tests for each change, in stages. What takes longer is divided among commits by scripts/test-long.sh --turn: so are the race detector,
-# staticcheck, and files in S3. What takes minutes here is divided as well. Each commit tests all packages, those with SQL data with it in
+# All tests for each change, in stages. What takes longer is divided among commits by scripts/test-long.sh --turn: so are vet and
+# staticcheck, the race detector, and files in S3. What takes minutes here is divided as well. Each commit tests all packages, those with SQL data with it in
 # PostgreSQL or in SQLite by turns. A sixth of the scenarios with whole servers runs on three nodes, the others on one. A third of the
 # browser scenarios and of the tests of killed services run. The commit's hash decides; TEST_PART=0 to 5 does so by hand, and
 # scripts/test-long.sh parts runs all. Stages that mostly wait, and those that use one core, run beside the others.
@@ -12,7 +12,6 @@ export TEST_ALL=1 # tests fail, rather than being skipped, if a program that the
 packages_at_once=$((2 * $(nproc)))
 part=${TEST_PART:-$(turn 128 6)}
 third=$((part % 3))
-sdk=github.com/rialto-im/rialto/sdk/go/... # a module of its own, which ./... leaves out
 
 stage "prerequisites"
 scripts/setup.sh test
@@ -27,12 +26,7 @@ if [ -n "$(git status --porcelain gen sdk/go/gen sdk/ts/src/gen docs/api.md inte
 fi
 stage "the binary"
 scripts/build.sh bin/rialto ./cmd/rialto
-stage "vet, and mutants that still are some"
-go vet ./... "$sdk"
-for tag in faults cluster smalldisk; do # only where the tag changes what is built
-	mapfile -t tagged < <(git grep -lE "^//go:build .*\b$tag\b" -- '*.go' | xargs -n1 dirname | sort -u | sed 's|^|./|')
-	go vet -tags "$tag" "${tagged[@]}"
-done
+stage "rules of the architecture, and mutants that still are some"
 scripts/mutants.sh --check
 go test -vet=off ./internal/tool/archtest
 
