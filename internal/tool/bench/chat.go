@@ -169,14 +169,20 @@ func (l *load) prepare(ctx context.Context) error {
 		return err
 	}
 	// Groups become large, and connections follow them, shortly after the invitations are answered.
-	d.progress("opening %d connections", count*c.devices)
+	return l.connectAll(ctx, users)
+}
+
+// connectAll opens the connections of all users.
+func (l *load) connectAll(ctx context.Context, users []*user) error {
+	c, count := &l.config, len(users)
+	l.deploy.progress("opening %d connections", count*c.devices)
 	l.clients = make([]*client, count*c.devices)
 	l.dialer = newDialer(c.protocol, c.sockets, len(l.clients))
 	slots := 1024 // for messages of a sender that have no receipt
 	if c.rate > 0 {
 		slots = max(64, min(1<<16, 1<<23/len(l.clients)))
 	}
-	return each(ctx, len(l.clients), 32, func(ctx context.Context, i int) error {
+	err := each(ctx, len(l.clients), 32, func(ctx context.Context, i int) error {
 		u := i / c.devices
 		cl, err := l.connect(ctx, i, users[u], i%c.devices)
 		if err != nil {
@@ -198,13 +204,22 @@ func (l *load) prepare(ctx context.Context) error {
 		}
 		cl.conversations[r.id] = s
 		if sends {
-			cl.to, r.sender = r, cl
+			cl.to = r
 			r.listeners.Add(-1)
 			cl.inFlight = make([]time.Time, slots)
 		}
 		l.clients[i] = cl
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	for _, cl := range l.clients {
+		if cl.to != nil {
+			cl.to.sender = cl // any one of them
+		}
+	}
+	return nil
 }
 
 // connect opens one connection and waits for Hello.
