@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
@@ -26,9 +27,10 @@ func must(t *testing.T, err error) {
 
 const likes, comments runtimeswitch.Name = "likes", "comments"
 
-// nodes returns a clock, and what opens a node of one database.
-func nodes(t *testing.T) (*clocktest.Manual, func() *runtimeswitch.Service) {
+// nodes returns a clock, what opens a node of one database, and how often nodes were told of changes.
+func nodes(t *testing.T) (_ *clocktest.Manual, open func() *runtimeswitch.Service, told *atomic.Int64) {
 	t.Helper()
+	told = &atomic.Int64{}
 	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	must(t, err)
 	t.Cleanup(func() {
@@ -40,7 +42,10 @@ func nodes(t *testing.T) (*clocktest.Manual, func() *runtimeswitch.Service) {
 	return clock, func() *runtimeswitch.Service {
 		t.Helper()
 		var s *runtimeswitch.Service
-		events, err := clusterevent.New(t.Context(), clusterevent.Deps{DB: db, Logger: logger, Handle: func(e clusterevent.Event) { s.HandleEvent(e) }})
+		events, err := clusterevent.New(t.Context(), clusterevent.Deps{DB: db, Logger: logger, Handle: func(e clusterevent.Event) {
+			told.Add(1)
+			s.HandleEvent(e)
+		}})
 		must(t, err)
 		s, err = runtimeswitch.New(t.Context(), runtimeswitch.Deps{DB: db, ClusterEvents: events, Clock: clock, Logger: logger})
 		must(t, err)
@@ -57,12 +62,12 @@ func nodes(t *testing.T) (*clocktest.Manual, func() *runtimeswitch.Service) {
 			}
 		})
 		return s
-	}
+	}, told
 }
 
 // A switch is turned on all nodes, outlives a restart, and each change is recorded once.
 func TestSwitchesOfAllNodes(t *testing.T) {
-	clock, open := nodes(t)
+	clock, open, told := nodes(t)
 	one, two := open(), open()
 	if one.IsOn(likes) || two.IsOn(likes) {
 		t.Error("a switch is on at first")
@@ -71,6 +76,7 @@ func TestSwitchesOfAllNodes(t *testing.T) {
 	if !one.IsOn(likes) || one.IsOn(comments) {
 		t.Error("the node that turned a switch has another state")
 	}
+	eventually.Within(t, eventually.Timeout/2, "nodes are told, and need not wait until they read all", func() bool { return told.Load() > 0 })
 	eventually.True(t, "the other node has the state", func() bool { return two.IsOn(likes) })
 	must(t, two.Set(t.Context(), map[runtimeswitch.Name]bool{likes: true}, "ben", "again"))
 	if later := open(); !later.IsOn(likes) {
@@ -125,7 +131,7 @@ func TestChangesAreAudited(t *testing.T) {
 
 // A number is set on all nodes, zero is a number, and one goes back to its default. Each change is recorded once.
 func TestNumbersOfAllNodes(t *testing.T) {
-	clock, open := nodes(t)
+	clock, open, _ := nodes(t)
 	one, two := open(), open()
 	const weight, other runtimeswitch.Name = "ranking.likes", "other"
 	number := func(n int64) *int64 { return &n }
