@@ -63,8 +63,7 @@ func (c jobsCommand) run(ctx context.Context, jobs *job.Service, out io.Writer) 
 			return err
 		}
 		for _, i := range list {
-			first, _, _ := strings.Cut(i.Error, "\n")
-			fmt.Fprintf(out, "%d\t%s\t%s\t%s\tfailures %d of %d\t%s\n", i.ID, printable.Line(i.Kind), i.State, moment(cmp.Or(i.Finished, i.Due)), i.Failures, i.Max, printable.Line(first))
+			fmt.Fprintf(out, "%d\t%s\t%s\t%s\tfailures %d of %d\t%s\n", i.ID, printable.Line(i.Kind), i.State, moment(cmp.Or(i.Finished, i.Due)), i.Failures, i.Max, firstLine(i.Error))
 		}
 	case "show":
 		i, err := jobs.Get(ctx, c.id)
@@ -102,6 +101,12 @@ func show(out io.Writer, i job.Info) {
 	fmt.Fprintf(out, "created    %s\ndue        %s\nattempted  %s\nfinished   %s\n", moment(i.Created), moment(i.Due), moment(i.Attempted), moment(i.Finished))
 	fmt.Fprintf(out, "attempts   %d, the last by %s\nfailures   %d of %d\ntimeout    %s\n", i.Attempt, cmp.Or(printable.Line(i.AttemptedBy), "no node"), i.Failures, i.Max, i.Timeout)
 	fmt.Fprintf(out, "unique     %s\narguments  %s\nerror      %s\n", printable.Line(i.Unique), printable.Text(string(i.Args)), strings.ReplaceAll(printable.Text(i.Error), "\n", "\n           "))
+}
+
+// firstLine returns the first line of an error that may have several, as it is printed in one.
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	return printable.Line(first)
 }
 
 func moment(t time.Time) string {

@@ -88,8 +88,7 @@ func (c transactionsCommand) run(ctx context.Context, all *messagetransaction.Se
 	case "list":
 		list, err := all.List(ctx, stateOf(c.state), 0, c.limit)
 		for _, i := range list {
-			first, _, _ := strings.Cut(i.LastError, "\n")
-			fmt.Fprintf(out, "%d\t%s\t%s\t%s\t%s\t%s%s\n", i.Id, printable.Line(i.Key), printable.Line(i.Reference), nameOf(i.State), moment(time.UnixMilli(i.PreparedMs)), printable.Line(first), refusals(i))
+			fmt.Fprintf(out, "%d\t%s\t%s\t%s\t%s\t%s%s\n", i.Id, printable.Line(i.Key), printable.Line(i.Reference), nameOf(i.State), moment(time.UnixMilli(i.PreparedMs)), firstLine(i.LastError), refusals(i))
 		}
 		return err
 	case "show":
@@ -200,9 +199,8 @@ func showTransaction(ctx context.Context, out io.Writer, i messagetransaction.In
 	case err != nil:
 		return err
 	default:
-		last, _, _ := strings.Cut(j.Error, "\n")
 		fmt.Fprintf(out, "job        %d, %s, %s\nattempts   %d, the last %s by %s\nfailures   %d of %d\njob error  %s\n", j.ID, printable.Line(j.Kind), j.State,
-			j.Attempt, moment(j.Attempted), cmp.Or(printable.Line(j.AttemptedBy), "no node"), j.Failures, j.Max, cmp.Or(printable.Line(last), "-"))
+			j.Attempt, moment(j.Attempted), cmp.Or(printable.Line(j.AttemptedBy), "no node"), j.Failures, j.Max, cmp.Or(firstLine(j.Error), "-"))
 	}
 	for _, m := range i.Messages {
 		fmt.Fprintf(out, "message    from %d to %d, %s", m.Sender, m.Conversation, outcomeOf(i.State, m))

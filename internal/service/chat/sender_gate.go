@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -87,15 +88,7 @@ func (r *senderGate) noteResult(d *message.Draft, why error, now clock.Clock) {
 // withEntry returns the list with an entry for a message that was rejected now, in place of an earlier one.
 func withEntry(list []gateEntry, seq uint64, why error, nowMs int64) []gateEntry {
 	e := gateEntry{seq, nowMs + (errs.Of(why).Retry + retryWindow).Milliseconds(), why}
-	i, found := slices.BinarySearchFunc(list, seq, func(e gateEntry, seq uint64) int {
-		switch {
-		case e.seq < seq:
-			return -1
-		case e.seq > seq:
-			return 1
-		}
-		return 0
-	})
+	i, found := slices.BinarySearchFunc(list, seq, func(e gateEntry, seq uint64) int { return cmp.Compare(e.seq, seq) })
 	if found {
 		list[i] = e
 		return list

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -130,22 +129,14 @@ func (s *Service) change(ctx context.Context, c id.Caller, n uint64, action, rea
 		return nil, errReason
 	}
 	var changed job.Info
-	record := AuditJob(s.deps.Audit, c.Key, action, reason)
 	err := do(ctx, int64(n), func(ctx context.Context, tx *sql.Tx, before, after job.Info) error {
 		changed = after
-		return record(ctx, tx, before, after)
+		return s.deps.Audit.Add(ctx, tx, auditlog.Entry{Who: c.Key, Action: action, Subject: fmt.Sprint("job ", before.ID, " ", before.Kind), Before: describe(before), After: describe(after), Reason: reason})
 	})
 	if err != nil {
 		return nil, jobError(err)
 	}
 	return jobOf(changed), nil
-}
-
-// AuditJob returns what adds the change of a job to the audit log.
-func AuditJob(log *auditlog.Log, who, action, reason string) job.Audit {
-	return func(ctx context.Context, tx *sql.Tx, before, after job.Info) error {
-		return log.Add(ctx, tx, auditlog.Entry{Who: who, Action: action, Subject: fmt.Sprint("job ", before.ID, " ", before.Kind), Before: describe(before), After: describe(after), Reason: reason})
-	}
 }
 
 // describe says in what state a job is. Its arguments and its error are left out: they may have data of users, as the error of a
@@ -188,21 +179,4 @@ func ms(t time.Time) int64 {
 		return 0
 	}
 	return t.UnixMilli()
-}
-
-// ListAuditEntries gives the changes, the newest first.
-func (s *Service) ListAuditEntries(ctx context.Context, _ id.Caller, r *operationv1.ListAuditEntriesRequest) (*operationv1.ListAuditEntriesResponse, error) {
-	limit, before := page(r.Limit), int64(math.MaxInt64)
-	if r.Before != 0 && r.Before < math.MaxInt64 {
-		before = int64(r.Before)
-	}
-	list, err := s.deps.Audit.List(ctx, before, limit+1)
-	if err != nil {
-		return nil, err
-	}
-	out := &operationv1.ListAuditEntriesResponse{More: len(list) > limit}
-	for _, e := range list[:min(len(list), limit)] {
-		out.Entries = append(out.Entries, &operationv1.AuditEntry{Id: uint64(e.ID), TimeMs: e.TimeMs, Who: e.Who, Action: e.Action, Subject: e.Subject, Before: e.Before, After: e.After, Reason: e.Reason})
-	}
-	return out, nil
 }
