@@ -77,7 +77,7 @@ func (c jobsCommand) run(ctx context.Context, jobs *job.Service, out io.Writer) 
 			fmt.Fprintf(out, "made available again: %d\n", n)
 			return err
 		}
-		if err := jobs.Retry(ctx, c.id); err != nil {
+		if err := jobs.Retry(ctx, c.id, nil); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "job %d is available again\n", c.id)

@@ -182,7 +182,7 @@ func TestAPoisonJobBecomesADeadLetter(t *testing.T) {
 	if i := get(t, s, poison); i.State != job.Discarded || i.Failures != 3 || !strings.Contains(i.Error, "poison") {
 		t.Fatalf("after its last failure it is %+v", i)
 	}
-	if err := s.Retry(t.Context(), insert(t, s, 5, job.Options{At: f.clock.Now().Add(time.Hour)})); err == nil {
+	if err := s.Retry(t.Context(), insert(t, s, 5, job.Options{At: f.clock.Now().Add(time.Hour)}), nil); err == nil {
 		t.Error("a waiting job was retried")
 	}
 	reaches(t, s, insert(t, s, 1, job.Options{}), job.Completed)
@@ -192,7 +192,7 @@ func TestAPoisonJobBecomesADeadLetter(t *testing.T) {
 		t.Fatalf("the dead letters are %+v", list)
 	}
 	close(repaired)
-	must(t, s.Retry(t.Context(), poison))
+	must(t, s.Retry(t.Context(), poison, nil))
 	if i := reaches(t, s, poison, job.Completed); i.Failures != 0 || i.Attempt != 4 {
 		t.Errorf("%+v", i)
 	}

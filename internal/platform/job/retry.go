@@ -33,10 +33,7 @@ func changed(ctx context.Context, tx *sql.Tx, audit Audit, before Info) error {
 }
 
 // Retry makes a dead letter, or a cancelled job, available again. Its failures are forgotten. It fails with ErrNoJob, or with a StateError.
-func (s *Service) Retry(ctx context.Context, id int64) error { return s.RetryAudited(ctx, id, nil) }
-
-// RetryAudited is Retry for operators.
-func (s *Service) RetryAudited(ctx context.Context, id int64, audit Audit) error {
+func (s *Service) Retry(ctx context.Context, id int64, audit Audit) error {
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		before, err := infoOf(ctx, tx, id)
 		if err != nil {

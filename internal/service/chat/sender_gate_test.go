@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/service/chat"
@@ -57,17 +58,25 @@ func (l *rejectingLog) Append(list ...*timeline.AppendRequest) {
 	}
 }
 
-// If a device's message gets a retryable rejection, its later messages are rejected too until it is retried or abandoned. This keeps the
-// order. Other senders are not affected.
-func TestSenderGateKeepsOrder(t *testing.T) {
-	ctx, h := context.Background(), newHarness(t, chat.Config{})
+// rejectingGroup returns a node whose log rejects what it is told to, and a group of the users 1, 2 and 3.
+func rejectingGroup(t *testing.T) (*harness, *rejectingLog, *chat.Service, id.Conversation) {
+	t.Helper()
+	h := newHarness(t, chat.Config{})
 	log := &rejectingLog{Log: h.log}
 	h.log = log
 	s := h.node(t)
-	c, err := s.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2, 3}})
+	c, err := s.CreateGroup(t.Context(), 1, &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2, 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return h, log, s, c
+}
+
+// If a device's message gets a retryable rejection, its later messages are rejected too until it is retried or abandoned. This keeps the
+// order. Other senders are not affected.
+func TestSenderGateKeepsOrder(t *testing.T) {
+	ctx := context.Background()
+	h, log, s, c := rejectingGroup(t)
 	refused := func(d *message.Draft, want bool) {
 		t.Helper()
 		err := s.Send(ctx, d)
@@ -106,14 +115,8 @@ func TestSenderGateKeepsOrder(t *testing.T) {
 // Several messages of a device may be rejected at once. Each holds back what the device sent after it: a later one is not stored before any of them has come again, or
 // was given up. A device whose rejected messages are given up one after another is not stuck.
 func TestTheGateKnowsEachRejectedMessage(t *testing.T) {
-	ctx, h := context.Background(), newHarness(t, chat.Config{})
-	log := &rejectingLog{Log: h.log}
-	h.log = log
-	s := h.node(t)
-	c, err := s.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2, 3}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx := context.Background()
+	h, log, s, c := rejectingGroup(t)
 	var stored []string
 	send := func(seq uint64, text string, isStored bool) {
 		t.Helper()
@@ -160,14 +163,8 @@ func TestTheGateKnowsEachRejectedMessage(t *testing.T) {
 
 // A message of which one copy is stored and another one was rejected is not expected again: what the device sends after it is stored at once.
 func TestTheGateForgetsWhatWasStored(t *testing.T) {
-	ctx, h := context.Background(), newHarness(t, chat.Config{})
-	log := &rejectingLog{Log: h.log}
-	h.log = log
-	s := h.node(t)
-	c, err := s.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2, 3}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx := context.Background()
+	_, log, s, c := rejectingGroup(t)
 	if err := s.Send(ctx, draftOf(c, 1, 1, "zero")); err != nil {
 		t.Fatal(err)
 	}

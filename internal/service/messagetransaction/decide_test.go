@@ -221,7 +221,7 @@ func TestFailedTransactionsAreBounded(t *testing.T) {
 	b.passUntil("the others are dead letters", 10*time.Second, func() bool { return len(b.dead()) == 2 })
 	for _, n := range all[:2] {
 		i, err := b.Show(t.Context(), n)
-		must(t, errors.Join(err, b.jobs.Retry(t.Context(), i.Job)))
+		must(t, errors.Join(err, b.jobs.Retry(t.Context(), i.Job, nil)))
 	}
 	b.passUntil("they are dead letters again", 10*time.Second, func() bool {
 		list, err := b.jobs.List(t.Context(), job.Discarded, "", 100)
@@ -257,7 +257,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		"by the transaction": func(b *bench, n uint64) error { return b.Retry(t.Context(), n) },
 		"by the job": func(b *bench, n uint64) error {
 			i, err := b.Show(t.Context(), n)
-			return errors.Join(err, b.jobs.Retry(t.Context(), i.Job))
+			return errors.Join(err, b.jobs.Retry(t.Context(), i.Job, nil))
 		},
 	} {
 		t.Run(what, func(t *testing.T) {

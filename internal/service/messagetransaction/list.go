@@ -135,7 +135,7 @@ func (s *Service) Retry(ctx context.Context, transaction uint64) error {
 	if err := s.reopen(ctx, transaction); err != nil {
 		return err
 	}
-	if s.deps.Jobs.Retry(ctx, t.job) == nil {
+	if s.deps.Jobs.Retry(ctx, t.job, nil) == nil {
 		return nil
 	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error { // it is no dead letter yet, or was deleted

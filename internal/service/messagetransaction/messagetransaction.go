@@ -48,7 +48,7 @@ type IDs interface {
 type Jobs interface {
 	InsertTx(ctx context.Context, tx *sql.Tx, args job.Args, o job.Options) (job.Inserted, error)
 	// Retry makes a dead letter available again.
-	Retry(ctx context.Context, id int64) error
+	Retry(ctx context.Context, id int64, audit job.Audit) error
 	Wake()
 }
 

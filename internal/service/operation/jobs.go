@@ -99,7 +99,7 @@ func (s *Service) GetJob(ctx context.Context, _ id.Caller, r *operationv1.GetJob
 
 // RetryJob makes a dead letter, or a cancelled job, available again.
 func (s *Service) RetryJob(ctx context.Context, c id.Caller, r *operationv1.RetryJobRequest) (*operationv1.Job, error) {
-	return s.change(ctx, c, r.Id, "job.retry", r.Reason, s.deps.Jobs.RetryAudited)
+	return s.change(ctx, c, r.Id, "job.retry", r.Reason, s.deps.Jobs.Retry)
 }
 
 // DiscardJob makes a waiting job a dead letter, and cancels a running one.

@@ -28,7 +28,7 @@ type Jobs interface {
 	List(ctx context.Context, state job.State, queue string, limit int) ([]job.Info, error)
 	Get(ctx context.Context, id int64) (job.Info, error)
 	Counts(ctx context.Context, queue string) (job.Counts, error)
-	RetryAudited(ctx context.Context, id int64, audit job.Audit) error
+	Retry(ctx context.Context, id int64, audit job.Audit) error
 	Discard(ctx context.Context, id int64, audit job.Audit) (job.State, error)
 	Drop(ctx context.Context, id int64, audit job.Audit) error
 }

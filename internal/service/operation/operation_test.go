@@ -229,7 +229,7 @@ func TestNoChangeWithoutAnEntry(t *testing.T) {
 	must(t, err)
 	fail := func(context.Context, *sql.Tx, job.Info, job.Info) error { return errAudit }
 	_, stopped := n.jobs.Discard(t.Context(), waiting, fail)
-	for _, err := range []error{stopped, n.jobs.RetryAudited(t.Context(), dead, fail), n.jobs.Drop(t.Context(), dead, fail)} {
+	for _, err := range []error{stopped, n.jobs.Retry(t.Context(), dead, fail), n.jobs.Drop(t.Context(), dead, fail)} {
 		if !errors.Is(err, errAudit) {
 			t.Errorf("it is answered with %v", err)
 		}
