@@ -807,6 +807,7 @@ mutant "tell those who muted a pulled author of a post" internal/service/account
 mutant "announce a post of a pulled author on its own node only" internal/service/feed/publish.go 's/err := s\.addAnnouncement\(ctx, tx, d\.author, n\)/err := ctx.Err()/' AnnouncePosts internal/service/feed
 mutant "announce a post again with each retry" internal/service/feed/publish.go 's/if d\.pulled \&\& n == d\.id \{/if d.id > 0 {/' AnnouncePosts internal/service/feed
 mutant "announce a post twice on its own node" internal/service/feed/announce.go 's/e\.Kind == announceEvent \&\& e\.Detail != s\.deps\.Node/e.Kind == announceEvent/' AnnouncePosts internal/service/feed
+mutant "bring posts that are shown again to no window" internal/service/feed/clean.go 's/retired = FALSE, pending = \$2, pushed_to = 0/retired = FALSE, pending = (pending AND $2), pushed_to = 0/' HiddenPostsLeaveWindows internal/service/feed
 mutant "clean windows of posts that were shown again" internal/service/feed/clean.go 's/err != nil \|\| !retired\[n\]/err != nil || len(retired) > 1/' CleaningStops internal/service/feed
 mutant "retire posts that were hidden just now" internal/service/feed/clean.go 's/s\.nowMs\(\)-hiddenMs < cleanDelay\.Milliseconds\(\)/hiddenMs < 0/' HiddenPostsLeaveWindows internal/service/feed
 mutant "leave retired posts in new windows" internal/service/feed/window.go 's/return retired\[r\.post\]/return retired[r.post] \&\& r.post == 0/' HiddenPostsLeaveWindows internal/service/feed
