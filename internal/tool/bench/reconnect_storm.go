@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gobwas/ws"
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/progress"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -398,7 +399,7 @@ func (s *reconnectStorm) resume(ctx context.Context, c *stormClient, start time.
 func (c *stormClient) resume(ctx context.Context, d *deployment) error {
 	if err := c.connect(ctx, d, "?resume=1"); err != nil {
 		var lost *lostError
-		if op := (*net.OpError)(nil); errors.As(err, &op) && !errors.As(err, &lost) {
+		if refused := ws.StatusError(0); !errors.As(err, &refused) && !errors.As(err, &lost) { // there was no answer, or it broke off
 			return &lostError{cause: err}
 		}
 		return err
