@@ -188,6 +188,10 @@ mutant "keep an unlimited number of prepared statements" internal/engine/sqldb/s
 mutant "share a prepared statement that has open rows" internal/engine/sqldb/statement_cache.go 's/^\tdelete\(c\.byQuery, query\)$/\tif true { return e.Value.(cachedStatement).statement }/' OpenRows internal/engine/sqldb
 mutant "cancel a commit that waits for the standby" internal/engine/sqldb/postgres.go 's/l\.BlockCancel\(true\)/l.BlockCancel(false)/' WithoutTheStandby internal/engine/sqldb
 mutant "admit connections whatever the processors do" internal/app/admission.go 's/busy > busyShare/busy > 9/' BusyProcessors internal/app
+mutant "halve the rate of new connections however busy the processors are" internal/app/admission.go 's/max\(busyShare\/busy, admissionFall\)/admissionFall/' BusyProcessors internal/app
+mutant "index while a crowd connects" internal/service/search/pacer.go 's/p\.crowded\(\) \&\& time/p.processors < 0 \&\& time/' PacerOfACrowd internal/service/search
+mutant "rest for ever while a crowd connects" internal/service/search/pacer.go 's/time\.Now\(\)\.Before\(end\)/!end.IsZero()/' PacerOfACrowd internal/service/search
+mutant "take the threads of a crowd for processors" internal/service/search/pacer.go 's/\*float64\(p\.processors\)/*float64(runtime.GOMAXPROCS(0))/' 'TestPacer$' internal/service/search
 mutant "leave threads behind after a crowd" internal/app/admission.go 's/threads\(processors\) \}/_ = processors }/' CrowdsGetThreads internal/app
 mutant "hash passwords without a rest" internal/base/auth/password.go 's/if p\.busy\(\)/if false/' BusyProcessors internal/base/auth
 mutant "use answers of a primary that was silent" internal/engine/sqldb/pglink/silence.go 's/^\t\treturn false$/\t\treturn true/' AnswersAfterASilence internal/engine/sqldb/pglink

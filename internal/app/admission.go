@@ -15,7 +15,7 @@ import (
 // A crowd that connects at once would otherwise keep all processors busy, and each call of those who are connected would wait at each of its steps. Connections
 // that are not admitted yet wait in the listener's queue.
 //
-// The rate follows the use of the processors: it halves while that is above busyShare, and rises while it is not.
+// The rate follows the use of the processors, so that it comes to rest where that is busyShare.
 //
 // While all threads run goroutines, Go's scheduler looks at the network each 10 ms only, and takes what became ready there last. On a machine with one or two processors
 // this delays each call of those who are connected. A crowd therefore gets more threads than there are processors: the kernel shares these among them, and prefers a thread that has waited.
@@ -40,10 +40,11 @@ const (
 	admissionInterval = 50 * time.Millisecond // between two samples
 	admissionPause    = time.Second
 	// Connections per second and processor.
-	minAdmission   = 100
+	minAdmission   = 200
 	firstAdmission = 1000
 	maxAdmission   = 20_000
-	// admissionRise per interval.
+	// The rate changes by a factor between these in each interval.
+	admissionFall  = 0.5
 	admissionRise  = 1.25
 	admissionBurst = 4
 	// crowdThreads run goroutines during a crowd, if there are fewer processors.
@@ -99,11 +100,11 @@ func (a *admission) adapt() {
 	case passed > admissionPause:
 		limit = firstAdmission * each
 	case busy > busyShare:
-		limit = max(limit/2, minAdmission*each)
+		limit = max(limit*rate.Limit(max(busyShare/busy, admissionFall)), minAdmission*each)
 		a.slowed.Store(now.UnixNano())
 		a.meetCrowd()
 	default:
-		limit = min(limit*admissionRise, maxAdmission*each)
+		limit = min(limit*rate.Limit(min(busyShare/busy, admissionRise)), maxAdmission*each)
 	}
 	a.sampled, a.used = now, used
 	a.limiter.SetLimit(limit)

@@ -219,6 +219,7 @@ func (n *Node) committed(commits []timeline.Commit) {
 
 // openServices makes the services, from the bottom up, and joins the cluster.
 func (n *Node) openServices(ctx context.Context) (err error) {
+	n.admission = newAdmission(cpuTime, time.Now, setThreads)
 	n.proxySigns = &proxySigns{proxied: n.config.Plaintext, clock: n.clock, logger: n.logger}
 	n.recorder = flightrecorder.New(n.clock, n.config.MessageTrace)
 	if n.limits, err = ratelimit.NewTable(n.config.Limits, n.clock, n.liveNodes); err != nil {

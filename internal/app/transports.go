@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
@@ -20,7 +19,7 @@ func (n *Node) openTransports() (err error) {
 	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Discovery: n.discovery, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Streamed: n.streamed, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Engagement: n.engagement, Ranking: n.ranking, Details: n.details, Notifications: n.notifications, Pushes: n.pushes, Videos: n.videos, Search: n.search, ServerEvents: n.serverEvents, Transactions: n.transactions, MessageTraces: n.traces, Operations: n.operations, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
 		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Overload: n.work, Limits: n.limits, Await: n.await, Observe: n.proxySigns.account, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
 	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Posts: n.feed, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus, Recorder: n.recorder,
-		Calls: n.calls, Overload: n.work, SocketWork: n.rpc.SocketWork, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition, ClockBehind: n.clocks.Behind, PacingAccepts: n.pacingAccepts}, n.config.Gateway)
+		Calls: n.calls, Overload: n.work, SocketWork: n.rpc.SocketWork, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition, ClockBehind: n.clocks.Behind, PacingAccepts: n.admission.pacing}, n.config.Gateway)
 	if err != nil {
 		return err
 	}
@@ -28,12 +27,8 @@ func (n *Node) openTransports() (err error) {
 	stats := n.gateway.Stats()
 	// The listener still counts the connections of WebSockets that run over net/http.
 	n.open = &openConnections{most: maxOpenConnections(), gateway: func() int64 { return stats.Connections.Load() - stats.Streams.Load() }}
-	n.admission = newAdmission(cpuTime, time.Now, setThreads)
 	return nil
 }
-
-// pacingAccepts is the listener's, whose admission is made after the gateway.
-func (n *Node) pacingAccepts() bool { return n.admission.pacing() }
 
 // await is the gateway's; the gateway is made after the server of calls.
 func (n *Node) await(ctx context.Context, c id.Caller, r *chatv1.SyncRequest) error {

@@ -9,12 +9,14 @@ import (
 )
 
 // Sends come first: a batch of documents costs more than the messages in it did. So the indexer rests after each step. While it rests, it sees what the process
-// does for others; where that is more than busyShare of the processors, it takes a twentieth of the time, in small batches, and messages wait to be found.
+// does for others; where that is more than busyShare of the processors, it takes a twentieth of the time, in small batches, and messages wait to be found. While a
+// crowd connects, it rests: small batches cost the index most, as it merges them later.
 const (
 	busyShare      = 0.5
 	restBeside     = 1 // times of what was worked
 	restBusy       = 19
-	batchBeside    = 2000 // documents
+	restCrowded    = 10 * time.Second // at most, before each step
+	batchBeside    = 2000             // documents
 	batchBusy      = 32
 	shortestSample = 5 * time.Millisecond
 )
@@ -23,8 +25,16 @@ const (
 type pacer struct {
 	// cpuTime is how long the process has computed. If nil, the process is never busy.
 	cpuTime func() time.Duration
-	longest time.Duration // of a rest
-	busy    bool
+	// crowded reports whether many clients connect at once. If nil, they never do.
+	crowded func() bool
+	// processors that the process may use. It is read once: a crowd of new connections changes GOMAXPROCS for a while.
+	processors int
+	longest    time.Duration // of a rest
+	busy       bool
+}
+
+func newPacer(cpuTime func() time.Duration, crowded func() bool, longest time.Duration) pacer {
+	return pacer{cpuTime: cpuTime, crowded: crowded, processors: runtime.GOMAXPROCS(0), longest: longest}
 }
 
 // batch is how many documents the next batch has.
@@ -48,6 +58,12 @@ func (p *pacer) rest(ctx context.Context, worked time.Duration) {
 	began := time.Now()
 	_ = backoff.Sleep(ctx, min(times*worked, p.longest)) // the next step sees the context's end
 	if rested := time.Since(began); p.cpuTime != nil && rested >= shortestSample {
-		p.busy = float64(p.cpuTime()-used) > busyShare*float64(rested)*float64(runtime.GOMAXPROCS(0))
+		p.busy = float64(p.cpuTime()-used) > busyShare*float64(rested)*float64(p.processors)
+	}
+	for end := time.Now().Add(restCrowded); p.crowded != nil && p.crowded() && time.Now().Before(end); {
+		p.busy = true
+		if backoff.Sleep(ctx, 10*shortestSample) != nil {
+			return
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,12 +11,13 @@ import (
 func TestPacer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy, began := false, time.Now()
-		p := pacer{longest: time.Minute, cpuTime: func() time.Duration {
+		var p pacer
+		p = newPacer(func() time.Duration {
 			if busy {
-				return 1000 * time.Since(began) // of any number of processors
+				return time.Duration(p.processors) * time.Since(began)
 			}
 			return 0
-		}}
+		}, nil, time.Minute)
 		rested := func() time.Duration {
 			from := time.Now()
 			p.rest(t.Context(), 100*time.Millisecond)
@@ -33,9 +35,32 @@ func TestPacer(t *testing.T) {
 				t.Errorf("%+v: the next batch has %d documents", step, p.batch())
 			}
 		}
+		// A crowd of new connections has more threads, which are no more processors.
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4 * p.processors))
+		busy = true
+		if rested(); p.batch() != batchBusy {
+			t.Errorf("with more threads than processors, the next batch has %d documents", p.batch())
+		}
 		p.longest = 50 * time.Millisecond
 		if got := rested(); got != p.longest {
 			t.Errorf("it rests for %v, want at most %v", got, p.longest)
+		}
+	})
+}
+
+// TestPacerOfACrowd: the indexer rests while a crowd connects, and no longer than restCrowded before each step, in case that the crowd never ends.
+func TestPacerOfACrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		until := time.Now().Add(3 * time.Second)
+		p := newPacer(nil, func() bool { return time.Now().Before(until) }, 0)
+		p.rest(t.Context(), 0)
+		if !time.Now().Equal(until) || p.batch() != batchBusy {
+			t.Errorf("it rested until %v, want %v; the next batch has %d documents", time.Now(), until, p.batch())
+		}
+		began := time.Now()
+		until = began.Add(time.Hour)
+		if p.rest(t.Context(), 0); time.Since(began) != restCrowded {
+			t.Errorf("it rested for %v, want %v", time.Since(began), restCrowded)
 		}
 	})
 }

@@ -117,8 +117,10 @@ type Deps struct {
 	IsCoordinator func() bool
 	// CPUTime is how long the process has computed: while it is busy, indexing waits. If nil, it never is.
 	CPUTime func() time.Duration
-	Clock   clock.Clock
-	Logger  *slog.Logger
+	// PacingAccepts reports whether this node accepts connections more slowly than they come: indexing waits for those who come back. If nil, it does not.
+	PacingAccepts func() bool
+	Clock         clock.Clock
+	Logger        *slog.Logger
 }
 
 // Config of searches. The zero value is the documented default.
