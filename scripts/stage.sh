@@ -33,12 +33,13 @@ end_beside() {
 # turn DIVISOR N: which of N parts is this commit's turn, counted from 0. Its hash decides, so that a commit always gets the same parts.
 turn() { echo $((16#$(git rev-parse HEAD | cut -c1-7) / $1 % $2)); }
 
-# tested_packages: those that go test runs without a server of their own, the ones with most tests first, so that dealing them makes even parts.
+# tested_packages: those that go test runs without a server of their own. Those that wait for ffmpeg come first, and then the ones with most tests, so that
+# dealing them makes even parts, and none is waited for at the end.
 tested_packages() {
 	local package folder
 	go list -f '{{.ImportPath}} {{.Dir}}' ./... github.com/rialto-im/rialto/sdk/go/... | # the SDK is a module of its own
 		grep -vE '/(internal/tool/archtest|internal/app/(app|fault)test|cmd/rialto) ' |
-		while read -r package folder; do echo "$(find "$folder" -maxdepth 1 -name '*_test.go' -exec cat {} + | wc -c) $package"; done |
+		while read -r package folder; do echo "$([[ $package = */transcode || $package = */video ]] && echo 9)$(find "$folder" -maxdepth 1 -name '*_test.go' -exec cat {} + | wc -c) $package"; done |
 		sort -k1,1nr -k2 | cut -d' ' -f2
 }
 # scenarios: the tests with whole servers, except those that start several nodes themselves.

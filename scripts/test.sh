@@ -46,6 +46,8 @@ whole_servers() {
 	with_postgres "${go_test[@]}" -run "$own_nodes" "$tests"
 	stage "all other scenarios"
 	with_postgres -records sqlite "${go_test[@]}" -skip "$own_nodes|$(names "${on_three_nodes[@]}")" "$tests"
+}
+killed_programs() {
 	stage "programs that are killed"
 	KILL_CYCLES=78 KILL_SEED=$((part + 1)) with_postgres -records sqlite "${go_test[@]}" "${programs[@]}"
 }
@@ -61,6 +63,7 @@ clients() {
 	stage "two browsers (part $third of 3 of the scenarios)"
 	SHARE=$third/3 TEST_BINARY="$PWD/bin/rialto" node web/e2e/run.mjs
 }
+beside killed_programs
 beside whole_servers
 beside clients
 
@@ -86,5 +89,6 @@ FREE_SYNCS=10000 go test -vet=off -timeout 20m -run '^TestSyncsUnderLoad' ./inte
 stage "deployment: image, load balancer, standby, a client of STOMP"
 scripts/deploy-test.sh ./image ./balance ./standby ./nodetest ./stomp
 join whole_servers
+join killed_programs
 join clients
 echo; echo "make test: all stages passed in ${SECONDS}s"
