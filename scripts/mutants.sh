@@ -191,8 +191,11 @@ mutant "admit connections whatever the processors do" internal/app/admission.go 
 mutant "halve the rate of new connections however busy the processors are" internal/app/admission.go 's/max\(busyShare\/busy, admissionFall\)/admissionFall/' BusyProcessors internal/app
 mutant "index while a crowd connects" internal/service/search/pacer.go 's/p\.crowded\(\) \&\& time/p.processors < 0 \&\& time/' PacerOfACrowd internal/service/search
 mutant "rest for ever while a crowd connects" internal/service/search/pacer.go 's/time\.Now\(\)\.Before\(end\)/!end.IsZero()/' PacerOfACrowd internal/service/search
-mutant "take the threads of a crowd for processors" internal/service/search/pacer.go 's/\*float64\(p\.processors\)/*float64(runtime.GOMAXPROCS(0))/' 'TestPacer$' internal/service/search
-mutant "leave threads behind after a crowd" internal/app/admission.go 's/threads\(processors\) \}/_ = processors }/' CrowdsGetThreads internal/app
+mutant "index with the threads of other times" internal/service/search/pacer.go 's/p\.moreThreads\(\) \/\/ also/_ = p.busy \/\/ also/' 'TestPacer$' internal/service/search
+mutant "index a few documents at once" internal/service/search/pacer.go 's/max\(times\*worked, restLeast\)/times*worked/' 'TestPacer$' internal/service/search
+mutant "yield while all appends wait for the flush" internal/engine/timeline/pebblelog/yield.go 's/if s\.begun\.Load\(\) \{/if s.yieldTo == nil {/' AStallEnds internal/engine/timeline/pebblelog
+mutant "ask for threads for each held message" internal/transport/gateway/held_sends.go 's/s\.failedAt\.Swap\(second\) != second/second > 0/' HeldMessagesGetThreads internal/transport/gateway
+mutant "leave threads behind after a crowd" internal/app/threads.go 's/set\(t\.processors\) \}/_ = t.processors }/' CrowdsGetThreads internal/app
 mutant "hash passwords without a rest" internal/base/auth/password.go 's/if p\.busy\(\)/if false/' BusyProcessors internal/base/auth
 mutant "use answers of a primary that was silent" internal/engine/sqldb/pglink/silence.go 's/^\t\treturn false$/\t\treturn true/' AnswersAfterASilence internal/engine/sqldb/pglink
 mutant "treat a cancelled wait as a commit" internal/engine/sqldb/pglink/pglink.go 's/l\.unconfirmed\.Store\(true\)/l.unconfirmed.Store(false)/' WithoutTheStandby internal/engine/sqldb

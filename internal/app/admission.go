@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -16,19 +15,13 @@ import (
 // that are not admitted yet wait in the listener's queue.
 //
 // The rate follows the use of the processors, so that it comes to rest where that is busyShare.
-//
-// While all threads run goroutines, Go's scheduler looks at the network each 10 ms only, and takes what became ready there last. On a machine with one or two processors
-// this delays each call of those who are connected. A crowd therefore gets more threads than there are processors: the kernel shares these among them, and prefers a thread that has waited.
-// At other times, the threads would cost a tenth more CPU time for each message.
 type admission struct {
-	limiter    *rate.Limiter
-	cpuTime    func() time.Duration
-	now        func() time.Time
-	processors int           // outside of a crowd
-	threads    func(n int)   // sets how many threads run goroutines
-	crowd      *time.Timer   // ends the crowd
-	current    atomic.Uint64 // the rate, for the metric
-	slowed     atomic.Int64  // Unix ns when connections were last slowed down, 0: never
+	limiter *rate.Limiter
+	cpuTime func() time.Duration
+	now     func() time.Time
+	threads *threads
+	current atomic.Uint64 // the rate, for the metric
+	slowed  atomic.Int64  // Unix ns when connections were last slowed down, 0: never
 
 	mu      sync.Mutex    // guards all below; each listener waits
 	sampled time.Time     // of the last sample
@@ -47,30 +40,14 @@ const (
 	admissionFall  = 0.5
 	admissionRise  = 1.25
 	admissionBurst = 4
-	// crowdThreads run goroutines during a crowd, if there are fewer processors.
-	crowdThreads = 4
 	// A crowd ends crowdPause after connections were last slowed down.
 	crowdPause = 2 * time.Second
 )
 
-func newAdmission(cpuTime func() time.Duration, now func() time.Time, threads func(int)) *admission {
-	processors := runtime.GOMAXPROCS(0)
-	a := &admission{limiter: rate.NewLimiter(firstAdmission*rate.Limit(processors), admissionBurst), cpuTime: cpuTime, now: now, processors: processors, threads: threads}
+func newAdmission(cpuTime func() time.Duration, now func() time.Time, threads *threads) *admission {
+	a := &admission{limiter: rate.NewLimiter(firstAdmission*rate.Limit(threads.processors), admissionBurst), cpuTime: cpuTime, now: now, threads: threads}
 	a.current.Store(uint64(a.limiter.Limit()))
-	a.crowd = time.AfterFunc(crowdPause, func() { threads(processors) })
-	a.crowd.Stop()
 	return a
-}
-
-// setThreads sets how many threads run goroutines.
-func setThreads(n int) { runtime.GOMAXPROCS(n) }
-
-// meetCrowd begins a crowd, or makes it last.
-func (a *admission) meetCrowd() {
-	if a.processors < crowdThreads {
-		a.threads(crowdThreads)
-		a.crowd.Reset(crowdPause)
-	}
 }
 
 // pacing reports whether connections come faster than they are accepted. It is safe for concurrent use.
@@ -95,14 +72,14 @@ func (a *admission) adapt() {
 		return
 	}
 	used := a.cpuTime()
-	each, limit := rate.Limit(a.processors), a.limiter.Limit()
-	switch busy := float64(used-a.used) / float64(passed) / float64(a.processors); {
+	each, limit := rate.Limit(a.threads.processors), a.limiter.Limit()
+	switch busy := float64(used-a.used) / float64(passed) / float64(a.threads.processors); {
 	case passed > admissionPause:
 		limit = firstAdmission * each
 	case busy > busyShare:
 		limit = max(limit*rate.Limit(max(busyShare/busy, admissionFall)), minAdmission*each)
 		a.slowed.Store(now.UnixNano())
-		a.meetCrowd()
+		a.threads.more()
 	default:
 		limit = min(limit*rate.Limit(min(busyShare/busy, admissionRise)), maxAdmission*each)
 	}

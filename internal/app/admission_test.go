@@ -3,9 +3,7 @@ package app
 import (
 	"math"
 	"runtime"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -15,7 +13,7 @@ import (
 func TestBusyProcessorsSlowAdmission(t *testing.T) {
 	each := rate.Limit(runtime.GOMAXPROCS(0))
 	now, used := time.Unix(1, 0), time.Duration(0)
-	a := newAdmission(func() time.Duration { return used }, func() time.Time { return now }, func(int) {})
+	a := newAdmission(func() time.Duration { return used }, func() time.Time { return now }, newThreads(func(int) {}))
 	pass := func(d time.Duration, share float64) rate.Limit {
 		now = now.Add(d)
 		used += time.Duration(float64(d) * float64(runtime.GOMAXPROCS(0)) * share)
@@ -50,40 +48,4 @@ func TestBusyProcessorsSlowAdmission(t *testing.T) {
 	if got := a.current.Load(); got != uint64(maxAdmission*each) {
 		t.Errorf("the metric is %d", got)
 	}
-}
-
-// During a crowd, more threads than processors run goroutines. Afterwards there are as many as processors.
-func TestCrowdsGetThreads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		used := time.Duration(0)
-		var threads atomic.Int64
-		a := newAdmission(func() time.Duration { return used }, time.Now, func(n int) { threads.Store(int64(n)) })
-		a.processors = 1
-		a.adapt()
-		for range 100 { // longer than a crowd lasts by itself
-			time.Sleep(admissionInterval)
-			used += admissionInterval
-			a.adapt()
-			if n := threads.Load(); n != crowdThreads {
-				t.Fatalf("during a crowd: got %d threads, want %d", n, crowdThreads)
-			}
-		}
-		time.Sleep(crowdPause - admissionInterval)
-		synctest.Wait()
-		if n := threads.Load(); n != crowdThreads {
-			t.Errorf("before its end: got %d threads, want %d", n, crowdThreads)
-		}
-		time.Sleep(admissionInterval)
-		synctest.Wait()
-		if n := threads.Load(); n != int64(runtime.GOMAXPROCS(0)) {
-			t.Errorf("after the crowd: got %d threads, want %d", n, runtime.GOMAXPROCS(0))
-		}
-		a.processors = crowdThreads
-		threads.Store(0)
-		used += time.Hour
-		a.adapt()
-		if n := threads.Load(); n != 0 {
-			t.Errorf("with %d processors, a crowd set %d threads", crowdThreads, n)
-		}
-	})
 }

@@ -153,7 +153,8 @@ type Node struct {
 	discovery       *discovery.Service
 	input           *inputlimit.Memory
 	unauthenticated *inputlimit.Connections
-	open            *openConnections        // at the listener
+	open            *openConnections // at the listener
+	threads         *threads
 	admission       *admission              // of the listener
 	fileRequests    *inputlimit.Connections // requests for files and pages in progress
 	streams         *inputlimit.Connections // open streams of HTTP/2
@@ -185,7 +186,7 @@ func Open(ctx context.Context, c *config.Config, logger *slog.Logger) (*Node, er
 
 // OpenAt is Open with a clock that a test moves.
 func OpenAt(ctx context.Context, c *config.Config, logger *slog.Logger, now clock.Clock) (_ *Node, err error) {
-	n := &Node{config: c, clock: now, logger: logger, outgoing: outgoing.New(logger), registry: telemetry.NewRegistry(), calls: telemetry.NewCalls("send", "sync"), stack: lifecycle.New(), missed: make(missedEvents, 1), startedMs: now.Now().UnixMilli()}
+	n := &Node{config: c, clock: now, logger: logger, outgoing: outgoing.New(logger), registry: telemetry.NewRegistry(), calls: telemetry.NewCalls("send", "sync"), stack: lifecycle.New(), threads: newThreads(setThreads), missed: make(missedEvents, 1), startedMs: now.Now().UnixMilli()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -219,7 +220,7 @@ func (n *Node) committed(commits []timeline.Commit) {
 
 // openServices makes the services, from the bottom up, and joins the cluster.
 func (n *Node) openServices(ctx context.Context) (err error) {
-	n.admission = newAdmission(cpuTime, time.Now, setThreads)
+	n.admission = newAdmission(cpuTime, time.Now, n.threads)
 	n.proxySigns = &proxySigns{proxied: n.config.Plaintext, clock: n.clock, logger: n.logger}
 	n.recorder = flightrecorder.New(n.clock, n.config.MessageTrace)
 	if n.limits, err = ratelimit.NewTable(n.config.Limits, n.clock, n.liveNodes); err != nil {

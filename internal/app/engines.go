@@ -53,7 +53,7 @@ func (n *Node) openEmbedded(ctx context.Context) (err error) {
 	if err := move.CheckSource(n.dir.path); err != nil {
 		return err
 	}
-	if n.stores, err = datadir.Open(ctx, n.dir.path, datadir.Options{Logger: n.logger, Listener: n.committed, Spare: n.config.Storage.Spare, Files: n.config.S3.Endpoint == ""}); err != nil {
+	if n.stores, err = datadir.Open(ctx, n.dir.path, datadir.Options{Logger: n.logger, Listener: n.committed, MoreThreads: n.threads.more, Spare: n.config.Storage.Spare, Files: n.config.S3.Endpoint == ""}); err != nil {
 		return err
 	}
 	n.closers = append(n.closers, n.stores.Close)

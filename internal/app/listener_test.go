@@ -17,7 +17,7 @@ func TestConnectionsLeaveFileDescriptorsToTheStores(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sockets atomic.Int64
-	l := &countingListener{tcp, inputlimit.NewConnections(100, 100), false, &openConnections{most: 5, gateway: sockets.Load}, newAdmission(cpuTime, time.Now, setThreads)}
+	l := &countingListener{tcp, inputlimit.NewConnections(100, 100), false, &openConnections{most: 5, gateway: sockets.Load}, newAdmission(cpuTime, time.Now, newThreads(setThreads))}
 	defer l.Close()
 	accepted := make(chan net.Conn)
 	go func() {

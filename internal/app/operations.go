@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"maps"
 	"net/http"
-	"runtime"
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/app/config"
@@ -42,7 +41,7 @@ func (n *Node) auditSwitch(ctx context.Context, tx *sql.Tx, name runtimeswitch.N
 func (n *Node) describe() *operationv1.NodeReport {
 	b := telemetry.ThisBuild()
 	r := &operationv1.NodeReport{Version: b.Version, Commit: b.Short(), StartedMs: n.startedMs, Leaving: n.leaving.Load(), Damaged: n.damaged(),
-		Processors: uint32(runtime.GOMAXPROCS(0))}
+		Processors: uint32(n.threads.processors)}
 	for _, role := range []string{config.RoleGateway, config.RoleAPI, config.RoleWorker} {
 		if n.config.Has(role) {
 			r.Roles = append(r.Roles, role)

@@ -26,7 +26,7 @@ func (n *Node) openSearch(ctx context.Context) error {
 		return err
 	}
 	deps := search.Deps{DB: n.db, Log: n.log, Chat: n.chat, Accounts: n.accounts, Posts: n.feed, Videos: n.videos, Likes: n.postLikes, Dir: n.dir.join(datadir.SearchDir), Secret: secret,
-		IsCoordinator: n.isCoordinator, CPUTime: cpuTime, PacingAccepts: n.admission.pacing, Clock: n.clock, Logger: n.logger}
+		IsCoordinator: n.isCoordinator, CPUTime: cpuTime, Processors: n.threads.processors, PacingAccepts: n.admission.pacing, MoreThreads: n.threads.more, Clock: n.clock, Logger: n.logger}
 	if n.config.Clustered() {
 		deps.Bus = n.bus
 	}

@@ -28,7 +28,7 @@ func proxiedListener(t *testing.T, headerTime time.Duration) (*socketListener, s
 		t.Fatal(err)
 	}
 	connections := make(chan served, 10)
-	s := &socketListener{listener: &countingListener{tcp, inputlimit.NewConnections(1, 100), false, &openConnections{}, newAdmission(cpuTime, time.Now, setThreads)}, proxies: true,
+	s := &socketListener{listener: &countingListener{tcp, inputlimit.NewConnections(1, 100), false, &openConnections{}, newAdmission(cpuTime, time.Now, newThreads(setThreads))}, proxies: true,
 		headerTime: headerTime, logger: slog.New(slog.DiscardHandler), name: "test", serve: func(nc net.Conn, network netip.Prefix, slot *inputlimit.Slot) {
 			connections <- served{nc, network, slot}
 		}}

@@ -28,6 +28,8 @@ import (
 type Options struct {
 	Logger   *slog.Logger
 	Listener timeline.Listener
+	// MoreThreads is that of pebblelog.Options.
+	MoreThreads func()
 	// Spare is how many bytes of disk space are kept in reserve for what must work on a full disk; 0 is 64 MiB.
 	Spare uint64
 	// CheckedAtStart is the size in bytes up to which the database's pages are checked before it is served; 0 is 64 MiB. Those of a larger
@@ -83,7 +85,7 @@ func open(ctx context.Context, dir string, o Options, accept bool) (_ *Stores, e
 		return nil, err
 	}
 	exist := identity.State == Serving || identity.State == Adopting
-	s.Log, err = pebblelog.Open(filepath.Join(dir, TimelinesDir), pebblelog.Options{Logger: o.Logger, Listener: o.Listener, MustExist: exist,
+	s.Log, err = pebblelog.Open(filepath.Join(dir, TimelinesDir), pebblelog.Options{Logger: o.Logger, Listener: o.Listener, MoreThreads: o.MoreThreads, MustExist: exist,
 		ID: identity.ID, Epoch: f.database.Epoch, WALObserver: s.marker, DatabaseCommits: s.marker.Commits, Spare: s.spare,
 		Check: func(m pebblelog.Meta) error { return s.checkIdentity(f, identity, m) }})
 	if refused := (*DamagedError)(nil); exist && !errors.As(err, &refused) && pebblelog.IsCorruption(err) {

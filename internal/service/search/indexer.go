@@ -59,7 +59,7 @@ type indexer struct {
 
 func newIndexer(s *Service, g *generation) *indexer {
 	return &indexer{service: s, generation: g, index: g.index, dirty: map[id.Conversation]time.Time{}, wake: make(chan struct{}, 1), sweep: true,
-		positions: map[id.Conversation]uint64{}, parents: map[id.Conversation]id.Conversation{}, pace: newPacer(s.deps.CPUTime, s.deps.PacingAccepts, s.sizes.pause)}
+		positions: map[id.Conversation]uint64{}, parents: map[id.Conversation]id.Conversation{}, pace: newPacer(&s.deps, s.sizes.pause)}
 }
 
 // mark says that conversations have new entries. It does not block.

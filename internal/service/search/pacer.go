@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"time"
@@ -15,8 +16,9 @@ const (
 	busyShare      = 0.5
 	restBeside     = 1 // times of what was worked
 	restBusy       = 19
-	restCrowded    = 10 * time.Second // at most, before each step
-	batchBeside    = 2000             // documents
+	restLeast      = 200 * time.Millisecond // a batch costs several times as much as a few documents more in it
+	restCrowded    = 10 * time.Second       // at most, before each step
+	batchBeside    = 2000                   // documents
 	batchBusy      = 32
 	shortestSample = 5 * time.Millisecond
 )
@@ -27,14 +29,15 @@ type pacer struct {
 	cpuTime func() time.Duration
 	// crowded reports whether many clients connect at once. If nil, they never do.
 	crowded func() bool
-	// processors that the process may use. It is read once: a crowd of new connections changes GOMAXPROCS for a while.
-	processors int
-	longest    time.Duration // of a rest
-	busy       bool
+	// moreThreads is called beside each step, while the process is not busy. If nil, nothing is.
+	moreThreads func()
+	processors  int           // that the process may use
+	longest     time.Duration // of a rest
+	busy        bool
 }
 
-func newPacer(cpuTime func() time.Duration, crowded func() bool, longest time.Duration) pacer {
-	return pacer{cpuTime: cpuTime, crowded: crowded, processors: runtime.GOMAXPROCS(0), longest: longest}
+func newPacer(d *Deps, longest time.Duration) pacer {
+	return pacer{cpuTime: d.CPUTime, crowded: d.PacingAccepts, moreThreads: d.MoreThreads, processors: cmp.Or(d.Processors, runtime.GOMAXPROCS(0)), longest: longest}
 }
 
 // batch is how many documents the next batch has.
@@ -48,15 +51,18 @@ func (p *pacer) batch() int {
 // rest waits after a step that took some time.
 func (p *pacer) rest(ctx context.Context, worked time.Duration) {
 	times := time.Duration(restBeside)
-	if p.busy {
+	switch {
+	case p.busy:
 		times = restBusy
+	case p.moreThreads != nil:
+		p.moreThreads() // also for what the index merges while this rests
 	}
 	var used time.Duration
 	if p.cpuTime != nil {
 		used = p.cpuTime()
 	}
 	began := time.Now()
-	_ = backoff.Sleep(ctx, min(times*worked, p.longest)) // the next step sees the context's end
+	_ = backoff.Sleep(ctx, min(max(times*worked, restLeast), p.longest)) // the next step sees the context's end
 	if rested := time.Since(began); p.cpuTime != nil && rested >= shortestSample {
 		p.busy = float64(p.cpuTime()-used) > busyShare*float64(rested)*float64(p.processors)
 	}

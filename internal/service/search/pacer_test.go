@@ -1,7 +1,6 @@
 package search
 
 import (
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,15 +11,16 @@ func TestPacer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy, began := false, time.Now()
 		var p pacer
-		p = newPacer(func() time.Duration {
+		more := 0
+		p = newPacer(&Deps{Processors: 2, MoreThreads: func() { more++ }, CPUTime: func() time.Duration {
 			if busy {
-				return time.Duration(p.processors) * time.Since(began)
+				return 2 * time.Since(began)
 			}
 			return 0
-		}, nil, time.Minute)
+		}}, time.Minute)
 		rested := func() time.Duration {
 			from := time.Now()
-			p.rest(t.Context(), 100*time.Millisecond)
+			p.rest(t.Context(), time.Second)
 			return time.Since(from)
 		}
 		for _, step := range []struct {
@@ -28,18 +28,19 @@ func TestPacer(t *testing.T) {
 			rest time.Duration
 		}{{false, restBeside}, {true, restBeside}, {true, restBusy}, {false, restBusy}, {false, restBeside}} {
 			busy = step.busy
-			if got, want := rested(), step.rest*100*time.Millisecond; got != want {
+			if got, want := rested(), step.rest*time.Second; got != want {
 				t.Errorf("%+v: it rests for %v, want %v", step, got, want)
 			}
 			if small := p.batch() < batchBeside; small != step.busy {
 				t.Errorf("%+v: the next batch has %d documents", step, p.batch())
 			}
 		}
-		// A crowd of new connections has more threads, which are no more processors.
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4 * p.processors))
-		busy = true
-		if rested(); p.batch() != batchBusy {
-			t.Errorf("with more threads than processors, the next batch has %d documents", p.batch())
+		if more != 3 {
+			t.Errorf("it had more threads for %d steps, want those of 3 that began beside an idle process", more)
+		}
+		from := time.Now()
+		if p.rest(t.Context(), time.Microsecond); time.Since(from) != restLeast {
+			t.Errorf("after a short step, it rests for %v, want %v", time.Since(from), restLeast)
 		}
 		p.longest = 50 * time.Millisecond
 		if got := rested(); got != p.longest {
@@ -52,7 +53,7 @@ func TestPacer(t *testing.T) {
 func TestPacerOfACrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		until := time.Now().Add(3 * time.Second)
-		p := newPacer(nil, func() bool { return time.Now().Before(until) }, 0)
+		p := newPacer(&Deps{PacingAccepts: func() bool { return time.Now().Before(until) }}, 0)
 		p.rest(t.Context(), 0)
 		if !time.Now().Equal(until) || p.batch() != batchBusy {
 			t.Errorf("it rested until %v, want %v; the next batch has %d documents", time.Now(), until, p.batch())

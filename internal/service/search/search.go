@@ -117,10 +117,14 @@ type Deps struct {
 	IsCoordinator func() bool
 	// CPUTime is how long the process has computed: while it is busy, indexing waits. If nil, it never is.
 	CPUTime func() time.Duration
+	// Processors that the process may use. If 0, as many as Go uses now.
+	Processors int
 	// PacingAccepts reports whether this node accepts connections more slowly than they come: indexing waits for those who come back. If nil, it does not.
 	PacingAccepts func() bool
-	Clock         clock.Clock
-	Logger        *slog.Logger
+	// MoreThreads is called before work that computes for long, while the process is not busy. If nil, nothing is.
+	MoreThreads func()
+	Clock       clock.Clock
+	Logger      *slog.Logger
 }
 
 // Config of searches. The zero value is the documented default.

@@ -156,6 +156,9 @@ type Deps struct {
 	Node string
 	// PacingAccepts reports whether this node accepts connections more slowly than they come. If nil, it does not.
 	PacingAccepts func() bool
+	// MoreThreads is called in each second in which messages cannot be stored: what stores them needs threads beside the one that reads more. It does not block.
+	// If nil, nothing is.
+	MoreThreads func()
 	// ClockBehind is by how much the clock of some node is behind this node's; nil: by nothing. Entries that it stored look older by so much.
 	ClockBehind func() time.Duration
 	// Partition returns the partition of a user or a conversation, for Recheck; nil: all are in partition 0.
@@ -288,6 +291,7 @@ type Server struct {
 	stats         Stats
 	reconciler    *reconciler
 	heldLimits    *heldLimits
+	failedAt      atomic.Int64 // the Unix second in which a message could last not be stored
 	outages       outages
 	sends         *telemetry.Call
 	opened        time.Time // what drafts' times count from

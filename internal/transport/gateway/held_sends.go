@@ -95,9 +95,17 @@ func (c *conn) openHeld() *heldSends {
 	return h
 }
 
+// recordFailure notes that a message could not be stored. It reports whether that has been so for too long to hold more.
+func (s *Server) recordFailure(c id.Conversation, now time.Time) (long bool) {
+	if second := now.Unix(); s.deps.MoreThreads != nil && s.failedAt.Swap(second) != second {
+		s.deps.MoreThreads()
+	}
+	return s.outages.recordFailure(c, now)
+}
+
 // hold keeps a draft that was refused, if it may be stored later. Otherwise the client gets the refusal.
 func (c *conn) hold(d *message.Draft) bool {
-	if d.Err == nil || !isTemporary(d.Err) || c.server.outages.recordFailure(d.Conversation, time.Now()) {
+	if d.Err == nil || !isTemporary(d.Err) || c.server.recordFailure(d.Conversation, time.Now()) {
 		return false
 	}
 	h := c.openHeld()
@@ -328,7 +336,7 @@ func onRetried(d *message.Draft) {
 func (h *heldSends) answered(one *heldSend, d *message.Draft) {
 	q, now := one.queue, time.Now()
 	temporary := d.Err != nil && isTemporary(d.Err)
-	long := temporary && h.conn.server.outages.recordFailure(d.Conversation, now)
+	long := temporary && h.conn.server.recordFailure(d.Conversation, now)
 	if d.Err == nil {
 		h.conn.server.outages.recordSuccess(d.Conversation)
 	}

@@ -466,3 +466,29 @@ func outagesAtRandom(t *testing.T, random *rand.Rand) {
 	}
 	nothingHeld(t, c)
 }
+
+// Once in each second in which messages are held, those that store them get more threads.
+func TestHeldMessagesGetThreads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, u := unreliably(t)
+		calls := 0
+		c.server.deps.MoreThreads = func() { calls++ }
+		for n := range uint64(3) {
+			send(c, 5, n+1)
+		}
+		if later(t, c, 0); calls != 0 {
+			t.Errorf("%d calls while nothing is held", calls)
+		}
+		u.set(5, timeline.ErrBusy)
+		u.set(6, timeline.ErrBusy)
+		send(c, 5, 4)
+		send(c, 6, 1)
+		if later(t, c, 0); calls != 1 {
+			t.Errorf("%d calls in the first second with held messages, want 1", calls)
+		}
+		if later(t, c, 9*time.Second); calls < 3 || calls > 10 { // tries are up to 5 s apart
+			t.Errorf("%d calls in ten seconds with tries, want one for each second with a try", calls)
+		}
+		c.onClosed()
+	})
+}

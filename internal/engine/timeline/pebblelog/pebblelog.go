@@ -65,6 +65,9 @@ type Options struct {
 	Epoch uint32
 	// WALObserver learns how far write-ahead logs are synced; may be nil.
 	WALObserver WALObserver
+	// MoreThreads is called every 200 µs of work while all appends wait for a flush, which then needs a thread beside those that serve others. It does not block. It
+	// may be nil.
+	MoreThreads func()
 	// Spare is disk space for writes whose failure would end the process. It may be nil.
 	Spare Spare
 
@@ -99,6 +102,7 @@ type Meta struct {
 type Log struct {
 	db             *pebble.DB
 	yielder        *yielder
+	stall          stall
 	options        Options
 	write          *pebble.WriteOptions
 	epoch          uint32
@@ -175,9 +179,11 @@ func Open(dir string, options Options) (*Log, error) {
 	if l.yielder, err = newYielder(); err != nil {
 		return nil, fmt.Errorf("timelines in %s: %w", dir, err)
 	}
-	p := pebbleOptions(options, l.yielder.yield)
+	l.stall.yieldTo, l.stall.moreThreads = l.yielder.yield, options.MoreThreads
+	p := pebbleOptions(options, l.stall.yield)
 	p.FS = l.fs
 	p.EventListener = eventListener(options, &l.fs.corrupt, l.stop)
+	l.stall.listen(p.EventListener)
 	compactions := newCompactions()
 	p.Experimental.CompactionScheduler = compactions
 	if l.db, err = pebble.Open(dir, p); err != nil {

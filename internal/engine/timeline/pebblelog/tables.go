@@ -16,7 +16,7 @@ func (l *Log) CheckTables(ctx context.Context, dir string, at func(done float64)
 	if err != nil {
 		return err
 	}
-	o := pebbleOptions(l.options, l.yielder.yield)
+	o := pebbleOptions(l.options, l.stall.yield)
 	o.EnsureDefaults()
 	reader := o.MakeReaderOptions()
 	all := slices.Concat(levels...)

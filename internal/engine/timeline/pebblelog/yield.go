@@ -1,6 +1,10 @@
 package pebblelog
 
-import "github.com/cockroachdb/pebble/v2"
+import (
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+)
 
 // yieldRows is the number of rows after which a flush or a compaction yields its processor: some 200 µs of work.
 const yieldRows = 128
@@ -29,5 +33,37 @@ func (w *yieldingWriter) AddKey(key []byte) {
 	w.FilterWriter.AddKey(key)
 	if w.rows++; w.rows%yieldRows == 0 {
 		w.yield()
+	}
+}
+
+// stall makes flushes and compactions go on without a pause while all appends wait for one of them. A goroutine that yields on a single busy processor comes
+// back after hundreds of milliseconds: input that is always ready, such as messages that are refused because of the stall, could hold up the flush for ever.
+type stall struct {
+	yieldTo     func()
+	moreThreads func() // nil: there are always enough
+	begun       atomic.Bool
+}
+
+// listen notes in the store's events when a stall begins and ends.
+func (s *stall) listen(to *pebble.EventListener) {
+	to.WriteStallBegin = func(pebble.WriteStallBeginInfo) {
+		s.begun.Store(true)
+		s.threads()
+	}
+	to.WriteStallEnd = func() { s.begun.Store(false) }
+}
+
+// yield yields the processor, unless there is a stall.
+func (s *stall) yield() {
+	if s.begun.Load() {
+		s.threads()
+		return
+	}
+	s.yieldTo()
+}
+
+func (s *stall) threads() {
+	if s.moreThreads != nil {
+		s.moreThreads()
 	}
 }

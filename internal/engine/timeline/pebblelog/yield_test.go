@@ -66,3 +66,59 @@ func TestTablesAreWrittenInSmallSteps(t *testing.T) {
 		t.Error("the filter differs from that of its policy")
 	}
 }
+
+// While all appends wait for a flush, it has more threads, and does not yield.
+func TestAStallEndsWithoutYields(t *testing.T) {
+	yielding, goOn, stalled := make(chan struct{}, 1), make(chan struct{}), make(chan struct{}, 1)
+	yields, late := 0, 0
+	var s stall
+	s.yieldTo = func() { // of one flush at a time
+		if yields++; s.begun.Load() {
+			late++
+		}
+		select {
+		case yielding <- struct{}{}:
+		default:
+		}
+		<-goOn
+	}
+	s.moreThreads = func() {
+		select {
+		case stalled <- struct{}{}:
+		default:
+		}
+	}
+	o := pebbleOptions(Options{FS: vfs.NewMem(), Logger: quietLog(), Fatal: func(text string) { panic(text) }}, s.yield)
+	o.MemTableSize, o.MemTableStopWritesThreshold, o.DisableAutomaticCompactions = 256<<10, 2, true
+	o.EventListener = &pebble.EventListener{}
+	s.listen(o.EventListener)
+	db, err := pebble.Open("log", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error)
+	go func() {
+		for n := range uint64(20_000) {
+			if err := db.Set(binary.BigEndian.AppendUint64([]byte{rowEntry}, n), make([]byte, 100), pebble.NoSync); err != nil {
+				written <- err
+				return
+			}
+		}
+		written <- nil
+	}()
+	<-yielding // the first flush waits
+	<-stalled  // so appends do
+	close(goOn)
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if yields == 0 || late > 0 {
+		t.Errorf("flushes yielded %d times, %d of them in a stall", yields, late)
+	}
+	if s.begun.Load() {
+		t.Error("the stall has not ended")
+	}
+}
