@@ -1061,6 +1061,18 @@ mutant "name no node that is gone" internal/service/messagetrace/messagetrace.go
 mutant "take what a device acknowledged before for the message" internal/service/messagetrace/records.go 's/c\.Seq >= position$/true/' TestNodesAnswerTogether ./internal/service/messagetrace
 mutant "find only messages that a node remembers" internal/service/messagetrace/find.go 's/return s\.findInEvents\(ctx, m\)/return 0, 0, errUnknown/' TestOldMessagesAreFound ./internal/service/messagetrace
 mutant "let records of devices displace those of messages" internal/base/flightrecorder/flightrecorder.go 's/if k >= Pushed \{/if false {/' TestTheOldestRecordsGiveWay ./internal/base/flightrecorder
+mutant "trace other messages on each node" internal/base/tracing/ids.go 's/return t\.sampled\(low\)$/return t.sampled(low ^ rand.Uint64())/' TestAMessageIsSampledByItsID ./internal/base/tracing
+mutant "give the dispatch of a message an id that other nodes do not know" internal/base/tracing/message.go 's/if step\.named \&\& !s\.Again \{/if false {/' TestNodesAgreeOnTheTraceOfAMessage ./internal/base/tracing
+mutant "give all spans of a call one id" internal/base/tracing/request.go 's/return withoutIDs\{inner\}, span/return inner, span/' TestRequestsHaveTraces ./internal/base/tracing
+mutant "let callers decide what is traced" internal/base/tracing/request.go 's/if t\.trust \&\& caller/if caller/' TestCallersNameTheirTraces ./internal/base/tracing
+mutant "count no span that is dropped" internal/base/tracing/queue.go 's/^\t\tq\.dropped\.Add\(1\)$//' TestADeadCollectorDelaysNobody ./internal/base/tracing
+mutant "count spans as sent that the collector rejected" internal/platform/otlp/otlp.go 's/rejected\.Spans > 0/rejected.Spans > 1<<40/' TestSpansThatAreNotAccepted ./internal/platform/otlp
+mutant "trace the texts of statements" internal/engine/sqldb/tracing.go 's/summaryOf\(query\)\)$/query)/' TestStatementsAreTraced ./internal/engine/sqldb
+mutant "load for a cache outside of the trace" internal/platform/cache/flight.go 's/tracing\.Adopt\(context\.Background\(\), ctx\)/tracing.Adopt(context.Background(), context.WithoutCancel(context.Background()))/' TestLoadsAreTraced ./internal/platform/cache
+mutant "tell no webhook the trace" internal/platform/webhook/webhook.go 's/parent != "" \{/parent == "none" {/' TestRequestsNameTheirTrace ./internal/platform/webhook
+mutant "name no trace in the histograms" internal/base/telemetry/calls.go 's/return prometheus\.MustNewMetricWithExemplars\(histogram, list\.\.\.\)/return histogram/' TestCallsNameTheirTraces ./internal/base/telemetry
+mutant "link no commit to its messages" internal/engine/timeline/group_commit.go 's/if a\.Traced != nil \&\& /if false \&\& /' TestATraceFollowsAMessage ./internal/app/apptest
+mutant "trace control entries, which nobody has sent" internal/service/fanout/tracing.go 's/ \&\& !message\.IsControl\(stored\)//' TestNobodySendsControlEntries ./internal/app/apptest
 mutant "let a bot act as anyone" internal/service/account/api_key.go 's/c\.Server = !c\.Bot/c.Server = true/' TestKeysOfBots ./internal/transport/rpc
 mutant "store a message before the webhook has decided on the one before it" internal/service/chat/before_send.go 's/q\.list\[0\]\.done \{/true {/' TestBeforeSendKeepsTheOrder ./internal/service/chat
 mutant "store what the webhook refused" internal/service/chat/before_send.go 's/case !\*answer\.Allow:/case false:/' TestBeforeSendDecides ./internal/service/chat

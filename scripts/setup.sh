@@ -63,6 +63,7 @@ modules web
 if [ "$for" != run ]; then
 	for module in . sdk/go deploy; do fetch "downloading the Go modules of $module" env -C "$module" go list -deps -test ./...; done
 	for module in tools internal/engine/blob/s3blob/s3test/server; do fetch "downloading the Go modules of $module" env -C "$module" go list -deps tool; done
+	fetch "downloading the Go modules of a collector" env -C internal/platform/otlp/otlptest/collector go list -deps ./...
 	packages=()
 	command -v "${CHROMIUM:-chromium-headless-shell}" chromium >/dev/null || packages+=(chromium-headless-shell)
 	command -v "${WHOLE_CHROMIUM:-chromium}" >/dev/null || packages+=(chromium) # the headless shell shows no notifications

@@ -13,7 +13,7 @@ export TEST_ALL=1
 earlier=${EARLIER_COMMIT:-$(git log -1 --format=%H -G'^The formats of protocol 1 are at revision' -- docs/formats/compatibility.md)}
 fuzz_time=${FUZZ_TIME:-10s}
 # make test leaves parts of some stages to the other commits, by `turn 128 6`.
-groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds" "clusters s3" "chaos releases s3")
+groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds" "clusters s3 collector" "chaos releases s3")
 
 power_cuts() {
 	stage "power failures, long version"
@@ -55,6 +55,11 @@ s3() {
 	mapfile -t tests < <(grep -hoE '^func Test[A-Za-z0-9_]+' "${files[@]}" | sed 's/^func //')
 	mapfile -t files < <(dirname "${files[@]}" | sort -u | sed 's|^|./|')
 	TEST_S3=1 with_postgres -records sqlite env CGO_ENABLED=1 go test "${race_flags[@]}" -timeout 30m -run "$(names "${tests[@]}")" "${files[@]}"
+}
+collector() {
+	stage "traces through an OpenTelemetry Collector: it is built first, unless Go has cached it (minutes)"
+	TEST_COLLECTOR=1 go test -vet=off -timeout 30m -run '^TestACollector' ./internal/platform/otlp
+	TEST_COLLECTOR=1 TEST_NODES=3 with_postgres go test -vet=off -timeout 30m -run '^TestACollector' ./internal/app/apptest
 }
 small_disk() {
 	stage "a disk that fills up"

@@ -26,6 +26,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/bus/natsbus"
@@ -130,6 +131,7 @@ type Node struct {
 	transactions    *messagetransaction.Service
 	recorder        *flightrecorder.Recorder // nil: it is off
 	traces          *messagetrace.Service
+	tracer          *tracing.Tracer // nil: it is off
 	audit           *auditlog.Log
 	operations      *operation.Service
 	feed            *feed.Service
@@ -336,7 +338,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 		return err
 	}
 	n.chat, err = chat.New(ctx, chat.Deps{Log: n.log, DB: n.db, IDs: ids, MessageIDs: messages, Relations: relations{n.accounts, n}, Organizations: n.organizations, CheckMembers: n.organizations.CheckMembers, FollowChanged: followChanged, CheckAdd: n.mayAdd, ChargeCopy: n.chargeCopy,
-		Calls: n.outgoing, Clock: n.clock, Logger: n.logger, Overload: n.sendGate, SingleNode: !n.config.Clustered(), OwnsPartition: n.ownsPartition,
+		Calls: n.outgoing, Clock: n.clock, Logger: n.logger, Tracer: n.tracer, Overload: n.sendGate, SingleNode: !n.config.Clustered(), OwnsPartition: n.ownsPartition,
 		CheckUploads: n.media.Use, CheckLinkPreview: n.previews.Verify, CheckPicture: n.media.CheckPicture, KeepPicture: n.media.KeepPicture, OnExpired: n.media.Expired, OnRecalled: n.recalled, OnStreamed: n.onStreamed, OnMentioned: n.onMentioned,
 		Outbox: n.outbox, SendTransient: transient, FollowersChanged: followersChanged, MarkFollowed: markFollowed, RegisteredMs: n.accounts.RegisteredMs, HidesPresence: n.hidesPresence, ExternalIDs: n.accounts.ExternalIDs}, n.config.Chat)
 	if err != nil {
@@ -402,7 +404,7 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 	deps := fanout.Deps{Log: n.log, Chat: n.chat, Directory: n.directory, Bus: n.bus, Quarantine: quarantine, Logger: n.logger, Node: n.name, Acquired: func(g cluster.Grant) {
 		n.chat.PartitionAssigned(g.Part)
 		n.directory.TakeOver(g.Part, g.Term)
-	}, Posted: n.streamChanged, Recorder: n.recorder, EventStreams: !n.config.ServerEvents.Off}
+	}, Posted: n.streamChanged, Recorder: n.recorder, Tracer: n.tracer, EventStreams: !n.config.ServerEvents.Off}
 	if n.config.Clustered() {
 		deps.Owner, deps.IsCurrent = n.partitionOwner, n.outbox.IsCurrent
 	}

@@ -34,6 +34,9 @@ func (n *Node) openEngines(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if err := n.openTracer(); err != nil {
+		return err
+	}
 	if n.config.Postgres == "" {
 		err = n.openEmbedded(ctx)
 	} else {

@@ -19,7 +19,7 @@ const jobsSubject = "jobs" // on the bus: there are new jobs; it may be lost
 
 // openJobs makes the service of durable jobs.
 func (n *Node) openJobs(ctx context.Context) (err error) {
-	deps := job.Deps{DB: n.db, Clock: n.clock, Logger: n.logger, Node: n.name}
+	deps := job.Deps{DB: n.db, Clock: n.clock, Logger: n.logger, Node: n.name, Tracer: n.tracer}
 	if n.config.Clustered() {
 		deps.WorkerNodes = n.workerNodes
 		deps.Alive = func(node string) bool {

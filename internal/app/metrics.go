@@ -35,6 +35,7 @@ func (n *Node) registerMetrics() {
 	n.registerCounterMetrics()
 	n.registerConnectionMetrics(stats)
 	n.registerOverloadMetrics()
+	n.registerTraceMetrics()
 	telemetry.Gauge(n.registry, "users_online", "Users who are online, or disconnected less than the grace period ago.", func() float64 { return float64(n.directory.Online()) })
 	telemetry.Gauge(n.registry, "input_bytes", "Bytes of incomplete input that the server buffers.", func() float64 { return float64(n.input.Used()) })
 	telemetry.Gauge(n.registry, "input_bytes_limit", "Limit of the bytes of incomplete input.", func() float64 { return float64(n.input.Limit()) })

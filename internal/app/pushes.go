@@ -19,7 +19,7 @@ func (n *Node) openPushes(ctx context.Context) error {
 		return err
 	}
 	n.pushes, err = push.New(ctx, push.Deps{DB: n.db, Inbox: n.inbox, Chat: n.chat, Accounts: n.accounts, Directory: n.directory, Jobs: n.jobs, Secret: secret, OwnsUser: n.ownsStream,
-		IsCoordinator: n.isCoordinator, Recorder: n.recorder, Calls: n.outgoing, Clock: n.clock, Logger: n.logger}, n.config.Push)
+		IsCoordinator: n.isCoordinator, Recorder: n.recorder, Tracer: n.tracer, Calls: n.outgoing, Clock: n.clock, Logger: n.logger}, n.config.Push)
 	if err != nil {
 		return err
 	}

@@ -233,7 +233,7 @@ func (n *Node) limitFileRequests(next http.Handler) http.Handler {
 const maxLoggedOrigin = 200
 
 const (
-	allowedHeaders = "Authorization, Content-Type, Content-Digest, Connect-Protocol-Version, Connect-Timeout-Ms, Rialto-User, " +
+	allowedHeaders = "Authorization, Content-Type, Content-Digest, Connect-Protocol-Version, Connect-Timeout-Ms, Rialto-User, Traceparent, " +
 		"Last-Event-ID, Tus-Resumable, Upload-Length, Upload-Metadata, Upload-Offset, Upload-Checksum, Upload-Concat, X-HTTP-Method-Override"
 	exposedHeaders = "Retry-After, ETag, Location, Tus-Resumable, Tus-Version, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Concat, Upload-Expires"
 )
@@ -271,7 +271,7 @@ func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Metho
 // adminHandler serves the listener for operators.
 func (n *Node) adminHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(n.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(n.registry, promhttp.HandlerOpts{EnableOpenMetrics: n.tracer != nil})) // which alone has exemplars
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", n.readyAdmin)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)

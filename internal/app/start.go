@@ -2,6 +2,7 @@ package app
 
 // start runs the services, and accepts connections last.
 func (n *Node) start() {
+	n.stack.Start("tracer", n.tracer.Run) // stops last, and sends what the others have recorded
 	if n.stores != nil {
 		n.stack.Start("stores", n.stores.Run)
 	}

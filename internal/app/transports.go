@@ -17,8 +17,8 @@ func (n *Node) openTransports() (err error) {
 	n.fileRequests, n.streams = n.config.Input.Files(), n.config.Input.Streams()
 	n.openDiscovery()
 	n.rpc = rpc.New(rpc.Deps{Accounts: n.accounts, Discovery: n.discovery, Chat: n.chat, Inbox: n.inbox, Presence: n.presence, Schedule: n.schedule, Streamed: n.streamed, Rooms: n.rooms, Organizations: n.organizations, Officials: n.officials, HelpDesks: n.helpDesks, Feed: n.feed, Comments: n.comments, Engagement: n.engagement, Ranking: n.ranking, Details: n.details, Notifications: n.notifications, Pushes: n.pushes, Videos: n.videos, Search: n.search, ServerEvents: n.serverEvents, Transactions: n.transactions, MessageTraces: n.traces, Operations: n.operations, Media: n.media, Previews: n.previews, IDs: n.ids, Calls: n.calls,
-		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Overload: n.work, Limits: n.limits, Await: n.await, Observe: n.proxySigns.account, Answers: n.answers, Nodes: n.liveNodes, Clock: n.clock, Logger: n.logger})
-	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Posts: n.feed, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus, Recorder: n.recorder,
+		Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Overload: n.work, Limits: n.limits, Await: n.await, Observe: n.proxySigns.account, Answers: n.answers, Nodes: n.liveNodes, Tracer: n.tracer, Clock: n.clock, Logger: n.logger})
+	n.gateway, err = gateway.New(gateway.Deps{Chat: n.chat, Inbox: n.inbox, Directory: n.directory, Presence: n.presence, Rooms: n.rooms, Posts: n.feed, Accounts: n.accounts, Invoker: n.rpc, Bus: n.bus, Recorder: n.recorder, Tracer: n.tracer,
 		Calls: n.calls, Overload: n.work, SocketWork: n.rpc.SocketWork, Limits: n.limits, Answers: n.answers, Proxied: n.config.Plaintext, Input: n.input, Connections: n.unauthenticated, Clock: n.clock, Logger: n.logger, Node: n.name, Partition: partition, ClockBehind: n.clocks.Behind, PacingAccepts: n.admission.pacing, MoreThreads: n.threads.more}, n.config.Gateway)
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/overload"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	"github.com/rialto-im/rialto/internal/platform/cache"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/directory"
@@ -103,6 +104,8 @@ type Config struct {
 	Transactions messagetransaction.Config `yaml:"transactions"`
 	// MessageTrace is what nodes remember of messages for rialto where.
 	MessageTrace flightrecorder.Config `yaml:"message_trace"`
+	// Tracing sends traces of a share of messages and requests to an OpenTelemetry collector.
+	Tracing tracing.Config `yaml:"tracing"`
 	// Jobs configures background jobs: rows that workers run at least once.
 	Jobs    job.Config        `yaml:"jobs"`
 	Gateway gateway.Config    `yaml:"gateway"`

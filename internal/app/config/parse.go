@@ -39,6 +39,12 @@ func parse(v reflect.Value, text string) error {
 			return fmt.Errorf("%q is no whole number of 0 or more", text)
 		}
 		v.SetUint(n)
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return fmt.Errorf("%q is no number, as 0.01", text)
+		}
+		v.SetFloat(n)
 	case reflect.Slice:
 		if v.Type().Elem().Kind() != reflect.String {
 			return errors.New("this setting is for the file only")

@@ -62,7 +62,7 @@ func describe(t *testing.T, b *strings.Builder, v reflect.Type, prefix string) {
 			describe(t, b, f.Type, name+".")
 			continue
 		}
-		kind := map[string]string{"string": "text", "bool": "true or false", "int": "number", "uint64": "number", "time.Duration": "duration", "[]string": "list"}[f.Type.String()]
+		kind := map[string]string{"string": "text", "bool": "true or false", "int": "number", "uint64": "number", "float64": "number", "time.Duration": "duration", "[]string": "list"}[f.Type.String()]
 		of := f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct
 		if of {
 			kind = "list, in the file only; each part has:"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -43,8 +44,10 @@ type Draft struct {
 	Application bool
 	// Cost in bytes is charged by the transport until Done is called.
 	Cost int
-	// Accepted is the time of receipt since the transport's start; 0 if the transport does not measure it.
+	// Accepted is the time of receipt since the transport's start; 0 if the transport does not measure it, and does not trace the message.
 	Accepted time.Duration
+	// Request is the traced request that it came with; nil: none.
+	Request *trace.SpanContext
 	// Uploads to which the content refers; set by chat.
 	Uploads []id.Upload
 	// Refers: the content names an earlier message, which chat looks up before it appends the draft; set by chat.
@@ -104,12 +107,20 @@ func IsUpdate(stored []byte) bool { return len(stored) > 0 && stored[0] == formU
 
 // StoredMs returns the time of a stored entry, in milliseconds since 1970; 0 if that is none.
 func StoredMs(stored []byte) int64 {
-	var n id.Message
-	if len(stored) < 1+len(n) {
+	m, ok := IDOf(stored)
+	if !ok {
 		return 0
 	}
-	copy(n[:], stored[1:])
-	return n.Ms()
+	return m.Ms()
+}
+
+// IDOf returns the id of a stored entry; false if that is none.
+func IDOf(stored []byte) (m id.Message, ok bool) {
+	if len(stored) < 1+len(m) {
+		return m, false
+	}
+	copy(m[:], stored[1:])
+	return m, true
 }
 
 // SameID reports whether two stored entries have the same id: they are the same message, of which one may have lost its content.

@@ -31,6 +31,7 @@ const (
 	IssuerTokens       Kind = "issuer_tokens"
 	LinkPreview        Kind = "link_preview"
 	S3                 Kind = "s3"
+	Traces             Kind = "traces"
 )
 
 // Policy of a kind of calls.
@@ -80,6 +81,8 @@ var policies = map[Kind]Policy{
 	IssuerTokens: {OpenFor: openShort, Retries: 1, Floor: floor},
 	LinkPreview:  {OpenFor: openLong},
 	S3:           {OpenFor: openShort, Retries: 2, Floor: floorOfFiles},
+	// Nobody waits: spans that are not accepted are lost.
+	Traces: {OpenFor: openLong, Pauses: true},
 }
 
 // Kinds returns all kinds.

@@ -17,6 +17,7 @@
 package outgoing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,8 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/tracing"
+	"go.opentelemetry.io/otel/trace"
 )
 
 const (
@@ -142,8 +145,27 @@ func (c *Calls) Try(ctx context.Context, kind Kind, key string, call func() Outc
 	return c.try(ctx, ctx, kind, key, call)
 }
 
-// try makes a call of ctx, again until within ends.
+// try makes a call of ctx, again until within ends, and records it if ctx is traced.
 func (c *Calls) try(ctx, within context.Context, kind Kind, key string, call func() Outcome) error {
+	_, span := tracing.Start(ctx, "outgoing.call", trace.SpanKindClient)
+	if span == nil {
+		return c.attempts(ctx, within, kind, key, call)
+	}
+	span.Text("rialto.kind", string(kind))
+	span.Text("server.address", hostOf(key))
+	attempts, last := 0, Outcome{}
+	err := c.attempts(ctx, within, kind, key, func() Outcome {
+		attempts++
+		last = call()
+		return last
+	})
+	span.Int("rialto.attempts", attempts)
+	span.End(cmp.Or(err, last.Failure))
+	return err
+}
+
+// attempts makes the attempts of a call.
+func (c *Calls) attempts(ctx, within context.Context, kind Kind, key string, call func() Outcome) error {
 	d := c.kinds[kind].of(key)
 	delay := backoff.New(retryAfterFirst, retryAfterLongest)
 	for n := 0; ; n++ {

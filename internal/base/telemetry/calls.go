@@ -80,6 +80,8 @@ type Call struct {
 	shown  bool // also before the first call
 	shards [shards]shard
 	codes  [codeCount]atomic.Uint64
+	// exemplars are the latest traced call of each bucket.
+	exemplars [len(bounds) + 1]atomic.Pointer[prometheus.Exemplar]
 }
 
 type shard struct {
@@ -101,13 +103,39 @@ func (c *Call) Done(at uint32, took time.Duration, err error) {
 		code = 1 + int(errs.Of(err).Kind)
 	}
 	c.codes[code].Add(1)
+	s := &c.shards[at%shards]
+	s.buckets[bucketOf(took)].Add(1)
+	s.nanos.Add(int64(took))
+}
+
+func bucketOf(took time.Duration) int {
 	seconds, i := took.Seconds(), 0
 	for i < len(bounds) && seconds > bounds[i] {
 		i++
 	}
-	s := &c.shards[at%shards]
-	s.buckets[i].Add(1)
-	s.nanos.Add(int64(took))
+	return i
+}
+
+// Exemplar names the trace of a call that Done has counted, by its id in hexadecimal digits; "" if it was not traced. The latest of each bucket is in
+// the metrics, where they are read as OpenMetrics.
+func (c *Call) Exemplar(took time.Duration, trace string) {
+	if c != nil && trace != "" {
+		c.exemplars[bucketOf(took)].Store(&prometheus.Exemplar{Value: took.Seconds(), Labels: prometheus.Labels{"trace_id": trace}, Timestamp: time.Now()})
+	}
+}
+
+// withExemplars adds the exemplars to the histogram of the call.
+func (c *Call) withExemplars(histogram prometheus.Metric) prometheus.Metric {
+	var list []prometheus.Exemplar
+	for i := range c.exemplars {
+		if e := c.exemplars[i].Load(); e != nil {
+			list = append(list, *e)
+		}
+	}
+	if len(list) == 0 {
+		return histogram
+	}
+	return prometheus.MustNewMetricWithExemplars(histogram, list...)
 }
 
 // Describe implements prometheus.Collector.
@@ -122,7 +150,7 @@ func (c *Calls) Collect(out chan<- prometheus.Metric) {
 		if count == 0 && !call.shown {
 			continue
 		}
-		out <- prometheus.MustNewConstHistogram(c.latency, count, sum, buckets, name)
+		out <- call.withExemplars(prometheus.MustNewConstHistogram(c.latency, count, sum, buckets, name))
 		for code := range call.codes {
 			if n := call.codes[code].Load(); n > 0 || code == 0 {
 				out <- prometheus.MustNewConstMetric(c.results, prometheus.CounterValue, float64(n), name, codeName(code))

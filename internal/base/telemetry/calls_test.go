@@ -70,3 +70,35 @@ func BenchmarkDone(b *testing.B) {
 		}
 	})
 }
+
+// The latest traced call of each bucket is an exemplar of the histogram.
+func TestCallsNameTheirTraces(t *testing.T) {
+	calls := NewCalls("send")
+	call := calls.Named("send")
+	for trace, took := range map[string]time.Duration{"": 3 * time.Millisecond, "0af7": 4 * time.Millisecond, "b7ad": time.Minute} {
+		call.Done(0, took, nil)
+		call.Exemplar(took, trace)
+	}
+	call.Exemplar(4500*time.Microsecond, "later")
+	var none *Call
+	none.Exemplar(time.Second, "0af7")
+	r := prometheus.NewRegistry()
+	r.MustRegister(calls)
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			for _, b := range m.GetHistogram().GetBucket() {
+				if e := b.Exemplar; e != nil {
+					got[fmt.Sprint(b.GetUpperBound())] = fmt.Sprint(e.GetValue(), " ", e.Label[0].GetName(), " ", e.Label[0].GetValue())
+				}
+			}
+		}
+	}
+	if want := map[string]string{"0.005": "0.0045 trace_id later", "+Inf": "60 trace_id b7ad"}; !maps.Equal(got, want) {
+		t.Errorf("the exemplars are %v, want %v", got, want)
+	}
+}

@@ -144,6 +144,7 @@ func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseco
 
 // openPool opens a pool of connections to the primary.
 func openPool(fence *pglink.Fence, config *pgx.ConnConfig, more ...stdlib.OptionOpenDB) *sql.DB {
+	config.Tracer = statementTracer{}
 	return stdlib.OpenDB(*config, append(more,
 		stdlib.OptionBeforeConnect(func(_ context.Context, c *pgx.ConnConfig) error {
 			fence.Prepare(&c.Config, true)

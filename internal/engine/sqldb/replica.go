@@ -135,6 +135,7 @@ func openReplica(address string, fence *pglink.Fence, o Options, background *syn
 	// Each new connection queries the position: the server may have restarted, or be another one.
 	config.ValidateConnect = nil
 	pglink.EnableKeepalive(&config.Config)
+	config.Tracer = statementTracer{}
 	r.db = stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 		lsn, err := queryPosition(ctx, c, fence)
 		if known := r.lastKnown(); err == nil && lsn < known {

@@ -22,7 +22,9 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/pglink"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // DB is an open database.
@@ -131,6 +133,14 @@ func (d *DB) WriteOnFullDisk(ctx context.Context, fn func(tx *sql.Tx) error) err
 }
 
 func (d *DB) write(j *job) error {
+	_, span := tracing.Start(j.ctx, "sql.transaction", trace.SpanKindClient)
+	err := d.commitJob(j)
+	span.End(err)
+	return err
+}
+
+// commitJob queues a job, and returns when its transaction has ended.
+func (d *DB) commitJob(j *job) error {
 	select {
 	case d.jobs <- j:
 	case <-j.ctx.Done():

@@ -83,6 +83,13 @@ func (c *cachingConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.T
 
 // ExecContext executes a statement, and keeps it prepared.
 func (c *cachingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	ctx, span := startStatement(ctx, query, "sqlite")
+	result, err := c.exec(ctx, query, args)
+	span.End(err)
+	return result, err
+}
+
+func (c *cachingConn) exec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if !cacheable(query) {
 		return c.sqliteConn.ExecContext(ctx, query, args)
 	}
@@ -101,6 +108,13 @@ func (c *cachingConn) ExecContext(ctx context.Context, query string, args []driv
 
 // QueryContext runs a query, and keeps it prepared once its rows are closed.
 func (c *cachingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	ctx, span := startStatement(ctx, query, "sqlite")
+	rows, err := c.query(ctx, query, args)
+	span.End(err)
+	return rows, err
+}
+
+func (c *cachingConn) query(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if !cacheable(query) {
 		return c.sqliteConn.QueryContext(ctx, query, args)
 	}

@@ -1,9 +1,12 @@
 package timeline
 
 import (
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/failpoint"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 )
 
 // GroupCommit collects appends of all callers and commits them in batches: while one batch is being committed, the next one collects in
@@ -96,11 +99,24 @@ func (g *GroupCommit[B]) Run() {
 			break
 		}
 		var batch B
+		began := time.Now()
 		batch, deferred = g.config.Commit(pending)
+		trace(began, pending, deferred)
 		committed <- batch
 	}
 	close(committed)
 	completion.Wait()
+}
+
+// trace records the batch if it has an append that is traced.
+func trace(began time.Time, pending, deferred []*AppendRequest) {
+	var members []*tracing.Member
+	for _, a := range pending {
+		if a.Traced != nil && !slices.Contains(deferred, a) {
+			members = append(members, a.Traced)
+		}
+	}
+	tracing.RecordBatch("timeline.commit", began, members, len(pending)-len(deferred))
 }
 
 // next returns the deferred appends and behind them the queued ones. It waits if there are neither, and is false after Close.

@@ -18,6 +18,7 @@ import (
 	"context"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 )
 
 // Kind of a timeline.
@@ -103,6 +104,8 @@ type AppendRequest struct {
 	Done func(*AppendRequest)
 	// UserData is the caller's own.
 	UserData any
+	// Traced: the append is part of a trace, and learns which batch it was in; nil: it is not.
+	Traced *tracing.Member
 
 	// Results, set when Done is called.
 	Seq     uint64

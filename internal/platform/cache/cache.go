@@ -28,6 +28,8 @@ import (
 
 	"github.com/maypok86/otter/v2"
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/tracing"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -161,7 +163,16 @@ func (c *Cache[K, V]) GetMany(ctx context.Context, keys []K) (map[K]V, error) {
 	if len(missing) == 0 {
 		return values, nil
 	}
-	flights := c.join(missing, now)
+	ctx, span := tracing.Start(ctx, "cache.load", trace.SpanKindInternal)
+	span.Text("rialto.cache", c.config.Name)
+	span.Int("rialto.cache.missing", len(missing))
+	values, err := c.await(ctx, values, c.join(ctx, missing, now))
+	span.End(err)
+	return values, err
+}
+
+// await adds the values of flights to values, once they have landed. If one has failed, it fails.
+func (c *Cache[K, V]) await(ctx context.Context, values map[K]V, flights map[K]*flight[V]) (map[K]V, error) {
 	var faults error
 	for key, f := range flights {
 		select {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 )
 
 // flight is a load of one key. As long as it is the flight of its key, it holds the lease: what it loads is kept.
@@ -38,8 +39,8 @@ func (c *Cache[K, V]) shardOf(key K) *shard[K, V] {
 	return &c.shards[id.Hash(uint64(key))%shardCount]
 }
 
-// join returns a flight for each key that has no fresh copy by now, and starts those that are missing.
-func (c *Cache[K, V]) join(keys []K, now int64) map[K]*flight[V] {
+// join returns a flight for each key that has no fresh copy by now, and starts those that are missing, as part of the caller's trace.
+func (c *Cache[K, V]) join(ctx context.Context, keys []K, now int64) map[K]*flight[V] {
 	flights, started := make(map[K]*flight[V], len(keys)), map[K]*flight[V]{}
 	for _, key := range keys {
 		if flights[key] != nil {
@@ -62,7 +63,8 @@ func (c *Cache[K, V]) join(keys []K, now int64) map[K]*flight[V] {
 		flights[key] = f
 	}
 	if len(started) > 0 {
-		c.loading.Go(func() { c.fly(started) })
+		ctx := tracing.Adopt(context.Background(), ctx) // not of a caller: others wait for the same keys
+		c.loading.Go(func() { c.fly(ctx, started) })
 	}
 	return flights
 }

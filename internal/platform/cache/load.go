@@ -11,8 +11,8 @@ import (
 )
 
 // fly loads the keys of flights, from the server or from the database. All of them land or fail.
-func (c *Cache[K, V]) fly(flights map[K]*flight[V]) {
-	ctx, cancel := context.WithTimeout(context.Background(), loadTimeout) // not of a caller: others wait for the same keys
+func (c *Cache[K, V]) fly(ctx context.Context, flights map[K]*flight[V]) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	if c.deps.Shared == nil {
 		c.loadAll(ctx, flights)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Run runs jobs until ctx ends and the attempts in progress have ended. They may continue for stopGrace; then their contexts end, and those
@@ -196,6 +197,9 @@ func (s *Service) attempt(a *attempt, w *Workers) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(a.ctx, a.timeout)
 	defer cancel()
+	ctx, span := s.deps.Tracer.Root(ctx, "job.attempt", trace.SpanKindConsumer, "")
+	span.Text("rialto.job.kind", a.kind)
+	span.Text("rialto.job.queue", a.queue)
 	returned := make(chan error, 1)
 	go func() { returned <- w.run(ctx, a.claimed) }()
 	var err error
@@ -211,6 +215,7 @@ func (s *Service) attempt(a *attempt, w *Workers) {
 			defer func() { <-returned }() // its worker is not free before
 		}
 	}
+	span.End(err)
 	if s.reached("before-finish") != nil {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/failpoint"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
@@ -52,6 +53,8 @@ type Deps struct {
 	WorkerNodes func() []string
 	// Alive reports whether a node is alive. The jobs that a dead one was running are run again. If nil, no other node is.
 	Alive func(node string) bool
+	// Tracer records sampled attempts; nil: none.
+	Tracer *tracing.Tracer
 	// NotifyPeers notifies the other nodes of new jobs (HandleWake). Notices may be lost. It must not block. It may be nil.
 	NotifyPeers func()
 }

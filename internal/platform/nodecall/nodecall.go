@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	"github.com/rialto-im/rialto/internal/engine/bus"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // FailFast calls return the error of the first attempt. The caller knows whether to try again, or its own caller does.
@@ -25,7 +27,16 @@ type FailFast struct {
 func (p FailFast) Ask(ctx context.Context, b bus.Bus, subject string, data []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
-	return b.Request(ctx, subject, data)
+	return request(ctx, b, subject, data)
+}
+
+// request makes one attempt, and records it if ctx is traced.
+func request(ctx context.Context, b bus.Bus, subject string, data []byte) ([]byte, error) {
+	ctx, span := tracing.Start(ctx, "node.call", trace.SpanKindClient)
+	span.Text("rialto.subject", subject)
+	answer, err := b.Request(ctx, subject, data)
+	span.End(err)
+	return answer, err
 }
 
 // FailSafe calls go to all other nodes, and failures are dropped: a node that does not answer learns in another way what it was to be told.
@@ -55,7 +66,7 @@ func (p FailSafe) Tell(ctx context.Context, b bus.Bus, nodes Nodes, subject func
 			continue
 		}
 		group.Go(func() {
-			answer, err := b.Request(ctx, subject(node), data)
+			answer, err := request(ctx, b, subject(node), data)
 			if each != nil {
 				mu.Lock()
 				defer mu.Unlock()

@@ -23,6 +23,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/egress"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 )
 
 // Config of an endpoint; the zero value is none.
@@ -108,6 +109,9 @@ func (h *Hook) call(ctx context.Context, in, out any, check func() error) error 
 	at := strconv.FormatInt(h.clock.Now().Unix(), 10)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Rialto-Timestamp", at)
+	if parent := tracing.Parent(ctx); parent != "" {
+		r.Header.Set("Traceparent", parent)
+	}
 	r.Header.Set("Rialto-Signature", "v1="+Sign(h.config.Secret, at, body))
 	answer, err := h.client.Do(r, func(a *egress.Answer) error {
 		if out == nil || a.Status < 200 || a.Status > 299 {

@@ -46,6 +46,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/base/overload"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -94,6 +95,8 @@ type Deps struct {
 	Calls  *outgoing.Calls
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// Tracer records the appends of sampled messages; nil: none.
+	Tracer *tracing.Tracer
 	// CheckAdd returns the users whom by may neither add to a group nor invite, and those of the others whom by may only invite. It fails at
 	// a rate limit. If the users are neither added nor invited after all, refund returns what was counted against the limit. If nil, anyone
 	// may be added.

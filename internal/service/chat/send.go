@@ -11,6 +11,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
 
@@ -43,6 +44,7 @@ func (s *Service) Send(ctx context.Context, d *message.Draft) error {
 }
 
 func send(ctx context.Context, d *message.Draft, submit func(*message.Draft)) error {
+	d.Request = tracing.ContextOf(ctx)
 	done := make(chan struct{})
 	d.Done = func(*message.Draft) { close(done) }
 	submit(d)
@@ -142,6 +144,7 @@ type pendingAppend struct {
 	conversation *conversation
 	draft        *message.Draft
 	began        time.Time // zero: its wait is not measured
+	traced       time.Time // when it was appended, if append.Traced is set
 	append       timeline.AppendRequest
 	list         [1]*timeline.AppendRequest // the argument of Log.Append, without an allocation
 }
@@ -170,6 +173,7 @@ func (s *Service) append(c *conversation, d *message.Draft) (err error) {
 	}
 	c.mailbox.inFlightAccess = c.state.access
 	c.mailbox.inFlight.Add(1)
+	s.trace(p)
 	p.list[0] = &p.append
 	s.deps.Log.Append(p.list[:]...)
 	return nil
@@ -184,6 +188,7 @@ func appendCompleted(a *timeline.AppendRequest) {
 	if !p.began.IsZero() {
 		s.deps.Overload.Observe(time.Since(p.began))
 	}
+	s.recordAppend(p)
 	*p = pendingAppend{}
 	pendingAppends.Put(p)
 	stale := errors.Is(d.Err, timeline.ErrStale)

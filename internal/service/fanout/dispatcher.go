@@ -254,6 +254,7 @@ func (c *dispatcher) dispatchRecord(ctx context.Context, p *partition, seq uint6
 			return errQueueFull
 		}
 	}
+	began := c.worker.deps.Tracer.Now()
 	updates, err := c.applyUpdates(ctx, entries)
 	if err != nil {
 		return err
@@ -280,6 +281,7 @@ func (c *dispatcher) dispatchRecord(ctx context.Context, p *partition, seq uint6
 	if err := c.worker.enqueue(ctx, b); err != nil {
 		return err
 	}
+	c.worker.traceDispatch(began, entries)
 	p.dispatchedSeq = seq
 	p.corruption.ForgetSuspects()
 	p.inflight = append(p.inflight, b)

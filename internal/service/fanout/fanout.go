@@ -28,6 +28,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
@@ -90,6 +91,8 @@ type Deps struct {
 	Posted func(u id.User)
 	// Recorder gets what was posted and broadcast; nil: it is not recorded.
 	Recorder *flightrecorder.Recorder
+	// Tracer records the dispatch and the fan-out of sampled messages; nil: none.
+	Tracer *tracing.Tracer
 	// EventStreams: each dispatched entry is also named in the event stream of its partition (timeline.EventStream).
 	EventStreams bool
 	// IsCurrent reports whether a notice's fence is still current. It may be nil if notices have no fence on any node.

@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
@@ -44,6 +45,7 @@ type lane struct {
 	payloads   map[string]*payload
 	delivery   message.Delivery
 	records    []flightrecorder.Record
+	traced     tracing.Batch // the round
 	// newFollowers are the nodes that this round makes follow a conversation; presence does not know them yet.
 	newFollowers map[id.Conversation][]string
 }
@@ -219,12 +221,15 @@ func (l *lane) addPosts(it *item, users []uint8, of partitionSet) {
 
 // round posts and delivers the tasks. It returns false if ctx ended first.
 func (l *lane) round(ctx context.Context) bool {
+	l.traced = l.worker.deps.Tracer.Batch("fanout.round")
 	if !l.post(ctx) {
 		return false
 	}
 	l.record()
+	l.trace()
 	l.refresh(ctx) // last, because posts may have waited
 	l.deliver()
+	l.traced.End(len(l.tasks))
 	for _, b := range l.completed {
 		if b.inbound {
 			b.lost.Or(uint64(l.lost & b.partitions & l.partitions))
@@ -465,7 +470,10 @@ func (l *lane) appendDelivery(node string, p *payload) {
 }
 
 func (l *lane) send(node string, data []byte) {
-	if err := l.worker.deps.Bus.Publish(bus.Node(node, l.number), data); err != nil {
+	began := l.worker.deps.Tracer.Now()
+	err := l.worker.deps.Bus.Publish(bus.Node(node, l.number), data)
+	l.publishTraced(began, node, len(data), err)
+	if err != nil {
 		l.worker.deps.Logger.Warn("a delivery was lost on the bus; devices will find the gap", "node", node, "error", err)
 	}
 }

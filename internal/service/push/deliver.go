@@ -42,6 +42,8 @@ type notification struct {
 	Root   string `json:"root,omitempty"`
 	Title  string `json:"title,omitempty"`
 	Body   string `json:"body,omitempty"`
+
+	message string // its id, for its trace
 }
 
 // result of an attempt.
@@ -106,6 +108,7 @@ func (s *Service) deliver(ctx context.Context, j job.Job[delivery]) error {
 		done = s.send(ctx, p, n)
 		if done.refused == nil {
 			took = max(time.Since(began), 1)
+			s.trace(n, p, began, done)
 		}
 		if err := s.reached("after-send"); err != nil {
 			return err
@@ -330,7 +333,7 @@ func (s *Service) notificationOf(ctx context.Context, u id.User, c *chatv1.Conve
 	if err != nil {
 		return nil, err
 	}
-	n := &notification{Version: 1, User: u.String(), Conversation: strconv.FormatUint(c.Id, 10), Seq: strconv.FormatUint(m.Seq, 10), Badge: list.Badge}
+	n := &notification{Version: 1, User: u.String(), Conversation: strconv.FormatUint(c.Id, 10), Seq: strconv.FormatUint(m.Seq, 10), Badge: list.Badge, message: m.Id}
 	if c.Parent != 0 {
 		n.Parent, n.Root = strconv.FormatUint(c.Parent, 10), strconv.FormatUint(c.RootSeq, 10)
 	}

@@ -45,6 +45,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
@@ -112,6 +113,8 @@ type Deps struct {
 	IsCoordinator func() bool
 	// Recorder gets attempts; nil: they are not recorded.
 	Recorder *flightrecorder.Recorder
+	// Tracer records attempts for sampled messages; nil: none.
+	Tracer *tracing.Tracer
 	// Calls has the circuit breakers of this process. Without it there are own ones, which no metrics show.
 	Calls  *outgoing.Calls
 	Clock  clock.Clock

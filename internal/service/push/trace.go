@@ -5,12 +5,15 @@ import (
 	"database/sql"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	pushv1 "github.com/rialto-im/rialto/sdk/go/gen/push/v1"
+	"go.opentelemetry.io/otel/attribute"
 )
 
 // maxTracedAttempts bounds what TraceAttempts returns for a user.
@@ -21,6 +24,21 @@ func (s *Service) record(p *subscription, d delivery, seq uint64) {
 	if to := s.deps.Recorder; to != nil {
 		to.Add(flightrecorder.Record{AtUs: to.NowUs(), Kind: flightrecorder.Notified, Conversation: uint64(d.Conversation), Seq: seq, User: uint64(p.owner), Device: uint64(p.id)})
 	}
+}
+
+// trace records an attempt to push a message if that is sampled.
+func (s *Service) trace(n *notification, p *subscription, began time.Time, r *result) {
+	m, err := id.ParseMessage(n.message)
+	if err != nil || !s.deps.Tracer.Samples(m) {
+		return
+	}
+	var failure error
+	if r.kind == failed || r.kind == retry {
+		failure = errRetry{r.detail}
+	}
+	s.deps.Tracer.Record(tracing.StepSpan{Message: m, Step: tracing.Notify, Began: began, Err: failure, Attributes: []attribute.KeyValue{
+		attribute.String("rialto.user", p.owner.String()), attribute.String("rialto.push.provider", strings.ToLower(strings.TrimPrefix(p.provider.String(), "PUSH_PROVIDER_"))),
+		attribute.String("rialto.push.result", strings.ToLower(strings.TrimPrefix(r.kind.String(), "PUSH_RESULT_")))}})
 }
 
 // TraceAttempts returns the attempts to notify some users of the message at seq, or of a newer one in its place, as far as they are kept. Device is

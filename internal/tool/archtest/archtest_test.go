@@ -26,7 +26,7 @@ func rules() archtest.Rules {
 		},
 		Generated: []string{"gen", "sdk/go/gen"},
 		Within: map[string][]string{
-			"internal/base":                   {"internal/base/errs", "internal/base/id", "internal/base/clock", "internal/base/backoff", "internal/base/budget", "internal/base/loopback", "internal/base/memory"},
+			"internal/base":                   {"internal/base/errs", "internal/base/id", "internal/base/clock", "internal/base/backoff", "internal/base/budget", "internal/base/loopback", "internal/base/memory", "internal/base/tracing"},
 			"internal/base/egress":            {"internal/base/outgoing"},
 			"sdk/go/examples":                 {"sdk/go"},
 			"internal/base/id":                {"sdk/go/ids"}, // the server uses the generators that the SDK exports

@@ -159,6 +159,9 @@ func (c *conn) sendReceipt(d *message.Draft) {
 		took = time.Since(c.server.opened) - d.Accepted
 	}
 	c.server.sends.Done(uint32(d.Conversation), took, d.Err)
+	if c.server.deps.Tracer.Samples(d.ID) {
+		c.traceSend(d, took)
+	}
 	var encoded []byte
 	switch {
 	case c.json:
@@ -231,9 +234,11 @@ func (c *conn) pushEvent(at, prev message.Position, body *payload) (pushed bool)
 	}
 	if at == 0 { // of a large conversation
 		c.queueLater()
+		c.traceWrite(body.traced)
 		return true
 	}
 	c.queueWrite()
+	c.traceWrite(body.traced)
 	return true
 }
 
@@ -247,7 +252,7 @@ func (c *conn) appendEvent(data []byte) {
 }
 
 // pushEventFields pushes bytes that are whole fields of a ServerFrame, and reports whether it did. The connection speaks protobuf.
-func (c *conn) pushEventFields(fields []byte) (pushed bool) {
+func (c *conn) pushEventFields(fields []byte, traced *tracedPush) (pushed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.canPush() {
@@ -259,6 +264,7 @@ func (c *conn) pushEventFields(fields []byte) (pushed bool) {
 	}
 	c.appendEvent(fields)
 	c.queueLater()
+	c.traceWrite(traced)
 	return true
 }
 

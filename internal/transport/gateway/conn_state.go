@@ -77,11 +77,12 @@ func (c *conn) pauseReading() {
 // writeFlow is the flow control of writing.
 type writeFlow struct {
 	writes          writeState
-	stalledSince    uint32 // second since which unsent has not shrunk, 0 without unsent bytes
-	queued          bool   // in the flusher's list
-	queuedLater     bool   // in the flusher's list of what is written later
-	needsHint       bool   // events were left out, or came before Hello; the next write is a hint
-	inUnreadHolders bool   // in the server's list of connections with unread answers
+	stalledSince    uint32         // second since which unsent has not shrunk, 0 without unsent bytes
+	queued          bool           // in the flusher's list
+	queuedLater     bool           // in the flusher's list of what is written later
+	traced          *[]queuedWrite // sampled messages of the next write; nil: none
+	needsHint       bool           // events were left out, or came before Hello; the next write is a hint
+	inUnreadHolders bool           // in the server's list of connections with unread answers
 }
 
 // writeState is what an event loop does with the connection's socket. The other transport writes in a goroutine of its own.

@@ -9,6 +9,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -20,6 +21,8 @@ type payload struct {
 	proto []byte // a field of Event: tag, length, value
 	json  []byte // as `"message":{…}`; nil until somebody needs it
 	err   error  // why it has no JSON form
+
+	traced *tracedPush // nil: the message is not sampled
 }
 
 // asJSON returns the JSON form. It fails for a body that cannot be decoded, or has a text that is not UTF-8.
@@ -67,6 +70,7 @@ type deliverer struct {
 	scratch []byte
 	encoded []byte
 	shared  []byte
+	traced  tracing.Batch           // the bus's message
 	records []flightrecorder.Record // of pushes, until the end of the bus's message
 	nowUs   int64                   // of these records
 }
@@ -77,7 +81,9 @@ func (d *deliverer) deliver(data []byte) {
 	if s.deps.Recorder != nil {
 		d.nowUs = s.deps.Recorder.NowUs()
 	}
-	for len(data) > 0 {
+	d.traced = s.deps.Tracer.Batch("bus.receive")
+	deliveries := 0
+	for ; len(data) > 0; deliveries++ {
 		var err error
 		if data, err = d.next.Next(data); errors.Is(err, message.ErrUnknownDelivery) {
 			s.stats.Unknown.Add(1) // of the next release; what it would have changed in a stream is found by comparing
@@ -107,6 +113,7 @@ func (d *deliverer) deliver(data []byte) {
 		}
 	}
 	d.flushRecords()
+	d.traced.End(deliveries)
 	s.Flush()
 }
 
@@ -120,13 +127,14 @@ func (d *deliverer) deliverEntry() {
 	}
 	d.scratch = m.AppendProto(d.scratch[:0])
 	d.encoded = message.AppendBody(d.encoded[:0], message.FieldMessage, d.scratch)
-	d.body = payload{proto: d.encoded}
-	if !n.Large {
+	d.body = payload{proto: d.encoded, traced: d.beginPush(&m.Entry)}
+	if n.Large {
+		d.deliverLarge(d.server.ageOf(&m.Entry), isCorrection(&m.Entry))
+	} else {
 		d.deliverEvents()
-		return
 	}
-	d.deliverLarge(d.server.ageOf(&m.Entry), isCorrection(&m.Entry))
-	if m.Entry.Control {
+	d.endPush()
+	if n.Large && m.Entry.Control {
 		d.reconcileChanged(m.Entry.Content)
 	}
 }
@@ -155,12 +163,13 @@ func (d *deliverer) deliverLarge(age time.Duration, correction bool) {
 			d.server.stats.LargeWithheld.Add(1)
 			continue
 		}
-		if c.json && c.pushEvent(0, 0, &d.body) || !c.json && c.pushEventFields(d.shared) {
+		if c.json && c.pushEvent(0, 0, &d.body) || !c.json && c.pushEventFields(d.shared, d.body.traced) {
 			pushed++
 		}
 	}
 	if pushed > 0 {
 		d.record(flightrecorder.PushedToFollowers, pushed, 0)
+		d.notePushes(int(pushed))
 	}
 }
 
@@ -210,6 +219,7 @@ func (d *deliverer) deliverEvents() {
 		for c := s.first[t.User]; c != nil; c = c.next {
 			if c.pushEvent(t.At, t.Prev, &d.body) {
 				d.record(flightrecorder.Pushed, uint64(t.User), uint64(c.caller.Device))
+				d.notePushes(1)
 			}
 		}
 		s.mu.RUnlock()

@@ -95,8 +95,13 @@ func (f *flusher) write(list []*conn, later bool) {
 		} else {
 			c.queued = false
 		}
+		traced := c.traced
+		c.traced = nil
 		c.mu.Unlock()
 		c.transport.flush(c)
+		if traced != nil {
+			c.recordWrites(traced)
+		}
 		list[i] = nil
 	}
 }

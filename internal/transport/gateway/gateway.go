@@ -33,6 +33,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/overload"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	"github.com/rialto-im/rialto/internal/engine/bus"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
@@ -138,6 +139,8 @@ type Deps struct {
 	Logger *slog.Logger
 	// Recorder gets what was pushed; nil: it is not recorded.
 	Recorder *flightrecorder.Recorder
+	// Tracer records the sends and pushes of sampled messages; nil: none.
+	Tracer *tracing.Tracer
 	// Answers bounds the answers that wait for clients; nil: they are not bounded.
 	Answers *outputlimit.Limits
 	// Overload has the workers of calls; nil: some of its own.

@@ -14,6 +14,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/overload"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
@@ -329,6 +330,7 @@ func (c *conn) invoke(ctx context.Context, request uint64, call *gatewayv1.Call)
 		c.withhold()
 		defer c.releaseWithheld()
 	}
+	ctx = tracing.WithParent(ctx, call.Traceparent)
 	out, err := c.server.deps.Invoker.Invoke(ctx, c.caller, call.Method, in, c.json)
 	if err != nil {
 		return err

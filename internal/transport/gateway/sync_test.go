@@ -147,7 +147,7 @@ func (w *world) pushLarge() {
 	if w.c.json {
 		w.c.pushEvent(0, 0, b)
 	} else {
-		w.c.pushEventFields(message.AppendEventField(nil, 4, 0, 0, b.proto))
+		w.c.pushEventFields(message.AppendEventField(nil, 4, 0, 0, b.proto), nil)
 	}
 }
 

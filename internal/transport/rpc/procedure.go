@@ -16,6 +16,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/overload"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -78,9 +79,13 @@ func (p *procedure) open(_ connect.Spec, m any) error {
 // serve answers a request over HTTP, and counts the answer.
 func (p *procedure) serve(ctx context.Context, r *connect.Request[envelope]) (*connect.Response[envelope], error) {
 	began := time.Now()
+	ctx, span := p.trace(ctx, r.Header().Get("Traceparent"))
 	res, err := p.answer(ctx, r)
+	span.End(asTimeout(err))
 	if !errors.Is(context.Cause(ctx), context.Canceled) { // otherwise the caller has disconnected
-		p.figures.Done(uint32(began.Nanosecond()), time.Since(began)-incomingOf(ctx).waited, asTimeout(err))
+		took := time.Since(began) - incomingOf(ctx).waited
+		p.figures.Done(uint32(began.Nanosecond()), took, asTimeout(err))
+		p.figures.Exemplar(took, span.TraceID())
 	}
 	if err != nil {
 		return nil, p.server.failure(p.name, err)
@@ -199,9 +204,11 @@ func (p *procedure) run(ctx context.Context, c id.Caller, r proto.Message) (res 
 }
 
 // invoke answers a call from a socket.
-func (p *procedure) invoke(ctx context.Context, c id.Caller, in []byte, json bool) ([]byte, error) {
+func (p *procedure) invoke(ctx context.Context, c id.Caller, in []byte, json bool) (out []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
+	ctx, span := p.trace(ctx, tracing.ParentOf(ctx))
+	defer func() { span.End(asTimeout(err)) }()
 	r, decode := p.empty(), decodeProto
 	if json {
 		decode = decodeJSON

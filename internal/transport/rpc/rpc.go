@@ -24,6 +24,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/overload"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/base/tracing"
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/inbox"
@@ -142,7 +143,9 @@ type Deps struct {
 	// Nodes returns the number of live nodes, among which the limit of an address is divided. If nil, it is one.
 	Nodes func() int
 	// Calls gets the metrics of all calls. If nil, they are not recorded.
-	Calls  *telemetry.Calls
+	Calls *telemetry.Calls
+	// Tracer records sampled calls; nil: none.
+	Tracer *tracing.Tracer
 	Clock  clock.Clock // nil: the machine's
 	Logger *slog.Logger
 }
@@ -221,7 +224,7 @@ func New(deps Deps) *Server {
 // Handler serves all calls under their paths.
 func (s *Server) Handler() http.Handler { return s.mux }
 
-// Invoke makes a call for a caller who is authenticated already, on a socket.
+// Invoke makes a call for a caller who is authenticated already, on a socket. ctx may have the caller's traceparent (tracing.WithParent).
 func (s *Server) Invoke(ctx context.Context, c id.Caller, name string, in []byte, json bool) ([]byte, error) {
 	m, ok := s.methods[name]
 	if !ok || m.access != userAccess {

@@ -446,7 +446,9 @@ type Call struct {
 	// Payload is the request in protobuf (binary subprotocol).
 	Payload []byte `protobuf:"bytes,2,opt,name=payload,proto3" json:"payload,omitempty"`
 	// Body is the request in JSON (JSON subprotocol).
-	Body          *structpb.Struct `protobuf:"bytes,3,opt,name=body,proto3" json:"body,omitempty"`
+	Body *structpb.Struct `protobuf:"bytes,3,opt,name=body,proto3" json:"body,omitempty"`
+	// Traceparent names the caller's trace, as the header of W3C Trace Context does.
+	Traceparent   string `protobuf:"bytes,4,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -500,6 +502,13 @@ func (x *Call) GetBody() *structpb.Struct {
 		return x.Body
 	}
 	return nil
+}
+
+func (x *Call) GetTraceparent() string {
+	if x != nil {
+		return x.Traceparent
+	}
+	return ""
 }
 
 type Watch struct {
@@ -1842,11 +1851,12 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\x04Ping\x12\x15\n" +
 	"\x06rtt_ms\x18\x01 \x01(\rR\x05rttMs\x12\x18\n" +
 	"\aretries\x18\x02 \x01(\rR\aretries\x12\x17\n" +
-	"\anext_ms\x18\x03 \x01(\rR\x06nextMs\"e\n" +
+	"\anext_ms\x18\x03 \x01(\rR\x06nextMs\"\x87\x01\n" +
 	"\x04Call\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x18\n" +
 	"\apayload\x18\x02 \x01(\fR\apayload\x12+\n" +
-	"\x04body\x18\x03 \x01(\v2\x17.google.protobuf.StructR\x04body\"!\n" +
+	"\x04body\x18\x03 \x01(\v2\x17.google.protobuf.StructR\x04body\x12 \n" +
+	"\vtraceparent\x18\x04 \x01(\tR\vtraceparent\"!\n" +
 	"\x05Watch\x12\x18\n" +
 	"\x05users\x18\x01 \x03(\x04B\x020\x01R\x05users\"M\n" +
 	"\fWatchReaders\x12=\n" +
