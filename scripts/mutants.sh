@@ -1171,6 +1171,21 @@ mutant "read bodies of requests without capacity" internal/transport/rpc/body_li
 mutant "serve sends and passwords with the workers of others" internal/transport/rpc/call_classes.go 's/if class, ok := callClasses\[name\]; ok \{/if class, ok := callClasses[name]; ok \&\& false {/' TestSlowCallsLeaveOthersAlone ./internal/transport/rpc
 mutant "count logins without workers as attempts" internal/transport/rpc/procedure.go '/permit, err := p\.acquireWorker/,/counted/s/^\t\trefund\(\)$//' TestLoginsWithoutWorkersAreNoAttempts ./internal/transport/rpc
 mutant "store later messages of a device before one that overload refused" internal/service/chat/send.go 's/^(\tif err := s\.refuseOverloaded\(c, d\); err != nil \{)$/\1\n\t\tc.mu.Unlock()\n\t\treject(d, err)\n\t\treturn true/' TestOverloadKeepsTheOrderOfADevice ./internal/service/chat
+mutant "count canaries as users" internal/platform/directory/directory.go 's/if u\.IsCanary\(\) \{/if false {/' TestCanariesAreLocatedAndNotCounted ./internal/platform/directory
+mutant "let the streams of canaries grow" internal/service/inbox/trim.go 's/case id\.User\(key\.ID\)\.IsCanary\(\):/case id.User(key.ID) == 0:/' TestStreamsOfCanariesAreShort ./internal/service/inbox
+mutant "tell business servers of canaries" internal/service/fanout/dispatcher.go 's/!stored\.Sender\.IsCanary\(\) \&\& !id\.User\(control\.GetActor\(\)\)\.IsCanary\(\)/true/' TestEventStreamsLeaveOutCanaries ./internal/service/serverevent
+mutant "keep the earlier session of a canary" internal/service/account/canary.go 's/"replaced", `true`/"replaced", `false`/' TestCanariesHaveOneSession ./internal/service/account
+mutant "give a canary in use to another node" internal/service/account/canary.go 's/ORDER BY used_ms, number/ORDER BY number/' TestCanariesAreReused ./internal/service/account
+mutant "delete no old messages of a canary" internal/service/chat/expire.go 's/func\(\*state\) int64 \{ return ms \}/func(*state) int64 { return 0 }/' TestOldMessagesAreDeletedWithoutARetention ./internal/service/chat
+mutant "do not notice that probes are late" internal/service/canary/probes.go 's/now\.Sub\(w\.at\) > LateAfter \&\& !w\.late/false/' TestLateAndLostProbesAreCounted ./internal/service/canary
+mutant "do not notice that probes are lost" internal/service/canary/probes.go 's/if now\.Sub\(w\.at\) > LostAfter \{/if false {/' TestLateAndLostProbesAreCounted ./internal/service/canary
+mutant "do not notice that probes come twice" internal/service/canary/probes.go 's/if pushed \&\& t\.delivered\[i\]\.pushed \{/if false {/' TestDuplicatesAreCounted ./internal/service/canary
+mutant "await probes at a broken socket" internal/service/canary/probes.go 's/t\.socket, t\.waiting, t\.delivered = nil, nil, nil/t.socket, t.delivered = nil, nil/' TestWhatCannotBeKnownIsNotCounted ./internal/service/canary
+mutant "count the time for which the process did not run" internal/service/canary/probes.go 's/if p\.checkedAt\.IsZero\(\) \|\| gap <= 2\*checkInterval \{/if gap != 0 || true {/' TestWhatCannotBeKnownIsNotCounted ./internal/service/canary
+mutant "listen to a replaced socket of a canary" internal/service/canary/probes.go 's/if t == nil \|\| t\.socket != k \{/if t == nil {/' TestAReplacedSocketIsIgnored ./internal/service/canary
+mutant "accept any certificate from a node" internal/service/canary/socket.go 's/if len\(raw\) == 0 \|\| Fingerprint\(raw\[0\]\) != fingerprint \{/if false {/' TestCertificatesAreKnownByTheirFingerprints ./internal/service/canary
+mutant "let a canary send through another node" internal/service/canary/socket.go 's/case f\.Hello\.Node != k\.target\.Node:/case f.Hello.Node == "":/' TestASocketToAnotherNodeIsNotUsed ./internal/service/canary
+mutant "do not sync what was not pushed to a canary" internal/service/canary/socket.go 's/missing = !k\.follow\(e\) \|\| missing/k.follow(e)/' TestASocketSyncsWhatWasNotPushed ./internal/service/canary
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

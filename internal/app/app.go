@@ -45,6 +45,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
 	"github.com/rialto-im/rialto/internal/service/account"
+	"github.com/rialto-im/rialto/internal/service/canary"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/chatroom"
 	"github.com/rialto-im/rialto/internal/service/comment"
@@ -153,6 +154,7 @@ type Node struct {
 	stomp           *stomp.Server
 	rpc             *rpc.Server
 	discovery       *discovery.Service
+	canary          *canary.Service // nil: it is off
 	input           *inputlimit.Memory
 	unauthenticated *inputlimit.Connections
 	open            *openConnections // at the listener
@@ -176,7 +178,9 @@ type Node struct {
 	tcpListener             net.Listener     // nil: none
 	stompListener           net.Listener     // nil: none
 	certificate             *tls.Certificate // of the listeners that do not speak HTTP; nil without TLS
-	serving                 bool             // connections are accepted
+	internalURL             string           // of this node's sockets for other nodes, and the fingerprint of the certificate there
+	internalCert            string
+	serving                 bool // connections are accepted
 	leaving                 atomic.Bool
 	readiness               readiness
 }
@@ -264,7 +268,11 @@ func (n *Node) openServices(ctx context.Context) (err error) {
 	if err := n.openDelivery(ctx, ids); err != nil {
 		return err
 	}
-	return n.openTransports()
+	if err := n.openTransports(); err != nil {
+		return err
+	}
+	n.openCanary()
+	return nil
 }
 
 // openAccounts makes the service of users and sessions.

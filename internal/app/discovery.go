@@ -5,6 +5,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
+	"github.com/rialto-im/rialto/internal/service/canary"
 	"github.com/rialto-im/rialto/internal/service/discovery"
 )
 
@@ -16,6 +17,7 @@ func (n *Node) openDiscovery() {
 			c.TCPPort = a.Port
 		}
 	}
+	n.internalURL, n.internalCert = n.internalAddress()
 	n.discovery = discovery.New(discovery.Deps{Gateways: n.cluster.Gateways}, c)
 }
 
@@ -36,5 +38,24 @@ func (n *Node) publicGateway() cluster.Gateway {
 	if n.tcpListener != nil {
 		g.TCP = p.TCP
 	}
+	if n.config.Has(config.RoleGateway) {
+		g.Internal, g.InternalCert = n.internalURL, n.internalCert
+	}
 	return g
+}
+
+// internalAddress is where other nodes reach the sockets of this node's listener, and the fingerprint of the certificate there.
+func (n *Node) internalAddress() (url, certificate string) {
+	address := n.listener.Addr().String()
+	if host, port, err := net.SplitHostPort(address); err == nil && net.ParseIP(host).IsUnspecified() {
+		host = "127.0.0.1"
+		if n.config.Clustered() {
+			host = localAddressTowards(n.config.Postgres)
+		}
+		address = net.JoinHostPort(host, port)
+	}
+	if n.certificate == nil {
+		return discovery.SocketURL("http://" + address), ""
+	}
+	return discovery.SocketURL("https://" + address), canary.Fingerprint(n.certificate.Certificate[0])
 }

@@ -42,4 +42,5 @@ func (n *Node) start() {
 	n.stack.Start("STOMP", n.stomp.Run) // stops after the gateway, which tells its clients
 	n.stack.Start("gateway", n.gateway.Run)
 	n.serve()
+	n.startCanary()
 }

@@ -457,14 +457,14 @@ func TestTerminalLoginByCode(t *testing.T) {
 		sent <- body.Code
 	}))
 	t.Cleanup(hook.Close)
-	h, log := open(t, "account.code_webhook.url="+hook.URL, "account.code_webhook.secret="+strings.Repeat(canary, 4))
+	h, log := open(t, "account.code_webhook.url="+hook.URL, "account.code_webhook.secret="+strings.Repeat(canarySecret, 4))
 	newcomers(t, h, "Alice")
 	again := sit(t, "Alice elsewhere", "--url", url(h), "--state", filepath.Join(t.TempDir(), "other.json"), "--handle", "alice", "--code")
 	again.sees("Code that was sent to you: ")
 	code := <-sent
 	again.types(code)
 	again.sees("Signed in")
-	if text := log.String(); regexp.MustCompile(`\b`+code+`\b`).MatchString(text) || strings.Contains(text, canary) {
+	if text := log.String(); regexp.MustCompile(`\b`+code+`\b`).MatchString(text) || strings.Contains(text, canarySecret) {
 		t.Errorf("the log contains the code or the secret: %s", text)
 	}
 }

@@ -62,6 +62,7 @@ func OpenAt(t *testing.T, now clock.Clock, change func(*config.Config)) *Server 
 	}
 	c.TCP.Listen, c.Stomp.Listen, c.Stomp.WebSocket = "127.0.0.1:0", "127.0.0.1:0", true
 	c.Account.WhoMayAdd = "everyone"                                    // people of most tests are no friends, and add each other to groups
+	c.Canary.Off = true                                                 // its messages would be among those that tests count
 	c.Account.PasswordCost = auth.Cost{Memory: 64, Time: 1, Threads: 1} // hashing would take most of the time
 	if sqltest.OnPostgres() {
 		c.Postgres = sqltest.Place(t)
@@ -89,11 +90,16 @@ func OpenAt(t *testing.T, now clock.Clock, change func(*config.Config)) *Server 
 	return all
 }
 
-// OpenTLS starts a server that terminates TLS itself.
-func OpenTLS(t *testing.T) *Server {
+// OpenTLS starts a server that terminates TLS itself, after changes of its settings.
+func OpenTLS(t *testing.T, changes ...func(*config.Config)) *Server {
 	t.Helper()
 	cert, key, pool := certificate(t)
-	h := Open(t, func(c *config.Config) { c.TLS.Cert, c.TLS.Key = cert, key })
+	h := Open(t, func(c *config.Config) {
+		c.TLS.Cert, c.TLS.Key = cert, key
+		for _, change := range changes {
+			change(c)
+		}
+	})
 	h.URL = "https://" + h.Address().String()
 	h.TLS = &tls.Config{RootCAs: pool}
 	plain := &http.Client{Transport: &http.Transport{TLSClientConfig: h.TLS}}

@@ -25,6 +25,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/idservice"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/account"
+	"github.com/rialto-im/rialto/internal/service/canary"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/feed"
 	"github.com/rialto-im/rialto/internal/service/inbox"
@@ -106,6 +107,8 @@ type Config struct {
 	MessageTrace flightrecorder.Config `yaml:"message_trace"`
 	// Tracing sends traces of a share of messages and requests to an OpenTelemetry collector.
 	Tracing tracing.Config `yaml:"tracing"`
+	// Canary sends messages through all nodes all the time, and counts those that are not delivered in time.
+	Canary canary.Config `yaml:"canary"`
 	// Jobs configures background jobs: rows that workers run at least once.
 	Jobs    job.Config        `yaml:"jobs"`
 	Gateway gateway.Config    `yaml:"gateway"`

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// canary is a secret that no error may contain.
-const canary = "hunter2-hunter2"
+// canarySecret is a secret that no error may contain.
+const canarySecret = "hunter2-hunter2"
 
 func write(t *testing.T, text string) string {
 	t.Helper()
@@ -112,20 +112,20 @@ func TestErrorsNameTheSettingAndItsLine(t *testing.T) {
 		{file: "data: a\n---\ndata: b", want: []string{"line 3", "second document"}},
 		{file: "data: &x a", want: []string{"line 1", "data", "one value"}},
 		{file: "\tdata: x", want: []string{"line 1"}},
-		{file: "account:\n  issuers:\n  - name: x\n    secret: " + canary + "\n    bogus: 1", want: []string{"line 5", "account.issuers[0].bogus"}},
-		{file: "account:\n  issuers:\n  - name: x\n    secret: [" + canary + "]", want: []string{"line 4", "account.issuers[0].secret"}},
-		{file: "account:\n  issuers:\n  - name: x\n    audience: y\n    secret: " + canary, want: []string{"account.issuers", "32 bytes"}},
-		{file: "account:\n  issuers:\n  - " + canary, want: []string{"line 3", "account.issuers[0] must hold"}},
-		{file: "account:\n  issuers: " + canary, want: []string{"line 2", "account.issuers", "list"}},
-		{file: "account: " + canary, want: []string{"line 1", "account must hold"}},
-		{file: "account:\n  issuers:\n  - secret: \"" + canary, want: []string{"line 3"}},
-		{file: "account:\n  issuers:\n  - secret: " + canary + "\n   name: x", want: []string{"line 4"}},
-		{environ: []string{"RIALTO_ACCOUNT_SECRET=" + canary}, want: []string{"environment: RIALTO_ACCOUNT_SECRET is no setting"}},
-		{environ: []string{"RIALTO_ACCOUNT_ISSUERS=" + canary}, want: []string{"account.issuers", "file only"}},
+		{file: "account:\n  issuers:\n  - name: x\n    secret: " + canarySecret + "\n    bogus: 1", want: []string{"line 5", "account.issuers[0].bogus"}},
+		{file: "account:\n  issuers:\n  - name: x\n    secret: [" + canarySecret + "]", want: []string{"line 4", "account.issuers[0].secret"}},
+		{file: "account:\n  issuers:\n  - name: x\n    audience: y\n    secret: " + canarySecret, want: []string{"account.issuers", "32 bytes"}},
+		{file: "account:\n  issuers:\n  - " + canarySecret, want: []string{"line 3", "account.issuers[0] must hold"}},
+		{file: "account:\n  issuers: " + canarySecret, want: []string{"line 2", "account.issuers", "list"}},
+		{file: "account: " + canarySecret, want: []string{"line 1", "account must hold"}},
+		{file: "account:\n  issuers:\n  - secret: \"" + canarySecret, want: []string{"line 3"}},
+		{file: "account:\n  issuers:\n  - secret: " + canarySecret + "\n   name: x", want: []string{"line 4"}},
+		{environ: []string{"RIALTO_ACCOUNT_SECRET=" + canarySecret}, want: []string{"environment: RIALTO_ACCOUNT_SECRET is no setting"}},
+		{environ: []string{"RIALTO_ACCOUNT_ISSUERS=" + canarySecret}, want: []string{"account.issuers", "file only"}},
 		{environ: []string{"RIALTO_GATEWAY_GRACE=soon"}, want: []string{"RIALTO_GATEWAY_GRACE", "30s"}},
-		{set: []string{"account.issuers[0].secret=" + canary}, want: []string{`"account.issuers[0].secret" is no setting`}},
-		{set: []string{"account.issuers=" + canary}, want: []string{"account.issuers", "file only"}},
-		{set: []string{canary}, want: []string{"NAME=VALUE"}},
+		{set: []string{"account.issuers[0].secret=" + canarySecret}, want: []string{`"account.issuers[0].secret" is no setting`}},
+		{set: []string{"account.issuers=" + canarySecret}, want: []string{"account.issuers", "file only"}},
+		{set: []string{canarySecret}, want: []string{"NAME=VALUE"}},
 		{set: []string{"log.level=loud"}, want: []string{"log.level", "warn"}},
 		{set: []string{"log.format=xml"}, want: []string{"log.format", "json"}},
 		{set: []string{"listen=7070"}, want: []string{"listen", "HOST:PORT"}},
@@ -141,9 +141,9 @@ func TestErrorsNameTheSettingAndItsLine(t *testing.T) {
 		{set: []string{"gateway.grace=5m"}, want: []string{"gateway.grace", "at most"}},
 		{set: []string{"gateway.origins=example.com"}, want: []string{"gateway.origins", "https://"}},
 		{set: []string{"gateway.origins=https://x/"}, want: []string{"gateway.origins", "https://"}},
-		{set: []string{"postgres=mysql://rialto:" + canary + "@localhost/rialto"}, want: []string{"postgres", "postgres://user@host/name"}},
-		{environ: []string{"RIALTO_POSTGRES=postgres://rialto:" + canary + "@[localhost/rialto"}, want: []string{"postgres", "postgres://user@host/name"}},
-		{set: []string{"postgres=postgres://localhost/b", "postgres_replicas=mysql://rialto:" + canary + "@localhost/rialto"}, want: []string{"postgres", "postgres://user@host/name"}},
+		{set: []string{"postgres=mysql://rialto:" + canarySecret + "@localhost/rialto"}, want: []string{"postgres", "postgres://user@host/name"}},
+		{environ: []string{"RIALTO_POSTGRES=postgres://rialto:" + canarySecret + "@[localhost/rialto"}, want: []string{"postgres", "postgres://user@host/name"}},
+		{set: []string{"postgres=postgres://localhost/b", "postgres_replicas=mysql://rialto:" + canarySecret + "@localhost/rialto"}, want: []string{"postgres", "postgres://user@host/name"}},
 		{set: []string{"postgres_replicas=postgres://a/b"}, want: []string{"postgres_replicas", "set postgres"}},
 		{set: []string{"cassandra.hosts=a,b"}, want: []string{"cassandra.hosts", "set postgres"}},
 		{set: []string{"bus.url=nats://a:4222"}, want: []string{"bus.url", "set postgres"}},
@@ -156,7 +156,7 @@ func TestErrorsNameTheSettingAndItsLine(t *testing.T) {
 		{set: []string{"postgres=postgres://localhost/b", "bus.listen=7072"}, want: []string{"bus.listen", "HOST:PORT"}},
 		{set: []string{"postgres=postgres://localhost/b", "bus.prefix=a b"}, want: []string{"bus.prefix"}},
 		{set: []string{"s3.endpoint=https://x"}, want: []string{"s3.bucket"}},
-		{set: []string{"s3.endpoint=https://x", "s3.bucket=b", "s3.access_key=" + canary}, want: []string{"s3.secret_key"}},
+		{set: []string{"s3.endpoint=https://x", "s3.bucket=b", "s3.access_key=" + canarySecret}, want: []string{"s3.secret_key"}},
 		{set: []string{"media.origin=https://files.example.com/path"}, want: []string{"media.origin"}},
 		{set: []string{"media.origin=https://files.example.com;script-src"}, want: []string{"media.origin"}},
 		{set: []string{"media.origin=https://a.example,https://b.example"}, want: []string{"media.origin"}},
@@ -176,7 +176,7 @@ func TestErrorsNameTheSettingAndItsLine(t *testing.T) {
 				t.Errorf("%q %v %v: %q does not contain %q", tc.file, tc.environ, tc.set, err, want)
 			}
 		}
-		if strings.Contains(err.Error(), canary) {
+		if strings.Contains(err.Error(), canarySecret) {
 			t.Errorf("%q shows a secret", err)
 		}
 		if strings.Contains(err.Error(), "\n") {

@@ -3,6 +3,7 @@ package timeline_test
 import (
 	"testing"
 
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
 
@@ -17,7 +18,7 @@ func TestEachPartitionHasAnEventStreamOfItsOwn(t *testing.T) {
 	if got := timeline.EventStream(0).ID; got != 9223372036854775770 {
 		t.Errorf("the stream of partition 0 has moved to %d", got)
 	}
-	for _, k := range []timeline.Key{{Kind: timeline.Inbox, ID: 1}, {Kind: timeline.Conversation, ID: timeline.EventStream(0).ID}, {Kind: timeline.Inbox, ID: 1<<64 - 1}} {
+	for _, k := range []timeline.Key{{Kind: timeline.Inbox, ID: 1}, {Kind: timeline.Inbox, ID: uint64(id.CanaryUser(id.MaxCanaries))}, {Kind: timeline.Conversation, ID: timeline.EventStream(0).ID}, {Kind: timeline.Inbox, ID: 1<<64 - 1}} {
 		if k.IsEventStream() {
 			t.Errorf("%v is no event stream", k)
 		}

@@ -23,6 +23,10 @@ type Gateway struct {
 	// Connections are the open ones, of at most Capacity.
 	Connections int64 `json:"connections,omitempty"`
 	Capacity    int64 `json:"capacity,omitempty"`
+	// Internal is the URL of sockets at the node's own listener, for the other nodes: clients are not told of it. With wss, InternalCert is the SHA-256 of the
+	// certificate there, in hexadecimal, which need not name the address. Both are "" if the node has no sockets, and for a node of an earlier build.
+	Internal     string `json:"internal,omitempty"`
+	InternalCert string `json:"internal_cert,omitempty"`
 	// Draining nodes stop, or cannot serve: no client is sent to them.
 	Draining bool `json:"draining,omitempty"`
 }

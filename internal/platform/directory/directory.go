@@ -76,6 +76,7 @@ type Departure struct {
 	Notify bool
 }
 
+// shardCount shards hold users. One more holds delivery canaries, which are nobody's figures.
 const shardCount = 64
 
 // Service is the directory of this node.
@@ -85,7 +86,7 @@ type Service struct {
 	process    uint64   // distinguishes this process from one that had the node's name before
 	onlyHere   []string // only this node
 	began      time.Time
-	shards     [shardCount]shard
+	shards     [shardCount + 1]shard // the last is of canaries
 	nodeSets   nodeSets
 	partitions []*partition // empty for a single node
 
@@ -199,7 +200,12 @@ func (s *Service) reportDepartures(ctx context.Context) {
 	s.deps.Departed(ctx, s.expire())
 }
 
-func (s *Service) shard(u id.User) *shard { return &s.shards[id.Hash(uint64(u))%shardCount] }
+func (s *Service) shard(u id.User) *shard {
+	if u.IsCanary() {
+		return &s.shards[shardCount]
+	}
+	return &s.shards[id.Hash(uint64(u))%shardCount]
+}
 
 // Connected registers a connection, after its authentication. It reports whether the connection counts as away until it says what it is.
 func (s *Service) Connected(c id.Caller) (away bool) {
@@ -374,7 +380,7 @@ func (s *Service) Locate(u id.User) []string {
 // Online returns the number of users who are connected to this node or in their grace.
 func (s *Service) Online() int {
 	n := 0
-	for i := range s.shards {
+	for i := range s.shards[:shardCount] {
 		sh := &s.shards[i]
 		sh.mu.RLock()
 		n += len(sh.users)

@@ -14,7 +14,7 @@ func (s *Service) FullSyncs() uint64 { return s.fullSyncs.Load() }
 // node.
 func (s *Service) OwnedUsers() (n int) {
 	owned := s.ownedHere()
-	for i := range s.shards {
+	for i := range s.shards[:shardCount] {
 		sh := &s.shards[i]
 		sh.mu.RLock()
 		for u := range sh.users {

@@ -227,6 +227,8 @@ var migrations = []string{
 		backup_eligible BOOLEAN NOT NULL, backed_up BOOLEAN NOT NULL, created_ms BIGINT NOT NULL, used_ms BIGINT NOT NULL DEFAULT 0)`,
 	`CREATE INDEX passkeys_owner ON passkeys (owner, id)`,
 	`CREATE TABLE operator_keys (sum {bytes} PRIMARY KEY, name TEXT NOT NULL, created_ms BIGINT NOT NULL, role BIGINT NOT NULL)`, // role: an id.OperatorRole
+	// Numbers of the users of delivery canaries. They are no rows of users.
+	`CREATE TABLE canaries (number BIGINT PRIMARY KEY, node TEXT NOT NULL UNIQUE, used_ms BIGINT NOT NULL)`,
 }
 
 // New opens the service. The first start generates the signing keys.

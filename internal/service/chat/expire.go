@@ -147,7 +147,9 @@ func (s *Service) expireConversation(ctx context.Context, c id.Conversation, ret
 		return err
 	}
 	for more := oldest < cut; more && err == nil; {
-		more, err = s.expireBatch(ctx, c)
+		var deleted uint64
+		deleted, more, err = s.expireBatch(ctx, c, s.expiryOf)
+		s.expired.Add(deleted)
 	}
 	if err != nil {
 		return err
@@ -182,14 +184,35 @@ func (s *Service) cutoff(retention uint32) int64 {
 	return s.deps.Clock.Now().UnixMilli() - int64(retention)*1000
 }
 
-// expireBatch deletes a batch of expired messages. Changes of the conversation wait, so that an acknowledged retention always applies.
-func (s *Service) expireBatch(ctx context.Context, c id.Conversation) (more bool, err error) {
+// expiryOf returns the time before which the messages of a conversation have expired; 0: they never do.
+func (s *Service) expiryOf(st *state) int64 {
+	if retention := s.effectiveRetention(st.retention); retention != 0 {
+		return s.cutoff(retention)
+	}
+	return 0
+}
+
+// DeleteBefore deletes the messages of a conversation from before a time, in milliseconds since 1970, whatever its retention is. It is for conversations that
+// the server has for itself: a retention of their own would make all reads of all conversations ask for theirs.
+func (s *Service) DeleteBefore(ctx context.Context, c id.Conversation, ms int64) error {
+	for more := true; more; {
+		var err error
+		if _, more, err = s.expireBatch(ctx, c, func(*state) int64 { return ms }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expireBatch deletes a batch of messages from before a time that depends on the state. Changes of the conversation wait, so that an acknowledged retention always
+// applies.
+func (s *Service) expireBatch(ctx context.Context, c id.Conversation, before func(*state) int64) (deleted uint64, more bool, err error) {
 	r := s.conversation(c)
 	r.changeMu.Lock()
 	defer r.changeMu.Unlock()
 	tail, err := s.deps.Log.Tail(ctx, logKey(c))
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	r.mu.Lock()
 	if r.state != nil && r.state.access < tail.Access {
@@ -201,22 +224,21 @@ func (s *Service) expireBatch(ctx context.Context, c id.Conversation) (more bool
 		st, err = withParent(ctx, st, s.linearizableState)
 	}
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
-	retention := s.effectiveRetention(st.retention)
-	if retention == 0 {
-		return false, nil
+	cut := before(st)
+	if cut == 0 {
+		return 0, false, nil
 	}
 	// Entries that fan-out has not dispatched yet must stay.
 	end, err := timeline.FirstPendingFanout(ctx, s.deps.Log, logKey(c), tail.Seq+1)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
-	cut := s.cutoff(retention)
 	start := max(tail.FirstSeq, 1)
 	entries, err := s.deps.Log.Read(ctx, logKey(c), start-1, expireBatchSize)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	firstSeq := start
 	var keep []uint64
@@ -224,7 +246,7 @@ func (s *Service) expireBatch(ctx context.Context, c id.Conversation) (more bool
 		e := &entries[i]
 		at, err := entryTime(e)
 		if err != nil {
-			return false, err
+			return 0, false, err
 		}
 		if at >= cut || e.Seq >= end {
 			break
@@ -235,7 +257,7 @@ func (s *Service) expireBatch(ctx context.Context, c id.Conversation) (more bool
 		firstSeq = e.Seq + 1
 	}
 	if firstSeq == start {
-		return false, nil
+		return 0, false, nil
 	}
 	// Hide the entries from readers before they are deleted.
 	n := *st
@@ -244,10 +266,9 @@ func (s *Service) expireBatch(ctx context.Context, c id.Conversation) (more bool
 	r.state = &n
 	r.mu.Unlock()
 	if err := s.deps.Log.Expire(ctx, logKey(c), firstSeq, keep); err != nil {
-		return false, err
+		return 0, false, err
 	}
-	s.expired.Add(firstSeq - start - uint64(len(keep)))
-	return firstSeq == start+expireBatchSize, nil
+	return firstSeq - start - uint64(len(keep)), firstSeq == start+expireBatchSize, nil
 }
 
 // deleteUpdates deletes what is known of the updates of expired messages, of their mentions, and of who deleted them. It is called each time: an earlier round may have been

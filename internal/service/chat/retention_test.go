@@ -170,6 +170,39 @@ func TestExpireWaitsForFanout(t *testing.T) {
 	}
 }
 
+// DeleteBefore deletes what is older than a time, dispatched and no control entry, of one conversation and without a retention. It counts nothing as expired.
+func TestOldMessagesAreDeletedWithoutARetention(t *testing.T) {
+	const many = chat.ExpireBatchSize + 20
+	ctx, h := context.Background(), newHarness(t, chat.Config{})
+	s := h.node(t)
+	var list [2]id.Conversation
+	for i := range list {
+		var err error
+		list[i], err = s.OpenDirect(ctx, 1, id.User(2+i))
+		must(t, err)
+		for n := range uint64(many) {
+			must(t, s.Send(ctx, draftOf(list[i], 1, uint64(i+1)*many+n, "x")))
+		}
+	}
+	h.completeFanout(t)
+	h.clock.ms.Add(dayMs)
+	cut := h.clock.ms.Load()
+	must(t, s.Send(ctx, draftOf(list[0], 1, 3*many, "new")))
+	must(t, s.DeleteBefore(ctx, list[0], cut))
+	if got := len(h.entries(t, list[0])); got != 2 {
+		t.Errorf("%d entries remain, want the first and the newest", got)
+	}
+	if got := len(h.entries(t, list[1])); got != many+1 {
+		t.Errorf("of the other conversation %d entries remain, want all %d", got, many+1)
+	}
+	if got := seqsOf(t, s, 2, list[0]); len(got) != 1 || got[0] != many+2 {
+		t.Errorf("%v are read, want the newest alone", got)
+	}
+	if n := s.ExpiredMessages(); n != 0 {
+		t.Errorf("%d messages count as expired", n)
+	}
+}
+
 // Package media is notified when a permitted sender sends a file to a conversation, and when the message is deleted. A failed notification
 // is repeated. None is sent for messages that still exist.
 func TestOnExpiredIsCalled(t *testing.T) {

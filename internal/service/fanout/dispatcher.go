@@ -355,7 +355,9 @@ func (c *dispatcher) appendItems(ctx context.Context, items []item, e *timeline.
 			body = update.stored.Entry.Append(nil)
 		}
 	}
-	items = c.appendEventItem(items, e)
+	if !stored.Sender.IsCanary() && !id.User(control.GetActor()).IsCanary() { // business servers get nothing of delivery canaries
+		items = c.appendEventItem(items, e)
+	}
 	members, large, err := c.worker.deps.Chat.Audience(ctx, conversation, e.Seq)
 	if err != nil {
 		return items, err

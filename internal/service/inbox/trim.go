@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
@@ -57,8 +58,11 @@ func (s *Service) trimStream(ctx context.Context, key timeline.Key) error {
 		return err
 	}
 	maxAge, maxEntries := s.config.MaxAge, s.config.MaxEntries
-	if key.IsEventStream() {
+	switch {
+	case key.IsEventStream():
 		maxAge, maxEntries = s.config.EventsMaxAge, math.MaxInt
+	case id.User(key.ID).IsCanary():
+		maxEntries = canaryMaxEntries
 	}
 	head, err := s.firstSeqToKeep(ctx, key, tail, maxEntries)
 	if err != nil {
@@ -97,6 +101,9 @@ func (s *Service) trimStream(ctx context.Context, key timeline.Key) error {
 	}
 	return s.deps.Log.Trim(ctx, key, min(head, tail.Seq)) // keep the newest: a device needs the position of the tail
 }
+
+// canaryMaxEntries of the stream of a delivery canary, which nobody reads again: those of three hours.
+const canaryMaxEntries = 1000
 
 // Bounds of what trimming skips: corrupt entries in a row, of which an engine may store a few dozen in one row, and epochs.
 const (

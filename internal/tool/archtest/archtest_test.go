@@ -69,6 +69,7 @@ func rules() archtest.Rules {
 			"internal/service/video":           {"internal/engine/timeline", "internal/engine/bus"},
 			"internal/service/feed":            {"internal/engine/bus", "internal/engine/blob"},
 			"internal/service/helpdesk":        {"internal/engine/timeline", "internal/engine/bus", "internal/engine/blob"},
+			"internal/service/canary":          {"internal/engine", "internal/platform"}, // it is a client
 		},
 		Only: map[string][]string{
 			"sdk/go":                 {}, // a separate module, so that its users do not get the server's dependencies
@@ -81,7 +82,7 @@ func rules() archtest.Rules {
 			"internal/tool/archtest": {},
 		},
 		// All but egress and s3blob are clients of Rialto itself, or test it.
-		Requests: []string{"internal/base/egress", "sdk/go", "sdk/go/examples", "internal/tool/idcli", "internal/tool/where", "internal/tool/terminal", "internal/tool/bench", "internal/tool/chaos", "internal/app/apptest", "internal/engine/blob/s3blob"},
+		Requests: []string{"internal/base/egress", "sdk/go", "sdk/go/examples", "internal/tool/idcli", "internal/tool/where", "internal/tool/terminal", "internal/tool/bench", "internal/tool/chaos", "internal/app/apptest", "internal/service/canary", "internal/engine/blob/s3blob"},
 		// Failpoints count their hits for the whole process, and only in test builds.
 		Mutable:       []string{"internal/base/failpoint"},
 		Lines:         500,
