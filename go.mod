@@ -16,6 +16,7 @@ require (
 	github.com/bwmarrin/snowflake v0.3.0
 	github.com/cockroachdb/pebble/v2 v2.1.7
 	github.com/coder/websocket v1.8.15
+	github.com/coregx/ahocorasick v0.3.1
 	github.com/go-webauthn/webauthn v0.18.2
 	github.com/gobwas/httphead v0.1.0
 	github.com/gobwas/ws v1.5.0

@@ -824,7 +824,38 @@ mutant "edit comments that are read-only" internal/service/comment/change.go 's/
 mutant "fan posts out while that is off" internal/service/feed/push.go 's/if s\.isOn\(pullOnly\) \{/if s.isOn(likesOff) {/' FanoutIsSwitchedOff internal/service/feed
 mutant "let keys of the console act as servers" internal/service/account/session.go 's/if IsOperatorKey\(token\) \{/if false {/' KeysOfOperators internal/transport/rpc
 mutant "open the console to keys of servers" internal/service/account/operator_key.go 's/return id\.Caller\{\}, errNoRole/return id.Caller{Role: id.Operator}, nil/' KeysOfOperators internal/transport/rpc
-mutant "let auditors change" internal/service/operation/operation.go 's/if c\.Role < least \{/if false {/' KeysOfOperators internal/transport/rpc
+mutant "let auditors change" internal/service/operation/operation.go 's/if !c\.Role\.May\(least\) \{/if false {/' KeysOfOperators internal/transport/rpc
+mutant "let moderators change what operators do" internal/base/id/id.go 's/r == least \|\| r == Operator/r >= least/' 'KeysOfOperators|ModeratorsDoNothingElse' internal/transport/rpc
+mutant "let banned users log in" internal/service/account/session.go 's/s\.checkBan\(ctx, tx, user, id\.Device\(c\.Device\)\)/error(nil)/' 'BansOf' internal/service/moderation
+mutant "let banned users stay" internal/service/moderation/ban.go 's/about, announce, err = s\.deps\.Accounts\.EndForBan\(ctx, tx, t\.user, t\.device\)/about, announce, err = s.deps.Accounts.EndForBan(ctx, tx, 0, t.device); about = t.user + 1 - 1/' 'BansOfUsers' internal/service/moderation
+mutant "do not say that a token is of a banned user" internal/service/account/session.go 's/return id\.Caller\{\}, s\.explainEnded\(ctx, c, err\)/return id.Caller{}, err/' 'BansOfUsers' internal/service/moderation
+mutant "let servers act for banned users" internal/transport/rpc/moderations.go 's/return m\.CheckUser\(ctx, c\.User\)/return nil/' 'BannedUsersAreRefused' internal/transport/rpc
+mutant "let bans last for ever" internal/service/moderation/ban.go 's/\(b\.ends_ms = 0 OR b\.ends_ms > \$1\) AND \(b\.target/($1 > 0) AND (b.target/' 'BansOf' internal/service/moderation
+mutant "name the ban that ends first" internal/service/moderation/ban.go 's/b\.endsMs > last\.endsMs/b.endsMs < last.endsMs/' 'BansAreLifted' internal/service/moderation
+mutant "ban the networks beside one" internal/service/moderation/networks.go 's/first \+= 96/first += 95/' 'BansOfNetworks' internal/service/moderation
+mutant "tell no node of banned networks" internal/service/moderation/reload.go 's/if e\.Kind == changedEvent \{/if false {/' 'BansOfNetworks|WordLists' internal/service/moderation
+mutant "report what one may not read" internal/service/moderation/copy.go 's/len\(shown\) == 0 \|\| shown\[len\(shown\)-1\]\.Seq != seq/len(shown) == 0/' 'OnlyWhatOneMayRead' internal/service/moderation
+mutant "report oneself" internal/service/moderation/report.go 's/if copied\.about == u \{/if false {/' 'OnlyWhatOneMayRead' internal/service/moderation
+mutant "open a case for each report" internal/service/moderation/report.go 's/if before, err = repeated\(ctx, tx, u, of\); err != nil \|\| before != nil \{/if err != nil {/; s/if err != nil \|\| before != nil \{/if err != nil {/' 'ReportsOfOneThing' internal/service/moderation
+mutant "count repeated reports" internal/service/moderation/report.go 's/if err != nil \|\| before != nil \{/if err != nil {/' 'ReportsAreLimited' internal/service/moderation
+mutant "show users who reported" internal/service/moderation/report.go 's/^\t\treport\.Reporter = 0$//' 'ReportsOfOneThing' internal/service/moderation
+mutant "copy all context" internal/service/moderation/copy.go 's/room < 0/false/' 'ReportsHaveTheirContext' internal/service/moderation
+mutant "decide a case twice" internal/service/moderation/decide.go 's/case of\.state == stateDecided:/case of.state == stateDecided \&\& r.Case == 0:/' 'CasesAreDecidedOnce' internal/service/moderation
+mutant "forget decisions that could not be applied" internal/service/moderation/decide.go 's/WHERE pending > 0 AND id > \$1/WHERE pending > 9 AND id > $1/' 'DecisionsAreApplied' internal/service/moderation
+mutant "keep copies for ever" internal/service/moderation/queue.go 's/decided_ms < \$2/decided_ms < $2 - $2/' 'CopiesAreDeleted' internal/service/moderation
+mutant "accept old appeal tokens" internal/service/moderation/appeal.go 's/ < s\.nowMs\(\) \{/ < 0 {/' 'TestAppeals' internal/service/moderation
+mutant "appeal for others" internal/service/moderation/appeal.go 's/d\.about != u \|\|/d.about == 0 ||/' 'TestAppeals' internal/service/moderation
+mutant "keep bans that were overturned" internal/service/moderation/appeal.go 's/return s\.lift\(ctx, tx, c, `decision = \$2`, d\.id, note\)/return s.lift(ctx, tx, c, `decision = $2`, 0, note)/' 'TestAppeals' internal/service/moderation
+mutant "show comments that their authors deleted" internal/service/comment/change.go 's/UPDATE comments SET hidden_content = NULL WHERE id = \$1 AND/UPDATE comments SET hidden_content = NULL WHERE id = -$1 AND/' 'AppealsAgainstHiding' internal/service/moderation
+mutant "count hidden comments" internal/service/comment/hide.go 's/s\.addCount\(ctx, tx, c, -1\)/error(nil)/' 'TestDecisions' internal/service/moderation
+mutant "recall as the sender may" internal/service/chat/update.go 's/if d\.ByServer \&\& content\.GetRecall\(\) != nil/if false \&\& content.GetRecall() != nil/' 'RecallForModerators' internal/service/chat
+mutant "store messages with refused words" internal/service/chat/send.go 's/if err := s\.checkWords\(d\); err != nil \{/if err := s.checkWords(d); err != nil \&\& d.Sender == 0 {/' 'WordsOfMessages' internal/service/chat
+mutant "flag messages that were stored before" internal/service/chat/send.go 's/!d\.Duplicate \&\& d\.FlaggedWord/d.FlaggedWord/' 'WordsOfMessages' internal/service/chat
+mutant "find words across words" internal/base/wordfilter/wordfilter.go 's/return inside == 0 \|\| e\.han \|\| inside == e\.runes-1/return inside >= 0/' 'DisguisedWords' internal/base/wordfilter
+mutant "find whole words within others" internal/base/wordfilter/wordfilter.go 's/if e\.whole \&\& /if false \&\& /' 'DisguisedWords' internal/base/wordfilter
+mutant "see characters that nobody sees" internal/base/wordfilter/fold.go 's/folded == "" \&\& !isUnseen\(r\)/folded == ""/' 'DisguisedWords' internal/base/wordfilter
+mutant "miss letters that look alike" internal/base/wordfilter/fold.go 's/if l, ok := lookalikes\[d\]; ok \{/if l, ok := lookalikes[-d]; ok {/' 'DisguisedWords' internal/base/wordfilter
+mutant "replace word lists unread" internal/service/moderation/words.go 's/if before\.Version != r\.Version \&\& /if false \&\& /' 'TestWordLists$' internal/service/moderation
 mutant "name operators as they like" internal/transport/rpc/operations.go 's/r\.By = c\.Key/_ = r/' OperatorsAreNamed internal/transport/rpc
 mutant "leave out nodes that do not answer" internal/service/operation/nodes.go 's/r\.Name, r\.Answered = node, err == nil/if err != nil { return }; r.Name, r.Answered = node, true/' NodesAnswer internal/service/operation
 mutant "change jobs without a record" internal/platform/job/retry.go 's/return audit\(ctx, tx, before, after\)/_ = after; return nil/' 'ChangesOfJobs|NoChangeWithout' internal/service/operation

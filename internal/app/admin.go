@@ -28,7 +28,8 @@ const adminUsage = `Usage:
   rialto admin key create --data DIR --name NAME [--audit] [--bot USER] [--role ROLE]   create an API key for a server; it is shown once.
                                                    --audit: it may read messages as they were before edits and recalls, and trace them with rialto where
                                                    --bot: it stands for one user only, by id
-                                                   --role: it is for the operators' console only: auditor (reads) or operator (reads and changes)
+                                                   --role: it is for the operators' console only: auditor (reads), moderator (decides about
+                                                   reports, and bans) or operator (reads and changes, and moderates)
   rialto admin key list   --data DIR               list the keys' names
   rialto admin key revoke --data DIR --name NAME   revoke the keys with a name
 
@@ -74,7 +75,7 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	}
 	if verb == "create" {
 		fs.BoolVar(&key.Audit, "audit", false, "it may read messages as they were before edits and recalls, and trace them with rialto where")
-		fs.Func("role", "`role` in the operators' console, for which alone the key is: auditor (reads) or operator (reads and changes)", func(role string) (err error) {
+		fs.Func("role", "`role` in the operators' console, for which alone the key is: auditor (reads), moderator (decides about reports, and bans) or operator (reads and changes, and moderates)", func(role string) (err error) {
 			key.Role, err = operatorRole(role)
 			return err
 		})
@@ -105,8 +106,10 @@ func operatorRole(name string) (id.OperatorRole, error) {
 		return id.Auditor, nil
 	case "operator":
 		return id.Operator, nil
+	case "moderator":
+		return id.Moderator, nil
 	}
-	return id.NoOperator, errors.New("a role is auditor or operator")
+	return id.NoOperator, errors.New("a role is auditor, moderator or operator")
 }
 
 // noDatabase is the error of a data directory without a database.

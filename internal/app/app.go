@@ -60,6 +60,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/media"
 	"github.com/rialto-im/rialto/internal/service/messagetrace"
 	"github.com/rialto-im/rialto/internal/service/messagetransaction"
+	"github.com/rialto-im/rialto/internal/service/moderation"
 	"github.com/rialto-im/rialto/internal/service/notification"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
 	"github.com/rialto-im/rialto/internal/service/operation"
@@ -75,6 +76,7 @@ import (
 	"github.com/rialto-im/rialto/internal/transport/gateway"
 	"github.com/rialto-im/rialto/internal/transport/rpc"
 	"github.com/rialto-im/rialto/internal/transport/stomp"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 )
 
 // Names in a data directory.
@@ -135,6 +137,7 @@ type Node struct {
 	tracer          *tracing.Tracer // nil: it is off
 	audit           *auditlog.Log
 	operations      *operation.Service
+	moderation      *moderation.Service
 	feed            *feed.Service
 	comments        *comment.Service
 	engagement      *engagement.Service
@@ -298,8 +301,13 @@ func (n *Node) openAccounts(ctx context.Context, ids *idgen.Snowflake) (err erro
 			n.directory.VisibilityChanged(b)
 		},
 		SettingsChanged: func(u id.User) { n.directory.VisibilityChanged(u) },
-		OnRelation:      n.onRelation,
-		OnProfile:       n.onProfile,
+		CheckText:       func(texts ...string) (string, error) { return n.moderation.CheckText(texts...) },
+		Flagged:         func(u *accountv1.User, word string) { n.moderation.FlagUser(u, word) },
+		CheckBan: func(ctx context.Context, q sqldb.Reader, u id.User, device id.Device) error {
+			return n.moderation.CheckBan(ctx, q, u, device)
+		},
+		OnRelation: n.onRelation,
+		OnProfile:  n.onProfile,
 		KeepPicture: func(ctx context.Context, tx *sql.Tx, by id.User, picture id.Upload) error {
 			return n.media.KeepPictureWith(ctx, tx, by, picture)
 		},
@@ -345,7 +353,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 	if err := n.openOrganizations(ctx, ids); err != nil {
 		return err
 	}
-	n.chat, err = chat.New(ctx, chat.Deps{Log: n.log, DB: n.db, IDs: ids, MessageIDs: messages, Relations: relations{n.accounts, n}, Organizations: n.organizations, CheckMembers: n.organizations.CheckMembers, FollowChanged: followChanged, CheckAdd: n.mayAdd, ChargeCopy: n.chargeCopy,
+	n.chat, err = chat.New(ctx, chat.Deps{Words: wordsOf{n}, Log: n.log, DB: n.db, IDs: ids, MessageIDs: messages, Relations: relations{n.accounts, n}, Organizations: n.organizations, CheckMembers: n.organizations.CheckMembers, FollowChanged: followChanged, CheckAdd: n.mayAdd, ChargeCopy: n.chargeCopy,
 		Calls: n.outgoing, Clock: n.clock, Logger: n.logger, Tracer: n.tracer, Overload: n.sendGate, SingleNode: !n.config.Clustered(), OwnsPartition: n.ownsPartition,
 		CheckUploads: n.media.Use, CheckLinkPreview: n.previews.Verify, CheckPicture: n.media.CheckPicture, KeepPicture: n.media.KeepPicture, OnExpired: n.media.Expired, OnRecalled: n.recalled, OnStreamed: n.onStreamed, OnMentioned: n.onMentioned,
 		Outbox: n.outbox, SendTransient: transient, FollowersChanged: followersChanged, MarkFollowed: markFollowed, RegisteredMs: n.accounts.RegisteredMs, HidesPresence: n.hidesPresence, ExternalIDs: n.accounts.ExternalIDs}, n.config.Chat)
@@ -428,6 +436,9 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 	}
 	n.openMessageTraces(quarantine)
 	n.openOperations()
+	if err := n.openModeration(ctx, ids); err != nil {
+		return err
+	}
 	assigned := func(g cluster.Grant) {
 		n.fanout.Assigned(g)
 		n.rooms.Assigned(g)

@@ -29,6 +29,7 @@ func (n *Node) openEvents(ctx context.Context) (err error) {
 			n.organizations.HandleEvent(i)
 			n.feed.HandleEvent(i)
 			n.switches.HandleEvent(i)
+			n.moderation.HandleEvent(i)
 			n.caches.invalidations.HandleEvent(i)
 		},
 		Missed:     n.missed.signal,
@@ -54,6 +55,7 @@ func (n *Node) runEvents(ctx context.Context) error {
 func (n *Node) endRevokedSessions(ctx context.Context) error {
 	n.organizations.Missed()
 	n.switches.Missed()
+	n.moderation.Missed()
 	n.caches.invalidations.Missed()
 	callers := n.gateway.Callers()
 	sessions := make([]id.Session, len(callers))

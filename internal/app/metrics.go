@@ -52,6 +52,7 @@ func (n *Node) registerMetrics() {
 	telemetry.Count(n.registry, "frames_in_total", "Frames from clients.", read(&stats.FramesIn))
 	telemetry.Count(n.registry, "sends_total", "Messages that clients sent, with retries.", read(&stats.Sends))
 	telemetry.Gauge(n.registry, "sends_held", "Messages that the server could not store yet, and tries again.", read(&stats.SendsHeld))
+	telemetry.Count(n.registry, "moderation_flags_dropped_total", "Texts with a word of a list that were not put into the queue of moderators, for lack of room.", func() float64 { return float64(n.moderation.DroppedFlags()) })
 	telemetry.Count(n.registry, "sends_held_total", "Messages that were held because the server could not store them at once.", read(&stats.SendsHeldTotal))
 	telemetry.Count(n.registry, "receipts_total", "Sends answered.", read(&stats.Receipts))
 	telemetry.Count(n.registry, "events_total", "Events pushed to connections.", read(&stats.Events))

@@ -28,6 +28,7 @@ func (n *Node) start() {
 	n.stack.Start("prober", n.prober.Run)
 	n.stack.Start("message traces", n.traces.Run)
 	n.stack.Start("operations", n.operations.Run)
+	n.stack.Start("moderation", n.moderation.Run)
 	n.stack.Start("rooms", n.rooms.Run)
 	n.stack.Start("organizations", n.organizations.Run)
 	n.stack.Start("cluster", n.cluster.Run)

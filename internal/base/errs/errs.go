@@ -37,6 +37,14 @@ type Error struct {
 	Message string        // safe to show to users; it says what to do
 	Retry   time.Duration // when to try again; 0: do not
 	Cause   error         // for the log only
+	Ban     *Ban          // what the caller is told of a ban; nil for all other errors
+}
+
+// Ban is what a client is told that is refused because of a ban.
+type Ban struct {
+	EndsMs      int64  // in milliseconds since 1970; 0: it has no end
+	Explanation string // by a moderator; may be empty
+	AppealToken string // with which the user may appeal; empty: the user may not
 }
 
 // Error returns reason, message and cause, for logs.

@@ -43,7 +43,7 @@ type Caller struct {
 	Role OperatorRole
 }
 
-// OperatorRole is what an API key may do in the operators' console. A greater one may do all that a smaller one may.
+// OperatorRole is what an API key may do in the operators' console. The numbers are stored.
 type OperatorRole uint8
 
 const (
@@ -51,9 +51,16 @@ const (
 	NoOperator OperatorRole = iota
 	// Auditor reads.
 	Auditor
-	// Operator reads and changes.
+	// Operator reads and changes, and does what moderators do.
 	Operator
+	// Moderator reads what was reported, decides, and bans, and does nothing else.
+	Moderator
 )
+
+// May reports whether a role includes another one; NoOperator is included in each.
+func (r OperatorRole) May(least OperatorRole) bool {
+	return r != NoOperator && (least == NoOperator || r == least || r == Operator)
+}
 
 // Hash spreads ids evenly over the low bits. It is the same in every process, and part of the stored formats: partitions derive from it.
 func Hash(x uint64) uint64 { // splitmix64's finalizer

@@ -85,6 +85,8 @@ var limits = map[protoreflect.FullName]Repeated{
 	"rialto.chat.v1.HelpDesk.hours":    {50, errs.New(errs.Invalid, "bad_hours", "business hours have at most 50 ranges")},
 	"rialto.chat.v1.HelpDesk.holidays": {100, errs.New(errs.Invalid, "bad_hours", "business hours have at most 100 holidays")},
 
+	"rialto.moderation.v1.PutWordListRequest.words": {10_000, errs.New(errs.Invalid, "bad_words", "a word list has at most 10,000 words")},
+
 	"rialto.feed.v1.PostContent.mentions":             {50, errs.New(errs.Invalid, "bad_post", "a post has at most 50 mentions")},
 	"rialto.comment.v1.CommentContent.mentions":       {50, errs.New(errs.Invalid, "bad_comment", "a comment has at most 50 mentions")},
 	"rialto.notification.v1.NotificationSettings.off": {20, errs.New(errs.Invalid, "bad_settings", "off has kinds of notifications that exist, each once")},

@@ -64,8 +64,10 @@ type Draft struct {
 	Asked bool
 	// Streamed: the content says that its sender is still writing; set by chat.
 	Streamed bool
-	// ByServer: the end of a streamed message, also if its sender may no longer write or read; set by chat.
+	// ByServer: the end of a streamed message, also if its sender may no longer write or read, or a moderator's recall, which has no sender; set by chat.
 	ByServer bool
+	// FlaggedWord of the content puts the message into the queue of moderators; set by chat.
+	FlaggedWord string
 	// Updates is Entry.Updates; set by chat.
 	Updates uint64
 

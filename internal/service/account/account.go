@@ -27,6 +27,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/platform/mailer"
 	"github.com/rialto-im/rialto/internal/platform/webhook"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	"golang.org/x/time/rate"
 )
 
@@ -55,6 +56,12 @@ type Deps struct {
 	OnProfile func(ctx context.Context, tx *sql.Tx, u id.User) error
 	// KeepPicture checks a new avatar and keeps its file, in the transaction that changes the profile. If nil, every upload is accepted.
 	KeepPicture func(ctx context.Context, tx *sql.Tx, by id.User, upload id.Upload) error
+	// CheckBan fails if a user, a device or the network of the request may not have a session, as of a transaction or the primary. The user and the device may be 0. If nil, all may.
+	CheckBan func(ctx context.Context, q sqldb.Reader, u id.User, device id.Device) error
+	// CheckText fails if texts of a profile have a word that is refused, and returns a word that flags them, or "". If nil, all are accepted.
+	CheckText func(texts ...string) (flagged string, err error)
+	// Flagged is called after the commit of a profile with such a word. It does not block. It may be nil.
+	Flagged func(u *accountv1.User, word string)
 	// SessionEnded is called after the commit for each session that ended on any node, possibly twice. May be nil.
 	SessionEnded func(ended Ended)
 	// AccessChanged is called before a block or unblock returns. Afterwards no node accepts messages of the blocked user.

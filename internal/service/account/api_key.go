@@ -142,6 +142,9 @@ func (s *Service) verifyAPIKey(ctx context.Context, key string) (id.Caller, erro
 		err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT name, audit, bot FROM api_keys WHERE sum = $1`, auth.Sum(key)).Scan(&c.Key, &c.Audit, &c.User)
 		c.Bot = c.User != 0
 		c.Server = !c.Bot
+		if err == nil && c.Bot {
+			err = s.checkBan(ctx, s.deps.DB.Read(), c.User, 0)
+		}
 		return err
 	})
 }
@@ -161,7 +164,7 @@ func (s *Service) verifyKey(ctx context.Context, key string, read func(c *id.Cal
 	case errors.Is(err, sql.ErrNoRows):
 		s.keys.drop(key)
 		return id.Caller{}, errKey
-	case !known || age >= keyCacheMaxStale:
+	case !known || age >= keyCacheMaxStale || errs.IsRefusal(err):
 		return id.Caller{}, err
 	}
 	return cached, nil

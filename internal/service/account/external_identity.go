@@ -30,7 +30,7 @@ func (s *Service) authenticateExternal(ctx context.Context, who externalIdentity
 			case errors.Is(err, sql.ErrNoRows):
 				c, err = s.openExternalSession(ctx, sum[:], who, id.Caller{})
 			case err == nil && ended > 0 && who.issued.UnixMilli() <= ended:
-				return id.Caller{}, auth.ErrToken // after a logout, only a token issued later opens a session
+				return id.Caller{}, s.explainEnded(ctx, c, auth.ErrToken) // after a logout, only a token issued later opens a session
 			case err == nil && ended > 0:
 				c, err = s.openExternalSession(ctx, sum[:], who, c)
 			}

@@ -133,7 +133,11 @@ func (s *Service) UpdateProfile(ctx context.Context, c id.Caller, r *accountv1.U
 	if r.Bio != nil && (utf8.RuneCountInString(*r.Bio) > 500 || !message.IsParagraph(*r.Bio)) {
 		return nil, errs.New(errs.Invalid, "bad_bio", "a bio has at most 500 characters, no control characters but line breaks and tabs, no text-direction characters, and not more than six marks on one letter")
 	}
-	return s.changeUser(ctx, c.User, func(tx *sql.Tx, u *accountv1.User) error {
+	word, err := s.checkWords(name, r.GetBio())
+	if err != nil {
+		return nil, err
+	}
+	return s.flagged(word)(s.changeUser(ctx, c.User, func(tx *sql.Tx, u *accountv1.User) error {
 		if r.DisplayName != nil {
 			u.DisplayName = name
 		}
@@ -147,7 +151,7 @@ func (s *Service) UpdateProfile(ctx context.Context, c id.Caller, r *accountv1.U
 			return s.deps.KeepPicture(ctx, tx, c.User, id.Upload(*r.Avatar))
 		}
 		return nil
-	})
+	}))
 }
 
 // SetOfficial sets whether a user has the mark of an official account.

@@ -42,6 +42,9 @@ func (s *Service) Refresh(ctx context.Context, r *accountv1.RefreshRequest) (*ac
 		err := tx.QueryRowContext(ctx, `UPDATE sessions SET previous = refresh, refresh = $1, rotated_ms = $2, used_ms = $2 WHERE refresh = $3 AND ended_ms = 0 RETURNING owner, device, id`,
 			auth.Sum(next), now, sum).Scan(&c.User, &c.Device, &c.Session)
 		if err == nil {
+			err = s.checkBan(ctx, tx, c.User, c.Device)
+		}
+		if err == nil {
 			_, err = tx.ExecContext(ctx, `INSERT INTO refreshed (sum, session, spent_ms) VALUES ($1, $2, $3)`, sum, int64(c.Session), now)
 			return err
 		}
@@ -53,7 +56,9 @@ func (s *Service) Refresh(ctx context.Context, r *accountv1.RefreshRequest) (*ac
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err // nil: a second tab gets the same new token
 		}
-		refused = errRefresh
+		if refused, err = s.explainRefusal(ctx, tx, sum); err != nil || !errors.Is(refused, errRefresh) {
+			return err
+		}
 		var user, session int64
 		err = tx.QueryRowContext(ctx, `SELECT s.owner, s.id FROM refreshed r JOIN sessions s ON s.id = r.session WHERE r.sum = $1`, sum).Scan(&user, &session)
 		if errors.Is(err, sql.ErrNoRows) {

@@ -62,6 +62,10 @@ func (s *Service) Register(ctx context.Context, r *accountv1.RegisterRequest) (*
 	if err == nil {
 		err = checkClient(r.Client) // before the user is created
 	}
+	word := ""
+	if err == nil {
+		word, err = s.checkWords(name, handle)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +76,9 @@ func (s *Service) Register(ctx context.Context, r *accountv1.RegisterRequest) (*
 	user, err := s.insertUser(ctx, handle, name, hash, "")
 	if err != nil {
 		return nil, err
+	}
+	if word != "" && s.deps.Flagged != nil {
+		s.deps.Flagged(&accountv1.User{Id: uint64(user), Handle: handle, DisplayName: name}, word)
 	}
 	return s.openSession(ctx, user, hash, r.Client)
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"net/netip"
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/base/auth"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 )
 
@@ -78,7 +80,7 @@ func (s *Service) CreateSession(ctx context.Context, r *accountv1.CreateSessionR
 	if err != nil {
 		return nil, err
 	}
-	return s.openSession(ctx, user, "", r.Client)
+	return s.openSession(ratelimit.WithNetwork(ctx, netip.Prefix{}), user, "", r.Client) // the network of the server is not the user's
 }
 
 func checkClient(c *accountv1.Client) error {
@@ -121,6 +123,9 @@ func (s *Service) openSessionWith(ctx context.Context, user id.User, phc string,
 	err = s.deps.DB.WriteOnFullDisk(ctx, func(tx *sql.Tx) error {
 		ended = ended[:0]
 		if err := s.requirePasswordUnchanged(ctx, tx, user, phc); err != nil {
+			return err
+		}
+		if err := s.checkBan(ctx, tx, user, id.Device(c.Device)); err != nil {
 			return err
 		}
 		var owner int64
@@ -335,7 +340,7 @@ func (s *Service) Verify(ctx context.Context, token string) (id.Caller, error) {
 		return id.Caller{}, err
 	}
 	if err := s.Live(ctx, c); err != nil {
-		return id.Caller{}, err
+		return id.Caller{}, s.explainEnded(ctx, c, err)
 	}
 	return c, nil
 }

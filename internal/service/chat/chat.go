@@ -113,6 +113,8 @@ type Deps struct {
 	// CheckUploads returns for each i why by[i] may not send uploads[i] to a conversation, and records the use of the others. If nil,
 	// all are allowed.
 	CheckUploads func(ctx context.Context, c id.Conversation, by []id.User, uploads []id.Upload) (refused []error)
+	// Words checks texts and titles. If nil, all are accepted.
+	Words Words
 	// CheckLinkPreview fails unless the server made a link preview for a user. If nil, no message has one.
 	CheckLinkPreview func(u id.User, p *chatv1.LinkPreview) error
 	// CheckPicture fails if a user may not make an upload a group's picture; it changes nothing. KeepPicture checks again and keeps the

@@ -154,6 +154,10 @@ func (s *Service) createGroupBy(ctx context.Context, by id.Caller, r *chatv1.Cre
 	if err != nil {
 		return 0, err
 	}
+	word, err := s.checkTitle(title)
+	if err != nil {
+		return 0, err
+	}
 	if len(r.Key) > 64 || !isStorableText(r.Key) {
 		return 0, errGroupKey
 	}
@@ -174,6 +178,9 @@ func (s *Service) createGroupBy(ctx context.Context, by id.Caller, r *chatv1.Cre
 	c, err := s.createGroup(ctx, owner, title, without(members, invited), r)
 	if errs.IsRefusal(err) {
 		refund()
+	}
+	if err == nil {
+		s.flagTitle(c, title, word)
 	}
 	if err == nil && len(invited) > 0 {
 		err = s.inviteAtCreation(ctx, c, owner, invited)

@@ -20,6 +20,10 @@ func (s *Service) UpdateGroup(ctx context.Context, c id.Conversation, by id.User
 			return 0, errNotices
 		}
 	}
+	word, err := s.checkTitle(r.GetTitle(), r.GetAnnouncement())
+	if err != nil {
+		return 0, err
+	}
 	var controls []*chatv1.Control
 	if r.Title != nil {
 		title, err := parseTitle(*r.Title)
@@ -67,6 +71,7 @@ func (s *Service) UpdateGroup(ctx context.Context, c id.Conversation, by id.User
 			return 0, err
 		}
 	}
+	s.flagTitle(c, r.GetTitle(), word)
 	return last, nil
 }
 

@@ -3,11 +3,15 @@ package chat
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"math"
+	"strconv"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 var (
@@ -27,6 +31,19 @@ func (s *Service) checkRecall(st *state, u id.User, t *target) error {
 	switch role := st.role(u); {
 	case st.kind == direct || role < chatv1.Role_ROLE_ADMIN || role <= st.role(t.entry.Sender):
 		return errMayNotRecall
+	}
+	return nil
+}
+
+// RecallForModerators recalls a message, whoever sent it and however old it is. The entry has no sender: 0 is the system. A retry is harmless.
+func (s *Service) RecallForModerators(ctx context.Context, c id.Conversation, seq uint64) error {
+	content, err := proto.MarshalOptions{Deterministic: true}.Marshal(&chatv1.Content{Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: &chatv1.Ref{Seq: seq}}}})
+	if err != nil {
+		return err
+	}
+	d := &message.Draft{Conversation: c, ClientMsgID: "recall " + strconv.FormatUint(seq, 10), Content: content, Refers: true, ByServer: true}
+	if err := send(ctx, d, s.submitValid); !errors.Is(err, errRecalled) {
+		return err
 	}
 	return nil
 }

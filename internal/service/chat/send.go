@@ -21,6 +21,10 @@ func (s *Service) Submit(d *message.Draft) {
 		reject(d, err)
 		return
 	}
+	if err := s.checkWords(d); err != nil {
+		s.rejectUnlessStored(s.conversation(d.Conversation), d, err)
+		return
+	}
 	s.submitAsked(d)
 }
 
@@ -203,6 +207,9 @@ func appendCompleted(a *timeline.AppendRequest) {
 	}
 	if d.Err == nil && c.mailbox.holding.Load() && d.ClientSeq != 0 {
 		go s.noteStored(c, senderDevice{d.Sender, d.Device}, d.ClientSeq) // ends at once
+	}
+	if d.Err == nil && !d.Duplicate && d.FlaggedWord != "" {
+		s.flagMessage(d)
 	}
 	if d.Err == nil && !d.Duplicate && d.ID.Type() == uint8(thread) {
 		s.threadUpdates.note(d.Conversation)

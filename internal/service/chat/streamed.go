@@ -71,6 +71,9 @@ func (s *Service) EndStreamed(ctx context.Context, c id.Conversation, seq uint64
 	if err := s.validate(d); err != nil {
 		return 0, err
 	}
+	if err := s.checkWords(d); err != nil {
+		return 0, err
+	}
 	if end, err = s.askAboutEnd(d, end); err != nil {
 		return 0, err
 	}
@@ -98,9 +101,17 @@ func (s *Service) askAboutEnd(d *message.Draft, end *chatv1.Edit) (*chatv1.Edit,
 	return c.GetEdit(), nil
 }
 
-// permittedText returns the text of a broken-off message that may be stored: none, if the webhook before_send refuses it.
+// permittedText returns the text of a broken-off message that may be stored: none, if it has a word that is refused, or the webhook before_send refuses it.
 func (s *Service) permittedText(c id.Conversation, seq uint64, sender id.User, text string) (string, error) {
-	if s.beforeSend == nil || text == "" {
+	if text == "" {
+		return "", nil
+	}
+	if s.deps.Words != nil {
+		if _, err := s.deps.Words.CheckText(text); err != nil {
+			return "", nil
+		}
+	}
+	if s.beforeSend == nil {
 		return text, nil
 	}
 	end := &chatv1.Edit{Target: &chatv1.Ref{Seq: seq}, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}}}

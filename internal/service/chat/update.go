@@ -146,6 +146,9 @@ func (s *Service) resolveRef(ctx context.Context, st *state, d *message.Draft, c
 	if d.Content, err = (proto.MarshalOptions{Deterministic: true}).Marshal(content); err != nil {
 		return err
 	}
+	if d.ByServer && content.GetRecall() != nil && target.state.recallSeq == 0 {
+		return nil // a moderator's
+	}
 	return s.checkUpdate(st, d.Sender, target, content) // after the content has its stored form, which a retry is compared with
 }
 

@@ -21,6 +21,9 @@ func (s *Service) EditComment(ctx context.Context, by id.User, r *commentv1.Edit
 	if err != nil {
 		return nil, err
 	}
+	if _, err := s.checkWords(content); err != nil {
+		return nil, err
+	}
 	stored, err := encode(content)
 	if err != nil {
 		return nil, err
@@ -55,7 +58,7 @@ func (s *Service) EditComment(ctx context.Context, by id.User, r *commentv1.Edit
 	if err != nil {
 		return nil, err
 	}
-	return s.GetComment(ctx, by, r.Comment)
+	return s.flagged(s.GetComment(ctx, by, r.Comment))
 }
 
 // DeleteComment deletes a comment, for its author, also where the author does not see it any more, or for the author of its subject.
@@ -78,8 +81,9 @@ func (s *Service) DeleteComment(ctx context.Context, by id.User, n uint64) error
 				return err
 			}
 		}
-		if c.deleted {
-			return nil
+		if c.deleted { // also if moderators hid it: then it is not shown again
+			_, err := tx.ExecContext(ctx, `UPDATE comments SET hidden_content = NULL WHERE id = $1 AND hidden_content IS NOT NULL`, int64(c.id))
+			return err
 		}
 		_, deleted := tx.ExecContext(ctx, `UPDATE comments SET deleted = TRUE, content = $2 WHERE id = $1`, int64(c.id), []byte{})
 		return errors.Join(deleted, s.addCount(ctx, tx, c, -1), s.changed(ctx, tx, Change{ID: c.id, SubjectKind: c.kind, Subject: c.subject, Author: c.author, Deleted: true}), s.reached("delete-stored"))

@@ -64,6 +64,8 @@ type Deps struct {
 	KeepPicture func(ctx context.Context, tx *sql.Tx, by id.User, upload id.Upload) error
 	// OnChange is called in the transaction of a new comment, of an edit and of a deletion. It may run again after a failed commit. It may be nil.
 	OnChange func(ctx context.Context, tx *sql.Tx, c Change) error
+	// Words checks texts. If nil, all are accepted.
+	Words Words
 	// ReadOnly reports whether new comments and edits are refused for the moment. If nil, they are not.
 	ReadOnly func() bool
 	Clock    clock.Clock
@@ -118,6 +120,8 @@ var migrations = []string{
 	`ALTER TABLE comments ADD COLUMN video BIGINT NOT NULL DEFAULT 0`,
 	`ALTER TABLE comments ADD COLUMN time_ms BIGINT NOT NULL DEFAULT 0`,
 	`CREATE INDEX comments_timed ON comments (subject, video, (time_ms / 10000), id) WHERE kind = 2 AND NOT deleted`,
+	// The content of a comment that moderators hide, which counts as deleted; null for any other.
+	`ALTER TABLE comments ADD COLUMN hidden_content {bytes}`,
 }
 
 // Service has the comments of all users.

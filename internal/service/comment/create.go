@@ -45,6 +45,9 @@ func (s *Service) CreateComment(ctx context.Context, by id.User, r *commentv1.Cr
 	if err != nil {
 		return nil, err
 	}
+	if _, err := s.checkWords(content); err != nil {
+		return nil, err
+	}
 	if err := checkTimed(r, content); err != nil {
 		return nil, err
 	}
@@ -67,7 +70,7 @@ func (s *Service) CreateComment(ctx context.Context, by id.User, r *commentv1.Cr
 			return nil, err
 		}
 	}
-	return s.GetComment(ctx, by, stored)
+	return s.flagged(s.GetComment(ctx, by, stored))
 }
 
 // prepare returns the comment of an earlier request with the same token. Otherwise it finds the thread of a reply, in a snapshot.

@@ -74,6 +74,9 @@ func (s *Service) checkContent(ctx context.Context, by id.User, sent *feedv1.Pos
 	if err := checkGoods(c.Goods); err != nil {
 		return nil, err
 	}
+	if _, err := s.checkWords(c); err != nil {
+		return nil, err
+	}
 	if err := s.checkPreview(by, c); err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (s *Service) EditPost(ctx context.Context, by id.User, r *feedv1.EditPostRe
 		return nil, err
 	}
 	s.publishChange(r.Post)
-	return s.GetPost(ctx, by, r.Post)
+	return s.flagged(s.GetPost(ctx, by, r.Post))
 }
 
 func (s *Service) edit(ctx context.Context, tx *sql.Tx, by id.User, r *feedv1.EditPostRequest, content *feedv1.PostContent) error {

@@ -94,6 +94,8 @@ type Deps struct {
 	KeepPicture func(ctx context.Context, tx *sql.Tx, by id.User, upload id.Upload) error
 	// CheckVideo fails unless a post of a user may name a video, in the transaction of the post. If nil, posts name none.
 	CheckVideo func(ctx context.Context, tx *sql.Tx, by id.User, video uint64) error
+	// Words checks texts. If nil, all are accepted.
+	Words Words
 	// CheckLinkPreview fails unless the server made a link preview for a user.
 	CheckLinkPreview func(u id.User, p *chatv1.LinkPreview) error
 	// OnChange is called in the transaction of a new post, of an edit, of a deletion, and of hiding or showing a post. It may run again after a failed commit. It may be nil.

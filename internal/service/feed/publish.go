@@ -53,7 +53,7 @@ func (s *Service) Publish(ctx context.Context, by id.User, r *feedv1.PublishRequ
 	if d.pulled && n == d.id { // a retry does not announce the post again
 		s.announced(n)
 	}
-	return s.GetPost(ctx, by, n)
+	return s.flagged(s.GetPost(ctx, by, n))
 }
 
 // draft is a post to be published.

@@ -81,7 +81,7 @@ type Service struct {
 // New returns a Service, which Run runs.
 func New(deps Deps) *Service {
 	limiter := func() *rate.Limiter { return rate.NewLimiter(callsPerSecond, callsBurst) }
-	return &Service{deps: deps, askTimeout: askTimeout, calls: map[id.OperatorRole]*rate.Limiter{id.Auditor: limiter(), id.Operator: limiter()}}
+	return &Service{deps: deps, askTimeout: askTimeout, calls: map[id.OperatorRole]*rate.Limiter{id.Auditor: limiter(), id.Operator: limiter(), id.Moderator: limiter()}}
 }
 
 // Run answers other nodes until ctx ends.
@@ -98,13 +98,17 @@ func (s *Service) Run(ctx context.Context) error {
 func subject(node string) string { return bus.NodeSubject(node, "report") }
 
 var (
-	errDenied  = errs.New(errs.Denied, "no_operator", "this needs a key with the role operator: rialto admin key create --role operator")
-	errTooMany = &errs.Error{Kind: errs.Exhausted, Reason: "too_many_requests", Message: "operators make too many calls at this node; wait, and try again", Retry: time.Second}
+	errDenied      = errs.New(errs.Denied, "no_operator", "this needs a key with the role operator: rialto admin key create --role operator")
+	errNoModerator = errs.New(errs.Denied, "no_moderator", "this needs a key with the role moderator or operator: rialto admin key create --role moderator")
+	errTooMany     = &errs.Error{Kind: errs.Exhausted, Reason: "too_many_requests", Message: "operators make too many calls at this node; wait, and try again", Retry: time.Second}
 )
 
-// CheckCall counts a call of an operator, and refuses it if all of the role make too many, or if the caller's role is below the least one.
+// CheckCall counts a call of an operator, and refuses it if all of the role make too many, or if the caller's role does not include the least one.
 func (s *Service) CheckCall(c id.Caller, least id.OperatorRole) error {
-	if c.Role < least {
+	if !c.Role.May(least) {
+		if least == id.Moderator {
+			return errNoModerator
+		}
 		return errDenied
 	}
 	if l := s.calls[c.Role]; l == nil || !l.AllowN(s.deps.Clock.Now(), 1) {
@@ -115,7 +119,7 @@ func (s *Service) CheckCall(c id.Caller, least id.OperatorRole) error {
 
 // GetOperator tells who the caller is.
 func (s *Service) GetOperator(_ context.Context, c id.Caller, _ *operationv1.GetOperatorRequest) (*operationv1.Operator, error) {
-	roles := map[id.OperatorRole]operationv1.OperatorRole{id.Auditor: operationv1.OperatorRole_OPERATOR_ROLE_AUDITOR, id.Operator: operationv1.OperatorRole_OPERATOR_ROLE_OPERATOR}
+	roles := map[id.OperatorRole]operationv1.OperatorRole{id.Auditor: operationv1.OperatorRole_OPERATOR_ROLE_AUDITOR, id.Operator: operationv1.OperatorRole_OPERATOR_ROLE_OPERATOR, id.Moderator: operationv1.OperatorRole_OPERATOR_ROLE_MODERATOR}
 	return &operationv1.Operator{Name: c.Key, Role: roles[c.Role]}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -190,6 +191,9 @@ func (s *Server) CheckUpgrade(r *http.Request) error {
 
 // checkRequest checks what a request for a connection says of itself: whether its address has a token, and its origin.
 func (s *Server) checkRequest(r *http.Request) error {
+	if err := s.checkAddress(ratelimit.Network(r.RemoteAddr, r.Header, s.deps.Proxied)); err != nil {
+		return err
+	}
 	for name := range r.URL.Query() {
 		if isTokenName(name) {
 			return errs.New(errs.Invalid, "token_in_url", "addresses end up in logs: send the token in the Authorization header or in the first frame, or get a ticket")
@@ -231,6 +235,14 @@ func (s *Server) admit() error {
 		return s.errFull()
 	}
 	return nil
+}
+
+// checkAddress checks whether a network may connect.
+func (s *Server) checkAddress(from netip.Prefix) error {
+	if s.deps.CheckAddress == nil {
+		return nil
+	}
+	return s.deps.CheckAddress(from)
 }
 
 // isTokenName reports whether a URL parameter has the name of a token, in any spelling: accessToken, access-token, ACCESS_TOKEN.

@@ -18,6 +18,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"runtime"
 	"slices"
 	"sync"
@@ -155,6 +156,8 @@ type Deps struct {
 	Input *inputlimit.Memory
 	// Connections counts the unauthenticated connections; nil: they are not counted.
 	Connections *inputlimit.Connections
+	// CheckAddress fails if no connection from a network is accepted. It does not block. If nil, all are.
+	CheckAddress func(from netip.Prefix) error
 	// Node is this node's name.
 	Node string
 	// PacingAccepts reports whether this node accepts connections more slowly than they come. If nil, it does not.

@@ -35,11 +35,15 @@ func (s *Server) ServeTranslator(nc net.Conn, network netip.Prefix, slot *inputl
 // servePrefixed serves a connection, unless the server takes no more.
 func (s *Server) servePrefixed(nc net.Conn, c *conn) {
 	c.slot.Detach()
-	if err := s.admit(); err != nil {
+	err, code := s.checkAddress(c.network), uint32(closeAuth)
+	if err == nil {
+		err, code = s.admit(), closeDrain
+	}
+	if err != nil {
 		s.stats.Refused.Add(1)
 		e := errorOf(err)
 		// The client may have gone; all that it could learn is the reason.
-		if b, err := proto.Marshal(&gatewayv1.ServerFrame{Bye: &gatewayv1.Bye{Code: closeDrain, Reason: e.Message, RetryMs: e.RetryMs}}); err == nil && nc.SetWriteDeadline(time.Now().Add(refuseTime)) == nil {
+		if b, err := proto.Marshal(&gatewayv1.ServerFrame{Bye: &gatewayv1.Bye{Code: code, Reason: e.Message, RetryMs: e.RetryMs}}); err == nil && nc.SetWriteDeadline(time.Now().Add(refuseTime)) == nil {
 			_, _ = nc.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...))
 		}
 		_ = nc.Close()

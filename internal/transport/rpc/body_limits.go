@@ -143,11 +143,14 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 			defer slot.Release()
 			through, err := s.deps.Connections.AcquireForRequest(ctx, from)
 			defer through.Release()
-			switch in.err = err; {
+			switch {
+			case in.err != nil: // its network is banned
 			case !ok:
 				in.err = errTooManyCalls
 			case b.compressed:
 				in.err = errCompressed
+			default:
+				in.err = err
 			}
 		} else if in.err == nil {
 			inputlimit.SlotOf(ctx).Release()

@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/gateway/v1/gatewayv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/id/v1/idv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/moderation/v1/moderationv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/notification/v1/notificationv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/operation/v1/operationv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/presence/v1/presencev1connect"
@@ -37,6 +38,7 @@ var serviceClasses = map[string]overload.Class{
 	searchv1connect.SearchServiceName: overload.Search, videov1connect.VideoServiceName: overload.Media,
 	eventv1connect.ServerEventServiceName: overload.Server, transactionv1connect.MessageTransactionServiceName: overload.Server, idv1connect.IDServiceName: overload.Server,
 	chatv1connect.MessageTraceServiceName: overload.Server, operationv1connect.OperationServiceName: overload.Server, gatewayv1connect.GatewayServiceName: overload.Login,
+	moderationv1connect.ModerationServiceName: overload.Feed, moderationv1connect.ModerationAdminServiceName: overload.Server,
 }
 
 // readingPrefixes begin the names of calls that change nothing.

@@ -48,6 +48,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/media"
 	"github.com/rialto-im/rialto/internal/service/messagetrace"
 	"github.com/rialto-im/rialto/internal/service/messagetransaction"
+	"github.com/rialto-im/rialto/internal/service/moderation"
 	"github.com/rialto-im/rialto/internal/service/notification"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
 	"github.com/rialto-im/rialto/internal/service/organization"
@@ -89,6 +90,7 @@ type harness struct {
 	feed          *feed.Service
 	comments      *comment.Service
 	engagement    *engagement.Service
+	moderation    *moderation.Service
 	key           string // API key of a business server
 	sessions      map[string]person
 }
@@ -125,6 +127,9 @@ func newHarness(t testing.TB) *harness {
 	messages, err := idgen.NewMessages(t.Context(), idgen.Fixed(h.clock, 0), idgen.MessagesConfig{})
 	must(err)
 	h.accounts, err = account.New(t.Context(), account.Deps{DB: db, Outbox: outbox, IDs: ids, Clock: h.clock, Logger: logger,
+		CheckBan: func(ctx context.Context, q sqldb.Reader, u id.User, device id.Device) error {
+			return h.moderation.CheckBan(ctx, q, u, device)
+		},
 		AccessChanged: func(ctx context.Context, a, b id.User) error { return h.chat.AccessChanged(ctx, a, b) },
 		KeepPicture: func(ctx context.Context, tx *sql.Tx, by id.User, n id.Upload) error {
 			return h.media.KeepPictureWith(ctx, tx, by, n)
@@ -205,7 +210,8 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	transactions, err := messagetransaction.New(t.Context(), messagetransaction.Deps{DB: db, Chat: h.chat, Jobs: jobs, IDs: ids, Clock: h.clock, Logger: logger}, messagetransaction.Config{})
 	must(err)
-	h.deps = rpc.Deps{Operations: h.newOperations(jobs, logger), Transactions: transactions, Discovery: newDiscovery(), Ranking: ranked, Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Pushes: pushes, Search: found, ServerEvents: events, MessageTraces: messagetrace.New(messagetrace.Deps{}), Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Streamed: streamed, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	h.moderation = h.newModeration(moderation.Deps{IDs: ids, Logger: logger})
+	h.deps = rpc.Deps{Operations: h.newOperations(jobs, logger), Moderation: h.moderation, Transactions: transactions, Discovery: newDiscovery(), Ranking: ranked, Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Pushes: pushes, Search: found, ServerEvents: events, MessageTraces: messagetrace.New(messagetrace.Deps{}), Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Streamed: streamed, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), account.NewKey{Name: "shop"})
 	must(err)

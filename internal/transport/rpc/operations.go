@@ -6,6 +6,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/moderation/v1/moderationv1connect"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/operation/v1/operationv1connect"
 )
@@ -26,17 +27,28 @@ type Operations interface {
 
 // operatorCalls are the calls that keys with a role in the operators' console make, and the least role. Those of other services are calls of servers as well.
 var operatorCalls = map[string]id.OperatorRole{
-	operationv1connect.OperationServiceGetOperatorProcedure:      id.Auditor,
-	operationv1connect.OperationServiceListNodesProcedure:        id.Auditor,
-	operationv1connect.OperationServiceListQueuesProcedure:       id.Auditor,
-	operationv1connect.OperationServiceListJobsProcedure:         id.Auditor,
-	operationv1connect.OperationServiceGetJobProcedure:           id.Auditor,
-	operationv1connect.OperationServiceListAuditEntriesProcedure: id.Auditor,
-	operationv1connect.OperationServiceRetryJobProcedure:         id.Operator,
-	operationv1connect.OperationServiceDiscardJobProcedure:       id.Operator,
-	operationv1connect.OperationServiceDropJobProcedure:          id.Operator,
-	feedv1connect.FeedAdminServiceGetFeedPlanProcedure:           id.Auditor,
-	feedv1connect.FeedAdminServiceSetFeedPlanProcedure:           id.Operator,
+	operationv1connect.OperationServiceGetOperatorProcedure:          id.NoOperator, // any role
+	operationv1connect.OperationServiceListNodesProcedure:            id.Auditor,
+	operationv1connect.OperationServiceListQueuesProcedure:           id.Auditor,
+	operationv1connect.OperationServiceListJobsProcedure:             id.Auditor,
+	operationv1connect.OperationServiceGetJobProcedure:               id.Auditor,
+	operationv1connect.OperationServiceListAuditEntriesProcedure:     id.Auditor,
+	operationv1connect.OperationServiceRetryJobProcedure:             id.Operator,
+	operationv1connect.OperationServiceDiscardJobProcedure:           id.Operator,
+	operationv1connect.OperationServiceDropJobProcedure:              id.Operator,
+	moderationv1connect.ModerationAdminServiceListCasesProcedure:     id.Moderator,
+	moderationv1connect.ModerationAdminServiceGetCaseProcedure:       id.Moderator,
+	moderationv1connect.ModerationAdminServiceDecideProcedure:        id.Moderator,
+	moderationv1connect.ModerationAdminServiceBanTargetProcedure:     id.Moderator,
+	moderationv1connect.ModerationAdminServiceListBansProcedure:      id.Moderator,
+	moderationv1connect.ModerationAdminServiceLiftBanProcedure:       id.Moderator,
+	moderationv1connect.ModerationAdminServiceListAppealsProcedure:   id.Moderator,
+	moderationv1connect.ModerationAdminServiceDecideAppealProcedure:  id.Moderator,
+	moderationv1connect.ModerationAdminServiceListWordListsProcedure: id.Moderator,
+	moderationv1connect.ModerationAdminServiceGetWordListProcedure:   id.Moderator,
+	moderationv1connect.ModerationAdminServicePutWordListProcedure:   id.Operator,
+	feedv1connect.FeedAdminServiceGetFeedPlanProcedure:               id.Auditor,
+	feedv1connect.FeedAdminServiceSetFeedPlanProcedure:               id.Operator,
 }
 
 // asOperator returns whom a key with a role stands for, if it may make a call. Each call counts, also a refused one.

@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -77,7 +78,7 @@ func TestKeysOfOperators(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := map[string]bool{feedAdmins + "GetFeedPlan": true, feedAdmins + "SetFeedPlan": true}
-	changes := map[string]bool{feedAdmins + "SetFeedPlan": true, operationCalls + "RetryJob": true, operationCalls + "DiscardJob": true, operationCalls + "DropJob": true}
+	changes := map[string]bool{feedAdmins + "SetFeedPlan": true, operationCalls + "RetryJob": true, operationCalls + "DiscardJob": true, operationCalls + "DropJob": true, putWords: true}
 	rows := matrix()
 	for name, who := range h.Calls() {
 		request := rows[name].request(subject{})
@@ -90,6 +91,8 @@ func TestKeysOfOperators(t *testing.T) {
 				want = "console_key"
 			case changes[name] && role == id.Auditor:
 				want = "no_operator"
+			case strings.HasPrefix(name, moderationCalls) && role == id.Auditor:
+				want = "no_moderator"
 			}
 			if got := h.call(name, request, bearer(key), "Rialto-User: 1"); got.reason() != want || want == "console_key" && got.status != http.StatusForbidden {
 				t.Errorf("%s with the role %d is answered with %d %s, want %q", name, role, got.status, got.body, want)

@@ -115,6 +115,7 @@ type Deps struct {
 	Transactions  Transactions
 	MessageTraces MessageTraces
 	Operations    Operations
+	Moderation    Moderation
 	Ranking       Ranking
 	Pushes        Pushes
 	// Officials are official accounts.
@@ -203,7 +204,7 @@ func New(deps Deps) *Server {
 		unauthenticated:         inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedRequests),
 		unauthenticatedComplete: inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedCalls),
 		anonymous:               newAnonymousLimiter(deps.Clock, deps.Nodes)}
-	for _, m := range slices.Concat(s.accounts(), s.security(), s.passkeys(), s.graph(), s.admin(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.feeds(), s.comments(), s.engagements(), s.rankings(), s.notifications(), s.pushes(), s.videos(), s.searches(), s.serverEvents(), s.transactions(), s.messageTraces(), s.operations(), s.media(), s.ids(), s.gateways()) {
+	for _, m := range slices.Concat(s.accounts(), s.security(), s.passkeys(), s.graph(), s.admin(), s.moderation(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.feeds(), s.comments(), s.engagements(), s.rankings(), s.notifications(), s.pushes(), s.videos(), s.searches(), s.serverEvents(), s.transactions(), s.messageTraces(), s.operations(), s.media(), s.ids(), s.gateways()) {
 		s.methods[m.name] = m
 		s.mux.Handle("POST "+m.name, s.withBodyLimits(m))
 	}
@@ -238,7 +239,7 @@ var errNoToken = errs.New(errs.Unauthenticated, "no_token", "give an access toke
 // authenticate authenticates a request.
 func (s *Server) authenticate(ctx context.Context, call string, who access, h http.Header) (id.Caller, error) {
 	if who == anonymousAccess {
-		return id.Caller{}, nil
+		return id.Caller{}, s.checkBans(ctx, call, who, id.Caller{})
 	}
 	token, ok := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -269,7 +270,7 @@ func (s *Server) authenticate(ctx context.Context, call string, who access, h ht
 			return c, err
 		}
 	}
-	return c, nil
+	return c, s.checkBans(ctx, call, who, c)
 }
 
 var codes = map[errs.Kind]connect.Code{errs.Internal: connect.CodeInternal, errs.Invalid: connect.CodeInvalidArgument, errs.NotFound: connect.CodeNotFound,
@@ -291,7 +292,11 @@ func (s *Server) failure(name string, err error) error {
 		s.deps.Logger.Error("a call failed", "method", name, "error", err)
 	}
 	out := connect.NewError(codes[e.Kind], errors.New(e.Message))
-	detail, derr := connect.NewErrorDetail(&gatewayv1.Error{Code: e.Kind.String(), Reason: e.Reason, Message: e.Message, RetryMs: uint32(e.Retry.Milliseconds())})
+	said := &gatewayv1.Error{Code: e.Kind.String(), Reason: e.Reason, Message: e.Message, RetryMs: uint32(e.Retry.Milliseconds())}
+	if e.Ban != nil {
+		said.Ban = &gatewayv1.BanNotice{EndsMs: e.Ban.EndsMs, Explanation: e.Ban.Explanation, AppealToken: e.Ban.AppealToken}
+	}
+	detail, derr := connect.NewErrorDetail(said)
 	if derr == nil {
 		out.AddDetail(detail)
 	}

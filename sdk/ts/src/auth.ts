@@ -1,6 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Invoke } from "./api.js";
 import { RialtoError, SecondFactorNeeded, isOffline } from "./errors.js";
+import { ModerationService } from "./gen/rialto/moderation/v1/moderation_pb.js";
 import { AccountService, type ClientSchema, type ContactKind, type Session } from "./gen/rialto/account/v1/account_pb.js";
 import { signWithPasskey, type PasskeyLogin } from "./passkeys.js";
 import type { Store } from "./storage.js";
@@ -81,6 +82,11 @@ export class Auth {
 
   async requestCode(handle: string): Promise<void> {
     await this.deps.invoke()(AccountService.method.requestCode, { handle });
+  }
+
+  /** Appeals against a ban, with the token of the refusal. */
+  async appealBan(appealToken: string, text: string): Promise<void> {
+    await this.deps.invoke()(ModerationService.method.appealBan, { appealToken, text });
   }
 
   async logInWithCode(handle: string, code: string, info: ClientInfo): Promise<Login> {

@@ -44,6 +44,7 @@ export class Client implements Services {
   readonly feedApi: Services["feedApi"];
   readonly commentApi: Services["commentApi"];
   readonly engagementApi: Services["engagementApi"];
+  readonly moderationApi: Services["moderationApi"];
   readonly notificationApi: Services["notificationApi"];
   readonly pushApi: Services["pushApi"];
   readonly searchApi: Services["searchApi"];
@@ -82,7 +83,7 @@ export class Client implements Services {
     this.options = withDefaults(options);
     this.storage = options.storage ?? (typeof indexedDB === "undefined" ? memoryStorage() : indexedDBStorage());
     const api = services(this.invoke);
-    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, organizationApi: this.organizationApi, roomApi: this.roomApi, officialApi: this.officialApi, helpDeskApi: this.helpDeskApi, feedApi: this.feedApi, commentApi: this.commentApi, engagementApi: this.engagementApi, notificationApi: this.notificationApi, pushApi: this.pushApi, searchApi: this.searchApi, rankingApi: this.rankingApi, presenceApi: this.presenceApi, videoApi: this.videoApi, gatewayApi: this.gatewayApi } = api);
+    ({ account: this.account, graph: this.graph, chat: this.chat, media: this.media, organizationApi: this.organizationApi, roomApi: this.roomApi, officialApi: this.officialApi, helpDeskApi: this.helpDeskApi, feedApi: this.feedApi, commentApi: this.commentApi, engagementApi: this.engagementApi, moderationApi: this.moderationApi, notificationApi: this.notificationApi, pushApi: this.pushApi, searchApi: this.searchApi, rankingApi: this.rankingApi, presenceApi: this.presenceApi, videoApi: this.videoApi, gatewayApi: this.gatewayApi } = api);
     this.people = new People({
       now: this.options.now,
       onChange: () => this.snapshots.touch(),
@@ -151,6 +152,11 @@ export class Client implements Services {
   /** The ways to log in that this server has besides the password: a form offers no others. */
   async loginMethods(): Promise<LoginMethods> {
     return (await this.opened()).loginMethods();
+  }
+
+  /** Appeals against a ban of the account or the device, once, with the token of the refused login (RialtoError.ban). */
+  async appealBan(appealToken: string, text: string): Promise<void> {
+    await (await this.opened()).appealBan(appealToken, text);
   }
 
   /** Has a code for logInWithCode sent to a user, where the server can. */

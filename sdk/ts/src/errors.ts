@@ -1,3 +1,13 @@
+/** What a refused user is told of a ban. */
+export interface Ban {
+  /** When it ends, in milliseconds since 1970; 0: never. */
+  readonly endsMs: number;
+  /** By a moderator; may be empty. */
+  readonly explanation: string;
+  /** What to give to Client.appealBan, for an hour; empty: the user may not appeal. */
+  readonly appealToken: string;
+}
+
 /**
  * RialtoError is every error that the server answers, and those of the way there. `code` is as in Connect; `reason` is a
  * stable word for programs; `retryMs` above 0 says that the same request may succeed after that long.
@@ -6,13 +16,16 @@ export class RialtoError extends Error {
   readonly code: string;
   readonly reason: string;
   readonly retryMs: number;
+  /** With the reasons account_banned and address_banned only. */
+  readonly ban: Ban | undefined;
 
-  constructor(code: string, message: string, reason = "", retryMs = 0) {
+  constructor(code: string, message: string, reason = "", retryMs = 0, ban?: Ban) {
     super(message);
     this.name = "RialtoError";
     this.code = code;
     this.reason = reason;
     this.retryMs = retryMs;
+    this.ban = ban;
   }
 }
 

@@ -1,7 +1,7 @@
 import { create, fromBinary, fromJson, toJson, type DescMessage, type DescMethodUnary, type JsonValue, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { methodPath, type CallOptions } from "./api.js";
-import { RialtoError } from "./errors.js";
+import { RialtoError, type Ban } from "./errors.js";
 import { ErrorSchema } from "./gen/rialto/gateway/v1/gateway_pb.js";
 
 /** How long a call may take before it counts as lost. */
@@ -79,19 +79,21 @@ function httpError(res: Response, text: string): RialtoError {
   }
   const code = body.code ?? codeOfStatus(res.status);
   let reason = "";
+  let ban: Ban | undefined;
   let retryMs = Number(res.headers.get("Retry-After") ?? 0) * 1_000 || 0;
   for (const detail of body.details ?? []) {
     if (detail.type === ErrorSchema.typeName && detail.value) {
       const e = fromBinary(ErrorSchema, base64Decode(detail.value));
       reason = e.reason;
       retryMs = e.retryMs || retryMs;
+      if (e.ban) ban = { endsMs: Number(e.ban.endsMs), explanation: e.ban.explanation, appealToken: e.ban.appealToken };
     } else {
       reason = detail.debug?.reason ?? reason;
       retryMs = detail.debug?.retryMs ?? retryMs;
     }
   }
   if (code === "unavailable" && retryMs === 0) retryMs = 1_000;
-  return new RialtoError(code, body.message ?? `the server answered ${res.status}`, reason, retryMs);
+  return new RialtoError(code, body.message ?? `the server answered ${res.status}`, reason, retryMs, ban);
 }
 
 function codeOfStatus(status: number): string {

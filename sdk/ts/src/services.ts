@@ -6,6 +6,7 @@ import { MediaService } from "./gen/rialto/chat/v1/media_pb.js";
 import { OfficialAccountService } from "./gen/rialto/chat/v1/official_pb.js";
 import { OrganizationService } from "./gen/rialto/chat/v1/organization_pb.js";
 import { RoomService } from "./gen/rialto/chat/v1/room_pb.js";
+import { ModerationService } from "./gen/rialto/moderation/v1/moderation_pb.js";
 import { NotificationService } from "./gen/rialto/notification/v1/notification_pb.js";
 import { PushService } from "./gen/rialto/push/v1/push_pb.js";
 import { RankingService } from "./gen/rialto/ranking/v1/ranking_pb.js";
@@ -30,6 +31,7 @@ export interface Services {
   readonly feedApi: ServiceClient<typeof FeedService>;
   readonly commentApi: ServiceClient<typeof CommentService>;
   readonly engagementApi: ServiceClient<typeof EngagementService>;
+  readonly moderationApi: ServiceClient<typeof ModerationService>;
   readonly notificationApi: ServiceClient<typeof NotificationService>;
   readonly pushApi: ServiceClient<typeof PushService>;
   readonly searchApi: ServiceClient<typeof SearchService>;
@@ -52,6 +54,7 @@ export function services(invoke: Invoke): Services {
     feedApi: serviceClient(FeedService, invoke),
     commentApi: serviceClient(CommentService, invoke),
     engagementApi: serviceClient(EngagementService, invoke),
+    moderationApi: serviceClient(ModerationService, invoke),
     notificationApi: serviceClient(NotificationService, invoke),
     pushApi: serviceClient(PushService, invoke),
     searchApi: serviceClient(SearchService, invoke),

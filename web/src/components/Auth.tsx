@@ -1,8 +1,9 @@
-import { ContactKind, SecondFactorNeeded, type LoginMethods } from "@rialto-im/client";
+import { ContactKind, RialtoError, SecondFactorNeeded, type Ban, type LoginMethods } from "@rialto-im/client";
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { useAction } from "../action.js";
 import { appearance, client } from "../client.js";
 import { getLocale, useText, type Key } from "../i18n.js";
+import { Banned } from "./Banned.js";
 import { usePasskeyLogin } from "./usePasskeyLogin.js";
 import "./auth.css";
 
@@ -72,6 +73,7 @@ export function Auth({ notice }: { notice?: string | undefined }) {
   const [code, setCode] = useState(""); // beside a new password
   const [kind, setKind] = useState<ContactKind>();
   const [challenge, setChallenge] = useState("");
+  const [ban, setBan] = useState<Ban>();
   const { run, busy, error, setError } = useAction();
   const methods = useMethods();
   const form = useRef<HTMLFormElement>(null);
@@ -89,6 +91,7 @@ export function Auth({ notice }: { notice?: string | undefined }) {
   };
   /** The field to change is the one that the refusal names. */
   const refused = (err: { reason?: string }) => {
+    if (err instanceof RialtoError && err.reason === "account_banned" && err.ban) return setBan(err.ban);
     if (err instanceof SecondFactorNeeded) {
       setChallenge(err.challenge);
       return go("second");
@@ -103,6 +106,7 @@ export function Auth({ notice }: { notice?: string | undefined }) {
     void run(() => enter().catch(refused));
   };
 
+  if (ban) return <Banned ban={ban} onBack={() => setBan(undefined)} />;
   return (
     <main className="auth">
       <form className="card" ref={form} onSubmit={submit} aria-label={t(fresh ? "signUp" : "signIn")}>

@@ -1,4 +1,4 @@
-import type { ChatMessage } from "@rialto-im/client";
+import { ReportedKind, type ChatMessage } from "@rialto-im/client";
 import { createContext, lazy, Suspense, useContext, useState, type ReactElement } from "react";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
@@ -9,6 +9,7 @@ import { confirm } from "../ui/Confirm.js";
 import { ContextItem, ContextMenu } from "../ui/ContextMenu.js";
 import { Dialog } from "../ui/Dialog.js";
 import { Menu, MenuItem } from "../ui/Menu.js";
+import { ReportDialog } from "./ReportDialog.js";
 
 const EmojiPicker = lazy(() => import("./EmojiPicker.js"));
 
@@ -54,14 +55,14 @@ interface Item {
 }
 
 /** What one can do with a message. */
-function useItems({ m, mine, group, manages, writes, reacts, threads }: Props, onReact: () => void, run: (action: () => Promise<unknown>) => void): Item[] {
+function useItems({ m, mine, group, manages, writes, reacts, threads }: Props, onDialog: (dialog: MessageDialog) => void, run: (action: () => Promise<unknown>) => void): Item[] {
   const client = useClient();
   const t = useText();
   const act = useContext(Act);
   const begin = (kind: Acting["kind"]) => act({ kind, conversation: m.conversation, seq: m.seq, text: m.text });
   const items: Item[] = [];
   if (writes) items.push({ label: t("reply"), run: () => begin("reply") });
-  if (reacts) items.push({ label: t("react"), run: onReact });
+  if (reacts) items.push({ label: t("react"), run: () => onDialog("react") });
   if (threads && (writes || m.thread)) items.push({ label: t("replyInThread"), run: () => run(() => openThread(client, m)) });
   items.push({ label: t("forward"), run: () => begin("forward") }, { label: t("select"), run: () => begin("select") });
   items.push({ label: t("saveMessage"), run: () => run(() => save(client, m)) });
@@ -72,20 +73,28 @@ function useItems({ m, mine, group, manages, writes, reacts, threads }: Props, o
   if (writes && (mine ? Date.now() - m.timeMs < recallWithinMs : manages)) {
     items.push({ label: t("recall"), sure: t("sureRecall"), run: () => run(() => client.recall(m.conversation, m.seq)) });
   }
+  if (!mine) items.push({ label: t("report"), run: () => onDialog("report") });
   return items;
+}
+
+type MessageDialog = "react" | "report";
+
+function Dialogs({ dialog, m, onClose }: { dialog: MessageDialog | undefined; m: ChatMessage; onClose: () => void }) {
+  if (dialog === "react") return <ReactDialog m={m} onClose={onClose} />;
+  return dialog === "report" && <ReportDialog of={{ kind: ReportedKind.MESSAGE, id: m.conversation, seq: m.seq }} onClose={onClose} />;
 }
 
 /** Opens by a right click, a long touch or the menu key on a message. */
 export function MessageContextMenu({ children, ...props }: Props & { children: ReactElement }) {
   const { run, error } = useAction();
-  const [reacting, setReacting] = useState(false);
-  const items = useItems(props, () => setReacting(true), (action) => void run(action));
+  const [dialog, setDialog] = useState<MessageDialog>();
+  const items = useItems(props, setDialog, (action) => void run(action));
   const select = ({ label, sure, run }: Item) => (sure === undefined ? run() : void confirm({ label, question: sure }).then((yes) => yes && run()));
   return (
     <>
       <ContextMenu items={items.map((i) => <ContextItem key={i.label} label={i.label} onSelect={() => select(i)} />)}>{children}</ContextMenu>
       {error && <p className="error" role="alert">{error}</p>}
-      {reacting && <ReactDialog m={props.m} onClose={() => setReacting(false)} />}
+      <Dialogs dialog={dialog} m={props.m} onClose={() => setDialog(undefined)} />
     </>
   );
 }
@@ -93,13 +102,13 @@ export function MessageContextMenu({ children, ...props }: Props & { children: R
 /** The same menu behind a button, for the keyboard and the mouse. */
 export function MessageMenu({ name, ...props }: Props & { name: string }) {
   const { run, error } = useAction();
-  const [reacting, setReacting] = useState(false);
-  const items = useItems(props, () => setReacting(true), (action) => void run(action));
+  const [dialog, setDialog] = useState<MessageDialog>();
+  const items = useItems(props, setDialog, (action) => void run(action));
   return (
     <span className="more">
       <Menu label={name}>{items.map((i) => <MenuItem key={i.label} label={i.label} {...(i.sure ? { sure: i.sure } : {})} onSelect={i.run} />)}</Menu>
       {error && <span className="failed" role="alert">{error}</span>}
-      {reacting && <ReactDialog m={props.m} onClose={() => setReacting(false)} />}
+      <Dialogs dialog={dialog} m={props.m} onClose={() => setDialog(undefined)} />
     </span>
   );
 }

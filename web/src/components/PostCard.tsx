@@ -1,4 +1,4 @@
-import type { Post } from "@rialto-im/client";
+import { ReportedKind, type Post } from "@rialto-im/client";
 import { useEngagement } from "@rialto-im/client/react";
 import { useRef, useState, type KeyboardEvent, type MouseEvent, type ReactNode } from "react";
 import { useAction, type RunAction } from "../action.js";
@@ -15,6 +15,7 @@ import { PostDialog } from "./PostDialog.js";
 import { ShareDialog } from "./ShareCard.js";
 import { PostHistory } from "./PostHistory.js";
 import { kindNames, reasonText, useRanked } from "./ranked.js";
+import { ReportDialog } from "./ReportDialog.js";
 import { useViewed } from "./useViewed.js";
 
 interface Props {
@@ -62,11 +63,12 @@ export function PostCard({ post, current = false, alone = false, above, onDelete
       {dialog === "repost" && <PostDialog of={{ kind: "repost", post }} onClose={close} />}
       {dialog === "share" && <ShareDialog card={cardOf(post, t("postOf", { who: client.user(post.author)?.displayName ?? "" }), location.origin, client.me)} onClose={close} />}
       {dialog === "history" && <PostHistory post={post} onClose={close} />}
+      {dialog === "report" && <ReportDialog of={{ kind: ReportedKind.POST, id: post.id }} onClose={close} />}
     </article>
   );
 }
 
-type PostDialogs = "edit" | "repost" | "share" | "history";
+type PostDialogs = "edit" | "repost" | "share" | "history" | "report";
 
 interface MenuProps {
   post: Post;
@@ -100,6 +102,7 @@ function PostMenu({ post, run, onDialog, onDeleted }: MenuProps) {
       {ranked && <MenuItem label={t("showLessOf", { who: t(kindNames[ranked.kind]) })} onSelect={() => ranked.showLess({ kind: ranked.kind })} />}
       {!own && <MenuItem label={t(r?.muted ? "unmuteUser" : "muteUser", { who })} onSelect={() => void run(() => client.relate(r?.muted ? graph.unmute({ user }) : graph.mute({ user })))} />}
       {!own && !r?.blocked && <MenuItem label={t("blockUser", { who })} sure={t(r?.friend ? "sureBlockFriend" : "sureBlock", { who })} onSelect={() => void run(() => client.relate(graph.block({ user })))} />}
+      {!own && <MenuItem label={t("report")} onSelect={() => onDialog("report")} />}
     </Menu>
   );
 }

@@ -4,11 +4,12 @@ import { AuditPage } from "./AuditPage.js";
 import { callsWith, isSignedOut, isUnknownKey, OperatorRole, storedKey, type Operator } from "./calls.js";
 import { FeaturesPage } from "./FeaturesPage.js";
 import { JobsPage } from "./JobsPage.js";
+import { ModerationPage } from "./ModerationPage.js";
 import { NodesPage } from "./NodesPage.js";
 import type { PageProps } from "./pageProps.js";
-import { useText } from "./text.js";
+import { useText, type Key } from "./text.js";
 
-const pages = { nodes: NodesPage, jobs: JobsPage, features: FeaturesPage, audit: AuditPage };
+const pages = { nodes: NodesPage, jobs: JobsPage, features: FeaturesPage, moderation: ModerationPage, audit: AuditPage };
 type Page = keyof typeof pages;
 const names = Object.keys(pages) as Page[];
 
@@ -17,10 +18,23 @@ function onHash(f: () => void): () => void {
   return () => removeEventListener("hashchange", f);
 }
 
-function usePage(): Page {
-  const hash = useSyncExternalStore(onHash, () => location.hash.slice(1));
-  return names.find((n) => n === hash) ?? "nodes";
+/** The pages that a role may open, the first one first. */
+export function pagesOf(role: OperatorRole): Page[] {
+  if (role === OperatorRole.MODERATOR) return ["moderation"];
+  return names.filter((n) => n !== "moderation" || role === OperatorRole.OPERATOR);
 }
+
+function usePage(open: Page[]): Page {
+  const hash = useSyncExternalStore(onHash, () => location.hash.slice(1));
+  return open.find((n) => n === hash) ?? open[0]!;
+}
+
+const roleNames: Record<OperatorRole, Key> = {
+  [OperatorRole.UNSPECIFIED]: "none",
+  [OperatorRole.AUDITOR]: "roleAuditor",
+  [OperatorRole.OPERATOR]: "roleOperator",
+  [OperatorRole.MODERATOR]: "roleModerator",
+};
 
 /** The operators' console. */
 export function Console() {
@@ -93,7 +107,8 @@ function Language() {
 
 function Shell({ operator, onSignOut, ...rest }: { operator: Operator; onSignOut: () => void } & Omit<PageProps, "mayChange">) {
   const t = useText();
-  const page = usePage();
+  const open = pagesOf(operator.role);
+  const page = usePage(open);
   const Shown = pages[page];
   const mayChange = operator.role === OperatorRole.OPERATOR;
   return (
@@ -101,14 +116,14 @@ function Shell({ operator, onSignOut, ...rest }: { operator: Operator; onSignOut
       <header>
         <strong>{t("title")}</strong>
         <nav aria-label={t("sections")}>
-          {names.map((n) => (
+          {open.map((n) => (
             <a key={n} href={`#${n}`} aria-current={n === page ? "page" : undefined}>
               {t(n)}
             </a>
           ))}
         </nav>
         <span className="who">
-          <bdi>{operator.name}</bdi> · {t(mayChange ? "roleOperator" : "roleAuditor")}
+          <bdi>{operator.name}</bdi> · {t(roleNames[operator.role])}
         </span>
         <Language />
         <button className="link" onClick={onSignOut}>{t("signOut")}</button>

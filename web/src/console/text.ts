@@ -1,6 +1,8 @@
+import { moderationEn, moderationZh } from "./moderationText.js";
 import { fill, useLocale, type Locale, type Values } from "../locale.js";
 
 export const en = {
+  ...moderationEn,
   title: "Rialto console",
   key: "Operator's key",
   keyUnknown: "This key is not known. It was mistyped or revoked, or is of another deployment.",
@@ -99,6 +101,7 @@ export const en = {
 export type Key = keyof typeof en;
 
 export const zh: Record<Key, string> = {
+  ...moderationZh,
   title: "Rialto 控制台",
   key: "运维密钥",
   keyUnknown: "无法识别该密钥：输入有误、已被撤销，或属于其他部署。",

@@ -8,10 +8,12 @@ import { videoEn } from "./video.js";
 import { notificationsEn } from "./notifications.js";
 import { searchEn } from "./search.js";
 import { deliveriesEn } from "./deliveries.js";
+import { moderationEn } from "./moderation.js";
 import { securityEn } from "./security.js";
 /** What the app says in English. */
 export const en = {
   ...deliveriesEn,
+  ...moderationEn,
   ...securityEn,
   ...feedEn,
   ...videoEn,

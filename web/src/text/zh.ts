@@ -2,6 +2,7 @@ import { helpDeskZh } from "./helpDesk.js";
 import { organizationZh } from "./organization.js";
 import { errorsZh } from "./errors.js";
 import { deliveriesZh } from "./deliveries.js";
+import { moderationZh } from "./moderation.js";
 import { securityZh } from "./security.js";
 import type { Key } from "./en.js";
 import { officialZh } from "./official.js";
@@ -14,6 +15,7 @@ import { searchZh } from "./search.js";
 /** What the app says in Chinese. */
 export const zh: Record<Key, string> = {
   ...deliveriesZh,
+  ...moderationZh,
   ...securityZh,
   ...feedZh,
   ...videoZh,

@@ -444,7 +444,7 @@ type Message struct {
 	EditedMs int64 `protobuf:"varint,11,opt,name=edited_ms,json=editedMs,proto3" json:"edited_ms,omitempty"`
 	// RecallSeq is the seq of the entry that recalled the message; 0: not recalled.
 	RecallSeq uint64 `protobuf:"varint,12,opt,name=recall_seq,json=recallSeq,proto3" json:"recall_seq,omitempty"`
-	// RecalledBy is the user who recalled it: its sender, or an admin of the group.
+	// RecalledBy is the user who recalled it: its sender, or an admin of the group; 0: a moderator of the deployment.
 	RecalledBy uint64 `protobuf:"varint,13,opt,name=recalled_by,json=recalledBy,proto3" json:"recalled_by,omitempty"`
 	// PinSeq is the seq of the last entry that pinned or unpinned the message; 0: none did.
 	PinSeq uint64 `protobuf:"varint,14,opt,name=pin_seq,json=pinSeq,proto3" json:"pin_seq,omitempty"`

@@ -1546,7 +1546,9 @@ type Error struct {
 	Reason  string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// RetryMs: try again after this long; 0: the same request will fail again.
-	RetryMs       uint32 `protobuf:"varint,4,opt,name=retry_ms,json=retryMs,proto3" json:"retry_ms,omitempty"`
+	RetryMs uint32 `protobuf:"varint,4,opt,name=retry_ms,json=retryMs,proto3" json:"retry_ms,omitempty"`
+	// Ban that is the reason, of account_banned and address_banned; absent from all other errors.
+	Ban           *BanNotice `protobuf:"bytes,5,opt,name=ban,proto3" json:"ban,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1609,6 +1611,77 @@ func (x *Error) GetRetryMs() uint32 {
 	return 0
 }
 
+func (x *Error) GetBan() *BanNotice {
+	if x != nil {
+		return x.Ban
+	}
+	return nil
+}
+
+// BanNotice is what a client is told that is refused because of a ban.
+type BanNotice struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// EndsMs is when it ends, in milliseconds since 1970; 0: never.
+	EndsMs int64 `protobuf:"varint,1,opt,name=ends_ms,json=endsMs,proto3" json:"ends_ms,omitempty"`
+	// Explanation by a moderator; may be empty.
+	Explanation string `protobuf:"bytes,2,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// AppealToken for ModerationService.AppealBan, for an hour; empty: the caller may not appeal.
+	AppealToken   string `protobuf:"bytes,3,opt,name=appeal_token,json=appealToken,proto3" json:"appeal_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BanNotice) Reset() {
+	*x = BanNotice{}
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BanNotice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BanNotice) ProtoMessage() {}
+
+func (x *BanNotice) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BanNotice.ProtoReflect.Descriptor instead.
+func (*BanNotice) Descriptor() ([]byte, []int) {
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *BanNotice) GetEndsMs() int64 {
+	if x != nil {
+		return x.EndsMs
+	}
+	return 0
+}
+
+func (x *BanNotice) GetExplanation() string {
+	if x != nil {
+		return x.Explanation
+	}
+	return ""
+}
+
+func (x *BanNotice) GetAppealToken() string {
+	if x != nil {
+		return x.AppealToken
+	}
+	return ""
+}
+
 type Pong struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TimeMs        int64                  `protobuf:"varint,1,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
@@ -1618,7 +1691,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1630,7 +1703,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1643,7 +1716,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{21}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Pong) GetTimeMs() int64 {
@@ -1663,7 +1736,7 @@ type Typing struct {
 
 func (x *Typing) Reset() {
 	*x = Typing{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[22]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1675,7 +1748,7 @@ func (x *Typing) String() string {
 func (*Typing) ProtoMessage() {}
 
 func (x *Typing) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[22]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1688,7 +1761,7 @@ func (x *Typing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Typing.ProtoReflect.Descriptor instead.
 func (*Typing) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{22}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Typing) GetConversation() uint64 {
@@ -1714,7 +1787,7 @@ type Hint struct {
 
 func (x *Hint) Reset() {
 	*x = Hint{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[23]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1726,7 +1799,7 @@ func (x *Hint) String() string {
 func (*Hint) ProtoMessage() {}
 
 func (x *Hint) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[23]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1739,7 +1812,7 @@ func (x *Hint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hint.ProtoReflect.Descriptor instead.
 func (*Hint) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{23}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Hint) GetConversations() []*v1.LargeTail {
@@ -1761,7 +1834,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[24]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1773,7 +1846,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[24]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1786,7 +1859,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{24}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Bye) GetCode() uint32 {
@@ -1936,12 +2009,17 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\x05error\x18\t \x01(\v2\x18.rialto.gateway.v1.ErrorR\x05error\"O\n" +
 	"\x06Result\x12\x18\n" +
 	"\apayload\x18\x01 \x01(\fR\apayload\x12+\n" +
-	"\x04body\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x04body\"h\n" +
+	"\x04body\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x04body\"\x98\x01\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12\x19\n" +
-	"\bretry_ms\x18\x04 \x01(\rR\aretryMs\"#\n" +
+	"\bretry_ms\x18\x04 \x01(\rR\aretryMs\x12.\n" +
+	"\x03ban\x18\x05 \x01(\v2\x1c.rialto.gateway.v1.BanNoticeR\x03ban\"m\n" +
+	"\tBanNotice\x12\x1b\n" +
+	"\aends_ms\x18\x01 \x01(\x03B\x020\x02R\x06endsMs\x12 \n" +
+	"\vexplanation\x18\x02 \x01(\tR\vexplanation\x12!\n" +
+	"\fappeal_token\x18\x03 \x01(\tR\vappealToken\"#\n" +
 	"\x04Pong\x12\x1b\n" +
 	"\atime_ms\x18\x01 \x01(\x03B\x020\x02R\x06timeMs\"H\n" +
 	"\x06Typing\x12&\n" +
@@ -1966,7 +2044,7 @@ func file_rialto_gateway_v1_gateway_proto_rawDescGZIP() []byte {
 	return file_rialto_gateway_v1_gateway_proto_rawDescData
 }
 
-var file_rialto_gateway_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_rialto_gateway_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_rialto_gateway_v1_gateway_proto_goTypes = []any{
 	(*ClientFrame)(nil),      // 0: rialto.gateway.v1.ClientFrame
 	(*Auth)(nil),             // 1: rialto.gateway.v1.Auth
@@ -1989,69 +2067,71 @@ var file_rialto_gateway_v1_gateway_proto_goTypes = []any{
 	(*Receipt)(nil),          // 18: rialto.gateway.v1.Receipt
 	(*Result)(nil),           // 19: rialto.gateway.v1.Result
 	(*Error)(nil),            // 20: rialto.gateway.v1.Error
-	(*Pong)(nil),             // 21: rialto.gateway.v1.Pong
-	(*Typing)(nil),           // 22: rialto.gateway.v1.Typing
-	(*Hint)(nil),             // 23: rialto.gateway.v1.Hint
-	(*Bye)(nil),              // 24: rialto.gateway.v1.Bye
-	(*v1.Position)(nil),      // 25: rialto.chat.v1.Position
-	(*v1.SyncRequest)(nil),   // 26: rialto.chat.v1.SyncRequest
-	(v11.Activity)(0),        // 27: rialto.presence.v1.Activity
-	(*v1.Content)(nil),       // 28: rialto.chat.v1.Content
-	(*structpb.Struct)(nil),  // 29: google.protobuf.Struct
-	(*v1.Event)(nil),         // 30: rialto.chat.v1.Event
-	(*v11.Presence)(nil),     // 31: rialto.presence.v1.Presence
-	(*v1.SyncResponse)(nil),  // 32: rialto.chat.v1.SyncResponse
-	(*v1.RoomUpdate)(nil),    // 33: rialto.chat.v1.RoomUpdate
-	(*v1.RoomEntry)(nil),     // 34: rialto.chat.v1.RoomEntry
-	(*v1.StreamedText)(nil),  // 35: rialto.chat.v1.StreamedText
-	(*v1.Thread)(nil),        // 36: rialto.chat.v1.Thread
-	(*v1.LargeTail)(nil),     // 37: rialto.chat.v1.LargeTail
+	(*BanNotice)(nil),        // 21: rialto.gateway.v1.BanNotice
+	(*Pong)(nil),             // 22: rialto.gateway.v1.Pong
+	(*Typing)(nil),           // 23: rialto.gateway.v1.Typing
+	(*Hint)(nil),             // 24: rialto.gateway.v1.Hint
+	(*Bye)(nil),              // 25: rialto.gateway.v1.Bye
+	(*v1.Position)(nil),      // 26: rialto.chat.v1.Position
+	(*v1.SyncRequest)(nil),   // 27: rialto.chat.v1.SyncRequest
+	(v11.Activity)(0),        // 28: rialto.presence.v1.Activity
+	(*v1.Content)(nil),       // 29: rialto.chat.v1.Content
+	(*structpb.Struct)(nil),  // 30: google.protobuf.Struct
+	(*v1.Event)(nil),         // 31: rialto.chat.v1.Event
+	(*v11.Presence)(nil),     // 32: rialto.presence.v1.Presence
+	(*v1.SyncResponse)(nil),  // 33: rialto.chat.v1.SyncResponse
+	(*v1.RoomUpdate)(nil),    // 34: rialto.chat.v1.RoomUpdate
+	(*v1.RoomEntry)(nil),     // 35: rialto.chat.v1.RoomEntry
+	(*v1.StreamedText)(nil),  // 36: rialto.chat.v1.StreamedText
+	(*v1.Thread)(nil),        // 37: rialto.chat.v1.Thread
+	(*v1.LargeTail)(nil),     // 38: rialto.chat.v1.LargeTail
 }
 var file_rialto_gateway_v1_gateway_proto_depIdxs = []int32{
 	1,  // 0: rialto.gateway.v1.ClientFrame.auth:type_name -> rialto.gateway.v1.Auth
 	2,  // 1: rialto.gateway.v1.ClientFrame.sends:type_name -> rialto.gateway.v1.Send
-	25, // 2: rialto.gateway.v1.ClientFrame.ack:type_name -> rialto.chat.v1.Position
+	26, // 2: rialto.gateway.v1.ClientFrame.ack:type_name -> rialto.chat.v1.Position
 	3,  // 3: rialto.gateway.v1.ClientFrame.marks:type_name -> rialto.gateway.v1.Mark
 	4,  // 4: rialto.gateway.v1.ClientFrame.ping:type_name -> rialto.gateway.v1.Ping
 	5,  // 5: rialto.gateway.v1.ClientFrame.call:type_name -> rialto.gateway.v1.Call
-	26, // 6: rialto.gateway.v1.ClientFrame.sync:type_name -> rialto.chat.v1.SyncRequest
+	27, // 6: rialto.gateway.v1.ClientFrame.sync:type_name -> rialto.chat.v1.SyncRequest
 	6,  // 7: rialto.gateway.v1.ClientFrame.watch:type_name -> rialto.gateway.v1.Watch
-	27, // 8: rialto.gateway.v1.ClientFrame.activity:type_name -> rialto.presence.v1.Activity
+	28, // 8: rialto.gateway.v1.ClientFrame.activity:type_name -> rialto.presence.v1.Activity
 	7,  // 9: rialto.gateway.v1.ClientFrame.watch_readers:type_name -> rialto.gateway.v1.WatchReaders
 	9,  // 10: rialto.gateway.v1.ClientFrame.watch_posts:type_name -> rialto.gateway.v1.WatchPosts
-	28, // 11: rialto.gateway.v1.Send.content:type_name -> rialto.chat.v1.Content
-	29, // 12: rialto.gateway.v1.Call.body:type_name -> google.protobuf.Struct
+	29, // 11: rialto.gateway.v1.Send.content:type_name -> rialto.chat.v1.Content
+	30, // 12: rialto.gateway.v1.Call.body:type_name -> google.protobuf.Struct
 	8,  // 13: rialto.gateway.v1.WatchReaders.messages:type_name -> rialto.gateway.v1.WatchedMessage
 	10, // 14: rialto.gateway.v1.WatchPosts.posts:type_name -> rialto.gateway.v1.WatchedPost
 	17, // 15: rialto.gateway.v1.ServerFrame.hello:type_name -> rialto.gateway.v1.Hello
 	18, // 16: rialto.gateway.v1.ServerFrame.receipts:type_name -> rialto.gateway.v1.Receipt
-	30, // 17: rialto.gateway.v1.ServerFrame.events:type_name -> rialto.chat.v1.Event
+	31, // 17: rialto.gateway.v1.ServerFrame.events:type_name -> rialto.chat.v1.Event
 	19, // 18: rialto.gateway.v1.ServerFrame.result:type_name -> rialto.gateway.v1.Result
 	20, // 19: rialto.gateway.v1.ServerFrame.error:type_name -> rialto.gateway.v1.Error
-	21, // 20: rialto.gateway.v1.ServerFrame.pong:type_name -> rialto.gateway.v1.Pong
-	22, // 21: rialto.gateway.v1.ServerFrame.typing:type_name -> rialto.gateway.v1.Typing
-	31, // 22: rialto.gateway.v1.ServerFrame.presences:type_name -> rialto.presence.v1.Presence
-	23, // 23: rialto.gateway.v1.ServerFrame.hint:type_name -> rialto.gateway.v1.Hint
-	24, // 24: rialto.gateway.v1.ServerFrame.bye:type_name -> rialto.gateway.v1.Bye
-	32, // 25: rialto.gateway.v1.ServerFrame.sync:type_name -> rialto.chat.v1.SyncResponse
+	22, // 20: rialto.gateway.v1.ServerFrame.pong:type_name -> rialto.gateway.v1.Pong
+	23, // 21: rialto.gateway.v1.ServerFrame.typing:type_name -> rialto.gateway.v1.Typing
+	32, // 22: rialto.gateway.v1.ServerFrame.presences:type_name -> rialto.presence.v1.Presence
+	24, // 23: rialto.gateway.v1.ServerFrame.hint:type_name -> rialto.gateway.v1.Hint
+	25, // 24: rialto.gateway.v1.ServerFrame.bye:type_name -> rialto.gateway.v1.Bye
+	33, // 25: rialto.gateway.v1.ServerFrame.sync:type_name -> rialto.chat.v1.SyncResponse
 	16, // 26: rialto.gateway.v1.ServerFrame.threads:type_name -> rialto.gateway.v1.ThreadUpdate
 	15, // 27: rialto.gateway.v1.ServerFrame.readers:type_name -> rialto.gateway.v1.ReadersUpdate
-	33, // 28: rialto.gateway.v1.ServerFrame.rooms:type_name -> rialto.chat.v1.RoomUpdate
-	34, // 29: rialto.gateway.v1.ServerFrame.room:type_name -> rialto.chat.v1.RoomEntry
+	34, // 28: rialto.gateway.v1.ServerFrame.rooms:type_name -> rialto.chat.v1.RoomUpdate
+	35, // 29: rialto.gateway.v1.ServerFrame.room:type_name -> rialto.chat.v1.RoomEntry
 	14, // 30: rialto.gateway.v1.ServerFrame.posts:type_name -> rialto.gateway.v1.PostHint
 	13, // 31: rialto.gateway.v1.ServerFrame.notifications:type_name -> rialto.gateway.v1.NotificationHint
-	35, // 32: rialto.gateway.v1.ServerFrame.streamed:type_name -> rialto.chat.v1.StreamedText
+	36, // 32: rialto.gateway.v1.ServerFrame.streamed:type_name -> rialto.chat.v1.StreamedText
 	12, // 33: rialto.gateway.v1.ServerFrame.accepted:type_name -> rialto.gateway.v1.Accepted
-	36, // 34: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
-	25, // 35: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
+	37, // 34: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
+	26, // 35: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
 	20, // 36: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
-	29, // 37: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
-	37, // 38: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
-	39, // [39:39] is the sub-list for method output_type
-	39, // [39:39] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	30, // 37: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
+	21, // 38: rialto.gateway.v1.Error.ban:type_name -> rialto.gateway.v1.BanNotice
+	38, // 39: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
+	40, // [40:40] is the sub-list for method output_type
+	40, // [40:40] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_rialto_gateway_v1_gateway_proto_init() }
@@ -2065,7 +2145,7 @@ func file_rialto_gateway_v1_gateway_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_gateway_v1_gateway_proto_rawDesc), len(file_rialto_gateway_v1_gateway_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

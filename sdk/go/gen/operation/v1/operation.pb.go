@@ -28,8 +28,10 @@ const (
 	OperatorRole_OPERATOR_ROLE_UNSPECIFIED OperatorRole = 0
 	// Auditor: read everything that the console shows.
 	OperatorRole_OPERATOR_ROLE_AUDITOR OperatorRole = 1
-	// Operator: read and change.
+	// Operator: read and change, and do what moderators do.
 	OperatorRole_OPERATOR_ROLE_OPERATOR OperatorRole = 2
+	// Moderator: read what was reported, decide, and ban, and nothing else.
+	OperatorRole_OPERATOR_ROLE_MODERATOR OperatorRole = 3
 )
 
 // Enum value maps for OperatorRole.
@@ -38,11 +40,13 @@ var (
 		0: "OPERATOR_ROLE_UNSPECIFIED",
 		1: "OPERATOR_ROLE_AUDITOR",
 		2: "OPERATOR_ROLE_OPERATOR",
+		3: "OPERATOR_ROLE_MODERATOR",
 	}
 	OperatorRole_value = map[string]int32{
 		"OPERATOR_ROLE_UNSPECIFIED": 0,
 		"OPERATOR_ROLE_AUDITOR":     1,
 		"OPERATOR_ROLE_OPERATOR":    2,
+		"OPERATOR_ROLE_MODERATOR":   3,
 	}
 )
 
@@ -1544,11 +1548,12 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\asubject\x18\x05 \x01(\tR\asubject\x12\x16\n" +
 	"\x06before\x18\x06 \x01(\tR\x06before\x12\x14\n" +
 	"\x05after\x18\a \x01(\tR\x05after\x12\x16\n" +
-	"\x06reason\x18\b \x01(\tR\x06reason*d\n" +
+	"\x06reason\x18\b \x01(\tR\x06reason*\x81\x01\n" +
 	"\fOperatorRole\x12\x1d\n" +
 	"\x19OPERATOR_ROLE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15OPERATOR_ROLE_AUDITOR\x10\x01\x12\x1a\n" +
-	"\x16OPERATOR_ROLE_OPERATOR\x10\x02*\xa0\x01\n" +
+	"\x16OPERATOR_ROLE_OPERATOR\x10\x02\x12\x1b\n" +
+	"\x17OPERATOR_ROLE_MODERATOR\x10\x03*\xa0\x01\n" +
 	"\bJobState\x12\x19\n" +
 	"\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13JOB_STATE_AVAILABLE\x10\x01\x12\x15\n" +

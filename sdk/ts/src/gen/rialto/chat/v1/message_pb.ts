@@ -103,7 +103,7 @@ export type Message = Message$1<"rialto.chat.v1.Message"> & {
   recallSeq: bigint;
 
   /**
-   * RecalledBy is the user who recalled it: its sender, or an admin of the group.
+   * RecalledBy is the user who recalled it: its sender, or an admin of the group; 0: a moderator of the deployment.
    *
    * @generated from field: uint64 recalled_by = 13 [jstype = JS_STRING];
    */

@@ -1,0 +1,42 @@
+package app
+
+import (
+	"context"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/idgen"
+	"github.com/rialto-im/rialto/internal/service/moderation"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+)
+
+// openModeration makes the service of reports, decisions and bans.
+func (n *Node) openModeration(ctx context.Context, ids *idgen.Snowflake) error {
+	secret, err := n.accounts.Secret(ctx, "appeals")
+	if err != nil {
+		return err
+	}
+	n.moderation, err = moderation.New(ctx, moderation.Deps{DB: n.db, IDs: ids, Chat: n.chat, Posts: n.feed, Comments: n.comments, Accounts: n.accounts, Audit: n.audit, ClusterEvents: n.events,
+		Nodes: n.liveNodes, IsCoordinator: n.isCoordinator, Secret: secret, Clock: n.clock, Logger: n.logger})
+	return err
+}
+
+// wordsOf is the word filter of a node, whose moderation is made after the services whose texts it checks.
+type wordsOf struct{ n *Node }
+
+func (w wordsOf) HasWords() bool { return w.n.moderation.HasWords() }
+
+func (w wordsOf) CheckText(texts ...string) (string, error) {
+	return w.n.moderation.CheckText(texts...)
+}
+
+func (w wordsOf) FlagMessage(m *chatv1.Message, word string) { w.n.moderation.FlagMessage(m, word) }
+
+func (w wordsOf) FlagGroup(c id.Conversation, title, word string) {
+	w.n.moderation.FlagGroup(c, title, word)
+}
+
+func (w wordsOf) FlagPost(p *feedv1.Post, word string) { w.n.moderation.FlagPost(p, word) }
+
+func (w wordsOf) FlagComment(c *commentv1.Comment, word string) { w.n.moderation.FlagComment(c, word) }
