@@ -849,6 +849,8 @@ mutant "keep bans that were overturned" internal/service/moderation/appeal.go 's
 mutant "show comments that their authors deleted" internal/service/comment/change.go 's/UPDATE comments SET hidden_content = NULL WHERE id = \$1 AND/UPDATE comments SET hidden_content = NULL WHERE id = -$1 AND/' 'AppealsAgainstHiding' internal/service/moderation
 mutant "count hidden comments" internal/service/comment/hide.go 's/s\.addCount\(ctx, tx, c, -1\)/error(nil)/' 'TestDecisions' internal/service/moderation
 mutant "recall as the sender may" internal/service/chat/update.go 's/if d\.ByServer \&\& content\.GetRecall\(\) != nil/if false \&\& content.GetRecall() != nil/' 'RecallForModerators' internal/service/chat
+mutant "check no words of places" internal/service/chat/words.go 's/k\.Location\.GetLabel\(\), k/k/' 'WordsOfMessages' internal/service/chat
+mutant "check no words of cards" internal/service/chat/words.go 's/k\.Card\.GetTitle\(\), k/k/' 'WordsOfMessages' internal/service/chat
 mutant "store messages with refused words" internal/service/chat/send.go 's/if err := s\.checkWords\(d\); err != nil \{/if err := s.checkWords(d); err != nil \&\& d.Sender == 0 {/' 'WordsOfMessages' internal/service/chat
 mutant "flag messages that were stored before" internal/service/chat/send.go 's/!d\.Duplicate \&\& d\.FlaggedWord/d.FlaggedWord/' 'WordsOfMessages' internal/service/chat
 mutant "find words across words" internal/base/wordfilter/wordfilter.go 's/return inside == 0 \|\| e\.han \|\| inside == e\.runes-1/return inside >= 0/' 'DisguisedWords' internal/base/wordfilter

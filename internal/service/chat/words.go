@@ -51,6 +51,12 @@ func textsOf(c *chatv1.Content) (texts []string) {
 		texts = append(texts, k.Video.GetCaption())
 	case *chatv1.Content_Album:
 		texts = append(texts, k.Album.GetCaption())
+	case *chatv1.Content_Location:
+		texts = append(texts, k.Location.GetLabel(), k.Location.GetAddress())
+	case *chatv1.Content_Card:
+		texts = append(texts, k.Card.GetTitle(), k.Card.GetText(), k.Card.GetUrl())
+	case *chatv1.Content_Forward:
+		texts = append(texts, k.Forward.GetTitle())
 	}
 	return texts
 }

@@ -64,8 +64,12 @@ func TestWordsOfMessages(t *testing.T) {
 		t.Errorf("a retry of a stored message: duplicate %v, %v", again.Duplicate, err)
 	}
 	must(t, send(2, text("good")))
-	for n, content := range []*chatv1.Content{text("a bad one"), edit("now bad")} {
-		if err := send(uint64(3+n), content); reasonOf(err) != "refused_by_rules" {
+	for n, content := range []*chatv1.Content{text("a bad one"), edit("now bad"),
+		{Kind: &chatv1.Content_Location{Location: &chatv1.Location{Label: "a bad place"}}}, {Kind: &chatv1.Content_Location{Location: &chatv1.Location{Address: "Bad bad street"}}},
+		{Kind: &chatv1.Content_Card{Card: &chatv1.Card{Title: "bad", Url: "https://example.com"}}}, {Kind: &chatv1.Content_Card{Card: &chatv1.Card{Title: "good", Url: "https://example.com/bad"}}},
+		{Kind: &chatv1.Content_Forward{Forward: &chatv1.Forward{Title: "a bad discussion", Conversation: uint64(c), Seqs: []uint64{2}}}},
+	} {
+		if err := send(uint64(103+n), content); reasonOf(err) != "refused_by_rules" {
 			t.Errorf("%v is answered with %v", content, err)
 		}
 	}
