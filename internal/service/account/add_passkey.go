@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"crypto/hmac"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -165,23 +164,4 @@ func checkPasskeyKey(raw []byte) error {
 		return errRSASize
 	}
 	return nil
-}
-
-// refusedPasskey logs why an answer of an authenticator was refused, and returns the error for the client.
-func (s *Service) refusedPasskey(refusal *errs.Error, u id.User, cause error) error {
-	s.deps.Logger.Debug("a passkey was refused", "user", u, "error", cause, "detail", passkeyDetail(cause))
-	return refusal
-}
-
-// passkeyDetail is what the library says of an error besides its text.
-func passkeyDetail(err error) string {
-	if e, ok := err.(*protocol.Error); ok { //nolint:errorlint // the library returns it unwrapped
-		return e.DevInfo
-	}
-	return ""
-}
-
-// isUserHandle reports whether an authenticator named the user.
-func (s *Service) isUserHandle(u id.User, handle []byte) bool {
-	return hmac.Equal(handle, s.userHandle(u))
 }

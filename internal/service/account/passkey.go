@@ -2,9 +2,11 @@ package account
 
 import (
 	"context"
+	"crypto/hmac"
 	"database/sql"
 	"errors"
 
+	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
@@ -98,4 +100,23 @@ func (s *Service) passkeyOf(ctx context.Context, credential []byte) (p storedPas
 		err = errPasskey
 	}
 	return p, err
+}
+
+// refusedPasskey logs why an answer of an authenticator was refused, and returns the error for the client.
+func (s *Service) refusedPasskey(refusal *errs.Error, u id.User, cause error) error {
+	s.deps.Logger.Debug("a passkey was refused", "user", u, "error", cause, "detail", passkeyDetail(cause))
+	return refusal
+}
+
+// passkeyDetail is what the library says of an error besides its text.
+func passkeyDetail(err error) string {
+	if e, ok := err.(*protocol.Error); ok { //nolint:errorlint // the library returns it unwrapped
+		return e.DevInfo
+	}
+	return ""
+}
+
+// isUserHandle reports whether an authenticator named the user.
+func (s *Service) isUserHandle(u id.User, handle []byte) bool {
+	return hmac.Equal(handle, s.userHandle(u))
 }
