@@ -33,6 +33,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
+	"github.com/rialto-im/rialto/internal/platform/backup"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	"github.com/rialto-im/rialto/internal/platform/coldtier"
@@ -138,6 +139,7 @@ type Node struct {
 	audit           *auditlog.Log
 	operations      *operation.Service
 	moderation      *moderation.Service
+	backups         *backup.Service
 	feed            *feed.Service
 	comments        *comment.Service
 	engagement      *engagement.Service

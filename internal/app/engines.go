@@ -56,6 +56,9 @@ func (n *Node) openEmbedded(ctx context.Context) (err error) {
 	if err := move.CheckSource(n.dir.path); err != nil {
 		return err
 	}
+	if err := datadir.RemoveBackupFiles(n.dir.path); err != nil {
+		return err
+	}
 	if n.stores, err = datadir.Open(ctx, n.dir.path, datadir.Options{Logger: n.logger, Listener: n.committed, MoreThreads: n.threads.more, Spare: n.config.Storage.Spare, Files: n.config.S3.Endpoint == ""}); err != nil {
 		return err
 	}

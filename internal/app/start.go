@@ -29,6 +29,7 @@ func (n *Node) start() {
 	n.stack.Start("message traces", n.traces.Run)
 	n.stack.Start("operations", n.operations.Run)
 	n.stack.Start("moderation", n.moderation.Run)
+	n.stack.Start("backups", n.backups.Run)
 	n.stack.Start("rooms", n.rooms.Run)
 	n.stack.Start("organizations", n.organizations.Run)
 	n.stack.Start("cluster", n.cluster.Run)

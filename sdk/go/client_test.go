@@ -313,6 +313,31 @@ func TestReset(t *testing.T) {
 	}
 }
 
+// TestSeqsOfLostMessages: after a reset, a message is handed over whose seq another had that the server has lost since.
+func TestSeqsOfLostMessages(t *testing.T) {
+	s := start(t, &server{tail: &chatv1.Position{Epoch: 2, Seq: 500}, script: func(_ int, c *conn) {
+		e := event(501, 500)
+		e.Epoch = 2
+		e.GetMessage().Seq = 3
+		c.write(&gatewayv1.ServerFrame{Events: []*chatv1.Event{e}})
+		c.untilGone()
+	}, sync: func(*chatv1.Position) *chatv1.SyncResponse {
+		return &chatv1.SyncResponse{Reset_: true, Next: &chatv1.Position{Epoch: 2, Seq: 500}}
+	}})
+	store := rialto.NewMemoryStore()
+	if err := store.Save(rialto.State{User: 1, Device: 2, Access: "a", Refresh: "r", Epoch: 1, Seq: 900, Seen: map[uint64]uint64{7: 40}}); err != nil {
+		t.Fatal(err)
+	}
+	c, events := s.client(store)
+	run(t, c)
+	if e := <-events; !e.Reset {
+		t.Errorf("%v came first", e)
+	}
+	if e := <-events; e.Message.GetSeq() != 3 {
+		t.Errorf("%v came then", e)
+	}
+}
+
 // TestReadsOnWhileTheServerDoesNot: a server that stops reading, because it is not read from fast enough, is read from all the
 // same, while messages and marks wait to be written: else both would wait for ever.
 func TestReadsOnWhileTheServerDoesNot(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/base/tracing"
+	"github.com/rialto-im/rialto/internal/platform/backup"
 	"github.com/rialto-im/rialto/internal/platform/cache"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/directory"
@@ -80,11 +81,13 @@ type Config struct {
 	// a load balancer needs to notice. Default 0.
 	StopAfter time.Duration `yaml:"stop_after"`
 
-	Bus       Bus            `yaml:"bus"`
-	Cluster   cluster.Config `yaml:"cluster"`
-	Storage   Storage        `yaml:"storage"`
-	Cassandra Cassandra      `yaml:"cassandra"`
-	S3        S3             `yaml:"s3"`
+	Bus     Bus            `yaml:"bus"`
+	Cluster cluster.Config `yaml:"cluster"`
+	Storage Storage        `yaml:"storage"`
+	// Backup is what rialto backup makes of the data directory while this node runs.
+	Backup    backup.Config `yaml:"backup"`
+	Cassandra Cassandra     `yaml:"cassandra"`
+	S3        S3            `yaml:"s3"`
 
 	Log              telemetry.Config       `yaml:"log"`
 	Account          account.Config         `yaml:"account"`

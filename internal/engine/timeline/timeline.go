@@ -201,6 +201,9 @@ type Log interface {
 	// Epoch of the derived timelines. It increases after every event that may have lost some of their entries; in a single process that
 	// is every stop. The upper 32 bits of an inbox seq are the epoch; the lower bits count from 1 for each epoch and key.
 	Epoch() uint32
+	// RestoredEpoch is the epoch that began when entries of conversations were lost, because a backup was restored or a repair accepted a loss; 0 if
+	// that never happened. A device with a position of an earlier epoch may have entries that are lost, whose seqs are assigned again.
+	RestoredEpoch() uint32
 	// Acquire makes this log the owner of a partition: it alone posts to the partition's inboxes and moves its checkpoint. The term is
 	// that of the grant under which the partition is owned: it rises with each owner. When another log on the same store acquires the
 	// partition in a later term, Post and PutCheckpoint of this one fail with ErrFenced. Acquire itself fails with a *FencedError if the

@@ -49,7 +49,7 @@ type Stores struct {
 	marker       *Marker
 	files        bool // the directory holds the users' files
 	spare        *Spare
-	acceptLoss   bool                                               // of what the stores lack
+	lost         loss                                               // of what the stores lack, if that was accepted
 	checkedSize  int64                                              // a database up to this size is checked at the start
 	pagesChecked bool                                               // the database's pages were checked at the start
 	pages        func(context.Context) (damage []string, err error) // checks the database's pages
@@ -60,12 +60,20 @@ type Stores struct {
 
 // Open opens the stores of a directory, and creates them if none was ever served. The caller has locked the directory.
 func Open(ctx context.Context, dir string, o Options) (_ *Stores, err error) {
-	return open(ctx, dir, o, false)
+	return open(ctx, dir, o, loss{})
 }
 
-// open opens the stores. With accept it opens them despite losses and marks them as belonging together.
-func open(ctx context.Context, dir string, o Options, accept bool) (_ *Stores, err error) {
-	s, f := &Stores{dir: dir, logger: o.Logger, files: o.Files, acceptLoss: accept, checkedSize: cmp.Or(o.CheckedAtStart, maxCheckedAtStart), damage: make(chan struct{})}, &findings{dir: dir}
+// loss is what may be lost of a directory.
+type loss struct {
+	// accepted: the stores are opened despite losses, and marked as belonging together. Streams go on in a RestoredEpoch.
+	accepted bool
+	// starts is how often a server may have started since: devices may have positions of as many epochs that the stores do not know.
+	starts uint32
+}
+
+// open opens the stores.
+func open(ctx context.Context, dir string, o Options, lost loss) (_ *Stores, err error) {
+	s, f := &Stores{dir: dir, logger: o.Logger, files: o.Files, lost: lost, checkedSize: cmp.Or(o.CheckedAtStart, maxCheckedAtStart), damage: make(chan struct{})}, &findings{dir: dir}
 	defer func() {
 		if err != nil {
 			err = errors.Join(ExplainFull(err), s.Close())
@@ -86,7 +94,7 @@ func open(ctx context.Context, dir string, o Options, accept bool) (_ *Stores, e
 	}
 	exist := identity.State == Serving || identity.State == Adopting
 	s.Log, err = pebblelog.Open(filepath.Join(dir, TimelinesDir), pebblelog.Options{Logger: o.Logger, Listener: o.Listener, MoreThreads: o.MoreThreads, MustExist: exist,
-		ID: identity.ID, Epoch: f.database.Epoch, WALObserver: s.marker, DatabaseCommits: s.marker.Commits, Spare: s.spare,
+		ID: identity.ID, Epoch: f.database.Epoch + lost.starts, Restored: lost.accepted, WALObserver: s.marker, DatabaseCommits: s.marker.Commits, Spare: s.spare,
 		Check: func(m pebblelog.Meta) error { return s.checkIdentity(f, identity, m) }})
 	if refused := (*DamagedError)(nil); exist && !errors.As(err, &refused) && pebblelog.IsCorruption(err) {
 		f.addUnreadable("%v", err)
@@ -192,7 +200,7 @@ func (s *Stores) openDatabase(ctx context.Context, f *findings) (err error) {
 // checkIdentity checks that the timelines belong to the directory.
 func (s *Stores) checkIdentity(f *findings, identity Identity, m pebblelog.Meta) error {
 	switch {
-	case s.acceptLoss:
+	case s.lost.accepted:
 		return nil
 	case identity.State == Serving:
 		f.compareMeta(identity.ID, m)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,19 +72,45 @@ func Repair(ctx context.Context, dir string, o Options) (done []string, err erro
 	if err != nil {
 		return done, err
 	}
+	adopted, err := adopt(ctx, dir, o, 0)
+	if err != nil {
+		return done, err
+	}
+	return append(done, fmt.Sprintf("the stores belong together again (%s)", adopted)), nil
+}
+
+// adopt marks the stores of a directory as belonging together. Inboxes continue in a new epoch, as many above every epoch that either store knows as a
+// server may have started since. Devices with positions of earlier epochs are reset: they may have what is lost.
+func adopt(ctx context.Context, dir string, o Options, starts uint32) (adopted string, err error) {
 	fresh, err := createMarker(dir, Adopting)
 	if err != nil {
-		return done, err
+		return "", err
 	}
 	if err := fresh.Close(); err != nil {
-		return done, err
+		return "", err
 	}
-	s, err := open(ctx, dir, o, true)
+	s, err := open(ctx, dir, o, loss{accepted: true, starts: starts})
 	if err != nil {
-		return done, err
+		return "", err
 	}
-	done = append(done, fmt.Sprintf("the stores belong together again (directory %.8s…, epoch %d)", s.marker.Identity().ID, s.Log.Epoch()))
-	return done, s.Close()
+	return fmt.Sprintf("directory %.8s…, epoch %d", s.marker.Identity().ID, s.Log.Epoch()), s.Close()
+}
+
+// Adopt makes a directory usable whose stores were copied from a backup; it has no marker yet. starts is how often a server may have started on the
+// original since the backup: see Repair for the epoch. The caller has locked the directory.
+func Adopt(ctx context.Context, dir string, o Options, starts uint32) (adopted string, err error) {
+	f := &findings{dir: dir}
+	if err := f.checkDatabase(ctx, nil, math.MaxInt64); err != nil {
+		return "", err
+	}
+	if f.database.ID == "" {
+		f.addUnreadable("%s contains none of the data that was stored in it", f.path(DatabaseFile))
+	}
+	f.checkTimelines(nil)
+	if err := f.err(); err != nil {
+		return "", err
+	}
+	return adopt(ctx, dir, o, starts)
 }
 
 // copyIfExists copies a file, if it exists.

@@ -48,6 +48,9 @@ func (s *Service) Sync(ctx context.Context, c id.Caller, r *chatv1.SyncRequest) 
 // most limit (1 to 2,000; 0 is 500) and about 1 MiB. If the stream has a gap there, or is too long for a new device, the response says
 // reset and has the position of the tail. Corrupt entries are skipped, see corruption.go.
 //
+// A position from before a backup was restored is answered with reset. The device goes on from the beginning of the epoch that the restore began, which
+// may be above the tail.
+//
 // If the stream does not have a position below its tail, a disk lost the event of that position, and the event was stored again. Reading
 // continues after the position.
 func (s *Service) AppendSync(ctx context.Context, b []byte, u id.User, after message.Position, limit int) ([]byte, error) {
@@ -61,8 +64,13 @@ func (s *Service) AppendSync(ctx context.Context, b []byte, u id.User, after mes
 	if err != nil {
 		return nil, err
 	}
+	restored := message.Position(s.deps.Log.RestoredEpoch()) << 32
+	if after < restored && (after != 0 || tail.Seq != 0) {
+		// The device may have messages that were lost when a backup was restored, whose seqs are assigned to others.
+		return s.appendReset(ctx, b, u, timeline.Tail{Seq: max(tail.Seq, uint64(restored))})
+	}
 	if uint64(after) > tail.Seq {
-		if after.Epoch() >= s.deps.Log.Epoch() {
+		if after.Epoch() >= s.deps.Log.Epoch() && after != restored { // which a reset gives
 			return s.appendReset(ctx, b, u, tail) // this store never issued that position
 		}
 		// The disk lost the end of the stream in an unclean stop. Its events are stored again, in this epoch.

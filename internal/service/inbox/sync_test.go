@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/service/inbox"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
@@ -475,5 +476,69 @@ func TestMessagesAreWhole(t *testing.T) {
 	if m.GetConversation() != 5 || m.Seq != 1 || m.Counted != 1 || m.Sender != 2 || m.Device != 2 || m.Id != want.String() ||
 		m.TimeMs != want.Ms() || m.Content.GetText() != "hello" {
 		t.Errorf("the message is %v", m)
+	}
+}
+
+// restoredLog is a log that goes on from a backup.
+type restoredLog struct {
+	timeline.Log
+	epoch uint32
+}
+
+func (l restoredLog) RestoredEpoch() uint32 { return l.epoch }
+
+// After a backup was restored, each device is reset once: one that has less than the backup, one that has as much, and one that has more, which a disk
+// that lost the end of a stream does not reset. It goes on with what comes afterwards. Nobody is reset again, also after the next start.
+func TestDevicesAreResetAfterARestore(t *testing.T) {
+	for _, messages := range []int{0, 3} {
+		s := &stream{harness: newHarness(t, true, inbox.Config{})}
+		for range messages {
+			s.message(t, 1)
+		}
+		s.restart(false)
+		restore := func() {
+			s.log = restoredLog{s.log, 2}
+			s.start()
+		}
+		restore()
+		const begin = uint64(2) << 32
+		reset := func(when string, after uint64) {
+			t.Helper()
+			if p := syncPage(t, s.harness, after, 0); !p.Reset_ || p.More || p.Next.Seq < begin || p.Next.Epoch < 2 || len(p.Events) != 0 {
+				t.Errorf("%d messages, %s: a sync after %x returned %v", messages, when, after, p)
+			}
+		}
+		before := []uint64{1<<32 + 1, 1<<32 + 3, 1<<32 + 4, 1<<32 + 1000, begin - 1}
+		for _, after := range before {
+			reset("at first", after)
+		}
+		if p := syncPage(t, s.harness, begin, 0); p.Reset_ || p.More || len(p.Events) != 0 || p.Next.Seq != begin {
+			t.Errorf("%d messages: a device that was reset is answered with %v", messages, p)
+		}
+		s.message(t, 1)
+		for _, after := range before {
+			reset("with a new message", after)
+		}
+		if p := syncPage(t, s.harness, begin, 0); p.Reset_ || len(p.Events) != 1 || p.Next.Seq != begin+1 {
+			t.Errorf("%d messages: a device that was reset gets %v of a new message", messages, p)
+		}
+		s.log = s.log.(restoredLog).Log
+		s.restart(false)
+		restore()
+		s.message(t, 1)
+		if p := syncPage(t, s.harness, begin, 0); p.Reset_ || len(p.Events) != 2 || p.Events[1].Prev != begin+1 {
+			t.Errorf("%d messages: after another start, a device that was reset gets %v", messages, p)
+		}
+		reset("after another start", 1<<32+1000)
+	}
+}
+
+// A user of whom a restored log has nothing begins as with any other log.
+func TestNewUsersAfterARestore(t *testing.T) {
+	s := &stream{harness: newHarness(t, true, inbox.Config{})}
+	s.log = restoredLog{s.log, 1}
+	s.start()
+	if p := syncPage(t, s.harness, 0, 0); p.Reset_ || p.More || len(p.Events) != 0 {
+		t.Errorf("a new device of a new user is answered with %v", p)
 	}
 }

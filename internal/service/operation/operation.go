@@ -1,9 +1,10 @@
-// Package operation is what the operators' console shows and changes: the nodes with their figures, background jobs, and the audit log.
+// Package operation is what the operators' console shows and changes: the nodes with their figures, background jobs, and the audit log. It also begins
+// backups, for rialto backup.
 //
 // Figures of a node are those of its Prometheus registry, so that the console shows nothing that Prometheus lacks. A node gathers them at most once a second,
 // however many operators look. Each change is committed with its entry in the audit log.
 //
-// It may use bus, job and auditlog. All methods are safe for concurrent use.
+// It may use bus, sqldb, job, backup and auditlog. All methods are safe for concurrent use.
 package operation
 
 import (
@@ -17,7 +18,9 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/bus"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
+	"github.com/rialto-im/rialto/internal/platform/backup"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
 	"golang.org/x/time/rate"
@@ -33,12 +36,22 @@ type Jobs interface {
 	Drop(ctx context.Context, id int64, audit job.Audit) error
 }
 
+// Backups of the data directory of this node.
+type Backups interface {
+	Start(ctx context.Context, by string, record func(ctx context.Context, directory string) error) (backup.Status, error)
+	Status() backup.Status
+	Cancel(ctx context.Context, record func(ctx context.Context, directory string) error) (backup.Status, error)
+}
+
 // Deps are the dependencies of a Service.
 type Deps struct {
 	Jobs Jobs
 	// Queues are the names of the queues of jobs.
 	Queues []string
 	Audit  *auditlog.Log
+	// DB has the audit log. Changes that are not rows of the database are recorded before they are made.
+	DB      *sqldb.DB
+	Backups Backups
 	// Metrics of this node.
 	Metrics prometheus.Gatherer
 	// Self returns what this node says of itself, without its figures.

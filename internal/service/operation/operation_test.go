@@ -45,6 +45,8 @@ type node struct {
 	audit *auditlog.Log
 	bus   *membus.Bus
 	sends prometheus.Counter
+
+	backups backups
 }
 
 func must(t *testing.T, err error) {
@@ -71,7 +73,7 @@ func open(t *testing.T, names ...string) *node {
 	registry.MustRegister(n.sends, latency, prometheus.NewCounter(prometheus.CounterOpts{Name: "not_shown"}))
 	latency.WithLabelValues("send").Observe(0.5)
 	latency.WithLabelValues("a.user.called").Observe(0.5)
-	n.Service = operation.New(operation.Deps{Jobs: n.jobs, Queues: []string{"other", job.DefaultQueue}, Audit: n.audit, Metrics: registry, Self: func() *operationv1.NodeReport { return &operationv1.NodeReport{Version: "v1"} },
+	n.Service = operation.New(operation.Deps{Jobs: n.jobs, Queues: []string{"other", job.DefaultQueue}, Audit: n.audit, DB: n.db, Backups: &n.backups, Metrics: registry, Self: func() *operationv1.NodeReport { return &operationv1.NodeReport{Version: "v1"} },
 		Bus: n.bus, Node: "a", Nodes: func() []string { return names }, Clock: n.clock, Logger: logger})
 	n.AskFor(eventually.Timeout) // a slow machine is no silent node
 	ctx, cancel := context.WithCancel(context.Background())

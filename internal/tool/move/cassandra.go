@@ -60,7 +60,7 @@ func (s *cassandraSink) open(ctx context.Context) (reader, error) {
 	return view, nil
 }
 
-func (s *cassandraSink) end(ctx context.Context, _ pgx.Tx, epoch uint32) error {
+func (s *cassandraSink) end(ctx context.Context, _ pgx.Tx, epoch, _ uint32) error {
 	return s.log.EndImport(ctx, epoch)
 }
 

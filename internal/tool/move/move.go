@@ -152,5 +152,5 @@ func (m *mover) end(ctx context.Context) error {
 	if err := writeMarker(m.Data, m.target.name()); err != nil {
 		return err
 	}
-	return m.target.end(ctx, m.source.epoch)
+	return m.target.end(ctx, m.source.epoch, m.source.log.RestoredEpoch())
 }

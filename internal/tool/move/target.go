@@ -229,12 +229,12 @@ func (t *target) finishTables(ctx context.Context, s *source) error {
 }
 
 // end completes the move.
-func (t *target) end(ctx context.Context, epoch uint32) error {
+func (t *target) end(ctx context.Context, epoch, restored uint32) error {
 	return pgx.BeginFunc(ctx, t.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL synchronous_commit = on`); err != nil { // makes all earlier commits durable too
 			return err
 		}
-		if err := t.sink.end(ctx, tx, epoch+1); err != nil {
+		if err := t.sink.end(ctx, tx, epoch+1, restored); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `UPDATE moves SET ended = now()`)

@@ -15,8 +15,8 @@ type sink interface {
 	store(ctx context.Context, tx pgx.Tx, rows []timeline.Row) error
 	// open returns the log for reading.
 	open(ctx context.Context) (reader, error)
-	// end completes the import; inboxes continue in the given epoch.
-	end(ctx context.Context, tx pgx.Tx, epoch uint32) error
+	// end completes the import; inboxes continue in the given epoch. restored is the source's RestoredEpoch.
+	end(ctx context.Context, tx pgx.Tx, epoch, restored uint32) error
 	close() error
 }
 
@@ -76,8 +76,8 @@ func (s *postgresSink) open(ctx context.Context) (reader, error) {
 	return log, nil
 }
 
-func (s *postgresSink) end(ctx context.Context, tx pgx.Tx, epoch uint32) error {
-	return pglog.EndImport(ctx, tx, epoch)
+func (s *postgresSink) end(ctx context.Context, tx pgx.Tx, epoch, restored uint32) error {
+	return pglog.EndImport(ctx, tx, epoch, restored)
 }
 
 func (s *postgresSink) close() error { return nil }

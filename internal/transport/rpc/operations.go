@@ -22,6 +22,9 @@ type Operations interface {
 	RetryJob(ctx context.Context, c id.Caller, r *operationv1.RetryJobRequest) (*operationv1.Job, error)
 	DiscardJob(ctx context.Context, c id.Caller, r *operationv1.DiscardJobRequest) (*operationv1.Job, error)
 	DropJob(ctx context.Context, c id.Caller, r *operationv1.DropJobRequest) (*operationv1.DropJobResponse, error)
+	StartBackup(ctx context.Context, c id.Caller, r *operationv1.StartBackupRequest) (*operationv1.Backup, error)
+	GetBackup(ctx context.Context, c id.Caller, r *operationv1.GetBackupRequest) (*operationv1.Backup, error)
+	CancelBackup(ctx context.Context, c id.Caller, r *operationv1.CancelBackupRequest) (*operationv1.Backup, error)
 	ListAuditEntries(ctx context.Context, c id.Caller, r *operationv1.ListAuditEntriesRequest) (*operationv1.ListAuditEntriesResponse, error)
 }
 
@@ -47,6 +50,9 @@ var operatorCalls = map[string]id.OperatorRole{
 	moderationv1connect.ModerationAdminServiceListWordListsProcedure: id.Moderator,
 	moderationv1connect.ModerationAdminServiceGetWordListProcedure:   id.Moderator,
 	moderationv1connect.ModerationAdminServicePutWordListProcedure:   id.Operator,
+	operationv1connect.OperationServiceStartBackupProcedure:          id.Operator,
+	operationv1connect.OperationServiceGetBackupProcedure:            id.Auditor,
+	operationv1connect.OperationServiceCancelBackupProcedure:         id.Operator,
 	feedv1connect.FeedAdminServiceGetFeedPlanProcedure:               id.Auditor,
 	feedv1connect.FeedAdminServiceSetFeedPlanProcedure:               id.Operator,
 }
@@ -79,6 +85,9 @@ func (s *Server) operations() []method {
 		newMethod(s, operationv1connect.OperationServiceRetryJobProcedure, operatorAccess, o.RetryJob),
 		newMethod(s, operationv1connect.OperationServiceDiscardJobProcedure, operatorAccess, o.DiscardJob),
 		newMethod(s, operationv1connect.OperationServiceDropJobProcedure, operatorAccess, o.DropJob),
+		newMethod(s, operationv1connect.OperationServiceStartBackupProcedure, operatorAccess, o.StartBackup),
+		newMethod(s, operationv1connect.OperationServiceGetBackupProcedure, operatorAccess, o.GetBackup),
+		newMethod(s, operationv1connect.OperationServiceCancelBackupProcedure, operatorAccess, o.CancelBackup),
 		newMethod(s, operationv1connect.OperationServiceListAuditEntriesProcedure, operatorAccess, o.ListAuditEntries),
 	}
 }

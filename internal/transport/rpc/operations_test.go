@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/bus/membus"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
+	"github.com/rialto-im/rialto/internal/platform/backup"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/operation"
@@ -33,6 +34,9 @@ func ofOperations() map[string]row {
 		operationCalls + "RetryJob":         all("no_job", request(&operationv1.RetryJobRequest{Id: absent})),
 		operationCalls + "DiscardJob":       all("no_job", request(&operationv1.DiscardJobRequest{Id: absent})),
 		operationCalls + "DropJob":          all("no_job", request(&operationv1.DropJobRequest{Id: absent})),
+		operationCalls + "StartBackup":      all("backup_shared", request(&operationv1.StartBackupRequest{})),
+		operationCalls + "GetBackup":        own(request(&operationv1.GetBackupRequest{})),
+		operationCalls + "CancelBackup":     all("no_backup", request(&operationv1.CancelBackupRequest{})),
 		operationCalls + "ListAuditEntries": own(request(&operationv1.ListAuditEntriesRequest{})),
 	}
 }
@@ -44,7 +48,7 @@ func (h *harness) newOperations(jobs *job.Service, logger *slog.Logger) *operati
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return operation.New(operation.Deps{Jobs: jobs, Queues: []string{job.DefaultQueue}, Audit: audit, Metrics: prometheus.NewRegistry(), Self: func() *operationv1.NodeReport { return &operationv1.NodeReport{} },
+	return operation.New(operation.Deps{Jobs: jobs, Queues: []string{job.DefaultQueue}, Audit: audit, DB: h.db, Backups: backup.NewService(backup.Source{}, backup.Config{}, h.clock, logger), Metrics: prometheus.NewRegistry(), Self: func() *operationv1.NodeReport { return &operationv1.NodeReport{} },
 		Bus: membus.New(), Node: "node-1", Nodes: func() []string { return []string{"node-1"} }, Clock: h.clock, Logger: logger})
 }
 
@@ -78,7 +82,7 @@ func TestKeysOfOperators(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := map[string]bool{feedAdmins + "GetFeedPlan": true, feedAdmins + "SetFeedPlan": true}
-	changes := map[string]bool{feedAdmins + "SetFeedPlan": true, operationCalls + "RetryJob": true, operationCalls + "DiscardJob": true, operationCalls + "DropJob": true, putWords: true}
+	changes := map[string]bool{feedAdmins + "SetFeedPlan": true, operationCalls + "RetryJob": true, operationCalls + "DiscardJob": true, operationCalls + "DropJob": true, putWords: true, operationCalls + "StartBackup": true, operationCalls + "CancelBackup": true}
 	rows := matrix()
 	for name, who := range h.Calls() {
 		request := rows[name].request(subject{})

@@ -50,6 +50,21 @@ export function mergeConversation(old: ConversationView | undefined, c: Conversa
   return c.state ? mergeState(fresh, c.state) : fresh;
 }
 
+/**
+ * What stays of a conversation after a reset: what the user set here and the server has not confirmed. The server may have lost what was read here, as after
+ * a backup was restored, and give its numbers to other messages: cursors and counts come from the server alone.
+ */
+export function unconfirmedPart(old: ConversationView | undefined, c: ConversationPb): ConversationView | undefined {
+  if (!old) return undefined;
+  const lastSeq = Number(c.lastSeq);
+  return {
+    ...unknownConversation(c.id),
+    pending: old.pending,
+    ...(old.pendingClear ? { pendingClear: { ...old.pendingClear, through: Math.min(old.pendingClear.through, lastSeq) } } : {}),
+    ...(old.readPending && old.readSeq <= lastSeq ? { readSeq: old.readSeq, readCounted: old.readCounted, readPending: true } : {}),
+  };
+}
+
 export function mergeState(c: ConversationView, s: ConversationState): ConversationView {
   const readSeq = Number(s.readSeq);
   const behind = readSeq < c.readSeq;

@@ -4,7 +4,7 @@ import type { Events } from "./events.js";
 import type { Conversation, Event, LargeTail, SyncResponse } from "./gen/rialto/chat/v1/chat_pb.js";
 import type { History } from "./history.js";
 import type { LocalData, ReplicaDeps } from "./localdata.js";
-import { mergeConversation } from "./merge.js";
+import { mergeConversation, unconfirmedPart } from "./merge.js";
 import { toMessage, toRelation, type Relation } from "./model.js";
 import { classifyEvent, isAfter, samePosition, type StreamPosition } from "./position.js";
 import type { Op } from "./storage.js";
@@ -185,7 +185,7 @@ export class Sync {
     this.data.conversations.clear();
     this.history.reset(drop);
     for (const c of conversations) {
-      const view = mergeConversation(known.get(c.id), c);
+      const view = mergeConversation(drop ? unconfirmedPart(known.get(c.id), c) : known.get(c.id), c);
       this.data.put({ ...view, deleted: view.pendingClear?.delete ?? false }, ops); // the list has none that are deleted
     }
     this.data.position = next;

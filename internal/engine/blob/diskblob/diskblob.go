@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -16,7 +17,12 @@ import (
 )
 
 // Store keeps files in a directory.
-type Store struct{ dir string }
+type Store struct {
+	dir string
+
+	mu       sync.RWMutex // guards retained; held while a file is removed
+	retained string       // deleted files are moved here; empty: they are removed
+}
 
 // Open opens or creates a store in dir. It removes incomplete files that a crash left.
 func Open(dir string) (*Store, error) {
@@ -42,7 +48,7 @@ func Open(dir string) (*Store, error) {
 // View returns a store for reading, which changes nothing in dir.
 func View(dir string) *Store { return &Store{dir: dir} }
 
-func (s *Store) part(name string) string { return filepath.Join(s.dir, ".part", name) }
+func (s *Store) part(name string) string { return filepath.Join(s.dir, partDir, name) }
 
 func (s *Store) path(key string) string { return filepath.Join(s.dir, filepath.FromSlash(key)) }
 
@@ -155,7 +161,7 @@ func (s *Store) Delete(_ context.Context, key string) error {
 	if !blob.ValidKey(key) {
 		return blob.ErrKey
 	}
-	err := os.Remove(s.path(key))
+	err := s.remove(key)
 	if errors.Is(err, fs.ErrNotExist) || keyConflict(err) {
 		return nil
 	}

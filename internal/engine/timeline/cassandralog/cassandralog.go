@@ -165,6 +165,9 @@ func (l *Log) beginEpoch(ctx context.Context) error {
 // Epoch of the derived timelines.
 func (l *Log) Epoch() uint32 { return l.epoch }
 
+// RestoredEpoch is 0: the store does not tell why an operator raised the epoch.
+func (l *Log) RestoredEpoch() uint32 { return 0 }
+
 // Close refuses further appends, waits for the queued ones and disconnects.
 func (l *Log) Close() error {
 	l.keyedQueues.close()

@@ -259,6 +259,9 @@ func (l *Log) HighestCounter(ctx context.Context, sender, device uint64) (uint64
 // Epoch is always 1.
 func (l *Log) Epoch() uint32 { return 1 }
 
+// RestoredEpoch is 0: the log begins empty.
+func (l *Log) RestoredEpoch() uint32 { return 0 }
+
 // Acquire only keeps terms from falling: every partition is this log's.
 func (l *Log) Acquire(ctx context.Context, partition uint16, term uint64) error {
 	return l.terms.Acquire(ctx, partition, term)

@@ -30,6 +30,7 @@ type Spare interface {
 // space for writes whose failure would end the process. Writes of tables wait: Pebble retries them.
 type observedFS struct {
 	vfs.FS
+	dir        string // of the log; files elsewhere, of a copy, are not observed
 	readOnly   bool
 	positions  WALObserver // may be nil
 	spare      Spare       // may be nil
@@ -38,14 +39,25 @@ type observedFS struct {
 	corrupt    corruptFiles
 }
 
+// isOwn reports whether a file is in the log's directory.
+func (f *observedFS) isOwn(path string) bool { return f.PathDir(path) == f.PathJoin(f.dir) }
+
 // logNumber returns the number of a write-ahead log. ok is false for other files.
 func (f *observedFS) logNumber(path string) (uint64, bool) {
+	if !f.isOwn(path) {
+		return 0, false
+	}
 	n, _, ok := wal.ParseLogFilename(f.PathBase(path))
 	return uint64(n), ok
 }
 
+// needsSpare reports whether a write to a file must not fail: the process would end.
+func (f *observedFS) needsSpare(name string) bool {
+	return f.isOwn(name) && !strings.HasSuffix(name, ".sst")
+}
+
 func (f *observedFS) wrap(name string, file vfs.File, err error) (vfs.File, error) {
-	if err != nil || f.spare == nil || strings.HasSuffix(name, ".sst") {
+	if err != nil || f.spare == nil || !f.needsSpare(name) {
 		return file, err
 	}
 	return &spareFile{File: file, files: f}, nil
@@ -63,7 +75,7 @@ func (f *observedFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 // Create creates a file, with spare space if the disk has none.
 func (f *observedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	var file vfs.File
-	err := f.retryWithSpare(!strings.HasSuffix(name, ".sst"), func() (err error) {
+	err := f.retryWithSpare(f.needsSpare(name), func() (err error) {
 		file, err = f.FS.Create(name, category)
 		return err
 	})
@@ -109,7 +121,7 @@ func (f *observedFS) Remove(name string) error {
 
 // Rename renames a file, with spare space if the disk has none.
 func (f *observedFS) Rename(old, name string) error {
-	return f.retryWithSpare(true, func() error { return f.FS.Rename(old, name) })
+	return f.retryWithSpare(f.needsSpare(name), func() error { return f.FS.Rename(old, name) })
 }
 
 func (f *observedFS) obsolete(name string) error {

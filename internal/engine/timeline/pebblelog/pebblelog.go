@@ -63,6 +63,8 @@ type Options struct {
 	DatabaseCommits func() uint64
 	// Epoch is the least epoch to continue from: devices have positions of earlier epochs of a lost log.
 	Epoch uint32
+	// Restored means that entries are lost that devices may have: the epoch of this start becomes the RestoredEpoch.
+	Restored bool
 	// WALObserver learns how far write-ahead logs are synced; may be nil.
 	WALObserver WALObserver
 	// MoreThreads is called every 200 µs of work while all appends wait for a flush, which then needs a thread beside those that serve others. It does not block. It
@@ -88,16 +90,6 @@ const (
 // uncompressedLevels from the top are not compressed.
 const uncompressedLevels = 5
 
-// Meta describes a log and its data directory, as the log stores it.
-type Meta struct {
-	// ID of the data directory; empty in a log of an earlier release.
-	ID string
-	// Epoch of the last start.
-	Epoch uint32
-	// DatabaseCommits is the last stored number of durable transactions of the SQL database.
-	DatabaseCommits uint64
-}
-
 // Log is a timeline.Log in Pebble.
 type Log struct {
 	db             *pebble.DB
@@ -106,6 +98,7 @@ type Log struct {
 	options        Options
 	write          *pebble.WriteOptions
 	epoch          uint32
+	restored       uint32
 	fs             *observedFS
 	committer      *committer
 	lastFreeCheck  atomic.Int64 // time of the last check of free space, in ns since opened
@@ -171,7 +164,7 @@ func Open(dir string, options Options) (*Log, error) {
 	if err := checkSpace(dir, options); err != nil {
 		return nil, fmt.Errorf("timelines in %s: %w", dir, err)
 	}
-	l.fs = &observedFS{FS: options.FS, readOnly: options.ReadOnly, positions: options.WALObserver, spare: options.Spare, markFull: l.markFull}
+	l.fs = &observedFS{FS: options.FS, dir: dir, readOnly: options.ReadOnly, positions: options.WALObserver, spare: options.Spare, markFull: l.markFull}
 	if l.fs.FS == nil {
 		l.fs.FS = vfs.Default
 	}
@@ -260,6 +253,11 @@ func (l *Log) load() error {
 		return err
 	}
 	l.epoch = uint32(epoch)
+	restored, err := l.getUvarint([]byte("mfloor"))
+	if err != nil {
+		return err
+	}
+	l.restored = uint32(restored)
 	if l.options.Check != nil {
 		meta, err := l.meta()
 		if err != nil {
@@ -273,6 +271,10 @@ func (l *Log) load() error {
 		l.epoch = max(l.epoch, l.options.Epoch) + 1
 		var r rowBuffer
 		r.set("mepoch", binary.AppendUvarint(nil, uint64(l.epoch)))
+		if l.options.Restored {
+			l.restored = l.epoch
+			r.set("mfloor", binary.AppendUvarint(nil, uint64(l.restored)))
+		}
 		r.set("mformat", []byte{1})
 		if l.options.ID != "" {
 			r.set("mid", []byte(l.options.ID))
@@ -292,19 +294,6 @@ func (l *Log) load() error {
 	}
 	return l.findNextRecords()
 }
-
-// meta reads the stored Meta.
-func (l *Log) meta() (Meta, error) {
-	id, _, err := l.get(nil, []byte("mid"))
-	if err != nil {
-		return Meta{}, err
-	}
-	records, err := l.getUvarint([]byte("mrecords"))
-	return Meta{ID: string(id), Epoch: l.epoch, DatabaseCommits: records}, err
-}
-
-// Meta of the log; Epoch is that of this start.
-func (l *Log) Meta() (Meta, error) { return l.meta() }
 
 // commitSynced commits rows and tells the observer how far the write-ahead log is synced.
 func (l *Log) commitSynced(r *rowBuffer, write *pebble.WriteOptions) error {
@@ -370,9 +359,6 @@ func uvarintOf(key, value []byte) (uint64, error) {
 	}
 	return n, nil
 }
-
-// Epoch of the derived timelines.
-func (l *Log) Epoch() uint32 { return l.epoch }
 
 // Close refuses further appends, waits for the queued ones and closes the store.
 func (l *Log) Close() error {

@@ -25,9 +25,9 @@ func Import(ctx context.Context, tx pgx.Tx, rows []timeline.Row) error {
 	return i.updatePositions(ctx, tx)
 }
 
-// EndImport sets the epoch of the inboxes to at least a value.
-func EndImport(ctx context.Context, tx pgx.Tx, epoch uint32) error {
-	_, err := tx.Exec(ctx, `UPDATE log_meta SET epoch = greatest(epoch, $1::BIGINT)`, int64(epoch))
+// EndImport sets the epoch of the inboxes, and that in which the imported log was restored, to at least some values.
+func EndImport(ctx context.Context, tx pgx.Tx, epoch, restored uint32) error {
+	_, err := tx.Exec(ctx, `UPDATE log_meta SET epoch = greatest(epoch, $1::BIGINT), restored = greatest(restored, $2::BIGINT)`, int64(epoch), int64(restored))
 	return err
 }
 

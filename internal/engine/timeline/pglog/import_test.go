@@ -100,10 +100,10 @@ func TestImportedRows(t *testing.T) {
 		if got := rows(t, address); !slices.Equal(got, want) {
 			t.Errorf("in batches of %d:\n%q\nwant\n%q", most, got, want)
 		}
-		must(t, pgx.BeginFunc(t.Context(), c, func(tx pgx.Tx) error { return pglog.EndImport(t.Context(), tx, 7) }))
+		must(t, pgx.BeginFunc(t.Context(), c, func(tx pgx.Tx) error { return pglog.EndImport(t.Context(), tx, 7, 3) }))
 		l = open(t, address, pglog.Options{})
-		if l.Epoch() != 7 {
-			t.Errorf("the epoch is %d", l.Epoch())
+		if l.Epoch() != 7 || l.RestoredEpoch() != 3 {
+			t.Errorf("the epoch is %d, and %d that of a restore", l.Epoch(), l.RestoredEpoch())
 		}
 		must(t, l.Close())
 	}

@@ -62,12 +62,13 @@ const readTimeouts = 6
 // Log is a timeline.Log in PostgreSQL.
 type Log struct {
 	reader
-	options Options
-	config  *pgx.ConnConfig // of connections that write
-	fence   *pglink.Fence
-	epoch   uint32
-	holder  int64                             // distinguishes this log from others as the holder of a term
-	terms   [timeline.Partitions]atomic.Int64 // of the partitions that this log acquired; 0: none
+	options  Options
+	config   *pgx.ConnConfig // of connections that write
+	fence    *pglink.Fence
+	epoch    uint32
+	restored uint32
+	holder   int64                             // distinguishes this log from others as the holder of a term
+	terms    [timeline.Partitions]atomic.Int64 // of the partitions that this log acquired; 0: none
 
 	committers [committers]*committer
 	// Connection pools. reader uses read.
@@ -157,7 +158,7 @@ func (l *Log) connect(ctx context.Context, config *pgxpool.Config) error {
 	if l.fence.HasSeveralHosts() && pglink.LinkOf(c.PgConn()).NoStandby() {
 		l.options.Logger.Warn("commits wait for no standby (synchronous_standby_names is empty): the last acknowledged writes may be lost with the primary")
 	}
-	l.epoch, err = migrate(ctx, c)
+	l.epoch, l.restored, err = migrate(ctx, c)
 	if err == nil && pglink.LinkOf(c.PgConn()).Unconfirmed() {
 		err = errUnconfirmed
 	}
@@ -246,6 +247,9 @@ func readerConfig(c *pgx.ConnConfig) *pgx.ConnConfig {
 
 // Epoch of the derived timelines. It increases when the database has lost commits.
 func (l *Log) Epoch() uint32 { return l.epoch }
+
+// RestoredEpoch of the derived timelines.
+func (l *Log) RestoredEpoch() uint32 { return l.restored }
 
 // Close refuses further appends, waits for the queued ones and closes the connections.
 func (l *Log) Close() error {

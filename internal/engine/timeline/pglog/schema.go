@@ -60,17 +60,18 @@ ALTER TABLE log_terms ADD COLUMN holder BIGINT NOT NULL DEFAULT 0;
 UPDATE log_terms SET term = 0 WHERE term = 1;
 `}
 
-// migrate runs the missing migrations and returns the epoch. One node at a time does this.
-func migrate(ctx context.Context, c *pgx.Conn) (epoch uint32, err error) {
+// migrate runs the missing migrations, and returns the epoch and the one that was begun when data was lost. One node at a time does this.
+func migrate(ctx context.Context, c *pgx.Conn) (epoch, restored uint32, err error) {
 	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('rialto timelines ' || current_schema()));
 			CREATE TABLE IF NOT EXISTS log_meta (one BOOLEAN PRIMARY KEY DEFAULT true CHECK (one), version BIGINT NOT NULL, epoch BIGINT NOT NULL);
+			ALTER TABLE log_meta ADD COLUMN IF NOT EXISTS restored BIGINT NOT NULL DEFAULT 0;
 			INSERT INTO log_meta (version, epoch) VALUES (0, 1) ON CONFLICT DO NOTHING`)
 		if err != nil {
 			return err
 		}
 		var version int
-		if err := tx.QueryRow(ctx, `SELECT version, epoch FROM log_meta`).Scan(&version, &epoch); err != nil {
+		if err := tx.QueryRow(ctx, `SELECT version, epoch, restored FROM log_meta`).Scan(&version, &epoch, &restored); err != nil {
 			return err
 		}
 		if version > len(migrations) {
@@ -89,5 +90,5 @@ func migrate(ctx context.Context, c *pgx.Conn) (epoch uint32, err error) {
 		_, err = tx.Exec(ctx, `UPDATE log_meta SET version = $1`, len(migrations))
 		return err
 	})
-	return epoch, err
+	return epoch, restored, err
 }

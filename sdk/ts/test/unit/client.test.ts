@@ -148,6 +148,29 @@ test("reset: the lists are read anew, and what is no more is gone", async () => 
   await until(back, () => back.messages(room).at(-1)?.seq === 61);
 });
 
+test("after a reset, a server that has lost messages gives their numbers to others", async () => {
+  const storage = memoryStorage();
+  const c = await loggedIn(storage);
+  for (let i = 1; i <= 6; i++) server.write(`old ${i}`);
+  await until(c, () => c.conversation(room)?.lastSeq === 6);
+  await c.open(room);
+  c.read(room, 6);
+  await until(c, () => c.badge() === 0);
+  c.close();
+  server.logs.set(room, (server.logs.get(room) ?? []).slice(0, 3));
+  server.write("new 4");
+  server.trimmed = 7;
+  const back = await started(storage);
+  await until(back, () => back.conversation(room)?.lastSeq === 4);
+  await back.open(room);
+  expect(texts(back.messages(room))).toEqual(["old 1", "old 2", "old 3", "new 4"]);
+  expect(back.badge()).toBe(4); // as the server says, which has lost the cursor as well
+  server.write("new 5");
+  await until(back, () => back.messages(room).at(-1)?.seq === 5);
+  expect(texts(back.messages(room)).slice(3)).toEqual(["new 4", "new 5"]);
+  expect(back.badge()).toBe(5);
+});
+
 test("after a reset, a conversation is muted as the server says, and as the user has set since", async () => {
   const storage = memoryStorage();
   server.conversations.set("8", { id: "8", kind: 2, title: "muted offline" });

@@ -136,6 +136,63 @@ func (JobState) EnumDescriptor() ([]byte, []int) {
 	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{1}
 }
 
+type BackupState int32
+
+const (
+	// Unspecified: none was begun since the node started.
+	BackupState_BACKUP_STATE_UNSPECIFIED BackupState = 0
+	BackupState_BACKUP_STATE_RUNNING     BackupState = 1
+	BackupState_BACKUP_STATE_COMPLETE    BackupState = 2
+	BackupState_BACKUP_STATE_FAILED      BackupState = 3
+	// Cancelled by an operator, or because the node stopped.
+	BackupState_BACKUP_STATE_CANCELLED BackupState = 4
+)
+
+// Enum value maps for BackupState.
+var (
+	BackupState_name = map[int32]string{
+		0: "BACKUP_STATE_UNSPECIFIED",
+		1: "BACKUP_STATE_RUNNING",
+		2: "BACKUP_STATE_COMPLETE",
+		3: "BACKUP_STATE_FAILED",
+		4: "BACKUP_STATE_CANCELLED",
+	}
+	BackupState_value = map[string]int32{
+		"BACKUP_STATE_UNSPECIFIED": 0,
+		"BACKUP_STATE_RUNNING":     1,
+		"BACKUP_STATE_COMPLETE":    2,
+		"BACKUP_STATE_FAILED":      3,
+		"BACKUP_STATE_CANCELLED":   4,
+	}
+)
+
+func (x BackupState) Enum() *BackupState {
+	p := new(BackupState)
+	*p = x
+	return p
+}
+
+func (x BackupState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (BackupState) Descriptor() protoreflect.EnumDescriptor {
+	return file_rialto_operation_v1_operation_proto_enumTypes[2].Descriptor()
+}
+
+func (BackupState) Type() protoreflect.EnumType {
+	return &file_rialto_operation_v1_operation_proto_enumTypes[2]
+}
+
+func (x BackupState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use BackupState.Descriptor instead.
+func (BackupState) EnumDescriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{2}
+}
+
 type GetOperatorRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1232,6 +1289,278 @@ func (*DropJobResponse) Descriptor() ([]byte, []int) {
 	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{16}
 }
 
+type StartBackupRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Reason for the audit log, at most 500 characters.
+	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartBackupRequest) Reset() {
+	*x = StartBackupRequest{}
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartBackupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartBackupRequest) ProtoMessage() {}
+
+func (x *StartBackupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartBackupRequest.ProtoReflect.Descriptor instead.
+func (*StartBackupRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *StartBackupRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type GetBackupRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetBackupRequest) Reset() {
+	*x = GetBackupRequest{}
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetBackupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetBackupRequest) ProtoMessage() {}
+
+func (x *GetBackupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetBackupRequest.ProtoReflect.Descriptor instead.
+func (*GetBackupRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{18}
+}
+
+type CancelBackupRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelBackupRequest) Reset() {
+	*x = CancelBackupRequest{}
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelBackupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelBackupRequest) ProtoMessage() {}
+
+func (x *CancelBackupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelBackupRequest.ProtoReflect.Descriptor instead.
+func (*CancelBackupRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *CancelBackupRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// Backup is the latest backup of a node. Times are in milliseconds since 1970; 0: not yet.
+type Backup struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	State BackupState            `protobuf:"varint,1,opt,name=state,proto3,enum=rialto.operation.v1.BackupState" json:"state,omitempty"`
+	// By is the name of the key that began it.
+	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	// Directory of the backups, on the node's machine.
+	Directory string `protobuf:"bytes,3,opt,name=directory,proto3" json:"directory,omitempty"`
+	// DoneBytes of total_bytes were read. The total changes a little when the stores are copied and the files are listed.
+	DoneBytes  uint64 `protobuf:"varint,4,opt,name=done_bytes,json=doneBytes,proto3" json:"done_bytes,omitempty"`
+	TotalBytes uint64 `protobuf:"varint,5,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
+	StartedMs  int64  `protobuf:"varint,6,opt,name=started_ms,json=startedMs,proto3" json:"started_ms,omitempty"`
+	EndedMs    int64  `protobuf:"varint,7,opt,name=ended_ms,json=endedMs,proto3" json:"ended_ms,omitempty"`
+	// Id of a complete backup, by which it is restored.
+	Id string `protobuf:"bytes,8,opt,name=id,proto3" json:"id,omitempty"`
+	// Files and bytes of a complete backup, and those that no earlier one had.
+	Files    uint64 `protobuf:"varint,9,opt,name=files,proto3" json:"files,omitempty"`
+	NewFiles uint64 `protobuf:"varint,10,opt,name=new_files,json=newFiles,proto3" json:"new_files,omitempty"`
+	Bytes    uint64 `protobuf:"varint,11,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	NewBytes uint64 `protobuf:"varint,12,opt,name=new_bytes,json=newBytes,proto3" json:"new_bytes,omitempty"`
+	// Error says why it failed, and what to do.
+	Error         string `protobuf:"bytes,13,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Backup) Reset() {
+	*x = Backup{}
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Backup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Backup) ProtoMessage() {}
+
+func (x *Backup) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Backup.ProtoReflect.Descriptor instead.
+func (*Backup) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Backup) GetState() BackupState {
+	if x != nil {
+		return x.State
+	}
+	return BackupState_BACKUP_STATE_UNSPECIFIED
+}
+
+func (x *Backup) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *Backup) GetDirectory() string {
+	if x != nil {
+		return x.Directory
+	}
+	return ""
+}
+
+func (x *Backup) GetDoneBytes() uint64 {
+	if x != nil {
+		return x.DoneBytes
+	}
+	return 0
+}
+
+func (x *Backup) GetTotalBytes() uint64 {
+	if x != nil {
+		return x.TotalBytes
+	}
+	return 0
+}
+
+func (x *Backup) GetStartedMs() int64 {
+	if x != nil {
+		return x.StartedMs
+	}
+	return 0
+}
+
+func (x *Backup) GetEndedMs() int64 {
+	if x != nil {
+		return x.EndedMs
+	}
+	return 0
+}
+
+func (x *Backup) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Backup) GetFiles() uint64 {
+	if x != nil {
+		return x.Files
+	}
+	return 0
+}
+
+func (x *Backup) GetNewFiles() uint64 {
+	if x != nil {
+		return x.NewFiles
+	}
+	return 0
+}
+
+func (x *Backup) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *Backup) GetNewBytes() uint64 {
+	if x != nil {
+		return x.NewBytes
+	}
+	return 0
+}
+
+func (x *Backup) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 type ListAuditEntriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Limit is at most 200; 0 is 50.
@@ -1244,7 +1573,7 @@ type ListAuditEntriesRequest struct {
 
 func (x *ListAuditEntriesRequest) Reset() {
 	*x = ListAuditEntriesRequest{}
-	mi := &file_rialto_operation_v1_operation_proto_msgTypes[17]
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1256,7 +1585,7 @@ func (x *ListAuditEntriesRequest) String() string {
 func (*ListAuditEntriesRequest) ProtoMessage() {}
 
 func (x *ListAuditEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_operation_proto_msgTypes[17]
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1269,7 +1598,7 @@ func (x *ListAuditEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListAuditEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{17}
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListAuditEntriesRequest) GetLimit() uint32 {
@@ -1297,7 +1626,7 @@ type ListAuditEntriesResponse struct {
 
 func (x *ListAuditEntriesResponse) Reset() {
 	*x = ListAuditEntriesResponse{}
-	mi := &file_rialto_operation_v1_operation_proto_msgTypes[18]
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1309,7 +1638,7 @@ func (x *ListAuditEntriesResponse) String() string {
 func (*ListAuditEntriesResponse) ProtoMessage() {}
 
 func (x *ListAuditEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_operation_proto_msgTypes[18]
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1322,7 +1651,7 @@ func (x *ListAuditEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListAuditEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{18}
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListAuditEntriesResponse) GetEntries() []*AuditEntry {
@@ -1360,7 +1689,7 @@ type AuditEntry struct {
 
 func (x *AuditEntry) Reset() {
 	*x = AuditEntry{}
-	mi := &file_rialto_operation_v1_operation_proto_msgTypes[19]
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1372,7 +1701,7 @@ func (x *AuditEntry) String() string {
 func (*AuditEntry) ProtoMessage() {}
 
 func (x *AuditEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_operation_proto_msgTypes[19]
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1385,7 +1714,7 @@ func (x *AuditEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditEntry.ProtoReflect.Descriptor instead.
 func (*AuditEntry) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{19}
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AuditEntry) GetId() uint64 {
@@ -1532,7 +1861,30 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\x0eDropJobRequest\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x11\n" +
-	"\x0fDropJobResponse\"K\n" +
+	"\x0fDropJobResponse\",\n" +
+	"\x12StartBackupRequest\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"\x12\n" +
+	"\x10GetBackupRequest\"-\n" +
+	"\x13CancelBackupRequest\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xf4\x02\n" +
+	"\x06Backup\x126\n" +
+	"\x05state\x18\x01 \x01(\x0e2 .rialto.operation.v1.BackupStateR\x05state\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x1c\n" +
+	"\tdirectory\x18\x03 \x01(\tR\tdirectory\x12\x1d\n" +
+	"\n" +
+	"done_bytes\x18\x04 \x01(\x04R\tdoneBytes\x12\x1f\n" +
+	"\vtotal_bytes\x18\x05 \x01(\x04R\n" +
+	"totalBytes\x12\x1d\n" +
+	"\n" +
+	"started_ms\x18\x06 \x01(\x03R\tstartedMs\x12\x19\n" +
+	"\bended_ms\x18\a \x01(\x03R\aendedMs\x12\x0e\n" +
+	"\x02id\x18\b \x01(\tR\x02id\x12\x14\n" +
+	"\x05files\x18\t \x01(\x04R\x05files\x12\x1b\n" +
+	"\tnew_files\x18\n" +
+	" \x01(\x04R\bnewFiles\x12\x14\n" +
+	"\x05bytes\x18\v \x01(\x04R\x05bytes\x12\x1b\n" +
+	"\tnew_bytes\x18\f \x01(\x04R\bnewBytes\x12\x14\n" +
+	"\x05error\x18\r \x01(\tR\x05error\"K\n" +
 	"\x17ListAuditEntriesRequest\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x1a\n" +
 	"\x06before\x18\x02 \x01(\x04B\x020\x01R\x06before\"i\n" +
@@ -1560,7 +1912,13 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\x11JOB_STATE_RUNNING\x10\x02\x12\x17\n" +
 	"\x13JOB_STATE_COMPLETED\x10\x03\x12\x17\n" +
 	"\x13JOB_STATE_CANCELLED\x10\x04\x12\x17\n" +
-	"\x13JOB_STATE_DISCARDED\x10\x052\xa8\x06\n" +
+	"\x13JOB_STATE_DISCARDED\x10\x05*\x95\x01\n" +
+	"\vBackupState\x12\x1c\n" +
+	"\x18BACKUP_STATE_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14BACKUP_STATE_RUNNING\x10\x01\x12\x19\n" +
+	"\x15BACKUP_STATE_COMPLETE\x10\x02\x12\x17\n" +
+	"\x13BACKUP_STATE_FAILED\x10\x03\x12\x1a\n" +
+	"\x16BACKUP_STATE_CANCELLED\x10\x042\xa5\b\n" +
 	"\x10OperationService\x12U\n" +
 	"\vGetOperator\x12'.rialto.operation.v1.GetOperatorRequest\x1a\x1d.rialto.operation.v1.Operator\x12Z\n" +
 	"\tListNodes\x12%.rialto.operation.v1.ListNodesRequest\x1a&.rialto.operation.v1.ListNodesResponse\x12]\n" +
@@ -1571,7 +1929,10 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\bRetryJob\x12$.rialto.operation.v1.RetryJobRequest\x1a\x18.rialto.operation.v1.Job\x12N\n" +
 	"\n" +
 	"DiscardJob\x12&.rialto.operation.v1.DiscardJobRequest\x1a\x18.rialto.operation.v1.Job\x12T\n" +
-	"\aDropJob\x12#.rialto.operation.v1.DropJobRequest\x1a$.rialto.operation.v1.DropJobResponse\x12o\n" +
+	"\aDropJob\x12#.rialto.operation.v1.DropJobRequest\x1a$.rialto.operation.v1.DropJobResponse\x12S\n" +
+	"\vStartBackup\x12'.rialto.operation.v1.StartBackupRequest\x1a\x1b.rialto.operation.v1.Backup\x12O\n" +
+	"\tGetBackup\x12%.rialto.operation.v1.GetBackupRequest\x1a\x1b.rialto.operation.v1.Backup\x12U\n" +
+	"\fCancelBackup\x12(.rialto.operation.v1.CancelBackupRequest\x1a\x1b.rialto.operation.v1.Backup\x12o\n" +
 	"\x10ListAuditEntries\x12,.rialto.operation.v1.ListAuditEntriesRequest\x1a-.rialto.operation.v1.ListAuditEntriesResponseBAZ?github.com/rialto-im/rialto/sdk/go/gen/operation/v1;operationv1b\x06proto3"
 
 var (
@@ -1586,64 +1947,76 @@ func file_rialto_operation_v1_operation_proto_rawDescGZIP() []byte {
 	return file_rialto_operation_v1_operation_proto_rawDescData
 }
 
-var file_rialto_operation_v1_operation_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rialto_operation_v1_operation_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_rialto_operation_v1_operation_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_rialto_operation_v1_operation_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_rialto_operation_v1_operation_proto_goTypes = []any{
 	(OperatorRole)(0),                // 0: rialto.operation.v1.OperatorRole
 	(JobState)(0),                    // 1: rialto.operation.v1.JobState
-	(*GetOperatorRequest)(nil),       // 2: rialto.operation.v1.GetOperatorRequest
-	(*Operator)(nil),                 // 3: rialto.operation.v1.Operator
-	(*ListNodesRequest)(nil),         // 4: rialto.operation.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),        // 5: rialto.operation.v1.ListNodesResponse
-	(*NodeReport)(nil),               // 6: rialto.operation.v1.NodeReport
-	(*Figure)(nil),                   // 7: rialto.operation.v1.Figure
-	(*ListQueuesRequest)(nil),        // 8: rialto.operation.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),       // 9: rialto.operation.v1.ListQueuesResponse
-	(*JobQueue)(nil),                 // 10: rialto.operation.v1.JobQueue
-	(*Job)(nil),                      // 11: rialto.operation.v1.Job
-	(*ListJobsRequest)(nil),          // 12: rialto.operation.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),         // 13: rialto.operation.v1.ListJobsResponse
-	(*GetJobRequest)(nil),            // 14: rialto.operation.v1.GetJobRequest
-	(*RetryJobRequest)(nil),          // 15: rialto.operation.v1.RetryJobRequest
-	(*DiscardJobRequest)(nil),        // 16: rialto.operation.v1.DiscardJobRequest
-	(*DropJobRequest)(nil),           // 17: rialto.operation.v1.DropJobRequest
-	(*DropJobResponse)(nil),          // 18: rialto.operation.v1.DropJobResponse
-	(*ListAuditEntriesRequest)(nil),  // 19: rialto.operation.v1.ListAuditEntriesRequest
-	(*ListAuditEntriesResponse)(nil), // 20: rialto.operation.v1.ListAuditEntriesResponse
-	(*AuditEntry)(nil),               // 21: rialto.operation.v1.AuditEntry
+	(BackupState)(0),                 // 2: rialto.operation.v1.BackupState
+	(*GetOperatorRequest)(nil),       // 3: rialto.operation.v1.GetOperatorRequest
+	(*Operator)(nil),                 // 4: rialto.operation.v1.Operator
+	(*ListNodesRequest)(nil),         // 5: rialto.operation.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),        // 6: rialto.operation.v1.ListNodesResponse
+	(*NodeReport)(nil),               // 7: rialto.operation.v1.NodeReport
+	(*Figure)(nil),                   // 8: rialto.operation.v1.Figure
+	(*ListQueuesRequest)(nil),        // 9: rialto.operation.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),       // 10: rialto.operation.v1.ListQueuesResponse
+	(*JobQueue)(nil),                 // 11: rialto.operation.v1.JobQueue
+	(*Job)(nil),                      // 12: rialto.operation.v1.Job
+	(*ListJobsRequest)(nil),          // 13: rialto.operation.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),         // 14: rialto.operation.v1.ListJobsResponse
+	(*GetJobRequest)(nil),            // 15: rialto.operation.v1.GetJobRequest
+	(*RetryJobRequest)(nil),          // 16: rialto.operation.v1.RetryJobRequest
+	(*DiscardJobRequest)(nil),        // 17: rialto.operation.v1.DiscardJobRequest
+	(*DropJobRequest)(nil),           // 18: rialto.operation.v1.DropJobRequest
+	(*DropJobResponse)(nil),          // 19: rialto.operation.v1.DropJobResponse
+	(*StartBackupRequest)(nil),       // 20: rialto.operation.v1.StartBackupRequest
+	(*GetBackupRequest)(nil),         // 21: rialto.operation.v1.GetBackupRequest
+	(*CancelBackupRequest)(nil),      // 22: rialto.operation.v1.CancelBackupRequest
+	(*Backup)(nil),                   // 23: rialto.operation.v1.Backup
+	(*ListAuditEntriesRequest)(nil),  // 24: rialto.operation.v1.ListAuditEntriesRequest
+	(*ListAuditEntriesResponse)(nil), // 25: rialto.operation.v1.ListAuditEntriesResponse
+	(*AuditEntry)(nil),               // 26: rialto.operation.v1.AuditEntry
 }
 var file_rialto_operation_v1_operation_proto_depIdxs = []int32{
 	0,  // 0: rialto.operation.v1.Operator.role:type_name -> rialto.operation.v1.OperatorRole
-	6,  // 1: rialto.operation.v1.ListNodesResponse.nodes:type_name -> rialto.operation.v1.NodeReport
-	7,  // 2: rialto.operation.v1.NodeReport.figures:type_name -> rialto.operation.v1.Figure
-	10, // 3: rialto.operation.v1.ListQueuesResponse.queues:type_name -> rialto.operation.v1.JobQueue
+	7,  // 1: rialto.operation.v1.ListNodesResponse.nodes:type_name -> rialto.operation.v1.NodeReport
+	8,  // 2: rialto.operation.v1.NodeReport.figures:type_name -> rialto.operation.v1.Figure
+	11, // 3: rialto.operation.v1.ListQueuesResponse.queues:type_name -> rialto.operation.v1.JobQueue
 	1,  // 4: rialto.operation.v1.Job.state:type_name -> rialto.operation.v1.JobState
 	1,  // 5: rialto.operation.v1.ListJobsRequest.state:type_name -> rialto.operation.v1.JobState
-	11, // 6: rialto.operation.v1.ListJobsResponse.jobs:type_name -> rialto.operation.v1.Job
-	21, // 7: rialto.operation.v1.ListAuditEntriesResponse.entries:type_name -> rialto.operation.v1.AuditEntry
-	2,  // 8: rialto.operation.v1.OperationService.GetOperator:input_type -> rialto.operation.v1.GetOperatorRequest
-	4,  // 9: rialto.operation.v1.OperationService.ListNodes:input_type -> rialto.operation.v1.ListNodesRequest
-	8,  // 10: rialto.operation.v1.OperationService.ListQueues:input_type -> rialto.operation.v1.ListQueuesRequest
-	12, // 11: rialto.operation.v1.OperationService.ListJobs:input_type -> rialto.operation.v1.ListJobsRequest
-	14, // 12: rialto.operation.v1.OperationService.GetJob:input_type -> rialto.operation.v1.GetJobRequest
-	15, // 13: rialto.operation.v1.OperationService.RetryJob:input_type -> rialto.operation.v1.RetryJobRequest
-	16, // 14: rialto.operation.v1.OperationService.DiscardJob:input_type -> rialto.operation.v1.DiscardJobRequest
-	17, // 15: rialto.operation.v1.OperationService.DropJob:input_type -> rialto.operation.v1.DropJobRequest
-	19, // 16: rialto.operation.v1.OperationService.ListAuditEntries:input_type -> rialto.operation.v1.ListAuditEntriesRequest
-	3,  // 17: rialto.operation.v1.OperationService.GetOperator:output_type -> rialto.operation.v1.Operator
-	5,  // 18: rialto.operation.v1.OperationService.ListNodes:output_type -> rialto.operation.v1.ListNodesResponse
-	9,  // 19: rialto.operation.v1.OperationService.ListQueues:output_type -> rialto.operation.v1.ListQueuesResponse
-	13, // 20: rialto.operation.v1.OperationService.ListJobs:output_type -> rialto.operation.v1.ListJobsResponse
-	11, // 21: rialto.operation.v1.OperationService.GetJob:output_type -> rialto.operation.v1.Job
-	11, // 22: rialto.operation.v1.OperationService.RetryJob:output_type -> rialto.operation.v1.Job
-	11, // 23: rialto.operation.v1.OperationService.DiscardJob:output_type -> rialto.operation.v1.Job
-	18, // 24: rialto.operation.v1.OperationService.DropJob:output_type -> rialto.operation.v1.DropJobResponse
-	20, // 25: rialto.operation.v1.OperationService.ListAuditEntries:output_type -> rialto.operation.v1.ListAuditEntriesResponse
-	17, // [17:26] is the sub-list for method output_type
-	8,  // [8:17] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	12, // 6: rialto.operation.v1.ListJobsResponse.jobs:type_name -> rialto.operation.v1.Job
+	2,  // 7: rialto.operation.v1.Backup.state:type_name -> rialto.operation.v1.BackupState
+	26, // 8: rialto.operation.v1.ListAuditEntriesResponse.entries:type_name -> rialto.operation.v1.AuditEntry
+	3,  // 9: rialto.operation.v1.OperationService.GetOperator:input_type -> rialto.operation.v1.GetOperatorRequest
+	5,  // 10: rialto.operation.v1.OperationService.ListNodes:input_type -> rialto.operation.v1.ListNodesRequest
+	9,  // 11: rialto.operation.v1.OperationService.ListQueues:input_type -> rialto.operation.v1.ListQueuesRequest
+	13, // 12: rialto.operation.v1.OperationService.ListJobs:input_type -> rialto.operation.v1.ListJobsRequest
+	15, // 13: rialto.operation.v1.OperationService.GetJob:input_type -> rialto.operation.v1.GetJobRequest
+	16, // 14: rialto.operation.v1.OperationService.RetryJob:input_type -> rialto.operation.v1.RetryJobRequest
+	17, // 15: rialto.operation.v1.OperationService.DiscardJob:input_type -> rialto.operation.v1.DiscardJobRequest
+	18, // 16: rialto.operation.v1.OperationService.DropJob:input_type -> rialto.operation.v1.DropJobRequest
+	20, // 17: rialto.operation.v1.OperationService.StartBackup:input_type -> rialto.operation.v1.StartBackupRequest
+	21, // 18: rialto.operation.v1.OperationService.GetBackup:input_type -> rialto.operation.v1.GetBackupRequest
+	22, // 19: rialto.operation.v1.OperationService.CancelBackup:input_type -> rialto.operation.v1.CancelBackupRequest
+	24, // 20: rialto.operation.v1.OperationService.ListAuditEntries:input_type -> rialto.operation.v1.ListAuditEntriesRequest
+	4,  // 21: rialto.operation.v1.OperationService.GetOperator:output_type -> rialto.operation.v1.Operator
+	6,  // 22: rialto.operation.v1.OperationService.ListNodes:output_type -> rialto.operation.v1.ListNodesResponse
+	10, // 23: rialto.operation.v1.OperationService.ListQueues:output_type -> rialto.operation.v1.ListQueuesResponse
+	14, // 24: rialto.operation.v1.OperationService.ListJobs:output_type -> rialto.operation.v1.ListJobsResponse
+	12, // 25: rialto.operation.v1.OperationService.GetJob:output_type -> rialto.operation.v1.Job
+	12, // 26: rialto.operation.v1.OperationService.RetryJob:output_type -> rialto.operation.v1.Job
+	12, // 27: rialto.operation.v1.OperationService.DiscardJob:output_type -> rialto.operation.v1.Job
+	19, // 28: rialto.operation.v1.OperationService.DropJob:output_type -> rialto.operation.v1.DropJobResponse
+	23, // 29: rialto.operation.v1.OperationService.StartBackup:output_type -> rialto.operation.v1.Backup
+	23, // 30: rialto.operation.v1.OperationService.GetBackup:output_type -> rialto.operation.v1.Backup
+	23, // 31: rialto.operation.v1.OperationService.CancelBackup:output_type -> rialto.operation.v1.Backup
+	25, // 32: rialto.operation.v1.OperationService.ListAuditEntries:output_type -> rialto.operation.v1.ListAuditEntriesResponse
+	21, // [21:33] is the sub-list for method output_type
+	9,  // [9:21] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_rialto_operation_v1_operation_proto_init() }
@@ -1656,8 +2029,8 @@ func file_rialto_operation_v1_operation_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_operation_v1_operation_proto_rawDesc), len(file_rialto_operation_v1_operation_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   20,
+			NumEnums:      3,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

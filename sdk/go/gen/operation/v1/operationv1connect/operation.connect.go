@@ -56,6 +56,15 @@ const (
 	// OperationServiceDropJobProcedure is the fully-qualified name of the OperationService's DropJob
 	// RPC.
 	OperationServiceDropJobProcedure = "/rialto.operation.v1.OperationService/DropJob"
+	// OperationServiceStartBackupProcedure is the fully-qualified name of the OperationService's
+	// StartBackup RPC.
+	OperationServiceStartBackupProcedure = "/rialto.operation.v1.OperationService/StartBackup"
+	// OperationServiceGetBackupProcedure is the fully-qualified name of the OperationService's
+	// GetBackup RPC.
+	OperationServiceGetBackupProcedure = "/rialto.operation.v1.OperationService/GetBackup"
+	// OperationServiceCancelBackupProcedure is the fully-qualified name of the OperationService's
+	// CancelBackup RPC.
+	OperationServiceCancelBackupProcedure = "/rialto.operation.v1.OperationService/CancelBackup"
 	// OperationServiceListAuditEntriesProcedure is the fully-qualified name of the OperationService's
 	// ListAuditEntries RPC.
 	OperationServiceListAuditEntriesProcedure = "/rialto.operation.v1.OperationService/ListAuditEntries"
@@ -80,6 +89,13 @@ type OperationServiceClient interface {
 	DiscardJob(context.Context, *connect.Request[v1.DiscardJobRequest]) (*connect.Response[v1.Job], error)
 	// DropJob deletes a dead letter. Another job is refused with not_finished. Operators only.
 	DropJob(context.Context, *connect.Request[v1.DropJobRequest]) (*connect.Response[v1.DropJobResponse], error)
+	// StartBackup begins a backup of the data directory of this node, into the directory of its setting backup.directory. One that runs is refused with
+	// backup_running. The answer does not wait for its end: see GetBackup. Operators only.
+	StartBackup(context.Context, *connect.Request[v1.StartBackupRequest]) (*connect.Response[v1.Backup], error)
+	// GetBackup tells how far the latest backup of this node is since it started.
+	GetBackup(context.Context, *connect.Request[v1.GetBackupRequest]) (*connect.Response[v1.Backup], error)
+	// CancelBackup ends the backup that runs on this node. Without one it is refused with no_backup. Operators only.
+	CancelBackup(context.Context, *connect.Request[v1.CancelBackupRequest]) (*connect.Response[v1.Backup], error)
 	// ListAuditEntries gives what was changed, by whom, the newest first, in pages.
 	ListAuditEntries(context.Context, *connect.Request[v1.ListAuditEntriesRequest]) (*connect.Response[v1.ListAuditEntriesResponse], error)
 }
@@ -143,6 +159,24 @@ func NewOperationServiceClient(httpClient connect.HTTPClient, baseURL string, op
 			connect.WithSchema(operationServiceMethods.ByName("DropJob")),
 			connect.WithClientOptions(opts...),
 		),
+		startBackup: connect.NewClient[v1.StartBackupRequest, v1.Backup](
+			httpClient,
+			baseURL+OperationServiceStartBackupProcedure,
+			connect.WithSchema(operationServiceMethods.ByName("StartBackup")),
+			connect.WithClientOptions(opts...),
+		),
+		getBackup: connect.NewClient[v1.GetBackupRequest, v1.Backup](
+			httpClient,
+			baseURL+OperationServiceGetBackupProcedure,
+			connect.WithSchema(operationServiceMethods.ByName("GetBackup")),
+			connect.WithClientOptions(opts...),
+		),
+		cancelBackup: connect.NewClient[v1.CancelBackupRequest, v1.Backup](
+			httpClient,
+			baseURL+OperationServiceCancelBackupProcedure,
+			connect.WithSchema(operationServiceMethods.ByName("CancelBackup")),
+			connect.WithClientOptions(opts...),
+		),
 		listAuditEntries: connect.NewClient[v1.ListAuditEntriesRequest, v1.ListAuditEntriesResponse](
 			httpClient,
 			baseURL+OperationServiceListAuditEntriesProcedure,
@@ -162,6 +196,9 @@ type operationServiceClient struct {
 	retryJob         *connect.Client[v1.RetryJobRequest, v1.Job]
 	discardJob       *connect.Client[v1.DiscardJobRequest, v1.Job]
 	dropJob          *connect.Client[v1.DropJobRequest, v1.DropJobResponse]
+	startBackup      *connect.Client[v1.StartBackupRequest, v1.Backup]
+	getBackup        *connect.Client[v1.GetBackupRequest, v1.Backup]
+	cancelBackup     *connect.Client[v1.CancelBackupRequest, v1.Backup]
 	listAuditEntries *connect.Client[v1.ListAuditEntriesRequest, v1.ListAuditEntriesResponse]
 }
 
@@ -205,6 +242,21 @@ func (c *operationServiceClient) DropJob(ctx context.Context, req *connect.Reque
 	return c.dropJob.CallUnary(ctx, req)
 }
 
+// StartBackup calls rialto.operation.v1.OperationService.StartBackup.
+func (c *operationServiceClient) StartBackup(ctx context.Context, req *connect.Request[v1.StartBackupRequest]) (*connect.Response[v1.Backup], error) {
+	return c.startBackup.CallUnary(ctx, req)
+}
+
+// GetBackup calls rialto.operation.v1.OperationService.GetBackup.
+func (c *operationServiceClient) GetBackup(ctx context.Context, req *connect.Request[v1.GetBackupRequest]) (*connect.Response[v1.Backup], error) {
+	return c.getBackup.CallUnary(ctx, req)
+}
+
+// CancelBackup calls rialto.operation.v1.OperationService.CancelBackup.
+func (c *operationServiceClient) CancelBackup(ctx context.Context, req *connect.Request[v1.CancelBackupRequest]) (*connect.Response[v1.Backup], error) {
+	return c.cancelBackup.CallUnary(ctx, req)
+}
+
 // ListAuditEntries calls rialto.operation.v1.OperationService.ListAuditEntries.
 func (c *operationServiceClient) ListAuditEntries(ctx context.Context, req *connect.Request[v1.ListAuditEntriesRequest]) (*connect.Response[v1.ListAuditEntriesResponse], error) {
 	return c.listAuditEntries.CallUnary(ctx, req)
@@ -229,6 +281,13 @@ type OperationServiceHandler interface {
 	DiscardJob(context.Context, *connect.Request[v1.DiscardJobRequest]) (*connect.Response[v1.Job], error)
 	// DropJob deletes a dead letter. Another job is refused with not_finished. Operators only.
 	DropJob(context.Context, *connect.Request[v1.DropJobRequest]) (*connect.Response[v1.DropJobResponse], error)
+	// StartBackup begins a backup of the data directory of this node, into the directory of its setting backup.directory. One that runs is refused with
+	// backup_running. The answer does not wait for its end: see GetBackup. Operators only.
+	StartBackup(context.Context, *connect.Request[v1.StartBackupRequest]) (*connect.Response[v1.Backup], error)
+	// GetBackup tells how far the latest backup of this node is since it started.
+	GetBackup(context.Context, *connect.Request[v1.GetBackupRequest]) (*connect.Response[v1.Backup], error)
+	// CancelBackup ends the backup that runs on this node. Without one it is refused with no_backup. Operators only.
+	CancelBackup(context.Context, *connect.Request[v1.CancelBackupRequest]) (*connect.Response[v1.Backup], error)
 	// ListAuditEntries gives what was changed, by whom, the newest first, in pages.
 	ListAuditEntries(context.Context, *connect.Request[v1.ListAuditEntriesRequest]) (*connect.Response[v1.ListAuditEntriesResponse], error)
 }
@@ -288,6 +347,24 @@ func NewOperationServiceHandler(svc OperationServiceHandler, opts ...connect.Han
 		connect.WithSchema(operationServiceMethods.ByName("DropJob")),
 		connect.WithHandlerOptions(opts...),
 	)
+	operationServiceStartBackupHandler := connect.NewUnaryHandler(
+		OperationServiceStartBackupProcedure,
+		svc.StartBackup,
+		connect.WithSchema(operationServiceMethods.ByName("StartBackup")),
+		connect.WithHandlerOptions(opts...),
+	)
+	operationServiceGetBackupHandler := connect.NewUnaryHandler(
+		OperationServiceGetBackupProcedure,
+		svc.GetBackup,
+		connect.WithSchema(operationServiceMethods.ByName("GetBackup")),
+		connect.WithHandlerOptions(opts...),
+	)
+	operationServiceCancelBackupHandler := connect.NewUnaryHandler(
+		OperationServiceCancelBackupProcedure,
+		svc.CancelBackup,
+		connect.WithSchema(operationServiceMethods.ByName("CancelBackup")),
+		connect.WithHandlerOptions(opts...),
+	)
 	operationServiceListAuditEntriesHandler := connect.NewUnaryHandler(
 		OperationServiceListAuditEntriesProcedure,
 		svc.ListAuditEntries,
@@ -312,6 +389,12 @@ func NewOperationServiceHandler(svc OperationServiceHandler, opts ...connect.Han
 			operationServiceDiscardJobHandler.ServeHTTP(w, r)
 		case OperationServiceDropJobProcedure:
 			operationServiceDropJobHandler.ServeHTTP(w, r)
+		case OperationServiceStartBackupProcedure:
+			operationServiceStartBackupHandler.ServeHTTP(w, r)
+		case OperationServiceGetBackupProcedure:
+			operationServiceGetBackupHandler.ServeHTTP(w, r)
+		case OperationServiceCancelBackupProcedure:
+			operationServiceCancelBackupHandler.ServeHTTP(w, r)
 		case OperationServiceListAuditEntriesProcedure:
 			operationServiceListAuditEntriesHandler.ServeHTTP(w, r)
 		default:
@@ -353,6 +436,18 @@ func (UnimplementedOperationServiceHandler) DiscardJob(context.Context, *connect
 
 func (UnimplementedOperationServiceHandler) DropJob(context.Context, *connect.Request[v1.DropJobRequest]) (*connect.Response[v1.DropJobResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.OperationService.DropJob is not implemented"))
+}
+
+func (UnimplementedOperationServiceHandler) StartBackup(context.Context, *connect.Request[v1.StartBackupRequest]) (*connect.Response[v1.Backup], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.OperationService.StartBackup is not implemented"))
+}
+
+func (UnimplementedOperationServiceHandler) GetBackup(context.Context, *connect.Request[v1.GetBackupRequest]) (*connect.Response[v1.Backup], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.OperationService.GetBackup is not implemented"))
+}
+
+func (UnimplementedOperationServiceHandler) CancelBackup(context.Context, *connect.Request[v1.CancelBackupRequest]) (*connect.Response[v1.Backup], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.OperationService.CancelBackup is not implemented"))
 }
 
 func (UnimplementedOperationServiceHandler) ListAuditEntries(context.Context, *connect.Request[v1.ListAuditEntriesRequest]) (*connect.Response[v1.ListAuditEntriesResponse], error) {

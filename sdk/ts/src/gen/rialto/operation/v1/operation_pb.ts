@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/operation/v1/operation.proto.
  */
 export const file_rialto_operation_v1_operation: GenFile = /*@__PURE__*/
-  fileDesc("CiNyaWFsdG8vb3BlcmF0aW9uL3YxL29wZXJhdGlvbi5wcm90bxITcmlhbHRvLm9wZXJhdGlvbi52MSIUChJHZXRPcGVyYXRvclJlcXVlc3QiSQoIT3BlcmF0b3ISDAoEbmFtZRgBIAEoCRIvCgRyb2xlGAIgASgOMiEucmlhbHRvLm9wZXJhdGlvbi52MS5PcGVyYXRvclJvbGUiEgoQTGlzdE5vZGVzUmVxdWVzdCJUChFMaXN0Tm9kZXNSZXNwb25zZRIuCgVub2RlcxgBIAMoCzIfLnJpYWx0by5vcGVyYXRpb24udjEuTm9kZVJlcG9ydBIPCgd0aW1lX21zGAIgASgDIuMBCgpOb2RlUmVwb3J0EgwKBG5hbWUYASABKAkSEAoIYW5zd2VyZWQYAiABKAgSDQoFZXJyb3IYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRIOCgZjb21taXQYBSABKAkSDQoFcm9sZXMYBiADKAkSEgoKc3RhcnRlZF9tcxgHIAEoAxIPCgdsZWF2aW5nGAggASgIEg8KB2RhbWFnZWQYCSABKAkSEgoKcHJvY2Vzc29ycxgKIAEoDRIsCgdmaWd1cmVzGAsgAygLMhsucmlhbHRvLm9wZXJhdGlvbi52MS5GaWd1cmUiVQoGRmlndXJlEgwKBG5hbWUYASABKAkSDgoGbGFiZWxzGAIgASgJEg0KBXZhbHVlGAMgASgBEg4KBmJvdW5kcxgEIAMoARIOCgZjb3VudHMYBSADKAQiEwoRTGlzdFF1ZXVlc1JlcXVlc3QiQwoSTGlzdFF1ZXVlc1Jlc3BvbnNlEi0KBnF1ZXVlcxgBIAMoCzIdLnJpYWx0by5vcGVyYXRpb24udjEuSm9iUXVldWUigQEKCEpvYlF1ZXVlEgwKBG5hbWUYASABKAkSCwoDZHVlGAIgASgNEhEKCXNjaGVkdWxlZBgDIAEoDRIPCgdydW5uaW5nGAQgASgNEhAKCHJldHJ5aW5nGAUgASgNEhEKCWRpc2NhcmRlZBgGIAEoDRIRCglvbGRlc3RfbXMYByABKAMi2wIKA0pvYhIOCgJpZBgBIAEoBEICMAESDAoEa2luZBgCIAEoCRINCgVxdWV1ZRgDIAEoCRIsCgVzdGF0ZRgEIAEoDjIdLnJpYWx0by5vcGVyYXRpb24udjEuSm9iU3RhdGUSEgoKY2FuY2VsbGluZxgFIAEoCBIQCghwcmlvcml0eRgGIAEoDRISCgpjcmVhdGVkX21zGAcgASgDEg4KBmR1ZV9tcxgIIAEoAxIUCgxhdHRlbXB0ZWRfbXMYCSABKAMSEwoLZmluaXNoZWRfbXMYCiABKAMSFAoMYXR0ZW1wdGVkX2J5GAsgASgJEhAKCGF0dGVtcHRzGAwgASgNEhAKCGZhaWx1cmVzGA0gASgNEhQKDG1heF9mYWlsdXJlcxgOIAEoDRINCgVlcnJvchgPIAEoCRIRCglhcmd1bWVudHMYECABKAkSEgoKdW5pcXVlX2tleRgRIAEoCSJdCg9MaXN0Sm9ic1JlcXVlc3QSLAoFc3RhdGUYASABKA4yHS5yaWFsdG8ub3BlcmF0aW9uLnYxLkpvYlN0YXRlEg0KBXF1ZXVlGAIgASgJEg0KBWxpbWl0GAMgASgNIjoKEExpc3RKb2JzUmVzcG9uc2USJgoEam9icxgBIAMoCzIYLnJpYWx0by5vcGVyYXRpb24udjEuSm9iIh8KDUdldEpvYlJlcXVlc3QSDgoCaWQYASABKARCAjABIjEKD1JldHJ5Sm9iUmVxdWVzdBIOCgJpZBgBIAEoBEICMAESDgoGcmVhc29uGAIgASgJIjMKEURpc2NhcmRKb2JSZXF1ZXN0Eg4KAmlkGAEgASgEQgIwARIOCgZyZWFzb24YAiABKAkiMAoORHJvcEpvYlJlcXVlc3QSDgoCaWQYASABKARCAjABEg4KBnJlYXNvbhgCIAEoCSIRCg9Ecm9wSm9iUmVzcG9uc2UiPAoXTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QSDQoFbGltaXQYASABKA0SEgoGYmVmb3JlGAIgASgEQgIwASJaChhMaXN0QXVkaXRFbnRyaWVzUmVzcG9uc2USMAoHZW50cmllcxgBIAMoCzIfLnJpYWx0by5vcGVyYXRpb24udjEuQXVkaXRFbnRyeRIMCgRtb3JlGAIgASgIIooBCgpBdWRpdEVudHJ5Eg4KAmlkGAEgASgEQgIwARIPCgd0aW1lX21zGAIgASgDEgsKA3dobxgDIAEoCRIOCgZhY3Rpb24YBCABKAkSDwoHc3ViamVjdBgFIAEoCRIOCgZiZWZvcmUYBiABKAkSDQoFYWZ0ZXIYByABKAkSDgoGcmVhc29uGAggASgJKoEBCgxPcGVyYXRvclJvbGUSHQoZT1BFUkFUT1JfUk9MRV9VTlNQRUNJRklFRBAAEhkKFU9QRVJBVE9SX1JPTEVfQVVESVRPUhABEhoKFk9QRVJBVE9SX1JPTEVfT1BFUkFUT1IQAhIbChdPUEVSQVRPUl9ST0xFX01PREVSQVRPUhADKqABCghKb2JTdGF0ZRIZChVKT0JfU1RBVEVfVU5TUEVDSUZJRUQQABIXChNKT0JfU1RBVEVfQVZBSUxBQkxFEAESFQoRSk9CX1NUQVRFX1JVTk5JTkcQAhIXChNKT0JfU1RBVEVfQ09NUExFVEVEEAMSFwoTSk9CX1NUQVRFX0NBTkNFTExFRBAEEhcKE0pPQl9TVEFURV9ESVNDQVJERUQQBTKoBgoQT3BlcmF0aW9uU2VydmljZRJVCgtHZXRPcGVyYXRvchInLnJpYWx0by5vcGVyYXRpb24udjEuR2V0T3BlcmF0b3JSZXF1ZXN0Gh0ucmlhbHRvLm9wZXJhdGlvbi52MS5PcGVyYXRvchJaCglMaXN0Tm9kZXMSJS5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3ROb2Rlc1JlcXVlc3QaJi5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3ROb2Rlc1Jlc3BvbnNlEl0KCkxpc3RRdWV1ZXMSJi5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RRdWV1ZXNSZXF1ZXN0GicucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0UXVldWVzUmVzcG9uc2USVwoITGlzdEpvYnMSJC5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RKb2JzUmVxdWVzdBolLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdEpvYnNSZXNwb25zZRJGCgZHZXRKb2ISIi5yaWFsdG8ub3BlcmF0aW9uLnYxLkdldEpvYlJlcXVlc3QaGC5yaWFsdG8ub3BlcmF0aW9uLnYxLkpvYhJKCghSZXRyeUpvYhIkLnJpYWx0by5vcGVyYXRpb24udjEuUmV0cnlKb2JSZXF1ZXN0GhgucmlhbHRvLm9wZXJhdGlvbi52MS5Kb2ISTgoKRGlzY2FyZEpvYhImLnJpYWx0by5vcGVyYXRpb24udjEuRGlzY2FyZEpvYlJlcXVlc3QaGC5yaWFsdG8ub3BlcmF0aW9uLnYxLkpvYhJUCgdEcm9wSm9iEiMucmlhbHRvLm9wZXJhdGlvbi52MS5Ecm9wSm9iUmVxdWVzdBokLnJpYWx0by5vcGVyYXRpb24udjEuRHJvcEpvYlJlc3BvbnNlEm8KEExpc3RBdWRpdEVudHJpZXMSLC5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RBdWRpdEVudHJpZXNSZXF1ZXN0Gi0ucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0QXVkaXRFbnRyaWVzUmVzcG9uc2VCQVo/Z2l0aHViLmNvbS9yaWFsdG8taW0vcmlhbHRvL3Nkay9nby9nZW4vb3BlcmF0aW9uL3YxO29wZXJhdGlvbnYxYgZwcm90bzM");
+  fileDesc("CiNyaWFsdG8vb3BlcmF0aW9uL3YxL29wZXJhdGlvbi5wcm90bxITcmlhbHRvLm9wZXJhdGlvbi52MSIUChJHZXRPcGVyYXRvclJlcXVlc3QiSQoIT3BlcmF0b3ISDAoEbmFtZRgBIAEoCRIvCgRyb2xlGAIgASgOMiEucmlhbHRvLm9wZXJhdGlvbi52MS5PcGVyYXRvclJvbGUiEgoQTGlzdE5vZGVzUmVxdWVzdCJUChFMaXN0Tm9kZXNSZXNwb25zZRIuCgVub2RlcxgBIAMoCzIfLnJpYWx0by5vcGVyYXRpb24udjEuTm9kZVJlcG9ydBIPCgd0aW1lX21zGAIgASgDIuMBCgpOb2RlUmVwb3J0EgwKBG5hbWUYASABKAkSEAoIYW5zd2VyZWQYAiABKAgSDQoFZXJyb3IYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRIOCgZjb21taXQYBSABKAkSDQoFcm9sZXMYBiADKAkSEgoKc3RhcnRlZF9tcxgHIAEoAxIPCgdsZWF2aW5nGAggASgIEg8KB2RhbWFnZWQYCSABKAkSEgoKcHJvY2Vzc29ycxgKIAEoDRIsCgdmaWd1cmVzGAsgAygLMhsucmlhbHRvLm9wZXJhdGlvbi52MS5GaWd1cmUiVQoGRmlndXJlEgwKBG5hbWUYASABKAkSDgoGbGFiZWxzGAIgASgJEg0KBXZhbHVlGAMgASgBEg4KBmJvdW5kcxgEIAMoARIOCgZjb3VudHMYBSADKAQiEwoRTGlzdFF1ZXVlc1JlcXVlc3QiQwoSTGlzdFF1ZXVlc1Jlc3BvbnNlEi0KBnF1ZXVlcxgBIAMoCzIdLnJpYWx0by5vcGVyYXRpb24udjEuSm9iUXVldWUigQEKCEpvYlF1ZXVlEgwKBG5hbWUYASABKAkSCwoDZHVlGAIgASgNEhEKCXNjaGVkdWxlZBgDIAEoDRIPCgdydW5uaW5nGAQgASgNEhAKCHJldHJ5aW5nGAUgASgNEhEKCWRpc2NhcmRlZBgGIAEoDRIRCglvbGRlc3RfbXMYByABKAMi2wIKA0pvYhIOCgJpZBgBIAEoBEICMAESDAoEa2luZBgCIAEoCRINCgVxdWV1ZRgDIAEoCRIsCgVzdGF0ZRgEIAEoDjIdLnJpYWx0by5vcGVyYXRpb24udjEuSm9iU3RhdGUSEgoKY2FuY2VsbGluZxgFIAEoCBIQCghwcmlvcml0eRgGIAEoDRISCgpjcmVhdGVkX21zGAcgASgDEg4KBmR1ZV9tcxgIIAEoAxIUCgxhdHRlbXB0ZWRfbXMYCSABKAMSEwoLZmluaXNoZWRfbXMYCiABKAMSFAoMYXR0ZW1wdGVkX2J5GAsgASgJEhAKCGF0dGVtcHRzGAwgASgNEhAKCGZhaWx1cmVzGA0gASgNEhQKDG1heF9mYWlsdXJlcxgOIAEoDRINCgVlcnJvchgPIAEoCRIRCglhcmd1bWVudHMYECABKAkSEgoKdW5pcXVlX2tleRgRIAEoCSJdCg9MaXN0Sm9ic1JlcXVlc3QSLAoFc3RhdGUYASABKA4yHS5yaWFsdG8ub3BlcmF0aW9uLnYxLkpvYlN0YXRlEg0KBXF1ZXVlGAIgASgJEg0KBWxpbWl0GAMgASgNIjoKEExpc3RKb2JzUmVzcG9uc2USJgoEam9icxgBIAMoCzIYLnJpYWx0by5vcGVyYXRpb24udjEuSm9iIh8KDUdldEpvYlJlcXVlc3QSDgoCaWQYASABKARCAjABIjEKD1JldHJ5Sm9iUmVxdWVzdBIOCgJpZBgBIAEoBEICMAESDgoGcmVhc29uGAIgASgJIjMKEURpc2NhcmRKb2JSZXF1ZXN0Eg4KAmlkGAEgASgEQgIwARIOCgZyZWFzb24YAiABKAkiMAoORHJvcEpvYlJlcXVlc3QSDgoCaWQYASABKARCAjABEg4KBnJlYXNvbhgCIAEoCSIRCg9Ecm9wSm9iUmVzcG9uc2UiJAoSU3RhcnRCYWNrdXBSZXF1ZXN0Eg4KBnJlYXNvbhgBIAEoCSISChBHZXRCYWNrdXBSZXF1ZXN0IiUKE0NhbmNlbEJhY2t1cFJlcXVlc3QSDgoGcmVhc29uGAEgASgJIoYCCgZCYWNrdXASLwoFc3RhdGUYASABKA4yIC5yaWFsdG8ub3BlcmF0aW9uLnYxLkJhY2t1cFN0YXRlEgoKAmJ5GAIgASgJEhEKCWRpcmVjdG9yeRgDIAEoCRISCgpkb25lX2J5dGVzGAQgASgEEhMKC3RvdGFsX2J5dGVzGAUgASgEEhIKCnN0YXJ0ZWRfbXMYBiABKAMSEAoIZW5kZWRfbXMYByABKAMSCgoCaWQYCCABKAkSDQoFZmlsZXMYCSABKAQSEQoJbmV3X2ZpbGVzGAogASgEEg0KBWJ5dGVzGAsgASgEEhEKCW5ld19ieXRlcxgMIAEoBBINCgVlcnJvchgNIAEoCSI8ChdMaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBINCgVsaW1pdBgBIAEoDRISCgZiZWZvcmUYAiABKARCAjABIloKGExpc3RBdWRpdEVudHJpZXNSZXNwb25zZRIwCgdlbnRyaWVzGAEgAygLMh8ucmlhbHRvLm9wZXJhdGlvbi52MS5BdWRpdEVudHJ5EgwKBG1vcmUYAiABKAgiigEKCkF1ZGl0RW50cnkSDgoCaWQYASABKARCAjABEg8KB3RpbWVfbXMYAiABKAMSCwoDd2hvGAMgASgJEg4KBmFjdGlvbhgEIAEoCRIPCgdzdWJqZWN0GAUgASgJEg4KBmJlZm9yZRgGIAEoCRINCgVhZnRlchgHIAEoCRIOCgZyZWFzb24YCCABKAkqgQEKDE9wZXJhdG9yUm9sZRIdChlPUEVSQVRPUl9ST0xFX1VOU1BFQ0lGSUVEEAASGQoVT1BFUkFUT1JfUk9MRV9BVURJVE9SEAESGgoWT1BFUkFUT1JfUk9MRV9PUEVSQVRPUhACEhsKF09QRVJBVE9SX1JPTEVfTU9ERVJBVE9SEAMqoAEKCEpvYlN0YXRlEhkKFUpPQl9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0pPQl9TVEFURV9BVkFJTEFCTEUQARIVChFKT0JfU1RBVEVfUlVOTklORxACEhcKE0pPQl9TVEFURV9DT01QTEVURUQQAxIXChNKT0JfU1RBVEVfQ0FOQ0VMTEVEEAQSFwoTSk9CX1NUQVRFX0RJU0NBUkRFRBAFKpUBCgtCYWNrdXBTdGF0ZRIcChhCQUNLVVBfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRCQUNLVVBfU1RBVEVfUlVOTklORxABEhkKFUJBQ0tVUF9TVEFURV9DT01QTEVURRACEhcKE0JBQ0tVUF9TVEFURV9GQUlMRUQQAxIaChZCQUNLVVBfU1RBVEVfQ0FOQ0VMTEVEEAQypQgKEE9wZXJhdGlvblNlcnZpY2USVQoLR2V0T3BlcmF0b3ISJy5yaWFsdG8ub3BlcmF0aW9uLnYxLkdldE9wZXJhdG9yUmVxdWVzdBodLnJpYWx0by5vcGVyYXRpb24udjEuT3BlcmF0b3ISWgoJTGlzdE5vZGVzEiUucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0Tm9kZXNSZXF1ZXN0GiYucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0Tm9kZXNSZXNwb25zZRJdCgpMaXN0UXVldWVzEiYucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0UXVldWVzUmVxdWVzdBonLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdFF1ZXVlc1Jlc3BvbnNlElcKCExpc3RKb2JzEiQucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0Sm9ic1JlcXVlc3QaJS5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RKb2JzUmVzcG9uc2USRgoGR2V0Sm9iEiIucmlhbHRvLm9wZXJhdGlvbi52MS5HZXRKb2JSZXF1ZXN0GhgucmlhbHRvLm9wZXJhdGlvbi52MS5Kb2ISSgoIUmV0cnlKb2ISJC5yaWFsdG8ub3BlcmF0aW9uLnYxLlJldHJ5Sm9iUmVxdWVzdBoYLnJpYWx0by5vcGVyYXRpb24udjEuSm9iEk4KCkRpc2NhcmRKb2ISJi5yaWFsdG8ub3BlcmF0aW9uLnYxLkRpc2NhcmRKb2JSZXF1ZXN0GhgucmlhbHRvLm9wZXJhdGlvbi52MS5Kb2ISVAoHRHJvcEpvYhIjLnJpYWx0by5vcGVyYXRpb24udjEuRHJvcEpvYlJlcXVlc3QaJC5yaWFsdG8ub3BlcmF0aW9uLnYxLkRyb3BKb2JSZXNwb25zZRJTCgtTdGFydEJhY2t1cBInLnJpYWx0by5vcGVyYXRpb24udjEuU3RhcnRCYWNrdXBSZXF1ZXN0GhsucmlhbHRvLm9wZXJhdGlvbi52MS5CYWNrdXASTwoJR2V0QmFja3VwEiUucmlhbHRvLm9wZXJhdGlvbi52MS5HZXRCYWNrdXBSZXF1ZXN0GhsucmlhbHRvLm9wZXJhdGlvbi52MS5CYWNrdXASVQoMQ2FuY2VsQmFja3VwEigucmlhbHRvLm9wZXJhdGlvbi52MS5DYW5jZWxCYWNrdXBSZXF1ZXN0GhsucmlhbHRvLm9wZXJhdGlvbi52MS5CYWNrdXASbwoQTGlzdEF1ZGl0RW50cmllcxIsLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QaLS5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZUJBWj9naXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9vcGVyYXRpb24vdjE7b3BlcmF0aW9udjFiBnByb3RvMw");
 
 /**
  * @generated from message rialto.operation.v1.GetOperatorRequest
@@ -573,6 +573,146 @@ export const DropJobResponseSchema: GenMessage<DropJobResponse> = /*@__PURE__*/
   messageDesc(file_rialto_operation_v1_operation, 16);
 
 /**
+ * @generated from message rialto.operation.v1.StartBackupRequest
+ */
+export type StartBackupRequest = Message<"rialto.operation.v1.StartBackupRequest"> & {
+  /**
+   * Reason for the audit log, at most 500 characters.
+   *
+   * @generated from field: string reason = 1;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message rialto.operation.v1.StartBackupRequest.
+ * Use `create(StartBackupRequestSchema)` to create a new message.
+ */
+export const StartBackupRequestSchema: GenMessage<StartBackupRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_operation, 17);
+
+/**
+ * @generated from message rialto.operation.v1.GetBackupRequest
+ */
+export type GetBackupRequest = Message<"rialto.operation.v1.GetBackupRequest"> & {
+};
+
+/**
+ * Describes the message rialto.operation.v1.GetBackupRequest.
+ * Use `create(GetBackupRequestSchema)` to create a new message.
+ */
+export const GetBackupRequestSchema: GenMessage<GetBackupRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_operation, 18);
+
+/**
+ * @generated from message rialto.operation.v1.CancelBackupRequest
+ */
+export type CancelBackupRequest = Message<"rialto.operation.v1.CancelBackupRequest"> & {
+  /**
+   * @generated from field: string reason = 1;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message rialto.operation.v1.CancelBackupRequest.
+ * Use `create(CancelBackupRequestSchema)` to create a new message.
+ */
+export const CancelBackupRequestSchema: GenMessage<CancelBackupRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_operation, 19);
+
+/**
+ * Backup is the latest backup of a node. Times are in milliseconds since 1970; 0: not yet.
+ *
+ * @generated from message rialto.operation.v1.Backup
+ */
+export type Backup = Message<"rialto.operation.v1.Backup"> & {
+  /**
+   * @generated from field: rialto.operation.v1.BackupState state = 1;
+   */
+  state: BackupState;
+
+  /**
+   * By is the name of the key that began it.
+   *
+   * @generated from field: string by = 2;
+   */
+  by: string;
+
+  /**
+   * Directory of the backups, on the node's machine.
+   *
+   * @generated from field: string directory = 3;
+   */
+  directory: string;
+
+  /**
+   * DoneBytes of total_bytes were read. The total changes a little when the stores are copied and the files are listed.
+   *
+   * @generated from field: uint64 done_bytes = 4;
+   */
+  doneBytes: bigint;
+
+  /**
+   * @generated from field: uint64 total_bytes = 5;
+   */
+  totalBytes: bigint;
+
+  /**
+   * @generated from field: int64 started_ms = 6;
+   */
+  startedMs: bigint;
+
+  /**
+   * @generated from field: int64 ended_ms = 7;
+   */
+  endedMs: bigint;
+
+  /**
+   * Id of a complete backup, by which it is restored.
+   *
+   * @generated from field: string id = 8;
+   */
+  id: string;
+
+  /**
+   * Files and bytes of a complete backup, and those that no earlier one had.
+   *
+   * @generated from field: uint64 files = 9;
+   */
+  files: bigint;
+
+  /**
+   * @generated from field: uint64 new_files = 10;
+   */
+  newFiles: bigint;
+
+  /**
+   * @generated from field: uint64 bytes = 11;
+   */
+  bytes: bigint;
+
+  /**
+   * @generated from field: uint64 new_bytes = 12;
+   */
+  newBytes: bigint;
+
+  /**
+   * Error says why it failed, and what to do.
+   *
+   * @generated from field: string error = 13;
+   */
+  error: string;
+};
+
+/**
+ * Describes the message rialto.operation.v1.Backup.
+ * Use `create(BackupSchema)` to create a new message.
+ */
+export const BackupSchema: GenMessage<Backup> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_operation, 20);
+
+/**
  * @generated from message rialto.operation.v1.ListAuditEntriesRequest
  */
 export type ListAuditEntriesRequest = Message<"rialto.operation.v1.ListAuditEntriesRequest"> & {
@@ -596,7 +736,7 @@ export type ListAuditEntriesRequest = Message<"rialto.operation.v1.ListAuditEntr
  * Use `create(ListAuditEntriesRequestSchema)` to create a new message.
  */
 export const ListAuditEntriesRequestSchema: GenMessage<ListAuditEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_operation, 17);
+  messageDesc(file_rialto_operation_v1_operation, 21);
 
 /**
  * @generated from message rialto.operation.v1.ListAuditEntriesResponse
@@ -620,7 +760,7 @@ export type ListAuditEntriesResponse = Message<"rialto.operation.v1.ListAuditEnt
  * Use `create(ListAuditEntriesResponseSchema)` to create a new message.
  */
 export const ListAuditEntriesResponseSchema: GenMessage<ListAuditEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_operation, 18);
+  messageDesc(file_rialto_operation_v1_operation, 22);
 
 /**
  * AuditEntry is a change that somebody made.
@@ -682,7 +822,7 @@ export type AuditEntry = Message<"rialto.operation.v1.AuditEntry"> & {
  * Use `create(AuditEntrySchema)` to create a new message.
  */
 export const AuditEntrySchema: GenMessage<AuditEntry> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_operation, 19);
+  messageDesc(file_rialto_operation_v1_operation, 23);
 
 /**
  * OperatorRole is what an API key may do in the console.
@@ -765,6 +905,46 @@ export enum JobState {
  */
 export const JobStateSchema: GenEnum<JobState> = /*@__PURE__*/
   enumDesc(file_rialto_operation_v1_operation, 1);
+
+/**
+ * @generated from enum rialto.operation.v1.BackupState
+ */
+export enum BackupState {
+  /**
+   * Unspecified: none was begun since the node started.
+   *
+   * @generated from enum value: BACKUP_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: BACKUP_STATE_RUNNING = 1;
+   */
+  RUNNING = 1,
+
+  /**
+   * @generated from enum value: BACKUP_STATE_COMPLETE = 2;
+   */
+  COMPLETE = 2,
+
+  /**
+   * @generated from enum value: BACKUP_STATE_FAILED = 3;
+   */
+  FAILED = 3,
+
+  /**
+   * Cancelled by an operator, or because the node stopped.
+   *
+   * @generated from enum value: BACKUP_STATE_CANCELLED = 4;
+   */
+  CANCELLED = 4,
+}
+
+/**
+ * Describes the enum rialto.operation.v1.BackupState.
+ */
+export const BackupStateSchema: GenEnum<BackupState> = /*@__PURE__*/
+  enumDesc(file_rialto_operation_v1_operation, 2);
 
 /**
  * OperationService is what the operators' console shows and changes. All calls need a key with a role, which rialto admin key create --role makes. Such a
@@ -853,6 +1033,37 @@ export const OperationService: GenService<{
     methodKind: "unary";
     input: typeof DropJobRequestSchema;
     output: typeof DropJobResponseSchema;
+  },
+  /**
+   * StartBackup begins a backup of the data directory of this node, into the directory of its setting backup.directory. One that runs is refused with
+   * backup_running. The answer does not wait for its end: see GetBackup. Operators only.
+   *
+   * @generated from rpc rialto.operation.v1.OperationService.StartBackup
+   */
+  startBackup: {
+    methodKind: "unary";
+    input: typeof StartBackupRequestSchema;
+    output: typeof BackupSchema;
+  },
+  /**
+   * GetBackup tells how far the latest backup of this node is since it started.
+   *
+   * @generated from rpc rialto.operation.v1.OperationService.GetBackup
+   */
+  getBackup: {
+    methodKind: "unary";
+    input: typeof GetBackupRequestSchema;
+    output: typeof BackupSchema;
+  },
+  /**
+   * CancelBackup ends the backup that runs on this node. Without one it is refused with no_backup. Operators only.
+   *
+   * @generated from rpc rialto.operation.v1.OperationService.CancelBackup
+   */
+  cancelBackup: {
+    methodKind: "unary";
+    input: typeof CancelBackupRequestSchema;
+    output: typeof BackupSchema;
   },
   /**
    * ListAuditEntries gives what was changed, by whom, the newest first, in pages.

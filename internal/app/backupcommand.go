@@ -1,0 +1,196 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/progress"
+	"github.com/rialto-im/rialto/internal/engine/blob/diskblob"
+	"github.com/rialto-im/rialto/internal/platform/backup"
+	"github.com/rialto-im/rialto/internal/platform/datadir"
+	"github.com/rialto-im/rialto/internal/tool/move"
+	"github.com/rialto-im/rialto/internal/tool/remotebackup"
+)
+
+const backupHelp = `backup copies a data directory, as it is at one moment, to a directory of backups. Files that an earlier backup there has are not copied again.
+
+  rialto backup --url http://127.0.0.1:7071 --key @FILE   ask a running server, which needs the setting backup.directory. The key has the role operator
+  rialto backup --data DIR --to BACKUPS                   back up the directory of a server that is stopped
+  rialto backup --to BACKUPS --list                       list the backups
+  rialto backup --to BACKUPS --remove ID                  remove a backup, and what only it needs
+  rialto backup --new-key FILE                            make a key pair for encrypted backups
+
+A backup that was interrupted is no backup, and harms no other. Exit codes: 0 if the backup is complete, 1 if not, 2 for an invalid command line.
+`
+
+// backupFlags of rialto backup.
+type backupFlags struct {
+	url, key, reason, data, newKey string
+	list                           bool
+	remove                         settings
+	recipients                     settings
+	config                         backup.Config
+}
+
+func (f *backupFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
+	fs := flag.NewFlagSet("rialto backup", flag.ContinueOnError)
+	fs.StringVar(&f.url, "url", "", "`URL` of a running server, such as its admin listener's")
+	fs.StringVar(&f.key, "key", "", "API `key` with the role operator, or @FILE to read it from a file; rialto admin key create --role operator creates one")
+	fs.StringVar(&f.reason, "reason", "", "`text` for the audit log")
+	fs.StringVar(&f.data, "data", "", "data `directory` of a server that is stopped")
+	fs.StringVar(&f.config.Directory, "to", "", "`directory` of the backups, outside the data directory and on another disk if possible")
+	fs.Var(&f.recipients, "recipient", "encrypt for this public `key` of age (age1…); may be repeated")
+	fs.Int64Var(&f.config.BytesPerSecond, "rate", 0, "`bytes` to read a second (default 33554432)")
+	fs.BoolVar(&f.list, "list", false, "list the backups")
+	fs.Var(&f.remove, "remove", "remove the backup with this `id`; may be repeated")
+	fs.StringVar(&f.newKey, "new-key", "", "new `file` for a private key")
+	code, ok := parse(fs, backupHelp, args, out, errOut)
+	if !ok {
+		return code, false
+	}
+	f.config.Recipients = f.recipients
+	if err := f.check(); err != nil {
+		fmt.Fprintf(errOut, "rialto backup: %v; rialto backup --help shows how\n", err)
+		return 2, false
+	}
+	return 0, true
+}
+
+// check finds combinations of flags that mean nothing.
+func (f *backupFlags) check() error {
+	actions := 0
+	for _, is := range []bool{f.url != "", f.data != "", f.list, len(f.remove) > 0, f.newKey != ""} {
+		if is {
+			actions++
+		}
+	}
+	switch {
+	case actions != 1:
+		return errors.New("give one of --url, --data, --list, --remove and --new-key")
+	case f.url != "" && f.key == "":
+		return errors.New("--key is missing")
+	case f.url != "" && (f.config.Directory != "" || len(f.recipients) > 0 || f.config.BytesPerSecond != 0):
+		return errors.New("where a running server writes its backups, for whom and how fast is among its settings: backup.directory, backup.recipients, backup.bytes_per_second")
+	case f.url == "" && f.newKey == "" && f.config.Directory == "":
+		return errors.New("--to is missing")
+	case f.config.BytesPerSecond < 0:
+		return errors.New("--rate cannot be below zero")
+	}
+	return nil
+}
+
+// BackupMain is rialto backup.
+func BackupMain(ctx context.Context, args []string, out, errOut io.Writer) int {
+	var f backupFlags
+	if code, ok := f.parse(args, out, errOut); !ok {
+		return code
+	}
+	if err := f.run(ctx, out, progress.New(errOut)); err != nil {
+		fmt.Fprintln(errOut, "rialto backup:", err)
+		return 1
+	}
+	return 0
+}
+
+func (f *backupFlags) run(ctx context.Context, out io.Writer, printer *progress.Printer) error {
+	switch {
+	case f.newKey != "":
+		recipient, err := backup.NewKey(f.newKey)
+		if err == nil {
+			fmt.Fprintf(out, "The private key is in %s. Keep it away from the server: without it, encrypted backups cannot be restored.\nrecipient: %s\n", f.newKey, recipient)
+		}
+		return err
+	case f.list:
+		return listBackups(f.config.Directory, out)
+	case len(f.remove) > 0:
+		objects, bytes, err := backup.Remove(f.config.Directory, f.remove)
+		if err == nil {
+			fmt.Fprintf(out, "removed %d backups, with %d files of %.1f MB that no other backup needs\n", len(f.remove), objects, float64(bytes)/1e6)
+		}
+		return err
+	case f.url != "":
+		b, err := remotebackup.Run(ctx, remotebackup.Options{URL: f.url, Key: f.key, Reason: f.reason, Printer: printer})
+		if err == nil {
+			printBackup(out, b.Directory, &backup.Result{ID: b.Id, Files: int(b.Files), NewFiles: int(b.NewFiles), Bytes: int64(b.Bytes), NewBytes: int64(b.NewBytes)})
+		}
+		return err
+	}
+	step := printer.Step("backup")
+	defer step.End()
+	r, err := backupStopped(ctx, f.data, f.config, func(done, total int64) {
+		step.At(float64(done)/float64(max(total, 1)), fmt.Sprintf("%d of %d MB", done/1e6, total/1e6))
+	})
+	if err == nil {
+		step.End()
+		printBackup(out, f.config.Directory, r)
+	}
+	return err
+}
+
+func printBackup(out io.Writer, directory string, r *backup.Result) {
+	fmt.Fprintf(out, "backup %s is complete in %s: %d files of %.1f MB, of which %d of %.1f MB are new\n", r.ID, directory, r.Files, float64(r.Bytes)/1e6, r.NewFiles, float64(r.NewBytes)/1e6)
+}
+
+func listBackups(dir string, out io.Writer) error {
+	list, err := backup.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, b := range list {
+		if b.Err != nil {
+			fmt.Fprintf(out, "%s  cannot be used: %v\n", b.ID, b.Err)
+			continue
+		}
+		encrypted := ""
+		if b.Encrypted {
+			encrypted = ", encrypted"
+		}
+		fmt.Fprintf(out, "%s  as of %s, %d files of %.1f MB%s\n", b.ID, time.UnixMilli(b.CutMs).UTC().Format(time.RFC3339), b.Files, float64(b.Bytes)/1e6, encrypted)
+	}
+	if len(list) == 0 {
+		fmt.Fprintf(out, "%s has no complete backup\n", dir)
+	}
+	return nil
+}
+
+// backupStopped backs up the directory of a server that is stopped. It opens the stores as a server does, which also finds out whether they are whole.
+func backupStopped(ctx context.Context, data string, c backup.Config, report backup.Progress) (_ *backup.Result, err error) {
+	if err := move.CheckSource(data); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(data, datadir.MarkerFile)); err != nil {
+		return nil, fmt.Errorf("%s is no data directory that a server has used: %w", data, err)
+	}
+	dir, err := lockDataDir(data)
+	if isInUse(err) {
+		return nil, fmt.Errorf("a server uses %s: ask it, by rialto backup --url ADMIN-URL --key KEY (it needs the setting backup.directory), or stop it", data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	source := backup.Source{Dir: data, Version: programVersion()}
+	_, err = os.Stat(dir.join(filesDir))
+	hasFiles := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if source.Stores, err = datadir.Open(ctx, data, datadir.Options{Logger: slog.New(slog.DiscardHandler), Files: hasFiles}); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, source.Stores.Close()) }()
+	if hasFiles {
+		if source.Files, err = diskblob.Open(dir.join(filesDir)); err != nil {
+			return nil, err
+		}
+	}
+	return backup.Make(ctx, source, c, time.Now(), report)
+}
