@@ -1247,6 +1247,15 @@ mutant "write a directory of backups while another command reads it" $backup/rep
 mutant "begin two backups at once" $backup/service.go 's/if s\.ended \|\| s\.status\.State == Running \{/if s.ended {/' TestABackupIsCancelled $backup
 mutant "begin a backup that is not recorded" internal/service/operation/backup.go 's/return s\.deps\.Audit\.Add\(.*$/return nil/' TestOperatorsMakeBackups ./internal/service/operation
 
+mutant "end an erasure after one participant" internal/service/privacy/erase.go 's/e\.participant < len\(s\.deps\.Participants\)/e.participant < 1/' AnInterruptedErasureGoesOn ./internal/service/privacy
+mutant "begin an erasure again after each crash" internal/service/privacy/erase.go 's/int64\(e\.owner\), e\.participant, e\.position/int64(e.owner), 0, ""/' AFailedStepIsRepeated ./internal/service/privacy
+mutant "erase an account without asking who it is" internal/service/privacy/request.go 's/return s\.deps\.Accounts\.ConfirmErasure\(ctx, tx, c\)/return nil/' ARequestCanBeCancelled ./internal/service/privacy
+mutant "erase an account although the erasure was cancelled" internal/service/privacy/erase.go 's/case errors\.Is\(err, sql\.ErrNoRows\), err == nil/case err == nil/' ARequestCanBeCancelled ./internal/service/privacy
+mutant "leave what an erased user wrote in the log" internal/service/chat/erase.go 's/err := s\.deps\.Log\.Replace\(ctx, logKey\(c\), emptied\); err != nil/err := error(nil); err != nil/' ErasedUsersAreInNoStore ./internal/app/apptest
+mutant "show what is being erased" internal/service/chat/erase.go 's/if m\.Entry\.Content = nil; m\.Entry\.Updates != 0 \{/if m.Entry.Updates != 0 {/' WhatIsBeingErasedIsNotShown ./internal/service/chat
+mutant "show forwards of what is being erased" internal/service/chat/erase.go 's/return erasing\[sender\] \}\)/return false })/' WhatIsBeingErasedIsNotShown ./internal/service/chat
+mutant "replace entries that have expired" internal/engine/timeline/pebblelog/replace.go 's/if errors\.Is\(err, pebble\.ErrNotFound\) \{/if errors.Is(err, pebble.ErrNotFound) {\n\t\treturn b.Set(key, appendEntry(nil, 0, e.Payload), nil)/' TestLog ./internal/engine/timeline/pebblelog
+
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 if [ -z "$check" ]; then

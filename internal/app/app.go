@@ -67,6 +67,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/operation"
 	"github.com/rialto-im/rialto/internal/service/organization"
 	"github.com/rialto-im/rialto/internal/service/presence"
+	"github.com/rialto-im/rialto/internal/service/privacy"
 	"github.com/rialto-im/rialto/internal/service/push"
 	"github.com/rialto-im/rialto/internal/service/ranking"
 	"github.com/rialto-im/rialto/internal/service/schedule"
@@ -133,6 +134,7 @@ type Node struct {
 	helpDesks       *helpdesk.Service
 	serverEvents    *serverevent.Service
 	transactions    *messagetransaction.Service
+	privacy         *privacy.Service
 	recorder        *flightrecorder.Recorder // nil: it is off
 	traces          *messagetrace.Service
 	tracer          *tracing.Tracer // nil: it is off
@@ -357,7 +359,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 	}
 	n.chat, err = chat.New(ctx, chat.Deps{Words: wordsOf{n}, Log: n.log, DB: n.db, IDs: ids, MessageIDs: messages, Relations: relations{n.accounts, n}, Organizations: n.organizations, CheckMembers: n.organizations.CheckMembers, FollowChanged: followChanged, CheckAdd: n.mayAdd, ChargeCopy: n.chargeCopy,
 		Calls: n.outgoing, Clock: n.clock, Logger: n.logger, Tracer: n.tracer, Overload: n.sendGate, SingleNode: !n.config.Clustered(), OwnsPartition: n.ownsPartition,
-		CheckUploads: n.media.Use, CheckLinkPreview: n.previews.Verify, CheckPicture: n.media.CheckPicture, KeepPicture: n.media.KeepPicture, OnExpired: n.media.Expired, OnRecalled: n.recalled, OnStreamed: n.onStreamed, OnMentioned: n.onMentioned,
+		CheckUploads: n.media.Use, CheckLinkPreview: n.previews.Verify, CheckPicture: n.media.CheckPicture, KeepPicture: n.media.KeepPicture, OnExpired: n.media.Expired, OnRecalled: n.recalled, OnErased: n.erased, OnUserErased: n.userErased, Erasing: n.accounts.Erasing, OnStreamed: n.onStreamed, OnMentioned: n.onMentioned,
 		Outbox: n.outbox, SendTransient: transient, FollowersChanged: followersChanged, MarkFollowed: markFollowed, RegisteredMs: n.accounts.RegisteredMs, HidesPresence: n.hidesPresence, ExternalIDs: n.accounts.ExternalIDs}, n.config.Chat)
 	if err != nil {
 		return err
@@ -439,6 +441,9 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 	n.openMessageTraces(quarantine)
 	n.openOperations()
 	if err := n.openModeration(ctx, ids); err != nil {
+		return err
+	}
+	if err := n.openPrivacy(ctx, ids); err != nil {
 		return err
 	}
 	assigned := func(g cluster.Grant) {

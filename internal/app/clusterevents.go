@@ -57,6 +57,9 @@ func (n *Node) endRevokedSessions(ctx context.Context) error {
 	n.switches.Missed()
 	n.moderation.Missed()
 	n.caches.invalidations.Missed()
+	if err := n.accounts.LoadErasing(ctx); err != nil {
+		return err
+	}
 	callers := n.gateway.Callers()
 	sessions := make([]id.Session, len(callers))
 	for i, c := range callers {

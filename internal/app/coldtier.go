@@ -33,6 +33,11 @@ func (n *Node) recalled(ctx context.Context, tx *sql.Tx, c id.Conversation, seq 
 	return n.cold.Recalled(ctx, tx, timeline.Key{Kind: timeline.Conversation, ID: uint64(c)}, seq)
 }
 
+// erased makes the contents of erased messages leave the cold tier.
+func (n *Node) erased(ctx context.Context, tx *sql.Tx, c id.Conversation, from, to uint64) error {
+	return n.cold.Erased(ctx, tx, timeline.Key{Kind: timeline.Conversation, ID: uint64(c)}, from, to)
+}
+
 // registerColdMetrics registers the metrics of the cold tier.
 func (n *Node) registerColdMetrics() {
 	s := n.cold.Stats()

@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/feed"
 	"github.com/rialto-im/rialto/internal/service/messagetransaction"
 	"github.com/rialto-im/rialto/internal/service/notification"
+	"github.com/rialto-im/rialto/internal/service/privacy"
 	"github.com/rialto-im/rialto/internal/service/push"
 	"github.com/rialto-im/rialto/internal/service/video"
 )
@@ -43,7 +44,7 @@ func (n *Node) workerNodes() (names []string) {
 
 // jobWorkers are the queues of jobs, and a worker for each kind.
 func (n *Node) jobWorkers() *job.Workers {
-	queues := map[string]int{job.DefaultQueue: n.jobs.DefaultConcurrency(), feed.Queue: n.feed.Concurrency(), notification.Queue: notification.Concurrency, account.Queue: account.Concurrency, push.Queue: n.pushes.Concurrency(), messagetransaction.Queue: messagetransaction.Concurrency}
+	queues := map[string]int{job.DefaultQueue: n.jobs.DefaultConcurrency(), feed.Queue: n.feed.Concurrency(), notification.Queue: notification.Concurrency, account.Queue: account.Concurrency, push.Queue: n.pushes.Concurrency(), messagetransaction.Queue: messagetransaction.Concurrency, privacy.Queue: privacy.Concurrency}
 	if n.videos.Processes() {
 		queues[video.Queue] = n.videos.Concurrency()
 	}
@@ -53,6 +54,7 @@ func (n *Node) jobWorkers() *job.Workers {
 	n.notifications.AddWorkers(w)
 	n.pushes.AddWorkers(w)
 	n.transactions.AddWorkers(w)
+	n.privacy.AddWorkers(w)
 	n.videos.AddWorkers(w)
 	return w
 }

@@ -58,6 +58,11 @@ func (n *Node) onProfile(ctx context.Context, tx *sql.Tx, u id.User) error {
 	return n.search.Changed(ctx, tx, search.ChangedUser, uint64(u))
 }
 
+// userErased notes for search that the messages of a user were erased.
+func (n *Node) userErased(ctx context.Context, tx *sql.Tx, u id.User) error {
+	return n.search.Changed(ctx, tx, search.ErasedAuthor, uint64(u))
+}
+
 // searchPost notes a changed post for search.
 func (n *Node) searchPost(ctx context.Context, tx *sql.Tx, c feed.Change) error {
 	return n.search.Changed(ctx, tx, search.ChangedPost, c.ID)

@@ -17,6 +17,8 @@ export const known: Record<string, Key> = {
   passkey_exists: "errPasskeyExists",
   passkeys_unavailable: "errPasskeysUnavailable",
   too_many_passkeys: "errManyPasskeys",
+  no_erasure: "errNoErasure",
+  erased: "errErased",
   no_passkey: "errNoPasskey",
   bad_passkey_name: "errPasskeyName",
   no_totp: "errNoTotp",

@@ -6,6 +6,7 @@ import { isSaved } from "./saved.js";
 /** The name of a user: one's own remark for a friend, or the name they gave themselves. */
 export function nameOf(client: Client, user: string, t?: Translate): string {
   if (t && user === client.me) return t("you");
+  if (client.user(user)?.deleted) return translate(getLocale(), "deletedAccount");
   return client.nameOf(user) || "…";
 }
 

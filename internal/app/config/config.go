@@ -34,6 +34,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/media"
 	"github.com/rialto-im/rialto/internal/service/messagetransaction"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
+	"github.com/rialto-im/rialto/internal/service/privacy"
 	"github.com/rialto-im/rialto/internal/service/push"
 	"github.com/rialto-im/rialto/internal/service/search"
 	"github.com/rialto-im/rialto/internal/service/serverevent"
@@ -106,6 +107,8 @@ type Config struct {
 	ServerEvents serverevent.Config `yaml:"server_events"`
 	// Transactions of messages by business servers.
 	Transactions messagetransaction.Config `yaml:"transactions"`
+	// Privacy is the export and the erasure of users' data.
+	Privacy privacy.Config `yaml:"privacy"`
 	// MessageTrace is what nodes remember of messages for rialto where.
 	MessageTrace flightrecorder.Config `yaml:"message_trace"`
 	// Tracing sends traces of a share of messages and requests to an OpenTelemetry collector.

@@ -193,6 +193,9 @@ type Log interface {
 	// call kept stay. Tokens and authors stay too, so that a retry of an expired entry stores nothing. firstSeq is at most the tail's
 	// seq plus one; a greater one is reduced to it.
 	Expire(ctx context.Context, key Key, firstSeq uint64, keep []uint64) error
+	// Replace changes the payloads of stored entries of a conversation, durably: of each it uses Seq and Payload. What an entry has beside its payload stays. It
+	// leaves out entries that are not stored, so that none that expired returns. Listeners and readers of before may keep the old payloads.
+	Replace(ctx context.Context, key Key, entries []Entry) error
 	// LatestByAuthor returns seq and counted of the author's latest entry, or 0 if there is none.
 	LatestByAuthor(ctx context.Context, key Key, author uint64) (seq, counted uint64, err error)
 	// HighestCounter returns the highest counter of a device's tokens, or 0 if there is none.

@@ -45,7 +45,7 @@ type Deps struct {
 	OwnsPartition func(partition uint16) bool
 	// IsCoordinator reports whether this node sweeps and rewrites segments for all nodes. If nil, it does.
 	IsCoordinator func() bool
-	// Recalled returns which messages of a range of a conversation were recalled. Their contents do not enter a segment. If nil, none are.
+	// Recalled returns which messages of a range of a conversation were recalled, and which edits of such messages are in it. Their contents do not enter a segment. If nil, none are.
 	Recalled func(ctx context.Context, key timeline.Key, from, to uint64) ([]uint64, error)
 }
 

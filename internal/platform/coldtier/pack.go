@@ -232,7 +232,7 @@ func (t *Tier) withoutRecalled(ctx context.Context, key timeline.Key, list []tim
 	for _, seq := range recalled {
 		e := &list[seq-first]
 		var m message.Entry
-		if err := m.Decode(e.Payload); err != nil || m.Control || m.Updates != 0 {
+		if err := m.Decode(e.Payload); err != nil || m.Control {
 			continue
 		}
 		m.Content = nil

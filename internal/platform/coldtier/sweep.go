@@ -163,6 +163,19 @@ func (t *Tier) Recalled(ctx context.Context, tx *sql.Tx, key timeline.Key, seq u
 	return nil
 }
 
+// Erased is Recalled for all messages from one seq to another, of which some were erased.
+func (t *Tier) Erased(ctx context.Context, tx *sql.Tx, key timeline.Key, from, to uint64) error {
+	for _, statement := range []string{
+		`UPDATE cold_segments SET stale_ms = CASE WHEN stale_ms = 0 THEN $4 ELSE stale_ms + 1 END WHERE conversation = $1 AND state = 1 AND first_seq <= $3 AND last_seq >= $2`,
+		`UPDATE cold_segments SET stale_ms = $4 WHERE conversation = $1 AND state = 0 AND first_seq <= $3 AND last_seq >= $2`,
+	} {
+		if _, err := tx.ExecContext(ctx, statement, int64(key.ID), int64(from), int64(to), t.nowMs()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // recalledSince returns a message of a segment that was recalled after the entries were read, 0 if there is none. What is recalled after
 // the segment's row was written is marked there.
 func (t *Tier) recalledSince(ctx context.Context, key timeline.Key, list []timeline.Entry) (uint64, error) {
@@ -176,7 +189,7 @@ func (t *Tier) recalledSince(ctx context.Context, key timeline.Key, list []timel
 	}
 	for _, seq := range recalled {
 		var m message.Entry
-		if m.Decode(list[seq-first].Payload) == nil && !m.Control && m.Updates == 0 && len(m.Content) > 0 {
+		if m.Decode(list[seq-first].Payload) == nil && !m.Control && len(m.Content) > 0 {
 			return seq, nil
 		}
 	}

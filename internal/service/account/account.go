@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/maypok86/otter/v2"
 	"github.com/rialto-im/rialto/internal/base/auth"
@@ -183,6 +184,9 @@ type Service struct {
 	tickets  tickets
 	keys     keyCache
 	followed *otter.Cache[id.User, *followed]
+
+	erasingMu sync.Mutex                       // held while erasing is replaced
+	erasing   atomic.Pointer[map[id.User]bool] // users whose data are being erased; the map does not change
 }
 
 var migrations = []string{
@@ -236,6 +240,11 @@ var migrations = []string{
 	`CREATE TABLE operator_keys (sum {bytes} PRIMARY KEY, name TEXT NOT NULL, created_ms BIGINT NOT NULL, role BIGINT NOT NULL)`, // role: an id.OperatorRole
 	// Numbers of the users of delivery canaries. They are no rows of users.
 	`CREATE TABLE canaries (number BIGINT PRIMARY KEY, node TEXT NOT NULL UNIQUE, used_ms BIGINT NOT NULL)`,
+	`ALTER TABLE users ADD COLUMN erased_ms BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE users ADD COLUMN erasing BOOLEAN NOT NULL DEFAULT FALSE`,
+	`CREATE INDEX users_erasing ON users (id) WHERE erasing`,
+	// Ids at the app of users who were erased, hashed with a key: tokens from before do not create these users again.
+	`CREATE TABLE erased_identities (sum {bytes} PRIMARY KEY, erased_ms BIGINT NOT NULL)`,
 }
 
 // New opens the service. The first start generates the signing keys.
@@ -286,8 +295,10 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.tokens, err = auth.NewTokens(seed, deps.Clock)
-	return s, err
+	if s.tokens, err = auth.NewTokens(seed, deps.Clock); err != nil {
+		return nil, err
+	}
+	return s, s.LoadErasing(ctx)
 }
 
 // openDeliveries makes what sends codes and notices.

@@ -29,6 +29,8 @@ func (s *Service) HandleEvent(i clusterevent.Event) {
 		}
 	case settingsEvent:
 		s.settingsChanged(i.User)
+	case erasureBeganEvent, erasureEndedEvent:
+		s.setErasing(i.User, i.Kind == erasureBeganEvent)
 	}
 }
 

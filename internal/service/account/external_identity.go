@@ -84,6 +84,9 @@ func (s *Service) findOrCreateExternalUser(ctx context.Context, who externalIden
 		if !errors.Is(err, sql.ErrNoRows) {
 			return user, err
 		}
+		if err := s.requireIssuedAfterErasure(ctx, who.externalID, who.issued.UnixMilli()); err != nil {
+			return 0, err
+		}
 		name, nerr := parseName(who.name, 64)
 		if nerr != nil {
 			name = "" // the handle is shown until the user has a name

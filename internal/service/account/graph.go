@@ -360,7 +360,7 @@ func (s *Service) Exist(ctx context.Context, users []id.User) error {
 	for batch := range slices.Chunk(users, idsPerQuery) {
 		marks, args := sqldb.Placeholders(1, batch, func(u id.User) int64 { return int64(u) })
 		var count int
-		if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT count(*) FROM users WHERE id IN (`+marks+`)`, args...).Scan(&count); err != nil {
+		if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT count(*) FROM users WHERE id IN (`+marks+`) AND erased_ms = 0`, args...).Scan(&count); err != nil {
 			return err
 		}
 		if count < len(batch) {

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-const userColumns = `id, handle, display_name, avatar, bio, official`
+const userColumns = `id, handle, display_name, avatar, bio, official, erased_ms > 0`
 
 // querier is a transaction, or the pool for reading.
 type querier interface {
@@ -53,7 +53,7 @@ func listUsers(ctx context.Context, q querier, query string, args ...any) ([]*ac
 	var list []*accountv1.User
 	for rows.Next() {
 		u := &accountv1.User{}
-		if err := rows.Scan(&u.Id, &u.Handle, &u.DisplayName, &u.Avatar, &u.Bio, &u.Official); err != nil {
+		if err := rows.Scan(&u.Id, &u.Handle, &u.DisplayName, &u.Avatar, &u.Bio, &u.Official, &u.Deleted); err != nil {
 			return nil, err
 		}
 		list = append(list, u)
@@ -116,7 +116,7 @@ func (s *Service) SearchUsers(ctx context.Context, c id.Caller, query string) ([
 		return nil, errs.New(errs.Invalid, "bad_query", "a search has 1 to 64 characters")
 	}
 	like := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(fold(query))
-	return listUsers(ctx, s.deps.DB.ReadYourWrites(ctx), `SELECT `+userColumns+` FROM users u WHERE (handle LIKE $1 ESCAPE '\' OR folded LIKE $2 ESCAPE '\')
+	return listUsers(ctx, s.deps.DB.ReadYourWrites(ctx), `SELECT `+userColumns+` FROM users u WHERE erased_ms = 0 AND (handle LIKE $1 ESCAPE '\' OR folded LIKE $2 ESCAPE '\')
 		AND NOT EXISTS (SELECT 1 FROM relations r WHERE r.owner = u.id AND r.other = $3 AND r.blocked)
 		ORDER BY handle = $4 DESC, handle LIMIT 20`, like+"%", "%"+like+"%", int64(c.User), fold(query))
 }

@@ -24,7 +24,7 @@ func (s *Service) UsersAfter(ctx context.Context, after uint64, limit int) (list
 // UsersToIndex returns those of some users that exist, as the primary has them. The list is not empty, and has at most 200.
 func (s *Service) UsersToIndex(ctx context.Context, list []uint64) ([]*accountv1.User, error) {
 	marks, args := sqldb.Placeholders(1, list, func(u uint64) int64 { return int64(u) })
-	return listUsers(ctx, s.deps.DB.Read(), `SELECT `+userColumns+` FROM users WHERE id IN (`+marks+`)`, args...)
+	return listUsers(ctx, s.deps.DB.Read(), `SELECT `+userColumns+` FROM users WHERE id IN (`+marks+`) AND erased_ms = 0`, args...)
 }
 
 // profileChanged calls OnProfile.

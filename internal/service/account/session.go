@@ -73,7 +73,7 @@ func (s *Service) CreateSession(ctx context.Context, r *accountv1.CreateSessionR
 	if !isStorable(r.ExternalId) {
 		return nil, errNoUser
 	}
-	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT id FROM users WHERE id = $1 OR external_id = $2`, int64(r.User), sql.NullString{String: r.ExternalId, Valid: r.ExternalId != ""}).Scan(&user)
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT id FROM users WHERE (id = $1 OR external_id = $2) AND erased_ms = 0`, int64(r.User), sql.NullString{String: r.ExternalId, Valid: r.ExternalId != ""}).Scan(&user)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoUser
 	}
@@ -122,7 +122,7 @@ func (s *Service) openSessionWith(ctx context.Context, user id.User, phc string,
 	var ended []Ended
 	err = s.deps.DB.WriteOnFullDisk(ctx, func(tx *sql.Tx) error {
 		ended = ended[:0]
-		if err := s.requirePasswordUnchanged(ctx, tx, user, phc); err != nil {
+		if err := errors.Join(s.requirePasswordUnchanged(ctx, tx, user, phc), requireNotErased(ctx, tx, user)); err != nil {
 			return err
 		}
 		if err := s.checkBan(ctx, tx, user, id.Device(c.Device)); err != nil {

@@ -138,6 +138,12 @@ type Deps struct {
 	FollowChanged func(ctx context.Context, tx *sql.Tx, c id.Conversation, u id.User, follows bool) error
 	// OnRecalled is called in the transaction of a recall. May be nil.
 	OnRecalled func(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64) error
+	// OnErased is called in the transaction that erases messages of a conversation, some of those from one seq to another. May be nil.
+	OnErased func(ctx context.Context, tx *sql.Tx, c id.Conversation, from, to uint64) error
+	// OnUserErased is called in a transaction once all messages of a user are erased; perhaps again. May be nil.
+	OnUserErased func(ctx context.Context, tx *sql.Tx, u id.User) error
+	// Erasing returns the users whose data are being erased: reads show nothing of what they wrote. The caller does not change it. If nil, there are none.
+	Erasing func() map[id.User]bool
 	// OnStreamed is called in the transaction in which a streamed message begins or has ended, and reports whether it was being written. A
 	// change may be repeated. May be nil.
 	OnStreamed func(ctx context.Context, tx *sql.Tx, change message.StreamedChange) (was bool, err error)

@@ -176,7 +176,7 @@ func (s *Service) current(ctx context.Context, u id.User, list []*message.Stored
 			list[i].Entry.Content = content
 		}
 	}
-	return nil
+	return s.hideErasing(list)
 }
 
 // addStates gives messages and updates their present contents and states. What forwards show is not among them.

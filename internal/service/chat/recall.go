@@ -58,7 +58,9 @@ func (u *update) applyRecall(ctx context.Context, tx *sql.Tx) error {
 	return u.onRecalled(ctx, tx, u.conversation, u.target)
 }
 
-// Recalled returns the seqs, from one to another, of the messages that were recalled.
+// Recalled returns the seqs, from one to another, of the messages that were recalled or erased, and of the edits of such messages.
 func (s *Service) Recalled(ctx context.Context, c id.Conversation, from, to uint64) ([]uint64, error) {
-	return s.querySeqs(ctx, `SELECT seq FROM message_updates WHERE conversation = $1 AND recall_seq > 0 AND seq >= $2 AND seq <= $3 ORDER BY seq`, int64(c), int64(from), int64(to))
+	return s.querySeqs(ctx, `SELECT seq FROM message_updates WHERE conversation = $1 AND recall_seq > 0 AND seq >= $2 AND seq <= $3
+		UNION SELECT e.edit_seq FROM message_edits e JOIN message_updates u ON u.conversation = e.conversation AND u.seq = e.seq
+		WHERE e.conversation = $1 AND u.recall_seq > 0 AND e.edit_seq >= $2 AND e.edit_seq <= $3 ORDER BY 1`, int64(c), int64(from), int64(to))
 }

@@ -18,6 +18,16 @@ func (s *Service) Summary(ctx context.Context, c id.Conversation) (*chatv1.Conve
 	return v, nil
 }
 
+// ConversationsOf returns at most limit conversations after one that a user is or was in, in the order of their ids.
+func (s *Service) ConversationsOf(ctx context.Context, u id.User, after id.Conversation, limit int) ([]id.Conversation, error) {
+	found, err := s.querySeqs(ctx, `SELECT conversation FROM members WHERE member = $1 AND conversation > $2 ORDER BY conversation LIMIT $3`, int64(u), int64(after), limit)
+	list := make([]id.Conversation, len(found))
+	for i, c := range found {
+		list[i] = id.Conversation(c)
+	}
+	return list, err
+}
+
 // DirectWith returns the one-to-one conversation of two users, 0 if there is none.
 func (s *Service) DirectWith(ctx context.Context, a, b id.User) (id.Conversation, error) {
 	return s.findDirect(ctx, a, b)

@@ -256,6 +256,9 @@ func (s *Service) targetWithin(ctx context.Context, st *state, from, to, seq uin
 	if t.entry.Control || t.entry.Updates != 0 || message.IsSignal(t.entry.Content) {
 		return nil, errNoTarget
 	}
+	if s.deps.Erasing != nil && s.deps.Erasing()[t.entry.Sender] {
+		return nil, errRecalled
+	}
 	k := messageKey{st.id, seq}
 	states, err := s.messageStates(ctx, []messageKey{k})
 	if err != nil {

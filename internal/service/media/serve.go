@@ -147,7 +147,7 @@ func (s *Service) serveDownload(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		h.Set("Content-Type", "application/octet-stream")
 	}
-	h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": u.name}))
+	h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": strings.TrimPrefix(u.name, exportPrefix)}))
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
 	policy := "same-site"

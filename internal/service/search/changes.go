@@ -29,6 +29,8 @@ const (
 	ChangedUser  Subject = 1
 	ChangedPost  Subject = 2
 	ChangedVideo Subject = 3 // its subtitles, or whether posts show it
+	// ErasedAuthor is a user whose messages were erased.
+	ErasedAuthor Subject = 4
 )
 
 var migrations = []string{

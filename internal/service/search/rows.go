@@ -85,6 +85,10 @@ func (x *indexer) indexSubjects(ctx context.Context, list []change, b *builder) 
 				return err
 			}
 			posts = append(posts, shown...)
+		case ErasedAuthor:
+			if err := x.removeMessagesBy(ctx, id.User(c.subject), b); err != nil {
+				return err
+			}
 		}
 	}
 	if err := x.indexUsers(ctx, users, b); err != nil {
@@ -112,6 +116,37 @@ func (x *indexer) postsOfVideo(ctx context.Context, video uint64) (posts []uint6
 		}
 		if !found.More {
 			return posts, nil
+		}
+	}
+}
+
+// conversationsOfAuthor is how many conversations a query for messages of an author names.
+const conversationsOfAuthor = 200
+
+// removeMessagesBy removes the messages of an author from the index. Those that it does not have yet are read as erased ones then.
+func (x *indexer) removeMessagesBy(ctx context.Context, author id.User, b *builder) error {
+	for after := id.Conversation(0); ; {
+		list, err := x.service.deps.Chat.ConversationsOf(ctx, author, after, conversationsOfAuthor)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		access := make([]string, len(list))
+		for i, c := range list {
+			access[i], after = conversationTerm(c), c
+		}
+		for _, kind := range []searchindex.Kind{searchindex.Message, searchindex.File} {
+			ask := &searchindex.Query{Kind: kind, Authors: []uint64{uint64(author)}, Access: access, Limit: x.service.sizes.rows}
+			for more := true; more; {
+				found, err := x.index.Search(ctx, ask)
+				if err != nil {
+					return err
+				}
+				for _, h := range found.Hits {
+					b.remove(h.ID)
+					ask.After = &searchindex.Cursor{Total: h.Score.Total, ID: h.ID}
+				}
+				more = found.More
+			}
 		}
 	}
 }

@@ -46,6 +46,8 @@ import (
 type Chat interface {
 	// MembershipsAfter returns the conversations with ids above after that a user is or was in, ascending, at most limit.
 	MembershipsAfter(ctx context.Context, u id.User, above id.Conversation, limit int) ([]message.Membership, error)
+	// ConversationsOf returns the ids of these conversations, also of threads whose parents the user has left.
+	ConversationsOf(ctx context.Context, u id.User, after id.Conversation, limit int) ([]id.Conversation, error)
 	// GetMessages returns the messages at some seqs that a user may read, as they are now.
 	GetMessages(ctx context.Context, u id.User, r *chatv1.GetMessagesRequest) (*chatv1.GetMessagesResponse, error)
 	// Describe returns a conversation as a user sees it.

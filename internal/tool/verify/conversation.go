@@ -152,7 +152,7 @@ func (c *check) entry(v *replay, e *timeline.Entry) error {
 	} else if m.Updates >= e.Seq && m.Updates != 0 {
 		c.report.violate("sequence", v.where(), "entry %d updates entry %d, which is not before it", e.Seq, m.Updates)
 	}
-	if !v.member(uint64(m.Sender), e.Seq) {
+	if !v.member(uint64(m.Sender), e.Seq) && !isRecall(&m) { // an erasure recalls what a former member wrote
 		c.report.violate("access", v.where(), "entry %d is by user %v, who was not a member", e.Seq, m.Sender)
 	}
 	return c.clientSeq(v, e.Seq, &m)
@@ -234,6 +234,12 @@ func (c *check) control(v *conversation, seq uint64, m *message.Entry) {
 			v.large[n-1].to = seq
 		}
 	}
+}
+
+// isRecall reports whether an entry recalls a message.
+func isRecall(m *message.Entry) bool {
+	var c chatv1.Content
+	return m.Updates != 0 && proto.Unmarshal(m.Content, &c) == nil && c.GetRecall() != nil
 }
 
 // member reports whether a user was a member when seq was stored.

@@ -53,7 +53,7 @@ export { ConversationKind, type Conversation, type ListMembersResponse, type Mem
 export { BrokenOff_Cause as BrokenOffCause, Control_Action, WhoMayStop, JoinPolicy, Role, TicketStatus, type Album, type BrokenOff, type Card, type Content, type Control, type Custom, type LinkPreview, type Location, type Media, type Mention } from "./gen/rialto/chat/v1/message_pb.js";
 export type { LoginMethods } from "./auth.js";
 export { createPasskey, hasPasskeys, signWithPasskey, suggestsPasskeys, type PasskeyLogin } from "./passkeys.js";
-export { ContactKind, WhoMayAdd, WhoMaySee, type Passkey, type Session, type Settings, type SessionInfo } from "./gen/rialto/account/v1/account_pb.js";
+export { ContactKind, WhoMayAdd, WhoMaySee, type Erasure, type Export as DataExport, type Passkey, type Session, type Settings, type SessionInfo } from "./gen/rialto/account/v1/account_pb.js";
 export { Activity, Availability, type DevicePresence } from "./gen/rialto/presence/v1/presence_pb.js";
 export type { Upload } from "./gen/rialto/chat/v1/media_pb.js";
 export { Ids, type IdsOptions } from "./ids.js";

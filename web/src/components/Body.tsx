@@ -16,7 +16,8 @@ import { Voice } from "./Voice.js";
 /** What a message says. */
 export function Body({ m }: { m: ChatMessage }) {
   const t = useText();
-  if (m.recallSeq) return <p className="text recalled">{t("recalled")}</p>;
+  const client = useClient();
+  if (m.recallSeq) return <p className="text recalled">{t(client.user(m.sender)?.deleted ? "deletedAccountMessage" : "recalled")}</p>;
   const k = m.content.kind;
   switch (k.case) {
     case "text":

@@ -12,18 +12,19 @@ import { useTheme, type Theme } from "../theme.js";
 import { Page } from "../ui/Page.js";
 import { UserAvatar } from "./Avatar.js";
 import { Confirm } from "../ui/Confirm.js";
-import { BellIcon, DevicesIcon, KeyIcon, LockIcon, PersonIcon, ShieldIcon, ThemeIcon } from "./icons.js";
+import { BellIcon, DevicesIcon, DownloadIcon, KeyIcon, LockIcon, PersonIcon, ShieldIcon, ThemeIcon } from "./icons.js";
 import { NotificationSettings } from "./NotificationSettings.js";
 import { Password } from "./Password.js";
 import { Picture } from "./Picture.js";
 import { Security } from "./Security.js";
 import { StatusEditor } from "./StatusEditor.js";
+import { YourData } from "./YourData.js";
 import "./settings.css";
 import "./people.css";
 
-const titles: Record<Section, Key> = { profile: "profile", appearance: "theme", notifications: "notifications", privacy: "privacy", password: "password", security: "security", sessions: "sessions" };
+const titles: Record<Section, Key> = { profile: "profile", appearance: "theme", notifications: "notifications", privacy: "privacy", password: "password", security: "security", sessions: "sessions", data: "yourData" };
 
-const icons = { profile: PersonIcon, appearance: ThemeIcon, notifications: BellIcon, privacy: LockIcon, password: KeyIcon, security: ShieldIcon, sessions: DevicesIcon };
+const icons = { profile: PersonIcon, appearance: ThemeIcon, notifications: BellIcon, privacy: LockIcon, password: KeyIcon, security: ShieldIcon, sessions: DevicesIcon, data: DownloadIcon };
 
 function SectionIcon({ section }: { section: Section }) {
   const Icon = icons[section];
@@ -60,6 +61,7 @@ export function SettingsSection({ section }: { section: Section }) {
       {section === "password" && <Password />}
       {section === "security" && <Security />}
       {section === "sessions" && <Sessions run={run} />}
+      {section === "data" && <YourData />}
     </Page>
   );
 }

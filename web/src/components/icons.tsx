@@ -10,6 +10,7 @@ function icon(path: ReactNode) {
   };
 }
 
+export const DownloadIcon = icon(<path d="M12 4v11m-4.500-4.500L12 15l4.500-4.500M5 19.500h14" />);
 export const ChatIcon = icon(<path d="M20 12a7.5 7.5 0 0 1-11 6.6L4 20l1.4-4.6A7.5 7.5 0 1 1 20 12z" />);
 export const SearchIcon = icon(<><circle cx="10.500" cy="10.500" r="6" /><path d="m15 15 5 5" /></>);
 export const FeedIcon = icon(<><rect x="4" y="4.500" width="16" height="15" rx="2.500" /><path d="M8 9h8M8 12.500h8M8 16h4.500" /></>);

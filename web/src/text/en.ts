@@ -10,11 +10,13 @@ import { searchEn } from "./search.js";
 import { deliveriesEn } from "./deliveries.js";
 import { moderationEn } from "./moderation.js";
 import { securityEn } from "./security.js";
+import { yourDataEn } from "./yourData.js";
 /** What the app says in English. */
 export const en = {
   ...deliveriesEn,
   ...moderationEn,
   ...securityEn,
+  ...yourDataEn,
   ...feedEn,
   ...videoEn,
   ...notificationsEn,

@@ -4,6 +4,7 @@ import { errorsZh } from "./errors.js";
 import { deliveriesZh } from "./deliveries.js";
 import { moderationZh } from "./moderation.js";
 import { securityZh } from "./security.js";
+import { yourDataZh } from "./yourData.js";
 import type { Key } from "./en.js";
 import { officialZh } from "./official.js";
 import { commentsZh } from "./comments.js";
@@ -17,6 +18,7 @@ export const zh: Record<Key, string> = {
   ...deliveriesZh,
   ...moderationZh,
   ...securityZh,
+  ...yourDataZh,
   ...feedZh,
   ...videoZh,
   ...notificationsZh,

@@ -19,7 +19,9 @@ const (
 	insertEntry  = `INSERT INTO segments (store, kind, id, segment, part, seq, tok, counted, prev, stamp, payload) VALUES (?, ?, ?, ?, 0, ?, 0x, ?, ?, ?, ?)`
 	insertToken  = `INSERT INTO segments (store, kind, id, segment, part, seq, tok, prev) VALUES (?, ?, ?, ?, 1, 0, ?, ?) IF NOT EXISTS`
 	insertAuthor = `INSERT INTO segments (store, kind, id, segment, part, seq, tok, prev, counted) VALUES (?, ?, ?, ?, 2, ?, 0x, ?, ?)`
-	deleteRange  = `DELETE FROM segments` + inSegment + ` AND part = 0 AND seq >= ? AND seq < ?`
+	// The entry exists: the batch is conditional on the state of its segment.
+	replacePayload = `UPDATE segments SET payload = ?` + inSegment + ` AND part = 0 AND seq = ? AND tok = 0x`
+	deleteRange    = `DELETE FROM segments` + inSegment + ` AND part = 0 AND seq >= ? AND seq < ?`
 
 	selectStamps  = `SELECT seq, stamp FROM segments` + inSegment + ` AND part = 0 AND seq > ?`
 	selectStamp   = `SELECT stamp FROM segments` + inSegment + ` AND part = 0 AND seq = ? AND tok = 0x`

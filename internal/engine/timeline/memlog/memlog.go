@@ -312,6 +312,19 @@ func (l *Log) Expire(ctx context.Context, k timeline.Key, head uint64, keep []ui
 	return ctx.Err()
 }
 
+// Replace changes the payloads of entries.
+func (l *Log) Replace(ctx context.Context, k timeline.Key, entries []timeline.Entry) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.timeline(k)
+	for _, e := range entries {
+		if i, found := slices.BinarySearchFunc(n.entries, e.Seq, func(e timeline.Entry, seq uint64) int { return cmp.Compare(e.Seq, seq) }); found {
+			n.entries[i].Payload = bytes.Clone(e.Payload)
+		}
+	}
+	return ctx.Err()
+}
+
 // FanoutRecords of a partition.
 func (l *Log) FanoutRecords(ctx context.Context, partition uint16, after uint64, limit int) ([]timeline.FanoutRecord, error) {
 	l.mu.Lock()

@@ -36,6 +36,7 @@ func Run(t *testing.T, fresh Open) {
 	t.Run("the term of a partition does not fall", func(t *testing.T) { testTerms(t, open) })
 	t.Run("posts chain", func(t *testing.T) { testPosts(t, open) })
 	t.Run("only expired entries are removed", func(t *testing.T) { testExpire(t, open) })
+	t.Run("payloads are replaced in their places", func(t *testing.T) { testReplace(t, open) })
 	t.Run("kinds with the same id are different timelines", func(t *testing.T) { testKinds(t, open) })
 	t.Run("a closed log refuses", func(t *testing.T) {
 		l := open(t, nil)

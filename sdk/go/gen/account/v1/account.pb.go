@@ -195,7 +195,9 @@ type User struct {
 	// AvatarUrl is a URL good for a while.
 	AvatarUrl string `protobuf:"bytes,6,opt,name=avatar_url,json=avatarUrl,proto3" json:"avatar_url,omitempty"`
 	// Official: the user is an official account. Show a verified mark beside the name.
-	Official      bool `protobuf:"varint,7,opt,name=official,proto3" json:"official,omitempty"`
+	Official bool `protobuf:"varint,7,opt,name=official,proto3" json:"official,omitempty"`
+	// Deleted: the account was erased. The handle and the display name say nothing; show words of your own for it.
+	Deleted       bool `protobuf:"varint,8,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -275,6 +277,13 @@ func (x *User) GetAvatarUrl() string {
 func (x *User) GetOfficial() bool {
 	if x != nil {
 		return x.Official
+	}
+	return false
+}
+
+func (x *User) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
 	}
 	return false
 }
@@ -4360,6 +4369,531 @@ func (x *CreateSessionRequest) GetClient() *Client {
 	return nil
 }
 
+type RequestExportRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestExportRequest) Reset() {
+	*x = RequestExportRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[82]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestExportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestExportRequest) ProtoMessage() {}
+
+func (x *RequestExportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[82]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestExportRequest.ProtoReflect.Descriptor instead.
+func (*RequestExportRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{82}
+}
+
+type GetExportRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetExportRequest) Reset() {
+	*x = GetExportRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[83]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetExportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetExportRequest) ProtoMessage() {}
+
+func (x *GetExportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[83]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetExportRequest.ProtoReflect.Descriptor instead.
+func (*GetExportRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{83}
+}
+
+type Export struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the export; 0: there is none.
+	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// RequestedMs is when it was requested, and done_ms when it was complete; 0: it is being made.
+	RequestedMs int64 `protobuf:"varint,2,opt,name=requested_ms,json=requestedMs,proto3" json:"requested_ms,omitempty"`
+	DoneMs      int64 `protobuf:"varint,3,opt,name=done_ms,json=doneMs,proto3" json:"done_ms,omitempty"`
+	// Size of the archive in bytes.
+	Size uint64 `protobuf:"varint,4,opt,name=size,proto3" json:"size,omitempty"`
+	// Url downloads the archive, for everybody who has it, until expires_ms; GetExport gives another one. It is absent until the export is complete, and after
+	// available_until_ms, when the archive is deleted.
+	Url              string `protobuf:"bytes,5,opt,name=url,proto3" json:"url,omitempty"`
+	ExpiresMs        int64  `protobuf:"varint,6,opt,name=expires_ms,json=expiresMs,proto3" json:"expires_ms,omitempty"`
+	AvailableUntilMs int64  `protobuf:"varint,7,opt,name=available_until_ms,json=availableUntilMs,proto3" json:"available_until_ms,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *Export) Reset() {
+	*x = Export{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[84]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Export) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Export) ProtoMessage() {}
+
+func (x *Export) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[84]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Export.ProtoReflect.Descriptor instead.
+func (*Export) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{84}
+}
+
+func (x *Export) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Export) GetRequestedMs() int64 {
+	if x != nil {
+		return x.RequestedMs
+	}
+	return 0
+}
+
+func (x *Export) GetDoneMs() int64 {
+	if x != nil {
+		return x.DoneMs
+	}
+	return 0
+}
+
+func (x *Export) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *Export) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *Export) GetExpiresMs() int64 {
+	if x != nil {
+		return x.ExpiresMs
+	}
+	return 0
+}
+
+func (x *Export) GetAvailableUntilMs() int64 {
+	if x != nil {
+		return x.AvailableUntilMs
+	}
+	return 0
+}
+
+type RequestErasureRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestErasureRequest) Reset() {
+	*x = RequestErasureRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[85]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestErasureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestErasureRequest) ProtoMessage() {}
+
+func (x *RequestErasureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[85]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestErasureRequest.ProtoReflect.Descriptor instead.
+func (*RequestErasureRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{85}
+}
+
+type CancelErasureRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelErasureRequest) Reset() {
+	*x = CancelErasureRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[86]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelErasureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelErasureRequest) ProtoMessage() {}
+
+func (x *CancelErasureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[86]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelErasureRequest.ProtoReflect.Descriptor instead.
+func (*CancelErasureRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{86}
+}
+
+type GetErasureRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetErasureRequest) Reset() {
+	*x = GetErasureRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[87]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetErasureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetErasureRequest) ProtoMessage() {}
+
+func (x *GetErasureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[87]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetErasureRequest.ProtoReflect.Descriptor instead.
+func (*GetErasureRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{87}
+}
+
+type EraseUserRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// User, or external_id of the user.
+	User       uint64 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
+	ExternalId string `protobuf:"bytes,2,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
+	// Reason for the audit log, of at most 500 bytes.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseUserRequest) Reset() {
+	*x = EraseUserRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[88]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseUserRequest) ProtoMessage() {}
+
+func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[88]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseUserRequest.ProtoReflect.Descriptor instead.
+func (*EraseUserRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{88}
+}
+
+func (x *EraseUserRequest) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
+func (x *EraseUserRequest) GetExternalId() string {
+	if x != nil {
+		return x.ExternalId
+	}
+	return ""
+}
+
+func (x *EraseUserRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type GetUserErasureRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetUserErasureRequest) Reset() {
+	*x = GetUserErasureRequest{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[89]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetUserErasureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetUserErasureRequest) ProtoMessage() {}
+
+func (x *GetUserErasureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[89]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetUserErasureRequest.ProtoReflect.Descriptor instead.
+func (*GetUserErasureRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{89}
+}
+
+func (x *GetUserErasureRequest) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
+type Erasure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
+	// RequestedMs is when it was requested; 0: none is planned.
+	RequestedMs int64 `protobuf:"varint,2,opt,name=requested_ms,json=requestedMs,proto3" json:"requested_ms,omitempty"`
+	// DueMs is when it begins. Until then it can be cancelled.
+	DueMs int64 `protobuf:"varint,3,opt,name=due_ms,json=dueMs,proto3" json:"due_ms,omitempty"`
+	// StartedMs is when it began, and done_ms when nothing was left; 0: not yet.
+	StartedMs int64 `protobuf:"varint,4,opt,name=started_ms,json=startedMs,proto3" json:"started_ms,omitempty"`
+	DoneMs    int64 `protobuf:"varint,5,opt,name=done_ms,json=doneMs,proto3" json:"done_ms,omitempty"`
+	// Parts are what was erased so far. A step that was repeated after a crash may be counted twice.
+	Parts         []*ErasedPart `protobuf:"bytes,6,rep,name=parts,proto3" json:"parts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Erasure) Reset() {
+	*x = Erasure{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[90]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Erasure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Erasure) ProtoMessage() {}
+
+func (x *Erasure) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[90]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Erasure.ProtoReflect.Descriptor instead.
+func (*Erasure) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{90}
+}
+
+func (x *Erasure) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
+func (x *Erasure) GetRequestedMs() int64 {
+	if x != nil {
+		return x.RequestedMs
+	}
+	return 0
+}
+
+func (x *Erasure) GetDueMs() int64 {
+	if x != nil {
+		return x.DueMs
+	}
+	return 0
+}
+
+func (x *Erasure) GetStartedMs() int64 {
+	if x != nil {
+		return x.StartedMs
+	}
+	return 0
+}
+
+func (x *Erasure) GetDoneMs() int64 {
+	if x != nil {
+		return x.DoneMs
+	}
+	return 0
+}
+
+func (x *Erasure) GetParts() []*ErasedPart {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+type ErasedPart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the part, such as messages.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Erased is how many messages, rows and files.
+	Erased        uint64 `protobuf:"varint,2,opt,name=erased,proto3" json:"erased,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ErasedPart) Reset() {
+	*x = ErasedPart{}
+	mi := &file_rialto_account_v1_account_proto_msgTypes[91]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ErasedPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ErasedPart) ProtoMessage() {}
+
+func (x *ErasedPart) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_account_v1_account_proto_msgTypes[91]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ErasedPart.ProtoReflect.Descriptor instead.
+func (*ErasedPart) Descriptor() ([]byte, []int) {
+	return file_rialto_account_v1_account_proto_rawDescGZIP(), []int{91}
+}
+
+func (x *ErasedPart) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ErasedPart) GetErased() uint64 {
+	if x != nil {
+		return x.Erased
+	}
+	return 0
+}
+
 type SuggestFriendsResponse_Suggestion struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	User          *User                  `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
@@ -4370,7 +4904,7 @@ type SuggestFriendsResponse_Suggestion struct {
 
 func (x *SuggestFriendsResponse_Suggestion) Reset() {
 	*x = SuggestFriendsResponse_Suggestion{}
-	mi := &file_rialto_account_v1_account_proto_msgTypes[82]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4382,7 +4916,7 @@ func (x *SuggestFriendsResponse_Suggestion) String() string {
 func (*SuggestFriendsResponse_Suggestion) ProtoMessage() {}
 
 func (x *SuggestFriendsResponse_Suggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_account_v1_account_proto_msgTypes[82]
+	mi := &file_rialto_account_v1_account_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4416,7 +4950,7 @@ var File_rialto_account_v1_account_proto protoreflect.FileDescriptor
 
 const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\n" +
-	"\x1frialto/account/v1/account.proto\x12\x11rialto.account.v1\x1a\x19rialto/chat/v1/chat.proto\x1a!rialto/presence/v1/presence.proto\"\xbe\x01\n" +
+	"\x1frialto/account/v1/account.proto\x12\x11rialto.account.v1\x1a\x19rialto/chat/v1/chat.proto\x1a!rialto/presence/v1/presence.proto\"\xd8\x01\n" +
 	"\x04User\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12\x16\n" +
 	"\x06handle\x18\x02 \x01(\tR\x06handle\x12!\n" +
@@ -4425,7 +4959,8 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\x03bio\x18\x05 \x01(\tR\x03bio\x12\x1d\n" +
 	"\n" +
 	"avatar_url\x18\x06 \x01(\tR\tavatarUrl\x12\x1a\n" +
-	"\bofficial\x18\a \x01(\bR\bofficial\"\x9b\x01\n" +
+	"\bofficial\x18\a \x01(\bR\bofficial\x12\x18\n" +
+	"\adeleted\x18\b \x01(\bR\adeleted\"\x9b\x01\n" +
 	"\x0fRegisterRequest\x12\x16\n" +
 	"\x06handle\x18\x01 \x01(\tR\x06handle\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword\x12!\n" +
@@ -4664,7 +5199,40 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\vexternal_id\x18\x01 \x01(\tR\n" +
 	"externalId\x12\x16\n" +
 	"\x04user\x18\x02 \x01(\x04B\x020\x01R\x04user\x121\n" +
-	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client*[\n" +
+	"\x06client\x18\x03 \x01(\v2\x19.rialto.account.v1.ClientR\x06client\"\x16\n" +
+	"\x14RequestExportRequest\"\x12\n" +
+	"\x10GetExportRequest\"\xdf\x01\n" +
+	"\x06Export\x12\x12\n" +
+	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12%\n" +
+	"\frequested_ms\x18\x02 \x01(\x03B\x020\x02R\vrequestedMs\x12\x1b\n" +
+	"\adone_ms\x18\x03 \x01(\x03B\x020\x02R\x06doneMs\x12\x16\n" +
+	"\x04size\x18\x04 \x01(\x04B\x020\x02R\x04size\x12\x10\n" +
+	"\x03url\x18\x05 \x01(\tR\x03url\x12!\n" +
+	"\n" +
+	"expires_ms\x18\x06 \x01(\x03B\x020\x02R\texpiresMs\x120\n" +
+	"\x12available_until_ms\x18\a \x01(\x03B\x020\x02R\x10availableUntilMs\"\x17\n" +
+	"\x15RequestErasureRequest\"\x16\n" +
+	"\x14CancelErasureRequest\"\x13\n" +
+	"\x11GetErasureRequest\"c\n" +
+	"\x10EraseUserRequest\x12\x16\n" +
+	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12\x1f\n" +
+	"\vexternal_id\x18\x02 \x01(\tR\n" +
+	"externalId\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"/\n" +
+	"\x15GetUserErasureRequest\x12\x16\n" +
+	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\"\xd8\x01\n" +
+	"\aErasure\x12\x16\n" +
+	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12%\n" +
+	"\frequested_ms\x18\x02 \x01(\x03B\x020\x02R\vrequestedMs\x12\x19\n" +
+	"\x06due_ms\x18\x03 \x01(\x03B\x020\x02R\x05dueMs\x12!\n" +
+	"\n" +
+	"started_ms\x18\x04 \x01(\x03B\x020\x02R\tstartedMs\x12\x1b\n" +
+	"\adone_ms\x18\x05 \x01(\x03B\x020\x02R\x06doneMs\x123\n" +
+	"\x05parts\x18\x06 \x03(\v2\x1d.rialto.account.v1.ErasedPartR\x05parts\"<\n" +
+	"\n" +
+	"ErasedPart\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
+	"\x06erased\x18\x02 \x01(\x04B\x020\x02R\x06erased*[\n" +
 	"\vContactKind\x12\x1c\n" +
 	"\x18CONTACT_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12CONTACT_KIND_EMAIL\x10\x01\x12\x16\n" +
@@ -4678,7 +5246,7 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\x17WHO_MAY_ADD_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14WHO_MAY_ADD_EVERYONE\x10\x01\x12\x17\n" +
 	"\x13WHO_MAY_ADD_FRIENDS\x10\x02\x12\x16\n" +
-	"\x12WHO_MAY_ADD_NOBODY\x10\x032\x9c\x19\n" +
+	"\x12WHO_MAY_ADD_NOBODY\x10\x032\xbc\x1c\n" +
 	"\x0eAccountService\x12J\n" +
 	"\bRegister\x12\".rialto.account.v1.RegisterRequest\x1a\x1a.rialto.account.v1.Session\x12]\n" +
 	"\x0fGetLoginMethods\x12).rialto.account.v1.GetLoginMethodsRequest\x1a\x1f.rialto.account.v1.LoginMethods\x12D\n" +
@@ -4717,7 +5285,13 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\vSearchUsers\x12%.rialto.account.v1.SearchUsersRequest\x1a&.rialto.account.v1.SearchUsersResponse\x12Q\n" +
 	"\rUpdateProfile\x12'.rialto.account.v1.UpdateProfileRequest\x1a\x17.rialto.account.v1.User\x12Q\n" +
 	"\vGetSettings\x12%.rialto.account.v1.GetSettingsRequest\x1a\x1b.rialto.account.v1.Settings\x12W\n" +
-	"\x0eUpdateSettings\x12(.rialto.account.v1.UpdateSettingsRequest\x1a\x1b.rialto.account.v1.Settings2\xc7\a\n" +
+	"\x0eUpdateSettings\x12(.rialto.account.v1.UpdateSettingsRequest\x1a\x1b.rialto.account.v1.Settings\x12S\n" +
+	"\rRequestExport\x12'.rialto.account.v1.RequestExportRequest\x1a\x19.rialto.account.v1.Export\x12K\n" +
+	"\tGetExport\x12#.rialto.account.v1.GetExportRequest\x1a\x19.rialto.account.v1.Export\x12V\n" +
+	"\x0eRequestErasure\x12(.rialto.account.v1.RequestErasureRequest\x1a\x1a.rialto.account.v1.Erasure\x12T\n" +
+	"\rCancelErasure\x12'.rialto.account.v1.CancelErasureRequest\x1a\x1a.rialto.account.v1.Erasure\x12N\n" +
+	"\n" +
+	"GetErasure\x12$.rialto.account.v1.GetErasureRequest\x1a\x1a.rialto.account.v1.Erasure2\xc7\a\n" +
 	"\fGraphService\x12R\n" +
 	"\rRequestFriend\x12'.rialto.account.v1.RequestFriendRequest\x1a\x18.rialto.chat.v1.Relation\x12P\n" +
 	"\fAnswerFriend\x12&.rialto.account.v1.AnswerFriendRequest\x1a\x18.rialto.chat.v1.Relation\x12P\n" +
@@ -4730,11 +5304,13 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\x04Mute\x12\x1e.rialto.account.v1.MuteRequest\x1a\x18.rialto.chat.v1.Relation\x12D\n" +
 	"\x06Unmute\x12 .rialto.account.v1.UnmuteRequest\x1a\x18.rialto.chat.v1.Relation\x12b\n" +
 	"\rListRelations\x12'.rialto.account.v1.ListRelationsRequest\x1a(.rialto.account.v1.ListRelationsResponse\x12e\n" +
-	"\x0eSuggestFriends\x12(.rialto.account.v1.SuggestFriendsRequest\x1a).rialto.account.v1.SuggestFriendsResponse2\x9e\x02\n" +
+	"\x0eSuggestFriends\x12(.rialto.account.v1.SuggestFriendsRequest\x1a).rialto.account.v1.SuggestFriendsResponse2\xc4\x03\n" +
 	"\fAdminService\x12E\n" +
 	"\aPutUser\x12!.rialto.account.v1.PutUserRequest\x1a\x17.rialto.account.v1.User\x12T\n" +
 	"\rCreateSession\x12'.rialto.account.v1.CreateSessionRequest\x1a\x1a.rialto.account.v1.Session\x12q\n" +
-	"\x12PutOfficialAccount\x12,.rialto.account.v1.PutOfficialAccountRequest\x1a-.rialto.account.v1.PutOfficialAccountResponseB=Z;github.com/rialto-im/rialto/sdk/go/gen/account/v1;accountv1b\x06proto3"
+	"\x12PutOfficialAccount\x12,.rialto.account.v1.PutOfficialAccountRequest\x1a-.rialto.account.v1.PutOfficialAccountResponse\x12L\n" +
+	"\tEraseUser\x12#.rialto.account.v1.EraseUserRequest\x1a\x1a.rialto.account.v1.Erasure\x12V\n" +
+	"\x0eGetUserErasure\x12(.rialto.account.v1.GetUserErasureRequest\x1a\x1a.rialto.account.v1.ErasureB=Z;github.com/rialto-im/rialto/sdk/go/gen/account/v1;accountv1b\x06proto3"
 
 var (
 	file_rialto_account_v1_account_proto_rawDescOnce sync.Once
@@ -4749,7 +5325,7 @@ func file_rialto_account_v1_account_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_account_v1_account_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_rialto_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 83)
+var file_rialto_account_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 93)
 var file_rialto_account_v1_account_proto_goTypes = []any{
 	(ContactKind)(0),                          // 0: rialto.account.v1.ContactKind
 	(WhoMaySee)(0),                            // 1: rialto.account.v1.WhoMaySee
@@ -4836,10 +5412,20 @@ var file_rialto_account_v1_account_proto_goTypes = []any{
 	(*PutOfficialAccountRequest)(nil),         // 82: rialto.account.v1.PutOfficialAccountRequest
 	(*PutOfficialAccountResponse)(nil),        // 83: rialto.account.v1.PutOfficialAccountResponse
 	(*CreateSessionRequest)(nil),              // 84: rialto.account.v1.CreateSessionRequest
-	(*SuggestFriendsResponse_Suggestion)(nil), // 85: rialto.account.v1.SuggestFriendsResponse.Suggestion
-	(v1.Availability)(0),                      // 86: rialto.presence.v1.Availability
-	(*v1.CustomStatus)(nil),                   // 87: rialto.presence.v1.CustomStatus
-	(*v11.Relation)(nil),                      // 88: rialto.chat.v1.Relation
+	(*RequestExportRequest)(nil),              // 85: rialto.account.v1.RequestExportRequest
+	(*GetExportRequest)(nil),                  // 86: rialto.account.v1.GetExportRequest
+	(*Export)(nil),                            // 87: rialto.account.v1.Export
+	(*RequestErasureRequest)(nil),             // 88: rialto.account.v1.RequestErasureRequest
+	(*CancelErasureRequest)(nil),              // 89: rialto.account.v1.CancelErasureRequest
+	(*GetErasureRequest)(nil),                 // 90: rialto.account.v1.GetErasureRequest
+	(*EraseUserRequest)(nil),                  // 91: rialto.account.v1.EraseUserRequest
+	(*GetUserErasureRequest)(nil),             // 92: rialto.account.v1.GetUserErasureRequest
+	(*Erasure)(nil),                           // 93: rialto.account.v1.Erasure
+	(*ErasedPart)(nil),                        // 94: rialto.account.v1.ErasedPart
+	(*SuggestFriendsResponse_Suggestion)(nil), // 95: rialto.account.v1.SuggestFriendsResponse.Suggestion
+	(v1.Availability)(0),                      // 96: rialto.presence.v1.Availability
+	(*v1.CustomStatus)(nil),                   // 97: rialto.presence.v1.CustomStatus
+	(*v11.Relation)(nil),                      // 98: rialto.chat.v1.Relation
 }
 var file_rialto_account_v1_account_proto_depIdxs = []int32{
 	5,  // 0: rialto.account.v1.RegisterRequest.client:type_name -> rialto.account.v1.Client
@@ -4864,118 +5450,133 @@ var file_rialto_account_v1_account_proto_depIdxs = []int32{
 	3,  // 19: rialto.account.v1.SearchUsersResponse.users:type_name -> rialto.account.v1.User
 	2,  // 20: rialto.account.v1.Settings.who_may_add:type_name -> rialto.account.v1.WhoMayAdd
 	1,  // 21: rialto.account.v1.Settings.who_may_see_presence:type_name -> rialto.account.v1.WhoMaySee
-	86, // 22: rialto.account.v1.Settings.availability:type_name -> rialto.presence.v1.Availability
-	87, // 23: rialto.account.v1.Settings.custom_status:type_name -> rialto.presence.v1.CustomStatus
+	96, // 22: rialto.account.v1.Settings.availability:type_name -> rialto.presence.v1.Availability
+	97, // 23: rialto.account.v1.Settings.custom_status:type_name -> rialto.presence.v1.CustomStatus
 	64, // 24: rialto.account.v1.UpdateSettingsRequest.settings:type_name -> rialto.account.v1.Settings
-	88, // 25: rialto.account.v1.ListRelationsResponse.relations:type_name -> rialto.chat.v1.Relation
-	85, // 26: rialto.account.v1.SuggestFriendsResponse.suggestions:type_name -> rialto.account.v1.SuggestFriendsResponse.Suggestion
+	98, // 25: rialto.account.v1.ListRelationsResponse.relations:type_name -> rialto.chat.v1.Relation
+	95, // 26: rialto.account.v1.SuggestFriendsResponse.suggestions:type_name -> rialto.account.v1.SuggestFriendsResponse.Suggestion
 	5,  // 27: rialto.account.v1.CreateSessionRequest.client:type_name -> rialto.account.v1.Client
-	3,  // 28: rialto.account.v1.SuggestFriendsResponse.Suggestion.user:type_name -> rialto.account.v1.User
-	4,  // 29: rialto.account.v1.AccountService.Register:input_type -> rialto.account.v1.RegisterRequest
-	7,  // 30: rialto.account.v1.AccountService.GetLoginMethods:input_type -> rialto.account.v1.GetLoginMethodsRequest
-	6,  // 31: rialto.account.v1.AccountService.Login:input_type -> rialto.account.v1.LoginRequest
-	9,  // 32: rialto.account.v1.AccountService.RequestCode:input_type -> rialto.account.v1.RequestCodeRequest
-	11, // 33: rialto.account.v1.AccountService.LoginWithCode:input_type -> rialto.account.v1.LoginWithCodeRequest
-	25, // 34: rialto.account.v1.AccountService.LoginWithSecondFactor:input_type -> rialto.account.v1.LoginWithSecondFactorRequest
-	26, // 35: rialto.account.v1.AccountService.StartPasskeyLogin:input_type -> rialto.account.v1.StartPasskeyLoginRequest
-	28, // 36: rialto.account.v1.AccountService.LoginWithPasskey:input_type -> rialto.account.v1.LoginWithPasskeyRequest
-	13, // 37: rialto.account.v1.AccountService.RequestPasswordReset:input_type -> rialto.account.v1.RequestPasswordResetRequest
-	15, // 38: rialto.account.v1.AccountService.ResetPassword:input_type -> rialto.account.v1.ResetPasswordRequest
-	22, // 39: rialto.account.v1.AccountService.Refresh:input_type -> rialto.account.v1.RefreshRequest
-	48, // 40: rialto.account.v1.AccountService.Logout:input_type -> rialto.account.v1.LogoutRequest
-	50, // 41: rialto.account.v1.AccountService.ListSessions:input_type -> rialto.account.v1.ListSessionsRequest
-	53, // 42: rialto.account.v1.AccountService.RevokeSession:input_type -> rialto.account.v1.RevokeSessionRequest
-	55, // 43: rialto.account.v1.AccountService.ChangePassword:input_type -> rialto.account.v1.ChangePasswordRequest
-	37, // 44: rialto.account.v1.AccountService.GetSecurity:input_type -> rialto.account.v1.GetSecurityRequest
-	39, // 45: rialto.account.v1.AccountService.ConfirmIdentity:input_type -> rialto.account.v1.ConfirmIdentityRequest
-	41, // 46: rialto.account.v1.AccountService.StartTotp:input_type -> rialto.account.v1.StartTotpRequest
-	43, // 47: rialto.account.v1.AccountService.ConfirmTotp:input_type -> rialto.account.v1.ConfirmTotpRequest
-	44, // 48: rialto.account.v1.AccountService.RemoveTotp:input_type -> rialto.account.v1.RemoveTotpRequest
-	46, // 49: rialto.account.v1.AccountService.CreateRecoveryCodes:input_type -> rialto.account.v1.CreateRecoveryCodesRequest
-	29, // 50: rialto.account.v1.AccountService.ListPasskeys:input_type -> rialto.account.v1.ListPasskeysRequest
-	32, // 51: rialto.account.v1.AccountService.StartPasskey:input_type -> rialto.account.v1.StartPasskeyRequest
-	33, // 52: rialto.account.v1.AccountService.AddPasskey:input_type -> rialto.account.v1.AddPasskeyRequest
-	34, // 53: rialto.account.v1.AccountService.RenamePasskey:input_type -> rialto.account.v1.RenamePasskeyRequest
-	35, // 54: rialto.account.v1.AccountService.RemovePasskey:input_type -> rialto.account.v1.RemovePasskeyRequest
-	17, // 55: rialto.account.v1.AccountService.SetContact:input_type -> rialto.account.v1.SetContactRequest
-	19, // 56: rialto.account.v1.AccountService.VerifyContact:input_type -> rialto.account.v1.VerifyContactRequest
-	20, // 57: rialto.account.v1.AccountService.RemoveContact:input_type -> rialto.account.v1.RemoveContactRequest
-	57, // 58: rialto.account.v1.AccountService.CreateTicket:input_type -> rialto.account.v1.CreateTicketRequest
-	59, // 59: rialto.account.v1.AccountService.GetUsers:input_type -> rialto.account.v1.GetUsersRequest
-	61, // 60: rialto.account.v1.AccountService.SearchUsers:input_type -> rialto.account.v1.SearchUsersRequest
-	63, // 61: rialto.account.v1.AccountService.UpdateProfile:input_type -> rialto.account.v1.UpdateProfileRequest
-	65, // 62: rialto.account.v1.AccountService.GetSettings:input_type -> rialto.account.v1.GetSettingsRequest
-	66, // 63: rialto.account.v1.AccountService.UpdateSettings:input_type -> rialto.account.v1.UpdateSettingsRequest
-	67, // 64: rialto.account.v1.GraphService.RequestFriend:input_type -> rialto.account.v1.RequestFriendRequest
-	68, // 65: rialto.account.v1.GraphService.AnswerFriend:input_type -> rialto.account.v1.AnswerFriendRequest
-	69, // 66: rialto.account.v1.GraphService.RemarkFriend:input_type -> rialto.account.v1.RemarkFriendRequest
-	70, // 67: rialto.account.v1.GraphService.DeleteFriend:input_type -> rialto.account.v1.DeleteFriendRequest
-	71, // 68: rialto.account.v1.GraphService.Block:input_type -> rialto.account.v1.BlockRequest
-	72, // 69: rialto.account.v1.GraphService.Unblock:input_type -> rialto.account.v1.UnblockRequest
-	73, // 70: rialto.account.v1.GraphService.Follow:input_type -> rialto.account.v1.FollowRequest
-	74, // 71: rialto.account.v1.GraphService.Unfollow:input_type -> rialto.account.v1.UnfollowRequest
-	75, // 72: rialto.account.v1.GraphService.Mute:input_type -> rialto.account.v1.MuteRequest
-	76, // 73: rialto.account.v1.GraphService.Unmute:input_type -> rialto.account.v1.UnmuteRequest
-	77, // 74: rialto.account.v1.GraphService.ListRelations:input_type -> rialto.account.v1.ListRelationsRequest
-	79, // 75: rialto.account.v1.GraphService.SuggestFriends:input_type -> rialto.account.v1.SuggestFriendsRequest
-	81, // 76: rialto.account.v1.AdminService.PutUser:input_type -> rialto.account.v1.PutUserRequest
-	84, // 77: rialto.account.v1.AdminService.CreateSession:input_type -> rialto.account.v1.CreateSessionRequest
-	82, // 78: rialto.account.v1.AdminService.PutOfficialAccount:input_type -> rialto.account.v1.PutOfficialAccountRequest
-	23, // 79: rialto.account.v1.AccountService.Register:output_type -> rialto.account.v1.Session
-	8,  // 80: rialto.account.v1.AccountService.GetLoginMethods:output_type -> rialto.account.v1.LoginMethods
-	23, // 81: rialto.account.v1.AccountService.Login:output_type -> rialto.account.v1.Session
-	10, // 82: rialto.account.v1.AccountService.RequestCode:output_type -> rialto.account.v1.RequestCodeResponse
-	23, // 83: rialto.account.v1.AccountService.LoginWithCode:output_type -> rialto.account.v1.Session
-	23, // 84: rialto.account.v1.AccountService.LoginWithSecondFactor:output_type -> rialto.account.v1.Session
-	27, // 85: rialto.account.v1.AccountService.StartPasskeyLogin:output_type -> rialto.account.v1.PasskeyOptions
-	23, // 86: rialto.account.v1.AccountService.LoginWithPasskey:output_type -> rialto.account.v1.Session
-	14, // 87: rialto.account.v1.AccountService.RequestPasswordReset:output_type -> rialto.account.v1.RequestPasswordResetResponse
-	16, // 88: rialto.account.v1.AccountService.ResetPassword:output_type -> rialto.account.v1.ResetPasswordResponse
-	23, // 89: rialto.account.v1.AccountService.Refresh:output_type -> rialto.account.v1.Session
-	49, // 90: rialto.account.v1.AccountService.Logout:output_type -> rialto.account.v1.LogoutResponse
-	52, // 91: rialto.account.v1.AccountService.ListSessions:output_type -> rialto.account.v1.ListSessionsResponse
-	54, // 92: rialto.account.v1.AccountService.RevokeSession:output_type -> rialto.account.v1.RevokeSessionResponse
-	56, // 93: rialto.account.v1.AccountService.ChangePassword:output_type -> rialto.account.v1.ChangePasswordResponse
-	38, // 94: rialto.account.v1.AccountService.GetSecurity:output_type -> rialto.account.v1.Security
-	40, // 95: rialto.account.v1.AccountService.ConfirmIdentity:output_type -> rialto.account.v1.ConfirmIdentityResponse
-	42, // 96: rialto.account.v1.AccountService.StartTotp:output_type -> rialto.account.v1.StartTotpResponse
-	47, // 97: rialto.account.v1.AccountService.ConfirmTotp:output_type -> rialto.account.v1.RecoveryCodes
-	45, // 98: rialto.account.v1.AccountService.RemoveTotp:output_type -> rialto.account.v1.RemoveTotpResponse
-	47, // 99: rialto.account.v1.AccountService.CreateRecoveryCodes:output_type -> rialto.account.v1.RecoveryCodes
-	30, // 100: rialto.account.v1.AccountService.ListPasskeys:output_type -> rialto.account.v1.ListPasskeysResponse
-	27, // 101: rialto.account.v1.AccountService.StartPasskey:output_type -> rialto.account.v1.PasskeyOptions
-	31, // 102: rialto.account.v1.AccountService.AddPasskey:output_type -> rialto.account.v1.Passkey
-	31, // 103: rialto.account.v1.AccountService.RenamePasskey:output_type -> rialto.account.v1.Passkey
-	36, // 104: rialto.account.v1.AccountService.RemovePasskey:output_type -> rialto.account.v1.RemovePasskeyResponse
-	18, // 105: rialto.account.v1.AccountService.SetContact:output_type -> rialto.account.v1.SetContactResponse
-	12, // 106: rialto.account.v1.AccountService.VerifyContact:output_type -> rialto.account.v1.Contact
-	21, // 107: rialto.account.v1.AccountService.RemoveContact:output_type -> rialto.account.v1.RemoveContactResponse
-	58, // 108: rialto.account.v1.AccountService.CreateTicket:output_type -> rialto.account.v1.CreateTicketResponse
-	60, // 109: rialto.account.v1.AccountService.GetUsers:output_type -> rialto.account.v1.GetUsersResponse
-	62, // 110: rialto.account.v1.AccountService.SearchUsers:output_type -> rialto.account.v1.SearchUsersResponse
-	3,  // 111: rialto.account.v1.AccountService.UpdateProfile:output_type -> rialto.account.v1.User
-	64, // 112: rialto.account.v1.AccountService.GetSettings:output_type -> rialto.account.v1.Settings
-	64, // 113: rialto.account.v1.AccountService.UpdateSettings:output_type -> rialto.account.v1.Settings
-	88, // 114: rialto.account.v1.GraphService.RequestFriend:output_type -> rialto.chat.v1.Relation
-	88, // 115: rialto.account.v1.GraphService.AnswerFriend:output_type -> rialto.chat.v1.Relation
-	88, // 116: rialto.account.v1.GraphService.RemarkFriend:output_type -> rialto.chat.v1.Relation
-	88, // 117: rialto.account.v1.GraphService.DeleteFriend:output_type -> rialto.chat.v1.Relation
-	88, // 118: rialto.account.v1.GraphService.Block:output_type -> rialto.chat.v1.Relation
-	88, // 119: rialto.account.v1.GraphService.Unblock:output_type -> rialto.chat.v1.Relation
-	88, // 120: rialto.account.v1.GraphService.Follow:output_type -> rialto.chat.v1.Relation
-	88, // 121: rialto.account.v1.GraphService.Unfollow:output_type -> rialto.chat.v1.Relation
-	88, // 122: rialto.account.v1.GraphService.Mute:output_type -> rialto.chat.v1.Relation
-	88, // 123: rialto.account.v1.GraphService.Unmute:output_type -> rialto.chat.v1.Relation
-	78, // 124: rialto.account.v1.GraphService.ListRelations:output_type -> rialto.account.v1.ListRelationsResponse
-	80, // 125: rialto.account.v1.GraphService.SuggestFriends:output_type -> rialto.account.v1.SuggestFriendsResponse
-	3,  // 126: rialto.account.v1.AdminService.PutUser:output_type -> rialto.account.v1.User
-	23, // 127: rialto.account.v1.AdminService.CreateSession:output_type -> rialto.account.v1.Session
-	83, // 128: rialto.account.v1.AdminService.PutOfficialAccount:output_type -> rialto.account.v1.PutOfficialAccountResponse
-	79, // [79:129] is the sub-list for method output_type
-	29, // [29:79] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	94, // 28: rialto.account.v1.Erasure.parts:type_name -> rialto.account.v1.ErasedPart
+	3,  // 29: rialto.account.v1.SuggestFriendsResponse.Suggestion.user:type_name -> rialto.account.v1.User
+	4,  // 30: rialto.account.v1.AccountService.Register:input_type -> rialto.account.v1.RegisterRequest
+	7,  // 31: rialto.account.v1.AccountService.GetLoginMethods:input_type -> rialto.account.v1.GetLoginMethodsRequest
+	6,  // 32: rialto.account.v1.AccountService.Login:input_type -> rialto.account.v1.LoginRequest
+	9,  // 33: rialto.account.v1.AccountService.RequestCode:input_type -> rialto.account.v1.RequestCodeRequest
+	11, // 34: rialto.account.v1.AccountService.LoginWithCode:input_type -> rialto.account.v1.LoginWithCodeRequest
+	25, // 35: rialto.account.v1.AccountService.LoginWithSecondFactor:input_type -> rialto.account.v1.LoginWithSecondFactorRequest
+	26, // 36: rialto.account.v1.AccountService.StartPasskeyLogin:input_type -> rialto.account.v1.StartPasskeyLoginRequest
+	28, // 37: rialto.account.v1.AccountService.LoginWithPasskey:input_type -> rialto.account.v1.LoginWithPasskeyRequest
+	13, // 38: rialto.account.v1.AccountService.RequestPasswordReset:input_type -> rialto.account.v1.RequestPasswordResetRequest
+	15, // 39: rialto.account.v1.AccountService.ResetPassword:input_type -> rialto.account.v1.ResetPasswordRequest
+	22, // 40: rialto.account.v1.AccountService.Refresh:input_type -> rialto.account.v1.RefreshRequest
+	48, // 41: rialto.account.v1.AccountService.Logout:input_type -> rialto.account.v1.LogoutRequest
+	50, // 42: rialto.account.v1.AccountService.ListSessions:input_type -> rialto.account.v1.ListSessionsRequest
+	53, // 43: rialto.account.v1.AccountService.RevokeSession:input_type -> rialto.account.v1.RevokeSessionRequest
+	55, // 44: rialto.account.v1.AccountService.ChangePassword:input_type -> rialto.account.v1.ChangePasswordRequest
+	37, // 45: rialto.account.v1.AccountService.GetSecurity:input_type -> rialto.account.v1.GetSecurityRequest
+	39, // 46: rialto.account.v1.AccountService.ConfirmIdentity:input_type -> rialto.account.v1.ConfirmIdentityRequest
+	41, // 47: rialto.account.v1.AccountService.StartTotp:input_type -> rialto.account.v1.StartTotpRequest
+	43, // 48: rialto.account.v1.AccountService.ConfirmTotp:input_type -> rialto.account.v1.ConfirmTotpRequest
+	44, // 49: rialto.account.v1.AccountService.RemoveTotp:input_type -> rialto.account.v1.RemoveTotpRequest
+	46, // 50: rialto.account.v1.AccountService.CreateRecoveryCodes:input_type -> rialto.account.v1.CreateRecoveryCodesRequest
+	29, // 51: rialto.account.v1.AccountService.ListPasskeys:input_type -> rialto.account.v1.ListPasskeysRequest
+	32, // 52: rialto.account.v1.AccountService.StartPasskey:input_type -> rialto.account.v1.StartPasskeyRequest
+	33, // 53: rialto.account.v1.AccountService.AddPasskey:input_type -> rialto.account.v1.AddPasskeyRequest
+	34, // 54: rialto.account.v1.AccountService.RenamePasskey:input_type -> rialto.account.v1.RenamePasskeyRequest
+	35, // 55: rialto.account.v1.AccountService.RemovePasskey:input_type -> rialto.account.v1.RemovePasskeyRequest
+	17, // 56: rialto.account.v1.AccountService.SetContact:input_type -> rialto.account.v1.SetContactRequest
+	19, // 57: rialto.account.v1.AccountService.VerifyContact:input_type -> rialto.account.v1.VerifyContactRequest
+	20, // 58: rialto.account.v1.AccountService.RemoveContact:input_type -> rialto.account.v1.RemoveContactRequest
+	57, // 59: rialto.account.v1.AccountService.CreateTicket:input_type -> rialto.account.v1.CreateTicketRequest
+	59, // 60: rialto.account.v1.AccountService.GetUsers:input_type -> rialto.account.v1.GetUsersRequest
+	61, // 61: rialto.account.v1.AccountService.SearchUsers:input_type -> rialto.account.v1.SearchUsersRequest
+	63, // 62: rialto.account.v1.AccountService.UpdateProfile:input_type -> rialto.account.v1.UpdateProfileRequest
+	65, // 63: rialto.account.v1.AccountService.GetSettings:input_type -> rialto.account.v1.GetSettingsRequest
+	66, // 64: rialto.account.v1.AccountService.UpdateSettings:input_type -> rialto.account.v1.UpdateSettingsRequest
+	85, // 65: rialto.account.v1.AccountService.RequestExport:input_type -> rialto.account.v1.RequestExportRequest
+	86, // 66: rialto.account.v1.AccountService.GetExport:input_type -> rialto.account.v1.GetExportRequest
+	88, // 67: rialto.account.v1.AccountService.RequestErasure:input_type -> rialto.account.v1.RequestErasureRequest
+	89, // 68: rialto.account.v1.AccountService.CancelErasure:input_type -> rialto.account.v1.CancelErasureRequest
+	90, // 69: rialto.account.v1.AccountService.GetErasure:input_type -> rialto.account.v1.GetErasureRequest
+	67, // 70: rialto.account.v1.GraphService.RequestFriend:input_type -> rialto.account.v1.RequestFriendRequest
+	68, // 71: rialto.account.v1.GraphService.AnswerFriend:input_type -> rialto.account.v1.AnswerFriendRequest
+	69, // 72: rialto.account.v1.GraphService.RemarkFriend:input_type -> rialto.account.v1.RemarkFriendRequest
+	70, // 73: rialto.account.v1.GraphService.DeleteFriend:input_type -> rialto.account.v1.DeleteFriendRequest
+	71, // 74: rialto.account.v1.GraphService.Block:input_type -> rialto.account.v1.BlockRequest
+	72, // 75: rialto.account.v1.GraphService.Unblock:input_type -> rialto.account.v1.UnblockRequest
+	73, // 76: rialto.account.v1.GraphService.Follow:input_type -> rialto.account.v1.FollowRequest
+	74, // 77: rialto.account.v1.GraphService.Unfollow:input_type -> rialto.account.v1.UnfollowRequest
+	75, // 78: rialto.account.v1.GraphService.Mute:input_type -> rialto.account.v1.MuteRequest
+	76, // 79: rialto.account.v1.GraphService.Unmute:input_type -> rialto.account.v1.UnmuteRequest
+	77, // 80: rialto.account.v1.GraphService.ListRelations:input_type -> rialto.account.v1.ListRelationsRequest
+	79, // 81: rialto.account.v1.GraphService.SuggestFriends:input_type -> rialto.account.v1.SuggestFriendsRequest
+	81, // 82: rialto.account.v1.AdminService.PutUser:input_type -> rialto.account.v1.PutUserRequest
+	84, // 83: rialto.account.v1.AdminService.CreateSession:input_type -> rialto.account.v1.CreateSessionRequest
+	82, // 84: rialto.account.v1.AdminService.PutOfficialAccount:input_type -> rialto.account.v1.PutOfficialAccountRequest
+	91, // 85: rialto.account.v1.AdminService.EraseUser:input_type -> rialto.account.v1.EraseUserRequest
+	92, // 86: rialto.account.v1.AdminService.GetUserErasure:input_type -> rialto.account.v1.GetUserErasureRequest
+	23, // 87: rialto.account.v1.AccountService.Register:output_type -> rialto.account.v1.Session
+	8,  // 88: rialto.account.v1.AccountService.GetLoginMethods:output_type -> rialto.account.v1.LoginMethods
+	23, // 89: rialto.account.v1.AccountService.Login:output_type -> rialto.account.v1.Session
+	10, // 90: rialto.account.v1.AccountService.RequestCode:output_type -> rialto.account.v1.RequestCodeResponse
+	23, // 91: rialto.account.v1.AccountService.LoginWithCode:output_type -> rialto.account.v1.Session
+	23, // 92: rialto.account.v1.AccountService.LoginWithSecondFactor:output_type -> rialto.account.v1.Session
+	27, // 93: rialto.account.v1.AccountService.StartPasskeyLogin:output_type -> rialto.account.v1.PasskeyOptions
+	23, // 94: rialto.account.v1.AccountService.LoginWithPasskey:output_type -> rialto.account.v1.Session
+	14, // 95: rialto.account.v1.AccountService.RequestPasswordReset:output_type -> rialto.account.v1.RequestPasswordResetResponse
+	16, // 96: rialto.account.v1.AccountService.ResetPassword:output_type -> rialto.account.v1.ResetPasswordResponse
+	23, // 97: rialto.account.v1.AccountService.Refresh:output_type -> rialto.account.v1.Session
+	49, // 98: rialto.account.v1.AccountService.Logout:output_type -> rialto.account.v1.LogoutResponse
+	52, // 99: rialto.account.v1.AccountService.ListSessions:output_type -> rialto.account.v1.ListSessionsResponse
+	54, // 100: rialto.account.v1.AccountService.RevokeSession:output_type -> rialto.account.v1.RevokeSessionResponse
+	56, // 101: rialto.account.v1.AccountService.ChangePassword:output_type -> rialto.account.v1.ChangePasswordResponse
+	38, // 102: rialto.account.v1.AccountService.GetSecurity:output_type -> rialto.account.v1.Security
+	40, // 103: rialto.account.v1.AccountService.ConfirmIdentity:output_type -> rialto.account.v1.ConfirmIdentityResponse
+	42, // 104: rialto.account.v1.AccountService.StartTotp:output_type -> rialto.account.v1.StartTotpResponse
+	47, // 105: rialto.account.v1.AccountService.ConfirmTotp:output_type -> rialto.account.v1.RecoveryCodes
+	45, // 106: rialto.account.v1.AccountService.RemoveTotp:output_type -> rialto.account.v1.RemoveTotpResponse
+	47, // 107: rialto.account.v1.AccountService.CreateRecoveryCodes:output_type -> rialto.account.v1.RecoveryCodes
+	30, // 108: rialto.account.v1.AccountService.ListPasskeys:output_type -> rialto.account.v1.ListPasskeysResponse
+	27, // 109: rialto.account.v1.AccountService.StartPasskey:output_type -> rialto.account.v1.PasskeyOptions
+	31, // 110: rialto.account.v1.AccountService.AddPasskey:output_type -> rialto.account.v1.Passkey
+	31, // 111: rialto.account.v1.AccountService.RenamePasskey:output_type -> rialto.account.v1.Passkey
+	36, // 112: rialto.account.v1.AccountService.RemovePasskey:output_type -> rialto.account.v1.RemovePasskeyResponse
+	18, // 113: rialto.account.v1.AccountService.SetContact:output_type -> rialto.account.v1.SetContactResponse
+	12, // 114: rialto.account.v1.AccountService.VerifyContact:output_type -> rialto.account.v1.Contact
+	21, // 115: rialto.account.v1.AccountService.RemoveContact:output_type -> rialto.account.v1.RemoveContactResponse
+	58, // 116: rialto.account.v1.AccountService.CreateTicket:output_type -> rialto.account.v1.CreateTicketResponse
+	60, // 117: rialto.account.v1.AccountService.GetUsers:output_type -> rialto.account.v1.GetUsersResponse
+	62, // 118: rialto.account.v1.AccountService.SearchUsers:output_type -> rialto.account.v1.SearchUsersResponse
+	3,  // 119: rialto.account.v1.AccountService.UpdateProfile:output_type -> rialto.account.v1.User
+	64, // 120: rialto.account.v1.AccountService.GetSettings:output_type -> rialto.account.v1.Settings
+	64, // 121: rialto.account.v1.AccountService.UpdateSettings:output_type -> rialto.account.v1.Settings
+	87, // 122: rialto.account.v1.AccountService.RequestExport:output_type -> rialto.account.v1.Export
+	87, // 123: rialto.account.v1.AccountService.GetExport:output_type -> rialto.account.v1.Export
+	93, // 124: rialto.account.v1.AccountService.RequestErasure:output_type -> rialto.account.v1.Erasure
+	93, // 125: rialto.account.v1.AccountService.CancelErasure:output_type -> rialto.account.v1.Erasure
+	93, // 126: rialto.account.v1.AccountService.GetErasure:output_type -> rialto.account.v1.Erasure
+	98, // 127: rialto.account.v1.GraphService.RequestFriend:output_type -> rialto.chat.v1.Relation
+	98, // 128: rialto.account.v1.GraphService.AnswerFriend:output_type -> rialto.chat.v1.Relation
+	98, // 129: rialto.account.v1.GraphService.RemarkFriend:output_type -> rialto.chat.v1.Relation
+	98, // 130: rialto.account.v1.GraphService.DeleteFriend:output_type -> rialto.chat.v1.Relation
+	98, // 131: rialto.account.v1.GraphService.Block:output_type -> rialto.chat.v1.Relation
+	98, // 132: rialto.account.v1.GraphService.Unblock:output_type -> rialto.chat.v1.Relation
+	98, // 133: rialto.account.v1.GraphService.Follow:output_type -> rialto.chat.v1.Relation
+	98, // 134: rialto.account.v1.GraphService.Unfollow:output_type -> rialto.chat.v1.Relation
+	98, // 135: rialto.account.v1.GraphService.Mute:output_type -> rialto.chat.v1.Relation
+	98, // 136: rialto.account.v1.GraphService.Unmute:output_type -> rialto.chat.v1.Relation
+	78, // 137: rialto.account.v1.GraphService.ListRelations:output_type -> rialto.account.v1.ListRelationsResponse
+	80, // 138: rialto.account.v1.GraphService.SuggestFriends:output_type -> rialto.account.v1.SuggestFriendsResponse
+	3,  // 139: rialto.account.v1.AdminService.PutUser:output_type -> rialto.account.v1.User
+	23, // 140: rialto.account.v1.AdminService.CreateSession:output_type -> rialto.account.v1.Session
+	83, // 141: rialto.account.v1.AdminService.PutOfficialAccount:output_type -> rialto.account.v1.PutOfficialAccountResponse
+	93, // 142: rialto.account.v1.AdminService.EraseUser:output_type -> rialto.account.v1.Erasure
+	93, // 143: rialto.account.v1.AdminService.GetUserErasure:output_type -> rialto.account.v1.Erasure
+	87, // [87:144] is the sub-list for method output_type
+	30, // [30:87] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_rialto_account_v1_account_proto_init() }
@@ -4991,7 +5592,7 @@ func file_rialto_account_v1_account_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_account_v1_account_proto_rawDesc), len(file_rialto_account_v1_account_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   83,
+			NumMessages:   93,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

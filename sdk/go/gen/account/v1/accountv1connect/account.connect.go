@@ -138,6 +138,21 @@ const (
 	// AccountServiceUpdateSettingsProcedure is the fully-qualified name of the AccountService's
 	// UpdateSettings RPC.
 	AccountServiceUpdateSettingsProcedure = "/rialto.account.v1.AccountService/UpdateSettings"
+	// AccountServiceRequestExportProcedure is the fully-qualified name of the AccountService's
+	// RequestExport RPC.
+	AccountServiceRequestExportProcedure = "/rialto.account.v1.AccountService/RequestExport"
+	// AccountServiceGetExportProcedure is the fully-qualified name of the AccountService's GetExport
+	// RPC.
+	AccountServiceGetExportProcedure = "/rialto.account.v1.AccountService/GetExport"
+	// AccountServiceRequestErasureProcedure is the fully-qualified name of the AccountService's
+	// RequestErasure RPC.
+	AccountServiceRequestErasureProcedure = "/rialto.account.v1.AccountService/RequestErasure"
+	// AccountServiceCancelErasureProcedure is the fully-qualified name of the AccountService's
+	// CancelErasure RPC.
+	AccountServiceCancelErasureProcedure = "/rialto.account.v1.AccountService/CancelErasure"
+	// AccountServiceGetErasureProcedure is the fully-qualified name of the AccountService's GetErasure
+	// RPC.
+	AccountServiceGetErasureProcedure = "/rialto.account.v1.AccountService/GetErasure"
 	// GraphServiceRequestFriendProcedure is the fully-qualified name of the GraphService's
 	// RequestFriend RPC.
 	GraphServiceRequestFriendProcedure = "/rialto.account.v1.GraphService/RequestFriend"
@@ -176,6 +191,11 @@ const (
 	// AdminServicePutOfficialAccountProcedure is the fully-qualified name of the AdminService's
 	// PutOfficialAccount RPC.
 	AdminServicePutOfficialAccountProcedure = "/rialto.account.v1.AdminService/PutOfficialAccount"
+	// AdminServiceEraseUserProcedure is the fully-qualified name of the AdminService's EraseUser RPC.
+	AdminServiceEraseUserProcedure = "/rialto.account.v1.AdminService/EraseUser"
+	// AdminServiceGetUserErasureProcedure is the fully-qualified name of the AdminService's
+	// GetUserErasure RPC.
+	AdminServiceGetUserErasureProcedure = "/rialto.account.v1.AdminService/GetUserErasure"
 )
 
 // AccountServiceClient is a client for the rialto.account.v1.AccountService service.
@@ -254,6 +274,18 @@ type AccountServiceClient interface {
 	GetSettings(context.Context, *connect.Request[v1.GetSettingsRequest]) (*connect.Response[v1.Settings], error)
 	// UpdateSettings replaces all settings.
 	UpdateSettings(context.Context, *connect.Request[v1.UpdateSettingsRequest]) (*connect.Response[v1.Settings], error)
+	// RequestExport begins an archive of all that the server has of the caller, in the format of docs/formats/export.md. At most one is made in 24 hours; until
+	// then a repetition gives that one.
+	RequestExport(context.Context, *connect.Request[v1.RequestExportRequest]) (*connect.Response[v1.Export], error)
+	// GetExport gives the newest export of the caller, with an address to download it once it is complete.
+	GetExport(context.Context, *connect.Request[v1.GetExportRequest]) (*connect.Response[v1.Export], error)
+	// RequestErasure has the caller's account erased after a grace period, with all that the server has of the caller. Until then everything works as before. The
+	// session must have logged in, or confirmed its user's identity with ConfirmIdentity, in the last 10 minutes. A repetition changes nothing.
+	RequestErasure(context.Context, *connect.Request[v1.RequestErasureRequest]) (*connect.Response[v1.Erasure], error)
+	// CancelErasure gives up an erasure that has not begun.
+	CancelErasure(context.Context, *connect.Request[v1.CancelErasureRequest]) (*connect.Response[v1.Erasure], error)
+	// GetErasure gives whether, and when, the caller's account is erased.
+	GetErasure(context.Context, *connect.Request[v1.GetErasureRequest]) (*connect.Response[v1.Erasure], error)
 }
 
 // NewAccountServiceClient constructs a client for the rialto.account.v1.AccountService service. By
@@ -477,6 +509,36 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(accountServiceMethods.ByName("UpdateSettings")),
 			connect.WithClientOptions(opts...),
 		),
+		requestExport: connect.NewClient[v1.RequestExportRequest, v1.Export](
+			httpClient,
+			baseURL+AccountServiceRequestExportProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("RequestExport")),
+			connect.WithClientOptions(opts...),
+		),
+		getExport: connect.NewClient[v1.GetExportRequest, v1.Export](
+			httpClient,
+			baseURL+AccountServiceGetExportProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("GetExport")),
+			connect.WithClientOptions(opts...),
+		),
+		requestErasure: connect.NewClient[v1.RequestErasureRequest, v1.Erasure](
+			httpClient,
+			baseURL+AccountServiceRequestErasureProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("RequestErasure")),
+			connect.WithClientOptions(opts...),
+		),
+		cancelErasure: connect.NewClient[v1.CancelErasureRequest, v1.Erasure](
+			httpClient,
+			baseURL+AccountServiceCancelErasureProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("CancelErasure")),
+			connect.WithClientOptions(opts...),
+		),
+		getErasure: connect.NewClient[v1.GetErasureRequest, v1.Erasure](
+			httpClient,
+			baseURL+AccountServiceGetErasureProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("GetErasure")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -517,6 +579,11 @@ type accountServiceClient struct {
 	updateProfile         *connect.Client[v1.UpdateProfileRequest, v1.User]
 	getSettings           *connect.Client[v1.GetSettingsRequest, v1.Settings]
 	updateSettings        *connect.Client[v1.UpdateSettingsRequest, v1.Settings]
+	requestExport         *connect.Client[v1.RequestExportRequest, v1.Export]
+	getExport             *connect.Client[v1.GetExportRequest, v1.Export]
+	requestErasure        *connect.Client[v1.RequestErasureRequest, v1.Erasure]
+	cancelErasure         *connect.Client[v1.CancelErasureRequest, v1.Erasure]
+	getErasure            *connect.Client[v1.GetErasureRequest, v1.Erasure]
 }
 
 // Register calls rialto.account.v1.AccountService.Register.
@@ -694,6 +761,31 @@ func (c *accountServiceClient) UpdateSettings(ctx context.Context, req *connect.
 	return c.updateSettings.CallUnary(ctx, req)
 }
 
+// RequestExport calls rialto.account.v1.AccountService.RequestExport.
+func (c *accountServiceClient) RequestExport(ctx context.Context, req *connect.Request[v1.RequestExportRequest]) (*connect.Response[v1.Export], error) {
+	return c.requestExport.CallUnary(ctx, req)
+}
+
+// GetExport calls rialto.account.v1.AccountService.GetExport.
+func (c *accountServiceClient) GetExport(ctx context.Context, req *connect.Request[v1.GetExportRequest]) (*connect.Response[v1.Export], error) {
+	return c.getExport.CallUnary(ctx, req)
+}
+
+// RequestErasure calls rialto.account.v1.AccountService.RequestErasure.
+func (c *accountServiceClient) RequestErasure(ctx context.Context, req *connect.Request[v1.RequestErasureRequest]) (*connect.Response[v1.Erasure], error) {
+	return c.requestErasure.CallUnary(ctx, req)
+}
+
+// CancelErasure calls rialto.account.v1.AccountService.CancelErasure.
+func (c *accountServiceClient) CancelErasure(ctx context.Context, req *connect.Request[v1.CancelErasureRequest]) (*connect.Response[v1.Erasure], error) {
+	return c.cancelErasure.CallUnary(ctx, req)
+}
+
+// GetErasure calls rialto.account.v1.AccountService.GetErasure.
+func (c *accountServiceClient) GetErasure(ctx context.Context, req *connect.Request[v1.GetErasureRequest]) (*connect.Response[v1.Erasure], error) {
+	return c.getErasure.CallUnary(ctx, req)
+}
+
 // AccountServiceHandler is an implementation of the rialto.account.v1.AccountService service.
 type AccountServiceHandler interface {
 	// Register makes a user and a first session.
@@ -770,6 +862,18 @@ type AccountServiceHandler interface {
 	GetSettings(context.Context, *connect.Request[v1.GetSettingsRequest]) (*connect.Response[v1.Settings], error)
 	// UpdateSettings replaces all settings.
 	UpdateSettings(context.Context, *connect.Request[v1.UpdateSettingsRequest]) (*connect.Response[v1.Settings], error)
+	// RequestExport begins an archive of all that the server has of the caller, in the format of docs/formats/export.md. At most one is made in 24 hours; until
+	// then a repetition gives that one.
+	RequestExport(context.Context, *connect.Request[v1.RequestExportRequest]) (*connect.Response[v1.Export], error)
+	// GetExport gives the newest export of the caller, with an address to download it once it is complete.
+	GetExport(context.Context, *connect.Request[v1.GetExportRequest]) (*connect.Response[v1.Export], error)
+	// RequestErasure has the caller's account erased after a grace period, with all that the server has of the caller. Until then everything works as before. The
+	// session must have logged in, or confirmed its user's identity with ConfirmIdentity, in the last 10 minutes. A repetition changes nothing.
+	RequestErasure(context.Context, *connect.Request[v1.RequestErasureRequest]) (*connect.Response[v1.Erasure], error)
+	// CancelErasure gives up an erasure that has not begun.
+	CancelErasure(context.Context, *connect.Request[v1.CancelErasureRequest]) (*connect.Response[v1.Erasure], error)
+	// GetErasure gives whether, and when, the caller's account is erased.
+	GetErasure(context.Context, *connect.Request[v1.GetErasureRequest]) (*connect.Response[v1.Erasure], error)
 }
 
 // NewAccountServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -989,6 +1093,36 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 		connect.WithSchema(accountServiceMethods.ByName("UpdateSettings")),
 		connect.WithHandlerOptions(opts...),
 	)
+	accountServiceRequestExportHandler := connect.NewUnaryHandler(
+		AccountServiceRequestExportProcedure,
+		svc.RequestExport,
+		connect.WithSchema(accountServiceMethods.ByName("RequestExport")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceGetExportHandler := connect.NewUnaryHandler(
+		AccountServiceGetExportProcedure,
+		svc.GetExport,
+		connect.WithSchema(accountServiceMethods.ByName("GetExport")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceRequestErasureHandler := connect.NewUnaryHandler(
+		AccountServiceRequestErasureProcedure,
+		svc.RequestErasure,
+		connect.WithSchema(accountServiceMethods.ByName("RequestErasure")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceCancelErasureHandler := connect.NewUnaryHandler(
+		AccountServiceCancelErasureProcedure,
+		svc.CancelErasure,
+		connect.WithSchema(accountServiceMethods.ByName("CancelErasure")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceGetErasureHandler := connect.NewUnaryHandler(
+		AccountServiceGetErasureProcedure,
+		svc.GetErasure,
+		connect.WithSchema(accountServiceMethods.ByName("GetErasure")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rialto.account.v1.AccountService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case AccountServiceRegisterProcedure:
@@ -1061,6 +1195,16 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 			accountServiceGetSettingsHandler.ServeHTTP(w, r)
 		case AccountServiceUpdateSettingsProcedure:
 			accountServiceUpdateSettingsHandler.ServeHTTP(w, r)
+		case AccountServiceRequestExportProcedure:
+			accountServiceRequestExportHandler.ServeHTTP(w, r)
+		case AccountServiceGetExportProcedure:
+			accountServiceGetExportHandler.ServeHTTP(w, r)
+		case AccountServiceRequestErasureProcedure:
+			accountServiceRequestErasureHandler.ServeHTTP(w, r)
+		case AccountServiceCancelErasureProcedure:
+			accountServiceCancelErasureHandler.ServeHTTP(w, r)
+		case AccountServiceGetErasureProcedure:
+			accountServiceGetErasureHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -1208,6 +1352,26 @@ func (UnimplementedAccountServiceHandler) GetSettings(context.Context, *connect.
 
 func (UnimplementedAccountServiceHandler) UpdateSettings(context.Context, *connect.Request[v1.UpdateSettingsRequest]) (*connect.Response[v1.Settings], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.UpdateSettings is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) RequestExport(context.Context, *connect.Request[v1.RequestExportRequest]) (*connect.Response[v1.Export], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.RequestExport is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) GetExport(context.Context, *connect.Request[v1.GetExportRequest]) (*connect.Response[v1.Export], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.GetExport is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) RequestErasure(context.Context, *connect.Request[v1.RequestErasureRequest]) (*connect.Response[v1.Erasure], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.RequestErasure is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) CancelErasure(context.Context, *connect.Request[v1.CancelErasureRequest]) (*connect.Response[v1.Erasure], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.CancelErasure is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) GetErasure(context.Context, *connect.Request[v1.GetErasureRequest]) (*connect.Response[v1.Erasure], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AccountService.GetErasure is not implemented"))
 }
 
 // GraphServiceClient is a client for the rialto.account.v1.GraphService service.
@@ -1594,6 +1758,11 @@ type AdminServiceClient interface {
 	CreateSession(context.Context, *connect.Request[v1.CreateSessionRequest]) (*connect.Response[v1.Session], error)
 	// PutOfficialAccount makes a user an official account with a channel, or changes it. A retry changes nothing.
 	PutOfficialAccount(context.Context, *connect.Request[v1.PutOfficialAccountRequest]) (*connect.Response[v1.PutOfficialAccountResponse], error)
+	// EraseUser erases a user, without a grace period. When it answers, the user's sessions have ended, and nobody reads the user's messages; the rest
+	// is deleted then, and GetUserErasure says how far that is. A retry changes nothing.
+	EraseUser(context.Context, *connect.Request[v1.EraseUserRequest]) (*connect.Response[v1.Erasure], error)
+	// GetUserErasure gives the report of a user's erasure.
+	GetUserErasure(context.Context, *connect.Request[v1.GetUserErasureRequest]) (*connect.Response[v1.Erasure], error)
 }
 
 // NewAdminServiceClient constructs a client for the rialto.account.v1.AdminService service. By
@@ -1625,6 +1794,18 @@ func NewAdminServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(adminServiceMethods.ByName("PutOfficialAccount")),
 			connect.WithClientOptions(opts...),
 		),
+		eraseUser: connect.NewClient[v1.EraseUserRequest, v1.Erasure](
+			httpClient,
+			baseURL+AdminServiceEraseUserProcedure,
+			connect.WithSchema(adminServiceMethods.ByName("EraseUser")),
+			connect.WithClientOptions(opts...),
+		),
+		getUserErasure: connect.NewClient[v1.GetUserErasureRequest, v1.Erasure](
+			httpClient,
+			baseURL+AdminServiceGetUserErasureProcedure,
+			connect.WithSchema(adminServiceMethods.ByName("GetUserErasure")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -1633,6 +1814,8 @@ type adminServiceClient struct {
 	putUser            *connect.Client[v1.PutUserRequest, v1.User]
 	createSession      *connect.Client[v1.CreateSessionRequest, v1.Session]
 	putOfficialAccount *connect.Client[v1.PutOfficialAccountRequest, v1.PutOfficialAccountResponse]
+	eraseUser          *connect.Client[v1.EraseUserRequest, v1.Erasure]
+	getUserErasure     *connect.Client[v1.GetUserErasureRequest, v1.Erasure]
 }
 
 // PutUser calls rialto.account.v1.AdminService.PutUser.
@@ -1650,6 +1833,16 @@ func (c *adminServiceClient) PutOfficialAccount(ctx context.Context, req *connec
 	return c.putOfficialAccount.CallUnary(ctx, req)
 }
 
+// EraseUser calls rialto.account.v1.AdminService.EraseUser.
+func (c *adminServiceClient) EraseUser(ctx context.Context, req *connect.Request[v1.EraseUserRequest]) (*connect.Response[v1.Erasure], error) {
+	return c.eraseUser.CallUnary(ctx, req)
+}
+
+// GetUserErasure calls rialto.account.v1.AdminService.GetUserErasure.
+func (c *adminServiceClient) GetUserErasure(ctx context.Context, req *connect.Request[v1.GetUserErasureRequest]) (*connect.Response[v1.Erasure], error) {
+	return c.getUserErasure.CallUnary(ctx, req)
+}
+
 // AdminServiceHandler is an implementation of the rialto.account.v1.AdminService service.
 type AdminServiceHandler interface {
 	// PutUser creates or updates a user of one's own, by external id.
@@ -1658,6 +1851,11 @@ type AdminServiceHandler interface {
 	CreateSession(context.Context, *connect.Request[v1.CreateSessionRequest]) (*connect.Response[v1.Session], error)
 	// PutOfficialAccount makes a user an official account with a channel, or changes it. A retry changes nothing.
 	PutOfficialAccount(context.Context, *connect.Request[v1.PutOfficialAccountRequest]) (*connect.Response[v1.PutOfficialAccountResponse], error)
+	// EraseUser erases a user, without a grace period. When it answers, the user's sessions have ended, and nobody reads the user's messages; the rest
+	// is deleted then, and GetUserErasure says how far that is. A retry changes nothing.
+	EraseUser(context.Context, *connect.Request[v1.EraseUserRequest]) (*connect.Response[v1.Erasure], error)
+	// GetUserErasure gives the report of a user's erasure.
+	GetUserErasure(context.Context, *connect.Request[v1.GetUserErasureRequest]) (*connect.Response[v1.Erasure], error)
 }
 
 // NewAdminServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -1685,6 +1883,18 @@ func NewAdminServiceHandler(svc AdminServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(adminServiceMethods.ByName("PutOfficialAccount")),
 		connect.WithHandlerOptions(opts...),
 	)
+	adminServiceEraseUserHandler := connect.NewUnaryHandler(
+		AdminServiceEraseUserProcedure,
+		svc.EraseUser,
+		connect.WithSchema(adminServiceMethods.ByName("EraseUser")),
+		connect.WithHandlerOptions(opts...),
+	)
+	adminServiceGetUserErasureHandler := connect.NewUnaryHandler(
+		AdminServiceGetUserErasureProcedure,
+		svc.GetUserErasure,
+		connect.WithSchema(adminServiceMethods.ByName("GetUserErasure")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rialto.account.v1.AdminService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case AdminServicePutUserProcedure:
@@ -1693,6 +1903,10 @@ func NewAdminServiceHandler(svc AdminServiceHandler, opts ...connect.HandlerOpti
 			adminServiceCreateSessionHandler.ServeHTTP(w, r)
 		case AdminServicePutOfficialAccountProcedure:
 			adminServicePutOfficialAccountHandler.ServeHTTP(w, r)
+		case AdminServiceEraseUserProcedure:
+			adminServiceEraseUserHandler.ServeHTTP(w, r)
+		case AdminServiceGetUserErasureProcedure:
+			adminServiceGetUserErasureHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -1712,4 +1926,12 @@ func (UnimplementedAdminServiceHandler) CreateSession(context.Context, *connect.
 
 func (UnimplementedAdminServiceHandler) PutOfficialAccount(context.Context, *connect.Request[v1.PutOfficialAccountRequest]) (*connect.Response[v1.PutOfficialAccountResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AdminService.PutOfficialAccount is not implemented"))
+}
+
+func (UnimplementedAdminServiceHandler) EraseUser(context.Context, *connect.Request[v1.EraseUserRequest]) (*connect.Response[v1.Erasure], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AdminService.EraseUser is not implemented"))
+}
+
+func (UnimplementedAdminServiceHandler) GetUserErasure(context.Context, *connect.Request[v1.GetUserErasureRequest]) (*connect.Response[v1.Erasure], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.account.v1.AdminService.GetUserErasure is not implemented"))
 }

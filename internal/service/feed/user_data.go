@@ -1,0 +1,64 @@
+package feed
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/userdata"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+)
+
+// userTables are the tables of the package with data of users. Posts are deleted before, so that counts and readers follow.
+var userTables = []userdata.Table{
+	{Name: "feed_posts", Export: `SELECT id, content, audience, repost_of, created_ms, edited_ms FROM feed_posts WHERE author = $1 AND NOT deleted ORDER BY id`, Decode: map[string]func([]byte) (any, error){"content": userdata.Proto[feedv1.PostContent]()},
+		Erase: `UPDATE feed_posts SET token = CAST(id AS TEXT), request = '' WHERE id IN (SELECT id FROM feed_posts WHERE author = $1 AND deleted AND token <> CAST(id AS TEXT) LIMIT $2)`},
+	{Name: "feed_versions", Export: `SELECT v.post, v.version, v.content, v.time_ms FROM feed_versions v JOIN feed_posts p ON p.id = v.post WHERE p.author = $1 AND NOT p.deleted ORDER BY v.post, v.version`, Decode: map[string]func([]byte) (any, error){"content": userdata.Proto[feedv1.PostContent]()}},
+	{Name: "feed_audiences"}, // of the user's posts; in those of others the user is an id that they chose
+	{Name: "feed_authors", Erase: `DELETE FROM feed_authors WHERE author = $1 AND $2 > 0`},
+}
+
+// UserData is what an export and an erasure ask of this package.
+func (s *Service) UserData() userdata.Participant {
+	return userData{s, &userdata.Tables{Service: "posts", DB: s.deps.DB, List: userTables}}
+}
+
+type userData struct {
+	service *Service
+	*userdata.Tables
+}
+
+// erasedAtOnce is how many posts a step deletes. Each is a transaction.
+const erasedAtOnce = 50
+
+// EraseUser first deletes some posts, and when none is left the window of the user's home timeline and rows.
+func (d userData) EraseUser(ctx context.Context, u id.User, from string) (userdata.Step, error) {
+	if from != "" {
+		return d.Tables.EraseUser(ctx, u, from)
+	}
+	var list []uint64
+	rows, err := d.service.deps.DB.Read().QueryContext(ctx, `SELECT id FROM feed_posts WHERE author = $1 AND NOT deleted ORDER BY id DESC LIMIT $2`, int64(u), erasedAtOnce)
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var n uint64
+		err := rows.Scan(&n)
+		list = append(list, n)
+		return err
+	})
+	if err != nil {
+		return userdata.Step{}, err
+	}
+	for _, n := range list {
+		if err := d.service.DeletePost(ctx, u, n); err != nil {
+			return userdata.Step{}, err
+		}
+	}
+	if len(list) > 0 {
+		return userdata.Step{Erased: int64(len(list))}, nil
+	}
+	tail, err := d.service.deps.Log.Tail(ctx, windowKey(u))
+	if err == nil && tail.Seq > 0 {
+		err = d.service.deps.Log.Expire(ctx, windowKey(u), tail.Seq+1, nil)
+	}
+	return userdata.Step{Next: "0"}, err
+}
