@@ -1,7 +1,7 @@
 import { useCallback, useState, type FormEvent } from "react";
 import type { Ban } from "./calls.js";
-import { allReasons, endOf, lengths } from "./CaseDetails.js";
 import { moment } from "./formats.js";
+import { allReasons, endOf, lengths } from "./moderationNames.js";
 import type { PageProps } from "./pageProps.js";
 import { ReasonDialog } from "./ReasonDialog.js";
 import { useText, type Key } from "./text.js";

@@ -2,18 +2,10 @@ import { useCallback, useState } from "react";
 import { ReportedKind, type Case, type CaseState } from "./calls.js";
 import { CaseDetails } from "./CaseDetails.js";
 import { moment } from "./formats.js";
+import { kindNames } from "./moderationNames.js";
 import type { PageProps } from "./pageProps.js";
 import { useText, type Key } from "./text.js";
 import { useRows } from "./useRows.js";
-
-export const kindNames: Record<ReportedKind, Key> = {
-  [ReportedKind.UNSPECIFIED]: "none",
-  [ReportedKind.MESSAGE]: "kindMessage",
-  [ReportedKind.POST]: "kindPost",
-  [ReportedKind.COMMENT]: "kindComment",
-  [ReportedKind.USER]: "kindUser",
-  [ReportedKind.GROUP]: "kindGroup",
-};
 
 /** What was reported, and is open or decided. */
 export function CaseList(props: PageProps & { state: CaseState }) {

@@ -1,0 +1,35 @@
+import { Action, ReportedKind } from "./calls.js";
+import type { Key } from "./text.js";
+
+export const kindNames: Record<ReportedKind, Key> = {
+  [ReportedKind.UNSPECIFIED]: "none",
+  [ReportedKind.MESSAGE]: "kindMessage",
+  [ReportedKind.POST]: "kindPost",
+  [ReportedKind.COMMENT]: "kindComment",
+  [ReportedKind.USER]: "kindUser",
+  [ReportedKind.GROUP]: "kindGroup",
+};
+
+/** What may be decided about each kind of thing. */
+export function actionsOf(kind: ReportedKind): Action[] {
+  switch (kind) {
+    case ReportedKind.MESSAGE:
+      return [Action.DISMISS, Action.RECALL, Action.WARN, Action.BAN];
+    case ReportedKind.POST:
+    case ReportedKind.COMMENT:
+      return [Action.DISMISS, Action.HIDE, Action.WARN, Action.BAN];
+    case ReportedKind.USER:
+      return [Action.DISMISS, Action.WARN, Action.BAN];
+    default:
+      return [Action.DISMISS];
+  }
+}
+
+const day = 24 * 60 * 60 * 1000;
+export const lengths: [Key, number][] = [["hours24", day], ["days7", 7 * day], ["days30", 30 * day], ["forEver", 0]];
+export const allReasons = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+
+/** When a ban of a length ends; 0: never. */
+export function endOf(length: number): bigint {
+  return BigInt(length === 0 ? 0 : Date.now() + length);
+}
