@@ -7,6 +7,7 @@ require (
 	github.com/compose-spec/compose-go/v2 v2.16.2
 	github.com/go-stomp/stomp/v3 v3.1.0
 	github.com/google/go-containerregistry v0.22.1
+	github.com/grafana/grafana-foundation-sdk/go v0.0.22
 	github.com/moby/buildkit v0.31.2
 	github.com/prometheus/common v0.72.1
 	github.com/prometheus/prometheus v0.314.0
