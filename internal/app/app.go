@@ -44,6 +44,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/idservice"
 	"github.com/rialto-im/rialto/internal/platform/interest"
 	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/platform/reconciliation"
 	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/canary"
@@ -142,6 +143,7 @@ type Node struct {
 	operations      *operation.Service
 	moderation      *moderation.Service
 	backups         *backup.Service
+	reconciliation  *reconciliation.Service
 	feed            *feed.Service
 	comments        *comment.Service
 	engagement      *engagement.Service
@@ -439,6 +441,9 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 		return err
 	}
 	n.openMessageTraces(quarantine)
+	if err := n.openReconciliation(ctx); err != nil {
+		return err
+	}
 	n.openOperations()
 	if err := n.openModeration(ctx, ids); err != nil {
 		return err

@@ -50,6 +50,7 @@ func (n *Node) jobWorkers() *job.Workers {
 	}
 	w := job.NewWorkers(queues)
 	n.accounts.AddWorkers(w)
+	n.reconciliation.AddWorkers(w)
 	n.feed.AddWorkers(w)
 	n.notifications.AddWorkers(w)
 	n.pushes.AddWorkers(w)

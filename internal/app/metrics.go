@@ -29,7 +29,7 @@ func (n *Node) registerConnectionMetrics(stats *gateway.Stats) {
 func (n *Node) registerMetrics() {
 	stats := n.gateway.Stats()
 	telemetry.ThisBuild().Info(n.registry)
-	n.registry.MustRegister(n.calls, n.outgoing, n.jobs.Metrics(), n.caches.metrics)
+	n.registry.MustRegister(n.calls, n.outgoing, n.jobs.Metrics(), n.caches.metrics, n.reconciliation)
 	n.registerClusterMetrics()
 	n.registerColdMetrics()
 	n.registerCounterMetrics()

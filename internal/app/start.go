@@ -31,6 +31,7 @@ func (n *Node) start() {
 	n.stack.Start("operations", n.operations.Run)
 	n.stack.Start("moderation", n.moderation.Run)
 	n.stack.Start("backups", n.backups.Run)
+	n.stack.Start("reconciliation", n.reconciliation.Run)
 	n.stack.Start("rooms", n.rooms.Run)
 	n.stack.Start("organizations", n.organizations.Run)
 	n.stack.Start("cluster", n.cluster.Run)

@@ -25,6 +25,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/directory"
 	"github.com/rialto-im/rialto/internal/platform/idservice"
 	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/platform/reconciliation"
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/canary"
 	"github.com/rialto-im/rialto/internal/service/chat"
@@ -115,6 +116,8 @@ type Config struct {
 	Tracing tracing.Config `yaml:"tracing"`
 	// Canary sends messages through all nodes all the time, and counts those that are not delivered in time.
 	Canary canary.Config `yaml:"canary"`
+	// Reconciliation compares stores that have to agree, in the background.
+	Reconciliation reconciliation.Config `yaml:"reconciliation"`
 	// Jobs configures background jobs: rows that workers run at least once.
 	Jobs    job.Config        `yaml:"jobs"`
 	Gateway gateway.Config    `yaml:"gateway"`

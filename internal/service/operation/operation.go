@@ -4,7 +4,7 @@
 // Figures of a node are those of its Prometheus registry, so that the console shows nothing that Prometheus lacks. A node gathers them at most once a second,
 // however many operators look. Each change is committed with its entry in the audit log.
 //
-// It may use bus, sqldb, job, backup and auditlog. All methods are safe for concurrent use.
+// It may use bus, sqldb, job, backup, auditlog and reconciliation. All methods are safe for concurrent use.
 package operation
 
 import (
@@ -52,6 +52,8 @@ type Deps struct {
 	// DB has the audit log. Changes that are not rows of the database are recorded before they are made.
 	DB      *sqldb.DB
 	Backups Backups
+	// Reconciliation compares stores.
+	Reconciliation Reconciliation
 	// Metrics of this node.
 	Metrics prometheus.Gatherer
 	// Self returns what this node says of itself, without its figures.

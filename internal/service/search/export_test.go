@@ -83,3 +83,6 @@ var TextOfUser = textOfUser
 
 // Trim deletes old changes.
 func (s *Service) Trim(ctx context.Context) error { return s.trim(ctx) }
+
+// Index is the one that answers.
+func (s *Service) Index() searchindex.Index { return s.serving().index }

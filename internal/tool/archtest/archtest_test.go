@@ -26,23 +26,24 @@ func rules() archtest.Rules {
 		},
 		Generated: []string{"gen", "sdk/go/gen"},
 		Within: map[string][]string{
-			"internal/base":                   {"internal/base/errs", "internal/base/id", "internal/base/clock", "internal/base/backoff", "internal/base/budget", "internal/base/loopback", "internal/base/memory", "internal/base/tracing"},
-			"internal/base/egress":            {"internal/base/outgoing"},
-			"sdk/go/examples":                 {"sdk/go"},
-			"internal/base/id":                {"sdk/go/ids"}, // the server uses the generators that the SDK exports
-			"internal/platform":               {"internal/platform/lease"},
-			"internal/platform/idservice":     {"internal/platform/idgen"},
-			"internal/platform/directory":     {"internal/platform/nodecall"},
-			"internal/platform/interest":      {"internal/platform/nodecall"},
-			"internal/platform/nodecall":      {"internal/platform/cluster"}, // its test: targets outlive the registry
-			"internal/platform/job":           {"internal/platform/cluster"},
-			"internal/platform/counter":       {"internal/platform/cluster"},
-			"internal/platform/cache":         {"internal/platform/clusterevent"},
-			"internal/platform/backup":        {"internal/platform/datadir"},
-			"internal/platform/runtimeswitch": {"internal/platform/clusterevent"},
-			"internal/engine/timeline":        {"internal/engine/sqldb/pglink"}, // all connections to PostgreSQL are made there
-			"internal/app":                    {"internal/app/config"},
-			"internal/app/apptest":            {"internal/app"},
+			"internal/base":                    {"internal/base/errs", "internal/base/id", "internal/base/clock", "internal/base/backoff", "internal/base/budget", "internal/base/loopback", "internal/base/memory", "internal/base/tracing"},
+			"internal/base/egress":             {"internal/base/outgoing"},
+			"sdk/go/examples":                  {"sdk/go"},
+			"internal/base/id":                 {"sdk/go/ids"}, // the server uses the generators that the SDK exports
+			"internal/platform":                {"internal/platform/lease"},
+			"internal/platform/idservice":      {"internal/platform/idgen"},
+			"internal/platform/directory":      {"internal/platform/nodecall"},
+			"internal/platform/interest":       {"internal/platform/nodecall"},
+			"internal/platform/nodecall":       {"internal/platform/cluster"}, // its test: targets outlive the registry
+			"internal/platform/job":            {"internal/platform/cluster"},
+			"internal/platform/counter":        {"internal/platform/cluster"},
+			"internal/platform/reconciliation": {"internal/platform/cluster", "internal/platform/job", "internal/platform/auditlog"},
+			"internal/platform/cache":          {"internal/platform/clusterevent"},
+			"internal/platform/backup":         {"internal/platform/datadir"},
+			"internal/platform/runtimeswitch":  {"internal/platform/clusterevent"},
+			"internal/engine/timeline":         {"internal/engine/sqldb/pglink"}, // all connections to PostgreSQL are made there
+			"internal/app":                     {"internal/app/config"},
+			"internal/app/apptest":             {"internal/app"},
 		},
 		Never: map[string][]string{
 			"internal/transport/gateway":       {"internal/engine/sqldb", "internal/engine/timeline", "internal/service"},

@@ -26,6 +26,9 @@ type Operations interface {
 	GetBackup(ctx context.Context, c id.Caller, r *operationv1.GetBackupRequest) (*operationv1.Backup, error)
 	CancelBackup(ctx context.Context, c id.Caller, r *operationv1.CancelBackupRequest) (*operationv1.Backup, error)
 	ListAuditEntries(ctx context.Context, c id.Caller, r *operationv1.ListAuditEntriesRequest) (*operationv1.ListAuditEntriesResponse, error)
+	ListComparisons(ctx context.Context, c id.Caller, r *operationv1.ListComparisonsRequest) (*operationv1.ListComparisonsResponse, error)
+	ListDifferences(ctx context.Context, c id.Caller, r *operationv1.ListDifferencesRequest) (*operationv1.ListDifferencesResponse, error)
+	RepairDifference(ctx context.Context, c id.Caller, r *operationv1.RepairDifferenceRequest) (*operationv1.StoreDifference, error)
 }
 
 // operatorCalls are the calls that keys with a role in the operators' console make, and the least role. Those of other services are calls of servers as well.
@@ -36,6 +39,9 @@ var operatorCalls = map[string]id.OperatorRole{
 	operationv1connect.OperationServiceListJobsProcedure:             id.Auditor,
 	operationv1connect.OperationServiceGetJobProcedure:               id.Auditor,
 	operationv1connect.OperationServiceListAuditEntriesProcedure:     id.Auditor,
+	operationv1connect.OperationServiceListComparisonsProcedure:      id.Auditor,
+	operationv1connect.OperationServiceListDifferencesProcedure:      id.Auditor,
+	operationv1connect.OperationServiceRepairDifferenceProcedure:     id.Operator,
 	operationv1connect.OperationServiceRetryJobProcedure:             id.Operator,
 	operationv1connect.OperationServiceDiscardJobProcedure:           id.Operator,
 	operationv1connect.OperationServiceDropJobProcedure:              id.Operator,
@@ -89,5 +95,8 @@ func (s *Server) operations() []method {
 		newMethod(s, operationv1connect.OperationServiceGetBackupProcedure, operatorAccess, o.GetBackup),
 		newMethod(s, operationv1connect.OperationServiceCancelBackupProcedure, operatorAccess, o.CancelBackup),
 		newMethod(s, operationv1connect.OperationServiceListAuditEntriesProcedure, operatorAccess, o.ListAuditEntries),
+		newMethod(s, operationv1connect.OperationServiceListComparisonsProcedure, operatorAccess, o.ListComparisons),
+		newMethod(s, operationv1connect.OperationServiceListDifferencesProcedure, operatorAccess, o.ListDifferences),
+		newMethod(s, operationv1connect.OperationServiceRepairDifferenceProcedure, operatorAccess, o.RepairDifference),
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/backup"
 	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/platform/reconciliation"
 	"github.com/rialto-im/rialto/internal/service/account"
 	"github.com/rialto-im/rialto/internal/service/operation"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -38,6 +39,9 @@ func ofOperations() map[string]row {
 		operationCalls + "GetBackup":        own(request(&operationv1.GetBackupRequest{})),
 		operationCalls + "CancelBackup":     all("no_backup", request(&operationv1.CancelBackupRequest{})),
 		operationCalls + "ListAuditEntries": own(request(&operationv1.ListAuditEntriesRequest{})),
+		operationCalls + "ListComparisons":  own(request(&operationv1.ListComparisonsRequest{})),
+		operationCalls + "ListDifferences":  own(request(&operationv1.ListDifferencesRequest{Comparison: "files"})),
+		operationCalls + "RepairDifference": all("no_difference", request(&operationv1.RepairDifferenceRequest{Comparison: "files", Subject: "upload 1"})),
 	}
 }
 
@@ -48,7 +52,11 @@ func (h *harness) newOperations(jobs *job.Service, logger *slog.Logger) *operati
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return operation.New(operation.Deps{Jobs: jobs, Queues: []string{job.DefaultQueue}, Audit: audit, DB: h.db, Backups: backup.NewService(backup.Source{}, backup.Config{}, h.clock, logger), Metrics: prometheus.NewRegistry(), Self: func() *operationv1.NodeReport { return &operationv1.NodeReport{} },
+	stores, err := reconciliation.New(h.t.Context(), reconciliation.Deps{DB: h.db, Jobs: jobs, Audit: audit, Clock: h.clock, Logger: slog.New(slog.DiscardHandler)}, reconciliation.Config{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return operation.New(operation.Deps{Jobs: jobs, Reconciliation: stores, Queues: []string{job.DefaultQueue}, Audit: audit, DB: h.db, Backups: backup.NewService(backup.Source{}, backup.Config{}, h.clock, logger), Metrics: prometheus.NewRegistry(), Self: func() *operationv1.NodeReport { return &operationv1.NodeReport{} },
 		Bus: membus.New(), Node: "node-1", Nodes: func() []string { return []string{"node-1"} }, Clock: h.clock, Logger: logger})
 }
 
@@ -82,7 +90,7 @@ func TestKeysOfOperators(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := map[string]bool{feedAdmins + "GetFeedPlan": true, feedAdmins + "SetFeedPlan": true}
-	changes := map[string]bool{feedAdmins + "SetFeedPlan": true, operationCalls + "RetryJob": true, operationCalls + "DiscardJob": true, operationCalls + "DropJob": true, putWords: true, operationCalls + "StartBackup": true, operationCalls + "CancelBackup": true}
+	changes := map[string]bool{feedAdmins + "SetFeedPlan": true, operationCalls + "RetryJob": true, operationCalls + "DiscardJob": true, operationCalls + "DropJob": true, putWords: true, operationCalls + "StartBackup": true, operationCalls + "CancelBackup": true, operationCalls + "RepairDifference": true}
 	rows := matrix()
 	for name, who := range h.Calls() {
 		request := rows[name].request(subject{})

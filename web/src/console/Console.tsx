@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useMemo, useState, useSyncExternalStore, type FormEvent } from "react";
 import { setLocale, useLocale } from "../locale.js";
 import { AuditPage } from "./AuditPage.js";
+import { ComparisonsPage } from "./ComparisonsPage.js";
 import { callsWith, isSignedOut, isUnknownKey, OperatorRole, storedKey, type Operator } from "./calls.js";
 import { FeaturesPage } from "./FeaturesPage.js";
 import { JobsPage } from "./JobsPage.js";
@@ -9,7 +10,7 @@ import { NodesPage } from "./NodesPage.js";
 import type { PageProps } from "./pageProps.js";
 import { useText, type Key } from "./text.js";
 
-const pages = { nodes: NodesPage, jobs: JobsPage, features: FeaturesPage, moderation: ModerationPage, audit: AuditPage };
+const pages = { nodes: NodesPage, jobs: JobsPage, stores: ComparisonsPage, features: FeaturesPage, moderation: ModerationPage, audit: AuditPage };
 type Page = keyof typeof pages;
 const names = Object.keys(pages) as Page[];
 

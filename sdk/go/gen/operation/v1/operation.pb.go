@@ -1773,6 +1773,433 @@ func (x *AuditEntry) GetReason() string {
 	return ""
 }
 
+type ListComparisonsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListComparisonsRequest) Reset() {
+	*x = ListComparisonsRequest{}
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListComparisonsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListComparisonsRequest) ProtoMessage() {}
+
+func (x *ListComparisonsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListComparisonsRequest.ProtoReflect.Descriptor instead.
+func (*ListComparisonsRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{24}
+}
+
+type ListComparisonsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Comparisons   []*Comparison          `protobuf:"bytes,1,rep,name=comparisons,proto3" json:"comparisons,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListComparisonsResponse) Reset() {
+	*x = ListComparisonsResponse{}
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListComparisonsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListComparisonsResponse) ProtoMessage() {}
+
+func (x *ListComparisonsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListComparisonsResponse.ProtoReflect.Descriptor instead.
+func (*ListComparisonsResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ListComparisonsResponse) GetComparisons() []*Comparison {
+	if x != nil {
+		return x.Comparisons
+	}
+	return nil
+}
+
+// Comparison compares two stores that have to agree, such as files and their rows, again and again.
+type Comparison struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name: files, quotas, inboxes or search. Docs/operating/reconciliation.md explains each.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Differences that are not repaired.
+	Differences uint32 `protobuf:"varint,2,opt,name=differences,proto3" json:"differences,omitempty"`
+	// Round under way, from 1; 0: the first one has not begun. It began at began_ms, in milliseconds since 1970.
+	Round   uint64 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
+	BeganMs int64  `protobuf:"varint,4,opt,name=began_ms,json=beganMs,proto3" json:"began_ms,omitempty"`
+	// Compared is how many items the last whole round had. It ended at ended_ms; 0: none has.
+	Compared      uint64 `protobuf:"varint,5,opt,name=compared,proto3" json:"compared,omitempty"`
+	EndedMs       int64  `protobuf:"varint,6,opt,name=ended_ms,json=endedMs,proto3" json:"ended_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Comparison) Reset() {
+	*x = Comparison{}
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Comparison) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Comparison) ProtoMessage() {}
+
+func (x *Comparison) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Comparison.ProtoReflect.Descriptor instead.
+func (*Comparison) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *Comparison) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Comparison) GetDifferences() uint32 {
+	if x != nil {
+		return x.Differences
+	}
+	return 0
+}
+
+func (x *Comparison) GetRound() uint64 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
+func (x *Comparison) GetBeganMs() int64 {
+	if x != nil {
+		return x.BeganMs
+	}
+	return 0
+}
+
+func (x *Comparison) GetCompared() uint64 {
+	if x != nil {
+		return x.Compared
+	}
+	return 0
+}
+
+func (x *Comparison) GetEndedMs() int64 {
+	if x != nil {
+		return x.EndedMs
+	}
+	return 0
+}
+
+type ListDifferencesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Comparison is its name.
+	Comparison string `protobuf:"bytes,1,opt,name=comparison,proto3" json:"comparison,omitempty"`
+	// After is the subject of the last difference of the previous page.
+	After string `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
+	// Limit is at most 200; 0 is 50.
+	Limit         uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDifferencesRequest) Reset() {
+	*x = ListDifferencesRequest{}
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDifferencesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDifferencesRequest) ProtoMessage() {}
+
+func (x *ListDifferencesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDifferencesRequest.ProtoReflect.Descriptor instead.
+func (*ListDifferencesRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ListDifferencesRequest) GetComparison() string {
+	if x != nil {
+		return x.Comparison
+	}
+	return ""
+}
+
+func (x *ListDifferencesRequest) GetAfter() string {
+	if x != nil {
+		return x.After
+	}
+	return ""
+}
+
+func (x *ListDifferencesRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type ListDifferencesResponse struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Differences []*StoreDifference     `protobuf:"bytes,1,rep,name=differences,proto3" json:"differences,omitempty"`
+	// More: there are further ones.
+	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDifferencesResponse) Reset() {
+	*x = ListDifferencesResponse{}
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDifferencesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDifferencesResponse) ProtoMessage() {}
+
+func (x *ListDifferencesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDifferencesResponse.ProtoReflect.Descriptor instead.
+func (*ListDifferencesResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ListDifferencesResponse) GetDifferences() []*StoreDifference {
+	if x != nil {
+		return x.Differences
+	}
+	return nil
+}
+
+func (x *ListDifferencesResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+// StoreDifference is something about which two stores disagree.
+type StoreDifference struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Comparison string                 `protobuf:"bytes,1,opt,name=comparison,proto3" json:"comparison,omitempty"`
+	// Subject such as upload 42.
+	Subject string `protobuf:"bytes,2,opt,name=subject,proto3" json:"subject,omitempty"`
+	// What differs.
+	What string `protobuf:"bytes,3,opt,name=what,proto3" json:"what,omitempty"`
+	// FoundMs is when it was found first, in milliseconds since 1970.
+	FoundMs int64 `protobuf:"varint,4,opt,name=found_ms,json=foundMs,proto3" json:"found_ms,omitempty"`
+	// Repairing: a repair was asked for. It is a background job of the kind reconciliation_repair.
+	Repairing     bool `protobuf:"varint,5,opt,name=repairing,proto3" json:"repairing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoreDifference) Reset() {
+	*x = StoreDifference{}
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoreDifference) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoreDifference) ProtoMessage() {}
+
+func (x *StoreDifference) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoreDifference.ProtoReflect.Descriptor instead.
+func (*StoreDifference) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *StoreDifference) GetComparison() string {
+	if x != nil {
+		return x.Comparison
+	}
+	return ""
+}
+
+func (x *StoreDifference) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *StoreDifference) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+func (x *StoreDifference) GetFoundMs() int64 {
+	if x != nil {
+		return x.FoundMs
+	}
+	return 0
+}
+
+func (x *StoreDifference) GetRepairing() bool {
+	if x != nil {
+		return x.Repairing
+	}
+	return false
+}
+
+type RepairDifferenceRequest struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Comparison string                 `protobuf:"bytes,1,opt,name=comparison,proto3" json:"comparison,omitempty"`
+	Subject    string                 `protobuf:"bytes,2,opt,name=subject,proto3" json:"subject,omitempty"`
+	// Reason for the audit log, at most 500 characters.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RepairDifferenceRequest) Reset() {
+	*x = RepairDifferenceRequest{}
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RepairDifferenceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RepairDifferenceRequest) ProtoMessage() {}
+
+func (x *RepairDifferenceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RepairDifferenceRequest.ProtoReflect.Descriptor instead.
+func (*RepairDifferenceRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *RepairDifferenceRequest) GetComparison() string {
+	if x != nil {
+		return x.Comparison
+	}
+	return ""
+}
+
+func (x *RepairDifferenceRequest) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *RepairDifferenceRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 var File_rialto_operation_v1_operation_proto protoreflect.FileDescriptor
 
 const file_rialto_operation_v1_operation_proto_rawDesc = "" +
@@ -1900,7 +2327,41 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\asubject\x18\x05 \x01(\tR\asubject\x12\x16\n" +
 	"\x06before\x18\x06 \x01(\tR\x06before\x12\x14\n" +
 	"\x05after\x18\a \x01(\tR\x05after\x12\x16\n" +
-	"\x06reason\x18\b \x01(\tR\x06reason*\x81\x01\n" +
+	"\x06reason\x18\b \x01(\tR\x06reason\"\x18\n" +
+	"\x16ListComparisonsRequest\"\\\n" +
+	"\x17ListComparisonsResponse\x12A\n" +
+	"\vcomparisons\x18\x01 \x03(\v2\x1f.rialto.operation.v1.ComparisonR\vcomparisons\"\xaa\x01\n" +
+	"\n" +
+	"Comparison\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
+	"\vdifferences\x18\x02 \x01(\rR\vdifferences\x12\x14\n" +
+	"\x05round\x18\x03 \x01(\x04R\x05round\x12\x19\n" +
+	"\bbegan_ms\x18\x04 \x01(\x03R\abeganMs\x12\x1a\n" +
+	"\bcompared\x18\x05 \x01(\x04R\bcompared\x12\x19\n" +
+	"\bended_ms\x18\x06 \x01(\x03R\aendedMs\"d\n" +
+	"\x16ListDifferencesRequest\x12\x1e\n" +
+	"\n" +
+	"comparison\x18\x01 \x01(\tR\n" +
+	"comparison\x12\x14\n" +
+	"\x05after\x18\x02 \x01(\tR\x05after\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\rR\x05limit\"u\n" +
+	"\x17ListDifferencesResponse\x12F\n" +
+	"\vdifferences\x18\x01 \x03(\v2$.rialto.operation.v1.StoreDifferenceR\vdifferences\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"\x98\x01\n" +
+	"\x0fStoreDifference\x12\x1e\n" +
+	"\n" +
+	"comparison\x18\x01 \x01(\tR\n" +
+	"comparison\x12\x18\n" +
+	"\asubject\x18\x02 \x01(\tR\asubject\x12\x12\n" +
+	"\x04what\x18\x03 \x01(\tR\x04what\x12\x19\n" +
+	"\bfound_ms\x18\x04 \x01(\x03R\afoundMs\x12\x1c\n" +
+	"\trepairing\x18\x05 \x01(\bR\trepairing\"k\n" +
+	"\x17RepairDifferenceRequest\x12\x1e\n" +
+	"\n" +
+	"comparison\x18\x01 \x01(\tR\n" +
+	"comparison\x12\x18\n" +
+	"\asubject\x18\x02 \x01(\tR\asubject\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason*\x81\x01\n" +
 	"\fOperatorRole\x12\x1d\n" +
 	"\x19OPERATOR_ROLE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15OPERATOR_ROLE_AUDITOR\x10\x01\x12\x1a\n" +
@@ -1918,7 +2379,8 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\x14BACKUP_STATE_RUNNING\x10\x01\x12\x19\n" +
 	"\x15BACKUP_STATE_COMPLETE\x10\x02\x12\x17\n" +
 	"\x13BACKUP_STATE_FAILED\x10\x03\x12\x1a\n" +
-	"\x16BACKUP_STATE_CANCELLED\x10\x042\xa5\b\n" +
+	"\x16BACKUP_STATE_CANCELLED\x10\x042\xe9\n" +
+	"\n" +
 	"\x10OperationService\x12U\n" +
 	"\vGetOperator\x12'.rialto.operation.v1.GetOperatorRequest\x1a\x1d.rialto.operation.v1.Operator\x12Z\n" +
 	"\tListNodes\x12%.rialto.operation.v1.ListNodesRequest\x1a&.rialto.operation.v1.ListNodesResponse\x12]\n" +
@@ -1933,7 +2395,10 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\vStartBackup\x12'.rialto.operation.v1.StartBackupRequest\x1a\x1b.rialto.operation.v1.Backup\x12O\n" +
 	"\tGetBackup\x12%.rialto.operation.v1.GetBackupRequest\x1a\x1b.rialto.operation.v1.Backup\x12U\n" +
 	"\fCancelBackup\x12(.rialto.operation.v1.CancelBackupRequest\x1a\x1b.rialto.operation.v1.Backup\x12o\n" +
-	"\x10ListAuditEntries\x12,.rialto.operation.v1.ListAuditEntriesRequest\x1a-.rialto.operation.v1.ListAuditEntriesResponseBAZ?github.com/rialto-im/rialto/sdk/go/gen/operation/v1;operationv1b\x06proto3"
+	"\x10ListAuditEntries\x12,.rialto.operation.v1.ListAuditEntriesRequest\x1a-.rialto.operation.v1.ListAuditEntriesResponse\x12l\n" +
+	"\x0fListComparisons\x12+.rialto.operation.v1.ListComparisonsRequest\x1a,.rialto.operation.v1.ListComparisonsResponse\x12l\n" +
+	"\x0fListDifferences\x12+.rialto.operation.v1.ListDifferencesRequest\x1a,.rialto.operation.v1.ListDifferencesResponse\x12f\n" +
+	"\x10RepairDifference\x12,.rialto.operation.v1.RepairDifferenceRequest\x1a$.rialto.operation.v1.StoreDifferenceBAZ?github.com/rialto-im/rialto/sdk/go/gen/operation/v1;operationv1b\x06proto3"
 
 var (
 	file_rialto_operation_v1_operation_proto_rawDescOnce sync.Once
@@ -1948,7 +2413,7 @@ func file_rialto_operation_v1_operation_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_operation_v1_operation_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_rialto_operation_v1_operation_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_rialto_operation_v1_operation_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_rialto_operation_v1_operation_proto_goTypes = []any{
 	(OperatorRole)(0),                // 0: rialto.operation.v1.OperatorRole
 	(JobState)(0),                    // 1: rialto.operation.v1.JobState
@@ -1977,6 +2442,13 @@ var file_rialto_operation_v1_operation_proto_goTypes = []any{
 	(*ListAuditEntriesRequest)(nil),  // 24: rialto.operation.v1.ListAuditEntriesRequest
 	(*ListAuditEntriesResponse)(nil), // 25: rialto.operation.v1.ListAuditEntriesResponse
 	(*AuditEntry)(nil),               // 26: rialto.operation.v1.AuditEntry
+	(*ListComparisonsRequest)(nil),   // 27: rialto.operation.v1.ListComparisonsRequest
+	(*ListComparisonsResponse)(nil),  // 28: rialto.operation.v1.ListComparisonsResponse
+	(*Comparison)(nil),               // 29: rialto.operation.v1.Comparison
+	(*ListDifferencesRequest)(nil),   // 30: rialto.operation.v1.ListDifferencesRequest
+	(*ListDifferencesResponse)(nil),  // 31: rialto.operation.v1.ListDifferencesResponse
+	(*StoreDifference)(nil),          // 32: rialto.operation.v1.StoreDifference
+	(*RepairDifferenceRequest)(nil),  // 33: rialto.operation.v1.RepairDifferenceRequest
 }
 var file_rialto_operation_v1_operation_proto_depIdxs = []int32{
 	0,  // 0: rialto.operation.v1.Operator.role:type_name -> rialto.operation.v1.OperatorRole
@@ -1988,35 +2460,43 @@ var file_rialto_operation_v1_operation_proto_depIdxs = []int32{
 	12, // 6: rialto.operation.v1.ListJobsResponse.jobs:type_name -> rialto.operation.v1.Job
 	2,  // 7: rialto.operation.v1.Backup.state:type_name -> rialto.operation.v1.BackupState
 	26, // 8: rialto.operation.v1.ListAuditEntriesResponse.entries:type_name -> rialto.operation.v1.AuditEntry
-	3,  // 9: rialto.operation.v1.OperationService.GetOperator:input_type -> rialto.operation.v1.GetOperatorRequest
-	5,  // 10: rialto.operation.v1.OperationService.ListNodes:input_type -> rialto.operation.v1.ListNodesRequest
-	9,  // 11: rialto.operation.v1.OperationService.ListQueues:input_type -> rialto.operation.v1.ListQueuesRequest
-	13, // 12: rialto.operation.v1.OperationService.ListJobs:input_type -> rialto.operation.v1.ListJobsRequest
-	15, // 13: rialto.operation.v1.OperationService.GetJob:input_type -> rialto.operation.v1.GetJobRequest
-	16, // 14: rialto.operation.v1.OperationService.RetryJob:input_type -> rialto.operation.v1.RetryJobRequest
-	17, // 15: rialto.operation.v1.OperationService.DiscardJob:input_type -> rialto.operation.v1.DiscardJobRequest
-	18, // 16: rialto.operation.v1.OperationService.DropJob:input_type -> rialto.operation.v1.DropJobRequest
-	20, // 17: rialto.operation.v1.OperationService.StartBackup:input_type -> rialto.operation.v1.StartBackupRequest
-	21, // 18: rialto.operation.v1.OperationService.GetBackup:input_type -> rialto.operation.v1.GetBackupRequest
-	22, // 19: rialto.operation.v1.OperationService.CancelBackup:input_type -> rialto.operation.v1.CancelBackupRequest
-	24, // 20: rialto.operation.v1.OperationService.ListAuditEntries:input_type -> rialto.operation.v1.ListAuditEntriesRequest
-	4,  // 21: rialto.operation.v1.OperationService.GetOperator:output_type -> rialto.operation.v1.Operator
-	6,  // 22: rialto.operation.v1.OperationService.ListNodes:output_type -> rialto.operation.v1.ListNodesResponse
-	10, // 23: rialto.operation.v1.OperationService.ListQueues:output_type -> rialto.operation.v1.ListQueuesResponse
-	14, // 24: rialto.operation.v1.OperationService.ListJobs:output_type -> rialto.operation.v1.ListJobsResponse
-	12, // 25: rialto.operation.v1.OperationService.GetJob:output_type -> rialto.operation.v1.Job
-	12, // 26: rialto.operation.v1.OperationService.RetryJob:output_type -> rialto.operation.v1.Job
-	12, // 27: rialto.operation.v1.OperationService.DiscardJob:output_type -> rialto.operation.v1.Job
-	19, // 28: rialto.operation.v1.OperationService.DropJob:output_type -> rialto.operation.v1.DropJobResponse
-	23, // 29: rialto.operation.v1.OperationService.StartBackup:output_type -> rialto.operation.v1.Backup
-	23, // 30: rialto.operation.v1.OperationService.GetBackup:output_type -> rialto.operation.v1.Backup
-	23, // 31: rialto.operation.v1.OperationService.CancelBackup:output_type -> rialto.operation.v1.Backup
-	25, // 32: rialto.operation.v1.OperationService.ListAuditEntries:output_type -> rialto.operation.v1.ListAuditEntriesResponse
-	21, // [21:33] is the sub-list for method output_type
-	9,  // [9:21] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	29, // 9: rialto.operation.v1.ListComparisonsResponse.comparisons:type_name -> rialto.operation.v1.Comparison
+	32, // 10: rialto.operation.v1.ListDifferencesResponse.differences:type_name -> rialto.operation.v1.StoreDifference
+	3,  // 11: rialto.operation.v1.OperationService.GetOperator:input_type -> rialto.operation.v1.GetOperatorRequest
+	5,  // 12: rialto.operation.v1.OperationService.ListNodes:input_type -> rialto.operation.v1.ListNodesRequest
+	9,  // 13: rialto.operation.v1.OperationService.ListQueues:input_type -> rialto.operation.v1.ListQueuesRequest
+	13, // 14: rialto.operation.v1.OperationService.ListJobs:input_type -> rialto.operation.v1.ListJobsRequest
+	15, // 15: rialto.operation.v1.OperationService.GetJob:input_type -> rialto.operation.v1.GetJobRequest
+	16, // 16: rialto.operation.v1.OperationService.RetryJob:input_type -> rialto.operation.v1.RetryJobRequest
+	17, // 17: rialto.operation.v1.OperationService.DiscardJob:input_type -> rialto.operation.v1.DiscardJobRequest
+	18, // 18: rialto.operation.v1.OperationService.DropJob:input_type -> rialto.operation.v1.DropJobRequest
+	20, // 19: rialto.operation.v1.OperationService.StartBackup:input_type -> rialto.operation.v1.StartBackupRequest
+	21, // 20: rialto.operation.v1.OperationService.GetBackup:input_type -> rialto.operation.v1.GetBackupRequest
+	22, // 21: rialto.operation.v1.OperationService.CancelBackup:input_type -> rialto.operation.v1.CancelBackupRequest
+	24, // 22: rialto.operation.v1.OperationService.ListAuditEntries:input_type -> rialto.operation.v1.ListAuditEntriesRequest
+	27, // 23: rialto.operation.v1.OperationService.ListComparisons:input_type -> rialto.operation.v1.ListComparisonsRequest
+	30, // 24: rialto.operation.v1.OperationService.ListDifferences:input_type -> rialto.operation.v1.ListDifferencesRequest
+	33, // 25: rialto.operation.v1.OperationService.RepairDifference:input_type -> rialto.operation.v1.RepairDifferenceRequest
+	4,  // 26: rialto.operation.v1.OperationService.GetOperator:output_type -> rialto.operation.v1.Operator
+	6,  // 27: rialto.operation.v1.OperationService.ListNodes:output_type -> rialto.operation.v1.ListNodesResponse
+	10, // 28: rialto.operation.v1.OperationService.ListQueues:output_type -> rialto.operation.v1.ListQueuesResponse
+	14, // 29: rialto.operation.v1.OperationService.ListJobs:output_type -> rialto.operation.v1.ListJobsResponse
+	12, // 30: rialto.operation.v1.OperationService.GetJob:output_type -> rialto.operation.v1.Job
+	12, // 31: rialto.operation.v1.OperationService.RetryJob:output_type -> rialto.operation.v1.Job
+	12, // 32: rialto.operation.v1.OperationService.DiscardJob:output_type -> rialto.operation.v1.Job
+	19, // 33: rialto.operation.v1.OperationService.DropJob:output_type -> rialto.operation.v1.DropJobResponse
+	23, // 34: rialto.operation.v1.OperationService.StartBackup:output_type -> rialto.operation.v1.Backup
+	23, // 35: rialto.operation.v1.OperationService.GetBackup:output_type -> rialto.operation.v1.Backup
+	23, // 36: rialto.operation.v1.OperationService.CancelBackup:output_type -> rialto.operation.v1.Backup
+	25, // 37: rialto.operation.v1.OperationService.ListAuditEntries:output_type -> rialto.operation.v1.ListAuditEntriesResponse
+	28, // 38: rialto.operation.v1.OperationService.ListComparisons:output_type -> rialto.operation.v1.ListComparisonsResponse
+	31, // 39: rialto.operation.v1.OperationService.ListDifferences:output_type -> rialto.operation.v1.ListDifferencesResponse
+	32, // 40: rialto.operation.v1.OperationService.RepairDifference:output_type -> rialto.operation.v1.StoreDifference
+	26, // [26:41] is the sub-list for method output_type
+	11, // [11:26] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_rialto_operation_v1_operation_proto_init() }
@@ -2030,7 +2510,7 @@ func file_rialto_operation_v1_operation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_operation_v1_operation_proto_rawDesc), len(file_rialto_operation_v1_operation_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   24,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -68,6 +68,15 @@ const (
 	// OperationServiceListAuditEntriesProcedure is the fully-qualified name of the OperationService's
 	// ListAuditEntries RPC.
 	OperationServiceListAuditEntriesProcedure = "/rialto.operation.v1.OperationService/ListAuditEntries"
+	// OperationServiceListComparisonsProcedure is the fully-qualified name of the OperationService's
+	// ListComparisons RPC.
+	OperationServiceListComparisonsProcedure = "/rialto.operation.v1.OperationService/ListComparisons"
+	// OperationServiceListDifferencesProcedure is the fully-qualified name of the OperationService's
+	// ListDifferences RPC.
+	OperationServiceListDifferencesProcedure = "/rialto.operation.v1.OperationService/ListDifferences"
+	// OperationServiceRepairDifferenceProcedure is the fully-qualified name of the OperationService's
+	// RepairDifference RPC.
+	OperationServiceRepairDifferenceProcedure = "/rialto.operation.v1.OperationService/RepairDifference"
 )
 
 // OperationServiceClient is a client for the rialto.operation.v1.OperationService service.
@@ -98,6 +107,12 @@ type OperationServiceClient interface {
 	CancelBackup(context.Context, *connect.Request[v1.CancelBackupRequest]) (*connect.Response[v1.Backup], error)
 	// ListAuditEntries gives what was changed, by whom, the newest first, in pages.
 	ListAuditEntries(context.Context, *connect.Request[v1.ListAuditEntriesRequest]) (*connect.Response[v1.ListAuditEntriesResponse], error)
+	// ListComparisons says of each pair of stores that is compared in the background how far the comparison is, and how many differences there are.
+	ListComparisons(context.Context, *connect.Request[v1.ListComparisonsRequest]) (*connect.Response[v1.ListComparisonsResponse], error)
+	// ListDifferences gives the differences that a comparison has found, by subject, in pages.
+	ListDifferences(context.Context, *connect.Request[v1.ListDifferencesRequest]) (*connect.Response[v1.ListDifferencesResponse], error)
+	// RepairDifference has a difference repaired by a background job. It is refused with no_difference if there is none any more. Operators only.
+	RepairDifference(context.Context, *connect.Request[v1.RepairDifferenceRequest]) (*connect.Response[v1.StoreDifference], error)
 }
 
 // NewOperationServiceClient constructs a client for the rialto.operation.v1.OperationService
@@ -183,6 +198,24 @@ func NewOperationServiceClient(httpClient connect.HTTPClient, baseURL string, op
 			connect.WithSchema(operationServiceMethods.ByName("ListAuditEntries")),
 			connect.WithClientOptions(opts...),
 		),
+		listComparisons: connect.NewClient[v1.ListComparisonsRequest, v1.ListComparisonsResponse](
+			httpClient,
+			baseURL+OperationServiceListComparisonsProcedure,
+			connect.WithSchema(operationServiceMethods.ByName("ListComparisons")),
+			connect.WithClientOptions(opts...),
+		),
+		listDifferences: connect.NewClient[v1.ListDifferencesRequest, v1.ListDifferencesResponse](
+			httpClient,
+			baseURL+OperationServiceListDifferencesProcedure,
+			connect.WithSchema(operationServiceMethods.ByName("ListDifferences")),
+			connect.WithClientOptions(opts...),
+		),
+		repairDifference: connect.NewClient[v1.RepairDifferenceRequest, v1.StoreDifference](
+			httpClient,
+			baseURL+OperationServiceRepairDifferenceProcedure,
+			connect.WithSchema(operationServiceMethods.ByName("RepairDifference")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -200,6 +233,9 @@ type operationServiceClient struct {
 	getBackup        *connect.Client[v1.GetBackupRequest, v1.Backup]
 	cancelBackup     *connect.Client[v1.CancelBackupRequest, v1.Backup]
 	listAuditEntries *connect.Client[v1.ListAuditEntriesRequest, v1.ListAuditEntriesResponse]
+	listComparisons  *connect.Client[v1.ListComparisonsRequest, v1.ListComparisonsResponse]
+	listDifferences  *connect.Client[v1.ListDifferencesRequest, v1.ListDifferencesResponse]
+	repairDifference *connect.Client[v1.RepairDifferenceRequest, v1.StoreDifference]
 }
 
 // GetOperator calls rialto.operation.v1.OperationService.GetOperator.
@@ -262,6 +298,21 @@ func (c *operationServiceClient) ListAuditEntries(ctx context.Context, req *conn
 	return c.listAuditEntries.CallUnary(ctx, req)
 }
 
+// ListComparisons calls rialto.operation.v1.OperationService.ListComparisons.
+func (c *operationServiceClient) ListComparisons(ctx context.Context, req *connect.Request[v1.ListComparisonsRequest]) (*connect.Response[v1.ListComparisonsResponse], error) {
+	return c.listComparisons.CallUnary(ctx, req)
+}
+
+// ListDifferences calls rialto.operation.v1.OperationService.ListDifferences.
+func (c *operationServiceClient) ListDifferences(ctx context.Context, req *connect.Request[v1.ListDifferencesRequest]) (*connect.Response[v1.ListDifferencesResponse], error) {
+	return c.listDifferences.CallUnary(ctx, req)
+}
+
+// RepairDifference calls rialto.operation.v1.OperationService.RepairDifference.
+func (c *operationServiceClient) RepairDifference(ctx context.Context, req *connect.Request[v1.RepairDifferenceRequest]) (*connect.Response[v1.StoreDifference], error) {
+	return c.repairDifference.CallUnary(ctx, req)
+}
+
 // OperationServiceHandler is an implementation of the rialto.operation.v1.OperationService service.
 type OperationServiceHandler interface {
 	// GetOperator tells who the caller is.
@@ -290,6 +341,12 @@ type OperationServiceHandler interface {
 	CancelBackup(context.Context, *connect.Request[v1.CancelBackupRequest]) (*connect.Response[v1.Backup], error)
 	// ListAuditEntries gives what was changed, by whom, the newest first, in pages.
 	ListAuditEntries(context.Context, *connect.Request[v1.ListAuditEntriesRequest]) (*connect.Response[v1.ListAuditEntriesResponse], error)
+	// ListComparisons says of each pair of stores that is compared in the background how far the comparison is, and how many differences there are.
+	ListComparisons(context.Context, *connect.Request[v1.ListComparisonsRequest]) (*connect.Response[v1.ListComparisonsResponse], error)
+	// ListDifferences gives the differences that a comparison has found, by subject, in pages.
+	ListDifferences(context.Context, *connect.Request[v1.ListDifferencesRequest]) (*connect.Response[v1.ListDifferencesResponse], error)
+	// RepairDifference has a difference repaired by a background job. It is refused with no_difference if there is none any more. Operators only.
+	RepairDifference(context.Context, *connect.Request[v1.RepairDifferenceRequest]) (*connect.Response[v1.StoreDifference], error)
 }
 
 // NewOperationServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -371,6 +428,24 @@ func NewOperationServiceHandler(svc OperationServiceHandler, opts ...connect.Han
 		connect.WithSchema(operationServiceMethods.ByName("ListAuditEntries")),
 		connect.WithHandlerOptions(opts...),
 	)
+	operationServiceListComparisonsHandler := connect.NewUnaryHandler(
+		OperationServiceListComparisonsProcedure,
+		svc.ListComparisons,
+		connect.WithSchema(operationServiceMethods.ByName("ListComparisons")),
+		connect.WithHandlerOptions(opts...),
+	)
+	operationServiceListDifferencesHandler := connect.NewUnaryHandler(
+		OperationServiceListDifferencesProcedure,
+		svc.ListDifferences,
+		connect.WithSchema(operationServiceMethods.ByName("ListDifferences")),
+		connect.WithHandlerOptions(opts...),
+	)
+	operationServiceRepairDifferenceHandler := connect.NewUnaryHandler(
+		OperationServiceRepairDifferenceProcedure,
+		svc.RepairDifference,
+		connect.WithSchema(operationServiceMethods.ByName("RepairDifference")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rialto.operation.v1.OperationService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case OperationServiceGetOperatorProcedure:
@@ -397,6 +472,12 @@ func NewOperationServiceHandler(svc OperationServiceHandler, opts ...connect.Han
 			operationServiceCancelBackupHandler.ServeHTTP(w, r)
 		case OperationServiceListAuditEntriesProcedure:
 			operationServiceListAuditEntriesHandler.ServeHTTP(w, r)
+		case OperationServiceListComparisonsProcedure:
+			operationServiceListComparisonsHandler.ServeHTTP(w, r)
+		case OperationServiceListDifferencesProcedure:
+			operationServiceListDifferencesHandler.ServeHTTP(w, r)
+		case OperationServiceRepairDifferenceProcedure:
+			operationServiceRepairDifferenceHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -452,4 +533,16 @@ func (UnimplementedOperationServiceHandler) CancelBackup(context.Context, *conne
 
 func (UnimplementedOperationServiceHandler) ListAuditEntries(context.Context, *connect.Request[v1.ListAuditEntriesRequest]) (*connect.Response[v1.ListAuditEntriesResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.OperationService.ListAuditEntries is not implemented"))
+}
+
+func (UnimplementedOperationServiceHandler) ListComparisons(context.Context, *connect.Request[v1.ListComparisonsRequest]) (*connect.Response[v1.ListComparisonsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.OperationService.ListComparisons is not implemented"))
+}
+
+func (UnimplementedOperationServiceHandler) ListDifferences(context.Context, *connect.Request[v1.ListDifferencesRequest]) (*connect.Response[v1.ListDifferencesResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.OperationService.ListDifferences is not implemented"))
+}
+
+func (UnimplementedOperationServiceHandler) RepairDifference(context.Context, *connect.Request[v1.RepairDifferenceRequest]) (*connect.Response[v1.StoreDifference], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.OperationService.RepairDifference is not implemented"))
 }

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/operation/v1/operation.proto.
  */
 export const file_rialto_operation_v1_operation: GenFile = /*@__PURE__*/
-  fileDesc("CiNyaWFsdG8vb3BlcmF0aW9uL3YxL29wZXJhdGlvbi5wcm90bxITcmlhbHRvLm9wZXJhdGlvbi52MSIUChJHZXRPcGVyYXRvclJlcXVlc3QiSQoIT3BlcmF0b3ISDAoEbmFtZRgBIAEoCRIvCgRyb2xlGAIgASgOMiEucmlhbHRvLm9wZXJhdGlvbi52MS5PcGVyYXRvclJvbGUiEgoQTGlzdE5vZGVzUmVxdWVzdCJUChFMaXN0Tm9kZXNSZXNwb25zZRIuCgVub2RlcxgBIAMoCzIfLnJpYWx0by5vcGVyYXRpb24udjEuTm9kZVJlcG9ydBIPCgd0aW1lX21zGAIgASgDIuMBCgpOb2RlUmVwb3J0EgwKBG5hbWUYASABKAkSEAoIYW5zd2VyZWQYAiABKAgSDQoFZXJyb3IYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRIOCgZjb21taXQYBSABKAkSDQoFcm9sZXMYBiADKAkSEgoKc3RhcnRlZF9tcxgHIAEoAxIPCgdsZWF2aW5nGAggASgIEg8KB2RhbWFnZWQYCSABKAkSEgoKcHJvY2Vzc29ycxgKIAEoDRIsCgdmaWd1cmVzGAsgAygLMhsucmlhbHRvLm9wZXJhdGlvbi52MS5GaWd1cmUiVQoGRmlndXJlEgwKBG5hbWUYASABKAkSDgoGbGFiZWxzGAIgASgJEg0KBXZhbHVlGAMgASgBEg4KBmJvdW5kcxgEIAMoARIOCgZjb3VudHMYBSADKAQiEwoRTGlzdFF1ZXVlc1JlcXVlc3QiQwoSTGlzdFF1ZXVlc1Jlc3BvbnNlEi0KBnF1ZXVlcxgBIAMoCzIdLnJpYWx0by5vcGVyYXRpb24udjEuSm9iUXVldWUigQEKCEpvYlF1ZXVlEgwKBG5hbWUYASABKAkSCwoDZHVlGAIgASgNEhEKCXNjaGVkdWxlZBgDIAEoDRIPCgdydW5uaW5nGAQgASgNEhAKCHJldHJ5aW5nGAUgASgNEhEKCWRpc2NhcmRlZBgGIAEoDRIRCglvbGRlc3RfbXMYByABKAMi2wIKA0pvYhIOCgJpZBgBIAEoBEICMAESDAoEa2luZBgCIAEoCRINCgVxdWV1ZRgDIAEoCRIsCgVzdGF0ZRgEIAEoDjIdLnJpYWx0by5vcGVyYXRpb24udjEuSm9iU3RhdGUSEgoKY2FuY2VsbGluZxgFIAEoCBIQCghwcmlvcml0eRgGIAEoDRISCgpjcmVhdGVkX21zGAcgASgDEg4KBmR1ZV9tcxgIIAEoAxIUCgxhdHRlbXB0ZWRfbXMYCSABKAMSEwoLZmluaXNoZWRfbXMYCiABKAMSFAoMYXR0ZW1wdGVkX2J5GAsgASgJEhAKCGF0dGVtcHRzGAwgASgNEhAKCGZhaWx1cmVzGA0gASgNEhQKDG1heF9mYWlsdXJlcxgOIAEoDRINCgVlcnJvchgPIAEoCRIRCglhcmd1bWVudHMYECABKAkSEgoKdW5pcXVlX2tleRgRIAEoCSJdCg9MaXN0Sm9ic1JlcXVlc3QSLAoFc3RhdGUYASABKA4yHS5yaWFsdG8ub3BlcmF0aW9uLnYxLkpvYlN0YXRlEg0KBXF1ZXVlGAIgASgJEg0KBWxpbWl0GAMgASgNIjoKEExpc3RKb2JzUmVzcG9uc2USJgoEam9icxgBIAMoCzIYLnJpYWx0by5vcGVyYXRpb24udjEuSm9iIh8KDUdldEpvYlJlcXVlc3QSDgoCaWQYASABKARCAjABIjEKD1JldHJ5Sm9iUmVxdWVzdBIOCgJpZBgBIAEoBEICMAESDgoGcmVhc29uGAIgASgJIjMKEURpc2NhcmRKb2JSZXF1ZXN0Eg4KAmlkGAEgASgEQgIwARIOCgZyZWFzb24YAiABKAkiMAoORHJvcEpvYlJlcXVlc3QSDgoCaWQYASABKARCAjABEg4KBnJlYXNvbhgCIAEoCSIRCg9Ecm9wSm9iUmVzcG9uc2UiJAoSU3RhcnRCYWNrdXBSZXF1ZXN0Eg4KBnJlYXNvbhgBIAEoCSISChBHZXRCYWNrdXBSZXF1ZXN0IiUKE0NhbmNlbEJhY2t1cFJlcXVlc3QSDgoGcmVhc29uGAEgASgJIoYCCgZCYWNrdXASLwoFc3RhdGUYASABKA4yIC5yaWFsdG8ub3BlcmF0aW9uLnYxLkJhY2t1cFN0YXRlEgoKAmJ5GAIgASgJEhEKCWRpcmVjdG9yeRgDIAEoCRISCgpkb25lX2J5dGVzGAQgASgEEhMKC3RvdGFsX2J5dGVzGAUgASgEEhIKCnN0YXJ0ZWRfbXMYBiABKAMSEAoIZW5kZWRfbXMYByABKAMSCgoCaWQYCCABKAkSDQoFZmlsZXMYCSABKAQSEQoJbmV3X2ZpbGVzGAogASgEEg0KBWJ5dGVzGAsgASgEEhEKCW5ld19ieXRlcxgMIAEoBBINCgVlcnJvchgNIAEoCSI8ChdMaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBINCgVsaW1pdBgBIAEoDRISCgZiZWZvcmUYAiABKARCAjABIloKGExpc3RBdWRpdEVudHJpZXNSZXNwb25zZRIwCgdlbnRyaWVzGAEgAygLMh8ucmlhbHRvLm9wZXJhdGlvbi52MS5BdWRpdEVudHJ5EgwKBG1vcmUYAiABKAgiigEKCkF1ZGl0RW50cnkSDgoCaWQYASABKARCAjABEg8KB3RpbWVfbXMYAiABKAMSCwoDd2hvGAMgASgJEg4KBmFjdGlvbhgEIAEoCRIPCgdzdWJqZWN0GAUgASgJEg4KBmJlZm9yZRgGIAEoCRINCgVhZnRlchgHIAEoCRIOCgZyZWFzb24YCCABKAkqgQEKDE9wZXJhdG9yUm9sZRIdChlPUEVSQVRPUl9ST0xFX1VOU1BFQ0lGSUVEEAASGQoVT1BFUkFUT1JfUk9MRV9BVURJVE9SEAESGgoWT1BFUkFUT1JfUk9MRV9PUEVSQVRPUhACEhsKF09QRVJBVE9SX1JPTEVfTU9ERVJBVE9SEAMqoAEKCEpvYlN0YXRlEhkKFUpPQl9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0pPQl9TVEFURV9BVkFJTEFCTEUQARIVChFKT0JfU1RBVEVfUlVOTklORxACEhcKE0pPQl9TVEFURV9DT01QTEVURUQQAxIXChNKT0JfU1RBVEVfQ0FOQ0VMTEVEEAQSFwoTSk9CX1NUQVRFX0RJU0NBUkRFRBAFKpUBCgtCYWNrdXBTdGF0ZRIcChhCQUNLVVBfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRCQUNLVVBfU1RBVEVfUlVOTklORxABEhkKFUJBQ0tVUF9TVEFURV9DT01QTEVURRACEhcKE0JBQ0tVUF9TVEFURV9GQUlMRUQQAxIaChZCQUNLVVBfU1RBVEVfQ0FOQ0VMTEVEEAQypQgKEE9wZXJhdGlvblNlcnZpY2USVQoLR2V0T3BlcmF0b3ISJy5yaWFsdG8ub3BlcmF0aW9uLnYxLkdldE9wZXJhdG9yUmVxdWVzdBodLnJpYWx0by5vcGVyYXRpb24udjEuT3BlcmF0b3ISWgoJTGlzdE5vZGVzEiUucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0Tm9kZXNSZXF1ZXN0GiYucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0Tm9kZXNSZXNwb25zZRJdCgpMaXN0UXVldWVzEiYucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0UXVldWVzUmVxdWVzdBonLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdFF1ZXVlc1Jlc3BvbnNlElcKCExpc3RKb2JzEiQucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0Sm9ic1JlcXVlc3QaJS5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RKb2JzUmVzcG9uc2USRgoGR2V0Sm9iEiIucmlhbHRvLm9wZXJhdGlvbi52MS5HZXRKb2JSZXF1ZXN0GhgucmlhbHRvLm9wZXJhdGlvbi52MS5Kb2ISSgoIUmV0cnlKb2ISJC5yaWFsdG8ub3BlcmF0aW9uLnYxLlJldHJ5Sm9iUmVxdWVzdBoYLnJpYWx0by5vcGVyYXRpb24udjEuSm9iEk4KCkRpc2NhcmRKb2ISJi5yaWFsdG8ub3BlcmF0aW9uLnYxLkRpc2NhcmRKb2JSZXF1ZXN0GhgucmlhbHRvLm9wZXJhdGlvbi52MS5Kb2ISVAoHRHJvcEpvYhIjLnJpYWx0by5vcGVyYXRpb24udjEuRHJvcEpvYlJlcXVlc3QaJC5yaWFsdG8ub3BlcmF0aW9uLnYxLkRyb3BKb2JSZXNwb25zZRJTCgtTdGFydEJhY2t1cBInLnJpYWx0by5vcGVyYXRpb24udjEuU3RhcnRCYWNrdXBSZXF1ZXN0GhsucmlhbHRvLm9wZXJhdGlvbi52MS5CYWNrdXASTwoJR2V0QmFja3VwEiUucmlhbHRvLm9wZXJhdGlvbi52MS5HZXRCYWNrdXBSZXF1ZXN0GhsucmlhbHRvLm9wZXJhdGlvbi52MS5CYWNrdXASVQoMQ2FuY2VsQmFja3VwEigucmlhbHRvLm9wZXJhdGlvbi52MS5DYW5jZWxCYWNrdXBSZXF1ZXN0GhsucmlhbHRvLm9wZXJhdGlvbi52MS5CYWNrdXASbwoQTGlzdEF1ZGl0RW50cmllcxIsLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QaLS5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZUJBWj9naXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9vcGVyYXRpb24vdjE7b3BlcmF0aW9udjFiBnByb3RvMw");
+  fileDesc("CiNyaWFsdG8vb3BlcmF0aW9uL3YxL29wZXJhdGlvbi5wcm90bxITcmlhbHRvLm9wZXJhdGlvbi52MSIUChJHZXRPcGVyYXRvclJlcXVlc3QiSQoIT3BlcmF0b3ISDAoEbmFtZRgBIAEoCRIvCgRyb2xlGAIgASgOMiEucmlhbHRvLm9wZXJhdGlvbi52MS5PcGVyYXRvclJvbGUiEgoQTGlzdE5vZGVzUmVxdWVzdCJUChFMaXN0Tm9kZXNSZXNwb25zZRIuCgVub2RlcxgBIAMoCzIfLnJpYWx0by5vcGVyYXRpb24udjEuTm9kZVJlcG9ydBIPCgd0aW1lX21zGAIgASgDIuMBCgpOb2RlUmVwb3J0EgwKBG5hbWUYASABKAkSEAoIYW5zd2VyZWQYAiABKAgSDQoFZXJyb3IYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRIOCgZjb21taXQYBSABKAkSDQoFcm9sZXMYBiADKAkSEgoKc3RhcnRlZF9tcxgHIAEoAxIPCgdsZWF2aW5nGAggASgIEg8KB2RhbWFnZWQYCSABKAkSEgoKcHJvY2Vzc29ycxgKIAEoDRIsCgdmaWd1cmVzGAsgAygLMhsucmlhbHRvLm9wZXJhdGlvbi52MS5GaWd1cmUiVQoGRmlndXJlEgwKBG5hbWUYASABKAkSDgoGbGFiZWxzGAIgASgJEg0KBXZhbHVlGAMgASgBEg4KBmJvdW5kcxgEIAMoARIOCgZjb3VudHMYBSADKAQiEwoRTGlzdFF1ZXVlc1JlcXVlc3QiQwoSTGlzdFF1ZXVlc1Jlc3BvbnNlEi0KBnF1ZXVlcxgBIAMoCzIdLnJpYWx0by5vcGVyYXRpb24udjEuSm9iUXVldWUigQEKCEpvYlF1ZXVlEgwKBG5hbWUYASABKAkSCwoDZHVlGAIgASgNEhEKCXNjaGVkdWxlZBgDIAEoDRIPCgdydW5uaW5nGAQgASgNEhAKCHJldHJ5aW5nGAUgASgNEhEKCWRpc2NhcmRlZBgGIAEoDRIRCglvbGRlc3RfbXMYByABKAMi2wIKA0pvYhIOCgJpZBgBIAEoBEICMAESDAoEa2luZBgCIAEoCRINCgVxdWV1ZRgDIAEoCRIsCgVzdGF0ZRgEIAEoDjIdLnJpYWx0by5vcGVyYXRpb24udjEuSm9iU3RhdGUSEgoKY2FuY2VsbGluZxgFIAEoCBIQCghwcmlvcml0eRgGIAEoDRISCgpjcmVhdGVkX21zGAcgASgDEg4KBmR1ZV9tcxgIIAEoAxIUCgxhdHRlbXB0ZWRfbXMYCSABKAMSEwoLZmluaXNoZWRfbXMYCiABKAMSFAoMYXR0ZW1wdGVkX2J5GAsgASgJEhAKCGF0dGVtcHRzGAwgASgNEhAKCGZhaWx1cmVzGA0gASgNEhQKDG1heF9mYWlsdXJlcxgOIAEoDRINCgVlcnJvchgPIAEoCRIRCglhcmd1bWVudHMYECABKAkSEgoKdW5pcXVlX2tleRgRIAEoCSJdCg9MaXN0Sm9ic1JlcXVlc3QSLAoFc3RhdGUYASABKA4yHS5yaWFsdG8ub3BlcmF0aW9uLnYxLkpvYlN0YXRlEg0KBXF1ZXVlGAIgASgJEg0KBWxpbWl0GAMgASgNIjoKEExpc3RKb2JzUmVzcG9uc2USJgoEam9icxgBIAMoCzIYLnJpYWx0by5vcGVyYXRpb24udjEuSm9iIh8KDUdldEpvYlJlcXVlc3QSDgoCaWQYASABKARCAjABIjEKD1JldHJ5Sm9iUmVxdWVzdBIOCgJpZBgBIAEoBEICMAESDgoGcmVhc29uGAIgASgJIjMKEURpc2NhcmRKb2JSZXF1ZXN0Eg4KAmlkGAEgASgEQgIwARIOCgZyZWFzb24YAiABKAkiMAoORHJvcEpvYlJlcXVlc3QSDgoCaWQYASABKARCAjABEg4KBnJlYXNvbhgCIAEoCSIRCg9Ecm9wSm9iUmVzcG9uc2UiJAoSU3RhcnRCYWNrdXBSZXF1ZXN0Eg4KBnJlYXNvbhgBIAEoCSISChBHZXRCYWNrdXBSZXF1ZXN0IiUKE0NhbmNlbEJhY2t1cFJlcXVlc3QSDgoGcmVhc29uGAEgASgJIoYCCgZCYWNrdXASLwoFc3RhdGUYASABKA4yIC5yaWFsdG8ub3BlcmF0aW9uLnYxLkJhY2t1cFN0YXRlEgoKAmJ5GAIgASgJEhEKCWRpcmVjdG9yeRgDIAEoCRISCgpkb25lX2J5dGVzGAQgASgEEhMKC3RvdGFsX2J5dGVzGAUgASgEEhIKCnN0YXJ0ZWRfbXMYBiABKAMSEAoIZW5kZWRfbXMYByABKAMSCgoCaWQYCCABKAkSDQoFZmlsZXMYCSABKAQSEQoJbmV3X2ZpbGVzGAogASgEEg0KBWJ5dGVzGAsgASgEEhEKCW5ld19ieXRlcxgMIAEoBBINCgVlcnJvchgNIAEoCSI8ChdMaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBINCgVsaW1pdBgBIAEoDRISCgZiZWZvcmUYAiABKARCAjABIloKGExpc3RBdWRpdEVudHJpZXNSZXNwb25zZRIwCgdlbnRyaWVzGAEgAygLMh8ucmlhbHRvLm9wZXJhdGlvbi52MS5BdWRpdEVudHJ5EgwKBG1vcmUYAiABKAgiigEKCkF1ZGl0RW50cnkSDgoCaWQYASABKARCAjABEg8KB3RpbWVfbXMYAiABKAMSCwoDd2hvGAMgASgJEg4KBmFjdGlvbhgEIAEoCRIPCgdzdWJqZWN0GAUgASgJEg4KBmJlZm9yZRgGIAEoCRINCgVhZnRlchgHIAEoCRIOCgZyZWFzb24YCCABKAkiGAoWTGlzdENvbXBhcmlzb25zUmVxdWVzdCJPChdMaXN0Q29tcGFyaXNvbnNSZXNwb25zZRI0Cgtjb21wYXJpc29ucxgBIAMoCzIfLnJpYWx0by5vcGVyYXRpb24udjEuQ29tcGFyaXNvbiJ0CgpDb21wYXJpc29uEgwKBG5hbWUYASABKAkSEwoLZGlmZmVyZW5jZXMYAiABKA0SDQoFcm91bmQYAyABKAQSEAoIYmVnYW5fbXMYBCABKAMSEAoIY29tcGFyZWQYBSABKAQSEAoIZW5kZWRfbXMYBiABKAMiSgoWTGlzdERpZmZlcmVuY2VzUmVxdWVzdBISCgpjb21wYXJpc29uGAEgASgJEg0KBWFmdGVyGAIgASgJEg0KBWxpbWl0GAMgASgNImIKF0xpc3REaWZmZXJlbmNlc1Jlc3BvbnNlEjkKC2RpZmZlcmVuY2VzGAEgAygLMiQucmlhbHRvLm9wZXJhdGlvbi52MS5TdG9yZURpZmZlcmVuY2USDAoEbW9yZRgCIAEoCCJpCg9TdG9yZURpZmZlcmVuY2USEgoKY29tcGFyaXNvbhgBIAEoCRIPCgdzdWJqZWN0GAIgASgJEgwKBHdoYXQYAyABKAkSEAoIZm91bmRfbXMYBCABKAMSEQoJcmVwYWlyaW5nGAUgASgIIk4KF1JlcGFpckRpZmZlcmVuY2VSZXF1ZXN0EhIKCmNvbXBhcmlzb24YASABKAkSDwoHc3ViamVjdBgCIAEoCRIOCgZyZWFzb24YAyABKAkqgQEKDE9wZXJhdG9yUm9sZRIdChlPUEVSQVRPUl9ST0xFX1VOU1BFQ0lGSUVEEAASGQoVT1BFUkFUT1JfUk9MRV9BVURJVE9SEAESGgoWT1BFUkFUT1JfUk9MRV9PUEVSQVRPUhACEhsKF09QRVJBVE9SX1JPTEVfTU9ERVJBVE9SEAMqoAEKCEpvYlN0YXRlEhkKFUpPQl9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0pPQl9TVEFURV9BVkFJTEFCTEUQARIVChFKT0JfU1RBVEVfUlVOTklORxACEhcKE0pPQl9TVEFURV9DT01QTEVURUQQAxIXChNKT0JfU1RBVEVfQ0FOQ0VMTEVEEAQSFwoTSk9CX1NUQVRFX0RJU0NBUkRFRBAFKpUBCgtCYWNrdXBTdGF0ZRIcChhCQUNLVVBfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRCQUNLVVBfU1RBVEVfUlVOTklORxABEhkKFUJBQ0tVUF9TVEFURV9DT01QTEVURRACEhcKE0JBQ0tVUF9TVEFURV9GQUlMRUQQAxIaChZCQUNLVVBfU1RBVEVfQ0FOQ0VMTEVEEAQy6QoKEE9wZXJhdGlvblNlcnZpY2USVQoLR2V0T3BlcmF0b3ISJy5yaWFsdG8ub3BlcmF0aW9uLnYxLkdldE9wZXJhdG9yUmVxdWVzdBodLnJpYWx0by5vcGVyYXRpb24udjEuT3BlcmF0b3ISWgoJTGlzdE5vZGVzEiUucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0Tm9kZXNSZXF1ZXN0GiYucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0Tm9kZXNSZXNwb25zZRJdCgpMaXN0UXVldWVzEiYucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0UXVldWVzUmVxdWVzdBonLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdFF1ZXVlc1Jlc3BvbnNlElcKCExpc3RKb2JzEiQucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0Sm9ic1JlcXVlc3QaJS5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RKb2JzUmVzcG9uc2USRgoGR2V0Sm9iEiIucmlhbHRvLm9wZXJhdGlvbi52MS5HZXRKb2JSZXF1ZXN0GhgucmlhbHRvLm9wZXJhdGlvbi52MS5Kb2ISSgoIUmV0cnlKb2ISJC5yaWFsdG8ub3BlcmF0aW9uLnYxLlJldHJ5Sm9iUmVxdWVzdBoYLnJpYWx0by5vcGVyYXRpb24udjEuSm9iEk4KCkRpc2NhcmRKb2ISJi5yaWFsdG8ub3BlcmF0aW9uLnYxLkRpc2NhcmRKb2JSZXF1ZXN0GhgucmlhbHRvLm9wZXJhdGlvbi52MS5Kb2ISVAoHRHJvcEpvYhIjLnJpYWx0by5vcGVyYXRpb24udjEuRHJvcEpvYlJlcXVlc3QaJC5yaWFsdG8ub3BlcmF0aW9uLnYxLkRyb3BKb2JSZXNwb25zZRJTCgtTdGFydEJhY2t1cBInLnJpYWx0by5vcGVyYXRpb24udjEuU3RhcnRCYWNrdXBSZXF1ZXN0GhsucmlhbHRvLm9wZXJhdGlvbi52MS5CYWNrdXASTwoJR2V0QmFja3VwEiUucmlhbHRvLm9wZXJhdGlvbi52MS5HZXRCYWNrdXBSZXF1ZXN0GhsucmlhbHRvLm9wZXJhdGlvbi52MS5CYWNrdXASVQoMQ2FuY2VsQmFja3VwEigucmlhbHRvLm9wZXJhdGlvbi52MS5DYW5jZWxCYWNrdXBSZXF1ZXN0GhsucmlhbHRvLm9wZXJhdGlvbi52MS5CYWNrdXASbwoQTGlzdEF1ZGl0RW50cmllcxIsLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QaLS5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZRJsCg9MaXN0Q29tcGFyaXNvbnMSKy5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RDb21wYXJpc29uc1JlcXVlc3QaLC5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RDb21wYXJpc29uc1Jlc3BvbnNlEmwKD0xpc3REaWZmZXJlbmNlcxIrLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdERpZmZlcmVuY2VzUmVxdWVzdBosLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdERpZmZlcmVuY2VzUmVzcG9uc2USZgoQUmVwYWlyRGlmZmVyZW5jZRIsLnJpYWx0by5vcGVyYXRpb24udjEuUmVwYWlyRGlmZmVyZW5jZVJlcXVlc3QaJC5yaWFsdG8ub3BlcmF0aW9uLnYxLlN0b3JlRGlmZmVyZW5jZUJBWj9naXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9vcGVyYXRpb24vdjE7b3BlcmF0aW9udjFiBnByb3RvMw");
 
 /**
  * @generated from message rialto.operation.v1.GetOperatorRequest
@@ -825,6 +825,221 @@ export const AuditEntrySchema: GenMessage<AuditEntry> = /*@__PURE__*/
   messageDesc(file_rialto_operation_v1_operation, 23);
 
 /**
+ * @generated from message rialto.operation.v1.ListComparisonsRequest
+ */
+export type ListComparisonsRequest = Message<"rialto.operation.v1.ListComparisonsRequest"> & {
+};
+
+/**
+ * Describes the message rialto.operation.v1.ListComparisonsRequest.
+ * Use `create(ListComparisonsRequestSchema)` to create a new message.
+ */
+export const ListComparisonsRequestSchema: GenMessage<ListComparisonsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_operation, 24);
+
+/**
+ * @generated from message rialto.operation.v1.ListComparisonsResponse
+ */
+export type ListComparisonsResponse = Message<"rialto.operation.v1.ListComparisonsResponse"> & {
+  /**
+   * @generated from field: repeated rialto.operation.v1.Comparison comparisons = 1;
+   */
+  comparisons: Comparison[];
+};
+
+/**
+ * Describes the message rialto.operation.v1.ListComparisonsResponse.
+ * Use `create(ListComparisonsResponseSchema)` to create a new message.
+ */
+export const ListComparisonsResponseSchema: GenMessage<ListComparisonsResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_operation, 25);
+
+/**
+ * Comparison compares two stores that have to agree, such as files and their rows, again and again.
+ *
+ * @generated from message rialto.operation.v1.Comparison
+ */
+export type Comparison = Message<"rialto.operation.v1.Comparison"> & {
+  /**
+   * Name: files, quotas, inboxes or search. Docs/operating/reconciliation.md explains each.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Differences that are not repaired.
+   *
+   * @generated from field: uint32 differences = 2;
+   */
+  differences: number;
+
+  /**
+   * Round under way, from 1; 0: the first one has not begun. It began at began_ms, in milliseconds since 1970.
+   *
+   * @generated from field: uint64 round = 3;
+   */
+  round: bigint;
+
+  /**
+   * @generated from field: int64 began_ms = 4;
+   */
+  beganMs: bigint;
+
+  /**
+   * Compared is how many items the last whole round had. It ended at ended_ms; 0: none has.
+   *
+   * @generated from field: uint64 compared = 5;
+   */
+  compared: bigint;
+
+  /**
+   * @generated from field: int64 ended_ms = 6;
+   */
+  endedMs: bigint;
+};
+
+/**
+ * Describes the message rialto.operation.v1.Comparison.
+ * Use `create(ComparisonSchema)` to create a new message.
+ */
+export const ComparisonSchema: GenMessage<Comparison> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_operation, 26);
+
+/**
+ * @generated from message rialto.operation.v1.ListDifferencesRequest
+ */
+export type ListDifferencesRequest = Message<"rialto.operation.v1.ListDifferencesRequest"> & {
+  /**
+   * Comparison is its name.
+   *
+   * @generated from field: string comparison = 1;
+   */
+  comparison: string;
+
+  /**
+   * After is the subject of the last difference of the previous page.
+   *
+   * @generated from field: string after = 2;
+   */
+  after: string;
+
+  /**
+   * Limit is at most 200; 0 is 50.
+   *
+   * @generated from field: uint32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message rialto.operation.v1.ListDifferencesRequest.
+ * Use `create(ListDifferencesRequestSchema)` to create a new message.
+ */
+export const ListDifferencesRequestSchema: GenMessage<ListDifferencesRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_operation, 27);
+
+/**
+ * @generated from message rialto.operation.v1.ListDifferencesResponse
+ */
+export type ListDifferencesResponse = Message<"rialto.operation.v1.ListDifferencesResponse"> & {
+  /**
+   * @generated from field: repeated rialto.operation.v1.StoreDifference differences = 1;
+   */
+  differences: StoreDifference[];
+
+  /**
+   * More: there are further ones.
+   *
+   * @generated from field: bool more = 2;
+   */
+  more: boolean;
+};
+
+/**
+ * Describes the message rialto.operation.v1.ListDifferencesResponse.
+ * Use `create(ListDifferencesResponseSchema)` to create a new message.
+ */
+export const ListDifferencesResponseSchema: GenMessage<ListDifferencesResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_operation, 28);
+
+/**
+ * StoreDifference is something about which two stores disagree.
+ *
+ * @generated from message rialto.operation.v1.StoreDifference
+ */
+export type StoreDifference = Message<"rialto.operation.v1.StoreDifference"> & {
+  /**
+   * @generated from field: string comparison = 1;
+   */
+  comparison: string;
+
+  /**
+   * Subject such as upload 42.
+   *
+   * @generated from field: string subject = 2;
+   */
+  subject: string;
+
+  /**
+   * What differs.
+   *
+   * @generated from field: string what = 3;
+   */
+  what: string;
+
+  /**
+   * FoundMs is when it was found first, in milliseconds since 1970.
+   *
+   * @generated from field: int64 found_ms = 4;
+   */
+  foundMs: bigint;
+
+  /**
+   * Repairing: a repair was asked for. It is a background job of the kind reconciliation_repair.
+   *
+   * @generated from field: bool repairing = 5;
+   */
+  repairing: boolean;
+};
+
+/**
+ * Describes the message rialto.operation.v1.StoreDifference.
+ * Use `create(StoreDifferenceSchema)` to create a new message.
+ */
+export const StoreDifferenceSchema: GenMessage<StoreDifference> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_operation, 29);
+
+/**
+ * @generated from message rialto.operation.v1.RepairDifferenceRequest
+ */
+export type RepairDifferenceRequest = Message<"rialto.operation.v1.RepairDifferenceRequest"> & {
+  /**
+   * @generated from field: string comparison = 1;
+   */
+  comparison: string;
+
+  /**
+   * @generated from field: string subject = 2;
+   */
+  subject: string;
+
+  /**
+   * Reason for the audit log, at most 500 characters.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message rialto.operation.v1.RepairDifferenceRequest.
+ * Use `create(RepairDifferenceRequestSchema)` to create a new message.
+ */
+export const RepairDifferenceRequestSchema: GenMessage<RepairDifferenceRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_operation, 30);
+
+/**
  * OperatorRole is what an API key may do in the console.
  *
  * @generated from enum rialto.operation.v1.OperatorRole
@@ -1074,6 +1289,36 @@ export const OperationService: GenService<{
     methodKind: "unary";
     input: typeof ListAuditEntriesRequestSchema;
     output: typeof ListAuditEntriesResponseSchema;
+  },
+  /**
+   * ListComparisons says of each pair of stores that is compared in the background how far the comparison is, and how many differences there are.
+   *
+   * @generated from rpc rialto.operation.v1.OperationService.ListComparisons
+   */
+  listComparisons: {
+    methodKind: "unary";
+    input: typeof ListComparisonsRequestSchema;
+    output: typeof ListComparisonsResponseSchema;
+  },
+  /**
+   * ListDifferences gives the differences that a comparison has found, by subject, in pages.
+   *
+   * @generated from rpc rialto.operation.v1.OperationService.ListDifferences
+   */
+  listDifferences: {
+    methodKind: "unary";
+    input: typeof ListDifferencesRequestSchema;
+    output: typeof ListDifferencesResponseSchema;
+  },
+  /**
+   * RepairDifference has a difference repaired by a background job. It is refused with no_difference if there is none any more. Operators only.
+   *
+   * @generated from rpc rialto.operation.v1.OperationService.RepairDifference
+   */
+  repairDifference: {
+    methodKind: "unary";
+    input: typeof RepairDifferenceRequestSchema;
+    output: typeof StoreDifferenceSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_rialto_operation_v1_operation, 0);

@@ -1,0 +1,76 @@
+package reconciliation
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+)
+
+// Status is how far a comparison is, and how many differences it has.
+type Status struct {
+	Round
+	Differences int64
+}
+
+// Statuses returns all comparisons, in the order in which they were given. One that has not begun has no round.
+func (s *Service) Statuses(ctx context.Context) (list []Status, err error) {
+	at := map[string]int{}
+	for _, c := range s.deps.Comparisons {
+		at[c.Name()] = len(list)
+		list = append(list, Status{Round: Round{Comparison: c.Name()}})
+	}
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT comparison, position, round, checked, compared, began_ms, ended_ms, (SELECT count(*) FROM reconciliation_differences d WHERE d.comparison = r.comparison) FROM reconciliation_rounds r`)
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var v Status
+		err := rows.Scan(&v.Comparison, &v.Position, &v.Number, &v.checked, &v.Compared, &v.BeganMs, &v.EndedMs, &v.Differences)
+		if i, ok := at[v.Comparison]; ok && err == nil {
+			list[i] = v
+		}
+		return err
+	})
+	return list, err
+}
+
+const (
+	countsFor = 15 * time.Second
+	countTime = 5 * time.Second
+)
+
+// counts are what the metrics show, read again when they are old.
+type counts struct {
+	mu   sync.Mutex // guards the fields below; held while they are read
+	list []Status
+	at   time.Time
+}
+
+var (
+	differencesDesc = prometheus.NewDesc("rialto_reconciliation_differences", "Differences between two stores that are not repaired.", []string{"comparison"}, nil)
+	roundDesc       = prometheus.NewDesc("rialto_reconciliation_round_ended_seconds", "When the last round ended, in seconds since 1970; 0: none has.", []string{"comparison"}, nil)
+)
+
+// Describe is a prometheus.Collector's.
+func (s *Service) Describe(out chan<- *prometheus.Desc) { out <- differencesDesc; out <- roundDesc }
+
+// Collect is a prometheus.Collector's. Every node has the same figures, those of the database.
+func (s *Service) Collect(out chan<- prometheus.Metric) {
+	s.counts.mu.Lock()
+	defer s.counts.mu.Unlock()
+	if now := time.Now(); s.counts.list == nil || now.Sub(s.counts.at) > countsFor {
+		ctx, cancel := context.WithTimeout(context.Background(), countTime)
+		defer cancel()
+		list, err := s.Statuses(ctx)
+		if err != nil {
+			s.deps.Logger.Warn("the differences between stores could not be counted for the metrics", "error", err)
+			return
+		}
+		s.counts.list, s.counts.at = list, now
+	}
+	for _, v := range s.counts.list {
+		out <- prometheus.MustNewConstMetric(differencesDesc, prometheus.GaugeValue, float64(v.Differences), v.Comparison)
+		out <- prometheus.MustNewConstMetric(roundDesc, prometheus.GaugeValue, float64(v.EndedMs)/1000, v.Comparison)
+	}
+}

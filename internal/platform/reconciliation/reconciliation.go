@@ -1,0 +1,229 @@
+// Package reconciliation compares stores that have to agree, all the time and a little at a time, and repairs what an operator chooses.
+//
+// A Comparison is one pair of stores, such as files and their rows. The coordinator gives each of them a bounded number of items every minute; one pass over all items is a
+// round, and the next one follows. What differs is a row until it is repaired, or a later round finds that it agrees. Nothing is repaired by itself: a repair is a
+// durable job, committed with its entry in the audit log.
+//
+// It may use sqldb, job, cluster and auditlog. All methods are safe for concurrent use.
+package reconciliation
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
+	"github.com/rialto-im/rialto/internal/platform/job"
+)
+
+// Comparison compares two stores.
+type Comparison interface {
+	// Name is one word, such as files.
+	Name() string
+	// Compare compares some of the items that follow a position, "" at the beginning: about as many as limit. It leaves out what may still be on its way from one store
+	// to the other.
+	Compare(ctx context.Context, after string, limit int) (Step, error)
+	// Repair makes the stores agree about a subject that Compare returned. It does nothing if they agree by now, and may be repeated.
+	Repair(ctx context.Context, subject string) error
+}
+
+// ErrNotReady is what Compare returns while there is nothing to compare with, as when an index is built. The next minute tries again.
+var ErrNotReady = errors.New("the stores cannot be compared now")
+
+// Step is what one call of Compare did.
+type Step struct {
+	// Items is how many were compared.
+	Items int
+	// Differences that were found.
+	Differences []Difference
+	// Next is the position behind the items; "": the round has ended.
+	Next string
+}
+
+// Difference is something about which two stores disagree.
+type Difference struct {
+	// Subject names it, in at most 100 bytes, as in user 5 conversation 7 seq 9.
+	Subject string
+	// What differs, in at most 500 bytes, for operators.
+	What string
+}
+
+// Auditor adds entries to the audit log.
+type Auditor interface {
+	Add(ctx context.Context, tx *sql.Tx, e auditlog.Entry) error
+}
+
+// Deps are what a Service needs.
+type Deps struct {
+	DB          *sqldb.DB
+	Jobs        *job.Service
+	Audit       Auditor
+	Comparisons []Comparison
+	// IsCoordinator reports whether this node compares for all nodes. If nil, it does.
+	IsCoordinator func() bool
+	Clock         clock.Clock
+	Logger        *slog.Logger
+}
+
+// Config of a Service. The zero value is the documented default.
+type Config struct {
+	// PerMinute is how many items each comparison reads every minute; 0 is 600.
+	PerMinute int `yaml:"per_minute"`
+	// Off: nothing is compared. Default false.
+	Off bool `yaml:"off"`
+}
+
+const (
+	defaultPerMinute = 600
+	maxPerMinute     = 1_000_000
+	interval         = time.Minute
+	stepTime         = 30 * time.Second
+	// maxDifferences of a comparison are kept. Further ones are found again once those are repaired.
+	maxDifferences = 1000
+	repairFailures = 5
+)
+
+// Check reports invalid settings.
+func (c Config) Check() error {
+	if c.PerMinute < 0 || c.PerMinute > maxPerMinute {
+		return fmt.Errorf("reconciliation.per_minute is 1 to %d, not %d", maxPerMinute, c.PerMinute)
+	}
+	return nil
+}
+
+// Service compares stores.
+type Service struct {
+	deps   Deps
+	config Config
+	counts counts
+}
+
+var migrations = []string{
+	// position: behind the last items; round: the number of the one under way; checked: items of it; compared: those of the last whole one.
+	`CREATE TABLE reconciliation_rounds (comparison TEXT PRIMARY KEY, position TEXT NOT NULL, round BIGINT NOT NULL, checked BIGINT NOT NULL, compared BIGINT NOT NULL, began_ms BIGINT NOT NULL, ended_ms BIGINT NOT NULL)`,
+	// round: in which it was found last.
+	`CREATE TABLE reconciliation_differences (comparison TEXT NOT NULL, subject TEXT NOT NULL, what TEXT NOT NULL, found_ms BIGINT NOT NULL, round BIGINT NOT NULL, repairing BOOLEAN NOT NULL DEFAULT FALSE, PRIMARY KEY (comparison, subject))`,
+}
+
+// New creates the tables if they are missing.
+func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
+	config.PerMinute = cmp.Or(config.PerMinute, defaultPerMinute)
+	return &Service{deps: deps, config: config}, deps.DB.Migrate(ctx, "reconciliation", migrations)
+}
+
+// Run compares until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	if s.config.Off {
+		<-ctx.Done()
+		return nil
+	}
+	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: interval, Round: s.Step, Failed: "stores could not be compared; the next minute tries again", Logger: s.deps.Logger}).Run(ctx)
+	return nil
+}
+
+// Step gives each comparison its items of a minute. A comparison that fails does not stop the others.
+func (s *Service) Step(ctx context.Context) error {
+	var failed []error
+	for _, c := range s.deps.Comparisons {
+		if err := s.step(ctx, c); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", c.Name(), err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// step compares the next items of one comparison, and stores what it found with the position.
+func (s *Service) step(ctx context.Context, c Comparison) error {
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	r, err := s.round(ctx, c.Name())
+	if err != nil {
+		return err
+	}
+	did, err := c.Compare(ctx, r.Position, s.config.PerMinute)
+	if errors.Is(err, ErrNotReady) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, d := range did.Differences {
+		s.deps.Logger.Error("two stores differ", "comparison", c.Name(), "subject", d.Subject, "what", d.What)
+	}
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return s.store(ctx, tx, r, did) })
+}
+
+// store stores the result of a step. It does nothing if another node has stored one meanwhile.
+func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, did Step) error {
+	now := s.deps.Clock.Now().UnixMilli()
+	next := r
+	next.Position, next.checked = did.Next, r.checked+int64(did.Items)
+	if did.Next == "" {
+		next = Round{Comparison: r.Comparison, Number: r.Number + 1, Compared: next.checked, BeganMs: now, EndedMs: now}
+	}
+	done, err := tx.ExecContext(ctx, `UPDATE reconciliation_rounds SET position = $3, round = $4, checked = $5, compared = $6, began_ms = $7, ended_ms = $8 WHERE comparison = $1 AND position = $2 AND round = $9`,
+		r.Comparison, r.Position, next.Position, next.Number, next.checked, next.Compared, next.BeganMs, next.EndedMs, r.Number)
+	if err != nil {
+		return err
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	var kept int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM reconciliation_differences WHERE comparison = $1`, r.Comparison).Scan(&kept); err != nil {
+		return err
+	}
+	for _, d := range did.Differences {
+		if kept++; kept > maxDifferences {
+			break
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO reconciliation_differences (comparison, subject, what, found_ms, round) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (comparison, subject) DO UPDATE SET what = excluded.what, round = excluded.round`, r.Comparison, d.Subject, d.What, now, r.Number); err != nil {
+			return err
+		}
+	}
+	if did.Next != "" {
+		return nil
+	}
+	// What this round did not find agrees by now.
+	_, err = tx.ExecContext(ctx, `DELETE FROM reconciliation_differences WHERE comparison = $1 AND round < $2 AND NOT repairing`, r.Comparison, r.Number)
+	return err
+}
+
+// Round says how far a comparison is.
+type Round struct {
+	Comparison string
+	// Number of the round under way, from 1, which began at BeganMs.
+	Number  int64
+	BeganMs int64
+	// Compared is how many items the last whole round had, which ended at EndedMs; 0: there is none.
+	Compared, EndedMs int64
+	// Position behind the last items; "": the round is at its beginning.
+	Position string
+
+	checked int64 // items of this round
+}
+
+// round returns how far a comparison is. The first call begins its first round.
+func (s *Service) round(ctx context.Context, name string) (r Round, err error) {
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO reconciliation_rounds (comparison, position, round, checked, compared, began_ms, ended_ms) VALUES ($1, '', 1, 0, 0, $2, 0) ON CONFLICT DO NOTHING`,
+			name, s.deps.Clock.Now().UnixMilli()); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, `SELECT comparison, position, round, checked, compared, began_ms, ended_ms FROM reconciliation_rounds WHERE comparison = $1`, name).
+			Scan(&r.Comparison, &r.Position, &r.Number, &r.checked, &r.Compared, &r.BeganMs, &r.EndedMs)
+	})
+	return r, err
+}
+
+// errNoDifference is the error of a difference that was repaired, or never was.
+var errNoDifference = errs.New(errs.NotFound, "no_difference", "there is no such difference any more; list them again")

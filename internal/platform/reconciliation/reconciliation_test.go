@@ -1,0 +1,250 @@
+package reconciliation_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
+	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/platform/reconciliation"
+)
+
+// numbers is a comparison of 1 to 10, some of which are wrong.
+type numbers struct {
+	mu    sync.Mutex // guards the fields below
+	wrong map[int]bool
+	calls []string
+	fails error
+}
+
+func (n *numbers) Name() string { return "numbers" }
+
+func (n *numbers) Compare(_ context.Context, after string, limit int) (step reconciliation.Step, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.calls = append(n.calls, fmt.Sprint(after, "+", limit))
+	if n.fails != nil {
+		return step, n.fails
+	}
+	at, _ := strconv.Atoi(after) // "" is 0
+	for i := at + 1; i <= min(at+limit, 10); i++ {
+		step.Items++
+		if n.wrong[i] {
+			step.Differences = append(step.Differences, reconciliation.Difference{Subject: fmt.Sprint("number ", i), What: "it is wrong"})
+		}
+		step.Next = strconv.Itoa(i)
+	}
+	if at+limit >= 10 {
+		step.Next = ""
+	}
+	return step, nil
+}
+
+func (n *numbers) Repair(_ context.Context, subject string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	i, err := strconv.Atoi(subject[len("number "):])
+	delete(n.wrong, i)
+	return err
+}
+
+func (n *numbers) set(wrong ...int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.wrong = map[int]bool{}
+	for _, i := range wrong {
+		n.wrong[i] = true
+	}
+}
+
+type fixture struct {
+	*reconciliation.Service
+	t       *testing.T
+	numbers *numbers
+	clock   *clocktest.Manual
+	audit   *auditlog.Log
+	jobs    *job.Service
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T) *fixture {
+	t.Helper()
+	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
+	must(t, err)
+	f := &fixture{t: t, numbers: &numbers{}, clock: clocktest.NewManual()}
+	logger := slog.New(slog.DiscardHandler)
+	f.jobs, err = job.New(t.Context(), job.Deps{DB: db, Clock: f.clock, Logger: logger, Node: "a"}, job.Config{})
+	must(t, err)
+	f.audit, err = auditlog.New(t.Context(), db, f.clock)
+	must(t, err)
+	f.Service, err = reconciliation.New(t.Context(), reconciliation.Deps{DB: db, Jobs: f.jobs, Audit: f.audit, Comparisons: []reconciliation.Comparison{f.numbers}, Clock: f.clock, Logger: logger}, reconciliation.Config{PerMinute: 4})
+	must(t, err)
+	workers := job.NewWorkers(map[string]int{job.DefaultQueue: 1})
+	f.AddWorkers(workers)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- f.jobs.Run(ctx, workers) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := errors.Join(<-ended, db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// step does the work of a minute.
+func (f *fixture) step() {
+	f.t.Helper()
+	f.clock.Advance(time.Minute)
+	must(f.t, f.Step(f.t.Context()))
+}
+
+// round does a whole round, of three minutes.
+func (f *fixture) round() {
+	f.t.Helper()
+	for range 3 {
+		f.step()
+	}
+}
+
+func (f *fixture) subjects() (list []string) {
+	f.t.Helper()
+	found, err := f.List(f.t.Context(), "numbers", "", 100)
+	must(f.t, err)
+	for _, d := range found {
+		list = append(list, d.Subject)
+	}
+	return list
+}
+
+// A round compares all items, a bounded number each minute, and continues where it was. Each difference is found within one round, stays while it lasts, and goes
+// when a round finds that the stores agree.
+func TestADifferenceIsFoundWithinARound(t *testing.T) {
+	f := open(t)
+	f.numbers.set(2, 9)
+	f.step()
+	if got := f.subjects(); !slices.Equal(got, []string{"number 2"}) {
+		t.Fatalf("after a minute there are %q", got)
+	}
+	f.step()
+	f.step()
+	if got := f.subjects(); !slices.Equal(got, []string{"number 2", "number 9"}) {
+		t.Fatalf("after a round there are %q", got)
+	}
+	if want := []string{"+4", "4+4", "8+4"}; !slices.Equal(f.numbers.calls, want) {
+		t.Errorf("it compared %q, want %q", f.numbers.calls, want)
+	}
+	list, err := f.Statuses(t.Context())
+	if err != nil || len(list) != 1 || list[0].Number != 2 || list[0].Compared != 10 || list[0].Differences != 2 || list[0].EndedMs != f.clock.Now().UnixMilli() || list[0].Position != "" {
+		t.Errorf("the comparison is at %+v (%v)", list, err)
+	}
+	f.numbers.set(9)
+	f.step()
+	f.step()
+	if got := f.subjects(); len(got) != 2 {
+		t.Errorf("before the round has ended there are %q", got)
+	}
+	f.step()
+	if got := f.subjects(); !slices.Equal(got, []string{"number 9"}) {
+		t.Errorf("after the second round there are %q", got)
+	}
+	families, err := registryOf(f.Service).Gather()
+	if err != nil || len(families) != 2 || families[0].GetName() != "rialto_reconciliation_differences" || families[0].GetMetric()[0].GetGauge().GetValue() != 1 {
+		t.Errorf("the metrics are %v (%v)", families, err)
+	}
+}
+
+// A difference is repaired when an operator asks for it, with an entry in the audit log. The next round finds that the stores agree.
+func TestADifferenceIsRepairedOnDemand(t *testing.T) {
+	f := open(t)
+	f.numbers.set(3, 5)
+	f.round()
+	f.round()
+	if got := f.subjects(); len(got) != 2 {
+		t.Fatalf("nothing was to be repaired, and there are %q", got)
+	}
+	d, err := f.Repair(t.Context(), "olga", "numbers", "number 3", "it was planted")
+	if err != nil || !d.Repairing || d.What != "it is wrong" {
+		t.Fatalf("the difference is %+v (%v)", d, err)
+	}
+	eventually.True(t, "it is repaired", func() bool { return slices.Equal(f.subjects(), []string{"number 5"}) })
+	f.round()
+	if got := f.subjects(); !slices.Equal(got, []string{"number 5"}) {
+		t.Errorf("after a round there are %q", got)
+	}
+	list, err := f.audit.List(t.Context(), 1<<40, 10)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("the audit log has %v (%v)", list, err)
+	}
+	if e := list[0]; e.Who != "olga" || e.Action != "difference.repair" || e.Subject != "numbers number 3" || e.Before != "it is wrong" || e.Reason != "it was planted" {
+		t.Errorf("the entry is %+v", e)
+	}
+	for _, subject := range []string{"number 3", "number 4"} {
+		if _, err := f.Repair(t.Context(), "olga", "numbers", subject, ""); !errs.Is(err, errs.NotFound) {
+			t.Errorf("the repair of %s: %v", subject, err)
+		}
+	}
+}
+
+// A comparison that cannot compare keeps its position and its differences.
+func TestAFailedStepKeepsItsPosition(t *testing.T) {
+	f := open(t)
+	f.numbers.set(1)
+	f.step()
+	for _, fails := range []error{reconciliation.ErrNotReady, errors.New("the store does not answer")} {
+		f.numbers.fails = fails
+		if err := f.Step(t.Context()); (err == nil) != errors.Is(fails, reconciliation.ErrNotReady) {
+			t.Errorf("after %v: %v", fails, err)
+		}
+	}
+	f.numbers.fails = nil
+	f.step()
+	if want := []string{"+4", "4+4", "4+4", "4+4"}; !slices.Equal(f.numbers.calls, want) || len(f.subjects()) != 1 {
+		t.Errorf("it compared %q, want %q; there are %q", f.numbers.calls, want, f.subjects())
+	}
+}
+
+// Two nodes that step at once do not skip items, and store their differences once.
+func TestTwoCoordinatorsAtOnce(t *testing.T) {
+	f := open(t)
+	f.numbers.set(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+	var group sync.WaitGroup
+	for range 12 {
+		group.Go(func() {
+			if err := f.Step(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	f.round()
+	if got := f.subjects(); len(got) != 10 {
+		t.Errorf("there are %q", got)
+	}
+}
+
+func registryOf(s *reconciliation.Service) *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(s)
+	return r
+}

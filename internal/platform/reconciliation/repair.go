@@ -1,0 +1,85 @@
+package reconciliation
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
+	"github.com/rialto-im/rialto/internal/platform/job"
+)
+
+// Found is a stored difference.
+type Found struct {
+	Difference
+	Comparison string
+	// FoundMs is when it was found first, in milliseconds since 1970.
+	FoundMs int64
+	// Repairing: a repair was asked for, and is a job.
+	Repairing bool
+}
+
+// List returns at most limit differences of a comparison, by subject, behind one.
+func (s *Service) List(ctx context.Context, comparison, after string, limit int) (list []Found, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT comparison, subject, what, found_ms, repairing FROM reconciliation_differences WHERE comparison = $1 AND subject > $2 ORDER BY subject LIMIT $3`, comparison, after, limit)
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var f Found
+		err := rows.Scan(&f.Comparison, &f.Subject, &f.What, &f.FoundMs, &f.Repairing)
+		list = append(list, f)
+		return err
+	})
+	return list, err
+}
+
+// repairArgs are those of the job that repairs a difference.
+type repairArgs struct {
+	Comparison string `json:"comparison"`
+	Subject    string `json:"subject"`
+}
+
+// Kind is a job.Args'.
+func (repairArgs) Kind() string { return "reconciliation_repair" }
+
+// Repair has a difference repaired by a job, which is committed with the entry in the audit log. who is the name of the operator's key. It returns the difference.
+func (s *Service) Repair(ctx context.Context, who, comparison, subject, reason string) (f Found, err error) {
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, `UPDATE reconciliation_differences SET repairing = TRUE WHERE comparison = $1 AND subject = $2 RETURNING comparison, subject, what, found_ms, repairing`, comparison, subject).
+			Scan(&f.Comparison, &f.Subject, &f.What, &f.FoundMs, &f.Repairing)
+		if errors.Is(err, sql.ErrNoRows) {
+			return errNoDifference
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := s.deps.Jobs.InsertTx(ctx, tx, repairArgs{comparison, subject}, job.Options{MaxFailures: repairFailures}); err != nil {
+			return err
+		}
+		return s.deps.Audit.Add(ctx, tx, auditlog.Entry{Who: who, Action: "difference.repair", Subject: comparison + " " + subject, Before: f.What, After: "to be repaired", Reason: reason})
+	})
+	if err == nil {
+		s.deps.Jobs.Wake()
+	}
+	return f, err
+}
+
+// AddWorkers adds the worker that repairs.
+func (s *Service) AddWorkers(w *job.Workers) { job.Add(w, s.repair) }
+
+func (s *Service) repair(ctx context.Context, j job.Job[repairArgs]) error {
+	for _, c := range s.deps.Comparisons {
+		if c.Name() != j.Args.Comparison {
+			continue
+		}
+		if err := c.Repair(ctx, j.Args.Subject); err != nil {
+			return err
+		}
+		s.deps.Logger.Info("two stores were made to agree", "comparison", c.Name(), "subject", j.Args.Subject)
+		return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `DELETE FROM reconciliation_differences WHERE comparison = $1 AND subject = $2`, j.Args.Comparison, j.Args.Subject)
+			return err
+		})
+	}
+	return job.Discard(fmt.Errorf("there is no comparison %q", j.Args.Comparison))
+}
