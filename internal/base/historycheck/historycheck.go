@@ -7,6 +7,7 @@ package historycheck
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 )
 
@@ -91,6 +92,13 @@ func (h *History) Count() (acked, delivered int) {
 		delivered += len(d)
 	}
 	return len(h.acked), delivered
+}
+
+// Acknowledged returns the positions of the receipts of each message.
+func (h *History) Acknowledged() map[Message][]Position {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.acked)
 }
 
 // Missing counts the acknowledged messages that devices still lack.
