@@ -48,7 +48,7 @@ func (f *backupFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 	fs.StringVar(&f.data, "data", "", "data `directory` of a server that is stopped")
 	fs.StringVar(&f.config.Directory, "to", "", "`directory` of the backups, outside the data directory and on another disk if possible")
 	fs.Var(&f.recipients, "recipient", "encrypt for this public `key` of age (age1…); may be repeated")
-	fs.Int64Var(&f.config.BytesPerSecond, "rate", 0, "`bytes` to read a second (default 33554432)")
+	fs.IntVar(&f.config.BytesPerSecond, "rate", 0, "`bytes` to read a second (default 33554432)")
 	fs.BoolVar(&f.list, "list", false, "list the backups")
 	fs.Var(&f.remove, "remove", "remove the backup with this `id`; may be repeated")
 	fs.StringVar(&f.newKey, "new-key", "", "new `file` for a private key")

@@ -35,7 +35,7 @@ type Config struct {
 	// none: backups are not encrypted.
 	Recipients []string `yaml:"recipients"`
 	// BytesPerSecond bounds how fast a backup reads, so that the disk has time for messages. 0 is 32 MiB.
-	BytesPerSecond int64 `yaml:"bytes_per_second"`
+	BytesPerSecond int `yaml:"bytes_per_second"`
 }
 
 const defaultRate = 32 << 20

@@ -3,6 +3,7 @@ package backup
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -46,10 +47,7 @@ type writer struct {
 }
 
 func newWriter(ctx context.Context, r *repository, c Config, recipients []age.Recipient, progress Progress) *writer {
-	perSecond := c.BytesPerSecond
-	if perSecond == 0 {
-		perSecond = defaultRate
-	}
+	perSecond := cmp.Or(c.BytesPerSecond, defaultRate)
 	return &writer{ctx: ctx, repository: r, recipients: recipients, progress: progress, buffer: make([]byte, readSize), touched: map[string]bool{},
 		limit: rate.NewLimiter(rate.Limit(perSecond), readSize)}
 }
