@@ -1,7 +1,9 @@
-// The operators' console: an operator signs in with a key, sees the node live, stops a waiting job, retries the dead letter, and finds both in the audit log. An auditor,
+// The operators' console: an operator signs in with a key, sees the node live, stops a waiting job, retries the dead letter, has a difference between stores repaired, and finds all in the audit log. An auditor,
 // on a phone, in Chinese, only reads.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { binary, call, phone } from "../harness.mjs";
 
 function keyOf(server, name, role) {
@@ -21,6 +23,13 @@ export default async function operators(w) {
   const [ann, bob] = [await w.user("ann", "Ann"), await w.user("bob", "Bob")];
   const conversation = await w.direct(ann, bob);
   await call(server.url, "transaction.v1.MessageTransactionService/PrepareMessages", { reference: "order 7", messages: [{ sender: ann.id, conversation, content: { text: "paid" } }], checkAfterSeconds: 3600 }, key);
+
+  // A file that is lost is found within a minute.
+  const upload = await call(server.url, "chat.v1.MediaService/CreateUpload", { name: "notes.txt", size: 9 }, ann.token);
+  assert.equal((await fetch(new URL(upload.url, server.url), { method: "PUT", body: "some text" })).status, 204);
+  await call(server.url, "chat.v1.MediaService/CompleteUpload", { upload: upload.upload }, ann.token);
+  const file = readdirSync(join(server.dir, "blobs"), { recursive: true }).find((f) => f.endsWith(`/${upload.upload}`));
+  rmSync(join(server.dir, "blobs", file));
 
   w.step("nothing of the console is on the public listener, and a key without a role does not sign in");
   assert.equal((await fetch(`${server.url}/console/console.html`)).status, 404);
@@ -69,12 +78,23 @@ export default async function operators(w) {
   }
   await w.shot(page, "console-features");
 
+  w.step("the operator has a lost file's upload dropped");
+  await page.getByRole("link", { name: "Stores" }).click();
+  const difference = page.getByTestId("difference");
+  await difference.getByText("its file is missing").waitFor({ timeout: 120_000 });
+  await w.shot(page, "console-stores");
+  await difference.getByRole("button", { name: "Repair" }).click();
+  await page.getByLabel("Reason").fill("the disk was replaced");
+  await page.getByRole("dialog", { name: "Repair" }).getByRole("button", { name: "Repair" }).click();
+  await difference.waitFor({ state: "detached" });
+  await page.getByText("The stores agree.").waitFor();
+
   w.step("the audit log has each change, the newest first");
   await page.getByRole("link", { name: "Audit log" }).click();
   await page.getByTestId("audit-entry").first().waitFor();
   const entries = await page.getByTestId("audit-entry").locator("strong").allTextContents();
-  assert.deepEqual(entries, ["switch.set", "switch.set", "job.retry", "job.discard"]);
-  await page.getByTestId("audit-entry").nth(2).getByText("olga · the cause is gone").waitFor();
+  assert.deepEqual(entries, ["difference.repair", "switch.set", "switch.set", "job.retry", "job.discard"]);
+  await page.getByTestId("audit-entry").nth(3).getByText("olga · the cause is gone").waitFor();
   await w.shot(page, "console-audit");
 
   w.step("an auditor reads, and does not change; signing out forgets the key");
