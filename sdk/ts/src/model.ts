@@ -272,8 +272,8 @@ export function toRelation(r: RelationPb): Relation {
 }
 
 export function toUser(u: UserPb, fetchedMs: number): User {
-  const { id, handle, displayName, avatar, bio, avatarUrl, official } = u;
-  return { id, handle, displayName, avatar, bio, avatarUrl, official, fetchedMs };
+  const { id, handle, displayName, avatar, bio, avatarUrl, official, deleted } = u;
+  return { id, handle, displayName, avatar, bio, avatarUrl, official, deleted, fetchedMs };
 }
 
 export function toSettings(s: SettingsPb): AccountSettings {
