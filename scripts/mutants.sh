@@ -1224,8 +1224,8 @@ mutant "keep differences that are gone" internal/platform/reconciliation/reconci
 mutant "compare from the beginning each minute" internal/platform/reconciliation/reconciliation.go 's/c\.Compare\(ctx, r\.Position, /c.Compare(ctx, "", /' TestADifferenceIsFoundWithinARound ./internal/platform/reconciliation
 mutant "repair without an entry in the audit log" internal/platform/reconciliation/repair.go 's/return s\.deps\.Audit\.Add\(ctx, tx, (auditlog\.Entry\{.*\})\)/_ = \1\n\t\treturn nil/' TestADifferenceIsRepairedOnDemand ./internal/platform/reconciliation
 mutant "do not look at the sizes of files" internal/service/media/compare.go 's/if size != u\.declared \{/if false {/' TestMissingFilesAreFoundAndDropped ./internal/service/media
-mutant "drop uploads that are whole" internal/service/media/compare.go 's/err != nil \|\| what == "" \{/err != nil {/' TestMissingFilesAreFoundAndDropped ./internal/service/media
-mutant "report messages of which the user is no reader" internal/service/inbox/compare.go 's/if !large \&\& slices\.Contains\(users, u\) \{/if true {/' TestMessagesThatAStreamLacksAreFound ./internal/service/inbox
+mutant "drop uploads that are whole" internal/service/media/compare.go 's/err != nil \|\| what == "" \{/err != nil || what == "nothing" {/' TestMissingFilesAreFoundAndDropped ./internal/service/media
+mutant "report messages of which the user is no reader" internal/service/inbox/compare.go 's/if !large \&\& slices\.Contains\(users, u\) \{/if !large || slices.Contains(users, u) {/' TestMessagesThatAStreamLacksAreFound ./internal/service/inbox
 mutant "report users who are not indexed yet" internal/service/search/compare.go 's/if !pending \{/if true {/' TestUsersWhomTheIndexLacksAreFound ./internal/service/search
 
 # Backups and restores.
