@@ -24,7 +24,7 @@ export const reasons: [ReportReason, Key][] = [
   [ReportReason.FRAUD, "reportFraud"],
   [ReportReason.ILLEGAL, "reportIllegal"],
   [ReportReason.IMPERSONATION, "reportImpersonation"],
-  [ReportReason.OTHER, "reportOther"],
+  [ReportReason.OTHER, "reportElse"],
 ];
 
 /** Reports something to the moderators. */
