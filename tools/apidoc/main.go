@@ -51,7 +51,7 @@ const (
 
 func caller(m *protogen.Method) who {
 	switch m.Desc.FullName() {
-	case "rialto.account.v1.AccountService.Register", "rialto.account.v1.AccountService.GetLoginMethods", "rialto.account.v1.AccountService.Login", "rialto.account.v1.AccountService.RequestCode",
+	case "rialto.moderation.v1.ModerationService.AppealBan", "rialto.account.v1.AccountService.Register", "rialto.account.v1.AccountService.GetLoginMethods", "rialto.account.v1.AccountService.Login", "rialto.account.v1.AccountService.RequestCode",
 		"rialto.account.v1.AccountService.LoginWithCode", "rialto.account.v1.AccountService.LoginWithSecondFactor", "rialto.account.v1.AccountService.StartPasskeyLogin", "rialto.account.v1.AccountService.LoginWithPasskey", "rialto.account.v1.AccountService.RequestPasswordReset", "rialto.account.v1.AccountService.ResetPassword",
 		"rialto.account.v1.AccountService.Refresh", "rialto.gateway.v1.GatewayService.FindGateways":
 		return anyone
@@ -60,7 +60,7 @@ func caller(m *protogen.Method) who {
 		return servers
 	}
 	switch m.Parent.Desc.FullName() {
-	case "rialto.account.v1.AdminService", "rialto.feed.v1.FeedAdminService", "rialto.ranking.v1.RankingAdminService", "rialto.push.v1.PushAdminService", "rialto.id.v1.IDService", "rialto.transaction.v1.MessageTransactionService", "rialto.event.v1.ServerEventService", "rialto.chat.v1.MessageTraceService", "rialto.operation.v1.OperationService":
+	case "rialto.account.v1.AdminService", "rialto.feed.v1.FeedAdminService", "rialto.ranking.v1.RankingAdminService", "rialto.push.v1.PushAdminService", "rialto.id.v1.IDService", "rialto.transaction.v1.MessageTransactionService", "rialto.event.v1.ServerEventService", "rialto.chat.v1.MessageTraceService", "rialto.operation.v1.OperationService", "rialto.moderation.v1.ModerationAdminService":
 		return servers
 	}
 	return users

@@ -68,7 +68,7 @@ function BanRow({ of, onLift }: { of: Ban; onLift: () => void }) {
   return (
     <li className="switch" data-testid="ban">
       <div>
-        <strong>{target?.case && t(target.case === "network" ? "target" : target.case)} <bdi>{target?.value}</bdi></strong>
+        <strong>{target?.case && t(target.case)} <bdi>{target?.value}</bdi></strong>
         <p className="muted">
           {of.endsMs ? t("until", { when: moment(BigInt(of.endsMs)) }) : t("forEver")} · <bdi>{of.by}</bdi> {of.explanation && <>· <bdi>{of.explanation}</bdi></>}
         </p>
@@ -84,10 +84,10 @@ function BanForm({ onSubmit }: { onSubmit: (e: FormEvent<HTMLFormElement>) => vo
     <form className="card stack" aria-label={t("newBan")} onSubmit={onSubmit}>
       <h2>{t("newBan")}</h2>
       <label>
-        {t("target")}
+        {t("targetKind")}
         <select name="kind">{kinds.map((k) => <option key={k} value={k}>{t(k)}</option>)}</select>
       </label>
-      <label>{t("target")}<input name="target" required autoComplete="off" /></label>
+      <label>{t("target")}<input name="target" required autoComplete="off" placeholder="203.0.113.0/24" /></label>
       <label>{t("rule")}<select name="reason">{allReasons.map((r) => <option key={r} value={r}>{t(`reason${r}` as Key)}</option>)}</select></label>
       <label>{t("banFor")}<select name="length">{lengths.map(([key, ms]) => <option key={key} value={ms}>{t(key)}</option>)}</select></label>
       <label>{t("note")}<input name="note" maxLength={500} autoComplete="off" /></label>
