@@ -827,16 +827,16 @@ mutant "open the console to keys of servers" internal/service/account/operator_k
 mutant "let auditors change" internal/service/operation/operation.go 's/if !c\.Role\.May\(least\) \{/if false {/' KeysOfOperators internal/transport/rpc
 mutant "let moderators change what operators do" internal/base/id/id.go 's/r == least \|\| r == Operator/r >= least/' 'KeysOfOperators|ModeratorsDoNothingElse' internal/transport/rpc
 mutant "let banned users log in" internal/service/account/session.go 's/s\.checkBan\(ctx, tx, user, id\.Device\(c\.Device\)\)/error(nil)/' 'BansOf' internal/service/moderation
-mutant "let banned users stay" internal/service/moderation/ban.go 's/if about, announce, err = (s\.deps\.Accounts\.EndForBan\(ctx, tx, t\.user, t\.device\)); err/if about, _, err = \1; err/' 'BansOfUsers' internal/service/moderation
+mutant "let banned users stay" internal/service/account/ban.go 's/if where, args := `true`/where, args := (`false`); errif _\1err/' 'BansOfUsers' internal/service/moderation
 mutant "do not say that a token is of a banned user" internal/service/account/session.go 's/return id\.Caller\{\}, s\.explainEnded\(ctx, c, err\)/return id.Caller{}, err/' 'BansOfUsers' internal/service/moderation
 mutant "let servers act for banned users" internal/transport/rpc/moderations.go 's/return m\.CheckUser\(ctx, c\.User\)/return nil/' 'BannedUsersAreRefused' internal/transport/rpc
 mutant "let bans last for ever" internal/service/moderation/ban.go 's/\(b\.ends_ms = 0 OR b\.ends_ms > \$1\) AND \(b\.target/($1 > 0) AND (b.target/' 'BansOf' internal/service/moderation
 mutant "name the ban that ends first" internal/service/moderation/ban.go 's/b\.endsMs > last\.endsMs/b.endsMs < last.endsMs/' 'BansAreLifted' internal/service/moderation
-mutant "ban the networks beside one" internal/service/moderation/networks.go 's/first \+= 96/first += 95/' 'BansOfNetworks' internal/service/moderation
-mutant "tell no node of banned networks" internal/service/moderation/reload.go 's/if e\.Kind == changedEvent \{/if false {/' 'BansOfNetworks|WordLists' internal/service/moderation
+mutant "ban the networks beside one" internal/service/moderation/networks.go 's/first \+= 96/first += 94/' 'BansOfNetworks' internal/service/moderation
+mutant "tell no node of banned networks" internal/service/moderation/reload.go 's/return s\.deps\.ClusterEvents\.Add\(ctx, tx, clusterevent\.Event\{Kind: changedEvent\}\)/return nil/' 'BansOfNetworks' internal/service/moderation
 mutant "report what one may not read" internal/service/moderation/copy.go 's/len\(shown\) == 0 \|\| shown\[len\(shown\)-1\]\.Seq != seq/len(shown) == 0/' 'OnlyWhatOneMayRead' internal/service/moderation
 mutant "report oneself" internal/service/moderation/report.go 's/if copied\.about == u \{/if false {/' 'OnlyWhatOneMayRead' internal/service/moderation
-mutant "open a case for each report" internal/service/moderation/report.go 's/if before, err = repeated\(ctx, tx, u, of\); err != nil \|\| before != nil \{/if err != nil {/; s/if err != nil \|\| before != nil \{/if err != nil {/' 'ReportsOfOneThing' internal/service/moderation
+mutant "store each report of a user" internal/service/moderation/report.go 's/if before, err = repeated\(ctx, tx, u, of\); err != nil \|\| before != nil \{/if err != nil {/; s/if err != nil \|\| before != nil \{/if err != nil {/' 'ReportsOfOneThing' internal/service/moderation
 mutant "count repeated reports" internal/service/moderation/report.go 's/if err != nil \|\| before != nil \{/if err != nil {/' 'ReportsAreLimited' internal/service/moderation
 mutant "show users who reported" internal/service/moderation/report.go 's/^\t\treport\.Reporter = 0$/\t\t_ = report/' 'ReportsOfOneThing' internal/service/moderation
 mutant "copy all context" internal/service/moderation/copy.go 's/room < 0/false/' 'ReportsHaveTheirContext' internal/service/moderation

@@ -185,6 +185,7 @@ func TestBansOfNetworks(t *testing.T) {
 		return f.CheckBan(ratelimit.WithNetwork(t.Context(), from), f.db.Read(), alice, 0)
 	}
 	bans := []*moderationv1.Ban{f.ban(network("203.0.113.0/24"), time.Hour), f.ban(network("2001:db8:1:2::99"), time.Hour)}
+	eventually.Within(t, eventually.Timeout/2, "nodes are told, and need not wait until they read all", func() bool { return f.told.Load() > 0 })
 	if got := []string{bans[0].Target.GetNetwork(), bans[1].Target.GetNetwork()}; !slices.Equal(got, []string{"203.0.113.0/24", "2001:db8:1:2::/64"}) {
 		t.Errorf("the networks are %q", got)
 	}

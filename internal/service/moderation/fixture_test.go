@@ -65,7 +65,8 @@ type fixture struct {
 	audit    *auditlog.Log
 	nodes    []*moderation.Service
 	ended    []account.Ended
-	broken   atomic.Bool // posts cannot be hidden
+	broken   atomic.Bool  // posts cannot be hidden
+	told     atomic.Int64 // events that nodes got
 	users    int
 	tokens   int
 	*moderation.Service
@@ -143,7 +144,10 @@ func open(t *testing.T, nodes int) *fixture {
 func (f *fixture) node(ids moderation.IDs, logger *slog.Logger) {
 	f.t.Helper()
 	var s *moderation.Service
-	events, err := clusterevent.New(f.t.Context(), clusterevent.Deps{DB: f.db, Logger: logger, Handle: func(e clusterevent.Event) { s.HandleEvent(e) }, Missed: func() { s.Missed() }})
+	events, err := clusterevent.New(f.t.Context(), clusterevent.Deps{DB: f.db, Logger: logger, Handle: func(e clusterevent.Event) {
+		f.told.Add(1)
+		s.HandleEvent(e)
+	}, Missed: func() { s.Missed() }})
 	must(f.t, err)
 	s, err = moderation.New(f.t.Context(), moderation.Deps{DB: f.db, IDs: ids, Chat: f.chat, Posts: brokenPosts{f.feed, f}, Comments: f.comments, Accounts: f.accounts, Audit: f.audit, ClusterEvents: events,
 		Secret: []byte("a secret"), Clock: f.clock, Logger: logger})
