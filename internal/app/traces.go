@@ -8,11 +8,11 @@ import (
 
 // openTracer makes what records traces, if there is a collector for them.
 func (n *Node) openTracer() error {
-	exporter, err := otlp.NewExporter(n.config.Tracing, n.outgoing)
+	exporter, err := otlp.NewExporter(n.config.Tracing, n.name, telemetry.ThisBuild().Version, n.outgoing)
 	if err != nil {
 		return err
 	}
-	n.tracer = tracing.New(tracing.Deps{Exporter: exporter, Node: n.name, Version: telemetry.ThisBuild().Version, Logger: n.logger}, n.config.Tracing)
+	n.tracer = tracing.New(tracing.Deps{Exporter: exporter, Logger: n.logger}, n.config.Tracing)
 	return nil
 }
 

@@ -15,7 +15,7 @@ type Batch struct {
 	name   string
 	self   trace.SpanContext // made with the first link
 	began  time.Time
-	links  []trace.Link
+	links  []trace.SpanContext
 }
 
 // Batch begins a batch.
@@ -40,10 +40,12 @@ func (b *Batch) Context() trace.SpanContext {
 	return b.self
 }
 
-// Add links the batch to the span of a sampled message.
+// Add links the batch to the span of a sampled message; of more than 128 it links to the first ones.
 func (b *Batch) Add(to trace.SpanContext) {
 	b.Context()
-	b.links = append(b.links, trace.Link{SpanContext: to})
+	if len(b.links) < maxLinks {
+		b.links = append(b.links, to)
+	}
 }
 
 // Linked reports whether a message of the batch is sampled.
@@ -52,14 +54,14 @@ func (b *Batch) Linked() bool { return len(b.links) > 0 }
 // Part records something that was done for the batch, if it has a sampled message so far.
 func (b *Batch) Part(name string, kind trace.SpanKind, began time.Time, err error, attributes ...attribute.KeyValue) {
 	if b.Linked() {
-		b.tracer.record(newSpan(b.self.TraceID()), b.self, name, kind, began, time.Time{}, attributes, nil, err)
+		b.tracer.record(&Ended{Name: name, Kind: kind, Self: newSpan(b.self.TraceID()), Parent: b.self.SpanID(), Start: began, Attributes: attributes, Failure: reasonOf(err)})
 	}
 }
 
 // End records the batch, of so many messages, if one of them is sampled.
 func (b *Batch) End(messages int) {
 	if b.Linked() {
-		b.tracer.record(b.self, trace.SpanContext{}, b.name, trace.SpanKindInternal, b.began, time.Time{}, []attribute.KeyValue{attribute.Int("rialto.batch.messages", messages)}, b.links, nil)
+		b.tracer.record(&Ended{Name: b.name, Kind: trace.SpanKindInternal, Self: b.self, Start: b.began, Attributes: []attribute.KeyValue{attribute.Int("rialto.batch.messages", messages)}, Links: b.links})
 	}
 }
 

@@ -1,7 +1,6 @@
 package tracing
 
 import (
-	"context"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -96,42 +95,30 @@ func (t *Tracer) Record(s StepSpan) trace.SpanContext {
 			parent = spanContext(of, stepID(of, s.Step))
 		}
 	}
-	attributes := append(s.Attributes, attribute.String("rialto.message.id", s.Message.String()))
-	if step.step != "" {
-		attributes = append(attributes, attribute.String("rialto.step", step.step))
+	e := &Ended{Name: step.name, Kind: step.kind, Self: s.Self, Parent: parent.SpanID(), Start: s.Began, End: s.Ended, Message: s.Message, Step: step.step, Attributes: s.Attributes, Failure: reasonOf(s.Err)}
+	switch {
+	case s.Batch.IsValid() && s.Request != nil:
+		e.Links = []trace.SpanContext{s.Batch, *s.Request}
+	case s.Batch.IsValid():
+		e.Links = []trace.SpanContext{s.Batch}
+	case s.Request != nil:
+		e.Links = []trace.SpanContext{*s.Request}
 	}
-	var links []trace.Link
-	if s.Batch.IsValid() {
-		links = append(links, trace.Link{SpanContext: s.Batch})
-	}
-	if s.Request != nil {
-		links = append(links, trace.Link{SpanContext: *s.Request})
-	}
-	t.record(s.Self, parent, step.name, step.kind, s.Began, s.Ended, attributes, links, s.Err)
+	t.record(e)
 	return s.Self
 }
 
-// record records a span that is complete.
-func (t *Tracer) record(self, parent trace.SpanContext, name string, kind trace.SpanKind, began, ended time.Time, attributes []attribute.KeyValue, links []trace.Link, err error) {
-	ctx := context.Background()
-	if parent.IsValid() {
-		ctx = trace.ContextWithSpanContext(ctx, parent)
+// record queues a span. Without an end, it ends now.
+func (t *Tracer) record(e *Ended) {
+	if e.End.IsZero() {
+		e.End = time.Now()
 	}
-	_, span := t.tracer.Start(withIDs{ctx, self}, name, trace.WithSpanKind(kind), trace.WithTimestamp(began), trace.WithAttributes(attributes...), trace.WithLinks(links...))
-	setError(span, err)
-	if ended.IsZero() {
-		span.End()
-		return
-	}
-	span.End(trace.WithTimestamp(ended))
+	t.queue.add(e)
 }
 
 // setError marks a span as failed. The text of an error may quote what a client sent, so that only its kind and reason are recorded.
 func setError(span trace.Span, err error) {
-	if err == nil {
-		return
+	if err != nil {
+		span.SetStatus(codes.Error, reasonOf(err))
 	}
-	text := reasonOf(err)
-	span.SetStatus(codes.Error, text)
-	span.SetAttributes(attribute.String("error.type", text))
 }

@@ -18,20 +18,23 @@ const (
 
 // queue has the spans that have ended. It implements sdktrace.SpanProcessor.
 type queue struct {
-	spans                      chan sdktrace.ReadOnlySpan
+	spans                      chan *Ended
 	full                       chan struct{} // signalled when there is a batch
 	exported, dropped, notSent atomic.Uint64
 }
 
 func newQueue(size int) *queue {
-	return &queue{spans: make(chan sdktrace.ReadOnlySpan, size), full: make(chan struct{}, 1)}
+	return &queue{spans: make(chan *Ended, size), full: make(chan struct{}, 1)}
 }
 
 // OnStart implements sdktrace.SpanProcessor.
 func (q *queue) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
-// OnEnd implements sdktrace.SpanProcessor. It never waits.
-func (q *queue) OnEnd(s sdktrace.ReadOnlySpan) {
+// OnEnd implements sdktrace.SpanProcessor.
+func (q *queue) OnEnd(s sdktrace.ReadOnlySpan) { q.add(endedOf(s)) }
+
+// add adds a span, or drops it. It never waits.
+func (q *queue) add(s *Ended) {
 	select {
 	case q.spans <- s:
 	default:
@@ -77,7 +80,7 @@ func (t *Tracer) Run(ctx context.Context) error {
 	}
 	tick := time.NewTicker(exportInterval)
 	defer tick.Stop()
-	batch := make([]sdktrace.ReadOnlySpan, 0, maxBatch)
+	batch := make([]*Ended, 0, maxBatch)
 	for {
 		select {
 		case <-tick.C:
@@ -86,14 +89,15 @@ func (t *Tracer) Run(ctx context.Context) error {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 			defer cancel()
 			t.exportAll(last, batch)
-			return t.deps.Exporter.Shutdown(last)
+			t.deps.Exporter.Close()
+			return nil
 		}
 		t.exportAll(ctx, batch)
 	}
 }
 
 // exportAll exports what waits. Spans that are not accepted are lost, because those after them matter more.
-func (t *Tracer) exportAll(ctx context.Context, batch []sdktrace.ReadOnlySpan) {
+func (t *Tracer) exportAll(ctx context.Context, batch []*Ended) {
 	for {
 		batch = batch[:0]
 	collect:
@@ -109,7 +113,7 @@ func (t *Tracer) exportAll(ctx context.Context, batch []sdktrace.ReadOnlySpan) {
 			return
 		}
 		lost := 0
-		if err := t.deps.Exporter.ExportSpans(ctx, batch); err != nil {
+		if err := t.deps.Exporter.Export(ctx, batch); err != nil {
 			lost = len(batch)
 			if partial := (*Rejected)(nil); errors.As(err, &partial) {
 				lost = min(partial.Spans, lost)

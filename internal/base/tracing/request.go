@@ -164,8 +164,11 @@ func contextOf(parent string) trace.SpanContext {
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": parent}))
 }
 
-// reasonOf is what spans have of an error: its kind and reason.
+// reasonOf is what spans have of an error: its kind and reason; "" if there is none.
 func reasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
 	e := errs.Of(err)
 	if e.Reason == "" {
 		return e.Kind.String()

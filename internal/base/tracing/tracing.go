@@ -20,7 +20,6 @@ import (
 	"math"
 	"strings"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -41,11 +40,12 @@ type Config struct {
 	// TrustCallers continues the traces that callers of the API name in the header traceparent, and traces what they trace. Otherwise a traced call
 	// is a trace of its own, which links to theirs. Set it only where clients cannot reach this node past a proxy that removes the header. Default false.
 	TrustCallers bool `yaml:"trust_callers"`
-	// Queue bounds the spans that wait for the collector; 0 is 8,192, of about a kilobyte each. Further ones are dropped and counted.
+	// Queue bounds the spans that wait for the collector; 0 is 8,192, of about 300 bytes each. Further ones are dropped and counted.
 	Queue int `yaml:"queue"`
 }
 
 const (
+	maxLinks      = 128 // of a span; further ones are left out
 	defaultSample = 0.01
 	minSample     = 1e-6
 	defaultQueue  = 8192
@@ -72,10 +72,8 @@ func (c Config) Check() error {
 // Deps are the dependencies of a Tracer.
 type Deps struct {
 	// Exporter gets the spans. One goroutine at a time calls it.
-	Exporter sdktrace.SpanExporter
-	// Node is this node's name, and Version that of the program.
-	Node, Version string
-	Logger        *slog.Logger
+	Exporter Exporter
+	Logger   *slog.Logger
 }
 
 // Tracer makes the spans of a node.
@@ -102,14 +100,13 @@ func New(deps Deps, c Config) *Tracer {
 		c.Queue = defaultQueue
 	}
 	t := &Tracer{deps: deps, below: belowOf(c.Sample), trust: c.TrustCallers, queue: newQueue(c.Queue)}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSampler(decided{}), sdktrace.WithIDGenerator(ids{}), sdktrace.WithSpanProcessor(t.queue), sdktrace.WithRawSpanLimits(limits),
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "rialto"), attribute.String("service.version", deps.Version), attribute.String("service.instance.id", deps.Node))))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSampler(decided{}), sdktrace.WithIDGenerator(ids{}), sdktrace.WithSpanProcessor(t.queue), sdktrace.WithRawSpanLimits(limits), sdktrace.WithResource(resource.Empty())) // the exporter names the node
 	t.tracer = provider.Tracer(scope)
 	return t
 }
 
 // limits of a span. What is beyond is left out, and counted in the span.
-var limits = sdktrace.SpanLimits{AttributeValueLengthLimit: 256, AttributeCountLimit: 32, EventCountLimit: 32, LinkCountLimit: 128, AttributePerEventCountLimit: 8, AttributePerLinkCountLimit: 8}
+var limits = sdktrace.SpanLimits{AttributeValueLengthLimit: 256, AttributeCountLimit: 32, EventCountLimit: 32, LinkCountLimit: maxLinks, AttributePerEventCountLimit: 8, AttributePerLinkCountLimit: 8}
 
 // belowOf is the bound of a share of traces, as OpenTelemetry's TraceIDRatioBased has it.
 func belowOf(share float64) uint64 {

@@ -19,12 +19,12 @@ import (
 
 // exporter keeps what it gets.
 type exporter struct {
-	spans []sdktrace.ReadOnlySpan
+	spans []*tracing.Ended
 	err   error
 	block chan struct{} // not nil: it waits for it, or for the end of its context
 }
 
-func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (e *exporter) Export(ctx context.Context, spans []*tracing.Ended) error {
 	if e.block != nil {
 		select {
 		case <-e.block:
@@ -38,13 +38,13 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return e.err
 }
 
-func (e *exporter) Shutdown(context.Context) error { return nil }
+func (e *exporter) Close() {}
 
 func open(e *exporter, c tracing.Config) *tracing.Tracer {
 	if c.Endpoint == "" {
 		c.Endpoint = "http://127.0.0.1:1"
 	}
-	return tracing.New(tracing.Deps{Exporter: e, Node: "n1", Version: "v1", Logger: slog.New(slog.DiscardHandler)}, c)
+	return tracing.New(tracing.Deps{Exporter: e, Logger: slog.New(slog.DiscardHandler)}, c)
 }
 
 // export runs a tracer until what it has is exported.
@@ -122,37 +122,37 @@ func TestNodesAgreeOnTheTraceOfAMessage(t *testing.T) {
 		"message.write": "message.push", "message.notify": "message.dispatch", "timeline.commit": "", "fanout.round": "", "bus.publish": "fanout.round"}
 	names, again := map[trace.SpanID]string{}, 0
 	for _, s := range e.spans {
-		if names[s.SpanContext().SpanID()] != "" {
-			t.Errorf("two spans have the id of %s", s.Name())
+		if names[s.Self.SpanID()] != "" {
+			t.Errorf("two spans have the id of %s", s.Name)
 		}
-		names[s.SpanContext().SpanID()] = s.Name()
+		names[s.Self.SpanID()] = s.Name
 	}
 	for _, s := range e.spans {
-		ofMessage := strings.HasPrefix(s.Name(), "message.")
-		if ofMessage != (s.SpanContext().TraceID() == tracing.TraceOf(m)) {
-			t.Errorf("%s is in the trace %v", s.Name(), s.SpanContext().TraceID())
+		ofMessage := strings.HasPrefix(s.Name, "message.")
+		if ofMessage != (s.Self.TraceID() == tracing.TraceOf(m)) {
+			t.Errorf("%s is in the trace %v", s.Name, s.Self.TraceID())
 		}
-		parent := names[s.Parent().SpanID()]
-		if s.Name() == "message.send" {
+		parent := names[s.Parent]
+		if s.Name == "message.send" {
 			if parent == "message.send" { // a retry
 				again++
 			}
 			continue
 		}
-		if want, ok := parents[s.Name()]; !ok || parent != want {
-			t.Errorf("the parent of %s is %q", s.Name(), parent)
+		if want, ok := parents[s.Name]; !ok || parent != want {
+			t.Errorf("the parent of %s is %q", s.Name, parent)
 		}
-		for _, l := range s.Links() {
-			if linked := names[l.SpanContext.SpanID()]; linked == "" || strings.HasPrefix(linked, "message.") == ofMessage {
-				t.Errorf("%s links to %q", s.Name(), linked)
+		for _, l := range s.Links {
+			if linked := names[l.SpanID()]; linked == "" || strings.HasPrefix(linked, "message.") == ofMessage {
+				t.Errorf("%s links to %q", s.Name, linked)
 			}
 		}
-		if linked := len(s.Links()); linked != map[string]int{"message.commit": 1, "message.fan_out": 1, "timeline.commit": 1, "fanout.round": 1}[s.Name()] {
-			t.Errorf("%s has %d links", s.Name(), linked)
+		if linked := len(s.Links); linked != map[string]int{"message.commit": 1, "message.fan_out": 1, "timeline.commit": 1, "fanout.round": 1}[s.Name] {
+			t.Errorf("%s has %d links", s.Name, linked)
 		}
-		failed := map[string]string{"bus.publish": "internal internal", "message.notify": "unavailable busy"}[s.Name()]
-		if s.Status().Description != failed {
-			t.Errorf("the status of %s is %v", s.Name(), s.Status())
+		failed := map[string]string{"bus.publish": "internal internal", "message.notify": "unavailable busy"}[s.Name]
+		if s.Failure != failed {
+			t.Errorf("the status of %s is %v", s.Name, s.Failure)
 		}
 	}
 	if len(e.spans) != 11 || again != 1 {
@@ -183,13 +183,13 @@ func TestRequestsHaveTraces(t *testing.T) {
 	export(t, all)
 	var names []string
 	for _, s := range e.spans {
-		names = append(names, s.Name())
-		if s.SpanContext().TraceID().String() != span.TraceID() {
-			t.Errorf("%s is in another trace", s.Name())
+		names = append(names, s.Name)
+		if s.Self.TraceID().String() != span.TraceID() {
+			t.Errorf("%s is in another trace", s.Name)
 		}
 	}
-	if !slices.Equal(names, []string{"deeper", "adopted", "sql.statement", "call"}) || e.spans[0].Parent().SpanID() != e.spans[2].SpanContext().SpanID() || e.spans[1].Parent().SpanID() != e.spans[2].SpanContext().SpanID() ||
-		e.spans[2].Parent().SpanID() != e.spans[3].SpanContext().SpanID() || e.spans[2].Status().Description != "not_found no_user" {
+	if !slices.Equal(names, []string{"deeper", "adopted", "sql.statement", "call"}) || e.spans[0].Parent != e.spans[2].Self.SpanID() || e.spans[1].Parent != e.spans[2].Self.SpanID() ||
+		e.spans[2].Parent != e.spans[3].Self.SpanID() || e.spans[2].Failure != "not_found no_user" {
 		t.Errorf("the spans are %q", names)
 	}
 
@@ -235,8 +235,8 @@ func TestCallersNameTheirTraces(t *testing.T) {
 			continue
 		}
 		for _, s := range e.spans {
-			if len(s.Links()) != c.linked || (s.SpanContext().TraceID().String() == sampled[3:35]) != c.continued || s.Parent().IsValid() != c.continued {
-				t.Errorf("%+v: %v, child of %v, %d links", c, s.SpanContext().TraceID(), s.Parent().SpanID(), len(s.Links()))
+			if len(s.Links) != c.linked || (s.Self.TraceID().String() == sampled[3:35]) != c.continued || s.Parent.IsValid() != c.continued {
+				t.Errorf("%+v: %v, child of %v, %d links", c, s.Self.TraceID(), s.Parent, len(s.Links))
 			}
 		}
 	}

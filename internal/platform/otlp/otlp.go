@@ -1,26 +1,24 @@
-// Package otlp sends spans to an OpenTelemetry collector, as OTLP over HTTP: protobuf, compressed with gzip.
+// Package otlp sends spans to an OpenTelemetry collector, as OTLP over HTTP: protobuf, compressed with gzip unless the collector is on this machine.
 //
 // Requests are those of package egress: to the configured server only, bounded in time, and with a circuit breaker. A batch that is not accepted is
-// lost. All functions are safe for concurrent use.
+// lost. One goroutine at a time may use an exporter.
 package otlp
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"time"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/rialto-im/rialto/internal/base/egress"
+	"github.com/rialto-im/rialto/internal/base/loopback"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/base/tracing"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 )
 
 // timeout of a request. Spans wait in their queue meanwhile.
@@ -40,8 +38,8 @@ func Check(c tracing.Config) error {
 	return nil
 }
 
-// NewExporter returns an exporter to the endpoint of a configuration that Check accepts; nil if there is none.
-func NewExporter(c tracing.Config, calls *outgoing.Calls) (sdktrace.SpanExporter, error) {
+// NewExporter returns an exporter of a node, of a version of the program, to the endpoint of a configuration that Check accepts; nil if there is none.
+func NewExporter(c tracing.Config, node, version string, calls *outgoing.Calls) (tracing.Exporter, error) {
 	if c.Endpoint == "" {
 		return nil, nil
 	}
@@ -56,48 +54,38 @@ func NewExporter(c tracing.Config, calls *outgoing.Calls) (sdktrace.SpanExporter
 	if err != nil {
 		return nil, err
 	}
-	exporter, err := otlptrace.New(context.Background(), &client{by: by, address: address.String(), authorization: c.Authorization}) // which connects with the first spans
-	if err != nil {
-		return nil, err
-	}
-	return exporter, nil
+	return &exporter{by: by, address: address.String(), authorization: c.Authorization, compress: !loopback.IsHost(address.Hostname()), encoder: newEncoder(node, version)}, nil
 }
 
-// client implements otlptrace.Client.
-type client struct {
+// exporter implements tracing.Exporter.
+type exporter struct {
 	by                     *egress.Client
 	address, authorization string
+	compress               bool // requests; on this machine that would cost more than all else
+	encoder                *encoder
+	compressed             bytes.Buffer
 }
 
-// Start implements otlptrace.Client.
-func (c *client) Start(context.Context) error { return nil }
+// Close implements tracing.Exporter.
+func (c *exporter) Close() { c.by.Close() }
 
-// Stop implements otlptrace.Client.
-func (c *client) Stop(context.Context) error {
-	c.by.Close()
-	return nil
-}
-
-// UploadTraces implements otlptrace.Client.
-func (c *client) UploadTraces(ctx context.Context, spans []*tracev1.ResourceSpans) error {
-	// The request of OTLP has the form of TracesData. Its own type is in a package with gRPC, which nothing else here needs.
-	data, err := proto.Marshal(&tracev1.TracesData{ResourceSpans: spans})
-	if err != nil {
-		return err
+// Export implements tracing.Exporter.
+func (c *exporter) Export(ctx context.Context, spans []*tracing.Ended) error {
+	body := c.encoder.encode(spans)
+	if c.compress {
+		var err error
+		if body, err = c.gzip(body); err != nil {
+			return err
+		}
 	}
-	var body bytes.Buffer
-	compressed, err := gzip.NewWriterLevel(&body, gzip.BestSpeed)
-	if err != nil {
-		return err
-	}
-	_, _ = compressed.Write(data) // to memory, which does not fail
-	_ = compressed.Close()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(body.Bytes()))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	r.Header.Set("Content-Type", "application/x-protobuf")
-	r.Header.Set("Content-Encoding", "gzip")
+	if c.compress {
+		r.Header.Set("Content-Encoding", "gzip")
+	}
 	if c.authorization != "" {
 		r.Header.Set("Authorization", c.authorization)
 	}
@@ -112,6 +100,18 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracev1.ResourceSpan
 		return rejected
 	}
 	return nil
+}
+
+// gzip compresses a body. The result is valid until the next call.
+func (c *exporter) gzip(body []byte) ([]byte, error) {
+	c.compressed.Reset()
+	w, err := gzip.NewWriterLevel(&c.compressed, gzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.Write(body)
+	err = errors.Join(err, w.Close()) // before the bytes are taken
+	return c.compressed.Bytes(), err
 }
 
 // maxReason bounds what is logged of a collector's text, in bytes.

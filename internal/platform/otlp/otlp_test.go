@@ -23,11 +23,11 @@ var message = id.MessageOf(1_795_000_000_000, 1, 2, 249812863164612608)
 func send(t *testing.T, c tracing.Config, spans int) tracing.Stats {
 	t.Helper()
 	c.Sample = 1
-	exporter, err := otlp.NewExporter(c, outgoing.New(slog.New(slog.DiscardHandler)))
+	exporter, err := otlp.NewExporter(c, "n1", "v1", outgoing.New(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tracer := tracing.New(tracing.Deps{Exporter: exporter, Node: "n1", Version: "v1", Logger: slog.New(slog.DiscardHandler)}, c)
+	tracer := tracing.New(tracing.Deps{Exporter: exporter, Logger: slog.New(slog.DiscardHandler)}, c)
 	for range spans {
 		tracer.Record(tracing.StepSpan{Message: message, Step: tracing.Push, Began: time.Now()})
 	}

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/tracing"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -26,21 +24,26 @@ type Span struct {
 // Recorder records spans.
 type Recorder struct {
 	*tracing.Tracer
-	t        testing.TB
-	exporter *tracetest.InMemoryExporter
+	t     testing.TB
+	spans []*tracing.Ended
 }
 
 // New returns a Recorder.
 func New(t testing.TB) *Recorder {
-	r := &Recorder{t: t, exporter: tracetest.NewInMemoryExporter()}
-	r.Tracer = tracing.New(tracing.Deps{Exporter: keeping{r.exporter}, Node: "test", Logger: slog.New(slog.DiscardHandler)}, tracing.Config{Endpoint: "http://127.0.0.1:1", Sample: 1})
+	r := &Recorder{t: t}
+	r.Tracer = tracing.New(tracing.Deps{Exporter: (*exporter)(r), Logger: slog.New(slog.DiscardHandler)}, tracing.Config{Endpoint: "http://127.0.0.1:1", Sample: 1})
 	return r
 }
 
-// keeping is an exporter that keeps its spans when it is shut down.
-type keeping struct{ *tracetest.InMemoryExporter }
+// exporter adds to the spans of a Recorder.
+type exporter Recorder
 
-func (keeping) Shutdown(context.Context) error { return nil }
+func (e *exporter) Export(_ context.Context, spans []*tracing.Ended) error {
+	e.spans = append(e.spans, spans...)
+	return nil
+}
+
+func (e *exporter) Close() {}
 
 // Root begins a trace.
 func (r *Recorder) Root(name string) (context.Context, *tracing.Span) {
@@ -55,21 +58,16 @@ func (r *Recorder) Spans() (list []Span) {
 	if err := r.Run(ctx); err != nil {
 		r.t.Fatal(err)
 	}
-	all := r.exporter.GetSpans()
 	names := map[trace.SpanID]string{}
-	for _, s := range all {
-		names[s.SpanContext.SpanID()] = s.Name
+	for _, s := range r.spans {
+		names[s.Self.SpanID()] = s.Name
 	}
-	for _, s := range all {
-		list = append(list, Span{s.Name, names[s.Parent.SpanID()], s.SpanContext.TraceID().String(), len(s.Links), attributesOf(s.Snapshot()), s.Status.Description})
+	for _, s := range r.spans {
+		attributes := map[string]string{}
+		for _, a := range s.Attributes {
+			attributes[string(a.Key)] = a.Value.Emit()
+		}
+		list = append(list, Span{s.Name, names[s.Parent], s.Self.TraceID().String(), len(s.Links), attributes, s.Failure})
 	}
 	return list
-}
-
-func attributesOf(s sdktrace.ReadOnlySpan) map[string]string {
-	out := map[string]string{}
-	for _, a := range s.Attributes() {
-		out[string(a.Key)] = a.Value.Emit()
-	}
-	return out
 }
