@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"database/sql"
 	"fmt"
 	"strconv"
 	"testing"
@@ -60,28 +61,26 @@ func TestCanariesHaveOneSession(t *testing.T) {
 // Canaries are bounded: when all have a node, the one that was not opened for longest goes to the next.
 func TestCanariesAreReused(t *testing.T) {
 	f := open(t, account.Config{})
-	users := map[id.User]string{}
-	for n := range id.MaxCanaries + 2 {
-		f.clock.advance(time.Second)
-		if n == id.MaxCanaries { // the first node is in use
-			if _, err := f.OpenCanary(t.Context(), "node 0"); err != nil {
-				t.Fatal(err)
+	err := f.db.Write(t.Context(), func(tx *sql.Tx) error {
+		for n := 1; n < id.MaxCanaries; n++ {
+			if _, err := tx.ExecContext(t.Context(), `INSERT INTO canaries (number, node, used_ms) VALUES ($1, $2, $3)`, n, fmt.Sprint("node ", n), f.clock.Now().UnixMilli()+int64(n)); err != nil {
+				return err
 			}
 		}
-		c, err := f.OpenCanary(t.Context(), fmt.Sprint("node ", n))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n < id.MaxCanaries && users[c.User] != "" {
-			t.Fatalf("node %d has the canary of %s", n, users[c.User])
-		}
-		if n >= id.MaxCanaries && users[c.User] != fmt.Sprint("node ", n-id.MaxCanaries+1) {
-			t.Errorf("node %d has the canary of %q", n, users[c.User])
-		}
-		users[c.User] = fmt.Sprint("node ", n)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if len(users) != id.MaxCanaries {
-		t.Errorf("there are %d canaries", len(users))
+	f.clock.advance(time.Hour)
+	for _, step := range []struct {
+		node   string
+		number int
+	}{{"new", id.MaxCanaries}, {"node 1", 1}, {"newer", 2}, {"newest", 3}, {"node 2", 4}, {"new", id.MaxCanaries}} {
+		f.clock.advance(time.Second)
+		if c, err := f.OpenCanary(t.Context(), step.node); err != nil || c.User != id.CanaryUser(step.number) {
+			t.Errorf("%s has the canary %d (%v), want %d", step.node, c.User, err, id.CanaryUser(step.number))
+		}
 	}
 }
 
