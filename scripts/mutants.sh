@@ -827,7 +827,7 @@ mutant "open the console to keys of servers" internal/service/account/operator_k
 mutant "let auditors change" internal/service/operation/operation.go 's/if !c\.Role\.May\(least\) \{/if false {/' KeysOfOperators internal/transport/rpc
 mutant "let moderators change what operators do" internal/base/id/id.go 's/r == least \|\| r == Operator/r >= least/' 'KeysOfOperators|ModeratorsDoNothingElse' internal/transport/rpc
 mutant "let banned users log in" internal/service/account/session.go 's/s\.checkBan\(ctx, tx, user, id\.Device\(c\.Device\)\)/error(nil)/' 'BansOf' internal/service/moderation
-mutant "let banned users stay" internal/service/account/ban.go 's/if where, args := `true`/where, args := (`false`); errif _\1err/' 'BansOfUsers' internal/service/moderation
+mutant "let banned users stay" internal/service/account/ban.go 's/where, args := `true`/where, args := `false`/' 'BansOfUsers' internal/service/moderation
 mutant "do not say that a token is of a banned user" internal/service/account/session.go 's/return id\.Caller\{\}, s\.explainEnded\(ctx, c, err\)/return id.Caller{}, err/' 'BansOfUsers' internal/service/moderation
 mutant "let servers act for banned users" internal/transport/rpc/moderations.go 's/return m\.CheckUser\(ctx, c\.User\)/return nil/' 'BannedUsersAreRefused' internal/transport/rpc
 mutant "let bans last for ever" internal/service/moderation/ban.go 's/\(b\.ends_ms = 0 OR b\.ends_ms > \$1\) AND \(b\.target/($1 > 0) AND (b.target/' 'BansOf' internal/service/moderation
