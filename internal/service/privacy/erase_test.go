@@ -30,6 +30,7 @@ type part struct {
 	left  []int
 	early bool     // it was asked before the erasure began
 	fails []error  // of the next steps
+	asked int      // how many steps
 	began *bool    // of the accounts
 	text  []string // what an export has
 }
@@ -39,6 +40,7 @@ func (p *part) UserTables() []string { return nil }
 
 func (p *part) EraseUser(_ context.Context, _ id.User, from string) (userdata.Step, error) {
 	p.early = p.early || !*p.began
+	p.asked++
 	if len(p.fails) > 0 {
 		err := p.fails[0]
 		p.fails = p.fails[1:]
@@ -200,6 +202,9 @@ func TestAFailedStepIsRepeated(t *testing.T) {
 	must(t, p.attempt())
 	report, err := p.GetUserErasure(t.Context(), &accountv1.GetUserErasureRequest{User: uint64(ann)})
 	must(t, err)
+	if p.parts[0].asked != 3 || p.parts[1].asked != 4 {
+		t.Errorf("the participants were asked for %d and %d steps", p.parts[0].asked, p.parts[1].asked)
+	}
 	if len(report.Parts) != 2 || report.Parts[0].Erased != 3 || report.Parts[1].Erased != 3 || report.DoneMs == 0 {
 		t.Errorf("the report is %v", report)
 	}

@@ -9,6 +9,8 @@ import { ConfirmIdentity } from "./ConfirmIdentity.js";
 
 /** How often a page asks whether an export is complete. */
 const pollMs = 3000;
+/** The server makes one export of a user in this time. */
+const dayMs = 86_400_000;
 
 interface State {
   archive: DataExport;
@@ -33,6 +35,7 @@ export function YourData() {
     if (online) void run(load);
   }, [client, online]);
   const making = state !== undefined && state.archive.id !== "0" && !state.archive.doneMs;
+  const recent = state !== undefined && Date.now() - Number(state.archive.requestedMs) < dayMs;
   useEffect(() => {
     if (!making || !online) return;
     const timer = setInterval(() => void run(load), pollMs);
@@ -57,7 +60,7 @@ export function YourData() {
           <a href={state.archive.url} download>{t("dataExportDownload", { size: bytes(Number(state.archive.size), locale) })}</a> <small className="muted">{t("dataExportUntil", { when: moment(Number(state.archive.availableUntilMs), locale) })}</small>
         </p>
       )}
-      <button type="button" data-testid="request-export" disabled={!state || making || busy || !online} onClick={() => change(() => client.account.requestExport({}))}>{t("dataExportRequest")}</button>
+      <button type="button" data-testid="request-export" disabled={!state || recent || busy || !online} onClick={() => change(() => client.account.requestExport({}))}>{t("dataExportRequest")}</button>
       <h3>{t("eraseAccount")}</h3>
       <p className="muted">{t("eraseAccountIs")}</p>
       {state && !state.erasure.requestedMs && <Confirm label={t("eraseAccount")} question={t("sureEraseAccount")} testId="erase-account" onYes={erase} />}
