@@ -30,7 +30,7 @@ func (h *node) start(t *testing.T) {
 		at, admin = strings.TrimPrefix(h.URL, "http://"), strings.TrimPrefix(h.Admin, "http://")
 	}
 	cmd := exec.Command(nodetest.Static(t), "serve", "--data", h.data, "--listen", at, "--admin", admin)
-	cmd.Env = []string{"RIALTO_NODE=" + h.name, "RIALTO_POSTGRES=" + h.postgres, "RIALTO_GATEWAY_DRAIN_OVER=1s", "RIALTO_STOP_AFTER=1s", "RIALTO_LOG_LEVEL=warn"}
+	cmd.Env = []string{"RIALTO_NODE=" + h.name, "RIALTO_POSTGRES=" + h.postgres, "RIALTO_GATEWAY_DRAIN_OVER=1s", "RIALTO_STOP_AFTER=1s", "RIALTO_LOG_LEVEL=warn", "RIALTO_CANARY_OFF=true"} // connections are counted
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	h.Node = nodetest.Start(t, cmd)
 }

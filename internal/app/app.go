@@ -189,6 +189,7 @@ type Node struct {
 	certificate             *tls.Certificate // of the listeners that do not speak HTTP; nil without TLS
 	internalURL             string           // of this node's sockets for other nodes, and the fingerprint of the certificate there
 	internalCert            string
+	isReachedByNodes        bool // at that address
 	serving                 bool // connections are accepted
 	leaving                 atomic.Bool
 	readiness               readiness

@@ -30,7 +30,11 @@ func (n *Node) startCanary() {
 func (n *Node) canaryTargets() (list []canary.Target) {
 	for _, g := range n.cluster.Gateways() {
 		t := canary.Target{Node: g.Node, URL: g.WS}
-		if t.URL == "" {
+		switch {
+		case t.URL != "":
+		case g.Node == n.name:
+			t.URL, t.Fingerprint = n.internalURL, n.internalCert
+		default:
 			t.URL, t.Fingerprint = g.Internal, g.InternalCert
 		}
 		if t.URL != "" && !g.Draining {

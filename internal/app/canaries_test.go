@@ -156,6 +156,24 @@ func TestACanaryNoticesAWrongAddress(t *testing.T) {
 	eventually.True(t, "the log has the address", func() bool { return strings.Contains(log.String(), url(other)[len("http://"):]) })
 }
 
+// Other nodes are told of the listener where they reach it: not of one on loopback, as behind a proxy, if the nodes are on several machines.
+func TestNodesAreToldOfReachableListeners(t *testing.T) {
+	address := sqltest.Schema(t, sqltest.Postgres(t))
+	for advertise, want := range map[string]bool{"127.0.0.1:7072": true, "10.1.2.3:7072": false} {
+		h, err := Open(t.Context(), configure(t, filepath.Join(t.TempDir(), "data"), "postgres="+address, "node=a", "bus.advertise="+advertise, "canary.off=false"), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := h.publicGateway().Internal != ""; got != want {
+			t.Errorf("with the bus at %s others are told of the listener: %v, want %v", advertise, got, want)
+		}
+		eventually.True(t, "the node itself is a target", func() bool { return len(h.canaryTargets()) == 1 && h.canaryTargets()[0].URL == h.internalURL })
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A node that drains sends no probes, and is no target.
 func TestADrainingNodeHasNoProbes(t *testing.T) {
 	h, _ := open(t, "canary.off=false", "canary.interval=100ms")

@@ -4,6 +4,7 @@ import (
 	"net"
 
 	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/loopback"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/service/canary"
 	"github.com/rialto-im/rialto/internal/service/discovery"
@@ -18,6 +19,7 @@ func (n *Node) openDiscovery() {
 		}
 	}
 	n.internalURL, n.internalCert = n.internalAddress()
+	n.isReachedByNodes = n.reachedByNodes()
 	n.discovery = discovery.New(discovery.Deps{Gateways: n.cluster.Gateways}, c)
 }
 
@@ -38,10 +40,21 @@ func (n *Node) publicGateway() cluster.Gateway {
 	if n.tcpListener != nil {
 		g.TCP = p.TCP
 	}
-	if n.config.Has(config.RoleGateway) {
+	if n.config.Has(config.RoleGateway) && n.isReachedByNodes {
 		g.Internal, g.InternalCert = n.internalURL, n.internalCert
 	}
 	return g
+}
+
+// reachedByNodes reports whether other nodes reach the listener. Where it is on loopback, as behind a proxy on the same machine, they do only if all nodes are on this
+// machine, as their bus shows.
+func (n *Node) reachedByNodes() bool {
+	host, _, err := net.SplitHostPort(n.listener.Addr().String())
+	if err != nil || !loopback.IsHost(host) {
+		return err == nil
+	}
+	other, _, err := net.SplitHostPort(n.busAddress())
+	return err == nil && loopback.IsHost(other)
 }
 
 // internalAddress is where other nodes reach the sockets of this node's listener, and the fingerprint of the certificate there.

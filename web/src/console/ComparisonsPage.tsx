@@ -82,7 +82,7 @@ function Comparisons({ list }: { list: readonly Comparison[] }) {
             <tr key={c.name} data-testid="comparison">
               <th scope="row">
                 <bdi>{c.name}</bdi>
-                {hints[c.name] && <small className="muted"> {t(hints[c.name]!)}</small>}
+                {hints[c.name] && <small className="muted hint"> {t(hints[c.name]!)}</small>}
               </th>
               <td className={c.differences > 0 ? "error" : ""}>{count(c.differences)}</td>
               <td>{count(Number(c.compared))}</td>
