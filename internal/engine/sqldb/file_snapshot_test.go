@@ -117,6 +117,7 @@ func TestNothingIsCommittedWhileASnapshotBegins(t *testing.T) {
 		select {
 		case err := <-written:
 			t.Errorf("a write returned %v while the snapshot begins", err)
+			written <- err
 		default:
 		}
 		return nil
@@ -142,6 +143,9 @@ func TestASnapshotThatFails(t *testing.T) {
 	for range 20 { // more than there are connections: none is kept
 		if s, err := db.SnapshotFile(t.Context(), func() error { return failed }); s != nil || !errors.Is(err, failed) {
 			t.Fatalf("a snapshot that fails returned %v, %v", s, err)
+		}
+		if n := db.Read().Stats().InUse; n != 0 {
+			t.Fatalf("after a snapshot that failed %d connections are in use", n)
 		}
 	}
 	ended, cancel := context.WithCancel(t.Context())

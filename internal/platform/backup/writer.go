@@ -208,7 +208,10 @@ func (w *writer) store(in io.Reader) (_ *Part, err error) {
 	stored := &countingHash{Hash: sha256.New()}
 	buffered := bufio.NewWriterSize(io.MultiWriter(out, stored), readSize)
 	size, err := w.copyTo(buffered, in)
-	if err = errors.Join(err, buffered.Flush()); err != nil {
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if err != nil {
 		return nil, err
 	}
 	p := &Part{Object: hex.EncodeToString(stored.Sum(nil)), Size: size, Stored: stored.n}

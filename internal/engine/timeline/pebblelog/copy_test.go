@@ -1,6 +1,7 @@
 package pebblelog
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -106,6 +107,42 @@ func checkCopy(t *testing.T, dir string, epoch uint32, appended, posted uint64) 
 	in, err := c.Read(t.Context(), timeline.Key{Kind: timeline.Inbox, ID: 9}, 0, 100)
 	if err != nil || entries != appended || uint64(len(in)) != posted {
 		t.Errorf("a copy has %d entries and %d posts, want %d and %d: %v", entries, len(in), appended, posted, err)
+	}
+}
+
+// A write-ahead log of a copy, which has the name of one that the log had, is not taken for its own.
+func TestFilesOfACopyAreNotObserved(t *testing.T) {
+	dir := t.TempDir()
+	n := &recordedPositions{logs: map[uint64]uint64{}}
+	l, err := Open(dir, Options{WALObserver: n, Logger: quietLog()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	current := l.fs.currentLog.Load()
+	for name, own := range map[string]bool{filepath.Join(dir, "copy", "000001.log"): false, filepath.Join(dir, "000001.log"): true} {
+		if err := l.fs.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		n.mu.Lock()
+		obsolete := len(n.obsolete)
+		n.mu.Unlock()
+		l.fs.currentLog.Store(current)
+		f, err := l.fs.Create(name, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(f.Close(), l.fs.Remove(name)); err != nil {
+			t.Fatal(err)
+		}
+		n.mu.Lock()
+		if changed, told := l.fs.currentLog.Load() != current, len(n.obsolete) != obsolete; changed != own || told != own {
+			t.Errorf("%s: the current log changed: %v, one became obsolete: %v, want both %v", name, changed, told, own)
+		}
+		n.mu.Unlock()
+	}
+	l.fs.currentLog.Store(current)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 
