@@ -838,7 +838,7 @@ mutant "report what one may not read" internal/service/moderation/copy.go 's/len
 mutant "report oneself" internal/service/moderation/report.go 's/if copied\.about == u \{/if false {/' 'OnlyWhatOneMayRead' internal/service/moderation
 mutant "store each report of a user" internal/service/moderation/report.go 's/if before, err = repeated\(ctx, tx, u, of\); err != nil \|\| before != nil \{/if err != nil {/; s/if err != nil \|\| before != nil \{/if err != nil {/' 'ReportsOfOneThing' internal/service/moderation
 mutant "count repeated reports" internal/service/moderation/report.go 's/if err != nil \|\| before != nil \{/if err != nil {/' 'ReportsAreLimited' internal/service/moderation
-mutant "show users who reported" internal/service/moderation/report.go 's/^\t\treport\.Reporter = 0$/\t\t_ = report/' 'ReportsOfOneThing' internal/service/moderation
+mutant "show users who reported" internal/service/moderation/report.go 's/^\t\treport\.Reporter = 0/\t\t_ = report\t\treport.Reporter += 0/' 'ReportsOfOneThing' internal/service/moderation
 mutant "copy all context" internal/service/moderation/copy.go 's/room < 0/false/' 'ReportsHaveTheirContext' internal/service/moderation
 mutant "decide a case twice" internal/service/moderation/decide.go 's/case of\.state == stateDecided:/case of.state == stateDecided \&\& r.Case == 0:/' 'CasesAreDecidedOnce' internal/service/moderation
 mutant "forget decisions that could not be applied" internal/service/moderation/decide.go 's/WHERE pending > 0 AND id > \$1/WHERE pending > 9 AND id > $1/' 'DecisionsAreApplied' internal/service/moderation
