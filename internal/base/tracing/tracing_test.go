@@ -182,8 +182,13 @@ func TestRequestsHaveTraces(t *testing.T) {
 	span.End(nil)
 	export(t, all)
 	var names []string
+	ids := map[trace.SpanID]bool{}
 	for _, s := range e.spans {
 		names = append(names, s.Name)
+		if ids[s.Self.SpanID()] {
+			t.Errorf("%s has the id of another span", s.Name)
+		}
+		ids[s.Self.SpanID()] = true
 		if s.Self.TraceID().String() != span.TraceID() {
 			t.Errorf("%s is in another trace", s.Name)
 		}
