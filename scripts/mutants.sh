@@ -838,7 +838,7 @@ mutant "report what one may not read" internal/service/moderation/copy.go 's/len
 mutant "report oneself" internal/service/moderation/report.go 's/if copied\.about == u \{/if false {/' 'OnlyWhatOneMayRead' internal/service/moderation
 mutant "store each report of a user" internal/service/moderation/report.go 's/if before, err = repeated\(ctx, tx, u, of\); err != nil \|\| before != nil \{/if err != nil {/; s/if err != nil \|\| before != nil \{/if err != nil {/' 'ReportsOfOneThing' internal/service/moderation
 mutant "count repeated reports" internal/service/moderation/report.go 's/if err != nil \|\| before != nil \{/if err != nil {/' 'ReportsAreLimited' internal/service/moderation
-mutant "show users who reported" internal/service/moderation/report.go 's/^\t\treport\.Reporter = 0/\t\t_ = report\t\treport.Reporter += 0/' 'ReportsOfOneThing' internal/service/moderation
+mutant "show users who reported" internal/service/moderation/report.go 's/^\t\treport\.Reporter = 0/\t\treport.Reporter += 0/' 'ReportsOfOneThing' internal/service/moderation
 mutant "copy all context" internal/service/moderation/copy.go 's/room < 0/false/' 'ReportsHaveTheirContext' internal/service/moderation
 mutant "decide a case twice" internal/service/moderation/decide.go 's/case of\.state == stateDecided:/case of.state == stateDecided \&\& r.Case == 0:/' 'CasesAreDecidedOnce' internal/service/moderation
 mutant "forget decisions that could not be applied" internal/service/moderation/decide.go 's/WHERE pending > 0 AND id > \$1/WHERE pending > 9 AND id > $1/' 'DecisionsAreApplied' internal/service/moderation
@@ -1234,7 +1234,7 @@ mutant "back up the database while it is written" internal/engine/sqldb/file_sna
 mutant "keep the checksums of pages from the write-ahead log" internal/engine/sqldb/file_snapshot.go 's/s\.checksum \&\& \(n-1\)/false \&\& (n-1)/' TestASnapshotOfAFileIsOneMoment ./internal/engine/sqldb
 mutant "keep the connection of a snapshot that fails" internal/engine/sqldb/file_snapshot.go 's/^\t\terr = errors\.Join\(err, s\.conn\.Close\(\)\)$/\t\t_ = s.conn/' TestASnapshotThatFails ./internal/engine/sqldb
 mutant "observe the write-ahead logs of a checkpoint" $log/observed_fs.go 's/return f\.PathDir\(path\) == f\.PathJoin\(f\.dir\)/return true/' TestFilesOfACopyAreNotObserved $log
-mutant "forget that data was lost" $log/pebblelog.go 's/r\.set\("mfloor", (.*)\)$/_ = \1[]/' TestRestoredEpoch $log
+mutant "forget that data was lost" $log/pebblelog.go 's/r\.set\("mfloor", /_ = append([][]byte(nil), /' TestRestoredEpoch $log
 mutant "let devices go on from before a restore" internal/service/inbox/sync.go 's/after < restored \&\& \(/false \&\& (/' TestDevicesAreResetAfterARestore ./internal/service/inbox
 mutant "reset devices after a restore again and again" internal/service/inbox/sync.go 's/Seq: max\(tail\.Seq, uint64\(restored\)\)/Seq: tail.Seq/' TestDevicesAreResetAfterARestore ./internal/service/inbox
 mutant "reset devices until the epoch of a restore ends" internal/service/inbox/sync.go 's/ \&\& after != restored \{/ {/' TestDevicesAreResetAfterARestore ./internal/service/inbox
@@ -1244,7 +1244,7 @@ mutant "back up files that were listed, and not those that were deleted before" 
 mutant "take a changed file for the one of an earlier backup" $backup/writer.go 's/ \&\& was\.ModifiedNs == f\.ModifiedNs//' TestOnlyWhatIsNewIsCopied $backup
 mutant "copy each file again" $backup/writer.go 's/ok \&\& was\.Size == f\.Size/ok \&\& false \&\& was.Size == f.Size/' TestAnEncryptedBackup $backup
 mutant "write a backup before it is checked" $backup/restore.go 's/^\tif err := r\.check\(ctx, m, o\.Progress\); err != nil \{$/\tif err := error(nil); err != nil {/' TestADamagedBackupIsRefused $backup
-mutant "restore contents that do not match their hash" $backup/restore.go 's/case (hex\.EncodeToString\(v\.sum\.Sum\(nil\)\) != v\.part\.Object):/case hex.EncodeToString(v.sum.Sum(nil)) == "" \&\& \1:/' TestADamagedBackupIsRefused $backup
+mutant "restore contents that do not match their hash" $backup/restore.go 's/case (hex\.EncodeToString\(v\.sum\.Sum\(nil\)\) != v\.part\.Object):/case false \&\& \1:/' TestADamagedBackupIsRefused $backup
 mutant "accept a manifest that does not match its hash" $backup/manifest.go 's/if line != sumPrefix/if false \&\& line != sumPrefix/' TestADamagedBackupIsRefused $backup
 mutant "restore over what is there" $backup/restore.go 's/if e\.Name\(\) != lockFile \{/if false {/' TestDirectoriesThatAreRefused $backup
 mutant "write backups into the data directory" $backup/repository.go 's/rel != "\.\." \&\&/false \&\& rel != ".." \&\&/' TestDirectoriesThatAreRefused $backup
@@ -1252,7 +1252,7 @@ mutant "go on one epoch above an old backup" $backup/restore.go 's/leastStarts\+
 mutant "remove what other backups need" $backup/repository.go 's/needed\[p\.Object\] = true/needed[p.Object] = false/' TestBackupsAreRemoved $backup
 mutant "write a directory of backups while another command reads it" $backup/repository.go 's/how\|syscall\.LOCK_NB\)/syscall.LOCK_UN)/' TestADirectoryOfBackupsIsLocked $backup
 mutant "begin two backups at once" $backup/service.go 's/if s\.ended \|\| s\.status\.State == Running \{/if s.ended {/' TestABackupIsCancelled $backup
-mutant "begin a backup that is not recorded" internal/service/operation/backup.go 's/return (s\.deps\.Audit\.Add\(.*)$/_ = func() error { return \1 }; _ = auditlog.Entry{}\n\t\t\treturn nil/' TestOperatorsMakeBackups ./internal/service/operation
+mutant "begin a backup that is not recorded" internal/service/operation/backup.go 's/return s\.deps\.Audit\.Add\(.*$/_ = auditlog.Entry{}\n\t\t\treturn nil/' TestOperatorsMakeBackups ./internal/service/operation
 
 mutant "end an erasure after one participant" internal/service/privacy/erase.go 's/e\.participant < len\(s\.deps\.Participants\)/e.participant < 1/' AnInterruptedErasureGoesOn ./internal/service/privacy
 mutant "begin an erasure again after each crash" internal/service/privacy/erase.go 's/int64\(e\.owner\), e\.participant, e\.position/int64(e.owner), 0, ""/' AFailedStepIsRepeated ./internal/service/privacy
