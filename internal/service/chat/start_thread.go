@@ -31,9 +31,11 @@ func (s *Service) StartThread(ctx context.Context, u id.User, parent id.Conversa
 	if err != nil && (c == 0 || !errs.Is(err, errs.NotFound)) { // a thread outlives its root
 		return 0, err
 	}
-	if err == nil && root.state.thread == 0 {
-		if c, err = s.createThread(ctx, st, u, seq, root); err != nil {
-			return 0, err
+	if err == nil {
+		if c = root.state.thread; c == 0 { // otherwise another user may have started it since the row was read
+			if c, err = s.createThread(ctx, st, u, seq, root); err != nil {
+				return 0, err
+			}
 		}
 	}
 	with, err := s.linearizableState(ctx, c)
