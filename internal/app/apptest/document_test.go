@@ -12,8 +12,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/app/apptest"
+	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -290,7 +292,7 @@ func TestTheOperatorsPageHasEachFigure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := apptest.Open(t, nil)
+	h := apptest.Open(t, func(c *config.Config) { c.Canary.Off, c.Canary.Interval = false, time.Minute }) // whose figures the page has
 	res, err := http.Get("http://" + h.AdminAddress().String() + "/metrics")
 	if err != nil {
 		t.Fatal(err)
