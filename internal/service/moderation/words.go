@@ -132,6 +132,9 @@ func (s *Service) ListWordLists(ctx context.Context, _ id.Caller, _ *moderationv
 
 // GetWordList gives a list with its words.
 func (s *Service) GetWordList(ctx context.Context, _ id.Caller, r *moderationv1.GetWordListRequest) (*moderationv1.WordList, error) {
+	if !isListName(r.Name) {
+		return nil, errNoList
+	}
 	l, err := scanList(s.deps.DB.Read().QueryRowContext(ctx, `SELECT `+listColumns+` FROM moderation_word_lists WHERE name = $1`, r.Name).Scan)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && l.Count == 0 {
 		err = errNoList
@@ -142,8 +145,12 @@ func (s *Service) GetWordList(ctx context.Context, _ id.Caller, r *moderationv1.
 	return l, nil
 }
 
+func isListName(name string) bool {
+	return name != "" && message.IsText(name, maxListName, message.IsLine)
+}
+
 func checkList(r *moderationv1.PutWordListRequest) error {
-	if r.Name == "" || !message.IsText(r.Name, maxListName, message.IsLine) {
+	if !isListName(r.Name) {
 		return errBadList
 	}
 	for i, w := range r.Words {
