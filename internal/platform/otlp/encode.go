@@ -104,7 +104,7 @@ func (e *encoder) appendAttribute(b []byte, field protowire.Number, key string, 
 	case attribute.INT64:
 		return appendKeyValue(b, field, key, appendVarint(v, valueInt, uint64(value.AsInt64())))
 	}
-	return appendTextAttribute(b, field, key, value.Emit())
+	return appendTextAttribute(b, field, key, value.String())
 }
 
 func appendTextAttribute(b []byte, field protowire.Number, key, text string) []byte {

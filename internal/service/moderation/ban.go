@@ -115,7 +115,6 @@ func untilText(endsMs int64) string {
 // insertBan bans a target, and ends its sessions. The caller calls announce after the commit.
 func (s *Service) insertBan(ctx context.Context, tx *sql.Tx, n uint64, d *decision, t target) (announce func(), about id.User, err error) {
 	low, high := "", ""
-	announce = func() {}
 	if t.network.IsValid() {
 		if low, high, err = s.admitNetwork(ctx, tx, t.network); err != nil {
 			return nil, 0, err

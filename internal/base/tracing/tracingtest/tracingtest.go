@@ -65,7 +65,7 @@ func (r *Recorder) Spans() (list []Span) {
 	for _, s := range r.spans {
 		attributes := map[string]string{}
 		for _, a := range s.Attributes {
-			attributes[string(a.Key)] = a.Value.Emit()
+			attributes[string(a.Key)] = a.Value.String()
 		}
 		list = append(list, Span{s.Name, names[s.Parent], s.Self.TraceID().String(), len(s.Links), attributes, s.Failure})
 	}
