@@ -19,6 +19,7 @@ func validate(raw []byte) (faults []string) {
 		}
 	}
 	plugins.RegisterDefaultPlugins() // the schemas of panels and queries
+	//lint:ignore SA1019 the dashboard is of the first schema, which each version of Grafana reads
 	var board dashboard.Dashboard
 	check(board.UnmarshalJSONStrict(raw))
 	check(board.Validate())
