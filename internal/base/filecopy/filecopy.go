@@ -1,4 +1,4 @@
-// Package filecopy copies a file.
+// Package filecopy copies a file, and makes names of files durable.
 package filecopy
 
 import (
@@ -23,4 +23,13 @@ func Copy(to, from string) error {
 		return errors.Join(err, os.Remove(to))
 	}
 	return nil
+}
+
+// SyncDir makes the names in a directory durable.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/rialto-im/rialto/internal/base/filecopy"
 )
 
 // Names in a directory of backups.
@@ -67,7 +69,7 @@ func openRepository(dir, dataDir string) (_ *repository, err error) {
 			return nil, err
 		}
 	}
-	return r, errors.Join(r.removeIncomplete(), syncDir(dir))
+	return r, errors.Join(r.removeIncomplete(), filecopy.SyncDir(dir))
 }
 
 func isRepository(dir string) bool {
@@ -178,11 +180,11 @@ func (r *repository) commit(m *Manifest, touched map[string]bool) error {
 		return err
 	}
 	for dir := range touched {
-		if err := syncDir(dir); err != nil {
+		if err := filecopy.SyncDir(dir); err != nil {
 			return err
 		}
 	}
-	if err := syncDir(filepath.Join(r.dir, objectsDir)); err != nil {
+	if err := filecopy.SyncDir(filepath.Join(r.dir, objectsDir)); err != nil {
 		return err
 	}
 	dir := filepath.Join(r.dir, manifestsDir)
@@ -197,7 +199,7 @@ func (r *repository) commit(m *Manifest, touched map[string]bool) error {
 	if err := os.Rename(f.Name(), filepath.Join(dir, m.ID+suffix)); err != nil {
 		return err
 	}
-	return errors.Join(syncDir(dir), syncDir(r.dir))
+	return errors.Join(filecopy.SyncDir(dir), filecopy.SyncDir(r.dir))
 }
 
 // ids lists the backups, the oldest first.
@@ -304,7 +306,7 @@ func Remove(dir string, remove []string) (objects int, bytes int64, err error) {
 			return 0, 0, err
 		}
 	}
-	if err := syncDir(filepath.Join(dir, manifestsDir)); err != nil {
+	if err := filecopy.SyncDir(filepath.Join(dir, manifestsDir)); err != nil {
 		return 0, 0, err
 	}
 	return r.removeObjects(needed)
@@ -324,14 +326,6 @@ func (r *repository) removeObjects(needed map[string]bool) (objects int, bytes i
 		return os.Remove(path)
 	})
 	return objects, bytes, err
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // latest returns the id of a backup, or that of the newest.

@@ -16,6 +16,7 @@ import (
 
 	"filippo.io/age"
 	"github.com/rialto-im/rialto/internal/base/failpoint"
+	"github.com/rialto-im/rialto/internal/base/filecopy"
 	"github.com/rialto-im/rialto/internal/platform/datadir"
 	"golang.org/x/sys/unix"
 )
@@ -258,14 +259,14 @@ func (r *repository) write(ctx context.Context, dir string, m *Manifest, keys []
 		return err
 	}
 	for folder := range folders {
-		if err := syncDir(folder); err != nil {
+		if err := filecopy.SyncDir(folder); err != nil {
 			return err
 		}
 	}
 	if err := os.Rename(part, filepath.Join(dir, datadir.DatabaseFile)); err != nil {
 		return err
 	}
-	return errors.Join(syncDir(dir), syncDir(filepath.Dir(dir)))
+	return errors.Join(filecopy.SyncDir(dir), filecopy.SyncDir(filepath.Dir(dir)))
 }
 
 // makeDir creates a folder and its parents, and notes them.

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/rialto-im/rialto/internal/base/filecopy"
 )
 
 // MarkerFile is the marker's name in a data directory.
@@ -176,7 +178,7 @@ func createMarker(dir string, state State) (*Marker, error) {
 	if err = errors.Join(err, m.Sync()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
-	if err = errors.Join(err, syncDir(dir)); err != nil {
+	if err = errors.Join(err, filecopy.SyncDir(dir)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return m, nil
@@ -186,14 +188,6 @@ func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // Identity of the directory.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/filecopy"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/engine/timeline/pebblelog"
@@ -146,7 +147,7 @@ func createFilesDir(dir string) error {
 	if err := os.Mkdir(filepath.Join(dir, FilesDir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(dir)
+	return filecopy.SyncDir(dir)
 }
 
 // checkStores checks that the directory has what its state requires.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/base/filecopy"
 )
 
 // markerFile is the marker in a data directory that was moved.
@@ -29,11 +31,7 @@ func writeMarker(dir, where string) (err error) {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return filecopy.SyncDir(dir)
 }
 
 // CheckSource returns an error if a data directory was moved, and so may not be served with its embedded engines.

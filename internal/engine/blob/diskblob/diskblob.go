@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/filecopy"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 )
 
@@ -105,11 +106,7 @@ func (r *reader) Read(p []byte) (int, error) {
 // syncDirs makes names durable, from dir up to the root of the store.
 func syncDirs(root, dir string) error {
 	for {
-		d, err := os.Open(dir)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		if err := filecopy.SyncDir(dir); err != nil {
 			return err
 		}
 		if dir == root || len(dir) <= len(root) {
