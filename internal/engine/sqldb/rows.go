@@ -20,6 +20,16 @@ func EachRow(rows *sql.Rows, err error, each func(*sql.Rows) error) error {
 	return rows.Err()
 }
 
+// Collect returns the rows of a query as scan reads each, and closes them. The error is as that of EachRow; the list then has what was read.
+func Collect[T any](rows *sql.Rows, err error, scan func(scan func(...any) error) (T, error)) (list []T, _ error) {
+	err = EachRow(rows, err, func(rows *sql.Rows) error {
+		v, err := scan(rows.Scan)
+		list = append(list, v)
+		return err
+	})
+	return list, err
+}
+
 // Pairs returns the rows of a query with two columns as a map from the first one to the second one, and closes them. The map is not nil. The error is as that of EachRow.
 func Pairs[K comparable, V any](rows *sql.Rows, err error) (map[K]V, error) {
 	pairs := map[K]V{}

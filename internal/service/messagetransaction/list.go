@@ -65,12 +65,7 @@ func (s *Service) ListMessageTransactions(ctx context.Context, by id.Caller, r *
 }
 
 func collect(rows *sql.Rows, err error) (list []*transaction, _ error) {
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		t, err := scan(rows.Scan)
-		list = append(list, t)
-		return err
-	})
-	return list, err
+	return sqldb.Collect(rows, err, scan)
 }
 
 func idsOf(rows *sql.Rows, err error) (ids []int64, _ error) {

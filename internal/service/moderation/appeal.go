@@ -12,6 +12,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	moderationv1 "github.com/rialto-im/rialto/sdk/go/gen/moderation/v1"
 )
@@ -122,7 +123,7 @@ func (s *Service) ListAppeals(ctx context.Context, _ id.Caller, r *moderationv1.
 	limit := outputlimit.SmallPageSize(r.Limit)
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
 		rows, err := tx.QueryContext(ctx, query, behind, limit+1)
-		list, err := collect(rows, err, scanAppeal)
+		list, err := sqldb.Collect(rows, err, scanAppeal)
 		if err != nil {
 			return err
 		}

@@ -212,7 +212,7 @@ func (s *Service) ListBans(ctx context.Context, _ id.Caller, r *moderationv1.Lis
 		query, args = listBansAbout, append(args, int64(r.About))
 	}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, query, args...)
-	list, err := collect(rows, err, s.scanBan)
+	list, err := sqldb.Collect(rows, err, s.scanBan)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	moderationv1 "github.com/rialto-im/rialto/sdk/go/gen/moderation/v1"
@@ -181,7 +182,7 @@ func (s *Service) apply(ctx context.Context, d *decision) error {
 func (s *Service) applyPending(ctx context.Context) (failed error) {
 	for above := int64(0); ; {
 		rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+decisionColumns+` FROM moderation_decisions WHERE pending > 0 AND id > $1 ORDER BY id LIMIT $2`, above, roundBatch)
-		list, err := collect(rows, err, scanDecision)
+		list, err := sqldb.Collect(rows, err, scanDecision)
 		if err != nil || len(list) == 0 {
 			return errors.Join(failed, err)
 		}

@@ -47,7 +47,7 @@ func (s *Service) ListCases(ctx context.Context, _ id.Caller, r *moderationv1.Li
 	}
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
 		rows, err := tx.QueryContext(ctx, query, args...)
-		list, err := collect(rows, err, scanCase)
+		list, err := sqldb.Collect(rows, err, scanCase)
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (s *Service) GetCase(ctx context.Context, _ id.Caller, r *moderationv1.GetC
 		out = list[0]
 		rows, err := tx.QueryContext(ctx, `SELECT `+reportColumns+` FROM moderation_reports r JOIN moderation_cases c ON c.id = r.subject_case
 			LEFT JOIN moderation_decisions d ON d.id = c.decision WHERE r.subject_case = $1 ORDER BY r.id DESC LIMIT $2`, int64(c.id), shownReports)
-		if out.Reports, err = collect(rows, err, scanReport); err != nil {
+		if out.Reports, err = sqldb.Collect(rows, err, scanReport); err != nil {
 			return err
 		}
 		var content []byte
@@ -133,7 +133,7 @@ func (s *Service) ListMyDecisions(ctx context.Context, u id.User, r *moderationv
 	limit := outputlimit.SmallPageSize(r.Limit)
 	rows, err := s.deps.DB.ReadYourWrites(ctx).QueryContext(ctx, `SELECT d.id, d.action, d.kind, d.item, d.seq, d.reason, d.explanation, d.time_ms, d.ends_ms, d.excerpt, COALESCE(a.state, 0), COALESCE(a.answer, '')
 		FROM moderation_decisions d LEFT JOIN moderation_appeals a ON a.decision = d.id WHERE d.about = $1 AND d.about > 0 AND d.action <> 1 AND d.id < $2 ORDER BY d.id DESC LIMIT $3`, int64(u), before, limit+1)
-	list, err := collect(rows, err, func(scan func(...any) error) (*moderationv1.DecisionNotice, error) {
+	list, err := sqldb.Collect(rows, err, func(scan func(...any) error) (*moderationv1.DecisionNotice, error) {
 		n, of := &moderationv1.DecisionNotice{}, subject{}
 		err := scan(&n.Id, &n.Action, &of.kind, &of.item, &of.seq, &n.Reason, &n.Explanation, &n.TimeMs, &n.EndsMs, &n.Excerpt, &n.Appeal, &n.AppealAnswer)
 		n.Subject = of.proto()

@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	moderationv1 "github.com/rialto-im/rialto/sdk/go/gen/moderation/v1"
 )
 
@@ -150,7 +151,7 @@ func (s *Service) ListMyReports(ctx context.Context, u id.User, r *moderationv1.
 	limit := outputlimit.SmallPageSize(r.Limit)
 	rows, err := s.deps.DB.ReadYourWrites(ctx).QueryContext(ctx, `SELECT `+reportColumns+` FROM moderation_reports r JOIN moderation_cases c ON c.id = r.subject_case
 		LEFT JOIN moderation_decisions d ON d.id = c.decision WHERE r.reporter = $1 AND r.id < $2 ORDER BY r.id DESC LIMIT $3`, int64(u), before, limit+1)
-	list, err := collect(rows, err, scanReport)
+	list, err := sqldb.Collect(rows, err, scanReport)
 	if err != nil {
 		return nil, err
 	}

@@ -158,13 +158,3 @@ func cut[T any](list []T, limit int, idOf func(T) uint64) (page []T, next string
 	}
 	return list[:limit], strconv.FormatUint(idOf(list[limit-1]), 10)
 }
-
-// collect reads all rows.
-func collect[T any](rows *sql.Rows, err error, scan func(scan func(...any) error) (T, error)) (list []T, _ error) {
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		v, err := scan(rows.Scan)
-		list = append(list, v)
-		return err
-	})
-	return list, err
-}

@@ -117,7 +117,7 @@ const listColumns = `name, version, words, changed_ms, changed_by`
 
 func readLists(ctx context.Context, q sqldb.Reader) ([]*moderationv1.WordList, error) {
 	rows, err := q.QueryContext(ctx, `SELECT `+listColumns+` FROM moderation_word_lists ORDER BY name`)
-	return collect(rows, err, scanList)
+	return sqldb.Collect(rows, err, scanList)
 }
 
 // ListWordLists gives the lists without their words.
