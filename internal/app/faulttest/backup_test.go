@@ -47,19 +47,40 @@ func newBackedUp(t *testing.T) *backedUp {
 // command runs a command of the program, and returns its output and exit code; -1 if it was killed at its failpoint.
 func (b *backedUp) command(failpoint string, args ...string) (out string, code int) {
 	b.t.Helper()
-	c := exec.Command(b.Path, args...)
+	return b.interruptible(nil, failpoint, args...)
+}
+
+// interruptible is command, which is interrupted when a channel is closed.
+func (b *backedUp) interruptible(interrupt <-chan struct{}, failpoint string, args ...string) (out string, code int) {
+	b.t.Helper()
+	c, text := exec.Command(b.Path, args...), bytes.Buffer{}
 	c.Env = append(os.Environ(), "RIALTO_FAILPOINT="+failpoint)
-	text, err := c.CombinedOutput()
+	c.Stdout, c.Stderr = &text, &text
+	if err := c.Start(); err != nil {
+		b.t.Fatal(err)
+	}
+	ended, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		select {
+		case <-interrupt:
+			_ = c.Process.Signal(os.Interrupt) // it may have ended just now
+		case <-ended:
+		}
+	}()
+	err := c.Wait()
+	close(ended)
+	<-stopped
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		b.t.Fatal(err)
 	}
-	return string(text), c.ProcessState.ExitCode()
+	return text.String(), c.ProcessState.ExitCode()
 }
 
-// backup asks the server for a backup, and returns its id; "" if there is none, and what was said.
+// backup asks the server for a backup, and returns its id; "" if there is none, and what was said. It does not wait for a server that has died.
 func (b *backedUp) backup() (id, said string) {
 	b.t.Helper()
-	out, code := b.command("", "backup", "--url", b.url(), "--key", b.key, "--reason", "a test")
+	out, code := b.interruptible(b.gone, "", "backup", "--url", b.url(), "--key", b.key, "--reason", "a test")
 	m := regexp.MustCompile(`backup (\S+) is complete`).FindStringSubmatch(out)
 	if code != 0 || m == nil {
 		return "", out
@@ -190,11 +211,25 @@ func (s *shownOn) is(resets int, texts ...string) bool {
 	return s.resets == resets && slices.Equal(s.texts, texts)
 }
 
+// isReset reports whether a device was reset once, and shows fresh messages since, each once. Before them it may show the last ones that were stored before the
+// backup: the server repeats those that its fan-out had not noted as done when the backup was made.
+func (s *shownOn) isReset(before []string, fresh ...string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	repeated := len(s.texts) - len(fresh)
+	return s.resets == 1 && repeated >= 0 && repeated <= len(before) && slices.Equal(s.texts, append(slices.Clone(before[len(before)-repeated:]), fresh...))
+}
+
 // A device that has seen more than the backup has, on a server that was started several times since, is reset once. It then gets each new message once, although
 // these have the seqs of messages that it has seen. A device that was not connected since the backup misses nothing either.
 func TestADeviceThatHasSeenMoreThanTheBackup(t *testing.T) {
 	b := newBackedUp(t)
 	shown := &shownOn{}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("bob was reset %d times, and shows %q since", shown.resets, shown.texts)
+		}
+	})
 	alice := person(t, b.process, "alice")
 	bob, err := rialto.New(rialto.Config{URL: b.url(), MaxWait: 20 * time.Millisecond, Logger: quiet(), Handler: shown.handle})
 	if err != nil {
@@ -242,9 +277,9 @@ func TestADeviceThatHasSeenMoreThanTheBackup(t *testing.T) {
 	if !b.start("") {
 		t.Fatal("the server did not start on what was restored")
 	}
-	eventually.True(t, "bob is reset", func() bool { return shown.is(1) })
+	eventually.True(t, "bob is reset", func() bool { return shown.isReset(kept) })
 	fresh := send(100, 125)
-	eventually.True(t, "bob has each new message once", func() bool { return shown.is(1, fresh...) })
+	eventually.True(t, "bob has each new message once", func() bool { return shown.isReset(kept, fresh...) })
 	var stored []string
 	for _, m := range historyOf(t, bob, r.Msg.Id) {
 		stored = append(stored, m.Content.GetText())
@@ -257,7 +292,7 @@ func TestADeviceThatHasSeenMoreThanTheBackup(t *testing.T) {
 		t.Fatal("the server did not start again")
 	}
 	fresh = append(fresh, send(200, 205)...)
-	eventually.True(t, "bob has what comes after another start", func() bool { return shown.is(1, fresh...) })
+	eventually.True(t, "bob has what comes after another start", func() bool { return shown.isReset(kept, fresh...) })
 	b.stop()
 	b.verify()
 }
