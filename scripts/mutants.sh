@@ -1198,6 +1198,9 @@ mutant "refuse messages for a burst" internal/base/overload/gate.go 's/if g\.sam
 mutant "refuse nothing while a queue stands" internal/base/overload/gate.go 's/^\t\tadmitted = g\.cut\(admitted\)$/\t\t_ = g.cut(admitted)/' TestGoodputIsFlatUnderOverload ./internal/base/overload
 mutant "refuse messages because the log is slow without load" internal/base/overload/gate.go 's/return t\.windows > futileCuts \&\& /return false \&\& /' TestASlowLogIsNoOverload ./internal/base/overload
 mutant "take a full log for a slow one" internal/base/overload/gate.go 's/ \&\& rate <= slowerPart\*t\.rate$//' TestSomeUsersAreServedInAnyCase ./internal/base/overload
+mutant "take a busy process for one with a slow log" internal/base/overload/gate.go 's/case long \&\& !busy/case long \&\& (!busy || true)/' TestABusyProcessIsOverloaded ./internal/base/overload
+mutant "take an idle process with a slow log for a busy one" internal/base/overload/gate.go 's/case long \&\& !busy/case long \&\& !busy \&\& false/' TestABusyProcessIsOverloaded ./internal/base/overload
+mutant "take what a full queue refuses for short waits" internal/service/chat/send.go 's/ \&\& !errors\.Is\(d\.Err, timeline\.ErrBusy\) \{ \/\/ a full/ { \/\/ a full/' TestAFullQueueIsNoShortWait ./internal/service/chat
 mutant "refuse all but a few users" internal/base/overload/gate.go 's/minLevels = .*$/minLevels = sections \/ 8/' TestSomeUsersAreServedInAnyCase ./internal/base/overload
 mutant "refuse each user a part of the messages" internal/base/overload/priority.go 's/id\.Hash\(user\^/id.Hash(uint64(time.Now().UnixNano())^/' TestTheSameUsersAreServed ./internal/base/overload
 mutant "read bodies of requests without capacity" internal/transport/rpc/body_limits.go 's/if in\.err = s\.checkOverload\(m\.work, r\.Header\); in\.err != nil \{/if false {/' TestOverloadRefusesEarly ./internal/transport/rpc

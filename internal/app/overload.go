@@ -16,7 +16,7 @@ type protection struct {
 func (n *Node) openOverload() {
 	config := n.config.Overload.WithDefaults()
 	of := func(user uint64) []uint64 { return n.organizations.MemberOf(id.User(user)) } // not before the node serves
-	n.work, n.sendGate = overload.NewCalls(config, of), overload.NewGate(config.SendWait, n.clock, of)
+	n.work, n.sendGate = overload.NewCalls(config, of), overload.NewGate(config.SendWait, n.clock, of, overload.Processors{Used: cpuTime, Count: n.threads.processors})
 }
 
 // registerOverloadMetrics registers the metrics of the protection against overload.

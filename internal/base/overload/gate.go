@@ -22,8 +22,9 @@ const (
 	// minLevels are admitted in any case: an eighth of the users in small conversations. No message has the priority First.
 	minLevels = (int(High)*8 + 1) * sections / 8
 	// After futileCuts windows of cuts the cause is not the load if the least wait is about as long as before, within steadyPart of it, although at most
-	// slowerPart as many messages are stored in a second: a full log would store as many as before.
-	futileCuts, steadyPart, slowerPart = 5, 0.25, 0.8
+	// slowerPart as many messages are stored in a second: a full log would store as many as before. While the process uses more than busyPart of its processors, the
+	// load is the cause in any case.
+	futileCuts, steadyPart, slowerPart, busyPart = 5, 0.25, 0.8, 0.85
 	// idleWindow is the time after which all messages are admitted again if no window has ended: then hardly any are stored.
 	idleWindow = 2 * time.Second
 	// sampleEvery is how many messages have one whose wait is measured, as long as none is refused.
@@ -37,6 +38,7 @@ const (
 type Gate struct {
 	target   time.Duration
 	clock    clock.Clock
+	cpu      Processors
 	watching atomic.Bool  // arrivals are counted, and may be refused
 	admitted atomic.Int32 // levels below it are admitted
 	lastSeen atomic.Int64 // when the last window ended, in Unix ns
@@ -56,6 +58,14 @@ type Gate struct {
 	over    int           // windows in a row that waited for too long
 	slow    time.Duration // how long the log needs whatever the load, as far as known
 	cuts    trial
+	used    time.Duration // CPU time of the process when the window began
+}
+
+// Processors are what the process computes on.
+type Processors struct {
+	// Used is for how long the process has computed so far. If nil, it is not known.
+	Used  func() time.Duration
+	Count int
 }
 
 // trial of cuts: whether they make the wait shorter.
@@ -82,11 +92,11 @@ func (t *trial) note(least time.Duration, rate float64) bool {
 const gateLevels = levelCount + sections
 
 // NewGate creates a gate that lets messages wait for target; 0 admits all. of may be nil.
-func NewGate(target time.Duration, c clock.Clock, of Organizations) *Gate {
+func NewGate(target time.Duration, c clock.Clock, of Organizations, cpu Processors) *Gate {
 	if target == 0 {
 		return nil
 	}
-	g := &Gate{target: target, clock: c, of: of, crowds: newSketch()}
+	g := &Gate{target: target, clock: c, of: of, cpu: cpu, crowds: newSketch()}
 	g.admitted.Store(int32(gateLevels))
 	return g
 }
@@ -168,7 +178,8 @@ func (g *Gate) openAll(now time.Time) {
 
 // endWindow changes which levels are admitted. The caller holds mu.
 func (g *Gate) endWindow(now time.Time) {
-	rate := float64(g.samples) / max(now.Sub(g.began), time.Millisecond).Seconds()
+	took := max(now.Sub(g.began), time.Millisecond)
+	rate, busy := float64(g.samples)/took.Seconds(), g.isBusy(took)
 	falls, long := g.least < g.before, g.over >= patience
 	g.began, g.samples, g.least, g.before = now, 0, 0, g.least
 	g.lastSeen.Store(now.UnixNano())
@@ -181,7 +192,7 @@ func (g *Gate) endWindow(now time.Time) {
 	}
 	switch {
 	case long && falls:
-	case long && g.cuts.note(g.before, rate):
+	case long && !busy && g.cuts.note(g.before, rate):
 		g.over, g.slow, g.cuts = 0, g.before, trial{}
 		admitted = gateLevels
 	case long:
@@ -201,6 +212,16 @@ func (g *Gate) endWindow(now time.Time) {
 	if g.stored.Swap(0) > 0 {
 		g.crowds.clear()
 	}
+}
+
+// isBusy reports whether the process used its processors in the window that ends, and took some time. The caller holds mu.
+func (g *Gate) isBusy(took time.Duration) bool {
+	if g.cpu.Used == nil {
+		return false
+	}
+	before := g.used
+	g.used = g.cpu.Used()
+	return float64(g.used-before) > busyPart*float64(took)*float64(g.cpu.Count)
 }
 
 // cut returns the levels without the last ones, which had cutPart of the messages that were admitted.

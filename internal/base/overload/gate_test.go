@@ -28,7 +28,7 @@ func newQueue(capacity int) *queue { return newQueueOf(capacity, nil) }
 
 func newQueueOf(capacity int, of overload.Organizations) *queue {
 	q := &queue{now: time.Unix(1_800_000_000, 0), capacity: capacity, refused: map[overload.Priority]int{}}
-	q.gate = overload.NewGate(200*time.Millisecond, q, of)
+	q.gate = overload.NewGate(200*time.Millisecond, q, of, overload.Processors{})
 	return q
 }
 
@@ -221,6 +221,22 @@ func TestASlowLogIsNoOverload(t *testing.T) {
 				q.run(14, 20*time.Second)
 			}
 		})
+	}
+}
+
+// While the process uses all its processors, a log that stores less than before is overloaded, not slow: flushes and fan-out take the processors as well.
+func TestABusyProcessIsOverloaded(t *testing.T) {
+	for busy, want := range map[float64]bool{1: true, 0.5: false} {
+		q := newQueue(20)
+		q.slow = func(int) time.Duration { return 300 * time.Millisecond }
+		start := q.now
+		q.gate = overload.NewGate(200*time.Millisecond, q, nil, overload.Processors{Count: 2, Used: func() time.Duration { return time.Duration(2 * busy * float64(q.now.Sub(start))) }})
+		q.run(10, 20*time.Second)
+		clear(q.refused)
+		q.run(10, 20*time.Second)
+		if refused := len(q.refused) > 0; refused != want {
+			t.Errorf("a process that uses %.1f of its processors refuses messages: %v, want %v", busy, refused, want)
+		}
 	}
 }
 

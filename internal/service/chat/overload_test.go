@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"testing"
 	"time"
@@ -72,10 +73,36 @@ func overloaded(t *testing.T, g *overload.Gate, c *manualClock, p overload.Prior
 	return refused, served
 }
 
+// What a full queue refuses at once has not waited for the log: the others have, so messages are refused before they reach the queue.
+func TestAFullQueueIsNoShortWait(t *testing.T) {
+	ctx, h := context.Background(), newHarness(t, chat.Config{})
+	h.gate = overload.NewGate(200*time.Millisecond, h.clock, nil, overload.Processors{})
+	c, err := h.node(t).OpenDirect(ctx, 1, 2)
+	must(t, err)
+	h.log = &rejectingLog{Log: h.log, refuse: math.MaxInt}
+	s := h.node(t)
+	for n := uint64(0); !h.gate.Refuses(); n++ {
+		if n == 3200 { // one in sixteen is measured
+			t.Fatal("no message is refused, although those that are stored waited for a second")
+		}
+		d := draftOf(c, 1, 1, "hello")
+		d.Device += id.Device(n) // each of another device: none waits for an earlier one
+		if err := s.Send(ctx, d); reasonOf(err) != "busy" {
+			t.Fatalf("a full queue answers %v", err)
+		}
+		if n%100 == 99 {
+			h.clock.ms.Add(300)
+			for range 8 {
+				h.gate.Observe(time.Second)
+			}
+		}
+	}
+}
+
 // Under overload some users are refused and others served. A refused message and the device's later ones wait for its retry, so that they are stored in order.
 func TestOverloadKeepsTheOrderOfADevice(t *testing.T) {
 	ctx, h := context.Background(), newHarness(t, chat.Config{})
-	h.gate = overload.NewGate(200*time.Millisecond, h.clock, nil)
+	h.gate = overload.NewGate(200*time.Millisecond, h.clock, nil, overload.Processors{})
 	s := h.node(t)
 	refused, served := overloaded(t, h.gate, h.clock, overload.High)
 	c, err := s.OpenDirect(ctx, refused, served)
@@ -121,7 +148,7 @@ func TestACrowdHasItsShareOfTheMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, chat.Config{})
-			h.gate = overload.NewGate(200*time.Millisecond, h.clock, c.of)
+			h.gate = overload.NewGate(200*time.Millisecond, h.clock, c.of, overload.Processors{})
 			s := h.node(t)
 			var groups [10]id.Conversation // of the crowd: one, or ten of the organization
 			var members []uint64

@@ -189,7 +189,7 @@ func appendCompleted(a *timeline.AppendRequest) {
 	s, c, d := p.service, p.conversation, p.draft
 	setResult(d, a)
 	access := a.ExpectedAccess
-	if !p.began.IsZero() {
+	if !p.began.IsZero() && !errors.Is(d.Err, timeline.ErrBusy) { // a full queue refuses at once
 		s.deps.Overload.Observe(time.Since(p.began))
 	}
 	s.recordAppend(p)

@@ -203,9 +203,11 @@ func Open(dir string, options Options) (*Log, error) {
 
 const (
 	memTableSize = 64 << 20
-	// minCacheSize is what remains of the block cache beside two full memtables, one of which is being flushed. Pebble reserves the memory
-	// of memtables in its cache: in a cache that is smaller than they are, no block stays, and each read of a table reads its filter again.
-	minCacheSize = 16 << 20
+	// At most maxMemTables are in memory: one that is written, and those that wait for their flush. Beyond, appends wait.
+	maxMemTables = 3
+	// minCacheSize is what remains of the block cache beside full memtables. Pebble reserves the memory of memtables in its cache: in a cache that is smaller than
+	// they are, no block stays, and each read of a table reads its filter again. Fan-out that is behind then costs several times as much, and stays behind.
+	minCacheSize = 48 << 20
 )
 
 // pebbleOptions returns the options of the store. Flushes and compactions call yield.
@@ -216,12 +218,12 @@ func pebbleOptions(o Options, yield func()) *pebble.Options {
 		ErrorIfNotExists:            o.MustExist,
 		FormatMajorVersion:          pebble.FormatNewest,
 		MemTableSize:                memTableSize,
-		MemTableStopWritesThreshold: 4,
+		MemTableStopWritesThreshold: maxMemTables,
 		L0CompactionThreshold:       8,
 		L0StopWritesThreshold:       40,
 		LBaseMaxBytes:               512 << 20,
 		MaxOpenFiles:                1000,
-		CacheSize:                   2*memTableSize + minCacheSize,
+		CacheSize:                   maxMemTables*memTableSize + minCacheSize,
 		Logger:                      pebbleLogger{o.Logger, o.Fatal},
 	}
 	p.CompactionConcurrencyRange = func() (int, int) { return 1, 2 }
