@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -43,7 +44,8 @@ const adminUsage = `Usage:
   rialto admin transactions retry --data DIR --id ID | --all      send the messages again that were refused
 
 They use a data directory, or with --postgres ADDRESS a database, also while a server uses it. create also creates the data
-directory if it does not exist, like the first rialto serve.
+directory if it does not exist, like the first rialto serve. What changes something is in the audit log, which the console shows: under
+the user of the operating system, with --operator NAME and --reason TEXT.
 Exit codes: 0 on success, 1 after a failure, 2 for an invalid command line.
 `
 
@@ -73,6 +75,10 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	if verb != "list" {
 		fs.StringVar(&key.Name, "name", "", "`name` of the key; required")
 	}
+	by := auditFlags{}
+	if verb != "list" {
+		by.add(fs)
+	}
 	if verb == "create" {
 		fs.BoolVar(&key.Audit, "audit", false, "it may read messages as they were before edits and recalls, and trace them with rialto where")
 		fs.Func("role", "`role` in the operators' console, for which alone the key is: auditor (reads), moderator (decides about reports, and bans) or operator (reads and changes, and moderates)", func(role string) (err error) {
@@ -88,9 +94,13 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		fmt.Fprintf(errOut, "rialto admin key %s: --name is required\n", verb)
 		return 2
 	}
-	err := inDatabase(ctx, *data, *postgres, func(db *sqldb.DB) error { return adminKey(ctx, verb, db, key, out) })
+	if wrong := by.check(); wrong != "" {
+		fmt.Fprintf(errOut, "rialto admin key %s: %s\n", verb, wrong)
+		return 2
+	}
+	err := inDatabase(ctx, *data, *postgres, func(db *sqldb.DB) error { return adminKey(ctx, verb, db, key, by, out) })
 	if errors.As(err, new(*noDatabase)) && verb == "create" {
-		err = createFirstKey(ctx, *data, key, out, errOut)
+		err = createFirstKey(ctx, *data, key, by, out, errOut)
 	}
 	if err != nil {
 		fmt.Fprintln(errOut, "rialto admin:", err)
@@ -101,13 +111,10 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 
 // operatorRole returns a role in the operators' console by its name.
 func operatorRole(name string) (id.OperatorRole, error) {
-	switch name {
-	case "auditor":
-		return id.Auditor, nil
-	case "operator":
-		return id.Operator, nil
-	case "moderator":
-		return id.Moderator, nil
+	for _, r := range []id.OperatorRole{id.Auditor, id.Operator, id.Moderator} {
+		if r.String() == name {
+			return r, nil
+		}
 	}
 	return id.NoOperator, errors.New("a role is auditor, moderator or operator")
 }
@@ -119,15 +126,28 @@ func (e *noDatabase) Error() string {
 	return e.data + " has no database; use the --data of a server that has run, or start with rialto admin key create"
 }
 
-// withJobs parses the flags of a command of rialto admin, which check judges, and runs it with the jobs of a database. It returns the exit code. The command
-// also works while servers run.
-func withJobs(ctx context.Context, flags *flag.FlagSet, args []string, out, errOut io.Writer, check func() string, run func(db *sqldb.DB, jobs *job.Service) error) int {
+// adminCommand is a command of rialto admin that uses jobs.
+type adminCommand struct {
+	// changes: it changes something, which the audit log has.
+	changes bool
+	// check returns what is wrong with the flags.
+	check func() string
+	// run runs it. by has no audit log unless the command changes something.
+	run func(db *sqldb.DB, jobs *job.Service, by changer) error
+}
+
+// withJobs parses the flags of a command, and runs it with the jobs of a database. It returns the exit code. The command also works while servers run.
+func withJobs(ctx context.Context, flags *flag.FlagSet, args []string, out, errOut io.Writer, c adminCommand) int {
 	data := flags.String("data", "data", "data `directory`")
 	postgres := flags.String("postgres", "", "`address` of the database, if the server uses PostgreSQL")
+	by := auditFlags{}
+	if c.changes {
+		by.add(flags)
+	}
 	if code, ok := parse(flags, "It also works while servers run.\n", args, out, errOut); !ok {
 		return code
 	}
-	if wrong := check(); wrong != "" {
+	if wrong := cmp.Or(c.check(), by.check()); wrong != "" {
 		fmt.Fprintf(errOut, "%s: %s\n", flags.Name(), wrong)
 		return 2
 	}
@@ -136,7 +156,13 @@ func withJobs(ctx context.Context, flags *flag.FlagSet, args []string, out, errO
 		if err != nil {
 			return err
 		}
-		return run(db, jobs)
+		who := changer{}
+		if c.changes {
+			if who, err = by.changer(ctx, db); err != nil {
+				return err
+			}
+		}
+		return c.run(db, jobs, who)
 	})
 	if err != nil {
 		fmt.Fprintln(errOut, "rialto admin:", err)
@@ -186,7 +212,7 @@ func inLockedDir(ctx context.Context, dir *dataDir, do func(*sqldb.DB) error) er
 }
 
 // createFirstKey opens the stores of a data directory as serve does, which creates them or refuses to, and adds the key.
-func createFirstKey(ctx context.Context, data string, key account.NewKey, out, errOut io.Writer) error {
+func createFirstKey(ctx context.Context, data string, key account.NewKey, by auditFlags, out, errOut io.Writer) error {
 	c, err := config.Load("", nil, []string{"data=" + data})
 	if err != nil {
 		return err
@@ -195,14 +221,14 @@ func createFirstKey(ctx context.Context, data string, key account.NewKey, out, e
 	if err := n.openEngines(ctx); err != nil {
 		return errors.Join(err, n.Close())
 	}
-	if err := errors.Join(adminKey(ctx, "create", n.db, key, out), n.Close()); err != nil {
+	if err := errors.Join(adminKey(ctx, "create", n.db, key, by, out), n.Close()); err != nil {
 		return err
 	}
 	fmt.Fprintf(errOut, "rialto admin: the data directory %s is new; serve it with rialto serve --data %s\n", data, data)
 	return nil
 }
 
-func adminKey(ctx context.Context, verb string, db *sqldb.DB, of account.NewKey, out io.Writer) error {
+func adminKey(ctx context.Context, verb string, db *sqldb.DB, of account.NewKey, by auditFlags, out io.Writer) error {
 	logger := slog.New(slog.DiscardHandler)
 	outbox, err := job.NewOutbox(ctx, db, logger)
 	if err != nil {
@@ -212,9 +238,13 @@ func adminKey(ctx context.Context, verb string, db *sqldb.DB, of account.NewKey,
 	if err != nil {
 		return err
 	}
+	who, err := by.changer(ctx, db)
+	if err != nil {
+		return err
+	}
 	switch verb {
 	case "create":
-		key, err := accounts.CreateKey(ctx, of)
+		key, err := accounts.CreateKey(ctx, of, who.record())
 		if err != nil {
 			return err
 		}
@@ -228,7 +258,7 @@ func adminKey(ctx context.Context, verb string, db *sqldb.DB, of account.NewKey,
 			fmt.Fprintln(out, k)
 		}
 	case "revoke":
-		n, err := accounts.RevokeKey(ctx, of.Name)
+		n, err := accounts.RevokeKey(ctx, of.Name, who.record())
 		if err != nil {
 			return err
 		}

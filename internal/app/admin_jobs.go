@@ -3,15 +3,20 @@ package app
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"flag"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/printable"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/service/operation"
+	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
 )
 
 var jobVerbs = []string{"list", "show", "retry", "discard"}
@@ -39,7 +44,8 @@ func adminJobsMain(ctx context.Context, verb string, args []string, out, errOut 
 		fs.BoolVar(&c.all, "all", false, "retry all dead letters")
 		fs.StringVar(&c.kind, "kind", "", "with --all, only those of a `kind`")
 	}
-	return withJobs(ctx, fs, args, out, errOut, func() string { return c.check() }, func(_ *sqldb.DB, jobs *job.Service) error { return c.run(ctx, jobs, out) })
+	changes := verb == "retry" || verb == "discard"
+	return withJobs(ctx, fs, args, out, errOut, adminCommand{changes, func() string { return c.check() }, func(_ *sqldb.DB, jobs *job.Service, by changer) error { return c.run(ctx, jobs, by, out) }})
 }
 
 // check returns what is wrong with the flags.
@@ -55,7 +61,7 @@ func (c jobsCommand) check() string {
 	return ""
 }
 
-func (c jobsCommand) run(ctx context.Context, jobs *job.Service, out io.Writer) error {
+func (c jobsCommand) run(ctx context.Context, jobs *job.Service, by changer, out io.Writer) error {
 	switch c.verb {
 	case "list":
 		list, err := jobs.List(ctx, job.State(c.state), c.queue, c.limit)
@@ -65,32 +71,51 @@ func (c jobsCommand) run(ctx context.Context, jobs *job.Service, out io.Writer) 
 		for _, i := range list {
 			fmt.Fprintf(out, "%d\t%s\t%s\t%s\tfailures %d of %d\t%s\n", i.ID, printable.Line(i.Kind), i.State, moment(cmp.Or(i.Finished, i.Due)), i.Failures, i.Max, firstLine(i.Error))
 		}
+		return nil
 	case "show":
 		i, err := jobs.Get(ctx, c.id)
 		if err != nil {
 			return err
 		}
 		show(out, i)
-	case "retry":
-		if c.all {
-			n, err := jobs.RetryDiscarded(ctx, c.kind)
-			fmt.Fprintf(out, "made available again: %d\n", n)
-			return err
+		return nil
+	}
+	if c.all {
+		return c.retryAll(ctx, jobs, by, out)
+	}
+	return c.change(ctx, operation.New(operation.Deps{Jobs: jobs, Audit: by.audit, Clock: clock.System{}}), by, out)
+}
+
+// retryAll makes all dead letters available again. Each batch has an entry in the audit log, with the ids.
+func (c jobsCommand) retryAll(ctx context.Context, jobs *job.Service, by changer, out io.Writer) error {
+	record := by.record()
+	n, err := jobs.RetryDiscarded(ctx, c.kind, func(ctx context.Context, tx *sql.Tx, ids []int64) error {
+		of := func(state job.State) string {
+			return fmt.Sprintf(`{"state":%q,"jobs":%s}`, state, strings.Join(strings.Fields(fmt.Sprint(ids)), ","))
 		}
-		if err := jobs.Retry(ctx, c.id, nil); err != nil {
-			return err
+		return record.Record(ctx, tx, auditlog.Entry{Action: "job.retry", Subject: strings.TrimSpace(fmt.Sprintf("%d dead letters %s", len(ids), c.kind)), Before: of(job.Discarded), After: of(job.Available)})
+	})
+	fmt.Fprintf(out, "made available again: %d\n", n)
+	return err
+}
+
+// change retries or stops a job as the console does, with the same entry in the audit log.
+func (c jobsCommand) change(ctx context.Context, operations *operation.Service, by changer, out io.Writer) error {
+	if c.verb == "retry" {
+		if _, err := operations.RetryJob(ctx, by.caller(), &operationv1.RetryJobRequest{Id: uint64(c.id), Reason: by.flags.reason}); err != nil {
+			return plain(err)
 		}
 		fmt.Fprintf(out, "job %d is available again\n", c.id)
-	case "discard":
-		state, err := jobs.Discard(ctx, c.id, nil)
-		if err != nil {
-			return err
-		}
-		if state == job.Running {
-			fmt.Fprintf(out, "job %d is running; its node was told to stop it\n", c.id)
-			return nil
-		}
-		fmt.Fprintf(out, "job %d is %s\n", c.id, state)
+		return nil
+	}
+	j, err := operations.DiscardJob(ctx, by.caller(), &operationv1.DiscardJobRequest{Id: uint64(c.id), Reason: by.flags.reason})
+	switch {
+	case err != nil:
+		return plain(err)
+	case j.Cancelling:
+		fmt.Fprintf(out, "job %d is running; its node was told to stop it\n", c.id)
+	default:
+		fmt.Fprintf(out, "job %d is discarded\n", c.id)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/printable"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/service/messagetransaction"
 	transactionv1 "github.com/rialto-im/rialto/sdk/go/gen/transaction/v1"
@@ -29,6 +30,7 @@ type transactionsCommand struct {
 	id          uint64
 	limit       int
 	all         bool
+	record      auditlog.Recorder
 }
 
 const maxTransactionsPage = 1000
@@ -49,13 +51,14 @@ func adminTransactionsMain(ctx context.Context, verb string, args []string, out,
 	if verb == "retry" {
 		fs.BoolVar(&c.all, "all", false, "retry all that failed")
 	}
-	return withJobs(ctx, fs, args, out, errOut, func() string { return c.check() }, func(db *sqldb.DB, jobs *job.Service) error {
+	return withJobs(ctx, fs, args, out, errOut, adminCommand{changes: verb == "retry", check: func() string { return c.check() }, run: func(db *sqldb.DB, jobs *job.Service, by changer) error {
+		c.record = by.record()
 		all, err := messagetransaction.New(ctx, messagetransaction.Deps{DB: db, Jobs: jobs, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}, messagetransaction.Config{})
 		if err != nil {
 			return err
 		}
 		return c.run(ctx, all, jobs, out)
-	})
+	}})
 }
 
 // check returns what is wrong with the flags.
@@ -65,7 +68,7 @@ func (c transactionsCommand) check() string {
 		return "give either --id or --all"
 	case c.verb == "show" && c.id == 0:
 		return "--id is required"
-	case c.verb == "list" && stateOf(c.state) == 0:
+	case c.verb == "list" && messagetransaction.StateOf(c.state) == 0:
 		return fmt.Sprintf("unknown state %q; it is prepared, committed, sent, failed or rolled_back", c.state)
 	case c.limit < 1 || c.limit > maxTransactionsPage:
 		return "--limit is 1 to 1,000"
@@ -73,22 +76,12 @@ func (c transactionsCommand) check() string {
 	return ""
 }
 
-const statePrefix = "MESSAGE_TRANSACTION_STATE_"
-
-func stateOf(name string) messagetransaction.State {
-	return messagetransaction.State(transactionv1.MessageTransactionState_value[statePrefix+strings.ToUpper(name)])
-}
-
-func nameOf(s messagetransaction.State) string {
-	return strings.ToLower(strings.TrimPrefix(s.String(), statePrefix))
-}
-
 func (c transactionsCommand) run(ctx context.Context, all *messagetransaction.Service, jobs *job.Service, out io.Writer) error {
 	switch c.verb {
 	case "list":
-		list, err := all.List(ctx, stateOf(c.state), 0, c.limit)
+		list, err := all.List(ctx, messagetransaction.StateOf(c.state), 0, c.limit)
 		for _, i := range list {
-			fmt.Fprintf(out, "%d\t%s\t%s\t%s\t%s\t%s%s\n", i.Id, printable.Line(i.Key), printable.Line(i.Reference), nameOf(i.State), moment(time.UnixMilli(i.PreparedMs)), firstLine(i.LastError), refusals(i))
+			fmt.Fprintf(out, "%d\t%s\t%s\t%s\t%s\t%s%s\n", i.Id, printable.Line(i.Key), printable.Line(i.Reference), messagetransaction.NameOf(i.State), moment(time.UnixMilli(i.PreparedMs)), firstLine(i.LastError), refusals(i))
 		}
 		return err
 	case "show":
@@ -103,7 +96,7 @@ func (c transactionsCommand) run(ctx context.Context, all *messagetransaction.Se
 	}
 	i, err := c.find(ctx, all)
 	if err == nil {
-		err = retryTransaction(ctx, all, i, out)
+		err = c.retryTransaction(ctx, all, i, out)
 	}
 	if err != nil {
 		return err
@@ -125,12 +118,12 @@ func (c transactionsCommand) find(ctx context.Context, all *messagetransaction.S
 func (c transactionsCommand) retryAll(ctx context.Context, all *messagetransaction.Service, out io.Writer) error {
 	again, trimmed := 0, 0
 	for below := uint64(0); ; {
-		list, err := all.List(ctx, stateOf("failed"), below, retryBatch)
+		list, err := all.List(ctx, messagetransaction.StateOf("failed"), below, retryBatch)
 		if err != nil {
 			return err
 		}
 		for _, i := range list {
-			err := retryTransaction(ctx, all, i, out)
+			err := c.retryTransaction(ctx, all, i, out)
 			switch {
 			case errors.Is(err, messagetransaction.ErrTrimmed):
 				trimmed++
@@ -154,8 +147,8 @@ func (c transactionsCommand) retryAll(ctx context.Context, all *messagetransacti
 }
 
 // retryTransaction retries a transaction, and says what will be sent.
-func retryTransaction(ctx context.Context, all *messagetransaction.Service, i messagetransaction.Info, out io.Writer) error {
-	if err := all.Retry(ctx, i.Id); err != nil {
+func (c transactionsCommand) retryTransaction(ctx context.Context, all *messagetransaction.Service, i messagetransaction.Info, out io.Writer) error {
+	if err := all.Retry(ctx, i.Id, c.record); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%d of %s, %s, is committed again; a node sends:\n", i.Id, printable.Line(i.Key), printable.Line(i.Reference))
@@ -191,7 +184,7 @@ func showTransaction(ctx context.Context, out io.Writer, i messagetransaction.In
 	if i.EndedMs > 0 {
 		ended = time.UnixMilli(i.EndedMs)
 	}
-	fmt.Fprintf(out, "id         %d\nkey        %s\nreference  %s\nstate      %s\n", i.Id, printable.Line(i.Key), printable.Line(i.Reference), nameOf(i.State))
+	fmt.Fprintf(out, "id         %d\nkey        %s\nreference  %s\nstate      %s\n", i.Id, printable.Line(i.Key), printable.Line(i.Reference), messagetransaction.NameOf(i.State))
 	fmt.Fprintf(out, "prepared   %s\nended      %s\nchecks     %d\nerror      %s\n", moment(time.UnixMilli(i.PreparedMs)), moment(ended), i.Checks, cmp.Or(printable.Line(i.LastError), "-"))
 	switch j, err := jobs.Get(ctx, i.Job); {
 	case errs.Is(err, errs.NotFound):
@@ -223,7 +216,7 @@ func outcomeOf(of messagetransaction.State, m *transactionv1.PreparedMessage) st
 		return strings.TrimSpace(fmt.Sprintf("sent as seq %d %s", m.Seq, m.Id))
 	case m.Reason != "":
 		return "refused: " + m.Reason
-	case nameOf(of) == "rolled_back":
+	case messagetransaction.NameOf(of) == "rolled_back":
 		return "never sent"
 	}
 	return "not sent yet"

@@ -90,6 +90,10 @@ func TestOperatorsSeeAndRetryTransactions(t *testing.T) {
 			t.Errorf("%v: %q; want %q", step.args, text, step.want)
 		}
 	}
+	entries := auditEntries(t, data)
+	if got := changesIn(t, entries[1:], ""); len(got) != 1 || got[0] != "transaction.retry|transaction 7 of shop|failed|committed|" {
+		t.Errorf("the audit log has %q", got)
+	}
 	db, jobs = openJobsAt(t, data)
 	defer db.Close()
 	list, err := jobs.List(t.Context(), job.Available, messagetransaction.Queue, 10)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/progress"
 	"github.com/rialto-im/rialto/internal/engine/blob/diskblob"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/backup"
 	"github.com/rialto-im/rialto/internal/platform/datadir"
 	"github.com/rialto-im/rialto/internal/tool/move"
@@ -33,18 +34,19 @@ A backup that was interrupted is no backup, and harms no other. Exit codes: 0 if
 
 // backupFlags of rialto backup.
 type backupFlags struct {
-	url, key, reason, data, newKey string
-	list                           bool
-	remove                         settings
-	recipients                     settings
-	config                         backup.Config
+	url, key, data, newKey string
+	by                     auditFlags
+	list                   bool
+	remove                 settings
+	recipients             settings
+	config                 backup.Config
 }
 
 func (f *backupFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 	fs := flag.NewFlagSet("rialto backup", flag.ContinueOnError)
 	fs.StringVar(&f.url, "url", "", "`URL` of a running server, such as its admin listener's")
 	fs.StringVar(&f.key, "key", "", "API `key` with the role operator, or @FILE to read it from a file; rialto admin key create --role operator creates one")
-	fs.StringVar(&f.reason, "reason", "", "`text` for the audit log")
+	f.by.add(fs)
 	fs.StringVar(&f.data, "data", "", "data `directory` of a server that is stopped")
 	fs.StringVar(&f.config.Directory, "to", "", "`directory` of the backups, outside the data directory and on another disk if possible")
 	fs.Var(&f.recipients, "recipient", "encrypt for this public `key` of age (age1…); may be repeated")
@@ -81,8 +83,13 @@ func (f *backupFlags) check() error {
 		return errors.New("where a running server writes its backups, for whom and how fast is among its settings: backup.directory, backup.recipients, backup.bytes_per_second")
 	case f.url == "" && f.newKey == "" && f.config.Directory == "":
 		return errors.New("--to is missing")
+	case f.url != "" && f.by.operator != "":
+		return errors.New("the audit log of a running server has the name of the key: --operator is for a server that is stopped")
 	case f.config.BytesPerSecond < 0:
 		return errors.New("--rate cannot be below zero")
+	}
+	if wrong := f.by.check(); wrong != "" {
+		return errors.New(wrong)
 	}
 	return nil
 }
@@ -117,7 +124,7 @@ func (f *backupFlags) run(ctx context.Context, out io.Writer, printer *progress.
 		}
 		return err
 	case f.url != "":
-		b, err := remotebackup.Run(ctx, remotebackup.Options{URL: f.url, Key: f.key, Reason: f.reason, Printer: printer})
+		b, err := remotebackup.Run(ctx, remotebackup.Options{URL: f.url, Key: f.key, Reason: f.by.reason, Printer: printer})
 		if err == nil {
 			printBackup(out, b.Directory, &backup.Result{ID: b.Id, Files: int(b.Files), NewFiles: int(b.NewFiles), Bytes: int64(b.Bytes), NewBytes: int64(b.NewBytes)})
 		}
@@ -125,7 +132,7 @@ func (f *backupFlags) run(ctx context.Context, out io.Writer, printer *progress.
 	}
 	step := printer.Step("backup")
 	defer step.End()
-	r, err := backupStopped(ctx, f.data, f.config, func(done, total int64) {
+	r, err := f.backupStopped(ctx, func(done, total int64) {
 		step.At(float64(done)/float64(max(total, 1)), fmt.Sprintf("%d of %d MB", done/1e6, total/1e6))
 	})
 	if err == nil {
@@ -162,7 +169,8 @@ func listBackups(dir string, out io.Writer) error {
 }
 
 // backupStopped backs up the directory of a server that is stopped. It opens the stores as a server does, which also finds out whether they are whole.
-func backupStopped(ctx context.Context, data string, c backup.Config, report backup.Progress) (_ *backup.Result, err error) {
+func (f *backupFlags) backupStopped(ctx context.Context, report backup.Progress) (_ *backup.Result, err error) {
+	data := f.data
 	if err := move.CheckSource(data); err != nil {
 		return nil, err
 	}
@@ -192,5 +200,8 @@ func backupStopped(ctx context.Context, data string, c backup.Config, report bac
 			return nil, err
 		}
 	}
-	return backup.Make(ctx, source, c, time.Now(), report)
+	if err := f.by.record(ctx, source.Stores.DB, auditlog.Entry{Action: "backup.start", Subject: "backup in " + f.config.Directory}); err != nil { // it is in the backup
+		return nil, err
+	}
+	return backup.Make(ctx, source, f.config, time.Now(), report)
 }

@@ -31,7 +31,7 @@ import (
 
 func key(t *testing.T, h *Node) string {
 	t.Helper()
-	k, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "tests"})
+	k, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "tests"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

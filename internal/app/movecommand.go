@@ -12,6 +12,8 @@ import (
 	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/base/progress"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/tool/move"
 )
 
@@ -30,6 +32,7 @@ type moveFlags struct {
 	postgres, cassandra, s3 string
 	verifyOnly, undo        bool
 	batch                   int
+	by                      auditFlags
 }
 
 func (f *moveFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
@@ -43,7 +46,13 @@ func (f *moveFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 	fs.BoolVar(&f.verifyOnly, "verify-only", false, "compare a completed move with its directory again, and move nothing")
 	fs.IntVar(&f.batch, "batch", 0, "`rows` of one transaction (default 20000)")
 	fs.BoolVar(&f.undo, "undo", false, "remove the mark from the directory, so that a server can use it again, without data stored after the move")
-	return parse(fs, moveHelp, args, out, errOut)
+	f.by.add(fs)
+	code, ok := parse(fs, moveHelp, args, out, errOut)
+	if wrong := f.by.check(); ok && wrong != "" {
+		fmt.Fprintf(errOut, "rialto move: %s\n", wrong)
+		return 2, false
+	}
+	return code, ok
 }
 
 // MoveMain is rialto move.
@@ -65,7 +74,7 @@ func MoveMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		return 2
 	}
 	if f.undo {
-		if err := move.Undo(c.Data); err != nil {
+		if err := f.undoMove(ctx, c.Data); err != nil {
 			fmt.Fprintln(errOut, "rialto move:", err)
 			return 1
 		}
@@ -95,7 +104,37 @@ func MoveMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		fmt.Fprintln(errOut, "rialto move: the target differs from the directory; empty the target, and move again. The directory is unchanged.")
 		return 1
 	}
+	if f.verifyOnly {
+		return 0
+	}
+	if err := f.recordMove(ctx, c); err != nil {
+		fmt.Fprintln(errOut, "rialto move: the move is complete, and only its entry is missing:", err)
+		return 1
+	}
 	return 0
+}
+
+// recordMove records the move in the audit log of the target.
+func (f *moveFlags) recordMove(ctx context.Context, c *config.Config) error {
+	db, err := sqldb.Open(ctx, c.Postgres)
+	if err != nil {
+		return fmt.Errorf("the audit log: %w", err)
+	}
+	return errors.Join(f.by.record(ctx, db, auditlog.Entry{Action: move.AuditAction, Subject: "data directory " + c.Data, After: "moved"}), db.Close())
+}
+
+// undoMove makes the directory usable again, and records that in its audit log.
+func (f *moveFlags) undoMove(ctx context.Context, data string) error {
+	if err := move.Undo(data); err != nil {
+		return err
+	}
+	err := inDatabase(ctx, data, "", func(db *sqldb.DB) error {
+		return f.by.record(ctx, db, auditlog.Entry{Action: "data.undo_move", Subject: "data directory " + data, Before: "moved"})
+	})
+	if err != nil {
+		return fmt.Errorf("the directory can be served again, and only the entry of that is missing: %w", err)
+	}
+	return nil
 }
 
 // targets makes settings of the flags that name engines.

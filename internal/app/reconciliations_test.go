@@ -29,7 +29,7 @@ func TestAServerFindsAndRepairsALostFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "olga", Role: id.Operator})
+	key, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "olga", Role: id.Operator}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/datadir"
 	"github.com/rialto-im/rialto/internal/tool/move"
 )
 
 const repairHelp = `repair reports why a data directory is refused. With --accept-loss it makes the stores consistent again without the lost data:
 acknowledged messages, or changes of accounts and members, at the end of one store. Try a backup first, and keep a copy of the
-directory. Run rialto verify afterwards: it lists the remaining inconsistencies. The server must be stopped.
+directory. Run rialto verify afterwards: it lists the remaining inconsistencies. The server must be stopped. The audit log of the directory
+gets an entry with what was accepted and done.
 Exit codes: 0 if the directory can be served, 1 if not, 2 for an invalid command line.
 `
 
@@ -22,17 +25,23 @@ func RepairMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	fs := flag.NewFlagSet("rialto repair", flag.ContinueOnError)
 	data := fs.String("data", "data", "data `directory` of a server that is stopped")
 	accept := fs.Bool("accept-loss", false, "make the directory usable without the lost data")
+	by := auditFlags{}
+	by.add(fs)
 	if code, ok := parse(fs, repairHelp, args, out, errOut); !ok {
 		return code
 	}
-	if err := repair(ctx, *data, *accept, out); err != nil {
+	if wrong := by.check(); wrong != "" {
+		fmt.Fprintf(errOut, "rialto repair: %s\n", wrong)
+		return 2
+	}
+	if err := repair(ctx, *data, *accept, by, out); err != nil {
 		fmt.Fprintln(errOut, "rialto repair:", err)
 		return 1
 	}
 	return 0
 }
 
-func repair(ctx context.Context, data string, accept bool, out io.Writer) (err error) {
+func repair(ctx context.Context, data string, accept bool, by auditFlags, out io.Writer) (err error) {
 	if err := move.CheckSource(data); err != nil {
 		return err
 	}
@@ -64,5 +73,11 @@ func repair(ctx context.Context, data string, accept bool, out io.Writer) (err e
 	for _, line := range done {
 		fmt.Fprintln(out, line)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if err := by.recordIn(ctx, data, auditlog.Entry{Action: "data.repair", Subject: "data directory " + data, Before: datadir.Describe(problem), After: strings.Join(done, "\n")}); err != nil {
+		return fmt.Errorf("the directory can be served, and only the entry of this repair is missing: %w", err)
+	}
+	return nil
 }

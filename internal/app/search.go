@@ -25,7 +25,7 @@ func (n *Node) openSearch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	deps := search.Deps{DB: n.db, Log: n.log, Chat: n.chat, Accounts: n.accounts, Posts: n.feed, Videos: n.videos, Likes: n.postLikes, Dir: n.dir.join(datadir.SearchDir), Secret: secret,
+	deps := search.Deps{DB: n.db, Log: n.log, Chat: n.chat, Accounts: n.accounts, Posts: n.feed, Videos: n.videos, Likes: n.postLikes, Dir: n.dir.join(datadir.SearchDir), Audit: n.audit, Node: n.name, Secret: secret,
 		IsCoordinator: n.isCoordinator, CPUTime: cpuTime, Processors: n.threads.processors, PacingAccepts: n.admission.pacing, MoreThreads: n.threads.more, Clock: n.clock, Logger: n.logger}
 	if n.config.Clustered() {
 		deps.Bus = n.bus
@@ -89,7 +89,8 @@ func (n *Node) registerSearchMetrics() {
 }
 
 const searchHelp = `search rebuild builds the search index of a node again from the stores: while the server runs, which answers from the present index until the
-new one is complete, or when it starts. It goes on after a crash. Each node of a cluster has an index of its own.
+new one is complete, or when it starts. It goes on after a crash. Each node of a cluster has an index of its own. When the server begins, the audit log gets an entry
+with the user of the operating system who ran this command.
 Exit codes: 0 if the rebuild is requested, 1 if not, 2 for an invalid command line.
 `
 
@@ -104,10 +105,16 @@ func SearchMain(args []string, out, errOut io.Writer) int {
 	}
 	fs := flag.NewFlagSet("rialto search rebuild", flag.ContinueOnError)
 	data := fs.String("data", "data", "data `directory` of the node")
+	by := auditFlags{}
+	by.add(fs)
 	if code, ok := parse(fs, searchHelp, args[1:], out, errOut); !ok {
 		return code
 	}
-	if err := search.RequestRebuild(filepath.Join(*data, datadir.SearchDir)); err != nil {
+	if wrong := by.check(); wrong != "" {
+		fmt.Fprintf(errOut, "rialto search rebuild: %s\n", wrong)
+		return 2
+	}
+	if err := search.RequestRebuild(filepath.Join(*data, datadir.SearchDir), search.RebuildRequest{Who: by.who(), Reason: by.reason}); err != nil {
 		fmt.Fprintln(errOut, "rialto search rebuild:", err)
 		return 1
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,7 +81,7 @@ func TestSearchOverHTTP(t *testing.T) {
 		eventually.True(t, "all is found after a restart", all(ben))
 	}
 	var out strings.Builder
-	if code := SearchMain([]string{"rebuild", "--data", data}, &out, &out); code != 0 {
+	if code := SearchMain([]string{"rebuild", "--data", data, "--reason", "words of an erased user"}, &out, &out); code != 0 {
 		t.Fatalf("rebuild: %d, %s", code, &out)
 	}
 	before := h.search.State().Indexed
@@ -96,6 +97,11 @@ func TestSearchOverHTTP(t *testing.T) {
 	}
 	if hits, complete := searched(t, ben, "kingfisher"); !complete || len(hits) != 4 {
 		t.Errorf("after the rebuild: %v, %v", hits, complete)
+	}
+	list, err := h.audit.List(t.Context(), math.MaxInt64, 10)
+	must(t, err)
+	if len(list) != 1 || !systemPerson.MatchString(list[0].Who) || list[0].Action != "search.rebuild" || list[0].Reason != "words of an erased user" || list[0].Before == list[0].After {
+		t.Errorf("the audit log has %+v", list)
 	}
 }
 

@@ -2,6 +2,7 @@ package apptest_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -147,6 +148,14 @@ func TestAServerMovesToSharedEngines(t *testing.T) {
 	}
 	if code, said := moved(t, append(target, "--verify-only")...); code != 0 {
 		t.Errorf("rialto move --verify-only: got exit code %d: %s", code, said)
+	}
+	db, err := pgx.Connect(ctx, address)
+	must(t, err)
+	var entries int
+	err = db.QueryRow(ctx, `SELECT count(*) FROM audit_entries WHERE action = 'data.move' AND who LIKE 'os:%' AND subject = $1`, "data directory "+data).Scan(&entries)
+	must(t, errors.Join(err, db.Close(ctx)))
+	if entries != 1 {
+		t.Errorf("the audit log of the target has %d moves, want 1", entries)
 	}
 	c, err := config.Load("", nil, []string{"data=" + data, "listen=127.0.0.1:0"})
 	must(t, err)

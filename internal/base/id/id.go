@@ -57,6 +57,21 @@ const (
 	Moderator
 )
 
+// String is the role's name on the command line, and in the audit log.
+func (r OperatorRole) String() string {
+	switch r {
+	case NoOperator:
+		return "none"
+	case Auditor:
+		return "auditor"
+	case Operator:
+		return "operator"
+	case Moderator:
+		return "moderator"
+	}
+	return "role " + strconv.Itoa(int(r))
+}
+
 // May reports whether a role includes another one; NoOperator is included in each.
 func (r OperatorRole) May(least OperatorRole) bool {
 	return r != NoOperator && (least == NoOperator || r == least || r == Operator)

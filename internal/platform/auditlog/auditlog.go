@@ -19,7 +19,7 @@ type Entry struct {
 	ID int64
 	// TimeMs is when it was made, in milliseconds since 1970. The log sets it.
 	TimeMs int64
-	// Who made it: the name of a key.
+	// Who made it: the name of a key, or who ran a command on a machine (SystemPrefix).
 	Who string
 	// Action such as job.retry.
 	Action string
@@ -29,6 +29,10 @@ type Entry struct {
 	Before, After string
 	Reason        string
 }
+
+// SystemPrefix begins the names of those whom only the operating system of a machine knows, as they run a command there: os:USER@HOST. No key for the console
+// has such a name.
+const SystemPrefix = "os:"
 
 // maxText is how much of a state is kept, in bytes.
 const maxText = 4000
@@ -53,6 +57,31 @@ func (l *Log) Add(ctx context.Context, tx *sql.Tx, e Entry) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO audit_entries (time_ms, who, action, subject, state_before, state_after, reason) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		l.clock.Now().UnixMilli(), e.Who, e.Action, e.Subject, shorten(e.Before), shorten(e.After), e.Reason)
 	return err
+}
+
+// Record adds an entry of what is no change of the database, in a transaction of its own.
+func (l *Log) Record(ctx context.Context, e Entry) error {
+	return l.db.Write(ctx, func(tx *sql.Tx) error { return l.Add(ctx, tx, e) })
+}
+
+// Recorder adds an entry in the transaction of a change, with who made it and why. If it fails, the change must not be made. It is called again if the transaction is
+// repeated. A nil Recorder records nothing.
+type Recorder func(ctx context.Context, tx *sql.Tx, e Entry) error
+
+// Record adds an entry.
+func (r Recorder) Record(ctx context.Context, tx *sql.Tx, e Entry) error {
+	if r == nil {
+		return nil
+	}
+	return r(ctx, tx, e)
+}
+
+// By returns a Recorder of what somebody changes for a reason.
+func (l *Log) By(who, reason string) Recorder {
+	return func(ctx context.Context, tx *sql.Tx, e Entry) error {
+		e.Who, e.Reason = who, reason
+		return l.Add(ctx, tx, e)
+	}
 }
 
 // shorten cuts a text between characters.

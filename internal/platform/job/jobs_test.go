@@ -206,10 +206,10 @@ func TestDeadLettersOfAKindAreRetriedTogether(t *testing.T) {
 			t.Fatal(state, err)
 		}
 	}
-	if n, err := s.RetryDiscarded(t.Context(), "other"); n != 0 || err != nil {
+	if n, err := s.RetryDiscarded(t.Context(), "other", nil); n != 0 || err != nil {
 		t.Error(n, err)
 	}
-	if n, err := s.RetryDiscarded(t.Context(), "work"); n != 250 || err != nil {
+	if n, err := s.RetryDiscarded(t.Context(), "work", nil); n != 250 || err != nil {
 		t.Error(n, err)
 	}
 	if list, err := s.List(t.Context(), job.Available, job.DefaultQueue, 1000); err != nil || len(list) != 250 {

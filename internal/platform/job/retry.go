@@ -75,40 +75,56 @@ func (s *Service) retry(ctx context.Context, tx *sql.Tx, id int64) error {
 	return err
 }
 
+// BatchAudit is Audit for dead letters that one transaction makes available again: those with the ids, of which there is at least one.
+type BatchAudit func(ctx context.Context, tx *sql.Tx, ids []int64) error
+
 // RetryDiscarded makes all dead letters available again, those of a kind if it is not empty, in batches. It returns how many.
-func (s *Service) RetryDiscarded(ctx context.Context, kind string) (total int, err error) {
+func (s *Service) RetryDiscarded(ctx context.Context, kind string, audit BatchAudit) (total int, err error) {
 	end := s.nowMs() // what fails meanwhile is not retried
-	var afterMs, afterID int64
+	var after discardedAt
 	for more := true; more; {
-		n := 0
-		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-			n, more = 0, false
-			at, id := afterMs, afterID
-			for range batch {
-				var of string
-				err := tx.QueryRowContext(ctx, `SELECT n, finished_ms, kind FROM jobs WHERE state = 'discarded' AND finished_ms > 0 AND finished_ms <= $1 AND (finished_ms, n) > ($2, $3) ORDER BY finished_ms, n LIMIT 1`,
-					end, at, id).Scan(&id, &at, &of)
-				if errors.Is(err, sql.ErrNoRows) {
-					return nil
-				}
-				if err != nil {
-					return err
-				}
-				if kind == "" || kind == of {
-					if err := s.retry(ctx, tx, id); err != nil {
-						return err
-					}
-					n++
-				}
+		var ids []int64
+		var last discardedAt
+		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
+			if ids, last, more, err = s.retryBatch(ctx, tx, kind, after, end); err != nil || len(ids) == 0 || audit == nil {
+				return err
 			}
-			more, afterMs, afterID = true, at, id
-			return nil
+			return audit(ctx, tx, ids)
 		})
 		if err != nil {
 			return total, err
 		}
-		total += n
+		after = last
+		total += len(ids)
 	}
 	s.Wake()
 	return total, nil
+}
+
+// discardedAt is the place of a dead letter in the order in which they ended.
+type discardedAt struct{ ms, id int64 }
+
+// retryBatch looks at the dead letters that follow a place and ended by a time, at most batch, and makes those of a kind available again. It returns their ids, the place of
+// the last that it looked at, and whether there may be more.
+func (s *Service) retryBatch(ctx context.Context, tx *sql.Tx, kind string, after discardedAt, end int64) (ids []int64, last discardedAt, more bool, err error) {
+	last = after
+	for range batch {
+		var of string
+		err := tx.QueryRowContext(ctx, `SELECT n, finished_ms, kind FROM jobs WHERE state = 'discarded' AND finished_ms > 0 AND finished_ms <= $1 AND (finished_ms, n) > ($2, $3) ORDER BY finished_ms, n LIMIT 1`,
+			end, last.ms, last.id).Scan(&last.id, &last.ms, &of)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ids, last, false, nil
+		}
+		if err != nil {
+			return nil, after, false, err
+		}
+		if kind != "" && kind != of {
+			continue
+		}
+		if err := s.retry(ctx, tx, last.id); err != nil {
+			return nil, after, false, err
+		}
+		ids = append(ids, last.id)
+	}
+	return ids, last, true, nil
 }

@@ -4,12 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/auth"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 )
 
 // NewKey is an API key to be created.
@@ -25,10 +29,10 @@ type NewKey struct {
 
 var errBotAudit = errs.New(errs.Invalid, "bad_key", "the key of a bot cannot have the permission audit")
 
-// CreateKey creates an API key. Only this call returns it.
-func (s *Service) CreateKey(ctx context.Context, k NewKey) (string, error) {
+// CreateKey creates an API key, and records that. Only this call returns it.
+func (s *Service) CreateKey(ctx context.Context, k NewKey, record auditlog.Recorder) (string, error) {
 	if k.Role != id.NoOperator {
-		return s.createOperatorKey(ctx, k)
+		return s.createOperatorKey(ctx, k, record)
 	}
 	if k.Bot != 0 {
 		if k.Audit {
@@ -40,9 +44,22 @@ func (s *Service) CreateKey(ctx context.Context, k NewKey) (string, error) {
 	}
 	key := auth.NewSecret("rk_")
 	return key, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO api_keys (sum, name, created_ms, audit, bot) VALUES ($1, $2, $3, $4, $5)`, auth.Sum(key), k.Name, s.nowMs(), k.Audit, int64(k.Bot))
-		return err
+		if _, err := tx.ExecContext(ctx, `INSERT INTO api_keys (sum, name, created_ms, audit, bot) VALUES ($1, $2, $3, $4, $5)`, auth.Sum(key), k.Name, s.nowMs(), k.Audit, int64(k.Bot)); err != nil {
+			return err
+		}
+		return record.Record(ctx, tx, auditlog.Entry{Action: "key.create", Subject: "key " + k.Name, After: describeKey(k.Audit, k.Bot)})
 	})
+}
+
+// describeKey says what the key of a server or a bot may do, for the audit log.
+func describeKey(audit bool, bot id.User) string {
+	switch {
+	case bot != 0:
+		return "bot of user " + bot.String()
+	case audit:
+		return "server, audit"
+	}
+	return "server"
 }
 
 // ListKeys returns the names of all API keys, oldest first.
@@ -63,25 +80,42 @@ func (s *Service) ListKeys(ctx context.Context) (names []string, err error) {
 	return names, rows.Err()
 }
 
-// RevokeKey revokes the keys of a name, here at once and in other processes within a second, and returns how many.
-func (s *Service) RevokeKey(ctx context.Context, name string) (n int64, err error) {
+// RevokeKey revokes the keys of a name, and records that; here at once, and in other processes within a second. It returns how many they were. If there are none,
+// nothing is recorded.
+func (s *Service) RevokeKey(ctx context.Context, name string, record auditlog.Recorder) (n int, err error) {
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		n = 0
-		for _, statement := range []string{`DELETE FROM api_keys WHERE name = $1`, `DELETE FROM operator_keys WHERE name = $1`} {
-			done, err := tx.ExecContext(ctx, statement, name)
-			if err != nil {
-				return err
-			}
-			deleted, err := done.RowsAffected()
-			if err != nil {
-				return err
-			}
-			n += deleted
+		revoked, err := deleteKeys(ctx, tx, name)
+		if n = len(revoked); err != nil || n == 0 {
+			return err
 		}
-		return nil
+		return record.Record(ctx, tx, auditlog.Entry{Action: "key.revoke", Subject: "key " + name, Before: strings.Join(revoked, "; "), After: "revoked"})
 	})
 	s.keys.dropAll()
 	return n, err
+}
+
+// deleteKeys deletes the keys of a name, and says of each what it was.
+func deleteKeys(ctx context.Context, tx *sql.Tx, name string) (deleted []string, err error) {
+	rows, err := tx.QueryContext(ctx, `DELETE FROM api_keys WHERE name = $1 RETURNING audit, bot`, name)
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var audit bool
+		var bot id.User
+		err := rows.Scan(&audit, &bot)
+		deleted = append(deleted, describeKey(audit, bot))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows, err = tx.QueryContext(ctx, `DELETE FROM operator_keys WHERE name = $1 RETURNING role`, name)
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var role id.OperatorRole
+		err := rows.Scan(&role)
+		deleted = append(deleted, role.String())
+		return err
+	})
+	slices.Sort(deleted)
+	return deleted, err
 }
 
 const (

@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 )
 
 // operatorKeyPrefix begins each key for the operators' console. Such keys have a table of their own, so that no build takes one for the key of a server.
@@ -21,22 +22,24 @@ const maxOperatorName = 100
 var (
 	errRoleKey      = errs.New(errs.Denied, "console_key", "this key is for the operators' console, and cannot be used for this; make another one with rialto admin key create")
 	errNoRole       = errs.New(errs.Denied, "no_role", "this needs a key with a role in the operators' console: rialto admin key create --role operator")
-	errOperatorName = errs.New(errs.Invalid, "bad_key", fmt.Sprintf("the name of a key with a role, which records show, is one line of 1 to %d characters%s", maxOperatorName, message.TextRule))
+	errOperatorName = errs.New(errs.Invalid, "bad_key", fmt.Sprintf("the name of a key with a role, which records show, is one line of 1 to %d characters%s, and does not begin with %s", maxOperatorName, message.TextRule, auditlog.SystemPrefix))
 	errBadRole      = errs.New(errs.Invalid, "bad_key", "a key with a role in the console is for the console only: it has no bot and no permission audit")
 )
 
 // createOperatorKey creates a key with a role.
-func (s *Service) createOperatorKey(ctx context.Context, k NewKey) (string, error) {
+func (s *Service) createOperatorKey(ctx context.Context, k NewKey, record auditlog.Recorder) (string, error) {
 	if k.Audit || k.Bot != 0 {
 		return "", errBadRole
 	}
-	if k.Name == "" || !message.IsText(k.Name, maxOperatorName, message.IsLine) {
+	if k.Name == "" || !message.IsText(k.Name, maxOperatorName, message.IsLine) || strings.HasPrefix(k.Name, auditlog.SystemPrefix) {
 		return "", errOperatorName
 	}
 	key := auth.NewSecret(operatorKeyPrefix)
 	return key, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO operator_keys (sum, name, created_ms, role) VALUES ($1, $2, $3, $4)`, auth.Sum(key), k.Name, s.nowMs(), int64(k.Role))
-		return err
+		if _, err := tx.ExecContext(ctx, `INSERT INTO operator_keys (sum, name, created_ms, role) VALUES ($1, $2, $3, $4)`, auth.Sum(key), k.Name, s.nowMs(), int64(k.Role)); err != nil {
+			return err
+		}
+		return record.Record(ctx, tx, auditlog.Entry{Action: "key.create", Subject: "key " + k.Name, After: k.Role.String()})
 	})
 }
 

@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/service/account"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 )
@@ -307,7 +309,7 @@ func testTickets(t *testing.T, r *fixture) {
 
 func TestKeys(t *testing.T) {
 	r := open(t, account.Config{})
-	key, err := r.CreateKey(t.Context(), account.NewKey{Name: "shop"})
+	key, err := r.CreateKey(t.Context(), account.NewKey{Name: "shop"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,13 +323,38 @@ func TestKeys(t *testing.T) {
 	if names, err := r.ListKeys(t.Context()); err != nil || len(names) != 1 || names[0] != "shop" {
 		t.Errorf("the key names are %v (%v)", names, err)
 	}
-	if n, err := r.RevokeKey(t.Context(), "shop"); err != nil || n != 1 {
+	if n, err := r.RevokeKey(t.Context(), "shop", nil); err != nil || n != 1 {
 		t.Errorf("RevokeKey returned %d (%v)", n, err)
 	}
 	_, err = r.Verify(t.Context(), key)
 	wantError(t, "a revoked key", err, errs.Unauthenticated, "bad_token")
 	if message := errs.Of(err).Message; !strings.Contains(message, "rialto admin key create") || strings.Contains(message, "log in") {
 		t.Errorf("the error of a revoked key, %q, does not say what to do", message)
+	}
+}
+
+// What is done to keys is recorded in the same transaction: without the entry, it is not done.
+func TestNoKeyChangesWithoutAnEntry(t *testing.T) {
+	r := open(t, account.Config{})
+	failed := errors.New("the entry cannot be stored")
+	fail := func(context.Context, *sql.Tx, auditlog.Entry) error { return failed }
+	for _, k := range []account.NewKey{{Name: "shop"}, {Name: "olga", Role: id.Operator}} {
+		if _, err := r.CreateKey(t.Context(), k, fail); !errors.Is(err, failed) {
+			t.Errorf("a key %s without its entry: %v", k.Name, err)
+		}
+	}
+	if names, err := r.ListKeys(t.Context()); err != nil || len(names) != 0 {
+		t.Errorf("the key names are %v (%v)", names, err)
+	}
+	key, err := r.CreateKey(t.Context(), account.NewKey{Name: "shop"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.RevokeKey(t.Context(), "shop", fail); !errors.Is(err, failed) {
+		t.Errorf("a revocation without its entry: %v", err)
+	}
+	if c := r.verify(key); c.Key != "shop" {
+		t.Errorf("the key yields %+v", c)
 	}
 }
 
@@ -339,16 +366,16 @@ func TestCachedAPIKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	revoked, err := r.CreateKey(t.Context(), account.NewKey{Name: "shop"})
+	revoked, err := r.CreateKey(t.Context(), account.NewKey{Name: "shop"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := r.CreateKey(t.Context(), account.NewKey{Name: "office"})
+	kept, err := r.CreateKey(t.Context(), account.NewKey{Name: "office"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.verify(revoked)
-	if _, err := other.RevokeKey(t.Context(), "shop"); err != nil {
+	if _, err := other.RevokeKey(t.Context(), "shop", nil); err != nil {
 		t.Fatal(err)
 	}
 	r.clock.advance(time.Second)

@@ -204,18 +204,18 @@ func TestFailedTransactionsAreBounded(t *testing.T) {
 	if got := contents(); !slices.Equal(got, want) {
 		t.Errorf("with fewer bytes they are %q, want %q", got, want)
 	}
-	must(t, b.Retry(t.Context(), elsewhere.Id))
+	must(t, b.Retry(t.Context(), elsewhere.Id, nil))
 	if i, err := b.Show(t.Context(), elsewhere.Id); err != nil || i.Messages[0].Content.GetText() != "refused" {
 		t.Errorf("that of another key is %v (%v)", i, err)
 	}
 	b.refuse("refused", nil)
-	if err := b.Retry(t.Context(), all[0]); !errors.Is(err, messagetransaction.ErrTrimmed) {
+	if err := b.Retry(t.Context(), all[0], nil); !errors.Is(err, messagetransaction.ErrTrimmed) {
 		t.Errorf("one without contents is retried: %v", err)
 	}
 	if again := b.prepare("0", "sent 0", "refused"); again != all[0] {
 		t.Errorf("a repeated call gives the transaction %d, want %d", again, all[0])
 	}
-	must(t, b.Retry(t.Context(), all[3]))
+	must(t, b.Retry(t.Context(), all[3], nil))
 	b.run()
 	b.passUntil("the one with contents is sent", 10*time.Second, func() bool { return b.state(all[3]) == "SENT" })
 	b.passUntil("the others are dead letters", 10*time.Second, func() bool { return len(b.dead()) == 2 })
@@ -254,7 +254,7 @@ func TestMessagesThatAreSentLater(t *testing.T) {
 // A message that is refused for good does not hold up the others. The job of the commit becomes a dead letter, and an operator can send it again.
 func TestMessagesThatAreRefused(t *testing.T) {
 	for what, retry := range map[string]func(*bench, uint64) error{
-		"by the transaction": func(b *bench, n uint64) error { return b.Retry(t.Context(), n) },
+		"by the transaction": func(b *bench, n uint64) error { return b.Retry(t.Context(), n, nil) },
 		"by the job": func(b *bench, n uint64) error {
 			i, err := b.Show(t.Context(), n)
 			return errors.Join(err, b.jobs.Retry(t.Context(), i.Job, nil))
@@ -283,7 +283,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		})
 	}
 	b := open(t)
-	if err := b.Retry(t.Context(), b.prepare("order 2", "x")); err == nil {
+	if err := b.Retry(t.Context(), b.prepare("order 2", "x"), nil); err == nil {
 		t.Error("a prepared transaction can be retried")
 	}
 }

@@ -42,7 +42,7 @@ func TestWhatIsKeptIsNoted(t *testing.T) {
 	b.wantTally("decisions", 150)
 	b.refuse("refused", nil)
 	last := failed[len(failed)-1]
-	must(t, b.Retry(t.Context(), last))
+	must(t, b.Retry(t.Context(), last, nil))
 	b.wantTally("a retry", 149)
 	_, err := b.commit(last)
 	must(t, err)

@@ -5,10 +5,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	transactionv1 "github.com/rialto-im/rialto/sdk/go/gen/transaction/v1"
 )
@@ -86,6 +89,16 @@ type Info struct {
 	Job int64
 }
 
+const statePrefix = "MESSAGE_TRANSACTION_STATE_"
+
+// NameOf returns the name of a state for operators, such as rolled_back.
+func NameOf(s State) string { return strings.ToLower(strings.TrimPrefix(s.String(), statePrefix)) }
+
+// StateOf returns the state of a name; 0: there is none.
+func StateOf(name string) State {
+	return State(transactionv1.MessageTransactionState_value[statePrefix+strings.ToUpper(name)])
+}
+
 // List returns the newest transactions in a state with an id below another one, at most limit. 0 is below none.
 func (s *Service) List(ctx context.Context, state State, below uint64, limit int) (infos []Info, err error) {
 	list, err := collect(s.deps.DB.Read().QueryContext(ctx, `SELECT `+columns+` FROM message_transactions WHERE state = $1 AND id < $2 ORDER BY id DESC LIMIT $3`,
@@ -116,8 +129,8 @@ var (
 	ErrTrimmed = errors.New("the contents of this failed transaction were deleted, because its API key has too many newer ones; prepare another one for the messages that were refused")
 )
 
-// Retry makes the messages of a transaction that are not sent be sent again. If its job is a dead letter, that one runs again, so that it does not remain one.
-func (s *Service) Retry(ctx context.Context, transaction uint64) error {
+// Retry makes the messages of a transaction that are not sent be sent again, and records that. If its job is a dead letter, that one runs again, so that it does not remain one.
+func (s *Service) Retry(ctx context.Context, transaction uint64, record auditlog.Recorder) error {
 	t, err := get(ctx, s.deps.DB.Read(), transaction)
 	switch {
 	case err != nil:
@@ -127,7 +140,13 @@ func (s *Service) Retry(ctx context.Context, transaction uint64) error {
 	case t.trimmed():
 		return ErrTrimmed
 	}
-	if err := s.reopen(ctx, transaction); err != nil {
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if err := reopen(ctx, tx, transaction); err != nil {
+			return err
+		}
+		return record.Record(ctx, tx, auditlog.Entry{Action: "transaction.retry", Subject: fmt.Sprint("transaction ", transaction, " of ", t.key), Before: NameOf(t.state), After: NameOf(committed)})
+	})
+	if err != nil {
 		return err
 	}
 	if s.deps.Jobs.Retry(ctx, t.job, nil) == nil {

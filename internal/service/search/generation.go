@@ -3,16 +3,19 @@ package search
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 )
 
 // The folder of the indexes has one for each generation, named by its number. Of several, the highest complete one answers; a higher one is being built. When
@@ -220,22 +223,39 @@ func (s *Service) manage(ctx context.Context, list *[]*generation) error {
 		s.deps.Logger.Info("the search index that was built again answers from now on", "generation", newest.number)
 		return s.rebuilt()
 	}
-	if len(*list) == 1 && newest.complete.Load() && s.isRebuildRequested() {
-		g, err := s.open(ctx, newest.number+1)
-		if err != nil {
-			return err
-		}
-		s.deps.Logger.Info("the search index is built again", "generation", g.number)
-		g.start(ctx)
-		*list = []*generation{newest, g}
-		s.setGenerations(*list)
+	if len(*list) == 1 && newest.complete.Load() {
+		return s.beginRebuild(ctx, list)
 	}
 	return nil
 }
 
-func (s *Service) isRebuildRequested() bool {
-	_, err := os.Stat(filepath.Join(s.deps.Dir, RebuildFile))
-	return err == nil
+// beginRebuild begins a new generation beside the only one, if that is requested, and records who requested it.
+func (s *Service) beginRebuild(ctx context.Context, list *[]*generation) error {
+	requested, err := os.ReadFile(filepath.Join(s.deps.Dir, RebuildFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	present := (*list)[0]
+	g, err := s.open(ctx, present.number+1)
+	if err != nil {
+		return err
+	}
+	var by RebuildRequest
+	if json.Unmarshal(requested, &by) != nil || by.Who == "" { // the file was made by hand, or by an earlier build
+		by.Who = "unknown"
+	}
+	entry := auditlog.Entry{Who: by.Who, Reason: by.Reason, Action: "search.rebuild", Subject: strings.TrimSpace("search index " + s.deps.Node), Before: fmt.Sprint("generation ", present.number), After: fmt.Sprint("generation ", g.number)}
+	if err := s.deps.Audit.Record(ctx, entry); err != nil {
+		return errors.Join(err, g.index.Close(), os.RemoveAll(g.dir))
+	}
+	s.deps.Logger.Info("the search index is built again", "generation", g.number)
+	g.start(ctx)
+	*list = []*generation{present, g}
+	s.setGenerations(*list)
+	return nil
 }
 
 func (s *Service) rebuilt() error {
@@ -246,9 +266,19 @@ func (s *Service) rebuilt() error {
 	return err
 }
 
+// RebuildRequest says who requests that an index be built again, and why. RebuildFile has it as JSON, and the server puts it into the audit log when it begins.
+type RebuildRequest struct {
+	Who    string `json:"who"`
+	Reason string `json:"reason,omitempty"`
+}
+
 // RequestRebuild makes the server that uses a folder build its index again, now or when it starts. A server makes the folder at its first start.
-func RequestRebuild(dir string) error {
-	err := os.WriteFile(filepath.Join(dir, RebuildFile), nil, 0o600)
+func RequestRebuild(dir string, by RebuildRequest) error {
+	text, err := json.Marshal(by)
+	if err != nil {
+		return err
+	}
+	err = os.WriteFile(filepath.Join(dir, RebuildFile), text, 0o600)
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s does not exist: no server has run with this data directory", dir)
 	}

@@ -36,6 +36,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -113,6 +114,9 @@ type Deps struct {
 	Dir string
 	// Bus tells other nodes of new messages; nil: there are none.
 	Bus bus.Bus
+	// Audit has who requested that the index of this node, whose name is Node, be built again.
+	Audit *auditlog.Log
+	Node  string
 	// Secret seals pages.
 	Secret []byte
 	// IsCoordinator reports whether this node deletes old changes. If nil, it does.

@@ -213,7 +213,7 @@ func newHarness(t testing.TB) *harness {
 	h.moderation = h.newModeration(moderation.Deps{IDs: ids, Logger: logger})
 	h.deps = rpc.Deps{Operations: h.newOperations(jobs, logger), Privacy: h.newPrivacy(jobs, ids, files, logger), Moderation: h.moderation, Transactions: transactions, Discovery: newDiscovery(), Ranking: ranked, Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Pushes: pushes, Search: found, ServerEvents: events, MessageTraces: messagetrace.New(messagetrace.Deps{}), Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Streamed: streamed, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
-	h.key, err = h.accounts.CreateKey(t.Context(), account.NewKey{Name: "shop"})
+	h.key, err = h.accounts.CreateKey(t.Context(), account.NewKey{Name: "shop"}, nil)
 	must(err)
 	return h
 }

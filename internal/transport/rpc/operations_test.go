@@ -63,7 +63,7 @@ func (h *harness) newOperations(jobs *job.Service, logger *slog.Logger) *operati
 // operatorKey makes a key with a role in the console.
 func (h *harness) operatorKey(name string, role id.OperatorRole) string {
 	h.t.Helper()
-	key, err := h.accounts.CreateKey(h.t.Context(), account.NewKey{Name: name, Role: role})
+	key, err := h.accounts.CreateKey(h.t.Context(), account.NewKey{Name: name, Role: role}, nil)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func (h *harness) keyFor(who string) (key, refusal string) {
 func TestKeysOfOperators(t *testing.T) {
 	h := newHarness(t)
 	auditor, operator, alice := h.operatorKey("adam", id.Auditor), h.operatorKey("olga", id.Operator), h.person("alice")
-	bot, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "bot", Bot: alice.user()})
+	bot, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "bot", Bot: alice.user()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestKeysOfOperators(t *testing.T) {
 			}
 		}
 	}
-	if n, err := h.accounts.RevokeKey(t.Context(), "olga"); err != nil || n != 1 {
+	if n, err := h.accounts.RevokeKey(t.Context(), "olga", nil); err != nil || n != 1 {
 		t.Errorf("%d keys were revoked (%v)", n, err)
 	}
 	if got := h.call(operationCalls+"GetOperator", &operationv1.GetOperatorRequest{}, bearer(operator)); got.reason() != "bad_token" {

@@ -30,7 +30,7 @@ func ofServerEvents() map[string]row {
 func TestKeysOfBots(t *testing.T) {
 	h := newHarness(t)
 	bot, other := h.person("bot"), h.person("other")
-	key, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "bot", Bot: bot.user()})
+	key, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "bot", Bot: bot.user()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,11 +32,11 @@ func TestTransactionsOfAKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "other"})
+	other, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "other"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bot, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "bot", Bot: bob.user()})
+	bot, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "bot", Bot: bob.user()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
