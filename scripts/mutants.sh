@@ -1250,10 +1250,17 @@ mutant "write a backup before it is checked" $backup/restore.go 's/^\tif err := 
 mutant "restore contents that do not match their hash" $backup/restore.go 's/case (hex\.EncodeToString\(v\.sum\.Sum\(nil\)\) != v\.part\.Object):/case false \&\& \1:/' TestADamagedBackupIsRefused $backup
 mutant "accept a manifest that does not match its hash" $backup/manifest.go 's/if line != sumPrefix/if false \&\& line != sumPrefix/' TestADamagedBackupIsRefused $backup
 mutant "restore over what is there" $backup/restore.go 's/if e\.Name\(\) != lockFile \{/if false {/' TestDirectoriesThatAreRefused $backup
-mutant "write backups into the data directory" $backup/repository.go 's/rel != "\.\." \&\&/false \&\& rel != ".." \&\&/' TestDirectoriesThatAreRefused $backup
+mutant "write backups into the data directory" $backup/directory.go 's/rel != "\.\." \&\&/false \&\& rel != ".." \&\&/' TestDirectoriesThatAreRefused $backup
 mutant "go on one epoch above an old backup" $backup/restore.go 's/leastStarts\+int64\(since\/startInterval\)/0*int64(leastStarts)+int64(since-since)/' 'TestTheEpochOfAnOldBackup|TestABackupIsRestored' $backup
 mutant "remove what other backups need" $backup/repository.go 's/needed\[p\.Object\] = true/needed[p.Object] = false/' TestBackupsAreRemoved $backup
-mutant "write a directory of backups while another command reads it" $backup/repository.go 's/how\|syscall\.LOCK_NB\)/syscall.LOCK_UN)/' TestADirectoryOfBackupsIsLocked $backup
+mutant "write a directory of backups while another command reads it" $backup/directory.go 's/how\|syscall\.LOCK_NB\)/syscall.LOCK_UN)/' TestADirectoryOfBackupsIsLocked $backup
+mutant "write a bucket that another process writes" $backup/bucket.go 's/if own\.Sub\(o\.Modified\) < staleLock \{/if false {/' TestABucketIsLocked $backup
+mutant "wait for a process that died" $backup/bucket.go 's/if own\.Sub\(o\.Modified\) < staleLock \{/if true {/' TestABucketIsLocked $backup
+mutant "put backups among other files of a bucket" $backup/bucket.go 's/return fmt\.Errorf\("%s: %w", b, errOtherFiles\)/return nil/' TestBucketsThatAreRefused $backup
+mutant "store a large file as one object in a bucket" $backup/bucket.go 's/bucketPart = 4 << 20/bucketPart = 1 << 40/' TestBackupsInABucket $backup
+mutant "store again what a bucket has" $backup/repository.go 's/return ok \&\& size == stored/return ok \&\& size == stored \&\& r.partSize == 0/' TestBackupsInABucket $backup
+mutant "take the backup of another data directory for the newest" $backup/repository.go 's/err == nil \&\& m\.Source == source/err == nil/' TestTheAgeOfTheNewestBackup $backup
+mutant "forget how old a backup is while its directory cannot be read" $backup/service.go 's/^\tif err != nil \{$/\tif err != nil \&\& cutMs != 0 {/' TestTheAgeOfTheNewestBackup $backup
 mutant "begin two backups at once" $backup/service.go 's/if s\.ended \|\| s\.status\.State == Running \{/if s.ended {/' TestABackupIsCancelled $backup
 mutant "begin a backup that is not recorded" internal/service/operation/backup.go 's/return s\.deps\.Audit\.Add\(.*$/_ = auditlog.Entry{}\n\t\t\treturn nil/' TestOperatorsMakeBackups ./internal/service/operation
 # Commands in the audit log.

@@ -10,8 +10,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/base/progress"
 	"github.com/rialto-im/rialto/internal/engine/blob/diskblob"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
@@ -29,6 +32,9 @@ const backupHelp = `backup copies a data directory, as it is at one moment, to a
   rialto backup --to BACKUPS --remove ID                  remove a backup, and what only it needs
   rialto backup --new-key FILE                            make a key pair for encrypted backups
 
+BACKUPS is a directory, or s3://BUCKET/PREFIX. The server of the bucket, and keys for it, are the settings backup.s3 (--config, --set, or the environment);
+without keys, they are those of AWS_ACCESS_KEY_ID, ~/.aws/credentials, or the role of the machine.
+
 A backup that was interrupted is no backup, and harms no other. Exit codes: 0 if the backup is complete, 1 if not, 2 for an invalid command line.
 `
 
@@ -36,6 +42,7 @@ A backup that was interrupted is no backup, and harms no other. Exit codes: 0 if
 type backupFlags struct {
 	url, key, data, newKey string
 	by                     auditFlags
+	place                  placeFlags
 	list                   bool
 	remove                 settings
 	recipients             settings
@@ -47,8 +54,9 @@ func (f *backupFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 	fs.StringVar(&f.url, "url", "", "`URL` of a running server, such as its admin listener's")
 	fs.StringVar(&f.key, "key", "", "API `key` with the role operator, or @FILE to read it from a file; rialto admin key create --role operator creates one")
 	f.by.add(fs)
+	f.place.add(fs)
 	fs.StringVar(&f.data, "data", "", "data `directory` of a server that is stopped")
-	fs.StringVar(&f.config.Directory, "to", "", "`directory` of the backups, outside the data directory and on another disk if possible")
+	fs.StringVar(&f.config.Directory, "to", "", "`directory` of the backups, outside the data directory and on another disk if possible, or s3://BUCKET/PREFIX")
 	fs.Var(&f.recipients, "recipient", "encrypt for this public `key` of age (age1…); may be repeated")
 	fs.IntVar(&f.config.BytesPerSecond, "rate", 0, "`bytes` to read a second (default 33554432)")
 	fs.BoolVar(&f.list, "list", false, "list the backups")
@@ -59,7 +67,11 @@ func (f *backupFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 		return code, false
 	}
 	f.config.Recipients = f.recipients
-	if err := f.check(); err != nil {
+	err := f.check()
+	if err == nil {
+		f.config.S3, err = f.place.s3(f.config.Directory)
+	}
+	if err != nil {
 		fmt.Fprintf(errOut, "rialto backup: %v; rialto backup --help shows how\n", err)
 		return 2, false
 	}
@@ -116,9 +128,9 @@ func (f *backupFlags) run(ctx context.Context, out io.Writer, printer *progress.
 		}
 		return err
 	case f.list:
-		return listBackups(f.config.Directory, out)
+		return f.listBackups(ctx, out)
 	case len(f.remove) > 0:
-		objects, bytes, err := backup.Remove(f.config.Directory, f.remove)
+		objects, bytes, err := backup.Remove(ctx, f.config, f.remove)
 		if err == nil {
 			fmt.Fprintf(out, "removed %d backups, with %d files of %.1f MB that no other backup needs\n", len(f.remove), objects, float64(bytes)/1e6)
 		}
@@ -146,8 +158,8 @@ func printBackup(out io.Writer, directory string, r *backup.Result) {
 	fmt.Fprintf(out, "backup %s is complete in %s: %d files of %.1f MB, of which %d of %.1f MB are new\n", r.ID, directory, r.Files, float64(r.Bytes)/1e6, r.NewFiles, float64(r.NewBytes)/1e6)
 }
 
-func listBackups(dir string, out io.Writer) error {
-	list, err := backup.List(dir)
+func (f *backupFlags) listBackups(ctx context.Context, out io.Writer) error {
+	list, err := backup.List(ctx, f.config)
 	if err != nil {
 		return err
 	}
@@ -163,7 +175,7 @@ func listBackups(dir string, out io.Writer) error {
 		fmt.Fprintf(out, "%s  as of %s, %d files of %.1f MB%s\n", b.ID, time.UnixMilli(b.CutMs).UTC().Format(time.RFC3339), b.Files, float64(b.Bytes)/1e6, encrypted)
 	}
 	if len(list) == 0 {
-		fmt.Fprintf(out, "%s has no complete backup\n", dir)
+		fmt.Fprintf(out, "%s has no complete backup\n", f.config.Directory)
 	}
 	return nil
 }
@@ -204,4 +216,30 @@ func (f *backupFlags) backupStopped(ctx context.Context, report backup.Progress)
 		return nil, err
 	}
 	return backup.Make(ctx, source, f.config, time.Now(), report)
+}
+
+// placeFlags are settings of the server of a bucket with backups.
+type placeFlags struct {
+	file string
+	set  settings
+}
+
+func (p *placeFlags) add(fs *flag.FlagSet) {
+	fs.StringVar(&p.file, "config", "", "configuration `file` (YAML) with settings backup.s3, for backups in a bucket")
+	fs.Var(&p.set, "set", "a setting of backup.s3 as `NAME=VALUE`, such as backup.s3.endpoint=https://host; may be repeated")
+}
+
+// s3 returns the server of a place; nothing is read for a directory.
+func (p *placeFlags) s3(place string) (backup.S3, error) {
+	if !strings.HasPrefix(place, "s3://") {
+		if p.file != "" || len(p.set) > 0 {
+			return backup.S3{}, errors.New("--config and --set are for backups in a bucket, s3://BUCKET/PREFIX")
+		}
+		return backup.S3{}, nil
+	}
+	c, err := config.Load(p.file, os.Environ(), append(slices.Clone(p.set), "backup.directory="+place))
+	if err != nil {
+		return backup.S3{}, fmt.Errorf("the configuration is invalid: %w", err)
+	}
+	return c.Backup.S3, nil
 }

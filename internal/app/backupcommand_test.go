@@ -23,6 +23,12 @@ func TestCommandLinesOfBackups(t *testing.T) {
 		{"--url http://127.0.0.1:1 --key @absent", "no such file", 1},
 		{"--data d", "--to is missing", 2},
 		{"--data d --to b --rate -1", "below zero", 2},
+		{"--data d --to b --set backup.s3.region=r", "for backups in a bucket", 2},
+		{"--data d --to s3://b/Upper", "is no s3://", 2},
+		{"--to s3://b/p --list --set backup.s3.endpoint=http://files:9000", "plaintext_engines", 2},
+		{"--to s3://b/p --list --set backup.s3.access_key=a", "backup.s3.secret_key", 2},
+		{"--url http://127.0.0.1:1 --key k --operator olga", "name of the key", 2},
+		{"--data d --to b --operator a\u202eb", "--operator is one line", 2},
 		{"--data d --to b more", "unexpected argument", 2},
 		{"--data absent --to b", "is no data directory", 1},
 		{"--list --to absent", "has no backups", 1},
@@ -42,6 +48,8 @@ func TestCommandLinesOfBackups(t *testing.T) {
 		{"--from b --data d --check", "give one of --data and --check", 2},
 		{"--from b --data d --starts 600000", "at most", 2},
 		{"--from absent --check", "has no backups", 1},
+		{"--from absent --check --config c", "for backups in a bucket", 2},
+		{"--from s3://b --check --config absent", "no such file", 2},
 		{"--from absent --data " + filepath.Join(dir, "to"), "has no backups", 1},
 	} {
 		var out, errOut bytes.Buffer

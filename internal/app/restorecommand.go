@@ -25,18 +25,24 @@ func RestoreMain(ctx context.Context, args []string, out, errOut io.Writer) int 
 	fs := flag.NewFlagSet("rialto restore", flag.ContinueOnError)
 	o := backup.RestoreOptions{Now: time.Now()}
 	data := fs.String("data", "", "data `directory` to write")
-	fs.StringVar(&o.From, "from", "", "`directory` of the backups")
+	fs.StringVar(&o.From, "from", "", "`directory` of the backups, or s3://BUCKET/PREFIX")
 	fs.StringVar(&o.ID, "backup", "", "`id` of the backup (default: the newest)")
 	fs.StringVar(&o.Identity, "identity", "", "`file` with the private key of an encrypted backup")
 	starts := fs.Uint("starts", 0, "`number` of times that a server was started on the original since the backup, if it may be more than 1000 and one for each ten minutes")
 	check := fs.Bool("check", false, "compare the backup with its hashes, and write nothing")
-	by := auditFlags{}
+	by, place := auditFlags{}, placeFlags{}
 	by.add(fs)
+	place.add(fs)
 	if code, ok := parse(fs, restoreHelp, args, out, errOut); !ok {
 		return code
 	}
 	if problem := cmp.Or(checkRestoreFlags(o.From, *data, *check, *starts), by.check()); problem != "" {
 		fmt.Fprintf(errOut, "rialto restore: %s; rialto restore --help shows how\n", problem)
+		return 2
+	}
+	var err error
+	if o.S3, err = place.s3(o.From); err != nil {
+		fmt.Fprintf(errOut, "rialto restore: %v\n", err)
 		return 2
 	}
 	o.Starts = uint32(*starts)

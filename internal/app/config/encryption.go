@@ -42,6 +42,9 @@ func (c *Config) remotes() (all []remoteEngine) {
 	if u, err := url.Parse(c.S3.Endpoint); err == nil && u.Scheme == "http" {
 		all = append(all, remoteEngine{"s3.endpoint", "s3", []string{u.Host}, encrypted(loopback.IsHost(u.Hostname())), nil})
 	}
+	if host := c.Backup.PlaintextHost(); host != "" {
+		all = append(all, remoteEngine{"backup.s3.endpoint", "s3", []string{host}, encrypted(loopback.IsHost(hostOf(host))), nil})
+	}
 	for _, of := range []struct{ setting, address string }{{"ids.redis", c.IDs.Redis}, {"cache.redis", c.Cache.Redis}} {
 		if u, err := url.Parse(of.address); err == nil && u.Scheme == "redis" {
 			all = append(all, remoteEngine{of.setting, "redis", []string{u.Host}, encrypted(loopback.IsHost(u.Hostname())), nil})

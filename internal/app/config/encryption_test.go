@@ -39,6 +39,8 @@ func TestRemoteEnginesNeedTLS(t *testing.T) {
 		{set: []string{local, "bus.url=nats://nats:4222", "bus.ca=ca.pem"}},
 		{set: []string{"s3.endpoint=http://127.0.0.1:9000", "s3.bucket=b"}},
 		{set: []string{"s3.endpoint=https://s3.example.com", "s3.bucket=b"}},
+		{set: []string{"backup.s3.endpoint=http://files:9000", "backup.directory=s3://b"}, fault: "backup.s3.endpoint: files:9000", engine: "s3"},
+		{set: []string{"backup.s3.endpoint=http://127.0.0.1:9000", "backup.directory=s3://b"}},
 		{set: []string{"s3.endpoint=http://files:9000", "s3.bucket=b"}, fault: "s3.endpoint: files:9000", engine: "s3"},
 	} {
 		config, err := Load("", nil, c.set)

@@ -338,7 +338,7 @@ func TestKilledDuringABackup(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(b.dir, datadir.BackupDir)); err == nil {
 			t.Errorf("killed at %s, the links of a backup stay", failpoint)
 		}
-		list, err := backup.List(b.backups)
+		list, err := backup.List(t.Context(), backup.Config{Directory: b.backups})
 		want := len(whole)
 		if failpoint == "backup/after-manifest" {
 			want++

@@ -1,11 +1,11 @@
-// Package backup copies a data directory to a directory of backups while a server uses it, and restores it.
+// Package backup copies a data directory to a directory of backups, or to a bucket in S3, while a server uses it, and restores it.
 //
 // A backup is one cut over all stores (datadir.Stores.Cut): what a killed process would have left at that moment. Afterwards the copies of the stores
-// are read at a bounded rate. A directory of backups has each content once, named by its hash, and a manifest for each backup, written last: a backup
+// are read at a bounded rate. A directory of backups, or a bucket, has each content once, named by its hash, and a manifest for each backup, written last: a backup
 // that was interrupted has none, and counts for nothing. Tables of the timelines and users' files never change under their names, so those that an
 // earlier backup has are not read again. docs/formats/backup.md has the bytes.
 //
-// A Service may be used by many goroutines; of the functions, two must not work on one directory of backups at once, which a lock ensures.
+// A Service may be used by many goroutines; of the functions, two must not work on one directory or bucket at once, which a lock ensures.
 package backup
 
 import (
@@ -29,8 +29,10 @@ import (
 // Config of backups of the data directory.
 type Config struct {
 	// Directory of the backups that rialto backup asks a running server for; default none: they are refused. It must not be in the data
-	// directory, and should be on another disk.
+	// directory, and should be on another disk. s3://BUCKET/PREFIX is a bucket, whose server is backup.s3.
 	Directory string `yaml:"directory"`
+	// S3 is the server of the bucket, if the directory is one.
+	S3 S3 `yaml:"s3"`
 	// Recipients are public keys of age (age1…): contents of backups are encrypted for their owners. rialto backup --new-key makes a pair. Default
 	// none: backups are not encrypted.
 	Recipients []string `yaml:"recipients"`
@@ -44,6 +46,11 @@ const defaultRate = 32 << 20
 func (c Config) Check() error {
 	if _, err := recipientsOf(c.Recipients); err != nil {
 		return fmt.Errorf("backup.recipients: %w", err)
+	}
+	if isBucket(c.Directory) {
+		if _, err := c.bucketOf(); err != nil {
+			return fmt.Errorf("backup.directory: %w", err)
+		}
 	}
 	return nil
 }
@@ -61,6 +68,8 @@ type Source struct {
 // Result of a backup.
 type Result struct {
 	ID string
+	// CutMs is the moment of the backup, in milliseconds since 1970.
+	CutMs int64
 	// Files of the backup, and their bytes; New are those that were not in the directory of backups before.
 	Files, NewFiles int
 	Bytes, NewBytes int64
@@ -81,25 +90,25 @@ func Make(ctx context.Context, src Source, c Config, now time.Time, progress Pro
 	if err != nil {
 		return nil, err
 	}
-	r, err := openRepository(c.Directory, src.Dir)
+	r, err := openRepository(ctx, c, src.Dir)
 	if err != nil {
 		return nil, explain(err, c.Directory)
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
 	w := newWriter(ctx, r, c, recipients, progress)
 	m := &Manifest{Format: format, ID: newID(now), Source: src.Stores.Identity().ID, Version: src.Version, Recipients: c.Recipients, HasFiles: src.Files != nil}
-	if err := w.reuseFrom(m.Source, c.Recipients); err != nil {
+	if err := w.reuseFrom(ctx, m.Source, c.Recipients); err != nil {
 		return nil, err
 	}
 	if err := w.copyCut(ctx, src, m); err != nil {
 		return nil, err
 	}
 	failpoint.Hit("backup/before-manifest")
-	if err := r.commit(m, w.touched); err != nil {
+	if err := r.commit(ctx, m); err != nil {
 		return nil, explain(err, c.Directory)
 	}
 	failpoint.Hit("backup/after-manifest")
-	w.result.ID = m.ID
+	w.result.ID, w.result.CutMs = m.ID, m.CutMs
 	return &w.result, nil
 }
 

@@ -31,6 +31,7 @@ type directory struct {
 	files   *diskblob.Store
 	rows    int // of the database, and as many entries of a conversation
 	backups string
+	s3      backup.S3
 }
 
 func newDirectory(t *testing.T) *directory {
@@ -100,7 +101,7 @@ func (d *directory) put(keys ...string) {
 }
 
 func (d *directory) config() backup.Config {
-	return backup.Config{Directory: d.backups, BytesPerSecond: 1 << 40}
+	return backup.Config{Directory: d.backups, S3: d.s3, BytesPerSecond: 1 << 40}
 }
 
 func (d *directory) make(ctx context.Context, c backup.Config, progress backup.Progress) (*backup.Result, error) {
@@ -117,7 +118,7 @@ func (d *directory) mustMake() *backup.Result {
 }
 
 func (d *directory) restoreOptions(id string) backup.RestoreOptions {
-	return backup.RestoreOptions{From: d.backups, ID: id, Now: time.Now()}
+	return backup.RestoreOptions{From: d.backups, S3: d.s3, ID: id, Now: time.Now()}
 }
 
 // restored restores a backup into a new directory, and requires that it has so many rows and entries, and these files.
@@ -186,7 +187,7 @@ func TestABackupIsRestored(t *testing.T) {
 	}
 	second := d.mustMake()
 	d.add(5)
-	list, err := backup.List(d.backups)
+	list, err := backup.List(t.Context(), d.config())
 	if err != nil || len(list) != 2 || list[0].ID != first.ID || list[1].ID != second.ID {
 		t.Fatalf("the backups are %+v, %v", list, err)
 	}

@@ -96,7 +96,7 @@ func TestAnInterruptedBackup(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		if list, err := backup.List(d.backups); err != nil || len(list) != 1 || list[0].ID != first.ID {
+		if list, err := backup.List(t.Context(), d.config()); err != nil || len(list) != 1 || list[0].ID != first.ID {
 			t.Fatalf("interrupted at %d: the backups are %v, %v", stopAt, list, err)
 		}
 		if _, err := os.Stat(filepath.Join(d.dir, datadir.BackupDir)); !errors.Is(err, fs.ErrNotExist) {
@@ -120,7 +120,7 @@ func TestWhatAKilledBackupLeaves(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(d.dir, datadir.BackupDir, "timeline"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := backup.Remove(d.backups, []string{first.ID}); err == nil || !strings.Contains(err.Error(), "nothing was removed") {
+	if _, _, err := backup.Remove(t.Context(), d.config(), []string{first.ID}); err == nil || !strings.Contains(err.Error(), "nothing was removed") {
 		t.Errorf("a removal beside a damaged manifest returned %v", err)
 	}
 	d.mustMake()
@@ -130,7 +130,7 @@ func TestWhatAKilledBackupLeaves(t *testing.T) {
 			t.Errorf("%s is left", name)
 		}
 	}
-	list, err := backup.List(d.backups)
+	list, err := backup.List(t.Context(), d.config())
 	if err != nil || len(list) != 3 || list[2].Err == nil || !strings.Contains(list[2].Err.Error(), "does not end with its hash") {
 		t.Errorf("the backups are %+v, %v", list, err)
 	}
@@ -152,11 +152,11 @@ func TestBackupsAreRemoved(t *testing.T) {
 	d.put("new")
 	d.add(5)
 	second := d.mustMake()
-	if _, _, err := backup.Remove(d.backups, []string{first.ID, "absent"}); err == nil || !strings.Contains(err.Error(), "absent") {
+	if _, _, err := backup.Remove(t.Context(), d.config(), []string{first.ID, "absent"}); err == nil || !strings.Contains(err.Error(), "absent") {
 		t.Errorf("removing an absent backup returned %v", err)
 	}
 	before := len(contents(t, filepath.Join(d.backups, "objects")))
-	objects, size, err := backup.Remove(d.backups, []string{first.ID})
+	objects, size, err := backup.Remove(t.Context(), d.config(), []string{first.ID})
 	if err != nil || objects == 0 || size == 0 || before-objects != len(contents(t, filepath.Join(d.backups, "objects"))) {
 		t.Errorf("removed %d objects of %d, %d bytes, %v", objects, before, size, err)
 	}
@@ -164,7 +164,7 @@ func TestBackupsAreRemoved(t *testing.T) {
 		t.Errorf("a removed backup is found: %v", err)
 	}
 	d.restored(d.restoreOptions(second.ID), 10, "both", "new")
-	if _, _, err := backup.Remove(d.backups, []string{second.ID}); err != nil || len(contents(t, filepath.Join(d.backups, "objects"))) != 0 {
+	if _, _, err := backup.Remove(t.Context(), d.config(), []string{second.ID}); err != nil || len(contents(t, filepath.Join(d.backups, "objects"))) != 0 {
 		t.Errorf("after the last one there are objects (%v)", err)
 	}
 	if _, err := backup.Check(t.Context(), d.restoreOptions("")); err == nil || !strings.Contains(err.Error(), "no complete backup") {
@@ -216,8 +216,8 @@ func TestADirectoryOfBackupsIsLocked(t *testing.T) {
 			return
 		}
 		tried = true
-		_, err1 := backup.List(d.backups)
-		_, _, err2 := backup.Remove(d.backups, []string{r.ID})
+		_, err1 := backup.List(t.Context(), d.config())
+		_, _, err2 := backup.Remove(t.Context(), d.config(), []string{r.ID})
 		for _, err := range []error{err1, err2} {
 			if err == nil || !strings.Contains(err.Error(), "wait until it has ended") {
 				t.Errorf("during a backup another command returned %v", err)

@@ -1,22 +1,20 @@
 package backup
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
-	"syscall"
-
-	"github.com/rialto-im/rialto/internal/base/filecopy"
 )
 
-// Names in a directory of backups.
+// Names in a directory of backups, or in a bucket.
 const (
 	markFile     = "RIALTO-BACKUPS" // its text says what the directory is
-	lockFile     = "LOCK"
+	lockFile     = "LOCK"           // of a directory
 	objectsDir   = "objects"
 	manifestsDir = "backups"
 	newPrefix    = "new-" // of files that are being written
@@ -25,209 +23,133 @@ const (
 
 const markText = "backups of a Rialto data directory, format 1: rialto backup --to DIR --list\n"
 
-// repository is a directory of backups.
-type repository struct {
-	dir  string
-	lock *os.File
+// storage has the files of a repository, under names with slashes: a directory, or a bucket. One goroutine uses it.
+type storage interface {
+	// String names it for operators. A slash and the name of a file follow for that file.
+	String() string
+	// create begins an object, whose name is known when it is written.
+	create() (object, error)
+	// put stores a file whole and durably, after all objects that were committed before.
+	put(ctx context.Context, name string, b []byte) error
+	// open fails with fs.ErrNotExist if there is no such file.
+	open(ctx context.Context, name string) (io.ReadCloser, error)
+	// list calls each with the names and sizes of all files in a folder, and of those below it.
+	list(ctx context.Context, folder string, each func(name string, size int64) error) error
+	remove(ctx context.Context, name string) error
+	// close lets other processes write.
+	close() error
 }
 
-// openRepository opens a directory of backups for writing, and creates it if it is missing or empty. No other process may write it meanwhile.
-func openRepository(dir, dataDir string) (_ *repository, err error) {
-	if dir == "" {
+// object is a content that is being written. It ends with commit or abandon.
+type object interface {
+	io.Writer
+	// commit gives it its name, and stores it durably, but perhaps for the name. After an error, abandon follows.
+	commit(ctx context.Context, name string) error
+	abandon() error
+}
+
+// repository is where backups are.
+type repository struct {
+	storage
+	// partSize is the most that an object has, in bytes before encryption; 0: a file is one object. The database has its own parts.
+	partSize int64
+	known    map[string]int64 // sizes of the objects, of a repository that is written
+}
+
+// openRepository opens a directory or a bucket for writing, and makes an empty one a repository. No other process may write it meanwhile.
+func openRepository(ctx context.Context, c Config, dataDir string) (_ *repository, err error) {
+	if c.Directory == "" {
 		return nil, errors.New("no directory for backups: name one with --to, or set backup.directory of the server")
 	}
-	if err := checkOutside(dir, dataDir); err != nil {
-		return nil, err
+	r := &repository{known: map[string]int64{}}
+	if isBucket(c.Directory) {
+		r.storage, err = openBucket(ctx, c)
+		r.partSize = bucketPart
+	} else {
+		r.storage, err = openDirectory(c.Directory, dataDir)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	names, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	isNew := func(e fs.DirEntry) bool { return e.Name() == lockFile || e.Name() == "lost+found" }
-	if !isRepository(dir) && slices.ContainsFunc(names, func(e fs.DirEntry) bool { return !isNew(e) }) {
-		return nil, fmt.Errorf("%s has other files than backups: name an empty directory, or one with backups", dir)
-	}
-	r := &repository{dir: dir}
-	if r.lock, err = lock(dir, syscall.LOCK_EX, os.O_CREATE|os.O_RDWR); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.close())
+	err = r.list(ctx, objectsDir, func(name string, size int64) error {
+		if object := path.Base(name); len(object) > 2 && name == objectName(object) {
+			r.known[object] = size
 		}
-	}()
-	if !isRepository(dir) { // first: without it, the folders would be other files
-		if err := os.WriteFile(filepath.Join(dir, markFile), []byte(markText), 0o600); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range []string{objectsDir, manifestsDir} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
-			return nil, err
-		}
-	}
-	return r, errors.Join(r.removeIncomplete(), filecopy.SyncDir(dir))
-}
-
-func isRepository(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, markFile))
-	return err == nil
-}
-
-// checkOutside refuses a directory in the data directory, which a backup must outlive.
-func checkOutside(dir, dataDir string) error {
-	if dataDir == "" {
 		return nil
-	}
-	d, err := resolve(dataDir)
+	})
 	if err != nil {
-		return err
+		return nil, errors.Join(err, r.close())
 	}
-	b, err := resolve(dir)
-	if err != nil {
-		return err
-	}
-	if rel, err := filepath.Rel(d, b); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return fmt.Errorf("the directory for backups %s is in the data directory %s: choose one outside, on another disk if possible", dir, dataDir)
-	}
-	return nil
+	return r, nil
 }
 
-// resolve returns the absolute path without symbolic links; its end may not exist.
-func resolve(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
+// openForReading opens a directory or a bucket with backups, which may be read-only. Unless locked, what is read may be removed meanwhile.
+func openForReading(ctx context.Context, c Config, locked bool) (r *repository, err error) {
+	r = &repository{}
+	if isBucket(c.Directory) {
+		r.storage, err = openBucketForReading(ctx, c)
+	} else {
+		r.storage, err = openDirectoryForReading(c.Directory, locked)
 	}
-	rest := ""
-	for at := path; ; at = filepath.Dir(at) {
-		real, err := filepath.EvalSymlinks(at)
-		if err == nil {
-			return filepath.Join(real, rest), nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
-			return "", err
-		}
-		rest = filepath.Join(filepath.Base(at), rest)
-	}
-}
-
-// lock locks a directory of backups, until the file is closed or the process ends.
-func lock(dir string, how, flags int) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, lockFile), flags, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err != nil {
-		err = errors.Join(err, f.Close())
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("another backup, removal or restore uses %s: wait until it has ended", dir)
-		}
-		return nil, err
-	}
-	return f, nil
+	return r, nil
 }
 
-// openForReading opens a directory of backups, which may be read-only.
-func openForReading(dir string) (*repository, error) {
-	if !isRepository(dir) {
-		return nil, fmt.Errorf("%s has no backups of Rialto: its file %s is missing", dir, markFile)
-	}
-	r := &repository{dir: dir}
-	var err error
-	if r.lock, err = lock(dir, syscall.LOCK_SH, os.O_RDONLY); errors.Is(err, fs.ErrNotExist) { // a copy without it
-		r.lock, err = nil, nil
-	}
-	return r, err
-}
+func objectName(object string) string { return path.Join(objectsDir, object[:2], object) }
 
-func (r *repository) close() error {
-	if r.lock == nil {
-		return nil
-	}
-	return r.lock.Close()
-}
+func manifestName(id string) string { return path.Join(manifestsDir, id+suffix) }
 
-func (r *repository) objectPath(object string) string {
-	return filepath.Join(r.dir, objectsDir, object[:2], object)
-}
+// pathOf names a file for operators.
+func (r *repository) pathOf(name string) string { return r.String() + "/" + name }
 
-// removeIncomplete removes what interrupted backups were writing.
-func (r *repository) removeIncomplete() error {
-	for _, dir := range []string{objectsDir, manifestsDir} {
-		names, err := os.ReadDir(filepath.Join(r.dir, dir))
-		if err != nil {
-			return err
-		}
-		for _, e := range names {
-			if strings.HasPrefix(e.Name(), newPrefix) {
-				if err := os.Remove(filepath.Join(r.dir, dir, e.Name())); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// commit makes the objects' names durable, and then writes the manifest: from then on there is the backup.
-func (r *repository) commit(m *Manifest, touched map[string]bool) error {
-	b, err := m.encode()
-	if err != nil {
-		return err
-	}
-	for dir := range touched {
-		if err := filecopy.SyncDir(dir); err != nil {
-			return err
-		}
-	}
-	if err := filecopy.SyncDir(filepath.Join(r.dir, objectsDir)); err != nil {
-		return err
-	}
-	dir := filepath.Join(r.dir, manifestsDir)
-	f, err := os.OpenFile(filepath.Join(dir, newPrefix+m.ID), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	if err := os.Rename(f.Name(), filepath.Join(dir, m.ID+suffix)); err != nil {
-		return err
-	}
-	return errors.Join(filecopy.SyncDir(dir), filecopy.SyncDir(r.dir))
+// has reports whether the repository has an object, as far as its name and its size tell.
+func (r *repository) has(object string, stored int64) bool {
+	size, ok := r.known[object]
+	return ok && size == stored
 }
 
 // ids lists the backups, the oldest first.
-func (r *repository) ids() (ids []string, err error) {
-	names, err := os.ReadDir(filepath.Join(r.dir, manifestsDir))
-	for _, e := range names {
-		if id, ok := strings.CutSuffix(e.Name(), suffix); ok {
+func (r *repository) ids(ctx context.Context) (ids []string, err error) {
+	err = r.list(ctx, manifestsDir, func(name string, _ int64) error {
+		if id, ok := strings.CutSuffix(path.Base(name), suffix); ok && !strings.HasPrefix(id, newPrefix) {
 			ids = append(ids, id)
 		}
-	}
+		return nil
+	})
 	slices.Sort(ids)
 	return ids, err
 }
 
-func (r *repository) manifest(id string) (*Manifest, error) {
-	path := filepath.Join(r.dir, manifestsDir, id+suffix)
-	b, err := os.ReadFile(path)
+func (r *repository) manifest(ctx context.Context, id string) (*Manifest, error) {
+	name := manifestName(id)
+	f, err := r.open(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s has no backup %s: rialto backup --to %s --list shows all", r.dir, id, r.dir)
+		return nil, fmt.Errorf("%s has no backup %s: rialto backup --to %s --list shows all", r, id, r)
 	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
 	if err != nil {
 		return nil, err
 	}
 	m, err := decodeManifest(b)
 	if err != nil {
-		return nil, fmt.Errorf("the manifest %s cannot be used: %w. Use another backup", path, err)
+		return nil, fmt.Errorf("the manifest %s cannot be used: %w. Use another backup", r.pathOf(name), err)
 	}
 	return m, nil
+}
+
+// commit writes the manifest: from then on there is the backup.
+func (r *repository) commit(ctx context.Context, m *Manifest) error {
+	b, err := m.encode()
+	if err != nil {
+		return err
+	}
+	return r.put(ctx, manifestName(m.ID), b)
 }
 
 // Summary of a backup.
@@ -241,21 +163,21 @@ type Summary struct {
 	Err error
 }
 
-// List returns the backups in a directory, the oldest first.
-func List(dir string) (_ []Summary, err error) {
-	r, err := openForReading(dir)
+// List returns the backups in a directory or a bucket, the oldest first.
+func List(ctx context.Context, c Config) (_ []Summary, err error) {
+	r, err := openForReading(ctx, c, true)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	ids, err := r.ids()
+	ids, err := r.ids(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var all []Summary
 	for _, id := range ids {
 		s := Summary{ID: id}
-		m, err := r.manifest(id)
+		m, err := r.manifest(ctx, id)
 		if s.Err = err; err == nil {
 			s.CutMs, s.Files, s.Encrypted = m.CutMs, len(m.Files), len(m.Recipients) > 0
 			for _, f := range m.Files {
@@ -267,17 +189,44 @@ func List(dir string) (_ []Summary, err error) {
 	return all, nil
 }
 
-// Remove removes backups, and then the objects that no other backup has. It returns how many objects and bytes it removed.
-func Remove(dir string, remove []string) (objects int, bytes int64, err error) {
-	if !isRepository(dir) {
-		return 0, 0, fmt.Errorf("%s has no backups of Rialto: its file %s is missing", dir, markFile)
+// latestCut returns the moment of the newest backup of a data directory that can be read, in milliseconds since 1970; 0: there is none.
+func latestCut(ctx context.Context, c Config, source string) (cutMs int64, err error) {
+	r, err := openForReading(ctx, c, false) // a manifest is there whole, or not at all
+	if err != nil {
+		return 0, err
 	}
-	r, err := openRepository(dir, "")
+	defer func() { err = errors.Join(err, r.close()) }()
+	ids, err := r.ids(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range slices.Backward(ids) {
+		m, err := r.manifest(ctx, id)
+		if err == nil && m.Source == source {
+			return m.CutMs, nil
+		}
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+	}
+	return 0, nil
+}
+
+// Remove removes backups, and then the objects that no other backup has. It returns how many objects and bytes it removed.
+func Remove(ctx context.Context, c Config, remove []string) (objects int, bytes int64, err error) {
+	reader, err := openForReading(ctx, c, false) // it creates nothing
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := reader.close(); err != nil {
+		return 0, 0, err
+	}
+	r, err := openRepository(ctx, c, "")
 	if err != nil {
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	ids, err := r.ids()
+	ids, err := r.ids(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -286,7 +235,7 @@ func Remove(dir string, remove []string) (objects int, bytes int64, err error) {
 		if slices.Contains(remove, id) {
 			continue
 		}
-		m, err := r.manifest(id)
+		m, err := r.manifest(ctx, id)
 		if err != nil { // it is unknown what it needs
 			return 0, 0, fmt.Errorf("nothing was removed: %w, or remove it too", err)
 		}
@@ -298,44 +247,39 @@ func Remove(dir string, remove []string) (objects int, bytes int64, err error) {
 	}
 	for _, id := range remove {
 		if !slices.Contains(ids, id) {
-			return 0, 0, fmt.Errorf("nothing was removed: %s has no backup %q", dir, id)
+			return 0, 0, fmt.Errorf("nothing was removed: %s has no backup %q", r, id)
 		}
 	}
 	for _, id := range remove { // first: without its objects a manifest would promise what is gone
-		if err := os.Remove(filepath.Join(dir, manifestsDir, id+suffix)); err != nil {
+		if err := r.remove(ctx, manifestName(id)); err != nil {
 			return 0, 0, err
 		}
 	}
-	if err := filecopy.SyncDir(filepath.Join(dir, manifestsDir)); err != nil {
-		return 0, 0, err
-	}
-	return r.removeObjects(needed)
+	return r.removeObjects(ctx, needed)
 }
 
 // removeObjects removes the objects that are not needed.
-func (r *repository) removeObjects(needed map[string]bool) (objects int, bytes int64, err error) {
-	err = filepath.WalkDir(filepath.Join(r.dir, objectsDir), func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || needed[e.Name()] {
-			return err
+func (r *repository) removeObjects(ctx context.Context, needed map[string]bool) (objects int, bytes int64, err error) {
+	for object, size := range r.known {
+		if needed[object] {
+			continue
 		}
-		info, err := e.Info()
-		if err != nil {
-			return err
+		if err := r.remove(ctx, objectName(object)); err != nil {
+			return objects, bytes, err
 		}
-		objects, bytes = objects+1, bytes+info.Size()
-		return os.Remove(path)
-	})
-	return objects, bytes, err
+		objects, bytes = objects+1, bytes+size
+	}
+	return objects, bytes, nil
 }
 
 // latest returns the id of a backup, or that of the newest.
-func (r *repository) latest(id string) (string, error) {
-	ids, err := r.ids()
+func (r *repository) latest(ctx context.Context, id string) (string, error) {
+	ids, err := r.ids(ctx)
 	if err != nil {
 		return "", err
 	}
 	if id == "" && len(ids) == 0 {
-		return "", fmt.Errorf("%s has no complete backup", r.dir)
+		return "", fmt.Errorf("%s has no complete backup", r)
 	}
 	if id == "" {
 		id = ids[len(ids)-1]

@@ -23,8 +23,9 @@ import (
 
 // RestoreOptions of Restore and Check.
 type RestoreOptions struct {
-	// From is the directory of backups, and ID the backup; empty: the newest.
+	// From is the directory of backups, or s3://BUCKET/PREFIX on the server S3. ID is the backup; empty: the newest.
 	From, ID string
+	S3       S3
 	// Identity is a file with private keys of age, for an encrypted backup.
 	Identity string
 	// Starts is how often a server has started on the original since the backup; 0: 1,000, and one for each ten minutes since the backup. Streams
@@ -45,7 +46,7 @@ const (
 
 // Check reads a whole backup, and compares everything with its hashes. It writes nothing.
 func Check(ctx context.Context, o RestoreOptions) (_ *Manifest, err error) {
-	r, m, err := openBackup(o)
+	r, m, err := openBackup(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +61,12 @@ func Restore(ctx context.Context, dir string, o RestoreOptions) (m *Manifest, re
 	if err := CheckEmpty(dir); err != nil {
 		return nil, "", err
 	}
-	if err := checkOutside(o.From, dir); err != nil {
-		return nil, "", err
+	if !isBucket(o.From) {
+		if err := checkOutside(o.From, dir); err != nil {
+			return nil, "", err
+		}
 	}
-	r, m, err := openBackup(o)
+	r, m, err := openBackup(ctx, o)
 	if err != nil {
 		return nil, "", err
 	}
@@ -117,16 +120,16 @@ func CheckEmpty(dir string) error {
 	return nil
 }
 
-func openBackup(o RestoreOptions) (*repository, *Manifest, error) {
-	r, err := openForReading(o.From)
+func openBackup(ctx context.Context, o RestoreOptions) (*repository, *Manifest, error) {
+	r, err := openForReading(ctx, Config{Directory: o.From, S3: o.S3}, true)
 	if err != nil {
 		return nil, nil, err
 	}
-	id, err := r.latest(o.ID)
+	id, err := r.latest(ctx, o.ID)
 	if err != nil {
 		return nil, nil, errors.Join(err, r.close())
 	}
-	m, err := r.manifest(id)
+	m, err := r.manifest(ctx, id)
 	if err != nil {
 		return nil, nil, errors.Join(err, r.close())
 	}
@@ -160,7 +163,7 @@ func (r *repository) check(ctx context.Context, m *Manifest, progress Progress) 
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
-				problems = append(problems, fmt.Sprintf("%s (for %s): %v", r.objectPath(p.Object), f.Path, err))
+				problems = append(problems, fmt.Sprintf("%s (for %s): %v", r.pathOf(objectName(p.Object)), f.Path, err))
 			}
 			done += p.Stored
 			progress.report(done, total)
@@ -173,11 +176,11 @@ func (r *repository) check(ctx context.Context, m *Manifest, progress Progress) 
 	if n := len(problems); n > maxProblems {
 		problems, more = problems[:maxProblems], fmt.Sprintf("\n  - and %d more", n-maxProblems)
 	}
-	return fmt.Errorf("the backup %s is damaged, and nothing was written:\n  - %s%s\nPut these files back from a copy of %s, or use another backup: rialto backup --to %s --list", m.ID, strings.Join(problems, "\n  - "), more, r.dir, r.dir)
+	return fmt.Errorf("the backup %s is damaged, and nothing was written:\n  - %s%s\nPut these files back from a copy of %s, or use another backup: rialto backup --to %s --list", m.ID, strings.Join(problems, "\n  - "), more, r, r)
 }
 
 func (r *repository) checkObject(ctx context.Context, p Part) error {
-	f, err := os.Open(r.objectPath(p.Object))
+	f, err := r.open(ctx, objectName(p.Object))
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New("it is missing")
 	}
@@ -293,7 +296,7 @@ func (r *repository) writeFile(ctx context.Context, to string, f File, keys []ag
 			err = fmt.Errorf("it has %d bytes of %d", n, p.Size)
 		}
 		if err != nil {
-			return fmt.Errorf("restoring %s from %s: %w", f.Path, r.objectPath(p.Object), err)
+			return fmt.Errorf("restoring %s from %s: %w", f.Path, r.pathOf(objectName(p.Object)), err)
 		}
 		report(n)
 	}
@@ -301,7 +304,7 @@ func (r *repository) writeFile(ctx context.Context, to string, f File, keys []ag
 }
 
 func (r *repository) writePart(ctx context.Context, out io.Writer, p Part, keys []age.Identity) (int64, error) {
-	f, err := os.Open(r.objectPath(p.Object))
+	f, err := r.open(ctx, objectName(p.Object))
 	if err != nil {
 		return 0, err
 	}

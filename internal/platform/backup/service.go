@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -49,6 +50,7 @@ type Service struct {
 
 	mu     sync.Mutex // guards the fields below
 	status Status
+	cutMs  int64              // the moment of the newest backup that is known, in milliseconds since 1970; 0: none is
 	cancel context.CancelFunc // of the backup that runs; nil before Run has begun it
 	ending bool               // the backup is to end
 	ended  bool               // Run has returned
@@ -130,14 +132,56 @@ func (s *Service) Run(ctx context.Context) error {
 			s.status.State, s.status.Ended, s.status.Err = Cancelled, s.clock.Now(), errCancelled
 		}
 	}()
+	if !s.Enabled() {
+		<-ctx.Done()
+		return nil
+	}
+	look := time.NewTicker(lookInterval)
+	defer look.Stop()
+	s.look(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-look.C:
+			s.look(ctx)
 		case <-s.requests:
 			s.make(ctx)
 		}
 	}
+}
+
+// lookInterval is how often a server looks for the newest backup, which another process may have made or removed. lookTimeout bounds that.
+const (
+	lookInterval = 10 * time.Minute
+	lookTimeout  = time.Minute
+)
+
+// Enabled reports whether the server can make backups.
+func (s *Service) Enabled() bool { return s.source.Stores != nil && s.config.Directory != "" }
+
+// look reads when the newest backup was made. While that cannot be read, the last answer counts.
+func (s *Service) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	cutMs, err := latestCut(ctx, s.config, s.source.Stores.Identity().ID)
+	if err != nil {
+		s.logger.Warn("it is unknown when the newest backup was made", "directory", s.config.Directory, "error", err)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cutMs = cutMs
+}
+
+// Age of the newest complete backup of this data directory, in seconds; +Inf: none is known.
+func (s *Service) Age() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cutMs == 0 {
+		return math.Inf(1)
+	}
+	return max(s.clock.Now().Sub(time.UnixMilli(s.cutMs)).Seconds(), 0)
 }
 
 // make makes a backup.
@@ -159,7 +203,7 @@ func (s *Service) make(ctx context.Context) {
 	s.cancel, s.status.Ended = nil, s.clock.Now()
 	switch {
 	case err == nil:
-		s.status.State, s.status.Result = Complete, *result
+		s.status.State, s.status.Result, s.cutMs = Complete, *result, result.CutMs
 		s.logger.Info("a backup is complete", "backup", result.ID, "directory", s.config.Directory, "files", result.Files, "new_files", result.NewFiles, "new_bytes", result.NewBytes)
 	case ctx.Err() != nil:
 		s.status.State, s.status.Err = Cancelled, errCancelled

@@ -101,7 +101,7 @@ func TestABackupIsCancelled(t *testing.T) {
 	if _, err := s.Start(t.Context(), "olga", recordNothing); errs.Of(err).Reason != "closing" {
 		t.Errorf("after the end a backup returned %v", err)
 	}
-	if list, err := backup.List(d.backups); err != nil || len(list) != 0 {
+	if list, err := backup.List(t.Context(), d.config()); err != nil || len(list) != 0 {
 		t.Errorf("cancelled backups are listed: %v, %v", list, err)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"filippo.io/age"
@@ -41,26 +40,25 @@ type writer struct {
 	stores     int64
 	files      int64
 	buffer     []byte
-	touched    map[string]bool // folders of new objects, which must be synced
 	earlier    map[string]File // of the latest backup of the same directory, by path
 	result     Result
 }
 
 func newWriter(ctx context.Context, r *repository, c Config, recipients []age.Recipient, progress Progress) *writer {
 	perSecond := cmp.Or(c.BytesPerSecond, defaultRate)
-	return &writer{ctx: ctx, repository: r, recipients: recipients, progress: progress, buffer: make([]byte, readSize), touched: map[string]bool{},
+	return &writer{ctx: ctx, repository: r, recipients: recipients, progress: progress, buffer: make([]byte, readSize),
 		limit: rate.NewLimiter(rate.Limit(perSecond), readSize)}
 }
 
 // reuseFrom remembers the files of the latest backup of a data directory for the same recipients. Backups that cannot be read are passed over: without
 // them more is copied.
-func (w *writer) reuseFrom(source string, recipients []string) error {
-	ids, err := w.repository.ids()
+func (w *writer) reuseFrom(ctx context.Context, source string, recipients []string) error {
+	ids, err := w.repository.ids(ctx)
 	if err != nil {
 		return err
 	}
 	for _, id := range slices.Backward(ids) {
-		m, err := w.repository.manifest(id)
+		m, err := w.repository.manifest(ctx, id)
 		if err != nil || m.Source != source || !slices.Equal(m.Recipients, recipients) {
 			continue
 		}
@@ -76,16 +74,11 @@ func (w *writer) reuseFrom(source string, recipients []string) error {
 // isStored reports whether the repository has all parts of a file, as far as names and sizes tell.
 func (w *writer) isStored(f *File) bool {
 	for _, p := range f.Parts {
-		if !w.hasObject(p.Object, p.Stored) {
+		if !w.repository.has(p.Object, p.Stored) {
 			return false
 		}
 	}
 	return true
-}
-
-func (w *writer) hasObject(object string, stored int64) bool {
-	info, err := os.Stat(w.repository.objectPath(object))
-	return err == nil && info.Size() == stored
 }
 
 func (w *writer) advance(n int64) {
@@ -124,12 +117,38 @@ func (w *writer) copyFile(l *listedFile) (*File, error) {
 		return nil, err
 	}
 	defer in.Close()
-	p, err := w.store(in)
-	if err != nil {
-		return nil, explain(fmt.Errorf("copying %s: %w", l.Path, err), w.repository.dir)
+	if f.Parts, err = w.storeParts(in); err != nil {
+		return nil, explain(fmt.Errorf("copying %s: %w", l.Path, err), w.repository.String())
 	}
-	f.Size, f.Parts = p.Size, []Part{*p}
+	f.Size = 0 // it may have changed
+	for _, p := range f.Parts {
+		f.Size += p.Size
+	}
 	return &f, nil
+}
+
+// storeParts stores what it reads in objects that are as large as the repository has them. Nothing is one empty object.
+func (w *writer) storeParts(in io.Reader) (parts []Part, err error) {
+	if w.repository.partSize == 0 {
+		p, err := w.store(in)
+		if err != nil {
+			return nil, err
+		}
+		return []Part{*p}, nil
+	}
+	for rest := bufio.NewReaderSize(in, readSize); ; {
+		p, err := w.store(io.LimitReader(rest, w.repository.partSize))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, *p)
+		switch _, err := rest.Peek(1); {
+		case err == io.EOF:
+			return parts, nil
+		case err != nil:
+			return nil, err
+		}
+	}
 }
 
 // copyDatabase stores the parts of the database.
@@ -160,7 +179,7 @@ func (w *writer) copyDatabase(ctx context.Context, s *sqldb.FileSnapshot) (*File
 		err = flush()
 	}
 	if err != nil {
-		return nil, explain(fmt.Errorf("copying the database: %w", err), w.repository.dir)
+		return nil, explain(fmt.Errorf("copying the database: %w", err), w.repository.String())
 	}
 	w.result.Files++
 	w.result.Bytes += f.Size
@@ -171,7 +190,7 @@ func (w *writer) copyDatabase(ctx context.Context, s *sqldb.FileSnapshot) (*File
 func (w *writer) storeDatabasePart(b []byte) (*Part, error) {
 	sum := sha256.Sum256(b)
 	p := &Part{Object: hex.EncodeToString(sum[:]), Size: int64(len(b)), Stored: int64(len(b))}
-	if len(w.recipients) > 0 || !w.hasObject(p.Object, p.Stored) {
+	if len(w.recipients) > 0 || !w.repository.has(p.Object, p.Stored) {
 		return w.store(bytes.NewReader(b))
 	}
 	if err := w.wait(len(b)); err != nil {
@@ -195,14 +214,14 @@ func (w *writer) wait(n int) error {
 
 // store writes what it reads as an object, durably but for the name, unless the repository has it.
 func (w *writer) store(in io.Reader) (_ *Part, err error) {
-	out, err := os.CreateTemp(filepath.Join(w.repository.dir, objectsDir), newPrefix)
+	out, err := w.repository.create()
 	if err != nil {
 		return nil, err
 	}
-	closed := false
+	committed := false
 	defer func() {
-		if !closed {
-			err = errors.Join(err, out.Close(), os.Remove(out.Name()))
+		if !committed {
+			err = errors.Join(err, out.abandon())
 		}
 	}()
 	stored := &countingHash{Hash: sha256.New()}
@@ -215,24 +234,17 @@ func (w *writer) store(in io.Reader) (_ *Part, err error) {
 		return nil, err
 	}
 	p := &Part{Object: hex.EncodeToString(stored.Sum(nil)), Size: size, Stored: stored.n}
-	if w.hasObject(p.Object, p.Stored) {
+	if w.repository.has(p.Object, p.Stored) {
 		return p, nil
 	}
-	if err := out.Sync(); err != nil { // before it has its name: then the name alone tells that the contents are there
+	if err := out.commit(w.ctx, objectName(p.Object)); err != nil {
 		return nil, err
 	}
-	path := w.repository.objectPath(p.Object)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	if err := os.Rename(out.Name(), path); err != nil {
-		return nil, err
-	}
-	closed = true
-	w.touched[filepath.Dir(path)] = true
+	committed = true
+	w.repository.known[p.Object] = p.Stored
 	w.result.NewFiles++
 	w.result.NewBytes += p.Stored
-	return p, out.Close()
+	return p, nil
 }
 
 // copyTo copies at the limited rate, and encrypts if that is asked for. It returns how much it read.

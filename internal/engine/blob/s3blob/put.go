@@ -1,7 +1,6 @@
 package s3blob
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -50,10 +49,7 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, size int64) er
 	if err := end(ctx, r); err != nil {
 		return err
 	}
-	return classify(s.request(ctx, size, func(ctx context.Context) error {
-		_, err := s.client.PutObject(ctx, s.config.Bucket, s.name(key), bytes.NewReader(buffer), size, "", digest(buffer), minio.PutObjectOptions{ContentType: "application/octet-stream"})
-		return err
-	}))
+	return s.putObject(ctx, key, buffer)
 }
 
 // digest is a signed checksum by which the server checks the received bytes.

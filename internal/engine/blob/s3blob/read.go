@@ -34,13 +34,7 @@ func (s *Store) Open(ctx context.Context, key string) (io.ReadSeekCloser, int64,
 	if !blob.ValidKey(key) {
 		return nil, 0, blob.ErrKey
 	}
-	f := &file{ctx: ctx, store: s, name: s.name(key)}
-	d, err := s.get(ctx, f.name, minio.GetObjectOptions{})
-	if err != nil {
-		return nil, 0, classify(err)
-	}
-	f.body, f.etag, f.size = d.body, d.info.ETag, d.info.Size
-	return f, f.size, nil
+	return s.OpenObject(ctx, key)
 }
 
 // Read continues with a new request if an answer breaks off, a few times in a row.

@@ -36,6 +36,8 @@ const (
 	leastRate      = 64 << 10 // bytes per second
 	// answerTimeout bounds the time until the server begins its answer.
 	answerTimeout = 30 * time.Second
+	// ProbePrefix begins the names of the files with which Open checks the bucket; one that is left behind is not needed.
+	ProbePrefix = "check-"
 	// checkTimeout bounds the check at the start.
 	checkTimeout = 30 * time.Second
 )
@@ -57,6 +59,8 @@ type Config struct {
 	// Uploads is the maximum number of concurrent uploads, each with 8 MiB of memory at most (more for files beyond 72 GB); others wait.
 	// Default 16.
 	Uploads int
+	// ReadOnly: Open checks nothing, so that keys which may only read suffice.
+	ReadOnly bool
 	// Calls has the circuit breakers of this process. Without it there is an own one, which no metrics show.
 	Calls *outgoing.Calls
 }
@@ -96,6 +100,9 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		return nil, fmt.Errorf("files in S3: %w", err)
 	}
 	s := &Store{config: config, client: client, places: make(chan struct{}, config.Uploads)}
+	if config.ReadOnly {
+		return s, nil
+	}
 	if err := s.probe(ctx); err != nil {
 		return nil, fmt.Errorf("files in the bucket %s at %s: %w", config.Bucket, config.Endpoint, err)
 	}
@@ -138,7 +145,7 @@ func (c Config) trust(t *http.Transport) error {
 func (s *Store) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	key := "check-" + strconv.FormatUint(rand.Uint64(), 36)
+	key := ProbePrefix + strconv.FormatUint(rand.Uint64(), 36)
 	if err := s.Put(ctx, key, strings.NewReader(key), int64(len(key))); err != nil {
 		return err
 	}
@@ -169,11 +176,5 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if !blob.ValidKey(key) {
 		return blob.ErrKey
 	}
-	err := classify(s.request(ctx, 0, func(ctx context.Context) error {
-		return s.client.RemoveObject(ctx, s.config.Bucket, s.name(key), minio.RemoveObjectOptions{})
-	}))
-	if errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrKey) {
-		return nil
-	}
-	return err
+	return s.DeleteObject(ctx, key)
 }

@@ -1,0 +1,107 @@
+package s3blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/rialto-im/rialto/internal/engine/blob"
+)
+
+// Object is an object of the bucket, below the prefix.
+type Object struct {
+	Name     string
+	Size     int64
+	Modified time.Time // by the server's clock
+}
+
+// listPage is how many objects a request lists; S3 allows 1,000.
+const listPage = 1000
+
+// PutObject stores bytes by one request, and replaces what was there. Unlike a key, a name may have any characters that S3 allows.
+func (s *Store) PutObject(ctx context.Context, name string, b []byte) error {
+	select {
+	case s.places <- struct{}{}:
+		defer func() { <-s.places }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return s.putObject(ctx, name, b)
+}
+
+func (s *Store) putObject(ctx context.Context, name string, b []byte) error {
+	size := int64(len(b))
+	return classify(s.request(ctx, size, func(ctx context.Context) error {
+		_, err := s.client.PutObject(ctx, s.config.Bucket, s.name(name), bytes.NewReader(b), size, "", digest(b), minio.PutObjectOptions{ContentType: "application/octet-stream"})
+		return err
+	}))
+}
+
+// OpenObject opens an object for reading, as Open does, and returns its size. The error is blob.ErrNotFound if there is none.
+func (s *Store) OpenObject(ctx context.Context, name string) (io.ReadSeekCloser, int64, error) {
+	f := &file{ctx: ctx, store: s, name: s.name(name)}
+	d, err := s.get(ctx, f.name, minio.GetObjectOptions{})
+	if err != nil {
+		return nil, 0, classify(err)
+	}
+	f.body, f.etag, f.size = d.body, d.info.ETag, d.info.Size
+	return f, f.size, nil
+}
+
+// DeleteObject removes an object. A missing one is not an error.
+func (s *Store) DeleteObject(ctx context.Context, name string) error {
+	err := classify(s.request(ctx, 0, func(ctx context.Context) error {
+		return s.client.RemoveObject(ctx, s.config.Bucket, s.name(name), minio.RemoveObjectOptions{})
+	}))
+	if errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrKey) {
+		return nil
+	}
+	return err
+}
+
+// ListObjects calls each with all objects in a folder, and below it, in the order of their names; an empty folder is the whole prefix. An error of each ends it.
+func (s *Store) ListObjects(ctx context.Context, folder string, each func(Object) error) error {
+	root := s.name("")
+	prefix := root
+	if folder != "" {
+		prefix = s.name(folder) + "/"
+	}
+	after := ""
+	for {
+		page, err := s.listPage(ctx, prefix, after)
+		if err != nil {
+			return classify(err)
+		}
+		for _, o := range page {
+			if err := each(Object{strings.TrimPrefix(o.Key, root), o.Size, o.LastModified}); err != nil {
+				return err
+			}
+			after = o.Key
+		}
+		if len(page) < listPage {
+			return nil
+		}
+	}
+}
+
+// listPage lists the objects that follow a name.
+func (s *Store) listPage(ctx context.Context, prefix, after string) (page []minio.ObjectInfo, err error) {
+	err = s.request(ctx, 0, func(ctx context.Context) error {
+		page = page[:0]
+		for o := range s.client.ListObjectsIter(ctx, s.config.Bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true, StartAfter: after, MaxKeys: listPage}) {
+			if o.Err != nil {
+				return o.Err
+			}
+			if page = append(page, o); len(page) == listPage {
+				return nil
+			}
+		}
+		return ctx.Err()
+	})
+	return page, err
+}

@@ -1,0 +1,6 @@
+package backup
+
+import "context"
+
+// Look reads when the newest backup was made, as Run does.
+func (s *Service) Look(ctx context.Context) { s.look(ctx) }
