@@ -983,6 +983,22 @@ mutant "write the files of a copy again" internal/service/video/inspect.go 's/ad
 mutant "take a late copy for a chunk" internal/service/video/finish.go 's/stored = 0 AND job = \$6/stored = 0 AND $6 <> 0/' '^TestNotCopied$' internal/service/video
 mutant "encode a picture that was copied" internal/service/video/inspect.go 's/first = \$3 AND stored = 0 RETURNING/first = $3 RETURNING/' '^TestLateCopy$' internal/service/video
 mutant "reopen a video that has ended" internal/service/video/inspect.go 's/current\.state > stateProcessing/current.state > stateFailed/' '^TestLateCopy$' internal/service/video
+mutant "start stages before their inputs are complete" internal/service/video/stages.go 's/ready = ready \&\& of\.open == 0/ready = ready || of.open == 0/' '^TestStageStartsOnce$' internal/service/video
+mutant "start no stage when its last input ends" internal/service/video/finish.go 's/if v\.feedsStage\(t\.track\) \{/if false \&\& v.feedsStage(t.track) {/' '^TestStageStartsOnce$' internal/service/video
+mutant "run stages that need one which was left out" internal/service/video/stages.go 's/leaveOut \|\| of\.stored == skipped/leaveOut/' '^TestStages$' internal/service/video
+mutant "fail videos for optional stages" internal/service/video/process.go 's/if !stage\.Optional \{/if stage != nil {/' '^TestStageIsGivenUp$' internal/service/video
+mutant "give up videos whose stages wait" internal/service/video/sweep.go 's/t\.stored = 0 AND t\.job > 0 GROUP/t.stored = 0 GROUP/' '^TestStageIsGivenUp$' internal/service/video
+mutant "retry stages as they were" internal/service/video/stages.go 's/\*stage = \*current/_ = current/' '^TestStageFails$' internal/service/video
+mutant "keep files of stages of deleted videos" internal/service/video/finish.go 's/count = len\(stage\.Outputs\)/count = 1/' '^TestStages$' internal/service/video
+mutant "copy a picture in place of its watermark" internal/service/video/inspect.go 's/p\.Copy \&\& p\.Watermark == nil \&\& source/p.Copy \&\& source/' '^TestWatermarked$' internal/service/video
+mutant "run stages that need sound without it" internal/service/video/stages.go 's/input == pipeline\.Audio \&\& source\.Audio == nil,/false,/' '^TestSilentVideo$' internal/service/video
+mutant "let commands of stages fill the disk" internal/platform/transcode/stage.go 's/files > maxDirFiles \|\| bytes > limit/files > maxDirFiles/' '^TestCommandsEnd$' internal/platform/transcode
+mutant "accept any output of a stage" internal/platform/transcode/stage.go 's/info\.Size\(\) == 0 \|\| info\.Size\(\) > most/info.Size() < 0/' '^TestResults$' internal/platform/transcode
+mutant "put the watermark into another corner" internal/platform/transcode/watermark.go 's/HasPrefix\(corner, "bottom"\)/HasPrefix(corner, "top")/' '^TestWatermark$' internal/platform/transcode
+mutant "leave HDR pictures pale" internal/platform/transcode/hdr.go 's/if s\.HDR == "" \{/if s.HDR != "none" {/' '^TestHDR$' internal/platform/transcode
+mutant "accept pipelines with cycles" internal/platform/pipeline/check.go 's/if state\[s\.Name\] == 1 \{/if state[s.Name] == 3 {/' '^TestFaults$' internal/platform/pipeline
+mutant "let required stages need optional ones" internal/platform/pipeline/check.go 's/from\.Optional \&\& !s\.Optional/from.Optional \&\& s.Optional/' '^TestFaults$' internal/platform/pipeline
+mutant "accept two renditions of a height" internal/platform/pipeline/check.go 's/lines\[r\.Height\] != 0 \{/lines[r.Height] < 0 {/' '^TestFaults$' internal/platform/pipeline
 mutant "retry videos without a limit" internal/service/video/create.go 's/checkUnfinished\(ctx, tx, by\)/checkUnfinished(ctx, tx, 0)/' '^TestRetry$' internal/service/video
 mutant "encode sound whose copy was killed" internal/service/video/process.go 's/if !errors\.Is\(err, transcode\.ErrNotCopied\)/if err == nil/' '^TestSoundNotCopied$' internal/service/video
 mutant "keep files of attempts that do not count" internal/service/video/sweep.go 's/if attempt == t\.stored \&\& !all \{/if !all {/' '^TestKilled$' internal/service/video

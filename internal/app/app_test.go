@@ -18,6 +18,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/datadir"
+	"github.com/rialto-im/rialto/internal/platform/pipeline"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -367,6 +368,20 @@ func TestCheck(t *testing.T) {
 	}
 	if code, out, _ := check("--reference"); code != 0 || !strings.Contains(out, "gateway.heartbeat") || !strings.Contains(out, "5 s") {
 		t.Errorf("--reference: got exit code %d, %q", code, out)
+	}
+	builtIn, _ := pipeline.Text("")
+	if code, out, _ := check("--pipeline"); code != 0 || out != builtIn {
+		t.Errorf("--pipeline: got exit code %d, %q", code, out)
+	}
+	own := filepath.Join(t.TempDir(), "pipeline.yaml")
+	for text, want := range map[string]int{"thumbnails: 5\n": 0, "thumbnails: 500\n": 2} {
+		if err := os.WriteFile(own, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, out, errOut := check("--pipeline", "--set", "video.pipeline="+own)
+		if code != want || (code == 0) != (out == text) || (code != 0) != strings.Contains(errOut, "video.pipeline: "+own+": thumbnails is 500") {
+			t.Errorf("--pipeline of %q: got exit code %d, %q, %q", text, code, out, errOut)
+		}
 	}
 	if code, out, errOut := check("--nope"); code != 2 || out != "" || !strings.Contains(errOut, "-nope") || !strings.Contains(errOut, "--help") {
 		t.Errorf("an unknown flag: got exit code %d, %q", code, errOut)

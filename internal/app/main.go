@@ -11,6 +11,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/platform/pipeline"
 )
 
 // settings collects repeated --set flags.
@@ -138,9 +139,10 @@ func ServeMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 // CheckMain is rialto check. It reports all faults of the configuration, and exits with 2 if there is one.
 func CheckMain(args []string, out, errOut io.Writer) int {
 	var f flags
-	reference := false
+	reference, showPipeline := false, false
 	if code, ok := f.parse("check", checkHelp, args, out, errOut, func(fs *flag.FlagSet) {
 		fs.BoolVar(&reference, "reference", false, "print all settings, with their defaults, and check nothing")
+		fs.BoolVar(&showPipeline, "pipeline", false, "print the pipeline of videos: the file of the setting video.pipeline, or the built-in one")
 	}); !ok {
 		return code
 	}
@@ -155,6 +157,15 @@ func CheckMain(args []string, out, errOut io.Writer) int {
 	}
 	for _, w := range c.Warnings() {
 		fmt.Fprintf(errOut, "rialto: warning: %s\n", w)
+	}
+	if showPipeline {
+		text, err := pipeline.Text(c.Video.Pipeline)
+		if err != nil {
+			fmt.Fprintln(errOut, "rialto:", err)
+			return 2
+		}
+		fmt.Fprint(out, text)
+		return 0
 	}
 	fmt.Fprintln(out, "The configuration is valid.")
 	return 0

@@ -29,7 +29,7 @@ var jobQueues = []string{job.DefaultQueue, feed.Queue, notification.Queue, accou
 // openOperations makes the service of the operators' console.
 func (n *Node) openOperations() {
 	n.openBackups()
-	n.operations = operation.New(operation.Deps{Jobs: n.jobs, Queues: jobQueues, Audit: n.audit, DB: n.db, Backups: n.backups, Reconciliation: n.reconciliation, Metrics: n.registry, Self: n.describe, Bus: n.bus, Node: n.name, Nodes: n.liveNodeNames,
+	n.operations = operation.New(operation.Deps{Jobs: n.jobs, Queues: jobQueues, Audit: n.audit, DB: n.db, Backups: n.backups, Reconciliation: n.reconciliation, Videos: n.videos, Metrics: n.registry, Self: n.describe, Bus: n.bus, Node: n.name, Nodes: n.liveNodeNames,
 		Clock: n.clock, Logger: n.logger})
 }
 

@@ -10,12 +10,16 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/transcode"
 	"github.com/rialto-im/rialto/internal/platform/transcode/transcodetest"
+	"github.com/rialto-im/rialto/internal/service/account"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
+	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/operation/v1/operationv1connect"
 	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
 	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 )
@@ -24,7 +28,9 @@ import (
 func TestVideoOverHTTP(t *testing.T) {
 	transcodetest.Open(t, transcode.Config{})
 	path := transcodetest.File(t, "a.mp4", "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=10", "-t", "3", "-pix_fmt", "yuv420p", "-g", "20", "-c:v", "libx264")
-	h, _ := open(t, "limits.search_user=none", "limits.search_address=none")
+	stages := filepath.Join(t.TempDir(), "pipeline.yaml")
+	must(t, os.WriteFile(stages, []byte("storyboard: false\nstages:\n  - name: size\n    command: [sh, -c, 'wc -c < /in/90p.mp4 > size.txt']\n    inputs: [source, 90p]\n    outputs: [{file: size.txt, type: text/plain}]\nrenditions: [{height: 90}]\n"), 0o600))
+	h, _ := open(t, "limits.search_user=none", "limits.search_address=none", "video.pipeline="+stages)
 	ann, ben := client(t, h), client(t, h)
 	for c, handle := range map[*rialto.Client]string{ann: "ann", ben: "ben"} {
 		must(t, c.Register(t.Context(), handle, "a good password", handle))
@@ -40,6 +46,19 @@ func TestVideoOverHTTP(t *testing.T) {
 	})
 	if v.State != videov1.VideoState_VIDEO_STATE_READY || len(v.Renditions) != 1 || !v.Renditions[0].Copied || v.HasAudio {
 		t.Fatalf("the video is %v", v)
+	}
+	console := operationv1connect.NewOperationServiceClient(http.DefaultClient, "http://"+h.AdminAddress().String(), withKey(operatorKey(t, h)))
+	graph, err := console.GetVideoPipeline(t.Context(), connect.NewRequest(&operationv1.GetVideoPipelineRequest{Video: v.Id}))
+	must(t, err)
+	var names []string
+	for _, s := range graph.Msg.Stages {
+		names = append(names, s.Name)
+		if s.State != operationv1.VideoStageState_VIDEO_STAGE_STATE_DONE || s.Name != "publish" && (len(s.Nodes) != 1 || s.Nodes[0] != h.name) {
+			t.Errorf("the stage is %v", s)
+		}
+	}
+	if got := strings.Join(names, " "); got != "inspect 90p thumbnails size publish" {
+		t.Errorf("the stages are %s", got)
 	}
 	content := &feedv1.PostContent{Video: v.Id}
 	_, err = ben.Feed().Publish(t.Context(), connect.NewRequest(&feedv1.PublishRequest{ClientPostId: "b", Content: content}))
@@ -58,6 +77,13 @@ func TestVideoOverHTTP(t *testing.T) {
 	segment := strings.Replace(master, "master.m3u8", "90p/0.m4s", 1)
 	if code, _ := get(t, segment); code != http.StatusOK {
 		t.Errorf("a segment is answered with %d", code)
+	}
+	if len(seen.Msg.Files) != 1 {
+		t.Fatalf("the files are %v", seen.Msg.Files)
+	}
+	stageFile := url(h) + seen.Msg.Files[0].Url
+	if code, text := get(t, stageFile); code != http.StatusOK || len(text) < 4 {
+		t.Errorf("the file of a stage is answered with %d %q", code, text)
 	}
 	_, err = ann.Video().SetSubtitles(t.Context(), connect.NewRequest(&videov1.SetSubtitlesRequest{Video: v.Id, Language: "en", File: "1\n00:00:01,000 --> 00:00:02,000\nhello"}))
 	must(t, err)
@@ -89,7 +115,7 @@ func TestVideoOverHTTP(t *testing.T) {
 	if list := watched(); len(list) != 0 {
 		t.Errorf("the watch history is %v, with a hidden post", list)
 	}
-	for _, address := range []string{master, segment, url(h) + seen.Msg.Subtitles[0].Url} {
+	for _, address := range []string{master, segment, stageFile, url(h) + seen.Msg.Subtitles[0].Url} {
 		if code, _ := get(t, address); code != http.StatusNotFound {
 			t.Errorf("a file of a hidden post is answered with %d", code)
 		}
@@ -100,6 +126,14 @@ func TestVideoOverHTTP(t *testing.T) {
 	if _, err := ben.Video().GetVideo(t.Context(), connect.NewRequest(&videov1.GetVideoRequest{Video: v.Id, Post: post.Msg.Id})); rialto.Reason(err) != "no_post" {
 		t.Errorf("a video of a hidden post is answered with %v", err)
 	}
+}
+
+// operatorKey makes a key for the console.
+func operatorKey(t *testing.T, h *Node) string {
+	t.Helper()
+	key, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "olga", Role: id.Operator})
+	must(t, err)
+	return key
 }
 
 // uploadFile uploads a file, and returns its complete upload.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/idgen"
+	"github.com/rialto-im/rialto/internal/platform/pipeline"
 	"github.com/rialto-im/rialto/internal/platform/transcode"
 	"github.com/rialto-im/rialto/internal/service/comment"
 	"github.com/rialto-im/rialto/internal/service/video"
@@ -23,10 +25,14 @@ func (n *Node) openVideos(ctx context.Context, ids *idgen.Snowflake) error {
 	if err != nil {
 		return err
 	}
-	deps := video.Deps{DB: n.db, Store: n.files, Uploads: n.media, Posts: videoPosts{n}, Jobs: n.jobs, IDs: ids, Dir: n.dir.join(videoDir), IsCoordinator: n.isCoordinator, Origin: n.config.Media.Origin, Secret: secret,
+	p, err := pipeline.Load(n.config.Video.Pipeline)
+	if err != nil {
+		return err
+	}
+	deps := video.Deps{DB: n.db, Pipeline: p, Node: n.name, Store: n.files, Uploads: n.media, Posts: videoPosts{n}, Jobs: n.jobs, IDs: ids, Dir: n.dir.join(videoDir), IsCoordinator: n.isCoordinator, Origin: n.config.Media.Origin, Secret: secret,
 		OnChange: n.searchVideo, Calls: n.calls, Clock: n.clock, Logger: n.logger}
 	if n.config.Has(config.RoleWorker) {
-		deps.Transcoder, err = transcode.New(ctx, transcode.Config{FFmpeg: n.config.Video.FFmpeg, MaxDuration: n.config.Video.MaxDuration})
+		deps.Transcoder, err = openTranscoder(ctx, n.config.Video, p)
 		switch {
 		case errors.Is(err, transcode.ErrOff):
 			n.logger.Warn("this node does not process videos; see docs/operating/video.md", "error", err)
@@ -39,6 +45,24 @@ func (n *Node) openVideos(ctx context.Context, ids *idgen.Snowflake) error {
 	}
 	n.videos, err = video.New(ctx, deps, n.config.Video)
 	return err
+}
+
+// openTranscoder returns a transcoder for a pipeline. The programs of its stages must be there.
+func openTranscoder(ctx context.Context, c video.Config, p *pipeline.Pipeline) (*transcode.Transcoder, error) {
+	config := transcode.Config{FFmpeg: c.FFmpeg, MaxDuration: c.MaxDuration}
+	for _, r := range p.Renditions {
+		config.Ladder = append(config.Ladder, transcode.Level{Height: r.Height, MaxRate: r.MaxBitrate, CRF: r.CRF, Preset: r.Preset})
+	}
+	t, err := transcode.New(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.Stages {
+		if _, err := t.Resolve(p.Stages[i].Command[0]); err != nil {
+			return nil, fmt.Errorf("video.pipeline: %s: line %d: the stage %s: %w", c.Pipeline, p.Stages[i].Line(), p.Stages[i].Name, err)
+		}
+	}
+	return t, nil
 }
 
 // videoPosts are the posts that show videos. The service of posts is made after that of videos, which it asks as well.

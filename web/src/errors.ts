@@ -92,6 +92,7 @@ export const known: Record<string, Key> = {
   not_retriable: "errNotRetriable",
   too_many_videos: "errManyVideos",
   transcoding_off: "errTranscodingOff",
+  stage_failed: "errVideoStage",
   bad_subtitles: "errSubtitles",
   bad_language: "errSubtitlesLanguage",
   too_many_subtitles: "errManySubtitles",

@@ -1,6 +1,7 @@
 package transcode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,11 +19,29 @@ type Rendition struct {
 	Height int    `json:"height"`
 	// Rate is the largest number of bits per second.
 	Rate int64 `json:"rate"`
+	// CRF is the quality; 0: the default.
+	CRF int `json:"crf,omitempty"`
+	// Preset of x264; empty: the default.
+	Preset string `json:"preset,omitempty"`
+	// Watermark over the picture; nil: none.
+	Watermark *Watermark `json:"watermark,omitempty"`
+}
+
+// Level is a size of renditions, and how they are encoded.
+type Level struct {
+	// Height is the pixels of the shorter side.
+	Height int
+	// MaxRate is the largest number of bits per second; 0: by the size.
+	MaxRate int64
+	// CRF is the quality, from 1 (best) to 51; 0: the default.
+	CRF int
+	// Preset of x264; empty: the default.
+	Preset string
 }
 
 const (
 	offset       = 10 * time.Second // of all times in the files of ffmpeg: none of them is negative. Check removes it.
-	crf          = "23"
+	crf          = 23
 	preset       = "veryfast"
 	bitsPerPixel = 0.09
 	minBits      = 150_000
@@ -33,13 +52,24 @@ const (
 // Renditions that are made of a source, the smallest first. The largest has the size of the source, but no more than the largest height.
 func (t *Transcoder) Renditions(s *Source) (list []Rendition) {
 	short := min(s.Width, s.Height)
-	most := min(short, t.config.Heights[len(t.config.Heights)-1])
-	for _, height := range t.config.Heights {
-		if float64(height) < 0.9*float64(most) {
-			list = append(list, s.rendition(height))
+	ladder := t.config.Ladder
+	most := min(short, ladder[len(ladder)-1].Height)
+	for _, l := range ladder {
+		if l.Height >= most { // the settings of the largest one are those of the level that it is nearly as high as
+			return append(list, s.level(l, most))
+		}
+		if float64(l.Height) < 0.9*float64(most) {
+			list = append(list, s.level(l, l.Height))
 		}
 	}
-	return append(list, s.rendition(most))
+	return list
+}
+
+// level is a rendition with the settings of a level.
+func (s *Source) level(l Level, short int) Rendition {
+	r := s.rendition(short)
+	r.Rate, r.CRF, r.Preset = cmp.Or(l.MaxRate, r.Rate), l.CRF, l.Preset
+	return r
 }
 
 // rendition has a number of pixels on the shorter side. All sides are even.
@@ -62,12 +92,18 @@ func (s *Source) timescale() (scale, ticks int64) {
 
 // ffmpeg returns a command that reads a source from a time on.
 func (t *Transcoder) ffmpeg(in Input, dir string, seek time.Duration, args ...string) command {
+	return t.ffmpegWith(in, dir, seek, nil, args...)
+}
+
+// ffmpegWith is ffmpeg with the arguments of a second input.
+func (t *Transcoder) ffmpegWith(in Input, dir string, seek time.Duration, second []string, args ...string) command {
 	list := []string{"-hide_banner", "-nostdin", "-loglevel", "error", "-y", "-copyts", "-start_at_zero"}
 	if seek > 0 {
 		list = append(list, "-ss", decimal(seek))
 	}
 	list = append(append(list, "-threads", "1"), inputArguments(in.Format, decoders)...)
-	list = append(list, "-i", sourceInside, "-sn", "-dn", "-map_metadata", "-1", "-map_chapters", "-1")
+	list = append(append(list, "-i", sourceInside), second...)
+	list = append(list, "-sn", "-dn", "-map_metadata", "-1", "-map_chapters", "-1")
 	return command{program: t.tools.ffmpeg, source: in.Path, out: dir, args: append(list, args...)}
 }
 
@@ -90,13 +126,22 @@ func (t *Transcoder) EncodeChunk(ctx context.Context, in Input, s *Source, r Ren
 	if s.Interlaced {
 		interlaced = "yadif=deint=interlaced,"
 	}
-	filter := fmt.Sprintf("setpts=PTS-%s/TB,%sfps=fps=%d/%d:start_time=%s:round=near,scale=%d:%d:flags=bicubic,setsar=1,format=yuv420p,tpad=stop=%d:stop_mode=clone",
-		decimal(s.Start), interlaced, s.Rate.Num, s.Rate.Den, decimal(first), r.Width, r.Height, missingFrames(s))
-	args := []string{"-map", "0:" + strconv.Itoa(s.Stream), "-an", "-vf", filter, "-frames:v", strconv.Itoa(c.Frames), "-fps_mode", "passthrough",
-		"-c:v", "libx264", "-preset", preset, "-profile:v", "high", "-threads", "1", "-crf", crf, "-maxrate", strconv.FormatInt(r.Rate, 10), "-bufsize", strconv.FormatInt(2*r.Rate, 10),
-		"-g", g, "-keyint_min", g, "-sc_threshold", "0", "-flags", "+cgop+bitexact", "-video_track_timescale", strconv.FormatInt(scale, 10)}
-	run := t.ffmpeg(in, dir, max(0, c.Seek-time.Millisecond), append(args, muxArguments("chunk.mp4", "+frag_keyframe")...)...)
+	filter := fmt.Sprintf("setpts=PTS-%s/TB,%sfps=fps=%d/%d:start_time=%s:round=near,scale=%d:%d:flags=bicubic,%ssetsar=1,format=yuv420p,tpad=stop=%d:stop_mode=clone",
+		decimal(s.Start), interlaced, s.Rate.Num, s.Rate.Den, decimal(first), r.Width, r.Height, s.colours(), missingFrames(s))
+	args := []string{"-map", "0:" + strconv.Itoa(s.Stream), "-an", "-vf", filter}
+	var mark []string
+	if r.Watermark != nil {
+		mark = r.Watermark.input(s.Rate)
+		args = []string{"-an", "-filter_complex", r.Watermark.filter(s.Stream, filter), "-map", "[out]"}
+	}
+	args = append(args, "-frames:v", strconv.Itoa(c.Frames), "-fps_mode", "passthrough",
+		"-c:v", "libx264", "-preset", cmp.Or(r.Preset, preset), "-profile:v", "high", "-threads", "1", "-crf", strconv.Itoa(cmp.Or(r.CRF, crf)), "-maxrate", strconv.FormatInt(r.Rate, 10), "-bufsize", strconv.FormatInt(2*r.Rate, 10),
+		"-g", g, "-keyint_min", g, "-sc_threshold", "0", "-flags", "+cgop+bitexact", "-video_track_timescale", strconv.FormatInt(scale, 10))
+	run := t.ffmpegWith(in, dir, max(0, c.Seek-time.Millisecond), mark, append(args, muxArguments("chunk.mp4", "+frag_keyframe")...)...)
 	run.timeout = encodeTimeout
+	if r.Watermark != nil {
+		run.files = []File{{Path: r.Watermark.Path, Inside: watermarkInside}}
+	}
 	if err := t.program(ctx, run); err != nil {
 		return nil, err
 	}
@@ -189,7 +234,7 @@ func (s *Source) CanCopyAudio() bool {
 // CanCopy reports whether players can probably play the picture as it is. CopyPicture checks the rest.
 func (s *Source) CanCopy() bool {
 	const maxBits, maxShort = 12_000_000, 1080
-	return s.Codec == "h264" && s.PixelFormat == "yuv420p" && !s.Turned && !s.Interlaced && s.LongestGroup <= maxCopiedGroup && s.Bits <= maxBits && min(s.Width, s.Height) <= maxShort
+	return s.Codec == "h264" && s.PixelFormat == "yuv420p" && s.HDR == "" && !s.Turned && !s.Interlaced && s.LongestGroup <= maxCopiedGroup && s.Bits <= maxBits && min(s.Width, s.Height) <= maxShort
 }
 
 const maxCopiedGroup = 6 * time.Second
@@ -214,7 +259,7 @@ func (t *Transcoder) program(ctx context.Context, c command) error {
 // Poster makes a JPEG image of the frame at a time, and returns its path, width and height.
 func (t *Transcoder) Poster(ctx context.Context, in Input, s *Source, at time.Duration, dir string) (path string, r Rendition, err error) {
 	r = s.rendition(min(s.Width, s.Height, posterSide))
-	run := t.ffmpeg(in, dir, s.Start+at, "-map", "0:"+strconv.Itoa(s.Stream), "-an", "-frames:v", "1", "-vf", fmt.Sprintf("scale=%d:%d:flags=bicubic,setsar=1,format=yuvj420p", r.Width, r.Height),
+	run := t.ffmpeg(in, dir, s.Start+at, "-map", "0:"+strconv.Itoa(s.Stream), "-an", "-frames:v", "1", "-vf", fmt.Sprintf("scale=%d:%d:flags=bicubic,%ssetsar=1,format=yuvj420p", r.Width, r.Height, s.colours()),
 		"-c:v", "mjpeg", "-q:v", "4", "-flags", "+bitexact", "-update", "1", "-f", "image2", "poster.jpg")
 	run.timeout = imageTimeout
 	path = filepath.Join(dir, "poster.jpg")
@@ -279,8 +324,8 @@ func (t *Transcoder) Storyboard(ctx context.Context, in Input, s *Source, dir st
 	b.Columns = min(tileColumns, b.Count)
 	rows := (b.Count + b.Columns - 1) / b.Columns
 	run := t.ffmpeg(in, dir, 0, "-map", "0:"+strconv.Itoa(s.Stream), "-an", "-frames:v", "1", "-vf",
-		fmt.Sprintf("setpts=PTS-%s/TB,fps=fps=1000/%d:start_time=0:round=near,scale=%d:%d:flags=bicubic,setsar=1,format=yuvj420p,tpad=stop=-1:stop_mode=clone,trim=end_frame=%d,tile=%dx%d",
-			decimal(s.Start), b.Interval.Milliseconds(), tile.Width, tile.Height, b.Count, b.Columns, rows),
+		fmt.Sprintf("setpts=PTS-%s/TB,fps=fps=1000/%d:start_time=0:round=near:eof_action=pass,scale=%d:%d:flags=bicubic,%ssetsar=1,format=yuvj420p,tpad=stop=-1:stop_mode=clone,trim=end_frame=%d,tile=%dx%d",
+			decimal(s.Start), b.Interval.Milliseconds(), tile.Width, tile.Height, s.colours(), b.Count, b.Columns, rows),
 		"-c:v", "mjpeg", "-q:v", "6", "-flags", "+bitexact", "-update", "1", "-f", "image2", "storyboard.jpg")
 	if s.Duration > decodeAllUntil {
 		run.args = append([]string{"-skip_frame", "nokey"}, run.args...)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/platform/transcode"
+	"github.com/rialto-im/rialto/internal/platform/transcode/transcodetest"
 )
 
 // TestFrames: frames in are frames out, each at its time, whatever the container, the rate and the size, when chunks are encoded apart.
@@ -74,7 +75,7 @@ func checkFrames(t *testing.T, list []string, s *transcode.Source) {
 
 // TestVariableRate: a video whose frames have different distances gets a constant rate, and shows each frame at its time.
 func TestVariableRate(t *testing.T) {
-	tc := open(t, transcode.Config{Heights: []int{90}})
+	tc := open(t, transcode.Config{Ladder: transcodetest.Ladder(90)})
 	path := makeFile(t, "a.mkv", slices.Concat(picture("160x90", "30"), []string{"-t", "6", "-vf", "select='if(lt(t,3),not(mod(n,3)),1)'", "-fps_mode", "vfr", "-c:v", "libx264", "-preset", "ultrafast"})...)
 	in, s, err := inspect(t, tc, path)
 	must(t, err)
@@ -91,7 +92,7 @@ func TestVariableRate(t *testing.T) {
 
 // TestRotated: a picture that is shown rotated has the size of that, and is encoded rotated.
 func TestRotated(t *testing.T) {
-	tc := open(t, transcode.Config{Heights: []int{90}})
+	tc := open(t, transcode.Config{Ladder: transcodetest.Ladder(90)})
 	plain := makeFile(t, "a.mp4", slices.Concat(picture("160x90", "30"), []string{"-t", "1", "-c:v", "libx264", "-preset", "ultrafast"})...)
 	rotate := []string{"-i", plain, "-c", "copy", "-metadata:s:v:0", "rotate=90"}
 	if out, _ := exec.CommandContext(t.Context(), "ffmpeg", "-hide_banner", "-h", "full").Output(); bytes.Contains(out, []byte("-display_rotation")) { // of newer ones
@@ -222,7 +223,7 @@ func TestLongSound(t *testing.T) {
 
 // TestDamaged: of a file whose content is damaged or shorter than it says, a chunk has all its frames, or is refused.
 func TestDamaged(t *testing.T) {
-	tc := open(t, transcode.Config{Heights: []int{90}})
+	tc := open(t, transcode.Config{Ladder: transcodetest.Ladder(90)})
 	path := makeFile(t, "a.mp4", slices.Concat(picture("160x90", "10"), []string{"-t", "6", "-c:v", "libx264", "-preset", "ultrafast", "-g", "10"})...)
 	in, s, err := inspect(t, tc, path)
 	must(t, err)

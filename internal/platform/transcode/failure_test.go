@@ -69,5 +69,5 @@ func openWith(t testing.TB, program, script string) *transcode.Transcoder {
 		}
 	}
 	must(t, os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
-	return transcodetest.Open(t, transcode.Config{FFmpeg: dir, Heights: []int{48, 90}})
+	return transcodetest.Open(t, transcode.Config{FFmpeg: dir, Ladder: transcodetest.Ladder(48, 90)})
 }

@@ -23,8 +23,8 @@ func must(t testing.TB, err error) {
 // open returns a transcoder of small renditions.
 func open(t testing.TB, config transcode.Config) *transcode.Transcoder {
 	t.Helper()
-	if config.Heights == nil {
-		config.Heights = []int{48, 90}
+	if config.Ladder == nil {
+		config.Ladder = transcodetest.Ladder(48, 90)
 	}
 	return transcodetest.Open(t, config)
 }

@@ -39,6 +39,8 @@ type Source struct {
 	Packets int `json:"packets"`
 	// PixelFormat of ffmpeg.
 	PixelFormat string `json:"pixel_format"`
+	// HDR is how zscale reads the picture of an HDR video, which is made SDR; empty: it stays as it is.
+	HDR string `json:"hdr,omitempty"`
 	// LongestGroup is the longest time between two key frames.
 	LongestGroup time.Duration `json:"longest_group"`
 	// Bits per second of the picture's stream.
@@ -98,6 +100,9 @@ type probedStream struct {
 	Height      int    `json:"height"`
 	PixelFormat string `json:"pix_fmt"`
 	Aspect      string `json:"sample_aspect_ratio"`
+	Transfer    string `json:"color_transfer"`
+	Primaries   string `json:"color_primaries"`
+	Space       string `json:"color_space"`
 	Average     string `json:"avg_frame_rate"`
 	Real        string `json:"r_frame_rate"`
 	TimeBase    string `json:"time_base"`
@@ -119,7 +124,7 @@ func (t *Transcoder) Inspect(ctx context.Context, in Input) (*Source, error) {
 	}
 	args := append([]string{"-v", "error"}, inputArguments(in.Format, decoders+inert)...)
 	text, err := t.output(ctx, command{program: t.tools.ffprobe, source: in.Path, timeout: inspectTimeout, args: append(args,
-		"-show_entries", "format=start_time:stream=index,codec_type,codec_name,profile,width,height,pix_fmt,sample_aspect_ratio,avg_frame_rate,r_frame_rate,time_base,field_order,sample_rate,channels:"+
+		"-show_entries", "format=start_time:stream=index,codec_type,codec_name,profile,width,height,pix_fmt,sample_aspect_ratio,color_transfer,color_primaries,color_space,avg_frame_rate,r_frame_rate,time_base,field_order,sample_rate,channels:"+
 			"stream_disposition=attached_pic:stream_side_data=rotation", "-of", "json", sourceInside)})
 	if err != nil {
 		return nil, unreadable(err)
@@ -131,6 +136,15 @@ func (t *Transcoder) Inspect(ctx context.Context, in Input) (*Source, error) {
 	s, stream, err := p.source(in.Format)
 	if err != nil {
 		return nil, err
+	}
+	if hdr := hdrInput(stream); hdr != "" {
+		can, err := t.canConvert(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if can {
+			s.HDR = hdr
+		}
 	}
 	list, err := t.packets(ctx, in, stream)
 	if err != nil {

@@ -2,6 +2,7 @@ package transcode
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,10 +35,18 @@ const (
 type command struct {
 	program string
 	args    []string
-	source  string // the only file that it can read, at sourceInside; empty: none
+	source  string // a file that it can read, at sourceInside; empty: none
+	files   []File // further files that it can read
 	out     string // the only folder that it can write to, at outInside; empty: none
 	maxFile int64  // bytes of each file that it writes; 0 is maxFile
+	memory  int64  // bytes that it may map; 0 is addressSpace
 	timeout time.Duration
+}
+
+// File is one that a program in the sandbox can read.
+type File struct {
+	// Path outside of the sandbox, and Inside.
+	Path, Inside string
 }
 
 // errTooMuchOutput ends a program that prints more than is read.
@@ -128,11 +137,7 @@ const invalidData = 0xb7
 
 // arguments of prlimit for a command.
 func (t *Transcoder) arguments(c command) []string {
-	largest := c.maxFile
-	if largest == 0 {
-		largest = maxFile
-	}
-	list := []string{"--as=" + strconv.Itoa(addressSpace), "--cpu=" + strconv.Itoa(threads*int(c.timeout/time.Second)+1), "--fsize=" + strconv.FormatInt(largest, 10),
+	list := []string{"--as=" + strconv.FormatInt(cmp.Or(c.memory, addressSpace), 10), "--cpu=" + strconv.Itoa(threads*int(c.timeout/time.Second)+1), "--fsize=" + strconv.FormatInt(cmp.Or(c.maxFile, maxFile), 10),
 		"--nofile=64", "--core=0", "--", t.tools.nice, "-n", strconv.Itoa(priority),
 		t.tools.bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", "--setenv", "PATH", "/usr/bin", "--setenv", "LC_ALL", "C"}
 	for _, folder := range []string{"/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"} {
@@ -148,6 +153,9 @@ func (t *Transcoder) arguments(c command) []string {
 	list = append(list, "--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/urandom", "/dev/urandom")
 	if c.source != "" {
 		list = append(list, "--ro-bind", c.source, sourceInside)
+	}
+	for _, f := range c.files {
+		list = append(list, "--ro-bind", f.Path, f.Inside)
 	}
 	if c.out != "" {
 		list = append(list, "--bind", c.out, outInside, "--chdir", outInside)

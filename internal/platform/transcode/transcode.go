@@ -32,8 +32,8 @@ import (
 type Config struct {
 	// FFmpeg is the folder of ffmpeg and ffprobe; empty: they are searched in PATH.
 	FFmpeg string
-	// Heights of the renditions, the smallest first, as pixels of the shorter side; empty is 240, 480, 720, 1080.
-	Heights []int
+	// Ladder has the sizes of the renditions, the smallest first; empty is 240, 480, 720, 1080.
+	Ladder []Level
 	// MaxDuration of a video; 0 is 4h.
 	MaxDuration time.Duration
 }
@@ -70,8 +70,8 @@ var ErrOff = errors.New("transcoding is off")
 // New finds the programs, and tests the sandbox. If something is missing, the error wraps ErrOff, and says what to install.
 func New(ctx context.Context, config Config) (*Transcoder, error) {
 	config.MaxDuration = cmp.Or(config.MaxDuration, DefaultDuration)
-	if len(config.Heights) == 0 {
-		config.Heights = []int{240, 480, 720, 1080}
+	if len(config.Ladder) == 0 {
+		config.Ladder = []Level{{Height: 240}, {Height: 480}, {Height: 720}, {Height: 1080}}
 	}
 	t := &Transcoder{config: config}
 	for _, tool := range []struct {

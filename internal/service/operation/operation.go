@@ -1,4 +1,4 @@
-// Package operation is what the operators' console shows and changes: the nodes with their figures, background jobs, and the audit log. It also begins
+// Package operation is what the operators' console shows and changes: the nodes with their figures, background jobs, what is made of a video, and the audit log. It also begins
 // backups, for rialto backup.
 //
 // Figures of a node are those of its Prometheus registry, so that the console shows nothing that Prometheus lacks. A node gathers them at most once a second,
@@ -54,6 +54,7 @@ type Deps struct {
 	Backups Backups
 	// Reconciliation compares stores.
 	Reconciliation Reconciliation
+	Videos         Videos
 	// Metrics of this node.
 	Metrics prometheus.Gatherer
 	// Self returns what this node says of itself, without its figures.

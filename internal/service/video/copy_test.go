@@ -140,7 +140,7 @@ func TestSoundNotCopied(t *testing.T) {
 		for name, script := range map[string]string{"ffmpeg": "case \"$*\" in *'-c:a copy'*) " + c.failure + ";; esac\nexec /usr/bin/ffmpeg \"$@\"", "ffprobe": "exec /usr/bin/ffprobe \"$@\""} {
 			must(t, os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
 		}
-		f.deps.Transcoder = transcodetest.Open(t, transcode.Config{FFmpeg: folder, Heights: []int{48}})
+		f.deps.Transcoder = transcodetest.Open(t, transcode.Config{FFmpeg: folder, Ladder: transcodetest.Ladder(48)})
 		f.start(nil)
 		v := f.create(f.makeFile("a.mp4", "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=10", "-f", "lavfi", "-i", "sine=frequency=440", "-t", "1", "-c:v", "mpeg4", "-c:a", "aac", "-ar", "48000"))
 		v = f.await(v.Id, c.want)

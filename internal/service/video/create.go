@@ -126,13 +126,16 @@ func (s *Service) RetryVideo(ctx context.Context, by id.User, r *videov1.RetryVi
 		if _, err := tx.ExecContext(ctx, `UPDATE videos SET state = $2, run = run + 1, reason = '', message = '', retriable = FALSE, ended_ms = 0, clean_ms = 0, started_ms = $3 WHERE id = $1`, int64(v.id), state, s.nowMs()); err != nil {
 			return err
 		}
+		if err := s.refreshStages(ctx, tx, v); err != nil {
+			return err
+		}
 		tasks, err := tasksOf(ctx, tx, v.id, "")
 		if err != nil {
 			return err
 		}
 		for _, t := range tasks {
-			if t.stored != 0 {
-				continue
+			if t.stored != 0 || t.job == 0 {
+				continue // it is done, or waits for its inputs
 			}
 			n, err := s.insertJob(ctx, tx, v, v.run+1, t)
 			if err != nil {

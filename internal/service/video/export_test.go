@@ -23,13 +23,18 @@ type Attempt struct {
 	t *task
 }
 
-// Attempt reads a task, as the beginning of an attempt does.
+// Attempt reads the first task of a track, as the beginning of an attempt does.
 func (s *Service) Attempt(ctx context.Context, n uint64, track string) (a Attempt, err error) {
+	return s.AttemptAt(ctx, n, track, 0)
+}
+
+// AttemptAt reads a task, as the beginning of an attempt does.
+func (s *Service) AttemptAt(ctx context.Context, n uint64, track string, first int64) (a Attempt, err error) {
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
 		if a.v, err = getVideo(ctx, tx, n); err != nil {
 			return err
 		}
-		a.t, err = getTask(ctx, tx, n, track, 0)
+		a.t, err = getTask(ctx, tx, n, track, first)
 		return err
 	})
 	return a, err

@@ -6,26 +6,24 @@ import (
 	"database/sql"
 	"errors"
 	"io"
-	"os"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
-	"github.com/rialto-im/rialto/internal/platform/transcode"
 )
 
 // errSuperseded: another attempt has stored the result of the task, or the video has ended.
 var errSuperseded = errors.New("the task is done, or the video has ended")
 
-// keep stores the file of a task, and then its result. An attempt whose result does not count deletes its file.
+// keep stores the files of a task, and then its result. An attempt whose result does not count deletes its files.
 func (s *Service) keep(ctx context.Context, v *video, t *task, attempt int64, o *output) error {
-	key := blobKey(v.id, t.track, t.first, attempt)
-	size, err := s.putFile(ctx, key, o)
-	if err != nil {
-		return err
+	for i, f := range o.files {
+		if err := s.deps.Store.Put(ctx, blobKey(v.id, t.track, t.first+int64(i), attempt), io.NewSectionReader(f.file, f.begin, f.size), f.size); err != nil {
+			return err
+		}
 	}
 	if err := s.reached("stored"); err != nil {
 		return err
 	}
-	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		done, err := s.finish(ctx, tx, v, t, attempt)
 		if err == nil && !done {
 			err = errSuperseded
@@ -33,40 +31,49 @@ func (s *Service) keep(ctx context.Context, v *video, t *task, attempt int64, o 
 		if err != nil {
 			return err
 		}
-		return putResult(ctx, tx, v, t, o, size)
+		return putResult(ctx, tx, v, t, o)
 	})
 	if err != nil && !errors.Is(err, errSuperseded) {
-		return err // it may have been committed; the sweep removes the file if not
+		return err // it may have been committed; the sweep removes the files if not
 	}
 	if err != nil {
-		return s.deps.Store.Delete(ctx, key)
+		return s.deleteFiles(ctx, v, t, attempt)
+	}
+	if len(v.stages) > 0 {
+		s.deps.Jobs.Wake()
 	}
 	return s.reached("finished")
 }
 
-// putFile stores a file; of a track its segments.
-func (s *Service) putFile(ctx context.Context, key string, o *output) (size int64, err error) {
-	f, err := transcode.OpenOutput(o.path, os.O_RDONLY)
-	if err != nil {
-		return 0, err
+// deleteFiles deletes the files of an attempt at a task.
+func (s *Service) deleteFiles(ctx context.Context, v *video, t *task, attempt int64) error {
+	count := 1
+	if stage := v.stageOf(t.track); stage != nil {
+		count = len(stage.Outputs)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
+	for i := range int64(count) {
+		if err := s.deps.Store.Delete(ctx, blobKey(v.id, t.track, t.first+i, attempt)); err != nil {
+			return err
+		}
 	}
-	begin, size := int64(0), info.Size()
-	if o.track != nil {
-		begin, size = o.track.Begin, o.track.Size
-	}
-	return size, s.deps.Store.Put(ctx, key, io.NewSectionReader(f, begin, size), size)
+	return nil
 }
 
 // putResult stores what is known of a task's file.
-func putResult(ctx context.Context, tx *sql.Tx, v *video, t *task, o *output, size int64) error {
+func putResult(ctx context.Context, tx *sql.Tx, v *video, t *task, o *output) error {
+	var size int64
+	sizes := make([]int64, len(o.files))
+	for i, f := range o.files {
+		sizes[i] = f.size
+		size += f.size
+	}
 	if o.track == nil {
+		info := encodeStoryboard(&o.images)
+		if isStage(t.track) {
+			info = encodeSizes(sizes)
+		}
 		_, err := tx.ExecContext(ctx, `UPDATE video_tasks SET size = $4, width = $5, height = $6, segments = $7 WHERE video = $1 AND track = $2 AND first = $3`,
-			int64(v.id), t.track, t.first, size, o.images.TileWidth, o.images.TileHeight, encodeStoryboard(&o.images))
+			int64(v.id), t.track, t.first, size, o.images.TileWidth, o.images.TileHeight, info)
 		return err
 	}
 	segments, err := encodeSegments(o.track.Segments)
@@ -91,27 +98,44 @@ func putResult(ctx context.Context, tx *sql.Tx, v *video, t *task, o *output, si
 	return nil
 }
 
-// finish marks a task as done by an attempt, and publishes the video if it was the last one. It reports whether the result counts. That of a task which another one
-// with another job has replaced (encodeInstead) does not.
+// finish marks a task as done by an attempt, inserts the jobs of stages that it was the last input of, and publishes the video if it was the last task. It reports
+// whether the result counts. That of a task which another one with another job has replaced (encodeInstead) does not.
 func (s *Service) finish(ctx context.Context, tx *sql.Tx, v *video, t *task, attempt int64) (bool, error) {
-	done, err := tx.ExecContext(ctx, `UPDATE video_tasks SET stored = $4 WHERE video = $1 AND track = $2 AND first = $3 AND stored = 0 AND job = $6
-		AND EXISTS (SELECT 1 FROM videos WHERE id = $1 AND run = $5 AND state < 2)`, int64(v.id), t.track, t.first, attempt, v.run, t.job)
+	now := s.nowMs()
+	done, err := tx.ExecContext(ctx, `UPDATE video_tasks SET stored = $4, ended_ms = $7, spent_ms = spent_ms + $8 WHERE video = $1 AND track = $2 AND first = $3 AND stored = 0 AND job = $6
+		AND EXISTS (SELECT 1 FROM videos WHERE id = $1 AND run = $5 AND state < 2)`, int64(v.id), t.track, t.first, attempt, v.run, t.job, now, spent(t, attempt, now))
 	if err != nil {
 		return false, err
 	}
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
 		return false, err
 	}
-	var remaining int64
-	if err := tx.QueryRowContext(ctx, `UPDATE videos SET remaining = remaining - 1 WHERE id = $1 RETURNING remaining`, int64(v.id)).Scan(&remaining); err != nil {
-		return false, err
+	remaining, err := countDown(ctx, tx, v)
+	if err != nil || t.track == trackInspect {
+		return err == nil, err
 	}
-	if remaining > 0 || t.track == trackInspect {
-		return true, nil
+	if v.feedsStage(t.track) {
+		remaining, err = s.startStages(ctx, tx, v, remaining)
 	}
-	now := s.nowMs()
+	if err != nil || remaining > 0 {
+		return err == nil, err
+	}
 	_, err = tx.ExecContext(ctx, `UPDATE videos SET state = $2, ended_ms = $3, clean_ms = $3 WHERE id = $1`, int64(v.id), stateReady, now)
 	return true, err
+}
+
+// spent is how long an attempt that ends now took. The time of a task that is given up was added when its last attempt failed.
+func spent(t *task, attempt, now int64) int64 {
+	if attempt == skipped || t.begunMs == 0 {
+		return 0
+	}
+	return max(0, now-t.begunMs)
+}
+
+// countDown counts a task that has ended, and returns how many remain. It locks the row of the video, so the transactions that end its tasks see each other's.
+func countDown(ctx context.Context, tx *sql.Tx, v *video) (remaining int64, err error) {
+	err = tx.QueryRowContext(ctx, `UPDATE videos SET remaining = remaining - 1 WHERE id = $1 RETURNING remaining`, int64(v.id)).Scan(&remaining)
+	return remaining, err
 }
 
 // fail gives a video up. If the file is the cause, it is dropped, and all that was made of it.

@@ -167,7 +167,7 @@ type fixture struct {
 // open starts a node.
 func open(t testing.TB) *fixture {
 	t.Helper()
-	tc := transcodetest.Open(t, transcode.Config{Heights: []int{48, 90}})
+	tc := transcodetest.Open(t, transcode.Config{Ladder: transcodetest.Ladder(48, 90)})
 	f := openStopped(t)
 	f.deps.Transcoder = tc
 	f.start(nil)

@@ -2,10 +2,13 @@ package video
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/platform/pipeline"
 	"github.com/rialto-im/rialto/internal/platform/transcode"
 )
 
@@ -18,12 +21,17 @@ func (s *Service) inspect(ctx context.Context, v *video, t *task, in transcode.I
 	if err := s.reached("inspected"); err != nil {
 		return err
 	}
+	p := s.deps.Pipeline
 	v.source, v.renditions = source, nil
 	for _, r := range s.deps.Transcoder.Renditions(source) {
+		if w := p.Watermark; w != nil {
+			r.PlaceWatermark(imageName(w.Content), w.PixelWidth, w.PixelHeight, w.Corner, w.Width, w.Opacity)
+		}
 		v.renditions = append(v.renditions, rendition{Rendition: r})
 	}
-	v.renditions[len(v.renditions)-1].Copied = source.CanCopy()
-	tasks := v.plan()
+	v.renditions[len(v.renditions)-1].Copied = p.Copy && p.Watermark == nil && source.CanCopy()
+	v.stages = stagesFor(p, source)
+	tasks := v.plan(p)
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		done, err := s.finish(ctx, tx, v, t, 1)
 		if err != nil || !done {
@@ -32,12 +40,18 @@ func (s *Service) inspect(ctx context.Context, v *video, t *task, in transcode.I
 		if err := setPlan(ctx, tx, v, len(tasks), s.nowMs()); err != nil {
 			return err
 		}
+		if w := p.Watermark; w != nil {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO video_watermarks (image, content) VALUES ($1, $2) ON CONFLICT (image) DO NOTHING`, imageName(w.Content), w.Content); err != nil {
+				return err
+			}
+		}
 		for _, t := range tasks {
 			if err := s.addTaskOf(ctx, tx, v, v.run, t); err != nil {
 				return err
 			}
 		}
-		return nil
+		_, err = s.startStages(ctx, tx, v, int64(len(tasks)))
+		return err
 	})
 	if err == nil {
 		s.deps.Jobs.Wake()
@@ -45,28 +59,39 @@ func (s *Service) inspect(ctx context.Context, v *video, t *task, in transcode.I
 	return err
 }
 
+// imageName is the name of a watermark's image.
+func imageName(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
 // plan returns the tasks after an inspection, in the order in which jobs of the same priority run: chunk by chunk, the smallest rendition first.
-func (v *video) plan() (tasks []*task) {
+func (v *video) plan(p *pipeline.Pipeline) (tasks []*task) {
 	for i := range v.renditions {
 		if v.renditions[i].Copied {
 			tasks = append(tasks, &task{track: v.renditions[i].Name, weight: int64(v.source.Frames)})
 		}
 	}
 	tasks = append(tasks, v.soundTasks()...)
-	for i := range posterCount {
-		at := v.source.Duration * time.Duration(i) / posterCount
+	for i := range p.Thumbnails {
+		at := v.source.Duration * time.Duration(i) / time.Duration(p.Thumbnails)
 		if i == 0 {
 			at = min(time.Second, v.source.Duration/4)
 		}
 		tasks = append(tasks, &task{track: trackPoster, first: int64(i), atMs: at.Milliseconds(), weight: 1})
 	}
-	tasks = append(tasks, &task{track: trackStoryboard, weight: int64(v.source.Frames)})
+	if p.Storyboard {
+		tasks = append(tasks, &task{track: trackStoryboard, weight: int64(v.source.Frames)})
+	}
 	for chunk := range v.source.Chunks {
 		for i := range v.renditions {
 			if !v.renditions[i].Copied {
 				tasks = append(tasks, v.chunkTask(&v.renditions[i], chunk))
 			}
 		}
+	}
+	for i := range v.stages {
+		tasks = append(tasks, &task{track: stagePrefix + v.stages[i].Name, weight: int64(v.source.Frames)})
 	}
 	return tasks
 }

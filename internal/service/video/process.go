@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -67,7 +69,7 @@ func (v *video) rendition(track string) *rendition {
 // insertJob inserts the job of a task.
 func (s *Service) insertJob(ctx context.Context, tx *sql.Tx, v *video, run int64, t *task) (int64, error) {
 	done, err := s.deps.Jobs.InsertTx(ctx, tx, taskJob{Video: v.id, Run: run, Track: t.track, First: t.first},
-		job.Options{Queue: Queue, Priority: priorityOf(v, t), MaxFailures: maxFailures, Timeout: taskTimeout})
+		job.Options{Queue: Queue, Priority: priorityOf(v, t), MaxFailures: v.attemptsOf(t), Timeout: taskTimeout})
 	return done.ID, err
 }
 
@@ -76,10 +78,13 @@ func (s *Service) addTask(ctx context.Context, tx *sql.Tx, n uint64, run int64, 
 	return s.addTaskOf(ctx, tx, &video{id: n}, run, t)
 }
 
-func (s *Service) addTaskOf(ctx context.Context, tx *sql.Tx, v *video, run int64, t *task) error {
-	number, err := s.insertJob(ctx, tx, v, run, t)
-	if err != nil {
-		return err
+// addTaskOf is addTask for a video whose plan is known. The task of a stage waits for its inputs (startStages).
+func (s *Service) addTaskOf(ctx context.Context, tx *sql.Tx, v *video, run int64, t *task) (err error) {
+	var number int64
+	if !isStage(t.track) {
+		if number, err = s.insertJob(ctx, tx, v, run, t); err != nil {
+			return err
+		}
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO video_tasks (video, track, first, chunk, job, weight, segments, at_ms, attempts) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 		int64(v.id), t.track, t.first, t.chunk, number, t.weight, []byte{}, t.atMs, t.attempts)
@@ -96,14 +101,52 @@ func (s *Service) attempt(ctx context.Context, j taskJob, failures int) error {
 	if err == nil || ctx.Err() != nil || errors.Is(err, errInterrupted) {
 		return err
 	}
+	if nerr := s.noteFailure(ctx, v, t, attempt, err); nerr != nil {
+		return errors.Join(err, nerr)
+	}
 	refused := transcode.IsRefusal(err)
-	if !refused && failures+1 < maxFailures {
+	if !refused && failures+1 < v.attemptsOf(t) {
 		return err
 	}
-	if ferr := s.fail(ctx, v, err, !refused); ferr != nil {
+	if ferr := s.giveUpTask(ctx, v, t, err, !refused); ferr != nil {
 		return errors.Join(err, ferr)
 	}
 	return job.Discard(err)
+}
+
+// noteFailure stores the error of an attempt, for operators.
+func (s *Service) noteFailure(ctx context.Context, v *video, t *task, attempt int64, failure error) error {
+	const longest = 1000 // bytes
+	text := strings.ReplaceAll(strings.ToValidUTF8(failure.Error(), "?"), "\x00", "?")
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest/2], "") + " … " + strings.ToValidUTF8(text[len(text)-longest/2:], "")
+	}
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		now := s.nowMs()
+		_, err := tx.ExecContext(ctx, `UPDATE video_tasks SET error = $5, ended_ms = $6, spent_ms = spent_ms + $7 WHERE video = $1 AND track = $2 AND first = $3 AND attempts = $4 AND stored = 0`,
+			int64(v.id), t.track, t.first, attempt, text, now, max(0, now-t.begunMs))
+		return err
+	})
+}
+
+// giveUpTask ends a task that has failed for good: an optional stage is left out, and with anything else the video has failed.
+func (s *Service) giveUpTask(ctx context.Context, v *video, t *task, cause error, retriable bool) error {
+	stage := v.stageOf(t.track)
+	if stage == nil {
+		return s.fail(ctx, v, cause, retriable)
+	}
+	if !stage.Optional {
+		return s.fail(ctx, v, stageFailure(stage, cause), true)
+	}
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := s.finish(ctx, tx, v, t, skipped)
+		return err
+	})
+	if err == nil {
+		s.deps.Jobs.Wake()
+		s.deps.Logger.Warn("an optional stage of a video was left out", "video", v.id, "stage", stage.Name, "error", cause)
+	}
+	return err
 }
 
 // errInterrupted is what a test ends an operation with.
@@ -124,7 +167,9 @@ func (s *Service) begin(ctx context.Context, j taskJob) (v *video, t *task, atte
 		if err != nil || found == nil || found.stored != 0 {
 			return err
 		}
-		if err := tx.QueryRowContext(ctx, `UPDATE video_tasks SET attempts = attempts + 1 WHERE video = $1 AND track = $2 AND first = $3 RETURNING attempts`, int64(j.Video), j.Track, j.First).Scan(&attempt); err != nil {
+		found.begunMs = s.nowMs()
+		if err := tx.QueryRowContext(ctx, `UPDATE video_tasks SET attempts = attempts + 1, node = $4, begun_ms = $5, ended_ms = 0, started_ms = CASE WHEN started_ms = 0 THEN $5 ELSE started_ms END
+			WHERE video = $1 AND track = $2 AND first = $3 RETURNING attempts`, int64(j.Video), j.Track, j.First, s.deps.Node, found.begunMs).Scan(&attempt); err != nil {
 			return err
 		}
 		t = found
@@ -138,10 +183,10 @@ func (s *Service) do(ctx context.Context, v *video, t *task, attempt int64) erro
 	if err := s.reached("begun"); err != nil {
 		return err
 	}
-	path, release, err := s.sources.acquire(ctx, v.upload, func(ctx context.Context) (sourceFile, error) {
-		file, _, _, err := s.deps.Uploads.OpenVideo(ctx, v.owner, v.upload)
-		return file, err
-	})
+	if isStage(t.track) {
+		return s.doStage(ctx, v, t, attempt)
+	}
+	path, release, err := s.acquireSource(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -150,15 +195,11 @@ func (s *Service) do(ctx context.Context, v *video, t *task, attempt int64) erro
 	if t.track == trackInspect {
 		return s.inspect(ctx, v, t, in)
 	}
-	dir, err := s.tempDir()
+	dir, remove, err := s.tempDir(v)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err := os.RemoveAll(dir); err != nil {
-			s.deps.Logger.Warn("a temporary folder could not be removed; it is removed at the next start", "video", v.id, "error", err)
-		}
-	}()
+	defer remove()
 	o, err := s.produce(ctx, v, t, in, dir)
 	if errors.Is(err, transcode.ErrNotCopied) {
 		return s.encodeInstead(ctx, v, t)
@@ -166,21 +207,67 @@ func (s *Service) do(ctx context.Context, v *video, t *task, attempt int64) erro
 	if err != nil {
 		return err
 	}
+	defer o.close()
 	return s.keep(ctx, v, t, attempt, o)
 }
 
-func (s *Service) tempDir() (string, error) {
-	if err := os.MkdirAll(s.deps.Dir, 0o700); err != nil {
-		return "", err
-	}
-	return os.MkdirTemp(s.deps.Dir, "task-")
+// acquireSource returns the path of a video's file. release must be called afterwards.
+func (s *Service) acquireSource(ctx context.Context, v *video) (path string, release func(), err error) {
+	return s.sources.acquire(ctx, v.upload, func(ctx context.Context) (sourceFile, error) {
+		file, _, _, err := s.deps.Uploads.OpenVideo(ctx, v.owner, v.upload)
+		return file, err
+	})
 }
 
-// output is the result of a task: a file, and what is stored of it.
+// tempDir makes a temporary folder. remove must be called afterwards.
+func (s *Service) tempDir(v *video) (dir string, remove func(), err error) {
+	if err := os.MkdirAll(s.deps.Dir, 0o700); err != nil {
+		return "", nil, err
+	}
+	dir, err = os.MkdirTemp(s.deps.Dir, "task-")
+	return dir, func() {
+		if err := os.RemoveAll(dir); err != nil {
+			s.deps.Logger.Warn("a temporary folder could not be removed; it is removed at the next start", "video", v.id, "error", err)
+		}
+	}, err
+}
+
+// output is the result of a task: its files, and what is stored of them.
 type output struct {
-	path   string
-	track  *transcode.Track // nil: it is an image
+	files  []outputFile
+	track  *transcode.Track // nil: it is an image, or of a stage
 	images transcode.Storyboard
+}
+
+// outputFile is a part of a file, which is open.
+type outputFile struct {
+	file        *os.File
+	begin, size int64
+}
+
+// outputOf opens a file of ffmpeg; of a track its segments.
+func outputOf(path string, track *transcode.Track) (*output, error) {
+	f, err := transcode.OpenOutput(path, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	o := &output{track: track}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	o.files = []outputFile{{file: f, size: info.Size()}}
+	if track != nil {
+		o.files[0].begin, o.files[0].size = track.Begin, track.Size
+	}
+	return o, nil
+}
+
+// close closes the files.
+func (o *output) close() {
+	for _, f := range o.files {
+		_ = f.file.Close() // they were only read
+	}
 }
 
 // produce makes the file of a task in a folder.
@@ -192,25 +279,59 @@ func (s *Service) produce(ctx context.Context, v *video, t *task, in transcode.I
 	case r != nil && r.Copied:
 		track, err = tc.CopyPicture(ctx, in, v.source, dir)
 	case r != nil:
-		track, err = tc.EncodeChunk(ctx, in, v.source, r.Rendition, int(t.chunk), dir)
+		track, err = s.encode(ctx, v, r, int(t.chunk), in, dir)
 	case t.track == trackAudio:
 		track, err = s.sound(ctx, v, t, in, dir)
 	case t.track == trackPoster:
 		path, r, err := tc.Poster(ctx, in, v.source, time.Duration(t.atMs)*time.Millisecond, dir)
-		return &output{path: path, images: transcode.Storyboard{TileWidth: r.Width, TileHeight: r.Height}}, err
+		if err != nil {
+			return nil, err
+		}
+		o, err := outputOf(path, nil)
+		if err == nil {
+			o.images = transcode.Storyboard{TileWidth: r.Width, TileHeight: r.Height}
+		}
+		return o, err
 	case t.track == trackStoryboard:
 		b, err := tc.Storyboard(ctx, in, v.source, dir)
 		if err != nil {
 			return nil, err
 		}
-		return &output{path: b.Path, images: *b}, nil
+		o, err := outputOf(b.Path, nil)
+		if err == nil {
+			o.images = *b
+		}
+		return o, err
 	default:
 		return nil, job.Discard(fmt.Errorf("unknown track %q", t.track))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &output{path: track.Path, track: track}, nil
+	return outputOf(track.Path, track)
+}
+
+// encode encodes a chunk of a rendition, with its watermark.
+func (s *Service) encode(ctx context.Context, v *video, r *rendition, chunk int, in transcode.Input, dir string) (*transcode.Track, error) {
+	made := r.Rendition
+	if made.Watermark != nil {
+		image, remove, err := s.tempDir(v)
+		if err != nil {
+			return nil, err
+		}
+		defer remove()
+		mark := *made.Watermark
+		mark.Path = filepath.Join(image, "watermark.png")
+		var content []byte
+		if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT content FROM video_watermarks WHERE image = $1`, mark.Image).Scan(&content); err != nil {
+			return nil, fmt.Errorf("the watermark %s: %w", mark.Image, err)
+		}
+		if err := os.WriteFile(mark.Path, content, 0o600); err != nil {
+			return nil, err
+		}
+		made.Watermark = &mark
+	}
+	return s.deps.Transcoder.EncodeChunk(ctx, in, v.source, made, chunk, dir)
 }
 
 // sound copies the sound if it can be copied, and encodes it otherwise.

@@ -69,3 +69,25 @@ func storyboardOf(t *task) (b transcode.Storyboard, err error) {
 	}
 	return transcode.Storyboard{TileWidth: int(t.width), TileHeight: int(t.height), Columns: int(values[0]), Count: int(values[1]), Interval: time.Duration(values[2]) * time.Millisecond}, nil
 }
+
+// encodeSizes returns the sizes of the files of a stage as varints.
+func encodeSizes(list []int64) []byte {
+	b := []byte{}
+	for _, size := range list {
+		b = binary.AppendUvarint(b, uint64(size))
+	}
+	return b
+}
+
+// sizesOf decodes encodeSizes.
+func sizesOf(t *task) (list []int64, err error) {
+	for b := t.segments; len(b) > 0; {
+		size, n := binary.Uvarint(b)
+		if n <= 0 {
+			return nil, errSegments
+		}
+		b = b[n:]
+		list = append(list, int64(size))
+	}
+	return list, nil
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +15,11 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/signedurl"
+	"github.com/rialto-im/rialto/internal/platform/pipeline"
 )
+
+// stageFolder is the folder of files of stages below the address of a video.
+const stageFolder = "stage"
 
 // Prefix of the addresses. One is /v1/video/VIDEO/POST-EXPIRY-SIGNATURE/FILE. The names in playlists are relative, so one signature is for all files of a video.
 const Prefix = "/v1/video/"
@@ -176,6 +181,8 @@ func (v *video) file(ctx context.Context, tx *sql.Tx, name string) (*file, error
 		return text(kindVTT, trackStoryboard, (*progress).storyboardText)
 	case isPlaylist && !inFolder && v.isTrack(track):
 		return text(kindPlaylist, track, func(p *progress) (string, error) { return p.media(track) })
+	case inFolder && folder == stageFolder:
+		return v.stageFile(ctx, tx, base)
 	case inFolder && folder == subtitlesFolder:
 		return v.subtitlesFile(ctx, tx, base)
 	case name == storyboardFile:
@@ -206,6 +213,27 @@ func (v *video) image(ctx context.Context, tx *sql.Tx, track, number string) (*f
 		return nil, errNotYet
 	}
 	return &file{kind: kindJPEG, key: blobKey(v.id, track, first, t.stored), final: true}, nil
+}
+
+// stageFile finds a file of a stage, by a name such as STAGE/FILE.
+func (v *video) stageFile(ctx context.Context, tx *sql.Tx, name string) (*file, error) {
+	name, base, _ := strings.Cut(name, "/")
+	stage := v.stageOf(stagePrefix + name)
+	if stage == nil {
+		return nil, errNoFile
+	}
+	i := slices.IndexFunc(stage.Outputs, func(o pipeline.Output) bool { return o.File == base })
+	if i < 0 {
+		return nil, errNoFile
+	}
+	t, err := getTask(ctx, tx, v.id, stagePrefix+name, 0)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil || t.stored <= 0 {
+		return nil, errNotYet
+	}
+	return &file{kind: stage.Outputs[i].Type, key: blobKey(v.id, t.track, int64(i), t.stored), final: true}, nil
 }
 
 // init is the header of a track.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/pipeline"
 	"github.com/rialto-im/rialto/internal/platform/transcode"
 )
 
@@ -22,6 +23,7 @@ type video struct {
 	state, run, remaining         int64
 	source                        *transcode.Source // nil until it was inspected
 	renditions                    []rendition
+	stages                        []pipeline.Stage // of the operator's own, each behind those that it needs
 	reason, message               string
 	retriable                     bool
 	createdMs, startedMs, endedMs int64
@@ -41,21 +43,31 @@ type task struct {
 	stored, size, start int64
 	segments            []byte
 	width, height, atMs int64
+
+	// Of the latest attempt: its node, when it began, and ended; 0: it runs.
+	node             string
+	begunMs, endedMs int64
+	// startedMs is when the first attempt began, and spentMs how long all took.
+	startedMs, spentMs int64
+	error              string // of the latest attempt that failed
 }
 
 // videoColumns are those that scanVideo reads.
-const videoColumns = `id, owner, upload, name, format, state, run, remaining, source, renditions, reason, message, retriable, created_ms, started_ms, ended_ms`
+const videoColumns = `id, owner, upload, name, format, state, run, remaining, source, renditions, stages, reason, message, retriable, created_ms, started_ms, ended_ms`
 
 func scanVideo(scan func(...any) error) (*video, error) {
 	v := &video{}
-	var source, renditions []byte
-	err := scan(&v.id, &v.owner, &v.upload, &v.name, &v.format, &v.state, &v.run, &v.remaining, &source, &renditions, &v.reason, &v.message, &v.retriable, &v.createdMs, &v.startedMs, &v.endedMs)
+	var source, renditions, stages []byte
+	err := scan(&v.id, &v.owner, &v.upload, &v.name, &v.format, &v.state, &v.run, &v.remaining, &source, &renditions, &stages, &v.reason, &v.message, &v.retriable, &v.createdMs, &v.startedMs, &v.endedMs)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoVideo
 	}
 	if err == nil && len(source) > 0 {
 		v.source = &transcode.Source{}
 		err = errors.Join(json.Unmarshal(source, v.source), json.Unmarshal(renditions, &v.renditions))
+	}
+	if err == nil && len(stages) > 0 {
+		err = json.Unmarshal(stages, &v.stages)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("a video's row: %w", err)
@@ -85,11 +97,20 @@ func own(ctx context.Context, tx *sql.Tx, by id.User, n uint64) (*video, error) 
 func setPlan(ctx context.Context, tx *sql.Tx, v *video, remaining int, now int64) error {
 	source, serr := json.Marshal(v.source)
 	renditions, rerr := json.Marshal(v.renditions)
-	if err := errors.Join(serr, rerr); err != nil {
+	stages, perr := encodeStages(v.stages)
+	if err := errors.Join(serr, rerr, perr); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE videos SET state = $2, source = $3, renditions = $4, remaining = $5, started_ms = $6 WHERE id = $1`, int64(v.id), stateProcessing, source, renditions, remaining, now)
+	_, err := tx.ExecContext(ctx, `UPDATE videos SET state = $2, source = $3, renditions = $4, remaining = $5, started_ms = $6, stages = $7 WHERE id = $1`, int64(v.id), stateProcessing, source, renditions, remaining, now, stages)
 	return err
+}
+
+// encodeStages is what is stored of stages.
+func encodeStages(list []pipeline.Stage) ([]byte, error) {
+	if len(list) == 0 {
+		return []byte{}, nil
+	}
+	return json.Marshal(list)
 }
 
 // tasksOf returns the tasks of a video, or those of one of its tracks, in the order of tracks and segments.
@@ -105,11 +126,11 @@ func tasksOf(ctx context.Context, tx *sql.Tx, n uint64, track string) (list []*t
 }
 
 // taskColumns are those that scanTask reads.
-const taskColumns = `track, first, chunk, job, weight, attempts, stored, size, start, segments, width, height, at_ms`
+const taskColumns = `track, first, chunk, job, weight, attempts, stored, size, start, segments, width, height, at_ms, node, started_ms, begun_ms, ended_ms, spent_ms, error`
 
 func scanTask(scan func(...any) error) (*task, error) {
 	t := &task{}
-	err := scan(&t.track, &t.first, &t.chunk, &t.job, &t.weight, &t.attempts, &t.stored, &t.size, &t.start, &t.segments, &t.width, &t.height, &t.atMs)
+	err := scan(&t.track, &t.first, &t.chunk, &t.job, &t.weight, &t.attempts, &t.stored, &t.size, &t.start, &t.segments, &t.width, &t.height, &t.atMs, &t.node, &t.startedMs, &t.begunMs, &t.endedMs, &t.spentMs, &t.error)
 	return t, err
 }
 

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -27,13 +27,12 @@ func (s *Service) sweep(ctx context.Context) error {
 func (s *Service) giveUp(ctx context.Context) error {
 	type open struct {
 		n, run, job int64
-		upload      id.Upload
 	}
 	var list []open
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT v.id, v.run, v.upload, MIN(t.job) FROM videos v JOIN video_tasks t ON t.video = v.id WHERE v.state < 2 AND t.stored = 0 GROUP BY v.id, v.run, v.upload ORDER BY v.id LIMIT $1`, 10*sweepBatch)
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT v.id, v.run, MIN(t.job) FROM videos v JOIN video_tasks t ON t.video = v.id WHERE v.state < 2 AND t.stored = 0 AND t.job > 0 GROUP BY v.id, v.run ORDER BY v.id LIMIT $1`, 10*sweepBatch)
 	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var o open
-		err := rows.Scan(&o.n, &o.run, &o.upload, &o.job)
+		err := rows.Scan(&o.n, &o.run, &o.job)
 		list = append(list, o)
 		return err
 	}); err != nil {
@@ -49,11 +48,31 @@ func (s *Service) giveUp(ctx context.Context) error {
 			continue
 		}
 		cause := fmt.Errorf("its job %d has ended: %s", o.job, j.Error)
-		if err := s.fail(ctx, &video{id: uint64(o.n), run: o.run, upload: o.upload}, cause, true); err != nil {
+		if err := s.giveUpJob(ctx, uint64(o.n), o.run, o.job, cause); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// giveUpJob gives up the task of a job that has ended, unless the video has ended or was retried meanwhile.
+func (s *Service) giveUpJob(ctx context.Context, n uint64, run, number int64, cause error) error {
+	var v *video
+	var t *task
+	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
+		if v, err = getVideo(ctx, tx, n); err != nil {
+			return err
+		}
+		t, err = scanTask(tx.QueryRowContext(ctx, `SELECT `+taskColumns+` FROM video_tasks WHERE video = $1 AND job = $2`, int64(n), number).Scan)
+		return err
+	})
+	if errs.Is(err, errs.NotFound) || errors.Is(err, sql.ErrNoRows) || err == nil && v.run != run {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.giveUpTask(ctx, v, t, cause, true)
 }
 
 // clean removes files of attempts that do not count, of videos that have ended. An attempt may write for some time after that, so it looks twice.
@@ -96,7 +115,7 @@ func (s *Service) cleanVideo(ctx context.Context, n uint64) error {
 			if attempt == t.stored && !all {
 				continue
 			}
-			if err := s.deps.Store.Delete(ctx, blobKey(n, t.track, t.first, attempt)); err != nil {
+			if err := s.deleteFiles(ctx, v, t, attempt); err != nil {
 				return err
 			}
 		}

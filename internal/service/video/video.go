@@ -3,8 +3,9 @@
 // # Processing
 //
 // A video is a row, and its work is rows: tasks. One inspects the file. It divides the work into the others: each chunk of each rendition, the sound, the posters and
-// the storyboard. Each task is a durable job, so it runs on any node, and again after a crash. The transaction that stores the result of a task counts down the tasks
-// that remain. Whoever comes to zero publishes the video in that transaction, so exactly one does.
+// the storyboard, and the stages of the operator's own (stages.go), as the pipeline says. Each task is a durable job, so it runs on any node, and again after a crash. The transaction
+// that stores the result of a task counts down the tasks that remain, and inserts the jobs of stages whose inputs are complete with it. Whoever comes to zero publishes the video in that
+// transaction, so exactly one does.
 //
 // An attempt at a task stores its file under a key of its own, whose number it draws before. The number of the attempt whose file counts is in the row. So two
 // attempts never write the same file, and the sweep knows all keys that may exist without listing the store.
@@ -20,7 +21,7 @@
 //
 // How far a user has watched a video is one row (watch.go), which all devices of the user share. Subtitles are rows (subtitles.go), converted when they are stored.
 //
-// It may use sqldb, blob, job, transcode and subtitle; media and posts by interfaces. All methods are safe for concurrent use.
+// It may use sqldb, blob, job, pipeline, transcode and subtitle; media and posts by interfaces. All methods are safe for concurrent use.
 package video
 
 import (
@@ -45,6 +46,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/platform/pipeline"
 	"github.com/rialto-im/rialto/internal/platform/transcode"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
@@ -87,7 +89,11 @@ type Deps struct {
 	IDs     interface {
 		Next(ctx context.Context) (uint64, error)
 	}
-	// Transcoder of this node; nil: this node processes no videos, because of Off.
+	// Pipeline is what is made of videos that are inspected on this node; nil: the built-in one.
+	Pipeline *pipeline.Pipeline
+	// Node is the name of this node.
+	Node string
+	// Transcoder of this node, with the sizes of the pipeline; nil: this node processes no videos, because of Off.
 	Transcoder *transcode.Transcoder
 	// Off is why there is no Transcoder on any node, for authors; nil: other nodes have one.
 	Off error
@@ -115,6 +121,8 @@ type Config struct {
 	FFmpeg string `yaml:"ffmpeg"`
 	// MaxDuration of a video, at most 12h; 0 is 4h.
 	MaxDuration time.Duration `yaml:"max_duration"`
+	// Pipeline is a YAML file that says what is made of each video: sizes, images, a watermark, stages of your own; the same on all nodes. Empty: what rialto check --pipeline prints.
+	Pipeline string `yaml:"pipeline"`
 }
 
 const maxWorkers = 256
@@ -127,6 +135,11 @@ func (c Config) Check() error {
 	}
 	if c.MaxDuration < 0 || c.MaxDuration > transcode.MaxDuration {
 		faults = append(faults, fmt.Errorf("video.max_duration is %v; it is at most %v, or 0 for the default", c.MaxDuration, transcode.MaxDuration))
+	}
+	if c.Pipeline != "" {
+		if _, err := pipeline.Load(c.Pipeline); err != nil {
+			faults = append(faults, fmt.Errorf("video.pipeline: %w", err))
+		}
 	}
 	return errors.Join(faults...)
 }
@@ -151,7 +164,6 @@ const (
 	addressLife   = 15 * time.Minute // addresses are valid up to twice as long
 	maxPage       = 50
 	defaultPage   = 20
-	posterCount   = 3
 	sweepInterval = time.Minute
 	sweepBatch    = 100
 	lateAttempts  = 2 * taskTimeout // after which no attempt of a video that has ended can still write
@@ -172,7 +184,11 @@ const (
 	trackAudio      = "audio"
 	trackPoster     = "poster"
 	trackStoryboard = "storyboard"
+	stagePrefix     = "stage-" // of the tracks of stages, before their names
 )
+
+// skipped is what stored is of the task of an optional stage that was given up.
+const skipped = -1
 
 var migrations = []string{
 	// Source and renditions are JSON. Run rises with each retry, and ends the jobs of the one before. Remaining counts tasks without a result. From clean_ms on,
@@ -196,6 +212,18 @@ var migrations = []string{
 	// Content is WebVTT. It has a new id when it is replaced, by which it is served.
 	`CREATE TABLE video_subtitles (video BIGINT NOT NULL, language TEXT NOT NULL, id BIGINT NOT NULL, label TEXT NOT NULL, is_default BOOLEAN NOT NULL, cues BIGINT NOT NULL, content {bytes} NOT NULL,
 		PRIMARY KEY (video, language))`,
+	// Stages are those of the operator's own that are run for the video, as JSON; empty: none.
+	`ALTER TABLE videos ADD COLUMN stages {bytes} NOT NULL DEFAULT ''`,
+	// Node and begun_ms are of the latest attempt, which has ended at ended_ms; 0: it runs. Started_ms is when the first one began, and spent_ms how long all took. A task
+	// whose job is 0 waits for its inputs. Stored is -1 if the task was given up.
+	`ALTER TABLE video_tasks ADD COLUMN node TEXT NOT NULL DEFAULT ''`,
+	`ALTER TABLE video_tasks ADD COLUMN started_ms BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE video_tasks ADD COLUMN begun_ms BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE video_tasks ADD COLUMN ended_ms BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE video_tasks ADD COLUMN spent_ms BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE video_tasks ADD COLUMN error TEXT NOT NULL DEFAULT ''`,
+	// Images of watermarks, by the SHA-256 of their content.
+	`CREATE TABLE video_watermarks (image TEXT PRIMARY KEY, content {bytes} NOT NULL)`,
 }
 
 var (
@@ -207,6 +235,12 @@ var (
 func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
+	}
+	if deps.Pipeline == nil {
+		var err error
+		if deps.Pipeline, err = pipeline.Load(""); err != nil {
+			return nil, err
+		}
 	}
 	config.Workers = cmp.Or(config.Workers, runtime.GOMAXPROCS(0))
 	s := &Service{deps: deps, config: config, urls: signedurl.Signer{Secret: deps.Secret, Clock: deps.Clock}, checks: make(chan struct{}, checksAtOnce)}

@@ -188,7 +188,30 @@ func (s *Service) view(p *progress, by id.User, post uint64) (*videov1.Video, er
 			out.Playback.DashUrl = base + dashFile
 		}
 	}
+	if err := p.addFiles(out, base); err != nil {
+		return nil, err
+	}
 	return out, p.addImages(out, base)
+}
+
+// addFiles adds the files of stages.
+func (p *progress) addFiles(out *videov1.Video, base string) error {
+	for i := range p.stages {
+		stage := &p.stages[i]
+		for _, t := range p.tasks[stagePrefix+stage.Name] {
+			if t.stored <= 0 {
+				continue
+			}
+			sizes, err := sizesOf(t)
+			if err != nil {
+				return err
+			}
+			for i, o := range stage.Outputs[:min(len(sizes), len(stage.Outputs))] {
+				out.Files = append(out.Files, &videov1.VideoFile{Stage: stage.Name, Name: o.File, Type: o.Type, Size: uint64(sizes[i]), Url: base + stageFolder + "/" + stage.Name + "/" + o.File})
+			}
+		}
+	}
+	return nil
 }
 
 var states = map[int64]videov1.VideoState{stateWaiting: videov1.VideoState_VIDEO_STATE_WAITING, stateProcessing: videov1.VideoState_VIDEO_STATE_PROCESSING,
@@ -241,7 +264,15 @@ func (p *progress) steps() []*videov1.VideoStep {
 	if p.source.Audio != nil {
 		list = append(list, step(videov1.VideoStepKind_VIDEO_STEP_KIND_AUDIO, "", trackAudio))
 	}
-	list = append(list, step(videov1.VideoStepKind_VIDEO_STEP_KIND_POSTERS, "", trackPoster), step(videov1.VideoStepKind_VIDEO_STEP_KIND_STORYBOARD, "", trackStoryboard))
+	list = append(list, step(videov1.VideoStepKind_VIDEO_STEP_KIND_POSTERS, "", trackPoster))
+	if len(p.tasks[trackStoryboard]) > 0 {
+		list = append(list, step(videov1.VideoStepKind_VIDEO_STEP_KIND_STORYBOARD, "", trackStoryboard))
+	}
+	for _, stage := range p.stages {
+		st := step(videov1.VideoStepKind_VIDEO_STEP_KIND_STAGE, "", stagePrefix+stage.Name)
+		st.Stage = stage.Name
+		list = append(list, st)
+	}
 	publish := &videov1.VideoStep{Kind: videov1.VideoStepKind_VIDEO_STEP_KIND_PUBLISH, Total: 1}
 	if p.state == stateReady {
 		publish.Done = 1

@@ -29,6 +29,7 @@ type Operations interface {
 	ListComparisons(ctx context.Context, c id.Caller, r *operationv1.ListComparisonsRequest) (*operationv1.ListComparisonsResponse, error)
 	ListDifferences(ctx context.Context, c id.Caller, r *operationv1.ListDifferencesRequest) (*operationv1.ListDifferencesResponse, error)
 	RepairDifference(ctx context.Context, c id.Caller, r *operationv1.RepairDifferenceRequest) (*operationv1.StoreDifference, error)
+	GetVideoPipeline(ctx context.Context, c id.Caller, r *operationv1.GetVideoPipelineRequest) (*operationv1.VideoPipeline, error)
 }
 
 // operatorCalls are the calls that keys with a role in the operators' console make, and the least role. Those of other services are calls of servers as well.
@@ -42,6 +43,7 @@ var operatorCalls = map[string]id.OperatorRole{
 	operationv1connect.OperationServiceListComparisonsProcedure:      id.Auditor,
 	operationv1connect.OperationServiceListDifferencesProcedure:      id.Auditor,
 	operationv1connect.OperationServiceRepairDifferenceProcedure:     id.Operator,
+	operationv1connect.OperationServiceGetVideoPipelineProcedure:     id.Auditor,
 	operationv1connect.OperationServiceRetryJobProcedure:             id.Operator,
 	operationv1connect.OperationServiceDiscardJobProcedure:           id.Operator,
 	operationv1connect.OperationServiceDropJobProcedure:              id.Operator,
@@ -98,5 +100,6 @@ func (s *Server) operations() []method {
 		newMethod(s, operationv1connect.OperationServiceListComparisonsProcedure, operatorAccess, o.ListComparisons),
 		newMethod(s, operationv1connect.OperationServiceListDifferencesProcedure, operatorAccess, o.ListDifferences),
 		newMethod(s, operationv1connect.OperationServiceRepairDifferenceProcedure, operatorAccess, o.RepairDifference),
+		newMethod(s, operationv1connect.OperationServiceGetVideoPipelineProcedure, operatorAccess, o.GetVideoPipeline),
 	}
 }

@@ -42,11 +42,12 @@ func ofOperations() map[string]row {
 		operationCalls + "ListComparisons":  own(request(&operationv1.ListComparisonsRequest{})),
 		operationCalls + "ListDifferences":  own(request(&operationv1.ListDifferencesRequest{Comparison: "files"})),
 		operationCalls + "RepairDifference": all("no_difference", request(&operationv1.RepairDifferenceRequest{Comparison: "files", Subject: "upload 1"})),
+		operationCalls + "GetVideoPipeline": all("no_video", request(&operationv1.GetVideoPipelineRequest{Video: absent})),
 	}
 }
 
 // newOperations makes the service of the console for a harness.
-func (h *harness) newOperations(jobs *job.Service, logger *slog.Logger) *operation.Service {
+func (h *harness) newOperations(jobs *job.Service, videos operation.Videos, logger *slog.Logger) *operation.Service {
 	h.t.Helper()
 	audit, err := auditlog.New(h.t.Context(), h.db, h.clock)
 	if err != nil {
@@ -56,7 +57,7 @@ func (h *harness) newOperations(jobs *job.Service, logger *slog.Logger) *operati
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return operation.New(operation.Deps{Jobs: jobs, Reconciliation: stores, Queues: []string{job.DefaultQueue}, Audit: audit, DB: h.db, Backups: backup.NewService(backup.Source{}, backup.Config{}, h.clock, logger), Metrics: prometheus.NewRegistry(), Self: func() *operationv1.NodeReport { return &operationv1.NodeReport{} },
+	return operation.New(operation.Deps{Jobs: jobs, Videos: videos, Reconciliation: stores, Queues: []string{job.DefaultQueue}, Audit: audit, DB: h.db, Backups: backup.NewService(backup.Source{}, backup.Config{}, h.clock, logger), Metrics: prometheus.NewRegistry(), Self: func() *operationv1.NodeReport { return &operationv1.NodeReport{} },
 		Bus: membus.New(), Node: "node-1", Nodes: func() []string { return []string{"node-1"} }, Clock: h.clock, Logger: logger})
 }
 

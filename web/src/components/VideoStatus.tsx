@@ -16,6 +16,7 @@ const stepTexts: Record<VideoStepKind, Key | undefined> = {
   [VideoStepKind.POSTERS]: "stepPosters",
   [VideoStepKind.STORYBOARD]: "stepStoryboard",
   [VideoStepKind.PUBLISH]: "stepPublish",
+  [VideoStepKind.STAGE]: "stepStage",
 };
 
 /** How far the processing of a video is, or why it failed. Its owner sees the steps. Nothing once it is ready. */
@@ -41,12 +42,12 @@ export function VideoStatus({ video }: { video: Video }) {
     <div className="video-status" data-testid="video-processing">
       <p>{what} {playback && <span>{t("videoPlayable")}</span>}</p>
       {total > 0 && <progress value={done} max={total} aria-label={t("videoSteps")} />}
-      {steps.length > 0 && <ul className="video-steps" aria-label={t("videoSteps")}>{steps.map((s) => <Step key={`${s.kind}/${s.rendition}`} step={s} />)}</ul>}
+      {steps.length > 0 && <ul className="video-steps" aria-label={t("videoSteps")}>{steps.map((s) => <Step key={`${s.kind}/${s.rendition}/${s.stage}`} step={s} />)}</ul>}
     </div>
   );
 }
 
-function Step({ step: { kind, rendition, done, total } }: { step: VideoStep }) {
+function Step({ step: { kind, rendition, stage, done, total } }: { step: VideoStep }) {
   const t = useText();
   const text = stepTexts[kind];
   if (!text) return null; // of a newer server
@@ -54,7 +55,7 @@ function Step({ step: { kind, rendition, done, total } }: { step: VideoStep }) {
   return (
     <li className={isDone ? "done" : undefined}>
       {isDone ? <CheckIcon /> : <ClockIcon />}
-      {t(text, { name: rendition })} {isDone ? <span className="sr-only">{t("stepDone")}</span> : total > 1 && <small>{t("stepOf", { done, total })}</small>}
+      {t(text, { name: rendition || stage })} {isDone ? <span className="sr-only">{t("stepDone")}</span> : total > 1 && <small>{t("stepOf", { done, total })}</small>}
     </li>
   );
 }

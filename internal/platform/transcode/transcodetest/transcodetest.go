@@ -37,3 +37,11 @@ func File(t testing.TB, name string, args ...string) string {
 	}
 	return path
 }
+
+// Ladder has levels of some heights.
+func Ladder(heights ...int) (list []transcode.Level) {
+	for _, h := range heights {
+		list = append(list, transcode.Level{Height: h})
+	}
+	return list
+}

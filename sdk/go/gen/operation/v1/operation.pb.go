@@ -7,6 +7,7 @@
 package operationv1
 
 import (
+	v1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -191,6 +192,77 @@ func (x BackupState) Number() protoreflect.EnumNumber {
 // Deprecated: Use BackupState.Descriptor instead.
 func (BackupState) EnumDescriptor() ([]byte, []int) {
 	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{2}
+}
+
+// VideoStageState is how far a stage is.
+type VideoStageState int32
+
+const (
+	VideoStageState_VIDEO_STAGE_STATE_UNSPECIFIED VideoStageState = 0
+	// Waiting for its inputs.
+	VideoStageState_VIDEO_STAGE_STATE_WAITING VideoStageState = 1
+	// Queued: its inputs are complete, and its tasks wait for a worker.
+	VideoStageState_VIDEO_STAGE_STATE_QUEUED VideoStageState = 2
+	// Running: a worker has a task of it. It is that also after the worker has died, until another one goes on.
+	VideoStageState_VIDEO_STAGE_STATE_RUNNING VideoStageState = 3
+	// Retrying: the latest attempt failed, and another one follows.
+	VideoStageState_VIDEO_STAGE_STATE_RETRYING VideoStageState = 4
+	VideoStageState_VIDEO_STAGE_STATE_DONE     VideoStageState = 5
+	// Skipped: it is optional, and failed, or needs one that did.
+	VideoStageState_VIDEO_STAGE_STATE_SKIPPED VideoStageState = 6
+	// Failed: the video has failed before it was done.
+	VideoStageState_VIDEO_STAGE_STATE_FAILED VideoStageState = 7
+)
+
+// Enum value maps for VideoStageState.
+var (
+	VideoStageState_name = map[int32]string{
+		0: "VIDEO_STAGE_STATE_UNSPECIFIED",
+		1: "VIDEO_STAGE_STATE_WAITING",
+		2: "VIDEO_STAGE_STATE_QUEUED",
+		3: "VIDEO_STAGE_STATE_RUNNING",
+		4: "VIDEO_STAGE_STATE_RETRYING",
+		5: "VIDEO_STAGE_STATE_DONE",
+		6: "VIDEO_STAGE_STATE_SKIPPED",
+		7: "VIDEO_STAGE_STATE_FAILED",
+	}
+	VideoStageState_value = map[string]int32{
+		"VIDEO_STAGE_STATE_UNSPECIFIED": 0,
+		"VIDEO_STAGE_STATE_WAITING":     1,
+		"VIDEO_STAGE_STATE_QUEUED":      2,
+		"VIDEO_STAGE_STATE_RUNNING":     3,
+		"VIDEO_STAGE_STATE_RETRYING":    4,
+		"VIDEO_STAGE_STATE_DONE":        5,
+		"VIDEO_STAGE_STATE_SKIPPED":     6,
+		"VIDEO_STAGE_STATE_FAILED":      7,
+	}
+)
+
+func (x VideoStageState) Enum() *VideoStageState {
+	p := new(VideoStageState)
+	*p = x
+	return p
+}
+
+func (x VideoStageState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (VideoStageState) Descriptor() protoreflect.EnumDescriptor {
+	return file_rialto_operation_v1_operation_proto_enumTypes[3].Descriptor()
+}
+
+func (VideoStageState) Type() protoreflect.EnumType {
+	return &file_rialto_operation_v1_operation_proto_enumTypes[3]
+}
+
+func (x VideoStageState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use VideoStageState.Descriptor instead.
+func (VideoStageState) EnumDescriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{3}
 }
 
 type GetOperatorRequest struct {
@@ -2200,11 +2272,319 @@ func (x *RepairDifferenceRequest) GetReason() string {
 	return ""
 }
 
+type GetVideoPipelineRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Video         uint64                 `protobuf:"varint,1,opt,name=video,proto3" json:"video,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetVideoPipelineRequest) Reset() {
+	*x = GetVideoPipelineRequest{}
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetVideoPipelineRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetVideoPipelineRequest) ProtoMessage() {}
+
+func (x *GetVideoPipelineRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetVideoPipelineRequest.ProtoReflect.Descriptor instead.
+func (*GetVideoPipelineRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *GetVideoPipelineRequest) GetVideo() uint64 {
+	if x != nil {
+		return x.Video
+	}
+	return 0
+}
+
+// VideoPipeline is what is made of a video. Times are in milliseconds since 1970; 0: not yet.
+type VideoPipeline struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Video uint64                 `protobuf:"varint,1,opt,name=video,proto3" json:"video,omitempty"`
+	// Owner of the video.
+	Owner     uint64        `protobuf:"varint,2,opt,name=owner,proto3" json:"owner,omitempty"`
+	State     v1.VideoState `protobuf:"varint,3,opt,name=state,proto3,enum=rialto.video.v1.VideoState" json:"state,omitempty"`
+	CreatedMs int64         `protobuf:"varint,4,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	// EndedMs is when it was published, or has failed.
+	EndedMs int64 `protobuf:"varint,5,opt,name=ended_ms,json=endedMs,proto3" json:"ended_ms,omitempty"`
+	// Reason and error of a video that has failed.
+	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	Error  string `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
+	// Stages, each behind those that it needs.
+	Stages        []*VideoStage `protobuf:"bytes,8,rep,name=stages,proto3" json:"stages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VideoPipeline) Reset() {
+	*x = VideoPipeline{}
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VideoPipeline) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VideoPipeline) ProtoMessage() {}
+
+func (x *VideoPipeline) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VideoPipeline.ProtoReflect.Descriptor instead.
+func (*VideoPipeline) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *VideoPipeline) GetVideo() uint64 {
+	if x != nil {
+		return x.Video
+	}
+	return 0
+}
+
+func (x *VideoPipeline) GetOwner() uint64 {
+	if x != nil {
+		return x.Owner
+	}
+	return 0
+}
+
+func (x *VideoPipeline) GetState() v1.VideoState {
+	if x != nil {
+		return x.State
+	}
+	return v1.VideoState(0)
+}
+
+func (x *VideoPipeline) GetCreatedMs() int64 {
+	if x != nil {
+		return x.CreatedMs
+	}
+	return 0
+}
+
+func (x *VideoPipeline) GetEndedMs() int64 {
+	if x != nil {
+		return x.EndedMs
+	}
+	return 0
+}
+
+func (x *VideoPipeline) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *VideoPipeline) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *VideoPipeline) GetStages() []*VideoStage {
+	if x != nil {
+		return x.Stages
+	}
+	return nil
+}
+
+// VideoStage is a part of what is made of a video. A stage has one task or, as an encoding, one for each chunk.
+type VideoStage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name such as inspect, 720p, audio, thumbnails, storyboard, publish, or that of a stage of the pipeline's file.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Inputs are names of stages.
+	Inputs []string        `protobuf:"bytes,2,rep,name=inputs,proto3" json:"inputs,omitempty"`
+	State  VideoStageState `protobuf:"varint,3,opt,name=state,proto3,enum=rialto.operation.v1.VideoStageState" json:"state,omitempty"`
+	// Custom: it is a stage of the pipeline's file.
+	Custom   bool `protobuf:"varint,4,opt,name=custom,proto3" json:"custom,omitempty"`
+	Optional bool `protobuf:"varint,5,opt,name=optional,proto3" json:"optional,omitempty"`
+	// Copied: a rendition that is the picture of the file, without being encoded.
+	Copied bool `protobuf:"varint,6,opt,name=copied,proto3" json:"copied,omitempty"`
+	// Tasks, and how many of them are done.
+	Tasks uint32 `protobuf:"varint,7,opt,name=tasks,proto3" json:"tasks,omitempty"`
+	Done  uint32 `protobuf:"varint,8,opt,name=done,proto3" json:"done,omitempty"`
+	// Attempts at all tasks.
+	Attempts uint32 `protobuf:"varint,9,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// Nodes that worked on its tasks last, by name.
+	Nodes []string `protobuf:"bytes,10,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// StartedMs is when the first attempt began, and ended_ms when the last task was done.
+	StartedMs int64 `protobuf:"varint,11,opt,name=started_ms,json=startedMs,proto3" json:"started_ms,omitempty"`
+	EndedMs   int64 `protobuf:"varint,12,opt,name=ended_ms,json=endedMs,proto3" json:"ended_ms,omitempty"`
+	// SpentMs is how long all attempts took together, except those whose node died.
+	SpentMs int64 `protobuf:"varint,13,opt,name=spent_ms,json=spentMs,proto3" json:"spent_ms,omitempty"`
+	// Error of the latest attempt that failed.
+	Error         string `protobuf:"bytes,14,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VideoStage) Reset() {
+	*x = VideoStage{}
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VideoStage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VideoStage) ProtoMessage() {}
+
+func (x *VideoStage) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_operation_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VideoStage.ProtoReflect.Descriptor instead.
+func (*VideoStage) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_operation_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *VideoStage) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *VideoStage) GetInputs() []string {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+func (x *VideoStage) GetState() VideoStageState {
+	if x != nil {
+		return x.State
+	}
+	return VideoStageState_VIDEO_STAGE_STATE_UNSPECIFIED
+}
+
+func (x *VideoStage) GetCustom() bool {
+	if x != nil {
+		return x.Custom
+	}
+	return false
+}
+
+func (x *VideoStage) GetOptional() bool {
+	if x != nil {
+		return x.Optional
+	}
+	return false
+}
+
+func (x *VideoStage) GetCopied() bool {
+	if x != nil {
+		return x.Copied
+	}
+	return false
+}
+
+func (x *VideoStage) GetTasks() uint32 {
+	if x != nil {
+		return x.Tasks
+	}
+	return 0
+}
+
+func (x *VideoStage) GetDone() uint32 {
+	if x != nil {
+		return x.Done
+	}
+	return 0
+}
+
+func (x *VideoStage) GetAttempts() uint32 {
+	if x != nil {
+		return x.Attempts
+	}
+	return 0
+}
+
+func (x *VideoStage) GetNodes() []string {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *VideoStage) GetStartedMs() int64 {
+	if x != nil {
+		return x.StartedMs
+	}
+	return 0
+}
+
+func (x *VideoStage) GetEndedMs() int64 {
+	if x != nil {
+		return x.EndedMs
+	}
+	return 0
+}
+
+func (x *VideoStage) GetSpentMs() int64 {
+	if x != nil {
+		return x.SpentMs
+	}
+	return 0
+}
+
+func (x *VideoStage) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 var File_rialto_operation_v1_operation_proto protoreflect.FileDescriptor
 
 const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\n" +
-	"#rialto/operation/v1/operation.proto\x12\x13rialto.operation.v1\"\x14\n" +
+	"#rialto/operation/v1/operation.proto\x12\x13rialto.operation.v1\x1a\x1brialto/video/v1/video.proto\"\x14\n" +
 	"\x12GetOperatorRequest\"U\n" +
 	"\bOperator\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
@@ -2361,7 +2741,37 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"comparison\x18\x01 \x01(\tR\n" +
 	"comparison\x12\x18\n" +
 	"\asubject\x18\x02 \x01(\tR\asubject\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason*\x81\x01\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"3\n" +
+	"\x17GetVideoPipelineRequest\x12\x18\n" +
+	"\x05video\x18\x01 \x01(\x04B\x020\x01R\x05video\"\x97\x02\n" +
+	"\rVideoPipeline\x12\x18\n" +
+	"\x05video\x18\x01 \x01(\x04B\x020\x01R\x05video\x12\x18\n" +
+	"\x05owner\x18\x02 \x01(\x04B\x020\x01R\x05owner\x121\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x1b.rialto.video.v1.VideoStateR\x05state\x12\x1d\n" +
+	"\n" +
+	"created_ms\x18\x04 \x01(\x03R\tcreatedMs\x12\x19\n" +
+	"\bended_ms\x18\x05 \x01(\x03R\aendedMs\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05error\x18\a \x01(\tR\x05error\x127\n" +
+	"\x06stages\x18\b \x03(\v2\x1f.rialto.operation.v1.VideoStageR\x06stages\"\x87\x03\n" +
+	"\n" +
+	"VideoStage\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06inputs\x18\x02 \x03(\tR\x06inputs\x12:\n" +
+	"\x05state\x18\x03 \x01(\x0e2$.rialto.operation.v1.VideoStageStateR\x05state\x12\x16\n" +
+	"\x06custom\x18\x04 \x01(\bR\x06custom\x12\x1a\n" +
+	"\boptional\x18\x05 \x01(\bR\boptional\x12\x16\n" +
+	"\x06copied\x18\x06 \x01(\bR\x06copied\x12\x14\n" +
+	"\x05tasks\x18\a \x01(\rR\x05tasks\x12\x12\n" +
+	"\x04done\x18\b \x01(\rR\x04done\x12\x1a\n" +
+	"\battempts\x18\t \x01(\rR\battempts\x12\x14\n" +
+	"\x05nodes\x18\n" +
+	" \x03(\tR\x05nodes\x12\x1d\n" +
+	"\n" +
+	"started_ms\x18\v \x01(\x03R\tstartedMs\x12\x19\n" +
+	"\bended_ms\x18\f \x01(\x03R\aendedMs\x12\x19\n" +
+	"\bspent_ms\x18\r \x01(\x03R\aspentMs\x12\x14\n" +
+	"\x05error\x18\x0e \x01(\tR\x05error*\x81\x01\n" +
 	"\fOperatorRole\x12\x1d\n" +
 	"\x19OPERATOR_ROLE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15OPERATOR_ROLE_AUDITOR\x10\x01\x12\x1a\n" +
@@ -2379,8 +2789,16 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\x14BACKUP_STATE_RUNNING\x10\x01\x12\x19\n" +
 	"\x15BACKUP_STATE_COMPLETE\x10\x02\x12\x17\n" +
 	"\x13BACKUP_STATE_FAILED\x10\x03\x12\x1a\n" +
-	"\x16BACKUP_STATE_CANCELLED\x10\x042\xe9\n" +
-	"\n" +
+	"\x16BACKUP_STATE_CANCELLED\x10\x04*\x89\x02\n" +
+	"\x0fVideoStageState\x12!\n" +
+	"\x1dVIDEO_STAGE_STATE_UNSPECIFIED\x10\x00\x12\x1d\n" +
+	"\x19VIDEO_STAGE_STATE_WAITING\x10\x01\x12\x1c\n" +
+	"\x18VIDEO_STAGE_STATE_QUEUED\x10\x02\x12\x1d\n" +
+	"\x19VIDEO_STAGE_STATE_RUNNING\x10\x03\x12\x1e\n" +
+	"\x1aVIDEO_STAGE_STATE_RETRYING\x10\x04\x12\x1a\n" +
+	"\x16VIDEO_STAGE_STATE_DONE\x10\x05\x12\x1d\n" +
+	"\x19VIDEO_STAGE_STATE_SKIPPED\x10\x06\x12\x1c\n" +
+	"\x18VIDEO_STAGE_STATE_FAILED\x10\a2\xcf\v\n" +
 	"\x10OperationService\x12U\n" +
 	"\vGetOperator\x12'.rialto.operation.v1.GetOperatorRequest\x1a\x1d.rialto.operation.v1.Operator\x12Z\n" +
 	"\tListNodes\x12%.rialto.operation.v1.ListNodesRequest\x1a&.rialto.operation.v1.ListNodesResponse\x12]\n" +
@@ -2398,7 +2816,8 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\x10ListAuditEntries\x12,.rialto.operation.v1.ListAuditEntriesRequest\x1a-.rialto.operation.v1.ListAuditEntriesResponse\x12l\n" +
 	"\x0fListComparisons\x12+.rialto.operation.v1.ListComparisonsRequest\x1a,.rialto.operation.v1.ListComparisonsResponse\x12l\n" +
 	"\x0fListDifferences\x12+.rialto.operation.v1.ListDifferencesRequest\x1a,.rialto.operation.v1.ListDifferencesResponse\x12f\n" +
-	"\x10RepairDifference\x12,.rialto.operation.v1.RepairDifferenceRequest\x1a$.rialto.operation.v1.StoreDifferenceBAZ?github.com/rialto-im/rialto/sdk/go/gen/operation/v1;operationv1b\x06proto3"
+	"\x10RepairDifference\x12,.rialto.operation.v1.RepairDifferenceRequest\x1a$.rialto.operation.v1.StoreDifference\x12d\n" +
+	"\x10GetVideoPipeline\x12,.rialto.operation.v1.GetVideoPipelineRequest\x1a\".rialto.operation.v1.VideoPipelineBAZ?github.com/rialto-im/rialto/sdk/go/gen/operation/v1;operationv1b\x06proto3"
 
 var (
 	file_rialto_operation_v1_operation_proto_rawDescOnce sync.Once
@@ -2412,91 +2831,101 @@ func file_rialto_operation_v1_operation_proto_rawDescGZIP() []byte {
 	return file_rialto_operation_v1_operation_proto_rawDescData
 }
 
-var file_rialto_operation_v1_operation_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_rialto_operation_v1_operation_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_rialto_operation_v1_operation_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_rialto_operation_v1_operation_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_rialto_operation_v1_operation_proto_goTypes = []any{
 	(OperatorRole)(0),                // 0: rialto.operation.v1.OperatorRole
 	(JobState)(0),                    // 1: rialto.operation.v1.JobState
 	(BackupState)(0),                 // 2: rialto.operation.v1.BackupState
-	(*GetOperatorRequest)(nil),       // 3: rialto.operation.v1.GetOperatorRequest
-	(*Operator)(nil),                 // 4: rialto.operation.v1.Operator
-	(*ListNodesRequest)(nil),         // 5: rialto.operation.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),        // 6: rialto.operation.v1.ListNodesResponse
-	(*NodeReport)(nil),               // 7: rialto.operation.v1.NodeReport
-	(*Figure)(nil),                   // 8: rialto.operation.v1.Figure
-	(*ListQueuesRequest)(nil),        // 9: rialto.operation.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),       // 10: rialto.operation.v1.ListQueuesResponse
-	(*JobQueue)(nil),                 // 11: rialto.operation.v1.JobQueue
-	(*Job)(nil),                      // 12: rialto.operation.v1.Job
-	(*ListJobsRequest)(nil),          // 13: rialto.operation.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),         // 14: rialto.operation.v1.ListJobsResponse
-	(*GetJobRequest)(nil),            // 15: rialto.operation.v1.GetJobRequest
-	(*RetryJobRequest)(nil),          // 16: rialto.operation.v1.RetryJobRequest
-	(*DiscardJobRequest)(nil),        // 17: rialto.operation.v1.DiscardJobRequest
-	(*DropJobRequest)(nil),           // 18: rialto.operation.v1.DropJobRequest
-	(*DropJobResponse)(nil),          // 19: rialto.operation.v1.DropJobResponse
-	(*StartBackupRequest)(nil),       // 20: rialto.operation.v1.StartBackupRequest
-	(*GetBackupRequest)(nil),         // 21: rialto.operation.v1.GetBackupRequest
-	(*CancelBackupRequest)(nil),      // 22: rialto.operation.v1.CancelBackupRequest
-	(*Backup)(nil),                   // 23: rialto.operation.v1.Backup
-	(*ListAuditEntriesRequest)(nil),  // 24: rialto.operation.v1.ListAuditEntriesRequest
-	(*ListAuditEntriesResponse)(nil), // 25: rialto.operation.v1.ListAuditEntriesResponse
-	(*AuditEntry)(nil),               // 26: rialto.operation.v1.AuditEntry
-	(*ListComparisonsRequest)(nil),   // 27: rialto.operation.v1.ListComparisonsRequest
-	(*ListComparisonsResponse)(nil),  // 28: rialto.operation.v1.ListComparisonsResponse
-	(*Comparison)(nil),               // 29: rialto.operation.v1.Comparison
-	(*ListDifferencesRequest)(nil),   // 30: rialto.operation.v1.ListDifferencesRequest
-	(*ListDifferencesResponse)(nil),  // 31: rialto.operation.v1.ListDifferencesResponse
-	(*StoreDifference)(nil),          // 32: rialto.operation.v1.StoreDifference
-	(*RepairDifferenceRequest)(nil),  // 33: rialto.operation.v1.RepairDifferenceRequest
+	(VideoStageState)(0),             // 3: rialto.operation.v1.VideoStageState
+	(*GetOperatorRequest)(nil),       // 4: rialto.operation.v1.GetOperatorRequest
+	(*Operator)(nil),                 // 5: rialto.operation.v1.Operator
+	(*ListNodesRequest)(nil),         // 6: rialto.operation.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),        // 7: rialto.operation.v1.ListNodesResponse
+	(*NodeReport)(nil),               // 8: rialto.operation.v1.NodeReport
+	(*Figure)(nil),                   // 9: rialto.operation.v1.Figure
+	(*ListQueuesRequest)(nil),        // 10: rialto.operation.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),       // 11: rialto.operation.v1.ListQueuesResponse
+	(*JobQueue)(nil),                 // 12: rialto.operation.v1.JobQueue
+	(*Job)(nil),                      // 13: rialto.operation.v1.Job
+	(*ListJobsRequest)(nil),          // 14: rialto.operation.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),         // 15: rialto.operation.v1.ListJobsResponse
+	(*GetJobRequest)(nil),            // 16: rialto.operation.v1.GetJobRequest
+	(*RetryJobRequest)(nil),          // 17: rialto.operation.v1.RetryJobRequest
+	(*DiscardJobRequest)(nil),        // 18: rialto.operation.v1.DiscardJobRequest
+	(*DropJobRequest)(nil),           // 19: rialto.operation.v1.DropJobRequest
+	(*DropJobResponse)(nil),          // 20: rialto.operation.v1.DropJobResponse
+	(*StartBackupRequest)(nil),       // 21: rialto.operation.v1.StartBackupRequest
+	(*GetBackupRequest)(nil),         // 22: rialto.operation.v1.GetBackupRequest
+	(*CancelBackupRequest)(nil),      // 23: rialto.operation.v1.CancelBackupRequest
+	(*Backup)(nil),                   // 24: rialto.operation.v1.Backup
+	(*ListAuditEntriesRequest)(nil),  // 25: rialto.operation.v1.ListAuditEntriesRequest
+	(*ListAuditEntriesResponse)(nil), // 26: rialto.operation.v1.ListAuditEntriesResponse
+	(*AuditEntry)(nil),               // 27: rialto.operation.v1.AuditEntry
+	(*ListComparisonsRequest)(nil),   // 28: rialto.operation.v1.ListComparisonsRequest
+	(*ListComparisonsResponse)(nil),  // 29: rialto.operation.v1.ListComparisonsResponse
+	(*Comparison)(nil),               // 30: rialto.operation.v1.Comparison
+	(*ListDifferencesRequest)(nil),   // 31: rialto.operation.v1.ListDifferencesRequest
+	(*ListDifferencesResponse)(nil),  // 32: rialto.operation.v1.ListDifferencesResponse
+	(*StoreDifference)(nil),          // 33: rialto.operation.v1.StoreDifference
+	(*RepairDifferenceRequest)(nil),  // 34: rialto.operation.v1.RepairDifferenceRequest
+	(*GetVideoPipelineRequest)(nil),  // 35: rialto.operation.v1.GetVideoPipelineRequest
+	(*VideoPipeline)(nil),            // 36: rialto.operation.v1.VideoPipeline
+	(*VideoStage)(nil),               // 37: rialto.operation.v1.VideoStage
+	(v1.VideoState)(0),               // 38: rialto.video.v1.VideoState
 }
 var file_rialto_operation_v1_operation_proto_depIdxs = []int32{
 	0,  // 0: rialto.operation.v1.Operator.role:type_name -> rialto.operation.v1.OperatorRole
-	7,  // 1: rialto.operation.v1.ListNodesResponse.nodes:type_name -> rialto.operation.v1.NodeReport
-	8,  // 2: rialto.operation.v1.NodeReport.figures:type_name -> rialto.operation.v1.Figure
-	11, // 3: rialto.operation.v1.ListQueuesResponse.queues:type_name -> rialto.operation.v1.JobQueue
+	8,  // 1: rialto.operation.v1.ListNodesResponse.nodes:type_name -> rialto.operation.v1.NodeReport
+	9,  // 2: rialto.operation.v1.NodeReport.figures:type_name -> rialto.operation.v1.Figure
+	12, // 3: rialto.operation.v1.ListQueuesResponse.queues:type_name -> rialto.operation.v1.JobQueue
 	1,  // 4: rialto.operation.v1.Job.state:type_name -> rialto.operation.v1.JobState
 	1,  // 5: rialto.operation.v1.ListJobsRequest.state:type_name -> rialto.operation.v1.JobState
-	12, // 6: rialto.operation.v1.ListJobsResponse.jobs:type_name -> rialto.operation.v1.Job
+	13, // 6: rialto.operation.v1.ListJobsResponse.jobs:type_name -> rialto.operation.v1.Job
 	2,  // 7: rialto.operation.v1.Backup.state:type_name -> rialto.operation.v1.BackupState
-	26, // 8: rialto.operation.v1.ListAuditEntriesResponse.entries:type_name -> rialto.operation.v1.AuditEntry
-	29, // 9: rialto.operation.v1.ListComparisonsResponse.comparisons:type_name -> rialto.operation.v1.Comparison
-	32, // 10: rialto.operation.v1.ListDifferencesResponse.differences:type_name -> rialto.operation.v1.StoreDifference
-	3,  // 11: rialto.operation.v1.OperationService.GetOperator:input_type -> rialto.operation.v1.GetOperatorRequest
-	5,  // 12: rialto.operation.v1.OperationService.ListNodes:input_type -> rialto.operation.v1.ListNodesRequest
-	9,  // 13: rialto.operation.v1.OperationService.ListQueues:input_type -> rialto.operation.v1.ListQueuesRequest
-	13, // 14: rialto.operation.v1.OperationService.ListJobs:input_type -> rialto.operation.v1.ListJobsRequest
-	15, // 15: rialto.operation.v1.OperationService.GetJob:input_type -> rialto.operation.v1.GetJobRequest
-	16, // 16: rialto.operation.v1.OperationService.RetryJob:input_type -> rialto.operation.v1.RetryJobRequest
-	17, // 17: rialto.operation.v1.OperationService.DiscardJob:input_type -> rialto.operation.v1.DiscardJobRequest
-	18, // 18: rialto.operation.v1.OperationService.DropJob:input_type -> rialto.operation.v1.DropJobRequest
-	20, // 19: rialto.operation.v1.OperationService.StartBackup:input_type -> rialto.operation.v1.StartBackupRequest
-	21, // 20: rialto.operation.v1.OperationService.GetBackup:input_type -> rialto.operation.v1.GetBackupRequest
-	22, // 21: rialto.operation.v1.OperationService.CancelBackup:input_type -> rialto.operation.v1.CancelBackupRequest
-	24, // 22: rialto.operation.v1.OperationService.ListAuditEntries:input_type -> rialto.operation.v1.ListAuditEntriesRequest
-	27, // 23: rialto.operation.v1.OperationService.ListComparisons:input_type -> rialto.operation.v1.ListComparisonsRequest
-	30, // 24: rialto.operation.v1.OperationService.ListDifferences:input_type -> rialto.operation.v1.ListDifferencesRequest
-	33, // 25: rialto.operation.v1.OperationService.RepairDifference:input_type -> rialto.operation.v1.RepairDifferenceRequest
-	4,  // 26: rialto.operation.v1.OperationService.GetOperator:output_type -> rialto.operation.v1.Operator
-	6,  // 27: rialto.operation.v1.OperationService.ListNodes:output_type -> rialto.operation.v1.ListNodesResponse
-	10, // 28: rialto.operation.v1.OperationService.ListQueues:output_type -> rialto.operation.v1.ListQueuesResponse
-	14, // 29: rialto.operation.v1.OperationService.ListJobs:output_type -> rialto.operation.v1.ListJobsResponse
-	12, // 30: rialto.operation.v1.OperationService.GetJob:output_type -> rialto.operation.v1.Job
-	12, // 31: rialto.operation.v1.OperationService.RetryJob:output_type -> rialto.operation.v1.Job
-	12, // 32: rialto.operation.v1.OperationService.DiscardJob:output_type -> rialto.operation.v1.Job
-	19, // 33: rialto.operation.v1.OperationService.DropJob:output_type -> rialto.operation.v1.DropJobResponse
-	23, // 34: rialto.operation.v1.OperationService.StartBackup:output_type -> rialto.operation.v1.Backup
-	23, // 35: rialto.operation.v1.OperationService.GetBackup:output_type -> rialto.operation.v1.Backup
-	23, // 36: rialto.operation.v1.OperationService.CancelBackup:output_type -> rialto.operation.v1.Backup
-	25, // 37: rialto.operation.v1.OperationService.ListAuditEntries:output_type -> rialto.operation.v1.ListAuditEntriesResponse
-	28, // 38: rialto.operation.v1.OperationService.ListComparisons:output_type -> rialto.operation.v1.ListComparisonsResponse
-	31, // 39: rialto.operation.v1.OperationService.ListDifferences:output_type -> rialto.operation.v1.ListDifferencesResponse
-	32, // 40: rialto.operation.v1.OperationService.RepairDifference:output_type -> rialto.operation.v1.StoreDifference
-	26, // [26:41] is the sub-list for method output_type
-	11, // [11:26] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	27, // 8: rialto.operation.v1.ListAuditEntriesResponse.entries:type_name -> rialto.operation.v1.AuditEntry
+	30, // 9: rialto.operation.v1.ListComparisonsResponse.comparisons:type_name -> rialto.operation.v1.Comparison
+	33, // 10: rialto.operation.v1.ListDifferencesResponse.differences:type_name -> rialto.operation.v1.StoreDifference
+	38, // 11: rialto.operation.v1.VideoPipeline.state:type_name -> rialto.video.v1.VideoState
+	37, // 12: rialto.operation.v1.VideoPipeline.stages:type_name -> rialto.operation.v1.VideoStage
+	3,  // 13: rialto.operation.v1.VideoStage.state:type_name -> rialto.operation.v1.VideoStageState
+	4,  // 14: rialto.operation.v1.OperationService.GetOperator:input_type -> rialto.operation.v1.GetOperatorRequest
+	6,  // 15: rialto.operation.v1.OperationService.ListNodes:input_type -> rialto.operation.v1.ListNodesRequest
+	10, // 16: rialto.operation.v1.OperationService.ListQueues:input_type -> rialto.operation.v1.ListQueuesRequest
+	14, // 17: rialto.operation.v1.OperationService.ListJobs:input_type -> rialto.operation.v1.ListJobsRequest
+	16, // 18: rialto.operation.v1.OperationService.GetJob:input_type -> rialto.operation.v1.GetJobRequest
+	17, // 19: rialto.operation.v1.OperationService.RetryJob:input_type -> rialto.operation.v1.RetryJobRequest
+	18, // 20: rialto.operation.v1.OperationService.DiscardJob:input_type -> rialto.operation.v1.DiscardJobRequest
+	19, // 21: rialto.operation.v1.OperationService.DropJob:input_type -> rialto.operation.v1.DropJobRequest
+	21, // 22: rialto.operation.v1.OperationService.StartBackup:input_type -> rialto.operation.v1.StartBackupRequest
+	22, // 23: rialto.operation.v1.OperationService.GetBackup:input_type -> rialto.operation.v1.GetBackupRequest
+	23, // 24: rialto.operation.v1.OperationService.CancelBackup:input_type -> rialto.operation.v1.CancelBackupRequest
+	25, // 25: rialto.operation.v1.OperationService.ListAuditEntries:input_type -> rialto.operation.v1.ListAuditEntriesRequest
+	28, // 26: rialto.operation.v1.OperationService.ListComparisons:input_type -> rialto.operation.v1.ListComparisonsRequest
+	31, // 27: rialto.operation.v1.OperationService.ListDifferences:input_type -> rialto.operation.v1.ListDifferencesRequest
+	34, // 28: rialto.operation.v1.OperationService.RepairDifference:input_type -> rialto.operation.v1.RepairDifferenceRequest
+	35, // 29: rialto.operation.v1.OperationService.GetVideoPipeline:input_type -> rialto.operation.v1.GetVideoPipelineRequest
+	5,  // 30: rialto.operation.v1.OperationService.GetOperator:output_type -> rialto.operation.v1.Operator
+	7,  // 31: rialto.operation.v1.OperationService.ListNodes:output_type -> rialto.operation.v1.ListNodesResponse
+	11, // 32: rialto.operation.v1.OperationService.ListQueues:output_type -> rialto.operation.v1.ListQueuesResponse
+	15, // 33: rialto.operation.v1.OperationService.ListJobs:output_type -> rialto.operation.v1.ListJobsResponse
+	13, // 34: rialto.operation.v1.OperationService.GetJob:output_type -> rialto.operation.v1.Job
+	13, // 35: rialto.operation.v1.OperationService.RetryJob:output_type -> rialto.operation.v1.Job
+	13, // 36: rialto.operation.v1.OperationService.DiscardJob:output_type -> rialto.operation.v1.Job
+	20, // 37: rialto.operation.v1.OperationService.DropJob:output_type -> rialto.operation.v1.DropJobResponse
+	24, // 38: rialto.operation.v1.OperationService.StartBackup:output_type -> rialto.operation.v1.Backup
+	24, // 39: rialto.operation.v1.OperationService.GetBackup:output_type -> rialto.operation.v1.Backup
+	24, // 40: rialto.operation.v1.OperationService.CancelBackup:output_type -> rialto.operation.v1.Backup
+	26, // 41: rialto.operation.v1.OperationService.ListAuditEntries:output_type -> rialto.operation.v1.ListAuditEntriesResponse
+	29, // 42: rialto.operation.v1.OperationService.ListComparisons:output_type -> rialto.operation.v1.ListComparisonsResponse
+	32, // 43: rialto.operation.v1.OperationService.ListDifferences:output_type -> rialto.operation.v1.ListDifferencesResponse
+	33, // 44: rialto.operation.v1.OperationService.RepairDifference:output_type -> rialto.operation.v1.StoreDifference
+	36, // 45: rialto.operation.v1.OperationService.GetVideoPipeline:output_type -> rialto.operation.v1.VideoPipeline
+	30, // [30:46] is the sub-list for method output_type
+	14, // [14:30] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_rialto_operation_v1_operation_proto_init() }
@@ -2509,8 +2938,8 @@ func file_rialto_operation_v1_operation_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_operation_v1_operation_proto_rawDesc), len(file_rialto_operation_v1_operation_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   31,
+			NumEnums:      4,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -97,8 +97,10 @@ const (
 	VideoStepKind_VIDEO_STEP_KIND_AUDIO      VideoStepKind = 4
 	VideoStepKind_VIDEO_STEP_KIND_POSTERS    VideoStepKind = 5
 	VideoStepKind_VIDEO_STEP_KIND_STORYBOARD VideoStepKind = 6
-	// All of the above is done.
+	// All other steps are done.
 	VideoStepKind_VIDEO_STEP_KIND_PUBLISH VideoStepKind = 7
+	// A further stage of the server's pipeline, which stage names.
+	VideoStepKind_VIDEO_STEP_KIND_STAGE VideoStepKind = 8
 )
 
 // Enum value maps for VideoStepKind.
@@ -112,6 +114,7 @@ var (
 		5: "VIDEO_STEP_KIND_POSTERS",
 		6: "VIDEO_STEP_KIND_STORYBOARD",
 		7: "VIDEO_STEP_KIND_PUBLISH",
+		8: "VIDEO_STEP_KIND_STAGE",
 	}
 	VideoStepKind_value = map[string]int32{
 		"VIDEO_STEP_KIND_UNSPECIFIED": 0,
@@ -122,6 +125,7 @@ var (
 		"VIDEO_STEP_KIND_POSTERS":     5,
 		"VIDEO_STEP_KIND_STORYBOARD":  6,
 		"VIDEO_STEP_KIND_PUBLISH":     7,
+		"VIDEO_STEP_KIND_STAGE":       8,
 	}
 )
 
@@ -192,7 +196,9 @@ type Video struct {
 	// WatchedMs is when the caller was there, milliseconds since 1970; 0: never.
 	WatchedMs int64 `protobuf:"varint,19,opt,name=watched_ms,json=watchedMs,proto3" json:"watched_ms,omitempty"`
 	// Subtitles by language. Lists do not have them.
-	Subtitles     []*VideoSubtitles `protobuf:"bytes,20,rep,name=subtitles,proto3" json:"subtitles,omitempty"`
+	Subtitles []*VideoSubtitles `protobuf:"bytes,20,rep,name=subtitles,proto3" json:"subtitles,omitempty"`
+	// Files that further stages of the server's pipeline made, such as a contact sheet. Lists do not have them.
+	Files         []*VideoFile `protobuf:"bytes,21,rep,name=files,proto3" json:"files,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -367,6 +373,95 @@ func (x *Video) GetSubtitles() []*VideoSubtitles {
 	return nil
 }
 
+func (x *Video) GetFiles() []*VideoFile {
+	if x != nil {
+		return x.Files
+	}
+	return nil
+}
+
+// VideoFile is a file that a stage of the server's pipeline made of a video.
+type VideoFile struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Stage that made it.
+	Stage string `protobuf:"bytes,1,opt,name=stage,proto3" json:"stage,omitempty"`
+	// Name of the file.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Type is its media type, such as image/jpeg.
+	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
+	// Size in bytes.
+	Size uint64 `protobuf:"varint,4,opt,name=size,proto3" json:"size,omitempty"`
+	// Url of the file. It expires with the addresses of playback.
+	Url           string `protobuf:"bytes,5,opt,name=url,proto3" json:"url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VideoFile) Reset() {
+	*x = VideoFile{}
+	mi := &file_rialto_video_v1_video_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VideoFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VideoFile) ProtoMessage() {}
+
+func (x *VideoFile) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_video_v1_video_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VideoFile.ProtoReflect.Descriptor instead.
+func (*VideoFile) Descriptor() ([]byte, []int) {
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *VideoFile) GetStage() string {
+	if x != nil {
+		return x.Stage
+	}
+	return ""
+}
+
+func (x *VideoFile) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *VideoFile) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *VideoFile) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *VideoFile) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
 // VideoSubtitles are subtitles in one language.
 type VideoSubtitles struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -386,7 +481,7 @@ type VideoSubtitles struct {
 
 func (x *VideoSubtitles) Reset() {
 	*x = VideoSubtitles{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[1]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -398,7 +493,7 @@ func (x *VideoSubtitles) String() string {
 func (*VideoSubtitles) ProtoMessage() {}
 
 func (x *VideoSubtitles) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[1]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -411,7 +506,7 @@ func (x *VideoSubtitles) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VideoSubtitles.ProtoReflect.Descriptor instead.
 func (*VideoSubtitles) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{1}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *VideoSubtitles) GetLanguage() string {
@@ -464,7 +559,7 @@ type VideoFailure struct {
 
 func (x *VideoFailure) Reset() {
 	*x = VideoFailure{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[2]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -476,7 +571,7 @@ func (x *VideoFailure) String() string {
 func (*VideoFailure) ProtoMessage() {}
 
 func (x *VideoFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[2]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -489,7 +584,7 @@ func (x *VideoFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VideoFailure.ProtoReflect.Descriptor instead.
 func (*VideoFailure) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{2}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *VideoFailure) GetReason() string {
@@ -534,7 +629,7 @@ type VideoRendition struct {
 
 func (x *VideoRendition) Reset() {
 	*x = VideoRendition{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[3]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -546,7 +641,7 @@ func (x *VideoRendition) String() string {
 func (*VideoRendition) ProtoMessage() {}
 
 func (x *VideoRendition) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[3]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -559,7 +654,7 @@ func (x *VideoRendition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VideoRendition.ProtoReflect.Descriptor instead.
 func (*VideoRendition) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{3}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *VideoRendition) GetName() string {
@@ -620,14 +715,16 @@ type VideoStep struct {
 	// Total of its tasks.
 	Total uint32 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	// Done of these tasks.
-	Done          uint32 `protobuf:"varint,4,opt,name=done,proto3" json:"done,omitempty"`
+	Done uint32 `protobuf:"varint,4,opt,name=done,proto3" json:"done,omitempty"`
+	// Stage of the server's pipeline; empty: the step is a part of each pipeline.
+	Stage         string `protobuf:"bytes,5,opt,name=stage,proto3" json:"stage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *VideoStep) Reset() {
 	*x = VideoStep{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[4]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -639,7 +736,7 @@ func (x *VideoStep) String() string {
 func (*VideoStep) ProtoMessage() {}
 
 func (x *VideoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[4]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -652,7 +749,7 @@ func (x *VideoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VideoStep.ProtoReflect.Descriptor instead.
 func (*VideoStep) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{4}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *VideoStep) GetKind() VideoStepKind {
@@ -683,6 +780,13 @@ func (x *VideoStep) GetDone() uint32 {
 	return 0
 }
 
+func (x *VideoStep) GetStage() string {
+	if x != nil {
+		return x.Stage
+	}
+	return ""
+}
+
 // VideoPlayback has addresses that need no credentials, relative to the server's if they begin with a slash.
 type VideoPlayback struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -700,7 +804,7 @@ type VideoPlayback struct {
 
 func (x *VideoPlayback) Reset() {
 	*x = VideoPlayback{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[5]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -712,7 +816,7 @@ func (x *VideoPlayback) String() string {
 func (*VideoPlayback) ProtoMessage() {}
 
 func (x *VideoPlayback) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[5]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -725,7 +829,7 @@ func (x *VideoPlayback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VideoPlayback.ProtoReflect.Descriptor instead.
 func (*VideoPlayback) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{5}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *VideoPlayback) GetHlsUrl() string {
@@ -771,7 +875,7 @@ type VideoPoster struct {
 
 func (x *VideoPoster) Reset() {
 	*x = VideoPoster{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[6]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -783,7 +887,7 @@ func (x *VideoPoster) String() string {
 func (*VideoPoster) ProtoMessage() {}
 
 func (x *VideoPoster) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[6]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -796,7 +900,7 @@ func (x *VideoPoster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VideoPoster.ProtoReflect.Descriptor instead.
 func (*VideoPoster) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{6}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *VideoPoster) GetUrl() string {
@@ -849,7 +953,7 @@ type VideoStoryboard struct {
 
 func (x *VideoStoryboard) Reset() {
 	*x = VideoStoryboard{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[7]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -861,7 +965,7 @@ func (x *VideoStoryboard) String() string {
 func (*VideoStoryboard) ProtoMessage() {}
 
 func (x *VideoStoryboard) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[7]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -874,7 +978,7 @@ func (x *VideoStoryboard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VideoStoryboard.ProtoReflect.Descriptor instead.
 func (*VideoStoryboard) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{7}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *VideoStoryboard) GetUrl() string {
@@ -936,7 +1040,7 @@ type CreateVideoRequest struct {
 
 func (x *CreateVideoRequest) Reset() {
 	*x = CreateVideoRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[8]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -948,7 +1052,7 @@ func (x *CreateVideoRequest) String() string {
 func (*CreateVideoRequest) ProtoMessage() {}
 
 func (x *CreateVideoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[8]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -961,7 +1065,7 @@ func (x *CreateVideoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateVideoRequest.ProtoReflect.Descriptor instead.
 func (*CreateVideoRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{8}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CreateVideoRequest) GetUpload() uint64 {
@@ -982,7 +1086,7 @@ type GetVideoRequest struct {
 
 func (x *GetVideoRequest) Reset() {
 	*x = GetVideoRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[9]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -994,7 +1098,7 @@ func (x *GetVideoRequest) String() string {
 func (*GetVideoRequest) ProtoMessage() {}
 
 func (x *GetVideoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[9]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1007,7 +1111,7 @@ func (x *GetVideoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetVideoRequest.ProtoReflect.Descriptor instead.
 func (*GetVideoRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{9}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetVideoRequest) GetVideo() uint64 {
@@ -1036,7 +1140,7 @@ type ListVideosRequest struct {
 
 func (x *ListVideosRequest) Reset() {
 	*x = ListVideosRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[10]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1048,7 +1152,7 @@ func (x *ListVideosRequest) String() string {
 func (*ListVideosRequest) ProtoMessage() {}
 
 func (x *ListVideosRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[10]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1061,7 +1165,7 @@ func (x *ListVideosRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVideosRequest.ProtoReflect.Descriptor instead.
 func (*ListVideosRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{10}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListVideosRequest) GetBefore() uint64 {
@@ -1089,7 +1193,7 @@ type ListVideosResponse struct {
 
 func (x *ListVideosResponse) Reset() {
 	*x = ListVideosResponse{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[11]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1101,7 +1205,7 @@ func (x *ListVideosResponse) String() string {
 func (*ListVideosResponse) ProtoMessage() {}
 
 func (x *ListVideosResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[11]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1114,7 +1218,7 @@ func (x *ListVideosResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVideosResponse.ProtoReflect.Descriptor instead.
 func (*ListVideosResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{11}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListVideosResponse) GetVideos() []*Video {
@@ -1140,7 +1244,7 @@ type DeleteVideoRequest struct {
 
 func (x *DeleteVideoRequest) Reset() {
 	*x = DeleteVideoRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[12]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1152,7 +1256,7 @@ func (x *DeleteVideoRequest) String() string {
 func (*DeleteVideoRequest) ProtoMessage() {}
 
 func (x *DeleteVideoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[12]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1165,7 +1269,7 @@ func (x *DeleteVideoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteVideoRequest.ProtoReflect.Descriptor instead.
 func (*DeleteVideoRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{12}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DeleteVideoRequest) GetVideo() uint64 {
@@ -1183,7 +1287,7 @@ type DeleteVideoResponse struct {
 
 func (x *DeleteVideoResponse) Reset() {
 	*x = DeleteVideoResponse{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[13]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1195,7 +1299,7 @@ func (x *DeleteVideoResponse) String() string {
 func (*DeleteVideoResponse) ProtoMessage() {}
 
 func (x *DeleteVideoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[13]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1208,7 +1312,7 @@ func (x *DeleteVideoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteVideoResponse.ProtoReflect.Descriptor instead.
 func (*DeleteVideoResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{13}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{14}
 }
 
 type RetryVideoRequest struct {
@@ -1220,7 +1324,7 @@ type RetryVideoRequest struct {
 
 func (x *RetryVideoRequest) Reset() {
 	*x = RetryVideoRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[14]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1232,7 +1336,7 @@ func (x *RetryVideoRequest) String() string {
 func (*RetryVideoRequest) ProtoMessage() {}
 
 func (x *RetryVideoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[14]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1245,7 +1349,7 @@ func (x *RetryVideoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryVideoRequest.ProtoReflect.Descriptor instead.
 func (*RetryVideoRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{14}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RetryVideoRequest) GetVideo() uint64 {
@@ -1270,7 +1374,7 @@ type SetWatchPositionRequest struct {
 
 func (x *SetWatchPositionRequest) Reset() {
 	*x = SetWatchPositionRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[15]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1282,7 +1386,7 @@ func (x *SetWatchPositionRequest) String() string {
 func (*SetWatchPositionRequest) ProtoMessage() {}
 
 func (x *SetWatchPositionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[15]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1295,7 +1399,7 @@ func (x *SetWatchPositionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetWatchPositionRequest.ProtoReflect.Descriptor instead.
 func (*SetWatchPositionRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{15}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SetWatchPositionRequest) GetVideo() uint64 {
@@ -1334,7 +1438,7 @@ type SetWatchPositionResponse struct {
 
 func (x *SetWatchPositionResponse) Reset() {
 	*x = SetWatchPositionResponse{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[16]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1346,7 +1450,7 @@ func (x *SetWatchPositionResponse) String() string {
 func (*SetWatchPositionResponse) ProtoMessage() {}
 
 func (x *SetWatchPositionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[16]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1359,7 +1463,7 @@ func (x *SetWatchPositionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetWatchPositionResponse.ProtoReflect.Descriptor instead.
 func (*SetWatchPositionResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{16}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{17}
 }
 
 type ListWatchedRequest struct {
@@ -1374,7 +1478,7 @@ type ListWatchedRequest struct {
 
 func (x *ListWatchedRequest) Reset() {
 	*x = ListWatchedRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[17]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1386,7 +1490,7 @@ func (x *ListWatchedRequest) String() string {
 func (*ListWatchedRequest) ProtoMessage() {}
 
 func (x *ListWatchedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[17]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1399,7 +1503,7 @@ func (x *ListWatchedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWatchedRequest.ProtoReflect.Descriptor instead.
 func (*ListWatchedRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{17}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListWatchedRequest) GetPage() string {
@@ -1427,7 +1531,7 @@ type ListWatchedResponse struct {
 
 func (x *ListWatchedResponse) Reset() {
 	*x = ListWatchedResponse{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[18]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1439,7 +1543,7 @@ func (x *ListWatchedResponse) String() string {
 func (*ListWatchedResponse) ProtoMessage() {}
 
 func (x *ListWatchedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[18]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1452,7 +1556,7 @@ func (x *ListWatchedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWatchedResponse.ProtoReflect.Descriptor instead.
 func (*ListWatchedResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{18}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListWatchedResponse) GetVideos() []*WatchedVideo {
@@ -1482,7 +1586,7 @@ type WatchedVideo struct {
 
 func (x *WatchedVideo) Reset() {
 	*x = WatchedVideo{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[19]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1494,7 +1598,7 @@ func (x *WatchedVideo) String() string {
 func (*WatchedVideo) ProtoMessage() {}
 
 func (x *WatchedVideo) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[19]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1507,7 +1611,7 @@ func (x *WatchedVideo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchedVideo.ProtoReflect.Descriptor instead.
 func (*WatchedVideo) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{19}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *WatchedVideo) GetVideo() *Video {
@@ -1533,7 +1637,7 @@ type RemoveWatchedRequest struct {
 
 func (x *RemoveWatchedRequest) Reset() {
 	*x = RemoveWatchedRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[20]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1545,7 +1649,7 @@ func (x *RemoveWatchedRequest) String() string {
 func (*RemoveWatchedRequest) ProtoMessage() {}
 
 func (x *RemoveWatchedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[20]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1558,7 +1662,7 @@ func (x *RemoveWatchedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveWatchedRequest.ProtoReflect.Descriptor instead.
 func (*RemoveWatchedRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{20}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RemoveWatchedRequest) GetVideo() uint64 {
@@ -1576,7 +1680,7 @@ type RemoveWatchedResponse struct {
 
 func (x *RemoveWatchedResponse) Reset() {
 	*x = RemoveWatchedResponse{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[21]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1588,7 +1692,7 @@ func (x *RemoveWatchedResponse) String() string {
 func (*RemoveWatchedResponse) ProtoMessage() {}
 
 func (x *RemoveWatchedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[21]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1601,7 +1705,7 @@ func (x *RemoveWatchedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveWatchedResponse.ProtoReflect.Descriptor instead.
 func (*RemoveWatchedResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{21}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{22}
 }
 
 type ClearWatchedRequest struct {
@@ -1612,7 +1716,7 @@ type ClearWatchedRequest struct {
 
 func (x *ClearWatchedRequest) Reset() {
 	*x = ClearWatchedRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[22]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1624,7 +1728,7 @@ func (x *ClearWatchedRequest) String() string {
 func (*ClearWatchedRequest) ProtoMessage() {}
 
 func (x *ClearWatchedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[22]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1637,7 +1741,7 @@ func (x *ClearWatchedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearWatchedRequest.ProtoReflect.Descriptor instead.
 func (*ClearWatchedRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{22}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{23}
 }
 
 type ClearWatchedResponse struct {
@@ -1648,7 +1752,7 @@ type ClearWatchedResponse struct {
 
 func (x *ClearWatchedResponse) Reset() {
 	*x = ClearWatchedResponse{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[23]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1660,7 +1764,7 @@ func (x *ClearWatchedResponse) String() string {
 func (*ClearWatchedResponse) ProtoMessage() {}
 
 func (x *ClearWatchedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[23]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1673,7 +1777,7 @@ func (x *ClearWatchedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearWatchedResponse.ProtoReflect.Descriptor instead.
 func (*ClearWatchedResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{23}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{24}
 }
 
 type SetSubtitlesRequest struct {
@@ -1693,7 +1797,7 @@ type SetSubtitlesRequest struct {
 
 func (x *SetSubtitlesRequest) Reset() {
 	*x = SetSubtitlesRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[24]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1705,7 +1809,7 @@ func (x *SetSubtitlesRequest) String() string {
 func (*SetSubtitlesRequest) ProtoMessage() {}
 
 func (x *SetSubtitlesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[24]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1718,7 +1822,7 @@ func (x *SetSubtitlesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSubtitlesRequest.ProtoReflect.Descriptor instead.
 func (*SetSubtitlesRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{24}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SetSubtitlesRequest) GetVideo() uint64 {
@@ -1766,7 +1870,7 @@ type RemoveSubtitlesRequest struct {
 
 func (x *RemoveSubtitlesRequest) Reset() {
 	*x = RemoveSubtitlesRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[25]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1778,7 +1882,7 @@ func (x *RemoveSubtitlesRequest) String() string {
 func (*RemoveSubtitlesRequest) ProtoMessage() {}
 
 func (x *RemoveSubtitlesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[25]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1791,7 +1895,7 @@ func (x *RemoveSubtitlesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSubtitlesRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSubtitlesRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{25}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RemoveSubtitlesRequest) GetVideo() uint64 {
@@ -1812,7 +1916,7 @@ var File_rialto_video_v1_video_proto protoreflect.FileDescriptor
 
 const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"\n" +
-	"\x1brialto/video/v1/video.proto\x12\x0frialto.video.v1\x1a\x19rialto/feed/v1/feed.proto\"\xaf\x06\n" +
+	"\x1brialto/video/v1/video.proto\x12\x0frialto.video.v1\x1a\x19rialto/feed/v1/feed.proto\"\xe1\x06\n" +
 	"\x05Video\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12\x18\n" +
 	"\x05owner\x18\x02 \x01(\x04B\x020\x01R\x05owner\x12\x1a\n" +
@@ -1842,7 +1946,14 @@ const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"positionMs\x12!\n" +
 	"\n" +
 	"watched_ms\x18\x13 \x01(\x03B\x020\x02R\twatchedMs\x12=\n" +
-	"\tsubtitles\x18\x14 \x03(\v2\x1f.rialto.video.v1.VideoSubtitlesR\tsubtitles\"\x82\x01\n" +
+	"\tsubtitles\x18\x14 \x03(\v2\x1f.rialto.video.v1.VideoSubtitlesR\tsubtitles\x120\n" +
+	"\x05files\x18\x15 \x03(\v2\x1a.rialto.video.v1.VideoFileR\x05files\"o\n" +
+	"\tVideoFile\x12\x14\n" +
+	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04type\x18\x03 \x01(\tR\x04type\x12\x12\n" +
+	"\x04size\x18\x04 \x01(\x04R\x04size\x12\x10\n" +
+	"\x03url\x18\x05 \x01(\tR\x03url\"\x82\x01\n" +
 	"\x0eVideoSubtitles\x12\x1a\n" +
 	"\blanguage\x18\x01 \x01(\tR\blanguage\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12\x18\n" +
@@ -1861,12 +1972,13 @@ const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"\vplayable_ms\x18\x05 \x01(\rR\n" +
 	"playableMs\x12\x1a\n" +
 	"\bcomplete\x18\x06 \x01(\bR\bcomplete\x12\x16\n" +
-	"\x06copied\x18\a \x01(\bR\x06copied\"\x87\x01\n" +
+	"\x06copied\x18\a \x01(\bR\x06copied\"\x9d\x01\n" +
 	"\tVideoStep\x122\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1e.rialto.video.v1.VideoStepKindR\x04kind\x12\x1c\n" +
 	"\trendition\x18\x02 \x01(\tR\trendition\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\rR\x05total\x12\x12\n" +
-	"\x04done\x18\x04 \x01(\rR\x04done\"\x82\x01\n" +
+	"\x04done\x18\x04 \x01(\rR\x04done\x12\x14\n" +
+	"\x05stage\x18\x05 \x01(\tR\x05stage\"\x82\x01\n" +
 	"\rVideoPlayback\x12\x17\n" +
 	"\ahls_url\x18\x01 \x01(\tR\x06hlsUrl\x12\x19\n" +
 	"\bdash_url\x18\x02 \x01(\tR\adashUrl\x12!\n" +
@@ -1941,7 +2053,7 @@ const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"\x13VIDEO_STATE_WAITING\x10\x01\x12\x1a\n" +
 	"\x16VIDEO_STATE_PROCESSING\x10\x02\x12\x15\n" +
 	"\x11VIDEO_STATE_READY\x10\x03\x12\x16\n" +
-	"\x12VIDEO_STATE_FAILED\x10\x04*\xf8\x01\n" +
+	"\x12VIDEO_STATE_FAILED\x10\x04*\x93\x02\n" +
 	"\rVideoStepKind\x12\x1f\n" +
 	"\x1bVIDEO_STEP_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17VIDEO_STEP_KIND_INSPECT\x10\x01\x12\x18\n" +
@@ -1950,7 +2062,8 @@ const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"\x15VIDEO_STEP_KIND_AUDIO\x10\x04\x12\x1b\n" +
 	"\x17VIDEO_STEP_KIND_POSTERS\x10\x05\x12\x1e\n" +
 	"\x1aVIDEO_STEP_KIND_STORYBOARD\x10\x06\x12\x1b\n" +
-	"\x17VIDEO_STEP_KIND_PUBLISH\x10\a2\xbd\a\n" +
+	"\x17VIDEO_STEP_KIND_PUBLISH\x10\a\x12\x19\n" +
+	"\x15VIDEO_STEP_KIND_STAGE\x10\b2\xbd\a\n" +
 	"\fVideoService\x12J\n" +
 	"\vCreateVideo\x12#.rialto.video.v1.CreateVideoRequest\x1a\x16.rialto.video.v1.Video\x12D\n" +
 	"\bGetVideo\x12 .rialto.video.v1.GetVideoRequest\x1a\x16.rialto.video.v1.Video\x12U\n" +
@@ -1979,79 +2092,81 @@ func file_rialto_video_v1_video_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_video_v1_video_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rialto_video_v1_video_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_rialto_video_v1_video_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_rialto_video_v1_video_proto_goTypes = []any{
 	(VideoState)(0),                  // 0: rialto.video.v1.VideoState
 	(VideoStepKind)(0),               // 1: rialto.video.v1.VideoStepKind
 	(*Video)(nil),                    // 2: rialto.video.v1.Video
-	(*VideoSubtitles)(nil),           // 3: rialto.video.v1.VideoSubtitles
-	(*VideoFailure)(nil),             // 4: rialto.video.v1.VideoFailure
-	(*VideoRendition)(nil),           // 5: rialto.video.v1.VideoRendition
-	(*VideoStep)(nil),                // 6: rialto.video.v1.VideoStep
-	(*VideoPlayback)(nil),            // 7: rialto.video.v1.VideoPlayback
-	(*VideoPoster)(nil),              // 8: rialto.video.v1.VideoPoster
-	(*VideoStoryboard)(nil),          // 9: rialto.video.v1.VideoStoryboard
-	(*CreateVideoRequest)(nil),       // 10: rialto.video.v1.CreateVideoRequest
-	(*GetVideoRequest)(nil),          // 11: rialto.video.v1.GetVideoRequest
-	(*ListVideosRequest)(nil),        // 12: rialto.video.v1.ListVideosRequest
-	(*ListVideosResponse)(nil),       // 13: rialto.video.v1.ListVideosResponse
-	(*DeleteVideoRequest)(nil),       // 14: rialto.video.v1.DeleteVideoRequest
-	(*DeleteVideoResponse)(nil),      // 15: rialto.video.v1.DeleteVideoResponse
-	(*RetryVideoRequest)(nil),        // 16: rialto.video.v1.RetryVideoRequest
-	(*SetWatchPositionRequest)(nil),  // 17: rialto.video.v1.SetWatchPositionRequest
-	(*SetWatchPositionResponse)(nil), // 18: rialto.video.v1.SetWatchPositionResponse
-	(*ListWatchedRequest)(nil),       // 19: rialto.video.v1.ListWatchedRequest
-	(*ListWatchedResponse)(nil),      // 20: rialto.video.v1.ListWatchedResponse
-	(*WatchedVideo)(nil),             // 21: rialto.video.v1.WatchedVideo
-	(*RemoveWatchedRequest)(nil),     // 22: rialto.video.v1.RemoveWatchedRequest
-	(*RemoveWatchedResponse)(nil),    // 23: rialto.video.v1.RemoveWatchedResponse
-	(*ClearWatchedRequest)(nil),      // 24: rialto.video.v1.ClearWatchedRequest
-	(*ClearWatchedResponse)(nil),     // 25: rialto.video.v1.ClearWatchedResponse
-	(*SetSubtitlesRequest)(nil),      // 26: rialto.video.v1.SetSubtitlesRequest
-	(*RemoveSubtitlesRequest)(nil),   // 27: rialto.video.v1.RemoveSubtitlesRequest
-	(*v1.Post)(nil),                  // 28: rialto.feed.v1.Post
+	(*VideoFile)(nil),                // 3: rialto.video.v1.VideoFile
+	(*VideoSubtitles)(nil),           // 4: rialto.video.v1.VideoSubtitles
+	(*VideoFailure)(nil),             // 5: rialto.video.v1.VideoFailure
+	(*VideoRendition)(nil),           // 6: rialto.video.v1.VideoRendition
+	(*VideoStep)(nil),                // 7: rialto.video.v1.VideoStep
+	(*VideoPlayback)(nil),            // 8: rialto.video.v1.VideoPlayback
+	(*VideoPoster)(nil),              // 9: rialto.video.v1.VideoPoster
+	(*VideoStoryboard)(nil),          // 10: rialto.video.v1.VideoStoryboard
+	(*CreateVideoRequest)(nil),       // 11: rialto.video.v1.CreateVideoRequest
+	(*GetVideoRequest)(nil),          // 12: rialto.video.v1.GetVideoRequest
+	(*ListVideosRequest)(nil),        // 13: rialto.video.v1.ListVideosRequest
+	(*ListVideosResponse)(nil),       // 14: rialto.video.v1.ListVideosResponse
+	(*DeleteVideoRequest)(nil),       // 15: rialto.video.v1.DeleteVideoRequest
+	(*DeleteVideoResponse)(nil),      // 16: rialto.video.v1.DeleteVideoResponse
+	(*RetryVideoRequest)(nil),        // 17: rialto.video.v1.RetryVideoRequest
+	(*SetWatchPositionRequest)(nil),  // 18: rialto.video.v1.SetWatchPositionRequest
+	(*SetWatchPositionResponse)(nil), // 19: rialto.video.v1.SetWatchPositionResponse
+	(*ListWatchedRequest)(nil),       // 20: rialto.video.v1.ListWatchedRequest
+	(*ListWatchedResponse)(nil),      // 21: rialto.video.v1.ListWatchedResponse
+	(*WatchedVideo)(nil),             // 22: rialto.video.v1.WatchedVideo
+	(*RemoveWatchedRequest)(nil),     // 23: rialto.video.v1.RemoveWatchedRequest
+	(*RemoveWatchedResponse)(nil),    // 24: rialto.video.v1.RemoveWatchedResponse
+	(*ClearWatchedRequest)(nil),      // 25: rialto.video.v1.ClearWatchedRequest
+	(*ClearWatchedResponse)(nil),     // 26: rialto.video.v1.ClearWatchedResponse
+	(*SetSubtitlesRequest)(nil),      // 27: rialto.video.v1.SetSubtitlesRequest
+	(*RemoveSubtitlesRequest)(nil),   // 28: rialto.video.v1.RemoveSubtitlesRequest
+	(*v1.Post)(nil),                  // 29: rialto.feed.v1.Post
 }
 var file_rialto_video_v1_video_proto_depIdxs = []int32{
 	0,  // 0: rialto.video.v1.Video.state:type_name -> rialto.video.v1.VideoState
-	4,  // 1: rialto.video.v1.Video.failure:type_name -> rialto.video.v1.VideoFailure
-	5,  // 2: rialto.video.v1.Video.renditions:type_name -> rialto.video.v1.VideoRendition
-	6,  // 3: rialto.video.v1.Video.steps:type_name -> rialto.video.v1.VideoStep
-	7,  // 4: rialto.video.v1.Video.playback:type_name -> rialto.video.v1.VideoPlayback
-	8,  // 5: rialto.video.v1.Video.posters:type_name -> rialto.video.v1.VideoPoster
-	9,  // 6: rialto.video.v1.Video.storyboard:type_name -> rialto.video.v1.VideoStoryboard
-	3,  // 7: rialto.video.v1.Video.subtitles:type_name -> rialto.video.v1.VideoSubtitles
-	1,  // 8: rialto.video.v1.VideoStep.kind:type_name -> rialto.video.v1.VideoStepKind
-	2,  // 9: rialto.video.v1.ListVideosResponse.videos:type_name -> rialto.video.v1.Video
-	21, // 10: rialto.video.v1.ListWatchedResponse.videos:type_name -> rialto.video.v1.WatchedVideo
-	2,  // 11: rialto.video.v1.WatchedVideo.video:type_name -> rialto.video.v1.Video
-	28, // 12: rialto.video.v1.WatchedVideo.post:type_name -> rialto.feed.v1.Post
-	10, // 13: rialto.video.v1.VideoService.CreateVideo:input_type -> rialto.video.v1.CreateVideoRequest
-	11, // 14: rialto.video.v1.VideoService.GetVideo:input_type -> rialto.video.v1.GetVideoRequest
-	12, // 15: rialto.video.v1.VideoService.ListVideos:input_type -> rialto.video.v1.ListVideosRequest
-	14, // 16: rialto.video.v1.VideoService.DeleteVideo:input_type -> rialto.video.v1.DeleteVideoRequest
-	16, // 17: rialto.video.v1.VideoService.RetryVideo:input_type -> rialto.video.v1.RetryVideoRequest
-	17, // 18: rialto.video.v1.VideoService.SetWatchPosition:input_type -> rialto.video.v1.SetWatchPositionRequest
-	19, // 19: rialto.video.v1.VideoService.ListWatched:input_type -> rialto.video.v1.ListWatchedRequest
-	22, // 20: rialto.video.v1.VideoService.RemoveWatched:input_type -> rialto.video.v1.RemoveWatchedRequest
-	24, // 21: rialto.video.v1.VideoService.ClearWatched:input_type -> rialto.video.v1.ClearWatchedRequest
-	26, // 22: rialto.video.v1.VideoService.SetSubtitles:input_type -> rialto.video.v1.SetSubtitlesRequest
-	27, // 23: rialto.video.v1.VideoService.RemoveSubtitles:input_type -> rialto.video.v1.RemoveSubtitlesRequest
-	2,  // 24: rialto.video.v1.VideoService.CreateVideo:output_type -> rialto.video.v1.Video
-	2,  // 25: rialto.video.v1.VideoService.GetVideo:output_type -> rialto.video.v1.Video
-	13, // 26: rialto.video.v1.VideoService.ListVideos:output_type -> rialto.video.v1.ListVideosResponse
-	15, // 27: rialto.video.v1.VideoService.DeleteVideo:output_type -> rialto.video.v1.DeleteVideoResponse
-	2,  // 28: rialto.video.v1.VideoService.RetryVideo:output_type -> rialto.video.v1.Video
-	18, // 29: rialto.video.v1.VideoService.SetWatchPosition:output_type -> rialto.video.v1.SetWatchPositionResponse
-	20, // 30: rialto.video.v1.VideoService.ListWatched:output_type -> rialto.video.v1.ListWatchedResponse
-	23, // 31: rialto.video.v1.VideoService.RemoveWatched:output_type -> rialto.video.v1.RemoveWatchedResponse
-	25, // 32: rialto.video.v1.VideoService.ClearWatched:output_type -> rialto.video.v1.ClearWatchedResponse
-	2,  // 33: rialto.video.v1.VideoService.SetSubtitles:output_type -> rialto.video.v1.Video
-	2,  // 34: rialto.video.v1.VideoService.RemoveSubtitles:output_type -> rialto.video.v1.Video
-	24, // [24:35] is the sub-list for method output_type
-	13, // [13:24] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	5,  // 1: rialto.video.v1.Video.failure:type_name -> rialto.video.v1.VideoFailure
+	6,  // 2: rialto.video.v1.Video.renditions:type_name -> rialto.video.v1.VideoRendition
+	7,  // 3: rialto.video.v1.Video.steps:type_name -> rialto.video.v1.VideoStep
+	8,  // 4: rialto.video.v1.Video.playback:type_name -> rialto.video.v1.VideoPlayback
+	9,  // 5: rialto.video.v1.Video.posters:type_name -> rialto.video.v1.VideoPoster
+	10, // 6: rialto.video.v1.Video.storyboard:type_name -> rialto.video.v1.VideoStoryboard
+	4,  // 7: rialto.video.v1.Video.subtitles:type_name -> rialto.video.v1.VideoSubtitles
+	3,  // 8: rialto.video.v1.Video.files:type_name -> rialto.video.v1.VideoFile
+	1,  // 9: rialto.video.v1.VideoStep.kind:type_name -> rialto.video.v1.VideoStepKind
+	2,  // 10: rialto.video.v1.ListVideosResponse.videos:type_name -> rialto.video.v1.Video
+	22, // 11: rialto.video.v1.ListWatchedResponse.videos:type_name -> rialto.video.v1.WatchedVideo
+	2,  // 12: rialto.video.v1.WatchedVideo.video:type_name -> rialto.video.v1.Video
+	29, // 13: rialto.video.v1.WatchedVideo.post:type_name -> rialto.feed.v1.Post
+	11, // 14: rialto.video.v1.VideoService.CreateVideo:input_type -> rialto.video.v1.CreateVideoRequest
+	12, // 15: rialto.video.v1.VideoService.GetVideo:input_type -> rialto.video.v1.GetVideoRequest
+	13, // 16: rialto.video.v1.VideoService.ListVideos:input_type -> rialto.video.v1.ListVideosRequest
+	15, // 17: rialto.video.v1.VideoService.DeleteVideo:input_type -> rialto.video.v1.DeleteVideoRequest
+	17, // 18: rialto.video.v1.VideoService.RetryVideo:input_type -> rialto.video.v1.RetryVideoRequest
+	18, // 19: rialto.video.v1.VideoService.SetWatchPosition:input_type -> rialto.video.v1.SetWatchPositionRequest
+	20, // 20: rialto.video.v1.VideoService.ListWatched:input_type -> rialto.video.v1.ListWatchedRequest
+	23, // 21: rialto.video.v1.VideoService.RemoveWatched:input_type -> rialto.video.v1.RemoveWatchedRequest
+	25, // 22: rialto.video.v1.VideoService.ClearWatched:input_type -> rialto.video.v1.ClearWatchedRequest
+	27, // 23: rialto.video.v1.VideoService.SetSubtitles:input_type -> rialto.video.v1.SetSubtitlesRequest
+	28, // 24: rialto.video.v1.VideoService.RemoveSubtitles:input_type -> rialto.video.v1.RemoveSubtitlesRequest
+	2,  // 25: rialto.video.v1.VideoService.CreateVideo:output_type -> rialto.video.v1.Video
+	2,  // 26: rialto.video.v1.VideoService.GetVideo:output_type -> rialto.video.v1.Video
+	14, // 27: rialto.video.v1.VideoService.ListVideos:output_type -> rialto.video.v1.ListVideosResponse
+	16, // 28: rialto.video.v1.VideoService.DeleteVideo:output_type -> rialto.video.v1.DeleteVideoResponse
+	2,  // 29: rialto.video.v1.VideoService.RetryVideo:output_type -> rialto.video.v1.Video
+	19, // 30: rialto.video.v1.VideoService.SetWatchPosition:output_type -> rialto.video.v1.SetWatchPositionResponse
+	21, // 31: rialto.video.v1.VideoService.ListWatched:output_type -> rialto.video.v1.ListWatchedResponse
+	24, // 32: rialto.video.v1.VideoService.RemoveWatched:output_type -> rialto.video.v1.RemoveWatchedResponse
+	26, // 33: rialto.video.v1.VideoService.ClearWatched:output_type -> rialto.video.v1.ClearWatchedResponse
+	2,  // 34: rialto.video.v1.VideoService.SetSubtitles:output_type -> rialto.video.v1.Video
+	2,  // 35: rialto.video.v1.VideoService.RemoveSubtitles:output_type -> rialto.video.v1.Video
+	25, // [25:36] is the sub-list for method output_type
+	14, // [14:25] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_rialto_video_v1_video_proto_init() }
@@ -2065,7 +2180,7 @@ func file_rialto_video_v1_video_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_video_v1_video_proto_rawDesc), len(file_rialto_video_v1_video_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   26,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -77,6 +77,9 @@ const (
 	// OperationServiceRepairDifferenceProcedure is the fully-qualified name of the OperationService's
 	// RepairDifference RPC.
 	OperationServiceRepairDifferenceProcedure = "/rialto.operation.v1.OperationService/RepairDifference"
+	// OperationServiceGetVideoPipelineProcedure is the fully-qualified name of the OperationService's
+	// GetVideoPipeline RPC.
+	OperationServiceGetVideoPipelineProcedure = "/rialto.operation.v1.OperationService/GetVideoPipeline"
 )
 
 // OperationServiceClient is a client for the rialto.operation.v1.OperationService service.
@@ -113,6 +116,8 @@ type OperationServiceClient interface {
 	ListDifferences(context.Context, *connect.Request[v1.ListDifferencesRequest]) (*connect.Response[v1.ListDifferencesResponse], error)
 	// RepairDifference has a difference repaired by a background job. It is refused with no_difference if there is none any more. Operators only.
 	RepairDifference(context.Context, *connect.Request[v1.RepairDifferenceRequest]) (*connect.Response[v1.StoreDifference], error)
+	// GetVideoPipeline gives the stages of what is made of a video, as a graph. A video that does not exist is refused with no_video.
+	GetVideoPipeline(context.Context, *connect.Request[v1.GetVideoPipelineRequest]) (*connect.Response[v1.VideoPipeline], error)
 }
 
 // NewOperationServiceClient constructs a client for the rialto.operation.v1.OperationService
@@ -216,6 +221,12 @@ func NewOperationServiceClient(httpClient connect.HTTPClient, baseURL string, op
 			connect.WithSchema(operationServiceMethods.ByName("RepairDifference")),
 			connect.WithClientOptions(opts...),
 		),
+		getVideoPipeline: connect.NewClient[v1.GetVideoPipelineRequest, v1.VideoPipeline](
+			httpClient,
+			baseURL+OperationServiceGetVideoPipelineProcedure,
+			connect.WithSchema(operationServiceMethods.ByName("GetVideoPipeline")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -236,6 +247,7 @@ type operationServiceClient struct {
 	listComparisons  *connect.Client[v1.ListComparisonsRequest, v1.ListComparisonsResponse]
 	listDifferences  *connect.Client[v1.ListDifferencesRequest, v1.ListDifferencesResponse]
 	repairDifference *connect.Client[v1.RepairDifferenceRequest, v1.StoreDifference]
+	getVideoPipeline *connect.Client[v1.GetVideoPipelineRequest, v1.VideoPipeline]
 }
 
 // GetOperator calls rialto.operation.v1.OperationService.GetOperator.
@@ -313,6 +325,11 @@ func (c *operationServiceClient) RepairDifference(ctx context.Context, req *conn
 	return c.repairDifference.CallUnary(ctx, req)
 }
 
+// GetVideoPipeline calls rialto.operation.v1.OperationService.GetVideoPipeline.
+func (c *operationServiceClient) GetVideoPipeline(ctx context.Context, req *connect.Request[v1.GetVideoPipelineRequest]) (*connect.Response[v1.VideoPipeline], error) {
+	return c.getVideoPipeline.CallUnary(ctx, req)
+}
+
 // OperationServiceHandler is an implementation of the rialto.operation.v1.OperationService service.
 type OperationServiceHandler interface {
 	// GetOperator tells who the caller is.
@@ -347,6 +364,8 @@ type OperationServiceHandler interface {
 	ListDifferences(context.Context, *connect.Request[v1.ListDifferencesRequest]) (*connect.Response[v1.ListDifferencesResponse], error)
 	// RepairDifference has a difference repaired by a background job. It is refused with no_difference if there is none any more. Operators only.
 	RepairDifference(context.Context, *connect.Request[v1.RepairDifferenceRequest]) (*connect.Response[v1.StoreDifference], error)
+	// GetVideoPipeline gives the stages of what is made of a video, as a graph. A video that does not exist is refused with no_video.
+	GetVideoPipeline(context.Context, *connect.Request[v1.GetVideoPipelineRequest]) (*connect.Response[v1.VideoPipeline], error)
 }
 
 // NewOperationServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -446,6 +465,12 @@ func NewOperationServiceHandler(svc OperationServiceHandler, opts ...connect.Han
 		connect.WithSchema(operationServiceMethods.ByName("RepairDifference")),
 		connect.WithHandlerOptions(opts...),
 	)
+	operationServiceGetVideoPipelineHandler := connect.NewUnaryHandler(
+		OperationServiceGetVideoPipelineProcedure,
+		svc.GetVideoPipeline,
+		connect.WithSchema(operationServiceMethods.ByName("GetVideoPipeline")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rialto.operation.v1.OperationService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case OperationServiceGetOperatorProcedure:
@@ -478,6 +503,8 @@ func NewOperationServiceHandler(svc OperationServiceHandler, opts ...connect.Han
 			operationServiceListDifferencesHandler.ServeHTTP(w, r)
 		case OperationServiceRepairDifferenceProcedure:
 			operationServiceRepairDifferenceHandler.ServeHTTP(w, r)
+		case OperationServiceGetVideoPipelineProcedure:
+			operationServiceGetVideoPipelineHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -545,4 +572,8 @@ func (UnimplementedOperationServiceHandler) ListDifferences(context.Context, *co
 
 func (UnimplementedOperationServiceHandler) RepairDifference(context.Context, *connect.Request[v1.RepairDifferenceRequest]) (*connect.Response[v1.StoreDifference], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.OperationService.RepairDifference is not implemented"))
+}
+
+func (UnimplementedOperationServiceHandler) GetVideoPipeline(context.Context, *connect.Request[v1.GetVideoPipelineRequest]) (*connect.Response[v1.VideoPipeline], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.OperationService.GetVideoPipeline is not implemented"))
 }

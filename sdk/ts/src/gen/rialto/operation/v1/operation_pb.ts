@@ -4,13 +4,15 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { VideoState } from "../../video/v1/video_pb.js";
+import { file_rialto_video_v1_video } from "../../video/v1/video_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file rialto/operation/v1/operation.proto.
  */
 export const file_rialto_operation_v1_operation: GenFile = /*@__PURE__*/
-  fileDesc("CiNyaWFsdG8vb3BlcmF0aW9uL3YxL29wZXJhdGlvbi5wcm90bxITcmlhbHRvLm9wZXJhdGlvbi52MSIUChJHZXRPcGVyYXRvclJlcXVlc3QiSQoIT3BlcmF0b3ISDAoEbmFtZRgBIAEoCRIvCgRyb2xlGAIgASgOMiEucmlhbHRvLm9wZXJhdGlvbi52MS5PcGVyYXRvclJvbGUiEgoQTGlzdE5vZGVzUmVxdWVzdCJUChFMaXN0Tm9kZXNSZXNwb25zZRIuCgVub2RlcxgBIAMoCzIfLnJpYWx0by5vcGVyYXRpb24udjEuTm9kZVJlcG9ydBIPCgd0aW1lX21zGAIgASgDIuMBCgpOb2RlUmVwb3J0EgwKBG5hbWUYASABKAkSEAoIYW5zd2VyZWQYAiABKAgSDQoFZXJyb3IYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRIOCgZjb21taXQYBSABKAkSDQoFcm9sZXMYBiADKAkSEgoKc3RhcnRlZF9tcxgHIAEoAxIPCgdsZWF2aW5nGAggASgIEg8KB2RhbWFnZWQYCSABKAkSEgoKcHJvY2Vzc29ycxgKIAEoDRIsCgdmaWd1cmVzGAsgAygLMhsucmlhbHRvLm9wZXJhdGlvbi52MS5GaWd1cmUiVQoGRmlndXJlEgwKBG5hbWUYASABKAkSDgoGbGFiZWxzGAIgASgJEg0KBXZhbHVlGAMgASgBEg4KBmJvdW5kcxgEIAMoARIOCgZjb3VudHMYBSADKAQiEwoRTGlzdFF1ZXVlc1JlcXVlc3QiQwoSTGlzdFF1ZXVlc1Jlc3BvbnNlEi0KBnF1ZXVlcxgBIAMoCzIdLnJpYWx0by5vcGVyYXRpb24udjEuSm9iUXVldWUigQEKCEpvYlF1ZXVlEgwKBG5hbWUYASABKAkSCwoDZHVlGAIgASgNEhEKCXNjaGVkdWxlZBgDIAEoDRIPCgdydW5uaW5nGAQgASgNEhAKCHJldHJ5aW5nGAUgASgNEhEKCWRpc2NhcmRlZBgGIAEoDRIRCglvbGRlc3RfbXMYByABKAMi2wIKA0pvYhIOCgJpZBgBIAEoBEICMAESDAoEa2luZBgCIAEoCRINCgVxdWV1ZRgDIAEoCRIsCgVzdGF0ZRgEIAEoDjIdLnJpYWx0by5vcGVyYXRpb24udjEuSm9iU3RhdGUSEgoKY2FuY2VsbGluZxgFIAEoCBIQCghwcmlvcml0eRgGIAEoDRISCgpjcmVhdGVkX21zGAcgASgDEg4KBmR1ZV9tcxgIIAEoAxIUCgxhdHRlbXB0ZWRfbXMYCSABKAMSEwoLZmluaXNoZWRfbXMYCiABKAMSFAoMYXR0ZW1wdGVkX2J5GAsgASgJEhAKCGF0dGVtcHRzGAwgASgNEhAKCGZhaWx1cmVzGA0gASgNEhQKDG1heF9mYWlsdXJlcxgOIAEoDRINCgVlcnJvchgPIAEoCRIRCglhcmd1bWVudHMYECABKAkSEgoKdW5pcXVlX2tleRgRIAEoCSJdCg9MaXN0Sm9ic1JlcXVlc3QSLAoFc3RhdGUYASABKA4yHS5yaWFsdG8ub3BlcmF0aW9uLnYxLkpvYlN0YXRlEg0KBXF1ZXVlGAIgASgJEg0KBWxpbWl0GAMgASgNIjoKEExpc3RKb2JzUmVzcG9uc2USJgoEam9icxgBIAMoCzIYLnJpYWx0by5vcGVyYXRpb24udjEuSm9iIh8KDUdldEpvYlJlcXVlc3QSDgoCaWQYASABKARCAjABIjEKD1JldHJ5Sm9iUmVxdWVzdBIOCgJpZBgBIAEoBEICMAESDgoGcmVhc29uGAIgASgJIjMKEURpc2NhcmRKb2JSZXF1ZXN0Eg4KAmlkGAEgASgEQgIwARIOCgZyZWFzb24YAiABKAkiMAoORHJvcEpvYlJlcXVlc3QSDgoCaWQYASABKARCAjABEg4KBnJlYXNvbhgCIAEoCSIRCg9Ecm9wSm9iUmVzcG9uc2UiJAoSU3RhcnRCYWNrdXBSZXF1ZXN0Eg4KBnJlYXNvbhgBIAEoCSISChBHZXRCYWNrdXBSZXF1ZXN0IiUKE0NhbmNlbEJhY2t1cFJlcXVlc3QSDgoGcmVhc29uGAEgASgJIoYCCgZCYWNrdXASLwoFc3RhdGUYASABKA4yIC5yaWFsdG8ub3BlcmF0aW9uLnYxLkJhY2t1cFN0YXRlEgoKAmJ5GAIgASgJEhEKCWRpcmVjdG9yeRgDIAEoCRISCgpkb25lX2J5dGVzGAQgASgEEhMKC3RvdGFsX2J5dGVzGAUgASgEEhIKCnN0YXJ0ZWRfbXMYBiABKAMSEAoIZW5kZWRfbXMYByABKAMSCgoCaWQYCCABKAkSDQoFZmlsZXMYCSABKAQSEQoJbmV3X2ZpbGVzGAogASgEEg0KBWJ5dGVzGAsgASgEEhEKCW5ld19ieXRlcxgMIAEoBBINCgVlcnJvchgNIAEoCSI8ChdMaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBINCgVsaW1pdBgBIAEoDRISCgZiZWZvcmUYAiABKARCAjABIloKGExpc3RBdWRpdEVudHJpZXNSZXNwb25zZRIwCgdlbnRyaWVzGAEgAygLMh8ucmlhbHRvLm9wZXJhdGlvbi52MS5BdWRpdEVudHJ5EgwKBG1vcmUYAiABKAgiigEKCkF1ZGl0RW50cnkSDgoCaWQYASABKARCAjABEg8KB3RpbWVfbXMYAiABKAMSCwoDd2hvGAMgASgJEg4KBmFjdGlvbhgEIAEoCRIPCgdzdWJqZWN0GAUgASgJEg4KBmJlZm9yZRgGIAEoCRINCgVhZnRlchgHIAEoCRIOCgZyZWFzb24YCCABKAkiGAoWTGlzdENvbXBhcmlzb25zUmVxdWVzdCJPChdMaXN0Q29tcGFyaXNvbnNSZXNwb25zZRI0Cgtjb21wYXJpc29ucxgBIAMoCzIfLnJpYWx0by5vcGVyYXRpb24udjEuQ29tcGFyaXNvbiJ0CgpDb21wYXJpc29uEgwKBG5hbWUYASABKAkSEwoLZGlmZmVyZW5jZXMYAiABKA0SDQoFcm91bmQYAyABKAQSEAoIYmVnYW5fbXMYBCABKAMSEAoIY29tcGFyZWQYBSABKAQSEAoIZW5kZWRfbXMYBiABKAMiSgoWTGlzdERpZmZlcmVuY2VzUmVxdWVzdBISCgpjb21wYXJpc29uGAEgASgJEg0KBWFmdGVyGAIgASgJEg0KBWxpbWl0GAMgASgNImIKF0xpc3REaWZmZXJlbmNlc1Jlc3BvbnNlEjkKC2RpZmZlcmVuY2VzGAEgAygLMiQucmlhbHRvLm9wZXJhdGlvbi52MS5TdG9yZURpZmZlcmVuY2USDAoEbW9yZRgCIAEoCCJpCg9TdG9yZURpZmZlcmVuY2USEgoKY29tcGFyaXNvbhgBIAEoCRIPCgdzdWJqZWN0GAIgASgJEgwKBHdoYXQYAyABKAkSEAoIZm91bmRfbXMYBCABKAMSEQoJcmVwYWlyaW5nGAUgASgIIk4KF1JlcGFpckRpZmZlcmVuY2VSZXF1ZXN0EhIKCmNvbXBhcmlzb24YASABKAkSDwoHc3ViamVjdBgCIAEoCRIOCgZyZWFzb24YAyABKAkqgQEKDE9wZXJhdG9yUm9sZRIdChlPUEVSQVRPUl9ST0xFX1VOU1BFQ0lGSUVEEAASGQoVT1BFUkFUT1JfUk9MRV9BVURJVE9SEAESGgoWT1BFUkFUT1JfUk9MRV9PUEVSQVRPUhACEhsKF09QRVJBVE9SX1JPTEVfTU9ERVJBVE9SEAMqoAEKCEpvYlN0YXRlEhkKFUpPQl9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0pPQl9TVEFURV9BVkFJTEFCTEUQARIVChFKT0JfU1RBVEVfUlVOTklORxACEhcKE0pPQl9TVEFURV9DT01QTEVURUQQAxIXChNKT0JfU1RBVEVfQ0FOQ0VMTEVEEAQSFwoTSk9CX1NUQVRFX0RJU0NBUkRFRBAFKpUBCgtCYWNrdXBTdGF0ZRIcChhCQUNLVVBfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRCQUNLVVBfU1RBVEVfUlVOTklORxABEhkKFUJBQ0tVUF9TVEFURV9DT01QTEVURRACEhcKE0JBQ0tVUF9TVEFURV9GQUlMRUQQAxIaChZCQUNLVVBfU1RBVEVfQ0FOQ0VMTEVEEAQy6QoKEE9wZXJhdGlvblNlcnZpY2USVQoLR2V0T3BlcmF0b3ISJy5yaWFsdG8ub3BlcmF0aW9uLnYxLkdldE9wZXJhdG9yUmVxdWVzdBodLnJpYWx0by5vcGVyYXRpb24udjEuT3BlcmF0b3ISWgoJTGlzdE5vZGVzEiUucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0Tm9kZXNSZXF1ZXN0GiYucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0Tm9kZXNSZXNwb25zZRJdCgpMaXN0UXVldWVzEiYucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0UXVldWVzUmVxdWVzdBonLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdFF1ZXVlc1Jlc3BvbnNlElcKCExpc3RKb2JzEiQucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0Sm9ic1JlcXVlc3QaJS5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RKb2JzUmVzcG9uc2USRgoGR2V0Sm9iEiIucmlhbHRvLm9wZXJhdGlvbi52MS5HZXRKb2JSZXF1ZXN0GhgucmlhbHRvLm9wZXJhdGlvbi52MS5Kb2ISSgoIUmV0cnlKb2ISJC5yaWFsdG8ub3BlcmF0aW9uLnYxLlJldHJ5Sm9iUmVxdWVzdBoYLnJpYWx0by5vcGVyYXRpb24udjEuSm9iEk4KCkRpc2NhcmRKb2ISJi5yaWFsdG8ub3BlcmF0aW9uLnYxLkRpc2NhcmRKb2JSZXF1ZXN0GhgucmlhbHRvLm9wZXJhdGlvbi52MS5Kb2ISVAoHRHJvcEpvYhIjLnJpYWx0by5vcGVyYXRpb24udjEuRHJvcEpvYlJlcXVlc3QaJC5yaWFsdG8ub3BlcmF0aW9uLnYxLkRyb3BKb2JSZXNwb25zZRJTCgtTdGFydEJhY2t1cBInLnJpYWx0by5vcGVyYXRpb24udjEuU3RhcnRCYWNrdXBSZXF1ZXN0GhsucmlhbHRvLm9wZXJhdGlvbi52MS5CYWNrdXASTwoJR2V0QmFja3VwEiUucmlhbHRvLm9wZXJhdGlvbi52MS5HZXRCYWNrdXBSZXF1ZXN0GhsucmlhbHRvLm9wZXJhdGlvbi52MS5CYWNrdXASVQoMQ2FuY2VsQmFja3VwEigucmlhbHRvLm9wZXJhdGlvbi52MS5DYW5jZWxCYWNrdXBSZXF1ZXN0GhsucmlhbHRvLm9wZXJhdGlvbi52MS5CYWNrdXASbwoQTGlzdEF1ZGl0RW50cmllcxIsLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QaLS5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZRJsCg9MaXN0Q29tcGFyaXNvbnMSKy5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RDb21wYXJpc29uc1JlcXVlc3QaLC5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RDb21wYXJpc29uc1Jlc3BvbnNlEmwKD0xpc3REaWZmZXJlbmNlcxIrLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdERpZmZlcmVuY2VzUmVxdWVzdBosLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdERpZmZlcmVuY2VzUmVzcG9uc2USZgoQUmVwYWlyRGlmZmVyZW5jZRIsLnJpYWx0by5vcGVyYXRpb24udjEuUmVwYWlyRGlmZmVyZW5jZVJlcXVlc3QaJC5yaWFsdG8ub3BlcmF0aW9uLnYxLlN0b3JlRGlmZmVyZW5jZUJBWj9naXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9vcGVyYXRpb24vdjE7b3BlcmF0aW9udjFiBnByb3RvMw");
+  fileDesc("CiNyaWFsdG8vb3BlcmF0aW9uL3YxL29wZXJhdGlvbi5wcm90bxITcmlhbHRvLm9wZXJhdGlvbi52MSIUChJHZXRPcGVyYXRvclJlcXVlc3QiSQoIT3BlcmF0b3ISDAoEbmFtZRgBIAEoCRIvCgRyb2xlGAIgASgOMiEucmlhbHRvLm9wZXJhdGlvbi52MS5PcGVyYXRvclJvbGUiEgoQTGlzdE5vZGVzUmVxdWVzdCJUChFMaXN0Tm9kZXNSZXNwb25zZRIuCgVub2RlcxgBIAMoCzIfLnJpYWx0by5vcGVyYXRpb24udjEuTm9kZVJlcG9ydBIPCgd0aW1lX21zGAIgASgDIuMBCgpOb2RlUmVwb3J0EgwKBG5hbWUYASABKAkSEAoIYW5zd2VyZWQYAiABKAgSDQoFZXJyb3IYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRIOCgZjb21taXQYBSABKAkSDQoFcm9sZXMYBiADKAkSEgoKc3RhcnRlZF9tcxgHIAEoAxIPCgdsZWF2aW5nGAggASgIEg8KB2RhbWFnZWQYCSABKAkSEgoKcHJvY2Vzc29ycxgKIAEoDRIsCgdmaWd1cmVzGAsgAygLMhsucmlhbHRvLm9wZXJhdGlvbi52MS5GaWd1cmUiVQoGRmlndXJlEgwKBG5hbWUYASABKAkSDgoGbGFiZWxzGAIgASgJEg0KBXZhbHVlGAMgASgBEg4KBmJvdW5kcxgEIAMoARIOCgZjb3VudHMYBSADKAQiEwoRTGlzdFF1ZXVlc1JlcXVlc3QiQwoSTGlzdFF1ZXVlc1Jlc3BvbnNlEi0KBnF1ZXVlcxgBIAMoCzIdLnJpYWx0by5vcGVyYXRpb24udjEuSm9iUXVldWUigQEKCEpvYlF1ZXVlEgwKBG5hbWUYASABKAkSCwoDZHVlGAIgASgNEhEKCXNjaGVkdWxlZBgDIAEoDRIPCgdydW5uaW5nGAQgASgNEhAKCHJldHJ5aW5nGAUgASgNEhEKCWRpc2NhcmRlZBgGIAEoDRIRCglvbGRlc3RfbXMYByABKAMi2wIKA0pvYhIOCgJpZBgBIAEoBEICMAESDAoEa2luZBgCIAEoCRINCgVxdWV1ZRgDIAEoCRIsCgVzdGF0ZRgEIAEoDjIdLnJpYWx0by5vcGVyYXRpb24udjEuSm9iU3RhdGUSEgoKY2FuY2VsbGluZxgFIAEoCBIQCghwcmlvcml0eRgGIAEoDRISCgpjcmVhdGVkX21zGAcgASgDEg4KBmR1ZV9tcxgIIAEoAxIUCgxhdHRlbXB0ZWRfbXMYCSABKAMSEwoLZmluaXNoZWRfbXMYCiABKAMSFAoMYXR0ZW1wdGVkX2J5GAsgASgJEhAKCGF0dGVtcHRzGAwgASgNEhAKCGZhaWx1cmVzGA0gASgNEhQKDG1heF9mYWlsdXJlcxgOIAEoDRINCgVlcnJvchgPIAEoCRIRCglhcmd1bWVudHMYECABKAkSEgoKdW5pcXVlX2tleRgRIAEoCSJdCg9MaXN0Sm9ic1JlcXVlc3QSLAoFc3RhdGUYASABKA4yHS5yaWFsdG8ub3BlcmF0aW9uLnYxLkpvYlN0YXRlEg0KBXF1ZXVlGAIgASgJEg0KBWxpbWl0GAMgASgNIjoKEExpc3RKb2JzUmVzcG9uc2USJgoEam9icxgBIAMoCzIYLnJpYWx0by5vcGVyYXRpb24udjEuSm9iIh8KDUdldEpvYlJlcXVlc3QSDgoCaWQYASABKARCAjABIjEKD1JldHJ5Sm9iUmVxdWVzdBIOCgJpZBgBIAEoBEICMAESDgoGcmVhc29uGAIgASgJIjMKEURpc2NhcmRKb2JSZXF1ZXN0Eg4KAmlkGAEgASgEQgIwARIOCgZyZWFzb24YAiABKAkiMAoORHJvcEpvYlJlcXVlc3QSDgoCaWQYASABKARCAjABEg4KBnJlYXNvbhgCIAEoCSIRCg9Ecm9wSm9iUmVzcG9uc2UiJAoSU3RhcnRCYWNrdXBSZXF1ZXN0Eg4KBnJlYXNvbhgBIAEoCSISChBHZXRCYWNrdXBSZXF1ZXN0IiUKE0NhbmNlbEJhY2t1cFJlcXVlc3QSDgoGcmVhc29uGAEgASgJIoYCCgZCYWNrdXASLwoFc3RhdGUYASABKA4yIC5yaWFsdG8ub3BlcmF0aW9uLnYxLkJhY2t1cFN0YXRlEgoKAmJ5GAIgASgJEhEKCWRpcmVjdG9yeRgDIAEoCRISCgpkb25lX2J5dGVzGAQgASgEEhMKC3RvdGFsX2J5dGVzGAUgASgEEhIKCnN0YXJ0ZWRfbXMYBiABKAMSEAoIZW5kZWRfbXMYByABKAMSCgoCaWQYCCABKAkSDQoFZmlsZXMYCSABKAQSEQoJbmV3X2ZpbGVzGAogASgEEg0KBWJ5dGVzGAsgASgEEhEKCW5ld19ieXRlcxgMIAEoBBINCgVlcnJvchgNIAEoCSI8ChdMaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBINCgVsaW1pdBgBIAEoDRISCgZiZWZvcmUYAiABKARCAjABIloKGExpc3RBdWRpdEVudHJpZXNSZXNwb25zZRIwCgdlbnRyaWVzGAEgAygLMh8ucmlhbHRvLm9wZXJhdGlvbi52MS5BdWRpdEVudHJ5EgwKBG1vcmUYAiABKAgiigEKCkF1ZGl0RW50cnkSDgoCaWQYASABKARCAjABEg8KB3RpbWVfbXMYAiABKAMSCwoDd2hvGAMgASgJEg4KBmFjdGlvbhgEIAEoCRIPCgdzdWJqZWN0GAUgASgJEg4KBmJlZm9yZRgGIAEoCRINCgVhZnRlchgHIAEoCRIOCgZyZWFzb24YCCABKAkiGAoWTGlzdENvbXBhcmlzb25zUmVxdWVzdCJPChdMaXN0Q29tcGFyaXNvbnNSZXNwb25zZRI0Cgtjb21wYXJpc29ucxgBIAMoCzIfLnJpYWx0by5vcGVyYXRpb24udjEuQ29tcGFyaXNvbiJ0CgpDb21wYXJpc29uEgwKBG5hbWUYASABKAkSEwoLZGlmZmVyZW5jZXMYAiABKA0SDQoFcm91bmQYAyABKAQSEAoIYmVnYW5fbXMYBCABKAMSEAoIY29tcGFyZWQYBSABKAQSEAoIZW5kZWRfbXMYBiABKAMiSgoWTGlzdERpZmZlcmVuY2VzUmVxdWVzdBISCgpjb21wYXJpc29uGAEgASgJEg0KBWFmdGVyGAIgASgJEg0KBWxpbWl0GAMgASgNImIKF0xpc3REaWZmZXJlbmNlc1Jlc3BvbnNlEjkKC2RpZmZlcmVuY2VzGAEgAygLMiQucmlhbHRvLm9wZXJhdGlvbi52MS5TdG9yZURpZmZlcmVuY2USDAoEbW9yZRgCIAEoCCJpCg9TdG9yZURpZmZlcmVuY2USEgoKY29tcGFyaXNvbhgBIAEoCRIPCgdzdWJqZWN0GAIgASgJEgwKBHdoYXQYAyABKAkSEAoIZm91bmRfbXMYBCABKAMSEQoJcmVwYWlyaW5nGAUgASgIIk4KF1JlcGFpckRpZmZlcmVuY2VSZXF1ZXN0EhIKCmNvbXBhcmlzb24YASABKAkSDwoHc3ViamVjdBgCIAEoCRIOCgZyZWFzb24YAyABKAkiLAoXR2V0VmlkZW9QaXBlbGluZVJlcXVlc3QSEQoFdmlkZW8YASABKARCAjABItcBCg1WaWRlb1BpcGVsaW5lEhEKBXZpZGVvGAEgASgEQgIwARIRCgVvd25lchgCIAEoBEICMAESKgoFc3RhdGUYAyABKA4yGy5yaWFsdG8udmlkZW8udjEuVmlkZW9TdGF0ZRISCgpjcmVhdGVkX21zGAQgASgDEhAKCGVuZGVkX21zGAUgASgDEg4KBnJlYXNvbhgGIAEoCRINCgVlcnJvchgHIAEoCRIvCgZzdGFnZXMYCCADKAsyHy5yaWFsdG8ub3BlcmF0aW9uLnYxLlZpZGVvU3RhZ2UilgIKClZpZGVvU3RhZ2USDAoEbmFtZRgBIAEoCRIOCgZpbnB1dHMYAiADKAkSMwoFc3RhdGUYAyABKA4yJC5yaWFsdG8ub3BlcmF0aW9uLnYxLlZpZGVvU3RhZ2VTdGF0ZRIOCgZjdXN0b20YBCABKAgSEAoIb3B0aW9uYWwYBSABKAgSDgoGY29waWVkGAYgASgIEg0KBXRhc2tzGAcgASgNEgwKBGRvbmUYCCABKA0SEAoIYXR0ZW1wdHMYCSABKA0SDQoFbm9kZXMYCiADKAkSEgoKc3RhcnRlZF9tcxgLIAEoAxIQCghlbmRlZF9tcxgMIAEoAxIQCghzcGVudF9tcxgNIAEoAxINCgVlcnJvchgOIAEoCSqBAQoMT3BlcmF0b3JSb2xlEh0KGU9QRVJBVE9SX1JPTEVfVU5TUEVDSUZJRUQQABIZChVPUEVSQVRPUl9ST0xFX0FVRElUT1IQARIaChZPUEVSQVRPUl9ST0xFX09QRVJBVE9SEAISGwoXT1BFUkFUT1JfUk9MRV9NT0RFUkFUT1IQAyqgAQoISm9iU3RhdGUSGQoVSk9CX1NUQVRFX1VOU1BFQ0lGSUVEEAASFwoTSk9CX1NUQVRFX0FWQUlMQUJMRRABEhUKEUpPQl9TVEFURV9SVU5OSU5HEAISFwoTSk9CX1NUQVRFX0NPTVBMRVRFRBADEhcKE0pPQl9TVEFURV9DQU5DRUxMRUQQBBIXChNKT0JfU1RBVEVfRElTQ0FSREVEEAUqlQEKC0JhY2t1cFN0YXRlEhwKGEJBQ0tVUF9TVEFURV9VTlNQRUNJRklFRBAAEhgKFEJBQ0tVUF9TVEFURV9SVU5OSU5HEAESGQoVQkFDS1VQX1NUQVRFX0NPTVBMRVRFEAISFwoTQkFDS1VQX1NUQVRFX0ZBSUxFRBADEhoKFkJBQ0tVUF9TVEFURV9DQU5DRUxMRUQQBCqJAgoPVmlkZW9TdGFnZVN0YXRlEiEKHVZJREVPX1NUQUdFX1NUQVRFX1VOU1BFQ0lGSUVEEAASHQoZVklERU9fU1RBR0VfU1RBVEVfV0FJVElORxABEhwKGFZJREVPX1NUQUdFX1NUQVRFX1FVRVVFRBACEh0KGVZJREVPX1NUQUdFX1NUQVRFX1JVTk5JTkcQAxIeChpWSURFT19TVEFHRV9TVEFURV9SRVRSWUlORxAEEhoKFlZJREVPX1NUQUdFX1NUQVRFX0RPTkUQBRIdChlWSURFT19TVEFHRV9TVEFURV9TS0lQUEVEEAYSHAoYVklERU9fU1RBR0VfU1RBVEVfRkFJTEVEEAcyzwsKEE9wZXJhdGlvblNlcnZpY2USVQoLR2V0T3BlcmF0b3ISJy5yaWFsdG8ub3BlcmF0aW9uLnYxLkdldE9wZXJhdG9yUmVxdWVzdBodLnJpYWx0by5vcGVyYXRpb24udjEuT3BlcmF0b3ISWgoJTGlzdE5vZGVzEiUucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0Tm9kZXNSZXF1ZXN0GiYucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0Tm9kZXNSZXNwb25zZRJdCgpMaXN0UXVldWVzEiYucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0UXVldWVzUmVxdWVzdBonLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdFF1ZXVlc1Jlc3BvbnNlElcKCExpc3RKb2JzEiQucmlhbHRvLm9wZXJhdGlvbi52MS5MaXN0Sm9ic1JlcXVlc3QaJS5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RKb2JzUmVzcG9uc2USRgoGR2V0Sm9iEiIucmlhbHRvLm9wZXJhdGlvbi52MS5HZXRKb2JSZXF1ZXN0GhgucmlhbHRvLm9wZXJhdGlvbi52MS5Kb2ISSgoIUmV0cnlKb2ISJC5yaWFsdG8ub3BlcmF0aW9uLnYxLlJldHJ5Sm9iUmVxdWVzdBoYLnJpYWx0by5vcGVyYXRpb24udjEuSm9iEk4KCkRpc2NhcmRKb2ISJi5yaWFsdG8ub3BlcmF0aW9uLnYxLkRpc2NhcmRKb2JSZXF1ZXN0GhgucmlhbHRvLm9wZXJhdGlvbi52MS5Kb2ISVAoHRHJvcEpvYhIjLnJpYWx0by5vcGVyYXRpb24udjEuRHJvcEpvYlJlcXVlc3QaJC5yaWFsdG8ub3BlcmF0aW9uLnYxLkRyb3BKb2JSZXNwb25zZRJTCgtTdGFydEJhY2t1cBInLnJpYWx0by5vcGVyYXRpb24udjEuU3RhcnRCYWNrdXBSZXF1ZXN0GhsucmlhbHRvLm9wZXJhdGlvbi52MS5CYWNrdXASTwoJR2V0QmFja3VwEiUucmlhbHRvLm9wZXJhdGlvbi52MS5HZXRCYWNrdXBSZXF1ZXN0GhsucmlhbHRvLm9wZXJhdGlvbi52MS5CYWNrdXASVQoMQ2FuY2VsQmFja3VwEigucmlhbHRvLm9wZXJhdGlvbi52MS5DYW5jZWxCYWNrdXBSZXF1ZXN0GhsucmlhbHRvLm9wZXJhdGlvbi52MS5CYWNrdXASbwoQTGlzdEF1ZGl0RW50cmllcxIsLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QaLS5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZRJsCg9MaXN0Q29tcGFyaXNvbnMSKy5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RDb21wYXJpc29uc1JlcXVlc3QaLC5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RDb21wYXJpc29uc1Jlc3BvbnNlEmwKD0xpc3REaWZmZXJlbmNlcxIrLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdERpZmZlcmVuY2VzUmVxdWVzdBosLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdERpZmZlcmVuY2VzUmVzcG9uc2USZgoQUmVwYWlyRGlmZmVyZW5jZRIsLnJpYWx0by5vcGVyYXRpb24udjEuUmVwYWlyRGlmZmVyZW5jZVJlcXVlc3QaJC5yaWFsdG8ub3BlcmF0aW9uLnYxLlN0b3JlRGlmZmVyZW5jZRJkChBHZXRWaWRlb1BpcGVsaW5lEiwucmlhbHRvLm9wZXJhdGlvbi52MS5HZXRWaWRlb1BpcGVsaW5lUmVxdWVzdBoiLnJpYWx0by5vcGVyYXRpb24udjEuVmlkZW9QaXBlbGluZUJBWj9naXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9vcGVyYXRpb24vdjE7b3BlcmF0aW9udjFiBnByb3RvMw", [file_rialto_video_v1_video]);
 
 /**
  * @generated from message rialto.operation.v1.GetOperatorRequest
@@ -1040,6 +1042,189 @@ export const RepairDifferenceRequestSchema: GenMessage<RepairDifferenceRequest> 
   messageDesc(file_rialto_operation_v1_operation, 30);
 
 /**
+ * @generated from message rialto.operation.v1.GetVideoPipelineRequest
+ */
+export type GetVideoPipelineRequest = Message<"rialto.operation.v1.GetVideoPipelineRequest"> & {
+  /**
+   * @generated from field: uint64 video = 1 [jstype = JS_STRING];
+   */
+  video: string;
+};
+
+/**
+ * Describes the message rialto.operation.v1.GetVideoPipelineRequest.
+ * Use `create(GetVideoPipelineRequestSchema)` to create a new message.
+ */
+export const GetVideoPipelineRequestSchema: GenMessage<GetVideoPipelineRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_operation, 31);
+
+/**
+ * VideoPipeline is what is made of a video. Times are in milliseconds since 1970; 0: not yet.
+ *
+ * @generated from message rialto.operation.v1.VideoPipeline
+ */
+export type VideoPipeline = Message<"rialto.operation.v1.VideoPipeline"> & {
+  /**
+   * @generated from field: uint64 video = 1 [jstype = JS_STRING];
+   */
+  video: string;
+
+  /**
+   * Owner of the video.
+   *
+   * @generated from field: uint64 owner = 2 [jstype = JS_STRING];
+   */
+  owner: string;
+
+  /**
+   * @generated from field: rialto.video.v1.VideoState state = 3;
+   */
+  state: VideoState;
+
+  /**
+   * @generated from field: int64 created_ms = 4;
+   */
+  createdMs: bigint;
+
+  /**
+   * EndedMs is when it was published, or has failed.
+   *
+   * @generated from field: int64 ended_ms = 5;
+   */
+  endedMs: bigint;
+
+  /**
+   * Reason and error of a video that has failed.
+   *
+   * @generated from field: string reason = 6;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: string error = 7;
+   */
+  error: string;
+
+  /**
+   * Stages, each behind those that it needs.
+   *
+   * @generated from field: repeated rialto.operation.v1.VideoStage stages = 8;
+   */
+  stages: VideoStage[];
+};
+
+/**
+ * Describes the message rialto.operation.v1.VideoPipeline.
+ * Use `create(VideoPipelineSchema)` to create a new message.
+ */
+export const VideoPipelineSchema: GenMessage<VideoPipeline> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_operation, 32);
+
+/**
+ * VideoStage is a part of what is made of a video. A stage has one task or, as an encoding, one for each chunk.
+ *
+ * @generated from message rialto.operation.v1.VideoStage
+ */
+export type VideoStage = Message<"rialto.operation.v1.VideoStage"> & {
+  /**
+   * Name such as inspect, 720p, audio, thumbnails, storyboard, publish, or that of a stage of the pipeline's file.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Inputs are names of stages.
+   *
+   * @generated from field: repeated string inputs = 2;
+   */
+  inputs: string[];
+
+  /**
+   * @generated from field: rialto.operation.v1.VideoStageState state = 3;
+   */
+  state: VideoStageState;
+
+  /**
+   * Custom: it is a stage of the pipeline's file.
+   *
+   * @generated from field: bool custom = 4;
+   */
+  custom: boolean;
+
+  /**
+   * @generated from field: bool optional = 5;
+   */
+  optional: boolean;
+
+  /**
+   * Copied: a rendition that is the picture of the file, without being encoded.
+   *
+   * @generated from field: bool copied = 6;
+   */
+  copied: boolean;
+
+  /**
+   * Tasks, and how many of them are done.
+   *
+   * @generated from field: uint32 tasks = 7;
+   */
+  tasks: number;
+
+  /**
+   * @generated from field: uint32 done = 8;
+   */
+  done: number;
+
+  /**
+   * Attempts at all tasks.
+   *
+   * @generated from field: uint32 attempts = 9;
+   */
+  attempts: number;
+
+  /**
+   * Nodes that worked on its tasks last, by name.
+   *
+   * @generated from field: repeated string nodes = 10;
+   */
+  nodes: string[];
+
+  /**
+   * StartedMs is when the first attempt began, and ended_ms when the last task was done.
+   *
+   * @generated from field: int64 started_ms = 11;
+   */
+  startedMs: bigint;
+
+  /**
+   * @generated from field: int64 ended_ms = 12;
+   */
+  endedMs: bigint;
+
+  /**
+   * SpentMs is how long all attempts took together, except those whose node died.
+   *
+   * @generated from field: int64 spent_ms = 13;
+   */
+  spentMs: bigint;
+
+  /**
+   * Error of the latest attempt that failed.
+   *
+   * @generated from field: string error = 14;
+   */
+  error: string;
+};
+
+/**
+ * Describes the message rialto.operation.v1.VideoStage.
+ * Use `create(VideoStageSchema)` to create a new message.
+ */
+export const VideoStageSchema: GenMessage<VideoStage> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_operation, 33);
+
+/**
  * OperatorRole is what an API key may do in the console.
  *
  * @generated from enum rialto.operation.v1.OperatorRole
@@ -1160,6 +1345,71 @@ export enum BackupState {
  */
 export const BackupStateSchema: GenEnum<BackupState> = /*@__PURE__*/
   enumDesc(file_rialto_operation_v1_operation, 2);
+
+/**
+ * VideoStageState is how far a stage is.
+ *
+ * @generated from enum rialto.operation.v1.VideoStageState
+ */
+export enum VideoStageState {
+  /**
+   * @generated from enum value: VIDEO_STAGE_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Waiting for its inputs.
+   *
+   * @generated from enum value: VIDEO_STAGE_STATE_WAITING = 1;
+   */
+  WAITING = 1,
+
+  /**
+   * Queued: its inputs are complete, and its tasks wait for a worker.
+   *
+   * @generated from enum value: VIDEO_STAGE_STATE_QUEUED = 2;
+   */
+  QUEUED = 2,
+
+  /**
+   * Running: a worker has a task of it. It is that also after the worker has died, until another one goes on.
+   *
+   * @generated from enum value: VIDEO_STAGE_STATE_RUNNING = 3;
+   */
+  RUNNING = 3,
+
+  /**
+   * Retrying: the latest attempt failed, and another one follows.
+   *
+   * @generated from enum value: VIDEO_STAGE_STATE_RETRYING = 4;
+   */
+  RETRYING = 4,
+
+  /**
+   * @generated from enum value: VIDEO_STAGE_STATE_DONE = 5;
+   */
+  DONE = 5,
+
+  /**
+   * Skipped: it is optional, and failed, or needs one that did.
+   *
+   * @generated from enum value: VIDEO_STAGE_STATE_SKIPPED = 6;
+   */
+  SKIPPED = 6,
+
+  /**
+   * Failed: the video has failed before it was done.
+   *
+   * @generated from enum value: VIDEO_STAGE_STATE_FAILED = 7;
+   */
+  FAILED = 7,
+}
+
+/**
+ * Describes the enum rialto.operation.v1.VideoStageState.
+ */
+export const VideoStageStateSchema: GenEnum<VideoStageState> = /*@__PURE__*/
+  enumDesc(file_rialto_operation_v1_operation, 3);
 
 /**
  * OperationService is what the operators' console shows and changes. All calls need a key with a role, which rialto admin key create --role makes. Such a
@@ -1319,6 +1569,16 @@ export const OperationService: GenService<{
     methodKind: "unary";
     input: typeof RepairDifferenceRequestSchema;
     output: typeof StoreDifferenceSchema;
+  },
+  /**
+   * GetVideoPipeline gives the stages of what is made of a video, as a graph. A video that does not exist is refused with no_video.
+   *
+   * @generated from rpc rialto.operation.v1.OperationService.GetVideoPipeline
+   */
+  getVideoPipeline: {
+    methodKind: "unary";
+    input: typeof GetVideoPipelineRequestSchema;
+    output: typeof VideoPipelineSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_rialto_operation_v1_operation, 0);

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/video/v1/video.proto.
  */
 export const file_rialto_video_v1_video: GenFile = /*@__PURE__*/
-  fileDesc("ChtyaWFsdG8vdmlkZW8vdjEvdmlkZW8ucHJvdG8SD3JpYWx0by52aWRlby52MSL1BAoFVmlkZW8SDgoCaWQYASABKARCAjABEhEKBW93bmVyGAIgASgEQgIwARISCgZ1cGxvYWQYAyABKARCAjABEgwKBG5hbWUYBCABKAkSKgoFc3RhdGUYBSABKA4yGy5yaWFsdG8udmlkZW8udjEuVmlkZW9TdGF0ZRIuCgdmYWlsdXJlGAYgASgLMh0ucmlhbHRvLnZpZGVvLnYxLlZpZGVvRmFpbHVyZRIWCgpjcmVhdGVkX21zGAcgASgDQgIwAhITCgtkdXJhdGlvbl9tcxgIIAEoDRINCgV3aWR0aBgJIAEoDRIOCgZoZWlnaHQYCiABKA0SEQoJaGFzX2F1ZGlvGAsgASgIEjMKCnJlbmRpdGlvbnMYDCADKAsyHy5yaWFsdG8udmlkZW8udjEuVmlkZW9SZW5kaXRpb24SKQoFc3RlcHMYDSADKAsyGi5yaWFsdG8udmlkZW8udjEuVmlkZW9TdGVwEhQKDHJlbWFpbmluZ19tcxgOIAEoDRIwCghwbGF5YmFjaxgPIAEoCzIeLnJpYWx0by52aWRlby52MS5WaWRlb1BsYXliYWNrEi0KB3Bvc3RlcnMYECADKAsyHC5yaWFsdG8udmlkZW8udjEuVmlkZW9Qb3N0ZXISNAoKc3Rvcnlib2FyZBgRIAEoCzIgLnJpYWx0by52aWRlby52MS5WaWRlb1N0b3J5Ym9hcmQSEwoLcG9zaXRpb25fbXMYEiABKA0SFgoKd2F0Y2hlZF9tcxgTIAEoA0ICMAISMgoJc3VidGl0bGVzGBQgAygLMh8ucmlhbHRvLnZpZGVvLnYxLlZpZGVvU3VidGl0bGVzIl0KDlZpZGVvU3VidGl0bGVzEhAKCGxhbmd1YWdlGAEgASgJEg0KBWxhYmVsGAIgASgJEg8KB2RlZmF1bHQYAyABKAgSCwoDdXJsGAQgASgJEgwKBGN1ZXMYBSABKA0iQgoMVmlkZW9GYWlsdXJlEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJpYWJsZRgDIAEoCCKHAQoOVmlkZW9SZW5kaXRpb24SDAoEbmFtZRgBIAEoCRINCgV3aWR0aBgCIAEoDRIOCgZoZWlnaHQYAyABKA0SEQoJYmFuZHdpZHRoGAQgASgNEhMKC3BsYXlhYmxlX21zGAUgASgNEhAKCGNvbXBsZXRlGAYgASgIEg4KBmNvcGllZBgHIAEoCCJpCglWaWRlb1N0ZXASLAoEa2luZBgBIAEoDjIeLnJpYWx0by52aWRlby52MS5WaWRlb1N0ZXBLaW5kEhEKCXJlbmRpdGlvbhgCIAEoCRINCgV0b3RhbBgDIAEoDRIMCgRkb25lGAQgASgNIlwKDVZpZGVvUGxheWJhY2sSDwoHaGxzX3VybBgBIAEoCRIQCghkYXNoX3VybBgCIAEoCRIWCgpleHBpcmVzX21zGAMgASgDQgIwAhIQCghjb21wbGV0ZRgEIAEoCCJKCgtWaWRlb1Bvc3RlchILCgN1cmwYASABKAkSDwoHdGltZV9tcxgCIAEoDRINCgV3aWR0aBgDIAEoDRIOCgZoZWlnaHQYBCABKA0ijQEKD1ZpZGVvU3Rvcnlib2FyZBILCgN1cmwYASABKAkSDwoHdnR0X3VybBgCIAEoCRISCgp0aWxlX3dpZHRoGAMgASgNEhMKC3RpbGVfaGVpZ2h0GAQgASgNEg8KB2NvbHVtbnMYBSABKA0SDQoFY291bnQYBiABKA0SEwoLaW50ZXJ2YWxfbXMYByABKA0iKAoSQ3JlYXRlVmlkZW9SZXF1ZXN0EhIKBnVwbG9hZBgBIAEoBEICMAEiNgoPR2V0VmlkZW9SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwARIQCgRwb3N0GAIgASgEQgIwASI2ChFMaXN0VmlkZW9zUmVxdWVzdBISCgZiZWZvcmUYASABKARCAjABEg0KBWxpbWl0GAIgASgNIk4KEkxpc3RWaWRlb3NSZXNwb25zZRImCgZ2aWRlb3MYASADKAsyFi5yaWFsdG8udmlkZW8udjEuVmlkZW8SEAoEbmV4dBgCIAEoBEICMAEiJwoSRGVsZXRlVmlkZW9SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwASIVChNEZWxldGVWaWRlb1Jlc3BvbnNlIiYKEVJldHJ5VmlkZW9SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwASJjChdTZXRXYXRjaFBvc2l0aW9uUmVxdWVzdBIRCgV2aWRlbxgBIAEoBEICMAESEAoEcG9zdBgCIAEoBEICMAESEwoLcG9zaXRpb25fbXMYAyABKA0SDgoGYWdlX21zGAQgASgNIhoKGFNldFdhdGNoUG9zaXRpb25SZXNwb25zZSIxChJMaXN0V2F0Y2hlZFJlcXVlc3QSDAoEcGFnZRgBIAEoCRINCgVsaW1pdBgCIAEoDSJSChNMaXN0V2F0Y2hlZFJlc3BvbnNlEi0KBnZpZGVvcxgBIAMoCzIdLnJpYWx0by52aWRlby52MS5XYXRjaGVkVmlkZW8SDAoEbmV4dBgCIAEoCSJZCgxXYXRjaGVkVmlkZW8SJQoFdmlkZW8YASABKAsyFi5yaWFsdG8udmlkZW8udjEuVmlkZW8SIgoEcG9zdBgCIAEoCzIULnJpYWx0by5mZWVkLnYxLlBvc3QiKQoUUmVtb3ZlV2F0Y2hlZFJlcXVlc3QSEQoFdmlkZW8YASABKARCAjABIhcKFVJlbW92ZVdhdGNoZWRSZXNwb25zZSIVChNDbGVhcldhdGNoZWRSZXF1ZXN0IhYKFENsZWFyV2F0Y2hlZFJlc3BvbnNlImgKE1NldFN1YnRpdGxlc1JlcXVlc3QSEQoFdmlkZW8YASABKARCAjABEhAKCGxhbmd1YWdlGAIgASgJEg0KBWxhYmVsGAMgASgJEg8KB2RlZmF1bHQYBCABKAgSDAoEZmlsZRgFIAEoCSI9ChZSZW1vdmVTdWJ0aXRsZXNSZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwARIQCghsYW5ndWFnZRgCIAEoCSqNAQoKVmlkZW9TdGF0ZRIbChdWSURFT19TVEFURV9VTlNQRUNJRklFRBAAEhcKE1ZJREVPX1NUQVRFX1dBSVRJTkcQARIaChZWSURFT19TVEFURV9QUk9DRVNTSU5HEAISFQoRVklERU9fU1RBVEVfUkVBRFkQAxIWChJWSURFT19TVEFURV9GQUlMRUQQBCr4AQoNVmlkZW9TdGVwS2luZBIfChtWSURFT19TVEVQX0tJTkRfVU5TUEVDSUZJRUQQABIbChdWSURFT19TVEVQX0tJTkRfSU5TUEVDVBABEhgKFFZJREVPX1NURVBfS0lORF9DT1BZEAISGgoWVklERU9fU1RFUF9LSU5EX0VOQ09ERRADEhkKFVZJREVPX1NURVBfS0lORF9BVURJTxAEEhsKF1ZJREVPX1NURVBfS0lORF9QT1NURVJTEAUSHgoaVklERU9fU1RFUF9LSU5EX1NUT1JZQk9BUkQQBhIbChdWSURFT19TVEVQX0tJTkRfUFVCTElTSBAHMr0HCgxWaWRlb1NlcnZpY2USSgoLQ3JlYXRlVmlkZW8SIy5yaWFsdG8udmlkZW8udjEuQ3JlYXRlVmlkZW9SZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvEkQKCEdldFZpZGVvEiAucmlhbHRvLnZpZGVvLnYxLkdldFZpZGVvUmVxdWVzdBoWLnJpYWx0by52aWRlby52MS5WaWRlbxJVCgpMaXN0VmlkZW9zEiIucmlhbHRvLnZpZGVvLnYxLkxpc3RWaWRlb3NSZXF1ZXN0GiMucmlhbHRvLnZpZGVvLnYxLkxpc3RWaWRlb3NSZXNwb25zZRJYCgtEZWxldGVWaWRlbxIjLnJpYWx0by52aWRlby52MS5EZWxldGVWaWRlb1JlcXVlc3QaJC5yaWFsdG8udmlkZW8udjEuRGVsZXRlVmlkZW9SZXNwb25zZRJICgpSZXRyeVZpZGVvEiIucmlhbHRvLnZpZGVvLnYxLlJldHJ5VmlkZW9SZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvEmcKEFNldFdhdGNoUG9zaXRpb24SKC5yaWFsdG8udmlkZW8udjEuU2V0V2F0Y2hQb3NpdGlvblJlcXVlc3QaKS5yaWFsdG8udmlkZW8udjEuU2V0V2F0Y2hQb3NpdGlvblJlc3BvbnNlElgKC0xpc3RXYXRjaGVkEiMucmlhbHRvLnZpZGVvLnYxLkxpc3RXYXRjaGVkUmVxdWVzdBokLnJpYWx0by52aWRlby52MS5MaXN0V2F0Y2hlZFJlc3BvbnNlEl4KDVJlbW92ZVdhdGNoZWQSJS5yaWFsdG8udmlkZW8udjEuUmVtb3ZlV2F0Y2hlZFJlcXVlc3QaJi5yaWFsdG8udmlkZW8udjEuUmVtb3ZlV2F0Y2hlZFJlc3BvbnNlElsKDENsZWFyV2F0Y2hlZBIkLnJpYWx0by52aWRlby52MS5DbGVhcldhdGNoZWRSZXF1ZXN0GiUucmlhbHRvLnZpZGVvLnYxLkNsZWFyV2F0Y2hlZFJlc3BvbnNlEkwKDFNldFN1YnRpdGxlcxIkLnJpYWx0by52aWRlby52MS5TZXRTdWJ0aXRsZXNSZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvElIKD1JlbW92ZVN1YnRpdGxlcxInLnJpYWx0by52aWRlby52MS5SZW1vdmVTdWJ0aXRsZXNSZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvQjlaN2dpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL3ZpZGVvL3YxO3ZpZGVvdjFiBnByb3RvMw", [file_rialto_feed_v1_feed]);
+  fileDesc("ChtyaWFsdG8vdmlkZW8vdjEvdmlkZW8ucHJvdG8SD3JpYWx0by52aWRlby52MSKgBQoFVmlkZW8SDgoCaWQYASABKARCAjABEhEKBW93bmVyGAIgASgEQgIwARISCgZ1cGxvYWQYAyABKARCAjABEgwKBG5hbWUYBCABKAkSKgoFc3RhdGUYBSABKA4yGy5yaWFsdG8udmlkZW8udjEuVmlkZW9TdGF0ZRIuCgdmYWlsdXJlGAYgASgLMh0ucmlhbHRvLnZpZGVvLnYxLlZpZGVvRmFpbHVyZRIWCgpjcmVhdGVkX21zGAcgASgDQgIwAhITCgtkdXJhdGlvbl9tcxgIIAEoDRINCgV3aWR0aBgJIAEoDRIOCgZoZWlnaHQYCiABKA0SEQoJaGFzX2F1ZGlvGAsgASgIEjMKCnJlbmRpdGlvbnMYDCADKAsyHy5yaWFsdG8udmlkZW8udjEuVmlkZW9SZW5kaXRpb24SKQoFc3RlcHMYDSADKAsyGi5yaWFsdG8udmlkZW8udjEuVmlkZW9TdGVwEhQKDHJlbWFpbmluZ19tcxgOIAEoDRIwCghwbGF5YmFjaxgPIAEoCzIeLnJpYWx0by52aWRlby52MS5WaWRlb1BsYXliYWNrEi0KB3Bvc3RlcnMYECADKAsyHC5yaWFsdG8udmlkZW8udjEuVmlkZW9Qb3N0ZXISNAoKc3Rvcnlib2FyZBgRIAEoCzIgLnJpYWx0by52aWRlby52MS5WaWRlb1N0b3J5Ym9hcmQSEwoLcG9zaXRpb25fbXMYEiABKA0SFgoKd2F0Y2hlZF9tcxgTIAEoA0ICMAISMgoJc3VidGl0bGVzGBQgAygLMh8ucmlhbHRvLnZpZGVvLnYxLlZpZGVvU3VidGl0bGVzEikKBWZpbGVzGBUgAygLMhoucmlhbHRvLnZpZGVvLnYxLlZpZGVvRmlsZSJRCglWaWRlb0ZpbGUSDQoFc3RhZ2UYASABKAkSDAoEbmFtZRgCIAEoCRIMCgR0eXBlGAMgASgJEgwKBHNpemUYBCABKAQSCwoDdXJsGAUgASgJIl0KDlZpZGVvU3VidGl0bGVzEhAKCGxhbmd1YWdlGAEgASgJEg0KBWxhYmVsGAIgASgJEg8KB2RlZmF1bHQYAyABKAgSCwoDdXJsGAQgASgJEgwKBGN1ZXMYBSABKA0iQgoMVmlkZW9GYWlsdXJlEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJpYWJsZRgDIAEoCCKHAQoOVmlkZW9SZW5kaXRpb24SDAoEbmFtZRgBIAEoCRINCgV3aWR0aBgCIAEoDRIOCgZoZWlnaHQYAyABKA0SEQoJYmFuZHdpZHRoGAQgASgNEhMKC3BsYXlhYmxlX21zGAUgASgNEhAKCGNvbXBsZXRlGAYgASgIEg4KBmNvcGllZBgHIAEoCCJ4CglWaWRlb1N0ZXASLAoEa2luZBgBIAEoDjIeLnJpYWx0by52aWRlby52MS5WaWRlb1N0ZXBLaW5kEhEKCXJlbmRpdGlvbhgCIAEoCRINCgV0b3RhbBgDIAEoDRIMCgRkb25lGAQgASgNEg0KBXN0YWdlGAUgASgJIlwKDVZpZGVvUGxheWJhY2sSDwoHaGxzX3VybBgBIAEoCRIQCghkYXNoX3VybBgCIAEoCRIWCgpleHBpcmVzX21zGAMgASgDQgIwAhIQCghjb21wbGV0ZRgEIAEoCCJKCgtWaWRlb1Bvc3RlchILCgN1cmwYASABKAkSDwoHdGltZV9tcxgCIAEoDRINCgV3aWR0aBgDIAEoDRIOCgZoZWlnaHQYBCABKA0ijQEKD1ZpZGVvU3Rvcnlib2FyZBILCgN1cmwYASABKAkSDwoHdnR0X3VybBgCIAEoCRISCgp0aWxlX3dpZHRoGAMgASgNEhMKC3RpbGVfaGVpZ2h0GAQgASgNEg8KB2NvbHVtbnMYBSABKA0SDQoFY291bnQYBiABKA0SEwoLaW50ZXJ2YWxfbXMYByABKA0iKAoSQ3JlYXRlVmlkZW9SZXF1ZXN0EhIKBnVwbG9hZBgBIAEoBEICMAEiNgoPR2V0VmlkZW9SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwARIQCgRwb3N0GAIgASgEQgIwASI2ChFMaXN0VmlkZW9zUmVxdWVzdBISCgZiZWZvcmUYASABKARCAjABEg0KBWxpbWl0GAIgASgNIk4KEkxpc3RWaWRlb3NSZXNwb25zZRImCgZ2aWRlb3MYASADKAsyFi5yaWFsdG8udmlkZW8udjEuVmlkZW8SEAoEbmV4dBgCIAEoBEICMAEiJwoSRGVsZXRlVmlkZW9SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwASIVChNEZWxldGVWaWRlb1Jlc3BvbnNlIiYKEVJldHJ5VmlkZW9SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwASJjChdTZXRXYXRjaFBvc2l0aW9uUmVxdWVzdBIRCgV2aWRlbxgBIAEoBEICMAESEAoEcG9zdBgCIAEoBEICMAESEwoLcG9zaXRpb25fbXMYAyABKA0SDgoGYWdlX21zGAQgASgNIhoKGFNldFdhdGNoUG9zaXRpb25SZXNwb25zZSIxChJMaXN0V2F0Y2hlZFJlcXVlc3QSDAoEcGFnZRgBIAEoCRINCgVsaW1pdBgCIAEoDSJSChNMaXN0V2F0Y2hlZFJlc3BvbnNlEi0KBnZpZGVvcxgBIAMoCzIdLnJpYWx0by52aWRlby52MS5XYXRjaGVkVmlkZW8SDAoEbmV4dBgCIAEoCSJZCgxXYXRjaGVkVmlkZW8SJQoFdmlkZW8YASABKAsyFi5yaWFsdG8udmlkZW8udjEuVmlkZW8SIgoEcG9zdBgCIAEoCzIULnJpYWx0by5mZWVkLnYxLlBvc3QiKQoUUmVtb3ZlV2F0Y2hlZFJlcXVlc3QSEQoFdmlkZW8YASABKARCAjABIhcKFVJlbW92ZVdhdGNoZWRSZXNwb25zZSIVChNDbGVhcldhdGNoZWRSZXF1ZXN0IhYKFENsZWFyV2F0Y2hlZFJlc3BvbnNlImgKE1NldFN1YnRpdGxlc1JlcXVlc3QSEQoFdmlkZW8YASABKARCAjABEhAKCGxhbmd1YWdlGAIgASgJEg0KBWxhYmVsGAMgASgJEg8KB2RlZmF1bHQYBCABKAgSDAoEZmlsZRgFIAEoCSI9ChZSZW1vdmVTdWJ0aXRsZXNSZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwARIQCghsYW5ndWFnZRgCIAEoCSqNAQoKVmlkZW9TdGF0ZRIbChdWSURFT19TVEFURV9VTlNQRUNJRklFRBAAEhcKE1ZJREVPX1NUQVRFX1dBSVRJTkcQARIaChZWSURFT19TVEFURV9QUk9DRVNTSU5HEAISFQoRVklERU9fU1RBVEVfUkVBRFkQAxIWChJWSURFT19TVEFURV9GQUlMRUQQBCqTAgoNVmlkZW9TdGVwS2luZBIfChtWSURFT19TVEVQX0tJTkRfVU5TUEVDSUZJRUQQABIbChdWSURFT19TVEVQX0tJTkRfSU5TUEVDVBABEhgKFFZJREVPX1NURVBfS0lORF9DT1BZEAISGgoWVklERU9fU1RFUF9LSU5EX0VOQ09ERRADEhkKFVZJREVPX1NURVBfS0lORF9BVURJTxAEEhsKF1ZJREVPX1NURVBfS0lORF9QT1NURVJTEAUSHgoaVklERU9fU1RFUF9LSU5EX1NUT1JZQk9BUkQQBhIbChdWSURFT19TVEVQX0tJTkRfUFVCTElTSBAHEhkKFVZJREVPX1NURVBfS0lORF9TVEFHRRAIMr0HCgxWaWRlb1NlcnZpY2USSgoLQ3JlYXRlVmlkZW8SIy5yaWFsdG8udmlkZW8udjEuQ3JlYXRlVmlkZW9SZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvEkQKCEdldFZpZGVvEiAucmlhbHRvLnZpZGVvLnYxLkdldFZpZGVvUmVxdWVzdBoWLnJpYWx0by52aWRlby52MS5WaWRlbxJVCgpMaXN0VmlkZW9zEiIucmlhbHRvLnZpZGVvLnYxLkxpc3RWaWRlb3NSZXF1ZXN0GiMucmlhbHRvLnZpZGVvLnYxLkxpc3RWaWRlb3NSZXNwb25zZRJYCgtEZWxldGVWaWRlbxIjLnJpYWx0by52aWRlby52MS5EZWxldGVWaWRlb1JlcXVlc3QaJC5yaWFsdG8udmlkZW8udjEuRGVsZXRlVmlkZW9SZXNwb25zZRJICgpSZXRyeVZpZGVvEiIucmlhbHRvLnZpZGVvLnYxLlJldHJ5VmlkZW9SZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvEmcKEFNldFdhdGNoUG9zaXRpb24SKC5yaWFsdG8udmlkZW8udjEuU2V0V2F0Y2hQb3NpdGlvblJlcXVlc3QaKS5yaWFsdG8udmlkZW8udjEuU2V0V2F0Y2hQb3NpdGlvblJlc3BvbnNlElgKC0xpc3RXYXRjaGVkEiMucmlhbHRvLnZpZGVvLnYxLkxpc3RXYXRjaGVkUmVxdWVzdBokLnJpYWx0by52aWRlby52MS5MaXN0V2F0Y2hlZFJlc3BvbnNlEl4KDVJlbW92ZVdhdGNoZWQSJS5yaWFsdG8udmlkZW8udjEuUmVtb3ZlV2F0Y2hlZFJlcXVlc3QaJi5yaWFsdG8udmlkZW8udjEuUmVtb3ZlV2F0Y2hlZFJlc3BvbnNlElsKDENsZWFyV2F0Y2hlZBIkLnJpYWx0by52aWRlby52MS5DbGVhcldhdGNoZWRSZXF1ZXN0GiUucmlhbHRvLnZpZGVvLnYxLkNsZWFyV2F0Y2hlZFJlc3BvbnNlEkwKDFNldFN1YnRpdGxlcxIkLnJpYWx0by52aWRlby52MS5TZXRTdWJ0aXRsZXNSZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvElIKD1JlbW92ZVN1YnRpdGxlcxInLnJpYWx0by52aWRlby52MS5SZW1vdmVTdWJ0aXRsZXNSZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvQjlaN2dpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL3ZpZGVvL3YxO3ZpZGVvdjFiBnByb3RvMw", [file_rialto_feed_v1_feed]);
 
 /**
  * Video as one user sees it.
@@ -155,6 +155,13 @@ export type Video = Message<"rialto.video.v1.Video"> & {
    * @generated from field: repeated rialto.video.v1.VideoSubtitles subtitles = 20;
    */
   subtitles: VideoSubtitles[];
+
+  /**
+   * Files that further stages of the server's pipeline made, such as a contact sheet. Lists do not have them.
+   *
+   * @generated from field: repeated rialto.video.v1.VideoFile files = 21;
+   */
+  files: VideoFile[];
 };
 
 /**
@@ -163,6 +170,55 @@ export type Video = Message<"rialto.video.v1.Video"> & {
  */
 export const VideoSchema: GenMessage<Video> = /*@__PURE__*/
   messageDesc(file_rialto_video_v1_video, 0);
+
+/**
+ * VideoFile is a file that a stage of the server's pipeline made of a video.
+ *
+ * @generated from message rialto.video.v1.VideoFile
+ */
+export type VideoFile = Message<"rialto.video.v1.VideoFile"> & {
+  /**
+   * Stage that made it.
+   *
+   * @generated from field: string stage = 1;
+   */
+  stage: string;
+
+  /**
+   * Name of the file.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Type is its media type, such as image/jpeg.
+   *
+   * @generated from field: string type = 3;
+   */
+  type: string;
+
+  /**
+   * Size in bytes.
+   *
+   * @generated from field: uint64 size = 4;
+   */
+  size: bigint;
+
+  /**
+   * Url of the file. It expires with the addresses of playback.
+   *
+   * @generated from field: string url = 5;
+   */
+  url: string;
+};
+
+/**
+ * Describes the message rialto.video.v1.VideoFile.
+ * Use `create(VideoFileSchema)` to create a new message.
+ */
+export const VideoFileSchema: GenMessage<VideoFile> = /*@__PURE__*/
+  messageDesc(file_rialto_video_v1_video, 1);
 
 /**
  * VideoSubtitles are subtitles in one language.
@@ -211,7 +267,7 @@ export type VideoSubtitles = Message<"rialto.video.v1.VideoSubtitles"> & {
  * Use `create(VideoSubtitlesSchema)` to create a new message.
  */
 export const VideoSubtitlesSchema: GenMessage<VideoSubtitles> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 1);
+  messageDesc(file_rialto_video_v1_video, 2);
 
 /**
  * VideoFailure is why a video could not be processed.
@@ -246,7 +302,7 @@ export type VideoFailure = Message<"rialto.video.v1.VideoFailure"> & {
  * Use `create(VideoFailureSchema)` to create a new message.
  */
 export const VideoFailureSchema: GenMessage<VideoFailure> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 2);
+  messageDesc(file_rialto_video_v1_video, 3);
 
 /**
  * VideoRendition is the video in one size.
@@ -305,7 +361,7 @@ export type VideoRendition = Message<"rialto.video.v1.VideoRendition"> & {
  * Use `create(VideoRenditionSchema)` to create a new message.
  */
 export const VideoRenditionSchema: GenMessage<VideoRendition> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 3);
+  messageDesc(file_rialto_video_v1_video, 4);
 
 /**
  * VideoStep is a part of the processing. It is complete when done equals total.
@@ -338,6 +394,13 @@ export type VideoStep = Message<"rialto.video.v1.VideoStep"> & {
    * @generated from field: uint32 done = 4;
    */
   done: number;
+
+  /**
+   * Stage of the server's pipeline; empty: the step is a part of each pipeline.
+   *
+   * @generated from field: string stage = 5;
+   */
+  stage: string;
 };
 
 /**
@@ -345,7 +408,7 @@ export type VideoStep = Message<"rialto.video.v1.VideoStep"> & {
  * Use `create(VideoStepSchema)` to create a new message.
  */
 export const VideoStepSchema: GenMessage<VideoStep> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 4);
+  messageDesc(file_rialto_video_v1_video, 5);
 
 /**
  * VideoPlayback has addresses that need no credentials, relative to the server's if they begin with a slash.
@@ -387,7 +450,7 @@ export type VideoPlayback = Message<"rialto.video.v1.VideoPlayback"> & {
  * Use `create(VideoPlaybackSchema)` to create a new message.
  */
 export const VideoPlaybackSchema: GenMessage<VideoPlayback> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 5);
+  messageDesc(file_rialto_video_v1_video, 6);
 
 /**
  * VideoPoster is a frame of the video.
@@ -425,7 +488,7 @@ export type VideoPoster = Message<"rialto.video.v1.VideoPoster"> & {
  * Use `create(VideoPosterSchema)` to create a new message.
  */
 export const VideoPosterSchema: GenMessage<VideoPoster> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 6);
+  messageDesc(file_rialto_video_v1_video, 7);
 
 /**
  * VideoStoryboard is one image with many small frames, in rows from left to right. Frame n shows the video at n × interval_ms.
@@ -486,7 +549,7 @@ export type VideoStoryboard = Message<"rialto.video.v1.VideoStoryboard"> & {
  * Use `create(VideoStoryboardSchema)` to create a new message.
  */
 export const VideoStoryboardSchema: GenMessage<VideoStoryboard> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 7);
+  messageDesc(file_rialto_video_v1_video, 8);
 
 /**
  * @generated from message rialto.video.v1.CreateVideoRequest
@@ -505,7 +568,7 @@ export type CreateVideoRequest = Message<"rialto.video.v1.CreateVideoRequest"> &
  * Use `create(CreateVideoRequestSchema)` to create a new message.
  */
 export const CreateVideoRequestSchema: GenMessage<CreateVideoRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 8);
+  messageDesc(file_rialto_video_v1_video, 9);
 
 /**
  * @generated from message rialto.video.v1.GetVideoRequest
@@ -529,7 +592,7 @@ export type GetVideoRequest = Message<"rialto.video.v1.GetVideoRequest"> & {
  * Use `create(GetVideoRequestSchema)` to create a new message.
  */
 export const GetVideoRequestSchema: GenMessage<GetVideoRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 9);
+  messageDesc(file_rialto_video_v1_video, 10);
 
 /**
  * @generated from message rialto.video.v1.ListVideosRequest
@@ -555,7 +618,7 @@ export type ListVideosRequest = Message<"rialto.video.v1.ListVideosRequest"> & {
  * Use `create(ListVideosRequestSchema)` to create a new message.
  */
 export const ListVideosRequestSchema: GenMessage<ListVideosRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 10);
+  messageDesc(file_rialto_video_v1_video, 11);
 
 /**
  * @generated from message rialto.video.v1.ListVideosResponse
@@ -579,7 +642,7 @@ export type ListVideosResponse = Message<"rialto.video.v1.ListVideosResponse"> &
  * Use `create(ListVideosResponseSchema)` to create a new message.
  */
 export const ListVideosResponseSchema: GenMessage<ListVideosResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 11);
+  messageDesc(file_rialto_video_v1_video, 12);
 
 /**
  * @generated from message rialto.video.v1.DeleteVideoRequest
@@ -596,7 +659,7 @@ export type DeleteVideoRequest = Message<"rialto.video.v1.DeleteVideoRequest"> &
  * Use `create(DeleteVideoRequestSchema)` to create a new message.
  */
 export const DeleteVideoRequestSchema: GenMessage<DeleteVideoRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 12);
+  messageDesc(file_rialto_video_v1_video, 13);
 
 /**
  * @generated from message rialto.video.v1.DeleteVideoResponse
@@ -609,7 +672,7 @@ export type DeleteVideoResponse = Message<"rialto.video.v1.DeleteVideoResponse">
  * Use `create(DeleteVideoResponseSchema)` to create a new message.
  */
 export const DeleteVideoResponseSchema: GenMessage<DeleteVideoResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 13);
+  messageDesc(file_rialto_video_v1_video, 14);
 
 /**
  * @generated from message rialto.video.v1.RetryVideoRequest
@@ -626,7 +689,7 @@ export type RetryVideoRequest = Message<"rialto.video.v1.RetryVideoRequest"> & {
  * Use `create(RetryVideoRequestSchema)` to create a new message.
  */
 export const RetryVideoRequestSchema: GenMessage<RetryVideoRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 14);
+  messageDesc(file_rialto_video_v1_video, 15);
 
 /**
  * @generated from message rialto.video.v1.SetWatchPositionRequest
@@ -664,7 +727,7 @@ export type SetWatchPositionRequest = Message<"rialto.video.v1.SetWatchPositionR
  * Use `create(SetWatchPositionRequestSchema)` to create a new message.
  */
 export const SetWatchPositionRequestSchema: GenMessage<SetWatchPositionRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 15);
+  messageDesc(file_rialto_video_v1_video, 16);
 
 /**
  * @generated from message rialto.video.v1.SetWatchPositionResponse
@@ -677,7 +740,7 @@ export type SetWatchPositionResponse = Message<"rialto.video.v1.SetWatchPosition
  * Use `create(SetWatchPositionResponseSchema)` to create a new message.
  */
 export const SetWatchPositionResponseSchema: GenMessage<SetWatchPositionResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 16);
+  messageDesc(file_rialto_video_v1_video, 17);
 
 /**
  * @generated from message rialto.video.v1.ListWatchedRequest
@@ -703,7 +766,7 @@ export type ListWatchedRequest = Message<"rialto.video.v1.ListWatchedRequest"> &
  * Use `create(ListWatchedRequestSchema)` to create a new message.
  */
 export const ListWatchedRequestSchema: GenMessage<ListWatchedRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 17);
+  messageDesc(file_rialto_video_v1_video, 18);
 
 /**
  * @generated from message rialto.video.v1.ListWatchedResponse
@@ -727,7 +790,7 @@ export type ListWatchedResponse = Message<"rialto.video.v1.ListWatchedResponse">
  * Use `create(ListWatchedResponseSchema)` to create a new message.
  */
 export const ListWatchedResponseSchema: GenMessage<ListWatchedResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 18);
+  messageDesc(file_rialto_video_v1_video, 19);
 
 /**
  * WatchedVideo is an entry of a watch history.
@@ -755,7 +818,7 @@ export type WatchedVideo = Message<"rialto.video.v1.WatchedVideo"> & {
  * Use `create(WatchedVideoSchema)` to create a new message.
  */
 export const WatchedVideoSchema: GenMessage<WatchedVideo> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 19);
+  messageDesc(file_rialto_video_v1_video, 20);
 
 /**
  * @generated from message rialto.video.v1.RemoveWatchedRequest
@@ -772,7 +835,7 @@ export type RemoveWatchedRequest = Message<"rialto.video.v1.RemoveWatchedRequest
  * Use `create(RemoveWatchedRequestSchema)` to create a new message.
  */
 export const RemoveWatchedRequestSchema: GenMessage<RemoveWatchedRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 20);
+  messageDesc(file_rialto_video_v1_video, 21);
 
 /**
  * @generated from message rialto.video.v1.RemoveWatchedResponse
@@ -785,7 +848,7 @@ export type RemoveWatchedResponse = Message<"rialto.video.v1.RemoveWatchedRespon
  * Use `create(RemoveWatchedResponseSchema)` to create a new message.
  */
 export const RemoveWatchedResponseSchema: GenMessage<RemoveWatchedResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 21);
+  messageDesc(file_rialto_video_v1_video, 22);
 
 /**
  * @generated from message rialto.video.v1.ClearWatchedRequest
@@ -798,7 +861,7 @@ export type ClearWatchedRequest = Message<"rialto.video.v1.ClearWatchedRequest">
  * Use `create(ClearWatchedRequestSchema)` to create a new message.
  */
 export const ClearWatchedRequestSchema: GenMessage<ClearWatchedRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 22);
+  messageDesc(file_rialto_video_v1_video, 23);
 
 /**
  * @generated from message rialto.video.v1.ClearWatchedResponse
@@ -811,7 +874,7 @@ export type ClearWatchedResponse = Message<"rialto.video.v1.ClearWatchedResponse
  * Use `create(ClearWatchedResponseSchema)` to create a new message.
  */
 export const ClearWatchedResponseSchema: GenMessage<ClearWatchedResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 23);
+  messageDesc(file_rialto_video_v1_video, 24);
 
 /**
  * @generated from message rialto.video.v1.SetSubtitlesRequest
@@ -856,7 +919,7 @@ export type SetSubtitlesRequest = Message<"rialto.video.v1.SetSubtitlesRequest">
  * Use `create(SetSubtitlesRequestSchema)` to create a new message.
  */
 export const SetSubtitlesRequestSchema: GenMessage<SetSubtitlesRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 24);
+  messageDesc(file_rialto_video_v1_video, 25);
 
 /**
  * @generated from message rialto.video.v1.RemoveSubtitlesRequest
@@ -878,7 +941,7 @@ export type RemoveSubtitlesRequest = Message<"rialto.video.v1.RemoveSubtitlesReq
  * Use `create(RemoveSubtitlesRequestSchema)` to create a new message.
  */
 export const RemoveSubtitlesRequestSchema: GenMessage<RemoveSubtitlesRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 25);
+  messageDesc(file_rialto_video_v1_video, 26);
 
 /**
  * VideoState is how far a video was processed.
@@ -976,11 +1039,18 @@ export enum VideoStepKind {
   STORYBOARD = 6,
 
   /**
-   * All of the above is done.
+   * All other steps are done.
    *
    * @generated from enum value: VIDEO_STEP_KIND_PUBLISH = 7;
    */
   PUBLISH = 7,
+
+  /**
+   * A further stage of the server's pipeline, which stage names.
+   *
+   * @generated from enum value: VIDEO_STEP_KIND_STAGE = 8;
+   */
+  STAGE = 8,
 }
 
 /**

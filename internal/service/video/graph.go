@@ -1,0 +1,153 @@
+package video
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+)
+
+// Names of the parts of each pipeline in its graph, which are no tracks.
+const (
+	nodeThumbnails = "thumbnails"
+	nodePublish    = "publish"
+)
+
+// Pipeline is the graph of what is made of a video, for operators.
+func (s *Service) Pipeline(ctx context.Context, n uint64) (out *operationv1.VideoPipeline, err error) {
+	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		v, err := getVideo(ctx, tx, n)
+		if err != nil {
+			return err
+		}
+		p, err := load(ctx, tx, v, "")
+		if err != nil {
+			return err
+		}
+		out = p.graph()
+		return nil
+	})
+	return out, err
+}
+
+// graph has the stages of a video, each behind those that it needs.
+func (p *progress) graph() *operationv1.VideoPipeline {
+	out := &operationv1.VideoPipeline{Video: p.id, Owner: uint64(p.owner), State: states[p.state], CreatedMs: p.createdMs, EndedMs: p.endedMs, Reason: p.reason, Error: p.message}
+	add := func(name, track string, inputs ...string) *operationv1.VideoStage {
+		st := p.stage(name, track, inputs)
+		out.Stages = append(out.Stages, st)
+		return st
+	}
+	add(trackInspect, trackInspect)
+	if p.source == nil {
+		return out
+	}
+	for _, r := range p.renditions {
+		add(r.Name, r.Name, trackInspect).Copied = r.Copied
+	}
+	if p.source.Audio != nil {
+		add(trackAudio, trackAudio, trackInspect)
+	}
+	add(nodeThumbnails, trackPoster, trackInspect)
+	if len(p.tasks[trackStoryboard]) > 0 {
+		add(trackStoryboard, trackStoryboard, trackInspect)
+	}
+	for i := range p.stages {
+		var inputs []string
+		for _, input := range p.stages[i].Inputs {
+			if name := nodeName(p.trackOf(input)); !slices.Contains(inputs, name) {
+				inputs = append(inputs, name)
+			}
+		}
+		st := add(p.stages[i].Name, stagePrefix+p.stages[i].Name, inputs...)
+		st.Custom, st.Optional = true, p.stages[i].Optional
+	}
+	var all []string
+	for _, st := range out.Stages[1:] {
+		all = append(all, st.Name)
+	}
+	publish := add(nodePublish, "", all...)
+	switch publish.Tasks = 1; p.state {
+	case stateReady:
+		publish.State, publish.Done, publish.EndedMs = operationv1.VideoStageState_VIDEO_STAGE_STATE_DONE, 1, p.endedMs
+	case stateFailed:
+		publish.State = operationv1.VideoStageState_VIDEO_STAGE_STATE_FAILED
+	}
+	return out
+}
+
+// nodeName is the name of a track in the graph. The source is there when it was inspected.
+func nodeName(track string) string {
+	switch {
+	case track == "":
+		return trackInspect
+	case track == trackPoster:
+		return nodeThumbnails
+	case isStage(track):
+		return track[len(stagePrefix):]
+	}
+	return track
+}
+
+// stage sums up the tasks of a track.
+func (p *progress) stage(name, track string, inputs []string) *operationv1.VideoStage {
+	st := &operationv1.VideoStage{Name: name, Inputs: inputs, State: operationv1.VideoStageState_VIDEO_STAGE_STATE_WAITING}
+	least := operationv1.VideoStageState_VIDEO_STAGE_STATE_UNSPECIFIED
+	var failedMs int64
+	for _, t := range p.tasks[track] {
+		st.Tasks++
+		st.Attempts += uint32(t.attempts)
+		st.SpentMs += t.spentMs
+		if t.stored > 0 {
+			st.Done++
+		}
+		if t.node != "" && !slices.Contains(st.Nodes, t.node) {
+			st.Nodes = append(st.Nodes, t.node)
+		}
+		if t.startedMs > 0 && (st.StartedMs == 0 || t.startedMs < st.StartedMs) {
+			st.StartedMs = t.startedMs
+		}
+		if t.error != "" && t.endedMs >= failedMs {
+			st.Error, failedMs = t.error, t.endedMs
+		}
+		st.EndedMs = max(st.EndedMs, t.endedMs)
+		if state := p.taskState(t); rank(state) > rank(least) {
+			least = state
+		}
+	}
+	slices.Sort(st.Nodes)
+	if st.Tasks > 0 {
+		st.State = least
+	}
+	if st.State != operationv1.VideoStageState_VIDEO_STAGE_STATE_DONE && st.State != operationv1.VideoStageState_VIDEO_STAGE_STATE_SKIPPED {
+		st.EndedMs = 0
+	}
+	return st
+}
+
+// taskState is how far a task is.
+func (p *progress) taskState(t *task) operationv1.VideoStageState {
+	switch {
+	case t.stored > 0:
+		return operationv1.VideoStageState_VIDEO_STAGE_STATE_DONE
+	case t.stored == skipped:
+		return operationv1.VideoStageState_VIDEO_STAGE_STATE_SKIPPED
+	case p.state == stateFailed:
+		return operationv1.VideoStageState_VIDEO_STAGE_STATE_FAILED
+	case t.job == 0:
+		return operationv1.VideoStageState_VIDEO_STAGE_STATE_WAITING
+	case t.begunMs == 0:
+		return operationv1.VideoStageState_VIDEO_STAGE_STATE_QUEUED
+	case t.endedMs == 0:
+		return operationv1.VideoStageState_VIDEO_STAGE_STATE_RUNNING
+	}
+	return operationv1.VideoStageState_VIDEO_STAGE_STATE_RETRYING
+}
+
+// rank orders states: that of a stage is the highest one of its tasks.
+func rank(s operationv1.VideoStageState) int {
+	return slices.Index([]operationv1.VideoStageState{operationv1.VideoStageState_VIDEO_STAGE_STATE_UNSPECIFIED, operationv1.VideoStageState_VIDEO_STAGE_STATE_DONE,
+		operationv1.VideoStageState_VIDEO_STAGE_STATE_SKIPPED, operationv1.VideoStageState_VIDEO_STAGE_STATE_WAITING, operationv1.VideoStageState_VIDEO_STAGE_STATE_QUEUED,
+		operationv1.VideoStageState_VIDEO_STAGE_STATE_RETRYING, operationv1.VideoStageState_VIDEO_STAGE_STATE_RUNNING, operationv1.VideoStageState_VIDEO_STAGE_STATE_FAILED}, s)
+}
