@@ -2,7 +2,8 @@
 // on a phone, in Chinese, only reads.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { binary, call, phone } from "../harness.mjs";
 
@@ -88,6 +89,27 @@ export default async function operators(w) {
   await page.getByRole("dialog", { name: "Repair" }).getByRole("button", { name: "Repair" }).click();
   await difference.waitFor({ state: "detached" });
   await page.getByText("The stores agree.").waitFor();
+
+  w.step("the operator sees what is made of a video");
+  const folder = mkdtempSync(join(tmpdir(), "rialto-console-"));
+  const clip = join(folder, "clip.mkv");
+  execFileSync("ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=10:duration=1", "-f", "lavfi", "-i", "sine=frequency=440:duration=1", "-c:v", "mpeg4", clip]);
+  const bytes = readFileSync(clip);
+  rmSync(folder, { recursive: true });
+  const movie = await call(server.url, "chat.v1.MediaService/CreateUpload", { name: "clip.mkv", size: bytes.length }, ann.token);
+  assert.equal((await fetch(new URL(movie.url, server.url), { method: "PUT", body: bytes })).status, 204);
+  await call(server.url, "chat.v1.MediaService/CompleteUpload", { upload: movie.upload }, ann.token);
+  const { id: video } = await call(server.url, "video.v1.VideoService/CreateVideo", { upload: movie.upload }, ann.token);
+  await page.getByRole("link", { name: "Videos" }).click();
+  await page.getByLabel("Id of the video").fill(video);
+  await page.getByRole("button", { name: "Show" }).click();
+  await page.getByText("Published").waitFor({ timeout: 120_000 });
+  assert.deepEqual(await page.getByTestId("stage").locator("bdi").allTextContents(), ["inspect", "90p", "audio", "thumbnails", "storyboard", "publish"]);
+  assert.equal(await page.getByTestId("pipeline").locator("path").count(), 8);
+  await w.shot(page, "console-videos");
+  await page.getByLabel("Id of the video").fill("1");
+  await page.getByRole("button", { name: "Show" }).click();
+  await page.getByRole("status").getByText("there is no such video").waitFor();
 
   w.step("the audit log has each change, the newest first");
   await page.getByRole("link", { name: "Audit log" }).click();

@@ -9,8 +9,9 @@ import { ModerationPage } from "./ModerationPage.js";
 import { NodesPage } from "./NodesPage.js";
 import type { PageProps } from "./pageProps.js";
 import { useText, type Key } from "./text.js";
+import { VideosPage } from "./VideosPage.js";
 
-const pages = { nodes: NodesPage, jobs: JobsPage, stores: ComparisonsPage, features: FeaturesPage, moderation: ModerationPage, audit: AuditPage };
+const pages = { nodes: NodesPage, jobs: JobsPage, stores: ComparisonsPage, videos: VideosPage, features: FeaturesPage, moderation: ModerationPage, audit: AuditPage };
 type Page = keyof typeof pages;
 const names = Object.keys(pages) as Page[];
 

@@ -6,8 +6,9 @@ import { OperationService } from "../../../sdk/ts/src/gen/rialto/operation/v1/op
 import { post } from "../../../sdk/ts/src/http.js";
 
 export { RialtoError } from "../../../sdk/ts/src/errors.js";
-export { JobState, OperatorRole, type AuditEntry, type Comparison, type Figure, type Job, type JobQueue, type NodeReport, type Operator, type StoreDifference } from "../../../sdk/ts/src/gen/rialto/operation/v1/operation_pb.js";
+export { JobState, OperatorRole, type AuditEntry, type Comparison, type Figure, type Job, type JobQueue, type NodeReport, VideoStageState, type Operator, type StoreDifference, type VideoPipeline, type VideoStage } from "../../../sdk/ts/src/gen/rialto/operation/v1/operation_pb.js";
 export { Action, CaseState, ReportedKind, WordAction, type Appeal, type Ban, type Case, type ListedWord, type WordList } from "../../../sdk/ts/src/gen/rialto/moderation/v1/moderation_pb.js";
+export { VideoState } from "../../../sdk/ts/src/gen/rialto/video/v1/video_pb.js";
 export type { FeedPlan } from "../../../sdk/ts/src/gen/rialto/feed/v1/feed_pb.js";
 
 /** The calls that a key with a role in the console may make. */
