@@ -9,6 +9,8 @@ package egress
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +18,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -39,6 +42,8 @@ type Config struct {
 	Timeout time.Duration
 	// MaxAnswer bounds the body of an answer, in bytes; 0 is 64 KiB.
 	MaxAnswer int64
+	// CA is a file with the certificates (PEM) that sign the server's, in place of the system's. Empty: the system's.
+	CA string
 }
 
 // CheckURL returns an error if a client may not be created for an address.
@@ -71,8 +76,25 @@ type Client struct {
 	config  Config
 	origin  string // scheme and host
 	literal netip.Addr
-	local   bool // the configured host is this machine
+	local   bool           // the configured host is this machine
+	roots   *x509.CertPool // nil: the system's
 	http    *http.Client
+}
+
+// readRoots reads the certificates in a file; nil: there is none.
+func readRoots(path string) (*x509.CertPool, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s has no certificate in PEM form", path)
+	}
+	return pool, nil
 }
 
 // New creates a client for an address that CheckURL accepts.
@@ -95,6 +117,9 @@ func New(config Config) (*Client, error) {
 		config.MaxAnswer = 64 << 10
 	}
 	c := &Client{config: config, origin: originOf(u), local: loopback.IsHost(u.Hostname())}
+	if c.roots, err = readRoots(config.CA); err != nil {
+		return nil, err
+	}
 	c.literal, _ = parseIP(u.Hostname())
 	c.http = c.client(nil)
 	return c, nil
@@ -105,7 +130,8 @@ func (c *Client) client(resolver *net.Resolver) *http.Client {
 	dialer := &net.Dialer{Timeout: c.config.Timeout, Resolver: resolver, ControlContext: c.control}
 	return &http.Client{
 		Transport: &http.Transport{DialContext: dialer.DialContext, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16, MaxConnsPerHost: 64, IdleConnTimeout: time.Minute,
-			TLSHandshakeTimeout: c.config.Timeout, MaxResponseHeaderBytes: 64 << 10, DisableCompression: true}, // Proxy is nil: the environment's proxy is not used
+			TLSHandshakeTimeout: c.config.Timeout, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.roots}, MaxResponseHeaderBytes: 64 << 10,
+			DisableCompression: true}, // Proxy is nil: the environment's proxy is not used
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

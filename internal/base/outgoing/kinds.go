@@ -32,6 +32,7 @@ const (
 	LinkPreview        Kind = "link_preview"
 	S3                 Kind = "s3"
 	Traces             Kind = "traces"
+	OpenSearch         Kind = "opensearch"
 )
 
 // Policy of a kind of calls.
@@ -81,6 +82,8 @@ var policies = map[Kind]Policy{
 	IssuerTokens: {OpenFor: openShort, Retries: 1, Floor: floor},
 	LinkPreview:  {OpenFor: openLong},
 	S3:           {OpenFor: openShort, Retries: 2, Floor: floorOfFiles},
+	// Each server of a cluster is a destination: a call that fails goes on to the next one, so few are retried.
+	OpenSearch: {OpenFor: openShort, Retries: 1, Floor: floor},
 	// Nobody waits: spans that are not accepted are lost.
 	Traces: {OpenFor: openLong, Pauses: true},
 }

@@ -3,7 +3,8 @@
 //
 // An index is derived: it is rebuilt from the stores if it is lost. Every implementation guarantees the following, and package searchindextest checks it:
 //
-//   - Apply stores a batch and its checkpoints in one act: after a crash the index has both or neither.
+//   - Apply stores the checkpoints of a batch in one act with its documents, or after all of them: after a crash no checkpoint is ahead of what the index has.
+//     A part of a batch may be there without its checkpoints. The caller then applies it again, or what the stores have by then.
 //   - Search finds what was applied before, at least every document that Match accepts, unless a filter excludes it. It may return others: the caller
 //     compares each hit with what its reader may read now.
 //   - The order of hits depends on the documents that the filters admit, and on no statistics of others.
@@ -18,6 +19,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"math"
 )
 
 // Kind of a document.
@@ -86,6 +89,19 @@ type Batch struct {
 	Put         []Document
 	Delete      []ID
 	Checkpoints map[string]uint64
+	// Term of the writer of an index that several processes use (Shared). What a later term has written is not replaced: the batch then fails with a *Superseded,
+	// and a part of it may have been applied. An index of one process ignores it.
+	Term uint64
+}
+
+// Superseded is the error of a writer that has a successor.
+type Superseded struct {
+	// Term of the successor; 0: it is not known.
+	Term uint64
+}
+
+func (s *Superseded) Error() string {
+	return fmt.Sprintf("searchindex: a writer of a later term (%d, if it is not 0) has taken over", s.Term)
 }
 
 // Span is a range of numbers, both inclusive.
@@ -104,6 +120,28 @@ type Ranking struct {
 
 // Score is the product of its parts.
 type Score struct{ Total, Text, Recency, Popularity float64 }
+
+// maxPopularity is the highest Quarters.
+const maxPopularity = 127
+
+// Quarters is a popularity as indexes store it: how often it doubles from 1, in quarters.
+func Quarters(popularity uint64) byte {
+	return byte(min(maxPopularity, math.Round(4*math.Log2(1+float64(popularity)))))
+}
+
+// Seconds is a time as indexes store it, in seconds since 1970.
+func Seconds(timeMs int64) int64 { return max(0, timeMs) / 1000 }
+
+// Score returns the score of a document, of which the terms match as well as text says, from 0 to 1.
+func (r *Ranking) Score(text float64, seconds int64, quarters byte) Score {
+	score := Score{Text: text, Recency: 1, Popularity: 1 + r.PopularityWeight*float64(quarters)/4}
+	if r.HalfLifeMs > 0 {
+		age := max(0, float64(r.NowMs-seconds*1000))
+		score.Recency = 1 - r.RecencyWeight + r.RecencyWeight*math.Exp2(-age/float64(r.HalfLifeMs))
+	}
+	score.Total = score.Text * score.Recency * score.Popularity
+	return score
+}
 
 // Cursor is the last hit of a page.
 type Cursor struct {
@@ -159,3 +197,30 @@ type Index interface {
 	// Close waits for an Apply in progress.
 	Close() error
 }
+
+// Shared is an index on servers that all nodes of a cluster use. It has generations, by numbers: one answers, and another may be built beside it. One node at a time
+// writes, of the highest term so far.
+type Shared interface {
+	// Place names the servers and the index, so that another index is not taken for this one.
+	Place(ctx context.Context) (string, error)
+	// Generations returns the numbers of those that there are, ascending, and of the one that answers; 0: none does. It fails with ErrForeign if the name belongs to
+	// something else.
+	Generations(ctx context.Context) (list []uint64, serving uint64, err error)
+	// Serving returns the index by which all nodes search: the generation that answers at the time of a call. Its Apply fails, and its Search and Checkpoints fail with
+	// ErrMissing if there is none.
+	Serving() Index
+	// Open returns a generation for a writer of a term. If it is missing, it is made; it answers then if serving is true. It fails with a *Superseded if there was a
+	// writer of a later term.
+	Open(ctx context.Context, n, term uint64, serving bool) (Index, error)
+	// Serve makes a generation answer in place of all others, and removes those, in one act.
+	Serve(ctx context.Context, n uint64) error
+	// Remove removes a generation, if it is there.
+	Remove(ctx context.Context, n uint64) error
+	Close() error
+}
+
+// ErrForeign wraps the errors of an index that belongs to another deployment, or to another program.
+var ErrForeign = errors.New("searchindex: the index is not of this deployment")
+
+// ErrMissing wraps the errors of an index that is not there.
+var ErrMissing = errors.New("searchindex: the index is missing")

@@ -2,7 +2,6 @@ package blevesearch
 
 import (
 	"encoding/binary"
-	"math"
 
 	index "github.com/blevesearch/bleve_index_api"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
@@ -43,19 +42,19 @@ const valueLen = 7
 
 // appendValue appends the value of a document.
 func appendValue(b []byte, timeMs int64, popularity uint64) []byte {
-	seconds := uint64(max(0, timeMs) / 1000)
+	seconds := uint64(searchindex.Seconds(timeMs))
 	for shift := 7 * (valueLen - 2); shift >= 0; shift -= 7 {
 		b = append(b, byte(seconds>>shift)&0x7f)
 	}
-	return append(b, byte(min(127, math.Round(4*math.Log2(1+float64(popularity))))))
+	return append(b, searchindex.Quarters(popularity))
 }
 
-// decodeValue returns the seconds, and the logarithm of the popularity.
-func decodeValue(b []byte) (seconds int64, doublings float64) {
+// decodeValue returns the seconds, and the popularity as searchindex.Quarters.
+func decodeValue(b []byte) (seconds int64, quarters byte) {
 	for _, c := range b[:valueLen-1] {
 		seconds = seconds<<7 | int64(c)
 	}
-	return seconds, float64(b[valueLen-1]) / 4
+	return seconds, b[valueLen-1]
 }
 
 // document is an index.Document whose fields are analysed already.

@@ -96,11 +96,11 @@ func (s *search) segment(part *scorch.SegmentSnapshot) error {
 		if len(value) != valueLen {
 			continue
 		}
-		seconds, doublings := decodeValue(value)
+		seconds, quarters := decodeValue(value)
 		if s.q.AfterMs != 0 && seconds*1000+999 < s.q.AfterMs || s.q.BeforeMs != 0 && seconds*1000 >= s.q.BeforeMs {
 			continue
 		}
-		score := s.score(terms, n, seconds, doublings)
+		score := s.q.Ranking.Score(textQuality(terms, n), seconds, quarters)
 		if s.best.isBelow(score.Total) || s.q.After != nil && score.Total > s.q.After.Total {
 			continue
 		}
@@ -124,23 +124,15 @@ func (s *search) admits(id searchindex.ID, total float64) bool {
 	return after == nil || total < after.Total || id.Compare(after.ID) > 0
 }
 
-// score returns the score of a document.
-func (s *search) score(terms []termSets, n uint32, seconds int64, doublings float64) searchindex.Score {
-	r := &s.q.Ranking
-	score := searchindex.Score{Text: 1, Recency: 1, Popularity: 1 + r.PopularityWeight*doublings}
-	if len(terms) > 0 {
-		score.Text = 0
-		for k := range terms {
-			score.Text += terms[k].quality(n)
-		}
-		score.Text /= float64(len(terms))
+// textQuality returns how well the terms match a document; 1 without terms.
+func textQuality(terms []termSets, n uint32) (quality float64) {
+	if len(terms) == 0 {
+		return 1
 	}
-	if r.HalfLifeMs > 0 {
-		age := max(0, float64(r.NowMs-seconds*1000))
-		score.Recency = 1 - r.RecencyWeight + r.RecencyWeight*math.Exp2(-age/float64(r.HalfLifeMs))
+	for k := range terms {
+		quality += terms[k].quality(n)
 	}
-	score.Total = score.Text * score.Recency * score.Popularity
-	return score
+	return quality / float64(len(terms))
 }
 
 // best keeps the best hits of a search, as a heap whose first is the worst.

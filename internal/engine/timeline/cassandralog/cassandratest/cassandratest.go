@@ -1,8 +1,7 @@
 // Package cassandratest starts a real Cassandra of one or more nodes on loopback addresses, from its published Maven artifacts.
 // For tests only.
 //
-// The artifacts are fetched once, by Maven with its own settings, into the user's cache directory. Each node has a small heap and its data
-// in a temporary directory, in memory if possible. Nodes end with the process that started them, even if that is killed (on Linux).
+// Each node has a small heap and its data in a temporary directory, in memory if possible. Nodes end with the process that started them (package javatest).
 package cassandratest
 
 import (
@@ -14,12 +13,18 @@ import (
 	"math"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
 	"syscall"
+
+	"github.com/rialto-im/rialto/internal/engine/javatest"
 )
+
+// version of Cassandra that is tested; docs/operating/cassandra.md names it.
+const version = "5.0.5"
+
+var server = javatest.Server{Name: "Cassandra", Version: version, Artifacts: []string{"org.apache.cassandra:cassandra-all:" + version}}
 
 // Cluster is a private cluster.
 type Cluster struct {
@@ -71,10 +76,10 @@ func Prepare(ctx context.Context, config Config) (c *Cluster, err error) {
 		say = io.Discard
 	}
 	c = &Cluster{say: say, sync: cmp.Or(config.CommitLogSync, "commitlog_sync: batch")}
-	if c.java, c.jars, err = artifacts(ctx, say); err != nil {
+	if c.java, c.jars, err = server.Fetch(ctx, say); err != nil {
 		return nil, err
 	}
-	if c.dir, err = directory(); err != nil {
+	if c.dir, err = javatest.Directory("cassandra"); err != nil {
 		return nil, err
 	}
 	for i := range nodes {
@@ -107,25 +112,6 @@ func (c *Cluster) Serve(ctx context.Context) error {
 	}
 	fmt.Fprintln(c.say, "Cassandra serves")
 	return nil
-}
-
-// directory creates a folder for the nodes' data, in memory if the machine has a memory file system. The operating system keeps the writes
-// of a killed node, so syncs make no difference to these tests, but three nodes that sync every write would be slow. It first removes data
-// that killed processes left.
-func directory() (string, error) {
-	memory := "/dev/shm"
-	left, _ := filepath.Glob(filepath.Join(memory, "rialto-cassandra-*")) // the pattern is valid
-	for _, dir := range left {
-		var pid int
-		if n, _ := fmt.Sscanf(filepath.Base(dir), "rialto-cassandra-%d-", &pid); n == 1 && syscall.Kill(pid, 0) == syscall.ESRCH {
-			_ = os.RemoveAll(dir) // another user's folder cannot be removed
-		}
-	}
-	name := fmt.Sprintf("rialto-cassandra-%d-", os.Getpid())
-	if dir, err := os.MkdirTemp(memory, name); err == nil {
-		return dir, nil
-	}
-	return os.MkdirTemp("", name)
 }
 
 // each calls do for all nodes concurrently.
@@ -186,13 +172,18 @@ func (c *Cluster) Kill(i int) error { return c.nodes[i].kill() }
 func (c *Cluster) Restart(ctx context.Context, i int) error { return c.nodes[i].start(ctx) }
 
 // Pause suspends a node, like a long garbage collection, until Resume.
-func (c *Cluster) Pause(i int) error { return c.nodes[i].cmd.Process.Signal(syscall.SIGSTOP) }
+func (c *Cluster) Pause(i int) error { return c.nodes[i].process.Load().Signal(syscall.SIGSTOP) }
 
 // Resume continues a paused node.
-func (c *Cluster) Resume(i int) error { return c.nodes[i].cmd.Process.Signal(syscall.SIGCONT) }
+func (c *Cluster) Resume(i int) error { return c.nodes[i].process.Load().Signal(syscall.SIGCONT) }
 
 // PID returns the id of a node's process, or 0 if it was never started.
-func (c *Cluster) PID(i int) int { return int(c.nodes[i].pid.Load()) }
+func (c *Cluster) PID(i int) int {
+	if p := c.nodes[i].process.Load(); p != nil {
+		return p.PID()
+	}
+	return 0
+}
 
 // Logs returns the last lines of each node's log, for failed tests.
 func (c *Cluster) Logs() string {

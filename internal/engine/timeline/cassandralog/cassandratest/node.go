@@ -1,25 +1,21 @@
 package cassandratest
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/rialto-im/rialto/internal/engine/javatest"
 )
 
 // serves is what a node logs when clients can connect.
 const serves = "Startup complete"
-
-// keptLines is how many lines of a node's log are kept for failed tests.
-const keptLines = 60
 
 // node is a node of a cluster. One goroutine at a time calls its methods, except lastWords.
 type node struct {
@@ -29,12 +25,7 @@ type node struct {
 	token   int64
 	dir     string
 
-	pid   atomic.Int64
-	cmd   *exec.Cmd
-	ended chan struct{} // closed when the process is gone
-
-	mu   sync.Mutex // guards said
-	said []string   // the last lines of its log
+	process atomic.Pointer[javatest.Process] // nil: it was never started
 }
 
 // start runs the node and returns when it serves.
@@ -42,75 +33,44 @@ func (n *node) start(ctx context.Context) error {
 	if err := n.configure(); err != nil {
 		return err
 	}
-	n.cmd = exec.Command(n.cluster.java, n.arguments()...)
-	n.cmd.Dir, n.cmd.Env = n.dir, []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8"}
-	n.cmd.SysProcAttr = attributes()
-	log, err := n.cmd.StdoutPipe()
+	cmd := exec.Command(n.cluster.java, n.arguments()...)
+	cmd.Dir, cmd.Env = n.dir, []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8"}
+	ready := make(chan struct{})
+	first := sync.OnceFunc(func() { close(ready) })
+	process, err := javatest.Start(cmd, func(line string) {
+		if strings.Contains(line, serves) {
+			first()
+		}
+	})
 	if err != nil {
 		return err
 	}
-	n.cmd.Stderr = n.cmd.Stdout
-	n.ended = make(chan struct{})
-	started, ready := make(chan error, 1), make(chan struct{})
-	go n.run(started, ready, log)
-	if err := <-started; err != nil {
-		return err
-	}
+	n.process.Store(process)
 	select {
 	case <-ready:
 		return nil
-	case <-n.ended:
+	case <-process.Ended:
 		return fmt.Errorf("the node of Cassandra on %s ended before it served:\n%s", n.host, n.lastWords())
 	case <-ctx.Done():
 		return errors.Join(ctx.Err(), n.kill(), fmt.Errorf("the node of Cassandra on %s did not serve in time:\n%s", n.host, n.lastWords()))
 	}
 }
 
-// run starts the process, reads its log and waits for its end. It ends with the process.
-func (n *node) run(started chan<- error, ready chan<- struct{}, log io.Reader) {
-	// The process is signalled when the thread that started it ends, so this thread stays.
-	runtime.LockOSThread()
-	err := n.cmd.Start()
-	if err != nil {
-		close(n.ended)
-		started <- err
-		return
-	}
-	n.pid.Store(int64(n.cmd.Process.Pid))
-	started <- nil
-	lines := bufio.NewScanner(log)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		n.mu.Lock()
-		n.said = append(n.said[max(0, len(n.said)-keptLines+1):], lines.Text())
-		n.mu.Unlock()
-		if ready != nil && strings.Contains(lines.Text(), serves) {
-			close(ready)
-			ready = nil
-		}
-	}
-	_, _ = io.Copy(io.Discard, log) // a full pipe would block the node
-	_ = n.cmd.Wait()                // it is killed, never stopped
-	close(n.ended)
-}
-
 func (n *node) lastWords() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return strings.Join(n.said, "\n") + "\n"
+	p := n.process.Load()
+	if p == nil {
+		return ""
+	}
+	return p.LastLines()
 }
 
 // kill kills the node.
 func (n *node) kill() error {
-	if n.cmd == nil || n.cmd.Process == nil {
+	p := n.process.Load()
+	if p == nil {
 		return nil
 	}
-	err := n.cmd.Process.Kill()
-	if errors.Is(err, os.ErrProcessDone) {
-		err = nil
-	}
-	<-n.ended
-	return err
+	return p.Kill()
 }
 
 // configure writes the node's settings: those that docs/operating/cassandra.md requires, and small limits.

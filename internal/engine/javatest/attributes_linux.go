@@ -1,6 +1,6 @@
-package cassandratest
+package javatest
 
 import "syscall"
 
-// attributes make a node end with this process, even if that is killed.
+// attributes make a server end with this process, even if that is killed.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package cassandratest
+package javatest
 
 import "syscall"
 
