@@ -77,7 +77,7 @@ if [ "$for" != run ]; then
 	command -v fc-list >/dev/null || packages+=(fontconfig)
 	fc-list :lang=zh 2>/dev/null | grep -q . || packages+=(fonts-wqy-zenhei)
 	fc-list 2>/dev/null | grep -qi emoji || packages+=(fonts-noto-color-emoji)
-	if [ "$for" = cluster ]; then # Cassandra runs on Java, and comes by Maven
+	if [ "$for" = cluster ]; then # Cassandra and OpenSearch run on Java, and come by Maven
 		command -v redis-server >/dev/null || packages+=(redis-server)
 		command -v java >/dev/null || packages+=(default-jre-headless)
 		command -v mvn >/dev/null || packages+=(maven)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests on clusters of real engines: three Cassandra nodes on 127.0.0.1 to 127.0.0.3 for all its tests.
+# Tests on clusters of real engines: three Cassandra nodes on 127.0.0.1 to 127.0.0.3 for all its tests, and an OpenSearch on loopback.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/stage.sh
@@ -10,6 +10,10 @@ stage "increments of Redis, while its server is killed"
 race -count 1 -timeout 5m -tags cluster -run RedisServer ./internal/platform/idservice
 stage "caches of three nodes with a Redis server, which is paused and killed"
 race -count 1 -timeout 5m -tags cluster ./internal/platform/cache
+stage "search in OpenSearch: the suite of indexes, and a server that is paused"
+race -count 1 -timeout 10m -tags cluster ./internal/engine/searchindex/opensearch
+stage "search in OpenSearch, with a whole server"
+race -count 1 -timeout 10m -tags cluster -run 'OpenSearch$' ./internal/app
 stage "moving a data directory into Cassandra"
 race -count 1 -timeout 5m -tags cluster -run 'Cassandra$' ./internal/tool/move ./internal/tool/verify
 stage "chaos: nodes of Cassandra, NATS and S3 fail"

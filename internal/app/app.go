@@ -463,7 +463,7 @@ func (n *Node) openDelivery(ctx context.Context, ids *idgen.Snowflake) (err erro
 		n.serverEvents.Revoked(part)
 		n.directory.Release(part)
 	}}
-	return n.joinCluster(ctx, partitions, n.outboxWork())
+	return n.joinCluster(ctx, append(n.searchWork(), partitions, n.outboxWork())...)
 }
 
 // deliverEvents appends events of the outbox to the streams of their users.

@@ -107,6 +107,17 @@ func (n *Node) agreeSettings(ctx context.Context) error {
 		n.logger.Warn("this node uses another bus than the other nodes, which do not receive its messages: set the same bus.url and bus.prefix on all nodes; if all have changed: DELETE FROM cluster_settings WHERE name = 'bus'",
 			"theirs", all, "this_nodes", mine)
 	}
+	if err != nil {
+		return err
+	}
+	mine = "an index of each node"
+	if c := n.config.OpenSearch; len(c.URLs) > 0 {
+		mine = "OpenSearch (index " + cmp.Or(c.Index, "rialto") + ")"
+	}
+	if all, err = cluster.AgreeSetting(ctx, n.db, "search", mine); err == nil && all != mine {
+		n.logger.Warn("this node has another search index than the other nodes: set the same opensearch settings on all nodes; if all have changed: DELETE FROM cluster_settings WHERE name = 'search'",
+			"theirs", all, "this_nodes", mine)
+	}
 	if err != nil || !n.config.Has(config.RoleAPI) && !n.config.Has(config.RoleWorker) { // roles that use no files
 		return err
 	}

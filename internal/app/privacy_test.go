@@ -62,6 +62,7 @@ var withoutUsers = map[string]string{
 	"runtime_switch_changes":     "what operators set",
 	"runtime_switches":           "what operators set",
 	"search_changes":             "ids, for a week",
+	"search_shared":              "where the index is",
 	"search_trims":               "a number",
 	"secrets":                    "keys of the server",
 	"store":                      "the data directory",

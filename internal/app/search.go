@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"flag"
 	"fmt"
 	"io"
@@ -13,6 +15,8 @@ import (
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
 	"github.com/rialto-im/rialto/internal/engine/searchindex/blevesearch"
+	"github.com/rialto-im/rialto/internal/engine/searchindex/opensearch"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/counter"
 	"github.com/rialto-im/rialto/internal/platform/datadir"
 	"github.com/rialto-im/rialto/internal/service/feed"
@@ -30,7 +34,12 @@ func (n *Node) openSearch(ctx context.Context) error {
 	if n.config.Clustered() {
 		deps.Bus = n.bus
 	}
-	if n.config.Has(config.RoleAPI) || n.config.Has(config.RoleGateway) {
+	switch {
+	case n.sharedSearch():
+		if deps.Shared, err = n.openSharedSearch(ctx); err != nil {
+			return err
+		}
+	case n.config.Has(config.RoleAPI) || n.config.Has(config.RoleGateway):
 		deps.Open = func(dir string) (searchindex.Index, error) {
 			opened, err := blevesearch.Open(dir, n.logger)
 			if err != nil {
@@ -41,6 +50,35 @@ func (n *Node) openSearch(ctx context.Context) error {
 	}
 	n.search, err = search.New(ctx, deps, n.config.Search)
 	return err
+}
+
+// sharedSearch reports whether all nodes search one index.
+func (n *Node) sharedSearch() bool { return len(n.config.OpenSearch.URLs) > 0 && !n.config.Search.Off }
+
+// openSharedSearch makes the index that all nodes search.
+func (n *Node) openSharedSearch(ctx context.Context) (searchindex.Shared, error) {
+	// Derived from a secret of the database, so that no two deployments use one index.
+	secret, err := n.accounts.Secret(ctx, "search index")
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(secret)
+	set := n.config.OpenSearch.Cluster()
+	set.Deployment, set.Calls, set.Logger = hex.EncodeToString(sum[:16]), n.outgoing, n.logger
+	shared, err := opensearch.New(set)
+	if err != nil {
+		return nil, err
+	}
+	n.closers = append(n.closers, shared.Close)
+	return shared, nil
+}
+
+// searchWork is the writing of the shared index, which one node does.
+func (n *Node) searchWork() []cluster.Work {
+	if !n.sharedSearch() {
+		return nil
+	}
+	return []cluster.Work{{Kind: search.SharedWork, Parts: 1, Assigned: n.search.Assigned}}
 }
 
 // postLikes returns how many users like each of some posts.
@@ -85,11 +123,13 @@ func (n *Node) registerSearchMetrics() {
 	telemetry.Gauge(n.registry, "search_waiting", "Conversations with messages that the search index lacks.", func() float64 { return float64(n.search.State().Waiting) })
 	telemetry.Gauge(n.registry, "search_incomplete", "1 while the search index of this node is being built, and answers say that they are incomplete.", func() float64 { return flagOf(n.search.State().Incomplete) })
 	telemetry.Gauge(n.registry, "search_rebuilding", "1 while the search index is built again beside the one that answers.", func() float64 { return flagOf(n.search.State().Rebuilding) })
+	telemetry.Gauge(n.registry, "search_writer", "1 while this node writes the search index that all nodes share; of those one does.", func() float64 { return flagOf(n.sharedSearch() && n.search.State().Writing) })
 	telemetry.Count(n.registry, "search_indexed_total", "Documents that were put into the search index.", func() float64 { return float64(n.search.State().Indexed) })
 }
 
 const searchHelp = `search rebuild builds the search index of a node again from the stores: while the server runs, which answers from the present index until the
-new one is complete, or when it starts. It goes on after a crash. Each node of a cluster has an index of its own. When the server begins, the audit log gets an entry
+new one is complete, or when it starts. It goes on after a crash. Each node of a cluster has an index of its own, unless opensearch.urls is set: then all
+have one, and any of their data directories will do. When the server begins, the audit log gets an entry
 with the user of the operating system who ran this command.
 Exit codes: 0 if the rebuild is requested, 1 if not, 2 for an invalid command line.
 `

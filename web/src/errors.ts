@@ -152,6 +152,7 @@ export const known: Record<string, Key> = {
   bad_message: "errMessage",
   bad_query: "errQuery",
   search_off: "errSearchOff",
+  search_unavailable: "errSearchUnavailable",
   bad_settings: "errSettings",
   empty_text: "errEmptyText",
   bad_text: "errText",

@@ -87,9 +87,10 @@ type Config struct {
 	Cluster cluster.Config `yaml:"cluster"`
 	Storage Storage        `yaml:"storage"`
 	// Backup is what rialto backup makes of the data directory while this node runs.
-	Backup    backup.Config `yaml:"backup"`
-	Cassandra Cassandra     `yaml:"cassandra"`
-	S3        S3            `yaml:"s3"`
+	Backup     backup.Config `yaml:"backup"`
+	Cassandra  Cassandra     `yaml:"cassandra"`
+	S3         S3            `yaml:"s3"`
+	OpenSearch OpenSearch    `yaml:"opensearch"`
 
 	Log              telemetry.Config       `yaml:"log"`
 	Account          account.Config         `yaml:"account"`

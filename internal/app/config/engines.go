@@ -1,10 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/engine/bus"
+	"github.com/rialto-im/rialto/internal/engine/searchindex/opensearch"
 )
 
 // Bus is how the nodes of a cluster reach each other; without a cluster none of it is used.
@@ -65,6 +67,31 @@ type S3 struct {
 	CA string `yaml:"ca"`
 }
 
+// OpenSearch has one search index of all nodes if it is set, instead of one in each data directory.
+type OpenSearch struct {
+	// URLs of servers of one cluster, as https://search1:9200; http:// is for this machine only. Default none: each node has a search index of its own.
+	URLs []string `yaml:"urls"`
+	// Index is its name in the cluster, which begins the names of all that is made there; default rialto. Each deployment has another one.
+	Index string `yaml:"index"`
+	// User, if the cluster requires one.
+	User string `yaml:"user"`
+	// Password of the user.
+	Password string `yaml:"password"`
+	// APIKey in place of a user.
+	APIKey string `yaml:"api_key"`
+	// CA is a file with the certificates that sign the servers'; default are the system's.
+	CA string `yaml:"ca"`
+	// Shards of an index that is made from now on; 0 is 1. More divide it among servers: one for each 30 GB.
+	Shards int `yaml:"shards"`
+	// Copies of each shard of an index that is made from now on, on different servers; 0 is 2.
+	Copies int `yaml:"copies"`
+}
+
+// Cluster returns the configuration of the engine.
+func (o OpenSearch) Cluster() opensearch.Config {
+	return opensearch.Config{URLs: o.URLs, Name: o.Index, User: o.User, Password: o.Password, APIKey: o.APIKey, CA: o.CA, Shards: o.Shards, Replicas: cmp.Or(o.Copies, 2) - 1}
+}
+
 // Roles of nodes.
 const (
 	RoleGateway = "gateway" // sockets
@@ -112,6 +139,7 @@ func (c *Config) checkEngines(fault func(format string, args ...any)) {
 		}
 	}
 	c.checkBus(fault)
+	c.checkOpenSearch(fault)
 	c.checkEncryption(fault)
 	if age, err := c.Chat.ColdAge(); err == nil && age > 0 && c.Clustered() && c.S3.Endpoint == "" {
 		fault("chat.cold_after: old messages go to the files, which all nodes must read: set s3.endpoint and s3.bucket, or leave it out")
@@ -121,6 +149,19 @@ func (c *Config) checkEngines(fault func(format string, args ...any)) {
 	}
 	if (c.S3.AccessKey == "") != (c.S3.SecretKey == "") {
 		fault("s3: give both s3.access_key and s3.secret_key, or neither")
+	}
+}
+
+func (c *Config) checkOpenSearch(fault func(format string, args ...any)) {
+	o := c.OpenSearch
+	if len(o.URLs) == 0 && (o.Index != "" || o.User != "" || o.Password != "" || o.APIKey != "" || o.CA != "" || o.Shards != 0 || o.Copies != 0) {
+		fault("opensearch: set opensearch.urls as well, or none of its settings")
+		return
+	}
+	if err := o.Cluster().Check(); err != nil {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			fault("opensearch.%s", line)
+		}
 	}
 }
 

@@ -38,6 +38,9 @@ var migrations = []string{
 	// Through is the highest number of a change that was deleted.
 	`CREATE TABLE search_trims (one BIGINT PRIMARY KEY, through BIGINT NOT NULL)`,
 	`INSERT INTO search_trims (one, through) VALUES (1, 0)`,
+	// Place is where the shared index is; empty: there was none. Rebuild is 1 if it is to be built again.
+	`CREATE TABLE search_shared (one BIGINT PRIMARY KEY, place TEXT NOT NULL, rebuild BIGINT NOT NULL)`,
+	`INSERT INTO search_shared (one, place, rebuild) VALUES (1, '', 0)`,
 }
 
 const (

@@ -63,7 +63,7 @@ func (s *Service) Complete() bool { return s.serving().complete.Load() }
 
 // SetSizes makes batches and pages small.
 func (s *Service) SetSizes(n int) {
-	s.sizes = sizes{entries: n, rows: n, keys: n, examined: 4 * n, gaps: maxGaps, transaction: maxTransactionAge}
+	s.sizes = sizes{entries: n, rows: n, keys: n, examined: 4 * n, gaps: maxGaps, transaction: maxTransactionAge, manage: 5 * time.Millisecond}
 }
 
 // SetGaps sets how many missing numbers are looked for, and for how long.
@@ -86,3 +86,9 @@ func (s *Service) Trim(ctx context.Context) error { return s.trim(ctx) }
 
 // Index is the one that answers.
 func (s *Service) Index() searchindex.Index { return s.serving().index }
+
+// Writes reports whether this node writes the index.
+func (s *Service) Writes() bool { return len(s.current()) > 0 }
+
+// RebuildRequested reports whether a rebuild was requested on this node.
+func (s *Service) RebuildRequested() bool { return s.isRebuildRequested() }

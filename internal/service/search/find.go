@@ -64,7 +64,7 @@ type request struct {
 
 // Search gives the best hits for a query, in a group for each kind.
 func (s *Service) Search(ctx context.Context, reader id.User, r *searchv1.SearchRequest) (*searchv1.SearchResponse, error) {
-	if s.deps.Open == nil {
+	if !s.answers() {
 		return nil, errOff
 	}
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
@@ -82,6 +82,8 @@ func (s *Service) Search(ctx context.Context, reader id.User, r *searchv1.Search
 		out.Incomplete = out.Incomplete || !g.complete.Load()
 		group, err := q.group(ctx, g.index, kind)
 		switch {
+		case errors.Is(err, searchindex.ErrMissing): // it was removed at this moment
+			return &searchv1.SearchResponse{Incomplete: true}, nil
 		case errors.Is(err, searchindex.ErrCorrupt):
 			s.deps.Logger.Error("a search found the index damaged; it is built again", "generation", g.number, "error", err)
 			g.damage(err)

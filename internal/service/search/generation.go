@@ -57,11 +57,17 @@ func numbers(dir string) (list []uint64, err error) {
 
 // open opens a generation, which is empty if it is not there.
 func (s *Service) open(ctx context.Context, n uint64) (*generation, error) {
-	g := &generation{number: n, dir: filepath.Join(s.deps.Dir, strconv.FormatUint(n, 10)), stopped: make(chan error, 1)}
+	g := &generation{number: n, dir: filepath.Join(s.deps.Dir, strconv.FormatUint(n, 10))}
 	var err error
 	if g.index, err = s.deps.Open(g.dir); err != nil {
 		return nil, err
 	}
+	return s.newGeneration(ctx, g)
+}
+
+// newGeneration completes a generation whose index is open.
+func (s *Service) newGeneration(ctx context.Context, g *generation) (*generation, error) {
+	g.stopped = make(chan error, 1)
 	at, err := g.index.Checkpoints(ctx, []string{completePoint})
 	if err != nil {
 		return nil, errors.Join(err, g.index.Close())
@@ -137,6 +143,9 @@ func (s *Service) current() []*generation {
 
 // serving returns the generation that answers; nil: none is open.
 func (s *Service) serving() *generation {
+	if s.deps.Shared != nil {
+		return s.writer.answering.Load()
+	}
 	if list := s.current(); len(list) > 0 {
 		return list[0]
 	}
@@ -199,9 +208,7 @@ func (s *Service) manage(ctx context.Context, list *[]*generation) error {
 		s.setGenerations(opened)
 	}
 	for i, g := range *list {
-		select {
-		case err := <-g.stopped:
-			g.stopped <- nil // for close
+		if err, ended := g.ended(); ended {
 			if err == nil {
 				return nil // ctx has ended
 			}
@@ -209,7 +216,6 @@ func (s *Service) manage(ctx context.Context, list *[]*generation) error {
 			*list = slices.Delete(slices.Clone(*list), i, i+1)
 			s.setGenerations(*list)
 			return g.remove()
-		default:
 		}
 	}
 	newest := (*list)[len(*list)-1]
@@ -230,8 +236,11 @@ func (s *Service) manage(ctx context.Context, list *[]*generation) error {
 }
 
 // beginRebuild begins a new generation beside the only one, if that is requested, and records who requested it.
+func (s *Service) rebuildFile() string { return filepath.Join(s.deps.Dir, RebuildFile) }
+
+// isRebuildRequested reports whether a rebuild was requested on this node.
 func (s *Service) beginRebuild(ctx context.Context, list *[]*generation) error {
-	requested, err := os.ReadFile(filepath.Join(s.deps.Dir, RebuildFile))
+	requested, err := os.ReadFile(s.rebuildFile())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -258,8 +267,9 @@ func (s *Service) beginRebuild(ctx context.Context, list *[]*generation) error {
 	return nil
 }
 
+// rebuilt withdraws the request.
 func (s *Service) rebuilt() error {
-	err := os.Remove(filepath.Join(s.deps.Dir, RebuildFile))
+	err := os.Remove(s.rebuildFile())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -288,23 +298,42 @@ func RequestRebuild(dir string, by RebuildRequest) error {
 // State of the index of this node, for metrics.
 type State struct {
 	Incomplete, Rebuilding bool
-	Lag                    time.Duration
-	Waiting                int
-	Indexed                uint64
+	// Writing: this node writes an index, its own or the shared one.
+	Writing bool
+	Lag     time.Duration
+	Waiting int
+	Indexed uint64
 }
 
 // State returns the state of the index.
 func (s *Service) State() (v State) {
 	list := s.current()
 	v.Indexed = s.indexed.Load()
+	if serving := s.serving(); s.answers() {
+		v.Incomplete = serving == nil || !serving.complete.Load()
+	}
 	if len(list) == 0 {
-		v.Incomplete = s.deps.Open != nil
 		return v
 	}
-	v.Incomplete, v.Rebuilding = !list[0].complete.Load(), len(list) > 1
+	v.Rebuilding, v.Writing = len(list) > 1, true
 	v.Lag, v.Waiting = list[0].indexer.lag()
 	return v
 }
 
+// ended returns what ended the indexer of a generation, if it has.
+func (g *generation) ended() (cause error, ended bool) {
+	select {
+	case cause = <-g.stopped:
+		g.stopped <- nil // for close
+		return cause, true
+	default:
+		return nil, false
+	}
+}
+
 // damage stops the indexer of a damaged index, so that it is built again.
-func (g *generation) damage(cause error) { g.indexer.fail(cause) }
+func (g *generation) damage(cause error) {
+	if g.indexer != nil { // a shared index is written elsewhere
+		g.indexer.fail(cause)
+	}
+}

@@ -159,7 +159,7 @@ func (x *indexer) run(ctx context.Context) error {
 			retry.Reset()
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, searchindex.ErrCorrupt), errors.Is(err, errAhead):
+		case errors.Is(err, searchindex.ErrCorrupt), errors.Is(err, errAhead), errors.Is(err, searchindex.ErrMissing), isSuperseded(err):
 			return err
 		default:
 			x.service.deps.Logger.Warn("the search index could not be brought up to date; trying again", "error", err)
@@ -170,6 +170,11 @@ func (x *indexer) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func isSuperseded(err error) bool {
+	var s *searchindex.Superseded
+	return errors.As(err, &s)
 }
 
 // await waits for something to do.
@@ -395,7 +400,7 @@ const (
 
 // Committed says that entries of conversations were committed on this node. It does not block.
 func (s *Service) Committed(commits []timeline.Commit) {
-	if s.deps.Open == nil && s.deps.Bus == nil {
+	if !s.answers() && s.deps.Bus == nil {
 		return
 	}
 	var list []id.Conversation

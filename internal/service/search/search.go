@@ -6,6 +6,8 @@
 // conversations (messages.go), and the rows of users, posts and videos by the changes that their transactions note (changes.go). How far it is, is stored in the index
 // itself, in the batch with what it covers, so it is never ahead of what the index has. A sweep over all conversations finds what no signal told.
 //
+// Or all nodes share an index on servers, which one of them writes (shared.go, docs/decisions/0138-shared-search-index.md).
+//
 // An index that is missing, damaged, or of an earlier form is built again (generation.go). Until it is complete, answers say so.
 //
 // # Permissions
@@ -24,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -110,7 +113,9 @@ type Deps struct {
 	Likes func(ctx context.Context, tx *sql.Tx, posts []uint64) (map[uint64]uint64, error)
 	// Open opens the index in a directory, or makes an empty one. If nil, this node has no index, and answers nothing.
 	Open func(dir string) (searchindex.Index, error)
-	// Dir has the indexes of this node, and nothing else.
+	// Shared is an index that all nodes search, in place of one of each node; then Open is not called. The owner of SharedWork writes it.
+	Shared searchindex.Shared
+	// Dir has the indexes of this node, and requests to build them again, and nothing else.
 	Dir string
 	// Bus tells other nodes of new messages; nil: there are none.
 	Bus bus.Bus
@@ -183,6 +188,9 @@ type Service struct {
 	announce chan struct{} // signals that announced is not empty
 	changes  chan struct{} // signals that there are new changes
 	indexed  atomic.Uint64 // documents since the start
+
+	serve  searchindex.Index // by which a shared index is searched
+	writer writer            // of a shared index
 }
 
 // sizes are smaller in tests.
@@ -196,10 +204,12 @@ type sizes struct {
 	transaction time.Duration
 	// pause is the longest rest of the indexer.
 	pause time.Duration
+	// manage is between two rounds of a node with a shared index.
+	manage time.Duration
 }
 
 func defaultSizes() sizes {
-	return sizes{entries: 256, rows: 200, keys: 256, examined: 400, gaps: maxGaps, transaction: maxTransactionAge, pause: time.Second}
+	return sizes{entries: 256, rows: 200, keys: 256, examined: 400, gaps: maxGaps, transaction: maxTransactionAge, pause: time.Second, manage: manageInterval}
 }
 
 // New creates the tables if they are missing. Run opens the index.
@@ -208,7 +218,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 		return nil, err
 	}
 	if config.Off {
-		deps.Open = nil
+		deps.Open, deps.Shared = nil, nil
 	}
 	seal, err := pagetoken.New(deps.Secret)
 	if err != nil {
@@ -217,8 +227,21 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	halfLife := cmp.Or(config.RecencyHalfLife, defaultHalfLife)
 	s := &Service{deps: deps, seal: seal, sizes: defaultSizes(), announced: map[id.Conversation]struct{}{}, announce: make(chan struct{}, 1), changes: make(chan struct{}, 1),
 		ranking: searchindex.Ranking{RecencyWeight: weight(config.RecencyWeight, defaultRecencyWeight), HalfLifeMs: halfLife.Milliseconds(), PopularityWeight: weight(config.PopularityWeight, defaultPopularityWeight)}}
-	return s, deps.DB.Migrate(ctx, "search", migrations)
+	if err := deps.DB.Migrate(ctx, "search", migrations); err != nil {
+		return nil, err
+	}
+	if deps.Shared != nil {
+		s.serve, s.writer.wake = deps.Shared.Serving(), make(chan struct{}, 1)
+		if err := os.MkdirAll(deps.Dir, 0o700); err != nil { // for requests
+			return nil, err
+		}
+		return s, s.checkShared(ctx)
+	}
+	return s, nil
 }
+
+// answers reports whether this node answers searches.
+func (s *Service) answers() bool { return s.deps.Open != nil || s.deps.Shared != nil }
 
 // Run keeps the index of this node until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
@@ -230,7 +253,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if s.deps.Bus != nil {
 		group.Go(func() { s.runAnnouncements(ctx) })
 	}
-	if s.deps.Open == nil {
+	if !s.answers() {
 		<-ctx.Done()
 		return nil
 	}
@@ -240,6 +263,9 @@ func (s *Service) Run(ctx context.Context) error {
 			return err
 		}
 		defer cancel()
+	}
+	if s.deps.Shared != nil {
+		return s.runShared(ctx)
 	}
 	return s.runGenerations(ctx)
 }

@@ -19,8 +19,8 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/egress"
+	"github.com/rialto-im/rialto/internal/base/javatest"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
-	"github.com/rialto-im/rialto/internal/engine/javatest"
 )
 
 // version of OpenSearch that is tested; docs/operating/search.md names it.

@@ -18,7 +18,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/rialto-im/rialto/internal/engine/javatest"
+	"github.com/rialto-im/rialto/internal/base/javatest"
 )
 
 // version of Cassandra that is tested; docs/operating/cassandra.md names it.

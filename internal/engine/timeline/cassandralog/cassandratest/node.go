@@ -11,7 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/rialto-im/rialto/internal/engine/javatest"
+	"github.com/rialto-im/rialto/internal/base/javatest"
 )
 
 // serves is what a node logs when clients can connect.
