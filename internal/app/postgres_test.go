@@ -55,7 +55,7 @@ func TestANodeOnPostgreSQL(t *testing.T) {
 }
 
 // TestNodesWithDifferentSettings: a node that would store its messages elsewhere than the others does not start. A node that stores its files
-// elsewhere, or has another bus, logs it.
+// elsewhere, or has another bus or search index, logs it.
 func TestNodesWithDifferentSettings(t *testing.T) {
 	address := sqltest.Schema(t, sqltest.Postgres(t))
 	open(t, "postgres="+address, "node=gateway", "roles=gateway") // has no files
@@ -65,7 +65,10 @@ func TestNodesWithDifferentSettings(t *testing.T) {
 		t.Errorf("with other timelines: %v", err)
 	}
 	_, third := open(t, "postgres="+address, "node=third")
-	_, fourth := open(t, "postgres="+address, "node=fourth", "bus.url=nats://127.0.0.1:1")
+	_, fourth := open(t, "postgres="+address, "node=fourth", "bus.url=nats://127.0.0.1:1", "opensearch.urls=http://127.0.0.1:1")
+	if says := "this node has another search index than the other nodes"; strings.Contains(third.String(), says) || !strings.Contains(fourth.String(), says) {
+		t.Errorf("log of a node with another search index: got %s, want a warning", fourth)
+	}
 	if says := "this node uses another bus than the other nodes"; strings.Contains(third.String(), says) || !strings.Contains(fourth.String(), says) {
 		t.Errorf("log of a node with another bus: got %s, want a warning", fourth)
 	}

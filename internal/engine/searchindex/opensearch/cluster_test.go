@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
+	"github.com/rialto-im/rialto/internal/engine/searchindex/blevesearch"
 	"github.com/rialto-im/rialto/internal/engine/searchindex/opensearch"
 	"github.com/rialto-im/rialto/internal/engine/searchindex/opensearch/opensearchtest"
 	"github.com/rialto-im/rialto/internal/engine/searchindex/searchindextest"
@@ -65,6 +67,16 @@ func TestRealSuite(t *testing.T) {
 		must(t, err)
 		return index
 	})
+}
+
+// Both engines divide texts into the same words, and score alike.
+func TestRealEqualsTheEmbeddedIndex(t *testing.T) {
+	embedded, err := blevesearch.Open(t.TempDir(), slog.New(slog.DiscardHandler))
+	must(t, err)
+	defer func() { must(t, embedded.Close()) }()
+	index, err := named(t, nameOf(t.Name()), "d").Open(t.Context(), 1, 0, true)
+	must(t, err)
+	searchindextest.Equal(t, embedded, index)
 }
 
 // Through the alias, a search finds what the generation that answers has, and nothing else.

@@ -141,6 +141,58 @@ func model(t *testing.T, open func(dir string) searchindex.Index) {
 	}
 }
 
+// Equal compares two indexes with the same random history: all searches find the same documents with the same scores, also those that Match does not accept. So both
+// have the same words.
+func Equal(t *testing.T, one, other searchindex.Index) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 12 {
+		var b searchindex.Batch
+		for range 10 {
+			d := randomDocument(rng)
+			if slices.ContainsFunc(b.Put, func(o searchindex.Document) bool { return o.ID == d.ID }) || slices.Contains(b.Delete, d.ID) {
+				continue
+			}
+			if rng.IntN(5) == 0 {
+				b.Delete = append(b.Delete, d.ID)
+			} else {
+				b.Put = append(b.Put, d)
+			}
+		}
+		must(t, one.Apply(t.Context(), &b))
+		must(t, other.Apply(t.Context(), &b))
+		for range 10 {
+			q := randomQuery(rng)
+			phrase := strings.Fields(randomText(rng))[0]
+			q.Terms = searchindex.NewPattern([]string{phrase}, rng.IntN(2) == 0).Terms()
+			first, err := one.Search(t.Context(), q)
+			must(t, err)
+			second, err := other.Search(t.Context(), q)
+			must(t, err)
+			if !equalHits(first.Hits, second.Hits) || first.More != second.More {
+				t.Errorf("%q: one index finds %+v, the other one %+v", phrase, first.Hits, second.Hits)
+			}
+		}
+	}
+}
+
+// equalHits compares hits. Their scores are computed by different machines, so that the last digits may differ.
+func equalHits(a, b []searchindex.Hit) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	scores := map[searchindex.ID]searchindex.Score{}
+	for _, h := range b {
+		scores[h.ID] = h.Score
+	}
+	for i, h := range a {
+		s, ok := scores[h.ID]
+		if !ok || math.Abs(h.Score.Total-b[i].Score.Total) > 1e-9 || math.Abs(h.Score.Text-s.Text)+math.Abs(h.Score.Recency-s.Recency)+math.Abs(h.Score.Popularity-s.Popularity) > 1e-9 {
+			return false
+		}
+	}
+	return true
+}
+
 // compare compares a search with a scan.
 func compare(t *testing.T, index searchindex.Index, q *searchindex.Query, p *searchindex.Pattern, phrases []string, documents map[searchindex.ID]searchindex.Document) {
 	t.Helper()
