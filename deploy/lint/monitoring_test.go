@@ -19,13 +19,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// metrics returns the names of the metrics of a node in a cluster.
+// metrics returns the names of the metrics of a node in a cluster, and of an edge.
 func metrics(t *testing.T) map[string]bool {
 	t.Helper()
-	cmd := exec.Command(nodetest.Static(t), "serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
-	cmd.Env, cmd.SysProcAttr = []string{"RIALTO_POSTGRES=" + nodetest.Postgres(t)}, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd := serve(t)
+	cmd.Env = []string{"RIALTO_POSTGRES=" + nodetest.Postgres(t)}
 	n := nodetest.Start(t, cmd)
+	edge := nodetest.Start(t, serve(t, "--set", "roles=edge", "--set", "edge.origins="+n.URL, "--set", "edge.secret="+strings.Repeat("s", 32)))
 	_, text := nodetest.Answer(t, n.Admin+"/metrics")
+	_, ofEdge := nodetest.Answer(t, edge.Admin+"/metrics")
+	text += ofEdge
 	found := map[string]bool{"up": true}
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)`).FindAllStringSubmatch(text, -1) {
 		found[m[1]] = true
@@ -37,6 +40,14 @@ func metrics(t *testing.T) map[string]bool {
 		t.Fatalf("got %d metrics, want at least 30", len(found))
 	}
 	return found
+}
+
+// serve is a command that runs a node with some arguments, without an environment.
+func serve(t *testing.T, arguments ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(nodetest.Static(t), append([]string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, arguments...)...)
+	cmd.Env, cmd.SysProcAttr = []string{}, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return cmd
 }
 
 // checkMetrics checks that the metrics of an expression exist. The test that runs HAProxy covers HAProxy's own metrics.

@@ -34,6 +34,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/backup"
+	"github.com/rialto-im/rialto/internal/platform/blockcache"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	"github.com/rialto-im/rialto/internal/platform/coldtier"
@@ -76,6 +77,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/serverevent"
 	"github.com/rialto-im/rialto/internal/service/streamedmessage"
 	"github.com/rialto-im/rialto/internal/service/video"
+	"github.com/rialto-im/rialto/internal/transport/edge"
 	"github.com/rialto-im/rialto/internal/transport/gateway"
 	"github.com/rialto-im/rialto/internal/transport/rpc"
 	"github.com/rialto-im/rialto/internal/transport/stomp"
@@ -114,6 +116,9 @@ type Node struct {
 	db              *sqldb.DB
 	log             timeline.Log
 	files           blob.Store
+	fileCache       *blockcache.Cache // nil: there is none
+	edge            *edge.Server      // of a node that is an edge only
+	purges          *edge.Purges      // tells edges what has changed
 	cold            *coldtier.Tier
 	bus             bus.Bus
 	nats            *natsbus.Bus // the bus of a cluster; nil on a single node
@@ -208,6 +213,9 @@ func OpenAt(ctx context.Context, c *config.Config, logger *slog.Logger, now cloc
 			err = errors.Join(err, n.Close())
 		}
 	}()
+	if c.IsEdge() {
+		return n, n.openEdge(ctx)
+	}
 	if err := n.openEngines(ctx); err != nil {
 		return nil, err
 	}
@@ -339,7 +347,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 			return n.comments.NamesFile(ctx, by, comment, upload)
 		},
 		Authorize:     func(r *http.Request, creates bool) (id.User, error) { return n.rpc.AuthorizeUpload(r, creates) },
-		EndedSessions: n.accounts.EndedSessions, IsCoordinator: n.isCoordinator, Secret: secret, Clock: n.clock, Logger: n.logger}, n.config.Media)
+		EndedSessions: n.accounts.EndedSessions, Files: n.cachedFiles(), Dropped: n.fileDropped, IsCoordinator: n.isCoordinator, Secret: secret, Clock: n.clock, Logger: n.logger}, n.config.Media)
 	if err != nil {
 		return err
 	}
@@ -375,24 +383,6 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 		return err
 	}
 	return n.openFeeds(ctx, ids, transient)
-}
-
-// openLinkPreviews makes the service of link previews.
-func (n *Node) openLinkPreviews(ctx context.Context) error {
-	secret, err := n.accounts.Secret(ctx, "link previews")
-	if err != nil {
-		return err
-	}
-	n.previews, err = linkpreview.New(linkpreview.Deps{
-		StorePicture: func(ctx context.Context, u id.User, p linkpreview.Picture) (id.Upload, error) {
-			return n.media.StorePreviewPicture(ctx, u, p.JPEG, p.Width, p.Height)
-		},
-		IsOff: func(ctx context.Context, u id.User) (bool, error) {
-			settings, err := n.accounts.GetSettings(ctx, id.Caller{User: u})
-			return settings.GetNoLinkPreviews(), err
-		},
-		Secret: secret, Calls: n.outgoing, Clock: n.clock, Logger: n.logger}, n.config.LinkPreviews)
-	return err
 }
 
 // openDelivery makes the services that bring messages to users, and joins the cluster, which assigns their work.
@@ -482,7 +472,9 @@ func (n *Node) Failed() <-chan error { return n.stack.Failed() }
 func (n *Node) Close() error {
 	n.leaving.Store(true)
 	if n.serving {
-		n.cluster.AnnounceGateway() // other nodes send no more clients
+		if n.cluster != nil {
+			n.cluster.AnnounceGateway() // other nodes send no more clients
+		}
 		time.Sleep(n.config.StopAfter)
 	}
 	err := errors.Join(n.stack.Stop(stopTime), lifecycle.Close(closeTime, n.closers))

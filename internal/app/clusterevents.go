@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	"github.com/rialto-im/rialto/internal/platform/job"
+	"github.com/rialto-im/rialto/internal/transport/edge"
 )
 
 // Subjects on the bus that only say that there is something to read. They may be lost, since the database is polled every second too.
@@ -31,11 +32,19 @@ func (n *Node) openEvents(ctx context.Context) (err error) {
 			n.switches.HandleEvent(i)
 			n.moderation.HandleEvent(i)
 			n.caches.invalidations.HandleEvent(i)
+			n.handlePurge(i)
 		},
-		Missed:     n.missed.signal,
+		Missed: func() {
+			n.purges.Reset()
+			n.missed.signal()
+		},
 		WakeOthers: func() { _ = n.bus.Publish(eventsSubject, nil) },
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	n.purges = edge.NewPurges(n.config.Edge.Secret, n.events.Sync)
+	return nil
 }
 
 // runEvents handles the events of other nodes until ctx ends.

@@ -20,19 +20,8 @@ import (
 
 // openEngines opens the stores: database, timelines and files.
 func (n *Node) openEngines(ctx context.Context) (err error) {
-	if n.dir, err = openDataDir(n.config.Data); isInUse(err) {
-		// A killed process holds the lock until the kernel has freed its memory.
-		n.logger.Info("the data directory is in use; waiting for the other process to end", "data", n.config.Data, "wait", lockWait)
-		n.dir, err = waitForDataDir(ctx, n.config.Data)
-	}
-	if err != nil {
+	if err := n.lockDir(ctx); err != nil {
 		return err
-	}
-	n.closers = append(n.closers, n.dir.Close)
-	if n.name = n.config.Node; n.name == "" {
-		if n.name, err = n.dir.nodeName(); err != nil {
-			return err
-		}
 	}
 	if err := n.openTracer(); err != nil {
 		return err
@@ -49,6 +38,23 @@ func (n *Node) openEngines(ctx context.Context) (err error) {
 		return err
 	}
 	return n.openColdTier(ctx)
+}
+
+// lockDir locks the data directory, and finds the node's name.
+func (n *Node) lockDir(ctx context.Context) (err error) {
+	if n.dir, err = openDataDir(n.config.Data); isInUse(err) {
+		// A killed process holds the lock until the kernel has freed its memory.
+		n.logger.Info("the data directory is in use; waiting for the other process to end", "data", n.config.Data, "wait", lockWait)
+		n.dir, err = waitForDataDir(ctx, n.config.Data)
+	}
+	if err != nil {
+		return err
+	}
+	n.closers = append(n.closers, n.dir.Close)
+	if n.name = n.config.Node; n.name == "" {
+		n.name, err = n.dir.nodeName()
+	}
+	return err
 }
 
 // openEmbedded opens the database and the timelines in the data directory.
@@ -170,7 +176,7 @@ func (n *Node) openFiles(ctx context.Context) (blob.Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return store, nil
+		return store, n.openFileCache()
 	}
 	store, err := diskblob.Open(n.dir.join(filesDir))
 	if err != nil {

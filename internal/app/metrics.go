@@ -25,21 +25,8 @@ func (n *Node) registerConnectionMetrics(stats *gateway.Stats) {
 	telemetry.Count(n.registry, "connections_silent_total", "Connections closed because no heartbeat came.", read(&stats.Silent))
 }
 
-// registerMetrics registers the metrics of the services.
-func (n *Node) registerMetrics() {
-	stats := n.gateway.Stats()
-	telemetry.ThisBuild().Info(n.registry)
-	n.registry.MustRegister(n.calls, n.outgoing, n.jobs.Metrics(), n.caches.metrics, n.reconciliation)
-	n.registerClusterMetrics()
-	n.registerColdMetrics()
-	n.registerCounterMetrics()
-	n.registerConnectionMetrics(stats)
-	n.registerOverloadMetrics()
-	n.registerTraceMetrics()
-	telemetry.Gauge(n.registry, "users_online", "Users who are online, or disconnected less than the grace period ago.", func() float64 { return float64(n.directory.Online()) })
-	telemetry.Gauge(n.registry, "input_bytes", "Bytes of incomplete input that the server buffers.", func() float64 { return float64(n.input.Used()) })
-	telemetry.Gauge(n.registry, "input_bytes_limit", "Limit of the bytes of incomplete input.", func() float64 { return float64(n.input.Limit()) })
-	telemetry.Count(n.registry, "input_refused_total", "Times that incomplete input was refused because its limit was reached.", func() float64 { return float64(n.input.Refused()) })
+// registerListenerMetrics registers the metrics of the listener for HTTP, which edges have too.
+func (n *Node) registerListenerMetrics() {
 	telemetry.Gauge(n.registry, "connections_unauthenticated", "Connections whose clients have not authenticated.", func() float64 { return float64(n.unauthenticated.Count()) })
 	telemetry.Count(n.registry, "connections_unauthenticated_refused_total", "Connections closed because too many were unauthenticated, of one address or in all.", func() float64 { return float64(n.unauthenticated.Refused()) })
 	telemetry.Gauge(n.registry, "connections_http", "HTTP connections, and those that have not become WebSockets yet.", func() float64 { return float64(n.open.here.Load()) })
@@ -49,6 +36,25 @@ func (n *Node) registerMetrics() {
 	telemetry.Count(n.registry, "file_requests_refused_total", "Requests for files and pages refused because too many were in progress, of one address or in all.", func() float64 { return float64(n.fileRequests.Refused()) })
 	telemetry.Gauge(n.registry, "http2_streams", "Open streams of HTTP/2.", func() float64 { return float64(n.streams.Count()) })
 	telemetry.Count(n.registry, "http2_streams_refused_total", "Streams of HTTP/2 reset because too many were open, of one address or in all.", func() float64 { return float64(n.streams.Refused()) })
+}
+
+// registerMetrics registers the metrics of the services.
+func (n *Node) registerMetrics() {
+	stats := n.gateway.Stats()
+	telemetry.ThisBuild().Info(n.registry)
+	n.registry.MustRegister(n.calls, n.outgoing, n.jobs.Metrics(), n.caches.metrics, n.reconciliation)
+	n.registerClusterMetrics()
+	n.registerColdMetrics()
+	n.registerFileCacheMetrics(n.fileCache)
+	n.registerCounterMetrics()
+	n.registerConnectionMetrics(stats)
+	n.registerOverloadMetrics()
+	n.registerTraceMetrics()
+	telemetry.Gauge(n.registry, "users_online", "Users who are online, or disconnected less than the grace period ago.", func() float64 { return float64(n.directory.Online()) })
+	telemetry.Gauge(n.registry, "input_bytes", "Bytes of incomplete input that the server buffers.", func() float64 { return float64(n.input.Used()) })
+	telemetry.Gauge(n.registry, "input_bytes_limit", "Limit of the bytes of incomplete input.", func() float64 { return float64(n.input.Limit()) })
+	telemetry.Count(n.registry, "input_refused_total", "Times that incomplete input was refused because its limit was reached.", func() float64 { return float64(n.input.Refused()) })
+	n.registerListenerMetrics()
 	telemetry.Count(n.registry, "frames_in_total", "Frames from clients.", read(&stats.FramesIn))
 	telemetry.Count(n.registry, "sends_total", "Messages that clients sent, with retries.", read(&stats.Sends))
 	telemetry.Gauge(n.registry, "sends_held", "Messages that the server could not store yet, and tries again.", read(&stats.SendsHeld))

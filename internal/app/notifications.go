@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"database/sql"
+	"strconv"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/counter"
@@ -11,6 +12,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/engagement"
 	"github.com/rialto-im/rialto/internal/service/feed"
 	"github.com/rialto-im/rialto/internal/service/notification"
+	"github.com/rialto-im/rialto/internal/transport/edge"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	engagementv1 "github.com/rialto-im/rialto/sdk/go/gen/engagement/v1"
 	notificationv1 "github.com/rialto-im/rialto/sdk/go/gen/notification/v1"
@@ -47,6 +49,9 @@ func (n *Node) onPost(ctx context.Context, tx *sql.Tx, c feed.Change) error {
 	}
 	if !c.Published { // it may have other readers than before
 		if err := n.engagement.MarkPost(ctx, tx, c.ID); err != nil {
+			return err
+		}
+		if err := n.addPurge(ctx, tx, edge.PostTag(strconv.FormatUint(c.ID, 10))); err != nil {
 			return err
 		}
 	}

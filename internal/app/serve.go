@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -22,6 +23,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/service/video"
+	"github.com/rialto-im/rialto/internal/transport/edge"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/moderation/v1/moderationv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/operation/v1/operationv1connect"
@@ -196,6 +198,8 @@ func (n *Node) publicHandler() http.Handler {
 		case strings.HasPrefix(p, "/rialto."):
 			n.proxySigns.request(r)
 			calls.ServeHTTP(w, r)
+		case p == edge.PurgesPath && isRead(r):
+			n.purges.ServeHTTP(w, r)
 		case strings.HasPrefix(p, "/v1/media/"), strings.HasPrefix(p, "/v1/tus/"), strings.HasPrefix(p, "/rialto-uploads/"):
 			files.ServeHTTP(w, r)
 		case strings.HasPrefix(p, video.Prefix):
@@ -220,7 +224,11 @@ var errTooManyFiles = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Messag
 // the URL of a file needs no credentials.
 func (n *Node) limitFileRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		slot, ok := n.fileRequests.Acquire(ratelimit.Network(r.RemoteAddr, r.Header, n.config.Plaintext))
+		network := ratelimit.Network(r.RemoteAddr, r.Header, n.config.Plaintext)
+		if n.purges.IsEdge(r) {
+			network = netip.Prefix{} // it asks for all its viewers
+		}
+		slot, ok := n.fileRequests.Acquire(network)
 		if !ok {
 			errs.WriteHTTP(w, errTooManyFiles)
 			return
@@ -269,16 +277,22 @@ func cors(origins []string, next http.Handler, logger *slog.Logger) http.Handler
 
 func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// adminHandler serves the listener for operators.
-func (n *Node) adminHandler() http.Handler {
+// adminMux has what the listener for operators of each node serves.
+func (n *Node) adminMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(n.registry, promhttp.HandlerOpts{EnableOpenMetrics: n.tracer != nil})) // which alone has exemplars
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	mux.HandleFunc("GET /readyz", n.readyAdmin)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	return mux
+}
+
+// adminHandler serves the listener for operators.
+func (n *Node) adminHandler() http.Handler {
+	mux := n.adminMux()
+	mux.HandleFunc("GET /readyz", n.readyAdmin)
 	mux.Handle("GET "+consolePath, console())
 	calls := n.rpc.Handler()
 	for _, service := range []string{operationv1connect.OperationServiceName, feedv1connect.FeedAdminServiceName, moderationv1connect.ModerationAdminServiceName} { // those of the console

@@ -30,7 +30,8 @@ func TestVideoOverHTTP(t *testing.T) {
 	path := transcodetest.File(t, "a.mp4", "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=10", "-t", "3", "-pix_fmt", "yuv420p", "-g", "20", "-c:v", "libx264")
 	stages := filepath.Join(t.TempDir(), "pipeline.yaml")
 	must(t, os.WriteFile(stages, []byte("storyboard: false\nstages:\n  - name: size\n    command: [sh, -c, 'wc -c < /in/90p.mp4 > size.txt']\n    inputs: [source, 90p]\n    outputs: [{file: size.txt, type: text/plain}]\nrenditions: [{height: 90}]\n"), 0o600))
-	h, _ := open(t, "limits.search_user=none", "limits.search_address=none", "video.pipeline="+stages)
+	h, _ := open(t, "limits.search_user=none", "limits.search_address=none", "video.pipeline="+stages, edgeSecret)
+	near := openEdgeOf(t, h)
 	ann, ben := client(t, h), client(t, h)
 	for c, handle := range map[*rialto.Client]string{ann: "ann", ben: "ben"} {
 		must(t, c.Register(t.Context(), handle, "a good password", handle))
@@ -75,7 +76,8 @@ func TestVideoOverHTTP(t *testing.T) {
 		t.Errorf("the playlist is answered with %d %s", code, text)
 	}
 	segment := strings.Replace(master, "master.m3u8", "90p/0.m4s", 1)
-	if code, _ := get(t, segment); code != http.StatusOK {
+	code, bytesOf := get(t, segment)
+	if code != http.StatusOK {
 		t.Errorf("a segment is answered with %d", code)
 	}
 	if len(seen.Msg.Files) != 1 {
@@ -84,6 +86,11 @@ func TestVideoOverHTTP(t *testing.T) {
 	stageFile := url(h) + seen.Msg.Files[0].Url
 	if code, text := get(t, stageFile); code != http.StatusOK || len(text) < 4 {
 		t.Errorf("the file of a stage is answered with %d %q", code, text)
+	atEdge := func(address string) string { return url(near) + strings.TrimPrefix(address, url(h)) }
+	for _, address := range []string{master, segment, segment} {
+		if code, text := get(t, atEdge(address)); code != http.StatusOK || address == segment && text != bytesOf {
+			t.Errorf("an edge answers with %d and %d bytes", code, len(text))
+		}
 	}
 	_, err = ann.Video().SetSubtitles(t.Context(), connect.NewRequest(&videov1.SetSubtitlesRequest{Video: v.Id, Language: "en", File: "1\n00:00:01,000 --> 00:00:02,000\nhello"}))
 	must(t, err)
@@ -119,6 +126,10 @@ func TestVideoOverHTTP(t *testing.T) {
 		if code, _ := get(t, address); code != http.StatusNotFound {
 			t.Errorf("a file of a hidden post is answered with %d", code)
 		}
+		eventually.True(t, "the edge refuses the file of the hidden post", func() bool {
+			code, _ := get(t, atEdge(address))
+			return code == http.StatusNotFound
+		})
 	}
 	if hits, _ := searched(t, ben, "hello"); len(hits) != 0 {
 		t.Errorf("a video of a hidden post is found: %v", hits)

@@ -41,6 +41,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/serverevent"
 	"github.com/rialto-im/rialto/internal/service/streamedmessage"
 	"github.com/rialto-im/rialto/internal/service/video"
+	"github.com/rialto-im/rialto/internal/transport/edge"
 	"github.com/rialto-im/rialto/internal/transport/gateway"
 )
 
@@ -57,7 +58,7 @@ type Config struct {
 	// PostgresReplicas are addresses of databases that follow the one of postgres, for reads that may be a moment late. Default none.
 	PostgresReplicas []string `yaml:"postgres_replicas"`
 	// Roles of this node: gateway (sockets), api (calls, files, the web app), worker (fan-out); default all. In a cluster, nodes may have
-	// different roles.
+	// different roles. The role edge (files from a cache) is for a node of its own, without a database.
 	Roles []string `yaml:"roles"`
 	// Listen address of the web app, the API and sockets; default 127.0.0.1:7070.
 	Listen string `yaml:"listen"`
@@ -130,6 +131,8 @@ type Config struct {
 	// Output bounds the memory for unsent output to clients.
 	Output outputlimit.Config `yaml:"output"`
 	IDs    idservice.Config   `yaml:"ids"`
+	// Edge is what edges and the nodes behind them share.
+	Edge edge.Config `yaml:"edge"`
 	// Cache is where copies of rows are kept.
 	Cache cache.SharedConfig `yaml:"cache"`
 }

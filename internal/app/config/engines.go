@@ -65,6 +65,8 @@ type S3 struct {
 	SecretKey string `yaml:"secret_key"`
 	// CA is a file with the certificates that sign the server's; default are the system's.
 	CA string `yaml:"ca"`
+	// Cache is how many bytes of files this node keeps in its data directory after it has read them; 0: none.
+	Cache uint64 `yaml:"cache"`
 }
 
 // OpenSearch has one search index of all nodes if it is set, instead of one in each data directory.
@@ -97,12 +99,35 @@ const (
 	RoleGateway = "gateway" // sockets
 	RoleAPI     = "api"     // calls, files and the web app
 	RoleWorker  = "worker"  // fans out messages, and does the work that one node does at a time
+	RoleEdge    = "edge"    // files from a cache, on a node of its own
 )
 
 var roles = []string{RoleGateway, RoleAPI, RoleWorker}
 
 // Has reports whether the node does what a role names.
 func (c *Config) Has(role string) bool { return len(c.Roles) == 0 || slices.Contains(c.Roles, role) }
+
+// IsEdge reports whether the node has no database, and serves files from copies.
+func (c *Config) IsEdge() bool { return slices.Contains(c.Roles, RoleEdge) }
+
+// checkEdge finds what cannot be among the settings of an edge, and of the nodes that serve it.
+func (c *Config) checkEdge(fault func(format string, args ...any)) {
+	if !c.IsEdge() {
+		if len(c.Edge.Origins) > 0 {
+			fault("edge.origins: only an edge has them; set roles to edge, or leave the setting empty")
+		}
+		return
+	}
+	if len(c.Roles) > 1 {
+		fault("roles: an edge has no database, so it has no other role than edge")
+	}
+	if c.Postgres != "" || c.S3.Endpoint != "" {
+		fault("roles: an edge has no database, and no S3: leave out postgres and s3, and set edge.origins")
+	}
+	if len(c.Edge.Origins) == 0 || c.Edge.Secret == "" {
+		fault("roles: an edge needs edge.origins, the addresses of nodes with the role api, and edge.secret, which those nodes have too")
+	}
+}
 
 // Clustered reports whether the node may be one of several: other machines can reach its database.
 func (c *Config) Clustered() bool { return c.Postgres != "" }
@@ -125,7 +150,7 @@ func (c *Config) checkEngines(fault func(format string, args ...any)) {
 			}
 		}
 		for _, r := range roles {
-			if !c.Has(r) {
+			if !c.Has(r) && !c.IsEdge() {
 				fault("roles: a node alone has all of them; to share them among nodes, set postgres as well")
 				break
 			}
@@ -134,10 +159,11 @@ func (c *Config) checkEngines(fault func(format string, args ...any)) {
 		fault("roles: api and worker both need the files, which are in one node's data directory; set s3 as well, or give a node both roles")
 	}
 	for _, r := range c.Roles {
-		if !slices.Contains(roles, r) {
-			fault("roles: %q is none of %s", r, strings.Join(roles, ", "))
+		if !slices.Contains(roles, r) && r != RoleEdge {
+			fault("roles: %q is none of %s, %s", r, strings.Join(roles, ", "), RoleEdge)
 		}
 	}
+	c.checkEdge(fault)
 	c.checkBus(fault)
 	c.checkOpenSearch(fault)
 	c.checkEncryption(fault)
@@ -146,6 +172,9 @@ func (c *Config) checkEngines(fault func(format string, args ...any)) {
 	}
 	if (c.S3.Endpoint == "") != (c.S3.Bucket == "") {
 		fault("s3: give both s3.endpoint and s3.bucket, or neither")
+	}
+	if c.S3.Cache > 0 && c.S3.Endpoint == "" {
+		fault("s3.cache: the files are in the data directory already; leave it out, or set s3.endpoint")
 	}
 	if (c.S3.AccessKey == "") != (c.S3.SecretKey == "") {
 		fault("s3: give both s3.access_key and s3.secret_key, or neither")

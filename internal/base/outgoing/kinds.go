@@ -33,6 +33,7 @@ const (
 	S3                 Kind = "s3"
 	Traces             Kind = "traces"
 	OpenSearch         Kind = "opensearch"
+	EdgeOrigin         Kind = "edge_origin"
 )
 
 // Policy of a kind of calls.
@@ -84,6 +85,8 @@ var policies = map[Kind]Policy{
 	S3:           {OpenFor: openShort, Retries: 2, Floor: floorOfFiles},
 	// Each server of a cluster is a destination: a call that fails goes on to the next one, so few are retried.
 	OpenSearch: {OpenFor: openShort, Retries: 1, Floor: floor},
+	// An edge goes on to the next origin at once.
+	EdgeOrigin: {OpenFor: openShort},
 	// Nobody waits: spans that are not accepted are lost.
 	Traces: {OpenFor: openLong, Pauses: true},
 }

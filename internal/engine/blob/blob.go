@@ -34,6 +34,12 @@ type Store interface {
 	AbortParts(ctx context.Context, key, session string) error
 }
 
+// RangeReader reads parts of files by one request each.
+type RangeReader interface {
+	// ReadRange reads the bytes of a file from an offset within it on: as many as length, or to its end. It returns the size of the file as well.
+	ReadRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, int64, error)
+}
+
 // Part is one part of a file. All parts but the last have the same size, of at least MinPartSize.
 type Part struct {
 	Number       int // from 1

@@ -9,7 +9,7 @@
 //
 // A single node, which does not share its database, writes and reads nothing.
 //
-// It may use sqldb. An event may be delivered twice. Add, Notify and Wake are safe for concurrent use.
+// It may use sqldb. An event may be delivered twice. Add, Notify, Wake and Sync are safe for concurrent use.
 package clusterevent
 
 import (
@@ -18,6 +18,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -74,6 +75,11 @@ type Service struct {
 	origin int64 // identifies this process's rows, for debugging
 	wake   chan struct{}
 
+	mu        sync.Mutex    // guards all up to the next empty line
+	begun     uint64        // polls that have begun
+	succeeded uint64        // the latest poll that was successful
+	ended     chan struct{} // closed when a poll ends
+
 	// Used by New, and then by Run's goroutine only:
 	last        int64               // the highest number seen
 	gaps        map[int64]time.Time // missing numbers below last, and since when
@@ -98,7 +104,7 @@ var migrations = []string{
 func New(ctx context.Context, deps Deps) (*Service, error) {
 	var origin [8]byte
 	rand.Read(origin[:]) //nolint:errcheck // it never fails
-	s := &Service{deps: deps, origin: int64(binary.BigEndian.Uint64(origin[:]) >> 1), wake: make(chan struct{}, 1), gaps: map[int64]time.Time{}}
+	s := &Service{deps: deps, origin: int64(binary.BigEndian.Uint64(origin[:]) >> 1), wake: make(chan struct{}, 1), ended: make(chan struct{}), gaps: map[int64]time.Time{}}
 	if err := deps.DB.Migrate(ctx, "cluster_events", migrations); err != nil || deps.SingleNode {
 		return s, err
 	}
@@ -146,8 +152,49 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-tick.C:
 		case <-s.wake:
 		}
-		if err := s.poll(ctx, s.deps.Handle); err != nil && ctx.Err() == nil {
+		if err := s.round(ctx); err != nil && ctx.Err() == nil {
 			s.deps.Logger.Warn("events of other nodes could not be read; they are read later", "error", err)
+		}
+	}
+}
+
+// round delivers new events, and tells those who wait in Sync.
+func (s *Service) round(ctx context.Context) error {
+	s.mu.Lock()
+	s.begun++
+	n := s.begun
+	s.mu.Unlock()
+	err := s.poll(ctx, s.deps.Handle)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		s.succeeded = n
+	}
+	close(s.ended)
+	s.ended = make(chan struct{})
+	return err
+}
+
+// Sync returns when all events that were committed before its call have been delivered to this node. It fails with the error of ctx.
+func (s *Service) Sync(ctx context.Context) error {
+	if s.deps.SingleNode {
+		return nil
+	}
+	s.mu.Lock()
+	later := s.begun + 1 // a poll in progress may have read the rows already
+	s.mu.Unlock()
+	for {
+		s.mu.Lock()
+		done, ended := s.succeeded >= later, s.ended
+		s.mu.Unlock()
+		if done {
+			return nil
+		}
+		s.Wake()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }

@@ -282,3 +282,30 @@ func TestASingleNodeStoresNothing(t *testing.T) {
 		t.Errorf("%d rows, and %v was delivered; want none", rows, n.delivered)
 	}
 }
+
+// TestSync returns when all that was committed before is delivered, without the bus, and not while the database cannot be read.
+func TestSync(t *testing.T) {
+	place := sqltest.Schema(t, sqltest.Postgres(t))
+	a, reader, alone := open(t, place, false), open(t, place, false), open(t, place, true)
+	must(t, alone.Sync(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- reader.Run(ctx) }()
+	for i := range uint64(20) {
+		must(t, a.add(i+1, nil, nil, nil))
+		must(t, reader.Sync(t.Context()))
+		reader.mu.Lock()
+		delivered := reader.delivered
+		reader.mu.Unlock()
+		if len(delivered) != int(i)+1 || delivered[i] != i+1 {
+			t.Fatalf("after event %d, %v are delivered", i+1, delivered)
+		}
+	}
+	cancel()
+	must(t, <-done)
+	stopped, end := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer end()
+	if err := reader.Sync(stopped); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("without a poll, Sync has %v", err)
+	}
+}

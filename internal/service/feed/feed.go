@@ -100,6 +100,8 @@ type Deps struct {
 	CheckLinkPreview func(u id.User, p *chatv1.LinkPreview) error
 	// OnChange is called in the transaction of a new post, of an edit, of a deletion, and of hiding or showing a post. It may run again after a failed commit. It may be nil.
 	OnChange func(ctx context.Context, tx *sql.Tx, c Change) error
+	// Committed is called after the commit of an edit, a deletion, or of hiding or showing a post, and by their retries. It does not block. It may be nil.
+	Committed func(post uint64)
 	// Notify sends an encoded ServerFrame to the connections of some users, on any node. It may be lost. If nil, nobody is told of new posts.
 	Notify func(users []id.User, frame []byte)
 	// Connected returns the users who are connected to this node, and NotifyConnected sends them an encoded ServerFrame. If Connected is nil, nobody is told of new

@@ -182,6 +182,9 @@ func (p *postWatches) remove(w *postWatch) {
 // publishChange tells the nodes with clients that show a post that it has changed. It is called after the commit, and by retries as well: the process may have
 // died between the two.
 func (s *Service) publishChange(n uint64) {
+	if s.deps.Committed != nil {
+		s.deps.Committed(n)
+	}
 	list := []interest.Change{{Key: interest.Key(n)}}
 	if s.deps.Interest == nil {
 		s.PostsChanged(list)

@@ -115,6 +115,11 @@ func (s *Service) drop(ctx context.Context, a abandoned) error {
 	if _, err := s.get(ctx, a.id); !errors.Is(err, errNoUpload) {
 		return err // nil: it has just been completed
 	}
+	if s.deps.Dropped != nil {
+		if err := s.deps.Dropped(ctx, a.id); err != nil {
+			return err
+		}
+	}
 	for attempt := range max(a.attempts, 1) {
 		if err := s.deps.Store.Delete(ctx, blobKey(a.id, attempt+1)); err != nil {
 			return err

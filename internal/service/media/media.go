@@ -26,8 +26,14 @@ import (
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/blockcache"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
+
+// Files reads stored files whose size is known.
+type Files interface {
+	Open(ctx context.Context, key string, size int64) (*blockcache.Reader, error)
+}
 
 // Deps are what a Service needs.
 type Deps struct {
@@ -50,6 +56,10 @@ type Deps struct {
 	Authorize func(r *http.Request, creates bool) (id.User, error)
 	// EndedSessions returns the sessions among some that have ended: the keys for S3 clients that they created are not valid any more.
 	EndedSessions func(ctx context.Context, sessions []id.Session) ([]id.Session, error)
+	// Files serves stored files from copies near this node; nil: they come from Store.
+	Files Files
+	// Dropped is called when a file cannot be read any more, before its bytes are deleted. It may be called again. If nil, it is not.
+	Dropped func(ctx context.Context, n id.Upload) error
 	// IsCoordinator reports whether this node drops abandoned uploads for all nodes. If nil, it does.
 	IsCoordinator func() bool
 	// Calls records the latency and outcome of requests for files. If nil, they are not recorded.

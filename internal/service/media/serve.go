@@ -1,6 +1,7 @@
 package media
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -131,11 +132,14 @@ func (s *Service) serveDownload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f, _, err := s.deps.Store.Open(r.Context(), blobKey(n, u.stored))
+	f, err := s.openStored(r.Context(), blobKey(n, u.stored), u.declared)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	if verb == "avatar" {
+		w.Header().Set("Surrogate-Control", "max-age=1") // an edge asks again: nobody tells it of another avatar
+	}
 	if strings.Contains(r.Header.Get("Range"), ",") {
 		r.Header.Del("Range") // many small ranges cost more than the whole file
 	}
@@ -159,6 +163,15 @@ func (s *Service) serveDownload(w http.ResponseWriter, r *http.Request) error {
 	h.Set("ETag", `"`+n.String()+`"`)
 	http.ServeContent(outputlimit.WithWriteDeadlines(w, outputlimit.TransferTimeout(u.declared)), r, "", time.UnixMilli(u.createdMs), f)
 	return nil
+}
+
+// openStored opens a stored file.
+func (s *Service) openStored(ctx context.Context, key string, size int64) (io.ReadSeekCloser, error) {
+	if s.deps.Files != nil {
+		return s.deps.Files.Open(ctx, key, size)
+	}
+	f, _, err := s.deps.Store.Open(ctx, key)
+	return f, err
 }
 
 // fail writes an error response.

@@ -177,6 +177,7 @@ func (s *Service) DeleteVideo(ctx context.Context, by id.User, n uint64) error {
 		return s.changed(ctx, tx, n)
 	})
 	if err == nil {
+		s.committed(n)
 		s.deps.Uploads.WakeSweep()
 	}
 	return err

@@ -21,6 +21,13 @@ func (s *Service) changed(ctx context.Context, tx *sql.Tx, n uint64) error {
 	return s.deps.OnChange(ctx, tx, n)
 }
 
+// committed tells others of that after the commit.
+func (s *Service) committed(n uint64) {
+	if s.deps.Committed != nil {
+		s.deps.Committed(n)
+	}
+}
+
 // ShownVideos returns the videos of posts which a reader may see, by post, as lists have them, as of a transaction. It checks no permission. A video that was deleted,
 // or has failed, is absent.
 func (s *Service) ShownVideos(ctx context.Context, tx *sql.Tx, reader id.User, byPost map[uint64]uint64) (map[uint64]*videov1.Video, error) {

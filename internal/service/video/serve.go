@@ -110,7 +110,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
 		http.ServeContent(outputlimit.WithWriteDeadlines(w, outputlimit.TransferTimeout(int64(len(f.text)))), r, "", time.Time{}, strings.NewReader(f.text))
 		return nil
 	}
-	blob, size, err := s.deps.Store.Open(ctx, f.key)
+	blob, size, err := s.open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -129,12 +129,22 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// open opens the stored file of which f is a part.
+func (s *Service) open(ctx context.Context, f *file) (io.ReadSeekCloser, int64, error) {
+	if s.deps.Files == nil {
+		return s.deps.Store.Open(ctx, f.key)
+	}
+	r, err := s.deps.Files.Open(ctx, f.key, f.stored)
+	return r, f.stored, err
+}
+
 // file is what is served: a text, or a part of a stored file.
 type file struct {
 	kind         string // of the content
 	text         string
 	key          string
 	offset, size int64 // size 0: to the end
+	stored       int64 // size of the stored file
 	final        bool  // it will not change
 }
 
@@ -212,7 +222,7 @@ func (v *video) image(ctx context.Context, tx *sql.Tx, track, number string) (*f
 	if t == nil || t.stored == 0 {
 		return nil, errNotYet
 	}
-	return &file{kind: kindJPEG, key: blobKey(v.id, track, first, t.stored), final: true}, nil
+	return &file{kind: kindJPEG, key: blobKey(v.id, track, first, t.stored), stored: t.size, final: true}, nil
 }
 
 // stageFile finds a file of a stage, by a name such as STAGE/FILE.
@@ -271,7 +281,7 @@ func (v *video) segment(ctx context.Context, tx *sql.Tx, track, number string) (
 		return nil, errNoFile
 	}
 	found := list[n-t.first]
-	return &file{kind: kindMP4, key: blobKey(v.id, track, t.first, t.stored), offset: found.offset, size: found.size, final: true}, nil
+	return &file{kind: kindMP4, key: blobKey(v.id, track, t.first, t.stored), offset: found.offset, size: found.size, stored: t.size, final: true}, nil
 }
 
 // section is a part of a file.

@@ -112,6 +112,7 @@ func (s *Service) SetSubtitles(ctx context.Context, by id.User, r *videov1.SetSu
 	if err != nil {
 		return nil, err
 	}
+	s.committed(r.Video)
 	return s.GetVideo(ctx, by, &videov1.GetVideoRequest{Video: r.Video})
 }
 
@@ -157,6 +158,7 @@ func (s *Service) RemoveSubtitles(ctx context.Context, by id.User, r *videov1.Re
 	if err != nil {
 		return nil, err
 	}
+	s.committed(r.Video)
 	return s.GetVideo(ctx, by, &videov1.GetVideoRequest{Video: r.Video})
 }
 

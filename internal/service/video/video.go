@@ -45,6 +45,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/blockcache"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/platform/pipeline"
 	"github.com/rialto-im/rialto/internal/platform/transcode"
@@ -79,6 +80,11 @@ type Jobs interface {
 	Wake()
 }
 
+// Files reads stored files whose size is known.
+type Files interface {
+	Open(ctx context.Context, key string, size int64) (*blockcache.Reader, error)
+}
+
 // Deps are the dependencies of a Service.
 type Deps struct {
 	DB      *sqldb.DB
@@ -99,6 +105,10 @@ type Deps struct {
 	Off error
 	// OnChange is called in the transaction that changes the subtitles of a video, or deletes it. If nil, it is not.
 	OnChange func(ctx context.Context, tx *sql.Tx, video uint64) error
+	// Committed is called after such a commit, and by a retry. It does not block. If nil, it is not.
+	Committed func(video uint64)
+	// Files serves stored files from copies near this node; nil: they come from Store.
+	Files Files
 	// Dir is a folder for temporary files, of this node alone. Whatever is in it is removed.
 	Dir string
 	// IsCoordinator reports whether this node sweeps for all nodes. If nil, it does.

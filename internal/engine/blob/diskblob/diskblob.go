@@ -153,6 +153,21 @@ func (s *Store) Open(_ context.Context, key string) (io.ReadSeekCloser, int64, e
 	return f, info.Size(), nil
 }
 
+// ReadRange reads a part of a file.
+func (s *Store) ReadRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, int64, error) {
+	f, size, err := s.Open(ctx, key)
+	if err != nil {
+		return nil, 0, err
+	}
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(f, length), f}, size, nil
+}
+
 // Delete removes a file.
 func (s *Store) Delete(_ context.Context, key string) error {
 	if !blob.ValidKey(key) {

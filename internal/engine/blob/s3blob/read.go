@@ -3,7 +3,9 @@ package s3blob
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
 
 	"github.com/minio/minio-go/v7"
 
@@ -25,8 +27,9 @@ type file struct {
 
 // download is an answer of the server.
 type download struct {
-	body io.ReadCloser
-	info minio.ObjectInfo
+	body   io.ReadCloser
+	info   minio.ObjectInfo
+	header http.Header
 }
 
 // Open requests the whole file. Seeking ends that answer, and the next Read requests the rest from there.
@@ -36,6 +39,29 @@ func (s *Store) Open(ctx context.Context, key string) (io.ReadSeekCloser, int64,
 	}
 	return s.OpenObject(ctx, key)
 }
+
+// ReadRange sends one request, which is not repeated if the answer breaks off.
+func (s *Store) ReadRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, int64, error) {
+	if !blob.ValidKey(key) {
+		return nil, 0, blob.ErrKey
+	}
+	var options minio.GetObjectOptions
+	if err := options.SetRange(offset, offset+length-1); err != nil {
+		return nil, 0, err
+	}
+	d, err := s.get(ctx, s.name(key), options)
+	if err != nil {
+		return nil, 0, classify(err)
+	}
+	var from, to, size int64
+	if n, err := fmt.Sscanf(d.header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &size); err != nil || n != 3 || from != offset || to != min(offset+length, size)-1 {
+		return nil, 0, errors.Join(classify(errNoRange), d.body.Close())
+	}
+	return d.body, size, nil
+}
+
+// errNoRange is the error of a server, or a proxy, that knows no ranges.
+var errNoRange = errors.New("the server did not send the requested range")
 
 // Read continues with a new request if an answer breaks off, a few times in a row.
 func (f *file) Read(p []byte) (int, error) {
@@ -89,8 +115,8 @@ func (f *file) reach() error {
 		return classify(err)
 	}
 	f.body, f.bodyAt = d.body, f.at
-	if d.info.Size != f.size-f.at { // a server, or a proxy, that knows no ranges
-		return errors.Join(classify(errors.New("the server did not send the requested range")), f.drop())
+	if d.info.Size != f.size-f.at {
+		return errors.Join(classify(errNoRange), f.drop())
 	}
 	return nil
 }

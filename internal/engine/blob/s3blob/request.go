@@ -24,7 +24,7 @@ func (s *Store) request(ctx context.Context, size int64, do func(ctx context.Con
 func (s *Store) get(ctx context.Context, name string, options minio.GetObjectOptions) (*download, error) {
 	d := &download{}
 	err := s.try(ctx, func() (err error) {
-		d.body, d.info, _, err = s.client.GetObject(ctx, s.config.Bucket, name, options)
+		d.body, d.info, d.header, err = s.client.GetObject(ctx, s.config.Bucket, name, options)
 		return err
 	})
 	return d, err

@@ -1,0 +1,78 @@
+package app
+
+import (
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/base/id"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+const edgeSecret = "edge.secret=shared by the edges and the others"
+
+// openEdgeOf starts an edge whose origin is a node, and waits until it hears from that.
+func openEdgeOf(t *testing.T, origin *Node) *Node {
+	t.Helper()
+	e, err := Open(t.Context(), configure(t, filepath.Join(t.TempDir(), "edge"), "roles=edge", "edge.origins="+url(origin), edgeSecret), slog.New(slog.NewTextHandler(t.Output(), nil)))
+	must(t, err)
+	t.Cleanup(func() { must(t, e.Close()) })
+	eventually.True(t, "the edge is ready", func() bool {
+		code, _ := get(t, url(e)+"/readyz")
+		return code == http.StatusOK
+	})
+	return e
+}
+
+// TestAnEdgeServesFiles of a whole server, and the web app, and nothing else. A dropped file is refused. Its metrics say where the bytes came from.
+func TestAnEdgeServesFiles(t *testing.T) {
+	h, _ := open(t, edgeSecret)
+	e := openEdgeOf(t, h)
+	ann := client(t, h)
+	must(t, ann.Register(t.Context(), "ann", "a good password", "Ann"))
+	path := filepath.Join(t.TempDir(), "notes.txt")
+	must(t, os.WriteFile(path, []byte(strings.Repeat("a line of notes\n", 100_000)), 0o600))
+	upload := uploadFile(t, h, ann, path)
+	download := func() string {
+		t.Helper()
+		r, err := ann.Media().GetDownload(t.Context(), connect.NewRequest(&chatv1.GetDownloadRequest{Upload: upload}))
+		must(t, err)
+		return r.Msg.Url
+	}
+	target := download()
+	for range 2 {
+		if code, text := get(t, url(e)+target); code != http.StatusOK || len(text) != 1_600_000 || !strings.HasSuffix(text, "of notes\n") {
+			t.Fatalf("the edge answers with %d and %d bytes", code, len(text))
+		}
+	}
+	_, metrics := get(t, "http://"+e.AdminAddress().String()+"/metrics")
+	for _, line := range []string{`rialto_file_cache_reads_total{result="hit"} 2`, `rialto_file_cache_reads_total{result="miss"} 2`, `rialto_file_cache_bytes_total{from="origin"} 1.6e+06`, `rialto_file_cache_bytes_total{from="cache"} 3.2e+06`,
+		`rialto_edge_requests_total{result="served"} 2`, "rialto_edge_questions_total 1", "rialto_file_cache_blocks 2"} {
+		if !strings.Contains(metrics, line+"\n") {
+			t.Errorf("the metrics lack %s", line)
+		}
+	}
+	for path, want := range map[string]int{"/": http.StatusOK, "/healthz": http.StatusOK, "/v1/socket": http.StatusNotFound, "/rialto.chat.v1.ChatService/Send": http.StatusNotFound, "/v1/media/1?exp=1&sig=a": http.StatusForbidden} {
+		if code, text := get(t, url(e)+path); code != want {
+			t.Errorf("%s is answered with %d, and not %d: %.100s", path, code, want, text)
+		}
+	}
+	// The user erases the account, and with it the file.
+	if code, _ := get(t, url(h)+"/v1/edge/purges"); code != http.StatusForbidden {
+		t.Errorf("a client that is no edge is told of purges: %d", code)
+	}
+	_, err := h.media.UserData().EraseUser(t.Context(), id.User(ann.User()), "")
+	must(t, err)
+	eventually.True(t, "the edge refuses the file", func() bool {
+		code, _ := get(t, url(e)+target)
+		return code == http.StatusNotFound
+	})
+	if blocks, _ := e.edge.Cache().Usage(); blocks != 0 {
+		t.Errorf("%d blocks of the file are left", blocks)
+	}
+}

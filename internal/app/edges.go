@@ -1,0 +1,211 @@
+package app
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/engine/blob"
+	"github.com/rialto-im/rialto/internal/platform/blockcache"
+	"github.com/rialto-im/rialto/internal/platform/clusterevent"
+	"github.com/rialto-im/rialto/internal/transport/edge"
+)
+
+// Folders in a data directory: the copies of an edge, and those of a node whose files are in S3.
+const (
+	edgeDir      = "edge"
+	fileCacheDir = "file-cache"
+)
+
+// purgeEvent tells the other nodes what edges have to forget. Its detail is a tag.
+const purgeEvent = "edge_purge"
+
+// addPurge tells all nodes what edges have to forget, in the transaction of the change. purged follows after the commit.
+func (n *Node) addPurge(ctx context.Context, tx *sql.Tx, tag string) error {
+	if n.config.Edge.Secret == "" {
+		return nil
+	}
+	return n.events.Add(ctx, tx, clusterevent.Event{Kind: purgeEvent, Detail: tag})
+}
+
+// purged tells the edges that ask this node, and wakes the other nodes.
+func (n *Node) purged(tag string) {
+	if n.config.Edge.Secret != "" {
+		n.purges.Add(tag)
+		n.events.Notify()
+	}
+}
+
+// handlePurge tells the edges that ask this node what was changed by another.
+func (n *Node) handlePurge(e clusterevent.Event) {
+	if e.Kind == purgeEvent {
+		n.purges.Add(e.Detail)
+	}
+}
+
+// postCommitted is called after the commit of a changed post.
+func (n *Node) postCommitted(post uint64) { n.purged(edge.PostTag(strconv.FormatUint(post, 10))) }
+
+// onVideo is called in the transaction of a changed video.
+func (n *Node) onVideo(ctx context.Context, tx *sql.Tx, video uint64) error {
+	if err := n.searchVideo(ctx, tx, video); err != nil {
+		return err
+	}
+	return n.addPurge(ctx, tx, edge.VideoTag(strconv.FormatUint(video, 10)))
+}
+
+// videoCommitted is called after the commit.
+func (n *Node) videoCommitted(video uint64) { n.purged(edge.VideoTag(strconv.FormatUint(video, 10))) }
+
+// fileDropped is called when a file cannot be read any more.
+func (n *Node) fileDropped(ctx context.Context, upload id.Upload) error {
+	if n.config.Edge.Secret == "" {
+		return nil
+	}
+	tag := edge.FileTag(upload.String())
+	if err := n.db.Write(ctx, func(tx *sql.Tx) error { return n.addPurge(ctx, tx, tag) }); err != nil {
+		return err
+	}
+	n.purged(tag)
+	return nil
+}
+
+// openFileCache makes the cache in front of S3, if there is one.
+func (n *Node) openFileCache() (err error) {
+	if n.config.S3.Cache == 0 {
+		return nil
+	}
+	n.fileCache, err = blockcache.Open(blockcache.Config{Dir: n.dir.join(fileCacheDir), MaxBytes: int64(n.config.S3.Cache)}, n.logger)
+	if err == nil {
+		n.closers = append(n.closers, n.fileCache.Close)
+	}
+	return err
+}
+
+// cachedFiles are the files as they are served, if they are cached.
+func (n *Node) cachedFiles() files {
+	if ranges, ok := n.files.(blob.RangeReader); ok && n.fileCache != nil {
+		return blockcache.Blobs{Cache: n.fileCache, Store: ranges}
+	}
+	return nil
+}
+
+type files interface {
+	Open(ctx context.Context, key string, size int64) (*blockcache.Reader, error)
+}
+
+// openEdge makes a node that has no database, and serves files from copies.
+func (n *Node) openEdge(ctx context.Context) error {
+	if err := n.lockDir(ctx); err != nil {
+		return err
+	}
+	if err := n.bind(ctx); err != nil {
+		return err
+	}
+	n.unauthenticated, n.fileRequests, n.streams = n.config.Input.Connections(), n.config.Input.Files(), n.config.Input.Streams()
+	n.open, n.admission = &openConnections{most: maxOpenConnections()}, newAdmission(cpuTime, time.Now, n.threads)
+	var err error
+	n.edge, err = edge.New(edge.Deps{Dir: n.dir.join(edgeDir), Calls: n.outgoing, Clock: n.clock, Logger: n.logger}, n.config.Edge)
+	if err != nil {
+		return err
+	}
+	n.closers = append(n.closers, n.edge.Close)
+	telemetry.ThisBuild().Info(n.registry)
+	n.registry.MustRegister(n.outgoing)
+	n.registerListenerMetrics()
+	n.registerFileCacheMetrics(n.edge.Cache())
+	n.registerEdgeMetrics()
+	n.stack.Start("edge", n.edge.Run)
+	n.serving = true
+	n.startHTTP("admin", n.adminListener, n.edgeAdminHandler(), false, func() {})
+	n.startHTTP("listener", &countingListener{n.listener, n.unauthenticated, n.config.Plaintext, n.open, n.admission}, n.edgeHandler(), n.config.TLS.Cert != "", func() {})
+	return nil
+}
+
+// edgeHandler serves the public listener of an edge: files, and the web app.
+func (n *Node) edgeHandler() http.Handler {
+	stored := cors([]string{"*"}, n.limitFileRequests(n.edge), n.logger) // the app's page has another origin; only the signed URL grants access, without a cookie
+	pages := webApp(n.config.Media.Origin)
+	page := n.limitFileRequests(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pages.ServeHTTP(outputlimit.WithWriteDeadlines(w, 0), r) }))
+	return n.limitStreams(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		switch p := r.URL.Path; {
+		case p == "/healthz" && isRead(r):
+			_, _ = w.Write([]byte("ok\n")) // the client may have gone
+		case p == "/readyz" && isRead(r):
+			if n.leaving.Load() || !n.edge.Follows() {
+				http.Error(w, "not ready", http.StatusServiceUnavailable)
+				return
+			}
+			_, _ = w.Write([]byte("ready\n")) // the client may have gone
+		case strings.HasPrefix(p, edge.MediaPrefix), strings.HasPrefix(p, edge.VideoPrefix):
+			stored.ServeHTTP(w, r)
+		case strings.HasPrefix(p, "/v1/"), strings.HasPrefix(p, "/rialto"):
+			http.Error(w, "this node does not serve this; its role is edge", http.StatusNotFound)
+		default:
+			page.ServeHTTP(w, r)
+		}
+	}))
+}
+
+// edgeAdminHandler serves the listener for operators of an edge.
+func (n *Node) edgeAdminHandler() http.Handler {
+	mux := n.adminMux()
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		state := map[string]any{"ready": true, "node": n.name, "behind_seconds": n.edge.Behind().Seconds()}
+		if n.leaving.Load() || !n.edge.Follows() {
+			state["ready"] = false
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_ = json.NewEncoder(w).Encode(state) // the client may have gone
+	})
+	return mux
+}
+
+// registerFileCacheMetrics registers the metrics of the cache of files, if there is one.
+func (n *Node) registerFileCacheMetrics(c *blockcache.Cache) {
+	if c == nil {
+		return
+	}
+	s := c.Stats()
+	for result, counter := range map[string]*atomic.Int64{"hit": &s.Hits, "joined": &s.Joined, "miss": &s.Misses} {
+		telemetry.CountBy(n.registry, "file_cache_reads_total", "Blocks of files that readers needed: on disk, being fetched for another reader, or fetched for this one.", "result", result, read(counter))
+	}
+	for from, counter := range map[string]*atomic.Int64{"cache": &s.ReadBytes, "origin": &s.FetchedBytes} {
+		telemetry.CountBy(n.registry, "file_cache_bytes_total", "Bytes given to readers from the cache, and bytes that came from the origin.", "from", from, read(counter))
+	}
+	telemetry.Count(n.registry, "file_cache_fetches_total", "Blocks that were requested of the origin.", read(&s.Fetches))
+	telemetry.Count(n.registry, "file_cache_fetches_failed_total", "Blocks that the origin did not send.", read(&s.FailedFetches))
+	telemetry.Count(n.registry, "file_cache_evictions_total", "Blocks that made room for others.", read(&s.Evictions))
+	telemetry.Count(n.registry, "file_cache_damaged_total", "Blocks on disk that were damaged or gone, and were fetched again.", read(&s.Damaged))
+	telemetry.Count(n.registry, "file_cache_writes_failed_total", "Blocks that could not be stored.", read(&s.FailedWrites))
+	telemetry.Gauge(n.registry, "file_cache_blocks", "Blocks of files in the cache.", func() float64 {
+		blocks, _ := c.Usage()
+		return float64(blocks)
+	})
+	telemetry.Gauge(n.registry, "file_cache_bytes", "Disk that the cache uses.", func() float64 {
+		_, bytes := c.Usage()
+		return float64(bytes)
+	})
+}
+
+// registerEdgeMetrics registers the metrics of an edge.
+func (n *Node) registerEdgeMetrics() {
+	s := n.edge.Stats()
+	for result, counter := range map[string]*atomic.Int64{"served": &s.Served, "refused": &s.Refused, "failed": &s.Failed} {
+		telemetry.CountBy(n.registry, "edge_requests_total", "Requests for files: served, refused, or failed because no origin answered.", "result", result, read(counter))
+	}
+	telemetry.Count(n.registry, "edge_questions_total", "Questions to an origin about a URL.", read(&s.Asked))
+	telemetry.Count(n.registry, "edge_purges_total", "Posts, videos and files that an origin named as changed.", read(&s.Purged))
+	telemetry.Count(n.registry, "edge_resets_total", "Times that an origin could not name all changes, and all URLs were asked about again.", read(&s.Resets))
+	telemetry.Gauge(n.registry, "edge_behind_seconds", "How old the latest word of an origin about changes is; beyond 0.8, each file is asked about.", func() float64 { return n.edge.Behind().Seconds() })
+}

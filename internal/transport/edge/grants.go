@@ -1,0 +1,239 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/egress"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/platform/blockcache"
+)
+
+// grant is a signed scope that the origin has confirmed.
+type grant struct {
+	group, post string
+	ends        time.Time // of the URL
+	asked       time.Time // when the question was sent
+	// life is for how long the origin lets the edge rely on it; 0: until it tells of a change.
+	life time.Duration
+	run  uint64 // of the changes then; 0: changes are not known
+	// ctx ends when the scope is purged.
+	ctx context.Context
+	end context.CancelCauseFunc
+}
+
+// resource is what is known of a file.
+type resource struct {
+	group    string
+	header   http.Header // for viewers
+	modified time.Time
+	file     blockcache.File // of one that does not change
+	text     []byte          // of one that may
+	until    time.Time       // of the text
+}
+
+// refusal of an origin.
+type refusal struct {
+	err   error
+	until time.Time
+}
+
+// originError is a refusal as the origin wrote it.
+type originError struct {
+	status int
+	body   []byte
+	kind   error
+}
+
+func (e *originError) Error() string { return fmt.Sprintf("status %d: %.200s", e.status, e.body) }
+
+// Unwrap returns the kind, for errs.Of.
+func (e *originError) Unwrap() error { return e.kind }
+
+// maxRefusalBody is more than the text of any error.
+const maxRefusalBody = 2 << 10
+
+// refusalOf returns the error of an answer with a status of 4xx.
+func refusalOf(a *egress.Answer) error {
+	kind := errs.New(errs.Denied, "bad_url", "this URL is not valid for this request; get a new one")
+	if a.Status == http.StatusNotFound {
+		kind = errNoFile
+	}
+	return &originError{status: a.Status, body: append([]byte(nil), a.Body[:min(len(a.Body), maxRefusalBody)]...), kind: kind}
+}
+
+// valid reports whether a grant may be relied on. The caller holds mu.
+func (s *Server) valid(g *grant, now time.Time) bool {
+	switch asked := now.Sub(g.asked); {
+	case g.ctx.Err() != nil, !now.Before(g.ends), g.life > 0 && asked >= g.life:
+		return false
+	case asked < askedLife:
+		return true
+	}
+	return g.run == s.changes.run && g.run > 0 && s.changes.fresh(now)
+}
+
+// errAgain means that what an answer says has changed meanwhile.
+var errAgain = errors.New("the file has changed meanwhile")
+
+// attempts to learn of a file that changes all the time.
+const attempts = 3
+
+// resolve returns what is known of a file, once its URL is confirmed.
+func (s *Server) resolve(ctx context.Context, a *address) (g *grant, f *resource, err error) {
+	for range attempts {
+		if g, f, err = s.known(a); err != nil || f != nil {
+			return g, f, err
+		}
+		if err = s.confirm(ctx, a); err != nil && !errors.Is(err, errAgain) {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, errOrigin(errAgain)
+}
+
+// known returns what need not be asked; a nil resource: it has to be asked.
+func (s *Server) known(a *address) (*grant, *resource, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.deps.Clock.Now()
+	if !now.Before(a.ends) {
+		return nil, nil, errExpired
+	}
+	if r, ok := s.refusals.get(a.target); ok {
+		if now.Before(r.until) {
+			return nil, nil, r.err
+		}
+		s.refusals.remove(a.target)
+	}
+	g, granted := s.grants.get(a.scope)
+	f, found := s.files.get(a.group + "/" + a.name)
+	if !granted || !found || !s.valid(g, now) || f.text != nil && !now.Before(f.until) {
+		return nil, nil, nil
+	}
+	return g, f, nil
+}
+
+var errExpired = errs.New(errs.Denied, "url_expired", "this URL has expired; get a new one")
+
+// confirm asks an origin about a URL, once for all who want to know.
+func (s *Server) confirm(ctx context.Context, a *address) error {
+	done := s.asks.DoChan(a.target, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout) // others wait for it too
+		defer cancel()
+		select {
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
+		case <-ctx.Done():
+			return nil, errOrigin(ctx.Err())
+		}
+		return nil, s.ask(ctx, a)
+	})
+	select {
+	case r := <-done:
+		return r.Err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// ask asks an origin about a URL. An answer about a new file has its first bytes as well.
+func (s *Server) ask(ctx context.Context, a *address) error {
+	s.mu.Lock()
+	asked, run, number := s.deps.Clock.Now(), s.changes.run, s.changes.count
+	f, found := s.files.get(a.group + "/" + a.name)
+	s.mu.Unlock()
+	method, header := http.MethodGet, rangeHeader(0, blockcache.BlockSize)
+	if found && f.text == nil {
+		method, header = http.MethodHead, nil
+	}
+	s.stats.Asked.Add(1)
+	answer, err := s.origins.fetch(ctx, a.group, method, a.target, header)
+	if err != nil {
+		return err
+	}
+	if answer.Status >= http.StatusBadRequest {
+		return s.refused(a, asked, refusalOf(answer))
+	}
+	if method == http.MethodGet {
+		if f, err = s.learn(a, answer); err != nil {
+			return err
+		}
+	} else if answer.Status != http.StatusOK || answer.Header.Get("ETag") != f.header.Get("ETag") {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.files.remove(a.group + "/" + a.name)
+		return errAgain
+	}
+	g := &grant{group: a.group, post: a.post, ends: a.ends, asked: asked, run: run, life: lifeOf(answer.Header)}
+	g.ctx, g.end = context.WithCancelCause(context.Background())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changes.since(number, a.group, a.post) {
+		s.cache.RemoveGroup(a.group) // the bytes of the answer are there again
+		return errAgain
+	}
+	if old, ok := s.grants.get(a.scope); ok && old.ctx.Err() == nil {
+		g.ctx, g.end = old.ctx, old.end // of transfers in progress
+	}
+	s.grants.put(a.scope, g, entryCost)
+	s.files.put(a.group+"/"+a.name, f, entryCost+len(f.text))
+	return nil
+}
+
+// refused remembers a refusal, and forgets the grant.
+func (s *Server) refused(a *address, asked time.Time, err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusals.put(a.target, &refusal{err, asked.Add(refusalLife)}, entryCost+maxRefusalBody)
+	if g, ok := s.grants.get(a.scope); ok && errs.Is(err, errs.Denied) {
+		g.end(err)
+		s.grants.remove(a.scope)
+	}
+	return err
+}
+
+// kept headers of an origin are for viewers.
+var keptHeaders = []string{"Content-Type", "Content-Disposition", "Content-Security-Policy", "X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Cache-Control", "Etag"}
+
+// learn reads an answer with the beginning of a file, and keeps its bytes.
+func (s *Server) learn(a *address, answer *egress.Answer) (*resource, error) {
+	from, size, err := contentRange(answer)
+	if err != nil || from != 0 {
+		return nil, errOrigin(err)
+	}
+	f := &resource{group: a.group, header: http.Header{}}
+	for _, name := range keptHeaders {
+		if v := answer.Header.Get(name); v != "" {
+			f.header.Set(name, v)
+		}
+	}
+	if t, err := http.ParseTime(answer.Header.Get("Last-Modified")); err == nil {
+		f.modified = t
+	}
+	tag := answer.Header.Get("ETag")
+	if !strings.Contains(answer.Header.Get("Cache-Control"), "immutable") || !strings.HasPrefix(tag, `"`) || size == 0 {
+		if size != int64(len(answer.Body)) {
+			return nil, errOrigin(fmt.Errorf("a file that may change has %d bytes", size))
+		}
+		f.text, f.until = append([]byte{}, answer.Body...), s.deps.Clock.Now().Add(textLife)
+		return f, nil
+	}
+	f.file = blockcache.File{Group: a.group, Name: a.name + " " + tag, Size: size}
+	s.cache.Put(f.file, 0, answer.Body)
+	return f, nil
+}
+
+// lifeOf reads for how long an edge may rely on an answer.
+func lifeOf(h http.Header) time.Duration {
+	seconds, ok := strings.CutPrefix(h.Get("Surrogate-Control"), "max-age=")
+	if n, err := strconv.ParseUint(seconds, 10, 31); ok && err == nil {
+		return max(time.Duration(n)*time.Second, time.Nanosecond)
+	}
+	return 0
+}
