@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/tool/bench"
 	"github.com/rialto-im/rialto/internal/tool/plan"
+	"github.com/rialto-im/rialto/internal/tool/rank"
 	"github.com/rialto-im/rialto/internal/tool/terminal"
 	"github.com/rialto-im/rialto/internal/tool/verify"
 	"github.com/rialto-im/rialto/internal/tool/where"
@@ -63,6 +64,9 @@ func commands() []command {
 		}},
 		{"where", "show what happened to a message, when and on which node: rialto where MESSAGE-ID --key KEY", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return where.Main(ctx, args, os.Stdout, os.Stderr) })
+		}},
+		{"rank", "train, judge and activate models of the ranked feed: rialto rank train --url URL --key KEY", func(args []string) int {
+			return untilSignal(func(ctx context.Context) int { return rank.Main(ctx, args, os.Stdout, os.Stderr) })
 		}},
 		{"admin", "manage API keys, background jobs and message transactions: rialto admin key|jobs|transactions", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.AdminMain(ctx, args, os.Stdout, os.Stderr) })

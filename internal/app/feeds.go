@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/idgen"
 	"github.com/rialto-im/rialto/internal/platform/interest"
@@ -44,6 +45,7 @@ func (n *Node) startFeeds() {
 	n.stack.Start("engagement", n.engagement.Run)
 	n.stack.Start("notifications", n.notifications.Run)
 	n.stack.Start("feed", n.feed.Run)
+	n.stack.Start("ranking", n.ranking.Run)
 	n.stack.Start("videos", n.videos.Run)
 	n.stack.Start("search", n.search.Run)
 }
@@ -87,6 +89,7 @@ func (n *Node) openRanking(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.ranking, err = ranking.New(ctx, ranking.Deps{DB: n.db, Counters: n.counters, Posts: n.feed, Comments: n.comments, Engagement: n.engagement, Graph: n.accounts, Numbers: n.switches, Secret: secret, Clock: n.clock, Logger: n.logger})
+	n.ranking, err = ranking.New(ctx, ranking.Deps{DB: n.db, Counters: n.counters, Posts: n.feed, Comments: n.comments, Engagement: n.engagement, Graph: n.accounts, Numbers: n.switches, Secret: secret,
+		IsCoordinator: n.isCoordinator, NoCalls: !n.config.Has(config.RoleAPI) && !n.config.Has(config.RoleGateway), Clock: n.clock, Logger: n.logger})
 	return err
 }

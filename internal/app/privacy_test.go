@@ -57,6 +57,7 @@ var withoutUsers = map[string]string{
 	"quarantine":                 "positions of entries",
 	"reconciliation_differences": "ids of what differs between stores",
 	"reconciliation_rounds":      "where comparisons of stores are",
+	"ranking_models":             "weights of features, and who stored them: keys of operators",
 	"runtime_number_changes":     "what operators set",
 	"runtime_numbers":            "what operators set",
 	"runtime_switch_changes":     "what operators set",

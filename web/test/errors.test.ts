@@ -30,7 +30,7 @@ const forPrograms = `
   part_differs parts_missing upload_complete wrong_checksum wrong_method wrong_offset wrong_protocol wrong_version bad_end bad_note ended too_many_streamed wait_on_socket
   bad_consumer bad_cursor bad_filter bad_secret bad_seek bad_share bad_stomp bot_fixed cursor_outdated events_off has_webhook no_audit no_consumer no_dead_events not_your_consumer
   too_many_consumers too_many_waiting bad_transaction committed no_transaction reference_reused rolled_back too_many_transactions
-  appeal_decided bad_ban bad_decision bad_list bad_words case_decided no_appeal no_ban no_case no_moderator no_target no_word_list too_many_words
+  bad_model no_model too_few_examples appeal_decided bad_ban bad_decision bad_list bad_words case_decided no_appeal no_ban no_case no_moderator no_target no_word_list too_many_words
   bad_reason backup_off backup_running backup_shared no_backup bad_job_state console_key finished no_difference no_job no_operator no_queue no_role not_finished
 `.trim().split(/\s+/);
 /** Codes that say enough to a person: whatever the reason, what helps is to try again, or to sign in again. */

@@ -41,3 +41,12 @@ func (s *Service) PostsAfter(ctx context.Context, after uint64, limit int) (list
 	})
 	return list, err
 }
+
+// NewestPosts returns the ids of at most limit posts, the newest first, those that are deleted or hidden among them.
+func (s *Service) NewestPosts(ctx context.Context, limit int) (list []uint64, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM feed_posts ORDER BY id DESC LIMIT $1`, limit)
+	return sqldb.Collect(rows, err, func(scan func(...any) error) (n uint64, err error) {
+		err = scan(&n)
+		return n, err
+	})
+}

@@ -13,11 +13,15 @@ const (
 	authorWindow   = 20
 	postsPerAuthor = 2
 	kindRun        = 2
+	// The first diversePosts of an order differ from each other in what they are about, as far as the diversePool best candidates do.
+	diversePosts = 60
+	diversePool  = 300
 )
 
 // arrange returns the first posts of a list in an order in which authors and kinds alternate: each is the best one that is left and varies, or the best one that
-// varies its author, or the best one.
-func arrange(list []*candidate) []*candidate {
+// varies its author, or the best one. The best one of the first posts is that with the highest score less what likeness with an earlier one costs (maximal marginal
+// relevance).
+func arrange(list []*candidate, diversity float64) []*candidate {
 	out := make([]*candidate, 0, min(len(list), orderPosts))
 	left := slices.Clone(list)
 	kinds := map[rankingv1.PostKind]int{} // of left
@@ -30,11 +34,22 @@ func arrange(list []*candidate) []*candidate {
 		if kinds[avoid] == len(left) {
 			avoid = rankingv1.PostKind_POST_KIND_UNSPECIFIED // no others are left to be searched for
 		}
-		next := pick(left, recent, avoid)
+		next := -1
+		if len(out) < diversePosts {
+			next = pickDiverse(left[:min(len(left), diversePool-len(out))], recent, avoid, diversity)
+		}
+		if next < 0 {
+			next = pick(left, recent, avoid)
+		}
 		c := left[next]
 		left = slices.Delete(left, next, next+1)
 		out = append(out, c)
 		kinds[c.kind]--
+		if len(out) < diversePosts {
+			for _, other := range left[:min(len(left), diversePool-len(out))] {
+				other.alike = max(other.alike, other.vector.likeness(c.vector))
+			}
+		}
 		recent[c.author]++
 		if gone := len(out) - authorWindow; gone >= 0 {
 			recent[out[gone].author]--
@@ -58,6 +73,20 @@ func pick(left []*candidate, recent map[id.User]int, avoid rankingv1.PostKind) i
 		}
 	}
 	return max(0, varied)
+}
+
+// pickDiverse returns the place of the post that varies author and kind, and has the highest score less its likeness with earlier ones; -1 if none varies both.
+func pickDiverse(pool []*candidate, recent map[id.User]int, avoid rankingv1.PostKind, diversity float64) int {
+	best, most := -1, 0.0
+	for i, c := range pool {
+		if recent[c.author] >= postsPerAuthor || c.kind == avoid {
+			continue
+		}
+		if value := c.score + diversity*c.alike; best < 0 || value > most {
+			best, most = i, value
+		}
+	}
+	return best
 }
 
 // lastKind returns the kind of the last posts, if all kindRun of them have the same; else none.

@@ -27,14 +27,20 @@ const (
 type ranking struct {
 	*taste
 	weights    weights
+	diversity  float64 // at most 0: what a post that is just like one before it loses
+	model      *activeModel
+	fallback   string // why there is no model
 	candidates map[uint64]*candidate
 	done       func(ctx context.Context) // is called after the transaction
 }
 
 // read reads the candidates of a reader, and some other posts, with their scores.
 func (s *Service) read(ctx context.Context, tx *sql.Tx, reader id.User, nowMs int64, others ...uint64) (*ranking, error) {
-	r := &ranking{weights: s.weights(), candidates: map[uint64]*candidate{}}
+	r := &ranking{weights: s.weights(), diversity: s.weight(&diversity), candidates: map[uint64]*candidate{}}
 	var err error
+	if r.model, r.fallback, err = s.models.active(ctx, tx); err != nil {
+		return nil, err
+	}
 	if r.taste, err = s.readTaste(ctx, tx, reader, nowMs); err != nil {
 		return nil, err
 	}
@@ -47,23 +53,38 @@ func (s *Service) read(ctx context.Context, tx *sql.Tx, reader id.User, nowMs in
 		return cmp.Or(cmp.Compare(r.network[b], r.network[a]), cmp.Compare(b, a))
 	})
 	liked = liked[:min(len(liked), networkPosts)]
-	popular, err := s.deps.Engagement.PopularPosts(ctx, tx, maxCandidates-len(home)-len(liked))
+	similar := s.near.search(r.likes, neighbourPosts)
+	popular, err := s.deps.Engagement.PopularPosts(ctx, tx, maxCandidates-len(home)-len(liked)-len(similar))
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Concat(home, liked, popular, others)
+	all := slices.Concat(home, liked, similar, popular, others)
 	facts, err := s.facts.get(ctx, tx, all)
 	if err != nil {
 		return nil, err
 	}
 	for n, f := range facts {
 		v := r.featuresOf(n, f)
-		r.candidates[n] = &candidate{facts: f, post: n, values: v, score: r.weights.score(&v)}
+		r.candidates[n] = &candidate{facts: f, post: n, values: v, score: r.score(&v, f)}
 	}
 	r.from(home, rankingv1.RankReason_RANK_REASON_FOLLOWED)
 	r.from(liked, rankingv1.RankReason_RANK_REASON_NETWORK)
+	r.from(similar, rankingv1.RankReason_RANK_REASON_SIMILAR)
 	r.from(popular, rankingv1.RankReason_RANK_REASON_POPULAR)
 	return r, nil
+}
+
+// score returns the score of a post, and sets its estimates.
+func (r *ranking) score(v *values, f *facts) (sum float64) {
+	if r.model != nil {
+		r.model.estimate(v, f)
+	}
+	for i := range v {
+		if r.counts(feature(i)) {
+			sum += r.weights[i] * v[i]
+		}
+	}
+	return sum
 }
 
 // from records a source of posts.
@@ -128,7 +149,7 @@ func (s *Service) readAffinity(ctx context.Context, tx *sql.Tx, t *taste) error 
 	t.affinity = map[id.User]float64{}
 	add := func(post uint64, atMs int64, much float64) {
 		if f := facts[post]; f != nil && f.author != t.reader {
-			t.affinity[f.author] += much * halved(t.nowMs-atMs, tasteHalfMs)
+			t.liked(f, much*halved(t.nowMs-atMs, tasteHalfMs))
 		}
 	}
 	for _, l := range liked {
@@ -136,6 +157,9 @@ func (s *Service) readAffinity(ctx context.Context, tx *sql.Tx, t *taste) error 
 	}
 	for _, n := range slices.Sorted(maps.Keys(commented)) { // sums of floats depend on the order
 		add(n, commented[n], commentTaste)
+	}
+	if t.sum != (vector{}) {
+		t.likes = t.sum.scaled()
 	}
 	return nil
 }

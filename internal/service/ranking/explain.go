@@ -43,7 +43,7 @@ func (s *Service) ExplainRanking(ctx context.Context, r *rankingv1.ExplainRankin
 			out.Exclusion = rankingv1.RankExclusion_RANK_EXCLUSION_NO_CANDIDATE
 			return nil
 		}
-		out.Score, out.Sources = c.message(&ranked.weights), c.sources
+		out.Score, out.Sources = ranked.message(c), c.sources
 		switch {
 		case author == reader:
 			out.Exclusion = rankingv1.RankExclusion_RANK_EXCLUSION_OWN

@@ -21,3 +21,26 @@ func (s *Service) Candidates(ctx context.Context, reader id.User) (n int, err er
 
 // Forget forgets the facts of all posts.
 func (s *Service) Forget() { s.facts.cache.InvalidateAll() }
+
+// Near returns how many posts have vectors.
+func (s *Service) Near() int { return s.near.index.Len() }
+
+// MaxNear replaces how many posts have vectors at most.
+func (s *Service) MaxNear(most int) (err error) {
+	s.near, err = newNeighbours(most)
+	s.facts.near = s.near
+	return err
+}
+
+// WaitingShown returns how many pages of the log are not written yet.
+func (s *Service) WaitingShown() int {
+	s.shown.mu.Lock()
+	defer s.shown.mu.Unlock()
+	return len(s.shown.waiting)
+}
+
+// ForgetModel forgets the model in use, as another node does.
+func (s *Service) ForgetModel() { s.models.cached.Store(nil) }
+
+// MaxModels is how many models are kept.
+const MaxModels = maxModels

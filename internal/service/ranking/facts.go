@@ -16,7 +16,7 @@ import (
 const (
 	// factLifetimeMs is how old the facts of a post may be. They decide on its place, never on who sees it.
 	factLifetimeMs = 30_000
-	maxFacts       = 50_000 // posts in memory: about 5 MiB
+	maxFacts       = 50_000 // posts in memory: about 18 MiB
 	factsAtOnce    = 500    // posts of one statement
 )
 
@@ -25,6 +25,8 @@ type facts struct {
 	author          id.User // 0: the post is deleted or hidden
 	createdMs       int64
 	kind            rankingv1.PostKind
+	goods           bool
+	vector          *vector
 	likes, comments uint32
 	readMs          int64
 }
@@ -35,12 +37,13 @@ type factCache struct {
 	posts    Posts
 	comments Comments
 	counters *counter.Service
+	near     *neighbours
 	clock    clock.Clock
 }
 
-func newFactCache(deps *Deps) (*factCache, error) {
+func newFactCache(deps *Deps, near *neighbours) (*factCache, error) {
 	cache, err := otter.New(&otter.Options[uint64, *facts]{MaximumSize: maxFacts})
-	return &factCache{cache: cache, posts: deps.Posts, comments: deps.Comments, counters: deps.Counters, clock: deps.Clock}, err
+	return &factCache{cache: cache, posts: deps.Posts, comments: deps.Comments, counters: deps.Counters, near: near, clock: deps.Clock}, err
 }
 
 // get returns the facts of those of some posts that are neither deleted nor hidden. They are as of the transaction or at most factLifetimeMs older.
@@ -79,18 +82,36 @@ func (c *factCache) read(ctx context.Context, tx *sql.Tx, list []uint64, nowMs i
 		return err
 	}
 	read := make(map[uint64]*facts, len(list))
-	for i, n := range list {
-		read[n] = &facts{likes: uint32(min(likes[i], 1<<31)), comments: comments[n], readMs: nowMs}
-	}
 	for _, p := range posts {
-		f := read[p.Id]
-		f.author, f.createdMs, f.kind = id.User(p.Author), p.CreatedMs, kindOf(p.Content)
-		found[p.Id] = f
+		f := factsOf(p)
+		read[p.Id], found[p.Id] = f, f
+		near := f.vector
+		if !isForEveryone(p) {
+			near = nil
+		}
+		if err := c.near.put(p.Id, false, p.EditedMs, near); err != nil {
+			return err
+		}
 	}
-	for n, f := range read {
+	for i, n := range list {
+		f := read[n]
+		if f == nil {
+			f = &facts{}
+			if err := c.near.put(n, false, 0, nil); err != nil {
+				return err
+			}
+		}
+		f.likes, f.comments, f.readMs = uint32(min(likes[i], 1<<31)), comments[n], nowMs
 		c.cache.Set(n, f)
 	}
 	return nil
+}
+
+// factsOf returns the facts of a post that follow from itself.
+func factsOf(p *feedv1.Post) *facts {
+	f := &facts{author: id.User(p.Author), createdMs: p.CreatedMs, kind: kindOf(p.Content), goods: len(p.Content.GetGoods()) > 0}
+	f.vector = vectorOf(f.author, p.Content, f.kind)
+	return f
 }
 
 // kindOf returns what a post mainly is.

@@ -35,6 +35,9 @@ type taste struct {
 	network  map[uint64]int      // how many of followed like a post
 	seen     map[uint64]bool
 	less     less
+	// likes is what the reader liked and commented on, decayed: a vector of length 1, or nil. sum is it before it is scaled.
+	likes *vector
+	sum   vector
 }
 
 // values are the features of a post.
@@ -47,6 +50,7 @@ type candidate struct {
 	values  values
 	score   float64
 	sources []rankingv1.RankReason // empty: it is no candidate
+	alike   float64                // the highest likeness with a post before it in the order
 }
 
 // featuresOf returns the features of a post.
@@ -60,15 +64,18 @@ func (t *taste) featuresOf(post uint64, f *facts) (v values) {
 	v[network] = min(1, float64(t.network[post])/networkFull)
 	v[seen] = truth(t.seen[post])
 	v[shownLess] = t.less.strength(f, t.nowMs)
+	v[similarity] = t.likes.likeness(f.vector)
 	return v
 }
 
-// score returns the score of a post.
-func (w *weights) score(v *values) (sum float64) {
-	for i := range v {
-		sum += w[i] * v[i]
+// liked adds a post to what the reader likes.
+func (t *taste) liked(f *facts, much float64) {
+	t.affinity[f.author] += much
+	if f.vector != nil {
+		for i, x := range f.vector {
+			t.sum[i] += x * float32(much)
+		}
 	}
-	return sum
 }
 
 // halved returns 1, halved for each half-life of an age. What is of the future has no age.
@@ -83,14 +90,14 @@ func truth(b bool) float64 {
 	return 0
 }
 
-// reasons returns why a post is shown: where it comes from, and the strongest feature that adds to its score.
-func (c *candidate) reasons(w *weights) (list []rankingv1.RankReason) {
+// reasons returns why a post is shown: where it comes from, and the strongest feature that adds to its score, or to the model's estimate.
+func (c *candidate) reasons(r *ranking) (list []rankingv1.RankReason) {
 	list = append(list, c.sources[:min(1, len(c.sources))]...)
 	strongest, most := rankingv1.RankReason_RANK_REASON_UNSPECIFIED, minReason
 	for i := range features {
-		r := features[i].reason
-		if points := w[i] * c.values[i]; points > most && r != rankingv1.RankReason_RANK_REASON_UNSPECIFIED && !slices.Contains(list, r) {
-			strongest, most = r, points
+		reason := features[i].reason
+		if points := r.points(feature(i), &c.values); points > most && reason != rankingv1.RankReason_RANK_REASON_UNSPECIFIED && !slices.Contains(list, reason) {
+			strongest, most = reason, points
 		}
 	}
 	if strongest != rankingv1.RankReason_RANK_REASON_UNSPECIFIED {
@@ -99,11 +106,40 @@ func (c *candidate) reasons(w *weights) (list []rankingv1.RankReason) {
 	return list
 }
 
-// message returns the score as operators see it.
-func (c *candidate) message(w *weights) *rankingv1.RankingScore {
-	out := &rankingv1.RankingScore{Total: c.score}
+// points returns what a feature adds to a score, or, with a model, to the logarithm of the odds of a click.
+func (r *ranking) points(f feature, v *values) float64 {
+	if r.model != nil && f < modelFeatures {
+		return r.model.Click.Term(int(f), v[f])
+	}
+	return r.weights[f] * v[f]
+}
+
+// message returns the score of a candidate as operators see it.
+func (r *ranking) message(c *candidate) *rankingv1.RankingScore {
+	out := &rankingv1.RankingScore{Total: c.score, Fallback: r.fallback}
 	for i := range features {
-		out.Parts = append(out.Parts, &rankingv1.RankingScorePart{Weight: features[i].name, Feature: c.values[i], Points: w[i] * c.values[i]})
+		if r.counts(feature(i)) {
+			out.Parts = append(out.Parts, &rankingv1.RankingScorePart{Weight: features[i].name, Feature: c.values[i], Points: r.weights[i] * c.values[i]})
+		}
+	}
+	if r.model != nil {
+		row := rowOf(&c.values, c.facts)
+		out.Model = r.model.id
+		out.ClickTerms = termsOf(&r.model.Click, row)
+		if h := r.model.Conversion; h != nil && c.goods {
+			out.ConversionTerms = termsOf(h, row)
+		}
 	}
 	return out
+}
+
+// counts reports whether a feature is in scores: with a model, those are its estimates, and what operators decide beside it.
+func (r *ranking) counts(f feature) bool {
+	switch f {
+	case click, conversion:
+		return r.model != nil
+	case seen, shownLess:
+		return true
+	}
+	return r.model == nil
 }

@@ -1,126 +1,88 @@
 package ranking
 
 import (
-	"cmp"
-	"math"
-	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
-	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/clickmodel"
 )
 
-// world is a simulation of authors who write about topics, and of readers who like some topics more than others. What a reader would like is known, so rankings can
-// be judged offline.
-type world struct {
-	random *rand.Rand
-	topics []float64 // how popular each is with everybody
-	topic  map[id.User]int
+// byWeights is a model that ranks by the default weights. Its estimates are no probabilities.
+func byWeights() *clickmodel.Model {
+	w := defaultWeights()
+	m := &clickmodel.Model{Features: ModelFeatures(), Click: clickmodel.Head{Scale: 1, Weights: make([]float64, rowFeatures)}}
+	copy(m.Click.Weights, w[:modelFeatures])
+	return m
 }
 
-// simulated is a post, and the probability that one reader would like it.
-type simulated struct {
-	facts
-	post    uint64
-	quality float64
-	wanted  float64
-}
-
-const worldAuthors, worldTopics = 400, 20
-
-func newWorld(seed uint64) *world {
-	w := &world{random: rand.New(rand.NewPCG(seed, 11)), topic: map[id.User]int{}}
-	for range worldTopics {
-		w.topics = append(w.topics, w.random.NormFloat64()*0.7)
-	}
-	for u := range worldAuthors {
-		w.topic[id.User(u+1)] = w.random.IntN(worldTopics)
-	}
-	return w
-}
-
-// posts makes posts of the last three days, or older ones. Their likes follow from their quality and the popularity of their topics.
-func (w *world) posts(n int, nowMs, olderMs int64) (list []*simulated) {
-	for i := range n {
-		p := &simulated{post: uint64(olderMs) + uint64(i) + 1, quality: w.random.NormFloat64()}
-		p.author, p.createdMs = id.User(1+w.random.IntN(worldAuthors)), nowMs-olderMs-w.random.Int64N(3*dayMs)
-		p.likes = uint32(math.Exp(2 + 1.2*p.quality + w.topics[w.topic[p.author]] + 0.5*w.random.NormFloat64()))
-		p.comments = p.likes / 4
-		list = append(list, p)
-	}
-	return list
-}
-
-// reader returns a reader who favours two topics, with the taste that follows from 200 earlier likes and from following 40 authors, and sets what the reader wants of posts.
-func (w *world) reader(nowMs int64, candidates []*simulated) *taste {
-	favoured := [2]int{w.random.IntN(worldTopics), w.random.IntN(worldTopics)}
-	wanted := func(p *simulated) float64 {
-		x := -3 + 0.8*p.quality + 0.3*w.topics[w.topic[p.author]]
-		if topic := w.topic[p.author]; topic == favoured[0] || topic == favoured[1] {
-			x += 3
-		}
-		return 1 / (1 + math.Exp(-x))
-	}
-	t := &taste{nowMs: nowMs, reader: 1 << 40, followed: map[id.User]bool{}, affinity: map[id.User]float64{}}
-	liked := 0
-	for _, p := range w.posts(3000, nowMs, 10*dayMs) {
-		if liked < tasteLikes && w.random.Float64() < wanted(p) {
-			t.affinity[p.author]++
-			liked++
-		}
-	}
-	for len(t.followed) < 40 {
-		author := id.User(1 + w.random.IntN(worldAuthors))
-		if topic := w.topic[author]; topic == favoured[0] || topic == favoured[1] || w.random.IntN(10) == 0 {
-			t.followed[author] = true
-		}
-		if w.random.IntN(500) == 0 {
-			break // few authors write about these topics
-		}
-	}
-	for _, p := range candidates {
-		p.wanted = wanted(p)
-	}
-	return t
-}
-
-// ndcg returns the discounted gain of the first 20 of a ranking, compared with the best possible one.
-func ndcg(list []*simulated) float64 {
-	gain := func(list []*simulated) (sum float64) {
-		for i, p := range list[:20] {
-			sum += p.wanted / math.Log2(float64(i)+2)
-		}
-		return sum
-	}
-	best := slices.Clone(list)
-	slices.SortFunc(best, func(a, b *simulated) int { return cmp.Compare(b.wanted, a.wanted) })
-	return gain(list) / gain(best)
-}
-
-// TestRanksBeatPopularity judges the default weights offline: for simulated readers, the first 20 of 1,000 posts are at least 1.2 times as good as those with the most likes.
+// TestRanksBeatPopularity judges the default weights offline: for simulated readers whose tastes are known, the first 20 of 1,000 posts are at least 1.2 times as good as those with
+// the most likes.
 func TestRanksBeatPopularity(t *testing.T) {
-	var w weights
-	for i := range features {
-		w[i] = float64(features[i].byDefault) / 100
+	e := clickmodel.Evaluate(byWeights(), Simulate(1, 0, 0, 10).Candidates)
+	t.Logf("NDCG@20 %.3f, by likes %.3f, by age %.3f", e.Model.NDCG, e.Popularity.NDCG, e.Recency.NDCG)
+	if e.Model.NDCG < 1.2*e.Popularity.NDCG {
+		t.Errorf("NDCG@20 is %.3f, and %.3f by likes", e.Model.NDCG, e.Popularity.NDCG)
 	}
-	const nowMs = 1_800_000_000_000
-	var ranked, popular float64
-	for seed := range uint64(20) {
-		world := newWorld(seed)
-		posts := world.posts(1000, nowMs, 0)
-		reader := world.reader(nowMs, posts)
-		score := map[uint64]float64{}
-		for _, p := range posts {
-			v := reader.featuresOf(p.post, &p.facts)
-			score[p.post] = w.score(&v)
+}
+
+// TestModelsBeatPopularity trains a model with what simulated readers were shown and did, and judges it by other readers.
+func TestModelsBeatPopularity(t *testing.T) {
+	s := Simulate(2, 60, 10, 12)
+	m, err := clickmodel.Train(ModelFeatures(), s.Shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge(t, m, s)
+	if a, b := Simulate(3, 1, 2, 0), Simulate(3, 1, 2, 0); !reflect.DeepEqual(a, b) {
+		t.Error("the same numbers make another simulation")
+	}
+	again, err := clickmodel.Train(ModelFeatures(), s.Shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := encode(t, m), encode(t, again); !slices.Equal(a, b) {
+		t.Error("the same examples make another model")
+	}
+}
+
+// judge checks that a model is better than popularity, recency and the default weights, that its estimates are right, and that it knows what is liked.
+func judge(t testing.TB, m *clickmodel.Model, s *Simulation) {
+	e, weights := clickmodel.Evaluate(m, s.Candidates), clickmodel.Evaluate(byWeights(), s.Candidates)
+	t.Logf("NDCG@20 %.3f, by likes %.3f, by age %.3f, by weights %.3f; AUC %.3f, %.3f, %.3f; calibration error %.4f, of conversions %.4f; coverage %.2f, %.2f",
+		e.Model.NDCG, e.Popularity.NDCG, e.Recency.NDCG, weights.Model.NDCG, e.Model.AUC, e.Popularity.AUC, e.Recency.AUC, e.CalibrationError, e.Conversions.CalibrationError, e.Model.Coverage, e.Popularity.Coverage)
+	if e.Model.NDCG < 1.2*e.Popularity.NDCG || e.Model.NDCG < 1.2*e.Recency.NDCG || e.Model.NDCG <= weights.Model.NDCG {
+		t.Errorf("NDCG@20 is %.3f, by likes %.3f, by age %.3f, by weights %.3f", e.Model.NDCG, e.Popularity.NDCG, e.Recency.NDCG, weights.Model.NDCG)
+	}
+	if e.Model.AUC <= e.Popularity.AUC || e.Model.AUC <= e.Recency.AUC {
+		t.Errorf("AUC is %.3f, by likes %.3f, by age %.3f", e.Model.AUC, e.Popularity.AUC, e.Recency.AUC)
+	}
+	if e.CalibrationError > 0.02 || e.Conversions.CalibrationError > 0.02 || e.LogLoss >= e.BaseLogLoss {
+		t.Errorf("the calibration error is %.4f, of conversions %.4f; the loss is %.3f, of the average %.3f", e.CalibrationError, e.Conversions.CalibrationError, e.LogLoss, e.BaseLogLoss)
+	}
+	if w := m.Click.Weights[similarity]; w <= 0 {
+		t.Errorf("the weight of similarity is %v", w)
+	}
+}
+
+func encode(t testing.TB, m *clickmodel.Model) []byte {
+	b, err := clickmodel.Encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// BenchmarkOfflineEvaluation is TestModelsBeatPopularity with more readers, in several worlds.
+func BenchmarkOfflineEvaluation(b *testing.B) {
+	for b.Loop() {
+		for seed := range uint64(3) {
+			s := Simulate(10+seed, 300, 20, 60)
+			m, err := clickmodel.Train(ModelFeatures(), s.Shown)
+			if err != nil {
+				b.Fatal(err)
+			}
+			judge(b, m, s)
 		}
-		slices.SortFunc(posts, func(a, b *simulated) int { return cmp.Compare(score[b.post], score[a.post]) })
-		ranked += ndcg(posts)
-		slices.SortFunc(posts, func(a, b *simulated) int { return cmp.Compare(b.likes, a.likes) })
-		popular += ndcg(posts)
-	}
-	t.Logf("NDCG@20 %.3f, by likes %.3f, %.2f times as good", ranked/20, popular/20, ranked/popular)
-	if ranked < 1.2*popular {
-		t.Errorf("NDCG@20 is %.3f, and %.3f by likes", ranked/20, popular/20)
 	}
 }

@@ -123,8 +123,11 @@ func (s *Service) ForYou(ctx context.Context, reader id.User, r *rankingv1.ForYo
 	if ranked != nil {
 		ranked.done(ctx)
 	}
-	if r.Explain {
+	switch {
+	case r.Explain:
 		ranked.explain(out.Posts)
+	case r.Page == "":
+		s.shown.add(ranked.shownList(out.Posts))
 	}
 	return out, nil
 }
@@ -140,8 +143,8 @@ func postsOf(list []entry) []uint64 {
 // order returns a new order.
 func (r *ranking) order() []entry {
 	var list []entry
-	for _, c := range arrange(r.best()) {
-		list = append(list, entry{c.post, packReasons(c.reasons(&r.weights))})
+	for _, c := range arrange(r.best(), r.diversity) {
+		list = append(list, entry{c.post, packReasons(c.reasons(r))})
 	}
 	return list
 }
@@ -150,7 +153,7 @@ func (r *ranking) order() []entry {
 func (r *ranking) explain(posts []*rankingv1.RankedPost) {
 	for _, p := range posts {
 		if c := r.candidates[p.Post.Id]; c != nil {
-			p.Score = c.message(&r.weights)
+			p.Score = r.message(c)
 		}
 	}
 }

@@ -2,18 +2,21 @@
 //
 // # Candidates
 //
-// At most 1,000 posts are candidates (candidates.go): the newest of the home timeline, those that users like whom the reader follows, and those of the lists of
-// popular posts. Each source has a bound on what it reads. A candidate is an id: nothing follows from being one.
+// At most 1,000 posts are candidates (candidates.go): the newest of the home timeline, those that users like whom the reader follows, those that are like what the reader
+// likes (vector.go, neighbours.go), and those of the lists of popular posts. Each source has a bound on what it reads. A candidate is an id: nothing follows from being one.
 //
 // # Scores
 //
 // A score is the sum of features, each between 0 and 1, multiplied by the weights that operators set (features.go, weights.go). Features follow from stored facts
 // alone: who wrote a post and when, its likes and comments, what the reader liked, commented on, viewed, and wants less of. The facts of posts, which all readers
-// share, are kept in memory for half a minute (facts.go). A model that is trained one day replaces weights.score, and gets the same features.
+// share, are kept in memory for half a minute (facts.go).
+//
+// Operators may activate a trained model (model.go). Then a score is its estimate of a click, and of goods of a conversion, multiplied by their weights, beside what was seen
+// and what the reader wants less of. Models are trained with a sample of what ForYou showed (shown.go), by rialto rank train, which gets it from examples.go.
 //
 // # Orders
 //
-// The first page arranges the candidates in an order so that authors and kinds alternate (arrange.go). The token of its next page has the rest of the order,
+// The first page arranges the candidates in an order so that authors and kinds alternate, and no post is too much like those before it (arrange.go). The token of its next page has the rest of the order,
 // encrypted: so an order is the same on each node and at each retry, has no post twice, and needs no state on the server (page.go).
 //
 // # Visibility
@@ -21,19 +24,21 @@
 // Each page reads its posts by Posts.VisiblePosts, in a snapshot of its own, and asks for mutes and for what the reader wants less of in the same one. So what was
 // deleted, hidden, blocked or muted between two pages is on neither.
 //
-// It may use sqldb, counter and runtimeswitch; posts, comments and others by interfaces. All methods are safe for concurrent use.
+// It may use sqldb, vectorindex, searchindex, clickmodel, cluster, counter and runtimeswitch; posts, comments and others by interfaces. All methods are safe for concurrent use.
 package ranking
 
 import (
 	"context"
 	"database/sql"
 	"log/slog"
+	"sync"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/counter"
 	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -47,6 +52,8 @@ type Posts interface {
 	VisiblePosts(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]*feedv1.Post, error)
 	// ToIndex returns those of some posts that are neither deleted nor hidden, whoever may see them. The list is not empty.
 	ToIndex(ctx context.Context, tx *sql.Tx, posts []uint64) ([]*feedv1.Post, error)
+	// NewestPosts returns the ids of at most limit posts, the newest first, those that are deleted or hidden among them.
+	NewestPosts(ctx context.Context, limit int) ([]uint64, error)
 }
 
 // Comments has the comments of all users. Its methods read as of a transaction.
@@ -93,8 +100,12 @@ type Deps struct {
 	Numbers    Numbers
 	// Secret is the same on all nodes, and known to nobody else. Page tokens, which name posts that their readers may not see any more, are encrypted with it.
 	Secret []byte
-	Clock  clock.Clock
-	Logger *slog.Logger
+	// IsCoordinator reports whether this node deletes old rows of what was shown. If nil, it does.
+	IsCoordinator func() bool
+	// NoCalls: this node ranks for nobody, and has no vectors of posts.
+	NoCalls bool
+	Clock   clock.Clock
+	Logger  *slog.Logger
 }
 
 // Targets of rows of ranking_less. They are stored and must not change.
@@ -106,13 +117,21 @@ const (
 var migrations = []string{
 	// What a reader wants less of: subject is a user or a PostKind.
 	`CREATE TABLE ranking_less (reader BIGINT NOT NULL, target BIGINT NOT NULL, subject BIGINT NOT NULL, at_ms BIGINT NOT NULL, PRIMARY KEY (reader, target, subject))`,
+	// What ForYou showed, with the features as they were then. clicked_ms and converted_ms are 0 unless the reader opened the post, or bought of it.
+	`CREATE TABLE ranking_shown (reader BIGINT NOT NULL, post BIGINT NOT NULL, at_ms BIGINT NOT NULL, place BIGINT NOT NULL, goods BOOLEAN NOT NULL, features {bytes} NOT NULL, clicked_ms BIGINT NOT NULL, converted_ms BIGINT NOT NULL,
+		PRIMARY KEY (reader, post, at_ms))`,
+	`CREATE INDEX ranking_shown_at ON ranking_shown (at_ms, reader, post)`,
+	`CREATE TABLE ranking_models (id {number}, file {bytes} NOT NULL, created_ms BIGINT NOT NULL, made_by TEXT NOT NULL, reason TEXT NOT NULL)`,
 }
 
 // Service ranks posts.
 type Service struct {
-	deps  Deps
-	pages pagetoken.Sealer
-	facts *factCache
+	deps   Deps
+	pages  pagetoken.Sealer
+	facts  *factCache
+	near   *neighbours
+	shown  *shownLog
+	models *models
 }
 
 // New creates the table if it is missing.
@@ -121,11 +140,34 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	facts, err := newFactCache(&deps)
+	near, err := newNeighbours(maxNeighbours)
 	if err != nil {
 		return nil, err
 	}
-	return &Service{deps: deps, pages: pages, facts: facts}, deps.DB.Migrate(ctx, "ranking", migrations)
+	facts, err := newFactCache(&deps, near)
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{deps: deps, pages: pages, facts: facts, near: near, shown: newShownLog(), models: &models{numbers: deps.Numbers}}
+	return s, deps.DB.Migrate(ctx, "ranking", migrations)
+}
+
+// Run writes what was shown, deletes what is old of it, and reads new posts for the vectors, until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { s.runShown(ctx) })
+	group.Go(func() {
+		work := cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: cleanInterval, Round: s.Clean, Failed: "old rows of what was shown could not be deleted; the next round tries again", Logger: s.deps.Logger}
+		work.Run(ctx)
+	})
+	if !s.deps.NoCalls {
+		group.Go(func() {
+			work := cluster.Periodic{AtStart: true, Interval: refreshInterval, Round: s.RefreshNeighbours, Failed: "vectors of new posts could not be read; the next round tries again", Logger: s.deps.Logger}
+			work.Run(ctx)
+		})
+	}
+	return nil
 }
 
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

@@ -261,7 +261,7 @@ func TestExplanations(t *testing.T) {
 	for _, p := range r.Posts[0].Score.Parts {
 		sum += p.Points
 	}
-	if parts := r.Posts[0].Score.Parts; len(parts) != 8 || parts[0].Weight != "recency" || parts[4].Feature != 1 || parts[4].Points != 0.8 || fmt.Sprintf("%.9f", sum) != fmt.Sprintf("%.9f", r.Posts[0].Score.Total) {
+	if parts := r.Posts[0].Score.Parts; len(parts) != 9 || parts[0].Weight != "recency" || parts[4].Feature != 1 || parts[4].Points != 0.8 || fmt.Sprintf("%.9f", sum) != fmt.Sprintf("%.9f", r.Posts[0].Score.Total) {
 		t.Errorf("the score is %v", r.Posts[0].Score)
 	}
 	for post, want := range map[uint64]rankingv1.RankExclusion{ofA: 0, ofB: rankingv1.RankExclusion_RANK_EXCLUSION_NO_CANDIDATE, own: rankingv1.RankExclusion_RANK_EXCLUSION_OWN,

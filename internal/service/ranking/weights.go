@@ -3,6 +3,7 @@ package ranking
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
@@ -22,7 +23,12 @@ const (
 	network
 	seen
 	shownLess
+	similarity
+	click // the estimates of the model in use
+	conversion
 	featureCount
+	// modelFeatures are those before the estimates: models estimate with them.
+	modelFeatures = click
 )
 
 // featureInfo describes a feature. Its name is that of its weight in RankingWeights.
@@ -35,15 +41,24 @@ type featureInfo struct {
 }
 
 var features = [featureCount]featureInfo{
-	recency:   {"recency", 100, rankingv1.RankReason_RANK_REASON_RECENT, func(w *rankingv1.RankingWeights) **int32 { return &w.Recency }},
-	likes:     {"likes", 60, rankingv1.RankReason_RANK_REASON_POPULAR, func(w *rankingv1.RankingWeights) **int32 { return &w.Likes }},
-	comments:  {"comments", 40, rankingv1.RankReason_RANK_REASON_DISCUSSED, func(w *rankingv1.RankingWeights) **int32 { return &w.Comments }},
-	affinity:  {"affinity", 120, rankingv1.RankReason_RANK_REASON_AFFINITY, func(w *rankingv1.RankingWeights) **int32 { return &w.Affinity }},
-	followed:  {"followed", 80, rankingv1.RankReason_RANK_REASON_FOLLOWED, func(w *rankingv1.RankingWeights) **int32 { return &w.Followed }},
-	network:   {"network", 60, rankingv1.RankReason_RANK_REASON_NETWORK, func(w *rankingv1.RankingWeights) **int32 { return &w.Network }},
-	seen:      {"seen", -150, rankingv1.RankReason_RANK_REASON_UNSPECIFIED, func(w *rankingv1.RankingWeights) **int32 { return &w.Seen }},
-	shownLess: {"shown_less", -200, rankingv1.RankReason_RANK_REASON_UNSPECIFIED, func(w *rankingv1.RankingWeights) **int32 { return &w.ShownLess }},
+	recency:    {"recency", 100, rankingv1.RankReason_RANK_REASON_RECENT, func(w *rankingv1.RankingWeights) **int32 { return &w.Recency }},
+	likes:      {"likes", 60, rankingv1.RankReason_RANK_REASON_POPULAR, func(w *rankingv1.RankingWeights) **int32 { return &w.Likes }},
+	comments:   {"comments", 40, rankingv1.RankReason_RANK_REASON_DISCUSSED, func(w *rankingv1.RankingWeights) **int32 { return &w.Comments }},
+	affinity:   {"affinity", 120, rankingv1.RankReason_RANK_REASON_AFFINITY, func(w *rankingv1.RankingWeights) **int32 { return &w.Affinity }},
+	followed:   {"followed", 80, rankingv1.RankReason_RANK_REASON_FOLLOWED, func(w *rankingv1.RankingWeights) **int32 { return &w.Followed }},
+	network:    {"network", 60, rankingv1.RankReason_RANK_REASON_NETWORK, func(w *rankingv1.RankingWeights) **int32 { return &w.Network }},
+	seen:       {"seen", -150, rankingv1.RankReason_RANK_REASON_UNSPECIFIED, func(w *rankingv1.RankingWeights) **int32 { return &w.Seen }},
+	shownLess:  {"shown_less", -200, rankingv1.RankReason_RANK_REASON_UNSPECIFIED, func(w *rankingv1.RankingWeights) **int32 { return &w.ShownLess }},
+	similarity: {"similarity", 50, rankingv1.RankReason_RANK_REASON_SIMILAR, func(w *rankingv1.RankingWeights) **int32 { return &w.Similarity }},
+	click:      {"click", 400, rankingv1.RankReason_RANK_REASON_UNSPECIFIED, func(w *rankingv1.RankingWeights) **int32 { return &w.Click }},
+	conversion: {"conversion", 400, rankingv1.RankReason_RANK_REASON_UNSPECIFIED, func(w *rankingv1.RankingWeights) **int32 { return &w.Conversion }},
 }
+
+// diversity is a weight that is no feature of a post: it is for one that is just like a post before it.
+var diversity = featureInfo{name: "diversity", byDefault: -30, field: func(w *rankingv1.RankingWeights) **int32 { return &w.Diversity }}
+
+// allWeights are the weights that operators set.
+func allWeights() []featureInfo { return append(slices.Clone(features[:]), diversity) }
 
 const (
 	// weightPrefix begins the names of the numbers that are weights.
@@ -59,17 +74,22 @@ type weights [featureCount]float64
 
 func (s *Service) weights() (w weights) {
 	for i := range features {
-		w[i] = float64(s.deps.Numbers.Number(features[i].number(), int64(features[i].byDefault))) / 100
+		w[i] = s.weight(&features[i])
 	}
 	return w
+}
+
+// weight returns what a weight adds to a score.
+func (s *Service) weight(i *featureInfo) float64 {
+	return float64(s.deps.Numbers.Number(i.number(), int64(i.byDefault))) / 100
 }
 
 // weightsMessage returns the weights as operators see them.
 func (s *Service) weightsMessage() *rankingv1.RankingWeights {
 	out := &rankingv1.RankingWeights{}
-	for i := range features {
-		n := int32(s.deps.Numbers.Number(features[i].number(), int64(features[i].byDefault)))
-		*features[i].field(out) = &n
+	for _, i := range allWeights() {
+		n := int32(s.deps.Numbers.Number(i.number(), int64(i.byDefault)))
+		*i.field(out) = &n
 	}
 	return out
 }
@@ -80,8 +100,7 @@ func (s *Service) SetRankingWeights(ctx context.Context, r *rankingv1.SetRanking
 		return nil, badRanking("give weights; those that are all the defaults are {}")
 	}
 	to := map[runtimeswitch.Name]*int64{}
-	for i := range features {
-		info := &features[i]
+	for _, info := range allWeights() {
 		to[info.number()] = nil
 		v := *info.field(r.Weights)
 		if v == nil {

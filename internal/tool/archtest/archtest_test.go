@@ -85,7 +85,7 @@ func rules() archtest.Rules {
 			"internal/tool/archtest":     {},
 		},
 		// All but egress and s3blob are clients of Rialto itself, or test it.
-		Requests: []string{"internal/base/egress", "sdk/go", "sdk/go/examples", "internal/tool/idcli", "internal/tool/where", "internal/tool/remotebackup", "internal/tool/terminal", "internal/tool/bench", "internal/tool/chaos", "internal/app/apptest", "internal/service/canary", "internal/engine/blob/s3blob"},
+		Requests: []string{"internal/base/egress", "sdk/go", "sdk/go/examples", "internal/tool/idcli", "internal/tool/where", "internal/tool/remotebackup", "internal/tool/rank", "internal/tool/terminal", "internal/tool/bench", "internal/tool/chaos", "internal/app/apptest", "internal/service/canary", "internal/engine/blob/s3blob"},
 		// Failpoints count their hits for the whole process, and only in test builds.
 		Mutable:       []string{"internal/base/failpoint"},
 		Lines:         500,

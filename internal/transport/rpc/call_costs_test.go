@@ -45,7 +45,7 @@ func decisions() map[string]string {
 		engages:      {"Like": fewRows, "Unlike": fewRows, "ListLikers": reads, "ListLikes": reads, "Favourite": ownState, "Unfavourite": ownState, "ListFavourites": reads, "RecordViews": ownState, "ListViews": reads, "ClearViews": ownState, "ListHotPosts": reads},
 		searches:     {"Search": "search 1+"},
 		moderations:  {"ReportContent": limited, "ListMyReports": reads, "ListMyDecisions": reads, "AppealDecision": fewRows},
-		rankingCalls: {"ForYou": "search 1+", "ShowLess": ownState, "ShowAgain": ownState, "ListShownLess": reads},
+		rankingCalls: {"ForYou": "search 1+", "ShowLess": ownState, "ShowAgain": ownState, "ListShownLess": reads, "RecordClicks": ownState},
 		notifications: {"ListNotifications": reads, "UnreadNotifications": reads, "ReadNotifications": ownState, "GetNotificationSettings": reads, "SetNotificationSettings": ownState,
 			"SubscribeToPosts": ownState, "UnsubscribeFromPosts": ownState, "GetPostSubscription": reads},
 		pushCalls: {"GetPushProviders": reads, "RegisterPush": ownState, "ListPushSubscriptions": reads, "RemovePushSubscription": ownState, "GetPushSettings": reads, "SetPushSettings": ownState},

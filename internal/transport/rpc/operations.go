@@ -9,6 +9,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/moderation/v1/moderationv1connect"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/operation/v1/operationv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/ranking/v1/rankingv1connect"
 )
 
 // Operations are what the operators' console shows and changes.
@@ -63,6 +64,11 @@ var operatorCalls = map[string]id.OperatorRole{
 	operationv1connect.OperationServiceCancelBackupProcedure:         id.Operator,
 	feedv1connect.FeedAdminServiceGetFeedPlanProcedure:               id.Auditor,
 	feedv1connect.FeedAdminServiceSetFeedPlanProcedure:               id.Operator,
+
+	rankingv1connect.RankingAdminServiceListRankingExamplesProcedure:  id.Auditor,
+	rankingv1connect.RankingAdminServiceListRankingModelsProcedure:    id.Auditor,
+	rankingv1connect.RankingAdminServicePutRankingModelProcedure:      id.Operator,
+	rankingv1connect.RankingAdminServiceActivateRankingModelProcedure: id.Operator,
 }
 
 // asOperator returns whom a key with a role stands for, if it may make a call. Each call counts, also a refused one.

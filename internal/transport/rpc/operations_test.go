@@ -90,8 +90,10 @@ func TestKeysOfOperators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := map[string]bool{feedAdmins + "GetFeedPlan": true, feedAdmins + "SetFeedPlan": true}
-	changes := map[string]bool{feedAdmins + "SetFeedPlan": true, operationCalls + "RetryJob": true, operationCalls + "DiscardJob": true, operationCalls + "DropJob": true, putWords: true, operationCalls + "StartBackup": true, operationCalls + "CancelBackup": true, operationCalls + "RepairDifference": true}
+	plan := map[string]bool{feedAdmins + "GetFeedPlan": true, feedAdmins + "SetFeedPlan": true,
+		rankingAdmin + "ListRankingExamples": true, rankingAdmin + "ListRankingModels": true, rankingAdmin + "PutRankingModel": true, rankingAdmin + "ActivateRankingModel": true}
+	changes := map[string]bool{feedAdmins + "SetFeedPlan": true, operationCalls + "RetryJob": true, operationCalls + "DiscardJob": true, operationCalls + "DropJob": true, putWords: true, operationCalls + "StartBackup": true, operationCalls + "CancelBackup": true, operationCalls + "RepairDifference": true,
+		rankingAdmin + "PutRankingModel": true, rankingAdmin + "ActivateRankingModel": true}
 	rows := matrix()
 	for name, who := range h.Calls() {
 		request := rows[name].request(subject{})

@@ -19,6 +19,12 @@ type Ranking interface {
 	SetRankingWeights(ctx context.Context, r *rankingv1.SetRankingWeightsRequest) (*rankingv1.RankingWeights, error)
 	GetRankingWeights(ctx context.Context) (*rankingv1.GetRankingWeightsResponse, error)
 	ExplainRanking(ctx context.Context, r *rankingv1.ExplainRankingRequest) (*rankingv1.ExplainRankingResponse, error)
+	RecordClicks(ctx context.Context, reader id.User, r *rankingv1.RecordClicksRequest) error
+	RecordConversions(ctx context.Context, r *rankingv1.RecordConversionsRequest) error
+	ListRankingExamples(ctx context.Context, r *rankingv1.ListRankingExamplesRequest) (*rankingv1.ListRankingExamplesResponse, error)
+	PutRankingModel(ctx context.Context, r *rankingv1.PutRankingModelRequest) (*rankingv1.RankingModel, error)
+	ListRankingModels(ctx context.Context) (*rankingv1.ListRankingModelsResponse, error)
+	ActivateRankingModel(ctx context.Context, r *rankingv1.ActivateRankingModelRequest) (*rankingv1.ListRankingModelsResponse, error)
 }
 
 func rankedPosts(r *rankingv1.ForYouResponse) (posts []*feedv1.Post) {
@@ -51,6 +57,35 @@ func (s *Server) rankings() []method {
 		}),
 		newMethod(s, rankingv1connect.RankingAdminServiceExplainRankingProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *rankingv1.ExplainRankingRequest) (*rankingv1.ExplainRankingResponse, error) {
 			return k.ExplainRanking(ctx, r)
+		}),
+		newMethod(s, rankingv1connect.RankingServiceRecordClicksProcedure, userAccess, done[rankingv1.RecordClicksRequest, rankingv1.RecordClicksResponse](k.RecordClicks)),
+		newMethod(s, rankingv1connect.RankingAdminServiceRecordConversionsProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *rankingv1.RecordConversionsRequest) (*rankingv1.RecordConversionsResponse, error) {
+			return &rankingv1.RecordConversionsResponse{}, k.RecordConversions(ctx, r)
+		}),
+	}
+}
+
+// rankingModels are for servers, who name the person, and for operators, who are named by their keys.
+func (s *Server) rankingModels() []method {
+	k := s.deps.Ranking
+	return []method{
+		newMethod(s, rankingv1connect.RankingAdminServiceListRankingExamplesProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *rankingv1.ListRankingExamplesRequest) (*rankingv1.ListRankingExamplesResponse, error) {
+			return k.ListRankingExamples(ctx, r)
+		}),
+		newMethod(s, rankingv1connect.RankingAdminServiceListRankingModelsProcedure, serverAccess, func(ctx context.Context, _ id.Caller, _ *rankingv1.ListRankingModelsRequest) (*rankingv1.ListRankingModelsResponse, error) {
+			return k.ListRankingModels(ctx)
+		}),
+		newMethod(s, rankingv1connect.RankingAdminServicePutRankingModelProcedure, serverAccess, func(ctx context.Context, c id.Caller, r *rankingv1.PutRankingModelRequest) (*rankingv1.RankingModel, error) {
+			if c.Role != id.NoOperator {
+				r.By = c.Key
+			}
+			return k.PutRankingModel(ctx, r)
+		}),
+		newMethod(s, rankingv1connect.RankingAdminServiceActivateRankingModelProcedure, serverAccess, func(ctx context.Context, c id.Caller, r *rankingv1.ActivateRankingModelRequest) (*rankingv1.ListRankingModelsResponse, error) {
+			if c.Role != id.NoOperator {
+				r.By = c.Key
+			}
+			return k.ActivateRankingModel(ctx, r)
 		}),
 	}
 }

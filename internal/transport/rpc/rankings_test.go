@@ -30,7 +30,17 @@ func ofRankings() map[string]row {
 			return &rankingv1.SetRankingWeightsRequest{Weights: &rankingv1.RankingWeights{}, By: "ann"}
 		}),
 		rankingAdmin + "GetRankingWeights": own(func(subject) proto.Message { return &rankingv1.GetRankingWeightsRequest{} }),
-		rankingAdmin + "ExplainRanking":    own(func(o subject) proto.Message { return &rankingv1.ExplainRankingRequest{User: o.other, Post: 1} }),
+		rankingCalls + "RecordClicks":      own(func(subject) proto.Message { return &rankingv1.RecordClicksRequest{Posts: []uint64{1}} }),
+		rankingAdmin + "RecordConversions": own(func(o subject) proto.Message {
+			return &rankingv1.RecordConversionsRequest{User: o.other, Posts: []uint64{1}}
+		}),
+		rankingAdmin + "ListRankingExamples": own(func(subject) proto.Message { return &rankingv1.ListRankingExamplesRequest{} }),
+		rankingAdmin + "ListRankingModels":   own(func(subject) proto.Message { return &rankingv1.ListRankingModelsRequest{} }),
+		rankingAdmin + "PutRankingModel": all("bad_model", func(subject) proto.Message {
+			return &rankingv1.PutRankingModelRequest{File: []byte("none"), By: "ann"}
+		}),
+		rankingAdmin + "ActivateRankingModel": own(func(subject) proto.Message { return &rankingv1.ActivateRankingModelRequest{By: "ann"} }),
+		rankingAdmin + "ExplainRanking":       own(func(o subject) proto.Message { return &rankingv1.ExplainRankingRequest{User: o.other, Post: 1} }),
 	}
 }
 
@@ -51,7 +61,7 @@ func TestForYouByRPC(t *testing.T) {
 	}
 	page.Reset()
 	h.into(&page, h.call(rankingCalls+"ForYou", &rankingv1.ForYouRequest{Explain: true}, bearer(h.key), fmt.Sprint("Rialto-User: ", anna.User)))
-	if len(page.Posts) != 1 || len(page.Posts[0].Score.GetParts()) != 8 {
+	if len(page.Posts) != 1 || len(page.Posts[0].Score.GetParts()) != 9 {
 		t.Errorf("with a key the page is %v", &page)
 	}
 }

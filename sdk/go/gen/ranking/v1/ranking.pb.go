@@ -101,6 +101,8 @@ const (
 	RankReason_RANK_REASON_RECENT RankReason = 5
 	// Many have commented on it.
 	RankReason_RANK_REASON_DISCUSSED RankReason = 6
+	// It is like what the caller liked or commented on.
+	RankReason_RANK_REASON_SIMILAR RankReason = 7
 )
 
 // Enum value maps for RankReason.
@@ -113,6 +115,7 @@ var (
 		4: "RANK_REASON_AFFINITY",
 		5: "RANK_REASON_RECENT",
 		6: "RANK_REASON_DISCUSSED",
+		7: "RANK_REASON_SIMILAR",
 	}
 	RankReason_value = map[string]int32{
 		"RANK_REASON_UNSPECIFIED": 0,
@@ -122,6 +125,7 @@ var (
 		"RANK_REASON_AFFINITY":    4,
 		"RANK_REASON_RECENT":      5,
 		"RANK_REASON_DISCUSSED":   6,
+		"RANK_REASON_SIMILAR":     7,
 	}
 )
 
@@ -746,7 +750,15 @@ type RankingWeights struct {
 	// Seen: the reader has viewed or liked it. Default -150.
 	Seen *int32 `protobuf:"varint,7,opt,name=seen,proto3,oneof" json:"seen,omitempty"`
 	// ShownLess: the reader wants less of its author or kind. It halves every 30 days. Default -200.
-	ShownLess     *int32 `protobuf:"varint,8,opt,name=shown_less,json=shownLess,proto3,oneof" json:"shown_less,omitempty"`
+	ShownLess *int32 `protobuf:"varint,8,opt,name=shown_less,json=shownLess,proto3,oneof" json:"shown_less,omitempty"`
+	// Similarity: how much the post is like those that the reader liked or commented on lately, by text, author and kind. Default 50.
+	Similarity *int32 `protobuf:"varint,9,opt,name=similarity,proto3,oneof" json:"similarity,omitempty"`
+	// Click: the probability that the reader opens the post, by the model in use. With a model, only click, conversion, seen and shown_less count. Default 400.
+	Click *int32 `protobuf:"varint,10,opt,name=click,proto3,oneof" json:"click,omitempty"`
+	// Conversion: the probability that the reader buys goods of the post, by the model in use. Default 400.
+	Conversion *int32 `protobuf:"varint,11,opt,name=conversion,proto3,oneof" json:"conversion,omitempty"`
+	// Diversity is for a post that is just like one before it in the order; less alike, it counts less. It is for the first 60 posts, and in no score. Default -30.
+	Diversity     *int32 `protobuf:"varint,12,opt,name=diversity,proto3,oneof" json:"diversity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -833,6 +845,34 @@ func (x *RankingWeights) GetSeen() int32 {
 func (x *RankingWeights) GetShownLess() int32 {
 	if x != nil && x.ShownLess != nil {
 		return *x.ShownLess
+	}
+	return 0
+}
+
+func (x *RankingWeights) GetSimilarity() int32 {
+	if x != nil && x.Similarity != nil {
+		return *x.Similarity
+	}
+	return 0
+}
+
+func (x *RankingWeights) GetClick() int32 {
+	if x != nil && x.Click != nil {
+		return *x.Click
+	}
+	return 0
+}
+
+func (x *RankingWeights) GetConversion() int32 {
+	if x != nil && x.Conversion != nil {
+		return *x.Conversion
+	}
+	return 0
+}
+
+func (x *RankingWeights) GetDiversity() int32 {
+	if x != nil && x.Diversity != nil {
+		return *x.Diversity
 	}
 	return 0
 }
@@ -1070,11 +1110,19 @@ func (x *RankingWeightChange) GetTimeMs() int64 {
 
 // RankingScore is the sum of the points of its parts.
 type RankingScore struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Total         float64                `protobuf:"fixed64,1,opt,name=total,proto3" json:"total,omitempty"`
-	Parts         []*RankingScorePart    `protobuf:"bytes,2,rep,name=parts,proto3" json:"parts,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Total float64                `protobuf:"fixed64,1,opt,name=total,proto3" json:"total,omitempty"`
+	Parts []*RankingScorePart    `protobuf:"bytes,2,rep,name=parts,proto3" json:"parts,omitempty"`
+	// Model is the id of the model that estimated click and conversion; 0: none.
+	Model uint64 `protobuf:"varint,3,opt,name=model,proto3" json:"model,omitempty"`
+	// Fallback says why no model was used.
+	Fallback string `protobuf:"bytes,4,opt,name=fallback,proto3" json:"fallback,omitempty"`
+	// ClickTerms explain the estimate of click: the logarithm of its odds is the sum of their log_odds. The first one has no feature: it is the same for all posts.
+	ClickTerms []*RankingModelTerm `protobuf:"bytes,5,rep,name=click_terms,json=clickTerms,proto3" json:"click_terms,omitempty"`
+	// ConversionTerms likewise explain that of conversion, for posts with goods.
+	ConversionTerms []*RankingModelTerm `protobuf:"bytes,6,rep,name=conversion_terms,json=conversionTerms,proto3" json:"conversion_terms,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *RankingScore) Reset() {
@@ -1121,6 +1169,95 @@ func (x *RankingScore) GetParts() []*RankingScorePart {
 	return nil
 }
 
+func (x *RankingScore) GetModel() uint64 {
+	if x != nil {
+		return x.Model
+	}
+	return 0
+}
+
+func (x *RankingScore) GetFallback() string {
+	if x != nil {
+		return x.Fallback
+	}
+	return ""
+}
+
+func (x *RankingScore) GetClickTerms() []*RankingModelTerm {
+	if x != nil {
+		return x.ClickTerms
+	}
+	return nil
+}
+
+func (x *RankingScore) GetConversionTerms() []*RankingModelTerm {
+	if x != nil {
+		return x.ConversionTerms
+	}
+	return nil
+}
+
+// RankingModelTerm is what a feature adds to the logarithm of the odds.
+type RankingModelTerm struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Feature       string                 `protobuf:"bytes,1,opt,name=feature,proto3" json:"feature,omitempty"`
+	Value         float64                `protobuf:"fixed64,2,opt,name=value,proto3" json:"value,omitempty"`
+	LogOdds       float64                `protobuf:"fixed64,3,opt,name=log_odds,json=logOdds,proto3" json:"log_odds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RankingModelTerm) Reset() {
+	*x = RankingModelTerm{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RankingModelTerm) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RankingModelTerm) ProtoMessage() {}
+
+func (x *RankingModelTerm) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RankingModelTerm.ProtoReflect.Descriptor instead.
+func (*RankingModelTerm) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *RankingModelTerm) GetFeature() string {
+	if x != nil {
+		return x.Feature
+	}
+	return ""
+}
+
+func (x *RankingModelTerm) GetValue() float64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *RankingModelTerm) GetLogOdds() float64 {
+	if x != nil {
+		return x.LogOdds
+	}
+	return 0
+}
+
 // RankingScorePart is a feature of a post, and what it adds to the score.
 type RankingScorePart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1136,7 +1273,7 @@ type RankingScorePart struct {
 
 func (x *RankingScorePart) Reset() {
 	*x = RankingScorePart{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[16]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1285,7 @@ func (x *RankingScorePart) String() string {
 func (*RankingScorePart) ProtoMessage() {}
 
 func (x *RankingScorePart) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[16]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1298,7 @@ func (x *RankingScorePart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankingScorePart.ProtoReflect.Descriptor instead.
 func (*RankingScorePart) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{16}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RankingScorePart) GetWeight() string {
@@ -1195,7 +1332,7 @@ type ExplainRankingRequest struct {
 
 func (x *ExplainRankingRequest) Reset() {
 	*x = ExplainRankingRequest{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[17]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +1344,7 @@ func (x *ExplainRankingRequest) String() string {
 func (*ExplainRankingRequest) ProtoMessage() {}
 
 func (x *ExplainRankingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[17]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1220,7 +1357,7 @@ func (x *ExplainRankingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRankingRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRankingRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{17}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ExplainRankingRequest) GetUser() uint64 {
@@ -1241,7 +1378,7 @@ func (x *ExplainRankingRequest) GetPost() uint64 {
 type ExplainRankingResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Score *RankingScore          `protobuf:"bytes,1,opt,name=score,proto3" json:"score,omitempty"`
-	// Sources that the post comes from: followed, network or popular. Empty: it is no candidate.
+	// Sources that the post comes from: followed, network, similar or popular. Empty: it is no candidate.
 	Sources       []RankReason  `protobuf:"varint,2,rep,packed,name=sources,proto3,enum=rialto.ranking.v1.RankReason" json:"sources,omitempty"`
 	Exclusion     RankExclusion `protobuf:"varint,3,opt,name=exclusion,proto3,enum=rialto.ranking.v1.RankExclusion" json:"exclusion,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1250,7 +1387,7 @@ type ExplainRankingResponse struct {
 
 func (x *ExplainRankingResponse) Reset() {
 	*x = ExplainRankingResponse{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[18]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1262,7 +1399,7 @@ func (x *ExplainRankingResponse) String() string {
 func (*ExplainRankingResponse) ProtoMessage() {}
 
 func (x *ExplainRankingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[18]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1275,7 +1412,7 @@ func (x *ExplainRankingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRankingResponse.ProtoReflect.Descriptor instead.
 func (*ExplainRankingResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{18}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ExplainRankingResponse) GetScore() *RankingScore {
@@ -1297,6 +1434,1060 @@ func (x *ExplainRankingResponse) GetExclusion() RankExclusion {
 		return x.Exclusion
 	}
 	return RankExclusion_RANK_EXCLUSION_UNSPECIFIED
+}
+
+type RecordClicksRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Posts, at most 100.
+	Posts         []uint64 `protobuf:"varint,1,rep,packed,name=posts,proto3" json:"posts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordClicksRequest) Reset() {
+	*x = RecordClicksRequest{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordClicksRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordClicksRequest) ProtoMessage() {}
+
+func (x *RecordClicksRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordClicksRequest.ProtoReflect.Descriptor instead.
+func (*RecordClicksRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *RecordClicksRequest) GetPosts() []uint64 {
+	if x != nil {
+		return x.Posts
+	}
+	return nil
+}
+
+type RecordClicksResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordClicksResponse) Reset() {
+	*x = RecordClicksResponse{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordClicksResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordClicksResponse) ProtoMessage() {}
+
+func (x *RecordClicksResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordClicksResponse.ProtoReflect.Descriptor instead.
+func (*RecordClicksResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{21}
+}
+
+type RecordConversionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  uint64                 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
+	// Posts, at most 100.
+	Posts         []uint64 `protobuf:"varint,2,rep,packed,name=posts,proto3" json:"posts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordConversionsRequest) Reset() {
+	*x = RecordConversionsRequest{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordConversionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordConversionsRequest) ProtoMessage() {}
+
+func (x *RecordConversionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordConversionsRequest.ProtoReflect.Descriptor instead.
+func (*RecordConversionsRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *RecordConversionsRequest) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
+func (x *RecordConversionsRequest) GetPosts() []uint64 {
+	if x != nil {
+		return x.Posts
+	}
+	return nil
+}
+
+type RecordConversionsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordConversionsResponse) Reset() {
+	*x = RecordConversionsResponse{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordConversionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordConversionsResponse) ProtoMessage() {}
+
+func (x *RecordConversionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordConversionsResponse.ProtoReflect.Descriptor instead.
+func (*RecordConversionsResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{23}
+}
+
+type ListRankingExamplesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Page is the next of the page before; empty: the first one.
+	Page string `protobuf:"bytes,1,opt,name=page,proto3" json:"page,omitempty"`
+	// Limit of the shown posts that are read, at most 1,000; 0 is 1,000.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRankingExamplesRequest) Reset() {
+	*x = ListRankingExamplesRequest{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRankingExamplesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRankingExamplesRequest) ProtoMessage() {}
+
+func (x *ListRankingExamplesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRankingExamplesRequest.ProtoReflect.Descriptor instead.
+func (*ListRankingExamplesRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ListRankingExamplesRequest) GetPage() string {
+	if x != nil {
+		return x.Page
+	}
+	return ""
+}
+
+func (x *ListRankingExamplesRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type ListRankingExamplesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Features are the names of the features of examples, in their order.
+	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
+	// Examples of the page. Posts that the reader neither saw (RecordViews) nor acted on are left out, so there may be fewer than the limit, or none.
+	Examples []*RankingExample `protobuf:"bytes,2,rep,name=examples,proto3" json:"examples,omitempty"`
+	// Next is the page of the next call; empty: the end.
+	Next          string `protobuf:"bytes,3,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRankingExamplesResponse) Reset() {
+	*x = ListRankingExamplesResponse{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRankingExamplesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRankingExamplesResponse) ProtoMessage() {}
+
+func (x *ListRankingExamplesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRankingExamplesResponse.ProtoReflect.Descriptor instead.
+func (*ListRankingExamplesResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ListRankingExamplesResponse) GetFeatures() []string {
+	if x != nil {
+		return x.Features
+	}
+	return nil
+}
+
+func (x *ListRankingExamplesResponse) GetExamples() []*RankingExample {
+	if x != nil {
+		return x.Examples
+	}
+	return nil
+}
+
+func (x *ListRankingExamplesResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+// RankingExample is a post that a reader was shown.
+type RankingExample struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// List: what was shown together has the same number.
+	List uint64 `protobuf:"varint,1,opt,name=list,proto3" json:"list,omitempty"`
+	Post uint64 `protobuf:"varint,2,opt,name=post,proto3" json:"post,omitempty"`
+	// Position in the list, from 0.
+	Position uint32 `protobuf:"varint,3,opt,name=position,proto3" json:"position,omitempty"`
+	// ShownMs is when, in milliseconds since 1970.
+	ShownMs int64 `protobuf:"varint,4,opt,name=shown_ms,json=shownMs,proto3" json:"shown_ms,omitempty"`
+	// Features as they were then.
+	Features []float32 `protobuf:"fixed32,5,rep,packed,name=features,proto3" json:"features,omitempty"`
+	// Clicked: the reader opened it within 24 hours, or liked it or commented on it later.
+	Clicked bool `protobuf:"varint,6,opt,name=clicked,proto3" json:"clicked,omitempty"`
+	// Goods: the post has goods, or is an advertisement of some.
+	Goods         bool `protobuf:"varint,7,opt,name=goods,proto3" json:"goods,omitempty"`
+	Converted     bool `protobuf:"varint,8,opt,name=converted,proto3" json:"converted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RankingExample) Reset() {
+	*x = RankingExample{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RankingExample) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RankingExample) ProtoMessage() {}
+
+func (x *RankingExample) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RankingExample.ProtoReflect.Descriptor instead.
+func (*RankingExample) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *RankingExample) GetList() uint64 {
+	if x != nil {
+		return x.List
+	}
+	return 0
+}
+
+func (x *RankingExample) GetPost() uint64 {
+	if x != nil {
+		return x.Post
+	}
+	return 0
+}
+
+func (x *RankingExample) GetPosition() uint32 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *RankingExample) GetShownMs() int64 {
+	if x != nil {
+		return x.ShownMs
+	}
+	return 0
+}
+
+func (x *RankingExample) GetFeatures() []float32 {
+	if x != nil {
+		return x.Features
+	}
+	return nil
+}
+
+func (x *RankingExample) GetClicked() bool {
+	if x != nil {
+		return x.Clicked
+	}
+	return false
+}
+
+func (x *RankingExample) GetGoods() bool {
+	if x != nil {
+		return x.Goods
+	}
+	return false
+}
+
+func (x *RankingExample) GetConverted() bool {
+	if x != nil {
+		return x.Converted
+	}
+	return false
+}
+
+type PutRankingModelRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// File that rialto rank train wrote, at most 256 KiB.
+	File []byte `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
+	// By says who does it, for the records: a line of 1 to 100 characters. Of a key with a role in the console, it is the key.
+	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	// Reason for the records, at most 500 characters.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutRankingModelRequest) Reset() {
+	*x = PutRankingModelRequest{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutRankingModelRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutRankingModelRequest) ProtoMessage() {}
+
+func (x *PutRankingModelRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutRankingModelRequest.ProtoReflect.Descriptor instead.
+func (*PutRankingModelRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *PutRankingModelRequest) GetFile() []byte {
+	if x != nil {
+		return x.File
+	}
+	return nil
+}
+
+func (x *PutRankingModelRequest) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *PutRankingModelRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type ListRankingModelsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRankingModelsRequest) Reset() {
+	*x = ListRankingModelsRequest{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRankingModelsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRankingModelsRequest) ProtoMessage() {}
+
+func (x *ListRankingModelsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRankingModelsRequest.ProtoReflect.Descriptor instead.
+func (*ListRankingModelsRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{28}
+}
+
+type ListRankingModelsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Models, the newest first.
+	Models []*RankingModel `protobuf:"bytes,1,rep,name=models,proto3" json:"models,omitempty"`
+	// Active is the model in use; 0: none.
+	Active uint64 `protobuf:"varint,2,opt,name=active,proto3" json:"active,omitempty"`
+	// Fallback says why ForYou ranks by the weights, if so.
+	Fallback string `protobuf:"bytes,3,opt,name=fallback,proto3" json:"fallback,omitempty"`
+	// Changes of the model in use, the newest first, at most 100.
+	Changes []*RankingModelChange `protobuf:"bytes,4,rep,name=changes,proto3" json:"changes,omitempty"`
+	// Shown is how many posts the log of what was shown has, for training.
+	Shown         uint64 `protobuf:"varint,5,opt,name=shown,proto3" json:"shown,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRankingModelsResponse) Reset() {
+	*x = ListRankingModelsResponse{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRankingModelsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRankingModelsResponse) ProtoMessage() {}
+
+func (x *ListRankingModelsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRankingModelsResponse.ProtoReflect.Descriptor instead.
+func (*ListRankingModelsResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *ListRankingModelsResponse) GetModels() []*RankingModel {
+	if x != nil {
+		return x.Models
+	}
+	return nil
+}
+
+func (x *ListRankingModelsResponse) GetActive() uint64 {
+	if x != nil {
+		return x.Active
+	}
+	return 0
+}
+
+func (x *ListRankingModelsResponse) GetFallback() string {
+	if x != nil {
+		return x.Fallback
+	}
+	return ""
+}
+
+func (x *ListRankingModelsResponse) GetChanges() []*RankingModelChange {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+func (x *ListRankingModelsResponse) GetShown() uint64 {
+	if x != nil {
+		return x.Shown
+	}
+	return 0
+}
+
+// RankingModel is a stored model.
+type RankingModel struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Id        uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	CreatedMs int64                  `protobuf:"varint,2,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	By        string                 `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	Reason    string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Examples that it was fitted to, and how many of them have a click.
+	Examples   uint32             `protobuf:"varint,5,opt,name=examples,proto3" json:"examples,omitempty"`
+	Clicks     uint32             `protobuf:"varint,6,opt,name=clicks,proto3" json:"clicks,omitempty"`
+	Evaluation *RankingEvaluation `protobuf:"bytes,7,opt,name=evaluation,proto3" json:"evaluation,omitempty"`
+	// NoConversion says why it does not estimate conversions, if so.
+	NoConversion  string `protobuf:"bytes,8,opt,name=no_conversion,json=noConversion,proto3" json:"no_conversion,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RankingModel) Reset() {
+	*x = RankingModel{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RankingModel) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RankingModel) ProtoMessage() {}
+
+func (x *RankingModel) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RankingModel.ProtoReflect.Descriptor instead.
+func (*RankingModel) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *RankingModel) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *RankingModel) GetCreatedMs() int64 {
+	if x != nil {
+		return x.CreatedMs
+	}
+	return 0
+}
+
+func (x *RankingModel) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *RankingModel) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RankingModel) GetExamples() uint32 {
+	if x != nil {
+		return x.Examples
+	}
+	return 0
+}
+
+func (x *RankingModel) GetClicks() uint32 {
+	if x != nil {
+		return x.Clicks
+	}
+	return 0
+}
+
+func (x *RankingModel) GetEvaluation() *RankingEvaluation {
+	if x != nil {
+		return x.Evaluation
+	}
+	return nil
+}
+
+func (x *RankingModel) GetNoConversion() string {
+	if x != nil {
+		return x.NoConversion
+	}
+	return ""
+}
+
+// RankingEvaluation is by examples that training has not used.
+type RankingEvaluation struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Examples   uint32                 `protobuf:"varint,1,opt,name=examples,proto3" json:"examples,omitempty"`
+	Lists      uint32                 `protobuf:"varint,2,opt,name=lists,proto3" json:"lists,omitempty"`
+	Clicks     uint32                 `protobuf:"varint,3,opt,name=clicks,proto3" json:"clicks,omitempty"`
+	Model      *RankingQuality        `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
+	Popularity *RankingQuality        `protobuf:"bytes,5,opt,name=popularity,proto3" json:"popularity,omitempty"`
+	Recency    *RankingQuality        `protobuf:"bytes,6,opt,name=recency,proto3" json:"recency,omitempty"`
+	// CalibrationError is the mean difference of estimates and clicks, in ten parts of the examples.
+	CalibrationError float64 `protobuf:"fixed64,7,opt,name=calibration_error,json=calibrationError,proto3" json:"calibration_error,omitempty"`
+	LogLoss          float64 `protobuf:"fixed64,8,opt,name=log_loss,json=logLoss,proto3" json:"log_loss,omitempty"`
+	// BaseLogLoss is that of the average alone.
+	BaseLogLoss   float64               `protobuf:"fixed64,9,opt,name=base_log_loss,json=baseLogLoss,proto3" json:"base_log_loss,omitempty"`
+	Calibration   []*RankingCalibration `protobuf:"bytes,10,rep,name=calibration,proto3" json:"calibration,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RankingEvaluation) Reset() {
+	*x = RankingEvaluation{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RankingEvaluation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RankingEvaluation) ProtoMessage() {}
+
+func (x *RankingEvaluation) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RankingEvaluation.ProtoReflect.Descriptor instead.
+func (*RankingEvaluation) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *RankingEvaluation) GetExamples() uint32 {
+	if x != nil {
+		return x.Examples
+	}
+	return 0
+}
+
+func (x *RankingEvaluation) GetLists() uint32 {
+	if x != nil {
+		return x.Lists
+	}
+	return 0
+}
+
+func (x *RankingEvaluation) GetClicks() uint32 {
+	if x != nil {
+		return x.Clicks
+	}
+	return 0
+}
+
+func (x *RankingEvaluation) GetModel() *RankingQuality {
+	if x != nil {
+		return x.Model
+	}
+	return nil
+}
+
+func (x *RankingEvaluation) GetPopularity() *RankingQuality {
+	if x != nil {
+		return x.Popularity
+	}
+	return nil
+}
+
+func (x *RankingEvaluation) GetRecency() *RankingQuality {
+	if x != nil {
+		return x.Recency
+	}
+	return nil
+}
+
+func (x *RankingEvaluation) GetCalibrationError() float64 {
+	if x != nil {
+		return x.CalibrationError
+	}
+	return 0
+}
+
+func (x *RankingEvaluation) GetLogLoss() float64 {
+	if x != nil {
+		return x.LogLoss
+	}
+	return 0
+}
+
+func (x *RankingEvaluation) GetBaseLogLoss() float64 {
+	if x != nil {
+		return x.BaseLogLoss
+	}
+	return 0
+}
+
+func (x *RankingEvaluation) GetCalibration() []*RankingCalibration {
+	if x != nil {
+		return x.Calibration
+	}
+	return nil
+}
+
+// RankingQuality is that of an order.
+type RankingQuality struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Auc is the probability that a post with a click comes before one without; 0.5 is chance.
+	Auc float64 `protobuf:"fixed64,1,opt,name=auc,proto3" json:"auc,omitempty"`
+	// Ndcg is the discounted gain of the first 20 posts of a list, of the best one possible.
+	Ndcg float64 `protobuf:"fixed64,2,opt,name=ndcg,proto3" json:"ndcg,omitempty"`
+	// Coverage is which part of all posts is in the first quarter of a list, of 20 posts at most.
+	Coverage      float64 `protobuf:"fixed64,3,opt,name=coverage,proto3" json:"coverage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RankingQuality) Reset() {
+	*x = RankingQuality{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RankingQuality) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RankingQuality) ProtoMessage() {}
+
+func (x *RankingQuality) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RankingQuality.ProtoReflect.Descriptor instead.
+func (*RankingQuality) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *RankingQuality) GetAuc() float64 {
+	if x != nil {
+		return x.Auc
+	}
+	return 0
+}
+
+func (x *RankingQuality) GetNdcg() float64 {
+	if x != nil {
+		return x.Ndcg
+	}
+	return 0
+}
+
+func (x *RankingQuality) GetCoverage() float64 {
+	if x != nil {
+		return x.Coverage
+	}
+	return 0
+}
+
+// RankingCalibration is the average estimate of some examples, and which part of them was clicked.
+type RankingCalibration struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Estimated     float64                `protobuf:"fixed64,1,opt,name=estimated,proto3" json:"estimated,omitempty"`
+	Observed      float64                `protobuf:"fixed64,2,opt,name=observed,proto3" json:"observed,omitempty"`
+	Examples      uint32                 `protobuf:"varint,3,opt,name=examples,proto3" json:"examples,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RankingCalibration) Reset() {
+	*x = RankingCalibration{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RankingCalibration) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RankingCalibration) ProtoMessage() {}
+
+func (x *RankingCalibration) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RankingCalibration.ProtoReflect.Descriptor instead.
+func (*RankingCalibration) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *RankingCalibration) GetEstimated() float64 {
+	if x != nil {
+		return x.Estimated
+	}
+	return 0
+}
+
+func (x *RankingCalibration) GetObserved() float64 {
+	if x != nil {
+		return x.Observed
+	}
+	return 0
+}
+
+func (x *RankingCalibration) GetExamples() uint32 {
+	if x != nil {
+		return x.Examples
+	}
+	return 0
+}
+
+type ActivateRankingModelRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Model; 0: none, the weights rank.
+	Model uint64 `protobuf:"varint,1,opt,name=model,proto3" json:"model,omitempty"`
+	// By says who does it, for the records: a line of 1 to 100 characters. Of a key with a role in the console, it is the key.
+	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	// Reason for the records, at most 500 characters.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActivateRankingModelRequest) Reset() {
+	*x = ActivateRankingModelRequest{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActivateRankingModelRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActivateRankingModelRequest) ProtoMessage() {}
+
+func (x *ActivateRankingModelRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActivateRankingModelRequest.ProtoReflect.Descriptor instead.
+func (*ActivateRankingModelRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ActivateRankingModelRequest) GetModel() uint64 {
+	if x != nil {
+		return x.Model
+	}
+	return 0
+}
+
+func (x *ActivateRankingModelRequest) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *ActivateRankingModelRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// RankingModelChange is a model that came into use.
+type RankingModelChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Model; 0: the weights.
+	Model         uint64 `protobuf:"varint,1,opt,name=model,proto3" json:"model,omitempty"`
+	By            string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	TimeMs        int64  `protobuf:"varint,4,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RankingModelChange) Reset() {
+	*x = RankingModelChange{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RankingModelChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RankingModelChange) ProtoMessage() {}
+
+func (x *RankingModelChange) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RankingModelChange.ProtoReflect.Descriptor instead.
+func (*RankingModelChange) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *RankingModelChange) GetModel() uint64 {
+	if x != nil {
+		return x.Model
+	}
+	return 0
+}
+
+func (x *RankingModelChange) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *RankingModelChange) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RankingModelChange) GetTimeMs() int64 {
+	if x != nil {
+		return x.TimeMs
+	}
+	return 0
 }
 
 var File_rialto_ranking_v1_ranking_proto protoreflect.FileDescriptor
@@ -1331,7 +2522,7 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"\tShownLess\x12\x1a\n" +
 	"\x06author\x18\x01 \x01(\x04B\x020\x01R\x06author\x12/\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1b.rialto.ranking.v1.PostKindR\x04kind\x12\x1d\n" +
-	"\bsince_ms\x18\x03 \x01(\x03B\x020\x02R\asinceMs\"\xea\x02\n" +
+	"\bsince_ms\x18\x03 \x01(\x03B\x020\x02R\asinceMs\"\xa8\x04\n" +
 	"\x0eRankingWeights\x12\x1d\n" +
 	"\arecency\x18\x01 \x01(\x05H\x00R\arecency\x88\x01\x01\x12\x19\n" +
 	"\x05likes\x18\x02 \x01(\x05H\x01R\x05likes\x88\x01\x01\x12\x1f\n" +
@@ -1341,7 +2532,17 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"\anetwork\x18\x06 \x01(\x05H\x05R\anetwork\x88\x01\x01\x12\x17\n" +
 	"\x04seen\x18\a \x01(\x05H\x06R\x04seen\x88\x01\x01\x12\"\n" +
 	"\n" +
-	"shown_less\x18\b \x01(\x05H\aR\tshownLess\x88\x01\x01B\n" +
+	"shown_less\x18\b \x01(\x05H\aR\tshownLess\x88\x01\x01\x12#\n" +
+	"\n" +
+	"similarity\x18\t \x01(\x05H\bR\n" +
+	"similarity\x88\x01\x01\x12\x19\n" +
+	"\x05click\x18\n" +
+	" \x01(\x05H\tR\x05click\x88\x01\x01\x12#\n" +
+	"\n" +
+	"conversion\x18\v \x01(\x05H\n" +
+	"R\n" +
+	"conversion\x88\x01\x01\x12!\n" +
+	"\tdiversity\x18\f \x01(\x05H\vR\tdiversity\x88\x01\x01B\n" +
 	"\n" +
 	"\b_recencyB\b\n" +
 	"\x06_likesB\v\n" +
@@ -1351,7 +2552,12 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"\n" +
 	"\b_networkB\a\n" +
 	"\x05_seenB\r\n" +
-	"\v_shown_less\"\x7f\n" +
+	"\v_shown_lessB\r\n" +
+	"\v_similarityB\b\n" +
+	"\x06_clickB\r\n" +
+	"\v_conversionB\f\n" +
+	"\n" +
+	"_diversity\"\x7f\n" +
 	"\x18SetRankingWeightsRequest\x12;\n" +
 	"\aweights\x18\x01 \x01(\v2!.rialto.ranking.v1.RankingWeightsR\aweights\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12\x16\n" +
@@ -1366,10 +2572,19 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"\x02by\x18\x03 \x01(\tR\x02by\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1b\n" +
 	"\atime_ms\x18\x05 \x01(\x03B\x020\x02R\x06timeMsB\b\n" +
-	"\x06_value\"_\n" +
+	"\x06_value\"\xab\x02\n" +
 	"\fRankingScore\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x01R\x05total\x129\n" +
-	"\x05parts\x18\x02 \x03(\v2#.rialto.ranking.v1.RankingScorePartR\x05parts\"\\\n" +
+	"\x05parts\x18\x02 \x03(\v2#.rialto.ranking.v1.RankingScorePartR\x05parts\x12\x18\n" +
+	"\x05model\x18\x03 \x01(\x04B\x020\x01R\x05model\x12\x1a\n" +
+	"\bfallback\x18\x04 \x01(\tR\bfallback\x12D\n" +
+	"\vclick_terms\x18\x05 \x03(\v2#.rialto.ranking.v1.RankingModelTermR\n" +
+	"clickTerms\x12N\n" +
+	"\x10conversion_terms\x18\x06 \x03(\v2#.rialto.ranking.v1.RankingModelTermR\x0fconversionTerms\"]\n" +
+	"\x10RankingModelTerm\x12\x18\n" +
+	"\afeature\x18\x01 \x01(\tR\afeature\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value\x12\x19\n" +
+	"\blog_odds\x18\x03 \x01(\x01R\alogOdds\"\\\n" +
 	"\x10RankingScorePart\x12\x16\n" +
 	"\x06weight\x18\x01 \x01(\tR\x06weight\x12\x18\n" +
 	"\afeature\x18\x02 \x01(\x01R\afeature\x12\x16\n" +
@@ -1380,7 +2595,84 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"\x16ExplainRankingResponse\x125\n" +
 	"\x05score\x18\x01 \x01(\v2\x1f.rialto.ranking.v1.RankingScoreR\x05score\x127\n" +
 	"\asources\x18\x02 \x03(\x0e2\x1d.rialto.ranking.v1.RankReasonR\asources\x12>\n" +
-	"\texclusion\x18\x03 \x01(\x0e2 .rialto.ranking.v1.RankExclusionR\texclusion*\xa3\x01\n" +
+	"\texclusion\x18\x03 \x01(\x0e2 .rialto.ranking.v1.RankExclusionR\texclusion\"/\n" +
+	"\x13RecordClicksRequest\x12\x18\n" +
+	"\x05posts\x18\x01 \x03(\x04B\x020\x01R\x05posts\"\x16\n" +
+	"\x14RecordClicksResponse\"L\n" +
+	"\x18RecordConversionsRequest\x12\x16\n" +
+	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12\x18\n" +
+	"\x05posts\x18\x02 \x03(\x04B\x020\x01R\x05posts\"\x1b\n" +
+	"\x19RecordConversionsResponse\"F\n" +
+	"\x1aListRankingExamplesRequest\x12\x12\n" +
+	"\x04page\x18\x01 \x01(\tR\x04page\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\"\x8c\x01\n" +
+	"\x1bListRankingExamplesResponse\x12\x1a\n" +
+	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12=\n" +
+	"\bexamples\x18\x02 \x03(\v2!.rialto.ranking.v1.RankingExampleR\bexamples\x12\x12\n" +
+	"\x04next\x18\x03 \x01(\tR\x04next\"\xe5\x01\n" +
+	"\x0eRankingExample\x12\x16\n" +
+	"\x04list\x18\x01 \x01(\x04B\x020\x01R\x04list\x12\x16\n" +
+	"\x04post\x18\x02 \x01(\x04B\x020\x01R\x04post\x12\x1a\n" +
+	"\bposition\x18\x03 \x01(\rR\bposition\x12\x1d\n" +
+	"\bshown_ms\x18\x04 \x01(\x03B\x020\x02R\ashownMs\x12\x1a\n" +
+	"\bfeatures\x18\x05 \x03(\x02R\bfeatures\x12\x18\n" +
+	"\aclicked\x18\x06 \x01(\bR\aclicked\x12\x14\n" +
+	"\x05goods\x18\a \x01(\bR\x05goods\x12\x1c\n" +
+	"\tconverted\x18\b \x01(\bR\tconverted\"T\n" +
+	"\x16PutRankingModelRequest\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\fR\x04file\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x1a\n" +
+	"\x18ListRankingModelsRequest\"\xe7\x01\n" +
+	"\x19ListRankingModelsResponse\x127\n" +
+	"\x06models\x18\x01 \x03(\v2\x1f.rialto.ranking.v1.RankingModelR\x06models\x12\x1a\n" +
+	"\x06active\x18\x02 \x01(\x04B\x020\x01R\x06active\x12\x1a\n" +
+	"\bfallback\x18\x03 \x01(\tR\bfallback\x12?\n" +
+	"\achanges\x18\x04 \x03(\v2%.rialto.ranking.v1.RankingModelChangeR\achanges\x12\x18\n" +
+	"\x05shown\x18\x05 \x01(\x04B\x020\x02R\x05shown\"\x8c\x02\n" +
+	"\fRankingModel\x12\x12\n" +
+	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12!\n" +
+	"\n" +
+	"created_ms\x18\x02 \x01(\x03B\x020\x02R\tcreatedMs\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1a\n" +
+	"\bexamples\x18\x05 \x01(\rR\bexamples\x12\x16\n" +
+	"\x06clicks\x18\x06 \x01(\rR\x06clicks\x12D\n" +
+	"\n" +
+	"evaluation\x18\a \x01(\v2$.rialto.ranking.v1.RankingEvaluationR\n" +
+	"evaluation\x12#\n" +
+	"\rno_conversion\x18\b \x01(\tR\fnoConversion\"\xcb\x03\n" +
+	"\x11RankingEvaluation\x12\x1a\n" +
+	"\bexamples\x18\x01 \x01(\rR\bexamples\x12\x14\n" +
+	"\x05lists\x18\x02 \x01(\rR\x05lists\x12\x16\n" +
+	"\x06clicks\x18\x03 \x01(\rR\x06clicks\x127\n" +
+	"\x05model\x18\x04 \x01(\v2!.rialto.ranking.v1.RankingQualityR\x05model\x12A\n" +
+	"\n" +
+	"popularity\x18\x05 \x01(\v2!.rialto.ranking.v1.RankingQualityR\n" +
+	"popularity\x12;\n" +
+	"\arecency\x18\x06 \x01(\v2!.rialto.ranking.v1.RankingQualityR\arecency\x12+\n" +
+	"\x11calibration_error\x18\a \x01(\x01R\x10calibrationError\x12\x19\n" +
+	"\blog_loss\x18\b \x01(\x01R\alogLoss\x12\"\n" +
+	"\rbase_log_loss\x18\t \x01(\x01R\vbaseLogLoss\x12G\n" +
+	"\vcalibration\x18\n" +
+	" \x03(\v2%.rialto.ranking.v1.RankingCalibrationR\vcalibration\"R\n" +
+	"\x0eRankingQuality\x12\x10\n" +
+	"\x03auc\x18\x01 \x01(\x01R\x03auc\x12\x12\n" +
+	"\x04ndcg\x18\x02 \x01(\x01R\x04ndcg\x12\x1a\n" +
+	"\bcoverage\x18\x03 \x01(\x01R\bcoverage\"j\n" +
+	"\x12RankingCalibration\x12\x1c\n" +
+	"\testimated\x18\x01 \x01(\x01R\testimated\x12\x1a\n" +
+	"\bobserved\x18\x02 \x01(\x01R\bobserved\x12\x1a\n" +
+	"\bexamples\x18\x03 \x01(\rR\bexamples\"_\n" +
+	"\x1bActivateRankingModelRequest\x12\x18\n" +
+	"\x05model\x18\x01 \x01(\x04B\x020\x01R\x05model\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"s\n" +
+	"\x12RankingModelChange\x12\x18\n" +
+	"\x05model\x18\x01 \x01(\x04B\x020\x01R\x05model\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1b\n" +
+	"\atime_ms\x18\x04 \x01(\x03B\x020\x02R\x06timeMs*\xa3\x01\n" +
 	"\bPostKind\x12\x19\n" +
 	"\x15POST_KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0ePOST_KIND_TEXT\x10\x01\x12\x12\n" +
@@ -1388,7 +2680,7 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"\x10POST_KIND_IMAGES\x10\x03\x12\x13\n" +
 	"\x0fPOST_KIND_GOODS\x10\x04\x12\x13\n" +
 	"\x0fPOST_KIND_VIDEO\x10\x05\x12\x14\n" +
-	"\x10POST_KIND_REPOST\x10\x06*\xc2\x01\n" +
+	"\x10POST_KIND_REPOST\x10\x06*\xdb\x01\n" +
 	"\n" +
 	"RankReason\x12\x1b\n" +
 	"\x17RANK_REASON_UNSPECIFIED\x10\x00\x12\x18\n" +
@@ -1397,23 +2689,30 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"\x13RANK_REASON_POPULAR\x10\x03\x12\x18\n" +
 	"\x14RANK_REASON_AFFINITY\x10\x04\x12\x16\n" +
 	"\x12RANK_REASON_RECENT\x10\x05\x12\x19\n" +
-	"\x15RANK_REASON_DISCUSSED\x10\x06*\xc1\x01\n" +
+	"\x15RANK_REASON_DISCUSSED\x10\x06\x12\x17\n" +
+	"\x13RANK_REASON_SIMILAR\x10\a*\xc1\x01\n" +
 	"\rRankExclusion\x12\x1e\n" +
 	"\x1aRANK_EXCLUSION_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aRANK_EXCLUSION_NOT_VISIBLE\x10\x01\x12\x16\n" +
 	"\x12RANK_EXCLUSION_OWN\x10\x02\x12\x18\n" +
 	"\x14RANK_EXCLUSION_MUTED\x10\x03\x12\x1d\n" +
 	"\x19RANK_EXCLUSION_SHOWN_LESS\x10\x04\x12\x1f\n" +
-	"\x1bRANK_EXCLUSION_NO_CANDIDATE\x10\x052\xf0\x02\n" +
+	"\x1bRANK_EXCLUSION_NO_CANDIDATE\x10\x052\xd1\x03\n" +
 	"\x0eRankingService\x12M\n" +
 	"\x06ForYou\x12 .rialto.ranking.v1.ForYouRequest\x1a!.rialto.ranking.v1.ForYouResponse\x12S\n" +
 	"\bShowLess\x12\".rialto.ranking.v1.ShowLessRequest\x1a#.rialto.ranking.v1.ShowLessResponse\x12V\n" +
 	"\tShowAgain\x12#.rialto.ranking.v1.ShowAgainRequest\x1a$.rialto.ranking.v1.ShowAgainResponse\x12b\n" +
-	"\rListShownLess\x12'.rialto.ranking.v1.ListShownLessRequest\x1a(.rialto.ranking.v1.ListShownLessResponse2\xd1\x02\n" +
+	"\rListShownLess\x12'.rialto.ranking.v1.ListShownLessRequest\x1a(.rialto.ranking.v1.ListShownLessResponse\x12_\n" +
+	"\fRecordClicks\x12&.rialto.ranking.v1.RecordClicksRequest\x1a'.rialto.ranking.v1.RecordClicksResponse2\xfc\x06\n" +
 	"\x13RankingAdminService\x12c\n" +
 	"\x11SetRankingWeights\x12+.rialto.ranking.v1.SetRankingWeightsRequest\x1a!.rialto.ranking.v1.RankingWeights\x12n\n" +
 	"\x11GetRankingWeights\x12+.rialto.ranking.v1.GetRankingWeightsRequest\x1a,.rialto.ranking.v1.GetRankingWeightsResponse\x12e\n" +
-	"\x0eExplainRanking\x12(.rialto.ranking.v1.ExplainRankingRequest\x1a).rialto.ranking.v1.ExplainRankingResponseB=Z;github.com/rialto-im/rialto/sdk/go/gen/ranking/v1;rankingv1b\x06proto3"
+	"\x0eExplainRanking\x12(.rialto.ranking.v1.ExplainRankingRequest\x1a).rialto.ranking.v1.ExplainRankingResponse\x12n\n" +
+	"\x11RecordConversions\x12+.rialto.ranking.v1.RecordConversionsRequest\x1a,.rialto.ranking.v1.RecordConversionsResponse\x12t\n" +
+	"\x13ListRankingExamples\x12-.rialto.ranking.v1.ListRankingExamplesRequest\x1a..rialto.ranking.v1.ListRankingExamplesResponse\x12]\n" +
+	"\x0fPutRankingModel\x12).rialto.ranking.v1.PutRankingModelRequest\x1a\x1f.rialto.ranking.v1.RankingModel\x12n\n" +
+	"\x11ListRankingModels\x12+.rialto.ranking.v1.ListRankingModelsRequest\x1a,.rialto.ranking.v1.ListRankingModelsResponse\x12t\n" +
+	"\x14ActivateRankingModel\x12..rialto.ranking.v1.ActivateRankingModelRequest\x1a,.rialto.ranking.v1.ListRankingModelsResponseB=Z;github.com/rialto-im/rialto/sdk/go/gen/ranking/v1;rankingv1b\x06proto3"
 
 var (
 	file_rialto_ranking_v1_ranking_proto_rawDescOnce sync.Once
@@ -1428,35 +2727,52 @@ func file_rialto_ranking_v1_ranking_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_ranking_v1_ranking_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_rialto_ranking_v1_ranking_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_rialto_ranking_v1_ranking_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_rialto_ranking_v1_ranking_proto_goTypes = []any{
-	(PostKind)(0),                     // 0: rialto.ranking.v1.PostKind
-	(RankReason)(0),                   // 1: rialto.ranking.v1.RankReason
-	(RankExclusion)(0),                // 2: rialto.ranking.v1.RankExclusion
-	(*ForYouRequest)(nil),             // 3: rialto.ranking.v1.ForYouRequest
-	(*ForYouResponse)(nil),            // 4: rialto.ranking.v1.ForYouResponse
-	(*RankedPost)(nil),                // 5: rialto.ranking.v1.RankedPost
-	(*ShowLessRequest)(nil),           // 6: rialto.ranking.v1.ShowLessRequest
-	(*ShowLessResponse)(nil),          // 7: rialto.ranking.v1.ShowLessResponse
-	(*ShowAgainRequest)(nil),          // 8: rialto.ranking.v1.ShowAgainRequest
-	(*ShowAgainResponse)(nil),         // 9: rialto.ranking.v1.ShowAgainResponse
-	(*ListShownLessRequest)(nil),      // 10: rialto.ranking.v1.ListShownLessRequest
-	(*ListShownLessResponse)(nil),     // 11: rialto.ranking.v1.ListShownLessResponse
-	(*ShownLess)(nil),                 // 12: rialto.ranking.v1.ShownLess
-	(*RankingWeights)(nil),            // 13: rialto.ranking.v1.RankingWeights
-	(*SetRankingWeightsRequest)(nil),  // 14: rialto.ranking.v1.SetRankingWeightsRequest
-	(*GetRankingWeightsRequest)(nil),  // 15: rialto.ranking.v1.GetRankingWeightsRequest
-	(*GetRankingWeightsResponse)(nil), // 16: rialto.ranking.v1.GetRankingWeightsResponse
-	(*RankingWeightChange)(nil),       // 17: rialto.ranking.v1.RankingWeightChange
-	(*RankingScore)(nil),              // 18: rialto.ranking.v1.RankingScore
-	(*RankingScorePart)(nil),          // 19: rialto.ranking.v1.RankingScorePart
-	(*ExplainRankingRequest)(nil),     // 20: rialto.ranking.v1.ExplainRankingRequest
-	(*ExplainRankingResponse)(nil),    // 21: rialto.ranking.v1.ExplainRankingResponse
-	(*v1.Post)(nil),                   // 22: rialto.feed.v1.Post
+	(PostKind)(0),                       // 0: rialto.ranking.v1.PostKind
+	(RankReason)(0),                     // 1: rialto.ranking.v1.RankReason
+	(RankExclusion)(0),                  // 2: rialto.ranking.v1.RankExclusion
+	(*ForYouRequest)(nil),               // 3: rialto.ranking.v1.ForYouRequest
+	(*ForYouResponse)(nil),              // 4: rialto.ranking.v1.ForYouResponse
+	(*RankedPost)(nil),                  // 5: rialto.ranking.v1.RankedPost
+	(*ShowLessRequest)(nil),             // 6: rialto.ranking.v1.ShowLessRequest
+	(*ShowLessResponse)(nil),            // 7: rialto.ranking.v1.ShowLessResponse
+	(*ShowAgainRequest)(nil),            // 8: rialto.ranking.v1.ShowAgainRequest
+	(*ShowAgainResponse)(nil),           // 9: rialto.ranking.v1.ShowAgainResponse
+	(*ListShownLessRequest)(nil),        // 10: rialto.ranking.v1.ListShownLessRequest
+	(*ListShownLessResponse)(nil),       // 11: rialto.ranking.v1.ListShownLessResponse
+	(*ShownLess)(nil),                   // 12: rialto.ranking.v1.ShownLess
+	(*RankingWeights)(nil),              // 13: rialto.ranking.v1.RankingWeights
+	(*SetRankingWeightsRequest)(nil),    // 14: rialto.ranking.v1.SetRankingWeightsRequest
+	(*GetRankingWeightsRequest)(nil),    // 15: rialto.ranking.v1.GetRankingWeightsRequest
+	(*GetRankingWeightsResponse)(nil),   // 16: rialto.ranking.v1.GetRankingWeightsResponse
+	(*RankingWeightChange)(nil),         // 17: rialto.ranking.v1.RankingWeightChange
+	(*RankingScore)(nil),                // 18: rialto.ranking.v1.RankingScore
+	(*RankingModelTerm)(nil),            // 19: rialto.ranking.v1.RankingModelTerm
+	(*RankingScorePart)(nil),            // 20: rialto.ranking.v1.RankingScorePart
+	(*ExplainRankingRequest)(nil),       // 21: rialto.ranking.v1.ExplainRankingRequest
+	(*ExplainRankingResponse)(nil),      // 22: rialto.ranking.v1.ExplainRankingResponse
+	(*RecordClicksRequest)(nil),         // 23: rialto.ranking.v1.RecordClicksRequest
+	(*RecordClicksResponse)(nil),        // 24: rialto.ranking.v1.RecordClicksResponse
+	(*RecordConversionsRequest)(nil),    // 25: rialto.ranking.v1.RecordConversionsRequest
+	(*RecordConversionsResponse)(nil),   // 26: rialto.ranking.v1.RecordConversionsResponse
+	(*ListRankingExamplesRequest)(nil),  // 27: rialto.ranking.v1.ListRankingExamplesRequest
+	(*ListRankingExamplesResponse)(nil), // 28: rialto.ranking.v1.ListRankingExamplesResponse
+	(*RankingExample)(nil),              // 29: rialto.ranking.v1.RankingExample
+	(*PutRankingModelRequest)(nil),      // 30: rialto.ranking.v1.PutRankingModelRequest
+	(*ListRankingModelsRequest)(nil),    // 31: rialto.ranking.v1.ListRankingModelsRequest
+	(*ListRankingModelsResponse)(nil),   // 32: rialto.ranking.v1.ListRankingModelsResponse
+	(*RankingModel)(nil),                // 33: rialto.ranking.v1.RankingModel
+	(*RankingEvaluation)(nil),           // 34: rialto.ranking.v1.RankingEvaluation
+	(*RankingQuality)(nil),              // 35: rialto.ranking.v1.RankingQuality
+	(*RankingCalibration)(nil),          // 36: rialto.ranking.v1.RankingCalibration
+	(*ActivateRankingModelRequest)(nil), // 37: rialto.ranking.v1.ActivateRankingModelRequest
+	(*RankingModelChange)(nil),          // 38: rialto.ranking.v1.RankingModelChange
+	(*v1.Post)(nil),                     // 39: rialto.feed.v1.Post
 }
 var file_rialto_ranking_v1_ranking_proto_depIdxs = []int32{
 	5,  // 0: rialto.ranking.v1.ForYouResponse.posts:type_name -> rialto.ranking.v1.RankedPost
-	22, // 1: rialto.ranking.v1.RankedPost.post:type_name -> rialto.feed.v1.Post
+	39, // 1: rialto.ranking.v1.RankedPost.post:type_name -> rialto.feed.v1.Post
 	1,  // 2: rialto.ranking.v1.RankedPost.reasons:type_name -> rialto.ranking.v1.RankReason
 	0,  // 3: rialto.ranking.v1.RankedPost.kind:type_name -> rialto.ranking.v1.PostKind
 	18, // 4: rialto.ranking.v1.RankedPost.score:type_name -> rialto.ranking.v1.RankingScore
@@ -1467,29 +2783,51 @@ var file_rialto_ranking_v1_ranking_proto_depIdxs = []int32{
 	13, // 9: rialto.ranking.v1.SetRankingWeightsRequest.weights:type_name -> rialto.ranking.v1.RankingWeights
 	13, // 10: rialto.ranking.v1.GetRankingWeightsResponse.weights:type_name -> rialto.ranking.v1.RankingWeights
 	17, // 11: rialto.ranking.v1.GetRankingWeightsResponse.changes:type_name -> rialto.ranking.v1.RankingWeightChange
-	19, // 12: rialto.ranking.v1.RankingScore.parts:type_name -> rialto.ranking.v1.RankingScorePart
-	18, // 13: rialto.ranking.v1.ExplainRankingResponse.score:type_name -> rialto.ranking.v1.RankingScore
-	1,  // 14: rialto.ranking.v1.ExplainRankingResponse.sources:type_name -> rialto.ranking.v1.RankReason
-	2,  // 15: rialto.ranking.v1.ExplainRankingResponse.exclusion:type_name -> rialto.ranking.v1.RankExclusion
-	3,  // 16: rialto.ranking.v1.RankingService.ForYou:input_type -> rialto.ranking.v1.ForYouRequest
-	6,  // 17: rialto.ranking.v1.RankingService.ShowLess:input_type -> rialto.ranking.v1.ShowLessRequest
-	8,  // 18: rialto.ranking.v1.RankingService.ShowAgain:input_type -> rialto.ranking.v1.ShowAgainRequest
-	10, // 19: rialto.ranking.v1.RankingService.ListShownLess:input_type -> rialto.ranking.v1.ListShownLessRequest
-	14, // 20: rialto.ranking.v1.RankingAdminService.SetRankingWeights:input_type -> rialto.ranking.v1.SetRankingWeightsRequest
-	15, // 21: rialto.ranking.v1.RankingAdminService.GetRankingWeights:input_type -> rialto.ranking.v1.GetRankingWeightsRequest
-	20, // 22: rialto.ranking.v1.RankingAdminService.ExplainRanking:input_type -> rialto.ranking.v1.ExplainRankingRequest
-	4,  // 23: rialto.ranking.v1.RankingService.ForYou:output_type -> rialto.ranking.v1.ForYouResponse
-	7,  // 24: rialto.ranking.v1.RankingService.ShowLess:output_type -> rialto.ranking.v1.ShowLessResponse
-	9,  // 25: rialto.ranking.v1.RankingService.ShowAgain:output_type -> rialto.ranking.v1.ShowAgainResponse
-	11, // 26: rialto.ranking.v1.RankingService.ListShownLess:output_type -> rialto.ranking.v1.ListShownLessResponse
-	13, // 27: rialto.ranking.v1.RankingAdminService.SetRankingWeights:output_type -> rialto.ranking.v1.RankingWeights
-	16, // 28: rialto.ranking.v1.RankingAdminService.GetRankingWeights:output_type -> rialto.ranking.v1.GetRankingWeightsResponse
-	21, // 29: rialto.ranking.v1.RankingAdminService.ExplainRanking:output_type -> rialto.ranking.v1.ExplainRankingResponse
-	23, // [23:30] is the sub-list for method output_type
-	16, // [16:23] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	20, // 12: rialto.ranking.v1.RankingScore.parts:type_name -> rialto.ranking.v1.RankingScorePart
+	19, // 13: rialto.ranking.v1.RankingScore.click_terms:type_name -> rialto.ranking.v1.RankingModelTerm
+	19, // 14: rialto.ranking.v1.RankingScore.conversion_terms:type_name -> rialto.ranking.v1.RankingModelTerm
+	18, // 15: rialto.ranking.v1.ExplainRankingResponse.score:type_name -> rialto.ranking.v1.RankingScore
+	1,  // 16: rialto.ranking.v1.ExplainRankingResponse.sources:type_name -> rialto.ranking.v1.RankReason
+	2,  // 17: rialto.ranking.v1.ExplainRankingResponse.exclusion:type_name -> rialto.ranking.v1.RankExclusion
+	29, // 18: rialto.ranking.v1.ListRankingExamplesResponse.examples:type_name -> rialto.ranking.v1.RankingExample
+	33, // 19: rialto.ranking.v1.ListRankingModelsResponse.models:type_name -> rialto.ranking.v1.RankingModel
+	38, // 20: rialto.ranking.v1.ListRankingModelsResponse.changes:type_name -> rialto.ranking.v1.RankingModelChange
+	34, // 21: rialto.ranking.v1.RankingModel.evaluation:type_name -> rialto.ranking.v1.RankingEvaluation
+	35, // 22: rialto.ranking.v1.RankingEvaluation.model:type_name -> rialto.ranking.v1.RankingQuality
+	35, // 23: rialto.ranking.v1.RankingEvaluation.popularity:type_name -> rialto.ranking.v1.RankingQuality
+	35, // 24: rialto.ranking.v1.RankingEvaluation.recency:type_name -> rialto.ranking.v1.RankingQuality
+	36, // 25: rialto.ranking.v1.RankingEvaluation.calibration:type_name -> rialto.ranking.v1.RankingCalibration
+	3,  // 26: rialto.ranking.v1.RankingService.ForYou:input_type -> rialto.ranking.v1.ForYouRequest
+	6,  // 27: rialto.ranking.v1.RankingService.ShowLess:input_type -> rialto.ranking.v1.ShowLessRequest
+	8,  // 28: rialto.ranking.v1.RankingService.ShowAgain:input_type -> rialto.ranking.v1.ShowAgainRequest
+	10, // 29: rialto.ranking.v1.RankingService.ListShownLess:input_type -> rialto.ranking.v1.ListShownLessRequest
+	23, // 30: rialto.ranking.v1.RankingService.RecordClicks:input_type -> rialto.ranking.v1.RecordClicksRequest
+	14, // 31: rialto.ranking.v1.RankingAdminService.SetRankingWeights:input_type -> rialto.ranking.v1.SetRankingWeightsRequest
+	15, // 32: rialto.ranking.v1.RankingAdminService.GetRankingWeights:input_type -> rialto.ranking.v1.GetRankingWeightsRequest
+	21, // 33: rialto.ranking.v1.RankingAdminService.ExplainRanking:input_type -> rialto.ranking.v1.ExplainRankingRequest
+	25, // 34: rialto.ranking.v1.RankingAdminService.RecordConversions:input_type -> rialto.ranking.v1.RecordConversionsRequest
+	27, // 35: rialto.ranking.v1.RankingAdminService.ListRankingExamples:input_type -> rialto.ranking.v1.ListRankingExamplesRequest
+	30, // 36: rialto.ranking.v1.RankingAdminService.PutRankingModel:input_type -> rialto.ranking.v1.PutRankingModelRequest
+	31, // 37: rialto.ranking.v1.RankingAdminService.ListRankingModels:input_type -> rialto.ranking.v1.ListRankingModelsRequest
+	37, // 38: rialto.ranking.v1.RankingAdminService.ActivateRankingModel:input_type -> rialto.ranking.v1.ActivateRankingModelRequest
+	4,  // 39: rialto.ranking.v1.RankingService.ForYou:output_type -> rialto.ranking.v1.ForYouResponse
+	7,  // 40: rialto.ranking.v1.RankingService.ShowLess:output_type -> rialto.ranking.v1.ShowLessResponse
+	9,  // 41: rialto.ranking.v1.RankingService.ShowAgain:output_type -> rialto.ranking.v1.ShowAgainResponse
+	11, // 42: rialto.ranking.v1.RankingService.ListShownLess:output_type -> rialto.ranking.v1.ListShownLessResponse
+	24, // 43: rialto.ranking.v1.RankingService.RecordClicks:output_type -> rialto.ranking.v1.RecordClicksResponse
+	13, // 44: rialto.ranking.v1.RankingAdminService.SetRankingWeights:output_type -> rialto.ranking.v1.RankingWeights
+	16, // 45: rialto.ranking.v1.RankingAdminService.GetRankingWeights:output_type -> rialto.ranking.v1.GetRankingWeightsResponse
+	22, // 46: rialto.ranking.v1.RankingAdminService.ExplainRanking:output_type -> rialto.ranking.v1.ExplainRankingResponse
+	26, // 47: rialto.ranking.v1.RankingAdminService.RecordConversions:output_type -> rialto.ranking.v1.RecordConversionsResponse
+	28, // 48: rialto.ranking.v1.RankingAdminService.ListRankingExamples:output_type -> rialto.ranking.v1.ListRankingExamplesResponse
+	33, // 49: rialto.ranking.v1.RankingAdminService.PutRankingModel:output_type -> rialto.ranking.v1.RankingModel
+	32, // 50: rialto.ranking.v1.RankingAdminService.ListRankingModels:output_type -> rialto.ranking.v1.ListRankingModelsResponse
+	32, // 51: rialto.ranking.v1.RankingAdminService.ActivateRankingModel:output_type -> rialto.ranking.v1.ListRankingModelsResponse
+	39, // [39:52] is the sub-list for method output_type
+	26, // [26:39] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_rialto_ranking_v1_ranking_proto_init() }
@@ -1505,7 +2843,7 @@ func file_rialto_ranking_v1_ranking_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_ranking_v1_ranking_proto_rawDesc), len(file_rialto_ranking_v1_ranking_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   19,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -45,6 +45,9 @@ const (
 	// RankingServiceListShownLessProcedure is the fully-qualified name of the RankingService's
 	// ListShownLess RPC.
 	RankingServiceListShownLessProcedure = "/rialto.ranking.v1.RankingService/ListShownLess"
+	// RankingServiceRecordClicksProcedure is the fully-qualified name of the RankingService's
+	// RecordClicks RPC.
+	RankingServiceRecordClicksProcedure = "/rialto.ranking.v1.RankingService/RecordClicks"
 	// RankingAdminServiceSetRankingWeightsProcedure is the fully-qualified name of the
 	// RankingAdminService's SetRankingWeights RPC.
 	RankingAdminServiceSetRankingWeightsProcedure = "/rialto.ranking.v1.RankingAdminService/SetRankingWeights"
@@ -54,6 +57,21 @@ const (
 	// RankingAdminServiceExplainRankingProcedure is the fully-qualified name of the
 	// RankingAdminService's ExplainRanking RPC.
 	RankingAdminServiceExplainRankingProcedure = "/rialto.ranking.v1.RankingAdminService/ExplainRanking"
+	// RankingAdminServiceRecordConversionsProcedure is the fully-qualified name of the
+	// RankingAdminService's RecordConversions RPC.
+	RankingAdminServiceRecordConversionsProcedure = "/rialto.ranking.v1.RankingAdminService/RecordConversions"
+	// RankingAdminServiceListRankingExamplesProcedure is the fully-qualified name of the
+	// RankingAdminService's ListRankingExamples RPC.
+	RankingAdminServiceListRankingExamplesProcedure = "/rialto.ranking.v1.RankingAdminService/ListRankingExamples"
+	// RankingAdminServicePutRankingModelProcedure is the fully-qualified name of the
+	// RankingAdminService's PutRankingModel RPC.
+	RankingAdminServicePutRankingModelProcedure = "/rialto.ranking.v1.RankingAdminService/PutRankingModel"
+	// RankingAdminServiceListRankingModelsProcedure is the fully-qualified name of the
+	// RankingAdminService's ListRankingModels RPC.
+	RankingAdminServiceListRankingModelsProcedure = "/rialto.ranking.v1.RankingAdminService/ListRankingModels"
+	// RankingAdminServiceActivateRankingModelProcedure is the fully-qualified name of the
+	// RankingAdminService's ActivateRankingModel RPC.
+	RankingAdminServiceActivateRankingModelProcedure = "/rialto.ranking.v1.RankingAdminService/ActivateRankingModel"
 )
 
 // RankingServiceClient is a client for the rialto.ranking.v1.RankingService service.
@@ -68,6 +86,9 @@ type RankingServiceClient interface {
 	ShowAgain(context.Context, *connect.Request[v1.ShowAgainRequest]) (*connect.Response[v1.ShowAgainResponse], error)
 	// ListShownLess gives the authors and kinds that are shown less to the caller, the latest first.
 	ListShownLess(context.Context, *connect.Request[v1.ListShownLessRequest]) (*connect.Response[v1.ListShownLessResponse], error)
+	// RecordClicks tells which posts of ForYou the caller opened: the post itself, its link, its video or its goods. What the caller was not shown by ForYou in the last 24 hours
+	// is left out. Models of the ranking are trained with it. A retry is harmless.
+	RecordClicks(context.Context, *connect.Request[v1.RecordClicksRequest]) (*connect.Response[v1.RecordClicksResponse], error)
 }
 
 // NewRankingServiceClient constructs a client for the rialto.ranking.v1.RankingService service. By
@@ -105,6 +126,12 @@ func NewRankingServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(rankingServiceMethods.ByName("ListShownLess")),
 			connect.WithClientOptions(opts...),
 		),
+		recordClicks: connect.NewClient[v1.RecordClicksRequest, v1.RecordClicksResponse](
+			httpClient,
+			baseURL+RankingServiceRecordClicksProcedure,
+			connect.WithSchema(rankingServiceMethods.ByName("RecordClicks")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -114,6 +141,7 @@ type rankingServiceClient struct {
 	showLess      *connect.Client[v1.ShowLessRequest, v1.ShowLessResponse]
 	showAgain     *connect.Client[v1.ShowAgainRequest, v1.ShowAgainResponse]
 	listShownLess *connect.Client[v1.ListShownLessRequest, v1.ListShownLessResponse]
+	recordClicks  *connect.Client[v1.RecordClicksRequest, v1.RecordClicksResponse]
 }
 
 // ForYou calls rialto.ranking.v1.RankingService.ForYou.
@@ -136,6 +164,11 @@ func (c *rankingServiceClient) ListShownLess(ctx context.Context, req *connect.R
 	return c.listShownLess.CallUnary(ctx, req)
 }
 
+// RecordClicks calls rialto.ranking.v1.RankingService.RecordClicks.
+func (c *rankingServiceClient) RecordClicks(ctx context.Context, req *connect.Request[v1.RecordClicksRequest]) (*connect.Response[v1.RecordClicksResponse], error) {
+	return c.recordClicks.CallUnary(ctx, req)
+}
+
 // RankingServiceHandler is an implementation of the rialto.ranking.v1.RankingService service.
 type RankingServiceHandler interface {
 	// ForYou gives a page of posts that are ranked for the caller: of those whom the caller follows, those that they like, and popular ones. Posts of the
@@ -148,6 +181,9 @@ type RankingServiceHandler interface {
 	ShowAgain(context.Context, *connect.Request[v1.ShowAgainRequest]) (*connect.Response[v1.ShowAgainResponse], error)
 	// ListShownLess gives the authors and kinds that are shown less to the caller, the latest first.
 	ListShownLess(context.Context, *connect.Request[v1.ListShownLessRequest]) (*connect.Response[v1.ListShownLessResponse], error)
+	// RecordClicks tells which posts of ForYou the caller opened: the post itself, its link, its video or its goods. What the caller was not shown by ForYou in the last 24 hours
+	// is left out. Models of the ranking are trained with it. A retry is harmless.
+	RecordClicks(context.Context, *connect.Request[v1.RecordClicksRequest]) (*connect.Response[v1.RecordClicksResponse], error)
 }
 
 // NewRankingServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -181,6 +217,12 @@ func NewRankingServiceHandler(svc RankingServiceHandler, opts ...connect.Handler
 		connect.WithSchema(rankingServiceMethods.ByName("ListShownLess")),
 		connect.WithHandlerOptions(opts...),
 	)
+	rankingServiceRecordClicksHandler := connect.NewUnaryHandler(
+		RankingServiceRecordClicksProcedure,
+		svc.RecordClicks,
+		connect.WithSchema(rankingServiceMethods.ByName("RecordClicks")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rialto.ranking.v1.RankingService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case RankingServiceForYouProcedure:
@@ -191,6 +233,8 @@ func NewRankingServiceHandler(svc RankingServiceHandler, opts ...connect.Handler
 			rankingServiceShowAgainHandler.ServeHTTP(w, r)
 		case RankingServiceListShownLessProcedure:
 			rankingServiceListShownLessHandler.ServeHTTP(w, r)
+		case RankingServiceRecordClicksProcedure:
+			rankingServiceRecordClicksHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -216,6 +260,10 @@ func (UnimplementedRankingServiceHandler) ListShownLess(context.Context, *connec
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.ranking.v1.RankingService.ListShownLess is not implemented"))
 }
 
+func (UnimplementedRankingServiceHandler) RecordClicks(context.Context, *connect.Request[v1.RecordClicksRequest]) (*connect.Response[v1.RecordClicksResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.ranking.v1.RankingService.RecordClicks is not implemented"))
+}
+
 // RankingAdminServiceClient is a client for the rialto.ranking.v1.RankingAdminService service.
 type RankingAdminServiceClient interface {
 	// SetRankingWeights replaces the weights of ForYou, on all nodes, while they run. Each change is recorded.
@@ -224,6 +272,18 @@ type RankingAdminServiceClient interface {
 	GetRankingWeights(context.Context, *connect.Request[v1.GetRankingWeightsRequest]) (*connect.Response[v1.GetRankingWeightsResponse], error)
 	// ExplainRanking gives the score that a post has for a user now, its parts, and why ForYou does not show it, if so.
 	ExplainRanking(context.Context, *connect.Request[v1.ExplainRankingRequest]) (*connect.Response[v1.ExplainRankingResponse], error)
+	// RecordConversions tells that a user bought goods of posts, or did what an advertisement is for. What ForYou did not show to the user in the last 7 days is left out. A
+	// retry is harmless.
+	RecordConversions(context.Context, *connect.Request[v1.RecordConversionsRequest]) (*connect.Response[v1.RecordConversionsResponse], error)
+	// ListRankingExamples gives what ForYou has shown, and what readers did, in pages, the oldest first: the data that a model is trained with. Readers are not named.
+	ListRankingExamples(context.Context, *connect.Request[v1.ListRankingExamplesRequest]) (*connect.Response[v1.ListRankingExamplesResponse], error)
+	// PutRankingModel stores a model. It is not used until ActivateRankingModel. A file that is damaged, or made for other features, is refused with bad_model.
+	// Of the models that are neither in use nor were the last one in use, the latest 20 are kept.
+	PutRankingModel(context.Context, *connect.Request[v1.PutRankingModelRequest]) (*connect.Response[v1.RankingModel], error)
+	// ListRankingModels gives the stored models with their offline evaluations, and what ForYou ranks by now.
+	ListRankingModels(context.Context, *connect.Request[v1.ListRankingModelsRequest]) (*connect.Response[v1.ListRankingModelsResponse], error)
+	// ActivateRankingModel makes all nodes rank by a stored model, or by the weights again, for orders that begin then. Each change is recorded.
+	ActivateRankingModel(context.Context, *connect.Request[v1.ActivateRankingModelRequest]) (*connect.Response[v1.ListRankingModelsResponse], error)
 }
 
 // NewRankingAdminServiceClient constructs a client for the rialto.ranking.v1.RankingAdminService
@@ -255,14 +315,49 @@ func NewRankingAdminServiceClient(httpClient connect.HTTPClient, baseURL string,
 			connect.WithSchema(rankingAdminServiceMethods.ByName("ExplainRanking")),
 			connect.WithClientOptions(opts...),
 		),
+		recordConversions: connect.NewClient[v1.RecordConversionsRequest, v1.RecordConversionsResponse](
+			httpClient,
+			baseURL+RankingAdminServiceRecordConversionsProcedure,
+			connect.WithSchema(rankingAdminServiceMethods.ByName("RecordConversions")),
+			connect.WithClientOptions(opts...),
+		),
+		listRankingExamples: connect.NewClient[v1.ListRankingExamplesRequest, v1.ListRankingExamplesResponse](
+			httpClient,
+			baseURL+RankingAdminServiceListRankingExamplesProcedure,
+			connect.WithSchema(rankingAdminServiceMethods.ByName("ListRankingExamples")),
+			connect.WithClientOptions(opts...),
+		),
+		putRankingModel: connect.NewClient[v1.PutRankingModelRequest, v1.RankingModel](
+			httpClient,
+			baseURL+RankingAdminServicePutRankingModelProcedure,
+			connect.WithSchema(rankingAdminServiceMethods.ByName("PutRankingModel")),
+			connect.WithClientOptions(opts...),
+		),
+		listRankingModels: connect.NewClient[v1.ListRankingModelsRequest, v1.ListRankingModelsResponse](
+			httpClient,
+			baseURL+RankingAdminServiceListRankingModelsProcedure,
+			connect.WithSchema(rankingAdminServiceMethods.ByName("ListRankingModels")),
+			connect.WithClientOptions(opts...),
+		),
+		activateRankingModel: connect.NewClient[v1.ActivateRankingModelRequest, v1.ListRankingModelsResponse](
+			httpClient,
+			baseURL+RankingAdminServiceActivateRankingModelProcedure,
+			connect.WithSchema(rankingAdminServiceMethods.ByName("ActivateRankingModel")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // rankingAdminServiceClient implements RankingAdminServiceClient.
 type rankingAdminServiceClient struct {
-	setRankingWeights *connect.Client[v1.SetRankingWeightsRequest, v1.RankingWeights]
-	getRankingWeights *connect.Client[v1.GetRankingWeightsRequest, v1.GetRankingWeightsResponse]
-	explainRanking    *connect.Client[v1.ExplainRankingRequest, v1.ExplainRankingResponse]
+	setRankingWeights    *connect.Client[v1.SetRankingWeightsRequest, v1.RankingWeights]
+	getRankingWeights    *connect.Client[v1.GetRankingWeightsRequest, v1.GetRankingWeightsResponse]
+	explainRanking       *connect.Client[v1.ExplainRankingRequest, v1.ExplainRankingResponse]
+	recordConversions    *connect.Client[v1.RecordConversionsRequest, v1.RecordConversionsResponse]
+	listRankingExamples  *connect.Client[v1.ListRankingExamplesRequest, v1.ListRankingExamplesResponse]
+	putRankingModel      *connect.Client[v1.PutRankingModelRequest, v1.RankingModel]
+	listRankingModels    *connect.Client[v1.ListRankingModelsRequest, v1.ListRankingModelsResponse]
+	activateRankingModel *connect.Client[v1.ActivateRankingModelRequest, v1.ListRankingModelsResponse]
 }
 
 // SetRankingWeights calls rialto.ranking.v1.RankingAdminService.SetRankingWeights.
@@ -280,6 +375,31 @@ func (c *rankingAdminServiceClient) ExplainRanking(ctx context.Context, req *con
 	return c.explainRanking.CallUnary(ctx, req)
 }
 
+// RecordConversions calls rialto.ranking.v1.RankingAdminService.RecordConversions.
+func (c *rankingAdminServiceClient) RecordConversions(ctx context.Context, req *connect.Request[v1.RecordConversionsRequest]) (*connect.Response[v1.RecordConversionsResponse], error) {
+	return c.recordConversions.CallUnary(ctx, req)
+}
+
+// ListRankingExamples calls rialto.ranking.v1.RankingAdminService.ListRankingExamples.
+func (c *rankingAdminServiceClient) ListRankingExamples(ctx context.Context, req *connect.Request[v1.ListRankingExamplesRequest]) (*connect.Response[v1.ListRankingExamplesResponse], error) {
+	return c.listRankingExamples.CallUnary(ctx, req)
+}
+
+// PutRankingModel calls rialto.ranking.v1.RankingAdminService.PutRankingModel.
+func (c *rankingAdminServiceClient) PutRankingModel(ctx context.Context, req *connect.Request[v1.PutRankingModelRequest]) (*connect.Response[v1.RankingModel], error) {
+	return c.putRankingModel.CallUnary(ctx, req)
+}
+
+// ListRankingModels calls rialto.ranking.v1.RankingAdminService.ListRankingModels.
+func (c *rankingAdminServiceClient) ListRankingModels(ctx context.Context, req *connect.Request[v1.ListRankingModelsRequest]) (*connect.Response[v1.ListRankingModelsResponse], error) {
+	return c.listRankingModels.CallUnary(ctx, req)
+}
+
+// ActivateRankingModel calls rialto.ranking.v1.RankingAdminService.ActivateRankingModel.
+func (c *rankingAdminServiceClient) ActivateRankingModel(ctx context.Context, req *connect.Request[v1.ActivateRankingModelRequest]) (*connect.Response[v1.ListRankingModelsResponse], error) {
+	return c.activateRankingModel.CallUnary(ctx, req)
+}
+
 // RankingAdminServiceHandler is an implementation of the rialto.ranking.v1.RankingAdminService
 // service.
 type RankingAdminServiceHandler interface {
@@ -289,6 +409,18 @@ type RankingAdminServiceHandler interface {
 	GetRankingWeights(context.Context, *connect.Request[v1.GetRankingWeightsRequest]) (*connect.Response[v1.GetRankingWeightsResponse], error)
 	// ExplainRanking gives the score that a post has for a user now, its parts, and why ForYou does not show it, if so.
 	ExplainRanking(context.Context, *connect.Request[v1.ExplainRankingRequest]) (*connect.Response[v1.ExplainRankingResponse], error)
+	// RecordConversions tells that a user bought goods of posts, or did what an advertisement is for. What ForYou did not show to the user in the last 7 days is left out. A
+	// retry is harmless.
+	RecordConversions(context.Context, *connect.Request[v1.RecordConversionsRequest]) (*connect.Response[v1.RecordConversionsResponse], error)
+	// ListRankingExamples gives what ForYou has shown, and what readers did, in pages, the oldest first: the data that a model is trained with. Readers are not named.
+	ListRankingExamples(context.Context, *connect.Request[v1.ListRankingExamplesRequest]) (*connect.Response[v1.ListRankingExamplesResponse], error)
+	// PutRankingModel stores a model. It is not used until ActivateRankingModel. A file that is damaged, or made for other features, is refused with bad_model.
+	// Of the models that are neither in use nor were the last one in use, the latest 20 are kept.
+	PutRankingModel(context.Context, *connect.Request[v1.PutRankingModelRequest]) (*connect.Response[v1.RankingModel], error)
+	// ListRankingModels gives the stored models with their offline evaluations, and what ForYou ranks by now.
+	ListRankingModels(context.Context, *connect.Request[v1.ListRankingModelsRequest]) (*connect.Response[v1.ListRankingModelsResponse], error)
+	// ActivateRankingModel makes all nodes rank by a stored model, or by the weights again, for orders that begin then. Each change is recorded.
+	ActivateRankingModel(context.Context, *connect.Request[v1.ActivateRankingModelRequest]) (*connect.Response[v1.ListRankingModelsResponse], error)
 }
 
 // NewRankingAdminServiceHandler builds an HTTP handler from the service implementation. It returns
@@ -316,6 +448,36 @@ func NewRankingAdminServiceHandler(svc RankingAdminServiceHandler, opts ...conne
 		connect.WithSchema(rankingAdminServiceMethods.ByName("ExplainRanking")),
 		connect.WithHandlerOptions(opts...),
 	)
+	rankingAdminServiceRecordConversionsHandler := connect.NewUnaryHandler(
+		RankingAdminServiceRecordConversionsProcedure,
+		svc.RecordConversions,
+		connect.WithSchema(rankingAdminServiceMethods.ByName("RecordConversions")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rankingAdminServiceListRankingExamplesHandler := connect.NewUnaryHandler(
+		RankingAdminServiceListRankingExamplesProcedure,
+		svc.ListRankingExamples,
+		connect.WithSchema(rankingAdminServiceMethods.ByName("ListRankingExamples")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rankingAdminServicePutRankingModelHandler := connect.NewUnaryHandler(
+		RankingAdminServicePutRankingModelProcedure,
+		svc.PutRankingModel,
+		connect.WithSchema(rankingAdminServiceMethods.ByName("PutRankingModel")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rankingAdminServiceListRankingModelsHandler := connect.NewUnaryHandler(
+		RankingAdminServiceListRankingModelsProcedure,
+		svc.ListRankingModels,
+		connect.WithSchema(rankingAdminServiceMethods.ByName("ListRankingModels")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rankingAdminServiceActivateRankingModelHandler := connect.NewUnaryHandler(
+		RankingAdminServiceActivateRankingModelProcedure,
+		svc.ActivateRankingModel,
+		connect.WithSchema(rankingAdminServiceMethods.ByName("ActivateRankingModel")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rialto.ranking.v1.RankingAdminService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case RankingAdminServiceSetRankingWeightsProcedure:
@@ -324,6 +486,16 @@ func NewRankingAdminServiceHandler(svc RankingAdminServiceHandler, opts ...conne
 			rankingAdminServiceGetRankingWeightsHandler.ServeHTTP(w, r)
 		case RankingAdminServiceExplainRankingProcedure:
 			rankingAdminServiceExplainRankingHandler.ServeHTTP(w, r)
+		case RankingAdminServiceRecordConversionsProcedure:
+			rankingAdminServiceRecordConversionsHandler.ServeHTTP(w, r)
+		case RankingAdminServiceListRankingExamplesProcedure:
+			rankingAdminServiceListRankingExamplesHandler.ServeHTTP(w, r)
+		case RankingAdminServicePutRankingModelProcedure:
+			rankingAdminServicePutRankingModelHandler.ServeHTTP(w, r)
+		case RankingAdminServiceListRankingModelsProcedure:
+			rankingAdminServiceListRankingModelsHandler.ServeHTTP(w, r)
+		case RankingAdminServiceActivateRankingModelProcedure:
+			rankingAdminServiceActivateRankingModelHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -343,4 +515,24 @@ func (UnimplementedRankingAdminServiceHandler) GetRankingWeights(context.Context
 
 func (UnimplementedRankingAdminServiceHandler) ExplainRanking(context.Context, *connect.Request[v1.ExplainRankingRequest]) (*connect.Response[v1.ExplainRankingResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.ranking.v1.RankingAdminService.ExplainRanking is not implemented"))
+}
+
+func (UnimplementedRankingAdminServiceHandler) RecordConversions(context.Context, *connect.Request[v1.RecordConversionsRequest]) (*connect.Response[v1.RecordConversionsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.ranking.v1.RankingAdminService.RecordConversions is not implemented"))
+}
+
+func (UnimplementedRankingAdminServiceHandler) ListRankingExamples(context.Context, *connect.Request[v1.ListRankingExamplesRequest]) (*connect.Response[v1.ListRankingExamplesResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.ranking.v1.RankingAdminService.ListRankingExamples is not implemented"))
+}
+
+func (UnimplementedRankingAdminServiceHandler) PutRankingModel(context.Context, *connect.Request[v1.PutRankingModelRequest]) (*connect.Response[v1.RankingModel], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.ranking.v1.RankingAdminService.PutRankingModel is not implemented"))
+}
+
+func (UnimplementedRankingAdminServiceHandler) ListRankingModels(context.Context, *connect.Request[v1.ListRankingModelsRequest]) (*connect.Response[v1.ListRankingModelsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.ranking.v1.RankingAdminService.ListRankingModels is not implemented"))
+}
+
+func (UnimplementedRankingAdminServiceHandler) ActivateRankingModel(context.Context, *connect.Request[v1.ActivateRankingModelRequest]) (*connect.Response[v1.ListRankingModelsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.ranking.v1.RankingAdminService.ActivateRankingModel is not implemented"))
 }

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/ranking/v1/ranking.proto.
  */
 export const file_rialto_ranking_v1_ranking: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yaWFsdG8vcmFua2luZy92MS9yYW5raW5nLnByb3RvEhFyaWFsdG8ucmFua2luZy52MSI9Cg1Gb3JZb3VSZXF1ZXN0EgwKBHBhZ2UYASABKAkSDQoFbGltaXQYAiABKA0SDwoHZXhwbGFpbhgDIAEoCCJMCg5Gb3JZb3VSZXNwb25zZRIsCgVwb3N0cxgBIAMoCzIdLnJpYWx0by5yYW5raW5nLnYxLlJhbmtlZFBvc3QSDAoEbmV4dBgCIAEoCSK7AQoKUmFua2VkUG9zdBIiCgRwb3N0GAEgASgLMhQucmlhbHRvLmZlZWQudjEuUG9zdBIuCgdyZWFzb25zGAIgAygOMh0ucmlhbHRvLnJhbmtpbmcudjEuUmFua1JlYXNvbhIpCgRraW5kGAMgASgOMhsucmlhbHRvLnJhbmtpbmcudjEuUG9zdEtpbmQSLgoFc2NvcmUYBCABKAsyHy5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nU2NvcmUiUAoPU2hvd0xlc3NSZXF1ZXN0EhIKBmF1dGhvchgBIAEoBEICMAESKQoEa2luZBgCIAEoDjIbLnJpYWx0by5yYW5raW5nLnYxLlBvc3RLaW5kIhIKEFNob3dMZXNzUmVzcG9uc2UiUQoQU2hvd0FnYWluUmVxdWVzdBISCgZhdXRob3IYASABKARCAjABEikKBGtpbmQYAiABKA4yGy5yaWFsdG8ucmFua2luZy52MS5Qb3N0S2luZCITChFTaG93QWdhaW5SZXNwb25zZSIWChRMaXN0U2hvd25MZXNzUmVxdWVzdCJGChVMaXN0U2hvd25MZXNzUmVzcG9uc2USLQoHZW50cmllcxgBIAMoCzIcLnJpYWx0by5yYW5raW5nLnYxLlNob3duTGVzcyJgCglTaG93bkxlc3MSEgoGYXV0aG9yGAEgASgEQgIwARIpCgRraW5kGAIgASgOMhsucmlhbHRvLnJhbmtpbmcudjEuUG9zdEtpbmQSFAoIc2luY2VfbXMYAyABKANCAjACIqICCg5SYW5raW5nV2VpZ2h0cxIUCgdyZWNlbmN5GAEgASgFSACIAQESEgoFbGlrZXMYAiABKAVIAYgBARIVCghjb21tZW50cxgDIAEoBUgCiAEBEhUKCGFmZmluaXR5GAQgASgFSAOIAQESFQoIZm9sbG93ZWQYBSABKAVIBIgBARIUCgduZXR3b3JrGAYgASgFSAWIAQESEQoEc2VlbhgHIAEoBUgGiAEBEhcKCnNob3duX2xlc3MYCCABKAVIB4gBAUIKCghfcmVjZW5jeUIICgZfbGlrZXNCCwoJX2NvbW1lbnRzQgsKCV9hZmZpbml0eUILCglfZm9sbG93ZWRCCgoIX25ldHdvcmtCBwoFX3NlZW5CDQoLX3Nob3duX2xlc3MiagoYU2V0UmFua2luZ1dlaWdodHNSZXF1ZXN0EjIKB3dlaWdodHMYASABKAsyIS5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nV2VpZ2h0cxIKCgJieRgCIAEoCRIOCgZyZWFzb24YAyABKAkiGgoYR2V0UmFua2luZ1dlaWdodHNSZXF1ZXN0IogBChlHZXRSYW5raW5nV2VpZ2h0c1Jlc3BvbnNlEjIKB3dlaWdodHMYASABKAsyIS5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nV2VpZ2h0cxI3CgdjaGFuZ2VzGAIgAygLMiYucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ1dlaWdodENoYW5nZSJ0ChNSYW5raW5nV2VpZ2h0Q2hhbmdlEg4KBndlaWdodBgBIAEoCRISCgV2YWx1ZRgCIAEoBUgAiAEBEgoKAmJ5GAMgASgJEg4KBnJlYXNvbhgEIAEoCRITCgd0aW1lX21zGAUgASgDQgIwAkIICgZfdmFsdWUiUQoMUmFua2luZ1Njb3JlEg0KBXRvdGFsGAEgASgBEjIKBXBhcnRzGAIgAygLMiMucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ1Njb3JlUGFydCJDChBSYW5raW5nU2NvcmVQYXJ0Eg4KBndlaWdodBgBIAEoCRIPCgdmZWF0dXJlGAIgASgBEg4KBnBvaW50cxgDIAEoASI7ChVFeHBsYWluUmFua2luZ1JlcXVlc3QSEAoEdXNlchgBIAEoBEICMAESEAoEcG9zdBgCIAEoBEICMAEirQEKFkV4cGxhaW5SYW5raW5nUmVzcG9uc2USLgoFc2NvcmUYASABKAsyHy5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nU2NvcmUSLgoHc291cmNlcxgCIAMoDjIdLnJpYWx0by5yYW5raW5nLnYxLlJhbmtSZWFzb24SMwoJZXhjbHVzaW9uGAMgASgOMiAucmlhbHRvLnJhbmtpbmcudjEuUmFua0V4Y2x1c2lvbiqjAQoIUG9zdEtpbmQSGQoVUE9TVF9LSU5EX1VOU1BFQ0lGSUVEEAASEgoOUE9TVF9LSU5EX1RFWFQQARISCg5QT1NUX0tJTkRfTElOSxACEhQKEFBPU1RfS0lORF9JTUFHRVMQAxITCg9QT1NUX0tJTkRfR09PRFMQBBITCg9QT1NUX0tJTkRfVklERU8QBRIUChBQT1NUX0tJTkRfUkVQT1NUEAYqwgEKClJhbmtSZWFzb24SGwoXUkFOS19SRUFTT05fVU5TUEVDSUZJRUQQABIYChRSQU5LX1JFQVNPTl9GT0xMT1dFRBABEhcKE1JBTktfUkVBU09OX05FVFdPUksQAhIXChNSQU5LX1JFQVNPTl9QT1BVTEFSEAMSGAoUUkFOS19SRUFTT05fQUZGSU5JVFkQBBIWChJSQU5LX1JFQVNPTl9SRUNFTlQQBRIZChVSQU5LX1JFQVNPTl9ESVNDVVNTRUQQBirBAQoNUmFua0V4Y2x1c2lvbhIeChpSQU5LX0VYQ0xVU0lPTl9VTlNQRUNJRklFRBAAEh4KGlJBTktfRVhDTFVTSU9OX05PVF9WSVNJQkxFEAESFgoSUkFOS19FWENMVVNJT05fT1dOEAISGAoUUkFOS19FWENMVVNJT05fTVVURUQQAxIdChlSQU5LX0VYQ0xVU0lPTl9TSE9XTl9MRVNTEAQSHwobUkFOS19FWENMVVNJT05fTk9fQ0FORElEQVRFEAUy8AIKDlJhbmtpbmdTZXJ2aWNlEk0KBkZvcllvdRIgLnJpYWx0by5yYW5raW5nLnYxLkZvcllvdVJlcXVlc3QaIS5yaWFsdG8ucmFua2luZy52MS5Gb3JZb3VSZXNwb25zZRJTCghTaG93TGVzcxIiLnJpYWx0by5yYW5raW5nLnYxLlNob3dMZXNzUmVxdWVzdBojLnJpYWx0by5yYW5raW5nLnYxLlNob3dMZXNzUmVzcG9uc2USVgoJU2hvd0FnYWluEiMucmlhbHRvLnJhbmtpbmcudjEuU2hvd0FnYWluUmVxdWVzdBokLnJpYWx0by5yYW5raW5nLnYxLlNob3dBZ2FpblJlc3BvbnNlEmIKDUxpc3RTaG93bkxlc3MSJy5yaWFsdG8ucmFua2luZy52MS5MaXN0U2hvd25MZXNzUmVxdWVzdBooLnJpYWx0by5yYW5raW5nLnYxLkxpc3RTaG93bkxlc3NSZXNwb25zZTLRAgoTUmFua2luZ0FkbWluU2VydmljZRJjChFTZXRSYW5raW5nV2VpZ2h0cxIrLnJpYWx0by5yYW5raW5nLnYxLlNldFJhbmtpbmdXZWlnaHRzUmVxdWVzdBohLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdXZWlnaHRzEm4KEUdldFJhbmtpbmdXZWlnaHRzEisucmlhbHRvLnJhbmtpbmcudjEuR2V0UmFua2luZ1dlaWdodHNSZXF1ZXN0GiwucmlhbHRvLnJhbmtpbmcudjEuR2V0UmFua2luZ1dlaWdodHNSZXNwb25zZRJlCg5FeHBsYWluUmFua2luZxIoLnJpYWx0by5yYW5raW5nLnYxLkV4cGxhaW5SYW5raW5nUmVxdWVzdBopLnJpYWx0by5yYW5raW5nLnYxLkV4cGxhaW5SYW5raW5nUmVzcG9uc2VCPVo7Z2l0aHViLmNvbS9yaWFsdG8taW0vcmlhbHRvL3Nkay9nby9nZW4vcmFua2luZy92MTtyYW5raW5ndjFiBnByb3RvMw", [file_rialto_feed_v1_feed]);
+  fileDesc("Ch9yaWFsdG8vcmFua2luZy92MS9yYW5raW5nLnByb3RvEhFyaWFsdG8ucmFua2luZy52MSI9Cg1Gb3JZb3VSZXF1ZXN0EgwKBHBhZ2UYASABKAkSDQoFbGltaXQYAiABKA0SDwoHZXhwbGFpbhgDIAEoCCJMCg5Gb3JZb3VSZXNwb25zZRIsCgVwb3N0cxgBIAMoCzIdLnJpYWx0by5yYW5raW5nLnYxLlJhbmtlZFBvc3QSDAoEbmV4dBgCIAEoCSK7AQoKUmFua2VkUG9zdBIiCgRwb3N0GAEgASgLMhQucmlhbHRvLmZlZWQudjEuUG9zdBIuCgdyZWFzb25zGAIgAygOMh0ucmlhbHRvLnJhbmtpbmcudjEuUmFua1JlYXNvbhIpCgRraW5kGAMgASgOMhsucmlhbHRvLnJhbmtpbmcudjEuUG9zdEtpbmQSLgoFc2NvcmUYBCABKAsyHy5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nU2NvcmUiUAoPU2hvd0xlc3NSZXF1ZXN0EhIKBmF1dGhvchgBIAEoBEICMAESKQoEa2luZBgCIAEoDjIbLnJpYWx0by5yYW5raW5nLnYxLlBvc3RLaW5kIhIKEFNob3dMZXNzUmVzcG9uc2UiUQoQU2hvd0FnYWluUmVxdWVzdBISCgZhdXRob3IYASABKARCAjABEikKBGtpbmQYAiABKA4yGy5yaWFsdG8ucmFua2luZy52MS5Qb3N0S2luZCITChFTaG93QWdhaW5SZXNwb25zZSIWChRMaXN0U2hvd25MZXNzUmVxdWVzdCJGChVMaXN0U2hvd25MZXNzUmVzcG9uc2USLQoHZW50cmllcxgBIAMoCzIcLnJpYWx0by5yYW5raW5nLnYxLlNob3duTGVzcyJgCglTaG93bkxlc3MSEgoGYXV0aG9yGAEgASgEQgIwARIpCgRraW5kGAIgASgOMhsucmlhbHRvLnJhbmtpbmcudjEuUG9zdEtpbmQSFAoIc2luY2VfbXMYAyABKANCAjACIrYDCg5SYW5raW5nV2VpZ2h0cxIUCgdyZWNlbmN5GAEgASgFSACIAQESEgoFbGlrZXMYAiABKAVIAYgBARIVCghjb21tZW50cxgDIAEoBUgCiAEBEhUKCGFmZmluaXR5GAQgASgFSAOIAQESFQoIZm9sbG93ZWQYBSABKAVIBIgBARIUCgduZXR3b3JrGAYgASgFSAWIAQESEQoEc2VlbhgHIAEoBUgGiAEBEhcKCnNob3duX2xlc3MYCCABKAVIB4gBARIXCgpzaW1pbGFyaXR5GAkgASgFSAiIAQESEgoFY2xpY2sYCiABKAVICYgBARIXCgpjb252ZXJzaW9uGAsgASgFSAqIAQESFgoJZGl2ZXJzaXR5GAwgASgFSAuIAQFCCgoIX3JlY2VuY3lCCAoGX2xpa2VzQgsKCV9jb21tZW50c0ILCglfYWZmaW5pdHlCCwoJX2ZvbGxvd2VkQgoKCF9uZXR3b3JrQgcKBV9zZWVuQg0KC19zaG93bl9sZXNzQg0KC19zaW1pbGFyaXR5QggKBl9jbGlja0INCgtfY29udmVyc2lvbkIMCgpfZGl2ZXJzaXR5ImoKGFNldFJhbmtpbmdXZWlnaHRzUmVxdWVzdBIyCgd3ZWlnaHRzGAEgASgLMiEucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ1dlaWdodHMSCgoCYnkYAiABKAkSDgoGcmVhc29uGAMgASgJIhoKGEdldFJhbmtpbmdXZWlnaHRzUmVxdWVzdCKIAQoZR2V0UmFua2luZ1dlaWdodHNSZXNwb25zZRIyCgd3ZWlnaHRzGAEgASgLMiEucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ1dlaWdodHMSNwoHY2hhbmdlcxgCIAMoCzImLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdXZWlnaHRDaGFuZ2UidAoTUmFua2luZ1dlaWdodENoYW5nZRIOCgZ3ZWlnaHQYASABKAkSEgoFdmFsdWUYAiABKAVIAIgBARIKCgJieRgDIAEoCRIOCgZyZWFzb24YBCABKAkSEwoHdGltZV9tcxgFIAEoA0ICMAJCCAoGX3ZhbHVlIu8BCgxSYW5raW5nU2NvcmUSDQoFdG90YWwYASABKAESMgoFcGFydHMYAiADKAsyIy5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nU2NvcmVQYXJ0EhEKBW1vZGVsGAMgASgEQgIwARIQCghmYWxsYmFjaxgEIAEoCRI4CgtjbGlja190ZXJtcxgFIAMoCzIjLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdNb2RlbFRlcm0SPQoQY29udmVyc2lvbl90ZXJtcxgGIAMoCzIjLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdNb2RlbFRlcm0iRAoQUmFua2luZ01vZGVsVGVybRIPCgdmZWF0dXJlGAEgASgJEg0KBXZhbHVlGAIgASgBEhAKCGxvZ19vZGRzGAMgASgBIkMKEFJhbmtpbmdTY29yZVBhcnQSDgoGd2VpZ2h0GAEgASgJEg8KB2ZlYXR1cmUYAiABKAESDgoGcG9pbnRzGAMgASgBIjsKFUV4cGxhaW5SYW5raW5nUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwARIQCgRwb3N0GAIgASgEQgIwASKtAQoWRXhwbGFpblJhbmtpbmdSZXNwb25zZRIuCgVzY29yZRgBIAEoCzIfLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdTY29yZRIuCgdzb3VyY2VzGAIgAygOMh0ucmlhbHRvLnJhbmtpbmcudjEuUmFua1JlYXNvbhIzCglleGNsdXNpb24YAyABKA4yIC5yaWFsdG8ucmFua2luZy52MS5SYW5rRXhjbHVzaW9uIigKE1JlY29yZENsaWNrc1JlcXVlc3QSEQoFcG9zdHMYASADKARCAjABIhYKFFJlY29yZENsaWNrc1Jlc3BvbnNlIj8KGFJlY29yZENvbnZlcnNpb25zUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwARIRCgVwb3N0cxgCIAMoBEICMAEiGwoZUmVjb3JkQ29udmVyc2lvbnNSZXNwb25zZSI5ChpMaXN0UmFua2luZ0V4YW1wbGVzUmVxdWVzdBIMCgRwYWdlGAEgASgJEg0KBWxpbWl0GAIgASgNInIKG0xpc3RSYW5raW5nRXhhbXBsZXNSZXNwb25zZRIQCghmZWF0dXJlcxgBIAMoCRIzCghleGFtcGxlcxgCIAMoCzIhLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdFeGFtcGxlEgwKBG5leHQYAyABKAkioQEKDlJhbmtpbmdFeGFtcGxlEhAKBGxpc3QYASABKARCAjABEhAKBHBvc3QYAiABKARCAjABEhAKCHBvc2l0aW9uGAMgASgNEhQKCHNob3duX21zGAQgASgDQgIwAhIQCghmZWF0dXJlcxgFIAMoAhIPCgdjbGlja2VkGAYgASgIEg0KBWdvb2RzGAcgASgIEhEKCWNvbnZlcnRlZBgIIAEoCCJCChZQdXRSYW5raW5nTW9kZWxSZXF1ZXN0EgwKBGZpbGUYASABKAwSCgoCYnkYAiABKAkSDgoGcmVhc29uGAMgASgJIhoKGExpc3RSYW5raW5nTW9kZWxzUmVxdWVzdCK9AQoZTGlzdFJhbmtpbmdNb2RlbHNSZXNwb25zZRIvCgZtb2RlbHMYASADKAsyHy5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nTW9kZWwSEgoGYWN0aXZlGAIgASgEQgIwARIQCghmYWxsYmFjaxgDIAEoCRI2CgdjaGFuZ2VzGAQgAygLMiUucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ01vZGVsQ2hhbmdlEhEKBXNob3duGAUgASgEQgIwAiLFAQoMUmFua2luZ01vZGVsEg4KAmlkGAEgASgEQgIwARIWCgpjcmVhdGVkX21zGAIgASgDQgIwAhIKCgJieRgDIAEoCRIOCgZyZWFzb24YBCABKAkSEAoIZXhhbXBsZXMYBSABKA0SDgoGY2xpY2tzGAYgASgNEjgKCmV2YWx1YXRpb24YByABKAsyJC5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nRXZhbHVhdGlvbhIVCg1ub19jb252ZXJzaW9uGAggASgJIuECChFSYW5raW5nRXZhbHVhdGlvbhIQCghleGFtcGxlcxgBIAEoDRINCgVsaXN0cxgCIAEoDRIOCgZjbGlja3MYAyABKA0SMAoFbW9kZWwYBCABKAsyIS5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nUXVhbGl0eRI1Cgpwb3B1bGFyaXR5GAUgASgLMiEucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ1F1YWxpdHkSMgoHcmVjZW5jeRgGIAEoCzIhLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdRdWFsaXR5EhkKEWNhbGlicmF0aW9uX2Vycm9yGAcgASgBEhAKCGxvZ19sb3NzGAggASgBEhUKDWJhc2VfbG9nX2xvc3MYCSABKAESOgoLY2FsaWJyYXRpb24YCiADKAsyJS5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nQ2FsaWJyYXRpb24iPQoOUmFua2luZ1F1YWxpdHkSCwoDYXVjGAEgASgBEgwKBG5kY2cYAiABKAESEAoIY292ZXJhZ2UYAyABKAEiSwoSUmFua2luZ0NhbGlicmF0aW9uEhEKCWVzdGltYXRlZBgBIAEoARIQCghvYnNlcnZlZBgCIAEoARIQCghleGFtcGxlcxgDIAEoDSJMChtBY3RpdmF0ZVJhbmtpbmdNb2RlbFJlcXVlc3QSEQoFbW9kZWwYASABKARCAjABEgoKAmJ5GAIgASgJEg4KBnJlYXNvbhgDIAEoCSJYChJSYW5raW5nTW9kZWxDaGFuZ2USEQoFbW9kZWwYASABKARCAjABEgoKAmJ5GAIgASgJEg4KBnJlYXNvbhgDIAEoCRITCgd0aW1lX21zGAQgASgDQgIwAiqjAQoIUG9zdEtpbmQSGQoVUE9TVF9LSU5EX1VOU1BFQ0lGSUVEEAASEgoOUE9TVF9LSU5EX1RFWFQQARISCg5QT1NUX0tJTkRfTElOSxACEhQKEFBPU1RfS0lORF9JTUFHRVMQAxITCg9QT1NUX0tJTkRfR09PRFMQBBITCg9QT1NUX0tJTkRfVklERU8QBRIUChBQT1NUX0tJTkRfUkVQT1NUEAYq2wEKClJhbmtSZWFzb24SGwoXUkFOS19SRUFTT05fVU5TUEVDSUZJRUQQABIYChRSQU5LX1JFQVNPTl9GT0xMT1dFRBABEhcKE1JBTktfUkVBU09OX05FVFdPUksQAhIXChNSQU5LX1JFQVNPTl9QT1BVTEFSEAMSGAoUUkFOS19SRUFTT05fQUZGSU5JVFkQBBIWChJSQU5LX1JFQVNPTl9SRUNFTlQQBRIZChVSQU5LX1JFQVNPTl9ESVNDVVNTRUQQBhIXChNSQU5LX1JFQVNPTl9TSU1JTEFSEAcqwQEKDVJhbmtFeGNsdXNpb24SHgoaUkFOS19FWENMVVNJT05fVU5TUEVDSUZJRUQQABIeChpSQU5LX0VYQ0xVU0lPTl9OT1RfVklTSUJMRRABEhYKElJBTktfRVhDTFVTSU9OX09XThACEhgKFFJBTktfRVhDTFVTSU9OX01VVEVEEAMSHQoZUkFOS19FWENMVVNJT05fU0hPV05fTEVTUxAEEh8KG1JBTktfRVhDTFVTSU9OX05PX0NBTkRJREFURRAFMtEDCg5SYW5raW5nU2VydmljZRJNCgZGb3JZb3USIC5yaWFsdG8ucmFua2luZy52MS5Gb3JZb3VSZXF1ZXN0GiEucmlhbHRvLnJhbmtpbmcudjEuRm9yWW91UmVzcG9uc2USUwoIU2hvd0xlc3MSIi5yaWFsdG8ucmFua2luZy52MS5TaG93TGVzc1JlcXVlc3QaIy5yaWFsdG8ucmFua2luZy52MS5TaG93TGVzc1Jlc3BvbnNlElYKCVNob3dBZ2FpbhIjLnJpYWx0by5yYW5raW5nLnYxLlNob3dBZ2FpblJlcXVlc3QaJC5yaWFsdG8ucmFua2luZy52MS5TaG93QWdhaW5SZXNwb25zZRJiCg1MaXN0U2hvd25MZXNzEicucmlhbHRvLnJhbmtpbmcudjEuTGlzdFNob3duTGVzc1JlcXVlc3QaKC5yaWFsdG8ucmFua2luZy52MS5MaXN0U2hvd25MZXNzUmVzcG9uc2USXwoMUmVjb3JkQ2xpY2tzEiYucmlhbHRvLnJhbmtpbmcudjEuUmVjb3JkQ2xpY2tzUmVxdWVzdBonLnJpYWx0by5yYW5raW5nLnYxLlJlY29yZENsaWNrc1Jlc3BvbnNlMvwGChNSYW5raW5nQWRtaW5TZXJ2aWNlEmMKEVNldFJhbmtpbmdXZWlnaHRzEisucmlhbHRvLnJhbmtpbmcudjEuU2V0UmFua2luZ1dlaWdodHNSZXF1ZXN0GiEucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ1dlaWdodHMSbgoRR2V0UmFua2luZ1dlaWdodHMSKy5yaWFsdG8ucmFua2luZy52MS5HZXRSYW5raW5nV2VpZ2h0c1JlcXVlc3QaLC5yaWFsdG8ucmFua2luZy52MS5HZXRSYW5raW5nV2VpZ2h0c1Jlc3BvbnNlEmUKDkV4cGxhaW5SYW5raW5nEigucmlhbHRvLnJhbmtpbmcudjEuRXhwbGFpblJhbmtpbmdSZXF1ZXN0GikucmlhbHRvLnJhbmtpbmcudjEuRXhwbGFpblJhbmtpbmdSZXNwb25zZRJuChFSZWNvcmRDb252ZXJzaW9ucxIrLnJpYWx0by5yYW5raW5nLnYxLlJlY29yZENvbnZlcnNpb25zUmVxdWVzdBosLnJpYWx0by5yYW5raW5nLnYxLlJlY29yZENvbnZlcnNpb25zUmVzcG9uc2USdAoTTGlzdFJhbmtpbmdFeGFtcGxlcxItLnJpYWx0by5yYW5raW5nLnYxLkxpc3RSYW5raW5nRXhhbXBsZXNSZXF1ZXN0Gi4ucmlhbHRvLnJhbmtpbmcudjEuTGlzdFJhbmtpbmdFeGFtcGxlc1Jlc3BvbnNlEl0KD1B1dFJhbmtpbmdNb2RlbBIpLnJpYWx0by5yYW5raW5nLnYxLlB1dFJhbmtpbmdNb2RlbFJlcXVlc3QaHy5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nTW9kZWwSbgoRTGlzdFJhbmtpbmdNb2RlbHMSKy5yaWFsdG8ucmFua2luZy52MS5MaXN0UmFua2luZ01vZGVsc1JlcXVlc3QaLC5yaWFsdG8ucmFua2luZy52MS5MaXN0UmFua2luZ01vZGVsc1Jlc3BvbnNlEnQKFEFjdGl2YXRlUmFua2luZ01vZGVsEi4ucmlhbHRvLnJhbmtpbmcudjEuQWN0aXZhdGVSYW5raW5nTW9kZWxSZXF1ZXN0GiwucmlhbHRvLnJhbmtpbmcudjEuTGlzdFJhbmtpbmdNb2RlbHNSZXNwb25zZUI9WjtnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9yYW5raW5nL3YxO3Jhbmtpbmd2MWIGcHJvdG8z", [file_rialto_feed_v1_feed]);
 
 /**
  * @generated from message rialto.ranking.v1.ForYouRequest
@@ -312,6 +312,34 @@ export type RankingWeights = Message<"rialto.ranking.v1.RankingWeights"> & {
    * @generated from field: optional int32 shown_less = 8;
    */
   shownLess?: number | undefined;
+
+  /**
+   * Similarity: how much the post is like those that the reader liked or commented on lately, by text, author and kind. Default 50.
+   *
+   * @generated from field: optional int32 similarity = 9;
+   */
+  similarity?: number | undefined;
+
+  /**
+   * Click: the probability that the reader opens the post, by the model in use. With a model, only click, conversion, seen and shown_less count. Default 400.
+   *
+   * @generated from field: optional int32 click = 10;
+   */
+  click?: number | undefined;
+
+  /**
+   * Conversion: the probability that the reader buys goods of the post, by the model in use. Default 400.
+   *
+   * @generated from field: optional int32 conversion = 11;
+   */
+  conversion?: number | undefined;
+
+  /**
+   * Diversity is for a post that is just like one before it in the order; less alike, it counts less. It is for the first 60 posts, and in no score. Default -30.
+   *
+   * @generated from field: optional int32 diversity = 12;
+   */
+  diversity?: number | undefined;
 };
 
 /**
@@ -449,6 +477,34 @@ export type RankingScore = Message<"rialto.ranking.v1.RankingScore"> & {
    * @generated from field: repeated rialto.ranking.v1.RankingScorePart parts = 2;
    */
   parts: RankingScorePart[];
+
+  /**
+   * Model is the id of the model that estimated click and conversion; 0: none.
+   *
+   * @generated from field: uint64 model = 3 [jstype = JS_STRING];
+   */
+  model: string;
+
+  /**
+   * Fallback says why no model was used.
+   *
+   * @generated from field: string fallback = 4;
+   */
+  fallback: string;
+
+  /**
+   * ClickTerms explain the estimate of click: the logarithm of its odds is the sum of their log_odds. The first one has no feature: it is the same for all posts.
+   *
+   * @generated from field: repeated rialto.ranking.v1.RankingModelTerm click_terms = 5;
+   */
+  clickTerms: RankingModelTerm[];
+
+  /**
+   * ConversionTerms likewise explain that of conversion, for posts with goods.
+   *
+   * @generated from field: repeated rialto.ranking.v1.RankingModelTerm conversion_terms = 6;
+   */
+  conversionTerms: RankingModelTerm[];
 };
 
 /**
@@ -457,6 +513,35 @@ export type RankingScore = Message<"rialto.ranking.v1.RankingScore"> & {
  */
 export const RankingScoreSchema: GenMessage<RankingScore> = /*@__PURE__*/
   messageDesc(file_rialto_ranking_v1_ranking, 15);
+
+/**
+ * RankingModelTerm is what a feature adds to the logarithm of the odds.
+ *
+ * @generated from message rialto.ranking.v1.RankingModelTerm
+ */
+export type RankingModelTerm = Message<"rialto.ranking.v1.RankingModelTerm"> & {
+  /**
+   * @generated from field: string feature = 1;
+   */
+  feature: string;
+
+  /**
+   * @generated from field: double value = 2;
+   */
+  value: number;
+
+  /**
+   * @generated from field: double log_odds = 3;
+   */
+  logOdds: number;
+};
+
+/**
+ * Describes the message rialto.ranking.v1.RankingModelTerm.
+ * Use `create(RankingModelTermSchema)` to create a new message.
+ */
+export const RankingModelTermSchema: GenMessage<RankingModelTerm> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 16);
 
 /**
  * RankingScorePart is a feature of a post, and what it adds to the score.
@@ -491,7 +576,7 @@ export type RankingScorePart = Message<"rialto.ranking.v1.RankingScorePart"> & {
  * Use `create(RankingScorePartSchema)` to create a new message.
  */
 export const RankingScorePartSchema: GenMessage<RankingScorePart> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 16);
+  messageDesc(file_rialto_ranking_v1_ranking, 17);
 
 /**
  * @generated from message rialto.ranking.v1.ExplainRankingRequest
@@ -513,7 +598,7 @@ export type ExplainRankingRequest = Message<"rialto.ranking.v1.ExplainRankingReq
  * Use `create(ExplainRankingRequestSchema)` to create a new message.
  */
 export const ExplainRankingRequestSchema: GenMessage<ExplainRankingRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 17);
+  messageDesc(file_rialto_ranking_v1_ranking, 18);
 
 /**
  * ExplainRankingResponse has no score of a post that the user may not see.
@@ -527,7 +612,7 @@ export type ExplainRankingResponse = Message<"rialto.ranking.v1.ExplainRankingRe
   score?: RankingScore | undefined;
 
   /**
-   * Sources that the post comes from: followed, network or popular. Empty: it is no candidate.
+   * Sources that the post comes from: followed, network, similar or popular. Empty: it is no candidate.
    *
    * @generated from field: repeated rialto.ranking.v1.RankReason sources = 2;
    */
@@ -544,7 +629,553 @@ export type ExplainRankingResponse = Message<"rialto.ranking.v1.ExplainRankingRe
  * Use `create(ExplainRankingResponseSchema)` to create a new message.
  */
 export const ExplainRankingResponseSchema: GenMessage<ExplainRankingResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 18);
+  messageDesc(file_rialto_ranking_v1_ranking, 19);
+
+/**
+ * @generated from message rialto.ranking.v1.RecordClicksRequest
+ */
+export type RecordClicksRequest = Message<"rialto.ranking.v1.RecordClicksRequest"> & {
+  /**
+   * Posts, at most 100.
+   *
+   * @generated from field: repeated uint64 posts = 1 [jstype = JS_STRING];
+   */
+  posts: string[];
+};
+
+/**
+ * Describes the message rialto.ranking.v1.RecordClicksRequest.
+ * Use `create(RecordClicksRequestSchema)` to create a new message.
+ */
+export const RecordClicksRequestSchema: GenMessage<RecordClicksRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 20);
+
+/**
+ * @generated from message rialto.ranking.v1.RecordClicksResponse
+ */
+export type RecordClicksResponse = Message<"rialto.ranking.v1.RecordClicksResponse"> & {
+};
+
+/**
+ * Describes the message rialto.ranking.v1.RecordClicksResponse.
+ * Use `create(RecordClicksResponseSchema)` to create a new message.
+ */
+export const RecordClicksResponseSchema: GenMessage<RecordClicksResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 21);
+
+/**
+ * @generated from message rialto.ranking.v1.RecordConversionsRequest
+ */
+export type RecordConversionsRequest = Message<"rialto.ranking.v1.RecordConversionsRequest"> & {
+  /**
+   * @generated from field: uint64 user = 1 [jstype = JS_STRING];
+   */
+  user: string;
+
+  /**
+   * Posts, at most 100.
+   *
+   * @generated from field: repeated uint64 posts = 2 [jstype = JS_STRING];
+   */
+  posts: string[];
+};
+
+/**
+ * Describes the message rialto.ranking.v1.RecordConversionsRequest.
+ * Use `create(RecordConversionsRequestSchema)` to create a new message.
+ */
+export const RecordConversionsRequestSchema: GenMessage<RecordConversionsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 22);
+
+/**
+ * @generated from message rialto.ranking.v1.RecordConversionsResponse
+ */
+export type RecordConversionsResponse = Message<"rialto.ranking.v1.RecordConversionsResponse"> & {
+};
+
+/**
+ * Describes the message rialto.ranking.v1.RecordConversionsResponse.
+ * Use `create(RecordConversionsResponseSchema)` to create a new message.
+ */
+export const RecordConversionsResponseSchema: GenMessage<RecordConversionsResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 23);
+
+/**
+ * @generated from message rialto.ranking.v1.ListRankingExamplesRequest
+ */
+export type ListRankingExamplesRequest = Message<"rialto.ranking.v1.ListRankingExamplesRequest"> & {
+  /**
+   * Page is the next of the page before; empty: the first one.
+   *
+   * @generated from field: string page = 1;
+   */
+  page: string;
+
+  /**
+   * Limit of the shown posts that are read, at most 1,000; 0 is 1,000.
+   *
+   * @generated from field: uint32 limit = 2;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message rialto.ranking.v1.ListRankingExamplesRequest.
+ * Use `create(ListRankingExamplesRequestSchema)` to create a new message.
+ */
+export const ListRankingExamplesRequestSchema: GenMessage<ListRankingExamplesRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 24);
+
+/**
+ * @generated from message rialto.ranking.v1.ListRankingExamplesResponse
+ */
+export type ListRankingExamplesResponse = Message<"rialto.ranking.v1.ListRankingExamplesResponse"> & {
+  /**
+   * Features are the names of the features of examples, in their order.
+   *
+   * @generated from field: repeated string features = 1;
+   */
+  features: string[];
+
+  /**
+   * Examples of the page. Posts that the reader neither saw (RecordViews) nor acted on are left out, so there may be fewer than the limit, or none.
+   *
+   * @generated from field: repeated rialto.ranking.v1.RankingExample examples = 2;
+   */
+  examples: RankingExample[];
+
+  /**
+   * Next is the page of the next call; empty: the end.
+   *
+   * @generated from field: string next = 3;
+   */
+  next: string;
+};
+
+/**
+ * Describes the message rialto.ranking.v1.ListRankingExamplesResponse.
+ * Use `create(ListRankingExamplesResponseSchema)` to create a new message.
+ */
+export const ListRankingExamplesResponseSchema: GenMessage<ListRankingExamplesResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 25);
+
+/**
+ * RankingExample is a post that a reader was shown.
+ *
+ * @generated from message rialto.ranking.v1.RankingExample
+ */
+export type RankingExample = Message<"rialto.ranking.v1.RankingExample"> & {
+  /**
+   * List: what was shown together has the same number.
+   *
+   * @generated from field: uint64 list = 1 [jstype = JS_STRING];
+   */
+  list: string;
+
+  /**
+   * @generated from field: uint64 post = 2 [jstype = JS_STRING];
+   */
+  post: string;
+
+  /**
+   * Position in the list, from 0.
+   *
+   * @generated from field: uint32 position = 3;
+   */
+  position: number;
+
+  /**
+   * ShownMs is when, in milliseconds since 1970.
+   *
+   * @generated from field: int64 shown_ms = 4 [jstype = JS_NUMBER];
+   */
+  shownMs: bigint;
+
+  /**
+   * Features as they were then.
+   *
+   * @generated from field: repeated float features = 5;
+   */
+  features: number[];
+
+  /**
+   * Clicked: the reader opened it within 24 hours, or liked it or commented on it later.
+   *
+   * @generated from field: bool clicked = 6;
+   */
+  clicked: boolean;
+
+  /**
+   * Goods: the post has goods, or is an advertisement of some.
+   *
+   * @generated from field: bool goods = 7;
+   */
+  goods: boolean;
+
+  /**
+   * @generated from field: bool converted = 8;
+   */
+  converted: boolean;
+};
+
+/**
+ * Describes the message rialto.ranking.v1.RankingExample.
+ * Use `create(RankingExampleSchema)` to create a new message.
+ */
+export const RankingExampleSchema: GenMessage<RankingExample> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 26);
+
+/**
+ * @generated from message rialto.ranking.v1.PutRankingModelRequest
+ */
+export type PutRankingModelRequest = Message<"rialto.ranking.v1.PutRankingModelRequest"> & {
+  /**
+   * File that rialto rank train wrote, at most 256 KiB.
+   *
+   * @generated from field: bytes file = 1;
+   */
+  file: Uint8Array;
+
+  /**
+   * By says who does it, for the records: a line of 1 to 100 characters. Of a key with a role in the console, it is the key.
+   *
+   * @generated from field: string by = 2;
+   */
+  by: string;
+
+  /**
+   * Reason for the records, at most 500 characters.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message rialto.ranking.v1.PutRankingModelRequest.
+ * Use `create(PutRankingModelRequestSchema)` to create a new message.
+ */
+export const PutRankingModelRequestSchema: GenMessage<PutRankingModelRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 27);
+
+/**
+ * @generated from message rialto.ranking.v1.ListRankingModelsRequest
+ */
+export type ListRankingModelsRequest = Message<"rialto.ranking.v1.ListRankingModelsRequest"> & {
+};
+
+/**
+ * Describes the message rialto.ranking.v1.ListRankingModelsRequest.
+ * Use `create(ListRankingModelsRequestSchema)` to create a new message.
+ */
+export const ListRankingModelsRequestSchema: GenMessage<ListRankingModelsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 28);
+
+/**
+ * @generated from message rialto.ranking.v1.ListRankingModelsResponse
+ */
+export type ListRankingModelsResponse = Message<"rialto.ranking.v1.ListRankingModelsResponse"> & {
+  /**
+   * Models, the newest first.
+   *
+   * @generated from field: repeated rialto.ranking.v1.RankingModel models = 1;
+   */
+  models: RankingModel[];
+
+  /**
+   * Active is the model in use; 0: none.
+   *
+   * @generated from field: uint64 active = 2 [jstype = JS_STRING];
+   */
+  active: string;
+
+  /**
+   * Fallback says why ForYou ranks by the weights, if so.
+   *
+   * @generated from field: string fallback = 3;
+   */
+  fallback: string;
+
+  /**
+   * Changes of the model in use, the newest first, at most 100.
+   *
+   * @generated from field: repeated rialto.ranking.v1.RankingModelChange changes = 4;
+   */
+  changes: RankingModelChange[];
+
+  /**
+   * Shown is how many posts the log of what was shown has, for training.
+   *
+   * @generated from field: uint64 shown = 5 [jstype = JS_NUMBER];
+   */
+  shown: bigint;
+};
+
+/**
+ * Describes the message rialto.ranking.v1.ListRankingModelsResponse.
+ * Use `create(ListRankingModelsResponseSchema)` to create a new message.
+ */
+export const ListRankingModelsResponseSchema: GenMessage<ListRankingModelsResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 29);
+
+/**
+ * RankingModel is a stored model.
+ *
+ * @generated from message rialto.ranking.v1.RankingModel
+ */
+export type RankingModel = Message<"rialto.ranking.v1.RankingModel"> & {
+  /**
+   * @generated from field: uint64 id = 1 [jstype = JS_STRING];
+   */
+  id: string;
+
+  /**
+   * @generated from field: int64 created_ms = 2 [jstype = JS_NUMBER];
+   */
+  createdMs: bigint;
+
+  /**
+   * @generated from field: string by = 3;
+   */
+  by: string;
+
+  /**
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * Examples that it was fitted to, and how many of them have a click.
+   *
+   * @generated from field: uint32 examples = 5;
+   */
+  examples: number;
+
+  /**
+   * @generated from field: uint32 clicks = 6;
+   */
+  clicks: number;
+
+  /**
+   * @generated from field: rialto.ranking.v1.RankingEvaluation evaluation = 7;
+   */
+  evaluation?: RankingEvaluation | undefined;
+
+  /**
+   * NoConversion says why it does not estimate conversions, if so.
+   *
+   * @generated from field: string no_conversion = 8;
+   */
+  noConversion: string;
+};
+
+/**
+ * Describes the message rialto.ranking.v1.RankingModel.
+ * Use `create(RankingModelSchema)` to create a new message.
+ */
+export const RankingModelSchema: GenMessage<RankingModel> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 30);
+
+/**
+ * RankingEvaluation is by examples that training has not used.
+ *
+ * @generated from message rialto.ranking.v1.RankingEvaluation
+ */
+export type RankingEvaluation = Message<"rialto.ranking.v1.RankingEvaluation"> & {
+  /**
+   * @generated from field: uint32 examples = 1;
+   */
+  examples: number;
+
+  /**
+   * @generated from field: uint32 lists = 2;
+   */
+  lists: number;
+
+  /**
+   * @generated from field: uint32 clicks = 3;
+   */
+  clicks: number;
+
+  /**
+   * @generated from field: rialto.ranking.v1.RankingQuality model = 4;
+   */
+  model?: RankingQuality | undefined;
+
+  /**
+   * @generated from field: rialto.ranking.v1.RankingQuality popularity = 5;
+   */
+  popularity?: RankingQuality | undefined;
+
+  /**
+   * @generated from field: rialto.ranking.v1.RankingQuality recency = 6;
+   */
+  recency?: RankingQuality | undefined;
+
+  /**
+   * CalibrationError is the mean difference of estimates and clicks, in ten parts of the examples.
+   *
+   * @generated from field: double calibration_error = 7;
+   */
+  calibrationError: number;
+
+  /**
+   * @generated from field: double log_loss = 8;
+   */
+  logLoss: number;
+
+  /**
+   * BaseLogLoss is that of the average alone.
+   *
+   * @generated from field: double base_log_loss = 9;
+   */
+  baseLogLoss: number;
+
+  /**
+   * @generated from field: repeated rialto.ranking.v1.RankingCalibration calibration = 10;
+   */
+  calibration: RankingCalibration[];
+};
+
+/**
+ * Describes the message rialto.ranking.v1.RankingEvaluation.
+ * Use `create(RankingEvaluationSchema)` to create a new message.
+ */
+export const RankingEvaluationSchema: GenMessage<RankingEvaluation> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 31);
+
+/**
+ * RankingQuality is that of an order.
+ *
+ * @generated from message rialto.ranking.v1.RankingQuality
+ */
+export type RankingQuality = Message<"rialto.ranking.v1.RankingQuality"> & {
+  /**
+   * Auc is the probability that a post with a click comes before one without; 0.5 is chance.
+   *
+   * @generated from field: double auc = 1;
+   */
+  auc: number;
+
+  /**
+   * Ndcg is the discounted gain of the first 20 posts of a list, of the best one possible.
+   *
+   * @generated from field: double ndcg = 2;
+   */
+  ndcg: number;
+
+  /**
+   * Coverage is which part of all posts is in the first quarter of a list, of 20 posts at most.
+   *
+   * @generated from field: double coverage = 3;
+   */
+  coverage: number;
+};
+
+/**
+ * Describes the message rialto.ranking.v1.RankingQuality.
+ * Use `create(RankingQualitySchema)` to create a new message.
+ */
+export const RankingQualitySchema: GenMessage<RankingQuality> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 32);
+
+/**
+ * RankingCalibration is the average estimate of some examples, and which part of them was clicked.
+ *
+ * @generated from message rialto.ranking.v1.RankingCalibration
+ */
+export type RankingCalibration = Message<"rialto.ranking.v1.RankingCalibration"> & {
+  /**
+   * @generated from field: double estimated = 1;
+   */
+  estimated: number;
+
+  /**
+   * @generated from field: double observed = 2;
+   */
+  observed: number;
+
+  /**
+   * @generated from field: uint32 examples = 3;
+   */
+  examples: number;
+};
+
+/**
+ * Describes the message rialto.ranking.v1.RankingCalibration.
+ * Use `create(RankingCalibrationSchema)` to create a new message.
+ */
+export const RankingCalibrationSchema: GenMessage<RankingCalibration> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 33);
+
+/**
+ * @generated from message rialto.ranking.v1.ActivateRankingModelRequest
+ */
+export type ActivateRankingModelRequest = Message<"rialto.ranking.v1.ActivateRankingModelRequest"> & {
+  /**
+   * Model; 0: none, the weights rank.
+   *
+   * @generated from field: uint64 model = 1 [jstype = JS_STRING];
+   */
+  model: string;
+
+  /**
+   * By says who does it, for the records: a line of 1 to 100 characters. Of a key with a role in the console, it is the key.
+   *
+   * @generated from field: string by = 2;
+   */
+  by: string;
+
+  /**
+   * Reason for the records, at most 500 characters.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message rialto.ranking.v1.ActivateRankingModelRequest.
+ * Use `create(ActivateRankingModelRequestSchema)` to create a new message.
+ */
+export const ActivateRankingModelRequestSchema: GenMessage<ActivateRankingModelRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 34);
+
+/**
+ * RankingModelChange is a model that came into use.
+ *
+ * @generated from message rialto.ranking.v1.RankingModelChange
+ */
+export type RankingModelChange = Message<"rialto.ranking.v1.RankingModelChange"> & {
+  /**
+   * Model; 0: the weights.
+   *
+   * @generated from field: uint64 model = 1 [jstype = JS_STRING];
+   */
+  model: string;
+
+  /**
+   * @generated from field: string by = 2;
+   */
+  by: string;
+
+  /**
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: int64 time_ms = 4 [jstype = JS_NUMBER];
+   */
+  timeMs: bigint;
+};
+
+/**
+ * Describes the message rialto.ranking.v1.RankingModelChange.
+ * Use `create(RankingModelChangeSchema)` to create a new message.
+ */
+export const RankingModelChangeSchema: GenMessage<RankingModelChange> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 35);
 
 /**
  * PostKind is what a post mainly is: the first one that fits, from the highest number down.
@@ -646,6 +1277,13 @@ export enum RankReason {
    * @generated from enum value: RANK_REASON_DISCUSSED = 6;
    */
   DISCUSSED = 6,
+
+  /**
+   * It is like what the caller liked or commented on.
+   *
+   * @generated from enum value: RANK_REASON_SIMILAR = 7;
+   */
+  SIMILAR = 7,
 }
 
 /**
@@ -757,11 +1395,23 @@ export const RankingService: GenService<{
     input: typeof ListShownLessRequestSchema;
     output: typeof ListShownLessResponseSchema;
   },
+  /**
+   * RecordClicks tells which posts of ForYou the caller opened: the post itself, its link, its video or its goods. What the caller was not shown by ForYou in the last 24 hours
+   * is left out. Models of the ranking are trained with it. A retry is harmless.
+   *
+   * @generated from rpc rialto.ranking.v1.RankingService.RecordClicks
+   */
+  recordClicks: {
+    methodKind: "unary";
+    input: typeof RecordClicksRequestSchema;
+    output: typeof RecordClicksResponseSchema;
+  },
 }> = /*@__PURE__*/
   serviceDesc(file_rialto_ranking_v1_ranking, 0);
 
 /**
- * RankingAdminService is for programs of operators: authenticated by API key only.
+ * RankingAdminService is for programs of operators: authenticated by API key only. Keys with a role in the operators' console call all but SetRankingWeights,
+ * GetRankingWeights, ExplainRanking and RecordConversions: auditors those that list, operators all.
  *
  * @generated from service rialto.ranking.v1.RankingAdminService
  */
@@ -795,6 +1445,58 @@ export const RankingAdminService: GenService<{
     methodKind: "unary";
     input: typeof ExplainRankingRequestSchema;
     output: typeof ExplainRankingResponseSchema;
+  },
+  /**
+   * RecordConversions tells that a user bought goods of posts, or did what an advertisement is for. What ForYou did not show to the user in the last 7 days is left out. A
+   * retry is harmless.
+   *
+   * @generated from rpc rialto.ranking.v1.RankingAdminService.RecordConversions
+   */
+  recordConversions: {
+    methodKind: "unary";
+    input: typeof RecordConversionsRequestSchema;
+    output: typeof RecordConversionsResponseSchema;
+  },
+  /**
+   * ListRankingExamples gives what ForYou has shown, and what readers did, in pages, the oldest first: the data that a model is trained with. Readers are not named.
+   *
+   * @generated from rpc rialto.ranking.v1.RankingAdminService.ListRankingExamples
+   */
+  listRankingExamples: {
+    methodKind: "unary";
+    input: typeof ListRankingExamplesRequestSchema;
+    output: typeof ListRankingExamplesResponseSchema;
+  },
+  /**
+   * PutRankingModel stores a model. It is not used until ActivateRankingModel. A file that is damaged, or made for other features, is refused with bad_model.
+   * Of the models that are neither in use nor were the last one in use, the latest 20 are kept.
+   *
+   * @generated from rpc rialto.ranking.v1.RankingAdminService.PutRankingModel
+   */
+  putRankingModel: {
+    methodKind: "unary";
+    input: typeof PutRankingModelRequestSchema;
+    output: typeof RankingModelSchema;
+  },
+  /**
+   * ListRankingModels gives the stored models with their offline evaluations, and what ForYou ranks by now.
+   *
+   * @generated from rpc rialto.ranking.v1.RankingAdminService.ListRankingModels
+   */
+  listRankingModels: {
+    methodKind: "unary";
+    input: typeof ListRankingModelsRequestSchema;
+    output: typeof ListRankingModelsResponseSchema;
+  },
+  /**
+   * ActivateRankingModel makes all nodes rank by a stored model, or by the weights again, for orders that begin then. Each change is recorded.
+   *
+   * @generated from rpc rialto.ranking.v1.RankingAdminService.ActivateRankingModel
+   */
+  activateRankingModel: {
+    methodKind: "unary";
+    input: typeof ActivateRankingModelRequestSchema;
+    output: typeof ListRankingModelsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_rialto_ranking_v1_ranking, 1);

@@ -1,0 +1,234 @@
+package vectorindex_test
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/engine/vectorindex"
+)
+
+const dimensions = 64
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// unit returns a random vector of length 1.
+func unit(random *rand.Rand) []float32 {
+	v, sum := make([]float32, dimensions), 0.0
+	for i := range v {
+		x := random.NormFloat64()
+		v[i], sum = float32(x), sum+x*x
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(sum))
+	}
+	return v
+}
+
+// exact returns the ids of the k vectors most similar to a query.
+func exact(vectors map[uint64][]float32, query []float32, k int) []uint64 {
+	list := make([]vectorindex.Hit, 0, len(vectors))
+	for n, v := range vectors {
+		list = append(list, vectorindex.Hit{ID: n, Similarity: vectorindex.Product(v, query)})
+	}
+	slices.SortFunc(list, func(a, b vectorindex.Hit) int {
+		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.ID, b.ID))
+	})
+	ids := make([]uint64, min(k, len(list)))
+	for i := range ids {
+		ids[i] = list[i].ID
+	}
+	return ids
+}
+
+// filled is an index of n vectors, of which a tenth was deleted and put back.
+func filled(t testing.TB, random *rand.Rand, c vectorindex.Config) (*vectorindex.Index, map[uint64][]float32) {
+	x, err := vectorindex.New(c)
+	must(t, err)
+	vectors := map[uint64][]float32{}
+	for n := range uint64(c.Capacity) {
+		vectors[n+1] = unit(random)
+		must(t, x.Put(n+1, vectors[n+1]))
+	}
+	for n := uint64(1); n <= uint64(c.Capacity); n += 10 {
+		if !x.Delete(n) {
+			t.Fatalf("vector %d was not there", n)
+		}
+	}
+	for n := uint64(1); n <= uint64(c.Capacity); n += 10 {
+		must(t, x.Put(n, vectors[n]))
+	}
+	return x, vectors
+}
+
+// recall returns which part of the ten nearest vectors searches find, and how long they take.
+func recall(t testing.TB, x *vectorindex.Index, vectors map[uint64][]float32, random *rand.Rand, queries int) (part float64, took []time.Duration) {
+	found := 0
+	for range queries {
+		query := unit(random)
+		began := time.Now()
+		hits := x.Search(query, 10)
+		took = append(took, time.Since(began))
+		if len(hits) != 10 {
+			t.Fatalf("%d hits", len(hits))
+		}
+		want := exact(vectors, query, 10)
+		for i, h := range hits {
+			if i > 0 && hits[i-1].Similarity < h.Similarity {
+				t.Fatalf("hits are not in order: %v", hits)
+			}
+			if slices.Contains(want, h.ID) {
+				found++
+			}
+		}
+	}
+	return float64(found) / float64(10*queries), took
+}
+
+// Searches find at least 95 % of the ten nearest vectors, after a tenth of all was deleted and put back.
+func TestRecall(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	x, vectors := filled(t, random, vectorindex.Config{Dimensions: dimensions, Capacity: 3000, Seed: 1})
+	must(t, x.Check())
+	if part, _ := recall(t, x, vectors, random, 100); part < 0.95 {
+		t.Errorf("recall@10 is %.3f", part)
+	}
+	if x.Len() != 3000 || x.Slots() != 3000 {
+		t.Errorf("%d vectors in %d slots", x.Len(), x.Slots())
+	}
+}
+
+// What is deleted is not found, what is replaced is found by its new vector, and the graph stays whole, whatever the order of changes.
+func TestRandomChanges(t *testing.T) {
+	random := rand.New(rand.NewPCG(2, 2))
+	x, err := vectorindex.New(vectorindex.Config{Dimensions: dimensions, Capacity: 400, Links: 4, BuildWidth: 40, SearchWidth: 60, Seed: 2})
+	must(t, err)
+	vectors, refused := map[uint64][]float32{}, 0
+	for step := range 6000 {
+		n := uint64(1 + random.IntN(500))
+		if random.IntN(3) == 0 {
+			if _, ok := vectors[n]; x.Delete(n) != ok {
+				t.Fatalf("step %d: the deletion of %d says %v", step, n, !ok)
+			}
+			delete(vectors, n)
+		} else {
+			v := unit(random)
+			err := x.Put(n, v)
+			_, had := vectors[n]
+			if full := !had && len(vectors) == 400; full != errors.Is(err, vectorindex.ErrFull) {
+				t.Fatalf("step %d: Put with %d vectors: %v", step, len(vectors), err)
+			} else if full {
+				refused++
+				continue
+			}
+			vectors[n] = v
+		}
+		if step%500 == 0 {
+			must(t, x.Check())
+		}
+		if x.Len() != len(vectors) || x.Has(n) != (vectors[n] != nil) {
+			t.Fatalf("step %d: %d vectors, want %d", step, x.Len(), len(vectors))
+		}
+	}
+	must(t, x.Check())
+	if x.Slots() > 400 {
+		t.Errorf("%d slots", x.Slots())
+	}
+	missing := 0
+	for n, v := range vectors {
+		hits := x.Search(v, 5)
+		if len(hits) == 0 || hits[0].ID != n || hits[0].Similarity < 0.999 {
+			missing++
+		}
+		for _, h := range hits {
+			if vectors[h.ID] == nil {
+				t.Fatalf("the deleted vector %d is found", h.ID)
+			}
+		}
+	}
+	if missing > len(vectors)/50 {
+		t.Errorf("%d of %d vectors are not found by themselves", missing, len(vectors))
+	}
+	for n := range vectors {
+		x.Delete(n)
+	}
+	if hits := x.Search(unit(random), 5); x.Len() != 0 || len(hits) != 0 {
+		t.Errorf("an empty index finds %v", hits)
+	}
+}
+
+// The same operations make the same index, and what is no vector is refused.
+func TestDeterminism(t *testing.T) {
+	c := vectorindex.Config{Dimensions: dimensions, Capacity: 500, Seed: 3}
+	a, _ := filled(t, rand.New(rand.NewPCG(3, 3)), c)
+	b, _ := filled(t, rand.New(rand.NewPCG(3, 3)), c)
+	random := rand.New(rand.NewPCG(4, 4))
+	for range 20 {
+		query := unit(random)
+		if x, y := a.Search(query, 50), b.Search(query, 50); !slices.Equal(x, y) {
+			t.Fatalf("one finds %v, the other %v", x, y)
+		}
+	}
+	for name, v := range map[string][]float32{"a short one": {1}, "one without a length": make([]float32, dimensions), "no number": append(make([]float32, dimensions-1), float32(math.NaN()))} {
+		if a.Put(1, v) == nil {
+			t.Errorf("%s is stored", name)
+		}
+	}
+	if _, err := vectorindex.New(vectorindex.Config{Dimensions: dimensions}); err == nil {
+		t.Error("an index without a capacity was made")
+	}
+}
+
+// Searches and changes run at the same time.
+func TestConcurrency(t *testing.T) {
+	x, err := vectorindex.New(vectorindex.Config{Dimensions: dimensions, Capacity: 300, Links: 4, BuildWidth: 20, SearchWidth: 20})
+	must(t, err)
+	stable := unit(rand.New(rand.NewPCG(9, 9)))
+	must(t, x.Put(1000, stable))
+	var group sync.WaitGroup
+	for worker := range uint64(4) {
+		group.Go(func() {
+			random := rand.New(rand.NewPCG(5, worker))
+			for range 300 {
+				n := 1 + worker*50 + uint64(random.IntN(50))
+				if random.IntN(3) == 0 {
+					x.Delete(n)
+				} else if err := x.Put(n, unit(random)); err != nil {
+					t.Error(err)
+				}
+				if len(x.Search(stable, 3)) == 0 {
+					t.Error("nothing is found")
+				}
+			}
+		})
+	}
+	group.Wait()
+	must(t, x.Check())
+}
+
+// BenchmarkNeighbours searches among 100,000 vectors of 64 dimensions, of which a tenth was deleted and put back. They have random directions, which is the hardest case: those of
+// texts are more alike.
+func BenchmarkNeighbours(b *testing.B) {
+	random := rand.New(rand.NewPCG(6, 6))
+	began := time.Now()
+	x, vectors := filled(b, random, vectorindex.Config{Dimensions: dimensions, Capacity: 100_000, SearchWidth: 320, Seed: 6})
+	b.Logf("built in %v", time.Since(began))
+	part, took := recall(b, x, vectors, random, 500)
+	slices.Sort(took)
+	for b.Loop() {
+		x.Search(unit(random), 10)
+	}
+	b.ReportMetric(part, "recall@10")
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}
