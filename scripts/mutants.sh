@@ -1314,6 +1314,22 @@ mutant "leave what an erased user wrote in the log" internal/service/chat/erase.
 mutant "show what is being erased" internal/service/chat/erase.go 's/if m\.Entry\.Content = nil; m\.Entry\.Updates != 0 \{/if m.Entry.Updates != 0 {/' WhatIsBeingErasedIsNotShown ./internal/service/chat
 mutant "show forwards of what is being erased" internal/service/chat/erase.go 's/return erasing\[sender\] \}\)/return false })/' WhatIsBeingErasedIsNotShown ./internal/service/chat
 mutant "replace entries that have expired" internal/engine/timeline/pebblelog/replace.go 's/if errors\.Is\(err, pebble\.ErrNotFound\) \{/if errors.Is(err, pebble.ErrNotFound) {\n\t\treturn b.Set(key, appendEntry(nil, 0, e.Payload), nil)/' TestLog ./internal/engine/timeline/pebblelog
+mutant "import entries with the time of now" internal/service/chat/import_entries.go 's/d\.ID = p\.ids\.next\(uint8\(p\.state\.kind\), p\.conv\.id, max\(e\.TimeMs, p\.ids\.ms\)\)/d.ID = p.ids.next(uint8(p.state.kind), p.conv.id, p.service.deps.Clock.Now().UnixMilli())/' AnImportKeepsTimes ./internal/service/chat
+mutant "let members write while a conversation is imported" internal/service/chat/send_permission.go 's/if s\.importing \&\& s\.role\(u\) != 0 \{/if false {/' NobodyWritesWhile ./internal/service/chat
+mutant "change a group while it is imported" internal/service/chat/change.go 's/if st\.importing \&\& st\.access != 0 \{/if false {/' NobodyWritesWhile ./internal/service/chat
+mutant "dispatch what is imported" internal/service/chat/change.go 's/a\.Token, a\.NeedsFanout = p\.imported\.token, p\.imported\.fanout/a.Token = p.imported.token/' AnImportKeepsTimes ./internal/service/chat
+mutant "import entries twice" internal/service/chat/import_entries.go 's/Token: importToken\(p\.conv\.id, e\.Key\), Author/Author/' AnImportKeepsTimes ./internal/service/chat
+mutant "import earlier entries after later ones" internal/service/chat/import_entries.go 's/return errTimeOrder/return nil/' WhatCannotBeImported ./internal/service/chat
+mutant "accept external ids from clients" internal/service/chat/validate_content.go 's/if c\.ExternalId != "" \{/if false {/' OnlyAnImportSetsExternalIDs ./internal/service/chat
+mutant "leave what is imported unread" internal/service/chat/import.go 's/if s\.deps\.MarkFollowed == nil \{/if true {/' WhatIsImportedIsRead ./internal/app/apptest
+mutant "export what was recalled" internal/service/chat/export_all.go 's/e\.Content = \&chatv1\.Content\{ExternalId: e\.Content\.ExternalId\}/_ = e.Content/' WhatIsImportedIsRead ./internal/app/apptest
+mutant "load a directory that was changed" internal/tool/interchangefile/reader.go 's/if is != want \{/if false {/' AConversionThatEnds ./internal/tool/importer
+mutant "read files that are made to fill the disk" internal/tool/importer/source.go 's/return nil, errBomb/return s.Open(name)/' TestSlack ./internal/tool/importer
+mutant "carry messages of the future" internal/tool/interchangefile/writer.go 's/ \|\| e\.TimeMs > w\.now\.UnixMilli\(\):/:/' TestSlack ./internal/tool/importer
+mutant "keep no order of messages of the same time" internal/tool/interchangefile/sort.go 's/, cmp\.Compare\(a\.ordinal, b\.ordinal\)\)/)/' ManyEntriesAreSorted ./internal/tool/interchangefile
+mutant "report no difference of counts" internal/tool/importer/load.go 's/int64\(ended\.Messages\) != l\.at\.Stored \{/false {/' CountsAreCompared ./internal/tool/importer
+mutant "begin an interrupted load again" internal/tool/importer/load.go 's/l\.at\.Entries, l\.at\.Offset = l\.at\.Entries\+read, end/l.at.Entries += read/' ALoadContinues ./internal/tool/importer
+mutant "write again what an interrupted export had" internal/tool/interchangefile/appender.go 's/err = f\.Truncate\(size\)/err = nil/' AnAppenderContinues ./internal/tool/interchangefile
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -59,6 +59,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/feed"
 	"github.com/rialto-im/rialto/internal/service/helpdesk"
 	"github.com/rialto-im/rialto/internal/service/inbox"
+	"github.com/rialto-im/rialto/internal/service/interchange"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
 	"github.com/rialto-im/rialto/internal/service/messagetrace"
@@ -146,6 +147,7 @@ type Node struct {
 	tracer          *tracing.Tracer // nil: it is off
 	audit           *auditlog.Log
 	operations      *operation.Service
+	interchange     *interchange.Service
 	moderation      *moderation.Service
 	backups         *backup.Service
 	reconciliation  *reconciliation.Service

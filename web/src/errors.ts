@@ -60,6 +60,7 @@ export const known: Record<string, Key> = {
   too_fast: "errRoomFast",
   room_busy: "errRoomBusy",
   conversation_busy: "errConversationBusy",
+  importing: "errImporting",
   organization_busy: "errOrganizationBusy",
   changed_meanwhile: "errOfficialChanged",
   too_many_taps: "errTaps",

@@ -52,7 +52,7 @@ func (s *state) applyMembership(seq uint64, c *chatv1.Control, users []id.User) 
 		})
 		return users
 	case chatv1.Control_ACTION_CREATED:
-		s.title, s.policy = c.Text, c.JoinPolicy
+		s.title, s.policy, s.importing = c.Text, c.JoinPolicy, c.Importing
 	}
 	s.changeMembers(users, func(m *member) {
 		if m.joinSeq == 0 || m.leaveSeq != 0 {
@@ -116,6 +116,8 @@ func (s *state) applySettings(seq uint64, c *chatv1.Control) {
 		s.retention = retentionOf(c)
 	case chatv1.Control_ACTION_TICKET:
 		s.applyTicket(c)
+	case chatv1.Control_ACTION_ACCESS:
+		s.importing = false
 	}
 }
 

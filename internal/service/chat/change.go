@@ -37,6 +37,9 @@ func (s *Service) change(ctx context.Context, c id.Conversation, decide func(*st
 			}
 			return 0, err
 		}
+		if st.importing && st.access != 0 {
+			return 0, errImporting
+		}
 		seq, err := s.appendControl(ctx, conv, st, control)
 		if errors.Is(err, timeline.ErrStale) {
 			conv.invalidate() // another node changed it
@@ -59,6 +62,7 @@ type controlAppend struct {
 	control      *chatv1.Control
 	before       *state
 	relation     relation // of a one-to-one conversation, looked up before the entry is stored
+	imported     *importedControl
 	done         chan struct{}
 
 	// Guarded by conversation.mu until done is closed.
@@ -69,6 +73,11 @@ type controlAppend struct {
 
 // appendControl stores a control entry and projects it. The caller holds changeMu.
 func (s *Service) appendControl(ctx context.Context, conv *conversation, st *state, control *chatv1.Control) (uint64, error) {
+	return s.appendControlAs(ctx, conv, st, control, nil)
+}
+
+// appendControlAs is appendControl of an entry that is imported, if imported is not nil.
+func (s *Service) appendControlAs(ctx context.Context, conv *conversation, st *state, control *chatv1.Control, imported *importedControl) (uint64, error) {
 	control.PrevAccess = st.access
 	content, err := proto.Marshal(&chatv1.Content{Kind: &chatv1.Content_Control{Control: control}})
 	if err != nil {
@@ -79,7 +88,7 @@ func (s *Service) appendControl(ctx context.Context, conv *conversation, st *sta
 		return 0, err
 	}
 	defer s.projections.begin()()
-	p := &controlAppend{conversation: conv, control: control, before: st, relation: related.relation, done: make(chan struct{})}
+	p := &controlAppend{conversation: conv, control: control, before: st, relation: related.relation, imported: imported, done: make(chan struct{})}
 	seq, ms, err := s.storeControl(ctx, p, content)
 	if err != nil || p.after == nil {
 		return seq, err
@@ -97,15 +106,17 @@ func (s *Service) storeControl(ctx context.Context, p *controlAppend, content []
 		// If the entry is stored after its timeout, the log rejects the drafts that this delivers as stale, and they are checked again.
 		defer func() { s.deliver(conv, nil) }()
 	}
-	number, err := s.deps.MessageIDs.Next(uint8(st.kind), st.id) // while no draft can be appended: ids rise with seqs
+	number, err := s.controlID(p) // while no draft can be appended: ids rise with seqs
 	if err != nil {
 		return 0, 0, err
 	}
 	e := message.Entry{ID: number, Sender: id.User(p.control.Actor), Control: true, Content: content}
 	a := &timeline.AppendRequest{Key: logKey(st.id), Payload: e.Append(nil), CheckAccess: true, ExpectedAccess: st.access, SetAccess: true, NeedsFanout: true, Done: p.completed}
 	if p.control.Action == chatv1.Control_ACTION_CREATED {
-		sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("created"), uint64(st.id)))
-		copy(a.Token.Sum[:], sum[:])
+		a.Token = createdToken(st.id)
+	}
+	if p.imported != nil {
+		a.Token, a.NeedsFanout = p.imported.token, p.imported.fanout
 	}
 	s.deps.Log.Append(a)
 	if !s.awaitControl(p) {
@@ -119,6 +130,21 @@ func (s *Service) storeControl(ctx context.Context, p *controlAppend, content []
 		return 0, 0, a.Err
 	}
 	return a.Seq, number.Ms(), nil
+}
+
+// controlID returns the id of a control entry.
+func (s *Service) controlID(p *controlAppend) (id.Message, error) {
+	if p.imported != nil {
+		return p.imported.id, nil
+	}
+	return s.deps.MessageIDs.Next(uint8(p.before.kind), p.before.id)
+}
+
+// createdToken is that of the first entry of a conversation.
+func createdToken(c id.Conversation) (t timeline.Token) {
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("created"), uint64(c)))
+	copy(t.Sum[:], sum[:])
+	return t
 }
 
 // completed is called by the log.

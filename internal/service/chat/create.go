@@ -53,21 +53,26 @@ func (s *Service) OpenDirect(ctx context.Context, a, b id.User) (id.Conversation
 		if blocked {
 			return 0, errBlocked
 		}
-		n, err := s.nextIDIn(ctx, partitionOf(max(a, b)))
-		if err != nil {
-			return 0, err
-		}
-		err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO conversations (id, kind, lo, hi) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, int64(n), direct, int64(min(a, b)), int64(max(a, b))); err != nil {
-				return err
-			}
-			return tx.QueryRowContext(ctx, `SELECT id FROM conversations WHERE lo = $1 AND hi = $2`, int64(min(a, b)), int64(max(a, b))).Scan(&c)
-		})
-		if err != nil {
+		if c, err = s.insertDirect(ctx, a, b); err != nil {
 			return 0, err
 		}
 	}
 	return c, s.appendCreated(ctx, c, directCreatedControl(a, b))
+}
+
+// insertDirect returns the one-to-one conversation of the row of two users, which it inserts first where it is missing.
+func (s *Service) insertDirect(ctx context.Context, a, b id.User) (c id.Conversation, err error) {
+	n, err := s.nextIDIn(ctx, partitionOf(max(a, b)))
+	if err != nil {
+		return 0, err
+	}
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO conversations (id, kind, lo, hi) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, int64(n), direct, int64(min(a, b)), int64(max(a, b))); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, `SELECT id FROM conversations WHERE lo = $1 AND hi = $2`, int64(min(a, b)), int64(max(a, b))).Scan(&c)
+	})
+	return c, err
 }
 
 // placementTries bounds the ids that nextIDIn discards. On average it needs one for each partition.
@@ -214,6 +219,15 @@ func (s *Service) createGroup(ctx context.Context, owner id.User, title string, 
 	if r.Notices != 0 && (!r.Channel || policy != chatv1.JoinPolicy_JOIN_POLICY_INVITE || r.Notices < 0 || r.Notices > noticesSegment || r.Key == "") {
 		return 0, errBadNotices
 	}
+	c, err := s.insertGroup(ctx, owner, r)
+	if err != nil {
+		return 0, err
+	}
+	return c, s.appendCreated(ctx, c, &chatv1.Control{Action: chatv1.Control_ACTION_CREATED, Actor: uint64(owner), Users: userNumbers(members), Text: title, JoinPolicy: policy})
+}
+
+// insertGroup returns the group of the row with a key, which it inserts first where it is missing.
+func (s *Service) insertGroup(ctx context.Context, owner id.User, r *chatv1.CreateGroupRequest) (id.Conversation, error) {
 	n, err := s.deps.IDs.Next(ctx)
 	if err != nil {
 		return 0, err
@@ -234,10 +248,7 @@ func (s *Service) createGroup(ctx context.Context, owner id.User, title string, 
 		}
 		return err
 	})
-	if err != nil {
-		return 0, err
-	}
-	return c, s.appendCreated(ctx, c, &chatv1.Control{Action: chatv1.Control_ACTION_CREATED, Actor: uint64(owner), Users: userNumbers(members), Text: title, JoinPolicy: policy})
+	return c, err
 }
 
 func userNumbers(users []id.User) []uint64 {

@@ -41,7 +41,7 @@ func validateEdit(d *message.Draft, e *chatv1.Edit) error {
 	return nil
 }
 
-// completeEdit adds to an edit what it leaves as it is: what the message replies to, and all of a file or album but its caption.
+// completeEdit adds to an edit what it leaves as it is: what the message replies to, its external id, and all of a file or album but its caption.
 func completeEdit(t *target, e *chatv1.Edit) error {
 	var before chatv1.Content
 	if err := proto.Unmarshal(t.entry.Content, &before); err != nil {
@@ -56,7 +56,7 @@ func completeEdit(t *target, e *chatv1.Edit) error {
 	case e.Ends && before.GetStreamed() == nil:
 		return errNotStreamed
 	case (before.GetText() != "" || before.GetStreamed() != nil) && (e.Content.GetText() != "" || e.Ends):
-		e.Content.ReplyTo = before.ReplyTo
+		e.Content.ReplyTo, e.Content.ExternalId = before.ReplyTo, before.ExternalId
 	default:
 		return errEditKind
 	}

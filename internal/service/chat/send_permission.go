@@ -38,6 +38,9 @@ func (s *state) canSend(u id.User, nowMs int64) error {
 	if s.kind == thread {
 		return s.canReply(u, nowMs)
 	}
+	if s.importing && s.role(u) != 0 {
+		return errImporting
+	}
 	m, ok := s.members[u]
 	switch {
 	case !ok || m.leaveSeq != 0:
@@ -100,6 +103,9 @@ func (s *Service) explainRejections(st *state, batch []*message.Draft, rejection
 
 // admits is canSend for a draft that was checked with this state. Whether the sender may react in a channel was found in the database.
 func (s *state) admits(d *message.Draft, nowMs int64) error {
+	if s.importing && (d.ByServer || d.Reacts) {
+		return errImporting
+	}
 	if d.ByServer || d.Reacts && !s.dissolved {
 		return nil
 	}
@@ -214,6 +220,9 @@ func (s *Service) AccessChanged(ctx context.Context, a, b id.User) error {
 		if st.access == 0 {
 			// The conversation is being opened, or its opening failed half-way. This completes it, and the caller that opens it checks again.
 			return directCreatedControl(a, b), nil
+		}
+		if st.importing {
+			return nil, nil // nobody can write, and the end of the import makes all nodes check
 		}
 		return &chatv1.Control{Action: chatv1.Control_ACTION_ACCESS}, nil
 	})

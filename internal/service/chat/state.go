@@ -30,6 +30,7 @@ type state struct {
 	policy       chatv1.JoinPolicy
 	mutedAllMs   int64
 	dissolved    bool
+	importing    bool           // its history is being imported, see import.go
 	channel      bool           // followers are rows only, see channel.go
 	notices      chatv1.Notices // of a channel, see notices.go
 	ticket       uint64         // of a ticket's conversation, the version that the log has, see ticket.go; 0: it is none

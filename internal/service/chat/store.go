@@ -86,14 +86,15 @@ var migrations = []string{
 	// Channels of system notices, see notices.go: 1 is followed by everybody.
 	`ALTER TABLE conversations ADD COLUMN notices BIGINT NOT NULL DEFAULT 0`,
 	`CREATE UNIQUE INDEX conversations_notices ON conversations (notices) WHERE notices = 1 AND NOT dissolved`,
-	`ALTER TABLE conversations ADD COLUMN ticket BIGINT NOT NULL DEFAULT 0`, // see ticket.go
+	`ALTER TABLE conversations ADD COLUMN ticket BIGINT NOT NULL DEFAULT 0`,         // see ticket.go
+	`ALTER TABLE conversations ADD COLUMN importing BOOLEAN NOT NULL DEFAULT FALSE`, // see import.go
 }
 
 // readState reads the rows of a conversation, and applies the control entries that the rows lack.
 func (s *Service) readState(ctx context.Context, c id.Conversation) (*state, error) {
 	st := &state{id: c, members: map[id.User]member{}}
-	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT kind, title, announcement, avatar, join_policy, muted_all_ms, dissolved, large, retention, coalesce(lo, 0), coalesce(hi, 0), applied, controls, channel, parent, root, notices, ticket
-		FROM conversations WHERE id = $1`, int64(c)).Scan(&st.kind, &st.title, &st.announcement, &st.avatar, &st.policy, &st.mutedAllMs, &st.dissolved, &st.large, &st.retention, &st.lowUser, &st.highUser, &st.access, &st.controls, &st.channel, &st.parentID, &st.rootSeq, &st.notices, &st.ticket)
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT kind, title, announcement, avatar, join_policy, muted_all_ms, dissolved, large, retention, coalesce(lo, 0), coalesce(hi, 0), applied, controls, channel, parent, root, notices, ticket, importing
+		FROM conversations WHERE id = $1`, int64(c)).Scan(&st.kind, &st.title, &st.announcement, &st.avatar, &st.policy, &st.mutedAllMs, &st.dissolved, &st.large, &st.retention, &st.lowUser, &st.highUser, &st.access, &st.controls, &st.channel, &st.parentID, &st.rootSeq, &st.notices, &st.ticket, &st.importing)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoConversation
 	}
@@ -229,7 +230,7 @@ func (s *Service) readBans(ctx context.Context, c id.Conversation) (map[id.User]
 func (s *Service) project(ctx context.Context, st *state, control *chatv1.Control, users []id.User, ms int64) error {
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, `UPDATE conversations SET title = $1, announcement = $2, avatar = $3, join_policy = $4, muted_all_ms = $5, dissolved = $6, large = $7, applied = $8,
-			retention = CASE WHEN parent = 0 THEN $10 ELSE retention END, controls = $11, ticket = $12 WHERE id = $9 AND applied < $8`, st.title, st.announcement, int64(st.avatar), st.policy, st.mutedAllMs, st.dissolved, st.large, int64(st.access), int64(st.id), st.retention, int64(st.controls), int64(st.ticket))
+			retention = CASE WHEN parent = 0 THEN $10 ELSE retention END, controls = $11, ticket = $12, importing = $13 WHERE id = $9 AND applied < $8`, st.title, st.announcement, int64(st.avatar), st.policy, st.mutedAllMs, st.dissolved, st.large, int64(st.access), int64(st.id), st.retention, int64(st.controls), int64(st.ticket), st.importing)
 		if err != nil {
 			return err
 		}

@@ -87,6 +87,8 @@ func (s *state) canReply(u id.User, nowMs int64) error {
 		return nil // checkReplies has the parent's state
 	case !s.parent.mayReadRoot(u, s.rootSeq):
 		return errNoConversation
+	case s.importing:
+		return errImporting
 	}
 	return s.parent.canSend(u, nowMs)
 }

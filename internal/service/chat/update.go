@@ -182,7 +182,7 @@ func sameContent(d *message.Draft, stored []byte) bool {
 		r.Seq, r.ClientSeq = of.Seq, 0
 	}
 	if to, was := sent.GetEdit().GetContent(), had.GetEdit().GetContent(); to != nil && was != nil {
-		to.ReplyTo = was.ReplyTo
+		to.ReplyTo, to.ExternalId = was.ReplyTo, was.ExternalId
 		sameMentions := slices.EqualFunc(to.Mentions, was.Mentions, func(a, b *chatv1.Mention) bool { return proto.Equal(a, b) })
 		if one, other := captionOf(to), captionOf(was); one != nil && other != nil && *one == *other && sameMentions {
 			sent.GetEdit().Content = was
@@ -386,12 +386,20 @@ func inParts(list []*message.Stored, current func([]*message.Stored) error) erro
 // apply writes the effects of updates into the rows, in one transaction. It is idempotent. rejected has errTooManyEmojis for a reaction that
 // has no effect, and errCorrupt for an update that cannot be decoded. wasWritten: one of the updates recalled a message while its sender wrote it.
 func (s *Service) apply(ctx context.Context, list []*message.Stored) (rejected []error, wasWritten bool, err error) {
+	return s.applyWith(ctx, list, s.deps.OnMentioned)
+}
+
+// onMentioned is Deps.OnMentioned.
+type onMentioned func(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64, users []id.User) error
+
+// applyWith is apply with another OnMentioned, which may be nil.
+func (s *Service) applyWith(ctx context.Context, list []*message.Stored, mentioned onMentioned) (rejected []error, wasWritten bool, err error) {
 	contents := make([]chatv1.Content, len(list))
 	rejected = make([]error, len(list))
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		wasWritten = false
 		for i, m := range list {
-			u := update{conversation: m.Conversation, seq: m.Seq, target: m.Entry.Updates, by: m.Entry.Sender, storedMs: m.Entry.ID.Ms(), onRecalled: s.deps.OnRecalled, onStreamed: s.deps.OnStreamed, onMentioned: s.deps.OnMentioned}
+			u := update{conversation: m.Conversation, seq: m.Seq, target: m.Entry.Updates, by: m.Entry.Sender, storedMs: m.Entry.ID.Ms(), onRecalled: s.deps.OnRecalled, onStreamed: s.deps.OnStreamed, onMentioned: mentioned}
 			if u.target == 0 {
 				u.target = m.Seq // a message with mentions, or a streamed one
 			}

@@ -59,6 +59,9 @@ func validateContent(d *message.Draft) error {
 	if c.BrokenOff != nil {
 		err = badContent("the server says that a streamed message was broken off")
 	}
+	if c.ExternalId != "" {
+		err = badContent("only an import gives a message an external id")
+	}
 	if err == nil && c.LinkPreview != nil {
 		err = validateLinkPreview(d, &c)
 	}

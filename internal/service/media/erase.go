@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/userdata"
+	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
 )
 
 // erasedAtOnce is how many uploads a step erases.
@@ -157,4 +158,16 @@ func (s *Service) DropExport(ctx context.Context, n id.Upload) error {
 func (s *Service) ExportURL(n id.Upload) (url string, ends time.Time) {
 	r := s.download(n)
 	return r.Url, time.UnixMilli(r.ExpiresMs)
+}
+
+// ExportFile returns an address of any complete file, for an export of everything.
+func (s *Service) ExportFile(ctx context.Context, n id.Upload) (*operationv1.ExportFileResponse, error) {
+	u, err := s.get(ctx, n)
+	if err == nil && u.complete == 0 {
+		err = errNoUpload
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &operationv1.ExportFileResponse{Url: s.download(n).Url, Owner: uint64(u.owner), Name: u.name, MimeType: u.mime, Size: uint64(u.declared)}, nil
 }

@@ -74,18 +74,21 @@ func rules() archtest.Rules {
 			"internal/service/canary":          {"internal/engine", "internal/platform"}, // it is a client
 		},
 		Only: map[string][]string{
-			"sdk/go":                     {}, // a separate module, so that its users do not get the server's dependencies
-			"web":                        {},
-			"internal/tool/bench":        {"sdk/go", "internal/base/progress", "internal/base/backoff", "internal/base/eventually"},
-			"internal/tool/terminal":     {"sdk/go", "internal/base/printable"},
-			"internal/tool/where":        {"sdk/go", "internal/base/printable"},
-			"internal/tool/remotebackup": {"sdk/go", "internal/base/backoff", "internal/base/progress"},
-			"internal/tool/plan":         {"internal/engine/timeline", "internal/engine/sqldb"}, // the number of partitions; a database for its benchmark
-			"internal/engine/bus":        {"internal/base/errs", "internal/base/eventually", "internal/base/backoff"},
-			"internal/tool/archtest":     {},
+			"sdk/go":                        {}, // a separate module, so that its users do not get the server's dependencies
+			"web":                           {},
+			"internal/tool/bench":           {"sdk/go", "internal/base/progress", "internal/base/backoff", "internal/base/eventually"},
+			"internal/tool/terminal":        {"sdk/go", "internal/base/printable"},
+			"internal/tool/where":           {"sdk/go", "internal/base/printable"},
+			"internal/tool/remotebackup":    {"sdk/go", "internal/base/backoff", "internal/base/progress"},
+			"internal/tool/interchangefile": {"sdk/go"},
+			"internal/tool/importer":        {"sdk/go", "internal/base/backoff", "internal/base/progress", "internal/tool/interchangefile"},
+			"internal/tool/exporter":        {"sdk/go", "internal/base/backoff", "internal/base/progress", "internal/tool/interchangefile", "internal/tool/importer"},
+			"internal/tool/plan":            {"internal/engine/timeline", "internal/engine/sqldb"}, // the number of partitions; a database for its benchmark
+			"internal/engine/bus":           {"internal/base/errs", "internal/base/eventually", "internal/base/backoff"},
+			"internal/tool/archtest":        {},
 		},
 		// All but egress and s3blob are clients of Rialto itself, or test it.
-		Requests: []string{"internal/base/egress", "sdk/go", "sdk/go/examples", "internal/tool/idcli", "internal/tool/where", "internal/tool/remotebackup", "internal/tool/rank", "internal/tool/terminal", "internal/tool/bench", "internal/tool/chaos", "internal/app/apptest", "internal/service/canary", "internal/engine/blob/s3blob"},
+		Requests: []string{"internal/base/egress", "sdk/go", "sdk/go/examples", "internal/tool/idcli", "internal/tool/where", "internal/tool/remotebackup", "internal/tool/rank", "internal/tool/importer", "internal/tool/exporter", "internal/tool/terminal", "internal/tool/bench", "internal/tool/chaos", "internal/app/apptest", "internal/service/canary", "internal/engine/blob/s3blob"},
 		// Failpoints count their hits for the whole process, and only in test builds.
 		Mutable:       []string{"internal/base/failpoint"},
 		Lines:         500,

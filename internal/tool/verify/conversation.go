@@ -24,8 +24,10 @@ type conversation struct {
 	members map[uint64][]interval
 	// large phases: from the entry after LARGE to SMALL; to is 0 if the group is still large.
 	large []interval
-	// inNoStream has the entries of access changes, which are in no stream.
+	// inNoStream has the entries of access changes and of imports, which are in no stream.
 	inNoStream map[uint64]struct{}
+	// importing: the entries from the first on are those of an import, which are in no stream, and whose senders may have left before.
+	importing bool
 	// unreadable: a part of it is corrupt, so nothing is compared with it.
 	unreadable bool
 }
@@ -152,7 +154,9 @@ func (c *check) entry(v *replay, e *timeline.Entry) error {
 	} else if m.Updates >= e.Seq && m.Updates != 0 {
 		c.report.violate("sequence", v.where(), "entry %d updates entry %d, which is not before it", e.Seq, m.Updates)
 	}
-	if !v.member(uint64(m.Sender), e.Seq) && !isRecall(&m) { // an erasure recalls what a former member wrote
+	if v.importing {
+		v.inNoStream[e.Seq] = struct{}{}
+	} else if !v.member(uint64(m.Sender), e.Seq) && !isRecall(&m) { // an erasure recalls what a former member wrote
 		c.report.violate("access", v.where(), "entry %d is by user %v, who was not a member", e.Seq, m.Sender)
 	}
 	return c.clientSeq(v, e.Seq, &m)
@@ -209,6 +213,9 @@ func (c *check) control(v *conversation, seq uint64, m *message.Entry) {
 	}
 	v.access = seq
 	users := ctl.Users
+	if v.importing = v.importing || ctl.Importing; v.importing {
+		v.inNoStream[seq] = struct{}{}
+	}
 	switch ctl.Action {
 	case chatv1.Control_ACTION_CREATED, chatv1.Control_ACTION_JOINED:
 		if ctl.Action == chatv1.Control_ACTION_CREATED && ctl.Actor != 0 {
@@ -226,7 +233,7 @@ func (c *check) control(v *conversation, seq uint64, m *message.Entry) {
 			}
 		}
 	case chatv1.Control_ACTION_ACCESS:
-		v.inNoStream[seq] = struct{}{}
+		v.inNoStream[seq], v.importing = struct{}{}, false
 	case chatv1.Control_ACTION_LARGE:
 		v.large = append(v.large, interval{from: seq})
 	case chatv1.Control_ACTION_SMALL:

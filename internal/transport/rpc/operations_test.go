@@ -104,7 +104,7 @@ func TestKeysOfOperators(t *testing.T) {
 				continue
 			case who != "operators" && !plan[name]:
 				want = "console_key"
-			case changes[name] && role == id.Auditor:
+			case (changes[name] || strings.HasPrefix(name, interchangeCalls)) && role == id.Auditor:
 				want = "no_operator"
 			case strings.HasPrefix(name, moderationCalls) && role == id.Auditor:
 				want = "no_moderator"

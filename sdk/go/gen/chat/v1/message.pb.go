@@ -702,7 +702,9 @@ type Content struct {
 	// LinkPreview of a link in the text. With a text only.
 	LinkPreview *LinkPreview `protobuf:"bytes,28,opt,name=link_preview,json=linkPreview,proto3" json:"link_preview,omitempty"`
 	// BrokenOff marks the text of a streamed message that is not whole; the text may be empty then. From the server only.
-	BrokenOff     *BrokenOff `protobuf:"bytes,32,opt,name=broken_off,json=brokenOff,proto3" json:"broken_off,omitempty"`
+	BrokenOff *BrokenOff `protobuf:"bytes,32,opt,name=broken_off,json=brokenOff,proto3" json:"broken_off,omitempty"`
+	// ExternalId is the id of an imported message in the system that it comes from. From the server only.
+	ExternalId    string `protobuf:"bytes,33,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -932,6 +934,13 @@ func (x *Content) GetBrokenOff() *BrokenOff {
 		return x.BrokenOff
 	}
 	return nil
+}
+
+func (x *Content) GetExternalId() string {
+	if x != nil {
+		return x.ExternalId
+	}
+	return ""
 }
 
 type isContent_Kind interface {
@@ -2458,6 +2467,8 @@ type Control struct {
 	// TicketVersion of a ticket's entry rises from entry to entry.
 	TicketVersion uint64       `protobuf:"varint,12,opt,name=ticket_version,json=ticketVersion,proto3" json:"ticket_version,omitempty"`
 	TicketStatus  TicketStatus `protobuf:"varint,13,opt,name=ticket_status,json=ticketStatus,proto3,enum=rialto.chat.v1.TicketStatus" json:"ticket_status,omitempty"`
+	// Importing, of a created conversation: its history is being imported. Up to the next entry with the action access, nobody can write.
+	Importing     bool `protobuf:"varint,14,opt,name=importing,proto3" json:"importing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2583,6 +2594,13 @@ func (x *Control) GetTicketStatus() TicketStatus {
 	return TicketStatus_TICKET_STATUS_UNSPECIFIED
 }
 
+func (x *Control) GetImporting() bool {
+	if x != nil {
+		return x.Importing
+	}
+	return false
+}
+
 var File_rialto_chat_v1_message_proto protoreflect.FileDescriptor
 
 const file_rialto_chat_v1_message_proto_rawDesc = "" +
@@ -2613,7 +2631,7 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\x06Thread\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x18\n" +
 	"\areplies\x18\x02 \x01(\rR\areplies\x12&\n" +
-	"\rlast_reply_ms\x18\x03 \x01(\x03B\x020\x02R\vlastReplyMs\"\xcf\b\n" +
+	"\rlast_reply_ms\x18\x03 \x01(\x03B\x020\x02R\vlastReplyMs\"\xf0\b\n" +
 	"\aContent\x12\x14\n" +
 	"\x04text\x18\x01 \x01(\tH\x00R\x04text\x12-\n" +
 	"\x05image\x18\x02 \x01(\v2\x15.rialto.chat.v1.MediaH\x00R\x05image\x12+\n" +
@@ -2638,7 +2656,9 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\bmentions\x18\x14 \x03(\v2\x17.rialto.chat.v1.MentionR\bmentions\x12>\n" +
 	"\flink_preview\x18\x1c \x01(\v2\x1b.rialto.chat.v1.LinkPreviewR\vlinkPreview\x128\n" +
 	"\n" +
-	"broken_off\x18  \x01(\v2\x19.rialto.chat.v1.BrokenOffR\tbrokenOffB\x06\n" +
+	"broken_off\x18  \x01(\v2\x19.rialto.chat.v1.BrokenOffR\tbrokenOff\x12\x1f\n" +
+	"\vexternal_id\x18! \x01(\tR\n" +
+	"externalIdB\x06\n" +
 	"\x04kind\"H\n" +
 	"\bStreamed\x12<\n" +
 	"\fwho_may_stop\x18\x01 \x01(\x0e2\x1a.rialto.chat.v1.WhoMayStopR\n" +
@@ -2744,7 +2764,7 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\x06Custom\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x1a\n" +
-	"\bfallback\x18\x03 \x01(\tR\bfallback\"\xa7\a\n" +
+	"\bfallback\x18\x03 \x01(\tR\bfallback\"\xc5\a\n" +
 	"\aControl\x126\n" +
 	"\x06action\x18\x01 \x01(\x0e2\x1e.rialto.chat.v1.Control.ActionR\x06action\x12\x18\n" +
 	"\x05actor\x18\x02 \x01(\x04B\x020\x01R\x05actor\x12\x18\n" +
@@ -2761,7 +2781,8 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	" \x01(\rR\rretentionDays\x12+\n" +
 	"\x11retention_seconds\x18\v \x01(\rR\x10retentionSeconds\x12%\n" +
 	"\x0eticket_version\x18\f \x01(\x04R\rticketVersion\x12A\n" +
-	"\rticket_status\x18\r \x01(\x0e2\x1c.rialto.chat.v1.TicketStatusR\fticketStatus\"\x9a\x03\n" +
+	"\rticket_status\x18\r \x01(\x0e2\x1c.rialto.chat.v1.TicketStatusR\fticketStatus\x12\x1c\n" +
+	"\timporting\x18\x0e \x01(\bR\timporting\"\x9a\x03\n" +
 	"\x06Action\x12\x16\n" +
 	"\x12ACTION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eACTION_CREATED\x10\x01\x12\x11\n" +

@@ -1,0 +1,201 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/progress"
+	"github.com/rialto-im/rialto/internal/tool/exporter"
+	"github.com/rialto-im/rialto/internal/tool/importer"
+	"github.com/rialto-im/rialto/internal/tool/interchangefile"
+)
+
+const importHelp = `import loads users, conversations, messages and files of another chat server, with their original times. FORMAT is slack, mattermost, openim, wukongim, or
+interchange for what rialto export wrote. PATH is the export, or the directory in the interchange format.
+
+  rialto import slack export.zip --work DIR --url http://127.0.0.1:7071 --key @FILE   convert into DIR, and load
+  rialto import slack export.zip --work DIR                                          convert only
+  rialto import interchange DIR --url http://127.0.0.1:7071 --key @FILE              load
+
+The key has the role operator. An import that was interrupted continues when it is started again. import-report.json in DIR has what was imported and what
+was skipped, and why. Exit codes: 0 if the counts of the source are those of what was imported and skipped, 1 if not, 2 for an invalid command line.
+`
+
+const exportHelp = `export writes all users, conversations, messages and files of a running deployment into a directory, in the interchange format.
+
+  rialto export --out DIR --url http://127.0.0.1:7071 --key @FILE
+
+The key has the role operator. An export that was interrupted continues when it is started again. It is no backup: see rialto backup.
+Exit codes: 0 if the export is complete, 1 if not, 2 for an invalid command line.
+`
+
+// importFlags of rialto import.
+type importFlags struct {
+	format, path, work, url, key, prefix string
+	rate                                 int
+}
+
+// interchangeFormat is that of rialto export.
+const interchangeFormat = "interchange"
+
+func (f *importFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
+	fs := flag.NewFlagSet("rialto import", flag.ContinueOnError)
+	fs.StringVar(&f.work, "work", "", "`directory` for the converted export")
+	fs.StringVar(&f.url, "url", "", "`URL` of a running server, such as its admin listener's")
+	fs.StringVar(&f.key, "key", "", "API `key` with the role operator, or @FILE to read it from a file")
+	fs.StringVar(&f.prefix, "prefix", "", "`text` before the external ids of users (default: the format and a colon; of interchange none)")
+	fs.IntVar(&f.rate, "rate", 0, "`entries` to import a second (default 500)")
+	var words []string
+	for len(args) > 0 && len(words) < 2 && !strings.HasPrefix(args[0], "-") {
+		words, args = append(words, args[0]), args[1:]
+	}
+	code, ok := parse(fs, importHelp, args, out, errOut)
+	if !ok {
+		return code, false
+	}
+	if err := f.check(words); err != nil {
+		fmt.Fprintf(errOut, "rialto import: %v; rialto import --help shows how\n", err)
+		return 2, false
+	}
+	return 0, true
+}
+
+func (f *importFlags) check(words []string) error {
+	if len(words) != 2 {
+		return errors.New("give a format and a path")
+	}
+	f.format, f.path = words[0], words[1]
+	_, converts := importer.Converters()[f.format]
+	switch {
+	case !converts && f.format != interchangeFormat:
+		return fmt.Errorf("the format is %s or %s, not %q", strings.Join(slices.Sorted(maps.Keys(importer.Converters())), ", "), interchangeFormat, f.format)
+	case converts && f.work == "":
+		return errors.New("--work is missing")
+	case !converts && f.work != "":
+		return errors.New("--work is for other formats: a directory in the interchange format is loaded as it is")
+	case !converts && f.url == "":
+		return errors.New("--url is missing")
+	case f.url != "" && f.key == "":
+		return errors.New("--key is missing")
+	case f.rate < 0:
+		return errors.New("--rate cannot be below zero")
+	}
+	if converts && f.prefix == "" {
+		f.prefix = f.format + ":"
+	}
+	return nil
+}
+
+// ImportMain is rialto import.
+func ImportMain(ctx context.Context, args []string, out, errOut io.Writer) int {
+	var f importFlags
+	if code, ok := f.parse(args, out, errOut); !ok {
+		return code
+	}
+	if err := f.run(ctx, out, progress.New(errOut)); err != nil {
+		fmt.Fprintln(errOut, "rialto import:", err)
+		return 1
+	}
+	return 0
+}
+
+// errMismatch makes rialto import exit with 1.
+var errMismatch = errors.New("the counts differ: see the report")
+
+func (f *importFlags) run(ctx context.Context, out io.Writer, printer *progress.Printer) error {
+	dir := f.path
+	if convert := importer.Converters()[f.format]; convert != nil {
+		dir = f.work
+		if _, err := interchangefile.Open(dir); errors.Is(err, interchangefile.ErrNoManifest) {
+			if err := importer.Convert(ctx, convert, f.format, f.path, dir, time.Now()); err != nil {
+				return err
+			}
+		} else if err != nil {
+			return err
+		}
+		if err := printConverted(dir, out); err != nil || f.url == "" {
+			return err
+		}
+	}
+	key, err := readKey(f.key)
+	if err != nil {
+		return err
+	}
+	report, err := importer.Load(ctx, importer.Options{Dir: dir, Server: importer.Connect(f.url, key), Rate: f.rate, Prefix: f.prefix, Printer: printer})
+	if err != nil {
+		return err
+	}
+	in := report.Imported
+	fmt.Fprintf(out, "imported: %d users, %d conversations, %d memberships, %d messages, %d reactions, %d files\n", in.Users, in.Conversations, in.Memberships, in.Messages, in.Reactions, in.Files)
+	for _, reason := range slices.Sorted(maps.Keys(report.Skipped)) {
+		fmt.Fprintf(out, "skipped by the server: %d × %s\n", report.Skipped[reason], reason)
+	}
+	fmt.Fprintf(out, "report: %s\n", filepath.Join(dir, importer.ReportFile))
+	if len(report.Mismatches) > 0 {
+		return fmt.Errorf("%w:\n%s", errMismatch, strings.Join(report.Mismatches, "\n"))
+	}
+	return nil
+}
+
+// printConverted says what a converter has found.
+func printConverted(dir string, out io.Writer) error {
+	r, err := interchangefile.Open(dir)
+	if err != nil {
+		return err
+	}
+	c := r.Manifest.Counts
+	fmt.Fprintf(out, "converted: %d users, %d conversations, %d memberships, %d messages, %d reactions, %d files\n", c.Users, c.Conversations, c.Memberships, c.Messages, c.Reactions, c.Files)
+	for _, kind := range slices.Sorted(maps.Keys(r.Manifest.Skipped)) {
+		fmt.Fprintf(out, "skipped by the converter: %d × %s (see skipped.jsonl)\n", r.Manifest.Skipped[kind], kind)
+	}
+	return nil
+}
+
+// readKey returns a key, which @FILE reads from a file.
+func readKey(key string) (string, error) {
+	file, ok := strings.CutPrefix(key, "@")
+	if !ok {
+		return key, nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("--key: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// ExportMain is rialto export.
+func ExportMain(ctx context.Context, args []string, out, errOut io.Writer) int {
+	var dir, url, key string
+	fs := flag.NewFlagSet("rialto export", flag.ContinueOnError)
+	fs.StringVar(&dir, "out", "", "`directory` for the export")
+	fs.StringVar(&url, "url", "", "`URL` of a running server, such as its admin listener's")
+	fs.StringVar(&key, "key", "", "API `key` with the role operator, or @FILE to read it from a file")
+	if code, ok := parse(fs, exportHelp, args, out, errOut); !ok {
+		return code
+	}
+	if dir == "" || url == "" || key == "" {
+		fmt.Fprintln(errOut, "rialto export: give --out, --url and --key; rialto export --help shows how")
+		return 2
+	}
+	key, err := readKey(key)
+	if err == nil {
+		var m *interchangefile.Manifest
+		if m, err = exporter.Run(ctx, exporter.Options{Dir: dir, Server: importer.Connect(url, key), Printer: progress.New(errOut)}); err == nil {
+			c := m.Counts
+			fmt.Fprintf(out, "exported: %d users, %d conversations, %d memberships, %d messages, %d reactions, %d files\n", c.Users, c.Conversations, c.Memberships, c.Messages, c.Reactions, c.Files)
+			return 0
+		}
+	}
+	fmt.Fprintln(errOut, "rialto export:", err)
+	return 1
+}

@@ -1,0 +1,37 @@
+package account
+
+import (
+	"context"
+
+	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+)
+
+// exportedUsers is how many users a page of an export has.
+const exportedUsers = 500
+
+// ExportUsers returns a page of all users by their ids, without passwords, sessions and contacts. Official accounts are users as others.
+func (s *Service) ExportUsers(ctx context.Context, r *operationv1.ExportUsersRequest) (*operationv1.ExportUsersResponse, error) {
+	out := &operationv1.ExportUsersResponse{}
+	if r.After == 0 {
+		if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT count(*) FROM users`).Scan(&out.Total); err != nil {
+			return nil, err
+		}
+	}
+	limit := exportedUsers
+	if r.Limit > 0 {
+		limit = min(limit, int(r.Limit))
+	}
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, coalesce(external_id, ''), handle, display_name, bio, avatar, erased_ms > 0 FROM users WHERE id > $1 ORDER BY id LIMIT $2`, int64(r.After), limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		u := &operationv1.InterchangeUser{}
+		if err := rows.Scan(&u.User, &u.ExternalId, &u.Handle, &u.DisplayName, &u.Bio, &u.Avatar, &u.Deleted); err != nil {
+			return nil, err
+		}
+		out.Users = append(out.Users, u)
+	}
+	return out, rows.Err()
+}

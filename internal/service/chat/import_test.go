@@ -1,0 +1,247 @@
+package chat_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/service/chat"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+)
+
+const importedAt = 1_500_000_000_000 // long before the clock of the harness
+
+func textEntry(key string, ms int64, sender uint64, text string) *operationv1.ImportEntry {
+	return &operationv1.ImportEntry{Key: key, TimeMs: ms, Sender: sender, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}}}
+}
+
+func updateEntry(key string, ms int64, sender uint64, target string, content *chatv1.Content) *operationv1.ImportEntry {
+	return &operationv1.ImportEntry{Key: key, TimeMs: ms, Sender: sender, Target: target, Content: content}
+}
+
+func controlEntry(key string, ms int64, actor uint64, control *chatv1.Control) *operationv1.ImportEntry {
+	return &operationv1.ImportEntry{Key: key, TimeMs: ms, Sender: actor, Content: &chatv1.Content{Kind: &chatv1.Content_Control{Control: control}}}
+}
+
+func importGroup(t *testing.T, s *chat.Service) id.Conversation {
+	t.Helper()
+	c, ended, err := s.ImportConversation(context.Background(), &operationv1.ImportConversationRequest{Key: "C1", Title: "general", Owner: 1, Members: []uint64{2, 3}, TimeMs: importedAt})
+	if err != nil || ended {
+		t.Fatalf("a group is created for an import: ended %v, %v", ended, err)
+	}
+	return c
+}
+
+// importEntries imports entries, and returns the reasons of the refused ones.
+func importEntries(t *testing.T, s *chat.Service, c id.Conversation, entries ...*operationv1.ImportEntry) (reasons []string) {
+	t.Helper()
+	results, err := s.ImportEntries(context.Background(), c, entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		if (r.Seq == 0) == (r.Reason == "") {
+			t.Errorf("an entry is stored or refused: %v", r)
+		}
+		reasons = append(reasons, r.Reason)
+	}
+	return reasons
+}
+
+func history(t *testing.T, s *chat.Service, u id.User, c id.Conversation) []*chatv1.Message {
+	t.Helper()
+	page, err := s.History(context.Background(), u, &chatv1.HistoryRequest{Conversation: uint64(c), Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Messages
+}
+
+// TestAnImportKeepsTimesAndIDs: imported entries have their original times, authors, order, references and ids; updates have their effects; nothing is in
+// a fan-out record; and a repetition stores nothing.
+func TestAnImportKeepsTimesAndIDs(t *testing.T) {
+	h := newHarness(t, chat.Config{})
+	s := h.node(t)
+	c := importGroup(t, s)
+	reply := textEntry("m2", importedAt+2, 2, "second")
+	reply.Target = "m1"
+	entries := []*operationv1.ImportEntry{
+		textEntry("m1", importedAt+1, 1, "first"), reply,
+		updateEntry("r1", importedAt+2, 3, "m1", reactionOf(0, "👍", false)),
+		controlEntry("j1", importedAt+3, 1, &chatv1.Control{Action: chatv1.Control_ACTION_JOINED, Users: []uint64{4}}),
+		textEntry("m3", importedAt+4, 5, "of somebody who has left"),
+		updateEntry("e1", importedAt+5, 2, "m2", editOf(0, "second, edited")),
+		{Key: "m4", TimeMs: importedAt + 6, Sender: 1}, // recalled before the export
+	}
+	for round := range 2 {
+		if reasons := importEntries(t, s, c, entries...); !slices.Equal(reasons, make([]string, len(entries))) {
+			t.Fatalf("round %d: %q", round, reasons)
+		}
+	}
+	if _, err := s.EndImport(context.Background(), c); err != nil {
+		t.Fatal(err)
+	}
+	stored := h.entries(t, c)
+	if len(stored) != 1+len(entries)+1 {
+		t.Fatalf("the log has %d entries", len(stored))
+	}
+	for i, e := range stored {
+		want := int64(importedAt)
+		if i > 0 {
+			want = entries[min(i-1, len(entries)-1)].TimeMs
+		}
+		if e.ID.Ms() != want || i > 0 && e.ID.String() <= stored[i-1].ID.String() {
+			t.Errorf("entry %d has the time %d and the id %v after %v; want %d, ascending", i, e.ID.Ms(), e.ID, stored[max(i-1, 0)].ID, want)
+		}
+	}
+	if n := h.tail(t, c).Counted; n != 4 {
+		t.Errorf("%d messages count", n)
+	}
+	list := history(t, s, 2, c)
+	m1, m2, m4 := list[1], list[2], list[7]
+	if m1.Content.GetText() != "first" || m1.Content.ExternalId != "m1" || m1.TimeMs != importedAt+1 || m1.Reactions.GetCounts()[0].GetEmoji() != "👍" {
+		t.Errorf("the first message is %v", m1)
+	}
+	if m2.Content.GetText() != "second, edited" || m2.EditedMs != importedAt+5 || m2.Content.ReplyTo.GetSeq() != m1.Seq {
+		t.Errorf("the second message is %v", m2)
+	}
+	if m4.Content != nil || m4.RecallSeq == 0 {
+		t.Errorf("the recalled message is %v", m4)
+	}
+	records := 0
+	for p := range uint16(timeline.Partitions) {
+		list, err := h.log.FanoutRecords(context.Background(), p, 0, 100)
+		must(t, err)
+		for _, r := range list {
+			records += len(r.Refs)
+		}
+	}
+	if records != 1 { // that which ends the import, and is in no stream
+		t.Errorf("%d entries of an import are dispatched", records)
+	}
+}
+
+// TestNobodyWritesWhileAConversationIsImported: until the import ends, all changes by others are refused, also at another node, so that times ascend; after it,
+// members write, and entries are refused.
+func TestNobodyWritesWhileAConversationIsImported(t *testing.T) {
+	h := newHarness(t, chat.Config{})
+	s, other := h.node(t), h.node(t)
+	ctx := context.Background()
+	c := importGroup(t, s)
+	importEntries(t, s, c, textEntry("m1", importedAt+1, 1, "first"))
+	for name, node := range map[string]*chat.Service{"this": s, "another": other} {
+		if got := reasonOf(node.Send(ctx, draftOf(c, 2, 1, "hello"))); got != "importing" {
+			t.Errorf("a message at %s node: %q", name, got)
+		}
+		if got := reasonOf(node.Send(ctx, draftOf(c, 9, 1, "hello"))); got != "no_conversation" {
+			t.Errorf("an outsider's message at %s node: %q", name, got)
+		}
+		if _, err := node.Invite(ctx, c, 1, []uint64{7}); reasonOf(err) != "importing" {
+			t.Errorf("a change at %s node: %v", name, err)
+		}
+	}
+	for range 2 {
+		if n, err := s.EndImport(ctx, c); err != nil || n != 1 {
+			t.Fatalf("the import ends with %d messages: %v", n, err)
+		}
+	}
+	if err := other.Send(ctx, draftOf(c, 2, 1, "hello")); err != nil {
+		t.Errorf("a message after the import: %v", err)
+	}
+	if _, err := s.ImportEntries(ctx, c, []*operationv1.ImportEntry{textEntry("m2", importedAt+2, 1, "late")}); reasonOf(err) != "import_ended" {
+		t.Errorf("an entry after the end: %v", err)
+	}
+	if _, ended, err := s.ImportConversation(ctx, &operationv1.ImportConversationRequest{Key: "C1", Title: "general", Owner: 1, TimeMs: importedAt}); err != nil || !ended {
+		t.Errorf("the ended import is found: %v, %v", ended, err)
+	}
+}
+
+// TestWhatCannotBeImportedIsRefusedAlone: each entry that cannot be stored has its reason, and the others are stored.
+func TestWhatCannotBeImportedIsRefusedAlone(t *testing.T) {
+	h := newHarness(t, chat.Config{})
+	s := h.node(t)
+	c := importGroup(t, s)
+	future := h.clock.Now().UnixMilli() + 1
+	noTarget := textEntry("m3", importedAt+10, 1, "a reply")
+	noTarget.Target = "absent"
+	for _, test := range []struct {
+		want  string
+		entry *operationv1.ImportEntry
+	}{
+		{"", textEntry("m1", importedAt+10, 1, "first")},
+		{"bad_time", textEntry("m2", future, 1, "of the future")},
+		{"bad_time", textEntry("m2", -1, 1, "of the past")},
+		{"time_order", textEntry("m2", importedAt-5000, 1, "too early")},
+		{"no_user", textEntry("m2", importedAt+10, 5000, "of nobody")},
+		{"bad_key", textEntry("", importedAt+10, 1, "no key")},
+		{"empty_text", textEntry("m2", importedAt+10, 1, " ")},
+		{"no_message", noTarget},
+		{"bad_emoji", updateEntry("r1", importedAt+10, 1, "m1", reactionOf(0, "a b", false))},
+		{"bad_content", controlEntry("k1", importedAt+10, 1, &chatv1.Control{Action: chatv1.Control_ACTION_ACCESS})},
+		{"no_member", controlEntry("k1", importedAt+10, 1, &chatv1.Control{Action: chatv1.Control_ACTION_ROLE, Role: chatv1.Role_ROLE_ADMIN, Users: []uint64{8}})},
+		{"", textEntry("m4", importedAt+9, 1, "within the tolerance")},
+	} {
+		if got := importEntries(t, s, c, test.entry); got[0] != test.want {
+			t.Errorf("%v: %q, want %q", test.entry, got[0], test.want)
+		}
+	}
+	if n := h.tail(t, c); n.Counted != 2 {
+		t.Errorf("the log has %d messages", n.Counted)
+	}
+}
+
+// TestThreadsAndDirectConversationsAreImported: a thread belongs to its message, and a one-to-one conversation with messages of its own stays as it is.
+func TestThreadsAndDirectConversationsAreImported(t *testing.T) {
+	h := newHarness(t, chat.Config{})
+	s := h.node(t)
+	ctx := context.Background()
+	c := importGroup(t, s)
+	start := updateEntry("t1", importedAt+2, 2, "m1", &chatv1.Content{Kind: &chatv1.Content_Thread{Thread: &chatv1.ThreadStart{}}})
+	if reasons := importEntries(t, s, c, textEntry("m1", importedAt+1, 1, "root"), start); reasons[0]+reasons[1] != "" {
+		t.Fatal(reasons)
+	}
+	_, err := s.EndImport(ctx, c)
+	must(t, err)
+	thread, ended, err := s.ImportConversation(ctx, &operationv1.ImportConversationRequest{Parent: uint64(c), Root: "m1", Owner: 2, Members: []uint64{1}, TimeMs: importedAt + 2})
+	if err != nil || ended {
+		t.Fatal(ended, err)
+	}
+	importEntries(t, s, thread, textEntry("m2", importedAt+3, 2, "reply"))
+	_, err = s.EndImport(ctx, thread)
+	must(t, err)
+	if root := history(t, s, 3, c)[1]; root.Thread.GetConversation() != uint64(thread) || root.Thread.GetReplies() != 1 || root.Thread.GetLastReplyMs() != importedAt+3 {
+		t.Errorf("the root has the thread %v, want %d with a reply", root.Thread, thread)
+	}
+	if err := s.Send(ctx, draftOf(thread, 3, 1, "another reply")); err != nil {
+		t.Errorf("a reply after the import: %v", err)
+	}
+	direct, _, err := s.ImportConversation(ctx, &operationv1.ImportConversationRequest{Direct: true, Owner: 2, Members: []uint64{3}, TimeMs: importedAt})
+	must(t, err)
+	importEntries(t, s, direct, textEntry("m1", importedAt+1, 3, "hi"))
+	_, err = s.EndImport(ctx, direct)
+	must(t, err)
+	if found, err := s.OpenDirect(ctx, 3, 2); err != nil || found != direct {
+		t.Errorf("the conversation of the two is %d, %v; want %d", found, err, direct)
+	}
+	if _, err := s.OpenDirect(ctx, 1, 2); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.ImportConversation(ctx, &operationv1.ImportConversationRequest{Direct: true, Owner: 1, Members: []uint64{2}, TimeMs: importedAt}); reasonOf(err) != "has_history" {
+		t.Errorf("a conversation that is not of an import: %v", err)
+	}
+}
+
+// TestOnlyAnImportSetsExternalIDs: a client that gives a message an external id is refused.
+func TestOnlyAnImportSetsExternalIDs(t *testing.T) {
+	h := newHarness(t, chat.Config{})
+	s := h.node(t)
+	c, err := s.CreateGroup(context.Background(), 1, &chatv1.CreateGroupRequest{Title: "g"})
+	must(t, err)
+	d := updateDraft(t, c, 1, 1, &chatv1.Content{Kind: &chatv1.Content_Text{Text: "hello"}, ExternalId: "x"})
+	if got := reasonOf(s.Send(context.Background(), d)); got != "bad_content" {
+		t.Errorf("a message with an external id: %q", got)
+	}
+}

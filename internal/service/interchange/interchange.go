@@ -1,0 +1,185 @@
+// Package interchange is what rialto import and rialto export ask of a server: users, conversations, entries and files, as operators see them. It
+// coordinates the services that have the data, and has none itself.
+//
+// It may use sqldb and auditlog. All methods are safe for concurrent use.
+package interchange
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
+	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+)
+
+// Accounts is the part of package account that is used here.
+type Accounts interface {
+	PutUser(ctx context.Context, r *accountv1.PutUserRequest) (*accountv1.User, error)
+	UpdateProfile(ctx context.Context, c id.Caller, r *accountv1.UpdateProfileRequest) (*accountv1.User, error)
+	ExportUsers(ctx context.Context, r *operationv1.ExportUsersRequest) (*operationv1.ExportUsersResponse, error)
+}
+
+// Chat is the part of package chat that is used here.
+type Chat interface {
+	ImportConversation(ctx context.Context, r *operationv1.ImportConversationRequest) (c id.Conversation, ended bool, err error)
+	ImportEntries(ctx context.Context, c id.Conversation, entries []*operationv1.ImportEntry) ([]*operationv1.ImportedEntry, error)
+	EndImport(ctx context.Context, c id.Conversation) (messages uint64, err error)
+	ExportConversations(ctx context.Context, r *operationv1.ExportConversationsRequest) (*operationv1.ExportConversationsResponse, error)
+	ExportEntries(ctx context.Context, r *operationv1.ExportEntriesRequest) (*operationv1.ExportEntriesResponse, error)
+}
+
+// Media is the part of package media that is used here.
+type Media interface {
+	CreateUpload(ctx context.Context, u id.User, r *chatv1.CreateUploadRequest) (*chatv1.CreateUploadResponse, error)
+	CompleteUpload(ctx context.Context, u id.User, upload id.Upload) (*chatv1.Upload, error)
+	ExportFile(ctx context.Context, upload id.Upload) (*operationv1.ExportFileResponse, error)
+}
+
+// Deps are what a Service needs.
+type Deps struct {
+	Accounts Accounts
+	Chat     Chat
+	Media    Media
+	DB       *sqldb.DB
+	Audit    *auditlog.Log
+}
+
+// Service answers rialto import and rialto export.
+type Service struct{ deps Deps }
+
+// New returns a Service.
+func New(deps Deps) *Service { return &Service{deps} }
+
+// maxUsers bounds the users of a call of ImportUsers.
+const maxUsers = 100
+
+var errTooManyUsers = errs.New(errs.Invalid, "bad_count", "import 1 to 100 users at once")
+
+// record adds an entry to the audit log.
+func (s *Service) record(ctx context.Context, c id.Caller, action, subject string) error {
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		return s.deps.Audit.Add(ctx, tx, auditlog.Entry{Who: c.Key, Action: action, Subject: subject})
+	})
+}
+
+// ImportUsers creates or updates users.
+func (s *Service) ImportUsers(ctx context.Context, _ id.Caller, r *operationv1.ImportUsersRequest) (*operationv1.ImportUsersResponse, error) {
+	if len(r.Users) == 0 || len(r.Users) > maxUsers {
+		return nil, errTooManyUsers
+	}
+	out := &operationv1.ImportUsersResponse{}
+	for _, u := range r.Users {
+		result := &operationv1.ImportedUser{}
+		user, err := s.importUser(ctx, u)
+		switch {
+		case errs.IsRefusal(err):
+			e := errs.Of(err)
+			result.Reason, result.Message = e.Reason, e.Message
+		case err != nil:
+			return nil, err
+		default:
+			result.User = user
+		}
+		out.Results = append(out.Results, result)
+	}
+	return out, nil
+}
+
+func (s *Service) importUser(ctx context.Context, u *operationv1.InterchangeUser) (uint64, error) {
+	request := &accountv1.PutUserRequest{ExternalId: u.ExternalId, Handle: u.Handle, DisplayName: u.DisplayName}
+	put, err := s.deps.Accounts.PutUser(ctx, request)
+	if reason := errs.Of(err); err != nil && (reason.Reason == "handle_taken" || reason.Reason == "bad_handle") {
+		put, err = s.deps.Accounts.PutUser(ctx, &accountv1.PutUserRequest{ExternalId: u.ExternalId, DisplayName: u.DisplayName})
+	}
+	if err != nil || u.Bio == "" || put.Bio == u.Bio {
+		return put.GetId(), err
+	}
+	_, err = s.deps.Accounts.UpdateProfile(ctx, id.Caller{User: id.User(put.Id)}, &accountv1.UpdateProfileRequest{Bio: &u.Bio})
+	if errs.IsRefusal(err) {
+		err = nil // the user is more than a text about them
+	}
+	return put.Id, err
+}
+
+// ImportConversation creates a conversation for an import, or finds it.
+func (s *Service) ImportConversation(ctx context.Context, c id.Caller, r *operationv1.ImportConversationRequest) (*operationv1.ImportConversationResponse, error) {
+	n, ended, err := s.deps.Chat.ImportConversation(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if r.Parent == 0 && !ended {
+		if err := s.record(ctx, c, "import.conversation", strconv.FormatUint(uint64(n), 10)); err != nil {
+			return nil, err
+		}
+	}
+	return &operationv1.ImportConversationResponse{Conversation: uint64(n), Ended: ended}, nil
+}
+
+// ImportEntries appends entries.
+func (s *Service) ImportEntries(ctx context.Context, _ id.Caller, r *operationv1.ImportEntriesRequest) (*operationv1.ImportEntriesResponse, error) {
+	results, err := s.deps.Chat.ImportEntries(ctx, id.Conversation(r.Conversation), r.Entries)
+	if err != nil {
+		return nil, err
+	}
+	return &operationv1.ImportEntriesResponse{Results: results}, nil
+}
+
+// EndImport ends the import of a conversation.
+func (s *Service) EndImport(ctx context.Context, _ id.Caller, r *operationv1.EndImportRequest) (*operationv1.EndImportResponse, error) {
+	messages, err := s.deps.Chat.EndImport(ctx, id.Conversation(r.Conversation))
+	if err != nil {
+		return nil, err
+	}
+	return &operationv1.EndImportResponse{Messages: messages}, nil
+}
+
+// ImportFile creates the upload of a user.
+func (s *Service) ImportFile(ctx context.Context, _ id.Caller, r *operationv1.ImportFileRequest) (*operationv1.ImportFileResponse, error) {
+	u, err := s.deps.Media.CreateUpload(ctx, id.User(r.Owner), &chatv1.CreateUploadRequest{Name: r.Name, Size: r.Size})
+	if err != nil {
+		return nil, err
+	}
+	return &operationv1.ImportFileResponse{Upload: u.Upload, Url: u.Url}, nil
+}
+
+// CompleteFile completes an upload.
+func (s *Service) CompleteFile(ctx context.Context, _ id.Caller, r *operationv1.CompleteFileRequest) (*operationv1.CompleteFileResponse, error) {
+	u, err := s.deps.Media.CompleteUpload(ctx, id.User(r.Owner), id.Upload(r.Upload))
+	if err == nil && r.Avatar {
+		_, err = s.deps.Accounts.UpdateProfile(ctx, id.Caller{User: id.User(r.Owner)}, &accountv1.UpdateProfileRequest{Avatar: &r.Upload})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &operationv1.CompleteFileResponse{MimeType: u.MimeType, Width: u.Width, Height: u.Height}, nil
+}
+
+// ExportUsers returns a page of all users. The first page is recorded: who asks for it exports.
+func (s *Service) ExportUsers(ctx context.Context, c id.Caller, r *operationv1.ExportUsersRequest) (*operationv1.ExportUsersResponse, error) {
+	out, err := s.deps.Accounts.ExportUsers(ctx, r)
+	if err == nil && r.After == 0 {
+		err = s.record(ctx, c, "export", "everything")
+	}
+	return out, err
+}
+
+// ExportConversations returns a page of all conversations.
+func (s *Service) ExportConversations(ctx context.Context, _ id.Caller, r *operationv1.ExportConversationsRequest) (*operationv1.ExportConversationsResponse, error) {
+	return s.deps.Chat.ExportConversations(ctx, r)
+}
+
+// ExportEntries returns a page of a conversation's entries.
+func (s *Service) ExportEntries(ctx context.Context, _ id.Caller, r *operationv1.ExportEntriesRequest) (*operationv1.ExportEntriesResponse, error) {
+	return s.deps.Chat.ExportEntries(ctx, r)
+}
+
+// ExportFile returns an address of a file.
+func (s *Service) ExportFile(ctx context.Context, _ id.Caller, r *operationv1.ExportFileRequest) (*operationv1.ExportFileResponse, error) {
+	return s.deps.Media.ExportFile(ctx, id.Upload(r.Upload))
+}

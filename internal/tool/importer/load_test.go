@@ -1,0 +1,158 @@
+package importer_test
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/tool/importer"
+	"github.com/rialto-im/rialto/internal/tool/interchangefile"
+	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/operation/v1/operationv1connect"
+)
+
+// imitation is a server that stores keys of entries.
+type imitation struct {
+	operationv1connect.UnimplementedInterchangeServiceHandler
+	stored map[string]bool
+	calls  int
+	busy   int  // so many of the next calls of ImportEntries are refused for a time
+	loses  bool // it loses an entry that it has confirmed
+	refuse string
+}
+
+func (s *imitation) ImportUsers(_ context.Context, r *connect.Request[operationv1.ImportUsersRequest]) (*connect.Response[operationv1.ImportUsersResponse], error) {
+	a := &operationv1.ImportUsersResponse{}
+	for i := range r.Msg.Users {
+		a.Results = append(a.Results, &operationv1.ImportedUser{User: uint64(i) + 1})
+	}
+	return connect.NewResponse(a), nil
+}
+
+func (s *imitation) ImportConversation(context.Context, *connect.Request[operationv1.ImportConversationRequest]) (*connect.Response[operationv1.ImportConversationResponse], error) {
+	return connect.NewResponse(&operationv1.ImportConversationResponse{Conversation: 7}), nil
+}
+
+func (s *imitation) ImportEntries(_ context.Context, r *connect.Request[operationv1.ImportEntriesRequest]) (*connect.Response[operationv1.ImportEntriesResponse], error) {
+	if s.calls++; s.busy > 0 {
+		s.busy--
+		return nil, connect.NewError(connect.CodeUnavailable, errors.New("busy"))
+	}
+	a := &operationv1.ImportEntriesResponse{}
+	for _, e := range r.Msg.Entries {
+		if e.Key == s.refuse {
+			a.Results = append(a.Results, &operationv1.ImportedEntry{Reason: "bad_text", Message: "no"})
+			continue
+		}
+		a.Results = append(a.Results, &operationv1.ImportedEntry{Seq: 1, Duplicate: s.stored[e.Key]})
+		s.stored[e.Key] = true
+	}
+	return connect.NewResponse(a), nil
+}
+
+func (s *imitation) EndImport(context.Context, *connect.Request[operationv1.EndImportRequest]) (*connect.Response[operationv1.EndImportResponse], error) {
+	n := uint64(len(s.stored))
+	if s.loses {
+		n--
+	}
+	return connect.NewResponse(&operationv1.EndImportResponse{Messages: n}), nil
+}
+
+// sample is a directory with 250 messages, of which one comes twice, at two times.
+func sample(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	w, err := interchangefile.Create(t.Context(), dir, "test", now)
+	must(t, err)
+	must(t, w.Conversation(interchangefile.Conversation{ID: "c", Kind: interchangefile.Group, Owner: "u"}))
+	for i := range int64(250) {
+		must(t, w.Entry("", interchangefile.Entry{Conversation: "c", ID: strings.Repeat("i", int(i%249)+1), TimeMs: 1_600_000_000_000 + i, Sender: "u", Kind: interchangefile.Text, Text: "x"}))
+	}
+	_, err = w.Close()
+	must(t, err)
+	return dir
+}
+
+func serve(t *testing.T, s *imitation) *importer.Server {
+	t.Helper()
+	_, handler := operationv1connect.NewInterchangeServiceHandler(s)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return importer.Connect(server.URL, "key")
+}
+
+// TestCountsAreCompared: what the server refuses, and an id that comes twice, is counted with its reason. A message that the server has confirmed and does
+// not have is a difference. While it is busy, it is asked again.
+func TestCountsAreCompared(t *testing.T) {
+	for name, test := range map[string]struct {
+		server   imitation
+		messages int64
+		skipped  map[string]int64
+		differs  bool
+	}{
+		"all is well": {imitation{busy: 1}, 249, map[string]int64{"message: duplicate_id": 1}, false},
+		"refusal":     {imitation{refuse: "iii"}, 248, map[string]int64{"message: duplicate_id": 1, "message: bad_text": 1}, false},
+		"loss":        {imitation{loses: true}, 249, map[string]int64{"message: duplicate_id": 1}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.server.stored = map[string]bool{}
+			report, err := importer.Load(t.Context(), importer.Options{Dir: sample(t), Server: serve(t, &test.server), Rate: 100_000})
+			must(t, err)
+			if report.Imported.Messages != test.messages || report.Imported.Users != 1 || len(report.Mismatches) > 0 != test.differs {
+				t.Errorf("the report is %+v", report)
+			}
+			for reason, n := range test.skipped {
+				if report.Skipped[reason] != n {
+					t.Errorf("skipped: %v, want %v", report.Skipped, test.skipped)
+				}
+			}
+		})
+	}
+}
+
+// TestALoadContinues: wherever it was interrupted, also between the server's answer and the note of it, the next one sends the rest, and counts each entry once.
+func TestALoadContinues(t *testing.T) {
+	stop := errors.New("stop")
+	for _, at := range []int{1, 2, 3, 4} {
+		server, dir := &imitation{stored: map[string]bool{}}, sample(t)
+		o := importer.Options{Dir: dir, Server: serve(t, server), Rate: 100_000}
+		n := 0
+		o.Progressed = func() error {
+			if n++; n == at {
+				return stop
+			}
+			return nil
+		}
+		_, err := importer.Load(t.Context(), o)
+		if !errors.Is(err, stop) {
+			t.Fatalf("the load was not interrupted at %d: %v", at, err)
+		}
+		calls := server.calls
+		report, err := importer.Load(t.Context(), importer.Options{Dir: dir, Server: o.Server, Rate: 100_000})
+		must(t, err)
+		if report.Imported.Messages != 249 || len(report.Mismatches) > 0 || len(server.stored) != 249 || report.Skipped["message: duplicate_id"] != 1 {
+			t.Errorf("interrupted at %d: %+v", at, report)
+		}
+		if again := server.calls - calls; again != 4-at && at < 4 {
+			t.Errorf("interrupted at %d, the rest takes %d calls", at, again)
+		}
+	}
+}
+
+// TestALoadIsOfOneServer: the note of a load to one server is not that of another.
+func TestALoadIsOfOneServer(t *testing.T) {
+	dir := sample(t)
+	server := &imitation{stored: map[string]bool{}}
+	_, err := importer.Load(t.Context(), importer.Options{Dir: dir, Server: serve(t, server), Rate: 100_000})
+	must(t, err)
+	_, err = importer.Load(t.Context(), importer.Options{Dir: dir, Server: serve(t, &imitation{}), Rate: 100_000})
+	if err == nil || !strings.Contains(err.Error(), "import-state.json is of an import to") {
+		t.Errorf("another server: %v", err)
+	}
+	if server.calls != 3 {
+		t.Errorf("%d calls", server.calls)
+	}
+}

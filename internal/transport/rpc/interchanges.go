@@ -1,0 +1,44 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/overload"
+	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/operation/v1/operationv1connect"
+)
+
+// Interchange imports and exports everything.
+type Interchange interface {
+	ImportUsers(ctx context.Context, c id.Caller, r *operationv1.ImportUsersRequest) (*operationv1.ImportUsersResponse, error)
+	ImportConversation(ctx context.Context, c id.Caller, r *operationv1.ImportConversationRequest) (*operationv1.ImportConversationResponse, error)
+	ImportEntries(ctx context.Context, c id.Caller, r *operationv1.ImportEntriesRequest) (*operationv1.ImportEntriesResponse, error)
+	EndImport(ctx context.Context, c id.Caller, r *operationv1.EndImportRequest) (*operationv1.EndImportResponse, error)
+	ImportFile(ctx context.Context, c id.Caller, r *operationv1.ImportFileRequest) (*operationv1.ImportFileResponse, error)
+	CompleteFile(ctx context.Context, c id.Caller, r *operationv1.CompleteFileRequest) (*operationv1.CompleteFileResponse, error)
+	ExportUsers(ctx context.Context, c id.Caller, r *operationv1.ExportUsersRequest) (*operationv1.ExportUsersResponse, error)
+	ExportConversations(ctx context.Context, c id.Caller, r *operationv1.ExportConversationsRequest) (*operationv1.ExportConversationsResponse, error)
+	ExportEntries(ctx context.Context, c id.Caller, r *operationv1.ExportEntriesRequest) (*operationv1.ExportEntriesResponse, error)
+	ExportFile(ctx context.Context, c id.Caller, r *operationv1.ExportFileRequest) (*operationv1.ExportFileResponse, error)
+}
+
+func (s *Server) interchange() []method {
+	i := s.deps.Interchange
+	list := []method{
+		newMethod(s, operationv1connect.InterchangeServiceImportUsersProcedure, operatorAccess, i.ImportUsers),
+		newMethod(s, operationv1connect.InterchangeServiceImportConversationProcedure, operatorAccess, i.ImportConversation),
+		newMethod(s, operationv1connect.InterchangeServiceImportEntriesProcedure, operatorAccess, i.ImportEntries),
+		newMethod(s, operationv1connect.InterchangeServiceEndImportProcedure, operatorAccess, i.EndImport),
+		newMethod(s, operationv1connect.InterchangeServiceImportFileProcedure, operatorAccess, i.ImportFile),
+		newMethod(s, operationv1connect.InterchangeServiceCompleteFileProcedure, operatorAccess, i.CompleteFile),
+		newMethod(s, operationv1connect.InterchangeServiceExportUsersProcedure, operatorAccess, i.ExportUsers),
+		newMethod(s, operationv1connect.InterchangeServiceExportConversationsProcedure, operatorAccess, i.ExportConversations),
+		newMethod(s, operationv1connect.InterchangeServiceExportEntriesProcedure, operatorAccess, i.ExportEntries),
+		newMethod(s, operationv1connect.InterchangeServiceExportFileProcedure, operatorAccess, i.ExportFile),
+	}
+	for i := range list {
+		list[i].work.priority = overload.Low // the calls of live servers come first
+	}
+	return list
+}
