@@ -135,7 +135,7 @@ func (f *importFlags) run(ctx context.Context, out io.Writer, printer *progress.
 		return err
 	}
 	in := report.Imported
-	fmt.Fprintf(out, "imported: %d users, %d conversations, %d memberships, %d messages, %d reactions, %d files\n", in.Users, in.Conversations, in.Memberships, in.Messages, in.Reactions, in.Files)
+	fmt.Fprintf(out, "imported: %d users, %d conversations, %d memberships, %d messages, %d reactions, %d files\n", in.Users, in.Conversations, in.Memberships, in.Messages, in.Reactions, in.Attachments)
 	for _, reason := range slices.Sorted(maps.Keys(report.Skipped)) {
 		fmt.Fprintf(out, "skipped by the server: %d × %s\n", report.Skipped[reason], reason)
 	}
@@ -153,7 +153,7 @@ func printConverted(dir string, out io.Writer) error {
 		return err
 	}
 	c := r.Manifest.Counts
-	fmt.Fprintf(out, "converted: %d users, %d conversations, %d memberships, %d messages, %d reactions, %d files\n", c.Users, c.Conversations, c.Memberships, c.Messages, c.Reactions, c.Files)
+	fmt.Fprintf(out, "converted: %d users, %d conversations, %d memberships, %d messages, %d reactions, %d files\n", c.Users, c.Conversations, c.Memberships, c.Messages, c.Reactions, c.Attachments)
 	for _, kind := range slices.Sorted(maps.Keys(r.Manifest.Skipped)) {
 		fmt.Fprintf(out, "skipped by the converter: %d × %s (see skipped.jsonl)\n", r.Manifest.Skipped[kind], kind)
 	}
@@ -192,7 +192,7 @@ func ExportMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		var m *interchangefile.Manifest
 		if m, err = exporter.Run(ctx, exporter.Options{Dir: dir, Server: importer.Connect(url, key), Printer: progress.New(errOut)}); err == nil {
 			c := m.Counts
-			fmt.Fprintf(out, "exported: %d users, %d conversations, %d memberships, %d messages, %d reactions, %d files\n", c.Users, c.Conversations, c.Memberships, c.Messages, c.Reactions, c.Files)
+			fmt.Fprintf(out, "exported: %d users, %d conversations, %d memberships, %d messages, %d reactions, %d files\n", c.Users, c.Conversations, c.Memberships, c.Messages, c.Reactions, c.Attachments)
 			return 0
 		}
 	}

@@ -133,7 +133,7 @@ func TestWhatIsImportedIsReadAndExportedAgain(t *testing.T) {
 	work := t.TempDir()
 	must(t, importer.Convert(t.Context(), importer.Slack, "slack", slackSample(t), work, time.Now()))
 	report := first.load(t, work, "slack:")
-	if in := report.Imported; in.Users != 2 || in.Conversations != 2 || in.Messages != 4 || in.Reactions != 1 || in.Files != 1 || len(report.Skipped) != 0 {
+	if in := report.Imported; in.Users != 2 || in.Conversations != 2 || in.Messages != 4 || in.Reactions != 1 || in.Attachments != 1 || len(report.Skipped) != 0 {
 		t.Errorf("the report is %+v", report)
 	}
 	bob := first.as(t, "slack:U2")

@@ -20,6 +20,7 @@ type imitation struct {
 	stored map[string]bool
 	calls  int
 	busy   int  // so many of the next calls of ImportEntries are refused for a time
+	breaks bool // the connection breaks before the answer of every other call of ImportEntries
 	loses  bool // it loses an entry that it has confirmed
 	refuse string
 }
@@ -49,6 +50,9 @@ func (s *imitation) ImportEntries(_ context.Context, r *connect.Request[operatio
 		}
 		a.Results = append(a.Results, &operationv1.ImportedEntry{Seq: 1, Duplicate: s.stored[e.Key]})
 		s.stored[e.Key] = true
+	}
+	if s.breaks && s.calls%2 == 1 {
+		return nil, connect.NewError(connect.CodeUnavailable, errors.New("the connection is broken"))
 	}
 	return connect.NewResponse(a), nil
 }
@@ -95,6 +99,7 @@ func TestCountsAreCompared(t *testing.T) {
 	}{
 		"all is well": {imitation{busy: 1}, 249, map[string]int64{"message: duplicate_id": 1}, false},
 		"refusal":     {imitation{refuse: "iii"}, 248, map[string]int64{"message: duplicate_id": 1, "message: bad_text": 1}, false},
+		"repetition":  {imitation{breaks: true}, 249, map[string]int64{"message: duplicate_id": 1}, false},
 		"loss":        {imitation{loses: true}, 249, map[string]int64{"message: duplicate_id": 1}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -58,31 +58,37 @@ func refusal(err error) *refused {
 
 // call makes a call, and repeats it while the server is busy. All calls may be repeated.
 func call[Q, A any](ctx context.Context, s *Server, do func(context.Context, *connect.Request[Q]) (*connect.Response[A], error), q *Q) (*A, error) {
+	a, _, err := callNoting(ctx, s, do, q)
+	return a, err
+}
+
+// callNoting is call that reports whether the call was repeated: an earlier attempt may have had its effect.
+func callNoting[Q, A any](ctx context.Context, s *Server, do func(context.Context, *connect.Request[Q]) (*connect.Response[A], error), q *Q) (_ *A, repeated bool, _ error) {
 	delays, end := backoff.New(retryFirst, retryLonger), time.Now().Add(s.waits)
-	for {
+	for ; ; repeated = true {
 		r := connect.NewRequest(q)
 		r.Header().Set("Authorization", "Bearer "+s.key)
 		a, err := do(ctx, r)
 		if err == nil {
-			return a.Msg, nil
+			return a.Msg, repeated, nil
 		}
 		switch connect.CodeOf(err) {
 		case connect.CodeUnavailable, connect.CodeResourceExhausted, connect.CodeDeadlineExceeded, connect.CodeInternal:
 			if reason := reasonOf(err); ctx.Err() == nil && time.Now().Before(end) && (reason == "" || repeatable(connect.CodeOf(err), reason)) {
 				if err := delays.Wait(ctx); err != nil {
-					return nil, err
+					return nil, repeated, err
 				}
 				continue
 			}
 		case connect.CodeUnauthenticated, connect.CodePermissionDenied:
-			return nil, fmt.Errorf("the server does not accept this key: it needs one with the role operator, of rialto admin key create --role operator --name NAME: %w", err)
+			return nil, repeated, fmt.Errorf("the server does not accept this key: it needs one with the role operator, of rialto admin key create --role operator --name NAME: %w", err)
 		}
 		if reason := reasonOf(err); reason != "" && connect.CodeOf(err) != connect.CodeUnavailable && connect.CodeOf(err) != connect.CodeInternal {
 			var e *connect.Error
 			errors.As(err, &e)
-			return nil, &refused{reason, e.Message()}
+			return nil, repeated, &refused{reason, e.Message()}
 		}
-		return nil, err
+		return nil, repeated, err
 	}
 }
 
@@ -115,8 +121,8 @@ func (s *Server) importConversation(ctx context.Context, q *operationv1.ImportCo
 	return call(ctx, s, s.calls.ImportConversation, q)
 }
 
-func (s *Server) importEntries(ctx context.Context, q *operationv1.ImportEntriesRequest) (*operationv1.ImportEntriesResponse, error) {
-	return call(ctx, s, s.calls.ImportEntries, q)
+func (s *Server) importEntries(ctx context.Context, q *operationv1.ImportEntriesRequest) (_ *operationv1.ImportEntriesResponse, repeated bool, _ error) {
+	return callNoting(ctx, s, s.calls.ImportEntries, q)
 }
 
 func (s *Server) endImport(ctx context.Context, q *operationv1.EndImportRequest) (*operationv1.EndImportResponse, error) {

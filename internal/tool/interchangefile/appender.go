@@ -100,6 +100,7 @@ func (a *Appender) Entry(c *Conversation, e *Entry) error {
 	case e.IsMessage():
 		c.Messages++
 		a.at.Counts.Messages++
+		a.at.Counts.Attachments += int64(len(e.Files))
 	case e.Kind == Reaction:
 		a.at.Counts.Reactions++
 	}

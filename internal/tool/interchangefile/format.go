@@ -212,7 +212,9 @@ type Counts struct {
 	Entries       int64 `json:"entries"`
 	Messages      int64 `json:"messages"`
 	Reactions     int64 `json:"reactions"`
-	Files         int64 `json:"files"`
+	// Attachments are the files of messages; Files are those in the folder.
+	Attachments int64 `json:"attachments"`
+	Files       int64 `json:"files"`
 }
 
 // Part is a file of lines, as the manifest describes it.

@@ -297,6 +297,7 @@ func (w *Writer) count(c *Conversation, e *Entry) {
 	case e.IsMessage():
 		c.Messages++
 		w.counts.Messages++
+		w.counts.Attachments += int64(len(e.Files))
 	case e.Kind == Reaction:
 		w.counts.Reactions++
 	}
