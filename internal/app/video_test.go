@@ -86,6 +86,7 @@ func TestVideoOverHTTP(t *testing.T) {
 	stageFile := url(h) + seen.Msg.Files[0].Url
 	if code, text := get(t, stageFile); code != http.StatusOK || len(text) < 4 {
 		t.Errorf("the file of a stage is answered with %d %q", code, text)
+	}
 	atEdge := func(address string) string { return url(near) + strings.TrimPrefix(address, url(h)) }
 	for _, address := range []string{master, segment, segment} {
 		if code, text := get(t, atEdge(address)); code != http.StatusOK || address == segment && text != bytesOf {

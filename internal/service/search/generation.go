@@ -235,16 +235,33 @@ func (s *Service) manage(ctx context.Context, list *[]*generation) error {
 	return nil
 }
 
-// beginRebuild begins a new generation beside the only one, if that is requested, and records who requested it.
 func (s *Service) rebuildFile() string { return filepath.Join(s.deps.Dir, RebuildFile) }
 
-// isRebuildRequested reports whether a rebuild was requested on this node.
-func (s *Service) beginRebuild(ctx context.Context, list *[]*generation) error {
-	requested, err := os.ReadFile(s.rebuildFile())
+// rebuildRequest returns the request on this node that the index be built again, nil if there is none.
+func (s *Service) rebuildRequest() (*RebuildRequest, error) {
+	text, err := os.ReadFile(s.rebuildFile())
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
+		return nil, err
+	}
+	by := &RebuildRequest{}
+	if json.Unmarshal(text, by) != nil || by.Who == "" { // the file was made by hand, or by an earlier build
+		by.Who = "unknown"
+	}
+	return by, nil
+}
+
+// recordRebuild puts a request into the audit log.
+func (s *Service) recordRebuild(ctx context.Context, by *RebuildRequest, index, before, after string) error {
+	return s.deps.Audit.Record(ctx, auditlog.Entry{Who: by.Who, Reason: by.Reason, Action: "search.rebuild", Subject: index, Before: before, After: after})
+}
+
+// beginRebuild begins a new generation beside the only one, if that is requested, and records who requested it.
+func (s *Service) beginRebuild(ctx context.Context, list *[]*generation) error {
+	by, err := s.rebuildRequest()
+	if by == nil || err != nil {
 		return err
 	}
 	present := (*list)[0]
@@ -252,12 +269,7 @@ func (s *Service) beginRebuild(ctx context.Context, list *[]*generation) error {
 	if err != nil {
 		return err
 	}
-	var by RebuildRequest
-	if json.Unmarshal(requested, &by) != nil || by.Who == "" { // the file was made by hand, or by an earlier build
-		by.Who = "unknown"
-	}
-	entry := auditlog.Entry{Who: by.Who, Reason: by.Reason, Action: "search.rebuild", Subject: strings.TrimSpace("search index " + s.deps.Node), Before: fmt.Sprint("generation ", present.number), After: fmt.Sprint("generation ", g.number)}
-	if err := s.deps.Audit.Record(ctx, entry); err != nil {
+	if err := s.recordRebuild(ctx, by, strings.TrimSpace("search index "+s.deps.Node), fmt.Sprint("generation ", present.number), fmt.Sprint("generation ", g.number)); err != nil {
 		return errors.Join(err, g.index.Close(), os.RemoveAll(g.dir))
 	}
 	s.deps.Logger.Info("the search index is built again", "generation", g.number)

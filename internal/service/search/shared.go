@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -70,8 +71,10 @@ func (s *Service) checkShared(ctx context.Context) error {
 		return err
 	case err != nil:
 		s.deps.Logger.Warn("the shared search index cannot be reached; searches fail until it can", "error", err)
-	case serving == 0 && place != "" && !rebuild && !s.isRebuildRequested():
-		return missingAt(place)
+	case serving == 0 && place != "" && !rebuild:
+		if by, err := s.rebuildRequest(); by == nil || err != nil {
+			return cmp.Or(err, missingAt(place))
+		}
 	}
 	return nil
 }
@@ -170,15 +173,24 @@ func (s *Service) follow(ctx context.Context) {
 	case err == nil:
 		current.complete.Store(at[0] == 1)
 	}
-	if !s.isRebuildRequested() {
-		return
-	}
-	if err = s.setShared(ctx, `UPDATE search_shared SET rebuild = 1 WHERE one = 1`); err == nil {
-		err = s.rebuilt() // the row has the request from now on
-	}
-	if err != nil && ctx.Err() == nil {
+	if err = s.passOnRequest(ctx); err != nil && ctx.Err() == nil {
 		s.deps.Logger.Warn("the request for a rebuild of the search index could not be passed on; trying again", "error", err)
 	}
+}
+
+// passOnRequest puts a request of this node for a rebuild into the row that all nodes read, and into the audit log.
+func (s *Service) passOnRequest(ctx context.Context) error {
+	by, err := s.rebuildRequest()
+	if by == nil || err != nil {
+		return err
+	}
+	if err := s.setShared(ctx, `UPDATE search_shared SET rebuild = 1 WHERE one = 1`); err != nil {
+		return err
+	}
+	if err := s.recordRebuild(ctx, by, "shared search index", "", "is built again"); err != nil {
+		return err
+	}
+	return s.rebuilt()
 }
 
 // openGeneration opens a generation for writing.

@@ -292,7 +292,7 @@ func TestASharedIndexIsBuiltAgain(t *testing.T) {
 	first, second := s.mustStart(f), s.mustStart(f)
 	first.grant(1)
 	eventually.True(t, "all is found", func() bool { return second.found(f.users[1], "heron") == 20 })
-	must(t, search.RequestRebuild(second.dir))
+	must(t, search.RequestRebuild(second.dir, search.RebuildRequest{Who: "olga"}))
 	eventually.True(t, "the index was built again", func() bool {
 		if n := second.found(f.users[1], "heron"); n != 20 {
 			t.Errorf("during the rebuild %d messages are found", n)
@@ -302,7 +302,7 @@ func TestASharedIndexIsBuiltAgain(t *testing.T) {
 	})
 	eventually.True(t, "the request is withdrawn", func() bool { return !second.RebuildRequested() })
 	// A writer that ended in the middle of a rebuild is followed by one that goes on.
-	must(t, search.RequestRebuild(first.dir))
+	must(t, search.RequestRebuild(first.dir, search.RebuildRequest{Who: "olga"}))
 	eventually.True(t, "the third one is begun", func() bool { list, _, _ := s.Generations(t.Context()); return slices.Contains(list, 3) })
 	first.stop()
 	second.grant(2)
@@ -332,7 +332,7 @@ func TestASharedIndexIsMissing(t *testing.T) {
 	if list, _, _ := s.Generations(t.Context()); len(list) > 0 {
 		t.Errorf("the generations %v were made", list)
 	}
-	must(t, search.RequestRebuild(n.dir))
+	must(t, search.RequestRebuild(n.dir, search.RebuildRequest{Who: "olga"}))
 	n, err := s.start(f, n.dir)
 	must(t, err)
 	n.grant(2)

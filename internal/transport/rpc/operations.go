@@ -44,7 +44,7 @@ var operatorCalls = map[string]id.OperatorRole{
 	operationv1connect.OperationServiceListComparisonsProcedure:       id.Auditor,
 	operationv1connect.OperationServiceListDifferencesProcedure:       id.Auditor,
 	operationv1connect.OperationServiceRepairDifferenceProcedure:      id.Operator,
-	operationv1connect.OperationServiceGetVideoPipelineProcedure:     id.Auditor,
+	operationv1connect.OperationServiceGetVideoPipelineProcedure:      id.Auditor,
 	operationv1connect.OperationServiceRetryJobProcedure:              id.Operator,
 	operationv1connect.OperationServiceDiscardJobProcedure:            id.Operator,
 	operationv1connect.OperationServiceDropJobProcedure:               id.Operator,
