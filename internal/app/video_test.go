@@ -143,7 +143,7 @@ func TestVideoOverHTTP(t *testing.T) {
 // operatorKey makes a key for the console.
 func operatorKey(t *testing.T, h *Node) string {
 	t.Helper()
-	key, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "olga", Role: id.Operator})
+	key, err := h.accounts.CreateKey(t.Context(), account.NewKey{Name: "olga", Role: id.Operator}, nil)
 	must(t, err)
 	return key
 }

@@ -91,4 +91,7 @@ func (s *Service) Index() searchindex.Index { return s.serving().index }
 func (s *Service) Writes() bool { return len(s.current()) > 0 }
 
 // RebuildRequested reports whether a rebuild was requested on this node.
-func (s *Service) RebuildRequested() bool { return s.isRebuildRequested() }
+func (s *Service) RebuildRequested() (bool, error) {
+	by, err := s.rebuildRequest()
+	return by != nil, err
+}

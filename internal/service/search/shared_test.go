@@ -300,7 +300,11 @@ func TestASharedIndexIsBuiltAgain(t *testing.T) {
 		list, answers, _ := s.Generations(t.Context())
 		return answers == 2 && slices.Equal(list, []uint64{2})
 	})
-	eventually.True(t, "the request is withdrawn", func() bool { return !second.RebuildRequested() })
+	eventually.True(t, "the request is withdrawn", func() bool {
+		requested, err := second.RebuildRequested()
+		must(t, err)
+		return !requested
+	})
 	// A writer that ended in the middle of a rebuild is followed by one that goes on.
 	must(t, search.RequestRebuild(first.dir, search.RebuildRequest{Who: "olga"}))
 	eventually.True(t, "the third one is begun", func() bool { list, _, _ := s.Generations(t.Context()); return slices.Contains(list, 3) })
