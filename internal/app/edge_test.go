@@ -1,17 +1,23 @@
 package app
 
 import (
+	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 )
 
 const edgeSecret = "edge.secret=shared by the edges and the others"
@@ -74,5 +80,47 @@ func TestAnEdgeServesFiles(t *testing.T) {
 	})
 	if blocks, _ := e.edge.Cache().Usage(); blocks != 0 {
 		t.Errorf("%d blocks of the file are left", blocks)
+	}
+}
+
+// TestEdgesHearOfOtherNodes: what is hidden, edited or deleted on one node of a cluster is told by another, from which edges hear.
+func TestEdgesHearOfOtherNodes(t *testing.T) {
+	address := sqltest.Schema(t, sqltest.Postgres(t))
+	var nodes []*Node
+	for _, name := range []string{"a", "b"} {
+		n, err := Open(t.Context(), configure(t, filepath.Join(t.TempDir(), "data"), "postgres="+address, "node="+name, edgeSecret), slog.New(slog.NewTextHandler(t.Output(), nil)))
+		must(t, err)
+		t.Cleanup(func() { must(t, n.Close()) })
+		nodes = append(nodes, n)
+	}
+	a, b := nodes[0], nodes[1]
+	ask := func(after string) (position string, purged []string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url(a)+"/v1/edge/purges?after="+after, nil)
+		must(t, err)
+		r.Header.Set("Authorization", "Bearer "+strings.TrimPrefix(edgeSecret, "edge.secret="))
+		answer, err := http.DefaultClient.Do(r)
+		must(t, err)
+		defer answer.Body.Close()
+		var got struct {
+			Position string
+			Purged   []string
+		}
+		must(t, json.NewDecoder(answer.Body).Decode(&got))
+		return got.Position, got.Purged
+	}
+	ann := client(t, b)
+	must(t, ann.Register(t.Context(), "ann", "a good password", "Ann"))
+	post, err := ann.Feed().Publish(t.Context(), connect.NewRequest(&feedv1.PublishRequest{ClientPostId: "a", Content: &feedv1.PostContent{Text: "hello"}}))
+	must(t, err)
+	admin := feedv1connect.NewFeedAdminServiceClient(http.DefaultClient, url(b), withKey(key(t, b)))
+	position, _ := ask("")
+	for _, show := range []bool{false, true, false} {
+		_, err := admin.HidePost(t.Context(), connect.NewRequest(&feedv1.HidePostRequest{Post: post.Msg.Id, Show: show, Reason: "test"}))
+		must(t, err)
+		var purged []string
+		if position, purged = ask(position); !slices.Contains(purged, fmt.Sprint("post/", post.Msg.Id)) {
+			t.Errorf("the other node tells of %v, and not of a post whose show is %v", purged, show)
+		}
 	}
 }

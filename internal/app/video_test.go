@@ -132,6 +132,18 @@ func TestVideoOverHTTP(t *testing.T) {
 			return code == http.StatusNotFound
 		})
 	}
+	own, err := ann.Video().GetVideo(t.Context(), connect.NewRequest(&videov1.GetVideoRequest{Video: v.Id}))
+	must(t, err)
+	owned := url(near) + strings.Replace(own.Msg.Playback.HlsUrl, "master.m3u8", "90p/0.m4s", 1)
+	if code, _ := get(t, owned); code != http.StatusOK {
+		t.Errorf("an edge answers the owner of a hidden post with %d", code)
+	}
+	_, err = ann.Video().DeleteVideo(t.Context(), connect.NewRequest(&videov1.DeleteVideoRequest{Video: created.Msg.Id}))
+	must(t, err)
+	eventually.True(t, "the edge refuses the deleted video", func() bool {
+		code, _ := get(t, owned)
+		return code == http.StatusNotFound
+	})
 	if hits, _ := searched(t, ben, "hello"); len(hits) != 0 {
 		t.Errorf("a video of a hidden post is found: %v", hits)
 	}

@@ -255,8 +255,8 @@ func (r *Reader) writeTo(w io.Writer, n int64) (written int64, err error) {
 	return written, nil
 }
 
-// probe fails unless the byte at an offset can be read.
-func (r *Reader) probe(offset int64) error {
+// Probe fails unless the byte at an offset can be read, and seeks to it.
+func (r *Reader) Probe(offset int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.at = offset
@@ -279,7 +279,7 @@ func ServeContent(w http.ResponseWriter, req *http.Request, modified time.Time, 
 		req.Header.Del("Range")
 	}
 	if req.Method != http.MethodHead && req.Header.Get("If-None-Match") == "" && req.Header.Get("If-Modified-Since") == "" {
-		if err := r.probe(firstByte(req.Header.Get("Range"), r.file.size)); err != nil {
+		if err := r.Probe(firstByte(req.Header.Get("Range"), r.file.size)); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/signedurl"
+	"github.com/rialto-im/rialto/internal/platform/blockcache"
 )
 
 // inlineTypes are the types that a browser may show in place. It saves all others as files.
@@ -161,7 +162,11 @@ func (s *Service) serveDownload(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Cross-Origin-Resource-Policy", policy)
 	h.Set("Cache-Control", "private, max-age=43200, immutable")
 	h.Set("ETag", `"`+n.String()+`"`)
-	http.ServeContent(outputlimit.WithWriteDeadlines(w, outputlimit.TransferTimeout(u.declared)), r, "", time.UnixMilli(u.createdMs), f)
+	w = outputlimit.WithWriteDeadlines(w, outputlimit.TransferTimeout(u.declared))
+	if cached, ok := f.(*blockcache.Reader); ok {
+		return blockcache.ServeContent(w, r, time.UnixMilli(u.createdMs), cached)
+	}
+	http.ServeContent(w, r, "", time.UnixMilli(u.createdMs), f)
 	return nil
 }
 

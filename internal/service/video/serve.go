@@ -135,7 +135,13 @@ func (s *Service) open(ctx context.Context, f *file) (io.ReadSeekCloser, int64, 
 		return s.deps.Store.Open(ctx, f.key)
 	}
 	r, err := s.deps.Files.Open(ctx, f.key, f.stored)
-	return r, f.stored, err
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := r.Probe(f.offset); err != nil {
+		return nil, 0, errors.Join(err, r.Close())
+	}
+	return r, f.stored, nil
 }
 
 // file is what is served: a text, or a part of a stored file.

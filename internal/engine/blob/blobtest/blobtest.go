@@ -21,7 +21,7 @@ import (
 // Run runs the suite, each test on an empty store.
 func Run(t *testing.T, open func(t *testing.T) blob.Store) {
 	for name, test := range map[string]func(t *testing.T, s blob.Store){
-		"keys": keys, "sizes": sizes, "failures": failures, "parts": parts, "folders": folders, "concurrency": concurrency, "model": model, "multipart": multipart, "failed parts": failedParts, "aborted parts": abortedParts,
+		"keys": keys, "sizes": sizes, "ranges": ranges, "failures": failures, "parts": parts, "folders": folders, "concurrency": concurrency, "model": model, "multipart": multipart, "failed parts": failedParts, "aborted parts": abortedParts,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -106,6 +106,35 @@ func sizes(t *testing.T, s blob.Store) {
 		} else if err := s.Delete(t.Context(), "a"); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// ranges are read by one request each, as far as the file goes. Both stores have them.
+func ranges(t *testing.T, s blob.Store) {
+	reader, ok := s.(blob.RangeReader)
+	if !ok {
+		t.Fatal("the store reads no ranges")
+	}
+	value := make([]byte, 100_000)
+	for i := range value {
+		value[i] = byte(i * i >> 3)
+	}
+	put(t, s, "a/b", value)
+	for _, c := range [][2]int64{{0, 1}, {0, 100_000}, {0, 1 << 20}, {99_999, 1}, {99_999, 50}, {12_345, 6_789}, {50_000, 50_000}} {
+		body, size, err := reader.ReadRange(t.Context(), "a/b", c[0], c[1])
+		if err != nil {
+			t.Fatalf("%v: %v", c, err)
+		}
+		got, err := io.ReadAll(body)
+		if err := errors.Join(err, body.Close()); err != nil || size != 100_000 || !bytes.Equal(got, value[c[0]:min(c[0]+c[1], 100_000)]) {
+			t.Errorf("%v: %d bytes of a file of %d, %v", c, len(got), size, err)
+		}
+	}
+	if _, _, err := reader.ReadRange(t.Context(), "missing", 0, 10); !errors.Is(err, blob.ErrNotFound) {
+		t.Errorf("a missing file: %v", err)
+	}
+	if _, _, err := reader.ReadRange(t.Context(), "../a", 0, 10); !errors.Is(err, blob.ErrKey) {
+		t.Errorf("no key: %v", err)
 	}
 }
 
