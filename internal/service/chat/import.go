@@ -250,27 +250,12 @@ func (s *Service) endImport(ctx context.Context, c id.Conversation) (seq, messag
 	if err != nil || !st.importing {
 		return 0, tail.Counted, err
 	}
-	for some := range slices.Chunk(st.activeMembers, maxApplied) { // first, so that whoever finds an ended import finds it read
-		if s.deps.MarkFollowed == nil {
-			break
-		}
-		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-			for _, u := range some {
-				if err := s.deps.MarkFollowed(ctx, tx, u, c, tail); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return 0, 0, err
-		}
-	}
-	if s.deps.Outbox != nil {
-		s.deps.Outbox.Wake()
-	}
 	ids, err := s.lastImported(ctx, c)
 	if err != nil {
+		return 0, 0, err
+	}
+	// First, so that whoever finds an ended import finds it read.
+	if err := s.markImported(ctx, st, tail, ids.ms); err != nil {
 		return 0, 0, err
 	}
 	seq, err = s.appendControlAs(ctx, conv, st, &chatv1.Control{Action: chatv1.Control_ACTION_ACCESS}, &importedControl{id: ids.next(uint8(st.kind), c, ids.ms), fanout: true})
@@ -278,6 +263,33 @@ func (s *Service) endImport(ctx context.Context, c id.Conversation) (seq, messag
 		conv.invalidate()
 	}
 	return seq, tail.Counted, err
+}
+
+// markImported moves the cursors of all members to the tail, and gives lists of conversations the time of the last entry, which no fan-out does.
+func (s *Service) markImported(ctx context.Context, st *state, tail timeline.Tail, ms int64) error {
+	for some := range slices.Chunk(st.activeMembers, maxApplied) {
+		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+			for _, u := range some {
+				if err := s.RecordActivity(ctx, tx, u, []Activity{{Conversation: st.id, Ms: ms}}); err != nil {
+					return err
+				}
+				if s.deps.MarkFollowed == nil {
+					continue
+				}
+				if err := s.deps.MarkFollowed(ctx, tx, u, st.id, tail); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if s.deps.Outbox != nil {
+		s.deps.Outbox.Wake()
+	}
+	return nil
 }
 
 // lastImported returns the time and the spin of the newest entry.

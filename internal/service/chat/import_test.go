@@ -100,6 +100,9 @@ func TestAnImportKeepsTimesAndIDs(t *testing.T) {
 	if n := h.tail(t, c).Counted; n != 4 {
 		t.Errorf("%d messages count", n)
 	}
+	if m, err := s.RecentMemberships(context.Background(), 2, false, nil, 10); err != nil || len(m) != 1 || m[0].ActiveMs != importedAt+6 {
+		t.Errorf("the list has %+v, %v; want the time of the last entry", m, err)
+	}
 	list := history(t, s, 2, c)
 	m1, m2, m4 := list[1], list[2], list[7]
 	if m1.Content.GetText() != "first" || m1.Content.ExternalId != "m1" || m1.TimeMs != importedAt+1 || m1.Reactions.GetCounts()[0].GetEmoji() != "👍" {

@@ -42,6 +42,8 @@ func rules() archtest.Rules {
 			"internal/platform/backup":         {"internal/platform/datadir"},
 			"internal/platform/runtimeswitch":  {"internal/platform/clusterevent"},
 			"internal/engine/timeline":         {"internal/engine/sqldb/pglink"}, // all connections to PostgreSQL are made there
+			"internal/tool/importer":           {"internal/tool/interchangefile"},
+			"internal/tool/exporter":           {"internal/tool/interchangefile", "internal/tool/importer"}, // its client of the server
 			"internal/app":                     {"internal/app/config"},
 			"internal/app/apptest":             {"internal/app"},
 		},
