@@ -253,9 +253,9 @@ func (s *Service) rebuildRequest() (*RebuildRequest, error) {
 	return by, nil
 }
 
-// recordRebuild puts a request into the audit log.
-func (s *Service) recordRebuild(ctx context.Context, by *RebuildRequest, index, before, after string) error {
-	return s.deps.Audit.Record(ctx, auditlog.Entry{Who: by.Who, Reason: by.Reason, Action: "search.rebuild", Subject: index, Before: before, After: after})
+// entry is the request in the audit log.
+func (r *RebuildRequest) entry(index, before, after string) auditlog.Entry {
+	return auditlog.Entry{Who: r.Who, Reason: r.Reason, Action: "search.rebuild", Subject: index, Before: before, After: after}
 }
 
 // beginRebuild begins a new generation beside the only one, if that is requested, and records who requested it.
@@ -269,7 +269,7 @@ func (s *Service) beginRebuild(ctx context.Context, list *[]*generation) error {
 	if err != nil {
 		return err
 	}
-	if err := s.recordRebuild(ctx, by, strings.TrimSpace("search index "+s.deps.Node), fmt.Sprint("generation ", present.number), fmt.Sprint("generation ", g.number)); err != nil {
+	if err := s.deps.Audit.Record(ctx, by.entry(strings.TrimSpace("search index "+s.deps.Node), fmt.Sprint("generation ", present.number), fmt.Sprint("generation ", g.number))); err != nil {
 		return errors.Join(err, g.index.Close(), os.RemoveAll(g.dir))
 	}
 	s.deps.Logger.Info("the search index is built again", "generation", g.number)

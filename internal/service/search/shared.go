@@ -184,10 +184,13 @@ func (s *Service) passOnRequest(ctx context.Context) error {
 	if by == nil || err != nil {
 		return err
 	}
-	if err := s.setShared(ctx, `UPDATE search_shared SET rebuild = 1 WHERE one = 1`); err != nil {
-		return err
-	}
-	if err := s.recordRebuild(ctx, by, "shared search index", "", "is built again"); err != nil {
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `UPDATE search_shared SET rebuild = 1 WHERE one = 1`); err != nil {
+			return err
+		}
+		return s.deps.Audit.Add(ctx, tx, by.entry("shared search index", "", "is built again"))
+	})
+	if err != nil {
 		return err
 	}
 	return s.rebuilt()

@@ -17,6 +17,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
 	"github.com/rialto-im/rialto/internal/engine/searchindex/blevesearch"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/service/search"
 	searchv1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
@@ -180,7 +181,9 @@ type node struct {
 // start starts a node. Its error is that of New.
 func (s *servers) start(f *fixture, dir string) (*node, error) {
 	s.t.Helper()
-	made, err := search.New(context.Background(), search.Deps{DB: f.db, Log: f.log, Chat: f.chat, Accounts: f.accounts, Posts: f.feed, Videos: f.videos, Dir: dir, Secret: []byte("of pages"), Clock: f.clock,
+	audit, err := auditlog.New(context.Background(), f.db, f.clock)
+	must(s.t, err)
+	made, err := search.New(context.Background(), search.Deps{Audit: audit, DB: f.db, Log: f.log, Chat: f.chat, Accounts: f.accounts, Posts: f.feed, Videos: f.videos, Dir: dir, Secret: []byte("of pages"), Clock: f.clock,
 		Shared: s, Logger: slog.New(slog.DiscardHandler)}, search.Config{})
 	if err != nil {
 		return nil, err
@@ -305,6 +308,11 @@ func TestASharedIndexIsBuiltAgain(t *testing.T) {
 		must(t, err)
 		return !requested
 	})
+	var who string
+	must(t, f.db.Read().QueryRowContext(t.Context(), `SELECT who FROM audit_entries WHERE action = 'search.rebuild' AND subject = 'shared search index'`).Scan(&who))
+	if who != "olga" {
+		t.Errorf("the audit log says that %q had the index built again", who)
+	}
 	// A writer that ended in the middle of a rebuild is followed by one that goes on.
 	must(t, search.RequestRebuild(first.dir, search.RebuildRequest{Who: "olga"}))
 	eventually.True(t, "the third one is begun", func() bool { list, _, _ := s.Generations(t.Context()); return slices.Contains(list, 3) })
