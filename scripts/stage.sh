@@ -52,8 +52,8 @@ names() { local IFS='|'; echo "^($*)\$"; }
 with_postgres() { go run ./internal/engine/sqldb/sqltest/withpostgres "$@"; }
 
 # The same build flags for all stages except those with the race detector, so that each package is compiled once. Without debug
-# information, each test program is linked in half the time.
-export GOFLAGS="-trimpath -ldflags=-w${GOFLAGS:+ $GOFLAGS}" CGO_ENABLED=0
+# information and symbols, each test program is linked in less than half the time.
+export GOFLAGS="-trimpath -ldflags=-s${GOFLAGS:+ $GOFLAGS}" CGO_ENABLED=0
 
 # The race detector leaves out what it could not judge: SQLite is translated from C, and all its data is in memory of its own, which the
 # detector ignores. Without that package a test of a whole server takes half the CPU time. No package with generic functions, or functions

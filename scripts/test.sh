@@ -47,9 +47,15 @@ whole_servers() {
 	stage "all other scenarios"
 	with_postgres -records sqlite "${go_test[@]}" -skip "$own_nodes|$(names "${on_three_nodes[@]}")" "$tests"
 }
-killed_programs() {
+whole_programs() {
 	stage "programs that are killed"
 	KILL_CYCLES=78 KILL_SEED=$((part + 1)) with_postgres -records sqlite "${go_test[@]}" "${programs[@]}"
+	stage "a thousand power failures"
+	go test -vet=off -timeout 30m -run '^TestPowerCut' ./internal/engine/timeline/pebblelog
+	stage "ten thousand syncs under load"
+	FREE_SYNCS=10000 go test -vet=off -timeout 20m -run '^TestSyncsUnderLoad' ./internal/app/apptest
+	stage "deployment: image, load balancer, standby, a client of STOMP"
+	scripts/deploy-test.sh ./image ./balance ./standby ./nodetest ./stomp
 }
 clients() {
 	stage "TypeScript SDK"
@@ -63,7 +69,7 @@ clients() {
 	stage "two browsers (part $third of 3 of the scenarios)"
 	SHARE=$third/3 TEST_BINARY="$PWD/bin/rialto" node web/e2e/run.mjs
 }
-beside killed_programs
+beside whole_programs
 beside whole_servers
 beside clients
 
@@ -82,13 +88,7 @@ stage "Go tests, with their SQL data in SQLite"
 with_postgres -records sqlite "${go_test[@]}" "${on_sqlite[@]}"
 stage "Go tests, with their SQL data in PostgreSQL"
 with_postgres "${go_test[@]}" "${on_postgres[@]}"
-stage "a thousand power failures"
-go test -vet=off -timeout 30m -run '^TestPowerCut' ./internal/engine/timeline/pebblelog
-stage "ten thousand syncs under load"
-FREE_SYNCS=10000 go test -vet=off -timeout 20m -run '^TestSyncsUnderLoad' ./internal/app/apptest
-stage "deployment: image, load balancer, standby, a client of STOMP"
-scripts/deploy-test.sh ./image ./balance ./standby ./nodetest ./stomp
 join whole_servers
-join killed_programs
+join whole_programs
 join clients
 echo; echo "make test: all stages passed in ${SECONDS}s"
