@@ -3,6 +3,7 @@ package ranking
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"testing"
 
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -37,6 +38,35 @@ func TestVectors(t *testing.T) {
 }
 
 const goldenVector = "0.1131 0.0383 -0.0986"
+
+// TestDiversity: of posts with similar scores, those that are not like earlier ones come first, as far as operators want.
+func TestDiversity(t *testing.T) {
+	list := func() (out []*candidate) {
+		for i := range 12 {
+			words := "Long runs before the Berlin marathon"
+			if i >= 8 {
+				words = []string{"A recipe for potato soup", "Repairing old bicycles", "Concerts of string quartets", "Quarterly figures of shipping"}[i-8]
+			}
+			f := factsOf(&feedv1.Post{Author: uint64(i + 1), Content: &feedv1.PostContent{Text: words}})
+			out = append(out, &candidate{facts: f, post: uint64(i), score: 1 - float64(i)/100})
+		}
+		return out
+	}
+	posts := func(diversity float64) (ids []uint64) {
+		for _, c := range arrange(list(), diversity) {
+			ids = append(ids, c.post)
+		}
+		return ids
+	}
+	if got := posts(0); !slices.IsSorted(got) {
+		t.Errorf("without a weight the order is %d", got)
+	}
+	got := posts(-0.3)
+	first := slices.Sorted(slices.Values(got[:5]))
+	if len(got) != 12 || !slices.Equal(first, []uint64{0, 8, 9, 10, 11}) || got[0] != 0 {
+		t.Errorf("the order is %d", got)
+	}
+}
 
 // TestGoldenFeatures decodes stored features (docs/formats/ranking.md).
 func TestGoldenFeatures(t *testing.T) {

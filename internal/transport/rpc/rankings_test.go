@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/clickmodel"
+	"github.com/rialto-im/rialto/internal/service/ranking"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	rankingv1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
@@ -63,5 +66,26 @@ func TestForYouByRPC(t *testing.T) {
 	h.into(&page, h.call(rankingCalls+"ForYou", &rankingv1.ForYouRequest{Explain: true}, bearer(h.key), fmt.Sprint("Rialto-User: ", anna.User)))
 	if len(page.Posts) != 1 || len(page.Posts[0].Score.GetParts()) != 9 {
 		t.Errorf("with a key the page is %v", &page)
+	}
+}
+
+// Operators store and activate models, and are named by their keys, whatever they say; auditors see that.
+func TestOperatorsActivateModels(t *testing.T) {
+	h := newHarness(t)
+	operator, auditor := h.operatorKey("olga", id.Operator), h.operatorKey("adam", id.Auditor)
+	names := ranking.ModelFeatures()
+	file, err := clickmodel.Encode(&clickmodel.Model{Features: names, Click: clickmodel.Head{Scale: 1, Weights: make([]float64, len(names))}, Evaluation: clickmodel.Evaluation{Examples: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var model rankingv1.RankingModel
+	h.into(&model, h.call(rankingAdmin+"PutRankingModel", &rankingv1.PutRankingModelRequest{File: file, By: "somebody else"}, bearer(operator)))
+	if got := h.call(rankingAdmin+"ActivateRankingModel", &rankingv1.ActivateRankingModelRequest{Model: model.Id, By: "somebody else", Reason: "better"}, bearer(operator)); got.status != http.StatusOK {
+		t.Errorf("an activation is answered with %d: %s", got.status, got.body)
+	}
+	var list rankingv1.ListRankingModelsResponse
+	h.into(&list, h.call(rankingAdmin+"ListRankingModels", &rankingv1.ListRankingModelsRequest{}, bearer(auditor)))
+	if model.By != "olga" || list.Active != model.Id || len(list.Models) != 1 || len(list.Changes) != 1 || list.Changes[0].By != "olga" || list.Changes[0].Reason != "better" {
+		t.Errorf("an auditor sees %v", &list)
 	}
 }
