@@ -27,7 +27,9 @@ export class Events {
         return this.applyMessage(toMessage(e.body.value), ops, live);
       case "conversation": {
         const s = e.body.value;
-        return this.data.put(mergeState(this.data.view(s.conversation), s), ops);
+        const known = this.data.conversations.has(s.conversation);
+        this.data.put(mergeState(this.data.view(s.conversation), s), ops);
+        return known ? undefined : this.conversations.want(s.conversation); // it was imported: no message of it was pushed
       }
       case "mark": {
         const m = e.body.value;

@@ -79,6 +79,15 @@ test("another device follows and leaves by the stream's events", async () => {
   expect(asked.length).toBe(1);
 });
 
+test("a conversation that was imported appears by the event of its read cursor", async () => {
+  const { replica, asked } = await channels();
+  const event = create(EventSchema, { epoch: 1, seq: 1n, body: { case: "conversation", value: { conversation: "7", readSeq: 5n } } });
+  for (let n = 0; n < 2; n++) replica.events.apply(event, [], true);
+  await expect.poll(() => replica.data.conversations.get("7")?.title).toBe("News");
+  expect(replica.data.view("7").readSeq).toBe(5);
+  expect(asked).toEqual([["getConversation", { conversation: "7" }]]);
+});
+
 test("what a conversation is called", () => {
   expect(kindOf(unknownConversation("7"))).toBeUndefined();
   expect(kindOf(mergeConversation(undefined, create(ConversationSchema, { id: "7", kind: ConversationKind.DIRECT })))).toBe("direct");
