@@ -49,6 +49,7 @@ func (n *Node) registerMetrics() {
 	n.registerCounterMetrics()
 	n.registerConnectionMetrics(stats)
 	n.registerOverloadMetrics()
+	n.registerLimitMetrics()
 	n.registerTraceMetrics()
 	telemetry.Gauge(n.registry, "users_online", "Users who are online, or disconnected less than the grace period ago.", func() float64 { return float64(n.directory.Online()) })
 	telemetry.Gauge(n.registry, "input_bytes", "Bytes of incomplete input that the server buffers.", func() float64 { return float64(n.input.Used()) })

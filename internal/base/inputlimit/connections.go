@@ -68,6 +68,9 @@ func NewConnections(perNetwork, most int) *Connections {
 	return &Connections{perNetwork: perNetwork, limit: most, counts: map[netip.Prefix]int{}}
 }
 
+// Limit is how many connections are counted at most in total.
+func (c *Connections) Limit() int { return c.limit }
+
 // OnHeavyHitter returns a counter with the same limits that calls report, at most once a minute, when refused connections come from one network again and again, with how
 // many more these are than those of all others. report must not block.
 func (c *Connections) OnHeavyHitter(report func(from netip.Prefix, refused int)) *Connections {

@@ -126,6 +126,9 @@ func (l *Limits) UnderPressure() bool { return l != nil && l.answers.Used() > l.
 // Held returns the bytes of answers that wait to be written.
 func (l *Limits) Held() int64 { return l.answers.Used() }
 
+// Limit is how many bytes of answers may wait.
+func (l *Limits) Limit() int64 { return l.answers.Limit() }
+
 // Refused returns the number of answers that were not sent because too many waited.
 func (l *Limits) Refused() int64 { return l.answers.Refused() }
 

@@ -203,3 +203,16 @@ func (l *Limiter[K]) share(nodes, keys int) (rate.Limit, int) {
 	burst := (l.rate.Burst + parts - 1) / parts
 	return rate.Limit(float64(l.rate.Count) / l.rate.Per.Seconds() / float64(parts) * float64(keys)), burst * keys
 }
+
+// Keys returns how many keys have a bucket: their buckets are not full, or were not a while ago.
+func (l *Limiter[K]) Keys() (n int) {
+	if l == nil {
+		return 0
+	}
+	for i := range l.shards {
+		l.shards[i].mu.Lock()
+		n += len(l.shards[i].buckets)
+		l.shards[i].mu.Unlock()
+	}
+	return n
+}

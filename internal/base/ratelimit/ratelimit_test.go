@@ -3,6 +3,7 @@ package ratelimit_test
 import (
 	"net/http"
 	"net/netip"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -303,4 +304,34 @@ func BenchmarkOwe(b *testing.B) {
 			table.Charge(ratelimit.Send, n%200+1, netip.Prefix{}, 0)
 		}
 	})
+}
+
+// A table lists its limits under the names of their settings, with the configured rates, and counts the keys in use.
+func TestTheLimitsOfATable(t *testing.T) {
+	table, err := ratelimit.NewTable(ratelimit.Config{SendUser: "7/m burst 3", SearchAddress: "none"}, newClock(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Allow(ratelimit.Send, 1, netip.Prefix{}, 1); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]ratelimit.Limit{}
+	for _, l := range table.Limits() {
+		if found[l.Setting].Setting != "" {
+			t.Errorf("%s is listed twice", l.Setting)
+		}
+		found[l.Setting] = l
+	}
+	if l := found["send_user"]; l.Route != ratelimit.Send || l.Rate != (ratelimit.Rate{Count: 7, Burst: 3, Per: time.Minute}) || l.Keys() != 1 {
+		t.Errorf("send_user is %+v with %d keys", l, l.Keys())
+	}
+	if l := found["search_address"]; l.Route != ratelimit.Search || l.Rate != (ratelimit.Rate{}) || l.Keys() != 0 {
+		t.Errorf("search_address is %+v", l)
+	}
+	if l := found["call_user"]; l.Rate.Count != 200 || l.Rate.Burst != 2000 {
+		t.Errorf("call_user is %+v, want the default", l)
+	}
+	if want := reflect.TypeFor[ratelimit.Config]().NumField(); len(found) != want {
+		t.Errorf("%d limits are listed, want %d", len(found), want)
+	}
 }

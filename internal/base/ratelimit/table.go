@@ -193,6 +193,28 @@ func NewTable(c Config, at clock.Clock, nodes func() int) (*Table, error) {
 	return t, errors.Join(faults...)
 }
 
+// Limit is one of a table.
+type Limit struct {
+	Route   Route
+	Setting string // its name in Config
+	Rate    Rate   // of a user or an address on all nodes; the zero value is no limit
+	// Keys returns how many users or addresses have a bucket on this node.
+	Keys func() int
+}
+
+// Limits returns the limits of all routes, in the order of the routes, those of users first.
+func (t *Table) Limits() (list []Limit) {
+	for r := range routeCount {
+		if s := table[r].user; s.get != nil {
+			list = append(list, Limit{r, s.name, t.routes[r].user.rate, t.routes[r].user.Keys})
+		}
+		if s := table[r].address; s.get != nil {
+			list = append(list, Limit{r, s.name, t.routes[r].address.rate, t.routes[r].address.Keys})
+		}
+	}
+	return list
+}
+
 // Allow counts n requests of a route by a user from a network, or refuses them all with the reason too_many_requests. User 0 and the zero
 // network are not limited.
 func (t *Table) Allow(r Route, user uint64, from netip.Prefix, n int) error {

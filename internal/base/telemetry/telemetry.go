@@ -58,3 +58,8 @@ func CountBy(r *prometheus.Registry, name, help, label, value string, read func(
 func Gauge(r *prometheus.Registry, name, help string, read func() float64) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "rialto", Name: name, Help: help}, read))
 }
+
+// GaugeBy is Gauge for one value of a label: the gauges of all values have one name.
+func GaugeBy(r *prometheus.Registry, name, help, label, value string, read func() float64) {
+	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "rialto", Name: name, Help: help, ConstLabels: prometheus.Labels{label: value}}, read))
+}

@@ -21,6 +21,10 @@ var shown = map[string][]string{
 	"rialto_fanout_entries_total": nil, "rialto_sends_held": nil, "rialto_call_seconds": {"call=send", "call=/rialto.chat.v1.ChatService/Send"},
 	"rialto_nodes": nil, "rialto_nodes_unreachable": nil, "rialto_partitions": nil, "rialto_partitions_held": nil, "rialto_partitions_stopped": nil,
 	"rialto_jobs": nil, "rialto_job_attempts_total": nil, "rialto_socket_bytes_in_total": nil, "rialto_socket_bytes_out_total": nil, "rialto_rate_limited_total": nil,
+	"rialto_rate_limit_per_second": nil, "rialto_rate_limit_burst": nil, "rialto_rate_limit_keys": nil, "rialto_limit": nil, "rialto_limit_used": nil, "rialto_input_refused_total": nil,
+	"rialto_answers_refused_total": nil, "rialto_connections_unauthenticated_refused_total": nil, "rialto_call_workers": nil, "rialto_overload_refused_total": nil, "rialto_sends_admitted_ratio": nil,
+	"rialto_cache_reads_total": nil, "rialto_cache_loaded_keys_total": nil, "rialto_cold_reads_total": nil,
+	"rialto_search_lag_seconds": nil, "rialto_search_waiting": nil, "rialto_search_incomplete": nil, "rialto_search_rebuilding": nil, "rialto_search_indexed_total": nil,
 }
 
 // errNoReport is the error of a node whose answer is empty.

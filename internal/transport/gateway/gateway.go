@@ -207,6 +207,11 @@ type Config struct {
 	HintEvery time.Duration `yaml:"hint_every"`
 }
 
+// Bounds returns how many connections a node has at most, and how many of them are requests that are held.
+func (s *Server) Bounds() (connections, held int) {
+	return s.config.MaxConnections, s.config.MaxHeldRequests
+}
+
 func (c Config) withDefaults() Config {
 	if c.MaxConnections == 0 {
 		c.MaxConnections = 100_000

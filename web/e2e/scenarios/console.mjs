@@ -70,6 +70,18 @@ export default async function operators(w) {
   await page.getByTestId("job").getByText(/rolled back/).waitFor(); // it ran at once, and failed for a reason of its own
   await w.shot(page, "console-jobs");
 
+  w.step("limits show their settings and their use, caches their ratios, and the search index that it is complete");
+  await page.getByRole("link", { name: "Limits" }).click();
+  await page.getByTestId("row limits.send_user").getByText("5,000/s").waitFor();
+  await page.getByTestId("row gateway.max_connections").getByText("100,000").waitFor();
+  await page.getByTestId("row chat").waitFor();
+  await w.shot(page, "console-limits");
+  await page.getByRole("link", { name: "Caches and search" }).click();
+  await page.getByRole("region", { name: "Search indexes" }).getByText("complete", { exact: true }).waitFor({ timeout: 120_000 });
+  await page.getByRole("figure", { name: /Lag/ }).locator("path").waitFor({ state: "attached" });
+  await page.getByRole("region", { name: "Caches" }).getByRole("row").nth(1).waitFor();
+  await w.shot(page, "console-caches");
+
   w.step("likes are switched off, and on again");
   await page.getByRole("link", { name: "Features" }).click();
   for (const name of ["Switch off", "Switch on"]) {
@@ -115,7 +127,7 @@ export default async function operators(w) {
   await page.getByRole("link", { name: "Audit log" }).click();
   await page.getByTestId("audit-entry").first().waitFor();
   const entries = await page.getByTestId("audit-entry").locator("strong").allTextContents();
-  assert.deepEqual(entries, ["difference.repair", "switch.set", "switch.set", "job.retry", "job.discard"]);
+  assert.deepEqual(entries, ["difference.repair", "switch.set", "switch.set", "job.retry", "job.discard", "key.create", "key.create"]);
   await page.getByTestId("audit-entry").nth(3).getByText("olga · the cause is gone").waitFor();
   await w.shot(page, "console-audit");
 
@@ -127,6 +139,9 @@ export default async function operators(w) {
   await small.getByRole("link", { name: "功能开关" }).click();
   await small.getByTestId("likesOff").waitFor();
   assert.equal(await small.getByTestId("likesOff").getByRole("button").count(), 0);
+  await small.getByRole("link", { name: "限额" }).click();
+  await small.getByTestId("row limits.send_user").getByText("5,000/秒").waitFor();
+  await w.shot(small, "console-phone-limits");
   await small.getByRole("link", { name: "任务" }).click();
   await small.getByTestId("queue").first().waitFor();
   await w.shot(small, "console-phone-jobs");

@@ -2,16 +2,18 @@ import { useCallback, useEffect, useMemo, useState, useSyncExternalStore, type F
 import { setLocale, useLocale } from "../locale.js";
 import { AuditPage } from "./AuditPage.js";
 import { ComparisonsPage } from "./ComparisonsPage.js";
+import { CachesPage } from "./CachesPage.js";
 import { callsWith, isSignedOut, isUnknownKey, OperatorRole, storedKey, type Operator } from "./calls.js";
 import { FeaturesPage } from "./FeaturesPage.js";
 import { JobsPage } from "./JobsPage.js";
+import { LimitsPage } from "./LimitsPage.js";
 import { ModerationPage } from "./ModerationPage.js";
 import { NodesPage } from "./NodesPage.js";
 import type { PageProps } from "./pageProps.js";
 import { useText, type Key } from "./text.js";
 import { VideosPage } from "./VideosPage.js";
 
-const pages = { nodes: NodesPage, jobs: JobsPage, stores: ComparisonsPage, videos: VideosPage, features: FeaturesPage, moderation: ModerationPage, audit: AuditPage };
+const pages = { nodes: NodesPage, limits: LimitsPage, caches: CachesPage, jobs: JobsPage, stores: ComparisonsPage, videos: VideosPage, features: FeaturesPage, moderation: ModerationPage, audit: AuditPage };
 type Page = keyof typeof pages;
 const names = Object.keys(pages) as Page[];
 
