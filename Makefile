@@ -32,10 +32,13 @@ test-cluster: ## on clusters of real engines: a part of test-long
 bench: build ## measure one node on this machine (five minutes)
 	@bench/run.sh
 
+release: ## the artefacts of a release, to dist/release (VERSION=v0.1.0; TARGETS="linux/amd64 linux/arm64")
+	@scripts/release.sh $(VERSION)
+
 lint: ## vet, staticcheck, and whether the mutants still match and compile
 	@scripts/lint.sh
 
 generate: ## make gen/, sdk/go/gen, sdk/ts/src/gen and docs/api.md from api/, and the reference of settings
 	@scripts/generate.sh
 
-.PHONY: help setup build run test test-long test-turn test-cluster bench lint generate
+.PHONY: help setup build run test test-long test-turn test-cluster bench release lint generate

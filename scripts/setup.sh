@@ -73,6 +73,7 @@ if [ "$for" != run ]; then
 	done
 	for tool in ffmpeg:ffmpeg bwrap:bubblewrap; do command -v "${tool%:*}" >/dev/null || packages+=("${tool#*:}"); done # for videos
 	command -v systemd-analyze >/dev/null || packages+=(systemd)
+	command -v runc >/dev/null || [ -x /usr/sbin/runc ] || packages+=(runc) # the image runs in a container
 	# Screenshots show Chinese and emoji as users see them.
 	command -v fc-list >/dev/null || packages+=(fontconfig)
 	fc-list :lang=zh 2>/dev/null | grep -q . || packages+=(fonts-wqy-zenhei)

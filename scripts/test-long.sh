@@ -13,7 +13,7 @@ export TEST_ALL=1
 earlier=${EARLIER_COMMIT:-$(git log -1 --format=%H -G'^The formats of protocol 1 are at revision' -- docs/formats/compatibility.md)}
 fuzz_time=${FUZZ_TIME:-10s}
 # make test leaves parts of some stages to the other commits, by `turn 128 6`.
-groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds" "clusters s3 collector" "chaos releases s3")
+groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds artefacts" "clusters s3 collector" "chaos releases s3")
 
 power_cuts() {
 	stage "power failures, long version"
@@ -127,6 +127,10 @@ lint() {
 deployed() {
 	stage "deployment files, with the parsers of their tools"
 	scripts/deploy-test.sh
+}
+artefacts() {
+	stage "the artefacts of a release, made twice and compared"
+	scripts/release-test.sh
 }
 # race_detector [SHARE], mutants [SHARE], fuzz [SHARE]: a share is K/N, the K-th (from 0) of N alike.
 race_detector() {

@@ -12,7 +12,7 @@ import (
 
 // Build describes the build of the running program.
 type Build struct {
-	// Version is the module's: "(devel)" for a build from a checkout.
+	// Version is that of a release, or the module's: "(devel)" for a build from a checkout.
 	Version string
 	// Commit is the full hash, or "unknown".
 	Commit string
@@ -30,6 +30,9 @@ type Build struct {
 // plain checkout, and not if GOFLAGS has -buildvcs=false.
 var linkedCommit = ""
 
+// linkedVersion is set by scripts/release.sh.
+var linkedVersion = ""
+
 // engines by module path.
 var engines = []struct{ path, name string }{
 	{"github.com/cockroachdb/pebble/v2", "pebble"},
@@ -45,7 +48,9 @@ func ThisBuild() Build {
 	if !ok {
 		info = &debug.BuildInfo{}
 	}
-	return buildOf(info, linkedCommit)
+	b := buildOf(info, linkedCommit)
+	b.Version = cmp.Or(linkedVersion, b.Version)
+	return b
 }
 
 func buildOf(info *debug.BuildInfo, linked string) Build {
