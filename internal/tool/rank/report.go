@@ -1,19 +1,12 @@
 package rank
 
 import (
-	_ "embed"
-	"errors"
 	"fmt"
-	"html/template"
 	"math"
-	"os"
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/platform/clickmodel"
 )
-
-//go:embed report.html
-var page string
 
 // report is a page about a model.
 type report struct {
@@ -173,18 +166,4 @@ func (r *report) Ratio() float64 {
 		return 0
 	}
 	return r.Evaluation.Model.NDCG / r.Evaluation.Popularity.NDCG
-}
-
-// write writes the page.
-func (r *report) write(name string) (err error) {
-	t, err := template.New("report").Parse(page)
-	if err != nil {
-		return err
-	}
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return t.Execute(f, r)
 }
