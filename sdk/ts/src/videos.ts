@@ -185,6 +185,7 @@ export function withAddresses(v: Video, server: string): Video {
     playback: v.playback && { ...v.playback, hlsUrl: absolute(v.playback.hlsUrl), dashUrl: absolute(v.playback.dashUrl) },
     posters: v.posters.map((p) => ({ ...p, url: absolute(p.url) })),
     subtitles: v.subtitles.map((s) => ({ ...s, url: absolute(s.url) })),
+    files: v.files.map((f) => ({ ...f, url: absolute(f.url) })),
     storyboard: v.storyboard && { ...v.storyboard, url: absolute(v.storyboard.url), vttUrl: absolute(v.storyboard.vttUrl) },
   };
 }

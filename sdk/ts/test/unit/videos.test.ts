@@ -120,12 +120,12 @@ test("waits grow to ten seconds, and end with the last watcher", async () => {
 });
 
 test("addresses are those of the server, and are read again before they expire", async () => {
-  client.known.set("5", video("5", { state: VideoState.READY, playback: playback(client.nowMs + 600_000), posters: [{ url: "/p.jpg" }, { url: "https://files.example.com/p.jpg" }], storyboard: { url: "/s.jpg" } }));
+  client.known.set("5", video("5", { state: VideoState.READY, playback: playback(client.nowMs + 600_000), posters: [{ url: "/p.jpg" }, { url: "https://files.example.com/p.jpg" }], storyboard: { url: "/s.jpg" }, files: [{ name: "sheet.jpg", url: "/f.jpg" }] }));
   const stop = client.watchVideo("5", "3");
   await client.pass(0);
   const v = client.video("5", "3").video!;
-  expect([v.playback?.hlsUrl, v.playback?.dashUrl, ...v.posters.map((p) => p.url), v.storyboard?.url, v.storyboard?.vttUrl]).toEqual([
-    "https://chat.example.com/v1/video/5/sig/master.m3u8", "", "https://chat.example.com/p.jpg", "https://files.example.com/p.jpg", "https://chat.example.com/s.jpg", "",
+  expect([v.playback?.hlsUrl, v.playback?.dashUrl, ...v.posters.map((p) => p.url), v.storyboard?.url, v.storyboard?.vttUrl, ...v.files.map((f) => f.url)]).toEqual([
+    "https://chat.example.com/v1/video/5/sig/master.m3u8", "", "https://chat.example.com/p.jpg", "https://files.example.com/p.jpg", "https://chat.example.com/s.jpg", "", "https://chat.example.com/f.jpg",
   ]);
   expect(client.calls).toEqual(["getVideo 5 3"]);
   await client.pass(530_000);
