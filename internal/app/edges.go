@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -83,7 +84,7 @@ func (n *Node) openFileCache() (err error) {
 	if n.config.S3.Cache == 0 {
 		return nil
 	}
-	n.fileCache, err = blockcache.Open(blockcache.Config{Dir: n.dir.join(fileCacheDir), MaxBytes: int64(n.config.S3.Cache)}, n.logger)
+	n.fileCache, err = blockcache.Open(blockcache.Config{Dir: n.dir.join(fileCacheDir), MaxBytes: int64(min(n.config.S3.Cache, math.MaxInt64))}, n.logger)
 	if err == nil {
 		n.closers = append(n.closers, n.fileCache.Close)
 	}

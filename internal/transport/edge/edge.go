@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -124,7 +125,7 @@ func New(deps Deps, config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	cache, err := blockcache.Open(blockcache.Config{Dir: deps.Dir, MaxBytes: int64(config.MaxBytes)}, deps.Logger)
+	cache, err := blockcache.Open(blockcache.Config{Dir: deps.Dir, MaxBytes: int64(min(config.MaxBytes, math.MaxInt64))}, deps.Logger)
 	if err != nil {
 		return nil, err
 	}

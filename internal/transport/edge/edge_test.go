@@ -21,7 +21,7 @@ const mib = blockcache.BlockSize
 // permission only.
 func TestViewersShareOneRequest(t *testing.T) {
 	_, o, s := pair(t)
-	data := o.put("video/7/720p/0.m4s", 2*mib+5)
+	data := o.put("video/7/720p/0.m4s", mib+5)
 	target := o.video("7", "34", "720p/0.m4s", time.Hour)
 	var begun, group sync.WaitGroup
 	var wrong atomic.Int64
@@ -39,7 +39,7 @@ func TestViewersShareOneRequest(t *testing.T) {
 	}
 	group.Wait()
 	most, all := o.most(), o.requests("")
-	if wrong.Load() != 0 || most != 1 || all != 3 {
+	if wrong.Load() != 0 || most != 1 || all != 2 {
 		t.Errorf("%d wrong answers; %d requests, the most frequent one %d times", wrong.Load(), all, most)
 	}
 	checkCode(t, "the video in another post", get(s, o.video("7", "35", "720p/0.m4s", time.Hour), "Range", "bytes=1048570-1048580"), http.StatusPartialContent)

@@ -84,21 +84,26 @@ var errAgain = errors.New("the file has changed meanwhile")
 // attempts to learn of a file that changes all the time.
 const attempts = 3
 
-// resolve returns what is known of a file, once its URL is confirmed.
+// resolve returns what is known of a file, once its URL is confirmed. An answer to a question that was sent after the request came counts for it, however long
+// the origin took.
 func (s *Server) resolve(ctx context.Context, a *address) (g *grant, f *resource, err error) {
+	came := s.deps.Clock.Now()
 	for range attempts {
-		if g, f, err = s.known(a); err != nil || f != nil {
+		if g, f, err = s.known(a, came); err != nil || f != nil {
 			return g, f, err
 		}
 		if err = s.confirm(ctx, a); err != nil && !errors.Is(err, errAgain) {
 			return nil, nil, err
 		}
 	}
-	return nil, nil, errOrigin(errAgain)
+	if g, f, err = s.known(a, came); err == nil && f == nil {
+		err = errOrigin(errAgain)
+	}
+	return g, f, err
 }
 
-// known returns what need not be asked; a nil resource: it has to be asked.
-func (s *Server) known(a *address) (*grant, *resource, error) {
+// known returns what need not be asked for a request; a nil resource: it has to be asked.
+func (s *Server) known(a *address, came time.Time) (*grant, *resource, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.deps.Clock.Now()
@@ -113,7 +118,7 @@ func (s *Server) known(a *address) (*grant, *resource, error) {
 	}
 	g, granted := s.grants.get(a.scope)
 	f, found := s.files.get(a.group + "/" + a.name)
-	if !granted || !found || !s.valid(g, now) || f.text != nil && !now.Before(f.until) {
+	if !granted || !found || !s.valid(g, now) && (g.asked.Before(came) || g.ctx.Err() != nil) || f.text != nil && !now.Before(f.until) {
 		return nil, nil, nil
 	}
 	return g, f, nil

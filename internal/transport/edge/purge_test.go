@@ -302,3 +302,21 @@ func TestPurgesWaits(t *testing.T) {
 		}
 	})
 }
+
+// TestASlowAnswerCountsForWhoAsked, though it counts for nobody who comes later.
+func TestASlowAnswerCountsForWhoAsked(t *testing.T) {
+	now := clock(t)
+	o := newOrigin(t, now)
+	s := newEdge(t, now, edge.Config{}, o)
+	o.put("file/12", 100)
+	o.headers["Surrogate-Control"] = "max-age=1"
+	pause := func(*http.Request) { now.Advance(5 * time.Second) }
+	o.pause.Store(&pause)
+	target := o.media("12", time.Hour)
+	for range 3 {
+		checkCode(t, "the file", get(s, target), http.StatusOK)
+	}
+	if n := o.requests(""); n != 3 {
+		t.Errorf("%d requests, not 3", n)
+	}
+}

@@ -74,7 +74,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	defer reader.Close()
 	err = blockcache.ServeContent(outputlimit.WithWriteDeadlines(w, outputlimit.TransferTimeout(f.file.Size)), r, f.modified, reader)
 	if err != nil {
-		clear(h)
+		for name := range f.header {
+			h.Del(name)
+		}
 	}
 	return err
 }
