@@ -269,12 +269,17 @@ func TestDiskIsBounded(t *testing.T) {
 	const most = 5 * mib
 	c := open(t, blockcache.Config{Dir: dir, MaxBytes: most})
 	popular := newOrigin(mib / 2)
+	var last *origin
 	for i := range 20 {
-		checkAll(t, c, newOrigin(mib/2), fmt.Sprint("g", i))
+		last = newOrigin(mib / 2)
+		checkAll(t, c, last, fmt.Sprint("g", i))
 		checkAll(t, c, popular, "popular")
 		if _, size := blocks(t, dir); size > most {
 			t.Fatalf("after %d files, %d bytes are on disk", i, size)
 		}
+	}
+	if checkAll(t, c, last, "g19"); last.all() != 1 {
+		t.Errorf("the latest file is asked for %d times", last.all())
 	}
 	n, charged := c.Usage()
 	if popular.all() != 1 || n != 9 || charged > most || c.Stats().Evictions.Load() != 12 {
