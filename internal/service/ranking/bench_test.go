@@ -8,11 +8,14 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/clickmodel"
+	"github.com/rialto-im/rialto/internal/service/ranking"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkForYou reads the first page of 20 posts, which ranks about 1,000 candidates: 500 of the home timeline of a reader who follows 200, 200 that they like, and 300 that are
-// popular. warm: their facts are in memory, as within half a minute after any reader needed them; cold: they are not.
+// BenchmarkForYou reads the first page of 20 posts, which ranks about 1,000 candidates: 500 of the home timeline of a reader who follows 200, 200 that they like, 150 that are like what
+// the reader likes, and popular ones, by a model. warm: their facts are in memory, as within half a minute after any reader needed them; cold: they are not.
 func BenchmarkForYou(b *testing.B) {
 	f := open(b)
 	reader := f.user()
@@ -22,10 +25,10 @@ func BenchmarkForYou(b *testing.B) {
 		f.follow(reader, authors[len(authors)-1])
 	}
 	for i := range 1500 {
-		f.post(authors[i*i%200])
+		f.publish(authors[i*i%200], &feedv1.PostContent{Text: fmt.Sprintf("A post about topic%d and topic%d, with some words that are in all posts", i%37, i%41)})
 	}
 	for i := range 640 {
-		n := f.post(others[i%200])
+		n := f.publish(others[i%200], &feedv1.PostContent{Text: fmt.Sprintf("Another post about topic%d and topic%d, with some words that are in all posts", i%37, i%41)})
 		if i < 320 {
 			f.like(n, authors[len(authors)-1-i/5])
 		} else {
@@ -41,6 +44,13 @@ func BenchmarkForYou(b *testing.B) {
 		return err
 	}))
 	must(b, f.engaged.Rank(b.Context()))
+	must(b, f.RefreshNeighbours(b.Context()))
+	s := ranking.Simulate(1, 30, 6, 0)
+	m, err := clickmodel.Train(ranking.ModelFeatures(), s.Shown)
+	must(b, err)
+	file, err := clickmodel.Encode(m)
+	must(b, err)
+	f.activate(f.put(file))
 	if n, err := f.Candidates(b.Context(), reader); err != nil || n < 950 || n > 1000 {
 		b.Fatalf("%d candidates, %v", n, err)
 	}

@@ -54,7 +54,11 @@ func (s *Service) read(ctx context.Context, tx *sql.Tx, reader id.User, nowMs in
 	})
 	liked = liked[:min(len(liked), networkPosts)]
 	similar := s.near.search(r.likes, neighbourPosts)
-	popular, err := s.deps.Engagement.PopularPosts(ctx, tx, maxCandidates-len(home)-len(liked)-len(similar))
+	different := map[uint64]bool{} // similar posts often come from other sources as well
+	for _, n := range slices.Concat(home, liked, similar) {
+		different[n] = true
+	}
+	popular, err := s.deps.Engagement.PopularPosts(ctx, tx, maxCandidates-len(different))
 	if err != nil {
 		return nil, err
 	}
