@@ -1321,6 +1321,9 @@ mutant "take the backup of another data directory for the newest" $backup/reposi
 mutant "forget how old a backup is while its directory cannot be read" $backup/service.go 's/^\tif err != nil \{$/\tif err != nil \&\& cutMs != 0 {/' TestTheAgeOfTheNewestBackup $backup
 mutant "begin two backups at once" $backup/service.go 's/if s\.ended \|\| s\.status\.State == Running \{/if s.ended {/' TestABackupIsCancelled $backup
 mutant "begin a backup that is not recorded" internal/service/operation/backup.go 's/return s\.deps\.Audit\.Add\(.*$/_ = auditlog.Entry{}\n\t\t\treturn nil/' TestOperatorsMakeBackups ./internal/service/operation
+mutant "count each read of a key as a miss" internal/service/account/api_key.go 's/KeyReads\.Count\(1, 0\)/KeyReads.Count(0, 1)/' TestReadsOfTheKeyCacheAreCounted ./internal/service/account
+mutant "list limits without what was configured" internal/base/ratelimit/table.go 's/t\.routes\[r\]\.user\.rate, t\.routes/Rate{}, t.routes/' TestTheLimitsOfATable ./internal/base/ratelimit
+
 # Commands in the audit log.
 mutant "create a key without an entry in the audit log" internal/service/account/api_key.go 's/return record\.Record\(ctx, tx, auditlog\.Entry\{Action: "key\.create".*/return nil/' TestNoKeyChangesWithoutAnEntry ./internal/service/account
 mutant "create a key with a role without an entry in the audit log" internal/service/account/operator_key.go 's/return record\.Record\(ctx, tx, auditlog\.Entry\{Action: "key\.create".*/return nil/' TestNoKeyChangesWithoutAnEntry ./internal/service/account

@@ -9,8 +9,8 @@ version=v0.1.0-test
 dir=$(mktemp -d "${TMPDIR:-/tmp}/rialto-release-test-XXXXXX")
 trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
 commit=$(git rev-parse HEAD)
-mkdir "$dir/a" "$dir/b b"
-for copy in a "b b"; do
+mkdir -p "$dir/a" "$dir/b/deeper"
+for copy in a b/deeper; do
 	git archive HEAD | tar -x -C "$dir/$copy"
 	for modules in web sdk/ts; do ln -s "$PWD/$modules/node_modules" "$dir/$copy/$modules/node_modules"; done
 	sed -i 's/^## 0\.1\.0, not released yet/## 0.1.0-test/' "$dir/$copy/CHANGELOG.md"
@@ -19,7 +19,7 @@ BUILD_COMMIT=$(TZ=UTC git log -1 --date='format-local:%Y-%m-%dT%H:%M:%SZ' --form
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export BUILD_COMMIT SOURCE_DATE_EPOCH
 (umask 022 && "$dir/a/scripts/release.sh" "$version" "$dir/first")
-(umask 077 && TZ=Asia/Tokyo LANG=zh_CN.UTF-8 HOME=$HOME "$dir/b b/scripts/release.sh" "$version" "$dir/second")
+(umask 077 && TZ=Asia/Tokyo LANG=zh_CN.UTF-8 HOME=$HOME "$dir/b/deeper/scripts/release.sh" "$version" "$dir/second")
 diff -r "$dir/first" "$dir/second"
 echo "the two releases are equal, byte for byte"
 

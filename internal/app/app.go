@@ -297,7 +297,7 @@ func (n *Node) openServices(ctx context.Context) (err error) {
 
 // openAccounts makes the service of users and sessions.
 func (n *Node) openAccounts(ctx context.Context, ids *idgen.Snowflake) (err error) {
-	n.accounts, err = account.New(ctx, account.Deps{DB: n.db, Outbox: n.outbox, Jobs: n.jobs, IDs: ids, Calls: n.outgoing, Clock: n.clock, Logger: n.logger,
+	n.accounts, err = account.New(ctx, account.Deps{DB: n.db, Outbox: n.outbox, Jobs: n.jobs, IDs: ids, Calls: n.outgoing, KeyReads: n.caches.metrics.Reads("api_keys"), FollowReads: n.caches.metrics.Reads("followed"), Clock: n.clock, Logger: n.logger,
 		SingleNode: !n.config.Clustered(), ClusterEvents: n.events, Nodes: n.liveNodes, IsCoordinator: n.isCoordinator,
 		SessionEnded: func(e account.Ended) {
 			n.directory.LoggedOut(e.User)

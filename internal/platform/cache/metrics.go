@@ -41,6 +41,22 @@ func (m *Metrics) all() []*prometheus.CounterVec {
 	return []*prometheus.CounterVec{m.reads, m.loads, m.loadedKeys, m.invalidated, m.faults}
 }
 
+// Reads counts the reads of a cache in memory that a service keeps by itself. A nil Reads counts nothing.
+type Reads struct{ hits, misses prometheus.Counter }
+
+// Reads returns the counters of a cache: from local, and keys that were loaded.
+func (m *Metrics) Reads(cache string) *Reads {
+	return &Reads{m.reads.WithLabelValues(cache, "local"), m.loadedKeys.WithLabelValues(cache)}
+}
+
+// Count adds keys that were found, and keys that were not.
+func (r *Reads) Count(hits, misses int) {
+	if r != nil {
+		r.hits.Add(float64(hits))
+		r.misses.Add(float64(misses))
+	}
+}
+
 // cacheMetrics are those of one cache.
 type cacheMetrics struct {
 	local, shared, joined, stale            prometheus.Counter

@@ -24,6 +24,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/cache"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/platform/mailer"
@@ -40,9 +41,11 @@ type Deps struct {
 	Jobs *job.Service
 	IDs  IDs
 	// Calls has the circuit breakers of this process. Without it there are own ones, which no metrics show.
-	Calls  *outgoing.Calls
-	Clock  clock.Clock
-	Logger *slog.Logger
+	Calls *outgoing.Calls
+	// KeyReads and FollowReads count the reads of the caches of API keys, and of whom users follow. They may be nil.
+	KeyReads, FollowReads *cache.Reads
+	Clock                 clock.Clock
+	Logger                *slog.Logger
 	// SingleNode: no other process uses the database, so state in memory is complete.
 	SingleNode bool
 	// ClusterEvents notifies the other nodes, which then call HandleEvent. If nil, there are no other nodes.

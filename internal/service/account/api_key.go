@@ -188,8 +188,10 @@ func (s *Service) verifyKey(ctx context.Context, key string, read func(c *id.Cal
 	now := s.deps.Clock.Now()
 	cached, age, known := s.keys.get(key, now)
 	if known && age < keyCacheTTL {
+		s.deps.KeyReads.Count(1, 0)
 		return cached, nil
 	}
+	s.deps.KeyReads.Count(0, 1)
 	c := id.Caller{}
 	switch err := read(&c); {
 	case err == nil:

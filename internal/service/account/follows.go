@@ -95,8 +95,10 @@ func (s *Service) Followed(ctx context.Context, tx *sql.Tx, u id.User) (all []id
 		return nil, nil, 0, err
 	}
 	if have, ok := s.followed.GetIfPresent(u); ok && have.version == f.version {
+		s.deps.FollowReads.Count(1, 0)
 		return have.all, have.shown, changes, nil
 	}
+	s.deps.FollowReads.Count(0, 1)
 	rows, err := tx.QueryContext(ctx, `SELECT other, muted OR blocked FROM relations WHERE owner = $1 AND following ORDER BY other`, int64(u))
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var other id.User

@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
+	"github.com/rialto-im/rialto/internal/platform/cache"
 	"github.com/rialto-im/rialto/internal/service/account"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 )
@@ -355,6 +357,37 @@ func TestNoKeyChangesWithoutAnEntry(t *testing.T) {
 	}
 	if c := r.verify(key); c.Key != "shop" {
 		t.Errorf("the key yields %+v", c)
+	}
+}
+
+// Reads of the cache of keys are counted: those that it answers, and those of the database.
+func TestReadsOfTheKeyCacheAreCounted(t *testing.T) {
+	r := open(t, account.Config{})
+	metrics, registry := cache.NewMetrics(), prometheus.NewRegistry()
+	registry.MustRegister(metrics)
+	r.deps.KeyReads = metrics.Reads("api_keys")
+	s, err := account.New(t.Context(), r.deps, account.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := s.CreateKey(t.Context(), account.NewKey{Name: "shop"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := s.Verify(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := map[string]float64{}
+	families, err := registry.Gather()
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			got[f.GetName()] += m.GetCounter().GetValue()
+		}
+	}
+	if err != nil || got["rialto_cache_reads_total"] != 2 || got["rialto_cache_loaded_keys_total"] != 1 {
+		t.Errorf("counted: %v (%v), want 2 hits and 1 miss", got, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/maypok86/otter/v2"
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/cache"
 	"github.com/rialto-im/rialto/internal/platform/counter"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	rankingv1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
@@ -38,12 +39,13 @@ type factCache struct {
 	comments Comments
 	counters *counter.Service
 	near     *neighbours
+	reads    *cache.Reads
 	clock    clock.Clock
 }
 
 func newFactCache(deps *Deps, near *neighbours) (*factCache, error) {
-	cache, err := otter.New(&otter.Options[uint64, *facts]{MaximumSize: maxFacts})
-	return &factCache{cache: cache, posts: deps.Posts, comments: deps.Comments, counters: deps.Counters, near: near, clock: deps.Clock}, err
+	copies, err := otter.New(&otter.Options[uint64, *facts]{MaximumSize: maxFacts})
+	return &factCache{cache: copies, reads: deps.FactReads, posts: deps.Posts, comments: deps.Comments, counters: deps.Counters, near: near, clock: deps.Clock}, err
 }
 
 // get returns the facts of those of some posts that are neither deleted nor hidden. They are as of the transaction or at most factLifetimeMs older.
@@ -58,6 +60,7 @@ func (c *factCache) get(ctx context.Context, tx *sql.Tx, list []uint64) (map[uin
 			found[n] = f
 		}
 	}
+	c.reads.Count(len(list)-len(missing), len(missing))
 	slices.Sort(missing)
 	for some := range slices.Chunk(slices.Compact(missing), factsAtOnce) {
 		if err := c.read(ctx, tx, some, now, found); err != nil {

@@ -39,6 +39,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
+	"github.com/rialto-im/rialto/internal/platform/cache"
 	"github.com/rialto-im/rialto/internal/platform/counter"
 	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -104,8 +105,10 @@ type Deps struct {
 	IsCoordinator func() bool
 	// NoCalls: this node ranks for nobody, and has no vectors of posts.
 	NoCalls bool
-	Clock   clock.Clock
-	Logger  *slog.Logger
+	// FactReads counts the reads of the cache of facts; it may be nil.
+	FactReads *cache.Reads
+	Clock        clock.Clock
+	Logger      *slog.Logger
 }
 
 // Targets of rows of ranking_less. They are stored and must not change.
