@@ -38,8 +38,8 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
-	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/cache"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/counter"
 	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -107,8 +107,8 @@ type Deps struct {
 	NoCalls bool
 	// FactReads counts the reads of the cache of facts; it may be nil.
 	FactReads *cache.Reads
-	Clock        clock.Clock
-	Logger      *slog.Logger
+	Clock     clock.Clock
+	Logger    *slog.Logger
 }
 
 // Targets of rows of ranking_less. They are stored and must not change.
