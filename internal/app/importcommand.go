@@ -115,7 +115,9 @@ func (f *importFlags) run(ctx context.Context, out io.Writer, printer *progress.
 	dir := f.path
 	if convert := importer.Converters()[f.format]; convert != nil {
 		dir = f.work
-		if _, err := interchangefile.Open(dir); errors.Is(err, interchangefile.ErrNoManifest) {
+		if r, err := interchangefile.Open(dir); err == nil && r.Source() != f.format {
+			return fmt.Errorf("%s has a converted export of %s; choose another --work", dir, r.Source())
+		} else if errors.Is(err, interchangefile.ErrNoManifest) {
 			if err := importer.Convert(ctx, convert, f.format, f.path, dir, time.Now()); err != nil {
 				return err
 			}

@@ -123,7 +123,7 @@ func (n *Node) registerSearchMetrics() {
 	telemetry.Gauge(n.registry, "search_waiting", "Conversations with messages that the search index lacks.", func() float64 { return float64(n.search.State().Waiting) })
 	telemetry.Gauge(n.registry, "search_incomplete", "1 while the search index of this node is being built, and answers say that they are incomplete.", func() float64 { return flagOf(n.search.State().Incomplete) })
 	telemetry.Gauge(n.registry, "search_rebuilding", "1 while the search index is built again beside the one that answers.", func() float64 { return flagOf(n.search.State().Rebuilding) })
-	telemetry.Gauge(n.registry, "search_writer", "1 while this node writes the search index that all nodes share; of those one does.", func() float64 { return flagOf(n.sharedSearch() && n.search.State().Writing) })
+	telemetry.Gauge(n.registry, "search_writer", "1 on the node that writes the search index that all nodes share, 0 on the others.", func() float64 { return flagOf(n.sharedSearch() && n.search.State().Writing) })
 	telemetry.Count(n.registry, "search_indexed_total", "Documents that were put into the search index.", func() float64 { return float64(n.search.State().Indexed) })
 }
 

@@ -1,10 +1,11 @@
-// Package filecopy copies a file, and makes names of files durable.
+// Package filecopy copies and replaces files, and makes their names durable.
 package filecopy
 
 import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // Copy copies a file to a new file, which must not exist, and syncs it. If it fails, it removes the incomplete copy.
@@ -23,6 +24,22 @@ func Copy(to, from string) error {
 		return errors.Join(err, os.Remove(to))
 	}
 	return nil
+}
+
+// Replace makes a file have a content, durably. Whoever reads it meanwhile sees the former content or this one, and so it is after a crash.
+func Replace(path string, content []byte) error {
+	out, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(content)
+	if err = errors.Join(err, out.Sync(), out.Close()); err == nil {
+		err = os.Rename(out.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(out.Name()))
+	}
+	return SyncDir(filepath.Dir(path))
 }
 
 // SyncDir makes the names in a directory durable.

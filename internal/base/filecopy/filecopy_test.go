@@ -39,3 +39,25 @@ func TestCopy(t *testing.T) {
 		t.Errorf("a failed copy is left (%v)", err)
 	}
 }
+
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	for _, content := range []string{"first", "the second one", ""} {
+		if err := Replace(path, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != content {
+			t.Errorf("the file has %q, want %q (%v)", got, content, err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "directory"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Replace(filepath.Join(dir, "directory"), []byte("content")); err == nil {
+		t.Error("a directory was replaced by a file")
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) != 2 {
+		t.Errorf("after it there are %v (%v)", list, err)
+	}
+}

@@ -6,12 +6,10 @@ package interchange
 
 import (
 	"context"
-	"database/sql"
 	"strconv"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -46,7 +44,6 @@ type Deps struct {
 	Accounts Accounts
 	Chat     Chat
 	Media    Media
-	DB       *sqldb.DB
 	Audit    *auditlog.Log
 }
 
@@ -63,9 +60,7 @@ var errTooManyUsers = errs.New(errs.Invalid, "bad_count", "import 1 to 100 users
 
 // record adds an entry to the audit log.
 func (s *Service) record(ctx context.Context, c id.Caller, action, subject string) error {
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		return s.deps.Audit.Add(ctx, tx, auditlog.Entry{Who: c.Key, Action: action, Subject: subject})
-	})
+	return s.deps.Audit.Record(ctx, auditlog.Entry{Who: c.Key, Action: action, Subject: subject})
 }
 
 // ImportUsers creates or updates users.
@@ -114,7 +109,7 @@ func (s *Service) ImportConversation(ctx context.Context, c id.Caller, r *operat
 		return nil, err
 	}
 	if r.Parent == 0 && !ended {
-		if err := s.record(ctx, c, "import.conversation", strconv.FormatUint(uint64(n), 10)); err != nil {
+		if err := s.record(ctx, c, "interchange.import", strconv.FormatUint(uint64(n), 10)); err != nil {
 			return nil, err
 		}
 	}
@@ -164,7 +159,7 @@ func (s *Service) CompleteFile(ctx context.Context, _ id.Caller, r *operationv1.
 func (s *Service) ExportUsers(ctx context.Context, c id.Caller, r *operationv1.ExportUsersRequest) (*operationv1.ExportUsersResponse, error) {
 	out, err := s.deps.Accounts.ExportUsers(ctx, r)
 	if err == nil && r.After == 0 {
-		err = s.record(ctx, c, "export", "everything")
+		err = s.record(ctx, c, "interchange.export", "everything")
 	}
 	return out, err
 }

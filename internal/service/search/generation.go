@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/filecopy"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 )
@@ -300,7 +301,7 @@ func RequestRebuild(dir string, by RebuildRequest) error {
 	if err != nil {
 		return err
 	}
-	err = os.WriteFile(filepath.Join(dir, RebuildFile), text, 0o600)
+	err = filecopy.Replace(filepath.Join(dir, RebuildFile), text) // a server may be reading it
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s does not exist: no server has run with this data directory", dir)
 	}

@@ -56,7 +56,7 @@ var errSharedMissing = errors.New("the shared search index is missing")
 
 // missingAt says what to do about a shared index that is missing.
 func missingAt(place string) error {
-	return fmt.Errorf("%w, which was %s: check the addresses and the name in search.opensearch; to build the index again from the stores, run rialto search rebuild on a node", errSharedMissing, place)
+	return fmt.Errorf("%w, which was %s: check opensearch.urls and opensearch.index; to build the index again from the stores, run rialto search rebuild on a node", errSharedMissing, place)
 }
 
 // checkShared fails if the shared index is another deployment's, or is missing. A cluster that cannot be reached is no error: only search is affected.

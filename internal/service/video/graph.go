@@ -93,7 +93,7 @@ func nodeName(track string) string {
 // stage sums up the tasks of a track.
 func (p *progress) stage(name, track string, inputs []string) *operationv1.VideoStage {
 	st := &operationv1.VideoStage{Name: name, Inputs: inputs, State: operationv1.VideoStageState_VIDEO_STAGE_STATE_WAITING}
-	least := operationv1.VideoStageState_VIDEO_STAGE_STATE_UNSPECIFIED
+	highest := operationv1.VideoStageState_VIDEO_STAGE_STATE_UNSPECIFIED
 	var failedMs int64
 	for _, t := range p.tasks[track] {
 		st.Tasks++
@@ -112,13 +112,13 @@ func (p *progress) stage(name, track string, inputs []string) *operationv1.Video
 			st.Error, failedMs = t.error, t.endedMs
 		}
 		st.EndedMs = max(st.EndedMs, t.endedMs)
-		if state := p.taskState(t); rank(state) > rank(least) {
-			least = state
+		if state := p.taskState(t); rank(state) > rank(highest) {
+			highest = state
 		}
 	}
 	slices.Sort(st.Nodes)
 	if st.Tasks > 0 {
-		st.State = least
+		st.State = highest
 	}
 	if st.State != operationv1.VideoStageState_VIDEO_STAGE_STATE_DONE && st.State != operationv1.VideoStageState_VIDEO_STAGE_STATE_SKIPPED {
 		st.EndedMs = 0

@@ -249,7 +249,11 @@ func (v *video) stageFile(ctx context.Context, tx *sql.Tx, name string) (*file, 
 	if t == nil || t.stored <= 0 {
 		return nil, errNotYet
 	}
-	return &file{kind: stage.Outputs[i].Type, key: blobKey(v.id, t.track, int64(i), t.stored), final: true}, nil
+	sizes, err := sizesOf(t)
+	if err != nil || i >= len(sizes) {
+		return nil, errors.Join(errNoFile, err)
+	}
+	return &file{kind: stage.Outputs[i].Type, key: blobKey(v.id, t.track, int64(i), t.stored), stored: sizes[i], final: true}, nil
 }
 
 // init is the header of a track.

@@ -102,7 +102,7 @@ func stageFailure(stage *pipeline.Stage, cause error) error {
 	if errs.Is(cause, errs.Unavailable) { // not the fault of the command
 		return cause
 	}
-	return errs.Wrap(errs.Unavailable, "stage_failed", fmt.Sprintf("the step %s of this server failed for this video; try again later, and tell the operator if that does not help", stage.Name), cause)
+	return errs.Wrap(errs.Unavailable, "stage_failed", fmt.Sprintf("the stage %s of this server's pipeline failed for this video; try again later, and tell the operator if it fails again", stage.Name), cause)
 }
 
 // trackState is how far the tasks of a track are.

@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/rialto-im/rialto/internal/base/progress"
 	"github.com/rialto-im/rialto/internal/tool/interchangefile"
@@ -120,7 +119,10 @@ func (l *loader) readState() error {
 	if err := json.Unmarshal(b, &l.at); err != nil {
 		return fmt.Errorf("%s: %w; remove it to begin again, which stores nothing twice", stateFile, err)
 	}
-	if l.at.Archive != fresh.Archive || l.at.Server != fresh.Server {
+	if l.at.Archive != fresh.Archive {
+		return fmt.Errorf("%s is of an import of another directory; remove it to begin again", stateFile)
+	}
+	if l.at.Server != fresh.Server {
 		return fmt.Errorf("%s is of an import to %s; remove it to begin one to %s", stateFile, l.at.Server, fresh.Server)
 	}
 	if l.at.Report.Skipped == nil {
@@ -150,7 +152,7 @@ func (l *loader) noteSending() error {
 	return interchangefile.WriteJSON(filepath.Join(l.Dir, stateFile), &l.at)
 }
 
-// external returns the external id of a user: that of an export of this product is the whole of it.
+// external returns the external id of a user: the prefix and the id in the source.
 func (l *loader) external(id string) string { return l.Prefix + id }
 
 func (l *loader) loadConversations(ctx context.Context) (err error) {
@@ -340,7 +342,7 @@ func (l *loader) convert(ctx context.Context, e *interchangefile.Entry) (*operat
 		}
 	}
 	out.Content, err = e.ToProto(user, func(path, name string) (uint64, error) { return l.upload(ctx, out.Sender, path, name, false) })
-	if err != nil && refusal(err) == nil && ctx.Err() == nil && strings.HasPrefix(err.Error(), "a ") {
+	if err != nil && refusal(err) == nil && errors.Is(err, interchangefile.ErrBadEntry) {
 		err = &refused{"bad_entry", err.Error()}
 	}
 	return out, err

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/base/filecopy"
 )
 
 // Position is how far an Appender is: the sizes of its files, and what is counted.
@@ -196,14 +198,11 @@ func checksum(name string) (sum string, size int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), size, err
 }
 
-// WriteJSON replaces a file by the JSON of a value.
+// WriteJSON replaces a file by the JSON of a value, durably.
 func WriteJSON(name string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(name+".new", append(b, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
+	return filecopy.Replace(name, append(b, '\n'))
 }

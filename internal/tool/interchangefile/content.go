@@ -1,10 +1,18 @@
 package interchangefile
 
 import (
+	"errors"
 	"fmt"
 
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
+
+// ErrBadEntry is the cause of what ToProto reports of an entry that has no valid content.
+var ErrBadEntry = errors.New("the entry is not valid")
+
+func badEntry(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrBadEntry, fmt.Sprintf(format, args...))
+}
 
 // ToProto returns the content of an entry for ImportEntries. user and upload return the ids on the server of a user and of an attached file.
 func (e *Entry) ToProto(user func(string) (uint64, error), upload func(path, name string) (uint64, error)) (*chatv1.Content, error) {
@@ -70,14 +78,14 @@ func (t *toProto) message() (*chatv1.Content, error) {
 	case Place:
 		l := e.Location
 		if l == nil {
-			return nil, fmt.Errorf("a location without a place")
+			return nil, badEntry("a location without a place")
 		}
 		c.Kind = &chatv1.Content_Location{Location: &chatv1.Location{Latitude: l.Latitude, Longitude: l.Longitude, Label: l.Label, Address: l.Address, Accuracy: l.Accuracy}}
 	case Contact:
 		return c, t.card(c)
 	case Custom, Signal:
 		if e.Data == nil {
-			return nil, fmt.Errorf("a custom message without data")
+			return nil, badEntry("a custom message without data")
 		}
 		d := &chatv1.Custom{Type: e.Data.Type, Data: e.Data.Data, Fallback: e.Data.Fallback}
 		c.Kind = &chatv1.Content_Custom{Custom: d}
@@ -85,7 +93,7 @@ func (t *toProto) message() (*chatv1.Content, error) {
 			c.Kind = &chatv1.Content_Signal{Signal: d}
 		}
 	default:
-		return nil, fmt.Errorf("unknown kind %q", e.Kind)
+		return nil, badEntry("unknown kind %q", e.Kind)
 	}
 	return c, nil
 }
@@ -104,7 +112,7 @@ func (t *toProto) media(a *Attachment) (*chatv1.Media, error) {
 
 func (t *toProto) file(kind string, c *chatv1.Content) error {
 	if len(t.e.Files) != 1 {
-		return fmt.Errorf("%d files in a message of one", len(t.e.Files))
+		return badEntry("%d files in a message of one", len(t.e.Files))
 	}
 	m, err := t.media(&t.e.Files[0])
 	switch kind {
@@ -140,7 +148,7 @@ func (t *toProto) album(c *chatv1.Content) error {
 func (t *toProto) card(c *chatv1.Content) (err error) {
 	k := t.e.Card
 	if k == nil {
-		return fmt.Errorf("a card without its texts")
+		return badEntry("a card without its texts")
 	}
 	card := &chatv1.Card{Title: k.Title, Text: k.Text, Url: k.URL}
 	if k.User != "" {

@@ -19,19 +19,7 @@ const markerFile = "MOVED"
 
 // writeMarker stores durably in a data directory where its records and timelines were moved.
 func writeMarker(dir, where string) (err error) {
-	path := filepath.Join(dir, markerFile)
-	f, err := os.OpenFile(path+".part", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(f, "%s on %s\n", where, time.Now().UTC().Format(time.RFC3339))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return filecopy.SyncDir(dir)
+	return filecopy.Replace(filepath.Join(dir, markerFile), fmt.Appendf(nil, "%s on %s\n", where, time.Now().UTC().Format(time.RFC3339)))
 }
 
 // CheckSource returns an error if a data directory was moved, and so may not be served with its embedded engines.

@@ -19,7 +19,7 @@ const (
 var errNoFile = errs.New(errs.NotFound, "no_file", "there is no such file")
 
 // maxName is the longest name of a video's file, and maxSignature that of a signature.
-const maxName, maxSignature = 100, 64
+const maxName, maxSignature = 160, 64
 
 // address is what a signed URL says. Its signature is not checked yet.
 type address struct {
@@ -101,9 +101,9 @@ func isSignature(text string) bool {
 	return text != "" && len(text) <= maxSignature && !strings.ContainsFunc(text, func(r rune) bool { return r != '-' && r != '_' && !isAlphanumeric(r) })
 }
 
-// isName reports whether a text is the name of a file in at most one folder.
+// isName reports whether a text is the name of a file in at most two folders.
 func isName(text string) bool {
-	if len(text) > maxName || strings.Count(text, "/") > 1 {
+	if len(text) > maxName || strings.Count(text, "/") > 2 {
 		return false
 	}
 	for part := range strings.SplitSeq(text, "/") {

@@ -75,15 +75,17 @@ func TestAddressesAreChecked(t *testing.T) {
 	now, o, s := pair(t)
 	o.put("video/7/720p/0.m4s", 10)
 	o.put("video/8/720p/0.m4s", 10)
+	o.put("video/7/stage/contact-sheet/sheet.jpg", 10)
 	o.put("file/12", 10)
 	valid, file := o.video("7", "34", "720p/0.m4s", time.Minute), o.media("12", time.Minute)
 	checkCode(t, "a valid address", get(s, valid), http.StatusOK)
 	checkCode(t, "a valid file", get(s, file), http.StatusOK)
+	checkCode(t, "a file of a stage", get(s, o.video("7", "34", "stage/contact-sheet/sheet.jpg", time.Minute)), http.StatusOK)
 	o.requests("")
 	for what, target := range map[string]string{
 		"another path": "/v1/other", "no upload": "/v1/media/x?exp=1&sig=a", "a spelling of an upload": strings.Replace(file, "/12?", "/012?", 1), "a folder above": "/v1/video/7/../../../etc/passwd",
 		"a folder above the token": strings.Replace(valid, "720p/0.m4s", "../../8/0.m4s", 1), "a hidden file": strings.Replace(valid, "720p", ".720p", 1), "a backslash": strings.Replace(valid, "720p/", "720p\\", 1),
-		"three folders": strings.Replace(valid, "720p/", "a/b/", 1), "an empty name": strings.Replace(valid, "720p/0.m4s", "", 1), "a parts' URL": "/v1/media/12/parts/1?exp=1&sig=a", "a null byte": strings.Replace(valid, "720p", "\x00", 1),
+		"three folders": strings.Replace(valid, "720p/", "a/b/c/", 1), "an empty name": strings.Replace(valid, "720p/0.m4s", "", 1), "a parts' URL": "/v1/media/12/parts/1?exp=1&sig=a", "a null byte": strings.Replace(valid, "720p", "\x00", 1),
 	} {
 		checkCode(t, what, get(s, target), http.StatusNotFound)
 	}

@@ -178,11 +178,12 @@ func (s *Server) ask(ctx context.Context, a *address) error {
 	g := &grant{group: a.group, post: a.post, ends: a.ends, asked: asked, run: run, life: lifeOf(answer.Header)}
 	g.ctx, g.end = context.WithCancelCause(context.Background())
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.changes.since(number, a.group, a.post) {
+		s.mu.Unlock()
 		s.cache.RemoveGroup(a.group) // the bytes of the answer are there again
 		return errAgain
 	}
+	defer s.mu.Unlock()
 	if old, ok := s.grants.get(a.scope); ok && old.ctx.Err() == nil {
 		g.ctx, g.end = old.ctx, old.end // of transfers in progress
 	}

@@ -18,7 +18,7 @@ const (
 	checkpointField = "c" // of a checkpoint
 )
 
-// format of the index. A generation of another format is not used: the index is built again beside it.
+// format of the index. An index of another format is refused (ErrForeign) and stays as it is.
 const format = 1
 
 // object is one of JSON.

@@ -52,7 +52,7 @@ func (c *Cluster) Generations(ctx context.Context) (list []uint64, serving uint6
 		if of := d.Mappings.Meta.Rialto; !ok || of.Deployment != c.config.Deployment {
 			return nil, 0, fmt.Errorf("%w: %s belongs to another deployment, or to another program; give another name in opensearch.index", searchindex.ErrForeign, name)
 		} else if of.Format != format {
-			return nil, 0, fmt.Errorf("%w: %s is of format %d, and this build has %d; give another name in opensearch.index, and the index is built there", searchindex.ErrForeign, name, of.Format, format)
+			return nil, 0, fmt.Errorf("%w: %s is of format %d, and this build has %d; set another opensearch.index, and run rialto search rebuild on a node", searchindex.ErrForeign, name, of.Format, format)
 		}
 		if list = append(list, n); answers {
 			serving = max(serving, n)
