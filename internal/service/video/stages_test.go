@@ -347,6 +347,10 @@ func TestStageIsGivenUp(t *testing.T) {
 	f := openRows(t)
 	for n, optional := range map[uint64]bool{1: true, 2: false} {
 		f.insertStage(n, optional)
+		must(t, f.Sweep(t.Context()))
+		if v := f.state(n); v != 1 {
+			t.Errorf("the video is in the state %d while its stage waits", v)
+		}
 		for first := range int64(2) {
 			a, err := f.AttemptAt(t.Context(), n, "48p", first)
 			must(t, err)
@@ -355,7 +359,7 @@ func TestStageIsGivenUp(t *testing.T) {
 		}
 		must(t, f.Sweep(t.Context()))
 		if v := f.state(n); v != 1 {
-			t.Errorf("the video is in the state %d while its stage waits", v)
+			t.Errorf("the video is in the state %d while its stage is due", v)
 		}
 		_, err := f.jobs.Discard(t.Context(), f.stageJob(n), nil)
 		must(t, err)
