@@ -441,6 +441,27 @@ func TestRemovedGroupsAreGone(t *testing.T) {
 	if paths, _ := blocks(t, dir); len(paths) != 3 {
 		t.Errorf("%d blocks are there again, not 3", len(paths))
 	}
+	var asked atomic.Bool
+	goOn := make(chan struct{}) // bytes that come although nobody wants them any more
+	go func() {
+		r := c.NewReader(t.Context(), other.file("late"), func(context.Context, int64, int64) (io.ReadCloser, int64, error) {
+			asked.Store(true)
+			<-goOn
+			return io.NopCloser(bytes.NewReader(other.data)), int64(len(other.data)), nil
+		})
+		_, err := io.ReadAll(r)
+		_ = r.Close() // it cannot fail
+		result <- err
+	}()
+	eventually.True(t, "the late bytes are asked for", func() bool { return asked.Load() })
+	c.RemoveGroup("late")
+	close(goOn)
+	if err := <-result; !errors.Is(err, blockcache.ErrRemoved) {
+		t.Errorf("who waited for late bytes has %v", err)
+	}
+	if paths, _ := blocks(t, dir); len(paths) != 3 {
+		t.Errorf("late bytes are kept: %d blocks", len(paths))
+	}
 }
 
 // TestAFullDiskServes: what cannot be stored is served, from memory.
