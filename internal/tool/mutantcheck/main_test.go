@@ -24,7 +24,7 @@ func TestFindsChangesThatDoNotCompile(t *testing.T) {
 		{"no return", backoff, "return spread(min(", "_ = spread(min(", "missing return"},
 		{"no Go", backoff, "ceiling *= 2", "ceiling *= ", "expected operand"},
 		{"a function that another file calls", limiter, "func New[", "func other[", "undefined: New"},
-		{"a field that a test in the package reads", limiter, "buckets", "bins", "buckets undefined"},
+		{"a field that a test in the package reads", "internal/base/overload/limiter.go", "working", "working2", "working undefined"},
 		{"a file for other systems", "internal/transport/gateway/poll_other.go", "package", "package", "not built on this system"},
 	}
 	var list strings.Builder
