@@ -1356,7 +1356,7 @@ mutant "read files that are made to fill the disk" internal/tool/importer/source
 mutant "carry messages of the future" internal/tool/interchangefile/writer.go 's/ \|\| e\.TimeMs > w\.now\.UnixMilli\(\):/:/' TestSlack ./internal/tool/importer
 mutant "keep no order of messages of the same time" internal/tool/interchangefile/sort.go 's/, cmp\.Compare\(a\.ordinal, b\.ordinal\)\)/)/' ManyEntriesAreSorted ./internal/tool/interchangefile
 mutant "report no difference of counts" internal/tool/importer/load.go 's/n < l\.at\.Stored \|\|/false \&\&/' CountsAreCompared ./internal/tool/importer
-mutant "begin an interrupted load again" internal/tool/importer/load.go 's/l\.at\.Entries, l\.at\.Offset = l\.at\.Entries\+read, end/l.at.Entries += read/' ALoadContinues ./internal/tool/importer
+mutant "begin an interrupted load again" internal/tool/importer/load.go 's/= l\.at\.Entries\+read, end, l\.at\.Done\+read/= l.at.Entries+read, end*0, l.at.Done+read/' ALoadContinues ./internal/tool/importer
 mutant "write again what an interrupted export had" internal/tool/interchangefile/appender.go 's/err = f\.Truncate\(size\)/err = nil/' AnAppenderContinues ./internal/tool/interchangefile
 
 blockcache=internal/platform/blockcache edge=internal/transport/edge

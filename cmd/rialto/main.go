@@ -53,10 +53,10 @@ func commands() []command {
 		{"repair", "report why a data directory is refused; with --accept-loss, make it usable without the lost data: rialto repair --data DIR", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.RepairMain(ctx, args, os.Stdout, os.Stderr) })
 		}},
-		{"import", "import users, conversations and messages of another chat server: rialto import slack export.zip --work DIR --url ADMIN-URL --key KEY", func(args []string) int {
+		{"import", "import users, conversations and messages of another chat server: rialto import slack export.zip --work DIR --url URL --key KEY", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.ImportMain(ctx, args, os.Stdout, os.Stderr) })
 		}},
-		{"export", "export everything of a running deployment in a documented format: rialto export --out DIR --url ADMIN-URL --key KEY", func(args []string) int {
+		{"export", "export everything of a running deployment in a documented format: rialto export --out DIR --url URL --key KEY", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.ExportMain(ctx, args, os.Stdout, os.Stderr) })
 		}},
 		{"plan", "estimate the machines that a deployment needs: rialto plan --daily-users 50m", func(args []string) int {

@@ -22,9 +22,9 @@ import (
 const importHelp = `import loads users, conversations, messages and files of another chat server, with their original times. FORMAT is slack, mattermost, openim, wukongim, or
 interchange for what rialto export wrote. PATH is the export, or the directory in the interchange format.
 
-  rialto import slack export.zip --work DIR --url http://127.0.0.1:7071 --key @FILE   convert into DIR, and load
+  rialto import slack export.zip --work DIR --url http://127.0.0.1:7070 --key @FILE   convert into DIR, and load
   rialto import slack export.zip --work DIR                                          convert only
-  rialto import interchange DIR --url http://127.0.0.1:7071 --key @FILE              load
+  rialto import interchange DIR --url http://127.0.0.1:7070 --key @FILE              load
 
 The key has the role operator. An import that was interrupted continues when it is started again. import-report.json in DIR has what was imported and what
 was skipped, and why. Exit codes: 0 if the counts of the source are those of what was imported and skipped, 1 if not, 2 for an invalid command line.
@@ -32,7 +32,7 @@ was skipped, and why. Exit codes: 0 if the counts of the source are those of wha
 
 const exportHelp = `export writes all users, conversations, messages and files of a running deployment into a directory, in the interchange format.
 
-  rialto export --out DIR --url http://127.0.0.1:7071 --key @FILE
+  rialto export --out DIR --url http://127.0.0.1:7070 --key @FILE
 
 The key has the role operator. An export that was interrupted continues when it is started again. It is no backup: see rialto backup.
 Exit codes: 0 if the export is complete, 1 if not, 2 for an invalid command line.
@@ -50,7 +50,7 @@ const interchangeFormat = "interchange"
 func (f *importFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 	fs := flag.NewFlagSet("rialto import", flag.ContinueOnError)
 	fs.StringVar(&f.work, "work", "", "`directory` for the converted export")
-	fs.StringVar(&f.url, "url", "", "`URL` of a running server, such as its admin listener's")
+	fs.StringVar(&f.url, "url", "", "`URL` at which clients reach the server, such as http://127.0.0.1:7070")
 	fs.StringVar(&f.key, "key", "", "API `key` with the role operator, or @FILE to read it from a file")
 	fs.StringVar(&f.prefix, "prefix", "", "`text` before the external ids of users (default: the format and a colon; of interchange none)")
 	fs.IntVar(&f.rate, "rate", 0, "`entries` to import a second (default 500)")
@@ -180,7 +180,7 @@ func ExportMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	var dir, url, key string
 	fs := flag.NewFlagSet("rialto export", flag.ContinueOnError)
 	fs.StringVar(&dir, "out", "", "`directory` for the export")
-	fs.StringVar(&url, "url", "", "`URL` of a running server, such as its admin listener's")
+	fs.StringVar(&url, "url", "", "`URL` at which clients reach the server, such as http://127.0.0.1:7070")
 	fs.StringVar(&key, "key", "", "API `key` with the role operator, or @FILE to read it from a file")
 	if code, ok := parse(fs, exportHelp, args, out, errOut); !ok {
 		return code

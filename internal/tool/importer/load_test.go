@@ -3,6 +3,7 @@ package importer_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -144,6 +145,20 @@ func TestALoadContinues(t *testing.T) {
 		if again := server.calls - calls; again != 4-at && at < 4 {
 			t.Errorf("interrupted at %d, the rest takes %d calls", at, again)
 		}
+	}
+}
+
+// TestAWrongAddressShowsAtOnce: a server without these calls, such as the admin listener, is not asked again.
+func TestAWrongAddressShowsAtOnce(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(server.Close)
+	_, err := importer.Load(t.Context(), importer.Options{Dir: sample(t), Server: importer.Connect(server.URL, "key")})
+	if err == nil || !strings.Contains(err.Error(), "404") || asked != 1 {
+		t.Errorf("asked %d times: %v", asked, err)
 	}
 }
 

@@ -83,7 +83,7 @@ func (s *Server) callNoting(ctx context.Context, procedure string, q, a proto.Me
 			return repeated, fmt.Errorf("the server does not accept this key: it needs one with the role operator, of rialto admin key create --role operator --name NAME: %w", err)
 		case errors.As(err, &failed) && failed.reason() != "" && !failed.passes():
 			return repeated, &refused{failed.reason(), failed.Message}
-		case time.Now().After(end), !s.reached: // a wrong address shows at once
+		case time.Now().After(end), !s.reached, errors.As(err, &failed) && !failed.passes(): // a wrong address shows at once
 			return repeated, err
 		}
 		if err := delays.Wait(ctx); err != nil {
@@ -150,10 +150,13 @@ func (s *Server) attempt(ctx context.Context, procedure string, q, a proto.Messa
 		return proto.Unmarshal(b, a)
 	}
 	f := &failure{}
-	if json.Unmarshal(b, f) != nil || f.Code == "" {
-		return &failure{Code: "unavailable", Message: "the server answered with " + answer.Status}
+	switch {
+	case json.Unmarshal(b, f) == nil && f.Code != "":
+		return f
+	case answer.StatusCode < 500 && answer.StatusCode != http.StatusTooManyRequests:
+		return &failure{Code: "unimplemented", Message: "the server answered with " + answer.Status + ": give the address at which clients reach it"}
 	}
-	return f
+	return &failure{Code: "unavailable", Message: "the server answered with " + answer.Status}
 }
 
 func (s *Server) importUsers(ctx context.Context, q *operationv1.ImportUsersRequest) (*operationv1.ImportUsersResponse, error) {
