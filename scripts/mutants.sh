@@ -1020,7 +1020,7 @@ mutant "place chunks at the beginning" internal/platform/transcode/check.go 's/t
 mutant "publish chunks that lack frames" internal/platform/transcode/check.go 's/if total < c\.Frames \{/if total < 0 {/; s/want := min\(group, c\.Frames-frames\); n != want/want := n; n != want/; s/if frames != c\.Frames \{/if frames < 0 {/' '^TestDamaged$' internal/platform/transcode
 mutant "copy open groups" internal/platform/transcode/check.go 's/!alone \|\| !f\.samples/!f.samples/; s/alone, err := /_, err := /' '^TestCopy$' internal/platform/transcode
 mutant "refuse a file whose inspection was killed" internal/platform/transcode/inspect.go 's/f\.code\(\) != 1 \|\| //' '^TestFailures$' internal/platform/transcode
-mutant "publish a video before its last task" internal/service/video/finish.go 's/remaining > 0 \|\| t\.track/remaining > 1 || t.track/' '^TestVideo$' internal/service/video
+mutant "publish a video before its last task" internal/service/video/finish.go 's/err != nil \|\| remaining > 0 \{/err != nil || remaining > 1 {/' '^TestVideo$' internal/service/video
 mutant "write the files of a copy again" internal/service/video/inspect.go 's/added\.attempts = attempts/added.attempts = 0/' '^TestNotCopied$' internal/service/video
 mutant "take a late copy for a chunk" internal/service/video/finish.go 's/stored = 0 AND job = \$6/stored = 0 AND $6 <> 0/' '^TestNotCopied$' internal/service/video
 mutant "encode a picture that was copied" internal/service/video/inspect.go 's/first = \$3 AND stored = 0 RETURNING/first = $3 RETURNING/' '^TestLateCopy$' internal/service/video
@@ -1327,11 +1327,11 @@ mutant "list limits without what was configured" internal/base/ratelimit/table.g
 # Commands in the audit log.
 mutant "create a key without an entry in the audit log" internal/service/account/api_key.go 's/return record\.Record\(ctx, tx, auditlog\.Entry\{Action: "key\.create".*/return nil/' TestNoKeyChangesWithoutAnEntry ./internal/service/account
 mutant "create a key with a role without an entry in the audit log" internal/service/account/operator_key.go 's/return record\.Record\(ctx, tx, auditlog\.Entry\{Action: "key\.create".*/return nil/' TestNoKeyChangesWithoutAnEntry ./internal/service/account
-mutant "revoke keys without an entry in the audit log" internal/service/account/api_key.go 's/return record\.Record\(ctx, tx, auditlog\.Entry\{Action: "key\.revoke".*/return nil/' TestNoKeyChangesWithoutAnEntry ./internal/service/account
+mutant "revoke keys without an entry in the audit log" internal/service/account/api_key.go 's/return record\.Record\(ctx, tx, (auditlog\.Entry\{Action: "key\.revoke".*)\)$/_ = \1; return nil/' TestNoKeyChangesWithoutAnEntry ./internal/service/account
 mutant "let a key pretend to be a user of the operating system" internal/service/account/operator_key.go 's/ \|\| strings\.HasPrefix\(k\.Name, auditlog\.SystemPrefix\)//' TestAdminCommandsAreAudited ./internal/app
 mutant "retry all dead letters without an entry in the audit log" internal/platform/job/retry.go 's/return audit\(ctx, tx, ids\)/return nil/' TestAdminCommandsAreAudited ./internal/app
-mutant "retry a message transaction without an entry in the audit log" internal/service/messagetransaction/list.go 's/return record\.Record\(ctx, tx, auditlog\.Entry\{Action: "transaction\.retry".*/return nil/' TestOperatorsSeeAndRetryTransactions ./internal/app
-mutant "build a search index again without an entry in the audit log" internal/service/search/generation.go 's/if err := s\.deps\.Audit\.Record\(ctx, entry\); err != nil \{/if err := error(nil); err != nil || entry.Who == "" {/' TestSearchOverHTTP ./internal/app
+mutant "retry a message transaction without an entry in the audit log" internal/service/messagetransaction/list.go 's/return record\.Record\(ctx, tx, (auditlog\.Entry\{Action: "transaction\.retry".*)\)$/_ = \1; return nil/' TestOperatorsSeeAndRetryTransactions ./internal/app
+mutant "build a search index again without an entry in the audit log" internal/service/search/generation.go 's/if err := s\.deps\.Audit\.Record\(ctx, (by\.entry\(.*\))\); err != nil \{/if err := error(nil); err != nil || \1.Who == "" {/' TestSearchOverHTTP ./internal/app
 mutant "repair without saying so in the audit log" internal/app/repaircommand.go 's/if err := by\.recordIn\(ctx, data, (auditlog\.Entry\{.*\})\); err != nil \{/_ = \1\n\tif err := error(nil); err != nil {/' TestCommandsOnStoppedStoresAreAudited ./internal/app
 
 mutant "end an erasure after one participant" internal/service/privacy/erase.go 's/e\.participant < len\(s\.deps\.Participants\)/e.participant < 1/' AnInterruptedErasureGoesOn ./internal/service/privacy
