@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/egress"
 	"github.com/rialto-im/rialto/internal/base/progress"
 	"github.com/rialto-im/rialto/internal/tool/exporter"
 	"github.com/rialto-im/rialto/internal/tool/importer"
@@ -50,7 +51,7 @@ const interchangeFormat = "interchange"
 func (f *importFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 	fs := flag.NewFlagSet("rialto import", flag.ContinueOnError)
 	fs.StringVar(&f.work, "work", "", "`directory` for the converted export")
-	fs.StringVar(&f.url, "url", "", "`URL` at which clients reach the server, such as http://127.0.0.1:7070")
+	fs.StringVar(&f.url, "url", "", "`URL` at which clients reach the server, such as https://chat.example.com, or http://127.0.0.1:7070 on this machine")
 	fs.StringVar(&f.key, "key", "", "API `key` with the role operator, or @FILE to read it from a file")
 	fs.StringVar(&f.prefix, "prefix", "", "`text` before the external ids of users (default: the format and a colon; of interchange none)")
 	fs.IntVar(&f.rate, "rate", 0, "`entries` to import a second (default 500)")
@@ -89,8 +90,19 @@ func (f *importFlags) check(words []string) error {
 	case f.rate < 0:
 		return errors.New("--rate cannot be below zero")
 	}
+	if err := checkServer(f.url); err != nil && f.url != "" {
+		return err
+	}
 	if converts && f.prefix == "" {
 		f.prefix = f.format + ":"
+	}
+	return nil
+}
+
+// checkServer returns an error for an address to which the key would go as plain text over a network.
+func checkServer(address string) error {
+	if err := egress.CheckURL(address); err != nil {
+		return fmt.Errorf("--url: %w", err)
 	}
 	return nil
 }
@@ -180,13 +192,17 @@ func ExportMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	var dir, url, key string
 	fs := flag.NewFlagSet("rialto export", flag.ContinueOnError)
 	fs.StringVar(&dir, "out", "", "`directory` for the export")
-	fs.StringVar(&url, "url", "", "`URL` at which clients reach the server, such as http://127.0.0.1:7070")
+	fs.StringVar(&url, "url", "", "`URL` at which clients reach the server, such as https://chat.example.com, or http://127.0.0.1:7070 on this machine")
 	fs.StringVar(&key, "key", "", "API `key` with the role operator, or @FILE to read it from a file")
 	if code, ok := parse(fs, exportHelp, args, out, errOut); !ok {
 		return code
 	}
 	if dir == "" || url == "" || key == "" {
 		fmt.Fprintln(errOut, "rialto export: give --out, --url and --key; rialto export --help shows how")
+		return 2
+	}
+	if err := checkServer(url); err != nil {
+		fmt.Fprintln(errOut, "rialto export:", err)
 		return 2
 	}
 	key, err := readKey(key)

@@ -83,7 +83,7 @@ func rules() archtest.Rules {
 			"internal/tool/where":           {"sdk/go", "internal/base/printable"},
 			"internal/tool/remotebackup":    {"sdk/go", "internal/base/backoff", "internal/base/progress"},
 			"internal/tool/interchangefile": {"sdk/go", "internal/base/filecopy"},
-			"internal/tool/importer":        {"sdk/go", "internal/base/backoff", "internal/base/progress", "internal/tool/interchangefile"},
+			"internal/tool/importer":        {"sdk/go", "internal/base/backoff", "internal/base/egress", "internal/base/progress", "internal/tool/interchangefile"},
 			"internal/tool/exporter":        {"sdk/go", "internal/base/backoff", "internal/base/progress", "internal/tool/interchangefile", "internal/tool/importer"},
 			"internal/tool/plan":            {"internal/engine/timeline", "internal/engine/sqldb"}, // the number of partitions; a database for its benchmark
 			"internal/engine/bus":           {"internal/base/errs", "internal/base/eventually", "internal/base/backoff"},

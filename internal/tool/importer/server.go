@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/egress"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/operation/v1/operationv1connect"
@@ -41,10 +42,24 @@ type Server struct {
 	reached bool
 }
 
-// Connect returns a client. It calls nothing.
+// Connect returns a client. It calls nothing. Calls fail if egress.CheckURL refuses the address: the key is sent encrypted, or within this machine.
 func Connect(address, key string) *Server {
 	address = strings.TrimRight(address, "/")
-	return &Server{URL: address, key: key, files: &http.Client{Timeout: fileTimeout}, waits: patience}
+	return &Server{URL: address, key: key, files: &http.Client{Timeout: fileTimeout, CheckRedirect: checkRedirect}, waits: patience}
+}
+
+// maxRedirects of a request, as of a client of package http.
+const maxRedirects = 10
+
+// checkRedirect refuses to send the key where it would not be sent at first.
+func checkRedirect(r *http.Request, via []*http.Request) error {
+	if len(via) >= maxRedirects {
+		return fmt.Errorf("the server redirects more than %d times", maxRedirects)
+	}
+	if r.Header.Get("Authorization") == "" {
+		return nil
+	}
+	return egress.CheckURL(r.URL.String())
 }
 
 // refused is the refusal of one thing, which does not end a load.
@@ -123,6 +138,9 @@ func (f *failure) reason() string {
 
 // attempt makes a unary call of the Connect protocol. The generated client would do, and make the program a quarter of a megabyte larger.
 func (s *Server) attempt(ctx context.Context, procedure string, q, a proto.Message) error {
+	if err := egress.CheckURL(s.URL); err != nil {
+		return err
+	}
 	body, err := proto.Marshal(q)
 	if err != nil {
 		return err
