@@ -138,7 +138,7 @@ func slackExport() map[string]string {
 		"channels.json": `[{"id":"C1","name":"general","creator":"U1","created":1600000000,"members":["U1","U2","U9"]}]`,
 		"dms.json":      `[{"id":"D1","created":1600000000,"members":["U1","U2"]}]`,
 		"general/2020-09-13.json": `[
-			{"type":"message","user":"U1","text":"Hi <@U2>, see <https://a.example|this> &amp; <#C1|general>","ts":"1600000001.000100","reactions":[{"name":"+1","users":["U2"],"count":3}]},
+			{"type":"message","user":"U1","text":"Hi <@U2>, see <https://a.example|this> &amp; <#C1|general>","ts":"1600000001.000100","reactions":[{"name":"+1","users":["U2"],"count":3},{"name":"huge","count":4000000000000000000}]},
 			{"type":"message","user":"U2","text":"root","ts":"1600000002.000100","thread_ts":"1600000002.000100","reply_count":1,"reply_users":["U1"],"edited":{"user":"U2","ts":"1600000009.000000"}},
 			{"type":"message","subtype":"channel_join","user":"U2","text":"joined","ts":"1600000002.500000"},
 			{"type":"message","user":"U1","text":"reply","ts":"1600000003.000100","thread_ts":"1600000002.000100"},
@@ -186,7 +186,10 @@ func TestSlack(t *testing.T) {
 	}
 	matches(t, "skipped users", c.reasons("user"), "U2: another user has the same id", "element 4: json")
 	matches(t, "skipped files", c.reasons("file"), "../outside.json: its path leads out", "its bytes are not in the export, only its address: F2")
-	matches(t, "skipped reactions", c.reasons("reaction"), "does not name its user: +1", "does not name its user: +1")
+	matches(t, "skipped reactions", c.reasons("reaction"), "does not name their users: 2 × +1", "does not name their users: 1000000 × huge")
+	if n := c.Manifest.Skipped["reaction"]; n != 1_000_002 {
+		t.Errorf("%d reactions are skipped", n)
+	}
 	matches(t, "skipped messages", c.reasons("message"), "Slack wrote it: channel_join", "its time is no time in the past: 4070908800000", "its time is no time in the past: 0", "it has no sender",
 		"element 8: it cannot be read", "general/2020-09-15.json: it is compressed so far", "unknown/2020-09-13.json: element 1: no list of channels", "another entry has the same id")
 	if got := c.Manifest.Counts; got.Users != 4 || got.Conversations != 3 || got.Memberships != 5 || got.Messages != 11 || got.Reactions != 1 || got.Files != 2 {

@@ -309,6 +309,9 @@ func (s *slack) write(where string, m *slackMessage, e *interchangefile.Entry) e
 	return s.reactions(where, m, e)
 }
 
+// maxReactions bounds the reactions with one emoji that an export may claim to leave out: a wrong number ruins no counts.
+const maxReactions = 1_000_000
+
 func (s *slack) reactions(where string, m *slackMessage, e *interchangefile.Entry) error {
 	for _, r := range m.Reactions {
 		for _, u := range r.Users {
@@ -317,8 +320,8 @@ func (s *slack) reactions(where string, m *slackMessage, e *interchangefile.Entr
 				return err
 			}
 		}
-		for range max(r.Count-len(r.Users), 0) { // Slack names at most some users
-			if err := s.w.Skip("reaction", where, "the export does not name its user: "+r.Name); err != nil {
+		if n := min(r.Count, maxReactions) - len(r.Users); n > 0 { // Slack names at most some users
+			if err := s.w.SkipMany("reaction", where, fmt.Sprintf("the export does not name their users: %d × %s", n, r.Name), int64(n)); err != nil {
 				return err
 			}
 		}

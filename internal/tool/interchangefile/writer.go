@@ -77,8 +77,11 @@ func shortID(id string) string {
 }
 
 // Skip counts something that is left out, and why.
-func (w *Writer) Skip(kind, where, reason string) error {
-	w.skips[kind]++
+func (w *Writer) Skip(kind, where, reason string) error { return w.SkipMany(kind, where, reason, 1) }
+
+// SkipMany counts n things that are left out for one reason, in one line.
+func (w *Writer) SkipMany(kind, where, reason string, n int64) error {
+	w.skips[kind] += n
 	return w.skip.write(Skipped{kind, where, reason})
 }
 
