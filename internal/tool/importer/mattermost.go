@@ -329,7 +329,7 @@ func (m *mattermost) file(where, name string) (*interchangefile.Attachment, erro
 		if !fs.ValidPath(at) {
 			return nil, m.w.Skip("file", where, "its path leads out of the export: "+name)
 		}
-		if _, err := fs.Stat(m.FS, at); err == nil {
+		if _, err := fs.Stat(m.FS, at); !errors.Is(err, fs.ErrNotExist) {
 			return storeAttachment(m.source, m.w, where, at, interchangefile.Attachment{Name: path.Base(name), MimeType: plainType(mime.TypeByExtension(path.Ext(name)))})
 		}
 	}

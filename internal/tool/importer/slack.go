@@ -335,36 +335,12 @@ func (s *slack) file(where string, f *slackFile) (*interchangefile.Attachment, e
 	if f.ID == "" || !fs.ValidPath(folder) {
 		return nil, s.w.Skip("file", where, "it has no id")
 	}
-	entries, err := fs.ReadDir(s.FS, folder)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+	name, err := s.firstFile(folder)
+	switch {
+	case err != nil:
+		return nil, s.w.Skip("file", where, err.Error())
+	case name == "":
 		return nil, s.w.Skip("file", where, "its bytes are not in the export, only its address: "+f.ID)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return storeAttachment(s.source, s.w, where, folder+"/"+entries[0].Name(), interchangefile.Attachment{Name: f.Name, MimeType: f.MimeType, Width: f.Width, Height: f.Height})
-}
-
-// storeAttachment copies a file of the export. If it cannot be, it is skipped, and the result is nil.
-func storeAttachment(s *source, w *interchangefile.Writer, where, name string, a interchangefile.Attachment) (*interchangefile.Attachment, error) {
-	r, err := s.open(name)
-	if errors.Is(err, errBomb) || errors.Is(err, fs.ErrNotExist) {
-		return nil, w.Skip("file", where, err.Error())
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	stored, size, err := w.StoreFile(r)
-	if errors.Is(err, interchangefile.ErrFileTooLarge) {
-		return nil, w.Skip("file", where, err.Error())
-	}
-	if err != nil {
-		return nil, err
-	}
-	if size == 0 {
-		return nil, w.Skip("file", where, "it is empty")
-	}
-	a.Path, a.Size = stored, uint64(size)
-	return &a, nil
+	return storeAttachment(s.source, s.w, where, name, interchangefile.Attachment{Name: f.Name, MimeType: f.MimeType, Width: f.Width, Height: f.Height})
 }
