@@ -379,8 +379,7 @@ func (x *export) created(ctx context.Context, c *operationv1.InterchangeConversa
 		}
 		out.Kind, out.ID, out.Parent, out.Root = interchangefile.Thread, "thread:"+parent+":"+root, parent, root
 	case c.Direct:
-		users := slices.Compact(slices.Sorted(slices.Values(append([]string{out.Owner}, out.Members...))))
-		out.Kind, out.ID = interchangefile.Direct, "direct:"+users[0]+":"+users[len(users)-1]
+		out.Kind, out.ID = interchangefile.Direct, interchangefile.DirectID(append([]string{out.Owner}, out.Members...))
 	default:
 		if out.JoinPolicy = interchangefile.PolicyOf(control.JoinPolicy); c.Channel {
 			out.Kind = interchangefile.Channel

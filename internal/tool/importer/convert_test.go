@@ -210,7 +210,9 @@ const mattermostExport = `{"type":"version","version":1}
 {"type":"post","post":{"team":"t","channel":"town","user":"ann","type":"system_join_channel","message":"joined","create_at":1600000001000}}
 {"type":"post", broken
 {"type":"direct_channel","direct_channel":{"members":["ann","bob"]}}
-{"type":"direct_post","direct_post":{"channel_members":["bob","ann"],"user":"carl","message":"hi","create_at":1600000001000}}
+{"type":"direct_post","direct_post":{"channel_members":["bob","ann"],"user":"ann","message":"hi","create_at":1600000001000,"reactions":[{"user":"carl","create_at":1600000003000,"emoji_name":"+1"}],"replies":[{"user":"bob","message":"you","create_at":1600000002000},{"user":"carl","message":"me, too","create_at":1600000003000}]}}
+{"type":"direct_post","direct_post":{"channel_members":["bob","ann"],"user":"carl","message":"I am neither","create_at":1600000004000,"replies":[{"user":"ann","message":"gone","create_at":1600000005000}]}}
+{"type":"direct_post","direct_post":{"channel_members":["ann:bob"],"user":"ann:bob","message":"to myself","create_at":1600000001000}}
 `
 
 // TestMattermost: likewise of Mattermost. Posts are in the order of their times, whatever that of the lines.
@@ -225,13 +227,25 @@ func TestMattermost(t *testing.T) {
 	}
 	equal(t, "channel", got, []string{"text bob> hello", "pin bob>ROOT", "edit bob>ROOT hello", "reaction ann>ROOT :party_parrot:", "thread ann>ROOT", "text ann> later", "file ann> a.txt|a file", "text ann> gone\n[passwd]"})
 	equal(t, "thread", c.lines("t/town:"+rootOf(c)), []string{"text ann> reply"})
-	equal(t, "one-to-one", c.lines("direct:ann:bob"), []string{"text carl> hi"})
-	matches(t, "skipped messages", c.reasons("message"), "its conversation is unknown: t/nowhere", "its conversation is unknown: t/nowhere", "Mattermost wrote it", "import.jsonl:12: invalid character")
+	equal(t, "one-to-one", c.lines(`direct:["ann" "bob"]`), []string{"text ann> hi", "thread bob>" + hiOf(c)})
+	equal(t, "thread of it", c.lines(`direct:["ann" "bob"]:`+hiOf(c)), []string{"text bob> you"})
+	equal(t, "of one user", c.lines(`direct:["ann:bob"]`), []string{"text ann:bob> to myself"})
+	neither := "neither of the two users of the conversation: carl"
+	matches(t, "skipped reactions", c.reasons("reaction"), neither)
+	matches(t, "skipped messages", c.reasons("message"), "its conversation is unknown: t/nowhere", "its conversation is unknown: t/nowhere", "Mattermost wrote it", "import.jsonl:12: invalid character", neither, neither)
+	if n := c.Manifest.Skipped["message"]; n != 7 {
+		t.Errorf("%d messages are skipped", n)
+	}
 	matches(t, "skipped conversations", c.reasons("conversation"), "it has no members: t/empty")
 	matches(t, "skipped files", c.reasons("file"), "its path leads out")
 }
 
 func rootOf(c *content) string { return c.entries[0].ID }
+
+// hiOf returns the id of the message "hi".
+func hiOf(c *content) string {
+	return c.entries[slices.IndexFunc(c.entries, func(e interchangefile.Entry) bool { return e.Text == "hi" })].ID
+}
 
 // TestOpenIM: likewise of the collections of OpenIM.
 func TestOpenIM(t *testing.T) {
@@ -248,7 +262,7 @@ func TestOpenIM(t *testing.T) {
 			block(msg(1, 101, "m6", "u2", "u1", "", `{"content":"secret"}`, `,"revoke":{"user_id":"u2","time":1}`), msg(3, 101, "m7", "u1", "", "unknown", `{"content":"lost"}`, "")),
 	}))
 	equal(t, "group", c.lines("sg_g"), []string{"role u2>", "text u1> hello", "text u2>m1 answer", "text u1> [picture] http://f/1", "custom u1> openim/110"})
-	equal(t, "one-to-one", c.lines("direct:u1:u2"), []string{"recalled u2>"})
+	equal(t, "one-to-one", c.lines(`direct:["u1" "u2"]`), []string{"recalled u2>"})
 	if g := c.conversations["sg_g"]; g.Owner != "u2" || !slices.Equal(g.Members, []string{"u1"}) || g.CreatedMs != 1_600_000_000_000 {
 		t.Errorf("the group is %+v", g)
 	}
@@ -266,14 +280,17 @@ func TestWuKongIM(t *testing.T) {
 		"users.jsonl":    `{"uid":"u1","name":"Ann"}` + "\n",
 		"channels.jsonl": `{"channel_id":"g","channel_type":2,"subscribers":["u1","u2"]}` + "\n" + `{"channel_id":"s","channel_type":3}` + "\n",
 		"messages.jsonl": msg("123456789012345678", "2", `{"type":1,"content":"hello"}`) + msg("2", "2", `{"type":2,"url":"http://f/1"}`) + msg("3", "2", `{"type":99}`) + msg("4", "2", "no json") +
-			msg("5", "2", `{"type":7,"content":"a card"}`) + msg("6", "1", `{"type":1,"content":"to g"}`) + msg("7", "4", `{"type":1}`),
+			msg("5", "2", `{"type":7,"content":"a card"}`) + msg("6", "1", `{"type":1,"content":"to g"}`) + msg("7", "4", `{"type":1}`) +
+			strings.Replace(msg("8", "1", `{"type":1,"content":"to both"}`), `"channel_id":"g"`, `"channel_id":"u1@u2@x"`, 1) +
+			strings.Replace(msg("9", "1", `{"type":1,"content":"of neither"}`), `"channel_id":"g"`, `"channel_id":"u2@u3"`, 1),
 	}))
 	equal(t, "group", c.lines("group:g"), []string{"text u1> hello", "text u1> [picture] http://f/1", "custom u1> wukongim/7"})
-	equal(t, "one-to-one", c.lines("direct:g:u1"), []string{"text u1> to g"})
+	equal(t, "one-to-one", c.lines(`direct:["g" "u1"]`), []string{"text u1> to g"})
+	equal(t, "of both", c.lines(`direct:["u1" "u2@x"]`), []string{"text u1> to both"})
 	if c.entries[0].ID != "123456789012345678" {
 		t.Errorf("the id is %s", c.entries[0].ID)
 	}
-	matches(t, "skipped messages", c.reasons("message"), "for programs: type 99", "payload is no JSON", "channels of type 4")
+	matches(t, "skipped messages", c.reasons("message"), "for programs: type 99", "payload is no JSON", "channels of type 4", "neither of the two users of the conversation: u1")
 	matches(t, "skipped conversations", c.reasons("conversation"), "channels of type 3")
 }
 

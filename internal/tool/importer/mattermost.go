@@ -173,18 +173,14 @@ func (m *mattermost) people(_ string, l *mattermostLine) error {
 	return m.w.User(interchangefile.User{ID: u.Username, Handle: u.Username, Name: cmp.Or(u.Nickname, strings.TrimSpace(u.First+" "+u.Last), u.Username), Bio: u.Position})
 }
 
-// directID names a conversation by its members.
-func directID(members []string) string {
-	members = slices.Clone(members)
-	slices.Sort(members)
-	return "direct:" + strings.Join(slices.Compact(members), ":")
-}
+// notOfBoth is why something in a one-to-one conversation is skipped.
+const notOfBoth = "its sender is neither of the two users of the conversation: "
 
 func (m *mattermost) direct(members []string) error {
-	if m.w.HasConversation(directID(members)) || len(members) == 0 {
+	if m.w.HasConversation(interchangefile.DirectID(members)) || len(members) == 0 {
 		return nil
 	}
-	c := interchangefile.Conversation{ID: directID(members), Kind: interchangefile.Direct, Owner: members[0], Members: members[1:]}
+	c := interchangefile.Conversation{ID: interchangefile.DirectID(members), Kind: interchangefile.Direct, Owner: members[0], Members: members[1:]}
 	if len(members) > 2 {
 		c.Kind, c.Title = interchangefile.Group, strings.Join(members, ", ")
 	}
@@ -217,7 +213,7 @@ func (m *mattermost) posts(where string, l *mattermostLine) error {
 		if err := m.direct(l.DirectPost.ChannelMembers); err != nil {
 			return err
 		}
-		return m.post(where, directID(l.DirectPost.ChannelMembers), "", l.DirectPost)
+		return m.post(where, interchangefile.DirectID(l.DirectPost.ChannelMembers), "", l.DirectPost)
 	}
 	return nil // a version, a team, a role, a scheme or an emoji
 }
@@ -232,6 +228,9 @@ func postID(p *mattermostPost) string {
 func (m *mattermost) post(where, conversation, root string, p *mattermostPost) error {
 	if strings.HasPrefix(p.Type, "system_") {
 		return m.w.Skip("message", where, "Mattermost wrote it: "+p.Type)
+	}
+	if !m.w.Admits(conversation, p.User) {
+		return m.w.SkipMany("message", where, notOfBoth+p.User, int64(1+len(p.Replies)))
 	}
 	id := postID(p)
 	e := interchangefile.Entry{Conversation: conversation, ID: id, TimeMs: p.CreateAt, Sender: p.User, Kind: interchangefile.Text, Text: p.Message}
@@ -280,6 +279,12 @@ func (m *mattermost) updates(where string, e *interchangefile.Entry, p *mattermo
 		}
 	}
 	for _, r := range p.Reactions {
+		if !m.w.Admits(e.Conversation, r.User) {
+			if err := m.w.Skip("reaction", where, notOfBoth+r.User); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := m.w.Entry(where, interchangefile.Entry{Conversation: e.Conversation, ID: "reaction:" + e.ID + ":" + r.Emoji + ":" + r.User, TimeMs: max(r.CreateAt, p.CreateAt), Sender: r.User,
 			Kind: interchangefile.Reaction, Target: e.ID, Emoji: emojiOf(r.Emoji)}); err != nil {
 			return err
@@ -301,11 +306,22 @@ func (m *mattermost) replies(where, conversation, root string, p *mattermostPost
 		}
 		return nil
 	}
-	first := slices.MinFunc(p.Replies, func(a, b mattermostPost) int { return cmp.Compare(a.CreateAt, b.CreateAt) })
+	var replies []mattermostPost
+	for i := range p.Replies {
+		if r := &p.Replies[i]; m.w.Admits(conversation, r.User) {
+			replies = append(replies, *r)
+		} else if err := m.w.Skip("message", where, notOfBoth+r.User); err != nil {
+			return err
+		}
+	}
+	if len(replies) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(replies, func(a, b mattermostPost) int { return cmp.Compare(a.CreateAt, b.CreateAt) })
 	thread := conversation + ":" + root
 	members := []string{p.User}
-	for i := range p.Replies {
-		members = append(members, p.Replies[i].User)
+	for i := range replies {
+		members = append(members, replies[i].User)
 	}
 	if err := m.w.Conversation(interchangefile.Conversation{ID: thread, Kind: interchangefile.Thread, Owner: first.User, Members: members, CreatedMs: first.CreateAt, Parent: conversation, Root: root}); err != nil {
 		return err
@@ -313,8 +329,8 @@ func (m *mattermost) replies(where, conversation, root string, p *mattermostPost
 	if err := m.w.Entry(where, interchangefile.Entry{Conversation: conversation, ID: "thread:" + root, TimeMs: max(first.CreateAt, p.CreateAt), Sender: first.User, Kind: interchangefile.ThreadStart, Target: root}); err != nil {
 		return err
 	}
-	for i := range p.Replies {
-		r := p.Replies[i]
+	for i := range replies {
+		r := replies[i]
 		r.Replies = nil
 		if err := m.post(fmt.Sprintf("%s: reply %d", where, i+1), thread, root, &r); err != nil {
 			return err

@@ -182,7 +182,7 @@ func (o *openIM) message(where string, m *openIMMessage, revoked bool) error {
 	e := interchangefile.Entry{Conversation: "sg_" + m.GroupID, ID: cmp.Or(m.ClientMsgID, m.ServerMsgID), TimeMs: int64(m.SendTime), Sender: m.SendID}
 	if m.SessionType == 1 {
 		users := []string{m.SendID, m.RecvID}
-		if e.Conversation = directID(users); !o.w.HasConversation(e.Conversation) && m.SendID != "" && m.RecvID != "" {
+		if e.Conversation = interchangefile.DirectID(users); !o.w.HasConversation(e.Conversation) && m.SendID != "" && m.RecvID != "" {
 			if err := o.w.Conversation(interchangefile.Conversation{ID: e.Conversation, Kind: interchangefile.Direct, Owner: users[0], Members: users[1:], CreatedMs: e.TimeMs}); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/tool/interchangefile"
@@ -91,11 +92,18 @@ func wuKongEntry(w *interchangefile.Writer, where string, m *wuKongMessage) erro
 	switch m.ChannelType {
 	case 1:
 		users := []string{m.From, m.ChannelID}
-		if strings.Contains(m.ChannelID, "@") { // of both, in some answers
-			a, b, _ := strings.Cut(m.ChannelID, "@")
+		if a, b, both := strings.Cut(m.ChannelID, "@"); both && !w.HasUser(m.ChannelID) { // of both, in some answers
+			if other, isFirst := strings.CutPrefix(m.ChannelID, m.From+"@"); isFirst { // uids may contain an @, too
+				a, b = m.From, other
+			} else if other, isLast := strings.CutSuffix(m.ChannelID, "@"+m.From); isLast {
+				a, b = other, m.From
+			}
 			users = []string{a, b}
 		}
-		if e.Conversation = directID(users); !w.HasConversation(e.Conversation) && m.From != "" && m.ChannelID != "" {
+		if !slices.Contains(users, m.From) {
+			return w.Skip("message", where, notOfBoth+m.From)
+		}
+		if e.Conversation = interchangefile.DirectID(users); !w.HasConversation(e.Conversation) && m.From != "" && m.ChannelID != "" {
 			if err := w.Conversation(interchangefile.Conversation{ID: e.Conversation, Kind: interchangefile.Direct, Owner: users[0], Members: users[1:], CreatedMs: e.TimeMs}); err != nil {
 				return err
 			}

@@ -76,6 +76,13 @@ func shortID(id string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// DirectID names a one-to-one conversation by its users, whose ids may contain any character.
+func DirectID(users []string) string {
+	users = slices.Clone(users)
+	slices.Sort(users)
+	return fmt.Sprintf("direct:%q", slices.Compact(users))
+}
+
 // Skip counts something that is left out, and why.
 func (w *Writer) Skip(kind, where, reason string) error { return w.SkipMany(kind, where, reason, 1) }
 
@@ -118,6 +125,24 @@ func (w *Writer) HasUser(id string) bool {
 func (w *Writer) HasConversation(id string) bool {
 	_, known := w.index[shortID(id)]
 	return known
+}
+
+// Admits reports whether a user may be a sender in a conversation: in one of two users, and in its threads, only these. Entry says what is wrong with an
+// unknown conversation, and with no user.
+func (w *Writer) Admits(conversation, user string) bool {
+	find := func(id string) *Conversation {
+		at, known := w.index[shortID(id)]
+		if !known {
+			return nil
+		}
+		return &w.conversations[at&(1<<40-1)]
+	}
+	c := find(conversation)
+	if c != nil && c.Kind == Thread {
+		c = find(c.Parent)
+	}
+	user = shortID(user)
+	return c == nil || c.Kind != Direct || user == "" || user == c.Owner || slices.Contains(c.Members, user)
 }
 
 // oneLine returns a text in one line, of at most some characters.
