@@ -130,15 +130,19 @@ func (p *importer) exist(ctx context.Context, users ...uint64) error {
 
 // checkOrder refuses an entry that is earlier than the last one, unless it is stored.
 func (p *importer) checkOrder(ctx context.Context, result *operationv1.ImportedEntry, e *operationv1.ImportEntry) error {
-	if !p.ids.some || e.TimeMs >= p.ids.ms-importTolerance {
+	early := p.ids.some && e.TimeMs < p.ids.ms-importTolerance
+	if !early && e.Content.GetThread() == nil { // the start of a thread has an effect before it is stored
 		return nil
 	}
 	seq, err := p.find(ctx, e.Key)
 	if err != nil {
 		return err
 	}
-	if seq == 0 {
+	switch {
+	case seq == 0 && early:
 		return errTimeOrder
+	case seq == 0:
+		return nil
 	}
 	result.Seq, result.Duplicate = seq, true
 	return nil
@@ -159,15 +163,38 @@ func (p *importer) repeat(ctx context.Context, result *operationv1.ImportedEntry
 	if e.Content.GetControl() != nil {
 		return nil
 	}
-	entries, err := p.service.deps.Log.Get(ctx, []timeline.Ref{{Key: logKey(p.conv.id), From: result.Seq, To: result.Seq}})
-	if err != nil || len(entries) == 0 {
-		return err // it has expired
+	list, err := p.stored(ctx, []uint64{result.Seq})
+	if err != nil {
+		return err
 	}
-	var stored message.Entry
-	if err := stored.Decode(entries[0].Payload); err != nil {
-		return errors.Join(errCorrupt, err)
+	return p.service.applyImported(ctx, list)
+}
+
+// stored returns the messages and updates that are stored at some seqs, without those that have expired.
+func (p *importer) stored(ctx context.Context, seqs []uint64) ([]*message.Stored, error) {
+	if len(seqs) == 0 {
+		return nil, nil
 	}
-	return p.service.applyImported(ctx, []*message.Stored{{Conversation: p.conv.id, Seq: result.Seq, Entry: stored}})
+	slices.Sort(seqs)
+	var refs []timeline.Ref
+	for _, seq := range slices.Compact(seqs) {
+		refs = append(refs, timeline.Ref{Key: logKey(p.conv.id), From: seq, To: seq})
+	}
+	entries, err := p.service.deps.Log.Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	var list []*message.Stored
+	for _, stored := range entries {
+		m := &message.Stored{Conversation: p.conv.id, Seq: stored.Seq}
+		if err := m.Entry.Decode(stored.Payload); err != nil {
+			return nil, errors.Join(errCorrupt, err)
+		}
+		if !m.Entry.Control {
+			list = append(list, m)
+		}
+	}
+	return list, nil
 }
 
 // message prepares a message or an update.
@@ -302,28 +329,38 @@ func (p *importer) flush(ctx context.Context) error {
 		if err := p.append(ctx, todo); err != nil {
 			return err
 		}
-		var busy []*importedEntry
+		var wait []*importedEntry
 		for _, q := range todo {
 			if errors.Is(q.append.Err, timeline.ErrBusy) {
-				busy = append(busy, q)
+				wait = append(wait, q)
+			} else if errors.Is(q.append.Err, timeline.ErrStale) { // another node changed the conversation
+				p.conv.invalidate()
+				return busy(q.append.Err)
 			} else if q.append.Err != nil {
 				return q.append.Err
 			}
 		}
-		if todo = busy; len(todo) > 0 {
+		if todo = wait; len(todo) > 0 {
 			if err := delays.Wait(ctx); err != nil {
 				return err
 			}
 		}
 	}
 	var apply []*message.Stored
+	var repeated []uint64
 	for _, q := range list {
 		q.result.Seq, q.result.Duplicate = q.append.Seq, q.append.Duplicate
-		if q.draft.Updates != 0 || q.draft.Mentions || q.recalled {
+		if q.append.Duplicate { // what is stored takes effect, not what came with the same key
+			repeated = append(repeated, q.append.Seq)
+		} else if q.draft.Updates != 0 || q.draft.Mentions || q.recalled {
 			apply = append(apply, &message.Stored{Conversation: p.conv.id, Seq: q.append.Seq, Entry: message.Entry{ID: q.draft.ID, Sender: q.draft.Sender, Updates: q.draft.Updates, Content: q.draft.Content}})
 		}
 	}
-	return p.service.applyImported(ctx, apply)
+	again, err := p.stored(ctx, repeated)
+	if err != nil {
+		return err
+	}
+	return p.service.applyImported(ctx, append(apply, again...))
 }
 
 // append appends entries, and waits until all are stored or failed.

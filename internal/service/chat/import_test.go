@@ -162,6 +162,43 @@ func TestNobodyWritesWhileAConversationIsImported(t *testing.T) {
 	}
 }
 
+// TestARepeatedKeyChangesNothing: what comes with a key that is stored has no effect, whatever it is, in the same call or in another one.
+func TestARepeatedKeyChangesNothing(t *testing.T) {
+	h := newHarness(t, chat.Config{})
+	s := h.node(t)
+	c := importGroup(t, s)
+	thread := &chatv1.Content{Kind: &chatv1.Content_Thread{Thread: &chatv1.ThreadStart{}}}
+	again := []*operationv1.ImportEntry{
+		updateEntry("m1", importedAt+3, 2, "m2", editOf(0, "edited")),
+		updateEntry("m1", importedAt+3, 3, "m2", reactionOf(0, "👍", false)),
+		updateEntry("m1", importedAt+3, 1, "m2", thread),
+		{Key: "m3", TimeMs: importedAt + 3, Sender: 1},
+		{Key: "j1", TimeMs: importedAt + 3, Sender: 1}, // that of a control entry
+	}
+	entries := append([]*operationv1.ImportEntry{
+		controlEntry("j1", importedAt+1, 1, &chatv1.Control{Action: chatv1.Control_ACTION_JOINED, Users: []uint64{4}}),
+		textEntry("m1", importedAt+1, 1, "first"), textEntry("m2", importedAt+2, 2, "second"), textEntry("m3", importedAt+3, 3, "third"),
+	}, again...)
+	importEntries(t, s, c, entries...)
+	importEntries(t, s, c, again...)
+	_, err := s.EndImport(context.Background(), c)
+	must(t, err)
+	if n := len(h.entries(t, c)); n != 6 {
+		t.Errorf("the log has %d entries", n)
+	}
+	for i, want := range []string{"first", "second", "third"} {
+		m := history(t, s, 2, c)[2+i]
+		if m.Content.GetText() != want || m.EditSeq != 0 || m.RecallSeq != 0 || m.Reactions != nil || m.Thread != nil {
+			t.Errorf("%q is %v", want, m)
+		}
+	}
+	var n int
+	must(t, h.db.Read().QueryRowContext(context.Background(), `SELECT count(*) FROM conversations`).Scan(&n))
+	if n != 1 {
+		t.Errorf("there are %d conversations", n)
+	}
+}
+
 // TestWhatCannotBeImportedIsRefusedAlone: each entry that cannot be stored has its reason, and the others are stored.
 func TestWhatCannotBeImportedIsRefusedAlone(t *testing.T) {
 	h := newHarness(t, chat.Config{})
