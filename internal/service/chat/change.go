@@ -37,10 +37,13 @@ func (s *Service) change(ctx context.Context, c id.Conversation, decide func(*st
 			}
 			return 0, err
 		}
+		var imported *importedControl
 		if st.importing && st.access != 0 {
-			return 0, errImporting
+			if imported, err = s.whileImporting(ctx, st, control); err != nil {
+				return 0, err
+			}
 		}
-		seq, err := s.appendControl(ctx, conv, st, control)
+		seq, err := s.appendControlAs(ctx, conv, st, control, imported)
 		if errors.Is(err, timeline.ErrStale) {
 			conv.invalidate() // another node changed it
 			continue

@@ -229,22 +229,43 @@ func (s *Service) noteErased(ctx context.Context, u id.User, c id.Conversation) 
 	if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT max(seq) FROM message_updates WHERE conversation = $1 AND recall_seq = seq AND recalled_by = $2`, int64(c), int64(u)).Scan(&last); err != nil || !last.Valid {
 		return err
 	}
-	st, err := s.linearizableState(ctx, c)
-	if err != nil {
-		return err
-	}
 	content, err := proto.Marshal(&chatv1.Content{Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: &chatv1.Ref{Seq: uint64(last.Int64)}}}})
 	if err != nil {
 		return err
 	}
-	number, err := s.deps.MessageIDs.Next(uint8(st.kind), c)
+	e := message.Entry{Sender: u, Updates: uint64(last.Int64), Content: content}
+	conv := s.conversation(c)
+	conv.changeMu.Lock() // an import of the conversation waits
+	defer conv.changeMu.Unlock()
+	for {
+		err := s.appendErased(ctx, conv, &e)
+		if !errors.Is(err, timeline.ErrStale) {
+			return err
+		}
+		conv.invalidate() // another node changed it
+	}
+}
+
+// appendErased appends the entry of noteErased, while the conversation is imported with an id among those of the import. The caller holds changeMu.
+func (s *Service) appendErased(ctx context.Context, conv *conversation, e *message.Entry) error {
+	st, err := s.loadState(ctx, conv)
 	if err != nil {
 		return err
 	}
-	e := message.Entry{ID: number, Sender: u, Updates: uint64(last.Int64), Content: content}
+	if st.importing {
+		var ids importIDs
+		if ids, err = s.lastImported(ctx, st.id); err == nil {
+			e.ID = ids.next(uint8(st.kind), st.id, ids.ms)
+		}
+	} else {
+		e.ID, err = s.deps.MessageIDs.Next(uint8(st.kind), st.id)
+	}
+	if err != nil {
+		return err
+	}
 	done := make(chan struct{})
-	a := &timeline.AppendRequest{Key: logKey(c), Payload: e.Append(nil), NeedsFanout: true, Done: func(*timeline.AppendRequest) { close(done) }}
-	sum := sha256.Sum256(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64([]byte("erased"), uint64(c)), uint64(u)))
+	a := &timeline.AppendRequest{Key: logKey(st.id), Payload: e.Append(nil), NeedsFanout: !st.importing, CheckAccess: true, ExpectedAccess: st.access, Done: func(*timeline.AppendRequest) { close(done) }}
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64([]byte("erased"), uint64(st.id)), uint64(e.Sender)))
 	copy(a.Token.Sum[:], sum[:])
 	s.deps.Log.Append(a)
 	select {

@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
 )
 
 // From the beginning of an erasure on, nobody reads what the user wrote: in histories, in forwards, and as the target of a reaction.
@@ -162,5 +163,49 @@ func TestErasureLeavesGroups(t *testing.T) {
 	last := h.entries(t, c)
 	if got := last[len(last)-2].control.GetAction(); got != chatv1.Control_ACTION_DISSOLVED {
 		t.Errorf("without members, the group ends with %v", got)
+	}
+}
+
+// A user is erased while a conversation is imported: the import goes on at its times, the user is no member of it any more, and nothing is left.
+func TestErasureDuringAnImport(t *testing.T) {
+	ctx, h := context.Background(), newHarness(t, chat.Config{})
+	s, other := h.node(t), h.node(t)
+	c := importGroup(t, s)
+	importEntries(t, s, c, textEntry("m1", importedAt+1, 1, "secret"), textEntry("m2", importedAt+2, 2, "by another"))
+	eraseAll(t, other, 1) // also the owner: 2 is the next one
+	if _, err := other.ImportEntries(ctx, c, []*operationv1.ImportEntry{textEntry("m3", importedAt+3, 2, "later")}); err != nil {
+		t.Fatal(err)
+	}
+	var results []*operationv1.ImportedEntry
+	for range 2 { // this node learns of the change by the first
+		var err error
+		if results, err = s.ImportEntries(ctx, c, []*operationv1.ImportEntry{textEntry("m4", importedAt+4, 3, "latest")}); err == nil {
+			break
+		} else if reasonOf(err) != "busy" {
+			t.Fatal(err)
+		}
+	}
+	if len(results) != 1 || results[0].Reason != "" {
+		t.Fatalf("an entry after the erasure: %v", results)
+	}
+	_, err := s.EndImport(ctx, c)
+	must(t, err)
+	stored, actions := h.entries(t, c), ""
+	for i, e := range stored {
+		if i > 0 && (e.ID.String() <= stored[i-1].ID.String() || e.ID.Ms() > importedAt+4) {
+			t.Errorf("entry %d has the id %v of %d after %v", e.seq, e.ID, e.ID.Ms(), stored[i-1].ID)
+		}
+		if e.control != nil {
+			actions += e.control.Action.String() + " "
+		}
+		if strings.Contains(string(e.Content), "secret") {
+			t.Errorf("entry %d is left", e.seq)
+		}
+	}
+	if want := "ACTION_CREATED ACTION_TRANSFERRED ACTION_LEFT ACTION_ACCESS "; actions != want {
+		t.Errorf("the control entries are %s, want %s", actions, want)
+	}
+	if list, err := s.ListMembers(ctx, c, 2, 0, ""); err != nil || len(list.Members) != 2 {
+		t.Errorf("the members are %v, %v", list, err)
 	}
 }

@@ -186,6 +186,21 @@ type importedControl struct {
 	fanout bool
 }
 
+// whileImporting returns how a change by others is stored during an import: those by which members leave, with an id among those of the import. The caller
+// holds changeMu.
+func (s *Service) whileImporting(ctx context.Context, st *state, c *chatv1.Control) (*importedControl, error) {
+	switch c.Action {
+	case chatv1.Control_ACTION_LEFT, chatv1.Control_ACTION_REMOVED, chatv1.Control_ACTION_TRANSFERRED, chatv1.Control_ACTION_DISSOLVED:
+	default:
+		return nil, errImporting
+	}
+	ids, err := s.lastImported(ctx, st.id)
+	if err != nil {
+		return nil, err
+	}
+	return &importedControl{id: ids.next(uint8(st.kind), st.id, ids.ms)}, nil
+}
+
 func (s *Service) checkImportTime(ms int64) error {
 	if ms < 0 || ms > s.deps.Clock.Now().UnixMilli() {
 		return errImportTime

@@ -12,8 +12,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/rialto-im/rialto/internal/base/progress"
 	"github.com/rialto-im/rialto/internal/tool/interchangefile"
@@ -103,7 +106,18 @@ func Load(ctx context.Context, o Options) (*Report, error) {
 	}
 	l.compare()
 	report := &l.at.Report
+	report.Mismatches = append(report.Mismatches, outOfOrder(report.Skipped)...)
 	return report, interchangefile.WriteJSON(filepath.Join(o.Dir, ReportFile), report)
+}
+
+// outOfOrder says what the server refused because of its time. Directories have the order of the times, so that it is an error of the load and not of the entry.
+func outOfOrder(skipped map[string]int64) (mismatches []string) {
+	for _, reason := range slices.Sorted(maps.Keys(skipped)) {
+		if kind, found := strings.CutSuffix(reason, ": time_order"); found {
+			mismatches = append(mismatches, fmt.Sprintf("%s: %d were refused because the server has entries with later times in their conversations", kind, skipped[reason]))
+		}
+	}
+	return mismatches
 }
 
 func (l *loader) readState() error {

@@ -1,6 +1,7 @@
 package importer_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -24,6 +25,7 @@ type imitation struct {
 	breaks bool // the connection breaks before the answer of every other call of ImportEntries
 	loses  bool // it loses an entry that it has confirmed
 	refuse string
+	reason string // of the refusal; "" is bad_text
 }
 
 func (s *imitation) ImportUsers(_ context.Context, r *connect.Request[operationv1.ImportUsersRequest]) (*connect.Response[operationv1.ImportUsersResponse], error) {
@@ -46,7 +48,7 @@ func (s *imitation) ImportEntries(_ context.Context, r *connect.Request[operatio
 	a := &operationv1.ImportEntriesResponse{}
 	for _, e := range r.Msg.Entries {
 		if e.Key == s.refuse {
-			a.Results = append(a.Results, &operationv1.ImportedEntry{Reason: "bad_text", Message: "no"})
+			a.Results = append(a.Results, &operationv1.ImportedEntry{Reason: cmp.Or(s.reason, "bad_text"), Message: "no"})
 			continue
 		}
 		a.Results = append(a.Results, &operationv1.ImportedEntry{Seq: 1, Duplicate: s.stored[e.Key]})
@@ -90,7 +92,7 @@ func serve(t *testing.T, s *imitation) *importer.Server {
 }
 
 // TestCountsAreCompared: what the server refuses, and an id that comes twice, is counted with its reason. A message that the server has confirmed and does
-// not have is a difference. While it is busy, it is asked again.
+// not have is a difference, and so is one that comes too late for its time. While it is busy, it is asked again.
 func TestCountsAreCompared(t *testing.T) {
 	for name, test := range map[string]struct {
 		server   imitation
@@ -100,6 +102,7 @@ func TestCountsAreCompared(t *testing.T) {
 	}{
 		"all is well": {imitation{busy: 1}, 249, map[string]int64{"message: duplicate_id": 1}, false},
 		"refusal":     {imitation{refuse: "iii"}, 248, map[string]int64{"message: duplicate_id": 1, "message: bad_text": 1}, false},
+		"order":       {imitation{refuse: "iii", reason: "time_order"}, 248, map[string]int64{"message: duplicate_id": 1, "message: time_order": 1}, true},
 		"repetition":  {imitation{breaks: true}, 249, map[string]int64{"message: duplicate_id": 1}, false},
 		"loss":        {imitation{loses: true}, 249, map[string]int64{"message: duplicate_id": 1}, true},
 	} {
