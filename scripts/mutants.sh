@@ -1388,9 +1388,13 @@ mutant "take the address of one post for that of another" $edge/address.go 's/a 
 mutant "ask for a file outside the folders of a video" $edge/address.go 's/part == "" \|\| part\[0\] == .\.. \|\|/part == "" ||/' TestAddressesAreChecked ./$edge
 mutant "ask the origin about each forged address each time" $edge/grants.go 's/^\t\tif now\.Before\(r\.until\) \{$/\t\tif false {/' TestAddressesAreChecked ./$edge
 mutant "keep a refusal for long" $edge/grants.go 's/asked\.Add\(refusalLife\)/asked.Add(100*refusalLife)/' TestAddressesAreChecked ./$edge
-mutant "let a hidden post play by its permissions" $edge/follower.go 's/groups\[g\.group\] \|\| slices\.Contains\(tags, g\.post\)/groups[g.group] || false \&\& slices.Contains(tags, g.post)/' TestHiddenPostsAreRefused ./$edge
+mutant "let a hidden post play by its permissions" $edge/follower.go 's/groups\[g\.group\] \|\| groups\[g\.post\]/groups[g.group]/' TestHiddenPostsAreRefused ./$edge
 mutant "keep the copies of a hidden post" $edge/follower.go 's/^\t\t\tgroups\[g\.group\] = true$/\t\t\t_ = groups/' TestHiddenPostsAreRefused ./$edge
-mutant "let transfers of a hidden post go on" $edge/follower.go 's/^\t\t\tg\.end\(errNoFile\)$//' TestTransfersInProgressEnd ./$edge
+mutant "let transfers of a hidden post go on" $edge/follower.go 's/^\t\ts\.revoke\(scope, errNoFile\)$/\t\ts.grants.remove(scope)/' TestTransfersInProgressEnd ./$edge
+mutant "let transfers go on after missed changes" $edge/transfers.go 's/case now\.Sub\(g\.asked\) < askedLife, g\.run == s\.changes\.run \&\&/case now.Sub(g.asked) < askedLife,/' TestTransfersAreConfirmedAgain ./$edge
+mutant "let transfers go on without word of the origin" $edge/transfers.go 's/g\.run > 0 \&\& s\.changes\.fresh\(now\):/g.run > 0:/' TestTransfersAreConfirmedAgain ./$edge
+mutant "let transfers go on that no origin confirms" $edge/transfers.go 's/case now\.Sub\(g\.doubted\) >= lease:/case false:/' TestTransfersAreConfirmedAgain ./$edge
+mutant "end all transfers of a post when a file is asked for that never was" $edge/grants.go 's/if wasKnown \|\| errs/if true || errs/' TestTransfersAreConfirmedAgain ./$edge
 mutant "keep a permission that was under way during a purge" $edge/grants.go 's/if s\.changes\.since\(number, /if false \&\& s.changes.since(number, /' TestAnswersUnderWayDoNotOutliveAPurge ./$edge
 mutant "trust permissions from before missed changes" $edge/grants.go 's/return g\.run == s\.changes\.run \&\& g\.run > 0/return g.run > 0/' TestWhatWasMissedIsLearned ./$edge
 mutant "trust permissions without word of the origin" $edge/grants.go 's/g\.run > 0 \&\& s\.changes\.fresh\(now\)/g.run > 0/' 'TestAnEdgeWithoutWordAsks' ./$edge

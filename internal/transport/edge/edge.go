@@ -33,7 +33,7 @@ import (
 type Config struct {
 	// Secret that edges and the other nodes share, at least 32 characters; default none: the node serves no edges.
 	Secret string `yaml:"secret"`
-	// Origins are where an edge reaches nodes with the role api, as https://api.example.com: of a balancer, or of several nodes. An edge needs one at least.
+	// Origins are where an edge reaches nodes with the role api, as https://api.example.com: each the address of one node, not of a balancer. An edge needs one at least.
 	Origins []string `yaml:"origins"`
 	// MaxBytes of files that an edge keeps in its data directory; 0 is 10 GiB.
 	MaxBytes uint64 `yaml:"max_bytes"`
@@ -111,6 +111,7 @@ type Server struct {
 	files    lru[string, *resource]
 	refusals lru[string, *refusal]
 	changes  changes
+	running  map[string]*grant // by scope: those with transfers
 }
 
 // New makes an edge.
@@ -129,7 +130,7 @@ func New(deps Deps, config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{deps: deps, config: config, cache: cache, origins: origins, slots: make(chan struct{}, asksAtOnce), started: deps.Clock.Now()}
+	s := &Server{deps: deps, config: config, cache: cache, origins: origins, slots: make(chan struct{}, asksAtOnce), started: deps.Clock.Now(), running: map[string]*grant{}}
 	s.grants, s.files, s.refusals = newLRU[string, *grant](maxGrants), newLRU[string, *resource](maxFiles), newLRU[string, *refusal](maxRefusals)
 	return s, nil
 }
@@ -146,8 +147,11 @@ func (s *Server) Close() error {
 	return s.cache.Close()
 }
 
-// Run follows what the origins hide and delete, until ctx ends.
+// Run follows what the origins hide and delete, and reviews transfers in progress, until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
+	var work sync.WaitGroup
+	defer work.Wait()
+	work.Go(func() { s.reviewAll(ctx) })
 	s.follow(ctx)
 	return nil
 }

@@ -1,9 +1,19 @@
 package edge
 
-import "context"
+import (
+	"context"
+	"sync"
+)
 
 // Poll asks an origin once what has changed.
 func Poll(ctx context.Context, s *Server, origin int) error { return s.poll(ctx, origin) }
+
+// Review reviews transfers in progress once, and waits for the answers of the origin.
+func Review(ctx context.Context, s *Server) {
+	var asks sync.WaitGroup
+	s.review(ctx, &asks)
+	asks.Wait()
+}
 
 // Kept is how many changes an edge may ask for.
 const Kept = kept

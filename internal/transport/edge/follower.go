@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
@@ -128,13 +127,22 @@ func (s *Server) purge(tags []string) map[string]bool {
 		s.changes.note(tag)
 		groups[tag] = true // that of a post has no copies
 	}
-	s.grants.each(func(scope string, g *grant) {
-		if groups[g.group] || slices.Contains(tags, g.post) {
-			g.end(errNoFile)
-			s.grants.remove(scope)
+	var scopes []string
+	find := func(scope string, g *grant) {
+		if groups[g.group] || groups[g.post] {
+			scopes = append(scopes, scope)
+		}
+	}
+	s.grants.each(find)
+	for scope, g := range s.running { // also of those that were dropped from grants
+		find(scope, g)
+	}
+	for _, scope := range scopes {
+		if g := s.granted(scope); g != nil {
 			groups[g.group] = true
 		}
-	})
+		s.revoke(scope, errNoFile)
+	}
 	s.files.each(func(key string, f *resource) {
 		if groups[f.group] {
 			s.files.remove(key)

@@ -25,6 +25,11 @@ type grant struct {
 	// ctx ends when the scope is purged.
 	ctx context.Context
 	end context.CancelCauseFunc
+
+	transfers int       // in progress
+	address   *address  // of the latest one
+	doubted   time.Time // since when transfers go on without being confirmed; zero: they are
+	asking    bool      // a review waits for the origin
 }
 
 // resource is what is known of a file.
@@ -163,7 +168,7 @@ func (s *Server) ask(ctx context.Context, a *address) error {
 		return err
 	}
 	if answer.Status >= http.StatusBadRequest {
-		return s.refused(a, asked, refusalOf(answer))
+		return s.refused(a, asked, found, refusalOf(answer))
 	}
 	if method == http.MethodGet {
 		if f, err = s.learn(a, answer); err != nil {
@@ -175,8 +180,6 @@ func (s *Server) ask(ctx context.Context, a *address) error {
 		s.files.remove(a.group + "/" + a.name)
 		return errAgain
 	}
-	g := &grant{group: a.group, post: a.post, ends: a.ends, asked: asked, run: run, life: lifeOf(answer.Header)}
-	g.ctx, g.end = context.WithCancelCause(context.Background())
 	s.mu.Lock()
 	if s.changes.since(number, a.group, a.post) {
 		s.mu.Unlock()
@@ -184,24 +187,46 @@ func (s *Server) ask(ctx context.Context, a *address) error {
 		return errAgain
 	}
 	defer s.mu.Unlock()
-	if old, ok := s.grants.get(a.scope); ok && old.ctx.Err() == nil {
-		g.ctx, g.end = old.ctx, old.end // of transfers in progress
+	g := s.granted(a.scope)
+	if g == nil {
+		g = &grant{group: a.group, post: a.post, ends: a.ends}
+		g.ctx, g.end = context.WithCancelCause(context.Background())
 	}
+	g.asked, g.run, g.life, g.doubted = asked, run, lifeOf(answer.Header), time.Time{}
 	s.grants.put(a.scope, g, entryCost)
 	s.files.put(a.group+"/"+a.name, f, entryCost+len(f.text))
 	return nil
 }
 
-// refused remembers a refusal, and forgets the grant.
-func (s *Server) refused(a *address, asked time.Time, err error) error {
+// granted returns the grant of a scope that has not ended; nil: there is none. The caller holds mu.
+func (s *Server) granted(scope string) *grant {
+	for _, g := range []*grant{s.grants.peek(scope), s.running[scope]} { // one with transfers may have been dropped from grants
+		if g != nil && g.ctx.Err() == nil {
+			return g
+		}
+	}
+	return nil
+}
+
+// refused remembers a refusal, and forgets the grant: also if a file that was known is not there, since its post may be hidden.
+func (s *Server) refused(a *address, asked time.Time, wasKnown bool, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refusals.put(a.target, &refusal{err, asked.Add(refusalLife)}, entryCost+maxRefusalBody)
-	if g, ok := s.grants.get(a.scope); ok && errs.Is(err, errs.Denied) {
-		g.end(err)
-		s.grants.remove(a.scope)
+	if wasKnown || errs.Is(err, errs.Denied) {
+		s.revoke(a.scope, err)
 	}
 	return err
+}
+
+// revoke forgets the grant of a scope, and ends its transfers. The caller holds mu.
+func (s *Server) revoke(scope string, err error) {
+	for _, g := range []*grant{s.grants.peek(scope), s.running[scope]} {
+		if g != nil {
+			g.end(err)
+		}
+	}
+	s.grants.remove(scope)
 }
 
 // kept headers of an origin are for viewers.

@@ -29,6 +29,14 @@ func (l *lru[K, V]) get(key K) (value V, ok bool) {
 	return e.Value.(*entry[K, V]).value, true
 }
 
+// peek is get without a use.
+func (l *lru[K, V]) peek(key K) (value V) {
+	if e := l.entries[key]; e != nil {
+		value = e.Value.(*entry[K, V]).value
+	}
+	return value
+}
+
 func (l *lru[K, V]) put(key K, value V, cost int) {
 	l.remove(key)
 	l.entries[key] = l.order.PushFront(&entry[K, V]{key, value, cost})

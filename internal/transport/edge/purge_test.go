@@ -111,6 +111,63 @@ func TestTransfersInProgressEnd(t *testing.T) {
 	}
 }
 
+// TestTransfersAreConfirmedAgain: an edge that has missed changes, or is cut off, asks about transfers in progress. Those of hidden posts end, also if no origin answers.
+func TestTransfersAreConfirmedAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		happens func(now *clocktest.Manual, o *origin, s *edge.Server)
+		end     bool
+	}{
+		"a reset with the post hidden": {func(_ *clocktest.Manual, o *origin, s *edge.Server) {
+			o.do(func() { o.hidden["post/34"] = true })
+			o.purges.Reset()
+			poll(t, s)
+		}, true},
+		"a reset": {func(_ *clocktest.Manual, o *origin, s *edge.Server) {
+			o.purges.Reset()
+			poll(t, s)
+		}, false},
+		"no word with the post hidden": {func(_ *clocktest.Manual, o *origin, _ *edge.Server) {
+			o.do(func() { o.hidden["post/34"] = true })
+		}, true},
+		"no word": {func(*clocktest.Manual, *origin, *edge.Server) {}, false},
+		"a short silence with no origin": {func(now *clocktest.Manual, o *origin, s *edge.Server) {
+			o.down.Store(true)
+			edge.Review(t.Context(), s)
+			now.Advance(799 * time.Millisecond)
+		}, false},
+		"no origin": {func(now *clocktest.Manual, o *origin, s *edge.Server) {
+			o.down.Store(true)
+			edge.Review(t.Context(), s)
+			now.Advance(800 * time.Millisecond)
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now, o, s := pair(t)
+			data := o.put("video/7/720p/0.m4s", 3*mib)
+			o.put("video/7/720p/1.m4s", 100)
+			target := o.video("7", "34", "720p/0.m4s", time.Hour)
+			checkCode(t, "the file", get(s, target), http.StatusOK) // so that its blocks need no origin
+			w := &stops{httptest.NewRecorder(), 100_000, make(chan struct{}), make(chan struct{})}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
+			}()
+			<-w.reached
+			checkCode(t, "a file that never was", get(s, o.video("7", "34", "720p/2.m4s", time.Hour)), http.StatusNotFound)
+			now.Advance(time.Minute)
+			test.happens(now, o, s)
+			edge.Review(t.Context(), s)
+			edge.Review(t.Context(), s)
+			close(w.goOn)
+			<-done
+			if got := w.Body.Len(); test.end && got > mib || !test.end && got != len(data) {
+				t.Errorf("the viewer got %d bytes of %d", got, len(data))
+			}
+		})
+	}
+}
+
 // TestAnswersUnderWayDoNotOutliveAPurge: the origin permits, hides the post and says so before its permission has arrived.
 func TestAnswersUnderWayDoNotOutliveAPurge(t *testing.T) {
 	_, o, s := pair(t)

@@ -66,6 +66,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	if age := min(s.config.CDNMaxAge, a.ends.Sub(s.deps.Clock.Now())).Truncate(time.Second); age > 0 {
 		h.Set("Cache-Control", "public, max-age=43200, s-maxage="+strconv.Itoa(int(age/time.Second))+", immutable")
 	}
+	defer s.begin(g, a)()
 	ctx, cancel := context.WithCancelCause(g.ctx) // a purge ends it at once
 	defer cancel(nil)
 	stop := context.AfterFunc(r.Context(), func() { cancel(context.Cause(r.Context())) })
