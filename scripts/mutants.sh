@@ -1382,7 +1382,10 @@ mutant "let a removed group stay for those who wait" $blockcache/blockcache.go '
 mutant "keep part of a block" $blockcache/fetch.go 's/if int64\(len\(data\)\) != id\.length\(\) \{/if false {/' TestPut ./$blockcache
 mutant "serve any number of ranges" $blockcache/reader.go 's/>= maxRanges \{/>= 1000*maxRanges {/' TestManyRangesAreAnsweredWithTheFile ./$blockcache
 mutant "begin an answer before its first bytes are there" $blockcache/reader.go 's/^\t\tif err := r\.Probe\(.*$/\t\tif err := error(nil); err != nil {/' TestManyRangesAreAnsweredWithTheFile ./$blockcache
-mutant "mix a file with another size in" $blockcache/fetch.go 's/if size != f\.id\.file\.size \{/if false {/' TestFailuresAreNotKept ./$blockcache
+mutant "mix a file with another size in" $blockcache/fetch.go 's/if size != f\.size \{/if false {/' TestFailuresAreNotKept ./$blockcache
+mutant "hold a slot of fetches until a block on a full disk is read" $blockcache/fetch.go 's/^\t<-c\.slots .. before.*$/\tif err == nil { <-c.slots }/' TestSlowReadersOfAFullDiskStopNobody ./$blockcache
+mutant "share any number of blocks from memory" $blockcache/fetch.go 's/return len\(c\.memory\) == cap\(c\.memory\)/return false/' TestSlowReadersOfAFullDiskStopNobody ./$blockcache
+mutant "close files under the lock of the cache" $blockcache/fetch.go 's/^\tif block != nil \&\& !current \{$/\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n\tif block != nil \&\& !current {/' TestBlocksEndWithoutTheLock ./$blockcache
 mutant "serve by an address that has expired" $edge/grants.go 's/^\tif !now\.Before\(a\.ends\) \{$/\tif false {/' 'TestAnAddressEnds|TestAddressesAreChecked' ./$edge
 mutant "take the address of one post for that of another" $edge/address.go 's/a := \&address\{scope: VideoPrefix \+ video \+ "\/" \+ token/a := \&address{scope: VideoPrefix + video/' 'TestAddressesAreChecked|TestHiddenPostsAreRefused' ./$edge
 mutant "ask for a file outside the folders of a video" $edge/address.go 's/part == "" \|\| part\[0\] == .\.. \|\|/part == "" ||/' TestAddressesAreChecked ./$edge

@@ -67,7 +67,8 @@ type Config struct {
 	Dir string
 	// MaxBytes of disk; 0 is 10 GiB. Files that are being written may take BlockSize for each of Fetches beyond it.
 	MaxBytes int64
-	// Fetches are how many blocks are fetched at once; 0 is 32. Each takes BlockSize of memory.
+	// Fetches are how many blocks are fetched at once; 0 is 32. Each takes BlockSize of memory. As many blocks that could not be stored are in memory for those who
+	// read them; beyond them, each reader fetches its chunks for itself.
 	Fetches int
 	// Timeout of a fetch, with the time in which it waits for others; 0 is 20 s.
 	Timeout time.Duration
@@ -93,6 +94,7 @@ type Cache struct {
 	logger *slog.Logger
 	stats  Stats
 	slots  chan struct{}  // of fetches
+	memory chan struct{}  // of blocks that could not be stored, and are read from memory
 	work   sync.WaitGroup // of fetches
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -159,7 +161,7 @@ func Open(config Config, logger *slog.Logger) (*Cache, error) {
 	config.Fetches = cmp.Or(config.Fetches, defaultFetches)
 	config.Timeout = cmp.Or(config.Timeout, defaultTimeout)
 	config.Trust = cmp.Or(config.Trust, defaultTrust)
-	c := &Cache{config: config, logger: logger, slots: make(chan struct{}, config.Fetches), groups: map[hash]map[hash]*file{}, fetches: map[blockID]*fetch{}}
+	c := &Cache{config: config, logger: logger, slots: make(chan struct{}, config.Fetches), memory: make(chan struct{}, config.Fetches), groups: map[hash]map[hash]*file{}, fetches: map[blockID]*fetch{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	if err := c.scan(); err != nil {
 		c.cancel()

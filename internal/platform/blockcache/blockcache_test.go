@@ -483,6 +483,45 @@ func TestAFullDiskServes(t *testing.T) {
 	}
 }
 
+// TestSlowReadersOfAFullDiskStopNobody: as many blocks as are fetched at once are in memory. Beyond them, each reader fetches its chunks, and none waits for another.
+func TestSlowReadersOfAFullDiskStopNobody(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cache")
+	c, o := open(t, blockcache.Config{Dir: path, Fetches: 2}), newOrigin(mib+100_000)
+	if err := errors.Join(os.RemoveAll(path), os.WriteFile(path, nil, 0o600)); err != nil { // no folder can be made
+		t.Fatal(err)
+	}
+	readers := make([]*blockcache.Reader, 40)
+	for i := range readers {
+		readers[i] = c.NewReader(t.Context(), o.file(fmt.Sprint("g", i)), o.read)
+		if _, err := io.ReadFull(readers[i], make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := c.Stats().FetchedBytes.Load(); got != 2*mib+38*64<<10 {
+		t.Errorf("%d bytes were fetched", got)
+	}
+	checkAll(t, c, o, "another")
+	w := httptest.NewRecorder()
+	r := c.NewReader(t.Context(), o.file("served"), o.read)
+	if err := errors.Join(blockcache.ServeContent(w, httptest.NewRequest(http.MethodGet, "/", nil), modified, r), r.Close()); err != nil || !bytes.Equal(w.Body.Bytes(), o.data) {
+		t.Errorf("a file is served with %d bytes, %v", w.Body.Len(), err)
+	}
+	for i, r := range readers {
+		b, err := io.ReadAll(r)
+		if err := errors.Join(err, r.Close()); err != nil || !bytes.Equal(b, o.data[1:]) {
+			t.Errorf("the slow reader %d has %d bytes, %v", i, len(b), err)
+		}
+	}
+	if n, _ := c.Usage(); n != 0 || c.Stats().Damaged.Load() != 0 {
+		t.Errorf("%d blocks that are not there are counted, and %d found damaged", n, c.Stats().Damaged.Load())
+	}
+	before := c.Stats().FetchedBytes.Load()
+	checkAll(t, c, o, "a block in memory again")
+	if n := c.Stats().FetchedBytes.Load() - before; n != int64(len(o.data)) || o.requests(64<<10) == 0 {
+		t.Errorf("%d bytes were fetched once there is room", n)
+	}
+}
+
 // TestPut stores what the caller has fetched, and counts its first reader as a miss.
 func TestPut(t *testing.T) {
 	c, o := open(t, blockcache.Config{}), newOrigin(mib+1)

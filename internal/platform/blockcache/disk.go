@@ -88,6 +88,7 @@ type opened struct {
 	id       blockID
 	sums     sums
 	hasSums  bool
+	onDisk   bool        // it was stored
 	right    uint16      // chunks that need no check
 	modified int64       // of the file
 	file     *os.File    // of this reader alone; nil: it is shared, or in memory
@@ -193,16 +194,12 @@ func (c *Cache) write(id blockID, data []byte, s sums) (f *os.File, err error) {
 	return f, os.Rename(f.Name(), path)
 }
 
-// share opens a block that was fetched, from its file, or without one from memory, for all who have waited. done is called when no one reads it from memory
-// any more.
-func share(id blockID, s sums, f *os.File, data []byte, readers int, done func()) *opened {
-	o := &opened{id: id, sums: s, hasSums: true, from: bytes.NewReader(data), end: done}
-	if f != nil {
-		o.from, o.base, o.end = f, headerSize, func() { _ = f.Close() } // its bytes are checked when they are read
-		done()
-	}
-	if o.refs.Store(int64(readers)); readers == 0 {
-		o.end()
-	}
-	return o
+// fromFile is a block that was fetched, for all who have waited.
+func fromFile(id blockID, s sums, f *os.File) *opened {
+	return &opened{id: id, sums: s, hasSums: true, onDisk: true, from: f, base: headerSize, end: func() { _ = f.Close() }} // its bytes are checked when they are read
+}
+
+// fromMemory is a block that could not be stored, for all who have waited. end is called when no one reads it any more.
+func fromMemory(id blockID, s sums, data []byte, end func()) *opened {
+	return &opened{id: id, sums: s, hasSums: true, from: bytes.NewReader(data), end: end}
 }

@@ -45,16 +45,17 @@ func (c *Cache) begin(id blockID, source Source) (f *fetch, joined bool) {
 // leave gives up a fetch. It ends if nobody waits for it any more.
 func (c *Cache) leave(f *fetch) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	f.waiting--
 	select {
 	case <-f.done:
+		c.mu.Unlock()
 		if f.block != nil {
 			f.block.release()
 		}
 		return
 	default:
 	}
+	defer c.mu.Unlock()
 	if f.waiting == 0 {
 		f.end(context.Canceled)
 		if c.fetches[f.id] == f {
@@ -86,39 +87,56 @@ func (c *Cache) run(f *fetch) {
 		return
 	}
 	buffer := buffers.Get().(*[BlockSize]byte)
-	free := func() {
-		buffers.Put(buffer)
-		<-c.slots
-	}
 	data := buffer[:f.id.length()]
-	c.stats.Fetches.Add(1)
-	if err := f.read(ctx, data); err != nil {
-		free()
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		c.stats.FailedFetches.Add(1)
+	if err := c.read(ctx, f.id.file, f.source, f.id.number*BlockSize, data); err != nil {
+		<-c.slots
+		buffers.Put(buffer)
 		c.finish(f, nil, err)
 		return
 	}
-	c.stats.FetchedBytes.Add(int64(len(data)))
 	s := sumsOf(data)
 	file, err := c.write(f.id, data, s)
-	if err != nil {
-		c.writeFailed(err)
+	<-c.slots // before the slowest reader has read it
+	if err == nil {
+		buffers.Put(buffer)
+		c.finish(f, fromFile(f.id, s, file), nil)
+		return
 	}
-	c.finish(f, func(readers int) *opened { return share(f.id, s, file, data, readers, free) }, nil)
+	c.writeFailed(err)
+	select {
+	case c.memory <- struct{}{}:
+		c.finish(f, fromMemory(f.id, s, data, func() {
+			<-c.memory
+			buffers.Put(buffer)
+		}), nil)
+	default:
+		buffers.Put(buffer)
+		c.finish(f, nil, errNoRoom)
+	}
 }
 
-// read fills data from the source.
-func (f *fetch) read(ctx context.Context, data []byte) error {
-	body, size, err := f.source(ctx, f.id.number*BlockSize, int64(len(data)))
+// errNoRoom means that a block can be neither on disk nor in memory, so that each reader fetches for itself what it needs.
+var errNoRoom = errors.New("there is no room for the block")
+
+// read fills data from a source.
+func (c *Cache) read(ctx context.Context, f fileID, source Source, offset int64, data []byte) error {
+	c.stats.Fetches.Add(1)
+	if err := f.read(ctx, source, offset, data); err != nil {
+		c.stats.FailedFetches.Add(1)
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	c.stats.FetchedBytes.Add(int64(len(data)))
+	return nil
+}
+
+func (f fileID) read(ctx context.Context, source Source, offset int64, data []byte) error {
+	body, size, err := source(ctx, offset, int64(len(data)))
 	if err != nil {
 		return err
 	}
 	defer body.Close()
-	if size != f.id.file.size {
-		return errs.Wrap(errs.Unavailable, "storage", "the file has changed; try again", fmt.Errorf("it has %d bytes, and not %d", size, f.id.file.size))
+	if size != f.size {
+		return errs.Wrap(errs.Unavailable, "storage", "the file has changed; try again", fmt.Errorf("it has %d bytes, and not %d", size, f.size))
 	}
 	if _, err := io.ReadFull(body, data); err != nil {
 		if errors.Is(err, io.EOF) {
@@ -129,27 +147,48 @@ func (f *fetch) read(ctx context.Context, data []byte) error {
 	return nil
 }
 
+// readDirectly fills data from a source, for one reader.
+func (c *Cache) readDirectly(ctx context.Context, f fileID, source Source, offset int64, data []byte) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.config.Timeout, errBusy)
+	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)()
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-c.slots }()
+	c.stats.Misses.Add(1)
+	return c.read(ctx, f, source, offset, data)
+}
+
 // finish gives those who wait the block, or why there is none.
-func (c *Cache) finish(f *fetch, open func(readers int) *opened, err error) {
+func (c *Cache) finish(f *fetch, block *opened, err error) {
 	var gone []blockID
 	c.mu.Lock()
-	switch current := c.fetches[f.id] == f; {
-	case open == nil:
+	current := c.fetches[f.id] == f
+	switch {
+	case block == nil:
 		if current {
 			delete(c.fetches, f.id)
 		}
 	case !current: // nobody waits for it, or its group was removed
 		err = cmp.Or(context.Cause(f.ctx), context.Canceled)
 		gone = append(gone, f.id)
-		open(0)
 	default:
 		delete(c.fetches, f.id)
-		gone = c.add(f.id, false)
-		f.block = open(f.waiting)
+		if block.onDisk {
+			gone = c.add(f.id, false)
+		}
+		f.block = block
+		block.refs.Store(int64(f.waiting)) // at least 1
 	}
 	f.err = err
 	close(f.done)
 	c.mu.Unlock()
+	if block != nil && !current {
+		block.end()
+	}
 	c.unlink(gone)
 }
 
@@ -176,6 +215,10 @@ func (c *Cache) get(ctx context.Context, id blockID, source Source) (*opened, er
 			c.mu.Unlock()
 			return nil, errBusy
 		}
+		if c.isFull() && c.fetches[id] == nil {
+			c.mu.Unlock()
+			return nil, errNoRoom
+		}
 		f, joined := c.begin(id, source)
 		c.mu.Unlock()
 		c.countFetch(joined)
@@ -186,6 +229,9 @@ func (c *Cache) get(ctx context.Context, id blockID, source Source) (*opened, er
 		return o, err
 	}
 }
+
+// isFull reports whether blocks cannot be stored, and no further one may be in memory.
+func (c *Cache) isFull() bool { return len(c.memory) == cap(c.memory) }
 
 // countFetch counts a block that a reader needs and that is being fetched.
 func (c *Cache) countFetch(joined bool) {
@@ -209,7 +255,7 @@ func (c *Cache) damaged(id blockID) {
 func (c *Cache) ahead(id blockID, source Source) (f *fetch, joined bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || c.find(id) != nil || c.fetches[id] == nil && len(c.slots) == cap(c.slots) {
+	if c.closed || c.find(id) != nil || c.fetches[id] == nil && (len(c.slots) == cap(c.slots) || c.isFull()) {
 		return nil, false
 	}
 	return c.begin(id, source)

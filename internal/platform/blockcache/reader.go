@@ -25,7 +25,7 @@ type Reader struct {
 	// mu guards all below. http.ServeContent may return while a goroutine of its own still reads several ranges.
 	mu     sync.Mutex
 	at     int64
-	block  *opened // of the chunk that was read last; nil: none
+	block  *opened // of the chunk that was read last; nil: none, or there is no room for it
 	next   *fetch  // of the block behind it, ahead of time
 	joined bool    // next was begun by another reader
 	asked  int64   // the block that was last considered for that
@@ -110,7 +110,7 @@ func (r *Reader) advance(n int) {
 	r.cache.stats.ReadBytes.Add(int64(n))
 }
 
-// ready opens the block at the reader's offset. It returns EOF behind the end.
+// ready opens the block at the reader's offset, if there is room for it. It returns EOF behind the end.
 func (r *Reader) ready() error {
 	switch {
 	case r.closed:
@@ -126,6 +126,9 @@ func (r *Reader) ready() error {
 // copyTrusted writes what needs no check of the current block, up to an end, as the system copies files. It writes nothing if the chunk at the offset has to be
 // checked.
 func (r *Reader) copyTrusted(w io.Writer, end int64) (int64, error) {
+	if r.block == nil {
+		return 0, nil
+	}
 	chunk := int(r.at % BlockSize / chunkSize)
 	n := r.block.trusted(chunk)
 	if n == 0 {
@@ -163,12 +166,14 @@ func (r *Reader) peek() ([]byte, error) {
 // damageLimit is how often a block is fetched again for one reader.
 const damageLimit = 3
 
-// reach opens the block at the reader's offset.
+// reach opens the block at the reader's offset, if there is room for it.
 func (r *Reader) reach() (err error) {
 	id := blockID{r.file, r.at / BlockSize}
 	if r.block == nil || r.block.id != id {
 		r.drop()
-		r.block, err = r.obtain(id)
+		if r.block, err = r.obtain(id); errors.Is(err, errNoRoom) {
+			return nil
+		}
 	}
 	return err
 }
@@ -185,6 +190,9 @@ func (r *Reader) load() error {
 		if err = r.reach(); err != nil {
 			return err
 		}
+		if r.block == nil {
+			return r.loadDirectly(id, n)
+		}
 		if r.chunk, err = r.block.readChunk(r.buffer[:], n); err == nil {
 			r.from = id.number*BlockSize + int64(n)*chunkSize
 			r.cache.check(r.block, n)
@@ -194,6 +202,17 @@ func (r *Reader) load() error {
 		r.cache.damaged(id)
 	}
 	return err
+}
+
+// loadDirectly fetches a chunk of a block for which there is no room.
+func (r *Reader) loadDirectly(id blockID, n int) error {
+	from := id.number*BlockSize + int64(n)*chunkSize
+	data := r.buffer[:min(chunkSize, r.file.size-from)]
+	if err := r.cache.readDirectly(r.ctx, r.file, r.source, from, data); err != nil {
+		return err
+	}
+	r.chunk, r.from = data, from
+	return nil
 }
 
 // obtain returns a block, which may be the one that was fetched ahead.
@@ -261,7 +280,7 @@ func (r *Reader) Probe(offset int64) error {
 	defer r.mu.Unlock()
 	r.at = offset
 	err := r.ready()
-	if err == nil && r.block.trusted(int(r.at%BlockSize/chunkSize)) == 0 {
+	if err == nil && (r.block == nil || r.block.trusted(int(r.at%BlockSize/chunkSize)) == 0) {
 		_, err = r.peek()
 	}
 	if err == io.EOF {
