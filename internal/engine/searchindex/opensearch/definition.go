@@ -30,6 +30,10 @@ type owner struct {
 	Format     int    `json:"format"`
 }
 
+// deletionsRemembered is how long an index keeps the version of a document that was deleted. An earlier writer's write that arrives within this time does not bring the
+// document back; OpenSearch's default of a minute is less than a paused process or a slow network may delay one.
+const deletionsRemembered = "1h"
+
 // definition of a generation. Nothing is analysed, and nothing that is not named here is accepted. Of the source of documents only checkpoints are kept.
 func (c *Cluster) definition(n uint64, serving bool) object {
 	keyword := object{"type": "keyword", "doc_values": false}
@@ -41,7 +45,9 @@ func (c *Cluster) definition(n uint64, serving bool) object {
 	return object{
 		"aliases": aliases,
 		// A document is on the disks of all copies of its shard when it is acknowledged.
-		"settings": object{"index": object{"number_of_shards": c.config.Shards, "number_of_replicas": c.config.Replicas, "translog": object{"durability": "request"}}},
+		"settings": object{"index": object{
+			"number_of_shards": c.config.Shards, "number_of_replicas": c.config.Replicas, "translog": object{"durability": "request"}, "gc_deletes": deletionsRemembered,
+		}},
 		"mappings": object{
 			"dynamic": "strict",
 			"_meta":   object{"rialto": owner{c.config.Deployment, format}},

@@ -426,3 +426,24 @@ func TestCheckOfTheConfiguration(t *testing.T) {
 	}
 	must(t, opensearch.Config{URLs: append(url, "http://127.0.0.1:9200", "http://localhost:9200/"), Name: "team_a-2", User: "rialto", Password: "of the cluster", Shards: 4, Replicas: 1}.Check())
 }
+
+// A new index remembers deletions for longer than a write of an earlier writer may be delayed.
+func TestDeletionsAreRemembered(t *testing.T) {
+	f := startFake(t, httptest.NewServer)
+	open(t, opensearch.Config{Name: "rialto", Deployment: "d"}, f)
+	requests, bodies := f.said()
+	var made struct {
+		Settings struct {
+			Index struct {
+				Deletions string `json:"gc_deletes"`
+			}
+		}
+	}
+	i := slices.Index(requests, "PUT /rialto-1")
+	if i < 0 {
+		t.Fatalf("the requests were %q", requests)
+	}
+	if err := json.Unmarshal([]byte(bodies[i]), &made); err != nil || made.Settings.Index.Deletions != "1h" {
+		t.Errorf("an index was made with %s, %v", bodies[i], err)
+	}
+}
