@@ -41,8 +41,8 @@ func (a *auditFlags) addReason(fs *flag.FlagSet) {
 // check returns what is wrong with the flags.
 func (a *auditFlags) check() string {
 	switch {
-	case a.operator != "" && !message.IsText(a.operator, maxOperatorFlag, message.IsLine):
-		return fmt.Sprintf("--operator is one line of at most %d characters%s", maxOperatorFlag, message.TextRule)
+	case a.operator != "" && !message.IsText(a.operator, maxOperatorFlag, message.IsLine) || auditlog.ImitatesSystem(a.operator):
+		return fmt.Sprintf("--operator is one line of at most %d characters%s, and does not contain %s", maxOperatorFlag, message.TextRule, auditlog.SystemPrefix)
 	case utf8.RuneCountInString(a.reason) > maxReasonFlag || !message.IsParagraph(a.reason):
 		return fmt.Sprintf("--reason has at most %d characters%s", maxReasonFlag, message.TextRule)
 	}

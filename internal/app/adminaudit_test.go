@@ -68,7 +68,11 @@ func TestAdminCommandsAreAudited(t *testing.T) {
 	change(0, "key", "create", "--name", "shop", "--audit") // creates the directory
 	change(0, "key", "create", "--name", "shop")
 	change(0, "key", "create", "--name", "ann", "--role", "auditor")
-	change(1, "key", "create", "--name", "os:root@db", "--role", "auditor") // the name of a person whom the system knows
+	for _, imitates := range []string{"os:root@db", "bob (os:root@db)"} { // the name of a person whom the system knows
+		change(1, "key", "create", "--name", imitates, "--role", "auditor")
+		change(1, "key", "create", "--name", imitates)
+		admin(2, "key", "create", "--name", "tom", "--operator", imitates)
+	}
 	db, jobs := openJobsAt(t, data)
 	var ids []string
 	for range 2 {

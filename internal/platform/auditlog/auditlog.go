@@ -7,6 +7,7 @@ package auditlog
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
@@ -30,9 +31,11 @@ type Entry struct {
 	Reason        string
 }
 
-// SystemPrefix begins the names of those whom only the operating system of a machine knows, as they run a command there: os:USER@HOST. No key for the console
-// has such a name.
+// SystemPrefix begins the names of those whom only the operating system of a machine knows, as they run a command there: os:USER@HOST, or NAME (os:USER@HOST).
 const SystemPrefix = "os:"
+
+// ImitatesSystem reports whether a name that somebody chose could be read as that of a user of an operating system. Such names are refused.
+func ImitatesSystem(name string) bool { return strings.Contains(name, SystemPrefix) }
 
 // maxText is how much of a state is kept, in bytes.
 const maxText = 4000

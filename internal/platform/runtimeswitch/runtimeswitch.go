@@ -4,7 +4,7 @@
 // A change is committed with an event for the other nodes, which read the rows again, and with a record of who made it and why. A node that may have missed events
 // reads them again too, and so does each node every half minute. If the database does not answer, the last state holds.
 //
-// It may use sqldb and clusterevent. All methods are safe for concurrent use; IsOn, Number, HandleEvent and Missed do not block.
+// It may use sqldb and clusterevent, and the rule of auditlog for names. All methods are safe for concurrent use; IsOn, Number, HandleEvent and Missed do not block.
 package runtimeswitch
 
 import (
@@ -24,6 +24,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 )
 
@@ -133,14 +134,14 @@ const (
 )
 
 var (
-	errBy     = errs.New(errs.Invalid, "bad_change", fmt.Sprintf("by is one line of 1 to %d characters%s", maxBy, message.TextRule))
+	errBy     = errs.New(errs.Invalid, "bad_change", fmt.Sprintf("by is one line of 1 to %d characters%s, and does not contain %s", maxBy, message.TextRule, auditlog.SystemPrefix))
 	errReason = errs.New(errs.Invalid, "bad_change", fmt.Sprintf("a reason has at most %d characters%s", maxReason, message.TextRule))
 )
 
 // change commits a change of rows, which somebody makes for a reason, and tells all nodes.
 func (s *Service) change(ctx context.Context, by, reason string, write func(tx *sql.Tx) error) error {
 	switch {
-	case by == "" || !message.IsText(by, maxBy, message.IsLine):
+	case by == "" || !message.IsText(by, maxBy, message.IsLine) || auditlog.ImitatesSystem(by):
 		return errBy
 	case utf8.RuneCountInString(reason) > maxReason || !message.IsParagraph(reason):
 		return errReason

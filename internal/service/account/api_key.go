@@ -27,12 +27,18 @@ type NewKey struct {
 	Role id.OperatorRole
 }
 
-var errBotAudit = errs.New(errs.Invalid, "bad_key", "the key of a bot cannot have the permission audit")
+var (
+	errBotAudit   = errs.New(errs.Invalid, "bad_key", "the key of a bot cannot have the permission audit")
+	errSystemName = errs.New(errs.Invalid, "bad_key", "the name of a key does not contain "+auditlog.SystemPrefix+", which marks users of the operating system in the audit log")
+)
 
 // CreateKey creates an API key, and records that. Only this call returns it.
 func (s *Service) CreateKey(ctx context.Context, k NewKey, record auditlog.Recorder) (string, error) {
 	if k.Role != id.NoOperator {
 		return s.createOperatorKey(ctx, k, record)
+	}
+	if auditlog.ImitatesSystem(k.Name) {
+		return "", errSystemName
 	}
 	if k.Bot != 0 {
 		if k.Audit {

@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/clickmodel"
 	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
 	rankingv1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
@@ -135,7 +136,7 @@ func (s *stored) message() (*rankingv1.RankingModel, error) {
 }
 
 var (
-	errModelBy     = badRanking(fmt.Sprintf("by is one line of 1 to %d characters%s", maxBy, message.TextRule))
+	errModelBy     = badRanking(fmt.Sprintf("by is one line of 1 to %d characters%s, and does not contain %s", maxBy, message.TextRule, auditlog.SystemPrefix))
 	errModelReason = badRanking(fmt.Sprintf("a reason has at most %d characters%s", maxReasonText, message.TextRule))
 	errNoModel     = errs.New(errs.NotFound, "no_model", "there is no such model; ListRankingModels gives those that are stored")
 )
@@ -143,7 +144,7 @@ var (
 // PutRankingModel stores a model.
 func (s *Service) PutRankingModel(ctx context.Context, r *rankingv1.PutRankingModelRequest) (*rankingv1.RankingModel, error) {
 	switch {
-	case r.By == "" || !message.IsText(r.By, maxBy, message.IsLine):
+	case r.By == "" || !message.IsText(r.By, maxBy, message.IsLine) || auditlog.ImitatesSystem(r.By):
 		return nil, errModelBy
 	case !message.IsText(r.Reason, maxReasonText, message.IsParagraph):
 		return nil, errModelReason

@@ -96,6 +96,9 @@ func TestModelsRank(t *testing.T) {
 	if _, err := f.ActivateRankingModel(ctx, &rankingv1.ActivateRankingModelRequest{Model: 99, By: "olga"}); reason(err) != "no_model" {
 		t.Errorf("an unknown model is answered with %v", err)
 	}
+	if _, err := f.ActivateRankingModel(ctx, &rankingv1.ActivateRankingModelRequest{Model: liked, By: "olga (os:root@db)"}); reason(err) != "bad_change" {
+		t.Errorf("a name of a user of the operating system is answered with %v", err)
+	}
 	if _, err := f.ActivateRankingModel(ctx, &rankingv1.ActivateRankingModelRequest{Model: liked}); reason(err) != "bad_change" {
 		t.Errorf("an activation by nobody is answered with %v", err)
 	}
@@ -133,7 +136,7 @@ func TestBadModels(t *testing.T) {
 			t.Errorf("%s is answered with %v", name, err)
 		}
 	}
-	for _, r := range []*rankingv1.PutRankingModelRequest{{File: good}, {File: good, By: "two\nlines"}, {File: good, By: "olga", Reason: "\x00"}} {
+	for _, r := range []*rankingv1.PutRankingModelRequest{{File: good}, {File: good, By: "two\nlines"}, {File: good, By: "olga (os:root@db)"}, {File: good, By: "olga", Reason: "\x00"}} {
 		if _, err := f.PutRankingModel(t.Context(), r); reason(err) != "bad_ranking" {
 			t.Errorf("%q with the reason %q is answered with %v", r.By, r.Reason, err)
 		}

@@ -40,7 +40,7 @@ func rules() archtest.Rules {
 			"internal/platform/reconciliation": {"internal/platform/cluster", "internal/platform/job", "internal/platform/auditlog"},
 			"internal/platform/cache":          {"internal/platform/clusterevent"},
 			"internal/platform/backup":         {"internal/platform/datadir"},
-			"internal/platform/runtimeswitch":  {"internal/platform/clusterevent"},
+			"internal/platform/runtimeswitch":  {"internal/platform/clusterevent", "internal/platform/auditlog"},
 			"internal/engine/timeline":         {"internal/engine/sqldb/pglink"}, // all connections to PostgreSQL are made there
 			"internal/tool/importer":           {"internal/tool/interchangefile"},
 			"internal/tool/exporter":           {"internal/tool/interchangefile", "internal/tool/importer"}, // its client of the server
