@@ -1314,6 +1314,10 @@ mutant "remove what other backups need" $backup/repository.go 's/needed\[p\.Obje
 mutant "write a directory of backups while another command reads it" $backup/directory.go 's/how\|syscall\.LOCK_NB\)/syscall.LOCK_UN)/' TestADirectoryOfBackupsIsLocked $backup
 mutant "write a bucket that another process writes" $backup/bucket.go 's/if own\.Sub\(o\.Modified\) < staleLock \{/if false {/' TestABucketIsLocked $backup
 mutant "wait for a process that died" $backup/bucket.go 's/if own\.Sub\(o\.Modified\) < staleLock \{/if true {/' TestABucketIsLocked $backup
+mutant "store a lock again that another process removed" $backup/bucket.go 's/case err == nil \&\& own\.IsZero\(\):/case err != nil \&\& own.IsZero():/' TestALockIsRenewed $backup
+mutant "do not say why a lock was not renewed" $backup/bucket.go 's/l\.failure = err$/l.failure = nil/' TestALockIsRenewed $backup
+mutant "remove objects while another process uses the bucket" $backup/bucket.go 's/case len\(others\) > 0:/case len(others) > 1:/' TestRemovalsConfirmTheLock $backup
+mutant "confirm the lock of a bucket once" $backup/bucket.go 's/b\.removals%removalBatch == 0/b.removals == 0/' TestRemovalsConfirmTheLock $backup
 mutant "put backups among other files of a bucket" $backup/bucket.go 's/return fmt\.Errorf\("%s: %w", b, errOtherFiles\)/return nil/' TestBucketsThatAreRefused $backup
 mutant "store a large file as one object in a bucket" $backup/bucket.go 's/bucketPart = 4 << 20/bucketPart = 1 << 40/' TestBackupsInABucket $backup
 mutant "store again what a bucket has" $backup/repository.go 's/return ok \&\& size == stored/return ok \&\& size == stored \&\& r.partSize == 0/' TestBackupsInABucket $backup

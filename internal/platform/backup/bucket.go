@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/blob/s3blob"
 )
@@ -46,6 +47,8 @@ const (
 	staleLock = 15 * time.Minute
 	// unlockTimeout bounds the removal of the own lock.
 	unlockTimeout = 10 * time.Second
+	// removalBatch is how many objects are removed before the server is asked again whose lock the bucket has.
+	removalBatch = 100
 )
 
 // isBucket reports whether a directory of backups is a bucket.
@@ -81,6 +84,8 @@ type bucket struct {
 	name  string // s3://BUCKET/PREFIX
 	store *s3blob.Store
 	lock  *bucketLock // nil: it is only read
+
+	removals int // how many were tried
 }
 
 // openBucket opens a bucket for writing.
@@ -195,6 +200,12 @@ func (b *bucket) remove(ctx context.Context, name string) error {
 	if err := b.lock.check(); err != nil {
 		return err
 	}
+	if b.removals%removalBatch == 0 { // nobody else may count on what is removed
+		if err := b.lock.confirm(ctx); err != nil {
+			return err
+		}
+	}
+	b.removals++
 	return b.store.DeleteObject(ctx, name)
 }
 
@@ -214,8 +225,9 @@ type bucketLock struct {
 	cancel context.CancelFunc // of the goroutine that renews it
 	ended  chan struct{}      // closed when that has returned
 
-	mu      sync.Mutex // guards renewed
+	mu      sync.Mutex // guards what follows
 	renewed time.Time  // when the latest renewal that succeeded began
+	failure error      // of the latest renewal; nil: it succeeded
 }
 
 // lockBucket locks a bucket. The lock is renewed until ctx ends, or until unlock.
@@ -232,9 +244,7 @@ func lockBucket(ctx context.Context, b *bucket) (_ *bucketLock, err error) {
 	go func() {
 		defer close(l.ended)
 		backoff.Every(ctx, renewInterval, func() {
-			if l.check() == nil { // else another process may have taken the bucket
-				_ = l.store(ctx) // the next check finds that it was not renewed
-			}
+			l.renew(ctx)
 		})
 	}()
 	if err := l.onlyOne(ctx); err != nil {
@@ -251,15 +261,30 @@ func (l *bucketLock) store(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.renewed = began
+	l.renewed, l.failure = began, nil
 	return nil
 }
 
-// onlyOne refuses a bucket that another process has locked. It removes locks of processes that have died.
-func (l *bucketLock) onlyOne(ctx context.Context) error {
-	var others []s3blob.Object
-	var own time.Time
-	err := l.of.store.ListObjects(ctx, locksDir, func(o s3blob.Object) error {
+// renew stores the lock again if it is there. One that is gone was removed by a process which may use the bucket now. check says why renewals have failed.
+func (l *bucketLock) renew(ctx context.Context) {
+	if l.check() != nil {
+		return
+	}
+	own, _, err := l.list(ctx)
+	switch {
+	case err == nil && own.IsZero():
+		err = errLockGone
+	case err == nil:
+		err = l.store(ctx)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failure = err
+}
+
+// list returns when the server stored the lock, which is zero if it is gone, and the locks of other processes.
+func (l *bucketLock) list(ctx context.Context) (own time.Time, others []s3blob.Object, err error) {
+	err = l.of.store.ListObjects(ctx, locksDir, func(o s3blob.Object) error {
 		if o.Name == l.name {
 			own = o.Modified
 		} else {
@@ -267,6 +292,12 @@ func (l *bucketLock) onlyOne(ctx context.Context) error {
 		}
 		return nil
 	})
+	return own, others, err
+}
+
+// onlyOne refuses a bucket that another process has locked. It removes locks of processes that have died.
+func (l *bucketLock) onlyOne(ctx context.Context) error {
+	own, others, err := l.list(ctx)
 	if err != nil {
 		return err
 	}
@@ -275,7 +306,7 @@ func (l *bucketLock) onlyOne(ctx context.Context) error {
 	}
 	for _, o := range others {
 		if own.Sub(o.Modified) < staleLock {
-			return fmt.Errorf("another backup or removal uses %s: wait until it has ended. If its process has died, it counts for %v (%s)", l.of, staleLock, o.Name)
+			return l.taken(o.Name)
 		}
 		if err := l.of.store.DeleteObject(ctx, o.Name); err != nil {
 			return err
@@ -284,14 +315,41 @@ func (l *bucketLock) onlyOne(ctx context.Context) error {
 	return nil
 }
 
-var errLockLost = errors.New("the lock could not be renewed for some minutes, and another process may use the bucket: repeat it")
+// taken is the error for the lock of another process.
+func (l *bucketLock) taken(name string) error {
+	return fmt.Errorf("another backup or removal uses %s: wait until it has ended. If its process has died, it counts for %v (%s)", l.of, staleLock, name)
+}
 
-// check refuses what must not be done without the lock.
+var (
+	errLockLost = errors.New("the lock could not be renewed for some minutes, and another process may use the bucket: repeat it")
+	errLockGone = errors.New("another process has removed the lock, and may use the bucket: repeat it")
+)
+
+// check refuses what must not be done without the lock. It asks no server.
 func (l *bucketLock) check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if time.Since(l.renewed) > staleLock/2 {
-		return fmt.Errorf("%s: %w", l.of, errLockLost)
+	switch {
+	case errors.Is(l.failure, errLockGone):
+		return fmt.Errorf("%s: %w", l.of, errLockGone)
+	case clock.Elapsed(l.renewed, time.Now()) <= staleLock/2:
+		return nil
+	case l.failure != nil:
+		return fmt.Errorf("%s: %w: %w", l.of, errLockLost, l.failure)
+	}
+	return fmt.Errorf("%s: %w", l.of, errLockLost)
+}
+
+// confirm asks the server whether the lock is there, and no other.
+func (l *bucketLock) confirm(ctx context.Context) error {
+	own, others, err := l.list(ctx)
+	switch {
+	case err != nil:
+		return err
+	case own.IsZero():
+		return fmt.Errorf("%s: %w", l.of, errLockGone)
+	case len(others) > 0:
+		return l.taken(others[0].Name)
 	}
 	return nil
 }

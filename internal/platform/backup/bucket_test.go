@@ -271,6 +271,90 @@ func TestABucketIsLocked(t *testing.T) {
 	}
 }
 
+// lockedBucket opens a bucket for writing, and returns its lock's name on the server.
+func lockedBucket(t *testing.T) (*buckets, backup.LockedBucket, string) {
+	t.Helper()
+	b, s3 := newBuckets(t)
+	l, err := backup.LockBucket(t.Context(), backup.Config{Directory: "s3://bucket/backups", S3: s3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b, l, b.names("bucket/backups/locks/")[0]
+}
+
+// A lock that another process removed is not stored again, and nothing is written without it. An error of a renewal is in that of what needed the lock.
+func TestALockIsRenewed(t *testing.T) {
+	b, l, lock := lockedBucket(t)
+	wants := func(when, want string) {
+		t.Helper()
+		if err := l.Put(t.Context(), "objects/1"); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s a file is written: %v, want %q", when, err, want)
+		}
+	}
+	wants("at first", "")
+	l.Age(7 * time.Minute)
+	l.Renew(t.Context())
+	l.Age(7 * time.Minute)
+	wants("after a renewal", "")
+	b.change(func() { b.refuse = func(method, _ string) bool { return method == http.MethodPut } })
+	l.Renew(t.Context())
+	l.Age(time.Minute)
+	wants("after a renewal that failed", "could not be renewed for some minutes, and another process may use the bucket: repeat it: ")
+	b.change(func() { b.refuse = func(string, string) bool { return false } })
+	l.Renew(t.Context())
+	wants("once it is too late", "could not be renewed")
+	l.Age(-8 * time.Minute)
+	b.change(func() { delete(b.files, lock) })
+	l.Renew(t.Context())
+	wants("without the lock", "has removed the lock")
+	l.Renew(t.Context())
+	if left := b.names("bucket/backups/locks/"); len(left) != 0 {
+		t.Errorf("there are the locks %v", left)
+	}
+}
+
+// Before each batch of removals the server is asked whose lock the bucket has.
+func TestRemovalsConfirmTheLock(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(b *buckets, lock string)
+		want   string
+	}{
+		"the lock is gone": {func(b *buckets, lock string) { delete(b.files, lock) }, "has removed the lock"},
+		"there is another": {func(b *buckets, _ string) {
+			b.files["bucket/backups/locks/20260101T000000.000Z-abcdef"] = stored{nil, time.Now()}
+		}, "wait until it has ended"},
+		"the server does not list": {func(b *buckets, _ string) {
+			b.refuse = func(method, _ string) bool { return method == http.MethodGet }
+		}, "permissions"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, l, lock := lockedBucket(t)
+			for _, file := range []string{"objects/1", "objects/2"} {
+				if err := l.Put(t.Context(), file); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range backup.RemovalBatch {
+				if err := l.Remove(t.Context(), "objects/1"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.change(func() { c.change(b, lock) })
+			if err := l.Remove(t.Context(), "objects/2"); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("a removal returned %v, want %q", err, c.want)
+			}
+			if left := b.names("bucket/backups/objects/"); len(left) != 1 {
+				t.Errorf("the objects %v are left", left)
+			}
+		})
+	}
+}
+
 // Other files of a bucket are left alone, and a bucket that refuses something is no backup.
 func TestBucketsThatAreRefused(t *testing.T) {
 	b, s3 := newBuckets(t)

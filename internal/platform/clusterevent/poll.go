@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
 )
 
 // poll reads new and missing events, and delivers them.
@@ -15,9 +17,8 @@ func (s *Service) poll(ctx context.Context, deliver func(Event)) error {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	began := time.Now()
-	// Other nodes may have deleted rows while this one could not read. The monotonic clock may have stopped while the machine was
-	// suspended, so the wall clock is compared too.
-	if away := max(began.Sub(s.lastRead), began.Round(0).Sub(s.lastRead.Round(0))); !s.lastRead.IsZero() && away > retention/2 {
+	// Other nodes may have deleted rows while this one could not read, such as while its machine was suspended.
+	if !s.lastRead.IsZero() && clock.Elapsed(s.lastRead, began) > retention/2 {
 		s.reportMissed("this node could not read for too long")
 	}
 	// Before the missing numbers are queried: all that was stored by now is found then.
