@@ -1035,6 +1035,8 @@ mutant "keep files of stages of deleted videos" internal/service/video/finish.go
 mutant "copy a picture in place of its watermark" internal/service/video/inspect.go 's/p\.Copy \&\& p\.Watermark == nil \&\& source/p.Copy \&\& source/' '^TestWatermarked$' internal/service/video
 mutant "run stages that need sound without it" internal/service/video/stages.go 's/input == pipeline\.Audio \&\& source\.Audio == nil,/false,/' '^TestSilentVideo$' internal/service/video
 mutant "let commands of stages fill the disk" internal/platform/transcode/stage.go 's/files > maxDirFiles \|\| bytes > limit/files > maxDirFiles/' '^TestCommandsEnd$' internal/platform/transcode
+mutant "let programs in the sandbox start processes without end" internal/platform/transcode/sandbox.go 's/list = append\(list, t\.tools\.prlimit, (.*), "--"\)/_ = []string{\1}/' '^TestProcesses$' internal/platform/transcode
+mutant "leave folders that a command made unreadable" internal/platform/transcode/stage.go 's/err == nil \&\& e\.IsDir\(\)/err == nil \&\& false/' '^TestUnreadableFolders$' internal/platform/transcode
 mutant "accept any output of a stage" internal/platform/transcode/stage.go 's/info\.Size\(\) == 0 \|\| info\.Size\(\) > most/info.Size() < 0/' '^TestResults$' internal/platform/transcode
 mutant "put the watermark into another corner" internal/platform/transcode/watermark.go 's/HasPrefix\(corner, "bottom"\)/HasPrefix(corner, "top")/' '^TestWatermark$' internal/platform/transcode
 mutant "leave HDR pictures pale" internal/platform/transcode/hdr.go 's/if s\.HDR == "" \{/if s.HDR != "none" {/' '^TestHDR$' internal/platform/transcode

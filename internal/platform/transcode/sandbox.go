@@ -17,7 +17,7 @@ import (
 )
 
 // The sandbox is bubblewrap, which flatpak uses: new namespaces of users, mounts, processes, networks and IPC, no capabilities, and a root that has only
-// the programs, the source and the folder for the output. prlimit, outside of it, sets the limits that it inherits. docs/decisions/0104-sandbox-of-ffmpeg.md explains why.
+// the programs, the source and the folder for the output. prlimit, outside of it, sets the limits that it inherits, and inside that of processes. docs/decisions/0104-sandbox-of-ffmpeg.md explains why.
 
 const (
 	sourceInside = "/in/source"
@@ -27,6 +27,7 @@ const (
 	maxFile      = 256 << 20 // bytes of a file that a program writes, unless the command has another limit
 	stderrTail   = 2 << 10
 	threads      = 4               // a program may use the time of as many processors
+	maxProcesses = 512             // processes and threads of a program together; ffmpeg has some for each processor
 	killGrace    = 2 * time.Second // how long output is read after a program was killed
 	priority     = 10              // niceness: what users wait for comes first
 )
@@ -160,8 +161,19 @@ func (t *Transcoder) arguments(c command) []string {
 	if c.out != "" {
 		list = append(list, "--bind", c.out, outInside, "--chdir", outInside)
 	}
-	list = append(list, "--remount-ro", "/", "--", c.program)
-	return append(list, c.args...)
+	list = append(list, "--remount-ro", "/", "--")
+	if t.limitsProcesses {
+		list = append(list, t.tools.prlimit, "--nproc="+strconv.Itoa(maxProcesses), "--") // inside: outside, all processes of the server's user would count
+	}
+	return append(append(list, c.program), c.args...)
+}
+
+// countsProcesses reports whether a limit of processes counts those of the sandbox only. Before Linux 5.14 it counts all of the user, with those of the server, and a
+// limit would fail what is innocent. Of root, Linux limits no processes.
+func (t *Transcoder) countsProcesses(ctx context.Context) bool {
+	// The first process of the sandbox, the shell, and what that starts are three. The server has more threads than the fourth.
+	_, err := t.output(ctx, command{program: t.tools.prlimit, args: []string{"--nproc=4", "--", "/usr/bin/sh", "-c", "/usr/bin/true; /usr/bin/true"}, timeout: startTimeout})
+	return err == nil
 }
 
 // tail keeps the end of what is written.

@@ -124,6 +124,9 @@ func checkDisk(dir string, limit int64) error {
 		}
 		return nil
 	})
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: it made a folder that cannot be read: %w", ErrCommand, err)
+	}
 	if err != nil {
 		return fmt.Errorf("the files of a command: %w", err)
 	}
@@ -131,6 +134,20 @@ func checkDisk(dir string, limit int64) error {
 		return fmt.Errorf("%w: its files have more than %d bytes, or are more than %d; raise the limit disk of the stage", ErrCommand, limit, maxDirFiles)
 	}
 	return nil
+}
+
+// RemoveDir removes a folder that a command wrote to, once it has ended, with folders that it made unreadable. A missing one is not an error.
+func RemoveDir(dir string) error {
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			err = os.Chmod(path, 0o700) // before it is read
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	return errors.Join(err, os.RemoveAll(dir))
 }
 
 // OpenResult opens a file that a command wrote in a folder, and returns its size. It fails if there is none, or if it is empty or larger than a limit.

@@ -3,12 +3,17 @@ package transcode_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/rialto-im/rialto/internal/platform/transcode"
 	"github.com/rialto-im/rialto/internal/platform/transcode/transcodetest"
@@ -85,4 +90,63 @@ func TestResults(t *testing.T) {
 			must(t, f.Close())
 		}
 	}
+}
+
+// TestProcesses: a program and what it starts have a limit of processes. (Linux does not enforce it for root.)
+func TestProcesses(t *testing.T) {
+	tc := transcodetest.Open(t, transcode.Config{})
+	if !tc.LimitsProcesses() && os.Getenv("TEST_ALL") == "" {
+		t.Skip("Linux counts the processes of the user in all namespaces")
+	}
+	b, err := tc.Output(t.Context(), transcode.Script{Shell: "/usr/bin/bash", Text: "ulimit -Su; ulimit -Hu"})
+	if want := fmt.Sprintf("%d\n%[1]d\n", transcode.MaxProcesses); string(b) != want || err != nil {
+		t.Errorf("the limits are %q, %v, want %q", b, err, want)
+	}
+}
+
+// TestUnreadableFolders: a folder that a command made unreadable fails it, and is removed. It runs without the privileges with which root reads everything.
+func TestUnreadableFolders(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "out")
+	must(t, os.MkdirAll(dir+"/a/b", 0o700))
+	must(t, os.WriteFile(dir+"/a/b/file", nil, 0o600))
+	must(t, os.WriteFile(root+"/other", nil, 0o400))
+	must(t, os.Symlink(root+"/other", dir+"/link"))
+	must(t, os.Chmod(dir+"/a/b", 0))
+	must(t, os.Chmod(dir+"/a", 0))
+	checked, removed := make(chan error, 1), make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // for ever: the thread has lost its privileges
+		if err := dropPrivileges(); err != nil {
+			checked <- err
+			removed <- err
+			return
+		}
+		checked <- transcode.CheckDisk(dir, 1000)
+		removed <- transcode.RemoveDir(dir)
+	}()
+	if err := <-checked; !errors.Is(err, transcode.ErrCommand) {
+		t.Errorf("an unreadable folder is answered with %v", err)
+	}
+	if err := <-removed; err != nil {
+		t.Errorf("it cannot be removed: %v", err)
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+	if info, err := os.Stat(root + "/other"); err != nil || info.Mode() != 0o400 {
+		t.Errorf("a file that a link names has changed: %v", err)
+	}
+	must(t, transcode.RemoveDir(dir)) // it is gone
+}
+
+// dropPrivileges makes the thread obey the modes of files, as those of other users than root do.
+func dropPrivileges() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return err
+	}
+	data[0].Effective &^= 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH
+	return unix.Capset(&header, &data[0])
 }

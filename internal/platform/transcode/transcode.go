@@ -48,6 +48,8 @@ const (
 type Transcoder struct {
 	config Config
 	tools  tools
+	// limitsProcesses: a limit of processes counts those of the sandbox.
+	limitsProcesses bool
 
 	mu      sync.Mutex // guards checked, while ffmpeg is asked
 	checked bool       // ffmpeg has the encoders
@@ -88,6 +90,7 @@ func New(ctx context.Context, config Config) (*Transcoder, error) {
 	if _, err := t.output(ctx, command{program: t.tools.nice, timeout: startTimeout}); err != nil {
 		return nil, fmt.Errorf("%w: no program runs in the sandbox of bubblewrap; the host may forbid user namespaces (kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns, or the container's seccomp profile): %w", ErrOff, err)
 	}
+	t.limitsProcesses = t.countsProcesses(ctx)
 	return t, nil
 }
 

@@ -226,7 +226,7 @@ func (s *Service) tempDir(v *video) (dir string, remove func(), err error) {
 	}
 	dir, err = os.MkdirTemp(s.deps.Dir, "task-")
 	return dir, func() {
-		if err := os.RemoveAll(dir); err != nil {
+		if err := transcode.RemoveDir(dir); err != nil {
 			s.deps.Logger.Warn("a temporary folder could not be removed; it is removed at the next start", "video", v.id, "error", err)
 		}
 	}, err

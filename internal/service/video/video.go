@@ -32,7 +32,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -254,7 +253,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	}
 	config.Workers = cmp.Or(config.Workers, runtime.GOMAXPROCS(0))
 	s := &Service{deps: deps, config: config, urls: signedurl.Signer{Secret: deps.Secret, Clock: deps.Clock}, checks: make(chan struct{}, checksAtOnce)}
-	if err := os.RemoveAll(deps.Dir); err != nil {
+	if err := transcode.RemoveDir(deps.Dir); err != nil {
 		return nil, fmt.Errorf("temporary files of videos: %w", err)
 	}
 	s.sources = newSources(filepath.Join(deps.Dir, "sources"))
