@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// An erasure goes through the conversations that a user is or was in, in the order of their ids. In each it
+// An erasure goes through the conversations that a user is or was in, or has imported entries in, in the order of their ids. In each it
 //
 //	eraseEntries      makes the user's messages recalled ones, in steps, and removes the contents from the log: the entries stay, so that seqs and counts do
 //	eraseReactions    takes the user's reactions back
@@ -38,6 +38,7 @@ const (
 // userTables are the tables of the package with data of users.
 var userTables = []userdata.Table{
 	{Name: "members", Export: `SELECT m.conversation, c.kind, c.title, m.role, m.join_seq, m.leave_seq, m.follower FROM members m JOIN conversations c ON c.id = m.conversation WHERE m.member = $1 AND m.leave_seq = 0 ORDER BY m.conversation`},
+	{Name: "imported_authors", Export: `SELECT conversation FROM imported_authors WHERE author = $1 ORDER BY conversation`},
 	{Name: "join_requests", Export: `SELECT conversation, message, time_ms, inviter FROM join_requests WHERE member = $1 ORDER BY conversation`,
 		Erase: `DELETE FROM join_requests WHERE (conversation, member) IN (SELECT conversation, member FROM join_requests WHERE member = $1 OR inviter = $1 LIMIT $2)`},
 	{Name: "cleared", Erase: `DELETE FROM cleared WHERE (owner, conversation) IN (SELECT owner, conversation FROM cleared WHERE owner = $1 LIMIT $2)`},
@@ -305,7 +306,7 @@ func (s *Service) mayHaveWritten(ctx context.Context, u id.User, c id.Conversati
 	if err != nil || last > 0 {
 		return true, err
 	}
-	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM members WHERE conversation = $1 AND member = $2 AND (NOT follower OR former_leave_seq > 0)) OR EXISTS (SELECT 1 FROM reactions WHERE conversation = $1 AND member = $2)`,
+	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM members WHERE conversation = $1 AND member = $2 AND (NOT follower OR former_leave_seq > 0)) OR EXISTS (SELECT 1 FROM reactions WHERE conversation = $1 AND member = $2) OR EXISTS (SELECT 1 FROM imported_authors WHERE author = $2 AND conversation = $1)`,
 		int64(c), int64(u)).Scan(&some)
 	return some, err
 }

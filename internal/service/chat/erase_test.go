@@ -2,6 +2,8 @@ package chat_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/chat"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+	"google.golang.org/protobuf/encoding/protojson"
 )
 
 // From the beginning of an erasure on, nobody reads what the user wrote: in histories, in forwards, and as the target of a reaction.
@@ -207,5 +210,77 @@ func TestErasureDuringAnImport(t *testing.T) {
 	}
 	if list, err := s.ListMembers(ctx, c, 2, 0, ""); err != nil || len(list.Members) != 2 {
 		t.Errorf("the members are %v, %v", list, err)
+	}
+}
+
+// record collects what an export writes.
+type record map[string][]string
+
+func (r record) Record(kind string, v any) error {
+	text, err := json.Marshal(v)
+	r[kind] = append(r[kind], string(text))
+	return err
+}
+
+func (r record) File(context.Context, string, string) error { return errors.ErrUnsupported }
+
+// What users wrote in conversations before they left the source is found by their exports and erasures, though they are no members, and have no more rights.
+func TestImportedAuthorsWhoAreNoMembers(t *testing.T) {
+	ctx, h := context.Background(), newHarness(t, chat.Config{})
+	s := h.node(t)
+	c := importGroup(t, s)
+	mention := &chatv1.Content{Kind: &chatv1.Content_Text{Text: "unique secret of the one who left"}}
+	importEntries(t, s, c, textEntry("m1", importedAt+1, 1, "by another"),
+		&operationv1.ImportEntry{Key: "m2", TimeMs: importedAt + 2, Sender: 5, Content: mention},
+		updateEntry("r1", importedAt+3, 5, "m1", reactionOf(0, "👍", false)),
+		textEntry("m5", importedAt+4, 1, "by another too"), updateEntry("e1", importedAt+4, 6, "m5", editOf(0, "unique secret of an administrator")),
+		textEntry("m3", importedAt+4, 7, "before they joined"),
+		controlEntry("j1", importedAt+5, 1, &chatv1.Control{Action: chatv1.Control_ACTION_JOINED, Users: []uint64{7}}),
+		textEntry("m4", importedAt+6, 7, "after they joined"))
+	_, err := s.EndImport(ctx, c)
+	must(t, err)
+	for u, want := range map[id.User][]string{
+		5: {"unique secret of the one who left", ""},
+		6: {""},
+		7: {"", "after they joined", "", "before they joined"}, // that they joined, what came then, and what they may not read
+		8: nil,
+	} {
+		got := record{}
+		must(t, s.UserData().ExportUser(ctx, u, got))
+		var texts []string
+		for _, line := range got["messages"] {
+			m := &chatv1.Message{}
+			must(t, protojson.Unmarshal([]byte(line), m))
+			texts = append(texts, m.Content.GetText())
+		}
+		if !slices.Equal(texts, want) {
+			t.Errorf("the export of %d has %q, want %q", u, texts, want)
+		}
+	}
+	if _, err := s.History(ctx, 5, &chatv1.HistoryRequest{Conversation: uint64(c)}); reasonOf(err) != "no_conversation" {
+		t.Errorf("an author who is no member reads the history: %v", err)
+	}
+	if list, err := s.MembershipsAfter(ctx, 5, 0, 10); err != nil || len(list) != 0 {
+		t.Errorf("an author who is no member has the memberships %v, %v", list, err)
+	}
+	for _, u := range []id.User{5, 6} {
+		if list, err := s.ConversationsOf(ctx, u, 0, 10); err != nil || !slices.Equal(list, []id.Conversation{c}) {
+			t.Errorf("the conversations of %d are %v, %v", u, list, err)
+		}
+		if n := eraseAll(t, s, u); n == 0 {
+			t.Errorf("nothing of %d was erased", u)
+		}
+	}
+	for _, e := range h.entries(t, c) {
+		if !e.Control && (e.Sender == 5 || e.Sender == 6) && e.Updates == 0 && len(e.Content) > 0 || strings.Contains(string(e.Content), "unique secret") {
+			t.Errorf("entry %d is left: %q", e.seq, e.Content)
+		}
+	}
+	list := history(t, s, 1, c)
+	if m := list[1]; m.Content.GetText() != "by another" || len(m.Reactions.GetCounts()) != 0 {
+		t.Errorf("the other's message is %v", m)
+	}
+	if m := list[2]; m.Content != nil || m.RecallSeq == 0 {
+		t.Errorf("the erased message is %v", m)
 	}
 }

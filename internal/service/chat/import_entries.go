@@ -325,6 +325,9 @@ func (p *importer) resolve(ctx context.Context, content *chatv1.Content, e *oper
 func (p *importer) flush(ctx context.Context) error {
 	list := p.pending
 	p.pending = nil
+	if err := p.noteAuthors(ctx, list); err != nil {
+		return err
+	}
 	for todo, delays := list, backoff.New(10*time.Millisecond, time.Second); len(todo) > 0; {
 		if err := p.append(ctx, todo); err != nil {
 			return err
@@ -361,6 +364,27 @@ func (p *importer) flush(ctx context.Context) error {
 		return err
 	}
 	return p.service.applyImported(ctx, append(apply, again...))
+}
+
+// noteAuthors stores, before there are entries, that authors who are no members have some in the conversation: their erasures and exports find them by that.
+func (p *importer) noteAuthors(ctx context.Context, list []*importedEntry) error {
+	var authors []id.User
+	for _, q := range list {
+		if u := q.draft.Sender; p.state.role(u) == 0 && !slices.Contains(authors, u) {
+			authors = append(authors, u)
+		}
+	}
+	if len(authors) == 0 {
+		return nil
+	}
+	return p.service.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		for _, u := range authors {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO imported_authors (author, conversation) VALUES ($1, $2) ON CONFLICT DO NOTHING`, int64(u), int64(p.conv.id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // append appends entries, and waits until all are stored or failed.
@@ -409,100 +433,4 @@ func (s *Service) applyImported(ctx context.Context, list []*message.Stored) err
 func hasNoKind(content []byte) bool {
 	var c chatv1.Content
 	return proto.Unmarshal(content, &c) == nil && c.Kind == nil
-}
-
-// control appends a control entry.
-func (p *importer) control(ctx context.Context, result *operationv1.ImportedEntry, e *operationv1.ImportEntry) error {
-	if err := p.flush(ctx); err != nil {
-		return err
-	}
-	given := e.Content.GetControl()
-	control := &chatv1.Control{Action: given.Action, Actor: e.Sender, Users: slices.Clone(given.Users), Text: given.Text, Role: given.Role, UntilMs: given.UntilMs,
-		JoinPolicy: given.JoinPolicy, Upload: given.Upload, RetentionSeconds: retentionOf(given)}
-	token := importToken(p.conv.id, e.Key)
-	seq, err := p.service.seqOfToken(ctx, p.conv.id, token)
-	if err != nil {
-		return err
-	}
-	if result.Seq, result.Duplicate = seq, seq != 0; result.Duplicate {
-		return nil
-	}
-	if err := p.checkControl(ctx, control); err != nil {
-		return err
-	}
-	if control.Action == chatv1.Control_ACTION_RETENTION {
-		p.service.customRetention.Store(true)
-	}
-	ids := p.ids
-	imported := &importedControl{id: ids.next(uint8(p.state.kind), p.conv.id, max(e.TimeMs, ids.ms)), token: token}
-	if result.Seq, err = p.service.appendControlAs(ctx, p.conv, p.state, control, imported); err != nil {
-		p.conv.invalidate()
-		return err
-	}
-	p.ids = ids
-	p.state, err = p.service.loadState(ctx, p.conv)
-	return err
-}
-
-var errImportedControl = errs.New(errs.Invalid, "bad_content", "this control entry cannot be imported")
-
-// checkControl checks a control entry against the state before it.
-func (p *importer) checkControl(ctx context.Context, c *chatv1.Control) error {
-	if p.state.kind == direct || len(c.Users) > maxUsersPerCall {
-		return errImportedControl
-	}
-	if err := p.exist(ctx, c.Users...); err != nil {
-		return err
-	}
-	switch c.Action {
-	case chatv1.Control_ACTION_JOINED:
-		if len(c.Users) == 0 {
-			return errImportedControl
-		}
-		return p.service.checkCapacity(p.state, len(c.Users))
-	case chatv1.Control_ACTION_LEFT, chatv1.Control_ACTION_REMOVED, chatv1.Control_ACTION_ROLE, chatv1.Control_ACTION_TRANSFERRED, chatv1.Control_ACTION_MUTED:
-		return p.checkMembers(c)
-	case chatv1.Control_ACTION_RENAMED:
-		title, err := parseTitle(c.Text)
-		c.Text = title
-		return err
-	case chatv1.Control_ACTION_ANNOUNCED:
-		if len(c.Text) > maxImportedText || !isStorableText(c.Text) {
-			return errBadText
-		}
-	case chatv1.Control_ACTION_JOIN_POLICY:
-		if c.JoinPolicy < 1 || c.JoinPolicy > 3 {
-			return errJoinPolicy
-		}
-	case chatv1.Control_ACTION_AVATAR:
-		if p.service.deps.KeepPicture != nil && c.Upload != 0 {
-			return p.service.deps.KeepPicture(ctx, id.User(c.Actor), id.Upload(c.Upload))
-		}
-	case chatv1.Control_ACTION_RETENTION:
-		if c.RetentionSeconds != 0 && (c.RetentionSeconds < minRetention || c.RetentionSeconds > maxRetention) {
-			return errImportedControl
-		}
-	case chatv1.Control_ACTION_DISSOLVED, chatv1.Control_ACTION_BANNED, chatv1.Control_ACTION_UNBANNED:
-	default:
-		return errImportedControl
-	}
-	return nil
-}
-
-// maxImportedText bounds an announcement, in bytes.
-const maxImportedText = 8000
-
-// checkMembers checks an entry that changes members.
-func (p *importer) checkMembers(c *chatv1.Control) error {
-	for _, u := range c.Users {
-		if p.state.role(id.User(u)) == 0 {
-			return errNotMentioned
-		}
-	}
-	switch {
-	case len(c.Users) == 0 && c.Action != chatv1.Control_ACTION_MUTED, c.Action == chatv1.Control_ACTION_TRANSFERRED && len(c.Users) != 1,
-		c.Action == chatv1.Control_ACTION_ROLE && c.Role != chatv1.Role_ROLE_MEMBER && c.Role != roleAdmin:
-		return errImportedControl
-	}
-	return nil
 }

@@ -170,7 +170,8 @@ func TestARepeatedKeyChangesNothing(t *testing.T) {
 	thread := &chatv1.Content{Kind: &chatv1.Content_Thread{Thread: &chatv1.ThreadStart{}}}
 	again := []*operationv1.ImportEntry{
 		updateEntry("m1", importedAt+3, 2, "m2", editOf(0, "edited")),
-		updateEntry("m1", importedAt+3, 3, "m2", reactionOf(0, "👍", false)),
+		updateEntry("m3", importedAt+3, 1, "m1", editOf(0, "edited")),
+		updateEntry("m3", importedAt+3, 3, "m2", reactionOf(0, "👍", false)),
 		updateEntry("m1", importedAt+3, 1, "m2", thread),
 		{Key: "m3", TimeMs: importedAt + 3, Sender: 1},
 		{Key: "j1", TimeMs: importedAt + 3, Sender: 1}, // that of a control entry
@@ -178,12 +179,13 @@ func TestARepeatedKeyChangesNothing(t *testing.T) {
 	entries := append([]*operationv1.ImportEntry{
 		controlEntry("j1", importedAt+1, 1, &chatv1.Control{Action: chatv1.Control_ACTION_JOINED, Users: []uint64{4}}),
 		textEntry("m1", importedAt+1, 1, "first"), textEntry("m2", importedAt+2, 2, "second"), textEntry("m3", importedAt+3, 3, "third"),
+		textEntry("m4", importedAt+3, 3, "fourth"), updateEntry("r1", importedAt+3, 2, "m4", reactionOf(0, "👍", false)), // else no message has a state
 	}, again...)
 	importEntries(t, s, c, entries...)
 	importEntries(t, s, c, again...)
 	_, err := s.EndImport(context.Background(), c)
 	must(t, err)
-	if n := len(h.entries(t, c)); n != 6 {
+	if n := len(h.entries(t, c)); n != 8 {
 		t.Errorf("the log has %d entries", n)
 	}
 	for i, want := range []string{"first", "second", "third"} {

@@ -18,9 +18,10 @@ func (s *Service) Summary(ctx context.Context, c id.Conversation) (*chatv1.Conve
 	return v, nil
 }
 
-// ConversationsOf returns at most limit conversations after one that a user is or was in, in the order of their ids.
+// ConversationsOf returns at most limit conversations after one that a user is or was in, or has imported entries in, in the order of their ids.
 func (s *Service) ConversationsOf(ctx context.Context, u id.User, after id.Conversation, limit int) ([]id.Conversation, error) {
-	found, err := s.querySeqs(ctx, `SELECT conversation FROM members WHERE member = $1 AND conversation > $2 ORDER BY conversation LIMIT $3`, int64(u), int64(after), limit)
+	found, err := s.querySeqs(ctx, `SELECT conversation FROM (SELECT conversation FROM members WHERE member = $1 AND conversation > $2 ORDER BY conversation LIMIT $3) AS m
+		UNION SELECT conversation FROM (SELECT conversation FROM imported_authors WHERE author = $1 AND conversation > $2 ORDER BY conversation LIMIT $3) AS a ORDER BY conversation LIMIT $3`, int64(u), int64(after), limit)
 	list := make([]id.Conversation, len(found))
 	for i, c := range found {
 		list[i] = id.Conversation(c)
