@@ -1365,6 +1365,9 @@ mutant "export what others wrote to those who are no members" internal/service/c
 mutant "export imported entries twice" internal/service/chat/export.go 's/within\.has\(e\.Seq\)/within.has(0)/' ImportedAuthors ./internal/service/chat
 mutant "note an erasure with an id of now in an import" internal/service/chat/erase.go 's/if st\.importing \{/if false {/' ErasureDuringAnImport ./internal/service/chat
 mutant "keep who is erased in an import" internal/service/chat/import.go 's/case chatv1\.Control_ACTION_LEFT, chatv1\.Control_ACTION_REMOVED/case chatv1.Control_ACTION_REMOVED/' ErasureDuringAnImport ./internal/service/chat
+mutant "skip what another node made stale" internal/service/chat/import.go 's/return busy\(err\)/return err/' MembersLeaveWhile ./internal/service/chat
+mutant "hold members while a conversation is imported" internal/service/chat/import.go 's/, chatv1\.Control_ACTION_REMOVED, chatv1\.Control_ACTION_TRANSFERRED, chatv1\.Control_ACTION_DISSOLVED:/, chatv1.Control_ACTION_TRANSFERRED:/' MembersLeaveWhile ./internal/service/chat
+mutant "change an imported conversation with an id of now" internal/service/chat/import.go 's/st\.id, ids\.ms\)\}, nil/st.id, s.deps.Clock.Now().UnixMilli())}, nil/' MembersLeaveWhile ./internal/service/chat
 mutant "import on by a state that another node has changed" internal/service/chat/import_entries.go 's/p\.conv\.invalidate\(\)/_ = p.conv/' ErasureDuringAnImport ./internal/service/chat
 mutant "import earlier entries after later ones" internal/service/chat/import_entries.go 's/return errTimeOrder/return nil/' WhatCannotBeImported ./internal/service/chat
 mutant "accept external ids from clients" internal/service/chat/validate_content.go 's/if c\.ExternalId != "" \{/if false {/' OnlyAnImportSetsExternalIDs ./internal/service/chat

@@ -18,8 +18,8 @@ import (
 )
 
 // An import writes the history of a conversation with its original times (docs/decisions/0140-imports.md). Its first entry says that it is being
-// imported: until a control entry of action access ends that, the log has entries of the import only, so that times ascend with seqs. These entries leave
-// no fan-out records: they are in no stream, and push nothing. Members have them from the log, as those of a large group.
+// imported: until a control entry of action access ends that, the log has entries of the import only, so that times ascend with seqs. Members may leave meanwhile,
+// and are erased: those entries take ids among those of the import. All these entries leave no fan-out records: they are in no stream, and push nothing. Members have them from the log, as those of a large group.
 //
 // Each entry has a token made from its key in the source, so that a repetition stores nothing. The time of an entry is that of its id, as of any other entry.
 
@@ -186,6 +186,14 @@ type importedControl struct {
 	fanout bool
 }
 
+// changedMeanwhile makes an import repeat a call if another node has changed the conversation: a member left, or was erased.
+func changedMeanwhile(err error) error {
+	if errors.Is(err, timeline.ErrStale) {
+		return busy(err)
+	}
+	return err
+}
+
 // whileImporting returns how a change by others is stored during an import: those by which members leave, with an id among those of the import. The caller
 // holds changeMu.
 func (s *Service) whileImporting(ctx context.Context, st *state, c *chatv1.Control) (*importedControl, error) {
@@ -277,7 +285,7 @@ func (s *Service) endImport(ctx context.Context, c id.Conversation) (seq, messag
 	if err != nil {
 		conv.invalidate()
 	}
-	return seq, tail.Counted, err
+	return seq, tail.Counted, changedMeanwhile(err)
 }
 
 // markImported moves the cursors of all members to the tail, and gives lists of conversations the time of the last entry, which no fan-out does.

@@ -36,7 +36,7 @@ func (p *importer) control(ctx context.Context, result *operationv1.ImportedEntr
 	imported := &importedControl{id: ids.next(uint8(p.state.kind), p.conv.id, max(e.TimeMs, ids.ms)), token: token}
 	if result.Seq, err = p.service.appendControlAs(ctx, p.conv, p.state, control, imported); err != nil {
 		p.conv.invalidate()
-		return err
+		return changedMeanwhile(err)
 	}
 	p.ids = ids
 	p.state, err = p.service.loadState(ctx, p.conv)

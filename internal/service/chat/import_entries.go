@@ -336,11 +336,9 @@ func (p *importer) flush(ctx context.Context) error {
 		for _, q := range todo {
 			if errors.Is(q.append.Err, timeline.ErrBusy) {
 				wait = append(wait, q)
-			} else if errors.Is(q.append.Err, timeline.ErrStale) { // another node changed the conversation
-				p.conv.invalidate()
-				return busy(q.append.Err)
 			} else if q.append.Err != nil {
-				return q.append.Err
+				p.conv.invalidate()
+				return changedMeanwhile(q.append.Err)
 			}
 		}
 		if todo = wait; len(todo) > 0 {

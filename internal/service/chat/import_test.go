@@ -201,6 +201,55 @@ func TestARepeatedKeyChangesNothing(t *testing.T) {
 	}
 }
 
+// TestMembersLeaveWhileAConversationIsImported: an import that nobody ends holds no member, and times ascend nevertheless. A node that has not seen a change
+// refuses a call for now, and not an entry for ever.
+func TestMembersLeaveWhileAConversationIsImported(t *testing.T) {
+	h := newHarness(t, chat.Config{})
+	s, other := h.node(t), h.node(t)
+	ctx := context.Background()
+	c := importGroup(t, s)
+	importEntries(t, s, c, textEntry("m1", importedAt+1, 1, "first"))
+	again := func(what string, call func() error) { // refused once
+		t.Helper()
+		if err := call(); reasonOf(err) != "busy" {
+			t.Errorf("%s after a change at another node: %v", what, err)
+		}
+		must(t, call())
+	}
+	_, err := other.Leave(ctx, c, 2)
+	must(t, err)
+	again("a control entry", func() error {
+		_, err := s.ImportEntries(ctx, c, []*operationv1.ImportEntry{controlEntry("t1", importedAt+2, 1, &chatv1.Control{Action: chatv1.Control_ACTION_RENAMED, Text: "other"})})
+		return err
+	})
+	_, err = other.Remove(ctx, c, 1, []uint64{3})
+	must(t, err)
+	importEntries(t, other, c, textEntry("m2", importedAt+3, 1, "second"))
+	_, err = other.Dissolve(ctx, c, 1)
+	must(t, err)
+	again("the end", func() error {
+		_, err := s.EndImport(ctx, c)
+		return err
+	})
+	var actions []chatv1.Control_Action
+	stored := h.entries(t, c)
+	for i, e := range stored {
+		if i > 0 && (e.ID.String() <= stored[i-1].ID.String() || e.ID.Ms() > importedAt+3) {
+			t.Errorf("entry %d has the id %v of %d after %v", e.seq, e.ID, e.ID.Ms(), stored[i-1].ID)
+		}
+		if e.control != nil {
+			actions = append(actions, e.control.Action)
+		}
+	}
+	if want := []chatv1.Control_Action{chatv1.Control_ACTION_CREATED, chatv1.Control_ACTION_LEFT, chatv1.Control_ACTION_RENAMED, chatv1.Control_ACTION_REMOVED,
+		chatv1.Control_ACTION_DISSOLVED, chatv1.Control_ACTION_ACCESS}; !slices.Equal(actions, want) {
+		t.Errorf("the control entries are %v, want %v", actions, want)
+	}
+	if got := reasonOf(s.Send(ctx, draftOf(c, 1, 1, "hello"))); got != "dissolved" {
+		t.Errorf("a message to the dissolved group: %q", got)
+	}
+}
+
 // TestWhatCannotBeImportedIsRefusedAlone: each entry that cannot be stored has its reason, and the others are stored.
 func TestWhatCannotBeImportedIsRefusedAlone(t *testing.T) {
 	h := newHarness(t, chat.Config{})
