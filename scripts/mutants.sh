@@ -1380,6 +1380,15 @@ mutant "keep no order of messages of the same time" internal/tool/interchangefil
 mutant "report no difference of counts" internal/tool/importer/load.go 's/n < l\.at\.Stored \|\|/false \&\&/' CountsAreCompared ./internal/tool/importer
 mutant "say nothing of entries that came too late" internal/tool/importer/load.go 's/": time_order"/": no_order"/' CountsAreCompared ./internal/tool/importer
 mutant "begin an interrupted load again" internal/tool/importer/load.go 's/= l\.at\.Entries\+read, end, l\.at\.Done\+read/= l.at.Entries+read, end*0, l.at.Done+read/' ALoadContinues ./internal/tool/importer
+mutant "answer an import or export without a trace" internal/service/interchange/interchange.go 's/\tif s\.recorded\.has\(e, now\) \{/\tif true {/' EachCallLeavesATrace ./internal/service/interchange
+mutant "remember traces without end" internal/service/interchange/recorded.go 's/if r\.at == nil \|\| len\(r\.at\) >= maxRecorded \{/if r.at == nil {/' WhatIsRememberedIsBounded ./internal/service/interchange
+mutant "store models without a trace" internal/service/ranking/model.go 's/if err := s\.deps\.Audit\.Record\(ctx, tx, /if err := auditlog.Recorder(nil).Record(ctx, tx, /' StoredModelsAreInTheAuditLog ./internal/service/ranking
+mutant "send the key of an import as plain text" internal/tool/importer/server.go 's/if err := egress\.CheckURL\(s\.URL\); err != nil \{/if err := error(nil); err != nil {/' TheKeyIsNotSentAsPlainText ./internal/tool/importer
+mutant "send the key of an import to where a server redirects" internal/tool/importer/server.go 's/return egress\.CheckURL\(r\.URL\.String\(\)\)/return nil/' TheKeyIsNotSentAsPlainText ./internal/tool/importer
+mutant "end a conversion at a damaged attachment" internal/tool/importer/attachment.go 's/case r\.fault != nil:/case false:/' DamagedAttachmentsAreSkipped ./internal/tool/importer
+mutant "skip an attachment that cannot be written" internal/tool/importer/attachment.go 's/case r\.fault != nil:/case err != nil \&\& r.fault == nil: return nil, nil\n\tcase r.fault != nil:/' DamagedAttachmentsAreSkipped ./internal/tool/importer
+mutant "import what neither of two users wrote" internal/tool/interchangefile/writer.go 's/return c == nil \|\| c\.Kind != Direct \|\| /return true || /' TestMattermost ./internal/tool/importer
+mutant "name one-to-one conversations ambiguously" internal/tool/interchangefile/writer.go 's/return fmt\.Sprintf\("direct:%q", slices\.Compact\(users\)\)/return "direct:" + strings.Join(slices.Compact(users), ":")/' TestMattermost ./internal/tool/importer
 mutant "write again what an interrupted export had" internal/tool/interchangefile/appender.go 's/err = f\.Truncate\(size\)/err = nil/' AnAppenderContinues ./internal/tool/interchangefile
 
 blockcache=internal/platform/blockcache edge=internal/transport/edge

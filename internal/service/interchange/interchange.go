@@ -1,6 +1,8 @@
 // Package interchange is what rialto import and rialto export ask of a server: users, conversations, entries and files, as operators see them. It
 // coordinates the services that have the data, and has none itself.
 //
+// No call is answered without an entry in the audit log: one an hour of a node for each key, action and subject.
+//
 // It may use sqldb and auditlog. All methods are safe for concurrent use.
 package interchange
 
@@ -8,6 +10,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
@@ -45,28 +48,55 @@ type Deps struct {
 	Chat     Chat
 	Media    Media
 	Audit    *auditlog.Log
+	Clock    clock.Clock
 }
 
 // Service answers rialto import and rialto export.
-type Service struct{ deps Deps }
+type Service struct {
+	deps Deps
+	// recorded are the entries of the last hour that need no other.
+	recorded recorded
+}
 
 // New returns a Service.
-func New(deps Deps) *Service { return &Service{deps} }
+func New(deps Deps) *Service { return &Service{deps: deps} }
 
 // maxUsers bounds the users of a call of ImportUsers.
 const maxUsers = 100
 
 var errTooManyUsers = errs.New(errs.Invalid, "bad_count", "import 1 to 100 users at once")
 
-// record adds an entry to the audit log.
+// Actions and subjects of entries of the audit log.
+const (
+	importing     = "interchange.import"
+	exporting     = "interchange.export"
+	users         = "users"
+	conversations = "conversations"
+	files         = "files"
+)
+
+func subjectOf(c id.Conversation) string { return "conversation " + strconv.FormatUint(uint64(c), 10) }
+
+// record adds an entry to the audit log, unless the last hour has the same.
 func (s *Service) record(ctx context.Context, c id.Caller, action, subject string) error {
-	return s.deps.Audit.Record(ctx, auditlog.Entry{Who: c.Key, Action: action, Subject: subject})
+	e, now := trace{c.Key, action, subject}, s.deps.Clock.Now()
+	if s.recorded.has(e, now) {
+		return nil
+	}
+	if err := s.deps.Audit.Record(ctx, auditlog.Entry{Who: c.Key, Action: action, Subject: subject}); err != nil {
+		return err
+	}
+	s.recorded.add(e, now)
+	return nil
 }
 
 // ImportUsers creates or updates users.
-func (s *Service) ImportUsers(ctx context.Context, _ id.Caller, r *operationv1.ImportUsersRequest) (*operationv1.ImportUsersResponse, error) {
+func (s *Service) ImportUsers(ctx context.Context, c id.Caller, r *operationv1.ImportUsersRequest) (*operationv1.ImportUsersResponse, error) {
 	if len(r.Users) == 0 || len(r.Users) > maxUsers {
 		return nil, errTooManyUsers
+	}
+	if err := s.record(ctx, c, importing, users); err != nil {
+		return nil, err
 	}
 	out := &operationv1.ImportUsersResponse{}
 	for _, u := range r.Users {
@@ -108,16 +138,17 @@ func (s *Service) ImportConversation(ctx context.Context, c id.Caller, r *operat
 	if err != nil {
 		return nil, err
 	}
-	if r.Parent == 0 && !ended {
-		if err := s.record(ctx, c, "interchange.import", strconv.FormatUint(uint64(n), 10)); err != nil {
-			return nil, err
-		}
+	if err := s.record(ctx, c, importing, subjectOf(n)); err != nil {
+		return nil, err
 	}
 	return &operationv1.ImportConversationResponse{Conversation: uint64(n), Ended: ended}, nil
 }
 
 // ImportEntries appends entries.
-func (s *Service) ImportEntries(ctx context.Context, _ id.Caller, r *operationv1.ImportEntriesRequest) (*operationv1.ImportEntriesResponse, error) {
+func (s *Service) ImportEntries(ctx context.Context, c id.Caller, r *operationv1.ImportEntriesRequest) (*operationv1.ImportEntriesResponse, error) {
+	if err := s.record(ctx, c, importing, subjectOf(id.Conversation(r.Conversation))); err != nil {
+		return nil, err
+	}
 	results, err := s.deps.Chat.ImportEntries(ctx, id.Conversation(r.Conversation), r.Entries)
 	if err != nil {
 		return nil, err
@@ -126,7 +157,10 @@ func (s *Service) ImportEntries(ctx context.Context, _ id.Caller, r *operationv1
 }
 
 // EndImport ends the import of a conversation.
-func (s *Service) EndImport(ctx context.Context, _ id.Caller, r *operationv1.EndImportRequest) (*operationv1.EndImportResponse, error) {
+func (s *Service) EndImport(ctx context.Context, c id.Caller, r *operationv1.EndImportRequest) (*operationv1.EndImportResponse, error) {
+	if err := s.record(ctx, c, importing, subjectOf(id.Conversation(r.Conversation))); err != nil {
+		return nil, err
+	}
 	messages, err := s.deps.Chat.EndImport(ctx, id.Conversation(r.Conversation))
 	if err != nil {
 		return nil, err
@@ -135,7 +169,10 @@ func (s *Service) EndImport(ctx context.Context, _ id.Caller, r *operationv1.End
 }
 
 // ImportFile creates the upload of a user.
-func (s *Service) ImportFile(ctx context.Context, _ id.Caller, r *operationv1.ImportFileRequest) (*operationv1.ImportFileResponse, error) {
+func (s *Service) ImportFile(ctx context.Context, c id.Caller, r *operationv1.ImportFileRequest) (*operationv1.ImportFileResponse, error) {
+	if err := s.record(ctx, c, importing, files); err != nil {
+		return nil, err
+	}
 	u, err := s.deps.Media.CreateUpload(ctx, id.User(r.Owner), &chatv1.CreateUploadRequest{Name: r.Name, Size: r.Size})
 	if err != nil {
 		return nil, err
@@ -143,8 +180,15 @@ func (s *Service) ImportFile(ctx context.Context, _ id.Caller, r *operationv1.Im
 	return &operationv1.ImportFileResponse{Upload: u.Upload, Url: u.Url}, nil
 }
 
-// CompleteFile completes an upload.
-func (s *Service) CompleteFile(ctx context.Context, _ id.Caller, r *operationv1.CompleteFileRequest) (*operationv1.CompleteFileResponse, error) {
+// CompleteFile completes an upload. As a picture of its owner it changes a user.
+func (s *Service) CompleteFile(ctx context.Context, c id.Caller, r *operationv1.CompleteFileRequest) (*operationv1.CompleteFileResponse, error) {
+	subject := files
+	if r.Avatar {
+		subject = users
+	}
+	if err := s.record(ctx, c, importing, subject); err != nil {
+		return nil, err
+	}
 	u, err := s.deps.Media.CompleteUpload(ctx, id.User(r.Owner), id.Upload(r.Upload))
 	if err == nil && r.Avatar {
 		_, err = s.deps.Accounts.UpdateProfile(ctx, id.Caller{User: id.User(r.Owner)}, &accountv1.UpdateProfileRequest{Avatar: &r.Upload})
@@ -155,26 +199,34 @@ func (s *Service) CompleteFile(ctx context.Context, _ id.Caller, r *operationv1.
 	return &operationv1.CompleteFileResponse{MimeType: u.MimeType, Width: u.Width, Height: u.Height}, nil
 }
 
-// ExportUsers returns a page of all users. The first page is recorded: who asks for it exports.
+// ExportUsers returns a page of all users.
 func (s *Service) ExportUsers(ctx context.Context, c id.Caller, r *operationv1.ExportUsersRequest) (*operationv1.ExportUsersResponse, error) {
-	out, err := s.deps.Accounts.ExportUsers(ctx, r)
-	if err == nil && r.After == 0 {
-		err = s.record(ctx, c, "interchange.export", "everything")
+	if err := s.record(ctx, c, exporting, users); err != nil {
+		return nil, err
 	}
-	return out, err
+	return s.deps.Accounts.ExportUsers(ctx, r)
 }
 
 // ExportConversations returns a page of all conversations.
-func (s *Service) ExportConversations(ctx context.Context, _ id.Caller, r *operationv1.ExportConversationsRequest) (*operationv1.ExportConversationsResponse, error) {
+func (s *Service) ExportConversations(ctx context.Context, c id.Caller, r *operationv1.ExportConversationsRequest) (*operationv1.ExportConversationsResponse, error) {
+	if err := s.record(ctx, c, exporting, conversations); err != nil {
+		return nil, err
+	}
 	return s.deps.Chat.ExportConversations(ctx, r)
 }
 
 // ExportEntries returns a page of a conversation's entries.
-func (s *Service) ExportEntries(ctx context.Context, _ id.Caller, r *operationv1.ExportEntriesRequest) (*operationv1.ExportEntriesResponse, error) {
+func (s *Service) ExportEntries(ctx context.Context, c id.Caller, r *operationv1.ExportEntriesRequest) (*operationv1.ExportEntriesResponse, error) {
+	if err := s.record(ctx, c, exporting, subjectOf(id.Conversation(r.Conversation))); err != nil {
+		return nil, err
+	}
 	return s.deps.Chat.ExportEntries(ctx, r)
 }
 
 // ExportFile returns an address of a file.
-func (s *Service) ExportFile(ctx context.Context, _ id.Caller, r *operationv1.ExportFileRequest) (*operationv1.ExportFileResponse, error) {
+func (s *Service) ExportFile(ctx context.Context, c id.Caller, r *operationv1.ExportFileRequest) (*operationv1.ExportFileResponse, error) {
+	if err := s.record(ctx, c, exporting, files); err != nil {
+		return nil, err
+	}
 	return s.deps.Media.ExportFile(ctx, id.Upload(r.Upload))
 }

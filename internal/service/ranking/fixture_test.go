@@ -15,6 +15,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/engine/timeline/memlog"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/counter"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
@@ -37,6 +38,7 @@ type fixture struct {
 	t        testing.TB
 	db       *sqldb.DB
 	clock    *clocktest.Manual
+	audit    *auditlog.Log
 	accounts *account.Service
 	feed     *feed.Service
 	comments *comment.Service
@@ -112,7 +114,9 @@ func open(t testing.TB) *fixture {
 	must(t, err)
 	numbers, err := runtimeswitch.New(ctx, runtimeswitch.Deps{DB: f.db, Clock: f.clock, Logger: logger})
 	must(t, err)
-	f.Service, err = ranking.New(ctx, ranking.Deps{DB: f.db, Counters: counters, Posts: countedPosts{f.feed, f}, Comments: f.comments, Engagement: f.engaged, Graph: f.accounts, Numbers: numbers, Secret: []byte("secret"), Clock: f.clock, Logger: logger})
+	f.audit, err = auditlog.New(ctx, f.db, f.clock)
+	must(t, err)
+	f.Service, err = ranking.New(ctx, ranking.Deps{DB: f.db, Audit: f.audit.Add, Counters: counters, Posts: countedPosts{f.feed, f}, Comments: f.comments, Engagement: f.engaged, Graph: f.accounts, Numbers: numbers, Secret: []byte("secret"), Clock: f.clock, Logger: logger})
 	must(t, err)
 	return f
 }

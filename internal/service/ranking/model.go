@@ -2,7 +2,9 @@ package ranking
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -141,7 +143,7 @@ var (
 	errNoModel     = errs.New(errs.NotFound, "no_model", "there is no such model; ListRankingModels gives those that are stored")
 )
 
-// PutRankingModel stores a model.
+// PutRankingModel stores a model, and records that with it.
 func (s *Service) PutRankingModel(ctx context.Context, r *rankingv1.PutRankingModelRequest) (*rankingv1.RankingModel, error) {
 	switch {
 	case r.By == "" || !message.IsText(r.By, maxBy, message.IsLine) || auditlog.ImitatesSystem(r.By):
@@ -166,6 +168,10 @@ func (s *Service) PutRankingModel(ctx context.Context, r *rankingv1.PutRankingMo
 	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		if err := tx.QueryRowContext(ctx, `INSERT INTO ranking_models (file, created_ms, made_by, reason) VALUES ($1, $2, $3, $4) RETURNING id`, r.File, row.createdMs, r.By, r.Reason).Scan(&out.Id); err != nil {
+			return err
+		}
+		sum := sha256.Sum256(r.File)
+		if err := s.deps.Audit.Record(ctx, tx, auditlog.Entry{Who: r.By, Action: "ranking.put_model", Subject: fmt.Sprint("model ", out.Id), After: "SHA-256 " + hex.EncodeToString(sum[:]), Reason: r.Reason}); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM ranking_models WHERE id <> $1 AND id <> $2 AND id <= (SELECT id FROM ranking_models WHERE id <> $1 AND id <> $2 ORDER BY id DESC LIMIT 1 OFFSET $3)`, kept[0], kept[1], maxModels)

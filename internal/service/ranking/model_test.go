@@ -3,6 +3,7 @@ package ranking_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"fmt"
 	"math"
@@ -121,6 +122,21 @@ func (f *fixture) explained(reader id.User, post, model uint64) {
 	if s.Model != model || s.Fallback != "" || !slices.Equal(names, []string{"seen", "shown_less", "click", "conversion"}) || math.Abs(sum-s.Total) > 1e-9 ||
 		math.Abs(1/(1+math.Exp(-odds))-s.Parts[2].Feature) > 1e-9 || len(s.ClickTerms) != len(ranking.ModelFeatures())+1 || len(s.ConversionTerms) != len(s.ClickTerms) {
 		f.t.Errorf("the score is %v", s)
+	}
+}
+
+// TestStoredModelsAreInTheAuditLog: who stored which file, and why, with the model. What is refused is not in it.
+func TestStoredModelsAreInTheAuditLog(t *testing.T) {
+	f := open(t)
+	file := modelFile(t, "likes", 1)
+	model := f.put(file)
+	if _, err := f.PutRankingModel(t.Context(), &rankingv1.PutRankingModelRequest{File: file[1:], By: "olga"}); reason(err) != "bad_model" {
+		t.Errorf("a damaged file is answered with %v", err)
+	}
+	list, err := f.audit.List(t.Context(), 1<<40, 10)
+	must(t, err)
+	if len(list) != 1 || list[0].Who != "olga" || list[0].Action != "ranking.put_model" || list[0].Subject != fmt.Sprint("model ", model) || list[0].Reason != "a test" || list[0].After != fmt.Sprintf("SHA-256 %x", sha256.Sum256(file)) {
+		t.Errorf("the audit log has %+v", list)
 	}
 }
 

@@ -38,6 +38,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/cache"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/counter"
@@ -105,6 +106,8 @@ type Deps struct {
 	IsCoordinator func() bool
 	// NoCalls: this node ranks for nobody, and has no vectors of posts.
 	NoCalls bool
+	// Audit adds an entry for each model that is stored; it may be nil.
+	Audit auditlog.Recorder
 	// FactReads counts the reads of the cache of facts; it may be nil.
 	FactReads *cache.Reads
 	Clock     clock.Clock

@@ -34,5 +34,5 @@ func (h *harness) newInterchange(media interchange.Media) *interchange.Service {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return interchange.New(interchange.Deps{Accounts: h.accounts, Chat: h.chat, Media: media, Audit: audit})
+	return interchange.New(interchange.Deps{Accounts: h.accounts, Chat: h.chat, Media: media, Audit: audit, Clock: h.clock})
 }
