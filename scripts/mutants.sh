@@ -1389,6 +1389,9 @@ mutant "end a conversion at a damaged attachment" internal/tool/importer/attachm
 mutant "skip an attachment that cannot be written" internal/tool/importer/attachment.go 's/case r\.fault != nil:/case err != nil \&\& r.fault == nil: return nil, nil\n\tcase r.fault != nil:/' DamagedAttachmentsAreSkipped ./internal/tool/importer
 mutant "import what neither of two users wrote" internal/tool/interchangefile/writer.go 's/return c == nil \|\| c\.Kind != Direct \|\| /return true || /' TestMattermost ./internal/tool/importer
 mutant "name one-to-one conversations ambiguously" internal/tool/interchangefile/writer.go 's/return fmt\.Sprintf\("direct:%q", slices\.Compact\(users\)\)/return "direct:" + strings.Join(slices.Compact(users), ":")/' TestMattermost ./internal/tool/importer
+mutant "copy an attachment for each message" internal/tool/importer/attachment.go 's/s\.copies\[name\] = c$/_ = c/' FilesAreStoredOnce ./internal/tool/importer
+mutant "let files of an export fill the disk" internal/tool/interchangefile/writer.go 's/most = min\(most, w\.mostFileBytes-w\.fileBytes\)/most = min(most, w.mostFileBytes)/' FilesAreStoredOnce ./internal/tool/importer
+mutant "read many small bombs" internal/tool/importer/attachment.go 's/if s\.size > 0 \&\& /if false \&\& /' ManySmallBombs ./internal/tool/importer
 mutant "write again what an interrupted export had" internal/tool/interchangefile/appender.go 's/err = f\.Truncate\(size\)/err = nil/' AnAppenderContinues ./internal/tool/interchangefile
 
 blockcache=internal/platform/blockcache edge=internal/transport/edge

@@ -43,6 +43,7 @@ Exit codes: 0 if the export is complete, 1 if not, 2 for an invalid command line
 type importFlags struct {
 	format, path, work, url, key, prefix string
 	rate                                 int
+	maxBytes                             int64
 }
 
 // interchangeFormat is that of rialto export.
@@ -55,6 +56,7 @@ func (f *importFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 	fs.StringVar(&f.key, "key", "", "API `key` with the role operator, or @FILE to read it from a file")
 	fs.StringVar(&f.prefix, "prefix", "", "`text` before the external ids of users (default: the format and a colon; of interchange none)")
 	fs.IntVar(&f.rate, "rate", 0, "`entries` to import a second (default 500)")
+	fs.Int64Var(&f.maxBytes, "max-bytes", importer.DefaultMaxBytes, "`bytes` of the files of a converted export, together; 0: no limit")
 	var words []string
 	for len(args) > 0 && len(words) < 2 && !strings.HasPrefix(args[0], "-") {
 		words, args = append(words, args[0]), args[1:]
@@ -89,6 +91,8 @@ func (f *importFlags) check(words []string) error {
 		return errors.New("--key is missing")
 	case f.rate < 0:
 		return errors.New("--rate cannot be below zero")
+	case f.maxBytes < 0:
+		return errors.New("--max-bytes cannot be below zero")
 	}
 	if err := checkServer(f.url); err != nil && f.url != "" {
 		return err
@@ -130,7 +134,9 @@ func (f *importFlags) run(ctx context.Context, out io.Writer, printer *progress.
 		if r, err := interchangefile.Open(dir); err == nil && r.Source() != f.format {
 			return fmt.Errorf("%s has a converted export of %s; choose another --work", dir, r.Source())
 		} else if errors.Is(err, interchangefile.ErrNoManifest) {
-			if err := importer.Convert(ctx, convert, f.format, f.path, dir, time.Now()); err != nil {
+			if err := importer.Convert(ctx, convert, f.format, f.path, dir, time.Now(), f.maxBytes); errors.Is(err, interchangefile.ErrFilesTooLarge) {
+				return fmt.Errorf("%w; --max-bytes allows more", err)
+			} else if err != nil {
 				return err
 			}
 		} else if err != nil {

@@ -131,7 +131,7 @@ func slackSample(t *testing.T) string {
 func TestWhatIsImportedIsReadAndExportedAgain(t *testing.T) {
 	first := openInterchange(t)
 	work := t.TempDir()
-	must(t, importer.Convert(t.Context(), importer.Slack, "slack", slackSample(t), work, time.Now()))
+	must(t, importer.Convert(t.Context(), importer.Slack, "slack", slackSample(t), work, time.Now(), importer.DefaultMaxBytes))
 	report := first.load(t, work, "slack:")
 	if in := report.Imported; in.Users != 2 || in.Conversations != 2 || in.Messages != 4 || in.Reactions != 1 || in.Attachments != 1 || len(report.Skipped) != 0 {
 		t.Errorf("the report is %+v", report)

@@ -32,30 +32,59 @@ func (s *source) check(name string) error {
 	return err
 }
 
-// storeAttachment copies a file of the export. If it cannot be read, it is skipped, and the result is nil.
+// attachmentCopy is what became of a file of the export.
+type attachmentCopy struct {
+	path  string // in the directory
+	size  int64
+	fault string // why it was skipped
+}
+
+// storeAttachment copies a file of the export, once for all messages that have it. If it cannot be read, it is skipped, and the result is nil.
 func storeAttachment(s *source, w *interchangefile.Writer, where, name string, a interchangefile.Attachment) (*interchangefile.Attachment, error) {
+	c, known := s.copies[name]
+	if !known {
+		var err error
+		if c, err = s.copy(w, name); err != nil {
+			return nil, err
+		}
+		if s.copies == nil {
+			s.copies = map[string]attachmentCopy{}
+		}
+		s.copies[name] = c
+	}
+	if c.fault != "" {
+		return nil, w.Skip("file", where, c.fault)
+	}
+	a.Path, a.Size = c.path, uint64(c.size)
+	return &a, nil
+}
+
+// copy copies a file. An error is one of the directory that it is copied to.
+func (s *source) copy(w *interchangefile.Writer, name string) (c attachmentCopy, err error) {
 	if err := s.check(name); err != nil {
-		return nil, w.Skip("file", where, err.Error())
+		return attachmentCopy{fault: err.Error()}, nil
+	}
+	// No file may be compressed too far by itself, while all are.
+	if s.size > 0 && s.copied > ratioFrom && s.copied/s.size >= maxRatio {
+		return attachmentCopy{fault: errBomb.Error()}, nil
 	}
 	file, err := s.open(name)
 	if err != nil {
-		return nil, w.Skip("file", where, err.Error())
+		return attachmentCopy{fault: err.Error()}, nil
 	}
 	defer file.Close()
 	r := &sourceReader{r: file}
-	stored, size, err := w.StoreFile(r)
+	c.path, c.size, err = w.StoreFile(r)
+	s.copied += c.size
 	switch {
 	case r.fault != nil:
-		return nil, w.Skip("file", where, "it cannot be read: "+r.fault.Error())
+		return attachmentCopy{fault: "it cannot be read: " + r.fault.Error()}, nil
 	case errors.Is(err, interchangefile.ErrFileTooLarge):
-		return nil, w.Skip("file", where, err.Error())
-	case err != nil:
-		return nil, err
-	case size == 0:
-		return nil, w.Skip("file", where, "it is empty")
+		return attachmentCopy{fault: err.Error()}, nil
+	case err == nil && c.size == 0:
+		c.fault = "it is empty"
 	}
-	a.Path, a.Size = stored, uint64(size)
-	return &a, nil
+	return c, err
 }
 
 // sourceReader remembers why a file of the export could not be read, which is no fault of the directory that it is copied to.

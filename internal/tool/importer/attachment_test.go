@@ -2,6 +2,7 @@ package importer_test
 
 import (
 	"archive/zip"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
@@ -66,10 +67,54 @@ func TestDamagedAttachmentsAreSkipped(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(dir, "files"), 0o700))
 	must(t, os.WriteFile(filepath.Join(dir, "files", "00"), nil, 0o600)) // in the way of the first file
-	if err := importer.Convert(t.Context(), importer.Slack, "slack", export, dir, now); err == nil {
+	if err := importer.Convert(t.Context(), importer.Slack, "slack", export, dir, now, 0); err == nil {
 		t.Error("a file that cannot be written is skipped")
 	}
 	if _, err := interchangefile.Open(dir); err == nil {
 		t.Error("a conversion that failed is complete")
+	}
+}
+
+// TestFilesAreStoredOnce: messages that have one file share its copy, and one that is damaged is read once. All files together have a limit, which ends the conversion.
+func TestFilesAreStoredOnce(t *testing.T) {
+	files := slackFiles("F1", "F2", "F1", "F1", "F2", "F3", "F3")
+	files["__uploads/F1/a.txt"], files["__uploads/F2/b.txt"], files["__uploads/F3/c.txt"] = "1234567", "89", ""
+	export := zipOf(t, files)
+	for limit, fits := range map[int64]bool{0: true, 9: true, 8: false, 6: false} {
+		dir := t.TempDir()
+		err := importer.Convert(t.Context(), importer.Slack, "slack", export, dir, now, limit)
+		if !fits {
+			if !errors.Is(err, interchangefile.ErrFilesTooLarge) || !strings.Contains(err.Error(), fmt.Sprint("more than ", limit)) {
+				t.Errorf("9 bytes with a limit of %d: %v", limit, err)
+			}
+			continue
+		}
+		must(t, err)
+		c := read(t, dir)
+		var paths []string
+		for i := range c.entries {
+			for _, f := range c.entries[i].Files {
+				paths = append(paths, f.Path)
+			}
+		}
+		equal(t, "paths", paths, []string{"files/00/00000000", "files/01/00000001", "files/00/00000000", "files/00/00000000", "files/01/00000001"})
+		matches(t, "skipped files", c.reasons("file"), "it is empty", "it is empty")
+		if n := c.Manifest.Counts; n.Files != 3 || n.Attachments != 5 {
+			t.Errorf("%d files are stored for %d attachments", n.Files, n.Attachments)
+		}
+	}
+}
+
+// TestManySmallBombs: files that are compressed far, each too small to be a bomb, are one together.
+func TestManySmallBombs(t *testing.T) {
+	ids := []string{"F1", "F2", "F3", "F4"}
+	files := slackFiles(ids...)
+	for _, id := range ids {
+		files["__uploads/"+id+"/zeros"] = strings.Repeat("\x00", 15<<20)
+	}
+	c := convert(t, "slack", zipOf(t, files))
+	matches(t, "skipped files", c.reasons("file"), "it is compressed so far", "it is compressed so far")
+	if n := c.Manifest.Counts.Files; n != 2 {
+		t.Errorf("%d files are stored", n)
 	}
 }

@@ -58,7 +58,7 @@ func must(t *testing.T, err error) {
 func convert(t *testing.T, format, path string) *content {
 	t.Helper()
 	dir := t.TempDir()
-	must(t, importer.Convert(t.Context(), importer.Converters()[format], format, path, dir, now))
+	must(t, importer.Convert(t.Context(), importer.Converters()[format], format, path, dir, now, 0))
 	return read(t, dir)
 }
 
@@ -303,8 +303,8 @@ func TestAConversionThatEndsIsNoImport(t *testing.T) {
 	if _, err := interchangefile.Open(dir); !errors.Is(err, interchangefile.ErrNoManifest) {
 		t.Errorf("a conversion that is not complete: %v", err)
 	}
-	must(t, importer.Convert(t.Context(), importer.Slack, "slack", export, dir, now))
-	if err := importer.Convert(t.Context(), importer.Slack, "slack", export, dir, now); err == nil {
+	must(t, importer.Convert(t.Context(), importer.Slack, "slack", export, dir, now, 0))
+	if err := importer.Convert(t.Context(), importer.Slack, "slack", export, dir, now, 0); err == nil {
 		t.Error("a complete conversion was overwritten")
 	}
 	r, err := interchangefile.Open(dir)

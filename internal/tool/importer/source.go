@@ -23,12 +23,17 @@ func Converters() map[string]Converter {
 	return map[string]Converter{"slack": Slack, "mattermost": Mattermost, "openim": OpenIM, "wukongim": WuKongIM}
 }
 
-// Convert writes what a converter finds into a directory.
-func Convert(ctx context.Context, convert Converter, format, path, dir string, now time.Time) error {
+// DefaultMaxBytes bounds the files of a converted export, together: an archive cannot fill a disk with files that it has only once, or compressed.
+const DefaultMaxBytes = 100 << 30
+
+// Convert writes what a converter finds into a directory. Its files have at most maxBytes together; 0 is no limit. Beyond that the error is
+// interchangefile.ErrFilesTooLarge.
+func Convert(ctx context.Context, convert Converter, format, path, dir string, now time.Time, maxBytes int64) error {
 	w, err := interchangefile.Create(ctx, dir, format, now)
 	if err != nil {
 		return err
 	}
+	w.LimitFiles(maxBytes)
 	if err := convert(w, path); err != nil {
 		return err
 	}
@@ -48,6 +53,11 @@ type source struct {
 	fs.FS
 	close func() error
 	sizes map[string]*zip.File // of a zip file
+	// size of the zip file in bytes; 0 of a directory.
+	size int64
+	// copies are the files that were copied, by their names, and copied their bytes.
+	copies map[string]attachmentCopy
+	copied int64
 }
 
 // openSource opens a directory or a zip file. What a zip file names outside itself is left out.
@@ -67,7 +77,7 @@ func openSource(w *interchangefile.Writer, path string) (*source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s is neither a directory nor a zip file: %w", path, err)
 	}
-	s := &source{FS: z, close: z.Close, sizes: map[string]*zip.File{}}
+	s := &source{FS: z, close: z.Close, sizes: map[string]*zip.File{}, size: info.Size()}
 	for _, f := range z.File {
 		if !fs.ValidPath(strings.TrimSuffix(f.Name, "/")) || strings.Contains(f.Name, `\`) {
 			if err := w.Skip("file", f.Name, "its path leads out of the archive"); err != nil {

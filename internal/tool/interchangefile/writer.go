@@ -27,8 +27,12 @@ const (
 	beginAt = 365 * 24 * 3600 * 1000
 )
 
-// ErrFileTooLarge is returned for a file of more than 100 MiB.
-var ErrFileTooLarge = fmt.Errorf("the file has more than %d MiB", maxFile>>20)
+var (
+	// ErrFileTooLarge is returned for a file of more than 100 MiB.
+	ErrFileTooLarge = fmt.Errorf("the file has more than %d MiB", maxFile>>20)
+	// ErrFilesTooLarge is returned for a file after which all files have more bytes than LimitFiles allows.
+	ErrFilesTooLarge = errors.New("the files have too many bytes")
+)
 
 // Writer writes a directory from what a converter finds, in any order but that a conversation precedes its entries. It makes what is wrong in the source
 // right where that is possible, and counts the rest as skipped.
@@ -44,6 +48,8 @@ type Writer struct {
 	skip   *lineWriter
 	counts Counts
 	skips  map[string]int64
+	// fileBytes are those of all files; mostFileBytes bounds them unless it is 0.
+	fileBytes, mostFileBytes int64
 
 	conversations []Conversation
 	index         map[string]uint64
@@ -251,14 +257,25 @@ func (w *Writer) Entry(where string, e Entry) error {
 	return w.order.add(at, e.TimeMs, line)
 }
 
-// StoreFile copies a file of the source into the directory, and returns its path there.
+// LimitFiles bounds the bytes of all files together; 0 is no limit.
+func (w *Writer) LimitFiles(bytes int64) { w.mostFileBytes = bytes }
+
+// StoreFile copies a file of the source into the directory, and returns its path there. Entries may share a file.
 func (w *Writer) StoreFile(r io.Reader) (path string, size int64, err error) {
+	most := int64(maxFile)
+	if w.mostFileBytes > 0 {
+		most = min(most, w.mostFileBytes-w.fileBytes)
+	}
 	path = fmt.Sprintf("%s/%02x/%08d", filesDir, w.counts.Files%256, w.counts.Files)
-	f, err := storeFile(w.dir, path, r, maxFile)
+	f, err := storeFile(w.dir, path, r, most)
+	if errors.Is(err, ErrFileTooLarge) && most < maxFile {
+		err = fmt.Errorf("%w: more than %d", ErrFilesTooLarge, w.mostFileBytes)
+	}
 	if err != nil {
 		return "", 0, err
 	}
 	w.counts.Files++
+	w.fileBytes += f.Size
 	return path, f.Size, w.files.write(f)
 }
 
