@@ -1395,6 +1395,8 @@ mutant "read many small bombs" internal/tool/importer/attachment.go 's/if s\.siz
 mutant "write again what an interrupted export had" internal/tool/interchangefile/appender.go 's/err = f\.Truncate\(size\)/err = nil/' AnAppenderContinues ./internal/tool/interchangefile
 
 blockcache=internal/platform/blockcache edge=internal/transport/edge
+mutant "poll on and on while the database cannot be read" internal/platform/clusterevent/clusterevent.go 's/^\t\tcase failed:$/\t\tcase failed \&\& false:/' TestSyncFails ./internal/platform/clusterevent
+mutant "log each poll that fails" internal/platform/clusterevent/clusterevent.go 's/ \&\& \(warned\.IsZero\(\)/ \&\& (true || warned.IsZero()/' TestSyncFails ./internal/platform/clusterevent
 mutant "fetch a block for each reader" $blockcache/fetch.go 's/if f = c\.fetches\[id\]; f != nil \{/if f = c.fetches[id]; f != nil \&\& false {/' TestOneRequestForManyReaders ./$blockcache
 mutant "serve chunks with wrong checksums" $blockcache/disk.go 's/s\[0\] != o\.sums\[n\]/false \&\& s[0] != o.sums[n]/' TestDamagedBlocksAreNeverServed ./$blockcache
 mutant "serve a block in the place of another" $blockcache/format.go 's/if string\(header\(id, s\)\) != string\(b\[:\]\) \{/if false {/' TestDamagedBlocksAreNeverServed ./$blockcache

@@ -56,6 +56,8 @@ const (
 	pollInterval = time.Second
 	pollTimeout  = 10 * time.Second
 	trimInterval = time.Minute
+	// warnInterval is how often it is logged that events cannot be read.
+	warnInterval = time.Minute
 	// retention of a row, by the clock of the node that deletes it.
 	retention = 10 * time.Minute
 	// maxTransactionAge is longer than any transaction stays open unless its commit waits for a standby (sqldb). A number that is missing
@@ -78,6 +80,8 @@ type Service struct {
 	mu        sync.Mutex    // guards all up to the next empty line
 	begun     uint64        // polls that have begun
 	succeeded uint64        // the latest poll that was successful
+	failed    uint64        // the latest one that was not
+	failure   error         // of that one
 	ended     chan struct{} // closed when a poll ends
 
 	// Used by New, and then by Run's goroutine only:
@@ -145,6 +149,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
+	var warned time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -152,7 +157,8 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-tick.C:
 		case <-s.wake:
 		}
-		if err := s.round(ctx); err != nil && ctx.Err() == nil {
+		if err := s.round(ctx); err != nil && ctx.Err() == nil && (warned.IsZero() || time.Since(warned) >= warnInterval) {
+			warned = time.Now()
 			s.deps.Logger.Warn("events of other nodes could not be read; they are read later", "error", err)
 		}
 	}
@@ -169,13 +175,16 @@ func (s *Service) round(ctx context.Context) error {
 	defer s.mu.Unlock()
 	if err == nil {
 		s.succeeded = n
+	} else {
+		s.failed, s.failure = n, err
 	}
 	close(s.ended)
 	s.ended = make(chan struct{})
 	return err
 }
 
-// Sync returns when all events that were committed before its call have been delivered to this node. It fails with the error of ctx.
+// Sync returns when all events that were committed before its call have been delivered to this node. It fails with the error of ctx,
+// or of a poll that began after its call.
 func (s *Service) Sync(ctx context.Context) error {
 	if s.deps.SingleNode {
 		return nil
@@ -183,14 +192,17 @@ func (s *Service) Sync(ctx context.Context) error {
 	s.mu.Lock()
 	later := s.begun + 1 // a poll in progress may have read the rows already
 	s.mu.Unlock()
+	s.Wake()
 	for {
 		s.mu.Lock()
-		done, ended := s.succeeded >= later, s.ended
+		done, failed, failure, ended := s.succeeded >= later, s.failed >= later, s.failure, s.ended
 		s.mu.Unlock()
-		if done {
+		switch {
+		case done:
 			return nil
+		case failed:
+			return failure
 		}
-		s.Wake()
 		select {
 		case <-ended:
 		case <-ctx.Done():

@@ -1,12 +1,14 @@
 package clusterevent_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -280,6 +282,33 @@ func TestASingleNodeStoresNothing(t *testing.T) {
 	must(t, n.Run(ctx))
 	if rows != 0 || len(n.delivered) != 0 {
 		t.Errorf("%d rows, and %v was delivered; want none", rows, n.delivered)
+	}
+}
+
+// TestSyncFails with the poll that it caused, and not over and over while the database cannot be read. That is logged once in a while.
+func TestSyncFails(t *testing.T) {
+	n := open(t, filepath.Join(t.TempDir(), "records.db"), true)
+	var log bytes.Buffer
+	s, err := clusterevent.New(t.Context(), clusterevent.Deps{DB: n.db, Logger: slog.New(slog.NewTextHandler(&log, nil)), Handle: func(clusterevent.Event) {}})
+	must(t, err)
+	must(t, n.db.Write(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `DROP TABLE cluster_events`)
+		return err
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- s.Run(ctx) }()
+	for range 20 {
+		limited, end := context.WithTimeout(t.Context(), 10*time.Second)
+		if err := s.Sync(limited); err == nil || limited.Err() != nil {
+			t.Errorf("Sync has %v", err)
+		}
+		end()
+	}
+	cancel()
+	must(t, <-done)
+	if lines := strings.Count(log.String(), "could not be read"); lines != 1 {
+		t.Errorf("%d lines are logged", lines)
 	}
 }
 
