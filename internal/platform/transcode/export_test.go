@@ -41,8 +41,5 @@ func (t *Transcoder) Read(ctx context.Context, s Script, read func(io.Reader) er
 // MaxProcesses of a program.
 const MaxProcesses = maxProcesses
 
-// LimitsProcesses reports whether Linux counts the processes of a sandbox by themselves.
-func (t *Transcoder) LimitsProcesses() bool { return t.limitsProcesses }
-
 // CheckDisk checks the files of a folder.
 func CheckDisk(dir string, limit int64) error { return checkDisk(dir, limit) }
