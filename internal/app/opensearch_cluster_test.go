@@ -33,7 +33,7 @@ func TestSearchInOpenSearch(t *testing.T) {
 	defer func() { must(t, server.Stop()) }()
 	data := filepath.Join(t.TempDir(), "data")
 	open := func(data string) (*Node, error) {
-		return Open(t.Context(), configure(t, data, "opensearch.urls="+server.URL, "opensearch.copies=1", "limits.search_user=none", "limits.search_address=none"), slog.New(slog.NewTextHandler(t.Output(), nil)))
+		return Open(t.Context(), configure(t, data, "opensearch.urls="+server.URL, "opensearch.replicas=0", "limits.search_user=none", "limits.search_address=none"), slog.New(slog.NewTextHandler(t.Output(), nil)))
 	}
 	start := func() *Node {
 		t.Helper()

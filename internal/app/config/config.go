@@ -184,7 +184,7 @@ func Reference() string { return reference }
 // Load reads a file (none when path is empty), then environ (as of os.Environ), then settings as "gateway.heartbeat=10s". The
 // error joins one for each fault.
 func Load(path string, environ, settings []string) (*Config, error) {
-	c := &Config{}
+	c := &Config{OpenSearch: OpenSearch{Replicas: defaultReplicas}}
 	fields := fieldsOf(c)
 	var faults []error
 	if path != "" {

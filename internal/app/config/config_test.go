@@ -27,7 +27,7 @@ func TestEmptyConfigurationUsesDefaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (&Config{Data: "data", Listen: "127.0.0.1:7070"}); !reflect.DeepEqual(c, want) {
+		if want := (&Config{Data: "data", Listen: "127.0.0.1:7070", OpenSearch: OpenSearch{Replicas: 1}}); !reflect.DeepEqual(c, want) {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -167,7 +167,8 @@ func TestErrorsNameTheSettingAndItsLine(t *testing.T) {
 		{set: []string{"opensearch.index=team"}, want: []string{"opensearch.urls"}},
 		{set: []string{"opensearch.urls=https://search:9200", "opensearch.user=rialto", "opensearch.password=admin"}, want: []string{"opensearch.password", "example"}},
 		{set: []string{"opensearch.urls=https://search:9200,https://" + canarySecret + ":x@search:9200"}, want: []string{"opensearch.urls", "without credentials"}},
-		{set: []string{"opensearch.urls=https://search:9200", "opensearch.copies=101"}, want: []string{"opensearch.copies"}},
+		{set: []string{"opensearch.urls=https://search:9200", "opensearch.replicas=100"}, want: []string{"opensearch.replicas"}},
+		{set: []string{"opensearch.replicas=0"}, want: []string{"opensearch.urls"}},
 		{set: []string{"s3.endpoint=https://x", "s3.bucket=b", "s3.access_key=" + canarySecret}, want: []string{"s3.secret_key"}},
 		{set: []string{"media.origin=https://files.example.com/path"}, want: []string{"media.origin"}},
 		{set: []string{"media.origin=https://files.example.com;script-src"}, want: []string{"media.origin"}},
@@ -279,4 +280,17 @@ func FuzzFile(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Without a setting there is one replica, and none is a number of them.
+func TestReplicasOfOpenSearch(t *testing.T) {
+	for _, c := range []struct {
+		set  []string
+		want int
+	}{{nil, 1}, {[]string{"opensearch.replicas=0"}, 0}, {[]string{"opensearch.replicas=3"}, 3}} {
+		got, err := Load("", nil, append([]string{"postgres=postgres://localhost/b", "opensearch.urls=https://search:9200"}, c.set...))
+		if err != nil || got.OpenSearch.Cluster().Replicas != c.want {
+			t.Errorf("with %q there are %d: %v", c.set, got.OpenSearch.Cluster().Replicas, err)
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -85,13 +84,16 @@ type OpenSearch struct {
 	CA string `yaml:"ca"`
 	// Shards of an index that is made from now on; 0 is 1. More divide it among servers: one for each 30 GB.
 	Shards int `yaml:"shards"`
-	// Copies of each shard of an index that is made from now on, on different servers; 0 is 2.
-	Copies int `yaml:"copies"`
+	// Replicas of each shard of an index that is made from now on, on other servers than the shard itself: default 1. With one server, set 0.
+	Replicas int `yaml:"replicas"`
 }
+
+// defaultReplicas is of opensearch.replicas, of which 0 is a value of its own.
+const defaultReplicas = 1
 
 // Cluster returns the configuration of the engine.
 func (o OpenSearch) Cluster() opensearch.Config {
-	return opensearch.Config{URLs: o.URLs, Name: o.Index, User: o.User, Password: o.Password, APIKey: o.APIKey, CA: o.CA, Shards: o.Shards, Replicas: cmp.Or(o.Copies, 2) - 1}
+	return opensearch.Config{URLs: o.URLs, Name: o.Index, User: o.User, Password: o.Password, APIKey: o.APIKey, CA: o.CA, Shards: o.Shards, Replicas: o.Replicas}
 }
 
 // Roles of nodes.
@@ -183,7 +185,7 @@ func (c *Config) checkEngines(fault func(format string, args ...any)) {
 
 func (c *Config) checkOpenSearch(fault func(format string, args ...any)) {
 	o := c.OpenSearch
-	if len(o.URLs) == 0 && (o.Index != "" || o.User != "" || o.Password != "" || o.APIKey != "" || o.CA != "" || o.Shards != 0 || o.Copies != 0) {
+	if len(o.URLs) == 0 && (o.Index != "" || o.User != "" || o.Password != "" || o.APIKey != "" || o.CA != "" || o.Shards != 0 || o.Replicas != defaultReplicas) {
 		fault("opensearch: set opensearch.urls as well, or none of its settings")
 		return
 	}

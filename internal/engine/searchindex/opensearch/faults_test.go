@@ -415,7 +415,7 @@ func TestCheckOfTheConfiguration(t *testing.T) {
 		"one of an example":   {URLs: url, User: "root", Password: "Admin"},
 		"of an example,":      {URLs: url, User: "canary", Password: "canary"},
 		"shards: give 1":      {URLs: url, Shards: -1},
-		"copies: give 1 to 1": {URLs: url, Replicas: 100},
+		"replicas: give 0 to": {URLs: url, Replicas: 100},
 	} {
 		if err := c.Check(); err == nil || !strings.Contains(err.Error(), fault) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v", fault, err)

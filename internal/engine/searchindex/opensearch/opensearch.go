@@ -86,7 +86,7 @@ func (c Config) Check() error {
 	fault(c.User != "" && c.APIKey != "", "api_key: give user and password, or api_key, but not both")
 	fault(c.Password != "" && isWeak(c.User, c.Password), "password: this is one of an example, which anybody would try; set another one in the cluster and here")
 	fault(c.Shards < 0 || c.Shards > 1000, "shards: give 1 to 1000")
-	fault(c.Replicas < 0 || c.Replicas > 99, "copies: give 1 to 100")
+	fault(c.Replicas < 0 || c.Replicas > 99, "replicas: give 0 to 99")
 	return errors.Join(faults...)
 }
 
