@@ -205,8 +205,8 @@ func (n *Node) registerEdgeMetrics() {
 	for result, counter := range map[string]*atomic.Int64{"served": &s.Served, "refused": &s.Refused, "failed": &s.Failed} {
 		telemetry.CountBy(n.registry, "edge_requests_total", "Requests for files: served, refused, or failed because no origin answered.", "result", result, read(counter))
 	}
-	telemetry.Count(n.registry, "edge_questions_total", "Questions to an origin about a URL.", read(&s.Asked))
+	telemetry.Count(n.registry, "edge_authorizations_total", "Questions to an origin whether a URL may be served.", read(&s.Asked))
 	telemetry.Count(n.registry, "edge_purges_total", "Posts, videos and files that an origin named as changed.", read(&s.Purged))
 	telemetry.Count(n.registry, "edge_resets_total", "Times that an origin could not name all changes, and all URLs were asked about again.", read(&s.Resets))
-	telemetry.Gauge(n.registry, "edge_behind_seconds", "How old the latest word of an origin about changes is; beyond 0.8, each file is asked about.", func() float64 { return n.edge.Behind().Seconds() })
+	telemetry.Gauge(n.registry, "edge_lag_seconds", "How old the latest word of an origin about changes is; beyond 0.8, each file is asked about.", func() float64 { return n.edge.Behind().Seconds() })
 }
