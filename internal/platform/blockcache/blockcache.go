@@ -37,6 +37,8 @@ const (
 	defaultFetches  = 32
 	defaultTimeout  = 20 * time.Second
 	defaultTrust    = 10 * time.Minute
+	defaultKeep     = 24 * time.Hour
+	sweepInterval   = time.Hour
 	// A block counts as leastCharge at least, so that small files do not fill the memory with their names: 10 GiB are at most 655,360 blocks.
 	leastCharge = 16 << 10
 )
@@ -74,6 +76,8 @@ type Config struct {
 	Timeout time.Duration
 	// Trust is for how long a checksum that was right counts; 0 is 10 minutes.
 	Trust time.Duration
+	// Keep is for how long a group is kept that nobody confirms, so that copies of deleted files go; 0 is 24 h.
+	Keep time.Duration
 }
 
 // Stats counts what a cache has done.
@@ -101,8 +105,9 @@ type Cache struct {
 
 	mu      sync.Mutex // guards all below, and the fields of files, blocks and fetches; the disk is not touched under it
 	groups  map[hash]map[hash]*file
-	recent  list.List // of *block, the latest read first
-	bytes   int64     // charged for all
+	states  map[hash]*state // of groups
+	recent  list.List       // of *block, the latest read first
+	bytes   int64           // charged for all
 	fetches map[blockID]*fetch
 	closed  bool
 }
@@ -152,7 +157,8 @@ type block struct {
 	right   rightChunks
 }
 
-// Open opens a folder of blocks, and learns which are there. Temporary files, and what is beyond MaxBytes, are removed.
+// Open opens a folder of blocks, and learns which are there. Temporary files, what is beyond MaxBytes, and groups that were not
+// confirmed for long, are removed.
 func Open(config Config, logger *slog.Logger) (*Cache, error) {
 	if config.Dir == "" {
 		return nil, errors.New("a cache of blocks needs a folder")
@@ -161,12 +167,14 @@ func Open(config Config, logger *slog.Logger) (*Cache, error) {
 	config.Fetches = cmp.Or(config.Fetches, defaultFetches)
 	config.Timeout = cmp.Or(config.Timeout, defaultTimeout)
 	config.Trust = cmp.Or(config.Trust, defaultTrust)
-	c := &Cache{config: config, logger: logger, slots: make(chan struct{}, config.Fetches), memory: make(chan struct{}, config.Fetches), groups: map[hash]map[hash]*file{}, fetches: map[blockID]*fetch{}}
+	config.Keep = cmp.Or(config.Keep, defaultKeep)
+	c := &Cache{config: config, logger: logger, slots: make(chan struct{}, config.Fetches), memory: make(chan struct{}, config.Fetches), groups: map[hash]map[hash]*file{}, states: map[hash]*state{}, fetches: map[blockID]*fetch{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	if err := c.scan(); err != nil {
 		c.cancel()
 		return nil, fmt.Errorf("cached files in %s: %w", config.Dir, err)
 	}
+	c.work.Go(c.sweepAll)
 	return c, nil
 }
 
@@ -206,15 +214,7 @@ func (c *Cache) Size(group, name string) (int64, bool) {
 func (c *Cache) RemoveGroup(group string) {
 	g := hashOf(group)
 	c.mu.Lock()
-	var gone []blockID
-	for _, f := range c.groups[g] {
-		for _, b := range f.blocks {
-			gone = append(gone, b.id)
-		}
-	}
-	for _, id := range gone {
-		c.forget(id)
-	}
+	gone := c.forgetGroup(g)
 	for id, f := range c.fetches {
 		if id.file.group == g {
 			f.end(ErrRemoved)
@@ -223,6 +223,19 @@ func (c *Cache) RemoveGroup(group string) {
 	}
 	c.mu.Unlock()
 	c.unlink(gone)
+}
+
+// forgetGroup drops all blocks of a group. The caller holds mu, and unlinks them afterwards.
+func (c *Cache) forgetGroup(g hash) (gone []blockID) {
+	for _, f := range c.groups[g] {
+		for _, b := range f.blocks {
+			gone = append(gone, b.id)
+		}
+	}
+	for _, id := range gone {
+		c.forget(id)
+	}
+	return gone
 }
 
 // find returns a block that is here, and makes it the latest; nil: it is not. The caller holds mu.
@@ -267,6 +280,7 @@ func (c *Cache) add(id blockID, isNew bool) (evicted []blockID) {
 		f.blocks[id.number] = b
 		c.bytes += id.charge()
 	}
+	c.state(id.file.group).confirmed = time.Now() // its owner has sent it
 	for c.bytes > c.config.MaxBytes && c.recent.Len() > 0 {
 		oldest := c.recent.Back().Value.(*block).id
 		c.forget(oldest)
@@ -290,5 +304,6 @@ func (c *Cache) forget(id blockID) {
 	}
 	if len(c.groups[id.file.group]) == 0 {
 		delete(c.groups, id.file.group)
+		delete(c.states, id.file.group)
 	}
 }

@@ -62,8 +62,13 @@ func (c *Cache) scan() error {
 	var evicted []blockID
 	for _, b := range blocks {
 		evicted = append(evicted, c.add(b.id, false)...)
+		if s := c.states[b.id.file.group]; s != nil {
+			s.confirmed = b.at // the latest is the last
+			s.stored = b.at
+		}
 	}
 	c.unlink(evicted)
+	c.sweep(time.Now())
 	return nil
 }
 

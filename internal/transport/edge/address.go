@@ -36,6 +36,9 @@ type address struct {
 	ends   time.Time
 }
 
+// isMedia reports whether the group is one file.
+func (a *address) isMedia() bool { return a.name == "" }
+
 // parse reads a URL.
 func parse(u *url.URL) (*address, error) {
 	path := u.EscapedPath()

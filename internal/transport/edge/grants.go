@@ -186,7 +186,6 @@ func (s *Server) ask(ctx context.Context, a *address) error {
 		s.cache.RemoveGroup(a.group) // the bytes of the answer are there again
 		return errAgain
 	}
-	defer s.mu.Unlock()
 	g := s.granted(a.scope)
 	if g == nil {
 		g = &grant{group: a.group, post: a.post, ends: a.ends}
@@ -195,6 +194,8 @@ func (s *Server) ask(ctx context.Context, a *address) error {
 	g.asked, g.run, g.life, g.doubted = asked, run, lifeOf(answer.Header), time.Time{}
 	s.grants.put(a.scope, g, entryCost)
 	s.files.put(a.group+"/"+a.name, f, entryCost+len(f.text))
+	s.mu.Unlock()
+	s.cache.Confirm(a.group)
 	return nil
 }
 
@@ -210,6 +211,9 @@ func (s *Server) granted(scope string) *grant {
 
 // refused remembers a refusal, and forgets the grant: also if a file that was known is not there, since its post may be hidden.
 func (s *Server) refused(a *address, asked time.Time, wasKnown bool, err error) error {
+	if a.isMedia() && errs.Is(err, errs.NotFound) {
+		s.cache.RemoveGroup(a.group)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refusals.put(a.target, &refusal{err, asked.Add(refusalLife)}, entryCost+maxRefusalBody)

@@ -270,6 +270,22 @@ func TestAnEdgeWithoutWordAsks(t *testing.T) {
 	checkCode(t, "the file once there is an origin", get(s, target), http.StatusOK)
 }
 
+// TestAMissingFileHasNoCopy: the edge missed that it was deleted, and removes it when its origin does not know it any more.
+func TestAMissingFileHasNoCopy(t *testing.T) {
+	now, o, s := pair(t)
+	o.put("file/12", 100)
+	o.put("file/13", 100)
+	target := o.media("12", time.Hour)
+	checkCode(t, "the file", get(s, target), http.StatusOK)
+	checkCode(t, "another", get(s, o.media("13", time.Hour)), http.StatusOK)
+	o.do(func() { delete(o.files, "file/12") })
+	now.Advance(time.Second)
+	checkCode(t, "the deleted file", get(s, target), http.StatusNotFound)
+	if n, _ := s.Cache().Usage(); n != 1 {
+		t.Errorf("%d blocks are left, not 1", n)
+	}
+}
+
 // TestAnEdgeThatNeverHeardAsks: it relies on no answer for long.
 func TestAnEdgeThatNeverHeardAsks(t *testing.T) {
 	now := clock(t)
