@@ -1418,6 +1418,12 @@ mutant "mix a file with another size in" $blockcache/fetch.go 's/if size != f\.s
 mutant "hold a slot of fetches until a block on a full disk is read" $blockcache/fetch.go 's/^\t<-c\.slots .. before.*$/\tif err == nil { <-c.slots }/' TestSlowReadersOfAFullDiskStopNobody ./$blockcache
 mutant "share any number of blocks from memory" $blockcache/fetch.go 's/return len\(c\.memory\) == cap\(c\.memory\)/return false/' TestSlowReadersOfAFullDiskStopNobody ./$blockcache
 mutant "close files under the lock of the cache" $blockcache/fetch.go 's/^\tif block != nil \&\& !current \{$/\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n\tif block != nil \&\& !current {/' TestBlocksEndWithoutTheLock ./$blockcache
+mutant "keep copies of what nobody confirms" $blockcache/confirm.go 's/if now\.Sub\(s\.confirmed\) >= c\.config\.Keep \{/if false {/' TestUnconfirmedGroupsGo ./$blockcache
+mutant "forget at a restart what was confirmed" $blockcache/confirm.go 's/^\tif !touch \{$/\tif true {/' TestUnconfirmedGroupsGo ./$blockcache
+mutant "take old copies for confirmed at the start" $blockcache/disk.go 's/^\t\t\ts\.confirmed = b\.at .*$//' TestUnconfirmedGroupsGo ./$blockcache
+mutant "keep a file on an edge that its origin does not have" $edge/grants.go 's/if a\.isMedia\(\) \&\&/if false \&\&/' TestAMissingFileHasNoCopy ./$edge
+mutant "keep copies of deleted files on this node" internal/app/filecache.go 's/^\ts\.cache\.RemoveGroup.*$//' TestDeletedFilesLeaveTheCache ./internal/app
+mutant "keep copies of files that another node deleted" internal/app/edges.go 's/^\t\tn\.uncache\(e\.Detail\)$//' TestDeletedFilesLeaveTheCache ./internal/app
 mutant "serve by an address that has expired" $edge/grants.go 's/^\tif !now\.Before\(a\.ends\) \{$/\tif false {/' 'TestAnAddressEnds|TestAddressesAreChecked' ./$edge
 mutant "take the address of one post for that of another" $edge/address.go 's/a := \&address\{scope: VideoPrefix \+ video \+ "\/" \+ token/a := \&address{scope: VideoPrefix + video/' 'TestAddressesAreChecked|TestHiddenPostsAreRefused' ./$edge
 mutant "ask for a file outside the folders of a video" $edge/address.go 's/part == "" \|\| part\[0\] == .\.. \|\|/part == "" ||/' TestAddressesAreChecked ./$edge

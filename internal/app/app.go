@@ -27,6 +27,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/base/tracing"
+	"github.com/rialto-im/rialto/internal/base/wakeup"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/bus/natsbus"
@@ -117,9 +118,10 @@ type Node struct {
 	db              *sqldb.DB
 	log             timeline.Log
 	files           blob.Store
-	fileCache       *blockcache.Cache // nil: there is none
-	edge            *edge.Server      // of a node that is an edge only
-	purges          *edge.Purges      // tells edges what has changed
+	fileCache       *blockcache.Cache   // nil: there is none
+	uncached        *wakeup.Set[string] // groups of files that are to leave fileCache
+	edge            *edge.Server        // of a node that is an edge only
+	purges          *edge.Purges        // tells edges what has changed
 	cold            *coldtier.Tier
 	bus             bus.Bus
 	nats            *natsbus.Bus // the bus of a cluster; nil on a single node

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
-	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/platform/blockcache"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	"github.com/rialto-im/rialto/internal/transport/edge"
@@ -26,12 +24,17 @@ const (
 	fileCacheDir = "file-cache"
 )
 
-// purgeEvent tells the other nodes what edges have to forget. Its detail is a tag.
+// purgeEvent tells the other nodes what edges, and their own caches of files, have to forget. Its detail is a tag.
 const purgeEvent = "edge_purge"
+
+// tellsOf reports whether somebody keeps copies of what has a tag: edges of all, and nodes of the files in S3.
+func (n *Node) tellsOf(tag string) bool {
+	return n.config.Edge.Secret != "" || n.config.S3.Endpoint != "" && !strings.HasPrefix(tag, edge.PostTag(""))
+}
 
 // addPurge tells all nodes what edges have to forget, in the transaction of the change. purged follows after the commit.
 func (n *Node) addPurge(ctx context.Context, tx *sql.Tx, tag string) error {
-	if n.config.Edge.Secret == "" {
+	if !n.tellsOf(tag) {
 		return nil
 	}
 	return n.events.Add(ctx, tx, clusterevent.Event{Kind: purgeEvent, Detail: tag})
@@ -39,8 +42,9 @@ func (n *Node) addPurge(ctx context.Context, tx *sql.Tx, tag string) error {
 
 // purged tells the edges that ask this node, and wakes the other nodes.
 func (n *Node) purged(tag string) {
-	if n.config.Edge.Secret != "" {
+	if n.tellsOf(tag) {
 		n.purges.Add(tag)
+		n.uncache(tag)
 		n.events.Notify()
 	}
 }
@@ -49,6 +53,7 @@ func (n *Node) purged(tag string) {
 func (n *Node) handlePurge(e clusterevent.Event) {
 	if e.Kind == purgeEvent {
 		n.purges.Add(e.Detail)
+		n.uncache(e.Detail)
 	}
 }
 
@@ -68,39 +73,15 @@ func (n *Node) videoCommitted(video uint64) { n.purged(edge.VideoTag(strconv.For
 
 // fileDropped is called when a file cannot be read any more.
 func (n *Node) fileDropped(ctx context.Context, upload id.Upload) error {
-	if n.config.Edge.Secret == "" {
+	tag := edge.FileTag(upload.String())
+	if !n.tellsOf(tag) {
 		return nil
 	}
-	tag := edge.FileTag(upload.String())
 	if err := n.db.Write(ctx, func(tx *sql.Tx) error { return n.addPurge(ctx, tx, tag) }); err != nil {
 		return err
 	}
 	n.purged(tag)
 	return nil
-}
-
-// openFileCache makes the cache in front of S3, if there is one.
-func (n *Node) openFileCache() (err error) {
-	if n.config.S3.Cache == 0 {
-		return nil
-	}
-	n.fileCache, err = blockcache.Open(blockcache.Config{Dir: n.dir.join(fileCacheDir), MaxBytes: int64(min(n.config.S3.Cache, math.MaxInt64))}, n.logger)
-	if err == nil {
-		n.closers = append(n.closers, n.fileCache.Close)
-	}
-	return err
-}
-
-// cachedFiles are the files as they are served, if they are cached.
-func (n *Node) cachedFiles() files {
-	if ranges, ok := n.files.(blob.RangeReader); ok && n.fileCache != nil {
-		return blockcache.Blobs{Cache: n.fileCache, Store: ranges}
-	}
-	return nil
-}
-
-type files interface {
-	Open(ctx context.Context, key string, size int64) (*blockcache.Reader, error)
 }
 
 // openEdge makes a node that has no database, and serves files from copies.

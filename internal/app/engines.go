@@ -176,7 +176,7 @@ func (n *Node) openFiles(ctx context.Context) (blob.Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return store, n.openFileCache()
+		return n.withFileCache(store)
 	}
 	store, err := diskblob.Open(n.dir.join(filesDir))
 	if err != nil {

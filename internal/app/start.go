@@ -6,6 +6,9 @@ func (n *Node) start() {
 	if n.stores != nil {
 		n.stack.Start("stores", n.stores.Run)
 	}
+	if n.fileCache != nil {
+		n.stack.Start("file cache", n.runFileCache)
+	}
 	n.stack.Start("leases", n.leases.Run)
 	n.stack.Start("ids", n.ids.Run)
 	n.stack.Start("overload protection", n.work.Run)
