@@ -1418,7 +1418,7 @@ mutant "mix a file with another size in" $blockcache/fetch.go 's/if size != f\.s
 mutant "hold a slot of fetches until a block on a full disk is read" $blockcache/fetch.go 's/^\t<-c\.slots .. before.*$/\tif err == nil { <-c.slots }/' TestSlowReadersOfAFullDiskStopNobody ./$blockcache
 mutant "share any number of blocks from memory" $blockcache/fetch.go 's/return len\(c\.memory\) == cap\(c\.memory\)/return false/' TestSlowReadersOfAFullDiskStopNobody ./$blockcache
 mutant "close files under the lock of the cache" $blockcache/fetch.go 's/^\tif block != nil \&\& !current \{$/\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n\tif block != nil \&\& !current {/' TestBlocksEndWithoutTheLock ./$blockcache
-mutant "keep copies of what nobody confirms" $blockcache/confirm.go 's/if now\.Sub\(s\.confirmed\) >= c\.config\.Keep \{/if false {/' TestUnconfirmedGroupsGo ./$blockcache
+mutant "keep copies of what nobody confirms" $blockcache/confirm.go 's/if now\.Sub\(s\.confirmed\) >= c\.config\.Keep \{/if now.Sub(s.confirmed) < 0 {/' TestUnconfirmedGroupsGo ./$blockcache
 mutant "forget at a restart what was confirmed" $blockcache/confirm.go 's/^\tif !touch \{$/\tif true {/' TestUnconfirmedGroupsGo ./$blockcache
 mutant "take old copies for confirmed at the start" $blockcache/disk.go 's/^\t\t\ts\.confirmed = b\.at .*$//' TestUnconfirmedGroupsGo ./$blockcache
 mutant "keep a file on an edge that its origin does not have" $edge/grants.go 's/if a\.isMedia\(\) \&\&/if false \&\&/' TestAMissingFileHasNoCopy ./$edge

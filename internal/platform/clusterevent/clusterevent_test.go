@@ -301,7 +301,7 @@ func TestSyncFails(t *testing.T) {
 	for range 20 {
 		limited, end := context.WithTimeout(t.Context(), 10*time.Second)
 		if err := s.Sync(limited); err == nil || limited.Err() != nil {
-			t.Errorf("Sync has %v", err)
+			t.Fatalf("Sync has %v", err)
 		}
 		end()
 	}
