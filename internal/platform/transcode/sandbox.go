@@ -29,7 +29,7 @@ const (
 	threads      = 4               // a program may use the time of as many processors
 	maxProcesses = 512             // processes and threads of a program together; ffmpeg has some for each processor
 	killGrace    = 2 * time.Second // how long output is read after a program was killed
-	priority     = 10              // niceness: what users wait for comes first
+	niceness     = 10
 )
 
 // command is one run of a program.
@@ -139,7 +139,7 @@ const invalidData = 0xb7
 // arguments of prlimit for a command.
 func (t *Transcoder) arguments(c command) []string {
 	list := []string{"--as=" + strconv.FormatInt(cmp.Or(c.memory, addressSpace), 10), "--cpu=" + strconv.Itoa(threads*int(c.timeout/time.Second)+1), "--fsize=" + strconv.FormatInt(cmp.Or(c.maxFile, maxFile), 10),
-		"--nofile=64", "--core=0", "--", t.tools.nice, "-n", strconv.Itoa(priority),
+		"--nofile=64", "--core=0", "--", t.tools.nice, "-n", strconv.Itoa(t.config.Niceness),
 		t.tools.bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", "--setenv", "PATH", "/usr/bin", "--setenv", "LC_ALL", "C"}
 	for _, folder := range []string{"/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"} {
 		if at, err := os.Readlink(folder); err == nil && !filepath.IsAbs(at) {

@@ -36,6 +36,8 @@ type Config struct {
 	Ladder []Level
 	// MaxDuration of a video; 0 is 4h.
 	MaxDuration time.Duration
+	// Niceness of the programs; 0 is 10: what users wait for comes first.
+	Niceness int
 }
 
 // DefaultDuration is the default of MaxDuration, and MaxDuration the largest one.
@@ -72,6 +74,7 @@ var ErrOff = errors.New("transcoding is off")
 // New finds the programs, and tests the sandbox. If something is missing, the error wraps ErrOff, and says what to install.
 func New(ctx context.Context, config Config) (*Transcoder, error) {
 	config.MaxDuration = cmp.Or(config.MaxDuration, DefaultDuration)
+	config.Niceness = cmp.Or(config.Niceness, niceness)
 	if len(config.Ladder) == 0 {
 		config.Ladder = []Level{{Height: 240}, {Height: 480}, {Height: 720}, {Height: 1080}}
 	}

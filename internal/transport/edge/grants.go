@@ -97,7 +97,7 @@ func (s *Server) resolve(ctx context.Context, a *address) (g *grant, f *resource
 		if g, f, err = s.known(a, came); err != nil || f != nil {
 			return g, f, err
 		}
-		if err = s.confirm(ctx, a); err != nil && !errors.Is(err, errAgain) {
+		if err = s.confirm(ctx, a, came); err != nil && !errors.Is(err, errAgain) {
 			return nil, nil, err
 		}
 	}
@@ -131,8 +131,8 @@ func (s *Server) known(a *address, came time.Time) (*grant, *resource, error) {
 
 var errExpired = errs.New(errs.Denied, "url_expired", "this URL has expired; get a new one")
 
-// confirm asks an origin about a URL, once for all who want to know.
-func (s *Server) confirm(ctx context.Context, a *address) error {
+// confirm asks an origin about a URL, once for all who want to know, unless somebody else has just asked since the request came.
+func (s *Server) confirm(ctx context.Context, a *address, came time.Time) error {
 	done := s.asks.DoChan(a.target, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout) // others wait for it too
 		defer cancel()
@@ -141,6 +141,9 @@ func (s *Server) confirm(ctx context.Context, a *address) error {
 			defer func() { <-s.slots }()
 		case <-ctx.Done():
 			return nil, errOrigin(ctx.Err())
+		}
+		if _, f, err := s.known(a, came); err != nil || f != nil {
+			return nil, err
 		}
 		return nil, s.ask(ctx, a)
 	})

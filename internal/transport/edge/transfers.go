@@ -76,7 +76,7 @@ var errUnconfirmed = errs.New(errs.Unavailable, "storage", "no origin has confir
 
 // askAgain asks about the latest transfer of a grant, which ends if the file is not there for it any more.
 func (s *Server) askAgain(ctx context.Context, g *grant, latest *address) {
-	err := s.confirm(ctx, latest)
+	err := s.confirm(ctx, latest, s.deps.Clock.Now())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g.asking = false

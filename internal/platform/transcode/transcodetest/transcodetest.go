@@ -2,6 +2,7 @@
 package transcodetest
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ const all = "TEST_ALL"
 // Open returns a transcoder. Where transcoding is off, the test is skipped, or fails if all tests must run.
 func Open(t testing.TB, config transcode.Config) *transcode.Transcoder {
 	t.Helper()
+	config.Niceness = cmp.Or(config.Niceness, 1) // beside other tests, programs would wait for minutes
 	tc, err := transcode.New(t.Context(), config)
 	if err != nil {
 		if os.Getenv(all) != "" {
