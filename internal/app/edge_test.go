@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -63,6 +64,18 @@ func TestAnEdgeServesFiles(t *testing.T) {
 			t.Errorf("the metrics lack %s", line)
 		}
 	}
+	page, err := os.ReadFile("../../docs/operating/metrics.md")
+	must(t, err)
+	figures := func(pattern, text string) (list []string) {
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+			list = append(list, m[1])
+		}
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	if given, said := figures(`(?m)^# TYPE (rialto_(?:edge|file_cache)_\w+)`, metrics), figures(`\b(rialto_(?:edge|file_cache)_\w+)`, string(page)); !slices.Equal(given, said) {
+		t.Errorf("metrics of the edge: %v,\nin the page: %v", given, said)
+	}
 	for path, want := range map[string]int{"/": http.StatusOK, "/healthz": http.StatusOK, "/v1/socket": http.StatusNotFound, "/rialto.chat.v1.ChatService/Send": http.StatusNotFound, "/v1/media/1?exp=1&sig=a": http.StatusForbidden} {
 		if code, text := get(t, url(e)+path); code != want {
 			t.Errorf("%s is answered with %d, and not %d: %.100s", path, code, want, text)
@@ -72,7 +85,7 @@ func TestAnEdgeServesFiles(t *testing.T) {
 	if code, _ := get(t, url(h)+"/v1/edge/purges"); code != http.StatusForbidden {
 		t.Errorf("a client that is no edge is told of purges: %d", code)
 	}
-	_, err := h.media.UserData().EraseUser(t.Context(), id.User(ann.User()), "")
+	_, err = h.media.UserData().EraseUser(t.Context(), id.User(ann.User()), "")
 	must(t, err)
 	eventually.True(t, "the edge refuses the file", func() bool {
 		code, _ := get(t, url(e)+target)
