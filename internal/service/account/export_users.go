@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
 )
 
@@ -22,16 +23,12 @@ func (s *Service) ExportUsers(ctx context.Context, r *operationv1.ExportUsersReq
 		limit = min(limit, int(r.Limit))
 	}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, coalesce(external_id, ''), handle, display_name, bio, avatar, erased_ms > 0 FROM users WHERE id > $1 ORDER BY id LIMIT $2`, int64(r.After), limit)
+	out.Users, err = sqldb.Collect(rows, err, func(scan func(...any) error) (*operationv1.InterchangeUser, error) {
+		u := &operationv1.InterchangeUser{}
+		return u, scan(&u.User, &u.ExternalId, &u.Handle, &u.DisplayName, &u.Bio, &u.Avatar, &u.Deleted)
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		u := &operationv1.InterchangeUser{}
-		if err := rows.Scan(&u.User, &u.ExternalId, &u.Handle, &u.DisplayName, &u.Bio, &u.Avatar, &u.Deleted); err != nil {
-			return nil, err
-		}
-		out.Users = append(out.Users, u)
-	}
-	return out, rows.Err()
+	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
@@ -37,21 +38,15 @@ func (s *Service) ExportConversations(ctx context.Context, r *operationv1.Export
 	}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, kind, coalesce(create_key, ''), channel, parent, root FROM conversations WHERE id > $1 AND ticket = 0 AND (parent > 0) = $2 ORDER BY id LIMIT $3`,
 		int64(r.After), r.Threads, pageOf(r.Limit))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	out.Conversations, err = sqldb.Collect(rows, err, func(scan func(...any) error) (*operationv1.InterchangeConversation, error) {
 		var kind chatv1.ConversationKind
 		var createKey string
 		c := &operationv1.InterchangeConversation{}
-		if err := rows.Scan(&c.Conversation, &kind, &createKey, &c.Channel, &c.Parent, &c.RootSeq); err != nil {
-			return nil, err
-		}
+		err := scan(&c.Conversation, &kind, &createKey, &c.Channel, &c.Parent, &c.RootSeq)
 		c.Direct, c.Key = kind == direct, importKeyOf(createKey)
-		out.Conversations = append(out.Conversations, c)
-	}
-	if err := rows.Err(); err != nil {
+		return c, err
+	})
+	if err != nil {
 		return nil, err
 	}
 	for _, c := range out.Conversations {
