@@ -694,12 +694,16 @@ mutant "let one user have all turns of bodies without a length" $media/buffer_sl
 mutant "write the beginning of a part again for each byte" $media/tus_patch.go 's/if excess <= 0 \{/if true {/' ShortRequestsOfTus $media
 mutant "forget the checksums of parts when they are joined" $media/parts.go 's/_, err = s\.update\(ctx, nil, `UPDATE uploads SET stored/_, err = s.update(ctx, func(tx *sql.Tx) error { return s.forgetDropped(ctx, tx, n) }, `UPDATE uploads SET stored/' PartsAfterTheJoin $media
 mutant "accept any bytes for a part of a complete upload" $media/serve_parts.go 's/return "", errPartsComplete/return "", nil/' PartsAfterTheJoin $media
+mutant "keep exports that a newer one replaces" internal/service/privacy/export.go '/^func .* export\(/,/^}/s/return s\.dropEarlier\(ctx, e\)/return nil/' '^TestExports$' internal/service/privacy
 mutant "accept S3 keys after their session" $media/s3_signature.go 's/len\(ended\) > 0/len(ended) > 9/' S3KeysEndWithTheirSession $media
 mutant "take a truncated chunk for a lost connection" $media/s3_chunks.go 's/^\t\tc\.err = errS3Chunk$/\t\tc.err = io.ErrUnexpectedEOF/' TruncatedChunks $media
 mutant "concatenate another user's uploads" $media/tus_concat.go 's/s\.ownMultipart\(ctx, by, share\)/s.ownMultipart(ctx, 1, share)/' TusConcatenation $media
 mutant "accept S3 keys for another upload" $media/s3.go 's/r\.PathValue\("upload"\) != n\.String\(\)/false/; s/q\.Get\("uploadId"\) != n\.String\(\)/false/' S3Refusals $media
 mutant "let addresses of files hold for ever" internal/base/signedurl/signedurl.go 's/s\.Clock\.Now\(\)\.Unix\(\) >= ends/ends < 0/' '^TestCheck$' internal/base/signedurl
-mutant "do not check the signature of an S3 request" $media/s3_signature.go 's/case subtle\.ConstantTimeCompare\(/case false \&\& subtle.ConstantTimeCompare(/' S3Refusals $media
+mutant "do not check the signature of an S3 request" $media/s3_signature.go 's/if subtle\.ConstantTimeCompare\(/if false \&\& subtle.ConstantTimeCompare(/' S3Refusals $media
+mutant "hash a header of S3 as often as it is named" $media/s3_signature.go 's/>= a\.headers\[i\+1\]/== a.headers[i]+"?"/' SignaturesAreCheap $media
+mutant "hash requests of S3 at any time" $media/s3_signature.go '/before the signature/,/a\.key = /s/return 0, a, errS3Skew/_ = errS3Skew/' SignaturesAreCheap $media
+mutant "keep any list of parts in memory" $media/s3.go 's/int64\(len\(text\)\) > most \{/false {/; s/decode\(body\), most\+1/decode(body), 1<<21/' ListOfPartsIsBounded $media
 mutant "show former avatars" $media/download.go 's/return avatar == n, err/return avatar == n || true, err/' Avatars $media
 mutant "show a group's picture to everyone" internal/service/chat/group_settings.go '/^func .* Picture\(/,/^}/s/ \|\| !ok \|\| m\.leaveSeq != 0/ || ok \&\& false \&\& m.leaveSeq != 0/' PicturesAreVisible internal/transport/rpc
 mutant "keep a picture before the change is allowed" internal/service/chat/group_settings.go 's/s\.deps\.CheckPicture\(ctx, by/s.deps.KeepPicture(ctx, by/' PicturesAreVisible internal/transport/rpc

@@ -26,8 +26,10 @@ const (
 	s3Bucket = "rialto-uploads"
 	s3Prefix = "/" + s3Bucket + "/"
 	s3Region = "us-east-1"
-	// maxPartList bounds the list of parts that completes an upload, in bytes.
-	maxPartList = 2 << 20
+	// partListEntry is the maximum size of a part in the list that completes an upload, with all checksums that clients add, in bytes.
+	partListEntry = 512
+	// partListFrame is the maximum size of the rest of that list.
+	partListFrame = 4 << 10
 )
 
 var (
@@ -147,12 +149,19 @@ func (s *Service) serveS3Complete(w http.ResponseWriter, r *http.Request, n id.U
 	if err != nil {
 		return err
 	}
-	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(outputlimit.TransferTimeout(maxPartList))}
+	most, err := s.maxPartList(r.Context(), n)
+	if err != nil {
+		return err
+	}
+	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(outputlimit.TransferTimeout(most))}
 	ctx, leave := s.active.add(r.Context(), partID{n, joining}, maxConcurrentPuts, body)
 	defer leave()
-	text, err := io.ReadAll(io.LimitReader(decode(body), maxPartList+1))
+	text, err := io.ReadAll(io.LimitReader(decode(body), most+1))
 	if err != nil {
 		return body.classify(err)
+	}
+	if int64(len(text)) > most {
+		return errS3Parts
 	}
 	listed, err := parsePartList(text)
 	if err != nil {
@@ -173,6 +182,23 @@ func (s *Service) serveS3Complete(w http.ResponseWriter, r *http.Request, n id.U
 		fmt.Fprintln(sum, p.ETag)
 	}
 	return writeXML(w, http.StatusOK, &s3Completed{Bucket: s3Bucket, Key: n.String(), Location: s3Prefix + n.String(), ETag: fmt.Sprintf(`"%s-%d"`, hex.EncodeToString(sum.Sum(nil)[:16]), len(listed))})
+}
+
+// maxPartList is how long the list that completes an upload can be, in bytes. It is kept in memory, so it may not name more parts than are stored.
+func (s *Service) maxPartList(ctx context.Context, n id.Upload) (int64, error) {
+	u, err := s.get(ctx, n)
+	if err != nil {
+		return 0, err
+	}
+	var parts int64
+	if u.stored == 0 {
+		err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT count(*) FROM upload_parts WHERE upload = $1`, int64(n)).Scan(&parts)
+	} else { // the list is not compared any more
+		var m multipart
+		m, err = s.multipart(ctx, n, u)
+		parts = int64(m.count())
+	}
+	return partListFrame + parts*partListEntry, err
 }
 
 // checkListed compares the parts that a client lists with those that are stored.
@@ -203,7 +229,7 @@ func parsePartList(text []byte) ([]s3Part, error) {
 		XMLName xml.Name `xml:"CompleteMultipartUpload"`
 		Part    []s3Part
 	}
-	if len(text) > maxPartList || xml.Unmarshal(text, &list) != nil || len(list.Part) == 0 {
+	if xml.Unmarshal(text, &list) != nil || len(list.Part) == 0 {
 		return nil, errS3Parts
 	}
 	for i, p := range list.Part {

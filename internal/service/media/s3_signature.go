@@ -23,7 +23,7 @@ const (
 	s3DateFormat = "20060102T150405Z"
 	// maxClockSkew between a client and the server.
 	maxClockSkew = 15 * time.Minute
-	// maxSignedHeaders of a request.
+	// maxSignedHeaders of a request. Each is named once, so that a long header is hashed once.
 	maxSignedHeaders = 50
 )
 
@@ -32,6 +32,7 @@ var (
 	errS3Expired     = errs.New(errs.Denied, "url_expired", "these keys have expired; get new ones by CreateUploadCredentials")
 	errS3Session     = errs.New(errs.Denied, "url_expired", "the session that created these keys has ended; get new ones by CreateUploadCredentials")
 	errS3Skew        = errs.New(errs.Denied, "bad_clock", "the time of the request is more than 15 minutes from the server's; set the clock")
+	errS3Headers     = errs.New(errs.Invalid, "not_supported", "name each of SignedHeaders once, in the order of their bytes")
 	errS3Unsupported = errs.New(errs.Invalid, "not_supported", "sign requests with AWS4-HMAC-SHA256 in the header Authorization")
 )
 
@@ -79,6 +80,11 @@ func parseS3Authorization(header string) (a s3Signature, err error) {
 	if a.accessKey == "" || len(a.day) != len("20060102") || a.region == "" || len(a.signature) != 2*sha256.Size || len(a.headers) > maxSignedHeaders || !slices.Contains(a.headers, "host") {
 		return a, errS3Unsupported
 	}
+	for i := range len(a.headers) - 1 {
+		if a.headers[i] >= a.headers[i+1] {
+			return a, errS3Headers
+		}
+	}
 	return a, nil
 }
 
@@ -112,20 +118,21 @@ func (s *Service) verifyS3(r *http.Request) (n id.Upload, a s3Signature, err err
 	if err != nil || !strings.HasPrefix(a.date, a.day) {
 		return 0, a, errS3Unsupported
 	}
+	now := s.deps.Clock.Now()
+	switch { // before the signature: what is too old costs nothing
+	case now.Unix() >= ends:
+		return 0, a, errS3Expired
+	case at.Sub(now).Abs() > maxClockSkew:
+		return 0, a, errS3Skew
+	}
 	a.key = []byte("AWS4" + s.urls.Sign("s3", name, exp))
 	for _, part := range []string{a.day, a.region, "s3", "aws4_request"} {
 		a.key = hmacSHA256(a.key, part)
 	}
 	sum := sha256.Sum256([]byte(canonicalS3Request(r, a.headers)))
 	expected := a.sign(s3Algorithm + "\n" + a.date + "\n" + a.scope() + "\n" + hex.EncodeToString(sum[:]))
-	now := s.deps.Clock.Now()
-	switch {
-	case subtle.ConstantTimeCompare([]byte(expected), []byte(a.signature)) != 1:
+	if subtle.ConstantTimeCompare([]byte(expected), []byte(a.signature)) != 1 {
 		return 0, a, errS3Signature
-	case now.Unix() >= ends:
-		return 0, a, errS3Expired
-	case at.Sub(now).Abs() > maxClockSkew:
-		return 0, a, errS3Skew
 	}
 	return id.Upload(number), a, s.checkS3Session(r.Context(), of)
 }

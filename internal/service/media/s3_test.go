@@ -12,6 +12,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/signer"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/service/media"
@@ -208,5 +209,83 @@ func TestTruncatedChunks(t *testing.T) {
 	cut := io.MultiReader(strings.NewReader(body[:25]), iotest.ErrReader(io.ErrUnexpectedEOF)) // a lost connection
 	if _, err := io.ReadAll(media.UnsignedChunks(cut, "")); !errs.Is(err, errs.Unavailable) {
 		t.Errorf("a lost connection: %v", err)
+	}
+}
+
+// s3Request is a signed request that no S3 client would send.
+func (r *fixture) s3Request(server *httptest.Server, keys *chatv1.UploadCredentials, method, query, body string, change func(*http.Request)) (status int, answer string) {
+	r.t.Helper()
+	q, err := http.NewRequestWithContext(r.t.Context(), method, server.URL+"/"+keys.Bucket+"/"+keys.Key+query, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	q.Header.Set("X-Amz-Content-Sha256", "UNSIGNED-PAYLOAD")
+	q = signer.SignV4(*q, keys.AccessKey, keys.SecretKey, "", keys.Region)
+	if change != nil {
+		change(q)
+	}
+	w, err := server.Client().Do(q)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer w.Body.Close()
+	b, err := io.ReadAll(w.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return w.StatusCode, string(b)
+}
+
+// TestListOfPartsIsBounded by the parts that are stored: the server keeps the whole list in memory.
+func TestListOfPartsIsBounded(t *testing.T) {
+	r := open(t, media.Config{})
+	r.clock.ms.Store(time.Now().UnixMilli())
+	server := httptest.NewServer(r.Handler())
+	defer server.Close()
+	file := []byte("0123456789")
+	_, keys := r.s3Upload(len(file))
+	part, err := r.s3Client(server, keys, false).PutObjectPart(t.Context(), keys.Bucket, keys.Key, keys.Key, 1, bytes.NewReader(file), int64(len(file)), minio.PutObjectPartOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>" + part.ETag + "</ETag></Part>" + strings.Repeat(" ", 10_000) + "</CompleteMultipartUpload>"
+	if status, answer := r.s3Request(server, keys, http.MethodPost, "?uploadId="+keys.Key, list, nil); status != http.StatusBadRequest || !strings.Contains(answer, "<Code>InvalidPart</Code>") {
+		t.Errorf("a list of one part with 10 KB of space: %d %s", status, answer)
+	}
+	if status, answer := r.s3Request(server, keys, http.MethodPost, "?uploadId="+keys.Key, strings.Replace(list, strings.Repeat(" ", 10_000), "", 1), nil); status != http.StatusOK {
+		t.Errorf("the list: %d %s", status, answer)
+	}
+}
+
+// TestSignaturesAreCheap: before the signature is known to be right, a request makes the server hash each of its headers once, and none if its time is wrong.
+func TestSignaturesAreCheap(t *testing.T) {
+	r := open(t, media.Config{})
+	r.clock.ms.Store(time.Now().UnixMilli())
+	server := httptest.NewServer(r.Handler())
+	defer server.Close()
+	_, keys := r.s3Upload(10)
+	authorization := func(from, to string) func(*http.Request) {
+		return func(q *http.Request) {
+			a := q.Header.Get("Authorization")
+			if !strings.Contains(a, from) {
+				t.Fatalf("the header Authorization lacks %q: %s", from, a)
+			}
+			q.Header.Set("Authorization", strings.Replace(a, from, to, 1))
+		}
+	}
+	for what, c := range map[string]struct {
+		change func(*http.Request)
+		answer string
+	}{
+		"a header named twice":     {authorization("SignedHeaders=host;", "SignedHeaders=host;host;"), "SignedHeaders"},
+		"headers in another order": {authorization("host;x-amz-content-sha256;x-amz-date", "x-amz-date;host;x-amz-content-sha256"), "SignedHeaders"},
+		"another time, a wrong signature": {func(q *http.Request) {
+			q.Header.Set("X-Amz-Date", time.Now().UTC().Add(-16*time.Minute).Format("20060102T150405Z"))
+			authorization("/"+time.Now().UTC().Format("20060102")+"/", "/"+time.Now().UTC().Add(-16*time.Minute).Format("20060102")+"/")(q)
+		}, "bad_clock"},
+	} {
+		if status, answer := r.s3Request(server, keys, http.MethodPost, "?uploads", "", c.change); status < 400 || !strings.Contains(answer, c.answer) {
+			t.Errorf("%s: %d %s; want %s", what, status, answer, c.answer)
+		}
 	}
 }
