@@ -290,6 +290,9 @@ func TestExports(t *testing.T) {
 		t.Error("no other export can be made the next day")
 	}
 	must(t, p.export(ctx, job.Job[exportArgs]{Args: exportArgs{next.Id}}))
+	if newest, err := p.GetExport(ctx, session); err != nil || newest.Id != next.Id || newest.Url == "" || len(p.files) != 1 {
+		t.Errorf("the next export replaces the one before: %d files are stored, and the newest is %v, %v", len(p.files), newest, err)
+	}
 	p.clock.Advance(defaultKeep + time.Minute)
 	must(t, p.dropOld(ctx))
 	if late, err := p.GetExport(ctx, session); err != nil || len(p.files) != 0 || late.Url != "" {

@@ -97,11 +97,13 @@ func (s *Service) exportProto(e exportRow) *accountv1.Export {
 func (s *Service) export(ctx context.Context, j job.Job[exportArgs]) error {
 	var e exportRow
 	err := e.scan(s.deps.DB.Read().QueryRowContext(ctx, selectExport+`WHERE id = $1`, int64(j.Args.Export)))
-	if errors.Is(err, sql.ErrNoRows) || err == nil && e.doneMs > 0 {
-		return nil // the user was erased, or it is complete
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, sql.ErrNoRows): // the user was erased
+		return nil
+	case err != nil:
 		return err
+	case e.doneMs > 0: // an attempt before this one has stored it
+		return s.dropEarlier(ctx, e)
 	}
 	f, err := os.CreateTemp(s.deps.TempDir, "export-*.zip")
 	if err != nil {
@@ -134,10 +136,19 @@ func (s *Service) export(ctx context.Context, j job.Job[exportArgs]) error {
 		stored = n > 0
 		return err
 	})
-	if err == nil && !stored { // the user was erased meanwhile
-		err = s.deps.Files.DropExport(ctx, upload)
+	switch {
+	case err != nil:
+		return err
+	case !stored: // the user was erased meanwhile
+		return s.deps.Files.DropExport(ctx, upload)
 	}
-	return err
+	return s.dropEarlier(ctx, e)
+}
+
+// dropEarlier deletes the exports of a user that a newer one replaces: only the newest is offered, and exports do not count in the user's quota.
+func (s *Service) dropEarlier(ctx context.Context, newer exportRow) error {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, selectExport+`WHERE owner = $1 AND id < $2 AND done_ms > 0 ORDER BY id LIMIT 1000`, int64(newer.owner), int64(newer.id))
+	return s.dropExports(ctx, rows, err)
 }
 
 // writeArchive writes the archive of an export to a file, and returns its size.
@@ -163,8 +174,13 @@ func (s *Service) Run(ctx context.Context) error {
 // dropOld deletes the archives of exports that are no longer available, and exports that could not be made.
 func (s *Service) dropOld(ctx context.Context) error {
 	before := s.nowMs() - s.config.KeepExports.Milliseconds()
-	var old []exportRow
 	rows, err := s.deps.DB.Read().QueryContext(ctx, selectExport+`WHERE requested_ms < $1 AND (done_ms > 0 AND done_ms < $1 OR done_ms = 0 AND requested_ms < $1 - 86400000) ORDER BY requested_ms LIMIT 1000`, before)
+	return s.dropExports(ctx, rows, err)
+}
+
+// dropExports deletes the exports of a query.
+func (s *Service) dropExports(ctx context.Context, rows *sql.Rows, err error) error {
+	var old []exportRow
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var e exportRow
 		err := rows.Scan(&e.id, &e.owner, &e.requestedMs, &e.doneMs, &e.upload, &e.size)
