@@ -694,6 +694,7 @@ mutant "let one user have all turns of bodies without a length" $media/buffer_sl
 mutant "write the beginning of a part again for each byte" $media/tus_patch.go 's/if excess <= 0 \{/if true {/' ShortRequestsOfTus $media
 mutant "forget the checksums of parts when they are joined" $media/parts.go 's/_, err = s\.update\(ctx, nil, `UPDATE uploads SET stored/_, err = s.update(ctx, func(tx *sql.Tx) error { return s.forgetDropped(ctx, tx, n) }, `UPDATE uploads SET stored/' PartsAfterTheJoin $media
 mutant "accept any bytes for a part of a complete upload" $media/serve_parts.go 's/return "", errPartsComplete/return "", nil/' PartsAfterTheJoin $media
+mutant "keep rows of relations that ended" internal/service/account/graph.go '/^func storeRelation/,/^}/s/ \&\& r\.Remark == "" \{/ \&\& r.Remark == "?" {/' '^TestFriends$' internal/service/account
 mutant "keep exports that a newer one replaces" internal/service/privacy/export.go '/^func .* export\(/,/^}/s/return s\.dropEarlier\(ctx, e\)/return nil/' '^TestExports$' internal/service/privacy
 mutant "accept S3 keys after their session" $media/s3_signature.go 's/len\(ended\) > 0/len(ended) > 9/' S3KeysEndWithTheirSession $media
 mutant "take a truncated chunk for a lost connection" $media/s3_chunks.go 's/^\t\tc\.err = errS3Chunk$/\t\tc.err = io.ErrUnexpectedEOF/' TruncatedChunks $media

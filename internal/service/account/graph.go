@@ -35,11 +35,9 @@ func getRelation(ctx context.Context, tx *sql.Tx, owner, other id.User) (*chatv1
 	return r, err
 }
 
+// putRelation stores a relation with its event. An empty one has no row: others could fill a user's list with them, and pages would read past all.
 func (s *Service) putRelation(ctx context.Context, tx *sql.Tx, owner id.User, r *chatv1.Relation) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO relations (owner, `+relationColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-		ON CONFLICT (owner, other) DO UPDATE SET friend = $3, requested = $4, asked = $5, blocked = $6, following = $7, remark = $8, message = $9, muted = $10`,
-		int64(owner), int64(r.User), r.Friend, r.Requested, r.Asked, r.Blocked, r.Following, r.Remark, r.Message, r.Muted)
-	if err != nil {
+	if err := storeRelation(ctx, tx, owner, r); err != nil {
 		return err
 	}
 	raw, err := proto.Marshal(r)
@@ -47,6 +45,17 @@ func (s *Service) putRelation(ctx context.Context, tx *sql.Tx, owner id.User, r 
 		return err
 	}
 	return s.deps.Outbox.Put(ctx, tx, job.Event{User: owner, Body: message.AppendBody(nil, message.FieldRelation, raw)})
+}
+
+func storeRelation(ctx context.Context, tx *sql.Tx, owner id.User, r *chatv1.Relation) error {
+	if !(r.Friend || r.Requested || r.Asked || r.Blocked || r.Following || r.Muted) && r.Remark == "" {
+		_, err := tx.ExecContext(ctx, `DELETE FROM relations WHERE owner = $1 AND other = $2`, int64(owner), int64(r.User))
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO relations (owner, `+relationColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		ON CONFLICT (owner, other) DO UPDATE SET friend = $3, requested = $4, asked = $5, blocked = $6, following = $7, remark = $8, message = $9, muted = $10`,
+		int64(owner), int64(r.User), r.Friend, r.Requested, r.Asked, r.Blocked, r.Following, r.Remark, r.Message, r.Muted)
+	return err
 }
 
 // change changes the relation of a to b (mine) and of b to a (theirs), and stores their events. An unchanged relation has no event.

@@ -82,6 +82,9 @@ func TestFriends(t *testing.T) {
 	ok("remark", rel, err, "friend 同事", "friend")
 	rel, err = r.DeleteFriend(t.Context(), a, b)
 	ok("delete", rel, err, "", "")
+	if n := r.count(`SELECT count(*) FROM relations`); n != 0 {
+		t.Errorf("%d rows are left of relations that ended; others could fill a user's list with them", n)
+	}
 	_, err = r.RemarkFriend(t.Context(), a, b, "nobody")
 	wantError(t, "a remark on a user who is not a friend", err, errs.NotFound, "no_friend")
 	_, err = r.AnswerFriend(t.Context(), a, b, true)
