@@ -11,6 +11,8 @@
 //
 // Any other call of the API is made with the generated clients that Account, Graph, Chat, Media and Presence give; they carry
 // the client's credentials. All methods may be called from many goroutines.
+//
+// Interceptors of generated clients have messages as proto.Message; ProtoReflect().Interface() returns the message of its own type.
 package rialto
 
 import (

@@ -10,6 +10,7 @@ import (
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	v11 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -299,241 +300,241 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 	baseURL = strings.TrimRight(baseURL, "/")
 	accountServiceMethods := v1.File_rialto_account_v1_account_proto.Services().ByName("AccountService").Methods()
 	return &accountServiceClient{
-		register: connect.NewClient[v1.RegisterRequest, v1.Session](
+		register: unary.NewClient[v1.RegisterRequest, v1.Session](
 			httpClient,
 			baseURL+AccountServiceRegisterProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("Register")),
 			connect.WithClientOptions(opts...),
 		),
-		getLoginMethods: connect.NewClient[v1.GetLoginMethodsRequest, v1.LoginMethods](
+		getLoginMethods: unary.NewClient[v1.GetLoginMethodsRequest, v1.LoginMethods](
 			httpClient,
 			baseURL+AccountServiceGetLoginMethodsProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("GetLoginMethods")),
 			connect.WithClientOptions(opts...),
 		),
-		login: connect.NewClient[v1.LoginRequest, v1.Session](
+		login: unary.NewClient[v1.LoginRequest, v1.Session](
 			httpClient,
 			baseURL+AccountServiceLoginProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("Login")),
 			connect.WithClientOptions(opts...),
 		),
-		requestCode: connect.NewClient[v1.RequestCodeRequest, v1.RequestCodeResponse](
+		requestCode: unary.NewClient[v1.RequestCodeRequest, v1.RequestCodeResponse](
 			httpClient,
 			baseURL+AccountServiceRequestCodeProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("RequestCode")),
 			connect.WithClientOptions(opts...),
 		),
-		loginWithCode: connect.NewClient[v1.LoginWithCodeRequest, v1.Session](
+		loginWithCode: unary.NewClient[v1.LoginWithCodeRequest, v1.Session](
 			httpClient,
 			baseURL+AccountServiceLoginWithCodeProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("LoginWithCode")),
 			connect.WithClientOptions(opts...),
 		),
-		loginWithSecondFactor: connect.NewClient[v1.LoginWithSecondFactorRequest, v1.Session](
+		loginWithSecondFactor: unary.NewClient[v1.LoginWithSecondFactorRequest, v1.Session](
 			httpClient,
 			baseURL+AccountServiceLoginWithSecondFactorProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("LoginWithSecondFactor")),
 			connect.WithClientOptions(opts...),
 		),
-		startPasskeyLogin: connect.NewClient[v1.StartPasskeyLoginRequest, v1.PasskeyOptions](
+		startPasskeyLogin: unary.NewClient[v1.StartPasskeyLoginRequest, v1.PasskeyOptions](
 			httpClient,
 			baseURL+AccountServiceStartPasskeyLoginProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("StartPasskeyLogin")),
 			connect.WithClientOptions(opts...),
 		),
-		loginWithPasskey: connect.NewClient[v1.LoginWithPasskeyRequest, v1.Session](
+		loginWithPasskey: unary.NewClient[v1.LoginWithPasskeyRequest, v1.Session](
 			httpClient,
 			baseURL+AccountServiceLoginWithPasskeyProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("LoginWithPasskey")),
 			connect.WithClientOptions(opts...),
 		),
-		requestPasswordReset: connect.NewClient[v1.RequestPasswordResetRequest, v1.RequestPasswordResetResponse](
+		requestPasswordReset: unary.NewClient[v1.RequestPasswordResetRequest, v1.RequestPasswordResetResponse](
 			httpClient,
 			baseURL+AccountServiceRequestPasswordResetProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("RequestPasswordReset")),
 			connect.WithClientOptions(opts...),
 		),
-		resetPassword: connect.NewClient[v1.ResetPasswordRequest, v1.ResetPasswordResponse](
+		resetPassword: unary.NewClient[v1.ResetPasswordRequest, v1.ResetPasswordResponse](
 			httpClient,
 			baseURL+AccountServiceResetPasswordProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("ResetPassword")),
 			connect.WithClientOptions(opts...),
 		),
-		refresh: connect.NewClient[v1.RefreshRequest, v1.Session](
+		refresh: unary.NewClient[v1.RefreshRequest, v1.Session](
 			httpClient,
 			baseURL+AccountServiceRefreshProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("Refresh")),
 			connect.WithClientOptions(opts...),
 		),
-		logout: connect.NewClient[v1.LogoutRequest, v1.LogoutResponse](
+		logout: unary.NewClient[v1.LogoutRequest, v1.LogoutResponse](
 			httpClient,
 			baseURL+AccountServiceLogoutProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("Logout")),
 			connect.WithClientOptions(opts...),
 		),
-		listSessions: connect.NewClient[v1.ListSessionsRequest, v1.ListSessionsResponse](
+		listSessions: unary.NewClient[v1.ListSessionsRequest, v1.ListSessionsResponse](
 			httpClient,
 			baseURL+AccountServiceListSessionsProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("ListSessions")),
 			connect.WithClientOptions(opts...),
 		),
-		revokeSession: connect.NewClient[v1.RevokeSessionRequest, v1.RevokeSessionResponse](
+		revokeSession: unary.NewClient[v1.RevokeSessionRequest, v1.RevokeSessionResponse](
 			httpClient,
 			baseURL+AccountServiceRevokeSessionProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("RevokeSession")),
 			connect.WithClientOptions(opts...),
 		),
-		changePassword: connect.NewClient[v1.ChangePasswordRequest, v1.ChangePasswordResponse](
+		changePassword: unary.NewClient[v1.ChangePasswordRequest, v1.ChangePasswordResponse](
 			httpClient,
 			baseURL+AccountServiceChangePasswordProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("ChangePassword")),
 			connect.WithClientOptions(opts...),
 		),
-		getSecurity: connect.NewClient[v1.GetSecurityRequest, v1.Security](
+		getSecurity: unary.NewClient[v1.GetSecurityRequest, v1.Security](
 			httpClient,
 			baseURL+AccountServiceGetSecurityProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("GetSecurity")),
 			connect.WithClientOptions(opts...),
 		),
-		confirmIdentity: connect.NewClient[v1.ConfirmIdentityRequest, v1.ConfirmIdentityResponse](
+		confirmIdentity: unary.NewClient[v1.ConfirmIdentityRequest, v1.ConfirmIdentityResponse](
 			httpClient,
 			baseURL+AccountServiceConfirmIdentityProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("ConfirmIdentity")),
 			connect.WithClientOptions(opts...),
 		),
-		startTotp: connect.NewClient[v1.StartTotpRequest, v1.StartTotpResponse](
+		startTotp: unary.NewClient[v1.StartTotpRequest, v1.StartTotpResponse](
 			httpClient,
 			baseURL+AccountServiceStartTotpProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("StartTotp")),
 			connect.WithClientOptions(opts...),
 		),
-		confirmTotp: connect.NewClient[v1.ConfirmTotpRequest, v1.RecoveryCodes](
+		confirmTotp: unary.NewClient[v1.ConfirmTotpRequest, v1.RecoveryCodes](
 			httpClient,
 			baseURL+AccountServiceConfirmTotpProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("ConfirmTotp")),
 			connect.WithClientOptions(opts...),
 		),
-		removeTotp: connect.NewClient[v1.RemoveTotpRequest, v1.RemoveTotpResponse](
+		removeTotp: unary.NewClient[v1.RemoveTotpRequest, v1.RemoveTotpResponse](
 			httpClient,
 			baseURL+AccountServiceRemoveTotpProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("RemoveTotp")),
 			connect.WithClientOptions(opts...),
 		),
-		createRecoveryCodes: connect.NewClient[v1.CreateRecoveryCodesRequest, v1.RecoveryCodes](
+		createRecoveryCodes: unary.NewClient[v1.CreateRecoveryCodesRequest, v1.RecoveryCodes](
 			httpClient,
 			baseURL+AccountServiceCreateRecoveryCodesProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("CreateRecoveryCodes")),
 			connect.WithClientOptions(opts...),
 		),
-		listPasskeys: connect.NewClient[v1.ListPasskeysRequest, v1.ListPasskeysResponse](
+		listPasskeys: unary.NewClient[v1.ListPasskeysRequest, v1.ListPasskeysResponse](
 			httpClient,
 			baseURL+AccountServiceListPasskeysProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("ListPasskeys")),
 			connect.WithClientOptions(opts...),
 		),
-		startPasskey: connect.NewClient[v1.StartPasskeyRequest, v1.PasskeyOptions](
+		startPasskey: unary.NewClient[v1.StartPasskeyRequest, v1.PasskeyOptions](
 			httpClient,
 			baseURL+AccountServiceStartPasskeyProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("StartPasskey")),
 			connect.WithClientOptions(opts...),
 		),
-		addPasskey: connect.NewClient[v1.AddPasskeyRequest, v1.Passkey](
+		addPasskey: unary.NewClient[v1.AddPasskeyRequest, v1.Passkey](
 			httpClient,
 			baseURL+AccountServiceAddPasskeyProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("AddPasskey")),
 			connect.WithClientOptions(opts...),
 		),
-		renamePasskey: connect.NewClient[v1.RenamePasskeyRequest, v1.Passkey](
+		renamePasskey: unary.NewClient[v1.RenamePasskeyRequest, v1.Passkey](
 			httpClient,
 			baseURL+AccountServiceRenamePasskeyProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("RenamePasskey")),
 			connect.WithClientOptions(opts...),
 		),
-		removePasskey: connect.NewClient[v1.RemovePasskeyRequest, v1.RemovePasskeyResponse](
+		removePasskey: unary.NewClient[v1.RemovePasskeyRequest, v1.RemovePasskeyResponse](
 			httpClient,
 			baseURL+AccountServiceRemovePasskeyProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("RemovePasskey")),
 			connect.WithClientOptions(opts...),
 		),
-		setContact: connect.NewClient[v1.SetContactRequest, v1.SetContactResponse](
+		setContact: unary.NewClient[v1.SetContactRequest, v1.SetContactResponse](
 			httpClient,
 			baseURL+AccountServiceSetContactProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("SetContact")),
 			connect.WithClientOptions(opts...),
 		),
-		verifyContact: connect.NewClient[v1.VerifyContactRequest, v1.Contact](
+		verifyContact: unary.NewClient[v1.VerifyContactRequest, v1.Contact](
 			httpClient,
 			baseURL+AccountServiceVerifyContactProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("VerifyContact")),
 			connect.WithClientOptions(opts...),
 		),
-		removeContact: connect.NewClient[v1.RemoveContactRequest, v1.RemoveContactResponse](
+		removeContact: unary.NewClient[v1.RemoveContactRequest, v1.RemoveContactResponse](
 			httpClient,
 			baseURL+AccountServiceRemoveContactProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("RemoveContact")),
 			connect.WithClientOptions(opts...),
 		),
-		createTicket: connect.NewClient[v1.CreateTicketRequest, v1.CreateTicketResponse](
+		createTicket: unary.NewClient[v1.CreateTicketRequest, v1.CreateTicketResponse](
 			httpClient,
 			baseURL+AccountServiceCreateTicketProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("CreateTicket")),
 			connect.WithClientOptions(opts...),
 		),
-		getUsers: connect.NewClient[v1.GetUsersRequest, v1.GetUsersResponse](
+		getUsers: unary.NewClient[v1.GetUsersRequest, v1.GetUsersResponse](
 			httpClient,
 			baseURL+AccountServiceGetUsersProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("GetUsers")),
 			connect.WithClientOptions(opts...),
 		),
-		searchUsers: connect.NewClient[v1.SearchUsersRequest, v1.SearchUsersResponse](
+		searchUsers: unary.NewClient[v1.SearchUsersRequest, v1.SearchUsersResponse](
 			httpClient,
 			baseURL+AccountServiceSearchUsersProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("SearchUsers")),
 			connect.WithClientOptions(opts...),
 		),
-		updateProfile: connect.NewClient[v1.UpdateProfileRequest, v1.User](
+		updateProfile: unary.NewClient[v1.UpdateProfileRequest, v1.User](
 			httpClient,
 			baseURL+AccountServiceUpdateProfileProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("UpdateProfile")),
 			connect.WithClientOptions(opts...),
 		),
-		getSettings: connect.NewClient[v1.GetSettingsRequest, v1.Settings](
+		getSettings: unary.NewClient[v1.GetSettingsRequest, v1.Settings](
 			httpClient,
 			baseURL+AccountServiceGetSettingsProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("GetSettings")),
 			connect.WithClientOptions(opts...),
 		),
-		updateSettings: connect.NewClient[v1.UpdateSettingsRequest, v1.Settings](
+		updateSettings: unary.NewClient[v1.UpdateSettingsRequest, v1.Settings](
 			httpClient,
 			baseURL+AccountServiceUpdateSettingsProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("UpdateSettings")),
 			connect.WithClientOptions(opts...),
 		),
-		requestExport: connect.NewClient[v1.RequestExportRequest, v1.Export](
+		requestExport: unary.NewClient[v1.RequestExportRequest, v1.Export](
 			httpClient,
 			baseURL+AccountServiceRequestExportProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("RequestExport")),
 			connect.WithClientOptions(opts...),
 		),
-		getExport: connect.NewClient[v1.GetExportRequest, v1.Export](
+		getExport: unary.NewClient[v1.GetExportRequest, v1.Export](
 			httpClient,
 			baseURL+AccountServiceGetExportProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("GetExport")),
 			connect.WithClientOptions(opts...),
 		),
-		requestErasure: connect.NewClient[v1.RequestErasureRequest, v1.Erasure](
+		requestErasure: unary.NewClient[v1.RequestErasureRequest, v1.Erasure](
 			httpClient,
 			baseURL+AccountServiceRequestErasureProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("RequestErasure")),
 			connect.WithClientOptions(opts...),
 		),
-		cancelErasure: connect.NewClient[v1.CancelErasureRequest, v1.Erasure](
+		cancelErasure: unary.NewClient[v1.CancelErasureRequest, v1.Erasure](
 			httpClient,
 			baseURL+AccountServiceCancelErasureProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("CancelErasure")),
 			connect.WithClientOptions(opts...),
 		),
-		getErasure: connect.NewClient[v1.GetErasureRequest, v1.Erasure](
+		getErasure: unary.NewClient[v1.GetErasureRequest, v1.Erasure](
 			httpClient,
 			baseURL+AccountServiceGetErasureProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("GetErasure")),
@@ -544,46 +545,46 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 
 // accountServiceClient implements AccountServiceClient.
 type accountServiceClient struct {
-	register              *connect.Client[v1.RegisterRequest, v1.Session]
-	getLoginMethods       *connect.Client[v1.GetLoginMethodsRequest, v1.LoginMethods]
-	login                 *connect.Client[v1.LoginRequest, v1.Session]
-	requestCode           *connect.Client[v1.RequestCodeRequest, v1.RequestCodeResponse]
-	loginWithCode         *connect.Client[v1.LoginWithCodeRequest, v1.Session]
-	loginWithSecondFactor *connect.Client[v1.LoginWithSecondFactorRequest, v1.Session]
-	startPasskeyLogin     *connect.Client[v1.StartPasskeyLoginRequest, v1.PasskeyOptions]
-	loginWithPasskey      *connect.Client[v1.LoginWithPasskeyRequest, v1.Session]
-	requestPasswordReset  *connect.Client[v1.RequestPasswordResetRequest, v1.RequestPasswordResetResponse]
-	resetPassword         *connect.Client[v1.ResetPasswordRequest, v1.ResetPasswordResponse]
-	refresh               *connect.Client[v1.RefreshRequest, v1.Session]
-	logout                *connect.Client[v1.LogoutRequest, v1.LogoutResponse]
-	listSessions          *connect.Client[v1.ListSessionsRequest, v1.ListSessionsResponse]
-	revokeSession         *connect.Client[v1.RevokeSessionRequest, v1.RevokeSessionResponse]
-	changePassword        *connect.Client[v1.ChangePasswordRequest, v1.ChangePasswordResponse]
-	getSecurity           *connect.Client[v1.GetSecurityRequest, v1.Security]
-	confirmIdentity       *connect.Client[v1.ConfirmIdentityRequest, v1.ConfirmIdentityResponse]
-	startTotp             *connect.Client[v1.StartTotpRequest, v1.StartTotpResponse]
-	confirmTotp           *connect.Client[v1.ConfirmTotpRequest, v1.RecoveryCodes]
-	removeTotp            *connect.Client[v1.RemoveTotpRequest, v1.RemoveTotpResponse]
-	createRecoveryCodes   *connect.Client[v1.CreateRecoveryCodesRequest, v1.RecoveryCodes]
-	listPasskeys          *connect.Client[v1.ListPasskeysRequest, v1.ListPasskeysResponse]
-	startPasskey          *connect.Client[v1.StartPasskeyRequest, v1.PasskeyOptions]
-	addPasskey            *connect.Client[v1.AddPasskeyRequest, v1.Passkey]
-	renamePasskey         *connect.Client[v1.RenamePasskeyRequest, v1.Passkey]
-	removePasskey         *connect.Client[v1.RemovePasskeyRequest, v1.RemovePasskeyResponse]
-	setContact            *connect.Client[v1.SetContactRequest, v1.SetContactResponse]
-	verifyContact         *connect.Client[v1.VerifyContactRequest, v1.Contact]
-	removeContact         *connect.Client[v1.RemoveContactRequest, v1.RemoveContactResponse]
-	createTicket          *connect.Client[v1.CreateTicketRequest, v1.CreateTicketResponse]
-	getUsers              *connect.Client[v1.GetUsersRequest, v1.GetUsersResponse]
-	searchUsers           *connect.Client[v1.SearchUsersRequest, v1.SearchUsersResponse]
-	updateProfile         *connect.Client[v1.UpdateProfileRequest, v1.User]
-	getSettings           *connect.Client[v1.GetSettingsRequest, v1.Settings]
-	updateSettings        *connect.Client[v1.UpdateSettingsRequest, v1.Settings]
-	requestExport         *connect.Client[v1.RequestExportRequest, v1.Export]
-	getExport             *connect.Client[v1.GetExportRequest, v1.Export]
-	requestErasure        *connect.Client[v1.RequestErasureRequest, v1.Erasure]
-	cancelErasure         *connect.Client[v1.CancelErasureRequest, v1.Erasure]
-	getErasure            *connect.Client[v1.GetErasureRequest, v1.Erasure]
+	register              *unary.Client[v1.RegisterRequest, v1.Session]
+	getLoginMethods       *unary.Client[v1.GetLoginMethodsRequest, v1.LoginMethods]
+	login                 *unary.Client[v1.LoginRequest, v1.Session]
+	requestCode           *unary.Client[v1.RequestCodeRequest, v1.RequestCodeResponse]
+	loginWithCode         *unary.Client[v1.LoginWithCodeRequest, v1.Session]
+	loginWithSecondFactor *unary.Client[v1.LoginWithSecondFactorRequest, v1.Session]
+	startPasskeyLogin     *unary.Client[v1.StartPasskeyLoginRequest, v1.PasskeyOptions]
+	loginWithPasskey      *unary.Client[v1.LoginWithPasskeyRequest, v1.Session]
+	requestPasswordReset  *unary.Client[v1.RequestPasswordResetRequest, v1.RequestPasswordResetResponse]
+	resetPassword         *unary.Client[v1.ResetPasswordRequest, v1.ResetPasswordResponse]
+	refresh               *unary.Client[v1.RefreshRequest, v1.Session]
+	logout                *unary.Client[v1.LogoutRequest, v1.LogoutResponse]
+	listSessions          *unary.Client[v1.ListSessionsRequest, v1.ListSessionsResponse]
+	revokeSession         *unary.Client[v1.RevokeSessionRequest, v1.RevokeSessionResponse]
+	changePassword        *unary.Client[v1.ChangePasswordRequest, v1.ChangePasswordResponse]
+	getSecurity           *unary.Client[v1.GetSecurityRequest, v1.Security]
+	confirmIdentity       *unary.Client[v1.ConfirmIdentityRequest, v1.ConfirmIdentityResponse]
+	startTotp             *unary.Client[v1.StartTotpRequest, v1.StartTotpResponse]
+	confirmTotp           *unary.Client[v1.ConfirmTotpRequest, v1.RecoveryCodes]
+	removeTotp            *unary.Client[v1.RemoveTotpRequest, v1.RemoveTotpResponse]
+	createRecoveryCodes   *unary.Client[v1.CreateRecoveryCodesRequest, v1.RecoveryCodes]
+	listPasskeys          *unary.Client[v1.ListPasskeysRequest, v1.ListPasskeysResponse]
+	startPasskey          *unary.Client[v1.StartPasskeyRequest, v1.PasskeyOptions]
+	addPasskey            *unary.Client[v1.AddPasskeyRequest, v1.Passkey]
+	renamePasskey         *unary.Client[v1.RenamePasskeyRequest, v1.Passkey]
+	removePasskey         *unary.Client[v1.RemovePasskeyRequest, v1.RemovePasskeyResponse]
+	setContact            *unary.Client[v1.SetContactRequest, v1.SetContactResponse]
+	verifyContact         *unary.Client[v1.VerifyContactRequest, v1.Contact]
+	removeContact         *unary.Client[v1.RemoveContactRequest, v1.RemoveContactResponse]
+	createTicket          *unary.Client[v1.CreateTicketRequest, v1.CreateTicketResponse]
+	getUsers              *unary.Client[v1.GetUsersRequest, v1.GetUsersResponse]
+	searchUsers           *unary.Client[v1.SearchUsersRequest, v1.SearchUsersResponse]
+	updateProfile         *unary.Client[v1.UpdateProfileRequest, v1.User]
+	getSettings           *unary.Client[v1.GetSettingsRequest, v1.Settings]
+	updateSettings        *unary.Client[v1.UpdateSettingsRequest, v1.Settings]
+	requestExport         *unary.Client[v1.RequestExportRequest, v1.Export]
+	getExport             *unary.Client[v1.GetExportRequest, v1.Export]
+	requestErasure        *unary.Client[v1.RequestErasureRequest, v1.Erasure]
+	cancelErasure         *unary.Client[v1.CancelErasureRequest, v1.Erasure]
+	getErasure            *unary.Client[v1.GetErasureRequest, v1.Erasure]
 }
 
 // Register calls rialto.account.v1.AccountService.Register.
@@ -1411,73 +1412,73 @@ func NewGraphServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 	baseURL = strings.TrimRight(baseURL, "/")
 	graphServiceMethods := v1.File_rialto_account_v1_account_proto.Services().ByName("GraphService").Methods()
 	return &graphServiceClient{
-		requestFriend: connect.NewClient[v1.RequestFriendRequest, v11.Relation](
+		requestFriend: unary.NewClient[v1.RequestFriendRequest, v11.Relation](
 			httpClient,
 			baseURL+GraphServiceRequestFriendProcedure,
 			connect.WithSchema(graphServiceMethods.ByName("RequestFriend")),
 			connect.WithClientOptions(opts...),
 		),
-		answerFriend: connect.NewClient[v1.AnswerFriendRequest, v11.Relation](
+		answerFriend: unary.NewClient[v1.AnswerFriendRequest, v11.Relation](
 			httpClient,
 			baseURL+GraphServiceAnswerFriendProcedure,
 			connect.WithSchema(graphServiceMethods.ByName("AnswerFriend")),
 			connect.WithClientOptions(opts...),
 		),
-		remarkFriend: connect.NewClient[v1.RemarkFriendRequest, v11.Relation](
+		remarkFriend: unary.NewClient[v1.RemarkFriendRequest, v11.Relation](
 			httpClient,
 			baseURL+GraphServiceRemarkFriendProcedure,
 			connect.WithSchema(graphServiceMethods.ByName("RemarkFriend")),
 			connect.WithClientOptions(opts...),
 		),
-		deleteFriend: connect.NewClient[v1.DeleteFriendRequest, v11.Relation](
+		deleteFriend: unary.NewClient[v1.DeleteFriendRequest, v11.Relation](
 			httpClient,
 			baseURL+GraphServiceDeleteFriendProcedure,
 			connect.WithSchema(graphServiceMethods.ByName("DeleteFriend")),
 			connect.WithClientOptions(opts...),
 		),
-		block: connect.NewClient[v1.BlockRequest, v11.Relation](
+		block: unary.NewClient[v1.BlockRequest, v11.Relation](
 			httpClient,
 			baseURL+GraphServiceBlockProcedure,
 			connect.WithSchema(graphServiceMethods.ByName("Block")),
 			connect.WithClientOptions(opts...),
 		),
-		unblock: connect.NewClient[v1.UnblockRequest, v11.Relation](
+		unblock: unary.NewClient[v1.UnblockRequest, v11.Relation](
 			httpClient,
 			baseURL+GraphServiceUnblockProcedure,
 			connect.WithSchema(graphServiceMethods.ByName("Unblock")),
 			connect.WithClientOptions(opts...),
 		),
-		follow: connect.NewClient[v1.FollowRequest, v11.Relation](
+		follow: unary.NewClient[v1.FollowRequest, v11.Relation](
 			httpClient,
 			baseURL+GraphServiceFollowProcedure,
 			connect.WithSchema(graphServiceMethods.ByName("Follow")),
 			connect.WithClientOptions(opts...),
 		),
-		unfollow: connect.NewClient[v1.UnfollowRequest, v11.Relation](
+		unfollow: unary.NewClient[v1.UnfollowRequest, v11.Relation](
 			httpClient,
 			baseURL+GraphServiceUnfollowProcedure,
 			connect.WithSchema(graphServiceMethods.ByName("Unfollow")),
 			connect.WithClientOptions(opts...),
 		),
-		mute: connect.NewClient[v1.MuteRequest, v11.Relation](
+		mute: unary.NewClient[v1.MuteRequest, v11.Relation](
 			httpClient,
 			baseURL+GraphServiceMuteProcedure,
 			connect.WithSchema(graphServiceMethods.ByName("Mute")),
 			connect.WithClientOptions(opts...),
 		),
-		unmute: connect.NewClient[v1.UnmuteRequest, v11.Relation](
+		unmute: unary.NewClient[v1.UnmuteRequest, v11.Relation](
 			httpClient,
 			baseURL+GraphServiceUnmuteProcedure,
 			connect.WithSchema(graphServiceMethods.ByName("Unmute")),
 			connect.WithClientOptions(opts...),
 		),
-		listRelations: connect.NewClient[v1.ListRelationsRequest, v1.ListRelationsResponse](
+		listRelations: unary.NewClient[v1.ListRelationsRequest, v1.ListRelationsResponse](
 			httpClient,
 			baseURL+GraphServiceListRelationsProcedure,
 			connect.WithSchema(graphServiceMethods.ByName("ListRelations")),
 			connect.WithClientOptions(opts...),
 		),
-		suggestFriends: connect.NewClient[v1.SuggestFriendsRequest, v1.SuggestFriendsResponse](
+		suggestFriends: unary.NewClient[v1.SuggestFriendsRequest, v1.SuggestFriendsResponse](
 			httpClient,
 			baseURL+GraphServiceSuggestFriendsProcedure,
 			connect.WithSchema(graphServiceMethods.ByName("SuggestFriends")),
@@ -1488,18 +1489,18 @@ func NewGraphServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 
 // graphServiceClient implements GraphServiceClient.
 type graphServiceClient struct {
-	requestFriend  *connect.Client[v1.RequestFriendRequest, v11.Relation]
-	answerFriend   *connect.Client[v1.AnswerFriendRequest, v11.Relation]
-	remarkFriend   *connect.Client[v1.RemarkFriendRequest, v11.Relation]
-	deleteFriend   *connect.Client[v1.DeleteFriendRequest, v11.Relation]
-	block          *connect.Client[v1.BlockRequest, v11.Relation]
-	unblock        *connect.Client[v1.UnblockRequest, v11.Relation]
-	follow         *connect.Client[v1.FollowRequest, v11.Relation]
-	unfollow       *connect.Client[v1.UnfollowRequest, v11.Relation]
-	mute           *connect.Client[v1.MuteRequest, v11.Relation]
-	unmute         *connect.Client[v1.UnmuteRequest, v11.Relation]
-	listRelations  *connect.Client[v1.ListRelationsRequest, v1.ListRelationsResponse]
-	suggestFriends *connect.Client[v1.SuggestFriendsRequest, v1.SuggestFriendsResponse]
+	requestFriend  *unary.Client[v1.RequestFriendRequest, v11.Relation]
+	answerFriend   *unary.Client[v1.AnswerFriendRequest, v11.Relation]
+	remarkFriend   *unary.Client[v1.RemarkFriendRequest, v11.Relation]
+	deleteFriend   *unary.Client[v1.DeleteFriendRequest, v11.Relation]
+	block          *unary.Client[v1.BlockRequest, v11.Relation]
+	unblock        *unary.Client[v1.UnblockRequest, v11.Relation]
+	follow         *unary.Client[v1.FollowRequest, v11.Relation]
+	unfollow       *unary.Client[v1.UnfollowRequest, v11.Relation]
+	mute           *unary.Client[v1.MuteRequest, v11.Relation]
+	unmute         *unary.Client[v1.UnmuteRequest, v11.Relation]
+	listRelations  *unary.Client[v1.ListRelationsRequest, v1.ListRelationsResponse]
+	suggestFriends *unary.Client[v1.SuggestFriendsRequest, v1.SuggestFriendsResponse]
 }
 
 // RequestFriend calls rialto.account.v1.GraphService.RequestFriend.
@@ -1776,31 +1777,31 @@ func NewAdminServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 	baseURL = strings.TrimRight(baseURL, "/")
 	adminServiceMethods := v1.File_rialto_account_v1_account_proto.Services().ByName("AdminService").Methods()
 	return &adminServiceClient{
-		putUser: connect.NewClient[v1.PutUserRequest, v1.User](
+		putUser: unary.NewClient[v1.PutUserRequest, v1.User](
 			httpClient,
 			baseURL+AdminServicePutUserProcedure,
 			connect.WithSchema(adminServiceMethods.ByName("PutUser")),
 			connect.WithClientOptions(opts...),
 		),
-		createSession: connect.NewClient[v1.CreateSessionRequest, v1.Session](
+		createSession: unary.NewClient[v1.CreateSessionRequest, v1.Session](
 			httpClient,
 			baseURL+AdminServiceCreateSessionProcedure,
 			connect.WithSchema(adminServiceMethods.ByName("CreateSession")),
 			connect.WithClientOptions(opts...),
 		),
-		putOfficialAccount: connect.NewClient[v1.PutOfficialAccountRequest, v1.PutOfficialAccountResponse](
+		putOfficialAccount: unary.NewClient[v1.PutOfficialAccountRequest, v1.PutOfficialAccountResponse](
 			httpClient,
 			baseURL+AdminServicePutOfficialAccountProcedure,
 			connect.WithSchema(adminServiceMethods.ByName("PutOfficialAccount")),
 			connect.WithClientOptions(opts...),
 		),
-		eraseUser: connect.NewClient[v1.EraseUserRequest, v1.Erasure](
+		eraseUser: unary.NewClient[v1.EraseUserRequest, v1.Erasure](
 			httpClient,
 			baseURL+AdminServiceEraseUserProcedure,
 			connect.WithSchema(adminServiceMethods.ByName("EraseUser")),
 			connect.WithClientOptions(opts...),
 		),
-		getUserErasure: connect.NewClient[v1.GetUserErasureRequest, v1.Erasure](
+		getUserErasure: unary.NewClient[v1.GetUserErasureRequest, v1.Erasure](
 			httpClient,
 			baseURL+AdminServiceGetUserErasureProcedure,
 			connect.WithSchema(adminServiceMethods.ByName("GetUserErasure")),
@@ -1811,11 +1812,11 @@ func NewAdminServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 
 // adminServiceClient implements AdminServiceClient.
 type adminServiceClient struct {
-	putUser            *connect.Client[v1.PutUserRequest, v1.User]
-	createSession      *connect.Client[v1.CreateSessionRequest, v1.Session]
-	putOfficialAccount *connect.Client[v1.PutOfficialAccountRequest, v1.PutOfficialAccountResponse]
-	eraseUser          *connect.Client[v1.EraseUserRequest, v1.Erasure]
-	getUserErasure     *connect.Client[v1.GetUserErasureRequest, v1.Erasure]
+	putUser            *unary.Client[v1.PutUserRequest, v1.User]
+	createSession      *unary.Client[v1.CreateSessionRequest, v1.Session]
+	putOfficialAccount *unary.Client[v1.PutOfficialAccountRequest, v1.PutOfficialAccountResponse]
+	eraseUser          *unary.Client[v1.EraseUserRequest, v1.Erasure]
+	getUserErasure     *unary.Client[v1.GetUserErasureRequest, v1.Erasure]
 }
 
 // PutUser calls rialto.account.v1.AdminService.PutUser.

@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -323,343 +324,343 @@ func NewChatServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 	baseURL = strings.TrimRight(baseURL, "/")
 	chatServiceMethods := v1.File_rialto_chat_v1_chat_proto.Services().ByName("ChatService").Methods()
 	return &chatServiceClient{
-		openDirect: connect.NewClient[v1.OpenDirectRequest, v1.Conversation](
+		openDirect: unary.NewClient[v1.OpenDirectRequest, v1.Conversation](
 			httpClient,
 			baseURL+ChatServiceOpenDirectProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("OpenDirect")),
 			connect.WithClientOptions(opts...),
 		),
-		createGroup: connect.NewClient[v1.CreateGroupRequest, v1.Conversation](
+		createGroup: unary.NewClient[v1.CreateGroupRequest, v1.Conversation](
 			httpClient,
 			baseURL+ChatServiceCreateGroupProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("CreateGroup")),
 			connect.WithClientOptions(opts...),
 		),
-		getConversation: connect.NewClient[v1.GetConversationRequest, v1.Conversation](
+		getConversation: unary.NewClient[v1.GetConversationRequest, v1.Conversation](
 			httpClient,
 			baseURL+ChatServiceGetConversationProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("GetConversation")),
 			connect.WithClientOptions(opts...),
 		),
-		listConversations: connect.NewClient[v1.ListConversationsRequest, v1.ListConversationsResponse](
+		listConversations: unary.NewClient[v1.ListConversationsRequest, v1.ListConversationsResponse](
 			httpClient,
 			baseURL+ChatServiceListConversationsProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ListConversations")),
 			connect.WithClientOptions(opts...),
 		),
-		startThread: connect.NewClient[v1.StartThreadRequest, v1.Conversation](
+		startThread: unary.NewClient[v1.StartThreadRequest, v1.Conversation](
 			httpClient,
 			baseURL+ChatServiceStartThreadProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("StartThread")),
 			connect.WithClientOptions(opts...),
 		),
-		listThreads: connect.NewClient[v1.ListThreadsRequest, v1.ListThreadsResponse](
+		listThreads: unary.NewClient[v1.ListThreadsRequest, v1.ListThreadsResponse](
 			httpClient,
 			baseURL+ChatServiceListThreadsProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ListThreads")),
 			connect.WithClientOptions(opts...),
 		),
-		listMembers: connect.NewClient[v1.ListMembersRequest, v1.ListMembersResponse](
+		listMembers: unary.NewClient[v1.ListMembersRequest, v1.ListMembersResponse](
 			httpClient,
 			baseURL+ChatServiceListMembersProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ListMembers")),
 			connect.WithClientOptions(opts...),
 		),
-		invite: connect.NewClient[v1.InviteRequest, v1.Change](
+		invite: unary.NewClient[v1.InviteRequest, v1.Change](
 			httpClient,
 			baseURL+ChatServiceInviteProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("Invite")),
 			connect.WithClientOptions(opts...),
 		),
-		remove: connect.NewClient[v1.RemoveRequest, v1.Change](
+		remove: unary.NewClient[v1.RemoveRequest, v1.Change](
 			httpClient,
 			baseURL+ChatServiceRemoveProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("Remove")),
 			connect.WithClientOptions(opts...),
 		),
-		ban: connect.NewClient[v1.BanRequest, v1.Change](
+		ban: unary.NewClient[v1.BanRequest, v1.Change](
 			httpClient,
 			baseURL+ChatServiceBanProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("Ban")),
 			connect.WithClientOptions(opts...),
 		),
-		unban: connect.NewClient[v1.UnbanRequest, v1.Change](
+		unban: unary.NewClient[v1.UnbanRequest, v1.Change](
 			httpClient,
 			baseURL+ChatServiceUnbanProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("Unban")),
 			connect.WithClientOptions(opts...),
 		),
-		listBans: connect.NewClient[v1.ListBansRequest, v1.ListBansResponse](
+		listBans: unary.NewClient[v1.ListBansRequest, v1.ListBansResponse](
 			httpClient,
 			baseURL+ChatServiceListBansProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ListBans")),
 			connect.WithClientOptions(opts...),
 		),
-		leave: connect.NewClient[v1.LeaveRequest, v1.Change](
+		leave: unary.NewClient[v1.LeaveRequest, v1.Change](
 			httpClient,
 			baseURL+ChatServiceLeaveProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("Leave")),
 			connect.WithClientOptions(opts...),
 		),
-		join: connect.NewClient[v1.JoinRequest, v1.JoinResponse](
+		join: unary.NewClient[v1.JoinRequest, v1.JoinResponse](
 			httpClient,
 			baseURL+ChatServiceJoinProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("Join")),
 			connect.WithClientOptions(opts...),
 		),
-		listJoinRequests: connect.NewClient[v1.ListJoinRequestsRequest, v1.ListJoinRequestsResponse](
+		listJoinRequests: unary.NewClient[v1.ListJoinRequestsRequest, v1.ListJoinRequestsResponse](
 			httpClient,
 			baseURL+ChatServiceListJoinRequestsProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ListJoinRequests")),
 			connect.WithClientOptions(opts...),
 		),
-		answerJoinRequest: connect.NewClient[v1.AnswerJoinRequestRequest, v1.Change](
+		answerJoinRequest: unary.NewClient[v1.AnswerJoinRequestRequest, v1.Change](
 			httpClient,
 			baseURL+ChatServiceAnswerJoinRequestProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("AnswerJoinRequest")),
 			connect.WithClientOptions(opts...),
 		),
-		listInvitations: connect.NewClient[v1.ListInvitationsRequest, v1.ListInvitationsResponse](
+		listInvitations: unary.NewClient[v1.ListInvitationsRequest, v1.ListInvitationsResponse](
 			httpClient,
 			baseURL+ChatServiceListInvitationsProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ListInvitations")),
 			connect.WithClientOptions(opts...),
 		),
-		answerInvitation: connect.NewClient[v1.AnswerInvitationRequest, v1.Change](
+		answerInvitation: unary.NewClient[v1.AnswerInvitationRequest, v1.Change](
 			httpClient,
 			baseURL+ChatServiceAnswerInvitationProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("AnswerInvitation")),
 			connect.WithClientOptions(opts...),
 		),
-		listGroupInvitations: connect.NewClient[v1.ListGroupInvitationsRequest, v1.ListGroupInvitationsResponse](
+		listGroupInvitations: unary.NewClient[v1.ListGroupInvitationsRequest, v1.ListGroupInvitationsResponse](
 			httpClient,
 			baseURL+ChatServiceListGroupInvitationsProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ListGroupInvitations")),
 			connect.WithClientOptions(opts...),
 		),
-		cancelInvitation: connect.NewClient[v1.CancelInvitationRequest, v1.CancelInvitationResponse](
+		cancelInvitation: unary.NewClient[v1.CancelInvitationRequest, v1.CancelInvitationResponse](
 			httpClient,
 			baseURL+ChatServiceCancelInvitationProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("CancelInvitation")),
 			connect.WithClientOptions(opts...),
 		),
-		createJoinLink: connect.NewClient[v1.CreateJoinLinkRequest, v1.CreateJoinLinkResponse](
+		createJoinLink: unary.NewClient[v1.CreateJoinLinkRequest, v1.CreateJoinLinkResponse](
 			httpClient,
 			baseURL+ChatServiceCreateJoinLinkProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("CreateJoinLink")),
 			connect.WithClientOptions(opts...),
 		),
-		revokeJoinLink: connect.NewClient[v1.RevokeJoinLinkRequest, v1.RevokeJoinLinkResponse](
+		revokeJoinLink: unary.NewClient[v1.RevokeJoinLinkRequest, v1.RevokeJoinLinkResponse](
 			httpClient,
 			baseURL+ChatServiceRevokeJoinLinkProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("RevokeJoinLink")),
 			connect.WithClientOptions(opts...),
 		),
-		previewJoinLink: connect.NewClient[v1.PreviewJoinLinkRequest, v1.PreviewJoinLinkResponse](
+		previewJoinLink: unary.NewClient[v1.PreviewJoinLinkRequest, v1.PreviewJoinLinkResponse](
 			httpClient,
 			baseURL+ChatServicePreviewJoinLinkProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("PreviewJoinLink")),
 			connect.WithClientOptions(opts...),
 		),
-		setRole: connect.NewClient[v1.SetRoleRequest, v1.Change](
+		setRole: unary.NewClient[v1.SetRoleRequest, v1.Change](
 			httpClient,
 			baseURL+ChatServiceSetRoleProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("SetRole")),
 			connect.WithClientOptions(opts...),
 		),
-		transfer: connect.NewClient[v1.TransferRequest, v1.Change](
+		transfer: unary.NewClient[v1.TransferRequest, v1.Change](
 			httpClient,
 			baseURL+ChatServiceTransferProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("Transfer")),
 			connect.WithClientOptions(opts...),
 		),
-		muteMembers: connect.NewClient[v1.MuteMembersRequest, v1.Change](
+		muteMembers: unary.NewClient[v1.MuteMembersRequest, v1.Change](
 			httpClient,
 			baseURL+ChatServiceMuteMembersProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("MuteMembers")),
 			connect.WithClientOptions(opts...),
 		),
-		updateGroup: connect.NewClient[v1.UpdateGroupRequest, v1.Change](
+		updateGroup: unary.NewClient[v1.UpdateGroupRequest, v1.Change](
 			httpClient,
 			baseURL+ChatServiceUpdateGroupProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("UpdateGroup")),
 			connect.WithClientOptions(opts...),
 		),
-		setRetention: connect.NewClient[v1.SetRetentionRequest, v1.Change](
+		setRetention: unary.NewClient[v1.SetRetentionRequest, v1.Change](
 			httpClient,
 			baseURL+ChatServiceSetRetentionProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("SetRetention")),
 			connect.WithClientOptions(opts...),
 		),
-		dissolve: connect.NewClient[v1.DissolveRequest, v1.Change](
+		dissolve: unary.NewClient[v1.DissolveRequest, v1.Change](
 			httpClient,
 			baseURL+ChatServiceDissolveProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("Dissolve")),
 			connect.WithClientOptions(opts...),
 		),
-		send: connect.NewClient[v1.SendRequest, v1.SendResponse](
+		send: unary.NewClient[v1.SendRequest, v1.SendResponse](
 			httpClient,
 			baseURL+ChatServiceSendProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("Send")),
 			connect.WithClientOptions(opts...),
 		),
-		history: connect.NewClient[v1.HistoryRequest, v1.HistoryResponse](
+		history: unary.NewClient[v1.HistoryRequest, v1.HistoryResponse](
 			httpClient,
 			baseURL+ChatServiceHistoryProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("History")),
 			connect.WithClientOptions(opts...),
 		),
-		getMessages: connect.NewClient[v1.GetMessagesRequest, v1.GetMessagesResponse](
+		getMessages: unary.NewClient[v1.GetMessagesRequest, v1.GetMessagesResponse](
 			httpClient,
 			baseURL+ChatServiceGetMessagesProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("GetMessages")),
 			connect.WithClientOptions(opts...),
 		),
-		listReactions: connect.NewClient[v1.ListReactionsRequest, v1.ListReactionsResponse](
+		listReactions: unary.NewClient[v1.ListReactionsRequest, v1.ListReactionsResponse](
 			httpClient,
 			baseURL+ChatServiceListReactionsProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ListReactions")),
 			connect.WithClientOptions(opts...),
 		),
-		listPins: connect.NewClient[v1.ListPinsRequest, v1.ListPinsResponse](
+		listPins: unary.NewClient[v1.ListPinsRequest, v1.ListPinsResponse](
 			httpClient,
 			baseURL+ChatServiceListPinsProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ListPins")),
 			connect.WithClientOptions(opts...),
 		),
-		listEdits: connect.NewClient[v1.ListEditsRequest, v1.ListEditsResponse](
+		listEdits: unary.NewClient[v1.ListEditsRequest, v1.ListEditsResponse](
 			httpClient,
 			baseURL+ChatServiceListEditsProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ListEdits")),
 			connect.WithClientOptions(opts...),
 		),
-		scheduleMessage: connect.NewClient[v1.ScheduleMessageRequest, v1.ScheduledMessage](
+		scheduleMessage: unary.NewClient[v1.ScheduleMessageRequest, v1.ScheduledMessage](
 			httpClient,
 			baseURL+ChatServiceScheduleMessageProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ScheduleMessage")),
 			connect.WithClientOptions(opts...),
 		),
-		listScheduled: connect.NewClient[v1.ListScheduledRequest, v1.ListScheduledResponse](
+		listScheduled: unary.NewClient[v1.ListScheduledRequest, v1.ListScheduledResponse](
 			httpClient,
 			baseURL+ChatServiceListScheduledProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ListScheduled")),
 			connect.WithClientOptions(opts...),
 		),
-		updateScheduled: connect.NewClient[v1.UpdateScheduledRequest, v1.ScheduledMessage](
+		updateScheduled: unary.NewClient[v1.UpdateScheduledRequest, v1.ScheduledMessage](
 			httpClient,
 			baseURL+ChatServiceUpdateScheduledProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("UpdateScheduled")),
 			connect.WithClientOptions(opts...),
 		),
-		cancelScheduled: connect.NewClient[v1.CancelScheduledRequest, v1.CancelScheduledResponse](
+		cancelScheduled: unary.NewClient[v1.CancelScheduledRequest, v1.CancelScheduledResponse](
 			httpClient,
 			baseURL+ChatServiceCancelScheduledProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("CancelScheduled")),
 			connect.WithClientOptions(opts...),
 		),
-		startStreamedMessage: connect.NewClient[v1.StartStreamedMessageRequest, v1.StartStreamedMessageResponse](
+		startStreamedMessage: unary.NewClient[v1.StartStreamedMessageRequest, v1.StartStreamedMessageResponse](
 			httpClient,
 			baseURL+ChatServiceStartStreamedMessageProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("StartStreamedMessage")),
 			connect.WithClientOptions(opts...),
 		),
-		writeStreamedMessages: connect.NewClient[v1.WriteStreamedMessagesRequest, v1.WriteStreamedMessagesResponse](
+		writeStreamedMessages: unary.NewClient[v1.WriteStreamedMessagesRequest, v1.WriteStreamedMessagesResponse](
 			httpClient,
 			baseURL+ChatServiceWriteStreamedMessagesProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("WriteStreamedMessages")),
 			connect.WithClientOptions(opts...),
 		),
-		endStreamedMessage: connect.NewClient[v1.EndStreamedMessageRequest, v1.EndStreamedMessageResponse](
+		endStreamedMessage: unary.NewClient[v1.EndStreamedMessageRequest, v1.EndStreamedMessageResponse](
 			httpClient,
 			baseURL+ChatServiceEndStreamedMessageProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("EndStreamedMessage")),
 			connect.WithClientOptions(opts...),
 		),
-		stopStreamedMessage: connect.NewClient[v1.StopStreamedMessageRequest, v1.EndStreamedMessageResponse](
+		stopStreamedMessage: unary.NewClient[v1.StopStreamedMessageRequest, v1.EndStreamedMessageResponse](
 			httpClient,
 			baseURL+ChatServiceStopStreamedMessageProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("StopStreamedMessage")),
 			connect.WithClientOptions(opts...),
 		),
-		getStreamedMessage: connect.NewClient[v1.GetStreamedMessageRequest, v1.StreamedText](
+		getStreamedMessage: unary.NewClient[v1.GetStreamedMessageRequest, v1.StreamedText](
 			httpClient,
 			baseURL+ChatServiceGetStreamedMessageProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("GetStreamedMessage")),
 			connect.WithClientOptions(opts...),
 		),
-		previewLink: connect.NewClient[v1.PreviewLinkRequest, v1.LinkPreview](
+		previewLink: unary.NewClient[v1.PreviewLinkRequest, v1.LinkPreview](
 			httpClient,
 			baseURL+ChatServicePreviewLinkProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("PreviewLink")),
 			connect.WithClientOptions(opts...),
 		),
-		mark: connect.NewClient[v1.MarkRequest, v1.MarkResponse](
+		mark: unary.NewClient[v1.MarkRequest, v1.MarkResponse](
 			httpClient,
 			baseURL+ChatServiceMarkProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("Mark")),
 			connect.WithClientOptions(opts...),
 		),
-		deleteMessages: connect.NewClient[v1.DeleteMessagesRequest, v1.Deletion](
+		deleteMessages: unary.NewClient[v1.DeleteMessagesRequest, v1.Deletion](
 			httpClient,
 			baseURL+ChatServiceDeleteMessagesProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("DeleteMessages")),
 			connect.WithClientOptions(opts...),
 		),
-		clearHistory: connect.NewClient[v1.ClearHistoryRequest, v1.Deletion](
+		clearHistory: unary.NewClient[v1.ClearHistoryRequest, v1.Deletion](
 			httpClient,
 			baseURL+ChatServiceClearHistoryProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ClearHistory")),
 			connect.WithClientOptions(opts...),
 		),
-		configure: connect.NewClient[v1.ConfigureRequest, v1.ConversationState](
+		configure: unary.NewClient[v1.ConfigureRequest, v1.ConversationState](
 			httpClient,
 			baseURL+ChatServiceConfigureProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("Configure")),
 			connect.WithClientOptions(opts...),
 		),
-		listFolders: connect.NewClient[v1.ListFoldersRequest, v1.ListFoldersResponse](
+		listFolders: unary.NewClient[v1.ListFoldersRequest, v1.ListFoldersResponse](
 			httpClient,
 			baseURL+ChatServiceListFoldersProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ListFolders")),
 			connect.WithClientOptions(opts...),
 		),
-		createFolder: connect.NewClient[v1.CreateFolderRequest, v1.Folder](
+		createFolder: unary.NewClient[v1.CreateFolderRequest, v1.Folder](
 			httpClient,
 			baseURL+ChatServiceCreateFolderProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("CreateFolder")),
 			connect.WithClientOptions(opts...),
 		),
-		updateFolder: connect.NewClient[v1.UpdateFolderRequest, v1.Folder](
+		updateFolder: unary.NewClient[v1.UpdateFolderRequest, v1.Folder](
 			httpClient,
 			baseURL+ChatServiceUpdateFolderProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("UpdateFolder")),
 			connect.WithClientOptions(opts...),
 		),
-		deleteFolder: connect.NewClient[v1.DeleteFolderRequest, v1.DeleteFolderResponse](
+		deleteFolder: unary.NewClient[v1.DeleteFolderRequest, v1.DeleteFolderResponse](
 			httpClient,
 			baseURL+ChatServiceDeleteFolderProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("DeleteFolder")),
 			connect.WithClientOptions(opts...),
 		),
-		orderFolders: connect.NewClient[v1.OrderFoldersRequest, v1.ListFoldersResponse](
+		orderFolders: unary.NewClient[v1.OrderFoldersRequest, v1.ListFoldersResponse](
 			httpClient,
 			baseURL+ChatServiceOrderFoldersProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("OrderFolders")),
 			connect.WithClientOptions(opts...),
 		),
-		listReaders: connect.NewClient[v1.ListReadersRequest, v1.ListReadersResponse](
+		listReaders: unary.NewClient[v1.ListReadersRequest, v1.ListReadersResponse](
 			httpClient,
 			baseURL+ChatServiceListReadersProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ListReaders")),
 			connect.WithClientOptions(opts...),
 		),
-		listDeliveries: connect.NewClient[v1.ListDeliveriesRequest, v1.ListDeliveriesResponse](
+		listDeliveries: unary.NewClient[v1.ListDeliveriesRequest, v1.ListDeliveriesResponse](
 			httpClient,
 			baseURL+ChatServiceListDeliveriesProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("ListDeliveries")),
 			connect.WithClientOptions(opts...),
 		),
-		sync: connect.NewClient[v1.SyncRequest, v1.SyncResponse](
+		sync: unary.NewClient[v1.SyncRequest, v1.SyncResponse](
 			httpClient,
 			baseURL+ChatServiceSyncProcedure,
 			connect.WithSchema(chatServiceMethods.ByName("Sync")),
@@ -670,63 +671,63 @@ func NewChatServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 
 // chatServiceClient implements ChatServiceClient.
 type chatServiceClient struct {
-	openDirect            *connect.Client[v1.OpenDirectRequest, v1.Conversation]
-	createGroup           *connect.Client[v1.CreateGroupRequest, v1.Conversation]
-	getConversation       *connect.Client[v1.GetConversationRequest, v1.Conversation]
-	listConversations     *connect.Client[v1.ListConversationsRequest, v1.ListConversationsResponse]
-	startThread           *connect.Client[v1.StartThreadRequest, v1.Conversation]
-	listThreads           *connect.Client[v1.ListThreadsRequest, v1.ListThreadsResponse]
-	listMembers           *connect.Client[v1.ListMembersRequest, v1.ListMembersResponse]
-	invite                *connect.Client[v1.InviteRequest, v1.Change]
-	remove                *connect.Client[v1.RemoveRequest, v1.Change]
-	ban                   *connect.Client[v1.BanRequest, v1.Change]
-	unban                 *connect.Client[v1.UnbanRequest, v1.Change]
-	listBans              *connect.Client[v1.ListBansRequest, v1.ListBansResponse]
-	leave                 *connect.Client[v1.LeaveRequest, v1.Change]
-	join                  *connect.Client[v1.JoinRequest, v1.JoinResponse]
-	listJoinRequests      *connect.Client[v1.ListJoinRequestsRequest, v1.ListJoinRequestsResponse]
-	answerJoinRequest     *connect.Client[v1.AnswerJoinRequestRequest, v1.Change]
-	listInvitations       *connect.Client[v1.ListInvitationsRequest, v1.ListInvitationsResponse]
-	answerInvitation      *connect.Client[v1.AnswerInvitationRequest, v1.Change]
-	listGroupInvitations  *connect.Client[v1.ListGroupInvitationsRequest, v1.ListGroupInvitationsResponse]
-	cancelInvitation      *connect.Client[v1.CancelInvitationRequest, v1.CancelInvitationResponse]
-	createJoinLink        *connect.Client[v1.CreateJoinLinkRequest, v1.CreateJoinLinkResponse]
-	revokeJoinLink        *connect.Client[v1.RevokeJoinLinkRequest, v1.RevokeJoinLinkResponse]
-	previewJoinLink       *connect.Client[v1.PreviewJoinLinkRequest, v1.PreviewJoinLinkResponse]
-	setRole               *connect.Client[v1.SetRoleRequest, v1.Change]
-	transfer              *connect.Client[v1.TransferRequest, v1.Change]
-	muteMembers           *connect.Client[v1.MuteMembersRequest, v1.Change]
-	updateGroup           *connect.Client[v1.UpdateGroupRequest, v1.Change]
-	setRetention          *connect.Client[v1.SetRetentionRequest, v1.Change]
-	dissolve              *connect.Client[v1.DissolveRequest, v1.Change]
-	send                  *connect.Client[v1.SendRequest, v1.SendResponse]
-	history               *connect.Client[v1.HistoryRequest, v1.HistoryResponse]
-	getMessages           *connect.Client[v1.GetMessagesRequest, v1.GetMessagesResponse]
-	listReactions         *connect.Client[v1.ListReactionsRequest, v1.ListReactionsResponse]
-	listPins              *connect.Client[v1.ListPinsRequest, v1.ListPinsResponse]
-	listEdits             *connect.Client[v1.ListEditsRequest, v1.ListEditsResponse]
-	scheduleMessage       *connect.Client[v1.ScheduleMessageRequest, v1.ScheduledMessage]
-	listScheduled         *connect.Client[v1.ListScheduledRequest, v1.ListScheduledResponse]
-	updateScheduled       *connect.Client[v1.UpdateScheduledRequest, v1.ScheduledMessage]
-	cancelScheduled       *connect.Client[v1.CancelScheduledRequest, v1.CancelScheduledResponse]
-	startStreamedMessage  *connect.Client[v1.StartStreamedMessageRequest, v1.StartStreamedMessageResponse]
-	writeStreamedMessages *connect.Client[v1.WriteStreamedMessagesRequest, v1.WriteStreamedMessagesResponse]
-	endStreamedMessage    *connect.Client[v1.EndStreamedMessageRequest, v1.EndStreamedMessageResponse]
-	stopStreamedMessage   *connect.Client[v1.StopStreamedMessageRequest, v1.EndStreamedMessageResponse]
-	getStreamedMessage    *connect.Client[v1.GetStreamedMessageRequest, v1.StreamedText]
-	previewLink           *connect.Client[v1.PreviewLinkRequest, v1.LinkPreview]
-	mark                  *connect.Client[v1.MarkRequest, v1.MarkResponse]
-	deleteMessages        *connect.Client[v1.DeleteMessagesRequest, v1.Deletion]
-	clearHistory          *connect.Client[v1.ClearHistoryRequest, v1.Deletion]
-	configure             *connect.Client[v1.ConfigureRequest, v1.ConversationState]
-	listFolders           *connect.Client[v1.ListFoldersRequest, v1.ListFoldersResponse]
-	createFolder          *connect.Client[v1.CreateFolderRequest, v1.Folder]
-	updateFolder          *connect.Client[v1.UpdateFolderRequest, v1.Folder]
-	deleteFolder          *connect.Client[v1.DeleteFolderRequest, v1.DeleteFolderResponse]
-	orderFolders          *connect.Client[v1.OrderFoldersRequest, v1.ListFoldersResponse]
-	listReaders           *connect.Client[v1.ListReadersRequest, v1.ListReadersResponse]
-	listDeliveries        *connect.Client[v1.ListDeliveriesRequest, v1.ListDeliveriesResponse]
-	sync                  *connect.Client[v1.SyncRequest, v1.SyncResponse]
+	openDirect            *unary.Client[v1.OpenDirectRequest, v1.Conversation]
+	createGroup           *unary.Client[v1.CreateGroupRequest, v1.Conversation]
+	getConversation       *unary.Client[v1.GetConversationRequest, v1.Conversation]
+	listConversations     *unary.Client[v1.ListConversationsRequest, v1.ListConversationsResponse]
+	startThread           *unary.Client[v1.StartThreadRequest, v1.Conversation]
+	listThreads           *unary.Client[v1.ListThreadsRequest, v1.ListThreadsResponse]
+	listMembers           *unary.Client[v1.ListMembersRequest, v1.ListMembersResponse]
+	invite                *unary.Client[v1.InviteRequest, v1.Change]
+	remove                *unary.Client[v1.RemoveRequest, v1.Change]
+	ban                   *unary.Client[v1.BanRequest, v1.Change]
+	unban                 *unary.Client[v1.UnbanRequest, v1.Change]
+	listBans              *unary.Client[v1.ListBansRequest, v1.ListBansResponse]
+	leave                 *unary.Client[v1.LeaveRequest, v1.Change]
+	join                  *unary.Client[v1.JoinRequest, v1.JoinResponse]
+	listJoinRequests      *unary.Client[v1.ListJoinRequestsRequest, v1.ListJoinRequestsResponse]
+	answerJoinRequest     *unary.Client[v1.AnswerJoinRequestRequest, v1.Change]
+	listInvitations       *unary.Client[v1.ListInvitationsRequest, v1.ListInvitationsResponse]
+	answerInvitation      *unary.Client[v1.AnswerInvitationRequest, v1.Change]
+	listGroupInvitations  *unary.Client[v1.ListGroupInvitationsRequest, v1.ListGroupInvitationsResponse]
+	cancelInvitation      *unary.Client[v1.CancelInvitationRequest, v1.CancelInvitationResponse]
+	createJoinLink        *unary.Client[v1.CreateJoinLinkRequest, v1.CreateJoinLinkResponse]
+	revokeJoinLink        *unary.Client[v1.RevokeJoinLinkRequest, v1.RevokeJoinLinkResponse]
+	previewJoinLink       *unary.Client[v1.PreviewJoinLinkRequest, v1.PreviewJoinLinkResponse]
+	setRole               *unary.Client[v1.SetRoleRequest, v1.Change]
+	transfer              *unary.Client[v1.TransferRequest, v1.Change]
+	muteMembers           *unary.Client[v1.MuteMembersRequest, v1.Change]
+	updateGroup           *unary.Client[v1.UpdateGroupRequest, v1.Change]
+	setRetention          *unary.Client[v1.SetRetentionRequest, v1.Change]
+	dissolve              *unary.Client[v1.DissolveRequest, v1.Change]
+	send                  *unary.Client[v1.SendRequest, v1.SendResponse]
+	history               *unary.Client[v1.HistoryRequest, v1.HistoryResponse]
+	getMessages           *unary.Client[v1.GetMessagesRequest, v1.GetMessagesResponse]
+	listReactions         *unary.Client[v1.ListReactionsRequest, v1.ListReactionsResponse]
+	listPins              *unary.Client[v1.ListPinsRequest, v1.ListPinsResponse]
+	listEdits             *unary.Client[v1.ListEditsRequest, v1.ListEditsResponse]
+	scheduleMessage       *unary.Client[v1.ScheduleMessageRequest, v1.ScheduledMessage]
+	listScheduled         *unary.Client[v1.ListScheduledRequest, v1.ListScheduledResponse]
+	updateScheduled       *unary.Client[v1.UpdateScheduledRequest, v1.ScheduledMessage]
+	cancelScheduled       *unary.Client[v1.CancelScheduledRequest, v1.CancelScheduledResponse]
+	startStreamedMessage  *unary.Client[v1.StartStreamedMessageRequest, v1.StartStreamedMessageResponse]
+	writeStreamedMessages *unary.Client[v1.WriteStreamedMessagesRequest, v1.WriteStreamedMessagesResponse]
+	endStreamedMessage    *unary.Client[v1.EndStreamedMessageRequest, v1.EndStreamedMessageResponse]
+	stopStreamedMessage   *unary.Client[v1.StopStreamedMessageRequest, v1.EndStreamedMessageResponse]
+	getStreamedMessage    *unary.Client[v1.GetStreamedMessageRequest, v1.StreamedText]
+	previewLink           *unary.Client[v1.PreviewLinkRequest, v1.LinkPreview]
+	mark                  *unary.Client[v1.MarkRequest, v1.MarkResponse]
+	deleteMessages        *unary.Client[v1.DeleteMessagesRequest, v1.Deletion]
+	clearHistory          *unary.Client[v1.ClearHistoryRequest, v1.Deletion]
+	configure             *unary.Client[v1.ConfigureRequest, v1.ConversationState]
+	listFolders           *unary.Client[v1.ListFoldersRequest, v1.ListFoldersResponse]
+	createFolder          *unary.Client[v1.CreateFolderRequest, v1.Folder]
+	updateFolder          *unary.Client[v1.UpdateFolderRequest, v1.Folder]
+	deleteFolder          *unary.Client[v1.DeleteFolderRequest, v1.DeleteFolderResponse]
+	orderFolders          *unary.Client[v1.OrderFoldersRequest, v1.ListFoldersResponse]
+	listReaders           *unary.Client[v1.ListReadersRequest, v1.ListReadersResponse]
+	listDeliveries        *unary.Client[v1.ListDeliveriesRequest, v1.ListDeliveriesResponse]
+	sync                  *unary.Client[v1.SyncRequest, v1.SyncResponse]
 }
 
 // OpenDirect calls rialto.chat.v1.ChatService.OpenDirect.

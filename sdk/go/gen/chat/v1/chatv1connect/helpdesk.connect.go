@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -108,67 +109,67 @@ func NewHelpDeskServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 	baseURL = strings.TrimRight(baseURL, "/")
 	helpDeskServiceMethods := v1.File_rialto_chat_v1_helpdesk_proto.Services().ByName("HelpDeskService").Methods()
 	return &helpDeskServiceClient{
-		putHelpDesk: connect.NewClient[v1.PutHelpDeskRequest, v1.HelpDesk](
+		putHelpDesk: unary.NewClient[v1.PutHelpDeskRequest, v1.HelpDesk](
 			httpClient,
 			baseURL+HelpDeskServicePutHelpDeskProcedure,
 			connect.WithSchema(helpDeskServiceMethods.ByName("PutHelpDesk")),
 			connect.WithClientOptions(opts...),
 		),
-		listHelpDesks: connect.NewClient[v1.ListHelpDesksRequest, v1.ListHelpDesksResponse](
+		listHelpDesks: unary.NewClient[v1.ListHelpDesksRequest, v1.ListHelpDesksResponse](
 			httpClient,
 			baseURL+HelpDeskServiceListHelpDesksProcedure,
 			connect.WithSchema(helpDeskServiceMethods.ByName("ListHelpDesks")),
 			connect.WithClientOptions(opts...),
 		),
-		openTicket: connect.NewClient[v1.OpenTicketRequest, v1.Ticket](
+		openTicket: unary.NewClient[v1.OpenTicketRequest, v1.Ticket](
 			httpClient,
 			baseURL+HelpDeskServiceOpenTicketProcedure,
 			connect.WithSchema(helpDeskServiceMethods.ByName("OpenTicket")),
 			connect.WithClientOptions(opts...),
 		),
-		getTicket: connect.NewClient[v1.GetTicketRequest, v1.Ticket](
+		getTicket: unary.NewClient[v1.GetTicketRequest, v1.Ticket](
 			httpClient,
 			baseURL+HelpDeskServiceGetTicketProcedure,
 			connect.WithSchema(helpDeskServiceMethods.ByName("GetTicket")),
 			connect.WithClientOptions(opts...),
 		),
-		listTickets: connect.NewClient[v1.ListTicketsRequest, v1.ListTicketsResponse](
+		listTickets: unary.NewClient[v1.ListTicketsRequest, v1.ListTicketsResponse](
 			httpClient,
 			baseURL+HelpDeskServiceListTicketsProcedure,
 			connect.WithSchema(helpDeskServiceMethods.ByName("ListTickets")),
 			connect.WithClientOptions(opts...),
 		),
-		takeTicket: connect.NewClient[v1.TakeTicketRequest, v1.Ticket](
+		takeTicket: unary.NewClient[v1.TakeTicketRequest, v1.Ticket](
 			httpClient,
 			baseURL+HelpDeskServiceTakeTicketProcedure,
 			connect.WithSchema(helpDeskServiceMethods.ByName("TakeTicket")),
 			connect.WithClientOptions(opts...),
 		),
-		transferTicket: connect.NewClient[v1.TransferTicketRequest, v1.Ticket](
+		transferTicket: unary.NewClient[v1.TransferTicketRequest, v1.Ticket](
 			httpClient,
 			baseURL+HelpDeskServiceTransferTicketProcedure,
 			connect.WithSchema(helpDeskServiceMethods.ByName("TransferTicket")),
 			connect.WithClientOptions(opts...),
 		),
-		resolveTicket: connect.NewClient[v1.ResolveTicketRequest, v1.Ticket](
+		resolveTicket: unary.NewClient[v1.ResolveTicketRequest, v1.Ticket](
 			httpClient,
 			baseURL+HelpDeskServiceResolveTicketProcedure,
 			connect.WithSchema(helpDeskServiceMethods.ByName("ResolveTicket")),
 			connect.WithClientOptions(opts...),
 		),
-		reopenTicket: connect.NewClient[v1.ReopenTicketRequest, v1.Ticket](
+		reopenTicket: unary.NewClient[v1.ReopenTicketRequest, v1.Ticket](
 			httpClient,
 			baseURL+HelpDeskServiceReopenTicketProcedure,
 			connect.WithSchema(helpDeskServiceMethods.ByName("ReopenTicket")),
 			connect.WithClientOptions(opts...),
 		),
-		rateTicket: connect.NewClient[v1.RateTicketRequest, v1.Ticket](
+		rateTicket: unary.NewClient[v1.RateTicketRequest, v1.Ticket](
 			httpClient,
 			baseURL+HelpDeskServiceRateTicketProcedure,
 			connect.WithSchema(helpDeskServiceMethods.ByName("RateTicket")),
 			connect.WithClientOptions(opts...),
 		),
-		getHelpDeskStats: connect.NewClient[v1.GetHelpDeskStatsRequest, v1.GetHelpDeskStatsResponse](
+		getHelpDeskStats: unary.NewClient[v1.GetHelpDeskStatsRequest, v1.GetHelpDeskStatsResponse](
 			httpClient,
 			baseURL+HelpDeskServiceGetHelpDeskStatsProcedure,
 			connect.WithSchema(helpDeskServiceMethods.ByName("GetHelpDeskStats")),
@@ -179,17 +180,17 @@ func NewHelpDeskServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 
 // helpDeskServiceClient implements HelpDeskServiceClient.
 type helpDeskServiceClient struct {
-	putHelpDesk      *connect.Client[v1.PutHelpDeskRequest, v1.HelpDesk]
-	listHelpDesks    *connect.Client[v1.ListHelpDesksRequest, v1.ListHelpDesksResponse]
-	openTicket       *connect.Client[v1.OpenTicketRequest, v1.Ticket]
-	getTicket        *connect.Client[v1.GetTicketRequest, v1.Ticket]
-	listTickets      *connect.Client[v1.ListTicketsRequest, v1.ListTicketsResponse]
-	takeTicket       *connect.Client[v1.TakeTicketRequest, v1.Ticket]
-	transferTicket   *connect.Client[v1.TransferTicketRequest, v1.Ticket]
-	resolveTicket    *connect.Client[v1.ResolveTicketRequest, v1.Ticket]
-	reopenTicket     *connect.Client[v1.ReopenTicketRequest, v1.Ticket]
-	rateTicket       *connect.Client[v1.RateTicketRequest, v1.Ticket]
-	getHelpDeskStats *connect.Client[v1.GetHelpDeskStatsRequest, v1.GetHelpDeskStatsResponse]
+	putHelpDesk      *unary.Client[v1.PutHelpDeskRequest, v1.HelpDesk]
+	listHelpDesks    *unary.Client[v1.ListHelpDesksRequest, v1.ListHelpDesksResponse]
+	openTicket       *unary.Client[v1.OpenTicketRequest, v1.Ticket]
+	getTicket        *unary.Client[v1.GetTicketRequest, v1.Ticket]
+	listTickets      *unary.Client[v1.ListTicketsRequest, v1.ListTicketsResponse]
+	takeTicket       *unary.Client[v1.TakeTicketRequest, v1.Ticket]
+	transferTicket   *unary.Client[v1.TransferTicketRequest, v1.Ticket]
+	resolveTicket    *unary.Client[v1.ResolveTicketRequest, v1.Ticket]
+	reopenTicket     *unary.Client[v1.ReopenTicketRequest, v1.Ticket]
+	rateTicket       *unary.Client[v1.RateTicketRequest, v1.Ticket]
+	getHelpDeskStats *unary.Client[v1.GetHelpDeskStatsRequest, v1.GetHelpDeskStatsResponse]
 }
 
 // PutHelpDesk calls rialto.chat.v1.HelpDeskService.PutHelpDesk.

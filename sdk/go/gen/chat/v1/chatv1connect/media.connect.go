@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -91,49 +92,49 @@ func NewMediaServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 	baseURL = strings.TrimRight(baseURL, "/")
 	mediaServiceMethods := v1.File_rialto_chat_v1_media_proto.Services().ByName("MediaService").Methods()
 	return &mediaServiceClient{
-		createUpload: connect.NewClient[v1.CreateUploadRequest, v1.CreateUploadResponse](
+		createUpload: unary.NewClient[v1.CreateUploadRequest, v1.CreateUploadResponse](
 			httpClient,
 			baseURL+MediaServiceCreateUploadProcedure,
 			connect.WithSchema(mediaServiceMethods.ByName("CreateUpload")),
 			connect.WithClientOptions(opts...),
 		),
-		completeUpload: connect.NewClient[v1.CompleteUploadRequest, v1.Upload](
+		completeUpload: unary.NewClient[v1.CompleteUploadRequest, v1.Upload](
 			httpClient,
 			baseURL+MediaServiceCompleteUploadProcedure,
 			connect.WithSchema(mediaServiceMethods.ByName("CompleteUpload")),
 			connect.WithClientOptions(opts...),
 		),
-		getDownload: connect.NewClient[v1.GetDownloadRequest, v1.GetDownloadResponse](
+		getDownload: unary.NewClient[v1.GetDownloadRequest, v1.GetDownloadResponse](
 			httpClient,
 			baseURL+MediaServiceGetDownloadProcedure,
 			connect.WithSchema(mediaServiceMethods.ByName("GetDownload")),
 			connect.WithClientOptions(opts...),
 		),
-		createMultipartUpload: connect.NewClient[v1.CreateMultipartUploadRequest, v1.MultipartUpload](
+		createMultipartUpload: unary.NewClient[v1.CreateMultipartUploadRequest, v1.MultipartUpload](
 			httpClient,
 			baseURL+MediaServiceCreateMultipartUploadProcedure,
 			connect.WithSchema(mediaServiceMethods.ByName("CreateMultipartUpload")),
 			connect.WithClientOptions(opts...),
 		),
-		getMultipartUpload: connect.NewClient[v1.GetMultipartUploadRequest, v1.MultipartUpload](
+		getMultipartUpload: unary.NewClient[v1.GetMultipartUploadRequest, v1.MultipartUpload](
 			httpClient,
 			baseURL+MediaServiceGetMultipartUploadProcedure,
 			connect.WithSchema(mediaServiceMethods.ByName("GetMultipartUpload")),
 			connect.WithClientOptions(opts...),
 		),
-		signParts: connect.NewClient[v1.SignPartsRequest, v1.SignPartsResponse](
+		signParts: unary.NewClient[v1.SignPartsRequest, v1.SignPartsResponse](
 			httpClient,
 			baseURL+MediaServiceSignPartsProcedure,
 			connect.WithSchema(mediaServiceMethods.ByName("SignParts")),
 			connect.WithClientOptions(opts...),
 		),
-		createUploadCredentials: connect.NewClient[v1.CreateUploadCredentialsRequest, v1.UploadCredentials](
+		createUploadCredentials: unary.NewClient[v1.CreateUploadCredentialsRequest, v1.UploadCredentials](
 			httpClient,
 			baseURL+MediaServiceCreateUploadCredentialsProcedure,
 			connect.WithSchema(mediaServiceMethods.ByName("CreateUploadCredentials")),
 			connect.WithClientOptions(opts...),
 		),
-		abortUpload: connect.NewClient[v1.AbortUploadRequest, v1.AbortUploadResponse](
+		abortUpload: unary.NewClient[v1.AbortUploadRequest, v1.AbortUploadResponse](
 			httpClient,
 			baseURL+MediaServiceAbortUploadProcedure,
 			connect.WithSchema(mediaServiceMethods.ByName("AbortUpload")),
@@ -144,14 +145,14 @@ func NewMediaServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 
 // mediaServiceClient implements MediaServiceClient.
 type mediaServiceClient struct {
-	createUpload            *connect.Client[v1.CreateUploadRequest, v1.CreateUploadResponse]
-	completeUpload          *connect.Client[v1.CompleteUploadRequest, v1.Upload]
-	getDownload             *connect.Client[v1.GetDownloadRequest, v1.GetDownloadResponse]
-	createMultipartUpload   *connect.Client[v1.CreateMultipartUploadRequest, v1.MultipartUpload]
-	getMultipartUpload      *connect.Client[v1.GetMultipartUploadRequest, v1.MultipartUpload]
-	signParts               *connect.Client[v1.SignPartsRequest, v1.SignPartsResponse]
-	createUploadCredentials *connect.Client[v1.CreateUploadCredentialsRequest, v1.UploadCredentials]
-	abortUpload             *connect.Client[v1.AbortUploadRequest, v1.AbortUploadResponse]
+	createUpload            *unary.Client[v1.CreateUploadRequest, v1.CreateUploadResponse]
+	completeUpload          *unary.Client[v1.CompleteUploadRequest, v1.Upload]
+	getDownload             *unary.Client[v1.GetDownloadRequest, v1.GetDownloadResponse]
+	createMultipartUpload   *unary.Client[v1.CreateMultipartUploadRequest, v1.MultipartUpload]
+	getMultipartUpload      *unary.Client[v1.GetMultipartUploadRequest, v1.MultipartUpload]
+	signParts               *unary.Client[v1.SignPartsRequest, v1.SignPartsResponse]
+	createUploadCredentials *unary.Client[v1.CreateUploadCredentialsRequest, v1.UploadCredentials]
+	abortUpload             *unary.Client[v1.AbortUploadRequest, v1.AbortUploadResponse]
 }
 
 // CreateUpload calls rialto.chat.v1.MediaService.CreateUpload.

@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -106,67 +107,67 @@ func NewOfficialAccountServiceClient(httpClient connect.HTTPClient, baseURL stri
 	baseURL = strings.TrimRight(baseURL, "/")
 	officialAccountServiceMethods := v1.File_rialto_chat_v1_official_proto.Services().ByName("OfficialAccountService").Methods()
 	return &officialAccountServiceClient{
-		getOfficialAccount: connect.NewClient[v1.GetOfficialAccountRequest, v1.OfficialAccount](
+		getOfficialAccount: unary.NewClient[v1.GetOfficialAccountRequest, v1.OfficialAccount](
 			httpClient,
 			baseURL+OfficialAccountServiceGetOfficialAccountProcedure,
 			connect.WithSchema(officialAccountServiceMethods.ByName("GetOfficialAccount")),
 			connect.WithClientOptions(opts...),
 		),
-		listOfficialAccounts: connect.NewClient[v1.ListOfficialAccountsRequest, v1.ListOfficialAccountsResponse](
+		listOfficialAccounts: unary.NewClient[v1.ListOfficialAccountsRequest, v1.ListOfficialAccountsResponse](
 			httpClient,
 			baseURL+OfficialAccountServiceListOfficialAccountsProcedure,
 			connect.WithSchema(officialAccountServiceMethods.ByName("ListOfficialAccounts")),
 			connect.WithClientOptions(opts...),
 		),
-		updateOfficialAccount: connect.NewClient[v1.UpdateOfficialAccountRequest, v1.OfficialAccount](
+		updateOfficialAccount: unary.NewClient[v1.UpdateOfficialAccountRequest, v1.OfficialAccount](
 			httpClient,
 			baseURL+OfficialAccountServiceUpdateOfficialAccountProcedure,
 			connect.WithSchema(officialAccountServiceMethods.ByName("UpdateOfficialAccount")),
 			connect.WithClientOptions(opts...),
 		),
-		setOfficialOperator: connect.NewClient[v1.SetOfficialOperatorRequest, v1.OfficialAccount](
+		setOfficialOperator: unary.NewClient[v1.SetOfficialOperatorRequest, v1.OfficialAccount](
 			httpClient,
 			baseURL+OfficialAccountServiceSetOfficialOperatorProcedure,
 			connect.WithSchema(officialAccountServiceMethods.ByName("SetOfficialOperator")),
 			connect.WithClientOptions(opts...),
 		),
-		tapOfficialMenu: connect.NewClient[v1.TapOfficialMenuRequest, v1.TapOfficialMenuResponse](
+		tapOfficialMenu: unary.NewClient[v1.TapOfficialMenuRequest, v1.TapOfficialMenuResponse](
 			httpClient,
 			baseURL+OfficialAccountServiceTapOfficialMenuProcedure,
 			connect.WithSchema(officialAccountServiceMethods.ByName("TapOfficialMenu")),
 			connect.WithClientOptions(opts...),
 		),
-		setFollowerLabel: connect.NewClient[v1.SetFollowerLabelRequest, v1.SetFollowerLabelResponse](
+		setFollowerLabel: unary.NewClient[v1.SetFollowerLabelRequest, v1.SetFollowerLabelResponse](
 			httpClient,
 			baseURL+OfficialAccountServiceSetFollowerLabelProcedure,
 			connect.WithSchema(officialAccountServiceMethods.ByName("SetFollowerLabel")),
 			connect.WithClientOptions(opts...),
 		),
-		listOfficialFollowers: connect.NewClient[v1.ListOfficialFollowersRequest, v1.ListOfficialFollowersResponse](
+		listOfficialFollowers: unary.NewClient[v1.ListOfficialFollowersRequest, v1.ListOfficialFollowersResponse](
 			httpClient,
 			baseURL+OfficialAccountServiceListOfficialFollowersProcedure,
 			connect.WithSchema(officialAccountServiceMethods.ByName("ListOfficialFollowers")),
 			connect.WithClientOptions(opts...),
 		),
-		createBroadcast: connect.NewClient[v1.CreateBroadcastRequest, v1.Broadcast](
+		createBroadcast: unary.NewClient[v1.CreateBroadcastRequest, v1.Broadcast](
 			httpClient,
 			baseURL+OfficialAccountServiceCreateBroadcastProcedure,
 			connect.WithSchema(officialAccountServiceMethods.ByName("CreateBroadcast")),
 			connect.WithClientOptions(opts...),
 		),
-		getBroadcast: connect.NewClient[v1.GetBroadcastRequest, v1.Broadcast](
+		getBroadcast: unary.NewClient[v1.GetBroadcastRequest, v1.Broadcast](
 			httpClient,
 			baseURL+OfficialAccountServiceGetBroadcastProcedure,
 			connect.WithSchema(officialAccountServiceMethods.ByName("GetBroadcast")),
 			connect.WithClientOptions(opts...),
 		),
-		listBroadcasts: connect.NewClient[v1.ListBroadcastsRequest, v1.ListBroadcastsResponse](
+		listBroadcasts: unary.NewClient[v1.ListBroadcastsRequest, v1.ListBroadcastsResponse](
 			httpClient,
 			baseURL+OfficialAccountServiceListBroadcastsProcedure,
 			connect.WithSchema(officialAccountServiceMethods.ByName("ListBroadcasts")),
 			connect.WithClientOptions(opts...),
 		),
-		changeBroadcast: connect.NewClient[v1.ChangeBroadcastRequest, v1.Broadcast](
+		changeBroadcast: unary.NewClient[v1.ChangeBroadcastRequest, v1.Broadcast](
 			httpClient,
 			baseURL+OfficialAccountServiceChangeBroadcastProcedure,
 			connect.WithSchema(officialAccountServiceMethods.ByName("ChangeBroadcast")),
@@ -177,17 +178,17 @@ func NewOfficialAccountServiceClient(httpClient connect.HTTPClient, baseURL stri
 
 // officialAccountServiceClient implements OfficialAccountServiceClient.
 type officialAccountServiceClient struct {
-	getOfficialAccount    *connect.Client[v1.GetOfficialAccountRequest, v1.OfficialAccount]
-	listOfficialAccounts  *connect.Client[v1.ListOfficialAccountsRequest, v1.ListOfficialAccountsResponse]
-	updateOfficialAccount *connect.Client[v1.UpdateOfficialAccountRequest, v1.OfficialAccount]
-	setOfficialOperator   *connect.Client[v1.SetOfficialOperatorRequest, v1.OfficialAccount]
-	tapOfficialMenu       *connect.Client[v1.TapOfficialMenuRequest, v1.TapOfficialMenuResponse]
-	setFollowerLabel      *connect.Client[v1.SetFollowerLabelRequest, v1.SetFollowerLabelResponse]
-	listOfficialFollowers *connect.Client[v1.ListOfficialFollowersRequest, v1.ListOfficialFollowersResponse]
-	createBroadcast       *connect.Client[v1.CreateBroadcastRequest, v1.Broadcast]
-	getBroadcast          *connect.Client[v1.GetBroadcastRequest, v1.Broadcast]
-	listBroadcasts        *connect.Client[v1.ListBroadcastsRequest, v1.ListBroadcastsResponse]
-	changeBroadcast       *connect.Client[v1.ChangeBroadcastRequest, v1.Broadcast]
+	getOfficialAccount    *unary.Client[v1.GetOfficialAccountRequest, v1.OfficialAccount]
+	listOfficialAccounts  *unary.Client[v1.ListOfficialAccountsRequest, v1.ListOfficialAccountsResponse]
+	updateOfficialAccount *unary.Client[v1.UpdateOfficialAccountRequest, v1.OfficialAccount]
+	setOfficialOperator   *unary.Client[v1.SetOfficialOperatorRequest, v1.OfficialAccount]
+	tapOfficialMenu       *unary.Client[v1.TapOfficialMenuRequest, v1.TapOfficialMenuResponse]
+	setFollowerLabel      *unary.Client[v1.SetFollowerLabelRequest, v1.SetFollowerLabelResponse]
+	listOfficialFollowers *unary.Client[v1.ListOfficialFollowersRequest, v1.ListOfficialFollowersResponse]
+	createBroadcast       *unary.Client[v1.CreateBroadcastRequest, v1.Broadcast]
+	getBroadcast          *unary.Client[v1.GetBroadcastRequest, v1.Broadcast]
+	listBroadcasts        *unary.Client[v1.ListBroadcastsRequest, v1.ListBroadcastsResponse]
+	changeBroadcast       *unary.Client[v1.ChangeBroadcastRequest, v1.Broadcast]
 }
 
 // GetOfficialAccount calls rialto.chat.v1.OfficialAccountService.GetOfficialAccount.

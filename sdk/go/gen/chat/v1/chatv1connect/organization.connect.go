@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -143,103 +144,103 @@ func NewOrganizationServiceClient(httpClient connect.HTTPClient, baseURL string,
 	baseURL = strings.TrimRight(baseURL, "/")
 	organizationServiceMethods := v1.File_rialto_chat_v1_organization_proto.Services().ByName("OrganizationService").Methods()
 	return &organizationServiceClient{
-		createOrganization: connect.NewClient[v1.CreateOrganizationRequest, v1.Organization](
+		createOrganization: unary.NewClient[v1.CreateOrganizationRequest, v1.Organization](
 			httpClient,
 			baseURL+OrganizationServiceCreateOrganizationProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("CreateOrganization")),
 			connect.WithClientOptions(opts...),
 		),
-		getOrganization: connect.NewClient[v1.GetOrganizationRequest, v1.Organization](
+		getOrganization: unary.NewClient[v1.GetOrganizationRequest, v1.Organization](
 			httpClient,
 			baseURL+OrganizationServiceGetOrganizationProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("GetOrganization")),
 			connect.WithClientOptions(opts...),
 		),
-		listOrganizations: connect.NewClient[v1.ListOrganizationsRequest, v1.ListOrganizationsResponse](
+		listOrganizations: unary.NewClient[v1.ListOrganizationsRequest, v1.ListOrganizationsResponse](
 			httpClient,
 			baseURL+OrganizationServiceListOrganizationsProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("ListOrganizations")),
 			connect.WithClientOptions(opts...),
 		),
-		updateOrganization: connect.NewClient[v1.UpdateOrganizationRequest, v1.Organization](
+		updateOrganization: unary.NewClient[v1.UpdateOrganizationRequest, v1.Organization](
 			httpClient,
 			baseURL+OrganizationServiceUpdateOrganizationProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("UpdateOrganization")),
 			connect.WithClientOptions(opts...),
 		),
-		putDepartments: connect.NewClient[v1.PutDepartmentsRequest, v1.PutDepartmentsResponse](
+		putDepartments: unary.NewClient[v1.PutDepartmentsRequest, v1.PutDepartmentsResponse](
 			httpClient,
 			baseURL+OrganizationServicePutDepartmentsProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("PutDepartments")),
 			connect.WithClientOptions(opts...),
 		),
-		removeDepartments: connect.NewClient[v1.RemoveDepartmentsRequest, v1.RemoveDepartmentsResponse](
+		removeDepartments: unary.NewClient[v1.RemoveDepartmentsRequest, v1.RemoveDepartmentsResponse](
 			httpClient,
 			baseURL+OrganizationServiceRemoveDepartmentsProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("RemoveDepartments")),
 			connect.WithClientOptions(opts...),
 		),
-		listDepartments: connect.NewClient[v1.ListDepartmentsRequest, v1.ListDepartmentsResponse](
+		listDepartments: unary.NewClient[v1.ListDepartmentsRequest, v1.ListDepartmentsResponse](
 			httpClient,
 			baseURL+OrganizationServiceListDepartmentsProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("ListDepartments")),
 			connect.WithClientOptions(opts...),
 		),
-		putOrganizationMembers: connect.NewClient[v1.PutOrganizationMembersRequest, v1.PutOrganizationMembersResponse](
+		putOrganizationMembers: unary.NewClient[v1.PutOrganizationMembersRequest, v1.PutOrganizationMembersResponse](
 			httpClient,
 			baseURL+OrganizationServicePutOrganizationMembersProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("PutOrganizationMembers")),
 			connect.WithClientOptions(opts...),
 		),
-		removeOrganizationMembers: connect.NewClient[v1.RemoveOrganizationMembersRequest, v1.RemoveOrganizationMembersResponse](
+		removeOrganizationMembers: unary.NewClient[v1.RemoveOrganizationMembersRequest, v1.RemoveOrganizationMembersResponse](
 			httpClient,
 			baseURL+OrganizationServiceRemoveOrganizationMembersProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("RemoveOrganizationMembers")),
 			connect.WithClientOptions(opts...),
 		),
-		inviteToOrganization: connect.NewClient[v1.InviteToOrganizationRequest, v1.InviteToOrganizationResponse](
+		inviteToOrganization: unary.NewClient[v1.InviteToOrganizationRequest, v1.InviteToOrganizationResponse](
 			httpClient,
 			baseURL+OrganizationServiceInviteToOrganizationProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("InviteToOrganization")),
 			connect.WithClientOptions(opts...),
 		),
-		listOrganizationInvitations: connect.NewClient[v1.ListOrganizationInvitationsRequest, v1.ListOrganizationInvitationsResponse](
+		listOrganizationInvitations: unary.NewClient[v1.ListOrganizationInvitationsRequest, v1.ListOrganizationInvitationsResponse](
 			httpClient,
 			baseURL+OrganizationServiceListOrganizationInvitationsProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("ListOrganizationInvitations")),
 			connect.WithClientOptions(opts...),
 		),
-		answerOrganizationInvitation: connect.NewClient[v1.AnswerOrganizationInvitationRequest, v1.AnswerOrganizationInvitationResponse](
+		answerOrganizationInvitation: unary.NewClient[v1.AnswerOrganizationInvitationRequest, v1.AnswerOrganizationInvitationResponse](
 			httpClient,
 			baseURL+OrganizationServiceAnswerOrganizationInvitationProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("AnswerOrganizationInvitation")),
 			connect.WithClientOptions(opts...),
 		),
-		cancelOrganizationInvitation: connect.NewClient[v1.CancelOrganizationInvitationRequest, v1.CancelOrganizationInvitationResponse](
+		cancelOrganizationInvitation: unary.NewClient[v1.CancelOrganizationInvitationRequest, v1.CancelOrganizationInvitationResponse](
 			httpClient,
 			baseURL+OrganizationServiceCancelOrganizationInvitationProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("CancelOrganizationInvitation")),
 			connect.WithClientOptions(opts...),
 		),
-		transferOrganization: connect.NewClient[v1.TransferOrganizationRequest, v1.Organization](
+		transferOrganization: unary.NewClient[v1.TransferOrganizationRequest, v1.Organization](
 			httpClient,
 			baseURL+OrganizationServiceTransferOrganizationProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("TransferOrganization")),
 			connect.WithClientOptions(opts...),
 		),
-		listOrganizationMembers: connect.NewClient[v1.ListOrganizationMembersRequest, v1.ListOrganizationMembersResponse](
+		listOrganizationMembers: unary.NewClient[v1.ListOrganizationMembersRequest, v1.ListOrganizationMembersResponse](
 			httpClient,
 			baseURL+OrganizationServiceListOrganizationMembersProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("ListOrganizationMembers")),
 			connect.WithClientOptions(opts...),
 		),
-		createOrganizationGroup: connect.NewClient[v1.CreateOrganizationGroupRequest, v1.CreateOrganizationGroupResponse](
+		createOrganizationGroup: unary.NewClient[v1.CreateOrganizationGroupRequest, v1.CreateOrganizationGroupResponse](
 			httpClient,
 			baseURL+OrganizationServiceCreateOrganizationGroupProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("CreateOrganizationGroup")),
 			connect.WithClientOptions(opts...),
 		),
-		importOrganizationMembers: connect.NewClient[v1.ImportOrganizationMembersRequest, v1.ImportOrganizationMembersResponse](
+		importOrganizationMembers: unary.NewClient[v1.ImportOrganizationMembersRequest, v1.ImportOrganizationMembersResponse](
 			httpClient,
 			baseURL+OrganizationServiceImportOrganizationMembersProcedure,
 			connect.WithSchema(organizationServiceMethods.ByName("ImportOrganizationMembers")),
@@ -250,23 +251,23 @@ func NewOrganizationServiceClient(httpClient connect.HTTPClient, baseURL string,
 
 // organizationServiceClient implements OrganizationServiceClient.
 type organizationServiceClient struct {
-	createOrganization           *connect.Client[v1.CreateOrganizationRequest, v1.Organization]
-	getOrganization              *connect.Client[v1.GetOrganizationRequest, v1.Organization]
-	listOrganizations            *connect.Client[v1.ListOrganizationsRequest, v1.ListOrganizationsResponse]
-	updateOrganization           *connect.Client[v1.UpdateOrganizationRequest, v1.Organization]
-	putDepartments               *connect.Client[v1.PutDepartmentsRequest, v1.PutDepartmentsResponse]
-	removeDepartments            *connect.Client[v1.RemoveDepartmentsRequest, v1.RemoveDepartmentsResponse]
-	listDepartments              *connect.Client[v1.ListDepartmentsRequest, v1.ListDepartmentsResponse]
-	putOrganizationMembers       *connect.Client[v1.PutOrganizationMembersRequest, v1.PutOrganizationMembersResponse]
-	removeOrganizationMembers    *connect.Client[v1.RemoveOrganizationMembersRequest, v1.RemoveOrganizationMembersResponse]
-	inviteToOrganization         *connect.Client[v1.InviteToOrganizationRequest, v1.InviteToOrganizationResponse]
-	listOrganizationInvitations  *connect.Client[v1.ListOrganizationInvitationsRequest, v1.ListOrganizationInvitationsResponse]
-	answerOrganizationInvitation *connect.Client[v1.AnswerOrganizationInvitationRequest, v1.AnswerOrganizationInvitationResponse]
-	cancelOrganizationInvitation *connect.Client[v1.CancelOrganizationInvitationRequest, v1.CancelOrganizationInvitationResponse]
-	transferOrganization         *connect.Client[v1.TransferOrganizationRequest, v1.Organization]
-	listOrganizationMembers      *connect.Client[v1.ListOrganizationMembersRequest, v1.ListOrganizationMembersResponse]
-	createOrganizationGroup      *connect.Client[v1.CreateOrganizationGroupRequest, v1.CreateOrganizationGroupResponse]
-	importOrganizationMembers    *connect.Client[v1.ImportOrganizationMembersRequest, v1.ImportOrganizationMembersResponse]
+	createOrganization           *unary.Client[v1.CreateOrganizationRequest, v1.Organization]
+	getOrganization              *unary.Client[v1.GetOrganizationRequest, v1.Organization]
+	listOrganizations            *unary.Client[v1.ListOrganizationsRequest, v1.ListOrganizationsResponse]
+	updateOrganization           *unary.Client[v1.UpdateOrganizationRequest, v1.Organization]
+	putDepartments               *unary.Client[v1.PutDepartmentsRequest, v1.PutDepartmentsResponse]
+	removeDepartments            *unary.Client[v1.RemoveDepartmentsRequest, v1.RemoveDepartmentsResponse]
+	listDepartments              *unary.Client[v1.ListDepartmentsRequest, v1.ListDepartmentsResponse]
+	putOrganizationMembers       *unary.Client[v1.PutOrganizationMembersRequest, v1.PutOrganizationMembersResponse]
+	removeOrganizationMembers    *unary.Client[v1.RemoveOrganizationMembersRequest, v1.RemoveOrganizationMembersResponse]
+	inviteToOrganization         *unary.Client[v1.InviteToOrganizationRequest, v1.InviteToOrganizationResponse]
+	listOrganizationInvitations  *unary.Client[v1.ListOrganizationInvitationsRequest, v1.ListOrganizationInvitationsResponse]
+	answerOrganizationInvitation *unary.Client[v1.AnswerOrganizationInvitationRequest, v1.AnswerOrganizationInvitationResponse]
+	cancelOrganizationInvitation *unary.Client[v1.CancelOrganizationInvitationRequest, v1.CancelOrganizationInvitationResponse]
+	transferOrganization         *unary.Client[v1.TransferOrganizationRequest, v1.Organization]
+	listOrganizationMembers      *unary.Client[v1.ListOrganizationMembersRequest, v1.ListOrganizationMembersResponse]
+	createOrganizationGroup      *unary.Client[v1.CreateOrganizationGroupRequest, v1.CreateOrganizationGroupResponse]
+	importOrganizationMembers    *unary.Client[v1.ImportOrganizationMembersRequest, v1.ImportOrganizationMembersResponse]
 }
 
 // CreateOrganization calls rialto.chat.v1.OrganizationService.CreateOrganization.

@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -99,67 +100,67 @@ func NewRoomServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 	baseURL = strings.TrimRight(baseURL, "/")
 	roomServiceMethods := v1.File_rialto_chat_v1_room_proto.Services().ByName("RoomService").Methods()
 	return &roomServiceClient{
-		createRoom: connect.NewClient[v1.CreateRoomRequest, v1.Room](
+		createRoom: unary.NewClient[v1.CreateRoomRequest, v1.Room](
 			httpClient,
 			baseURL+RoomServiceCreateRoomProcedure,
 			connect.WithSchema(roomServiceMethods.ByName("CreateRoom")),
 			connect.WithClientOptions(opts...),
 		),
-		getRoom: connect.NewClient[v1.GetRoomRequest, v1.Room](
+		getRoom: unary.NewClient[v1.GetRoomRequest, v1.Room](
 			httpClient,
 			baseURL+RoomServiceGetRoomProcedure,
 			connect.WithSchema(roomServiceMethods.ByName("GetRoom")),
 			connect.WithClientOptions(opts...),
 		),
-		listRooms: connect.NewClient[v1.ListRoomsRequest, v1.ListRoomsResponse](
+		listRooms: unary.NewClient[v1.ListRoomsRequest, v1.ListRoomsResponse](
 			httpClient,
 			baseURL+RoomServiceListRoomsProcedure,
 			connect.WithSchema(roomServiceMethods.ByName("ListRooms")),
 			connect.WithClientOptions(opts...),
 		),
-		updateRoom: connect.NewClient[v1.UpdateRoomRequest, v1.Room](
+		updateRoom: unary.NewClient[v1.UpdateRoomRequest, v1.Room](
 			httpClient,
 			baseURL+RoomServiceUpdateRoomProcedure,
 			connect.WithSchema(roomServiceMethods.ByName("UpdateRoom")),
 			connect.WithClientOptions(opts...),
 		),
-		closeRoom: connect.NewClient[v1.CloseRoomRequest, v1.Room](
+		closeRoom: unary.NewClient[v1.CloseRoomRequest, v1.Room](
 			httpClient,
 			baseURL+RoomServiceCloseRoomProcedure,
 			connect.WithSchema(roomServiceMethods.ByName("CloseRoom")),
 			connect.WithClientOptions(opts...),
 		),
-		setRoomModerator: connect.NewClient[v1.SetRoomModeratorRequest, v1.Room](
+		setRoomModerator: unary.NewClient[v1.SetRoomModeratorRequest, v1.Room](
 			httpClient,
 			baseURL+RoomServiceSetRoomModeratorProcedure,
 			connect.WithSchema(roomServiceMethods.ByName("SetRoomModerator")),
 			connect.WithClientOptions(opts...),
 		),
-		kickFromRoom: connect.NewClient[v1.KickFromRoomRequest, v1.KickFromRoomResponse](
+		kickFromRoom: unary.NewClient[v1.KickFromRoomRequest, v1.KickFromRoomResponse](
 			httpClient,
 			baseURL+RoomServiceKickFromRoomProcedure,
 			connect.WithSchema(roomServiceMethods.ByName("KickFromRoom")),
 			connect.WithClientOptions(opts...),
 		),
-		muteInRoom: connect.NewClient[v1.MuteInRoomRequest, v1.MuteInRoomResponse](
+		muteInRoom: unary.NewClient[v1.MuteInRoomRequest, v1.MuteInRoomResponse](
 			httpClient,
 			baseURL+RoomServiceMuteInRoomProcedure,
 			connect.WithSchema(roomServiceMethods.ByName("MuteInRoom")),
 			connect.WithClientOptions(opts...),
 		),
-		listRoomRestrictions: connect.NewClient[v1.ListRoomRestrictionsRequest, v1.ListRoomRestrictionsResponse](
+		listRoomRestrictions: unary.NewClient[v1.ListRoomRestrictionsRequest, v1.ListRoomRestrictionsResponse](
 			httpClient,
 			baseURL+RoomServiceListRoomRestrictionsProcedure,
 			connect.WithSchema(roomServiceMethods.ByName("ListRoomRestrictions")),
 			connect.WithClientOptions(opts...),
 		),
-		sendRoomMessage: connect.NewClient[v1.SendRoomMessageRequest, v1.SendRoomMessageResponse](
+		sendRoomMessage: unary.NewClient[v1.SendRoomMessageRequest, v1.SendRoomMessageResponse](
 			httpClient,
 			baseURL+RoomServiceSendRoomMessageProcedure,
 			connect.WithSchema(roomServiceMethods.ByName("SendRoomMessage")),
 			connect.WithClientOptions(opts...),
 		),
-		likeRoom: connect.NewClient[v1.LikeRoomRequest, v1.LikeRoomResponse](
+		likeRoom: unary.NewClient[v1.LikeRoomRequest, v1.LikeRoomResponse](
 			httpClient,
 			baseURL+RoomServiceLikeRoomProcedure,
 			connect.WithSchema(roomServiceMethods.ByName("LikeRoom")),
@@ -170,17 +171,17 @@ func NewRoomServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 
 // roomServiceClient implements RoomServiceClient.
 type roomServiceClient struct {
-	createRoom           *connect.Client[v1.CreateRoomRequest, v1.Room]
-	getRoom              *connect.Client[v1.GetRoomRequest, v1.Room]
-	listRooms            *connect.Client[v1.ListRoomsRequest, v1.ListRoomsResponse]
-	updateRoom           *connect.Client[v1.UpdateRoomRequest, v1.Room]
-	closeRoom            *connect.Client[v1.CloseRoomRequest, v1.Room]
-	setRoomModerator     *connect.Client[v1.SetRoomModeratorRequest, v1.Room]
-	kickFromRoom         *connect.Client[v1.KickFromRoomRequest, v1.KickFromRoomResponse]
-	muteInRoom           *connect.Client[v1.MuteInRoomRequest, v1.MuteInRoomResponse]
-	listRoomRestrictions *connect.Client[v1.ListRoomRestrictionsRequest, v1.ListRoomRestrictionsResponse]
-	sendRoomMessage      *connect.Client[v1.SendRoomMessageRequest, v1.SendRoomMessageResponse]
-	likeRoom             *connect.Client[v1.LikeRoomRequest, v1.LikeRoomResponse]
+	createRoom           *unary.Client[v1.CreateRoomRequest, v1.Room]
+	getRoom              *unary.Client[v1.GetRoomRequest, v1.Room]
+	listRooms            *unary.Client[v1.ListRoomsRequest, v1.ListRoomsResponse]
+	updateRoom           *unary.Client[v1.UpdateRoomRequest, v1.Room]
+	closeRoom            *unary.Client[v1.CloseRoomRequest, v1.Room]
+	setRoomModerator     *unary.Client[v1.SetRoomModeratorRequest, v1.Room]
+	kickFromRoom         *unary.Client[v1.KickFromRoomRequest, v1.KickFromRoomResponse]
+	muteInRoom           *unary.Client[v1.MuteInRoomRequest, v1.MuteInRoomResponse]
+	listRoomRestrictions *unary.Client[v1.ListRoomRestrictionsRequest, v1.ListRoomRestrictionsResponse]
+	sendRoomMessage      *unary.Client[v1.SendRoomMessageRequest, v1.SendRoomMessageResponse]
+	likeRoom             *unary.Client[v1.LikeRoomRequest, v1.LikeRoomResponse]
 }
 
 // CreateRoom calls rialto.chat.v1.RoomService.CreateRoom.

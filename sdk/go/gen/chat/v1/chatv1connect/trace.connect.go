@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -56,7 +57,7 @@ func NewMessageTraceServiceClient(httpClient connect.HTTPClient, baseURL string,
 	baseURL = strings.TrimRight(baseURL, "/")
 	messageTraceServiceMethods := v1.File_rialto_chat_v1_trace_proto.Services().ByName("MessageTraceService").Methods()
 	return &messageTraceServiceClient{
-		traceMessage: connect.NewClient[v1.TraceMessageRequest, v1.MessageTrace](
+		traceMessage: unary.NewClient[v1.TraceMessageRequest, v1.MessageTrace](
 			httpClient,
 			baseURL+MessageTraceServiceTraceMessageProcedure,
 			connect.WithSchema(messageTraceServiceMethods.ByName("TraceMessage")),
@@ -67,7 +68,7 @@ func NewMessageTraceServiceClient(httpClient connect.HTTPClient, baseURL string,
 
 // messageTraceServiceClient implements MessageTraceServiceClient.
 type messageTraceServiceClient struct {
-	traceMessage *connect.Client[v1.TraceMessageRequest, v1.MessageTrace]
+	traceMessage *unary.Client[v1.TraceMessageRequest, v1.MessageTrace]
 }
 
 // TraceMessage calls rialto.chat.v1.MessageTraceService.TraceMessage.

@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -91,49 +92,49 @@ func NewCommentServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 	baseURL = strings.TrimRight(baseURL, "/")
 	commentServiceMethods := v1.File_rialto_comment_v1_comment_proto.Services().ByName("CommentService").Methods()
 	return &commentServiceClient{
-		createComment: connect.NewClient[v1.CreateCommentRequest, v1.Comment](
+		createComment: unary.NewClient[v1.CreateCommentRequest, v1.Comment](
 			httpClient,
 			baseURL+CommentServiceCreateCommentProcedure,
 			connect.WithSchema(commentServiceMethods.ByName("CreateComment")),
 			connect.WithClientOptions(opts...),
 		),
-		getComment: connect.NewClient[v1.GetCommentRequest, v1.Comment](
+		getComment: unary.NewClient[v1.GetCommentRequest, v1.Comment](
 			httpClient,
 			baseURL+CommentServiceGetCommentProcedure,
 			connect.WithSchema(commentServiceMethods.ByName("GetComment")),
 			connect.WithClientOptions(opts...),
 		),
-		editComment: connect.NewClient[v1.EditCommentRequest, v1.Comment](
+		editComment: unary.NewClient[v1.EditCommentRequest, v1.Comment](
 			httpClient,
 			baseURL+CommentServiceEditCommentProcedure,
 			connect.WithSchema(commentServiceMethods.ByName("EditComment")),
 			connect.WithClientOptions(opts...),
 		),
-		deleteComment: connect.NewClient[v1.DeleteCommentRequest, v1.DeleteCommentResponse](
+		deleteComment: unary.NewClient[v1.DeleteCommentRequest, v1.DeleteCommentResponse](
 			httpClient,
 			baseURL+CommentServiceDeleteCommentProcedure,
 			connect.WithSchema(commentServiceMethods.ByName("DeleteComment")),
 			connect.WithClientOptions(opts...),
 		),
-		listComments: connect.NewClient[v1.ListCommentsRequest, v1.ListCommentsResponse](
+		listComments: unary.NewClient[v1.ListCommentsRequest, v1.ListCommentsResponse](
 			httpClient,
 			baseURL+CommentServiceListCommentsProcedure,
 			connect.WithSchema(commentServiceMethods.ByName("ListComments")),
 			connect.WithClientOptions(opts...),
 		),
-		listReplies: connect.NewClient[v1.ListRepliesRequest, v1.ListRepliesResponse](
+		listReplies: unary.NewClient[v1.ListRepliesRequest, v1.ListRepliesResponse](
 			httpClient,
 			baseURL+CommentServiceListRepliesProcedure,
 			connect.WithSchema(commentServiceMethods.ByName("ListReplies")),
 			connect.WithClientOptions(opts...),
 		),
-		countComments: connect.NewClient[v1.CountCommentsRequest, v1.CountCommentsResponse](
+		countComments: unary.NewClient[v1.CountCommentsRequest, v1.CountCommentsResponse](
 			httpClient,
 			baseURL+CommentServiceCountCommentsProcedure,
 			connect.WithSchema(commentServiceMethods.ByName("CountComments")),
 			connect.WithClientOptions(opts...),
 		),
-		listTimedComments: connect.NewClient[v1.ListTimedCommentsRequest, v1.ListTimedCommentsResponse](
+		listTimedComments: unary.NewClient[v1.ListTimedCommentsRequest, v1.ListTimedCommentsResponse](
 			httpClient,
 			baseURL+CommentServiceListTimedCommentsProcedure,
 			connect.WithSchema(commentServiceMethods.ByName("ListTimedComments")),
@@ -144,14 +145,14 @@ func NewCommentServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 
 // commentServiceClient implements CommentServiceClient.
 type commentServiceClient struct {
-	createComment     *connect.Client[v1.CreateCommentRequest, v1.Comment]
-	getComment        *connect.Client[v1.GetCommentRequest, v1.Comment]
-	editComment       *connect.Client[v1.EditCommentRequest, v1.Comment]
-	deleteComment     *connect.Client[v1.DeleteCommentRequest, v1.DeleteCommentResponse]
-	listComments      *connect.Client[v1.ListCommentsRequest, v1.ListCommentsResponse]
-	listReplies       *connect.Client[v1.ListRepliesRequest, v1.ListRepliesResponse]
-	countComments     *connect.Client[v1.CountCommentsRequest, v1.CountCommentsResponse]
-	listTimedComments *connect.Client[v1.ListTimedCommentsRequest, v1.ListTimedCommentsResponse]
+	createComment     *unary.Client[v1.CreateCommentRequest, v1.Comment]
+	getComment        *unary.Client[v1.GetCommentRequest, v1.Comment]
+	editComment       *unary.Client[v1.EditCommentRequest, v1.Comment]
+	deleteComment     *unary.Client[v1.DeleteCommentRequest, v1.DeleteCommentResponse]
+	listComments      *unary.Client[v1.ListCommentsRequest, v1.ListCommentsResponse]
+	listReplies       *unary.Client[v1.ListRepliesRequest, v1.ListRepliesResponse]
+	countComments     *unary.Client[v1.CountCommentsRequest, v1.CountCommentsResponse]
+	listTimedComments *unary.Client[v1.ListTimedCommentsRequest, v1.ListTimedCommentsResponse]
 }
 
 // CreateComment calls rialto.comment.v1.CommentService.CreateComment.

@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/engagement/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -106,67 +107,67 @@ func NewEngagementServiceClient(httpClient connect.HTTPClient, baseURL string, o
 	baseURL = strings.TrimRight(baseURL, "/")
 	engagementServiceMethods := v1.File_rialto_engagement_v1_engagement_proto.Services().ByName("EngagementService").Methods()
 	return &engagementServiceClient{
-		like: connect.NewClient[v1.LikeRequest, v1.LikeResponse](
+		like: unary.NewClient[v1.LikeRequest, v1.LikeResponse](
 			httpClient,
 			baseURL+EngagementServiceLikeProcedure,
 			connect.WithSchema(engagementServiceMethods.ByName("Like")),
 			connect.WithClientOptions(opts...),
 		),
-		unlike: connect.NewClient[v1.UnlikeRequest, v1.UnlikeResponse](
+		unlike: unary.NewClient[v1.UnlikeRequest, v1.UnlikeResponse](
 			httpClient,
 			baseURL+EngagementServiceUnlikeProcedure,
 			connect.WithSchema(engagementServiceMethods.ByName("Unlike")),
 			connect.WithClientOptions(opts...),
 		),
-		listLikers: connect.NewClient[v1.ListLikersRequest, v1.ListLikersResponse](
+		listLikers: unary.NewClient[v1.ListLikersRequest, v1.ListLikersResponse](
 			httpClient,
 			baseURL+EngagementServiceListLikersProcedure,
 			connect.WithSchema(engagementServiceMethods.ByName("ListLikers")),
 			connect.WithClientOptions(opts...),
 		),
-		listLikes: connect.NewClient[v1.ListLikesRequest, v1.PostList](
+		listLikes: unary.NewClient[v1.ListLikesRequest, v1.PostList](
 			httpClient,
 			baseURL+EngagementServiceListLikesProcedure,
 			connect.WithSchema(engagementServiceMethods.ByName("ListLikes")),
 			connect.WithClientOptions(opts...),
 		),
-		favourite: connect.NewClient[v1.FavouriteRequest, v1.FavouriteResponse](
+		favourite: unary.NewClient[v1.FavouriteRequest, v1.FavouriteResponse](
 			httpClient,
 			baseURL+EngagementServiceFavouriteProcedure,
 			connect.WithSchema(engagementServiceMethods.ByName("Favourite")),
 			connect.WithClientOptions(opts...),
 		),
-		unfavourite: connect.NewClient[v1.UnfavouriteRequest, v1.UnfavouriteResponse](
+		unfavourite: unary.NewClient[v1.UnfavouriteRequest, v1.UnfavouriteResponse](
 			httpClient,
 			baseURL+EngagementServiceUnfavouriteProcedure,
 			connect.WithSchema(engagementServiceMethods.ByName("Unfavourite")),
 			connect.WithClientOptions(opts...),
 		),
-		listFavourites: connect.NewClient[v1.ListFavouritesRequest, v1.PostList](
+		listFavourites: unary.NewClient[v1.ListFavouritesRequest, v1.PostList](
 			httpClient,
 			baseURL+EngagementServiceListFavouritesProcedure,
 			connect.WithSchema(engagementServiceMethods.ByName("ListFavourites")),
 			connect.WithClientOptions(opts...),
 		),
-		recordViews: connect.NewClient[v1.RecordViewsRequest, v1.RecordViewsResponse](
+		recordViews: unary.NewClient[v1.RecordViewsRequest, v1.RecordViewsResponse](
 			httpClient,
 			baseURL+EngagementServiceRecordViewsProcedure,
 			connect.WithSchema(engagementServiceMethods.ByName("RecordViews")),
 			connect.WithClientOptions(opts...),
 		),
-		listViews: connect.NewClient[v1.ListViewsRequest, v1.PostList](
+		listViews: unary.NewClient[v1.ListViewsRequest, v1.PostList](
 			httpClient,
 			baseURL+EngagementServiceListViewsProcedure,
 			connect.WithSchema(engagementServiceMethods.ByName("ListViews")),
 			connect.WithClientOptions(opts...),
 		),
-		clearViews: connect.NewClient[v1.ClearViewsRequest, v1.ClearViewsResponse](
+		clearViews: unary.NewClient[v1.ClearViewsRequest, v1.ClearViewsResponse](
 			httpClient,
 			baseURL+EngagementServiceClearViewsProcedure,
 			connect.WithSchema(engagementServiceMethods.ByName("ClearViews")),
 			connect.WithClientOptions(opts...),
 		),
-		listHotPosts: connect.NewClient[v1.ListHotPostsRequest, v1.ListHotPostsResponse](
+		listHotPosts: unary.NewClient[v1.ListHotPostsRequest, v1.ListHotPostsResponse](
 			httpClient,
 			baseURL+EngagementServiceListHotPostsProcedure,
 			connect.WithSchema(engagementServiceMethods.ByName("ListHotPosts")),
@@ -177,17 +178,17 @@ func NewEngagementServiceClient(httpClient connect.HTTPClient, baseURL string, o
 
 // engagementServiceClient implements EngagementServiceClient.
 type engagementServiceClient struct {
-	like           *connect.Client[v1.LikeRequest, v1.LikeResponse]
-	unlike         *connect.Client[v1.UnlikeRequest, v1.UnlikeResponse]
-	listLikers     *connect.Client[v1.ListLikersRequest, v1.ListLikersResponse]
-	listLikes      *connect.Client[v1.ListLikesRequest, v1.PostList]
-	favourite      *connect.Client[v1.FavouriteRequest, v1.FavouriteResponse]
-	unfavourite    *connect.Client[v1.UnfavouriteRequest, v1.UnfavouriteResponse]
-	listFavourites *connect.Client[v1.ListFavouritesRequest, v1.PostList]
-	recordViews    *connect.Client[v1.RecordViewsRequest, v1.RecordViewsResponse]
-	listViews      *connect.Client[v1.ListViewsRequest, v1.PostList]
-	clearViews     *connect.Client[v1.ClearViewsRequest, v1.ClearViewsResponse]
-	listHotPosts   *connect.Client[v1.ListHotPostsRequest, v1.ListHotPostsResponse]
+	like           *unary.Client[v1.LikeRequest, v1.LikeResponse]
+	unlike         *unary.Client[v1.UnlikeRequest, v1.UnlikeResponse]
+	listLikers     *unary.Client[v1.ListLikersRequest, v1.ListLikersResponse]
+	listLikes      *unary.Client[v1.ListLikesRequest, v1.PostList]
+	favourite      *unary.Client[v1.FavouriteRequest, v1.FavouriteResponse]
+	unfavourite    *unary.Client[v1.UnfavouriteRequest, v1.UnfavouriteResponse]
+	listFavourites *unary.Client[v1.ListFavouritesRequest, v1.PostList]
+	recordViews    *unary.Client[v1.RecordViewsRequest, v1.RecordViewsResponse]
+	listViews      *unary.Client[v1.ListViewsRequest, v1.PostList]
+	clearViews     *unary.Client[v1.ClearViewsRequest, v1.ClearViewsResponse]
+	listHotPosts   *unary.Client[v1.ListHotPostsRequest, v1.ListHotPostsResponse]
 }
 
 // Like calls rialto.engagement.v1.EngagementService.Like.

@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/event/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -95,55 +96,55 @@ func NewServerEventServiceClient(httpClient connect.HTTPClient, baseURL string, 
 	baseURL = strings.TrimRight(baseURL, "/")
 	serverEventServiceMethods := v1.File_rialto_event_v1_event_proto.Services().ByName("ServerEventService").Methods()
 	return &serverEventServiceClient{
-		putEventConsumer: connect.NewClient[v1.PutEventConsumerRequest, v1.EventConsumer](
+		putEventConsumer: unary.NewClient[v1.PutEventConsumerRequest, v1.EventConsumer](
 			httpClient,
 			baseURL+ServerEventServicePutEventConsumerProcedure,
 			connect.WithSchema(serverEventServiceMethods.ByName("PutEventConsumer")),
 			connect.WithClientOptions(opts...),
 		),
-		listEventConsumers: connect.NewClient[v1.ListEventConsumersRequest, v1.ListEventConsumersResponse](
+		listEventConsumers: unary.NewClient[v1.ListEventConsumersRequest, v1.ListEventConsumersResponse](
 			httpClient,
 			baseURL+ServerEventServiceListEventConsumersProcedure,
 			connect.WithSchema(serverEventServiceMethods.ByName("ListEventConsumers")),
 			connect.WithClientOptions(opts...),
 		),
-		deleteEventConsumer: connect.NewClient[v1.DeleteEventConsumerRequest, v1.DeleteEventConsumerResponse](
+		deleteEventConsumer: unary.NewClient[v1.DeleteEventConsumerRequest, v1.DeleteEventConsumerResponse](
 			httpClient,
 			baseURL+ServerEventServiceDeleteEventConsumerProcedure,
 			connect.WithSchema(serverEventServiceMethods.ByName("DeleteEventConsumer")),
 			connect.WithClientOptions(opts...),
 		),
-		pullEvents: connect.NewClient[v1.PullEventsRequest, v1.PullEventsResponse](
+		pullEvents: unary.NewClient[v1.PullEventsRequest, v1.PullEventsResponse](
 			httpClient,
 			baseURL+ServerEventServicePullEventsProcedure,
 			connect.WithSchema(serverEventServiceMethods.ByName("PullEvents")),
 			connect.WithClientOptions(opts...),
 		),
-		confirmEvents: connect.NewClient[v1.ConfirmEventsRequest, v1.ConfirmEventsResponse](
+		confirmEvents: unary.NewClient[v1.ConfirmEventsRequest, v1.ConfirmEventsResponse](
 			httpClient,
 			baseURL+ServerEventServiceConfirmEventsProcedure,
 			connect.WithSchema(serverEventServiceMethods.ByName("ConfirmEvents")),
 			connect.WithClientOptions(opts...),
 		),
-		seekEvents: connect.NewClient[v1.SeekEventsRequest, v1.SeekEventsResponse](
+		seekEvents: unary.NewClient[v1.SeekEventsRequest, v1.SeekEventsResponse](
 			httpClient,
 			baseURL+ServerEventServiceSeekEventsProcedure,
 			connect.WithSchema(serverEventServiceMethods.ByName("SeekEvents")),
 			connect.WithClientOptions(opts...),
 		),
-		listDeadEvents: connect.NewClient[v1.ListDeadEventsRequest, v1.ListDeadEventsResponse](
+		listDeadEvents: unary.NewClient[v1.ListDeadEventsRequest, v1.ListDeadEventsResponse](
 			httpClient,
 			baseURL+ServerEventServiceListDeadEventsProcedure,
 			connect.WithSchema(serverEventServiceMethods.ByName("ListDeadEvents")),
 			connect.WithClientOptions(opts...),
 		),
-		getDeadEvents: connect.NewClient[v1.GetDeadEventsRequest, v1.GetDeadEventsResponse](
+		getDeadEvents: unary.NewClient[v1.GetDeadEventsRequest, v1.GetDeadEventsResponse](
 			httpClient,
 			baseURL+ServerEventServiceGetDeadEventsProcedure,
 			connect.WithSchema(serverEventServiceMethods.ByName("GetDeadEvents")),
 			connect.WithClientOptions(opts...),
 		),
-		retryDeadEvents: connect.NewClient[v1.RetryDeadEventsRequest, v1.RetryDeadEventsResponse](
+		retryDeadEvents: unary.NewClient[v1.RetryDeadEventsRequest, v1.RetryDeadEventsResponse](
 			httpClient,
 			baseURL+ServerEventServiceRetryDeadEventsProcedure,
 			connect.WithSchema(serverEventServiceMethods.ByName("RetryDeadEvents")),
@@ -154,15 +155,15 @@ func NewServerEventServiceClient(httpClient connect.HTTPClient, baseURL string, 
 
 // serverEventServiceClient implements ServerEventServiceClient.
 type serverEventServiceClient struct {
-	putEventConsumer    *connect.Client[v1.PutEventConsumerRequest, v1.EventConsumer]
-	listEventConsumers  *connect.Client[v1.ListEventConsumersRequest, v1.ListEventConsumersResponse]
-	deleteEventConsumer *connect.Client[v1.DeleteEventConsumerRequest, v1.DeleteEventConsumerResponse]
-	pullEvents          *connect.Client[v1.PullEventsRequest, v1.PullEventsResponse]
-	confirmEvents       *connect.Client[v1.ConfirmEventsRequest, v1.ConfirmEventsResponse]
-	seekEvents          *connect.Client[v1.SeekEventsRequest, v1.SeekEventsResponse]
-	listDeadEvents      *connect.Client[v1.ListDeadEventsRequest, v1.ListDeadEventsResponse]
-	getDeadEvents       *connect.Client[v1.GetDeadEventsRequest, v1.GetDeadEventsResponse]
-	retryDeadEvents     *connect.Client[v1.RetryDeadEventsRequest, v1.RetryDeadEventsResponse]
+	putEventConsumer    *unary.Client[v1.PutEventConsumerRequest, v1.EventConsumer]
+	listEventConsumers  *unary.Client[v1.ListEventConsumersRequest, v1.ListEventConsumersResponse]
+	deleteEventConsumer *unary.Client[v1.DeleteEventConsumerRequest, v1.DeleteEventConsumerResponse]
+	pullEvents          *unary.Client[v1.PullEventsRequest, v1.PullEventsResponse]
+	confirmEvents       *unary.Client[v1.ConfirmEventsRequest, v1.ConfirmEventsResponse]
+	seekEvents          *unary.Client[v1.SeekEventsRequest, v1.SeekEventsResponse]
+	listDeadEvents      *unary.Client[v1.ListDeadEventsRequest, v1.ListDeadEventsResponse]
+	getDeadEvents       *unary.Client[v1.GetDeadEventsRequest, v1.GetDeadEventsResponse]
+	retryDeadEvents     *unary.Client[v1.RetryDeadEventsRequest, v1.RetryDeadEventsResponse]
 }
 
 // PutEventConsumer calls rialto.event.v1.ServerEventService.PutEventConsumer.

@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -103,55 +104,55 @@ func NewFeedServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 	baseURL = strings.TrimRight(baseURL, "/")
 	feedServiceMethods := v1.File_rialto_feed_v1_feed_proto.Services().ByName("FeedService").Methods()
 	return &feedServiceClient{
-		publish: connect.NewClient[v1.PublishRequest, v1.Post](
+		publish: unary.NewClient[v1.PublishRequest, v1.Post](
 			httpClient,
 			baseURL+FeedServicePublishProcedure,
 			connect.WithSchema(feedServiceMethods.ByName("Publish")),
 			connect.WithClientOptions(opts...),
 		),
-		getPost: connect.NewClient[v1.GetPostRequest, v1.Post](
+		getPost: unary.NewClient[v1.GetPostRequest, v1.Post](
 			httpClient,
 			baseURL+FeedServiceGetPostProcedure,
 			connect.WithSchema(feedServiceMethods.ByName("GetPost")),
 			connect.WithClientOptions(opts...),
 		),
-		getPostPage: connect.NewClient[v1.GetPostPageRequest, v1.PostPage](
+		getPostPage: unary.NewClient[v1.GetPostPageRequest, v1.PostPage](
 			httpClient,
 			baseURL+FeedServiceGetPostPageProcedure,
 			connect.WithSchema(feedServiceMethods.ByName("GetPostPage")),
 			connect.WithClientOptions(opts...),
 		),
-		editPost: connect.NewClient[v1.EditPostRequest, v1.Post](
+		editPost: unary.NewClient[v1.EditPostRequest, v1.Post](
 			httpClient,
 			baseURL+FeedServiceEditPostProcedure,
 			connect.WithSchema(feedServiceMethods.ByName("EditPost")),
 			connect.WithClientOptions(opts...),
 		),
-		deletePost: connect.NewClient[v1.DeletePostRequest, v1.DeletePostResponse](
+		deletePost: unary.NewClient[v1.DeletePostRequest, v1.DeletePostResponse](
 			httpClient,
 			baseURL+FeedServiceDeletePostProcedure,
 			connect.WithSchema(feedServiceMethods.ByName("DeletePost")),
 			connect.WithClientOptions(opts...),
 		),
-		listVersions: connect.NewClient[v1.ListVersionsRequest, v1.ListVersionsResponse](
+		listVersions: unary.NewClient[v1.ListVersionsRequest, v1.ListVersionsResponse](
 			httpClient,
 			baseURL+FeedServiceListVersionsProcedure,
 			connect.WithSchema(feedServiceMethods.ByName("ListVersions")),
 			connect.WithClientOptions(opts...),
 		),
-		listPosts: connect.NewClient[v1.ListPostsRequest, v1.ListPostsResponse](
+		listPosts: unary.NewClient[v1.ListPostsRequest, v1.ListPostsResponse](
 			httpClient,
 			baseURL+FeedServiceListPostsProcedure,
 			connect.WithSchema(feedServiceMethods.ByName("ListPosts")),
 			connect.WithClientOptions(opts...),
 		),
-		getFeedProfile: connect.NewClient[v1.GetFeedProfileRequest, v1.FeedProfile](
+		getFeedProfile: unary.NewClient[v1.GetFeedProfileRequest, v1.FeedProfile](
 			httpClient,
 			baseURL+FeedServiceGetFeedProfileProcedure,
 			connect.WithSchema(feedServiceMethods.ByName("GetFeedProfile")),
 			connect.WithClientOptions(opts...),
 		),
-		homeTimeline: connect.NewClient[v1.HomeTimelineRequest, v1.HomeTimelineResponse](
+		homeTimeline: unary.NewClient[v1.HomeTimelineRequest, v1.HomeTimelineResponse](
 			httpClient,
 			baseURL+FeedServiceHomeTimelineProcedure,
 			connect.WithSchema(feedServiceMethods.ByName("HomeTimeline")),
@@ -162,15 +163,15 @@ func NewFeedServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 
 // feedServiceClient implements FeedServiceClient.
 type feedServiceClient struct {
-	publish        *connect.Client[v1.PublishRequest, v1.Post]
-	getPost        *connect.Client[v1.GetPostRequest, v1.Post]
-	getPostPage    *connect.Client[v1.GetPostPageRequest, v1.PostPage]
-	editPost       *connect.Client[v1.EditPostRequest, v1.Post]
-	deletePost     *connect.Client[v1.DeletePostRequest, v1.DeletePostResponse]
-	listVersions   *connect.Client[v1.ListVersionsRequest, v1.ListVersionsResponse]
-	listPosts      *connect.Client[v1.ListPostsRequest, v1.ListPostsResponse]
-	getFeedProfile *connect.Client[v1.GetFeedProfileRequest, v1.FeedProfile]
-	homeTimeline   *connect.Client[v1.HomeTimelineRequest, v1.HomeTimelineResponse]
+	publish        *unary.Client[v1.PublishRequest, v1.Post]
+	getPost        *unary.Client[v1.GetPostRequest, v1.Post]
+	getPostPage    *unary.Client[v1.GetPostPageRequest, v1.PostPage]
+	editPost       *unary.Client[v1.EditPostRequest, v1.Post]
+	deletePost     *unary.Client[v1.DeletePostRequest, v1.DeletePostResponse]
+	listVersions   *unary.Client[v1.ListVersionsRequest, v1.ListVersionsResponse]
+	listPosts      *unary.Client[v1.ListPostsRequest, v1.ListPostsResponse]
+	getFeedProfile *unary.Client[v1.GetFeedProfileRequest, v1.FeedProfile]
+	homeTimeline   *unary.Client[v1.HomeTimelineRequest, v1.HomeTimelineResponse]
 }
 
 // Publish calls rialto.feed.v1.FeedService.Publish.
@@ -390,25 +391,25 @@ func NewFeedAdminServiceClient(httpClient connect.HTTPClient, baseURL string, op
 	baseURL = strings.TrimRight(baseURL, "/")
 	feedAdminServiceMethods := v1.File_rialto_feed_v1_feed_proto.Services().ByName("FeedAdminService").Methods()
 	return &feedAdminServiceClient{
-		hidePost: connect.NewClient[v1.HidePostRequest, v1.HidePostResponse](
+		hidePost: unary.NewClient[v1.HidePostRequest, v1.HidePostResponse](
 			httpClient,
 			baseURL+FeedAdminServiceHidePostProcedure,
 			connect.WithSchema(feedAdminServiceMethods.ByName("HidePost")),
 			connect.WithClientOptions(opts...),
 		),
-		getFeedAuthor: connect.NewClient[v1.GetFeedAuthorRequest, v1.FeedAuthor](
+		getFeedAuthor: unary.NewClient[v1.GetFeedAuthorRequest, v1.FeedAuthor](
 			httpClient,
 			baseURL+FeedAdminServiceGetFeedAuthorProcedure,
 			connect.WithSchema(feedAdminServiceMethods.ByName("GetFeedAuthor")),
 			connect.WithClientOptions(opts...),
 		),
-		setFeedPlan: connect.NewClient[v1.SetFeedPlanRequest, v1.FeedPlan](
+		setFeedPlan: unary.NewClient[v1.SetFeedPlanRequest, v1.FeedPlan](
 			httpClient,
 			baseURL+FeedAdminServiceSetFeedPlanProcedure,
 			connect.WithSchema(feedAdminServiceMethods.ByName("SetFeedPlan")),
 			connect.WithClientOptions(opts...),
 		),
-		getFeedPlan: connect.NewClient[v1.GetFeedPlanRequest, v1.GetFeedPlanResponse](
+		getFeedPlan: unary.NewClient[v1.GetFeedPlanRequest, v1.GetFeedPlanResponse](
 			httpClient,
 			baseURL+FeedAdminServiceGetFeedPlanProcedure,
 			connect.WithSchema(feedAdminServiceMethods.ByName("GetFeedPlan")),
@@ -419,10 +420,10 @@ func NewFeedAdminServiceClient(httpClient connect.HTTPClient, baseURL string, op
 
 // feedAdminServiceClient implements FeedAdminServiceClient.
 type feedAdminServiceClient struct {
-	hidePost      *connect.Client[v1.HidePostRequest, v1.HidePostResponse]
-	getFeedAuthor *connect.Client[v1.GetFeedAuthorRequest, v1.FeedAuthor]
-	setFeedPlan   *connect.Client[v1.SetFeedPlanRequest, v1.FeedPlan]
-	getFeedPlan   *connect.Client[v1.GetFeedPlanRequest, v1.GetFeedPlanResponse]
+	hidePost      *unary.Client[v1.HidePostRequest, v1.HidePostResponse]
+	getFeedAuthor *unary.Client[v1.GetFeedAuthorRequest, v1.FeedAuthor]
+	setFeedPlan   *unary.Client[v1.SetFeedPlanRequest, v1.FeedPlan]
+	getFeedPlan   *unary.Client[v1.GetFeedPlanRequest, v1.GetFeedPlanResponse]
 }
 
 // HidePost calls rialto.feed.v1.FeedAdminService.HidePost.

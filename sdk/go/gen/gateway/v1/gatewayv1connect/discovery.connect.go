@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -55,7 +56,7 @@ func NewGatewayServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 	baseURL = strings.TrimRight(baseURL, "/")
 	gatewayServiceMethods := v1.File_rialto_gateway_v1_discovery_proto.Services().ByName("GatewayService").Methods()
 	return &gatewayServiceClient{
-		findGateways: connect.NewClient[v1.FindGatewaysRequest, v1.FindGatewaysResponse](
+		findGateways: unary.NewClient[v1.FindGatewaysRequest, v1.FindGatewaysResponse](
 			httpClient,
 			baseURL+GatewayServiceFindGatewaysProcedure,
 			connect.WithSchema(gatewayServiceMethods.ByName("FindGateways")),
@@ -66,7 +67,7 @@ func NewGatewayServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 
 // gatewayServiceClient implements GatewayServiceClient.
 type gatewayServiceClient struct {
-	findGateways *connect.Client[v1.FindGatewaysRequest, v1.FindGatewaysResponse]
+	findGateways *unary.Client[v1.FindGatewaysRequest, v1.FindGatewaysResponse]
 }
 
 // FindGateways calls rialto.gateway.v1.GatewayService.FindGateways.

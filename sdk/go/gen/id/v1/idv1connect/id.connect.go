@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/id/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -79,43 +80,43 @@ func NewIDServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 	baseURL = strings.TrimRight(baseURL, "/")
 	iDServiceMethods := v1.File_rialto_id_v1_id_proto.Services().ByName("IDService").Methods()
 	return &iDServiceClient{
-		next: connect.NewClient[v1.NextRequest, v1.NextResponse](
+		next: unary.NewClient[v1.NextRequest, v1.NextResponse](
 			httpClient,
 			baseURL+IDServiceNextProcedure,
 			connect.WithSchema(iDServiceMethods.ByName("Next")),
 			connect.WithClientOptions(opts...),
 		),
-		explain: connect.NewClient[v1.ExplainRequest, v1.ExplainResponse](
+		explain: unary.NewClient[v1.ExplainRequest, v1.ExplainResponse](
 			httpClient,
 			baseURL+IDServiceExplainProcedure,
 			connect.WithSchema(iDServiceMethods.ByName("Explain")),
 			connect.WithClientOptions(opts...),
 		),
-		ping: connect.NewClient[v1.PingRequest, v1.PingResponse](
+		ping: unary.NewClient[v1.PingRequest, v1.PingResponse](
 			httpClient,
 			baseURL+IDServicePingProcedure,
 			connect.WithSchema(iDServiceMethods.ByName("Ping")),
 			connect.WithClientOptions(opts...),
 		),
-		putTag: connect.NewClient[v1.PutTagRequest, v1.Tag](
+		putTag: unary.NewClient[v1.PutTagRequest, v1.Tag](
 			httpClient,
 			baseURL+IDServicePutTagProcedure,
 			connect.WithSchema(iDServiceMethods.ByName("PutTag")),
 			connect.WithClientOptions(opts...),
 		),
-		getTag: connect.NewClient[v1.GetTagRequest, v1.Tag](
+		getTag: unary.NewClient[v1.GetTagRequest, v1.Tag](
 			httpClient,
 			baseURL+IDServiceGetTagProcedure,
 			connect.WithSchema(iDServiceMethods.ByName("GetTag")),
 			connect.WithClientOptions(opts...),
 		),
-		listTags: connect.NewClient[v1.ListTagsRequest, v1.ListTagsResponse](
+		listTags: unary.NewClient[v1.ListTagsRequest, v1.ListTagsResponse](
 			httpClient,
 			baseURL+IDServiceListTagsProcedure,
 			connect.WithSchema(iDServiceMethods.ByName("ListTags")),
 			connect.WithClientOptions(opts...),
 		),
-		deleteTag: connect.NewClient[v1.DeleteTagRequest, v1.DeleteTagResponse](
+		deleteTag: unary.NewClient[v1.DeleteTagRequest, v1.DeleteTagResponse](
 			httpClient,
 			baseURL+IDServiceDeleteTagProcedure,
 			connect.WithSchema(iDServiceMethods.ByName("DeleteTag")),
@@ -126,13 +127,13 @@ func NewIDServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 
 // iDServiceClient implements IDServiceClient.
 type iDServiceClient struct {
-	next      *connect.Client[v1.NextRequest, v1.NextResponse]
-	explain   *connect.Client[v1.ExplainRequest, v1.ExplainResponse]
-	ping      *connect.Client[v1.PingRequest, v1.PingResponse]
-	putTag    *connect.Client[v1.PutTagRequest, v1.Tag]
-	getTag    *connect.Client[v1.GetTagRequest, v1.Tag]
-	listTags  *connect.Client[v1.ListTagsRequest, v1.ListTagsResponse]
-	deleteTag *connect.Client[v1.DeleteTagRequest, v1.DeleteTagResponse]
+	next      *unary.Client[v1.NextRequest, v1.NextResponse]
+	explain   *unary.Client[v1.ExplainRequest, v1.ExplainResponse]
+	ping      *unary.Client[v1.PingRequest, v1.PingResponse]
+	putTag    *unary.Client[v1.PutTagRequest, v1.Tag]
+	getTag    *unary.Client[v1.GetTagRequest, v1.Tag]
+	listTags  *unary.Client[v1.ListTagsRequest, v1.ListTagsResponse]
+	deleteTag *unary.Client[v1.DeleteTagRequest, v1.DeleteTagResponse]
 }
 
 // Next calls rialto.id.v1.IDService.Next.

@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/moderation/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -113,31 +114,31 @@ func NewModerationServiceClient(httpClient connect.HTTPClient, baseURL string, o
 	baseURL = strings.TrimRight(baseURL, "/")
 	moderationServiceMethods := v1.File_rialto_moderation_v1_moderation_proto.Services().ByName("ModerationService").Methods()
 	return &moderationServiceClient{
-		reportContent: connect.NewClient[v1.ReportContentRequest, v1.Report](
+		reportContent: unary.NewClient[v1.ReportContentRequest, v1.Report](
 			httpClient,
 			baseURL+ModerationServiceReportContentProcedure,
 			connect.WithSchema(moderationServiceMethods.ByName("ReportContent")),
 			connect.WithClientOptions(opts...),
 		),
-		listMyReports: connect.NewClient[v1.ListMyReportsRequest, v1.ListMyReportsResponse](
+		listMyReports: unary.NewClient[v1.ListMyReportsRequest, v1.ListMyReportsResponse](
 			httpClient,
 			baseURL+ModerationServiceListMyReportsProcedure,
 			connect.WithSchema(moderationServiceMethods.ByName("ListMyReports")),
 			connect.WithClientOptions(opts...),
 		),
-		listMyDecisions: connect.NewClient[v1.ListMyDecisionsRequest, v1.ListMyDecisionsResponse](
+		listMyDecisions: unary.NewClient[v1.ListMyDecisionsRequest, v1.ListMyDecisionsResponse](
 			httpClient,
 			baseURL+ModerationServiceListMyDecisionsProcedure,
 			connect.WithSchema(moderationServiceMethods.ByName("ListMyDecisions")),
 			connect.WithClientOptions(opts...),
 		),
-		appealDecision: connect.NewClient[v1.AppealDecisionRequest, v1.AppealReceipt](
+		appealDecision: unary.NewClient[v1.AppealDecisionRequest, v1.AppealReceipt](
 			httpClient,
 			baseURL+ModerationServiceAppealDecisionProcedure,
 			connect.WithSchema(moderationServiceMethods.ByName("AppealDecision")),
 			connect.WithClientOptions(opts...),
 		),
-		appealBan: connect.NewClient[v1.AppealBanRequest, v1.AppealReceipt](
+		appealBan: unary.NewClient[v1.AppealBanRequest, v1.AppealReceipt](
 			httpClient,
 			baseURL+ModerationServiceAppealBanProcedure,
 			connect.WithSchema(moderationServiceMethods.ByName("AppealBan")),
@@ -148,11 +149,11 @@ func NewModerationServiceClient(httpClient connect.HTTPClient, baseURL string, o
 
 // moderationServiceClient implements ModerationServiceClient.
 type moderationServiceClient struct {
-	reportContent   *connect.Client[v1.ReportContentRequest, v1.Report]
-	listMyReports   *connect.Client[v1.ListMyReportsRequest, v1.ListMyReportsResponse]
-	listMyDecisions *connect.Client[v1.ListMyDecisionsRequest, v1.ListMyDecisionsResponse]
-	appealDecision  *connect.Client[v1.AppealDecisionRequest, v1.AppealReceipt]
-	appealBan       *connect.Client[v1.AppealBanRequest, v1.AppealReceipt]
+	reportContent   *unary.Client[v1.ReportContentRequest, v1.Report]
+	listMyReports   *unary.Client[v1.ListMyReportsRequest, v1.ListMyReportsResponse]
+	listMyDecisions *unary.Client[v1.ListMyDecisionsRequest, v1.ListMyDecisionsResponse]
+	appealDecision  *unary.Client[v1.AppealDecisionRequest, v1.AppealReceipt]
+	appealBan       *unary.Client[v1.AppealBanRequest, v1.AppealReceipt]
 }
 
 // ReportContent calls rialto.moderation.v1.ModerationService.ReportContent.
@@ -316,67 +317,67 @@ func NewModerationAdminServiceClient(httpClient connect.HTTPClient, baseURL stri
 	baseURL = strings.TrimRight(baseURL, "/")
 	moderationAdminServiceMethods := v1.File_rialto_moderation_v1_moderation_proto.Services().ByName("ModerationAdminService").Methods()
 	return &moderationAdminServiceClient{
-		listCases: connect.NewClient[v1.ListCasesRequest, v1.ListCasesResponse](
+		listCases: unary.NewClient[v1.ListCasesRequest, v1.ListCasesResponse](
 			httpClient,
 			baseURL+ModerationAdminServiceListCasesProcedure,
 			connect.WithSchema(moderationAdminServiceMethods.ByName("ListCases")),
 			connect.WithClientOptions(opts...),
 		),
-		getCase: connect.NewClient[v1.GetCaseRequest, v1.Case](
+		getCase: unary.NewClient[v1.GetCaseRequest, v1.Case](
 			httpClient,
 			baseURL+ModerationAdminServiceGetCaseProcedure,
 			connect.WithSchema(moderationAdminServiceMethods.ByName("GetCase")),
 			connect.WithClientOptions(opts...),
 		),
-		decide: connect.NewClient[v1.DecideRequest, v1.Decision](
+		decide: unary.NewClient[v1.DecideRequest, v1.Decision](
 			httpClient,
 			baseURL+ModerationAdminServiceDecideProcedure,
 			connect.WithSchema(moderationAdminServiceMethods.ByName("Decide")),
 			connect.WithClientOptions(opts...),
 		),
-		banTarget: connect.NewClient[v1.BanTargetRequest, v1.Ban](
+		banTarget: unary.NewClient[v1.BanTargetRequest, v1.Ban](
 			httpClient,
 			baseURL+ModerationAdminServiceBanTargetProcedure,
 			connect.WithSchema(moderationAdminServiceMethods.ByName("BanTarget")),
 			connect.WithClientOptions(opts...),
 		),
-		listBans: connect.NewClient[v1.ListBansRequest, v1.ListBansResponse](
+		listBans: unary.NewClient[v1.ListBansRequest, v1.ListBansResponse](
 			httpClient,
 			baseURL+ModerationAdminServiceListBansProcedure,
 			connect.WithSchema(moderationAdminServiceMethods.ByName("ListBans")),
 			connect.WithClientOptions(opts...),
 		),
-		liftBan: connect.NewClient[v1.LiftBanRequest, v1.Ban](
+		liftBan: unary.NewClient[v1.LiftBanRequest, v1.Ban](
 			httpClient,
 			baseURL+ModerationAdminServiceLiftBanProcedure,
 			connect.WithSchema(moderationAdminServiceMethods.ByName("LiftBan")),
 			connect.WithClientOptions(opts...),
 		),
-		listAppeals: connect.NewClient[v1.ListAppealsRequest, v1.ListAppealsResponse](
+		listAppeals: unary.NewClient[v1.ListAppealsRequest, v1.ListAppealsResponse](
 			httpClient,
 			baseURL+ModerationAdminServiceListAppealsProcedure,
 			connect.WithSchema(moderationAdminServiceMethods.ByName("ListAppeals")),
 			connect.WithClientOptions(opts...),
 		),
-		decideAppeal: connect.NewClient[v1.DecideAppealRequest, v1.Appeal](
+		decideAppeal: unary.NewClient[v1.DecideAppealRequest, v1.Appeal](
 			httpClient,
 			baseURL+ModerationAdminServiceDecideAppealProcedure,
 			connect.WithSchema(moderationAdminServiceMethods.ByName("DecideAppeal")),
 			connect.WithClientOptions(opts...),
 		),
-		listWordLists: connect.NewClient[v1.ListWordListsRequest, v1.ListWordListsResponse](
+		listWordLists: unary.NewClient[v1.ListWordListsRequest, v1.ListWordListsResponse](
 			httpClient,
 			baseURL+ModerationAdminServiceListWordListsProcedure,
 			connect.WithSchema(moderationAdminServiceMethods.ByName("ListWordLists")),
 			connect.WithClientOptions(opts...),
 		),
-		getWordList: connect.NewClient[v1.GetWordListRequest, v1.WordList](
+		getWordList: unary.NewClient[v1.GetWordListRequest, v1.WordList](
 			httpClient,
 			baseURL+ModerationAdminServiceGetWordListProcedure,
 			connect.WithSchema(moderationAdminServiceMethods.ByName("GetWordList")),
 			connect.WithClientOptions(opts...),
 		),
-		putWordList: connect.NewClient[v1.PutWordListRequest, v1.WordList](
+		putWordList: unary.NewClient[v1.PutWordListRequest, v1.WordList](
 			httpClient,
 			baseURL+ModerationAdminServicePutWordListProcedure,
 			connect.WithSchema(moderationAdminServiceMethods.ByName("PutWordList")),
@@ -387,17 +388,17 @@ func NewModerationAdminServiceClient(httpClient connect.HTTPClient, baseURL stri
 
 // moderationAdminServiceClient implements ModerationAdminServiceClient.
 type moderationAdminServiceClient struct {
-	listCases     *connect.Client[v1.ListCasesRequest, v1.ListCasesResponse]
-	getCase       *connect.Client[v1.GetCaseRequest, v1.Case]
-	decide        *connect.Client[v1.DecideRequest, v1.Decision]
-	banTarget     *connect.Client[v1.BanTargetRequest, v1.Ban]
-	listBans      *connect.Client[v1.ListBansRequest, v1.ListBansResponse]
-	liftBan       *connect.Client[v1.LiftBanRequest, v1.Ban]
-	listAppeals   *connect.Client[v1.ListAppealsRequest, v1.ListAppealsResponse]
-	decideAppeal  *connect.Client[v1.DecideAppealRequest, v1.Appeal]
-	listWordLists *connect.Client[v1.ListWordListsRequest, v1.ListWordListsResponse]
-	getWordList   *connect.Client[v1.GetWordListRequest, v1.WordList]
-	putWordList   *connect.Client[v1.PutWordListRequest, v1.WordList]
+	listCases     *unary.Client[v1.ListCasesRequest, v1.ListCasesResponse]
+	getCase       *unary.Client[v1.GetCaseRequest, v1.Case]
+	decide        *unary.Client[v1.DecideRequest, v1.Decision]
+	banTarget     *unary.Client[v1.BanTargetRequest, v1.Ban]
+	listBans      *unary.Client[v1.ListBansRequest, v1.ListBansResponse]
+	liftBan       *unary.Client[v1.LiftBanRequest, v1.Ban]
+	listAppeals   *unary.Client[v1.ListAppealsRequest, v1.ListAppealsResponse]
+	decideAppeal  *unary.Client[v1.DecideAppealRequest, v1.Appeal]
+	listWordLists *unary.Client[v1.ListWordListsRequest, v1.ListWordListsResponse]
+	getWordList   *unary.Client[v1.GetWordListRequest, v1.WordList]
+	putWordList   *unary.Client[v1.PutWordListRequest, v1.WordList]
 }
 
 // ListCases calls rialto.moderation.v1.ModerationAdminService.ListCases.

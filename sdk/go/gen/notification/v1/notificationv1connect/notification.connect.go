@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/notification/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -90,49 +91,49 @@ func NewNotificationServiceClient(httpClient connect.HTTPClient, baseURL string,
 	baseURL = strings.TrimRight(baseURL, "/")
 	notificationServiceMethods := v1.File_rialto_notification_v1_notification_proto.Services().ByName("NotificationService").Methods()
 	return &notificationServiceClient{
-		listNotifications: connect.NewClient[v1.ListNotificationsRequest, v1.ListNotificationsResponse](
+		listNotifications: unary.NewClient[v1.ListNotificationsRequest, v1.ListNotificationsResponse](
 			httpClient,
 			baseURL+NotificationServiceListNotificationsProcedure,
 			connect.WithSchema(notificationServiceMethods.ByName("ListNotifications")),
 			connect.WithClientOptions(opts...),
 		),
-		unreadNotifications: connect.NewClient[v1.UnreadNotificationsRequest, v1.UnreadNotificationsResponse](
+		unreadNotifications: unary.NewClient[v1.UnreadNotificationsRequest, v1.UnreadNotificationsResponse](
 			httpClient,
 			baseURL+NotificationServiceUnreadNotificationsProcedure,
 			connect.WithSchema(notificationServiceMethods.ByName("UnreadNotifications")),
 			connect.WithClientOptions(opts...),
 		),
-		readNotifications: connect.NewClient[v1.ReadNotificationsRequest, v1.ReadNotificationsResponse](
+		readNotifications: unary.NewClient[v1.ReadNotificationsRequest, v1.ReadNotificationsResponse](
 			httpClient,
 			baseURL+NotificationServiceReadNotificationsProcedure,
 			connect.WithSchema(notificationServiceMethods.ByName("ReadNotifications")),
 			connect.WithClientOptions(opts...),
 		),
-		getNotificationSettings: connect.NewClient[v1.GetNotificationSettingsRequest, v1.NotificationSettings](
+		getNotificationSettings: unary.NewClient[v1.GetNotificationSettingsRequest, v1.NotificationSettings](
 			httpClient,
 			baseURL+NotificationServiceGetNotificationSettingsProcedure,
 			connect.WithSchema(notificationServiceMethods.ByName("GetNotificationSettings")),
 			connect.WithClientOptions(opts...),
 		),
-		setNotificationSettings: connect.NewClient[v1.NotificationSettings, v1.NotificationSettings](
+		setNotificationSettings: unary.NewClient[v1.NotificationSettings, v1.NotificationSettings](
 			httpClient,
 			baseURL+NotificationServiceSetNotificationSettingsProcedure,
 			connect.WithSchema(notificationServiceMethods.ByName("SetNotificationSettings")),
 			connect.WithClientOptions(opts...),
 		),
-		subscribeToPosts: connect.NewClient[v1.SubscribeToPostsRequest, v1.PostSubscription](
+		subscribeToPosts: unary.NewClient[v1.SubscribeToPostsRequest, v1.PostSubscription](
 			httpClient,
 			baseURL+NotificationServiceSubscribeToPostsProcedure,
 			connect.WithSchema(notificationServiceMethods.ByName("SubscribeToPosts")),
 			connect.WithClientOptions(opts...),
 		),
-		unsubscribeFromPosts: connect.NewClient[v1.UnsubscribeFromPostsRequest, v1.PostSubscription](
+		unsubscribeFromPosts: unary.NewClient[v1.UnsubscribeFromPostsRequest, v1.PostSubscription](
 			httpClient,
 			baseURL+NotificationServiceUnsubscribeFromPostsProcedure,
 			connect.WithSchema(notificationServiceMethods.ByName("UnsubscribeFromPosts")),
 			connect.WithClientOptions(opts...),
 		),
-		getPostSubscription: connect.NewClient[v1.GetPostSubscriptionRequest, v1.PostSubscription](
+		getPostSubscription: unary.NewClient[v1.GetPostSubscriptionRequest, v1.PostSubscription](
 			httpClient,
 			baseURL+NotificationServiceGetPostSubscriptionProcedure,
 			connect.WithSchema(notificationServiceMethods.ByName("GetPostSubscription")),
@@ -143,14 +144,14 @@ func NewNotificationServiceClient(httpClient connect.HTTPClient, baseURL string,
 
 // notificationServiceClient implements NotificationServiceClient.
 type notificationServiceClient struct {
-	listNotifications       *connect.Client[v1.ListNotificationsRequest, v1.ListNotificationsResponse]
-	unreadNotifications     *connect.Client[v1.UnreadNotificationsRequest, v1.UnreadNotificationsResponse]
-	readNotifications       *connect.Client[v1.ReadNotificationsRequest, v1.ReadNotificationsResponse]
-	getNotificationSettings *connect.Client[v1.GetNotificationSettingsRequest, v1.NotificationSettings]
-	setNotificationSettings *connect.Client[v1.NotificationSettings, v1.NotificationSettings]
-	subscribeToPosts        *connect.Client[v1.SubscribeToPostsRequest, v1.PostSubscription]
-	unsubscribeFromPosts    *connect.Client[v1.UnsubscribeFromPostsRequest, v1.PostSubscription]
-	getPostSubscription     *connect.Client[v1.GetPostSubscriptionRequest, v1.PostSubscription]
+	listNotifications       *unary.Client[v1.ListNotificationsRequest, v1.ListNotificationsResponse]
+	unreadNotifications     *unary.Client[v1.UnreadNotificationsRequest, v1.UnreadNotificationsResponse]
+	readNotifications       *unary.Client[v1.ReadNotificationsRequest, v1.ReadNotificationsResponse]
+	getNotificationSettings *unary.Client[v1.GetNotificationSettingsRequest, v1.NotificationSettings]
+	setNotificationSettings *unary.Client[v1.NotificationSettings, v1.NotificationSettings]
+	subscribeToPosts        *unary.Client[v1.SubscribeToPostsRequest, v1.PostSubscription]
+	unsubscribeFromPosts    *unary.Client[v1.UnsubscribeFromPostsRequest, v1.PostSubscription]
+	getPostSubscription     *unary.Client[v1.GetPostSubscriptionRequest, v1.PostSubscription]
 }
 
 // ListNotifications calls rialto.notification.v1.NotificationService.ListNotifications.

@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -101,61 +102,61 @@ func NewInterchangeServiceClient(httpClient connect.HTTPClient, baseURL string, 
 	baseURL = strings.TrimRight(baseURL, "/")
 	interchangeServiceMethods := v1.File_rialto_operation_v1_interchange_proto.Services().ByName("InterchangeService").Methods()
 	return &interchangeServiceClient{
-		importUsers: connect.NewClient[v1.ImportUsersRequest, v1.ImportUsersResponse](
+		importUsers: unary.NewClient[v1.ImportUsersRequest, v1.ImportUsersResponse](
 			httpClient,
 			baseURL+InterchangeServiceImportUsersProcedure,
 			connect.WithSchema(interchangeServiceMethods.ByName("ImportUsers")),
 			connect.WithClientOptions(opts...),
 		),
-		importConversation: connect.NewClient[v1.ImportConversationRequest, v1.ImportConversationResponse](
+		importConversation: unary.NewClient[v1.ImportConversationRequest, v1.ImportConversationResponse](
 			httpClient,
 			baseURL+InterchangeServiceImportConversationProcedure,
 			connect.WithSchema(interchangeServiceMethods.ByName("ImportConversation")),
 			connect.WithClientOptions(opts...),
 		),
-		importEntries: connect.NewClient[v1.ImportEntriesRequest, v1.ImportEntriesResponse](
+		importEntries: unary.NewClient[v1.ImportEntriesRequest, v1.ImportEntriesResponse](
 			httpClient,
 			baseURL+InterchangeServiceImportEntriesProcedure,
 			connect.WithSchema(interchangeServiceMethods.ByName("ImportEntries")),
 			connect.WithClientOptions(opts...),
 		),
-		endImport: connect.NewClient[v1.EndImportRequest, v1.EndImportResponse](
+		endImport: unary.NewClient[v1.EndImportRequest, v1.EndImportResponse](
 			httpClient,
 			baseURL+InterchangeServiceEndImportProcedure,
 			connect.WithSchema(interchangeServiceMethods.ByName("EndImport")),
 			connect.WithClientOptions(opts...),
 		),
-		importFile: connect.NewClient[v1.ImportFileRequest, v1.ImportFileResponse](
+		importFile: unary.NewClient[v1.ImportFileRequest, v1.ImportFileResponse](
 			httpClient,
 			baseURL+InterchangeServiceImportFileProcedure,
 			connect.WithSchema(interchangeServiceMethods.ByName("ImportFile")),
 			connect.WithClientOptions(opts...),
 		),
-		completeFile: connect.NewClient[v1.CompleteFileRequest, v1.CompleteFileResponse](
+		completeFile: unary.NewClient[v1.CompleteFileRequest, v1.CompleteFileResponse](
 			httpClient,
 			baseURL+InterchangeServiceCompleteFileProcedure,
 			connect.WithSchema(interchangeServiceMethods.ByName("CompleteFile")),
 			connect.WithClientOptions(opts...),
 		),
-		exportUsers: connect.NewClient[v1.ExportUsersRequest, v1.ExportUsersResponse](
+		exportUsers: unary.NewClient[v1.ExportUsersRequest, v1.ExportUsersResponse](
 			httpClient,
 			baseURL+InterchangeServiceExportUsersProcedure,
 			connect.WithSchema(interchangeServiceMethods.ByName("ExportUsers")),
 			connect.WithClientOptions(opts...),
 		),
-		exportConversations: connect.NewClient[v1.ExportConversationsRequest, v1.ExportConversationsResponse](
+		exportConversations: unary.NewClient[v1.ExportConversationsRequest, v1.ExportConversationsResponse](
 			httpClient,
 			baseURL+InterchangeServiceExportConversationsProcedure,
 			connect.WithSchema(interchangeServiceMethods.ByName("ExportConversations")),
 			connect.WithClientOptions(opts...),
 		),
-		exportEntries: connect.NewClient[v1.ExportEntriesRequest, v1.ExportEntriesResponse](
+		exportEntries: unary.NewClient[v1.ExportEntriesRequest, v1.ExportEntriesResponse](
 			httpClient,
 			baseURL+InterchangeServiceExportEntriesProcedure,
 			connect.WithSchema(interchangeServiceMethods.ByName("ExportEntries")),
 			connect.WithClientOptions(opts...),
 		),
-		exportFile: connect.NewClient[v1.ExportFileRequest, v1.ExportFileResponse](
+		exportFile: unary.NewClient[v1.ExportFileRequest, v1.ExportFileResponse](
 			httpClient,
 			baseURL+InterchangeServiceExportFileProcedure,
 			connect.WithSchema(interchangeServiceMethods.ByName("ExportFile")),
@@ -166,16 +167,16 @@ func NewInterchangeServiceClient(httpClient connect.HTTPClient, baseURL string, 
 
 // interchangeServiceClient implements InterchangeServiceClient.
 type interchangeServiceClient struct {
-	importUsers         *connect.Client[v1.ImportUsersRequest, v1.ImportUsersResponse]
-	importConversation  *connect.Client[v1.ImportConversationRequest, v1.ImportConversationResponse]
-	importEntries       *connect.Client[v1.ImportEntriesRequest, v1.ImportEntriesResponse]
-	endImport           *connect.Client[v1.EndImportRequest, v1.EndImportResponse]
-	importFile          *connect.Client[v1.ImportFileRequest, v1.ImportFileResponse]
-	completeFile        *connect.Client[v1.CompleteFileRequest, v1.CompleteFileResponse]
-	exportUsers         *connect.Client[v1.ExportUsersRequest, v1.ExportUsersResponse]
-	exportConversations *connect.Client[v1.ExportConversationsRequest, v1.ExportConversationsResponse]
-	exportEntries       *connect.Client[v1.ExportEntriesRequest, v1.ExportEntriesResponse]
-	exportFile          *connect.Client[v1.ExportFileRequest, v1.ExportFileResponse]
+	importUsers         *unary.Client[v1.ImportUsersRequest, v1.ImportUsersResponse]
+	importConversation  *unary.Client[v1.ImportConversationRequest, v1.ImportConversationResponse]
+	importEntries       *unary.Client[v1.ImportEntriesRequest, v1.ImportEntriesResponse]
+	endImport           *unary.Client[v1.EndImportRequest, v1.EndImportResponse]
+	importFile          *unary.Client[v1.ImportFileRequest, v1.ImportFileResponse]
+	completeFile        *unary.Client[v1.CompleteFileRequest, v1.CompleteFileResponse]
+	exportUsers         *unary.Client[v1.ExportUsersRequest, v1.ExportUsersResponse]
+	exportConversations *unary.Client[v1.ExportConversationsRequest, v1.ExportConversationsResponse]
+	exportEntries       *unary.Client[v1.ExportEntriesRequest, v1.ExportEntriesResponse]
+	exportFile          *unary.Client[v1.ExportFileRequest, v1.ExportFileResponse]
 }
 
 // ImportUsers calls rialto.operation.v1.InterchangeService.ImportUsers.

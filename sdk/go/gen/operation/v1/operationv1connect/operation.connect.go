@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -131,97 +132,97 @@ func NewOperationServiceClient(httpClient connect.HTTPClient, baseURL string, op
 	baseURL = strings.TrimRight(baseURL, "/")
 	operationServiceMethods := v1.File_rialto_operation_v1_operation_proto.Services().ByName("OperationService").Methods()
 	return &operationServiceClient{
-		getOperator: connect.NewClient[v1.GetOperatorRequest, v1.Operator](
+		getOperator: unary.NewClient[v1.GetOperatorRequest, v1.Operator](
 			httpClient,
 			baseURL+OperationServiceGetOperatorProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("GetOperator")),
 			connect.WithClientOptions(opts...),
 		),
-		listNodes: connect.NewClient[v1.ListNodesRequest, v1.ListNodesResponse](
+		listNodes: unary.NewClient[v1.ListNodesRequest, v1.ListNodesResponse](
 			httpClient,
 			baseURL+OperationServiceListNodesProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("ListNodes")),
 			connect.WithClientOptions(opts...),
 		),
-		listQueues: connect.NewClient[v1.ListQueuesRequest, v1.ListQueuesResponse](
+		listQueues: unary.NewClient[v1.ListQueuesRequest, v1.ListQueuesResponse](
 			httpClient,
 			baseURL+OperationServiceListQueuesProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("ListQueues")),
 			connect.WithClientOptions(opts...),
 		),
-		listJobs: connect.NewClient[v1.ListJobsRequest, v1.ListJobsResponse](
+		listJobs: unary.NewClient[v1.ListJobsRequest, v1.ListJobsResponse](
 			httpClient,
 			baseURL+OperationServiceListJobsProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("ListJobs")),
 			connect.WithClientOptions(opts...),
 		),
-		getJob: connect.NewClient[v1.GetJobRequest, v1.Job](
+		getJob: unary.NewClient[v1.GetJobRequest, v1.Job](
 			httpClient,
 			baseURL+OperationServiceGetJobProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("GetJob")),
 			connect.WithClientOptions(opts...),
 		),
-		retryJob: connect.NewClient[v1.RetryJobRequest, v1.Job](
+		retryJob: unary.NewClient[v1.RetryJobRequest, v1.Job](
 			httpClient,
 			baseURL+OperationServiceRetryJobProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("RetryJob")),
 			connect.WithClientOptions(opts...),
 		),
-		discardJob: connect.NewClient[v1.DiscardJobRequest, v1.Job](
+		discardJob: unary.NewClient[v1.DiscardJobRequest, v1.Job](
 			httpClient,
 			baseURL+OperationServiceDiscardJobProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("DiscardJob")),
 			connect.WithClientOptions(opts...),
 		),
-		dropJob: connect.NewClient[v1.DropJobRequest, v1.DropJobResponse](
+		dropJob: unary.NewClient[v1.DropJobRequest, v1.DropJobResponse](
 			httpClient,
 			baseURL+OperationServiceDropJobProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("DropJob")),
 			connect.WithClientOptions(opts...),
 		),
-		startBackup: connect.NewClient[v1.StartBackupRequest, v1.Backup](
+		startBackup: unary.NewClient[v1.StartBackupRequest, v1.Backup](
 			httpClient,
 			baseURL+OperationServiceStartBackupProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("StartBackup")),
 			connect.WithClientOptions(opts...),
 		),
-		getBackup: connect.NewClient[v1.GetBackupRequest, v1.Backup](
+		getBackup: unary.NewClient[v1.GetBackupRequest, v1.Backup](
 			httpClient,
 			baseURL+OperationServiceGetBackupProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("GetBackup")),
 			connect.WithClientOptions(opts...),
 		),
-		cancelBackup: connect.NewClient[v1.CancelBackupRequest, v1.Backup](
+		cancelBackup: unary.NewClient[v1.CancelBackupRequest, v1.Backup](
 			httpClient,
 			baseURL+OperationServiceCancelBackupProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("CancelBackup")),
 			connect.WithClientOptions(opts...),
 		),
-		listAuditEntries: connect.NewClient[v1.ListAuditEntriesRequest, v1.ListAuditEntriesResponse](
+		listAuditEntries: unary.NewClient[v1.ListAuditEntriesRequest, v1.ListAuditEntriesResponse](
 			httpClient,
 			baseURL+OperationServiceListAuditEntriesProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("ListAuditEntries")),
 			connect.WithClientOptions(opts...),
 		),
-		listComparisons: connect.NewClient[v1.ListComparisonsRequest, v1.ListComparisonsResponse](
+		listComparisons: unary.NewClient[v1.ListComparisonsRequest, v1.ListComparisonsResponse](
 			httpClient,
 			baseURL+OperationServiceListComparisonsProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("ListComparisons")),
 			connect.WithClientOptions(opts...),
 		),
-		listDifferences: connect.NewClient[v1.ListDifferencesRequest, v1.ListDifferencesResponse](
+		listDifferences: unary.NewClient[v1.ListDifferencesRequest, v1.ListDifferencesResponse](
 			httpClient,
 			baseURL+OperationServiceListDifferencesProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("ListDifferences")),
 			connect.WithClientOptions(opts...),
 		),
-		repairDifference: connect.NewClient[v1.RepairDifferenceRequest, v1.StoreDifference](
+		repairDifference: unary.NewClient[v1.RepairDifferenceRequest, v1.StoreDifference](
 			httpClient,
 			baseURL+OperationServiceRepairDifferenceProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("RepairDifference")),
 			connect.WithClientOptions(opts...),
 		),
-		getVideoPipeline: connect.NewClient[v1.GetVideoPipelineRequest, v1.VideoPipeline](
+		getVideoPipeline: unary.NewClient[v1.GetVideoPipelineRequest, v1.VideoPipeline](
 			httpClient,
 			baseURL+OperationServiceGetVideoPipelineProcedure,
 			connect.WithSchema(operationServiceMethods.ByName("GetVideoPipeline")),
@@ -232,22 +233,22 @@ func NewOperationServiceClient(httpClient connect.HTTPClient, baseURL string, op
 
 // operationServiceClient implements OperationServiceClient.
 type operationServiceClient struct {
-	getOperator      *connect.Client[v1.GetOperatorRequest, v1.Operator]
-	listNodes        *connect.Client[v1.ListNodesRequest, v1.ListNodesResponse]
-	listQueues       *connect.Client[v1.ListQueuesRequest, v1.ListQueuesResponse]
-	listJobs         *connect.Client[v1.ListJobsRequest, v1.ListJobsResponse]
-	getJob           *connect.Client[v1.GetJobRequest, v1.Job]
-	retryJob         *connect.Client[v1.RetryJobRequest, v1.Job]
-	discardJob       *connect.Client[v1.DiscardJobRequest, v1.Job]
-	dropJob          *connect.Client[v1.DropJobRequest, v1.DropJobResponse]
-	startBackup      *connect.Client[v1.StartBackupRequest, v1.Backup]
-	getBackup        *connect.Client[v1.GetBackupRequest, v1.Backup]
-	cancelBackup     *connect.Client[v1.CancelBackupRequest, v1.Backup]
-	listAuditEntries *connect.Client[v1.ListAuditEntriesRequest, v1.ListAuditEntriesResponse]
-	listComparisons  *connect.Client[v1.ListComparisonsRequest, v1.ListComparisonsResponse]
-	listDifferences  *connect.Client[v1.ListDifferencesRequest, v1.ListDifferencesResponse]
-	repairDifference *connect.Client[v1.RepairDifferenceRequest, v1.StoreDifference]
-	getVideoPipeline *connect.Client[v1.GetVideoPipelineRequest, v1.VideoPipeline]
+	getOperator      *unary.Client[v1.GetOperatorRequest, v1.Operator]
+	listNodes        *unary.Client[v1.ListNodesRequest, v1.ListNodesResponse]
+	listQueues       *unary.Client[v1.ListQueuesRequest, v1.ListQueuesResponse]
+	listJobs         *unary.Client[v1.ListJobsRequest, v1.ListJobsResponse]
+	getJob           *unary.Client[v1.GetJobRequest, v1.Job]
+	retryJob         *unary.Client[v1.RetryJobRequest, v1.Job]
+	discardJob       *unary.Client[v1.DiscardJobRequest, v1.Job]
+	dropJob          *unary.Client[v1.DropJobRequest, v1.DropJobResponse]
+	startBackup      *unary.Client[v1.StartBackupRequest, v1.Backup]
+	getBackup        *unary.Client[v1.GetBackupRequest, v1.Backup]
+	cancelBackup     *unary.Client[v1.CancelBackupRequest, v1.Backup]
+	listAuditEntries *unary.Client[v1.ListAuditEntriesRequest, v1.ListAuditEntriesResponse]
+	listComparisons  *unary.Client[v1.ListComparisonsRequest, v1.ListComparisonsResponse]
+	listDifferences  *unary.Client[v1.ListDifferencesRequest, v1.ListDifferencesResponse]
+	repairDifference *unary.Client[v1.RepairDifferenceRequest, v1.StoreDifference]
+	getVideoPipeline *unary.Client[v1.GetVideoPipelineRequest, v1.VideoPipeline]
 }
 
 // GetOperator calls rialto.operation.v1.OperationService.GetOperator.

@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -60,13 +61,13 @@ func NewPresenceServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 	baseURL = strings.TrimRight(baseURL, "/")
 	presenceServiceMethods := v1.File_rialto_presence_v1_presence_proto.Services().ByName("PresenceService").Methods()
 	return &presenceServiceClient{
-		getPresence: connect.NewClient[v1.GetPresenceRequest, v1.GetPresenceResponse](
+		getPresence: unary.NewClient[v1.GetPresenceRequest, v1.GetPresenceResponse](
 			httpClient,
 			baseURL+PresenceServiceGetPresenceProcedure,
 			connect.WithSchema(presenceServiceMethods.ByName("GetPresence")),
 			connect.WithClientOptions(opts...),
 		),
-		listDevices: connect.NewClient[v1.ListDevicesRequest, v1.ListDevicesResponse](
+		listDevices: unary.NewClient[v1.ListDevicesRequest, v1.ListDevicesResponse](
 			httpClient,
 			baseURL+PresenceServiceListDevicesProcedure,
 			connect.WithSchema(presenceServiceMethods.ByName("ListDevices")),
@@ -77,8 +78,8 @@ func NewPresenceServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 
 // presenceServiceClient implements PresenceServiceClient.
 type presenceServiceClient struct {
-	getPresence *connect.Client[v1.GetPresenceRequest, v1.GetPresenceResponse]
-	listDevices *connect.Client[v1.ListDevicesRequest, v1.ListDevicesResponse]
+	getPresence *unary.Client[v1.GetPresenceRequest, v1.GetPresenceResponse]
+	listDevices *unary.Client[v1.ListDevicesRequest, v1.ListDevicesResponse]
 }
 
 // GetPresence calls rialto.presence.v1.PresenceService.GetPresence.

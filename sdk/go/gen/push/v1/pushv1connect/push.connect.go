@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/push/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -86,37 +87,37 @@ func NewPushServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 	baseURL = strings.TrimRight(baseURL, "/")
 	pushServiceMethods := v1.File_rialto_push_v1_push_proto.Services().ByName("PushService").Methods()
 	return &pushServiceClient{
-		getPushProviders: connect.NewClient[v1.GetPushProvidersRequest, v1.PushProviders](
+		getPushProviders: unary.NewClient[v1.GetPushProvidersRequest, v1.PushProviders](
 			httpClient,
 			baseURL+PushServiceGetPushProvidersProcedure,
 			connect.WithSchema(pushServiceMethods.ByName("GetPushProviders")),
 			connect.WithClientOptions(opts...),
 		),
-		registerPush: connect.NewClient[v1.RegisterPushRequest, v1.PushSubscription](
+		registerPush: unary.NewClient[v1.RegisterPushRequest, v1.PushSubscription](
 			httpClient,
 			baseURL+PushServiceRegisterPushProcedure,
 			connect.WithSchema(pushServiceMethods.ByName("RegisterPush")),
 			connect.WithClientOptions(opts...),
 		),
-		listPushSubscriptions: connect.NewClient[v1.ListPushSubscriptionsRequest, v1.ListPushSubscriptionsResponse](
+		listPushSubscriptions: unary.NewClient[v1.ListPushSubscriptionsRequest, v1.ListPushSubscriptionsResponse](
 			httpClient,
 			baseURL+PushServiceListPushSubscriptionsProcedure,
 			connect.WithSchema(pushServiceMethods.ByName("ListPushSubscriptions")),
 			connect.WithClientOptions(opts...),
 		),
-		removePushSubscription: connect.NewClient[v1.RemovePushSubscriptionRequest, v1.RemovePushSubscriptionResponse](
+		removePushSubscription: unary.NewClient[v1.RemovePushSubscriptionRequest, v1.RemovePushSubscriptionResponse](
 			httpClient,
 			baseURL+PushServiceRemovePushSubscriptionProcedure,
 			connect.WithSchema(pushServiceMethods.ByName("RemovePushSubscription")),
 			connect.WithClientOptions(opts...),
 		),
-		getPushSettings: connect.NewClient[v1.GetPushSettingsRequest, v1.PushSettings](
+		getPushSettings: unary.NewClient[v1.GetPushSettingsRequest, v1.PushSettings](
 			httpClient,
 			baseURL+PushServiceGetPushSettingsProcedure,
 			connect.WithSchema(pushServiceMethods.ByName("GetPushSettings")),
 			connect.WithClientOptions(opts...),
 		),
-		setPushSettings: connect.NewClient[v1.PushSettings, v1.PushSettings](
+		setPushSettings: unary.NewClient[v1.PushSettings, v1.PushSettings](
 			httpClient,
 			baseURL+PushServiceSetPushSettingsProcedure,
 			connect.WithSchema(pushServiceMethods.ByName("SetPushSettings")),
@@ -127,12 +128,12 @@ func NewPushServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 
 // pushServiceClient implements PushServiceClient.
 type pushServiceClient struct {
-	getPushProviders       *connect.Client[v1.GetPushProvidersRequest, v1.PushProviders]
-	registerPush           *connect.Client[v1.RegisterPushRequest, v1.PushSubscription]
-	listPushSubscriptions  *connect.Client[v1.ListPushSubscriptionsRequest, v1.ListPushSubscriptionsResponse]
-	removePushSubscription *connect.Client[v1.RemovePushSubscriptionRequest, v1.RemovePushSubscriptionResponse]
-	getPushSettings        *connect.Client[v1.GetPushSettingsRequest, v1.PushSettings]
-	setPushSettings        *connect.Client[v1.PushSettings, v1.PushSettings]
+	getPushProviders       *unary.Client[v1.GetPushProvidersRequest, v1.PushProviders]
+	registerPush           *unary.Client[v1.RegisterPushRequest, v1.PushSubscription]
+	listPushSubscriptions  *unary.Client[v1.ListPushSubscriptionsRequest, v1.ListPushSubscriptionsResponse]
+	removePushSubscription *unary.Client[v1.RemovePushSubscriptionRequest, v1.RemovePushSubscriptionResponse]
+	getPushSettings        *unary.Client[v1.GetPushSettingsRequest, v1.PushSettings]
+	setPushSettings        *unary.Client[v1.PushSettings, v1.PushSettings]
 }
 
 // GetPushProviders calls rialto.push.v1.PushService.GetPushProviders.
@@ -289,7 +290,7 @@ func NewPushAdminServiceClient(httpClient connect.HTTPClient, baseURL string, op
 	baseURL = strings.TrimRight(baseURL, "/")
 	pushAdminServiceMethods := v1.File_rialto_push_v1_push_proto.Services().ByName("PushAdminService").Methods()
 	return &pushAdminServiceClient{
-		listPushAttempts: connect.NewClient[v1.ListPushAttemptsRequest, v1.ListPushAttemptsResponse](
+		listPushAttempts: unary.NewClient[v1.ListPushAttemptsRequest, v1.ListPushAttemptsResponse](
 			httpClient,
 			baseURL+PushAdminServiceListPushAttemptsProcedure,
 			connect.WithSchema(pushAdminServiceMethods.ByName("ListPushAttempts")),
@@ -300,7 +301,7 @@ func NewPushAdminServiceClient(httpClient connect.HTTPClient, baseURL string, op
 
 // pushAdminServiceClient implements PushAdminServiceClient.
 type pushAdminServiceClient struct {
-	listPushAttempts *connect.Client[v1.ListPushAttemptsRequest, v1.ListPushAttemptsResponse]
+	listPushAttempts *unary.Client[v1.ListPushAttemptsRequest, v1.ListPushAttemptsResponse]
 }
 
 // ListPushAttempts calls rialto.push.v1.PushAdminService.ListPushAttempts.

@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -102,31 +103,31 @@ func NewRankingServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 	baseURL = strings.TrimRight(baseURL, "/")
 	rankingServiceMethods := v1.File_rialto_ranking_v1_ranking_proto.Services().ByName("RankingService").Methods()
 	return &rankingServiceClient{
-		forYou: connect.NewClient[v1.ForYouRequest, v1.ForYouResponse](
+		forYou: unary.NewClient[v1.ForYouRequest, v1.ForYouResponse](
 			httpClient,
 			baseURL+RankingServiceForYouProcedure,
 			connect.WithSchema(rankingServiceMethods.ByName("ForYou")),
 			connect.WithClientOptions(opts...),
 		),
-		showLess: connect.NewClient[v1.ShowLessRequest, v1.ShowLessResponse](
+		showLess: unary.NewClient[v1.ShowLessRequest, v1.ShowLessResponse](
 			httpClient,
 			baseURL+RankingServiceShowLessProcedure,
 			connect.WithSchema(rankingServiceMethods.ByName("ShowLess")),
 			connect.WithClientOptions(opts...),
 		),
-		showAgain: connect.NewClient[v1.ShowAgainRequest, v1.ShowAgainResponse](
+		showAgain: unary.NewClient[v1.ShowAgainRequest, v1.ShowAgainResponse](
 			httpClient,
 			baseURL+RankingServiceShowAgainProcedure,
 			connect.WithSchema(rankingServiceMethods.ByName("ShowAgain")),
 			connect.WithClientOptions(opts...),
 		),
-		listShownLess: connect.NewClient[v1.ListShownLessRequest, v1.ListShownLessResponse](
+		listShownLess: unary.NewClient[v1.ListShownLessRequest, v1.ListShownLessResponse](
 			httpClient,
 			baseURL+RankingServiceListShownLessProcedure,
 			connect.WithSchema(rankingServiceMethods.ByName("ListShownLess")),
 			connect.WithClientOptions(opts...),
 		),
-		recordClicks: connect.NewClient[v1.RecordClicksRequest, v1.RecordClicksResponse](
+		recordClicks: unary.NewClient[v1.RecordClicksRequest, v1.RecordClicksResponse](
 			httpClient,
 			baseURL+RankingServiceRecordClicksProcedure,
 			connect.WithSchema(rankingServiceMethods.ByName("RecordClicks")),
@@ -137,11 +138,11 @@ func NewRankingServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 
 // rankingServiceClient implements RankingServiceClient.
 type rankingServiceClient struct {
-	forYou        *connect.Client[v1.ForYouRequest, v1.ForYouResponse]
-	showLess      *connect.Client[v1.ShowLessRequest, v1.ShowLessResponse]
-	showAgain     *connect.Client[v1.ShowAgainRequest, v1.ShowAgainResponse]
-	listShownLess *connect.Client[v1.ListShownLessRequest, v1.ListShownLessResponse]
-	recordClicks  *connect.Client[v1.RecordClicksRequest, v1.RecordClicksResponse]
+	forYou        *unary.Client[v1.ForYouRequest, v1.ForYouResponse]
+	showLess      *unary.Client[v1.ShowLessRequest, v1.ShowLessResponse]
+	showAgain     *unary.Client[v1.ShowAgainRequest, v1.ShowAgainResponse]
+	listShownLess *unary.Client[v1.ListShownLessRequest, v1.ListShownLessResponse]
+	recordClicks  *unary.Client[v1.RecordClicksRequest, v1.RecordClicksResponse]
 }
 
 // ForYou calls rialto.ranking.v1.RankingService.ForYou.
@@ -297,49 +298,49 @@ func NewRankingAdminServiceClient(httpClient connect.HTTPClient, baseURL string,
 	baseURL = strings.TrimRight(baseURL, "/")
 	rankingAdminServiceMethods := v1.File_rialto_ranking_v1_ranking_proto.Services().ByName("RankingAdminService").Methods()
 	return &rankingAdminServiceClient{
-		setRankingWeights: connect.NewClient[v1.SetRankingWeightsRequest, v1.RankingWeights](
+		setRankingWeights: unary.NewClient[v1.SetRankingWeightsRequest, v1.RankingWeights](
 			httpClient,
 			baseURL+RankingAdminServiceSetRankingWeightsProcedure,
 			connect.WithSchema(rankingAdminServiceMethods.ByName("SetRankingWeights")),
 			connect.WithClientOptions(opts...),
 		),
-		getRankingWeights: connect.NewClient[v1.GetRankingWeightsRequest, v1.GetRankingWeightsResponse](
+		getRankingWeights: unary.NewClient[v1.GetRankingWeightsRequest, v1.GetRankingWeightsResponse](
 			httpClient,
 			baseURL+RankingAdminServiceGetRankingWeightsProcedure,
 			connect.WithSchema(rankingAdminServiceMethods.ByName("GetRankingWeights")),
 			connect.WithClientOptions(opts...),
 		),
-		explainRanking: connect.NewClient[v1.ExplainRankingRequest, v1.ExplainRankingResponse](
+		explainRanking: unary.NewClient[v1.ExplainRankingRequest, v1.ExplainRankingResponse](
 			httpClient,
 			baseURL+RankingAdminServiceExplainRankingProcedure,
 			connect.WithSchema(rankingAdminServiceMethods.ByName("ExplainRanking")),
 			connect.WithClientOptions(opts...),
 		),
-		recordConversions: connect.NewClient[v1.RecordConversionsRequest, v1.RecordConversionsResponse](
+		recordConversions: unary.NewClient[v1.RecordConversionsRequest, v1.RecordConversionsResponse](
 			httpClient,
 			baseURL+RankingAdminServiceRecordConversionsProcedure,
 			connect.WithSchema(rankingAdminServiceMethods.ByName("RecordConversions")),
 			connect.WithClientOptions(opts...),
 		),
-		listRankingExamples: connect.NewClient[v1.ListRankingExamplesRequest, v1.ListRankingExamplesResponse](
+		listRankingExamples: unary.NewClient[v1.ListRankingExamplesRequest, v1.ListRankingExamplesResponse](
 			httpClient,
 			baseURL+RankingAdminServiceListRankingExamplesProcedure,
 			connect.WithSchema(rankingAdminServiceMethods.ByName("ListRankingExamples")),
 			connect.WithClientOptions(opts...),
 		),
-		putRankingModel: connect.NewClient[v1.PutRankingModelRequest, v1.RankingModel](
+		putRankingModel: unary.NewClient[v1.PutRankingModelRequest, v1.RankingModel](
 			httpClient,
 			baseURL+RankingAdminServicePutRankingModelProcedure,
 			connect.WithSchema(rankingAdminServiceMethods.ByName("PutRankingModel")),
 			connect.WithClientOptions(opts...),
 		),
-		listRankingModels: connect.NewClient[v1.ListRankingModelsRequest, v1.ListRankingModelsResponse](
+		listRankingModels: unary.NewClient[v1.ListRankingModelsRequest, v1.ListRankingModelsResponse](
 			httpClient,
 			baseURL+RankingAdminServiceListRankingModelsProcedure,
 			connect.WithSchema(rankingAdminServiceMethods.ByName("ListRankingModels")),
 			connect.WithClientOptions(opts...),
 		),
-		activateRankingModel: connect.NewClient[v1.ActivateRankingModelRequest, v1.ListRankingModelsResponse](
+		activateRankingModel: unary.NewClient[v1.ActivateRankingModelRequest, v1.ListRankingModelsResponse](
 			httpClient,
 			baseURL+RankingAdminServiceActivateRankingModelProcedure,
 			connect.WithSchema(rankingAdminServiceMethods.ByName("ActivateRankingModel")),
@@ -350,14 +351,14 @@ func NewRankingAdminServiceClient(httpClient connect.HTTPClient, baseURL string,
 
 // rankingAdminServiceClient implements RankingAdminServiceClient.
 type rankingAdminServiceClient struct {
-	setRankingWeights    *connect.Client[v1.SetRankingWeightsRequest, v1.RankingWeights]
-	getRankingWeights    *connect.Client[v1.GetRankingWeightsRequest, v1.GetRankingWeightsResponse]
-	explainRanking       *connect.Client[v1.ExplainRankingRequest, v1.ExplainRankingResponse]
-	recordConversions    *connect.Client[v1.RecordConversionsRequest, v1.RecordConversionsResponse]
-	listRankingExamples  *connect.Client[v1.ListRankingExamplesRequest, v1.ListRankingExamplesResponse]
-	putRankingModel      *connect.Client[v1.PutRankingModelRequest, v1.RankingModel]
-	listRankingModels    *connect.Client[v1.ListRankingModelsRequest, v1.ListRankingModelsResponse]
-	activateRankingModel *connect.Client[v1.ActivateRankingModelRequest, v1.ListRankingModelsResponse]
+	setRankingWeights    *unary.Client[v1.SetRankingWeightsRequest, v1.RankingWeights]
+	getRankingWeights    *unary.Client[v1.GetRankingWeightsRequest, v1.GetRankingWeightsResponse]
+	explainRanking       *unary.Client[v1.ExplainRankingRequest, v1.ExplainRankingResponse]
+	recordConversions    *unary.Client[v1.RecordConversionsRequest, v1.RecordConversionsResponse]
+	listRankingExamples  *unary.Client[v1.ListRankingExamplesRequest, v1.ListRankingExamplesResponse]
+	putRankingModel      *unary.Client[v1.PutRankingModelRequest, v1.RankingModel]
+	listRankingModels    *unary.Client[v1.ListRankingModelsRequest, v1.ListRankingModelsResponse]
+	activateRankingModel *unary.Client[v1.ActivateRankingModelRequest, v1.ListRankingModelsResponse]
 }
 
 // SetRankingWeights calls rialto.ranking.v1.RankingAdminService.SetRankingWeights.

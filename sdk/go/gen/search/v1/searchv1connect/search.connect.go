@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/search/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -54,7 +55,7 @@ func NewSearchServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 	baseURL = strings.TrimRight(baseURL, "/")
 	searchServiceMethods := v1.File_rialto_search_v1_search_proto.Services().ByName("SearchService").Methods()
 	return &searchServiceClient{
-		search: connect.NewClient[v1.SearchRequest, v1.SearchResponse](
+		search: unary.NewClient[v1.SearchRequest, v1.SearchResponse](
 			httpClient,
 			baseURL+SearchServiceSearchProcedure,
 			connect.WithSchema(searchServiceMethods.ByName("Search")),
@@ -65,7 +66,7 @@ func NewSearchServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 
 // searchServiceClient implements SearchServiceClient.
 type searchServiceClient struct {
-	search *connect.Client[v1.SearchRequest, v1.SearchResponse]
+	search *unary.Client[v1.SearchRequest, v1.SearchResponse]
 }
 
 // Search calls rialto.search.v1.SearchService.Search.

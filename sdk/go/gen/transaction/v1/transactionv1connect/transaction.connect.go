@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/transaction/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -85,37 +86,37 @@ func NewMessageTransactionServiceClient(httpClient connect.HTTPClient, baseURL s
 	baseURL = strings.TrimRight(baseURL, "/")
 	messageTransactionServiceMethods := v1.File_rialto_transaction_v1_transaction_proto.Services().ByName("MessageTransactionService").Methods()
 	return &messageTransactionServiceClient{
-		prepareMessages: connect.NewClient[v1.PrepareMessagesRequest, v1.MessageTransaction](
+		prepareMessages: unary.NewClient[v1.PrepareMessagesRequest, v1.MessageTransaction](
 			httpClient,
 			baseURL+MessageTransactionServicePrepareMessagesProcedure,
 			connect.WithSchema(messageTransactionServiceMethods.ByName("PrepareMessages")),
 			connect.WithClientOptions(opts...),
 		),
-		commitMessages: connect.NewClient[v1.CommitMessagesRequest, v1.MessageTransaction](
+		commitMessages: unary.NewClient[v1.CommitMessagesRequest, v1.MessageTransaction](
 			httpClient,
 			baseURL+MessageTransactionServiceCommitMessagesProcedure,
 			connect.WithSchema(messageTransactionServiceMethods.ByName("CommitMessages")),
 			connect.WithClientOptions(opts...),
 		),
-		rollBackMessages: connect.NewClient[v1.RollBackMessagesRequest, v1.MessageTransaction](
+		rollBackMessages: unary.NewClient[v1.RollBackMessagesRequest, v1.MessageTransaction](
 			httpClient,
 			baseURL+MessageTransactionServiceRollBackMessagesProcedure,
 			connect.WithSchema(messageTransactionServiceMethods.ByName("RollBackMessages")),
 			connect.WithClientOptions(opts...),
 		),
-		getMessageTransaction: connect.NewClient[v1.GetMessageTransactionRequest, v1.MessageTransaction](
+		getMessageTransaction: unary.NewClient[v1.GetMessageTransactionRequest, v1.MessageTransaction](
 			httpClient,
 			baseURL+MessageTransactionServiceGetMessageTransactionProcedure,
 			connect.WithSchema(messageTransactionServiceMethods.ByName("GetMessageTransaction")),
 			connect.WithClientOptions(opts...),
 		),
-		listMessageTransactions: connect.NewClient[v1.ListMessageTransactionsRequest, v1.ListMessageTransactionsResponse](
+		listMessageTransactions: unary.NewClient[v1.ListMessageTransactionsRequest, v1.ListMessageTransactionsResponse](
 			httpClient,
 			baseURL+MessageTransactionServiceListMessageTransactionsProcedure,
 			connect.WithSchema(messageTransactionServiceMethods.ByName("ListMessageTransactions")),
 			connect.WithClientOptions(opts...),
 		),
-		setTransactionWebhook: connect.NewClient[v1.SetTransactionWebhookRequest, v1.SetTransactionWebhookResponse](
+		setTransactionWebhook: unary.NewClient[v1.SetTransactionWebhookRequest, v1.SetTransactionWebhookResponse](
 			httpClient,
 			baseURL+MessageTransactionServiceSetTransactionWebhookProcedure,
 			connect.WithSchema(messageTransactionServiceMethods.ByName("SetTransactionWebhook")),
@@ -126,12 +127,12 @@ func NewMessageTransactionServiceClient(httpClient connect.HTTPClient, baseURL s
 
 // messageTransactionServiceClient implements MessageTransactionServiceClient.
 type messageTransactionServiceClient struct {
-	prepareMessages         *connect.Client[v1.PrepareMessagesRequest, v1.MessageTransaction]
-	commitMessages          *connect.Client[v1.CommitMessagesRequest, v1.MessageTransaction]
-	rollBackMessages        *connect.Client[v1.RollBackMessagesRequest, v1.MessageTransaction]
-	getMessageTransaction   *connect.Client[v1.GetMessageTransactionRequest, v1.MessageTransaction]
-	listMessageTransactions *connect.Client[v1.ListMessageTransactionsRequest, v1.ListMessageTransactionsResponse]
-	setTransactionWebhook   *connect.Client[v1.SetTransactionWebhookRequest, v1.SetTransactionWebhookResponse]
+	prepareMessages         *unary.Client[v1.PrepareMessagesRequest, v1.MessageTransaction]
+	commitMessages          *unary.Client[v1.CommitMessagesRequest, v1.MessageTransaction]
+	rollBackMessages        *unary.Client[v1.RollBackMessagesRequest, v1.MessageTransaction]
+	getMessageTransaction   *unary.Client[v1.GetMessageTransactionRequest, v1.MessageTransaction]
+	listMessageTransactions *unary.Client[v1.ListMessageTransactionsRequest, v1.ListMessageTransactionsResponse]
+	setTransactionWebhook   *unary.Client[v1.SetTransactionWebhookRequest, v1.SetTransactionWebhookResponse]
 }
 
 // PrepareMessages calls rialto.transaction.v1.MessageTransactionService.PrepareMessages.

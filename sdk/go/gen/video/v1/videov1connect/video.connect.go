@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
+	unary "github.com/rialto-im/rialto/sdk/go/internal/unary"
 	http "net/http"
 	strings "strings"
 )
@@ -106,67 +107,67 @@ func NewVideoServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 	baseURL = strings.TrimRight(baseURL, "/")
 	videoServiceMethods := v1.File_rialto_video_v1_video_proto.Services().ByName("VideoService").Methods()
 	return &videoServiceClient{
-		createVideo: connect.NewClient[v1.CreateVideoRequest, v1.Video](
+		createVideo: unary.NewClient[v1.CreateVideoRequest, v1.Video](
 			httpClient,
 			baseURL+VideoServiceCreateVideoProcedure,
 			connect.WithSchema(videoServiceMethods.ByName("CreateVideo")),
 			connect.WithClientOptions(opts...),
 		),
-		getVideo: connect.NewClient[v1.GetVideoRequest, v1.Video](
+		getVideo: unary.NewClient[v1.GetVideoRequest, v1.Video](
 			httpClient,
 			baseURL+VideoServiceGetVideoProcedure,
 			connect.WithSchema(videoServiceMethods.ByName("GetVideo")),
 			connect.WithClientOptions(opts...),
 		),
-		listVideos: connect.NewClient[v1.ListVideosRequest, v1.ListVideosResponse](
+		listVideos: unary.NewClient[v1.ListVideosRequest, v1.ListVideosResponse](
 			httpClient,
 			baseURL+VideoServiceListVideosProcedure,
 			connect.WithSchema(videoServiceMethods.ByName("ListVideos")),
 			connect.WithClientOptions(opts...),
 		),
-		deleteVideo: connect.NewClient[v1.DeleteVideoRequest, v1.DeleteVideoResponse](
+		deleteVideo: unary.NewClient[v1.DeleteVideoRequest, v1.DeleteVideoResponse](
 			httpClient,
 			baseURL+VideoServiceDeleteVideoProcedure,
 			connect.WithSchema(videoServiceMethods.ByName("DeleteVideo")),
 			connect.WithClientOptions(opts...),
 		),
-		retryVideo: connect.NewClient[v1.RetryVideoRequest, v1.Video](
+		retryVideo: unary.NewClient[v1.RetryVideoRequest, v1.Video](
 			httpClient,
 			baseURL+VideoServiceRetryVideoProcedure,
 			connect.WithSchema(videoServiceMethods.ByName("RetryVideo")),
 			connect.WithClientOptions(opts...),
 		),
-		setWatchPosition: connect.NewClient[v1.SetWatchPositionRequest, v1.SetWatchPositionResponse](
+		setWatchPosition: unary.NewClient[v1.SetWatchPositionRequest, v1.SetWatchPositionResponse](
 			httpClient,
 			baseURL+VideoServiceSetWatchPositionProcedure,
 			connect.WithSchema(videoServiceMethods.ByName("SetWatchPosition")),
 			connect.WithClientOptions(opts...),
 		),
-		listWatched: connect.NewClient[v1.ListWatchedRequest, v1.ListWatchedResponse](
+		listWatched: unary.NewClient[v1.ListWatchedRequest, v1.ListWatchedResponse](
 			httpClient,
 			baseURL+VideoServiceListWatchedProcedure,
 			connect.WithSchema(videoServiceMethods.ByName("ListWatched")),
 			connect.WithClientOptions(opts...),
 		),
-		removeWatched: connect.NewClient[v1.RemoveWatchedRequest, v1.RemoveWatchedResponse](
+		removeWatched: unary.NewClient[v1.RemoveWatchedRequest, v1.RemoveWatchedResponse](
 			httpClient,
 			baseURL+VideoServiceRemoveWatchedProcedure,
 			connect.WithSchema(videoServiceMethods.ByName("RemoveWatched")),
 			connect.WithClientOptions(opts...),
 		),
-		clearWatched: connect.NewClient[v1.ClearWatchedRequest, v1.ClearWatchedResponse](
+		clearWatched: unary.NewClient[v1.ClearWatchedRequest, v1.ClearWatchedResponse](
 			httpClient,
 			baseURL+VideoServiceClearWatchedProcedure,
 			connect.WithSchema(videoServiceMethods.ByName("ClearWatched")),
 			connect.WithClientOptions(opts...),
 		),
-		setSubtitles: connect.NewClient[v1.SetSubtitlesRequest, v1.Video](
+		setSubtitles: unary.NewClient[v1.SetSubtitlesRequest, v1.Video](
 			httpClient,
 			baseURL+VideoServiceSetSubtitlesProcedure,
 			connect.WithSchema(videoServiceMethods.ByName("SetSubtitles")),
 			connect.WithClientOptions(opts...),
 		),
-		removeSubtitles: connect.NewClient[v1.RemoveSubtitlesRequest, v1.Video](
+		removeSubtitles: unary.NewClient[v1.RemoveSubtitlesRequest, v1.Video](
 			httpClient,
 			baseURL+VideoServiceRemoveSubtitlesProcedure,
 			connect.WithSchema(videoServiceMethods.ByName("RemoveSubtitles")),
@@ -177,17 +178,17 @@ func NewVideoServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 
 // videoServiceClient implements VideoServiceClient.
 type videoServiceClient struct {
-	createVideo      *connect.Client[v1.CreateVideoRequest, v1.Video]
-	getVideo         *connect.Client[v1.GetVideoRequest, v1.Video]
-	listVideos       *connect.Client[v1.ListVideosRequest, v1.ListVideosResponse]
-	deleteVideo      *connect.Client[v1.DeleteVideoRequest, v1.DeleteVideoResponse]
-	retryVideo       *connect.Client[v1.RetryVideoRequest, v1.Video]
-	setWatchPosition *connect.Client[v1.SetWatchPositionRequest, v1.SetWatchPositionResponse]
-	listWatched      *connect.Client[v1.ListWatchedRequest, v1.ListWatchedResponse]
-	removeWatched    *connect.Client[v1.RemoveWatchedRequest, v1.RemoveWatchedResponse]
-	clearWatched     *connect.Client[v1.ClearWatchedRequest, v1.ClearWatchedResponse]
-	setSubtitles     *connect.Client[v1.SetSubtitlesRequest, v1.Video]
-	removeSubtitles  *connect.Client[v1.RemoveSubtitlesRequest, v1.Video]
+	createVideo      *unary.Client[v1.CreateVideoRequest, v1.Video]
+	getVideo         *unary.Client[v1.GetVideoRequest, v1.Video]
+	listVideos       *unary.Client[v1.ListVideosRequest, v1.ListVideosResponse]
+	deleteVideo      *unary.Client[v1.DeleteVideoRequest, v1.DeleteVideoResponse]
+	retryVideo       *unary.Client[v1.RetryVideoRequest, v1.Video]
+	setWatchPosition *unary.Client[v1.SetWatchPositionRequest, v1.SetWatchPositionResponse]
+	listWatched      *unary.Client[v1.ListWatchedRequest, v1.ListWatchedResponse]
+	removeWatched    *unary.Client[v1.RemoveWatchedRequest, v1.RemoveWatchedResponse]
+	clearWatched     *unary.Client[v1.ClearWatchedRequest, v1.ClearWatchedResponse]
+	setSubtitles     *unary.Client[v1.SetSubtitlesRequest, v1.Video]
+	removeSubtitles  *unary.Client[v1.RemoveSubtitlesRequest, v1.Video]
 }
 
 // CreateVideo calls rialto.video.v1.VideoService.CreateVideo.
