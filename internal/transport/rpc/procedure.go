@@ -24,12 +24,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// wire is a generated message, by pointer.
-type wire[T any] interface {
-	*T
-	proto.Message
-}
-
 // countedOnSuccess are the calls without credentials that create something each time. They count against the address even if they succeed.
 var countedOnSuccess = map[string]bool{accountv1connect.AccountServiceRegisterProcedure: true, accountv1connect.AccountServiceRequestCodeProcedure: true, accountv1connect.AccountServiceRequestPasswordResetProcedure: true}
 
@@ -47,23 +41,25 @@ type procedure struct {
 	do      func(ctx context.Context, c id.Caller, r proto.Message) (proto.Message, error)
 }
 
-// newMethod creates a method from a typed function.
-func newMethod[Req, Res any, PReq wire[Req], PRes wire[Res]](s *Server, name string, who access, do func(ctx context.Context, c id.Caller, r *Req) (*Res, error)) method {
-	return s.newMethod(name, who, func() proto.Message { return PReq(new(Req)) }, func(ctx context.Context, c id.Caller, r proto.Message) (proto.Message, error) {
-		res, err := do(ctx, c, r.(PReq)) // which the function before made
-		return PRes(res), err
+// newMethod creates a method from a typed function. Its types are pointers to generated messages: for pointers the compiler makes one function, for
+// the messages themselves one for each call.
+func newMethod[Req, Res proto.Message](s *Server, name string, who access, do func(ctx context.Context, c id.Caller, r Req) (Res, error)) method {
+	var none Req
+	return s.newMethod(name, who, none.ProtoReflect().Type(), func(ctx context.Context, c id.Caller, r proto.Message) (proto.Message, error) {
+		return do(ctx, c, r.(Req)) // which has the type of none
 	})
 }
 
-func (s *Server) newMethod(name string, who access, empty func() proto.Message, do func(ctx context.Context, c id.Caller, r proto.Message) (proto.Message, error)) method {
+func (s *Server) newMethod(name string, who access, requests protoreflect.MessageType, do func(ctx context.Context, c id.Caller, r proto.Message) (proto.Message, error)) method {
+	empty := func() proto.Message { return requests.New().Interface() }
 	request := empty()
 	p := &procedure{server: s, name: name, access: who, work: workOf(name, who), schema: inputlimit.For(request), lists: hasLists(request.ProtoReflect().Descriptor(), map[protoreflect.FullName]bool{}), crowds: crowdFieldsOf(request.ProtoReflect().Descriptor()), figures: s.deps.Calls.Add(name), empty: empty, do: do}
 	return method{name: name, access: who, work: p.work, handler: connect.NewUnaryHandler(name, p.serve, s.options(p)...), invoke: p.invoke}
 }
 
 // byUser makes what a call does of a function that needs only the user of the caller.
-func byUser[Req, Res any](do func(ctx context.Context, u id.User, r *Req) (*Res, error)) func(ctx context.Context, c id.Caller, r *Req) (*Res, error) {
-	return func(ctx context.Context, c id.Caller, r *Req) (*Res, error) { return do(ctx, c.User, r) }
+func byUser[Req, Res proto.Message](do func(ctx context.Context, u id.User, r Req) (Res, error)) func(ctx context.Context, c id.Caller, r Req) (Res, error) {
+	return func(ctx context.Context, c id.Caller, r Req) (Res, error) { return do(ctx, c.User, r) }
 }
 
 // open prepares an envelope for a request.
