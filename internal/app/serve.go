@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/rialto-im/rialto/gen/openapi"
 	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
@@ -164,13 +163,12 @@ func (n *Node) publicHandler() http.Handler {
 	}
 	calls, files := cors(n.config.Gateway.Origins, n.rpc.Handler(), n.logger), cors(fileOrigins, n.limitFileRequests(n.media.Handler()), n.logger)
 	videos := cors(fileOrigins, n.limitFileRequests(n.videos.Handler()), n.logger)
-	pages := webApp(n.config.Media.Origin)
+	pages, document := webApp(n.config.Media.Origin), openAPI()
 	events := cors(n.config.Gateway.Origins, http.HandlerFunc(n.gateway.ServeEvents), n.logger)
 	page := n.limitFileRequests(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w = outputlimit.WithWriteDeadlines(w, 0)
 		if r.URL.Path == "/v1/openapi.json" {
-			w.Header().Set("Content-Type", "application/json")
-			http.ServeContent(w, r, "", time.Time{}, strings.NewReader(openapi.Document))
+			document.serve(w, r)
 			return
 		}
 		pages.ServeHTTP(w, r)

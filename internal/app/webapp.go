@@ -13,8 +13,10 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/rialto-im/rialto/gen/openapi"
 	"github.com/rialto-im/rialto/web"
 )
 
@@ -80,33 +82,43 @@ func isNavigation(r *http.Request) bool {
 var encodings = []struct{ name, suffix string }{{"br", ".br"}, {"gzip", ".gz"}}
 
 // webFile is a file of the web app with its compressed forms, which the build made. The plain form of most is not embedded: the binary would be 3 MB larger.
+// Contents are read from the binary when they are sent, and not kept.
 type webFile struct {
-	contentType, cacheControl, etag string
-	plain                           []byte // nil: decompress the gzip form
-	encoded                         map[string][]byte
+	contentType, cacheControl string
+	etag                      func() string // of the plain content, in hexadecimal
+	plain                     content
+	encoded                   map[string]content
 }
 
-// loadWebFiles reads the built app. Nothing is compressed here: it would cost more and result in larger files.
+// content opens a form of a file.
+type content func() (io.ReadSeeker, error)
+
+// loadWebFiles lists the built app. Nothing is compressed here: it would cost more and result in larger files.
 func loadWebFiles(dist fs.FS) map[string]*webFile {
 	files := map[string]*webFile{}
-	contents := map[string][]byte{}
+	contents := map[string]content{}
 	_ = fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error { // embedded: it cannot fail
 		if err == nil && !d.IsDir() {
-			contents[name], err = fs.ReadFile(dist, name)
+			contents[name] = func() (io.ReadSeeker, error) {
+				file, err := dist.Open(name)
+				if err != nil {
+					return nil, err
+				}
+				return file.(io.ReadSeeker), nil // as embed and fstest promise
+			}
 		}
 		return err
 	})
-	for name, content := range contents {
+	for name, open := range contents {
 		plain := contents[strings.TrimSuffix(name, ".gz")]
 		switch original := strings.TrimSuffix(strings.TrimSuffix(name, ".br"), ".gz"); {
 		case original == name:
 		case plain == nil && strings.HasSuffix(name, ".gz"):
-			name = original // there is no plain form
+			name, plain = original, decompressed(open) // there is no plain form
 		default:
 			continue // the compressed form of another
 		}
-		sum := sha256.Sum256(content)
-		f := &webFile{contentType: contentTypeOf(name), cacheControl: "no-cache", etag: hex.EncodeToString(sum[:8]), plain: plain, encoded: map[string][]byte{}}
+		f := newWebFile(contentTypeOf(name), plain, open)
 		if strings.HasPrefix(name, "assets/") {
 			f.cacheControl = "public, max-age=31536000, immutable" // the name holds a hash of the content
 		}
@@ -118,6 +130,29 @@ func loadWebFiles(dist fs.FS) map[string]*webFile {
 		files[name] = f
 	}
 	return files
+}
+
+// newWebFile creates a file without compressed forms. hashed is the content that gives the ETag.
+func newWebFile(contentType string, plain, hashed content) *webFile {
+	return &webFile{contentType: contentType, cacheControl: "no-cache", plain: plain, encoded: map[string]content{}, etag: sync.OnceValue(func() string {
+		hash := sha256.New()
+		r, err := hashed()
+		if err == nil {
+			_, err = io.Copy(hash, r)
+		}
+		if err != nil {
+			return "" // what is embedded can be read
+		}
+		return hex.EncodeToString(hash.Sum(nil)[:8])
+	})}
+}
+
+// openAPI is the document of the API.
+func openAPI() *webFile {
+	compressed := func() (io.ReadSeeker, error) { return bytes.NewReader(openapi.Compressed), nil }
+	f := newWebFile("application/json", decompressed(compressed), compressed)
+	f.encoded["gzip"] = compressed
+	return f
 }
 
 // contentTypeOf returns the type of a file. Go does not know that of a manifest, and a machine may not.
@@ -132,35 +167,44 @@ func (f *webFile) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.contentType)
 	h.Set("Cache-Control", f.cacheControl)
-	body, etag := f.plain, f.etag
+	open, etag := f.plain, f.etag()
 	if len(f.encoded) > 0 {
 		h.Add("Vary", "Accept-Encoding")
 		accepted := acceptedEncodings(r.Header.Values("Accept-Encoding"))
 		for _, e := range encodings {
 			if compressed := f.encoded[e.name]; compressed != nil && accepted(e.name) {
 				h.Set("Content-Encoding", e.name)
-				body, etag = compressed, f.etag+"-"+e.name
+				open, etag = compressed, etag+"-"+e.name
 				break
 			}
 		}
 	}
-	if body == nil {
-		var err error
-		if body, err = decompress(f.encoded["gzip"]); err != nil {
-			http.Error(w, "this file of the build is damaged; accept gzip, or build again", http.StatusInternalServerError)
-			return
-		}
+	body, err := open()
+	if err != nil {
+		http.Error(w, "this file of the build is damaged; accept gzip, or build again", http.StatusInternalServerError)
+		return
 	}
 	h.Set("ETag", strconv.Quote(etag))
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	http.ServeContent(w, r, "", time.Time{}, body)
 }
 
-func decompress(compressed []byte) ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(compressed))
-	if err != nil {
-		return nil, err
+// decompressed is the content of a gzip file. It is decompressed once, and then kept, so that requests cannot multiply it.
+func decompressed(compressed content) content {
+	once := sync.OnceValues(func() ([]byte, error) {
+		r, err := compressed()
+		if err != nil {
+			return nil, err
+		}
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(z)
+	})
+	return func() (io.ReadSeeker, error) {
+		b, err := once()
+		return bytes.NewReader(b), err
 	}
-	return io.ReadAll(z)
 }
 
 // acceptedEncodings reads Accept-Encoding: which encodings are accepted, by name or by *, and not with a weight of 0.
