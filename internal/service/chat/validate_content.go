@@ -3,6 +3,7 @@ package chat
 import (
 	"errors"
 	"math"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -21,8 +22,8 @@ const (
 	maxAccuracy = 1e8 // metres
 )
 
-// contentSchema counts the parts of a content before it is decoded.
-var contentSchema = inputlimit.For(&chatv1.Content{})
+// contentSchema counts the parts of a content before it is decoded. It is made for the first.
+var contentSchema = sync.OnceValue(func() *inputlimit.Schema { return inputlimit.For(&chatv1.Content{}) })
 
 func badContent(what string) error { return errs.New(errs.Invalid, "bad_content", what) }
 
@@ -42,7 +43,7 @@ var (
 // validateContent checks a content that is not a plain text, and gives it the form that is stored.
 func validateContent(d *message.Draft) error {
 	var c chatv1.Content
-	switch err := contentSchema.Proto(d.Content); {
+	switch err := contentSchema().Proto(d.Content); {
 	case errors.Is(err, inputlimit.ErrMalformed):
 		return errNoContent
 	case err != nil:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/budget"
@@ -26,14 +27,14 @@ func positionOf(p message.Position) *chatv1.Position {
 	return &chatv1.Position{Epoch: p.Epoch(), Seq: uint64(p)}
 }
 
-// frameSchema counts frames before they are decoded.
-var frameSchema = inputlimit.For(&gatewayv1.ClientFrame{})
+// frameSchema counts frames before they are decoded. It is made for the first.
+var frameSchema = sync.OnceValue(func() *inputlimit.Schema { return inputlimit.For(&gatewayv1.ClientFrame{}) })
 
 // decode reads a frame with the generated code. Unknown fields are ignored in protobuf, and refused in JSON, where they are typing errors.
 func (c *conn) decode(p []byte) (*gatewayv1.ClientFrame, error) {
 	f := &gatewayv1.ClientFrame{}
 	if !c.json {
-		err := frameSchema.Proto(p)
+		err := frameSchema().Proto(p)
 		if err == nil {
 			err = proto.Unmarshal(p, f)
 		}
@@ -42,7 +43,7 @@ func (c *conn) decode(p []byte) (*gatewayv1.ClientFrame, error) {
 		}
 		return f, err
 	}
-	body, err := frameSchema.Capture(p)
+	body, err := frameSchema().Capture(p)
 	if err != nil {
 		return nil, err
 	}

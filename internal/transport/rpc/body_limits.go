@@ -44,18 +44,29 @@ var (
 	errCompressed              = errs.New(errs.Invalid, "compressed", "a request without credentials must not be compressed")
 )
 
+// refusals are answers to bodies, the same ones for all calls.
+type refusals struct {
+	writer                                           *connect.ErrorWriter
+	tooLarge, tooLargeUnauthenticated, busy, tooSlow error
+}
+
+func (s *Server) newRefusals() refusals {
+	failure := func(err error) error { return s.failure("", err) } // none of them is internal, so no method is logged
+	return refusals{connect.NewErrorWriter(), failure(errTooLarge), failure(errTooLargeUnauthenticated), failure(inputlimit.ErrBusy), failure(errTooSlow)}
+}
+
 // options of a call's handler.
 func (s *Server) options(p *procedure) []connect.HandlerOption {
 	// Programs of operators make calls with wide effects: one that means to show a post and misspells that must not hide it. Clients of users may be newer than the server.
 	lax := p.access != serverAccess && p.access != operatorAccess
-	tooLarge := s.failure(p.name, errTooLarge)
+	tooLarge, schema := s.refusals.tooLarge, p.request().schema
 	least := 0
 	if strings.HasPrefix(p.name, "/"+idv1connect.IDServiceName+"/") {
 		least = math.MaxInt // ids hardly compress, and gzip would take longer than the call
 	}
 	return []connect.HandlerOption{
 		connect.WithCompressMinBytes(least), connect.WithReadMaxBytes(maxRequest), connect.WithRequestInitializer(p.open),
-		connect.WithCodec(protoCodec{p.schema}), connect.WithCodec(jsonCodec{"json", p.schema, lax}), connect.WithCodec(jsonCodec{"json; charset=utf-8", p.schema, lax}),
+		connect.WithCodec(protoCodec{schema}), connect.WithCodec(jsonCodec{"json", schema, lax}), connect.WithCodec(jsonCodec{"json; charset=utf-8", schema, lax}),
 		connect.WithCompression("gzip", func() connect.Decompressor { return &gunzip{tooLarge: tooLarge} }, func() connect.Compressor { return gzip.NewWriter(io.Discard) }),
 	}
 }
@@ -115,9 +126,7 @@ func refuseContentType(w http.ResponseWriter, r *http.Request) {
 // withBodyLimits authenticates a request before it reads the body, and rejects bodies that are too large or too slow, or for which
 // there is no memory. Connect has a size limit too, but reads the excess to the end, which may never come.
 func (s *Server) withBodyLimits(m method) http.Handler {
-	refusals, figures := connect.NewErrorWriter(), s.deps.Calls.Named(m.name)
-	tooLarge, notSmall, busy := s.failure(m.name, errTooLarge), s.failure(m.name, errTooLargeUnauthenticated), s.failure(m.name, inputlimit.ErrBusy)
-	tooSlow := s.failure(m.name, errTooSlow)
+	figures, refusals := s.deps.Calls.Named(m.name), s.refusals
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A writer without deadlines, such as a recorder in a test, has no slow client.
 		connection, now := http.NewResponseController(w), time.Now()
@@ -131,13 +140,13 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 		ctx := ratelimit.WithNetwork(r.Context(), from)
 		answer := s.deps.Answers.NewAnswerWriter(ctx, w, answerTime)
 		defer answer.Close()
-		b := &body{ReadCloser: r.Body, connection: connection, started: now, busy: busy, tooSlow: tooSlow,
-			remaining: maxRequest, tooLarge: tooLarge, chunkTime: chunkTime, memory: s.deps.Input.Authenticated, compressed: compressed(r.Header)}
+		b := &body{ReadCloser: r.Body, connection: connection, started: now, busy: refusals.busy, tooSlow: refusals.tooSlow,
+			remaining: maxRequest, tooLarge: refusals.tooLarge, chunkTime: chunkTime, memory: s.deps.Input.Authenticated, compressed: compressed(r.Header)}
 		in := &incoming{body: b, answer: answer, network: from, request: r}
 		if in.err = s.checkOverload(m.work, r.Header); in.err != nil {
 			// Nothing else is done for it.
 		} else if in.caller, in.err = s.authenticate(ctx, m.name, m.access, r.Header); m.access == anonymousAccess {
-			b.remaining, b.tooLarge, b.chunkTime, b.memory = maxUnauthenticated, notSmall, unauthenticatedChunkTime, s.deps.Input.Unauthenticated
+			b.remaining, b.tooLarge, b.chunkTime, b.memory = maxUnauthenticated, refusals.tooLargeUnauthenticated, unauthenticatedChunkTime, s.deps.Input.Unauthenticated
 			b.owner.Network = from
 			slot, ok := s.unauthenticated.Acquire(from)
 			defer slot.Release()
@@ -159,11 +168,11 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 			}
 		}
 		in.owner = budget.Owner{User: uint64(in.caller.User), Network: b.owner.Network}
-		if in.err != nil && refusals.IsSupported(r) {
+		if in.err != nil && refusals.writer.IsSupported(r) {
 			closeIfLarge(w, r)
 			_ = connection.SetReadDeadline(now.Add(unauthenticatedChunkTime))
 			figures.Done(uint32(now.Nanosecond()), time.Since(now), asTimeout(in.err))
-			_ = refusals.Write(w, r, s.failure(m.name, in.err)) // the client may have disconnected
+			_ = refusals.writer.Write(w, r, s.failure(m.name, in.err)) // the client may have disconnected
 			return
 		}
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -33,12 +35,24 @@ type procedure struct {
 	name    string
 	access  access
 	work    callWork
-	schema  *inputlimit.Schema
-	lists   bool // requests may have lists
-	crowds  crowdFields
+	request func() requestType
 	figures *telemetry.Call
 	empty   func() proto.Message // a new request
 	do      func(ctx context.Context, c id.Caller, r proto.Message) (proto.Message, error)
+}
+
+// requestType is what is read from the description of a request's type, at the first call: descriptions of all types have some megabytes.
+type requestType struct {
+	schema *inputlimit.Schema
+	lists  bool // requests may have lists
+	crowds crowdFields
+}
+
+func requestTypeOf(m protoreflect.MessageType) func() requestType {
+	return sync.OnceValue(func() requestType {
+		d := m.Descriptor()
+		return requestType{inputlimit.For(m.Zero().Interface()), hasLists(d, map[protoreflect.FullName]bool{}), crowdFieldsOf(d)}
+	})
 }
 
 // newMethod creates a method from a typed function. Its types are pointers to generated messages: for pointers the compiler makes one function, for
@@ -52,9 +66,9 @@ func newMethod[Req, Res proto.Message](s *Server, name string, who access, do fu
 
 func (s *Server) newMethod(name string, who access, requests protoreflect.MessageType, do func(ctx context.Context, c id.Caller, r proto.Message) (proto.Message, error)) method {
 	empty := func() proto.Message { return requests.New().Interface() }
-	request := empty()
-	p := &procedure{server: s, name: name, access: who, work: workOf(name, who), schema: inputlimit.For(request), lists: hasLists(request.ProtoReflect().Descriptor(), map[protoreflect.FullName]bool{}), crowds: crowdFieldsOf(request.ProtoReflect().Descriptor()), figures: s.deps.Calls.Add(name), empty: empty, do: do}
-	return method{name: name, access: who, work: p.work, handler: connect.NewUnaryHandler(name, p.serve, s.options(p)...), invoke: p.invoke}
+	p := &procedure{server: s, name: name, access: who, work: workOf(name, who), request: requestTypeOf(requests), figures: s.deps.Calls.Add(name), empty: empty, do: do}
+	handler := sync.OnceValue(func() *connect.Handler { return connect.NewUnaryHandler(name, p.serve, s.options(p)...) }) // at the first call, as its request's type
+	return method{name: name, access: who, work: p.work, handler: func(w http.ResponseWriter, r *http.Request) { handler().ServeHTTP(w, r) }, invoke: p.invoke}
 }
 
 // byUser makes what a call does of a function that needs only the user of the caller.
@@ -156,7 +170,7 @@ func (p *procedure) answer(ctx context.Context, r *connect.Request[envelope]) (p
 func (p *procedure) limit(ctx context.Context, c id.Caller, r proto.Message, size, body int) (charged, error) {
 	if p.access == userAccess || p.access == eventAccess {
 		elements := 0
-		if p.lists {
+		if p.request().lists {
 			elements = named(r)
 		}
 		return p.server.limit(ctx, c, r, elements, size, body)
@@ -173,7 +187,7 @@ func (p *procedure) acquireWorker(ctx context.Context, in *incoming, request pro
 	if in.caller.Server {
 		work = work.byServer()
 	}
-	return p.server.deps.Overload.Acquire(ctx, work.class, work.priority, callerOf(in, request, p.crowds))
+	return p.server.deps.Overload.Acquire(ctx, work.class, work.priority, callerOf(in, request, p.request().crowds))
 }
 
 // await makes a sync that waits wait.
@@ -210,7 +224,7 @@ func (p *procedure) invoke(ctx context.Context, c id.Caller, in []byte, json boo
 		decode = decodeJSON
 		ctx = outputlimit.WithJSON(ctx)
 	}
-	if err := decode(p.schema, in, r, false); err != nil {
+	if err := decode(p.request().schema, in, r, false); err != nil {
 		return nil, err
 	}
 	if q, ok := r.(*chatv1.SyncRequest); ok && q.WaitMs > 0 {

@@ -180,7 +180,7 @@ type method struct {
 	name    string
 	access  access
 	work    callWork
-	handler http.Handler
+	handler http.HandlerFunc
 	invoke  func(ctx context.Context, c id.Caller, in []byte, json bool) ([]byte, error)
 }
 
@@ -189,6 +189,7 @@ type Server struct {
 	deps      Deps
 	methods   map[string]method
 	mux       *http.ServeMux
+	refusals  refusals
 	anonymous *anonymousLimiter
 	// The current calls without credentials: those whose headers were read, and those whose bodies are complete.
 	unauthenticated, unauthenticatedComplete *inputlimit.Connections
@@ -206,6 +207,7 @@ func New(deps Deps) *Server {
 		unauthenticated:         inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedRequests),
 		unauthenticatedComplete: inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedCalls),
 		anonymous:               newAnonymousLimiter(deps.Clock, deps.Nodes)}
+	s.refusals = s.newRefusals()
 	for _, m := range slices.Concat(s.accounts(), s.security(), s.passkeys(), s.privacy(), s.graph(), s.admin(), s.moderation(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.feeds(), s.comments(), s.engagements(), s.rankings(), s.rankingModels(), s.notifications(), s.pushes(), s.videos(), s.searches(), s.serverEvents(), s.transactions(), s.messageTraces(), s.operations(), s.interchange(), s.media(), s.ids(), s.gateways()) {
 		s.methods[m.name] = m
 		s.mux.Handle("POST "+m.name, s.withBodyLimits(m))
