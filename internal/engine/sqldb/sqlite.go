@@ -8,12 +8,16 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/checksumvfs"
 	"modernc.org/sqlite" // the driver's name is "sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
+
+// readerIdle is how long a connection remains open that nobody reads by. Each has a copy of the schema, of a megabyte.
+const readerIdle = 30 * time.Second
 
 func openSQLite(ctx context.Context, path string, o StoreOptions) (_ *DB, err error) {
 	if err := createIfAbsent(path, o); err != nil {
@@ -47,6 +51,7 @@ func openSQLite(ctx context.Context, path string, o StoreOptions) (_ *DB, err er
 	}
 	d.reader.SetMaxOpenConns(8)
 	d.reader.SetMaxIdleConns(4)
+	d.reader.SetConnMaxIdleTime(readerIdle)
 	return d, nil
 }
 
