@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"mime"
 	"net/http"
 	"path"
 	"strconv"
@@ -155,12 +154,15 @@ func openAPI() *webFile {
 	return f
 }
 
-// contentTypeOf returns the type of a file. Go does not know that of a manifest, and a machine may not.
+// contentTypes are those of the app's files. Package mime would read what the machine knows of types, which differs between machines.
+var contentTypes = map[string]string{
+	".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".json": "application/json", ".png": "image/png",
+	".svg": "image/svg+xml", ".webmanifest": "application/manifest+json", ".webp": "image/webp", ".woff2": "font/woff2",
+}
+
+// contentTypeOf returns the type of a file, "" if it is not known.
 func contentTypeOf(name string) string {
-	if path.Ext(name) == ".webmanifest" {
-		return "application/manifest+json"
-	}
-	return mime.TypeByExtension(path.Ext(name))
+	return contentTypes[path.Ext(name)]
 }
 
 func (f *webFile) serve(w http.ResponseWriter, r *http.Request) {
