@@ -969,7 +969,7 @@ mutant "let a write make an index" internal/engine/searchindex/opensearch/apply.
 mutant "find what a part of the servers has" internal/engine/searchindex/opensearch/search.go 's/case a\.Shards\.Failed > 0:/case a.Shards.Failed > 1:/' SearchFails internal/engine/searchindex/opensearch
 mutant "find what was found before the time was up" internal/engine/searchindex/opensearch/search.go 's/case \*a\.TimedOut:/case a.Shards.Failed < 0:/' SearchFails internal/engine/searchindex/opensearch
 mutant "log the documents that OpenSearch quotes" internal/engine/searchindex/opensearch/client.go 's/`json:"type"`/`json:"reason"`/; s/\|\| len\(of\.Type\) > maxKind/|| len(of.Type) > 1<<20/' SearchFails internal/engine/searchindex/opensearch
-mutant "ask one server of OpenSearch only" internal/engine/searchindex/opensearch/client.go 's/n < len\(c\.servers\); n\+\+/n < 1; n++/' ServersFail internal/engine/searchindex/opensearch
+mutant "ask one server of several only" internal/base/egress/servers.go 's/range uint32\(len\(s\.clients\)\)/range uint32(1)/' 'ServersReplaceEachOther|ServersFail|OriginsReplace' internal/base/egress
 mutant "use the search index of another deployment" internal/engine/searchindex/opensearch/generations.go 's/\|\| of\.Deployment != c\.config\.Deployment/|| of.Format == 0/' GenerationsOfOthers internal/engine/searchindex/opensearch
 mutant "accept the passwords of examples" internal/engine/searchindex/opensearch/opensearch.go 's/if strings\.EqualFold\(password, weak\)/if password == weak+weak/' CheckOfTheConfiguration internal/engine/searchindex/opensearch
 mutant "take a checkpoint that cannot be read for none" internal/engine/searchindex/opensearch/apply.go 's/case d\.Found == nil:/case d.Found == nil \&\& d.Error.Type == "":/; s/case \*d\.Found:/case d.Found != nil \&\& *d.Found:/' CheckpointsFail internal/engine/searchindex/opensearch
@@ -1417,7 +1417,9 @@ mutant "fail those who joined a reader without permission" $blockcache/fetch.go 
 mutant "keep a fetched block of a removed group" $blockcache/fetch.go 's/^\tcase !current:.*$/\tcase false:/' TestRemovedGroupsAreGone ./$blockcache
 mutant "let a removed group stay for those who wait" $blockcache/blockcache.go 's/^\t\tif id\.file\.group == g \{$/\t\tif false {/' TestRemovedGroupsAreGone ./$blockcache
 mutant "keep part of a block" $blockcache/fetch.go 's/if int64\(len\(data\)\) != id\.length\(\) \{/if false {/' TestPut ./$blockcache
-mutant "serve any number of ranges" $blockcache/reader.go 's/>= maxRanges \{/>= 1000*maxRanges {/' TestManyRangesAreAnsweredWithTheFile ./$blockcache
+mutant "serve any number of ranges" internal/base/byterange/byterange.go 's/strings\.Contains\(r\.Header/false \&\& strings.Contains(r.Header/' 'LimitToOne|SeveralRangesAre' ./internal/base/byterange ./$blockcache
+mutant "read a range beyond the end of a file" internal/base/byterange/byterange.go 's/ \|\| of <= to \{/ {/' ParseContent ./internal/base/byterange
+mutant "trust any certificate of a file that has none" internal/base/certpool/certpool.go 's/if !pool\.Append/if false \&\& !pool.Append/' TestRead ./internal/base/certpool
 mutant "begin an answer before its first bytes are there" $blockcache/reader.go 's/^\t\tif err := r\.Probe\(.*$/\t\tif err := error(nil); err != nil {/' TestManyRangesAreAnsweredWithTheFile ./$blockcache
 mutant "mix a file with another size in" $blockcache/fetch.go 's/if size != f\.size \{/if false {/' TestFailuresAreNotKept ./$blockcache
 mutant "hold a slot of fetches until a block on a full disk is read" $blockcache/fetch.go 's/^\t<-c\.slots .. before.*$/\tif err == nil { <-c.slots }/' TestSlowReadersOfAFullDiskStopNobody ./$blockcache
@@ -1450,7 +1452,7 @@ mutant "keep an avatar for long" $edge/grants.go 's/g\.life > 0 \&\& asked >= g\
 mutant "tell clients that are no edges of purges" $edge/purges.go 's/return ok \&\& subtle/return ok || subtle/' TestPurgesAnswersEdgesOnly ./$edge
 mutant "tell edges that all is known without reading what others changed" $edge/purges.go 's/if err := p\.sync\(ctx\); err != nil \{/if err := p.sync(ctx); err != nil \&\& false {/' TestPurgesAnswersEdgesOnly ./$edge
 mutant "take the time of reading for known" $edge/purges.go 's/complete\.Sub\(began\)/max(complete.Sub(began), time.Since(began))/' TestPurgesWaits ./$edge
-mutant "keep asking an origin that fails" $edge/origin.go 's/\(first\+i\)%len\(o\.clients\)/(first+0*i)%len(o.clients)/' TestOriginsReplaceEachOther ./$edge
+mutant "keep asking a server that fails" internal/base/egress/servers.go 's/uint32\(len\(s\.clients\)\)\+n, q/uint32(len(s.clients))+0*n, q/' 'ServersReplaceEachOther|OriginsReplace' ./internal/base/egress ./$edge
 mutant "mix two versions of a file on an edge" $edge/origin.go 's/ \|\| answer\.Header\.Get\("ETag"\) != f\.header\.Get\("ETag"\):/:/' TestANewVersionReplacesAFile ./$edge
 mutant "let a CDN keep files that need a signature" $edge/serve.go 's/age > 0 \{/age > -1 {/' TestHeaders ./$edge
 mutant "keep a playlist for a minute" $edge/grants.go 's/Add\(textLife\)/Add(60 * textLife)/' TestTextsAreKeptForASecond ./$edge

@@ -18,12 +18,12 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/certpool"
 	"github.com/rialto-im/rialto/internal/base/loopback"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
 )
@@ -81,22 +81,6 @@ type Client struct {
 	http    *http.Client
 }
 
-// readRoots reads the certificates in a file; nil: there is none.
-func readRoots(path string) (*x509.CertPool, error) {
-	if path == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s has no certificate in PEM form", path)
-	}
-	return pool, nil
-}
-
 // New creates a client for an address that CheckURL accepts.
 func New(config Config) (*Client, error) {
 	if err := CheckURL(config.URL); err != nil {
@@ -117,7 +101,7 @@ func New(config Config) (*Client, error) {
 		config.MaxAnswer = 64 << 10
 	}
 	c := &Client{config: config, origin: originOf(u), local: loopback.IsHost(u.Hostname())}
-	if c.roots, err = readRoots(config.CA); err != nil {
+	if c.roots, err = certpool.Read(config.CA); err != nil {
 		return nil, err
 	}
 	c.literal, _ = parseIP(u.Hostname())

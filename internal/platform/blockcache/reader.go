@@ -5,10 +5,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/base/byterange"
 )
 
 // chunkBuffers have the bytes of one chunk.
@@ -289,43 +289,16 @@ func (r *Reader) Probe(offset int64) error {
 	return err
 }
 
-// maxRanges of a request are served. Each costs a header, so requests for more get the whole file, as HTTP allows.
-const maxRanges = 16
-
-// ServeContent is http.ServeContent of a reader, which it does not close. If the first bytes cannot be had, it returns why, and has written nothing.
+// ServeContent is http.ServeContent of a reader, which it does not close; a request for several ranges gets the whole file. If the first bytes cannot be had, it returns why, and has written nothing.
 func ServeContent(w http.ResponseWriter, req *http.Request, modified time.Time, r *Reader) error {
-	if strings.Count(req.Header.Get("Range"), ",") >= maxRanges {
-		req.Header.Del("Range")
-	}
+	byterange.LimitToOne(req)
 	if req.Method != http.MethodHead && req.Header.Get("If-None-Match") == "" && req.Header.Get("If-Modified-Since") == "" {
-		if err := r.Probe(firstByte(req.Header.Get("Range"), r.file.size)); err != nil {
+		if err := r.Probe(byterange.FirstByte(req.Header.Get("Range"), r.file.size)); err != nil {
 			return err
 		}
 	}
 	http.ServeContent(&chunkWriter{w}, req, "", modified, r)
 	return nil
-}
-
-// firstByte of a range: where reading probably begins.
-func firstByte(header string, size int64) int64 {
-	spec, ok := strings.CutPrefix(header, "bytes=")
-	if !ok {
-		return 0
-	}
-	first, _, _ := strings.Cut(spec, ",")
-	from, to, _ := strings.Cut(strings.TrimSpace(first), "-")
-	if from == "" {
-		n, err := strconv.ParseInt(to, 10, 64)
-		if err != nil || n < 0 {
-			return 0
-		}
-		return max(size-n, 0)
-	}
-	n, err := strconv.ParseInt(from, 10, 64)
-	if err != nil || n < 0 || n >= size {
-		return 0
-	}
-	return n
 }
 
 // chunkWriter lets http.ServeContent write the chunks of a Reader without a copy.

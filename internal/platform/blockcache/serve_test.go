@@ -4,52 +4,28 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"mime"
-	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/byterange"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/platform/blockcache"
 )
 
 var modified = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// answer of a handler, with its multipart bodies in one form: their boundaries are random.
+// answer of a handler.
 func answer(t *testing.T, handler http.Handler, method string, header http.Header) string {
 	t.Helper()
 	r := httptest.NewRequest(method, "/f", nil)
 	r.Header = header.Clone()
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
-	res := w.Result()
-	kind, parameters, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	body := w.Body.String()
-	if err == nil && kind == "multipart/byteranges" {
-		var parts strings.Builder
-		for m := multipart.NewReader(w.Body, parameters["boundary"]); ; {
-			p, err := m.NextRawPart()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := io.ReadAll(p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintf(&parts, "%v %q\n", p.Header, b)
-		}
-		body = parts.String()
-		res.Header.Set("Content-Type", kind)
-	}
-	return fmt.Sprint(res.StatusCode, " ", res.Header, " ", body)
+	return fmt.Sprint(w.Code, " ", w.Result().Header, " ", w.Body.String())
 }
 
 // anyRange returns a random value of the header Range: valid, beyond the end, or none.
@@ -104,6 +80,7 @@ func TestAnswersAreThoseOfServeContent(t *testing.T) {
 		})
 		plain := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			headers(w)
+			byterange.LimitToOne(req)
 			http.ServeContent(w, req, "", modified, bytes.NewReader(o.data))
 		})
 		statuses := map[string]int{}
@@ -131,8 +108,8 @@ func TestAnswersAreThoseOfServeContent(t *testing.T) {
 	}
 }
 
-// TestManyRangesAreAnsweredWithTheFile, and a file without its first bytes by an error.
-func TestManyRangesAreAnsweredWithTheFile(t *testing.T) {
+// TestSeveralRangesAreAnsweredWithTheFile, and a file without its first bytes by an error.
+func TestSeveralRangesAreAnsweredWithTheFile(t *testing.T) {
 	c, o := open(t, blockcache.Config{}), newOrigin(1000)
 	var failure error
 	handler := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -155,10 +132,10 @@ func TestManyRangesAreAnsweredWithTheFile(t *testing.T) {
 		t.Errorf("a file whose origin fails is answered with %d, %v", w.Code, failure)
 	}
 	o.fail.Store(nil)
-	if w := ask("bytes=" + strings.TrimSuffix(strings.Repeat("1-1,", 16), ",")); w.Code != http.StatusPartialContent {
-		t.Errorf("16 ranges are answered with %d", w.Code)
+	if w := ask("bytes=1-1"); w.Code != http.StatusPartialContent {
+		t.Errorf("one range is answered with %d", w.Code)
 	}
-	if w := ask("bytes=" + strings.TrimSuffix(strings.Repeat("1-1,", 17), ",")); w.Code != http.StatusOK || !bytes.Equal(w.Body.Bytes(), o.data) {
-		t.Errorf("17 ranges are answered with %d and %d bytes", w.Code, w.Body.Len())
+	if w := ask("bytes=1-1,3-3"); w.Code != http.StatusOK || !bytes.Equal(w.Body.Bytes(), o.data) {
+		t.Errorf("2 ranges are answered with %d and %d bytes", w.Code, w.Body.Len())
 	}
 }

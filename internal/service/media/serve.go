@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/byterange"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
@@ -141,9 +142,7 @@ func (s *Service) serveDownload(w http.ResponseWriter, r *http.Request) error {
 	if verb == "avatar" {
 		w.Header().Set("Surrogate-Control", "max-age=1") // an edge asks again: nobody tells it of another avatar
 	}
-	if strings.Contains(r.Header.Get("Range"), ",") {
-		r.Header.Del("Range") // many small ranges cost more than the whole file
-	}
+	byterange.LimitToOne(r)
 	h := w.Header()
 	disposition := "attachment"
 	if inlineTypes[u.mime] {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/byterange"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/signedurl"
@@ -121,9 +122,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
 	if f.offset+f.size > size {
 		return fmt.Errorf("the file %s has %d bytes, and not %d from %d on", f.key, size, f.size, f.offset)
 	}
-	if strings.Contains(r.Header.Get("Range"), ",") {
-		r.Header.Del("Range") // many small ranges cost more than the whole file
-	}
+	byterange.LimitToOne(r)
 	h.Set("ETag", fmt.Sprintf("\"%s-%d\"", f.key[strings.LastIndexByte(f.key, '/')+1:], f.offset))
 	http.ServeContent(outputlimit.WithWriteDeadlines(w, outputlimit.TransferTimeout(f.size)), r, "", time.Time{}, &section{file: blob, begin: f.offset, size: f.size})
 	return nil

@@ -27,7 +27,7 @@ func rules() archtest.Rules {
 		Generated: []string{"gen", "sdk/go/gen"},
 		Within: map[string][]string{
 			"internal/base":                    {"internal/base/errs", "internal/base/id", "internal/base/clock", "internal/base/backoff", "internal/base/budget", "internal/base/loopback", "internal/base/memory", "internal/base/tracing"},
-			"internal/base/egress":             {"internal/base/outgoing"},
+			"internal/base/egress":             {"internal/base/outgoing", "internal/base/certpool"},
 			"sdk/go/examples":                  {"sdk/go"},
 			"internal/base/id":                 {"sdk/go/ids"}, // the server uses the generators that the SDK exports
 			"internal/platform":                {"internal/platform/lease"},
@@ -86,7 +86,7 @@ func rules() archtest.Rules {
 			"internal/tool/importer":        {"sdk/go", "internal/base/backoff", "internal/base/egress", "internal/base/progress", "internal/tool/interchangefile"},
 			"internal/tool/exporter":        {"sdk/go", "internal/base/backoff", "internal/base/progress", "internal/tool/interchangefile", "internal/tool/importer"},
 			"internal/tool/plan":            {"internal/engine/timeline", "internal/engine/sqldb"}, // the number of partitions; a database for its benchmark
-			"internal/engine/bus":           {"internal/base/errs", "internal/base/eventually", "internal/base/backoff"},
+			"internal/engine/bus":           {"internal/base/errs", "internal/base/certpool", "internal/base/eventually", "internal/base/backoff"},
 			"internal/tool/archtest":        {},
 		},
 		// All but egress and s3blob are clients of Rialto itself, or test it.

@@ -143,7 +143,7 @@ func (s *Server) Stats() *Stats { return &s.stats }
 
 // Close ends what is being fetched. Run has returned.
 func (s *Server) Close() error {
-	s.origins.close()
+	s.origins.servers.Close()
 	return s.cache.Close()
 }
 

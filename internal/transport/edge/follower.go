@@ -84,7 +84,7 @@ func (s *Server) poll(ctx context.Context, origin int) error {
 	s.mu.Unlock()
 	began := s.deps.Clock.Now()
 	var got purgesAnswer
-	_, err := s.origins.ask(ctx, origin, http.MethodGet, PurgesPath+"?after="+url.QueryEscape(position), nil, func(a *egress.Answer) error {
+	_, err := s.origins.servers.DoAt(ctx, uint32(origin), s.origins.request(http.MethodGet, PurgesPath+"?after="+url.QueryEscape(position), nil), func(a *egress.Answer) error {
 		got = purgesAnswer{}
 		if a.Status != http.StatusOK {
 			return fmt.Errorf("status %d: %.200s", a.Status, a.Body)

@@ -7,9 +7,8 @@ import (
 	"hash/fnv"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
 
+	"github.com/rialto-im/rialto/internal/base/byterange"
 	"github.com/rialto-im/rialto/internal/base/egress"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
@@ -18,41 +17,25 @@ import (
 
 // origins are the nodes that have the files.
 type origins struct {
-	addresses []string
-	clients   []*egress.Client
-	secret    string
+	servers *egress.Servers
+	secret  string
 }
 
 func newOrigins(calls *outgoing.Calls, config Config) (*origins, error) {
-	o := &origins{secret: config.Secret}
-	for _, address := range config.Origins {
-		address = strings.TrimSuffix(address, "/")
-		c, err := egress.New(egress.Config{URL: address, AllowPrivate: true, Kind: outgoing.EdgeOrigin, Calls: calls, Timeout: askTimeout, MaxAnswer: blockcache.BlockSize + 64<<10})
-		if err != nil {
-			return nil, fmt.Errorf("edge.origins: %w", err)
-		}
-		o.addresses, o.clients = append(o.addresses, address), append(o.clients, c)
-	}
-	return o, nil
-}
-
-func (o *origins) close() {
-	for _, c := range o.clients {
-		c.Close()
-	}
-}
-
-// ask sends a request to one origin.
-func (o *origins) ask(ctx context.Context, n int, method, target string, header http.Header, check func(*egress.Answer) error) (*egress.Answer, error) {
-	r, err := http.NewRequestWithContext(ctx, method, o.addresses[n]+target, http.NoBody)
+	servers, err := egress.NewServers(config.Origins, egress.Config{AllowPrivate: true, Kind: outgoing.EdgeOrigin, Calls: calls, Timeout: askTimeout, MaxAnswer: blockcache.BlockSize + 64<<10})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("edge.origins: %w", err)
 	}
+	return &origins{servers: servers, secret: config.Secret}, nil
+}
+
+// request of an edge.
+func (o *origins) request(method, target string, header http.Header) egress.Call {
+	h := http.Header{"Authorization": {"Bearer " + o.secret}}
 	for name, values := range header {
-		r.Header[name] = values
+		h[name] = values
 	}
-	r.Header.Set("Authorization", "Bearer "+o.secret)
-	return o.clients[n].Do(r, check)
+	return egress.Call{Method: method, Target: target, Header: h}
 }
 
 // errOrigin is the error of those for whom no origin has an answer.
@@ -64,22 +47,11 @@ func errOrigin(cause error) error {
 func (o *origins) fetch(ctx context.Context, group, method, target string, header http.Header) (*egress.Answer, error) {
 	h := fnv.New32a()
 	_, _ = io.WriteString(h, group) // it cannot fail
-	first := int(h.Sum32() % uint32(len(o.clients)))
-	var last error
-	for i := range o.clients {
-		a, err := o.ask(ctx, (first+i)%len(o.clients), method, target, header, nil)
-		switch {
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case err != nil:
-			last = err
-		case a.Status >= http.StatusInternalServerError || a.Status == http.StatusTooManyRequests:
-			last = fmt.Errorf("status %d: %.200s", a.Status, a.Body)
-		default:
-			return a, nil
-		}
+	a, err := o.servers.Do(ctx, h.Sum32(), o.request(method, target, header), nil)
+	if err != nil && ctx.Err() == nil {
+		err = errOrigin(err)
 	}
-	return nil, errOrigin(last)
+	return a, err
 }
 
 // source of the blocks of a file, by a URL that may read it.
@@ -103,7 +75,7 @@ func (s *Server) source(a *address, f *resource) blockcache.Source {
 }
 
 func rangeHeader(offset, length int64) http.Header {
-	return http.Header{"Range": {"bytes=" + strconv.FormatInt(offset, 10) + "-" + strconv.FormatInt(offset+length-1, 10)}}
+	return http.Header{"Range": {byterange.Header(offset, length)}}
 }
 
 // contentRange returns where the bytes of an answer begin in its file, and the size of the file.
@@ -111,10 +83,9 @@ func contentRange(a *egress.Answer) (from, size int64, err error) {
 	if a.Status == http.StatusOK {
 		return 0, int64(len(a.Body)), nil
 	}
-	var to int64
-	text := a.Header.Get("Content-Range")
-	if n, err := fmt.Sscanf(text, "bytes %d-%d/%d", &from, &to, &size); err != nil || n != 3 || a.Status != http.StatusPartialContent || from < 0 || to < from || size <= to || to-from+1 != int64(len(a.Body)) {
-		return 0, 0, fmt.Errorf("the origin answered a request for a range with status %d, %q and %d bytes", a.Status, text, len(a.Body))
+	c, err := byterange.ParseContent(a.Header.Get("Content-Range"))
+	if err != nil || a.Status != http.StatusPartialContent || c.Length != int64(len(a.Body)) {
+		return 0, 0, fmt.Errorf("the origin answered a request for a range with status %d, %q and %d bytes", a.Status, a.Header.Get("Content-Range"), len(a.Body))
 	}
-	return from, size, nil
+	return c.From, c.Size, nil
 }

@@ -3,12 +3,12 @@ package s3blob
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 
 	"github.com/minio/minio-go/v7"
 
+	"github.com/rialto-im/rialto/internal/base/byterange"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 )
 
@@ -53,11 +53,11 @@ func (s *Store) ReadRange(ctx context.Context, key string, offset, length int64)
 	if err != nil {
 		return nil, 0, classify(err)
 	}
-	var from, to, size int64
-	if n, err := fmt.Sscanf(d.header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &size); err != nil || n != 3 || from != offset || to != min(offset+length, size)-1 {
+	c, err := byterange.ParseContent(d.header.Get("Content-Range"))
+	if err != nil || c.From != offset || c.Length != min(length, c.Size-offset) {
 		return nil, 0, errors.Join(classify(errNoRange), d.body.Close())
 	}
-	return d.body, size, nil
+	return d.body, c.Size, nil
 }
 
 // errNoRange is the error of a server, or a proxy, that knows no ranges.

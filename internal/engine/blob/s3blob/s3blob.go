@@ -9,14 +9,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +22,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
+	"github.com/rialto-im/rialto/internal/base/certpool"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 )
@@ -129,13 +128,9 @@ func (c Config) trust(t *http.Transport) error {
 	if c.CA == "" {
 		return nil
 	}
-	text, err := os.ReadFile(c.CA)
+	pool, err := certpool.Read(c.CA)
 	if err != nil {
 		return fmt.Errorf("files in S3: ca: %w", err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return fmt.Errorf("files in S3: ca: %s has no certificate in PEM form", c.CA)
 	}
 	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
 	return nil

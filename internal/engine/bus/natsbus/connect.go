@@ -5,10 +5,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/rialto-im/rialto/internal/base/certpool"
 )
 
 const (
@@ -39,15 +40,11 @@ func (t TLS) load() (*tls.Config, error) {
 		c.Certificates = []tls.Certificate{pair}
 	}
 	if t.CA != "" {
-		text, err := os.ReadFile(t.CA)
+		pool, err := certpool.Read(t.CA)
 		if err != nil {
 			return nil, fmt.Errorf("the bus's tls.ca: %w", err)
 		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("the bus's tls.ca: %s has no certificate in PEM form", t.CA)
-		}
-		c.ClientCAs = c.RootCAs
+		c.RootCAs, c.ClientCAs = pool, pool
 	}
 	return c, nil
 }

@@ -1,14 +1,12 @@
 package opensearch
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,50 +18,34 @@ import (
 
 // client sends requests to the servers of a cluster. All of them may be repeated.
 type client struct {
-	servers       []server
-	authorization string
+	reads, writes *egress.Servers
+	header        http.Header
 	next          atomic.Uint32 // the server of the next request
 }
 
-// server of a cluster.
-type server struct {
-	url           string
-	reads, writes *egress.Client
-}
-
 func newClient(config *Config) (*client, error) {
-	c := &client{}
+	c := &client{header: http.Header{}}
 	switch {
 	case config.APIKey != "":
-		c.authorization = "ApiKey " + config.APIKey
+		c.header.Set("Authorization", "ApiKey "+config.APIKey)
 	case config.User != "":
-		c.authorization = "Basic " + base64.StdEncoding.EncodeToString([]byte(config.User+":"+config.Password))
+		c.header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(config.User+":"+config.Password)))
 	}
-	for _, url := range config.URLs {
-		url = strings.TrimRight(url, "/")
-		s := server{url: url}
-		for _, of := range []struct {
-			to      **egress.Client
-			timeout time.Duration
-		}{{&s.reads, config.Timeout}, {&s.writes, max(writeTimeout, config.Timeout)}} {
-			var err error
-			if *of.to, err = egress.New(egress.Config{URL: url, AllowPrivate: true, Kind: outgoing.OpenSearch, Calls: config.Calls, Timeout: of.timeout, MaxAnswer: maxAnswer, CA: config.CA}); err != nil {
-				return nil, fmt.Errorf("OpenSearch: %w", err)
-			}
+	for _, of := range []struct {
+		to      **egress.Servers
+		timeout time.Duration
+	}{{&c.reads, config.Timeout}, {&c.writes, max(writeTimeout, config.Timeout)}} {
+		var err error
+		if *of.to, err = egress.NewServers(config.URLs, egress.Config{AllowPrivate: true, Kind: outgoing.OpenSearch, Calls: config.Calls, Timeout: of.timeout, MaxAnswer: maxAnswer, CA: config.CA}); err != nil {
+			return nil, fmt.Errorf("OpenSearch: %w", err)
 		}
-		c.servers = append(c.servers, s)
-	}
-	if len(c.servers) == 0 {
-		return nil, errors.New("OpenSearch: name a server")
 	}
 	return c, nil
 }
 
 func (c *client) close() {
-	for _, s := range c.servers {
-		s.reads.Close()
-		s.writes.Close()
-	}
+	c.reads.Close()
+	c.writes.Close()
 }
 
 // failure is the error of an answer. It has no text of the answer, which may quote a document.
@@ -98,54 +80,21 @@ func unavailable(err error) error {
 
 // read and write make a request to a server, and decode the answer. A body is JSON, or lines of it.
 func (c *client) read(ctx context.Context, method, path string, body []byte, out any) error {
-	return c.request(ctx, method, path, body, out, func(s *server) *egress.Client { return s.reads })
+	return c.request(ctx, c.reads, method, path, body, out)
 }
 
 func (c *client) write(ctx context.Context, method, path string, body []byte, out any) error {
-	return c.request(ctx, method, path, body, out, func(s *server) *egress.Client { return s.writes })
+	return c.request(ctx, c.writes, method, path, body, out)
 }
 
-// request tries the servers one after the other, until one works. Its error is that of ctx, if that has ended.
-func (c *client) request(ctx context.Context, method, path string, body []byte, out any, by func(*server) *egress.Client) error {
-	var last error
-	for n, first := 0, int(c.next.Add(1)); n < len(c.servers); n++ {
-		s := &c.servers[(first+n)%len(c.servers)]
-		err := c.ask(ctx, by(s), method, s.url+path, body, out)
-		var answered *failure
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.As(err, &answered) && answered.status < http.StatusInternalServerError && answered.status != http.StatusTooManyRequests:
-			return missing(answered) // another server would answer the same
-		}
-		last = err
-	}
-	return unavailable(last)
-}
-
-// missing makes searchindex.ErrMissing of an answer that says so.
-func missing(f *failure) error {
-	if f.kind == "index_not_found_exception" {
-		return fmt.Errorf("%w: %w", searchindex.ErrMissing, f)
-	}
-	return f
-}
-
-// ask makes a request to one server.
-func (c *client) ask(ctx context.Context, by *egress.Client, method, url string, body []byte, out any) error {
-	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	if c.authorization != "" {
-		r.Header.Set("Authorization", c.authorization)
-	}
+// request asks the servers one after the other, until one works. Its error is the cause of ctx, if that has ended.
+func (c *client) request(ctx context.Context, by *egress.Servers, method, path string, body []byte, out any) error {
+	q := egress.Call{Method: method, Target: path, Header: c.header, Body: body}
 	if len(body) > 0 {
-		r.Header.Set("Content-Type", "application/json")
+		q.Header = c.header.Clone()
+		q.Header.Set("Content-Type", "application/json")
 	}
-	answer, err := by.Do(r, func(a *egress.Answer) error {
+	answer, err := by.Do(ctx, c.next.Add(1), q, func(a *egress.Answer) error {
 		if a.Status >= http.StatusMultipleChoices {
 			return nil
 		}
@@ -154,13 +103,28 @@ func (c *client) ask(ctx context.Context, by *egress.Client, method, url string,
 		}
 		return nil
 	})
-	if err != nil {
+	var status *egress.StatusError
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return err
+	case errors.As(err, &status):
+		return unavailable(failureOf(status.Answer))
+	case err != nil:
+		return unavailable(err)
+	case answer.Status >= http.StatusMultipleChoices:
+		return missing(failureOf(answer)) // another server would answer the same
 	}
-	if answer.Status < http.StatusMultipleChoices {
-		return nil
+	return nil
+}
+
+func failureOf(a *egress.Answer) *failure { return &failure{a.Status, kindOf(a.Body)} }
+
+// missing makes searchindex.ErrMissing of an answer that says so.
+func missing(f *failure) error {
+	if f.kind == "index_not_found_exception" {
+		return fmt.Errorf("%w: %w", searchindex.ErrMissing, f)
 	}
-	return &failure{answer.Status, kindOf(answer.Body)}
+	return f
 }
 
 // maxKind bounds the kind of an error, in bytes.
