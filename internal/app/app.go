@@ -350,6 +350,10 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 		CommentNames: func(ctx context.Context, by id.User, comment uint64, upload id.Upload) (bool, error) {
 			return n.comments.NamesFile(ctx, by, comment, upload)
 		},
+		PostShows: func(ctx context.Context, post uint64, upload id.Upload) (bool, error) {
+			return n.feed.ShowsFile(ctx, post, upload)
+		},
+		CommentShows:  n.commentShows,
 		Authorize:     func(r *http.Request, creates bool) (id.User, error) { return n.rpc.AuthorizeUpload(r, creates) },
 		EndedSessions: n.accounts.EndedSessions, Files: n.cachedFiles(), Dropped: n.fileDropped, IsCoordinator: n.isCoordinator, Secret: secret, Clock: n.clock, Logger: n.logger}, n.config.Media)
 	if err != nil {

@@ -3,6 +3,8 @@ package app
 import (
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"log/slog"
 	"net/http"
 	"os"
@@ -17,6 +19,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 )
@@ -136,4 +139,66 @@ func TestEdgesHearOfOtherNodes(t *testing.T) {
 			t.Errorf("the other node tells of %v, and not of a post whose show is %v", purged, show)
 		}
 	}
+}
+
+// TestPicturesOfHiddenPosts: what a hidden post, or a hidden comment, shows is refused by the node and by edges, also for those who have its URL. It is there again
+// once it is shown again.
+func TestPicturesOfHiddenPosts(t *testing.T) {
+	h, _ := open(t, edgeSecret)
+	e := openEdgeOf(t, h)
+	ann := client(t, h)
+	must(t, ann.Register(t.Context(), "ann", "a good password", "Ann"))
+	picture := func(side int) *chatv1.Media {
+		path := filepath.Join(t.TempDir(), "a.png")
+		f, err := os.Create(path)
+		must(t, err)
+		must(t, png.Encode(f, image.NewGray(image.Rect(0, 0, side, side))))
+		must(t, f.Close())
+		return &chatv1.Media{Upload: uploadFile(t, h, ann, path), Name: "a.png"}
+	}
+	first, second := picture(8), picture(9)
+	post, err := ann.Feed().Publish(t.Context(), connect.NewRequest(&feedv1.PublishRequest{ClientPostId: "a", Content: &feedv1.PostContent{Text: "hello", Images: []*chatv1.Media{first}}}))
+	must(t, err)
+	comment, err := ann.Comment().CreateComment(t.Context(), connect.NewRequest(&commentv1.CreateCommentRequest{ClientCommentId: "a", SubjectKind: commentv1.SubjectKind_SUBJECT_KIND_POST, Subject: post.Msg.Id, Content: &commentv1.CommentContent{Image: second}}))
+	must(t, err)
+	download := func(r *chatv1.GetDownloadRequest) string {
+		t.Helper()
+		d, err := ann.Media().GetDownload(t.Context(), connect.NewRequest(r))
+		must(t, err)
+		return d.Msg.Url
+	}
+	ofPost := download(&chatv1.GetDownloadRequest{Upload: first.Upload, Post: post.Msg.Id})
+	ofComment := download(&chatv1.GetDownloadRequest{Upload: second.Upload, Comment: comment.Msg.Id})
+	check := func(what, target string, want int) {
+		t.Helper()
+		if code, text := get(t, url(h)+target); code != want {
+			t.Errorf("%s is answered by the node with %d, and not %d: %.200s", what, code, want, text)
+		}
+		eventually.True(t, what+" at the edge", func() bool {
+			code, _ := get(t, url(e)+target)
+			return code == want
+		})
+	}
+	check("the picture of a post", ofPost, http.StatusOK)
+	check("the picture of a comment", ofComment, http.StatusOK)
+	must(t, h.comments.HideComment(t.Context(), comment.Msg.Id, true))
+	check("the picture of a hidden comment", ofComment, http.StatusNotFound)
+	must(t, h.comments.HideComment(t.Context(), comment.Msg.Id, false))
+	check("the picture of a comment that is shown again", ofComment, http.StatusOK)
+	admin := feedv1connect.NewFeedAdminServiceClient(http.DefaultClient, url(h), withKey(key(t, h)))
+	hide := func(show bool) {
+		t.Helper()
+		_, err := admin.HidePost(t.Context(), connect.NewRequest(&feedv1.HidePostRequest{Post: post.Msg.Id, Show: show, Reason: "test"}))
+		must(t, err)
+	}
+	asked := e.edge.Stats().Purged.Load()
+	hide(false)
+	check("the picture of a hidden post", ofPost, http.StatusNotFound)
+	check("the picture of a comment on a hidden post", ofComment, http.StatusNotFound)
+	if e.edge.Stats().Purged.Load() == asked {
+		t.Error("the edge was not told")
+	}
+	hide(true)
+	check("the picture of a post that is shown again", ofPost, http.StatusOK)
+	check("the picture of a comment on it", ofComment, http.StatusOK)
 }

@@ -84,6 +84,15 @@ func (n *Node) fileDropped(ctx context.Context, upload id.Upload) error {
 	return nil
 }
 
+// commentShows reports whether a comment names an upload, and neither it nor its post is deleted or hidden.
+func (n *Node) commentShows(ctx context.Context, comment uint64, upload id.Upload) (bool, error) {
+	shows, post, err := n.comments.ShowsFile(ctx, comment, upload)
+	if err != nil || !shows || post == 0 {
+		return shows, err
+	}
+	return n.feed.IsShown(ctx, post)
+}
+
 // openEdge makes a node that has no database, and serves files from copies.
 func (n *Node) openEdge(ctx context.Context) error {
 	if err := n.lockDir(ctx); err != nil {

@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -28,17 +29,10 @@ func (s *Service) GetPost(ctx context.Context, reader id.User, n uint64) (view *
 func (s *Service) NamesFile(ctx context.Context, reader id.User, n uint64, upload id.Upload) (names bool, err error) {
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
 		p, err := s.visiblePost(ctx, tx, reader, n)
-		if err != nil {
-			return err
+		if err == nil {
+			names, err = p.namesFile(upload)
 		}
-		c, err := contentOf(p.content)
-		if err != nil {
-			return err
-		}
-		for _, u := range uploadsOf(c) {
-			names = names || u == upload
-		}
-		return nil
+		return err
 	})
 	return names, err
 }
@@ -57,15 +51,35 @@ func (s *Service) NamesVideo(ctx context.Context, reader id.User, n, video uint6
 
 // ShowsVideo reports whether a post that is neither deleted nor hidden names a video, whoever may see the post.
 func (s *Service) ShowsVideo(ctx context.Context, n, video uint64) (shows bool, err error) {
+	return s.shows(ctx, n, func(p *post) (bool, error) { return p.namesVideo(video) })
+}
+
+// ShowsFile is ShowsVideo for an upload.
+func (s *Service) ShowsFile(ctx context.Context, n uint64, upload id.Upload) (shows bool, err error) {
+	return s.shows(ctx, n, func(p *post) (bool, error) { return p.namesFile(upload) })
+}
+
+// IsShown reports whether a post is neither deleted nor hidden.
+func (s *Service) IsShown(ctx context.Context, n uint64) (bool, error) {
+	return s.shows(ctx, n, func(*post) (bool, error) { return true, nil })
+}
+
+// shows reports what names says of a post that is neither deleted nor hidden; false of another.
+func (s *Service) shows(ctx context.Context, n uint64, names func(*post) (bool, error)) (shows bool, err error) {
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
 		shows = false
 		posts, err := getPosts(ctx, tx, []uint64{n})
 		if p := posts[n]; err == nil && p != nil && !p.deleted && !p.hidden {
-			shows, err = p.namesVideo(video)
+			shows, err = names(p)
 		}
 		return err
 	})
 	return shows, err
+}
+
+func (p *post) namesFile(upload id.Upload) (bool, error) {
+	c, err := contentOf(p.content)
+	return err == nil && upload != 0 && slices.Contains(uploadsOf(c), upload), err
 }
 
 func (p *post) namesVideo(video uint64) (bool, error) {

@@ -3,14 +3,18 @@ package media
 import (
 	"context"
 	"database/sql"
+	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/signedurl"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
-// Access to an upload is decided when a URL is issued: by the messages, groups and users that refer to the upload then, never by its id.
+// Access to an upload is decided when a URL is issued: by the messages, groups and users that refer to the upload then, never by its id. Whether a post or a comment
+// still shows the upload, and an avatar is still one, is decided with each read.
 // docs/decisions/0046-access-to-files.md explains why.
 
 // CheckPicture reports whether a user may make an upload an avatar or a group's picture: it must be the user's own, complete, and an image.
@@ -114,7 +118,13 @@ func (s *Service) GetDownload(ctx context.Context, by id.User, r *chatv1.GetDown
 	if !named || n == 0 {
 		return nil, errNoUpload
 	}
-	return s.download(n), nil
+	switch {
+	case r.Seq != 0 || r.Post == 0 && r.Comment == 0:
+		return s.download(n), nil
+	case r.Post != 0:
+		return s.downloadWhileShown(verbPost, r.Post, n), nil
+	}
+	return s.downloadWhileShown(verbComment, r.Comment, n), nil
 }
 
 // downloadByID returns the URL of own uploads and avatars.
@@ -144,6 +154,62 @@ func (s *Service) downloadByID(ctx context.Context, by id.User, n id.Upload) (*c
 func (s *Service) download(n id.Upload) *chatv1.GetDownloadResponse {
 	ends := s.deps.Clock.Now().Truncate(urlLifetime).Add(2 * urlLifetime)
 	return &chatv1.GetDownloadResponse{Url: s.sign("get", n, ends), ExpiresMs: ends.UnixMilli()}
+}
+
+// Verbs of URLs that are valid only while a post or a comment shows the file: it may be hidden, deleted, or edited. They are also the names of the parameter with its id.
+const (
+	verbPost    = "post"
+	verbComment = "comment"
+)
+
+// downloadWhileShown is download of what a post or a comment shows, by a verb and the id.
+func (s *Service) downloadWhileShown(verb string, by uint64, n id.Upload) *chatv1.GetDownloadResponse {
+	ends := s.deps.Clock.Now().Truncate(urlLifetime).Add(2 * urlLifetime)
+	exp, number := signedurl.Expiry(ends), strconv.FormatUint(by, 10)
+	url := s.config.Origin + prefix + n.String() + "?" + verb + "=" + number + "&exp=" + exp + "&sig=" + s.urls.Sign(verb, n.String()+" "+number, exp)
+	return &chatv1.GetDownloadResponse{Url: url, ExpiresMs: ends.UnixMilli()}
+}
+
+// requested returns the upload that a URL may read, and the verb of the URL.
+func (s *Service) requested(r *http.Request) (n id.Upload, u upload, verb string, err error) {
+	q := r.URL.Query()
+	for _, verb := range []string{verbPost, verbComment} {
+		if number := q.Get(verb); number != "" {
+			n, u, err = s.shown(r.Context(), verb, number, r.PathValue("upload"), q.Get("exp"), q.Get("sig"))
+			return n, u, verb, err
+		}
+	}
+	n, verb, err = s.signed(r, "get", "avatar")
+	if err == nil {
+		u, err = s.readable(r.Context(), verb, n)
+	}
+	return n, u, verb, err
+}
+
+// shown returns an upload that a post or a comment shows now, by a URL that downloadWhileShown made.
+func (s *Service) shown(ctx context.Context, verb, number, name, exp, sig string) (n id.Upload, u upload, err error) {
+	if err := s.urls.Check(verb, name+" "+number, exp, sig); err != nil {
+		return 0, u, err
+	}
+	if n, err = parseUpload(name); err != nil {
+		return 0, u, err
+	}
+	by, err := strconv.ParseUint(number, 10, 64)
+	shows := s.deps.PostShows
+	if verb == verbComment {
+		shows = s.deps.CommentShows
+	}
+	if err != nil || shows == nil {
+		return n, u, errNoUpload
+	}
+	shown, err := shows(ctx, by, n)
+	if err == nil && !shown {
+		err = errNoUpload
+	}
+	if err == nil {
+		u, err = s.readable(ctx, verb, n)
+	}
+	return n, u, err
 }
 
 // references reports whether a message's content refers to an upload.

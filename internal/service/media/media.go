@@ -52,6 +52,10 @@ type Deps struct {
 	PostNames func(ctx context.Context, by id.User, post uint64, n id.Upload) (bool, error)
 	// CommentNames is PostNames for comments.
 	CommentNames func(ctx context.Context, by id.User, comment uint64, n id.Upload) (bool, error)
+	// PostShows reports whether a post that is neither deleted nor hidden names an upload, whoever may see the post. If nil, there are no posts.
+	PostShows func(ctx context.Context, post uint64, n id.Upload) (bool, error)
+	// CommentShows is PostShows for comments.
+	CommentShows func(ctx context.Context, comment uint64, n id.Upload) (bool, error)
 	// Authorize returns the user of a request of tus, from its headers. creates: the request creates an upload. If nil, tus is off.
 	Authorize func(r *http.Request, creates bool) (id.User, error)
 	// EndedSessions returns the sessions among some that have ended: the keys for S3 clients that they created are not valid any more.

@@ -126,11 +126,7 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request, n id.Upload) e
 }
 
 func (s *Service) serveDownload(w http.ResponseWriter, r *http.Request) error {
-	n, verb, err := s.signed(r, "get", "avatar")
-	if err != nil {
-		return err
-	}
-	u, err := s.readable(r.Context(), verb, n)
+	n, u, verb, err := s.requested(r)
 	if err != nil {
 		return err
 	}
@@ -139,8 +135,8 @@ func (s *Service) serveDownload(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer f.Close()
-	if verb == "avatar" {
-		w.Header().Set("Surrogate-Control", "max-age=1") // an edge asks again: nobody tells it of another avatar
+	if verb == "avatar" || verb == verbComment {
+		w.Header().Set("Surrogate-Control", "max-age=1") // an edge asks again: nobody tells it of another avatar, or of a hidden comment
 	}
 	byterange.LimitToOne(r)
 	h := w.Header()

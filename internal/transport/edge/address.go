@@ -44,7 +44,7 @@ func parse(u *url.URL) (*address, error) {
 	path := u.EscapedPath()
 	if rest, ok := strings.CutPrefix(path, MediaPrefix); ok {
 		q := u.Query()
-		return parseMedia(rest, q.Get("exp"), q.Get("sig"))
+		return parseMedia(rest, q)
 	}
 	if rest, ok := strings.CutPrefix(path, VideoPrefix); ok {
 		return parseVideo(rest)
@@ -52,8 +52,9 @@ func parse(u *url.URL) (*address, error) {
 	return nil, errNoFile
 }
 
-// parseMedia reads UPLOAD?exp=EXPIRY&sig=SIGNATURE.
-func parseMedia(upload, exp, sig string) (*address, error) {
+// parseMedia reads UPLOAD?exp=EXPIRY&sig=SIGNATURE, which may begin with post=POST or comment=COMMENT: what shows the file.
+func parseMedia(upload string, q url.Values) (*address, error) {
+	exp, sig := q.Get("exp"), q.Get("sig")
 	ends, err := parseExpiry(exp)
 	switch {
 	case !isNumber(upload):
@@ -61,8 +62,24 @@ func parseMedia(upload, exp, sig string) (*address, error) {
 	case err != nil || !isSignature(sig):
 		return nil, signedurl.ErrBad
 	}
-	target := MediaPrefix + upload + "?exp=" + exp + "&sig=" + sig
-	return &address{scope: target, group: FileTag(upload), target: target, ends: ends}, nil
+	a := &address{group: FileTag(upload), target: MediaPrefix + upload + "?", ends: ends}
+	for _, by := range []string{"post", "comment"} {
+		number := q.Get(by)
+		if number == "" {
+			continue
+		}
+		if !isNumber(number) {
+			return nil, signedurl.ErrBad
+		}
+		if by == "post" {
+			a.post = PostTag(number)
+		}
+		a.target += by + "=" + number + "&"
+		break // as the origin reads it
+	}
+	a.target += "exp=" + exp + "&sig=" + sig
+	a.scope = a.target
+	return a, nil
 }
 
 // parseVideo reads VIDEO/POST-EXPIRY-SIGNATURE/FILE.

@@ -55,6 +55,10 @@ func newOrigin(t *testing.T, now *clocktest.Manual) *origin {
 	mux.Handle(edge.PurgesPath, o.purges)
 	mux.HandleFunc("/v1/media/{upload}", func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
+		if post := q.Get("post"); post != "" {
+			o.serve(w, r, o.urls.Check("post", r.PathValue("upload")+" "+post, q.Get("exp"), q.Get("sig")), "file/"+r.PathValue("upload"), "post/"+post)
+			return
+		}
 		o.serve(w, r, o.urls.Check("get", r.PathValue("upload"), q.Get("exp"), q.Get("sig")), "file/"+r.PathValue("upload"), "")
 	})
 	mux.HandleFunc("/v1/video/{video}/{token}/{file...}", func(w http.ResponseWriter, r *http.Request) {
@@ -145,6 +149,11 @@ func (o *origin) most() (n int) {
 func (o *origin) media(upload string, valid time.Duration) string {
 	exp := signedurl.Expiry(o.clock.Now().Add(valid))
 	return "/v1/media/" + upload + "?exp=" + exp + "&sig=" + o.urls.Sign("get", upload, exp)
+}
+
+func (o *origin) picture(upload, post string, valid time.Duration) string {
+	exp := signedurl.Expiry(o.clock.Now().Add(valid))
+	return "/v1/media/" + upload + "?post=" + post + "&exp=" + exp + "&sig=" + o.urls.Sign("post", upload+" "+post, exp)
 }
 
 func (o *origin) video(video, post, name string, valid time.Duration) string {

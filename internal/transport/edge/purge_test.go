@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -392,4 +393,19 @@ func TestASlowAnswerCountsForWhoAsked(t *testing.T) {
 	if n := o.requests(""); n != 3 {
 		t.Errorf("%d requests, not 3", n)
 	}
+}
+
+// TestPurgesOfPicturesOfPosts: a purge of a post ends the URLs of its pictures, and none of those by which others show the same file.
+func TestPurgesOfPicturesOfPosts(t *testing.T) {
+	_, o, s := pair(t)
+	o.put("file/5", 1000)
+	one, other := o.picture("5", "7", time.Minute), o.picture("5", "8", time.Minute)
+	checkCode(t, "a picture of a post", get(s, one), http.StatusOK)
+	checkCode(t, "the same of another post", get(s, other), http.StatusOK)
+	checkCode(t, "a post that is no number", get(s, strings.Replace(one, "post=7", "post=07", 1)), http.StatusForbidden)
+	o.do(func() { o.hidden["post/7"] = true })
+	o.purges.Add(edge.PostTag("7"))
+	poll(t, s)
+	checkCode(t, "a picture of a hidden post", get(s, one), http.StatusNotFound)
+	checkCode(t, "the same of a post that is shown", get(s, other), http.StatusOK)
 }

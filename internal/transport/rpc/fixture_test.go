@@ -144,6 +144,11 @@ func newHarness(t testing.TB) *harness {
 			return h.feed.NamesFile(ctx, by, post, n)
 		}, CommentNames: func(ctx context.Context, by id.User, comment uint64, n id.Upload) (bool, error) {
 			return h.comments.NamesFile(ctx, by, comment, n)
+		}, PostShows: func(ctx context.Context, post uint64, n id.Upload) (bool, error) {
+			return h.feed.ShowsFile(ctx, post, n)
+		}, CommentShows: func(ctx context.Context, comment uint64, n id.Upload) (bool, error) {
+			shows, _, err := h.comments.ShowsFile(ctx, comment, n)
+			return shows, err
 		}, EndedSessions: h.accounts.EndedSessions, Secret: []byte("of URLs"), Clock: h.clock, Logger: logger}, media.Config{})
 	must(err)
 	h.organizations, err = organization.New(t.Context(), organization.Deps{DB: db, IDs: ids, Accounts: h.accounts, Groups: groupsOf{h}, Bus: membus.New(), Node: "node-1", Clock: h.clock, Logger: logger})
