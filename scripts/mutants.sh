@@ -338,12 +338,12 @@ mutant "have vectors of posts for some" $ranking/neighbours.go 's/if isForEveryo
 mutant "keep vectors of deleted posts" $ranking/neighbours.go 's/^\t\tn\.index\.Delete\(post\)$//' '^TestNeighbours$|^TestVectorsAreBounded$' $ranking
 mutant "keep vectors of edited posts" $ranking/neighbours.go 's/was == editedMs/was == was/' '^TestNeighbours$' $ranking
 mutant "have vectors of all posts" $ranking/neighbours.go 's/if len\(n\.known\)\+more <= n\.max \{/if true {/' '^TestVectorsAreBounded$' $ranking
-mutant "log all that is shown" $ranking/shown.go 's/if len\(l\.waiting\) < flushLists \{/if true {/' '^TestTheLogIsASample$' $ranking
-mutant "lose clicks on pages that are not written" $ranking/shown.go 's/p\.clickedMs = nowMs/_ = nowMs/' '^TestExamples$' $ranking
-mutant "count late clicks" $ranking/shown.go 's/now-clickMs\)/0)/' '^TestExamples$' $ranking
+mutant "log all that is shown" $ranking/impressions.go 's/if len\(l\.waiting\) < flushLists \{/if true {/' '^TestTheLogIsASample$' $ranking
+mutant "lose clicks on pages that are not written" $ranking/impressions.go 's/p\.clickedMs = nowMs/_ = nowMs/' '^TestExamples$' $ranking
+mutant "count late clicks" $ranking/impressions.go 's/now-clickMs\)/0)/' '^TestExamples$' $ranking
 mutant "count likes from before" $ranking/examples.go 's/at >= r\.atMs \&\& //' '^TestExamples$' $ranking
 mutant "train with what nobody saw" $ranking/examples.go 's/e\.Clicked \|\| a\.seen\[r\.post\]/true/' '^TestExamples$' $ranking
-mutant "keep what was shown for ever" $ranking/shown.go 's/s\.nowMs\(\) - keptMs/int64(0)/' '^TestExamples$' $ranking
+mutant "keep what was shown for ever" $ranking/impressions.go 's/s\.nowMs\(\) - keptMs/int64(0)/' '^TestExamples$' $ranking
 mutant "rank by a model that is not in use any more" $ranking/model.go 's/c != nil \&\& c\.id == n/c != nil/' '^TestModelsRank$' $ranking
 mutant "delete the model in use" $ranking/model.go 's/kept\[i\] = \*c\.Value/kept[i] = 0 * *c.Value/' '^TestBadModels$' $ranking
 mutant "activate a model that cannot be used" $ranking/model.go 's/list\.Models\[i\]\.Evaluation == nil/false/' '^TestBadModels$' $ranking

@@ -1,6 +1,6 @@
 // Package clickmodel trains, stores and judges models that estimate with which probability a reader opens a post that is shown, and, of goods, buys.
 //
-// A model is a logistic regression of the features that the ranking computes (docs/formats/ranking.md): the logarithm of the odds is a sum with a part for each feature, so each
+// A model is a logistic regression of the features that the ranking computes (docs/formats/ranking.md): the log-odds is a sum with a part for each feature, so each
 // estimate can be explained. A second one of the same features, for posts with goods alone, estimates conversions. Both are fitted to examples by Newton's method and
 // then calibrated on examples that they were not fitted to. A third part of the examples judges the result (evaluate.go).
 //
@@ -34,7 +34,7 @@ type Example struct {
 type Head struct {
 	Bias    float64   `json:"bias"`
 	Weights []float64 `json:"weights"`
-	// Scale and Shift calibrate the logarithm of the odds: scale × (bias + weights × features) + shift.
+	// Scale and Shift calibrate the log-odds: scale × (bias + weights × features) + shift.
 	Scale float64 `json:"scale"`
 	Shift float64 `json:"shift"`
 	// Examples that it was fitted to, and how many of them are positive.
@@ -66,8 +66,8 @@ const (
 	// ridge is the penalty of squared weights: it keeps those of rare features small.
 	ridge     = 1.0
 	maxRounds = 50
-	// maxOdds bounds logarithms of odds.
-	maxOdds = 30
+	// maxLogOdds bounds log-odds.
+	maxLogOdds = 30
 )
 
 // parts of the examples, by their lists.
@@ -149,7 +149,7 @@ func converted(e *Example) (positive, counts bool) { return e.Converted, e.Goods
 func train(features int, examples []Example, of outcome) (Head, error) {
 	var rows [][]float64
 	var y []bool
-	var odds [][]float64
+	var logOdds [][]float64
 	var calibrated []bool
 	h := Head{Scale: 1, Weights: make([]float64, features)}
 	for i := range examples {
@@ -162,7 +162,7 @@ func train(features int, examples []Example, of outcome) (Head, error) {
 			h.Examples++
 			h.Positives += toInt(positive)
 		default:
-			odds, calibrated = append(odds, e.Features), append(calibrated, positive)
+			logOdds, calibrated = append(logOdds, e.Features), append(calibrated, positive)
 		}
 	}
 	w, err := fit(rows, y, features, ridge)
@@ -171,21 +171,21 @@ func train(features int, examples []Example, of outcome) (Head, error) {
 	}
 	h.Bias, h.Weights = w[features], w[:features]
 	positives := 0
-	for i, row := range odds {
-		odds[i] = []float64{h.odds(row)}
+	for i, row := range logOdds {
+		logOdds[i] = []float64{h.logOdds(row)}
 		positives += toInt(calibrated[i])
 	}
-	if positives < minCalibration || len(odds)-positives < minCalibration {
+	if positives < minCalibration || len(logOdds)-positives < minCalibration {
 		return h, nil
 	}
-	if w, err = fit(odds, calibrated, 1, 0); err == nil && w[0] > 0 {
+	if w, err = fit(logOdds, calibrated, 1, 0); err == nil && w[0] > 0 {
 		h.Scale, h.Shift = w[0], w[1]
 	}
 	return h, nil
 }
 
-// odds returns the logarithm of the odds of a row before calibration.
-func (h *Head) odds(row []float64) float64 {
+// logOdds returns the log-odds of a row before calibration.
+func (h *Head) logOdds(row []float64) float64 {
 	sum := h.Bias
 	for i, w := range h.Weights {
 		sum += w * row[i]
@@ -193,22 +193,22 @@ func (h *Head) odds(row []float64) float64 {
 	return sum
 }
 
-// Odds returns the calibrated logarithm of the odds.
-func (h *Head) Odds(row []float64) float64 { return h.Scale*h.odds(row) + h.Shift }
+// LogOdds returns the calibrated log-odds.
+func (h *Head) LogOdds(row []float64) float64 { return h.Scale*h.logOdds(row) + h.Shift }
 
 // Probability returns the estimate for a row of features.
-func (h *Head) Probability(row []float64) float64 { return logistic(h.Odds(row)) }
+func (h *Head) Probability(row []float64) float64 { return logistic(h.LogOdds(row)) }
 
-// Term returns what a feature adds to the logarithm of the odds.
+// Term returns what a feature adds to the log-odds.
 func (h *Head) Term(feature int, value float64) float64 {
 	return h.Scale * h.Weights[feature] * value
 }
 
-// Constant returns what is added to the logarithm of the odds of all posts.
+// Constant returns what is added to the log-odds of all posts.
 func (h *Head) Constant() float64 { return h.Scale*h.Bias + h.Shift }
 
 func logistic(x float64) float64 {
-	return 1 / (1 + math.Exp(-max(-maxOdds, min(maxOdds, x))))
+	return 1 / (1 + math.Exp(-max(-maxLogOdds, min(maxLogOdds, x))))
 }
 
 // fit returns the weights of the columns of some rows, and the bias behind them, which make the outcomes most probable, less a penalty for large weights.

@@ -46,7 +46,7 @@ func BenchmarkForYou(b *testing.B) {
 	must(b, f.engaged.Rank(b.Context()))
 	must(b, f.RefreshNeighbours(b.Context()))
 	s := ranking.Simulate(1, 30, 6, 0)
-	m, err := clickmodel.Train(ranking.ModelFeatures(), s.Shown)
+	m, err := clickmodel.Train(ranking.ModelFeatures(), s.Impressions)
 	must(b, err)
 	file, err := clickmodel.Encode(m)
 	must(b, err)

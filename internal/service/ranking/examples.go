@@ -22,8 +22,8 @@ const (
 	examplePlace      = 3 * 8 // bytes
 )
 
-// shownRow is a row of ranking_shown.
-type shownRow struct {
+// impressionRow is a row of ranking_shown.
+type impressionRow struct {
 	reader                       id.User
 	post                         uint64
 	atMs, clickedMs, convertedMs int64
@@ -49,7 +49,7 @@ func (s *Service) ListRankingExamples(ctx context.Context, r *rankingv1.ListRank
 	}
 	out = &rankingv1.ListRankingExamplesResponse{Features: ModelFeatures()}
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		rows, more, err := readShown(ctx, tx, behind, limit)
+		rows, more, err := readImpressions(ctx, tx, behind, limit)
 		if err != nil {
 			return err
 		}
@@ -62,16 +62,16 @@ func (s *Service) ListRankingExamples(ctx context.Context, r *rankingv1.ListRank
 	return out, err
 }
 
-func (r *shownRow) position() []byte {
+func (r *impressionRow) position() []byte {
 	b := binary.BigEndian.AppendUint64(nil, uint64(r.atMs))
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, uint64(r.reader)), r.post)
 }
 
-// readShown reads rows behind a position, of few readers, and whether there are more.
-func readShown(ctx context.Context, tx *sql.Tx, behind []byte, limit int) (list []shownRow, more bool, err error) {
+// readImpressions reads rows behind a position, of few readers, and whether there are more.
+func readImpressions(ctx context.Context, tx *sql.Tx, behind []byte, limit int) (list []impressionRow, more bool, err error) {
 	at := func(i int) int64 { return int64(binary.BigEndian.Uint64(behind[8*i:])) }
 	rows, err := tx.QueryContext(ctx, `SELECT reader, post, at_ms, place, goods, features, clicked_ms, converted_ms FROM ranking_shown WHERE (at_ms, reader, post) > ($1, $2, $3) ORDER BY at_ms, reader, post LIMIT $4`, at(0), at(1), at(2), limit+1)
-	list, err = sqldb.Collect(rows, err, func(scan func(...any) error) (r shownRow, err error) {
+	list, err = sqldb.Collect(rows, err, func(scan func(...any) error) (r impressionRow, err error) {
 		err = scan(&r.reader, &r.post, &r.atMs, &r.place, &r.goods, &r.features, &r.clickedMs, &r.convertedMs)
 		return r, err
 	})
@@ -111,7 +111,7 @@ func (s *Service) readActs(ctx context.Context, tx *sql.Tx, reader id.User) (*ac
 }
 
 // examplesOf returns examples of those rows whose posts were seen or acted on.
-func (s *Service) examplesOf(ctx context.Context, tx *sql.Tx, rows []shownRow) (list []*rankingv1.RankingExample, err error) {
+func (s *Service) examplesOf(ctx context.Context, tx *sql.Tx, rows []impressionRow) (list []*rankingv1.RankingExample, err error) {
 	of := map[id.User]*acts{}
 	for i := range rows {
 		r := &rows[i]
@@ -137,7 +137,7 @@ func (s *Service) examplesOf(ctx context.Context, tx *sql.Tx, rows []shownRow) (
 }
 
 // listNumber returns a number of a page, from which nobody without the secret can tell the reader.
-func (s *Service) listNumber(r *shownRow) uint64 {
+func (s *Service) listNumber(r *impressionRow) uint64 {
 	h := sha256.New()
 	_, _ = h.Write(slices.Concat([]byte("list "), s.deps.Secret, r.position()[:16])) // it never fails
 	return binary.BigEndian.Uint64(h.Sum(nil)) >> 1

@@ -32,11 +32,11 @@ func (s *Service) MaxNear(most int) (err error) {
 	return err
 }
 
-// WaitingShown returns how many pages of the log are not written yet.
-func (s *Service) WaitingShown() int {
-	s.shown.mu.Lock()
-	defer s.shown.mu.Unlock()
-	return len(s.shown.waiting)
+// WaitingImpressions returns how many pages of the log are not written yet.
+func (s *Service) WaitingImpressions() int {
+	s.impressions.mu.Lock()
+	defer s.impressions.mu.Unlock()
+	return len(s.impressions.waiting)
 }
 
 // ForgetModel forgets the model in use, as another node does.

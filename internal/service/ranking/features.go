@@ -106,7 +106,7 @@ func (c *candidate) reasons(r *ranking) (list []rankingv1.RankReason) {
 	return list
 }
 
-// points returns what a feature adds to a score, or, with a model, to the logarithm of the odds of a click.
+// points returns what a feature adds to a score, or, with a model, to the log-odds of a click.
 func (r *ranking) points(f feature, v *values) float64 {
 	if r.model != nil && f < modelFeatures {
 		return r.model.Click.Term(int(f), v[f])

@@ -218,10 +218,10 @@ func TestExamples(t *testing.T) {
 	f.clock.Advance(time.Minute)
 	f.read(reader, "", 20)
 	must(t, f.RecordClicks(ctx, reader, &rankingv1.RecordClicksRequest{Posts: []uint64{posts[0]}})) // before the page is written
-	if _, err := f.ForYou(ctx, other, &rankingv1.ForYouRequest{Explain: true}); err != nil || f.WaitingShown() != 1 {
-		t.Fatalf("%d pages wait, %v", f.WaitingShown(), err)
+	if _, err := f.ForYou(ctx, other, &rankingv1.ForYouRequest{Explain: true}); err != nil || f.WaitingImpressions() != 1 {
+		t.Fatalf("%d pages wait, %v", f.WaitingImpressions(), err)
 	}
-	must(t, f.FlushShown(ctx))
+	must(t, f.FlushImpressions(ctx))
 	f.clock.Advance(time.Minute)
 	must(t, f.RecordClicks(ctx, other, &rankingv1.RecordClicksRequest{Posts: posts}))
 	f.like(posts[1], reader)
@@ -257,7 +257,7 @@ func (f *fixture) boundsOfExamples(reader id.User, posts []uint64) {
 	f.follow(next, author)
 	late := f.post(author)
 	f.read(next, "", 20)
-	must(f.t, f.FlushShown(ctx))
+	must(f.t, f.FlushImpressions(ctx))
 	if list := f.examples(0); len(list) != 6 {
 		f.t.Errorf("%d examples, with one that was not seen", len(list))
 	}
@@ -298,11 +298,11 @@ func TestTheLogIsASample(t *testing.T) {
 		f.follow(reader, author)
 		f.read(reader, "", 20)
 	}
-	if n := f.WaitingShown(); n != 5 {
+	if n := f.WaitingImpressions(); n != 5 {
 		t.Errorf("%d pages wait, want 5", n)
 	}
-	must(t, f.FlushShown(t.Context()))
-	if r, err := f.ListRankingModels(t.Context()); err != nil || r.Shown != 5 || f.WaitingShown() != 0 {
-		t.Errorf("%d rows, and %d pages wait, %v", r.GetShown(), f.WaitingShown(), err)
+	must(t, f.FlushImpressions(t.Context()))
+	if r, err := f.ListRankingModels(t.Context()); err != nil || r.Shown != 5 || f.WaitingImpressions() != 0 {
+		t.Errorf("%d rows, and %d pages wait, %v", r.GetShown(), f.WaitingImpressions(), err)
 	}
 }

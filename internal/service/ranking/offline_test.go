@@ -29,7 +29,7 @@ func TestRanksBeatPopularity(t *testing.T) {
 // TestModelsBeatPopularity trains a model with what simulated readers were shown and did, and judges it by other readers.
 func TestModelsBeatPopularity(t *testing.T) {
 	s := Simulate(2, 60, 10, 12)
-	m, err := clickmodel.Train(ModelFeatures(), s.Shown)
+	m, err := clickmodel.Train(ModelFeatures(), s.Impressions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestModelsBeatPopularity(t *testing.T) {
 	if a, b := Simulate(3, 1, 2, 0), Simulate(3, 1, 2, 0); !reflect.DeepEqual(a, b) {
 		t.Error("the same numbers make another simulation")
 	}
-	again, err := clickmodel.Train(ModelFeatures(), s.Shown)
+	again, err := clickmodel.Train(ModelFeatures(), s.Impressions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func BenchmarkOfflineEvaluation(b *testing.B) {
 	for b.Loop() {
 		for seed := range uint64(3) {
 			s := Simulate(10+seed, 300, 20, 60)
-			m, err := clickmodel.Train(ModelFeatures(), s.Shown)
+			m, err := clickmodel.Train(ModelFeatures(), s.Impressions)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -127,7 +127,7 @@ func (s *Service) ForYou(ctx context.Context, reader id.User, r *rankingv1.ForYo
 	case r.Explain:
 		ranked.explain(out.Posts)
 	case r.Page == "":
-		s.shown.add(ranked.shownList(out.Posts))
+		s.impressions.add(ranked.impressionPage(out.Posts))
 	}
 	return out, nil
 }

@@ -12,7 +12,7 @@
 // share, are kept in memory for half a minute (facts.go).
 //
 // Operators may activate a trained model (model.go). Then a score is its estimate of a click, and of goods of a conversion, multiplied by their weights, beside what was seen
-// and what the reader wants less of. Models are trained with a sample of what ForYou showed (shown.go), by rialto rank train, which gets it from examples.go.
+// and what the reader wants less of. Models are trained with a sample of what ForYou showed (impressions.go), by rialto rank train, which gets it from examples.go.
 //
 // # Orders
 //
@@ -132,12 +132,12 @@ var migrations = []string{
 
 // Service ranks posts.
 type Service struct {
-	deps   Deps
-	pages  pagetoken.Sealer
-	facts  *factCache
-	near   *neighbours
-	shown  *shownLog
-	models *models
+	deps        Deps
+	pages       pagetoken.Sealer
+	facts       *factCache
+	near        *neighbours
+	impressions *impressionLog
+	models      *models
 }
 
 // New creates the table if it is missing.
@@ -154,7 +154,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{deps: deps, pages: pages, facts: facts, near: near, shown: newShownLog(), models: &models{numbers: deps.Numbers}}
+	s := &Service{deps: deps, pages: pages, facts: facts, near: near, impressions: newImpressionLog(), models: &models{numbers: deps.Numbers}}
 	return s, deps.DB.Migrate(ctx, "ranking", migrations)
 }
 
@@ -162,7 +162,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 func (s *Service) Run(ctx context.Context) error {
 	var group sync.WaitGroup
 	defer group.Wait()
-	group.Go(func() { s.runShown(ctx) })
+	group.Go(func() { s.runImpressions(ctx) })
 	group.Go(func() {
 		work := cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: cleanInterval, Round: s.Clean, Failed: "old rows of what was shown could not be deleted; the next round tries again", Logger: s.deps.Logger}
 		work.Run(ctx)

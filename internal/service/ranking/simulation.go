@@ -43,7 +43,7 @@ const (
 	worldPosts                = 1000 // candidates of a reader
 	worldOlder                = 3000
 	topicWords, commonWords   = 60, 40
-	pageShown, pageOf         = 20, 60
+	pageImpressions, pageOf   = 20, 60
 	simulatedNowMs            = 1_800_000_000_000
 )
 
@@ -168,8 +168,8 @@ func (r *simulatedReader) sorted(posts []*simulated) []*simulated {
 
 // Simulation is what simulated readers were shown, and did. The taste of each reader is known: Gain of the examples is the probability of a click.
 type Simulation struct {
-	// Shown are pages of 20 posts, ranked by the default weights out of 60 each: what training gets from a server.
-	Shown []clickmodel.Example
+	// Impressions are of pages of 20 posts, ranked by the default weights out of 60 each: what training gets from a server.
+	Impressions []clickmodel.Example
 	// Candidates are 1,000 posts for each of other readers: what a model is judged by.
 	Candidates []clickmodel.Example
 }
@@ -182,8 +182,8 @@ func Simulate(seed uint64, readers, pages, judges int) *Simulation {
 		r := w.reader(simulatedNowMs)
 		for range pages {
 			list++
-			for _, p := range r.sorted(w.posts(pageOf, simulatedNowMs, 0))[:pageShown] {
-				s.Shown = append(s.Shown, r.example(list, p))
+			for _, p := range r.sorted(w.posts(pageOf, simulatedNowMs, 0))[:pageImpressions] {
+				s.Impressions = append(s.Impressions, r.example(list, p))
 			}
 		}
 	}

@@ -116,7 +116,7 @@ func (p *page) writeCalibration(c *calibrationPlot) {
 }
 
 func (p *page) writeWeights(r *report) {
-	p.printf("<h2>What the model has learnt</h2>\n<p>What a feature of 1 adds to the logarithm of the odds that a post is opened. It was fitted to %d posts that were shown, %d of them opened.</p>\n",
+	p.printf("<h2>What the model has learnt</h2>\n<p>What a feature of 1 adds to the log-odds that a post is opened. It was fitted to %d posts that were shown, %d of them opened.</p>\n",
 		r.Model.Click.Examples, r.Model.Click.Positives)
 	p.printf(`<svg width="620" height="%d" role="img" aria-label="Weights">`, r.Height())
 	for _, w := range r.Weights() {

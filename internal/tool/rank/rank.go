@@ -151,7 +151,7 @@ func (c *command) load(ctx context.Context) (*data, error) {
 // simulated returns what simulated readers did: for training, and for judging.
 func simulated(seed uint64) *data {
 	s := ranking.Simulate(seed, simulatedReaders, simulatedPages, simulatedJudges)
-	return &data{Features: ranking.ModelFeatures(), Examples: s.Shown, Judges: s.Candidates, Name: fmt.Sprintf("%d simulated readers with known tastes, each with 1,000 candidates (seed %d)", simulatedJudges, seed)}
+	return &data{Features: ranking.ModelFeatures(), Examples: s.Impressions, Judges: s.Candidates, Name: fmt.Sprintf("%d simulated readers with known tastes, each with 1,000 candidates (seed %d)", simulatedJudges, seed)}
 }
 
 func (c *command) save(ctx context.Context) error {

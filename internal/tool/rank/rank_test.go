@@ -26,7 +26,7 @@ func TestTrainAndEvaluate(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
 	s := ranking.Simulate(1, 30, 6, 0)
-	d := &data{Features: ranking.ModelFeatures(), Examples: s.Shown, Name: "a <test>", FromMs: 1, ToMs: 2}
+	d := &data{Features: ranking.ModelFeatures(), Examples: s.Impressions, Name: "a <test>", FromMs: 1, ToMs: 2}
 	if err := d.write(file("examples.jsonl")); err != nil {
 		t.Fatal(err)
 	}

@@ -18,48 +18,48 @@ import (
 )
 
 // The log of what ForYou showed is a sample: of each node at most flushLists first pages in flushInterval, which are drawn at random if there are more. Rows are kept
-// for keptMs, and the newest maxShown.
+// for keptMs, and the newest maxImpressions.
 const (
-	flushInterval = 5 * time.Second
-	flushLists    = 5
-	flushTimeout  = 10 * time.Second
-	cleanInterval = time.Hour
-	cleanBatch    = 1000
-	keptMs        = 30 * dayMs
-	maxShown      = 1_000_000
-	clickMs       = dayMs     // how long after it was shown a post counts as opened
-	conversionMs  = 7 * dayMs // and goods as bought
-	maxClicks     = 100       // posts of a call
+	flushInterval  = 5 * time.Second
+	flushLists     = 5
+	flushTimeout   = 10 * time.Second
+	cleanInterval  = time.Hour
+	cleanBatch     = 1000
+	keptMs         = 30 * dayMs
+	maxImpressions = 1_000_000
+	clickMs        = dayMs     // how long after it was shown a post counts as opened
+	conversionMs   = 7 * dayMs // and goods as bought
+	maxClicks      = 100       // posts of a call
 	// Features are stored with a version, and as 4 bytes each.
 	featuresVersion = 1
 )
 
-// shownList is a page that a reader was shown.
-type shownList struct {
+// impressionPage is a page that a reader was shown.
+type impressionPage struct {
 	reader id.User
 	atMs   int64
-	posts  []shownPost
+	posts  []impression
 }
 
-type shownPost struct {
+type impression struct {
 	post      uint64
 	goods     bool
 	features  []byte
 	clickedMs int64
 }
 
-// shownLog has the pages that are not written yet.
-type shownLog struct {
+// impressionLog has the pages that are not written yet.
+type impressionLog struct {
 	// mu guards all below.
 	mu      sync.Mutex
-	waiting []*shownList // at most flushLists: a random choice of all since the last flush
-	passed  int          // all since then
+	waiting []*impressionPage // at most flushLists: a random choice of all since the last flush
+	passed  int               // all since then
 }
 
-func newShownLog() *shownLog { return &shownLog{} }
+func newImpressionLog() *impressionLog { return &impressionLog{} }
 
 // add adds a page, or leaves it out. It does not block.
-func (l *shownLog) add(list *shownList) {
+func (l *impressionLog) add(list *impressionPage) {
 	if list == nil {
 		return
 	}
@@ -74,7 +74,7 @@ func (l *shownLog) add(list *shownList) {
 }
 
 // click notes that a reader opened posts of pages that are not written yet.
-func (l *shownLog) click(reader id.User, posts []uint64, nowMs int64) {
+func (l *impressionLog) click(reader id.User, posts []uint64, nowMs int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, list := range l.waiting {
@@ -86,12 +86,12 @@ func (l *shownLog) click(reader id.User, posts []uint64, nowMs int64) {
 	}
 }
 
-// shownList returns what a page shows; nil without posts.
-func (r *ranking) shownList(posts []*rankingv1.RankedPost) *shownList {
-	list := &shownList{reader: r.reader, atMs: r.nowMs}
+// impressionPage returns what a page shows; nil without posts.
+func (r *ranking) impressionPage(posts []*rankingv1.RankedPost) *impressionPage {
+	list := &impressionPage{reader: r.reader, atMs: r.nowMs}
 	for _, p := range posts {
 		if c := r.candidates[p.Post.Id]; c != nil {
-			list.posts = append(list.posts, shownPost{post: c.post, goods: c.goods, features: encodeFeatures(rowOf(&c.values, c.facts))})
+			list.posts = append(list.posts, impression{post: c.post, goods: c.goods, features: encodeFeatures(rowOf(&c.values, c.facts))})
 		}
 	}
 	if len(list.posts) == 0 {
@@ -120,8 +120,8 @@ func decodeFeatures(b []byte) (row []float32, ok bool) {
 	return row, true
 }
 
-// runShown writes what was shown until ctx ends, and then what waits.
-func (s *Service) runShown(ctx context.Context) {
+// runImpressions writes what was shown until ctx ends, and then what waits.
+func (s *Service) runImpressions(ctx context.Context) {
 	tick := time.NewTicker(flushInterval)
 	defer tick.Stop()
 	for {
@@ -129,10 +129,10 @@ func (s *Service) runShown(ctx context.Context) {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 			defer cancel()
-			s.logFlush(s.FlushShown(last))
+			s.logFlush(s.FlushImpressions(last))
 			return
 		case <-tick.C:
-			s.logFlush(s.FlushShown(ctx))
+			s.logFlush(s.FlushImpressions(ctx))
 		}
 	}
 }
@@ -143,12 +143,12 @@ func (s *Service) logFlush(err error) {
 	}
 }
 
-// FlushShown writes what waits. What it cannot write is lost.
-func (s *Service) FlushShown(ctx context.Context) error {
-	s.shown.mu.Lock()
-	lists := s.shown.waiting
-	s.shown.waiting, s.shown.passed = nil, 0
-	s.shown.mu.Unlock()
+// FlushImpressions writes what waits. What it cannot write is lost.
+func (s *Service) FlushImpressions(ctx context.Context) error {
+	s.impressions.mu.Lock()
+	lists := s.impressions.waiting
+	s.impressions.waiting, s.impressions.passed = nil, 0
+	s.impressions.mu.Unlock()
 	if len(lists) == 0 {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (s *Service) FlushShown(ctx context.Context) error {
 func (s *Service) Clean(ctx context.Context) error {
 	before := s.nowMs() - keptMs
 	var beyond int64
-	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT at_ms FROM ranking_shown ORDER BY at_ms DESC LIMIT 1 OFFSET $1`, maxShown).Scan(&beyond)
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT at_ms FROM ranking_shown ORDER BY at_ms DESC LIMIT 1 OFFSET $1`, maxImpressions).Scan(&beyond)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -203,7 +203,7 @@ func (s *Service) RecordClicks(ctx context.Context, reader id.User, r *rankingv1
 		return err
 	}
 	now := s.nowMs()
-	s.shown.click(reader, list, now) // the page may not be written yet
+	s.impressions.click(reader, list, now) // the page may not be written yet
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		for _, n := range list {
 			if _, err := tx.ExecContext(ctx, `UPDATE ranking_shown SET clicked_ms = $1 WHERE reader = $2 AND post = $3 AND at_ms > $4 AND clicked_ms = 0`, now, int64(reader), int64(n), now-clickMs); err != nil {
