@@ -342,8 +342,19 @@ mutant "log all that is shown" $ranking/impressions.go 's/if len\(l\.waiting\) <
 mutant "lose clicks on pages that are not written" $ranking/impressions.go 's/p\.clickedMs = nowMs/_ = nowMs/' '^TestExamples$' $ranking
 mutant "count late clicks" $ranking/impressions.go 's/now-clickMs\)/0)/' '^TestExamples$' $ranking
 mutant "count likes from before" $ranking/examples.go 's/at >= r\.atMs \&\& //' '^TestExamples$' $ranking
-mutant "train with what nobody saw" $ranking/examples.go 's/e\.Clicked \|\| a\.seen\[r\.post\]/true/' '^TestExamples$' $ranking
+mutant "train with what nobody saw" $ranking/examples.go 's/e\.Clicked \|\| e\.DwellMs >= seenMs \|\| a\.seen\[r\.post\]/true/' '^TestExamples$' $ranking
 mutant "keep what was shown for ever" $ranking/impressions.go 's/s\.nowMs\(\) - keptMs/int64(0)/' '^TestExamples$' $ranking
+mutant "have posts that were on the screen for a moment as examples" $ranking/examples.go 's/e\.DwellMs >= seenMs/e.DwellMs > 0/' '^TestDwells$' $ranking
+mutant "record a dwell in place of a longer one" $ranking/impressions.go 's/ AND dwell_ms < \$1`/`/' '^TestDwells$' $ranking
+mutant "lose dwells of pages that are not written" $ranking/impressions.go 's/p\.dwellMs = max\(p\.dwellMs, dwells\[p\.post\]\)/_ = dwells/' '^TestDwells$' $ranking
+mutant "log what is shown without personalization" $ranking/page.go 's/!ranked\.notPersonal/true/' '^TestNoPersonalization$' $ranking
+mutant "rank by what was done without personalization" $ranking/candidates.go 's/; !t\.notPersonal \{/; true {/' '^TestNoPersonalization$' $ranking
+mutant "train with readers without personalization" $ranking/examples.go 's/ \|\| off\[r\.reader\]//' '^TestNoPersonalization$' $ranking
+mutant "record clicks without personalization" $ranking/impressions.go 's/err != nil \|\| off\[reader\]/err != nil/' '^TestNoPersonalization$' $ranking
+mutant "record what the terminal opens of each list" internal/tool/terminal/ranking.go 's/if isFirst \{/if post != 0 {/' '^TestOpenedPosts$' internal/tool/terminal
+mutant_ts "record opened posts again and again" src/impressions.ts 's/i\.opened \&\& !i\.openedRecorded\)\.slice/i.opened).slice/' test/unit/ranking.test.ts
+mutant_ts "record opened posts without personalization" src/impressions.ts 's/if \(this\.options\.isOff\(\)\) return this\.forget\(\);//' test/unit/ranking.test.ts
+mutant_ts "lose impressions that could not be recorded" src/impressions.ts 's/^( *)return;$/\1break;/; s/^( *)\} catch \{/\1} catch {\n for (const [, i] of opened) i.openedRecorded = true;/' test/unit/ranking.test.ts
 mutant "rank by a model that is not in use any more" $ranking/model.go 's/c != nil \&\& c\.id == n/c != nil/' '^TestModelsRank$' $ranking
 mutant "delete the model in use" $ranking/model.go 's/kept\[i\] = \*c\.Value/kept[i] = 0 * *c.Value/' '^TestBadModels$' $ranking
 mutant "activate a model that cannot be used" $ranking/model.go 's/list\.Models\[i\]\.Evaluation == nil/false/' '^TestBadModels$' $ranking

@@ -27,8 +27,12 @@ addEventListener("vite:preloadError", (e) => {
   location.reload();
 });
 
-// Views that were not recorded yet are, before the page may go.
-document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && client.me && void client.recordViews());
+// Views and impressions that were not recorded yet are, before the page may go.
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState !== "hidden" || !client.me) return;
+  void client.recordViews();
+  void client.recordImpressions();
+});
 
 // A file that is dropped beside a chat must not take the page's place.
 for (const event of ["dragover", "drop"]) window.addEventListener(event, (e) => (e as DragEvent).dataTransfer?.types.includes("Files") && e.preventDefault());

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -20,16 +21,33 @@ const maxStatusText = 100
 func (s *Service) SettingsOf(ctx context.Context, users []id.User) (map[id.User]*accountv1.Settings, error) {
 	settings := make(map[id.User]*accountv1.Settings, len(users))
 	for batch := range slices.Chunk(users, idsPerQuery) {
-		if err := s.addSettings(ctx, batch, settings); err != nil {
+		if err := addSettings(ctx, s.deps.DB.Read(), batch, settings); err != nil {
 			return nil, err
 		}
 	}
 	return settings, nil
 }
 
-func (s *Service) addSettings(ctx context.Context, users []id.User, to map[id.User]*accountv1.Settings) error {
+// WithoutPersonalization returns those of some users who have turned personalization off, as of a transaction.
+func (s *Service) WithoutPersonalization(ctx context.Context, tx *sql.Tx, among []id.User) (map[id.User]bool, error) {
+	off := map[id.User]bool{}
+	for batch := range slices.Chunk(among, idsPerQuery) {
+		settings := make(map[id.User]*accountv1.Settings, len(batch))
+		if err := addSettings(ctx, tx, batch, settings); err != nil {
+			return nil, err
+		}
+		for u, set := range settings {
+			if set.NoPersonalization {
+				off[u] = true
+			}
+		}
+	}
+	return off, nil
+}
+
+func addSettings(ctx context.Context, q querier, users []id.User, to map[id.User]*accountv1.Settings) error {
 	marks, args := sqldb.Placeholders(1, users, func(u id.User) int64 { return int64(u) })
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, settings FROM users WHERE id IN (`+marks+`)`, args...)
+	rows, err := q.QueryContext(ctx, `SELECT id, settings FROM users WHERE id IN (`+marks+`)`, args...)
 	if err != nil {
 		return err
 	}

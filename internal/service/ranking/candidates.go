@@ -122,11 +122,17 @@ func (s *Service) readTaste(ctx context.Context, tx *sql.Tx, reader id.User, now
 	if t.less, err = readLess(ctx, tx, reader); err != nil {
 		return nil, err
 	}
-	if t.seen, err = s.deps.Engagement.ViewedPosts(ctx, tx, reader); err != nil {
+	off, err := s.deps.Graph.WithoutPersonalization(ctx, tx, []id.User{reader})
+	if err != nil {
 		return nil, err
 	}
-	if err := s.readAffinity(ctx, tx, t); err != nil {
-		return nil, err
+	if t.notPersonal = off[reader]; !t.notPersonal {
+		if t.seen, err = s.deps.Engagement.ViewedPosts(ctx, tx, reader); err != nil {
+			return nil, err
+		}
+		if err := s.readAffinity(ctx, tx, t); err != nil {
+			return nil, err
+		}
 	}
 	t.network, err = s.deps.Counters.In(tx).LatestOf(ctx, counter.PostLikes, t.closest(counter.MaxLatestUsers))
 	return t, err

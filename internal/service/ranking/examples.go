@@ -27,6 +27,7 @@ type impressionRow struct {
 	reader                       id.User
 	post                         uint64
 	atMs, clickedMs, convertedMs int64
+	dwellMs                      uint32
 	place                        uint32
 	goods                        bool
 	features                     []byte
@@ -70,9 +71,9 @@ func (r *impressionRow) position() []byte {
 // readImpressions reads rows behind a position, of few readers, and whether there are more.
 func readImpressions(ctx context.Context, tx *sql.Tx, behind []byte, limit int) (list []impressionRow, more bool, err error) {
 	at := func(i int) int64 { return int64(binary.BigEndian.Uint64(behind[8*i:])) }
-	rows, err := tx.QueryContext(ctx, `SELECT reader, post, at_ms, place, goods, features, clicked_ms, converted_ms FROM ranking_shown WHERE (at_ms, reader, post) > ($1, $2, $3) ORDER BY at_ms, reader, post LIMIT $4`, at(0), at(1), at(2), limit+1)
+	rows, err := tx.QueryContext(ctx, `SELECT reader, post, at_ms, place, goods, features, clicked_ms, dwell_ms, converted_ms FROM ranking_shown WHERE (at_ms, reader, post) > ($1, $2, $3) ORDER BY at_ms, reader, post LIMIT $4`, at(0), at(1), at(2), limit+1)
 	list, err = sqldb.Collect(rows, err, func(scan func(...any) error) (r impressionRow, err error) {
-		err = scan(&r.reader, &r.post, &r.atMs, &r.place, &r.goods, &r.features, &r.clickedMs, &r.convertedMs)
+		err = scan(&r.reader, &r.post, &r.atMs, &r.place, &r.goods, &r.features, &r.clickedMs, &r.dwellMs, &r.convertedMs)
 		return r, err
 	})
 	if err != nil {
@@ -110,13 +111,21 @@ func (s *Service) readActs(ctx context.Context, tx *sql.Tx, reader id.User) (*ac
 	return a, err
 }
 
-// examplesOf returns examples of those rows whose posts were seen or acted on.
+// examplesOf returns examples of those rows whose posts were seen or acted on. Readers who have turned personalization off since have none.
 func (s *Service) examplesOf(ctx context.Context, tx *sql.Tx, rows []impressionRow) (list []*rankingv1.RankingExample, err error) {
 	of := map[id.User]*acts{}
+	readers := make([]id.User, len(rows))
+	for i := range rows {
+		readers[i] = rows[i].reader
+	}
+	off, err := s.deps.Graph.WithoutPersonalization(ctx, tx, slices.Compact(slices.Sorted(slices.Values(readers))))
+	if err != nil {
+		return nil, err
+	}
 	for i := range rows {
 		r := &rows[i]
-		features, ok := decodeFeatures(r.features)
-		if !ok { // of another version
+		features, isOfThisVersion := decodeFeatures(r.features)
+		if !isOfThisVersion || off[r.reader] {
 			continue
 		}
 		a := of[r.reader]
@@ -127,9 +136,9 @@ func (s *Service) examplesOf(ctx context.Context, tx *sql.Tx, rows []impressionR
 			of[r.reader] = a
 		}
 		within := func(at int64) bool { return at >= r.atMs && at < r.atMs+clickMs }
-		e := &rankingv1.RankingExample{List: s.listNumber(r), Post: r.post, Position: r.place, ShownMs: r.atMs, Features: features, Goods: r.goods, Converted: r.convertedMs != 0}
+		e := &rankingv1.RankingExample{List: s.listNumber(r), Post: r.post, Position: r.place, ShownMs: r.atMs, Features: features, Goods: r.goods, Converted: r.convertedMs != 0, DwellMs: r.dwellMs}
 		e.Clicked = r.clickedMs != 0 || within(a.liked[r.post]) || within(a.commented[r.post]) || e.Converted
-		if e.Clicked || a.seen[r.post] {
+		if e.Clicked || e.DwellMs >= seenMs || a.seen[r.post] {
 			list = append(list, e)
 		}
 	}

@@ -28,13 +28,15 @@ const (
 
 // taste is what a reader's ranks follow from, as of a snapshot.
 type taste struct {
-	nowMs    int64
-	reader   id.User
-	followed map[id.User]bool    // whose posts are shown
-	affinity map[id.User]float64 // likes and comments by author, decayed
-	network  map[uint64]int      // how many of followed like a post
-	seen     map[uint64]bool
-	less     less
+	nowMs  int64
+	reader id.User
+	// notPersonal: the reader has turned personalization off, so affinity, likes and seen are empty, and what is shown is not logged.
+	notPersonal bool
+	followed    map[id.User]bool    // whose posts are shown
+	affinity    map[id.User]float64 // likes and comments by author, decayed
+	network     map[uint64]int      // how many of followed like a post
+	seen        map[uint64]bool
+	less        less
 	// likes is what the reader liked and commented on, decayed: a vector of length 1, or nil. sum is it before it is scaled.
 	likes *vector
 	sum   vector

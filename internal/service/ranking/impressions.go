@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -30,6 +31,8 @@ const (
 	clickMs        = dayMs     // how long after it was shown a post counts as opened
 	conversionMs   = 7 * dayMs // and goods as bought
 	maxClicks      = 100       // posts of a call
+	// A post is seen from seenMs on the screen on, and longer than maxDwellMs nobody reads it.
+	seenMs, maxDwellMs = 1000, 600_000
 	// Features are stored with a version, and as 4 bytes each.
 	featuresVersion = 1
 )
@@ -46,6 +49,7 @@ type impression struct {
 	goods     bool
 	features  []byte
 	clickedMs int64
+	dwellMs   uint32
 }
 
 // impressionLog has the pages that are not written yet.
@@ -73,15 +77,20 @@ func (l *impressionLog) add(list *impressionPage) {
 	}
 }
 
-// click notes that a reader opened posts of pages that are not written yet.
-func (l *impressionLog) click(reader id.User, posts []uint64, nowMs int64) {
+// record notes what a reader did with posts of pages that are not written yet.
+func (l *impressionLog) record(reader id.User, clicked []uint64, dwells map[uint64]uint32, nowMs int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, list := range l.waiting {
+		if list.reader != reader {
+			continue
+		}
 		for i := range list.posts {
-			if p := &list.posts[i]; list.reader == reader && p.clickedMs == 0 && slices.Contains(posts, p.post) {
+			p := &list.posts[i]
+			if p.clickedMs == 0 && slices.Contains(clicked, p.post) {
 				p.clickedMs = nowMs
 			}
+			p.dwellMs = max(p.dwellMs, dwells[p.post])
 		}
 	}
 }
@@ -155,8 +164,8 @@ func (s *Service) FlushImpressions(ctx context.Context) error {
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		for _, l := range lists {
 			for place, p := range l.posts {
-				if _, err := tx.ExecContext(ctx, `INSERT INTO ranking_shown (reader, post, at_ms, place, goods, features, clicked_ms, converted_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, 0) ON CONFLICT (reader, post, at_ms) DO NOTHING`,
-					int64(l.reader), int64(p.post), l.atMs, place, p.goods, p.features, p.clickedMs); err != nil {
+				if _, err := tx.ExecContext(ctx, `INSERT INTO ranking_shown (reader, post, at_ms, place, goods, features, clicked_ms, dwell_ms, converted_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0) ON CONFLICT (reader, post, at_ms) DO NOTHING`,
+					int64(l.reader), int64(p.post), l.atMs, place, p.goods, p.features, p.clickedMs, int64(p.dwellMs)); err != nil {
 					return err
 				}
 			}
@@ -196,15 +205,41 @@ func postIDs(list []uint64) ([]uint64, error) {
 	return slices.DeleteFunc(list, func(n uint64) bool { return n == 0 || n > math.MaxInt64 }), nil
 }
 
-// RecordClicks notes which posts a reader opened.
+// dwellsOf returns the longest dwell of each post, within bounds.
+func dwellsOf(list []*rankingv1.PostDwell) (map[uint64]uint32, error) {
+	if len(list) > maxClicks {
+		return nil, errClicks
+	}
+	dwells := make(map[uint64]uint32, len(list))
+	for _, d := range list {
+		if n := d.GetPost(); n != 0 && n <= math.MaxInt64 {
+			dwells[n] = max(dwells[n], min(d.GetDwellMs(), maxDwellMs))
+		}
+	}
+	return dwells, nil
+}
+
+// RecordClicks notes which posts a reader opened, and how long posts were on the screen. Nothing is noted of a reader who has turned personalization off.
 func (s *Service) RecordClicks(ctx context.Context, reader id.User, r *rankingv1.RecordClicksRequest) error {
 	list, err := postIDs(r.Posts)
-	if err != nil || len(list) == 0 {
+	if err != nil {
+		return err
+	}
+	dwells, err := dwellsOf(r.Dwells)
+	if err != nil || len(list)+len(dwells) == 0 {
 		return err
 	}
 	now := s.nowMs()
-	s.impressions.click(reader, list, now) // the page may not be written yet
+	s.impressions.record(reader, list, dwells, now) // the page may not be written yet
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if off, err := s.deps.Graph.WithoutPersonalization(ctx, tx, []id.User{reader}); err != nil || off[reader] {
+			return err
+		}
+		for _, n := range slices.Sorted(maps.Keys(dwells)) {
+			if _, err := tx.ExecContext(ctx, `UPDATE ranking_shown SET dwell_ms = $1 WHERE reader = $2 AND post = $3 AND at_ms > $4 AND dwell_ms < $1`, int64(dwells[n]), int64(reader), int64(n), now-clickMs); err != nil {
+				return err
+			}
+		}
 		for _, n := range list {
 			if _, err := tx.ExecContext(ctx, `UPDATE ranking_shown SET clicked_ms = $1 WHERE reader = $2 AND post = $3 AND at_ms > $4 AND clicked_ms = 0`, now, int64(reader), int64(n), now-clickMs); err != nil {
 				return err

@@ -125,16 +125,38 @@ func (s *stored) message() (*rankingv1.RankingModel, error) {
 		return out, err
 	}
 	out.Examples, out.Clicks, out.NoConversion = uint32(m.Click.Examples), uint32(m.Click.Positives), m.NoConversion
-	e := &m.Evaluation
-	quality := func(q *clickmodel.Quality) *rankingv1.RankingQuality {
-		return &rankingv1.RankingQuality{Auc: q.AUC, Ndcg: q.NDCG, Coverage: q.Coverage}
+	for i, name := range m.Features {
+		w := &rankingv1.RankingModelWeight{Feature: name, Click: m.Click.Term(i, 1)}
+		if m.Conversion != nil {
+			w.Conversion = m.Conversion.Term(i, 1)
+		}
+		out.Weights = append(out.Weights, w)
 	}
-	out.Evaluation = &rankingv1.RankingEvaluation{Examples: uint32(e.Examples), Lists: uint32(e.Lists), Clicks: uint32(e.Clicks), Model: quality(&e.Model), Popularity: quality(&e.Popularity), Recency: quality(&e.Recency),
-		CalibrationError: e.CalibrationError, LogLoss: e.LogLoss, BaseLogLoss: e.BaseLogLoss}
-	for _, p := range e.Calibration {
-		out.Evaluation.Calibration = append(out.Evaluation.Calibration, &rankingv1.RankingCalibration{Estimated: p.Estimated, Observed: p.Observed, Examples: uint32(p.Examples)})
-	}
+	out.Evaluation = evaluationMessage(&m.Evaluation)
 	return out, nil
+}
+
+// evaluationMessage returns an evaluation as operators see it.
+func evaluationMessage(e *clickmodel.Evaluation) *rankingv1.RankingEvaluation {
+	quality := func(q *clickmodel.Quality) *rankingv1.RankingQuality {
+		out := &rankingv1.RankingQuality{Auc: q.AUC, Ndcg: q.NDCG, Coverage: q.Coverage}
+		for _, p := range q.ROC {
+			out.Roc = append(out.Roc, &rankingv1.RankingRocPoint{FalsePositives: p.X, TruePositives: p.Y})
+		}
+		return out
+	}
+	calibration := func(list []clickmodel.CalibrationPoint) (out []*rankingv1.RankingCalibration) {
+		for _, p := range list {
+			out = append(out, &rankingv1.RankingCalibration{Estimated: p.Estimated, Observed: p.Observed, Examples: uint32(p.Examples)})
+		}
+		return out
+	}
+	out := &rankingv1.RankingEvaluation{Examples: uint32(e.Examples), Lists: uint32(e.Lists), Clicks: uint32(e.Clicks), Model: quality(&e.Model), Popularity: quality(&e.Popularity), Recency: quality(&e.Recency),
+		CalibrationError: e.CalibrationError, LogLoss: e.LogLoss, BaseLogLoss: e.BaseLogLoss, Calibration: calibration(e.Calibration)}
+	if c := e.Conversions; c != nil {
+		out.ConversionCalibration, out.ConversionCalibrationError = calibration(c.Calibration), c.CalibrationError
+	}
+	return out
 }
 
 var (

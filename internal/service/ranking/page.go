@@ -127,7 +127,9 @@ func (s *Service) ForYou(ctx context.Context, reader id.User, r *rankingv1.ForYo
 	case r.Explain:
 		ranked.explain(out.Posts)
 	case r.Page == "":
-		s.impressions.add(ranked.impressionPage(out.Posts))
+		if !ranked.notPersonal {
+			s.impressions.add(ranked.impressionPage(out.Posts))
+		}
 	}
 	return out, nil
 }

@@ -80,6 +80,8 @@ type Graph interface {
 	Followed(ctx context.Context, tx *sql.Tx, u id.User) (all []id.User, shown map[id.User]bool, changes uint64, err error)
 	// SilencedAmong returns those of some users whom a user has muted, and with whom there is a block by either of the two.
 	SilencedAmong(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (map[id.User]bool, error)
+	// WithoutPersonalization returns those of some users who have turned personalization off.
+	WithoutPersonalization(ctx context.Context, tx *sql.Tx, among []id.User) (map[id.User]bool, error)
 	// Exist fails with NotFound unless all users exist.
 	Exist(ctx context.Context, users []id.User) error
 }
@@ -128,6 +130,8 @@ var migrations = []string{
 		PRIMARY KEY (reader, post, at_ms))`,
 	`CREATE INDEX ranking_shown_at ON ranking_shown (at_ms, reader, post)`,
 	`CREATE TABLE ranking_models (id {number}, file {bytes} NOT NULL, created_ms BIGINT NOT NULL, made_by TEXT NOT NULL, reason TEXT NOT NULL)`,
+	// How long it was on the screen; 0: not known.
+	`ALTER TABLE ranking_shown ADD COLUMN dwell_ms BIGINT NOT NULL DEFAULT 0`,
 }
 
 // Service ranks posts.

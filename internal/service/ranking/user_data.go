@@ -8,7 +8,7 @@ import (
 var userTables = []userdata.Table{
 	{Name: "ranking_less", Export: `SELECT target, subject, at_ms FROM ranking_less WHERE reader = $1 ORDER BY at_ms`,
 		Erase: `DELETE FROM ranking_less WHERE (reader, target, subject) IN (SELECT reader, target, subject FROM ranking_less WHERE reader = $1 LIMIT $2)`},
-	{Name: "ranking_shown", Export: `SELECT post, at_ms, place, features, clicked_ms, converted_ms FROM ranking_shown WHERE reader = $1 ORDER BY at_ms, place`,
+	{Name: "ranking_shown", Export: `SELECT post, at_ms, place, features, clicked_ms, dwell_ms, converted_ms FROM ranking_shown WHERE reader = $1 ORDER BY at_ms, place`,
 		Erase:  `DELETE FROM ranking_shown WHERE (reader, post, at_ms) IN (SELECT reader, post, at_ms FROM ranking_shown WHERE reader = $1 LIMIT $2)`,
 		Decode: map[string]func([]byte) (any, error){"features": namedFeatures}},
 }

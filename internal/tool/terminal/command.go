@@ -176,6 +176,7 @@ func userCommands() []command {
 		{"status", "[EMOJI] [TEXT] [TIME]", "set your status, for a time (2h), or clear it", (*screen).customStatus},
 		{"visible", "everyone | friends | nobody", "set who may see when you are online", (*screen).visible},
 		{"hide", "read [off]", "hide your read receipts", (*screen).hide},
+		{"personalization", "on|off", "rank /foryou by what you read, or not", (*screen).personalization},
 		{"password", "", "change your password", (*screen).password},
 		{"sessions", "", "list where you are signed in; /revoke N ends one", (*screen).listSessions},
 		{"revoke", "N", "", (*screen).revoke},

@@ -52,6 +52,7 @@ func (s *screen) comments(ctx context.Context, rest string) error {
 			return errors.New("comments are sorted by newest, oldest or likes")
 		}
 		l = comments{post: post, order: order}
+		s.openedPost(ctx, post)
 	}
 	tops, err := s.readComments(ctx, &l)
 	if err != nil {

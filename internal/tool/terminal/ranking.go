@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	rankingv1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
 )
 
@@ -15,8 +16,35 @@ func (s *screen) forYou(ctx context.Context, rest string) error {
 		for _, p := range r.GetPosts() {
 			l.posts, l.notes = append(l.posts, p.Post), append(l.notes, reasonsText(p.Reasons))
 		}
+		s.noteRanked(l.posts)
 		return l, err
 	})
+}
+
+// maxRanked bounds the ranked posts of which it is known whether they were opened.
+const maxRanked = 1000
+
+// noteRanked notes posts that are ranked for the user.
+func (s *screen) noteRanked(posts []*feedv1.Post) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unopened == nil || len(s.unopened)+len(posts) > maxRanked {
+		s.unopened = map[uint64]bool{}
+	}
+	for _, p := range posts {
+		s.unopened[p.Id] = true
+	}
+}
+
+// openedPost tells the server, once for each time that a post was ranked for the user, that the user opened it. What the user asked for does not fail with it.
+func (s *screen) openedPost(ctx context.Context, post uint64) {
+	s.mu.Lock()
+	isFirst := s.unopened[post]
+	delete(s.unopened, post)
+	s.mu.Unlock()
+	if isFirst {
+		_ = s.client.RecordImpressions(ctx, []uint64{post}, nil)
+	}
 }
 
 // reasonsText says why a post is shown. Reasons that this client does not know are left out.
@@ -36,6 +64,8 @@ func reasonsText(reasons []rankingv1.RankReason) string {
 			parts = append(parts, "new")
 		case rankingv1.RankReason_RANK_REASON_DISCUSSED:
 			parts = append(parts, "many comments")
+		case rankingv1.RankReason_RANK_REASON_SIMILAR:
+			parts = append(parts, "like what you like")
 		}
 	}
 	if len(parts) == 0 {

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +15,8 @@ import (
 // rankedServer has three pages, of which the second is empty.
 type rankedServer struct {
 	rankingv1connect.UnimplementedRankingServiceHandler
-	less []uint64 // authors
+	less   []uint64 // authors
+	opened []uint64
 }
 
 func (r *rankedServer) ForYou(_ context.Context, q *connect.Request[rankingv1.ForYouRequest]) (*connect.Response[rankingv1.ForYouResponse], error) {
@@ -36,6 +38,29 @@ func (r *rankedServer) ForYou(_ context.Context, q *connect.Request[rankingv1.Fo
 func (r *rankedServer) ShowLess(_ context.Context, q *connect.Request[rankingv1.ShowLessRequest]) (*connect.Response[rankingv1.ShowLessResponse], error) {
 	r.less = append(r.less, q.Msg.Author)
 	return connect.NewResponse(&rankingv1.ShowLessResponse{}), nil
+}
+
+func (r *rankedServer) RecordClicks(_ context.Context, q *connect.Request[rankingv1.RecordClicksRequest]) (*connect.Response[rankingv1.RecordClicksResponse], error) {
+	r.opened = append(r.opened, q.Msg.Posts...)
+	return connect.NewResponse(&rankingv1.RecordClicksResponse{}), nil
+}
+
+// What is opened of /foryou is recorded, once for each list; what is opened of another list is not.
+func TestOpenedPosts(t *testing.T) {
+	p, do := newFeedScreen(t)
+	do("/feed")
+	do("/comments 1")
+	if len(p.ranked.opened) != 0 {
+		t.Errorf("posts of /feed are recorded as opened: %d", p.ranked.opened)
+	}
+	for range 2 {
+		do("/foryou")
+		do("/comments 1")
+		do("/comments 1 oldest")
+	}
+	if !slices.Equal(p.ranked.opened, []uint64{8, 8}) {
+		t.Errorf("recorded as opened: %d", p.ranked.opened)
+	}
 }
 
 func TestForYou(t *testing.T) {

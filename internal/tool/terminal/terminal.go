@@ -111,6 +111,7 @@ type screen struct {
 	deskKeys            []string             // of the help desks, as last read
 	postIDs             []uint64             // as they were shown last
 	postAuthors         []uint64             // of postIDs
+	unopened            map[uint64]bool      // ranked posts that were not opened yet
 	commentIDs          comments             // as /comments listed them
 	postPlaces          map[string]postPlace // how far each list of posts was shown
 	toldOfPosts         bool                 // new posts were announced since the last /feed

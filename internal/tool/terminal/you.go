@@ -53,6 +53,15 @@ func (s *screen) hide(ctx context.Context, rest string) error {
 	return s.changeSettings(ctx, func(set *accountv1.Settings) { set.HideRead = off == "" })
 }
 
+// personalization says whether what the user reads, likes and comments on ranks /foryou.
+func (s *screen) personalization(ctx context.Context, rest string) error {
+	switch rest = strings.TrimSpace(rest); rest {
+	case "on", "off":
+		return s.changeSettings(ctx, func(set *accountv1.Settings) { set.NoPersonalization = rest == "off" })
+	}
+	return errors.New("say /personalization off, so that /foryou is ranked without what you read, like and comment on; or /personalization on")
+}
+
 func (s *screen) password(ctx context.Context, _ string) error {
 	var given [3]string
 	for i, question := range []string{"Current password: ", "New password: ", "New password, again: "} {

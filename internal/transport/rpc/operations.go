@@ -76,6 +76,9 @@ var operatorCalls = map[string]id.OperatorRole{
 	feedv1connect.FeedAdminServiceSetFeedPlanProcedure:                id.Operator,
 
 	rankingv1connect.RankingAdminServiceListRankingExamplesProcedure:  id.Auditor,
+	rankingv1connect.RankingAdminServiceGetRankingWeightsProcedure:    id.Auditor,
+	rankingv1connect.RankingAdminServiceSetRankingWeightsProcedure:    id.Operator,
+	rankingv1connect.RankingAdminServiceExplainRankingProcedure:       id.Auditor,
 	rankingv1connect.RankingAdminServiceListRankingModelsProcedure:    id.Auditor,
 	rankingv1connect.RankingAdminServicePutRankingModelProcedure:      id.Operator,
 	rankingv1connect.RankingAdminServiceActivateRankingModelProcedure: id.Operator,

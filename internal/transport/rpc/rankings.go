@@ -49,7 +49,21 @@ func (s *Server) rankings() []method {
 		newMethod(s, rankingv1connect.RankingServiceListShownLessProcedure, userAccess, func(ctx context.Context, c id.Caller, _ *rankingv1.ListShownLessRequest) (*rankingv1.ListShownLessResponse, error) {
 			return k.ListShownLess(ctx, c.User)
 		}),
-		newMethod(s, rankingv1connect.RankingAdminServiceSetRankingWeightsProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *rankingv1.SetRankingWeightsRequest) (*rankingv1.RankingWeights, error) {
+		newMethod(s, rankingv1connect.RankingServiceRecordClicksProcedure, userAccess, done[rankingv1.RecordClicksRequest, rankingv1.RecordClicksResponse](k.RecordClicks)),
+		newMethod(s, rankingv1connect.RankingAdminServiceRecordConversionsProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *rankingv1.RecordConversionsRequest) (*rankingv1.RecordConversionsResponse, error) {
+			return &rankingv1.RecordConversionsResponse{}, k.RecordConversions(ctx, r)
+		}),
+	}
+}
+
+// operatorRankings are for servers, who name the person, and for operators, who are named by their keys.
+func (s *Server) operatorRankings() []method {
+	k := s.deps.Ranking
+	return []method{
+		newMethod(s, rankingv1connect.RankingAdminServiceSetRankingWeightsProcedure, serverAccess, func(ctx context.Context, c id.Caller, r *rankingv1.SetRankingWeightsRequest) (*rankingv1.RankingWeights, error) {
+			if c.Role != id.NoOperator {
+				r.By = c.Key
+			}
 			return k.SetRankingWeights(ctx, r)
 		}),
 		newMethod(s, rankingv1connect.RankingAdminServiceGetRankingWeightsProcedure, serverAccess, func(ctx context.Context, _ id.Caller, _ *rankingv1.GetRankingWeightsRequest) (*rankingv1.GetRankingWeightsResponse, error) {
@@ -58,17 +72,6 @@ func (s *Server) rankings() []method {
 		newMethod(s, rankingv1connect.RankingAdminServiceExplainRankingProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *rankingv1.ExplainRankingRequest) (*rankingv1.ExplainRankingResponse, error) {
 			return k.ExplainRanking(ctx, r)
 		}),
-		newMethod(s, rankingv1connect.RankingServiceRecordClicksProcedure, userAccess, done[rankingv1.RecordClicksRequest, rankingv1.RecordClicksResponse](k.RecordClicks)),
-		newMethod(s, rankingv1connect.RankingAdminServiceRecordConversionsProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *rankingv1.RecordConversionsRequest) (*rankingv1.RecordConversionsResponse, error) {
-			return &rankingv1.RecordConversionsResponse{}, k.RecordConversions(ctx, r)
-		}),
-	}
-}
-
-// rankingModels are for servers, who name the person, and for operators, who are named by their keys.
-func (s *Server) rankingModels() []method {
-	k := s.deps.Ranking
-	return []method{
 		newMethod(s, rankingv1connect.RankingAdminServiceListRankingExamplesProcedure, serverAccess, func(ctx context.Context, _ id.Caller, r *rankingv1.ListRankingExamplesRequest) (*rankingv1.ListRankingExamplesResponse, error) {
 			return k.ListRankingExamples(ctx, r)
 		}),

@@ -208,7 +208,7 @@ func New(deps Deps) *Server {
 		unauthenticatedComplete: inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedCalls),
 		anonymous:               newAnonymousLimiter(deps.Clock, deps.Nodes)}
 	s.refusals = s.newRefusals()
-	for _, m := range slices.Concat(s.accounts(), s.security(), s.passkeys(), s.privacy(), s.graph(), s.admin(), s.moderation(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.feeds(), s.comments(), s.engagements(), s.rankings(), s.rankingModels(), s.notifications(), s.pushes(), s.videos(), s.searches(), s.serverEvents(), s.transactions(), s.messageTraces(), s.operations(), s.interchange(), s.media(), s.ids(), s.gateways()) {
+	for _, m := range slices.Concat(s.accounts(), s.security(), s.passkeys(), s.privacy(), s.graph(), s.admin(), s.moderation(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.feeds(), s.comments(), s.engagements(), s.rankings(), s.operatorRankings(), s.notifications(), s.pushes(), s.videos(), s.searches(), s.serverEvents(), s.transactions(), s.messageTraces(), s.operations(), s.interchange(), s.media(), s.ids(), s.gateways()) {
 		s.methods[m.name] = m
 		s.mux.Handle("POST "+m.name, s.withBodyLimits(m))
 	}

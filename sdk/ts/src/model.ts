@@ -277,9 +277,9 @@ export function toUser(u: UserPb, fetchedMs: number): User {
 }
 
 export function toSettings(s: SettingsPb): AccountSettings {
-  const { locale, theme, hideRead, whoMayAdd, whoMaySeePresence, availability, customStatus: c, noLinkPreviews } = s;
+  const { locale, theme, hideRead, whoMayAdd, whoMaySeePresence, availability, customStatus: c, noLinkPreviews, noPersonalization } = s;
   const custom = c && (c.emoji || c.text) ? { emoji: c.emoji, text: c.text, untilMs: Number(c.untilMs) } : undefined;
-  return { locale, theme, hideRead, whoMayAdd, whoMaySeePresence, availability, customStatus: custom, noLinkPreviews };
+  return { locale, theme, hideRead, whoMayAdd, whoMaySeePresence, availability, customStatus: custom, noLinkPreviews, noPersonalization };
 }
 
 /** Settings as the API takes them. */

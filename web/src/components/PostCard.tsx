@@ -46,8 +46,12 @@ export function PostCard({ post, current = false, alone = false, above, onDelete
     const isMeant = "key" in e ? e.key === "Enter" && e.target === e.currentTarget : within && getSelection()?.isCollapsed !== false;
     if (isMeant) go(path.post(post.id));
   };
+  /** Its link, its goods or its video is opened. */
+  const openPart = (e: MouseEvent) => {
+    if ((e.target as Element).closest("a[target=_blank], .post-video")) client.postOpened(post.id);
+  };
   return (
-    <article ref={card} className={current ? "post current" : "post"} {...(!alone && { tabIndex: 0, onClick: open, onKeyDown: open })} aria-label={t("postOf", { who: nameOf(client, post.author) })} aria-current={current ? "true" : undefined} data-testid="post" data-id={post.id}>
+    <article ref={card} onClickCapture={openPart} className={current ? "post current" : "post"} {...(!alone && { tabIndex: 0, onClick: open, onKeyDown: open })} aria-label={t("postOf", { who: nameOf(client, post.author) })} aria-current={current ? "true" : undefined} data-testid="post" data-id={post.id}>
       {above}
       <header>
         <Byline post={post} onHistory={() => setDialog("history")} />

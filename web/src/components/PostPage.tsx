@@ -1,4 +1,6 @@
 import { usePost } from "@rialto-im/client/react";
+import { useEffect } from "react";
+import { useClient } from "../client.js";
 import { errorText } from "../errors.js";
 import { useText } from "../i18n.js";
 import { goUp } from "../routes.js";
@@ -11,7 +13,9 @@ import { PostComments } from "./PostComments.js";
 /** One post, with all of its text and images, and its comments. */
 export function PostPage({ id }: { id: string }) {
   const t = useText();
+  const client = useClient();
   const { post, error, deleted } = usePost(id);
+  useEffect(() => client.postOpened(id), [client, id]);
   return (
     <main className="chat" aria-label={t("post")}>
       <header className="chat-head">

@@ -151,6 +151,8 @@ function Privacy({ run }: { run: RunAction }) {
       </label>
       <label className="check"><input type="checkbox" disabled={!s || !online} checked={s?.hideRead ?? false} onChange={(e) => change({ hideRead: e.target.checked })} />{t("hideRead")}</label>
       <label className="check"><input type="checkbox" disabled={!s || !online} checked={!(s?.noLinkPreviews ?? false)} onChange={(e) => change({ noLinkPreviews: !e.target.checked })} />{t("showLinkPreviews")}</label>
+      <label className="check"><input type="checkbox" disabled={!s || !online} checked={!(s?.noPersonalization ?? false)} onChange={(e) => change({ noPersonalization: !e.target.checked })} data-testid="personalization" />{t("personalization")}</label>
+      <small className="muted">{t("personalizationIs")}</small>
       <label>
         {t("whoMayAdd")}
         <select disabled={!s || !online} value={s?.whoMayAdd ?? WhoMayAdd.UNSPECIFIED} onChange={(e) => change({ whoMayAdd: Number(e.target.value) })}>

@@ -3315,8 +3315,11 @@ type Settings struct {
 	CustomStatus *v1.CustomStatus `protobuf:"bytes,8,opt,name=custom_status,json=customStatus,proto3" json:"custom_status,omitempty"`
 	// NoLinkPreviews: the user's messages get no previews of links, and the server reads none of them.
 	NoLinkPreviews bool `protobuf:"varint,15,opt,name=no_link_previews,json=noLinkPreviews,proto3" json:"no_link_previews,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// NoPersonalization: "for you" is ranked for the user by whom the user follows, popularity and age alone. What the user reads, likes and comments on does not count, and nothing
+	// is recorded for the training of models; what was recorded before is deleted.
+	NoPersonalization bool `protobuf:"varint,16,opt,name=no_personalization,json=noPersonalization,proto3" json:"no_personalization,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Settings) Reset() {
@@ -3401,6 +3404,13 @@ func (x *Settings) GetCustomStatus() *v1.CustomStatus {
 func (x *Settings) GetNoLinkPreviews() bool {
 	if x != nil {
 		return x.NoLinkPreviews
+	}
+	return false
+}
+
+func (x *Settings) GetNoPersonalization() bool {
+	if x != nil {
+		return x.NoPersonalization
 	}
 	return false
 }
@@ -5134,7 +5144,7 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\x06avatar\x18\x03 \x01(\x04B\x020\x01H\x02R\x06avatar\x88\x01\x01B\x0f\n" +
 	"\r_display_nameB\x06\n" +
 	"\x04_bioB\t\n" +
-	"\a_avatar\"\xae\x03\n" +
+	"\a_avatar\"\xdd\x03\n" +
 	"\bSettings\x12\x16\n" +
 	"\x06locale\x18\x01 \x01(\tR\x06locale\x12\x14\n" +
 	"\x05theme\x18\x02 \x01(\tR\x05theme\x12\x1b\n" +
@@ -5143,7 +5153,8 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\x14who_may_see_presence\x18\x06 \x01(\x0e2\x1c.rialto.account.v1.WhoMaySeeR\x11whoMaySeePresence\x12D\n" +
 	"\favailability\x18\a \x01(\x0e2 .rialto.presence.v1.AvailabilityR\favailability\x12E\n" +
 	"\rcustom_status\x18\b \x01(\v2 .rialto.presence.v1.CustomStatusR\fcustomStatus\x12(\n" +
-	"\x10no_link_previews\x18\x0f \x01(\bR\x0enoLinkPreviewsJ\x04\b\x03\x10\x04R\rhide_presence\"\x14\n" +
+	"\x10no_link_previews\x18\x0f \x01(\bR\x0enoLinkPreviews\x12-\n" +
+	"\x12no_personalization\x18\x10 \x01(\bR\x11noPersonalizationJ\x04\b\x03\x10\x04R\rhide_presence\"\x14\n" +
 	"\x12GetSettingsRequest\"P\n" +
 	"\x15UpdateSettingsRequest\x127\n" +
 	"\bsettings\x18\x01 \x01(\v2\x1b.rialto.account.v1.SettingsR\bsettings\"H\n" +

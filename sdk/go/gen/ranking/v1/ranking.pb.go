@@ -881,7 +881,7 @@ type SetRankingWeightsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Weights that are absent are the defaults.
 	Weights *RankingWeights `protobuf:"bytes,1,opt,name=weights,proto3" json:"weights,omitempty"`
-	// By says who does it, for the records: a line of 1 to 100 characters.
+	// By says who does it, for the records: a line of 1 to 100 characters. Of a key with a role in the console, it is the key.
 	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
 	// Reason for the records, at most 500 characters.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -1117,7 +1117,7 @@ type RankingScore struct {
 	Model uint64 `protobuf:"varint,3,opt,name=model,proto3" json:"model,omitempty"`
 	// Fallback says why no model was used.
 	Fallback string `protobuf:"bytes,4,opt,name=fallback,proto3" json:"fallback,omitempty"`
-	// ClickTerms explain the estimate of click: the logarithm of its odds is the sum of their log_odds. The first one has no feature: it is the same for all posts.
+	// ClickTerms explain the estimate of click: its log-odds are the sum of theirs. The first one has no feature: it is the same for all posts.
 	ClickTerms []*RankingModelTerm `protobuf:"bytes,5,rep,name=click_terms,json=clickTerms,proto3" json:"click_terms,omitempty"`
 	// ConversionTerms likewise explain that of conversion, for posts with goods.
 	ConversionTerms []*RankingModelTerm `protobuf:"bytes,6,rep,name=conversion_terms,json=conversionTerms,proto3" json:"conversion_terms,omitempty"`
@@ -1197,7 +1197,7 @@ func (x *RankingScore) GetConversionTerms() []*RankingModelTerm {
 	return nil
 }
 
-// RankingModelTerm is what a feature adds to the logarithm of the odds.
+// RankingModelTerm is what a feature adds to the log-odds of an estimate.
 type RankingModelTerm struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Feature       string                 `protobuf:"bytes,1,opt,name=feature,proto3" json:"feature,omitempty"`
@@ -1438,8 +1438,10 @@ func (x *ExplainRankingResponse) GetExclusion() RankExclusion {
 
 type RecordClicksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Posts, at most 100.
-	Posts         []uint64 `protobuf:"varint,1,rep,packed,name=posts,proto3" json:"posts,omitempty"`
+	// Posts that were opened, at most 100.
+	Posts []uint64 `protobuf:"varint,1,rep,packed,name=posts,proto3" json:"posts,omitempty"`
+	// Dwells of posts, at most 100.
+	Dwells        []*PostDwell `protobuf:"bytes,2,rep,name=dwells,proto3" json:"dwells,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1481,6 +1483,67 @@ func (x *RecordClicksRequest) GetPosts() []uint64 {
 	return nil
 }
 
+func (x *RecordClicksRequest) GetDwells() []*PostDwell {
+	if x != nil {
+		return x.Dwells
+	}
+	return nil
+}
+
+// PostDwell is how long a post was on the screen since ForYou gave it.
+type PostDwell struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Post  uint64                 `protobuf:"varint,1,opt,name=post,proto3" json:"post,omitempty"`
+	// DwellMs in total, milliseconds, at most 600,000: more counts as that. The longest one that was recorded counts. From 1,000 on, the post was seen.
+	DwellMs       uint32 `protobuf:"varint,2,opt,name=dwell_ms,json=dwellMs,proto3" json:"dwell_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PostDwell) Reset() {
+	*x = PostDwell{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PostDwell) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PostDwell) ProtoMessage() {}
+
+func (x *PostDwell) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PostDwell.ProtoReflect.Descriptor instead.
+func (*PostDwell) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *PostDwell) GetPost() uint64 {
+	if x != nil {
+		return x.Post
+	}
+	return 0
+}
+
+func (x *PostDwell) GetDwellMs() uint32 {
+	if x != nil {
+		return x.DwellMs
+	}
+	return 0
+}
+
 type RecordClicksResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1489,7 +1552,7 @@ type RecordClicksResponse struct {
 
 func (x *RecordClicksResponse) Reset() {
 	*x = RecordClicksResponse{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[21]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1501,7 +1564,7 @@ func (x *RecordClicksResponse) String() string {
 func (*RecordClicksResponse) ProtoMessage() {}
 
 func (x *RecordClicksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[21]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1514,7 +1577,7 @@ func (x *RecordClicksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordClicksResponse.ProtoReflect.Descriptor instead.
 func (*RecordClicksResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{21}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{22}
 }
 
 type RecordConversionsRequest struct {
@@ -1528,7 +1591,7 @@ type RecordConversionsRequest struct {
 
 func (x *RecordConversionsRequest) Reset() {
 	*x = RecordConversionsRequest{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[22]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1540,7 +1603,7 @@ func (x *RecordConversionsRequest) String() string {
 func (*RecordConversionsRequest) ProtoMessage() {}
 
 func (x *RecordConversionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[22]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1553,7 +1616,7 @@ func (x *RecordConversionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordConversionsRequest.ProtoReflect.Descriptor instead.
 func (*RecordConversionsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{22}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RecordConversionsRequest) GetUser() uint64 {
@@ -1578,7 +1641,7 @@ type RecordConversionsResponse struct {
 
 func (x *RecordConversionsResponse) Reset() {
 	*x = RecordConversionsResponse{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[23]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1590,7 +1653,7 @@ func (x *RecordConversionsResponse) String() string {
 func (*RecordConversionsResponse) ProtoMessage() {}
 
 func (x *RecordConversionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[23]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1603,7 +1666,7 @@ func (x *RecordConversionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordConversionsResponse.ProtoReflect.Descriptor instead.
 func (*RecordConversionsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{23}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{24}
 }
 
 type ListRankingExamplesRequest struct {
@@ -1618,7 +1681,7 @@ type ListRankingExamplesRequest struct {
 
 func (x *ListRankingExamplesRequest) Reset() {
 	*x = ListRankingExamplesRequest{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[24]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1630,7 +1693,7 @@ func (x *ListRankingExamplesRequest) String() string {
 func (*ListRankingExamplesRequest) ProtoMessage() {}
 
 func (x *ListRankingExamplesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[24]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1643,7 +1706,7 @@ func (x *ListRankingExamplesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRankingExamplesRequest.ProtoReflect.Descriptor instead.
 func (*ListRankingExamplesRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{24}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListRankingExamplesRequest) GetPage() string {
@@ -1664,7 +1727,7 @@ type ListRankingExamplesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Features are the names of the features of examples, in their order.
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
-	// Examples of the page. Posts that the reader neither saw (RecordViews) nor acted on are left out, so there may be fewer than the limit, or none.
+	// Examples of the page. Posts that the reader neither saw (RecordViews, or a dwell of a second) nor acted on are left out, so there may be fewer than the limit, or none.
 	Examples []*RankingExample `protobuf:"bytes,2,rep,name=examples,proto3" json:"examples,omitempty"`
 	// Next is the page of the next call; empty: the end.
 	Next          string `protobuf:"bytes,3,opt,name=next,proto3" json:"next,omitempty"`
@@ -1674,7 +1737,7 @@ type ListRankingExamplesResponse struct {
 
 func (x *ListRankingExamplesResponse) Reset() {
 	*x = ListRankingExamplesResponse{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[25]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1686,7 +1749,7 @@ func (x *ListRankingExamplesResponse) String() string {
 func (*ListRankingExamplesResponse) ProtoMessage() {}
 
 func (x *ListRankingExamplesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[25]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1699,7 +1762,7 @@ func (x *ListRankingExamplesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRankingExamplesResponse.ProtoReflect.Descriptor instead.
 func (*ListRankingExamplesResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{25}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListRankingExamplesResponse) GetFeatures() []string {
@@ -1738,15 +1801,17 @@ type RankingExample struct {
 	// Clicked: the reader opened it within 24 hours, or liked it or commented on it later.
 	Clicked bool `protobuf:"varint,6,opt,name=clicked,proto3" json:"clicked,omitempty"`
 	// Goods: the post has goods, or is an advertisement of some.
-	Goods         bool `protobuf:"varint,7,opt,name=goods,proto3" json:"goods,omitempty"`
-	Converted     bool `protobuf:"varint,8,opt,name=converted,proto3" json:"converted,omitempty"`
+	Goods     bool `protobuf:"varint,7,opt,name=goods,proto3" json:"goods,omitempty"`
+	Converted bool `protobuf:"varint,8,opt,name=converted,proto3" json:"converted,omitempty"`
+	// DwellMs is how long the reader had it on the screen, milliseconds; 0: not known.
+	DwellMs       uint32 `protobuf:"varint,9,opt,name=dwell_ms,json=dwellMs,proto3" json:"dwell_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RankingExample) Reset() {
 	*x = RankingExample{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[26]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1758,7 +1823,7 @@ func (x *RankingExample) String() string {
 func (*RankingExample) ProtoMessage() {}
 
 func (x *RankingExample) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[26]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1771,7 +1836,7 @@ func (x *RankingExample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankingExample.ProtoReflect.Descriptor instead.
 func (*RankingExample) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{26}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RankingExample) GetList() uint64 {
@@ -1830,6 +1895,13 @@ func (x *RankingExample) GetConverted() bool {
 	return false
 }
 
+func (x *RankingExample) GetDwellMs() uint32 {
+	if x != nil {
+		return x.DwellMs
+	}
+	return 0
+}
+
 type PutRankingModelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// File that rialto rank train wrote, at most 256 KiB.
@@ -1844,7 +1916,7 @@ type PutRankingModelRequest struct {
 
 func (x *PutRankingModelRequest) Reset() {
 	*x = PutRankingModelRequest{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[27]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1856,7 +1928,7 @@ func (x *PutRankingModelRequest) String() string {
 func (*PutRankingModelRequest) ProtoMessage() {}
 
 func (x *PutRankingModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[27]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1869,7 +1941,7 @@ func (x *PutRankingModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutRankingModelRequest.ProtoReflect.Descriptor instead.
 func (*PutRankingModelRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{27}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PutRankingModelRequest) GetFile() []byte {
@@ -1901,7 +1973,7 @@ type ListRankingModelsRequest struct {
 
 func (x *ListRankingModelsRequest) Reset() {
 	*x = ListRankingModelsRequest{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[28]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1913,7 +1985,7 @@ func (x *ListRankingModelsRequest) String() string {
 func (*ListRankingModelsRequest) ProtoMessage() {}
 
 func (x *ListRankingModelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[28]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1926,7 +1998,7 @@ func (x *ListRankingModelsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRankingModelsRequest.ProtoReflect.Descriptor instead.
 func (*ListRankingModelsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{28}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{29}
 }
 
 type ListRankingModelsResponse struct {
@@ -1939,7 +2011,7 @@ type ListRankingModelsResponse struct {
 	Fallback string `protobuf:"bytes,3,opt,name=fallback,proto3" json:"fallback,omitempty"`
 	// Changes of the model in use, the newest first, at most 100.
 	Changes []*RankingModelChange `protobuf:"bytes,4,rep,name=changes,proto3" json:"changes,omitempty"`
-	// Shown is how many posts the log of what was shown has, for training.
+	// Shown is how many impressions are logged for training: posts that ForYou showed.
 	Shown         uint64 `protobuf:"varint,5,opt,name=shown,proto3" json:"shown,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1947,7 +2019,7 @@ type ListRankingModelsResponse struct {
 
 func (x *ListRankingModelsResponse) Reset() {
 	*x = ListRankingModelsResponse{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[29]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1959,7 +2031,7 @@ func (x *ListRankingModelsResponse) String() string {
 func (*ListRankingModelsResponse) ProtoMessage() {}
 
 func (x *ListRankingModelsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[29]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1972,7 +2044,7 @@ func (x *ListRankingModelsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRankingModelsResponse.ProtoReflect.Descriptor instead.
 func (*ListRankingModelsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{29}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListRankingModelsResponse) GetModels() []*RankingModel {
@@ -2022,14 +2094,16 @@ type RankingModel struct {
 	Clicks     uint32             `protobuf:"varint,6,opt,name=clicks,proto3" json:"clicks,omitempty"`
 	Evaluation *RankingEvaluation `protobuf:"bytes,7,opt,name=evaluation,proto3" json:"evaluation,omitempty"`
 	// NoConversion says why it does not estimate conversions, if so.
-	NoConversion  string `protobuf:"bytes,8,opt,name=no_conversion,json=noConversion,proto3" json:"no_conversion,omitempty"`
+	NoConversion string `protobuf:"bytes,8,opt,name=no_conversion,json=noConversion,proto3" json:"no_conversion,omitempty"`
+	// Weights of its features.
+	Weights       []*RankingModelWeight `protobuf:"bytes,9,rep,name=weights,proto3" json:"weights,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RankingModel) Reset() {
 	*x = RankingModel{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[30]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2041,7 +2115,7 @@ func (x *RankingModel) String() string {
 func (*RankingModel) ProtoMessage() {}
 
 func (x *RankingModel) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[30]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2054,7 +2128,7 @@ func (x *RankingModel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankingModel.ProtoReflect.Descriptor instead.
 func (*RankingModel) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{30}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RankingModel) GetId() uint64 {
@@ -2113,6 +2187,74 @@ func (x *RankingModel) GetNoConversion() string {
 	return ""
 }
 
+func (x *RankingModel) GetWeights() []*RankingModelWeight {
+	if x != nil {
+		return x.Weights
+	}
+	return nil
+}
+
+// RankingModelWeight is what a feature of 1 adds to the log-odds of a click, and of a conversion if the model estimates those.
+type RankingModelWeight struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Feature       string                 `protobuf:"bytes,1,opt,name=feature,proto3" json:"feature,omitempty"`
+	Click         float64                `protobuf:"fixed64,2,opt,name=click,proto3" json:"click,omitempty"`
+	Conversion    float64                `protobuf:"fixed64,3,opt,name=conversion,proto3" json:"conversion,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RankingModelWeight) Reset() {
+	*x = RankingModelWeight{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RankingModelWeight) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RankingModelWeight) ProtoMessage() {}
+
+func (x *RankingModelWeight) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RankingModelWeight.ProtoReflect.Descriptor instead.
+func (*RankingModelWeight) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *RankingModelWeight) GetFeature() string {
+	if x != nil {
+		return x.Feature
+	}
+	return ""
+}
+
+func (x *RankingModelWeight) GetClick() float64 {
+	if x != nil {
+		return x.Click
+	}
+	return 0
+}
+
+func (x *RankingModelWeight) GetConversion() float64 {
+	if x != nil {
+		return x.Conversion
+	}
+	return 0
+}
+
 // RankingEvaluation is by examples that training has not used.
 type RankingEvaluation struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
@@ -2126,15 +2268,18 @@ type RankingEvaluation struct {
 	CalibrationError float64 `protobuf:"fixed64,7,opt,name=calibration_error,json=calibrationError,proto3" json:"calibration_error,omitempty"`
 	LogLoss          float64 `protobuf:"fixed64,8,opt,name=log_loss,json=logLoss,proto3" json:"log_loss,omitempty"`
 	// BaseLogLoss is that of the average alone.
-	BaseLogLoss   float64               `protobuf:"fixed64,9,opt,name=base_log_loss,json=baseLogLoss,proto3" json:"base_log_loss,omitempty"`
-	Calibration   []*RankingCalibration `protobuf:"bytes,10,rep,name=calibration,proto3" json:"calibration,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	BaseLogLoss float64               `protobuf:"fixed64,9,opt,name=base_log_loss,json=baseLogLoss,proto3" json:"base_log_loss,omitempty"`
+	Calibration []*RankingCalibration `protobuf:"bytes,10,rep,name=calibration,proto3" json:"calibration,omitempty"`
+	// ConversionCalibration is that of conversions; none where the model does not estimate them.
+	ConversionCalibration      []*RankingCalibration `protobuf:"bytes,11,rep,name=conversion_calibration,json=conversionCalibration,proto3" json:"conversion_calibration,omitempty"`
+	ConversionCalibrationError float64               `protobuf:"fixed64,12,opt,name=conversion_calibration_error,json=conversionCalibrationError,proto3" json:"conversion_calibration_error,omitempty"`
+	unknownFields              protoimpl.UnknownFields
+	sizeCache                  protoimpl.SizeCache
 }
 
 func (x *RankingEvaluation) Reset() {
 	*x = RankingEvaluation{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[31]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2146,7 +2291,7 @@ func (x *RankingEvaluation) String() string {
 func (*RankingEvaluation) ProtoMessage() {}
 
 func (x *RankingEvaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[31]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2159,7 +2304,7 @@ func (x *RankingEvaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankingEvaluation.ProtoReflect.Descriptor instead.
 func (*RankingEvaluation) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{31}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RankingEvaluation) GetExamples() uint32 {
@@ -2232,6 +2377,20 @@ func (x *RankingEvaluation) GetCalibration() []*RankingCalibration {
 	return nil
 }
 
+func (x *RankingEvaluation) GetConversionCalibration() []*RankingCalibration {
+	if x != nil {
+		return x.ConversionCalibration
+	}
+	return nil
+}
+
+func (x *RankingEvaluation) GetConversionCalibrationError() float64 {
+	if x != nil {
+		return x.ConversionCalibrationError
+	}
+	return 0
+}
+
 // RankingQuality is that of an order.
 type RankingQuality struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2240,14 +2399,16 @@ type RankingQuality struct {
 	// Ndcg is the discounted gain of the first 20 posts of a list, of the best one possible.
 	Ndcg float64 `protobuf:"fixed64,2,opt,name=ndcg,proto3" json:"ndcg,omitempty"`
 	// Coverage is which part of all posts is in the first quarter of a list, of 20 posts at most.
-	Coverage      float64 `protobuf:"fixed64,3,opt,name=coverage,proto3" json:"coverage,omitempty"`
+	Coverage float64 `protobuf:"fixed64,3,opt,name=coverage,proto3" json:"coverage,omitempty"`
+	// Roc is the curve of which auc is the area.
+	Roc           []*RankingRocPoint `protobuf:"bytes,4,rep,name=roc,proto3" json:"roc,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RankingQuality) Reset() {
 	*x = RankingQuality{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[32]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2259,7 +2420,7 @@ func (x *RankingQuality) String() string {
 func (*RankingQuality) ProtoMessage() {}
 
 func (x *RankingQuality) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[32]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2272,7 +2433,7 @@ func (x *RankingQuality) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankingQuality.ProtoReflect.Descriptor instead.
 func (*RankingQuality) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{32}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RankingQuality) GetAuc() float64 {
@@ -2296,6 +2457,66 @@ func (x *RankingQuality) GetCoverage() float64 {
 	return 0
 }
 
+func (x *RankingQuality) GetRoc() []*RankingRocPoint {
+	if x != nil {
+		return x.Roc
+	}
+	return nil
+}
+
+// RankingRocPoint says which part of the posts without a click an order has before a place, and which part of those with one.
+type RankingRocPoint struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	FalsePositives float64                `protobuf:"fixed64,1,opt,name=false_positives,json=falsePositives,proto3" json:"false_positives,omitempty"`
+	TruePositives  float64                `protobuf:"fixed64,2,opt,name=true_positives,json=truePositives,proto3" json:"true_positives,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *RankingRocPoint) Reset() {
+	*x = RankingRocPoint{}
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RankingRocPoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RankingRocPoint) ProtoMessage() {}
+
+func (x *RankingRocPoint) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RankingRocPoint.ProtoReflect.Descriptor instead.
+func (*RankingRocPoint) Descriptor() ([]byte, []int) {
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *RankingRocPoint) GetFalsePositives() float64 {
+	if x != nil {
+		return x.FalsePositives
+	}
+	return 0
+}
+
+func (x *RankingRocPoint) GetTruePositives() float64 {
+	if x != nil {
+		return x.TruePositives
+	}
+	return 0
+}
+
 // RankingCalibration is the average estimate of some examples, and which part of them was clicked.
 type RankingCalibration struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2308,7 +2529,7 @@ type RankingCalibration struct {
 
 func (x *RankingCalibration) Reset() {
 	*x = RankingCalibration{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[33]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2320,7 +2541,7 @@ func (x *RankingCalibration) String() string {
 func (*RankingCalibration) ProtoMessage() {}
 
 func (x *RankingCalibration) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[33]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2333,7 +2554,7 @@ func (x *RankingCalibration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankingCalibration.ProtoReflect.Descriptor instead.
 func (*RankingCalibration) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{33}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RankingCalibration) GetEstimated() float64 {
@@ -2371,7 +2592,7 @@ type ActivateRankingModelRequest struct {
 
 func (x *ActivateRankingModelRequest) Reset() {
 	*x = ActivateRankingModelRequest{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[34]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2383,7 +2604,7 @@ func (x *ActivateRankingModelRequest) String() string {
 func (*ActivateRankingModelRequest) ProtoMessage() {}
 
 func (x *ActivateRankingModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[34]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2396,7 +2617,7 @@ func (x *ActivateRankingModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivateRankingModelRequest.ProtoReflect.Descriptor instead.
 func (*ActivateRankingModelRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{34}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ActivateRankingModelRequest) GetModel() uint64 {
@@ -2434,7 +2655,7 @@ type RankingModelChange struct {
 
 func (x *RankingModelChange) Reset() {
 	*x = RankingModelChange{}
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[35]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2446,7 +2667,7 @@ func (x *RankingModelChange) String() string {
 func (*RankingModelChange) ProtoMessage() {}
 
 func (x *RankingModelChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[35]
+	mi := &file_rialto_ranking_v1_ranking_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2459,7 +2680,7 @@ func (x *RankingModelChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankingModelChange.ProtoReflect.Descriptor instead.
 func (*RankingModelChange) Descriptor() ([]byte, []int) {
-	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{35}
+	return file_rialto_ranking_v1_ranking_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RankingModelChange) GetModel() uint64 {
@@ -2595,9 +2816,13 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"\x16ExplainRankingResponse\x125\n" +
 	"\x05score\x18\x01 \x01(\v2\x1f.rialto.ranking.v1.RankingScoreR\x05score\x127\n" +
 	"\asources\x18\x02 \x03(\x0e2\x1d.rialto.ranking.v1.RankReasonR\asources\x12>\n" +
-	"\texclusion\x18\x03 \x01(\x0e2 .rialto.ranking.v1.RankExclusionR\texclusion\"/\n" +
+	"\texclusion\x18\x03 \x01(\x0e2 .rialto.ranking.v1.RankExclusionR\texclusion\"e\n" +
 	"\x13RecordClicksRequest\x12\x18\n" +
-	"\x05posts\x18\x01 \x03(\x04B\x020\x01R\x05posts\"\x16\n" +
+	"\x05posts\x18\x01 \x03(\x04B\x020\x01R\x05posts\x124\n" +
+	"\x06dwells\x18\x02 \x03(\v2\x1c.rialto.ranking.v1.PostDwellR\x06dwells\">\n" +
+	"\tPostDwell\x12\x16\n" +
+	"\x04post\x18\x01 \x01(\x04B\x020\x01R\x04post\x12\x19\n" +
+	"\bdwell_ms\x18\x02 \x01(\rR\adwellMs\"\x16\n" +
 	"\x14RecordClicksResponse\"L\n" +
 	"\x18RecordConversionsRequest\x12\x16\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12\x18\n" +
@@ -2609,7 +2834,7 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"\x1bListRankingExamplesResponse\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12=\n" +
 	"\bexamples\x18\x02 \x03(\v2!.rialto.ranking.v1.RankingExampleR\bexamples\x12\x12\n" +
-	"\x04next\x18\x03 \x01(\tR\x04next\"\xe5\x01\n" +
+	"\x04next\x18\x03 \x01(\tR\x04next\"\x80\x02\n" +
 	"\x0eRankingExample\x12\x16\n" +
 	"\x04list\x18\x01 \x01(\x04B\x020\x01R\x04list\x12\x16\n" +
 	"\x04post\x18\x02 \x01(\x04B\x020\x01R\x04post\x12\x1a\n" +
@@ -2618,7 +2843,8 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"\bfeatures\x18\x05 \x03(\x02R\bfeatures\x12\x18\n" +
 	"\aclicked\x18\x06 \x01(\bR\aclicked\x12\x14\n" +
 	"\x05goods\x18\a \x01(\bR\x05goods\x12\x1c\n" +
-	"\tconverted\x18\b \x01(\bR\tconverted\"T\n" +
+	"\tconverted\x18\b \x01(\bR\tconverted\x12\x19\n" +
+	"\bdwell_ms\x18\t \x01(\rR\adwellMs\"T\n" +
 	"\x16PutRankingModelRequest\x12\x12\n" +
 	"\x04file\x18\x01 \x01(\fR\x04file\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12\x16\n" +
@@ -2629,7 +2855,7 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"\x06active\x18\x02 \x01(\x04B\x020\x01R\x06active\x12\x1a\n" +
 	"\bfallback\x18\x03 \x01(\tR\bfallback\x12?\n" +
 	"\achanges\x18\x04 \x03(\v2%.rialto.ranking.v1.RankingModelChangeR\achanges\x12\x18\n" +
-	"\x05shown\x18\x05 \x01(\x04B\x020\x02R\x05shown\"\x8c\x02\n" +
+	"\x05shown\x18\x05 \x01(\x04B\x020\x02R\x05shown\"\xcd\x02\n" +
 	"\fRankingModel\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12!\n" +
 	"\n" +
@@ -2641,7 +2867,14 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"\n" +
 	"evaluation\x18\a \x01(\v2$.rialto.ranking.v1.RankingEvaluationR\n" +
 	"evaluation\x12#\n" +
-	"\rno_conversion\x18\b \x01(\tR\fnoConversion\"\xcb\x03\n" +
+	"\rno_conversion\x18\b \x01(\tR\fnoConversion\x12?\n" +
+	"\aweights\x18\t \x03(\v2%.rialto.ranking.v1.RankingModelWeightR\aweights\"d\n" +
+	"\x12RankingModelWeight\x12\x18\n" +
+	"\afeature\x18\x01 \x01(\tR\afeature\x12\x14\n" +
+	"\x05click\x18\x02 \x01(\x01R\x05click\x12\x1e\n" +
+	"\n" +
+	"conversion\x18\x03 \x01(\x01R\n" +
+	"conversion\"\xeb\x04\n" +
 	"\x11RankingEvaluation\x12\x1a\n" +
 	"\bexamples\x18\x01 \x01(\rR\bexamples\x12\x14\n" +
 	"\x05lists\x18\x02 \x01(\rR\x05lists\x12\x16\n" +
@@ -2655,11 +2888,17 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"\blog_loss\x18\b \x01(\x01R\alogLoss\x12\"\n" +
 	"\rbase_log_loss\x18\t \x01(\x01R\vbaseLogLoss\x12G\n" +
 	"\vcalibration\x18\n" +
-	" \x03(\v2%.rialto.ranking.v1.RankingCalibrationR\vcalibration\"R\n" +
+	" \x03(\v2%.rialto.ranking.v1.RankingCalibrationR\vcalibration\x12\\\n" +
+	"\x16conversion_calibration\x18\v \x03(\v2%.rialto.ranking.v1.RankingCalibrationR\x15conversionCalibration\x12@\n" +
+	"\x1cconversion_calibration_error\x18\f \x01(\x01R\x1aconversionCalibrationError\"\x88\x01\n" +
 	"\x0eRankingQuality\x12\x10\n" +
 	"\x03auc\x18\x01 \x01(\x01R\x03auc\x12\x12\n" +
 	"\x04ndcg\x18\x02 \x01(\x01R\x04ndcg\x12\x1a\n" +
-	"\bcoverage\x18\x03 \x01(\x01R\bcoverage\"j\n" +
+	"\bcoverage\x18\x03 \x01(\x01R\bcoverage\x124\n" +
+	"\x03roc\x18\x04 \x03(\v2\".rialto.ranking.v1.RankingRocPointR\x03roc\"a\n" +
+	"\x0fRankingRocPoint\x12'\n" +
+	"\x0ffalse_positives\x18\x01 \x01(\x01R\x0efalsePositives\x12%\n" +
+	"\x0etrue_positives\x18\x02 \x01(\x01R\rtruePositives\"j\n" +
 	"\x12RankingCalibration\x12\x1c\n" +
 	"\testimated\x18\x01 \x01(\x01R\testimated\x12\x1a\n" +
 	"\bobserved\x18\x02 \x01(\x01R\bobserved\x12\x1a\n" +
@@ -2727,7 +2966,7 @@ func file_rialto_ranking_v1_ranking_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_ranking_v1_ranking_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_rialto_ranking_v1_ranking_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_rialto_ranking_v1_ranking_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_rialto_ranking_v1_ranking_proto_goTypes = []any{
 	(PostKind)(0),                       // 0: rialto.ranking.v1.PostKind
 	(RankReason)(0),                     // 1: rialto.ranking.v1.RankReason
@@ -2753,26 +2992,29 @@ var file_rialto_ranking_v1_ranking_proto_goTypes = []any{
 	(*ExplainRankingRequest)(nil),       // 21: rialto.ranking.v1.ExplainRankingRequest
 	(*ExplainRankingResponse)(nil),      // 22: rialto.ranking.v1.ExplainRankingResponse
 	(*RecordClicksRequest)(nil),         // 23: rialto.ranking.v1.RecordClicksRequest
-	(*RecordClicksResponse)(nil),        // 24: rialto.ranking.v1.RecordClicksResponse
-	(*RecordConversionsRequest)(nil),    // 25: rialto.ranking.v1.RecordConversionsRequest
-	(*RecordConversionsResponse)(nil),   // 26: rialto.ranking.v1.RecordConversionsResponse
-	(*ListRankingExamplesRequest)(nil),  // 27: rialto.ranking.v1.ListRankingExamplesRequest
-	(*ListRankingExamplesResponse)(nil), // 28: rialto.ranking.v1.ListRankingExamplesResponse
-	(*RankingExample)(nil),              // 29: rialto.ranking.v1.RankingExample
-	(*PutRankingModelRequest)(nil),      // 30: rialto.ranking.v1.PutRankingModelRequest
-	(*ListRankingModelsRequest)(nil),    // 31: rialto.ranking.v1.ListRankingModelsRequest
-	(*ListRankingModelsResponse)(nil),   // 32: rialto.ranking.v1.ListRankingModelsResponse
-	(*RankingModel)(nil),                // 33: rialto.ranking.v1.RankingModel
-	(*RankingEvaluation)(nil),           // 34: rialto.ranking.v1.RankingEvaluation
-	(*RankingQuality)(nil),              // 35: rialto.ranking.v1.RankingQuality
-	(*RankingCalibration)(nil),          // 36: rialto.ranking.v1.RankingCalibration
-	(*ActivateRankingModelRequest)(nil), // 37: rialto.ranking.v1.ActivateRankingModelRequest
-	(*RankingModelChange)(nil),          // 38: rialto.ranking.v1.RankingModelChange
-	(*v1.Post)(nil),                     // 39: rialto.feed.v1.Post
+	(*PostDwell)(nil),                   // 24: rialto.ranking.v1.PostDwell
+	(*RecordClicksResponse)(nil),        // 25: rialto.ranking.v1.RecordClicksResponse
+	(*RecordConversionsRequest)(nil),    // 26: rialto.ranking.v1.RecordConversionsRequest
+	(*RecordConversionsResponse)(nil),   // 27: rialto.ranking.v1.RecordConversionsResponse
+	(*ListRankingExamplesRequest)(nil),  // 28: rialto.ranking.v1.ListRankingExamplesRequest
+	(*ListRankingExamplesResponse)(nil), // 29: rialto.ranking.v1.ListRankingExamplesResponse
+	(*RankingExample)(nil),              // 30: rialto.ranking.v1.RankingExample
+	(*PutRankingModelRequest)(nil),      // 31: rialto.ranking.v1.PutRankingModelRequest
+	(*ListRankingModelsRequest)(nil),    // 32: rialto.ranking.v1.ListRankingModelsRequest
+	(*ListRankingModelsResponse)(nil),   // 33: rialto.ranking.v1.ListRankingModelsResponse
+	(*RankingModel)(nil),                // 34: rialto.ranking.v1.RankingModel
+	(*RankingModelWeight)(nil),          // 35: rialto.ranking.v1.RankingModelWeight
+	(*RankingEvaluation)(nil),           // 36: rialto.ranking.v1.RankingEvaluation
+	(*RankingQuality)(nil),              // 37: rialto.ranking.v1.RankingQuality
+	(*RankingRocPoint)(nil),             // 38: rialto.ranking.v1.RankingRocPoint
+	(*RankingCalibration)(nil),          // 39: rialto.ranking.v1.RankingCalibration
+	(*ActivateRankingModelRequest)(nil), // 40: rialto.ranking.v1.ActivateRankingModelRequest
+	(*RankingModelChange)(nil),          // 41: rialto.ranking.v1.RankingModelChange
+	(*v1.Post)(nil),                     // 42: rialto.feed.v1.Post
 }
 var file_rialto_ranking_v1_ranking_proto_depIdxs = []int32{
 	5,  // 0: rialto.ranking.v1.ForYouResponse.posts:type_name -> rialto.ranking.v1.RankedPost
-	39, // 1: rialto.ranking.v1.RankedPost.post:type_name -> rialto.feed.v1.Post
+	42, // 1: rialto.ranking.v1.RankedPost.post:type_name -> rialto.feed.v1.Post
 	1,  // 2: rialto.ranking.v1.RankedPost.reasons:type_name -> rialto.ranking.v1.RankReason
 	0,  // 3: rialto.ranking.v1.RankedPost.kind:type_name -> rialto.ranking.v1.PostKind
 	18, // 4: rialto.ranking.v1.RankedPost.score:type_name -> rialto.ranking.v1.RankingScore
@@ -2789,45 +3031,49 @@ var file_rialto_ranking_v1_ranking_proto_depIdxs = []int32{
 	18, // 15: rialto.ranking.v1.ExplainRankingResponse.score:type_name -> rialto.ranking.v1.RankingScore
 	1,  // 16: rialto.ranking.v1.ExplainRankingResponse.sources:type_name -> rialto.ranking.v1.RankReason
 	2,  // 17: rialto.ranking.v1.ExplainRankingResponse.exclusion:type_name -> rialto.ranking.v1.RankExclusion
-	29, // 18: rialto.ranking.v1.ListRankingExamplesResponse.examples:type_name -> rialto.ranking.v1.RankingExample
-	33, // 19: rialto.ranking.v1.ListRankingModelsResponse.models:type_name -> rialto.ranking.v1.RankingModel
-	38, // 20: rialto.ranking.v1.ListRankingModelsResponse.changes:type_name -> rialto.ranking.v1.RankingModelChange
-	34, // 21: rialto.ranking.v1.RankingModel.evaluation:type_name -> rialto.ranking.v1.RankingEvaluation
-	35, // 22: rialto.ranking.v1.RankingEvaluation.model:type_name -> rialto.ranking.v1.RankingQuality
-	35, // 23: rialto.ranking.v1.RankingEvaluation.popularity:type_name -> rialto.ranking.v1.RankingQuality
-	35, // 24: rialto.ranking.v1.RankingEvaluation.recency:type_name -> rialto.ranking.v1.RankingQuality
-	36, // 25: rialto.ranking.v1.RankingEvaluation.calibration:type_name -> rialto.ranking.v1.RankingCalibration
-	3,  // 26: rialto.ranking.v1.RankingService.ForYou:input_type -> rialto.ranking.v1.ForYouRequest
-	6,  // 27: rialto.ranking.v1.RankingService.ShowLess:input_type -> rialto.ranking.v1.ShowLessRequest
-	8,  // 28: rialto.ranking.v1.RankingService.ShowAgain:input_type -> rialto.ranking.v1.ShowAgainRequest
-	10, // 29: rialto.ranking.v1.RankingService.ListShownLess:input_type -> rialto.ranking.v1.ListShownLessRequest
-	23, // 30: rialto.ranking.v1.RankingService.RecordClicks:input_type -> rialto.ranking.v1.RecordClicksRequest
-	14, // 31: rialto.ranking.v1.RankingAdminService.SetRankingWeights:input_type -> rialto.ranking.v1.SetRankingWeightsRequest
-	15, // 32: rialto.ranking.v1.RankingAdminService.GetRankingWeights:input_type -> rialto.ranking.v1.GetRankingWeightsRequest
-	21, // 33: rialto.ranking.v1.RankingAdminService.ExplainRanking:input_type -> rialto.ranking.v1.ExplainRankingRequest
-	25, // 34: rialto.ranking.v1.RankingAdminService.RecordConversions:input_type -> rialto.ranking.v1.RecordConversionsRequest
-	27, // 35: rialto.ranking.v1.RankingAdminService.ListRankingExamples:input_type -> rialto.ranking.v1.ListRankingExamplesRequest
-	30, // 36: rialto.ranking.v1.RankingAdminService.PutRankingModel:input_type -> rialto.ranking.v1.PutRankingModelRequest
-	31, // 37: rialto.ranking.v1.RankingAdminService.ListRankingModels:input_type -> rialto.ranking.v1.ListRankingModelsRequest
-	37, // 38: rialto.ranking.v1.RankingAdminService.ActivateRankingModel:input_type -> rialto.ranking.v1.ActivateRankingModelRequest
-	4,  // 39: rialto.ranking.v1.RankingService.ForYou:output_type -> rialto.ranking.v1.ForYouResponse
-	7,  // 40: rialto.ranking.v1.RankingService.ShowLess:output_type -> rialto.ranking.v1.ShowLessResponse
-	9,  // 41: rialto.ranking.v1.RankingService.ShowAgain:output_type -> rialto.ranking.v1.ShowAgainResponse
-	11, // 42: rialto.ranking.v1.RankingService.ListShownLess:output_type -> rialto.ranking.v1.ListShownLessResponse
-	24, // 43: rialto.ranking.v1.RankingService.RecordClicks:output_type -> rialto.ranking.v1.RecordClicksResponse
-	13, // 44: rialto.ranking.v1.RankingAdminService.SetRankingWeights:output_type -> rialto.ranking.v1.RankingWeights
-	16, // 45: rialto.ranking.v1.RankingAdminService.GetRankingWeights:output_type -> rialto.ranking.v1.GetRankingWeightsResponse
-	22, // 46: rialto.ranking.v1.RankingAdminService.ExplainRanking:output_type -> rialto.ranking.v1.ExplainRankingResponse
-	26, // 47: rialto.ranking.v1.RankingAdminService.RecordConversions:output_type -> rialto.ranking.v1.RecordConversionsResponse
-	28, // 48: rialto.ranking.v1.RankingAdminService.ListRankingExamples:output_type -> rialto.ranking.v1.ListRankingExamplesResponse
-	33, // 49: rialto.ranking.v1.RankingAdminService.PutRankingModel:output_type -> rialto.ranking.v1.RankingModel
-	32, // 50: rialto.ranking.v1.RankingAdminService.ListRankingModels:output_type -> rialto.ranking.v1.ListRankingModelsResponse
-	32, // 51: rialto.ranking.v1.RankingAdminService.ActivateRankingModel:output_type -> rialto.ranking.v1.ListRankingModelsResponse
-	39, // [39:52] is the sub-list for method output_type
-	26, // [26:39] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	24, // 18: rialto.ranking.v1.RecordClicksRequest.dwells:type_name -> rialto.ranking.v1.PostDwell
+	30, // 19: rialto.ranking.v1.ListRankingExamplesResponse.examples:type_name -> rialto.ranking.v1.RankingExample
+	34, // 20: rialto.ranking.v1.ListRankingModelsResponse.models:type_name -> rialto.ranking.v1.RankingModel
+	41, // 21: rialto.ranking.v1.ListRankingModelsResponse.changes:type_name -> rialto.ranking.v1.RankingModelChange
+	36, // 22: rialto.ranking.v1.RankingModel.evaluation:type_name -> rialto.ranking.v1.RankingEvaluation
+	35, // 23: rialto.ranking.v1.RankingModel.weights:type_name -> rialto.ranking.v1.RankingModelWeight
+	37, // 24: rialto.ranking.v1.RankingEvaluation.model:type_name -> rialto.ranking.v1.RankingQuality
+	37, // 25: rialto.ranking.v1.RankingEvaluation.popularity:type_name -> rialto.ranking.v1.RankingQuality
+	37, // 26: rialto.ranking.v1.RankingEvaluation.recency:type_name -> rialto.ranking.v1.RankingQuality
+	39, // 27: rialto.ranking.v1.RankingEvaluation.calibration:type_name -> rialto.ranking.v1.RankingCalibration
+	39, // 28: rialto.ranking.v1.RankingEvaluation.conversion_calibration:type_name -> rialto.ranking.v1.RankingCalibration
+	38, // 29: rialto.ranking.v1.RankingQuality.roc:type_name -> rialto.ranking.v1.RankingRocPoint
+	3,  // 30: rialto.ranking.v1.RankingService.ForYou:input_type -> rialto.ranking.v1.ForYouRequest
+	6,  // 31: rialto.ranking.v1.RankingService.ShowLess:input_type -> rialto.ranking.v1.ShowLessRequest
+	8,  // 32: rialto.ranking.v1.RankingService.ShowAgain:input_type -> rialto.ranking.v1.ShowAgainRequest
+	10, // 33: rialto.ranking.v1.RankingService.ListShownLess:input_type -> rialto.ranking.v1.ListShownLessRequest
+	23, // 34: rialto.ranking.v1.RankingService.RecordClicks:input_type -> rialto.ranking.v1.RecordClicksRequest
+	14, // 35: rialto.ranking.v1.RankingAdminService.SetRankingWeights:input_type -> rialto.ranking.v1.SetRankingWeightsRequest
+	15, // 36: rialto.ranking.v1.RankingAdminService.GetRankingWeights:input_type -> rialto.ranking.v1.GetRankingWeightsRequest
+	21, // 37: rialto.ranking.v1.RankingAdminService.ExplainRanking:input_type -> rialto.ranking.v1.ExplainRankingRequest
+	26, // 38: rialto.ranking.v1.RankingAdminService.RecordConversions:input_type -> rialto.ranking.v1.RecordConversionsRequest
+	28, // 39: rialto.ranking.v1.RankingAdminService.ListRankingExamples:input_type -> rialto.ranking.v1.ListRankingExamplesRequest
+	31, // 40: rialto.ranking.v1.RankingAdminService.PutRankingModel:input_type -> rialto.ranking.v1.PutRankingModelRequest
+	32, // 41: rialto.ranking.v1.RankingAdminService.ListRankingModels:input_type -> rialto.ranking.v1.ListRankingModelsRequest
+	40, // 42: rialto.ranking.v1.RankingAdminService.ActivateRankingModel:input_type -> rialto.ranking.v1.ActivateRankingModelRequest
+	4,  // 43: rialto.ranking.v1.RankingService.ForYou:output_type -> rialto.ranking.v1.ForYouResponse
+	7,  // 44: rialto.ranking.v1.RankingService.ShowLess:output_type -> rialto.ranking.v1.ShowLessResponse
+	9,  // 45: rialto.ranking.v1.RankingService.ShowAgain:output_type -> rialto.ranking.v1.ShowAgainResponse
+	11, // 46: rialto.ranking.v1.RankingService.ListShownLess:output_type -> rialto.ranking.v1.ListShownLessResponse
+	25, // 47: rialto.ranking.v1.RankingService.RecordClicks:output_type -> rialto.ranking.v1.RecordClicksResponse
+	13, // 48: rialto.ranking.v1.RankingAdminService.SetRankingWeights:output_type -> rialto.ranking.v1.RankingWeights
+	16, // 49: rialto.ranking.v1.RankingAdminService.GetRankingWeights:output_type -> rialto.ranking.v1.GetRankingWeightsResponse
+	22, // 50: rialto.ranking.v1.RankingAdminService.ExplainRanking:output_type -> rialto.ranking.v1.ExplainRankingResponse
+	27, // 51: rialto.ranking.v1.RankingAdminService.RecordConversions:output_type -> rialto.ranking.v1.RecordConversionsResponse
+	29, // 52: rialto.ranking.v1.RankingAdminService.ListRankingExamples:output_type -> rialto.ranking.v1.ListRankingExamplesResponse
+	34, // 53: rialto.ranking.v1.RankingAdminService.PutRankingModel:output_type -> rialto.ranking.v1.RankingModel
+	33, // 54: rialto.ranking.v1.RankingAdminService.ListRankingModels:output_type -> rialto.ranking.v1.ListRankingModelsResponse
+	33, // 55: rialto.ranking.v1.RankingAdminService.ActivateRankingModel:output_type -> rialto.ranking.v1.ListRankingModelsResponse
+	43, // [43:56] is the sub-list for method output_type
+	30, // [30:43] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_rialto_ranking_v1_ranking_proto_init() }
@@ -2843,7 +3089,7 @@ func file_rialto_ranking_v1_ranking_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_ranking_v1_ranking_proto_rawDesc), len(file_rialto_ranking_v1_ranking_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   36,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -87,8 +87,9 @@ type RankingServiceClient interface {
 	ShowAgain(context.Context, *connect.Request[v1.ShowAgainRequest]) (*connect.Response[v1.ShowAgainResponse], error)
 	// ListShownLess gives the authors and kinds that are shown less to the caller, the latest first.
 	ListShownLess(context.Context, *connect.Request[v1.ListShownLessRequest]) (*connect.Response[v1.ListShownLessResponse], error)
-	// RecordClicks tells which posts of ForYou the caller opened: the post itself, its link, its video or its goods. What the caller was not shown by ForYou in the last 24 hours
-	// is left out. Models of the ranking are trained with it. A retry is harmless.
+	// RecordClicks tells which posts of ForYou the caller opened: the post itself, its link, its video or its goods; and how long posts were on the screen. What the caller was not
+	// shown by ForYou in the last 24 hours is left out, and so is all of a caller who has turned personalization off (Settings.no_personalization). Models of the ranking are
+	// trained with it. A retry is harmless.
 	RecordClicks(context.Context, *connect.Request[v1.RecordClicksRequest]) (*connect.Response[v1.RecordClicksResponse], error)
 }
 
@@ -182,8 +183,9 @@ type RankingServiceHandler interface {
 	ShowAgain(context.Context, *connect.Request[v1.ShowAgainRequest]) (*connect.Response[v1.ShowAgainResponse], error)
 	// ListShownLess gives the authors and kinds that are shown less to the caller, the latest first.
 	ListShownLess(context.Context, *connect.Request[v1.ListShownLessRequest]) (*connect.Response[v1.ListShownLessResponse], error)
-	// RecordClicks tells which posts of ForYou the caller opened: the post itself, its link, its video or its goods. What the caller was not shown by ForYou in the last 24 hours
-	// is left out. Models of the ranking are trained with it. A retry is harmless.
+	// RecordClicks tells which posts of ForYou the caller opened: the post itself, its link, its video or its goods; and how long posts were on the screen. What the caller was not
+	// shown by ForYou in the last 24 hours is left out, and so is all of a caller who has turned personalization off (Settings.no_personalization). Models of the ranking are
+	// trained with it. A retry is harmless.
 	RecordClicks(context.Context, *connect.Request[v1.RecordClicksRequest]) (*connect.Response[v1.RecordClicksResponse], error)
 }
 

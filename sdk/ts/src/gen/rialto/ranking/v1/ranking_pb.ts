@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/ranking/v1/ranking.proto.
  */
 export const file_rialto_ranking_v1_ranking: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yaWFsdG8vcmFua2luZy92MS9yYW5raW5nLnByb3RvEhFyaWFsdG8ucmFua2luZy52MSI9Cg1Gb3JZb3VSZXF1ZXN0EgwKBHBhZ2UYASABKAkSDQoFbGltaXQYAiABKA0SDwoHZXhwbGFpbhgDIAEoCCJMCg5Gb3JZb3VSZXNwb25zZRIsCgVwb3N0cxgBIAMoCzIdLnJpYWx0by5yYW5raW5nLnYxLlJhbmtlZFBvc3QSDAoEbmV4dBgCIAEoCSK7AQoKUmFua2VkUG9zdBIiCgRwb3N0GAEgASgLMhQucmlhbHRvLmZlZWQudjEuUG9zdBIuCgdyZWFzb25zGAIgAygOMh0ucmlhbHRvLnJhbmtpbmcudjEuUmFua1JlYXNvbhIpCgRraW5kGAMgASgOMhsucmlhbHRvLnJhbmtpbmcudjEuUG9zdEtpbmQSLgoFc2NvcmUYBCABKAsyHy5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nU2NvcmUiUAoPU2hvd0xlc3NSZXF1ZXN0EhIKBmF1dGhvchgBIAEoBEICMAESKQoEa2luZBgCIAEoDjIbLnJpYWx0by5yYW5raW5nLnYxLlBvc3RLaW5kIhIKEFNob3dMZXNzUmVzcG9uc2UiUQoQU2hvd0FnYWluUmVxdWVzdBISCgZhdXRob3IYASABKARCAjABEikKBGtpbmQYAiABKA4yGy5yaWFsdG8ucmFua2luZy52MS5Qb3N0S2luZCITChFTaG93QWdhaW5SZXNwb25zZSIWChRMaXN0U2hvd25MZXNzUmVxdWVzdCJGChVMaXN0U2hvd25MZXNzUmVzcG9uc2USLQoHZW50cmllcxgBIAMoCzIcLnJpYWx0by5yYW5raW5nLnYxLlNob3duTGVzcyJgCglTaG93bkxlc3MSEgoGYXV0aG9yGAEgASgEQgIwARIpCgRraW5kGAIgASgOMhsucmlhbHRvLnJhbmtpbmcudjEuUG9zdEtpbmQSFAoIc2luY2VfbXMYAyABKANCAjACIrYDCg5SYW5raW5nV2VpZ2h0cxIUCgdyZWNlbmN5GAEgASgFSACIAQESEgoFbGlrZXMYAiABKAVIAYgBARIVCghjb21tZW50cxgDIAEoBUgCiAEBEhUKCGFmZmluaXR5GAQgASgFSAOIAQESFQoIZm9sbG93ZWQYBSABKAVIBIgBARIUCgduZXR3b3JrGAYgASgFSAWIAQESEQoEc2VlbhgHIAEoBUgGiAEBEhcKCnNob3duX2xlc3MYCCABKAVIB4gBARIXCgpzaW1pbGFyaXR5GAkgASgFSAiIAQESEgoFY2xpY2sYCiABKAVICYgBARIXCgpjb252ZXJzaW9uGAsgASgFSAqIAQESFgoJZGl2ZXJzaXR5GAwgASgFSAuIAQFCCgoIX3JlY2VuY3lCCAoGX2xpa2VzQgsKCV9jb21tZW50c0ILCglfYWZmaW5pdHlCCwoJX2ZvbGxvd2VkQgoKCF9uZXR3b3JrQgcKBV9zZWVuQg0KC19zaG93bl9sZXNzQg0KC19zaW1pbGFyaXR5QggKBl9jbGlja0INCgtfY29udmVyc2lvbkIMCgpfZGl2ZXJzaXR5ImoKGFNldFJhbmtpbmdXZWlnaHRzUmVxdWVzdBIyCgd3ZWlnaHRzGAEgASgLMiEucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ1dlaWdodHMSCgoCYnkYAiABKAkSDgoGcmVhc29uGAMgASgJIhoKGEdldFJhbmtpbmdXZWlnaHRzUmVxdWVzdCKIAQoZR2V0UmFua2luZ1dlaWdodHNSZXNwb25zZRIyCgd3ZWlnaHRzGAEgASgLMiEucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ1dlaWdodHMSNwoHY2hhbmdlcxgCIAMoCzImLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdXZWlnaHRDaGFuZ2UidAoTUmFua2luZ1dlaWdodENoYW5nZRIOCgZ3ZWlnaHQYASABKAkSEgoFdmFsdWUYAiABKAVIAIgBARIKCgJieRgDIAEoCRIOCgZyZWFzb24YBCABKAkSEwoHdGltZV9tcxgFIAEoA0ICMAJCCAoGX3ZhbHVlIu8BCgxSYW5raW5nU2NvcmUSDQoFdG90YWwYASABKAESMgoFcGFydHMYAiADKAsyIy5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nU2NvcmVQYXJ0EhEKBW1vZGVsGAMgASgEQgIwARIQCghmYWxsYmFjaxgEIAEoCRI4CgtjbGlja190ZXJtcxgFIAMoCzIjLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdNb2RlbFRlcm0SPQoQY29udmVyc2lvbl90ZXJtcxgGIAMoCzIjLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdNb2RlbFRlcm0iRAoQUmFua2luZ01vZGVsVGVybRIPCgdmZWF0dXJlGAEgASgJEg0KBXZhbHVlGAIgASgBEhAKCGxvZ19vZGRzGAMgASgBIkMKEFJhbmtpbmdTY29yZVBhcnQSDgoGd2VpZ2h0GAEgASgJEg8KB2ZlYXR1cmUYAiABKAESDgoGcG9pbnRzGAMgASgBIjsKFUV4cGxhaW5SYW5raW5nUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwARIQCgRwb3N0GAIgASgEQgIwASKtAQoWRXhwbGFpblJhbmtpbmdSZXNwb25zZRIuCgVzY29yZRgBIAEoCzIfLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdTY29yZRIuCgdzb3VyY2VzGAIgAygOMh0ucmlhbHRvLnJhbmtpbmcudjEuUmFua1JlYXNvbhIzCglleGNsdXNpb24YAyABKA4yIC5yaWFsdG8ucmFua2luZy52MS5SYW5rRXhjbHVzaW9uIigKE1JlY29yZENsaWNrc1JlcXVlc3QSEQoFcG9zdHMYASADKARCAjABIhYKFFJlY29yZENsaWNrc1Jlc3BvbnNlIj8KGFJlY29yZENvbnZlcnNpb25zUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwARIRCgVwb3N0cxgCIAMoBEICMAEiGwoZUmVjb3JkQ29udmVyc2lvbnNSZXNwb25zZSI5ChpMaXN0UmFua2luZ0V4YW1wbGVzUmVxdWVzdBIMCgRwYWdlGAEgASgJEg0KBWxpbWl0GAIgASgNInIKG0xpc3RSYW5raW5nRXhhbXBsZXNSZXNwb25zZRIQCghmZWF0dXJlcxgBIAMoCRIzCghleGFtcGxlcxgCIAMoCzIhLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdFeGFtcGxlEgwKBG5leHQYAyABKAkioQEKDlJhbmtpbmdFeGFtcGxlEhAKBGxpc3QYASABKARCAjABEhAKBHBvc3QYAiABKARCAjABEhAKCHBvc2l0aW9uGAMgASgNEhQKCHNob3duX21zGAQgASgDQgIwAhIQCghmZWF0dXJlcxgFIAMoAhIPCgdjbGlja2VkGAYgASgIEg0KBWdvb2RzGAcgASgIEhEKCWNvbnZlcnRlZBgIIAEoCCJCChZQdXRSYW5raW5nTW9kZWxSZXF1ZXN0EgwKBGZpbGUYASABKAwSCgoCYnkYAiABKAkSDgoGcmVhc29uGAMgASgJIhoKGExpc3RSYW5raW5nTW9kZWxzUmVxdWVzdCK9AQoZTGlzdFJhbmtpbmdNb2RlbHNSZXNwb25zZRIvCgZtb2RlbHMYASADKAsyHy5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nTW9kZWwSEgoGYWN0aXZlGAIgASgEQgIwARIQCghmYWxsYmFjaxgDIAEoCRI2CgdjaGFuZ2VzGAQgAygLMiUucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ01vZGVsQ2hhbmdlEhEKBXNob3duGAUgASgEQgIwAiLFAQoMUmFua2luZ01vZGVsEg4KAmlkGAEgASgEQgIwARIWCgpjcmVhdGVkX21zGAIgASgDQgIwAhIKCgJieRgDIAEoCRIOCgZyZWFzb24YBCABKAkSEAoIZXhhbXBsZXMYBSABKA0SDgoGY2xpY2tzGAYgASgNEjgKCmV2YWx1YXRpb24YByABKAsyJC5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nRXZhbHVhdGlvbhIVCg1ub19jb252ZXJzaW9uGAggASgJIuECChFSYW5raW5nRXZhbHVhdGlvbhIQCghleGFtcGxlcxgBIAEoDRINCgVsaXN0cxgCIAEoDRIOCgZjbGlja3MYAyABKA0SMAoFbW9kZWwYBCABKAsyIS5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nUXVhbGl0eRI1Cgpwb3B1bGFyaXR5GAUgASgLMiEucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ1F1YWxpdHkSMgoHcmVjZW5jeRgGIAEoCzIhLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdRdWFsaXR5EhkKEWNhbGlicmF0aW9uX2Vycm9yGAcgASgBEhAKCGxvZ19sb3NzGAggASgBEhUKDWJhc2VfbG9nX2xvc3MYCSABKAESOgoLY2FsaWJyYXRpb24YCiADKAsyJS5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nQ2FsaWJyYXRpb24iPQoOUmFua2luZ1F1YWxpdHkSCwoDYXVjGAEgASgBEgwKBG5kY2cYAiABKAESEAoIY292ZXJhZ2UYAyABKAEiSwoSUmFua2luZ0NhbGlicmF0aW9uEhEKCWVzdGltYXRlZBgBIAEoARIQCghvYnNlcnZlZBgCIAEoARIQCghleGFtcGxlcxgDIAEoDSJMChtBY3RpdmF0ZVJhbmtpbmdNb2RlbFJlcXVlc3QSEQoFbW9kZWwYASABKARCAjABEgoKAmJ5GAIgASgJEg4KBnJlYXNvbhgDIAEoCSJYChJSYW5raW5nTW9kZWxDaGFuZ2USEQoFbW9kZWwYASABKARCAjABEgoKAmJ5GAIgASgJEg4KBnJlYXNvbhgDIAEoCRITCgd0aW1lX21zGAQgASgDQgIwAiqjAQoIUG9zdEtpbmQSGQoVUE9TVF9LSU5EX1VOU1BFQ0lGSUVEEAASEgoOUE9TVF9LSU5EX1RFWFQQARISCg5QT1NUX0tJTkRfTElOSxACEhQKEFBPU1RfS0lORF9JTUFHRVMQAxITCg9QT1NUX0tJTkRfR09PRFMQBBITCg9QT1NUX0tJTkRfVklERU8QBRIUChBQT1NUX0tJTkRfUkVQT1NUEAYq2wEKClJhbmtSZWFzb24SGwoXUkFOS19SRUFTT05fVU5TUEVDSUZJRUQQABIYChRSQU5LX1JFQVNPTl9GT0xMT1dFRBABEhcKE1JBTktfUkVBU09OX05FVFdPUksQAhIXChNSQU5LX1JFQVNPTl9QT1BVTEFSEAMSGAoUUkFOS19SRUFTT05fQUZGSU5JVFkQBBIWChJSQU5LX1JFQVNPTl9SRUNFTlQQBRIZChVSQU5LX1JFQVNPTl9ESVNDVVNTRUQQBhIXChNSQU5LX1JFQVNPTl9TSU1JTEFSEAcqwQEKDVJhbmtFeGNsdXNpb24SHgoaUkFOS19FWENMVVNJT05fVU5TUEVDSUZJRUQQABIeChpSQU5LX0VYQ0xVU0lPTl9OT1RfVklTSUJMRRABEhYKElJBTktfRVhDTFVTSU9OX09XThACEhgKFFJBTktfRVhDTFVTSU9OX01VVEVEEAMSHQoZUkFOS19FWENMVVNJT05fU0hPV05fTEVTUxAEEh8KG1JBTktfRVhDTFVTSU9OX05PX0NBTkRJREFURRAFMtEDCg5SYW5raW5nU2VydmljZRJNCgZGb3JZb3USIC5yaWFsdG8ucmFua2luZy52MS5Gb3JZb3VSZXF1ZXN0GiEucmlhbHRvLnJhbmtpbmcudjEuRm9yWW91UmVzcG9uc2USUwoIU2hvd0xlc3MSIi5yaWFsdG8ucmFua2luZy52MS5TaG93TGVzc1JlcXVlc3QaIy5yaWFsdG8ucmFua2luZy52MS5TaG93TGVzc1Jlc3BvbnNlElYKCVNob3dBZ2FpbhIjLnJpYWx0by5yYW5raW5nLnYxLlNob3dBZ2FpblJlcXVlc3QaJC5yaWFsdG8ucmFua2luZy52MS5TaG93QWdhaW5SZXNwb25zZRJiCg1MaXN0U2hvd25MZXNzEicucmlhbHRvLnJhbmtpbmcudjEuTGlzdFNob3duTGVzc1JlcXVlc3QaKC5yaWFsdG8ucmFua2luZy52MS5MaXN0U2hvd25MZXNzUmVzcG9uc2USXwoMUmVjb3JkQ2xpY2tzEiYucmlhbHRvLnJhbmtpbmcudjEuUmVjb3JkQ2xpY2tzUmVxdWVzdBonLnJpYWx0by5yYW5raW5nLnYxLlJlY29yZENsaWNrc1Jlc3BvbnNlMvwGChNSYW5raW5nQWRtaW5TZXJ2aWNlEmMKEVNldFJhbmtpbmdXZWlnaHRzEisucmlhbHRvLnJhbmtpbmcudjEuU2V0UmFua2luZ1dlaWdodHNSZXF1ZXN0GiEucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ1dlaWdodHMSbgoRR2V0UmFua2luZ1dlaWdodHMSKy5yaWFsdG8ucmFua2luZy52MS5HZXRSYW5raW5nV2VpZ2h0c1JlcXVlc3QaLC5yaWFsdG8ucmFua2luZy52MS5HZXRSYW5raW5nV2VpZ2h0c1Jlc3BvbnNlEmUKDkV4cGxhaW5SYW5raW5nEigucmlhbHRvLnJhbmtpbmcudjEuRXhwbGFpblJhbmtpbmdSZXF1ZXN0GikucmlhbHRvLnJhbmtpbmcudjEuRXhwbGFpblJhbmtpbmdSZXNwb25zZRJuChFSZWNvcmRDb252ZXJzaW9ucxIrLnJpYWx0by5yYW5raW5nLnYxLlJlY29yZENvbnZlcnNpb25zUmVxdWVzdBosLnJpYWx0by5yYW5raW5nLnYxLlJlY29yZENvbnZlcnNpb25zUmVzcG9uc2USdAoTTGlzdFJhbmtpbmdFeGFtcGxlcxItLnJpYWx0by5yYW5raW5nLnYxLkxpc3RSYW5raW5nRXhhbXBsZXNSZXF1ZXN0Gi4ucmlhbHRvLnJhbmtpbmcudjEuTGlzdFJhbmtpbmdFeGFtcGxlc1Jlc3BvbnNlEl0KD1B1dFJhbmtpbmdNb2RlbBIpLnJpYWx0by5yYW5raW5nLnYxLlB1dFJhbmtpbmdNb2RlbFJlcXVlc3QaHy5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nTW9kZWwSbgoRTGlzdFJhbmtpbmdNb2RlbHMSKy5yaWFsdG8ucmFua2luZy52MS5MaXN0UmFua2luZ01vZGVsc1JlcXVlc3QaLC5yaWFsdG8ucmFua2luZy52MS5MaXN0UmFua2luZ01vZGVsc1Jlc3BvbnNlEnQKFEFjdGl2YXRlUmFua2luZ01vZGVsEi4ucmlhbHRvLnJhbmtpbmcudjEuQWN0aXZhdGVSYW5raW5nTW9kZWxSZXF1ZXN0GiwucmlhbHRvLnJhbmtpbmcudjEuTGlzdFJhbmtpbmdNb2RlbHNSZXNwb25zZUI9WjtnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9yYW5raW5nL3YxO3Jhbmtpbmd2MWIGcHJvdG8z", [file_rialto_feed_v1_feed]);
+  fileDesc("Ch9yaWFsdG8vcmFua2luZy92MS9yYW5raW5nLnByb3RvEhFyaWFsdG8ucmFua2luZy52MSI9Cg1Gb3JZb3VSZXF1ZXN0EgwKBHBhZ2UYASABKAkSDQoFbGltaXQYAiABKA0SDwoHZXhwbGFpbhgDIAEoCCJMCg5Gb3JZb3VSZXNwb25zZRIsCgVwb3N0cxgBIAMoCzIdLnJpYWx0by5yYW5raW5nLnYxLlJhbmtlZFBvc3QSDAoEbmV4dBgCIAEoCSK7AQoKUmFua2VkUG9zdBIiCgRwb3N0GAEgASgLMhQucmlhbHRvLmZlZWQudjEuUG9zdBIuCgdyZWFzb25zGAIgAygOMh0ucmlhbHRvLnJhbmtpbmcudjEuUmFua1JlYXNvbhIpCgRraW5kGAMgASgOMhsucmlhbHRvLnJhbmtpbmcudjEuUG9zdEtpbmQSLgoFc2NvcmUYBCABKAsyHy5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nU2NvcmUiUAoPU2hvd0xlc3NSZXF1ZXN0EhIKBmF1dGhvchgBIAEoBEICMAESKQoEa2luZBgCIAEoDjIbLnJpYWx0by5yYW5raW5nLnYxLlBvc3RLaW5kIhIKEFNob3dMZXNzUmVzcG9uc2UiUQoQU2hvd0FnYWluUmVxdWVzdBISCgZhdXRob3IYASABKARCAjABEikKBGtpbmQYAiABKA4yGy5yaWFsdG8ucmFua2luZy52MS5Qb3N0S2luZCITChFTaG93QWdhaW5SZXNwb25zZSIWChRMaXN0U2hvd25MZXNzUmVxdWVzdCJGChVMaXN0U2hvd25MZXNzUmVzcG9uc2USLQoHZW50cmllcxgBIAMoCzIcLnJpYWx0by5yYW5raW5nLnYxLlNob3duTGVzcyJgCglTaG93bkxlc3MSEgoGYXV0aG9yGAEgASgEQgIwARIpCgRraW5kGAIgASgOMhsucmlhbHRvLnJhbmtpbmcudjEuUG9zdEtpbmQSFAoIc2luY2VfbXMYAyABKANCAjACIrYDCg5SYW5raW5nV2VpZ2h0cxIUCgdyZWNlbmN5GAEgASgFSACIAQESEgoFbGlrZXMYAiABKAVIAYgBARIVCghjb21tZW50cxgDIAEoBUgCiAEBEhUKCGFmZmluaXR5GAQgASgFSAOIAQESFQoIZm9sbG93ZWQYBSABKAVIBIgBARIUCgduZXR3b3JrGAYgASgFSAWIAQESEQoEc2VlbhgHIAEoBUgGiAEBEhcKCnNob3duX2xlc3MYCCABKAVIB4gBARIXCgpzaW1pbGFyaXR5GAkgASgFSAiIAQESEgoFY2xpY2sYCiABKAVICYgBARIXCgpjb252ZXJzaW9uGAsgASgFSAqIAQESFgoJZGl2ZXJzaXR5GAwgASgFSAuIAQFCCgoIX3JlY2VuY3lCCAoGX2xpa2VzQgsKCV9jb21tZW50c0ILCglfYWZmaW5pdHlCCwoJX2ZvbGxvd2VkQgoKCF9uZXR3b3JrQgcKBV9zZWVuQg0KC19zaG93bl9sZXNzQg0KC19zaW1pbGFyaXR5QggKBl9jbGlja0INCgtfY29udmVyc2lvbkIMCgpfZGl2ZXJzaXR5ImoKGFNldFJhbmtpbmdXZWlnaHRzUmVxdWVzdBIyCgd3ZWlnaHRzGAEgASgLMiEucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ1dlaWdodHMSCgoCYnkYAiABKAkSDgoGcmVhc29uGAMgASgJIhoKGEdldFJhbmtpbmdXZWlnaHRzUmVxdWVzdCKIAQoZR2V0UmFua2luZ1dlaWdodHNSZXNwb25zZRIyCgd3ZWlnaHRzGAEgASgLMiEucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ1dlaWdodHMSNwoHY2hhbmdlcxgCIAMoCzImLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdXZWlnaHRDaGFuZ2UidAoTUmFua2luZ1dlaWdodENoYW5nZRIOCgZ3ZWlnaHQYASABKAkSEgoFdmFsdWUYAiABKAVIAIgBARIKCgJieRgDIAEoCRIOCgZyZWFzb24YBCABKAkSEwoHdGltZV9tcxgFIAEoA0ICMAJCCAoGX3ZhbHVlIu8BCgxSYW5raW5nU2NvcmUSDQoFdG90YWwYASABKAESMgoFcGFydHMYAiADKAsyIy5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nU2NvcmVQYXJ0EhEKBW1vZGVsGAMgASgEQgIwARIQCghmYWxsYmFjaxgEIAEoCRI4CgtjbGlja190ZXJtcxgFIAMoCzIjLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdNb2RlbFRlcm0SPQoQY29udmVyc2lvbl90ZXJtcxgGIAMoCzIjLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdNb2RlbFRlcm0iRAoQUmFua2luZ01vZGVsVGVybRIPCgdmZWF0dXJlGAEgASgJEg0KBXZhbHVlGAIgASgBEhAKCGxvZ19vZGRzGAMgASgBIkMKEFJhbmtpbmdTY29yZVBhcnQSDgoGd2VpZ2h0GAEgASgJEg8KB2ZlYXR1cmUYAiABKAESDgoGcG9pbnRzGAMgASgBIjsKFUV4cGxhaW5SYW5raW5nUmVxdWVzdBIQCgR1c2VyGAEgASgEQgIwARIQCgRwb3N0GAIgASgEQgIwASKtAQoWRXhwbGFpblJhbmtpbmdSZXNwb25zZRIuCgVzY29yZRgBIAEoCzIfLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdTY29yZRIuCgdzb3VyY2VzGAIgAygOMh0ucmlhbHRvLnJhbmtpbmcudjEuUmFua1JlYXNvbhIzCglleGNsdXNpb24YAyABKA4yIC5yaWFsdG8ucmFua2luZy52MS5SYW5rRXhjbHVzaW9uIlYKE1JlY29yZENsaWNrc1JlcXVlc3QSEQoFcG9zdHMYASADKARCAjABEiwKBmR3ZWxscxgCIAMoCzIcLnJpYWx0by5yYW5raW5nLnYxLlBvc3REd2VsbCIvCglQb3N0RHdlbGwSEAoEcG9zdBgBIAEoBEICMAESEAoIZHdlbGxfbXMYAiABKA0iFgoUUmVjb3JkQ2xpY2tzUmVzcG9uc2UiPwoYUmVjb3JkQ29udmVyc2lvbnNSZXF1ZXN0EhAKBHVzZXIYASABKARCAjABEhEKBXBvc3RzGAIgAygEQgIwASIbChlSZWNvcmRDb252ZXJzaW9uc1Jlc3BvbnNlIjkKGkxpc3RSYW5raW5nRXhhbXBsZXNSZXF1ZXN0EgwKBHBhZ2UYASABKAkSDQoFbGltaXQYAiABKA0icgobTGlzdFJhbmtpbmdFeGFtcGxlc1Jlc3BvbnNlEhAKCGZlYXR1cmVzGAEgAygJEjMKCGV4YW1wbGVzGAIgAygLMiEucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ0V4YW1wbGUSDAoEbmV4dBgDIAEoCSKzAQoOUmFua2luZ0V4YW1wbGUSEAoEbGlzdBgBIAEoBEICMAESEAoEcG9zdBgCIAEoBEICMAESEAoIcG9zaXRpb24YAyABKA0SFAoIc2hvd25fbXMYBCABKANCAjACEhAKCGZlYXR1cmVzGAUgAygCEg8KB2NsaWNrZWQYBiABKAgSDQoFZ29vZHMYByABKAgSEQoJY29udmVydGVkGAggASgIEhAKCGR3ZWxsX21zGAkgASgNIkIKFlB1dFJhbmtpbmdNb2RlbFJlcXVlc3QSDAoEZmlsZRgBIAEoDBIKCgJieRgCIAEoCRIOCgZyZWFzb24YAyABKAkiGgoYTGlzdFJhbmtpbmdNb2RlbHNSZXF1ZXN0Ir0BChlMaXN0UmFua2luZ01vZGVsc1Jlc3BvbnNlEi8KBm1vZGVscxgBIAMoCzIfLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdNb2RlbBISCgZhY3RpdmUYAiABKARCAjABEhAKCGZhbGxiYWNrGAMgASgJEjYKB2NoYW5nZXMYBCADKAsyJS5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nTW9kZWxDaGFuZ2USEQoFc2hvd24YBSABKARCAjACIv0BCgxSYW5raW5nTW9kZWwSDgoCaWQYASABKARCAjABEhYKCmNyZWF0ZWRfbXMYAiABKANCAjACEgoKAmJ5GAMgASgJEg4KBnJlYXNvbhgEIAEoCRIQCghleGFtcGxlcxgFIAEoDRIOCgZjbGlja3MYBiABKA0SOAoKZXZhbHVhdGlvbhgHIAEoCzIkLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdFdmFsdWF0aW9uEhUKDW5vX2NvbnZlcnNpb24YCCABKAkSNgoHd2VpZ2h0cxgJIAMoCzIlLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdNb2RlbFdlaWdodCJIChJSYW5raW5nTW9kZWxXZWlnaHQSDwoHZmVhdHVyZRgBIAEoCRINCgVjbGljaxgCIAEoARISCgpjb252ZXJzaW9uGAMgASgBIs4DChFSYW5raW5nRXZhbHVhdGlvbhIQCghleGFtcGxlcxgBIAEoDRINCgVsaXN0cxgCIAEoDRIOCgZjbGlja3MYAyABKA0SMAoFbW9kZWwYBCABKAsyIS5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nUXVhbGl0eRI1Cgpwb3B1bGFyaXR5GAUgASgLMiEucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ1F1YWxpdHkSMgoHcmVjZW5jeRgGIAEoCzIhLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdRdWFsaXR5EhkKEWNhbGlicmF0aW9uX2Vycm9yGAcgASgBEhAKCGxvZ19sb3NzGAggASgBEhUKDWJhc2VfbG9nX2xvc3MYCSABKAESOgoLY2FsaWJyYXRpb24YCiADKAsyJS5yaWFsdG8ucmFua2luZy52MS5SYW5raW5nQ2FsaWJyYXRpb24SRQoWY29udmVyc2lvbl9jYWxpYnJhdGlvbhgLIAMoCzIlLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdDYWxpYnJhdGlvbhIkChxjb252ZXJzaW9uX2NhbGlicmF0aW9uX2Vycm9yGAwgASgBIm4KDlJhbmtpbmdRdWFsaXR5EgsKA2F1YxgBIAEoARIMCgRuZGNnGAIgASgBEhAKCGNvdmVyYWdlGAMgASgBEi8KA3JvYxgEIAMoCzIiLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdSb2NQb2ludCJCCg9SYW5raW5nUm9jUG9pbnQSFwoPZmFsc2VfcG9zaXRpdmVzGAEgASgBEhYKDnRydWVfcG9zaXRpdmVzGAIgASgBIksKElJhbmtpbmdDYWxpYnJhdGlvbhIRCgllc3RpbWF0ZWQYASABKAESEAoIb2JzZXJ2ZWQYAiABKAESEAoIZXhhbXBsZXMYAyABKA0iTAobQWN0aXZhdGVSYW5raW5nTW9kZWxSZXF1ZXN0EhEKBW1vZGVsGAEgASgEQgIwARIKCgJieRgCIAEoCRIOCgZyZWFzb24YAyABKAkiWAoSUmFua2luZ01vZGVsQ2hhbmdlEhEKBW1vZGVsGAEgASgEQgIwARIKCgJieRgCIAEoCRIOCgZyZWFzb24YAyABKAkSEwoHdGltZV9tcxgEIAEoA0ICMAIqowEKCFBvc3RLaW5kEhkKFVBPU1RfS0lORF9VTlNQRUNJRklFRBAAEhIKDlBPU1RfS0lORF9URVhUEAESEgoOUE9TVF9LSU5EX0xJTksQAhIUChBQT1NUX0tJTkRfSU1BR0VTEAMSEwoPUE9TVF9LSU5EX0dPT0RTEAQSEwoPUE9TVF9LSU5EX1ZJREVPEAUSFAoQUE9TVF9LSU5EX1JFUE9TVBAGKtsBCgpSYW5rUmVhc29uEhsKF1JBTktfUkVBU09OX1VOU1BFQ0lGSUVEEAASGAoUUkFOS19SRUFTT05fRk9MTE9XRUQQARIXChNSQU5LX1JFQVNPTl9ORVRXT1JLEAISFwoTUkFOS19SRUFTT05fUE9QVUxBUhADEhgKFFJBTktfUkVBU09OX0FGRklOSVRZEAQSFgoSUkFOS19SRUFTT05fUkVDRU5UEAUSGQoVUkFOS19SRUFTT05fRElTQ1VTU0VEEAYSFwoTUkFOS19SRUFTT05fU0lNSUxBUhAHKsEBCg1SYW5rRXhjbHVzaW9uEh4KGlJBTktfRVhDTFVTSU9OX1VOU1BFQ0lGSUVEEAASHgoaUkFOS19FWENMVVNJT05fTk9UX1ZJU0lCTEUQARIWChJSQU5LX0VYQ0xVU0lPTl9PV04QAhIYChRSQU5LX0VYQ0xVU0lPTl9NVVRFRBADEh0KGVJBTktfRVhDTFVTSU9OX1NIT1dOX0xFU1MQBBIfChtSQU5LX0VYQ0xVU0lPTl9OT19DQU5ESURBVEUQBTLRAwoOUmFua2luZ1NlcnZpY2USTQoGRm9yWW91EiAucmlhbHRvLnJhbmtpbmcudjEuRm9yWW91UmVxdWVzdBohLnJpYWx0by5yYW5raW5nLnYxLkZvcllvdVJlc3BvbnNlElMKCFNob3dMZXNzEiIucmlhbHRvLnJhbmtpbmcudjEuU2hvd0xlc3NSZXF1ZXN0GiMucmlhbHRvLnJhbmtpbmcudjEuU2hvd0xlc3NSZXNwb25zZRJWCglTaG93QWdhaW4SIy5yaWFsdG8ucmFua2luZy52MS5TaG93QWdhaW5SZXF1ZXN0GiQucmlhbHRvLnJhbmtpbmcudjEuU2hvd0FnYWluUmVzcG9uc2USYgoNTGlzdFNob3duTGVzcxInLnJpYWx0by5yYW5raW5nLnYxLkxpc3RTaG93bkxlc3NSZXF1ZXN0GigucmlhbHRvLnJhbmtpbmcudjEuTGlzdFNob3duTGVzc1Jlc3BvbnNlEl8KDFJlY29yZENsaWNrcxImLnJpYWx0by5yYW5raW5nLnYxLlJlY29yZENsaWNrc1JlcXVlc3QaJy5yaWFsdG8ucmFua2luZy52MS5SZWNvcmRDbGlja3NSZXNwb25zZTL8BgoTUmFua2luZ0FkbWluU2VydmljZRJjChFTZXRSYW5raW5nV2VpZ2h0cxIrLnJpYWx0by5yYW5raW5nLnYxLlNldFJhbmtpbmdXZWlnaHRzUmVxdWVzdBohLnJpYWx0by5yYW5raW5nLnYxLlJhbmtpbmdXZWlnaHRzEm4KEUdldFJhbmtpbmdXZWlnaHRzEisucmlhbHRvLnJhbmtpbmcudjEuR2V0UmFua2luZ1dlaWdodHNSZXF1ZXN0GiwucmlhbHRvLnJhbmtpbmcudjEuR2V0UmFua2luZ1dlaWdodHNSZXNwb25zZRJlCg5FeHBsYWluUmFua2luZxIoLnJpYWx0by5yYW5raW5nLnYxLkV4cGxhaW5SYW5raW5nUmVxdWVzdBopLnJpYWx0by5yYW5raW5nLnYxLkV4cGxhaW5SYW5raW5nUmVzcG9uc2USbgoRUmVjb3JkQ29udmVyc2lvbnMSKy5yaWFsdG8ucmFua2luZy52MS5SZWNvcmRDb252ZXJzaW9uc1JlcXVlc3QaLC5yaWFsdG8ucmFua2luZy52MS5SZWNvcmRDb252ZXJzaW9uc1Jlc3BvbnNlEnQKE0xpc3RSYW5raW5nRXhhbXBsZXMSLS5yaWFsdG8ucmFua2luZy52MS5MaXN0UmFua2luZ0V4YW1wbGVzUmVxdWVzdBouLnJpYWx0by5yYW5raW5nLnYxLkxpc3RSYW5raW5nRXhhbXBsZXNSZXNwb25zZRJdCg9QdXRSYW5raW5nTW9kZWwSKS5yaWFsdG8ucmFua2luZy52MS5QdXRSYW5raW5nTW9kZWxSZXF1ZXN0Gh8ucmlhbHRvLnJhbmtpbmcudjEuUmFua2luZ01vZGVsEm4KEUxpc3RSYW5raW5nTW9kZWxzEisucmlhbHRvLnJhbmtpbmcudjEuTGlzdFJhbmtpbmdNb2RlbHNSZXF1ZXN0GiwucmlhbHRvLnJhbmtpbmcudjEuTGlzdFJhbmtpbmdNb2RlbHNSZXNwb25zZRJ0ChRBY3RpdmF0ZVJhbmtpbmdNb2RlbBIuLnJpYWx0by5yYW5raW5nLnYxLkFjdGl2YXRlUmFua2luZ01vZGVsUmVxdWVzdBosLnJpYWx0by5yYW5raW5nLnYxLkxpc3RSYW5raW5nTW9kZWxzUmVzcG9uc2VCPVo7Z2l0aHViLmNvbS9yaWFsdG8taW0vcmlhbHRvL3Nkay9nby9nZW4vcmFua2luZy92MTtyYW5raW5ndjFiBnByb3RvMw", [file_rialto_feed_v1_feed]);
 
 /**
  * @generated from message rialto.ranking.v1.ForYouRequest
@@ -361,7 +361,7 @@ export type SetRankingWeightsRequest = Message<"rialto.ranking.v1.SetRankingWeig
   weights?: RankingWeights | undefined;
 
   /**
-   * By says who does it, for the records: a line of 1 to 100 characters.
+   * By says who does it, for the records: a line of 1 to 100 characters. Of a key with a role in the console, it is the key.
    *
    * @generated from field: string by = 2;
    */
@@ -493,7 +493,7 @@ export type RankingScore = Message<"rialto.ranking.v1.RankingScore"> & {
   fallback: string;
 
   /**
-   * ClickTerms explain the estimate of click: the logarithm of its odds is the sum of their log_odds. The first one has no feature: it is the same for all posts.
+   * ClickTerms explain the estimate of click: its log-odds are the sum of theirs. The first one has no feature: it is the same for all posts.
    *
    * @generated from field: repeated rialto.ranking.v1.RankingModelTerm click_terms = 5;
    */
@@ -515,7 +515,7 @@ export const RankingScoreSchema: GenMessage<RankingScore> = /*@__PURE__*/
   messageDesc(file_rialto_ranking_v1_ranking, 15);
 
 /**
- * RankingModelTerm is what a feature adds to the logarithm of the odds.
+ * RankingModelTerm is what a feature adds to the log-odds of an estimate.
  *
  * @generated from message rialto.ranking.v1.RankingModelTerm
  */
@@ -636,11 +636,18 @@ export const ExplainRankingResponseSchema: GenMessage<ExplainRankingResponse> = 
  */
 export type RecordClicksRequest = Message<"rialto.ranking.v1.RecordClicksRequest"> & {
   /**
-   * Posts, at most 100.
+   * Posts that were opened, at most 100.
    *
    * @generated from field: repeated uint64 posts = 1 [jstype = JS_STRING];
    */
   posts: string[];
+
+  /**
+   * Dwells of posts, at most 100.
+   *
+   * @generated from field: repeated rialto.ranking.v1.PostDwell dwells = 2;
+   */
+  dwells: PostDwell[];
 };
 
 /**
@@ -649,6 +656,32 @@ export type RecordClicksRequest = Message<"rialto.ranking.v1.RecordClicksRequest
  */
 export const RecordClicksRequestSchema: GenMessage<RecordClicksRequest> = /*@__PURE__*/
   messageDesc(file_rialto_ranking_v1_ranking, 20);
+
+/**
+ * PostDwell is how long a post was on the screen since ForYou gave it.
+ *
+ * @generated from message rialto.ranking.v1.PostDwell
+ */
+export type PostDwell = Message<"rialto.ranking.v1.PostDwell"> & {
+  /**
+   * @generated from field: uint64 post = 1 [jstype = JS_STRING];
+   */
+  post: string;
+
+  /**
+   * DwellMs in total, milliseconds, at most 600,000: more counts as that. The longest one that was recorded counts. From 1,000 on, the post was seen.
+   *
+   * @generated from field: uint32 dwell_ms = 2;
+   */
+  dwellMs: number;
+};
+
+/**
+ * Describes the message rialto.ranking.v1.PostDwell.
+ * Use `create(PostDwellSchema)` to create a new message.
+ */
+export const PostDwellSchema: GenMessage<PostDwell> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 21);
 
 /**
  * @generated from message rialto.ranking.v1.RecordClicksResponse
@@ -661,7 +694,7 @@ export type RecordClicksResponse = Message<"rialto.ranking.v1.RecordClicksRespon
  * Use `create(RecordClicksResponseSchema)` to create a new message.
  */
 export const RecordClicksResponseSchema: GenMessage<RecordClicksResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 21);
+  messageDesc(file_rialto_ranking_v1_ranking, 22);
 
 /**
  * @generated from message rialto.ranking.v1.RecordConversionsRequest
@@ -685,7 +718,7 @@ export type RecordConversionsRequest = Message<"rialto.ranking.v1.RecordConversi
  * Use `create(RecordConversionsRequestSchema)` to create a new message.
  */
 export const RecordConversionsRequestSchema: GenMessage<RecordConversionsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 22);
+  messageDesc(file_rialto_ranking_v1_ranking, 23);
 
 /**
  * @generated from message rialto.ranking.v1.RecordConversionsResponse
@@ -698,7 +731,7 @@ export type RecordConversionsResponse = Message<"rialto.ranking.v1.RecordConvers
  * Use `create(RecordConversionsResponseSchema)` to create a new message.
  */
 export const RecordConversionsResponseSchema: GenMessage<RecordConversionsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 23);
+  messageDesc(file_rialto_ranking_v1_ranking, 24);
 
 /**
  * @generated from message rialto.ranking.v1.ListRankingExamplesRequest
@@ -724,7 +757,7 @@ export type ListRankingExamplesRequest = Message<"rialto.ranking.v1.ListRankingE
  * Use `create(ListRankingExamplesRequestSchema)` to create a new message.
  */
 export const ListRankingExamplesRequestSchema: GenMessage<ListRankingExamplesRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 24);
+  messageDesc(file_rialto_ranking_v1_ranking, 25);
 
 /**
  * @generated from message rialto.ranking.v1.ListRankingExamplesResponse
@@ -738,7 +771,7 @@ export type ListRankingExamplesResponse = Message<"rialto.ranking.v1.ListRanking
   features: string[];
 
   /**
-   * Examples of the page. Posts that the reader neither saw (RecordViews) nor acted on are left out, so there may be fewer than the limit, or none.
+   * Examples of the page. Posts that the reader neither saw (RecordViews, or a dwell of a second) nor acted on are left out, so there may be fewer than the limit, or none.
    *
    * @generated from field: repeated rialto.ranking.v1.RankingExample examples = 2;
    */
@@ -757,7 +790,7 @@ export type ListRankingExamplesResponse = Message<"rialto.ranking.v1.ListRanking
  * Use `create(ListRankingExamplesResponseSchema)` to create a new message.
  */
 export const ListRankingExamplesResponseSchema: GenMessage<ListRankingExamplesResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 25);
+  messageDesc(file_rialto_ranking_v1_ranking, 26);
 
 /**
  * RankingExample is a post that a reader was shown.
@@ -816,6 +849,13 @@ export type RankingExample = Message<"rialto.ranking.v1.RankingExample"> & {
    * @generated from field: bool converted = 8;
    */
   converted: boolean;
+
+  /**
+   * DwellMs is how long the reader had it on the screen, milliseconds; 0: not known.
+   *
+   * @generated from field: uint32 dwell_ms = 9;
+   */
+  dwellMs: number;
 };
 
 /**
@@ -823,7 +863,7 @@ export type RankingExample = Message<"rialto.ranking.v1.RankingExample"> & {
  * Use `create(RankingExampleSchema)` to create a new message.
  */
 export const RankingExampleSchema: GenMessage<RankingExample> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 26);
+  messageDesc(file_rialto_ranking_v1_ranking, 27);
 
 /**
  * @generated from message rialto.ranking.v1.PutRankingModelRequest
@@ -856,7 +896,7 @@ export type PutRankingModelRequest = Message<"rialto.ranking.v1.PutRankingModelR
  * Use `create(PutRankingModelRequestSchema)` to create a new message.
  */
 export const PutRankingModelRequestSchema: GenMessage<PutRankingModelRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 27);
+  messageDesc(file_rialto_ranking_v1_ranking, 28);
 
 /**
  * @generated from message rialto.ranking.v1.ListRankingModelsRequest
@@ -869,7 +909,7 @@ export type ListRankingModelsRequest = Message<"rialto.ranking.v1.ListRankingMod
  * Use `create(ListRankingModelsRequestSchema)` to create a new message.
  */
 export const ListRankingModelsRequestSchema: GenMessage<ListRankingModelsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 28);
+  messageDesc(file_rialto_ranking_v1_ranking, 29);
 
 /**
  * @generated from message rialto.ranking.v1.ListRankingModelsResponse
@@ -904,7 +944,7 @@ export type ListRankingModelsResponse = Message<"rialto.ranking.v1.ListRankingMo
   changes: RankingModelChange[];
 
   /**
-   * Shown is how many posts the log of what was shown has, for training.
+   * Shown is how many impressions are logged for training: posts that ForYou showed.
    *
    * @generated from field: uint64 shown = 5 [jstype = JS_NUMBER];
    */
@@ -916,7 +956,7 @@ export type ListRankingModelsResponse = Message<"rialto.ranking.v1.ListRankingMo
  * Use `create(ListRankingModelsResponseSchema)` to create a new message.
  */
 export const ListRankingModelsResponseSchema: GenMessage<ListRankingModelsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 29);
+  messageDesc(file_rialto_ranking_v1_ranking, 30);
 
 /**
  * RankingModel is a stored model.
@@ -967,6 +1007,13 @@ export type RankingModel = Message<"rialto.ranking.v1.RankingModel"> & {
    * @generated from field: string no_conversion = 8;
    */
   noConversion: string;
+
+  /**
+   * Weights of its features.
+   *
+   * @generated from field: repeated rialto.ranking.v1.RankingModelWeight weights = 9;
+   */
+  weights: RankingModelWeight[];
 };
 
 /**
@@ -974,7 +1021,36 @@ export type RankingModel = Message<"rialto.ranking.v1.RankingModel"> & {
  * Use `create(RankingModelSchema)` to create a new message.
  */
 export const RankingModelSchema: GenMessage<RankingModel> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 30);
+  messageDesc(file_rialto_ranking_v1_ranking, 31);
+
+/**
+ * RankingModelWeight is what a feature of 1 adds to the log-odds of a click, and of a conversion if the model estimates those.
+ *
+ * @generated from message rialto.ranking.v1.RankingModelWeight
+ */
+export type RankingModelWeight = Message<"rialto.ranking.v1.RankingModelWeight"> & {
+  /**
+   * @generated from field: string feature = 1;
+   */
+  feature: string;
+
+  /**
+   * @generated from field: double click = 2;
+   */
+  click: number;
+
+  /**
+   * @generated from field: double conversion = 3;
+   */
+  conversion: number;
+};
+
+/**
+ * Describes the message rialto.ranking.v1.RankingModelWeight.
+ * Use `create(RankingModelWeightSchema)` to create a new message.
+ */
+export const RankingModelWeightSchema: GenMessage<RankingModelWeight> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 32);
 
 /**
  * RankingEvaluation is by examples that training has not used.
@@ -1035,6 +1111,18 @@ export type RankingEvaluation = Message<"rialto.ranking.v1.RankingEvaluation"> &
    * @generated from field: repeated rialto.ranking.v1.RankingCalibration calibration = 10;
    */
   calibration: RankingCalibration[];
+
+  /**
+   * ConversionCalibration is that of conversions; none where the model does not estimate them.
+   *
+   * @generated from field: repeated rialto.ranking.v1.RankingCalibration conversion_calibration = 11;
+   */
+  conversionCalibration: RankingCalibration[];
+
+  /**
+   * @generated from field: double conversion_calibration_error = 12;
+   */
+  conversionCalibrationError: number;
 };
 
 /**
@@ -1042,7 +1130,7 @@ export type RankingEvaluation = Message<"rialto.ranking.v1.RankingEvaluation"> &
  * Use `create(RankingEvaluationSchema)` to create a new message.
  */
 export const RankingEvaluationSchema: GenMessage<RankingEvaluation> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 31);
+  messageDesc(file_rialto_ranking_v1_ranking, 33);
 
 /**
  * RankingQuality is that of an order.
@@ -1070,6 +1158,13 @@ export type RankingQuality = Message<"rialto.ranking.v1.RankingQuality"> & {
    * @generated from field: double coverage = 3;
    */
   coverage: number;
+
+  /**
+   * Roc is the curve of which auc is the area.
+   *
+   * @generated from field: repeated rialto.ranking.v1.RankingRocPoint roc = 4;
+   */
+  roc: RankingRocPoint[];
 };
 
 /**
@@ -1077,7 +1172,31 @@ export type RankingQuality = Message<"rialto.ranking.v1.RankingQuality"> & {
  * Use `create(RankingQualitySchema)` to create a new message.
  */
 export const RankingQualitySchema: GenMessage<RankingQuality> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 32);
+  messageDesc(file_rialto_ranking_v1_ranking, 34);
+
+/**
+ * RankingRocPoint says which part of the posts without a click an order has before a place, and which part of those with one.
+ *
+ * @generated from message rialto.ranking.v1.RankingRocPoint
+ */
+export type RankingRocPoint = Message<"rialto.ranking.v1.RankingRocPoint"> & {
+  /**
+   * @generated from field: double false_positives = 1;
+   */
+  falsePositives: number;
+
+  /**
+   * @generated from field: double true_positives = 2;
+   */
+  truePositives: number;
+};
+
+/**
+ * Describes the message rialto.ranking.v1.RankingRocPoint.
+ * Use `create(RankingRocPointSchema)` to create a new message.
+ */
+export const RankingRocPointSchema: GenMessage<RankingRocPoint> = /*@__PURE__*/
+  messageDesc(file_rialto_ranking_v1_ranking, 35);
 
 /**
  * RankingCalibration is the average estimate of some examples, and which part of them was clicked.
@@ -1106,7 +1225,7 @@ export type RankingCalibration = Message<"rialto.ranking.v1.RankingCalibration">
  * Use `create(RankingCalibrationSchema)` to create a new message.
  */
 export const RankingCalibrationSchema: GenMessage<RankingCalibration> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 33);
+  messageDesc(file_rialto_ranking_v1_ranking, 36);
 
 /**
  * @generated from message rialto.ranking.v1.ActivateRankingModelRequest
@@ -1139,7 +1258,7 @@ export type ActivateRankingModelRequest = Message<"rialto.ranking.v1.ActivateRan
  * Use `create(ActivateRankingModelRequestSchema)` to create a new message.
  */
 export const ActivateRankingModelRequestSchema: GenMessage<ActivateRankingModelRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 34);
+  messageDesc(file_rialto_ranking_v1_ranking, 37);
 
 /**
  * RankingModelChange is a model that came into use.
@@ -1175,7 +1294,7 @@ export type RankingModelChange = Message<"rialto.ranking.v1.RankingModelChange">
  * Use `create(RankingModelChangeSchema)` to create a new message.
  */
 export const RankingModelChangeSchema: GenMessage<RankingModelChange> = /*@__PURE__*/
-  messageDesc(file_rialto_ranking_v1_ranking, 35);
+  messageDesc(file_rialto_ranking_v1_ranking, 38);
 
 /**
  * PostKind is what a post mainly is: the first one that fits, from the highest number down.
@@ -1396,8 +1515,9 @@ export const RankingService: GenService<{
     output: typeof ListShownLessResponseSchema;
   },
   /**
-   * RecordClicks tells which posts of ForYou the caller opened: the post itself, its link, its video or its goods. What the caller was not shown by ForYou in the last 24 hours
-   * is left out. Models of the ranking are trained with it. A retry is harmless.
+   * RecordClicks tells which posts of ForYou the caller opened: the post itself, its link, its video or its goods; and how long posts were on the screen. What the caller was not
+   * shown by ForYou in the last 24 hours is left out, and so is all of a caller who has turned personalization off (Settings.no_personalization). Models of the ranking are
+   * trained with it. A retry is harmless.
    *
    * @generated from rpc rialto.ranking.v1.RankingService.RecordClicks
    */
@@ -1410,8 +1530,8 @@ export const RankingService: GenService<{
   serviceDesc(file_rialto_ranking_v1_ranking, 0);
 
 /**
- * RankingAdminService is for programs of operators: authenticated by API key only. Keys with a role in the operators' console call all but SetRankingWeights,
- * GetRankingWeights, ExplainRanking and RecordConversions: auditors those that list, operators all.
+ * RankingAdminService is for programs of operators: authenticated by API key only. Keys with a role in the operators' console call all but RecordConversions: auditors
+ * those that list, get and explain, operators all.
  *
  * @generated from service rialto.ranking.v1.RankingAdminService
  */
