@@ -354,10 +354,11 @@ mutant "record clicks without personalization" $ranking/impressions.go 's/err !=
 mutant "record what the terminal opens of each list" internal/tool/terminal/ranking.go 's/if isFirst \{/if post != 0 {/' '^TestOpenedPosts$' internal/tool/terminal
 mutant_ts "record opened posts again and again" src/impressions.ts 's/i\.opened \&\& !i\.openedRecorded\)\.slice/i.opened).slice/' test/unit/ranking.test.ts
 mutant_ts "record opened posts without personalization" src/impressions.ts 's/if \(this\.options\.isOff\(\)\) return this\.forget\(\);//' test/unit/ranking.test.ts
-mutant_ts "lose impressions that could not be recorded" src/impressions.ts 's/^( *)return;$/\1break;/; s/^( *)\} catch \{/\1} catch {\n for (const [, i] of opened) i.openedRecorded = true;/' test/unit/ranking.test.ts
+mutant_ts "lose impressions that could not be recorded" src/impressions.ts 's/\} catch \{/} catch { for (const [, i] of opened) i.openedRecorded = true;/' test/unit/ranking.test.ts
 mutant "rank by a model that is not in use any more" $ranking/model.go 's/c != nil \&\& c\.id == n/c != nil/' '^TestModelsRank$' $ranking
 mutant "delete the model in use" $ranking/model.go 's/kept\[i\] = \*c\.Value/kept[i] = 0 * *c.Value/' '^TestBadModels$' $ranking
 mutant "activate a model that cannot be used" $ranking/model.go 's/list\.Models\[i\]\.Evaluation == nil/false/' '^TestBadModels$' $ranking
+mutant "let auditors set weights" internal/transport/rpc/operations.go 's/(SetRankingWeightsProcedure: +)id\.Operator/\1id.Auditor/' '^TestOperatorsSetWeights$' internal/transport/rpc
 mutant "name operators as they like" internal/transport/rpc/rankings.go 's/c\.Role != id\.NoOperator/false/' '^TestOperatorsActivateModels$' internal/transport/rpc
 mutant "read damaged models" internal/platform/clickmodel/file.go 's/!= f\.Checksum/== ""/' '^TestFiles$' internal/platform/clickmodel
 mutant "read models of other features" internal/platform/clickmodel/file.go 's/slices\.Equal\(m\.Features, features\)/slices.Equal(m.Features, m.Features)/' '^TestBadModels$' $ranking

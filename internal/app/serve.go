@@ -26,6 +26,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/moderation/v1/moderationv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/operation/v1/operationv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/ranking/v1/rankingv1connect"
 	"golang.org/x/time/rate"
 )
 
@@ -293,7 +294,7 @@ func (n *Node) adminHandler() http.Handler {
 	mux.HandleFunc("GET /readyz", n.readyAdmin)
 	mux.Handle("GET "+consolePath, console())
 	calls := n.rpc.Handler()
-	for _, service := range []string{operationv1connect.OperationServiceName, feedv1connect.FeedAdminServiceName, moderationv1connect.ModerationAdminServiceName} { // those of the console
+	for _, service := range []string{operationv1connect.OperationServiceName, feedv1connect.FeedAdminServiceName, moderationv1connect.ModerationAdminServiceName, rankingv1connect.RankingAdminServiceName} { // those of the console
 		mux.Handle("POST /"+service+"/", calls)
 	}
 	return mux

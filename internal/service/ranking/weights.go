@@ -103,7 +103,7 @@ func (s *Service) SetRankingWeights(ctx context.Context, r *rankingv1.SetRanking
 	for _, info := range allWeights() {
 		to[info.number()] = nil
 		v := *info.field(r.Weights)
-		if v == nil {
+		if v == nil || *v == info.byDefault { // so that the change of one weight is one change
 			continue
 		}
 		if *v < -maxWeight || *v > maxWeight {

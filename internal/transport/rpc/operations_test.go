@@ -91,9 +91,10 @@ func TestKeysOfOperators(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := map[string]bool{feedAdmins + "GetFeedPlan": true, feedAdmins + "SetFeedPlan": true,
-		rankingAdmin + "ListRankingExamples": true, rankingAdmin + "ListRankingModels": true, rankingAdmin + "PutRankingModel": true, rankingAdmin + "ActivateRankingModel": true}
+		rankingAdmin + "ListRankingExamples": true, rankingAdmin + "ListRankingModels": true, rankingAdmin + "PutRankingModel": true, rankingAdmin + "ActivateRankingModel": true,
+		rankingAdmin + "GetRankingWeights": true, rankingAdmin + "SetRankingWeights": true, rankingAdmin + "ExplainRanking": true}
 	changes := map[string]bool{feedAdmins + "SetFeedPlan": true, operationCalls + "RetryJob": true, operationCalls + "DiscardJob": true, operationCalls + "DropJob": true, putWords: true, operationCalls + "StartBackup": true, operationCalls + "CancelBackup": true, operationCalls + "RepairDifference": true,
-		rankingAdmin + "PutRankingModel": true, rankingAdmin + "ActivateRankingModel": true}
+		rankingAdmin + "PutRankingModel": true, rankingAdmin + "ActivateRankingModel": true, rankingAdmin + "SetRankingWeights": true}
 	rows := matrix()
 	for name, who := range h.Calls() {
 		request := rows[name].request(subject{})
@@ -106,6 +107,8 @@ func TestKeysOfOperators(t *testing.T) {
 				want = "console_key"
 			case (changes[name] || strings.HasPrefix(name, interchangeCalls)) && role == id.Auditor:
 				want = "no_operator"
+			case name == rankingAdmin+"ExplainRanking":
+				want = "no_user" // the subject has none
 			case strings.HasPrefix(name, moderationCalls) && role == id.Auditor:
 				want = "no_moderator"
 			}

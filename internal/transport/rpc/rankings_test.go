@@ -89,3 +89,29 @@ func TestOperatorsActivateModels(t *testing.T) {
 		t.Errorf("an auditor sees %v", &list)
 	}
 }
+
+// Operators set weights, and are named by their keys, whatever they say; auditors see the weights and explained scores, and change nothing.
+func TestOperatorsSetWeights(t *testing.T) {
+	h := newHarness(t)
+	operator, auditor, anna, ben := h.operatorKey("olga", id.Operator), h.operatorKey("adam", id.Auditor), h.person("anna"), h.person("ben")
+	h.call(graphs+"Follow", &accountv1.FollowRequest{User: ben.User}, bearer(anna.AccessToken))
+	var post feedv1.Post
+	h.into(&post, h.call(feeds+"Publish", &feedv1.PublishRequest{ClientPostId: "1", Content: &feedv1.PostContent{Text: "hello"}}, bearer(ben.AccessToken)))
+	weights := &rankingv1.SetRankingWeightsRequest{Weights: &rankingv1.RankingWeights{Followed: proto.Int32(90)}, By: "somebody else", Reason: "a test"}
+	if got := h.call(rankingAdmin+"SetRankingWeights", weights, bearer(auditor)); got.status != http.StatusForbidden {
+		t.Errorf("an auditor who sets weights is answered with %d: %s", got.status, got.body)
+	}
+	if got := h.call(rankingAdmin+"SetRankingWeights", weights, bearer(operator)); got.status != http.StatusOK {
+		t.Errorf("an operator who sets weights is answered with %d: %s", got.status, got.body)
+	}
+	var now rankingv1.GetRankingWeightsResponse
+	h.into(&now, h.call(rankingAdmin+"GetRankingWeights", &rankingv1.GetRankingWeightsRequest{}, bearer(auditor)))
+	if len(now.Changes) != 1 || now.Changes[0].By != "olga" || now.Weights.GetFollowed() != 90 {
+		t.Errorf("an auditor sees the weights %v", &now)
+	}
+	var score rankingv1.ExplainRankingResponse
+	h.into(&score, h.call(rankingAdmin+"ExplainRanking", &rankingv1.ExplainRankingRequest{User: anna.User, Post: post.Id}, bearer(auditor)))
+	if score.Score.GetTotal() < 0.9 || len(score.Sources) != 1 {
+		t.Errorf("an auditor gets the score %v", &score)
+	}
+}

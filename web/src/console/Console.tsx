@@ -10,10 +10,11 @@ import { LimitsPage } from "./LimitsPage.js";
 import { ModerationPage } from "./ModerationPage.js";
 import { NodesPage } from "./NodesPage.js";
 import type { PageProps } from "./pageProps.js";
+import { RankingPage } from "./RankingPage.js";
 import { useText, type Key } from "./text.js";
 import { VideosPage } from "./VideosPage.js";
 
-const pages = { nodes: NodesPage, limits: LimitsPage, caches: CachesPage, jobs: JobsPage, stores: ComparisonsPage, videos: VideosPage, features: FeaturesPage, moderation: ModerationPage, audit: AuditPage };
+const pages = { nodes: NodesPage, limits: LimitsPage, caches: CachesPage, jobs: JobsPage, stores: ComparisonsPage, videos: VideosPage, features: FeaturesPage, ranking: RankingPage, moderation: ModerationPage, audit: AuditPage };
 type Page = keyof typeof pages;
 const names = Object.keys(pages) as Page[];
 

@@ -32,3 +32,8 @@ export function duration(ms: number, t: Translate): string {
   if (hours > 0) return t("hours", { hours, minutes: minutes % 60 });
   return t("minutes", { minutes, seconds: seconds % 60 });
 }
+
+/** A figure of a model or of a score, to three digits. */
+export function three(n: number | undefined, t: Translate): string {
+  return n === undefined ? t("none") : n.toFixed(3);
+}

@@ -1,10 +1,12 @@
 import { figureEn, figureZh } from "./figureText.js";
+import { rankingEn, rankingZh } from "./rankingText.js";
 import { moderationEn, moderationZh } from "./moderationText.js";
 import { fill, useLocale, type Locale, type Values } from "../locale.js";
 
 export const en = {
   ...moderationEn,
   ...figureEn,
+  ...rankingEn,
   title: "Rialto console",
   key: "Operator's key",
   keyUnknown: "This key is not known. It was mistyped or revoked, or is of another deployment.",
@@ -142,6 +144,7 @@ export type Key = keyof typeof en;
 export const zh: Record<Key, string> = {
   ...moderationZh,
   ...figureZh,
+  ...rankingZh,
   title: "Rialto 控制台",
   key: "运维密钥",
   keyUnknown: "无法识别该密钥：输入有误、已被撤销，或属于其他部署。",

@@ -144,8 +144,6 @@ export const en = {
   linkPreview: "Link preview",
   removePreview: "Remove preview",
   showLinkPreviews: "Add previews of links to my messages",
-  personalization: "Rank “For you” by what I read, like and comment on",
-  personalizationIs: "Without this, “For you” is ranked by whom you follow, popularity and age alone, and what you open is not recorded.",
   formatHint: "**bold**  *italic*  ~~struck~~  `code`  > quote",
   copyCode: "Copy code",
   copied: "Copied",

@@ -146,8 +146,6 @@ export const zh: Record<Key, string> = {
   linkPreview: "链接预览",
   removePreview: "移除预览",
   showLinkPreviews: "为我消息中的链接添加预览",
-  personalization: "根据我阅读、点赞和评论的内容为我推荐",
-  personalizationIs: "关闭后，“推荐”只按关注、热度和时间排序，也不会记录你打开了哪些动态。",
   formatHint: "**粗体**  *斜体*  ~~删除线~~  `代码`  > 引用",
   copyCode: "复制代码",
   copied: "已复制",
