@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { cachesOf, ratioLine } from "../src/console/CachesPage.js";
 import type { NodeReport } from "../src/console/calls.js";
 import { rateText } from "../src/console/LimitsPage.js";
-import { addReadings, hitRatio, keysOf, labelsOf, ratePerSecond, riseOf, total, type Readings } from "../src/console/series.js";
-import { mostSamples } from "../src/console/samples.js";
+import { addReadings, hitRatio, keysOf, labelsOf, mostReadings, ratePerSecond, riseOf, total, type Readings } from "../src/console/series.js";
 import { en } from "../src/console/text.js";
 
 const report = (name: string, figures: [string, string, number][], startedMs = 1n) => ({ name, answered: true, startedMs, figures: figures.map(([n, labels, value]) => ({ name: n, labels, value })) }) as unknown as NodeReport;
@@ -17,11 +16,11 @@ const reads = (local: number, loaded: number): [string, string, number][] => [
 
 test("readings are of the figures that are asked for; a silent node keeps its own, and one that is gone is forgotten", () => {
   let of: Readings = new Map();
-  for (let i = 0; i < mostSamples + 5; i++) of = addReadings(of, [report("a", reads(i, 0)), report("b", reads(i, 0))], i * 2000, prefixes);
-  expect(of.get("a")).toHaveLength(mostSamples);
+  for (let i = 0; i < mostReadings + 5; i++) of = addReadings(of, [report("a", reads(i, 0)), report("b", reads(i, 0))], i * 2000, prefixes);
+  expect(of.get("a")).toHaveLength(mostReadings);
   of = addReadings(of, [silent("a")], 1e9, prefixes);
   expect([...of.keys()]).toEqual(["a"]);
-  expect(of.get("a")).toHaveLength(mostSamples);
+  expect(of.get("a")).toHaveLength(mostReadings);
   expect([...of.get("a")!.at(-1)!.figures.keys()]).toEqual(["rialto_cache_reads_total{cache=users,from=local}", "rialto_cache_loaded_keys_total{cache=users}"]);
   expect(labelsOf("cache=users,from=local")).toEqual({ cache: "users", from: "local" });
 });

@@ -22,9 +22,9 @@ func (f *fixture) personalize(u id.User, on bool) {
 func TestNoPersonalization(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	reader, liked, other, stranger := f.user(), f.user(), f.user(), f.user()
+	reader, liked, other, silent := f.user(), f.user(), f.user(), f.user()
 	f.follow(reader, liked, other)
-	f.follow(stranger, liked, other)
+	f.follow(silent, liked, other)
 	old := f.post(liked)
 	for range 5 {
 		f.like(f.post(liked), reader)
@@ -43,7 +43,7 @@ func TestNoPersonalization(t *testing.T) {
 	if list := f.examples(0); len(list) != 0 {
 		t.Errorf("the examples of a reader without personalization are %v", list)
 	}
-	if list := f.fresh(reader); f.WaitingImpressions() != 0 || !slices.Equal(list, f.fresh(stranger)) {
+	if list := f.fresh(reader); f.WaitingImpressions() != 0 || !slices.Equal(list, f.fresh(silent)) {
 		t.Errorf("without personalization the order is %d, and %d pages wait for the log; want the order of a reader who did nothing, and none", list, f.WaitingImpressions())
 	}
 	must(t, f.RecordClicks(ctx, reader, &rankingv1.RecordClicksRequest{Posts: []uint64{newer}, Dwells: []*rankingv1.PostDwell{{Post: newer, DwellMs: 5000}}}))

@@ -121,7 +121,7 @@ export default async function ranking(w) {
   const page = await w.page();
   await signIn(page, olga);
   await page.getByRole("link", { name: "For you" }).click();
-  await page.getByTestId("ranked-by").getByText("no model is in use").waitFor();
+  await page.getByTestId("ranked-by").getByText("The weights rank.").waitFor();
   await page.getByRole("button", { name: "Model 2" }).click();
   await page.getByLabel("Compare with").selectOption("1");
   await page.getByTestId("model-report").getByTestId("row order Model 1").getByText("0.750").waitFor();
@@ -129,6 +129,8 @@ export default async function ranking(w) {
   assert.equal(await page.getByRole("figure", { name: "ROC" }).locator("polyline").count(), 4);
   assert.equal(await page.getByRole("figure", { name: "Calibration of clicks" }).locator("circle").count(), 20);
   await w.shot(page, "console-ranking");
+  await page.getByRole("figure", { name: "Calibration of conversions" }).scrollIntoViewIfNeeded();
+  await w.shot(page, "console-ranking-plots");
   await page.getByRole("button", { name: "Activate" }).click();
   await dialog(page).getByLabel("Reason").fill("it is better");
   await w.shot(page, "console-ranking-activate");
@@ -143,7 +145,7 @@ export default async function ranking(w) {
   const explanation = page.getByTestId("explanation");
   await explanation.getByText("Comes from: followed users").waitFor();
   for (const row of ["part click", "part conversion", "part total", "term followed"]) await explanation.getByTestId(`row ${row}`).first().waitFor();
-  await explanation.scrollIntoViewIfNeeded();
+  await page.getByRole("heading", { name: "Explain a score" }).evaluate((e) => e.scrollIntoView({ block: "center" }));
   await w.shot(page, "console-ranking-explain");
   await page.getByRole("form", { name: "Weights" }).getByLabel("click", { exact: true }).fill("300");
   await page.getByRole("button", { name: "Change" }).click();
@@ -155,7 +157,7 @@ export default async function ranking(w) {
   w.step("the operator goes back to the weights; all is in the audit log");
   await page.getByRole("button", { name: "Rank by the weights" }).click();
   await dialog(page).getByRole("button", { name: "Rank by the weights" }).click();
-  await page.getByTestId("ranked-by").getByText("no model is in use").waitFor();
+  await page.getByTestId("ranked-by").getByText("The weights rank.").waitFor();
   await page.getByRole("link", { name: "Audit log" }).click();
   await page.getByTestId("audit-entry").first().waitFor();
   assert.deepEqual((await page.getByTestId("audit-entry").locator("strong").allTextContents()).filter((a) => a !== "key.create"), ["switch.set", "switch.set", "switch.set", "ranking.put_model", "ranking.put_model"]);
@@ -168,5 +170,7 @@ export default async function ranking(w) {
   await small.getByTestId("row order 模型 1").waitFor();
   for (const name of ["启用", "改用权重排序", "修改"]) assert.equal(await small.getByRole("button", { name }).count(), 0, `an auditor may ${name}`);
   await w.shot(small, "console-phone-ranking");
+  await small.getByRole("form", { name: "权重" }).scrollIntoViewIfNeeded();
+  await w.shot(small, "console-phone-ranking-weights");
   rmSync(folder, { recursive: true });
 }

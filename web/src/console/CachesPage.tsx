@@ -37,8 +37,9 @@ export function ratioLine(of: Readings, c: CacheKeys): { timeMs: number; value: 
 /** How often caches have what is asked for, and how far the search index of each node is. */
 export function CachesPage(props: PageProps) {
   const t = useText();
-  const { value, error } = useReadings(props, prefixes);
-  if (!value) return <p className={error ? "error" : "muted"}>{error || t("loading")}</p>;
+  const { value: read, error } = useReadings(props, prefixes);
+  if (!read) return <p className={error ? "error" : "muted"}>{error || t("loading")}</p>;
+  const value = read.readings;
   const caches = cachesOf(value);
   const lines = caches.map((c) => ({ name: c.name, points: ratioLine(value, c) })).filter((l) => l.points.some((p) => p.value !== undefined));
   return (

@@ -1,7 +1,7 @@
 import { bytes, count, percent } from "./formats.js";
 import type { PageProps } from "./pageProps.js";
 import { Plot } from "./Plot.js";
-import { keysOf, ratePerSecond, total, type Readings } from "./series.js";
+import { gaugeLines, keysOf, ratePerSecond, rates, total, type Readings } from "./series.js";
 import { Table } from "./Table.js";
 import { useText, type Translate } from "./text.js";
 import { periodMs, useReadings, windowMs } from "./useReadings.js";
@@ -27,11 +27,12 @@ export function rateText(perSecond: number, t: Translate): string {
 /** Limits and bounds with their present use, and what they refuse. They are settings, which a node reads when it starts. */
 export function LimitsPage(props: PageProps) {
   const t = useText();
-  const { value, error } = useReadings(props, prefixes);
-  if (!value) return <p className={error ? "error" : "muted"}>{error || t("loading")}</p>;
+  const { value: read, error } = useReadings(props, prefixes);
+  if (!read) return <p className={error ? "error" : "muted"}>{error || t("loading")}</p>;
+  const value = read.readings;
   const refusedLines = keysOf(value, "rialto_rate_limited_total")
     .filter(({ key }) => (total(value, key) ?? 0) > 0)
-    .map(({ key, labels }) => ({ name: labels["route"]!, points: [...value.values()].flatMap((r) => r.slice(1).map((x, i) => ({ timeMs: x.timeMs, value: perSecond(r[i]!, x, key) }))) }));
+    .map(({ key, labels }) => ({ name: labels["route"]!, points: [...value.values()].flatMap((r) => rates(r, [key])) }));
   return (
     <>
       {error && <p className="error" role="status">{t("stale", { error })}</p>}
@@ -44,15 +45,10 @@ export function LimitsPage(props: PageProps) {
       <RateLimits of={value} />
       <div className="plots">
         <Plot title={t("refusedPerSecond")} periodMs={periodMs} format={count} lines={refusedLines} />
-        <Plot title={t("sendsAdmitted")} periodMs={periodMs} format={percent} lines={[...value].map(([name, r]) => ({ name, points: r.map((x) => ({ timeMs: x.timeMs, value: x.figures.get("rialto_sends_admitted_ratio") })) }))} />
+        <Plot title={t("sendsAdmitted")} periodMs={periodMs} format={percent} lines={gaugeLines(value, "rialto_sends_admitted_ratio")} />
       </div>
     </>
   );
-}
-
-function perSecond(a: { timeMs: number; startedMs: number; figures: ReadonlyMap<string, number> }, b: typeof a, key: string): number | undefined {
-  if (a.startedMs !== b.startedMs || b.timeMs <= a.timeMs) return undefined;
-  return (((b.figures.get(key) ?? 0) - (a.figures.get(key) ?? 0)) * 1000) / (b.timeMs - a.timeMs);
 }
 
 function Bounds({ of }: { of: Readings }) {

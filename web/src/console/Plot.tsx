@@ -1,5 +1,5 @@
 import { useId } from "react";
-import type { Point } from "./samples.js";
+import type { Point } from "./series.js";
 import { useText } from "./text.js";
 
 export interface Line {

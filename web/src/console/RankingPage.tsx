@@ -29,6 +29,8 @@ export function RankingPage(props: PageProps) {
   const [asked, setAsked] = useState<string>();
   if (!value) return <p className={error ? "error" : "muted"}>{error || t("loading")}</p>;
   const byId = (id: string | undefined) => value.models.find((m) => m.id === id);
+  // The server says in English why a model cannot be used, and what a first one needs.
+  const why = value.models.length === 0 || (value.changes[0]?.model ?? "0") !== "0" ? value.fallback : "";
   const model = byId(shown) ?? byId(value.active) ?? value.models[0];
   const act = async (id: string, reason: string): Promise<string | undefined> => {
     try {
@@ -42,7 +44,7 @@ export function RankingPage(props: PageProps) {
   return (
     <>
       {error && <p className="error" role="status">{t("stale", { error })}</p>}
-      <p data-testid="ranked-by">{value.active === "0" ? value.fallback : t("rankedByModel", { id: value.active })} <span className="muted">{t("impressions", { n: Number(value.shown) })}</span></p>
+      <p data-testid="ranked-by">{value.active === "0" ? t("rankedByWeights") : t("rankedByModel", { id: value.active })} <span className="muted">{t("impressions", { n: Number(value.shown) })} {value.active === "0" && why}</span></p>
       <h2>{t("models")}</h2>
       {value.models.length === 0 ? <p className="muted">{t("noModels")}</p> : <Models list={value.models} active={value.active} shown={model?.id} onShow={setShown} />}
       {model && (

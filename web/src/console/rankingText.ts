@@ -1,5 +1,6 @@
 export const rankingEn = {
   ranking: "For you",
+  rankedByWeights: "The weights rank.",
   rankedByModel: "Model {id} ranks.",
   impressions: "{n} impressions are logged for training.",
   impressionsOne: "1 impression is logged for training.",
@@ -71,6 +72,7 @@ export const rankingEn = {
 
 export const rankingZh: Record<keyof typeof rankingEn, string> = {
   ranking: "推荐",
+  rankedByWeights: "正在按权重排序。",
   rankedByModel: "正在按模型 {id} 排序。",
   impressions: "已记录 {n} 次曝光，可用于训练。",
   impressionsOne: "已记录 1 次曝光，可用于训练。",
