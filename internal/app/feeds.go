@@ -58,7 +58,7 @@ func (n *Node) openFeed(ctx context.Context, ids *idgen.Snowflake, transient fun
 	}
 	n.postInterest = interest.New(interest.Deps{Bus: n.bus, Topic: "posts", Node: n.name, Nodes: n.liveNodeNames, Changed: func(list []interest.Change) { n.feed.PostsChanged(list) },
 		Missed: func() { n.feed.PostsMissed() }, Logger: n.logger})
-	n.feed, err = feed.New(ctx, feed.Deps{Words: wordsOf{n}, DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckVideo: n.videos.CheckVideo, CheckLinkPreview: n.previews.Verify, OnChange: n.onPost, Committed: n.postCommitted, Notify: transient,
+	n.feed, err = feed.New(ctx, feed.Deps{Words: wordsOf{n}, Reviewer: reviewsOf{n}, LimitedSince: n.limitedSince, DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckVideo: n.videos.CheckVideo, CheckLinkPreview: n.previews.Verify, OnChange: n.onPost, Committed: n.postCommitted, Notify: transient,
 		Connected: func() []id.User { return n.gateway.Users() }, NotifyConnected: func(users []id.User, frame []byte) { n.gateway.Transient(users, frame) }, ClusterEvents: n.events,
 		Switches: n.switches, Interest: n.postInterest, Clock: n.clock, Logger: n.logger, Node: n.name, Nodes: n.counterNodes()}, n.config.Feed)
 	return err
@@ -67,7 +67,7 @@ func (n *Node) openFeed(ctx context.Context, ids *idgen.Snowflake, transient fun
 // openComments makes the service of comments.
 func (n *Node) openComments(ctx context.Context, ids *idgen.Snowflake) (err error) {
 	deps := comment.Deps{DB: n.db, Graph: n.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{commentv1.SubjectKind_SUBJECT_KIND_POST: n.feed}, Videos: commentVideos{n}, IDs: ids,
-		KeepPicture: n.media.KeepPictureWith, OnChange: n.onComment, Words: wordsOf{n}, ReadOnly: n.feed.CommentsReadOnly, Clock: n.clock, Node: n.name, Nodes: n.counterNodes()}
+		KeepPicture: n.media.KeepPictureWith, OnChange: n.onComment, Words: wordsOf{n}, Reviewer: reviewsOf{n}, LimitedSince: n.limitedSince, ReadOnly: n.feed.CommentsReadOnly, Clock: n.clock, Node: n.name, Nodes: n.counterNodes()}
 	n.comments, err = comment.New(ctx, deps)
 	return err
 }

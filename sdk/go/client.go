@@ -34,6 +34,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/engagement/v1/engagementv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/moderation/v1/moderationv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/notification/v1/notificationv1connect"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/presence/v1/presencev1connect"
@@ -106,6 +107,9 @@ type Event struct {
 	Post *gatewayv1.PostHint
 	// Notifications: Notification().UnreadNotifications has another answer. It may be lost, or come twice.
 	Notifications *gatewayv1.NotificationHint
+	// Decisions: moderators have warned this user, or the user has acknowledged a warning on another device; Moderation().ListMyDecisions with Unacknowledged has another answer. Show
+	// such warnings until AcknowledgeDecision, also those from when this client was not connected. It may be lost, or come twice.
+	Decisions *gatewayv1.DecisionHint
 	// Readers says who has now read a message that WatchReaders names. It has neither Users nor More when the server begins to watch: read the list then.
 	Readers *gatewayv1.ReadersUpdate
 	// Streamed: something was added to a message that its sender is still writing, or a message of this user was stopped (Ended). It may be lost.
@@ -144,6 +148,7 @@ type Client struct {
 	comment      commentv1connect.CommentServiceClient
 	engagement   engagementv1connect.EngagementServiceClient
 	video        videov1connect.VideoServiceClient
+	moderation   moderationv1connect.ModerationServiceClient
 	notification notificationv1connect.NotificationServiceClient
 	push         pushv1connect.PushServiceClient
 	search       searchv1connect.SearchServiceClient
@@ -229,6 +234,7 @@ func New(config Config) (*Client, error) {
 	c.comment = commentv1connect.NewCommentServiceClient(config.HTTP, config.URL, with)
 	c.engagement = engagementv1connect.NewEngagementServiceClient(config.HTTP, config.URL, with)
 	c.video = videov1connect.NewVideoServiceClient(config.HTTP, config.URL, with)
+	c.moderation = moderationv1connect.NewModerationServiceClient(config.HTTP, config.URL, with)
 	c.notification = notificationv1connect.NewNotificationServiceClient(config.HTTP, config.URL, with)
 	c.push = pushv1connect.NewPushServiceClient(config.HTTP, config.URL, with)
 	c.search = searchv1connect.NewSearchServiceClient(config.HTTP, config.URL, with)
@@ -274,6 +280,9 @@ func (c *Client) Push() pushv1connect.PushServiceClient {
 func (c *Client) Notification() notificationv1connect.NotificationServiceClient {
 	return c.notification
 }
+
+// Moderation makes the calls of reports to moderators, and of decisions about this client's user.
+func (c *Client) Moderation() moderationv1connect.ModerationServiceClient { return c.moderation }
 
 // Comment makes the calls of comments.
 func (c *Client) Comment() commentv1connect.CommentServiceClient { return c.comment }

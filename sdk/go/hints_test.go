@@ -8,10 +8,10 @@ import (
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
-// Hints of new posts and of notifications are events of their own.
+// Hints of new posts, of notifications and of decisions are events of their own.
 func TestHintsAreEvents(t *testing.T) {
 	s := start(t, &server{script: func(_ int, c *conn) {
-		c.write(&gatewayv1.ServerFrame{Posts: []*gatewayv1.PostHint{{Post: 8, Author: 2}, {Post: 9, Author: 3}}, Notifications: &gatewayv1.NotificationHint{Read: 5}})
+		c.write(&gatewayv1.ServerFrame{Posts: []*gatewayv1.PostHint{{Post: 8, Author: 2}, {Post: 9, Author: 3}}, Notifications: &gatewayv1.NotificationHint{Read: 5}, Decisions: &gatewayv1.DecisionHint{}})
 		c.untilGone()
 	}})
 	c, events := s.client(nil)
@@ -23,6 +23,9 @@ func TestHintsAreEvents(t *testing.T) {
 	}
 	if e := <-events; e.Notifications.GetRead() != 5 || !e.Live {
 		t.Fatalf("got %+v, want notifications that are read up to 5", e)
+	}
+	if e := <-events; e.Decisions == nil || !e.Live {
+		t.Fatalf("got %+v, want a hint of decisions", e)
 	}
 }
 

@@ -316,6 +316,9 @@ func (c *Client) onFrame(ctx context.Context, s *socket, f *gatewayv1.ServerFram
 	if f.Notifications != nil {
 		c.config.Handler(Event{Notifications: f.Notifications, Live: true})
 	}
+	if f.Decisions != nil {
+		c.config.Handler(Event{Decisions: f.Decisions, Live: true})
+	}
 	if f.Typing != nil {
 		c.config.Handler(Event{Typing: f.Typing, Live: true})
 	}

@@ -9,6 +9,7 @@ import { ChannelPage } from "./components/ChannelPage.js";
 import { ChatPane } from "./components/ChatPane.js";
 import { ConversationList } from "./components/ConversationList.js";
 import { BellIcon, ChatIcon, FeedIcon, GearIcon, PeopleIcon, SearchIcon } from "./components/icons.js";
+import { WarningDialog } from "./components/WarningDialog.js";
 import { badgeOf } from "./deskWork.js";
 import { useText, type Key } from "./i18n.js";
 import { useNotifications } from "./notifications/useNotifications.js";
@@ -74,6 +75,7 @@ export function Shell() {
         </div>
       </div>
       {searching && <Suspense><SearchPalette near={place.area === "chats" ? place.chat : undefined} /></Suspense>}
+      <WarningDialog />
       <Questions />
     </Tips>
   );

@@ -56,6 +56,8 @@ export const known: Record<string, Key> = {
   no_invitation: "errNoInvitation",
   muted: "errMuted",
   not_checked: "errNotChecked",
+  held_for_review: "errHeld",
+  too_many_held: "errManyHeld",
   refused_by_rules: "errRefused",
   too_fast: "errRoomFast",
   room_busy: "errRoomBusy",

@@ -2,7 +2,7 @@ import { parse } from "regexparam";
 import { matchRoute } from "wouter";
 import { navigate, useHistoryState, usePathname } from "wouter/use-browser-location";
 
-export const sections = ["profile", "appearance", "notifications", "privacy", "password", "security", "sessions", "data"] as const;
+export const sections = ["profile", "appearance", "notifications", "privacy", "password", "security", "sessions", "decisions", "data"] as const;
 export type Section = (typeof sections)[number];
 export const feedLists = ["foryou", "hot", "liked", "favourites", "history", "watched", "videos"] as const;
 export type FeedList = (typeof feedLists)[number];

@@ -34,6 +34,7 @@ import (
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	"github.com/rialto-im/rialto/internal/service/media"
 	"github.com/rialto-im/rialto/internal/service/messagetransaction"
+	"github.com/rialto-im/rialto/internal/service/moderation"
 	"github.com/rialto-im/rialto/internal/service/officialaccount"
 	"github.com/rialto-im/rialto/internal/service/privacy"
 	"github.com/rialto-im/rialto/internal/service/push"
@@ -104,6 +105,7 @@ type Config struct {
 	OfficialAccounts officialaccount.Config `yaml:"official_accounts"`
 	Push             push.Config            `yaml:"push"`
 	Feed             feed.Config            `yaml:"feed"`
+	Moderation       moderation.Config      `yaml:"moderation"`
 	Video            video.Config           `yaml:"video"`
 	Search           search.Config          `yaml:"search"`
 	// ServerEvents are what business servers and bots receive of conversations.

@@ -53,9 +53,11 @@ func TestGoldenForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]message.Entry{
-		"update":  {ID: readable, Sender: 5, Device: 300, ClientSeq: 8, Updates: 3, Content: recall},
-		"message": {ID: readable, Sender: 5, Device: 300, ClientSeq: 7, Content: message.AppendText(nil, "你好")},
-		"control": {ID: readable, Sender: 5, Control: true, Content: control},
+		"update":          {ID: readable, Sender: 5, Device: 300, ClientSeq: 8, Updates: 3, Content: recall},
+		"message":         {ID: readable, Sender: 5, Device: 300, ClientSeq: 7, Content: message.AppendText(nil, "你好")},
+		"limited update":  {ID: readable, Sender: 5, Device: 300, ClientSeq: 8, Updates: 3, Limited: true, Content: recall},
+		"limited message": {ID: readable, Sender: 5, Device: 300, ClientSeq: 7, Limited: true, Content: message.AppendText(nil, "你好")},
+		"control":         {ID: readable, Sender: 5, Control: true, Content: control},
 	} {
 		var e message.Entry
 		if err := e.Decode(page[name]); err != nil || !reflect.DeepEqual(e, want) {

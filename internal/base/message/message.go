@@ -66,6 +66,10 @@ type Draft struct {
 	Streamed bool
 	// ByServer: the end of a streamed message, also if its sender may no longer write or read, or a moderator's recall, which has no sender; set by chat.
 	ByServer bool
+	// LimitedSinceMs is when moderators limited the sender, in milliseconds since 1970; 0: they did not. Set by chat.
+	LimitedSinceMs int64
+	// Limited is Entry.Limited; set by chat.
+	Limited bool
 	// FlaggedWord of the content puts the message into the queue of moderators; set by chat.
 	FlaggedWord string
 	// Updates is Entry.Updates; set by chat.
@@ -90,6 +94,8 @@ type Entry struct {
 	// Updates is the seq of the message that this entry changes: an edit, a recall, a reaction or a pin; 0 for any other entry. An update
 	// does not count as unread.
 	Updates uint64
+	// Limited: only its sender sees the entry, because moderators have limited the sender. It does not count as unread.
+	Limited bool
 	// Content is the protobuf encoding of rialto.chat.v1.Content.
 	Content []byte
 }
@@ -99,13 +105,28 @@ const (
 	formMessage byte = 0x10
 	formControl byte = 0x11
 	formUpdate  byte = 0x12
+	// Those that only their senders see.
+	formLimitedMessage byte = 0x13
+	formLimitedUpdate  byte = 0x14
 )
 
 // IsControl reports whether a stored entry is a control entry.
 func IsControl(stored []byte) bool { return len(stored) > 0 && stored[0] == formControl }
 
 // IsUpdate reports whether a stored entry is an update of an earlier message.
-func IsUpdate(stored []byte) bool { return len(stored) > 0 && stored[0] == formUpdate }
+func IsUpdate(stored []byte) bool {
+	return len(stored) > 0 && (stored[0] == formUpdate || stored[0] == formLimitedUpdate)
+}
+
+// IsLimited reports whether only its sender sees a stored entry.
+func IsLimited(stored []byte) bool {
+	return len(stored) > 0 && (stored[0] == formLimitedMessage || stored[0] == formLimitedUpdate)
+}
+
+// isMessage reports whether a stored entry is a message.
+func isMessage(stored []byte) bool {
+	return len(stored) > 0 && (stored[0] == formMessage || stored[0] == formLimitedMessage)
+}
 
 // StoredMs returns the time of a stored entry, in milliseconds since 1970; 0 if that is none.
 func StoredMs(stored []byte) int64 {
@@ -162,14 +183,22 @@ func IsStreamed(content []byte) bool {
 // IsForwardEntry reports whether a stored entry is a forward.
 func IsForwardEntry(stored []byte) bool {
 	var e Entry
-	return len(stored) > 0 && stored[0] == formMessage && e.Decode(stored) == nil && IsForward(e.Content)
+	return isMessage(stored) && e.Decode(stored) == nil && IsForward(e.Content)
 }
 
 // IsSignalEntry reports whether a stored entry is a signal.
 func IsSignalEntry(stored []byte) bool {
 	var e Entry
-	return len(stored) > 0 && stored[0] == formMessage && e.Decode(stored) == nil && IsSignal(e.Content)
+	return isMessage(stored) && e.Decode(stored) == nil && IsSignal(e.Content)
 }
+
+// Counts reports whether an entry counts as unread: a message that is shown, and not only to its sender.
+func (e *Entry) Counts() bool {
+	return !e.Control && e.Updates == 0 && !e.Limited && !IsSignal(e.Content)
+}
+
+// IsFor reports whether a user may see an entry as far as limits of its sender are concerned. User 0 is nobody in particular.
+func (e *Entry) IsFor(u id.User) bool { return !e.Limited || u == e.Sender || u == 0 }
 
 // ErrEntry: the bytes are not a stored entry.
 var ErrEntry = errors.New("not a stored message")
@@ -177,17 +206,22 @@ var ErrEntry = errors.New("not a stored message")
 // Append appends the stored form to b.
 func (e *Entry) Append(b []byte) []byte {
 	form := formMessage
-	if e.Control {
+	switch {
+	case e.Control:
 		form = formControl
-	} else if e.Updates != 0 {
+	case e.Updates != 0 && e.Limited:
+		form = formLimitedUpdate
+	case e.Updates != 0:
 		form = formUpdate
+	case e.Limited:
+		form = formLimitedMessage
 	}
 	b = append(b, form)
 	b = append(b, e.ID[:]...)
 	b = binary.AppendUvarint(b, uint64(e.Sender))
 	b = binary.AppendUvarint(b, uint64(e.Device))
 	b = binary.AppendUvarint(b, e.ClientSeq)
-	if form == formUpdate {
+	if e.Updates != 0 && !e.Control {
 		b = binary.AppendUvarint(b, e.Updates)
 	}
 	return append(b, e.Content...)
@@ -195,18 +229,20 @@ func (e *Entry) Append(b []byte) []byte {
 
 // Decode reads the stored form. Content aliases b.
 func (e *Entry) Decode(b []byte) error {
-	if len(b) < 11 || b[0] < formMessage || b[0] > formUpdate {
+	if len(b) < 11 || b[0] < formMessage || b[0] > formLimitedUpdate {
 		return ErrEntry
 	}
 	form := b[0]
 	copy(e.ID[:], b[1:])
 	f := FieldsOf(b[11:])
 	e.Sender, e.Device, e.ClientSeq = id.User(f.Uvarint()), id.Device(f.Uvarint()), f.Uvarint()
-	if e.Control, e.Updates = form == formControl, 0; form == formUpdate {
+	update := form == formUpdate || form == formLimitedUpdate
+	e.Limited = form == formLimitedMessage || form == formLimitedUpdate
+	if e.Control, e.Updates = form == formControl, 0; update {
 		e.Updates = f.Uvarint()
 	}
 	e.Content = f.Rest()
-	if f.Bad() || form == formUpdate && e.Updates == 0 {
+	if f.Bad() || update && e.Updates == 0 {
 		return ErrEntry
 	}
 	return nil

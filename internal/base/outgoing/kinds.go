@@ -23,6 +23,7 @@ const (
 	EventWebhook       Kind = "event_webhook"
 	TransactionWebhook Kind = "transaction_webhook"
 	BeforeSend         Kind = "before_send"
+	BeforePublish      Kind = "before_publish"
 	Relation           Kind = "relation"
 	CodeWebhook        Kind = "code_webhook"
 	SMSWebhook         Kind = "sms_webhook"
@@ -77,12 +78,13 @@ var policies = map[Kind]Policy{
 	SMSWebhook:         {OpenFor: openLong},
 	SMTP:               {OpenFor: openLong},
 	// Callers wait.
-	BeforeSend:   {OpenFor: openShort, Retries: 1, Floor: floor},
-	Relation:     {OpenFor: openShort, Retries: 1, Floor: floor},
-	IssuerKeys:   {OpenFor: openShort, Retries: 1, Floor: floor, Pauses: true},
-	IssuerTokens: {OpenFor: openShort, Retries: 1, Floor: floor},
-	LinkPreview:  {OpenFor: openLong},
-	S3:           {OpenFor: openShort, Retries: 2, Floor: floorOfFiles},
+	BeforeSend:    {OpenFor: openShort, Retries: 1, Floor: floor},
+	BeforePublish: {OpenFor: openShort, Retries: 1, Floor: floor},
+	Relation:      {OpenFor: openShort, Retries: 1, Floor: floor},
+	IssuerKeys:    {OpenFor: openShort, Retries: 1, Floor: floor, Pauses: true},
+	IssuerTokens:  {OpenFor: openShort, Retries: 1, Floor: floor},
+	LinkPreview:   {OpenFor: openLong},
+	S3:            {OpenFor: openShort, Retries: 2, Floor: floorOfFiles},
 	// Each server of a cluster is a destination: a call that fails goes on to the next one, so few are retried.
 	OpenSearch: {OpenFor: openShort, Retries: 1, Floor: floor},
 	// An edge goes on to the next origin at once.

@@ -168,6 +168,9 @@ func (s *Service) Typing(ctx context.Context, u id.User, c id.Conversation) erro
 	if err := st.canSend(u, now); err != nil {
 		return err
 	}
+	if limited, err := s.isLimitedNow(ctx, st, u); err != nil || limited {
+		return err
+	}
 	if st.large != 0 || s.deps.SendTransient == nil || !s.typing.allow(typingKey{u, c}, now) {
 		return nil
 	}

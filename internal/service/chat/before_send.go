@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,12 +32,16 @@ type BeforeSendQuery struct {
 	Sender       RelatedUser `json:"sender"`
 	// Content is a rialto.chat.v1.Content, as JSON.
 	Content json.RawMessage `json:"content"`
+	// Files of the sender that the content names.
+	Files []webhook.File `json:"files,omitempty"`
 }
 
 // beforeSendAnswer is the webhook's.
 type beforeSendAnswer struct {
 	Allow *bool `json:"allow"`
-	// Reason of a refusal, which the sender is shown.
+	// Hold wants a moderator to decide. Whatever else the answer says, the message is not stored now.
+	Hold bool `json:"hold"`
+	// Reason of a refusal, which the sender is shown, or of holding, which moderators are shown.
 	Reason string `json:"reason"`
 	// Text replaces that of the message.
 	Text *string `json:"text"`
@@ -49,7 +54,6 @@ const (
 	beforeSendAtOnce = 64
 	maxAsked         = 4096
 	maxAskedBytes    = 16 << 20
-	maxRefusalText   = 200 // characters
 )
 
 // beforeSend has the drafts that wait for the webhook.
@@ -90,8 +94,8 @@ func (c Config) checkBeforeSend() error {
 	if c.BeforeSend.Timeout > maxBeforeSendTimeout {
 		return fmt.Errorf("chat.before_send.timeout is at most %v: senders wait for it", maxBeforeSendTimeout)
 	}
-	if !slices.Contains([]string{"", "refuse", "allow"}, c.BeforeSendOnFailure) {
-		return fmt.Errorf("chat.before_send_on_failure is refuse or allow, not %q", c.BeforeSendOnFailure)
+	if !slices.Contains(webhook.OnFailure, c.BeforeSendOnFailure) {
+		return fmt.Errorf("chat.before_send_on_failure is refuse, allow or hold, not %q", c.BeforeSendOnFailure)
 	}
 	if !slices.Contains([]string{"", "hide", "show"}, c.BeforeSendParts) {
 		return fmt.Errorf("chat.before_send_parts is hide or show, not %q", c.BeforeSendParts)
@@ -153,7 +157,10 @@ func (s *Service) holdForHook(d *message.Draft) bool {
 	go func() { // ends after the timeout of the webhook; Run waits for it
 		defer b.asking.end()
 		if ask {
-			err := s.askBeforeSend(d)
+			hold, err := s.askBeforeSend(d)
+			if err == nil && hold != "" {
+				err = s.holdForModerators(d, hold)
+			}
 			b.mu.Lock()
 			one.done, one.err = true, err
 			b.mu.Unlock()
@@ -195,8 +202,9 @@ func (s *Service) releaseAsked(key askKey) {
 	}
 }
 
-// askBeforeSend asks the webhook about a draft. It returns why the draft is refused, and replaces its text if the webhook wants that.
-func (s *Service) askBeforeSend(d *message.Draft) error {
+// askBeforeSend asks the webhook about a draft. It returns why a moderator is to decide, "" if none is, or why the draft is refused, and replaces its text if the
+// webhook wants that.
+func (s *Service) askBeforeSend(d *message.Draft) (hold string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*maxBeforeSendTimeout)
 	defer cancel()
 	var answer beforeSendAnswer
@@ -204,33 +212,37 @@ func (s *Service) askBeforeSend(d *message.Draft) error {
 	q, err := s.beforeSendQuery(ctx, d)
 	if err == nil {
 		err = s.beforeSend.hook.Call(ctx, q, &answer, func() error {
-			if answer.Allow == nil {
+			if answer.Allow == nil && !answer.Hold {
 				return errNoAllow
 			}
 			return nil
 		})
 	}
 	// A text that does not fit this message says nothing about the webhook: senders, who choose messages, could open its circuit for everybody.
-	if err == nil && *answer.Allow && answer.Text != nil {
+	if err == nil && !answer.Hold && *answer.Allow && answer.Text != nil {
 		replaced, err = replaceText(d.Content, *answer.Text)
 	}
-	allow := s.config.BeforeSendOnFailure == "allow"
+	allow, holds := s.config.BeforeSendOnFailure == "allow", s.config.BeforeSendOnFailure == "hold"
 	if err != nil && !outgoing.IsRefused(err) { // the change of its circuit is logged once
 		s.deps.Logger.Warn("the webhook before_send did not answer", "conversation", d.Conversation, "sender", d.Sender, "message_stored", allow, "error", err)
 	}
 	switch {
 	case err != nil && allow:
+	case err != nil && holds:
+		return webhook.NoAnswer, nil
 	case err != nil:
-		return &errs.Error{Kind: errs.Unavailable, Reason: "not_checked", Message: "whether this message may be sent is not known now; try again", Retry: 2 * time.Second, Cause: err}
+		return "", &errs.Error{Kind: errs.Unavailable, Reason: "not_checked", Message: "whether this message may be sent is not known now; try again", Retry: 2 * time.Second, Cause: err}
+	case answer.Hold:
+		return webhook.HoldText(answer.Reason), nil
 	case !*answer.Allow:
-		return errs.New(errs.Denied, "refused_by_rules", refusalText(answer.Reason))
+		return "", errs.New(errs.Denied, "refused_by_rules", refusalText(answer.Reason))
 	}
 	d.Asked = true
 	if replaced == nil {
-		return nil
+		return "", nil
 	}
 	d.Content, d.Refers, d.RefersByClientSeq, d.Mentions, d.LinkPreview, d.Uploads = replaced, false, false, false, false, nil
-	return s.validate(d)
+	return "", s.validate(d)
 }
 
 func (s *Service) beforeSendQuery(ctx context.Context, d *message.Draft) (*BeforeSendQuery, error) {
@@ -250,7 +262,10 @@ func (s *Service) beforeSendQuery(ctx context.Context, d *message.Draft) (*Befor
 		}
 		q.Sender.ExternalID = names[0]
 	}
-	return q, nil
+	if s.deps.ReviewFiles != nil && len(d.Uploads) > 0 {
+		q.Files, err = s.deps.ReviewFiles(ctx, d.Sender, d.Uploads)
+	}
+	return q, err
 }
 
 var errNoText = errors.New("the message has no text or caption to replace, or the new text is not valid")
@@ -279,17 +294,5 @@ func replaceText(content []byte, text string) ([]byte, error) {
 
 // refusalText is what the sender is told.
 func refusalText(reason string) string {
-	reason = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r < ' ' || r == utf8.RuneError || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, reason))
-	if reason == "" {
-		return "this message is against the rules of this server"
-	}
-	if n := []rune(reason); len(n) > maxRefusalText {
-		reason = string(n[:maxRefusalText])
-	}
-	return reason
+	return cmp.Or(webhook.ReasonText(reason), "this message is against the rules of this server")
 }

@@ -115,6 +115,13 @@ type Deps struct {
 	CheckUploads func(ctx context.Context, c id.Conversation, by []id.User, uploads []id.Upload) (refused []error)
 	// Words checks texts and titles. If nil, all are accepted.
 	Words Words
+	// Hold puts a message into the queue of moderators instead of the log, and says why. Token is the same for a retry. It returns the error for the sender. If nil, no
+	// message waits for moderators: it is refused.
+	Hold func(ctx context.Context, by id.User, c id.Conversation, content *chatv1.Content, token, why string) error
+	// ReviewFiles returns those of some uploads that are a user's own, for the webhook before_send. May be nil.
+	ReviewFiles func(ctx context.Context, by id.User, uploads []id.Upload) ([]webhook.File, error)
+	// LimitedSince returns when moderators limited a user, in milliseconds since 1970; 0: they did not. It does not block. If nil, nobody is limited.
+	LimitedSince func(u id.User) int64
 	// CheckLinkPreview fails unless the server made a link preview for a user. If nil, no message has one.
 	CheckLinkPreview func(u id.User, p *chatv1.LinkPreview) error
 	// CheckPicture fails if a user may not make an upload a group's picture; it changes nothing. KeepPicture checks again and keeps the
@@ -164,7 +171,7 @@ type Config struct {
 	RelationWebhook webhook.Config `yaml:"relation_webhook"`
 	// BeforeSend is asked before a message or an edit is stored (docs/operating/webhooks.md). Its timeout is 300ms by default, and at most 5s.
 	BeforeSend webhook.Config `yaml:"before_send"`
-	// BeforeSendOnFailure is what happens to messages while before_send does not answer: refuse (default; clients send them again), or allow.
+	// BeforeSendOnFailure is what happens to messages while before_send does not answer: refuse (default; clients send them again), allow, or hold: they wait for a moderator.
 	BeforeSendOnFailure string `yaml:"before_send_on_failure"`
 	// BeforeSendParts is what readers see of a message that is written in parts, before before_send has decided about its whole text: hide (default), only
 	// that it is being written; or show, the parts.

@@ -87,7 +87,7 @@ func (s *Service) countingSeqs(ctx context.Context, c id.Conversation, seqs []ui
 			return nil, err
 		}
 		for i := range entries {
-			if e := &entries[i]; e.Seq != 0 && !message.IsControl(e.Payload) && !message.IsUpdate(e.Payload) && !message.IsSignalEntry(e.Payload) {
+			if e := &entries[i]; e.Seq != 0 && !message.IsControl(e.Payload) && !message.IsUpdate(e.Payload) && !message.IsSignalEntry(e.Payload) && !message.IsLimited(e.Payload) {
 				counting = append(counting, e.Seq)
 			}
 		}
@@ -119,12 +119,13 @@ func storeDeleted(ctx context.Context, tx *sql.Tx, u id.User, d *chatv1.Deletion
 	return n > before, nil
 }
 
-// markDeleted marks the entries that show a message which a user deleted: the message itself, and its updates; also updates of a message
+// markDeleted marks the entries that are for their senders only, and those that show a message which a user deleted: the message itself, and its updates; also updates of a message
 // which the user cleared. It needs one query, and one more for updates.
 func (s *Service) markDeleted(ctx context.Context, u id.User, list []*message.Stored) error {
 	if u == 0 || len(list) == 0 {
 		return nil
 	}
+	defer markLimited(u, list)
 	if none, err := s.deletedNothing(ctx, u); err != nil || none {
 		return err
 	}

@@ -182,6 +182,9 @@ func (s *Service) check(c *conversation, batch []*message.Draft, loadErr error) 
 		if d.Mentions && rejections[i] == nil {
 			rejections[i] = resolveMentions(checked, d, s.deps.Clock.Now().UnixMilli())
 		}
+		if d.LimitedSinceMs != 0 && rejections[i] == nil {
+			rejections[i] = s.limit(checked, d)
+		}
 	}
 	return checked, rejections
 }

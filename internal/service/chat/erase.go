@@ -161,12 +161,12 @@ func (s *Service) eraseEntries(ctx context.Context, u id.User, c id.Conversation
 	if err != nil {
 		return 0, 0, err
 	}
-	messages, emptied, err := emptyEntries(entries, u)
+	messages, limited, emptied, err := emptyEntries(entries, u)
 	if err != nil {
 		return 0, 0, err
 	}
 	if len(messages) > 0 {
-		if err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return s.recallErased(ctx, tx, u, c, messages) }); err != nil {
+		if err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return s.recallErased(ctx, tx, u, c, messages, limited) }); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -181,12 +181,12 @@ func (s *Service) eraseEntries(ctx context.Context, u id.User, c id.Conversation
 	return next, int64(len(emptied)), nil
 }
 
-// emptyEntries returns what entries are without what a user wrote, of those that have something: the seqs of the user's messages, and the entries.
-func emptyEntries(entries []timeline.Entry, u id.User) (messages []uint64, emptied []timeline.Entry, err error) {
+// emptyEntries returns what entries are without what a user wrote, of those that have something: the seqs of the user's messages, those of them that only the user saw, and the entries.
+func emptyEntries(entries []timeline.Entry, u id.User) (messages, limited []uint64, emptied []timeline.Entry, err error) {
 	for i := range entries {
 		var e message.Entry
 		if err := e.Decode(entries[i].Payload); err != nil {
-			return nil, nil, errors.Join(errCorrupt, err)
+			return nil, nil, nil, errors.Join(errCorrupt, err)
 		}
 		switch {
 		case e.Control || len(e.Content) == 0:
@@ -202,11 +202,14 @@ func emptyEntries(entries []timeline.Entry, u id.User) (messages []uint64, empti
 			if e.Updates == 0 {
 				messages = append(messages, entries[i].Seq)
 			}
+			if e.Updates == 0 && e.Limited {
+				limited = append(limited, entries[i].Seq)
+			}
 			e.Content = nil
 		default:
 			changed, err := dropItems(&e, func(sender id.User) bool { return sender == u })
 			if err != nil {
-				return nil, nil, err
+				return nil, nil, nil, err
 			}
 			if !changed {
 				continue
@@ -214,7 +217,7 @@ func emptyEntries(entries []timeline.Entry, u id.User) (messages []uint64, empti
 		}
 		emptied = append(emptied, timeline.Entry{Seq: entries[i].Seq, Payload: e.Append(nil)})
 	}
-	return messages, emptied, nil
+	return messages, limited, emptied, nil
 }
 
 // saysSomething reports whether an update has something that its sender wrote, or chose. Recalls, pins and starts of threads name a message only.
@@ -311,8 +314,8 @@ func (s *Service) mayHaveWritten(ctx context.Context, u id.User, c id.Conversati
 	return some, err
 }
 
-// recallErased makes messages recalled ones, as of themselves: no entry says so.
-func (s *Service) recallErased(ctx context.Context, tx *sql.Tx, u id.User, c id.Conversation, seqs []uint64) error {
+// recallErased makes messages recalled ones, as of themselves: no entry says so. Limited are those of them that did not count as unread.
+func (s *Service) recallErased(ctx context.Context, tx *sql.Tx, u id.User, c id.Conversation, seqs, limited []uint64) error {
 	marks, args := sqldb.Placeholders(2, seqs, func(seq uint64) int64 { return int64(seq) })
 	args = append([]any{int64(c)}, args...)
 	for _, statement := range []string{
@@ -326,6 +329,12 @@ func (s *Service) recallErased(ctx context.Context, tx *sql.Tx, u id.User, c id.
 	marks, args = sqldb.Placeholders(3, seqs, func(seq uint64) int64 { return int64(seq) })
 	if _, err := tx.ExecContext(ctx, `UPDATE message_updates SET recall_seq = seq, recalled_by = $2, pinned = FALSE WHERE conversation = $1 AND recall_seq = 0 AND seq IN (`+marks+`)`, append([]any{int64(c), int64(u)}, args...)...); err != nil {
 		return err
+	}
+	if len(limited) > 0 {
+		marks, args := sqldb.Placeholders(2, limited, func(seq uint64) int64 { return int64(seq) })
+		if _, err := tx.ExecContext(ctx, `UPDATE message_updates SET limited = TRUE WHERE conversation = $1 AND seq IN (`+marks+`)`, append([]any{int64(c)}, args...)...); err != nil {
+			return err
+		}
 	}
 	if s.deps.OnErased == nil {
 		return nil

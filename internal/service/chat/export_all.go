@@ -144,6 +144,9 @@ func (s *Service) exportedEntries(ctx context.Context, c id.Conversation, entrie
 
 // isExported reports whether an entry says something to somebody.
 func isExported(m *message.Stored, c *chatv1.Content, target messageState) bool {
+	if m.Entry.Limited {
+		return false // what is imported is for all members
+	}
 	if m.Entry.Control {
 		switch c.GetControl().GetAction() {
 		case chatv1.Control_ACTION_ACCESS, chatv1.Control_ACTION_LARGE, chatv1.Control_ACTION_SMALL, chatv1.Control_ACTION_TICKET:

@@ -417,7 +417,7 @@ func (s *Service) applyImported(ctx context.Context, list []*message.Stored) err
 			}
 			if m := some[i]; m.Entry.Updates == 0 && hasNoKind(m.Entry.Content) {
 				if err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-					return s.recallErased(ctx, tx, m.Entry.Sender, m.Conversation, []uint64{m.Seq})
+					return s.recallErased(ctx, tx, m.Entry.Sender, m.Conversation, []uint64{m.Seq}, nil)
 				}); err != nil {
 					return err
 				}

@@ -116,7 +116,7 @@ func dropMentionedUsers(c *chatv1.Content) {
 
 // applyMentions writes the rows of the mentions in a message (editSeq 0) or in an edit of it.
 func (u *update) applyMentions(ctx context.Context, tx *sql.Tx, editSeq uint64, mentions []*chatv1.Mention) error {
-	if len(mentions) == 0 {
+	if len(mentions) == 0 || u.limited {
 		return nil
 	}
 	var users []id.User

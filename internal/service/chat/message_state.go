@@ -411,7 +411,7 @@ func (s *Service) countRecalled(ctx context.Context, spans []Span, tails map[id.
 		if len(args) == 0 {
 			return nil
 		}
-		rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation, count(*) FROM message_updates WHERE recall_seq > 0 AND (`+where.String()+`) GROUP BY conversation`, args...)
+		rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation, count(*) FROM message_updates WHERE recall_seq > 0 AND NOT limited AND (`+where.String()+`) GROUP BY conversation`, args...)
 		where.Reset()
 		args = nil
 		if err != nil {

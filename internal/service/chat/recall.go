@@ -52,7 +52,7 @@ func (u *update) applyRecall(ctx context.Context, tx *sql.Tx) error {
 	if err := u.deleteMentions(ctx, tx, math.MaxInt64); err != nil {
 		return err
 	}
-	if err := u.set(ctx, tx, `UPDATE message_updates SET recall_seq = $3, recalled_by = $4 WHERE conversation = $1 AND seq = $2 AND recall_seq = 0`, int64(u.by)); err != nil || u.onRecalled == nil {
+	if err := u.set(ctx, tx, `UPDATE message_updates SET recall_seq = $3, recalled_by = $4, limited = $5 WHERE conversation = $1 AND seq = $2 AND recall_seq = 0`, int64(u.by), u.limited); err != nil || u.onRecalled == nil {
 		return err
 	}
 	return u.onRecalled(ctx, tx, u.conversation, u.target)

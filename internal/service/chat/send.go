@@ -38,6 +38,9 @@ func (s *Service) submitAsked(d *message.Draft) {
 
 // submitValid is Submit of a draft that is valid, and about which the webhook is not asked: only the server makes it, or it was asked.
 func (s *Service) submitValid(d *message.Draft) {
+	if s.deps.LimitedSince != nil {
+		d.LimitedSinceMs = s.deps.LimitedSince(d.Sender)
+	}
 	for !s.submit(s.conversation(d.Conversation), d) { //nolint:revive // the conversation was evicted between the two calls
 	}
 }
@@ -114,7 +117,7 @@ func (s *Service) admit(c *conversation, d *message.Draft) admission {
 	}
 	// If the state permits the sender, the log verifies that at the append. If not, the draft is rejected only after the state was compared
 	// with the log, because another node may have added the sender.
-	direct := m.is(phaseOpen) && c.state != nil && c.state.kind != thread && len(d.Uploads) == 0 && !d.Refers && !d.Mentions && c.state.canSend(d.Sender, s.deps.Clock.Now().UnixMilli()) == nil && !c.otherVersionInFlight()
+	direct := m.is(phaseOpen) && c.state != nil && c.state.kind != thread && len(d.Uploads) == 0 && !d.Refers && !d.Mentions && d.LimitedSinceMs == 0 && c.state.canSend(d.Sender, s.deps.Clock.Now().UnixMilli()) == nil && !c.otherVersionInFlight()
 	if !direct {
 		ok, load := m.enqueue(d)
 		if !ok {
@@ -165,9 +168,9 @@ func (s *Service) append(c *conversation, d *message.Draft) (err error) {
 	if s.deps.Overload.Samples() {
 		p.began = time.Now()
 	}
-	e := message.Entry{ID: d.ID, Sender: d.Sender, Device: d.Device, ClientSeq: d.ClientSeq, Updates: d.Updates, Content: d.Content}
+	e := message.Entry{ID: d.ID, Sender: d.Sender, Device: d.Device, ClientSeq: d.ClientSeq, Updates: d.Updates, Limited: d.Limited, Content: d.Content}
 	author := uint64(d.Sender)
-	counts := d.Updates == 0 && !message.IsSignal(d.Content)
+	counts := e.Counts()
 	if !counts {
 		author = 0 // what does not count does not move its author's read cursor
 	}

@@ -90,6 +90,8 @@ var migrations = []string{
 	`ALTER TABLE conversations ADD COLUMN importing BOOLEAN NOT NULL DEFAULT FALSE`, // see import.go
 	// Authors of imported entries who were no members then, and have no row of members, or a later one.
 	`CREATE TABLE imported_authors (author BIGINT NOT NULL, conversation BIGINT NOT NULL, PRIMARY KEY (author, conversation))`,
+	// Of a recalled message: it did not count as unread, since only its sender saw it.
+	`ALTER TABLE message_updates ADD COLUMN limited BOOLEAN NOT NULL DEFAULT FALSE`,
 }
 
 // readState reads the rows of a conversation, and applies the control entries that the rows lack.

@@ -90,7 +90,11 @@ func (s *Service) askAboutEnd(d *message.Draft, end *chatv1.Edit) (*chatv1.Edit,
 		return nil, busy(nil)
 	}
 	defer s.beforeSend.asking.end()
-	if err := s.askBeforeSend(d); err != nil {
+	hold, err := s.askBeforeSend(d)
+	if err == nil && hold != "" { // readers have waited for the text: it is written, or not
+		err = errs.New(errs.Denied, "refused_by_rules", refusalText(""))
+	}
+	if err != nil {
 		return nil, err
 	}
 	d.Asked = false // an end with another content is no retry of this one
@@ -219,6 +223,9 @@ func (s *Service) StreamedReaders(ctx context.Context, c id.Conversation, seq ui
 		return r, err
 	}
 	if err := st.canSend(sender, s.deps.Clock.Now().UnixMilli()); err != nil {
+		return r, err
+	}
+	if limited, err := s.isLimitedNow(ctx, st, sender); err != nil || limited {
 		return r, err
 	}
 	r.HideParts = s.hidesParts()

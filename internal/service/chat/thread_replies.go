@@ -161,7 +161,7 @@ func (s *Service) olderReplyTime(ctx context.Context, span Span) (ms int64, err 
 // replyTime returns the time of a reply, 0 for other entries.
 func replyTime(e *timeline.Entry) int64 {
 	var m message.Entry
-	if e.Seq == 0 || m.Decode(e.Payload) != nil || m.Control || m.Updates != 0 || message.IsSignal(m.Content) {
+	if e.Seq == 0 || m.Decode(e.Payload) != nil || !m.Counts() {
 		return 0
 	}
 	return m.ID.Ms()

@@ -141,7 +141,7 @@ func (s *Service) resolveRef(ctx context.Context, st *state, d *message.Draft, c
 		}
 	}
 	if content.ReplyTo == nil {
-		d.Updates = seq
+		d.Updates, d.Limited = seq, target.entry.Limited
 	}
 	if d.Content, err = (proto.MarshalOptions{Deterministic: true}).Marshal(content); err != nil {
 		return err
@@ -220,7 +220,7 @@ type target struct {
 // targetOf reads the message to which a draft refers.
 func (s *Service) targetOf(ctx context.Context, st *state, d *message.Draft, seq uint64) (*target, error) {
 	if d.ByServer {
-		return s.targetWithin(ctx, st, 1, math.MaxUint64, seq)
+		return s.targetWithin(ctx, st, 0, 1, math.MaxUint64, seq)
 	}
 	return s.target(ctx, st, d.Sender, seq)
 }
@@ -231,10 +231,10 @@ func (s *Service) target(ctx context.Context, st *state, u id.User, seq uint64) 
 	if err != nil {
 		return nil, err
 	}
-	return s.targetWithin(ctx, st, from, to, seq)
+	return s.targetWithin(ctx, st, u, from, to, seq)
 }
 
-func (s *Service) targetWithin(ctx context.Context, st *state, from, to, seq uint64) (*target, error) {
+func (s *Service) targetWithin(ctx context.Context, st *state, u id.User, from, to, seq uint64) (*target, error) {
 	tail, err := s.deps.Log.Tail(ctx, logKey(st.id))
 	if err != nil {
 		return nil, err
@@ -253,7 +253,7 @@ func (s *Service) targetWithin(ctx context.Context, st *state, from, to, seq uin
 	if err := t.entry.Decode(entries[0].Payload); err != nil {
 		return nil, errors.Join(errCorrupt, err)
 	}
-	if t.entry.Control || t.entry.Updates != 0 || message.IsSignal(t.entry.Content) {
+	if t.entry.Control || t.entry.Updates != 0 || message.IsSignal(t.entry.Content) || !t.entry.IsFor(u) {
 		return nil, errNoTarget
 	}
 	if s.deps.Erasing != nil && s.deps.Erasing()[t.entry.Sender] {
@@ -331,7 +331,7 @@ func (s *Service) applyDraft(ctx context.Context, d *message.Draft) error {
 		release()
 		return ctx.Err()
 	}
-	m := message.Stored{Conversation: d.Conversation, Seq: d.Seq, Entry: message.Entry{ID: d.ID, Sender: d.Sender, Updates: d.Updates, Content: d.Content}}
+	m := message.Stored{Conversation: d.Conversation, Seq: d.Seq, Entry: message.Entry{ID: d.ID, Sender: d.Sender, Updates: d.Updates, Limited: d.Limited, Content: d.Content}}
 	rejected, wasWritten, err := s.apply(ctx, []*message.Stored{&m})
 	<-s.applySlots
 	release()
@@ -399,7 +399,7 @@ func (s *Service) applyWith(ctx context.Context, list []*message.Stored, mention
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		wasWritten = false
 		for i, m := range list {
-			u := update{conversation: m.Conversation, seq: m.Seq, target: m.Entry.Updates, by: m.Entry.Sender, storedMs: m.Entry.ID.Ms(), onRecalled: s.deps.OnRecalled, onStreamed: s.deps.OnStreamed, onMentioned: mentioned}
+			u := update{conversation: m.Conversation, seq: m.Seq, target: m.Entry.Updates, by: m.Entry.Sender, storedMs: m.Entry.ID.Ms(), limited: m.Entry.Limited, onRecalled: s.deps.OnRecalled, onStreamed: s.deps.OnStreamed, onMentioned: mentioned}
 			if u.target == 0 {
 				u.target = m.Seq // a message with mentions, or a streamed one
 			}
@@ -427,6 +427,7 @@ type update struct {
 	seq, target  uint64
 	by           id.User
 	storedMs     int64
+	limited      bool                                                                                        // only its sender sees it
 	wasWritten   bool                                                                                        // it recalled a message while its sender wrote it
 	onStreamed   func(ctx context.Context, tx *sql.Tx, change message.StreamedChange) (was bool, err error)  // may be nil
 	onMentioned  func(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64, users []id.User) error // may be nil

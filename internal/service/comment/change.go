@@ -14,6 +14,11 @@ import (
 
 // EditComment replaces the content of a comment of the caller.
 func (s *Service) EditComment(ctx context.Context, by id.User, r *commentv1.EditCommentRequest) (*commentv1.Comment, error) {
+	return s.edit(ctx, by, r, false)
+}
+
+// edit is EditComment. Of an edit that a moderator has allowed the webhook is not asked.
+func (s *Service) edit(ctx context.Context, by id.User, r *commentv1.EditCommentRequest, allowed bool) (*commentv1.Comment, error) {
 	if s.isReadOnly() {
 		return nil, errReadOnly
 	}
@@ -23,6 +28,11 @@ func (s *Service) EditComment(ctx context.Context, by id.User, r *commentv1.Edit
 	}
 	if _, err := s.checkWords(content); err != nil {
 		return nil, err
+	}
+	if !allowed && s.deps.Reviewer != nil {
+		if err := s.deps.Reviewer.ReviewCommentEdit(ctx, by, r, namedBy(content)); err != nil {
+			return nil, err
+		}
 	}
 	stored, err := encode(content)
 	if err != nil {
@@ -52,7 +62,9 @@ func (s *Service) EditComment(ctx context.Context, by id.User, r *commentv1.Edit
 			return err
 		}
 		change := Change{ID: c.id, SubjectKind: c.kind, Subject: c.subject, Author: by}
-		change.Mentioned, change.Unmentioned = message.ChangedMentions(view.Content.GetMentions(), content.Mentions)
+		if !c.limited {
+			change.Mentioned, change.Unmentioned = message.ChangedMentions(view.Content.GetMentions(), content.Mentions)
+		}
 		return s.changed(ctx, tx, change)
 	})
 	if err != nil {

@@ -66,6 +66,10 @@ type Deps struct {
 	OnChange func(ctx context.Context, tx *sql.Tx, c Change) error
 	// Words checks texts. If nil, all are accepted.
 	Words Words
+	// LimitedSince returns when moderators limited a user, in milliseconds since 1970; 0: they did not. It does not block. If nil, nobody is limited.
+	LimitedSince func(u id.User) int64
+	// Reviewer decides about comments. If nil, all are accepted.
+	Reviewer Reviewer
 	// ReadOnly reports whether new comments and edits are refused for the moment. If nil, they are not.
 	ReadOnly func() bool
 	Clock    clock.Clock
@@ -122,6 +126,8 @@ var migrations = []string{
 	`CREATE INDEX comments_timed ON comments (subject, video, (time_ms / 10000), id) WHERE kind = 2 AND NOT deleted`,
 	// The content of a comment that moderators hide, which counts as deleted; null for any other.
 	`ALTER TABLE comments ADD COLUMN hidden_content {bytes}`,
+	// Only its author sees it, because moderators had limited the author (docs/decisions/0147-limits.md). No count has it.
+	`ALTER TABLE comments ADD COLUMN limited BOOLEAN NOT NULL DEFAULT FALSE`,
 }
 
 // Service has the comments of all users.

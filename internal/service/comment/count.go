@@ -17,8 +17,11 @@ const maxCounted = 100 // subjects of one call
 
 var errCounted = badComment(fmt.Sprintf("ask for the counts of at most %d subjects", maxCounted))
 
-// addCount counts a comment that was created (1) or deleted (-1), in the transaction of that.
+// addCount counts a comment that was created (1) or deleted (-1), in the transaction of that, unless only its author sees it.
 func (s *Service) addCount(ctx context.Context, tx *sql.Tx, r *row, add int) error {
+	if r.limited {
+		return nil
+	}
 	bucket := s.bucket()
 	_, err := tx.ExecContext(ctx, `INSERT INTO comment_counts AS c (kind, subject, bucket, n) VALUES ($1, $2, $3, $4) ON CONFLICT (kind, subject, bucket) DO UPDATE SET n = c.n + excluded.n`,
 		int64(r.kind), int64(r.subject), bucket, add)
@@ -74,7 +77,7 @@ func (s *Service) CountCommenters(ctx context.Context, tx *sql.Tx, posts []uint6
 		return map[uint64]uint32{}, nil
 	}
 	marks, args := sqldb.Placeholders(2, posts, func(n uint64) int64 { return int64(n) })
-	rows, err := tx.QueryContext(ctx, `SELECT subject, count(DISTINCT author) FROM comments WHERE kind = $1 AND NOT deleted AND subject IN (`+marks+`) GROUP BY subject`,
+	rows, err := tx.QueryContext(ctx, `SELECT subject, count(DISTINCT author) FROM comments WHERE kind = $1 AND NOT deleted AND NOT limited AND subject IN (`+marks+`) GROUP BY subject`,
 		append([]any{int64(commentv1.SubjectKind_SUBJECT_KIND_POST)}, args...)...)
 	return scanCounts(rows, err)
 }

@@ -32,6 +32,11 @@ type draft struct {
 
 // CreateComment stores a comment, unless it is stored already.
 func (s *Service) CreateComment(ctx context.Context, by id.User, r *commentv1.CreateCommentRequest) (*commentv1.Comment, error) {
+	return s.create(ctx, by, r, false)
+}
+
+// create is CreateComment. Of a comment that a moderator has allowed the webhook is not asked.
+func (s *Service) create(ctx context.Context, by id.User, r *commentv1.CreateCommentRequest, allowed bool) (*commentv1.Comment, error) {
 	if s.isReadOnly() {
 		return nil, errReadOnly
 	}
@@ -64,6 +69,11 @@ func (s *Service) CreateComment(ctx context.Context, by id.User, r *commentv1.Cr
 	stored, err := s.prepare(ctx, d)
 	if err != nil {
 		return nil, err
+	}
+	if stored == 0 && !allowed && s.deps.Reviewer != nil {
+		if err := s.deps.Reviewer.ReviewComment(ctx, by, r, namedBy(content)); err != nil {
+			return nil, err
+		}
 	}
 	if stored == 0 {
 		if stored, err = s.store(ctx, d); err != nil {
@@ -113,6 +123,7 @@ func (s *Service) store(ctx context.Context, d *draft) (stored uint64, err error
 		return 0, err
 	}
 	d.created = s.nowMs()
+	d.limited = s.deps.LimitedSince != nil && s.deps.LimitedSince(d.author) != 0
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
 		if stored, err = d.insert(ctx, tx); err != nil || stored != d.id {
 			return err
@@ -130,9 +141,9 @@ func (s *Service) store(ctx context.Context, d *draft) (stored uint64, err error
 
 // insert stores the row of a comment, unless another request with its token has. It returns the id of the stored one.
 func (d *draft) insert(ctx context.Context, tx *sql.Tx) (uint64, error) {
-	result, err := tx.ExecContext(ctx, `INSERT INTO comments (id, kind, subject, top, top_author, reply_to, reply_to_author, author, token, request, content, created_ms, video, time_ms)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (author, token) DO NOTHING`, int64(d.id), int64(d.kind), int64(d.subject), int64(d.top), int64(d.topAuthor),
-		int64(d.replyTo), int64(d.replyToAuthor), int64(d.author), d.token, d.request, d.content, d.created, int64(d.video), d.timeMs)
+	result, err := tx.ExecContext(ctx, `INSERT INTO comments (id, kind, subject, top, top_author, reply_to, reply_to_author, author, token, request, content, created_ms, video, time_ms, limited)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT (author, token) DO NOTHING`, int64(d.id), int64(d.kind), int64(d.subject), int64(d.top), int64(d.topAuthor),
+		int64(d.replyTo), int64(d.replyToAuthor), int64(d.author), d.token, d.request, d.content, d.created, int64(d.video), d.timeMs, d.limited)
 	if err != nil {
 		return 0, err
 	}
@@ -162,6 +173,9 @@ func (s *Service) admit(ctx context.Context, tx *sql.Tx, d *draft) error {
 		if err := s.deps.KeepPicture(ctx, tx, d.author, d.upload); err != nil {
 			return err
 		}
+	}
+	if d.limited { // it concerns nobody else
+		return s.changed(ctx, tx, Change{ID: d.id, SubjectKind: d.kind, Subject: d.subject, Author: d.author})
 	}
 	return s.changed(ctx, tx, Change{ID: d.id, SubjectKind: d.kind, Subject: d.subject, Author: d.author, Created: true, SubjectAuthor: author, ReplyTo: d.replyTo, ReplyToAuthor: d.replyToAuthor,
 		Mentioned: message.MentionedUsers(d.mentions)})

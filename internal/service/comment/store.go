@@ -27,14 +27,15 @@ type row struct {
 	video                            uint64
 	timeMs                           int64 // of the video
 	level                            int64 // only of lists by likes
+	limited                          bool  // only its author sees it
 }
 
 // commentColumns are those that scanRow reads.
-const commentColumns = `id, kind, subject, top, reply_to, author, top_author, reply_to_author, content, created_ms, edited_ms, deleted, video, time_ms`
+const commentColumns = `id, kind, subject, top, reply_to, author, top_author, reply_to_author, content, created_ms, edited_ms, deleted, video, time_ms, limited`
 
 func scanRow(scan func(...any) error) (*row, error) {
 	r := &row{}
-	return r, scan(&r.id, &r.kind, &r.subject, &r.top, &r.replyTo, &r.author, &r.topAuthor, &r.replyToAuthor, &r.content, &r.created, &r.edited, &r.deleted, &r.video, &r.timeMs)
+	return r, scan(&r.id, &r.kind, &r.subject, &r.top, &r.replyTo, &r.author, &r.topAuthor, &r.replyToAuthor, &r.content, &r.created, &r.edited, &r.deleted, &r.video, &r.timeMs, &r.limited)
 }
 
 // getRow returns a comment, or errNoComment.

@@ -81,7 +81,7 @@ func (s *Service) views(ctx context.Context, tx *sql.Tx, reader id.User, rows []
 	}
 	list := make([]*commentv1.Comment, len(rows))
 	for i, r := range rows {
-		if blocked[r.author] || blocked[r.topAuthor] || r.deleted && replies[r.id] == 0 {
+		if r.limited && r.author != reader || blocked[r.author] || blocked[r.topAuthor] || r.deleted && replies[r.id] == 0 {
 			continue
 		}
 		if list[i], err = r.view(); err != nil {
@@ -161,7 +161,7 @@ func (s *Service) VisibleSubjects(ctx context.Context, tx *sql.Tx, reader id.Use
 	blocked, err := s.blockedAmong(ctx, tx, reader, rows)
 	found := map[uint64]uint64{}
 	for _, r := range rows {
-		if visible[r.subject] != 0 && !blocked[r.author] && !blocked[r.topAuthor] {
+		if visible[r.subject] != 0 && !blocked[r.author] && !blocked[r.topAuthor] && (!r.limited || r.author == reader) {
 			found[r.id] = r.subject
 		}
 	}

@@ -355,18 +355,29 @@ func (c *dispatcher) appendItems(ctx context.Context, items []item, e *timeline.
 			body = update.stored.Entry.Append(nil)
 		}
 	}
-	if !stored.Sender.IsCanary() && !id.User(control.GetActor()).IsCanary() { // business servers get nothing of delivery canaries
+	if !stored.Limited && !stored.Sender.IsCanary() && !id.User(control.GetActor()).IsCanary() { // business servers get nothing of delivery canaries
 		items = c.appendEventItem(items, e)
 	}
 	members, large, err := c.worker.deps.Chat.Audience(ctx, conversation, e.Seq)
 	if err != nil {
 		return items, err
 	}
+	if stored.Limited {
+		members, large = onlySender(members, stored.Sender), false
+	}
 	it := item{kind: message.DeliverEntry, conversation: conversation, seq: e.Seq, counted: e.Counted, body: body, members: members, large: large}
 	if update != nil && stored.Updates != 0 && !large {
 		return c.appendUpdate(ctx, items, it, &update.stored)
 	}
 	return appendMembershipItems(append(items, it), it, control), nil
+}
+
+// onlySender returns the sender of an entry that nobody else sees, if it is among its members.
+func onlySender(members []id.User, sender id.User) []id.User {
+	if slices.Contains(members, sender) {
+		return []id.User{sender}
+	}
+	return nil
 }
 
 // appendEventItem appends an entry to the event stream of its partition. The stream has no connections: the item has no body.

@@ -32,7 +32,15 @@ func own(ctx context.Context, tx *sql.Tx, by id.User, n uint64) (*post, error) {
 
 // EditPost replaces the content of a post, and keeps the earlier one.
 func (s *Service) EditPost(ctx context.Context, by id.User, r *feedv1.EditPostRequest) (*feedv1.Post, error) {
+	return s.editReviewed(ctx, by, r, false)
+}
+
+// editReviewed is EditPost. Of an edit that a moderator has allowed the webhook is not asked.
+func (s *Service) editReviewed(ctx context.Context, by id.User, r *feedv1.EditPostRequest, allowed bool) (*feedv1.Post, error) {
 	content, err := s.checkContent(ctx, by, r.Content)
+	if err == nil && !allowed && s.deps.Reviewer != nil {
+		err = s.deps.Reviewer.ReviewPostEdit(ctx, by, r, uploadsOf(content))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +71,17 @@ func (s *Service) edit(ctx context.Context, tx *sql.Tx, by id.User, r *feedv1.Ed
 	if err != nil {
 		return err
 	}
-	now := s.nowMs()
+	now, audience := s.nowMs(), s.storedAudience(by, content)
+	if p.audience == onlyAuthor {
+		audience = onlyAuthor
+	}
+	if audience == onlyAuthor && p.audience != onlyAuthor {
+		if err := s.addRepost(ctx, tx, p.repostOf, -1); err != nil {
+			return err
+		}
+	}
 	if _, err := tx.ExecContext(ctx, `UPDATE feed_posts SET content = $2, audience = $3, version = $4, edited_ms = $5 WHERE id = $1`,
-		int64(p.id), stored, int64(content.Audience), p.version+1, now); err != nil {
+		int64(p.id), stored, int64(audience), p.version+1, now); err != nil {
 		return err
 	}
 	if err := replaceAudience(ctx, tx, p.id, content); err != nil {
@@ -79,7 +95,9 @@ func (s *Service) edit(ctx context.Context, tx *sql.Tx, by id.User, r *feedv1.Ed
 		return err
 	}
 	change := Change{ID: p.id, Author: by}
-	change.Mentioned, change.Unmentioned = message.ChangedMentions(before.Mentions, content.Mentions)
+	if audience != onlyAuthor {
+		change.Mentioned, change.Unmentioned = message.ChangedMentions(before.Mentions, content.Mentions)
+	}
 	return s.changed(ctx, tx, change)
 }
 

@@ -96,6 +96,10 @@ type Deps struct {
 	CheckVideo func(ctx context.Context, tx *sql.Tx, by id.User, video uint64) error
 	// Words checks texts. If nil, all are accepted.
 	Words Words
+	// LimitedSince returns when moderators limited a user, in milliseconds since 1970; 0: they did not. It does not block. If nil, nobody is limited.
+	LimitedSince func(u id.User) int64
+	// Reviewer decides about posts. If nil, all are accepted.
+	Reviewer Reviewer
 	// CheckLinkPreview fails unless the server made a link preview for a user.
 	CheckLinkPreview func(u id.User, p *chatv1.LinkPreview) error
 	// OnChange is called in the transaction of a new post, of an edit, of a deletion, and of hiding or showing a post. It may run again after a failed commit. It may be nil.

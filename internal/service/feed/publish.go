@@ -32,10 +32,18 @@ const (
 
 // Publish stores a post. Its row and the first job of its fan-out are one transaction.
 func (s *Service) Publish(ctx context.Context, by id.User, r *feedv1.PublishRequest) (*feedv1.Post, error) {
+	return s.publishReviewed(ctx, by, r, false)
+}
+
+// publishReviewed is Publish. Of a post that a moderator has allowed the webhook is not asked.
+func (s *Service) publishReviewed(ctx context.Context, by id.User, r *feedv1.PublishRequest, allowed bool) (*feedv1.Post, error) {
 	if !message.IsToken(r.ClientPostId) {
 		return nil, errToken
 	}
 	content, err := s.checkContent(ctx, by, r.Content)
+	if err == nil && !allowed {
+		err = s.review(ctx, by, r, content)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -142,17 +150,21 @@ func (s *Service) insert(ctx context.Context, tx *sql.Tx, d *draft, n uint64, no
 	if err != nil {
 		return err
 	}
+	audience := s.storedAudience(d.author, content)
 	if _, err := tx.ExecContext(ctx, `INSERT INTO feed_posts (id, author, token, request, content, audience, repost_of, created_ms, pending) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		int64(n), int64(d.author), d.token, d.sum[:], stored, int64(content.Audience), int64(content.RepostOf), now, pending); err != nil {
+		int64(n), int64(d.author), d.token, d.sum[:], stored, int64(audience), int64(content.RepostOf), now, pending); err != nil {
 		return err
 	}
 	if err := putAudience(ctx, tx, n, content); err != nil {
 		return err
 	}
-	if err := s.addRepost(ctx, tx, content.RepostOf, 1); err != nil {
+	if err := putVersion(ctx, tx, n, 1, stored, now); err != nil {
 		return err
 	}
-	if err := putVersion(ctx, tx, n, 1, stored, now); err != nil {
+	if audience == onlyAuthor { // it concerns nobody else, and no count has it
+		return s.changed(ctx, tx, Change{ID: n, Author: d.author})
+	}
+	if err := s.addRepost(ctx, tx, content.RepostOf, 1); err != nil {
 		return err
 	}
 	change := Change{ID: n, Author: d.author, Published: true, RepostOf: content.RepostOf, Mentioned: message.MentionedUsers(content.Mentions)}

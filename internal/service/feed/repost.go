@@ -7,9 +7,9 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
-// addRepost counts a repost that was published (1) or deleted (-1), in the transaction of that. Each node has a row of its own, as for comments.
+// addRepost counts a repost that was published (1), deleted (-1), or that only its author sees (0), in the transaction of that. Each node has a row of its own, as for comments.
 func (s *Service) addRepost(ctx context.Context, tx *sql.Tx, original uint64, add int) error {
-	if original == 0 {
+	if original == 0 || add == 0 {
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO feed_repost_counts AS c (post, bucket, n) VALUES ($1, $2, $3) ON CONFLICT (post, bucket) DO UPDATE SET n = c.n + excluded.n`,
@@ -41,6 +41,6 @@ func (s *Service) CountReposters(ctx context.Context, tx *sql.Tx, list []uint64)
 		return map[uint64]uint32{}, nil
 	}
 	marks, args := sqldb.Placeholders(1, list, func(n uint64) int64 { return int64(n) })
-	rows, err := tx.QueryContext(ctx, `SELECT repost_of, count(DISTINCT author) FROM feed_posts WHERE repost_of > 0 AND NOT deleted AND repost_of IN (`+marks+`) GROUP BY repost_of`, args...)
+	rows, err := tx.QueryContext(ctx, `SELECT repost_of, count(DISTINCT author) FROM feed_posts WHERE repost_of > 0 AND NOT deleted AND audience <> 15 AND repost_of IN (`+marks+`) GROUP BY repost_of`, args...)
 	return sqldb.Pairs[uint64, uint32](rows, err)
 }

@@ -8,7 +8,7 @@ import (
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
 
-// ToIndex returns those of some posts that are neither deleted nor hidden, whoever may see them, with the users whom their audiences name, as of a transaction. The
+// ToIndex returns those of some posts that are neither deleted nor hidden, and not for their authors only, whoever else may see them, with the users whom their audiences name, as of a transaction. The
 // list is not empty.
 func (s *Service) ToIndex(ctx context.Context, tx *sql.Tx, list []uint64) ([]*feedv1.Post, error) {
 	posts, err := getPosts(ctx, tx, list)
@@ -18,7 +18,7 @@ func (s *Service) ToIndex(ctx context.Context, tx *sql.Tx, list []uint64) ([]*fe
 	var out []*feedv1.Post
 	for _, n := range list {
 		p := posts[n]
-		if p == nil || p.deleted || p.hidden {
+		if p == nil || p.deleted || p.hidden || p.audience == onlyAuthor {
 			continue
 		}
 		v, err := p.view(p.author)

@@ -151,7 +151,7 @@ func (s streamComparison) lacking(ctx context.Context, u id.User, c id.Conversat
 			break
 		}
 		// Updates of messages are left out: some go to large groups only, and a later state of the message has all of them.
-		if slices.Contains(seqs, e.Seq) || message.IsUpdate(e.Payload) || isAccessChange(e.Payload) {
+		if slices.Contains(seqs, e.Seq) || message.IsUpdate(e.Payload) || isAccessChange(e.Payload) || isForOthers(u, e.Payload) {
 			continue
 		}
 		users, large, err := s.audience(ctx, c, e.Seq)

@@ -72,7 +72,7 @@ func (s *Service) loadRowAt(ctx context.Context, u id.User, m Membership, v view
 	if entries[0].Seq != 0 {
 		v.raiseReadCursor(readBaseline(&entries[0])) // as effectiveView does
 	}
-	if r.last, err = s.lastVisible(ctx, m, entries[1]); err != nil {
+	if r.last, err = s.lastVisible(ctx, u, m, entries[1]); err != nil {
 		return nil, err
 	}
 	if r.last.Seq == 0 {
@@ -113,10 +113,10 @@ func (s *Service) creationTime(ctx context.Context, c id.Conversation) (int64, e
 	return e.ID.Ms(), nil
 }
 
-// lastVisible returns the newest entry, from e back to the first seq, that members see; Seq 0 if there is none.
-func (s *Service) lastVisible(ctx context.Context, m Membership, e timeline.Entry) (timeline.Entry, error) {
+// lastVisible returns the newest entry, from e back to the first seq, that a member sees; Seq 0 if there is none.
+func (s *Service) lastVisible(ctx context.Context, u id.User, m Membership, e timeline.Entry) (timeline.Entry, error) {
 	c, from := m.Conversation, m.Join
-	if e.Seq == 0 || !isHiddenIn(m, e.Payload) {
+	if e.Seq == 0 || !isHiddenFrom(u, m, e.Payload) {
 		return e, nil
 	}
 	tail := e
@@ -129,7 +129,7 @@ func (s *Service) lastVisible(ctx context.Context, m Membership, e timeline.Entr
 			if e = entries[i]; e.Seq < from {
 				return timeline.Entry{}, nil
 			}
-			if !isHiddenIn(m, e.Payload) {
+			if !isHiddenFrom(u, m, e.Payload) {
 				return e, nil
 			}
 		}
@@ -172,9 +172,15 @@ func (s *Service) lastCounted(ctx context.Context, c id.Conversation, tail timel
 	return found, nil
 }
 
-// isHiddenIn reports whether the list does not show an entry of a conversation as its last. In a thread, who begins to follow is not shown.
-func isHiddenIn(m Membership, stored []byte) bool {
-	return isHidden(stored) || m.Thread && message.IsControl(stored)
+// isHiddenFrom reports whether the list of a user does not show an entry of a conversation as its last. In a thread, who begins to follow is not shown.
+func isHiddenFrom(u id.User, m Membership, stored []byte) bool {
+	return isHidden(stored) || m.Thread && message.IsControl(stored) || isForOthers(u, stored)
+}
+
+// isForOthers reports whether a user does not see an entry because only its sender does.
+func isForOthers(u id.User, stored []byte) bool {
+	var e message.Entry
+	return message.IsLimited(stored) && (e.Decode(stored) != nil || !e.IsFor(u))
 }
 
 // isHidden reports whether no list shows an entry. Changes of access are hidden: a conversation that moves up the list would reveal a block.
@@ -263,7 +269,7 @@ func (s *Service) lastBeforeDeleted(ctx context.Context, u id.User, r *row) erro
 			if at = entries[i].Seq; at < r.Join {
 				return nil
 			}
-			if _, gone := slices.BinarySearch(deleted, at); gone || isHiddenIn(r.Membership, entries[i].Payload) {
+			if _, gone := slices.BinarySearch(deleted, at); gone || isHiddenFrom(u, r.Membership, entries[i].Payload) {
 				continue
 			}
 			r.last = entries[i]

@@ -29,7 +29,7 @@ func (s *Service) applyOwnSends(ctx context.Context, v view, u id.User, c id.Con
 // the user joined, counts as read.
 func readBaseline(e *timeline.Entry) (seq, counted uint64) {
 	switch {
-	case isHidden(e.Payload):
+	case isHidden(e.Payload), message.IsLimited(e.Payload):
 		return e.Seq - 1, e.Counted
 	case !message.IsControl(e.Payload):
 		return e.Seq - 1, e.Counted - 1

@@ -57,7 +57,7 @@ func (s *Service) appeal(ctx context.Context, u id.User, of uint64, text string)
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		n = fresh
 		d, err := getDecision(ctx, tx, of)
-		if err == nil && (d.about != u || d.action == moderationv1.Action_ACTION_DISMISS) {
+		if err == nil && (d.about != u || !isTold(d.action)) {
 			err = errNoDecision
 		}
 		if err != nil {
@@ -193,7 +193,10 @@ func (s *Service) DecideAppeal(ctx context.Context, c id.Caller, r *moderationv1
 // overturn undoes a decision.
 func (s *Service) overturn(ctx context.Context, tx *sql.Tx, c id.Caller, d *decision, note string) (announce func(), err error) {
 	d.overturned, d.pending = true, nothingPending
-	if hides(*d) && d.subject.kind != ofMessage {
+	switch {
+	case d.subject.kind == ofHeld:
+		d.pending = pendingSend
+	case hides(*d) && d.subject.kind != ofMessage:
 		d.pending = pendingShow
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE moderation_decisions SET overturned = TRUE, pending = $2 WHERE id = $1`, int64(d.id), d.pending); err != nil {

@@ -26,9 +26,10 @@ const appealTokenTime = time.Hour
 // maxEndMs is the last end of a ban, in the year 9999.
 const maxEndMs = 253402300799000
 
-// target of a ban: one of the fields.
+// target of a ban, or of a limit of a user: one of user, device and network.
 type target struct {
 	user    id.User
+	limited bool // and not banned
 	device  id.Device
 	network netip.Prefix
 }
@@ -40,12 +41,14 @@ func targetOf(p *moderationv1.Target) (t target, err error) {
 	switch of := p.GetOf().(type) {
 	case *moderationv1.Target_User:
 		t.user = id.User(of.User)
+	case *moderationv1.Target_LimitedUser:
+		t.user, t.limited = id.User(of.LimitedUser), true
 	case *moderationv1.Target_Device:
 		t.device = id.Device(of.Device)
 	case *moderationv1.Target_Network:
 		t.network, err = parseNetwork(of.Network)
 	}
-	if err != nil || t == (target{}) || t.user > math.MaxInt64 || t.device > math.MaxInt64 {
+	if err != nil || t.user == 0 && t.device == 0 && !t.network.IsValid() || t.user > math.MaxInt64 || t.device > math.MaxInt64 {
 		return target{}, errBadTarget
 	}
 	return t, nil
@@ -76,6 +79,8 @@ func parseNetwork(text string) (netip.Prefix, error) {
 // String is the key of a target in the database.
 func (t target) String() string {
 	switch {
+	case t.limited:
+		return "limit " + t.user.String()
 	case t.user != 0:
 		return "user " + t.user.String()
 	case t.device != 0:
@@ -90,6 +95,8 @@ func parseTarget(text string) *moderationv1.Target {
 	switch {
 	case named && kind == "user":
 		return &moderationv1.Target{Of: &moderationv1.Target_User{User: n}}
+	case named && kind == "limit":
+		return &moderationv1.Target{Of: &moderationv1.Target_LimitedUser{LimitedUser: n}}
 	case named:
 		return &moderationv1.Target{Of: &moderationv1.Target_Device{Device: n}}
 	}
@@ -112,15 +119,21 @@ func untilText(endsMs int64) string {
 	return "until " + time.UnixMilli(endsMs).UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// insertBan bans a target, and ends its sessions. The caller calls announce after the commit.
+// insertBan bans a target, and ends its sessions, or limits a user. The caller calls announce after the commit.
 func (s *Service) insertBan(ctx context.Context, tx *sql.Tx, n uint64, d *decision, t target) (announce func(), about id.User, err error) {
 	low, high := "", ""
-	if t.network.IsValid() {
+	switch {
+	case t.network.IsValid():
 		if low, high, err = s.admitNetwork(ctx, tx, t.network); err != nil {
 			return nil, 0, err
 		}
 		announce = s.changed
-	} else {
+	case t.limited:
+		if err = s.admitLimit(ctx, tx); err != nil {
+			return nil, 0, err
+		}
+		about, announce = t.user, s.changed
+	default:
 		if about, announce, err = s.deps.Accounts.EndForBan(ctx, tx, t.user, t.device); err != nil {
 			return nil, 0, err
 		}
@@ -128,14 +141,14 @@ func (s *Service) insertBan(ctx context.Context, tx *sql.Tx, n uint64, d *decisi
 			return nil, 0, errNoTarget
 		}
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO moderation_bans (id, decision, target, low, high, about, made_ms, ends_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		int64(n), int64(d.id), t.String(), low, high, int64(about), d.timeMs, d.endsMs)
+	_, err = tx.ExecContext(ctx, `INSERT INTO moderation_bans (id, decision, target, low, high, about, made_ms, ends_ms, limited) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		int64(n), int64(d.id), t.String(), low, high, int64(about), d.timeMs, d.endsMs, t.limited)
 	return announce, about, err
 }
 
 var errNoTarget = errs.New(errs.NotFound, "no_target", "there is no such user or device")
 
-// BanTarget bans a user, a device or a network. It has a decision without a case, against which the user may appeal.
+// BanTarget bans a user, a device or a network, or limits a user. It has a decision without a case, against which the user may appeal, unless it is a limit.
 func (s *Service) BanTarget(ctx context.Context, c id.Caller, r *moderationv1.BanTargetRequest) (*moderationv1.Ban, error) {
 	t, err := targetOf(r.Target)
 	if err != nil {
@@ -147,11 +160,16 @@ func (s *Service) BanTarget(ctx context.Context, c id.Caller, r *moderationv1.Ba
 	if err := errors.Join(s.checkEnd(r.EndsMs), checkTexts(r.Explanation, r.Note)); err != nil {
 		return nil, err
 	}
+	if t.limited {
+		if err := s.checkKnown(ctx, t.user); err != nil {
+			return nil, err
+		}
+	}
 	n, err := s.deps.IDs.Next(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d := decision{action: moderationv1.Action_ACTION_BAN, reason: r.Reason, explanation: r.Explanation, note: r.Note, by: c.Key, endsMs: r.EndsMs}
+	d := decision{action: t.action(), reason: r.Reason, explanation: r.Explanation, note: r.Note, by: c.Key, endsMs: r.EndsMs}
 	if d.id, err = s.deps.IDs.Next(ctx); err != nil {
 		return nil, err
 	}
@@ -164,7 +182,7 @@ func (s *Service) BanTarget(ctx context.Context, c id.Caller, r *moderationv1.Ba
 		if err := d.insert(ctx, tx); err != nil {
 			return err
 		}
-		return s.audit(ctx, tx, c, auditlog.Entry{Action: "ban.add", Subject: t.String(), After: untilText(d.endsMs), Reason: r.Note})
+		return s.audit(ctx, tx, c, auditlog.Entry{Action: t.auditName(), Subject: t.String(), After: untilText(d.endsMs), Reason: r.Note})
 	})
 	if err != nil {
 		return nil, err
@@ -240,20 +258,24 @@ func (s *Service) LiftBan(ctx context.Context, c id.Caller, r *moderationv1.Lift
 
 // lift ends bans that are neither lifted nor over, by a condition about $2.
 func (s *Service) lift(ctx context.Context, tx *sql.Tx, c id.Caller, where string, value uint64, note string) (announce func(), err error) {
-	rows, err := tx.QueryContext(ctx, `UPDATE moderation_bans SET lifted_ms = $1 WHERE `+where+` AND lifted_ms = 0 AND (ends_ms = 0 OR ends_ms > $1) RETURNING target, high`, s.nowMs(), int64(value))
-	lifted, err := sqldb.Pairs[string, string](rows, err)
+	rows, err := tx.QueryContext(ctx, `UPDATE moderation_bans SET lifted_ms = $1 WHERE `+where+` AND lifted_ms = 0 AND (ends_ms = 0 OR ends_ms > $1) RETURNING target, high <> '' OR limited`, s.nowMs(), int64(value))
+	lifted, err := sqldb.Pairs[string, bool](rows, err)
 	if err != nil {
 		return nil, err
 	}
 	announce = func() {}
-	for text, high := range lifted {
-		if high != "" {
+	for text, inMemory := range lifted {
+		if inMemory {
 			if err := s.addEvent(ctx, tx); err != nil {
 				return nil, err
 			}
 			announce = s.changed
 		}
-		if err := s.audit(ctx, tx, c, auditlog.Entry{Action: "ban.lift", Subject: text, Before: "banned", After: "lifted", Reason: note}); err != nil {
+		entry := auditlog.Entry{Action: "ban.lift", Subject: text, Before: "banned", After: "lifted", Reason: note}
+		if parseTarget(text).GetLimitedUser() != 0 {
+			entry.Action, entry.Before = "limit.lift", "limited"
+		}
+		if err := s.audit(ctx, tx, c, entry); err != nil {
 			return nil, err
 		}
 	}

@@ -17,10 +17,10 @@ import (
 )
 
 var (
-	errBadDecision    = errs.New(errs.Invalid, "bad_decision", "a message is recalled, a post or a comment is hidden, a user is warned or banned; a report of a group can only be dismissed")
+	errBadDecision    = errs.New(errs.Invalid, "bad_decision", "a message is recalled, a post or a comment is hidden, what is held is refused, a user is warned, limited or banned; a report of a group can only be dismissed")
 	errDecisionReason = errs.New(errs.Invalid, "bad_decision", "give the reason that the user is told; a case that is dismissed has none")
 	errBadText        = errs.New(errs.Invalid, "bad_decision", fmt.Sprintf("an explanation, a note and an answer have at most %d characters each%s", maxExplanation, message.TextRule))
-	errBanEnd         = errs.New(errs.Invalid, "bad_decision", "a ban ends in the future, or never: 0; only a ban has an end")
+	errBanEnd         = errs.New(errs.Invalid, "bad_decision", "a ban or a limit ends in the future, or never: 0; nothing else has an end")
 	errCaseDecided    = errs.New(errs.Conflict, "case_decided", "another moderator has decided this case")
 )
 
@@ -39,14 +39,19 @@ func (s *Service) checkDecision(r *moderationv1.DecideRequest) error {
 	switch {
 	case dismisses != (r.Reason == 0), !dismisses && !isReason(r.Reason):
 		return errDecisionReason
-	case r.Action != moderationv1.Action_ACTION_BAN && r.BanEndsMs != 0:
+	case !hasEnd(r.Action) && r.BanEndsMs != 0:
 		return errBanEnd
-	case r.Action == moderationv1.Action_ACTION_BAN:
+	case hasEnd(r.Action):
 		if err := s.checkEnd(r.BanEndsMs); err != nil {
 			return err
 		}
 	}
 	return checkTexts(r.Explanation, r.Note)
+}
+
+// hasEnd reports whether an action makes a row of moderation_bans, which may end.
+func hasEnd(a moderationv1.Action) bool {
+	return a == moderationv1.Action_ACTION_BAN || a == moderationv1.Action_ACTION_LIMIT
 }
 
 // Decide closes a case. The decision, its bans and its audit entry are one transaction; then its content is hidden or recalled.
@@ -78,8 +83,11 @@ func (s *Service) Decide(ctx context.Context, c id.Caller, r *moderationv1.Decid
 		}
 		d = decision{id: ids[0], of: of.id, subject: of.subject, about: of.about, action: r.Action, reason: r.Reason, explanation: r.Explanation, note: r.Note, by: c.Key, timeMs: s.nowMs(), endsMs: r.BanEndsMs,
 			excerpt: of.excerpt, pending: nothingPending}
-		if hides(d) {
+		switch {
+		case hides(d):
 			d.pending = pendingHide
+		case d.subject.kind == ofHeld && d.action == moderationv1.Action_ACTION_DISMISS:
+			d.pending = pendingSend
 		}
 		if err := d.insert(ctx, tx); err != nil {
 			return err
@@ -87,8 +95,8 @@ func (s *Service) Decide(ctx context.Context, c id.Caller, r *moderationv1.Decid
 		if _, err := tx.ExecContext(ctx, `UPDATE moderation_cases SET state = $2, decision = $3, decided_ms = $4 WHERE id = $1`, int64(of.id), int64(stateDecided), int64(d.id), d.timeMs); err != nil {
 			return err
 		}
-		if d.action == moderationv1.Action_ACTION_BAN {
-			if announce, _, err = s.insertBan(ctx, tx, ids[1], &d, target{user: d.about}); err != nil {
+		if hasEnd(d.action) {
+			if announce, _, err = s.insertBan(ctx, tx, ids[1], &d, target{user: d.about, limited: d.action == moderationv1.Action_ACTION_LIMIT}); err != nil {
 				return err
 			}
 		}
@@ -98,6 +106,7 @@ func (s *Service) Decide(ctx context.Context, c id.Caller, r *moderationv1.Decid
 		return nil, err
 	}
 	announce()
+	s.tell(&d)
 	if err := s.apply(ctx, &d); err != nil {
 		s.deps.Logger.Warn("what a moderator decided is not done yet; it is tried again", "decision", d.id, "error", err)
 	}
@@ -134,16 +143,16 @@ func describe(d decision) string {
 	if d.about != 0 {
 		text += " of user " + d.about.String()
 	}
-	if d.action == moderationv1.Action_ACTION_BAN {
+	if hasEnd(d.action) {
 		text += " " + untilText(d.endsMs)
 	}
 	return text
 }
 
 var actionNames = map[moderationv1.Action]string{moderationv1.Action_ACTION_DISMISS: "dismiss", moderationv1.Action_ACTION_HIDE: "hide", moderationv1.Action_ACTION_RECALL: "recall",
-	moderationv1.Action_ACTION_WARN: "warn", moderationv1.Action_ACTION_BAN: "ban"}
+	moderationv1.Action_ACTION_WARN: "warn", moderationv1.Action_ACTION_BAN: "ban", moderationv1.Action_ACTION_LIMIT: "limit", moderationv1.Action_ACTION_REFUSE: "refuse"}
 
-var kindNames = map[moderationv1.ReportedKind]string{ofMessage: "message in conversation", ofPost: "post", ofComment: "comment", ofUser: "user", ofGroup: "group"}
+var kindNames = map[moderationv1.ReportedKind]string{ofMessage: "message in conversation", ofPost: "post", ofComment: "comment", ofUser: "user", ofGroup: "group", ofHeld: "held content of user"}
 
 // audit adds an entry that names the moderator.
 func (s *Service) audit(ctx context.Context, tx *sql.Tx, c id.Caller, e auditlog.Entry) error {
@@ -158,6 +167,8 @@ func (s *Service) apply(ctx context.Context, d *decision) error {
 	}
 	hide, err := d.pending == pendingHide, error(nil)
 	switch {
+	case d.pending == pendingSend:
+		err = s.sendHeld(ctx, d)
 	case d.subject.kind == ofMessage && hide:
 		err = s.deps.Chat.RecallForModerators(ctx, id.Conversation(d.subject.item), d.subject.seq)
 	case d.subject.kind == ofPost:

@@ -55,20 +55,23 @@ var mia, moe = id.Caller{Key: "mia", Role: id.Moderator}, id.Caller{Key: "max", 
 
 // fixture has moderation above real accounts, conversations, posts and comments, on some nodes with one database.
 type fixture struct {
-	t        *testing.T
-	clock    *clocktest.Manual
-	db       *sqldb.DB
-	accounts *account.Service
-	chat     *chat.Service
-	feed     *feed.Service
-	comments *comment.Service
-	audit    *auditlog.Log
-	nodes    []*moderation.Service
-	ended    []account.Ended
-	broken   atomic.Bool  // posts cannot be hidden
-	told     atomic.Int64 // events that nodes got
-	users    int
-	tokens   int
+	t          *testing.T
+	clock      *clocktest.Manual
+	db         *sqldb.DB
+	accounts   *account.Service
+	chat       *chat.Service
+	feed       *feed.Service
+	comments   *comment.Service
+	audit      *auditlog.Log
+	nodes      []*moderation.Service
+	ended      []account.Ended
+	broken     atomic.Bool  // posts cannot be hidden
+	told       atomic.Int64 // events that nodes got
+	users      int
+	tokens     int
+	config     moderation.Config
+	chatConfig chat.Config
+	hinted     []id.User // who was told of decisions
 	*moderation.Service
 }
 
@@ -100,8 +103,12 @@ func reason(err error) string {
 }
 
 func open(t *testing.T, nodes int) *fixture {
+	return openConfigured(t, nodes, moderation.Config{}, chat.Config{})
+}
+
+func openConfigured(t *testing.T, nodes int, config moderation.Config, chatConfig chat.Config) *fixture {
 	t.Helper()
-	f := &fixture{t: t, clock: clocktest.NewManual()}
+	f := &fixture{t: t, clock: clocktest.NewManual(), config: config, chatConfig: chatConfig}
 	ctx, logger := context.Background(), slog.New(slog.DiscardHandler)
 	db, err := sqldb.Open(ctx, sqltest.Place(t))
 	must(t, err)
@@ -123,13 +130,16 @@ func open(t *testing.T, nodes int) *fixture {
 		},
 		SessionEnded: func(e account.Ended) { f.ended = append(f.ended, e) }}, account.Config{WhoMayAdd: "everyone", PasswordCost: auth.Cost{Memory: 64, Time: 1, Threads: 1}})
 	must(t, err)
-	f.chat, err = chat.New(ctx, chat.Deps{Log: log, DB: db, IDs: ids, MessageIDs: messages, Relations: f.accounts, Clock: f.clock, Logger: logger, SingleNode: true}, chat.Config{})
+	f.chat, err = chat.New(ctx, chat.Deps{Log: log, DB: db, IDs: ids, MessageIDs: messages, Relations: f.accounts, Clock: f.clock, Logger: logger, SingleNode: true,
+		LimitedSince: f.limitedSince, Hold: func(ctx context.Context, by id.User, c id.Conversation, content *chatv1.Content, token, why string) error {
+			return f.HoldMessage(ctx, by, c, content, token, why)
+		}}, f.chatConfig)
 	must(t, err)
 	jobs, err := job.New(ctx, job.Deps{DB: db, Clock: f.clock, Logger: logger, Node: "node-1"}, job.Config{})
 	must(t, err)
-	f.feed, err = feed.New(ctx, feed.Deps{DB: db, Log: log, Graph: f.accounts, Jobs: jobs, IDs: ids, Clock: f.clock, Logger: logger}, feed.Config{PostsPerDay: 10_000})
+	f.feed, err = feed.New(ctx, feed.Deps{DB: db, Log: log, Graph: f.accounts, Jobs: jobs, IDs: ids, LimitedSince: f.limitedSince, Reviewer: reviewer{f}, Clock: f.clock, Logger: logger}, feed.Config{PostsPerDay: 10_000})
 	must(t, err)
-	f.comments, err = comment.New(ctx, comment.Deps{DB: db, Graph: f.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{onPost: f.feed}, IDs: ids, Clock: f.clock, Node: "node-1"})
+	f.comments, err = comment.New(ctx, comment.Deps{DB: db, Graph: f.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{onPost: f.feed}, IDs: ids, LimitedSince: f.limitedSince, Reviewer: reviewer{f}, Clock: f.clock, Node: "node-1"})
 	must(t, err)
 	f.audit, err = auditlog.New(ctx, db, f.clock)
 	must(t, err)
@@ -138,6 +148,29 @@ func open(t *testing.T, nodes int) *fixture {
 	}
 	f.Service = f.nodes[0]
 	return f
+}
+
+func (f *fixture) limitedSince(u id.User) int64 { return f.LimitedSince(u) }
+
+// reviewer asks the first node.
+type reviewer struct{ f *fixture }
+
+func (r reviewer) ReviewsPosts() bool { return r.f.ReviewsPosts() }
+
+func (r reviewer) ReviewPost(ctx context.Context, by id.User, p *feedv1.PublishRequest, uploads []id.Upload) error {
+	return r.f.ReviewPost(ctx, by, p, uploads)
+}
+
+func (r reviewer) ReviewPostEdit(ctx context.Context, by id.User, p *feedv1.EditPostRequest, uploads []id.Upload) error {
+	return r.f.ReviewPostEdit(ctx, by, p, uploads)
+}
+
+func (r reviewer) ReviewComment(ctx context.Context, by id.User, c *commentv1.CreateCommentRequest, uploads []id.Upload) error {
+	return r.f.ReviewComment(ctx, by, c, uploads)
+}
+
+func (r reviewer) ReviewCommentEdit(ctx context.Context, by id.User, c *commentv1.EditCommentRequest, uploads []id.Upload) error {
+	return r.f.ReviewCommentEdit(ctx, by, c, uploads)
 }
 
 // node starts a node.
@@ -150,7 +183,7 @@ func (f *fixture) node(ids moderation.IDs, logger *slog.Logger) {
 	}, Missed: func() { s.Missed() }})
 	must(f.t, err)
 	s, err = moderation.New(f.t.Context(), moderation.Deps{DB: f.db, IDs: ids, Chat: f.chat, Posts: brokenPosts{f.feed, f}, Comments: f.comments, Accounts: f.accounts, Audit: f.audit, ClusterEvents: events,
-		Secret: []byte("a secret"), Clock: f.clock, Logger: logger})
+		Notify: func(users []id.User, _ []byte) { f.hinted = append(f.hinted, users...) }, Secret: []byte("a secret"), Clock: f.clock, Logger: logger}, f.config)
 	must(f.t, err)
 	f.nodes = append(f.nodes, s)
 	ctx, stop := context.WithCancel(context.Background())

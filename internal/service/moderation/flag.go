@@ -92,14 +92,14 @@ func (s *Service) queueRemaining() {
 }
 
 func (s *Service) queueFlag(ctx context.Context, f flag) {
-	if err := s.storeFlag(context.WithoutCancel(ctx), f); err != nil {
+	if err := s.storeFlag(context.WithoutCancel(ctx), f, func(*sql.Tx) error { return nil }); err != nil {
 		s.dropped.Add(1)
 		s.deps.Logger.Warn("something with a word of a list was not put into the queue of moderators", "kind", f.of.kind, "id", f.of.item, "seq", f.of.seq, "error", err)
 	}
 }
 
-// storeFlag reports something in the name of the word filter, once for each case.
-func (s *Service) storeFlag(ctx context.Context, f flag) error {
+// storeFlag reports something in the name of the word filter, or of a webhook, once for each case. A new one is admitted first.
+func (s *Service) storeFlag(ctx context.Context, f flag, admit func(tx *sql.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, reloadTimeout)
 	defer cancel()
 	encoded, err := proto.Marshal(f.content)
@@ -117,6 +117,9 @@ func (s *Service) storeFlag(ctx context.Context, f flag) error {
 		err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM moderation_cases c JOIN moderation_reports r ON r.subject_case = c.id AND r.reporter = 0
 			WHERE c.kind = $1 AND c.item = $2 AND c.seq = $3 AND c.state = 1)`, int64(f.of.kind), int64(f.of.item), int64(f.of.seq)).Scan(&known)
 		if err != nil || known {
+			return err
+		}
+		if err := admit(tx); err != nil {
 			return err
 		}
 		n, err := openCase(ctx, tx, ids[0], f.of, copied{about: f.about, excerpt: excerpt(f.text), content: encoded}, s.nowMs())

@@ -6,9 +6,14 @@
 // Bans are rows. A session is opened or refreshed in a transaction that reads them (CheckBan), so that none is opened once a ban was answered, on any node. Bans of
 // networks are in the memory of each node as well, for connections and calls (networks.go).
 //
+// Limits are rows of bans, and a map in the memory of each node (limits.go), for each message, post and comment that is stored.
+//
 // Word lists are rows, and a filter in the memory of each node (words.go). A word refuses a text before it is stored, or puts it into the queue of moderators (flag.go).
 //
-// It may use sqldb, auditlog, clusterevent and cluster; accounts, conversations, posts and comments by interfaces. All methods are safe for concurrent use.
+// The operator's webhooks may want a moderator to decide before something is stored: then it is the content of a case (hold.go). Package chat asks one about messages, and this package one
+// about posts and comments (before_publish.go).
+//
+// It may use sqldb, auditlog, clusterevent, cluster and webhook; accounts, conversations, posts and comments by interfaces. All methods are safe for concurrent use.
 package moderation
 
 import (
@@ -21,12 +26,14 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
+	"github.com/rialto-im/rialto/internal/platform/webhook"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
@@ -40,12 +47,17 @@ type Chat interface {
 	Describe(ctx context.Context, u id.User, c id.Conversation) (*chatv1.Conversation, error)
 	// RecallForModerators recalls a message, whoever sent it. A retry is harmless.
 	RecallForModerators(ctx context.Context, c id.Conversation, seq uint64) error
+	// SendHeld sends what a moderator allowed. A retry with the same token is harmless.
+	SendHeld(ctx context.Context, by id.User, c id.Conversation, content *chatv1.Content, token string) error
 }
 
 // Posts has posts.
 type Posts interface {
 	GetPost(ctx context.Context, reader id.User, n uint64) (*feedv1.Post, error)
 	HidePost(ctx context.Context, r *feedv1.HidePostRequest) error
+	// PublishHeld and EditHeld publish what a moderator allowed. A retry is harmless.
+	PublishHeld(ctx context.Context, by id.User, r *feedv1.PublishRequest) error
+	EditHeld(ctx context.Context, by id.User, r *feedv1.EditPostRequest) error
 }
 
 // Comments has comments.
@@ -53,6 +65,9 @@ type Comments interface {
 	GetComment(ctx context.Context, reader id.User, n uint64) (*commentv1.Comment, error)
 	// HideComment hides a comment from everybody, or shows it again. A retry is harmless.
 	HideComment(ctx context.Context, n uint64, hide bool) error
+	// CreateHeld and EditHeld publish what a moderator allowed. A retry is harmless.
+	CreateHeld(ctx context.Context, by id.User, r *commentv1.CreateCommentRequest) error
+	EditHeld(ctx context.Context, by id.User, r *commentv1.EditCommentRequest) error
 }
 
 // Accounts has users and their sessions.
@@ -79,6 +94,14 @@ type Deps struct {
 	Audit    *auditlog.Log
 	// ClusterEvents tells the other nodes of bans of networks. If nil, there are no other nodes.
 	ClusterEvents *clusterevent.Service
+	// Notify sends a frame to the connected devices of users. It may be lost. If nil, nobody is told.
+	Notify func(users []id.User, frame []byte)
+	// Calls has the circuit breakers of this process. Without it there are own ones, which no metrics show.
+	Calls *outgoing.Calls
+	// ReviewFiles returns those of some uploads that are a user's own, for the webhook before_publish. May be nil.
+	ReviewFiles func(ctx context.Context, by id.User, uploads []id.Upload) ([]webhook.File, error)
+	// ExternalIDs returns the app's own ids of users, "" for none, for the webhook. May be nil.
+	ExternalIDs func(ctx context.Context, users []id.User) ([]string, error)
 	// Nodes returns the number of live nodes, among which limits are divided. If nil, it is one.
 	Nodes func() int
 	// IsCoordinator reports whether this node finishes decisions and deletes old copies for all nodes. If nil, it does.
@@ -118,7 +141,7 @@ var migrations = []string{
 	`CREATE TABLE moderation_reports (id BIGINT PRIMARY KEY, subject_case BIGINT NOT NULL, reporter BIGINT NOT NULL, reason BIGINT NOT NULL, note TEXT NOT NULL, time_ms BIGINT NOT NULL,
 		UNIQUE (subject_case, reporter))`,
 	`CREATE INDEX moderation_reports_reporter ON moderation_reports (reporter, id)`,
-	// Pending is 1 while content is to be hidden or recalled, and 2 while it is to be shown again.
+	// Pending is 1 while content is to be hidden or recalled, 2 while it is to be shown again, and 3 while it is to be sent.
 	`CREATE TABLE moderation_decisions (id BIGINT PRIMARY KEY, subject_case BIGINT NOT NULL, kind BIGINT NOT NULL, item BIGINT NOT NULL, seq BIGINT NOT NULL, about BIGINT NOT NULL, action BIGINT NOT NULL,
 		reason BIGINT NOT NULL, explanation TEXT NOT NULL, note TEXT NOT NULL, decided_by TEXT NOT NULL, time_ms BIGINT NOT NULL, ends_ms BIGINT NOT NULL, excerpt TEXT NOT NULL,
 		pending BIGINT NOT NULL, overturned BOOLEAN NOT NULL DEFAULT FALSE)`,
@@ -136,11 +159,18 @@ var migrations = []string{
 	`CREATE INDEX moderation_appeals_state ON moderation_appeals (state, id)`,
 	// A list that was deleted keeps its row, without words, so that no version is used again.
 	`CREATE TABLE moderation_word_lists (name TEXT PRIMARY KEY, version BIGINT NOT NULL, words {bytes} NOT NULL, changed_ms BIGINT NOT NULL, changed_by TEXT NOT NULL)`,
+	// When the user acknowledged a warning; 0: not yet, or it is no warning. 4 is WARN.
+	`ALTER TABLE moderation_decisions ADD COLUMN acknowledged_ms BIGINT NOT NULL DEFAULT 0`,
+	// A row of a limit bans nobody: its target is "limit" and the user.
+	`ALTER TABLE moderation_bans ADD COLUMN limited BOOLEAN NOT NULL DEFAULT FALSE`,
+	`CREATE INDEX moderation_bans_limits ON moderation_bans (about) WHERE limited AND lifted_ms = 0`,
+	`CREATE INDEX moderation_decisions_unacknowledged ON moderation_decisions (about, id) WHERE action = 4 AND acknowledged_ms = 0 AND NOT overturned`,
 }
 
 // Service has the reports, decisions and bans of all nodes.
 type Service struct {
 	deps    Deps
+	config  Config
 	reports *ratelimit.Limiter[id.User]
 	tokens  pagetoken.Sealer
 
@@ -148,16 +178,22 @@ type Service struct {
 	reloading sync.Mutex    // held from the beginning of a read of the rows until the fields below have it, so that no older state replaces a newer one
 	networks  atomic.Pointer[bannedNetworks]
 	words     atomic.Pointer[wordState] // nil: there are no words
+	limits    atomic.Pointer[limits]    // nil: nobody is limited
+
+	beforePublish *webhook.Guard // nil: there is no webhook
 
 	flags   chan flag
 	dropped atomic.Uint64 // flags for which there was no room
 }
 
 // New creates the tables if they are missing, and reads which networks are banned, and the word lists.
-func New(ctx context.Context, deps Deps) (*Service, error) {
-	s := &Service{deps: deps, reports: ratelimit.New[id.User](reportRate, deps.Clock, deps.Nodes), wake: make(chan struct{}, 1), flags: make(chan flag, maxFlagged)}
+func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
+	s := &Service{deps: deps, config: config, reports: ratelimit.New[id.User](reportRate, deps.Clock, deps.Nodes), wake: make(chan struct{}, 1), flags: make(chan flag, maxFlagged)}
 	var err error
 	if s.tokens, err = pagetoken.New(deps.Secret); err != nil {
+		return nil, err
+	}
+	if err := s.initBeforePublish(); err != nil {
 		return nil, err
 	}
 	if err := deps.DB.Migrate(ctx, "moderation", migrations); err != nil {

@@ -29,7 +29,7 @@ const (
 func (s *Service) ListCases(ctx context.Context, _ id.Caller, r *moderationv1.ListCasesRequest) (out *moderationv1.ListCasesResponse, err error) {
 	state, query, about, first := r.State, openCases, openCasesAbout, int64(0)
 	switch {
-	case r.State > stateDecided, r.Kind > ofGroup, r.State < 0, r.Kind < 0:
+	case r.State > stateDecided, r.Kind > ofHeld, r.State < 0, r.Kind < 0:
 		return nil, errBadState
 	case r.State == 0:
 		state = stateOpen
@@ -124,29 +124,6 @@ func (s *Service) GetCase(ctx context.Context, _ id.Caller, r *moderationv1.GetC
 	return out, err
 }
 
-// ListMyDecisions gives the decisions about a user, the newest first. One that dismissed a case is none of the user's business.
-func (s *Service) ListMyDecisions(ctx context.Context, u id.User, r *moderationv1.ListMyDecisionsRequest) (*moderationv1.ListMyDecisionsResponse, error) {
-	before, err := pageStart(r.Page, math.MaxInt64)
-	if err != nil {
-		return nil, err
-	}
-	limit := outputlimit.SmallPageSize(r.Limit)
-	rows, err := s.deps.DB.ReadYourWrites(ctx).QueryContext(ctx, `SELECT d.id, d.action, d.kind, d.item, d.seq, d.reason, d.explanation, d.time_ms, d.ends_ms, d.excerpt, COALESCE(a.state, 0), COALESCE(a.answer, '')
-		FROM moderation_decisions d LEFT JOIN moderation_appeals a ON a.decision = d.id WHERE d.about = $1 AND d.about > 0 AND d.action <> 1 AND d.id < $2 ORDER BY d.id DESC LIMIT $3`, int64(u), before, limit+1)
-	list, err := sqldb.Collect(rows, err, func(scan func(...any) error) (*moderationv1.DecisionNotice, error) {
-		n, of := &moderationv1.DecisionNotice{}, subject{}
-		err := scan(&n.Id, &n.Action, &of.kind, &of.item, &of.seq, &n.Reason, &n.Explanation, &n.TimeMs, &n.EndsMs, &n.Excerpt, &n.Appeal, &n.AppealAnswer)
-		n.Subject = of.proto()
-		return n, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := &moderationv1.ListMyDecisionsResponse{}
-	out.Decisions, out.Next = cut(list, limit, (*moderationv1.DecisionNotice).GetId)
-	return out, nil
-}
-
 // dropContents deletes a batch of copies whose cases were decided long ago.
 func (s *Service) dropContents(ctx context.Context) error {
 	return s.deps.DB.WriteInBatches(ctx, roundBatch, func(tx *sql.Tx) (int64, error) {
@@ -166,12 +143,14 @@ func (s *Service) round(ctx context.Context) error {
 
 // mayBeAbout are the actions for a kind of subject.
 func mayBeAbout(kind moderationv1.ReportedKind, action moderationv1.Action) bool {
-	actions := []moderationv1.Action{moderationv1.Action_ACTION_DISMISS, moderationv1.Action_ACTION_WARN, moderationv1.Action_ACTION_BAN}
+	actions := []moderationv1.Action{moderationv1.Action_ACTION_DISMISS, moderationv1.Action_ACTION_WARN, moderationv1.Action_ACTION_BAN, moderationv1.Action_ACTION_LIMIT}
 	switch kind {
 	case ofMessage:
 		actions = append(actions, moderationv1.Action_ACTION_RECALL)
 	case ofPost, ofComment:
 		actions = append(actions, moderationv1.Action_ACTION_HIDE)
+	case ofHeld:
+		actions = append(actions, moderationv1.Action_ACTION_REFUSE)
 	case ofGroup:
 		actions = actions[:1]
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// changedEvent tells nodes to read the banned networks and the word lists again.
+	// changedEvent tells nodes to read the banned networks, the limits and the word lists again.
 	changedEvent   = "moderation"
 	reloadInterval = 30 * time.Second
 	reloadTimeout  = 10 * time.Second
@@ -46,7 +46,7 @@ func (s *Service) HandleEvent(e clusterevent.Event) {
 // Missed is called when this node may have missed events.
 func (s *Service) Missed() { wakeup.Signal(s.wake) }
 
-// followChanges reads the banned networks and the word lists again when they have changed, until ctx ends.
+// followChanges reads the banned networks, the limits and the word lists again when they have changed, until ctx ends.
 func (s *Service) followChanges(ctx context.Context) {
 	tick := time.NewTicker(reloadInterval)
 	defer tick.Stop()
@@ -68,5 +68,5 @@ func (s *Service) reload(ctx context.Context) error {
 	defer cancel()
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
-	return errors.Join(s.reloadNetworks(ctx), s.reloadWords(ctx))
+	return errors.Join(s.reloadNetworks(ctx), s.reloadLimits(ctx), s.reloadWords(ctx))
 }

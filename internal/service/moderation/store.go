@@ -19,6 +19,7 @@ const (
 	ofComment = moderationv1.ReportedKind_REPORTED_KIND_COMMENT
 	ofUser    = moderationv1.ReportedKind_REPORTED_KIND_USER
 	ofGroup   = moderationv1.ReportedKind_REPORTED_KIND_GROUP
+	ofHeld    = moderationv1.ReportedKind_REPORTED_KIND_HELD
 
 	stateOpen    = moderationv1.CaseState_CASE_STATE_OPEN
 	stateDecided = moderationv1.CaseState_CASE_STATE_DECIDED
@@ -29,6 +30,7 @@ const (
 	nothingPending = iota
 	pendingHide
 	pendingShow
+	pendingSend
 )
 
 var (
@@ -95,12 +97,13 @@ type decision struct {
 	excerpt        string
 	pending        int64
 	overturned     bool
+	acknowledgedMs int64
 }
 
-const decisionColumns = `id, subject_case, kind, item, seq, about, action, reason, explanation, note, decided_by, time_ms, ends_ms, excerpt, pending, overturned`
+const decisionColumns = `id, subject_case, kind, item, seq, about, action, reason, explanation, note, decided_by, time_ms, ends_ms, excerpt, pending, overturned, acknowledged_ms`
 
 func scanDecision(scan func(...any) error) (d decision, err error) {
-	return d, scan(&d.id, &d.of, &d.subject.kind, &d.subject.item, &d.subject.seq, &d.about, &d.action, &d.reason, &d.explanation, &d.note, &d.by, &d.timeMs, &d.endsMs, &d.excerpt, &d.pending, &d.overturned)
+	return d, scan(&d.id, &d.of, &d.subject.kind, &d.subject.item, &d.subject.seq, &d.about, &d.action, &d.reason, &d.explanation, &d.note, &d.by, &d.timeMs, &d.endsMs, &d.excerpt, &d.pending, &d.overturned, &d.acknowledgedMs)
 }
 
 func getDecision(ctx context.Context, tx *sql.Tx, n uint64) (decision, error) {
@@ -136,7 +139,7 @@ func (d *decision) insert(ctx context.Context, tx *sql.Tx) error {
 
 func (d *decision) proto() *moderationv1.Decision {
 	return &moderationv1.Decision{Id: d.id, Case: d.of, Subject: d.subject.proto(), About: uint64(d.about), Action: d.action, Reason: d.reason, Explanation: d.explanation, Note: d.note, By: d.by,
-		TimeMs: d.timeMs, BanEndsMs: d.endsMs, Applied: d.pending == nothingPending, Overturned: d.overturned}
+		TimeMs: d.timeMs, BanEndsMs: d.endsMs, Applied: d.pending == nothingPending, Overturned: d.overturned, AcknowledgedMs: d.acknowledgedMs}
 }
 
 // pageStart returns the id behind which a page begins; first is that of the first page.

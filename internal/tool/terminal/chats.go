@@ -48,6 +48,9 @@ func (s *screen) begin(ctx context.Context) error {
 	for _, r := range asking { // their events are not new any more
 		s.sayAsked(ctx, r)
 	}
+	if err := s.announceWarnings(ctx); err != nil {
+		return err
+	}
 	return s.announceNotifications(ctx)
 }
 

@@ -149,6 +149,7 @@ func postCommands() []command {
 		{"share", "N | @handle CHAT", "send a card of a post or a person to a chat, named as for /open", (*screen).share},
 		{"notifications", "[more | read]", "show what others did that concerns you, or mark it as read", (*screen).notifications},
 		{"notify", "[on | off KIND] | @handle [off]", "choose what notifies you, or whose new posts do", (*screen).notify},
+		{"decisions", "[ok N | appeal N TEXT]", "list what moderators decided about you, say that you read a warning, or appeal", (*screen).decisions},
 		{"follow", "@handle", "follow a user; /unfollow", (*screen).follow},
 		{"unfollow", "@handle", "", (*screen).unfollow},
 	}

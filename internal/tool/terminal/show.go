@@ -177,6 +177,10 @@ func (s *screen) show(ctx context.Context, e rialto.Event) {
 		s.showRelation(ctx, e.Relation, e.Live)
 	case e.Post != nil:
 		s.announcePost(ctx, e.Post.Author)
+	case e.Decisions != nil:
+		if err := s.announceWarnings(ctx); err != nil {
+			s.say("! %s", explain(err))
+		}
 	case e.Notifications != nil:
 		if err := s.announceNotifications(ctx); err != nil {
 			s.say("! %s", explain(err))

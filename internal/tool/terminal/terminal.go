@@ -117,6 +117,7 @@ type screen struct {
 	toldOfPosts         bool                 // new posts were announced since the last /feed
 	unreadNotifications uint32               // as they were announced last
 	olderNotifications  uint64               // before which /notifications more goes on; 0: there are no older ones
+	warned              map[uint64]bool      // warnings of moderators that were shown
 	shown               uint64               // highest seq of the open chat on the screen
 	oldest              uint64               // lowest seq of the open chat on the screen
 	mine                uint64               // highest seq of the user's own messages
@@ -146,7 +147,7 @@ type person struct{ handle, name string }
 
 func newScreen() *screen {
 	return &screen{chats: map[uint64]*chatv1.Conversation{}, tickets: map[uint64]ticketLabel{}, before: map[uint64]uint64{}, messages: map[uint64]*chatv1.Message{}, people: map[uint64]person{},
-		relations: map[uint64]*chatv1.Relation{}, present: map[uint64]string{}, postPlaces: map[string]postPlace{}, typing: map[uint64]time.Time{}}
+		relations: map[uint64]*chatv1.Relation{}, present: map[uint64]string{}, postPlaces: map[string]postPlace{}, warned: map[uint64]bool{}, typing: map[uint64]time.Time{}}
 }
 
 func (s *screen) say(format string, args ...any) {

@@ -25,7 +25,7 @@ func (c *check) comments() error {
 	}
 	err = c.query(`SELECT kind, subject, CAST(SUM(counted) AS BIGINT), CAST(SUM(stored) AS BIGINT) FROM (
 		SELECT kind, subject, n AS counted, 0 AS stored FROM comment_counts
-		UNION ALL SELECT kind, subject, 0, 1 FROM comments WHERE NOT deleted) AS counts GROUP BY kind, subject HAVING SUM(counted) <> SUM(stored) ORDER BY kind, subject`, func(r *sql.Rows) error {
+		UNION ALL SELECT kind, subject, 0, 1 FROM comments WHERE NOT deleted AND NOT limited) AS counts GROUP BY kind, subject HAVING SUM(counted) <> SUM(stored) ORDER BY kind, subject`, func(r *sql.Rows) error {
 		var kind, subject uint64
 		var counted, stored int64
 		err := r.Scan(&kind, &subject, &counted, &stored)
@@ -39,7 +39,7 @@ func (c *check) comments() error {
 	}
 	return c.query(`SELECT top, CAST(SUM(counted) AS BIGINT), CAST(SUM(stored) AS BIGINT) FROM (
 		SELECT top, n AS counted, 0 AS stored FROM comment_reply_counts
-		UNION ALL SELECT top, 0, 1 FROM comments WHERE top > 0 AND NOT deleted) AS counts GROUP BY top HAVING SUM(counted) <> SUM(stored) ORDER BY top`, func(r *sql.Rows) error {
+		UNION ALL SELECT top, 0, 1 FROM comments WHERE top > 0 AND NOT deleted AND NOT limited) AS counts GROUP BY top HAVING SUM(counted) <> SUM(stored) ORDER BY top`, func(r *sql.Rows) error {
 		var top uint64
 		var counted, stored int64
 		err := r.Scan(&top, &counted, &stored)

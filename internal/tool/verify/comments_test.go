@@ -17,6 +17,8 @@ func withComments(t *testing.T) string {
 		`INSERT INTO comments VALUES (10, 1, 5, 0, 0, 0, 0, 1, FALSE), (11, 1, 5, 0, 0, 0, 0, 2, TRUE), (12, 1, 5, 10, 1, 10, 1, 2, FALSE), (13, 1, 5, 10, 1, 12, 2, 1, TRUE), (14, 1, 5, 10, 1, 13, 1, 2, FALSE)`,
 		`CREATE TABLE comment_counts (kind BIGINT, subject BIGINT, bucket BIGINT, n BIGINT)`, `INSERT INTO comment_counts VALUES (1, 5, 0, 4), (1, 5, 1, -1), (1, 6, 0, 0)`,
 		`CREATE TABLE comment_reply_counts (top BIGINT, bucket BIGINT, n BIGINT)`, `INSERT INTO comment_reply_counts VALUES (10, 0, 1), (10, 1, 1)`,
+		// A reply that only its author sees, which no count has.
+		`ALTER TABLE comments ADD COLUMN limited BOOLEAN NOT NULL DEFAULT FALSE`, `INSERT INTO comments VALUES (15, 1, 5, 10, 1, 10, 1, 2, FALSE, TRUE)`,
 	} {
 		execute(t, dir, statement)
 	}

@@ -127,7 +127,7 @@ func (c *check) entry(v *replay, e *timeline.Entry) error {
 		return nil
 	}
 	counts := uint64(0)
-	if !m.Control && m.Updates == 0 && !message.IsSignal(m.Content) {
+	if m.Counts() {
 		counts = 1
 	}
 	v.afterExpired(expired, e.Counted-min(e.Counted, counts))

@@ -23,7 +23,7 @@ func (c *check) repostCounts() error {
 	}
 	return c.query(`SELECT post, CAST(SUM(counted) AS BIGINT), CAST(SUM(stored) AS BIGINT) FROM (
 		SELECT post, n AS counted, 0 AS stored FROM feed_repost_counts
-		UNION ALL SELECT repost_of, 0, 1 FROM feed_posts WHERE repost_of > 0 AND NOT deleted) AS counts GROUP BY post HAVING SUM(counted) <> SUM(stored) ORDER BY post`, func(r *sql.Rows) error {
+		UNION ALL SELECT repost_of, 0, 1 FROM feed_posts WHERE repost_of > 0 AND NOT deleted AND audience <> 15) AS counts GROUP BY post HAVING SUM(counted) <> SUM(stored) ORDER BY post`, func(r *sql.Rows) error {
 		var post uint64
 		var counted, stored int64
 		err := r.Scan(&post, &counted, &stored)

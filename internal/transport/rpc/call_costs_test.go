@@ -44,7 +44,7 @@ func decisions() map[string]string {
 		comments:     {"CreateComment": "send 2+", "GetComment": reads, "EditComment": "send 2+", "DeleteComment": fewRows, "ListComments": reads, "ListReplies": reads, "CountComments": reads, "ListTimedComments": reads},
 		engages:      {"Like": fewRows, "Unlike": fewRows, "ListLikers": reads, "ListLikes": reads, "Favourite": ownState, "Unfavourite": ownState, "ListFavourites": reads, "RecordViews": ownState, "ListViews": reads, "ClearViews": ownState, "ListHotPosts": reads},
 		searches:     {"Search": "search 1+"},
-		moderations:  {"ReportContent": limited, "ListMyReports": reads, "ListMyDecisions": reads, "AppealDecision": fewRows},
+		moderations:  {"ReportContent": limited, "ListMyReports": reads, "ListMyDecisions": reads, "AcknowledgeDecision": fewRows, "AppealDecision": fewRows},
 		rankingCalls: {"ForYou": "search 1+", "ShowLess": ownState, "ShowAgain": ownState, "ListShownLess": reads, "RecordClicks": ownState},
 		notifications: {"ListNotifications": reads, "UnreadNotifications": reads, "ReadNotifications": ownState, "GetNotificationSettings": reads, "SetNotificationSettings": ownState,
 			"SubscribeToPosts": ownState, "UnsubscribeFromPosts": ownState, "GetPostSubscription": reads},

@@ -16,6 +16,7 @@ type Moderation interface {
 	ReportContent(ctx context.Context, u id.User, r *moderationv1.ReportContentRequest) (*moderationv1.Report, error)
 	ListMyReports(ctx context.Context, u id.User, r *moderationv1.ListMyReportsRequest) (*moderationv1.ListMyReportsResponse, error)
 	ListMyDecisions(ctx context.Context, u id.User, r *moderationv1.ListMyDecisionsRequest) (*moderationv1.ListMyDecisionsResponse, error)
+	AcknowledgeDecision(ctx context.Context, u id.User, r *moderationv1.AcknowledgeDecisionRequest) (*moderationv1.AcknowledgeDecisionResponse, error)
 	AppealDecision(ctx context.Context, u id.User, r *moderationv1.AppealDecisionRequest) (*moderationv1.AppealReceipt, error)
 	AppealBan(ctx context.Context, r *moderationv1.AppealBanRequest) (*moderationv1.AppealReceipt, error)
 	// CheckAddress fails if a network is banned, and CheckUser if a user is.
@@ -44,6 +45,7 @@ func (s *Server) moderation() []method {
 		newMethod(s, moderationv1connect.ModerationServiceReportContentProcedure, userAccess, byUser(m.ReportContent)),
 		newMethod(s, moderationv1connect.ModerationServiceListMyReportsProcedure, userAccess, byUser(m.ListMyReports)),
 		newMethod(s, moderationv1connect.ModerationServiceListMyDecisionsProcedure, userAccess, byUser(m.ListMyDecisions)),
+		newMethod(s, moderationv1connect.ModerationServiceAcknowledgeDecisionProcedure, userAccess, byUser(m.AcknowledgeDecision)),
 		newMethod(s, moderationv1connect.ModerationServiceAppealDecisionProcedure, userAccess, byUser(m.AppealDecision)),
 		newMethod(s, moderationv1connect.ModerationServiceAppealBanProcedure, anonymousAccess, func(ctx context.Context, _ id.Caller, r *moderationv1.AppealBanRequest) (*moderationv1.AppealReceipt, error) {
 			return m.AppealBan(ctx, r)

@@ -27,21 +27,22 @@ func ofModeration() map[string]row {
 		moderations + "ReportContent": {request: func(o subject) proto.Message {
 			return &moderationv1.ReportContentRequest{Subject: &moderationv1.ReportedThing{Kind: moderationv1.ReportedKind_REPORTED_KIND_MESSAGE, Id: o.conversation, Seq: o.seq}, Reason: spam}
 		}, owner: "own_content", outsider: none},
-		moderations + "ListMyReports":     own(request(&moderationv1.ListMyReportsRequest{})),
-		moderations + "ListMyDecisions":   own(request(&moderationv1.ListMyDecisionsRequest{})),
-		moderations + "AppealDecision":    all("no_decision", request(&moderationv1.AppealDecisionRequest{Decision: absent, Text: "x"})),
-		moderations + "AppealBan":         all("bad_appeal_token", request(&moderationv1.AppealBanRequest{AppealToken: "x", Text: "x"})),
-		moderationCalls + "ListCases":     own(request(&moderationv1.ListCasesRequest{})),
-		moderationCalls + "GetCase":       all("no_case", request(&moderationv1.GetCaseRequest{Case: absent})),
-		moderationCalls + "Decide":        all("no_case", request(&moderationv1.DecideRequest{Case: absent, Action: moderationv1.Action_ACTION_DISMISS})),
-		moderationCalls + "BanTarget":     all("no_target", request(&moderationv1.BanTargetRequest{Target: &moderationv1.Target{Of: &moderationv1.Target_User{User: absent}}, Reason: spam})),
-		moderationCalls + "ListBans":      own(request(&moderationv1.ListBansRequest{})),
-		moderationCalls + "LiftBan":       all("no_ban", request(&moderationv1.LiftBanRequest{Ban: absent})),
-		moderationCalls + "ListAppeals":   own(request(&moderationv1.ListAppealsRequest{})),
-		moderationCalls + "ListWordLists": own(request(&moderationv1.ListWordListsRequest{})),
-		moderationCalls + "GetWordList":   all("no_word_list", request(&moderationv1.GetWordListRequest{Name: "none"})),
-		moderationCalls + "PutWordList":   all("changed_meanwhile", request(&moderationv1.PutWordListRequest{Name: "none", Version: 9, Words: []*moderationv1.ListedWord{{Text: "x", Action: moderationv1.WordAction_WORD_ACTION_REFUSE}}})),
-		moderationCalls + "DecideAppeal":  all("no_appeal", request(&moderationv1.DecideAppealRequest{Appeal: absent})),
+		moderations + "ListMyReports":       own(request(&moderationv1.ListMyReportsRequest{})),
+		moderations + "ListMyDecisions":     own(request(&moderationv1.ListMyDecisionsRequest{})),
+		moderations + "AcknowledgeDecision": own(request(&moderationv1.AcknowledgeDecisionRequest{})),
+		moderations + "AppealDecision":      all("no_decision", request(&moderationv1.AppealDecisionRequest{Decision: absent, Text: "x"})),
+		moderations + "AppealBan":           all("bad_appeal_token", request(&moderationv1.AppealBanRequest{AppealToken: "x", Text: "x"})),
+		moderationCalls + "ListCases":       own(request(&moderationv1.ListCasesRequest{})),
+		moderationCalls + "GetCase":         all("no_case", request(&moderationv1.GetCaseRequest{Case: absent})),
+		moderationCalls + "Decide":          all("no_case", request(&moderationv1.DecideRequest{Case: absent, Action: moderationv1.Action_ACTION_DISMISS})),
+		moderationCalls + "BanTarget":       all("no_target", request(&moderationv1.BanTargetRequest{Target: &moderationv1.Target{Of: &moderationv1.Target_User{User: absent}}, Reason: spam})),
+		moderationCalls + "ListBans":        own(request(&moderationv1.ListBansRequest{})),
+		moderationCalls + "LiftBan":         all("no_ban", request(&moderationv1.LiftBanRequest{Ban: absent})),
+		moderationCalls + "ListAppeals":     own(request(&moderationv1.ListAppealsRequest{})),
+		moderationCalls + "ListWordLists":   own(request(&moderationv1.ListWordListsRequest{})),
+		moderationCalls + "GetWordList":     all("no_word_list", request(&moderationv1.GetWordListRequest{Name: "none"})),
+		moderationCalls + "PutWordList":     all("changed_meanwhile", request(&moderationv1.PutWordListRequest{Name: "none", Version: 9, Words: []*moderationv1.ListedWord{{Text: "x", Action: moderationv1.WordAction_WORD_ACTION_REFUSE}}})),
+		moderationCalls + "DecideAppeal":    all("no_appeal", request(&moderationv1.DecideAppealRequest{Appeal: absent})),
 	}
 }
 
@@ -53,7 +54,7 @@ func (h *harness) newModeration(deps moderation.Deps) *moderation.Service {
 		h.t.Fatal(err)
 	}
 	deps.DB, deps.Chat, deps.Posts, deps.Comments, deps.Accounts, deps.Audit, deps.Clock = h.db, h.chat, h.feed, h.comments, h.accounts, audit, h.clock
-	s, err := moderation.New(h.t.Context(), deps)
+	s, err := moderation.New(h.t.Context(), deps, moderation.Config{})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -44,6 +44,8 @@ export interface ConnectionDeps {
   onPosts: (posts: { post: string; author: string }[]) => void;
   /** Notifications are new, or were read on another device. */
   onNotifications: () => void;
+  /** Moderators have warned the user, or a warning was acknowledged on another device. */
+  onDecisions: () => void;
   /** The server said to stay away: as of a session that ended, or was replaced. */
   onEnded: (reason: string) => void;
 }
@@ -184,6 +186,7 @@ export class Connection {
     for (const l of f.hint?.conversations ?? []) replica.stream.grown(l);
     if (f.posts.length > 0) this.deps.onPosts(f.posts.map(({ post, author }) => ({ post, author })));
     if (f.notifications) this.deps.onNotifications();
+    if (f.decisions) this.deps.onDecisions();
     for (const u of f.threads) replica.events.threadChanged(u);
     if (f.typing) people.typed(f.typing.conversation, f.typing.user);
     people.takePresences(f.presences);

@@ -38,7 +38,7 @@ export type { CustomStatusView } from "./customStatus.js";
 export type { NewReaders } from "./readers.js";
 export { lasting, type PresenceStatus, type PresenceView } from "./people.js";
 export { RialtoError, SecondFactorNeeded, asError, isOffline, type Ban } from "./errors.js";
-export { ReportReason, ReportedKind } from "./gen/rialto/moderation/v1/moderation_pb.js";
+export { Action, AppealState, ReportReason, ReportedKind, type DecisionNotice } from "./gen/rialto/moderation/v1/moderation_pb.js";
 export { indexedDBStorage } from "./indexeddb.js";
 export { FenceError, memoryStorage, type Fence, type Storage, type Store } from "./storage.js";
 export { isShown, isSignal, isThread, isUpdate, kindOf, retentionOf, unread, type KindOf, type Reactions, type ThreadInfo, type AccountSettings, type ChatMessage, type ConversationView, type ChatFolder, type GroupInvitation, type JoinRequests, type OrganizationInvitation, type OutgoingMessage, type PendingClear, type PendingSettings, type Relation, type User } from "./model.js";

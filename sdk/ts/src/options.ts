@@ -58,6 +58,8 @@ export interface ClientEvents {
   posts: { post: string; author: string }[];
   /** Notifications are new, or were read on a device. It may be lost. */
   notifications: undefined;
+  /** Moderators have warned the user, or a warning was acknowledged on a device: read warnings(). It may be lost. */
+  decisions: undefined;
   /** The login ended: by this user elsewhere, by the server, or by a newer device. */
   ended: { reason: string };
 }

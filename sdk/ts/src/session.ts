@@ -115,7 +115,7 @@ export class ClientSession {
       exclusive: (id, work) => inBackground(exclusive(`rialto-upload-${login.user}-${id}`, deps.shared, work)),
       onChange,
     });
-    this.connection = new Connection({ ...deps, replica: this.replica, outbox: this.outbox, marks: this.marks, copies: this.copies, onPosts: (posts) => emitter.emit("posts", posts), onNotifications: () => emitter.emit("notifications", undefined) });
+    this.connection = new Connection({ ...deps, replica: this.replica, outbox: this.outbox, marks: this.marks, copies: this.copies, onPosts: (posts) => emitter.emit("posts", posts), onNotifications: () => emitter.emit("notifications", undefined), onDecisions: () => emitter.emit("decisions", undefined) });
   }
 
   get leading(): boolean {

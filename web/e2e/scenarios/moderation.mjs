@@ -64,7 +64,7 @@ export default async function moderation(w) {
   await m.getByText("again and again").waitFor();
   await m.getByLabel("Decision").selectOption("Ban");
   await m.getByLabel("Explanation").fill("no ads here");
-  await m.getByLabel("Length of the ban").selectOption("7 days");
+  await m.getByLabel("Length").selectOption("7 days");
   await w.shot(m, "moderation-case");
   await m.getByRole("button", { name: "Decide", exact: true }).click();
   await m.getByText("Nothing is reported.").waitFor();
@@ -95,4 +95,33 @@ export default async function moderation(w) {
   await b.locator("input[name=password]").fill("a good password");
   await b.keyboard.press("Enter");
   await row(b, "Ann").waitFor();
+
+  w.step("a moderator warns Bob, whose window shows it until he has read it");
+  await call(server.url, "moderation.v1.ModerationService/ReportContent", { subject: { kind: "REPORTED_KIND_USER", id: bob.id }, reason: "REPORT_REASON_HARASSMENT" }, ann.token);
+  await m.reload();
+  await m.getByTestId("case").click();
+  await m.getByLabel("Decision").selectOption("Warn");
+  await m.getByLabel("Explanation").fill("be kind to Ann");
+  await m.getByRole("button", { name: "Decide", exact: true }).click();
+  const warning = b.getByTestId("warning");
+  await warning.getByText("be kind to Ann").waitFor();
+  await w.shot(b, "moderation-warning");
+  await b.reload();
+  await warning.getByRole("button", { name: "I have read this" }).click();
+  await warning.waitFor({ state: "detached" });
+  await b.reload();
+  await row(b, "Ann").waitFor();
+  assert.equal(await warning.count(), 0);
+
+  w.step("Bob finds the warning in the settings, and appeals");
+  await b.goto(`${server.url}/settings/decisions`);
+  const decision = b.getByTestId("decision").filter({ hasText: "be kind to Ann" });
+  await decision.getByRole("button", { name: "Appeal" }).click();
+  await decision.getByLabel("Why is the decision wrong?").fill("we were playing");
+  await w.shot(b, "moderation-decisions");
+  await decision.getByRole("button", { name: "Appeal" }).click();
+  await decision.getByText("You have appealed.").waitFor();
+  await max.reload();
+  await max.getByRole("button", { name: "申诉", exact: true }).click();
+  await max.getByTestId("appeal").getByText("we were playing").waitFor();
 }

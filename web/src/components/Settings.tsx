@@ -12,7 +12,8 @@ import { useTheme, type Theme } from "../theme.js";
 import { Page } from "../ui/Page.js";
 import { UserAvatar } from "./Avatar.js";
 import { Confirm } from "../ui/Confirm.js";
-import { BellIcon, DevicesIcon, DownloadIcon, KeyIcon, LockIcon, PersonIcon, ShieldIcon, ThemeIcon } from "./icons.js";
+import { BellIcon, DevicesIcon, DownloadIcon, FlagIcon, KeyIcon, LockIcon, PersonIcon, ShieldIcon, ThemeIcon } from "./icons.js";
+import { Decisions } from "./Decisions.js";
 import { NotificationSettings } from "./NotificationSettings.js";
 import { Password } from "./Password.js";
 import { Picture } from "./Picture.js";
@@ -22,9 +23,9 @@ import { YourData } from "./YourData.js";
 import "./settings.css";
 import "./people.css";
 
-const titles: Record<Section, Key> = { profile: "profile", appearance: "theme", notifications: "notifications", privacy: "privacy", password: "password", security: "security", sessions: "sessions", data: "yourData" };
+const titles: Record<Section, Key> = { profile: "profile", appearance: "theme", notifications: "notifications", privacy: "privacy", password: "password", security: "security", sessions: "sessions", decisions: "decisions", data: "yourData" };
 
-const icons = { profile: PersonIcon, appearance: ThemeIcon, notifications: BellIcon, privacy: LockIcon, password: KeyIcon, security: ShieldIcon, sessions: DevicesIcon, data: DownloadIcon };
+const icons = { profile: PersonIcon, appearance: ThemeIcon, notifications: BellIcon, privacy: LockIcon, password: KeyIcon, security: ShieldIcon, sessions: DevicesIcon, decisions: FlagIcon, data: DownloadIcon };
 
 function SectionIcon({ section }: { section: Section }) {
   const Icon = icons[section];
@@ -61,6 +62,7 @@ export function SettingsSection({ section }: { section: Section }) {
       {section === "password" && <Password />}
       {section === "security" && <Security />}
       {section === "sessions" && <Sessions run={run} />}
+      {section === "decisions" && <Decisions />}
       {section === "data" && <YourData />}
     </Page>
   );

@@ -25,6 +25,7 @@ export const PersonIcon = icon(<><circle cx="12" cy="8" r="3.5" /><path d="M5 20
 export const ThemeIcon = icon(<><circle cx="12" cy="12" r="8.500" /><path d="M12 3.500v17a8.500 8.500 0 0 0 0-17z" fill="currentColor" /></>);
 export const LockIcon = icon(<><rect x="5" y="10.500" width="14" height="9.500" rx="2" /><path d="M8 10.500V8a4 4 0 0 1 8 0v2.500" /></>);
 export const ShieldIcon = icon(<><path d="M12 3.500 5 6v5.500c0 4.300 2.900 7.500 7 9 4.100-1.500 7-4.700 7-9V6z" /><path d="m9 12 2.200 2.200L15.500 10" /></>);
+export const FlagIcon = icon(<path d="M6 21V4.500h12l-2.500 4 2.500 4H6" />);
 export const KeyIcon = icon(<><circle cx="8" cy="15" r="4" /><path d="m11 12 8-8M16 7l3 3" /></>);
 export const DevicesIcon = icon(<><path d="M4 16V6h14v3M2.500 19H13" /><rect x="15.500" y="11.500" width="6" height="9" rx="1.200" /></>);
 export const GearIcon = icon(<><circle cx="12" cy="12" r="3" /><path d="M12 3v3M12 18v3M3 12h3M18 12h3M5.600 5.600l2.100 2.100M16.300 16.300l2.100 2.100M5.600 18.400l2.100-2.100M16.300 7.700l2.100-2.100" /></>);

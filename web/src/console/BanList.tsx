@@ -7,8 +7,8 @@ import { ReasonDialog } from "./ReasonDialog.js";
 import { useText, type Key } from "./text.js";
 import { useRows } from "./useRows.js";
 
-type TargetKind = "user" | "device" | "network";
-const kinds: TargetKind[] = ["network", "device", "user"];
+type TargetKind = "user" | "device" | "network" | "limitedUser";
+const kinds: TargetKind[] = ["network", "device", "user", "limitedUser"];
 
 /** Bans that hold, and the form for another one. */
 export function BanList({ calls, fail }: PageProps) {
@@ -91,7 +91,7 @@ function BanForm({ onSubmit }: { onSubmit: (e: FormEvent<HTMLFormElement>) => vo
       <label>{t("rule")}<select name="reason">{allReasons.map((r) => <option key={r} value={r}>{t(`reason${r}` as Key)}</option>)}</select></label>
       <label>{t("banFor")}<select name="length">{lengths.map(([key, ms]) => <option key={key} value={ms}>{t(key)}</option>)}</select></label>
       <label>{t("note")}<input name="note" maxLength={500} autoComplete="off" /></label>
-      <div className="buttons end"><button className="primary danger-fill">{t("action5")}</button></div>
+      <div className="buttons end"><button className="primary danger-fill">{t("setBan")}</button></div>
     </form>
   );
 }

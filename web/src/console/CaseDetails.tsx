@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState, type FormEvent } from "react";
-import { Action, CaseState, ReportedKind, type Case } from "./calls.js";
+import { Action, CaseState, ReportedKind, type Case, type HeldContent } from "./calls.js";
 import { moment } from "./formats.js";
-import { actionsOf, allReasons, endOf, kindNames, lengths } from "./moderationNames.js";
+import { actionsOf, allReasons, endOf, hasLength, kindNames, lengths } from "./moderationNames.js";
 import type { PageProps } from "./pageProps.js";
 import { useText, type Key } from "./text.js";
 
@@ -28,7 +28,7 @@ export function CaseDetails({ calls, fail, id, onClose }: PageProps & { id: stri
         reason: action === Action.DISMISS ? 0 : Number(data.get("reason")),
         explanation: String(data.get("explanation") ?? "").trim(),
         note: String(data.get("note") ?? "").trim(),
-        banEndsMs: action === Action.BAN ? endOf(Number(data.get("length"))) : 0n,
+        banEndsMs: hasLength(action) ? endOf(Number(data.get("length"))) : 0n,
       });
       onClose();
     } catch (err) {
@@ -51,11 +51,24 @@ export function CaseDetails({ calls, fail, id, onClose }: PageProps & { id: stri
   );
 }
 
+/** The text of what waits for a moderator, "" if it has none. */
+function heldText(held: HeldContent | undefined): string | undefined {
+  if (!held) return undefined;
+  switch (held.of.case) {
+    case undefined:
+      return "";
+    case "message":
+      return held.of.value.content?.kind.case === "text" ? held.of.value.content.kind.value : "";
+    default:
+      return held.of.value.content?.text ?? "";
+  }
+}
+
 function Content({ of }: { of: Case }) {
   const t = useText();
   const c = of.content;
   const messages = c?.messages ?? [];
-  const text = c?.post?.content?.text ?? c?.comment?.content?.text ?? (c?.user && `${c.user.displayName} (@${c.user.handle}) ${c.user.bio}`) ?? c?.group?.title;
+  const text = c?.post?.content?.text ?? c?.comment?.content?.text ?? heldText(c?.held) ?? (c?.user && `${c.user.displayName} (@${c.user.handle}) ${c.user.bio}`) ?? c?.group?.title;
   if (!c || (messages.length === 0 && !text)) return <p className="muted">{t("contentGone")}</p>;
   return (
     <ol className="context" data-testid="content">
@@ -103,7 +116,7 @@ function DecisionForm({ kind, onSubmit }: { kind: ReportedKind; onSubmit: (e: Fo
           <label>{t("explanation")}<textarea name="explanation" maxLength={500} rows={2} /></label>
         </>
       )}
-      {action === Action.BAN && (
+      {hasLength(action) && (
         <label>
           {t("banFor")}
           <select name="length">{lengths.map(([key, ms]) => <option key={key} value={ms}>{t(key)}</option>)}</select>

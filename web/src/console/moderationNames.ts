@@ -8,18 +8,21 @@ export const kindNames: Record<ReportedKind, Key> = {
   [ReportedKind.COMMENT]: "kindComment",
   [ReportedKind.USER]: "kindUser",
   [ReportedKind.GROUP]: "kindGroup",
+  [ReportedKind.HELD]: "kindHeld",
 };
 
 /** What may be decided about each kind of thing. */
 export function actionsOf(kind: ReportedKind): Action[] {
   switch (kind) {
     case ReportedKind.MESSAGE:
-      return [Action.DISMISS, Action.RECALL, Action.WARN, Action.BAN];
+      return [Action.DISMISS, Action.RECALL, Action.WARN, Action.LIMIT, Action.BAN];
     case ReportedKind.POST:
     case ReportedKind.COMMENT:
-      return [Action.DISMISS, Action.HIDE, Action.WARN, Action.BAN];
+      return [Action.DISMISS, Action.HIDE, Action.WARN, Action.LIMIT, Action.BAN];
     case ReportedKind.USER:
-      return [Action.DISMISS, Action.WARN, Action.BAN];
+      return [Action.DISMISS, Action.WARN, Action.LIMIT, Action.BAN];
+    case ReportedKind.HELD:
+      return [Action.DISMISS, Action.REFUSE, Action.WARN, Action.LIMIT, Action.BAN];
     default:
       return [Action.DISMISS];
   }
@@ -29,7 +32,10 @@ const day = 24 * 60 * 60 * 1000;
 export const lengths: [Key, number][] = [["hours24", day], ["days7", 7 * day], ["days30", 30 * day], ["forEver", 0]];
 export const allReasons = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 
-/** When a ban of a length ends; 0: never. */
+/** Whether an action has a length. */
+export const hasLength = (a: Action): boolean => a === Action.BAN || a === Action.LIMIT;
+
+/** When a ban or a limit of a length ends; 0: never. */
 export function endOf(length: number): bigint {
   return BigInt(length === 0 ? 0 : Date.now() + length);
 }

@@ -10,6 +10,7 @@ export { useChannelPreview, useChannels, type PreviewedChannel } from "./channel
 export { useCommentCount, useComments, useReplies, type Comments } from "./comments.js";
 export { useEngagement, useFavourites, useForYou, useHotPosts, useLikedPosts, useViewedPosts, type Engagement, type ListedPosts, type RankedPosts } from "./engagement.js";
 export { useFeedProfile, useHomeTimeline, usePost, usePosts, type Posts, type ReadPost } from "./feed.js";
+export { useWarnings, type Warnings } from "./moderation.js";
 export { useNotificationKindsOff, useNotificationList, usePostSubscription, useUnreadNotifications, type Notifications } from "./notifications.js";
 export { useOwnVideos, useVideo, useWatchedVideos, type OwnVideos, type WatchedVideosList } from "./videos.js";
 export { useSearch, type Search } from "./search.js";

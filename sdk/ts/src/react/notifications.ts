@@ -1,39 +1,8 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { Notification, NotificationKind } from "../gen/rialto/notification/v1/notification_pb.js";
+import { useChanges } from "./changes.js";
 import { useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
-
-/** How often notifications are read again where no hint comes. */
-const checkEveryMs = 60_000;
-/** How long after a hint they are read again: the hints that follow at once share a read. */
-const afterHintMs = 300;
-
-/** Calls read when notifications may have changed, while the client is online. */
-function useChanges(read: () => void): void {
-  const client = useRialto();
-  const online = useOnline();
-  const me = useSnapshot((c) => c.me);
-  useEffect(() => {
-    if (!online) return;
-    read();
-    const check = () => document.visibilityState !== "hidden" && read();
-    let soon: ReturnType<typeof setTimeout> | undefined;
-    const stop = client.on("notifications", () => {
-      soon ??= setTimeout(() => {
-        soon = undefined;
-        read();
-      }, afterHintMs);
-    });
-    const timer = setInterval(check, checkEveryMs);
-    document.addEventListener("visibilitychange", check);
-    return () => {
-      stop();
-      clearTimeout(soon);
-      clearInterval(timer);
-      document.removeEventListener("visibilitychange", check);
-    };
-  }, [client, online, me, read]);
-}
 
 /** How many notifications are unread, at most 100: 100 stands for more. */
 export function useUnreadNotifications(): number {
@@ -43,7 +12,7 @@ export function useUnreadNotifications(): number {
   const readAgain = useCallback(() => {
     client.unreadNotifications().then((count) => setRead({ me, count }), () => {}); // the next one finds it
   }, [client, me]);
-  useChanges(readAgain);
+  useChanges("notifications", readAgain);
   return read.me === me ? read.count : 0;
 }
 
@@ -67,7 +36,7 @@ export function useNotificationList(): Notifications {
   const list = useMemo(() => client.notificationList(), [client, me]);
   const [failed, setFailed] = useState<{ list: typeof list; error: unknown }>();
   const run = useCallback((work: Promise<void>) => work.then(() => setFailed(undefined), (error: unknown) => setFailed({ list, error })), [list]);
-  useChanges(useCallback(() => void run(list.refresh()), [list, run]));
+  useChanges("notifications", useCallback(() => void run(list.refresh()), [list, run]));
   const loadMore = useCallback(() => run(list.more()), [list, run]);
   const markAllRead = useCallback(() => run(list.markAllRead()), [list, run]);
   const notifications = useSnapshot(() => list.notifications);

@@ -790,7 +790,9 @@ type ServerFrame struct {
 	Streamed []*v1.StreamedText `protobuf:"bytes,31,rep,name=streamed,proto3" json:"streamed,omitempty"`
 	// Accepted names sends that the server cannot store at the moment. It holds them in memory and tries again; a receipt follows. They are not stored: keep
 	// them, and send them again if the connection ends before the receipt.
-	Accepted      []*Accepted `protobuf:"bytes,40,rep,name=accepted,proto3" json:"accepted,omitempty"`
+	Accepted []*Accepted `protobuf:"bytes,40,rep,name=accepted,proto3" json:"accepted,omitempty"`
+	// Decisions: moderators have warned the user, or the user has acknowledged a warning on another device. Read ListMyDecisions with unacknowledged. It may be lost.
+	Decisions     *DecisionHint `protobuf:"bytes,41,opt,name=decisions,proto3" json:"decisions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -972,6 +974,50 @@ func (x *ServerFrame) GetAccepted() []*Accepted {
 	return nil
 }
 
+func (x *ServerFrame) GetDecisions() *DecisionHint {
+	if x != nil {
+		return x.Decisions
+	}
+	return nil
+}
+
+// DecisionHint says that ListMyDecisions with unacknowledged has another answer.
+type DecisionHint struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DecisionHint) Reset() {
+	*x = DecisionHint{}
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DecisionHint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DecisionHint) ProtoMessage() {}
+
+func (x *DecisionHint) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DecisionHint.ProtoReflect.Descriptor instead.
+func (*DecisionHint) Descriptor() ([]byte, []int) {
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{12}
+}
+
 // Accepted says that the server holds a Send. The conversation and the id that the Send named tell which.
 type Accepted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -984,7 +1030,7 @@ type Accepted struct {
 
 func (x *Accepted) Reset() {
 	*x = Accepted{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -996,7 +1042,7 @@ func (x *Accepted) String() string {
 func (*Accepted) ProtoMessage() {}
 
 func (x *Accepted) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[12]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1009,7 +1055,7 @@ func (x *Accepted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Accepted.ProtoReflect.Descriptor instead.
 func (*Accepted) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{12}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Accepted) GetConversation() uint64 {
@@ -1044,7 +1090,7 @@ type NotificationHint struct {
 
 func (x *NotificationHint) Reset() {
 	*x = NotificationHint{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1056,7 +1102,7 @@ func (x *NotificationHint) String() string {
 func (*NotificationHint) ProtoMessage() {}
 
 func (x *NotificationHint) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[13]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1069,7 +1115,7 @@ func (x *NotificationHint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotificationHint.ProtoReflect.Descriptor instead.
 func (*NotificationHint) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{13}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *NotificationHint) GetRead() uint64 {
@@ -1090,7 +1136,7 @@ type PostHint struct {
 
 func (x *PostHint) Reset() {
 	*x = PostHint{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1102,7 +1148,7 @@ func (x *PostHint) String() string {
 func (*PostHint) ProtoMessage() {}
 
 func (x *PostHint) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[14]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1115,7 +1161,7 @@ func (x *PostHint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PostHint.ProtoReflect.Descriptor instead.
 func (*PostHint) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{14}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PostHint) GetPost() uint64 {
@@ -1146,7 +1192,7 @@ type ReadersUpdate struct {
 
 func (x *ReadersUpdate) Reset() {
 	*x = ReadersUpdate{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1158,7 +1204,7 @@ func (x *ReadersUpdate) String() string {
 func (*ReadersUpdate) ProtoMessage() {}
 
 func (x *ReadersUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[15]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1171,7 +1217,7 @@ func (x *ReadersUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadersUpdate.ProtoReflect.Descriptor instead.
 func (*ReadersUpdate) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{15}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ReadersUpdate) GetConversation() uint64 {
@@ -1215,7 +1261,7 @@ type ThreadUpdate struct {
 
 func (x *ThreadUpdate) Reset() {
 	*x = ThreadUpdate{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1227,7 +1273,7 @@ func (x *ThreadUpdate) String() string {
 func (*ThreadUpdate) ProtoMessage() {}
 
 func (x *ThreadUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[16]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1240,7 +1286,7 @@ func (x *ThreadUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadUpdate.ProtoReflect.Descriptor instead.
 func (*ThreadUpdate) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{16}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ThreadUpdate) GetConversation() uint64 {
@@ -1285,7 +1331,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +1343,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[17]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +1356,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{17}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Hello) GetUser() uint64 {
@@ -1394,7 +1440,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1406,7 +1452,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[18]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1419,7 +1465,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{18}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Receipt) GetConversation() uint64 {
@@ -1495,7 +1541,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1507,7 +1553,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[19]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1520,7 +1566,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{19}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Result) GetPayload() []byte {
@@ -1555,7 +1601,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1567,7 +1613,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[20]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1580,7 +1626,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{20}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Error) GetCode() string {
@@ -1633,7 +1679,7 @@ type BanNotice struct {
 
 func (x *BanNotice) Reset() {
 	*x = BanNotice{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1645,7 +1691,7 @@ func (x *BanNotice) String() string {
 func (*BanNotice) ProtoMessage() {}
 
 func (x *BanNotice) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[21]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1658,7 +1704,7 @@ func (x *BanNotice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanNotice.ProtoReflect.Descriptor instead.
 func (*BanNotice) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{21}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *BanNotice) GetEndsMs() int64 {
@@ -1691,7 +1737,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[22]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1703,7 +1749,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[22]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1716,7 +1762,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{22}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Pong) GetTimeMs() int64 {
@@ -1736,7 +1782,7 @@ type Typing struct {
 
 func (x *Typing) Reset() {
 	*x = Typing{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[23]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1748,7 +1794,7 @@ func (x *Typing) String() string {
 func (*Typing) ProtoMessage() {}
 
 func (x *Typing) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[23]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1761,7 +1807,7 @@ func (x *Typing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Typing.ProtoReflect.Descriptor instead.
 func (*Typing) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{23}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Typing) GetConversation() uint64 {
@@ -1787,7 +1833,7 @@ type Hint struct {
 
 func (x *Hint) Reset() {
 	*x = Hint{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[24]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1799,7 +1845,7 @@ func (x *Hint) String() string {
 func (*Hint) ProtoMessage() {}
 
 func (x *Hint) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[24]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1812,7 +1858,7 @@ func (x *Hint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hint.ProtoReflect.Descriptor instead.
 func (*Hint) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{24}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Hint) GetConversations() []*v1.LargeTail {
@@ -1834,7 +1880,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[25]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1846,7 +1892,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[25]
+	mi := &file_rialto_gateway_v1_gateway_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1859,7 +1905,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{25}
+	return file_rialto_gateway_v1_gateway_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Bye) GetCode() uint32 {
@@ -1942,7 +1988,7 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\x05posts\x18\x01 \x03(\v2\x1e.rialto.gateway.v1.WatchedPostR\x05posts\"?\n" +
 	"\vWatchedPost\x12\x16\n" +
 	"\x04post\x18\x01 \x01(\x04B\x020\x01R\x04post\x12\x18\n" +
-	"\aversion\x18\x02 \x01(\rR\aversion\"\xb8\b\n" +
+	"\aversion\x18\x02 \x01(\rR\aversion\"\xf7\b\n" +
 	"\vServerFrame\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12.\n" +
 	"\x05hello\x18\x02 \x01(\v2\x18.rialto.gateway.v1.HelloR\x05hello\x126\n" +
@@ -1965,7 +2011,9 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\rnotifications\x18\x14 \x01(\v2#.rialto.gateway.v1.NotificationHintR\rnotifications\x12'\n" +
 	"\rchanged_posts\x18\x15 \x03(\x04B\x020\x01R\fchangedPosts\x128\n" +
 	"\bstreamed\x18\x1f \x03(\v2\x1c.rialto.chat.v1.StreamedTextR\bstreamed\x127\n" +
-	"\baccepted\x18( \x03(\v2\x1b.rialto.gateway.v1.AcceptedR\baccepted\"u\n" +
+	"\baccepted\x18( \x03(\v2\x1b.rialto.gateway.v1.AcceptedR\baccepted\x12=\n" +
+	"\tdecisions\x18) \x01(\v2\x1f.rialto.gateway.v1.DecisionHintR\tdecisions\"\x0e\n" +
+	"\fDecisionHint\"u\n" +
 	"\bAccepted\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x1d\n" +
 	"\n" +
@@ -2044,7 +2092,7 @@ func file_rialto_gateway_v1_gateway_proto_rawDescGZIP() []byte {
 	return file_rialto_gateway_v1_gateway_proto_rawDescData
 }
 
-var file_rialto_gateway_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_rialto_gateway_v1_gateway_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_rialto_gateway_v1_gateway_proto_goTypes = []any{
 	(*ClientFrame)(nil),      // 0: rialto.gateway.v1.ClientFrame
 	(*Auth)(nil),             // 1: rialto.gateway.v1.Auth
@@ -2058,80 +2106,82 @@ var file_rialto_gateway_v1_gateway_proto_goTypes = []any{
 	(*WatchPosts)(nil),       // 9: rialto.gateway.v1.WatchPosts
 	(*WatchedPost)(nil),      // 10: rialto.gateway.v1.WatchedPost
 	(*ServerFrame)(nil),      // 11: rialto.gateway.v1.ServerFrame
-	(*Accepted)(nil),         // 12: rialto.gateway.v1.Accepted
-	(*NotificationHint)(nil), // 13: rialto.gateway.v1.NotificationHint
-	(*PostHint)(nil),         // 14: rialto.gateway.v1.PostHint
-	(*ReadersUpdate)(nil),    // 15: rialto.gateway.v1.ReadersUpdate
-	(*ThreadUpdate)(nil),     // 16: rialto.gateway.v1.ThreadUpdate
-	(*Hello)(nil),            // 17: rialto.gateway.v1.Hello
-	(*Receipt)(nil),          // 18: rialto.gateway.v1.Receipt
-	(*Result)(nil),           // 19: rialto.gateway.v1.Result
-	(*Error)(nil),            // 20: rialto.gateway.v1.Error
-	(*BanNotice)(nil),        // 21: rialto.gateway.v1.BanNotice
-	(*Pong)(nil),             // 22: rialto.gateway.v1.Pong
-	(*Typing)(nil),           // 23: rialto.gateway.v1.Typing
-	(*Hint)(nil),             // 24: rialto.gateway.v1.Hint
-	(*Bye)(nil),              // 25: rialto.gateway.v1.Bye
-	(*v1.Position)(nil),      // 26: rialto.chat.v1.Position
-	(*v1.SyncRequest)(nil),   // 27: rialto.chat.v1.SyncRequest
-	(v11.Activity)(0),        // 28: rialto.presence.v1.Activity
-	(*v1.Content)(nil),       // 29: rialto.chat.v1.Content
-	(*structpb.Struct)(nil),  // 30: google.protobuf.Struct
-	(*v1.Event)(nil),         // 31: rialto.chat.v1.Event
-	(*v11.Presence)(nil),     // 32: rialto.presence.v1.Presence
-	(*v1.SyncResponse)(nil),  // 33: rialto.chat.v1.SyncResponse
-	(*v1.RoomUpdate)(nil),    // 34: rialto.chat.v1.RoomUpdate
-	(*v1.RoomEntry)(nil),     // 35: rialto.chat.v1.RoomEntry
-	(*v1.StreamedText)(nil),  // 36: rialto.chat.v1.StreamedText
-	(*v1.Thread)(nil),        // 37: rialto.chat.v1.Thread
-	(*v1.LargeTail)(nil),     // 38: rialto.chat.v1.LargeTail
+	(*DecisionHint)(nil),     // 12: rialto.gateway.v1.DecisionHint
+	(*Accepted)(nil),         // 13: rialto.gateway.v1.Accepted
+	(*NotificationHint)(nil), // 14: rialto.gateway.v1.NotificationHint
+	(*PostHint)(nil),         // 15: rialto.gateway.v1.PostHint
+	(*ReadersUpdate)(nil),    // 16: rialto.gateway.v1.ReadersUpdate
+	(*ThreadUpdate)(nil),     // 17: rialto.gateway.v1.ThreadUpdate
+	(*Hello)(nil),            // 18: rialto.gateway.v1.Hello
+	(*Receipt)(nil),          // 19: rialto.gateway.v1.Receipt
+	(*Result)(nil),           // 20: rialto.gateway.v1.Result
+	(*Error)(nil),            // 21: rialto.gateway.v1.Error
+	(*BanNotice)(nil),        // 22: rialto.gateway.v1.BanNotice
+	(*Pong)(nil),             // 23: rialto.gateway.v1.Pong
+	(*Typing)(nil),           // 24: rialto.gateway.v1.Typing
+	(*Hint)(nil),             // 25: rialto.gateway.v1.Hint
+	(*Bye)(nil),              // 26: rialto.gateway.v1.Bye
+	(*v1.Position)(nil),      // 27: rialto.chat.v1.Position
+	(*v1.SyncRequest)(nil),   // 28: rialto.chat.v1.SyncRequest
+	(v11.Activity)(0),        // 29: rialto.presence.v1.Activity
+	(*v1.Content)(nil),       // 30: rialto.chat.v1.Content
+	(*structpb.Struct)(nil),  // 31: google.protobuf.Struct
+	(*v1.Event)(nil),         // 32: rialto.chat.v1.Event
+	(*v11.Presence)(nil),     // 33: rialto.presence.v1.Presence
+	(*v1.SyncResponse)(nil),  // 34: rialto.chat.v1.SyncResponse
+	(*v1.RoomUpdate)(nil),    // 35: rialto.chat.v1.RoomUpdate
+	(*v1.RoomEntry)(nil),     // 36: rialto.chat.v1.RoomEntry
+	(*v1.StreamedText)(nil),  // 37: rialto.chat.v1.StreamedText
+	(*v1.Thread)(nil),        // 38: rialto.chat.v1.Thread
+	(*v1.LargeTail)(nil),     // 39: rialto.chat.v1.LargeTail
 }
 var file_rialto_gateway_v1_gateway_proto_depIdxs = []int32{
 	1,  // 0: rialto.gateway.v1.ClientFrame.auth:type_name -> rialto.gateway.v1.Auth
 	2,  // 1: rialto.gateway.v1.ClientFrame.sends:type_name -> rialto.gateway.v1.Send
-	26, // 2: rialto.gateway.v1.ClientFrame.ack:type_name -> rialto.chat.v1.Position
+	27, // 2: rialto.gateway.v1.ClientFrame.ack:type_name -> rialto.chat.v1.Position
 	3,  // 3: rialto.gateway.v1.ClientFrame.marks:type_name -> rialto.gateway.v1.Mark
 	4,  // 4: rialto.gateway.v1.ClientFrame.ping:type_name -> rialto.gateway.v1.Ping
 	5,  // 5: rialto.gateway.v1.ClientFrame.call:type_name -> rialto.gateway.v1.Call
-	27, // 6: rialto.gateway.v1.ClientFrame.sync:type_name -> rialto.chat.v1.SyncRequest
+	28, // 6: rialto.gateway.v1.ClientFrame.sync:type_name -> rialto.chat.v1.SyncRequest
 	6,  // 7: rialto.gateway.v1.ClientFrame.watch:type_name -> rialto.gateway.v1.Watch
-	28, // 8: rialto.gateway.v1.ClientFrame.activity:type_name -> rialto.presence.v1.Activity
+	29, // 8: rialto.gateway.v1.ClientFrame.activity:type_name -> rialto.presence.v1.Activity
 	7,  // 9: rialto.gateway.v1.ClientFrame.watch_readers:type_name -> rialto.gateway.v1.WatchReaders
 	9,  // 10: rialto.gateway.v1.ClientFrame.watch_posts:type_name -> rialto.gateway.v1.WatchPosts
-	29, // 11: rialto.gateway.v1.Send.content:type_name -> rialto.chat.v1.Content
-	30, // 12: rialto.gateway.v1.Call.body:type_name -> google.protobuf.Struct
+	30, // 11: rialto.gateway.v1.Send.content:type_name -> rialto.chat.v1.Content
+	31, // 12: rialto.gateway.v1.Call.body:type_name -> google.protobuf.Struct
 	8,  // 13: rialto.gateway.v1.WatchReaders.messages:type_name -> rialto.gateway.v1.WatchedMessage
 	10, // 14: rialto.gateway.v1.WatchPosts.posts:type_name -> rialto.gateway.v1.WatchedPost
-	17, // 15: rialto.gateway.v1.ServerFrame.hello:type_name -> rialto.gateway.v1.Hello
-	18, // 16: rialto.gateway.v1.ServerFrame.receipts:type_name -> rialto.gateway.v1.Receipt
-	31, // 17: rialto.gateway.v1.ServerFrame.events:type_name -> rialto.chat.v1.Event
-	19, // 18: rialto.gateway.v1.ServerFrame.result:type_name -> rialto.gateway.v1.Result
-	20, // 19: rialto.gateway.v1.ServerFrame.error:type_name -> rialto.gateway.v1.Error
-	22, // 20: rialto.gateway.v1.ServerFrame.pong:type_name -> rialto.gateway.v1.Pong
-	23, // 21: rialto.gateway.v1.ServerFrame.typing:type_name -> rialto.gateway.v1.Typing
-	32, // 22: rialto.gateway.v1.ServerFrame.presences:type_name -> rialto.presence.v1.Presence
-	24, // 23: rialto.gateway.v1.ServerFrame.hint:type_name -> rialto.gateway.v1.Hint
-	25, // 24: rialto.gateway.v1.ServerFrame.bye:type_name -> rialto.gateway.v1.Bye
-	33, // 25: rialto.gateway.v1.ServerFrame.sync:type_name -> rialto.chat.v1.SyncResponse
-	16, // 26: rialto.gateway.v1.ServerFrame.threads:type_name -> rialto.gateway.v1.ThreadUpdate
-	15, // 27: rialto.gateway.v1.ServerFrame.readers:type_name -> rialto.gateway.v1.ReadersUpdate
-	34, // 28: rialto.gateway.v1.ServerFrame.rooms:type_name -> rialto.chat.v1.RoomUpdate
-	35, // 29: rialto.gateway.v1.ServerFrame.room:type_name -> rialto.chat.v1.RoomEntry
-	14, // 30: rialto.gateway.v1.ServerFrame.posts:type_name -> rialto.gateway.v1.PostHint
-	13, // 31: rialto.gateway.v1.ServerFrame.notifications:type_name -> rialto.gateway.v1.NotificationHint
-	36, // 32: rialto.gateway.v1.ServerFrame.streamed:type_name -> rialto.chat.v1.StreamedText
-	12, // 33: rialto.gateway.v1.ServerFrame.accepted:type_name -> rialto.gateway.v1.Accepted
-	37, // 34: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
-	26, // 35: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
-	20, // 36: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
-	30, // 37: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
-	21, // 38: rialto.gateway.v1.Error.ban:type_name -> rialto.gateway.v1.BanNotice
-	38, // 39: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
-	40, // [40:40] is the sub-list for method output_type
-	40, // [40:40] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	18, // 15: rialto.gateway.v1.ServerFrame.hello:type_name -> rialto.gateway.v1.Hello
+	19, // 16: rialto.gateway.v1.ServerFrame.receipts:type_name -> rialto.gateway.v1.Receipt
+	32, // 17: rialto.gateway.v1.ServerFrame.events:type_name -> rialto.chat.v1.Event
+	20, // 18: rialto.gateway.v1.ServerFrame.result:type_name -> rialto.gateway.v1.Result
+	21, // 19: rialto.gateway.v1.ServerFrame.error:type_name -> rialto.gateway.v1.Error
+	23, // 20: rialto.gateway.v1.ServerFrame.pong:type_name -> rialto.gateway.v1.Pong
+	24, // 21: rialto.gateway.v1.ServerFrame.typing:type_name -> rialto.gateway.v1.Typing
+	33, // 22: rialto.gateway.v1.ServerFrame.presences:type_name -> rialto.presence.v1.Presence
+	25, // 23: rialto.gateway.v1.ServerFrame.hint:type_name -> rialto.gateway.v1.Hint
+	26, // 24: rialto.gateway.v1.ServerFrame.bye:type_name -> rialto.gateway.v1.Bye
+	34, // 25: rialto.gateway.v1.ServerFrame.sync:type_name -> rialto.chat.v1.SyncResponse
+	17, // 26: rialto.gateway.v1.ServerFrame.threads:type_name -> rialto.gateway.v1.ThreadUpdate
+	16, // 27: rialto.gateway.v1.ServerFrame.readers:type_name -> rialto.gateway.v1.ReadersUpdate
+	35, // 28: rialto.gateway.v1.ServerFrame.rooms:type_name -> rialto.chat.v1.RoomUpdate
+	36, // 29: rialto.gateway.v1.ServerFrame.room:type_name -> rialto.chat.v1.RoomEntry
+	15, // 30: rialto.gateway.v1.ServerFrame.posts:type_name -> rialto.gateway.v1.PostHint
+	14, // 31: rialto.gateway.v1.ServerFrame.notifications:type_name -> rialto.gateway.v1.NotificationHint
+	37, // 32: rialto.gateway.v1.ServerFrame.streamed:type_name -> rialto.chat.v1.StreamedText
+	13, // 33: rialto.gateway.v1.ServerFrame.accepted:type_name -> rialto.gateway.v1.Accepted
+	12, // 34: rialto.gateway.v1.ServerFrame.decisions:type_name -> rialto.gateway.v1.DecisionHint
+	38, // 35: rialto.gateway.v1.ThreadUpdate.thread:type_name -> rialto.chat.v1.Thread
+	27, // 36: rialto.gateway.v1.Hello.tail:type_name -> rialto.chat.v1.Position
+	21, // 37: rialto.gateway.v1.Receipt.error:type_name -> rialto.gateway.v1.Error
+	31, // 38: rialto.gateway.v1.Result.body:type_name -> google.protobuf.Struct
+	22, // 39: rialto.gateway.v1.Error.ban:type_name -> rialto.gateway.v1.BanNotice
+	39, // 40: rialto.gateway.v1.Hint.conversations:type_name -> rialto.chat.v1.LargeTail
+	41, // [41:41] is the sub-list for method output_type
+	41, // [41:41] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_rialto_gateway_v1_gateway_proto_init() }
@@ -2145,7 +2195,7 @@ func file_rialto_gateway_v1_gateway_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_gateway_v1_gateway_proto_rawDesc), len(file_rialto_gateway_v1_gateway_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -35,6 +35,8 @@ const (
 	ReportedKind_REPORTED_KIND_COMMENT     ReportedKind = 3
 	ReportedKind_REPORTED_KIND_USER        ReportedKind = 4
 	ReportedKind_REPORTED_KIND_GROUP       ReportedKind = 5
+	// Held: a message, post, comment or edit that is not stored yet, because the operator's webhook wants a moderator to decide. It cannot be reported.
+	ReportedKind_REPORTED_KIND_HELD ReportedKind = 6
 )
 
 // Enum value maps for ReportedKind.
@@ -46,6 +48,7 @@ var (
 		3: "REPORTED_KIND_COMMENT",
 		4: "REPORTED_KIND_USER",
 		5: "REPORTED_KIND_GROUP",
+		6: "REPORTED_KIND_HELD",
 	}
 	ReportedKind_value = map[string]int32{
 		"REPORTED_KIND_UNSPECIFIED": 0,
@@ -54,6 +57,7 @@ var (
 		"REPORTED_KIND_COMMENT":     3,
 		"REPORTED_KIND_USER":        4,
 		"REPORTED_KIND_GROUP":       5,
+		"REPORTED_KIND_HELD":        6,
 	}
 )
 
@@ -223,16 +227,20 @@ type Action int32
 
 const (
 	Action_ACTION_UNSPECIFIED Action = 0
-	// Dismiss: no rule is broken.
+	// Dismiss: no rule is broken. What is held is sent or published.
 	Action_ACTION_DISMISS Action = 1
 	// Hide a post or a comment from everybody, its author too.
 	Action_ACTION_HIDE Action = 2
 	// Recall a message: nobody can read it any more.
 	Action_ACTION_RECALL Action = 3
-	// Warn the user: the warning is among the user's decisions.
+	// Warn the user, who is shown the warning until it is acknowledged.
 	Action_ACTION_WARN Action = 4
 	// Ban the user, or a device or a network, until a time. A message is recalled and a post or comment is hidden as well.
 	Action_ACTION_BAN Action = 5
+	// Limit the user, until a time: what the user writes to strangers, posts and comments is seen by nobody else. The user is not told.
+	Action_ACTION_LIMIT Action = 6
+	// Refuse what is held: it is not sent. To warn, ban or limit its author refuses it as well.
+	Action_ACTION_REFUSE Action = 7
 )
 
 // Enum value maps for Action.
@@ -244,6 +252,8 @@ var (
 		3: "ACTION_RECALL",
 		4: "ACTION_WARN",
 		5: "ACTION_BAN",
+		6: "ACTION_LIMIT",
+		7: "ACTION_REFUSE",
 	}
 	Action_value = map[string]int32{
 		"ACTION_UNSPECIFIED": 0,
@@ -252,6 +262,8 @@ var (
 		"ACTION_RECALL":      3,
 		"ACTION_WARN":        4,
 		"ACTION_BAN":         5,
+		"ACTION_LIMIT":       6,
+		"ACTION_REFUSE":      7,
 	}
 )
 
@@ -444,9 +456,9 @@ func (WordAction) EnumDescriptor() ([]byte, []int) {
 type ReportedThing struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Kind  ReportedKind           `protobuf:"varint,1,opt,name=kind,proto3,enum=rialto.moderation.v1.ReportedKind" json:"kind,omitempty"`
-	// Id of a post, a comment or a user; of a group, or of the conversation of a message.
+	// Id of a post, a comment or a user; of a group, or of the conversation of a message; of what is held, its author.
 	Id uint64 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
-	// Seq of a message in its conversation; otherwise 0.
+	// Seq of a message in its conversation; of what is held, a number that no other of the author has; otherwise 0.
 	Seq           uint64 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -780,9 +792,11 @@ type ListMyDecisionsRequest struct {
 	// Page is the next of the previous page; empty: the first one.
 	Page string `protobuf:"bytes,1,opt,name=page,proto3" json:"page,omitempty"`
 	// Limit of the decisions, at most 50; 0 is 20.
-	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Unacknowledged: only warnings that the caller has not acknowledged. Clients show them until the user does so.
+	Unacknowledged bool `protobuf:"varint,3,opt,name=unacknowledged,proto3" json:"unacknowledged,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ListMyDecisionsRequest) Reset() {
@@ -827,6 +841,13 @@ func (x *ListMyDecisionsRequest) GetLimit() uint32 {
 		return x.Limit
 	}
 	return 0
+}
+
+func (x *ListMyDecisionsRequest) GetUnacknowledged() bool {
+	if x != nil {
+		return x.Unacknowledged
+	}
+	return false
 }
 
 type ListMyDecisionsResponse struct {
@@ -900,9 +921,11 @@ type DecisionNotice struct {
 	Excerpt string      `protobuf:"bytes,8,opt,name=excerpt,proto3" json:"excerpt,omitempty"`
 	Appeal  AppealState `protobuf:"varint,9,opt,name=appeal,proto3,enum=rialto.moderation.v1.AppealState" json:"appeal,omitempty"`
 	// AppealAnswer of the moderators to the appeal.
-	AppealAnswer  string `protobuf:"bytes,10,opt,name=appeal_answer,json=appealAnswer,proto3" json:"appeal_answer,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	AppealAnswer string `protobuf:"bytes,10,opt,name=appeal_answer,json=appealAnswer,proto3" json:"appeal_answer,omitempty"`
+	// AcknowledgedMs is when the user acknowledged a warning, in milliseconds since 1970; 0: not yet, or it is no warning.
+	AcknowledgedMs int64 `protobuf:"varint,11,opt,name=acknowledged_ms,json=acknowledgedMs,proto3" json:"acknowledged_ms,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *DecisionNotice) Reset() {
@@ -1005,6 +1028,93 @@ func (x *DecisionNotice) GetAppealAnswer() string {
 	return ""
 }
 
+func (x *DecisionNotice) GetAcknowledgedMs() int64 {
+	if x != nil {
+		return x.AcknowledgedMs
+	}
+	return 0
+}
+
+type AcknowledgeDecisionRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Decision      uint64                 `protobuf:"varint,1,opt,name=decision,proto3" json:"decision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcknowledgeDecisionRequest) Reset() {
+	*x = AcknowledgeDecisionRequest{}
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcknowledgeDecisionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcknowledgeDecisionRequest) ProtoMessage() {}
+
+func (x *AcknowledgeDecisionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcknowledgeDecisionRequest.ProtoReflect.Descriptor instead.
+func (*AcknowledgeDecisionRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *AcknowledgeDecisionRequest) GetDecision() uint64 {
+	if x != nil {
+		return x.Decision
+	}
+	return 0
+}
+
+type AcknowledgeDecisionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcknowledgeDecisionResponse) Reset() {
+	*x = AcknowledgeDecisionResponse{}
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcknowledgeDecisionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcknowledgeDecisionResponse) ProtoMessage() {}
+
+func (x *AcknowledgeDecisionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcknowledgeDecisionResponse.ProtoReflect.Descriptor instead.
+func (*AcknowledgeDecisionResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{9}
+}
+
 type AppealDecisionRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Decision uint64                 `protobuf:"varint,1,opt,name=decision,proto3" json:"decision,omitempty"`
@@ -1016,7 +1126,7 @@ type AppealDecisionRequest struct {
 
 func (x *AppealDecisionRequest) Reset() {
 	*x = AppealDecisionRequest{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[8]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1028,7 +1138,7 @@ func (x *AppealDecisionRequest) String() string {
 func (*AppealDecisionRequest) ProtoMessage() {}
 
 func (x *AppealDecisionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[8]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1041,7 +1151,7 @@ func (x *AppealDecisionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppealDecisionRequest.ProtoReflect.Descriptor instead.
 func (*AppealDecisionRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{8}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *AppealDecisionRequest) GetDecision() uint64 {
@@ -1070,7 +1180,7 @@ type AppealBanRequest struct {
 
 func (x *AppealBanRequest) Reset() {
 	*x = AppealBanRequest{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[9]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1082,7 +1192,7 @@ func (x *AppealBanRequest) String() string {
 func (*AppealBanRequest) ProtoMessage() {}
 
 func (x *AppealBanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[9]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1095,7 +1205,7 @@ func (x *AppealBanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppealBanRequest.ProtoReflect.Descriptor instead.
 func (*AppealBanRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{9}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *AppealBanRequest) GetAppealToken() string {
@@ -1121,7 +1231,7 @@ type AppealReceipt struct {
 
 func (x *AppealReceipt) Reset() {
 	*x = AppealReceipt{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[10]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +1243,7 @@ func (x *AppealReceipt) String() string {
 func (*AppealReceipt) ProtoMessage() {}
 
 func (x *AppealReceipt) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[10]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +1256,7 @@ func (x *AppealReceipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppealReceipt.ProtoReflect.Descriptor instead.
 func (*AppealReceipt) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{10}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *AppealReceipt) GetAppeal() uint64 {
@@ -1183,7 +1293,7 @@ type Case struct {
 
 func (x *Case) Reset() {
 	*x = Case{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[11]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1195,7 +1305,7 @@ func (x *Case) String() string {
 func (*Case) ProtoMessage() {}
 
 func (x *Case) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[11]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1208,7 +1318,7 @@ func (x *Case) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Case.ProtoReflect.Descriptor instead.
 func (*Case) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{11}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Case) GetId() uint64 {
@@ -1297,13 +1407,14 @@ type CaseContent struct {
 	Comment       *v12.Comment     `protobuf:"bytes,3,opt,name=comment,proto3" json:"comment,omitempty"`
 	User          *v13.User        `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
 	Group         *v1.Conversation `protobuf:"bytes,5,opt,name=group,proto3" json:"group,omitempty"`
+	Held          *HeldContent     `protobuf:"bytes,6,opt,name=held,proto3" json:"held,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CaseContent) Reset() {
 	*x = CaseContent{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[12]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1315,7 +1426,7 @@ func (x *CaseContent) String() string {
 func (*CaseContent) ProtoMessage() {}
 
 func (x *CaseContent) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[12]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1328,7 +1439,7 @@ func (x *CaseContent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CaseContent.ProtoReflect.Descriptor instead.
 func (*CaseContent) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{12}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CaseContent) GetMessages() []*v1.Message {
@@ -1366,6 +1477,197 @@ func (x *CaseContent) GetGroup() *v1.Conversation {
 	return nil
 }
 
+func (x *CaseContent) GetHeld() *HeldContent {
+	if x != nil {
+		return x.Held
+	}
+	return nil
+}
+
+// HeldContent is what is sent or published if a moderator allows it: one field is set.
+type HeldContent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Of:
+	//
+	//	*HeldContent_Message
+	//	*HeldContent_Post
+	//	*HeldContent_PostEdit
+	//	*HeldContent_Comment
+	//	*HeldContent_CommentEdit
+	Of            isHeldContent_Of `protobuf_oneof:"of"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeldContent) Reset() {
+	*x = HeldContent{}
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeldContent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeldContent) ProtoMessage() {}
+
+func (x *HeldContent) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeldContent.ProtoReflect.Descriptor instead.
+func (*HeldContent) Descriptor() ([]byte, []int) {
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *HeldContent) GetOf() isHeldContent_Of {
+	if x != nil {
+		return x.Of
+	}
+	return nil
+}
+
+func (x *HeldContent) GetMessage() *HeldMessage {
+	if x != nil {
+		if x, ok := x.Of.(*HeldContent_Message); ok {
+			return x.Message
+		}
+	}
+	return nil
+}
+
+func (x *HeldContent) GetPost() *v11.PublishRequest {
+	if x != nil {
+		if x, ok := x.Of.(*HeldContent_Post); ok {
+			return x.Post
+		}
+	}
+	return nil
+}
+
+func (x *HeldContent) GetPostEdit() *v11.EditPostRequest {
+	if x != nil {
+		if x, ok := x.Of.(*HeldContent_PostEdit); ok {
+			return x.PostEdit
+		}
+	}
+	return nil
+}
+
+func (x *HeldContent) GetComment() *v12.CreateCommentRequest {
+	if x != nil {
+		if x, ok := x.Of.(*HeldContent_Comment); ok {
+			return x.Comment
+		}
+	}
+	return nil
+}
+
+func (x *HeldContent) GetCommentEdit() *v12.EditCommentRequest {
+	if x != nil {
+		if x, ok := x.Of.(*HeldContent_CommentEdit); ok {
+			return x.CommentEdit
+		}
+	}
+	return nil
+}
+
+type isHeldContent_Of interface {
+	isHeldContent_Of()
+}
+
+type HeldContent_Message struct {
+	Message *HeldMessage `protobuf:"bytes,1,opt,name=message,proto3,oneof"`
+}
+
+type HeldContent_Post struct {
+	Post *v11.PublishRequest `protobuf:"bytes,2,opt,name=post,proto3,oneof"`
+}
+
+type HeldContent_PostEdit struct {
+	PostEdit *v11.EditPostRequest `protobuf:"bytes,3,opt,name=post_edit,json=postEdit,proto3,oneof"`
+}
+
+type HeldContent_Comment struct {
+	Comment *v12.CreateCommentRequest `protobuf:"bytes,4,opt,name=comment,proto3,oneof"`
+}
+
+type HeldContent_CommentEdit struct {
+	CommentEdit *v12.EditCommentRequest `protobuf:"bytes,5,opt,name=comment_edit,json=commentEdit,proto3,oneof"`
+}
+
+func (*HeldContent_Message) isHeldContent_Of() {}
+
+func (*HeldContent_Post) isHeldContent_Of() {}
+
+func (*HeldContent_PostEdit) isHeldContent_Of() {}
+
+func (*HeldContent_Comment) isHeldContent_Of() {}
+
+func (*HeldContent_CommentEdit) isHeldContent_Of() {}
+
+// HeldMessage is a message, or an edit of one.
+type HeldMessage struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Content       *v1.Content            `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeldMessage) Reset() {
+	*x = HeldMessage{}
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeldMessage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeldMessage) ProtoMessage() {}
+
+func (x *HeldMessage) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeldMessage.ProtoReflect.Descriptor instead.
+func (*HeldMessage) Descriptor() ([]byte, []int) {
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *HeldMessage) GetConversation() uint64 {
+	if x != nil {
+		return x.Conversation
+	}
+	return 0
+}
+
+func (x *HeldMessage) GetContent() *v1.Content {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
 type ListCasesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// State of the cases; unspecified is open.
@@ -1384,7 +1686,7 @@ type ListCasesRequest struct {
 
 func (x *ListCasesRequest) Reset() {
 	*x = ListCasesRequest{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[13]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1396,7 +1698,7 @@ func (x *ListCasesRequest) String() string {
 func (*ListCasesRequest) ProtoMessage() {}
 
 func (x *ListCasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[13]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1409,7 +1711,7 @@ func (x *ListCasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCasesRequest.ProtoReflect.Descriptor instead.
 func (*ListCasesRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{13}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListCasesRequest) GetState() CaseState {
@@ -1458,7 +1760,7 @@ type ListCasesResponse struct {
 
 func (x *ListCasesResponse) Reset() {
 	*x = ListCasesResponse{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[14]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1470,7 +1772,7 @@ func (x *ListCasesResponse) String() string {
 func (*ListCasesResponse) ProtoMessage() {}
 
 func (x *ListCasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[14]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1483,7 +1785,7 @@ func (x *ListCasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCasesResponse.ProtoReflect.Descriptor instead.
 func (*ListCasesResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{14}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListCasesResponse) GetCases() []*Case {
@@ -1509,7 +1811,7 @@ type GetCaseRequest struct {
 
 func (x *GetCaseRequest) Reset() {
 	*x = GetCaseRequest{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[15]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1521,7 +1823,7 @@ func (x *GetCaseRequest) String() string {
 func (*GetCaseRequest) ProtoMessage() {}
 
 func (x *GetCaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[15]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1534,7 +1836,7 @@ func (x *GetCaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCaseRequest.ProtoReflect.Descriptor instead.
 func (*GetCaseRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{15}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetCaseRequest) GetCase() uint64 {
@@ -1554,7 +1856,7 @@ type DecideRequest struct {
 	Explanation string `protobuf:"bytes,4,opt,name=explanation,proto3" json:"explanation,omitempty"`
 	// Note for other moderators and the audit log, at most 500 characters.
 	Note string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
-	// BanEndsMs is when a ban ends, in milliseconds since 1970; 0: never. Otherwise it is in the future.
+	// BanEndsMs is when a ban or a limit ends, in milliseconds since 1970; 0: never. Otherwise it is in the future.
 	BanEndsMs     int64 `protobuf:"varint,6,opt,name=ban_ends_ms,json=banEndsMs,proto3" json:"ban_ends_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1562,7 +1864,7 @@ type DecideRequest struct {
 
 func (x *DecideRequest) Reset() {
 	*x = DecideRequest{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[16]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1574,7 +1876,7 @@ func (x *DecideRequest) String() string {
 func (*DecideRequest) ProtoMessage() {}
 
 func (x *DecideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[16]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1587,7 +1889,7 @@ func (x *DecideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideRequest.ProtoReflect.Descriptor instead.
 func (*DecideRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{16}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DecideRequest) GetCase() uint64 {
@@ -1647,19 +1949,21 @@ type Decision struct {
 	// By is the name of the moderator's key.
 	By     string `protobuf:"bytes,9,opt,name=by,proto3" json:"by,omitempty"`
 	TimeMs int64  `protobuf:"varint,10,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
-	// BanEndsMs is when the ban ends; 0: never, or it is no ban.
+	// BanEndsMs is when the ban or the limit ends; 0: never, or it is neither.
 	BanEndsMs int64 `protobuf:"varint,11,opt,name=ban_ends_ms,json=banEndsMs,proto3" json:"ban_ends_ms,omitempty"`
-	// Applied: the content is hidden or recalled. Otherwise this is tried again each minute.
+	// Applied: the content is hidden, recalled or sent. Otherwise this is tried again each minute.
 	Applied bool `protobuf:"varint,12,opt,name=applied,proto3" json:"applied,omitempty"`
 	// Overturned by an appeal.
-	Overturned    bool `protobuf:"varint,13,opt,name=overturned,proto3" json:"overturned,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Overturned bool `protobuf:"varint,13,opt,name=overturned,proto3" json:"overturned,omitempty"`
+	// AcknowledgedMs is when the user acknowledged the warning, in milliseconds since 1970; 0: not yet, or it is no warning.
+	AcknowledgedMs int64 `protobuf:"varint,14,opt,name=acknowledged_ms,json=acknowledgedMs,proto3" json:"acknowledged_ms,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[17]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1671,7 +1975,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[17]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1684,7 +1988,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{17}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Decision) GetId() uint64 {
@@ -1778,7 +2082,14 @@ func (x *Decision) GetOverturned() bool {
 	return false
 }
 
-// Target of a ban: exactly one field is set.
+func (x *Decision) GetAcknowledgedMs() int64 {
+	if x != nil {
+		return x.AcknowledgedMs
+	}
+	return 0
+}
+
+// Target of a ban or a limit: exactly one field is set.
 type Target struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Of:
@@ -1786,6 +2097,7 @@ type Target struct {
 	//	*Target_User
 	//	*Target_Device
 	//	*Target_Network
+	//	*Target_LimitedUser
 	Of            isTarget_Of `protobuf_oneof:"of"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1793,7 +2105,7 @@ type Target struct {
 
 func (x *Target) Reset() {
 	*x = Target{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[18]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1805,7 +2117,7 @@ func (x *Target) String() string {
 func (*Target) ProtoMessage() {}
 
 func (x *Target) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[18]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1818,7 +2130,7 @@ func (x *Target) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Target.ProtoReflect.Descriptor instead.
 func (*Target) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{18}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Target) GetOf() isTarget_Of {
@@ -1855,6 +2167,15 @@ func (x *Target) GetNetwork() string {
 	return ""
 }
 
+func (x *Target) GetLimitedUser() uint64 {
+	if x != nil {
+		if x, ok := x.Of.(*Target_LimitedUser); ok {
+			return x.LimitedUser
+		}
+	}
+	return 0
+}
+
 type isTarget_Of interface {
 	isTarget_Of()
 }
@@ -1873,11 +2194,19 @@ type Target_Network struct {
 	Network string `protobuf:"bytes,3,opt,name=network,proto3,oneof"`
 }
 
+type Target_LimitedUser struct {
+	// LimitedUser is a user who is not banned, but limited: what the user writes to strangers, posts and comments is seen by nobody else, and the user is not told.
+	// At most 10,000 users are limited at once.
+	LimitedUser uint64 `protobuf:"varint,4,opt,name=limited_user,json=limitedUser,proto3,oneof"`
+}
+
 func (*Target_User) isTarget_Of() {}
 
 func (*Target_Device) isTarget_Of() {}
 
 func (*Target_Network) isTarget_Of() {}
+
+func (*Target_LimitedUser) isTarget_Of() {}
 
 type BanTargetRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -1895,7 +2224,7 @@ type BanTargetRequest struct {
 
 func (x *BanTargetRequest) Reset() {
 	*x = BanTargetRequest{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[19]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1907,7 +2236,7 @@ func (x *BanTargetRequest) String() string {
 func (*BanTargetRequest) ProtoMessage() {}
 
 func (x *BanTargetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[19]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1920,7 +2249,7 @@ func (x *BanTargetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanTargetRequest.ProtoReflect.Descriptor instead.
 func (*BanTargetRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{19}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *BanTargetRequest) GetTarget() *Target {
@@ -1982,7 +2311,7 @@ type Ban struct {
 
 func (x *Ban) Reset() {
 	*x = Ban{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[20]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1994,7 +2323,7 @@ func (x *Ban) String() string {
 func (*Ban) ProtoMessage() {}
 
 func (x *Ban) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[20]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2007,7 +2336,7 @@ func (x *Ban) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ban.ProtoReflect.Descriptor instead.
 func (*Ban) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{20}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Ban) GetId() uint64 {
@@ -2096,7 +2425,7 @@ type ListBansRequest struct {
 
 func (x *ListBansRequest) Reset() {
 	*x = ListBansRequest{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[21]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2108,7 +2437,7 @@ func (x *ListBansRequest) String() string {
 func (*ListBansRequest) ProtoMessage() {}
 
 func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[21]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2121,7 +2450,7 @@ func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansRequest.ProtoReflect.Descriptor instead.
 func (*ListBansRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{21}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListBansRequest) GetPast() bool {
@@ -2163,7 +2492,7 @@ type ListBansResponse struct {
 
 func (x *ListBansResponse) Reset() {
 	*x = ListBansResponse{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[22]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2175,7 +2504,7 @@ func (x *ListBansResponse) String() string {
 func (*ListBansResponse) ProtoMessage() {}
 
 func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[22]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2188,7 +2517,7 @@ func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansResponse.ProtoReflect.Descriptor instead.
 func (*ListBansResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{22}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListBansResponse) GetBans() []*Ban {
@@ -2216,7 +2545,7 @@ type LiftBanRequest struct {
 
 func (x *LiftBanRequest) Reset() {
 	*x = LiftBanRequest{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[23]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2228,7 +2557,7 @@ func (x *LiftBanRequest) String() string {
 func (*LiftBanRequest) ProtoMessage() {}
 
 func (x *LiftBanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[23]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2241,7 +2570,7 @@ func (x *LiftBanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LiftBanRequest.ProtoReflect.Descriptor instead.
 func (*LiftBanRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{23}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *LiftBanRequest) GetBan() uint64 {
@@ -2280,7 +2609,7 @@ type Appeal struct {
 
 func (x *Appeal) Reset() {
 	*x = Appeal{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[24]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2292,7 +2621,7 @@ func (x *Appeal) String() string {
 func (*Appeal) ProtoMessage() {}
 
 func (x *Appeal) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[24]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2305,7 +2634,7 @@ func (x *Appeal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Appeal.ProtoReflect.Descriptor instead.
 func (*Appeal) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{24}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Appeal) GetId() uint64 {
@@ -2392,7 +2721,7 @@ type ListAppealsRequest struct {
 
 func (x *ListAppealsRequest) Reset() {
 	*x = ListAppealsRequest{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[25]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2404,7 +2733,7 @@ func (x *ListAppealsRequest) String() string {
 func (*ListAppealsRequest) ProtoMessage() {}
 
 func (x *ListAppealsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[25]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2417,7 +2746,7 @@ func (x *ListAppealsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAppealsRequest.ProtoReflect.Descriptor instead.
 func (*ListAppealsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{25}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListAppealsRequest) GetState() AppealState {
@@ -2452,7 +2781,7 @@ type ListAppealsResponse struct {
 
 func (x *ListAppealsResponse) Reset() {
 	*x = ListAppealsResponse{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[26]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2464,7 +2793,7 @@ func (x *ListAppealsResponse) String() string {
 func (*ListAppealsResponse) ProtoMessage() {}
 
 func (x *ListAppealsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[26]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2477,7 +2806,7 @@ func (x *ListAppealsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAppealsResponse.ProtoReflect.Descriptor instead.
 func (*ListAppealsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{26}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListAppealsResponse) GetAppeals() []*Appeal {
@@ -2509,7 +2838,7 @@ type DecideAppealRequest struct {
 
 func (x *DecideAppealRequest) Reset() {
 	*x = DecideAppealRequest{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[27]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2521,7 +2850,7 @@ func (x *DecideAppealRequest) String() string {
 func (*DecideAppealRequest) ProtoMessage() {}
 
 func (x *DecideAppealRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[27]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2534,7 +2863,7 @@ func (x *DecideAppealRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideAppealRequest.ProtoReflect.Descriptor instead.
 func (*DecideAppealRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{27}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DecideAppealRequest) GetAppeal() uint64 {
@@ -2579,7 +2908,7 @@ type ListedWord struct {
 
 func (x *ListedWord) Reset() {
 	*x = ListedWord{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[28]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2591,7 +2920,7 @@ func (x *ListedWord) String() string {
 func (*ListedWord) ProtoMessage() {}
 
 func (x *ListedWord) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[28]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2604,7 +2933,7 @@ func (x *ListedWord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListedWord.ProtoReflect.Descriptor instead.
 func (*ListedWord) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{28}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListedWord) GetText() string {
@@ -2649,7 +2978,7 @@ type WordList struct {
 
 func (x *WordList) Reset() {
 	*x = WordList{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[29]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2661,7 +2990,7 @@ func (x *WordList) String() string {
 func (*WordList) ProtoMessage() {}
 
 func (x *WordList) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[29]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2674,7 +3003,7 @@ func (x *WordList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WordList.ProtoReflect.Descriptor instead.
 func (*WordList) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{29}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *WordList) GetName() string {
@@ -2727,7 +3056,7 @@ type ListWordListsRequest struct {
 
 func (x *ListWordListsRequest) Reset() {
 	*x = ListWordListsRequest{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[30]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2739,7 +3068,7 @@ func (x *ListWordListsRequest) String() string {
 func (*ListWordListsRequest) ProtoMessage() {}
 
 func (x *ListWordListsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[30]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2752,7 +3081,7 @@ func (x *ListWordListsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWordListsRequest.ProtoReflect.Descriptor instead.
 func (*ListWordListsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{30}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{34}
 }
 
 type ListWordListsResponse struct {
@@ -2765,7 +3094,7 @@ type ListWordListsResponse struct {
 
 func (x *ListWordListsResponse) Reset() {
 	*x = ListWordListsResponse{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[31]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2777,7 +3106,7 @@ func (x *ListWordListsResponse) String() string {
 func (*ListWordListsResponse) ProtoMessage() {}
 
 func (x *ListWordListsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[31]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2790,7 +3119,7 @@ func (x *ListWordListsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWordListsResponse.ProtoReflect.Descriptor instead.
 func (*ListWordListsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{31}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListWordListsResponse) GetLists() []*WordList {
@@ -2809,7 +3138,7 @@ type GetWordListRequest struct {
 
 func (x *GetWordListRequest) Reset() {
 	*x = GetWordListRequest{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[32]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2821,7 +3150,7 @@ func (x *GetWordListRequest) String() string {
 func (*GetWordListRequest) ProtoMessage() {}
 
 func (x *GetWordListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[32]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2834,7 +3163,7 @@ func (x *GetWordListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWordListRequest.ProtoReflect.Descriptor instead.
 func (*GetWordListRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{32}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *GetWordListRequest) GetName() string {
@@ -2859,7 +3188,7 @@ type PutWordListRequest struct {
 
 func (x *PutWordListRequest) Reset() {
 	*x = PutWordListRequest{}
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[33]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2871,7 +3200,7 @@ func (x *PutWordListRequest) String() string {
 func (*PutWordListRequest) ProtoMessage() {}
 
 func (x *PutWordListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[33]
+	mi := &file_rialto_moderation_v1_moderation_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2884,7 +3213,7 @@ func (x *PutWordListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutWordListRequest.ProtoReflect.Descriptor instead.
 func (*PutWordListRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{33}
+	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *PutWordListRequest) GetName() string {
@@ -2943,13 +3272,14 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"\x05limit\x18\x02 \x01(\rR\x05limit\"c\n" +
 	"\x15ListMyReportsResponse\x126\n" +
 	"\areports\x18\x01 \x03(\v2\x1c.rialto.moderation.v1.ReportR\areports\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"B\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"j\n" +
 	"\x16ListMyDecisionsRequest\x12\x12\n" +
 	"\x04page\x18\x01 \x01(\tR\x04page\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\rR\x05limit\"q\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\x12&\n" +
+	"\x0eunacknowledged\x18\x03 \x01(\bR\x0eunacknowledged\"q\n" +
 	"\x17ListMyDecisionsResponse\x12B\n" +
 	"\tdecisions\x18\x01 \x03(\v2$.rialto.moderation.v1.DecisionNoticeR\tdecisions\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"\xab\x03\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"\xd8\x03\n" +
 	"\x0eDecisionNotice\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x124\n" +
 	"\x06action\x18\x02 \x01(\x0e2\x1c.rialto.moderation.v1.ActionR\x06action\x12=\n" +
@@ -2961,7 +3291,11 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"\aexcerpt\x18\b \x01(\tR\aexcerpt\x129\n" +
 	"\x06appeal\x18\t \x01(\x0e2!.rialto.moderation.v1.AppealStateR\x06appeal\x12#\n" +
 	"\rappeal_answer\x18\n" +
-	" \x01(\tR\fappealAnswer\"K\n" +
+	" \x01(\tR\fappealAnswer\x12+\n" +
+	"\x0facknowledged_ms\x18\v \x01(\x03B\x020\x02R\x0eacknowledgedMs\"<\n" +
+	"\x1aAcknowledgeDecisionRequest\x12\x1e\n" +
+	"\bdecision\x18\x01 \x01(\x04B\x020\x01R\bdecision\"\x1d\n" +
+	"\x1bAcknowledgeDecisionResponse\"K\n" +
 	"\x15AppealDecisionRequest\x12\x1e\n" +
 	"\bdecision\x18\x01 \x01(\x04B\x020\x01R\bdecision\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\"I\n" +
@@ -2982,13 +3316,24 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"\bdecision\x18\t \x01(\v2\x1e.rialto.moderation.v1.DecisionR\bdecision\x126\n" +
 	"\areports\x18\n" +
 	" \x03(\v2\x1c.rialto.moderation.v1.ReportR\areports\x12;\n" +
-	"\acontent\x18\v \x01(\v2!.rialto.moderation.v1.CaseContentR\acontent\"\x83\x02\n" +
+	"\acontent\x18\v \x01(\v2!.rialto.moderation.v1.CaseContentR\acontent\"\xba\x02\n" +
 	"\vCaseContent\x123\n" +
 	"\bmessages\x18\x01 \x03(\v2\x17.rialto.chat.v1.MessageR\bmessages\x12(\n" +
 	"\x04post\x18\x02 \x01(\v2\x14.rialto.feed.v1.PostR\x04post\x124\n" +
 	"\acomment\x18\x03 \x01(\v2\x1a.rialto.comment.v1.CommentR\acomment\x12+\n" +
 	"\x04user\x18\x04 \x01(\v2\x17.rialto.account.v1.UserR\x04user\x122\n" +
-	"\x05group\x18\x05 \x01(\v2\x1c.rialto.chat.v1.ConversationR\x05group\"\xc5\x01\n" +
+	"\x05group\x18\x05 \x01(\v2\x1c.rialto.chat.v1.ConversationR\x05group\x125\n" +
+	"\x04held\x18\x06 \x01(\v2!.rialto.moderation.v1.HeldContentR\x04held\"\xd9\x02\n" +
+	"\vHeldContent\x12=\n" +
+	"\amessage\x18\x01 \x01(\v2!.rialto.moderation.v1.HeldMessageH\x00R\amessage\x124\n" +
+	"\x04post\x18\x02 \x01(\v2\x1e.rialto.feed.v1.PublishRequestH\x00R\x04post\x12>\n" +
+	"\tpost_edit\x18\x03 \x01(\v2\x1f.rialto.feed.v1.EditPostRequestH\x00R\bpostEdit\x12C\n" +
+	"\acomment\x18\x04 \x01(\v2'.rialto.comment.v1.CreateCommentRequestH\x00R\acomment\x12J\n" +
+	"\fcomment_edit\x18\x05 \x01(\v2%.rialto.comment.v1.EditCommentRequestH\x00R\vcommentEditB\x04\n" +
+	"\x02of\"h\n" +
+	"\vHeldMessage\x12&\n" +
+	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x121\n" +
+	"\acontent\x18\x02 \x01(\v2\x17.rialto.chat.v1.ContentR\acontent\"\xc5\x01\n" +
 	"\x10ListCasesRequest\x125\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1f.rialto.moderation.v1.CaseStateR\x05state\x126\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\".rialto.moderation.v1.ReportedKindR\x04kind\x12\x18\n" +
@@ -3006,7 +3351,7 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\x0e2\".rialto.moderation.v1.ReportReasonR\x06reason\x12 \n" +
 	"\vexplanation\x18\x04 \x01(\tR\vexplanation\x12\x12\n" +
 	"\x04note\x18\x05 \x01(\tR\x04note\x12\"\n" +
-	"\vban_ends_ms\x18\x06 \x01(\x03B\x020\x02R\tbanEndsMs\"\xc2\x03\n" +
+	"\vban_ends_ms\x18\x06 \x01(\x03B\x020\x02R\tbanEndsMs\"\xef\x03\n" +
 	"\bDecision\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12\x16\n" +
 	"\x04case\x18\x02 \x01(\x04B\x020\x01R\x04case\x12=\n" +
@@ -3023,11 +3368,13 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"\aapplied\x18\f \x01(\bR\aapplied\x12\x1e\n" +
 	"\n" +
 	"overturned\x18\r \x01(\bR\n" +
-	"overturned\"b\n" +
+	"overturned\x12+\n" +
+	"\x0facknowledged_ms\x18\x0e \x01(\x03B\x020\x02R\x0eacknowledgedMs\"\x8b\x01\n" +
 	"\x06Target\x12\x18\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01H\x00R\x04user\x12\x1c\n" +
 	"\x06device\x18\x02 \x01(\x04B\x020\x01H\x00R\x06device\x12\x1a\n" +
-	"\anetwork\x18\x03 \x01(\tH\x00R\anetworkB\x04\n" +
+	"\anetwork\x18\x03 \x01(\tH\x00R\anetwork\x12'\n" +
+	"\flimited_user\x18\x04 \x01(\x04B\x020\x01H\x00R\vlimitedUserB\x04\n" +
 	"\x02of\"\xd7\x01\n" +
 	"\x10BanTargetRequest\x124\n" +
 	"\x06target\x18\x01 \x01(\v2\x1c.rialto.moderation.v1.TargetR\x06target\x12\x1b\n" +
@@ -3106,14 +3453,15 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\rR\aversion\x126\n" +
 	"\x05words\x18\x03 \x03(\v2 .rialto.moderation.v1.ListedWordR\x05words\x12\x12\n" +
-	"\x04note\x18\x04 \x01(\tR\x04note*\xac\x01\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note*\xc4\x01\n" +
 	"\fReportedKind\x12\x1d\n" +
 	"\x19REPORTED_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REPORTED_KIND_MESSAGE\x10\x01\x12\x16\n" +
 	"\x12REPORTED_KIND_POST\x10\x02\x12\x19\n" +
 	"\x15REPORTED_KIND_COMMENT\x10\x03\x12\x16\n" +
 	"\x12REPORTED_KIND_USER\x10\x04\x12\x17\n" +
-	"\x13REPORTED_KIND_GROUP\x10\x05*\xdc\x02\n" +
+	"\x13REPORTED_KIND_GROUP\x10\x05\x12\x16\n" +
+	"\x12REPORTED_KIND_HELD\x10\x06*\xdc\x02\n" +
 	"\fReportReason\x12\x1d\n" +
 	"\x19REPORT_REASON_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12REPORT_REASON_SPAM\x10\x01\x12\x1c\n" +
@@ -3132,7 +3480,7 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"\x18REPORT_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11REPORT_STATE_OPEN\x10\x01\x12\x1a\n" +
 	"\x16REPORT_STATE_DISMISSED\x10\x02\x12\x16\n" +
-	"\x12REPORT_STATE_ACTED\x10\x03*y\n" +
+	"\x12REPORT_STATE_ACTED\x10\x03*\x9e\x01\n" +
 	"\x06Action\x12\x16\n" +
 	"\x12ACTION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eACTION_DISMISS\x10\x01\x12\x0f\n" +
@@ -3140,7 +3488,9 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"\rACTION_RECALL\x10\x03\x12\x0f\n" +
 	"\vACTION_WARN\x10\x04\x12\x0e\n" +
 	"\n" +
-	"ACTION_BAN\x10\x05*x\n" +
+	"ACTION_BAN\x10\x05\x12\x10\n" +
+	"\fACTION_LIMIT\x10\x06\x12\x11\n" +
+	"\rACTION_REFUSE\x10\a*x\n" +
 	"\vAppealState\x12\x1c\n" +
 	"\x18APPEAL_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11APPEAL_STATE_OPEN\x10\x01\x12\x17\n" +
@@ -3154,11 +3504,12 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"WordAction\x12\x1b\n" +
 	"\x17WORD_ACTION_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12WORD_ACTION_REFUSE\x10\x01\x12\x15\n" +
-	"\x11WORD_ACTION_QUEUE\x10\x022\x86\x04\n" +
+	"\x11WORD_ACTION_QUEUE\x10\x022\x82\x05\n" +
 	"\x11ModerationService\x12Y\n" +
 	"\rReportContent\x12*.rialto.moderation.v1.ReportContentRequest\x1a\x1c.rialto.moderation.v1.Report\x12h\n" +
 	"\rListMyReports\x12*.rialto.moderation.v1.ListMyReportsRequest\x1a+.rialto.moderation.v1.ListMyReportsResponse\x12n\n" +
-	"\x0fListMyDecisions\x12,.rialto.moderation.v1.ListMyDecisionsRequest\x1a-.rialto.moderation.v1.ListMyDecisionsResponse\x12b\n" +
+	"\x0fListMyDecisions\x12,.rialto.moderation.v1.ListMyDecisionsRequest\x1a-.rialto.moderation.v1.ListMyDecisionsResponse\x12z\n" +
+	"\x13AcknowledgeDecision\x120.rialto.moderation.v1.AcknowledgeDecisionRequest\x1a1.rialto.moderation.v1.AcknowledgeDecisionResponse\x12b\n" +
 	"\x0eAppealDecision\x12+.rialto.moderation.v1.AppealDecisionRequest\x1a#.rialto.moderation.v1.AppealReceipt\x12X\n" +
 	"\tAppealBan\x12&.rialto.moderation.v1.AppealBanRequest\x1a#.rialto.moderation.v1.AppealReceipt2\xe2\a\n" +
 	"\x16ModerationAdminService\x12\\\n" +
@@ -3187,54 +3538,63 @@ func file_rialto_moderation_v1_moderation_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_moderation_v1_moderation_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_rialto_moderation_v1_moderation_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_rialto_moderation_v1_moderation_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_rialto_moderation_v1_moderation_proto_goTypes = []any{
-	(ReportedKind)(0),               // 0: rialto.moderation.v1.ReportedKind
-	(ReportReason)(0),               // 1: rialto.moderation.v1.ReportReason
-	(ReportState)(0),                // 2: rialto.moderation.v1.ReportState
-	(Action)(0),                     // 3: rialto.moderation.v1.Action
-	(AppealState)(0),                // 4: rialto.moderation.v1.AppealState
-	(CaseState)(0),                  // 5: rialto.moderation.v1.CaseState
-	(WordAction)(0),                 // 6: rialto.moderation.v1.WordAction
-	(*ReportedThing)(nil),           // 7: rialto.moderation.v1.ReportedThing
-	(*ReportContentRequest)(nil),    // 8: rialto.moderation.v1.ReportContentRequest
-	(*Report)(nil),                  // 9: rialto.moderation.v1.Report
-	(*ListMyReportsRequest)(nil),    // 10: rialto.moderation.v1.ListMyReportsRequest
-	(*ListMyReportsResponse)(nil),   // 11: rialto.moderation.v1.ListMyReportsResponse
-	(*ListMyDecisionsRequest)(nil),  // 12: rialto.moderation.v1.ListMyDecisionsRequest
-	(*ListMyDecisionsResponse)(nil), // 13: rialto.moderation.v1.ListMyDecisionsResponse
-	(*DecisionNotice)(nil),          // 14: rialto.moderation.v1.DecisionNotice
-	(*AppealDecisionRequest)(nil),   // 15: rialto.moderation.v1.AppealDecisionRequest
-	(*AppealBanRequest)(nil),        // 16: rialto.moderation.v1.AppealBanRequest
-	(*AppealReceipt)(nil),           // 17: rialto.moderation.v1.AppealReceipt
-	(*Case)(nil),                    // 18: rialto.moderation.v1.Case
-	(*CaseContent)(nil),             // 19: rialto.moderation.v1.CaseContent
-	(*ListCasesRequest)(nil),        // 20: rialto.moderation.v1.ListCasesRequest
-	(*ListCasesResponse)(nil),       // 21: rialto.moderation.v1.ListCasesResponse
-	(*GetCaseRequest)(nil),          // 22: rialto.moderation.v1.GetCaseRequest
-	(*DecideRequest)(nil),           // 23: rialto.moderation.v1.DecideRequest
-	(*Decision)(nil),                // 24: rialto.moderation.v1.Decision
-	(*Target)(nil),                  // 25: rialto.moderation.v1.Target
-	(*BanTargetRequest)(nil),        // 26: rialto.moderation.v1.BanTargetRequest
-	(*Ban)(nil),                     // 27: rialto.moderation.v1.Ban
-	(*ListBansRequest)(nil),         // 28: rialto.moderation.v1.ListBansRequest
-	(*ListBansResponse)(nil),        // 29: rialto.moderation.v1.ListBansResponse
-	(*LiftBanRequest)(nil),          // 30: rialto.moderation.v1.LiftBanRequest
-	(*Appeal)(nil),                  // 31: rialto.moderation.v1.Appeal
-	(*ListAppealsRequest)(nil),      // 32: rialto.moderation.v1.ListAppealsRequest
-	(*ListAppealsResponse)(nil),     // 33: rialto.moderation.v1.ListAppealsResponse
-	(*DecideAppealRequest)(nil),     // 34: rialto.moderation.v1.DecideAppealRequest
-	(*ListedWord)(nil),              // 35: rialto.moderation.v1.ListedWord
-	(*WordList)(nil),                // 36: rialto.moderation.v1.WordList
-	(*ListWordListsRequest)(nil),    // 37: rialto.moderation.v1.ListWordListsRequest
-	(*ListWordListsResponse)(nil),   // 38: rialto.moderation.v1.ListWordListsResponse
-	(*GetWordListRequest)(nil),      // 39: rialto.moderation.v1.GetWordListRequest
-	(*PutWordListRequest)(nil),      // 40: rialto.moderation.v1.PutWordListRequest
-	(*v1.Message)(nil),              // 41: rialto.chat.v1.Message
-	(*v11.Post)(nil),                // 42: rialto.feed.v1.Post
-	(*v12.Comment)(nil),             // 43: rialto.comment.v1.Comment
-	(*v13.User)(nil),                // 44: rialto.account.v1.User
-	(*v1.Conversation)(nil),         // 45: rialto.chat.v1.Conversation
+	(ReportedKind)(0),                   // 0: rialto.moderation.v1.ReportedKind
+	(ReportReason)(0),                   // 1: rialto.moderation.v1.ReportReason
+	(ReportState)(0),                    // 2: rialto.moderation.v1.ReportState
+	(Action)(0),                         // 3: rialto.moderation.v1.Action
+	(AppealState)(0),                    // 4: rialto.moderation.v1.AppealState
+	(CaseState)(0),                      // 5: rialto.moderation.v1.CaseState
+	(WordAction)(0),                     // 6: rialto.moderation.v1.WordAction
+	(*ReportedThing)(nil),               // 7: rialto.moderation.v1.ReportedThing
+	(*ReportContentRequest)(nil),        // 8: rialto.moderation.v1.ReportContentRequest
+	(*Report)(nil),                      // 9: rialto.moderation.v1.Report
+	(*ListMyReportsRequest)(nil),        // 10: rialto.moderation.v1.ListMyReportsRequest
+	(*ListMyReportsResponse)(nil),       // 11: rialto.moderation.v1.ListMyReportsResponse
+	(*ListMyDecisionsRequest)(nil),      // 12: rialto.moderation.v1.ListMyDecisionsRequest
+	(*ListMyDecisionsResponse)(nil),     // 13: rialto.moderation.v1.ListMyDecisionsResponse
+	(*DecisionNotice)(nil),              // 14: rialto.moderation.v1.DecisionNotice
+	(*AcknowledgeDecisionRequest)(nil),  // 15: rialto.moderation.v1.AcknowledgeDecisionRequest
+	(*AcknowledgeDecisionResponse)(nil), // 16: rialto.moderation.v1.AcknowledgeDecisionResponse
+	(*AppealDecisionRequest)(nil),       // 17: rialto.moderation.v1.AppealDecisionRequest
+	(*AppealBanRequest)(nil),            // 18: rialto.moderation.v1.AppealBanRequest
+	(*AppealReceipt)(nil),               // 19: rialto.moderation.v1.AppealReceipt
+	(*Case)(nil),                        // 20: rialto.moderation.v1.Case
+	(*CaseContent)(nil),                 // 21: rialto.moderation.v1.CaseContent
+	(*HeldContent)(nil),                 // 22: rialto.moderation.v1.HeldContent
+	(*HeldMessage)(nil),                 // 23: rialto.moderation.v1.HeldMessage
+	(*ListCasesRequest)(nil),            // 24: rialto.moderation.v1.ListCasesRequest
+	(*ListCasesResponse)(nil),           // 25: rialto.moderation.v1.ListCasesResponse
+	(*GetCaseRequest)(nil),              // 26: rialto.moderation.v1.GetCaseRequest
+	(*DecideRequest)(nil),               // 27: rialto.moderation.v1.DecideRequest
+	(*Decision)(nil),                    // 28: rialto.moderation.v1.Decision
+	(*Target)(nil),                      // 29: rialto.moderation.v1.Target
+	(*BanTargetRequest)(nil),            // 30: rialto.moderation.v1.BanTargetRequest
+	(*Ban)(nil),                         // 31: rialto.moderation.v1.Ban
+	(*ListBansRequest)(nil),             // 32: rialto.moderation.v1.ListBansRequest
+	(*ListBansResponse)(nil),            // 33: rialto.moderation.v1.ListBansResponse
+	(*LiftBanRequest)(nil),              // 34: rialto.moderation.v1.LiftBanRequest
+	(*Appeal)(nil),                      // 35: rialto.moderation.v1.Appeal
+	(*ListAppealsRequest)(nil),          // 36: rialto.moderation.v1.ListAppealsRequest
+	(*ListAppealsResponse)(nil),         // 37: rialto.moderation.v1.ListAppealsResponse
+	(*DecideAppealRequest)(nil),         // 38: rialto.moderation.v1.DecideAppealRequest
+	(*ListedWord)(nil),                  // 39: rialto.moderation.v1.ListedWord
+	(*WordList)(nil),                    // 40: rialto.moderation.v1.WordList
+	(*ListWordListsRequest)(nil),        // 41: rialto.moderation.v1.ListWordListsRequest
+	(*ListWordListsResponse)(nil),       // 42: rialto.moderation.v1.ListWordListsResponse
+	(*GetWordListRequest)(nil),          // 43: rialto.moderation.v1.GetWordListRequest
+	(*PutWordListRequest)(nil),          // 44: rialto.moderation.v1.PutWordListRequest
+	(*v1.Message)(nil),                  // 45: rialto.chat.v1.Message
+	(*v11.Post)(nil),                    // 46: rialto.feed.v1.Post
+	(*v12.Comment)(nil),                 // 47: rialto.comment.v1.Comment
+	(*v13.User)(nil),                    // 48: rialto.account.v1.User
+	(*v1.Conversation)(nil),             // 49: rialto.chat.v1.Conversation
+	(*v11.PublishRequest)(nil),          // 50: rialto.feed.v1.PublishRequest
+	(*v11.EditPostRequest)(nil),         // 51: rialto.feed.v1.EditPostRequest
+	(*v12.CreateCommentRequest)(nil),    // 52: rialto.comment.v1.CreateCommentRequest
+	(*v12.EditCommentRequest)(nil),      // 53: rialto.comment.v1.EditCommentRequest
+	(*v1.Content)(nil),                  // 54: rialto.chat.v1.Content
 }
 var file_rialto_moderation_v1_moderation_proto_depIdxs = []int32{
 	0,  // 0: rialto.moderation.v1.ReportedThing.kind:type_name -> rialto.moderation.v1.ReportedKind
@@ -3252,71 +3612,80 @@ var file_rialto_moderation_v1_moderation_proto_depIdxs = []int32{
 	7,  // 12: rialto.moderation.v1.Case.subject:type_name -> rialto.moderation.v1.ReportedThing
 	5,  // 13: rialto.moderation.v1.Case.state:type_name -> rialto.moderation.v1.CaseState
 	1,  // 14: rialto.moderation.v1.Case.reasons:type_name -> rialto.moderation.v1.ReportReason
-	24, // 15: rialto.moderation.v1.Case.decision:type_name -> rialto.moderation.v1.Decision
+	28, // 15: rialto.moderation.v1.Case.decision:type_name -> rialto.moderation.v1.Decision
 	9,  // 16: rialto.moderation.v1.Case.reports:type_name -> rialto.moderation.v1.Report
-	19, // 17: rialto.moderation.v1.Case.content:type_name -> rialto.moderation.v1.CaseContent
-	41, // 18: rialto.moderation.v1.CaseContent.messages:type_name -> rialto.chat.v1.Message
-	42, // 19: rialto.moderation.v1.CaseContent.post:type_name -> rialto.feed.v1.Post
-	43, // 20: rialto.moderation.v1.CaseContent.comment:type_name -> rialto.comment.v1.Comment
-	44, // 21: rialto.moderation.v1.CaseContent.user:type_name -> rialto.account.v1.User
-	45, // 22: rialto.moderation.v1.CaseContent.group:type_name -> rialto.chat.v1.Conversation
-	5,  // 23: rialto.moderation.v1.ListCasesRequest.state:type_name -> rialto.moderation.v1.CaseState
-	0,  // 24: rialto.moderation.v1.ListCasesRequest.kind:type_name -> rialto.moderation.v1.ReportedKind
-	18, // 25: rialto.moderation.v1.ListCasesResponse.cases:type_name -> rialto.moderation.v1.Case
-	3,  // 26: rialto.moderation.v1.DecideRequest.action:type_name -> rialto.moderation.v1.Action
-	1,  // 27: rialto.moderation.v1.DecideRequest.reason:type_name -> rialto.moderation.v1.ReportReason
-	7,  // 28: rialto.moderation.v1.Decision.subject:type_name -> rialto.moderation.v1.ReportedThing
-	3,  // 29: rialto.moderation.v1.Decision.action:type_name -> rialto.moderation.v1.Action
-	1,  // 30: rialto.moderation.v1.Decision.reason:type_name -> rialto.moderation.v1.ReportReason
-	25, // 31: rialto.moderation.v1.BanTargetRequest.target:type_name -> rialto.moderation.v1.Target
-	1,  // 32: rialto.moderation.v1.BanTargetRequest.reason:type_name -> rialto.moderation.v1.ReportReason
-	25, // 33: rialto.moderation.v1.Ban.target:type_name -> rialto.moderation.v1.Target
-	27, // 34: rialto.moderation.v1.ListBansResponse.bans:type_name -> rialto.moderation.v1.Ban
-	4,  // 35: rialto.moderation.v1.Appeal.state:type_name -> rialto.moderation.v1.AppealState
-	24, // 36: rialto.moderation.v1.Appeal.decision:type_name -> rialto.moderation.v1.Decision
-	4,  // 37: rialto.moderation.v1.ListAppealsRequest.state:type_name -> rialto.moderation.v1.AppealState
-	31, // 38: rialto.moderation.v1.ListAppealsResponse.appeals:type_name -> rialto.moderation.v1.Appeal
-	6,  // 39: rialto.moderation.v1.ListedWord.action:type_name -> rialto.moderation.v1.WordAction
-	35, // 40: rialto.moderation.v1.WordList.words:type_name -> rialto.moderation.v1.ListedWord
-	36, // 41: rialto.moderation.v1.ListWordListsResponse.lists:type_name -> rialto.moderation.v1.WordList
-	35, // 42: rialto.moderation.v1.PutWordListRequest.words:type_name -> rialto.moderation.v1.ListedWord
-	8,  // 43: rialto.moderation.v1.ModerationService.ReportContent:input_type -> rialto.moderation.v1.ReportContentRequest
-	10, // 44: rialto.moderation.v1.ModerationService.ListMyReports:input_type -> rialto.moderation.v1.ListMyReportsRequest
-	12, // 45: rialto.moderation.v1.ModerationService.ListMyDecisions:input_type -> rialto.moderation.v1.ListMyDecisionsRequest
-	15, // 46: rialto.moderation.v1.ModerationService.AppealDecision:input_type -> rialto.moderation.v1.AppealDecisionRequest
-	16, // 47: rialto.moderation.v1.ModerationService.AppealBan:input_type -> rialto.moderation.v1.AppealBanRequest
-	20, // 48: rialto.moderation.v1.ModerationAdminService.ListCases:input_type -> rialto.moderation.v1.ListCasesRequest
-	22, // 49: rialto.moderation.v1.ModerationAdminService.GetCase:input_type -> rialto.moderation.v1.GetCaseRequest
-	23, // 50: rialto.moderation.v1.ModerationAdminService.Decide:input_type -> rialto.moderation.v1.DecideRequest
-	26, // 51: rialto.moderation.v1.ModerationAdminService.BanTarget:input_type -> rialto.moderation.v1.BanTargetRequest
-	28, // 52: rialto.moderation.v1.ModerationAdminService.ListBans:input_type -> rialto.moderation.v1.ListBansRequest
-	30, // 53: rialto.moderation.v1.ModerationAdminService.LiftBan:input_type -> rialto.moderation.v1.LiftBanRequest
-	32, // 54: rialto.moderation.v1.ModerationAdminService.ListAppeals:input_type -> rialto.moderation.v1.ListAppealsRequest
-	34, // 55: rialto.moderation.v1.ModerationAdminService.DecideAppeal:input_type -> rialto.moderation.v1.DecideAppealRequest
-	37, // 56: rialto.moderation.v1.ModerationAdminService.ListWordLists:input_type -> rialto.moderation.v1.ListWordListsRequest
-	39, // 57: rialto.moderation.v1.ModerationAdminService.GetWordList:input_type -> rialto.moderation.v1.GetWordListRequest
-	40, // 58: rialto.moderation.v1.ModerationAdminService.PutWordList:input_type -> rialto.moderation.v1.PutWordListRequest
-	9,  // 59: rialto.moderation.v1.ModerationService.ReportContent:output_type -> rialto.moderation.v1.Report
-	11, // 60: rialto.moderation.v1.ModerationService.ListMyReports:output_type -> rialto.moderation.v1.ListMyReportsResponse
-	13, // 61: rialto.moderation.v1.ModerationService.ListMyDecisions:output_type -> rialto.moderation.v1.ListMyDecisionsResponse
-	17, // 62: rialto.moderation.v1.ModerationService.AppealDecision:output_type -> rialto.moderation.v1.AppealReceipt
-	17, // 63: rialto.moderation.v1.ModerationService.AppealBan:output_type -> rialto.moderation.v1.AppealReceipt
-	21, // 64: rialto.moderation.v1.ModerationAdminService.ListCases:output_type -> rialto.moderation.v1.ListCasesResponse
-	18, // 65: rialto.moderation.v1.ModerationAdminService.GetCase:output_type -> rialto.moderation.v1.Case
-	24, // 66: rialto.moderation.v1.ModerationAdminService.Decide:output_type -> rialto.moderation.v1.Decision
-	27, // 67: rialto.moderation.v1.ModerationAdminService.BanTarget:output_type -> rialto.moderation.v1.Ban
-	29, // 68: rialto.moderation.v1.ModerationAdminService.ListBans:output_type -> rialto.moderation.v1.ListBansResponse
-	27, // 69: rialto.moderation.v1.ModerationAdminService.LiftBan:output_type -> rialto.moderation.v1.Ban
-	33, // 70: rialto.moderation.v1.ModerationAdminService.ListAppeals:output_type -> rialto.moderation.v1.ListAppealsResponse
-	31, // 71: rialto.moderation.v1.ModerationAdminService.DecideAppeal:output_type -> rialto.moderation.v1.Appeal
-	38, // 72: rialto.moderation.v1.ModerationAdminService.ListWordLists:output_type -> rialto.moderation.v1.ListWordListsResponse
-	36, // 73: rialto.moderation.v1.ModerationAdminService.GetWordList:output_type -> rialto.moderation.v1.WordList
-	36, // 74: rialto.moderation.v1.ModerationAdminService.PutWordList:output_type -> rialto.moderation.v1.WordList
-	59, // [59:75] is the sub-list for method output_type
-	43, // [43:59] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	21, // 17: rialto.moderation.v1.Case.content:type_name -> rialto.moderation.v1.CaseContent
+	45, // 18: rialto.moderation.v1.CaseContent.messages:type_name -> rialto.chat.v1.Message
+	46, // 19: rialto.moderation.v1.CaseContent.post:type_name -> rialto.feed.v1.Post
+	47, // 20: rialto.moderation.v1.CaseContent.comment:type_name -> rialto.comment.v1.Comment
+	48, // 21: rialto.moderation.v1.CaseContent.user:type_name -> rialto.account.v1.User
+	49, // 22: rialto.moderation.v1.CaseContent.group:type_name -> rialto.chat.v1.Conversation
+	22, // 23: rialto.moderation.v1.CaseContent.held:type_name -> rialto.moderation.v1.HeldContent
+	23, // 24: rialto.moderation.v1.HeldContent.message:type_name -> rialto.moderation.v1.HeldMessage
+	50, // 25: rialto.moderation.v1.HeldContent.post:type_name -> rialto.feed.v1.PublishRequest
+	51, // 26: rialto.moderation.v1.HeldContent.post_edit:type_name -> rialto.feed.v1.EditPostRequest
+	52, // 27: rialto.moderation.v1.HeldContent.comment:type_name -> rialto.comment.v1.CreateCommentRequest
+	53, // 28: rialto.moderation.v1.HeldContent.comment_edit:type_name -> rialto.comment.v1.EditCommentRequest
+	54, // 29: rialto.moderation.v1.HeldMessage.content:type_name -> rialto.chat.v1.Content
+	5,  // 30: rialto.moderation.v1.ListCasesRequest.state:type_name -> rialto.moderation.v1.CaseState
+	0,  // 31: rialto.moderation.v1.ListCasesRequest.kind:type_name -> rialto.moderation.v1.ReportedKind
+	20, // 32: rialto.moderation.v1.ListCasesResponse.cases:type_name -> rialto.moderation.v1.Case
+	3,  // 33: rialto.moderation.v1.DecideRequest.action:type_name -> rialto.moderation.v1.Action
+	1,  // 34: rialto.moderation.v1.DecideRequest.reason:type_name -> rialto.moderation.v1.ReportReason
+	7,  // 35: rialto.moderation.v1.Decision.subject:type_name -> rialto.moderation.v1.ReportedThing
+	3,  // 36: rialto.moderation.v1.Decision.action:type_name -> rialto.moderation.v1.Action
+	1,  // 37: rialto.moderation.v1.Decision.reason:type_name -> rialto.moderation.v1.ReportReason
+	29, // 38: rialto.moderation.v1.BanTargetRequest.target:type_name -> rialto.moderation.v1.Target
+	1,  // 39: rialto.moderation.v1.BanTargetRequest.reason:type_name -> rialto.moderation.v1.ReportReason
+	29, // 40: rialto.moderation.v1.Ban.target:type_name -> rialto.moderation.v1.Target
+	31, // 41: rialto.moderation.v1.ListBansResponse.bans:type_name -> rialto.moderation.v1.Ban
+	4,  // 42: rialto.moderation.v1.Appeal.state:type_name -> rialto.moderation.v1.AppealState
+	28, // 43: rialto.moderation.v1.Appeal.decision:type_name -> rialto.moderation.v1.Decision
+	4,  // 44: rialto.moderation.v1.ListAppealsRequest.state:type_name -> rialto.moderation.v1.AppealState
+	35, // 45: rialto.moderation.v1.ListAppealsResponse.appeals:type_name -> rialto.moderation.v1.Appeal
+	6,  // 46: rialto.moderation.v1.ListedWord.action:type_name -> rialto.moderation.v1.WordAction
+	39, // 47: rialto.moderation.v1.WordList.words:type_name -> rialto.moderation.v1.ListedWord
+	40, // 48: rialto.moderation.v1.ListWordListsResponse.lists:type_name -> rialto.moderation.v1.WordList
+	39, // 49: rialto.moderation.v1.PutWordListRequest.words:type_name -> rialto.moderation.v1.ListedWord
+	8,  // 50: rialto.moderation.v1.ModerationService.ReportContent:input_type -> rialto.moderation.v1.ReportContentRequest
+	10, // 51: rialto.moderation.v1.ModerationService.ListMyReports:input_type -> rialto.moderation.v1.ListMyReportsRequest
+	12, // 52: rialto.moderation.v1.ModerationService.ListMyDecisions:input_type -> rialto.moderation.v1.ListMyDecisionsRequest
+	15, // 53: rialto.moderation.v1.ModerationService.AcknowledgeDecision:input_type -> rialto.moderation.v1.AcknowledgeDecisionRequest
+	17, // 54: rialto.moderation.v1.ModerationService.AppealDecision:input_type -> rialto.moderation.v1.AppealDecisionRequest
+	18, // 55: rialto.moderation.v1.ModerationService.AppealBan:input_type -> rialto.moderation.v1.AppealBanRequest
+	24, // 56: rialto.moderation.v1.ModerationAdminService.ListCases:input_type -> rialto.moderation.v1.ListCasesRequest
+	26, // 57: rialto.moderation.v1.ModerationAdminService.GetCase:input_type -> rialto.moderation.v1.GetCaseRequest
+	27, // 58: rialto.moderation.v1.ModerationAdminService.Decide:input_type -> rialto.moderation.v1.DecideRequest
+	30, // 59: rialto.moderation.v1.ModerationAdminService.BanTarget:input_type -> rialto.moderation.v1.BanTargetRequest
+	32, // 60: rialto.moderation.v1.ModerationAdminService.ListBans:input_type -> rialto.moderation.v1.ListBansRequest
+	34, // 61: rialto.moderation.v1.ModerationAdminService.LiftBan:input_type -> rialto.moderation.v1.LiftBanRequest
+	36, // 62: rialto.moderation.v1.ModerationAdminService.ListAppeals:input_type -> rialto.moderation.v1.ListAppealsRequest
+	38, // 63: rialto.moderation.v1.ModerationAdminService.DecideAppeal:input_type -> rialto.moderation.v1.DecideAppealRequest
+	41, // 64: rialto.moderation.v1.ModerationAdminService.ListWordLists:input_type -> rialto.moderation.v1.ListWordListsRequest
+	43, // 65: rialto.moderation.v1.ModerationAdminService.GetWordList:input_type -> rialto.moderation.v1.GetWordListRequest
+	44, // 66: rialto.moderation.v1.ModerationAdminService.PutWordList:input_type -> rialto.moderation.v1.PutWordListRequest
+	9,  // 67: rialto.moderation.v1.ModerationService.ReportContent:output_type -> rialto.moderation.v1.Report
+	11, // 68: rialto.moderation.v1.ModerationService.ListMyReports:output_type -> rialto.moderation.v1.ListMyReportsResponse
+	13, // 69: rialto.moderation.v1.ModerationService.ListMyDecisions:output_type -> rialto.moderation.v1.ListMyDecisionsResponse
+	16, // 70: rialto.moderation.v1.ModerationService.AcknowledgeDecision:output_type -> rialto.moderation.v1.AcknowledgeDecisionResponse
+	19, // 71: rialto.moderation.v1.ModerationService.AppealDecision:output_type -> rialto.moderation.v1.AppealReceipt
+	19, // 72: rialto.moderation.v1.ModerationService.AppealBan:output_type -> rialto.moderation.v1.AppealReceipt
+	25, // 73: rialto.moderation.v1.ModerationAdminService.ListCases:output_type -> rialto.moderation.v1.ListCasesResponse
+	20, // 74: rialto.moderation.v1.ModerationAdminService.GetCase:output_type -> rialto.moderation.v1.Case
+	28, // 75: rialto.moderation.v1.ModerationAdminService.Decide:output_type -> rialto.moderation.v1.Decision
+	31, // 76: rialto.moderation.v1.ModerationAdminService.BanTarget:output_type -> rialto.moderation.v1.Ban
+	33, // 77: rialto.moderation.v1.ModerationAdminService.ListBans:output_type -> rialto.moderation.v1.ListBansResponse
+	31, // 78: rialto.moderation.v1.ModerationAdminService.LiftBan:output_type -> rialto.moderation.v1.Ban
+	37, // 79: rialto.moderation.v1.ModerationAdminService.ListAppeals:output_type -> rialto.moderation.v1.ListAppealsResponse
+	35, // 80: rialto.moderation.v1.ModerationAdminService.DecideAppeal:output_type -> rialto.moderation.v1.Appeal
+	42, // 81: rialto.moderation.v1.ModerationAdminService.ListWordLists:output_type -> rialto.moderation.v1.ListWordListsResponse
+	40, // 82: rialto.moderation.v1.ModerationAdminService.GetWordList:output_type -> rialto.moderation.v1.WordList
+	40, // 83: rialto.moderation.v1.ModerationAdminService.PutWordList:output_type -> rialto.moderation.v1.WordList
+	67, // [67:84] is the sub-list for method output_type
+	50, // [50:67] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_rialto_moderation_v1_moderation_proto_init() }
@@ -3324,10 +3693,18 @@ func file_rialto_moderation_v1_moderation_proto_init() {
 	if File_rialto_moderation_v1_moderation_proto != nil {
 		return
 	}
-	file_rialto_moderation_v1_moderation_proto_msgTypes[18].OneofWrappers = []any{
+	file_rialto_moderation_v1_moderation_proto_msgTypes[15].OneofWrappers = []any{
+		(*HeldContent_Message)(nil),
+		(*HeldContent_Post)(nil),
+		(*HeldContent_PostEdit)(nil),
+		(*HeldContent_Comment)(nil),
+		(*HeldContent_CommentEdit)(nil),
+	}
+	file_rialto_moderation_v1_moderation_proto_msgTypes[22].OneofWrappers = []any{
 		(*Target_User)(nil),
 		(*Target_Device)(nil),
 		(*Target_Network)(nil),
+		(*Target_LimitedUser)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3335,7 +3712,7 @@ func file_rialto_moderation_v1_moderation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_moderation_v1_moderation_proto_rawDesc), len(file_rialto_moderation_v1_moderation_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   34,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -45,6 +45,9 @@ const (
 	// ModerationServiceListMyDecisionsProcedure is the fully-qualified name of the ModerationService's
 	// ListMyDecisions RPC.
 	ModerationServiceListMyDecisionsProcedure = "/rialto.moderation.v1.ModerationService/ListMyDecisions"
+	// ModerationServiceAcknowledgeDecisionProcedure is the fully-qualified name of the
+	// ModerationService's AcknowledgeDecision RPC.
+	ModerationServiceAcknowledgeDecisionProcedure = "/rialto.moderation.v1.ModerationService/AcknowledgeDecision"
 	// ModerationServiceAppealDecisionProcedure is the fully-qualified name of the ModerationService's
 	// AppealDecision RPC.
 	ModerationServiceAppealDecisionProcedure = "/rialto.moderation.v1.ModerationService/AppealDecision"
@@ -96,6 +99,8 @@ type ModerationServiceClient interface {
 	ListMyReports(context.Context, *connect.Request[v1.ListMyReportsRequest]) (*connect.Response[v1.ListMyReportsResponse], error)
 	// ListMyDecisions gives the decisions about the caller, the newest first.
 	ListMyDecisions(context.Context, *connect.Request[v1.ListMyDecisionsRequest]) (*connect.Response[v1.ListMyDecisionsResponse], error)
+	// AcknowledgeDecision says that the caller has read a warning. A retry is harmless.
+	AcknowledgeDecision(context.Context, *connect.Request[v1.AcknowledgeDecisionRequest]) (*connect.Response[v1.AcknowledgeDecisionResponse], error)
 	// AppealDecision appeals against a decision about the caller, once.
 	AppealDecision(context.Context, *connect.Request[v1.AppealDecisionRequest]) (*connect.Response[v1.AppealReceipt], error)
 	// AppealBan appeals against a ban of one's account or device, once. It needs no session, but the appeal token of the error account_banned, which a login that would
@@ -132,6 +137,12 @@ func NewModerationServiceClient(httpClient connect.HTTPClient, baseURL string, o
 			connect.WithSchema(moderationServiceMethods.ByName("ListMyDecisions")),
 			connect.WithClientOptions(opts...),
 		),
+		acknowledgeDecision: unary.NewClient[v1.AcknowledgeDecisionRequest, v1.AcknowledgeDecisionResponse](
+			httpClient,
+			baseURL+ModerationServiceAcknowledgeDecisionProcedure,
+			connect.WithSchema(moderationServiceMethods.ByName("AcknowledgeDecision")),
+			connect.WithClientOptions(opts...),
+		),
 		appealDecision: unary.NewClient[v1.AppealDecisionRequest, v1.AppealReceipt](
 			httpClient,
 			baseURL+ModerationServiceAppealDecisionProcedure,
@@ -149,11 +160,12 @@ func NewModerationServiceClient(httpClient connect.HTTPClient, baseURL string, o
 
 // moderationServiceClient implements ModerationServiceClient.
 type moderationServiceClient struct {
-	reportContent   *unary.Client[v1.ReportContentRequest, v1.Report]
-	listMyReports   *unary.Client[v1.ListMyReportsRequest, v1.ListMyReportsResponse]
-	listMyDecisions *unary.Client[v1.ListMyDecisionsRequest, v1.ListMyDecisionsResponse]
-	appealDecision  *unary.Client[v1.AppealDecisionRequest, v1.AppealReceipt]
-	appealBan       *unary.Client[v1.AppealBanRequest, v1.AppealReceipt]
+	reportContent       *unary.Client[v1.ReportContentRequest, v1.Report]
+	listMyReports       *unary.Client[v1.ListMyReportsRequest, v1.ListMyReportsResponse]
+	listMyDecisions     *unary.Client[v1.ListMyDecisionsRequest, v1.ListMyDecisionsResponse]
+	acknowledgeDecision *unary.Client[v1.AcknowledgeDecisionRequest, v1.AcknowledgeDecisionResponse]
+	appealDecision      *unary.Client[v1.AppealDecisionRequest, v1.AppealReceipt]
+	appealBan           *unary.Client[v1.AppealBanRequest, v1.AppealReceipt]
 }
 
 // ReportContent calls rialto.moderation.v1.ModerationService.ReportContent.
@@ -169,6 +181,11 @@ func (c *moderationServiceClient) ListMyReports(ctx context.Context, req *connec
 // ListMyDecisions calls rialto.moderation.v1.ModerationService.ListMyDecisions.
 func (c *moderationServiceClient) ListMyDecisions(ctx context.Context, req *connect.Request[v1.ListMyDecisionsRequest]) (*connect.Response[v1.ListMyDecisionsResponse], error) {
 	return c.listMyDecisions.CallUnary(ctx, req)
+}
+
+// AcknowledgeDecision calls rialto.moderation.v1.ModerationService.AcknowledgeDecision.
+func (c *moderationServiceClient) AcknowledgeDecision(ctx context.Context, req *connect.Request[v1.AcknowledgeDecisionRequest]) (*connect.Response[v1.AcknowledgeDecisionResponse], error) {
+	return c.acknowledgeDecision.CallUnary(ctx, req)
 }
 
 // AppealDecision calls rialto.moderation.v1.ModerationService.AppealDecision.
@@ -192,6 +209,8 @@ type ModerationServiceHandler interface {
 	ListMyReports(context.Context, *connect.Request[v1.ListMyReportsRequest]) (*connect.Response[v1.ListMyReportsResponse], error)
 	// ListMyDecisions gives the decisions about the caller, the newest first.
 	ListMyDecisions(context.Context, *connect.Request[v1.ListMyDecisionsRequest]) (*connect.Response[v1.ListMyDecisionsResponse], error)
+	// AcknowledgeDecision says that the caller has read a warning. A retry is harmless.
+	AcknowledgeDecision(context.Context, *connect.Request[v1.AcknowledgeDecisionRequest]) (*connect.Response[v1.AcknowledgeDecisionResponse], error)
 	// AppealDecision appeals against a decision about the caller, once.
 	AppealDecision(context.Context, *connect.Request[v1.AppealDecisionRequest]) (*connect.Response[v1.AppealReceipt], error)
 	// AppealBan appeals against a ban of one's account or device, once. It needs no session, but the appeal token of the error account_banned, which a login that would
@@ -224,6 +243,12 @@ func NewModerationServiceHandler(svc ModerationServiceHandler, opts ...connect.H
 		connect.WithSchema(moderationServiceMethods.ByName("ListMyDecisions")),
 		connect.WithHandlerOptions(opts...),
 	)
+	moderationServiceAcknowledgeDecisionHandler := connect.NewUnaryHandler(
+		ModerationServiceAcknowledgeDecisionProcedure,
+		svc.AcknowledgeDecision,
+		connect.WithSchema(moderationServiceMethods.ByName("AcknowledgeDecision")),
+		connect.WithHandlerOptions(opts...),
+	)
 	moderationServiceAppealDecisionHandler := connect.NewUnaryHandler(
 		ModerationServiceAppealDecisionProcedure,
 		svc.AppealDecision,
@@ -244,6 +269,8 @@ func NewModerationServiceHandler(svc ModerationServiceHandler, opts ...connect.H
 			moderationServiceListMyReportsHandler.ServeHTTP(w, r)
 		case ModerationServiceListMyDecisionsProcedure:
 			moderationServiceListMyDecisionsHandler.ServeHTTP(w, r)
+		case ModerationServiceAcknowledgeDecisionProcedure:
+			moderationServiceAcknowledgeDecisionHandler.ServeHTTP(w, r)
 		case ModerationServiceAppealDecisionProcedure:
 			moderationServiceAppealDecisionHandler.ServeHTTP(w, r)
 		case ModerationServiceAppealBanProcedure:
@@ -269,6 +296,10 @@ func (UnimplementedModerationServiceHandler) ListMyDecisions(context.Context, *c
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.moderation.v1.ModerationService.ListMyDecisions is not implemented"))
 }
 
+func (UnimplementedModerationServiceHandler) AcknowledgeDecision(context.Context, *connect.Request[v1.AcknowledgeDecisionRequest]) (*connect.Response[v1.AcknowledgeDecisionResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.moderation.v1.ModerationService.AcknowledgeDecision is not implemented"))
+}
+
 func (UnimplementedModerationServiceHandler) AppealDecision(context.Context, *connect.Request[v1.AppealDecisionRequest]) (*connect.Response[v1.AppealReceipt], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.moderation.v1.ModerationService.AppealDecision is not implemented"))
 }
@@ -286,7 +317,7 @@ type ModerationAdminServiceClient interface {
 	GetCase(context.Context, *connect.Request[v1.GetCaseRequest]) (*connect.Response[v1.Case], error)
 	// Decide closes a case. Its content is hidden or recalled at once as a rule, and else within a minute.
 	Decide(context.Context, *connect.Request[v1.DecideRequest]) (*connect.Response[v1.Decision], error)
-	// BanTarget bans a user, a device or a network without a case.
+	// BanTarget bans a user, a device or a network, or limits a user, without a case.
 	BanTarget(context.Context, *connect.Request[v1.BanTargetRequest]) (*connect.Response[v1.Ban], error)
 	// ListBans gives bans, the newest first.
 	ListBans(context.Context, *connect.Request[v1.ListBansRequest]) (*connect.Response[v1.ListBansResponse], error)
@@ -465,7 +496,7 @@ type ModerationAdminServiceHandler interface {
 	GetCase(context.Context, *connect.Request[v1.GetCaseRequest]) (*connect.Response[v1.Case], error)
 	// Decide closes a case. Its content is hidden or recalled at once as a rule, and else within a minute.
 	Decide(context.Context, *connect.Request[v1.DecideRequest]) (*connect.Response[v1.Decision], error)
-	// BanTarget bans a user, a device or a network without a case.
+	// BanTarget bans a user, a device or a network, or limits a user, without a case.
 	BanTarget(context.Context, *connect.Request[v1.BanTargetRequest]) (*connect.Response[v1.Ban], error)
 	// ListBans gives bans, the newest first.
 	ListBans(context.Context, *connect.Request[v1.ListBansRequest]) (*connect.Response[v1.ListBansResponse], error)

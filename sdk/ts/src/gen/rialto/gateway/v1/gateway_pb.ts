@@ -21,7 +21,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file rialto/gateway/v1/gateway.proto.
  */
 export const file_rialto_gateway_v1_gateway: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yaWFsdG8vZ2F0ZXdheS92MS9nYXRld2F5LnByb3RvEhFyaWFsdG8uZ2F0ZXdheS52MSK+BAoLQ2xpZW50RnJhbWUSDwoHcmVxdWVzdBgBIAEoBBIlCgRhdXRoGAIgASgLMhcucmlhbHRvLmdhdGV3YXkudjEuQXV0aBImCgVzZW5kcxgDIAMoCzIXLnJpYWx0by5nYXRld2F5LnYxLlNlbmQSJQoDYWNrGAQgASgLMhgucmlhbHRvLmNoYXQudjEuUG9zaXRpb24SJgoFbWFya3MYBSADKAsyFy5yaWFsdG8uZ2F0ZXdheS52MS5NYXJrEhIKBnR5cGluZxgGIAEoBEICMAESJQoEcGluZxgHIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLlBpbmcSJQoEY2FsbBgIIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLkNhbGwSKQoEc3luYxgJIAEoCzIbLnJpYWx0by5jaGF0LnYxLlN5bmNSZXF1ZXN0EicKBXdhdGNoGAogASgLMhgucmlhbHRvLmdhdGV3YXkudjEuV2F0Y2gSLgoIYWN0aXZpdHkYCyABKA4yHC5yaWFsdG8ucHJlc2VuY2UudjEuQWN0aXZpdHkSNgoNd2F0Y2hfcmVhZGVycxgMIAEoCzIfLnJpYWx0by5nYXRld2F5LnYxLldhdGNoUmVhZGVycxIWCgplbnRlcl9yb29tGA0gASgEQgIwARIWCgpsZWF2ZV9yb29tGA4gASgEQgIwARIyCgt3YXRjaF9wb3N0cxgQIAEoCzIdLnJpYWx0by5nYXRld2F5LnYxLldhdGNoUG9zdHMiHAoEQXV0aBIUCgxhY2Nlc3NfdG9rZW4YASABKAkijgEKBFNlbmQSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARISCgpjbGllbnRfc2VxGAIgASgEEhUKDWNsaWVudF9tc2dfaWQYAyABKAkSKAoHY29udGVudBgEIAEoCzIXLnJpYWx0by5jaGF0LnYxLkNvbnRlbnQSFwoPcHJldl9jbGllbnRfc2VxGAUgASgEIkkKBE1hcmsSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIVCg1kZWxpdmVyZWRfc2VxGAIgASgEEhAKCHJlYWRfc2VxGAMgASgEIjgKBFBpbmcSDgoGcnR0X21zGAEgASgNEg8KB3JldHJpZXMYAiABKA0SDwoHbmV4dF9tcxgDIAEoDSJjCgRDYWxsEg4KBm1ldGhvZBgBIAEoCRIPCgdwYXlsb2FkGAIgASgMEiUKBGJvZHkYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhMKC3RyYWNlcGFyZW50GAQgASgJIhoKBVdhdGNoEhEKBXVzZXJzGAEgAygEQgIwASJDCgxXYXRjaFJlYWRlcnMSMwoIbWVzc2FnZXMYASADKAsyIS5yaWFsdG8uZ2F0ZXdheS52MS5XYXRjaGVkTWVzc2FnZSI3Cg5XYXRjaGVkTWVzc2FnZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBCI7CgpXYXRjaFBvc3RzEi0KBXBvc3RzGAEgAygLMh4ucmlhbHRvLmdhdGV3YXkudjEuV2F0Y2hlZFBvc3QiMAoLV2F0Y2hlZFBvc3QSEAoEcG9zdBgBIAEoBEICMAESDwoHdmVyc2lvbhgCIAEoDSKGBwoLU2VydmVyRnJhbWUSDwoHcmVxdWVzdBgBIAEoBBInCgVoZWxsbxgCIAEoCzIYLnJpYWx0by5nYXRld2F5LnYxLkhlbGxvEiwKCHJlY2VpcHRzGAMgAygLMhoucmlhbHRvLmdhdGV3YXkudjEuUmVjZWlwdBIlCgZldmVudHMYBCADKAsyFS5yaWFsdG8uY2hhdC52MS5FdmVudBIpCgZyZXN1bHQYBSABKAsyGS5yaWFsdG8uZ2F0ZXdheS52MS5SZXN1bHQSJwoFZXJyb3IYBiABKAsyGC5yaWFsdG8uZ2F0ZXdheS52MS5FcnJvchIlCgRwb25nGAcgASgLMhcucmlhbHRvLmdhdGV3YXkudjEuUG9uZxIpCgZ0eXBpbmcYCCABKAsyGS5yaWFsdG8uZ2F0ZXdheS52MS5UeXBpbmcSLwoJcHJlc2VuY2VzGAkgAygLMhwucmlhbHRvLnByZXNlbmNlLnYxLlByZXNlbmNlEiUKBGhpbnQYCiABKAsyFy5yaWFsdG8uZ2F0ZXdheS52MS5IaW50EiMKA2J5ZRgLIAEoCzIWLnJpYWx0by5nYXRld2F5LnYxLkJ5ZRIqCgRzeW5jGAwgASgLMhwucmlhbHRvLmNoYXQudjEuU3luY1Jlc3BvbnNlEjAKB3RocmVhZHMYDSADKAsyHy5yaWFsdG8uZ2F0ZXdheS52MS5UaHJlYWRVcGRhdGUSMQoHcmVhZGVycxgOIAMoCzIgLnJpYWx0by5nYXRld2F5LnYxLlJlYWRlcnNVcGRhdGUSKQoFcm9vbXMYDyADKAsyGi5yaWFsdG8uY2hhdC52MS5Sb29tVXBkYXRlEicKBHJvb20YECABKAsyGS5yaWFsdG8uY2hhdC52MS5Sb29tRW50cnkSKgoFcG9zdHMYESADKAsyGy5yaWFsdG8uZ2F0ZXdheS52MS5Qb3N0SGludBI6Cg1ub3RpZmljYXRpb25zGBQgASgLMiMucmlhbHRvLmdhdGV3YXkudjEuTm90aWZpY2F0aW9uSGludBIZCg1jaGFuZ2VkX3Bvc3RzGBUgAygEQgIwARIuCghzdHJlYW1lZBgfIAMoCzIcLnJpYWx0by5jaGF0LnYxLlN0cmVhbWVkVGV4dBItCghhY2NlcHRlZBgoIAMoCzIbLnJpYWx0by5nYXRld2F5LnYxLkFjY2VwdGVkIk8KCEFjY2VwdGVkEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEgoKY2xpZW50X3NlcRgCIAEoBBIVCg1jbGllbnRfbXNnX2lkGAMgASgJIiQKEE5vdGlmaWNhdGlvbkhpbnQSEAoEcmVhZBgBIAEoBEICMAEiMAoIUG9zdEhpbnQSEAoEcG9zdBgBIAEoBEICMAESEgoGYXV0aG9yGAIgASgEQgIwASJXCg1SZWFkZXJzVXBkYXRlEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESCwoDc2VxGAIgASgEEhEKBXVzZXJzGAMgAygEQgIwARIMCgRtb3JlGAQgASgIIl0KDFRocmVhZFVwZGF0ZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBBImCgZ0aHJlYWQYAyABKAsyFi5yaWFsdG8uY2hhdC52MS5UaHJlYWQi1QEKBUhlbGxvEhAKBHVzZXIYASABKARCAjABEhIKBmRldmljZRgCIAEoBEICMAESJgoEdGFpbBgDIAEoCzIYLnJpYWx0by5jaGF0LnYxLlBvc2l0aW9uEhIKCmNsaWVudF9zZXEYBCABKAQSEwoHdGltZV9tcxgFIAEoA0ICMAISFAoMaGVhcnRiZWF0X21zGAYgASgNEgwKBG5vZGUYByABKAkSEwoHc2Vzc2lvbhgIIAEoBEICMAESHAoUbG9uZ2VzdF9oZWFydGJlYXRfbXMYCSABKA0iyQEKB1JlY2VpcHQSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARISCgpjbGllbnRfc2VxGAIgASgEEhUKDWNsaWVudF9tc2dfaWQYAyABKAkSCgoCaWQYBCABKAkSCwoDc2VxGAUgASgEEhMKB3RpbWVfbXMYBiABKANCAjACEg8KB2NvdW50ZWQYByABKAQSEQoJZHVwbGljYXRlGAggASgIEicKBWVycm9yGAkgASgLMhgucmlhbHRvLmdhdGV3YXkudjEuRXJyb3IiQAoGUmVzdWx0Eg8KB3BheWxvYWQYASABKAwSJQoEYm9keRgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QicwoFRXJyb3ISDAoEY29kZRgBIAEoCRIOCgZyZWFzb24YAiABKAkSDwoHbWVzc2FnZRgDIAEoCRIQCghyZXRyeV9tcxgEIAEoDRIpCgNiYW4YBSABKAsyHC5yaWFsdG8uZ2F0ZXdheS52MS5CYW5Ob3RpY2UiSwoJQmFuTm90aWNlEhMKB2VuZHNfbXMYASABKANCAjACEhMKC2V4cGxhbmF0aW9uGAIgASgJEhQKDGFwcGVhbF90b2tlbhgDIAEoCSIbCgRQb25nEhMKB3RpbWVfbXMYASABKANCAjACIjQKBlR5cGluZxIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhAKBHVzZXIYAiABKARCAjABIjgKBEhpbnQSMAoNY29udmVyc2F0aW9ucxgBIAMoCzIZLnJpYWx0by5jaGF0LnYxLkxhcmdlVGFpbCI1CgNCeWUSDAoEY29kZRgBIAEoDRIOCgZyZWFzb24YAiABKAkSEAoIcmV0cnlfbXMYAyABKA1CPVo7Z2l0aHViLmNvbS9yaWFsdG8taW0vcmlhbHRvL3Nkay9nby9nZW4vZ2F0ZXdheS92MTtnYXRld2F5djFiBnByb3RvMw", [file_google_protobuf_struct, file_rialto_chat_v1_chat, file_rialto_chat_v1_message, file_rialto_chat_v1_room, file_rialto_chat_v1_streamed, file_rialto_presence_v1_presence]);
+  fileDesc("Ch9yaWFsdG8vZ2F0ZXdheS92MS9nYXRld2F5LnByb3RvEhFyaWFsdG8uZ2F0ZXdheS52MSK+BAoLQ2xpZW50RnJhbWUSDwoHcmVxdWVzdBgBIAEoBBIlCgRhdXRoGAIgASgLMhcucmlhbHRvLmdhdGV3YXkudjEuQXV0aBImCgVzZW5kcxgDIAMoCzIXLnJpYWx0by5nYXRld2F5LnYxLlNlbmQSJQoDYWNrGAQgASgLMhgucmlhbHRvLmNoYXQudjEuUG9zaXRpb24SJgoFbWFya3MYBSADKAsyFy5yaWFsdG8uZ2F0ZXdheS52MS5NYXJrEhIKBnR5cGluZxgGIAEoBEICMAESJQoEcGluZxgHIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLlBpbmcSJQoEY2FsbBgIIAEoCzIXLnJpYWx0by5nYXRld2F5LnYxLkNhbGwSKQoEc3luYxgJIAEoCzIbLnJpYWx0by5jaGF0LnYxLlN5bmNSZXF1ZXN0EicKBXdhdGNoGAogASgLMhgucmlhbHRvLmdhdGV3YXkudjEuV2F0Y2gSLgoIYWN0aXZpdHkYCyABKA4yHC5yaWFsdG8ucHJlc2VuY2UudjEuQWN0aXZpdHkSNgoNd2F0Y2hfcmVhZGVycxgMIAEoCzIfLnJpYWx0by5nYXRld2F5LnYxLldhdGNoUmVhZGVycxIWCgplbnRlcl9yb29tGA0gASgEQgIwARIWCgpsZWF2ZV9yb29tGA4gASgEQgIwARIyCgt3YXRjaF9wb3N0cxgQIAEoCzIdLnJpYWx0by5nYXRld2F5LnYxLldhdGNoUG9zdHMiHAoEQXV0aBIUCgxhY2Nlc3NfdG9rZW4YASABKAkijgEKBFNlbmQSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARISCgpjbGllbnRfc2VxGAIgASgEEhUKDWNsaWVudF9tc2dfaWQYAyABKAkSKAoHY29udGVudBgEIAEoCzIXLnJpYWx0by5jaGF0LnYxLkNvbnRlbnQSFwoPcHJldl9jbGllbnRfc2VxGAUgASgEIkkKBE1hcmsSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIVCg1kZWxpdmVyZWRfc2VxGAIgASgEEhAKCHJlYWRfc2VxGAMgASgEIjgKBFBpbmcSDgoGcnR0X21zGAEgASgNEg8KB3JldHJpZXMYAiABKA0SDwoHbmV4dF9tcxgDIAEoDSJjCgRDYWxsEg4KBm1ldGhvZBgBIAEoCRIPCgdwYXlsb2FkGAIgASgMEiUKBGJvZHkYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhMKC3RyYWNlcGFyZW50GAQgASgJIhoKBVdhdGNoEhEKBXVzZXJzGAEgAygEQgIwASJDCgxXYXRjaFJlYWRlcnMSMwoIbWVzc2FnZXMYASADKAsyIS5yaWFsdG8uZ2F0ZXdheS52MS5XYXRjaGVkTWVzc2FnZSI3Cg5XYXRjaGVkTWVzc2FnZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBCI7CgpXYXRjaFBvc3RzEi0KBXBvc3RzGAEgAygLMh4ucmlhbHRvLmdhdGV3YXkudjEuV2F0Y2hlZFBvc3QiMAoLV2F0Y2hlZFBvc3QSEAoEcG9zdBgBIAEoBEICMAESDwoHdmVyc2lvbhgCIAEoDSK6BwoLU2VydmVyRnJhbWUSDwoHcmVxdWVzdBgBIAEoBBInCgVoZWxsbxgCIAEoCzIYLnJpYWx0by5nYXRld2F5LnYxLkhlbGxvEiwKCHJlY2VpcHRzGAMgAygLMhoucmlhbHRvLmdhdGV3YXkudjEuUmVjZWlwdBIlCgZldmVudHMYBCADKAsyFS5yaWFsdG8uY2hhdC52MS5FdmVudBIpCgZyZXN1bHQYBSABKAsyGS5yaWFsdG8uZ2F0ZXdheS52MS5SZXN1bHQSJwoFZXJyb3IYBiABKAsyGC5yaWFsdG8uZ2F0ZXdheS52MS5FcnJvchIlCgRwb25nGAcgASgLMhcucmlhbHRvLmdhdGV3YXkudjEuUG9uZxIpCgZ0eXBpbmcYCCABKAsyGS5yaWFsdG8uZ2F0ZXdheS52MS5UeXBpbmcSLwoJcHJlc2VuY2VzGAkgAygLMhwucmlhbHRvLnByZXNlbmNlLnYxLlByZXNlbmNlEiUKBGhpbnQYCiABKAsyFy5yaWFsdG8uZ2F0ZXdheS52MS5IaW50EiMKA2J5ZRgLIAEoCzIWLnJpYWx0by5nYXRld2F5LnYxLkJ5ZRIqCgRzeW5jGAwgASgLMhwucmlhbHRvLmNoYXQudjEuU3luY1Jlc3BvbnNlEjAKB3RocmVhZHMYDSADKAsyHy5yaWFsdG8uZ2F0ZXdheS52MS5UaHJlYWRVcGRhdGUSMQoHcmVhZGVycxgOIAMoCzIgLnJpYWx0by5nYXRld2F5LnYxLlJlYWRlcnNVcGRhdGUSKQoFcm9vbXMYDyADKAsyGi5yaWFsdG8uY2hhdC52MS5Sb29tVXBkYXRlEicKBHJvb20YECABKAsyGS5yaWFsdG8uY2hhdC52MS5Sb29tRW50cnkSKgoFcG9zdHMYESADKAsyGy5yaWFsdG8uZ2F0ZXdheS52MS5Qb3N0SGludBI6Cg1ub3RpZmljYXRpb25zGBQgASgLMiMucmlhbHRvLmdhdGV3YXkudjEuTm90aWZpY2F0aW9uSGludBIZCg1jaGFuZ2VkX3Bvc3RzGBUgAygEQgIwARIuCghzdHJlYW1lZBgfIAMoCzIcLnJpYWx0by5jaGF0LnYxLlN0cmVhbWVkVGV4dBItCghhY2NlcHRlZBgoIAMoCzIbLnJpYWx0by5nYXRld2F5LnYxLkFjY2VwdGVkEjIKCWRlY2lzaW9ucxgpIAEoCzIfLnJpYWx0by5nYXRld2F5LnYxLkRlY2lzaW9uSGludCIOCgxEZWNpc2lvbkhpbnQiTwoIQWNjZXB0ZWQSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARISCgpjbGllbnRfc2VxGAIgASgEEhUKDWNsaWVudF9tc2dfaWQYAyABKAkiJAoQTm90aWZpY2F0aW9uSGludBIQCgRyZWFkGAEgASgEQgIwASIwCghQb3N0SGludBIQCgRwb3N0GAEgASgEQgIwARISCgZhdXRob3IYAiABKARCAjABIlcKDVJlYWRlcnNVcGRhdGUSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARILCgNzZXEYAiABKAQSEQoFdXNlcnMYAyADKARCAjABEgwKBG1vcmUYBCABKAgiXQoMVGhyZWFkVXBkYXRlEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESCwoDc2VxGAIgASgEEiYKBnRocmVhZBgDIAEoCzIWLnJpYWx0by5jaGF0LnYxLlRocmVhZCLVAQoFSGVsbG8SEAoEdXNlchgBIAEoBEICMAESEgoGZGV2aWNlGAIgASgEQgIwARImCgR0YWlsGAMgASgLMhgucmlhbHRvLmNoYXQudjEuUG9zaXRpb24SEgoKY2xpZW50X3NlcRgEIAEoBBITCgd0aW1lX21zGAUgASgDQgIwAhIUCgxoZWFydGJlYXRfbXMYBiABKA0SDAoEbm9kZRgHIAEoCRITCgdzZXNzaW9uGAggASgEQgIwARIcChRsb25nZXN0X2hlYXJ0YmVhdF9tcxgJIAEoDSLJAQoHUmVjZWlwdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhIKCmNsaWVudF9zZXEYAiABKAQSFQoNY2xpZW50X21zZ19pZBgDIAEoCRIKCgJpZBgEIAEoCRILCgNzZXEYBSABKAQSEwoHdGltZV9tcxgGIAEoA0ICMAISDwoHY291bnRlZBgHIAEoBBIRCglkdXBsaWNhdGUYCCABKAgSJwoFZXJyb3IYCSABKAsyGC5yaWFsdG8uZ2F0ZXdheS52MS5FcnJvciJACgZSZXN1bHQSDwoHcGF5bG9hZBgBIAEoDBIlCgRib2R5GAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJzCgVFcnJvchIMCgRjb2RlGAEgASgJEg4KBnJlYXNvbhgCIAEoCRIPCgdtZXNzYWdlGAMgASgJEhAKCHJldHJ5X21zGAQgASgNEikKA2JhbhgFIAEoCzIcLnJpYWx0by5nYXRld2F5LnYxLkJhbk5vdGljZSJLCglCYW5Ob3RpY2USEwoHZW5kc19tcxgBIAEoA0ICMAISEwoLZXhwbGFuYXRpb24YAiABKAkSFAoMYXBwZWFsX3Rva2VuGAMgASgJIhsKBFBvbmcSEwoHdGltZV9tcxgBIAEoA0ICMAIiNAoGVHlwaW5nEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEAoEdXNlchgCIAEoBEICMAEiOAoESGludBIwCg1jb252ZXJzYXRpb25zGAEgAygLMhkucmlhbHRvLmNoYXQudjEuTGFyZ2VUYWlsIjUKA0J5ZRIMCgRjb2RlGAEgASgNEg4KBnJlYXNvbhgCIAEoCRIQCghyZXRyeV9tcxgDIAEoDUI9WjtnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9nYXRld2F5L3YxO2dhdGV3YXl2MWIGcHJvdG8z", [file_google_protobuf_struct, file_rialto_chat_v1_chat, file_rialto_chat_v1_message, file_rialto_chat_v1_room, file_rialto_chat_v1_streamed, file_rialto_presence_v1_presence]);
 
 /**
  * ClientFrame goes from client to server. Any number of its fields may be set; they are taken in field order.
@@ -533,6 +533,13 @@ export type ServerFrame = Message<"rialto.gateway.v1.ServerFrame"> & {
    * @generated from field: repeated rialto.gateway.v1.Accepted accepted = 40;
    */
   accepted: Accepted[];
+
+  /**
+   * Decisions: moderators have warned the user, or the user has acknowledged a warning on another device. Read ListMyDecisions with unacknowledged. It may be lost.
+   *
+   * @generated from field: rialto.gateway.v1.DecisionHint decisions = 41;
+   */
+  decisions?: DecisionHint | undefined;
 };
 
 /**
@@ -541,6 +548,21 @@ export type ServerFrame = Message<"rialto.gateway.v1.ServerFrame"> & {
  */
 export const ServerFrameSchema: GenMessage<ServerFrame> = /*@__PURE__*/
   messageDesc(file_rialto_gateway_v1_gateway, 11);
+
+/**
+ * DecisionHint says that ListMyDecisions with unacknowledged has another answer.
+ *
+ * @generated from message rialto.gateway.v1.DecisionHint
+ */
+export type DecisionHint = Message<"rialto.gateway.v1.DecisionHint"> & {
+};
+
+/**
+ * Describes the message rialto.gateway.v1.DecisionHint.
+ * Use `create(DecisionHintSchema)` to create a new message.
+ */
+export const DecisionHintSchema: GenMessage<DecisionHint> = /*@__PURE__*/
+  messageDesc(file_rialto_gateway_v1_gateway, 12);
 
 /**
  * Accepted says that the server holds a Send. The conversation and the id that the Send named tell which.
@@ -569,7 +591,7 @@ export type Accepted = Message<"rialto.gateway.v1.Accepted"> & {
  * Use `create(AcceptedSchema)` to create a new message.
  */
 export const AcceptedSchema: GenMessage<Accepted> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 12);
+  messageDesc(file_rialto_gateway_v1_gateway, 13);
 
 /**
  * NotificationHint says that UnreadNotifications has another answer.
@@ -590,7 +612,7 @@ export type NotificationHint = Message<"rialto.gateway.v1.NotificationHint"> & {
  * Use `create(NotificationHintSchema)` to create a new message.
  */
 export const NotificationHintSchema: GenMessage<NotificationHint> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 13);
+  messageDesc(file_rialto_gateway_v1_gateway, 14);
 
 /**
  * PostHint names a new post of somebody whom the user follows.
@@ -614,7 +636,7 @@ export type PostHint = Message<"rialto.gateway.v1.PostHint"> & {
  * Use `create(PostHintSchema)` to create a new message.
  */
 export const PostHintSchema: GenMessage<PostHint> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 14);
+  messageDesc(file_rialto_gateway_v1_gateway, 15);
 
 /**
  * ReadersUpdate names users who have read a message since ListReaders was called.
@@ -650,7 +672,7 @@ export type ReadersUpdate = Message<"rialto.gateway.v1.ReadersUpdate"> & {
  * Use `create(ReadersUpdateSchema)` to create a new message.
  */
 export const ReadersUpdateSchema: GenMessage<ReadersUpdate> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 15);
+  messageDesc(file_rialto_gateway_v1_gateway, 16);
 
 /**
  * ThreadUpdate says what the thread under a message is now.
@@ -681,7 +703,7 @@ export type ThreadUpdate = Message<"rialto.gateway.v1.ThreadUpdate"> & {
  * Use `create(ThreadUpdateSchema)` to create a new message.
  */
 export const ThreadUpdateSchema: GenMessage<ThreadUpdate> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 16);
+  messageDesc(file_rialto_gateway_v1_gateway, 17);
 
 /**
  * @generated from message rialto.gateway.v1.Hello
@@ -746,7 +768,7 @@ export type Hello = Message<"rialto.gateway.v1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 17);
+  messageDesc(file_rialto_gateway_v1_gateway, 18);
 
 /**
  * Receipt answers one Send: stored durably, or error. The conversation and the id that the Send named tell which.
@@ -805,7 +827,7 @@ export type Receipt = Message<"rialto.gateway.v1.Receipt"> & {
  * Use `create(ReceiptSchema)` to create a new message.
  */
 export const ReceiptSchema: GenMessage<Receipt> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 18);
+  messageDesc(file_rialto_gateway_v1_gateway, 19);
 
 /**
  * @generated from message rialto.gateway.v1.Result
@@ -827,7 +849,7 @@ export type Result = Message<"rialto.gateway.v1.Result"> & {
  * Use `create(ResultSchema)` to create a new message.
  */
 export const ResultSchema: GenMessage<Result> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 19);
+  messageDesc(file_rialto_gateway_v1_gateway, 20);
 
 /**
  * @generated from message rialto.gateway.v1.Error
@@ -873,7 +895,7 @@ export type Error = Message<"rialto.gateway.v1.Error"> & {
  * Use `create(ErrorSchema)` to create a new message.
  */
 export const ErrorSchema: GenMessage<Error> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 20);
+  messageDesc(file_rialto_gateway_v1_gateway, 21);
 
 /**
  * BanNotice is what a client is told that is refused because of a ban.
@@ -908,7 +930,7 @@ export type BanNotice = Message<"rialto.gateway.v1.BanNotice"> & {
  * Use `create(BanNoticeSchema)` to create a new message.
  */
 export const BanNoticeSchema: GenMessage<BanNotice> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 21);
+  messageDesc(file_rialto_gateway_v1_gateway, 22);
 
 /**
  * @generated from message rialto.gateway.v1.Pong
@@ -925,7 +947,7 @@ export type Pong = Message<"rialto.gateway.v1.Pong"> & {
  * Use `create(PongSchema)` to create a new message.
  */
 export const PongSchema: GenMessage<Pong> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 22);
+  messageDesc(file_rialto_gateway_v1_gateway, 23);
 
 /**
  * @generated from message rialto.gateway.v1.Typing
@@ -947,7 +969,7 @@ export type Typing = Message<"rialto.gateway.v1.Typing"> & {
  * Use `create(TypingSchema)` to create a new message.
  */
 export const TypingSchema: GenMessage<Typing> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 23);
+  messageDesc(file_rialto_gateway_v1_gateway, 24);
 
 /**
  * @generated from message rialto.gateway.v1.Hint
@@ -964,7 +986,7 @@ export type Hint = Message<"rialto.gateway.v1.Hint"> & {
  * Use `create(HintSchema)` to create a new message.
  */
 export const HintSchema: GenMessage<Hint> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 24);
+  messageDesc(file_rialto_gateway_v1_gateway, 25);
 
 /**
  * @generated from message rialto.gateway.v1.Bye
@@ -993,5 +1015,5 @@ export type Bye = Message<"rialto.gateway.v1.Bye"> & {
  * Use `create(ByeSchema)` to create a new message.
  */
 export const ByeSchema: GenMessage<Bye> = /*@__PURE__*/
-  messageDesc(file_rialto_gateway_v1_gateway, 25);
+  messageDesc(file_rialto_gateway_v1_gateway, 26);
 

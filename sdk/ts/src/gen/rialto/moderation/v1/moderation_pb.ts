@@ -8,11 +8,11 @@ import type { User } from "../../account/v1/account_pb.js";
 import { file_rialto_account_v1_account } from "../../account/v1/account_pb.js";
 import type { Conversation } from "../../chat/v1/chat_pb.js";
 import { file_rialto_chat_v1_chat } from "../../chat/v1/chat_pb.js";
-import type { Message as Message$1 } from "../../chat/v1/message_pb.js";
+import type { Content, Message as Message$1 } from "../../chat/v1/message_pb.js";
 import { file_rialto_chat_v1_message } from "../../chat/v1/message_pb.js";
-import type { Comment } from "../../comment/v1/comment_pb.js";
+import type { Comment, CreateCommentRequest, EditCommentRequest } from "../../comment/v1/comment_pb.js";
 import { file_rialto_comment_v1_comment } from "../../comment/v1/comment_pb.js";
-import type { Post } from "../../feed/v1/feed_pb.js";
+import type { EditPostRequest, Post, PublishRequest } from "../../feed/v1/feed_pb.js";
 import { file_rialto_feed_v1_feed } from "../../feed/v1/feed_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/moderation/v1/moderation.proto.
  */
 export const file_rialto_moderation_v1_moderation: GenFile = /*@__PURE__*/
-  fileDesc("CiVyaWFsdG8vbW9kZXJhdGlvbi92MS9tb2RlcmF0aW9uLnByb3RvEhRyaWFsdG8ubW9kZXJhdGlvbi52MSJeCg1SZXBvcnRlZFRoaW5nEjAKBGtpbmQYASABKA4yIi5yaWFsdG8ubW9kZXJhdGlvbi52MS5SZXBvcnRlZEtpbmQSDgoCaWQYAiABKARCAjABEgsKA3NlcRgDIAEoBCKOAQoUUmVwb3J0Q29udGVudFJlcXVlc3QSNAoHc3ViamVjdBgBIAEoCzIjLnJpYWx0by5tb2RlcmF0aW9uLnYxLlJlcG9ydGVkVGhpbmcSMgoGcmVhc29uGAIgASgOMiIucmlhbHRvLm1vZGVyYXRpb24udjEuUmVwb3J0UmVhc29uEgwKBG5vdGUYAyABKAkihQIKBlJlcG9ydBIOCgJpZBgBIAEoBEICMAESNAoHc3ViamVjdBgCIAEoCzIjLnJpYWx0by5tb2RlcmF0aW9uLnYxLlJlcG9ydGVkVGhpbmcSMgoGcmVhc29uGAMgASgOMiIucmlhbHRvLm1vZGVyYXRpb24udjEuUmVwb3J0UmVhc29uEgwKBG5vdGUYBCABKAkSEwoHdGltZV9tcxgFIAEoA0ICMAISMAoFc3RhdGUYBiABKA4yIS5yaWFsdG8ubW9kZXJhdGlvbi52MS5SZXBvcnRTdGF0ZRIWCgpkZWNpZGVkX21zGAcgASgDQgIwAhIUCghyZXBvcnRlchgIIAEoBEICMAEiMwoUTGlzdE15UmVwb3J0c1JlcXVlc3QSDAoEcGFnZRgBIAEoCRINCgVsaW1pdBgCIAEoDSJUChVMaXN0TXlSZXBvcnRzUmVzcG9uc2USLQoHcmVwb3J0cxgBIAMoCzIcLnJpYWx0by5tb2RlcmF0aW9uLnYxLlJlcG9ydBIMCgRuZXh0GAIgASgJIjUKFkxpc3RNeURlY2lzaW9uc1JlcXVlc3QSDAoEcGFnZRgBIAEoCRINCgVsaW1pdBgCIAEoDSJgChdMaXN0TXlEZWNpc2lvbnNSZXNwb25zZRI3CglkZWNpc2lvbnMYASADKAsyJC5yaWFsdG8ubW9kZXJhdGlvbi52MS5EZWNpc2lvbk5vdGljZRIMCgRuZXh0GAIgASgJItICCg5EZWNpc2lvbk5vdGljZRIOCgJpZBgBIAEoBEICMAESLAoGYWN0aW9uGAIgASgOMhwucmlhbHRvLm1vZGVyYXRpb24udjEuQWN0aW9uEjQKB3N1YmplY3QYAyABKAsyIy5yaWFsdG8ubW9kZXJhdGlvbi52MS5SZXBvcnRlZFRoaW5nEjIKBnJlYXNvbhgEIAEoDjIiLnJpYWx0by5tb2RlcmF0aW9uLnYxLlJlcG9ydFJlYXNvbhITCgtleHBsYW5hdGlvbhgFIAEoCRITCgd0aW1lX21zGAYgASgDQgIwAhITCgdlbmRzX21zGAcgASgDQgIwAhIPCgdleGNlcnB0GAggASgJEjEKBmFwcGVhbBgJIAEoDjIhLnJpYWx0by5tb2RlcmF0aW9uLnYxLkFwcGVhbFN0YXRlEhUKDWFwcGVhbF9hbnN3ZXIYCiABKAkiOwoVQXBwZWFsRGVjaXNpb25SZXF1ZXN0EhQKCGRlY2lzaW9uGAEgASgEQgIwARIMCgR0ZXh0GAIgASgJIjYKEEFwcGVhbEJhblJlcXVlc3QSFAoMYXBwZWFsX3Rva2VuGAEgASgJEgwKBHRleHQYAiABKAkiIwoNQXBwZWFsUmVjZWlwdBISCgZhcHBlYWwYASABKARCAjABIpcDCgRDYXNlEg4KAmlkGAEgASgEQgIwARI0CgdzdWJqZWN0GAIgASgLMiMucmlhbHRvLm1vZGVyYXRpb24udjEuUmVwb3J0ZWRUaGluZxIuCgVzdGF0ZRgDIAEoDjIfLnJpYWx0by5tb2RlcmF0aW9uLnYxLkNhc2VTdGF0ZRIRCgVhYm91dBgEIAEoBEICMAESFAoMcmVwb3J0X2NvdW50GAUgASgNEjMKB3JlYXNvbnMYBiADKA4yIi5yaWFsdG8ubW9kZXJhdGlvbi52MS5SZXBvcnRSZWFzb24SFQoJb3BlbmVkX21zGAcgASgDQgIwAhIPCgdleGNlcnB0GAggASgJEjAKCGRlY2lzaW9uGAkgASgLMh4ucmlhbHRvLm1vZGVyYXRpb24udjEuRGVjaXNpb24SLQoHcmVwb3J0cxgKIAMoCzIcLnJpYWx0by5tb2RlcmF0aW9uLnYxLlJlcG9ydBIyCgdjb250ZW50GAsgASgLMiEucmlhbHRvLm1vZGVyYXRpb24udjEuQ2FzZUNvbnRlbnQi3QEKC0Nhc2VDb250ZW50EikKCG1lc3NhZ2VzGAEgAygLMhcucmlhbHRvLmNoYXQudjEuTWVzc2FnZRIiCgRwb3N0GAIgASgLMhQucmlhbHRvLmZlZWQudjEuUG9zdBIrCgdjb21tZW50GAMgASgLMhoucmlhbHRvLmNvbW1lbnQudjEuQ29tbWVudBIlCgR1c2VyGAQgASgLMhcucmlhbHRvLmFjY291bnQudjEuVXNlchIrCgVncm91cBgFIAEoCzIcLnJpYWx0by5jaGF0LnYxLkNvbnZlcnNhdGlvbiKkAQoQTGlzdENhc2VzUmVxdWVzdBIuCgVzdGF0ZRgBIAEoDjIfLnJpYWx0by5tb2RlcmF0aW9uLnYxLkNhc2VTdGF0ZRIwCgRraW5kGAIgASgOMiIucmlhbHRvLm1vZGVyYXRpb24udjEuUmVwb3J0ZWRLaW5kEhEKBWFib3V0GAMgASgEQgIwARIMCgRwYWdlGAQgASgJEg0KBWxpbWl0GAUgASgNIkwKEUxpc3RDYXNlc1Jlc3BvbnNlEikKBWNhc2VzGAEgAygLMhoucmlhbHRvLm1vZGVyYXRpb24udjEuQ2FzZRIMCgRuZXh0GAIgASgJIiIKDkdldENhc2VSZXF1ZXN0EhAKBGNhc2UYASABKARCAjABIr8BCg1EZWNpZGVSZXF1ZXN0EhAKBGNhc2UYASABKARCAjABEiwKBmFjdGlvbhgCIAEoDjIcLnJpYWx0by5tb2RlcmF0aW9uLnYxLkFjdGlvbhIyCgZyZWFzb24YAyABKA4yIi5yaWFsdG8ubW9kZXJhdGlvbi52MS5SZXBvcnRSZWFzb24SEwoLZXhwbGFuYXRpb24YBCABKAkSDAoEbm90ZRgFIAEoCRIXCgtiYW5fZW5kc19tcxgGIAEoA0ICMAIi2QIKCERlY2lzaW9uEg4KAmlkGAEgASgEQgIwARIQCgRjYXNlGAIgASgEQgIwARI0CgdzdWJqZWN0GAMgASgLMiMucmlhbHRvLm1vZGVyYXRpb24udjEuUmVwb3J0ZWRUaGluZxIRCgVhYm91dBgEIAEoBEICMAESLAoGYWN0aW9uGAUgASgOMhwucmlhbHRvLm1vZGVyYXRpb24udjEuQWN0aW9uEjIKBnJlYXNvbhgGIAEoDjIiLnJpYWx0by5tb2RlcmF0aW9uLnYxLlJlcG9ydFJlYXNvbhITCgtleHBsYW5hdGlvbhgHIAEoCRIMCgRub3RlGAggASgJEgoKAmJ5GAkgASgJEhMKB3RpbWVfbXMYCiABKANCAjACEhcKC2Jhbl9lbmRzX21zGAsgASgDQgIwAhIPCgdhcHBsaWVkGAwgASgIEhIKCm92ZXJ0dXJuZWQYDSABKAgiSwoGVGFyZ2V0EhIKBHVzZXIYASABKARCAjABSAASFAoGZGV2aWNlGAIgASgEQgIwAUgAEhEKB25ldHdvcmsYAyABKAlIAEIECgJvZiKsAQoQQmFuVGFyZ2V0UmVxdWVzdBIsCgZ0YXJnZXQYASABKAsyHC5yaWFsdG8ubW9kZXJhdGlvbi52MS5UYXJnZXQSEwoHZW5kc19tcxgCIAEoA0ICMAISMgoGcmVhc29uGAMgASgOMiIucmlhbHRvLm1vZGVyYXRpb24udjEuUmVwb3J0UmVhc29uEhMKC2V4cGxhbmF0aW9uGAQgASgJEgwKBG5vdGUYBSABKAki3gEKA0JhbhIOCgJpZBgBIAEoBEICMAESLAoGdGFyZ2V0GAIgASgLMhwucmlhbHRvLm1vZGVyYXRpb24udjEuVGFyZ2V0EhEKBWFib3V0GAMgASgEQgIwARIUCghkZWNpc2lvbhgEIAEoBEICMAESEwoHbWFkZV9tcxgFIAEoA0ICMAISEwoHZW5kc19tcxgGIAEoA0ICMAISFQoJbGlmdGVkX21zGAcgASgDQgIwAhIOCgZhY3RpdmUYCCABKAgSEwoLZXhwbGFuYXRpb24YCSABKAkSCgoCYnkYCiABKAkiTwoPTGlzdEJhbnNSZXF1ZXN0EgwKBHBhc3QYASABKAgSEQoFYWJvdXQYAiABKARCAjABEgwKBHBhZ2UYAyABKAkSDQoFbGltaXQYBCABKA0iSQoQTGlzdEJhbnNSZXNwb25zZRInCgRiYW5zGAEgAygLMhkucmlhbHRvLm1vZGVyYXRpb24udjEuQmFuEgwKBG5leHQYAiABKAkiLwoOTGlmdEJhblJlcXVlc3QSDwoDYmFuGAEgASgEQgIwARIMCgRub3RlGAIgASgJIvYBCgZBcHBlYWwSDgoCaWQYASABKARCAjABEhAKBHVzZXIYAiABKARCAjABEgwKBHRleHQYAyABKAkSEwoHdGltZV9tcxgEIAEoA0ICMAISMAoFc3RhdGUYBSABKA4yIS5yaWFsdG8ubW9kZXJhdGlvbi52MS5BcHBlYWxTdGF0ZRIOCgZhbnN3ZXIYBiABKAkSCgoCYnkYByABKAkSFgoKZGVjaWRlZF9tcxgIIAEoA0ICMAISMAoIZGVjaXNpb24YCSABKAsyHi5yaWFsdG8ubW9kZXJhdGlvbi52MS5EZWNpc2lvbhIPCgdleGNlcnB0GAogASgJImMKEkxpc3RBcHBlYWxzUmVxdWVzdBIwCgVzdGF0ZRgBIAEoDjIhLnJpYWx0by5tb2RlcmF0aW9uLnYxLkFwcGVhbFN0YXRlEgwKBHBhZ2UYAiABKAkSDQoFbGltaXQYAyABKA0iUgoTTGlzdEFwcGVhbHNSZXNwb25zZRItCgdhcHBlYWxzGAEgAygLMhwucmlhbHRvLm1vZGVyYXRpb24udjEuQXBwZWFsEgwKBG5leHQYAiABKAkiWQoTRGVjaWRlQXBwZWFsUmVxdWVzdBISCgZhcHBlYWwYASABKARCAjABEhAKCG92ZXJ0dXJuGAIgASgIEg4KBmFuc3dlchgDIAEoCRIMCgRub3RlGAQgASgJIlsKCkxpc3RlZFdvcmQSDAoEdGV4dBgBIAEoCRIwCgZhY3Rpb24YAiABKA4yIC5yaWFsdG8ubW9kZXJhdGlvbi52MS5Xb3JkQWN0aW9uEg0KBXdob2xlGAMgASgIIpUBCghXb3JkTGlzdBIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKA0SLwoFd29yZHMYAyADKAsyIC5yaWFsdG8ubW9kZXJhdGlvbi52MS5MaXN0ZWRXb3JkEg0KBWNvdW50GAQgASgNEhYKCmNoYW5nZWRfbXMYBSABKANCAjACEhIKCmNoYW5nZWRfYnkYBiABKAkiFgoUTGlzdFdvcmRMaXN0c1JlcXVlc3QiRgoVTGlzdFdvcmRMaXN0c1Jlc3BvbnNlEi0KBWxpc3RzGAEgAygLMh4ucmlhbHRvLm1vZGVyYXRpb24udjEuV29yZExpc3QiIgoSR2V0V29yZExpc3RSZXF1ZXN0EgwKBG5hbWUYASABKAkicgoSUHV0V29yZExpc3RSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoDRIvCgV3b3JkcxgDIAMoCzIgLnJpYWx0by5tb2RlcmF0aW9uLnYxLkxpc3RlZFdvcmQSDAoEbm90ZRgEIAEoCSqsAQoMUmVwb3J0ZWRLaW5kEh0KGVJFUE9SVEVEX0tJTkRfVU5TUEVDSUZJRUQQABIZChVSRVBPUlRFRF9LSU5EX01FU1NBR0UQARIWChJSRVBPUlRFRF9LSU5EX1BPU1QQAhIZChVSRVBPUlRFRF9LSU5EX0NPTU1FTlQQAxIWChJSRVBPUlRFRF9LSU5EX1VTRVIQBBIXChNSRVBPUlRFRF9LSU5EX0dST1VQEAUq3AIKDFJlcG9ydFJlYXNvbhIdChlSRVBPUlRfUkVBU09OX1VOU1BFQ0lGSUVEEAASFgoSUkVQT1JUX1JFQVNPTl9TUEFNEAESHAoYUkVQT1JUX1JFQVNPTl9IQVJBU1NNRU5UEAISFgoSUkVQT1JUX1JFQVNPTl9IQVRFEAMSGgoWUkVQT1JUX1JFQVNPTl9WSU9MRU5DRRAEEhgKFFJFUE9SVF9SRUFTT05fU0VYVUFMEAUSHgoaUkVQT1JUX1JFQVNPTl9DSElMRF9TQUZFVFkQBhIbChdSRVBPUlRfUkVBU09OX1NFTEZfSEFSTRAHEhcKE1JFUE9SVF9SRUFTT05fRlJBVUQQCBIZChVSRVBPUlRfUkVBU09OX0lMTEVHQUwQCRIfChtSRVBPUlRfUkVBU09OX0lNUEVSU09OQVRJT04QChIXChNSRVBPUlRfUkVBU09OX09USEVSEAsqdgoLUmVwb3J0U3RhdGUSHAoYUkVQT1JUX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRUkVQT1JUX1NUQVRFX09QRU4QARIaChZSRVBPUlRfU1RBVEVfRElTTUlTU0VEEAISFgoSUkVQT1JUX1NUQVRFX0FDVEVEEAMqeQoGQWN0aW9uEhYKEkFDVElPTl9VTlNQRUNJRklFRBAAEhIKDkFDVElPTl9ESVNNSVNTEAESDwoLQUNUSU9OX0hJREUQAhIRCg1BQ1RJT05fUkVDQUxMEAMSDwoLQUNUSU9OX1dBUk4QBBIOCgpBQ1RJT05fQkFOEAUqeAoLQXBwZWFsU3RhdGUSHAoYQVBQRUFMX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRQVBQRUFMX1NUQVRFX09QRU4QARIXChNBUFBFQUxfU1RBVEVfVVBIRUxEEAISGwoXQVBQRUFMX1NUQVRFX09WRVJUVVJORUQQAypUCglDYXNlU3RhdGUSGgoWQ0FTRV9TVEFURV9VTlNQRUNJRklFRBAAEhMKD0NBU0VfU1RBVEVfT1BFThABEhYKEkNBU0VfU1RBVEVfREVDSURFRBACKlgKCldvcmRBY3Rpb24SGwoXV09SRF9BQ1RJT05fVU5TUEVDSUZJRUQQABIWChJXT1JEX0FDVElPTl9SRUZVU0UQARIVChFXT1JEX0FDVElPTl9RVUVVRRACMoYEChFNb2RlcmF0aW9uU2VydmljZRJZCg1SZXBvcnRDb250ZW50EioucmlhbHRvLm1vZGVyYXRpb24udjEuUmVwb3J0Q29udGVudFJlcXVlc3QaHC5yaWFsdG8ubW9kZXJhdGlvbi52MS5SZXBvcnQSaAoNTGlzdE15UmVwb3J0cxIqLnJpYWx0by5tb2RlcmF0aW9uLnYxLkxpc3RNeVJlcG9ydHNSZXF1ZXN0GisucmlhbHRvLm1vZGVyYXRpb24udjEuTGlzdE15UmVwb3J0c1Jlc3BvbnNlEm4KD0xpc3RNeURlY2lzaW9ucxIsLnJpYWx0by5tb2RlcmF0aW9uLnYxLkxpc3RNeURlY2lzaW9uc1JlcXVlc3QaLS5yaWFsdG8ubW9kZXJhdGlvbi52MS5MaXN0TXlEZWNpc2lvbnNSZXNwb25zZRJiCg5BcHBlYWxEZWNpc2lvbhIrLnJpYWx0by5tb2RlcmF0aW9uLnYxLkFwcGVhbERlY2lzaW9uUmVxdWVzdBojLnJpYWx0by5tb2RlcmF0aW9uLnYxLkFwcGVhbFJlY2VpcHQSWAoJQXBwZWFsQmFuEiYucmlhbHRvLm1vZGVyYXRpb24udjEuQXBwZWFsQmFuUmVxdWVzdBojLnJpYWx0by5tb2RlcmF0aW9uLnYxLkFwcGVhbFJlY2VpcHQy4gcKFk1vZGVyYXRpb25BZG1pblNlcnZpY2USXAoJTGlzdENhc2VzEiYucmlhbHRvLm1vZGVyYXRpb24udjEuTGlzdENhc2VzUmVxdWVzdBonLnJpYWx0by5tb2RlcmF0aW9uLnYxLkxpc3RDYXNlc1Jlc3BvbnNlEksKB0dldENhc2USJC5yaWFsdG8ubW9kZXJhdGlvbi52MS5HZXRDYXNlUmVxdWVzdBoaLnJpYWx0by5tb2RlcmF0aW9uLnYxLkNhc2USTQoGRGVjaWRlEiMucmlhbHRvLm1vZGVyYXRpb24udjEuRGVjaWRlUmVxdWVzdBoeLnJpYWx0by5tb2RlcmF0aW9uLnYxLkRlY2lzaW9uEk4KCUJhblRhcmdldBImLnJpYWx0by5tb2RlcmF0aW9uLnYxLkJhblRhcmdldFJlcXVlc3QaGS5yaWFsdG8ubW9kZXJhdGlvbi52MS5CYW4SWQoITGlzdEJhbnMSJS5yaWFsdG8ubW9kZXJhdGlvbi52MS5MaXN0QmFuc1JlcXVlc3QaJi5yaWFsdG8ubW9kZXJhdGlvbi52MS5MaXN0QmFuc1Jlc3BvbnNlEkoKB0xpZnRCYW4SJC5yaWFsdG8ubW9kZXJhdGlvbi52MS5MaWZ0QmFuUmVxdWVzdBoZLnJpYWx0by5tb2RlcmF0aW9uLnYxLkJhbhJiCgtMaXN0QXBwZWFscxIoLnJpYWx0by5tb2RlcmF0aW9uLnYxLkxpc3RBcHBlYWxzUmVxdWVzdBopLnJpYWx0by5tb2RlcmF0aW9uLnYxLkxpc3RBcHBlYWxzUmVzcG9uc2USVwoMRGVjaWRlQXBwZWFsEikucmlhbHRvLm1vZGVyYXRpb24udjEuRGVjaWRlQXBwZWFsUmVxdWVzdBocLnJpYWx0by5tb2RlcmF0aW9uLnYxLkFwcGVhbBJoCg1MaXN0V29yZExpc3RzEioucmlhbHRvLm1vZGVyYXRpb24udjEuTGlzdFdvcmRMaXN0c1JlcXVlc3QaKy5yaWFsdG8ubW9kZXJhdGlvbi52MS5MaXN0V29yZExpc3RzUmVzcG9uc2USVwoLR2V0V29yZExpc3QSKC5yaWFsdG8ubW9kZXJhdGlvbi52MS5HZXRXb3JkTGlzdFJlcXVlc3QaHi5yaWFsdG8ubW9kZXJhdGlvbi52MS5Xb3JkTGlzdBJXCgtQdXRXb3JkTGlzdBIoLnJpYWx0by5tb2RlcmF0aW9uLnYxLlB1dFdvcmRMaXN0UmVxdWVzdBoeLnJpYWx0by5tb2RlcmF0aW9uLnYxLldvcmRMaXN0QkNaQWdpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL21vZGVyYXRpb24vdjE7bW9kZXJhdGlvbnYxYgZwcm90bzM", [file_rialto_account_v1_account, file_rialto_chat_v1_chat, file_rialto_chat_v1_message, file_rialto_comment_v1_comment, file_rialto_feed_v1_feed]);
+  fileDesc("CiVyaWFsdG8vbW9kZXJhdGlvbi92MS9tb2RlcmF0aW9uLnByb3RvEhRyaWFsdG8ubW9kZXJhdGlvbi52MSJeCg1SZXBvcnRlZFRoaW5nEjAKBGtpbmQYASABKA4yIi5yaWFsdG8ubW9kZXJhdGlvbi52MS5SZXBvcnRlZEtpbmQSDgoCaWQYAiABKARCAjABEgsKA3NlcRgDIAEoBCKOAQoUUmVwb3J0Q29udGVudFJlcXVlc3QSNAoHc3ViamVjdBgBIAEoCzIjLnJpYWx0by5tb2RlcmF0aW9uLnYxLlJlcG9ydGVkVGhpbmcSMgoGcmVhc29uGAIgASgOMiIucmlhbHRvLm1vZGVyYXRpb24udjEuUmVwb3J0UmVhc29uEgwKBG5vdGUYAyABKAkihQIKBlJlcG9ydBIOCgJpZBgBIAEoBEICMAESNAoHc3ViamVjdBgCIAEoCzIjLnJpYWx0by5tb2RlcmF0aW9uLnYxLlJlcG9ydGVkVGhpbmcSMgoGcmVhc29uGAMgASgOMiIucmlhbHRvLm1vZGVyYXRpb24udjEuUmVwb3J0UmVhc29uEgwKBG5vdGUYBCABKAkSEwoHdGltZV9tcxgFIAEoA0ICMAISMAoFc3RhdGUYBiABKA4yIS5yaWFsdG8ubW9kZXJhdGlvbi52MS5SZXBvcnRTdGF0ZRIWCgpkZWNpZGVkX21zGAcgASgDQgIwAhIUCghyZXBvcnRlchgIIAEoBEICMAEiMwoUTGlzdE15UmVwb3J0c1JlcXVlc3QSDAoEcGFnZRgBIAEoCRINCgVsaW1pdBgCIAEoDSJUChVMaXN0TXlSZXBvcnRzUmVzcG9uc2USLQoHcmVwb3J0cxgBIAMoCzIcLnJpYWx0by5tb2RlcmF0aW9uLnYxLlJlcG9ydBIMCgRuZXh0GAIgASgJIk0KFkxpc3RNeURlY2lzaW9uc1JlcXVlc3QSDAoEcGFnZRgBIAEoCRINCgVsaW1pdBgCIAEoDRIWCg51bmFja25vd2xlZGdlZBgDIAEoCCJgChdMaXN0TXlEZWNpc2lvbnNSZXNwb25zZRI3CglkZWNpc2lvbnMYASADKAsyJC5yaWFsdG8ubW9kZXJhdGlvbi52MS5EZWNpc2lvbk5vdGljZRIMCgRuZXh0GAIgASgJIu8CCg5EZWNpc2lvbk5vdGljZRIOCgJpZBgBIAEoBEICMAESLAoGYWN0aW9uGAIgASgOMhwucmlhbHRvLm1vZGVyYXRpb24udjEuQWN0aW9uEjQKB3N1YmplY3QYAyABKAsyIy5yaWFsdG8ubW9kZXJhdGlvbi52MS5SZXBvcnRlZFRoaW5nEjIKBnJlYXNvbhgEIAEoDjIiLnJpYWx0by5tb2RlcmF0aW9uLnYxLlJlcG9ydFJlYXNvbhITCgtleHBsYW5hdGlvbhgFIAEoCRITCgd0aW1lX21zGAYgASgDQgIwAhITCgdlbmRzX21zGAcgASgDQgIwAhIPCgdleGNlcnB0GAggASgJEjEKBmFwcGVhbBgJIAEoDjIhLnJpYWx0by5tb2RlcmF0aW9uLnYxLkFwcGVhbFN0YXRlEhUKDWFwcGVhbF9hbnN3ZXIYCiABKAkSGwoPYWNrbm93bGVkZ2VkX21zGAsgASgDQgIwAiIyChpBY2tub3dsZWRnZURlY2lzaW9uUmVxdWVzdBIUCghkZWNpc2lvbhgBIAEoBEICMAEiHQobQWNrbm93bGVkZ2VEZWNpc2lvblJlc3BvbnNlIjsKFUFwcGVhbERlY2lzaW9uUmVxdWVzdBIUCghkZWNpc2lvbhgBIAEoBEICMAESDAoEdGV4dBgCIAEoCSI2ChBBcHBlYWxCYW5SZXF1ZXN0EhQKDGFwcGVhbF90b2tlbhgBIAEoCRIMCgR0ZXh0GAIgASgJIiMKDUFwcGVhbFJlY2VpcHQSEgoGYXBwZWFsGAEgASgEQgIwASKXAwoEQ2FzZRIOCgJpZBgBIAEoBEICMAESNAoHc3ViamVjdBgCIAEoCzIjLnJpYWx0by5tb2RlcmF0aW9uLnYxLlJlcG9ydGVkVGhpbmcSLgoFc3RhdGUYAyABKA4yHy5yaWFsdG8ubW9kZXJhdGlvbi52MS5DYXNlU3RhdGUSEQoFYWJvdXQYBCABKARCAjABEhQKDHJlcG9ydF9jb3VudBgFIAEoDRIzCgdyZWFzb25zGAYgAygOMiIucmlhbHRvLm1vZGVyYXRpb24udjEuUmVwb3J0UmVhc29uEhUKCW9wZW5lZF9tcxgHIAEoA0ICMAISDwoHZXhjZXJwdBgIIAEoCRIwCghkZWNpc2lvbhgJIAEoCzIeLnJpYWx0by5tb2RlcmF0aW9uLnYxLkRlY2lzaW9uEi0KB3JlcG9ydHMYCiADKAsyHC5yaWFsdG8ubW9kZXJhdGlvbi52MS5SZXBvcnQSMgoHY29udGVudBgLIAEoCzIhLnJpYWx0by5tb2RlcmF0aW9uLnYxLkNhc2VDb250ZW50Io4CCgtDYXNlQ29udGVudBIpCghtZXNzYWdlcxgBIAMoCzIXLnJpYWx0by5jaGF0LnYxLk1lc3NhZ2USIgoEcG9zdBgCIAEoCzIULnJpYWx0by5mZWVkLnYxLlBvc3QSKwoHY29tbWVudBgDIAEoCzIaLnJpYWx0by5jb21tZW50LnYxLkNvbW1lbnQSJQoEdXNlchgEIAEoCzIXLnJpYWx0by5hY2NvdW50LnYxLlVzZXISKwoFZ3JvdXAYBSABKAsyHC5yaWFsdG8uY2hhdC52MS5Db252ZXJzYXRpb24SLwoEaGVsZBgGIAEoCzIhLnJpYWx0by5tb2RlcmF0aW9uLnYxLkhlbGRDb250ZW50IqoCCgtIZWxkQ29udGVudBI0CgdtZXNzYWdlGAEgASgLMiEucmlhbHRvLm1vZGVyYXRpb24udjEuSGVsZE1lc3NhZ2VIABIuCgRwb3N0GAIgASgLMh4ucmlhbHRvLmZlZWQudjEuUHVibGlzaFJlcXVlc3RIABI0Cglwb3N0X2VkaXQYAyABKAsyHy5yaWFsdG8uZmVlZC52MS5FZGl0UG9zdFJlcXVlc3RIABI6Cgdjb21tZW50GAQgASgLMicucmlhbHRvLmNvbW1lbnQudjEuQ3JlYXRlQ29tbWVudFJlcXVlc3RIABI9Cgxjb21tZW50X2VkaXQYBSABKAsyJS5yaWFsdG8uY29tbWVudC52MS5FZGl0Q29tbWVudFJlcXVlc3RIAEIECgJvZiJRCgtIZWxkTWVzc2FnZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEigKB2NvbnRlbnQYAiABKAsyFy5yaWFsdG8uY2hhdC52MS5Db250ZW50IqQBChBMaXN0Q2FzZXNSZXF1ZXN0Ei4KBXN0YXRlGAEgASgOMh8ucmlhbHRvLm1vZGVyYXRpb24udjEuQ2FzZVN0YXRlEjAKBGtpbmQYAiABKA4yIi5yaWFsdG8ubW9kZXJhdGlvbi52MS5SZXBvcnRlZEtpbmQSEQoFYWJvdXQYAyABKARCAjABEgwKBHBhZ2UYBCABKAkSDQoFbGltaXQYBSABKA0iTAoRTGlzdENhc2VzUmVzcG9uc2USKQoFY2FzZXMYASADKAsyGi5yaWFsdG8ubW9kZXJhdGlvbi52MS5DYXNlEgwKBG5leHQYAiABKAkiIgoOR2V0Q2FzZVJlcXVlc3QSEAoEY2FzZRgBIAEoBEICMAEivwEKDURlY2lkZVJlcXVlc3QSEAoEY2FzZRgBIAEoBEICMAESLAoGYWN0aW9uGAIgASgOMhwucmlhbHRvLm1vZGVyYXRpb24udjEuQWN0aW9uEjIKBnJlYXNvbhgDIAEoDjIiLnJpYWx0by5tb2RlcmF0aW9uLnYxLlJlcG9ydFJlYXNvbhITCgtleHBsYW5hdGlvbhgEIAEoCRIMCgRub3RlGAUgASgJEhcKC2Jhbl9lbmRzX21zGAYgASgDQgIwAiL2AgoIRGVjaXNpb24SDgoCaWQYASABKARCAjABEhAKBGNhc2UYAiABKARCAjABEjQKB3N1YmplY3QYAyABKAsyIy5yaWFsdG8ubW9kZXJhdGlvbi52MS5SZXBvcnRlZFRoaW5nEhEKBWFib3V0GAQgASgEQgIwARIsCgZhY3Rpb24YBSABKA4yHC5yaWFsdG8ubW9kZXJhdGlvbi52MS5BY3Rpb24SMgoGcmVhc29uGAYgASgOMiIucmlhbHRvLm1vZGVyYXRpb24udjEuUmVwb3J0UmVhc29uEhMKC2V4cGxhbmF0aW9uGAcgASgJEgwKBG5vdGUYCCABKAkSCgoCYnkYCSABKAkSEwoHdGltZV9tcxgKIAEoA0ICMAISFwoLYmFuX2VuZHNfbXMYCyABKANCAjACEg8KB2FwcGxpZWQYDCABKAgSEgoKb3ZlcnR1cm5lZBgNIAEoCBIbCg9hY2tub3dsZWRnZWRfbXMYDiABKANCAjACImcKBlRhcmdldBISCgR1c2VyGAEgASgEQgIwAUgAEhQKBmRldmljZRgCIAEoBEICMAFIABIRCgduZXR3b3JrGAMgASgJSAASGgoMbGltaXRlZF91c2VyGAQgASgEQgIwAUgAQgQKAm9mIqwBChBCYW5UYXJnZXRSZXF1ZXN0EiwKBnRhcmdldBgBIAEoCzIcLnJpYWx0by5tb2RlcmF0aW9uLnYxLlRhcmdldBITCgdlbmRzX21zGAIgASgDQgIwAhIyCgZyZWFzb24YAyABKA4yIi5yaWFsdG8ubW9kZXJhdGlvbi52MS5SZXBvcnRSZWFzb24SEwoLZXhwbGFuYXRpb24YBCABKAkSDAoEbm90ZRgFIAEoCSLeAQoDQmFuEg4KAmlkGAEgASgEQgIwARIsCgZ0YXJnZXQYAiABKAsyHC5yaWFsdG8ubW9kZXJhdGlvbi52MS5UYXJnZXQSEQoFYWJvdXQYAyABKARCAjABEhQKCGRlY2lzaW9uGAQgASgEQgIwARITCgdtYWRlX21zGAUgASgDQgIwAhITCgdlbmRzX21zGAYgASgDQgIwAhIVCglsaWZ0ZWRfbXMYByABKANCAjACEg4KBmFjdGl2ZRgIIAEoCBITCgtleHBsYW5hdGlvbhgJIAEoCRIKCgJieRgKIAEoCSJPCg9MaXN0QmFuc1JlcXVlc3QSDAoEcGFzdBgBIAEoCBIRCgVhYm91dBgCIAEoBEICMAESDAoEcGFnZRgDIAEoCRINCgVsaW1pdBgEIAEoDSJJChBMaXN0QmFuc1Jlc3BvbnNlEicKBGJhbnMYASADKAsyGS5yaWFsdG8ubW9kZXJhdGlvbi52MS5CYW4SDAoEbmV4dBgCIAEoCSIvCg5MaWZ0QmFuUmVxdWVzdBIPCgNiYW4YASABKARCAjABEgwKBG5vdGUYAiABKAki9gEKBkFwcGVhbBIOCgJpZBgBIAEoBEICMAESEAoEdXNlchgCIAEoBEICMAESDAoEdGV4dBgDIAEoCRITCgd0aW1lX21zGAQgASgDQgIwAhIwCgVzdGF0ZRgFIAEoDjIhLnJpYWx0by5tb2RlcmF0aW9uLnYxLkFwcGVhbFN0YXRlEg4KBmFuc3dlchgGIAEoCRIKCgJieRgHIAEoCRIWCgpkZWNpZGVkX21zGAggASgDQgIwAhIwCghkZWNpc2lvbhgJIAEoCzIeLnJpYWx0by5tb2RlcmF0aW9uLnYxLkRlY2lzaW9uEg8KB2V4Y2VycHQYCiABKAkiYwoSTGlzdEFwcGVhbHNSZXF1ZXN0EjAKBXN0YXRlGAEgASgOMiEucmlhbHRvLm1vZGVyYXRpb24udjEuQXBwZWFsU3RhdGUSDAoEcGFnZRgCIAEoCRINCgVsaW1pdBgDIAEoDSJSChNMaXN0QXBwZWFsc1Jlc3BvbnNlEi0KB2FwcGVhbHMYASADKAsyHC5yaWFsdG8ubW9kZXJhdGlvbi52MS5BcHBlYWwSDAoEbmV4dBgCIAEoCSJZChNEZWNpZGVBcHBlYWxSZXF1ZXN0EhIKBmFwcGVhbBgBIAEoBEICMAESEAoIb3ZlcnR1cm4YAiABKAgSDgoGYW5zd2VyGAMgASgJEgwKBG5vdGUYBCABKAkiWwoKTGlzdGVkV29yZBIMCgR0ZXh0GAEgASgJEjAKBmFjdGlvbhgCIAEoDjIgLnJpYWx0by5tb2RlcmF0aW9uLnYxLldvcmRBY3Rpb24SDQoFd2hvbGUYAyABKAgilQEKCFdvcmRMaXN0EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoDRIvCgV3b3JkcxgDIAMoCzIgLnJpYWx0by5tb2RlcmF0aW9uLnYxLkxpc3RlZFdvcmQSDQoFY291bnQYBCABKA0SFgoKY2hhbmdlZF9tcxgFIAEoA0ICMAISEgoKY2hhbmdlZF9ieRgGIAEoCSIWChRMaXN0V29yZExpc3RzUmVxdWVzdCJGChVMaXN0V29yZExpc3RzUmVzcG9uc2USLQoFbGlzdHMYASADKAsyHi5yaWFsdG8ubW9kZXJhdGlvbi52MS5Xb3JkTGlzdCIiChJHZXRXb3JkTGlzdFJlcXVlc3QSDAoEbmFtZRgBIAEoCSJyChJQdXRXb3JkTGlzdFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgNEi8KBXdvcmRzGAMgAygLMiAucmlhbHRvLm1vZGVyYXRpb24udjEuTGlzdGVkV29yZBIMCgRub3RlGAQgASgJKsQBCgxSZXBvcnRlZEtpbmQSHQoZUkVQT1JURURfS0lORF9VTlNQRUNJRklFRBAAEhkKFVJFUE9SVEVEX0tJTkRfTUVTU0FHRRABEhYKElJFUE9SVEVEX0tJTkRfUE9TVBACEhkKFVJFUE9SVEVEX0tJTkRfQ09NTUVOVBADEhYKElJFUE9SVEVEX0tJTkRfVVNFUhAEEhcKE1JFUE9SVEVEX0tJTkRfR1JPVVAQBRIWChJSRVBPUlRFRF9LSU5EX0hFTEQQBircAgoMUmVwb3J0UmVhc29uEh0KGVJFUE9SVF9SRUFTT05fVU5TUEVDSUZJRUQQABIWChJSRVBPUlRfUkVBU09OX1NQQU0QARIcChhSRVBPUlRfUkVBU09OX0hBUkFTU01FTlQQAhIWChJSRVBPUlRfUkVBU09OX0hBVEUQAxIaChZSRVBPUlRfUkVBU09OX1ZJT0xFTkNFEAQSGAoUUkVQT1JUX1JFQVNPTl9TRVhVQUwQBRIeChpSRVBPUlRfUkVBU09OX0NISUxEX1NBRkVUWRAGEhsKF1JFUE9SVF9SRUFTT05fU0VMRl9IQVJNEAcSFwoTUkVQT1JUX1JFQVNPTl9GUkFVRBAIEhkKFVJFUE9SVF9SRUFTT05fSUxMRUdBTBAJEh8KG1JFUE9SVF9SRUFTT05fSU1QRVJTT05BVElPThAKEhcKE1JFUE9SVF9SRUFTT05fT1RIRVIQCyp2CgtSZXBvcnRTdGF0ZRIcChhSRVBPUlRfU1RBVEVfVU5TUEVDSUZJRUQQABIVChFSRVBPUlRfU1RBVEVfT1BFThABEhoKFlJFUE9SVF9TVEFURV9ESVNNSVNTRUQQAhIWChJSRVBPUlRfU1RBVEVfQUNURUQQAyqeAQoGQWN0aW9uEhYKEkFDVElPTl9VTlNQRUNJRklFRBAAEhIKDkFDVElPTl9ESVNNSVNTEAESDwoLQUNUSU9OX0hJREUQAhIRCg1BQ1RJT05fUkVDQUxMEAMSDwoLQUNUSU9OX1dBUk4QBBIOCgpBQ1RJT05fQkFOEAUSEAoMQUNUSU9OX0xJTUlUEAYSEQoNQUNUSU9OX1JFRlVTRRAHKngKC0FwcGVhbFN0YXRlEhwKGEFQUEVBTF9TVEFURV9VTlNQRUNJRklFRBAAEhUKEUFQUEVBTF9TVEFURV9PUEVOEAESFwoTQVBQRUFMX1NUQVRFX1VQSEVMRBACEhsKF0FQUEVBTF9TVEFURV9PVkVSVFVSTkVEEAMqVAoJQ2FzZVN0YXRlEhoKFkNBU0VfU1RBVEVfVU5TUEVDSUZJRUQQABITCg9DQVNFX1NUQVRFX09QRU4QARIWChJDQVNFX1NUQVRFX0RFQ0lERUQQAipYCgpXb3JkQWN0aW9uEhsKF1dPUkRfQUNUSU9OX1VOU1BFQ0lGSUVEEAASFgoSV09SRF9BQ1RJT05fUkVGVVNFEAESFQoRV09SRF9BQ1RJT05fUVVFVUUQAjKCBQoRTW9kZXJhdGlvblNlcnZpY2USWQoNUmVwb3J0Q29udGVudBIqLnJpYWx0by5tb2RlcmF0aW9uLnYxLlJlcG9ydENvbnRlbnRSZXF1ZXN0GhwucmlhbHRvLm1vZGVyYXRpb24udjEuUmVwb3J0EmgKDUxpc3RNeVJlcG9ydHMSKi5yaWFsdG8ubW9kZXJhdGlvbi52MS5MaXN0TXlSZXBvcnRzUmVxdWVzdBorLnJpYWx0by5tb2RlcmF0aW9uLnYxLkxpc3RNeVJlcG9ydHNSZXNwb25zZRJuCg9MaXN0TXlEZWNpc2lvbnMSLC5yaWFsdG8ubW9kZXJhdGlvbi52MS5MaXN0TXlEZWNpc2lvbnNSZXF1ZXN0Gi0ucmlhbHRvLm1vZGVyYXRpb24udjEuTGlzdE15RGVjaXNpb25zUmVzcG9uc2USegoTQWNrbm93bGVkZ2VEZWNpc2lvbhIwLnJpYWx0by5tb2RlcmF0aW9uLnYxLkFja25vd2xlZGdlRGVjaXNpb25SZXF1ZXN0GjEucmlhbHRvLm1vZGVyYXRpb24udjEuQWNrbm93bGVkZ2VEZWNpc2lvblJlc3BvbnNlEmIKDkFwcGVhbERlY2lzaW9uEisucmlhbHRvLm1vZGVyYXRpb24udjEuQXBwZWFsRGVjaXNpb25SZXF1ZXN0GiMucmlhbHRvLm1vZGVyYXRpb24udjEuQXBwZWFsUmVjZWlwdBJYCglBcHBlYWxCYW4SJi5yaWFsdG8ubW9kZXJhdGlvbi52MS5BcHBlYWxCYW5SZXF1ZXN0GiMucmlhbHRvLm1vZGVyYXRpb24udjEuQXBwZWFsUmVjZWlwdDLiBwoWTW9kZXJhdGlvbkFkbWluU2VydmljZRJcCglMaXN0Q2FzZXMSJi5yaWFsdG8ubW9kZXJhdGlvbi52MS5MaXN0Q2FzZXNSZXF1ZXN0GicucmlhbHRvLm1vZGVyYXRpb24udjEuTGlzdENhc2VzUmVzcG9uc2USSwoHR2V0Q2FzZRIkLnJpYWx0by5tb2RlcmF0aW9uLnYxLkdldENhc2VSZXF1ZXN0GhoucmlhbHRvLm1vZGVyYXRpb24udjEuQ2FzZRJNCgZEZWNpZGUSIy5yaWFsdG8ubW9kZXJhdGlvbi52MS5EZWNpZGVSZXF1ZXN0Gh4ucmlhbHRvLm1vZGVyYXRpb24udjEuRGVjaXNpb24STgoJQmFuVGFyZ2V0EiYucmlhbHRvLm1vZGVyYXRpb24udjEuQmFuVGFyZ2V0UmVxdWVzdBoZLnJpYWx0by5tb2RlcmF0aW9uLnYxLkJhbhJZCghMaXN0QmFucxIlLnJpYWx0by5tb2RlcmF0aW9uLnYxLkxpc3RCYW5zUmVxdWVzdBomLnJpYWx0by5tb2RlcmF0aW9uLnYxLkxpc3RCYW5zUmVzcG9uc2USSgoHTGlmdEJhbhIkLnJpYWx0by5tb2RlcmF0aW9uLnYxLkxpZnRCYW5SZXF1ZXN0GhkucmlhbHRvLm1vZGVyYXRpb24udjEuQmFuEmIKC0xpc3RBcHBlYWxzEigucmlhbHRvLm1vZGVyYXRpb24udjEuTGlzdEFwcGVhbHNSZXF1ZXN0GikucmlhbHRvLm1vZGVyYXRpb24udjEuTGlzdEFwcGVhbHNSZXNwb25zZRJXCgxEZWNpZGVBcHBlYWwSKS5yaWFsdG8ubW9kZXJhdGlvbi52MS5EZWNpZGVBcHBlYWxSZXF1ZXN0GhwucmlhbHRvLm1vZGVyYXRpb24udjEuQXBwZWFsEmgKDUxpc3RXb3JkTGlzdHMSKi5yaWFsdG8ubW9kZXJhdGlvbi52MS5MaXN0V29yZExpc3RzUmVxdWVzdBorLnJpYWx0by5tb2RlcmF0aW9uLnYxLkxpc3RXb3JkTGlzdHNSZXNwb25zZRJXCgtHZXRXb3JkTGlzdBIoLnJpYWx0by5tb2RlcmF0aW9uLnYxLkdldFdvcmRMaXN0UmVxdWVzdBoeLnJpYWx0by5tb2RlcmF0aW9uLnYxLldvcmRMaXN0ElcKC1B1dFdvcmRMaXN0EigucmlhbHRvLm1vZGVyYXRpb24udjEuUHV0V29yZExpc3RSZXF1ZXN0Gh4ucmlhbHRvLm1vZGVyYXRpb24udjEuV29yZExpc3RCQ1pBZ2l0aHViLmNvbS9yaWFsdG8taW0vcmlhbHRvL3Nkay9nby9nZW4vbW9kZXJhdGlvbi92MTttb2RlcmF0aW9udjFiBnByb3RvMw", [file_rialto_account_v1_account, file_rialto_chat_v1_chat, file_rialto_chat_v1_message, file_rialto_comment_v1_comment, file_rialto_feed_v1_feed]);
 
 /**
  * ReportedThing is what is reported.
@@ -34,14 +34,14 @@ export type ReportedThing = Message<"rialto.moderation.v1.ReportedThing"> & {
   kind: ReportedKind;
 
   /**
-   * Id of a post, a comment or a user; of a group, or of the conversation of a message.
+   * Id of a post, a comment or a user; of a group, or of the conversation of a message; of what is held, its author.
    *
    * @generated from field: uint64 id = 2 [jstype = JS_STRING];
    */
   id: string;
 
   /**
-   * Seq of a message in its conversation; otherwise 0.
+   * Seq of a message in its conversation; of what is held, a number that no other of the author has; otherwise 0.
    *
    * @generated from field: uint64 seq = 3;
    */
@@ -211,6 +211,13 @@ export type ListMyDecisionsRequest = Message<"rialto.moderation.v1.ListMyDecisio
    * @generated from field: uint32 limit = 2;
    */
   limit: number;
+
+  /**
+   * Unacknowledged: only warnings that the caller has not acknowledged. Clients show them until the user does so.
+   *
+   * @generated from field: bool unacknowledged = 3;
+   */
+  unacknowledged: boolean;
 };
 
 /**
@@ -311,6 +318,13 @@ export type DecisionNotice = Message<"rialto.moderation.v1.DecisionNotice"> & {
    * @generated from field: string appeal_answer = 10;
    */
   appealAnswer: string;
+
+  /**
+   * AcknowledgedMs is when the user acknowledged a warning, in milliseconds since 1970; 0: not yet, or it is no warning.
+   *
+   * @generated from field: int64 acknowledged_ms = 11 [jstype = JS_NUMBER];
+   */
+  acknowledgedMs: bigint;
 };
 
 /**
@@ -319,6 +333,36 @@ export type DecisionNotice = Message<"rialto.moderation.v1.DecisionNotice"> & {
  */
 export const DecisionNoticeSchema: GenMessage<DecisionNotice> = /*@__PURE__*/
   messageDesc(file_rialto_moderation_v1_moderation, 7);
+
+/**
+ * @generated from message rialto.moderation.v1.AcknowledgeDecisionRequest
+ */
+export type AcknowledgeDecisionRequest = Message<"rialto.moderation.v1.AcknowledgeDecisionRequest"> & {
+  /**
+   * @generated from field: uint64 decision = 1 [jstype = JS_STRING];
+   */
+  decision: string;
+};
+
+/**
+ * Describes the message rialto.moderation.v1.AcknowledgeDecisionRequest.
+ * Use `create(AcknowledgeDecisionRequestSchema)` to create a new message.
+ */
+export const AcknowledgeDecisionRequestSchema: GenMessage<AcknowledgeDecisionRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_moderation_v1_moderation, 8);
+
+/**
+ * @generated from message rialto.moderation.v1.AcknowledgeDecisionResponse
+ */
+export type AcknowledgeDecisionResponse = Message<"rialto.moderation.v1.AcknowledgeDecisionResponse"> & {
+};
+
+/**
+ * Describes the message rialto.moderation.v1.AcknowledgeDecisionResponse.
+ * Use `create(AcknowledgeDecisionResponseSchema)` to create a new message.
+ */
+export const AcknowledgeDecisionResponseSchema: GenMessage<AcknowledgeDecisionResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_moderation_v1_moderation, 9);
 
 /**
  * @generated from message rialto.moderation.v1.AppealDecisionRequest
@@ -342,7 +386,7 @@ export type AppealDecisionRequest = Message<"rialto.moderation.v1.AppealDecision
  * Use `create(AppealDecisionRequestSchema)` to create a new message.
  */
 export const AppealDecisionRequestSchema: GenMessage<AppealDecisionRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 8);
+  messageDesc(file_rialto_moderation_v1_moderation, 10);
 
 /**
  * @generated from message rialto.moderation.v1.AppealBanRequest
@@ -368,7 +412,7 @@ export type AppealBanRequest = Message<"rialto.moderation.v1.AppealBanRequest"> 
  * Use `create(AppealBanRequestSchema)` to create a new message.
  */
 export const AppealBanRequestSchema: GenMessage<AppealBanRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 9);
+  messageDesc(file_rialto_moderation_v1_moderation, 11);
 
 /**
  * @generated from message rialto.moderation.v1.AppealReceipt
@@ -385,7 +429,7 @@ export type AppealReceipt = Message<"rialto.moderation.v1.AppealReceipt"> & {
  * Use `create(AppealReceiptSchema)` to create a new message.
  */
 export const AppealReceiptSchema: GenMessage<AppealReceipt> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 10);
+  messageDesc(file_rialto_moderation_v1_moderation, 12);
 
 /**
  * Case is a thing that was reported, with all reports of it until the decision.
@@ -468,7 +512,7 @@ export type Case = Message<"rialto.moderation.v1.Case"> & {
  * Use `create(CaseSchema)` to create a new message.
  */
 export const CaseSchema: GenMessage<Case> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 11);
+  messageDesc(file_rialto_moderation_v1_moderation, 13);
 
 /**
  * CaseContent is a copy of what was reported.
@@ -502,6 +546,11 @@ export type CaseContent = Message<"rialto.moderation.v1.CaseContent"> & {
    * @generated from field: rialto.chat.v1.Conversation group = 5;
    */
   group?: Conversation | undefined;
+
+  /**
+   * @generated from field: rialto.moderation.v1.HeldContent held = 6;
+   */
+  held?: HeldContent | undefined;
 };
 
 /**
@@ -509,7 +558,80 @@ export type CaseContent = Message<"rialto.moderation.v1.CaseContent"> & {
  * Use `create(CaseContentSchema)` to create a new message.
  */
 export const CaseContentSchema: GenMessage<CaseContent> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 12);
+  messageDesc(file_rialto_moderation_v1_moderation, 14);
+
+/**
+ * HeldContent is what is sent or published if a moderator allows it: one field is set.
+ *
+ * @generated from message rialto.moderation.v1.HeldContent
+ */
+export type HeldContent = Message<"rialto.moderation.v1.HeldContent"> & {
+  /**
+   * @generated from oneof rialto.moderation.v1.HeldContent.of
+   */
+  of: {
+    /**
+     * @generated from field: rialto.moderation.v1.HeldMessage message = 1;
+     */
+    value: HeldMessage;
+    case: "message";
+  } | {
+    /**
+     * @generated from field: rialto.feed.v1.PublishRequest post = 2;
+     */
+    value: PublishRequest;
+    case: "post";
+  } | {
+    /**
+     * @generated from field: rialto.feed.v1.EditPostRequest post_edit = 3;
+     */
+    value: EditPostRequest;
+    case: "postEdit";
+  } | {
+    /**
+     * @generated from field: rialto.comment.v1.CreateCommentRequest comment = 4;
+     */
+    value: CreateCommentRequest;
+    case: "comment";
+  } | {
+    /**
+     * @generated from field: rialto.comment.v1.EditCommentRequest comment_edit = 5;
+     */
+    value: EditCommentRequest;
+    case: "commentEdit";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message rialto.moderation.v1.HeldContent.
+ * Use `create(HeldContentSchema)` to create a new message.
+ */
+export const HeldContentSchema: GenMessage<HeldContent> = /*@__PURE__*/
+  messageDesc(file_rialto_moderation_v1_moderation, 15);
+
+/**
+ * HeldMessage is a message, or an edit of one.
+ *
+ * @generated from message rialto.moderation.v1.HeldMessage
+ */
+export type HeldMessage = Message<"rialto.moderation.v1.HeldMessage"> & {
+  /**
+   * @generated from field: uint64 conversation = 1 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * @generated from field: rialto.chat.v1.Content content = 2;
+   */
+  content?: Content | undefined;
+};
+
+/**
+ * Describes the message rialto.moderation.v1.HeldMessage.
+ * Use `create(HeldMessageSchema)` to create a new message.
+ */
+export const HeldMessageSchema: GenMessage<HeldMessage> = /*@__PURE__*/
+  messageDesc(file_rialto_moderation_v1_moderation, 16);
 
 /**
  * @generated from message rialto.moderation.v1.ListCasesRequest
@@ -556,7 +678,7 @@ export type ListCasesRequest = Message<"rialto.moderation.v1.ListCasesRequest"> 
  * Use `create(ListCasesRequestSchema)` to create a new message.
  */
 export const ListCasesRequestSchema: GenMessage<ListCasesRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 13);
+  messageDesc(file_rialto_moderation_v1_moderation, 17);
 
 /**
  * @generated from message rialto.moderation.v1.ListCasesResponse
@@ -580,7 +702,7 @@ export type ListCasesResponse = Message<"rialto.moderation.v1.ListCasesResponse"
  * Use `create(ListCasesResponseSchema)` to create a new message.
  */
 export const ListCasesResponseSchema: GenMessage<ListCasesResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 14);
+  messageDesc(file_rialto_moderation_v1_moderation, 18);
 
 /**
  * @generated from message rialto.moderation.v1.GetCaseRequest
@@ -597,7 +719,7 @@ export type GetCaseRequest = Message<"rialto.moderation.v1.GetCaseRequest"> & {
  * Use `create(GetCaseRequestSchema)` to create a new message.
  */
 export const GetCaseRequestSchema: GenMessage<GetCaseRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 15);
+  messageDesc(file_rialto_moderation_v1_moderation, 19);
 
 /**
  * @generated from message rialto.moderation.v1.DecideRequest
@@ -635,7 +757,7 @@ export type DecideRequest = Message<"rialto.moderation.v1.DecideRequest"> & {
   note: string;
 
   /**
-   * BanEndsMs is when a ban ends, in milliseconds since 1970; 0: never. Otherwise it is in the future.
+   * BanEndsMs is when a ban or a limit ends, in milliseconds since 1970; 0: never. Otherwise it is in the future.
    *
    * @generated from field: int64 ban_ends_ms = 6 [jstype = JS_NUMBER];
    */
@@ -647,7 +769,7 @@ export type DecideRequest = Message<"rialto.moderation.v1.DecideRequest"> & {
  * Use `create(DecideRequestSchema)` to create a new message.
  */
 export const DecideRequestSchema: GenMessage<DecideRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 16);
+  messageDesc(file_rialto_moderation_v1_moderation, 20);
 
 /**
  * Decision of a moderator.
@@ -710,14 +832,14 @@ export type Decision = Message<"rialto.moderation.v1.Decision"> & {
   timeMs: bigint;
 
   /**
-   * BanEndsMs is when the ban ends; 0: never, or it is no ban.
+   * BanEndsMs is when the ban or the limit ends; 0: never, or it is neither.
    *
    * @generated from field: int64 ban_ends_ms = 11 [jstype = JS_NUMBER];
    */
   banEndsMs: bigint;
 
   /**
-   * Applied: the content is hidden or recalled. Otherwise this is tried again each minute.
+   * Applied: the content is hidden, recalled or sent. Otherwise this is tried again each minute.
    *
    * @generated from field: bool applied = 12;
    */
@@ -729,6 +851,13 @@ export type Decision = Message<"rialto.moderation.v1.Decision"> & {
    * @generated from field: bool overturned = 13;
    */
   overturned: boolean;
+
+  /**
+   * AcknowledgedMs is when the user acknowledged the warning, in milliseconds since 1970; 0: not yet, or it is no warning.
+   *
+   * @generated from field: int64 acknowledged_ms = 14 [jstype = JS_NUMBER];
+   */
+  acknowledgedMs: bigint;
 };
 
 /**
@@ -736,10 +865,10 @@ export type Decision = Message<"rialto.moderation.v1.Decision"> & {
  * Use `create(DecisionSchema)` to create a new message.
  */
 export const DecisionSchema: GenMessage<Decision> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 17);
+  messageDesc(file_rialto_moderation_v1_moderation, 21);
 
 /**
- * Target of a ban: exactly one field is set.
+ * Target of a ban or a limit: exactly one field is set.
  *
  * @generated from message rialto.moderation.v1.Target
  */
@@ -769,6 +898,15 @@ export type Target = Message<"rialto.moderation.v1.Target"> & {
      */
     value: string;
     case: "network";
+  } | {
+    /**
+     * LimitedUser is a user who is not banned, but limited: what the user writes to strangers, posts and comments is seen by nobody else, and the user is not told.
+     * At most 10,000 users are limited at once.
+     *
+     * @generated from field: uint64 limited_user = 4 [jstype = JS_STRING];
+     */
+    value: string;
+    case: "limitedUser";
   } | { case: undefined; value?: undefined };
 };
 
@@ -777,7 +915,7 @@ export type Target = Message<"rialto.moderation.v1.Target"> & {
  * Use `create(TargetSchema)` to create a new message.
  */
 export const TargetSchema: GenMessage<Target> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 18);
+  messageDesc(file_rialto_moderation_v1_moderation, 22);
 
 /**
  * @generated from message rialto.moderation.v1.BanTargetRequest
@@ -820,7 +958,7 @@ export type BanTargetRequest = Message<"rialto.moderation.v1.BanTargetRequest"> 
  * Use `create(BanTargetRequestSchema)` to create a new message.
  */
 export const BanTargetRequestSchema: GenMessage<BanTargetRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 19);
+  messageDesc(file_rialto_moderation_v1_moderation, 23);
 
 /**
  * Ban of a user, a device or a network.
@@ -894,7 +1032,7 @@ export type Ban = Message<"rialto.moderation.v1.Ban"> & {
  * Use `create(BanSchema)` to create a new message.
  */
 export const BanSchema: GenMessage<Ban> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 20);
+  messageDesc(file_rialto_moderation_v1_moderation, 24);
 
 /**
  * @generated from message rialto.moderation.v1.ListBansRequest
@@ -934,7 +1072,7 @@ export type ListBansRequest = Message<"rialto.moderation.v1.ListBansRequest"> & 
  * Use `create(ListBansRequestSchema)` to create a new message.
  */
 export const ListBansRequestSchema: GenMessage<ListBansRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 21);
+  messageDesc(file_rialto_moderation_v1_moderation, 25);
 
 /**
  * @generated from message rialto.moderation.v1.ListBansResponse
@@ -958,7 +1096,7 @@ export type ListBansResponse = Message<"rialto.moderation.v1.ListBansResponse"> 
  * Use `create(ListBansResponseSchema)` to create a new message.
  */
 export const ListBansResponseSchema: GenMessage<ListBansResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 22);
+  messageDesc(file_rialto_moderation_v1_moderation, 26);
 
 /**
  * @generated from message rialto.moderation.v1.LiftBanRequest
@@ -982,7 +1120,7 @@ export type LiftBanRequest = Message<"rialto.moderation.v1.LiftBanRequest"> & {
  * Use `create(LiftBanRequestSchema)` to create a new message.
  */
 export const LiftBanRequestSchema: GenMessage<LiftBanRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 23);
+  messageDesc(file_rialto_moderation_v1_moderation, 27);
 
 /**
  * Appeal of a user against a decision.
@@ -1052,7 +1190,7 @@ export type Appeal = Message<"rialto.moderation.v1.Appeal"> & {
  * Use `create(AppealSchema)` to create a new message.
  */
 export const AppealSchema: GenMessage<Appeal> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 24);
+  messageDesc(file_rialto_moderation_v1_moderation, 28);
 
 /**
  * @generated from message rialto.moderation.v1.ListAppealsRequest
@@ -1085,7 +1223,7 @@ export type ListAppealsRequest = Message<"rialto.moderation.v1.ListAppealsReques
  * Use `create(ListAppealsRequestSchema)` to create a new message.
  */
 export const ListAppealsRequestSchema: GenMessage<ListAppealsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 25);
+  messageDesc(file_rialto_moderation_v1_moderation, 29);
 
 /**
  * @generated from message rialto.moderation.v1.ListAppealsResponse
@@ -1109,7 +1247,7 @@ export type ListAppealsResponse = Message<"rialto.moderation.v1.ListAppealsRespo
  * Use `create(ListAppealsResponseSchema)` to create a new message.
  */
 export const ListAppealsResponseSchema: GenMessage<ListAppealsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 26);
+  messageDesc(file_rialto_moderation_v1_moderation, 30);
 
 /**
  * @generated from message rialto.moderation.v1.DecideAppealRequest
@@ -1147,7 +1285,7 @@ export type DecideAppealRequest = Message<"rialto.moderation.v1.DecideAppealRequ
  * Use `create(DecideAppealRequestSchema)` to create a new message.
  */
 export const DecideAppealRequestSchema: GenMessage<DecideAppealRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 27);
+  messageDesc(file_rialto_moderation_v1_moderation, 31);
 
 /**
  * ListedWord is a word, or a phrase, that texts are searched for. Case, marks, full-width and other forms of letters, and letters of other scripts that look alike make no difference.
@@ -1180,7 +1318,7 @@ export type ListedWord = Message<"rialto.moderation.v1.ListedWord"> & {
  * Use `create(ListedWordSchema)` to create a new message.
  */
 export const ListedWordSchema: GenMessage<ListedWord> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 28);
+  messageDesc(file_rialto_moderation_v1_moderation, 32);
 
 /**
  * WordList is a list of words, such as that of a language. All lists together have at most 10,000 words, and 100,000 bytes.
@@ -1236,7 +1374,7 @@ export type WordList = Message<"rialto.moderation.v1.WordList"> & {
  * Use `create(WordListSchema)` to create a new message.
  */
 export const WordListSchema: GenMessage<WordList> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 29);
+  messageDesc(file_rialto_moderation_v1_moderation, 33);
 
 /**
  * @generated from message rialto.moderation.v1.ListWordListsRequest
@@ -1249,7 +1387,7 @@ export type ListWordListsRequest = Message<"rialto.moderation.v1.ListWordListsRe
  * Use `create(ListWordListsRequestSchema)` to create a new message.
  */
 export const ListWordListsRequestSchema: GenMessage<ListWordListsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 30);
+  messageDesc(file_rialto_moderation_v1_moderation, 34);
 
 /**
  * @generated from message rialto.moderation.v1.ListWordListsResponse
@@ -1268,7 +1406,7 @@ export type ListWordListsResponse = Message<"rialto.moderation.v1.ListWordListsR
  * Use `create(ListWordListsResponseSchema)` to create a new message.
  */
 export const ListWordListsResponseSchema: GenMessage<ListWordListsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 31);
+  messageDesc(file_rialto_moderation_v1_moderation, 35);
 
 /**
  * @generated from message rialto.moderation.v1.GetWordListRequest
@@ -1285,7 +1423,7 @@ export type GetWordListRequest = Message<"rialto.moderation.v1.GetWordListReques
  * Use `create(GetWordListRequestSchema)` to create a new message.
  */
 export const GetWordListRequestSchema: GenMessage<GetWordListRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 32);
+  messageDesc(file_rialto_moderation_v1_moderation, 36);
 
 /**
  * @generated from message rialto.moderation.v1.PutWordListRequest
@@ -1323,7 +1461,7 @@ export type PutWordListRequest = Message<"rialto.moderation.v1.PutWordListReques
  * Use `create(PutWordListRequestSchema)` to create a new message.
  */
 export const PutWordListRequestSchema: GenMessage<PutWordListRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_moderation_v1_moderation, 33);
+  messageDesc(file_rialto_moderation_v1_moderation, 37);
 
 /**
  * ReportedKind is the kind of what is reported.
@@ -1360,6 +1498,13 @@ export enum ReportedKind {
    * @generated from enum value: REPORTED_KIND_GROUP = 5;
    */
   GROUP = 5,
+
+  /**
+   * Held: a message, post, comment or edit that is not stored yet, because the operator's webhook wants a moderator to decide. It cannot be reported.
+   *
+   * @generated from enum value: REPORTED_KIND_HELD = 6;
+   */
+  HELD = 6,
 }
 
 /**
@@ -1494,7 +1639,7 @@ export enum Action {
   UNSPECIFIED = 0,
 
   /**
-   * Dismiss: no rule is broken.
+   * Dismiss: no rule is broken. What is held is sent or published.
    *
    * @generated from enum value: ACTION_DISMISS = 1;
    */
@@ -1515,7 +1660,7 @@ export enum Action {
   RECALL = 3,
 
   /**
-   * Warn the user: the warning is among the user's decisions.
+   * Warn the user, who is shown the warning until it is acknowledged.
    *
    * @generated from enum value: ACTION_WARN = 4;
    */
@@ -1527,6 +1672,20 @@ export enum Action {
    * @generated from enum value: ACTION_BAN = 5;
    */
   BAN = 5,
+
+  /**
+   * Limit the user, until a time: what the user writes to strangers, posts and comments is seen by nobody else. The user is not told.
+   *
+   * @generated from enum value: ACTION_LIMIT = 6;
+   */
+  LIMIT = 6,
+
+  /**
+   * Refuse what is held: it is not sent. To warn, ban or limit its author refuses it as well.
+   *
+   * @generated from enum value: ACTION_REFUSE = 7;
+   */
+  REFUSE = 7,
 }
 
 /**
@@ -1673,6 +1832,16 @@ export const ModerationService: GenService<{
     output: typeof ListMyDecisionsResponseSchema;
   },
   /**
+   * AcknowledgeDecision says that the caller has read a warning. A retry is harmless.
+   *
+   * @generated from rpc rialto.moderation.v1.ModerationService.AcknowledgeDecision
+   */
+  acknowledgeDecision: {
+    methodKind: "unary";
+    input: typeof AcknowledgeDecisionRequestSchema;
+    output: typeof AcknowledgeDecisionResponseSchema;
+  },
+  /**
    * AppealDecision appeals against a decision about the caller, once.
    *
    * @generated from rpc rialto.moderation.v1.ModerationService.AppealDecision
@@ -1733,7 +1902,7 @@ export const ModerationAdminService: GenService<{
     output: typeof DecisionSchema;
   },
   /**
-   * BanTarget bans a user, a device or a network without a case.
+   * BanTarget bans a user, a device or a network, or limits a user, without a case.
    *
    * @generated from rpc rialto.moderation.v1.ModerationAdminService.BanTarget
    */

@@ -1,0 +1,44 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// holdForModerators puts a draft into the queue of moderators. It returns why the sender's message is not stored now.
+func (s *Service) holdForModerators(d *message.Draft, why string) error {
+	var c chatv1.Content
+	if err := proto.Unmarshal(d.Content, &c); err != nil {
+		return err
+	}
+	if s.deps.Hold == nil || c.GetStreamed() != nil {
+		return errs.New(errs.Denied, "refused_by_rules", refusalText(""))
+	}
+	token := d.ClientMsgID
+	if token == "" {
+		token = fmt.Sprint(d.Device, " ", d.ClientSeq)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), maxBeforeSendTimeout)
+	defer cancel()
+	return temporary(s.deps.Hold(ctx, d.Sender, d.Conversation, &c, token, why))
+}
+
+// SendHeld sends a message that a moderator has allowed, without the webhook and the words. A retry with the same token is harmless. It fails as Send does: also if its author may no
+// longer write there.
+func (s *Service) SendHeld(ctx context.Context, by id.User, c id.Conversation, content *chatv1.Content, token string) error {
+	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(content)
+	if err != nil {
+		return err
+	}
+	d := &message.Draft{Conversation: c, Sender: by, ClientMsgID: token, Content: raw}
+	if err := s.validate(d); err != nil {
+		return err
+	}
+	return send(ctx, d, s.submitValid)
+}

@@ -1,0 +1,101 @@
+package chat
+
+import (
+	"context"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+)
+
+// Moderators may limit a user (docs/decisions/0147-limits.md). Then only the user sees what the user writes
+//
+//   - in a one-to-one conversation with somebody who is no friend and has not written in it,
+//   - in a group that the user joined or created after the limit began, and in its threads,
+//   - in a channel.
+//
+// Such an entry says so for ever (message.Entry.Limited). Fan-out brings it to its sender only, each read of another user leaves it out as one that the user deleted, and it does not count
+// as unread. What the sender does to it later, such as an edit, is limited as well.
+
+// maxRepliesRead is how many entries are read to find one by the other user of a conversation.
+const maxRepliesRead = 1000
+
+// limit decides whether only its sender sees a draft. Its update of an earlier message is as that message is (resolveRef).
+func (s *Service) limit(st *state, d *message.Draft) (err error) {
+	if d.Updates != 0 || d.ByServer {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
+	defer cancel()
+	d.Limited, err = s.isLimited(ctx, st, d.Sender, d.LimitedSinceMs)
+	if err != nil && ctx.Err() != nil {
+		return busy(err)
+	}
+	return err
+}
+
+// isLimitedNow reports whether only the user sees what a user writes in a conversation.
+func (s *Service) isLimitedNow(ctx context.Context, st *state, u id.User) (bool, error) {
+	if s.deps.LimitedSince == nil {
+		return false, nil
+	}
+	since := s.deps.LimitedSince(u)
+	if since == 0 {
+		return false, nil
+	}
+	return s.isLimited(ctx, st, u, since)
+}
+
+// isLimited reports whether only the user sees what a user who is limited since a time writes in a conversation.
+func (s *Service) isLimited(ctx context.Context, st *state, u id.User, sinceMs int64) (bool, error) {
+	if st.kind == thread && st.parent != nil {
+		st = st.parent
+	}
+	switch {
+	case st.ticket != 0: // agents answer everybody
+		return false, nil
+	case st.channel:
+		return true, nil
+	case st.kind != direct:
+		joinedMs, _, err := s.entryTimeAt(ctx, st.id, st.members[u].joinSeq)
+		return joinedMs > sinceMs, err
+	case st.lowUser == st.highUser:
+		return false, nil
+	}
+	peer := st.peer(u)
+	if friends, err := s.deps.Relations.Friends(ctx, u, peer); err != nil || friends {
+		return false, err
+	}
+	wrote, err := s.hasWritten(ctx, st.id, peer)
+	return !wrote, err
+}
+
+// hasWritten reports whether a user wrote one of the newest messages of a conversation.
+func (s *Service) hasWritten(ctx context.Context, c id.Conversation, u id.User) (bool, error) {
+	at := uint64(0)
+	for read := 0; read < maxRepliesRead; read += exportPage {
+		entries, err := s.deps.Log.ReadBackward(ctx, logKey(c), at, exportPage)
+		if err != nil {
+			return false, err
+		}
+		for i := range entries {
+			var e message.Entry
+			if err := e.Decode(entries[i].Payload); err == nil && e.Sender == u && e.Counts() {
+				return true, nil
+			}
+		}
+		if len(entries) < exportPage {
+			return false, nil
+		}
+		at = entries[len(entries)-1].Seq
+	}
+	return false, nil
+}
+
+// markLimited marks the entries that a user does not see because they are for their senders only.
+func markLimited(u id.User, list []*message.Stored) {
+	for _, m := range list {
+		if !m.Entry.IsFor(u) {
+			m.Deleted = true
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package moderation_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/platform/webhook"
+	"github.com/rialto-im/rialto/internal/service/chat"
+	"github.com/rialto-im/rialto/internal/service/moderation"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	moderationv1 "github.com/rialto-im/rialto/sdk/go/gen/moderation/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	ofHeld   = moderationv1.ReportedKind_REPORTED_KIND_HELD
+	rejected = moderationv1.Action_ACTION_REFUSE
+)
+
+// classified has webhooks that decide about messages and posts by their body.
+func classified(t *testing.T, onFailure string, timeout time.Duration, answer func(body string, w http.ResponseWriter)) (*fixture, *atomic.Int64) {
+	t.Helper()
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Header.Get("Rialto-Signature") == "" {
+			t.Errorf("the webhook got %q, %v", body, err)
+		}
+		if answer == nil { // it answers nothing until its caller has gone
+			<-r.Context().Done()
+			return
+		}
+		answer(string(body), w)
+	}))
+	t.Cleanup(server.Close)
+	hook := webhook.Config{URL: server.URL, Secret: "a secret of the operator", Timeout: timeout}
+	return openConfigured(t, 1, moderation.Config{BeforePublish: hook, BeforePublishOnFailure: onFailure}, chat.Config{BeforeSend: hook, BeforeSendOnFailure: onFailure}), &asked
+}
+
+// verdicts holds what has "hold" in it, and refuses what has "bad" in it.
+func verdicts(body string, w http.ResponseWriter) {
+	switch {
+	case strings.Contains(body, "hold"):
+		_, _ = io.WriteString(w, `{"hold":true,"reason":"perhaps spam\n"}`)
+	case strings.Contains(body, "bad"):
+		_, _ = io.WriteString(w, `{"allow":false,"reason":"be nice"}`)
+	default:
+		_, _ = io.WriteString(w, `{"allow":true}`)
+	}
+}
+
+func (f *fixture) trySend(by id.User, c id.Conversation, token, text string) error {
+	return f.trySendAs(by, c, token, &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}})
+}
+
+func (f *fixture) trySendContent(by id.User, c id.Conversation, content *chatv1.Content) error {
+	return f.trySendAs(by, c, f.token(), content)
+}
+
+func (f *fixture) trySendAs(by id.User, c id.Conversation, token string, content *chatv1.Content) error {
+	raw, err := proto.Marshal(content)
+	must(f.t, err)
+	return f.chat.Send(f.t.Context(), &message.Draft{Conversation: c, Sender: by, Device: 1, ClientMsgID: token, Content: raw})
+}
+
+func (f *fixture) tryPost(by id.User, token, text string) (uint64, error) {
+	p, err := f.feed.Publish(f.t.Context(), by, &feedv1.PublishRequest{ClientPostId: token, Content: &feedv1.PostContent{Text: text}})
+	return p.GetId(), err
+}
+
+func (f *fixture) tryComment(by id.User, post uint64, token, text string) error {
+	_, err := f.comments.CreateComment(f.t.Context(), by, &commentv1.CreateCommentRequest{ClientCommentId: token, SubjectKind: onPost, Subject: post, Content: &commentv1.CommentContent{Text: text}})
+	return err
+}
+
+// postsOf returns the texts of a user's posts that a reader sees, and commentsOn those of the comments on a post; both are sorted.
+func (f *fixture) postsOf(reader, author id.User) (texts []string) {
+	f.t.Helper()
+	page, err := f.feed.ListPosts(f.t.Context(), reader, &feedv1.ListPostsRequest{User: uint64(author)})
+	must(f.t, err)
+	for _, p := range page.Posts {
+		texts = append(texts, p.Content.Text)
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+func (f *fixture) commentsOn(reader id.User, post uint64) (texts []string) {
+	f.t.Helper()
+	page, err := f.comments.ListComments(f.t.Context(), reader, &commentv1.ListCommentsRequest{SubjectKind: onPost, Subject: post})
+	must(f.t, err)
+	for _, c := range page.Comments {
+		texts = append(texts, c.Content.GetText())
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// What a webhook holds is a case with the content, once for all retries. If it is dismissed, the content is sent in the author's name, once; if it is refused, it is not, unless an appeal
+// overturns that. What the webhook refuses is nowhere.
+func TestModeratorsDecideWhatIsHeld(t *testing.T) {
+	f, _ := classified(t, "", 5*time.Second, verdicts)
+	alice, bob := f.user(), f.user()
+	g := f.group(alice, bob)
+	post := f.post(bob, "a post")
+	f.send(alice, g, "good")
+	for range 2 { // a retry opens no second case
+		if err := f.trySend(alice, g, "t1", "hold this message"); reason(err) != "held_for_review" {
+			t.Fatalf("a held message: %v", err)
+		}
+	}
+	if _, err := f.tryPost(alice, "t2", "hold this post"); reason(err) != "held_for_review" {
+		t.Fatalf("a held post: %v", err)
+	}
+	if err := f.tryComment(alice, post, "t3", "hold this comment"); reason(err) != "held_for_review" {
+		t.Fatalf("a held comment: %v", err)
+	}
+	if err := f.trySend(alice, g, "t4", "bad"); reason(err) != "refused_by_rules" || errs.Of(err).Message != "be nice" {
+		t.Errorf("a refused message: %v", err)
+	}
+	if _, err := f.tryPost(alice, "t5", "bad"); reason(err) != "refused_by_rules" {
+		t.Errorf("a refused post: %v", err)
+	}
+	list := f.cases(&moderationv1.ListCasesRequest{Kind: ofHeld})
+	if len(list) != 3 || list[0].Excerpt != "hold this message" || list[0].About != uint64(alice) {
+		t.Fatalf("held are %v", list)
+	}
+	full, err := f.GetCase(t.Context(), mia, &moderationv1.GetCaseRequest{Case: list[0].Id})
+	must(t, err)
+	if full.Content.GetHeld().GetMessage().GetContent().GetText() != "hold this message" || len(full.Reports) != 1 || full.Reports[0].Note != "perhaps spam" {
+		t.Errorf("the case is %v", full)
+	}
+	if got := f.texts(bob, g); !slices.Equal(got, []string{"good"}) {
+		t.Errorf("before the decision bob reads %q", got)
+	}
+	for range 2 { // as after a crash
+		f.decide(list[0], dismiss, 0)
+	}
+	f.decide(list[1], dismiss, 0)
+	f.decide(list[2], rejected, 0)
+	if got := f.texts(bob, g); !slices.Equal(got, []string{"good", "hold this message"}) {
+		t.Errorf("bob reads %q", got)
+	}
+	if got := f.postsOf(bob, alice); !slices.Equal(got, []string{"hold this post"}) {
+		t.Errorf("the posts are %q", got)
+	}
+	if got := f.commentsOn(bob, post); len(got) != 0 {
+		t.Errorf("the comments are %q", got)
+	}
+	mine, err := f.ListMyDecisions(t.Context(), alice, &moderationv1.ListMyDecisionsRequest{})
+	must(t, err)
+	if len(mine.Decisions) != 1 || mine.Decisions[0].Action != rejected {
+		t.Fatalf("alice is told of %v", mine.Decisions)
+	}
+	a, err := f.AppealDecision(t.Context(), alice, &moderationv1.AppealDecisionRequest{Decision: mine.Decisions[0].Id, Text: "it is harmless"})
+	must(t, err)
+	_, err = f.DecideAppeal(t.Context(), moe, &moderationv1.DecideAppealRequest{Appeal: a.Appeal, Overturn: true})
+	must(t, err)
+	if got := f.commentsOn(bob, post); !slices.Equal(got, []string{"hold this comment"}) {
+		t.Errorf("after the appeal the comments are %q", got)
+	}
+}
+
+// At most 100 contents of a user wait for moderators.
+func TestHeldContentsAreBounded(t *testing.T) {
+	f, _ := classified(t, "", 5*time.Second, verdicts)
+	alice := f.user()
+	g := f.group(alice)
+	for range 100 {
+		if err := f.trySend(alice, g, f.token(), "hold"); reason(err) != "held_for_review" {
+			t.Fatal(err)
+		}
+	}
+	if err := f.trySend(alice, g, f.token(), "hold"); reason(err) != "too_many_held" {
+		t.Errorf("the 101st: %v", err)
+	}
+}
+
+// A webhook that is slow, fails, lies, or answers too much decides nothing: the setting does.
+func TestTheSettingDecidesIfTheWebhookDoesNot(t *testing.T) {
+	hooks := map[string]func(string, http.ResponseWriter){
+		"slow":     nil,
+		"failing":  func(_ string, w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) },
+		"lying":    func(_ string, w http.ResponseWriter) { _, _ = io.WriteString(w, `{"verdict":"allow"}`) },
+		"not JSON": func(_ string, w http.ResponseWriter) { _, _ = io.WriteString(w, `<html>`) },
+		"oversized": func(_ string, w http.ResponseWriter) {
+			_, _ = io.WriteString(w, `{"allow":true,"reason":"`+strings.Repeat("x", 70<<10)+`"}`)
+		},
+	}
+	for name, hook := range hooks {
+		for onFailure, want := range map[string]string{"": "not_checked", "refuse": "not_checked", "allow": "", "hold": "held_for_review"} {
+			t.Run(name+" "+onFailure, func(t *testing.T) {
+				f, asked := classified(t, onFailure, 50*time.Millisecond, hook)
+				alice := f.user()
+				if err := f.trySend(alice, f.group(alice), "t", "a message"); reason(err) != want {
+					t.Errorf("a message: %v, want %q", err, want)
+				}
+				_, err := f.tryPost(alice, "t", "a post")
+				if reason(err) != want {
+					t.Errorf("a post: %v, want %q", err, want)
+				}
+				if want == "not_checked" && errs.Of(err).Retry == 0 {
+					t.Errorf("clients do not send it again: %v", err)
+				}
+				if asked.Load() == 0 {
+					t.Error("the webhook was not asked")
+				}
+				if want == "held_for_review" {
+					if list := f.cases(&moderationv1.ListCasesRequest{Kind: ofHeld}); len(list) != 2 {
+						t.Errorf("held are %v", list)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A retry of a stored post gets the post, also if the webhook would refuse it by now.
+func TestRetriesOfPostsAreNotAskedAbout(t *testing.T) {
+	var strict atomic.Bool
+	f, _ := classified(t, "", 5*time.Second, func(_ string, w http.ResponseWriter) {
+		_ = json.NewEncoder(w).Encode(map[string]bool{"allow": !strict.Load()})
+	})
+	alice := f.user()
+	first, err := f.tryPost(alice, "t", "a post")
+	must(t, err)
+	strict.Store(true)
+	if again, err := f.tryPost(alice, "t", "a post"); err != nil || again != first {
+		t.Errorf("a retry is answered with %d, %v", again, err)
+	}
+	if _, err := f.tryPost(alice, "u", "a post"); reason(err) != "refused_by_rules" {
+		t.Errorf("a new post: %v", err)
+	}
+}

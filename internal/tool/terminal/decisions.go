@@ -1,0 +1,105 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	moderationv1 "github.com/rialto-im/rialto/sdk/go/gen/moderation/v1"
+)
+
+// decisionsShown is the number of decisions that /decisions shows.
+const decisionsShown = 20
+
+var errDecisions = errors.New("give /decisions, /decisions ok N or /decisions appeal N TEXT")
+
+var actionWords = map[moderationv1.Action]string{moderationv1.Action_ACTION_HIDE: "hidden", moderationv1.Action_ACTION_RECALL: "recalled", moderationv1.Action_ACTION_WARN: "warning",
+	moderationv1.Action_ACTION_BAN: "ban", moderationv1.Action_ACTION_REFUSE: "refused"}
+
+// announceWarnings shows the warnings that the user has not acknowledged, each once.
+func (s *screen) announceWarnings(ctx context.Context) error {
+	r, err := call(ctx, s.client.Moderation().ListMyDecisions, &moderationv1.ListMyDecisionsRequest{Unacknowledged: true, Limit: decisionsShown})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	var fresh []*moderationv1.DecisionNotice
+	for _, d := range r.Decisions {
+		if !s.warned[d.Id] {
+			s.warned[d.Id] = true
+			fresh = append(fresh, d)
+		}
+	}
+	s.mu.Unlock()
+	for _, d := range fresh {
+		s.say("* the moderators warn you: %s", decisionText(d))
+	}
+	if len(fresh) > 0 {
+		s.say("* say that you have read it by /decisions ok 1; /decisions appeal 1 TEXT, if you disagree")
+	}
+	return nil
+}
+
+// decisionText is what a decision says, in one line.
+func decisionText(d *moderationv1.DecisionNotice) string {
+	text := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(d.Reason.String(), "REPORT_REASON_"), "_", " "))
+	if d.Explanation != "" {
+		text += ", " + strconv.Quote(oneLine(plain(d.Explanation)))
+	}
+	if d.Excerpt != "" {
+		text += fmt.Sprintf(" (about %q)", clip(oneLine(plain(d.Excerpt)), 60))
+	}
+	return text
+}
+
+// decisions lists what moderators decided about the user, acknowledges a warning, or appeals.
+func (s *screen) decisions(ctx context.Context, rest string) error {
+	r, err := call(ctx, s.client.Moderation().ListMyDecisions, &moderationv1.ListMyDecisionsRequest{Limit: decisionsShown})
+	if err != nil {
+		return err
+	}
+	if rest == "" {
+		if len(r.Decisions) == 0 {
+			s.say("The moderators have decided nothing about you.")
+		}
+		for i, d := range r.Decisions {
+			s.say("%3d %s, %s: %s%s", i+1, time.UnixMilli(d.TimeMs).Format("2 January 15:04"), actionWords[d.Action], decisionText(d), decisionState(d))
+		}
+		return nil
+	}
+	verb, rest, _ := strings.Cut(rest, " ")
+	number, text, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	n, err := strconv.Atoi(number)
+	if err != nil || verb != "ok" && verb != "appeal" {
+		return errDecisions
+	}
+	if n < 1 || n > len(r.Decisions) {
+		return fmt.Errorf("there is no decision %d; /decisions lists them", n)
+	}
+	d := r.Decisions[n-1]
+	if verb == "ok" {
+		_, err = call(ctx, s.client.Moderation().AcknowledgeDecision, &moderationv1.AcknowledgeDecisionRequest{Decision: d.Id})
+	} else {
+		_, err = call(ctx, s.client.Moderation().AppealDecision, &moderationv1.AppealDecisionRequest{Decision: d.Id, Text: strings.TrimSpace(text)})
+	}
+	return s.done(err)
+}
+
+// decisionState says what has become of a decision.
+func decisionState(d *moderationv1.DecisionNotice) (text string) {
+	if d.Action == moderationv1.Action_ACTION_WARN && d.AcknowledgedMs == 0 {
+		text = "; not acknowledged"
+	}
+	switch d.Appeal {
+	case moderationv1.AppealState_APPEAL_STATE_OPEN:
+		text += "; you have appealed"
+	case moderationv1.AppealState_APPEAL_STATE_UPHELD:
+		text += "; your appeal was rejected"
+	case moderationv1.AppealState_APPEAL_STATE_OVERTURNED:
+		text += "; overturned"
+	}
+	return text
+}

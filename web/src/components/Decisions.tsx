@@ -1,0 +1,57 @@
+import { Action, AppealState, type DecisionNotice } from "@rialto-im/client";
+import { useCallback, useEffect, useState } from "react";
+import { useAction } from "../action.js";
+import { useClient } from "../client.js";
+import { moment } from "../format.js";
+import { getLocale, useText, type Key } from "../i18n.js";
+import { AppealForm } from "./AppealForm.js";
+import { reasons } from "./ReportDialog.js";
+
+const actions: Partial<Record<Action, Key>> = { [Action.HIDE]: "decisionHidden", [Action.RECALL]: "decisionRecalled", [Action.WARN]: "decisionWarning", [Action.BAN]: "decisionBan", [Action.REFUSE]: "decisionRefused" };
+const states: Record<AppealState, Key | undefined> = { [AppealState.UNSPECIFIED]: undefined, [AppealState.OPEN]: "decisionAppealOpen", [AppealState.UPHELD]: "decisionUpheld", [AppealState.OVERTURNED]: "decisionOverturned" };
+
+/** What moderators have decided about the user, the newest first, with the way to appeal. */
+export function Decisions() {
+  const client = useClient();
+  const t = useText();
+  const { run, error } = useAction();
+  const [list, setList] = useState<readonly DecisionNotice[]>();
+  const [next, setNext] = useState("");
+  const load = useCallback(
+    (page: string) =>
+      run(async () => {
+        const r = await client.myDecisions(page);
+        setList((was) => (page === "" ? r.decisions : [...(was ?? []), ...r.decisions]));
+        setNext(r.next);
+      }),
+    [client, run],
+  );
+  useEffect(() => void load(""), [load]);
+  return (
+    <section className="stack" aria-label={t("decisions")}>
+      {error && <p className="error" role="alert">{error}</p>}
+      {list?.length === 0 && <p className="muted">{t("noDecisions")}</p>}
+      <ul className="rows">{list?.map((d) => <Row key={d.id} of={d} onAppealed={() => void load("")} />)}</ul>
+      {next && <button className="link" onClick={() => void load(next)}>{t("showMore")}</button>}
+    </section>
+  );
+}
+
+function Row({ of, onAppealed }: { of: DecisionNotice; onAppealed: () => void }) {
+  const t = useText();
+  const [appealing, setAppealing] = useState(false);
+  const state = states[of.appeal];
+  return (
+    <li className="stack" data-testid="decision">
+      <div>
+        <strong>{t(actions[of.action] ?? "decisionOther")}</strong> <span className="muted">· {t(reasons.find(([r]) => r === of.reason)?.[1] ?? "reportElse")} · {moment(Number(of.timeMs), getLocale())}</span>
+        {of.explanation && <p><bdi>{of.explanation}</bdi></p>}
+        {of.excerpt && <p className="muted">{t("decisionAbout")} <bdi>{of.excerpt}</bdi></p>}
+        {state && <p role="status">{t(state)}</p>}
+        {of.appealAnswer && <blockquote><bdi>{of.appealAnswer}</bdi></blockquote>}
+      </div>
+      {!state && !appealing && <button className="link" onClick={() => setAppealing(true)}>{t("appealSend")}</button>}
+      {!state && appealing && <AppealForm decision={of.id} onSent={onAppealed} />}
+    </li>
+  );
+}
