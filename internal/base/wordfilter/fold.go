@@ -1,6 +1,9 @@
 package wordfilter
 
 import (
+	_ "embed"
+	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -19,6 +22,21 @@ var lookalikes = map[rune]rune{
 	'ᴅ': 'd', 'ᴇ': 'e', 'ᴊ': 'j', 'ᴋ': 'k', 'ᴍ': 'm', 'ᴏ': 'o', 'ᴘ': 'p', 'ᴛ': 't', 'ᴜ': 'u', 'ᴠ': 'v', 'ᴡ': 'w', 'ᴢ': 'z', 'ꜱ': 's',
 }
 
+// simplifiedForms has traditional Chinese characters and their simplified forms, made by tools/hanvariants from Unihan 15.0 of the Unicode Character Database.
+//
+//go:embed simplified.txt
+var simplifiedForms string
+
+// simplified has the simplified forms of traditional characters.
+var simplified = sync.OnceValue(func() map[rune]rune {
+	forms := map[rune]rune{}
+	for line := range strings.Lines(simplifiedForms) {
+		pair := []rune(line)
+		forms[pair[0]] = pair[1]
+	}
+	return forms
+})
+
 // foldRune returns the folded form of a character: "" if it is neither a letter nor a digit.
 func foldRune(r rune) string {
 	var folded []rune
@@ -33,6 +51,9 @@ func foldRune(r rune) string {
 			}
 			if l, ok := lookalikes[d]; ok {
 				d = l
+			}
+			if s, ok := simplified()[d]; ok {
+				d = s
 			}
 			folded = append(folded, d)
 		}
@@ -49,12 +70,12 @@ func foldWord(text string) []byte {
 	return b
 }
 
-const firstHan, lastHan = 0x3400, 0x9fff // of the common Chinese characters, which fold to themselves
+const firstHan, lastHan = 0x3400, 0x9fff // of the common Chinese characters, which fold to themselves, or to their simplified forms
 
 // foldTable has the folded forms of characters.
 type foldTable struct {
 	ascii [utf8.RuneSelf]byte // 0: neither a letter nor a digit
-	plane []string            // of the Basic Multilingual Plane, but for the Chinese characters
+	plane []string            // of the Basic Multilingual Plane, but for the Chinese characters that fold to themselves
 }
 
 func newFoldTable() *foldTable {
@@ -62,6 +83,9 @@ func newFoldTable() *foldTable {
 	for r := range rune(1 << 16) {
 		if r < firstHan || r > lastHan {
 			t.plane[r] = foldRune(r)
+		}
+		if s, ok := simplified()[r]; ok {
+			t.plane[r] = string(s)
 		}
 		if r < utf8.RuneSelf && t.plane[r] != "" {
 			t.ascii[r] = t.plane[r][0]
@@ -73,7 +97,7 @@ func newFoldTable() *foldTable {
 // fold returns the folded form of a character that is not ASCII.
 func (t *foldTable) fold(r rune, bytes string) string {
 	switch {
-	case r >= firstHan && r <= lastHan:
+	case r >= firstHan && r <= lastHan && t.plane[r] == "":
 		return bytes
 	case int(r) < len(t.plane):
 		return t.plane[r]

@@ -1,7 +1,7 @@
 // Package wordfilter finds the words of a list in texts, also where somebody has disguised them.
 //
 // Texts and words are compared in a folded form (fold.go): in lower case, without marks, with compatibility forms and letters of other scripts that look like Latin ones
-// replaced by these, and without all that is neither letter nor digit. All words are searched at once (Aho-Corasick), in time linear in the text.
+// replaced by these, in simplified Chinese characters, and without all that is neither letter nor digit. All words are searched at once (Aho-Corasick), in time linear in the text.
 //
 // What stands between the letters of a match decides whether it counts: nothing, or only characters that nobody sees; something between each two letters, as in s.p.a.m; or, in a word
 // with Chinese characters, anything. So "push it" does not have a word that goes from one word to the next.

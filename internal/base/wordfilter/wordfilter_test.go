@@ -159,3 +159,19 @@ func BenchmarkFind(b *testing.B) {
 	b.Run("found", func(b *testing.B) { benchmark(b, f, english[:190]+" wd1eefz") })
 	b.Run("no list", func(b *testing.B) { benchmark(b, nil, english) })
 }
+
+// A word is found in simplified and in traditional characters, whichever is listed, also between others.
+func TestChineseVariants(t *testing.T) {
+	f, err := wordfilter.New([]wordfilter.Word{{Text: "赌博"}, {Text: "發財"}, {Text: "后台"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{"来赌博吧": 0, "來賭博吧": 0, "賭*博": 0, "恭喜发财": 1, "恭喜發財": 1, "發财": 1, "後臺": 2, "后台": 2} {
+		found := -1
+		f.Find(text, func(n int) bool { found = n; return false })
+		if found != want {
+			t.Errorf("%q: word %d is found, want %d", text, found, want)
+		}
+	}
+	f.Find("打开博物馆", func(n int) bool { t.Errorf("word %d is found in another text", n); return true })
+}

@@ -124,22 +124,23 @@ func openConfigured(t *testing.T, nodes int, config moderation.Config, chatConfi
 	must(t, err)
 	outbox, err := job.NewOutbox(ctx, db, logger)
 	must(t, err)
-	f.accounts, err = account.New(ctx, account.Deps{DB: db, Outbox: outbox, IDs: ids, Clock: f.clock, Logger: logger, SingleNode: true,
+	f.accounts, err = account.New(ctx, account.Deps{DB: db, Outbox: outbox, IDs: ids,
+		CheckText: func(texts ...string) (string, error) { return f.CheckText(texts...) }, Flagged: func(u *accountv1.User, word string) { f.FlagUser(u, word) }, Clock: f.clock, Logger: logger, SingleNode: true,
 		CheckBan: func(ctx context.Context, q sqldb.Reader, u id.User, device id.Device) error {
 			return f.CheckBan(ctx, q, u, device)
 		},
 		SessionEnded: func(e account.Ended) { f.ended = append(f.ended, e) }}, account.Config{WhoMayAdd: "everyone", PasswordCost: auth.Cost{Memory: 64, Time: 1, Threads: 1}})
 	must(t, err)
 	f.chat, err = chat.New(ctx, chat.Deps{Log: log, DB: db, IDs: ids, MessageIDs: messages, Relations: f.accounts, Clock: f.clock, Logger: logger, SingleNode: true,
-		LimitedSince: f.limitedSince, Hold: func(ctx context.Context, by id.User, c id.Conversation, content *chatv1.Content, token, why string) error {
+		LimitedSince: f.limitedSince, Words: words{f}, Hold: func(ctx context.Context, by id.User, c id.Conversation, content *chatv1.Content, token, why string) error {
 			return f.HoldMessage(ctx, by, c, content, token, why)
 		}}, f.chatConfig)
 	must(t, err)
 	jobs, err := job.New(ctx, job.Deps{DB: db, Clock: f.clock, Logger: logger, Node: "node-1"}, job.Config{})
 	must(t, err)
-	f.feed, err = feed.New(ctx, feed.Deps{DB: db, Log: log, Graph: f.accounts, Jobs: jobs, IDs: ids, LimitedSince: f.limitedSince, Reviewer: reviewer{f}, Clock: f.clock, Logger: logger}, feed.Config{PostsPerDay: 10_000})
+	f.feed, err = feed.New(ctx, feed.Deps{DB: db, Log: log, Graph: f.accounts, Jobs: jobs, IDs: ids, LimitedSince: f.limitedSince, Reviewer: reviewer{f}, Words: words{f}, Clock: f.clock, Logger: logger}, feed.Config{PostsPerDay: 10_000})
 	must(t, err)
-	f.comments, err = comment.New(ctx, comment.Deps{DB: db, Graph: f.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{onPost: f.feed}, IDs: ids, LimitedSince: f.limitedSince, Reviewer: reviewer{f}, Clock: f.clock, Node: "node-1"})
+	f.comments, err = comment.New(ctx, comment.Deps{DB: db, Graph: f.accounts, Subjects: map[commentv1.SubjectKind]comment.Subjects{onPost: f.feed}, IDs: ids, LimitedSince: f.limitedSince, Reviewer: reviewer{f}, Words: words{f}, Clock: f.clock, Node: "node-1"})
 	must(t, err)
 	f.audit, err = auditlog.New(ctx, db, f.clock)
 	must(t, err)
@@ -151,6 +152,21 @@ func openConfigured(t *testing.T, nodes int, config moderation.Config, chatConfi
 }
 
 func (f *fixture) limitedSince(u id.User) int64 { return f.LimitedSince(u) }
+
+// words is the filter of the first node.
+type words struct{ f *fixture }
+
+func (w words) HasWords() bool { return w.f.HasWords() }
+
+func (w words) CheckText(texts ...string) (string, error) { return w.f.CheckText(texts...) }
+
+func (w words) FlagMessage(m *chatv1.Message, word string) { w.f.FlagMessage(m, word) }
+
+func (w words) FlagGroup(c id.Conversation, title, word string) { w.f.FlagGroup(c, title, word) }
+
+func (w words) FlagPost(p *feedv1.Post, word string) { w.f.FlagPost(p, word) }
+
+func (w words) FlagComment(c *commentv1.Comment, word string) { w.f.FlagComment(c, word) }
 
 // reviewer asks the first node.
 type reviewer struct{ f *fixture }

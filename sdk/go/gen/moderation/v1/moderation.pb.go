@@ -2894,7 +2894,7 @@ func (x *DecideAppealRequest) GetNote() string {
 	return ""
 }
 
-// ListedWord is a word, or a phrase, that texts are searched for. Case, marks, full-width and other forms of letters, and letters of other scripts that look alike make no difference.
+// ListedWord is a word, or a phrase, that texts are searched for. Case, marks, full-width and other forms of letters, letters of other scripts that look alike, and whether Chinese characters are simplified or traditional, make no difference.
 type ListedWord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Text of 1 to 64 characters, among them a letter or a digit.

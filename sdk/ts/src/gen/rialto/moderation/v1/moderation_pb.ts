@@ -1288,7 +1288,7 @@ export const DecideAppealRequestSchema: GenMessage<DecideAppealRequest> = /*@__P
   messageDesc(file_rialto_moderation_v1_moderation, 31);
 
 /**
- * ListedWord is a word, or a phrase, that texts are searched for. Case, marks, full-width and other forms of letters, and letters of other scripts that look alike make no difference.
+ * ListedWord is a word, or a phrase, that texts are searched for. Case, marks, full-width and other forms of letters, letters of other scripts that look alike, and whether Chinese characters are simplified or traditional, make no difference.
  *
  * @generated from message rialto.moderation.v1.ListedWord
  */
