@@ -26,7 +26,6 @@ type auditFlags struct{ operator, reason string }
 // Limits in characters. A reason has that of the console.
 const (
 	maxOperatorFlag = 100
-	maxReasonFlag   = 500
 )
 
 func (a *auditFlags) add(fs *flag.FlagSet) {
@@ -43,8 +42,8 @@ func (a *auditFlags) check() string {
 	switch {
 	case a.operator != "" && !message.IsText(a.operator, maxOperatorFlag, message.IsLine) || auditlog.ImitatesSystem(a.operator):
 		return fmt.Sprintf("--operator is one line of at most %d characters%s, and does not contain %s", maxOperatorFlag, message.TextRule, auditlog.SystemPrefix)
-	case utf8.RuneCountInString(a.reason) > maxReasonFlag || !message.IsParagraph(a.reason):
-		return fmt.Sprintf("--reason has at most %d characters%s", maxReasonFlag, message.TextRule)
+	case !message.IsReason(a.reason):
+		return fmt.Sprintf("--reason has at most %d characters%s", message.MaxReason, message.TextRule)
 	}
 	return ""
 }

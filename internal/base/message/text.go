@@ -58,6 +58,12 @@ func IsText(text string, most int, isValid func(string) bool) bool {
 	return len(text) <= utf8.UTFMax*most && utf8.RuneCountInString(text) <= most && isValid(text) && (text == "" || HasVisible([]byte(text)))
 }
 
+// MaxReason of what an operator or a moderator gives as the reason of an action, in characters.
+const MaxReason = 500
+
+// IsReason reports whether a text may be such a reason; it may be empty.
+func IsReason(text string) bool { return IsText(text, MaxReason, IsParagraph) }
+
 // IsToken reports whether a text may be the token by which a client repeats a request: 1 to 64 bytes of printable ASCII.
 func IsToken(text string) bool {
 	return text != "" && len(text) <= MaxToken && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"strconv"
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -14,6 +15,18 @@ import (
 
 // ErrBad is the refusal of a page token that no answer had, encrypted or not.
 var ErrBad = errs.New(errs.Invalid, "bad_page", "this page token is not valid; start again without one")
+
+// Start returns the number of a token that is not encrypted, from which a page begins; first if there is no token.
+func Start[T int64 | uint64](page string, first T) (T, error) {
+	if page == "" {
+		return first, nil
+	}
+	n, err := strconv.ParseUint(page, 10, 63)
+	if err != nil {
+		return 0, ErrBad
+	}
+	return T(n), nil
+}
 
 // Sealer makes and reads tokens. It is safe for concurrent use.
 type Sealer struct{ aead cipher.AEAD }

@@ -17,7 +17,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -128,14 +127,11 @@ func (s *Service) Set(ctx context.Context, to map[Name]bool, by, reason string) 
 	})
 }
 
-const (
-	maxBy     = 100 // characters
-	maxReason = 500
-)
+const maxBy = 100 // characters
 
 var (
 	errBy     = errs.New(errs.Invalid, "bad_change", fmt.Sprintf("by is one line of 1 to %d characters%s, and does not contain %s", maxBy, message.TextRule, auditlog.SystemPrefix))
-	errReason = errs.New(errs.Invalid, "bad_change", fmt.Sprintf("a reason has at most %d characters%s", maxReason, message.TextRule))
+	errReason = errs.New(errs.Invalid, "bad_change", fmt.Sprintf("a reason has at most %d characters%s", message.MaxReason, message.TextRule))
 )
 
 // change commits a change of rows, which somebody makes for a reason, and tells all nodes.
@@ -143,7 +139,7 @@ func (s *Service) change(ctx context.Context, by, reason string, write func(tx *
 	switch {
 	case by == "" || !message.IsText(by, maxBy, message.IsLine) || auditlog.ImitatesSystem(by):
 		return errBy
-	case utf8.RuneCountInString(reason) > maxReason || !message.IsParagraph(reason):
+	case !message.IsReason(reason):
 		return errReason
 	}
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {

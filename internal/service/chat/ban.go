@@ -9,6 +9,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -108,7 +109,7 @@ func (s *Service) ListBans(ctx context.Context, c id.Conversation, by id.User, l
 	if err != nil {
 		return nil, err
 	}
-	from, err := pageStart(page)
+	from, err := pagetoken.Start(page, uint64(0))
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
@@ -96,7 +97,7 @@ const editsPerPage = 100
 // ListEdits returns a page of the versions of a message from its first on. A page's token is the edit_seq at which it begins.
 func (s *Service) ListEdits(ctx context.Context, u id.User, r *chatv1.ListEditsRequest) (*chatv1.ListEditsResponse, error) {
 	c := id.Conversation(r.Conversation)
-	begin, err := pageStart(r.Page)
+	begin, err := pagetoken.Start(r.Page, uint64(0))
 	if err != nil {
 		return nil, err
 	}

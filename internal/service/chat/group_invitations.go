@@ -7,6 +7,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -17,7 +18,7 @@ func (s *Service) ListGroupInvitations(ctx context.Context, c id.Conversation, b
 	if _, err := s.requireAdmin(ctx, c, by); err != nil {
 		return nil, err
 	}
-	from, err := pageStart(page)
+	from, err := pagetoken.Start(page, uint64(0))
 	if err != nil {
 		return nil, err
 	}

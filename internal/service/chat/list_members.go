@@ -20,7 +20,7 @@ func (s *Service) ListMembers(ctx context.Context, c id.Conversation, by id.User
 	if _, reads := st.replier(by); !st.channel && !reads && (st.role(by) == 0 || st.kind == thread) {
 		return nil, errNoConversation
 	}
-	from, err := pageStart(page)
+	from, err := pagetoken.Start(page, uint64(0))
 	if err != nil {
 		return nil, err
 	}
@@ -47,15 +47,4 @@ func cutPage[T any](list []T, limit int, token func(T) uint64) (page []T, next s
 		return list, ""
 	}
 	return list[:limit], strconv.FormatUint(token(list[limit]), 10)
-}
-
-func pageStart(page string) (uint64, error) {
-	if page == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseUint(page, 10, 63)
-	if err != nil {
-		return 0, pagetoken.ErrBad
-	}
-	return n, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -32,7 +33,7 @@ const pinsPerPage = 100
 // begins.
 func (s *Service) ListPins(ctx context.Context, u id.User, r *chatv1.ListPinsRequest) (*chatv1.ListPinsResponse, error) {
 	c := id.Conversation(r.Conversation)
-	begin, err := pageStart(r.Page)
+	begin, err := pagetoken.Start(r.Page, uint64(0))
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -107,7 +108,7 @@ func (s *Service) ListReactions(ctx context.Context, u id.User, r *chatv1.ListRe
 		return nil, err
 	}
 	c := id.Conversation(r.Conversation)
-	from, err := pageStart(r.Page)
+	from, err := pagetoken.Start(r.Page, uint64(0))
 	if err != nil {
 		return nil, err
 	}

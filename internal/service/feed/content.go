@@ -22,7 +22,6 @@ const (
 	maxImages   = 18
 	maxLink     = 2000
 	maxAudience = 500 // users
-	maxReason   = 500
 )
 
 func badPost(what string) error { return errs.New(errs.Invalid, "bad_post", what) }
@@ -38,7 +37,7 @@ var (
 	errAudience = badPost(fmt.Sprintf("the audiences chosen and except name 1 to %d users, others none", maxAudience))
 	errMentions = badPost(fmt.Sprintf("a post has at most %d mentions; each names a user, and their ranges in the text are in order and do not overlap", message.MaxUserMentions))
 	errVideo    = badPost("this server has no videos")
-	errReason   = badPost(fmt.Sprintf("a reason has at most %d characters%s", maxReason, message.TextRule))
+	errReason   = badPost(fmt.Sprintf("a reason has at most %d characters%s", message.MaxReason, message.TextRule))
 	errToken    = badPost(fmt.Sprintf("client_post_id has 1 to %d bytes: printable ASCII", message.MaxToken))
 )
 

@@ -3,7 +3,6 @@ package feed
 import (
 	"context"
 	"database/sql"
-	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/message"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -12,7 +11,7 @@ import (
 // HidePost hides a post, or shows it again. Each read of a post reads this row, on all nodes, so it takes effect before the answer. Clients that show the
 // post are told.
 func (s *Service) HidePost(ctx context.Context, r *feedv1.HidePostRequest) error {
-	if utf8.RuneCountInString(r.Reason) > maxReason || !message.IsParagraph(r.Reason) {
+	if !message.IsReason(r.Reason) {
 		return errReason
 	}
 	pushed := false

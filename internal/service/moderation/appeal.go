@@ -12,6 +12,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	moderationv1 "github.com/rialto-im/rialto/sdk/go/gen/moderation/v1"
@@ -116,7 +117,7 @@ func (s *Service) ListAppeals(ctx context.Context, _ id.Caller, r *moderationv1.
 	if r.State != 0 && r.State != appealOpen {
 		query, first = decidedAppeals, math.MaxInt64
 	}
-	behind, err := pageStart(r.Page, first)
+	behind, err := pagetoken.Start(r.Page, first)
 	if err != nil {
 		return nil, err
 	}

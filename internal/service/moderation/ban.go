@@ -14,6 +14,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
@@ -220,7 +221,7 @@ const (
 
 // ListBans gives a page of bans.
 func (s *Service) ListBans(ctx context.Context, _ id.Caller, r *moderationv1.ListBansRequest) (*moderationv1.ListBansResponse, error) {
-	before, err := pageStart(r.Page, math.MaxInt64)
+	before, err := pagetoken.Start[int64](r.Page, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	moderationv1 "github.com/rialto-im/rialto/sdk/go/gen/moderation/v1"
@@ -35,7 +36,7 @@ func isTold(a moderationv1.Action) bool {
 
 // ListMyDecisions gives the decisions about a user that the user is told of, the newest first.
 func (s *Service) ListMyDecisions(ctx context.Context, u id.User, r *moderationv1.ListMyDecisionsRequest) (*moderationv1.ListMyDecisionsResponse, error) {
-	before, err := pageStart(r.Page, math.MaxInt64)
+	before, err := pagetoken.Start[int64](r.Page, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}

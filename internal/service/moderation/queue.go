@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	moderationv1 "github.com/rialto-im/rialto/sdk/go/gen/moderation/v1"
 	"google.golang.org/protobuf/proto"
@@ -36,7 +37,7 @@ func (s *Service) ListCases(ctx context.Context, _ id.Caller, r *moderationv1.Li
 	case r.State == stateDecided:
 		query, about, first = decidedCases, decidedCasesAbout, math.MaxInt64
 	}
-	behind, err := pageStart(r.Page, first)
+	behind, err := pagetoken.Start(r.Page, first)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
+	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	moderationv1 "github.com/rialto-im/rialto/sdk/go/gen/moderation/v1"
 )
@@ -144,7 +145,7 @@ func repeated(ctx context.Context, tx *sql.Tx, u id.User, of subject) (*moderati
 
 // ListMyReports gives a user's reports, the newest first.
 func (s *Service) ListMyReports(ctx context.Context, u id.User, r *moderationv1.ListMyReportsRequest) (*moderationv1.ListMyReportsResponse, error) {
-	before, err := pageStart(r.Page, math.MaxInt64)
+	before, err := pagetoken.Start[int64](r.Page, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}

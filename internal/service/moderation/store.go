@@ -8,7 +8,6 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/base/pagetoken"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	moderationv1 "github.com/rialto-im/rialto/sdk/go/gen/moderation/v1"
 )
@@ -140,18 +139,6 @@ func (d *decision) insert(ctx context.Context, tx *sql.Tx) error {
 func (d *decision) proto() *moderationv1.Decision {
 	return &moderationv1.Decision{Id: d.id, Case: d.of, Subject: d.subject.proto(), About: uint64(d.about), Action: d.action, Reason: d.reason, Explanation: d.explanation, Note: d.note, By: d.by,
 		TimeMs: d.timeMs, BanEndsMs: d.endsMs, Applied: d.pending == nothingPending, Overturned: d.overturned, AcknowledgedMs: d.acknowledgedMs}
-}
-
-// pageStart returns the id behind which a page begins; first is that of the first page.
-func pageStart(page string, first int64) (int64, error) {
-	if page == "" {
-		return first, nil
-	}
-	n, err := strconv.ParseInt(page, 10, 64)
-	if err != nil || n < 0 {
-		return 0, pagetoken.ErrBad
-	}
-	return n, nil
 }
 
 // cut returns at most limit of a list that was read with one more, and the token of the next page.

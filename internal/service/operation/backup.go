@@ -3,7 +3,6 @@ package operation
 import (
 	"context"
 	"database/sql"
-	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
@@ -51,7 +50,7 @@ func (s *Service) CancelBackup(ctx context.Context, c id.Caller, r *operationv1.
 // recordBackup returns a function that adds an entry to the audit log before a backup begins or ends: it is no change of the database, with which
 // the entry could be committed.
 func (s *Service) recordBackup(c id.Caller, action, reason string) (func(ctx context.Context, directory string) error, error) {
-	if utf8.RuneCountInString(reason) > maxReason || !message.IsParagraph(reason) {
+	if !message.IsReason(reason) {
 		return nil, errReason
 	}
 	return func(ctx context.Context, directory string) error {

@@ -2,7 +2,6 @@ package operation
 
 import (
 	"context"
-	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
@@ -44,7 +43,7 @@ func (s *Service) ListDifferences(ctx context.Context, _ id.Caller, r *operation
 
 // RepairDifference has a difference repaired.
 func (s *Service) RepairDifference(ctx context.Context, c id.Caller, r *operationv1.RepairDifferenceRequest) (*operationv1.StoreDifference, error) {
-	if utf8.RuneCountInString(r.Reason) > maxReason || !message.IsParagraph(r.Reason) {
+	if !message.IsReason(r.Reason) {
 		return nil, errReason
 	}
 	f, err := s.deps.Reconciliation.Repair(ctx, c.Key, r.Comparison, r.Subject, r.Reason)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -38,7 +37,7 @@ var (
 	errNoJob    = errs.New(errs.NotFound, "no_job", "there is no such job; finished ones are deleted after some time")
 	errState    = errs.New(errs.Invalid, "bad_job_state", "give the state of the jobs: available, running, completed, cancelled or discarded")
 	errQueue    = errs.New(errs.NotFound, "no_queue", "there is no such queue")
-	errReason   = errs.New(errs.Invalid, "bad_change", fmt.Sprintf("a reason has at most %d characters%s", maxReason, message.TextRule))
+	errReason   = errs.New(errs.Invalid, "bad_change", fmt.Sprintf("a reason has at most %d characters%s", message.MaxReason, message.TextRule))
 	errFinished = errs.New(errs.Conflict, "finished", "this job has ended")
 )
 
@@ -125,7 +124,7 @@ func (s *Service) DropJob(ctx context.Context, c id.Caller, r *operationv1.DropJ
 
 // change changes a job, with an entry in the audit log, and returns it as it is afterwards.
 func (s *Service) change(ctx context.Context, c id.Caller, n uint64, action, reason string, do func(ctx context.Context, id int64, audit job.Audit) error) (*operationv1.Job, error) {
-	if utf8.RuneCountInString(reason) > maxReason || !message.IsParagraph(reason) {
+	if !message.IsReason(reason) {
 		return nil, errReason
 	}
 	var changed job.Info

@@ -74,7 +74,6 @@ const (
 	countTime   = 5 * time.Second
 	defaultPage = 50
 	maxPage     = 200
-	maxReason   = 500 // characters
 	// The calls of all keys of a role together, at one node: an auditor's key, which is not to change anything, must not stop those who act.
 	callsPerSecond, callsBurst = 50, 100
 )

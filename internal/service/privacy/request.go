@@ -5,16 +5,16 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
@@ -22,7 +22,7 @@ import (
 
 var (
 	errNoErasure = errs.New(errs.NotFound, "no_erasure", "no deletion of this account is planned, or it has begun")
-	errReason    = errs.New(errs.Invalid, "bad_reason", "a reason has at most 500 bytes of UTF-8")
+	errReason    = errs.New(errs.Invalid, "bad_reason", fmt.Sprintf("a reason has at most %d characters%s", message.MaxReason, message.TextRule))
 	errServer    = errs.New(errs.Denied, "not_allowed", "a server has users erased with AdminService/EraseUser")
 )
 
@@ -78,7 +78,6 @@ type exportArgs struct {
 func (exportArgs) Kind() string { return "export_user" }
 
 const (
-	maxReason      = 500 // bytes
 	attemptTimeout = 10 * time.Minute
 	// maxFailures of an erasure: what a user asked for is not given up.
 	maxFailures = math.MaxInt32
@@ -96,7 +95,7 @@ func (s *Service) RequestErasure(ctx context.Context, c id.Caller) (*accountv1.E
 // EraseUser erases a user at once, for the operator's server. What is planned already is brought forward. When it returns, the user's sessions have ended, and
 // nobody reads the user's messages.
 func (s *Service) EraseUser(ctx context.Context, c id.Caller, r *accountv1.EraseUserRequest) (*accountv1.Erasure, error) {
-	if len(r.Reason) > maxReason || !utf8.ValidString(r.Reason) || strings.ContainsRune(r.Reason, 0) {
+	if !message.IsReason(r.Reason) {
 		return nil, errReason
 	}
 	u, err := s.deps.Accounts.FindUser(ctx, id.User(r.User), r.ExternalId)

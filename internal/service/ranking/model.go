@@ -21,12 +21,11 @@ import (
 
 const (
 	// modelNumber is the number that says which model is in use. Setting it is recorded, and tells all nodes.
-	modelNumber   runtimeswitch.Name = "ranked_feed.model"
-	maxModels                        = 20
-	maxBy                            = 100 // characters
-	maxReasonText                    = 500
-	noModelYet                       = "no model is in use: posts are ranked by the weights"
-	rowFeatures                      = int(modelFeatures) + 3
+	modelNumber runtimeswitch.Name = "ranked_feed.model"
+	maxModels                      = 20
+	maxBy                          = 100 // characters
+	noModelYet                     = "no model is in use: posts are ranked by the weights"
+	rowFeatures                    = int(modelFeatures) + 3
 )
 
 // ModelFeatures returns the names of the features with which models estimate, in their order. They are stored: a change of them, or of what one means, is another list of names.
@@ -161,7 +160,7 @@ func evaluationMessage(e *clickmodel.Evaluation) *rankingv1.RankingEvaluation {
 
 var (
 	errModelBy     = badRanking(fmt.Sprintf("by is one line of 1 to %d characters%s, and does not contain %s", maxBy, message.TextRule, auditlog.SystemPrefix))
-	errModelReason = badRanking(fmt.Sprintf("a reason has at most %d characters%s", maxReasonText, message.TextRule))
+	errModelReason = badRanking(fmt.Sprintf("a reason has at most %d characters%s", message.MaxReason, message.TextRule))
 	errNoModel     = errs.New(errs.NotFound, "no_model", "there is no such model; ListRankingModels gives those that are stored")
 )
 
@@ -170,7 +169,7 @@ func (s *Service) PutRankingModel(ctx context.Context, r *rankingv1.PutRankingMo
 	switch {
 	case r.By == "" || !message.IsText(r.By, maxBy, message.IsLine) || auditlog.ImitatesSystem(r.By):
 		return nil, errModelBy
-	case !message.IsText(r.Reason, maxReasonText, message.IsParagraph):
+	case !message.IsReason(r.Reason):
 		return nil, errModelReason
 	}
 	row := &stored{file: r.File, createdMs: s.nowMs(), by: r.By, why: r.Reason}

@@ -4661,7 +4661,7 @@ type EraseUserRequest struct {
 	// User, or external_id of the user.
 	User       uint64 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
 	ExternalId string `protobuf:"bytes,2,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
-	// Reason for the audit log, of at most 500 bytes.
+	// Reason for the audit log, at most 500 characters.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

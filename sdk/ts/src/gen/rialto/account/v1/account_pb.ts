@@ -2086,7 +2086,7 @@ export type EraseUserRequest = Message<"rialto.account.v1.EraseUserRequest"> & {
   externalId: string;
 
   /**
-   * Reason for the audit log, of at most 500 bytes.
+   * Reason for the audit log, at most 500 characters.
    *
    * @generated from field: string reason = 3;
    */
