@@ -32,7 +32,7 @@ test-cluster: ## on clusters of real engines: a part of test-long
 bench: build ## measure one node on this machine (five minutes)
 	@bench/run.sh
 
-release: ## the artefacts of a release, to dist/release (VERSION=v0.1.0; TARGETS="linux/amd64 linux/arm64")
+release: ## the artefacts of a release, to dist/release (VERSION=v0.1.0; TARGETS="linux/amd64 linux/arm64"; SIGNING_KEY=FILE)
 	@scripts/release.sh $(VERSION)
 
 lint: ## vet, staticcheck, and whether the mutants still match and compile

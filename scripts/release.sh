@@ -3,6 +3,7 @@
 # units of systemd, the alerts and the documents, and a container image; the Helm chart; an SBOM of each target; the section of the changelog; and SHA256SUMS of all.
 #
 # The same commit gives the same bytes, wherever and whenever it is built with the same Go and Node: anyone can build it again and compare the sums. scripts/release-test.sh does.
+# With SIGNING_KEY, an SSH key, the sums are signed (scripts/sign-release.sh).
 # The sources may have no .git if BUILD_COMMIT has "COMMIT TIME" and SOURCE_DATE_EPOCH the seconds of that time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,6 +26,7 @@ scripts/web.sh
 rm -rf "$out"
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
+case ${SIGNING_KEY:-} in "" | /*) ;; *) SIGNING_KEY=$PWD/$SIGNING_KEY ;; esac
 work=$(mktemp -d "${TMPDIR:-/tmp}/rialto-release-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
@@ -53,5 +55,6 @@ sed -i -E "s/^(version: ).*/\1${version#v}/; s/^(appVersion: ).*/\1\"${version#v
 pack rialto "rialto-chart-${version#v}.tgz"
 printf '%s\n' "$notes" >"$out/CHANGELOG-$version.md"
 (cd "$out" && sha256sum -- * >"$work/SHA256SUMS" && mv "$work/SHA256SUMS" SHA256SUMS)
+[ -z "${SIGNING_KEY:-}" ] || scripts/sign-release.sh "$out" "$SIGNING_KEY"
 echo "== $out"
 cat "$out/SHA256SUMS"

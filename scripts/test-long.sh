@@ -129,6 +129,8 @@ deployed() {
 	scripts/deploy-test.sh
 }
 artefacts() {
+	stage "the signature of a release"
+	scripts/sign-test.sh
 	stage "the artefacts of a release, made twice and compared"
 	scripts/release-test.sh
 }

@@ -31,7 +31,7 @@ export function Decisions() {
     <section className="stack" aria-label={t("decisions")}>
       {error && <p className="error" role="alert">{error}</p>}
       {list?.length === 0 && <p className="muted">{t("noDecisions")}</p>}
-      <ul className="rows">{list?.map((d) => <Row key={d.id} of={d} onAppealed={() => void load("")} />)}</ul>
+      <ul className="rows stack">{list?.map((d) => <Row key={d.id} of={d} onAppealed={() => void load("")} />)}</ul>
       {next && <button className="link" onClick={() => void load(next)}>{t("showMore")}</button>}
     </section>
   );
