@@ -97,5 +97,8 @@ var limits = map[protoreflect.FullName]Repeated{
 	"rialto.chat.v1.Mention.users":    {1, errs.New(errs.Invalid, "bad_mention", "the users of a mention come from the server")},
 }
 
-// captured is the field whose JSON Capture returns: the body of a call on a socket.
-const captured protoreflect.FullName = "rialto.gateway.v1.Call.body"
+// captured are the fields whose JSON Capture returns, in the order of Captured.
+var captured = [...]protoreflect.FullName{"rialto.gateway.v1.Call.body", "rialto.gateway.v1.ClientFrame.auth"}
+
+// errTwice refuses a frame in which one of them is there twice.
+var errTwice = errs.New(errs.Invalid, "bad_json", "a frame has one auth and one body of a call; this one has two")

@@ -17,8 +17,36 @@ type container struct {
 	most   int
 	err    error // returned above most
 	list   bool
-	// capture is the start of the value to be captured, or -1.
-	capture int
+	// captured is the number of the field whose value this is, if it is captured; start is where it starts.
+	captured, start int
+}
+
+// Captured are the objects of a frame that are decoded on their own, as they were sent; nil if absent.
+type Captured struct {
+	// Body of a call.
+	Body []byte
+	// Auth of the first frame.
+	Auth []byte
+}
+
+func (c *Captured) set(number int, value []byte) error {
+	field := [...]*[]byte{&c.Body, &c.Auth}[number-1]
+	if *field != nil {
+		return errTwice
+	}
+	*field = value
+	return nil
+}
+
+// WithoutBody returns the frame with an empty object in place of the body of its call. It allocates, if there is a body.
+func (c *Captured) WithoutBody(frame []byte) []byte {
+	if c.Body == nil {
+		return frame
+	}
+	start := cap(frame) - cap(c.Body)
+	out := make([]byte, 0, len(frame)-len(c.Body)+len("{}"))
+	out = append(append(out, frame[:start]...), "{}"...)
+	return append(out, frame[start+len(c.Body):]...)
 }
 
 // JSON counts over the bytes of a message in JSON. It does not check that they are valid JSON: up to the first error, it counts
@@ -28,19 +56,19 @@ func (s *Schema) JSON(b []byte) error {
 	return err
 }
 
-// Capture is JSON, and returns the bytes of the schema's captured field, or nil if it is absent.
-func (s *Schema) Capture(b []byte) (value []byte, err error) {
+// Capture is JSON, and returns the objects that are decoded on their own. They are parts of b.
+func (s *Schema) Capture(b []byte) (values Captured, err error) {
 	var open [MaxDepth + 1]container
 	depth, left := 0, MaxFields
-	open[0] = container{schema: s, most: 1, err: errKeys, list: true, capture: -1} // contains the message
-	var key *field                                                                 // of the next value
+	open[0] = container{schema: s, most: 1, err: errKeys, list: true} // contains the message
+	var key *field                                                    // of the next value
 	for i := 0; i < len(b); i++ {
 		at := &open[depth]
 		switch b[i] {
 		case '"':
 			end := stringEnd(b[i+1:])
 			if end < 0 {
-				return value, nil // an unterminated string
+				return values, nil // an unterminated string
 			}
 			text := b[i+1 : i+1+end]
 			i += end + 1
@@ -48,48 +76,50 @@ func (s *Schema) Capture(b []byte) (value []byte, err error) {
 				key = at.schema.lookup(text)
 			} else if !at.list && key != nil && key.enum != nil {
 				if err := checkEnum(key.enum, text); err != nil {
-					return nil, err
+					return Captured{}, err
 				}
 			}
 		case ',':
 			key = nil
 			if at.count++; at.count >= at.most && depth > 0 {
-				return nil, at.err
+				return Captured{}, at.err
 			}
 			if left--; left < 0 {
-				return nil, errElements
+				return Captured{}, errElements
 			}
 		case '{', '[':
 			if depth == MaxDepth {
-				return nil, errDepth
+				return Captured{}, errDepth
 			}
 			if left--; left < 0 {
-				return nil, errElements
+				return Captured{}, errElements
 			}
 			inner := at.child(key, b[i] == '[')
-			if key != nil && key.captured && b[i] == '{' {
-				inner.capture = i
+			if key != nil && b[i] == '{' {
+				inner.captured, inner.start = key.captured, i
 			}
 			key = nil
 			depth++
 			open[depth] = inner
 		case '}', ']':
 			if depth == 0 {
-				return value, nil // a closing bracket without an opening one
+				return values, nil // a closing bracket without an opening one
 			}
-			if at.capture >= 0 {
-				value = b[at.capture : i+1]
+			if at.captured > 0 {
+				if err := values.set(at.captured, b[at.start:i+1]); err != nil {
+					return Captured{}, err
+				}
 			}
 			depth--
 			key = nil
 		}
 	}
-	return value, nil
+	return values, nil
 }
 
 // child returns the container that starts as the value of a key, or as an element of a list.
 func (c *container) child(key *field, list bool) container {
-	in := container{most: MaxKeys, err: errKeys, list: list, capture: -1}
+	in := container{most: MaxKeys, err: errKeys, list: list}
 	switch {
 	case c.list && !list:
 		in.schema = c.schema

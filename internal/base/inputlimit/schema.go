@@ -8,6 +8,7 @@ package inputlimit
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"google.golang.org/protobuf/proto"
@@ -58,8 +59,8 @@ type field struct {
 	width    int // of a packed element: 4, 8, 0 for varints, -1 if not packed
 	most     int // elements
 	err      error
-	message  *Schema // nil for scalars
-	captured bool
+	message  *Schema                     // nil for scalars
+	captured int                         // its number in captured, from 1 on; 0: it is none of them
 	enum     protoreflect.EnumDescriptor // of a singular enum field
 }
 
@@ -85,7 +86,7 @@ func build(of protoreflect.MessageDescriptor, known map[protoreflect.FullName]*S
 	repeated := 0
 	for i := range of.Fields().Len() {
 		d := of.Fields().Get(i)
-		f := &field{repeated: -1, width: -1, captured: d.FullName() == captured}
+		f := &field{repeated: -1, width: -1, captured: 1 + slices.Index(captured[:], d.FullName())}
 		if d.IsList() || d.IsMap() {
 			f.repeated, f.most, f.err = repeated, MaxKeys, errKeys
 			repeated++

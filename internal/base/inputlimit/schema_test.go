@@ -204,9 +204,22 @@ func TestCaptureGivesTheBody(t *testing.T) {
 		`{"call":{"body":{"a":"}"}}}`:                                            `{"a":"}"}`,
 		`{"call":{"body":null}}`:                                                 "",
 	} {
-		got, err := frame.Capture([]byte(text))
-		if err != nil || string(got) != want {
-			t.Errorf("%s: %s, %v", text, got, err)
+		b := []byte(text)
+		got, err := frame.Capture(b)
+		if err != nil || string(got.Body) != want {
+			t.Errorf("%s: %s, %v", text, got.Body, err)
+		}
+		if rest := string(got.WithoutBody(b)); rest != strings.Replace(text, want, "{}", min(len(want), 1)) {
+			t.Errorf("%s without its body: %s", text, rest)
+		}
+	}
+	const first = `{"request":"1","auth":{"accessToken":"}"},"call":{"body":{"auth":{}}}}`
+	if got, err := frame.Capture([]byte(first)); err != nil || string(got.Auth) != `{"accessToken":"}"}` || string(got.Body) != `{"auth":{}}` {
+		t.Errorf("%s: %s, %s, %v", first, got.Auth, got.Body, err)
+	}
+	for _, twice := range []string{`{"call":{"body":{},"body":{}}}`, `{"call":{"body":{}},"call":{"body":{}}}`, `{"auth":{},"auth":{}}`} {
+		if _, err := frame.Capture([]byte(twice)); !errs.Is(err, errs.Invalid) {
+			t.Errorf("%s: %v", twice, err)
 		}
 	}
 }

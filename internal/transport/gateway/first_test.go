@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/inputlimit"
@@ -116,6 +117,72 @@ func TestCallBodiesArePassedUnchanged(t *testing.T) {
 	}
 	if c.server.serving.Wait(); string(*r.body.Load()) != "p" {
 		t.Errorf("a payload became %s", *r.body.Load())
+	}
+}
+
+// A call's body in JSON is not decoded where all connections are read, whatever is in it: its method does so, with limits of its own.
+func TestCallBodiesAreNotDecodedWithTheirFrames(t *testing.T) {
+	c, _ := bench(t)
+	c.json = true
+	numbers := func(n int) []byte {
+		lists := make([]string, n)
+		for i := range lists {
+			lists[i] = fmt.Sprintf(`"k%d":[%s0]`, i, strings.Repeat("0,", 999))
+		}
+		return []byte(`{"call":{"method":"/x","body":{` + strings.Join(lists, ",") + `}}}`)
+	}
+	decode := func(p []byte) func() {
+		return func() {
+			if f, err := c.decode(p); err != nil || len(f.Call.Payload) == 0 {
+				t.Fatal(f, err)
+			}
+		}
+	}
+	one, many := testing.AllocsPerRun(5, decode(numbers(1))), testing.AllocsPerRun(5, decode(numbers(60)))
+	if many > one {
+		t.Errorf("a body of 60,000 numbers costs %v allocations, one of 1,000 costs %v", many, one)
+	}
+}
+
+// refused knows no token.
+type refused struct{ *fakeServices }
+
+func (refused) Verify(context.Context, string) (id.Caller, error) {
+	return id.Caller{}, errs.New(errs.Unauthenticated, "bad_token", "this token is unknown")
+}
+
+// Before its sender is known, nothing of a frame is decoded but its credentials. Afterwards the rest is handled, or refused as that of any frame.
+func TestTheFirstFrameIsDecodedAfterItsSenderIsKnown(t *testing.T) {
+	auth := &gatewayv1.ClientFrame{Auth: &gatewayv1.Auth{AccessToken: "any"}}
+	for _, test := range []struct {
+		name, p, reason string
+		json            bool
+	}{
+		{"an id that is no text", string(append(must(proto.Marshal(auth)), "\x1a\x03\x1a\x01\xff"...)), "bad_frame", false},
+		{"a field that is unknown in JSON", `{"auth":{"accessToken":"any"},"sent":[]}`, "bad_json", true},
+	} {
+		for _, known := range []bool{false, true} {
+			c, r := bench(t)
+			c.state, c.json = stateUnauthenticated, test.json
+			c.server.deps.Accounts = refused{r}
+			op := byte(opBinary)
+			if known {
+				c.server.deps.Accounts = verified{r}
+			}
+			if test.json {
+				op = opText
+			}
+			if err := c.handleMessage(op, false, []byte(test.p)); err != nil {
+				t.Errorf("%s, known %v: %v", test.name, known, err)
+			}
+			c.server.serving.Wait()
+			c.mu.Lock()
+			answer := string(c.takeOutput().b)
+			c.mu.Unlock()
+			if strings.Contains(answer, test.reason) != known || c.isEnding() == known || len(r.asked) > 0 {
+				t.Errorf("%s, known %v: %.300q, closing %v, %d calls", test.name, known, answer, c.isEnding(), len(r.asked))
+			}
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -30,7 +31,8 @@ func positionOf(p message.Position) *chatv1.Position {
 // frameSchema counts frames before they are decoded. It is made for the first.
 var frameSchema = sync.OnceValue(func() *inputlimit.Schema { return inputlimit.For(&gatewayv1.ClientFrame{}) })
 
-// decode reads a frame with the generated code. Unknown fields are ignored in protobuf, and refused in JSON, where they are typing errors.
+// decode reads a frame of an authenticated connection with the generated code. Unknown fields are ignored in protobuf, and refused in JSON, where they are
+// typing errors. The body of a call in JSON stays as it is: its method decodes it, with limits of its own, and not while other connections wait.
 func (c *conn) decode(p []byte) (*gatewayv1.ClientFrame, error) {
 	f := &gatewayv1.ClientFrame{}
 	if !c.json {
@@ -38,36 +40,75 @@ func (c *conn) decode(p []byte) (*gatewayv1.ClientFrame, error) {
 		if err == nil {
 			err = proto.Unmarshal(p, f)
 		}
-		if e := (*errs.Error)(nil); err != nil && !errors.As(err, &e) {
-			err = errs.Wrap(errs.Invalid, "bad_frame", "this is not a ClientFrame in protobuf", err)
-		}
-		return f, err
+		return f, frameError(err)
 	}
-	body, err := frameSchema().Capture(p)
+	captured, err := frameSchema().Capture(p)
 	if err != nil {
 		return nil, err
 	}
-	if err := (protojson.UnmarshalOptions{}).Unmarshal(p, f); err != nil {
+	if err := (protojson.UnmarshalOptions{}).Unmarshal(captured.WithoutBody(p), f); err != nil {
 		return nil, errs.Wrap(errs.Invalid, "bad_json", "this is not a ClientFrame in JSON: "+inputlimit.Brief(err.Error()), err)
 	}
 	if f.Call != nil {
-		// The original text: a Struct would round numbers to 53 bits.
-		f.Call.Body, f.Call.Payload = nil, bytes.Clone(body)
+		f.Call.Body, f.Call.Payload = nil, bytes.Clone(captured.Body)
 	}
 	return f, nil
+}
+
+// frameError is the error of a frame in protobuf that cannot be decoded.
+func frameError(err error) error {
+	if e := (*errs.Error)(nil); err != nil && !errors.As(err, &e) {
+		return errs.Wrap(errs.Invalid, "bad_frame", "this is not a ClientFrame in protobuf", err)
+	}
+	return err
+}
+
+// authField is the number of ClientFrame.auth.
+const authField = 2
+
+// decodeAuth reads nothing of a frame but its credentials; nil: it has none. Whoever sends it is unknown.
+func (c *conn) decodeAuth(p []byte) (*gatewayv1.Auth, error) {
+	if c.json {
+		captured, err := frameSchema().Capture(p)
+		if err != nil || captured.Auth == nil {
+			return nil, err
+		}
+		a := &gatewayv1.Auth{}
+		if err := (protojson.UnmarshalOptions{}).Unmarshal(captured.Auth, a); err != nil {
+			return nil, errs.Wrap(errs.Invalid, "bad_json", "the frame's auth is not in JSON: "+inputlimit.Brief(err.Error()), err)
+		}
+		return a, nil
+	}
+	if err := frameSchema().Proto(p); err != nil {
+		return nil, frameError(err)
+	}
+	var value []byte // of the last one, which counts
+	for len(p) > 0 {
+		number, kind, n := protowire.ConsumeField(p)
+		if n < 0 {
+			return nil, frameError(protowire.ParseError(n))
+		}
+		if number == authField && kind == protowire.BytesType {
+			_, _, tag := protowire.ConsumeTag(p)
+			value, _ = protowire.ConsumeBytes(p[tag:])
+		}
+		p = p[n:]
+	}
+	if value == nil {
+		return nil, nil
+	}
+	a := &gatewayv1.Auth{}
+	return a, frameError((proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(value, a))
 }
 
 // handle executes a frame of the given size, in field order.
 func (c *conn) handle(f *gatewayv1.ClientFrame, bytes int) error {
 	s := c.server
 	if f.Auth != nil {
-		return c.authenticate(f, bytes)
+		return errs.New(errs.Invalid, "auth_again", "this connection is authenticated already")
 	}
-	switch state := c.currentState(); {
-	case state < stateReady:
-		return errs.New(errs.Unauthenticated, "no_auth", "send an auth frame first")
-	case state > stateReady:
-		return nil // nothing that it still sends is of use
+	if !c.isReady() {
+		return nil // it closes: nothing that it still sends is of use
 	}
 	if err := c.countFrame(f, bytes); err != nil {
 		return err
@@ -150,8 +191,20 @@ func (c *conn) send(m *gatewayv1.Send) {
 	c.submit(d)
 }
 
-// authenticate takes the credentials of the first frame. The rest of that frame is handled after it.
-func (c *conn) authenticate(f *gatewayv1.ClientFrame, bytes int) error {
+// handleFirst takes the credentials of the first frame. All else in it is decoded and handled when its sender is known.
+func (c *conn) handleFirst(p []byte) error {
+	a, err := c.decodeAuth(p)
+	switch {
+	case err != nil:
+		return c.rejectFrame(err)
+	case a == nil:
+		return errs.New(errs.Unauthenticated, "no_auth", "send an auth frame first")
+	}
+	return c.authenticate(a.AccessToken, bytes.Clone(p))
+}
+
+// authenticate verifies the token of the first frame, and then handles the frame.
+func (c *conn) authenticate(token string, frame []byte) error {
 	c.mu.Lock()
 	begun, over := c.advance(stateGreeting), c.isEnding()
 	if begun {
@@ -164,8 +217,6 @@ func (c *conn) authenticate(f *gatewayv1.ClientFrame, bytes int) error {
 	case !begun:
 		return errs.New(errs.Invalid, "auth_again", "this connection is authenticated already")
 	}
-	token := f.Auth.AccessToken
-	f.Auth = nil
 	c.in.firstFrame = true
 	under, _ := c.beginCall() // the first on this connection
 	if under == nil {
@@ -180,7 +231,7 @@ func (c *conn) authenticate(f *gatewayv1.ClientFrame, bytes int) error {
 		case err != nil:
 			c.refuse(err)
 		default:
-			c.handleAfterAuth(f, bytes)
+			c.handleAfterAuth(frame)
 		}
 	})
 	return nil
@@ -221,11 +272,18 @@ func (c *conn) refuse(err error) {
 }
 
 // handleAfterAuth handles the rest of the first frame and the frames behind it, and resumes reading.
-func (c *conn) handleAfterAuth(f *gatewayv1.ClientFrame, bytes int) {
+func (c *conn) handleAfterAuth(first []byte) {
 	c.reading.Lock() // until the reading goroutine has stored the bytes behind the auth frame
 	defer c.reading.Unlock()
 	c.in.firstFrame = false
-	if err := c.handle(f, bytes); err != nil {
+	f, err := c.decode(first)
+	if err == nil {
+		f.Auth = nil
+		err = c.handle(f, len(first))
+	} else {
+		err = c.rejectFrame(err)
+	}
+	if err != nil {
 		c.closeForError(err)
 		return
 	}

@@ -299,14 +299,18 @@ func (c *conn) handleMessage(op byte, packed bool, p []byte) (err error) {
 		return c.rejectFrame(errs.New(errs.Invalid, "wrong_type", "this subprotocol takes "+want+" only"))
 	}
 	c.server.stats.FramesIn.Add(1)
+	if c.json && !utf8.Valid(p) {
+		return c.rejectFrame(errs.New(errs.Invalid, "bad_json", "text messages must be UTF-8"))
+	}
+	if c.currentState() < stateReady {
+		return c.handleFirst(p)
+	}
 	if !c.json {
 		if ok, err := c.handleFast(p); err != nil {
 			return c.rejectFrame(err)
 		} else if ok {
 			return nil
 		}
-	} else if !utf8.Valid(p) {
-		return c.rejectFrame(errs.New(errs.Invalid, "bad_json", "text messages must be UTF-8"))
 	}
 	frame, err := c.decode(p)
 	if err != nil {
