@@ -732,7 +732,7 @@ mutant "treat a broken response as the end" $s3/read.go 's/^\t\terr = io\.ErrUne
 
 # Limits of input.
 mutant "allow a large first message" internal/transport/gateway/input.go 's/f\.maxMessage = maxFirstMessage/f.maxMessage = maxFrame/' MessageBeforeAuthentication internal/transport/gateway
-mutant "decode a frame before counting its elements" internal/transport/gateway/handle.go 's/err := frameSchema\.Proto\(p\)/err := error(nil)/' AreCounted internal/transport/gateway
+mutant "decode a frame before counting its elements" internal/transport/gateway/handle.go 's/err := frameSchema\(\)\.Proto\(p\)/err := error(nil)/' AreCounted internal/transport/gateway
 mutant "hold parts of messages without a limit" internal/transport/gateway/input.go 's/!c\.in\.held\.Set\(memory, owner, n\)/owner.User == 1 \&\& memory == nil/' 'FindsNoMemory|Incomplete' internal/transport/gateway
 mutant "read the body of a refused request" internal/transport/rpc/body_limits.go 's/in\.err != nil \&\& refusals/in.err != nil \&\& b == nil \&\& refusals/' CredentialsCome internal/transport/rpc
 mutant "ignore the connection limit of an address" internal/base/inputlimit/connections.go 's/c\.counts\[from\] >= c\.perNetwork/false/' ConnectionsOfANetwork internal/base/inputlimit

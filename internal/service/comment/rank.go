@@ -100,7 +100,7 @@ func rankedRows(ctx context.Context, tx *sql.Tx, p *page, limit int) (list []*ro
 	return list, err
 }
 
-const rankedQuery = `SELECT c.id, c.kind, c.subject, c.top, c.reply_to, c.author, c.top_author, c.reply_to_author, c.content, c.created_ms, c.edited_ms, c.deleted, c.video, c.time_ms, r.level
+const rankedQuery = `SELECT c.id, c.kind, c.subject, c.top, c.reply_to, c.author, c.top_author, c.reply_to_author, c.content, c.created_ms, c.edited_ms, c.deleted, c.video, c.time_ms, c.limited, r.level
 	FROM comment_ranks r JOIN comments c ON c.id = r.comment WHERE r.kind = $1 AND r.subject = $2 AND (r.level, r.comment) < ($3, $4) AND r.since <= $5 AND r.until > $5
 	ORDER BY r.level DESC, r.comment DESC LIMIT $6`
 
