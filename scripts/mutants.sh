@@ -1480,6 +1480,9 @@ mutant "keep a playlist for a minute" $edge/grants.go 's/Add\(textLife\)/Add(60 
 mutant "tell edges of files that are read from copies after they are deleted" internal/service/media/abandoned_uploads.go 's/^\tif s\.deps\.Dropped != nil \{$/\tif false {/' TestFilesComeFromCopies ./internal/service/media
 mutant "end a wait for events of others before they are read" internal/platform/clusterevent/clusterevent.go 's/later := s\.begun \+ 1/later := s.begun/' TestSync ./internal/platform/clusterevent
 mutant "tell edges of a hidden post on its own node only" internal/app/edges.go 's/return n\.events\.Add\(ctx, tx, clusterevent\.Event\{Kind: purgeEvent, Detail: tag\}\)/return n.events.Add(ctx, tx, clusterevent.Event{Kind: "none", Detail: tag})/' TestEdgesHearOfOtherNodes ./internal/app
+mutant "keep idle readers of SQLite" internal/engine/sqldb/sqlite.go 's/SetConnMaxIdleTime\(readerIdle\)/SetConnMaxIdleTime(0 * readerIdle)/' TestIdleReadersAreClosed ./internal/engine/sqldb
+mutant "decompress a file of the web app for each request" internal/app/webapp.go '/once := sync\.OnceValues/,/^\t\}\)$/{s/sync\.OnceValues\(func\(\)/func()/; s/^\t\}\)$/\t}/}' TestPlainFormsAreDecompressedOnce ./internal/app
+mutant "drop headers of calls in the Go SDK" sdk/go/internal/unary/unary.go 's/maps\.Copy\(r\.Header\(\), header\)/_ = header/' TestProtocols internal/transport/rpc
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -3,9 +3,11 @@ package app
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -150,6 +152,28 @@ func TestCompressedFiles(t *testing.T) {
 	}
 }
 
+// TestPlainFormsAreDecompressedOnce: requests that accept no compressed form share the plain one, however many there are.
+func TestPlainFormsAreDecompressedOnce(t *testing.T) {
+	t.Parallel()
+	reads := 0
+	plain := decompressed(func() (io.ReadSeeker, error) {
+		reads++
+		return bytes.NewReader(compressed("let a")), nil
+	})
+	for range 3 {
+		r, err := plain()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(r); err != nil || string(text) != "let a" {
+			t.Fatalf("%q, %v", text, err)
+		}
+	}
+	if reads != 1 {
+		t.Errorf("it was decompressed %d times", reads)
+	}
+}
+
 // TestBuiltAppIsCompressed: each large enough file has both compressed forms. Without a built app there are no files to check.
 func TestBuiltAppIsCompressed(t *testing.T) {
 	t.Parallel()
@@ -158,6 +182,9 @@ func TestBuiltAppIsCompressed(t *testing.T) {
 		size := int64(-1) // of the plain form; -1: it is not embedded
 		if info, err := fs.Stat(dist, name); err == nil {
 			size = info.Size()
+		}
+		if f.contentType == "" && !strings.HasPrefix(path.Base(name), ".") {
+			t.Errorf("%s has no type in contentTypes", name)
 		}
 		if compresses := size > 1000 && !strings.HasPrefix(f.contentType, "image/png") && !strings.HasSuffix(name, ".webp"); (compresses || size < 0) && len(f.encoded) != len(encodings) {
 			t.Errorf("%s of %d bytes has %d compressed forms", name, size, len(f.encoded))

@@ -41,7 +41,7 @@ func Figures() []Figure {
 		{"cpu_large", 1, "CPU s/million", "a node, for a delivery of a large group", "", "1 to 1,000 members online of a large group, 8 in flight", "1.0 CPU s per million"},
 		{"kb_connection", 0.8, "KB", "a node's memory for an idle connection, with presence and stream", "", "15,000 idle connections, authenticated, with presence and stream", "0.8 KB each"},
 		{"connections_tried", 15_000, "", "connections on one node, as measured", "", "15,000 idle connections, authenticated, with presence and stream", "15,000"},
-		{"memory_rest", 98, "MB", "a node's memory at rest", "", "binary; memory at rest, 75 s after its start", "98 MB"},
+		{"memory_rest", 75, "MB", "a node's memory at rest", "", "binary; memory at rest, 75 s after its start", "75 MB"},
 		{"stored_message", 199, "bytes", "embedded: on disk for a message of 200 bytes to one, inboxes too", "", "on disk for a message of 200 bytes, all copies", "199 bytes"},
 		{"postgres_message", 78, "CPU s/million", "PostgreSQL: a message stored", "", "PostgreSQL, a message of 200 bytes", "78 CPU s per million"},
 		{"postgres_entry", 35, "CPU s/million", "PostgreSQL: an entry of an inbox", "", "PostgreSQL, an entry of an inbox, 256 at once", "35 CPU s per million"},
