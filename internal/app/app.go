@@ -172,6 +172,7 @@ type Node struct {
 	stomp           *stomp.Server
 	rpc             *rpc.Server
 	discovery       *discovery.Service
+	edges           *edge.Registry  // those that report to this node
 	canary          *canary.Service // nil: it is off
 	input           *inputlimit.Memory
 	unauthenticated *inputlimit.Connections

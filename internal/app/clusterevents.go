@@ -44,6 +44,7 @@ func (n *Node) openEvents(ctx context.Context) (err error) {
 		return err
 	}
 	n.purges = edge.NewPurges(n.config.Edge.Secret, n.events.Sync)
+	n.edges = edge.NewRegistry(n.purges, n.clock, func() { n.cluster.AnnounceGateway() })
 	return nil
 }
 

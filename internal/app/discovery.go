@@ -40,6 +40,11 @@ func (n *Node) publicGateway() cluster.Gateway {
 	if n.tcpListener != nil {
 		g.TCP = p.TCP
 	}
+	for _, e := range n.edges.Live() {
+		if e.URL != "" {
+			g.Edges = append(g.Edges, cluster.Edge{Name: e.Name, Region: e.Region, URL: e.URL, Connections: e.Connections, Capacity: e.Capacity})
+		}
+	}
 	if n.config.Has(config.RoleGateway) && n.isReachedByNodes {
 		g.Internal, g.InternalCert = n.internalURL, n.internalCert
 	}

@@ -22,6 +22,8 @@ import (
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/gateway/v1/gatewayv1connect"
 )
 
 const edgeSecret = "edge.secret=shared by the edges and the others"
@@ -201,4 +203,55 @@ func TestPicturesOfHiddenPosts(t *testing.T) {
 	hide(true)
 	check("the picture of a post that is shown again", ofPost, http.StatusOK)
 	check("the picture of a comment on it", ofComment, http.StatusOK)
+}
+
+// TestClientsAreSentToEdges: a node tells clients of the edges that report to it, those of its region first, permits its pages to read from them, and shows them to
+// operators with their figures. One that has stopped is gone at once.
+func TestClientsAreSentToEdges(t *testing.T) {
+	h, _ := open(t, edgeSecret, "public.region=eu")
+	edges := func() []string {
+		r, err := gatewayv1connect.NewGatewayServiceClient(http.DefaultClient, url(h)).FindGateways(t.Context(), connect.NewRequest(&gatewayv1.FindGatewaysRequest{}))
+		must(t, err)
+		return r.Msg.Edges
+	}
+	start := func(name, region string) *Node {
+		e, err := Open(t.Context(), configure(t, filepath.Join(t.TempDir(), name), "roles=edge", "node="+name, "edge.origins="+url(h), edgeSecret, "public.region="+region, "public.url=https://"+name+".example.com"), slog.New(slog.NewTextHandler(t.Output(), nil)))
+		must(t, err)
+		return e
+	}
+	far, near := start("far", "us"), start("near", "eu")
+	t.Cleanup(func() { must(t, far.Close()) })
+	eventually.True(t, "both edges are offered, the near one first", func() bool {
+		return slices.Equal(edges(), []string{"https://near.example.com", "https://far.example.com"})
+	})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url(h)+"/", nil)
+	must(t, err)
+	page, err := http.DefaultClient.Do(r)
+	must(t, err)
+	must(t, page.Body.Close())
+	policy := page.Header.Get("Content-Security-Policy")
+	for _, kind := range []string{"img-src", "media-src", "connect-src"} {
+		_, of, _ := strings.Cut(policy, kind)
+		of, _, _ = strings.Cut(of, ";")
+		if !strings.Contains(of, " https://near.example.com") {
+			t.Errorf("the page's policy for %s is %q", kind, of)
+		}
+	}
+	seen := map[string]bool{}
+	list, err := h.operations.ListNodes(t.Context(), id.Caller{}, nil)
+	must(t, err)
+	for _, n := range list.Nodes {
+		for _, f := range n.Figures {
+			if n.Answered && slices.Equal(n.Roles, []string{"edge"}) && f.Name == "rialto_file_cache_bytes" {
+				seen[n.Name] = true
+			}
+		}
+	}
+	if len(list.Nodes) != 3 || !seen["near"] || !seen["far"] {
+		t.Errorf("operators see %d nodes, of edges with figures %v", len(list.Nodes), seen)
+	}
+	must(t, near.Close())
+	if got := edges(); !slices.Equal(got, []string{"https://far.example.com"}) {
+		t.Errorf("after one has stopped, the edges are %v", got)
+	}
 }

@@ -15,7 +15,10 @@ import (
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/platform/blockcache"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
+	"github.com/rialto-im/rialto/internal/service/operation"
 	"github.com/rialto-im/rialto/internal/transport/edge"
+	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // Folders in a data directory: the copies of an edge, and those of a node whose files are in S3.
@@ -104,7 +107,7 @@ func (n *Node) openEdge(ctx context.Context) error {
 	n.unauthenticated, n.fileRequests, n.streams = n.config.Input.Connections(), n.config.Input.Files(), n.config.Input.Streams()
 	n.open, n.admission = &openConnections{most: maxOpenConnections()}, newAdmission(cpuTime, time.Now, n.threads)
 	var err error
-	n.edge, err = edge.New(edge.Deps{Dir: n.dir.join(edgeDir), Calls: n.outgoing, Clock: n.clock, Logger: n.logger}, n.config.Edge)
+	n.edge, err = edge.New(edge.Deps{Dir: n.dir.join(edgeDir), Calls: n.outgoing, Report: n.edgeReport, Clock: n.clock, Logger: n.logger}, n.config.Edge)
 	if err != nil {
 		return err
 	}
@@ -121,10 +124,43 @@ func (n *Node) openEdge(ctx context.Context) error {
 	return nil
 }
 
+// originsOf is a list of an address; empty if there is none.
+func originsOf(address string) []string {
+	if address == "" {
+		return nil
+	}
+	return []string{address}
+}
+
+// fileOrigins are the addresses from which a page may get files: media.origin, and those of live edges.
+func (n *Node) fileOrigins() []string {
+	return append(originsOf(n.config.Media.Origin), n.discovery.EdgeAddresses()...)
+}
+
+// edgeReport is what this edge tells the other nodes.
+func (n *Node) edgeReport() edge.Report {
+	r := edge.Report{Name: n.name, URL: n.config.Public.URL, Region: n.config.Public.Region, Connections: n.open.here.Load(), Capacity: n.open.most, Leaving: n.leaving.Load()}
+	r.Figures = operation.Encode(n.describe(), n.registry, n.logger)
+	return r
+}
+
+// edgeReports are what the edges of this node say to operators.
+func (n *Node) edgeReports() (list []*operationv1.NodeReport) {
+	for _, e := range n.edges.Live() {
+		r := &operationv1.NodeReport{}
+		if err := proto.Unmarshal(e.Figures, r); err != nil {
+			r = &operationv1.NodeReport{Error: "its report cannot be read; run the same version on edges and on the other nodes"}
+		}
+		r.Name, r.Answered = e.Name, r.Error == ""
+		list = append(list, r)
+	}
+	return list
+}
+
 // edgeHandler serves the public listener of an edge: files, and the web app.
 func (n *Node) edgeHandler() http.Handler {
 	stored := cors([]string{"*"}, n.limitFileRequests(n.edge), n.logger) // the app's page has another origin; only the signed URL grants access, without a cookie
-	pages := webApp(n.config.Media.Origin)
+	pages := webApp(func() []string { return originsOf(n.config.Media.Origin) })
 	page := n.limitFileRequests(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pages.ServeHTTP(outputlimit.WithWriteDeadlines(w, 0), r) }))
 	return n.limitStreams(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -30,7 +30,7 @@ var jobQueues = []string{job.DefaultQueue, feed.Queue, notification.Queue, accou
 // openOperations makes the service of the operators' console.
 func (n *Node) openOperations() {
 	n.openBackups()
-	n.operations = operation.New(operation.Deps{Jobs: n.jobs, Queues: jobQueues, Audit: n.audit, DB: n.db, Backups: n.backups, Reconciliation: n.reconciliation, Videos: n.videos, Metrics: n.registry, Self: n.describe, Bus: n.bus, Node: n.name, Nodes: n.liveNodeNames,
+	n.operations = operation.New(operation.Deps{Jobs: n.jobs, Queues: jobQueues, Audit: n.audit, DB: n.db, Backups: n.backups, Reconciliation: n.reconciliation, Videos: n.videos, Metrics: n.registry, Self: n.describeWithEdges, Bus: n.bus, Node: n.name, Nodes: n.liveNodeNames,
 		Clock: n.clock, Logger: n.logger})
 	n.interchange = interchange.New(interchange.Deps{Accounts: n.accounts, Chat: n.chat, Media: n.media, Audit: n.audit, Clock: n.clock})
 }
@@ -45,11 +45,18 @@ func (n *Node) describe() *operationv1.NodeReport {
 	b := telemetry.ThisBuild()
 	r := &operationv1.NodeReport{Version: b.Version, Commit: b.Short(), StartedMs: n.startedMs, Leaving: n.leaving.Load(), Damaged: n.damaged(),
 		Processors: uint32(n.threads.processors)}
-	for _, role := range []string{config.RoleGateway, config.RoleAPI, config.RoleWorker} {
+	for _, role := range []string{config.RoleGateway, config.RoleAPI, config.RoleWorker, config.RoleEdge} {
 		if n.config.Has(role) {
 			r.Roles = append(r.Roles, role)
 		}
 	}
+	return r
+}
+
+// describeWithEdges is describe with the edges that report to this node.
+func (n *Node) describeWithEdges() *operationv1.NodeReport {
+	r := n.describe()
+	r.Edges = n.edgeReports()
 	return r
 }
 

@@ -158,13 +158,13 @@ func (c httpErrorLog) Write(b []byte) (int, error) {
 
 // publicHandler serves the public listener.
 func (n *Node) publicHandler() http.Handler {
-	fileOrigins := n.config.Gateway.Origins
+	allowed := n.config.Gateway.Origins
 	if n.config.Media.Origin != "" {
-		fileOrigins = []string{"*"} // the app's page has another origin; only the signed URL grants access, without a cookie
+		allowed = []string{"*"} // the app's page has another origin; only the signed URL grants access, without a cookie
 	}
-	calls, files := cors(n.config.Gateway.Origins, n.rpc.Handler(), n.logger), cors(fileOrigins, n.limitFileRequests(n.media.Handler()), n.logger)
-	videos := cors(fileOrigins, n.limitFileRequests(n.videos.Handler()), n.logger)
-	pages, document := webApp(n.config.Media.Origin), openAPI()
+	calls, files := cors(n.config.Gateway.Origins, n.rpc.Handler(), n.logger), cors(allowed, n.limitFileRequests(n.media.Handler()), n.logger)
+	videos := cors(allowed, n.limitFileRequests(n.videos.Handler()), n.logger)
+	pages, document := webApp(n.fileOrigins), openAPI()
 	events := cors(n.config.Gateway.Origins, http.HandlerFunc(n.gateway.ServeEvents), n.logger)
 	page := n.limitFileRequests(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w = outputlimit.WithWriteDeadlines(w, 0)
@@ -199,6 +199,8 @@ func (n *Node) publicHandler() http.Handler {
 			calls.ServeHTTP(w, r)
 		case p == edge.PurgesPath && isRead(r):
 			n.purges.ServeHTTP(w, r)
+		case p == edge.ReportPath && r.Method == http.MethodPost:
+			n.edges.ServeHTTP(w, r)
 		case strings.HasPrefix(p, "/v1/media/"), strings.HasPrefix(p, "/v1/tus/"), strings.HasPrefix(p, "/rialto-uploads/"):
 			files.ServeHTTP(w, r)
 		case strings.HasPrefix(p, video.Prefix):

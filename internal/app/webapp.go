@@ -20,18 +20,17 @@ import (
 )
 
 // webApp serves the web app: its files, and its page at / and at any other path that a browser opens, because the page has its own routes.
-// For programs these paths are 404. Pictures and uploads may come from and go to mediaOrigin.
-func webApp(mediaOrigin string) http.Handler {
+// For programs these paths are 404. Pictures and uploads may come from and go to the addresses that fileOrigins returns.
+func webApp(fileOrigins func() []string) http.Handler {
 	dist, built := web.Files()
 	files := map[string]*webFile{}
 	if built {
 		files = loadWebFiles(dist)
 		maps.DeleteFunc(files, func(name string, _ *webFile) bool { return strings.HasPrefix(name, web.ConsoleFolder) }) // the admin listener has them
 	}
-	policy := contentSecurityPolicy(mediaOrigin)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		setPageHeaders(h, policy)
+		setPageHeaders(h, contentSecurityPolicy(fileOrigins()))
 		if !isRead(r) {
 			h.Set("Allow", "GET, HEAD")
 			http.Error(w, "this address is a page; calls are POSTs to /package.Service/Method", http.StatusMethodNotAllowed)
@@ -62,13 +61,14 @@ func setPageHeaders(h http.Header, policy string) {
 	h.Set("X-Frame-Options", "DENY")
 }
 
-// contentSecurityPolicy allows the page its own server, sockets, and files from mediaOrigin.
-func contentSecurityPolicy(mediaOrigin string) string {
-	if mediaOrigin != "" {
-		mediaOrigin = " " + mediaOrigin
+// contentSecurityPolicy allows the page its own server, sockets, and files from some other addresses.
+func contentSecurityPolicy(fileOrigins []string) string {
+	others := ""
+	for _, o := range fileOrigins {
+		others += " " + o
 	}
-	return "default-src 'self'; img-src 'self' blob: data:" + mediaOrigin + "; media-src 'self' blob:" + mediaOrigin +
-		"; connect-src 'self' ws: wss:" + mediaOrigin + "; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+	return "default-src 'self'; img-src 'self' blob: data:" + others + "; media-src 'self' blob:" + others +
+		"; connect-src 'self' ws: wss:" + others + "; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 }
 
 // isNavigation reports whether a browser opens a page. Files below /assets/ and the API have no pages.

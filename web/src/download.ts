@@ -48,7 +48,8 @@ export function useDownload(of: FileOf, upload: string, wanted = true): Download
   }, [client, wanted, known, source, upload, online]);
   const { url, gotMs } = got;
   const renew = useCallback(() => {
-    if (Date.now() - gotMs > youngMs) setExpired(url);
-  }, [url, gotMs]);
+    if (Date.now() - gotMs > youngMs) return setExpired(url);
+    void client.replaceLostUrl(url).then((other) => other && setGot((now) => (now.url === url ? { ...now, url: other } : now)));
+  }, [client, url, gotMs]);
   return got.upload === upload ? { url, error: got.error, renew } : { url: "", error: "", renew };
 }

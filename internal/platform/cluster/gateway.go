@@ -29,6 +29,19 @@ type Gateway struct {
 	InternalCert string `json:"internal_cert,omitempty"`
 	// Draining nodes stop, or cannot serve: no client is sent to them.
 	Draining bool `json:"draining,omitempty"`
+	// Edges are those that report to the node.
+	Edges []Edge `json:"edges,omitempty"`
+}
+
+// Edge serves files near clients. It is no member of the cluster.
+type Edge struct {
+	Name   string `json:"name"`
+	Region string `json:"region,omitempty"`
+	// URL is where clients reach it, before the path of a file.
+	URL string `json:"url"`
+	// Connections are the open ones, of at most Capacity.
+	Connections int64 `json:"connections,omitempty"`
+	Capacity    int64 `json:"capacity,omitempty"`
 }
 
 // HasAddress reports whether clients reach the node by an address of its own.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -20,7 +21,7 @@ func (w *world) offered(by string) (names []string) {
 	for _, g := range w.nodes[by].Gateways() {
 		want := w.gateway(g.Node)
 		want.Node = g.Node
-		if want.Draining = g.Draining; g != want {
+		if want.Draining = g.Draining; !reflect.DeepEqual(g, want) {
 			w.t.Errorf("%s offers %+v, want %+v", by, g, want)
 		}
 		if !g.Draining {

@@ -1,4 +1,4 @@
-// Package discovery tells clients where to connect: it ranks the gateways of the cluster's live nodes.
+// Package discovery tells clients where to connect: it ranks the gateways of the cluster's live nodes, and the edges that have files.
 //
 // What it knows is the cluster's membership (package cluster); it stores nothing. All methods are safe for concurrent use, and do not block.
 package discovery
@@ -62,7 +62,10 @@ const (
 // known. It is the answer if no node has an address of its own. Anyone may ask, so nodes and regions are not named.
 func (s *Service) FindGateways(r *gatewayv1.FindGatewaysRequest, asked string) *gatewayv1.FindGatewaysResponse {
 	answer := &gatewayv1.FindGatewaysResponse{TtlMs: uint32(Lifetime.Milliseconds())}
-	for _, g := range s.rank(r.Region, r.Previous) {
+	for _, e := range s.rank(s.edges(), r.Region, "") {
+		answer.Edges = append(answer.Edges, e.HTTP)
+	}
+	for _, g := range s.rank(s.deps.Gateways(), r.Region, r.Previous) {
 		answer.Gateways = append(answer.Gateways, &gatewayv1.Gateway{Ws: g.WS, Tcp: g.TCP, TcpTls: g.TCPTLS, Http: g.HTTP})
 	}
 	if own := s.asked(asked); len(answer.Gateways) == 0 && own != nil {
@@ -79,8 +82,30 @@ const (
 	isFull
 )
 
-// rank returns the best gateways, at most MaxGateways.
-func (s *Service) rank(region, previous string) []cluster.Gateway {
+// edges returns the edges that report to live nodes, each once, as gateways without sockets.
+func (s *Service) edges() (list []cluster.Gateway) {
+	seen := map[string]bool{}
+	for _, g := range s.deps.Gateways() {
+		for _, e := range g.Edges {
+			if !seen[e.URL] {
+				seen[e.URL] = true
+				list = append(list, cluster.Gateway{Node: e.Name, Region: e.Region, HTTP: e.URL, Connections: e.Connections, Capacity: e.Capacity})
+			}
+		}
+	}
+	return list
+}
+
+// EdgeAddresses returns the addresses of the edges to which clients are sent.
+func (s *Service) EdgeAddresses() (list []string) {
+	for _, e := range s.edges() {
+		list = append(list, e.HTTP)
+	}
+	return list
+}
+
+// rank returns the best of some gateways, at most MaxGateways.
+func (s *Service) rank(gateways []cluster.Gateway, region, previous string) []cluster.Gateway {
 	if region == "" {
 		region = s.config.Region
 	}
@@ -90,7 +115,7 @@ func (s *Service) rank(region, previous string) []cluster.Gateway {
 		key   float64
 	}
 	var list []ranked
-	for _, g := range s.deps.Gateways() {
+	for _, g := range gateways {
 		if !g.HasAddress() || g.Draining {
 			continue
 		}

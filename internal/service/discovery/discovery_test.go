@@ -124,3 +124,21 @@ func TestTheAddressByWhichAClientAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestEdgesAreRanked: clients are told of the edges of live nodes, each once: those of their region first, then others, then full ones.
+func TestEdgesAreRanked(t *testing.T) {
+	edges := func(list ...cluster.Edge) cluster.Gateway { return cluster.Gateway{Node: "n", Edges: list} }
+	edge := func(name, region string, room int64) cluster.Edge {
+		return cluster.Edge{Name: name, Region: region, URL: "https://" + name, Connections: 100 - room, Capacity: 100}
+	}
+	s := newService(edges(edge("full", "eu", 0), edge("us", "us", 100), edge("eu", "eu", 5)), edges(edge("eu", "eu", 5)), edges())
+	if got := s.FindGateways(&gatewayv1.FindGatewaysRequest{Region: "eu"}, "").Edges; !slices.Equal(got, []string{"https://eu", "https://us", "https://full"}) {
+		t.Errorf("the edges for eu are %v", got)
+	}
+	if got := s.FindGateways(&gatewayv1.FindGatewaysRequest{Region: "us"}, "").Edges; len(got) != 3 || got[0] != "https://us" {
+		t.Errorf("the edges for us are %v", got)
+	}
+	if got := s.EdgeAddresses(); len(got) != 3 {
+		t.Errorf("the addresses are %v", got)
+	}
+}

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/nodecall"
@@ -25,6 +27,8 @@ var shown = map[string][]string{
 	"rialto_answers_refused_total": nil, "rialto_connections_unauthenticated_refused_total": nil, "rialto_call_workers": nil, "rialto_overload_refused_total": nil, "rialto_sends_admitted_ratio": nil,
 	"rialto_cache_reads_total": nil, "rialto_cache_loaded_keys_total": nil, "rialto_cold_reads_total": nil,
 	"rialto_search_lag_seconds": nil, "rialto_search_waiting": nil, "rialto_search_incomplete": nil, "rialto_search_rebuilding": nil, "rialto_search_indexed_total": nil,
+	"rialto_file_cache_reads_total": nil, "rialto_file_cache_bytes_total": nil, "rialto_file_cache_bytes": nil, "rialto_file_cache_evictions_total": nil,
+	"rialto_edge_requests_total": nil, "rialto_edge_purges_total": nil, "rialto_edge_lag_seconds": nil,
 }
 
 // errNoReport is the error of a node whose answer is empty.
@@ -52,7 +56,7 @@ func (s *Service) ListNodes(ctx context.Context, _ id.Caller, _ *operationv1.Lis
 	}
 	nodecall.FailSafe{Timeout: s.askTimeout}.Tell(ctx, s.deps.Bus, nodecall.Nodes{Own: s.deps.Node, Live: s.deps.Nodes}, subject, nil, add)
 	add(s.deps.Node, s.ownReport(), nil)
-	slices.SortFunc(out.Nodes, func(a, b *operationv1.NodeReport) int { return cmp.Compare(a.Name, b.Name) })
+	out.Nodes = withEdges(out.Nodes)
 	return out, ctx.Err()
 }
 
@@ -64,10 +68,18 @@ func (s *Service) ownReport() []byte {
 	if age := now.Sub(s.reportAt); s.report != nil && age >= 0 && age < reportFor {
 		return s.report
 	}
-	r := s.deps.Self()
-	families, err := s.deps.Metrics.Gather() // with an error, what could be gathered
+	encoded := Encode(s.deps.Self(), s.deps.Metrics, s.deps.Logger)
+	if encoded != nil {
+		s.report, s.reportAt = encoded, now
+	}
+	return encoded
+}
+
+// Encode adds the figures that are shown to a node's report, and returns its encoding; nil if that fails, which is logged.
+func Encode(r *operationv1.NodeReport, metrics prometheus.Gatherer, logger *slog.Logger) []byte {
+	families, err := metrics.Gather() // with an error, what could be gathered
 	if err != nil {
-		s.deps.Logger.Warn("not all metrics could be gathered for operators", "error", err)
+		logger.Warn("not all metrics could be gathered for operators", "error", err)
 	}
 	for _, f := range families {
 		r.Figures = append(r.Figures, figures(f)...)
@@ -75,11 +87,29 @@ func (s *Service) ownReport() []byte {
 	r.Figures = r.Figures[:min(len(r.Figures), maxFigures)]
 	encoded, err := proto.Marshal(r)
 	if err != nil {
-		s.deps.Logger.Error("the report of this node cannot be encoded", "error", err)
+		logger.Error("the report of this node cannot be encoded", "error", err)
 		return nil
 	}
-	s.report, s.reportAt = encoded, now
 	return encoded
+}
+
+// withEdges returns nodes and the edges that report to them, by name. An edge that has just changed its origin is in the reports of two.
+func withEdges(nodes []*operationv1.NodeReport) []*operationv1.NodeReport {
+	all, seen := slices.Clone(nodes), map[string]bool{}
+	for _, n := range nodes {
+		seen[n.Name] = true
+	}
+	for _, n := range nodes {
+		for _, e := range n.Edges {
+			if !seen[e.Name] {
+				seen[e.Name] = true
+				all = append(all, e)
+			}
+		}
+		n.Edges = nil
+	}
+	slices.SortFunc(all, func(a, b *operationv1.NodeReport) int { return cmp.Compare(a.Name, b.Name) })
+	return all
 }
 
 // figures returns those of a family that are shown.

@@ -63,7 +63,9 @@ type Deps struct {
 	// Dir is the folder of the copies.
 	Dir string
 	// Calls has the circuit breakers of origins.
-	Calls  *outgoing.Calls
+	Calls *outgoing.Calls
+	// Report returns what the edge tells origins of itself. If nil, it tells them nothing.
+	Report func() Report
 	Clock  clock.Clock
 	Logger *slog.Logger
 }
@@ -105,6 +107,8 @@ type Server struct {
 	asks    singleflight.Group
 	slots   chan struct{} // of asks
 	started time.Time
+	// following is the index of the origin that the edge hears from.
+	following atomic.Uint32
 
 	mu       sync.Mutex // guards all below
 	grants   lru[string, *grant]
@@ -152,6 +156,9 @@ func (s *Server) Run(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
 	work.Go(func() { s.reviewAll(ctx) })
+	if s.deps.Report != nil {
+		work.Go(func() { s.reportAll(ctx) })
+	}
 	s.follow(ctx)
 	return nil
 }

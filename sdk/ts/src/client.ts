@@ -1,4 +1,5 @@
 import type { Invoke } from "./api.js";
+import { Edges } from "./edges.js";
 import { Auth, type Login, type LoginMethods } from "./auth.js";
 import { inBackground } from "./background.js";
 import { Channels } from "./channels.js";
@@ -93,7 +94,7 @@ export class Client implements Services {
       store: (users) => inBackground(this.store?.write(users.map((u) => ({ table: "users" as const, key: u.id, value: u })))),
     });
     const names = new Names((id) => this.people.user(id), () => this.session?.replica.data.relations ?? noRelations);
-    const context: Context = { options: this.options, services: api, snapshots: this.snapshots, people: this.people, names, readers: this.readers, shownPosts: this.shownPosts, me: () => this.me, session: () => this.session };
+    const context: Context = { options: this.options, services: api, snapshots: this.snapshots, people: this.people, names, readers: this.readers, shownPosts: this.shownPosts, edges: new Edges({ ...this.options, find: (r, signal) => api.gatewayApi.findGateways(r, { signal }) }), me: () => this.me, session: () => this.session };
     Object.assign(this, operations(context));
     const onChange = () => this.snapshots.touch();
     this.channels = new Channels(() => api.chat, () => sessionOf(context).replica);

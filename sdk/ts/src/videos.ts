@@ -177,9 +177,9 @@ function progressOf(v: Video): string {
   return JSON.stringify([v.state, v.steps.map((s) => [s.done, s.total]), v.renditions.map((r) => r.playableMs), v.posters.length]);
 }
 
-/** A video with addresses that work outside of the server's pages. */
-export function withAddresses(v: Video, server: string): Video {
-  const absolute = (address: string) => (address === "" ? "" : new URL(address, server).href);
+/** A video with addresses that work outside of the server's pages. place makes one of an address that the server gave. */
+export function withAddresses(v: Video, place: (address: string) => string): Video {
+  const absolute = (address: string) => (address === "" ? "" : place(address));
   return {
     ...v,
     playback: v.playback && { ...v.playback, hlsUrl: absolute(v.playback.hlsUrl), dashUrl: absolute(v.playback.dashUrl) },

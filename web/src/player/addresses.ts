@@ -23,6 +23,12 @@ export class SignedAddresses {
     this.current = folder;
   }
 
+  /** What began with the host of one address is at that of another from now on. */
+  move(from: string, to: string): void {
+    const [before, after] = [new URL(from).origin, new URL(to).origin];
+    if (this.current.startsWith(before)) this.renew(after + this.current.slice(before.length));
+  }
+
   /** The address to load in place of one. */
   newest(url: string): string {
     for (const folder of this.older) if (url.startsWith(folder)) return this.current + url.slice(folder.length);

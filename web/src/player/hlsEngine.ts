@@ -13,6 +13,8 @@ export interface HlsEvents {
   onLevel: (level: Level) => void;
   /** Addresses work no longer: a new one is needed. */
   onExpired: () => void;
+  /** An address did not answer. Returns where to read instead; undefined: there is no other. */
+  onUnreachable: (url: string) => string | undefined;
   /** It cannot go on by itself. */
   onFailed: (why: "network" | "media") => void;
 }
@@ -51,7 +53,22 @@ export class HlsEngine {
       loader: class extends Hls.DefaultConfig.loader {
         override load(context: LoaderContext, config: LoaderConfiguration, callbacks: LoaderCallbacks<LoaderContext>): void {
           context.url = addresses.newest(context.url);
-          super.load(context, config, callbacks);
+          // The retries of hls.js are then elsewhere.
+          const unreachable = (): void => {
+            const other = events.onUnreachable(context.url);
+            if (other !== undefined) addresses.move(context.url, other);
+          };
+          super.load(context, config, {
+            ...callbacks,
+            onError: (error, ...rest) => {
+              if (error.code === 0 || error.code >= 500) unreachable();
+              callbacks.onError(error, ...rest);
+            },
+            onTimeout: (...rest) => {
+              unreachable();
+              callbacks.onTimeout(...rest);
+            },
+          });
         }
       },
     });

@@ -1,3 +1,4 @@
+import type { Edges } from "../edges.js";
 import { RialtoError } from "../errors.js";
 import type { Names } from "../names.js";
 import type { Resolved } from "../options.js";
@@ -17,6 +18,7 @@ export interface Context {
   readonly names: Names;
   readonly readers: ReaderLists;
   readonly shownPosts: ShownPosts;
+  readonly edges: Edges;
   /** The user who is logged in; empty where nobody is. */
   me(): string;
   /** What there is while somebody is logged in. */

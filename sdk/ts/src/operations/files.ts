@@ -59,8 +59,19 @@ export function files(client: Context) {
 
     /** A URL for a file that a message, a post or a comment names, or without `seq` for a group's picture; good for some minutes. */
     async download(of: { conversation: string; seq?: number } | { post: string } | { comment: string }, upload: string): Promise<string> {
-      const { url } = await media.getDownload("post" in of ? { upload, post: of.post } : "comment" in of ? { upload, comment: of.comment } : { upload, conversation: of.conversation, seq: BigInt(of.seq ?? 0) });
-      return new URL(url, client.options.url).href;
+      const asked = media.getDownload("post" in of ? { upload, post: of.post } : "comment" in of ? { upload, comment: of.comment } : { upload, conversation: of.conversation, seq: BigInt(of.seq ?? 0) });
+      const [{ url }] = await Promise.all([asked, client.edges.ready()]);
+      return client.edges.place(url);
+    },
+
+    /** An address of a file or a video did not answer. Returns where to read instead; undefined: it was not of an edge, so there is no other. */
+    replaceUrl(url: string): string | undefined {
+      return client.edges.replace(url);
+    },
+
+    /** `replaceUrl` for one who does not know why a file did not come, as of a picture in a page: only where its edge does not answer at all. */
+    replaceLostUrl(url: string): Promise<string | undefined> {
+      return client.edges.replaceIfLost(url);
     },
   };
 }

@@ -29,7 +29,7 @@ export function videos(client: Context) {
   const onChange = () => client.snapshots.touch();
   const placed = (v: Video): Video => {
     const positionMs = positions.of(v.id) ?? v.positionMs; // the server may not have it yet
-    return { ...withAddresses(v, client.options.url), positionMs };
+    return { ...withAddresses(v, (address) => client.edges.place(address)), positionMs };
   };
   const positions = new WatchPositions({
     send: (p, ageMs) => videoApi.setWatchPosition({ ...p, ageMs }, { keepalive: true }),
@@ -38,7 +38,10 @@ export function videos(client: Context) {
     random: () => client.options.random(),
   });
   const observed = new ObservedVideos({
-    read: async (video, post) => placed(await videoApi.getVideo({ video, post })),
+    read: async (video, post) => {
+      const [read] = await Promise.all([videoApi.getVideo({ video, post }), client.edges.ready()]);
+      return placed(read);
+    },
     now: () => client.options.now(),
     random: () => client.options.random(),
     onChange,

@@ -58,7 +58,7 @@ class VideoClient extends FakeClient {
     };
     const videoApi = new Proxy({}, { get: (_, name: string) => async (q: object) => answer(name, q) });
     const options = { url: "https://chat.example.com", now: () => this.nowMs, random: () => 1 };
-    Object.assign(this, videos({ services: { videoApi }, options, snapshots: { touch: () => void this.set({}) }, me: () => this.me } as unknown as Context));
+    Object.assign(this, videos({ services: { videoApi }, options, snapshots: { touch: () => void this.set({}) }, edges: { ready: () => Promise.resolve(), place: (to: string) => new URL(to, options.url).href }, me: () => this.me } as unknown as Context));
   }
 
   /** Lets time pass, and what happens meanwhile. */

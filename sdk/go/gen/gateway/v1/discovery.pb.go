@@ -81,7 +81,10 @@ type FindGatewaysResponse struct {
 	// elsewhere; then full ones. Nodes that stop, and nodes whose lease has ended, are left out. Empty: use the address by which you asked.
 	Gateways []*Gateway `protobuf:"bytes,1,rep,name=gateways,proto3" json:"gateways,omitempty"`
 	// TtlMs is how long the answer may be used without asking again. If asking fails, use the last answer for longer.
-	TtlMs         uint32 `protobuf:"varint,2,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
+	TtlMs uint32 `protobuf:"varint,2,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
+	// Edges have copies of files and videos: addresses before a path that begins with /v1/media/ or /v1/video/, as https://edge1.example.com. They are at most 8, best
+	// first, as gateways are. If one does not answer, use the next, and in the end the address that you were given. Empty: there are none.
+	Edges         []string `protobuf:"bytes,3,rep,name=edges,proto3" json:"edges,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -128,6 +131,13 @@ func (x *FindGatewaysResponse) GetTtlMs() uint32 {
 		return x.TtlMs
 	}
 	return 0
+}
+
+func (x *FindGatewaysResponse) GetEdges() []string {
+	if x != nil {
+		return x.Edges
+	}
+	return nil
 }
 
 // Gateway is a node that clients connect to. An address is empty if the node does not serve that.
@@ -225,10 +235,11 @@ const file_rialto_gateway_v1_discovery_proto_rawDesc = "" +
 	"!rialto/gateway/v1/discovery.proto\x12\x11rialto.gateway.v1\"I\n" +
 	"\x13FindGatewaysRequest\x12\x16\n" +
 	"\x06region\x18\x01 \x01(\tR\x06region\x12\x1a\n" +
-	"\bprevious\x18\x02 \x01(\tR\bprevious\"e\n" +
+	"\bprevious\x18\x02 \x01(\tR\bprevious\"{\n" +
 	"\x14FindGatewaysResponse\x126\n" +
 	"\bgateways\x18\x01 \x03(\v2\x1a.rialto.gateway.v1.GatewayR\bgateways\x12\x15\n" +
-	"\x06ttl_ms\x18\x02 \x01(\rR\x05ttlMs\"\x84\x01\n" +
+	"\x06ttl_ms\x18\x02 \x01(\rR\x05ttlMs\x12\x14\n" +
+	"\x05edges\x18\x03 \x03(\tR\x05edges\"\x84\x01\n" +
 	"\aGateway\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x16\n" +
 	"\x06region\x18\x02 \x01(\tR\x06region\x12\x0e\n" +

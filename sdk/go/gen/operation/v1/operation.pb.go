@@ -393,7 +393,7 @@ func (*ListNodesRequest) Descriptor() ([]byte, []int) {
 
 type ListNodesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Nodes by name.
+	// Nodes by name, edges too.
 	Nodes []*NodeReport `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// TimeMs is when they were asked, by the clock of the node that asked, in milliseconds since 1970.
 	TimeMs        int64 `protobuf:"varint,2,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
@@ -466,7 +466,9 @@ type NodeReport struct {
 	// Processors that the process may use.
 	Processors uint32 `protobuf:"varint,10,opt,name=processors,proto3" json:"processors,omitempty"`
 	// Figures are those of its metrics that the console shows, as Prometheus gets them. Docs/operating/metrics.md explains each.
-	Figures       []*Figure `protobuf:"bytes,11,rep,name=figures,proto3" json:"figures,omitempty"`
+	Figures []*Figure `protobuf:"bytes,11,rep,name=figures,proto3" json:"figures,omitempty"`
+	// Edges that report to the node. Always empty in ListNodes, which has them among the nodes.
+	Edges         []*NodeReport `protobuf:"bytes,12,rep,name=edges,proto3" json:"edges,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -574,6 +576,13 @@ func (x *NodeReport) GetProcessors() uint32 {
 func (x *NodeReport) GetFigures() []*Figure {
 	if x != nil {
 		return x.Figures
+	}
+	return nil
+}
+
+func (x *NodeReport) GetEdges() []*NodeReport {
+	if x != nil {
+		return x.Edges
 	}
 	return nil
 }
@@ -2592,7 +2601,7 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\x10ListNodesRequest\"c\n" +
 	"\x11ListNodesResponse\x125\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x1f.rialto.operation.v1.NodeReportR\x05nodes\x12\x17\n" +
-	"\atime_ms\x18\x02 \x01(\x03R\x06timeMs\"\xc4\x02\n" +
+	"\atime_ms\x18\x02 \x01(\x03R\x06timeMs\"\xfb\x02\n" +
 	"\n" +
 	"NodeReport\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
@@ -2609,7 +2618,8 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"processors\x18\n" +
 	" \x01(\rR\n" +
 	"processors\x125\n" +
-	"\afigures\x18\v \x03(\v2\x1b.rialto.operation.v1.FigureR\afigures\"z\n" +
+	"\afigures\x18\v \x03(\v2\x1b.rialto.operation.v1.FigureR\afigures\x125\n" +
+	"\x05edges\x18\f \x03(\v2\x1f.rialto.operation.v1.NodeReportR\x05edges\"z\n" +
 	"\x06Figure\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06labels\x18\x02 \x01(\tR\x06labels\x12\x14\n" +
@@ -2878,54 +2888,55 @@ var file_rialto_operation_v1_operation_proto_depIdxs = []int32{
 	0,  // 0: rialto.operation.v1.Operator.role:type_name -> rialto.operation.v1.OperatorRole
 	8,  // 1: rialto.operation.v1.ListNodesResponse.nodes:type_name -> rialto.operation.v1.NodeReport
 	9,  // 2: rialto.operation.v1.NodeReport.figures:type_name -> rialto.operation.v1.Figure
-	12, // 3: rialto.operation.v1.ListQueuesResponse.queues:type_name -> rialto.operation.v1.JobQueue
-	1,  // 4: rialto.operation.v1.Job.state:type_name -> rialto.operation.v1.JobState
-	1,  // 5: rialto.operation.v1.ListJobsRequest.state:type_name -> rialto.operation.v1.JobState
-	13, // 6: rialto.operation.v1.ListJobsResponse.jobs:type_name -> rialto.operation.v1.Job
-	2,  // 7: rialto.operation.v1.Backup.state:type_name -> rialto.operation.v1.BackupState
-	27, // 8: rialto.operation.v1.ListAuditEntriesResponse.entries:type_name -> rialto.operation.v1.AuditEntry
-	30, // 9: rialto.operation.v1.ListComparisonsResponse.comparisons:type_name -> rialto.operation.v1.Comparison
-	33, // 10: rialto.operation.v1.ListDifferencesResponse.differences:type_name -> rialto.operation.v1.StoreDifference
-	38, // 11: rialto.operation.v1.VideoPipeline.state:type_name -> rialto.video.v1.VideoState
-	37, // 12: rialto.operation.v1.VideoPipeline.stages:type_name -> rialto.operation.v1.VideoStage
-	3,  // 13: rialto.operation.v1.VideoStage.state:type_name -> rialto.operation.v1.VideoStageState
-	4,  // 14: rialto.operation.v1.OperationService.GetOperator:input_type -> rialto.operation.v1.GetOperatorRequest
-	6,  // 15: rialto.operation.v1.OperationService.ListNodes:input_type -> rialto.operation.v1.ListNodesRequest
-	10, // 16: rialto.operation.v1.OperationService.ListQueues:input_type -> rialto.operation.v1.ListQueuesRequest
-	14, // 17: rialto.operation.v1.OperationService.ListJobs:input_type -> rialto.operation.v1.ListJobsRequest
-	16, // 18: rialto.operation.v1.OperationService.GetJob:input_type -> rialto.operation.v1.GetJobRequest
-	17, // 19: rialto.operation.v1.OperationService.RetryJob:input_type -> rialto.operation.v1.RetryJobRequest
-	18, // 20: rialto.operation.v1.OperationService.DiscardJob:input_type -> rialto.operation.v1.DiscardJobRequest
-	19, // 21: rialto.operation.v1.OperationService.DropJob:input_type -> rialto.operation.v1.DropJobRequest
-	21, // 22: rialto.operation.v1.OperationService.StartBackup:input_type -> rialto.operation.v1.StartBackupRequest
-	22, // 23: rialto.operation.v1.OperationService.GetBackup:input_type -> rialto.operation.v1.GetBackupRequest
-	23, // 24: rialto.operation.v1.OperationService.CancelBackup:input_type -> rialto.operation.v1.CancelBackupRequest
-	25, // 25: rialto.operation.v1.OperationService.ListAuditEntries:input_type -> rialto.operation.v1.ListAuditEntriesRequest
-	28, // 26: rialto.operation.v1.OperationService.ListComparisons:input_type -> rialto.operation.v1.ListComparisonsRequest
-	31, // 27: rialto.operation.v1.OperationService.ListDifferences:input_type -> rialto.operation.v1.ListDifferencesRequest
-	34, // 28: rialto.operation.v1.OperationService.RepairDifference:input_type -> rialto.operation.v1.RepairDifferenceRequest
-	35, // 29: rialto.operation.v1.OperationService.GetVideoPipeline:input_type -> rialto.operation.v1.GetVideoPipelineRequest
-	5,  // 30: rialto.operation.v1.OperationService.GetOperator:output_type -> rialto.operation.v1.Operator
-	7,  // 31: rialto.operation.v1.OperationService.ListNodes:output_type -> rialto.operation.v1.ListNodesResponse
-	11, // 32: rialto.operation.v1.OperationService.ListQueues:output_type -> rialto.operation.v1.ListQueuesResponse
-	15, // 33: rialto.operation.v1.OperationService.ListJobs:output_type -> rialto.operation.v1.ListJobsResponse
-	13, // 34: rialto.operation.v1.OperationService.GetJob:output_type -> rialto.operation.v1.Job
-	13, // 35: rialto.operation.v1.OperationService.RetryJob:output_type -> rialto.operation.v1.Job
-	13, // 36: rialto.operation.v1.OperationService.DiscardJob:output_type -> rialto.operation.v1.Job
-	20, // 37: rialto.operation.v1.OperationService.DropJob:output_type -> rialto.operation.v1.DropJobResponse
-	24, // 38: rialto.operation.v1.OperationService.StartBackup:output_type -> rialto.operation.v1.Backup
-	24, // 39: rialto.operation.v1.OperationService.GetBackup:output_type -> rialto.operation.v1.Backup
-	24, // 40: rialto.operation.v1.OperationService.CancelBackup:output_type -> rialto.operation.v1.Backup
-	26, // 41: rialto.operation.v1.OperationService.ListAuditEntries:output_type -> rialto.operation.v1.ListAuditEntriesResponse
-	29, // 42: rialto.operation.v1.OperationService.ListComparisons:output_type -> rialto.operation.v1.ListComparisonsResponse
-	32, // 43: rialto.operation.v1.OperationService.ListDifferences:output_type -> rialto.operation.v1.ListDifferencesResponse
-	33, // 44: rialto.operation.v1.OperationService.RepairDifference:output_type -> rialto.operation.v1.StoreDifference
-	36, // 45: rialto.operation.v1.OperationService.GetVideoPipeline:output_type -> rialto.operation.v1.VideoPipeline
-	30, // [30:46] is the sub-list for method output_type
-	14, // [14:30] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	8,  // 3: rialto.operation.v1.NodeReport.edges:type_name -> rialto.operation.v1.NodeReport
+	12, // 4: rialto.operation.v1.ListQueuesResponse.queues:type_name -> rialto.operation.v1.JobQueue
+	1,  // 5: rialto.operation.v1.Job.state:type_name -> rialto.operation.v1.JobState
+	1,  // 6: rialto.operation.v1.ListJobsRequest.state:type_name -> rialto.operation.v1.JobState
+	13, // 7: rialto.operation.v1.ListJobsResponse.jobs:type_name -> rialto.operation.v1.Job
+	2,  // 8: rialto.operation.v1.Backup.state:type_name -> rialto.operation.v1.BackupState
+	27, // 9: rialto.operation.v1.ListAuditEntriesResponse.entries:type_name -> rialto.operation.v1.AuditEntry
+	30, // 10: rialto.operation.v1.ListComparisonsResponse.comparisons:type_name -> rialto.operation.v1.Comparison
+	33, // 11: rialto.operation.v1.ListDifferencesResponse.differences:type_name -> rialto.operation.v1.StoreDifference
+	38, // 12: rialto.operation.v1.VideoPipeline.state:type_name -> rialto.video.v1.VideoState
+	37, // 13: rialto.operation.v1.VideoPipeline.stages:type_name -> rialto.operation.v1.VideoStage
+	3,  // 14: rialto.operation.v1.VideoStage.state:type_name -> rialto.operation.v1.VideoStageState
+	4,  // 15: rialto.operation.v1.OperationService.GetOperator:input_type -> rialto.operation.v1.GetOperatorRequest
+	6,  // 16: rialto.operation.v1.OperationService.ListNodes:input_type -> rialto.operation.v1.ListNodesRequest
+	10, // 17: rialto.operation.v1.OperationService.ListQueues:input_type -> rialto.operation.v1.ListQueuesRequest
+	14, // 18: rialto.operation.v1.OperationService.ListJobs:input_type -> rialto.operation.v1.ListJobsRequest
+	16, // 19: rialto.operation.v1.OperationService.GetJob:input_type -> rialto.operation.v1.GetJobRequest
+	17, // 20: rialto.operation.v1.OperationService.RetryJob:input_type -> rialto.operation.v1.RetryJobRequest
+	18, // 21: rialto.operation.v1.OperationService.DiscardJob:input_type -> rialto.operation.v1.DiscardJobRequest
+	19, // 22: rialto.operation.v1.OperationService.DropJob:input_type -> rialto.operation.v1.DropJobRequest
+	21, // 23: rialto.operation.v1.OperationService.StartBackup:input_type -> rialto.operation.v1.StartBackupRequest
+	22, // 24: rialto.operation.v1.OperationService.GetBackup:input_type -> rialto.operation.v1.GetBackupRequest
+	23, // 25: rialto.operation.v1.OperationService.CancelBackup:input_type -> rialto.operation.v1.CancelBackupRequest
+	25, // 26: rialto.operation.v1.OperationService.ListAuditEntries:input_type -> rialto.operation.v1.ListAuditEntriesRequest
+	28, // 27: rialto.operation.v1.OperationService.ListComparisons:input_type -> rialto.operation.v1.ListComparisonsRequest
+	31, // 28: rialto.operation.v1.OperationService.ListDifferences:input_type -> rialto.operation.v1.ListDifferencesRequest
+	34, // 29: rialto.operation.v1.OperationService.RepairDifference:input_type -> rialto.operation.v1.RepairDifferenceRequest
+	35, // 30: rialto.operation.v1.OperationService.GetVideoPipeline:input_type -> rialto.operation.v1.GetVideoPipelineRequest
+	5,  // 31: rialto.operation.v1.OperationService.GetOperator:output_type -> rialto.operation.v1.Operator
+	7,  // 32: rialto.operation.v1.OperationService.ListNodes:output_type -> rialto.operation.v1.ListNodesResponse
+	11, // 33: rialto.operation.v1.OperationService.ListQueues:output_type -> rialto.operation.v1.ListQueuesResponse
+	15, // 34: rialto.operation.v1.OperationService.ListJobs:output_type -> rialto.operation.v1.ListJobsResponse
+	13, // 35: rialto.operation.v1.OperationService.GetJob:output_type -> rialto.operation.v1.Job
+	13, // 36: rialto.operation.v1.OperationService.RetryJob:output_type -> rialto.operation.v1.Job
+	13, // 37: rialto.operation.v1.OperationService.DiscardJob:output_type -> rialto.operation.v1.Job
+	20, // 38: rialto.operation.v1.OperationService.DropJob:output_type -> rialto.operation.v1.DropJobResponse
+	24, // 39: rialto.operation.v1.OperationService.StartBackup:output_type -> rialto.operation.v1.Backup
+	24, // 40: rialto.operation.v1.OperationService.GetBackup:output_type -> rialto.operation.v1.Backup
+	24, // 41: rialto.operation.v1.OperationService.CancelBackup:output_type -> rialto.operation.v1.Backup
+	26, // 42: rialto.operation.v1.OperationService.ListAuditEntries:output_type -> rialto.operation.v1.ListAuditEntriesResponse
+	29, // 43: rialto.operation.v1.OperationService.ListComparisons:output_type -> rialto.operation.v1.ListComparisonsResponse
+	32, // 44: rialto.operation.v1.OperationService.ListDifferences:output_type -> rialto.operation.v1.ListDifferencesResponse
+	33, // 45: rialto.operation.v1.OperationService.RepairDifference:output_type -> rialto.operation.v1.StoreDifference
+	36, // 46: rialto.operation.v1.OperationService.GetVideoPipeline:output_type -> rialto.operation.v1.VideoPipeline
+	31, // [31:47] is the sub-list for method output_type
+	15, // [15:31] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_rialto_operation_v1_operation_proto_init() }

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/gateway/v1/discovery.proto.
  */
 export const file_rialto_gateway_v1_discovery: GenFile = /*@__PURE__*/
-  fileDesc("CiFyaWFsdG8vZ2F0ZXdheS92MS9kaXNjb3ZlcnkucHJvdG8SEXJpYWx0by5nYXRld2F5LnYxIjcKE0ZpbmRHYXRld2F5c1JlcXVlc3QSDgoGcmVnaW9uGAEgASgJEhAKCHByZXZpb3VzGAIgASgJIlQKFEZpbmRHYXRld2F5c1Jlc3BvbnNlEiwKCGdhdGV3YXlzGAEgAygLMhoucmlhbHRvLmdhdGV3YXkudjEuR2F0ZXdheRIOCgZ0dGxfbXMYAiABKA0iXwoHR2F0ZXdheRIMCgRub2RlGAEgASgJEg4KBnJlZ2lvbhgCIAEoCRIKCgJ3cxgDIAEoCRILCgN0Y3AYBCABKAkSDwoHdGNwX3RscxgFIAEoCBIMCgRodHRwGAYgASgJMnEKDkdhdGV3YXlTZXJ2aWNlEl8KDEZpbmRHYXRld2F5cxImLnJpYWx0by5nYXRld2F5LnYxLkZpbmRHYXRld2F5c1JlcXVlc3QaJy5yaWFsdG8uZ2F0ZXdheS52MS5GaW5kR2F0ZXdheXNSZXNwb25zZUI9WjtnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9nYXRld2F5L3YxO2dhdGV3YXl2MWIGcHJvdG8z");
+  fileDesc("CiFyaWFsdG8vZ2F0ZXdheS92MS9kaXNjb3ZlcnkucHJvdG8SEXJpYWx0by5nYXRld2F5LnYxIjcKE0ZpbmRHYXRld2F5c1JlcXVlc3QSDgoGcmVnaW9uGAEgASgJEhAKCHByZXZpb3VzGAIgASgJImMKFEZpbmRHYXRld2F5c1Jlc3BvbnNlEiwKCGdhdGV3YXlzGAEgAygLMhoucmlhbHRvLmdhdGV3YXkudjEuR2F0ZXdheRIOCgZ0dGxfbXMYAiABKA0SDQoFZWRnZXMYAyADKAkiXwoHR2F0ZXdheRIMCgRub2RlGAEgASgJEg4KBnJlZ2lvbhgCIAEoCRIKCgJ3cxgDIAEoCRILCgN0Y3AYBCABKAkSDwoHdGNwX3RscxgFIAEoCBIMCgRodHRwGAYgASgJMnEKDkdhdGV3YXlTZXJ2aWNlEl8KDEZpbmRHYXRld2F5cxImLnJpYWx0by5nYXRld2F5LnYxLkZpbmRHYXRld2F5c1JlcXVlc3QaJy5yaWFsdG8uZ2F0ZXdheS52MS5GaW5kR2F0ZXdheXNSZXNwb25zZUI9WjtnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9nYXRld2F5L3YxO2dhdGV3YXl2MWIGcHJvdG8z");
 
 /**
  * @generated from message rialto.gateway.v1.FindGatewaysRequest
@@ -56,6 +56,14 @@ export type FindGatewaysResponse = Message<"rialto.gateway.v1.FindGatewaysRespon
    * @generated from field: uint32 ttl_ms = 2;
    */
   ttlMs: number;
+
+  /**
+   * Edges have copies of files and videos: addresses before a path that begins with /v1/media/ or /v1/video/, as https://edge1.example.com. They are at most 8, best
+   * first, as gateways are. If one does not answer, use the next, and in the end the address that you were given. Empty: there are none.
+   *
+   * @generated from field: repeated string edges = 3;
+   */
+  edges: string[];
 };
 
 /**

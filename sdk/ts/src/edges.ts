@@ -1,0 +1,98 @@
+import { asError } from "./errors.js";
+import type { FindGatewaysResponse } from "./gen/rialto/gateway/v1/discovery_pb.js";
+
+/** The time between a discovery that failed and the next one. */
+const askAgainMs = 5_000;
+/** How long an answer is used at most, whatever it says. */
+const longestLifetimeMs = 3_600_000;
+/** A discovery that takes longer counts as failed. */
+const discoverTimeoutMs = 3_000;
+/** An edge that failed is not used for this time. */
+const failureMs = 60_000;
+const maxEdges = 16;
+
+/** What edges have. */
+const served = ["/v1/media/", "/v1/video/"];
+
+export interface EdgesDeps {
+  /** Address of the deployment. */
+  url: string;
+  region: string;
+  find: (r: { region: string; previous: string }, signal: AbortSignal) => Promise<Pick<FindGatewaysResponse, "edges" | "ttlMs">>;
+  fetch: typeof fetch;
+  now: () => number;
+}
+
+/** Edges says where to read files and videos: from the best edge that works, and without one from where the server said. */
+export class Edges {
+  private list: readonly string[] = [];
+  private askAtMs = -Infinity;
+  private asking: Promise<void> | undefined;
+  /** When addresses failed. */
+  private readonly failed = new Map<string, number>();
+  /** Where the server said that files are, of those addresses that lead to an edge now. */
+  private readonly given = new Map<string, string>();
+
+  constructor(private readonly deps: EdgesDeps) {}
+
+  /** Resolves once it is known which edges there are, or that they are not to be known. It never fails. */
+  async ready(): Promise<void> {
+    if (this.deps.now() < this.askAtMs) return;
+    this.asking ??= this.discover().finally(() => (this.asking = undefined));
+    if (this.list.length === 0) await this.asking; // otherwise the last answer will do
+  }
+
+  /** The address of a file, from one that the server gave: relative to the server, or absolute. */
+  place(address: string): string {
+    const given = new URL(address, this.deps.url);
+    if (!served.some((prefix) => given.pathname.startsWith(prefix))) return given.href;
+    const edge = this.best();
+    if (edge === undefined || edge === given.origin) return given.href;
+    if (!this.given.has(edge)) this.given.set(edge, given.origin);
+    return edge + given.pathname + given.search;
+  }
+
+  /** An address did not answer. Returns where to read instead; undefined: it was not of an edge. */
+  replace(address: string): string | undefined {
+    const { origin } = new URL(address);
+    const source = this.given.get(origin);
+    if (source === undefined) return undefined;
+    this.failed.set(origin, this.deps.now());
+    return this.place(source + address.slice(origin.length));
+  }
+
+  /** replace for one who does not know why a file did not come, as of a picture in a page: only where its edge does not answer at all. */
+  async replaceIfLost(address: string): Promise<string | undefined> {
+    const { origin } = new URL(address);
+    if (!this.given.has(origin)) return undefined;
+    try {
+      await this.deps.fetch(`${origin}/healthz`, { mode: "no-cors", signal: AbortSignal.timeout(discoverTimeoutMs) });
+      return undefined; // it answers: what failed is the file
+    } catch {
+      return this.replace(address);
+    }
+  }
+
+  private best(): string | undefined {
+    return this.list.find((e) => this.deps.now() - (this.failed.get(e) ?? -Infinity) >= failureMs);
+  }
+
+  private async discover(): Promise<void> {
+    try {
+      const { edges, ttlMs } = await this.deps.find({ region: this.deps.region, previous: "" }, AbortSignal.timeout(discoverTimeoutMs));
+      const next = [...new Set(edges)].filter((e) => this.accepts(e)).slice(0, maxEdges);
+      const current = this.best();
+      // Files that a browser has are found by their address, so the edge stays the same as long as it works.
+      this.list = current !== undefined && next.includes(current) ? [current, ...next.filter((e) => e !== current)] : next;
+      this.askAtMs = this.deps.now() + Math.min(ttlMs, longestLifetimeMs);
+    } catch (err) {
+      console.info("rialto: the edges could not be asked for; the last ones are used:", asError(err).message);
+      this.askAtMs = this.deps.now() + askAgainMs;
+    }
+  }
+
+  /** Where the deployment's address has TLS, files do not come from elsewhere without. */
+  private accepts(address: string): boolean {
+    return address.startsWith("https://") || (address.startsWith("http://") && this.deps.url.startsWith("http://"));
+  }
+}

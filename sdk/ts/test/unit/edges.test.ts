@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { Edges } from "../../src/edges.js";
+import { RialtoError } from "../../src/errors.js";
+
+/** A deployment with these edges; undefined: it does not answer. */
+function deployment(url = "https://own") {
+  const d = { list: [] as string[] | undefined, dead: new Set<string>(), nowMs: 0, asked: 0, edges: undefined as unknown as Edges };
+  d.edges = new Edges({
+    url, region: "eu", now: () => d.nowMs,
+    fetch: (to) => (d.dead.has(new URL(String(to)).origin) ? Promise.reject(new TypeError("no connection")) : Promise.resolve(new Response())),
+    find: (r) => {
+      d.asked++;
+      expect(r.region).toBe("eu");
+      return d.list ? Promise.resolve({ edges: d.list, ttlMs: 60_000 }) : Promise.reject(new RialtoError("unavailable", "down", "offline"));
+    },
+  });
+  return d;
+}
+
+const file = "/v1/media/7?exp=1&sig=a";
+
+test("files come from the best edge, from the next one if that does not answer, and in the end from where the server said", async () => {
+  const d = deployment();
+  d.list = ["https://a", "https://b", "http://plain"];
+  expect(d.edges.place(file)).toBe(`https://own${file}`);
+  await d.edges.ready();
+  expect(d.edges.place(file)).toBe(`https://a${file}`);
+  expect(d.edges.place("https://files/v1/video/7/s/master.m3u8")).toBe("https://a/v1/video/7/s/master.m3u8");
+  expect(d.edges.place("/other")).toBe("https://own/other");
+  expect(d.edges.replace(`https://a${file}`)).toBe(`https://b${file}`);
+  expect(d.edges.replace(`https://b${file}`)).toBe(`https://own${file}`);
+  expect(d.edges.replace(`https://own${file}`)).toBe(undefined);
+  expect(d.edges.place(file)).toBe(`https://own${file}`);
+  d.nowMs = 60_000;
+  expect(d.edges.place(file)).toBe(`https://a${file}`);
+});
+
+test("an edge that works stays the first one, so that the addresses of files stay the same; the list outlives failures", async () => {
+  const d = deployment();
+  d.list = ["https://a", "https://b"];
+  await d.edges.ready();
+  await d.edges.ready();
+  expect(d.asked).toBe(1);
+  d.list = ["https://b", "https://a"];
+  d.nowMs = 60_000;
+  await d.edges.ready();
+  expect(d.asked).toBe(2);
+  expect(d.edges.place(file)).toBe(`https://a${file}`);
+  d.list = undefined;
+  d.nowMs = 120_000;
+  await d.edges.ready();
+  expect(d.edges.place(file)).toBe(`https://a${file}`);
+  d.list = ["https://b"];
+  d.nowMs = 130_000;
+  await d.edges.ready();
+  await Promise.resolve();
+  await new Promise((done) => setTimeout(done));
+  expect(d.edges.place(file)).toBe(`https://b${file}`);
+});
+
+test("a picture that does not come leaves its edge only if that does not answer", async () => {
+  const d = deployment();
+  d.list = ["https://a"];
+  await d.edges.ready();
+  const url = d.edges.place(file);
+  expect(await d.edges.replaceIfLost(url)).toBe(undefined);
+  d.dead.add("https://a");
+  expect(await d.edges.replaceIfLost(url)).toBe(`https://own${file}`);
+});
