@@ -883,6 +883,26 @@ mutant "ban the networks beside one" internal/service/moderation/networks.go 's/
 mutant "tell no node of banned networks" internal/service/moderation/reload.go 's/return s\.deps\.ClusterEvents\.Add\(ctx, tx, clusterevent\.Event\{Kind: changedEvent\}\)/return nil/' 'BansOfNetworks' internal/service/moderation
 mutant "report what one may not read" internal/service/moderation/copy.go 's/len\(shown\) == 0 \|\| shown\[len\(shown\)-1\]\.Seq != seq/len(shown) == 0/' 'OnlyWhatOneMayRead' internal/service/moderation
 mutant "report oneself" internal/service/moderation/report.go 's/if copied\.about == u \{/if false {/' 'OnlyWhatOneMayRead' internal/service/moderation
+mutant "limit nobody" internal/service/moderation/limits.go 's/return l\.madeMs/return 0/' 'Limits|CasesEndWith' internal/service/moderation
+mutant "tell users of their limits" internal/service/moderation/my_decisions.go 's/NOT IN \(1, 6\)/NOT IN (1)/' 'TestLimits' internal/service/moderation
+mutant "limit messages to friends" internal/service/chat/limit.go 's/err != nil \|\| friends \{/err != nil \&\& friends {/' 'WhoSeesWhat' internal/service/moderation
+mutant "limit messages to those who have written" internal/service/chat/limit.go 's/return !wrote, err/return wrote || !wrote, err/' 'WhoSeesWhat' internal/service/moderation
+mutant "show messages in groups that were made during the limit" internal/service/chat/limit.go 's/return joinedMs > sinceMs, err/return joinedMs < 0, err/' 'WhoSeesWhat' internal/service/moderation
+mutant "show others what only its sender sees" internal/service/chat/limit.go 's/if !m\.Entry\.IsFor\(u\) \{/if false {/' 'WhoSeesWhat' internal/service/moderation
+mutant "let others react to what only its sender sees" internal/service/chat/update.go 's/ \|\| !t\.entry\.IsFor\(u\)//' 'UpdatesOfLimited' internal/service/moderation
+mutant "show edits of what only its sender sees" internal/service/chat/update.go 's/d\.Updates, d\.Limited = seq, target\.entry\.Limited/d.Updates = seq/' 'UpdatesOfLimited' internal/service/moderation
+mutant "push what only its sender sees" internal/service/fanout/dispatcher.go 's/if stored\.Limited \{/if false {/' 'LimitedMessagesReachNobody' ./internal/app/apptest
+mutant "count what only its sender sees as unread" internal/base/message/message.go 's/ \&\& !e\.Limited \&\& / \&\& /' 'LimitedMessagesReachNobody' ./internal/app/apptest
+mutant "show posts of limited users" internal/service/feed/limit.go 's/return onlyAuthor$/return c.Audience/' 'PostsAndCommentsOfALimited' internal/service/moderation
+mutant "show comments of limited users" internal/service/comment/visible.go 's/r\.limited \&\& r\.author != reader \|\| //' 'PostsAndCommentsOfALimited' internal/service/moderation
+mutant "count comments of limited users" internal/service/comment/count.go 's/if r\.limited \{/if false {/' 'PostsAndCommentsOfALimited' internal/service/moderation
+mutant "do not send what a moderator allows" internal/service/moderation/decide.go 's/d\.pending = pendingSend/d.pending = nothingPending/' 'ModeratorsDecideWhatIsHeld' internal/service/moderation
+mutant "hold contents without a bound" internal/service/moderation/hold.go 's/if n >= maxHeld \{/if false {/' 'HeldContentsAreBounded' internal/service/moderation
+mutant "publish what could not be checked" internal/service/moderation/before_publish.go 's/case err != nil \&\& s\.config\.BeforePublishOnFailure == "allow":/case err != nil:/' 'TheSettingDecides' internal/service/moderation
+mutant "ask about the retry of a post" internal/service/feed/review.go 's/if err != nil \|\| stored \{/if err != nil {/' 'RetriesOfPosts' internal/service/moderation
+mutant "store each time at which a warning is acknowledged" internal/service/moderation/my_decisions.go 's/WHERE id = \$1 AND acknowledged_ms = 0/WHERE id = $1/' 'WarningsAreAcknowledged' internal/service/moderation
+mutant "tell nobody of warnings" internal/service/moderation/my_decisions.go 's/s\.deps\.Notify\(\[\]id\.User\{d\.about\}, frame\)/_, _ = frame, id.User(0)/' 'WarningsAreAcknowledged' internal/service/moderation
+mutant "take traditional characters for others" internal/base/wordfilter/fold.go 's/if s, ok := simplified\(\)\[d\]; ok \{/if s, ok := simplified()[d]; ok \&\& false {/' 'ChineseVariants' internal/base/wordfilter
 mutant "store each report of a user" internal/service/moderation/report.go 's/if before, err = repeated\(ctx, tx, u, of\); err != nil \|\| before != nil \{/if err != nil {/; s/if err != nil \|\| before != nil \{/if err != nil {/' 'ReportsOfOneThing' internal/service/moderation
 mutant "count repeated reports" internal/service/moderation/report.go 's/if err != nil \|\| before != nil \{/if err != nil {/' 'ReportsAreLimited' internal/service/moderation
 mutant "show users who reported" internal/service/moderation/report.go 's/^\t\treport\.Reporter = 0/\t\treport.Reporter += 0/' 'ReportsOfOneThing' internal/service/moderation
