@@ -397,13 +397,13 @@ mutant "name blocked users in page tokens" internal/base/pagetoken/pagetoken.go 
 mutant "ignore misspelt fields of calls of servers" internal/transport/rpc/body_limits.go 's/lax := p\.access != serverAccess/lax := p.access <= serverAccess/' 'ServersMisspell' internal/transport/rpc
 mutant "let one user make a post popular by comments" internal/service/comment/count.go 's/count\(DISTINCT author\)/count(author)/' 'OneUserDoesNot' $engagement
 mutant "let one user make a post popular by reposts" internal/service/feed/repost.go 's/count\(DISTINCT author\)/count(author)/' 'OneUserDoesNot' $engagement
-mutant "count deleted comments for popular posts" internal/service/comment/count.go 's/kind = \$1 AND NOT deleted AND subject/kind = $1 AND subject/' 'OneUserDoesNot' $engagement
+mutant "count deleted comments for popular posts" internal/service/comment/count.go 's/kind = \$1 AND NOT deleted AND NOT limited AND subject/kind = $1 AND NOT limited AND subject/' 'OneUserDoesNot' $engagement
 mutant "show popular posts that are not for everyone" $engagement/board.go 's/Audience == feedv1\.Audience_AUDIENCE_EVERYONE/Audience >= feedv1.Audience_AUDIENCE_UNSPECIFIED/' 'HotPostsEqualNaive' $engagement
 mutant "keep one viewed post too many" $engagement/view.go 's/int64\(by\), maxHistory\)/int64(by), maxHistory+1)/' 'ViewHistory' $engagement
 mutant "edit a post with a preview that nobody signed" internal/tool/terminal/compose.go 's/if isPreviewed \{/if isPreviewed \&\& post == 0 {/' 'EditedPosts' internal/tool/terminal
 mutant "overwrite another device's edit of a post" internal/tool/terminal/compose.go 's/, Version: p\.Version\}/}/' 'EditedPosts' internal/tool/terminal
 mutant "put a post for friends on a card" internal/tool/terminal/share.go 's/c\.GetAudience\(\) == feedv1\.Audience_AUDIENCE_EVERYONE/c.GetAudience() >= feedv1.Audience_AUDIENCE_UNSPECIFIED/' 'CardsOfPosts' internal/tool/terminal
-mutant "count deleted reposts" internal/service/feed/delete.go 's/, s\.addRepost\(ctx, tx, p\.repostOf, -1\)//' 'PostsAndCommentsHaveCounts' internal/transport/rpc
+mutant "count deleted reposts" internal/service/feed/delete.go 's/s\.addRepost\(ctx, tx, p\.repostOf, counted\)/s.addRepost(ctx, tx, p.repostOf, 0*counted)/' 'PostsAndCommentsHaveCounts' internal/transport/rpc
 mutant "show all likes as the caller's" internal/service/detail/counts.go 's/Counters\.Figures\(ctx, reader, ids/Counters.Figures(ctx, max(reader, 1<<62), ids/' 'PostsAndCommentsHaveCounts' internal/transport/rpc
 mutant "verify no reposts" internal/tool/verify/engagement.go 's/ORDER BY post`/LIMIT 0`/' 'EngagementViolations' internal/tool/verify
 mutant "verify no ranks of comments" internal/tool/verify/engagement.go 's/ORDER BY c\.id`/LIMIT 0`/' 'EngagementViolations' internal/tool/verify
@@ -529,7 +529,7 @@ mutant "let a message overtake a held one" internal/service/chat/previous.go 's/
 mutant "hold any number of a user's messages" internal/service/chat/previous.go 's/b\.ofUser\[d\.Sender\] >= maxHeldOfUser/false/' HeldDrafts internal/service/chat
 mutant "let a network hold all that may be held" internal/service/chat/previous.go 's/, Network: d\.Network\}/}/' HeldDrafts internal/service/chat
 mutant "leave a silent ticket resolved" internal/service/helpdesk/silence.go 's/if isSilent\(t, d, t\.resolvedMs-t\.lastMs\) \{/if isSilent(t, d, t.resolvedMs-t.lastMs) || true {/' 'Silent' internal/service/helpdesk
-mutant "count a signal as unread" internal/service/chat/send.go 's/ \&\& !message\.IsSignal\(d\.Content\)//' SignalDoesNotCount internal/service/chat
+mutant "count a signal as unread" internal/base/message/message.go 's/ \&\& !e\.Limited \&\& !IsSignal\(e\.Content\)/ \&\& !e.Limited/' SignalDoesNotCount internal/service/chat
 mutant "leave recalled texts in syncs" internal/service/inbox/sync_events.go 's/return messages, s\.deps\.Conversations\.Current\(ctx, u, readable, nil\)/return messages, nil/' Recalled internal/service/inbox
 mutant "leave recalled texts in the list" internal/service/inbox/row.go 's/if err = s\.deps\.Conversations\.Current\(ctx, u, list, tails\); /if err = ctx.Err(); /' Recalled internal/service/inbox
 mutant "count recalled messages as unread" internal/service/inbox/unread.go 's/r\.unread -= min\(r\.unread, removed\[i\]\)/r.unread -= 0 * removed[i]/' Recalled internal/service/inbox
@@ -958,7 +958,7 @@ mutant "count the comments of all nodes in one row" internal/service/comment/cou
 mutant "count a deletion twice" internal/service/comment/change.go 's/^\t\tif c\.deleted \{/\t\tif c.deleted \&\& n == 0 {/' 'Deletion|RetriesAreHarmless' internal/service/comment
 mutant "keep the contents of deleted comments" internal/service/comment/change.go 's/deleted = TRUE, content = \$2 WHERE/deleted = $2 IS NOT NULL WHERE/' TestDeletion internal/service/comment
 mutant "take another comment with a token for a retry" internal/service/comment/create.go 's/!bytes\.Equal\(request, d\.request\)/bytes.Equal(request, nil)/' RetriesAreHarmless internal/service/comment
-mutant "show comments of who has a block with the reader" internal/service/comment/visible.go 's/if blocked\[r\.author\] \|\| /if /' 'BlocksHideThreads|RandomSchedules' internal/service/comment
+mutant "show comments of who has a block with the reader" internal/service/comment/visible.go 's/r\.author != reader \|\| blocked\[r\.author\] \|\| /r.author != reader || /' 'BlocksHideThreads|RandomSchedules' internal/service/comment
 mutant "show threads below comments of who has a block with the reader" internal/service/comment/visible.go 's/ \|\| blocked\[r\.topAuthor\] \|\| / || /' 'BlocksHideThreads|RandomSchedules' internal/service/comment
 mutant "tell whom a blocked user is answered" internal/service/comment/visible.go 's/if blocked\[r\.replyToAuthor\] \{/if blocked[0] {/' 'BlocksHideThreads|RandomSchedules' internal/service/comment
 mutant "list comments of posts that the reader may not see" internal/service/comment/list.go 's/(return s\.list\(ctx, reader, r, func\(tx \*sql\.Tx\) error \{)/\1 if r.Subject > 0 { return nil }/' 'WhoeverDoesNotSeeThePost|RandomSchedules' internal/service/comment
