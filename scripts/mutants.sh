@@ -368,7 +368,7 @@ vectors=internal/engine/vectorindex
 mutant "find deleted vectors" $vectors/change.go 's/^\t\t\tx\.unlink\(n, s, level\)$/\t\t\t_ = n/' '^TestRandomChanges$' $vectors
 mutant "link the nearest vectors alone" $vectors/change.go 's/x\.choose\(found, x\.config\.Links\)/found[:1]/' '^TestRecall$' $vectors
 mutant "return similarities of packed vectors" $vectors/vectorindex.go 's/found\[i\]\.similarity = Product\(query, x\.vector\(n\.slot\)\)/_ = n/' '^TestRecall$' $vectors
-mutant "forget that packed dimensions are shifted" $vectors/packed.go 's/-byteShift\*sum\)/)/' '^TestPacked$' $vectors
+mutant "forget that packed dimensions are shifted" $vectors/packed.go 's/even\+odd-f\.excess/even+odd/' '^TestPacked$' $vectors
 mutant "do not use memory of deleted vectors again" $vectors/change.go 's/x\.free = append\(x\.free, s\)/_ = s/' '^TestRandomChanges$' $vectors
 mutant "keep more links than there is room for" $vectors/change.go 's/len\(x\.links\[s\]\[level\]\) <= most \{/true {/' '^TestRandomChanges$' $vectors
 mutant "explain to users of all kinds" internal/transport/rpc/rankings.go 's/r\.Explain \&\& !c\.Server/r.Explain \&\& false/' 'ForYouByRPC' internal/transport/rpc

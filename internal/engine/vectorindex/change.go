@@ -12,10 +12,11 @@ func (x *Index) insert(s uint32) {
 		x.entry = s
 		return
 	}
-	query, top := x.vector(s), int(x.levels[x.entry])
-	at := x.descend(query, top, min(level, top))
+	x.builder.query.setTo(x.words(s), x.scales[s])
+	top := int(x.levels[x.entry])
+	at := x.descend(&x.builder.query, top, min(level, top))
 	for l := min(level, top); l >= 0; l-- {
-		found := x.builder.search(x, query, at, l, x.config.BuildWidth)
+		found := x.builder.search(x, at, l, x.config.BuildWidth)
 		at = found[0]
 		for _, n := range x.choose(found, x.config.Links) {
 			x.link(s, n.slot, l)
@@ -30,12 +31,13 @@ func (x *Index) insert(s uint32) {
 // links of a node lead in different directions; then the most similar of the others.
 func (x *Index) choose(list []near, n int) []near {
 	chosen, others := make([]near, 0, n), []near(nil)
+	var v factor
 	for _, c := range list {
 		if len(chosen) == n {
 			return chosen
 		}
-		v := x.vector(c.slot)
-		if slices.ContainsFunc(chosen, func(o near) bool { return Product(v, x.vector(o.slot)) > c.similarity }) {
+		v.setTo(x.words(c.slot), x.scales[c.slot])
+		if slices.ContainsFunc(chosen, func(o near) bool { return x.similarity(&v, o.slot) > c.similarity }) {
 			others = append(others, c)
 		} else {
 			chosen = append(chosen, c)
@@ -61,12 +63,7 @@ func (x *Index) shrink(s uint32, level int) {
 	if len(x.links[s][level]) <= most {
 		return
 	}
-	v := x.vector(s)
-	list := make([]near, len(x.links[s][level]))
-	for i, n := range x.links[s][level] {
-		list[i] = near{Product(v, x.vector(n)), n}
-	}
-	slices.SortFunc(list, compare)
+	list := x.nearTo(s, x.links[s][level])
 	kept := x.choose(list, most)
 	drop := make([]uint32, 0, len(list)-len(kept))
 	for _, n := range list {
@@ -89,6 +86,20 @@ func (x *Index) shrink(s uint32, level int) {
 		x.unlink(s, n, level)
 		x.unlink(n, s, level)
 	}
+}
+
+// nearTo returns some nodes without a certain one, the most similar to that first.
+func (x *Index) nearTo(s uint32, some []uint32) []near {
+	var v factor
+	v.setTo(x.words(s), x.scales[s])
+	list := make([]near, 0, len(some))
+	for _, n := range some {
+		if n != s {
+			list = append(list, near{x.similarity(&v, n), n})
+		}
+	}
+	slices.SortFunc(list, compare)
+	return list
 }
 
 func compare(a, b near) int {
@@ -123,14 +134,7 @@ func (x *Index) remove(s uint32) {
 
 // repair links a node, which has lost a neighbour, with the best of the other neighbours of that one.
 func (x *Index) repair(s uint32, others []uint32, level int) {
-	v, list := x.vector(s), make([]near, 0, len(others))
-	for _, n := range others {
-		if n != s {
-			list = append(list, near{Product(v, x.vector(n)), n})
-		}
-	}
-	slices.SortFunc(list, compare)
-	for _, n := range x.choose(list, repairLinks) {
+	for _, n := range x.choose(x.nearTo(s, others), repairLinks) {
 		x.link(s, n.slot, level)
 	}
 }

@@ -7,7 +7,7 @@
 // again; nothing grows with the number of deletions. The level of a vector follows from its id and the seed, so the same operations in the same order make the same
 // index, and the same answers.
 //
-// An index is in memory alone, and bounded: Config.Capacity vectors with 4 bytes for each dimension, and 4 bytes for each of about 2.1 × Config.Links links.
+// An index is in memory alone, and bounded: Config.Capacity vectors with 5 bytes for each dimension, and 4 bytes for each of about 2.1 × Config.Links links.
 //
 // All methods are safe for concurrent use. Searches run at the same time; a change waits for them, and they for it.
 package vectorindex
@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -61,6 +62,8 @@ type Index struct {
 	slots   map[uint64]uint32 // slot of each id
 	ids     []uint64          // by slot
 	vectors []float32         // by slot
+	packed  []uint64          // by slot, wordsOf the dimensions each
+	scales  []float32         // of packed, by slot
 	levels  []int8            // by slot; -1: the slot is free
 	links   [][][]uint32      // by slot and level
 	free    []uint32
@@ -122,6 +125,7 @@ func (x *Index) Put(n uint64, vector []float32) error {
 	for i, v := range vector {
 		into[i] = float32(float64(v) / length)
 	}
+	x.scales[s] = pack(into, x.words(s))
 	x.insert(s)
 	return nil
 }
@@ -154,8 +158,15 @@ func (x *Index) Search(vector []float32, k int) []Hit {
 	}
 	s := x.visits.Get().(*searcher)
 	defer x.visits.Put(s)
-	at := x.descend(query, int(x.levels[x.entry]), 0)
-	found := s.search(x, query, at, 0, max(k, x.config.SearchWidth))
+	words := make([]uint64, wordsOf(len(query)))
+	scale := pack(query, words)
+	s.query.setTo(words, scale)
+	at := x.descend(&s.query, int(x.levels[x.entry]), 0)
+	found := s.search(x, at, 0, max(k, x.config.SearchWidth))
+	for i, n := range found { // they were found by packed vectors
+		found[i].similarity = Product(query, x.vector(n.slot))
+	}
+	slices.SortFunc(found, compare)
 	hits := make([]Hit, min(k, len(found)))
 	for i := range hits {
 		hits[i] = Hit{x.ids[found[i].slot], found[i].similarity}
@@ -194,6 +205,17 @@ func (x *Index) vector(s uint32) []float32 {
 	return x.vectors[int(s)*d : (int(s)+1)*d : (int(s)+1)*d]
 }
 
+// words returns the packed vector of a slot.
+func (x *Index) words(s uint32) []uint64 {
+	n := wordsOf(x.config.Dimensions)
+	return x.packed[int(s)*n : (int(s)+1)*n : (int(s)+1)*n]
+}
+
+// similarity returns how similar a node is to a vector, approximately.
+func (x *Index) similarity(to *factor, s uint32) float32 {
+	return to.similarity(x.words(s), x.scales[s])
+}
+
 // most returns how many links a node has at most on a level.
 func (x *Index) most(level int) int {
 	if level == 0 {
@@ -219,6 +241,7 @@ func (x *Index) allocate(n uint64) uint32 {
 		s = uint32(len(x.ids))
 		x.ids, x.levels, x.links = append(x.ids, 0), append(x.levels, -1), append(x.links, nil)
 		x.vectors = append(x.vectors, make([]float32, x.config.Dimensions)...)
+		x.packed, x.scales = append(x.packed, make([]uint64, wordsOf(x.config.Dimensions))...), append(x.scales, 0)
 	}
 	level := x.levelOf(n)
 	x.slots[n], x.ids[s], x.levels[s] = s, n, int8(level)
@@ -233,6 +256,9 @@ type searcher struct {
 	open    heap     // to be visited, the most similar first
 	found   heap     // the best so far, the least similar first
 	out     []near
+	query   factor
+	fresh   []uint32 // the neighbours of a node that were not visited before
+	touched uint64
 }
 
 // near is a node and how similar it is to what is searched for.
@@ -257,8 +283,11 @@ func (s *searcher) visit(slot uint32) bool {
 	return true
 }
 
-// search returns the nodes of a level that are most similar to a query, at most width, the most similar first. They are valid until the next search.
-func (s *searcher) search(x *Index, query []float32, at near, level, width int) []near {
+// touch reads the beginning of a packed vector, so that it comes into the cache. The processor waits for many of such reads at once, and with one product after the other for one or two.
+func (s *searcher) touch(words []uint64) { s.touched += words[0] }
+
+// search returns the nodes of a level that are most similar to the query, at most width, the most similar first. They are valid until the next search.
+func (s *searcher) search(x *Index, at near, level, width int) []near {
 	if need := (len(x.ids) + 63) / 64; len(s.visited) < need {
 		s.visited = append(s.visited, make([]uint64, need-len(s.visited))...)
 	}
@@ -275,11 +304,15 @@ func (s *searcher) search(x *Index, query []float32, at near, level, width int) 
 		if len(s.found.list) == width && s.found.list[0].before(next) {
 			break
 		}
+		s.fresh = s.fresh[:0]
 		for _, n := range x.links[next.slot][level] {
-			if !s.visit(n) {
-				continue
+			if s.visit(n) {
+				s.fresh = append(s.fresh, n)
+				s.touch(x.words(n))
 			}
-			c := near{Product(query, x.vector(n)), n}
+		}
+		for _, n := range s.fresh {
+			c := near{x.similarity(&s.query, n), n}
 			if len(s.found.list) == width {
 				if !c.before(s.found.list[0]) {
 					continue
@@ -301,13 +334,13 @@ func (s *searcher) search(x *Index, query []float32, at near, level, width int) 
 }
 
 // descend returns the node nearest to a query by the greedy way from the entry down to the level above the last one, or the entry.
-func (x *Index) descend(query []float32, from, last int) near {
-	at := near{Product(query, x.vector(x.entry)), x.entry}
+func (x *Index) descend(query *factor, from, last int) near {
+	at := near{x.similarity(query, x.entry), x.entry}
 	for level := from; level > last; level-- {
 		for moved := true; moved; {
 			moved = false
 			for _, n := range x.links[at.slot][level] {
-				if c := (near{Product(query, x.vector(n)), n}); c.before(at) {
+				if c := (near{x.similarity(query, n), n}); c.before(at) {
 					at, moved = c, true
 				}
 			}

@@ -85,7 +85,7 @@ function Curves({ title, hint, curves, top }: { title: string; hint: string; cur
       <span className="most">{most.toFixed(2)}</span>
       <svg viewBox={`0 0 ${size} ${size}`} aria-hidden="true">
         <rect width={size} height={size} className="axis" fill="none" />
-        <line x1="0" y1={size} x2={size} y2="0" className="axis" strokeDasharray="4 4" />
+        <line x1="0" y1={size} x2={size} y2="0" className="even" />
         {curves.map((c, i) => (
           <g key={c.name} className={`line-${i % 6}`}>
             <polyline className="line" points={polyline(c.points, most)} />

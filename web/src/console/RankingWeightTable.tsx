@@ -50,7 +50,7 @@ export function RankingWeightTable({ calls, fail, mayChange, weights, changes, o
         {all.map((n) => (
           <label key={n}>
             <code>{names[n]}</code>
-            <input type="number" min={-1000} max={1000} step={1} required readOnly={!mayChange} value={edited[n] ?? now[n]} onChange={(e) => setEdited((d) => ({ ...d, [n]: e.target.valueAsNumber }))} />
+            <input name={names[n]} type="number" min={-1000} max={1000} step={1} required readOnly={!mayChange} value={edited[n] ?? now[n]} onChange={(e) => setEdited((d) => ({ ...d, [n]: e.target.valueAsNumber }))} />
           </label>
         ))}
         {mayChange && <button disabled={different.length === 0}>{t("changeWeights")}</button>}
