@@ -1426,8 +1426,10 @@ mutant "begin an interrupted load again" internal/tool/importer/load.go 's/= l\.
 mutant "answer an import or export without a trace" internal/service/interchange/interchange.go 's/\tif s\.recorded\.has\(e, now\) \{/\tif true {/' EachCallLeavesATrace ./internal/service/interchange
 mutant "remember traces without end" internal/service/interchange/recorded.go 's/if r\.at == nil \|\| len\(r\.at\) >= maxRecorded \{/if r.at == nil {/' WhatIsRememberedIsBounded ./internal/service/interchange
 mutant "store models without a trace" internal/service/ranking/model.go 's/if err := s\.deps\.Audit\.Record\(ctx, tx, /if err := auditlog.Recorder(nil).Record(ctx, tx, /' StoredModelsAreInTheAuditLog ./internal/service/ranking
-mutant "send the key of an import as plain text" internal/tool/importer/server.go 's/if err := egress\.CheckURL\(s\.URL\); err != nil \{/if err := error(nil); err != nil {/' TheKeyIsNotSentAsPlainText ./internal/tool/importer
-mutant "send the key of an import to where a server redirects" internal/tool/importer/server.go 's/return egress\.CheckURL\(r\.URL\.String\(\)\)/return nil/' TheKeyIsNotSentAsPlainText ./internal/tool/importer
+mutant "send the key of an operator as plain text" internal/tool/apiclient/apiclient.go 's/case c\.PlainHTTP:/case true:/' TheKeyIsNotSentAsPlainText ./internal/tool/apiclient
+mutant "send the key of an operator to where a server redirects" internal/tool/apiclient/apiclient.go 's/return c\.config\.checkURL\(r\.URL\.String\(\)\)/return nil/' TheKeyIsNotSentAsPlainText ./internal/tool/apiclient
+mutant "repeat a call that was refused" internal/tool/apiclient/call.go 's/errors\.As\(err, &refused\) && !refused\.passes\(\), //' CallsAreRepeatedWhileTheServerIsBusy ./internal/tool/apiclient
+mutant "send a key with a line feed" internal/tool/apiclient/key.go 's/strings\.TrimSpace\(string\(b\)\)/string(b)/' KeysComeFromFiles ./internal/tool/apiclient
 mutant "end a conversion at a damaged attachment" internal/tool/importer/attachment.go 's/case r\.fault != nil:/case false:/' DamagedAttachmentsAreSkipped ./internal/tool/importer
 mutant "skip an attachment that cannot be written" internal/tool/importer/attachment.go 's/case r\.fault != nil:/case err != nil \&\& r.fault == nil:\n\t\treturn attachmentCopy{fault: "x"}, nil\n\tcase r.fault != nil:/' DamagedAttachmentsAreSkipped ./internal/tool/importer
 mutant "import what neither of two users wrote" internal/tool/interchangefile/writer.go 's/return c == nil \|\| c\.Kind != Direct \|\| /return true || /' TestMattermost ./internal/tool/importer

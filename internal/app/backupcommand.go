@@ -20,6 +20,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/backup"
 	"github.com/rialto-im/rialto/internal/platform/datadir"
+	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	"github.com/rialto-im/rialto/internal/tool/move"
 	"github.com/rialto-im/rialto/internal/tool/remotebackup"
 )
@@ -40,19 +41,20 @@ A backup that was interrupted is no backup, and harms no other. Exit codes: 0 if
 
 // backupFlags of rialto backup.
 type backupFlags struct {
-	url, key, data, newKey string
-	by                     auditFlags
-	place                  placeFlags
-	list                   bool
-	remove                 settings
-	recipients             settings
-	config                 backup.Config
+	server       apiclient.Config
+	data, newKey string
+	by           auditFlags
+	place        placeFlags
+	list         bool
+	remove       settings
+	recipients   settings
+	config       backup.Config
 }
 
 func (f *backupFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 	fs := flag.NewFlagSet("rialto backup", flag.ContinueOnError)
-	fs.StringVar(&f.url, "url", "", "`URL` of a running server, such as its admin listener's")
-	fs.StringVar(&f.key, "key", "", "API `key` with the role operator, or @FILE to read it from a file; rialto admin key create --role operator creates one")
+	f.server = apiclient.Config{Access: "--role operator", Patience: apiclient.DefaultPatience}
+	f.server.AddFlags(fs, "a running server's listener")
 	f.by.add(fs)
 	f.place.add(fs)
 	fs.StringVar(&f.data, "data", "", "data `directory` of a server that is stopped")
@@ -81,7 +83,7 @@ func (f *backupFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 // check finds combinations of flags that mean nothing.
 func (f *backupFlags) check() error {
 	actions := 0
-	for _, is := range []bool{f.url != "", f.data != "", f.list, len(f.remove) > 0, f.newKey != ""} {
+	for _, is := range []bool{f.server.URL != "", f.data != "", f.list, len(f.remove) > 0, f.newKey != ""} {
 		if is {
 			actions++
 		}
@@ -89,13 +91,13 @@ func (f *backupFlags) check() error {
 	switch {
 	case actions != 1:
 		return errors.New("give one of --url, --data, --list, --remove and --new-key")
-	case f.url != "" && f.key == "":
+	case f.server.URL != "" && f.server.Key == "":
 		return errors.New("--key is missing")
-	case f.url != "" && (f.config.Directory != "" || len(f.recipients) > 0 || f.config.BytesPerSecond != 0):
+	case f.server.URL != "" && (f.config.Directory != "" || len(f.recipients) > 0 || f.config.BytesPerSecond != 0):
 		return errors.New("where a running server writes its backups, for whom and how fast is among its settings: backup.directory, backup.recipients, backup.bytes_per_second")
-	case f.url == "" && f.newKey == "" && f.config.Directory == "":
+	case f.server.URL == "" && f.newKey == "" && f.config.Directory == "":
 		return errors.New("--to is missing")
-	case f.url != "" && f.by.operator != "":
+	case f.server.URL != "" && f.by.operator != "":
 		return errors.New("the audit log of a running server has the name of the key: --operator is for a server that is stopped")
 	case f.config.BytesPerSecond < 0:
 		return errors.New("--rate cannot be below zero")
@@ -135,8 +137,12 @@ func (f *backupFlags) run(ctx context.Context, out io.Writer, printer *progress.
 			fmt.Fprintf(out, "removed %d backups, with %d files of %.1f MB that no other backup needs\n", len(f.remove), objects, float64(bytes)/1e6)
 		}
 		return err
-	case f.url != "":
-		b, err := remotebackup.Run(ctx, remotebackup.Options{URL: f.url, Key: f.key, Reason: f.by.reason, Printer: printer})
+	case f.server.URL != "":
+		client, err := apiclient.New(f.server)
+		if err != nil {
+			return err
+		}
+		b, err := remotebackup.Run(ctx, remotebackup.Options{Server: client, Reason: f.by.reason, Printer: printer})
 		if err == nil {
 			printBackup(out, b.Directory, &backup.Result{ID: b.Id, Files: int(b.Files), NewFiles: int(b.NewFiles), Bytes: int64(b.Bytes), NewBytes: int64(b.NewBytes)})
 		}

@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/rialto-im/rialto/internal/base/egress"
 	"github.com/rialto-im/rialto/internal/base/progress"
+	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	"github.com/rialto-im/rialto/internal/tool/exporter"
 	"github.com/rialto-im/rialto/internal/tool/importer"
 	"github.com/rialto-im/rialto/internal/tool/interchangefile"
@@ -41,9 +40,10 @@ Exit codes: 0 if the export is complete, 1 if not, 2 for an invalid command line
 
 // importFlags of rialto import.
 type importFlags struct {
-	format, path, work, url, key, prefix string
-	rate                                 int
-	maxBytes                             int64
+	format, path, work, prefix string
+	server                     apiclient.Config
+	rate                       int
+	maxBytes                   int64
 }
 
 // interchangeFormat is that of rialto export.
@@ -52,8 +52,8 @@ const interchangeFormat = "interchange"
 func (f *importFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 	fs := flag.NewFlagSet("rialto import", flag.ContinueOnError)
 	fs.StringVar(&f.work, "work", "", "`directory` for the converted export")
-	fs.StringVar(&f.url, "url", "", "`URL` at which clients reach the server, such as https://chat.example.com, or http://127.0.0.1:7070 on this machine")
-	fs.StringVar(&f.key, "key", "", "API `key` with the role operator, or @FILE to read it from a file")
+	f.server = interchangeServer()
+	f.server.AddFlags(fs, "a listener for clients")
 	fs.StringVar(&f.prefix, "prefix", "", "`text` before the external ids of users (default: the format and a colon; of interchange none)")
 	fs.IntVar(&f.rate, "rate", 0, "`entries` to import a second (default 500)")
 	fs.Int64Var(&f.maxBytes, "max-bytes", importer.DefaultMaxBytes, "`bytes` of the files of a converted export, together; 0: no limit")
@@ -85,17 +85,17 @@ func (f *importFlags) check(words []string) error {
 		return errors.New("--work is missing")
 	case !converts && f.work != "":
 		return errors.New("--work is for other formats: a directory in the interchange format is loaded as it is")
-	case !converts && f.url == "":
+	case !converts && f.server.URL == "":
 		return errors.New("--url is missing")
-	case f.url != "" && f.key == "":
-		return errors.New("--key is missing")
 	case f.rate < 0:
 		return errors.New("--rate cannot be below zero")
 	case f.maxBytes < 0:
 		return errors.New("--max-bytes cannot be below zero")
 	}
-	if err := checkServer(f.url); err != nil && f.url != "" {
-		return err
+	if f.server.URL != "" {
+		if err := f.server.Check(); err != nil {
+			return err
+		}
 	}
 	if converts && f.prefix == "" {
 		f.prefix = f.format + ":"
@@ -103,12 +103,9 @@ func (f *importFlags) check(words []string) error {
 	return nil
 }
 
-// checkServer returns an error for an address to which the key would go as plain text over a network.
-func checkServer(address string) error {
-	if err := egress.CheckURL(address); err != nil {
-		return fmt.Errorf("--url: %w", err)
-	}
-	return nil
+// interchangeServer has what rialto import and rialto export need of a server.
+func interchangeServer() apiclient.Config {
+	return apiclient.Config{Access: importer.Access, Patience: importer.Patience}
 }
 
 // ImportMain is rialto import.
@@ -142,15 +139,15 @@ func (f *importFlags) run(ctx context.Context, out io.Writer, printer *progress.
 		} else if err != nil {
 			return err
 		}
-		if err := printConverted(dir, out); err != nil || f.url == "" {
+		if err := printConverted(dir, out); err != nil || f.server.URL == "" {
 			return err
 		}
 	}
-	key, err := readKey(f.key)
+	client, err := apiclient.New(f.server)
 	if err != nil {
 		return err
 	}
-	report, err := importer.Load(ctx, importer.Options{Dir: dir, Server: importer.Connect(f.url, key), Rate: f.rate, Prefix: f.prefix, Printer: printer})
+	report, err := importer.Load(ctx, importer.Options{Dir: dir, Server: &importer.Server{Client: client}, Rate: f.rate, Prefix: f.prefix, Printer: printer})
 	if err != nil {
 		return err
 	}
@@ -180,41 +177,28 @@ func printConverted(dir string, out io.Writer) error {
 	return nil
 }
 
-// readKey returns a key, which @FILE reads from a file.
-func readKey(key string) (string, error) {
-	file, ok := strings.CutPrefix(key, "@")
-	if !ok {
-		return key, nil
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("--key: %w", err)
-	}
-	return strings.TrimSpace(string(b)), nil
-}
-
 // ExportMain is rialto export.
 func ExportMain(ctx context.Context, args []string, out, errOut io.Writer) int {
-	var dir, url, key string
+	var dir string
+	server := interchangeServer()
 	fs := flag.NewFlagSet("rialto export", flag.ContinueOnError)
 	fs.StringVar(&dir, "out", "", "`directory` for the export")
-	fs.StringVar(&url, "url", "", "`URL` at which clients reach the server, such as https://chat.example.com, or http://127.0.0.1:7070 on this machine")
-	fs.StringVar(&key, "key", "", "API `key` with the role operator, or @FILE to read it from a file")
+	server.AddFlags(fs, "a listener for clients")
 	if code, ok := parse(fs, exportHelp, args, out, errOut); !ok {
 		return code
 	}
-	if dir == "" || url == "" || key == "" {
-		fmt.Fprintln(errOut, "rialto export: give --out, --url and --key; rialto export --help shows how")
-		return 2
+	err := server.Check()
+	if dir == "" || server.URL == "" || server.Key == "" {
+		err = errors.New("give --out, --url and --key; rialto export --help shows how")
 	}
-	if err := checkServer(url); err != nil {
+	if err != nil {
 		fmt.Fprintln(errOut, "rialto export:", err)
 		return 2
 	}
-	key, err := readKey(key)
+	client, err := apiclient.New(server)
 	if err == nil {
 		var m *interchangefile.Manifest
-		if m, err = exporter.Run(ctx, exporter.Options{Dir: dir, Server: importer.Connect(url, key), Printer: progress.New(errOut)}); err == nil {
+		if m, err = exporter.Run(ctx, exporter.Options{Dir: dir, Server: &importer.Server{Client: client}, Printer: progress.New(errOut)}); err == nil {
 			c := m.Counts
 			fmt.Fprintf(out, "exported: %d users, %d conversations, %d memberships, %d messages, %d reactions, %d files\n", c.Users, c.Conversations, c.Memberships, c.Messages, c.Reactions, c.Attachments)
 			return 0

@@ -14,6 +14,7 @@ import (
 	"github.com/rialto-im/rialto/internal/app"
 	"github.com/rialto-im/rialto/internal/app/apptest"
 	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	"github.com/rialto-im/rialto/internal/tool/exporter"
 	"github.com/rialto-im/rialto/internal/tool/importer"
 	"github.com/rialto-im/rialto/internal/tool/interchangefile"
@@ -62,6 +63,14 @@ func (s *interchangeServer) as(t *testing.T, externalID string) *apptest.Person 
 	return &apptest.Person{Session: session.Msg}
 }
 
+// client returns a client of the server with a key.
+func (s *interchangeServer) client(t *testing.T, key string) *importer.Server {
+	t.Helper()
+	client, err := apiclient.New(apiclient.Config{URL: s.URL, Key: key, Access: importer.Access, Patience: importer.Patience})
+	must(t, err)
+	return &importer.Server{Client: client}
+}
+
 // errStopped ends a load or an export, as a signal does.
 var errStopped = errors.New("stopped")
 
@@ -79,7 +88,7 @@ func stopAfter(n int) func() error {
 func (s *interchangeServer) load(t *testing.T, dir, prefix string) *importer.Report {
 	t.Helper()
 	for {
-		report, err := importer.Load(t.Context(), importer.Options{Dir: dir, Server: importer.Connect(s.URL, s.operator), Prefix: prefix, Rate: 100_000, Progressed: stopAfter(2)})
+		report, err := importer.Load(t.Context(), importer.Options{Dir: dir, Server: s.client(t, s.operator), Prefix: prefix, Rate: 100_000, Progressed: stopAfter(2)})
 		if err == nil {
 			if len(report.Mismatches) > 0 {
 				t.Errorf("the counts differ: %q", report.Mismatches)
@@ -96,7 +105,7 @@ func (s *interchangeServer) load(t *testing.T, dir, prefix string) *importer.Rep
 func (s *interchangeServer) export(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	o := exporter.Options{Dir: dir, Server: importer.Connect(s.URL, s.operator), Progressed: stopAfter(2)}
+	o := exporter.Options{Dir: dir, Server: s.client(t, s.operator), Progressed: stopAfter(2)}
 	if _, err := exporter.Run(t.Context(), o); !errors.Is(err, errStopped) {
 		t.Fatalf("the first export was not stopped: %v", err)
 	}
@@ -240,7 +249,7 @@ func liveMessages(t *testing.T, s *interchangeServer, bob *apptest.Person, impor
 // TestOnlyOperatorsImportAndExport: a key of a business server is refused.
 func TestOnlyOperatorsImportAndExport(t *testing.T) {
 	s := openInterchange(t)
-	if _, err := exporter.Run(t.Context(), exporter.Options{Dir: t.TempDir(), Server: importer.Connect(s.URL, s.business)}); err == nil || !strings.Contains(err.Error(), "role operator") {
+	if _, err := exporter.Run(t.Context(), exporter.Options{Dir: t.TempDir(), Server: s.client(t, s.business)}); err == nil || !strings.Contains(err.Error(), "--role operator") {
 		t.Errorf("an export with the key of a business server: %v", err)
 	}
 	dir := t.TempDir()
@@ -249,7 +258,7 @@ func TestOnlyOperatorsImportAndExport(t *testing.T) {
 	must(t, w.User(interchangefile.User{ID: "u", Name: "U"}))
 	_, err = w.Close()
 	must(t, err)
-	if _, err := importer.Load(t.Context(), importer.Options{Dir: dir, Server: importer.Connect(s.URL, s.business)}); err == nil || !strings.Contains(err.Error(), "role operator") {
+	if _, err := importer.Load(t.Context(), importer.Options{Dir: dir, Server: s.client(t, s.business)}); err == nil || !strings.Contains(err.Error(), "--role operator") {
 		t.Errorf("an import with the key of a business server: %v", err)
 	}
 }

@@ -42,8 +42,12 @@ func rules() archtest.Rules {
 			"internal/platform/backup":         {"internal/platform/datadir"},
 			"internal/platform/runtimeswitch":  {"internal/platform/clusterevent", "internal/platform/auditlog"},
 			"internal/engine/timeline":         {"internal/engine/sqldb/pglink"}, // all connections to PostgreSQL are made there
-			"internal/tool/importer":           {"internal/tool/interchangefile"},
+			"internal/tool/importer":           {"internal/tool/interchangefile", "internal/tool/apiclient"},
 			"internal/tool/exporter":           {"internal/tool/interchangefile", "internal/tool/importer"}, // its client of the server
+			"internal/tool/where":              {"internal/tool/apiclient"},
+			"internal/tool/rank":               {"internal/tool/apiclient"},
+			"internal/tool/idcli":              {"internal/tool/apiclient"},
+			"internal/tool/remotebackup":       {"internal/tool/apiclient"},
 			"internal/app":                     {"internal/app/config"},
 			"internal/app/apptest":             {"internal/app"},
 		},
@@ -80,17 +84,18 @@ func rules() archtest.Rules {
 			"web":                           {},
 			"internal/tool/bench":           {"sdk/go", "internal/base/progress", "internal/base/backoff", "internal/base/eventually"},
 			"internal/tool/terminal":        {"sdk/go", "internal/base/printable"},
-			"internal/tool/where":           {"sdk/go", "internal/base/printable"},
-			"internal/tool/remotebackup":    {"sdk/go", "internal/base/backoff", "internal/base/progress"},
+			"internal/tool/apiclient":       {"sdk/go", "internal/base/backoff", "internal/base/egress"},
+			"internal/tool/where":           {"sdk/go", "internal/base/printable", "internal/tool/apiclient"},
+			"internal/tool/remotebackup":    {"sdk/go", "internal/base/backoff", "internal/base/progress", "internal/tool/apiclient"},
 			"internal/tool/interchangefile": {"sdk/go", "internal/base/filecopy"},
-			"internal/tool/importer":        {"sdk/go", "internal/base/backoff", "internal/base/egress", "internal/base/progress", "internal/tool/interchangefile"},
-			"internal/tool/exporter":        {"sdk/go", "internal/base/backoff", "internal/base/progress", "internal/tool/interchangefile", "internal/tool/importer"},
+			"internal/tool/importer":        {"sdk/go", "internal/base/progress", "internal/tool/apiclient", "internal/tool/interchangefile"},
+			"internal/tool/exporter":        {"sdk/go", "internal/base/progress", "internal/tool/interchangefile", "internal/tool/importer"},
 			"internal/tool/plan":            {"internal/engine/timeline", "internal/engine/sqldb"}, // the number of partitions; a database for its benchmark
 			"internal/engine/bus":           {"internal/base/errs", "internal/base/certpool", "internal/base/eventually", "internal/base/backoff"},
 			"internal/tool/archtest":        {},
 		},
 		// All but egress and s3blob are clients of Rialto itself, or test it.
-		Requests: []string{"internal/base/egress", "sdk/go", "sdk/go/examples", "internal/tool/idcli", "internal/tool/where", "internal/tool/remotebackup", "internal/tool/rank", "internal/tool/importer", "internal/tool/exporter", "internal/tool/terminal", "internal/tool/bench", "internal/tool/chaos", "internal/app/apptest", "internal/service/canary", "internal/engine/blob/s3blob"},
+		Requests: []string{"internal/base/egress", "sdk/go", "sdk/go/examples", "internal/tool/apiclient", "internal/tool/terminal", "internal/tool/bench", "internal/tool/chaos", "internal/app/apptest", "internal/service/canary", "internal/engine/blob/s3blob"},
 		// Failpoints count their hits for the whole process, and only in test builds.
 		Mutable:       []string{"internal/base/failpoint"},
 		Lines:         500,

@@ -107,7 +107,7 @@ func Run(ctx context.Context, o Options) (_ *interchangefile.Manifest, err error
 }
 
 func (x *export) readState() error {
-	x.at = state{Server: x.Server.URL}
+	x.at = state{Server: x.Server.URL()}
 	b, err := os.ReadFile(filepath.Join(x.Dir, stateFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -118,7 +118,7 @@ func (x *export) readState() error {
 	if err := json.Unmarshal(b, &x.at); err != nil {
 		return fmt.Errorf("%s: %w", stateFile, err)
 	}
-	if x.at.Server != x.Server.URL {
+	if x.at.Server != x.Server.URL() {
 		return fmt.Errorf("%s is of an export from %s; choose another directory", stateFile, x.at.Server)
 	}
 	return nil

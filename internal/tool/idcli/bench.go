@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"text/tabwriter"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/tool/apiclient"
 )
 
 const benchAbout = `bench measures the throughput and the cost of ids. Without --url it runs in this process, with a new directory that it removes afterwards.
@@ -53,9 +55,9 @@ func (c *command) bench(ctx context.Context, args []string) int {
 		return 2
 	}
 	measure := func() error { return b.local(ctx) }
-	if c.url != "" {
+	if c.remote.URL != "" {
 		measure = func() error {
-			client, err := c.client()
+			client, err := apiclient.New(c.remote)
 			if err != nil {
 				return err
 			}

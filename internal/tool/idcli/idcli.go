@@ -10,12 +10,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net/http"
-	"os"
 	"strings"
 
-	"connectrpc.com/connect"
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	idv1 "github.com/rialto-im/rialto/sdk/go/gen/id/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/id/v1/idv1connect"
 )
@@ -77,8 +75,9 @@ type command struct {
 	out, errOut io.Writer
 	open        Open
 
-	name           string
-	data, url, key string
+	name   string
+	data   string
+	remote apiclient.Config
 }
 
 // flags returns the flag set of a command that uses a data directory or a server.
@@ -98,8 +97,8 @@ func (c *command) flags(name string) *flag.FlagSet {
 }
 
 func (c *command) server(fs *flag.FlagSet) {
-	fs.StringVar(&c.url, "url", "", "use a running server instead: its `URL`, such as http://127.0.0.1:7070")
-	fs.StringVar(&c.key, "key", "", "the server's API `key`, or @FILE to read it from a file; rialto admin key create creates one")
+	c.remote = apiclient.Config{Patience: apiclient.DefaultPatience}
+	c.remote.AddFlags(fs, "a running server, to be used instead")
 }
 
 // parse parses flags and want arguments between them. Unless ok, the command ends with the code.
@@ -125,7 +124,7 @@ func (c *command) parse(fs *flag.FlagSet, args []string, form, about string, wan
 	if err == nil && len(words) < want {
 		err = errors.New("an argument is missing")
 	}
-	if err == nil && (c.url == "") != (c.key == "") {
+	if err == nil && (c.remote.URL == "") != (c.remote.Key == "") {
 		err = errors.New("--url and --key must be used together")
 	}
 	if err != nil {
@@ -151,16 +150,14 @@ func (c *command) report(err error) int {
 		if e.Kind == errs.Internal && e.Cause != nil {
 			text = e.Cause.Error() // the data directory is the user's own
 		}
-	} else if e := (*connect.Error)(nil); errors.As(err, &e) {
-		text = e.Message()
 	}
 	fmt.Fprintf(c.errOut, "%s: %s\n", c.name, text)
 	return 1
 }
 
 func (c *command) using(ctx context.Context, do func(ids IDs) error) (err error) {
-	if c.url != "" {
-		client, err := c.client()
+	if c.remote.URL != "" {
+		client, err := apiclient.New(c.remote)
 		if err != nil {
 			return err
 		}
@@ -173,61 +170,35 @@ func (c *command) using(ctx context.Context, do func(ids IDs) error) (err error)
 	return errors.Join(do(ids), closeIDs())
 }
 
-// client returns a client of the server.
-func (c *command) client() (idv1connect.IDServiceClient, error) {
-	key := c.key
-	if file, ok := strings.CutPrefix(key, "@"); ok {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		key = strings.TrimSpace(string(b))
-	}
-	if !strings.HasPrefix(c.url, "http://") && !strings.HasPrefix(c.url, "https://") {
-		return nil, errors.New("--url must begin with http:// or https://")
-	}
-	transport := &http.Transport{MaxIdleConnsPerHost: 256}
-	return idv1connect.NewIDServiceClient(&http.Client{Transport: transport}, strings.TrimRight(c.url, "/"),
-		connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
-			return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
-				r.Header().Set("Authorization", "Bearer "+key)
-				return next(ctx, r)
-			}
-		}))), nil
-}
-
 // remote calls the id service of a server.
-type remote struct{ client idv1connect.IDServiceClient }
+type remote struct{ client *apiclient.Client }
 
-func call[Req, Res any](ctx context.Context, do func(context.Context, *connect.Request[Req]) (*connect.Response[Res], error), r *Req) (*Res, error) {
-	out, err := do(ctx, connect.NewRequest(r))
-	if err != nil {
-		return nil, err
-	}
-	return out.Msg, nil
-}
-
-// Next calls the server.
+// Next calls the server, once: a repetition would have other ids.
 func (r remote) Next(ctx context.Context, q *idv1.NextRequest) (*idv1.NextResponse, error) {
-	return call(ctx, r.client.Next, q)
+	a := &idv1.NextResponse{}
+	return a, r.client.CallOnce(ctx, idv1connect.IDServiceNextProcedure, q, a)
 }
 
 // Explain calls the server.
 func (r remote) Explain(ctx context.Context, q *idv1.ExplainRequest) (*idv1.ExplainResponse, error) {
-	return call(ctx, r.client.Explain, q)
+	a := &idv1.ExplainResponse{}
+	return a, r.client.Call(ctx, idv1connect.IDServiceExplainProcedure, q, a)
 }
 
 // PutTag calls the server.
 func (r remote) PutTag(ctx context.Context, t *idv1.Tag) (*idv1.Tag, error) {
-	return call(ctx, r.client.PutTag, &idv1.PutTagRequest{Tag: t})
+	a := &idv1.Tag{}
+	return a, r.client.Call(ctx, idv1connect.IDServicePutTagProcedure, &idv1.PutTagRequest{Tag: t}, a)
 }
 
 // ListTags calls the server.
 func (r remote) ListTags(ctx context.Context, q *idv1.ListTagsRequest) (*idv1.ListTagsResponse, error) {
-	return call(ctx, r.client.ListTags, q)
+	a := &idv1.ListTagsResponse{}
+	return a, r.client.Call(ctx, idv1connect.IDServiceListTagsProcedure, q, a)
 }
 
 // DeleteTag calls the server.
 func (r remote) DeleteTag(ctx context.Context, name string) (*idv1.DeleteTagResponse, error) {
-	return call(ctx, r.client.DeleteTag, &idv1.DeleteTagRequest{Name: name})
+	a := &idv1.DeleteTagResponse{}
+	return a, r.client.CallOnce(ctx, idv1connect.IDServiceDeleteTagProcedure, &idv1.DeleteTagRequest{Name: name}, a)
 }

@@ -136,7 +136,7 @@ func TestErrorsAndExitCodes(t *testing.T) {
 		{"next --scheme segment --count x", "--help", 2},
 		{"next --scheme segment more", `"more"`, 2},
 		{"next --scheme segment --url http://127.0.0.1:1", "used together", 2},
-		{"next --scheme segment --url 127.0.0.1 --key k", "http://", 1},
+		{"next --scheme segment --url 127.0.0.1 --key k", "https://", 1},
 		{"next --scheme segment --url http://127.0.0.1:1 --key @" + file, "no key", 1},
 		{"next --scheme segment --url http://127.0.0.1:1 --key k", "refused", 1},
 		{"next --scheme segment --data gone", "it is in use", 1},
@@ -272,7 +272,7 @@ func TestCommandsUseAServer(t *testing.T) {
 	if _, errOut, code := s.run(with("next", "--tag", "orders")...); code != 1 || !strings.Contains(errOut, "no tag") {
 		t.Errorf("%d, %s", code, errOut)
 	}
-	if _, errOut, code := s.run("next", "--scheme", "segment", "--url", server.URL, "--key", "rk_bad"); code != 1 || errOut != "rialto id next: the key is not good\n" {
+	if _, errOut, code := s.run("next", "--scheme", "segment", "--url", server.URL, "--key", "rk_bad"); code != 1 || errOut != "rialto id next: the server does not accept this key; make one with: rialto admin key create --name NAME\n" {
 		t.Errorf("%d, %s", code, errOut)
 	}
 	if s.opened != 0 {

@@ -5,22 +5,20 @@ import (
 	"sync/atomic"
 	"time"
 
-	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	idv1 "github.com/rialto-im/rialto/sdk/go/gen/id/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/id/v1/idv1connect"
 )
 
 // network measures a server: batches, and single calls compared with empty calls.
-func (b *bench) network(ctx context.Context, client idv1connect.IDServiceClient, connections int) error {
+func (b *bench) network(ctx context.Context, client *apiclient.Client, connections int) error {
 	next := func(tag string, count int64) func(context.Context, int) error {
 		return func(ctx context.Context, _ int) error {
-			_, err := client.Next(ctx, connect.NewRequest(&idv1.NextRequest{Tag: tag, Count: count}))
-			return err
+			return client.CallOnce(ctx, idv1connect.IDServiceNextProcedure, &idv1.NextRequest{Tag: tag, Count: count}, &idv1.NextResponse{})
 		}
 	}
 	ping := func(ctx context.Context, _ int) error {
-		_, err := client.Ping(ctx, connect.NewRequest(&idv1.PingRequest{}))
-		return err
+		return client.CallOnce(ctx, idv1connect.IDServicePingProcedure, &idv1.PingRequest{}, &idv1.PingResponse{})
 	}
 	b.say("batches of 1,000 over the network")
 	// A warm-up lets the tag's step adapt to the demand.

@@ -121,7 +121,7 @@ func outOfOrder(skipped map[string]int64) (mismatches []string) {
 }
 
 func (l *loader) readState() error {
-	fresh := state{Archive: l.reader.ID(), Server: l.Server.URL, Report: Report{Source: l.reader.Source(), Converted: l.reader.Manifest.Skipped, Skipped: map[string]int64{}, Altered: map[string]int64{}}}
+	fresh := state{Archive: l.reader.ID(), Server: l.Server.URL(), Report: Report{Source: l.reader.Source(), Converted: l.reader.Manifest.Skipped, Skipped: map[string]int64{}, Altered: map[string]int64{}}}
 	b, err := os.ReadFile(filepath.Join(l.Dir, stateFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		l.at = fresh

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	"github.com/rialto-im/rialto/internal/tool/importer"
 	"github.com/rialto-im/rialto/internal/tool/interchangefile"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
@@ -88,7 +89,14 @@ func serve(t *testing.T, s *imitation) *importer.Server {
 	_, handler := operationv1connect.NewInterchangeServiceHandler(s)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	return importer.Connect(server.URL, "key")
+	return connectTo(t, server.URL)
+}
+
+func connectTo(t *testing.T, address string) *importer.Server {
+	t.Helper()
+	client, err := apiclient.New(apiclient.Config{URL: address, Key: "key", Access: importer.Access, Patience: importer.Patience})
+	must(t, err)
+	return &importer.Server{Client: client}
 }
 
 // TestCountsAreCompared: what the server refuses, and an id that comes twice, is counted with its reason. A message that the server has confirmed and does
@@ -159,7 +167,7 @@ func TestAWrongAddressShowsAtOnce(t *testing.T) {
 		http.NotFound(w, r)
 	}))
 	t.Cleanup(server.Close)
-	_, err := importer.Load(t.Context(), importer.Options{Dir: sample(t), Server: importer.Connect(server.URL, "key")})
+	_, err := importer.Load(t.Context(), importer.Options{Dir: sample(t), Server: connectTo(t, server.URL)})
 	if err == nil || !strings.Contains(err.Error(), "404") || asked != 1 {
 		t.Errorf("asked %d times: %v", asked, err)
 	}

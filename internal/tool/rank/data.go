@@ -7,13 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
-	"strings"
-	"time"
 
-	"connectrpc.com/connect"
 	"github.com/rialto-im/rialto/internal/platform/clickmodel"
+	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	rankingv1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/ranking/v1/rankingv1connect"
 )
@@ -29,9 +26,8 @@ type data struct {
 }
 
 const (
-	callTimeout = time.Minute
-	fileFormat  = 1
-	maxLine     = 1 << 20
+	fileFormat = 1
+	maxLine    = 1 << 20
 	// maxExamples is how many a server's log has at most.
 	maxExamples = 1_000_000
 )
@@ -107,47 +103,12 @@ func parse(r io.Reader, name string) (*data, error) {
 	return d, lines.Err()
 }
 
-// server is a client of a server.
-type server struct {
-	ranking rankingv1connect.RankingAdminServiceClient
-	key     string
-	url     string
-}
-
-func dial(url, key string) (*server, error) {
-	if file, ok := strings.CutPrefix(key, "@"); ok {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("--key: %w", err)
-		}
-		key = strings.TrimSpace(string(b))
-	}
-	url = strings.TrimRight(url, "/")
-	return &server{rankingv1connect.NewRankingAdminServiceClient(&http.Client{Timeout: callTimeout}, url), key, url}, nil
-}
-
-// call makes a call, and returns errors as texts for operators.
-func call[Q, A any](ctx context.Context, s *server, f func(context.Context, *connect.Request[Q]) (*connect.Response[A], error), q *Q) (*A, error) {
-	r := connect.NewRequest(q)
-	r.Header().Set("Authorization", "Bearer "+s.key)
-	a, err := f(ctx, r)
-	switch e := (*connect.Error)(nil); {
-	case err == nil:
-		return a.Msg, nil
-	case connect.CodeOf(err) == connect.CodeUnauthenticated:
-		return nil, errors.New("the server does not accept this key: rialto admin key create makes one")
-	case errors.As(err, &e) && e.Message() != "":
-		return nil, errors.New(e.Message())
-	}
-	return nil, err
-}
-
 // examples reads all examples of the server.
-func (s *server) examples(ctx context.Context) (*data, error) {
-	d := &data{Name: "what " + s.url + " showed"}
+func examples(ctx context.Context, server *apiclient.Client) (*data, error) {
+	d := &data{Name: "what " + server.URL() + " showed"}
 	for page := ""; ; {
-		r, err := call(ctx, s, s.ranking.ListRankingExamples, &rankingv1.ListRankingExamplesRequest{Page: page})
-		if err != nil {
+		r := &rankingv1.ListRankingExamplesResponse{}
+		if err := server.Call(ctx, rankingv1connect.RankingAdminServiceListRankingExamplesProcedure, &rankingv1.ListRankingExamplesRequest{Page: page}, r); err != nil {
 			return nil, err
 		}
 		d.Features = r.Features

@@ -16,7 +16,9 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/platform/clickmodel"
 	"github.com/rialto-im/rialto/internal/service/ranking"
+	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	rankingv1 "github.com/rialto-im/rialto/sdk/go/gen/ranking/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/ranking/v1/rankingv1connect"
 )
 
 const usage = `Usage: rialto rank VERB [flags]
@@ -36,10 +38,11 @@ const simulatedReaders, simulatedPages, simulatedJudges = 300, 20, 60
 
 // command is a command line.
 type command struct {
-	verb, url, key, examples, model, out, by, reason string
-	simulated                                        bool
-	seed                                             uint64
-	stdout                                           io.Writer
+	verb, examples, model, out, by, reason string
+	server                                 apiclient.Config
+	simulated                              bool
+	seed                                   uint64
+	stdout                                 io.Writer
 }
 
 // Main runs rialto rank. It returns 0 on success, 1 after a failure, and 2 for an invalid command line.
@@ -54,7 +57,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = io.WriteString(to, usage)
 		return code
 	}
-	c := &command{verb: args[0], stdout: stdout}
+	c := &command{verb: args[0], stdout: stdout, server: apiclient.Config{Patience: apiclient.DefaultPatience}}
 	fs := flag.NewFlagSet("rialto rank "+c.verb, flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	c.flags(fs)
@@ -87,8 +90,7 @@ func text(err error) string {
 func (c *command) flags(fs *flag.FlagSet) {
 	uses := func(verbs string) bool { return strings.Contains(" "+verbs+" ", " "+c.verb+" ") }
 	if uses("examples train evaluate upload models activate") {
-		fs.StringVar(&c.url, "url", "", "`URL` of a listener of the server, such as http://127.0.0.1:7071")
-		fs.StringVar(&c.key, "key", "", "API `key`, one with a role in the console too; @FILE reads it from a file")
+		c.server.AddFlags(fs, "a listener of the server")
 	}
 	if uses("train evaluate") {
 		fs.StringVar(&c.examples, "examples", "", "`file` of rialto rank examples, in place of --url")
@@ -113,7 +115,7 @@ func (c *command) flags(fs *flag.FlagSet) {
 // check returns what is wrong with the command line.
 func (c *command) check(rest []string) string {
 	sources := 0
-	for _, given := range []bool{c.url != "", c.examples != "", c.simulated} {
+	for _, given := range []bool{c.server.URL != "", c.examples != "", c.simulated} {
 		if given {
 			sources++
 		}
@@ -125,8 +127,8 @@ func (c *command) check(rest []string) string {
 		return "give one of --url, --examples and --simulated"
 	case sources != 1:
 		return "--url is required"
-	case c.url != "" && c.key == "":
-		return "--key is required"
+	case c.server.URL != "" && c.server.Check() != nil:
+		return c.server.Check().Error()
 	case c.model == "" && (c.verb == "evaluate" || c.verb == "upload" || c.verb == "activate"):
 		return "--model is required"
 	}
@@ -141,11 +143,11 @@ func (c *command) load(ctx context.Context) (*data, error) {
 	case c.examples != "":
 		return readFile(c.examples)
 	}
-	s, err := dial(c.url, c.key)
+	s, err := apiclient.New(c.server)
 	if err != nil {
 		return nil, err
 	}
-	return s.examples(ctx)
+	return examples(ctx, s)
 }
 
 // simulated returns what simulated readers did: for training, and for judging.
@@ -234,12 +236,12 @@ func (c *command) upload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := dial(c.url, c.key)
+	s, err := apiclient.New(c.server)
 	if err != nil {
 		return err
 	}
-	m, err := call(ctx, s, s.ranking.PutRankingModel, &rankingv1.PutRankingModelRequest{File: b, By: c.by, Reason: c.reason})
-	if err != nil {
+	m := &rankingv1.RankingModel{}
+	if err := s.CallOnce(ctx, rankingv1connect.RankingAdminServicePutRankingModelProcedure, &rankingv1.PutRankingModelRequest{File: b, By: c.by, Reason: c.reason}, m); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(c.stdout, "the server has it as model %d; rialto rank activate --model %d makes all nodes rank by it\n", m.Id, m.Id)
@@ -251,24 +253,24 @@ func (c *command) activate(ctx context.Context) error {
 	if _, err := fmt.Sscanf(c.model, "%d", &n); err != nil {
 		return fmt.Errorf("--model is the id of a stored model, and not %q", c.model)
 	}
-	s, err := dial(c.url, c.key)
+	s, err := apiclient.New(c.server)
 	if err != nil {
 		return err
 	}
-	r, err := call(ctx, s, s.ranking.ActivateRankingModel, &rankingv1.ActivateRankingModelRequest{Model: n, By: c.by, Reason: c.reason})
-	if err != nil {
+	r := &rankingv1.ListRankingModelsResponse{}
+	if err := s.Call(ctx, rankingv1connect.RankingAdminServiceActivateRankingModelProcedure, &rankingv1.ActivateRankingModelRequest{Model: n, By: c.by, Reason: c.reason}, r); err != nil {
 		return err
 	}
 	return c.print(r)
 }
 
 func (c *command) list(ctx context.Context) error {
-	s, err := dial(c.url, c.key)
+	s, err := apiclient.New(c.server)
 	if err != nil {
 		return err
 	}
-	r, err := call(ctx, s, s.ranking.ListRankingModels, &rankingv1.ListRankingModelsRequest{})
-	if err != nil {
+	r := &rankingv1.ListRankingModelsResponse{}
+	if err := s.Call(ctx, rankingv1connect.RankingAdminServiceListRankingModelsProcedure, &rankingv1.ListRankingModelsRequest{}, r); err != nil {
 		return err
 	}
 	return c.print(r)

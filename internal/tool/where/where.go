@@ -9,13 +9,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -26,12 +24,9 @@ became of push notifications. It shows no contents. MESSAGE is the message's id,
 Nodes remember times for a limited while; what is older is shown without. docs/operating/trace.md explains the output.
 `
 
-// callTimeout bounds the call.
-const callTimeout = 30 * time.Second
-
 // command has the flags.
 type command struct {
-	url, key     string
+	server       apiclient.Config
 	asJSON       bool
 	conversation uint64
 	request      chatv1.TraceMessageRequest
@@ -39,7 +34,7 @@ type command struct {
 
 // Main runs the command.
 func Main(ctx context.Context, args []string, out, errOut io.Writer) int {
-	c := &command{}
+	c := &command{server: apiclient.Config{URL: "http://127.0.0.1:7070", Access: "--audit", Patience: apiclient.DefaultPatience}}
 	if code, ok := c.parse(args, out, errOut); !ok {
 		return code
 	}
@@ -48,11 +43,7 @@ func Main(ctx context.Context, args []string, out, errOut io.Writer) int {
 		err = c.print(out, trace)
 	}
 	if err != nil {
-		text := err.Error()
-		if e := (*connect.Error)(nil); errors.As(err, &e) {
-			text = e.Message()
-		}
-		fmt.Fprintln(errOut, "rialto where:", text)
+		fmt.Fprintln(errOut, "rialto where:", err)
 		return 1
 	}
 	return 0
@@ -61,8 +52,7 @@ func Main(ctx context.Context, args []string, out, errOut io.Writer) int {
 func (c *command) parse(args []string, out, errOut io.Writer) (code int, ok bool) {
 	fs := flag.NewFlagSet("rialto where", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // otherwise each error prints all flags
-	fs.StringVar(&c.url, "url", "http://127.0.0.1:7070", "`URL` of a server; any node will do")
-	fs.StringVar(&c.key, "key", "", "an API `key` with the permission audit, or @FILE to read it from a file; rialto admin key create --audit creates one")
+	c.server.AddFlags(fs, "a server; any node will do")
 	fs.Uint64Var(&c.conversation, "conversation", 0, "`id` of the message's conversation, for a message that is too old to be found by its id alone")
 	fs.Uint64Var(&c.request.User, "user", 0, "show this member only, by `id`")
 	limit := fs.Uint("limit", 20, "`number` of members to show, at most 200")
@@ -98,11 +88,8 @@ func (c *command) check(words []string) error {
 	if len(words) != 1 {
 		return errors.New("name one message")
 	}
-	if c.key == "" {
-		return errors.New("--key is missing")
-	}
-	if !strings.HasPrefix(c.url, "http://") && !strings.HasPrefix(c.url, "https://") {
-		return errors.New("--url must begin with http:// or https://")
+	if err := c.server.Check(); err != nil {
+		return err
 	}
 	c.request.Conversation = c.conversation
 	conversation, seq, ok := strings.Cut(words[0], "/")
@@ -121,26 +108,12 @@ func (c *command) check(words []string) error {
 }
 
 func (c *command) ask(ctx context.Context) (*chatv1.MessageTrace, error) {
-	key := c.key
-	if file, ok := strings.CutPrefix(key, "@"); ok {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("--key: %w", err)
-		}
-		key = strings.TrimSpace(string(b))
-	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	r := connect.NewRequest(&c.request)
-	r.Header().Set("Authorization", "Bearer "+key)
-	a, err := chatv1connect.NewMessageTraceServiceClient(http.DefaultClient, strings.TrimRight(c.url, "/")).TraceMessage(ctx, r)
-	if connect.CodeOf(err) == connect.CodeUnauthenticated {
-		return nil, errors.New("the server does not know this API key; make one with: rialto admin key create --audit --name NAME")
-	}
+	server, err := apiclient.New(c.server)
 	if err != nil {
 		return nil, err
 	}
-	return a.Msg, nil
+	trace := &chatv1.MessageTrace{}
+	return trace, server.Call(ctx, chatv1connect.MessageTraceServiceTraceMessageProcedure, &c.request, trace)
 }
 
 func (c *command) print(out io.Writer, trace *chatv1.MessageTrace) error {

@@ -18,7 +18,7 @@ func TestUnknownKey(t *testing.T) {
 	}))
 	defer server.Close()
 	for key, want := range map[string]string{
-		"wrong":                  "rialto where: the server does not know this API key; make one with: rialto admin key create --audit --name NAME\n",
+		"wrong":                  "rialto where: the server does not accept this key; make one with: rialto admin key create --audit --name NAME\n",
 		"@" + t.TempDir() + "/x": "rialto where: --key: open ",
 	} {
 		var out, errOut strings.Builder
