@@ -1426,6 +1426,10 @@ mutant "begin an interrupted load again" internal/tool/importer/load.go 's/= l\.
 mutant "answer an import or export without a trace" internal/service/interchange/interchange.go 's/\tif s\.recorded\.has\(e, now\) \{/\tif true {/' EachCallLeavesATrace ./internal/service/interchange
 mutant "remember traces without end" internal/service/interchange/recorded.go 's/if r\.at == nil \|\| len\(r\.at\) >= maxRecorded \{/if r.at == nil {/' WhatIsRememberedIsBounded ./internal/service/interchange
 mutant "store models without a trace" internal/service/ranking/model.go 's/if err := s\.deps\.Audit\.Record\(ctx, tx, /if err := auditlog.Recorder(nil).Record(ctx, tx, /' StoredModelsAreInTheAuditLog ./internal/service/ranking
+mutant "upload a file again for each message" internal/tool/importer/load_users.go 's/; ok \&\& !avatar \{/; ok \&\& false {/' AFileIsUploadedOnceForEachUser ./internal/tool/importer
+mutant "use a file of another user" internal/tool/importer/load_users.go 's/uploadedFile\{owner, path\}/uploadedFile{0, path}/' AFileIsUploadedOnceForEachUser ./internal/tool/importer
+mutant "store what an erased author wrote" internal/service/chat/import_entries.go 's/return results, s\.eraseImported\(.*/return results, nil/' AnImportStoresNothingOfAnErasedAuthor ./internal/service/chat
+mutant "forget what was stored before an erasure" internal/service/chat/import_erased.go 's/if seq == 0 \&\& isImportKey/if false \&\& isImportKey/' AnImportStoresNothingOfAnErasedAuthor ./internal/service/chat
 mutant "send the key of an operator as plain text" internal/tool/apiclient/apiclient.go 's/case c\.PlainHTTP:/case true:/' TheKeyIsNotSentAsPlainText ./internal/tool/apiclient
 mutant "send the key of an operator to where a server redirects" internal/tool/apiclient/apiclient.go 's/return c\.config\.checkURL\(r\.URL\.String\(\)\)/return nil/' TheKeyIsNotSentAsPlainText ./internal/tool/apiclient
 mutant "repeat a call that was refused" internal/tool/apiclient/call.go 's/errors\.As\(err, &refused\) && !refused\.passes\(\), //' CallsAreRepeatedWhileTheServerIsBusy ./internal/tool/apiclient

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -161,24 +160,32 @@ func (s *Service) eraseEntries(ctx context.Context, u id.User, c id.Conversation
 	if err != nil {
 		return 0, 0, err
 	}
-	messages, limited, emptied, err := emptyEntries(entries, u)
-	if err != nil {
+	if erased, err = s.eraseAmong(ctx, u, c, entries); err != nil {
 		return 0, 0, err
-	}
-	if len(messages) > 0 {
-		if err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return s.recallErased(ctx, tx, u, c, messages, limited) }); err != nil {
-			return 0, 0, err
-		}
-	}
-	if len(emptied) > 0 { // after the rows: a reader who finds no content also finds why
-		if err := s.deps.Log.Replace(ctx, logKey(c), emptied); err != nil {
-			return 0, 0, err
-		}
 	}
 	if len(entries) == erasedAtOnce {
 		next = entries[len(entries)-1].Seq
 	}
-	return next, int64(len(emptied)), nil
+	return next, erased, nil
+}
+
+// eraseAmong erases what a user wrote among some entries of a conversation, and returns in how many of them.
+func (s *Service) eraseAmong(ctx context.Context, u id.User, c id.Conversation, entries []timeline.Entry) (erased int64, err error) {
+	messages, limited, emptied, err := emptyEntries(entries, u)
+	if err != nil {
+		return 0, err
+	}
+	if len(messages) > 0 {
+		if err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return s.recallErased(ctx, tx, u, c, messages, limited) }); err != nil {
+			return 0, err
+		}
+	}
+	if len(emptied) > 0 { // after the rows: a reader who finds no content also finds why
+		if err := s.deps.Log.Replace(ctx, logKey(c), emptied); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(emptied)), nil
 }
 
 // emptyEntries returns what entries are without what a user wrote, of those that have something: the seqs of the user's messages, those of them that only the user saw, and the entries.
@@ -226,7 +233,7 @@ func saysSomething(content []byte) bool {
 	return proto.Unmarshal(content, &c) != nil || c.GetRecall() == nil && c.GetPin() == nil && c.GetThread() == nil
 }
 
-// noteErased appends the recall of the last message of a user that was erased in a conversation, once. Without an update in the log, reads and counts take it
+// noteErased appends the recall of the last message of a user that was erased in a conversation, once for that message. Without an update in the log, reads and counts take it
 // that no message has a state (noUpdates). It is no draft: its target has been recalled already, and the user may have left.
 func (s *Service) noteErased(ctx context.Context, u id.User, c id.Conversation) error {
 	var last sql.NullInt64
@@ -269,7 +276,7 @@ func (s *Service) appendErased(ctx context.Context, conv *conversation, e *messa
 	}
 	done := make(chan struct{})
 	a := &timeline.AppendRequest{Key: logKey(st.id), Payload: e.Append(nil), NeedsFanout: !st.importing, CheckAccess: true, ExpectedAccess: st.access, Done: func(*timeline.AppendRequest) { close(done) }}
-	sum := sha256.Sum256(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64([]byte("erased"), uint64(st.id)), uint64(e.Sender)))
+	sum := sha256.Sum256(fmt.Appendf(nil, "erased %d %d %d", st.id, e.Sender, e.Updates)) // an import may add messages after the erasure of their author
 	copy(a.Token.Sum[:], sum[:])
 	s.deps.Log.Append(a)
 	select {

@@ -28,6 +28,14 @@ func (s *Service) ImportEntries(ctx context.Context, c id.Conversation, entries 
 	if len(entries) == 0 || len(entries) > MaxImported {
 		return nil, errTooManyImported
 	}
+	results, err := s.importEntries(ctx, c, entries)
+	if err != nil {
+		return nil, err
+	}
+	return results, s.eraseImported(ctx, c, entries, results)
+}
+
+func (s *Service) importEntries(ctx context.Context, c id.Conversation, entries []*operationv1.ImportEntry) ([]*operationv1.ImportedEntry, error) {
 	conv := s.conversation(c)
 	conv.changeMu.Lock()
 	defer conv.changeMu.Unlock()

@@ -74,6 +74,7 @@ type loader struct {
 	reader        *interchangefile.Reader
 	at            state
 	users         map[string]uint64
+	uploaded      map[uploadedFile]uint64
 	conversations []interchangefile.Conversation
 	byID          map[string]int
 	entries       *interchangefile.Entries
@@ -94,7 +95,7 @@ func Load(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{Options: o, reader: reader, users: map[string]uint64{}, byID: map[string]int{}, limit: rate.NewLimiter(rate.Limit(o.Rate), max(o.Rate, batchSize))}
+	l := &loader{Options: o, reader: reader, users: map[string]uint64{}, uploaded: map[uploadedFile]uint64{}, byID: map[string]int{}, limit: rate.NewLimiter(rate.Limit(o.Rate), max(o.Rate, batchSize))}
 	if err := l.readState(); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type imitation struct {
 	breaks bool // the connection breaks before the answer of every other call of ImportEntries
 	loses  bool // it loses an entry that it has confirmed
 	refuse string
+	files  int // uploads
 	reason string // of the refusal; "" is bad_text
 }
 
@@ -61,6 +62,15 @@ func (s *imitation) ImportEntries(_ context.Context, r *connect.Request[operatio
 	return connect.NewResponse(a), nil
 }
 
+func (s *imitation) ImportFile(context.Context, *connect.Request[operationv1.ImportFileRequest]) (*connect.Response[operationv1.ImportFileResponse], error) {
+	s.files++
+	return connect.NewResponse(&operationv1.ImportFileResponse{Upload: uint64(s.files), Url: "/upload"}), nil
+}
+
+func (s *imitation) CompleteFile(context.Context, *connect.Request[operationv1.CompleteFileRequest]) (*connect.Response[operationv1.CompleteFileResponse], error) {
+	return connect.NewResponse(&operationv1.CompleteFileResponse{}), nil
+}
+
 func (s *imitation) EndImport(context.Context, *connect.Request[operationv1.EndImportRequest]) (*connect.Response[operationv1.EndImportResponse], error) {
 	n := uint64(len(s.stored))
 	if s.loses {
@@ -86,8 +96,10 @@ func sample(t *testing.T) string {
 
 func serve(t *testing.T, s *imitation) *importer.Server {
 	t.Helper()
-	_, handler := operationv1connect.NewInterchangeServiceHandler(s)
-	server := httptest.NewServer(handler)
+	mux := http.NewServeMux()
+	mux.Handle(operationv1connect.NewInterchangeServiceHandler(s))
+	mux.HandleFunc("PUT /upload", func(http.ResponseWriter, *http.Request) {})
+	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return connectTo(t, server.URL)
 }
@@ -185,5 +197,28 @@ func TestALoadIsOfOneServer(t *testing.T) {
 	}
 	if server.calls != 3 {
 		t.Errorf("%d calls", server.calls)
+	}
+}
+
+// TestAFileIsUploadedOnceForEachUser: however many of a user's messages have it. Users do not use files of others.
+func TestAFileIsUploadedOnceForEachUser(t *testing.T) {
+	dir := t.TempDir()
+	w, err := interchangefile.Create(t.Context(), dir, "test", now)
+	must(t, err)
+	must(t, w.Conversation(interchangefile.Conversation{ID: "c", Kind: interchangefile.Group, Owner: "u", Members: []string{"v"}}))
+	path, size, err := w.StoreFile(strings.NewReader("bytes"))
+	must(t, err)
+	for i := range 150 { // more than a batch
+		e := interchangefile.Entry{Conversation: "c", ID: strings.Repeat("i", i+1)[:min(i+1, 100)] + strings.Repeat("j", max(i-99, 0)), TimeMs: 1_600_000_000_000 + int64(i), Sender: []string{"u", "v"}[i%2],
+			Kind: interchangefile.File, Files: []interchangefile.Attachment{{Path: path, Name: "a.txt", Size: uint64(size)}}}
+		must(t, w.Entry("", e))
+	}
+	_, err = w.Close()
+	must(t, err)
+	server := &imitation{stored: map[string]bool{}}
+	report, err := importer.Load(t.Context(), importer.Options{Dir: dir, Server: serve(t, server), Rate: 100_000})
+	must(t, err)
+	if report.Imported.Attachments != 150 || server.files != 2 || len(report.Mismatches) > 0 {
+		t.Errorf("%d uploads for %d attachments of two users: %+v", server.files, report.Imported.Attachments, report)
 	}
 }

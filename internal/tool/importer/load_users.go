@@ -88,8 +88,21 @@ func (l *loader) avatar(ctx context.Context, u *interchangefile.User, user uint6
 	return err
 }
 
-// upload uploads a file as one of a user.
+// uploadedFile is a file that a user has uploaded.
+type uploadedFile struct {
+	owner uint64
+	path  string
+}
+
+// maxUploaded bounds the uploads that a load remembers. With more it forgets them, and uploads files again.
+const maxUploaded = 100_000
+
+// upload uploads a file as one of a user, once for all messages of the user that have it. A picture of a user is uploaded by itself.
 func (l *loader) upload(ctx context.Context, owner uint64, path, name string, avatar bool) (uint64, error) {
+	key := uploadedFile{owner, path}
+	if n, ok := l.uploaded[key]; ok && !avatar {
+		return n, nil
+	}
 	f, size, err := l.reader.OpenFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, &refused{"no_file", "the file is missing in the directory"}
@@ -101,5 +114,13 @@ func (l *loader) upload(ctx context.Context, owner uint64, path, name string, av
 	if name == "" {
 		name = filepath.Base(path)
 	}
-	return l.Server.upload(ctx, &operationv1.ImportFileRequest{Owner: owner, Name: name, Size: uint64(size)}, f, avatar)
+	n, err := l.Server.upload(ctx, &operationv1.ImportFileRequest{Owner: owner, Name: name, Size: uint64(size)}, f, avatar)
+	if err != nil || avatar {
+		return n, err
+	}
+	if len(l.uploaded) >= maxUploaded {
+		clear(l.uploaded)
+	}
+	l.uploaded[key] = n
+	return n, nil
 }
