@@ -585,6 +585,8 @@ mutant "compress for clients without credentials" internal/transport/gateway/acc
 mutant "decode the body of a call with its frame" internal/transport/gateway/handle.go 's/captured\.WithoutBody\(p\)/p/' CallBodiesAreNotDecoded internal/transport/gateway
 mutant "decode a whole frame of somebody unknown" internal/transport/gateway/handle.go 's/^\ta, err := c\.decodeAuth\(p\)$/\ta, err := c.decodeAuth(p)\n\tif _, e := c.decode(p); err == nil {\n\t\terr = e\n\t}/' FirstFrameIsDecodedAfter internal/transport/gateway
 mutant "accept two bodies of a call" internal/base/inputlimit/json.go 's/if \*field != nil \{/if false {/' CaptureGivesTheBody internal/base/inputlimit
+mutant "decode a content of STOMP before counting its elements" internal/transport/stomp/commands.go 's/contentSchema\(\)\.JSON\(f\.body\) != nil/false/' MistakesOfClients internal/transport/stomp
+mutant "read any number of parameters of anybody" internal/transport/gateway/accept.go 's/len\(q\) > maxQuery \|\| strings\.Count\(q, "\&"\) >= maxParameters/q == "?"/' TokensInAddresses internal/transport/gateway
 mutant "keep parts of inflated messages" internal/transport/gateway/handle.go 's/f\.Call\.Payload = nil, bytes\.Clone\(captured\.Body\)/f.Call.Payload = nil, bytes.TrimSpace(captured.Body)/' InflatedMessages internal/transport/gateway
 mutant "do not count calls" internal/transport/rpc/procedure.go 's/if p\.access == userAccess \|\| p\.access == eventAccess \{/if p.access == userAccess \&\& false {/' RoutesHaveLimits internal/transport/rpc
 mutant "drop the size of a deleted file from the total" internal/service/media/abandoned_uploads.go 's/addToTotal\(ctx, tx, owner, -declared, 0\)/addToTotal(ctx, tx, owner, 0, 0)/' QuotaTotalIsMaintained internal/service/media

@@ -194,6 +194,9 @@ func (s *Server) checkRequest(r *http.Request) error {
 	if err := s.checkAddress(ratelimit.Network(r.RemoteAddr, r.Header, s.deps.Proxied)); err != nil {
 		return err
 	}
+	if q := r.URL.RawQuery; len(q) > maxQuery || strings.Count(q, "&") >= maxParameters {
+		return errs.New(errs.Invalid, "bad_url", "the address of a socket has at most 32 parameters, in 4,096 bytes")
+	}
 	for name := range r.URL.Query() {
 		if isTokenName(name) {
 			return errs.New(errs.Invalid, "token_in_url", "addresses end up in logs: send the token in the Authorization header or in the first frame, or get a ticket")
@@ -245,9 +248,19 @@ func (s *Server) checkAddress(from netip.Prefix) error {
 	return s.deps.CheckAddress(from)
 }
 
+const (
+	// maxQuery of the address of a socket, in bytes: a ticket, a position, and what proxies add. It is read before anybody is known.
+	maxQuery = 4096
+	// maxParameters in it.
+	maxParameters = 32
+)
+
+// separators that spellings of a name may have.
+var separators = strings.NewReplacer("_", "", "-", "")
+
 // isTokenName reports whether a URL parameter has the name of a token, in any spelling: accessToken, access-token, ACCESS_TOKEN.
 func isTokenName(name string) bool {
-	switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) {
+	switch strings.ToLower(separators.Replace(name)) {
 	case "token", "accesstoken", "authtoken", "refreshtoken", "authorization", "auth", "bearer", "jwt", "apikey":
 		return true
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,7 +126,7 @@ func TestConnectionsAboveNodeLimitAreRefused(t *testing.T) {
 func TestTokensInAddressesAreRefused(t *testing.T) {
 	c, _ := bench(t)
 	for query, want := range map[string]string{"accessToken=x": "token_in_url", "access_token=x": "token_in_url", "Access-Token=x": "token_in_url", "token=": "token_in_url",
-		"ticket=x&jwt=y": "token_in_url", "authorization=Bearer+x": "token_in_url", "ticket=x": "no_user"} {
+		"ticket=x&jwt=y": "token_in_url", "authorization=Bearer+x": "token_in_url", "ticket=x": "no_user", "ticket=x" + strings.Repeat("&a", 31): "no_user", "ticket=x" + strings.Repeat("&a", 32): "bad_url", "ticket=" + strings.Repeat("x", 4090): "bad_url"} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/socket?"+query, nil)
 		r.Header.Set("Upgrade", "websocket")
 		c.server.ServeHTTP(w, r)

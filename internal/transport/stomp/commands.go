@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -39,6 +41,7 @@ var (
 	errMode         = badFrame("ack is auto, client or client-individual")
 	errAfter        = badFrame("after is a position, and only the first subscription has one: the others begin where the connection is")
 	errNoAck        = badFrame("the id is not the ack of a message that waits for it")
+	errElements     = badFrame("this Content has too many elements, or is nested more than 32 deep; send it in parts")
 	errContent      = badFrame("a body of the type " + contentType + " is a Content in JSON")
 	errText         = badFrame("a text is UTF-8")
 	errAfterLeave   = badFrame("no frame follows DISCONNECT")
@@ -189,6 +192,9 @@ func conversationOf(destination string) (uint64, error) {
 	return id, nil
 }
 
+// contentSchema counts a content before it is decoded.
+var contentSchema = sync.OnceValue(func() *inputlimit.Schema { return inputlimit.For(&chatv1.Content{}) })
+
 // send sends a message. Its receipt, and each error, comes from the gateway.
 func (s *session) send(f *frame) error {
 	conversation, err := conversationOf(f.get("destination"))
@@ -198,6 +204,9 @@ func (s *session) send(f *frame) error {
 	content := &chatv1.Content{}
 	switch {
 	case f.get("content-type") == contentType:
+		if contentSchema().JSON(f.body) != nil {
+			return errElements
+		}
 		if err := (protojson.UnmarshalOptions{}).Unmarshal(f.body, content); err != nil {
 			return errContent
 		}

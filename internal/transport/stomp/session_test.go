@@ -396,6 +396,8 @@ func TestMistakesOfClients(t *testing.T) {
 		{connect + "SEND\ndestination:/conversation/0\n\n\x00", errDestination},
 		{connect + "SEND\ndestination:/conversation/5\n\n\xff\x00", errText},
 		{connect + "SEND\ndestination:/conversation/5\ncontent-type:" + contentType + "\n\n{\"nope\":1}\x00", errContent},
+		{connect + "SEND\ndestination:/conversation/5\ncontent-type:" + contentType + "\n\n{\"text\":\"x\",\"mentions\":[" + strings.Repeat("{},", 5000) + "{}]}\x00", errElements},
+		{connect + "SEND\ndestination:/conversation/5\ncontent-type:" + contentType + "\n\n" + strings.Repeat("[", 33) + strings.Repeat("]", 33) + "\x00", errElements},
 		{connect + "SUBSCRIBE\ndestination:/stream\n\n\x00", errSubscription},
 		{connect + "SUBSCRIBE\nid:1\ndestination:/stream\n\n\x00SUBSCRIBE\nid:1\ndestination:/stream\n\n\x00", errSubscription},
 		{connect + "SUBSCRIBE\nid:1\ndestination:/stream\n\n\x00SUBSCRIBE\nid:2\nafter:1\ndestination:/stream\n\n\x00", errAfter},
