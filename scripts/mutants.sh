@@ -1502,6 +1502,12 @@ mutant "serve pictures of hidden posts by their URLs" internal/service/media/dow
 mutant "serve pictures of hidden posts on edges" $edge/address.go 's/a\.post = PostTag\(number\)/_ = PostTag(number)/' TestPurgesOfPicturesOfPosts ./$edge
 mutant "serve pictures of hidden comments on edges" internal/service/media/serve.go 's/ \|\| verb == verbComment \{/ {/' FilesOfPostsEndWithThem ./internal/service/media
 mutant "serve pictures of comments on hidden posts" internal/app/edges.go 's/return n\.feed\.IsShown\(ctx, post\)/return true, nil/' TestPicturesOfHiddenPosts ./internal/app
+mutant "offer edges that are silent" $edge/registry.go 's/now\.Sub\(e\.at\) >= reportLife/false/' TestRegistry ./$edge
+mutant "offer edges that stop" $edge/report.go 's/r\.Leaving = r\.Leaving \|\| leaving/_ = leaving/' TestClientsAreSentToEdges ./internal/app
+mutant "list any number of edges" $edge/registry.go 's/len\(g\.edges\) >= maxEdges/false/' TestRegistry ./$edge
+mutant "put any text of an edge into the policy of pages" $edge/registry.go 's/r\.URL != "" \&\& !isAddress\(r\.URL\)/false/' TestRegistry ./$edge
+mutant "forbid pages to read from edges" internal/app/edges.go 's/, n\.discovery\.EdgeAddresses\(\)\.\.\.\)/)/' TestClientsAreSentToEdges ./internal/app
+mutant "name an edge twice" internal/service/discovery/discovery.go 's/if !seen\[e\.URL\] \{/if true {/' TestEdgesAreRanked ./internal/service/discovery
 mutant "mix two versions of a file on an edge" $edge/origin.go 's/ \|\| answer\.Header\.Get\("ETag"\) != f\.header\.Get\("ETag"\):/:/' TestANewVersionReplacesAFile ./$edge
 mutant "let a CDN keep files that need a signature" $edge/serve.go 's/age > 0 \{/age > -1 {/' TestHeaders ./$edge
 mutant "keep a playlist for a minute" $edge/grants.go 's/Add\(textLife\)/Add(60 * textLife)/' TestTextsAreKeptForASecond ./$edge

@@ -242,9 +242,14 @@ func TestClientsAreSentToEdges(t *testing.T) {
 	must(t, err)
 	for _, n := range list.Nodes {
 		for _, f := range n.Figures {
-			if n.Answered && slices.Equal(n.Roles, []string{"edge"}) && f.Name == "rialto_file_cache_bytes" {
+			if isEdge := slices.Equal(n.Roles, []string{"edge"}); n.Answered && isEdge && f.Name == "rialto_file_cache_bytes" {
 				seen[n.Name] = true
 			}
+		}
+	}
+	for _, n := range list.Nodes {
+		if !seen[n.Name] && slices.Contains(n.Roles, "edge") {
+			t.Errorf("the node %s has the roles %v", n.Name, n.Roles)
 		}
 	}
 	if len(list.Nodes) != 3 || !seen["near"] || !seen["far"] {

@@ -45,10 +45,13 @@ func (n *Node) describe() *operationv1.NodeReport {
 	b := telemetry.ThisBuild()
 	r := &operationv1.NodeReport{Version: b.Version, Commit: b.Short(), StartedMs: n.startedMs, Leaving: n.leaving.Load(), Damaged: n.damaged(),
 		Processors: uint32(n.threads.processors)}
-	for _, role := range []string{config.RoleGateway, config.RoleAPI, config.RoleWorker, config.RoleEdge} {
+	for _, role := range []string{config.RoleGateway, config.RoleAPI, config.RoleWorker} {
 		if n.config.Has(role) {
 			r.Roles = append(r.Roles, role)
 		}
+	}
+	if n.config.IsEdge() {
+		r.Roles = append(r.Roles, config.RoleEdge)
 	}
 	return r
 }

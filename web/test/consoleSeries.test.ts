@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cachesOf, ratioLine } from "../src/console/CachesPage.js";
+import { cachesOf, fileCacheOf, ratioLine } from "../src/console/CachesPage.js";
 import type { NodeReport } from "../src/console/calls.js";
 import { rateText } from "../src/console/LimitsPage.js";
 import { addReadings, hitRatio, keysOf, labelsOf, mostReadings, ratePerSecond, riseOf, total, type Readings } from "../src/console/series.js";
@@ -55,4 +55,17 @@ test("rates are written as in settings", () => {
   const t = ((key: keyof typeof en, values?: Record<string, string>) => en[key].replace("{n}", values?.["n"] ?? "")) as Parameters<typeof rateText>[1];
   expect([5000, 2, 100 / 3600, 0.5, Infinity].map((n) => rateText(n, t))).toEqual(["5,000/s", "2/s", "1.7/min", "30/min", "no limit"]);
   expect(rateText(10 / 3600, t)).toBe("10/h");
+});
+
+test("the cache of files of an edge has its ratios, what it has on disk, and what it was told", () => {
+  const at = (hit: number, miss: number, given: number, fetched: number): [string, string, number][] => [
+    ["rialto_file_cache_reads_total", "result=hit", hit], ["rialto_file_cache_reads_total", "result=joined", 0], ["rialto_file_cache_reads_total", "result=miss", miss],
+    ["rialto_file_cache_bytes_total", "from=cache", given], ["rialto_file_cache_bytes_total", "from=origin", fetched],
+    ["rialto_file_cache_bytes", "", 77], ["rialto_file_cache_evictions_total", "", 3], ["rialto_edge_purges_total", "", 5],
+  ];
+  let of: Readings = new Map();
+  of = addReadings(of, [report("e", at(0, 0, 0, 0))], 0, ["rialto_file_cache_", "rialto_edge_"]);
+  of = addReadings(of, [report("e", at(3, 1, 1000, 100))], 2000, ["rialto_file_cache_", "rialto_edge_"]);
+  expect(fileCacheOf("e", of.get("e")!)).toEqual({ ratio: 0.75, backToOrigin: 0.1, served: 500, fetched: 50, disk: 77, evictions: 3, purges: 5, lag: undefined });
+  expect(fileCacheOf("e", [])).toMatchObject({ ratio: undefined, backToOrigin: undefined, disk: undefined });
 });

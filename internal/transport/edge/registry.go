@@ -50,7 +50,7 @@ func (r *Report) query() string {
 	return url.Values{"name": {r.Name}, "url": {r.URL}, "region": {r.Region}, "connections": {strconv.FormatInt(r.Connections, 10)}, "capacity": {strconv.FormatInt(r.Capacity, 10)}, "leaving": {strconv.FormatBool(r.Leaving)}}.Encode()
 }
 
-var errBadReport = errs.New(errs.Invalid, "bad_request", "this is no report of an edge; run the same version on edges and on the other nodes")
+var errBadReport = errs.New(errs.Invalid, "bad_edge_report", "this is no report of an edge; run the same version on edges and on the other nodes")
 
 // parseReport reads a report.
 func parseReport(q url.Values, figures []byte) (*Report, error) {

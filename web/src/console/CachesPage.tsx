@@ -1,4 +1,4 @@
-import { count, percent } from "./formats.js";
+import { bytes, count, percent } from "./formats.js";
 import type { PageProps } from "./pageProps.js";
 import { Plot } from "./Plot.js";
 import { gaugeLines, hitRatio, keysOf, ratePerSecond, type Reading, type Readings } from "./series.js";
@@ -6,7 +6,7 @@ import { Table } from "./Table.js";
 import { useText } from "./text.js";
 import { periodMs, useReadings, windowMs } from "./useReadings.js";
 
-const prefixes = ["rialto_cache_", "rialto_cold_reads_total", "rialto_search_"];
+const prefixes = ["rialto_cache_", "rialto_cold_reads_total", "rialto_search_", "rialto_file_cache_", "rialto_edge_"];
 
 /** The counters of a cache: what was found in memory, what another cache had, and what had to be read. */
 export interface CacheKeys {
@@ -48,6 +48,13 @@ export function CachesPage(props: PageProps) {
       <h2>{t("cacheRatios")}</h2>
       <p className="muted">{t("cachesHint")}</p>
       <Caches of={value} caches={caches} />
+      {keysOf(value, "rialto_file_cache_bytes").length > 0 && (
+        <>
+          <h2>{t("fileCaches")}</h2>
+          <p className="muted">{t("fileCachesHint")}</p>
+          <FileCaches of={value} />
+        </>
+      )}
       <h2>{t("searchIndexes")}</h2>
       <Indexes of={value} />
       <div className="plots">
@@ -69,6 +76,40 @@ function Caches({ of, caches }: { of: Readings; caches: readonly CacheKeys[] }) 
     return { key: c.name, cells: [<bdi key="n">{c.name}</bdi>, ratio === undefined ? t("none") : percent(ratio), rate(c.local), rate(c.elsewhere), rate(c.misses)] };
   });
   return <Table label={t("cacheRatios")} head={[t("cache"), t("hitRatio"), t("hitsLocal"), t("hitsElsewhere"), t("misses")]} rows={rows} />;
+}
+
+const fileReads = (result: string): string => `rialto_file_cache_reads_total{result=${result}}`;
+const fileBytes = (from: string): string => `rialto_file_cache_bytes_total{from=${from}}`;
+
+/** What the cache of files of one node, an edge or one with s3.cache, did over the last half minute. undefined: it is not known. */
+export function fileCacheOf(name: string, readings: readonly Reading[]) {
+  const own: Readings = new Map([[name, readings]]);
+  const [served, fetched] = [ratePerSecond(own, [fileBytes("cache")], windowMs), ratePerSecond(own, [fileBytes("origin")], windowMs)];
+  return {
+    ratio: hitRatio(own, [fileReads("hit"), fileReads("joined")], [fileReads("miss")], windowMs),
+    /** Bytes from the origin for each byte to viewers. */
+    backToOrigin: served && fetched !== undefined ? fetched / served : undefined,
+    served,
+    fetched,
+    disk: readings.at(-1)?.figures.get("rialto_file_cache_bytes"),
+    evictions: readings.at(-1)?.figures.get("rialto_file_cache_evictions_total"),
+    /** Only edges are told what was hidden. */
+    purges: readings.at(-1)?.figures.get("rialto_edge_purges_total"),
+    lag: readings.at(-1)?.figures.get("rialto_edge_lag_seconds"),
+  };
+}
+
+function FileCaches({ of }: { of: Readings }) {
+  const t = useText();
+  const known = (n: number | undefined, format: (n: number) => string) => (n === undefined ? t("none") : format(n));
+  const rows = [...of].flatMap(([name, readings]) => {
+    const c = fileCacheOf(name, readings);
+    if (c.disk === undefined) return [];
+    const perSecond = (n: number) => t("perSecond", { n: bytes(n) });
+    const lag = c.lag === undefined ? t("none") : t("seconds", { n: count(c.lag) });
+    return [{ key: name, cells: [<bdi key="n">{name}</bdi>, known(c.ratio, percent), known(c.backToOrigin, percent), known(c.served, perSecond), known(c.fetched, perSecond), bytes(c.disk), known(c.evictions, count), known(c.purges, count), <span key="l" className={(c.lag ?? 0) > 0.8 ? "warning" : ""}>{lag}</span>] }];
+  });
+  return <Table label={t("fileCaches")} head={[t("node"), t("hitRatio"), t("backToOrigin"), t("toViewers"), t("fromOrigin"), t("onDisk"), t("evictions"), t("purges"), t("purgeLag")]} rows={rows} />;
 }
 
 function Indexes({ of }: { of: Readings }) {
