@@ -1428,6 +1428,10 @@ mutant "begin an interrupted load again" internal/tool/importer/load.go 's/= l\.
 mutant "answer an import or export without a trace" internal/service/interchange/interchange.go 's/\tif s\.recorded\.has\(e, now\) \{/\tif true {/' EachCallLeavesATrace ./internal/service/interchange
 mutant "remember traces without end" internal/service/interchange/recorded.go 's/if r\.at == nil \|\| len\(r\.at\) >= maxRecorded \{/if r.at == nil {/' WhatIsRememberedIsBounded ./internal/service/interchange
 mutant "store models without a trace" internal/service/ranking/model.go 's/if err := s\.deps\.Audit\.Record\(ctx, tx, /if err := auditlog.Recorder(nil).Record(ctx, tx, /' StoredModelsAreInTheAuditLog ./internal/service/ranking
+mutant "export no relations" internal/tool/exporter/relations.go 's/if err := x\.to\.Relation\(out\); err/if err := error(nil); err/' WhatIsImportedIsReadAndExportedAgain ./internal/app/apptest
+mutant "import a friendship across a block" internal/service/account/import_relations.go 's/return errImportedBlock/_ = errImportedBlock/' RelationsAreImported ./internal/service/account
+mutant "take relations back by an import" internal/service/account/import_relations.go 's/mine\.Following \|\| r\.Following/r.Following/' RelationsAreImported ./internal/service/account
+mutant "notify users of imported relations" internal/service/account/import_relations.go 's/changeTelling\(ctx, a, b, nil,/changeTelling(ctx, a, b, s.relationChanged,/' RelationsAreImported ./internal/service/account
 mutant "upload a file again for each message" internal/tool/importer/load_users.go 's/; ok \&\& !avatar \{/; ok \&\& false {/' AFileIsUploadedOnceForEachUser ./internal/tool/importer
 mutant "use a file of another user" internal/tool/importer/load_users.go 's/uploadedFile\{owner, path\}/uploadedFile{0, path}/' AFileIsUploadedOnceForEachUser ./internal/tool/importer
 mutant "store what an erased author wrote" internal/service/chat/import_entries.go 's/return results, s\.eraseImported\(.*/return results, nil/' AnImportStoresNothingOfAnErasedAuthor ./internal/service/chat

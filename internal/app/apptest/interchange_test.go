@@ -157,17 +157,21 @@ func TestWhatIsImportedIsReadAndExportedAgain(t *testing.T) {
 	checkImported(t, first, bob, page.Msg.Messages)
 
 	liveMessages(t, first, bob, group)
+	liveRelations(t, first, bob)
 	exported := first.export(t)
 	second := openInterchange(t)
 	if report := second.load(t, exported, ""); len(report.Skipped) != 0 {
 		t.Errorf("skipped: %v %v", report.Skipped, report.Reasons)
 	}
 	again := second.export(t)
-	for _, name := range []string{"users.jsonl", "conversations.jsonl", "messages.jsonl", "files.jsonl", "skipped.jsonl"} {
+	for _, name := range []string{"users.jsonl", "relations.jsonl", "conversations.jsonl", "messages.jsonl", "files.jsonl", "skipped.jsonl"} {
 		a, err := os.ReadFile(filepath.Join(exported, name))
 		must(t, err)
 		b, err := os.ReadFile(filepath.Join(again, name))
 		must(t, err)
+		if lines := bytes.Count(a, []byte("\n")); name == "relations.jsonl" && lines != 6 {
+			t.Errorf("%s has %d lines, want 6:\n%s", name, lines, a)
+		}
 		if bytes.Contains(a, []byte("a secret")) {
 			t.Errorf("%s has what was recalled:\n%s", name, a)
 		}
@@ -244,6 +248,29 @@ func liveMessages(t *testing.T, s *interchangeServer, bob *apptest.Person, impor
 	must(t, err)
 	send(bob, th.Msg.Id, "9", apptest.Text("in the thread"))
 	s.Send(t, anna, s.Direct(t, anna, carl), "10", "to you alone")
+}
+
+// liveRelations are of each kind: a friendship with a name, a request, a block, and follows, of which one is muted.
+func liveRelations(t *testing.T, s *interchangeServer, bob *apptest.Person) {
+	t.Helper()
+	dora, emil, faye := s.Register(t, "dora"), s.Register(t, "emil"), s.Register(t, "faye")
+	ctx, g := t.Context(), s.Graph()
+	_, err := g.RequestFriend(ctx, apptest.As(dora, &accountv1.RequestFriendRequest{User: emil.User}))
+	must(t, err)
+	_, err = g.AnswerFriend(ctx, apptest.As(emil, &accountv1.AnswerFriendRequest{User: dora.User, Accept: true}))
+	must(t, err)
+	_, err = g.RemarkFriend(ctx, apptest.As(dora, &accountv1.RemarkFriendRequest{User: emil.User, Remark: "my brother"}))
+	must(t, err)
+	_, err = g.RequestFriend(ctx, apptest.As(faye, &accountv1.RequestFriendRequest{User: bob.User, Message: "remember me?"}))
+	must(t, err)
+	_, err = g.Block(ctx, apptest.As(emil, &accountv1.BlockRequest{User: faye.User}))
+	must(t, err)
+	for _, other := range []*apptest.Person{bob, emil} {
+		_, err = g.Follow(ctx, apptest.As(dora, &accountv1.FollowRequest{User: other.User}))
+		must(t, err)
+	}
+	_, err = g.Mute(ctx, apptest.As(dora, &accountv1.MuteRequest{User: bob.User}))
+	must(t, err)
 }
 
 // TestOnlyOperatorsImportAndExport: a key of a business server is refused.

@@ -22,10 +22,10 @@ func (s *Service) ExportUsers(ctx context.Context, r *operationv1.ExportUsersReq
 	if r.Limit > 0 {
 		limit = min(limit, int(r.Limit))
 	}
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, coalesce(external_id, ''), handle, display_name, bio, avatar, erased_ms > 0 FROM users WHERE id > $1 ORDER BY id LIMIT $2`, int64(r.After), limit)
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, coalesce(external_id, ''), handle, display_name, bio, avatar FROM users WHERE id > $1 ORDER BY id LIMIT $2`, int64(r.After), limit)
 	out.Users, err = sqldb.Collect(rows, err, func(scan func(...any) error) (*operationv1.InterchangeUser, error) {
 		u := &operationv1.InterchangeUser{}
-		return u, scan(&u.User, &u.ExternalId, &u.Handle, &u.DisplayName, &u.Bio, &u.Avatar, &u.Deleted)
+		return u, scan(&u.User, &u.ExternalId, &u.Handle, &u.DisplayName, &u.Bio, &u.Avatar)
 	})
 	if err != nil {
 		return nil, err

@@ -58,8 +58,15 @@ func storeRelation(ctx context.Context, tx *sql.Tx, owner id.User, r *chatv1.Rel
 	return err
 }
 
+// relationListener is what hears of a change in its transaction; nil: nobody.
+type relationListener func(ctx context.Context, tx *sql.Tx, a, b id.User, mineBefore, theirsBefore, mine, theirs *chatv1.Relation) error
+
 // change changes the relation of a to b (mine) and of b to a (theirs), and stores their events. An unchanged relation has no event.
 func (s *Service) change(ctx context.Context, a, b id.User, change func(mine, theirs *chatv1.Relation) error) (*chatv1.Relation, error) {
+	return s.changeTelling(ctx, a, b, s.relationChanged, change)
+}
+
+func (s *Service) changeTelling(ctx context.Context, a, b id.User, tell relationListener, change func(mine, theirs *chatv1.Relation) error) (*chatv1.Relation, error) {
 	if a == b {
 		return nil, errs.New(errs.Invalid, "self", "you cannot do this with yourself")
 	}
@@ -94,8 +101,8 @@ func (s *Service) change(ctx context.Context, a, b id.User, change func(mine, th
 		if err == nil {
 			err = countFollows(ctx, tx, b, a, theirsBefore, theirs)
 		}
-		if err == nil {
-			err = s.relationChanged(ctx, tx, a, b, mineBefore, theirsBefore, mine, theirs)
+		if err == nil && tell != nil {
+			err = tell(ctx, tx, a, b, mineBefore, theirsBefore, mine, theirs)
 		}
 		if err == nil && friendship {
 			err = s.addEvents(ctx, tx, clusterevent.Event{Kind: friendshipEvent, User: a, Other: uint64(b)})
@@ -127,10 +134,18 @@ func befriend(mine, theirs *chatv1.Relation) {
 	}
 }
 
+// checkRequest checks the message of a request.
+func checkRequest(text string) error {
+	if utf8.RuneCountInString(text) > 500 || !message.IsParagraph(text) {
+		return errs.New(errs.Invalid, "bad_message", "a request's message has at most 500 characters, no control characters but line breaks and tabs, no text-direction characters, and not more than six marks on one letter")
+	}
+	return nil
+}
+
 // RequestFriend requests that b be a friend of a. If b has requested it before, they are friends. For a blocked user the request is pending.
 func (s *Service) RequestFriend(ctx context.Context, a, b id.User, text string) (*chatv1.Relation, error) {
-	if utf8.RuneCountInString(text) > 500 || !message.IsParagraph(text) {
-		return nil, errs.New(errs.Invalid, "bad_message", "a request's message has at most 500 characters, no control characters but line breaks and tabs, no text-direction characters, and not more than six marks on one letter")
+	if err := checkRequest(text); err != nil {
+		return nil, err
 	}
 	r, err := s.change(ctx, a, b, func(mine, theirs *chatv1.Relation) error {
 		switch {

@@ -24,6 +24,8 @@ type Accounts interface {
 	PutUser(ctx context.Context, r *accountv1.PutUserRequest) (*accountv1.User, error)
 	UpdateProfile(ctx context.Context, c id.Caller, r *accountv1.UpdateProfileRequest) (*accountv1.User, error)
 	ExportUsers(ctx context.Context, r *operationv1.ExportUsersRequest) (*operationv1.ExportUsersResponse, error)
+	ImportRelations(ctx context.Context, list []*operationv1.InterchangeRelation) (*operationv1.ImportRelationsResponse, error)
+	ExportRelations(ctx context.Context, r *operationv1.ExportRelationsRequest) (*operationv1.ExportRelationsResponse, error)
 }
 
 // Chat is the part of package chat that is used here.

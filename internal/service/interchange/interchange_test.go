@@ -36,6 +36,16 @@ func (d *deployment) ExportUsers(context.Context, *operationv1.ExportUsersReques
 	return &operationv1.ExportUsersResponse{}, nil
 }
 
+func (d *deployment) ImportRelations(context.Context, []*operationv1.InterchangeRelation) (*operationv1.ImportRelationsResponse, error) {
+	d.calls++
+	return &operationv1.ImportRelationsResponse{}, nil
+}
+
+func (d *deployment) ExportRelations(context.Context, *operationv1.ExportRelationsRequest) (*operationv1.ExportRelationsResponse, error) {
+	d.calls++
+	return &operationv1.ExportRelationsResponse{}, nil
+}
+
 func (d *deployment) ImportConversation(context.Context, *operationv1.ImportConversationRequest) (id.Conversation, bool, error) {
 	d.calls++
 	return 7, true, nil
@@ -138,6 +148,12 @@ func TestEachCallLeavesATrace(t *testing.T) {
 		},
 		"import files": func(s *interchange.Service) []anyCall {
 			return []anyCall{call(s.ImportFile, &operationv1.ImportFileRequest{}), call(s.CompleteFile, &operationv1.CompleteFileRequest{})}
+		},
+		"import relations": func(s *interchange.Service) []anyCall {
+			return []anyCall{call(s.ImportRelations, &operationv1.ImportRelationsRequest{Relations: []*operationv1.InterchangeRelation{{}}})}
+		},
+		"export relations": func(s *interchange.Service) []anyCall {
+			return []anyCall{call(s.ExportRelations, &operationv1.ExportRelationsRequest{})}
 		},
 		"export users": func(s *interchange.Service) []anyCall {
 			return []anyCall{call(s.ExportUsers, &operationv1.ExportUsersRequest{After: 1})}

@@ -88,6 +88,9 @@ func Run(ctx context.Context, o Options) (_ *interchangefile.Manifest, err error
 	if err := x.exportUsers(ctx); err != nil {
 		return nil, err
 	}
+	if err := x.exportRelations(ctx); err != nil {
+		return nil, err
+	}
 	x.step = x.Printer.Step("conversations")
 	defer x.step.End()
 	for {

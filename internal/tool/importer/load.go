@@ -57,6 +57,7 @@ type state struct {
 	Archive      string `json:"archive"`
 	Server       string `json:"server"`
 	Users        int64  `json:"users"`        // lines of users.jsonl that are done
+	Relations    int64  `json:"relations"`    // lines of relations.jsonl that are done
 	Conversation int64  `json:"conversation"` // lines of conversations.jsonl that are done
 	Offset       int64  `json:"offset"`       // of messages.jsonl
 	Entries      int64  `json:"entries"`      // of the present conversation that are done
@@ -100,6 +101,9 @@ func Load(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	if err := l.loadUsers(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.loadRelations(ctx); err != nil {
 		return nil, err
 	}
 	if err := l.loadConversations(ctx); err != nil {

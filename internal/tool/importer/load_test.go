@@ -26,7 +26,7 @@ type imitation struct {
 	breaks bool // the connection breaks before the answer of every other call of ImportEntries
 	loses  bool // it loses an entry that it has confirmed
 	refuse string
-	files  int // uploads
+	files  int    // uploads
 	reason string // of the refusal; "" is bad_text
 }
 

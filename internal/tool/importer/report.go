@@ -96,6 +96,7 @@ func (l *loader) compare() {
 		}
 	}
 	check("users", r.Imported.Users, want.Users, "user")
+	check("relations", r.Imported.Relations, want.Relations, "relation")
 	check("conversations", r.Imported.Conversations, want.Conversations, "conversation")
 	check("memberships", r.Imported.Memberships, want.Memberships, "membership")
 	check("attachments", r.Imported.Attachments, want.Attachments, "attachment")

@@ -43,6 +43,11 @@ func (s *Server) importUsers(ctx context.Context, q *operationv1.ImportUsersRequ
 	return a, s.Call(ctx, operationv1connect.InterchangeServiceImportUsersProcedure, q, a)
 }
 
+func (s *Server) importRelations(ctx context.Context, q *operationv1.ImportRelationsRequest) (*operationv1.ImportRelationsResponse, error) {
+	a := &operationv1.ImportRelationsResponse{}
+	return a, s.Call(ctx, operationv1connect.InterchangeServiceImportRelationsProcedure, q, a)
+}
+
 func (s *Server) importConversation(ctx context.Context, q *operationv1.ImportConversationRequest) (*operationv1.ImportConversationResponse, error) {
 	a := &operationv1.ImportConversationResponse{}
 	return a, s.Call(ctx, operationv1connect.InterchangeServiceImportConversationProcedure, q, a)
@@ -79,6 +84,12 @@ func IsRefused(err error) bool { return refusal(err) != nil }
 func (s *Server) ExportUsers(ctx context.Context, q *operationv1.ExportUsersRequest) (*operationv1.ExportUsersResponse, error) {
 	a := &operationv1.ExportUsersResponse{}
 	return a, s.Call(ctx, operationv1connect.InterchangeServiceExportUsersProcedure, q, a)
+}
+
+// ExportRelations gets a page of what users have set about others.
+func (s *Server) ExportRelations(ctx context.Context, q *operationv1.ExportRelationsRequest) (*operationv1.ExportRelationsResponse, error) {
+	a := &operationv1.ExportRelationsResponse{}
+	return a, s.Call(ctx, operationv1connect.InterchangeServiceExportRelationsProcedure, q, a)
 }
 
 // ExportConversations gets a page of conversations.

@@ -31,11 +31,11 @@ type Position struct {
 type Appender struct {
 	dir                           string
 	users, conversations, entries *lineWriter
-	skip                          *lineWriter
+	relations, skip               *lineWriter
 	at                            Position
 }
 
-// Append continues a directory at a position, of which the zero value begins it. Users are written anew.
+// Append continues a directory at a position, of which the zero value begins it. Users and relations are written anew.
 func Append(dir string, at Position) (a *Appender, err error) {
 	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err == nil {
 		return nil, fmt.Errorf("%s has a complete export; choose another directory", dir)
@@ -46,9 +46,12 @@ func Append(dir string, at Position) (a *Appender, err error) {
 	if at.Skips == nil {
 		at.Skips = map[string]int64{}
 	}
-	at.Counts.Users = 0
+	at.Counts.Users, at.Counts.Relations = 0, 0
 	a = &Appender{dir: dir, at: at}
 	if a.users, err = createLines(dir, usersFile); err != nil {
+		return nil, err
+	}
+	if a.relations, err = createLines(dir, relationsFile); err != nil {
 		return nil, err
 	}
 	for _, f := range []struct {
@@ -92,6 +95,12 @@ func continueLines(dir, name string, size int64) (*lineWriter, error) {
 func (a *Appender) User(u User) error {
 	a.at.Counts.Users++
 	return a.users.write(u)
+}
+
+// Relation adds what a user has set about another.
+func (a *Appender) Relation(r Relation) error {
+	a.at.Counts.Relations++
+	return a.relations.write(r)
 }
 
 // Entry adds an entry, and counts it for its conversation.
@@ -150,7 +159,7 @@ func (a *Appender) StoreFile(r io.Reader) (path string, err error) {
 
 // Close completes the directory.
 func (a *Appender) Close(source string, now time.Time) (*Manifest, error) {
-	err := errors.Join(a.users.close(), a.conversations.close(), a.entries.close(), a.skip.close())
+	err := errors.Join(a.users.close(), a.relations.close(), a.conversations.close(), a.entries.close(), a.skip.close())
 	if err == nil {
 		err = a.listFiles()
 	}

@@ -10,12 +10,13 @@ import (
 )
 
 // Version of the format. A reader refuses a greater one.
-const Version = 1
+const Version = 2
 
 // Names of the files in the directory.
 const (
 	manifestFile      = "manifest.json"
 	usersFile         = "users.jsonl"
+	relationsFile     = "relations.jsonl"
 	conversationsFile = "conversations.jsonl"
 	entriesFile       = "messages.jsonl"
 	filesFile         = "files.jsonl"
@@ -31,6 +32,23 @@ type User struct {
 	Bio    string `json:"bio,omitempty"`
 	// Avatar is the path of a file in the directory.
 	Avatar string `json:"avatar,omitempty"`
+}
+
+// Relation is what a user has set about another. Both relations of a friendship say so. It is in the format since version 2.
+type Relation struct {
+	Owner string `json:"owner"`
+	Other string `json:"other"`
+	// Friend: the two are friends. Requested: the owner has asked for it. Asked: the other has.
+	Friend    bool `json:"friend,omitempty"`
+	Requested bool `json:"requested,omitempty"`
+	Asked     bool `json:"asked,omitempty"`
+	Blocked   bool `json:"blocked,omitempty"`
+	Following bool `json:"following,omitempty"`
+	// Muted: the owner's home timeline does not show the other's posts.
+	Muted bool `json:"muted,omitempty"`
+	// Remark is the owner's name for the other, and Message that of the request.
+	Remark  string `json:"remark,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 // Kinds of conversations.
@@ -207,6 +225,7 @@ type Skipped struct {
 // Counts of what is in the directory, or was in the source.
 type Counts struct {
 	Users         int64 `json:"users"`
+	Relations     int64 `json:"relations,omitempty"`
 	Conversations int64 `json:"conversations"`
 	Memberships   int64 `json:"memberships"`
 	Entries       int64 `json:"entries"`

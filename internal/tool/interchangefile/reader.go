@@ -47,7 +47,11 @@ func Open(dir string) (*Reader, error) {
 		}
 		found[want.Name] = true
 	}
-	for _, name := range []string{usersFile, conversationsFile, entriesFile, filesFile} {
+	names := []string{usersFile, conversationsFile, entriesFile, filesFile}
+	if r.Manifest.Version >= 2 {
+		names = append(names, relationsFile)
+	}
+	for _, name := range names {
 		if !found[name] {
 			return nil, fmt.Errorf("%s does not name %s", manifestFile, name)
 		}
@@ -70,6 +74,14 @@ func (r *Reader) ID() string {
 
 // Users calls f with each user.
 func (r *Reader) Users(f func(u *User) error) error { return each(r.dir, usersFile, f) }
+
+// Relations calls f with each relation. A directory of version 1 has none.
+func (r *Reader) Relations(f func(*Relation) error) error {
+	if r.Manifest.Version < 2 {
+		return nil
+	}
+	return each(r.dir, relationsFile, f)
+}
 
 // Conversations calls f with each conversation, threads last.
 func (r *Reader) Conversations(f func(c *Conversation) error) error {

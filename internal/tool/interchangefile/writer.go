@@ -326,6 +326,9 @@ func (w *Writer) Close() (*Manifest, error) {
 	if err == nil {
 		err = w.writeConversations()
 	}
+	if err == nil {
+		err = writeNoRelations(w.dir)
+	}
 	if err = errors.Join(err, entries.close(), w.users.close(), w.files.close(), w.skip.close()); err != nil {
 		return nil, err
 	}
@@ -346,6 +349,15 @@ func (w *Writer) count(c *Conversation, e *Entry) {
 	case e.Kind == Reaction:
 		w.counts.Reactions++
 	}
+}
+
+// writeNoRelations writes the relations of a source whose converter carries none.
+func writeNoRelations(dir string) error {
+	to, err := createLines(dir, relationsFile)
+	if err != nil {
+		return err
+	}
+	return to.close()
 }
 
 // writeConversations writes threads last, as their entries are.
@@ -375,7 +387,7 @@ func (w *Writer) writeConversations() (err error) {
 // writeManifest completes a directory.
 func writeManifest(dir string, m Manifest) (*Manifest, error) {
 	m.Version = Version
-	for _, name := range []string{usersFile, conversationsFile, entriesFile, filesFile, skippedFile} {
+	for _, name := range []string{usersFile, relationsFile, conversationsFile, entriesFile, filesFile, skippedFile} {
 		p, err := describe(dir, name)
 		if err != nil {
 			return nil, err

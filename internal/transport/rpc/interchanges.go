@@ -18,6 +18,8 @@ type Interchange interface {
 	ImportFile(ctx context.Context, c id.Caller, r *operationv1.ImportFileRequest) (*operationv1.ImportFileResponse, error)
 	CompleteFile(ctx context.Context, c id.Caller, r *operationv1.CompleteFileRequest) (*operationv1.CompleteFileResponse, error)
 	ExportUsers(ctx context.Context, c id.Caller, r *operationv1.ExportUsersRequest) (*operationv1.ExportUsersResponse, error)
+	ImportRelations(ctx context.Context, c id.Caller, r *operationv1.ImportRelationsRequest) (*operationv1.ImportRelationsResponse, error)
+	ExportRelations(ctx context.Context, c id.Caller, r *operationv1.ExportRelationsRequest) (*operationv1.ExportRelationsResponse, error)
 	ExportConversations(ctx context.Context, c id.Caller, r *operationv1.ExportConversationsRequest) (*operationv1.ExportConversationsResponse, error)
 	ExportEntries(ctx context.Context, c id.Caller, r *operationv1.ExportEntriesRequest) (*operationv1.ExportEntriesResponse, error)
 	ExportFile(ctx context.Context, c id.Caller, r *operationv1.ExportFileRequest) (*operationv1.ExportFileResponse, error)
@@ -33,6 +35,8 @@ func (s *Server) interchange() []method {
 		newMethod(s, operationv1connect.InterchangeServiceImportFileProcedure, operatorAccess, i.ImportFile),
 		newMethod(s, operationv1connect.InterchangeServiceCompleteFileProcedure, operatorAccess, i.CompleteFile),
 		newMethod(s, operationv1connect.InterchangeServiceExportUsersProcedure, operatorAccess, i.ExportUsers),
+		newMethod(s, operationv1connect.InterchangeServiceImportRelationsProcedure, operatorAccess, i.ImportRelations),
+		newMethod(s, operationv1connect.InterchangeServiceExportRelationsProcedure, operatorAccess, i.ExportRelations),
 		newMethod(s, operationv1connect.InterchangeServiceExportConversationsProcedure, operatorAccess, i.ExportConversations),
 		newMethod(s, operationv1connect.InterchangeServiceExportEntriesProcedure, operatorAccess, i.ExportEntries),
 		newMethod(s, operationv1connect.InterchangeServiceExportFileProcedure, operatorAccess, i.ExportFile),

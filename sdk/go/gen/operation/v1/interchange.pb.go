@@ -34,9 +34,7 @@ type InterchangeUser struct {
 	DisplayName string `protobuf:"bytes,4,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	Bio         string `protobuf:"bytes,5,opt,name=bio,proto3" json:"bio,omitempty"`
 	// Avatar is an upload; in exports only.
-	Avatar uint64 `protobuf:"varint,6,opt,name=avatar,proto3" json:"avatar,omitempty"`
-	// Deleted: the account was erased; in exports only.
-	Deleted       bool `protobuf:"varint,7,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	Avatar        uint64 `protobuf:"varint,6,opt,name=avatar,proto3" json:"avatar,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -111,13 +109,6 @@ func (x *InterchangeUser) GetAvatar() uint64 {
 		return x.Avatar
 	}
 	return 0
-}
-
-func (x *InterchangeUser) GetDeleted() bool {
-	if x != nil {
-		return x.Deleted
-	}
-	return false
 }
 
 type ImportUsersRequest struct {
@@ -272,6 +263,378 @@ func (x *ImportedUser) GetMessage() string {
 	return ""
 }
 
+// InterchangeRelation is what a user has set about another, in an import or an export.
+type InterchangeRelation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Owner uint64                 `protobuf:"varint,1,opt,name=owner,proto3" json:"owner,omitempty"`
+	Other uint64                 `protobuf:"varint,2,opt,name=other,proto3" json:"other,omitempty"`
+	// Friend: the two are friends. Both relations say so.
+	Friend bool `protobuf:"varint,3,opt,name=friend,proto3" json:"friend,omitempty"`
+	// Requested: the owner has asked the other to be a friend.
+	Requested bool `protobuf:"varint,4,opt,name=requested,proto3" json:"requested,omitempty"`
+	// Asked: the other has asked the owner.
+	Asked     bool `protobuf:"varint,5,opt,name=asked,proto3" json:"asked,omitempty"`
+	Blocked   bool `protobuf:"varint,6,opt,name=blocked,proto3" json:"blocked,omitempty"`
+	Following bool `protobuf:"varint,7,opt,name=following,proto3" json:"following,omitempty"`
+	// Muted: posts of the other are not in the owner's home timeline.
+	Muted bool `protobuf:"varint,8,opt,name=muted,proto3" json:"muted,omitempty"`
+	// Remark is the owner's name for the other.
+	Remark string `protobuf:"bytes,9,opt,name=remark,proto3" json:"remark,omitempty"`
+	// Message of the request.
+	Message       string `protobuf:"bytes,10,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InterchangeRelation) Reset() {
+	*x = InterchangeRelation{}
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InterchangeRelation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InterchangeRelation) ProtoMessage() {}
+
+func (x *InterchangeRelation) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InterchangeRelation.ProtoReflect.Descriptor instead.
+func (*InterchangeRelation) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *InterchangeRelation) GetOwner() uint64 {
+	if x != nil {
+		return x.Owner
+	}
+	return 0
+}
+
+func (x *InterchangeRelation) GetOther() uint64 {
+	if x != nil {
+		return x.Other
+	}
+	return 0
+}
+
+func (x *InterchangeRelation) GetFriend() bool {
+	if x != nil {
+		return x.Friend
+	}
+	return false
+}
+
+func (x *InterchangeRelation) GetRequested() bool {
+	if x != nil {
+		return x.Requested
+	}
+	return false
+}
+
+func (x *InterchangeRelation) GetAsked() bool {
+	if x != nil {
+		return x.Asked
+	}
+	return false
+}
+
+func (x *InterchangeRelation) GetBlocked() bool {
+	if x != nil {
+		return x.Blocked
+	}
+	return false
+}
+
+func (x *InterchangeRelation) GetFollowing() bool {
+	if x != nil {
+		return x.Following
+	}
+	return false
+}
+
+func (x *InterchangeRelation) GetMuted() bool {
+	if x != nil {
+		return x.Muted
+	}
+	return false
+}
+
+func (x *InterchangeRelation) GetRemark() string {
+	if x != nil {
+		return x.Remark
+	}
+	return ""
+}
+
+func (x *InterchangeRelation) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+type ImportRelationsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Relations, at most 100.
+	Relations     []*InterchangeRelation `protobuf:"bytes,1,rep,name=relations,proto3" json:"relations,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportRelationsRequest) Reset() {
+	*x = ImportRelationsRequest{}
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportRelationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportRelationsRequest) ProtoMessage() {}
+
+func (x *ImportRelationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportRelationsRequest.ProtoReflect.Descriptor instead.
+func (*ImportRelationsRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ImportRelationsRequest) GetRelations() []*InterchangeRelation {
+	if x != nil {
+		return x.Relations
+	}
+	return nil
+}
+
+type ImportRelationsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Results, one for each relation.
+	Results       []*ImportedRelation `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportRelationsResponse) Reset() {
+	*x = ImportRelationsResponse{}
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportRelationsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportRelationsResponse) ProtoMessage() {}
+
+func (x *ImportRelationsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportRelationsResponse.ProtoReflect.Descriptor instead.
+func (*ImportRelationsResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ImportRelationsResponse) GetResults() []*ImportedRelation {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+type ImportedRelation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Reason and message of the refusal; "" if the relation is stored.
+	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportedRelation) Reset() {
+	*x = ImportedRelation{}
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportedRelation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportedRelation) ProtoMessage() {}
+
+func (x *ImportedRelation) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportedRelation.ProtoReflect.Descriptor instead.
+func (*ImportedRelation) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ImportedRelation) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *ImportedRelation) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+type ExportRelationsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// AfterOwner and after_other are of the last relation of the page before; 0: the first page.
+	AfterOwner uint64 `protobuf:"varint,1,opt,name=after_owner,json=afterOwner,proto3" json:"after_owner,omitempty"`
+	AfterOther uint64 `protobuf:"varint,2,opt,name=after_other,json=afterOther,proto3" json:"after_other,omitempty"`
+	// Limit, at most 500; 0 is 500.
+	Limit         uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportRelationsRequest) Reset() {
+	*x = ExportRelationsRequest{}
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportRelationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportRelationsRequest) ProtoMessage() {}
+
+func (x *ExportRelationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportRelationsRequest.ProtoReflect.Descriptor instead.
+func (*ExportRelationsRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ExportRelationsRequest) GetAfterOwner() uint64 {
+	if x != nil {
+		return x.AfterOwner
+	}
+	return 0
+}
+
+func (x *ExportRelationsRequest) GetAfterOther() uint64 {
+	if x != nil {
+		return x.AfterOther
+	}
+	return 0
+}
+
+func (x *ExportRelationsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type ExportRelationsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Relations     []*InterchangeRelation `protobuf:"bytes,1,rep,name=relations,proto3" json:"relations,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportRelationsResponse) Reset() {
+	*x = ExportRelationsResponse{}
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportRelationsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportRelationsResponse) ProtoMessage() {}
+
+func (x *ExportRelationsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportRelationsResponse.ProtoReflect.Descriptor instead.
+func (*ExportRelationsResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ExportRelationsResponse) GetRelations() []*InterchangeRelation {
+	if x != nil {
+		return x.Relations
+	}
+	return nil
+}
+
 type ImportConversationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of 1 to 128 bytes names the conversation in the source. The same key finds it again.
@@ -298,7 +661,7 @@ type ImportConversationRequest struct {
 
 func (x *ImportConversationRequest) Reset() {
 	*x = ImportConversationRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[4]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -310,7 +673,7 @@ func (x *ImportConversationRequest) String() string {
 func (*ImportConversationRequest) ProtoMessage() {}
 
 func (x *ImportConversationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[4]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -323,7 +686,7 @@ func (x *ImportConversationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportConversationRequest.ProtoReflect.Descriptor instead.
 func (*ImportConversationRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{4}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ImportConversationRequest) GetKey() string {
@@ -407,7 +770,7 @@ type ImportConversationResponse struct {
 
 func (x *ImportConversationResponse) Reset() {
 	*x = ImportConversationResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[5]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -419,7 +782,7 @@ func (x *ImportConversationResponse) String() string {
 func (*ImportConversationResponse) ProtoMessage() {}
 
 func (x *ImportConversationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[5]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -432,7 +795,7 @@ func (x *ImportConversationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportConversationResponse.ProtoReflect.Descriptor instead.
 func (*ImportConversationResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{5}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ImportConversationResponse) GetConversation() uint64 {
@@ -468,7 +831,7 @@ type ImportEntry struct {
 
 func (x *ImportEntry) Reset() {
 	*x = ImportEntry{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[6]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -480,7 +843,7 @@ func (x *ImportEntry) String() string {
 func (*ImportEntry) ProtoMessage() {}
 
 func (x *ImportEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[6]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -493,7 +856,7 @@ func (x *ImportEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportEntry.ProtoReflect.Descriptor instead.
 func (*ImportEntry) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{6}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ImportEntry) GetKey() string {
@@ -542,7 +905,7 @@ type ImportEntriesRequest struct {
 
 func (x *ImportEntriesRequest) Reset() {
 	*x = ImportEntriesRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[7]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -554,7 +917,7 @@ func (x *ImportEntriesRequest) String() string {
 func (*ImportEntriesRequest) ProtoMessage() {}
 
 func (x *ImportEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[7]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -567,7 +930,7 @@ func (x *ImportEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ImportEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{7}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ImportEntriesRequest) GetConversation() uint64 {
@@ -593,7 +956,7 @@ type ImportEntriesResponse struct {
 
 func (x *ImportEntriesResponse) Reset() {
 	*x = ImportEntriesResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[8]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -605,7 +968,7 @@ func (x *ImportEntriesResponse) String() string {
 func (*ImportEntriesResponse) ProtoMessage() {}
 
 func (x *ImportEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[8]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -618,7 +981,7 @@ func (x *ImportEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ImportEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{8}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ImportEntriesResponse) GetResults() []*ImportedEntry {
@@ -642,7 +1005,7 @@ type ImportedEntry struct {
 
 func (x *ImportedEntry) Reset() {
 	*x = ImportedEntry{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[9]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -654,7 +1017,7 @@ func (x *ImportedEntry) String() string {
 func (*ImportedEntry) ProtoMessage() {}
 
 func (x *ImportedEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[9]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -667,7 +1030,7 @@ func (x *ImportedEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedEntry.ProtoReflect.Descriptor instead.
 func (*ImportedEntry) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{9}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ImportedEntry) GetSeq() uint64 {
@@ -707,7 +1070,7 @@ type EndImportRequest struct {
 
 func (x *EndImportRequest) Reset() {
 	*x = EndImportRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[10]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -719,7 +1082,7 @@ func (x *EndImportRequest) String() string {
 func (*EndImportRequest) ProtoMessage() {}
 
 func (x *EndImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[10]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -732,7 +1095,7 @@ func (x *EndImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndImportRequest.ProtoReflect.Descriptor instead.
 func (*EndImportRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{10}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *EndImportRequest) GetConversation() uint64 {
@@ -752,7 +1115,7 @@ type EndImportResponse struct {
 
 func (x *EndImportResponse) Reset() {
 	*x = EndImportResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[11]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -764,7 +1127,7 @@ func (x *EndImportResponse) String() string {
 func (*EndImportResponse) ProtoMessage() {}
 
 func (x *EndImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[11]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -777,7 +1140,7 @@ func (x *EndImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndImportResponse.ProtoReflect.Descriptor instead.
 func (*EndImportResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{11}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *EndImportResponse) GetMessages() uint64 {
@@ -800,7 +1163,7 @@ type ImportFileRequest struct {
 
 func (x *ImportFileRequest) Reset() {
 	*x = ImportFileRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[12]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -812,7 +1175,7 @@ func (x *ImportFileRequest) String() string {
 func (*ImportFileRequest) ProtoMessage() {}
 
 func (x *ImportFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[12]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -825,7 +1188,7 @@ func (x *ImportFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportFileRequest.ProtoReflect.Descriptor instead.
 func (*ImportFileRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{12}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ImportFileRequest) GetOwner() uint64 {
@@ -859,7 +1222,7 @@ type ImportFileResponse struct {
 
 func (x *ImportFileResponse) Reset() {
 	*x = ImportFileResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[13]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -871,7 +1234,7 @@ func (x *ImportFileResponse) String() string {
 func (*ImportFileResponse) ProtoMessage() {}
 
 func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[13]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -884,7 +1247,7 @@ func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportFileResponse.ProtoReflect.Descriptor instead.
 func (*ImportFileResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{13}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ImportFileResponse) GetUpload() uint64 {
@@ -912,7 +1275,7 @@ type CompleteFileRequest struct {
 
 func (x *CompleteFileRequest) Reset() {
 	*x = CompleteFileRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[14]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -924,7 +1287,7 @@ func (x *CompleteFileRequest) String() string {
 func (*CompleteFileRequest) ProtoMessage() {}
 
 func (x *CompleteFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[14]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -937,7 +1300,7 @@ func (x *CompleteFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteFileRequest.ProtoReflect.Descriptor instead.
 func (*CompleteFileRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{14}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CompleteFileRequest) GetOwner() uint64 {
@@ -972,7 +1335,7 @@ type CompleteFileResponse struct {
 
 func (x *CompleteFileResponse) Reset() {
 	*x = CompleteFileResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[15]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -984,7 +1347,7 @@ func (x *CompleteFileResponse) String() string {
 func (*CompleteFileResponse) ProtoMessage() {}
 
 func (x *CompleteFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[15]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -997,7 +1360,7 @@ func (x *CompleteFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteFileResponse.ProtoReflect.Descriptor instead.
 func (*CompleteFileResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{15}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CompleteFileResponse) GetMimeType() string {
@@ -1033,7 +1396,7 @@ type ExportUsersRequest struct {
 
 func (x *ExportUsersRequest) Reset() {
 	*x = ExportUsersRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[16]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1045,7 +1408,7 @@ func (x *ExportUsersRequest) String() string {
 func (*ExportUsersRequest) ProtoMessage() {}
 
 func (x *ExportUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[16]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1058,7 +1421,7 @@ func (x *ExportUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUsersRequest.ProtoReflect.Descriptor instead.
 func (*ExportUsersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{16}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ExportUsersRequest) GetAfter() uint64 {
@@ -1086,7 +1449,7 @@ type ExportUsersResponse struct {
 
 func (x *ExportUsersResponse) Reset() {
 	*x = ExportUsersResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[17]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1098,7 +1461,7 @@ func (x *ExportUsersResponse) String() string {
 func (*ExportUsersResponse) ProtoMessage() {}
 
 func (x *ExportUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[17]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1111,7 +1474,7 @@ func (x *ExportUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUsersResponse.ProtoReflect.Descriptor instead.
 func (*ExportUsersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{17}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ExportUsersResponse) GetUsers() []*InterchangeUser {
@@ -1140,7 +1503,7 @@ type ExportConversationsRequest struct {
 
 func (x *ExportConversationsRequest) Reset() {
 	*x = ExportConversationsRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[18]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1152,7 +1515,7 @@ func (x *ExportConversationsRequest) String() string {
 func (*ExportConversationsRequest) ProtoMessage() {}
 
 func (x *ExportConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[18]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1165,7 +1528,7 @@ func (x *ExportConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ExportConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{18}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ExportConversationsRequest) GetAfter() uint64 {
@@ -1199,7 +1562,7 @@ type ExportConversationsResponse struct {
 
 func (x *ExportConversationsResponse) Reset() {
 	*x = ExportConversationsResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[19]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1211,7 +1574,7 @@ func (x *ExportConversationsResponse) String() string {
 func (*ExportConversationsResponse) ProtoMessage() {}
 
 func (x *ExportConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[19]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1224,7 +1587,7 @@ func (x *ExportConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ExportConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{19}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ExportConversationsResponse) GetConversations() []*InterchangeConversation {
@@ -1260,7 +1623,7 @@ type InterchangeConversation struct {
 
 func (x *InterchangeConversation) Reset() {
 	*x = InterchangeConversation{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[20]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1272,7 +1635,7 @@ func (x *InterchangeConversation) String() string {
 func (*InterchangeConversation) ProtoMessage() {}
 
 func (x *InterchangeConversation) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[20]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1285,7 +1648,7 @@ func (x *InterchangeConversation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterchangeConversation.ProtoReflect.Descriptor instead.
 func (*InterchangeConversation) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{20}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *InterchangeConversation) GetConversation() uint64 {
@@ -1350,7 +1713,7 @@ type ExportEntriesRequest struct {
 
 func (x *ExportEntriesRequest) Reset() {
 	*x = ExportEntriesRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[21]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1362,7 +1725,7 @@ func (x *ExportEntriesRequest) String() string {
 func (*ExportEntriesRequest) ProtoMessage() {}
 
 func (x *ExportEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[21]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1375,7 +1738,7 @@ func (x *ExportEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ExportEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{21}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ExportEntriesRequest) GetConversation() uint64 {
@@ -1412,7 +1775,7 @@ type ExportEntriesResponse struct {
 
 func (x *ExportEntriesResponse) Reset() {
 	*x = ExportEntriesResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[22]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1424,7 +1787,7 @@ func (x *ExportEntriesResponse) String() string {
 func (*ExportEntriesResponse) ProtoMessage() {}
 
 func (x *ExportEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[22]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1437,7 +1800,7 @@ func (x *ExportEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ExportEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{22}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ExportEntriesResponse) GetEntries() []*ExportedEntry {
@@ -1473,7 +1836,7 @@ type ExportedEntry struct {
 
 func (x *ExportedEntry) Reset() {
 	*x = ExportedEntry{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[23]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1485,7 +1848,7 @@ func (x *ExportedEntry) String() string {
 func (*ExportedEntry) ProtoMessage() {}
 
 func (x *ExportedEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[23]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1498,7 +1861,7 @@ func (x *ExportedEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportedEntry.ProtoReflect.Descriptor instead.
 func (*ExportedEntry) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{23}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ExportedEntry) GetSeq() uint64 {
@@ -1538,7 +1901,7 @@ type ExportFileRequest struct {
 
 func (x *ExportFileRequest) Reset() {
 	*x = ExportFileRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[24]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1550,7 +1913,7 @@ func (x *ExportFileRequest) String() string {
 func (*ExportFileRequest) ProtoMessage() {}
 
 func (x *ExportFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[24]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1563,7 +1926,7 @@ func (x *ExportFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportFileRequest.ProtoReflect.Descriptor instead.
 func (*ExportFileRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{24}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ExportFileRequest) GetUpload() uint64 {
@@ -1586,7 +1949,7 @@ type ExportFileResponse struct {
 
 func (x *ExportFileResponse) Reset() {
 	*x = ExportFileResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[25]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1598,7 +1961,7 @@ func (x *ExportFileResponse) String() string {
 func (*ExportFileResponse) ProtoMessage() {}
 
 func (x *ExportFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[25]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1611,7 +1974,7 @@ func (x *ExportFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportFileResponse.ProtoReflect.Descriptor instead.
 func (*ExportFileResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{25}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ExportFileResponse) GetUrl() string {
@@ -1653,7 +2016,7 @@ var File_rialto_operation_v1_interchange_proto protoreflect.FileDescriptor
 
 const file_rialto_operation_v1_interchange_proto_rawDesc = "" +
 	"\n" +
-	"%rialto/operation/v1/interchange.proto\x12\x13rialto.operation.v1\x1a\x1crialto/chat/v1/message.proto\"\xcd\x01\n" +
+	"%rialto/operation/v1/interchange.proto\x12\x13rialto.operation.v1\x1a\x1crialto/chat/v1/message.proto\"\xb9\x01\n" +
 	"\x0fInterchangeUser\x12\x16\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12\x1f\n" +
 	"\vexternal_id\x18\x02 \x01(\tR\n" +
@@ -1661,8 +2024,7 @@ const file_rialto_operation_v1_interchange_proto_rawDesc = "" +
 	"\x06handle\x18\x03 \x01(\tR\x06handle\x12!\n" +
 	"\fdisplay_name\x18\x04 \x01(\tR\vdisplayName\x12\x10\n" +
 	"\x03bio\x18\x05 \x01(\tR\x03bio\x12\x1a\n" +
-	"\x06avatar\x18\x06 \x01(\x04B\x020\x01R\x06avatar\x12\x18\n" +
-	"\adeleted\x18\a \x01(\bR\adeleted\"P\n" +
+	"\x06avatar\x18\x06 \x01(\x04B\x020\x01R\x06avatarJ\x04\b\a\x10\b\"P\n" +
 	"\x12ImportUsersRequest\x12:\n" +
 	"\x05users\x18\x01 \x03(\v2$.rialto.operation.v1.InterchangeUserR\x05users\"R\n" +
 	"\x13ImportUsersResponse\x12;\n" +
@@ -1670,7 +2032,34 @@ const file_rialto_operation_v1_interchange_proto_rawDesc = "" +
 	"\fImportedUser\x12\x16\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"\xb3\x02\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\x95\x02\n" +
+	"\x13InterchangeRelation\x12\x18\n" +
+	"\x05owner\x18\x01 \x01(\x04B\x020\x01R\x05owner\x12\x18\n" +
+	"\x05other\x18\x02 \x01(\x04B\x020\x01R\x05other\x12\x16\n" +
+	"\x06friend\x18\x03 \x01(\bR\x06friend\x12\x1c\n" +
+	"\trequested\x18\x04 \x01(\bR\trequested\x12\x14\n" +
+	"\x05asked\x18\x05 \x01(\bR\x05asked\x12\x18\n" +
+	"\ablocked\x18\x06 \x01(\bR\ablocked\x12\x1c\n" +
+	"\tfollowing\x18\a \x01(\bR\tfollowing\x12\x14\n" +
+	"\x05muted\x18\b \x01(\bR\x05muted\x12\x16\n" +
+	"\x06remark\x18\t \x01(\tR\x06remark\x12\x18\n" +
+	"\amessage\x18\n" +
+	" \x01(\tR\amessage\"`\n" +
+	"\x16ImportRelationsRequest\x12F\n" +
+	"\trelations\x18\x01 \x03(\v2(.rialto.operation.v1.InterchangeRelationR\trelations\"Z\n" +
+	"\x17ImportRelationsResponse\x12?\n" +
+	"\aresults\x18\x01 \x03(\v2%.rialto.operation.v1.ImportedRelationR\aresults\"D\n" +
+	"\x10ImportedRelation\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\"x\n" +
+	"\x16ExportRelationsRequest\x12#\n" +
+	"\vafter_owner\x18\x01 \x01(\x04B\x020\x01R\n" +
+	"afterOwner\x12#\n" +
+	"\vafter_other\x18\x02 \x01(\x04B\x020\x01R\n" +
+	"afterOther\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\rR\x05limit\"a\n" +
+	"\x17ExportRelationsResponse\x12F\n" +
+	"\trelations\x18\x01 \x03(\v2(.rialto.operation.v1.InterchangeRelationR\trelations\"\xb3\x02\n" +
 	"\x19ImportConversationRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x18\n" +
@@ -1763,7 +2152,7 @@ const file_rialto_operation_v1_interchange_proto_rawDesc = "" +
 	"\x05owner\x18\x02 \x01(\x04B\x020\x01R\x05owner\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1b\n" +
 	"\tmime_type\x18\x04 \x01(\tR\bmimeType\x12\x12\n" +
-	"\x04size\x18\x05 \x01(\x04R\x04size2\x98\b\n" +
+	"\x04size\x18\x05 \x01(\x04R\x04size2\xf4\t\n" +
 	"\x12InterchangeService\x12`\n" +
 	"\vImportUsers\x12'.rialto.operation.v1.ImportUsersRequest\x1a(.rialto.operation.v1.ImportUsersResponse\x12u\n" +
 	"\x12ImportConversation\x12..rialto.operation.v1.ImportConversationRequest\x1a/.rialto.operation.v1.ImportConversationResponse\x12f\n" +
@@ -1772,7 +2161,9 @@ const file_rialto_operation_v1_interchange_proto_rawDesc = "" +
 	"\n" +
 	"ImportFile\x12&.rialto.operation.v1.ImportFileRequest\x1a'.rialto.operation.v1.ImportFileResponse\x12c\n" +
 	"\fCompleteFile\x12(.rialto.operation.v1.CompleteFileRequest\x1a).rialto.operation.v1.CompleteFileResponse\x12`\n" +
-	"\vExportUsers\x12'.rialto.operation.v1.ExportUsersRequest\x1a(.rialto.operation.v1.ExportUsersResponse\x12x\n" +
+	"\vExportUsers\x12'.rialto.operation.v1.ExportUsersRequest\x1a(.rialto.operation.v1.ExportUsersResponse\x12l\n" +
+	"\x0fImportRelations\x12+.rialto.operation.v1.ImportRelationsRequest\x1a,.rialto.operation.v1.ImportRelationsResponse\x12l\n" +
+	"\x0fExportRelations\x12+.rialto.operation.v1.ExportRelationsRequest\x1a,.rialto.operation.v1.ExportRelationsResponse\x12x\n" +
 	"\x13ExportConversations\x12/.rialto.operation.v1.ExportConversationsRequest\x1a0.rialto.operation.v1.ExportConversationsResponse\x12f\n" +
 	"\rExportEntries\x12).rialto.operation.v1.ExportEntriesRequest\x1a*.rialto.operation.v1.ExportEntriesResponse\x12]\n" +
 	"\n" +
@@ -1790,73 +2181,86 @@ func file_rialto_operation_v1_interchange_proto_rawDescGZIP() []byte {
 	return file_rialto_operation_v1_interchange_proto_rawDescData
 }
 
-var file_rialto_operation_v1_interchange_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_rialto_operation_v1_interchange_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_rialto_operation_v1_interchange_proto_goTypes = []any{
 	(*InterchangeUser)(nil),             // 0: rialto.operation.v1.InterchangeUser
 	(*ImportUsersRequest)(nil),          // 1: rialto.operation.v1.ImportUsersRequest
 	(*ImportUsersResponse)(nil),         // 2: rialto.operation.v1.ImportUsersResponse
 	(*ImportedUser)(nil),                // 3: rialto.operation.v1.ImportedUser
-	(*ImportConversationRequest)(nil),   // 4: rialto.operation.v1.ImportConversationRequest
-	(*ImportConversationResponse)(nil),  // 5: rialto.operation.v1.ImportConversationResponse
-	(*ImportEntry)(nil),                 // 6: rialto.operation.v1.ImportEntry
-	(*ImportEntriesRequest)(nil),        // 7: rialto.operation.v1.ImportEntriesRequest
-	(*ImportEntriesResponse)(nil),       // 8: rialto.operation.v1.ImportEntriesResponse
-	(*ImportedEntry)(nil),               // 9: rialto.operation.v1.ImportedEntry
-	(*EndImportRequest)(nil),            // 10: rialto.operation.v1.EndImportRequest
-	(*EndImportResponse)(nil),           // 11: rialto.operation.v1.EndImportResponse
-	(*ImportFileRequest)(nil),           // 12: rialto.operation.v1.ImportFileRequest
-	(*ImportFileResponse)(nil),          // 13: rialto.operation.v1.ImportFileResponse
-	(*CompleteFileRequest)(nil),         // 14: rialto.operation.v1.CompleteFileRequest
-	(*CompleteFileResponse)(nil),        // 15: rialto.operation.v1.CompleteFileResponse
-	(*ExportUsersRequest)(nil),          // 16: rialto.operation.v1.ExportUsersRequest
-	(*ExportUsersResponse)(nil),         // 17: rialto.operation.v1.ExportUsersResponse
-	(*ExportConversationsRequest)(nil),  // 18: rialto.operation.v1.ExportConversationsRequest
-	(*ExportConversationsResponse)(nil), // 19: rialto.operation.v1.ExportConversationsResponse
-	(*InterchangeConversation)(nil),     // 20: rialto.operation.v1.InterchangeConversation
-	(*ExportEntriesRequest)(nil),        // 21: rialto.operation.v1.ExportEntriesRequest
-	(*ExportEntriesResponse)(nil),       // 22: rialto.operation.v1.ExportEntriesResponse
-	(*ExportedEntry)(nil),               // 23: rialto.operation.v1.ExportedEntry
-	(*ExportFileRequest)(nil),           // 24: rialto.operation.v1.ExportFileRequest
-	(*ExportFileResponse)(nil),          // 25: rialto.operation.v1.ExportFileResponse
-	(v1.JoinPolicy)(0),                  // 26: rialto.chat.v1.JoinPolicy
-	(*v1.Content)(nil),                  // 27: rialto.chat.v1.Content
+	(*InterchangeRelation)(nil),         // 4: rialto.operation.v1.InterchangeRelation
+	(*ImportRelationsRequest)(nil),      // 5: rialto.operation.v1.ImportRelationsRequest
+	(*ImportRelationsResponse)(nil),     // 6: rialto.operation.v1.ImportRelationsResponse
+	(*ImportedRelation)(nil),            // 7: rialto.operation.v1.ImportedRelation
+	(*ExportRelationsRequest)(nil),      // 8: rialto.operation.v1.ExportRelationsRequest
+	(*ExportRelationsResponse)(nil),     // 9: rialto.operation.v1.ExportRelationsResponse
+	(*ImportConversationRequest)(nil),   // 10: rialto.operation.v1.ImportConversationRequest
+	(*ImportConversationResponse)(nil),  // 11: rialto.operation.v1.ImportConversationResponse
+	(*ImportEntry)(nil),                 // 12: rialto.operation.v1.ImportEntry
+	(*ImportEntriesRequest)(nil),        // 13: rialto.operation.v1.ImportEntriesRequest
+	(*ImportEntriesResponse)(nil),       // 14: rialto.operation.v1.ImportEntriesResponse
+	(*ImportedEntry)(nil),               // 15: rialto.operation.v1.ImportedEntry
+	(*EndImportRequest)(nil),            // 16: rialto.operation.v1.EndImportRequest
+	(*EndImportResponse)(nil),           // 17: rialto.operation.v1.EndImportResponse
+	(*ImportFileRequest)(nil),           // 18: rialto.operation.v1.ImportFileRequest
+	(*ImportFileResponse)(nil),          // 19: rialto.operation.v1.ImportFileResponse
+	(*CompleteFileRequest)(nil),         // 20: rialto.operation.v1.CompleteFileRequest
+	(*CompleteFileResponse)(nil),        // 21: rialto.operation.v1.CompleteFileResponse
+	(*ExportUsersRequest)(nil),          // 22: rialto.operation.v1.ExportUsersRequest
+	(*ExportUsersResponse)(nil),         // 23: rialto.operation.v1.ExportUsersResponse
+	(*ExportConversationsRequest)(nil),  // 24: rialto.operation.v1.ExportConversationsRequest
+	(*ExportConversationsResponse)(nil), // 25: rialto.operation.v1.ExportConversationsResponse
+	(*InterchangeConversation)(nil),     // 26: rialto.operation.v1.InterchangeConversation
+	(*ExportEntriesRequest)(nil),        // 27: rialto.operation.v1.ExportEntriesRequest
+	(*ExportEntriesResponse)(nil),       // 28: rialto.operation.v1.ExportEntriesResponse
+	(*ExportedEntry)(nil),               // 29: rialto.operation.v1.ExportedEntry
+	(*ExportFileRequest)(nil),           // 30: rialto.operation.v1.ExportFileRequest
+	(*ExportFileResponse)(nil),          // 31: rialto.operation.v1.ExportFileResponse
+	(v1.JoinPolicy)(0),                  // 32: rialto.chat.v1.JoinPolicy
+	(*v1.Content)(nil),                  // 33: rialto.chat.v1.Content
 }
 var file_rialto_operation_v1_interchange_proto_depIdxs = []int32{
 	0,  // 0: rialto.operation.v1.ImportUsersRequest.users:type_name -> rialto.operation.v1.InterchangeUser
 	3,  // 1: rialto.operation.v1.ImportUsersResponse.results:type_name -> rialto.operation.v1.ImportedUser
-	26, // 2: rialto.operation.v1.ImportConversationRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	27, // 3: rialto.operation.v1.ImportEntry.content:type_name -> rialto.chat.v1.Content
-	6,  // 4: rialto.operation.v1.ImportEntriesRequest.entries:type_name -> rialto.operation.v1.ImportEntry
-	9,  // 5: rialto.operation.v1.ImportEntriesResponse.results:type_name -> rialto.operation.v1.ImportedEntry
-	0,  // 6: rialto.operation.v1.ExportUsersResponse.users:type_name -> rialto.operation.v1.InterchangeUser
-	20, // 7: rialto.operation.v1.ExportConversationsResponse.conversations:type_name -> rialto.operation.v1.InterchangeConversation
-	23, // 8: rialto.operation.v1.ExportEntriesResponse.entries:type_name -> rialto.operation.v1.ExportedEntry
-	27, // 9: rialto.operation.v1.ExportedEntry.content:type_name -> rialto.chat.v1.Content
-	1,  // 10: rialto.operation.v1.InterchangeService.ImportUsers:input_type -> rialto.operation.v1.ImportUsersRequest
-	4,  // 11: rialto.operation.v1.InterchangeService.ImportConversation:input_type -> rialto.operation.v1.ImportConversationRequest
-	7,  // 12: rialto.operation.v1.InterchangeService.ImportEntries:input_type -> rialto.operation.v1.ImportEntriesRequest
-	10, // 13: rialto.operation.v1.InterchangeService.EndImport:input_type -> rialto.operation.v1.EndImportRequest
-	12, // 14: rialto.operation.v1.InterchangeService.ImportFile:input_type -> rialto.operation.v1.ImportFileRequest
-	14, // 15: rialto.operation.v1.InterchangeService.CompleteFile:input_type -> rialto.operation.v1.CompleteFileRequest
-	16, // 16: rialto.operation.v1.InterchangeService.ExportUsers:input_type -> rialto.operation.v1.ExportUsersRequest
-	18, // 17: rialto.operation.v1.InterchangeService.ExportConversations:input_type -> rialto.operation.v1.ExportConversationsRequest
-	21, // 18: rialto.operation.v1.InterchangeService.ExportEntries:input_type -> rialto.operation.v1.ExportEntriesRequest
-	24, // 19: rialto.operation.v1.InterchangeService.ExportFile:input_type -> rialto.operation.v1.ExportFileRequest
-	2,  // 20: rialto.operation.v1.InterchangeService.ImportUsers:output_type -> rialto.operation.v1.ImportUsersResponse
-	5,  // 21: rialto.operation.v1.InterchangeService.ImportConversation:output_type -> rialto.operation.v1.ImportConversationResponse
-	8,  // 22: rialto.operation.v1.InterchangeService.ImportEntries:output_type -> rialto.operation.v1.ImportEntriesResponse
-	11, // 23: rialto.operation.v1.InterchangeService.EndImport:output_type -> rialto.operation.v1.EndImportResponse
-	13, // 24: rialto.operation.v1.InterchangeService.ImportFile:output_type -> rialto.operation.v1.ImportFileResponse
-	15, // 25: rialto.operation.v1.InterchangeService.CompleteFile:output_type -> rialto.operation.v1.CompleteFileResponse
-	17, // 26: rialto.operation.v1.InterchangeService.ExportUsers:output_type -> rialto.operation.v1.ExportUsersResponse
-	19, // 27: rialto.operation.v1.InterchangeService.ExportConversations:output_type -> rialto.operation.v1.ExportConversationsResponse
-	22, // 28: rialto.operation.v1.InterchangeService.ExportEntries:output_type -> rialto.operation.v1.ExportEntriesResponse
-	25, // 29: rialto.operation.v1.InterchangeService.ExportFile:output_type -> rialto.operation.v1.ExportFileResponse
-	20, // [20:30] is the sub-list for method output_type
-	10, // [10:20] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	4,  // 2: rialto.operation.v1.ImportRelationsRequest.relations:type_name -> rialto.operation.v1.InterchangeRelation
+	7,  // 3: rialto.operation.v1.ImportRelationsResponse.results:type_name -> rialto.operation.v1.ImportedRelation
+	4,  // 4: rialto.operation.v1.ExportRelationsResponse.relations:type_name -> rialto.operation.v1.InterchangeRelation
+	32, // 5: rialto.operation.v1.ImportConversationRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	33, // 6: rialto.operation.v1.ImportEntry.content:type_name -> rialto.chat.v1.Content
+	12, // 7: rialto.operation.v1.ImportEntriesRequest.entries:type_name -> rialto.operation.v1.ImportEntry
+	15, // 8: rialto.operation.v1.ImportEntriesResponse.results:type_name -> rialto.operation.v1.ImportedEntry
+	0,  // 9: rialto.operation.v1.ExportUsersResponse.users:type_name -> rialto.operation.v1.InterchangeUser
+	26, // 10: rialto.operation.v1.ExportConversationsResponse.conversations:type_name -> rialto.operation.v1.InterchangeConversation
+	29, // 11: rialto.operation.v1.ExportEntriesResponse.entries:type_name -> rialto.operation.v1.ExportedEntry
+	33, // 12: rialto.operation.v1.ExportedEntry.content:type_name -> rialto.chat.v1.Content
+	1,  // 13: rialto.operation.v1.InterchangeService.ImportUsers:input_type -> rialto.operation.v1.ImportUsersRequest
+	10, // 14: rialto.operation.v1.InterchangeService.ImportConversation:input_type -> rialto.operation.v1.ImportConversationRequest
+	13, // 15: rialto.operation.v1.InterchangeService.ImportEntries:input_type -> rialto.operation.v1.ImportEntriesRequest
+	16, // 16: rialto.operation.v1.InterchangeService.EndImport:input_type -> rialto.operation.v1.EndImportRequest
+	18, // 17: rialto.operation.v1.InterchangeService.ImportFile:input_type -> rialto.operation.v1.ImportFileRequest
+	20, // 18: rialto.operation.v1.InterchangeService.CompleteFile:input_type -> rialto.operation.v1.CompleteFileRequest
+	22, // 19: rialto.operation.v1.InterchangeService.ExportUsers:input_type -> rialto.operation.v1.ExportUsersRequest
+	5,  // 20: rialto.operation.v1.InterchangeService.ImportRelations:input_type -> rialto.operation.v1.ImportRelationsRequest
+	8,  // 21: rialto.operation.v1.InterchangeService.ExportRelations:input_type -> rialto.operation.v1.ExportRelationsRequest
+	24, // 22: rialto.operation.v1.InterchangeService.ExportConversations:input_type -> rialto.operation.v1.ExportConversationsRequest
+	27, // 23: rialto.operation.v1.InterchangeService.ExportEntries:input_type -> rialto.operation.v1.ExportEntriesRequest
+	30, // 24: rialto.operation.v1.InterchangeService.ExportFile:input_type -> rialto.operation.v1.ExportFileRequest
+	2,  // 25: rialto.operation.v1.InterchangeService.ImportUsers:output_type -> rialto.operation.v1.ImportUsersResponse
+	11, // 26: rialto.operation.v1.InterchangeService.ImportConversation:output_type -> rialto.operation.v1.ImportConversationResponse
+	14, // 27: rialto.operation.v1.InterchangeService.ImportEntries:output_type -> rialto.operation.v1.ImportEntriesResponse
+	17, // 28: rialto.operation.v1.InterchangeService.EndImport:output_type -> rialto.operation.v1.EndImportResponse
+	19, // 29: rialto.operation.v1.InterchangeService.ImportFile:output_type -> rialto.operation.v1.ImportFileResponse
+	21, // 30: rialto.operation.v1.InterchangeService.CompleteFile:output_type -> rialto.operation.v1.CompleteFileResponse
+	23, // 31: rialto.operation.v1.InterchangeService.ExportUsers:output_type -> rialto.operation.v1.ExportUsersResponse
+	6,  // 32: rialto.operation.v1.InterchangeService.ImportRelations:output_type -> rialto.operation.v1.ImportRelationsResponse
+	9,  // 33: rialto.operation.v1.InterchangeService.ExportRelations:output_type -> rialto.operation.v1.ExportRelationsResponse
+	25, // 34: rialto.operation.v1.InterchangeService.ExportConversations:output_type -> rialto.operation.v1.ExportConversationsResponse
+	28, // 35: rialto.operation.v1.InterchangeService.ExportEntries:output_type -> rialto.operation.v1.ExportEntriesResponse
+	31, // 36: rialto.operation.v1.InterchangeService.ExportFile:output_type -> rialto.operation.v1.ExportFileResponse
+	25, // [25:37] is the sub-list for method output_type
+	13, // [13:25] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_rialto_operation_v1_interchange_proto_init() }
@@ -1870,7 +2274,7 @@ func file_rialto_operation_v1_interchange_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_operation_v1_interchange_proto_rawDesc), len(file_rialto_operation_v1_interchange_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -55,6 +55,12 @@ const (
 	// InterchangeServiceExportUsersProcedure is the fully-qualified name of the InterchangeService's
 	// ExportUsers RPC.
 	InterchangeServiceExportUsersProcedure = "/rialto.operation.v1.InterchangeService/ExportUsers"
+	// InterchangeServiceImportRelationsProcedure is the fully-qualified name of the
+	// InterchangeService's ImportRelations RPC.
+	InterchangeServiceImportRelationsProcedure = "/rialto.operation.v1.InterchangeService/ImportRelations"
+	// InterchangeServiceExportRelationsProcedure is the fully-qualified name of the
+	// InterchangeService's ExportRelations RPC.
+	InterchangeServiceExportRelationsProcedure = "/rialto.operation.v1.InterchangeService/ExportRelations"
 	// InterchangeServiceExportConversationsProcedure is the fully-qualified name of the
 	// InterchangeService's ExportConversations RPC.
 	InterchangeServiceExportConversationsProcedure = "/rialto.operation.v1.InterchangeService/ExportConversations"
@@ -83,6 +89,11 @@ type InterchangeServiceClient interface {
 	CompleteFile(context.Context, *connect.Request[v1.CompleteFileRequest]) (*connect.Response[v1.CompleteFileResponse], error)
 	// ExportUsers gives users by their ids, in pages.
 	ExportUsers(context.Context, *connect.Request[v1.ExportUsersRequest]) (*connect.Response[v1.ExportUsersResponse], error)
+	// ImportRelations stores what users have set about others: friendships, requests, blocks, follows, mutes and names. Nobody is notified. A relation that cannot be
+	// stored is refused by itself.
+	ImportRelations(context.Context, *connect.Request[v1.ImportRelationsRequest]) (*connect.Response[v1.ImportRelationsResponse], error)
+	// ExportRelations gives what users have set about others, by the ids of both, in pages.
+	ExportRelations(context.Context, *connect.Request[v1.ExportRelationsRequest]) (*connect.Response[v1.ExportRelationsResponse], error)
 	// ExportConversations gives conversations by their ids, in pages. Tickets of help desks are left out.
 	ExportConversations(context.Context, *connect.Request[v1.ExportConversationsRequest]) (*connect.Response[v1.ExportConversationsResponse], error)
 	// ExportEntries gives the entries of a conversation as they are stored, in pages. What was recalled or has expired has no content.
@@ -144,6 +155,18 @@ func NewInterchangeServiceClient(httpClient connect.HTTPClient, baseURL string, 
 			connect.WithSchema(interchangeServiceMethods.ByName("ExportUsers")),
 			connect.WithClientOptions(opts...),
 		),
+		importRelations: unary.NewClient[v1.ImportRelationsRequest, v1.ImportRelationsResponse](
+			httpClient,
+			baseURL+InterchangeServiceImportRelationsProcedure,
+			connect.WithSchema(interchangeServiceMethods.ByName("ImportRelations")),
+			connect.WithClientOptions(opts...),
+		),
+		exportRelations: unary.NewClient[v1.ExportRelationsRequest, v1.ExportRelationsResponse](
+			httpClient,
+			baseURL+InterchangeServiceExportRelationsProcedure,
+			connect.WithSchema(interchangeServiceMethods.ByName("ExportRelations")),
+			connect.WithClientOptions(opts...),
+		),
 		exportConversations: unary.NewClient[v1.ExportConversationsRequest, v1.ExportConversationsResponse](
 			httpClient,
 			baseURL+InterchangeServiceExportConversationsProcedure,
@@ -174,6 +197,8 @@ type interchangeServiceClient struct {
 	importFile          *unary.Client[v1.ImportFileRequest, v1.ImportFileResponse]
 	completeFile        *unary.Client[v1.CompleteFileRequest, v1.CompleteFileResponse]
 	exportUsers         *unary.Client[v1.ExportUsersRequest, v1.ExportUsersResponse]
+	importRelations     *unary.Client[v1.ImportRelationsRequest, v1.ImportRelationsResponse]
+	exportRelations     *unary.Client[v1.ExportRelationsRequest, v1.ExportRelationsResponse]
 	exportConversations *unary.Client[v1.ExportConversationsRequest, v1.ExportConversationsResponse]
 	exportEntries       *unary.Client[v1.ExportEntriesRequest, v1.ExportEntriesResponse]
 	exportFile          *unary.Client[v1.ExportFileRequest, v1.ExportFileResponse]
@@ -214,6 +239,16 @@ func (c *interchangeServiceClient) ExportUsers(ctx context.Context, req *connect
 	return c.exportUsers.CallUnary(ctx, req)
 }
 
+// ImportRelations calls rialto.operation.v1.InterchangeService.ImportRelations.
+func (c *interchangeServiceClient) ImportRelations(ctx context.Context, req *connect.Request[v1.ImportRelationsRequest]) (*connect.Response[v1.ImportRelationsResponse], error) {
+	return c.importRelations.CallUnary(ctx, req)
+}
+
+// ExportRelations calls rialto.operation.v1.InterchangeService.ExportRelations.
+func (c *interchangeServiceClient) ExportRelations(ctx context.Context, req *connect.Request[v1.ExportRelationsRequest]) (*connect.Response[v1.ExportRelationsResponse], error) {
+	return c.exportRelations.CallUnary(ctx, req)
+}
+
 // ExportConversations calls rialto.operation.v1.InterchangeService.ExportConversations.
 func (c *interchangeServiceClient) ExportConversations(ctx context.Context, req *connect.Request[v1.ExportConversationsRequest]) (*connect.Response[v1.ExportConversationsResponse], error) {
 	return c.exportConversations.CallUnary(ctx, req)
@@ -247,6 +282,11 @@ type InterchangeServiceHandler interface {
 	CompleteFile(context.Context, *connect.Request[v1.CompleteFileRequest]) (*connect.Response[v1.CompleteFileResponse], error)
 	// ExportUsers gives users by their ids, in pages.
 	ExportUsers(context.Context, *connect.Request[v1.ExportUsersRequest]) (*connect.Response[v1.ExportUsersResponse], error)
+	// ImportRelations stores what users have set about others: friendships, requests, blocks, follows, mutes and names. Nobody is notified. A relation that cannot be
+	// stored is refused by itself.
+	ImportRelations(context.Context, *connect.Request[v1.ImportRelationsRequest]) (*connect.Response[v1.ImportRelationsResponse], error)
+	// ExportRelations gives what users have set about others, by the ids of both, in pages.
+	ExportRelations(context.Context, *connect.Request[v1.ExportRelationsRequest]) (*connect.Response[v1.ExportRelationsResponse], error)
 	// ExportConversations gives conversations by their ids, in pages. Tickets of help desks are left out.
 	ExportConversations(context.Context, *connect.Request[v1.ExportConversationsRequest]) (*connect.Response[v1.ExportConversationsResponse], error)
 	// ExportEntries gives the entries of a conversation as they are stored, in pages. What was recalled or has expired has no content.
@@ -304,6 +344,18 @@ func NewInterchangeServiceHandler(svc InterchangeServiceHandler, opts ...connect
 		connect.WithSchema(interchangeServiceMethods.ByName("ExportUsers")),
 		connect.WithHandlerOptions(opts...),
 	)
+	interchangeServiceImportRelationsHandler := connect.NewUnaryHandler(
+		InterchangeServiceImportRelationsProcedure,
+		svc.ImportRelations,
+		connect.WithSchema(interchangeServiceMethods.ByName("ImportRelations")),
+		connect.WithHandlerOptions(opts...),
+	)
+	interchangeServiceExportRelationsHandler := connect.NewUnaryHandler(
+		InterchangeServiceExportRelationsProcedure,
+		svc.ExportRelations,
+		connect.WithSchema(interchangeServiceMethods.ByName("ExportRelations")),
+		connect.WithHandlerOptions(opts...),
+	)
 	interchangeServiceExportConversationsHandler := connect.NewUnaryHandler(
 		InterchangeServiceExportConversationsProcedure,
 		svc.ExportConversations,
@@ -338,6 +390,10 @@ func NewInterchangeServiceHandler(svc InterchangeServiceHandler, opts ...connect
 			interchangeServiceCompleteFileHandler.ServeHTTP(w, r)
 		case InterchangeServiceExportUsersProcedure:
 			interchangeServiceExportUsersHandler.ServeHTTP(w, r)
+		case InterchangeServiceImportRelationsProcedure:
+			interchangeServiceImportRelationsHandler.ServeHTTP(w, r)
+		case InterchangeServiceExportRelationsProcedure:
+			interchangeServiceExportRelationsHandler.ServeHTTP(w, r)
 		case InterchangeServiceExportConversationsProcedure:
 			interchangeServiceExportConversationsHandler.ServeHTTP(w, r)
 		case InterchangeServiceExportEntriesProcedure:
@@ -379,6 +435,14 @@ func (UnimplementedInterchangeServiceHandler) CompleteFile(context.Context, *con
 
 func (UnimplementedInterchangeServiceHandler) ExportUsers(context.Context, *connect.Request[v1.ExportUsersRequest]) (*connect.Response[v1.ExportUsersResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.InterchangeService.ExportUsers is not implemented"))
+}
+
+func (UnimplementedInterchangeServiceHandler) ImportRelations(context.Context, *connect.Request[v1.ImportRelationsRequest]) (*connect.Response[v1.ImportRelationsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.InterchangeService.ImportRelations is not implemented"))
+}
+
+func (UnimplementedInterchangeServiceHandler) ExportRelations(context.Context, *connect.Request[v1.ExportRelationsRequest]) (*connect.Response[v1.ExportRelationsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.InterchangeService.ExportRelations is not implemented"))
 }
 
 func (UnimplementedInterchangeServiceHandler) ExportConversations(context.Context, *connect.Request[v1.ExportConversationsRequest]) (*connect.Response[v1.ExportConversationsResponse], error) {

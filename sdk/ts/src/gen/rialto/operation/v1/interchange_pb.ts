@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/operation/v1/interchange.proto.
  */
 export const file_rialto_operation_v1_interchange: GenFile = /*@__PURE__*/
-  fileDesc("CiVyaWFsdG8vb3BlcmF0aW9uL3YxL2ludGVyY2hhbmdlLnByb3RvEhNyaWFsdG8ub3BlcmF0aW9uLnYxIpABCg9JbnRlcmNoYW5nZVVzZXISEAoEdXNlchgBIAEoBEICMAESEwoLZXh0ZXJuYWxfaWQYAiABKAkSDgoGaGFuZGxlGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRILCgNiaW8YBSABKAkSEgoGYXZhdGFyGAYgASgEQgIwARIPCgdkZWxldGVkGAcgASgIIkkKEkltcG9ydFVzZXJzUmVxdWVzdBIzCgV1c2VycxgBIAMoCzIkLnJpYWx0by5vcGVyYXRpb24udjEuSW50ZXJjaGFuZ2VVc2VyIkkKE0ltcG9ydFVzZXJzUmVzcG9uc2USMgoHcmVzdWx0cxgBIAMoCzIhLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0ZWRVc2VyIkEKDEltcG9ydGVkVXNlchIQCgR1c2VyGAEgASgEQgIwARIOCgZyZWFzb24YAiABKAkSDwoHbWVzc2FnZRgDIAEoCSLkAQoZSW1wb3J0Q29udmVyc2F0aW9uUmVxdWVzdBILCgNrZXkYASABKAkSDQoFdGl0bGUYAiABKAkSEQoFb3duZXIYAyABKARCAjABEhMKB21lbWJlcnMYBCADKARCAjABEg4KBmRpcmVjdBgFIAEoCBIvCgtqb2luX3BvbGljeRgGIAEoDjIaLnJpYWx0by5jaGF0LnYxLkpvaW5Qb2xpY3kSDwoHY2hhbm5lbBgHIAEoCBIPCgd0aW1lX21zGAggASgDEhIKBnBhcmVudBgJIAEoBEICMAESDAoEcm9vdBgKIAEoCSJFChpJbXBvcnRDb252ZXJzYXRpb25SZXNwb25zZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEg0KBWVuZGVkGAIgASgIInkKC0ltcG9ydEVudHJ5EgsKA2tleRgBIAEoCRIPCgd0aW1lX21zGAIgASgDEhIKBnNlbmRlchgDIAEoBEICMAESKAoHY29udGVudBgEIAEoCzIXLnJpYWx0by5jaGF0LnYxLkNvbnRlbnQSDgoGdGFyZ2V0GAUgASgJImMKFEltcG9ydEVudHJpZXNSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESMQoHZW50cmllcxgCIAMoCzIgLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0RW50cnkiTAoVSW1wb3J0RW50cmllc1Jlc3BvbnNlEjMKB3Jlc3VsdHMYASADKAsyIi5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydGVkRW50cnkiUAoNSW1wb3J0ZWRFbnRyeRILCgNzZXEYASABKAQSEQoJZHVwbGljYXRlGAIgASgIEg4KBnJlYXNvbhgDIAEoCRIPCgdtZXNzYWdlGAQgASgJIiwKEEVuZEltcG9ydFJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwASIlChFFbmRJbXBvcnRSZXNwb25zZRIQCghtZXNzYWdlcxgBIAEoBCJCChFJbXBvcnRGaWxlUmVxdWVzdBIRCgVvd25lchgBIAEoBEICMAESDAoEbmFtZRgCIAEoCRIMCgRzaXplGAMgASgEIjUKEkltcG9ydEZpbGVSZXNwb25zZRISCgZ1cGxvYWQYASABKARCAjABEgsKA3VybBgCIAEoCSJMChNDb21wbGV0ZUZpbGVSZXF1ZXN0EhEKBW93bmVyGAEgASgEQgIwARISCgZ1cGxvYWQYAiABKARCAjABEg4KBmF2YXRhchgDIAEoCCJIChRDb21wbGV0ZUZpbGVSZXNwb25zZRIRCgltaW1lX3R5cGUYASABKAkSDQoFd2lkdGgYAiABKA0SDgoGaGVpZ2h0GAMgASgNIjYKEkV4cG9ydFVzZXJzUmVxdWVzdBIRCgVhZnRlchgBIAEoBEICMAESDQoFbGltaXQYAiABKA0iWQoTRXhwb3J0VXNlcnNSZXNwb25zZRIzCgV1c2VycxgBIAMoCzIkLnJpYWx0by5vcGVyYXRpb24udjEuSW50ZXJjaGFuZ2VVc2VyEg0KBXRvdGFsGAIgASgEIk8KGkV4cG9ydENvbnZlcnNhdGlvbnNSZXF1ZXN0EhEKBWFmdGVyGAEgASgEQgIwARINCgVsaW1pdBgCIAEoDRIPCgd0aHJlYWRzGAMgASgIInEKG0V4cG9ydENvbnZlcnNhdGlvbnNSZXNwb25zZRJDCg1jb252ZXJzYXRpb25zGAEgAygLMiwucmlhbHRvLm9wZXJhdGlvbi52MS5JbnRlcmNoYW5nZUNvbnZlcnNhdGlvbhINCgV0b3RhbBgCIAEoBCKZAQoXSW50ZXJjaGFuZ2VDb252ZXJzYXRpb24SGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARILCgNrZXkYAiABKAkSDgoGZGlyZWN0GAMgASgIEg8KB2NoYW5uZWwYBCABKAgSEgoGcGFyZW50GAUgASgEQgIwARIQCghyb290X3NlcRgGIAEoBBIQCghsYXN0X3NlcRgHIAEoBCJOChRFeHBvcnRFbnRyaWVzUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEg0KBWFmdGVyGAIgASgEEg0KBWxpbWl0GAMgASgNImgKFUV4cG9ydEVudHJpZXNSZXNwb25zZRIzCgdlbnRyaWVzGAEgAygLMiIucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRlZEVudHJ5EgwKBG1vcmUYAiABKAgSDAoEbmV4dBgDIAEoBCJrCg1FeHBvcnRlZEVudHJ5EgsKA3NlcRgBIAEoBBIPCgd0aW1lX21zGAIgASgDEhIKBnNlbmRlchgDIAEoBEICMAESKAoHY29udGVudBgEIAEoCzIXLnJpYWx0by5jaGF0LnYxLkNvbnRlbnQiJwoRRXhwb3J0RmlsZVJlcXVlc3QSEgoGdXBsb2FkGAEgASgEQgIwASJjChJFeHBvcnRGaWxlUmVzcG9uc2USCwoDdXJsGAEgASgJEhEKBW93bmVyGAIgASgEQgIwARIMCgRuYW1lGAMgASgJEhEKCW1pbWVfdHlwZRgEIAEoCRIMCgRzaXplGAUgASgEMpgIChJJbnRlcmNoYW5nZVNlcnZpY2USYAoLSW1wb3J0VXNlcnMSJy5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydFVzZXJzUmVxdWVzdBooLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0VXNlcnNSZXNwb25zZRJ1ChJJbXBvcnRDb252ZXJzYXRpb24SLi5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydENvbnZlcnNhdGlvblJlcXVlc3QaLy5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydENvbnZlcnNhdGlvblJlc3BvbnNlEmYKDUltcG9ydEVudHJpZXMSKS5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydEVudHJpZXNSZXF1ZXN0GioucmlhbHRvLm9wZXJhdGlvbi52MS5JbXBvcnRFbnRyaWVzUmVzcG9uc2USWgoJRW5kSW1wb3J0EiUucmlhbHRvLm9wZXJhdGlvbi52MS5FbmRJbXBvcnRSZXF1ZXN0GiYucmlhbHRvLm9wZXJhdGlvbi52MS5FbmRJbXBvcnRSZXNwb25zZRJdCgpJbXBvcnRGaWxlEiYucmlhbHRvLm9wZXJhdGlvbi52MS5JbXBvcnRGaWxlUmVxdWVzdBonLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0RmlsZVJlc3BvbnNlEmMKDENvbXBsZXRlRmlsZRIoLnJpYWx0by5vcGVyYXRpb24udjEuQ29tcGxldGVGaWxlUmVxdWVzdBopLnJpYWx0by5vcGVyYXRpb24udjEuQ29tcGxldGVGaWxlUmVzcG9uc2USYAoLRXhwb3J0VXNlcnMSJy5yaWFsdG8ub3BlcmF0aW9uLnYxLkV4cG9ydFVzZXJzUmVxdWVzdBooLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0VXNlcnNSZXNwb25zZRJ4ChNFeHBvcnRDb252ZXJzYXRpb25zEi8ucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRDb252ZXJzYXRpb25zUmVxdWVzdBowLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0Q29udmVyc2F0aW9uc1Jlc3BvbnNlEmYKDUV4cG9ydEVudHJpZXMSKS5yaWFsdG8ub3BlcmF0aW9uLnYxLkV4cG9ydEVudHJpZXNSZXF1ZXN0GioucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRFbnRyaWVzUmVzcG9uc2USXQoKRXhwb3J0RmlsZRImLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0RmlsZVJlcXVlc3QaJy5yaWFsdG8ub3BlcmF0aW9uLnYxLkV4cG9ydEZpbGVSZXNwb25zZUJBWj9naXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9vcGVyYXRpb24vdjE7b3BlcmF0aW9udjFiBnByb3RvMw", [file_rialto_chat_v1_message]);
+  fileDesc("CiVyaWFsdG8vb3BlcmF0aW9uL3YxL2ludGVyY2hhbmdlLnByb3RvEhNyaWFsdG8ub3BlcmF0aW9uLnYxIoUBCg9JbnRlcmNoYW5nZVVzZXISEAoEdXNlchgBIAEoBEICMAESEwoLZXh0ZXJuYWxfaWQYAiABKAkSDgoGaGFuZGxlGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRILCgNiaW8YBSABKAkSEgoGYXZhdGFyGAYgASgEQgIwAUoECAcQCCJJChJJbXBvcnRVc2Vyc1JlcXVlc3QSMwoFdXNlcnMYASADKAsyJC5yaWFsdG8ub3BlcmF0aW9uLnYxLkludGVyY2hhbmdlVXNlciJJChNJbXBvcnRVc2Vyc1Jlc3BvbnNlEjIKB3Jlc3VsdHMYASADKAsyIS5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydGVkVXNlciJBCgxJbXBvcnRlZFVzZXISEAoEdXNlchgBIAEoBEICMAESDgoGcmVhc29uGAIgASgJEg8KB21lc3NhZ2UYAyABKAkiwQEKE0ludGVyY2hhbmdlUmVsYXRpb24SEQoFb3duZXIYASABKARCAjABEhEKBW90aGVyGAIgASgEQgIwARIOCgZmcmllbmQYAyABKAgSEQoJcmVxdWVzdGVkGAQgASgIEg0KBWFza2VkGAUgASgIEg8KB2Jsb2NrZWQYBiABKAgSEQoJZm9sbG93aW5nGAcgASgIEg0KBW11dGVkGAggASgIEg4KBnJlbWFyaxgJIAEoCRIPCgdtZXNzYWdlGAogASgJIlUKFkltcG9ydFJlbGF0aW9uc1JlcXVlc3QSOwoJcmVsYXRpb25zGAEgAygLMigucmlhbHRvLm9wZXJhdGlvbi52MS5JbnRlcmNoYW5nZVJlbGF0aW9uIlEKF0ltcG9ydFJlbGF0aW9uc1Jlc3BvbnNlEjYKB3Jlc3VsdHMYASADKAsyJS5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydGVkUmVsYXRpb24iMwoQSW1wb3J0ZWRSZWxhdGlvbhIOCgZyZWFzb24YASABKAkSDwoHbWVzc2FnZRgCIAEoCSJZChZFeHBvcnRSZWxhdGlvbnNSZXF1ZXN0EhcKC2FmdGVyX293bmVyGAEgASgEQgIwARIXCgthZnRlcl9vdGhlchgCIAEoBEICMAESDQoFbGltaXQYAyABKA0iVgoXRXhwb3J0UmVsYXRpb25zUmVzcG9uc2USOwoJcmVsYXRpb25zGAEgAygLMigucmlhbHRvLm9wZXJhdGlvbi52MS5JbnRlcmNoYW5nZVJlbGF0aW9uIuQBChlJbXBvcnRDb252ZXJzYXRpb25SZXF1ZXN0EgsKA2tleRgBIAEoCRINCgV0aXRsZRgCIAEoCRIRCgVvd25lchgDIAEoBEICMAESEwoHbWVtYmVycxgEIAMoBEICMAESDgoGZGlyZWN0GAUgASgIEi8KC2pvaW5fcG9saWN5GAYgASgOMhoucmlhbHRvLmNoYXQudjEuSm9pblBvbGljeRIPCgdjaGFubmVsGAcgASgIEg8KB3RpbWVfbXMYCCABKAMSEgoGcGFyZW50GAkgASgEQgIwARIMCgRyb290GAogASgJIkUKGkltcG9ydENvbnZlcnNhdGlvblJlc3BvbnNlEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDQoFZW5kZWQYAiABKAgieQoLSW1wb3J0RW50cnkSCwoDa2V5GAEgASgJEg8KB3RpbWVfbXMYAiABKAMSEgoGc2VuZGVyGAMgASgEQgIwARIoCgdjb250ZW50GAQgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udGVudBIOCgZ0YXJnZXQYBSABKAkiYwoUSW1wb3J0RW50cmllc1JlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIxCgdlbnRyaWVzGAIgAygLMiAucmlhbHRvLm9wZXJhdGlvbi52MS5JbXBvcnRFbnRyeSJMChVJbXBvcnRFbnRyaWVzUmVzcG9uc2USMwoHcmVzdWx0cxgBIAMoCzIiLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0ZWRFbnRyeSJQCg1JbXBvcnRlZEVudHJ5EgsKA3NlcRgBIAEoBBIRCglkdXBsaWNhdGUYAiABKAgSDgoGcmVhc29uGAMgASgJEg8KB21lc3NhZ2UYBCABKAkiLAoQRW5kSW1wb3J0UmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABIiUKEUVuZEltcG9ydFJlc3BvbnNlEhAKCG1lc3NhZ2VzGAEgASgEIkIKEUltcG9ydEZpbGVSZXF1ZXN0EhEKBW93bmVyGAEgASgEQgIwARIMCgRuYW1lGAIgASgJEgwKBHNpemUYAyABKAQiNQoSSW1wb3J0RmlsZVJlc3BvbnNlEhIKBnVwbG9hZBgBIAEoBEICMAESCwoDdXJsGAIgASgJIkwKE0NvbXBsZXRlRmlsZVJlcXVlc3QSEQoFb3duZXIYASABKARCAjABEhIKBnVwbG9hZBgCIAEoBEICMAESDgoGYXZhdGFyGAMgASgIIkgKFENvbXBsZXRlRmlsZVJlc3BvbnNlEhEKCW1pbWVfdHlwZRgBIAEoCRINCgV3aWR0aBgCIAEoDRIOCgZoZWlnaHQYAyABKA0iNgoSRXhwb3J0VXNlcnNSZXF1ZXN0EhEKBWFmdGVyGAEgASgEQgIwARINCgVsaW1pdBgCIAEoDSJZChNFeHBvcnRVc2Vyc1Jlc3BvbnNlEjMKBXVzZXJzGAEgAygLMiQucmlhbHRvLm9wZXJhdGlvbi52MS5JbnRlcmNoYW5nZVVzZXISDQoFdG90YWwYAiABKAQiTwoaRXhwb3J0Q29udmVyc2F0aW9uc1JlcXVlc3QSEQoFYWZ0ZXIYASABKARCAjABEg0KBWxpbWl0GAIgASgNEg8KB3RocmVhZHMYAyABKAgicQobRXhwb3J0Q29udmVyc2F0aW9uc1Jlc3BvbnNlEkMKDWNvbnZlcnNhdGlvbnMYASADKAsyLC5yaWFsdG8ub3BlcmF0aW9uLnYxLkludGVyY2hhbmdlQ29udmVyc2F0aW9uEg0KBXRvdGFsGAIgASgEIpkBChdJbnRlcmNoYW5nZUNvbnZlcnNhdGlvbhIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA2tleRgCIAEoCRIOCgZkaXJlY3QYAyABKAgSDwoHY2hhbm5lbBgEIAEoCBISCgZwYXJlbnQYBSABKARCAjABEhAKCHJvb3Rfc2VxGAYgASgEEhAKCGxhc3Rfc2VxGAcgASgEIk4KFEV4cG9ydEVudHJpZXNSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDQoFYWZ0ZXIYAiABKAQSDQoFbGltaXQYAyABKA0iaAoVRXhwb3J0RW50cmllc1Jlc3BvbnNlEjMKB2VudHJpZXMYASADKAsyIi5yaWFsdG8ub3BlcmF0aW9uLnYxLkV4cG9ydGVkRW50cnkSDAoEbW9yZRgCIAEoCBIMCgRuZXh0GAMgASgEImsKDUV4cG9ydGVkRW50cnkSCwoDc2VxGAEgASgEEg8KB3RpbWVfbXMYAiABKAMSEgoGc2VuZGVyGAMgASgEQgIwARIoCgdjb250ZW50GAQgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udGVudCInChFFeHBvcnRGaWxlUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABImMKEkV4cG9ydEZpbGVSZXNwb25zZRILCgN1cmwYASABKAkSEQoFb3duZXIYAiABKARCAjABEgwKBG5hbWUYAyABKAkSEQoJbWltZV90eXBlGAQgASgJEgwKBHNpemUYBSABKAQy9AkKEkludGVyY2hhbmdlU2VydmljZRJgCgtJbXBvcnRVc2VycxInLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0VXNlcnNSZXF1ZXN0GigucmlhbHRvLm9wZXJhdGlvbi52MS5JbXBvcnRVc2Vyc1Jlc3BvbnNlEnUKEkltcG9ydENvbnZlcnNhdGlvbhIuLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0Q29udmVyc2F0aW9uUmVxdWVzdBovLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0Q29udmVyc2F0aW9uUmVzcG9uc2USZgoNSW1wb3J0RW50cmllcxIpLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0RW50cmllc1JlcXVlc3QaKi5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydEVudHJpZXNSZXNwb25zZRJaCglFbmRJbXBvcnQSJS5yaWFsdG8ub3BlcmF0aW9uLnYxLkVuZEltcG9ydFJlcXVlc3QaJi5yaWFsdG8ub3BlcmF0aW9uLnYxLkVuZEltcG9ydFJlc3BvbnNlEl0KCkltcG9ydEZpbGUSJi5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydEZpbGVSZXF1ZXN0GicucmlhbHRvLm9wZXJhdGlvbi52MS5JbXBvcnRGaWxlUmVzcG9uc2USYwoMQ29tcGxldGVGaWxlEigucmlhbHRvLm9wZXJhdGlvbi52MS5Db21wbGV0ZUZpbGVSZXF1ZXN0GikucmlhbHRvLm9wZXJhdGlvbi52MS5Db21wbGV0ZUZpbGVSZXNwb25zZRJgCgtFeHBvcnRVc2VycxInLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0VXNlcnNSZXF1ZXN0GigucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRVc2Vyc1Jlc3BvbnNlEmwKD0ltcG9ydFJlbGF0aW9ucxIrLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0UmVsYXRpb25zUmVxdWVzdBosLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0UmVsYXRpb25zUmVzcG9uc2USbAoPRXhwb3J0UmVsYXRpb25zEisucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRSZWxhdGlvbnNSZXF1ZXN0GiwucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRSZWxhdGlvbnNSZXNwb25zZRJ4ChNFeHBvcnRDb252ZXJzYXRpb25zEi8ucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRDb252ZXJzYXRpb25zUmVxdWVzdBowLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0Q29udmVyc2F0aW9uc1Jlc3BvbnNlEmYKDUV4cG9ydEVudHJpZXMSKS5yaWFsdG8ub3BlcmF0aW9uLnYxLkV4cG9ydEVudHJpZXNSZXF1ZXN0GioucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRFbnRyaWVzUmVzcG9uc2USXQoKRXhwb3J0RmlsZRImLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0RmlsZVJlcXVlc3QaJy5yaWFsdG8ub3BlcmF0aW9uLnYxLkV4cG9ydEZpbGVSZXNwb25zZUJBWj9naXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9vcGVyYXRpb24vdjE7b3BlcmF0aW9udjFiBnByb3RvMw", [file_rialto_chat_v1_message]);
 
 /**
  * InterchangeUser is a user in an import or an export.
@@ -57,13 +57,6 @@ export type InterchangeUser = Message<"rialto.operation.v1.InterchangeUser"> & {
    * @generated from field: uint64 avatar = 6 [jstype = JS_STRING];
    */
   avatar: string;
-
-  /**
-   * Deleted: the account was erased; in exports only.
-   *
-   * @generated from field: bool deleted = 7;
-   */
-  deleted: boolean;
 };
 
 /**
@@ -143,6 +136,192 @@ export const ImportedUserSchema: GenMessage<ImportedUser> = /*@__PURE__*/
   messageDesc(file_rialto_operation_v1_interchange, 3);
 
 /**
+ * InterchangeRelation is what a user has set about another, in an import or an export.
+ *
+ * @generated from message rialto.operation.v1.InterchangeRelation
+ */
+export type InterchangeRelation = Message<"rialto.operation.v1.InterchangeRelation"> & {
+  /**
+   * @generated from field: uint64 owner = 1 [jstype = JS_STRING];
+   */
+  owner: string;
+
+  /**
+   * @generated from field: uint64 other = 2 [jstype = JS_STRING];
+   */
+  other: string;
+
+  /**
+   * Friend: the two are friends. Both relations say so.
+   *
+   * @generated from field: bool friend = 3;
+   */
+  friend: boolean;
+
+  /**
+   * Requested: the owner has asked the other to be a friend.
+   *
+   * @generated from field: bool requested = 4;
+   */
+  requested: boolean;
+
+  /**
+   * Asked: the other has asked the owner.
+   *
+   * @generated from field: bool asked = 5;
+   */
+  asked: boolean;
+
+  /**
+   * @generated from field: bool blocked = 6;
+   */
+  blocked: boolean;
+
+  /**
+   * @generated from field: bool following = 7;
+   */
+  following: boolean;
+
+  /**
+   * Muted: posts of the other are not in the owner's home timeline.
+   *
+   * @generated from field: bool muted = 8;
+   */
+  muted: boolean;
+
+  /**
+   * Remark is the owner's name for the other.
+   *
+   * @generated from field: string remark = 9;
+   */
+  remark: string;
+
+  /**
+   * Message of the request.
+   *
+   * @generated from field: string message = 10;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message rialto.operation.v1.InterchangeRelation.
+ * Use `create(InterchangeRelationSchema)` to create a new message.
+ */
+export const InterchangeRelationSchema: GenMessage<InterchangeRelation> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_interchange, 4);
+
+/**
+ * @generated from message rialto.operation.v1.ImportRelationsRequest
+ */
+export type ImportRelationsRequest = Message<"rialto.operation.v1.ImportRelationsRequest"> & {
+  /**
+   * Relations, at most 100.
+   *
+   * @generated from field: repeated rialto.operation.v1.InterchangeRelation relations = 1;
+   */
+  relations: InterchangeRelation[];
+};
+
+/**
+ * Describes the message rialto.operation.v1.ImportRelationsRequest.
+ * Use `create(ImportRelationsRequestSchema)` to create a new message.
+ */
+export const ImportRelationsRequestSchema: GenMessage<ImportRelationsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_interchange, 5);
+
+/**
+ * @generated from message rialto.operation.v1.ImportRelationsResponse
+ */
+export type ImportRelationsResponse = Message<"rialto.operation.v1.ImportRelationsResponse"> & {
+  /**
+   * Results, one for each relation.
+   *
+   * @generated from field: repeated rialto.operation.v1.ImportedRelation results = 1;
+   */
+  results: ImportedRelation[];
+};
+
+/**
+ * Describes the message rialto.operation.v1.ImportRelationsResponse.
+ * Use `create(ImportRelationsResponseSchema)` to create a new message.
+ */
+export const ImportRelationsResponseSchema: GenMessage<ImportRelationsResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_interchange, 6);
+
+/**
+ * @generated from message rialto.operation.v1.ImportedRelation
+ */
+export type ImportedRelation = Message<"rialto.operation.v1.ImportedRelation"> & {
+  /**
+   * Reason and message of the refusal; "" if the relation is stored.
+   *
+   * @generated from field: string reason = 1;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: string message = 2;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message rialto.operation.v1.ImportedRelation.
+ * Use `create(ImportedRelationSchema)` to create a new message.
+ */
+export const ImportedRelationSchema: GenMessage<ImportedRelation> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_interchange, 7);
+
+/**
+ * @generated from message rialto.operation.v1.ExportRelationsRequest
+ */
+export type ExportRelationsRequest = Message<"rialto.operation.v1.ExportRelationsRequest"> & {
+  /**
+   * AfterOwner and after_other are of the last relation of the page before; 0: the first page.
+   *
+   * @generated from field: uint64 after_owner = 1 [jstype = JS_STRING];
+   */
+  afterOwner: string;
+
+  /**
+   * @generated from field: uint64 after_other = 2 [jstype = JS_STRING];
+   */
+  afterOther: string;
+
+  /**
+   * Limit, at most 500; 0 is 500.
+   *
+   * @generated from field: uint32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message rialto.operation.v1.ExportRelationsRequest.
+ * Use `create(ExportRelationsRequestSchema)` to create a new message.
+ */
+export const ExportRelationsRequestSchema: GenMessage<ExportRelationsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_interchange, 8);
+
+/**
+ * @generated from message rialto.operation.v1.ExportRelationsResponse
+ */
+export type ExportRelationsResponse = Message<"rialto.operation.v1.ExportRelationsResponse"> & {
+  /**
+   * @generated from field: repeated rialto.operation.v1.InterchangeRelation relations = 1;
+   */
+  relations: InterchangeRelation[];
+};
+
+/**
+ * Describes the message rialto.operation.v1.ExportRelationsResponse.
+ * Use `create(ExportRelationsResponseSchema)` to create a new message.
+ */
+export const ExportRelationsResponseSchema: GenMessage<ExportRelationsResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_interchange, 9);
+
+/**
  * @generated from message rialto.operation.v1.ImportConversationRequest
  */
 export type ImportConversationRequest = Message<"rialto.operation.v1.ImportConversationRequest"> & {
@@ -218,7 +397,7 @@ export type ImportConversationRequest = Message<"rialto.operation.v1.ImportConve
  * Use `create(ImportConversationRequestSchema)` to create a new message.
  */
 export const ImportConversationRequestSchema: GenMessage<ImportConversationRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 4);
+  messageDesc(file_rialto_operation_v1_interchange, 10);
 
 /**
  * @generated from message rialto.operation.v1.ImportConversationResponse
@@ -242,7 +421,7 @@ export type ImportConversationResponse = Message<"rialto.operation.v1.ImportConv
  * Use `create(ImportConversationResponseSchema)` to create a new message.
  */
 export const ImportConversationResponseSchema: GenMessage<ImportConversationResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 5);
+  messageDesc(file_rialto_operation_v1_interchange, 11);
 
 /**
  * ImportEntry is a message, an update of one, or a control entry.
@@ -291,7 +470,7 @@ export type ImportEntry = Message<"rialto.operation.v1.ImportEntry"> & {
  * Use `create(ImportEntrySchema)` to create a new message.
  */
 export const ImportEntrySchema: GenMessage<ImportEntry> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 6);
+  messageDesc(file_rialto_operation_v1_interchange, 12);
 
 /**
  * @generated from message rialto.operation.v1.ImportEntriesRequest
@@ -315,7 +494,7 @@ export type ImportEntriesRequest = Message<"rialto.operation.v1.ImportEntriesReq
  * Use `create(ImportEntriesRequestSchema)` to create a new message.
  */
 export const ImportEntriesRequestSchema: GenMessage<ImportEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 7);
+  messageDesc(file_rialto_operation_v1_interchange, 13);
 
 /**
  * @generated from message rialto.operation.v1.ImportEntriesResponse
@@ -332,7 +511,7 @@ export type ImportEntriesResponse = Message<"rialto.operation.v1.ImportEntriesRe
  * Use `create(ImportEntriesResponseSchema)` to create a new message.
  */
 export const ImportEntriesResponseSchema: GenMessage<ImportEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 8);
+  messageDesc(file_rialto_operation_v1_interchange, 14);
 
 /**
  * @generated from message rialto.operation.v1.ImportedEntry
@@ -368,7 +547,7 @@ export type ImportedEntry = Message<"rialto.operation.v1.ImportedEntry"> & {
  * Use `create(ImportedEntrySchema)` to create a new message.
  */
 export const ImportedEntrySchema: GenMessage<ImportedEntry> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 9);
+  messageDesc(file_rialto_operation_v1_interchange, 15);
 
 /**
  * @generated from message rialto.operation.v1.EndImportRequest
@@ -385,7 +564,7 @@ export type EndImportRequest = Message<"rialto.operation.v1.EndImportRequest"> &
  * Use `create(EndImportRequestSchema)` to create a new message.
  */
 export const EndImportRequestSchema: GenMessage<EndImportRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 10);
+  messageDesc(file_rialto_operation_v1_interchange, 16);
 
 /**
  * @generated from message rialto.operation.v1.EndImportResponse
@@ -404,7 +583,7 @@ export type EndImportResponse = Message<"rialto.operation.v1.EndImportResponse">
  * Use `create(EndImportResponseSchema)` to create a new message.
  */
 export const EndImportResponseSchema: GenMessage<EndImportResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 11);
+  messageDesc(file_rialto_operation_v1_interchange, 17);
 
 /**
  * @generated from message rialto.operation.v1.ImportFileRequest
@@ -435,7 +614,7 @@ export type ImportFileRequest = Message<"rialto.operation.v1.ImportFileRequest">
  * Use `create(ImportFileRequestSchema)` to create a new message.
  */
 export const ImportFileRequestSchema: GenMessage<ImportFileRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 12);
+  messageDesc(file_rialto_operation_v1_interchange, 18);
 
 /**
  * @generated from message rialto.operation.v1.ImportFileResponse
@@ -457,7 +636,7 @@ export type ImportFileResponse = Message<"rialto.operation.v1.ImportFileResponse
  * Use `create(ImportFileResponseSchema)` to create a new message.
  */
 export const ImportFileResponseSchema: GenMessage<ImportFileResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 13);
+  messageDesc(file_rialto_operation_v1_interchange, 19);
 
 /**
  * @generated from message rialto.operation.v1.CompleteFileRequest
@@ -484,7 +663,7 @@ export type CompleteFileRequest = Message<"rialto.operation.v1.CompleteFileReque
  * Use `create(CompleteFileRequestSchema)` to create a new message.
  */
 export const CompleteFileRequestSchema: GenMessage<CompleteFileRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 14);
+  messageDesc(file_rialto_operation_v1_interchange, 20);
 
 /**
  * @generated from message rialto.operation.v1.CompleteFileResponse
@@ -511,7 +690,7 @@ export type CompleteFileResponse = Message<"rialto.operation.v1.CompleteFileResp
  * Use `create(CompleteFileResponseSchema)` to create a new message.
  */
 export const CompleteFileResponseSchema: GenMessage<CompleteFileResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 15);
+  messageDesc(file_rialto_operation_v1_interchange, 21);
 
 /**
  * @generated from message rialto.operation.v1.ExportUsersRequest
@@ -537,7 +716,7 @@ export type ExportUsersRequest = Message<"rialto.operation.v1.ExportUsersRequest
  * Use `create(ExportUsersRequestSchema)` to create a new message.
  */
 export const ExportUsersRequestSchema: GenMessage<ExportUsersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 16);
+  messageDesc(file_rialto_operation_v1_interchange, 22);
 
 /**
  * @generated from message rialto.operation.v1.ExportUsersResponse
@@ -561,7 +740,7 @@ export type ExportUsersResponse = Message<"rialto.operation.v1.ExportUsersRespon
  * Use `create(ExportUsersResponseSchema)` to create a new message.
  */
 export const ExportUsersResponseSchema: GenMessage<ExportUsersResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 17);
+  messageDesc(file_rialto_operation_v1_interchange, 23);
 
 /**
  * @generated from message rialto.operation.v1.ExportConversationsRequest
@@ -590,7 +769,7 @@ export type ExportConversationsRequest = Message<"rialto.operation.v1.ExportConv
  * Use `create(ExportConversationsRequestSchema)` to create a new message.
  */
 export const ExportConversationsRequestSchema: GenMessage<ExportConversationsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 18);
+  messageDesc(file_rialto_operation_v1_interchange, 24);
 
 /**
  * @generated from message rialto.operation.v1.ExportConversationsResponse
@@ -612,7 +791,7 @@ export type ExportConversationsResponse = Message<"rialto.operation.v1.ExportCon
  * Use `create(ExportConversationsResponseSchema)` to create a new message.
  */
 export const ExportConversationsResponseSchema: GenMessage<ExportConversationsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 19);
+  messageDesc(file_rialto_operation_v1_interchange, 25);
 
 /**
  * InterchangeConversation is a conversation in an export. Its members, and all that changed, are in its entries.
@@ -667,7 +846,7 @@ export type InterchangeConversation = Message<"rialto.operation.v1.InterchangeCo
  * Use `create(InterchangeConversationSchema)` to create a new message.
  */
 export const InterchangeConversationSchema: GenMessage<InterchangeConversation> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 20);
+  messageDesc(file_rialto_operation_v1_interchange, 26);
 
 /**
  * @generated from message rialto.operation.v1.ExportEntriesRequest
@@ -698,7 +877,7 @@ export type ExportEntriesRequest = Message<"rialto.operation.v1.ExportEntriesReq
  * Use `create(ExportEntriesRequestSchema)` to create a new message.
  */
 export const ExportEntriesRequestSchema: GenMessage<ExportEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 21);
+  messageDesc(file_rialto_operation_v1_interchange, 27);
 
 /**
  * @generated from message rialto.operation.v1.ExportEntriesResponse
@@ -729,7 +908,7 @@ export type ExportEntriesResponse = Message<"rialto.operation.v1.ExportEntriesRe
  * Use `create(ExportEntriesResponseSchema)` to create a new message.
  */
 export const ExportEntriesResponseSchema: GenMessage<ExportEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 22);
+  messageDesc(file_rialto_operation_v1_interchange, 28);
 
 /**
  * @generated from message rialto.operation.v1.ExportedEntry
@@ -761,7 +940,7 @@ export type ExportedEntry = Message<"rialto.operation.v1.ExportedEntry"> & {
  * Use `create(ExportedEntrySchema)` to create a new message.
  */
 export const ExportedEntrySchema: GenMessage<ExportedEntry> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 23);
+  messageDesc(file_rialto_operation_v1_interchange, 29);
 
 /**
  * @generated from message rialto.operation.v1.ExportFileRequest
@@ -778,7 +957,7 @@ export type ExportFileRequest = Message<"rialto.operation.v1.ExportFileRequest">
  * Use `create(ExportFileRequestSchema)` to create a new message.
  */
 export const ExportFileRequestSchema: GenMessage<ExportFileRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 24);
+  messageDesc(file_rialto_operation_v1_interchange, 30);
 
 /**
  * @generated from message rialto.operation.v1.ExportFileResponse
@@ -815,7 +994,7 @@ export type ExportFileResponse = Message<"rialto.operation.v1.ExportFileResponse
  * Use `create(ExportFileResponseSchema)` to create a new message.
  */
 export const ExportFileResponseSchema: GenMessage<ExportFileResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 25);
+  messageDesc(file_rialto_operation_v1_interchange, 31);
 
 /**
  * InterchangeService imports users, conversations and messages with their original times, and exports everything; rialto import and rialto export are
@@ -897,6 +1076,27 @@ export const InterchangeService: GenService<{
     methodKind: "unary";
     input: typeof ExportUsersRequestSchema;
     output: typeof ExportUsersResponseSchema;
+  },
+  /**
+   * ImportRelations stores what users have set about others: friendships, requests, blocks, follows, mutes and names. Nobody is notified. A relation that cannot be
+   * stored is refused by itself.
+   *
+   * @generated from rpc rialto.operation.v1.InterchangeService.ImportRelations
+   */
+  importRelations: {
+    methodKind: "unary";
+    input: typeof ImportRelationsRequestSchema;
+    output: typeof ImportRelationsResponseSchema;
+  },
+  /**
+   * ExportRelations gives what users have set about others, by the ids of both, in pages.
+   *
+   * @generated from rpc rialto.operation.v1.InterchangeService.ExportRelations
+   */
+  exportRelations: {
+    methodKind: "unary";
+    input: typeof ExportRelationsRequestSchema;
+    output: typeof ExportRelationsResponseSchema;
   },
   /**
    * ExportConversations gives conversations by their ids, in pages. Tickets of help desks are left out.
