@@ -349,9 +349,9 @@ mutant "record a dwell in place of a longer one" $ranking/impressions.go 's/ AND
 mutant "lose dwells of pages that are not written" $ranking/impressions.go 's/p\.dwellMs = max\(p\.dwellMs, dwells\[p\.post\]\)/_ = dwells/' '^TestDwells$' $ranking
 mutant "log what is shown without personalization" $ranking/page.go 's/!ranked\.notPersonal/true/' '^TestNoPersonalization$' $ranking
 mutant "rank by what was done without personalization" $ranking/candidates.go 's/; !t\.notPersonal \{/; true {/' '^TestNoPersonalization$' $ranking
-mutant "train with readers without personalization" $ranking/examples.go 's/ \|\| off\[r\.reader\]//' '^TestNoPersonalization$' $ranking
-mutant "record clicks without personalization" $ranking/impressions.go 's/err != nil \|\| off\[reader\]/err != nil/' '^TestNoPersonalization$' $ranking
-mutant "record what the terminal opens of each list" internal/tool/terminal/ranking.go 's/if isFirst \{/if post != 0 {/' '^TestOpenedPosts$' internal/tool/terminal
+mutant "train with readers without personalization" $ranking/examples.go 's/ \|\| off\[r\.reader\]/ || off[0]/' '^TestNoPersonalization$' $ranking
+mutant "record clicks without personalization" $ranking/impressions.go 's/err != nil \|\| off\[reader\]/err != nil || off[0]/' '^TestNoPersonalization$' $ranking
+mutant "record what the terminal opens of each list" internal/tool/terminal/ranking.go 's/if isFirst \{/if isFirst || post != 0 {/' '^TestOpenedPosts$' internal/tool/terminal
 mutant_ts "record opened posts again and again" src/impressions.ts 's/i\.opened \&\& !i\.openedRecorded\)\.slice/i.opened).slice/' test/unit/ranking.test.ts
 mutant_ts "record opened posts without personalization" src/impressions.ts 's/if \(this\.options\.isOff\(\)\) return this\.forget\(\);//' test/unit/ranking.test.ts
 mutant_ts "lose impressions that could not be recorded" src/impressions.ts 's/\} catch \{/} catch { for (const [, i] of opened) i.openedRecorded = true;/' test/unit/ranking.test.ts
@@ -367,7 +367,7 @@ mutant "judge by what a model was fitted to" internal/platform/clickmodel/clickm
 vectors=internal/engine/vectorindex
 mutant "find deleted vectors" $vectors/change.go 's/^\t\t\tx\.unlink\(n, s, level\)$/\t\t\t_ = n/' '^TestRandomChanges$' $vectors
 mutant "link the nearest vectors alone" $vectors/change.go 's/x\.choose\(found, x\.config\.Links\)/found[:1]/' '^TestRecall$' $vectors
-mutant "return similarities of packed vectors" $vectors/vectorindex.go 's/found\[i\]\.similarity = Product\(query, x\.vector\(n\.slot\)\)/_ = n/' '^TestRecall$' $vectors
+mutant "return similarities of packed vectors" $vectors/vectorindex.go 's/found\[i\]\.similarity = Product\(query, x\.vector\(n\.slot\)\)/found[i].similarity = n.similarity/' '^TestRecall$' $vectors
 mutant "forget that packed dimensions are shifted" $vectors/packed.go 's/even\+odd-f\.excess/even+odd/' '^TestPacked$' $vectors
 mutant "do not use memory of deleted vectors again" $vectors/change.go 's/x\.free = append\(x\.free, s\)/_ = s/' '^TestRandomChanges$' $vectors
 mutant "keep more links than there is room for" $vectors/change.go 's/len\(x\.links\[s\]\[level\]\) <= most \{/true {/' '^TestRandomChanges$' $vectors
@@ -1502,11 +1502,11 @@ mutant "tell clients that are no edges of purges" $edge/purges.go 's/return ok \
 mutant "tell edges that all is known without reading what others changed" $edge/purges.go 's/if err := p\.sync\(ctx\); err != nil \{/if err := p.sync(ctx); err != nil \&\& false {/' TestPurgesAnswersEdgesOnly ./$edge
 mutant "take the time of reading for known" $edge/purges.go 's/complete\.Sub\(began\)/max(complete.Sub(began), time.Since(began))/' TestPurgesWaits ./$edge
 mutant "keep asking a server that fails" internal/base/egress/servers.go 's/uint32\(len\(s\.clients\)\)\+n, q/uint32(len(s.clients))+0*n, q/' 'ServersReplaceEachOther|OriginsReplace' ./internal/base/egress ./$edge
-mutant "serve pictures of hidden posts by their URLs" internal/service/media/download.go 's/\&\& !shown \{$/\&\& false \{/' FilesOfPostsEndWithThem ./internal/service/media
+mutant "serve pictures of hidden posts by their URLs" internal/service/media/download.go 's/\&\& !shown \{$/\&\& !shown \&\& false \{/' FilesOfPostsEndWithThem ./internal/service/media
 mutant "serve pictures of hidden posts on edges" $edge/address.go 's/a\.post = PostTag\(number\)/_ = PostTag(number)/' TestPurgesOfPicturesOfPosts ./$edge
 mutant "serve pictures of hidden comments on edges" internal/service/media/serve.go 's/ \|\| verb == verbComment \{/ {/' FilesOfPostsEndWithThem ./internal/service/media
 mutant "serve pictures of comments on hidden posts" internal/app/edges.go 's/return n\.feed\.IsShown\(ctx, post\)/return true, nil/' TestPicturesOfHiddenPosts ./internal/app
-mutant "offer edges that are silent" $edge/registry.go 's/now\.Sub\(e\.at\) >= reportLife/false/' TestRegistry ./$edge
+mutant "offer edges that are silent" $edge/registry.go 's/now\.Sub\(e\.at\) >= reportLife/now.Sub(e.at) >= 1000*reportLife/' TestRegistry ./$edge
 mutant "offer edges that stop" $edge/report.go 's/r\.Leaving = r\.Leaving \|\| leaving/_ = leaving/' TestClientsAreSentToEdges ./internal/app
 mutant "list any number of edges" $edge/registry.go 's/len\(g\.edges\) >= maxEdges/false/' TestRegistry ./$edge
 mutant "put any text of an edge into the policy of pages" $edge/registry.go 's/r\.URL != "" \&\& !isAddress\(r\.URL\)/false/' TestRegistry ./$edge
