@@ -727,8 +727,8 @@ mutant "keep any list of parts in memory" $media/s3.go 's/int64\(len\(text\)\) >
 mutant "show former avatars" $media/download.go 's/return avatar == n, err/return avatar == n || true, err/' Avatars $media
 mutant "show a group's picture to everyone" internal/service/chat/group_settings.go '/^func .* Picture\(/,/^}/s/ \|\| !ok \|\| m\.leaveSeq != 0/ || ok \&\& false \&\& m.leaveSeq != 0/' PicturesAreVisible internal/transport/rpc
 mutant "keep a picture before the change is allowed" internal/service/chat/group_settings.go 's/s\.deps\.CheckPicture\(ctx, by/s.deps.KeepPicture(ctx, by/' PicturesAreVisible internal/transport/rpc
-mutant "store a file that is too long" $s3/put.go 's/return blob\.ErrSize$/return nil/' 'Store|Large' $s3
-mutant "leave uncompleted upload parts" $s3/put.go 's/^\t\tif err == nil \{$/\t\tif err == nil || upload != "" {/' Large $s3
+mutant "store a file that is too long" $s3/receive.go 's/^\t\terr = blob\.ErrSize$/\t\terr = nil/' 'AReaderThatFails|Store|Large' $s3
+mutant "leave uncompleted upload parts" $s3/put.go 's/if err == nil \|\| session == "" \{/if true {/' Large $s3
 mutant "mix two versions of a file" $s3/read.go 's/options\.SetMatchETag\(f\.etag\)/options.SetMatchETag("*")/' Replaced $s3
 mutant "treat a broken response as the end" $s3/read.go 's/^\t\terr = io\.ErrUnexpectedEOF$/\t\treturn 0, io.EOF/; s/for range tries/for range 1/' 'BreaksOff|TemporaryFaults' $s3
 
@@ -1245,6 +1245,17 @@ mutant "blame the host that redirects" internal/base/egress/hop.go 's/portedHost
 mutant "take a body that breaks off for a success" internal/base/egress/hop.go 's/b\.once\.Do\(func\(\) \{ b\.end\(err\) \}\)/b.once.Do(func() { b.end(nil) })/' CircuitsOfRedirects ./internal/base/egress
 mutant "take invalid answers for successes" internal/base/egress/egress.go 's/^\t\t\tif o\.Failure == nil \{$/\t\t\tif false {/' WhichAnswersOpen ./internal/base/egress
 mutant "blame a mail server for emails that it refuses" internal/platform/mailer/mailer.go 's/answer\.ErrorCode\(\) >= refusal/false/' CircuitOfTheServer ./internal/platform/mailer
+mutant "hold a request to S3 while a client sends a file" internal/engine/blob/s3blob/put.go 's/^\tp, err := s\.receive\(/\trelease, err := s.acquire(ctx)\n\tif err != nil {\n\t\treturn err\n\t}\n\tdefer release()\n\tp, err := s.receive(/' SlowReaders ./internal/engine/blob/s3blob
+mutant "hold a request to S3 while a client sends a part" internal/engine/blob/s3blob/parts.go 's/^\treceived, err := s\.receive\(/\ts.slots <- struct{}{}\n\tdefer func() { <-s.slots }()\n\treceived, err := s.receive(/' SlowReaders ./internal/engine/blob/s3blob
+mutant "send any number of requests with bytes to S3" internal/engine/blob/s3blob/receive.go 's/return func\(\) \{ <-s\.slots \}, nil/<-s.slots\n\t\treturn func() {}, nil/' ConcurrentRequests ./internal/engine/blob/s3blob
+mutant "begin an upload to S3 before its first part is complete" internal/engine/blob/s3blob/put.go 's/^\tsession := ""$/\tsession, _ := s.beginParts(ctx, name)/' AReaderThatFails ./internal/engine/blob/s3blob
+mutant "repeat a request to S3 where it failed" internal/engine/blob/s3blob/receive.go 's/return payload\{size, hex\.EncodeToString\(sum\.Sum\(nil\)\), p\.Reader, p\.Close\}, nil/one := p.Reader()\n\treturn payload{size, hex.EncodeToString(sum.Sum(nil)), func() io.ReadSeeker { return struct{ io.ReadSeeker }{io.NewSectionReader(one.(io.ReaderAt), 1, size)} }, p.Close}, nil/' AttemptsSendTheSameBytes ./internal/engine/blob/s3blob
+mutant "keep the file of a reader that failed" internal/engine/blob/s3blob/receive.go 's/return payload\{\}, errors\.Join\(err, p\.Close\(\)\)/return payload{}, errors.Join(err)/' AReaderThatFails ./internal/engine/blob/s3blob
+mutant "keep the names of temporary files" internal/base/spool/spool.go 's/if err := os\.Remove\(f\.Name\(\)\); err != nil \{/if err := error(nil); err != nil {/' NoFileHasAName ./internal/base/spool
+mutant "keep the temporary files of a crash" internal/base/spool/spool.go 's/if !strings\.HasPrefix\(f\.Name\(\), prefix\) \{/if strings.HasPrefix(f.Name(), prefix) {/' NoFileHasAName ./internal/base/spool
+mutant "keep slow bytes in memory" internal/base/spool/spool.go 's/if p\.dir == nil \{/if true {/' 'TestMemory|AFullDisk' ./internal/base/spool
+mutant "lose what came before a reader failed" internal/base/spool/spool.go 's/^\tif err := p\.flush\(\); err != nil \{$/\tif err := error(nil); err != nil {/' 'AReaderThatFails|TestReceive' ./internal/base/spool
+mutant "take a full disk for another error" internal/base/spool/spool.go 's/errors\.Is\(err, syscall\.ENOSPC\)/false/' AFullDisk ./internal/base/spool
 mutant "blame S3 for files that are not there" internal/engine/blob/s3blob/request.go 's/err == nil \|\| errors\.As/err == nil || false \&\& errors.As/' MissingFilesAreNoFailures ./internal/engine/blob/s3blob
 mutant "count refused calls as failures of jobs" internal/platform/job/run.go 's/case errors\.As\(err, \&refused\):.*$/case false \&\& errors.As(err, \&refused):/' RefusedCallsAreNoFailures ./internal/platform/job
 mutant "count refused pushes as attempts" internal/service/push/deliver.go 's/done\.refused != nil \&\& waited <= maxAge/false/' OpenCircuitsDelayPushes ./internal/service/push

@@ -25,6 +25,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	"github.com/rialto-im/rialto/internal/base/spool"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/base/tracing"
 	"github.com/rialto-im/rialto/internal/base/wakeup"
@@ -90,6 +91,7 @@ import (
 const (
 	recordsFile = datadir.DatabaseFile
 	filesDir    = datadir.FilesDir
+	spoolDir    = "spool"
 	lockFile    = "LOCK"
 )
 
@@ -118,6 +120,7 @@ type Node struct {
 	db              *sqldb.DB
 	log             timeline.Log
 	files           blob.Store
+	spool           *spool.Dir          // holds what arrives slowly
 	fileCache       *blockcache.Cache   // nil: there is none
 	uncached        *wakeup.Set[string] // groups of files that are to leave fileCache
 	edge            *edge.Server        // of a node that is an edge only

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/spool"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/blob/diskblob"
 	"github.com/rialto-im/rialto/internal/engine/blob/s3blob"
@@ -169,9 +170,13 @@ func s3Config(config *config.Config) s3blob.Config {
 }
 
 func (n *Node) openFiles(ctx context.Context) (blob.Store, error) {
+	var err error
+	if n.spool, err = spool.Open(n.dir.join(spoolDir)); err != nil {
+		return nil, err
+	}
 	if n.config.S3.Endpoint != "" {
 		config := s3Config(n.config)
-		config.Calls = n.outgoing
+		config.Calls, config.Spool = n.outgoing, n.spool
 		store, err := s3blob.Open(ctx, config)
 		if err != nil {
 			return nil, err

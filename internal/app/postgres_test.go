@@ -28,7 +28,7 @@ func TestANodeOnPostgreSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range names {
-		if n.Name() != filesDir && n.Name() != lockFile && n.Name() != nodeFile && n.Name() != datadir.SearchDir {
+		if n.Name() != filesDir && n.Name() != lockFile && n.Name() != nodeFile && n.Name() != datadir.SearchDir && n.Name() != spoolDir {
 			t.Errorf("the data directory contains %s, want only files of a node with PostgreSQL", n.Name())
 		}
 	}

@@ -14,19 +14,21 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 )
 
-// BufferSize is the maximum of memory in bytes that a Part needs, whatever its size. Longer parts are in a file.
+// BufferSize is the maximum of memory in bytes that a Part of a Dir needs, whatever its size. Longer parts are in a file.
 const BufferSize = 64 << 10
 
 // prefix of the names that files have until they are open.
 const prefix = "spool-"
 
-// Dir is a directory of temporary files. All methods may be called from many goroutines. A nil Dir holds only parts of at most BufferSize.
+// Dir is a directory of temporary files. All methods may be called from many goroutines. A nil Dir holds all bytes in memory: for
+// programs that read their own files, a few at a time.
 //
 // Dir itself bounds neither the number of parts nor their size. Callers receive at most one part at a time for each request, of bounded size,
 // so it has less than a store that writes whole files. If the disk is full, the part is dropped with the error storage_full.
@@ -113,11 +115,12 @@ func (p *Part) received(cause error) (*Part, error) {
 	return p, cause
 }
 
-// flush writes the buffer to the file, which it creates first if there is none.
+// flush makes room in the buffer: it writes it to the file, which it creates first if there is none.
 func (p *Part) flush() (err error) {
 	if p.file == nil {
 		if p.dir == nil {
-			return fmt.Errorf("more than %d bytes, and no directory for temporary files", BufferSize)
+			p.buffer = slices.Grow(p.buffer, BufferSize)
+			return nil
 		}
 		if p.file, err = p.dir.create(); err != nil {
 			return err

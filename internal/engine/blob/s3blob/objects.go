@@ -1,7 +1,6 @@
 package s3blob
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -25,19 +24,18 @@ const listPage = 1000
 
 // PutObject stores bytes by one request, and replaces what was there. Unlike a key, a name may have any characters that S3 allows.
 func (s *Store) PutObject(ctx context.Context, name string, b []byte) error {
-	select {
-	case s.places <- struct{}{}:
-		defer func() { <-s.places }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return s.putObject(ctx, name, b)
+	return s.putObject(ctx, name, payloadOf(b))
 }
 
-func (s *Store) putObject(ctx context.Context, name string, b []byte) error {
-	size := int64(len(b))
-	return classify(s.request(ctx, size, func(ctx context.Context) error {
-		_, err := s.client.PutObject(ctx, s.config.Bucket, s.name(name), bytes.NewReader(b), size, "", digest(b), minio.PutObjectOptions{ContentType: "application/octet-stream"})
+// putObject sends an object as soon as a slot is free.
+func (s *Store) putObject(ctx context.Context, name string, p payload) error {
+	release, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return classify(s.request(ctx, p.size, func(ctx context.Context) error {
+		_, err := s.client.PutObject(ctx, s.config.Bucket, s.name(name), p.reader(), p.size, "", p.sha256, minio.PutObjectOptions{ContentType: "application/octet-stream"})
 		return err
 	}))
 }

@@ -1,7 +1,6 @@
 package s3blob
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -28,9 +27,15 @@ func (s *Store) beginParts(ctx context.Context, name string) (session string, er
 	return session, err
 }
 
-func (s *Store) putPart(ctx context.Context, name, session string, number int, part []byte) (stored minio.ObjectPart, err error) {
-	err = s.request(ctx, int64(len(part)), func(ctx context.Context) (err error) {
-		stored, err = s.client.PutObjectPart(ctx, s.config.Bucket, name, session, number, bytes.NewReader(part), int64(len(part)), minio.PutObjectPartOptions{Sha256Hex: digest(part)})
+// putPart sends a part as soon as a slot is free.
+func (s *Store) putPart(ctx context.Context, name, session string, number int, p payload) (stored minio.ObjectPart, err error) {
+	release, err := s.acquire(ctx)
+	if err != nil {
+		return stored, err
+	}
+	defer release()
+	err = s.request(ctx, p.size, func(ctx context.Context) (err error) {
+		stored, err = s.client.PutObjectPart(ctx, s.config.Bucket, name, session, number, p.reader(), p.size, minio.PutObjectPartOptions{Sha256Hex: p.sha256})
 		return err
 	})
 	return stored, err
@@ -49,7 +54,7 @@ func (s *Store) abortParts(ctx context.Context, name, session string) error {
 	})
 }
 
-// PutPart reads a part into memory, as Put does.
+// PutPart receives a part completely before it is sent, as Put does.
 func (s *Store) PutPart(ctx context.Context, key, session string, p blob.Part, r io.Reader) (string, error) {
 	if !blob.ValidKey(key) {
 		return "", blob.ErrKey
@@ -57,20 +62,12 @@ func (s *Store) PutPart(ctx context.Context, key, session string, p blob.Part, r
 	if p.Number < 1 || p.Offset < 0 || p.Size < 0 {
 		return "", blob.ErrParts
 	}
-	select {
-	case s.places <- struct{}{}:
-		defer func() { <-s.places }()
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-	buffer := make([]byte, p.Size)
-	if err := fill(ctx, r, buffer); err != nil {
+	received, err := s.receive(ctx, r, p.Size, p.Size)
+	if err != nil {
 		return "", err
 	}
-	if err := end(ctx, r); err != nil {
-		return "", err
-	}
-	stored, err := s.putPart(ctx, s.name(key), session, p.Number, buffer)
+	defer received.Close()
+	stored, err := s.putPart(ctx, s.name(key), session, p.Number, received)
 	return stored.ETag, classifyParts(err)
 }
 

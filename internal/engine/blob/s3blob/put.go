@@ -2,8 +2,6 @@ package s3blob
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"time"
@@ -25,7 +23,8 @@ const (
 // partSize returns the part size of a file. All parts but the last are equal, as some servers require.
 func partSize(size int64) int64 { return max(onePart, (size+maxParts-1)/maxParts) }
 
-// Put reads a part into memory before it is sent, so that a request can be repeated, and a wrong size is known before the end.
+// Put receives each part completely before it is sent, so that a request can be repeated, and lasts no longer than the server takes. The first
+// request is made when the first part is complete.
 func (s *Store) Put(ctx context.Context, key string, r io.Reader, size int64) error {
 	if !blob.ValidKey(key) {
 		return blob.ErrKey
@@ -33,95 +32,43 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, size int64) er
 	if size < 0 {
 		return blob.ErrSize
 	}
-	select {
-	case s.places <- struct{}{}:
-		defer func() { <-s.places }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if size > partSize(size) {
+		return s.putParts(ctx, s.name(key), r, size)
 	}
-	buffer := make([]byte, min(size, partSize(size)))
-	if size > int64(len(buffer)) {
-		return s.putParts(ctx, s.name(key), r, size, buffer)
-	}
-	if err := fill(ctx, r, buffer); err != nil {
-		return err
-	}
-	if err := end(ctx, r); err != nil {
-		return err
-	}
-	return s.putObject(ctx, key, buffer)
-}
-
-// digest is a signed checksum by which the server checks the received bytes.
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
-
-func (s *Store) putParts(ctx context.Context, name string, r io.Reader, size int64, buffer []byte) (err error) {
-	upload, err := s.beginParts(ctx, name)
+	p, err := s.receive(ctx, r, size, size)
 	if err != nil {
-		return classify(err)
+		return err
 	}
+	defer p.Close()
+	return s.putObject(ctx, key, p)
+}
+
+func (s *Store) putParts(ctx context.Context, name string, r io.Reader, size int64) (err error) {
+	session := ""
 	defer func() {
-		if err == nil {
+		if err == nil || session == "" {
 			return
 		}
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 		defer cancel()
-		err = errors.Join(err, classify(s.abortParts(late, name, upload)))
+		err = errors.Join(err, classify(s.abortParts(late, name, session)))
 	}()
 	var parts []minio.CompletePart
-	for left := size; left > 0; left -= int64(len(buffer)) {
-		buffer = buffer[:min(left, int64(len(buffer)))]
-		if err := fill(ctx, r, buffer); err != nil {
+	for left := size; left > 0; left -= partSize(size) {
+		p, err := s.receive(ctx, r, min(left, partSize(size)), left)
+		if err != nil {
 			return err
 		}
-		part, err := s.putPart(ctx, name, upload, len(parts)+1, buffer)
-		if err != nil {
-			return classify(err)
+		if session == "" {
+			if session, err = s.beginParts(ctx, name); err != nil {
+				return errors.Join(classify(err), p.Close())
+			}
+		}
+		part, err := s.putPart(ctx, name, session, len(parts)+1, p)
+		if err := errors.Join(classify(err), p.Close()); err != nil {
+			return err
 		}
 		parts = append(parts, minio.CompletePart{PartNumber: part.PartNumber, ETag: part.ETag})
 	}
-	if err := end(ctx, r); err != nil {
-		return err
-	}
-	return classify(s.completeParts(ctx, name, upload, parts))
-}
-
-// fill reads until b is full. If the reader ends earlier, the error is ErrSize; if it fails, the reader's error.
-func fill(ctx context.Context, r io.Reader, b []byte) error {
-	for len(b) > 0 {
-		n, err := read(ctx, r, b)
-		b = b[n:]
-		if err == io.EOF && len(b) > 0 {
-			return blob.ErrSize
-		}
-		if err != nil && err != io.EOF {
-			return err
-		}
-	}
-	return nil
-}
-
-// end returns ErrSize if r has more bytes.
-func end(ctx context.Context, r io.Reader) error {
-	for {
-		n, err := read(ctx, r, make([]byte, 1))
-		switch {
-		case n > 0:
-			return blob.ErrSize
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		}
-	}
-}
-
-func read(ctx context.Context, r io.Reader, b []byte) (int, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.Read(b)
+	return classify(s.completeParts(ctx, name, session, parts))
 }

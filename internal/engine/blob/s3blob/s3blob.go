@@ -24,6 +24,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/certpool"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
+	"github.com/rialto-im/rialto/internal/base/spool"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 )
 
@@ -55,9 +56,13 @@ type Config struct {
 	AccessKey, SecretKey string
 	// CA is a file with the certificates (PEM) of the server's authority, if the system does not trust it.
 	CA string
-	// Uploads is the maximum number of concurrent uploads, each with 8 MiB of memory at most (more for files beyond 72 GB); others wait.
-	// Default 16.
+	// Uploads is the maximum number of concurrent requests that send bytes; others wait. Default 16. Only bytes that are complete are sent, so
+	// a slow client has none of these requests.
 	Uploads int
+	// Spool receives the bytes of Put and PutPart before they are sent: 8 MiB at most for each call of Put (more for files beyond 72 GB), a part
+	// for each of PutPart. Each needs spool.BufferSize of memory. nil: all of them are in memory, so the caller bounds
+	// the concurrent calls.
+	Spool *spool.Dir
 	// ReadOnly: Open checks nothing, so that keys which may only read suffice.
 	ReadOnly bool
 	// Calls has the circuit breakers of this process. Without it there is an own one, which no metrics show.
@@ -68,7 +73,7 @@ type Config struct {
 type Store struct {
 	config Config
 	client *minio.Core
-	places chan struct{} // one for each upload
+	slots  chan struct{} // holds a value for each request that sends bytes
 }
 
 // Open connects, and checks with a small file that the bucket can be written, read and deleted from.
@@ -98,7 +103,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("files in S3: %w", err)
 	}
-	s := &Store{config: config, client: client, places: make(chan struct{}, config.Uploads)}
+	s := &Store{config: config, client: client, slots: make(chan struct{}, config.Uploads)}
 	if config.ReadOnly {
 		return s, nil
 	}

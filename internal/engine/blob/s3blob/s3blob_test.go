@@ -15,6 +15,9 @@ func config(s *s3test.Server, bucket string) s3blob.Config {
 
 func open(t *testing.T, config s3blob.Config) *s3blob.Store {
 	t.Helper()
+	if config.Spool == nil {
+		config.Spool = openSpool(t)
+	}
 	s, err := s3blob.Open(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
