@@ -709,7 +709,8 @@ mutant "accept a part URL for another size" $media/serve_parts.go 's/upload\+"\/
 mutant "keep the parts of abandoned uploads" $media/abandoned_uploads.go 's/if err := s\.abortParts\(ctx, a\.id\); err != nil \{/if err := error(nil); err != nil {/' 'AbandonedParts|BadParts' $media
 mutant "record parts before their checksum is known" $media/tus_patch.go 's/^\t\tif a\.sum == nil \{$/\t\tif true {/' TusRefusals $media
 mutant "record the beginning of a part before its checksum is known" $media/tus_patch.go 's/err == nil \&\& a\.sum == nil \{/err == nil {/' TusRefusals $media
-mutant "let one user have all turns of bodies without a length" $media/buffer_slots.go 's/maxUserBuffers = 2/maxUserBuffers = maxBuffers/' BodiesWithoutALength $media
+mutant "keep bodies without a length in memory" $media/tus_patch.go 's/a\.service\.deps\.Spool\.Receive\(/Deps{}.Spool.Receive(/' BodiesWithoutALengthOnAFullDisk $media
+mutant "keep the files of bodies without a length" $media/tus_patch.go 's/^\t\tdefer received\.Close\(\)$//' BodiesWithoutALengthOnAFullDisk $media
 mutant "write the beginning of a part again for each byte" $media/tus_patch.go 's/if excess <= 0 \{/if true {/' ShortRequestsOfTus $media
 mutant "forget the checksums of parts when they are joined" $media/parts.go 's/_, err = s\.update\(ctx, nil, `UPDATE uploads SET stored/_, err = s.update(ctx, func(tx *sql.Tx) error { return s.forgetDropped(ctx, tx, n) }, `UPDATE uploads SET stored/' PartsAfterTheJoin $media
 mutant "accept any bytes for a part of a complete upload" $media/serve_parts.go 's/return "", errPartsComplete/return "", nil/' PartsAfterTheJoin $media
@@ -727,7 +728,7 @@ mutant "keep any list of parts in memory" $media/s3.go 's/int64\(len\(text\)\) >
 mutant "show former avatars" $media/download.go 's/return avatar == n, err/return avatar == n || true, err/' Avatars $media
 mutant "show a group's picture to everyone" internal/service/chat/group_settings.go '/^func .* Picture\(/,/^}/s/ \|\| !ok \|\| m\.leaveSeq != 0/ || ok \&\& false \&\& m.leaveSeq != 0/' PicturesAreVisible internal/transport/rpc
 mutant "keep a picture before the change is allowed" internal/service/chat/group_settings.go 's/s\.deps\.CheckPicture\(ctx, by/s.deps.KeepPicture(ctx, by/' PicturesAreVisible internal/transport/rpc
-mutant "store a file that is too long" $s3/receive.go 's/p\.Size\(\) > 0/p.Size() > 1/' 'AReaderThatFails|Store|Large' $s3
+mutant "store a file that is too long" $s3/receive.go 's/p\.Size\(\) > 0 \{/p.Size() > 1 {/' 'AReaderThatFails|Store|Large' $s3
 mutant "leave uncompleted upload parts" $s3/put.go 's/if err == nil \|\| session == "" \{/if true {/' Large $s3
 mutant "mix two versions of a file" $s3/read.go 's/options\.SetMatchETag\(f\.etag\)/options.SetMatchETag("*")/' Replaced $s3
 mutant "treat a broken response as the end" $s3/read.go 's/^\t\terr = io\.ErrUnexpectedEOF$/\t\treturn 0, io.EOF/; s/for range tries/for range 1/' 'BreaksOff|TemporaryFaults' $s3

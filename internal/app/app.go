@@ -344,7 +344,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 	if err != nil {
 		return err
 	}
-	n.media, err = media.New(ctx, media.Deps{Calls: n.calls, DB: n.db, Store: n.files, IDs: ids, Message: n.readableMessage, Avatar: n.accounts.Avatar,
+	n.media, err = media.New(ctx, media.Deps{Calls: n.calls, DB: n.db, Store: n.files, Spool: n.spool, IDs: ids, Message: n.readableMessage, Avatar: n.accounts.Avatar,
 		GroupPicture: func(ctx context.Context, by id.User, c id.Conversation) (id.Upload, error) {
 			return n.chat.Picture(ctx, by, c)
 		},

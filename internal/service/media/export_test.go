@@ -17,9 +17,6 @@ import (
 // Sweep drops incomplete uploads, once.
 func (s *Service) Sweep(ctx context.Context) error { return s.sweep(ctx) }
 
-// SetBufferWait sets how long bodies without a length wait for their turn.
-func (s *Service) SetBufferWait(wait time.Duration) { s.buffers.wait = wait }
-
 // CleanName returns a form of a file name that is safe to display and to save.
 func CleanName(name string) string { return cleanName(name) }
 

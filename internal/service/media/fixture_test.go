@@ -25,6 +25,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/spool"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/blob/diskblob"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -173,7 +174,11 @@ func open(t testing.TB, config media.Config) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.deps = media.Deps{DB: db, Store: r.store, IDs: ids, Message: r.message, Avatar: r.avatar, GroupPicture: r.groupPicture, Authorize: authorize, EndedSessions: r.endedSessions, Secret: []byte("of URLs"), Clock: r.clock, Logger: slog.New(slog.DiscardHandler)}
+	files, err := spool.Open(filepath.Join(dir, "spool"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.deps = media.Deps{DB: db, Store: r.store, Spool: files, IDs: ids, Message: r.message, Avatar: r.avatar, GroupPicture: r.groupPicture, Authorize: authorize, EndedSessions: r.endedSessions, Secret: []byte("of URLs"), Clock: r.clock, Logger: slog.New(slog.DiscardHandler)}
 	if r.Service, err = media.New(t.Context(), r.deps, config); err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/signedurl"
+	"github.com/rialto-im/rialto/internal/base/spool"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -39,6 +40,8 @@ type Files interface {
 type Deps struct {
 	DB    *sqldb.DB
 	Store blob.Store
+	// Spool receives what comes of a part in a body without a length, before it is stored. nil: it is in memory.
+	Spool *spool.Dir
 	IDs   interface {
 		Next(ctx context.Context) (uint64, error)
 	}
@@ -86,12 +89,11 @@ type Config struct {
 
 // Service implements uploads and downloads.
 type Service struct {
-	deps    Deps
-	config  Config
-	urls    signedurl.Signer
-	active  activeUploads
-	locks   partLocks
-	buffers *bufferSlots // of bodies of tus without a length
+	deps   Deps
+	config Config
+	urls   signedurl.Signer
+	active activeUploads
+	locks  partLocks
 	// rewrites counts the KiB that short requests of tus write again.
 	rewrites *ratelimit.Limiter[id.User]
 	// released has a value when uploads were released, which the sweep drops.
@@ -134,7 +136,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 		config.Quota = 10 << 30
 	}
 	rewrites := ratelimit.New[id.User](ratelimit.Rate{Count: rewriteRate, Burst: rewriteBurst, Per: time.Second}, deps.Clock, nil)
-	return &Service{deps: deps, config: config, urls: signedurl.Signer{Secret: deps.Secret, Clock: deps.Clock}, buffers: newBufferSlots(), rewrites: rewrites, released: make(chan struct{}, 1)}, deps.DB.Migrate(ctx, "media", migrations)
+	return &Service{deps: deps, config: config, urls: signedurl.Signer{Secret: deps.Secret, Clock: deps.Clock}, rewrites: rewrites, released: make(chan struct{}, 1)}, deps.DB.Migrate(ctx, "media", migrations)
 }
 
 // blobKey is the key of the bytes that an attempt at an upload stores. Each attempt has its own key, so that it cannot

@@ -1,7 +1,6 @@
 package media
 
 import (
-	"bytes"
 	"context"
 	"crypto/subtle"
 	"database/sql"
@@ -192,13 +191,6 @@ func (a *tusAppend) receive(ctx context.Context) error {
 	if err := s.deleteTails(ctx, a.n); err != nil {
 		return err
 	}
-	if a.length < 0 {
-		release, err := s.buffers.acquire(ctx, a.by)
-		if err != nil {
-			return err
-		}
-		defer release()
-	}
 	for more := a.length != 0; more && a.offset < a.m.size; {
 		var err error
 		if more, err = a.step(ctx); err != nil {
@@ -221,14 +213,18 @@ func (a *tusAppend) step(ctx context.Context) (more bool, err error) {
 	src := io.LimitReader(a.body, take)
 	broken := error(nil)
 	if a.length < 0 {
-		buffered, err := io.ReadAll(src)
-		if err != nil && (a.sum != nil || len(buffered) == 0) {
+		received, err := a.service.deps.Spool.Receive(ctx, src, take)
+		if received == nil {
+			return false, err
+		}
+		defer received.Close()
+		if err != nil && (a.sum != nil || received.Size() == 0) {
 			return false, err
 		}
 		broken = err // what came before is kept
-		more = int64(len(buffered)) == take && err == nil
-		take = int64(len(buffered))
-		src = bytes.NewReader(buffered)
+		more = received.Size() == take && err == nil
+		take = received.Size()
+		src = received.Reader()
 	} else {
 		take = min(take, a.length)
 		src = io.LimitReader(a.body, take)
