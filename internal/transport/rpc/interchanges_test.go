@@ -21,6 +21,8 @@ func ofInterchange() map[string]row {
 		interchangeCalls + "ImportFile":          all("bad_size", request(&operationv1.ImportFileRequest{})),
 		interchangeCalls + "CompleteFile":        all("no_upload", request(&operationv1.CompleteFileRequest{Upload: absent})),
 		interchangeCalls + "ExportUsers":         own(request(&operationv1.ExportUsersRequest{})),
+		interchangeCalls + "ImportRelations":     all("bad_count", request(&operationv1.ImportRelationsRequest{})),
+		interchangeCalls + "ExportRelations":     own(request(&operationv1.ExportRelationsRequest{})),
 		interchangeCalls + "ExportConversations": own(request(&operationv1.ExportConversationsRequest{})),
 		interchangeCalls + "ExportEntries":       all(none, request(&operationv1.ExportEntriesRequest{Conversation: absent})),
 		interchangeCalls + "ExportFile":          all("no_upload", request(&operationv1.ExportFileRequest{Upload: absent})),

@@ -29,7 +29,7 @@ func ofModeration() map[string]row {
 		}, owner: "own_content", outsider: none},
 		moderations + "ListMyReports":       own(request(&moderationv1.ListMyReportsRequest{})),
 		moderations + "ListMyDecisions":     own(request(&moderationv1.ListMyDecisionsRequest{})),
-		moderations + "AcknowledgeDecision": own(request(&moderationv1.AcknowledgeDecisionRequest{})),
+		moderations + "AcknowledgeDecision": all("no_decision", request(&moderationv1.AcknowledgeDecisionRequest{})),
 		moderations + "AppealDecision":      all("no_decision", request(&moderationv1.AppealDecisionRequest{Decision: absent, Text: "x"})),
 		moderations + "AppealBan":           all("bad_appeal_token", request(&moderationv1.AppealBanRequest{AppealToken: "x", Text: "x"})),
 		moderationCalls + "ListCases":       own(request(&moderationv1.ListCasesRequest{})),

@@ -33,7 +33,8 @@ type Operations interface {
 	GetVideoPipeline(ctx context.Context, c id.Caller, r *operationv1.GetVideoPipelineRequest) (*operationv1.VideoPipeline, error)
 }
 
-// operatorCalls are the calls that keys with a role in the operators' console make, and the least role. Those of other services are calls of servers as well.
+// operatorCalls are the calls that keys with a role in the operators' console make, and the least role; one that is missing needs the highest. Those of other
+// services are calls of servers as well.
 var operatorCalls = map[string]id.OperatorRole{
 	operationv1connect.OperationServiceGetOperatorProcedure:           id.NoOperator, // any role
 	operationv1connect.OperationServiceListNodesProcedure:             id.Auditor,
@@ -68,6 +69,8 @@ var operatorCalls = map[string]id.OperatorRole{
 	operationv1connect.InterchangeServiceImportFileProcedure:          id.Operator,
 	operationv1connect.InterchangeServiceCompleteFileProcedure:        id.Operator,
 	operationv1connect.InterchangeServiceExportUsersProcedure:         id.Operator,
+	operationv1connect.InterchangeServiceImportRelationsProcedure:     id.Operator,
+	operationv1connect.InterchangeServiceExportRelationsProcedure:     id.Operator,
 	operationv1connect.InterchangeServiceExportConversationsProcedure: id.Operator,
 	operationv1connect.InterchangeServiceExportEntriesProcedure:       id.Operator,
 	operationv1connect.InterchangeServiceExportFileProcedure:          id.Operator,
@@ -90,7 +93,11 @@ func (s *Server) asOperator(ctx context.Context, call, token string) (id.Caller,
 	if err != nil {
 		return id.Caller{}, err
 	}
-	return c, s.deps.Operations.CheckCall(c, operatorCalls[call])
+	least, listed := operatorCalls[call]
+	if !listed {
+		least = id.Operator
+	}
+	return c, s.deps.Operations.CheckCall(c, least)
 }
 
 // setFeedPlan is for servers, who name the person, and for operators, who are named by their keys.
