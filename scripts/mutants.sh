@@ -1518,6 +1518,7 @@ mutant "serve pictures of hidden posts by their URLs" internal/service/media/dow
 mutant "serve pictures of hidden posts on edges" $edge/address.go 's/a\.post = PostTag\(number\)/_ = PostTag(number)/' TestPurgesOfPicturesOfPosts ./$edge
 mutant "serve pictures of hidden comments on edges" internal/service/media/serve.go 's/ \|\| verb == verbComment \{/ {/' FilesOfPostsEndWithThem ./internal/service/media
 mutant "serve pictures of comments on hidden posts" internal/app/edges.go 's/return n\.feed\.IsShown\(ctx, post\)/return true, nil/' TestPicturesOfHiddenPosts ./internal/app
+mutant "forbid pages of other sites the pictures of an edge" $edge/grants.go 's/if f\.header\.Get\(resourcePolicy\) != "" \{/if false {/' '^TestHeaders$' ./$edge
 mutant "offer edges that are silent" $edge/registry.go 's/now\.Sub\(e\.at\) >= reportLife/now.Sub(e.at) >= 1000*reportLife/' TestRegistry ./$edge
 mutant "offer edges that stop" $edge/report.go 's/r\.Leaving = r\.Leaving \|\| leaving/_ = leaving/' TestClientsAreSentToEdges ./internal/app
 mutant "list any number of edges" $edge/registry.go 's/len\(g\.edges\) >= maxEdges/false/' TestRegistry ./$edge

@@ -140,10 +140,11 @@ func TestHeaders(t *testing.T) {
 	o := newOrigin(t, now)
 	data := o.put("file/12", mib+5)
 	o.headers["Content-Disposition"], o.headers["Surrogate-Control"], o.headers["X-Powered-By"] = "inline", "max-age=1000", "the origin"
+	o.headers["Cross-Origin-Resource-Policy"] = "same-site"
 	plain, behindCDN := newEdge(t, now, edge.Config{}, o), newEdge(t, now, edge.Config{CDNMaxAge: time.Hour}, o)
 	target := o.media("12", 10*time.Minute)
 	h := get(plain, target).Header()
-	for name, want := range map[string]string{"Cache-Control": "private, max-age=43200, immutable", "Content-Type": "video/mp4", "Etag": `"file/12-0"`, "Content-Disposition": "inline", "Accept-Ranges": "bytes",
+	for name, want := range map[string]string{"Cache-Control": "private, max-age=43200, immutable", "Content-Type": "video/mp4", "Etag": `"file/12-0"`, "Content-Disposition": "inline", "Accept-Ranges": "bytes", "Cross-Origin-Resource-Policy": "cross-origin",
 		"Last-Modified": "Fri, 02 Jan 2026 03:04:05 GMT", "Surrogate-Control": "", "X-Powered-By": "", "Content-Length": fmt.Sprint(len(data))} {
 		if h.Get(name) != want {
 			t.Errorf("%s is %q, and not %q", name, h.Get(name), want)

@@ -237,7 +237,10 @@ func (s *Server) revoke(scope string, err error) {
 }
 
 // kept headers of an origin are for viewers.
-var keptHeaders = []string{"Content-Type", "Content-Disposition", "Content-Security-Policy", "X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Cache-Control", "Etag"}
+var keptHeaders = []string{"Content-Type", "Content-Disposition", "Content-Security-Policy", "X-Content-Type-Options", resourcePolicy, "Cache-Control", "Etag"}
+
+// resourcePolicy is the header that says which sites may show a file.
+const resourcePolicy = "Cross-Origin-Resource-Policy"
 
 // learn reads an answer with the beginning of a file, and keeps its bytes.
 func (s *Server) learn(a *address, answer *egress.Answer) (*resource, error) {
@@ -250,6 +253,9 @@ func (s *Server) learn(a *address, answer *egress.Answer) (*resource, error) {
 		if v := answer.Header.Get(name); v != "" {
 			f.header.Set(name, v)
 		}
+	}
+	if f.header.Get(resourcePolicy) != "" { // the page that shows it is of another site: its signed URL grants access, and no cookie
+		f.header.Set(resourcePolicy, "cross-origin")
 	}
 	if t, err := http.ParseTime(answer.Header.Get("Last-Modified")); err == nil {
 		f.modified = t
