@@ -273,7 +273,7 @@ func TestBadJSON(t *testing.T) {
 		{"1,000 deep", deep(1000)},
 		{"10,000 brackets", strings.Repeat("[", 10_000)},
 		{"a repeated key", `{"request":"1","request":"2","ping":{}}`},
-		{"a repeated inner key", `{"call":{"method":"x","body":{"a":1,"a":2}}}`},
+		{"a repeated inner key", `{"ping":{"rttMs":1,"rttMs":2}}`},
 		{"two members of a oneof", `{"sends":[{"conversation":"1","content":{"text":"x","media":{}}}]}`},
 		{"a number out of range", `{"request":1e999}`},
 		{"more than 64 bits", `{"request":"18446744073709551616"}`},
