@@ -1,4 +1,4 @@
-// A video is played through an edge near the viewer. Operators see both edges with their figures. It needs ffmpeg.
+// A video is played through an edge near the viewer. When that is lost, the next edge serves. Operators see both with their figures. It needs ffmpeg.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -111,4 +111,23 @@ async function scenario(w, folder) {
   w.step("operators see both edges, live, with their figures");
   await console(w, server, { colorScheme: "dark" }, "olga", ["Caches and search", "Caches of files"], "edges-console");
   await console(w, server, { locale: "zh-CN", viewport: phone }, "ming", ["缓存与搜索", "文件缓存"], "edges-console-zh");
+
+  w.step("the near edge is lost: a viewer who knows only that plays from the other");
+  const third = await w.device(ana);
+  await third.getByTestId("tab-feed").click();
+  await post(third, "A lake").getByRole("button", { name: /Play video/ }).waitFor();
+  const ofThird = segmentsOf(third);
+  await near.kill();
+  await play(third, "A lake");
+  assert.deepEqual([...ofThird.keys()], [far.url]);
+  await until("clients are told of the other one only", async () => (await found()).join() === far.url);
+
+  w.step("the other is lost too: the origin serves");
+  await far.kill();
+  const fourth = await w.device(ana);
+  await fourth.getByTestId("tab-feed").click();
+  await post(fourth, "A lake").getByRole("button", { name: /Play video/ }).waitFor();
+  const ofFourth = segmentsOf(fourth);
+  await play(fourth, "A lake");
+  assert.deepEqual([...ofFourth.keys()], [server.url]);
 }

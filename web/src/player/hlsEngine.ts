@@ -53,20 +53,22 @@ export class HlsEngine {
       loader: class extends Hls.DefaultConfig.loader {
         override load(context: LoaderContext, config: LoaderConfiguration, callbacks: LoaderCallbacks<LoaderContext>): void {
           context.url = addresses.newest(context.url);
-          // The retries of hls.js are then elsewhere.
-          const unreachable = (): void => {
+          // hls.js itself does not try again what had no answer, and never elsewhere.
+          const goesOnElsewhere = (): boolean => {
             const other = events.onUnreachable(context.url);
-            if (other !== undefined) addresses.move(context.url, other);
+            if (other === undefined) return false;
+            addresses.move(context.url, other);
+            this.stats.loading.start = 0; // a loader is used once; this one begins again
+            this.load(context, config, callbacks);
+            return true;
           };
           super.load(context, config, {
             ...callbacks,
             onError: (error, ...rest) => {
-              if (error.code === 0 || error.code >= 500) unreachable();
-              callbacks.onError(error, ...rest);
+              if (!((error.code === 0 || error.code >= 500) && goesOnElsewhere())) callbacks.onError(error, ...rest);
             },
             onTimeout: (...rest) => {
-              unreachable();
-              callbacks.onTimeout(...rest);
+              if (!goesOnElsewhere()) callbacks.onTimeout(...rest);
             },
           });
         }
