@@ -31,7 +31,7 @@ func (s *Service) ImportRelation(ctx context.Context, r *operationv1.Interchange
 		return err
 	}
 	changed, err := s.changeTelling(ctx, a, b, nil, func(mine, theirs *chatv1.Relation) error {
-		if (r.Friend || r.Following) && theirs.Blocked || r.Friend && mine.Blocked {
+		if (r.Friend || r.Following) && theirs.Blocked || r.Friend && (mine.Blocked || r.Blocked) {
 			return errImportedBlock
 		}
 		if r.Blocked {
@@ -46,7 +46,12 @@ func (s *Service) ImportRelation(ctx context.Context, r *operationv1.Interchange
 		case r.Friend:
 			befriend(mine, theirs)
 		case !mine.Friend && (r.Requested || r.Asked):
-			mine.Requested, mine.Asked, mine.Message = mine.Requested || r.Requested, mine.Asked || r.Asked, r.Message
+			if !mine.Requested && !mine.Asked {
+				mine.Message = r.Message
+			}
+			if mine.Requested, mine.Asked = mine.Requested || r.Requested, mine.Asked || r.Asked; mine.Requested && mine.Asked {
+				befriend(mine, theirs)
+			}
 		}
 		return nil
 	})

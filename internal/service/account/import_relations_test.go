@@ -58,6 +58,9 @@ func TestRelationsAreImported(t *testing.T) {
 			t.Errorf("%v: %v, %v; want %s", relation, a, err, want)
 		}
 	}
+	if a, err := r.ImportRelations(t.Context(), []*operationv1.InterchangeRelation{{Owner: n(4), Other: n(1), Friend: true, Blocked: true}}); err != nil || a.Results[0].Reason != "blocked" {
+		t.Errorf("a friend who is blocked: %v, %v", a, err)
+	}
 	list[1].Following = true // as before
 	var got []*operationv1.InterchangeRelation
 	for after := (&operationv1.ExportRelationsRequest{Limit: 2}); ; {

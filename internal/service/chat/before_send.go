@@ -159,7 +159,7 @@ func (s *Service) holdForHook(d *message.Draft) bool {
 		if ask {
 			hold, err := s.askBeforeSend(d)
 			if err == nil && hold != "" {
-				err = s.holdForModerators(d, hold)
+				err = s.holdUnlessStored(d, hold)
 			}
 			b.mu.Lock()
 			one.done, one.err = true, err

@@ -11,6 +11,16 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// holdUnlessStored is holdForModerators, except for a retry of a message that is stored: it gets its receipt again, and would be sent twice otherwise.
+func (s *Service) holdUnlessStored(d *message.Draft, why string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), maxBeforeSendTimeout)
+	defer cancel()
+	if seq, err := s.storedSeq(ctx, d); err != nil || seq != 0 {
+		return temporary(err)
+	}
+	return s.holdForModerators(d, why)
+}
+
 // holdForModerators puts a draft into the queue of moderators. It returns why the sender's message is not stored now.
 func (s *Service) holdForModerators(d *message.Draft, why string) error {
 	var c chatv1.Content

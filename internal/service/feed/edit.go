@@ -71,9 +71,13 @@ func (s *Service) edit(ctx context.Context, tx *sql.Tx, by id.User, r *feedv1.Ed
 	if err != nil {
 		return err
 	}
-	now, audience := s.nowMs(), s.storedAudience(by, content)
-	if p.audience == onlyAuthor {
+	now, audience := s.nowMs(), content.Audience
+	switch p.audience {
+	case feedv1.Audience_AUDIENCE_EVERYONE, feedv1.Audience_AUDIENCE_EXCEPT: // what a limited author published before stays visible
+	case onlyAuthor:
 		audience = onlyAuthor
+	default:
+		audience = s.storedAudience(by, content)
 	}
 	if audience == onlyAuthor && p.audience != onlyAuthor {
 		if err := s.addRepost(ctx, tx, p.repostOf, -1); err != nil {

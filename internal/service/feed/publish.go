@@ -214,12 +214,15 @@ func (s *Service) original(ctx context.Context, tx *sql.Tx, by id.User, n uint64
 		if err != nil {
 			return 0, err
 		}
-		if p.audience != feedv1.Audience_AUDIENCE_EVERYONE {
-			return 0, errs.New(errs.Denied, "not_repostable", "only posts for everyone can be reposted")
-		}
 		c, err := contentOf(p.content)
-		if err != nil || c.RepostOf == 0 || hasOwnContent(c) {
-			return n, err
+		if err == nil && c.Audience != feedv1.Audience_AUDIENCE_EVERYONE { // its author may not see that moderators have limited it
+			err = errs.New(errs.Denied, "not_repostable", "only posts for everyone can be reposted")
+		}
+		if err != nil {
+			return 0, err
+		}
+		if c.RepostOf == 0 || hasOwnContent(c) {
+			return n, nil
 		}
 		n = c.RepostOf
 	}

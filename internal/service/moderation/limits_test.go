@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	moderationv1 "github.com/rialto-im/rialto/sdk/go/gen/moderation/v1"
 )
 
@@ -185,9 +186,12 @@ func TestPostsAndCommentsOfALimitedUser(t *testing.T) {
 	f := open(t, 1)
 	alice, bob := f.user(), f.user()
 	post := f.post(bob, "a post of bob")
-	f.post(alice, "before")
+	early := f.post(alice, "before, as it was")
 	f.comment(alice, post, 0, "before")
 	b := f.limit(alice, 0)
+	if _, err := f.feed.EditPost(t.Context(), alice, &feedv1.EditPostRequest{Post: early, Content: &feedv1.PostContent{Text: "before", Audience: feedv1.Audience_AUDIENCE_EVERYONE}}); err != nil {
+		t.Fatal(err)
+	}
 	limited := f.post(alice, "during")
 	f.comment(alice, post, 0, "during")
 	check := func(when string, others, own []string) {
