@@ -582,19 +582,24 @@ mutant "do not charge the address of a socket for its answers" internal/transpor
 mutant "wait for HTTP clients that read nothing" internal/base/outputlimit/answer.go 's/case a\.limits\.UnderPressure\(\):/case a.limits == nil:/' UnreadAnswersAreCut internal/base/outputlimit
 mutant "keep HTTP2 connections of which nothing is read" internal/base/outputlimit/answer.go 's/if a\.connection != nil \{/if a.connection != nil \&\& a.closed {/' UnreadAnswersAreCut internal/base/outputlimit
 mutant "compress for clients without credentials" internal/transport/gateway/accept.go 's/ \|\| packs \|\| caller\.User == 0 \{/ || packs {/' 'HostileClients|BeforeAuthentication' internal/app/faulttest internal/app/apptest
-mutant "decode the body of a call with its frame" internal/transport/gateway/handle.go 's/captured\.WithoutBody\(p\)/p/' CallBodiesAreNotDecoded internal/transport/gateway
-mutant "decode a whole frame of somebody unknown" internal/transport/gateway/handle.go 's/^\ta, err := c\.decodeAuth\(p\)$/\ta, err := c.decodeAuth(p)\n\tif _, e := c.decode(p); err == nil {\n\t\terr = e\n\t}/' FirstFrameIsDecodedAfter internal/transport/gateway
+mutant "decode the body of a call with its frame" internal/transport/gateway/handle.go 's/counted\.WithoutBody\(p\)/p/' CallBodiesAreNotDecoded internal/transport/gateway
+mutant "decode a whole frame of somebody unknown" internal/transport/gateway/handle.go 's/^\ta, err := c\.decodeAuth\(p\)$/\ta, err := c.decodeAuth(p)\n\tcounted, _ := c.count(p)\n\tif _, e := c.decode(p, counted); err == nil {\n\t\terr = e\n\t}/' FirstFrameIsDecodedAfter internal/transport/gateway
 mutant "accept two bodies of a call" internal/base/inputlimit/json.go 's/if \*field != nil \{/if false {/' CaptureGivesTheBody internal/base/inputlimit
+mutant "ignore escapes in names" internal/base/inputlimit/json.go "s/bytes\.IndexByte\(text, '..'\) < 0/len(bytes.TrimSpace(text)) >= 0/" JSONCountsBefore internal/base/inputlimit
+mutant "decode large frames where all connections are read" internal/transport/gateway/large_frame.go 's/counted\.Elements-counted\.BodyElements > inlineElements \{/false {/' LargeFramesAreDecodedApart internal/transport/gateway
+mutant "read on while a frame is decoded apart" internal/transport/gateway/conn.go 's/ \&\& !c\.apart//' LargeFramesAreDecodedApart internal/transport/gateway
+mutant "count no memory of large frames that wait" internal/transport/gateway/large_frame.go 's/if !hold\.Set\(.*\{/if false {/' 'LargeFrames(AreDecodedApart|ThatAreOfNoUse)' internal/transport/gateway
+mutant "charge no elements of frames" internal/transport/gateway/large_frame.go 's/\* bytesPerElement/* 0/' ElementsCountAsCalls internal/transport/gateway
 mutant "decode a content of STOMP before counting its elements" internal/transport/stomp/commands.go 's/contentSchema\(\)\.JSON\(f\.body\) != nil/false/' MistakesOfClients internal/transport/stomp
 mutant "read any number of parameters of anybody" internal/transport/gateway/accept.go 's/len\(q\) > maxQuery \|\| strings\.Count\(q, "\&"\) >= maxParameters/q == "?"/' TokensInAddresses internal/transport/gateway
-mutant "keep parts of inflated messages" internal/transport/gateway/handle.go 's/f\.Call\.Payload = nil, bytes\.Clone\(captured\.Body\)/f.Call.Payload = nil, bytes.TrimSpace(captured.Body)/' InflatedMessages internal/transport/gateway
+mutant "keep parts of inflated messages" internal/transport/gateway/handle.go 's/f\.Call\.Payload = nil, bytes\.Clone\(counted\.Body\)/f.Call.Payload = nil, bytes.TrimSpace(counted.Body)/' InflatedMessages internal/transport/gateway
 mutant "do not count calls" internal/transport/rpc/procedure.go 's/if p\.access == userAccess \|\| p\.access == eventAccess \{/if p.access == userAccess \&\& false {/' RoutesHaveLimits internal/transport/rpc
 mutant "drop the size of a deleted file from the total" internal/service/media/abandoned_uploads.go 's/addToTotal\(ctx, tx, owner, -declared, 0\)/addToTotal(ctx, tx, owner, 0, 0)/' QuotaTotalIsMaintained internal/service/media
 mutant "release the quota before the bytes are deleted" internal/service/media/tus_concat.go 's/addToTotal\(ctx, tx, by, 0, -1\)/addToTotal(ctx, tx, by, -1 << 20, -1)/' ReleasedBytesCount internal/service/media
 mutant "keep the bytes of released uploads for a day" internal/service/media/abandoned_uploads.go 's/errors\.Join\(s\.dropReleased\(ctx\), /errors.Join(nil, /' ReleasedBytesCount internal/service/media
 mutant "hold responses without a limit" internal/transport/gateway/conn.go 's/ \|\| c\.holdAnswer\(len\(b\)\) != nil \{/ {/' ConcurrentPages internal/transport/gateway
 mutant "do not limit the length of JSON pages" internal/base/outputlimit/page.go 's/size > MaxPage \&\& n > 0/false/' 'Cut' internal/base/outputlimit
-mutant "handle a frame before the rest of the first" internal/transport/gateway/handle.go 's/^\tc\.in\.firstFrame = true$//' TheRestOfTheFirst internal/transport/gateway
+mutant "handle a frame before the rest of the first" internal/transport/gateway/handle.go 's/^\t\tc\.apart = true$//' TheRestOfTheFirst internal/transport/gateway
 mutant "read any number of pages of posts at once" internal/base/outputlimit/page.go 's/, feedv1connect\.FeedServiceGetPostPageProcedure//' CostlyCalls internal/base/outputlimit
 mutant "do not limit concurrent pages" internal/transport/gateway/handle.go 's/name == "sync" \|\| name == "watch" \|\| outputlimit\.IsPage\(name\)/false \&\& outputlimit.IsPage(name)/' ConcurrentPages internal/transport/gateway
 mutant "use a device's number as its key" internal/service/account/login_limit.go 's/key != "" \&\& subtle\.ConstantTimeCompare.*$/len(key) >= 0 \&\& client.GetDevice() != 0 \&\& subtle.ConstantTimeCompare(nil, nil) == 1/' GuessesDoNot internal/service/account
@@ -735,7 +740,7 @@ mutant "treat a broken response as the end" $s3/read.go 's/^\t\terr = io\.ErrUne
 
 # Limits of input.
 mutant "allow a large first message" internal/transport/gateway/input.go 's/f\.maxMessage = maxFirstMessage/f.maxMessage = maxFrame/' MessageBeforeAuthentication internal/transport/gateway
-mutant "decode a frame before counting its elements" internal/transport/gateway/handle.go 's/err := frameSchema\(\)\.Proto\(p\)/err := error(nil)/' AreCounted internal/transport/gateway
+mutant "decode a frame before counting its elements" internal/transport/gateway/handle.go 's/counted\.Elements, err = frameSchema\(\)\.Count\(p\)/counted.Elements = 1/' FramesAreCounted internal/transport/gateway
 mutant "hold parts of messages without a limit" internal/transport/gateway/input.go 's/!c\.in\.held\.Set\(memory, owner, n\)/owner.User == 1 \&\& memory == nil/' 'FindsNoMemory|Incomplete' internal/transport/gateway
 mutant "read the body of a refused request" internal/transport/rpc/body_limits.go 's/in\.err != nil \&\& refusals/in.err != nil \&\& b == nil \&\& refusals/' CredentialsCome internal/transport/rpc
 mutant "ignore the connection limit of an address" internal/base/inputlimit/connections.go 's/c\.counts\[from\] >= c\.perNetwork/false/' ConnectionsOfANetwork internal/base/inputlimit

@@ -12,8 +12,17 @@ const (
 
 // Proto counts over the bytes of a message before they are decoded.
 func (s *Schema) Proto(b []byte) error {
+	_, err := s.Count(b)
+	return err
+}
+
+// Count is Proto, and returns the number of fields and list elements.
+func (s *Schema) Count(b []byte) (elements int, err error) {
 	remaining := MaxFields
-	return s.proto(b, &remaining, MaxDepth)
+	if err := s.proto(b, &remaining, MaxDepth); err != nil {
+		return 0, err
+	}
+	return MaxFields - remaining, nil
 }
 
 // proto counts one message; remaining is how many more fields and elements there may be.

@@ -51,8 +51,12 @@ type Schema struct {
 	freeForm bool              // its JSON has any form: google.protobuf.Struct, Value, ListValue
 }
 
-// maxNumber bounds the field numbers that a Schema supports; a test checks the API against it.
-const maxNumber = 64
+// maxNumber bounds the field numbers that a Schema supports, and maxName the names of fields and values that it knows with escapes; a test checks the API
+// against them.
+const (
+	maxNumber = 64
+	maxName   = 64
+)
 
 type field struct {
 	repeated int // its index among the type's repeated fields, -1 for a singular one
@@ -112,11 +116,22 @@ func build(of protoreflect.MessageDescriptor, known map[protoreflect.FullName]*S
 				return nil, err
 			}
 		}
-		if d.Number() >= maxNumber || repeated > maxRepeated {
-			return nil, fmt.Errorf("inputlimit: %s has a number from %d on, or more than %d repeated fields are in its message", d.FullName(), maxNumber, maxRepeated)
+		if d.Number() >= maxNumber || repeated > maxRepeated || longestName(d) > maxName {
+			return nil, fmt.Errorf("inputlimit: %s has a number from %d on, a name of more than %d bytes, or more than %d repeated fields are in its message", d.FullName(), maxNumber, maxName, maxRepeated)
 		}
 		s.fields[d.Number()] = f
 		s.names[d.JSONName()], s.names[d.TextName()] = f, f
 	}
 	return s, nil
+}
+
+// longestName returns the length of the longest name that JSON may have for a field, or for one of its values.
+func longestName(d protoreflect.FieldDescriptor) int {
+	n := max(len(d.JSONName()), len(d.TextName()))
+	if d.Enum() != nil {
+		for i := range d.Enum().Values().Len() {
+			n = max(n, len(d.Enum().Values().Get(i).Name()))
+		}
+	}
+	return n
 }

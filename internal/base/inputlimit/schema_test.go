@@ -188,9 +188,15 @@ func TestJSONCountsBeforeDecoding(t *testing.T) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}
 	}
-	attack := []byte(`{"sends":[` + list("{}", 300_000) + `]}`)
-	if n := testing.AllocsPerRun(3, func() { _ = frame.JSON(attack) }); n != 0 {
-		t.Errorf("counting allocates %v times", n)
+	for name, attack := range map[string]string{
+		"empty sends":           `{"sends":[` + list("{}", 300_000) + `]}`,
+		"names with escapes":    `{"sends":[` + list(`{"\u0061":1,"c\u006fntent":1,"\ud83d":1}`, 4000) + `]}`,
+		"a name without an end": `{"` + strings.Repeat(`\u0061`, 100_000) + `":1}`,
+	} {
+		b := []byte(attack)
+		if n := testing.AllocsPerRun(3, func() { _ = frame.JSON(b) }); n != 0 {
+			t.Errorf("%s: counting allocates %v times", name, n)
+		}
 	}
 }
 
@@ -221,6 +227,24 @@ func TestCaptureGivesTheBody(t *testing.T) {
 		if _, err := frame.Capture([]byte(twice)); !errs.Is(err, errs.Invalid) {
 			t.Errorf("%s: %v", twice, err)
 		}
+	}
+}
+
+// The elements of a frame, and of its body, are what decoding them costs.
+func TestElementsAreCounted(t *testing.T) {
+	for text, want := range map[string][2]int{
+		`{}`:                        {1, 0},
+		`{"request":"1","ping":{}}`: {3, 0},
+		`{"sends":[{"clientSeq":"1"},{"clientSeq":"2"}]}`:     {5, 0},
+		`{"call":{"method":"x","body":{"a":[1,2,3],"b":{}}}}`: {9, 5},
+	} {
+		got, err := frame.Capture([]byte(text))
+		if err != nil || got.Elements != want[0] || got.BodyElements != want[1] {
+			t.Errorf("%s: %d elements, of which %d are in the body, %v; want %v", text, got.Elements, got.BodyElements, err, want)
+		}
+	}
+	if n, err := frame.Count(encoded(t, &gatewayv1.ClientFrame{Request: 1, Watch: &gatewayv1.Watch{Users: []uint64{7, 8}}})); err != nil || n != 5 {
+		t.Errorf("a watch of two in protobuf: %d elements, %v; want its two fields, its list, and two users", n, err)
 	}
 }
 

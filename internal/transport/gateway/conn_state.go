@@ -53,10 +53,11 @@ func (c *conn) isEnding() bool { return c.state >= stateClosing }
 // readFlow is the flow control of reading.
 type readFlow struct {
 	reads          readState
+	apart          bool   // a frame is decoded by another goroutine, and what follows it waits
 	throttledUntil uint32 // second until which nothing is read, 0 while the limits allow it
 }
 
-// readState is whether the transport reads. It is paused during the greeting, while too many sends have no receipt, while the limits are
+// readState is whether the transport reads. It is paused during the greeting, while a large frame is decoded, while too many sends have no receipt, while the limits are
 // exceeded, and after an error of the client.
 type readState uint8
 

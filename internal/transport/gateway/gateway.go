@@ -304,6 +304,7 @@ type Server struct {
 	heldLimits    *heldLimits
 	failedAt      atomic.Int64 // the Unix second in which a message could last not be stored
 	outages       outages
+	decoders      chan struct{} // as many large frames as are decoded at once
 	sends         *telemetry.Call
 	opened        time.Time // what drafts' times count from
 
@@ -353,7 +354,7 @@ func New(deps Deps, config Config) (*Server, error) {
 	if deps.Overload == nil {
 		deps.Overload = overload.NewCalls(overload.Config{}, nil)
 	}
-	s := &Server{deps: deps, config: config, sends: deps.Calls.Add("send"), opened: time.Now(),
+	s := &Server{deps: deps, config: config, decoders: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), sends: deps.Calls.Add("send"), opened: time.Now(),
 		refusedOrigins: rate.Sometimes{First: 20, Interval: 10 * time.Second}}
 	for _, name := range []string{"sync", "typing", "watch", "watch_readers", "watch_posts", "enter_room"} {
 		deps.Calls.Add(name)

@@ -31,26 +31,28 @@ func positionOf(p message.Position) *chatv1.Position {
 // frameSchema counts frames before they are decoded. It is made for the first.
 var frameSchema = sync.OnceValue(func() *inputlimit.Schema { return inputlimit.For(&gatewayv1.ClientFrame{}) })
 
-// decode reads a frame of an authenticated connection with the generated code. Unknown fields are ignored in protobuf, and refused in JSON, where they are
-// typing errors. The body of a call in JSON stays as it is: its method decodes it, with limits of its own, and not while other connections wait.
-func (c *conn) decode(p []byte) (*gatewayv1.ClientFrame, error) {
+// count counts the elements of a frame before it is decoded. Body and Auth of the result are of a frame in JSON only, and parts of p.
+func (c *conn) count(p []byte) (counted inputlimit.Captured, err error) {
+	if c.json {
+		return frameSchema().Capture(p)
+	}
+	counted.Elements, err = frameSchema().Count(p)
+	return counted, frameError(err)
+}
+
+// decode reads a frame of an authenticated connection, which was counted, with the generated code. Unknown fields are ignored in protobuf, and refused in
+// JSON, where they are typing errors. The body of a call in JSON stays as it is: its method decodes it, with limits of its own, and not while other
+// connections wait.
+func (c *conn) decode(p []byte, counted inputlimit.Captured) (*gatewayv1.ClientFrame, error) {
 	f := &gatewayv1.ClientFrame{}
 	if !c.json {
-		err := frameSchema().Proto(p)
-		if err == nil {
-			err = proto.Unmarshal(p, f)
-		}
-		return f, frameError(err)
+		return f, frameError(proto.Unmarshal(p, f))
 	}
-	captured, err := frameSchema().Capture(p)
-	if err != nil {
-		return nil, err
-	}
-	if err := (protojson.UnmarshalOptions{}).Unmarshal(captured.WithoutBody(p), f); err != nil {
+	if err := (protojson.UnmarshalOptions{}).Unmarshal(counted.WithoutBody(p), f); err != nil {
 		return nil, errs.Wrap(errs.Invalid, "bad_json", "this is not a ClientFrame in JSON: "+inputlimit.Brief(err.Error()), err)
 	}
 	if f.Call != nil {
-		f.Call.Body, f.Call.Payload = nil, bytes.Clone(captured.Body)
+		f.Call.Body, f.Call.Payload = nil, bytes.Clone(counted.Body)
 	}
 	return f, nil
 }
@@ -68,19 +70,19 @@ const authField = 2
 
 // decodeAuth reads nothing of a frame but its credentials; nil: it has none. Whoever sends it is unknown.
 func (c *conn) decodeAuth(p []byte) (*gatewayv1.Auth, error) {
+	counted, err := c.count(p)
+	if err != nil {
+		return nil, err
+	}
 	if c.json {
-		captured, err := frameSchema().Capture(p)
-		if err != nil || captured.Auth == nil {
-			return nil, err
+		if counted.Auth == nil {
+			return nil, nil
 		}
 		a := &gatewayv1.Auth{}
-		if err := (protojson.UnmarshalOptions{}).Unmarshal(captured.Auth, a); err != nil {
+		if err := (protojson.UnmarshalOptions{}).Unmarshal(counted.Auth, a); err != nil {
 			return nil, errs.Wrap(errs.Invalid, "bad_json", "the frame's auth is not in JSON: "+inputlimit.Brief(err.Error()), err)
 		}
 		return a, nil
-	}
-	if err := frameSchema().Proto(p); err != nil {
-		return nil, frameError(err)
 	}
 	var value []byte // of the last one, which counts
 	for len(p) > 0 {
@@ -209,6 +211,7 @@ func (c *conn) authenticate(token string, frame []byte) error {
 	begun, over := c.advance(stateGreeting), c.isEnding()
 	if begun {
 		c.pauseReading()
+		c.apart = true
 	}
 	c.mu.Unlock()
 	switch {
@@ -217,7 +220,6 @@ func (c *conn) authenticate(token string, frame []byte) error {
 	case !begun:
 		return errs.New(errs.Invalid, "auth_again", "this connection is authenticated already")
 	}
-	c.in.firstFrame = true
 	under, _ := c.beginCall() // the first on this connection
 	if under == nil {
 		return nil
@@ -231,7 +233,7 @@ func (c *conn) authenticate(token string, frame []byte) error {
 		case err != nil:
 			c.refuse(err)
 		default:
-			c.handleAfterAuth(frame)
+			c.handleApart(frame, true, false)
 		}
 	})
 	return nil
@@ -268,31 +270,6 @@ func (c *conn) refuse(err error) {
 		c.server.deps.Logger.Error("a connection could not be greeted", "user", c.caller.User, "error", err)
 		c.sayGoodbye(closeDrain, e.Message, c.server.config.DrainOver)
 	}
-	c.server.requestFlush(c)
-}
-
-// handleAfterAuth handles the rest of the first frame and the frames behind it, and resumes reading.
-func (c *conn) handleAfterAuth(first []byte) {
-	c.reading.Lock() // until the reading goroutine has stored the bytes behind the auth frame
-	defer c.reading.Unlock()
-	c.in.firstFrame = false
-	f, err := c.decode(first)
-	if err == nil {
-		f.Auth = nil
-		err = c.handle(f, len(first))
-	} else {
-		err = c.rejectFrame(err)
-	}
-	if err != nil {
-		c.closeForError(err)
-		return
-	}
-	held := c.in.partial
-	c.in.partial, c.in.frameSize = nil, 0
-	c.readLocked(held)
-	c.mu.Lock()
-	c.resumeReading()
-	c.mu.Unlock()
 	c.server.requestFlush(c)
 }
 

@@ -28,7 +28,6 @@ type inbound struct {
 	smallFrames      uint32 // weight of frames without messages that is above what was allowed before smallFramesAt
 	smallFramesAt    uint32
 	uncharged        uint32 // of that weight, what the user and the address are not charged for yet
-	firstFrame       bool   // the rest of the frame with the credentials is not handled yet; what follows waits
 	completedMessage bool   // this read completed a message
 	chunks           uint8  // times leastBytes of the message under way
 	charged          int    // bytes of messages that are not counted as calls yet
@@ -155,7 +154,7 @@ func (c *conn) handleFrames(b []byte) (rest []byte, err error) {
 	for {
 		c.mu.Lock()
 		state, throttled := c.state, c.throttledUntil != 0 && c.reads != readOn
-		waits := state == stateGreeting || c.in.firstFrame
+		waits := state == stateGreeting || c.apart
 		if throttled && !waits && state == stateReady && len(b) > 0 {
 			c.reads = readBacklogged
 		}
@@ -312,14 +311,7 @@ func (c *conn) handleMessage(op byte, packed bool, p []byte) (err error) {
 			return nil
 		}
 	}
-	frame, err := c.decode(p)
-	if err != nil {
-		return c.rejectFrame(err)
-	}
-	if !packed && len(frame.Sends) == 0 && c.isReady() {
-		c.countBytes(len(p))
-	}
-	return c.handle(frame, len(p))
+	return c.handleComplete(p, packed)
 }
 
 // rejectFrame answers a frame that could not be decoded. Too many of them end the connection.

@@ -138,11 +138,5 @@ func (c *conn) resumeIfDue(now uint32) (still bool) {
 func (c *conn) handleUnprocessed() {
 	c.reading.Lock()
 	defer c.reading.Unlock()
-	came := c.in.partial
-	c.in.partial, c.in.frameSize = nil, 0
-	c.readLocked(came)
-	c.mu.Lock()
-	c.resumeReading()
-	c.mu.Unlock()
-	c.server.requestFlush(c)
+	c.resumeLocked()
 }

@@ -78,6 +78,7 @@ func TestSmallFramesAreThrottled(t *testing.T) {
 				t.Fatal(err)
 			}
 			paused := func() bool {
+				c.server.serving.Wait() // a large frame is decoded apart
 				c.mu.Lock()
 				defer c.mu.Unlock()
 				if c.out != nil { // the client reads the answers
