@@ -98,6 +98,8 @@ func (a *attacks) kinds() []attack {
 		{"a login in chunks without an end", a.raw(request("account.v1.AccountService/Login", "Transfer-Encoding: chunked\r\n", append([]byte("3000\r\n"), million[:0x3000]...)))},
 		{"headers without an end", a.raw([]byte("GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A: "+strings.Repeat("a", 1000)+"\r\n", 11)))},
 		{"nothing", a.raw(nil)},
+		{"a first frame of empty sends", a.raw(append([]byte(handshake), clientFrame(0x81, []byte(`{"sends":[`+strings.Repeat("{},", 4000)+`{}]}`))...))},
+		{"a first frame of names with escapes", a.raw(append([]byte(handshake), clientFrame(0x81, []byte(`{"sends":[`+strings.Repeat(`{"\u0061":1},`, 1100)+`{}]}`))...))},
 		{"pages, and then nothing", a.raw([]byte(strings.Repeat("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 10)))},
 		{before, func(ctx context.Context) error { return a.compressed(before, "", a.bombs[0])(ctx) }},
 		{guesses, a.guess},
@@ -109,11 +111,31 @@ func (a *attacks) kinds() []attack {
 		{"a known user's watch of 500,000", func(ctx context.Context) error { return a.socket(ctx, a.token(), clientFrame(0x82, watch)) }},
 		{"a known user's body of 1 MiB without its last byte", a.raw(request("chat.v1.ChatService/Send", "Content-Length: 1048576\r\nAuthorization: Bearer "+a.token()+"\r\n", million))},
 		{"a known user's pages that nobody reads", a.unread},
+		{"a known user's content of 330,000 mentions by STOMP", a.stomp},
 	}
 	for _, b := range a.bombs {
 		list = append(list, attack{b.kind(), func(ctx context.Context) error { return a.compressed(b.kind(), a.token(), b)(ctx) }})
 	}
 	return list
+}
+
+// handshake of a socket with frames in JSON.
+const handshake = "GET /v1/socket HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+
+// stomp sends a content of a megabyte of empty mentions by STOMP over a WebSocket.
+func (a *attacks) stomp(ctx context.Context) error {
+	body := `{"text":"x","mentions":[` + strings.Repeat("{},", 330_000) + `{}]}`
+	connect := fmt.Sprintf("CONNECT\naccept-version:1.2\nhost:a\npasscode:%s\n\n\x00", a.token())
+	send := fmt.Sprintf("SEND\ndestination:/conversation/%d\ncontent-type:application/vnd.rialto.content+json\ncontent-length:%d\n\n%s\x00", a.page, len(body), body)
+	d := ws.Dialer{Protocols: []string{"v12.stomp"}, Timeout: 10 * time.Second}
+	c, in, _, err := d.Dial(ctx, "ws://"+a.address+"/v1/stomp")
+	if err != nil {
+		return err
+	}
+	if in == nil {
+		in = bufio.NewReaderSize(c, 16)
+	}
+	return hold(ctx, c, in, append(clientFrame(0x81, []byte(connect)), clientFrame(0x81, []byte(send))...))
 }
 
 func protoField(number byte, v []byte) []byte {

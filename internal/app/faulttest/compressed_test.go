@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"compress/flate"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/gobwas/ws"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -22,16 +25,24 @@ import (
 type bomb struct {
 	name   string
 	frame  []byte
-	reason string // of the error that answers it after authentication
+	reason string // of the error that answers it after authentication; empty: it is one that a client may send
+	json   bool
 }
 
 // kind is the name of the attack with a bomb after authentication.
 func (b bomb) kind() string { return "a known user's compressed frame of " + b.name }
 
-// bombs has the lists of a ClientFrame that no limit of bytes bounds, each in a frame of its own.
+// bombs has the lists of a ClientFrame that no limit of bytes bounds, each in a frame of its own, and what takes long to decode in JSON.
 func bombs(t *testing.T) (all []bomb) {
 	t.Helper()
 	users := make([]uint64, 700_000)
+	list := func(n int, element string) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]"
+	}
+	numbers := make([]string, 60)
+	for n := range numbers {
+		numbers[n] = fmt.Sprintf(`"k%d":%s`, n, list(1000, "1"))
+	}
 	for _, b := range []struct {
 		name, reason string
 		inflated     []byte
@@ -41,12 +52,20 @@ func bombs(t *testing.T) (all []bomb) {
 		{"350,000 watched users", "too_many_users", protoField(10, bytes.Repeat([]byte{1 << 3, 7}, 350_000))},
 		{"700,000 watched users, packed", "too_many_users", encoded(t, &gatewayv1.ClientFrame{Watch: &gatewayv1.Watch{Users: users}})},
 		{"700,000 users of a control entry", "too_many_users", encoded(t, &gatewayv1.ClientFrame{Sends: []*gatewayv1.Send{{Content: &chatv1.Content{Kind: &chatv1.Content_Control{Control: &chatv1.Control{Users: users}}}}}})},
+		{"42,000 names with escapes", "bad_json", []byte(`{"sends":` + list(3000, "{"+strings.Trim(list(14, `"\u0061":1`), "[]")+"}") + `}`)},
+		{"4,096 marks in JSON", "", []byte(`{"marks":` + list(4096, `{"conversation":"5","readSeq":"1"}`) + `}`)},
+		{"60,000 numbers in the body of a call", "", []byte(`{"request":"1","call":{"method":"/rialto.chat.v1.ChatService/ListFolders","body":{` + strings.Join(numbers, ",") + `}}}`)},
 	} {
-		frame := clientFrame(0xc2, deflated(t, b.inflated))
+		json := b.inflated[0] == '{'
+		first := byte(0xc2)
+		if json {
+			first = 0xc1
+		}
+		frame := clientFrame(first, deflated(t, b.inflated))
 		if len(frame) > 2<<10 {
 			t.Fatalf("%s: the frame has %d bytes", b.name, len(frame))
 		}
-		all = append(all, bomb{b.name, frame, b.reason})
+		all = append(all, bomb{b.name, frame, b.reason, json})
 	}
 	return all
 }
@@ -93,7 +112,11 @@ func (a *attacks) compressed(kind, token string, b bomb) func(ctx context.Contex
 		if token != "" {
 			header.Set("Authorization", "Bearer "+token)
 		}
-		d := ws.Dialer{Protocols: []string{"rialto.v1.proto"}, Header: ws.HandshakeHeaderHTTP(header), Timeout: 10 * time.Second,
+		protocol := "rialto.v1.proto"
+		if b.json {
+			protocol = "rialto.v1.json"
+		}
+		d := ws.Dialer{Protocols: []string{protocol}, Header: ws.HandshakeHeaderHTTP(header), Timeout: 10 * time.Second,
 			Extensions: []httphead.Option{httphead.NewOption("permessage-deflate", nil)}}
 		c, in, shake, err := d.Dial(ctx, "ws://"+a.address+"/v1/socket")
 		if err != nil {
@@ -128,7 +151,11 @@ func (a *attacks) note(kind string, c net.Conn, in io.Reader) error {
 			return err
 		}
 		f := &gatewayv1.ServerFrame{}
-		if h.Rsv1() || h.OpCode != ws.OpBinary || proto.Unmarshal(payload, f) != nil {
+		decode := proto.Unmarshal
+		if h.OpCode == ws.OpText {
+			decode = protojson.Unmarshal
+		}
+		if h.Rsv1() || decode(payload, f) != nil {
 			continue // a compressed frame of the server has no error
 		}
 		if f.Error != nil {

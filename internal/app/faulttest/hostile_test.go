@@ -209,7 +209,7 @@ func TestHostileClients(t *testing.T) {
 		return
 	}
 	group := os.Getenv("HOSTILE_CGROUP")
-	p := newProcess(t)
+	p := newProcess(t, "--set", "stomp.websocket=true")
 	if group == "" {
 		p.env = []string{"GOMEMLIMIT=200MiB"} // as on a small machine
 	} else {
