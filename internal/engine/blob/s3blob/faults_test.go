@@ -252,7 +252,7 @@ func TestTemporaryFaultsAreRetried(t *testing.T) {
 	}
 }
 
-// short breaks the connection after a number of bytes.
+// short breaks the connection after the headers and a number of bytes.
 type short struct {
 	http.ResponseWriter
 	left int
@@ -261,6 +261,7 @@ type short struct {
 func (s *short) Write(p []byte) (int, error) {
 	if len(p) > s.left {
 		_, _ = s.ResponseWriter.Write(p[:s.left])
+		_ = http.NewResponseController(s.ResponseWriter).Flush()
 		panic(http.ErrAbortHandler)
 	}
 	s.left -= len(p)
@@ -328,10 +329,9 @@ func TestEachAnswerBreaksOff(t *testing.T) {
 		return true
 	})
 	f, _, err := s.Open(t.Context(), "a")
-	if err == nil {
-		_, err = io.ReadAll(f)
-		err = errors.Join(err, f.Close())
-	}
+	must(t, err)
+	_, err = io.ReadAll(f)
+	must(t, f.Close())
 	if errs.Of(err).Kind != errs.Unavailable {
 		t.Error(err)
 	}
