@@ -32,7 +32,8 @@ if [ "$files" != unlimited ] && [ "$files" -lt $((connections * 2 + 1000)) ]; th
 	echo "a process may have $files files open here, and $connections connections need $((connections * 2 + 1000)): raise ulimit -n"
 	exit 3
 fi
-HOSTILE_CGROUP=$group HOSTILE_SECONDS=$seconds HOSTILE_CLIENTS=$connections HOSTILE_MIB=1000 \
+# A directory of data in memory would count as memory of the server.
+TMPDIR=/var/tmp HOSTILE_CGROUP=$group HOSTILE_SECONDS=$seconds HOSTILE_CLIENTS=$connections HOSTILE_MIB=1000 \
 	go test -vet=off -count 1 -v -timeout "$((seconds + 600))s" -run '^TestHostileClients$' ./internal/app/faulttest
 if [ -f "$group/memory.max_usage_in_bytes" ]; then
 	echo "the group used at most $(($(cat "$group/memory.max_usage_in_bytes") >> 20)) MiB, including the kernel's part, and was refused memory $(cat "$group/memory.failcnt") times"
