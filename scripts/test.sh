@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # All tests for each change, in stages. What takes longer is divided among commits by scripts/test-long.sh --turn: so are vet and
 # staticcheck, the race detector, and files in S3. What takes minutes here is divided as well. Each commit tests all packages, those with SQL data with it in
-# PostgreSQL or in SQLite by turns. A sixth of the scenarios with whole servers runs on three nodes, the others on one. A third of the
-# browser scenarios and of the tests of killed services run. The commit's hash decides; TEST_PART=0 to 5 does so by hand, and
+# PostgreSQL or in SQLite by turns. A sixth of the scenarios with whole servers runs on three nodes, the others on one. A sixth of the
+# browser scenarios and a third of the tests of killed services run. The commit's hash decides; TEST_PART=0 to 5 does so by hand, and
 # scripts/test-long.sh parts runs all. Stages that mostly wait, and those that use one core, run beside the others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -70,8 +70,8 @@ clients() {
 	scripts/samples.sh
 	stage "web app"
 	(cd web && npm run --silent check && npm run --silent test)
-	stage "two browsers (part $third of 3 of the scenarios)"
-	SHARE=$third/3 TEST_BINARY="$PWD/bin/rialto" node web/e2e/run.mjs
+	stage "two browsers (part $part of 6 of the scenarios)"
+	SHARE=$part/6 TEST_BINARY="$PWD/bin/rialto" node web/e2e/run.mjs
 }
 beside whole_programs
 beside whole_servers
