@@ -28,7 +28,8 @@ const (
 	pollMost  = time.Second
 )
 
-// Run begins a backup, waits for its end and returns it. If ctx ends, it cancels the backup.
+// Run begins a backup, waits for its end and returns it. If ctx ends, it cancels the backup, and asks for that once: who interrupts a command does not wait
+// for a server that may have died.
 func Run(ctx context.Context, o Options) (*operationv1.Backup, error) {
 	if err := o.Server.CallOnce(ctx, operationv1connect.OperationServiceStartBackupProcedure, &operationv1.StartBackupRequest{Reason: o.Reason}, &operationv1.Backup{}); err != nil {
 		return nil, err
@@ -37,7 +38,7 @@ func Run(ctx context.Context, o Options) (*operationv1.Backup, error) {
 	if ctx.Err() == nil || err == nil {
 		return b, err
 	}
-	if err := o.Server.Call(context.WithoutCancel(ctx), operationv1connect.OperationServiceCancelBackupProcedure, &operationv1.CancelBackupRequest{}, &operationv1.Backup{}); err != nil {
+	if err := o.Server.CallOnce(context.WithoutCancel(ctx), operationv1connect.OperationServiceCancelBackupProcedure, &operationv1.CancelBackupRequest{}, &operationv1.Backup{}); err != nil {
 		return nil, fmt.Errorf("interrupted, and the backup goes on: it could not be cancelled: %w", err)
 	}
 	return nil, errors.New("interrupted: the backup was cancelled; earlier ones are not affected, and the next one uses what was copied")
