@@ -1540,6 +1540,7 @@ mutant "end a wait for events of others before they are read" internal/platform/
 mutant "tell edges of a hidden post on its own node only" internal/app/edges.go 's/return n\.events\.Add\(ctx, tx, clusterevent\.Event\{Kind: purgeEvent, Detail: tag\}\)/return n.events.Add(ctx, tx, clusterevent.Event{Kind: "none", Detail: tag})/' TestEdgesHearOfOtherNodes ./internal/app
 mutant "keep idle readers of SQLite" internal/engine/sqldb/sqlite.go 's/SetConnMaxIdleTime\(readerIdle\)/SetConnMaxIdleTime(0 * readerIdle)/' TestIdleReadersAreClosed ./internal/engine/sqldb
 mutant "decompress a file of the web app for each request" internal/app/webapp.go '/once := sync\.OnceValues/,/^\t\}\)$/{s/sync\.OnceValues\(func\(\)/func()/; s/^\t\}\)$/\t}/}' TestPlainFormsAreDecompressedOnce ./internal/app
+mutant "let chaos see recalled texts" internal/tool/chaos/check_people.go 's/changed \&\& o\.end < began \{/changed \&\& o.end < 0 \&\& began > 0 {/' EachViolation internal/tool/chaos
 mutant "ask a server again and again to cancel a backup" internal/tool/remotebackup/remotebackup.go 's/CallOnce\(context\.WithoutCancel/Call(context.WithoutCancel/' InterruptedBackup internal/tool/remotebackup
 mutant "drop headers of calls in the Go SDK" sdk/go/internal/unary/unary.go 's/maps\.Copy\(r\.Header\(\), header\)/_ = header/' TestProtocols internal/transport/rpc
 

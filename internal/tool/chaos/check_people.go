@@ -3,6 +3,7 @@ package chaos
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -114,8 +115,62 @@ func checkUnread(m *analysis) *Verdict {
 	return v
 }
 
-func checkRecalls(*analysis) *Verdict {
-	return &Verdict{Rule: "INV10", Name: "recalls and edits are honoured", State: NotChecked, What: "the load of a run recalls and edits no messages"}
+// checkRecalls is INV10: no read that began after an edit or a recall was acknowledged returns the text from before, and at the end every node has the
+// texts that were acknowledged, and that nobody tried to change.
+func checkRecalls(m *analysis) *Verdict {
+	v := verdict("INV10", "recalls and edits are honoured")
+	changes, tried, stays := map[string]operation{}, map[string]bool{}, map[string]bool{}
+	for _, o := range m.ops {
+		switch o.F {
+		case FWord:
+			stays[o.Text] = o.how == Ok
+		case FEdit, FRecall:
+			tried[o.Text] = true
+			if o.how != Ok {
+				continue
+			}
+			changes[o.Text] = o
+			if o.Becomes != "" {
+				stays[o.Becomes] = true
+			}
+		}
+	}
+	reads, has := 0, map[string]map[string]bool{} // by node
+	for _, e := range m.events {
+		o, changed := changes[e.Text]
+		switch {
+		case e.F == FShown:
+			reads++
+			if began := time.Duration(e.N); changed && o.end < began {
+				v.violate("%s on %s showed %q at %s, after its %s was acknowledged by %s at %s", e.Proc, e.Node, e.Text, at(began), o.F, o.Node, at(o.end))
+			}
+		case e.F == FStays:
+			if has[e.Node] == nil {
+				has[e.Node] = map[string]bool{}
+			}
+			has[e.Node][e.Text] = true
+			if changed {
+				v.violate("the history on %s has %q at the end; its %s was acknowledged by %s at %s", e.Node, e.Text, o.F, o.Node, at(o.end))
+			}
+		}
+	}
+	alive := 0
+	for _, word := range slices.Sorted(maps.Keys(stays)) {
+		if !stays[word] || tried[word] {
+			continue
+		}
+		alive++
+		for _, n := range slices.Sorted(maps.Keys(has)) {
+			if !has[n][word] {
+				v.violate("the history on %s lacks %q, which was acknowledged, and which nobody changed", n, word)
+			}
+		}
+	}
+	v.What = fmt.Sprintf("%d edits and recalls, %d reads of texts that were being changed, %d texts on %d nodes at the end", len(changes), reads, alive, len(has))
+	if len(changes) == 0 || len(has) == 0 {
+		v.State = Unknown
+	}
+	return v
 }
 
 // checkBlocks is INV11: no message is stored that was sent after a block was acknowledged and before it was removed.

@@ -40,6 +40,10 @@ const (
 
 	FUpload   = "upload"   // sends a file of N bytes with the checksum Text
 	FDownload = "download" // fetches it
+
+	FWord   = "word"   // sends the message Text, which may be changed later
+	FEdit   = "edit"   // makes Becomes of the message Text
+	FRecall = "recall" // takes the message Text back
 )
 
 // Observations of clients:
@@ -48,6 +52,7 @@ const (
 	FReset    = "reset"    // a device was reset
 	FOnline   = "online"   // a device's socket opened (N is 1) or broke
 	FPresence = "presence" // Other is seen online (N is 1) or not
+	FShown    = "shown"    // a read that began at N, in nanoseconds, returned the message Text, whose edit or recall had begun
 )
 
 // Reads at the end, after the faults:
@@ -57,6 +62,7 @@ const (
 	FUnread = "unread" // User has N unread messages after Seq, according to Node
 	FSeen   = "seen"   // Node says whether Other is online (N is 1); Text is the truth, "online" or not
 	FFile   = "file"   // fetches a file, as FDownload
+	FStays  = "stays"  // the message Text is in the history of those that were changed
 	FFault  = "fault"  // fault Text began (Invoke) or ended (Ok)
 	FStage  = "stage"  // the run reached stage Text
 )
@@ -80,7 +86,9 @@ type Event struct {
 	ID    string `json:"id,omitempty"`
 	// Text of a message; it is unique in a run.
 	Text string `json:"text,omitempty"`
-	N    uint64 `json:"n,omitempty"`
+	// Becomes is the text after an edit.
+	Becomes string `json:"becomes,omitempty"`
+	N       uint64 `json:"n,omitempty"`
 	// TimeMs of an entry, as the server returned it.
 	TimeMs int64 `json:"time_ms,omitempty"`
 	// Control and Users of a control entry.

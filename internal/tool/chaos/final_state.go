@@ -104,6 +104,9 @@ func (t *workload) readFinalState(ctx context.Context) error {
 				return fmt.Errorf("reading the history of %d from %s: %w", r.id, n.Name, err)
 			}
 		}
+		if err := t.readRevised(ctx, n); err != nil {
+			return fmt.Errorf("reading the history of the changed messages from %s: %w", n.Name, err)
+		}
 		for _, p := range t.users {
 			if err := t.readUnread(ctx, n, p); err != nil {
 				return fmt.Errorf("reading the list of %s from %s: %w", p.name, n.Name, err)
@@ -126,6 +129,15 @@ func (t *workload) readFinalState(ctx context.Context) error {
 // readHistory reads a complete conversation as its first member.
 func (t *workload) readHistory(ctx context.Context, n *Node, r *conversationLoad) error {
 	reader := r.members[0]
+	return eachEntry(ctx, n, reader, r, func(m *chatv1.Message) {
+		e := Event{Proc: reader.name, F: FLog, User: reader.id, Node: n.Name}
+		e.entry(m)
+		t.record.Note(e)
+	})
+}
+
+// eachEntry calls f for all entries of a conversation, as a member reads them from a node.
+func eachEntry(ctx context.Context, n *Node, reader *user, r *conversationLoad, f func(*chatv1.Message)) error {
 	for after := uint64(0); ; {
 		var page *chatv1.HistoryResponse
 		err := retryCall(ctx, n, func(ctx context.Context) error {
@@ -139,9 +151,7 @@ func (t *workload) readHistory(ctx context.Context, n *Node, r *conversationLoad
 			return err
 		}
 		for _, m := range page.Messages {
-			e := Event{Proc: reader.name, F: FLog, User: reader.id, Node: n.Name}
-			e.entry(m)
-			t.record.Note(e)
+			f(m)
 			after = m.Seq
 		}
 		if !page.More || len(page.Messages) == 0 {

@@ -47,10 +47,13 @@ type workload struct {
 
 	chatters, stormers, churners, flappers []*user
 	filers                                 []*user // only with S3
+	revisers                               []*reviser
 	prober                                 *user
 	sentFiles                              synclist.List[file]
 	chatConversations                      []*conversationLoad // of LOAD1; each chatter chooses one at random
 	hot, storm, open, probed               *conversationLoad
+	revised                                *conversationLoad // of the revisers, whose entries change; not among conversations
+	revisions                              revisions
 	blocks                                 []*conversationLoad // one-to-one conversations of churners
 	conversations                          []*conversationLoad
 	users                                  []*user
@@ -58,7 +61,7 @@ type workload struct {
 
 // newWorkload creates the users and conversations, before any fault.
 func newWorkload(ctx context.Context, c *Cluster, record *Recorder, seed uint64, rate float64) (*workload, error) {
-	t := &workload{userPool: &userPool{router: NewRouter(c), record: record, run: strconv.FormatInt(time.Now().UnixNano()%1e12, 36)}, cluster: c, seed: seed, rate: rate}
+	t := &workload{userPool: &userPool{router: NewRouter(c), record: record, run: strconv.FormatInt(time.Now().UnixNano()%1e12, 36)}, cluster: c, seed: seed, rate: rate, revisions: revisions{changing: map[string]bool{}}}
 	files := 0
 	if c.engines.s3 != nil {
 		files = filers
@@ -77,6 +80,13 @@ func newWorkload(ctx context.Context, c *Cluster, record *Recorder, seed uint64,
 			*kind.list = append(*kind.list, p)
 			t.users = append(t.users, p)
 		}
+	}
+	for i := range revisers {
+		p, err := t.register(ctx, fmt.Sprintf("revise%d", i+1), 0)
+		if err != nil {
+			return nil, err
+		}
+		t.revisers = append(t.revisers, &reviser{user: p})
 	}
 	var err error
 	if t.prober, err = t.register(ctx, "probe", 1); err != nil {
@@ -116,6 +126,13 @@ func (t *workload) build(ctx context.Context) (err error) {
 		return err
 	}
 	t.hot.large = true
+	members := make([]*user, 0, revisers)
+	for _, r := range t.revisers {
+		members = append(members, r.user)
+	}
+	if t.revised, err = t.createGroup(ctx, "revised", chatv1.JoinPolicy_JOIN_POLICY_INVITE, members...); err != nil {
+		return err
+	}
 	if t.storm, err = t.group(ctx, "storm", chatv1.JoinPolicy_JOIN_POLICY_INVITE, t.stormers...); err != nil {
 		return err
 	}
@@ -162,15 +179,23 @@ func (t *workload) direct(ctx context.Context, a, b *user) (*conversationLoad, e
 	return r, nil
 }
 
-// group creates a group, owned by the first member.
+// group creates a group whose histories and streams are compared at the end, owned by the first member.
 func (t *workload) group(ctx context.Context, title string, policy chatv1.JoinPolicy, members ...*user) (*conversationLoad, error) {
+	r, err := t.createGroup(ctx, title, policy, members...)
+	if err == nil {
+		t.conversations = append(t.conversations, r)
+	}
+	return r, err
+}
+
+func (t *workload) createGroup(ctx context.Context, title string, policy chatv1.JoinPolicy, members ...*user) (*conversationLoad, error) {
 	var ids []uint64
 	for _, m := range members[1:] {
 		ids = append(ids, m.id)
 	}
 	r := &conversationLoad{members: members, fixed: true}
 	if err := untilAnswered(ctx, func(ctx context.Context) error {
-		c, err := members[0].caller.Chat().CreateGroup(ctx, connect.NewRequest(&chatv1.CreateGroupRequest{Title: title, Members: ids, JoinPolicy: policy, Key: fmt.Sprint(t.userPool.run, " ", len(t.conversations))}))
+		c, err := members[0].caller.Chat().CreateGroup(ctx, connect.NewRequest(&chatv1.CreateGroupRequest{Title: title, Members: ids, JoinPolicy: policy, Key: fmt.Sprint(t.userPool.run, " ", title, " ", len(t.conversations))}))
 		if err == nil {
 			r.id = c.Msg.Id
 		}
@@ -178,7 +203,6 @@ func (t *workload) group(ctx context.Context, title string, policy chatv1.JoinPo
 	}); err != nil {
 		return nil, err
 	}
-	t.conversations = append(t.conversations, r)
 	return r, nil
 }
 
@@ -214,6 +238,9 @@ func (t *workload) run(ctx, online context.Context) *sync.WaitGroup {
 	}
 	for _, p := range t.filers {
 		group.Go(func() { t.file(ctx, online, p) })
+	}
+	for _, r := range t.revisers {
+		group.Go(func() { t.revise(ctx, r) })
 	}
 	for _, n := range t.cluster.Nodes {
 		group.Go(func() { t.probe(ctx, n) })
