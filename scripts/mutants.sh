@@ -1541,6 +1541,8 @@ mutant "tell edges of a hidden post on its own node only" internal/app/edges.go 
 mutant "keep idle readers of SQLite" internal/engine/sqldb/sqlite.go 's/SetConnMaxIdleTime\(readerIdle\)/SetConnMaxIdleTime(0 * readerIdle)/' TestIdleReadersAreClosed ./internal/engine/sqldb
 mutant "decompress a file of the web app for each request" internal/app/webapp.go '/once := sync\.OnceValues/,/^\t\}\)$/{s/sync\.OnceValues\(func\(\)/func()/; s/^\t\}\)$/\t}/}' TestPlainFormsAreDecompressedOnce ./internal/app
 mutant "let chaos see recalled texts" internal/tool/chaos/check_people.go 's/changed \&\& o\.end < began \{/changed \&\& o.end < 0 \&\& began > 0 {/' EachViolation internal/tool/chaos
+mutant "let chaos miss posts in pages" internal/tool/chaos/check_feed.go 's/if id >= page\.N \&\& !seen/if id >= 1<<62 \&\& !seen/' EachViolation internal/tool/chaos
+mutant "let chaos miss lost likes" internal/tool/chaos/check_feed.go 's/has != likes \{/has \&\& !likes {/' EachViolation internal/tool/chaos
 mutant "ask a server again and again to cancel a backup" internal/tool/remotebackup/remotebackup.go 's/CallOnce\(context\.WithoutCancel/Call(context.WithoutCancel/' InterruptedBackup internal/tool/remotebackup
 mutant "drop headers of calls in the Go SDK" sdk/go/internal/unary/unary.go 's/maps\.Copy\(r\.Header\(\), header\)/_ = header/' TestProtocols internal/transport/rpc
 

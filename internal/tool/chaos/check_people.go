@@ -276,10 +276,6 @@ func checkIDs(m *analysis) *Verdict {
 	return v
 }
 
-func checkEffects(*analysis) *Verdict {
-	return &Verdict{Rule: "INV14", Name: "effects of feeds and videos", State: NotChecked, What: "there are no feeds or videos yet"}
-}
-
 // checkRegisters is INV16 for profiles, which are registers. Porcupine searches for an order that explains all reads and writes.
 func checkRegisters(m *analysis) *Verdict {
 	v := verdict("INV16", "registers are linearizable")

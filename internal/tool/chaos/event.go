@@ -44,6 +44,12 @@ const (
 	FWord   = "word"   // sends the message Text, which may be changed later
 	FEdit   = "edit"   // makes Becomes of the message Text
 	FRecall = "recall" // takes the message Text back
+
+	FPublish = "publish" // publishes the post Text, whose id is Other
+	FDelete  = "delete"  // deletes the post Other
+	FLike    = "like"    // likes the post Other
+	FUnlike  = "unlike"  // does not like the post Other any more
+	FPage    = "page"    // reads the first page of the home timeline: Users are the ids of its posts, N is the next of the page
 )
 
 // Observations of clients:
@@ -62,6 +68,7 @@ const (
 	FUnread = "unread" // User has N unread messages after Seq, according to Node
 	FSeen   = "seen"   // Node says whether Other is online (N is 1); Text is the truth, "online" or not
 	FFile   = "file"   // fetches a file, as FDownload
+	FLikers = "likers" // Users like the post Other, which has N likes according to Node
 	FStays  = "stays"  // the message Text is in the history of those that were changed
 	FFault  = "fault"  // fault Text began (Invoke) or ended (Ok)
 	FStage  = "stage"  // the run reached stage Text
@@ -79,7 +86,7 @@ type Event struct {
 	// User who acts, or who owns the device. From is the sender of an entry.
 	User uint64 `json:"user,omitempty"`
 	From uint64 `json:"from,omitempty"`
-	// Other is the user who is affected.
+	// Other is the user, or the post, that is affected.
 	Other uint64 `json:"other,omitempty"`
 	Conv  uint64 `json:"conv,omitempty"`
 	Seq   uint64 `json:"seq,omitempty"`
@@ -91,7 +98,7 @@ type Event struct {
 	N       uint64 `json:"n,omitempty"`
 	// TimeMs of an entry, as the server returned it.
 	TimeMs int64 `json:"time_ms,omitempty"`
-	// Control and Users of a control entry.
+	// Control and Users of a control entry. Users are also those of other lists, see the kinds.
 	Control string   `json:"control,omitempty"`
 	Users   []uint64 `json:"users,omitempty"`
 	Node    string   `json:"node,omitempty"`

@@ -107,6 +107,9 @@ func (t *workload) readFinalState(ctx context.Context) error {
 		if err := t.readRevised(ctx, n); err != nil {
 			return fmt.Errorf("reading the history of the changed messages from %s: %w", n.Name, err)
 		}
+		if err := t.readFeed(ctx, n); err != nil {
+			return fmt.Errorf("reading posts from %s: %w", n.Name, err)
+		}
 		for _, p := range t.users {
 			if err := t.readUnread(ctx, n, p); err != nil {
 				return fmt.Errorf("reading the list of %s from %s: %w", p.name, n.Name, err)

@@ -26,7 +26,7 @@ const (
 // nodeSettings returns settings of the nodes: short timeouts, so that a run covers what otherwise takes an hour.
 func nodeSettings() []string {
 	return []string{fmt.Sprintf("chat.large_group_above=%d", largeAbove), "gateway.heartbeat=1s", "gateway.grace=6s",
-		"presence.grace=2s", "inbox.new_device_max_entries=1000000", "account.logins_per_minute=1000", "account.who_may_add=everyone"}
+		"presence.grace=2s", "inbox.new_device_max_entries=1000000", "account.logins_per_minute=1000", "account.who_may_add=everyone", "feed.posts_per_day=100000"}
 }
 
 // conversationLoad is a conversation of the workload.
@@ -48,6 +48,8 @@ type workload struct {
 	chatters, stormers, churners, flappers []*user
 	filers                                 []*user // only with S3
 	revisers                               []*reviser
+	authors                                []*user
+	posts                                  synclist.List[uint64] // ids, in order of their acknowledgements
 	prober                                 *user
 	sentFiles                              synclist.List[file]
 	chatConversations                      []*conversationLoad // of LOAD1; each chatter chooses one at random
@@ -87,6 +89,13 @@ func newWorkload(ctx context.Context, c *Cluster, record *Recorder, seed uint64,
 			return nil, err
 		}
 		t.revisers = append(t.revisers, &reviser{user: p})
+	}
+	for i := range authors {
+		p, err := t.register(ctx, fmt.Sprintf("author%d", i+1), 0)
+		if err != nil {
+			return nil, err
+		}
+		t.authors = append(t.authors, p)
 	}
 	var err error
 	if t.prober, err = t.register(ctx, "probe", 1); err != nil {
@@ -150,6 +159,9 @@ func (t *workload) build(ctx context.Context) (err error) {
 			return err
 		}
 		t.blocks = append(t.blocks, r)
+	}
+	if err := t.follow(ctx); err != nil {
+		return err
 	}
 	for i, a := range t.flappers {
 		for _, b := range t.flappers[i+1:] {
@@ -241,6 +253,9 @@ func (t *workload) run(ctx, online context.Context) *sync.WaitGroup {
 	}
 	for _, r := range t.revisers {
 		group.Go(func() { t.revise(ctx, r) })
+	}
+	for _, p := range t.authors {
+		group.Go(func() { t.author(ctx, p) })
 	}
 	for _, n := range t.cluster.Nodes {
 		group.Go(func() { t.probe(ctx, n) })
