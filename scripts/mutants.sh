@@ -1189,6 +1189,9 @@ mutant_ts "send a position without its age" src/watchPositions.ts 's/Math\.max\(
 mutant_ts "lose a position that could not be sent" src/watchPositions.ts 's/isOffline\(error\) \|\| error\.retryMs > 0/error.retryMs > 0/' test/unit/watchPositions.test.ts
 mutant_ts "play videos by addresses that have expired" src/videos.ts 's/ \|\| this\.isStale\(e\.view\.video\)//' test/unit/videos.test.ts
 mutant_ts "ask for a deleted video again and again" src/videos.ts 's/isPassing \? e\.backoff\.next\(error\.retryMs\) : undefined/e.backoff.next(error.retryMs)/' test/unit/videos.test.ts
+mutant_ts "lose a caption that is edited" src/updates.ts 's/caption: text \}/caption: "" }/' test/unit/updates.test.ts
+mutant_ts "show an edited reply without what it answers" src/updates.ts 's/edited\.replyTo \|\| !m\.content\.replyTo \? edited : .*;/edited;/' test/unit/updates.test.ts
+mutant_ts "find the newest message instead of that of a time" src/operations/messageDetails.ts 's/timeMs: BigInt\(.*\), limit: 1/limit: 1/' test/unit/messageDetails.test.ts
 
 mutant "name no entry in event streams" internal/service/fanout/dispatcher.go 's/if !c\.worker\.deps\.EventStreams \{/if true {/' TestPullingLosesNothing ./internal/service/serverevent
 mutant "confirm events when they are pulled" internal/service/serverevent/pull.go 's/^\tres\.Cursor = s\.encode\(c, next\)$/&\n\t_ = s.confirm(ctx, c.name, at.generation, next.positions, nil)/' TestPullingLosesNothing ./internal/service/serverevent

@@ -9,9 +9,25 @@ import { isUpdate, textOf, type ChatMessage, type OutgoingMessage } from "./mode
 
 type Kind = Content["kind"];
 
-/** The update that edits a text, and replaces its mentions and its link preview. */
-export function edit(seq: number, text: string, mentions: readonly Mention[] = [], linkPreview?: LinkPreview): Kind {
-  return { case: "edit", value: { $typeName: "rialto.chat.v1.Edit", target: ref(seq), content: create(ContentSchema, { kind: { case: "text", value: text }, mentions: [...mentions], ...(linkPreview ? { linkPreview } : {}) }), ends: false } };
+/** The update that edits a text, or the caption of a file or an album, and replaces its mentions and its link preview. of is the message's content. */
+export function edit(seq: number, text: string, mentions: readonly Mention[] = [], linkPreview?: LinkPreview, of?: Content): Kind {
+  return { case: "edit", value: { $typeName: "rialto.chat.v1.Edit", target: ref(seq), content: create(ContentSchema, { kind: saying(of, text), mentions: [...mentions], ...(linkPreview ? { linkPreview } : {}) }), ends: false } };
+}
+
+/** A file or an album with another caption, or else a text. */
+function saying(of: Content | undefined, text: string): Kind {
+  const kind = of?.kind;
+  switch (kind?.case) {
+    case "image":
+    case "file":
+    case "voice":
+    case "video":
+      return { case: kind.case, value: { ...kind.value, caption: text } };
+    case "album":
+      return { case: "album", value: { ...kind.value, caption: text } };
+    default:
+      return { case: "text", value: text };
+  }
 }
 
 export function recall(seq: number): Kind {
@@ -52,7 +68,8 @@ export function applyUpdate(m: ChatMessage, content: Content, at: { seq: number;
     case "edit": {
       const edited = kind.value.content;
       if (!edited || at.seq <= (m.editSeq ?? 0)) return m;
-      return { ...m, content: edited, text: textOf(edited), editSeq: at.seq, editedMs: kind.value.ends ? 0 : at.timeMs };
+      const content = edited.replyTo || !m.content.replyTo ? edited : { ...edited, replyTo: m.content.replyTo }; // one that is on its way leaves out what stays
+      return { ...m, content, text: textOf(edited), editSeq: at.seq, editedMs: kind.value.ends ? 0 : at.timeMs };
     }
     case "recall":
       return recalled(m, at.seq, at.sender);

@@ -7,6 +7,7 @@ import { feed } from "./feed.js";
 import { files } from "./files.js";
 import { folders } from "./folders.js";
 import { invitations } from "./invitations.js";
+import { messageDetails } from "./messageDetails.js";
 import { messages } from "./messages.js";
 import { moderation } from "./moderation.js";
 import { notifications } from "./notifications.js";
@@ -21,12 +22,12 @@ import { timedComments } from "./timedComments.js";
 import { videos } from "./videos.js";
 
 /** The areas. No two have an operation of the same name. */
-export const areas = { conversations, messages, sends, files, deletions, threads, people, presence, invitations, folders, accountSettings, feed, engagement, comments, moderation, notifications, videos, timedComments, search, ranking };
+export const areas = { conversations, messages, messageDetails, sends, files, deletions, threads, people, presence, invitations, folders, accountSettings, feed, engagement, comments, moderation, notifications, videos, timedComments, search, ranking };
 
 /** The operations of all areas, which a client has as its own methods. */
 export function operations(client: Context) {
   return {
-    ...conversations(client), ...messages(client), ...sends(client), ...files(client), ...deletions(client), ...threads(client),
+    ...conversations(client), ...messages(client), ...messageDetails(client), ...sends(client), ...files(client), ...deletions(client), ...threads(client),
     ...people(client), ...presence(client), ...invitations(client), ...folders(client), ...accountSettings(client), ...feed(client), ...engagement(client), ...comments(client), ...moderation(client), ...notifications(client), ...videos(client), ...timedComments(client), ...search(client), ...ranking(client),
   };
 }

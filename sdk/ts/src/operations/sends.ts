@@ -41,9 +41,9 @@ export function sends(client: Context) {
       return send(conversation, { case: "signal", value: create(CustomSchema, { type, data: encoded(data) }) });
     },
 
-    /** Replaces the text of a message of one's own; without its link preview, that is removed. It shows at once, and goes out as a message does. */
+    /** Replaces the text of a message of one's own, or the caption of a loaded file or album; without its link preview, that is removed. It shows at once, and goes out as a message does. */
     edit(conversation: string, seq: number, text: string, mentions?: readonly Mention[], linkPreview?: LinkPreview): Promise<OutgoingMessage> {
-      return send(conversation, edit(seq, text, mentions, linkPreview));
+      return send(conversation, edit(seq, text, mentions, linkPreview, client.session()?.replica.history.log(conversation).get(seq)?.content));
     },
 
     /** Takes a message back for everybody. */

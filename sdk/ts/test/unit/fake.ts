@@ -312,6 +312,10 @@ export class FakeServer {
         return this.history(input);
       case "GetMessages":
         return { messages: this.logs.get(input.conversation)!.filter((m) => input.seqs.includes(m.seq)) };
+      case "ListEdits":
+        return this.edits(input.seq, input.page);
+      case "ListReactions":
+        return { users: [bob, me].slice(Number(input.page || 0)).slice(0, 1), next: input.page ? "" : "1" };
       case "ListConversations":
         return { conversations: [...this.conversations.values()].map((c) => this.described(c)) };
       case "GetConversation":
@@ -384,11 +388,20 @@ export class FakeServer {
     return { events: page, more, next: { epoch: this.epoch, seq: page.at(-1)?.seq ?? BigInt(after) }, large: more ? [] : this.large };
   }
 
-  private history(q: { conversation: string; before: bigint; after: bigint; limit: number }): object {
+  /** A page with the original of a message, or with its edits. */
+  private edits(seq: bigint, page: string): object {
+    const log = this.logs.get(room)!;
+    const of = log.find((m) => m.seq === seq)!;
+    if (!page) return { versions: [of], next: "edits" };
+    const versions = log.flatMap((m) => (m.content?.kind.case === "edit" && m.content.kind.value.target?.seq === seq ? [{ ...of, content: m.content.kind.value.content, editSeq: m.seq, editedMs: m.timeMs }] : []));
+    return { versions, next: "" };
+  }
+
+  private history(q: { conversation: string; before: bigint; after: bigint; timeMs: bigint; limit: number }): object {
     const first = this.cleared.get(q.conversation) ?? 0n;
     const log = (this.logs.get(q.conversation) ?? []).filter((m) => m.seq > first && !this.deleted.has(`${q.conversation}/${m.seq}`));
-    if (q.after > 0n) {
-      const rest = log.filter((m) => m.seq > q.after);
+    if (q.after > 0n || q.timeMs > 0n) {
+      const rest = log.filter((m) => m.seq > q.after && m.timeMs >= q.timeMs);
       return { messages: rest.slice(0, q.limit), more: rest.length > q.limit };
     }
     const rest = q.before > 0n ? log.filter((m) => m.seq < q.before) : log;

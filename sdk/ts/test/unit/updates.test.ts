@@ -6,7 +6,7 @@ import type { ReplicaDeps } from "../../src/localdata.js";
 import { isShown, toMessage, unread, type ChatMessage } from "../../src/model.js";
 import { Replica } from "../../src/replica.js";
 import { memoryStorage } from "../../src/storage.js";
-import { applyUpdate, edit, pin, reaction, recall, withPending } from "../../src/updates.js";
+import { applyUpdate, edit, pin, reaction, recall, ref, withPending } from "../../src/updates.js";
 
 const me = "1";
 const bob = "2";
@@ -42,6 +42,22 @@ test("an edit has its own link preview, or none", () => {
   const shown = after(m, [5, edit(3, "do see https://example.com", [], preview)]);
   expect(shown.content.linkPreview?.title).toBe("A page");
   expect(after(shown, [6, edit(3, "see nothing")]).content.linkPreview).toBeUndefined();
+});
+
+test("an edit of a file or an album changes its caption alone", () => {
+  const image = create(ContentSchema, { kind: { case: "image", value: { upload: "9", name: "sea.png", caption: "the see" } } });
+  const album = create(ContentSchema, { kind: { case: "album", value: { items: [{ kind: { case: "image", value: { upload: "9" } } }], caption: "the see" } } });
+  for (const of of [image, album]) {
+    const edited = after(message(3, of.kind), [5, edit(3, "the sea", [], undefined, of)]);
+    expect(edited.text).toBe("the sea");
+    expect(edited.content.kind).toEqual({ case: of.kind.case, value: { ...(of.kind.value as object), caption: "the sea" } });
+  }
+});
+
+test("an edit that is on its way keeps what the message replies to", () => {
+  const m = message(3, text("frist"));
+  const reply = { ...m, content: { ...m.content, replyTo: ref(2) } };
+  expect(after(reply, [5, edit(3, "first")]).content).toMatchObject({ kind: { value: "first" }, replyTo: { seq: 2n } });
 });
 
 test("an edit without content, of a message that was recalled since, changes nothing", () => {
