@@ -9,7 +9,8 @@ export default async function touch(w) {
   await w.befriend(alice, bob);
   await w.call("account.v1.GraphService/RequestFriend", { user: alice.id, message: "Hi, we met at the lake." }, carol.token);
   const { id } = await w.call("chat.v1.ChatService/CreateGroup", { title: "Hikers", members: [bob.id] }, alice.token);
-  await w.send(bob, id, ["hello"]);
+  await w.send(bob, id, ["helo"]);
+  await w.call("chat.v1.ChatService/Send", { conversation: id, clientMsgId: "edit", content: { edit: { target: { seq: 2 }, content: { text: "hello" } } } }, bob.token);
   const { page } = alice;
   await row(page, "Hikers").waitFor();
   await large(page, "the list");

@@ -15,6 +15,7 @@ import { Avatar, hueOf } from "./Avatar.js";
 import { Body } from "./Body.js";
 import "./bubble.css";
 import { Deliveries, type DeliveryState } from "./Deliveries.js";
+import { EditedMark } from "./EditHistory.js";
 import { ClockIcon, PinIcon } from "./icons.js";
 import { LinkPreviewCard } from "./LinkPreviewCard.js";
 import { MarkdownText } from "./MarkdownText.js";
@@ -45,6 +46,8 @@ export interface BubbleProps {
   threads: boolean;
   /** It mentions the one who reads. */
   mentioned: boolean;
+  /** Whether it shows how many have read it. */
+  counted?: boolean;
 }
 
 /**
@@ -72,7 +75,7 @@ export function bubbleOf(client: Client, c: ConversationView, m: ChatMessage, jo
   };
 }
 
-export const Bubble = memo(function Bubble({ m, joined, group, mine, name, sender, state, manages, writes, reacts, threads, mentioned }: BubbleProps) {
+export const Bubble = memo(function Bubble({ m, joined, group, mine, name, sender, state, manages, writes, reacts, threads, mentioned, counted = false }: BubbleProps) {
   const t = useText();
   const reply = useReply(m);
   const swipe = useSwipe(writes && !m.recallSeq ? reply : undefined);
@@ -90,9 +93,9 @@ export const Bubble = memo(function Bubble({ m, joined, group, mine, name, sende
           <footer>
             {mentioned && <Tip label={t("mentionsYou")} side="top"><b className="mark" role="img" aria-label={t("mentionsYou")}>@</b></Tip>}
             {m.pinned && <Tip label={t("pinnedMessage")} side="top"><span className="mark" role="img" aria-label={t("pinnedMessage")}><PinIcon /></span></Tip>}
-            {!!m.editedMs && <span className="mark">{t("edited")}</span>}
+            {!!m.editedMs && <EditedMark m={m} />}
             <Tip label={moment(m.timeMs, getLocale())} side="top"><Link href={path.message(m.conversation, m.seq)} tabIndex={-1}><time dateTime={new Date(m.timeMs).toISOString()}>{clock(m.timeMs, getLocale())}</time></Link></Tip>
-            {mine && (group ? <Readers m={m} /> : <Deliveries m={m} state={state} />)}
+            {mine && (group ? <Readers m={m} counted={counted} /> : <Deliveries m={m} state={state} />)}
           </footer>
         </div>
         <Reactions m={m} reacts={reacts} />

@@ -2,8 +2,9 @@ import { channelAddress, isThread, lasting, unread, type Client, type Conversati
 import { useConversations, useThreads } from "@rialto-im/client/react";
 import { memo, useCallback, useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { Link } from "wouter";
-import { useAction } from "../action.js";
+import { useAction, type RunAction } from "../action.js";
 import { client, useClient, useOnline } from "../client.js";
+import { deleteChat } from "../deleteChat.js";
 import { preview, someOf, when } from "../format.js";
 import { filters, isFilter, matches, type Filter } from "../filters.js";
 import { getLocale, useText, type Key, type Translate } from "../i18n.js";
@@ -28,11 +29,7 @@ export function ConversationList({ current, onOpen, onPeople }: { current: strin
   const now = useNow();
   const [query, setQuery] = useState("");
   const { run, error } = useAction();
-  const act: Act = useCallback((c, settings) => {
-    if (settings) return void run(() => client.configure(c.id, settings));
-    client.read(c.id, c.lastSeq);
-    if (client.conversation(c.id)?.markedUnread) void run(() => client.configure(c.id, { markedUnread: false }));
-  }, [client, run]);
+  const act = useAct(run);
   const [making, setMaking] = useState(false);
   const wanted = query.trim().toLowerCase();
   const [away, setAway] = useState(false);
@@ -161,8 +158,18 @@ interface RowProps {
   onFile: (c: ConversationView) => void;
 }
 
-/** Changes one's own view of a conversation; without settings, all of it is read. */
-type Act = (c: ConversationView, settings?: PendingSettings) => void;
+/** Changes one's own view of a conversation, or deletes it for oneself; without settings, all of it is read. */
+type Act = (c: ConversationView, settings?: PendingSettings | "delete") => void;
+
+function useAct(run: RunAction): Act {
+  const client = useClient();
+  return useCallback((c, settings) => {
+    if (settings === "delete") return void run(() => deleteChat(client, c));
+    if (settings) return void run(() => client.configure(c.id, settings));
+    client.read(c.id, c.lastSeq);
+    if (client.conversation(c.id)?.markedUnread) void run(() => client.configure(c.id, { markedUnread: false }));
+  }, [client, run]);
+}
 
 function rowOf(client: Client, c: ConversationView, t: Translate, now: number): Omit<RowProps, "current" | "reached" | "act" | "onFile"> {
   const name = (u: string) => nameOf(client, u, t);
@@ -199,6 +206,7 @@ const Row = memo(function Row({ c, title, user, status, emoji, typing, by, line,
       <ContextItem label={t(c.muted ? "unmute" : "mute")} onSelect={() => act(c, { muted: !c.muted })} />
       <ContextItem label={t(c.archived ? "unarchive" : "archive")} onSelect={() => act(c, { archived: !c.archived })} />
       {!isThread(c) && <ContextItem label={t("addToFolder")} onSelect={() => onFile(c)} />}
+      {!isThread(c) && <ContextItem label={t("deleteChat")} onSelect={() => act(c, "delete")} />}
     </>
   );
   return (

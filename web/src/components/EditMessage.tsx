@@ -13,7 +13,7 @@ import { Quote } from "./Quote.js";
 import { useLinkPreview } from "./useLinkPreview.js";
 import { useMentioning } from "./useMentioning.js";
 
-/** Edits a text of one's own, in the place of the composer. */
+/** Edits a text of one's own, or the caption of a file, in the place of the composer. */
 export function EditMessage({ c, seq, text: before, onDone }: { c: ConversationView; seq: number; text: string; onDone: () => void }) {
   const client = useClient();
   const t = useText();
@@ -28,8 +28,10 @@ export function EditMessage({ c, seq, text: before, onDone }: { c: ConversationV
     if (m) names.takeFrom(m.text, m.content);
     return () => names.forget();
   }, [client, c.id, seq, names]);
-  const [shown] = useState(() => client.messages(c.id).find((m) => m.seq === seq)?.content.linkPreview);
-  const previewing = useLinkPreview(text, shown);
+  const [content] = useState(() => client.messages(c.id).find((m) => m.seq === seq)?.content);
+  const shown = content?.linkPreview;
+  const isCaption = content !== undefined && content.kind.case !== "text";
+  const previewing = useLinkPreview(isCaption ? "" : text, shown);
   useEffect(() => {
     field.current?.focus();
     field.current?.setSelectionRange(before.length, before.length);
@@ -37,7 +39,7 @@ export function EditMessage({ c, seq, text: before, onDone }: { c: ConversationV
   const save = (e: FormEvent) => {
     e.preventDefault();
     const said = text.trim();
-    if (!said) return;
+    if (!said && !isCaption) return;
     const linkPreview = previewing.previewOf(said);
     if (said === before && linkPreview?.url === shown?.url) return onDone();
     void run(() => client.edit(c.id, seq, said, names.mentionsIn(said), linkPreview).then(onDone));
@@ -59,7 +61,7 @@ export function EditMessage({ c, seq, text: before, onDone }: { c: ConversationV
       <div className="composer-row">
         <IconButton label={t("cancel")} side="top" onClick={onDone}><CloseIcon /></IconButton>
         <textarea ref={field} rows={2} aria-label={t("editing")} dir="auto" value={text} onChange={(e) => { setText(e.target.value); mentioning.moved(); }} onSelect={mentioning.moved} onKeyDown={key} {...mentionAria(listId, mentioning)} data-testid="editor" />
-        <IconButton label={t("save")} side="top" type="submit" className="send" disabled={!text.trim()}><CheckIcon /></IconButton>
+        <IconButton label={t("save")} side="top" type="submit" className="send" disabled={!isCaption && !text.trim()}><CheckIcon /></IconButton>
       </div>
     </form>
   );

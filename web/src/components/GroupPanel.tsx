@@ -12,6 +12,7 @@ import { Confirm } from "../ui/Confirm.js";
 import { Tabs } from "../ui/Tabs.js";
 import { VirtualList } from "../ui/VirtualList.js";
 import { useMembers, type Members } from "../useMembers.js";
+import { Invited } from "./Invited.js";
 import { JoinRequests } from "./JoinRequests.js";
 import { MemberRow } from "./MemberRow.js";
 import { PickPeople } from "./PickPeople.js";
@@ -141,6 +142,7 @@ function Invite({ c, run, members }: { c: ConversationView; run: RunAction; memb
   const client = useClient();
   const t = useText();
   const [inviting, setInviting] = useState<string[] | undefined>();
+  const [asked, setAsked] = useState(0);
   const [link, setLink] = useState("");
   // Where an admin accepts those who ask, the link must not let them in at once, as one with a token does.
   const asks = c.joinPolicy === JoinPolicy.APPROVAL;
@@ -165,6 +167,7 @@ function Invite({ c, run, members }: { c: ConversationView; run: RunAction; memb
     void run(async () => {
       await client.chat.invite({ conversation: c.id, users: inviting ?? [] });
       setInviting(undefined);
+      setAsked(asked + 1);
     });
   };
   return (
@@ -182,6 +185,7 @@ function Invite({ c, run, members }: { c: ConversationView; run: RunAction; memb
           <button className="primary" disabled={inviting.length === 0}>{t("invite")}</button>
         </form>
       )}
+      {!c.channel && <Invited c={c} run={run} asked={asked} />}
     </>
   );
 }

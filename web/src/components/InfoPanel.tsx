@@ -3,14 +3,15 @@ import { useCustomStatus, useOfficialAccount } from "@rialto-im/client/react";
 import { useRef, useState, type FormEvent } from "react";
 import { useAction, type RunAction } from "../action.js";
 import { useClient } from "../client.js";
+import { deleteChat } from "../deleteChat.js";
 import { customText } from "../format.js";
 import { useText } from "../i18n.js";
 import { nameOf, titleOf } from "../names.js";
 import { useNow } from "../now.js";
-import { go, path } from "../routes.js";
 import { IconButton } from "../ui/IconButton.js";
 import { GroupAvatar, UserAvatar } from "./Avatar.js";
 import { Confirm } from "../ui/Confirm.js";
+import { GoToDate } from "./GoToDate.js";
 import { GroupPanel } from "./GroupPanel.js";
 import "./info.css";
 import "./people.css";
@@ -29,13 +30,9 @@ export function InfoPanel({ c, onClose, onOpen }: { c: ConversationView; onClose
   const t = useText();
   const { run, error } = useAction();
   const direct = c.peer !== "0" && c.peer !== "";
+  const [dating, setDating] = useState(false);
   const through = useRef(0); // the last message when the question was asked: what comes meanwhile stays
   const ask = () => (through.current = c.lastSeq);
-  const remove = () =>
-    run(async () => {
-      await client.deleteConversation(c.id, through.current);
-      go(path.chats, { replace: true });
-    });
   return (
     <aside className="info" aria-label={t("groupInfo")}>
       <header>
@@ -52,7 +49,9 @@ export function InfoPanel({ c, onClose, onOpen }: { c: ConversationView; onClose
         <button onClick={() => run(() => client.configure(c.id, { pinned: !c.pinned }))}>{t(c.pinned ? "unpin" : "pin")}</button>
         <button onClick={() => run(() => client.configure(c.id, { muted: !c.muted }))}>{t(c.muted ? "unmute" : "mute")}</button>
         <button onClick={() => run(() => client.configure(c.id, { archived: !c.archived }))}>{t(c.archived ? "unarchive" : "archive")}</button>
+        <button onClick={() => setDating(true)}>{t("goToDate")}</button>
       </div>
+      {dating && <GoToDate conversation={c.id} ms={c.lastMessage?.timeMs ?? Date.now()} onClose={() => setDating(false)} />}
       {c.ticket && <TicketDetails conversation={c.id} />}
       <Pins key={`p${c.id}`} conversation={c.id} />
       {(!c.channel || c.role >= Role.ADMIN) && <Scheduled key={`s${c.id}`} c={c} run={run} />}
@@ -60,7 +59,7 @@ export function InfoPanel({ c, onClose, onOpen }: { c: ConversationView; onClose
       {direct ? <Peer user={c.peer} run={run} /> : <GroupPanel c={c} run={run} onOpen={onOpen} />}
       <div className="buttons">
         <Confirm label={t("clearHistory")} question={t("sureClearHistory")} onAsk={ask} onYes={() => void run(() => client.clearHistory(c.id, through.current))} />
-        <Confirm label={t("deleteChat")} question={t(direct ? "sureDeleteChat" : "sureDeleteGroupChat")} onAsk={ask} onYes={() => void remove()} />
+        <button type="button" className="danger" onClick={() => void run(() => deleteChat(client, c))}>{t("deleteChat")}</button>
       </div>
     </aside>
   );

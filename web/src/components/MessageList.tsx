@@ -65,6 +65,7 @@ export function MessageList({ c, seq }: { c: ConversationView; seq?: number | un
     box.current?.focus();
   };
 
+  const newestOwn = c.large ? undefined : shown.findLast((m) => m.sender === client.me && !m.recallSeq && m.content.kind.case !== "control")?.seq;
   const renderRow = (row: MessageRow, i: number) => {
     if (row.seq === undefined) return <OutgoingBubble key={keyOf(row)} o={row.o} />;
     const { m } = row;
@@ -74,7 +75,7 @@ export function MessageList({ c, seq }: { c: ConversationView; seq?: number | un
       <div key={keyOf(row)} data-row={m.seq} className={m.seq === seq ? "named" : undefined}>
         {newDay && <h3 className="day">{day(m.timeMs, getLocale())}</h3>}
         {isFirstNew(before, m, readAtOpen, client.me) && <p className="new-line">{arrived > 0 ? t("arrivedAway", { n: arrived }) : t("newMessages")}</p>}
-        <Selectable m={m}><Bubble {...bubbleOf(client, c, m, !newDay && joins(before, m), t, c.ticket ? ticketStatusBefore(shown, i) : undefined)} /></Selectable>
+        <Selectable m={m}><Bubble {...bubbleOf(client, c, m, !newDay && joins(before, m), t, c.ticket ? ticketStatusBefore(shown, i) : undefined)} counted={m.seq === newestOwn} /></Selectable>
       </div>
     );
   };

@@ -9,6 +9,8 @@ import { confirm } from "../ui/Confirm.js";
 import { ContextItem, ContextMenu } from "../ui/ContextMenu.js";
 import { Dialog } from "../ui/Dialog.js";
 import { Menu, MenuItem } from "../ui/Menu.js";
+import { EditHistory } from "./EditHistory.js";
+import { Reactors } from "./Reactors.js";
 import { ReportDialog } from "./ReportDialog.js";
 
 const EmojiPicker = lazy(() => import("./EmojiPicker.js"));
@@ -67,8 +69,11 @@ function useItems({ m, mine, group, manages, writes, reacts, threads }: Props, o
   items.push({ label: t("forward"), run: () => begin("forward") }, { label: t("select"), run: () => begin("select") });
   items.push({ label: t("saveMessage"), run: () => run(() => save(client, m)) });
   if (m.text) items.push({ label: t("copyText"), run: () => run(() => navigator.clipboard.writeText(m.text)) });
-  if (writes && mine && m.content.kind.case === "text") items.push({ label: t("editMessage"), run: () => begin("edit") });
+  const editable = editableKind(m);
+  if (writes && mine && editable) items.push({ label: t(editable === "text" ? "editMessage" : "editCaption"), run: () => begin("edit") });
   if (writes && (manages || !group)) items.push({ label: t(m.pinned ? "unpinMessage" : "pinMessage"), run: () => run(() => client.pin(m.conversation, m.seq, m.pinned)) });
+  if (m.editedMs) items.push({ label: t("editHistory"), run: () => onDialog("versions") });
+  if (m.reactions?.counts.length) items.push({ label: t("whoReacted"), run: () => onDialog("reactors") });
   items.push({ label: t("deleteForMe"), sure: t("sureDeleteForMe", { n: 1 }), run: () => run(() => client.deleteMessages(m.conversation, [m.seq])) });
   if (writes && (mine ? Date.now() - m.timeMs < recallWithinMs : manages)) {
     items.push({ label: t("recall"), sure: t("sureRecall"), run: () => run(() => client.recall(m.conversation, m.seq)) });
@@ -77,10 +82,27 @@ function useItems({ m, mine, group, manages, writes, reacts, threads }: Props, o
   return items;
 }
 
-type MessageDialog = "react" | "report";
+/** What the sender of a message may edit of it. */
+function editableKind(m: ChatMessage): "text" | "caption" | undefined {
+  switch (m.content.kind.case) {
+    case "text":
+      return "text";
+    case "image":
+    case "file":
+    case "video":
+    case "album":
+      return "caption";
+    default:
+      return undefined;
+  }
+}
+
+type MessageDialog = "react" | "report" | "versions" | "reactors";
 
 function Dialogs({ dialog, m, onClose }: { dialog: MessageDialog | undefined; m: ChatMessage; onClose: () => void }) {
   if (dialog === "react") return <ReactDialog m={m} onClose={onClose} />;
+  if (dialog === "versions") return <EditHistory m={m} onClose={onClose} />;
+  if (dialog === "reactors") return <Reactors m={m} onClose={onClose} />;
   return dialog === "report" && <ReportDialog of={{ kind: ReportedKind.MESSAGE, id: m.conversation, seq: m.seq }} onClose={onClose} />;
 }
 

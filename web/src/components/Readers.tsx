@@ -1,17 +1,14 @@
 import type { ChatMessage, Client, NewReaders } from "@rialto-im/client";
 import { useEffect, useState } from "react";
-import { Link } from "wouter";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
 import { useText } from "../i18n.js";
-import { nameOf } from "../names.js";
-import { path } from "../routes.js";
 import { Dialog } from "../ui/Dialog.js";
 import { Tabs } from "../ui/Tabs.js";
 import { Tip } from "../ui/Tip.js";
-import { UserAvatar } from "./Avatar.js";
-import "./people.css";
-import { CheckIcon } from "./icons.js";
+import { CheckIcon, ChecksIcon } from "./icons.js";
+import { useReadCount } from "./useReadCount.js";
+import { UserLinks } from "./UserLinks.js";
 
 const shown = 200;
 
@@ -50,14 +47,20 @@ interface Answer {
   delivered: List | undefined;
 }
 
-/** The lists once some more users have read the message. */
-function withNew({ read, unread, delivered }: Answer, users: readonly string[]): Answer {
-  const add = (list: List): List => ({ ...list, users: [...list.users, ...users.filter((u) => !list.users.includes(u))] });
-  return { read: add(read), delivered: delivered && add(delivered), unread: { ...unread, users: unread.users.filter((u) => !users.includes(u)) } };
+function withUsers(list: List, users: readonly string[]): List {
+  return { ...list, users: [...list.users, ...users.filter((u) => !list.users.includes(u))] };
 }
 
-/** In a group, who has read one's own message is asked for, when one wants to know, and kept up to date while it is shown. */
-export function Readers({ m }: { m: ChatMessage }) {
+/** The lists once some more users have read the message. */
+function withNew({ read, unread, delivered }: Answer, users: readonly string[]): Answer {
+  return { read: withUsers(read, users), delivered: delivered && withUsers(delivered, users), unread: { ...unread, users: unread.users.filter((u) => !users.includes(u)) } };
+}
+
+/**
+ * In a group, who has read one's own message is asked for, when one wants to know, and kept up to date while it is shown. Of a counted message, how
+ * many have is shown at once.
+ */
+export function Readers({ m, counted }: { m: ChatMessage; counted: boolean }) {
   const client = useClient();
   const t = useText();
   const [answer, setAnswer] = useState<Answer | undefined>();
@@ -66,6 +69,8 @@ export function Readers({ m }: { m: ChatMessage }) {
     setAnswer(await lists(client, m));
   };
   const open = answer !== undefined;
+  const readCount = useReadCount(m, counted);
+  const state = readCount === undefined ? t("sent") : t("readByCount", { n: readCount });
   useEffect(() => {
     if (!open) return;
     const reading = { on: true };
@@ -83,30 +88,19 @@ export function Readers({ m }: { m: ChatMessage }) {
   return (
     <>
       {error && <span className="failed" role="alert">{error}</span>}
-      <Tip label={t("whoRead")} side="top"><button className="state ask" aria-label={`${t("sent")}. ${t("whoRead")}`} onClick={() => void run(ask)} data-testid="state"><CheckIcon /></button></Tip>
+      <Tip label={t("whoRead")} side="top"><button className={readCount === undefined ? "state ask" : "state ask read counted"} aria-label={`${state}. ${t("whoRead")}`} onClick={() => void run(ask)} data-testid="state">{readCount === undefined ? <CheckIcon /> : <><ChecksIcon /> {state}</>}</button></Tip>
       {answer && (
         <Dialog title={t("whoRead")} onClose={() => setAnswer(undefined)}>
           <Tabs
             label={t("whoRead")}
             tabs={[
-              { id: "read", label: t("readBy", { n: count(answer.read) }), content: <Users list={answer.read} /> },
-              { id: "unread", label: t("unreadBy", { n: count(answer.unread) }), content: <Users list={answer.unread} /> },
-              ...(answer.delivered ? [{ id: "delivered", label: t("deliveredTo", { n: count(answer.delivered) }), content: <Users list={answer.delivered} /> }] : []),
+              { id: "read", label: t("readBy", { n: count(answer.read) }), content: <UserLinks users={answer.read.users} /> },
+              { id: "unread", label: t("unreadBy", { n: count(answer.unread) }), content: <UserLinks users={answer.unread.users} /> },
+              ...(answer.delivered ? [{ id: "delivered", label: t("deliveredTo", { n: count(answer.delivered) }), content: <UserLinks users={answer.delivered.users} /> }] : []),
             ]}
           />
         </Dialog>
       )}
     </>
-  );
-}
-
-function Users({ list }: { list: List }) {
-  const client = useClient();
-  const t = useText();
-  if (list.users.length === 0) return <p className="empty">{t("nobodyYet")}</p>;
-  return (
-    <ul className="members">
-      {list.users.map((user) => <li key={user}><Link href={path.user(user)} className="person"><UserAvatar user={user} size={32} /><bdi className="name">{nameOf(client, user)}</bdi></Link></li>)}
-    </ul>
   );
 }

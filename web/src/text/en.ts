@@ -8,12 +8,14 @@ import { videoEn } from "./video.js";
 import { notificationsEn } from "./notifications.js";
 import { searchEn } from "./search.js";
 import { deliveriesEn } from "./deliveries.js";
+import { messagesEn } from "./messages.js";
 import { moderationEn } from "./moderation.js";
 import { securityEn } from "./security.js";
 import { yourDataEn } from "./yourData.js";
 /** What the app says in English. */
 export const en = {
   ...deliveriesEn,
+  ...messagesEn,
   ...moderationEn,
   ...securityEn,
   ...yourDataEn,
@@ -149,12 +151,9 @@ export const en = {
   copied: "Copied",
   editMessage: "Edit",
   editing: "Edit message",
-  edited: "edited",
   recall: "Delete for everyone",
   sureRecall: "Delete this message for everyone? This can't be undone.",
   recalled: "This message was deleted.",
-  react: "React",
-  reacted: "{emoji}, {n}",
   pinMessage: "Pin message",
   unpinMessage: "Unpin message",
   pinnedMessage: "Pinned message",

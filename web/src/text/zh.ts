@@ -2,6 +2,7 @@ import { helpDeskZh } from "./helpDesk.js";
 import { organizationZh } from "./organization.js";
 import { errorsZh } from "./errors.js";
 import { deliveriesZh } from "./deliveries.js";
+import { messagesZh } from "./messages.js";
 import { moderationZh } from "./moderation.js";
 import { securityZh } from "./security.js";
 import { yourDataZh } from "./yourData.js";
@@ -16,6 +17,7 @@ import { searchZh } from "./search.js";
 /** What the app says in Chinese. */
 export const zh: Record<Key, string> = {
   ...deliveriesZh,
+  ...messagesZh,
   ...moderationZh,
   ...securityZh,
   ...yourDataZh,
@@ -151,12 +153,9 @@ export const zh: Record<Key, string> = {
   copied: "已复制",
   editMessage: "编辑",
   editing: "编辑消息",
-  edited: "已编辑",
   recall: "撤回",
   sureRecall: "要为所有人撤回这条消息吗？撤回后无法恢复。",
   recalled: "这条消息已撤回。",
-  react: "添加表情回应",
-  reacted: "{emoji}，{n}",
   pinMessage: "固定消息",
   unpinMessage: "取消固定消息",
   pinnedMessage: "已固定的消息",
