@@ -1189,6 +1189,7 @@ mutant_ts "send a position without its age" src/watchPositions.ts 's/Math\.max\(
 mutant_ts "lose a position that could not be sent" src/watchPositions.ts 's/isOffline\(error\) \|\| error\.retryMs > 0/error.retryMs > 0/' test/unit/watchPositions.test.ts
 mutant_ts "play videos by addresses that have expired" src/videos.ts 's/ \|\| this\.isStale\(e\.view\.video\)//' test/unit/videos.test.ts
 mutant_ts "ask for a deleted video again and again" src/videos.ts 's/isPassing \? e\.backoff\.next\(error\.retryMs\) : undefined/e.backoff.next(error.retryMs)/' test/unit/videos.test.ts
+mutant "read versions that nobody wants any more" sdk/go/versions.go 's/^\t\t\tif !f\(version\) \{$/\t\t\tif f(version); false {/' '^TestDetailsBySDK$' internal/app
 mutant_ts "lose a caption that is edited" src/updates.ts 's/caption: text \}/caption: "" }/' test/unit/updates.test.ts
 mutant_ts "show an edited reply without what it answers" src/updates.ts 's/edited\.replyTo \|\| !m\.content\.replyTo \? edited : .*;/edited;/' test/unit/updates.test.ts
 mutant_ts "find the newest message instead of that of a time" src/operations/messageDetails.ts 's/timeMs: BigInt\(.*\), limit: 1/limit: 1/' test/unit/messageDetails.test.ts
