@@ -36,6 +36,8 @@ const maxSeqs = 10
 // takesSeq says which messages of the open chat a command takes the number of.
 var takesSeq = map[string]func(s *screen, m *chatv1.Message) bool{
 	"reply": anyMessage, "react": anyMessage, "pin": anyMessage,
+	"edits":     func(_ *screen, m *chatv1.Message) bool { return m.EditedMs != 0 },
+	"reactions": func(_ *screen, m *chatv1.Message) bool { return len(m.Reactions.GetCounts()) > 0 },
 	"edit":      func(s *screen, m *chatv1.Message) bool { return m.Sender == s.client.User() },
 	"readers":   func(s *screen, m *chatv1.Message) bool { return m.Sender == s.client.User() },
 	"delivered": func(s *screen, m *chatv1.Message) bool { return m.Sender == s.client.User() },

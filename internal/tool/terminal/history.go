@@ -26,7 +26,11 @@ func count(text string) (uint32, error) {
 	return uint32(n), nil
 }
 
+// history shows the last messages of the open chat, or those from a day on.
 func (s *screen) history(ctx context.Context, rest string) error {
+	if day, err := time.ParseInLocation(time.DateOnly, rest, time.Local); err == nil {
+		return s.historyFrom(ctx, day)
+	}
 	n, err := count(rest)
 	if err != nil {
 		return err
@@ -34,6 +38,35 @@ func (s *screen) history(ctx context.Context, rest string) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	return s.page(ctx, n, 0)
+}
+
+// historyFrom shows the first messages from a time on. It does not mark them as read: others before them may be new.
+func (s *screen) historyFrom(ctx context.Context, from time.Time) error {
+	c, err := s.current()
+	if err != nil {
+		return err
+	}
+	n, err := count("")
+	if err != nil {
+		return err
+	}
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	r, err := call(ctx, s.client.Chat().History, &chatv1.HistoryRequest{Conversation: c.Id, TimeMs: max(1, from.UnixMilli()), Limit: n})
+	if err != nil {
+		return err
+	}
+	if len(r.Messages) == 0 {
+		s.say("There are no messages from that day or later.")
+		return nil
+	}
+	if err := s.putPage(ctx, c.Id, r.Messages); err != nil {
+		return err
+	}
+	if r.More {
+		s.say("    the newest ones: /history")
+	}
+	return nil
 }
 
 func (s *screen) more(ctx context.Context, rest string) error {
@@ -92,22 +125,30 @@ func (s *screen) page(ctx context.Context, n uint32, before uint64) error {
 		}
 		return nil
 	}
-	first, last := messages[0].Seq, messages[len(messages)-1].Seq
-	s.mu.Lock()
-	s.day = ""
-	s.oldest, s.shown = first, max(s.shown, last)
-	s.mu.Unlock()
-	s.remember(messages...)
-	if err := s.readQuoted(ctx, c.Id, messages); err != nil {
+	last := messages[len(messages)-1].Seq
+	if err := s.putPage(ctx, c.Id, messages); err != nil {
 		return err
-	}
-	for _, m := range messages {
-		s.put(ctx, m)
 	}
 	if more && before == 0 {
 		s.say("    older ones: /more")
 	}
 	s.client.Mark(c.Id, last, last)
+	return nil
+}
+
+// putPage prints messages of the open chat. The caller holds turn.
+func (s *screen) putPage(ctx context.Context, conversation uint64, messages []*chatv1.Message) error {
+	s.mu.Lock()
+	s.day = ""
+	s.oldest, s.shown = messages[0].Seq, max(s.shown, messages[len(messages)-1].Seq)
+	s.mu.Unlock()
+	s.remember(messages...)
+	if err := s.readQuoted(ctx, conversation, messages); err != nil {
+		return err
+	}
+	for _, m := range messages {
+		s.put(ctx, m)
+	}
 	return nil
 }
 

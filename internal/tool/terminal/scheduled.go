@@ -83,16 +83,49 @@ func (s *screen) listScheduled(ctx context.Context, _ string) error {
 	return nil
 }
 
-// cancelScheduled cancels the message with a number of /scheduled.
-func (s *screen) cancelScheduled(ctx context.Context, rest string) error {
+// scheduledAt returns the message with a number of /scheduled.
+func (s *screen) scheduledAt(ctx context.Context, number string) (*chatv1.ScheduledMessage, error) {
 	list, err := s.scheduled(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > len(list) {
+		return nil, errors.New("no scheduled message has this number; /scheduled lists them")
+	}
+	return list[n-1], nil
+}
+
+// reschedule changes when a message is sent, and its text if one is given.
+func (s *screen) reschedule(ctx context.Context, rest string) error {
+	number, rest, _ := strings.Cut(rest, " ")
+	m, err := s.scheduledAt(ctx, number)
 	if err != nil {
 		return err
 	}
-	n, err := strconv.Atoi(rest)
-	if err != nil || n < 1 || n > len(list) {
-		return errors.New("no scheduled message has this number; /scheduled lists them")
+	when, text, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	at, err := parseSendTime(when, time.Now())
+	if err != nil {
+		return err
 	}
-	_, err = call(ctx, s.client.Chat().CancelScheduled, &chatv1.CancelScheduledRequest{Id: list[n-1].Id})
+	r := &chatv1.UpdateScheduledRequest{Id: m.Id, SendMs: at.UnixMilli()}
+	if text = strings.TrimSpace(text); text != "" {
+		r.Content = textContent(text)
+		r.Content.ReplyTo = m.Content.GetReplyTo()
+	}
+	if m, err = call(ctx, s.client.Chat().UpdateScheduled, r); err != nil {
+		return err
+	}
+	s.say("It is sent on %s.", sendTime(m))
+	return nil
+}
+
+// cancelScheduled cancels the message with a number of /scheduled.
+func (s *screen) cancelScheduled(ctx context.Context, rest string) error {
+	m, err := s.scheduledAt(ctx, rest)
+	if err != nil {
+		return err
+	}
+	_, err = call(ctx, s.client.Chat().CancelScheduled, &chatv1.CancelScheduledRequest{Id: m.Id})
 	return s.done(err)
 }
