@@ -79,6 +79,10 @@ func (n *Node) registerMetrics() {
 	for what, counter := range map[string]*atomic.Int64{"message": &givenUp.Messages, "reply": &givenUp.Replies, "broadcast": &givenUp.Broadcasts} {
 		telemetry.CountBy(n.registry, "official_accounts_given_up_total", "Messages, replies and broadcasts that official accounts gave up after too many attempts.", "what", what, read(counter))
 	}
+	renditions := n.videos.Stats()
+	for what, counter := range map[string]*atomic.Int64{"requested": &renditions.Requested, "popular": &renditions.Popular, "made": &renditions.Made, "failed": &renditions.Failed, "dropped": &renditions.Dropped} {
+		telemetry.CountBy(n.registry, "video_renditions_on_demand_total", "Renditions on demand that were begun for a user, or because a video became popular, completed, given up, and deleted because nobody played them.", "what", what, read(counter))
+	}
 	telemetry.Count(n.registry, "ids_given_total", "IDs that the ID service issued.", func() float64 { return float64(n.ids.Given()) })
 	telemetry.Gauge(n.registry, "ids_years_left", "Years until the time of a scheme of ids has no more bits.", n.ids.YearsLeft)
 	telemetry.Count(n.registry, "deliveries_unknown_total", "Deliveries of other nodes of a kind that this release does not know.", func() float64 { return float64(uint64(stats.Unknown.Load()) + n.fanout.UnknownDeliveries()) })

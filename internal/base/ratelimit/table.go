@@ -26,7 +26,7 @@ const (
 	Group                            // new groups and rooms
 	Join                             // Join, and accepted invitations
 	Added                            // additions of a user to groups by users who are not friends; the key is the added user
-	Upload                           // uploads begun, CreateVideo, RetryVideo, SetSubtitles
+	Upload                           // uploads begun, CreateVideo, RetryVideo, RequestRendition, SetSubtitles
 	Link                             // CreateJoinLink
 	Preview                          // PreviewLink
 	Ticket                           // changes of tickets: each is an event for all agents of the help desk

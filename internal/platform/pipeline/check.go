@@ -33,9 +33,12 @@ const (
 	minMemory, maxMemory = 16 << 20, 64 << 30
 	maxDisk              = 32 << 30
 	maxOutputBytes       = 1 << 30
+	maxViewers           = 10_000
+	// minDropAfter is longer than a video and its addresses: nobody plays what is deleted.
+	minDropAfter, maxDropAfter = 24 * time.Hour, 10 * 365 * 24 * time.Hour
 )
 
-// Defaults of a stage, its outputs and a watermark.
+// Defaults of a stage, its outputs, a watermark, and renditions on demand.
 const (
 	defaultTimeout     = 5 * time.Minute
 	defaultMemory      = 1 << 30
@@ -43,6 +46,8 @@ const (
 	defaultAttempts    = 3
 	defaultOutputBytes = 16 << 20
 	defaultWidth       = 0.12
+	defaultViewers     = 20
+	defaultDropAfter   = 30 * 24 * time.Hour
 )
 
 var (
@@ -71,6 +76,7 @@ func (c *checker) fault(line int, format string, args ...any) {
 
 func (c *checker) check() {
 	c.checkRenditions()
+	c.checkOnDemand(&c.pipeline.OnDemand)
 	if n := c.pipeline.Thumbnails; n < 1 || n > maxThumbnails {
 		c.fault(0, "thumbnails is %d; set 1 to %d", n, maxThumbnails)
 	}
@@ -113,6 +119,25 @@ func (c *checker) checkRenditions() {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Rendition) int { return cmp.Compare(a.Height, b.Height) })
+}
+
+// checkOnDemand follows checkRenditions, which sorts them.
+func (c *checker) checkOnDemand(d *OnDemand) {
+	d.Viewers, d.DropAfter = cmp.Or(d.Viewers, defaultViewers), cmp.Or(d.DropAfter, defaultDropAfter)
+	if list := c.pipeline.Renditions; d.Above < 0 || d.Above > 0 && len(list) > 0 && d.Above < list[0].Height {
+		c.fault(d.line, "above of on_demand is %d; set the height of the largest rendition that each video gets at once, at least %d, which is the smallest one, or 0 for all", d.Above, list[0].Height)
+	}
+	if d.Viewers < 1 || d.Viewers > maxViewers {
+		c.fault(d.line, "viewers of on_demand is %d; set 1 to %d", d.Viewers, maxViewers)
+	}
+	if d.DropAfter < minDropAfter || d.DropAfter > maxDropAfter {
+		c.fault(d.line, "drop_after of on_demand is %v; set %v to %v", d.DropAfter, minDropAfter, maxDropAfter)
+	}
+}
+
+// IsOnDemand reports whether renditions of a height are encoded on demand.
+func (p *Pipeline) IsOnDemand(height int) bool {
+	return p.OnDemand.Above > 0 && height > p.OnDemand.Above
 }
 
 func (c *checker) checkWatermark(w *Watermark) {
@@ -259,6 +284,8 @@ func (c *checker) checkInput(s *Stage, input string) {
 	if height := Height(input); height > 0 {
 		if !slices.ContainsFunc(c.pipeline.Renditions, func(r Rendition) bool { return r.Height == height }) {
 			c.fault(s.line, "the stage %s needs %s, but there is no rendition of that height; name one of those in renditions", s.Name, input)
+		} else if c.pipeline.IsOnDemand(height) {
+			c.fault(s.line, "the stage %s needs %s, which is encoded on demand; name a rendition of at most %dp, or raise above of on_demand", s.Name, input, c.pipeline.OnDemand.Above)
 		}
 		return
 	}

@@ -26,6 +26,8 @@ import (
 type Pipeline struct {
 	// Renditions in which the picture is encoded, the smallest first.
 	Renditions []Rendition `yaml:"renditions"`
+	// OnDemand says which renditions wait for somebody who wants them.
+	OnDemand OnDemand `yaml:"on_demand"`
 	// Copy means that a picture that can be played is copied in place of its largest rendition.
 	Copy bool `yaml:"copy"`
 	// Thumbnails is how many there are.
@@ -48,6 +50,18 @@ type Rendition struct {
 	CRF int `yaml:"crf"`
 	// Preset of x264; empty: the default.
 	Preset string `yaml:"preset"`
+
+	line int
+}
+
+// OnDemand says which renditions are encoded only when they are wanted, and for how long they are kept.
+type OnDemand struct {
+	// Above is the height above which renditions are encoded on demand; 0: none are.
+	Above int `yaml:"above"`
+	// Viewers of a video cause all of its renditions to be encoded; 0: 20.
+	Viewers int `yaml:"viewers"`
+	// DropAfter is how long nobody plays a rendition before it is deleted; 0: 720h.
+	DropAfter time.Duration `yaml:"drop_after"`
 
 	line int
 }
@@ -184,6 +198,13 @@ func (s *Stage) UnmarshalYAML(n ast.Node) error {
 	type plain Stage
 	s.line = lineOf(n)
 	return yaml.NodeToValue(n, (*plain)(s), yaml.Strict())
+}
+
+// UnmarshalYAML notes the line.
+func (d *OnDemand) UnmarshalYAML(n ast.Node) error {
+	type plain OnDemand
+	d.line = lineOf(n)
+	return yaml.NodeToValue(n, (*plain)(d), yaml.Strict())
 }
 
 // UnmarshalYAML notes the line.

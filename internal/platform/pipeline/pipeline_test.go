@@ -48,7 +48,7 @@ func TestBuiltIn(t *testing.T) {
 	for _, path := range []string{"", write(t, text), write(t, ""), write(t, "# nothing\n")} {
 		p, err := pipeline.Load(path)
 		must(t, err)
-		if !slices.Equal(heights(p), []int{240, 480, 720, 1080}) || !p.Copy || p.Thumbnails != 3 || !p.Storyboard || p.Watermark != nil || len(p.Stages) != 0 {
+		if !slices.Equal(heights(p), []int{240, 480, 720, 1080}) || !p.Copy || p.Thumbnails != 3 || !p.Storyboard || p.Watermark != nil || len(p.Stages) != 0 || p.OnDemand.Above != 0 || p.OnDemand.Viewers != 20 || p.OnDemand.DropAfter != 720*time.Hour || p.IsOnDemand(1080) {
 			t.Errorf("the pipeline of %q is %+v", path, p)
 		}
 	}
@@ -95,6 +95,15 @@ stages:
 	}
 }
 
+// TestOnDemand: one setting makes the higher renditions be encoded on demand.
+func TestOnDemand(t *testing.T) {
+	p, err := pipeline.Load(write(t, "on_demand: {above: 480}\n"))
+	must(t, err)
+	if p.IsOnDemand(480) || !p.IsOnDemand(720) || p.OnDemand.Viewers != 20 || p.OnDemand.DropAfter != 720*time.Hour {
+		t.Errorf("it is %+v", p.OnDemand)
+	}
+}
+
 const validStage = "  - name: a\n    command: [x]\n    inputs: [source]\n    outputs: [{file: f, type: a/b}]\n"
 
 // TestFaults: each fault names its line, and what to do.
@@ -108,6 +117,12 @@ func TestFaults(t *testing.T) {
 		{"renditions:\n  - height: 480\n    preset: rapid\n", "line 2: \"rapid\" is no preset"},
 		{"renditions:\n  - height: 480\n    width: 5\n", "line 3: unknown field \"width\""},
 		{"renditions:\n  - height: tall\n", "line 2: "},
+		{"on_demand:\n  above: 200\n", "line 2: above of on_demand is 200; set the height of the largest rendition that each video gets at once, at least 240"},
+		{"on_demand:\n  above: -1\n", "line 2: above of on_demand is -1"},
+		{"on_demand:\n  viewers: -3\n", "line 2: viewers of on_demand is -3; set 1 to 10000"},
+		{"on_demand:\n  drop_after: 1h\n", "line 2: drop_after of on_demand is 1h0m0s; set 24h0m0s to"},
+		{"on_demand:\n  over: 5\n", "line 2: unknown field \"over\""},
+		{"on_demand:\n  above: 480\nstages:\n" + strings.Replace(validStage, "source", "720p", 1), "line 4: the stage a needs 720p, which is encoded on demand; name a rendition of at most 480p"},
 		{"thumbnails: 0\n", "thumbnails is 0; set 1 to 20"},
 		{"thumbnail: 1\n", "line 1: unknown field \"thumbnail\""},
 		{"copy: [\n", "line 1: "},

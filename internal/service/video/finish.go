@@ -39,6 +39,9 @@ func (s *Service) keep(ctx context.Context, v *video, t *task, attempt int64, o 
 	if err != nil {
 		return s.deleteFiles(ctx, v, t, attempt)
 	}
+	if t.completes {
+		s.stats.Made.Add(1)
+	}
 	if len(v.stages) > 0 {
 		s.deps.Jobs.Wake()
 	}
@@ -102,12 +105,10 @@ func putResult(ctx context.Context, tx *sql.Tx, v *video, t *task, o *output) er
 // whether the result counts. That of a task which another one with another job has replaced (encodeInstead) does not.
 func (s *Service) finish(ctx context.Context, tx *sql.Tx, v *video, t *task, attempt int64) (bool, error) {
 	now := s.nowMs()
-	done, err := tx.ExecContext(ctx, `UPDATE video_tasks SET stored = $4, ended_ms = $7, spent_ms = spent_ms + $8 WHERE video = $1 AND track = $2 AND first = $3 AND stored = 0 AND job = $6
-		AND EXISTS (SELECT 1 FROM videos WHERE id = $1 AND run = $5 AND state < 2)`, int64(v.id), t.track, t.first, attempt, v.run, t.job, now, spent(t, attempt, now))
-	if err != nil {
-		return false, err
+	if v.isOnDemand(t.track) {
+		return s.finishRendition(ctx, tx, v, t, attempt, now)
 	}
-	if n, err := done.RowsAffected(); err != nil || n == 0 {
+	if done, err := setStored(ctx, tx, v, t, attempt, now); err != nil || !done {
 		return false, err
 	}
 	remaining, err := countDown(ctx, tx, v)
@@ -122,6 +123,18 @@ func (s *Service) finish(ctx context.Context, tx *sql.Tx, v *video, t *task, att
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE videos SET state = $2, ended_ms = $3, clean_ms = $3 WHERE id = $1`, int64(v.id), stateReady, now)
 	return true, err
+}
+
+// setStored marks a task as done by an attempt, and reports whether the result counts.
+func setStored(ctx context.Context, tx *sql.Tx, v *video, t *task, attempt, now int64) (bool, error) {
+	from, to := v.statesOf(t.track)
+	done, err := tx.ExecContext(ctx, `UPDATE video_tasks SET stored = $4, ended_ms = $7, spent_ms = spent_ms + $8 WHERE video = $1 AND track = $2 AND first = $3 AND stored = 0 AND job = $6
+		AND EXISTS (SELECT 1 FROM videos WHERE id = $1 AND run = $5 AND state BETWEEN $9 AND $10)`, int64(v.id), t.track, t.first, attempt, v.run, t.job, now, spent(t, attempt, now), from, to)
+	if err != nil {
+		return false, err
+	}
+	n, err := done.RowsAffected()
+	return n > 0, err
 }
 
 // spent is how long an attempt that ends now took. The time of a task that is given up was added when its last attempt failed.

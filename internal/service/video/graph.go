@@ -43,8 +43,13 @@ func (p *progress) graph() *operationv1.VideoPipeline {
 	if p.source == nil {
 		return out
 	}
+	onDemand := map[string]bool{}
 	for _, r := range p.renditions {
-		add(r.Name, r.Name, trackInspect).Copied = r.Copied
+		st := add(r.Name, r.Name, trackInspect)
+		if st.Copied = r.Copied; r.OnDemand {
+			onDemand[r.Name] = true
+			p.setDemandState(st)
+		}
 	}
 	if p.source.Audio != nil {
 		add(trackAudio, trackAudio, trackInspect)
@@ -65,7 +70,9 @@ func (p *progress) graph() *operationv1.VideoPipeline {
 	}
 	var all []string
 	for _, st := range out.Stages[1:] {
-		all = append(all, st.Name)
+		if !onDemand[st.Name] {
+			all = append(all, st.Name)
+		}
 	}
 	publish := add(nodePublish, "", all...)
 	switch publish.Tasks = 1; p.state {
@@ -124,6 +131,17 @@ func (p *progress) stage(name, track string, inputs []string) *operationv1.Video
 		st.EndedMs = 0
 	}
 	return st
+}
+
+// setDemandState sets the state of a rendition on demand that is neither complete nor being encoded.
+func (p *progress) setDemandState(st *operationv1.VideoStage) {
+	switch d := p.demands[st.Name]; {
+	case d.isOpen() || d.isMade():
+	case d != nil && d.retryMs > 0:
+		st.State = operationv1.VideoStageState_VIDEO_STAGE_STATE_FAILED
+	default:
+		st.State, st.Error = operationv1.VideoStageState_VIDEO_STAGE_STATE_ON_DEMAND, ""
+	}
 }
 
 // taskState is how far a task is.

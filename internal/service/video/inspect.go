@@ -30,6 +30,10 @@ func (s *Service) inspect(ctx context.Context, v *video, t *task, in transcode.I
 		v.renditions = append(v.renditions, rendition{Rendition: r})
 	}
 	v.renditions[len(v.renditions)-1].Copied = p.Copy && p.Watermark == nil && source.CanCopy()
+	for i := range v.renditions[1:] { // there is always one to play
+		r := &v.renditions[i+1]
+		r.OnDemand = !r.Copied && p.IsOnDemand(min(r.Width, r.Height))
+	}
 	v.stages = stagesFor(p, source)
 	tasks := v.plan(p)
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
@@ -85,7 +89,7 @@ func (v *video) plan(p *pipeline.Pipeline) (tasks []*task) {
 	}
 	for chunk := range v.source.Chunks {
 		for i := range v.renditions {
-			if !v.renditions[i].Copied {
+			if !v.renditions[i].Copied && !v.renditions[i].OnDemand {
 				tasks = append(tasks, v.chunkTask(&v.renditions[i], chunk))
 			}
 		}

@@ -126,9 +126,11 @@ func (p *progress) dash() (string, error) {
 		b.WriteString("</AdaptationSet>\n")
 		return nil
 	}
-	names := make([]string, len(p.renditions))
-	for i, r := range p.renditions {
-		names[i] = r.Name
+	var names []string
+	for _, r := range p.renditions {
+		if !r.OnDemand || p.demands[r.Name].isMade() {
+			names = append(names, r.Name)
+		}
 	}
 	if err := set("video", names, func(track string) string {
 		r := p.rendition(track)

@@ -129,8 +129,11 @@ func (s *Service) noteFailure(ctx context.Context, v *video, t *task, attempt in
 	})
 }
 
-// giveUpTask ends a task that has failed for good: an optional stage is left out, and with anything else the video has failed.
+// giveUpTask ends a task that has failed for good: an optional stage is left out, a rendition on demand is not made, and with anything else the video has failed.
 func (s *Service) giveUpTask(ctx context.Context, v *video, t *task, cause error, retriable bool) error {
+	if v.isOnDemand(t.track) {
+		return s.giveUpRendition(ctx, v, t.track, cause)
+	}
 	stage := v.stageOf(t.track)
 	if stage == nil {
 		return s.fail(ctx, v, cause, retriable)
@@ -160,7 +163,10 @@ func (s *Service) begin(ctx context.Context, j taskJob) (v *video, t *task, atte
 		if errs.Is(err, errs.NotFound) {
 			return nil
 		}
-		if err != nil || v.run != j.Run || v.state > stateProcessing {
+		if from, to := v.statesOf(j.Track); err != nil || v.run != j.Run || v.state < from || v.state > to {
+			return err
+		}
+		if wanted, err := isWanted(ctx, tx, v, j.Track); err != nil || !wanted {
 			return err
 		}
 		found, err := getTask(ctx, tx, j.Video, j.Track, j.First)

@@ -33,6 +33,8 @@ type video struct {
 type rendition struct {
 	transcode.Rendition
 	Copied bool `json:"copied,omitempty"`
+	// OnDemand: it is encoded when somebody wants it.
+	OnDemand bool `json:"on_demand,omitempty"`
 }
 
 // task is a row.
@@ -50,6 +52,7 @@ type task struct {
 	// startedMs is when the first attempt began, and spentMs how long all took.
 	startedMs, spentMs int64
 	error              string // of the latest attempt that failed
+	completes          bool   // its rendition on demand was completed with it
 }
 
 // videoColumns are those that scanVideo reads.

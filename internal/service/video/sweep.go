@@ -19,17 +19,18 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 func (s *Service) sweep(ctx context.Context) error {
-	return errors.Join(s.giveUp(ctx), s.clean(ctx))
+	return errors.Join(s.giveUp(ctx), s.dropIdle(ctx), s.clean(ctx))
 }
 
-// giveUp ends videos of which a task has no result, and no job any more: its node died in each attempt, or an operator discarded it. It looks at the oldest job of each
+// giveUp ends videos, and renditions on demand, of which a task has no result, and no job any more: its node died in each attempt, or an operator discarded it. It looks at the oldest job of each
 // video that is left.
 func (s *Service) giveUp(ctx context.Context) error {
 	type open struct {
 		n, run, job int64
 	}
 	var list []open
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT v.id, v.run, MIN(t.job) FROM videos v JOIN video_tasks t ON t.video = v.id WHERE v.state < 2 AND t.stored = 0 AND t.job > 0 GROUP BY v.id, v.run ORDER BY v.id LIMIT $1`, 10*sweepBatch)
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT v.id, v.run, MIN(t.job) FROM videos v JOIN video_tasks t ON t.video = v.id WHERE v.id IN (SELECT id FROM videos WHERE state < 2 UNION SELECT video FROM video_on_demand WHERE remaining > 0)
+		AND t.stored = 0 AND t.job > 0 GROUP BY v.id, v.run ORDER BY v.id LIMIT $1`, 10*sweepBatch)
 	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var o open
 		err := rows.Scan(&o.n, &o.run, &o.job)
@@ -77,26 +78,31 @@ func (s *Service) giveUpJob(ctx context.Context, n uint64, run, number int64, ca
 
 // clean removes files of attempts that do not count, of videos that have ended. An attempt may write for some time after that, so it looks twice.
 func (s *Service) clean(ctx context.Context) error {
-	var list []uint64
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM videos WHERE clean_ms > 0 AND clean_ms <= $1 ORDER BY clean_ms LIMIT $2`, s.nowMs(), sweepBatch)
+	type due struct {
+		n  uint64
+		ms int64
+	}
+	var list []due
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, clean_ms FROM videos WHERE clean_ms > 0 AND clean_ms <= $1 ORDER BY clean_ms LIMIT $2`, s.nowMs(), sweepBatch)
 	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var n uint64
-		err := rows.Scan(&n)
-		list = append(list, n)
+		var d due
+		err := rows.Scan(&d.n, &d.ms)
+		list = append(list, d)
 		return err
 	}); err != nil {
 		return err
 	}
 	var failed error
-	for _, n := range list { // one that fails must not hold up the others
-		if err := s.cleanVideo(ctx, n); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("video %d: %w", n, err))
+	for _, d := range list { // one that fails must not hold up the others
+		if err := s.cleanVideo(ctx, d.n, d.ms); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("video %d: %w", d.n, err))
 		}
 	}
 	return failed
 }
 
-func (s *Service) cleanVideo(ctx context.Context, n uint64) error {
+// cleanVideo cleans a video whose clean_ms was due. If that changes meanwhile, it is cleaned again.
+func (s *Service) cleanVideo(ctx context.Context, n uint64, dueMs int64) error {
 	var v *video
 	var tasks []*task
 	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
@@ -110,7 +116,12 @@ func (s *Service) cleanVideo(ctx context.Context, n uint64) error {
 		return err
 	}
 	all := v.state == stateDeleted || v.state == stateFailed && !v.retriable
+	late := v.endedMs
 	for _, t := range tasks {
+		late = max(late, t.endedMs)
+		if v.state == stateReady && t.job > 0 && t.stored == 0 {
+			continue // it is being encoded, and its last attempt may count
+		}
 		for attempt := int64(1); attempt <= t.attempts && t.track != trackInspect; attempt++ {
 			if attempt == t.stored && !all {
 				continue
@@ -120,12 +131,11 @@ func (s *Service) cleanVideo(ctx context.Context, n uint64) error {
 			}
 		}
 	}
-	return s.cleaned(ctx, v, all)
+	return s.cleaned(ctx, v, all, dueMs, late+lateAttempts.Milliseconds())
 }
 
-// cleaned notes when to look again, and removes the subtitles of a video of which no file is left. After the last time, nothing is left of a deleted video.
-func (s *Service) cleaned(ctx context.Context, v *video, all bool) error {
-	late := v.endedMs + lateAttempts.Milliseconds()
+// cleaned notes to look again late, and removes the subtitles of a video of which no file is left. After the last time, nothing is left of a deleted video.
+func (s *Service) cleaned(ctx context.Context, v *video, all bool, dueMs, late int64) error {
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		if all { // such a video gets no more
 			if _, err := tx.ExecContext(ctx, `DELETE FROM video_subtitles WHERE video = $1`, int64(v.id)); err != nil {
@@ -133,16 +143,18 @@ func (s *Service) cleaned(ctx context.Context, v *video, all bool) error {
 			}
 		}
 		if now := s.nowMs(); now < late {
-			_, err := tx.ExecContext(ctx, `UPDATE videos SET clean_ms = $3 WHERE id = $1 AND run = $2 AND clean_ms > 0`, int64(v.id), v.run, late)
+			_, err := tx.ExecContext(ctx, `UPDATE videos SET clean_ms = $3 WHERE id = $1 AND run = $2 AND clean_ms = $4`, int64(v.id), v.run, late, dueMs)
 			return err
 		}
 		if v.state != stateDeleted {
-			_, err := tx.ExecContext(ctx, `UPDATE videos SET clean_ms = 0 WHERE id = $1 AND run = $2`, int64(v.id), v.run)
+			_, err := tx.ExecContext(ctx, `UPDATE videos SET clean_ms = 0 WHERE id = $1 AND run = $2 AND clean_ms = $3`, int64(v.id), v.run, dueMs)
 			return err
 		}
 		_, tasks := tx.ExecContext(ctx, `DELETE FROM video_tasks WHERE video = $1`, int64(v.id))
 		_, tracks := tx.ExecContext(ctx, `DELETE FROM video_tracks WHERE video = $1`, int64(v.id))
+		_, demands := tx.ExecContext(ctx, `DELETE FROM video_on_demand WHERE video = $1`, int64(v.id))
+		_, viewers := tx.ExecContext(ctx, `DELETE FROM video_viewers WHERE video = $1`, int64(v.id))
 		_, row := tx.ExecContext(ctx, `DELETE FROM videos WHERE id = $1`, int64(v.id))
-		return errors.Join(tasks, tracks, row)
+		return errors.Join(tasks, tracks, demands, viewers, row)
 	})
 }

@@ -17,6 +17,10 @@ var userTables = []userdata.Table{
 		Erase: `UPDATE videos SET name = '', message = '' WHERE id IN (SELECT id FROM videos WHERE owner = $1 AND (name <> '' OR message <> '') LIMIT $2)`},
 	{Name: "video_subtitles", Export: `SELECT s.video, s.language, s.label, s.content FROM video_subtitles s JOIN videos v ON v.id = s.video WHERE v.owner = $1 ORDER BY s.video, s.language`,
 		Erase: `DELETE FROM video_subtitles WHERE (video, language) IN (SELECT s.video, s.language FROM video_subtitles s JOIN videos v ON v.id = s.video WHERE v.owner = $1 LIMIT $2)`},
+	{Name: "video_viewers", Export: `SELECT video FROM video_viewers WHERE member = $1 ORDER BY video`,
+		Erase: `DELETE FROM video_viewers WHERE (video, member) IN (SELECT video, member FROM video_viewers WHERE member = $1 LIMIT $2)`},
+	{Name: "video_on_demand", Export: `SELECT video, track FROM video_on_demand WHERE wanted_by = $1 AND remaining > 0 ORDER BY video, track`,
+		Erase: `UPDATE video_on_demand SET wanted_by = 0 WHERE (video, track) IN (SELECT video, track FROM video_on_demand WHERE wanted_by = $1 AND remaining > 0 LIMIT $2)`},
 	{Name: "video_tracks"},
 	{Name: "video_tasks"},
 }

@@ -12,6 +12,9 @@
 //
 // A failure is stored with its reason. If the file is the cause, the file is dropped; otherwise the owner can retry, and what was finished is kept.
 //
+// Renditions on demand are tasks that are added to a video that is ready, when somebody wants them (on_demand.go). They have a row with a count of their own. Nobody sees
+// one before its last task is done. The sweep deletes those that nobody plays (drop_renditions.go); the file of the upload is kept, so they can be made again.
+//
 // # Playback
 //
 // Playlists are computed from the rows of finished tasks (playlist.go), so a video can be played as soon as the first chunk of a rendition and the sound are there.
@@ -160,6 +163,7 @@ type Service struct {
 	urls    signedurl.Signer
 	sources *sources
 	checks  chan struct{} // slots of files that are checked at once
+	stats   Stats
 	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
 	interrupt func(point string) error
 }
@@ -167,6 +171,7 @@ type Service struct {
 // Limits.
 const (
 	maxUnfinished = 20 // videos of a user that are processed
+	maxRequested  = 5  // renditions that a user has asked for, and that are being encoded
 	checksAtOnce  = 4
 	maxFailures   = 6 // attempts at a task
 	taskTimeout   = 30 * time.Minute
@@ -233,6 +238,15 @@ var migrations = []string{
 	`ALTER TABLE video_tasks ADD COLUMN error TEXT NOT NULL DEFAULT ''`,
 	// Images of watermarks, by the SHA-256 of their content.
 	`CREATE TABLE video_watermarks (image TEXT PRIMARY KEY, content {bytes} NOT NULL)`,
+	// Renditions on demand that somebody has wanted. Remaining counts tasks without a result; 0: it is not being encoded. Used_ms is when it was last played, or was
+	// complete; 0: it is not. Wanted_by asked for the encoding that runs; 0: nobody did. It is not tried again before retry_ms.
+	`CREATE TABLE video_on_demand (video BIGINT NOT NULL, track TEXT NOT NULL, remaining BIGINT NOT NULL DEFAULT 0, used_ms BIGINT NOT NULL DEFAULT 0, wanted_by BIGINT NOT NULL DEFAULT 0,
+		retry_ms BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (video, track))`,
+	`CREATE INDEX video_on_demand_used ON video_on_demand (used_ms) WHERE used_ms > 0`,
+	`CREATE INDEX video_on_demand_open ON video_on_demand (wanted_by, video) WHERE remaining > 0`,
+	// Viewers of a video that has renditions which nobody has wanted, until they are enough.
+	`CREATE TABLE video_viewers (video BIGINT NOT NULL, member BIGINT NOT NULL, PRIMARY KEY (video, member))`,
+	`CREATE INDEX video_viewers_of ON video_viewers (member)`,
 }
 
 var (

@@ -15,8 +15,9 @@ import (
 // progress is a video with its tasks and tracks, as of a snapshot.
 type progress struct {
 	*video
-	tasks  map[string][]*task // of each track, in the order of the segments
-	tracks map[string]*trackInfo
+	tasks   map[string][]*task // of each track, in the order of the segments
+	tracks  map[string]*trackInfo
+	demands map[string]*demand // of renditions on demand that somebody has wanted
 	// subtitles by language; not read with one track only
 	subtitles []*subtitles
 }
@@ -31,7 +32,11 @@ func load(ctx context.Context, tx *sql.Tx, v *video, track string) (*progress, e
 	if err != nil {
 		return nil, err
 	}
-	p := &progress{video: v, tasks: map[string][]*task{}, tracks: tracks}
+	demands, err := demandsOf(ctx, tx, v)
+	if err != nil {
+		return nil, err
+	}
+	p := &progress{video: v, tasks: map[string][]*task{}, tracks: tracks, demands: demands}
 	if track == "" {
 		if p.subtitles, err = subtitlesOf(ctx, tx, v.id); err != nil {
 			return nil, err
@@ -255,6 +260,9 @@ func (p *progress) steps() []*videov1.VideoStep {
 		return list
 	}
 	for _, r := range p.renditions {
+		if r.OnDemand {
+			continue
+		}
 		kind := videov1.VideoStepKind_VIDEO_STEP_KIND_ENCODE
 		if r.Copied {
 			kind = videov1.VideoStepKind_VIDEO_STEP_KIND_COPY
@@ -304,7 +312,7 @@ func (s *Service) estimate(p *progress) uint32 {
 
 // viewRendition is a rendition with how much of it can be played.
 func (p *progress) viewRendition(r *rendition) (*videov1.VideoRendition, error) {
-	out := &videov1.VideoRendition{Name: r.Name, Width: uint32(r.Width), Height: uint32(r.Height), Copied: r.Copied}
+	out := &videov1.VideoRendition{Name: r.Name, Width: uint32(r.Width), Height: uint32(r.Height), Copied: r.Copied, OnDemand: r.OnDemand, Requested: p.demands[r.Name].isOpen()}
 	list, complete, err := p.playable(r.Name)
 	if err != nil || len(list) == 0 {
 		return out, err
@@ -316,8 +324,12 @@ func (p *progress) viewRendition(r *rendition) (*videov1.VideoRendition, error) 
 	return out, nil
 }
 
-// playable returns the segments of a track from its beginning up to the first task without a result, and whether that is all.
+// playable returns the segments of a track from its beginning up to the first task without a result, and whether that is all. A rendition on demand has none until it is
+// complete: players of a complete video expect that its playlists do not grow.
 func (p *progress) playable(track string) (list []segment, complete bool, err error) {
+	if p.isOnDemand(track) && !p.demands[track].isMade() {
+		return nil, false, nil
+	}
 	for _, t := range p.tasks[track] {
 		if t.stored == 0 {
 			return list, false, nil

@@ -53,8 +53,10 @@ func (s *Service) SetWatchPosition(ctx context.Context, by id.User, r *videov1.S
 		return err
 	}
 	w := watch{video: r.Video, post: r.Post, atMs: s.nowMs() - age.Milliseconds(), fresh: age <= freshWatchAge}
-	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		v, err := seen(ctx, tx, by, r.Post, r.Video)
+	var v *video
+	var waits bool
+	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
+		v, err = seen(ctx, tx, by, r.Post, r.Video)
 		switch {
 		case err != nil:
 			return err
@@ -64,12 +66,26 @@ func (s *Service) SetWatchPosition(ctx context.Context, by id.User, r *videov1.S
 			return errNotYet
 		}
 		w.positionMs = min(int64(r.PositionMs), v.source.Duration.Milliseconds())
-		return nil
+		waits, err = s.waitsForViewers(ctx, tx, v, by)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return w.put(ctx, tx, by) })
+	var started int
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
+		if started = 0; waits {
+			if started, err = s.addViewer(ctx, tx, v.id, by); err != nil {
+				return err
+			}
+		}
+		return w.put(ctx, tx, by)
+	})
+	if err == nil && started > 0 {
+		s.stats.Popular.Add(int64(started))
+		s.deps.Jobs.Wake()
+	}
+	return err
 }
 
 // put stores a position, unless it is not fresh and a later one is stored.

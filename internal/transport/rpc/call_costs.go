@@ -37,7 +37,7 @@ func costs(request proto.Message, size int) []cost {
 		return nil
 	case *accountv1.RequestFriendRequest:
 		return []cost{{ratelimit.Friend, 1, true}}
-	case *chatv1.CreateUploadRequest, *chatv1.CreateMultipartUploadRequest, *videov1.CreateVideoRequest, *videov1.RetryVideoRequest, *videov1.SetSubtitlesRequest:
+	case *chatv1.CreateUploadRequest, *chatv1.CreateMultipartUploadRequest, *videov1.CreateVideoRequest, *videov1.RetryVideoRequest, *videov1.RequestRenditionRequest, *videov1.SetSubtitlesRequest:
 		return []cost{{ratelimit.Upload, 1, false}}
 	case *chatv1.CreateJoinLinkRequest:
 		return []cost{{ratelimit.Link, 1, false}}

@@ -50,7 +50,7 @@ func decisions() map[string]string {
 			"SubscribeToPosts": ownState, "UnsubscribeFromPosts": ownState, "GetPostSubscription": reads},
 		pushCalls: {"GetPushProviders": reads, "RegisterPush": ownState, "ListPushSubscriptions": reads, "RemovePushSubscription": ownState, "GetPushSettings": reads, "SetPushSettings": ownState},
 		feeds:     {"Publish": "send 2+", "GetPost": reads, "GetPostPage": reads, "EditPost": "send 2+", "DeletePost": fewRows, "ListVersions": reads, "ListPosts": reads, "GetFeedProfile": reads, "HomeTimeline": reads},
-		videos: {"CreateVideo": "upload 1", "GetVideo": reads, "ListVideos": reads, "DeleteVideo": ownState, "RetryVideo": "upload 1", "SetWatchPosition": ownState, "ListWatched": reads, "RemoveWatched": ownState,
+		videos: {"CreateVideo": "upload 1", "GetVideo": reads, "ListVideos": reads, "DeleteVideo": ownState, "RetryVideo": "upload 1", "RequestRendition": "upload 1", "SetWatchPosition": ownState, "ListWatched": reads, "RemoveWatched": ownState,
 			"ClearWatched": ownState, "SetSubtitles": "upload 1", "RemoveSubtitles": ownState},
 		deskCalls: {"ListHelpDesks": reads, "OpenTicket": "ticket 1+", "GetTicket": reads, "ListTickets": reads, "TakeTicket": "ticket 1+", "TransferTicket": "ticket 1+", "ResolveTicket": "ticket 1+", "ReopenTicket": "ticket 1+", "RateTicket": "ticket 1+", "GetHelpDeskStats": reads},
 		chats: {"OpenDirect": "send 1", "CreateGroup": "group 1, invite 3", "GetConversation": reads, "ListConversations": reads, "StartThread": "send 1", "ListThreads": reads, "ListMembers": reads, "Invite": "invite 3",

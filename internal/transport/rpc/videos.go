@@ -16,6 +16,7 @@ type Videos interface {
 	ListVideos(ctx context.Context, by id.User, r *videov1.ListVideosRequest) (*videov1.ListVideosResponse, error)
 	DeleteVideo(ctx context.Context, by id.User, video uint64) error
 	RetryVideo(ctx context.Context, by id.User, r *videov1.RetryVideoRequest) (*videov1.Video, error)
+	RequestRendition(ctx context.Context, by id.User, r *videov1.RequestRenditionRequest) (*videov1.Video, error)
 	SetWatchPosition(ctx context.Context, by id.User, r *videov1.SetWatchPositionRequest) error
 	ListWatched(ctx context.Context, by id.User, r *videov1.ListWatchedRequest) (*videov1.ListWatchedResponse, error)
 	RemoveWatched(ctx context.Context, by id.User, video uint64) error
@@ -34,6 +35,7 @@ func (s *Server) videos() []method {
 			return &videov1.DeleteVideoResponse{}, v.DeleteVideo(ctx, c.User, r.Video)
 		}),
 		newMethod(s, videov1connect.VideoServiceRetryVideoProcedure, userAccess, byUser(v.RetryVideo)),
+		newMethod(s, videov1connect.VideoServiceRequestRenditionProcedure, userAccess, byUser(v.RequestRendition)),
 		newMethod(s, videov1connect.VideoServiceSetWatchPositionProcedure, userAccess, func(ctx context.Context, c id.Caller, r *videov1.SetWatchPositionRequest) (*videov1.SetWatchPositionResponse, error) {
 			return &videov1.SetWatchPositionResponse{}, v.SetWatchPosition(ctx, c.User, r)
 		}),

@@ -16,6 +16,9 @@ func ofVideos() map[string]row {
 		videos + "ListVideos":  own(func(subject) proto.Message { return &videov1.ListVideosRequest{} }),
 		videos + "DeleteVideo": missing(func(o subject) proto.Message { return &videov1.DeleteVideoRequest{Video: o.post} }),
 		videos + "RetryVideo":  missing(func(o subject) proto.Message { return &videov1.RetryVideoRequest{Video: o.post} }),
+		videos + "RequestRendition": missing(func(o subject) proto.Message {
+			return &videov1.RequestRenditionRequest{Video: o.post, Rendition: "720p"}
+		}),
 
 		videos + "SetWatchPosition": missing(func(o subject) proto.Message { return &videov1.SetWatchPositionRequest{Video: o.post} }),
 		videos + "ListWatched":      own(func(subject) proto.Message { return &videov1.ListWatchedRequest{} }),

@@ -157,7 +157,7 @@ export class ObservedVideos {
   /** After how long a video is worth another read; undefined: it stays as it is. */
   private nextMs({ view: { video }, waitMs }: Entry): number | undefined {
     if (!video) return 0;
-    if (isProcessing(video)) return waitMs;
+    if (isProcessing(video) || video.renditions.some((r) => r.requested)) return waitMs;
     if (!video.playback) return undefined;
     return Math.max(leastRenewalMs, Number(video.playback.expiresMs) - beforeExpiryMs - this.deps.now());
   }
@@ -174,7 +174,7 @@ export function isProcessing({ state }: Video): boolean {
 
 /** Which part of the processing is done: two of the same text have the same. */
 function progressOf(v: Video): string {
-  return JSON.stringify([v.state, v.steps.map((s) => [s.done, s.total]), v.renditions.map((r) => r.playableMs), v.posters.length]);
+  return JSON.stringify([v.state, v.steps.map((s) => [s.done, s.total]), v.renditions.map((r) => [r.playableMs, r.requested]), v.posters.length]);
 }
 
 /** A video with addresses that work outside of the server's pages. place makes one of an address that the server gave. */

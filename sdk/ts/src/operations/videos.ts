@@ -78,6 +78,14 @@ export function videos(client: Context) {
       return took(placed(await videoApi.retryVideo({ video })));
     },
 
+    /**
+     * Asks for a rendition that is `onDemand`, of a video that a post shows, or with "0" of one's own. While the video is watched it is read until the rendition is complete.
+     */
+    async requestRendition(video: string, post: string, rendition: string): Promise<void> {
+      await resend(client, () => videoApi.requestRendition({ video, post, rendition }));
+      await ofUser().refresh(video, post);
+    },
+
     /** The user's videos, the newest first, without steps and addresses for playing: watch one to get them. */
     ownVideos(): PageList<Video> {
       const read = async (page: string) => {

@@ -36,6 +36,9 @@ class VideoClient extends FakeClient {
         case "retryVideo":
           this.known.set(q.video!, video(q.video!));
           return this.known.get(q.video!);
+        case "requestRendition":
+          this.known.set(q.video!, video(q.video!, { state: VideoState.READY, playback: playback(this.nowMs + 1_800_000), renditions: [{ name: "720p", onDemand: true, requested: true }] }));
+          return this.known.get(q.video!);
         case "deleteVideo":
           this.known.delete(q.video!);
           return {};
@@ -117,6 +120,23 @@ test("waits grow to ten seconds, and end with the last watcher", async () => {
   second();
   await client.pass(100_000);
   expect(client.reads()).toBe(reads + 4);
+});
+
+test("a video is read while a rendition is made that was asked for", async () => {
+  client.known.set("5", video("5", { state: VideoState.READY, playback: playback(client.nowMs + 1_800_000), renditions: [{ name: "720p", onDemand: true }] }));
+  const stop = client.watchVideo("5", "3");
+  await client.pass(60_000);
+  expect(client.calls).toEqual(["getVideo 5 3"]);
+  await client.requestRendition("5", "3", "720p");
+  expect(client.calls).toEqual(["getVideo 5 3", "requestRendition 5 3 720p", "getVideo 5 3"]);
+  await client.pass(10_000);
+  expect(client.reads()).toBeGreaterThan(4);
+  client.known.set("5", video("5", { state: VideoState.READY, playback: playback(client.nowMs + 1_800_000), renditions: [{ name: "720p", onDemand: true, complete: true }] }));
+  await client.pass(10_000);
+  const reads = client.reads();
+  await client.pass(60_000);
+  expect([client.reads(), client.video("5", "3").video?.renditions[0]?.complete]).toEqual([reads, true]);
+  stop();
 });
 
 test("addresses are those of the server, and are read again before they expire", async () => {

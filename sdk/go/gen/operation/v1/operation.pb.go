@@ -210,8 +210,10 @@ const (
 	VideoStageState_VIDEO_STAGE_STATE_DONE     VideoStageState = 5
 	// Skipped: it is optional, and failed, or needs one that did.
 	VideoStageState_VIDEO_STAGE_STATE_SKIPPED VideoStageState = 6
-	// Failed: the video has failed before it was done.
+	// Failed: the video has failed before it was done, or it is a rendition on demand that could not be encoded.
 	VideoStageState_VIDEO_STAGE_STATE_FAILED VideoStageState = 7
+	// OnDemand: a rendition that nobody has wanted yet, or that was deleted because nobody played it.
+	VideoStageState_VIDEO_STAGE_STATE_ON_DEMAND VideoStageState = 8
 )
 
 // Enum value maps for VideoStageState.
@@ -225,6 +227,7 @@ var (
 		5: "VIDEO_STAGE_STATE_DONE",
 		6: "VIDEO_STAGE_STATE_SKIPPED",
 		7: "VIDEO_STAGE_STATE_FAILED",
+		8: "VIDEO_STAGE_STATE_ON_DEMAND",
 	}
 	VideoStageState_value = map[string]int32{
 		"VIDEO_STAGE_STATE_UNSPECIFIED": 0,
@@ -235,6 +238,7 @@ var (
 		"VIDEO_STAGE_STATE_DONE":        5,
 		"VIDEO_STAGE_STATE_SKIPPED":     6,
 		"VIDEO_STAGE_STATE_FAILED":      7,
+		"VIDEO_STAGE_STATE_ON_DEMAND":   8,
 	}
 )
 
@@ -2799,7 +2803,7 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\x14BACKUP_STATE_RUNNING\x10\x01\x12\x19\n" +
 	"\x15BACKUP_STATE_COMPLETE\x10\x02\x12\x17\n" +
 	"\x13BACKUP_STATE_FAILED\x10\x03\x12\x1a\n" +
-	"\x16BACKUP_STATE_CANCELLED\x10\x04*\x89\x02\n" +
+	"\x16BACKUP_STATE_CANCELLED\x10\x04*\xaa\x02\n" +
 	"\x0fVideoStageState\x12!\n" +
 	"\x1dVIDEO_STAGE_STATE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19VIDEO_STAGE_STATE_WAITING\x10\x01\x12\x1c\n" +
@@ -2808,7 +2812,8 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\x1aVIDEO_STAGE_STATE_RETRYING\x10\x04\x12\x1a\n" +
 	"\x16VIDEO_STAGE_STATE_DONE\x10\x05\x12\x1d\n" +
 	"\x19VIDEO_STAGE_STATE_SKIPPED\x10\x06\x12\x1c\n" +
-	"\x18VIDEO_STAGE_STATE_FAILED\x10\a2\xcf\v\n" +
+	"\x18VIDEO_STAGE_STATE_FAILED\x10\a\x12\x1f\n" +
+	"\x1bVIDEO_STAGE_STATE_ON_DEMAND\x10\b2\xcf\v\n" +
 	"\x10OperationService\x12U\n" +
 	"\vGetOperator\x12'.rialto.operation.v1.GetOperatorRequest\x1a\x1d.rialto.operation.v1.Operator\x12Z\n" +
 	"\tListNodes\x12%.rialto.operation.v1.ListNodesRequest\x1a&.rialto.operation.v1.ListNodesResponse\x12]\n" +

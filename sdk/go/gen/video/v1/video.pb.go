@@ -31,7 +31,7 @@ const (
 	VideoState_VIDEO_STATE_WAITING VideoState = 1
 	// It is being processed. It can be played as soon as it has a playback.
 	VideoState_VIDEO_STATE_PROCESSING VideoState = 2
-	// All renditions are complete.
+	// All renditions are complete but those that are on_demand.
 	VideoState_VIDEO_STATE_READY VideoState = 3
 	// It was given up: failure says why.
 	VideoState_VIDEO_STATE_FAILED VideoState = 4
@@ -622,7 +622,12 @@ type VideoRendition struct {
 	// Complete: all of it can be played.
 	Complete bool `protobuf:"varint,6,opt,name=complete,proto3" json:"complete,omitempty"`
 	// Copied from the upload, without being encoded again.
-	Copied        bool `protobuf:"varint,7,opt,name=copied,proto3" json:"copied,omitempty"`
+	Copied bool `protobuf:"varint,7,opt,name=copied,proto3" json:"copied,omitempty"`
+	// OnDemand: it is encoded when somebody asks for it, or when the video has many viewers, and may be deleted again when nobody plays it for long. The playlists have it while
+	// it is complete.
+	OnDemand bool `protobuf:"varint,8,opt,name=on_demand,json=onDemand,proto3" json:"on_demand,omitempty"`
+	// Requested: it is being encoded on demand.
+	Requested     bool `protobuf:"varint,9,opt,name=requested,proto3" json:"requested,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -702,6 +707,20 @@ func (x *VideoRendition) GetComplete() bool {
 func (x *VideoRendition) GetCopied() bool {
 	if x != nil {
 		return x.Copied
+	}
+	return false
+}
+
+func (x *VideoRendition) GetOnDemand() bool {
+	if x != nil {
+		return x.OnDemand
+	}
+	return false
+}
+
+func (x *VideoRendition) GetRequested() bool {
+	if x != nil {
+		return x.Requested
 	}
 	return false
 }
@@ -796,7 +815,7 @@ type VideoPlayback struct {
 	DashUrl string `protobuf:"bytes,2,opt,name=dash_url,json=dashUrl,proto3" json:"dash_url,omitempty"`
 	// ExpiresMs is when all addresses of this video expire, milliseconds since 1970. Players get new ones from GetVideo before.
 	ExpiresMs int64 `protobuf:"varint,3,opt,name=expires_ms,json=expiresMs,proto3" json:"expires_ms,omitempty"`
-	// Complete: the playlists will not change.
+	// Complete: the playlists will not change, but for renditions that are on_demand, which come and go as a whole.
 	Complete      bool `protobuf:"varint,4,opt,name=complete,proto3" json:"complete,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1359,6 +1378,68 @@ func (x *RetryVideoRequest) GetVideo() uint64 {
 	return 0
 }
 
+type RequestRenditionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Video uint64                 `protobuf:"varint,1,opt,name=video,proto3" json:"video,omitempty"`
+	// Post that shows the video; 0: it is the caller's own.
+	Post uint64 `protobuf:"varint,2,opt,name=post,proto3" json:"post,omitempty"`
+	// Rendition by its name, such as 1080p.
+	Rendition     string `protobuf:"bytes,3,opt,name=rendition,proto3" json:"rendition,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestRenditionRequest) Reset() {
+	*x = RequestRenditionRequest{}
+	mi := &file_rialto_video_v1_video_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestRenditionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestRenditionRequest) ProtoMessage() {}
+
+func (x *RequestRenditionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_video_v1_video_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestRenditionRequest.ProtoReflect.Descriptor instead.
+func (*RequestRenditionRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *RequestRenditionRequest) GetVideo() uint64 {
+	if x != nil {
+		return x.Video
+	}
+	return 0
+}
+
+func (x *RequestRenditionRequest) GetPost() uint64 {
+	if x != nil {
+		return x.Post
+	}
+	return 0
+}
+
+func (x *RequestRenditionRequest) GetRendition() string {
+	if x != nil {
+		return x.Rendition
+	}
+	return ""
+}
+
 type SetWatchPositionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Video uint64                 `protobuf:"varint,1,opt,name=video,proto3" json:"video,omitempty"`
@@ -1374,7 +1455,7 @@ type SetWatchPositionRequest struct {
 
 func (x *SetWatchPositionRequest) Reset() {
 	*x = SetWatchPositionRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[16]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1386,7 +1467,7 @@ func (x *SetWatchPositionRequest) String() string {
 func (*SetWatchPositionRequest) ProtoMessage() {}
 
 func (x *SetWatchPositionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[16]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1399,7 +1480,7 @@ func (x *SetWatchPositionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetWatchPositionRequest.ProtoReflect.Descriptor instead.
 func (*SetWatchPositionRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{16}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SetWatchPositionRequest) GetVideo() uint64 {
@@ -1438,7 +1519,7 @@ type SetWatchPositionResponse struct {
 
 func (x *SetWatchPositionResponse) Reset() {
 	*x = SetWatchPositionResponse{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[17]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1450,7 +1531,7 @@ func (x *SetWatchPositionResponse) String() string {
 func (*SetWatchPositionResponse) ProtoMessage() {}
 
 func (x *SetWatchPositionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[17]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1463,7 +1544,7 @@ func (x *SetWatchPositionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetWatchPositionResponse.ProtoReflect.Descriptor instead.
 func (*SetWatchPositionResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{17}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{18}
 }
 
 type ListWatchedRequest struct {
@@ -1478,7 +1559,7 @@ type ListWatchedRequest struct {
 
 func (x *ListWatchedRequest) Reset() {
 	*x = ListWatchedRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[18]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1490,7 +1571,7 @@ func (x *ListWatchedRequest) String() string {
 func (*ListWatchedRequest) ProtoMessage() {}
 
 func (x *ListWatchedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[18]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1503,7 +1584,7 @@ func (x *ListWatchedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWatchedRequest.ProtoReflect.Descriptor instead.
 func (*ListWatchedRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{18}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListWatchedRequest) GetPage() string {
@@ -1531,7 +1612,7 @@ type ListWatchedResponse struct {
 
 func (x *ListWatchedResponse) Reset() {
 	*x = ListWatchedResponse{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[19]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1543,7 +1624,7 @@ func (x *ListWatchedResponse) String() string {
 func (*ListWatchedResponse) ProtoMessage() {}
 
 func (x *ListWatchedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[19]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1556,7 +1637,7 @@ func (x *ListWatchedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWatchedResponse.ProtoReflect.Descriptor instead.
 func (*ListWatchedResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{19}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListWatchedResponse) GetVideos() []*WatchedVideo {
@@ -1586,7 +1667,7 @@ type WatchedVideo struct {
 
 func (x *WatchedVideo) Reset() {
 	*x = WatchedVideo{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[20]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1598,7 +1679,7 @@ func (x *WatchedVideo) String() string {
 func (*WatchedVideo) ProtoMessage() {}
 
 func (x *WatchedVideo) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[20]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1611,7 +1692,7 @@ func (x *WatchedVideo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchedVideo.ProtoReflect.Descriptor instead.
 func (*WatchedVideo) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{20}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WatchedVideo) GetVideo() *Video {
@@ -1637,7 +1718,7 @@ type RemoveWatchedRequest struct {
 
 func (x *RemoveWatchedRequest) Reset() {
 	*x = RemoveWatchedRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[21]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1649,7 +1730,7 @@ func (x *RemoveWatchedRequest) String() string {
 func (*RemoveWatchedRequest) ProtoMessage() {}
 
 func (x *RemoveWatchedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[21]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1662,7 +1743,7 @@ func (x *RemoveWatchedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveWatchedRequest.ProtoReflect.Descriptor instead.
 func (*RemoveWatchedRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{21}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RemoveWatchedRequest) GetVideo() uint64 {
@@ -1680,7 +1761,7 @@ type RemoveWatchedResponse struct {
 
 func (x *RemoveWatchedResponse) Reset() {
 	*x = RemoveWatchedResponse{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[22]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1692,7 +1773,7 @@ func (x *RemoveWatchedResponse) String() string {
 func (*RemoveWatchedResponse) ProtoMessage() {}
 
 func (x *RemoveWatchedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[22]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1705,7 +1786,7 @@ func (x *RemoveWatchedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveWatchedResponse.ProtoReflect.Descriptor instead.
 func (*RemoveWatchedResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{22}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{23}
 }
 
 type ClearWatchedRequest struct {
@@ -1716,7 +1797,7 @@ type ClearWatchedRequest struct {
 
 func (x *ClearWatchedRequest) Reset() {
 	*x = ClearWatchedRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[23]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1728,7 +1809,7 @@ func (x *ClearWatchedRequest) String() string {
 func (*ClearWatchedRequest) ProtoMessage() {}
 
 func (x *ClearWatchedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[23]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1741,7 +1822,7 @@ func (x *ClearWatchedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearWatchedRequest.ProtoReflect.Descriptor instead.
 func (*ClearWatchedRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{23}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{24}
 }
 
 type ClearWatchedResponse struct {
@@ -1752,7 +1833,7 @@ type ClearWatchedResponse struct {
 
 func (x *ClearWatchedResponse) Reset() {
 	*x = ClearWatchedResponse{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[24]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1764,7 +1845,7 @@ func (x *ClearWatchedResponse) String() string {
 func (*ClearWatchedResponse) ProtoMessage() {}
 
 func (x *ClearWatchedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[24]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1777,7 +1858,7 @@ func (x *ClearWatchedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClearWatchedResponse.ProtoReflect.Descriptor instead.
 func (*ClearWatchedResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{24}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{25}
 }
 
 type SetSubtitlesRequest struct {
@@ -1797,7 +1878,7 @@ type SetSubtitlesRequest struct {
 
 func (x *SetSubtitlesRequest) Reset() {
 	*x = SetSubtitlesRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[25]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1809,7 +1890,7 @@ func (x *SetSubtitlesRequest) String() string {
 func (*SetSubtitlesRequest) ProtoMessage() {}
 
 func (x *SetSubtitlesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[25]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1822,7 +1903,7 @@ func (x *SetSubtitlesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSubtitlesRequest.ProtoReflect.Descriptor instead.
 func (*SetSubtitlesRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{25}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SetSubtitlesRequest) GetVideo() uint64 {
@@ -1870,7 +1951,7 @@ type RemoveSubtitlesRequest struct {
 
 func (x *RemoveSubtitlesRequest) Reset() {
 	*x = RemoveSubtitlesRequest{}
-	mi := &file_rialto_video_v1_video_proto_msgTypes[26]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1882,7 +1963,7 @@ func (x *RemoveSubtitlesRequest) String() string {
 func (*RemoveSubtitlesRequest) ProtoMessage() {}
 
 func (x *RemoveSubtitlesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_video_v1_video_proto_msgTypes[26]
+	mi := &file_rialto_video_v1_video_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1895,7 +1976,7 @@ func (x *RemoveSubtitlesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSubtitlesRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSubtitlesRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{26}
+	return file_rialto_video_v1_video_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RemoveSubtitlesRequest) GetVideo() uint64 {
@@ -1963,7 +2044,7 @@ const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"\fVideoFailure\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1c\n" +
-	"\tretriable\x18\x03 \x01(\bR\tretriable\"\xc5\x01\n" +
+	"\tretriable\x18\x03 \x01(\bR\tretriable\"\x80\x02\n" +
 	"\x0eVideoRendition\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05width\x18\x02 \x01(\rR\x05width\x12\x16\n" +
@@ -1972,7 +2053,9 @@ const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"\vplayable_ms\x18\x05 \x01(\rR\n" +
 	"playableMs\x12\x1a\n" +
 	"\bcomplete\x18\x06 \x01(\bR\bcomplete\x12\x16\n" +
-	"\x06copied\x18\a \x01(\bR\x06copied\"\x9d\x01\n" +
+	"\x06copied\x18\a \x01(\bR\x06copied\x12\x1b\n" +
+	"\ton_demand\x18\b \x01(\bR\bonDemand\x12\x1c\n" +
+	"\trequested\x18\t \x01(\bR\trequested\"\x9d\x01\n" +
 	"\tVideoStep\x122\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1e.rialto.video.v1.VideoStepKindR\x04kind\x12\x1c\n" +
 	"\trendition\x18\x02 \x01(\tR\trendition\x12\x14\n" +
@@ -2016,7 +2099,11 @@ const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"\x05video\x18\x01 \x01(\x04B\x020\x01R\x05video\"\x15\n" +
 	"\x13DeleteVideoResponse\"-\n" +
 	"\x11RetryVideoRequest\x12\x18\n" +
-	"\x05video\x18\x01 \x01(\x04B\x020\x01R\x05video\"\x83\x01\n" +
+	"\x05video\x18\x01 \x01(\x04B\x020\x01R\x05video\"i\n" +
+	"\x17RequestRenditionRequest\x12\x18\n" +
+	"\x05video\x18\x01 \x01(\x04B\x020\x01R\x05video\x12\x16\n" +
+	"\x04post\x18\x02 \x01(\x04B\x020\x01R\x04post\x12\x1c\n" +
+	"\trendition\x18\x03 \x01(\tR\trendition\"\x83\x01\n" +
 	"\x17SetWatchPositionRequest\x12\x18\n" +
 	"\x05video\x18\x01 \x01(\x04B\x020\x01R\x05video\x12\x16\n" +
 	"\x04post\x18\x02 \x01(\x04B\x020\x01R\x04post\x12\x1f\n" +
@@ -2063,13 +2150,14 @@ const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"\x17VIDEO_STEP_KIND_POSTERS\x10\x05\x12\x1e\n" +
 	"\x1aVIDEO_STEP_KIND_STORYBOARD\x10\x06\x12\x1b\n" +
 	"\x17VIDEO_STEP_KIND_PUBLISH\x10\a\x12\x19\n" +
-	"\x15VIDEO_STEP_KIND_STAGE\x10\b2\xbd\a\n" +
+	"\x15VIDEO_STEP_KIND_STAGE\x10\b2\x93\b\n" +
 	"\fVideoService\x12J\n" +
 	"\vCreateVideo\x12#.rialto.video.v1.CreateVideoRequest\x1a\x16.rialto.video.v1.Video\x12D\n" +
 	"\bGetVideo\x12 .rialto.video.v1.GetVideoRequest\x1a\x16.rialto.video.v1.Video\x12U\n" +
 	"\n" +
 	"ListVideos\x12\".rialto.video.v1.ListVideosRequest\x1a#.rialto.video.v1.ListVideosResponse\x12X\n" +
-	"\vDeleteVideo\x12#.rialto.video.v1.DeleteVideoRequest\x1a$.rialto.video.v1.DeleteVideoResponse\x12H\n" +
+	"\vDeleteVideo\x12#.rialto.video.v1.DeleteVideoRequest\x1a$.rialto.video.v1.DeleteVideoResponse\x12T\n" +
+	"\x10RequestRendition\x12(.rialto.video.v1.RequestRenditionRequest\x1a\x16.rialto.video.v1.Video\x12H\n" +
 	"\n" +
 	"RetryVideo\x12\".rialto.video.v1.RetryVideoRequest\x1a\x16.rialto.video.v1.Video\x12g\n" +
 	"\x10SetWatchPosition\x12(.rialto.video.v1.SetWatchPositionRequest\x1a).rialto.video.v1.SetWatchPositionResponse\x12X\n" +
@@ -2092,7 +2180,7 @@ func file_rialto_video_v1_video_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_video_v1_video_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rialto_video_v1_video_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_rialto_video_v1_video_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_rialto_video_v1_video_proto_goTypes = []any{
 	(VideoState)(0),                  // 0: rialto.video.v1.VideoState
 	(VideoStepKind)(0),               // 1: rialto.video.v1.VideoStepKind
@@ -2112,18 +2200,19 @@ var file_rialto_video_v1_video_proto_goTypes = []any{
 	(*DeleteVideoRequest)(nil),       // 15: rialto.video.v1.DeleteVideoRequest
 	(*DeleteVideoResponse)(nil),      // 16: rialto.video.v1.DeleteVideoResponse
 	(*RetryVideoRequest)(nil),        // 17: rialto.video.v1.RetryVideoRequest
-	(*SetWatchPositionRequest)(nil),  // 18: rialto.video.v1.SetWatchPositionRequest
-	(*SetWatchPositionResponse)(nil), // 19: rialto.video.v1.SetWatchPositionResponse
-	(*ListWatchedRequest)(nil),       // 20: rialto.video.v1.ListWatchedRequest
-	(*ListWatchedResponse)(nil),      // 21: rialto.video.v1.ListWatchedResponse
-	(*WatchedVideo)(nil),             // 22: rialto.video.v1.WatchedVideo
-	(*RemoveWatchedRequest)(nil),     // 23: rialto.video.v1.RemoveWatchedRequest
-	(*RemoveWatchedResponse)(nil),    // 24: rialto.video.v1.RemoveWatchedResponse
-	(*ClearWatchedRequest)(nil),      // 25: rialto.video.v1.ClearWatchedRequest
-	(*ClearWatchedResponse)(nil),     // 26: rialto.video.v1.ClearWatchedResponse
-	(*SetSubtitlesRequest)(nil),      // 27: rialto.video.v1.SetSubtitlesRequest
-	(*RemoveSubtitlesRequest)(nil),   // 28: rialto.video.v1.RemoveSubtitlesRequest
-	(*v1.Post)(nil),                  // 29: rialto.feed.v1.Post
+	(*RequestRenditionRequest)(nil),  // 18: rialto.video.v1.RequestRenditionRequest
+	(*SetWatchPositionRequest)(nil),  // 19: rialto.video.v1.SetWatchPositionRequest
+	(*SetWatchPositionResponse)(nil), // 20: rialto.video.v1.SetWatchPositionResponse
+	(*ListWatchedRequest)(nil),       // 21: rialto.video.v1.ListWatchedRequest
+	(*ListWatchedResponse)(nil),      // 22: rialto.video.v1.ListWatchedResponse
+	(*WatchedVideo)(nil),             // 23: rialto.video.v1.WatchedVideo
+	(*RemoveWatchedRequest)(nil),     // 24: rialto.video.v1.RemoveWatchedRequest
+	(*RemoveWatchedResponse)(nil),    // 25: rialto.video.v1.RemoveWatchedResponse
+	(*ClearWatchedRequest)(nil),      // 26: rialto.video.v1.ClearWatchedRequest
+	(*ClearWatchedResponse)(nil),     // 27: rialto.video.v1.ClearWatchedResponse
+	(*SetSubtitlesRequest)(nil),      // 28: rialto.video.v1.SetSubtitlesRequest
+	(*RemoveSubtitlesRequest)(nil),   // 29: rialto.video.v1.RemoveSubtitlesRequest
+	(*v1.Post)(nil),                  // 30: rialto.feed.v1.Post
 }
 var file_rialto_video_v1_video_proto_depIdxs = []int32{
 	0,  // 0: rialto.video.v1.Video.state:type_name -> rialto.video.v1.VideoState
@@ -2137,33 +2226,35 @@ var file_rialto_video_v1_video_proto_depIdxs = []int32{
 	3,  // 8: rialto.video.v1.Video.files:type_name -> rialto.video.v1.VideoFile
 	1,  // 9: rialto.video.v1.VideoStep.kind:type_name -> rialto.video.v1.VideoStepKind
 	2,  // 10: rialto.video.v1.ListVideosResponse.videos:type_name -> rialto.video.v1.Video
-	22, // 11: rialto.video.v1.ListWatchedResponse.videos:type_name -> rialto.video.v1.WatchedVideo
+	23, // 11: rialto.video.v1.ListWatchedResponse.videos:type_name -> rialto.video.v1.WatchedVideo
 	2,  // 12: rialto.video.v1.WatchedVideo.video:type_name -> rialto.video.v1.Video
-	29, // 13: rialto.video.v1.WatchedVideo.post:type_name -> rialto.feed.v1.Post
+	30, // 13: rialto.video.v1.WatchedVideo.post:type_name -> rialto.feed.v1.Post
 	11, // 14: rialto.video.v1.VideoService.CreateVideo:input_type -> rialto.video.v1.CreateVideoRequest
 	12, // 15: rialto.video.v1.VideoService.GetVideo:input_type -> rialto.video.v1.GetVideoRequest
 	13, // 16: rialto.video.v1.VideoService.ListVideos:input_type -> rialto.video.v1.ListVideosRequest
 	15, // 17: rialto.video.v1.VideoService.DeleteVideo:input_type -> rialto.video.v1.DeleteVideoRequest
-	17, // 18: rialto.video.v1.VideoService.RetryVideo:input_type -> rialto.video.v1.RetryVideoRequest
-	18, // 19: rialto.video.v1.VideoService.SetWatchPosition:input_type -> rialto.video.v1.SetWatchPositionRequest
-	20, // 20: rialto.video.v1.VideoService.ListWatched:input_type -> rialto.video.v1.ListWatchedRequest
-	23, // 21: rialto.video.v1.VideoService.RemoveWatched:input_type -> rialto.video.v1.RemoveWatchedRequest
-	25, // 22: rialto.video.v1.VideoService.ClearWatched:input_type -> rialto.video.v1.ClearWatchedRequest
-	27, // 23: rialto.video.v1.VideoService.SetSubtitles:input_type -> rialto.video.v1.SetSubtitlesRequest
-	28, // 24: rialto.video.v1.VideoService.RemoveSubtitles:input_type -> rialto.video.v1.RemoveSubtitlesRequest
-	2,  // 25: rialto.video.v1.VideoService.CreateVideo:output_type -> rialto.video.v1.Video
-	2,  // 26: rialto.video.v1.VideoService.GetVideo:output_type -> rialto.video.v1.Video
-	14, // 27: rialto.video.v1.VideoService.ListVideos:output_type -> rialto.video.v1.ListVideosResponse
-	16, // 28: rialto.video.v1.VideoService.DeleteVideo:output_type -> rialto.video.v1.DeleteVideoResponse
-	2,  // 29: rialto.video.v1.VideoService.RetryVideo:output_type -> rialto.video.v1.Video
-	19, // 30: rialto.video.v1.VideoService.SetWatchPosition:output_type -> rialto.video.v1.SetWatchPositionResponse
-	21, // 31: rialto.video.v1.VideoService.ListWatched:output_type -> rialto.video.v1.ListWatchedResponse
-	24, // 32: rialto.video.v1.VideoService.RemoveWatched:output_type -> rialto.video.v1.RemoveWatchedResponse
-	26, // 33: rialto.video.v1.VideoService.ClearWatched:output_type -> rialto.video.v1.ClearWatchedResponse
-	2,  // 34: rialto.video.v1.VideoService.SetSubtitles:output_type -> rialto.video.v1.Video
-	2,  // 35: rialto.video.v1.VideoService.RemoveSubtitles:output_type -> rialto.video.v1.Video
-	25, // [25:36] is the sub-list for method output_type
-	14, // [14:25] is the sub-list for method input_type
+	18, // 18: rialto.video.v1.VideoService.RequestRendition:input_type -> rialto.video.v1.RequestRenditionRequest
+	17, // 19: rialto.video.v1.VideoService.RetryVideo:input_type -> rialto.video.v1.RetryVideoRequest
+	19, // 20: rialto.video.v1.VideoService.SetWatchPosition:input_type -> rialto.video.v1.SetWatchPositionRequest
+	21, // 21: rialto.video.v1.VideoService.ListWatched:input_type -> rialto.video.v1.ListWatchedRequest
+	24, // 22: rialto.video.v1.VideoService.RemoveWatched:input_type -> rialto.video.v1.RemoveWatchedRequest
+	26, // 23: rialto.video.v1.VideoService.ClearWatched:input_type -> rialto.video.v1.ClearWatchedRequest
+	28, // 24: rialto.video.v1.VideoService.SetSubtitles:input_type -> rialto.video.v1.SetSubtitlesRequest
+	29, // 25: rialto.video.v1.VideoService.RemoveSubtitles:input_type -> rialto.video.v1.RemoveSubtitlesRequest
+	2,  // 26: rialto.video.v1.VideoService.CreateVideo:output_type -> rialto.video.v1.Video
+	2,  // 27: rialto.video.v1.VideoService.GetVideo:output_type -> rialto.video.v1.Video
+	14, // 28: rialto.video.v1.VideoService.ListVideos:output_type -> rialto.video.v1.ListVideosResponse
+	16, // 29: rialto.video.v1.VideoService.DeleteVideo:output_type -> rialto.video.v1.DeleteVideoResponse
+	2,  // 30: rialto.video.v1.VideoService.RequestRendition:output_type -> rialto.video.v1.Video
+	2,  // 31: rialto.video.v1.VideoService.RetryVideo:output_type -> rialto.video.v1.Video
+	20, // 32: rialto.video.v1.VideoService.SetWatchPosition:output_type -> rialto.video.v1.SetWatchPositionResponse
+	22, // 33: rialto.video.v1.VideoService.ListWatched:output_type -> rialto.video.v1.ListWatchedResponse
+	25, // 34: rialto.video.v1.VideoService.RemoveWatched:output_type -> rialto.video.v1.RemoveWatchedResponse
+	27, // 35: rialto.video.v1.VideoService.ClearWatched:output_type -> rialto.video.v1.ClearWatchedResponse
+	2,  // 36: rialto.video.v1.VideoService.SetSubtitles:output_type -> rialto.video.v1.Video
+	2,  // 37: rialto.video.v1.VideoService.RemoveSubtitles:output_type -> rialto.video.v1.Video
+	26, // [26:38] is the sub-list for method output_type
+	14, // [14:26] is the sub-list for method input_type
 	14, // [14:14] is the sub-list for extension type_name
 	14, // [14:14] is the sub-list for extension extendee
 	0,  // [0:14] is the sub-list for field type_name
@@ -2180,7 +2271,7 @@ func file_rialto_video_v1_video_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_video_v1_video_proto_rawDesc), len(file_rialto_video_v1_video_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   27,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

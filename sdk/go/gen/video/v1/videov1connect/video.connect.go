@@ -44,6 +44,9 @@ const (
 	// VideoServiceDeleteVideoProcedure is the fully-qualified name of the VideoService's DeleteVideo
 	// RPC.
 	VideoServiceDeleteVideoProcedure = "/rialto.video.v1.VideoService/DeleteVideo"
+	// VideoServiceRequestRenditionProcedure is the fully-qualified name of the VideoService's
+	// RequestRendition RPC.
+	VideoServiceRequestRenditionProcedure = "/rialto.video.v1.VideoService/RequestRendition"
 	// VideoServiceRetryVideoProcedure is the fully-qualified name of the VideoService's RetryVideo RPC.
 	VideoServiceRetryVideoProcedure = "/rialto.video.v1.VideoService/RetryVideo"
 	// VideoServiceSetWatchPositionProcedure is the fully-qualified name of the VideoService's
@@ -78,6 +81,9 @@ type VideoServiceClient interface {
 	ListVideos(context.Context, *connect.Request[v1.ListVideosRequest]) (*connect.Response[v1.ListVideosResponse], error)
 	// DeleteVideo deletes a video of one's own. Posts that name it show none. A retry is harmless.
 	DeleteVideo(context.Context, *connect.Request[v1.DeleteVideoRequest]) (*connect.Response[v1.DeleteVideoResponse], error)
+	// RequestRendition begins to encode a rendition that is on_demand, of a video that is ready, unless it is complete or being encoded. It is for those who may see the video.
+	// Then call GetVideo every few seconds until it is complete: the playlists have it from then on. A retry is harmless.
+	RequestRendition(context.Context, *connect.Request[v1.RequestRenditionRequest]) (*connect.Response[v1.Video], error)
 	// RetryVideo processes a failed video of one's own again. What was finished is kept.
 	RetryVideo(context.Context, *connect.Request[v1.RetryVideoRequest]) (*connect.Response[v1.Video], error)
 	// SetWatchPosition stores how far the caller has watched a video, for all devices, and puts the video at the top of the caller's watch history. A position that
@@ -131,6 +137,12 @@ func NewVideoServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(videoServiceMethods.ByName("DeleteVideo")),
 			connect.WithClientOptions(opts...),
 		),
+		requestRendition: unary.NewClient[v1.RequestRenditionRequest, v1.Video](
+			httpClient,
+			baseURL+VideoServiceRequestRenditionProcedure,
+			connect.WithSchema(videoServiceMethods.ByName("RequestRendition")),
+			connect.WithClientOptions(opts...),
+		),
 		retryVideo: unary.NewClient[v1.RetryVideoRequest, v1.Video](
 			httpClient,
 			baseURL+VideoServiceRetryVideoProcedure,
@@ -182,6 +194,7 @@ type videoServiceClient struct {
 	getVideo         *unary.Client[v1.GetVideoRequest, v1.Video]
 	listVideos       *unary.Client[v1.ListVideosRequest, v1.ListVideosResponse]
 	deleteVideo      *unary.Client[v1.DeleteVideoRequest, v1.DeleteVideoResponse]
+	requestRendition *unary.Client[v1.RequestRenditionRequest, v1.Video]
 	retryVideo       *unary.Client[v1.RetryVideoRequest, v1.Video]
 	setWatchPosition *unary.Client[v1.SetWatchPositionRequest, v1.SetWatchPositionResponse]
 	listWatched      *unary.Client[v1.ListWatchedRequest, v1.ListWatchedResponse]
@@ -209,6 +222,11 @@ func (c *videoServiceClient) ListVideos(ctx context.Context, req *connect.Reques
 // DeleteVideo calls rialto.video.v1.VideoService.DeleteVideo.
 func (c *videoServiceClient) DeleteVideo(ctx context.Context, req *connect.Request[v1.DeleteVideoRequest]) (*connect.Response[v1.DeleteVideoResponse], error) {
 	return c.deleteVideo.CallUnary(ctx, req)
+}
+
+// RequestRendition calls rialto.video.v1.VideoService.RequestRendition.
+func (c *videoServiceClient) RequestRendition(ctx context.Context, req *connect.Request[v1.RequestRenditionRequest]) (*connect.Response[v1.Video], error) {
+	return c.requestRendition.CallUnary(ctx, req)
 }
 
 // RetryVideo calls rialto.video.v1.VideoService.RetryVideo.
@@ -258,6 +276,9 @@ type VideoServiceHandler interface {
 	ListVideos(context.Context, *connect.Request[v1.ListVideosRequest]) (*connect.Response[v1.ListVideosResponse], error)
 	// DeleteVideo deletes a video of one's own. Posts that name it show none. A retry is harmless.
 	DeleteVideo(context.Context, *connect.Request[v1.DeleteVideoRequest]) (*connect.Response[v1.DeleteVideoResponse], error)
+	// RequestRendition begins to encode a rendition that is on_demand, of a video that is ready, unless it is complete or being encoded. It is for those who may see the video.
+	// Then call GetVideo every few seconds until it is complete: the playlists have it from then on. A retry is harmless.
+	RequestRendition(context.Context, *connect.Request[v1.RequestRenditionRequest]) (*connect.Response[v1.Video], error)
 	// RetryVideo processes a failed video of one's own again. What was finished is kept.
 	RetryVideo(context.Context, *connect.Request[v1.RetryVideoRequest]) (*connect.Response[v1.Video], error)
 	// SetWatchPosition stores how far the caller has watched a video, for all devices, and puts the video at the top of the caller's watch history. A position that
@@ -305,6 +326,12 @@ func NewVideoServiceHandler(svc VideoServiceHandler, opts ...connect.HandlerOpti
 		VideoServiceDeleteVideoProcedure,
 		svc.DeleteVideo,
 		connect.WithSchema(videoServiceMethods.ByName("DeleteVideo")),
+		connect.WithHandlerOptions(opts...),
+	)
+	videoServiceRequestRenditionHandler := connect.NewUnaryHandler(
+		VideoServiceRequestRenditionProcedure,
+		svc.RequestRendition,
+		connect.WithSchema(videoServiceMethods.ByName("RequestRendition")),
 		connect.WithHandlerOptions(opts...),
 	)
 	videoServiceRetryVideoHandler := connect.NewUnaryHandler(
@@ -359,6 +386,8 @@ func NewVideoServiceHandler(svc VideoServiceHandler, opts ...connect.HandlerOpti
 			videoServiceListVideosHandler.ServeHTTP(w, r)
 		case VideoServiceDeleteVideoProcedure:
 			videoServiceDeleteVideoHandler.ServeHTTP(w, r)
+		case VideoServiceRequestRenditionProcedure:
+			videoServiceRequestRenditionHandler.ServeHTTP(w, r)
 		case VideoServiceRetryVideoProcedure:
 			videoServiceRetryVideoHandler.ServeHTTP(w, r)
 		case VideoServiceSetWatchPositionProcedure:
@@ -396,6 +425,10 @@ func (UnimplementedVideoServiceHandler) ListVideos(context.Context, *connect.Req
 
 func (UnimplementedVideoServiceHandler) DeleteVideo(context.Context, *connect.Request[v1.DeleteVideoRequest]) (*connect.Response[v1.DeleteVideoResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.video.v1.VideoService.DeleteVideo is not implemented"))
+}
+
+func (UnimplementedVideoServiceHandler) RequestRendition(context.Context, *connect.Request[v1.RequestRenditionRequest]) (*connect.Response[v1.Video], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.video.v1.VideoService.RequestRendition is not implemented"))
 }
 
 func (UnimplementedVideoServiceHandler) RetryVideo(context.Context, *connect.Request[v1.RetryVideoRequest]) (*connect.Response[v1.Video], error) {

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/video/v1/video.proto.
  */
 export const file_rialto_video_v1_video: GenFile = /*@__PURE__*/
-  fileDesc("ChtyaWFsdG8vdmlkZW8vdjEvdmlkZW8ucHJvdG8SD3JpYWx0by52aWRlby52MSKgBQoFVmlkZW8SDgoCaWQYASABKARCAjABEhEKBW93bmVyGAIgASgEQgIwARISCgZ1cGxvYWQYAyABKARCAjABEgwKBG5hbWUYBCABKAkSKgoFc3RhdGUYBSABKA4yGy5yaWFsdG8udmlkZW8udjEuVmlkZW9TdGF0ZRIuCgdmYWlsdXJlGAYgASgLMh0ucmlhbHRvLnZpZGVvLnYxLlZpZGVvRmFpbHVyZRIWCgpjcmVhdGVkX21zGAcgASgDQgIwAhITCgtkdXJhdGlvbl9tcxgIIAEoDRINCgV3aWR0aBgJIAEoDRIOCgZoZWlnaHQYCiABKA0SEQoJaGFzX2F1ZGlvGAsgASgIEjMKCnJlbmRpdGlvbnMYDCADKAsyHy5yaWFsdG8udmlkZW8udjEuVmlkZW9SZW5kaXRpb24SKQoFc3RlcHMYDSADKAsyGi5yaWFsdG8udmlkZW8udjEuVmlkZW9TdGVwEhQKDHJlbWFpbmluZ19tcxgOIAEoDRIwCghwbGF5YmFjaxgPIAEoCzIeLnJpYWx0by52aWRlby52MS5WaWRlb1BsYXliYWNrEi0KB3Bvc3RlcnMYECADKAsyHC5yaWFsdG8udmlkZW8udjEuVmlkZW9Qb3N0ZXISNAoKc3Rvcnlib2FyZBgRIAEoCzIgLnJpYWx0by52aWRlby52MS5WaWRlb1N0b3J5Ym9hcmQSEwoLcG9zaXRpb25fbXMYEiABKA0SFgoKd2F0Y2hlZF9tcxgTIAEoA0ICMAISMgoJc3VidGl0bGVzGBQgAygLMh8ucmlhbHRvLnZpZGVvLnYxLlZpZGVvU3VidGl0bGVzEikKBWZpbGVzGBUgAygLMhoucmlhbHRvLnZpZGVvLnYxLlZpZGVvRmlsZSJRCglWaWRlb0ZpbGUSDQoFc3RhZ2UYASABKAkSDAoEbmFtZRgCIAEoCRIMCgR0eXBlGAMgASgJEgwKBHNpemUYBCABKAQSCwoDdXJsGAUgASgJIl0KDlZpZGVvU3VidGl0bGVzEhAKCGxhbmd1YWdlGAEgASgJEg0KBWxhYmVsGAIgASgJEg8KB2RlZmF1bHQYAyABKAgSCwoDdXJsGAQgASgJEgwKBGN1ZXMYBSABKA0iQgoMVmlkZW9GYWlsdXJlEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJpYWJsZRgDIAEoCCKHAQoOVmlkZW9SZW5kaXRpb24SDAoEbmFtZRgBIAEoCRINCgV3aWR0aBgCIAEoDRIOCgZoZWlnaHQYAyABKA0SEQoJYmFuZHdpZHRoGAQgASgNEhMKC3BsYXlhYmxlX21zGAUgASgNEhAKCGNvbXBsZXRlGAYgASgIEg4KBmNvcGllZBgHIAEoCCJ4CglWaWRlb1N0ZXASLAoEa2luZBgBIAEoDjIeLnJpYWx0by52aWRlby52MS5WaWRlb1N0ZXBLaW5kEhEKCXJlbmRpdGlvbhgCIAEoCRINCgV0b3RhbBgDIAEoDRIMCgRkb25lGAQgASgNEg0KBXN0YWdlGAUgASgJIlwKDVZpZGVvUGxheWJhY2sSDwoHaGxzX3VybBgBIAEoCRIQCghkYXNoX3VybBgCIAEoCRIWCgpleHBpcmVzX21zGAMgASgDQgIwAhIQCghjb21wbGV0ZRgEIAEoCCJKCgtWaWRlb1Bvc3RlchILCgN1cmwYASABKAkSDwoHdGltZV9tcxgCIAEoDRINCgV3aWR0aBgDIAEoDRIOCgZoZWlnaHQYBCABKA0ijQEKD1ZpZGVvU3Rvcnlib2FyZBILCgN1cmwYASABKAkSDwoHdnR0X3VybBgCIAEoCRISCgp0aWxlX3dpZHRoGAMgASgNEhMKC3RpbGVfaGVpZ2h0GAQgASgNEg8KB2NvbHVtbnMYBSABKA0SDQoFY291bnQYBiABKA0SEwoLaW50ZXJ2YWxfbXMYByABKA0iKAoSQ3JlYXRlVmlkZW9SZXF1ZXN0EhIKBnVwbG9hZBgBIAEoBEICMAEiNgoPR2V0VmlkZW9SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwARIQCgRwb3N0GAIgASgEQgIwASI2ChFMaXN0VmlkZW9zUmVxdWVzdBISCgZiZWZvcmUYASABKARCAjABEg0KBWxpbWl0GAIgASgNIk4KEkxpc3RWaWRlb3NSZXNwb25zZRImCgZ2aWRlb3MYASADKAsyFi5yaWFsdG8udmlkZW8udjEuVmlkZW8SEAoEbmV4dBgCIAEoBEICMAEiJwoSRGVsZXRlVmlkZW9SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwASIVChNEZWxldGVWaWRlb1Jlc3BvbnNlIiYKEVJldHJ5VmlkZW9SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwASJjChdTZXRXYXRjaFBvc2l0aW9uUmVxdWVzdBIRCgV2aWRlbxgBIAEoBEICMAESEAoEcG9zdBgCIAEoBEICMAESEwoLcG9zaXRpb25fbXMYAyABKA0SDgoGYWdlX21zGAQgASgNIhoKGFNldFdhdGNoUG9zaXRpb25SZXNwb25zZSIxChJMaXN0V2F0Y2hlZFJlcXVlc3QSDAoEcGFnZRgBIAEoCRINCgVsaW1pdBgCIAEoDSJSChNMaXN0V2F0Y2hlZFJlc3BvbnNlEi0KBnZpZGVvcxgBIAMoCzIdLnJpYWx0by52aWRlby52MS5XYXRjaGVkVmlkZW8SDAoEbmV4dBgCIAEoCSJZCgxXYXRjaGVkVmlkZW8SJQoFdmlkZW8YASABKAsyFi5yaWFsdG8udmlkZW8udjEuVmlkZW8SIgoEcG9zdBgCIAEoCzIULnJpYWx0by5mZWVkLnYxLlBvc3QiKQoUUmVtb3ZlV2F0Y2hlZFJlcXVlc3QSEQoFdmlkZW8YASABKARCAjABIhcKFVJlbW92ZVdhdGNoZWRSZXNwb25zZSIVChNDbGVhcldhdGNoZWRSZXF1ZXN0IhYKFENsZWFyV2F0Y2hlZFJlc3BvbnNlImgKE1NldFN1YnRpdGxlc1JlcXVlc3QSEQoFdmlkZW8YASABKARCAjABEhAKCGxhbmd1YWdlGAIgASgJEg0KBWxhYmVsGAMgASgJEg8KB2RlZmF1bHQYBCABKAgSDAoEZmlsZRgFIAEoCSI9ChZSZW1vdmVTdWJ0aXRsZXNSZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwARIQCghsYW5ndWFnZRgCIAEoCSqNAQoKVmlkZW9TdGF0ZRIbChdWSURFT19TVEFURV9VTlNQRUNJRklFRBAAEhcKE1ZJREVPX1NUQVRFX1dBSVRJTkcQARIaChZWSURFT19TVEFURV9QUk9DRVNTSU5HEAISFQoRVklERU9fU1RBVEVfUkVBRFkQAxIWChJWSURFT19TVEFURV9GQUlMRUQQBCqTAgoNVmlkZW9TdGVwS2luZBIfChtWSURFT19TVEVQX0tJTkRfVU5TUEVDSUZJRUQQABIbChdWSURFT19TVEVQX0tJTkRfSU5TUEVDVBABEhgKFFZJREVPX1NURVBfS0lORF9DT1BZEAISGgoWVklERU9fU1RFUF9LSU5EX0VOQ09ERRADEhkKFVZJREVPX1NURVBfS0lORF9BVURJTxAEEhsKF1ZJREVPX1NURVBfS0lORF9QT1NURVJTEAUSHgoaVklERU9fU1RFUF9LSU5EX1NUT1JZQk9BUkQQBhIbChdWSURFT19TVEVQX0tJTkRfUFVCTElTSBAHEhkKFVZJREVPX1NURVBfS0lORF9TVEFHRRAIMr0HCgxWaWRlb1NlcnZpY2USSgoLQ3JlYXRlVmlkZW8SIy5yaWFsdG8udmlkZW8udjEuQ3JlYXRlVmlkZW9SZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvEkQKCEdldFZpZGVvEiAucmlhbHRvLnZpZGVvLnYxLkdldFZpZGVvUmVxdWVzdBoWLnJpYWx0by52aWRlby52MS5WaWRlbxJVCgpMaXN0VmlkZW9zEiIucmlhbHRvLnZpZGVvLnYxLkxpc3RWaWRlb3NSZXF1ZXN0GiMucmlhbHRvLnZpZGVvLnYxLkxpc3RWaWRlb3NSZXNwb25zZRJYCgtEZWxldGVWaWRlbxIjLnJpYWx0by52aWRlby52MS5EZWxldGVWaWRlb1JlcXVlc3QaJC5yaWFsdG8udmlkZW8udjEuRGVsZXRlVmlkZW9SZXNwb25zZRJICgpSZXRyeVZpZGVvEiIucmlhbHRvLnZpZGVvLnYxLlJldHJ5VmlkZW9SZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvEmcKEFNldFdhdGNoUG9zaXRpb24SKC5yaWFsdG8udmlkZW8udjEuU2V0V2F0Y2hQb3NpdGlvblJlcXVlc3QaKS5yaWFsdG8udmlkZW8udjEuU2V0V2F0Y2hQb3NpdGlvblJlc3BvbnNlElgKC0xpc3RXYXRjaGVkEiMucmlhbHRvLnZpZGVvLnYxLkxpc3RXYXRjaGVkUmVxdWVzdBokLnJpYWx0by52aWRlby52MS5MaXN0V2F0Y2hlZFJlc3BvbnNlEl4KDVJlbW92ZVdhdGNoZWQSJS5yaWFsdG8udmlkZW8udjEuUmVtb3ZlV2F0Y2hlZFJlcXVlc3QaJi5yaWFsdG8udmlkZW8udjEuUmVtb3ZlV2F0Y2hlZFJlc3BvbnNlElsKDENsZWFyV2F0Y2hlZBIkLnJpYWx0by52aWRlby52MS5DbGVhcldhdGNoZWRSZXF1ZXN0GiUucmlhbHRvLnZpZGVvLnYxLkNsZWFyV2F0Y2hlZFJlc3BvbnNlEkwKDFNldFN1YnRpdGxlcxIkLnJpYWx0by52aWRlby52MS5TZXRTdWJ0aXRsZXNSZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvElIKD1JlbW92ZVN1YnRpdGxlcxInLnJpYWx0by52aWRlby52MS5SZW1vdmVTdWJ0aXRsZXNSZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvQjlaN2dpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL3ZpZGVvL3YxO3ZpZGVvdjFiBnByb3RvMw", [file_rialto_feed_v1_feed]);
+  fileDesc("ChtyaWFsdG8vdmlkZW8vdjEvdmlkZW8ucHJvdG8SD3JpYWx0by52aWRlby52MSKgBQoFVmlkZW8SDgoCaWQYASABKARCAjABEhEKBW93bmVyGAIgASgEQgIwARISCgZ1cGxvYWQYAyABKARCAjABEgwKBG5hbWUYBCABKAkSKgoFc3RhdGUYBSABKA4yGy5yaWFsdG8udmlkZW8udjEuVmlkZW9TdGF0ZRIuCgdmYWlsdXJlGAYgASgLMh0ucmlhbHRvLnZpZGVvLnYxLlZpZGVvRmFpbHVyZRIWCgpjcmVhdGVkX21zGAcgASgDQgIwAhITCgtkdXJhdGlvbl9tcxgIIAEoDRINCgV3aWR0aBgJIAEoDRIOCgZoZWlnaHQYCiABKA0SEQoJaGFzX2F1ZGlvGAsgASgIEjMKCnJlbmRpdGlvbnMYDCADKAsyHy5yaWFsdG8udmlkZW8udjEuVmlkZW9SZW5kaXRpb24SKQoFc3RlcHMYDSADKAsyGi5yaWFsdG8udmlkZW8udjEuVmlkZW9TdGVwEhQKDHJlbWFpbmluZ19tcxgOIAEoDRIwCghwbGF5YmFjaxgPIAEoCzIeLnJpYWx0by52aWRlby52MS5WaWRlb1BsYXliYWNrEi0KB3Bvc3RlcnMYECADKAsyHC5yaWFsdG8udmlkZW8udjEuVmlkZW9Qb3N0ZXISNAoKc3Rvcnlib2FyZBgRIAEoCzIgLnJpYWx0by52aWRlby52MS5WaWRlb1N0b3J5Ym9hcmQSEwoLcG9zaXRpb25fbXMYEiABKA0SFgoKd2F0Y2hlZF9tcxgTIAEoA0ICMAISMgoJc3VidGl0bGVzGBQgAygLMh8ucmlhbHRvLnZpZGVvLnYxLlZpZGVvU3VidGl0bGVzEikKBWZpbGVzGBUgAygLMhoucmlhbHRvLnZpZGVvLnYxLlZpZGVvRmlsZSJRCglWaWRlb0ZpbGUSDQoFc3RhZ2UYASABKAkSDAoEbmFtZRgCIAEoCRIMCgR0eXBlGAMgASgJEgwKBHNpemUYBCABKAQSCwoDdXJsGAUgASgJIl0KDlZpZGVvU3VidGl0bGVzEhAKCGxhbmd1YWdlGAEgASgJEg0KBWxhYmVsGAIgASgJEg8KB2RlZmF1bHQYAyABKAgSCwoDdXJsGAQgASgJEgwKBGN1ZXMYBSABKA0iQgoMVmlkZW9GYWlsdXJlEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJpYWJsZRgDIAEoCCKtAQoOVmlkZW9SZW5kaXRpb24SDAoEbmFtZRgBIAEoCRINCgV3aWR0aBgCIAEoDRIOCgZoZWlnaHQYAyABKA0SEQoJYmFuZHdpZHRoGAQgASgNEhMKC3BsYXlhYmxlX21zGAUgASgNEhAKCGNvbXBsZXRlGAYgASgIEg4KBmNvcGllZBgHIAEoCBIRCglvbl9kZW1hbmQYCCABKAgSEQoJcmVxdWVzdGVkGAkgASgIIngKCVZpZGVvU3RlcBIsCgRraW5kGAEgASgOMh4ucmlhbHRvLnZpZGVvLnYxLlZpZGVvU3RlcEtpbmQSEQoJcmVuZGl0aW9uGAIgASgJEg0KBXRvdGFsGAMgASgNEgwKBGRvbmUYBCABKA0SDQoFc3RhZ2UYBSABKAkiXAoNVmlkZW9QbGF5YmFjaxIPCgdobHNfdXJsGAEgASgJEhAKCGRhc2hfdXJsGAIgASgJEhYKCmV4cGlyZXNfbXMYAyABKANCAjACEhAKCGNvbXBsZXRlGAQgASgIIkoKC1ZpZGVvUG9zdGVyEgsKA3VybBgBIAEoCRIPCgd0aW1lX21zGAIgASgNEg0KBXdpZHRoGAMgASgNEg4KBmhlaWdodBgEIAEoDSKNAQoPVmlkZW9TdG9yeWJvYXJkEgsKA3VybBgBIAEoCRIPCgd2dHRfdXJsGAIgASgJEhIKCnRpbGVfd2lkdGgYAyABKA0SEwoLdGlsZV9oZWlnaHQYBCABKA0SDwoHY29sdW1ucxgFIAEoDRINCgVjb3VudBgGIAEoDRITCgtpbnRlcnZhbF9tcxgHIAEoDSIoChJDcmVhdGVWaWRlb1JlcXVlc3QSEgoGdXBsb2FkGAEgASgEQgIwASI2Cg9HZXRWaWRlb1JlcXVlc3QSEQoFdmlkZW8YASABKARCAjABEhAKBHBvc3QYAiABKARCAjABIjYKEUxpc3RWaWRlb3NSZXF1ZXN0EhIKBmJlZm9yZRgBIAEoBEICMAESDQoFbGltaXQYAiABKA0iTgoSTGlzdFZpZGVvc1Jlc3BvbnNlEiYKBnZpZGVvcxgBIAMoCzIWLnJpYWx0by52aWRlby52MS5WaWRlbxIQCgRuZXh0GAIgASgEQgIwASInChJEZWxldGVWaWRlb1JlcXVlc3QSEQoFdmlkZW8YASABKARCAjABIhUKE0RlbGV0ZVZpZGVvUmVzcG9uc2UiJgoRUmV0cnlWaWRlb1JlcXVlc3QSEQoFdmlkZW8YASABKARCAjABIlEKF1JlcXVlc3RSZW5kaXRpb25SZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwARIQCgRwb3N0GAIgASgEQgIwARIRCglyZW5kaXRpb24YAyABKAkiYwoXU2V0V2F0Y2hQb3NpdGlvblJlcXVlc3QSEQoFdmlkZW8YASABKARCAjABEhAKBHBvc3QYAiABKARCAjABEhMKC3Bvc2l0aW9uX21zGAMgASgNEg4KBmFnZV9tcxgEIAEoDSIaChhTZXRXYXRjaFBvc2l0aW9uUmVzcG9uc2UiMQoSTGlzdFdhdGNoZWRSZXF1ZXN0EgwKBHBhZ2UYASABKAkSDQoFbGltaXQYAiABKA0iUgoTTGlzdFdhdGNoZWRSZXNwb25zZRItCgZ2aWRlb3MYASADKAsyHS5yaWFsdG8udmlkZW8udjEuV2F0Y2hlZFZpZGVvEgwKBG5leHQYAiABKAkiWQoMV2F0Y2hlZFZpZGVvEiUKBXZpZGVvGAEgASgLMhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvEiIKBHBvc3QYAiABKAsyFC5yaWFsdG8uZmVlZC52MS5Qb3N0IikKFFJlbW92ZVdhdGNoZWRSZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwASIXChVSZW1vdmVXYXRjaGVkUmVzcG9uc2UiFQoTQ2xlYXJXYXRjaGVkUmVxdWVzdCIWChRDbGVhcldhdGNoZWRSZXNwb25zZSJoChNTZXRTdWJ0aXRsZXNSZXF1ZXN0EhEKBXZpZGVvGAEgASgEQgIwARIQCghsYW5ndWFnZRgCIAEoCRINCgVsYWJlbBgDIAEoCRIPCgdkZWZhdWx0GAQgASgIEgwKBGZpbGUYBSABKAkiPQoWUmVtb3ZlU3VidGl0bGVzUmVxdWVzdBIRCgV2aWRlbxgBIAEoBEICMAESEAoIbGFuZ3VhZ2UYAiABKAkqjQEKClZpZGVvU3RhdGUSGwoXVklERU9fU1RBVEVfVU5TUEVDSUZJRUQQABIXChNWSURFT19TVEFURV9XQUlUSU5HEAESGgoWVklERU9fU1RBVEVfUFJPQ0VTU0lORxACEhUKEVZJREVPX1NUQVRFX1JFQURZEAMSFgoSVklERU9fU1RBVEVfRkFJTEVEEAQqkwIKDVZpZGVvU3RlcEtpbmQSHwobVklERU9fU1RFUF9LSU5EX1VOU1BFQ0lGSUVEEAASGwoXVklERU9fU1RFUF9LSU5EX0lOU1BFQ1QQARIYChRWSURFT19TVEVQX0tJTkRfQ09QWRACEhoKFlZJREVPX1NURVBfS0lORF9FTkNPREUQAxIZChVWSURFT19TVEVQX0tJTkRfQVVESU8QBBIbChdWSURFT19TVEVQX0tJTkRfUE9TVEVSUxAFEh4KGlZJREVPX1NURVBfS0lORF9TVE9SWUJPQVJEEAYSGwoXVklERU9fU1RFUF9LSU5EX1BVQkxJU0gQBxIZChVWSURFT19TVEVQX0tJTkRfU1RBR0UQCDKTCAoMVmlkZW9TZXJ2aWNlEkoKC0NyZWF0ZVZpZGVvEiMucmlhbHRvLnZpZGVvLnYxLkNyZWF0ZVZpZGVvUmVxdWVzdBoWLnJpYWx0by52aWRlby52MS5WaWRlbxJECghHZXRWaWRlbxIgLnJpYWx0by52aWRlby52MS5HZXRWaWRlb1JlcXVlc3QaFi5yaWFsdG8udmlkZW8udjEuVmlkZW8SVQoKTGlzdFZpZGVvcxIiLnJpYWx0by52aWRlby52MS5MaXN0VmlkZW9zUmVxdWVzdBojLnJpYWx0by52aWRlby52MS5MaXN0VmlkZW9zUmVzcG9uc2USWAoLRGVsZXRlVmlkZW8SIy5yaWFsdG8udmlkZW8udjEuRGVsZXRlVmlkZW9SZXF1ZXN0GiQucmlhbHRvLnZpZGVvLnYxLkRlbGV0ZVZpZGVvUmVzcG9uc2USVAoQUmVxdWVzdFJlbmRpdGlvbhIoLnJpYWx0by52aWRlby52MS5SZXF1ZXN0UmVuZGl0aW9uUmVxdWVzdBoWLnJpYWx0by52aWRlby52MS5WaWRlbxJICgpSZXRyeVZpZGVvEiIucmlhbHRvLnZpZGVvLnYxLlJldHJ5VmlkZW9SZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvEmcKEFNldFdhdGNoUG9zaXRpb24SKC5yaWFsdG8udmlkZW8udjEuU2V0V2F0Y2hQb3NpdGlvblJlcXVlc3QaKS5yaWFsdG8udmlkZW8udjEuU2V0V2F0Y2hQb3NpdGlvblJlc3BvbnNlElgKC0xpc3RXYXRjaGVkEiMucmlhbHRvLnZpZGVvLnYxLkxpc3RXYXRjaGVkUmVxdWVzdBokLnJpYWx0by52aWRlby52MS5MaXN0V2F0Y2hlZFJlc3BvbnNlEl4KDVJlbW92ZVdhdGNoZWQSJS5yaWFsdG8udmlkZW8udjEuUmVtb3ZlV2F0Y2hlZFJlcXVlc3QaJi5yaWFsdG8udmlkZW8udjEuUmVtb3ZlV2F0Y2hlZFJlc3BvbnNlElsKDENsZWFyV2F0Y2hlZBIkLnJpYWx0by52aWRlby52MS5DbGVhcldhdGNoZWRSZXF1ZXN0GiUucmlhbHRvLnZpZGVvLnYxLkNsZWFyV2F0Y2hlZFJlc3BvbnNlEkwKDFNldFN1YnRpdGxlcxIkLnJpYWx0by52aWRlby52MS5TZXRTdWJ0aXRsZXNSZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvElIKD1JlbW92ZVN1YnRpdGxlcxInLnJpYWx0by52aWRlby52MS5SZW1vdmVTdWJ0aXRsZXNSZXF1ZXN0GhYucmlhbHRvLnZpZGVvLnYxLlZpZGVvQjlaN2dpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL3ZpZGVvL3YxO3ZpZGVvdjFiBnByb3RvMw", [file_rialto_feed_v1_feed]);
 
 /**
  * Video as one user sees it.
@@ -354,6 +354,21 @@ export type VideoRendition = Message<"rialto.video.v1.VideoRendition"> & {
    * @generated from field: bool copied = 7;
    */
   copied: boolean;
+
+  /**
+   * OnDemand: it is encoded when somebody asks for it, or when the video has many viewers, and may be deleted again when nobody plays it for long. The playlists have it while
+   * it is complete.
+   *
+   * @generated from field: bool on_demand = 8;
+   */
+  onDemand: boolean;
+
+  /**
+   * Requested: it is being encoded on demand.
+   *
+   * @generated from field: bool requested = 9;
+   */
+  requested: boolean;
 };
 
 /**
@@ -438,7 +453,7 @@ export type VideoPlayback = Message<"rialto.video.v1.VideoPlayback"> & {
   expiresMs: bigint;
 
   /**
-   * Complete: the playlists will not change.
+   * Complete: the playlists will not change, but for renditions that are on_demand, which come and go as a whole.
    *
    * @generated from field: bool complete = 4;
    */
@@ -692,6 +707,37 @@ export const RetryVideoRequestSchema: GenMessage<RetryVideoRequest> = /*@__PURE_
   messageDesc(file_rialto_video_v1_video, 15);
 
 /**
+ * @generated from message rialto.video.v1.RequestRenditionRequest
+ */
+export type RequestRenditionRequest = Message<"rialto.video.v1.RequestRenditionRequest"> & {
+  /**
+   * @generated from field: uint64 video = 1 [jstype = JS_STRING];
+   */
+  video: string;
+
+  /**
+   * Post that shows the video; 0: it is the caller's own.
+   *
+   * @generated from field: uint64 post = 2 [jstype = JS_STRING];
+   */
+  post: string;
+
+  /**
+   * Rendition by its name, such as 1080p.
+   *
+   * @generated from field: string rendition = 3;
+   */
+  rendition: string;
+};
+
+/**
+ * Describes the message rialto.video.v1.RequestRenditionRequest.
+ * Use `create(RequestRenditionRequestSchema)` to create a new message.
+ */
+export const RequestRenditionRequestSchema: GenMessage<RequestRenditionRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_video_v1_video, 16);
+
+/**
  * @generated from message rialto.video.v1.SetWatchPositionRequest
  */
 export type SetWatchPositionRequest = Message<"rialto.video.v1.SetWatchPositionRequest"> & {
@@ -727,7 +773,7 @@ export type SetWatchPositionRequest = Message<"rialto.video.v1.SetWatchPositionR
  * Use `create(SetWatchPositionRequestSchema)` to create a new message.
  */
 export const SetWatchPositionRequestSchema: GenMessage<SetWatchPositionRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 16);
+  messageDesc(file_rialto_video_v1_video, 17);
 
 /**
  * @generated from message rialto.video.v1.SetWatchPositionResponse
@@ -740,7 +786,7 @@ export type SetWatchPositionResponse = Message<"rialto.video.v1.SetWatchPosition
  * Use `create(SetWatchPositionResponseSchema)` to create a new message.
  */
 export const SetWatchPositionResponseSchema: GenMessage<SetWatchPositionResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 17);
+  messageDesc(file_rialto_video_v1_video, 18);
 
 /**
  * @generated from message rialto.video.v1.ListWatchedRequest
@@ -766,7 +812,7 @@ export type ListWatchedRequest = Message<"rialto.video.v1.ListWatchedRequest"> &
  * Use `create(ListWatchedRequestSchema)` to create a new message.
  */
 export const ListWatchedRequestSchema: GenMessage<ListWatchedRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 18);
+  messageDesc(file_rialto_video_v1_video, 19);
 
 /**
  * @generated from message rialto.video.v1.ListWatchedResponse
@@ -790,7 +836,7 @@ export type ListWatchedResponse = Message<"rialto.video.v1.ListWatchedResponse">
  * Use `create(ListWatchedResponseSchema)` to create a new message.
  */
 export const ListWatchedResponseSchema: GenMessage<ListWatchedResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 19);
+  messageDesc(file_rialto_video_v1_video, 20);
 
 /**
  * WatchedVideo is an entry of a watch history.
@@ -818,7 +864,7 @@ export type WatchedVideo = Message<"rialto.video.v1.WatchedVideo"> & {
  * Use `create(WatchedVideoSchema)` to create a new message.
  */
 export const WatchedVideoSchema: GenMessage<WatchedVideo> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 20);
+  messageDesc(file_rialto_video_v1_video, 21);
 
 /**
  * @generated from message rialto.video.v1.RemoveWatchedRequest
@@ -835,7 +881,7 @@ export type RemoveWatchedRequest = Message<"rialto.video.v1.RemoveWatchedRequest
  * Use `create(RemoveWatchedRequestSchema)` to create a new message.
  */
 export const RemoveWatchedRequestSchema: GenMessage<RemoveWatchedRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 21);
+  messageDesc(file_rialto_video_v1_video, 22);
 
 /**
  * @generated from message rialto.video.v1.RemoveWatchedResponse
@@ -848,7 +894,7 @@ export type RemoveWatchedResponse = Message<"rialto.video.v1.RemoveWatchedRespon
  * Use `create(RemoveWatchedResponseSchema)` to create a new message.
  */
 export const RemoveWatchedResponseSchema: GenMessage<RemoveWatchedResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 22);
+  messageDesc(file_rialto_video_v1_video, 23);
 
 /**
  * @generated from message rialto.video.v1.ClearWatchedRequest
@@ -861,7 +907,7 @@ export type ClearWatchedRequest = Message<"rialto.video.v1.ClearWatchedRequest">
  * Use `create(ClearWatchedRequestSchema)` to create a new message.
  */
 export const ClearWatchedRequestSchema: GenMessage<ClearWatchedRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 23);
+  messageDesc(file_rialto_video_v1_video, 24);
 
 /**
  * @generated from message rialto.video.v1.ClearWatchedResponse
@@ -874,7 +920,7 @@ export type ClearWatchedResponse = Message<"rialto.video.v1.ClearWatchedResponse
  * Use `create(ClearWatchedResponseSchema)` to create a new message.
  */
 export const ClearWatchedResponseSchema: GenMessage<ClearWatchedResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 24);
+  messageDesc(file_rialto_video_v1_video, 25);
 
 /**
  * @generated from message rialto.video.v1.SetSubtitlesRequest
@@ -919,7 +965,7 @@ export type SetSubtitlesRequest = Message<"rialto.video.v1.SetSubtitlesRequest">
  * Use `create(SetSubtitlesRequestSchema)` to create a new message.
  */
 export const SetSubtitlesRequestSchema: GenMessage<SetSubtitlesRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 25);
+  messageDesc(file_rialto_video_v1_video, 26);
 
 /**
  * @generated from message rialto.video.v1.RemoveSubtitlesRequest
@@ -941,7 +987,7 @@ export type RemoveSubtitlesRequest = Message<"rialto.video.v1.RemoveSubtitlesReq
  * Use `create(RemoveSubtitlesRequestSchema)` to create a new message.
  */
 export const RemoveSubtitlesRequestSchema: GenMessage<RemoveSubtitlesRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_video_v1_video, 26);
+  messageDesc(file_rialto_video_v1_video, 27);
 
 /**
  * VideoState is how far a video was processed.
@@ -969,7 +1015,7 @@ export enum VideoState {
   PROCESSING = 2,
 
   /**
-   * All renditions are complete.
+   * All renditions are complete but those that are on_demand.
    *
    * @generated from enum value: VIDEO_STATE_READY = 3;
    */
@@ -1108,6 +1154,17 @@ export const VideoService: GenService<{
     methodKind: "unary";
     input: typeof DeleteVideoRequestSchema;
     output: typeof DeleteVideoResponseSchema;
+  },
+  /**
+   * RequestRendition begins to encode a rendition that is on_demand, of a video that is ready, unless it is complete or being encoded. It is for those who may see the video.
+   * Then call GetVideo every few seconds until it is complete: the playlists have it from then on. A retry is harmless.
+   *
+   * @generated from rpc rialto.video.v1.VideoService.RequestRendition
+   */
+  requestRendition: {
+    methodKind: "unary";
+    input: typeof RequestRenditionRequestSchema;
+    output: typeof VideoSchema;
   },
   /**
    * RetryVideo processes a failed video of one's own again. What was finished is kept.
