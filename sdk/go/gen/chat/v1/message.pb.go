@@ -249,6 +249,8 @@ const (
 	BrokenOff_CAUSE_LOST BrokenOff_Cause = 3
 	// Denied: its sender may no longer write in the conversation.
 	BrokenOff_CAUSE_DENIED BrokenOff_Cause = 4
+	// Held: a moderator decides about its text. If it is allowed, an edit has it.
+	BrokenOff_CAUSE_HELD BrokenOff_Cause = 5
 )
 
 // Enum value maps for BrokenOff_Cause.
@@ -259,6 +261,7 @@ var (
 		2: "CAUSE_FAILED",
 		3: "CAUSE_LOST",
 		4: "CAUSE_DENIED",
+		5: "CAUSE_HELD",
 	}
 	BrokenOff_Cause_value = map[string]int32{
 		"CAUSE_UNSPECIFIED": 0,
@@ -266,6 +269,7 @@ var (
 		"CAUSE_FAILED":      2,
 		"CAUSE_LOST":        3,
 		"CAUSE_DENIED":      4,
+		"CAUSE_HELD":        5,
 	}
 )
 
@@ -2662,17 +2666,19 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\x04kind\"H\n" +
 	"\bStreamed\x12<\n" +
 	"\fwho_may_stop\x18\x01 \x01(\x0e2\x1a.rialto.chat.v1.WhoMayStopR\n" +
-	"whoMayStop\"\xbd\x01\n" +
+	"whoMayStop\"\xcd\x01\n" +
 	"\tBrokenOff\x125\n" +
 	"\x05cause\x18\x01 \x01(\x0e2\x1f.rialto.chat.v1.BrokenOff.CauseR\x05cause\x12\x12\n" +
-	"\x02by\x18\x02 \x01(\x04B\x020\x01R\x02by\"e\n" +
+	"\x02by\x18\x02 \x01(\x04B\x020\x01R\x02by\"u\n" +
 	"\x05Cause\x12\x15\n" +
 	"\x11CAUSE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rCAUSE_STOPPED\x10\x01\x12\x10\n" +
 	"\fCAUSE_FAILED\x10\x02\x12\x0e\n" +
 	"\n" +
 	"CAUSE_LOST\x10\x03\x12\x10\n" +
-	"\fCAUSE_DENIED\x10\x04\"\xde\x01\n" +
+	"\fCAUSE_DENIED\x10\x04\x12\x0e\n" +
+	"\n" +
+	"CAUSE_HELD\x10\x05\"\xde\x01\n" +
 	"\vLinkPreview\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +

@@ -1951,14 +1951,16 @@ type Decision struct {
 	TimeMs int64  `protobuf:"varint,10,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
 	// BanEndsMs is when the ban or the limit ends; 0: never, or it is neither.
 	BanEndsMs int64 `protobuf:"varint,11,opt,name=ban_ends_ms,json=banEndsMs,proto3" json:"ban_ends_ms,omitempty"`
-	// Applied: the content is hidden, recalled or sent. Otherwise this is tried again each minute.
+	// Applied: the content is hidden, recalled or sent. Otherwise this is tried again each minute, unless there is a failure.
 	Applied bool `protobuf:"varint,12,opt,name=applied,proto3" json:"applied,omitempty"`
 	// Overturned by an appeal.
 	Overturned bool `protobuf:"varint,13,opt,name=overturned,proto3" json:"overturned,omitempty"`
 	// AcknowledgedMs is when the user acknowledged the warning, in milliseconds since 1970; 0: not yet, or it is no warning.
 	AcknowledgedMs int64 `protobuf:"varint,14,opt,name=acknowledged_ms,json=acknowledgedMs,proto3" json:"acknowledged_ms,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Failure is the reason of the error, such as no_conversation, for which what was held could not be sent any more when it was allowed. It is not tried again.
+	Failure       string `protobuf:"bytes,15,opt,name=failure,proto3" json:"failure,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Decision) Reset() {
@@ -2087,6 +2089,13 @@ func (x *Decision) GetAcknowledgedMs() int64 {
 		return x.AcknowledgedMs
 	}
 	return 0
+}
+
+func (x *Decision) GetFailure() string {
+	if x != nil {
+		return x.Failure
+	}
+	return ""
 }
 
 // Target of a ban or a limit: exactly one field is set.
@@ -3351,7 +3360,7 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\x0e2\".rialto.moderation.v1.ReportReasonR\x06reason\x12 \n" +
 	"\vexplanation\x18\x04 \x01(\tR\vexplanation\x12\x12\n" +
 	"\x04note\x18\x05 \x01(\tR\x04note\x12\"\n" +
-	"\vban_ends_ms\x18\x06 \x01(\x03B\x020\x02R\tbanEndsMs\"\xef\x03\n" +
+	"\vban_ends_ms\x18\x06 \x01(\x03B\x020\x02R\tbanEndsMs\"\x89\x04\n" +
 	"\bDecision\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12\x16\n" +
 	"\x04case\x18\x02 \x01(\x04B\x020\x01R\x04case\x12=\n" +
@@ -3369,7 +3378,8 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"\n" +
 	"overturned\x18\r \x01(\bR\n" +
 	"overturned\x12+\n" +
-	"\x0facknowledged_ms\x18\x0e \x01(\x03B\x020\x02R\x0eacknowledgedMs\"\x8b\x01\n" +
+	"\x0facknowledged_ms\x18\x0e \x01(\x03B\x020\x02R\x0eacknowledgedMs\x12\x18\n" +
+	"\afailure\x18\x0f \x01(\tR\afailure\"\x8b\x01\n" +
 	"\x06Target\x12\x18\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01H\x00R\x04user\x12\x1c\n" +
 	"\x06device\x18\x02 \x01(\x04B\x020\x01H\x00R\x06device\x12\x1a\n" +
