@@ -910,6 +910,8 @@ mutant "do not send what a moderator allows" internal/service/moderation/decide.
 mutant "hold contents without a bound" internal/service/moderation/hold.go 's/if n >= maxHeld \{/if false {/' 'HeldContentsAreBounded' internal/service/moderation
 mutant "publish what could not be checked" internal/service/moderation/before_publish.go 's/case err != nil \&\& s\.config\.BeforePublishOnFailure == "allow":/case err != nil:/' 'TheSettingDecides' internal/service/moderation
 mutant "ask about the retry of a post" internal/service/feed/review.go 's/if err != nil \|\| stored \{/if err != nil {/' 'RetriesOfPosts' internal/service/moderation
+mutant "ask about edits of others' posts" internal/service/feed/review.go 's/_, err := editable\(ctx, tx, by, r, content\)/_, err := getPost(ctx, tx, r.Post)/' 'EditsOfOthers' internal/service/moderation
+mutant "ask about edits of others' comments" internal/service/comment/review.go 's/_, _, err := s\.editable\(ctx, tx, by, r\.Comment\)/_, _, err := s.visible(ctx, tx, by, r.Comment)/' 'EditsOfOthers' internal/service/moderation
 mutant "store each time at which a warning is acknowledged" internal/service/moderation/my_decisions.go 's/WHERE id = \$1 AND acknowledged_ms = 0/WHERE id = $1/' 'WarningsAreAcknowledged' internal/service/moderation
 mutant "tell nobody of warnings" internal/service/moderation/my_decisions.go 's/s\.deps\.Notify\(\[\]id\.User\{d\.about\}, frame\)/_, _ = frame, id.User(0)/' 'WarningsAreAcknowledged' internal/service/moderation
 mutant "take traditional characters for others" internal/base/wordfilter/fold.go 's/if s, ok := simplified\(\)\[d\]; ok \{/if s, ok := simplified()[d]; ok \&\& false {/' 'ChineseVariants' internal/base/wordfilter

@@ -53,7 +53,7 @@ func (n *Node) holdMessage(ctx context.Context, by id.User, c id.Conversation, c
 // reviewsOf asks the webhook about posts and comments. It is needed by services that are made before moderation.
 type reviewsOf struct{ n *Node }
 
-func (r reviewsOf) ReviewsPosts() bool { return r.n.moderation.ReviewsPosts() }
+func (r reviewsOf) Reviews() bool { return r.n.moderation.Reviews() }
 
 func (r reviewsOf) ReviewPost(ctx context.Context, by id.User, p *feedv1.PublishRequest, uploads []id.Upload) error {
 	return r.n.moderation.ReviewPost(ctx, by, p, uploads)

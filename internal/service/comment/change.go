@@ -17,6 +17,19 @@ func (s *Service) EditComment(ctx context.Context, by id.User, r *commentv1.Edit
 	return s.edit(ctx, by, r, false)
 }
 
+// editable returns a comment of its author that another content may replace, and its view.
+func (s *Service) editable(ctx context.Context, tx *sql.Tx, by id.User, n uint64) (*row, *commentv1.Comment, error) {
+	c, view, err := s.visible(ctx, tx, by, n)
+	switch {
+	case err != nil:
+	case c.author != by || c.deleted:
+		err = errNoComment
+	case c.kind == onVideo:
+		err = errTimedEdit
+	}
+	return c, view, err
+}
+
 // edit is EditComment. Of an edit that a moderator has allowed the webhook is not asked.
 func (s *Service) edit(ctx context.Context, by id.User, r *commentv1.EditCommentRequest, allowed bool) (*commentv1.Comment, error) {
 	if s.isReadOnly() {
@@ -29,8 +42,8 @@ func (s *Service) edit(ctx context.Context, by id.User, r *commentv1.EditComment
 	if _, err := s.checkWords(content); err != nil {
 		return nil, err
 	}
-	if !allowed && s.deps.Reviewer != nil {
-		if err := s.deps.Reviewer.ReviewCommentEdit(ctx, by, r, namedBy(content)); err != nil {
+	if !allowed {
+		if err := s.reviewEdit(ctx, by, r, content); err != nil {
 			return nil, err
 		}
 	}
@@ -42,16 +55,9 @@ func (s *Service) edit(ctx context.Context, by id.User, r *commentv1.EditComment
 		return nil, err
 	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		c, view, err := s.visible(ctx, tx, by, r.Comment)
-		switch {
-		case err != nil:
+		c, view, err := s.editable(ctx, tx, by, r.Comment)
+		if err != nil || bytes.Equal(c.content, stored) {
 			return err
-		case c.author != by || c.deleted:
-			return errNoComment
-		case c.kind == onVideo:
-			return errTimedEdit
-		case bytes.Equal(c.content, stored):
-			return nil
 		}
 		if upload := uploadOf(content); upload != 0 {
 			if err := s.deps.KeepPicture(ctx, tx, by, upload); err != nil {

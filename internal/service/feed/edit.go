@@ -38,8 +38,8 @@ func (s *Service) EditPost(ctx context.Context, by id.User, r *feedv1.EditPostRe
 // editReviewed is EditPost. Of an edit that a moderator has allowed the webhook is not asked.
 func (s *Service) editReviewed(ctx context.Context, by id.User, r *feedv1.EditPostRequest, allowed bool) (*feedv1.Post, error) {
 	content, err := s.checkContent(ctx, by, r.Content)
-	if err == nil && !allowed && s.deps.Reviewer != nil {
-		err = s.deps.Reviewer.ReviewPostEdit(ctx, by, r, uploadsOf(content))
+	if err == nil && !allowed {
+		err = s.reviewEdit(ctx, by, r, content)
 	}
 	if err != nil {
 		return nil, err
@@ -52,17 +52,25 @@ func (s *Service) editReviewed(ctx context.Context, by id.User, r *feedv1.EditPo
 	return s.flagged(s.GetPost(ctx, by, r.Post))
 }
 
-func (s *Service) edit(ctx context.Context, tx *sql.Tx, by id.User, r *feedv1.EditPostRequest, content *feedv1.PostContent) error {
+// editable returns a post of its author that a content may replace.
+func editable(ctx context.Context, tx *sql.Tx, by id.User, r *feedv1.EditPostRequest, content *feedv1.PostContent) (*post, error) {
 	p, err := own(ctx, tx, by, r.Post)
 	switch {
 	case err != nil:
-		return err
 	case r.Version != 0 && r.Version != p.version:
-		return errVersion
+		err = errVersion
 	case p.version >= maxVersions:
-		return errVersions
+		err = errVersions
 	case content.RepostOf != p.repostOf:
-		return errRepost
+		err = errRepost
+	}
+	return p, err
+}
+
+func (s *Service) edit(ctx context.Context, tx *sql.Tx, by id.User, r *feedv1.EditPostRequest, content *feedv1.PostContent) error {
+	p, err := editable(ctx, tx, by, r, content)
+	if err != nil {
+		return err
 	}
 	if err := s.keepFiles(ctx, tx, by, content); err != nil {
 		return err

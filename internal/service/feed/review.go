@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -9,8 +10,8 @@ import (
 
 // Reviewer asks the operator's webhook about posts before they are stored.
 type Reviewer interface {
-	// ReviewsPosts reports whether there is a webhook. It does not block.
-	ReviewsPosts() bool
+	// Reviews reports whether there is a webhook. It does not block.
+	Reviews() bool
 	// ReviewPost fails if a post is refused, or a moderator is to decide, or if the webhook does not answer. Uploads are those that the post names.
 	ReviewPost(ctx context.Context, by id.User, r *feedv1.PublishRequest, uploads []id.Upload) error
 	// ReviewPostEdit is ReviewPost for an edit.
@@ -19,7 +20,7 @@ type Reviewer interface {
 
 // review asks about a post that is not stored yet: the retry of a stored one gets its post, also if the webhook would decide otherwise now.
 func (s *Service) review(ctx context.Context, by id.User, r *feedv1.PublishRequest, content *feedv1.PostContent) error {
-	if s.deps.Reviewer == nil || !s.deps.Reviewer.ReviewsPosts() {
+	if s.deps.Reviewer == nil || !s.deps.Reviewer.Reviews() {
 		return nil
 	}
 	var stored bool
@@ -28,6 +29,21 @@ func (s *Service) review(ctx context.Context, by id.User, r *feedv1.PublishReque
 		return err
 	}
 	return s.deps.Reviewer.ReviewPost(ctx, by, r, uploadsOf(content))
+}
+
+// reviewEdit asks about an edit of a post that is the caller's. Nobody else's edit is asked about, nor held.
+func (s *Service) reviewEdit(ctx context.Context, by id.User, r *feedv1.EditPostRequest, content *feedv1.PostContent) error {
+	if s.deps.Reviewer == nil || !s.deps.Reviewer.Reviews() {
+		return nil
+	}
+	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+		_, err := editable(ctx, tx, by, r, content)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.deps.Reviewer.ReviewPostEdit(ctx, by, r, uploadsOf(content))
 }
 
 // PublishHeld publishes a post that a moderator has allowed, without the webhook. A retry is harmless.

@@ -82,8 +82,8 @@ type beforePublishAnswer struct {
 
 var errNoVerdict = errors.New("the answer has neither allow nor hold")
 
-// ReviewsPosts reports whether the webhook is asked about posts and comments.
-func (s *Service) ReviewsPosts() bool { return s.beforePublish != nil }
+// Reviews reports whether the webhook is asked about posts and comments.
+func (s *Service) Reviews() bool { return s.beforePublish != nil }
 
 // ReviewPost fails if the webhook refuses a new post, wants a moderator to decide, or does not answer.
 func (s *Service) ReviewPost(ctx context.Context, by id.User, r *feedv1.PublishRequest, uploads []id.Upload) error {

@@ -171,7 +171,7 @@ func (w words) FlagComment(c *commentv1.Comment, word string) { w.f.FlagComment(
 // reviewer asks the first node.
 type reviewer struct{ f *fixture }
 
-func (r reviewer) ReviewsPosts() bool { return r.f.ReviewsPosts() }
+func (r reviewer) Reviews() bool { return r.f.Reviews() }
 
 func (r reviewer) ReviewPost(ctx context.Context, by id.User, p *feedv1.PublishRequest, uploads []id.Upload) error {
 	return r.f.ReviewPost(ctx, by, p, uploads)

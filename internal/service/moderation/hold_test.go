@@ -245,3 +245,33 @@ func TestRetriesOfPostsAreNotAskedAbout(t *testing.T) {
 		t.Errorf("a new post: %v", err)
 	}
 }
+
+// Nobody is asked about an edit that its caller may not make, so that nothing is held in the name of somebody who did not write it.
+func TestEditsOfOthersAreNotAskedAbout(t *testing.T) {
+	f, asked := classified(t, "", 5*time.Second, verdicts)
+	alice, bob := f.user(), f.user()
+	post := f.post(alice, "a post")
+	comment := f.comment(alice, post, 0, "a comment")
+	before := asked.Load()
+	editPost := func(by id.User, version uint32) error {
+		_, err := f.feed.EditPost(t.Context(), by, &feedv1.EditPostRequest{Post: post, Version: version, Content: &feedv1.PostContent{Text: "hold this"}})
+		return err
+	}
+	editComment := func(by id.User) error {
+		_, err := f.comments.EditComment(t.Context(), by, &commentv1.EditCommentRequest{Comment: comment, Content: &commentv1.CommentContent{Text: "hold this"}})
+		return err
+	}
+	for want, err := range map[string]error{"no_post": editPost(bob, 0), "version_changed": editPost(alice, 7), "no_comment": editComment(bob)} {
+		if reason(err) != want {
+			t.Errorf("the edit is answered with %v, want %s", err, want)
+		}
+	}
+	if list := f.cases(&moderationv1.ListCasesRequest{}); asked.Load() != before || len(list) != 0 {
+		t.Errorf("the webhook was asked %d times, and held are %v", asked.Load()-before, list)
+	}
+	for what, err := range map[string]error{"post": editPost(alice, 1), "comment": editComment(alice)} {
+		if reason(err) != "held_for_review" {
+			t.Errorf("its author's edit of a %s is answered with %v", what, err)
+		}
+	}
+}
