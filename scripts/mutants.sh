@@ -1131,8 +1131,13 @@ mutant "show videos of hidden posts" internal/service/feed/get.go 's/\&\& !p\.de
 mutant "push what the user has read" internal/service/push/deliver.go 's/case state\.GetReadSeq\(\) >= row\.seq:/case state.GetReadSeq() > row.seq:/' 'TestWhatIsNotPushed' internal/service/push
 mutant "push to the slow devices of a user with all workers" internal/service/push/deliver.go 's/if own\.number >= share \{/if own.number >= 100*share {/' 'TestSlowUsers' internal/service/push
 mutant "keep login codes after a password reset" internal/service/account/password_reset.go 's/if err := s\.revokeCodes\(ctx, tx, user\); err != nil \{/if err := error(nil); err != nil {/' 'TestPasswordReset' internal/service/account
-mutant "store the end of a streamed message without before_send" internal/service/chat/streamed.go 's/if end, err = s\.askAboutEnd\(d, end\); err != nil \{/if err != nil {/' 'TestBeforeSendDecidesStreamed' internal/service/chat
+mutant "store the end of a streamed message without before_send" internal/service/chat/streamed.go 's/^\tend, hold, err := s\.askAboutEnd\(d, end\)$/\thold := ""/' 'TestBeforeSendDecidesStreamed' internal/service/chat
 mutant "keep a broken-off text that before_send refuses" internal/service/chat/streamed.go 's/if text, err = s\.permittedText\(c, seq, sender, text\); err != nil \{/if err != nil {/' 'TestBeforeSendDecidesStreamed' internal/service/chat
+mutant "leave a streamed message without an end while its text is held" internal/service/chat/streamed.go 's/^\tif errs\.Of\(held\)\.Reason != "held_for_review" \{$/\tif held != nil {/' 'TextsOfStreamedMessages' ./internal/service/moderation
+mutant "hold a text in the name of others" internal/service/chat/streamed.go 's/case m\.Sender != d\.Sender:.*/case false:/' 'TextsOfStreamedMessages' ./internal/service/moderation
+mutant "lose a broken-off text that is to be held" internal/service/chat/streamed.go 's/err = s\.holdForModerators\(d, hold\)$/return "", nil/' 'TextsOfStreamedMessages' ./internal/service/moderation
+mutant "refuse streamed messages while before_send is down" internal/service/chat/hold.go 's/case begins \&\& why == webhook\.NoAnswer:/case begins \&\& why == "" \&\& webhook.NoAnswer != "":/' 'WithVisibleParts' ./internal/service/moderation
+mutant "show parts of a message that is held" internal/service/chat/hold.go 's/case begins \&\& s\.hidesParts\(\):.*/case begins:/' 'WithVisibleParts' ./internal/service/moderation
 mutant "hold a body of STOMP before CONNECT" internal/transport/stomp/session.go 's/if !connected \{/if !connected \&\& false {/' 'TestMistakesOfClients' internal/transport/stomp
 mutant "push from muted conversations" internal/service/push/deliver.go 's/case state\.GetMuted\(\) \|\| /case /' 'TestWhatIsNotPushed' internal/service/push
 mutant "push what was recalled" internal/service/push/trigger.go 's/ \|\| m\.RecallSeq != 0 \{/ {/' 'TestWhatIsNotPushed|NewerMessages' internal/service/push

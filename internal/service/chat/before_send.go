@@ -231,7 +231,7 @@ func (s *Service) askBeforeSend(d *message.Draft) (hold string, err error) {
 	case err != nil && holds:
 		return webhook.NoAnswer, nil
 	case err != nil:
-		return "", &errs.Error{Kind: errs.Unavailable, Reason: "not_checked", Message: "whether this message may be sent is not known now; try again", Retry: 2 * time.Second, Cause: err}
+		return "", errNotChecked(err)
 	case answer.Hold:
 		return webhook.HoldText(answer.Reason), nil
 	case !*answer.Allow:
@@ -243,6 +243,11 @@ func (s *Service) askBeforeSend(d *message.Draft) (hold string, err error) {
 	}
 	d.Content, d.Refers, d.RefersByClientSeq, d.Mentions, d.LinkPreview, d.Uploads = replaced, false, false, false, false, nil
 	return "", s.validate(d)
+}
+
+// errNotChecked refuses a message for now that the webhook was to decide about.
+func errNotChecked(cause error) error {
+	return &errs.Error{Kind: errs.Unavailable, Reason: "not_checked", Message: "whether this message may be sent is not known now; try again", Retry: 2 * time.Second, Cause: cause}
 }
 
 func (s *Service) beforeSendQuery(ctx context.Context, d *message.Draft) (*BeforeSendQuery, error) {

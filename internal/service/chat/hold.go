@@ -7,6 +7,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/platform/webhook"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -21,13 +22,19 @@ func (s *Service) holdUnlessStored(d *message.Draft, why string) error {
 	return s.holdForModerators(d, why)
 }
 
-// holdForModerators puts a draft into the queue of moderators. It returns why the sender's message is not stored now.
+// holdForModerators puts a draft into the queue of moderators, and returns why the sender's message is not stored now. The beginning of a streamed message has no text to decide about: if it may
+// be stored, it returns nil, and the text is held at its end.
 func (s *Service) holdForModerators(d *message.Draft, why string) error {
 	var c chatv1.Content
 	if err := proto.Unmarshal(d.Content, &c); err != nil {
 		return err
 	}
-	if s.deps.Hold == nil || c.GetStreamed() != nil {
+	switch begins := c.GetStreamed() != nil; {
+	case begins && s.hidesParts(): // nobody reads a text before the webhook is asked about the whole one
+		return nil
+	case begins && why == webhook.NoAnswer:
+		return errNotChecked(nil)
+	case begins, s.deps.Hold == nil:
 		return errs.New(errs.Denied, "refused_by_rules", refusalText(""))
 	}
 	token := d.ClientMsgID

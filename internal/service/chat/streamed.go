@@ -74,38 +74,64 @@ func (s *Service) EndStreamed(ctx context.Context, c id.Conversation, seq uint64
 	if err := s.checkWords(d); err != nil {
 		return 0, err
 	}
-	if end, err = s.askAboutEnd(d, end); err != nil {
+	end, hold, err := s.askAboutEnd(d, end)
+	switch {
+	case err != nil:
 		return 0, err
+	case hold != "":
+		if ended, err := s.holdEnd(ctx, d, seq, hold); !ended {
+			return 0, err
+		}
 	}
 	d.ClientMsgID = clientID
 	return s.appendEnd(ctx, d, end)
 }
 
-// askAboutEnd asks the webhook before_send about the end of a streamed message, and returns the end, perhaps with another text.
-func (s *Service) askAboutEnd(d *message.Draft, end *chatv1.Edit) (*chatv1.Edit, error) {
+// askAboutEnd asks the webhook before_send about the end of a streamed message. It returns the end, perhaps with another text, and why a moderator is to decide, "" if none is.
+func (s *Service) askAboutEnd(d *message.Draft, end *chatv1.Edit) (_ *chatv1.Edit, hold string, err error) {
 	if s.beforeSend == nil {
-		return end, nil
+		return end, "", nil
 	}
 	if !s.beforeSend.asking.start() {
-		return nil, busy(nil)
+		return nil, "", busy(nil)
 	}
 	defer s.beforeSend.asking.end()
-	hold, err := s.askBeforeSend(d)
-	if err == nil && hold != "" { // readers have waited for the text: it is written, or not
-		err = errs.New(errs.Denied, "refused_by_rules", refusalText(""))
-	}
+	hold, err = s.askBeforeSend(d)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	d.Asked = false // an end with another content is no retry of this one
 	var c chatv1.Content
 	if err := proto.Unmarshal(d.Content, &c); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return c.GetEdit(), nil
+	return c.GetEdit(), hold, nil
 }
 
-// permittedText returns the text of a broken-off message that may be stored: none, if it has a word that is refused, or the webhook before_send refuses it.
+// holdEnd puts the whole text of a streamed message into the queue of moderators, as an edit of it, and ends the message without a text: if the text is allowed, the edit is sent. It returns
+// why the text is not stored now, or that the message has ended before: the log knows how.
+func (s *Service) holdEnd(ctx context.Context, d *message.Draft, seq uint64, why string) (ended bool, err error) {
+	m, err := s.Streamed(ctx, d.Sender, d.Conversation, seq)
+	switch {
+	case err != nil:
+		return false, err
+	case m.Sender != d.Sender: // nothing is held in the name of others
+		return false, errNotSender
+	case m.Ended:
+		return true, nil
+	}
+	held := s.holdForModerators(d, why)
+	if errs.Of(held).Reason != "held_for_review" {
+		return false, held
+	}
+	if _, err := s.BreakOffStreamed(ctx, d.Conversation, seq, d.Sender, "", &chatv1.BrokenOff{Cause: chatv1.BrokenOff_CAUSE_HELD}); err != nil {
+		return false, err
+	}
+	return false, held
+}
+
+// permittedText returns the text of a broken-off message that may be stored: none, if it has a word that is refused, or the webhook before_send refuses it. One that a moderator is to decide
+// about is held as an edit.
 func (s *Service) permittedText(c id.Conversation, seq uint64, sender id.User, text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -123,8 +149,12 @@ func (s *Service) permittedText(c id.Conversation, seq uint64, sender id.User, t
 	if err != nil {
 		return "", err
 	}
-	end, err = s.askAboutEnd(&message.Draft{Conversation: c, Sender: sender, ClientMsgID: "end", Content: content}, end)
-	if errs.Is(err, errs.Denied) {
+	d := &message.Draft{Conversation: c, Sender: sender, ClientMsgID: "end", Content: content}
+	end, hold, err := s.askAboutEnd(d, end)
+	if err == nil && hold != "" {
+		err = s.holdForModerators(d, hold)
+	}
+	if errs.Is(err, errs.Denied) || errs.Is(err, errs.Exhausted) { // too many wait for moderators
 		return "", nil
 	}
 	return end.GetContent().GetText(), err

@@ -32,6 +32,12 @@ const (
 // classified has webhooks that decide about messages and posts by their body.
 func classified(t *testing.T, onFailure string, timeout time.Duration, answer func(body string, w http.ResponseWriter)) (*fixture, *atomic.Int64) {
 	t.Helper()
+	return classifiedParts(t, onFailure, "", timeout, answer)
+}
+
+// classifiedParts is classified with a setting of what readers see of streamed messages.
+func classifiedParts(t *testing.T, onFailure, parts string, timeout time.Duration, answer func(body string, w http.ResponseWriter)) (*fixture, *atomic.Int64) {
+	t.Helper()
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
@@ -47,7 +53,7 @@ func classified(t *testing.T, onFailure string, timeout time.Duration, answer fu
 	}))
 	t.Cleanup(server.Close)
 	hook := webhook.Config{URL: server.URL, Secret: "a secret of the operator", Timeout: timeout}
-	return openConfigured(t, 1, moderation.Config{BeforePublish: hook, BeforePublishOnFailure: onFailure}, chat.Config{BeforeSend: hook, BeforeSendOnFailure: onFailure}), &asked
+	return openConfigured(t, 1, moderation.Config{BeforePublish: hook, BeforePublishOnFailure: onFailure}, chat.Config{BeforeSend: hook, BeforeSendOnFailure: onFailure, BeforeSendParts: parts}), &asked
 }
 
 // verdicts holds what has "hold" in it, and refuses what has "bad" in it.
@@ -272,6 +278,71 @@ func TestEditsOfOthersAreNotAskedAbout(t *testing.T) {
 	for what, err := range map[string]error{"post": editPost(alice, 1), "comment": editComment(alice)} {
 		if reason(err) != "held_for_review" {
 			t.Errorf("its author's edit of a %s is answered with %v", what, err)
+		}
+	}
+}
+
+// hooksThatHold are a webhook that wants moderators to decide about everything, and one that is down while the setting is hold.
+var hooksThatHold = map[string]func(string, http.ResponseWriter){
+	"a verdict": func(_ string, w http.ResponseWriter) { _, _ = io.WriteString(w, `{"hold":true}`) },
+	"down":      func(_ string, w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) },
+}
+
+func (f *fixture) tryStart(by id.User, c id.Conversation) (uint64, error) {
+	d, err := f.chat.StartStreamed(f.t.Context(), id.Caller{User: by, Device: 1}, &chatv1.StartStreamedMessageRequest{Conversation: uint64(c), ClientMsgId: f.token()})
+	if err != nil {
+		return 0, err
+	}
+	return d.Seq, nil
+}
+
+// Of a message that is written in parts the whole text is held, at its end or when it is broken off, and the message ends without one. If the text is allowed, it is an edit of the message.
+func TestTextsOfStreamedMessagesAreHeld(t *testing.T) {
+	for name, hook := range hooksThatHold {
+		t.Run(name, func(t *testing.T) {
+			f, _ := classified(t, "hold", 5*time.Second, hook)
+			alice, bob := f.user(), f.user()
+			g := f.group(alice, bob)
+			whole, err := f.tryStart(alice, g)
+			must(t, err)
+			text := &chatv1.Content{Kind: &chatv1.Content_Text{Text: "the whole text"}}
+			if _, err := f.chat.EndStreamed(t.Context(), g, whole, bob, text); reason(err) != "not_sender" {
+				t.Errorf("an end by somebody else: %v", err)
+			}
+			for _, want := range []string{"held_for_review", "id_reuse"} { // a retry finds that the message has ended
+				if _, err := f.chat.EndStreamed(t.Context(), g, whole, alice, text); reason(err) != want {
+					t.Errorf("the end is answered with %v, want %s", err, want)
+				}
+			}
+			half, err := f.tryStart(alice, g)
+			must(t, err)
+			_, err = f.chat.BreakOffStreamed(t.Context(), g, half, alice, "half", &chatv1.BrokenOff{Cause: chatv1.BrokenOff_CAUSE_LOST})
+			must(t, err)
+			for seq, cause := range map[uint64]chatv1.BrokenOff_Cause{whole: chatv1.BrokenOff_CAUSE_HELD, half: chatv1.BrokenOff_CAUSE_LOST} {
+				if end, at, err := f.chat.StreamedEnd(t.Context(), g, seq, alice); err != nil || at == 0 || end.GetText() != "" || end.GetBrokenOff().GetCause() != cause {
+					t.Errorf("message %d ended with %v, %v; want %v", seq, end, err, cause)
+				}
+			}
+			list := f.cases(&moderationv1.ListCasesRequest{Kind: ofHeld})
+			if len(list) != 2 || list[0].Excerpt != "the whole text" || list[1].Excerpt != "half" {
+				t.Fatalf("held are %v", list)
+			}
+			f.decide(list[0], dismiss, 0)
+			f.decide(list[1], rejected, 0)
+			if got := f.texts(bob, g); !slices.Equal(got, []string{"the whole text"}) {
+				t.Errorf("bob reads %q", got)
+			}
+		})
+	}
+}
+
+// Where readers see the parts, a message does not begin before the webhook has allowed it: while it does not answer, its sender tries again.
+func TestStreamedMessagesWithVisiblePartsWait(t *testing.T) {
+	for name, want := range map[string]string{"a verdict": "refused_by_rules", "down": "not_checked"} {
+		f, _ := classifiedParts(t, "hold", "show", 5*time.Second, hooksThatHold[name])
+		alice := f.user()
+		if _, err := f.tryStart(alice, f.group(alice)); reason(err) != want {
+			t.Errorf("%s: the beginning is answered with %v, want %s", name, err, want)
 		}
 	}
 }

@@ -61,6 +61,8 @@ function brokenOffText(why: BrokenOff, name: (user: string) => string, t: Transl
       return t("stoppedBy", { who: name(why.by) });
     case BrokenOffCause.DENIED:
       return t("brokenOffDenied");
+    case BrokenOffCause.HELD:
+      return t("brokenOffHeld");
     default:
       return t("brokenOff");
   }

@@ -115,6 +115,7 @@ export const en = {
   stoppedBy: "Stopped by {who}",
   brokenOff: "This message was broken off.",
   brokenOffDenied: "This message was broken off: its sender may no longer write here.",
+  brokenOffHeld: "This message waits for a moderator.",
   typing: "{who} are typing…",
   typingOne: "{who} is typing…",
   members: "{n} members",

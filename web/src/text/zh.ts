@@ -117,6 +117,7 @@ export const zh: Record<Key, string> = {
   stoppedBy: "已被{who}停止",
   brokenOff: "这条消息中断了。",
   brokenOffDenied: "这条消息中断了：发送者已不能在此发言。",
+  brokenOffHeld: "这条消息正在等待审核。",
   typing: "{who}正在输入…",
   typingOne: "{who}正在输入…",
   members: "{n} 位成员",
