@@ -165,10 +165,10 @@ func (s *Service) apply(ctx context.Context, d *decision) error {
 	if d.pending == nothingPending {
 		return nil
 	}
-	hide, err := d.pending == pendingHide, error(nil)
+	hide, failure, err := d.pending == pendingHide, "", error(nil)
 	switch {
 	case d.pending == pendingSend:
-		err = s.sendHeld(ctx, d)
+		failure, err = s.sendHeld(ctx, d)
 	case d.subject.kind == ofMessage && hide:
 		err = s.deps.Chat.RecallForModerators(ctx, id.Conversation(d.subject.item), d.subject.seq)
 	case d.subject.kind == ofPost:
@@ -180,11 +180,11 @@ func (s *Service) apply(ctx context.Context, d *decision) error {
 		return err
 	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE moderation_decisions SET pending = 0 WHERE id = $1 AND pending = $2`, int64(d.id), d.pending)
+		_, err := tx.ExecContext(ctx, `UPDATE moderation_decisions SET pending = 0, failure = $3 WHERE id = $1 AND pending = $2`, int64(d.id), d.pending, failure)
 		return err
 	})
 	if err == nil {
-		d.pending = nothingPending
+		d.pending, d.failure = nothingPending, failure
 	}
 	return err
 }

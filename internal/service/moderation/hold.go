@@ -23,6 +23,7 @@ const maxHeld = 100
 
 var (
 	errHeld    = errs.New(errs.Denied, "held_for_review", "moderators look at this first; if they allow it, it is sent")
+	errGone    = errs.New(errs.Invalid, "no_content", "the copy of what was held was deleted")
 	errTooMany = errs.New(errs.Exhausted, "too_many_held", fmt.Sprintf("%d of your messages and posts wait for moderators; wait until they have decided", maxHeld))
 )
 
@@ -66,23 +67,21 @@ func heldSubject(by id.User, content *moderationv1.HeldContent, token string) (s
 }
 
 // sendHeld sends or publishes what a decision allows. It has a token of the case, so that a retry is harmless. What cannot be sent any more, for instance because its author has left the
-// conversation, is not sent.
-func (s *Service) sendHeld(ctx context.Context, d *decision) error {
+// conversation, is not sent: failure is the reason, which moderators are shown.
+func (s *Service) sendHeld(ctx context.Context, d *decision) (failure string, err error) {
 	var stored []byte
 	if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT content FROM moderation_cases WHERE id = $1`, int64(d.of)).Scan(&stored); err != nil {
-		return err
+		return "", err
 	}
 	content := &moderationv1.CaseContent{}
 	if err := proto.Unmarshal(stored, content); err != nil {
-		return err
+		return "", err
 	}
-	err := s.send(ctx, d.about, content.GetHeld(), "held-"+strconv.FormatUint(d.of, 10))
-	switch {
-	case errs.Is(err, errs.NotFound), errs.Is(err, errs.Denied), errs.Is(err, errs.Invalid), errs.Is(err, errs.Conflict):
-		s.deps.Logger.Info("what a moderator allowed cannot be sent any more", "decision", d.id, "error", err)
-		return nil
+	err = s.send(ctx, d.about, content.GetHeld(), "held-"+strconv.FormatUint(d.of, 10))
+	if errs.IsRefusal(err) && errs.Of(err).Retry == 0 {
+		return errs.Of(err).Reason, nil
 	}
-	return err
+	return "", err
 }
 
 func (s *Service) send(ctx context.Context, by id.User, held *moderationv1.HeldContent, token string) error {
@@ -100,5 +99,5 @@ func (s *Service) send(ctx context.Context, by id.User, held *moderationv1.HeldC
 	case *moderationv1.HeldContent_CommentEdit:
 		return s.deps.Comments.EditHeld(ctx, by, of.CommentEdit)
 	}
-	return nil // erased, or deleted long after the decision
+	return errGone // erased, or deleted long after the decision
 }

@@ -346,3 +346,44 @@ func TestStreamedMessagesWithVisiblePartsWait(t *testing.T) {
 		}
 	}
 }
+
+// What cannot be sent any more when it is allowed is not sent later either, and moderators see why: in the answer, and in the lists of cases and appeals.
+func TestModeratorsSeeWhatCouldNotBeSent(t *testing.T) {
+	f, _ := classified(t, "", 5*time.Second, verdicts)
+	alice, bob := f.user(), f.user()
+	g := f.group(bob, alice)
+	for _, token := range []string{"t1", "t2"} {
+		if err := f.trySend(alice, g, token, "hold "+token); reason(err) != "held_for_review" {
+			t.Fatal(err)
+		}
+	}
+	_, err := f.chat.Remove(t.Context(), g, bob, []uint64{uint64(alice)})
+	must(t, err)
+	list := f.cases(&moderationv1.ListCasesRequest{Kind: ofHeld})
+	failed := func(where string, d *moderationv1.Decision) {
+		t.Helper()
+		if d.GetFailure() != "no_conversation" || d.GetApplied() {
+			t.Errorf("%s: the decision is %v", where, d)
+		}
+	}
+	failed("the answer", f.decide(list[0], dismiss, 0))
+	if d := f.decide(list[1], rejected, 0); d.Failure != "" || !d.Applied {
+		t.Errorf("a refusal is %v", d)
+	}
+	mine, err := f.ListMyDecisions(t.Context(), alice, &moderationv1.ListMyDecisionsRequest{})
+	must(t, err)
+	a, err := f.AppealDecision(t.Context(), alice, &moderationv1.AppealDecisionRequest{Decision: mine.Decisions[0].Id, Text: "it is harmless"})
+	must(t, err)
+	decided, err := f.DecideAppeal(t.Context(), moe, &moderationv1.DecideAppealRequest{Appeal: a.Appeal, Overturn: true})
+	must(t, err)
+	failed("the appeal", decided.Decision)
+	_, err = f.chat.Invite(t.Context(), g, bob, []uint64{uint64(alice)})
+	must(t, err)
+	must(t, f.Round(t.Context()))
+	for _, c := range f.cases(&moderationv1.ListCasesRequest{State: moderationv1.CaseState_CASE_STATE_DECIDED}) {
+		failed("the list", c.Decision)
+	}
+	if got := f.texts(bob, g); len(got) != 0 {
+		t.Errorf("bob reads %q", got)
+	}
+}

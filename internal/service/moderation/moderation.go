@@ -165,6 +165,8 @@ var migrations = []string{
 	`ALTER TABLE moderation_bans ADD COLUMN limited BOOLEAN NOT NULL DEFAULT FALSE`,
 	`CREATE INDEX moderation_bans_limits ON moderation_bans (about) WHERE limited AND lifted_ms = 0`,
 	`CREATE INDEX moderation_decisions_unacknowledged ON moderation_decisions (about, id) WHERE action = 4 AND acknowledged_ms = 0 AND NOT overturned`,
+	// The reason of the error for which what was held could not be sent any more.
+	`ALTER TABLE moderation_decisions ADD COLUMN failure TEXT NOT NULL DEFAULT ''`,
 }
 
 // Service has the reports, decisions and bans of all nodes.

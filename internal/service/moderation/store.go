@@ -97,12 +97,13 @@ type decision struct {
 	pending        int64
 	overturned     bool
 	acknowledgedMs int64
+	failure        string // why the held content could not be sent
 }
 
-const decisionColumns = `id, subject_case, kind, item, seq, about, action, reason, explanation, note, decided_by, time_ms, ends_ms, excerpt, pending, overturned, acknowledged_ms`
+const decisionColumns = `id, subject_case, kind, item, seq, about, action, reason, explanation, note, decided_by, time_ms, ends_ms, excerpt, pending, overturned, acknowledged_ms, failure`
 
 func scanDecision(scan func(...any) error) (d decision, err error) {
-	return d, scan(&d.id, &d.of, &d.subject.kind, &d.subject.item, &d.subject.seq, &d.about, &d.action, &d.reason, &d.explanation, &d.note, &d.by, &d.timeMs, &d.endsMs, &d.excerpt, &d.pending, &d.overturned, &d.acknowledgedMs)
+	return d, scan(&d.id, &d.of, &d.subject.kind, &d.subject.item, &d.subject.seq, &d.about, &d.action, &d.reason, &d.explanation, &d.note, &d.by, &d.timeMs, &d.endsMs, &d.excerpt, &d.pending, &d.overturned, &d.acknowledgedMs, &d.failure)
 }
 
 func getDecision(ctx context.Context, tx *sql.Tx, n uint64) (decision, error) {
@@ -138,7 +139,7 @@ func (d *decision) insert(ctx context.Context, tx *sql.Tx) error {
 
 func (d *decision) proto() *moderationv1.Decision {
 	return &moderationv1.Decision{Id: d.id, Case: d.of, Subject: d.subject.proto(), About: uint64(d.about), Action: d.action, Reason: d.reason, Explanation: d.explanation, Note: d.note, By: d.by,
-		TimeMs: d.timeMs, BanEndsMs: d.endsMs, Applied: d.pending == nothingPending, Overturned: d.overturned, AcknowledgedMs: d.acknowledgedMs}
+		TimeMs: d.timeMs, BanEndsMs: d.endsMs, Applied: d.pending == nothingPending && d.failure == "", Overturned: d.overturned, AcknowledgedMs: d.acknowledgedMs, Failure: d.failure}
 }
 
 // cut returns at most limit of a list that was read with one more, and the token of the next page.

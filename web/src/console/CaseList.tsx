@@ -51,7 +51,7 @@ function CaseRow({ of, onShow }: { of: Case; onShow: () => void }) {
         <span><bdi>{of.excerpt || t("attachment")}</bdi></span>
         <span className="muted">
           {moment(BigInt(of.openedMs))} · {t("reports", { n: of.reportCount })} · {of.reasons.map((r) => t(`reason${r}` as Key)).join(", ")}
-          {d && <> · {t("decided", { action: t(`action${d.action}` as Key), who: d.by })}{d.overturned && ` (${t("overturnedMark")})`}{!d.applied && ` (${t("pendingMark")})`}</>}
+          {d && <> · {t("decided", { action: t(`action${d.action}` as Key), who: d.by })}{d.overturned && ` (${t("overturnedMark")})`}{!d.applied && ` (${d.failure ? t("notSentMark", { reason: d.failure }) : t("pendingMark")})`}</>}
         </span>
       </button>
     </li>
