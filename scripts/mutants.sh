@@ -909,6 +909,8 @@ mutant "count comments of limited users" internal/service/comment/count.go 's/if
 mutant "do not send what a moderator allows" internal/service/moderation/decide.go 's/d\.pending = pendingSend/d.pending = nothingPending/' 'ModeratorsDecideWhatIsHeld' internal/service/moderation
 mutant "take what could not be sent for sent" internal/service/moderation/hold.go 's/return errs\.Of\(err\)\.Reason, nil/return "", nil/' 'ModeratorsSeeWhatCouldNotBeSent' internal/service/moderation
 mutant "send for ever what cannot be sent" internal/service/moderation/hold.go 's/if errs\.IsRefusal\(err\) \&\& /if errs.IsRefusal(err) \&\& errs.Of(err).Reason == "" \&\& /' 'ModeratorsSeeWhatCouldNotBeSent' internal/service/moderation
+mutant "hold again what was decided" internal/service/moderation/hold.go 's/once: token != ""/once: false/' 'WhatWasDecidedIsNotHeldAgain' internal/service/moderation
+mutant "hold an edit once for ever" internal/service/moderation/hold.go 's/once: token != ""/once: true/' 'WhatWasDecidedIsNotHeldAgain' internal/service/moderation
 mutant "hold contents without a bound" internal/service/moderation/hold.go 's/if n >= maxHeld \{/if false {/' 'HeldContentsAreBounded' internal/service/moderation
 mutant "publish what could not be checked" internal/service/moderation/before_publish.go 's/case err != nil \&\& s\.config\.BeforePublishOnFailure == "allow":/case err != nil:/' 'TheSettingDecides' internal/service/moderation
 mutant "ask about the retry of a post" internal/service/feed/review.go 's/if err != nil \|\| stored \{/if err != nil {/' 'RetriesOfPosts' internal/service/moderation

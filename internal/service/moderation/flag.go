@@ -26,6 +26,8 @@ type flag struct {
 	text    string
 	word    string
 	content *moderationv1.CaseContent
+	// once: a case that was decided is not opened again. Otherwise the thing may have changed since.
+	once bool
 }
 
 func (s *Service) flag(f flag) {
@@ -38,28 +40,28 @@ func (s *Service) flag(f flag) {
 
 // FlagMessage puts a message into the queue, as it was stored. Like the functions below, it does not block.
 func (s *Service) FlagMessage(m *chatv1.Message, word string) {
-	s.flag(flag{subject{ofMessage, m.Conversation, m.Seq}, id.User(m.Sender), textOf(m.Content), word, &moderationv1.CaseContent{Messages: []*chatv1.Message{m}}})
+	s.flag(flag{of: subject{ofMessage, m.Conversation, m.Seq}, about: id.User(m.Sender), text: textOf(m.Content), word: word, content: &moderationv1.CaseContent{Messages: []*chatv1.Message{m}}})
 }
 
 // FlagPost puts a post into the queue.
 func (s *Service) FlagPost(p *feedv1.Post, word string) {
-	s.flag(flag{subject{ofPost, p.Id, 0}, id.User(p.Author), p.Content.GetText(), word, &moderationv1.CaseContent{Post: p}})
+	s.flag(flag{of: subject{ofPost, p.Id, 0}, about: id.User(p.Author), text: p.Content.GetText(), word: word, content: &moderationv1.CaseContent{Post: p}})
 }
 
 // FlagComment puts a comment into the queue.
 func (s *Service) FlagComment(c *commentv1.Comment, word string) {
-	s.flag(flag{subject{ofComment, c.Id, 0}, id.User(c.Author), c.Content.GetText(), word, &moderationv1.CaseContent{Comment: c}})
+	s.flag(flag{of: subject{ofComment, c.Id, 0}, about: id.User(c.Author), text: c.Content.GetText(), word: word, content: &moderationv1.CaseContent{Comment: c}})
 }
 
 // FlagUser puts a user into the queue, because of the name or the bio.
 func (s *Service) FlagUser(u *accountv1.User, word string) {
-	s.flag(flag{subject{ofUser, u.Id, 0}, id.User(u.Id), u.DisplayName, word, &moderationv1.CaseContent{User: u}})
+	s.flag(flag{of: subject{ofUser, u.Id, 0}, about: id.User(u.Id), text: u.DisplayName, word: word, content: &moderationv1.CaseContent{User: u}})
 }
 
 // FlagGroup puts a group into the queue, because of its title.
 func (s *Service) FlagGroup(c id.Conversation, title, word string) {
 	group := &chatv1.Conversation{Id: uint64(c), Kind: chatv1.ConversationKind_CONVERSATION_KIND_GROUP, Title: title}
-	s.flag(flag{subject{ofGroup, uint64(c), 0}, 0, title, word, &moderationv1.CaseContent{Group: group}})
+	s.flag(flag{of: subject{ofGroup, uint64(c), 0}, about: 0, text: title, word: word, content: &moderationv1.CaseContent{Group: group}})
 }
 
 // DroppedFlags counts what was flagged and not put into the queue.
@@ -115,7 +117,7 @@ func (s *Service) storeFlag(ctx context.Context, f flag, admit func(tx *sql.Tx) 
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		var known bool
 		err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM moderation_cases c JOIN moderation_reports r ON r.subject_case = c.id AND r.reporter = 0
-			WHERE c.kind = $1 AND c.item = $2 AND c.seq = $3 AND c.state = 1)`, int64(f.of.kind), int64(f.of.item), int64(f.of.seq)).Scan(&known)
+			WHERE c.kind = $1 AND c.item = $2 AND c.seq = $3 AND (c.state = 1 OR $4))`, int64(f.of.kind), int64(f.of.item), int64(f.of.seq), f.once).Scan(&known)
 		if err != nil || known {
 			return err
 		}

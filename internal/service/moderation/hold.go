@@ -37,7 +37,8 @@ func (s *Service) HoldMessage(ctx context.Context, by id.User, c id.Conversation
 	return s.hold(ctx, by, held, token, text, why)
 }
 
-// hold puts a content into the queue, unless it is there, and returns errHeld.
+// hold puts a content into the queue, and returns errHeld. With a token it does so once, also after the decision: it may have been sent then. An edit without one may come again, after
+// another one.
 func (s *Service) hold(ctx context.Context, by id.User, content *moderationv1.HeldContent, token, text, why string) error {
 	of, err := heldSubject(by, content, token)
 	if err != nil {
@@ -53,7 +54,7 @@ func (s *Service) hold(ctx context.Context, by id.User, content *moderationv1.He
 		}
 		return nil
 	}
-	if err := s.storeFlag(ctx, flag{of, by, text, why, &moderationv1.CaseContent{Held: content}}, admit); err != nil {
+	if err := s.storeFlag(ctx, flag{of: of, about: by, text: text, word: why, content: &moderationv1.CaseContent{Held: content}, once: token != ""}, admit); err != nil {
 		return err
 	}
 	return errHeld

@@ -387,3 +387,41 @@ func TestModeratorsSeeWhatCouldNotBeSent(t *testing.T) {
 		t.Errorf("bob reads %q", got)
 	}
 }
+
+// What was held and decided opens no second case when its author sends it again, so that it is not sent twice. An edit that is made again later does.
+func TestWhatWasDecidedIsNotHeldAgain(t *testing.T) {
+	f, _ := classified(t, "", 5*time.Second, verdicts)
+	alice, bob := f.user(), f.user()
+	g := f.group(alice, bob)
+	post := f.post(alice, "a post")
+	hold := func(err error) *moderationv1.Case {
+		t.Helper()
+		if reason(err) != "held_for_review" {
+			t.Fatalf("what is held is answered with %v", err)
+		}
+		list := f.cases(&moderationv1.ListCasesRequest{})
+		if len(list) == 0 {
+			return nil
+		}
+		return list[0]
+	}
+	edit := func(text string) error {
+		_, err := f.feed.EditPost(t.Context(), alice, &feedv1.EditPostRequest{Post: post, Content: &feedv1.PostContent{Text: text}})
+		return err
+	}
+	f.decide(hold(f.trySend(alice, g, "t1", "hold this")), dismiss, 0)
+	f.decide(hold(f.trySend(alice, g, "t2", "hold that")), rejected, 0)
+	for token, text := range map[string]string{"t1": "hold this", "t2": "hold that"} {
+		if c := hold(f.trySend(alice, g, token, text)); c != nil {
+			t.Errorf("%s, sent again, is the case %v", text, c)
+		}
+	}
+	if got := f.texts(bob, g); !slices.Equal(got, []string{"hold this"}) {
+		t.Errorf("bob reads %q", got)
+	}
+	f.decide(hold(edit("hold one")), dismiss, 0)
+	must(t, edit("another"))
+	if c := hold(edit("hold one")); c == nil {
+		t.Error("the edit that is made again is no case")
+	}
+}
