@@ -234,17 +234,20 @@ func saysSomething(content []byte) bool {
 }
 
 // noteErased appends the recall of the last message of a user that was erased in a conversation, once for that message. Without an update in the log, reads and counts take it
-// that no message has a state (noUpdates). It is no draft: its target has been recalled already, and the user may have left.
+// that no message has a state (noUpdates). It is no draft: its target has been recalled already, and the user may have left. It names one that others saw, if there is any: nobody else is told
+// of those that only the user saw.
 func (s *Service) noteErased(ctx context.Context, u id.User, c id.Conversation) error {
-	var last sql.NullInt64
-	if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT max(seq) FROM message_updates WHERE conversation = $1 AND recall_seq = seq AND recalled_by = $2`, int64(c), int64(u)).Scan(&last); err != nil || !last.Valid {
-		return err
+	e := message.Entry{Sender: u}
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT seq, limited FROM message_updates WHERE conversation = $1 AND recall_seq = seq AND recalled_by = $2 ORDER BY limited, seq DESC LIMIT 1`, int64(c), int64(u)).Scan(&e.Updates, &e.Limited)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
 	}
-	content, err := proto.Marshal(&chatv1.Content{Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: &chatv1.Ref{Seq: uint64(last.Int64)}}}})
 	if err != nil {
 		return err
 	}
-	e := message.Entry{Sender: u, Updates: uint64(last.Int64), Content: content}
+	if e.Content, err = proto.Marshal(&chatv1.Content{Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: &chatv1.Ref{Seq: e.Updates}}}}); err != nil {
+		return err
+	}
 	conv := s.conversation(c)
 	conv.changeMu.Lock() // an import of the conversation waits
 	defer conv.changeMu.Unlock()

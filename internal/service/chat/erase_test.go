@@ -127,6 +127,36 @@ func TestErasureKeepsTheSlots(t *testing.T) {
 	}
 }
 
+// Of an erased message that only its author saw nobody else is told: the recall in the log names one that others saw, or is for its author only.
+func TestErasureTellsNobodyOfLimitedMessages(t *testing.T) {
+	ctx, h := context.Background(), newHarness(t, chat.Config{})
+	since := int64(0)
+	deps := h.deps(h.db)
+	deps.LimitedSince = func(id.User) int64 { return since }
+	s, err := chat.New(ctx, deps, h.config)
+	must(t, err)
+	both, err := s.OpenDirect(ctx, 1, 2)
+	must(t, err)
+	hidden, err := s.OpenDirect(ctx, 1, 3)
+	must(t, err)
+	must(t, s.Send(ctx, draftOf(both, 1, 1, "seen")))
+	seen := h.tail(t, both).Seq
+	since = 1
+	for n, c := range []id.Conversation{both, hidden} {
+		must(t, s.Send(ctx, draftOf(c, 1, uint64(n+2), "hidden")))
+	}
+	eraseAll(t, s, 1)
+	for c, want := range map[id.Conversation]struct {
+		target  uint64
+		limited bool
+	}{both: {seen, false}, hidden: {h.entries(t, hidden)[len(h.entries(t, hidden))-3].seq, true}} {
+		list := h.entries(t, c)
+		if note := list[len(list)-2]; note.Updates != want.target || note.Limited != want.limited {
+			t.Errorf("the log has %+v, want %+v", note, want)
+		}
+	}
+}
+
 // A group goes on with another owner: the admin who has been there for longest, else the member; without members it is dissolved.
 func TestErasureLeavesGroups(t *testing.T) {
 	ctx, h := context.Background(), newHarness(t, chat.Config{})
