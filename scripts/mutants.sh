@@ -903,6 +903,7 @@ mutant "push what only its sender sees" internal/service/fanout/dispatcher.go 's
 mutant "count what only its sender sees as unread" internal/base/message/message.go 's/ \&\& !e\.Limited \&\& / \&\& /' 'LimitedMessagesReachNobody' ./internal/app/apptest
 mutant "tell others of the last erased message that only its author saw" internal/service/chat/erase.go 's/ORDER BY limited, seq DESC/ORDER BY seq DESC/' 'ErasureTellsNobody' ./internal/service/chat
 mutant "tell others of an erased message that only its author saw" internal/service/chat/erase.go 's/\.Scan\(\&e\.Updates, \&e\.Limited\)/.Scan(\&e.Updates, new(bool))/' 'ErasureTellsNobody' ./internal/service/chat
+mutant "limit messages to those whose messages have expired" internal/service/chat/limit.go 's/return seq > 0, err/tail, err := s.deps.Log.Tail(ctx, logKey(c)); return seq >= max(tail.FirstSeq, 1), err/' 'LimitsOutlive' ./internal/service/chat
 mutant "hide what a limited author published before, when it is edited" internal/service/feed/edit.go 's/case feedv1\.Audience_AUDIENCE_EVERYONE, feedv1\.Audience_AUDIENCE_EXCEPT:.*/case 99:/' PostsAndCommentsOfALimitedUser internal/service/moderation
 mutant "import a friend who is blocked" internal/service/account/import_relations.go 's/\(mine\.Blocked \|\| r\.Blocked\)/mine.Blocked/' '^TestRelationsAreImported$' internal/service/account
 mutant "show posts of limited users" internal/service/feed/limit.go 's/return onlyAuthor$/return c.Audience/' 'PostsAndCommentsOfALimited' internal/service/moderation

@@ -16,9 +16,6 @@ import (
 // Such an entry says so for ever (message.Entry.Limited). Fan-out brings it to its sender only, each read of another user leaves it out as one that the user deleted, and it does not count
 // as unread. What the sender does to it later, such as an edit, is limited as well.
 
-// maxRepliesRead is how many entries are read to find one by the other user of a conversation.
-const maxRepliesRead = 1000
-
 // limit decides whether only its sender sees a draft. Its update of an earlier message is as that message is (resolveRef).
 func (s *Service) limit(st *state, d *message.Draft) (err error) {
 	if d.Updates != 0 || d.ByServer {
@@ -69,26 +66,10 @@ func (s *Service) isLimited(ctx context.Context, st *state, u id.User, sinceMs i
 	return !wrote, err
 }
 
-// hasWritten reports whether a user wrote one of the newest messages of a conversation.
+// hasWritten reports whether a user wrote a message of a conversation, which may have expired.
 func (s *Service) hasWritten(ctx context.Context, c id.Conversation, u id.User) (bool, error) {
-	at := uint64(0)
-	for read := 0; read < maxRepliesRead; read += exportPage {
-		entries, err := s.deps.Log.ReadBackward(ctx, logKey(c), at, exportPage)
-		if err != nil {
-			return false, err
-		}
-		for i := range entries {
-			var e message.Entry
-			if err := e.Decode(entries[i].Payload); err == nil && e.Sender == u && e.Counts() {
-				return true, nil
-			}
-		}
-		if len(entries) < exportPage {
-			return false, nil
-		}
-		at = entries[len(entries)-1].Seq
-	}
-	return false, nil
+	seq, _, err := s.deps.Log.LatestByAuthor(ctx, logKey(c), uint64(u))
+	return seq > 0, err
 }
 
 // markLimited marks the entries that a user does not see because they are for their senders only.
