@@ -348,6 +348,8 @@ mutant "have posts that were on the screen for a moment as examples" $ranking/ex
 mutant "record a dwell in place of a longer one" $ranking/impressions.go 's/ AND dwell_ms < \$1`/`/' '^TestDwells$' $ranking
 mutant "lose dwells of pages that are not written" $ranking/impressions.go 's/p\.dwellMs = max\(p\.dwellMs, dwells\[p\.post\]\)/_ = dwells/' '^TestDwells$' $ranking
 mutant "log what is shown without personalization" $ranking/page.go 's/!ranked\.notPersonal/true/' '^TestNoPersonalization$' $ranking
+mutant "log what was shown before personalization was turned off" $ranking/impressions.go 's/if off\[l\.reader\] \{/if off[0] {/' '^TestPagesBefore' $ranking
+mutant "note clicks without personalization on pages that wait" $ranking/impressions.go '/\) RecordClicks\(/,/^}/s/^\tlist, err := postIDs\(r\.Posts\)$/\tlist, err := postIDs(r.Posts); s.impressions.record(reader, list, nil, s.nowMs())/' '^TestPagesBefore' $ranking
 mutant "rank by what was done without personalization" $ranking/candidates.go 's/; !t\.notPersonal \{/; true {/' '^TestNoPersonalization$' $ranking
 mutant "train with readers without personalization" $ranking/examples.go 's/ \|\| off\[r\.reader\]/ || off[0]/' '^TestNoPersonalization$' $ranking
 mutant "record clicks without personalization" $ranking/impressions.go 's/err != nil \|\| off\[reader\]/err != nil || off[0]/' '^TestNoPersonalization$' $ranking

@@ -152,7 +152,7 @@ func (s *Service) logFlush(err error) {
 	}
 }
 
-// FlushImpressions writes what waits. What it cannot write is lost.
+// FlushImpressions writes what waits, except for pages of readers who have turned personalization off since. What it cannot write is lost.
 func (s *Service) FlushImpressions(ctx context.Context) error {
 	s.impressions.mu.Lock()
 	lists := s.impressions.waiting
@@ -161,8 +161,19 @@ func (s *Service) FlushImpressions(ctx context.Context) error {
 	if len(lists) == 0 {
 		return nil
 	}
+	readers := make([]id.User, len(lists))
+	for i, l := range lists {
+		readers[i] = l.reader
+	}
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		off, err := s.deps.Graph.WithoutPersonalization(ctx, tx, readers)
+		if err != nil {
+			return err
+		}
 		for _, l := range lists {
+			if off[l.reader] {
+				continue
+			}
 			for place, p := range l.posts {
 				if _, err := tx.ExecContext(ctx, `INSERT INTO ranking_shown (reader, post, at_ms, place, goods, features, clicked_ms, dwell_ms, converted_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0) ON CONFLICT (reader, post, at_ms) DO NOTHING`,
 					int64(l.reader), int64(p.post), l.atMs, place, p.goods, p.features, p.clickedMs, int64(p.dwellMs)); err != nil {
@@ -230,11 +241,11 @@ func (s *Service) RecordClicks(ctx context.Context, reader id.User, r *rankingv1
 		return err
 	}
 	now := s.nowMs()
-	s.impressions.record(reader, list, dwells, now) // the page may not be written yet
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		if off, err := s.deps.Graph.WithoutPersonalization(ctx, tx, []id.User{reader}); err != nil || off[reader] {
 			return err
 		}
+		s.impressions.record(reader, list, dwells, now) // the page may not be written yet
 		for _, n := range slices.Sorted(maps.Keys(dwells)) {
 			if _, err := tx.ExecContext(ctx, `UPDATE ranking_shown SET dwell_ms = $1 WHERE reader = $2 AND post = $3 AND at_ms > $4 AND dwell_ms < $1`, int64(dwells[n]), int64(reader), int64(n), now-clickMs); err != nil {
 				return err

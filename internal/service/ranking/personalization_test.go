@@ -55,6 +55,32 @@ func TestNoPersonalization(t *testing.T) {
 	}
 }
 
+// A page that was shown before its reader turned personalization off, and is not written yet, is dropped; pages of others are written. Of a reader who has turned it on again, nothing is
+// noted of the time between.
+func TestPagesBeforePersonalizationWasTurnedOffAreDropped(t *testing.T) {
+	f := open(t)
+	reader, other, returned, author := f.user(), f.user(), f.user(), f.user()
+	for _, u := range []id.User{reader, other, returned} {
+		f.follow(u, author)
+	}
+	post := f.post(author)
+	click := &rankingv1.RecordClicksRequest{Posts: []uint64{post}}
+	for _, u := range []id.User{reader, other, returned} {
+		f.read(u, "", 20)
+	}
+	must(t, f.RecordClicks(t.Context(), reader, click))
+	must(t, f.RecordClicks(t.Context(), other, click))
+	f.personalize(returned, false)
+	must(t, f.RecordClicks(t.Context(), returned, click))
+	f.personalize(returned, true)
+	f.personalize(reader, false)
+	must(t, f.FlushImpressions(t.Context()))
+	f.personalize(reader, true)
+	if list := f.examples(0); len(list) != 1 || list[0].Post != post {
+		t.Errorf("the examples are %v, want the one of the other reader", list)
+	}
+}
+
 // A post that was on the screen for a second is an example; the longest dwell counts, whatever the order of calls, and a long one is cut.
 func TestDwells(t *testing.T) {
 	f := open(t)
