@@ -894,7 +894,9 @@ mutant "tell no node of banned networks" internal/service/moderation/reload.go '
 mutant "report what one may not read" internal/service/moderation/copy.go 's/len\(shown\) == 0 \|\| shown\[len\(shown\)-1\]\.Seq != seq/len(shown) == 0/' 'OnlyWhatOneMayRead' internal/service/moderation
 mutant "report oneself" internal/service/moderation/report.go 's/if copied\.about == u \{/if false {/' 'OnlyWhatOneMayRead' internal/service/moderation
 mutant "limit nobody" internal/service/moderation/limits.go 's/return l\.madeMs/return 0/' 'Limits|CasesEndWith' internal/service/moderation
-mutant "tell users of their limits" internal/service/moderation/my_decisions.go 's/NOT IN \(1, 6\)/NOT IN (1)/' 'TestLimits' internal/service/moderation
+mutant "limit users without a bound" internal/service/moderation/limits.go 's/if n >= maxLimits \{/if false {/' 'LimitsAreBounded' internal/service/moderation
+mutant "name an action by a wrong number in queries" internal/service/moderation/my_decisions.go 's/untoldActions = `\(1, 6\)`/untoldActions = `(1, 7)`/' 'QueriesHaveTheNumbers' internal/service/moderation
+mutant "tell users of their limits" internal/service/moderation/my_decisions.go 's/untoldActions = `\(1, 6\)`/untoldActions = `(1)`/' 'TestLimits' internal/service/moderation
 mutant "limit messages to friends" internal/service/chat/limit.go 's/err != nil \|\| friends \{/err != nil \&\& friends {/' 'WhoSeesWhat' internal/service/moderation
 mutant "limit messages to those who have written" internal/service/chat/limit.go 's/return !wrote, err/return wrote || !wrote, err/' 'WhoSeesWhat' internal/service/moderation
 mutant "show messages in groups that were made during the limit" internal/service/chat/limit.go 's/return joinedMs > sinceMs, err/return joinedMs < 0, err/' 'WhoSeesWhat' internal/service/moderation

@@ -14,7 +14,7 @@ import (
 // maxLimits bounds the users who are limited, since each node has them in memory.
 const maxLimits = 10_000
 
-var errTooManyLimits = errs.New(errs.Exhausted, "too_many_bans", "at most 10,000 users are limited at once; lift some limits first")
+var errTooManyLimits = errs.New(errs.Exhausted, "too_many_limits", "at most 10,000 users are limited at once; lift some limits first")
 
 // limits are the users who are limited, with the times at which that began and ends, in milliseconds since 1970; an end of 0 is never. The map is never changed, only replaced.
 type limits map[id.User]struct{ madeMs, endsMs int64 }

@@ -1,6 +1,7 @@
 package moderation_test
 
 import (
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -77,6 +78,21 @@ func TestLimits(t *testing.T) {
 	_, err = f.BanTarget(t.Context(), mia, &moderationv1.BanTargetRequest{Target: &moderationv1.Target{Of: &moderationv1.Target_LimitedUser{LimitedUser: 1 << 40}}, Reason: spam})
 	if reason(err) != "no_target" {
 		t.Errorf("a user who does not exist: %v", err)
+	}
+}
+
+// Each node has limited users in memory: there are at most 10,000, with a reason of their own.
+func TestLimitsAreBounded(t *testing.T) {
+	f := open(t, 1)
+	alice := f.user()
+	must(t, f.db.Write(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `INSERT INTO moderation_bans (id, decision, target, about, made_ms, ends_ms, limited)
+			WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) SELECT i, i, 'limit', i, 0, 0, TRUE FROM n`)
+		return err
+	}))
+	r := &moderationv1.BanTargetRequest{Target: &moderationv1.Target{Of: &moderationv1.Target_LimitedUser{LimitedUser: uint64(alice)}}, Reason: spam}
+	if _, err := f.BanTarget(t.Context(), mia, r); reason(err) != "too_many_limits" {
+		t.Errorf("one limit more: %v", err)
 	}
 }
 

@@ -14,11 +14,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Queries of the decisions about a user that the user is told of, the newest first. Action 1 dismisses a case, 4 warns, and 6 limits.
+// Queries of the decisions about a user that the user is told of, the newest first. Action 4 warns: the index of unacknowledged ones has the number.
 const (
+	// untoldActions are those of which isTold reports false: DISMISS and LIMIT.
+	untoldActions = `(1, 6)`
 	noticeColumns = `d.id, d.action, d.kind, d.item, d.seq, d.reason, d.explanation, d.time_ms, d.ends_ms, d.excerpt, d.acknowledged_ms, COALESCE(a.state, 0), COALESCE(a.answer, '')
 		FROM moderation_decisions d LEFT JOIN moderation_appeals a ON a.decision = d.id WHERE d.about = $1 AND d.about > 0 AND d.id < $2`
-	listNotices        = `SELECT ` + noticeColumns + ` AND d.action NOT IN (1, 6) ORDER BY d.id DESC LIMIT $3`
+	listNotices        = `SELECT ` + noticeColumns + ` AND d.action NOT IN ` + untoldActions + ` ORDER BY d.id DESC LIMIT $3`
 	listUnacknowledged = `SELECT ` + noticeColumns + ` AND d.action = 4 AND d.acknowledged_ms = 0 AND NOT d.overturned ORDER BY d.id DESC LIMIT $3`
 )
 

@@ -1,11 +1,14 @@
 package moderation_test
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/service/moderation"
 	moderationv1 "github.com/rialto-im/rialto/sdk/go/gen/moderation/v1"
 )
 
@@ -82,5 +85,21 @@ func TestOverturnedWarningsAreNotShown(t *testing.T) {
 	must(t, err)
 	if list := f.warnings(alice); len(list) != 0 {
 		t.Errorf("the warnings are %v", list)
+	}
+}
+
+// Queries have enums as numbers.
+func TestQueriesHaveTheNumbersOfEnums(t *testing.T) {
+	var untold []string
+	for _, n := range slices.Sorted(maps.Keys(moderationv1.Action_name)) {
+		if a := moderationv1.Action(n); a != 0 && !moderation.IsTold(a) {
+			untold = append(untold, strconv.Itoa(int(n)))
+		}
+	}
+	if got := "(" + strings.Join(untold, ", ") + ")"; got != moderation.UntoldActions {
+		t.Errorf("users are not told of the actions %s, and queries leave out %s", got, moderation.UntoldActions)
+	}
+	if got := strconv.Itoa(int(ofHeld)); got != moderation.HeldKind {
+		t.Errorf("what is held has the kind %s, in queries %s", got, moderation.HeldKind)
 	}
 }
