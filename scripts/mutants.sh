@@ -919,7 +919,6 @@ mutant "send for ever what cannot be sent" internal/service/moderation/hold.go '
 mutant "hold again what was decided" internal/service/moderation/hold.go 's/once: token != ""/once: false/' 'WhatWasDecidedIsNotHeldAgain' internal/service/moderation
 mutant "hold an edit once for ever" internal/service/moderation/hold.go 's/once: token != ""/once: true/' 'WhatWasDecidedIsNotHeldAgain' internal/service/moderation
 mutant "hold contents without a bound" internal/service/moderation/hold.go 's/if n >= maxHeld \{/if false {/' 'HeldContentsAreBounded' internal/service/moderation
-mutant "publish what could not be checked" internal/service/moderation/before_publish.go 's/case err != nil \&\& s\.config\.BeforePublishOnFailure == "allow":/case err != nil:/' 'TheSettingDecides' internal/service/moderation
 mutant "ask about the retry of a post" internal/service/feed/review.go 's/if err != nil \|\| stored \{/if err != nil {/' 'RetriesOfPosts' internal/service/moderation
 mutant "ask about edits of others' posts" internal/service/feed/review.go 's/_, err := editable\(ctx, tx, by, r, content\)/_, err := getPost(ctx, tx, r.Post)/' 'EditsOfOthers' internal/service/moderation
 mutant "ask about edits of others' comments" internal/service/comment/review.go 's/_, _, err := s\.editable\(ctx, tx, by, r\.Comment\)/_, _, err := s.visible(ctx, tx, by, r.Comment)/' 'EditsOfOthers' internal/service/moderation
@@ -1243,8 +1242,8 @@ mutant "link no commit to its messages" internal/engine/timeline/group_commit.go
 mutant "trace control entries, which nobody has sent" internal/service/fanout/tracing.go 's/ \&\& !message\.IsControl\(stored\)//' TestNobodySendsControlEntries ./internal/app/apptest
 mutant "let a bot act as anyone" internal/service/account/api_key.go 's/c\.Server = !c\.Bot/c.Server = true/' TestKeysOfBots ./internal/transport/rpc
 mutant "store a message before the webhook has decided on the one before it" internal/service/chat/before_send.go 's/q\.list\[0\]\.done \{/true {/' TestBeforeSendKeepsTheOrder ./internal/service/chat
-mutant "store what the webhook refused" internal/service/chat/before_send.go 's/case !\*answer\.Allow:/case false:/' TestBeforeSendDecides ./internal/service/chat
-mutant "store what could not be checked" internal/service/chat/before_send.go 's/case err != nil \&\& s\.config\.BeforeSendOnFailure == "allow":/case err != nil:/; s/^\tcase err != nil:$/\tcase err != nil \&\& err == nil:/' TestBeforeSendFails ./internal/service/chat
+mutant "store what the webhook refused" internal/platform/webhook/review.go 's/case !\*v\.Allow:/case false:/' 'TestBeforeSendDecides|ModeratorsDecideWhatIsHeld' ./internal/service/chat ./internal/service/moderation
+mutant "store what could not be checked" internal/platform/webhook/review.go 's/case err != nil \&\& r\.config\.OnFailure == "allow":/case err != nil:/; s/^\tcase err != nil:$/\tcase err != nil \&\& err == nil:/' 'TestBeforeSendFails|TheSettingDecides' ./internal/service/chat ./internal/service/moderation
 mutant "call a server that always fails" internal/base/outgoing/destination.go 's/return ended >= minCalls \&\& .*$/return false \&\& ended > 0/' 'CircuitsOpenAndClose|BeforeSendFails|BeforeSendHangs' ./internal/base/outgoing ./internal/service/chat
 mutant "open a circuit for few failures among many calls" internal/base/outgoing/destination.go 's/ \&\& 2\*n\.TotalFailures >= ended$//' FewFailuresOpenNothing ./internal/base/outgoing
 mutant "open a circuit for few calls" internal/base/outgoing/destination.go 's/return ended >= minCalls \&\& /return ended >= 2 \&\& /' FewFailuresOpenNothing ./internal/base/outgoing

@@ -1,13 +1,10 @@
 package chat
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,47 +16,30 @@ import (
 	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/platform/webhook"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
 
 // A webhook may be asked before a message or an edit is stored. Drafts that wait for it are held outside of the mailbox of their conversation, so that others
 // go on. Those of one sender's device in one conversation go on in their order, also those for which nobody is asked.
 
-// BeforeSendQuery is the body of a request to the webhook.
+// BeforeSendQuery is the body of a request to the webhook. Its content is a rialto.chat.v1.Content.
 type BeforeSendQuery struct {
-	Conversation string      `json:"conversation"`
-	Sender       RelatedUser `json:"sender"`
-	// Content is a rialto.chat.v1.Content, as JSON.
-	Content json.RawMessage `json:"content"`
-	// Files of the sender that the content names.
-	Files []webhook.File `json:"files,omitempty"`
-}
-
-// beforeSendAnswer is the webhook's.
-type beforeSendAnswer struct {
-	Allow *bool `json:"allow"`
-	// Hold wants a moderator to decide. Whatever else the answer says, the message is not stored now.
-	Hold bool `json:"hold"`
-	// Reason of a refusal, which the sender is shown, or of holding, which moderators are shown.
-	Reason string `json:"reason"`
-	// Text replaces that of the message.
-	Text *string `json:"text"`
+	Conversation string       `json:"conversation"`
+	Sender       webhook.User `json:"sender"`
+	webhook.Reviewed
 }
 
 const (
-	defaultBeforeSendTimeout = 300 * time.Millisecond
-	maxBeforeSendTimeout     = 5 * time.Second
-	// beforeSendAtOnce bounds the requests in progress, maxAsked the drafts that wait, and maxAskedBytes their contents.
-	beforeSendAtOnce = 64
-	maxAsked         = 4096
-	maxAskedBytes    = 16 << 20
+	// maxAsked bounds the drafts that wait, and maxAskedBytes their contents.
+	maxAsked      = 4096
+	maxAskedBytes = 16 << 20
+	holdTimeout   = 5 * time.Second // of the database, to put a draft into the queue of moderators
 )
 
 // beforeSend has the drafts that wait for the webhook.
 type beforeSend struct {
-	hook   *webhook.Guard
-	asking drain // the requests in progress
+	reviewer *webhook.Reviewer
+	asking   drain // the requests in progress
 
 	mu      sync.Mutex // guards the fields below
 	waiting map[askKey]*askQueue
@@ -87,15 +67,15 @@ type asked struct {
 	err   error // refused
 }
 
+// review is what webhook.Reviewer is told of the settings.
+func (c Config) review() webhook.ReviewConfig {
+	return webhook.ReviewConfig{Config: c.BeforeSend, OnFailure: c.BeforeSendOnFailure, Setting: "chat.before_send", Waiting: "senders", DefaultTimeout: 300 * time.Millisecond,
+		NotChecked: "whether this message may be sent is not known now; try again", Refused: "this message is against the rules of this server"}
+}
+
 func (c Config) checkBeforeSend() error {
-	if err := c.BeforeSend.Check(); err != nil {
-		return fmt.Errorf("chat.before_send: %w", err)
-	}
-	if c.BeforeSend.Timeout > maxBeforeSendTimeout {
-		return fmt.Errorf("chat.before_send.timeout is at most %v: senders wait for it", maxBeforeSendTimeout)
-	}
-	if !slices.Contains(webhook.OnFailure, c.BeforeSendOnFailure) {
-		return fmt.Errorf("chat.before_send_on_failure is refuse, allow or hold, not %q", c.BeforeSendOnFailure)
+	if err := c.review().Check(); err != nil {
+		return err
 	}
 	if !slices.Contains([]string{"", "hide", "show"}, c.BeforeSendParts) {
 		return fmt.Errorf("chat.before_send_parts is hide or show, not %q", c.BeforeSendParts)
@@ -104,12 +84,8 @@ func (c Config) checkBeforeSend() error {
 }
 
 func (s *Service) initBeforeSend() error {
-	config := s.config.BeforeSend
-	if config.Timeout == 0 {
-		config.Timeout = defaultBeforeSendTimeout
-	}
-	hook, err := webhook.NewGuard(config, webhook.Kind{Kind: outgoing.BeforeSend, Calls: s.deps.Calls}, s.deps.Clock, beforeSendAtOnce, config.Timeout)
-	s.beforeSend = &beforeSend{hook: hook, waiting: map[askKey]*askQueue{}}
+	reviewer, err := webhook.NewReviewer(s.config.review(), webhook.Kind{Kind: outgoing.BeforeSend, Calls: s.deps.Calls}, s.deps.Clock, s.deps.Logger)
+	s.beforeSend = &beforeSend{reviewer: reviewer, waiting: map[askKey]*askQueue{}}
 	return err
 }
 
@@ -205,37 +181,17 @@ func (s *Service) releaseAsked(key askKey) {
 // askBeforeSend asks the webhook about a draft. It returns why a moderator is to decide, "" if none is, or why the draft is refused, and replaces its text if the
 // webhook wants that.
 func (s *Service) askBeforeSend(d *message.Draft) (hold string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*maxBeforeSendTimeout)
-	defer cancel()
-	var answer beforeSendAnswer
 	var replaced []byte
-	q, err := s.beforeSendQuery(ctx, d)
-	if err == nil {
-		err = s.beforeSend.hook.Call(ctx, q, &answer, func() error {
-			if answer.Allow == nil && !answer.Hold {
-				return errNoAllow
-			}
-			return nil
-		})
+	replace := func(v *webhook.Verdict) (err error) {
+		if v.Text != nil {
+			replaced, err = replaceText(d.Content, *v.Text)
+		}
+		return err
 	}
-	// A text that does not fit this message says nothing about the webhook: senders, who choose messages, could open its circuit for everybody.
-	if err == nil && !answer.Hold && *answer.Allow && answer.Text != nil {
-		replaced, err = replaceText(d.Content, *answer.Text)
-	}
-	allow, holds := s.config.BeforeSendOnFailure == "allow", s.config.BeforeSendOnFailure == "hold"
-	if err != nil && !outgoing.IsRefused(err) { // the change of its circuit is logged once
-		s.deps.Logger.Warn("the webhook before_send did not answer", "conversation", d.Conversation, "sender", d.Sender, "message_stored", allow, "error", err)
-	}
-	switch {
-	case err != nil && allow:
-	case err != nil && holds:
-		return webhook.NoAnswer, nil
-	case err != nil:
-		return "", errNotChecked(err)
-	case answer.Hold:
-		return webhook.HoldText(answer.Reason), nil
-	case !*answer.Allow:
-		return "", errs.New(errs.Denied, "refused_by_rules", refusalText(answer.Reason))
+	query := func(ctx context.Context) (any, error) { return s.beforeSendQuery(ctx, d) }
+	hold, err = s.beforeSend.reviewer.Review(context.Background(), query, replace, "conversation", d.Conversation, "sender", d.Sender)
+	if err != nil || hold != "" {
+		return hold, err
 	}
 	d.Asked = true
 	if replaced == nil {
@@ -245,32 +201,13 @@ func (s *Service) askBeforeSend(d *message.Draft) (hold string, err error) {
 	return "", s.validate(d)
 }
 
-// errNotChecked refuses a message for now that the webhook was to decide about.
-func errNotChecked(cause error) error {
-	return &errs.Error{Kind: errs.Unavailable, Reason: "not_checked", Message: "whether this message may be sent is not known now; try again", Retry: 2 * time.Second, Cause: cause}
-}
-
 func (s *Service) beforeSendQuery(ctx context.Context, d *message.Draft) (*BeforeSendQuery, error) {
 	var c chatv1.Content
 	if err := proto.Unmarshal(d.Content, &c); err != nil {
 		return nil, err
 	}
-	raw, err := protojson.Marshal(&c)
-	if err != nil {
-		return nil, err
-	}
-	q := &BeforeSendQuery{Conversation: d.Conversation.String(), Sender: RelatedUser{ID: strconv.FormatUint(uint64(d.Sender), 10)}, Content: raw}
-	if s.deps.ExternalIDs != nil {
-		names, err := s.deps.ExternalIDs(ctx, []id.User{d.Sender})
-		if err != nil {
-			return nil, err
-		}
-		q.Sender.ExternalID = names[0]
-	}
-	if s.deps.ReviewFiles != nil && len(d.Uploads) > 0 {
-		q.Files, err = s.deps.ReviewFiles(ctx, d.Sender, d.Uploads)
-	}
-	return q, err
+	sender, of, err := webhook.Sources{ExternalIDs: s.deps.ExternalIDs, Files: s.deps.ReviewFiles}.Describe(ctx, d.Sender, &c, d.Uploads)
+	return &BeforeSendQuery{d.Conversation.String(), sender, of}, err
 }
 
 var errNoText = errors.New("the message has no text or caption to replace, or the new text is not valid")
@@ -295,9 +232,4 @@ func replaceText(content []byte, text string) ([]byte, error) {
 	}
 	to.Mentions, to.LinkPreview = nil, nil
 	return proto.MarshalOptions{Deterministic: true}.Marshal(&c)
-}
-
-// refusalText is what the sender is told.
-func refusalText(reason string) string {
-	return cmp.Or(webhook.ReasonText(reason), "this message is against the rules of this server")
 }

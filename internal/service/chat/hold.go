@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/platform/webhook"
@@ -14,7 +13,7 @@ import (
 
 // holdUnlessStored is holdForModerators, except for a retry of a message that is stored: it gets its receipt again, and would be sent twice otherwise.
 func (s *Service) holdUnlessStored(d *message.Draft, why string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), maxBeforeSendTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), holdTimeout)
 	defer cancel()
 	if seq, err := s.storedSeq(ctx, d); err != nil || seq != 0 {
 		return temporary(err)
@@ -33,15 +32,15 @@ func (s *Service) holdForModerators(d *message.Draft, why string) error {
 	case begins && s.hidesParts(): // nobody reads a text before the webhook is asked about the whole one
 		return nil
 	case begins && why == webhook.NoAnswer:
-		return errNotChecked(nil)
+		return s.beforeSend.reviewer.NotChecked(nil)
 	case begins, s.deps.Hold == nil:
-		return errs.New(errs.Denied, "refused_by_rules", refusalText(""))
+		return s.beforeSend.reviewer.Refused("")
 	}
 	token := d.ClientMsgID
 	if token == "" {
 		token = fmt.Sprint(d.Device, " ", d.ClientSeq)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), maxBeforeSendTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), holdTimeout)
 	defer cancel()
 	return temporary(s.deps.Hold(ctx, d.Sender, d.Conversation, &c, token, why))
 }

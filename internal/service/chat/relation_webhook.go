@@ -3,23 +3,17 @@ package chat
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
+	"github.com/rialto-im/rialto/internal/platform/webhook"
 )
 
 // RelationQuery is the body of a request to the relation webhook.
 type RelationQuery struct {
-	Users [2]RelatedUser `json:"users"`
-}
-
-// RelatedUser is one of the two users.
-type RelatedUser struct {
-	ID         string `json:"id"`
-	ExternalID string `json:"externalId,omitempty"`
+	Users [2]webhook.User `json:"users"`
 }
 
 // relationWait keeps a webhook that hangs from occupying all load slots.
@@ -30,7 +24,7 @@ var errNoAllow = errors.New("the answer has no field allow")
 // queryRelationWebhook calls the webhook to learn whether two users may write to each other. If the webhook does not answer, the relation
 // is unknown, and their messages get a retryable error.
 func (s *Service) queryRelationWebhook(ctx context.Context, a, b id.User) (refused bool, unknown error) {
-	q := RelationQuery{Users: [2]RelatedUser{{ID: strconv.FormatUint(uint64(a), 10)}, {ID: strconv.FormatUint(uint64(b), 10)}}}
+	q := RelationQuery{Users: [2]webhook.User{webhook.UserOf(a), webhook.UserOf(b)}}
 	var answer struct {
 		Allow *bool `json:"allow"`
 	}

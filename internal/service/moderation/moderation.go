@@ -182,7 +182,7 @@ type Service struct {
 	words     atomic.Pointer[wordState] // nil: there are no words
 	limits    atomic.Pointer[limits]    // nil: nobody is limited
 
-	beforePublish *webhook.Guard // nil: there is no webhook
+	beforePublish *webhook.Reviewer // nil: there is no webhook
 
 	flags   chan flag
 	dropped atomic.Uint64 // flags for which there was no room
