@@ -232,13 +232,11 @@ func (e *Entry) Decode(b []byte) error {
 	if len(b) < 11 || b[0] < formMessage || b[0] > formLimitedUpdate {
 		return ErrEntry
 	}
-	form := b[0]
 	copy(e.ID[:], b[1:])
 	f := FieldsOf(b[11:])
 	e.Sender, e.Device, e.ClientSeq = id.User(f.Uvarint()), id.Device(f.Uvarint()), f.Uvarint()
-	update := form == formUpdate || form == formLimitedUpdate
-	e.Limited = form == formLimitedMessage || form == formLimitedUpdate
-	if e.Control, e.Updates = form == formControl, 0; update {
+	update := IsUpdate(b)
+	if e.Control, e.Limited, e.Updates = IsControl(b), IsLimited(b), 0; update {
 		e.Updates = f.Uvarint()
 	}
 	e.Content = f.Rest()
