@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/base/progress"
+	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	"github.com/rialto-im/rialto/internal/tool/interchangefile"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
 	"golang.org/x/time/rate"
@@ -207,7 +208,7 @@ func (l *loader) open(ctx context.Context, c *interchangefile.Conversation) (*op
 		JoinPolicy: interchangefile.PolicyToProto(c.JoinPolicy), TimeMs: c.CreatedMs}
 	var ok bool
 	if r.Owner, ok = l.users[c.Owner]; !ok {
-		return nil, &refused{"no_user", "its owner was not imported: " + c.Owner}
+		return nil, &apiclient.Error{Reason: "no_user", Message: "its owner was not imported: " + c.Owner}
 	}
 	for _, m := range c.Members {
 		if u, ok := l.users[m]; ok {
@@ -217,7 +218,7 @@ func (l *loader) open(ctx context.Context, c *interchangefile.Conversation) (*op
 	if c.Kind == interchangefile.Thread {
 		at, ok := l.byID[c.Parent]
 		if !ok || l.conversations[at].Kind == interchangefile.Thread {
-			return nil, &refused{"no_parent", "the conversation of the thread is unknown: " + c.Parent}
+			return nil, &apiclient.Error{Reason: "no_parent", Message: "the conversation of the thread is unknown: " + c.Parent}
 		}
 		parent, err := l.open(ctx, &l.conversations[at])
 		if err != nil {
@@ -352,7 +353,7 @@ func (l *loader) convert(ctx context.Context, e *interchangefile.Entry) (*operat
 		if u, ok := l.users[id]; ok {
 			return u, nil
 		}
-		return 0, &refused{"no_user", "it names a user who was not imported: " + id}
+		return 0, &apiclient.Error{Reason: "no_user", Message: "it names a user who was not imported: " + id}
 	}
 	var err error
 	if e.Sender != "" {
@@ -362,7 +363,7 @@ func (l *loader) convert(ctx context.Context, e *interchangefile.Entry) (*operat
 	}
 	out.Content, err = e.ToProto(user, func(path, name string) (uint64, error) { return l.upload(ctx, out.Sender, path, name, false) })
 	if err != nil && refusal(err) == nil && errors.Is(err, interchangefile.ErrBadEntry) {
-		err = &refused{"bad_entry", err.Error()}
+		err = &apiclient.Error{Reason: "bad_entry", Message: err.Error()}
 	}
 	return out, err
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	"github.com/rialto-im/rialto/internal/tool/interchangefile"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
 )
@@ -105,7 +106,7 @@ func (l *loader) upload(ctx context.Context, owner uint64, path, name string, av
 	}
 	f, size, err := l.reader.OpenFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, &refused{"no_file", "the file is missing in the directory"}
+		return 0, &apiclient.Error{Reason: "no_file", Message: "the file is missing in the directory"}
 	}
 	if err != nil {
 		return 0, err

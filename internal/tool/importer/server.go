@@ -20,20 +20,10 @@ const Access = "--role operator"
 // Server is a running deployment, with a key of the role operator.
 type Server struct{ *apiclient.Client }
 
-// refused is the refusal of one thing, which does not end a load.
-type refused struct{ Reason, Message string }
-
-// Error has the reason and the message.
-func (r *refused) Error() string { return r.Reason + ": " + r.Message }
-
-// refusal returns why one thing was refused; nil if err is none, or ends the load.
-func refusal(err error) *refused {
-	var r *refused
-	if errors.As(err, &r) {
-		return r
-	}
+// refusal returns why one thing was refused, by the server or before it was asked, which does not end a load; nil if err is none, or ends the load.
+func refusal(err error) *apiclient.Error {
 	if e := (*apiclient.Error)(nil); errors.As(err, &e) && e.IsRefused() {
-		return &refused{e.Reason, e.Message}
+		return e
 	}
 	return nil
 }
