@@ -1284,7 +1284,7 @@ mutant "keep the names of temporary files" internal/base/spool/spool.go 's/if er
 mutant "keep the temporary files of a crash" internal/base/spool/spool.go 's/if !strings\.HasPrefix\(f\.Name\(\), prefix\) \{/if strings.HasPrefix(f.Name(), prefix) {/' NoFileHasAName ./internal/base/spool
 mutant "keep slow bytes in memory" internal/base/spool/spool.go 's/if p\.dir == nil \{/if true {/' 'TestMemory|AFullDisk' ./internal/base/spool
 mutant "lose what came before a reader failed" internal/base/spool/spool.go 's/^\tif err := p\.flush\(\); err != nil \{$/\tif err := error(nil); err != nil {/' 'AReaderThatFails|TestReceive' ./internal/base/spool
-mutant "take a full disk for another error" internal/base/spool/spool.go 's/errors\.Is\(err, syscall\.ENOSPC\)/false/' AFullDisk ./internal/base/spool
+mutant "take a full disk for another error" internal/base/errs/disk.go 's/errors\.Is\(err, syscall\.ENOSPC\)/false/' AFullDisk ./internal/base/spool
 mutant "blame S3 for files that are not there" internal/engine/blob/s3blob/request.go 's/err == nil \|\| errors\.As/err == nil || false \&\& errors.As/' MissingFilesAreNoFailures ./internal/engine/blob/s3blob
 mutant "count refused calls as failures of jobs" internal/platform/job/run.go 's/case errors\.As\(err, \&refused\):.*$/case false \&\& errors.As(err, \&refused):/' RefusedCallsAreNoFailures ./internal/platform/job
 mutant "count refused pushes as attempts" internal/service/push/deliver.go 's/done\.refused != nil \&\& waited <= maxAge/false/' OpenCircuitsDelayPushes ./internal/service/push

@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 )
@@ -83,7 +82,7 @@ func (d *Dir) Receive(ctx context.Context, r io.Reader, limit int64) (*Part, err
 	for p.size < limit {
 		if len(p.buffer) == cap(p.buffer) {
 			if err := p.flush(); err != nil {
-				return nil, errors.Join(classify(err), p.Close())
+				return nil, errors.Join(errs.OfDisk(err), p.Close())
 			}
 		}
 		if err := ctx.Err(); err != nil {
@@ -109,7 +108,7 @@ func (p *Part) received(cause error) (*Part, error) {
 		return p, cause
 	}
 	if err := p.flush(); err != nil {
-		return nil, errors.Join(classify(err), p.Close())
+		return nil, errors.Join(errs.OfDisk(err), p.Close())
 	}
 	p.buffer = nil
 	return p, cause
@@ -148,11 +147,4 @@ func (p *Part) Close() error {
 		return nil
 	}
 	return p.file.Close()
-}
-
-func classify(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return &errs.Error{Kind: errs.Unavailable, Reason: "storage_full", Message: "the server's disk is full; nothing was stored; the operator must free space", Retry: 30e9, Cause: err}
-	}
-	return err
 }

@@ -281,7 +281,7 @@ func classifyPostgres(err error) error {
 	case errors.As(err, &unknown):
 		return errs.Wrap(errs.Unavailable, "storage", "the server does not know whether this was stored; check, or try again", err)
 	case c == diskFull:
-		return storageFull(err)
+		return errs.StorageFull(err)
 	case c == ioError, c == lockTimeout, c == queryCancelled, strings.HasPrefix(c, "08"), strings.HasPrefix(c, "57P"), isConflict(err), errors.As(err, &connect), errors.As(err, &lost):
 		return storageFailed(err)
 	}

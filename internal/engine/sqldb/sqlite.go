@@ -93,7 +93,7 @@ func classify(err error) error {
 	case code == sqlite3.SQLITE_IOERR_DATA:
 		return errs.Wrap(errs.Internal, "corrupt", "the server's store is corrupt; its operator must run rialto verify", err)
 	case code&0xff == sqlite3.SQLITE_FULL:
-		return storageFull(err)
+		return errs.StorageFull(err)
 	case code&0xff == sqlite3.SQLITE_IOERR:
 		return storageFailed(err)
 	}
@@ -150,10 +150,6 @@ func IsCorruption(err error) bool { return isCorruption(sqliteCode(err)) }
 
 func isCorruption(code int) bool {
 	return code == sqlite3.SQLITE_IOERR_DATA || code&0xff == sqlite3.SQLITE_CORRUPT || code&0xff == sqlite3.SQLITE_NOTADB
-}
-
-func storageFull(err error) error {
-	return &errs.Error{Kind: errs.Unavailable, Reason: "storage_full", Message: "the server's disk is full and nothing was stored; its operator must free space", Retry: 30e9, Cause: err}
 }
 
 func storageFailed(err error) error {

@@ -39,5 +39,5 @@ var (
 	// ErrClosed: the log is closing.
 	ErrClosed = &errs.Error{Kind: errs.Unavailable, Reason: "closing", Message: "the server is stopping; reconnect", Retry: 1e9}
 	// ErrStorageFull: the disk is full; nothing was stored.
-	ErrStorageFull = &errs.Error{Kind: errs.Unavailable, Reason: "storage_full", Message: "the server's disk is full; nothing was stored; the operator must free space", Retry: 30e9}
+	ErrStorageFull = errs.StorageFull(nil)
 )

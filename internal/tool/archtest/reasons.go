@@ -14,7 +14,7 @@ var codes = map[string]string{
 	"Unauthenticated": "unauthenticated", "Exhausted": "resource_exhausted", "Unavailable": "unavailable",
 }
 
-var reason = regexp.MustCompile(`errs\.(?:(?:New|Wrap)\(errs\.(\w+),\s*|Error\{Kind:\s*errs\.(\w+),\s*Reason:\s*)"(\w+)"`)
+var reason = regexp.MustCompile(`(?:errs\.(?:New|Wrap)\(errs\.(\w+),\s*|\bError\{Kind:\s*(?:errs\.)?(\w+),\s*Reason:\s*)"(\w+)"`)
 
 // Reasons returns the reason and code of each error that internal/ creates, as "reason code".
 func Reasons(root string) (map[string]bool, error) {

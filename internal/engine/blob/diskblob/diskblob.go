@@ -120,10 +120,7 @@ func classify(err error) error {
 	if keyConflict(err) {
 		return blob.ErrKey
 	}
-	if errors.Is(err, syscall.ENOSPC) {
-		return &errs.Error{Kind: errs.Unavailable, Reason: "storage_full", Message: "the server's disk is full; nothing was stored; the operator must free space", Retry: 30e9, Cause: err}
-	}
-	return err
+	return errs.OfDisk(err)
 }
 
 // keyConflict reports whether a key conflicts with another: one needs a folder where the other needs a file.
