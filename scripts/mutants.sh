@@ -1553,6 +1553,8 @@ mutant "list any number of edges" $edge/registry.go 's/len\(g\.edges\) >= maxEdg
 mutant "put any text of an edge into the policy of pages" $edge/registry.go 's/r\.URL != "" \&\& !isAddress\(r\.URL\)/false/' TestRegistry ./$edge
 mutant "forbid pages to read from edges" internal/app/edges.go 's/, n\.discovery\.EdgeAddresses\(\)\.\.\.\)/)/' TestClientsAreSentToEdges ./internal/app
 mutant "name an edge twice" internal/service/discovery/discovery.go 's/if !seen\[e\.URL\] \{/if true {/' TestEdgesAreRanked ./internal/service/discovery
+mutant_ts "ask edges that hang in a circle" src/edges.ts 's/!tried\.has\(e\) \&\& //' test/unit/edges.test.ts
+mutant_ts "let nothing stand in for an edge whose address the server gives" src/edges.ts 's/ \?\? \(this\.list\.includes\(origin\) \? origin : undefined\)//' test/unit/edges.test.ts
 mutant "mix two versions of a file on an edge" $edge/origin.go 's/ \|\| answer\.Header\.Get\("ETag"\) != f\.header\.Get\("ETag"\):/:/' TestANewVersionReplacesAFile ./$edge
 mutant "let a CDN keep files that need a signature" $edge/serve.go 's/age > 0 \{/age > -1 {/' TestHeaders ./$edge
 mutant "keep a playlist for a minute" $edge/grants.go 's/Add\(textLife\)/Add(60 * textLife)/' TestTextsAreKeptForASecond ./$edge

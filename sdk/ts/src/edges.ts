@@ -11,6 +11,8 @@ const discoverTimeoutMs = 3_000;
 const failureMs = 60_000;
 const maxEdges = 16;
 
+const none: ReadonlySet<string> = new Set();
+
 /** What edges have. */
 const served = ["/v1/media/", "/v1/video/"];
 
@@ -42,23 +44,24 @@ export class Edges {
     if (this.list.length === 0) await this.asking; // otherwise the last answer will do
   }
 
-  /** The address of a file, from one that the server gave: relative to the server, or absolute. */
-  place(address: string): string {
+  /** The address of a file, from one that the server gave: relative to the server, or absolute. It is not of an edge whose origin is in tried. */
+  place(address: string, tried: ReadonlySet<string> = none): string {
     const given = new URL(address, this.deps.url);
     if (!served.some((prefix) => given.pathname.startsWith(prefix))) return given.href;
-    const edge = this.best();
+    const edge = this.best(tried);
     if (edge === undefined || edge === given.origin) return given.href;
     if (!this.given.has(edge)) this.given.set(edge, given.origin);
     return edge + given.pathname + given.search;
   }
 
-  /** An address did not answer. Returns where to read instead; undefined: it was not of an edge. */
-  replace(address: string): string | undefined {
+  /** An address did not answer. Returns where to read instead, other than at the origins in tried; undefined: there is no other. */
+  replace(address: string, tried: ReadonlySet<string> = none): string | undefined {
     const { origin } = new URL(address);
-    const source = this.given.get(origin);
+    const source = this.given.get(origin) ?? (this.list.includes(origin) ? origin : undefined); // the server may give an edge's own address
     if (source === undefined) return undefined;
     this.failed.set(origin, this.deps.now());
-    return this.place(source + address.slice(origin.length));
+    const other = this.place(source + address.slice(origin.length), tried);
+    return other === address || tried.has(new URL(other).origin) ? undefined : other;
   }
 
   /** replace for one who does not know why a file did not come, as of a picture in a page: only where its edge does not answer at all. */
@@ -73,8 +76,8 @@ export class Edges {
     }
   }
 
-  private best(): string | undefined {
-    return this.list.find((e) => this.deps.now() - (this.failed.get(e) ?? -Infinity) >= failureMs);
+  private best(tried: ReadonlySet<string> = none): string | undefined {
+    return this.list.find((e) => !tried.has(e) && this.deps.now() - (this.failed.get(e) ?? -Infinity) >= failureMs);
   }
 
   private async discover(): Promise<void> {

@@ -1,4 +1,4 @@
-// A video is played through an edge near the viewer. When that is lost, the next edge serves. Operators see both with their figures. It needs ffmpeg.
+// A video is played through an edge near the viewer. When that hangs, the next edge serves, and when that is killed, the origin. Operators see both with their figures. It needs ffmpeg.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -44,6 +44,19 @@ function segmentsOf(page) {
     if (pathname.endsWith(".m4s") && r.ok()) from.set(origin, (from.get(origin) ?? 0) + 1);
   });
   return from;
+}
+
+/** A device that sees the post, with where its segments come from, and which addresses of videos gave it nothing. */
+async function watcher(w, person) {
+  const page = await w.device(person);
+  await page.getByTestId("tab-feed").click();
+  await post(page, "A lake").getByRole("button", { name: /Play video/ }).waitFor();
+  const failed = new Set();
+  page.on("requestfailed", (r) => {
+    const { origin, pathname } = new URL(r.url());
+    if (pathname.startsWith("/v1/video/") && /\.(m3u8|m4s|mp4)$/.test(pathname)) failed.add(origin);
+  });
+  return { page, segments: segmentsOf(page), failed };
 }
 
 /** The console shows the edges among the nodes, and what their caches did. */
@@ -112,22 +125,20 @@ async function scenario(w, folder) {
   await console(w, server, { colorScheme: "dark" }, "olga", ["Caches and search", "Caches of files"], "edges-console");
   await console(w, server, { locale: "zh-CN", viewport: phone }, "ming", ["缓存与搜索", "文件缓存"], "edges-console-zh");
 
-  w.step("the near edge is lost: a viewer who knows only that plays from the other");
-  const third = await w.device(ana);
-  await third.getByTestId("tab-feed").click();
-  await post(third, "A lake").getByRole("button", { name: /Play video/ }).waitFor();
-  const ofThird = segmentsOf(third);
-  await near.kill();
-  await play(third, "A lake");
-  assert.deepEqual([...ofThird.keys()], [far.url]);
+  w.step("the near edge hangs: a viewer who knows only that plays from the other");
+  const third = await watcher(w, ana);
+  near.child.kill("SIGSTOP");
+  await play(third.page, "A lake");
+  assert.deepEqual([...third.segments.keys()], [far.url]);
+  assert.ok(third.failed.has(near.url), "the player asked the edge that hangs");
+  await w.shot(third.page, "edges-near-hangs");
   await until("clients are told of the other one only", async () => (await found()).join() === far.url);
 
-  w.step("the other is lost too: the origin serves");
+  w.step("the other is killed: the origin serves");
+  const fourth = await watcher(w, ana);
   await far.kill();
-  const fourth = await w.device(ana);
-  await fourth.getByTestId("tab-feed").click();
-  await post(fourth, "A lake").getByRole("button", { name: /Play video/ }).waitFor();
-  const ofFourth = segmentsOf(fourth);
-  await play(fourth, "A lake");
-  assert.deepEqual([...ofFourth.keys()], [server.url]);
+  await play(fourth.page, "A lake");
+  assert.deepEqual([...fourth.segments.keys()], [server.url]);
+  assert.ok(fourth.failed.has(far.url), "the player asked the edge that was killed");
+  await w.shot(fourth.page, "edges-origin-serves");
 }

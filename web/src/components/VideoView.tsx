@@ -29,7 +29,7 @@ export function VideoView({ video, post, title, cover, onCoverError, load }: Pro
   const [asked, setAsked] = useState(false);
   const { id, playback, renditions, durationMs, storyboard, subtitles, positionMs, width, height } = video;
   const source = useMemo<PlayerSource | undefined>(
-    () => playback && { kind: "hls", url: playback.hlsUrl, complete: playback.complete, renditions, renew: () => void client.refreshVideo(id, post), replace: (url) => client.replaceUrl(url) },
+    () => playback && { kind: "hls", url: playback.hlsUrl, complete: playback.complete, renditions, renew: () => void client.refreshVideo(id, post), replace: (url, tried) => client.replaceUrl(url, tried) },
     [client, playback, renditions, id, post],
   );
   const poster = cover || (video.posters[0]?.url ?? "");

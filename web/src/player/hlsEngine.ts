@@ -1,6 +1,7 @@
-import Hls, { type ErrorData, type Level as HlsLevel, type LoaderCallbacks, type LoaderConfiguration, type LoaderContext } from "hls.js";
+import Hls, { type ErrorData, type Level as HlsLevel } from "hls.js";
 import type { VideoRendition } from "@rialto-im/client";
 import { SignedAddresses } from "./addresses.js";
+import { failoverLoader } from "./failoverLoader.js";
 import { autoLevels, type Level } from "./renditions.js";
 
 /** Whether this browser plays HLS by our own means. Where it does not, it may play it by itself. */
@@ -13,8 +14,8 @@ export interface HlsEvents {
   onLevel: (level: Level) => void;
   /** Addresses work no longer: a new one is needed. */
   onExpired: () => void;
-  /** An address did not answer. Returns where to read instead; undefined: there is no other. */
-  onUnreachable: (url: string) => string | undefined;
+  /** An address did not answer. Returns where to read instead, other than at the origins in tried; undefined: there is no other. */
+  onUnreachable: (url: string, tried: ReadonlySet<string>) => string | undefined;
   /** It cannot go on by itself. */
   onFailed: (why: "network" | "media") => void;
 }
@@ -50,29 +51,7 @@ export class HlsEngine {
       enableWorker: false, // there is nothing to convert: segments are fMP4, and the page allows no workers from blobs
       capLevelToPlayerSize: true,
       backBufferLength: 60,
-      loader: class extends Hls.DefaultConfig.loader {
-        override load(context: LoaderContext, config: LoaderConfiguration, callbacks: LoaderCallbacks<LoaderContext>): void {
-          context.url = addresses.newest(context.url);
-          // hls.js itself does not try again what had no answer, and never elsewhere.
-          const goesOnElsewhere = (): boolean => {
-            const other = events.onUnreachable(context.url);
-            if (other === undefined) return false;
-            addresses.move(context.url, other);
-            this.stats.loading.start = 0; // a loader is used once; this one begins again
-            this.load(context, config, callbacks);
-            return true;
-          };
-          super.load(context, config, {
-            ...callbacks,
-            onError: (error, ...rest) => {
-              if (!((error.code === 0 || error.code >= 500) && goesOnElsewhere())) callbacks.onError(error, ...rest);
-            },
-            onTimeout: (...rest) => {
-              if (!goesOnElsewhere()) callbacks.onTimeout(...rest);
-            },
-          });
-        }
-      },
+      loader: failoverLoader(Hls.DefaultConfig.loader, addresses, (at, tried) => events.onUnreachable(at, tried)),
     });
     this.hls.on(Hls.Events.MANIFEST_PARSED, () => this.parsed());
     this.hls.on(Hls.Events.LEVEL_SWITCHED, (_, { level }) => this.hls.levels[level] && events.onLevel(sizeOf(this.hls.levels[level])));

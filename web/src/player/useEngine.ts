@@ -46,7 +46,7 @@ export function useEngine(video: RefObject<HTMLVideoElement | null>, source: Pla
     import("./hlsEngine.js").then(({ HlsEngine, isSupported }) => {
       if (!current) return;
       const { url } = latest.current;
-      if (isSupported()) engine.current = new HlsEngine(el, url, goOnAt.current, { onLevels: setLevels, onLevel: setLevel, onExpired: renew, onUnreachable: (at) => (latest.current.kind === "hls" ? latest.current.replace(at) : undefined), onFailed: failed });
+      if (isSupported()) engine.current = new HlsEngine(el, url, goOnAt.current, { onLevels: setLevels, onLevel: setLevel, onExpired: renew, onUnreachable: (at, tried) => (latest.current.kind === "hls" ? latest.current.replace(at, tried) : undefined), onFailed: failed });
       else if (el.canPlayType("application/vnd.apple.mpegurl")) playByItself(el, url, goOnAt.current);
       else failed("media");
     }, () => failed("network"));

@@ -57,6 +57,14 @@ export function files(client: Context) {
       client.session()?.uploads.retry(id);
     },
 
+    ...downloads(client),
+  };
+}
+
+/** Reading files, from edges where there are any. */
+function downloads(client: Context) {
+  const { media } = client.services;
+  return {
     /** A URL for a file that a message, a post or a comment names, or without `seq` for a group's picture; good for some minutes. */
     async download(of: { conversation: string; seq?: number } | { post: string } | { comment: string }, upload: string): Promise<string> {
       const asked = media.getDownload("post" in of ? { upload, post: of.post } : "comment" in of ? { upload, comment: of.comment } : { upload, conversation: of.conversation, seq: BigInt(of.seq ?? 0) });
@@ -64,9 +72,12 @@ export function files(client: Context) {
       return client.edges.place(url);
     },
 
-    /** An address of a file or a video did not answer. Returns where to read instead; undefined: it was not of an edge, so there is no other. */
-    replaceUrl(url: string): string | undefined {
-      return client.edges.replace(url);
+    /**
+     * An address of a file or a video did not answer. Returns where to read instead; undefined: there is no other, as where it was not of an edge. tried are the origins,
+     * as https://edge1.example.com, that the file was asked of already: edges that failed a minute ago are offered again, but not these.
+     */
+    replaceUrl(url: string, tried?: ReadonlySet<string>): string | undefined {
+      return client.edges.replace(url, tried);
     },
 
     /** `replaceUrl` for one who does not know why a file did not come, as of a picture in a page: only where its edge does not answer at all. */

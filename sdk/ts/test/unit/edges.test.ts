@@ -35,6 +35,33 @@ test("files come from the best edge, from the next one if that does not answer, 
   expect(d.edges.place(file)).toBe(`https://a${file}`);
 });
 
+test("a request that goes from edge to edge ends at the server, however long each of them hangs", async () => {
+  const d = deployment();
+  d.list = ["https://a", "https://b"];
+  await d.edges.ready();
+  const tried = new Set<string>();
+  const asked: string[] = [];
+  for (let at: string | undefined = d.edges.place(file); at !== undefined && asked.length < 9; at = d.edges.replace(at, tried)) {
+    asked.push(at);
+    tried.add(new URL(at).origin);
+    d.nowMs += 120_000; // an edge that failed is offered again by then
+  }
+  expect(asked).toEqual([`https://a${file}`, `https://b${file}`, `https://own${file}`]);
+  expect(d.edges.place(file)).toBe(`https://a${file}`); // the next file is asked of the best edge again
+});
+
+test("where the server gives the address of an edge, another edge stands in for it", async () => {
+  const d = deployment();
+  d.list = ["https://a", "https://b"];
+  await d.edges.ready();
+  const given = `https://a${file}`;
+  expect(d.edges.place(given)).toBe(given);
+  expect(d.edges.replace(given)).toBe(`https://b${file}`);
+  expect(d.edges.replace(`https://b${file}`, new Set(["https://a", "https://b"]))).toBe(undefined);
+  d.list = [];
+  expect(d.edges.replace("https://elsewhere/v1/media/7")).toBe(undefined);
+});
+
 test("an edge that works stays the first one, so that the addresses of files stay the same; the list outlives failures", async () => {
   const d = deployment();
   d.list = ["https://a", "https://b"];
