@@ -1554,6 +1554,9 @@ mutant "put any text of an edge into the policy of pages" $edge/registry.go 's/r
 mutant "forbid pages to read from edges" internal/app/edges.go 's/, n\.discovery\.EdgeAddresses\(\)\.\.\.\)/)/' TestClientsAreSentToEdges ./internal/app
 mutant "name an edge twice" internal/service/discovery/discovery.go 's/if !seen\[e\.URL\] \{/if true {/' TestEdgesAreRanked ./internal/service/discovery
 mutant_ts "ask edges that hang in a circle" src/edges.ts 's/!tried\.has\(e\) \&\& //' test/unit/edges.test.ts
+mutant_ts "ask an edge that is lost for each picture" src/edges.ts 's/let probe = this\.probes\.get\(origin\);/let probe: Promise<boolean> | undefined;/' test/unit/edges.test.ts
+mutant_ts "wait for ever for an edge that falls silent" src/readFile.ts 's/^      heard\(\);$/      clearTimeout(timer);/' test/unit/edges.test.ts
+mutant_ts "read a file that was refused from other edges" src/readFile.ts 's/if \(!isOffline\(err\)\) throw err;/if (signal?.aborted) throw err;/' test/unit/edges.test.ts
 mutant_ts "let nothing stand in for an edge whose address the server gives" src/edges.ts 's/ \?\? \(this\.list\.includes\(origin\) \? origin : undefined\)//' test/unit/edges.test.ts
 mutant "mix two versions of a file on an edge" $edge/origin.go 's/ \|\| answer\.Header\.Get\("ETag"\) != f\.header\.Get\("ETag"\):/:/' TestANewVersionReplacesAFile ./$edge
 mutant "let a CDN keep files that need a signature" $edge/serve.go 's/age > 0 \{/age > -1 {/' TestHeaders ./$edge

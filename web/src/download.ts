@@ -2,6 +2,7 @@ import { isOffline } from "@rialto-im/client";
 import { useCallback, useEffect, useState } from "react";
 import { useClient, useOnline } from "./client.js";
 import { errorText } from "./errors.js";
+import { useFileUrl, type FileUrl } from "./fileUrl.js";
 
 /** What names a file: a message, a post, or a comment. */
 export type FileOf = { conversation: string; seq: number } | { post: string } | { comment: string };
@@ -15,14 +16,13 @@ export function sourceKey(of: FileOf): string {
   return "post" in of ? of.post : `${of.conversation}/${of.seq}`;
 }
 
-export interface Download {
-  readonly url: string;
+export interface Download extends FileUrl {
   readonly error: string;
-  /** Asks for a new URL where this one works no longer: URLs expire. Until it comes, the old one stays. */
+  /** It could not be read. URLs expire, so one that is not young is asked for again; until the new one comes, it stays. The edge of a young one is checked. */
   readonly renew: () => void;
 }
 
-/** A URL so young has not expired: what fails with it is the file, and a new URL would fail too. */
+/** A URL so young has not expired: what fails with it is the file or the edge, and a new URL would fail too. */
 const youngMs = 60_000;
 
 const nothing = { upload: "", url: "", error: "", gotMs: 0 };
@@ -46,10 +46,11 @@ export function useDownload(of: FileOf, upload: string, wanted = true): Download
       stale = true;
     };
   }, [client, wanted, known, source, upload, online]);
-  const { url, gotMs } = got;
+  const { url: given, gotMs } = got;
+  const { url, checkEdge } = useFileUrl(given);
   const renew = useCallback(() => {
-    if (Date.now() - gotMs > youngMs) return setExpired(url);
-    void client.replaceLostUrl(url).then((other) => other && setGot((now) => (now.url === url ? { ...now, url: other } : now)));
-  }, [client, url, gotMs]);
-  return got.upload === upload ? { url, error: got.error, renew } : { url: "", error: "", renew };
+    if (Date.now() - gotMs > youngMs) setExpired(given);
+    else void checkEdge();
+  }, [given, gotMs, checkEdge]);
+  return got.upload === upload ? { url, error: got.error, renew, checkEdge } : { url: "", error: "", renew, checkEdge };
 }

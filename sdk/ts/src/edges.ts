@@ -5,7 +5,7 @@ import type { FindGatewaysResponse } from "./gen/rialto/gateway/v1/discovery_pb.
 const askAgainMs = 5_000;
 /** How long an answer is used at most, whatever it says. */
 const longestLifetimeMs = 3_600_000;
-/** A discovery that takes longer counts as failed. */
+/** A discovery that takes longer counts as failed, and an edge that takes longer to say that it is there. */
 const discoverTimeoutMs = 3_000;
 /** An edge that failed is not used for this time. */
 const failureMs = 60_000;
@@ -34,6 +34,8 @@ export class Edges {
   private readonly failed = new Map<string, number>();
   /** Where the server said that files are, of those addresses that lead to an edge now. */
   private readonly given = new Map<string, string>();
+  /** Questions under way whether edges answer. */
+  private readonly probes = new Map<string, Promise<boolean>>();
 
   constructor(private readonly deps: EdgesDeps) {}
 
@@ -54,30 +56,57 @@ export class Edges {
     return edge + given.pathname + given.search;
   }
 
+  /** Where to read a file whose address was made some time ago: elsewhere while its edge counts as failed. */
+  current(address: string): string {
+    const { origin, href } = new URL(address, this.deps.url);
+    const source = this.source(origin);
+    return source !== undefined && this.hasFailed(origin) ? this.place(source + href.slice(origin.length)) : address;
+  }
+
   /** An address did not answer. Returns where to read instead, other than at the origins in tried; undefined: there is no other. */
   replace(address: string, tried: ReadonlySet<string> = none): string | undefined {
-    const { origin } = new URL(address);
-    const source = this.given.get(origin) ?? (this.list.includes(origin) ? origin : undefined); // the server may give an edge's own address
+    const { origin, href } = new URL(address, this.deps.url);
+    const source = this.source(origin);
     if (source === undefined) return undefined;
     this.failed.set(origin, this.deps.now());
-    const other = this.place(source + address.slice(origin.length), tried);
+    const other = this.place(source + href.slice(origin.length), tried);
     return other === address || tried.has(new URL(other).origin) ? undefined : other;
   }
 
-  /** replace for one who does not know why a file did not come, as of a picture in a page: only where its edge does not answer at all. */
+  /**
+   * replace for one who does not know why a file did not come, as of a picture in a page: only where its edge does not answer at all. Several who ask at the same
+   * time share one question.
+   */
   async replaceIfLost(address: string): Promise<string | undefined> {
-    const { origin } = new URL(address);
-    if (!this.given.has(origin)) return undefined;
-    try {
-      await this.deps.fetch(`${origin}/healthz`, { mode: "no-cors", signal: AbortSignal.timeout(discoverTimeoutMs) });
-      return undefined; // it answers: what failed is the file
-    } catch {
-      return this.replace(address);
+    const { origin } = new URL(address, this.deps.url);
+    if (this.source(origin) === undefined) return undefined;
+    if (this.hasFailed(origin)) {
+      const other = this.current(address);
+      return other === address ? undefined : other;
     }
+    let probe = this.probes.get(origin);
+    if (!probe) this.probes.set(origin, (probe = this.answers(origin).finally(() => this.probes.delete(origin))));
+    return (await probe) ? undefined : this.replace(address); // it answers: what failed is the file
+  }
+
+  private answers(edge: string): Promise<boolean> {
+    return this.deps.fetch(`${edge}/healthz`, { mode: "no-cors", signal: AbortSignal.timeout(discoverTimeoutMs) }).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Where the server said that the files of an edge are; undefined: the address is not of an edge. */
+  private source(origin: string): string | undefined {
+    return this.given.get(origin) ?? (this.list.includes(origin) ? origin : undefined); // the server may give an edge's own address
+  }
+
+  private hasFailed(edge: string): boolean {
+    return this.deps.now() - (this.failed.get(edge) ?? -Infinity) < failureMs;
   }
 
   private best(tried: ReadonlySet<string> = none): string | undefined {
-    return this.list.find((e) => !tried.has(e) && this.deps.now() - (this.failed.get(e) ?? -Infinity) >= failureMs);
+    return this.list.find((e) => !tried.has(e) && !this.hasFailed(e));
   }
 
   private async discover(): Promise<void> {

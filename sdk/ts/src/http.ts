@@ -96,7 +96,8 @@ function httpError(res: Response, text: string): RialtoError {
   return new RialtoError(code, body.message ?? `the server answered ${res.status}`, reason, retryMs, ban);
 }
 
-function codeOfStatus(status: number): string {
+/** The code of an answer that names none. */
+export function codeOfStatus(status: number): string {
   if (status === 401) return "unauthenticated";
   if (status === 403) return "permission_denied";
   if (status === 404) return "not_found";

@@ -1,4 +1,4 @@
-// A video is played through an edge near the viewer. When that hangs, the next edge serves, and when that is killed, the origin. Operators see both with their figures. It needs ffmpeg.
+// A video is played, and pictures are shown, through an edge near the viewer. When that hangs, the next edge serves, and when that is killed, the origin. Operators see both with their figures. It needs ffmpeg.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -15,6 +15,12 @@ function clip(folder) {
   const file = join(folder, "lake.mp4");
   execFileSync("ffmpeg", ["-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=size=352x288:rate=10:duration=6", "-f", "lavfi", "-i", "sine=frequency=440:duration=6", "-shortest", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-g", "10", "-c:a", "aac", file]);
   return { name: "lake.mp4", mimeType: "", buffer: readFileSync(file) };
+}
+
+function photo(folder) {
+  const file = join(folder, "photo.png");
+  execFileSync("ffmpeg", ["-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=size=352x288", "-frames:v", "1", file]);
+  return { name: "photo.png", mimeType: "image/png", buffer: readFileSync(file) };
 }
 
 /** Waits until something is so. */
@@ -46,18 +52,30 @@ function segmentsOf(page) {
   return from;
 }
 
-/** A device that sees the post, with where its segments come from, and which addresses of videos gave it nothing. */
-async function watcher(w, person) {
+/** A device that knows the edges of now, and does not hear that one is gone; with where its segments come from, and which addresses of videos and files gave it nothing. */
+async function device(w, person) {
   const page = await w.device(person);
-  await page.getByTestId("tab-feed").click();
-  await post(page, "A lake").getByRole("button", { name: /Play video/ }).waitFor();
-  const failed = new Set();
+  const body = JSON.stringify(await w.call("gateway.v1.GatewayService/FindGateways", {}));
+  await page.route("**/*.GatewayService/FindGateways", (r) => r.fulfill({ contentType: "application/json", body }));
+  const failed = { videos: new Set(), files: new Set() };
   page.on("requestfailed", (r) => {
     const { origin, pathname } = new URL(r.url());
-    if (pathname.startsWith("/v1/video/") && /\.(m3u8|m4s|mp4)$/.test(pathname)) failed.add(origin);
+    if (pathname.startsWith("/v1/video/") && /\.(m3u8|m4s|mp4)$/.test(pathname)) failed.videos.add(origin);
+    if (pathname.startsWith("/v1/media/")) failed.files.add(origin);
   });
   return { page, segments: segmentsOf(page), failed };
 }
+
+/** Such a device that sees the posts. */
+async function watcher(w, person) {
+  const d = await device(w, person);
+  await d.page.getByTestId("tab-feed").click();
+  await post(d.page, "A lake").getByRole("button", { name: /Play video/ }).waitFor();
+  return d;
+}
+
+/** Where a picture that is shown came from; "" until it is there. */
+const sourceOf = (img) => img.evaluate((i) => (i.complete && i.naturalWidth > 0 ? new URL(i.currentSrc).origin : ""));
 
 /** The console shows the edges among the nodes, and what their caches did. */
 async function console(w, server, look, name, [caches, files], shot) {
@@ -97,10 +115,16 @@ async function scenario(w, folder) {
   const found = async () => (await w.call("gateway.v1.GatewayService/FindGateways", {})).edges ?? [];
   await until("clients are told of both edges", async () => (await found()).join() === `${near.url},${far.url}`);
 
-  w.step("a video is published");
+  w.step("a photo and a video are published");
   const ana = await w.person("ana", "Ana");
   const { page: a } = ana;
   await a.getByTestId("tab-feed").click();
+  await a.getByRole("button", { name: "New post" }).click();
+  await form(a).getByTestId("post-images-input").setInputFiles(photo(folder));
+  await form(a).getByLabel("Title").fill("A photo");
+  await form(a).locator(".post-image img").waitFor();
+  await form(a).getByRole("button", { name: "Publish" }).click();
+  await form(a).waitFor({ state: "detached" });
   await a.getByRole("button", { name: "New post" }).click();
   await form(a).getByTestId("video-input").setInputFiles(clip(folder));
   await form(a).getByLabel("Title").fill("A lake");
@@ -127,11 +151,27 @@ async function scenario(w, folder) {
 
   w.step("the near edge hangs: a viewer who knows only that plays from the other");
   const third = await watcher(w, ana);
+  const visitor = await device(w, ana);
   near.child.kill("SIGSTOP");
   await play(third.page, "A lake");
   assert.deepEqual([...third.segments.keys()], [far.url]);
-  assert.ok(third.failed.has(near.url), "the player asked the edge that hangs");
+  assert.ok(third.failed.videos.has(near.url), "the player asked the edge that hangs");
+  const frame = third.page.getByTestId("player-preview").locator("i");
+  await until("the small frames come from the other", async () => {
+    await third.page.getByTestId("player-seek").hover({ position: { x: 200, y: 8 } }); // the bar moves when the list does
+    return (await frame.count()) > 0 && (await frame.evaluate((i) => getComputedStyle(i).backgroundImage, undefined, { timeout: 5_000 }).catch(() => "")).includes(far.url);
+  });
   await w.shot(third.page, "edges-near-hangs");
+
+  w.step("pictures and posters come from the other, too");
+  await visitor.page.getByTestId("tab-feed").click();
+  const poster = post(visitor.page, "A lake").getByTestId("video-poster").locator("img");
+  await until("the poster comes from the other", async () => (await sourceOf(poster)) === far.url);
+  const picture = post(visitor.page, "A photo").getByTestId("post-images").locator("img");
+  await picture.scrollIntoViewIfNeeded();
+  await until("the photo comes from the other", async () => (await sourceOf(picture)) === far.url);
+  assert.ok(visitor.failed.files.has(near.url), "the picture was asked of the edge that hangs");
+  await w.shot(visitor.page, "edges-pictures");
   await until("clients are told of the other one only", async () => (await found()).join() === far.url);
 
   w.step("the other is killed: the origin serves");
@@ -139,6 +179,6 @@ async function scenario(w, folder) {
   await far.kill();
   await play(fourth.page, "A lake");
   assert.deepEqual([...fourth.segments.keys()], [server.url]);
-  assert.ok(fourth.failed.has(far.url), "the player asked the edge that was killed");
+  assert.ok(fourth.failed.videos.has(far.url), "the player asked the edge that was killed");
   await w.shot(fourth.page, "edges-origin-serves");
 }

@@ -6,6 +6,7 @@ import { useDownload } from "../download.js";
 import { bytes } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
 import { Tip } from "../ui/Tip.js";
+import { FileImage } from "./FileImage.js";
 import { ChatGallery, save } from "./Gallery.js";
 import { FileIcon, ImageIcon } from "./icons.js";
 import { MentionText } from "./MentionText.js";
@@ -45,12 +46,13 @@ function spaceOf({ width, height }: Media, tile: boolean) {
 
 function Image({ m, media, caption, tile = false }: { m: ChatMessage; media: Media; caption: string; tile?: boolean }) {
   const t = useText();
-  const { url, error } = useDownload(m, media.upload);
+  const file = useDownload(m, media.upload);
+  const { url, error } = file;
   const [large, setLarge] = useState(false);
   const style = spaceOf(media, tile);
   return (
     <>
-      {url ? <button className="picture" aria-label={t("openPicture", { name: caption || media.name })} onClick={() => setLarge(true)}><img src={url} alt="" style={style} data-testid="image" /></button> : <span className="placeholder" style={style} role="img" aria-label={t("photo")}><ImageIcon /></span>}
+      {url ? <button className="picture" aria-label={t("openPicture", { name: caption || media.name })} onClick={() => setLarge(true)}><FileImage of={file} alt="" style={style} onError={file.renew} data-testid="image" /></button> : <span className="placeholder" style={style} role="img" aria-label={t("photo")}><ImageIcon /></span>}
       {large && <ChatGallery m={m} upload={media.upload} onClose={() => setLarge(false)} />}
       {error && <p className="error">{error}</p>}
     </>
@@ -60,14 +62,15 @@ function Image({ m, media, caption, tile = false }: { m: ChatMessage; media: Med
 function Video({ m, media, tile = false }: { m: ChatMessage; media: Media; tile?: boolean }) {
   const download = useDownload(m, media.upload);
   const { url, error } = download;
-  const poster = useDownload(m, media.poster).url;
+  const cover = useDownload(m, media.poster);
+  const poster = cover.url;
   const [playing, setPlaying] = useState(false);
   if (!tile && poster) {
     const style = { ...shapeOf(media.width, media.height), width: 320, maxHeight: 360 };
-    const picture = <VideoPoster url={poster} durationMs={media.durationMs} style={style} onPlay={url && !playing ? () => setPlaying(true) : undefined} />;
+    const picture = <VideoPoster of={cover} onError={cover.renew} durationMs={media.durationMs} style={style} onPlay={url && !playing ? () => setPlaying(true) : undefined} />;
     return (
       <>
-        {playing ? <Suspense fallback={picture}><Player source={{ kind: "file", url, renew: download.renew }} title={media.caption || media.name} poster={poster} durationMs={media.durationMs} style={style} autoPlay /></Suspense> : picture}
+        {playing ? <Suspense fallback={picture}><Player source={{ kind: "file", ...download }} title={media.caption || media.name} poster={poster} durationMs={media.durationMs} style={style} autoPlay /></Suspense> : picture}
         {error && <p className="error">{error}</p>}
       </>
     );

@@ -2,8 +2,10 @@ import type { ConversationView, PresenceStatus } from "@rialto-im/client";
 import { usePresence, useUser } from "@rialto-im/client/react";
 import { useEffect, useState } from "react";
 import { useClient } from "../client.js";
+import { useFileUrl } from "../fileUrl.js";
 import { useText } from "../i18n.js";
 import { picturesOf } from "../pictures.js";
+import { FileImage } from "./FileImage.js";
 
 const hues = [168, 205, 250, 290, 330, 12, 38, 95];
 
@@ -16,10 +18,17 @@ export function hueOf(id: string): number {
 export function Avatar({ id, name, url, size = 40, dot, onGone }: { id: string; name: string; url?: string | undefined; size?: number; dot?: PresenceStatus | undefined; onGone?: (url: string) => void }) {
   const client = useClient();
   const [gone, setGone] = useState<string>(); // the URL of a picture that was replaced: the new one's is asked for
+  const file = useFileUrl(url ?? "");
+  const failed = async () => {
+    if (url === undefined || (await file.checkEdge())) return;
+    setGone(url);
+    if (onGone) onGone(url);
+    else client.refreshUser(id);
+  };
   const letter = [...(name || "?")][0]!.toUpperCase();
   return (
     <span className="avatar" style={{ width: size, height: size, fontSize: size * 0.42, ["--hue" as string]: hueOf(id) }} aria-hidden="true" data-user={id}>
-      {url && url !== gone ? <img src={url} alt="" width={size} height={size} onError={() => { setGone(url); if (onGone) onGone(url); else client.refreshUser(id); }} /> : letter}
+      {url && url !== gone ? <FileImage of={file} alt="" width={size} height={size} onError={() => void failed()} /> : letter}
       {dot && dot !== "offline" && <span className={`dot ${dot}`} />}
     </span>
   );

@@ -14,6 +14,7 @@ import { path } from "../routes.js";
 import { Menu, MenuItem } from "../ui/Menu.js";
 import { UserAvatar } from "./Avatar.js";
 import { EditComment } from "./CommentForm.js";
+import { FileImage } from "./FileImage.js";
 import { Gallery, keyOf } from "./Gallery.js";
 import { ImageIcon } from "./icons.js";
 import { LikeButton } from "./PostActions.js";
@@ -80,12 +81,13 @@ function Answers({ user }: { user: string }) {
 function CommentImage({ of, media }: { of: FileOf; media: NonNullable<NonNullable<Comment["content"]>["image"]> }) {
   const t = useText();
   const [large, setLarge] = useState(false);
-  const { url, error, renew } = useDownload(of, media.upload);
+  const file = useDownload(of, media.upload);
+  const { url, error, renew } = file;
   const shape = media.width && media.height ? { aspectRatio: `${media.width} / ${media.height}` } : {};
   if (!url) return <span className="post-image comment-image" style={shape} role="img" aria-label={error || t("photo")} title={error}><ImageIcon /></span>;
   return (
     <>
-      <button type="button" className="post-image comment-image" style={shape} aria-label={t("openPicture", { name: media.name })} onClick={() => setLarge(true)}><img src={url} alt="" loading="lazy" onError={renew} /></button>
+      <button type="button" className="post-image comment-image" style={shape} aria-label={t("openPicture", { name: media.name })} onClick={() => setLarge(true)}><FileImage of={file} alt="" loading="lazy" onError={renew} /></button>
       {large && <Gallery list={[{ of, kind: "image", media, caption: "" }]} first={keyOf(of, media.upload)} onClose={() => setLarge(false)} />}
     </>
   );

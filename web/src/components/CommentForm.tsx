@@ -10,6 +10,7 @@ import type { PostImage } from "../postDraft.js";
 import { IconButton } from "../ui/IconButton.js";
 import "./chat.css";
 import "./quote.css";
+import { FileImage } from "./FileImage.js";
 import { CheckIcon, CloseIcon, ImageIcon, SendIcon } from "./icons.js";
 import type { Comment } from "@rialto-im/client";
 import { MentionList, mentionAria } from "./MentionList.js";
@@ -76,10 +77,10 @@ export function CommentForm({ of: c }: { of: Commenting }) {
 
 function FormImage({ image, onRemove }: { image: PostImage; onRemove: () => void }) {
   const t = useText();
-  const { url, renew } = useDownload(unsent, image.upload);
+  const file = useDownload(unsent, image.upload);
   return (
     <span className="post-image comment-form-image">
-      {url ? <img src={url} alt={image.name} onError={renew} /> : <ImageIcon />}
+      {file.url ? <FileImage of={file} alt={image.name} onError={file.renew} /> : <ImageIcon />}
       <IconButton label={t("removeImage", { name: image.name })} side="top" onClick={onRemove}><CloseIcon /></IconButton>
     </span>
   );

@@ -6,6 +6,7 @@ import { sourceKey, useDownload, type FileOf } from "../download.js";
 import { useText } from "../i18n.js";
 import { Dialog } from "../ui/Dialog.js";
 import { IconButton } from "../ui/IconButton.js";
+import { FileImage } from "./FileImage.js";
 import { BackIcon, NextIcon } from "./icons.js";
 import "./voice.css";
 
@@ -83,7 +84,7 @@ function View({ p, zoomed, onZoom }: { p: Picture; zoomed: boolean; onZoom: () =
   return (
     <div className={zoomed ? "gallery-view zoomed" : "gallery-view"} tabIndex={0}>
       {error && <p className="error">{error}</p>}
-      {url && (p.kind === "video" ? <Suspense><Player source={{ kind: "file", url, renew: download.renew }} title={p.caption || p.media.name} durationMs={p.media.durationMs} /></Suspense> : <img src={url} alt={p.caption || p.media.name} onClick={onZoom} data-testid="gallery-image" />)}
+      {url && (p.kind === "video" ? <Suspense><Player source={{ kind: "file", ...download }} title={p.caption || p.media.name} durationMs={p.media.durationMs} /></Suspense> : <FileImage of={download} alt={p.caption || p.media.name} onError={download.renew} onClick={onZoom} data-testid="gallery-image" />)}
     </div>
   );
 }
@@ -98,7 +99,8 @@ function Save({ p }: { p: Picture }) {
 /** Downloads a file. */
 export async function save(client: Client, of: FileOf, media: Media): Promise<void> {
   const a = document.createElement("a");
-  a.href = await client.download(of, media.upload);
+  const url = await client.download(of, media.upload);
+  a.href = (await client.replaceLostUrl(url)) ?? url; // what a link opens goes nowhere else later
   a.download = media.name;
   a.click();
 }

@@ -3,6 +3,7 @@ import { useText } from "../i18n.js";
 import { currencies } from "../money.js";
 import { isGoods, mostGoods, newGoods, type GoodsDraft, type PostDraft, type PostImage } from "../postDraft.js";
 import { IconButton } from "../ui/IconButton.js";
+import { FileImage } from "./FileImage.js";
 import { CloseIcon, ImageIcon } from "./icons.js";
 
 type Change = (next: (d: PostDraft) => PostDraft) => void;
@@ -65,10 +66,10 @@ function OneFile({ label, testId, onFile }: { label: string; testId: string; onF
 
 function OneImage({ image, className = "", onRemove }: { image: PostImage; className?: string; onRemove: () => void }) {
   const t = useText();
-  const { url, renew } = useDownload(unsent, image.upload);
+  const file = useDownload(unsent, image.upload);
   return (
     <span className={`post-image ${className}`}>
-      {url ? <img src={url} alt={image.name} onError={renew} /> : <ImageIcon />}
+      {file.url ? <FileImage of={file} alt={image.name} onError={file.renew} /> : <ImageIcon />}
       <IconButton label={t("removeImage", { name: image.name })} onClick={onRemove}><CloseIcon /></IconButton>
     </span>
   );

@@ -9,6 +9,7 @@ import { confirm } from "../ui/Confirm.js";
 import { Dialog } from "../ui/Dialog.js";
 import { IconButton } from "../ui/IconButton.js";
 import "./feed.css";
+import { FileImage } from "./FileImage.js";
 import { CoverField, GoodsFields } from "./GoodsForm.js";
 import { CloseIcon, ImageIcon } from "./icons.js";
 import { ComposedPreview } from "./LinkPreviewCard.js";
@@ -135,10 +136,10 @@ function Images({ images, uploading, onAdd, onRemove }: ImagesProps) {
 
 function Thumbnail({ image, onRemove }: { image: PostImage; onRemove: () => void }) {
   const t = useText();
-  const { url, renew } = useDownload(unsent, image.upload);
+  const file = useDownload(unsent, image.upload);
   return (
     <span className="post-image">
-      {url ? <img src={url} alt={image.name} onError={renew} /> : <ImageIcon />}
+      {file.url ? <FileImage of={file} alt={image.name} onError={file.renew} /> : <ImageIcon />}
       <IconButton label={t("removeImage", { name: image.name })} onClick={onRemove}><CloseIcon /></IconButton>
     </span>
   );

@@ -4,6 +4,7 @@ import { useDownload, type FileOf } from "../download.js";
 import { getLocale, useText } from "../i18n.js";
 import { isAddress } from "../links.js";
 import { money } from "../money.js";
+import { FileImage } from "./FileImage.js";
 import { Gallery, keyOf } from "./Gallery.js";
 import { ImageIcon } from "./icons.js";
 
@@ -11,11 +12,12 @@ import { ImageIcon } from "./icons.js";
 export function PostCover({ of, media }: { of: FileOf; media: Media }) {
   const t = useText();
   const [large, setLarge] = useState(false);
-  const { url, error, renew } = useDownload(of, media.upload);
+  const file = useDownload(of, media.upload);
+  const { url, error, renew } = file;
   if (!url) return <span className="post-image post-cover" role="img" aria-label={error || t("photo")} title={error}><ImageIcon /></span>;
   return (
     <>
-      <button type="button" className="post-image post-cover" aria-label={t("openCover")} onClick={() => setLarge(true)}><img src={url} alt="" loading="lazy" onError={renew} /></button>
+      <button type="button" className="post-image post-cover" aria-label={t("openCover")} onClick={() => setLarge(true)}><FileImage of={file} alt="" loading="lazy" onError={renew} /></button>
       {large && <Gallery list={[{ of, kind: "image", media, caption: "" }]} first={keyOf(of, media.upload)} onClose={() => setLarge(false)} />}
     </>
   );
@@ -31,11 +33,11 @@ export function PostGoods({ post }: { post: Post }) {
 
 function Tile({ of, g }: { of: FileOf; g: Goods }) {
   const picture = g.picture?.upload ?? "0";
-  const { url, renew } = useDownload(of, picture);
+  const file = useDownload(of, picture);
   if (!/^https:/i.test(g.link) || !isAddress(g.link)) return null;
   return (
     <a className="goods" href={g.link} target="_blank" rel="noopener noreferrer nofollow" data-testid="goods">
-      {picture !== "0" && <span className="goods-picture">{url ? <img src={url} alt="" loading="lazy" onError={renew} /> : <ImageIcon />}</span>}
+      {picture !== "0" && <span className="goods-picture">{file.url ? <FileImage of={file} alt="" loading="lazy" onError={file.renew} /> : <ImageIcon />}</span>}
       <span className="goods-text">
         <b dir="auto">{g.name}</b>
         <span>{money(g.priceMinor, g.currency, getLocale())}</span>

@@ -2,6 +2,7 @@ import type { Post } from "@rialto-im/client";
 import { useState } from "react";
 import { useDownload } from "../download.js";
 import { useText } from "../i18n.js";
+import { FileImage } from "./FileImage.js";
 import { Gallery, keyOf, type Picture } from "./Gallery.js";
 import { ImageIcon } from "./icons.js";
 
@@ -25,12 +26,13 @@ export function PostImages({ post, all = false }: { post: Post; all?: boolean })
 
 function Tile({ p: { of, media }, alone, more, onOpen }: { p: Picture; alone: boolean; more: number; onOpen: () => void }) {
   const t = useText();
-  const { url, error, renew } = useDownload(of, media.upload);
+  const file = useDownload(of, media.upload);
+  const { url, error, renew } = file;
   const shape = alone && media.width && media.height ? { aspectRatio: `${media.width} / ${media.height}` } : {};
   if (!url) return <span className="post-image placeholder" style={shape} role="img" aria-label={error || t("photo")} title={error}><ImageIcon /></span>;
   return (
     <button type="button" className="post-image" style={shape} aria-label={more > 0 ? t("moreImages", { n: more }) : t("openPicture", { name: media.name })} onClick={onOpen}>
-      <img src={url} alt="" loading="lazy" onError={renew} />
+      <FileImage of={file} alt="" loading="lazy" onError={renew} />
       {more > 0 && <span aria-hidden="true">+{more}</span>}
     </button>
   );

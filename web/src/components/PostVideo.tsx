@@ -20,14 +20,14 @@ export function PostVideo({ post }: { post: Post }) {
     const text = error === undefined ? t("loading") : error.reason === "no_video" || error.reason === "no_post" ? t("videoGone") : errorText(error);
     return (
       <div className="post-video" data-testid="post-video">
-        <VideoPoster url={cover.url} durationMs={0} onPlay={undefined} />
+        <VideoPoster of={cover} durationMs={0} onPlay={undefined} />
         <p role="status">{text} {error !== undefined && <button type="button" className="link" onClick={() => void client.refreshVideo(c?.video ?? "0", post.id)}>{t("retry")}</button>}</p>
       </div>
     );
   }
   return (
     <div className="post-video" data-testid="post-video">
-      <VideoView video={video} post={post.id} title={c?.title || t("videoWithoutName")} cover={cover.url} onCoverError={cover.renew} />
+      <VideoView video={video} post={post.id} title={c?.title || t("videoWithoutName")} cover={cover} />
       <VideoStatus video={video} />
     </div>
   );

@@ -7,6 +7,7 @@ import { getLocale, useText } from "../i18n.js";
 import { nameOf, titleOf } from "../names.js";
 import { useNow } from "../now.js";
 import { markedParts } from "../search/highlight.js";
+import { FileImage } from "./FileImage.js";
 import { GroupAvatar, UserAvatar } from "./Avatar.js";
 import { ArchiveIcon, FileIcon, ImageIcon, SoundIcon, VideoIcon } from "./icons.js";
 import { directWith } from "../search/options.js";
@@ -104,9 +105,9 @@ const mostPicture = 2_000_000;
 function FilePicture({ message, file: { media, type } }: { message: NonNullable<Hit["message"]>; file: FoundFile }) {
   const picture = type === FileType.VIDEO ? media?.poster : type === FileType.IMAGE && Number(media?.size) <= mostPicture ? media?.upload : undefined;
   const upload = picture === "0" ? undefined : picture;
-  const { url } = useDownload({ conversation: message.conversation, seq: Number(message.seq) }, upload ?? "0", upload !== undefined);
+  const file = useDownload({ conversation: message.conversation, seq: Number(message.seq) }, upload ?? "0", upload !== undefined);
   const Icon = fileIcons[type] ?? FileIcon;
-  return <span className="search-picture" aria-hidden="true">{url ? <img src={url} alt="" /> : <Icon />}</span>;
+  return <span className="search-picture" aria-hidden="true">{file.url ? <FileImage of={file} alt="" onError={file.renew} /> : <Icon />}</span>;
 }
 
 function VideoHit({ hit, post, video }: { hit: Hit; post: NonNullable<Hit["post"]>; video: NonNullable<Hit["video"]> }) {

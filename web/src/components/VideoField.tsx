@@ -1,12 +1,14 @@
 import type { VideoPoster } from "@rialto-im/client";
 import { useVideo } from "@rialto-im/client/react";
 import { useState } from "react";
-import { videoUploads } from "../client.js";
+import { useClient, videoUploads } from "../client.js";
 import { errorText } from "../errors.js";
+import { useFileUrl } from "../fileUrl.js";
 import { length } from "../format.js";
 import { useText } from "../i18n.js";
 import type { PostDraft, PostImage } from "../postDraft.js";
 import { IconButton } from "../ui/IconButton.js";
+import { FileImage } from "./FileImage.js";
 import { CloseIcon } from "./icons.js";
 import { useVideoUploadOf, useVideoUploads } from "./useVideoUploads.js";
 import "./video.css";
@@ -64,13 +66,12 @@ function ChosenVideo({ id, name, onRemove, onCover, onError }: { id: string; nam
 
 /** The frames of a video that can be the post's cover. */
 function Frames({ posters, onCover, onError }: { posters: readonly VideoPoster[] } & Pick<Props, "onCover" | "onError">) {
+  const client = useClient();
   const t = useText();
   const [chosen, setChosen] = useState<number>();
   const choose = async ({ url, timeMs }: VideoPoster) => {
     try {
-      const answer = await fetch(url);
-      if (!answer.ok) throw new Error(String(answer.status));
-      const frame = await answer.blob();
+      const frame = await client.readFile(url);
       setChosen(timeMs);
       onCover(new File([frame], "cover.jpg", { type: "image/jpeg" }), (d, image) => ({ ...d, cover: image }));
     } catch {
@@ -81,9 +82,13 @@ function Frames({ posters, onCover, onError }: { posters: readonly VideoPoster[]
     <div className="video-frames" role="group" aria-label={t("coverFrames")}>
       {posters.map((p) => (
         <button key={p.timeMs} type="button" aria-pressed={chosen === p.timeMs} aria-label={t("useFrame", { at: length(p.timeMs) })} onClick={() => void choose(p)}>
-          <img src={p.url} alt="" loading="lazy" />
+          <Frame url={p.url} />
         </button>
       ))}
     </div>
   );
+}
+
+function Frame({ url }: { url: string }) {
+  return <FileImage of={useFileUrl(url)} alt="" loading="lazy" />;
 }

@@ -1,29 +1,31 @@
 import type { CSSProperties } from "react";
+import type { FileUrl } from "../fileUrl.js";
 import { length } from "../format.js";
 import { useText } from "../i18n.js";
+import { FileImage } from "./FileImage.js";
 import { PlayIcon, VideoIcon } from "./icons.js";
 import "./video.css";
 
 interface Props {
-  /** Empty: there is no picture. */
-  url: string;
+  /** Its picture; without a URL there is none. */
+  of: FileUrl;
   durationMs: number;
   style?: CSSProperties;
   /** How far the user has watched it. */
   positionMs?: number;
   /** Undefined: it cannot be played yet. */
   onPlay: (() => void) | undefined;
-  onError?: () => void;
+  onError?: (() => void) | undefined;
 }
 
 /** What stands for a video until it is played: a frame of it, with its length. */
-export function VideoPoster({ url, durationMs, style, positionMs = 0, onPlay, onError }: Props) {
+export function VideoPoster({ of, durationMs, style, positionMs = 0, onPlay, onError }: Props) {
   const t = useText();
   const atMs = Math.min(positionMs, durationMs);
   const label = durationMs <= 0 ? t("playVideo") : t(atMs > 0 ? "playVideoWatched" : "playVideoOf", { length: length(durationMs), at: length(atMs) });
   const picture = (
     <>
-      {url ? <img src={url} alt="" loading="lazy" onError={onError} /> : <VideoIcon />}
+      {of.url ? <FileImage of={of} alt="" loading="lazy" onError={onError} /> : <VideoIcon />}
       {durationMs > 0 && <time>{length(durationMs)}</time>}
       {atMs > 0 && <i className="video-watched" style={{ "--watched": `${(100 * atMs) / durationMs}%` } as CSSProperties} aria-hidden="true" data-testid="video-watched" />}
     </>

@@ -1,6 +1,8 @@
 import type { Video } from "@rialto-im/client";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { useClient } from "../client.js";
+import type { Download } from "../download.js";
+import { useFileUrl } from "../fileUrl.js";
 import { resumeAt } from "../player/resume.js";
 import type { PlayerSource } from "../player/source.js";
 import { shapeOf, VideoPoster } from "./VideoPoster.js";
@@ -13,8 +15,7 @@ interface Props {
   post: string;
   title: string;
   /** A picture in place of the video's first frame. */
-  cover?: string | undefined;
-  onCoverError?: (() => void) | undefined;
+  cover?: Download | undefined;
   /** Reads its addresses, where the list that it is from has none. */
   load?: (() => void) | undefined;
 }
@@ -23,16 +24,17 @@ interface Props {
 const mostWaitMs = 1_500;
 
 /** A video in place: a picture of it, which plays when it is pressed. */
-export function VideoView({ video, post, title, cover, onCoverError, load }: Props) {
+export function VideoView({ video, post, title, cover, load }: Props) {
   const client = useClient();
   const [playing, setPlaying] = useState(false);
   const [asked, setAsked] = useState(false);
   const { id, playback, renditions, durationMs, storyboard, subtitles, positionMs, width, height } = video;
   const source = useMemo<PlayerSource | undefined>(
-    () => playback && { kind: "hls", url: playback.hlsUrl, complete: playback.complete, renditions, renew: () => void client.refreshVideo(id, post), replace: (url, tried) => client.replaceUrl(url, tried) },
+    () => playback && { kind: "hls", url: client.currentUrl(playback.hlsUrl), complete: playback.complete, renditions, renew: () => void client.refreshVideo(id, post), replace: (url, tried) => client.replaceUrl(url, tried) },
     [client, playback, renditions, id, post],
   );
-  const poster = cover || (video.posters[0]?.url ?? "");
+  const frame = useFileUrl(video.posters[0]?.url ?? "");
+  const poster = cover?.url ? cover : frame;
   const style = shapeOf(width, height);
   const play = async () => {
     setAsked(true);
@@ -40,12 +42,12 @@ export function VideoView({ video, post, title, cover, onCoverError, load }: Pro
     await Promise.race([client.refreshVideo(id, post), new Promise((done) => setTimeout(done, mostWaitMs))]);
     setPlaying(true);
   };
-  const picture = <VideoPoster url={poster} durationMs={durationMs} style={style} positionMs={positionMs} onPlay={(source || load) && !asked ? () => void play() : undefined} {...(onCoverError ? { onError: onCoverError } : {})} />;
+  const picture = <VideoPoster of={poster} durationMs={durationMs} style={style} positionMs={positionMs} onPlay={(source || load) && !asked ? () => void play() : undefined} onError={cover?.url ? cover.renew : undefined} />;
   const startAt = useStart(playing && source !== undefined, resumeAt(positionMs, durationMs));
   if (!source || !playing) return picture;
   return (
     <Suspense fallback={picture}>
-      <Player key={`${post} ${id}`} source={source} title={title} poster={poster || undefined} durationMs={durationMs} storyboard={storyboard} subtitles={subtitles} startAt={startAt} onPosition={(seconds, isLeft) => client.watchedTo(id, post, seconds * 1_000, isLeft)} comments={post === "0" ? undefined : { post, video: id, isOwner: video.owner === client.me }} style={style} autoPlay />
+      <Player key={`${post} ${id}`} source={source} title={title} poster={poster.url || undefined} durationMs={durationMs} storyboard={storyboard} subtitles={subtitles} startAt={startAt} onPosition={(seconds, isLeft) => client.watchedTo(id, post, seconds * 1_000, isLeft)} comments={post === "0" ? undefined : { post, video: id, isOwner: video.owner === client.me }} style={style} autoPlay />
     </Suspense>
   );
 }

@@ -10,9 +10,9 @@ import "./voice.css";
 /** A voice message: its waveform, which is a slider to seek with. One plays at a time. */
 export function Voice({ m, media }: { m: ChatMessage; media: Media }) {
   const t = useText();
-  const { url, error, renew } = useDownload(m, media.upload);
+  const { url, error, renew, checkEdge } = useDownload(m, media.upload);
   const audio = useRef<HTMLAudioElement>(null);
-  /** Where it goes on with a new URL, after the last one has expired. */
+  /** Where it goes on with a new URL, after the last one has expired, or its edge does not answer. */
   const left = useRef<{ at: number; playing: boolean }>(undefined);
   const [playing, setPlaying] = useState(false);
   const [atMs, setAtMs] = useState(0);
@@ -54,6 +54,10 @@ export function Voice({ m, media }: { m: ChatMessage; media: Media }) {
           src={url}
           preload="metadata"
           onError={(e) => failed(!e.currentTarget.paused)}
+          onStalled={(e) => {
+            left.current = { at: atMs / 1_000, playing: !e.currentTarget.paused };
+            void checkEdge();
+          }}
           onLoadedMetadata={(e) => loaded(e.currentTarget)}
           onPlay={() => setPlaying(true)}
           onPause={() => setPlaying(false)}

@@ -182,7 +182,7 @@ function useFile(video: RefObject<HTMLVideoElement | null>, source: PlayerSource
   const [failed, setFailed] = useState("");
   const wasPlaying = useRef(false);
   if (source.kind === "hls") return { failure: undefined, retry: () => {}, events: {} };
-  const { url, renew } = source;
+  const { url, renew, checkEdge } = source;
   const again = () => {
     renew();
     setFailed("");
@@ -196,6 +196,11 @@ function useFile(video: RefObject<HTMLVideoElement | null>, source: PlayerSource
       left.current = { at: video.current.currentTime, playing: wasPlaying.current };
       setFailed(url);
       renew();
+    },
+    onStalled: () => {
+      if (!video.current) return;
+      left.current = { at: video.current.currentTime, playing: wasPlaying.current };
+      checkEdge();
     },
     onLoadedMetadata: () => {
       const el = video.current;

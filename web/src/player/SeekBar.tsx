@@ -1,5 +1,6 @@
 import type { VideoStoryboard } from "@rialto-im/client";
 import { useState, type CSSProperties, type PointerEvent } from "react";
+import { useFileUrl, usePreloaded } from "../fileUrl.js";
 import { length } from "../format.js";
 import { useText } from "../i18n.js";
 import type { Playback } from "./usePlayback.js";
@@ -16,7 +17,9 @@ interface Props {
 /** Where the video is: a slider, with a small frame of the place that the pointer or the finger is at. */
 export function SeekBar({ playback: { at, loadedTo }, duration, storyboard, onSeek }: Props) {
   const t = useText();
+  const frames = useFileUrl(storyboard?.url ?? "");
   const [over, setOver] = useState<{ seconds: number; x: number; width: number }>();
+  usePreloaded(frames, over !== undefined);
   const part = (seconds: number) => `${duration > 0 ? Math.min(100, (100 * seconds) / duration) : 0}%`;
   const move = (e: PointerEvent<HTMLElement>) => {
     const box = e.currentTarget.getBoundingClientRect();
@@ -25,7 +28,7 @@ export function SeekBar({ playback: { at, loadedTo }, duration, storyboard, onSe
   };
   return (
     <div className="player-seek" style={{ "--played": part(at), "--loaded": part(loadedTo) } as CSSProperties} onPointerMove={move} onPointerLeave={() => setOver(undefined)} onPointerUp={(e) => e.pointerType === "touch" && setOver(undefined)}>
-      {over && <Preview storyboard={storyboard} {...over} />}
+      {over && <Preview storyboard={storyboard && { ...storyboard, url: frames.url }} {...over} />}
       <input type="range" min={0} max={duration || 1} step="any" value={Math.min(at, duration || 1)} aria-label={t("seek")} aria-valuetext={t("timeOf", { at: length(at * 1_000), of: length(duration * 1_000) })} disabled={duration === 0} data-testid="player-seek" onChange={(e) => onSeek(e.target.valueAsNumber)} />
     </div>
   );

@@ -1,5 +1,6 @@
 import type { VideoSubtitles } from "@rialto-im/client";
 import { useEffect, useRef, useState } from "react";
+import { useClient } from "../client.js";
 import { getLocale } from "../i18n.js";
 import { storage } from "../storage.js";
 import { chosenLanguage, storeChoice, toggledLanguage } from "./subtitles.js";
@@ -40,6 +41,7 @@ const nameOf = (url: string) => url.slice(url.lastIndexOf("/") + 1);
  * of the server where that has another origin.
  */
 function useFile(shown: VideoSubtitles | undefined, renew: () => void) {
+  const client = useClient();
   const [loaded, setLoaded] = useState<{ name: string; url: string }>();
   const [failed, setFailed] = useState<string>();
   const name = shown && nameOf(shown.url);
@@ -48,10 +50,11 @@ function useFile(shown: VideoSubtitles | undefined, renew: () => void) {
   useEffect(() => {
     if (!url || !name || loaded?.name === name) return;
     const aborted = new AbortController();
-    fetch(url, { signal: aborted.signal })
-      .then(async (answer) => {
-        if (!answer.ok) throw new Error(String(answer.status));
-        setLoaded({ name, url: URL.createObjectURL(await answer.blob()) });
+    client
+      .readFile(url, aborted.signal)
+      .then((file) => {
+        if (aborted.signal.aborted) return;
+        setLoaded({ name, url: URL.createObjectURL(file) });
         setFailed(undefined);
       })
       .catch(() => {
@@ -61,7 +64,7 @@ function useFile(shown: VideoSubtitles | undefined, renew: () => void) {
         renewed.current = url;
       });
     return () => aborted.abort();
-  }, [url, name, loaded]);
+  }, [client, url, name, loaded]);
   useEffect(() => () => {
     if (loaded) URL.revokeObjectURL(loaded.url);
   }, [loaded]);

@@ -1,6 +1,7 @@
 import type { Upload } from "../gen/rialto/chat/v1/media_pb.js";
 import { none } from "../snapshots.js";
 import type { Progress } from "../putFile.js";
+import { readFile } from "../readFile.js";
 import { uploadFile } from "../upload.js";
 import type { AboutFile, FilePart, PendingUpload } from "../uploads.js";
 import { sessionOf, type Context } from "./context.js";
@@ -78,6 +79,16 @@ function downloads(client: Context) {
      */
     replaceUrl(url: string, tried?: ReadonlySet<string>): string | undefined {
       return client.edges.replace(url, tried);
+    },
+
+    /** Where to read a file whose URL was got some time ago: elsewhere while its edge counts as failed. */
+    currentUrl(url: string): string {
+      return client.edges.current(url);
+    },
+
+    /** Reads a file, into memory. Where its edge does not answer, sends nothing for 10 seconds, or fails, it is read elsewhere. */
+    readFile(url: string, signal?: AbortSignal): Promise<Blob> {
+      return readFile(client.edges, client.options.fetch, url, signal);
     },
 
     /** `replaceUrl` for one who does not know why a file did not come, as of a picture in a page: only where its edge does not answer at all. */

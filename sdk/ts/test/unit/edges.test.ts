@@ -1,13 +1,14 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { Edges } from "../../src/edges.js";
 import { RialtoError } from "../../src/errors.js";
+import { readFile } from "../../src/readFile.js";
 
 /** A deployment with these edges; undefined: it does not answer. */
 function deployment(url = "https://own") {
-  const d = { list: [] as string[] | undefined, dead: new Set<string>(), nowMs: 0, asked: 0, edges: undefined as unknown as Edges };
+  const d = { list: [] as string[] | undefined, dead: new Set<string>(), nowMs: 0, asked: 0, probed: [] as string[], edges: undefined as unknown as Edges };
   d.edges = new Edges({
     url, region: "eu", now: () => d.nowMs,
-    fetch: (to) => (d.dead.has(new URL(String(to)).origin) ? Promise.reject(new TypeError("no connection")) : Promise.resolve(new Response())),
+    fetch: (to) => (d.probed.push(new URL(String(to)).origin), d.dead.has(d.probed.at(-1)!) ? Promise.reject(new TypeError("no connection")) : Promise.resolve(new Response())),
     find: (r) => {
       d.asked++;
       expect(r.region).toBe("eu");
@@ -93,4 +94,74 @@ test("a picture that does not come leaves its edge only if that does not answer"
   expect(await d.edges.replaceIfLost(url)).toBe(undefined);
   d.dead.add("https://a");
   expect(await d.edges.replaceIfLost(url)).toBe(`https://own${file}`);
+});
+
+test("many pictures of an edge that is lost ask once, and those that are shown later do not ask", async () => {
+  const d = deployment();
+  d.list = ["https://a", "https://b"];
+  await d.edges.ready();
+  const urls = [1, 2, 3].map((n) => d.edges.place(`/v1/media/${n}?sig=a`));
+  d.dead.add("https://a");
+  expect(await Promise.all(urls.map((u) => d.edges.replaceIfLost(u)))).toEqual([1, 2, 3].map((n) => `https://b/v1/media/${n}?sig=a`));
+  expect(d.probed).toEqual(["https://a"]);
+  expect(await d.edges.replaceIfLost(`https://a${file}`)).toBe(`https://b${file}`);
+  expect(d.edges.current(`https://a${file}`)).toBe(`https://b${file}`);
+  expect(d.edges.current(`https://b${file}`)).toBe(`https://b${file}`);
+  expect(d.edges.current("/relative")).toBe("/relative");
+  expect(d.probed).toEqual(["https://a"]);
+  d.nowMs = 60_000;
+  expect(d.edges.current(`https://a${file}`)).toBe(`https://a${file}`);
+});
+
+/** Servers by their hosts: a text is the file, a number a status; "hangs" sends nothing, and "stalls" nothing after the first bytes. */
+function network(servers: Record<string, string | number>) {
+  const asked: string[] = [];
+  const fetchFn = ((to: string, { signal }: { signal: AbortSignal }) => {
+    const { host } = new URL(to);
+    asked.push(host);
+    const does = servers[host];
+    if (typeof does === "number") return Promise.resolve(new Response("", { status: does }));
+    const aborted = (fail: (err: unknown) => void) => signal.addEventListener("abort", () => fail(signal.reason));
+    if (does === "hangs") return new Promise((_, reject) => aborted(reject));
+    if (does === "stalls") return Promise.resolve(new Response(new ReadableStream({ start: (c) => (c.enqueue(new TextEncoder().encode("WEB")), aborted((err) => c.error(err))) })));
+    return does === undefined ? Promise.reject(new TypeError("no connection")) : Promise.resolve(new Response(does, { headers: { "Content-Type": "text/vtt" } }));
+  }) as typeof fetch;
+  return { asked, fetchFn };
+}
+
+afterEach(() => void vi.useRealTimers());
+
+test("a file is read from edges that work, and in the end from the server: those that hang have ten seconds", async () => {
+  vi.useFakeTimers();
+  const d = deployment();
+  d.list = ["https://hangs", "https://stalls", "https://fails", "https://dead"];
+  await d.edges.ready();
+  const { asked, fetchFn } = network({ hangs: "hangs", stalls: "stalls", fails: 502, own: "WEBVTT" });
+  let end: Blob | undefined;
+  const reading = readFile(d.edges, fetchFn, d.edges.place(file)).then((b) => (end = b));
+  await vi.advanceTimersByTimeAsync(9_999);
+  expect(asked).toEqual(["hangs"]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(asked).toEqual(["hangs", "stalls"]);
+  await vi.advanceTimersByTimeAsync(10_000);
+  await reading;
+  expect(asked).toEqual(["hangs", "stalls", "fails", "dead", "own"]);
+  expect([await end!.text(), end!.type]).toEqual(["WEBVTT", "text/vtt"]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a refusal is the origin's, so no other edge is asked; a reading can be ended", async () => {
+  const d = deployment();
+  d.list = ["https://a", "https://b"];
+  await d.edges.ready();
+  const refusing = network({ a: 403 });
+  await expect(readFile(d.edges, refusing.fetchFn, d.edges.place(file))).rejects.toMatchObject({ code: "permission_denied" });
+  expect(refusing.asked).toEqual(["a"]);
+  const hanging = network({ a: "hangs" });
+  const stop = new AbortController();
+  const reading = readFile(d.edges, hanging.fetchFn, d.edges.place(file), stop.signal);
+  stop.abort();
+  await expect(reading).rejects.toMatchObject({ code: "canceled" });
+  expect(hanging.asked).toEqual(["a"]);
+  await expect(readFile(d.edges, network({}).fetchFn, "https://own/v1/media/7")).rejects.toMatchObject({ code: "unavailable" });
 });
