@@ -488,7 +488,7 @@ mutant "mistake its own pause for silent clients" internal/transport/gateway/gat
 mutant "wait for a first frame without a deadline" internal/transport/gateway/deadlines.go 's/case state < stateReady \&\& now >=/case false \&\& now >=/' Silent internal/transport/gateway
 mutant "keep connections that read nothing" internal/transport/gateway/deadlines.go 's/case stalled != 0 \&\& now/case stalled != 0 \&\& false \&\& now/' Stalled internal/transport/gateway
 mutant "offer gateways whose lease has ended" internal/platform/cluster/gateway.go 's/case now\.Before\(g\.until\):/case !now.IsZero():/' DeadGateways internal/platform/cluster
-mutant "offer gateways that stop" internal/service/discovery/discovery.go 's/if !g\.HasAddress\(\) \|\| g\.Draining/if !g.HasAddress()/' Ranked internal/service/discovery
+mutant "offer gateways that stop" internal/service/discovery/discovery.go 's/ \&\& !g\.Draining//' Ranked internal/service/discovery
 mutant "send a herd to one gateway" internal/service/discovery/discovery.go 's/1-s\.deps\.Random\(\)/0.5+0*s.deps.Random()/' HerdSpreads internal/service/discovery
 mutant "count a search for gateways as a login" internal/transport/rpc/rate_limits.go 's/if notLoginAttempts\[name\]/if false \&\& notLoginAttempts[name]/' FindGateways internal/transport/rpc
 mutant "allow any silence" internal/transport/gateway/background.go 's/min\(time\.Duration\(nextMs\)\*time\.Millisecond, c\.server\.config\.LongestHeartbeat\)/time.Duration(nextMs)*time.Millisecond/' Silent internal/transport/gateway
@@ -1558,6 +1558,9 @@ mutant_ts "ask an edge that is lost for each picture" src/edges.ts 's/let probe 
 mutant_ts "wait for ever for an edge that falls silent" src/readFile.ts 's/^      heard\(\);$/      clearTimeout(timer);/' test/unit/edges.test.ts
 mutant_ts "read a file that was refused from other edges" src/readFile.ts 's/if \(!isOffline\(err\)\) throw err;/if (signal?.aborted) throw err;/' test/unit/edges.test.ts
 mutant_ts "let nothing stand in for an edge whose address the server gives" src/edges.ts 's/ \?\? \(this\.list\.includes\(origin\) \? origin : undefined\)//' test/unit/edges.test.ts
+mutant "let edges of one name replace each other" $edge/registry.go 's/edgeKey\{r\.Name, r\.URL\}/edgeKey{r.Name, ""}/' TestRegistry ./$edge
+mutant "send any number of figures of edges in one message" internal/app/edges.go 's/size > maxEdgeReports/false/' TestReportsOfEdgesFit ./internal/app
+mutant "ask for the addresses of edges for each file of the web app" internal/app/webapp.go 's/^\t\tif name == "index\.html" \{$/\t\tif true {/' TestOnlyPagesHaveThePolicy ./internal/app
 mutant "mix two versions of a file on an edge" $edge/origin.go 's/ \|\| answer\.Header\.Get\("ETag"\) != f\.header\.Get\("ETag"\):/:/' TestANewVersionReplacesAFile ./$edge
 mutant "let a CDN keep files that need a signature" $edge/serve.go 's/age > 0 \{/age > -1 {/' TestHeaders ./$edge
 mutant "keep a playlist for a minute" $edge/grants.go 's/Add\(textLife\)/Add(60 * textLife)/' TestTextsAreKeptForASecond ./$edge

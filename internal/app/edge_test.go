@@ -1,12 +1,14 @@
 package app
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"image"
 	"image/png"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,15 +17,20 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
+	"github.com/rialto-im/rialto/internal/transport/edge"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/gateway/v1/gatewayv1connect"
+	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 const edgeSecret = "edge.secret=shared by the edges and the others"
@@ -258,5 +265,51 @@ func TestClientsAreSentToEdges(t *testing.T) {
 	must(t, near.Close())
 	if got := edges(); !slices.Equal(got, []string{"https://far.example.com"}) {
 		t.Errorf("after one has stopped, the edges are %v", got)
+	}
+}
+
+// TestReportsOfEdgesFitInAMessage: as many edges as report to a node, each with as many figures as it may send, are in the node's answer to operators, which is one
+// message of the bus. What does not fit is left out, and said to be. Edges of one name are told apart.
+func TestReportsOfEdgesFitInAMessage(t *testing.T) {
+	n := &Node{edges: edge.NewRegistry(edge.NewPurges(edgeSecret, nil), clock.System{}, func() {})}
+	report := func(name, address string, figures int) {
+		t.Helper()
+		r := &operationv1.NodeReport{Roles: []string{"edge"}}
+		for i := range figures {
+			r.Figures = append(r.Figures, &operationv1.Figure{Name: "rialto_edge_requests_total", Labels: fmt.Sprintf("result=%0210d", i), Value: float64(i)})
+		}
+		body, err := proto.Marshal(r)
+		must(t, err)
+		q := httptest.NewRequest(http.MethodPost, edge.ReportPath+"?name="+name+"&url="+address+"&connections=0&capacity=1", bytes.NewReader(body))
+		q.Header.Set("Authorization", "Bearer "+edgeSecret)
+		w := httptest.NewRecorder()
+		n.edges.ServeHTTP(w, q)
+		if w.Code != http.StatusNoContent {
+			t.Fatalf("a report of %d bytes is answered with %d", len(body), w.Code)
+		}
+	}
+	for i := range 62 {
+		report(fmt.Sprintf("%0128d", i), "", 1000)
+	}
+	report("small", "https://small", 1)
+	report("small", "https://other", 1)
+	list := n.edgeReports()
+	if size := proto.Size(&operationv1.NodeReport{Edges: list}); len(list) != 64 || size > bus.MaxData*3/4 {
+		t.Fatalf("the reports of %d edges have %d bytes, and a message has %d", len(list), size, bus.MaxData)
+	}
+	complete, without := 0, 0
+	for _, r := range list[:62] {
+		switch {
+		case r.Answered && len(r.Figures) == 1000:
+			complete++
+		case !r.Answered && len(r.Figures) == 0 && strings.Contains(r.Error, "left out"):
+			without++
+		}
+	}
+	if complete != 2 || without != 60 {
+		t.Errorf("%d edges have all their figures, and %d none", complete, without)
+	}
+	if a, b := list[62], list[63]; !a.Answered || !b.Answered || a.Name != "small" || b.Name != "small (https://small)" {
+		t.Errorf("edges of one name are %q and %q", a.Name, b.Name)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
+	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/platform/blockcache"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	"github.com/rialto-im/rialto/internal/service/operation"
@@ -144,14 +145,27 @@ func (n *Node) edgeReport() edge.Report {
 	return r
 }
 
-// edgeReports are what the edges of this node say to operators.
+// maxEdgeReports bounds what a node says of its edges, in bytes: with its own figures, it is one message of the bus.
+const maxEdgeReports = bus.MaxData / 2
+
+// edgeReports are what the edges of this node say to operators. Beyond maxEdgeReports, edges are listed without their figures. Of several edges of one name, each but
+// the first is named with its URL.
 func (n *Node) edgeReports() (list []*operationv1.NodeReport) {
+	size, last := 0, ""
 	for _, e := range n.edges.Live() {
 		r := &operationv1.NodeReport{}
 		if err := proto.Unmarshal(e.Figures, r); err != nil {
 			r = &operationv1.NodeReport{Error: "its report cannot be read; run the same version on edges and on the other nodes"}
 		}
+		if size += proto.Size(r); size > maxEdgeReports {
+			size -= proto.Size(r)
+			r = &operationv1.NodeReport{Error: "its figures are left out, since this node's edges have too many; give some edges other origins"}
+		}
 		r.Name, r.Answered = e.Name, r.Error == ""
+		if e.Name == last {
+			r.Name += " (" + e.URL + ")"
+		}
+		last = e.Name
 		list = append(list, r)
 	}
 	return list

@@ -20,7 +20,8 @@ import (
 )
 
 // webApp serves the web app: its files, and its page at / and at any other path that a browser opens, because the page has its own routes.
-// For programs these paths are 404. Pictures and uploads may come from and go to the addresses that fileOrigins returns.
+// For programs these paths are 404. Pictures of the page may come from the addresses that fileOrigins returns, and its uploads go
+// there; it is asked for each page, and not for other files.
 func webApp(fileOrigins func() []string) http.Handler {
 	dist, built := web.Files()
 	files := map[string]*webFile{}
@@ -30,7 +31,6 @@ func webApp(fileOrigins func() []string) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		setPageHeaders(h, contentSecurityPolicy(fileOrigins()))
 		if !isRead(r) {
 			h.Set("Allow", "GET, HEAD")
 			http.Error(w, "this address is a page; calls are POSTs to /package.Service/Method", http.StatusMethodNotAllowed)
@@ -42,6 +42,9 @@ func webApp(fileOrigins func() []string) http.Handler {
 		}
 		if name == "" || files[name] == nil && isNavigation(r) {
 			name = "index.html"
+		}
+		if name == "index.html" {
+			setPageHeaders(h, contentSecurityPolicy(fileOrigins()))
 		}
 		switch f := files[name]; {
 		case f != nil:

@@ -62,6 +62,27 @@ func TestContentSecurityPolicyAllowsTheMediaOrigin(t *testing.T) {
 	}
 }
 
+// TestOnlyPagesHaveThePolicy: live edges are asked for where the answer is a page, however it is reached, and not for each of its files.
+func TestOnlyPagesHaveThePolicy(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	serve := webApp(func() []string {
+		asked++
+		return []string{"https://edge.example.com"}
+	})
+	for _, path := range []string{"/icon.svg", "/sw.js", "/assets/nothing.js", "/nothing"} {
+		if w := getPage(serve, path); asked != 0 || w.Header().Get("Content-Security-Policy") != "" {
+			t.Fatalf("for %s, the addresses of edges are asked for, and the answer has %v", path, w.Header())
+		}
+	}
+	for i, path := range []string{"/", "/index.html", "/c/1/m/7"} {
+		w := getPage(serve, path, "Accept", "text/html")
+		if asked != i+1 || !strings.Contains(w.Header().Get("Content-Security-Policy"), "https://edge.example.com") || w.Header().Get("X-Frame-Options") != "DENY" {
+			t.Errorf("%s has %v", path, w.Header())
+		}
+	}
+}
+
 // TestConsoleIsOnTheAdminListener: the console's page and files are on the admin listener, with a policy that allows nothing from elsewhere, and on the public one they are not.
 func TestConsoleIsOnTheAdminListener(t *testing.T) {
 	t.Parallel()

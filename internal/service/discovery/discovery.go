@@ -4,6 +4,7 @@
 package discovery
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"net"
@@ -37,7 +38,7 @@ type Config struct {
 	TCPTLS  bool
 }
 
-// Service ranks gateways.
+// Service ranks gateways and edges.
 type Service struct {
 	deps   Deps
 	config Config
@@ -52,7 +53,7 @@ func New(deps Deps, config Config) *Service {
 }
 
 const (
-	// MaxGateways are in an answer.
+	// MaxGateways are in an answer, and as many edges.
 	MaxGateways = 8
 	// Lifetime of an answer. Clients that reconnect within it do not ask.
 	Lifetime = time.Minute
@@ -62,34 +63,40 @@ const (
 // known. It is the answer if no node has an address of its own. Anyone may ask, so nodes and regions are not named.
 func (s *Service) FindGateways(r *gatewayv1.FindGatewaysRequest, asked string) *gatewayv1.FindGatewaysResponse {
 	answer := &gatewayv1.FindGatewaysResponse{TtlMs: uint32(Lifetime.Milliseconds())}
-	for _, e := range s.rank(s.edges(), r.Region, "") {
-		answer.Edges = append(answer.Edges, e.HTTP)
-	}
-	for _, g := range s.rank(s.deps.Gateways(), r.Region, r.Previous) {
-		answer.Gateways = append(answer.Gateways, &gatewayv1.Gateway{Ws: g.WS, Tcp: g.TCP, TcpTls: g.TCPTLS, Http: g.HTTP})
-	}
+	answer.Edges = rank(s, s.edges(), r.Region, "")
+	answer.Gateways = rank(s, s.gateways(), r.Region, r.Previous)
 	if own := s.asked(asked); len(answer.Gateways) == 0 && own != nil {
 		answer.Gateways = []*gatewayv1.Gateway{own}
 	}
 	return answer
 }
 
-// Groups of gateways, best first.
-const (
-	isPrevious = iota
-	isNear
-	isFar
-	isFull
-)
+// candidate is a server to which clients may be sent: a gateway or an edge. A client is given its address.
+type candidate[T any] struct {
+	node, region string
+	// room is how many more connections it has.
+	room    int64
+	address T
+}
 
-// edges returns the edges that report to live nodes, each once, as gateways without sockets.
-func (s *Service) edges() (list []cluster.Gateway) {
+// gateways returns those of the nodes that clients reach, and that do not stop.
+func (s *Service) gateways() (list []candidate[*gatewayv1.Gateway]) {
+	for _, g := range s.deps.Gateways() {
+		if g.HasAddress() && !g.Draining {
+			list = append(list, candidate[*gatewayv1.Gateway]{g.Node, g.Region, g.Capacity - g.Connections, &gatewayv1.Gateway{Ws: g.WS, Tcp: g.TCP, TcpTls: g.TCPTLS, Http: g.HTTP}})
+		}
+	}
+	return list
+}
+
+// edges returns the edges that report to live nodes, each once.
+func (s *Service) edges() (list []candidate[string]) {
 	seen := map[string]bool{}
 	for _, g := range s.deps.Gateways() {
 		for _, e := range g.Edges {
 			if !seen[e.URL] {
 				seen[e.URL] = true
-				list = append(list, cluster.Gateway{Node: e.Name, Region: e.Region, HTTP: e.URL, Connections: e.Connections, Capacity: e.Capacity})
+				list = append(list, candidate[string]{e.Name, e.Region, e.Capacity - e.Connections, e.URL})
 			}
 		}
 	}
@@ -99,56 +106,50 @@ func (s *Service) edges() (list []cluster.Gateway) {
 // EdgeAddresses returns the addresses of the edges to which clients are sent.
 func (s *Service) EdgeAddresses() (list []string) {
 	for _, e := range s.edges() {
-		list = append(list, e.HTTP)
+		list = append(list, e.address)
 	}
 	return list
 }
 
-// rank returns the best of some gateways, at most MaxGateways.
-func (s *Service) rank(gateways []cluster.Gateway, region, previous string) []cluster.Gateway {
+// Groups of candidates, best first.
+const (
+	isPrevious = iota
+	isNear
+	isFar
+	isFull
+)
+
+// rank returns the addresses of the best candidates for a client, at most MaxGateways. previous is the node that the client was connected to; "" if it was to none.
+func rank[T any](s *Service, candidates []candidate[T], region, previous string) []T {
 	if region == "" {
 		region = s.config.Region
 	}
 	type ranked struct {
-		cluster.Gateway
+		candidate[T]
 		group int
 		key   float64
 	}
-	var list []ranked
-	for _, g := range gateways {
-		if !g.HasAddress() || g.Draining {
-			continue
-		}
-		e := ranked{Gateway: g, group: isFar}
-		room := g.Capacity - g.Connections
+	list := make([]ranked, len(candidates))
+	for i, c := range candidates {
+		group, room := isFar, c.room
 		switch {
 		case room <= 0:
-			e.group, room = isFull, 1
-		case g.Node == previous:
-			e.group = isPrevious
-		case g.Region == region:
-			e.group = isNear
+			group, room = isFull, 1
+		case c.node == previous:
+			group = isPrevious
+		case c.region == region:
+			group = isNear
 		}
-		// The smallest of exponential variables with the rates a, b, c … is the first one with the probability a / (a + b + c + …): each gateway gets new
+		// The smallest of exponential variables with the rates a, b, c … is the first one with the probability a / (a + b + c + …): each candidate gets new
 		// clients in proportion to its room, however many ask before its next heartbeat tells of them.
-		e.key = -math.Log(1-s.deps.Random()) / float64(room)
-		list = append(list, e)
+		list[i] = ranked{c, group, -math.Log(1-s.deps.Random()) / float64(room)}
 	}
 	slices.SortFunc(list, func(a, b ranked) int {
-		if a.group != b.group {
-			return a.group - b.group
-		}
-		switch {
-		case a.key < b.key:
-			return -1
-		case a.key > b.key:
-			return 1
-		}
-		return strings.Compare(a.Node, b.Node)
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.key, b.key), cmp.Compare(a.node, b.node))
 	})
-	best := make([]cluster.Gateway, 0, MaxGateways)
-	for _, e := range list[:min(len(list), MaxGateways)] {
-		best = append(best, e.Gateway)
+	best := make([]T, 0, MaxGateways)
+	for _, c := range list[:min(len(list), MaxGateways)] {
+		best = append(best, c.address)
 	}
 	return best
 }

@@ -77,9 +77,12 @@ type Registry struct {
 	clock   clock.Clock
 	changed func()
 
-	mu    sync.Mutex           // guards edges
-	edges map[string]*reported // by name
+	mu    sync.Mutex // guards edges
+	edges map[edgeKey]*reported
 }
+
+// edgeKey tells edges apart. Two that were given one name are two as long as clients reach them by different addresses.
+type edgeKey struct{ name, url string }
 
 // reported is a report, and when it came.
 type reported struct {
@@ -89,10 +92,10 @@ type reported struct {
 
 // NewRegistry makes a registry of those edges that know the secret of purges. changed is called when an edge comes or goes; it does not block.
 func NewRegistry(purges *Purges, now clock.Clock, changed func()) *Registry {
-	return &Registry{purges: purges, clock: now, changed: changed, edges: map[string]*reported{}}
+	return &Registry{purges: purges, clock: now, changed: changed, edges: map[edgeKey]*reported{}}
 }
 
-// Live returns the edges that have reported lately, by name.
+// Live returns the edges that have reported lately, by name and URL.
 func (g *Registry) Live() (list []Report) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -100,16 +103,16 @@ func (g *Registry) Live() (list []Report) {
 	for _, e := range g.edges {
 		list = append(list, e.Report)
 	}
-	slices.SortFunc(list, func(a, b Report) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b Report) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.URL, b.URL)) })
 	return list
 }
 
 // dropSilent forgets the edges that have not reported. The caller holds mu.
 func (g *Registry) dropSilent() {
 	now := g.clock.Now()
-	for name, e := range g.edges {
+	for key, e := range g.edges {
 		if now.Sub(e.at) >= reportLife {
-			delete(g.edges, name)
+			delete(g.edges, key)
 		}
 	}
 }
@@ -119,16 +122,17 @@ func (g *Registry) add(r *Report) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.dropSilent()
-	old := g.edges[r.Name]
+	key := edgeKey{r.Name, r.URL}
+	old := g.edges[key]
 	switch {
 	case r.Leaving:
-		delete(g.edges, r.Name)
+		delete(g.edges, key)
 	case old == nil && len(g.edges) >= maxEdges:
 		return errs.New(errs.Unavailable, "busy", "too many edges report to this node; give some of them other origins")
 	default:
-		g.edges[r.Name] = &reported{*r, g.clock.Now()}
+		g.edges[key] = &reported{*r, g.clock.Now()}
 	}
-	if (old == nil) != r.Leaving || old != nil && (old.URL != r.URL || old.Region != r.Region) {
+	if (old == nil) != r.Leaving || old != nil && old.Region != r.Region {
 		g.changed()
 	}
 	return nil

@@ -61,6 +61,10 @@ func TestRegistry(t *testing.T) {
 	}
 	report(secret, query("b", "https://b:8443")+"&leaving=true", "")
 	check("one that stops", "a https://a:8443 eu 3/100 figures of a")
+	report(secret, query("a", "https://other"), "figures of another")
+	check("two of one name", "a https://a:8443 eu 3/100 figures of a", "a https://other eu 3/100 figures of another")
+	report(secret, query("a", "https://other")+"&leaving=true", "")
+	check("one of two of one name stops", "a https://a:8443 eu 3/100 figures of a")
 	now.Advance(3 * time.Second)
 	check("one that is silent")
 	for i := range 70 {
