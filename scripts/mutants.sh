@@ -1561,6 +1561,8 @@ mutant_ts "let nothing stand in for an edge whose address the server gives" src/
 mutant "let edges of one name replace each other" $edge/registry.go 's/edgeKey\{r\.Name, r\.URL\}/edgeKey{r.Name, ""}/' TestRegistry ./$edge
 mutant "send any number of figures of edges in one message" internal/app/edges.go 's/size > maxEdgeReports/false/' TestReportsOfEdgesFit ./internal/app
 mutant "ask for the addresses of edges for each file of the web app" internal/app/webapp.go 's/^\t\tif name == "index\.html" \{$/\t\tif true {/' TestOnlyPagesHaveThePolicy ./internal/app
+mutant "read files past edges in the Go SDK" sdk/go/edges.go 's/range e\.forFile\(ctx, u\)/range e.forFile(ctx, u)[:0]/' TestTheGoClientReadsFromEdges ./internal/app
+mutant "fail with an edge that is gone in the Go SDK" sdk/go/edges.go 's/if ctx\.Err\(\) != nil \{/if err != nil {/' TestTheGoClientReadsFromEdges ./internal/app
 mutant "mix two versions of a file on an edge" $edge/origin.go 's/ \|\| answer\.Header\.Get\("ETag"\) != f\.header\.Get\("ETag"\):/:/' TestANewVersionReplacesAFile ./$edge
 mutant "let a CDN keep files that need a signature" $edge/serve.go 's/age > 0 \{/age > -1 {/' TestHeaders ./$edge
 mutant "keep a playlist for a minute" $edge/grants.go 's/Add\(textLife\)/Add(60 * textLife)/' TestTextsAreKeptForASecond ./$edge

@@ -2,11 +2,14 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"image"
 	"image/png"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +17,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -23,6 +27,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/transport/edge"
+	rialto "github.com/rialto-im/rialto/sdk/go"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -312,4 +317,47 @@ func TestReportsOfEdgesFitInAMessage(t *testing.T) {
 	if a, b := list[62], list[63]; !a.Answered || !b.Answered || a.Name != "small" || b.Name != "small (https://small)" {
 		t.Errorf("edges of one name are %q and %q", a.Name, b.Name)
 	}
+}
+
+// TestTheGoClientReadsFromEdges: it reads a file from an edge, and from the node that gave the address once the edge is gone.
+func TestTheGoClientReadsFromEdges(t *testing.T) {
+	h, _ := open(t, edgeSecret)
+	e, err := Open(t.Context(), configure(t, filepath.Join(t.TempDir(), "edge"), "roles=edge", "edge.origins="+url(h), edgeSecret, "public.url=http://edge.example.com"), slog.New(slog.NewTextHandler(t.Output(), nil)))
+	must(t, err)
+	closeEdge := sync.OnceValue(e.Close)
+	t.Cleanup(func() { must(t, closeEdge()) })
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		if address == "edge.example.com:80" {
+			address = strings.TrimPrefix(url(e), "http://")
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	connections := &http.Transport{DialContext: dial}
+	t.Cleanup(connections.CloseIdleConnections)
+	ann, err := rialto.New(rialto.Config{URL: url(h), HTTP: &http.Client{Transport: connections}})
+	must(t, err)
+	must(t, ann.Register(t.Context(), "ann", "a good password", "Ann"))
+	const text = "twelve bytes"
+	u, err := ann.Upload(t.Context(), "notes.txt", "", int64(len(text)), strings.NewReader(text))
+	must(t, err)
+	read := func() {
+		t.Helper()
+		r, err := ann.Media().GetDownload(t.Context(), connect.NewRequest(&chatv1.GetDownloadRequest{Upload: u.Upload}))
+		must(t, err)
+		body, err := ann.OpenFile(t.Context(), r.Msg.Url)
+		must(t, err)
+		b, err := io.ReadAll(body)
+		must(t, err)
+		must(t, body.Close())
+		if string(b) != text {
+			t.Errorf("the file is %q", b)
+		}
+	}
+	eventually.True(t, "the edge is offered", func() bool { return len(h.discovery.EdgeAddresses()) == 1 })
+	read()
+	if n := e.edge.Stats().Served.Load(); n != 1 {
+		t.Errorf("the edge has served %d files", n)
+	}
+	must(t, closeEdge())
+	read()
 }

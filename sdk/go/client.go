@@ -54,7 +54,7 @@ type Config struct {
 	// Discover asks the deployment which of its nodes to connect to, and spreads and fails over among them: for deployments whose nodes have addresses of
 	// their own (public.url). Sockets go there, and calls still to URL. By default sockets go to URL, too.
 	Discover bool
-	// Region that this client is in, one of the operator's, for Discover; by default that of the node that answers.
+	// Region that this client is in, one of the operator's, for Discover and for files; by default that of the node that answers.
 	Region string
 	// Store keeps what must outlive the process; by default memory, which does not. It belongs to one client at a time.
 	Store Store
@@ -158,8 +158,9 @@ type Client struct {
 
 	written    writtenMessages
 	running    atomic.Bool
-	lag        pushLag    // of the open connection; Run's goroutine uses it
-	gateways   gateways   // Run's goroutine uses it
+	lag        pushLag  // of the open connection; Run's goroutine uses it
+	gateways   gateways // Run's goroutine uses it
+	edges      *edges
 	idle       idleSearch // the heartbeat of the open connection uses it
 	refreshing sync.Mutex // one refresh at a time: a refresh token is good once
 
@@ -222,6 +223,7 @@ func New(config Config) (*Client, error) {
 	}
 	c.state = state
 	c.gateways = newGateways(&c.config)
+	c.edges = newEdges(&c.config)
 	with := connect.WithInterceptors(connect.UnaryInterceptorFunc(c.authorize))
 	c.base = accountv1connect.NewAccountServiceClient(config.HTTP, config.URL)
 	c.account = accountv1connect.NewAccountServiceClient(config.HTTP, config.URL, with)

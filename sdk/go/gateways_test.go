@@ -16,6 +16,7 @@ type finder struct {
 	gatewayv1connect.UnimplementedGatewayServiceHandler
 	mu    sync.Mutex // guards all
 	list  []*gatewayv1.Gateway
+	edges []string
 	ttlMs uint32
 	down  bool
 	asked []*gatewayv1.FindGatewaysRequest
@@ -28,7 +29,7 @@ func (f *finder) FindGateways(_ context.Context, r *connect.Request[gatewayv1.Fi
 	if f.down {
 		return nil, connect.NewError(connect.CodeUnavailable, nil)
 	}
-	return connect.NewResponse(&gatewayv1.FindGatewaysResponse{Gateways: f.list, TtlMs: f.ttlMs}), nil
+	return connect.NewResponse(&gatewayv1.FindGatewaysResponse{Gateways: f.list, Edges: f.edges, TtlMs: f.ttlMs}), nil
 }
 
 // visits records which nodes a client comes to, in order; each connection ends as the node's script says.
