@@ -1,0 +1,101 @@
+package indexprocess
+
+import (
+	"context"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/wakeup"
+)
+
+// check returns the error of a call that needs no process.
+func (i *Index) check(ctx context.Context) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch {
+	case i.closed:
+		return errClosed
+	case i.damage != nil:
+		return i.damage
+	}
+	return ctx.Err()
+}
+
+// call calls the process.
+func (i *Index) call(ctx context.Context, kind frameKind, value any) (*reply, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p, err := i.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer i.release()
+	select {
+	case i.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	done := func() { <-i.slots }
+	n, c, ok := p.begin(done)
+	if !ok {
+		done()
+		return nil, unavailable(p.failed)
+	}
+	b, err := encodeFrame(kind, n, value)
+	if err == nil {
+		err = p.send(ctx, b)
+	}
+	if err != nil {
+		if p.take(n) != nil {
+			done()
+		}
+		return nil, err
+	}
+	r, err := p.receive(ctx, c)
+	if ctx.Err() != nil && err != nil {
+		p.cancel(n)
+	}
+	return r, err
+}
+
+// acquire returns the process that answers, which stays until release. If the index sleeps, it wakes it and waits for the start.
+func (i *Index) acquire(ctx context.Context) (*process, error) {
+	for {
+		p, changed, err := i.current()
+		if p != nil || err != nil {
+			return p, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-i.done: // current then says why
+		}
+	}
+}
+
+// current returns the process that answers. If the index sleeps, there is none, and changed is closed once it has started, or could not be.
+func (i *Index) current() (_ *process, changed <-chan struct{}, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch {
+	case i.closed:
+		return nil, nil, errClosed
+	case i.damage != nil:
+		return nil, nil, i.damage
+	case i.process != nil:
+		i.callers++
+		return i.process, nil, nil
+	case i.asleep:
+		wakeup.Signal(i.wake)
+		return nil, i.changed, nil
+	}
+	return nil, nil, unavailable(nil)
+}
+
+func (i *Index) release() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.callers--
+	i.used = time.Now()
+}

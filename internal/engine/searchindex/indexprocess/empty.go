@@ -1,0 +1,38 @@
+package indexprocess
+
+import (
+	"context"
+	"maps"
+
+	"github.com/rialto-im/rialto/internal/engine/searchindex"
+)
+
+// An index without documents has at most checkpoints. They are in memory until the first document, and lost with this process: then the index is built again, of
+// nothing. So a server that has nothing to find has no second process.
+
+// maxHeld bounds the checkpoints in memory. With more, the process starts.
+const maxHeld = 10_000
+
+// hold keeps the checkpoints of a batch without documents in memory. held: that is all that the batch needs. Otherwise, the process has the checkpoints from now on.
+func (i *Index) hold(ctx context.Context, b *searchindex.Batch) (held bool, err error) {
+	i.applying.Lock()
+	defer i.applying.Unlock()
+	points := i.held.Load()
+	if points == nil {
+		return false, nil
+	}
+	if err := i.check(ctx); err != nil {
+		return false, err
+	}
+	if len(b.Put) == 0 && len(*points)+len(b.Checkpoints) <= maxHeld {
+		next := maps.Clone(*points) // others read it
+		maps.Copy(next, b.Checkpoints)
+		i.held.Store(&next)
+		return true, nil
+	}
+	if _, err := i.call(ctx, applyFrame, &searchindex.Batch{Checkpoints: *points}); err != nil {
+		return false, err
+	}
+	i.held.Store(nil)
+	return false, nil
+}

@@ -1,0 +1,7 @@
+package indexprocess
+
+// For tests.
+const (
+	SlowStart = slowStart
+	MaxHeld   = maxHeld
+)

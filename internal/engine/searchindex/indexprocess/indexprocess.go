@@ -1,0 +1,151 @@
+// Package indexprocess runs a search index in a process of its own, so that the kernel divides the processors between it and the process that uses it. Indexing
+// computes for long, in goroutines of a library: in one process they would delay all others (docs/decisions/0142-search-index-process.md).
+//
+// An Index starts the process when it is called, and again whenever that ends (supervise.go). It calls it through the pipes of its standard input and output, with
+// frames of bounded length (frame.go). The process runs Serve. It ends when its caller has ended, as its input then does, and Linux kills it besides. A process
+// that nobody has called for some minutes is ended. An index that has no documents needs none (empty.go).
+//
+// While the process starts again after it has ended by itself, calls fail with the reason search_unavailable. Nothing is lost: what Apply has confirmed is durable,
+// and positions are in the index. If a call fails because the process has ended, its batch may be there or not. A process that hangs is killed (process.go), so a
+// call ends even if its context does not.
+package indexprocess
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/engine/searchindex"
+)
+
+const (
+	// defaultIdle is how long a process runs without a call.
+	defaultIdle = 3 * time.Minute
+	// defaultSilence is how long a process may send nothing. A running one sends a beat each second.
+	defaultSilence = 30 * time.Second
+)
+
+// Config of an Index.
+type Config struct {
+	// Command makes the command of the process, which calls Serve with its standard input and output. It is called for each start.
+	Command func() *exec.Cmd
+	// Empty: nothing has been applied to the index. The process starts with the first document, and Open does not fail.
+	Empty bool
+	// Idle is how long the process runs without a call; 0 is 3 minutes.
+	Idle time.Duration
+	// Silence is after how long without a sign of life a process is killed, about; 0 is 30 s.
+	Silence time.Duration
+	// Restarted is called when the process has ended by itself. If nil, nothing is.
+	Restarted func()
+	Logger    *slog.Logger
+}
+
+// Index is a searchindex.Index in another process.
+type Index struct {
+	config Config
+	slots  chan struct{} // each call in progress holds one
+	stop   context.CancelFunc
+	done   chan struct{} // closed when no process runs any more
+	wake   chan struct{} // signals that a call waits while the index sleeps
+
+	mu      sync.Mutex // guards what follows
+	process *process   // nil: none is ready
+	asleep  bool       // no process runs, as none is needed; the next call starts one
+	changed chan struct{}
+	callers int       // of the process
+	used    time.Time // when the last call ended
+	damage  error     // the index cannot be opened any more, as it is damaged
+	closed  bool
+
+	applying sync.Mutex                        // held to change held, until it is nil
+	held     atomic.Pointer[map[string]uint64] // checkpoints of an index without documents; nil: the process has all
+}
+
+var errClosed = errors.New("indexprocess: the index is closed")
+
+// unavailable is the error of a call while no process is ready. cause may be nil.
+func unavailable(cause error) error {
+	return &errs.Error{Kind: errs.Unavailable, Reason: "search_unavailable", Message: "the search index cannot be reached; try again", Retry: time.Second, Cause: cause}
+}
+
+// Open starts a process, and returns when it has opened the index, or with its error. The caller must Close the Index.
+func Open(ctx context.Context, config Config) (*Index, error) {
+	config.Idle, config.Silence = cmp.Or(config.Idle, defaultIdle), cmp.Or(config.Silence, defaultSilence)
+	life, stop := context.WithCancel(context.Background())
+	i := &Index{config: config, slots: make(chan struct{}, maxCalls), stop: stop, done: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{}), asleep: config.Empty}
+	if config.Empty {
+		i.held.Store(&map[string]uint64{})
+		go i.supervise(life, nil) // ends with Close
+		return i, nil
+	}
+	opened := make(chan error, 1)
+	go i.supervise(life, opened) // ends with Close
+	select {
+	case err := <-opened:
+		if err == nil {
+			return i, nil
+		}
+		return nil, errors.Join(err, i.Close())
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), i.Close())
+	}
+}
+
+// Close implements searchindex.Index.
+func (i *Index) Close() error {
+	i.mu.Lock()
+	i.closed = true
+	i.mu.Unlock()
+	i.stop()
+	<-i.done
+	return nil
+}
+
+// Apply implements searchindex.Index. The last part of a batch has its checkpoints.
+func (i *Index) Apply(ctx context.Context, b *searchindex.Batch) error {
+	if i.held.Load() != nil {
+		if held, err := i.hold(ctx, b); held || err != nil {
+			return err
+		}
+	}
+	for rest := *b; ; {
+		part, last := nextPart(&rest)
+		if _, err := i.call(ctx, applyFrame, &part); err != nil || last {
+			return err
+		}
+	}
+}
+
+// Search implements searchindex.Index.
+func (i *Index) Search(ctx context.Context, q *searchindex.Query) (searchindex.Result, error) {
+	if i.held.Load() != nil {
+		return searchindex.Result{}, i.check(ctx)
+	}
+	r, err := i.call(ctx, searchFrame, q)
+	if err != nil {
+		return searchindex.Result{}, err
+	}
+	return r.Result, nil
+}
+
+// Checkpoints implements searchindex.Index.
+func (i *Index) Checkpoints(ctx context.Context, names []string) ([]uint64, error) {
+	if held := i.held.Load(); held != nil {
+		at := make([]uint64, len(names))
+		for n, name := range names {
+			at[n] = (*held)[name]
+		}
+		return at, i.check(ctx)
+	}
+	r, err := i.call(ctx, checkpointsFrame, names)
+	if err != nil {
+		return nil, err
+	}
+	return r.At, nil
+}
