@@ -191,7 +191,6 @@ mutant "admit connections whatever the processors do" internal/app/admission.go 
 mutant "halve the rate of new connections however busy the processors are" internal/app/admission.go 's/max\(busyShare\/busy, admissionFall\)/admissionFall/' BusyProcessors internal/app
 mutant "index while a crowd connects" internal/service/search/pacer.go 's/p\.crowded\(\) \&\& time/p.processors < 0 \&\& time/' PacerOfACrowd internal/service/search
 mutant "rest for ever while a crowd connects" internal/service/search/pacer.go 's/time\.Now\(\)\.Before\(end\)/!end.IsZero()/' PacerOfACrowd internal/service/search
-mutant "index with the threads of other times" internal/service/search/pacer.go 's/p\.moreThreads\(\) \/\/ also/_ = p.busy \/\/ also/' 'TestPacer$' internal/service/search
 mutant "index a few documents at once" internal/service/search/pacer.go 's/max\(times\*worked, restLeast\)/times*worked/' 'TestPacer$' internal/service/search
 mutant "yield while all appends wait for the flush" internal/engine/timeline/pebblelog/yield.go 's/if s\.begun\.Load\(\) \{/if s.yieldTo == nil {/' AStallEnds internal/engine/timeline/pebblelog
 mutant "ask for threads for each held message" internal/transport/gateway/held_sends.go 's/s\.failedAt\.Swap\(second\) != second/second > 0/' HeldMessagesGetThreads internal/transport/gateway
@@ -1576,6 +1575,28 @@ mutant "let chaos miss posts in pages" internal/tool/chaos/check_feed.go 's/if i
 mutant "let chaos miss lost likes" internal/tool/chaos/check_feed.go 's/has != likes \{/has \&\& !likes {/' EachViolation internal/tool/chaos
 mutant "ask a server again and again to cancel a backup" internal/tool/remotebackup/remotebackup.go 's/CallOnce\(context\.WithoutCancel/Call(context.WithoutCancel/' InterruptedBackup internal/tool/remotebackup
 mutant "drop headers of calls in the Go SDK" sdk/go/internal/unary/unary.go 's/maps\.Copy\(r\.Header\(\), header\)/_ = header/' TestProtocols internal/transport/rpc
+index=internal/engine/searchindex/indexprocess
+mutant "wait for a process of a search index that hangs" $index/process.go 's/p\.kill\(errSilent\)/_ = errSilent/' 'HungProcess|HungStart' ./$index
+mutant "kill a process of a search index whose calls take long" $index/serve.go 's/s\.beating\.Go\(func\(\) \{ s\.beat\(beats\) \}\)/_ = beats/' HungProcess ./$index
+mutant "end the process of a search index during a call" $index/supervise.go 's/i\.callers > 0/false/' NotIdleDuringACall ./$index
+mutant "keep an idle process of a search index" $index/supervise.go 's/if !endIdle \{/if i != nil {/' IdleProcessEnds ./$index
+mutant "end the process of a search index that takes long to open" $index/supervise.go 's/time\.Since\(began\) <= slowStart/true/' SlowIndexKeeps ./$index
+mutant "call a search index that sleeps in vain" $index/call.go 's/case i\.asleep:/case false:/' 'IdleProcessEnds|EmptyIndexHas' ./$index
+mutant "start a process for a search index without documents" $index/empty.go 's/len\(b\.Put\) == 0/false/' EmptyIndexHasNoProcess ./$index
+mutant "start a process for the index of a new server" internal/app/indexprocess.go 's/errors\.Is\(err, os\.ErrNotExist\)/false/' TheIndexHasAProcess ./internal/app
+mutant "take any search index for one without documents" internal/app/indexprocess.go 's/errors\.Is\(err, os\.ErrNotExist\)/true/' 'TheIndexHasAProcess|SearchOverHTTP' ./internal/app
+mutant "lose the checkpoints of a search index with the first document" $index/empty.go 's/Checkpoints: \*points\}/Term: 0}/' EmptyIndexHasNoProcess ./$index
+mutant "keep any number of checkpoints in memory" $index/empty.go 's/ \&\& len\(\*points\)\+len\(b\.Checkpoints\) <= maxHeld//' ManyCheckpoints ./$index
+mutant "leave a search index without its process" $index/supervise.go 's/_ = retry\.Wait\(ctx\)/<-ctx.Done()/' TestKilled ./$index
+mutant "forget that a search index is damaged" $index/reply.go 's/searchindex\.ErrCorrupt, context\.Canceled/context.Canceled/' TestDamage ./$index
+mutant "go on with a search that nobody waits for" $index/call.go 's/p\.cancel\(n\)/_ = n/' TestCancellation ./$index
+mutant "call a search index more often at once than it accepts" $index/indexprocess.go 's/struct\{\}, maxCalls\)/struct{}, 10*maxCalls)/' ManyCallsAtOnce ./$index
+mutant "read frames of any length from the server" $index/frame.go 's/^\tif n > maxFrame \{/\tif false {/' BadFrames ./$index
+mutant "send a batch as one frame" $index/part.go 's/size > maxPart/false/' 'LargeBatches|TestParts' ./$index
+mutant "take the end of the server for a close" $index/serve.go 's/return ErrCallerEnded/return nil/' EndsWithItsInput ./$index
+mutant "leave the search index the priority of the server" $index/priority_linux.go 's/highest-now < niceness/false/' Priorities ./$index
+mutant "end the server before the search index if memory runs out" $index/priority_linux.go 's/now >= score/now > -score/' Priorities ./$index
+mutant "give the process of the search index the environment of the server" internal/app/indexprocess.go 's/kept = append\(kept, v\)/_ = v/; s/return kept/return append(kept, environ...)/' GetsNoSecrets ./internal/app
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -27,7 +27,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"serve", "run the server: rialto serve --data DIR --listen HOST:PORT", func(args []string) int {
-			return untilSignal(func(ctx context.Context) int { return app.ServeMain(ctx, args, os.Stdout, os.Stderr) })
+			return untilSignal(func(ctx context.Context) int { return app.ServeMain(ctx, app.Program(), args, os.Stdout, os.Stderr) })
 		}},
 		{"check", "check the configuration and report all errors; --reference prints all settings", func(args []string) int {
 			return app.CheckMain(args, os.Stdout, os.Stderr)
@@ -128,6 +128,9 @@ func main() {
 	}
 	if name == "--version" || name == "-version" {
 		name = "version"
+	}
+	if name == app.IndexCommand { // serve starts it
+		os.Exit(app.IndexMain(args, os.Stdin, os.Stdout, os.Stderr))
 	}
 	for _, c := range commands() {
 		if c.name == name {

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os/exec"
 	"sync/atomic"
 	"time"
 
@@ -181,9 +182,11 @@ type Node struct {
 	unauthenticated *inputlimit.Connections
 	open            *openConnections // at the listener
 	threads         *threads
-	admission       *admission              // of the listener
-	fileRequests    *inputlimit.Connections // requests for files and pages in progress
-	streams         *inputlimit.Connections // open streams of HTTP/2
+	indexCommand    func(dir string) *exec.Cmd // nil: the search index is in this process
+	indexRestarts   atomic.Uint64              // of its process
+	admission       *admission                 // of the listener
+	fileRequests    *inputlimit.Connections    // requests for files and pages in progress
+	streams         *inputlimit.Connections    // open streams of HTTP/2
 	limits          *ratelimit.Table
 	protection
 	proxySigns  *proxySigns
@@ -208,14 +211,9 @@ type Node struct {
 	readiness               readiness
 }
 
-// Open opens the engines, makes the services, and starts them. The caller must Close the node.
-func Open(ctx context.Context, c *config.Config, logger *slog.Logger) (*Node, error) {
-	return OpenAt(ctx, c, logger, clock.System{})
-}
-
-// OpenAt is Open with a clock that a test moves.
-func OpenAt(ctx context.Context, c *config.Config, logger *slog.Logger, now clock.Clock) (_ *Node, err error) {
-	n := &Node{config: c, clock: now, logger: logger, outgoing: outgoing.New(logger), registry: telemetry.NewRegistry(), calls: telemetry.NewCalls("send", "sync"), stack: lifecycle.New(), threads: newThreads(setThreads), missed: make(missedEvents, 1), startedMs: now.Now().UnixMilli()}
+// openNode opens a node. indexCommand makes the command of a process that serves the search index in a directory; nil: the index is in this process.
+func openNode(ctx context.Context, c *config.Config, logger *slog.Logger, now clock.Clock, indexCommand func(dir string) *exec.Cmd) (_ *Node, err error) {
+	n := &Node{config: c, indexCommand: indexCommand, clock: now, logger: logger, outgoing: outgoing.New(logger), registry: telemetry.NewRegistry(), calls: telemetry.NewCalls("send", "sync"), stack: lifecycle.New(), threads: newThreads(setThreads), missed: make(missedEvents, 1), startedMs: now.Now().UnixMilli()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())

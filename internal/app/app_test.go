@@ -398,7 +398,7 @@ func TestServeWarnsOfUnverifiedTLS(t *testing.T) {
 			args = append(args, "--set", s)
 		}
 		var out, errOut strings.Builder
-		if code := ServeMain(stopped, args, &out, &errOut); code != 1 || !strings.Contains(errOut.String(), "a setting is not as safe as it could be") || !strings.Contains(errOut.String(), "postgres: ") || strings.Contains(errOut.String(), "canary") {
+		if code := ServeMain(stopped, "", args, &out, &errOut); code != 1 || !strings.Contains(errOut.String(), "a setting is not as safe as it could be") || !strings.Contains(errOut.String(), "postgres: ") || strings.Contains(errOut.String(), "canary") {
 			t.Errorf("%q: %d, %s", set, code, errOut.String())
 		}
 	}
@@ -421,7 +421,7 @@ func TestServeErrorsAndExitCodes(t *testing.T) {
 		{[]string{"--data", data, "--listen", "127.0.0.1:0"}, 1, "before it was ready"},
 	} {
 		var out, errOut strings.Builder
-		if code := ServeMain(stopped, tc.args, &out, &errOut); code != tc.code || out.Len() > 0 || !strings.Contains(errOut.String(), tc.says) {
+		if code := ServeMain(stopped, "", tc.args, &out, &errOut); code != tc.code || out.Len() > 0 || !strings.Contains(errOut.String(), tc.says) {
 			t.Errorf("%v: %d, %q, %q", tc.args, code, out.String(), errOut.String())
 		}
 		noneLeft(t)

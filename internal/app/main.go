@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/platform/pipeline"
 )
@@ -86,8 +87,9 @@ const checkHelp = `check reports all errors in the configuration that serve woul
 Exit codes: 0 if the configuration is valid, 2 if not.
 `
 
-// ServeMain is rialto serve: it runs a node until ctx ends. It exits 0 after a clean stop, 1 after a failure, 2 for a bad configuration.
-func ServeMain(ctx context.Context, args []string, out, errOut io.Writer) int {
+// ServeMain is rialto serve: it runs a node until ctx ends. program is the path of this program, which the process of the search index runs; empty: there is no such
+// process. It exits 0 after a clean stop, 1 after a failure, 2 for a bad configuration.
+func ServeMain(ctx context.Context, program string, args []string, out, errOut io.Writer) int {
 	var f flags
 	if code, ok := f.parse("serve", serveHelp, args, out, errOut, nil); !ok {
 		return code
@@ -108,7 +110,7 @@ func ServeMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		logger.Warn("a setting is not as safe as it could be", "detail", w)
 	}
 	defer tuneGC()()
-	n, err := Open(ctx, c, logger)
+	n, err := openNode(ctx, c, logger, clock.System{}, indexCommand(program, c.Search, logger))
 	if err != nil {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted before it was ready")

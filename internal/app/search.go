@@ -14,7 +14,6 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
-	"github.com/rialto-im/rialto/internal/engine/searchindex/blevesearch"
 	"github.com/rialto-im/rialto/internal/engine/searchindex/opensearch"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/counter"
@@ -30,7 +29,7 @@ func (n *Node) openSearch(ctx context.Context) error {
 		return err
 	}
 	deps := search.Deps{DB: n.db, Log: n.log, Chat: n.chat, Accounts: n.accounts, Posts: n.feed, Videos: n.videos, Likes: n.postLikes, Dir: n.dir.join(datadir.SearchDir), Audit: n.audit, Node: n.name, Secret: secret,
-		IsCoordinator: n.isCoordinator, CPUTime: cpuTime, Processors: n.threads.processors, PacingAccepts: n.admission.pacing, MoreThreads: n.threads.more, Clock: n.clock, Logger: n.logger}
+		IsCoordinator: n.isCoordinator, CPUTime: cpuTime, Processors: n.threads.processors, PacingAccepts: n.admission.pacing, Clock: n.clock, Logger: n.logger}
 	if n.config.Clustered() {
 		deps.Bus = n.bus
 	}
@@ -40,13 +39,7 @@ func (n *Node) openSearch(ctx context.Context) error {
 			return err
 		}
 	case n.config.Has(config.RoleAPI) || n.config.Has(config.RoleGateway):
-		deps.Open = func(dir string) (searchindex.Index, error) {
-			opened, err := blevesearch.Open(dir, n.logger)
-			if err != nil {
-				return nil, err // a nil interface
-			}
-			return opened, nil
-		}
+		deps.Open = n.openIndex
 	}
 	n.search, err = search.New(ctx, deps, n.config.Search)
 	return err
@@ -124,6 +117,7 @@ func (n *Node) registerSearchMetrics() {
 	telemetry.Gauge(n.registry, "search_incomplete", "1 while the search index of this node is being built, and answers say that they are incomplete.", func() float64 { return flagOf(n.search.State().Incomplete) })
 	telemetry.Gauge(n.registry, "search_rebuilding", "1 while the search index is built again beside the one that answers.", func() float64 { return flagOf(n.search.State().Rebuilding) })
 	telemetry.Gauge(n.registry, "search_writer", "1 on the node that writes the search index that all nodes share, 0 on the others.", func() float64 { return flagOf(n.sharedSearch() && n.search.State().Writing) })
+	telemetry.Count(n.registry, "search_restarts_total", "How often the process of the search index ended by itself, and was started again.", func() float64 { return float64(n.indexRestarts.Load()) })
 	telemetry.Count(n.registry, "search_indexed_total", "Documents that were put into the search index.", func() float64 { return float64(n.search.State().Indexed) })
 }
 

@@ -4,11 +4,14 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/platform/datadir"
 	rialto "github.com/rialto-im/rialto/sdk/go"
@@ -32,10 +35,15 @@ func searched(t *testing.T, c *rialto.Client, query string) (hits map[searchv1.H
 // Messages, users, groups and posts are found soon after they are there, after a restart, after the index was lost or damaged, and after a rebuild while the
 // node runs. Meanwhile answers say that they are incomplete, or come from the earlier index.
 func TestSearchOverHTTP(t *testing.T) {
+	t.Run("index in the process of the node", func(t *testing.T) { searchOverHTTP(t, nil) })
+	t.Run("index in a process of its own", func(t *testing.T) { searchOverHTTP(t, commandOfTest(t, new(atomic.Int64))) })
+}
+
+func searchOverHTTP(t *testing.T, command func(dir string) *exec.Cmd) {
 	data := filepath.Join(t.TempDir(), "data")
 	start := func() *Node {
 		t.Helper()
-		h, err := Open(t.Context(), configure(t, data, "limits.search_user=none", "limits.search_address=none"), slog.New(slog.NewTextHandler(t.Output(), nil)))
+		h, err := openNode(t.Context(), configure(t, data, "limits.search_user=none", "limits.search_address=none"), slog.New(slog.NewTextHandler(t.Output(), nil)), clock.System{}, command)
 		must(t, err)
 		return h
 	}

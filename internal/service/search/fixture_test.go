@@ -176,7 +176,7 @@ func (f *fixture) restart() {
 		must(f.t, f.CloseIndex())
 	}
 	s, err := search.New(context.Background(), search.Deps{DB: f.db, Log: cmp.Or(f.indexed, f.log), Chat: f.chat, Accounts: f.accounts, Posts: f.feed, Videos: f.videos, Dir: f.dir, Secret: []byte("of pages"), Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
-		Open: func(dir string) (searchindex.Index, error) {
+		Open: func(_ context.Context, dir string) (searchindex.Index, error) {
 			index, err := blevesearch.Open(dir, slog.New(slog.DiscardHandler))
 			if err != nil {
 				return nil, err

@@ -60,7 +60,7 @@ func numbers(dir string) (list []uint64, err error) {
 func (s *Service) open(ctx context.Context, n uint64) (*generation, error) {
 	g := &generation{number: n, dir: filepath.Join(s.deps.Dir, strconv.FormatUint(n, 10))}
 	var err error
-	if g.index, err = s.deps.Open(g.dir); err != nil {
+	if g.index, err = s.deps.Open(ctx, g.dir); err != nil {
 		return nil, err
 	}
 	return s.newGeneration(ctx, g)

@@ -28,16 +28,14 @@ type pacer struct {
 	// cpuTime is how long the process has computed. If nil, the process is never busy.
 	cpuTime func() time.Duration
 	// crowded reports whether many clients connect at once. If nil, they never do.
-	crowded func() bool
-	// moreThreads is called beside each step, while the process is not busy. If nil, nothing is.
-	moreThreads func()
-	processors  int           // that the process may use
-	longest     time.Duration // of a rest
-	busy        bool
+	crowded    func() bool
+	processors int           // that the process may use
+	longest    time.Duration // of a rest
+	busy       bool
 }
 
 func newPacer(d *Deps, longest time.Duration) pacer {
-	return pacer{cpuTime: d.CPUTime, crowded: d.PacingAccepts, moreThreads: d.MoreThreads, processors: cmp.Or(d.Processors, runtime.GOMAXPROCS(0)), longest: longest}
+	return pacer{cpuTime: d.CPUTime, crowded: d.PacingAccepts, processors: cmp.Or(d.Processors, runtime.GOMAXPROCS(0)), longest: longest}
 }
 
 // batch is how many documents the next batch has.
@@ -51,11 +49,8 @@ func (p *pacer) batch() int {
 // rest waits after a step that took some time.
 func (p *pacer) rest(ctx context.Context, worked time.Duration) {
 	times := time.Duration(restBeside)
-	switch {
-	case p.busy:
+	if p.busy {
 		times = restBusy
-	case p.moreThreads != nil:
-		p.moreThreads() // also for what the index merges while this rests
 	}
 	var used time.Duration
 	if p.cpuTime != nil {

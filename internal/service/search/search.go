@@ -112,7 +112,7 @@ type Deps struct {
 	// Likes returns how many users like each of some posts, as of a transaction. If nil, nobody does.
 	Likes func(ctx context.Context, tx *sql.Tx, posts []uint64) (map[uint64]uint64, error)
 	// Open opens the index in a directory, or makes an empty one. If nil, this node has no index, and answers nothing.
-	Open func(dir string) (searchindex.Index, error)
+	Open func(ctx context.Context, dir string) (searchindex.Index, error)
 	// Shared is an index that all nodes search, in place of one of each node; then Open is not called. The owner of SharedWork writes it.
 	Shared searchindex.Shared
 	// Dir has the indexes of this node, and requests to build them again, and nothing else.
@@ -132,10 +132,8 @@ type Deps struct {
 	Processors int
 	// PacingAccepts reports whether this node accepts connections more slowly than they come: indexing waits for those who come back. If nil, it does not.
 	PacingAccepts func() bool
-	// MoreThreads is called before work that computes for long, while the process is not busy. If nil, nothing is.
-	MoreThreads func()
-	Clock       clock.Clock
-	Logger      *slog.Logger
+	Clock         clock.Clock
+	Logger        *slog.Logger
 }
 
 // Config of searches. The zero value is the documented default.
@@ -148,6 +146,9 @@ type Config struct {
 	RecencyHalfLife time.Duration `yaml:"recency_half_life"`
 	// PopularityWeight is how much each doubling of likes or followers adds to a score, in percent; 0 is 5, below 0: nothing.
 	PopularityWeight int `yaml:"popularity_weight"`
+	// Niceness of the process that has the index, at most 19; 0 is 10, below 0: that of the server. The higher, the more of a busy processor the server gets before
+	// it.
+	Niceness int `yaml:"niceness"`
 }
 
 // Check reports settings that are not valid.
@@ -162,6 +163,9 @@ func (c Config) Check() error {
 	if c.PopularityWeight > 1000 {
 		faults = append(faults, fmt.Errorf("search.popularity_weight is %d; it is at most 1000", c.PopularityWeight))
 	}
+	if c.Niceness > maxNiceness {
+		faults = append(faults, fmt.Errorf("search.niceness is %d; it is at most %d", c.Niceness, maxNiceness))
+	}
 	return errors.Join(faults...)
 }
 
@@ -169,10 +173,15 @@ const (
 	defaultRecencyWeight    = 50
 	defaultHalfLife         = 30 * 24 * time.Hour
 	defaultPopularityWeight = 5
+	defaultNiceness         = 10
+	maxNiceness             = 19
 )
 
 // weight returns a setting in percent as a number. 0 is the default, and negative values are 0.
 func weight(set, byDefault int) float64 { return float64(max(0, cmp.Or(set, byDefault))) / 100 }
+
+// ProcessNiceness is the niceness of the process that has the index.
+func (c Config) ProcessNiceness() int { return max(0, cmp.Or(c.Niceness, defaultNiceness)) }
 
 // Service answers searches, and keeps the index of this node.
 type Service struct {
