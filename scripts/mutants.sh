@@ -1075,6 +1075,7 @@ mutant "verify without notifications" internal/tool/verify/verify.go 's/step\{"n
 mutant "run ffmpeg with the network" internal/platform/transcode/sandbox.go 's/"--unshare-all", /"--unshare-user", "--unshare-pid", /' '^TestSandbox$' internal/platform/transcode
 mutant "follow links that ffmpeg leaves" internal/platform/transcode/encode.go 's/!info\.Mode\(\)\.IsRegular\(\)/info.IsDir()/' '^TestOutput$' internal/platform/transcode
 mutant "convert videos of hours with two pictures" internal/platform/transcode/inspect.go 's/average < minSourceRate/average < 0/' '^TestFewPictures$' internal/platform/transcode
+mutant "look for the files of a relative data directory in the root" internal/platform/transcode/sandbox.go 's/\*path = whole/_ = whole/' '^TestRelativePaths$' internal/platform/transcode
 mutant "let ffmpeg write its source" internal/platform/transcode/sandbox.go 's/"--ro-bind", c\.source/"--bind", c.source/' '^TestSandbox$' internal/platform/transcode
 mutant "let programs in the sandbox run for ever" internal/platform/transcode/sandbox.go 's/syscall\.Kill\(-cmd\.Process\.Pid, syscall\.SIGKILL\)/syscall.Kill(-cmd.Process.Pid, 0)/; s/cmd\.WaitDelay = killGrace/cmd.WaitDelay = 0/' SandboxEnds internal/platform/transcode
 mutant "accept videos that refer to other files" internal/platform/transcode/isobmff.go 's/flags\[3\]&1 == 0/flags[3]\&1 > 1/' '^TestCheck$' internal/platform/transcode
@@ -1478,6 +1479,8 @@ mutant "forget what was stored before an erasure" internal/service/chat/import_e
 mutant "send the key of an operator as plain text" internal/tool/apiclient/apiclient.go 's/case c\.PlainHTTP:/case true:/' TheKeyIsNotSentAsPlainText ./internal/tool/apiclient
 mutant "send the key of an operator to where a server redirects" internal/tool/apiclient/apiclient.go 's/return c\.config\.checkURL\(r\.URL\.String\(\)\)/return nil/' TheKeyIsNotSentAsPlainText ./internal/tool/apiclient
 mutant "repeat a call that was refused" internal/tool/apiclient/call.go 's/&& !refused\.passes\(\), /\&\& false, /' CallsAreRepeatedWhileTheServerIsBusy ./internal/tool/apiclient
+mutant "say of a server that is not there only what the dial says" internal/tool/apiclient/call.go 's/ \|\| dial\.Op != "dial"/ || true/' NoServer ./internal/tool/apiclient
+mutant "send the name of a key file as a key" internal/tool/apiclient/key.go 's/err == nil && info/err != nil \&\& info/' KeysComeFromFiles ./internal/tool/apiclient
 mutant "send a key with a line feed" internal/tool/apiclient/key.go 's/strings\.TrimSpace\(string\(b\)\)/string(b)/' KeysComeFromFiles ./internal/tool/apiclient
 mutant "end a conversion at a damaged attachment" internal/tool/importer/attachment.go 's/case r\.fault != nil:/case false:/' DamagedAttachmentsAreSkipped ./internal/tool/importer
 mutant "skip an attachment that cannot be written" internal/tool/importer/attachment.go 's/case r\.fault != nil:/case err != nil \&\& r.fault == nil:\n\t\treturn attachmentCopy{fault: "x"}, nil\n\tcase r.fault != nil:/' DamagedAttachmentsAreSkipped ./internal/tool/importer

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -50,6 +51,26 @@ type File struct {
 	Path, Inside string
 }
 
+// absolute returns the command with absolute paths: the data directory may be named from the server's working directory, and the sandbox starts in the root.
+func (c command) absolute() (command, error) {
+	c.files = slices.Clone(c.files)
+	paths := []*string{&c.source, &c.out}
+	for i := range c.files {
+		paths = append(paths, &c.files[i].Path)
+	}
+	for _, path := range paths {
+		if *path == "" {
+			continue
+		}
+		whole, err := filepath.Abs(*path)
+		if err != nil {
+			return c, err
+		}
+		*path = whole
+	}
+	return c, nil
+}
+
 // errTooMuchOutput ends a program that prints more than is read.
 var errTooMuchOutput = errors.New("the program printed too much")
 
@@ -70,6 +91,10 @@ func (t *Transcoder) output(ctx context.Context, c command) ([]byte, error) {
 func (t *Transcoder) run(ctx context.Context, c command, read func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("%s took longer than %v", filepath.Base(c.program), c.timeout))
 	defer cancel()
+	c, err := c.absolute()
+	if err != nil {
+		return err
+	}
 	cmd := exec.CommandContext(ctx, t.tools.prlimit, t.arguments(c)...)
 	cmd.Env = []string{}
 	cmd.Dir = "/"

@@ -61,6 +61,20 @@ func TestSandbox(t *testing.T) {
 	}
 }
 
+// TestRelativePaths: source and output are found where the server's working directory has them.
+func TestRelativePaths(t *testing.T) {
+	tc := transcodetest.Open(t, transcode.Config{})
+	t.Chdir(t.TempDir())
+	must(t, os.Mkdir("out", 0o700))
+	must(t, os.WriteFile("source", []byte("content"), 0o600))
+	if _, err := tc.Output(t.Context(), transcode.Script{Shell: shell, Text: "cp " + transcode.SourceInside + " " + transcode.OutInside + "/copy", Source: "source", Out: "out"}); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile("out/copy"); string(b) != "content" || err != nil {
+		t.Errorf("the output has %q, %v", b, err)
+	}
+}
+
 // TestOutput: links and pipes that a program leaves are not followed.
 func TestOutput(t *testing.T) {
 	secret, dir := t.TempDir()+"/secret", t.TempDir()
