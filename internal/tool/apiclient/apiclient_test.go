@@ -70,6 +70,19 @@ func TestKeysComeFromFiles(t *testing.T) {
 	if err := call(t, apiclient.Config{URL: server.URL, Key: "@" + filepath.Join(dir, "absent")}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
+	if err := call(t, apiclient.Config{URL: server.URL, Key: filepath.Join(dir, "key")}); err == nil || !strings.Contains(err.Error(), "write @") {
+		t.Errorf("the name of a file without @: %v", err)
+	}
+}
+
+// TestNoServer: the error of an address at which no server listens names the address, and says what to do.
+func TestNoServer(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	err := call(t, apiclient.Config{URL: server.URL, Key: "key", Patience: apiclient.DefaultPatience})
+	if err == nil || !strings.Contains(err.Error(), server.URL) || !strings.Contains(err.Error(), "start it, or give its address with --url") {
+		t.Errorf("no server: %v", err)
+	}
 }
 
 // answers is a server that gives one answer after the other; the last one again and again.

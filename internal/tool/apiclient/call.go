@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"time"
 
@@ -68,7 +69,7 @@ func (c *Client) CallOnce(ctx context.Context, procedure string, q, a proto.Mess
 	r.Header.Set("Authorization", "Bearer "+c.config.Key)
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return err
+		return c.unanswered(err)
 	}
 	defer answer.Body.Close()
 	c.reached.Store(true)
@@ -80,6 +81,15 @@ func (c *Client) CallOnce(ctx context.Context, procedure string, q, a proto.Mess
 		return proto.Unmarshal(b, a)
 	}
 	return c.refusal(answer, b)
+}
+
+// unanswered is the error of a call without an answer. If nothing was connected to, the address may be wrong, or the server may not run.
+func (c *Client) unanswered(err error) error {
+	var dial *net.OpError
+	if !errors.As(err, &dial) || dial.Op != "dial" {
+		return err
+	}
+	return fmt.Errorf("no server can be reached at %s: %w; start it, or give its address with --url", c.config.URL, dial)
 }
 
 // refusal is the error of an answer.

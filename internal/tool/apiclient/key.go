@@ -15,6 +15,9 @@ const maxKey = 4096
 func readKey(key string) (string, error) {
 	name, ok := strings.CutPrefix(key, "@")
 	if !ok {
+		if info, err := os.Stat(key); err == nil && info.Mode().IsRegular() {
+			return "", fmt.Errorf("--key: %s is a file; write @%s to read the key from it", key, key)
+		}
 		return checkKey(key, "the key")
 	}
 	f, err := os.Open(name)

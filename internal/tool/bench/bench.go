@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 )
 
 const usage = `Usage:
@@ -82,6 +83,15 @@ func parse(fs *flag.FlagSet, args []string) (code int, ok bool) {
 	return 0, true
 }
 
+// withAdvice says what to do where no server can be reached.
+func withAdvice(err error) error {
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return fmt.Errorf("%w; start the server, or give its address with --url", err)
+	}
+	return err
+}
+
 // report prints the result of a command as JSON or text, and returns the exit code.
 func report(out, errOut io.Writer, result any, err error, asJSON bool, words func()) int {
 	var b []byte
@@ -90,7 +100,7 @@ func report(out, errOut io.Writer, result any, err error, asJSON bool, words fun
 	}
 	switch {
 	case err != nil:
-		fmt.Fprintln(errOut, "rialto bench:", err)
+		fmt.Fprintln(errOut, "rialto bench:", withAdvice(err))
 		return 1
 	case asJSON:
 		fmt.Fprintln(out, string(b))

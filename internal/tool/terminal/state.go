@@ -43,8 +43,8 @@ func (s *screen) chooseState(o *options) error {
 		return fmt.Errorf("give --state: %w", err)
 	}
 	u, err := url.Parse(o.url)
-	if err != nil || u.Host == "" {
-		return fmt.Errorf("%q is not a URL such as https://chat.example.com", o.url)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("--url: %q is not a URL such as https://chat.example.com", o.url)
 	}
 	dir := filepath.Join(config, "rialto", "chat", strings.ReplaceAll(u.Host, ":", "_"))
 	if o.handle == "" {
