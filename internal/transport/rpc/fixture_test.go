@@ -203,7 +203,7 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	pushes, err := push.New(t.Context(), push.Deps{DB: db, Inbox: h.inbox, Chat: h.chat, Accounts: h.accounts, Jobs: jobs, Secret: make([]byte, 32), Clock: h.clock, Logger: logger}, push.Config{})
 	must(err)
-	found, err := search.New(t.Context(), search.Deps{DB: db, Log: log, Chat: h.chat, Accounts: h.accounts, Posts: h.feed, Open: func(string) (searchindex.Index, error) { return nil, errors.New("it is not opened") }, Clock: h.clock, Logger: logger}, search.Config{})
+	found, err := search.New(t.Context(), search.Deps{DB: db, Log: log, Chat: h.chat, Accounts: h.accounts, Posts: h.feed, Open: func(context.Context, string) (searchindex.Index, error) { return nil, errors.New("it is not opened") }, Clock: h.clock, Logger: logger}, search.Config{})
 	must(err)
 	shown, err := video.New(t.Context(), video.Deps{DB: db, Store: files, Uploads: h.media, Posts: h.feed, Jobs: jobs, IDs: ids, Dir: filepath.Join(dir, "video"), Clock: h.clock, Logger: logger}, video.Config{})
 	must(err)
