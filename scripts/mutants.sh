@@ -1099,6 +1099,20 @@ mutant "retry stages as they were" internal/service/video/stages.go 's/\*stage =
 mutant "keep files of stages of deleted videos" internal/service/video/finish.go 's/count = len\(stage\.Outputs\)/count = 1/' '^TestStages$' internal/service/video
 mutant "copy a picture in place of its watermark" internal/service/video/inspect.go 's/p\.Copy \&\& p\.Watermark == nil \&\& source/p.Copy \&\& source/' '^TestWatermarked$' internal/service/video
 mutant "run stages that need sound without it" internal/service/video/stages.go 's/input == pipeline\.Audio \&\& source\.Audio == nil,/false,/' '^TestSilentVideo$' internal/service/video
+mutant "encode renditions on demand with the others" internal/service/video/inspect.go 's/Copied \&\& !v\.renditions\[i\]\.OnDemand \{/Copied {/' '^TestOnDemand$' internal/service/video
+mutant "encode a rendition on demand for each who asks" internal/service/video/request_rendition.go 's/WHERE d\.remaining = 0 AND d\.used_ms = 0/WHERE d.used_ms = 0/' '^TestOnDemand$' internal/service/video
+mutant "let all ask for renditions" internal/service/video/request_rendition.go 's/s\.checkPost\(ctx, by, r\.Post, r\.Video\)/s.checkPost(ctx, by, 0, r.Video)/' '^TestOnDemand$' internal/service/video
+mutant "let a user cause any number of renditions" internal/service/video/request_rendition.go 's/open > maxRequested/open > 100*maxRequested/' '^TestOnDemandIsBounded$' internal/service/video
+mutant "offer renditions on demand that are not complete" internal/service/video/view.go 's/if p\.isOnDemand\(track\) \&\& !/if p.isOnDemand(track) \&\& p.remaining > 0 \&\& !/' '^TestOnDemandIsOfferedAsAWhole$' internal/service/video
+mutant "delete files of attempts at renditions on demand" internal/service/video/sweep.go 's/t\.job > 0 \&\& t\.stored == 0 \{/t.job < 0 {/' '^TestOnDemandIsOfferedAsAWhole$' internal/service/video
+mutant "encode renditions on demand for fewer viewers" internal/service/video/request_rendition.go 's/if viewers < s\.deps/if viewers+1 < s.deps/' '^TestOnDemandWhenPopular$' internal/service/video
+mutant "drop renditions that are played" internal/service/video/serve.go 's/if err == nil \&\& f\.use != nil \{/if err == nil \&\& f.use == nil {/' '^TestOnDemand$' internal/service/video
+mutant "keep renditions on demand that nobody plays" internal/service/video/sweep.go 's/s\.dropIdle\(ctx\), //' '^TestOnDemand$' internal/service/video
+mutant "leave dropped renditions on edges" internal/service/video/drop_renditions.go 's/return s\.changed\(ctx, tx, i\.n\) .*/return nil/' '^TestOnDemand$' internal/service/video
+mutant "fail a video for a rendition on demand" internal/service/video/process.go 's/if v\.isOnDemand\(t\.track\) \{/if v.isOnDemand("") {/' '^TestOnDemandFails$' internal/service/video
+mutant "try failed renditions at once again" internal/service/video/drop_renditions.go 's/s\.nowMs\(\)\+lateAttempts\.Milliseconds\(\)/s.nowMs()/' '^TestOnDemandFails$' internal/service/video
+mutant "complete renditions that were given up" internal/service/video/on_demand.go 's/ AND remaining > 0 RETURNING/ RETURNING/' '^TestLateAttemptOnDemand$' internal/service/video
+mutant "let stages wait for renditions on demand" internal/platform/pipeline/check.go 's/else if c\.pipeline\.IsOnDemand\(height\)/else if c.pipeline.IsOnDemand(-height)/' '^TestFaults$' internal/platform/pipeline
 mutant "let commands of stages fill the disk" internal/platform/transcode/stage.go 's/files > maxDirFiles \|\| bytes > limit/files > maxDirFiles/' '^TestCommandsEnd$' internal/platform/transcode
 mutant "let programs in the sandbox start processes without end" internal/platform/transcode/sandbox.go 's/list = append\(list, t\.tools\.prlimit, (.*), "--"\)/_ = []string{\1}/' '^TestProcesses$' internal/platform/transcode
 mutant "leave folders that a command made unreadable" internal/platform/transcode/stage.go 's/err == nil \&\& e\.IsDir\(\)/err == nil \&\& false/' '^TestUnreadableFolders$' internal/platform/transcode

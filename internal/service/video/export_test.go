@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 )
 
 // ErrInterrupted is what Interrupt's function returns where the process dies.
@@ -52,6 +53,11 @@ func (s *Service) Finish(ctx context.Context, a Attempt) (counts bool, err error
 		return err
 	})
 	return counts, err
+}
+
+// RequestAtOnce is RequestRendition of a user who has read that nobody has asked for the rendition.
+func (s *Service) RequestAtOnce(ctx context.Context, by id.User, r *videov1.RequestRenditionRequest) error {
+	return s.request(ctx, by, r)
 }
 
 // Acquire copies the file of an upload into a folder.

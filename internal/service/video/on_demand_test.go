@@ -126,6 +126,7 @@ func TestOnDemand(t *testing.T) {
 		all.Go(func() { f.requestOK(v.Id) })
 	}
 	all.Wait()
+	must(t, f.RequestAtOnce(t.Context(), alice, &videov1.RequestRenditionRequest{Video: v.Id, Rendition: largest}))
 	if jobs := f.count(`SELECT count(*) FROM jobs`) - before; jobs != 1 || f.Stats().Requested.Load() != 1 {
 		t.Errorf("20 requests made %d jobs, and %d were counted", jobs, f.Stats().Requested.Load())
 	}
@@ -178,6 +179,43 @@ func (f *fixture) dropAndMakeAgain(n uint64) {
 	f.checkRendition(n, true)
 	if keys := f.stored(); !slices.Contains(keys, largest+"-0-2") || slices.Contains(keys, largest+"-0-1") {
 		f.t.Errorf("the files are %q; a key was written twice", keys)
+	}
+}
+
+// TestOnDemandIsOfferedAsAWhole: nobody sees a rendition before its last chunk is done, and the sweep leaves the files of attempts that may count.
+func TestOnDemandIsOfferedAsAWhole(t *testing.T) {
+	f, v := openOnDemand(t, "3")
+	f.stop()
+	rest := make(chan struct{})
+	release := sync.OnceFunc(func() { close(rest) })
+	t.Cleanup(release)
+	var begun, stored atomic.Int32
+	f.start(func(at string) error {
+		if at == "begun" && begun.Add(1) == 2 {
+			<-rest
+		}
+		if at == "stored" && stored.Add(1) == 1 {
+			return f.Sweep(t.Context())
+		}
+		return nil
+	})
+	f.requestOK(v.Id)
+	eventually.True(t, "the first chunk is done", func() bool {
+		f.jobs.Wake()
+		return f.count(`SELECT count(*) FROM video_tasks WHERE track = $1 AND stored > 0`, largest) == 1
+	})
+	v = f.get(v.Id)
+	if r := v.Renditions[1]; !r.Requested || r.Complete || r.PlayableMs > 0 || !v.Playback.Complete {
+		t.Errorf("the rendition is %v of %v", r, v.Playback)
+	}
+	if got := f.fetch(strings.TrimSuffix(v.Playback.HlsUrl, "master.m3u8") + largest + ".m3u8"); got.Code != http.StatusNotFound || strings.Contains(f.fetchOK(v.Playback.HlsUrl)+f.fetchOK(v.Playback.DashUrl), largest) {
+		t.Errorf("its playlist is answered with %d %s", got.Code, got.Body)
+	}
+	release()
+	f.awaitRendition(v.Id)
+	f.checkRendition(v.Id, true)
+	if n := f.frames(strings.TrimSuffix(v.Playback.HlsUrl, "master.m3u8") + largest + ".m3u8"); n != 30 {
+		t.Errorf("%d frames of 30 are played", n)
 	}
 }
 

@@ -63,7 +63,8 @@ func stagesFor(p *pipeline.Pipeline, source *transcode.Source) (list []pipeline.
 	return list
 }
 
-// trackOf returns the track that an input of a stage is made of; empty: the source. A rendition is the largest one that is not larger, and not on demand, or else the smallest.
+// trackOf returns the track that an input of a stage is made of; empty: the source. A rendition is the largest one that is not larger, or else the smallest: none on demand, since no stage may
+// need those.
 func (v *video) trackOf(input string) string {
 	switch {
 	case input == pipeline.Source:
@@ -80,7 +81,7 @@ func (v *video) trackOf(input string) string {
 	}
 	found := v.renditions[0].Name
 	for _, r := range v.renditions {
-		if !r.OnDemand && min(r.Width, r.Height) <= pipeline.Height(input) {
+		if min(r.Width, r.Height) <= pipeline.Height(input) {
 			found = r.Name
 		}
 	}

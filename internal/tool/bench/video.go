@@ -207,6 +207,9 @@ func (l *videoLoad) one(ctx context.Context, _ int) error {
 	}
 	l.playable, l.ready = append(l.playable, float64(began.Microseconds())/1000), append(l.ready, float64(ended.Microseconds())/1000)
 	for _, rendition := range done.Renditions {
+		if rendition.OnDemand {
+			continue
+		}
 		lost, gaps, err := l.check(ctx, done, rendition.Name)
 		if err != nil {
 			return err

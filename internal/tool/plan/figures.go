@@ -65,6 +65,12 @@ func Figures() []Figure {
 		{Name: "stored_entry", Value: 25, Unit: "bytes", What: "embedded: on disk for each further entry of an inbox", From: assumed + "18 of key and 12 of value before compression"},
 		{Name: "cassandra_bytes_message", Value: 485, Unit: "bytes", What: "Cassandra: a message of 200 bytes, one copy", From: assumed + "as in PostgreSQL"},
 		{Name: "cassandra_bytes_entry", Value: 123, Unit: "bytes", What: "Cassandra: an entry of an inbox, one copy", From: assumed + "as in PostgreSQL"},
+		{Name: "video_cpu_low", Value: 25, Unit: "CPU s", What: "encoding a minute of 1080p30 up to 480p", From: assumed + "x264 veryfast with one thread, and a decoding for each size; rialto bench video measures yours"},
+		{Name: "video_cpu_high", Value: 60, Unit: "CPU s", What: "encoding a minute of 1080p30 to 720p and 1080p", From: assumed + "as for video_cpu_low"},
+		{Name: "video_mb_source", Value: 60, Unit: "MB", What: "a minute of a video as it was uploaded", From: assumed + "8 Mbit/s of a phone"},
+		{Name: "video_mb_low", Value: 10, Unit: "MB", What: "a minute up to 480p, with sound", From: assumed + "the largest bit rates of the built-in pipeline at 30 frames/s"},
+		{Name: "video_mb_high", Value: 60, Unit: "MB", What: "a minute in 720p and 1080p", From: assumed + "as for video_mb_low"},
+		{Name: "video_mbit_watched", Value: 2, Unit: "Mbit/s", What: "what a viewer receives", From: assumed + "between 480p and 720p"},
 		{Name: "bytes_user", Value: 4000, Unit: "bytes", What: "SQL data of a user", From: assumed + "some twenty rows with their indexes"},
 	}
 	for i := range f {

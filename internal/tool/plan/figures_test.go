@@ -56,7 +56,7 @@ func TestFiguresAreThoseOfThePage(t *testing.T) {
 
 func TestEachFigureIsUsedAndNamedOnce(t *testing.T) {
 	in := Defaults()
-	in.DailyUsers, in.Users = 60e6, 200e6
+	in.DailyUsers, in.Users, in.Videos = 60e6, 200e6, 0.01
 	names := map[string]bool{}
 	for i, f := range Figures() {
 		if names[f.Name] || f.What == "" || f.From == "" || f.Value <= 0 {

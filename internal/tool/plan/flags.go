@@ -30,7 +30,8 @@ func compact(x float64) string { return strings.ToLower(strings.ReplaceAll(numbe
 // Defaults returns the default input: an intensively used messenger on machines of common size.
 func Defaults() Input {
 	return Input{Engine: Auto, DailyUsers: 100e3, Online: 0.2, Devices: 1.5, Messages: 40, Peak: 3, Bytes: 200, Groups: 0.3, GroupSize: 10,
-		Large: 0.01, LargeSize: 1000, Attachments: 0.05, FileSize: 300e3, Downloads: 2, Retention: 365, Use: 0.5, Spare: 1, Zones: 3,
+		Large: 0.01, LargeSize: 1000, Attachments: 0.05, FileSize: 300e3, Downloads: 2,
+		VideoMinutes: 3, Watches: 10, Popularity: 0.8, Viewers: 20, EdgeDisk: 2e12, Retention: 365, Use: 0.5, Spare: 1, Zones: 3,
 		Cores: 16, Memory: 64e9, Disk: 4e12, Network: 10e9, Connections: 200e3, DBCores: 32, DBDisk: 20e12}
 }
 
@@ -62,6 +63,12 @@ func flags(fs *flag.FlagSet, in *Input) []bounds {
 	add(&in.Attachments, "attachments", 0, 1, "`share` of messages with a file")
 	add(&in.FileSize, "attachment-size", 0, 1e12, "`bytes` of a file, such as 300k")
 	add(&in.Downloads, "downloads", 0, 1e6, "`times` that each file is downloaded")
+	add(&in.Videos, "videos", 0, 1000, "`videos` that each daily user uploads a day, such as 0.02; 0: the plan has none")
+	add(&in.VideoMinutes, "video-minutes", 0.01, 720, "`minutes` of a video, all of which are watched")
+	add(&in.Watches, "watches", 0, 1e5, "`videos` that each daily user watches a day")
+	add(&in.Popularity, "popularity", 0.1, 2, "`exponent` of the curve: the video of rank n is watched in proportion to n^-exponent")
+	add(&in.Viewers, "viewers", 1, 1e6, "`viewers` of a video that cause its sizes above 480p to be encoded (on_demand.viewers of the pipeline)")
+	add(&in.EdgeDisk, "edge-disk", 0, many, "`bytes` of disk of an edge, such as 2t; 0: there are no edges")
 	add(&in.Retention, "retention", 1, 36_500, "`days` that messages and files are kept; if for ever, the number of days after which to size")
 	add(&in.Use, "use", 0.05, 1, "`share` of a machine that may be used at the peak; the rest is for load that the figures do not include")
 	add(&in.Spare, "spare", 0, 1000, "`nodes` that may be down at the peak")

@@ -36,6 +36,14 @@ type Input struct {
 	Attachments float64 `json:"attachments"`
 	FileSize    float64 `json:"attachment_size"`
 	Downloads   float64 `json:"downloads"`
+	// Videos that each daily user uploads a day, and watches a day; VideoMinutes is how long one is. Popularity is the exponent of the curve.
+	Videos       float64 `json:"videos"`
+	VideoMinutes float64 `json:"video_minutes"`
+	Watches      float64 `json:"watches"`
+	Popularity   float64 `json:"popularity"`
+	Viewers      float64 `json:"viewers"`
+	EdgeDisk     float64 `json:"edge_disk"`
+
 	Retention   float64 `json:"retention_days"`
 	Use         float64 `json:"use"`
 	Spare       float64 `json:"spare"`
@@ -122,6 +130,7 @@ func (c *count) all() {
 	c.measureLoad()
 	c.store()
 	c.traffic()
+	c.video()
 	c.nodes()
 	c.engine()
 	c.warnOfLimits()

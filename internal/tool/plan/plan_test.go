@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,6 +67,56 @@ func TestPlansMatchHandComputation(t *testing.T) {
 	// A single node sends nothing over the bus.
 	if p = planned(t, "--daily-users", "10k", "--engine", "postgres", "--zones", "1", "--spare", "0"); p.Nodes != 1 || p.BusBits != 0 {
 		t.Errorf("one node on PostgreSQL: got %d nodes with %v bit/s between them, want 1 with 0", p.Nodes, p.BusBits)
+	}
+}
+
+// TestVideosMatchHandComputation: four videos a day for a day, of one minute, watched 12.5 times, 6.25, 4.17 and 3.125 times by rank.
+func TestVideosMatchHandComputation(t *testing.T) {
+	p := planned(t, strings.Fields("--daily-users 4 --videos 1 --video-minutes 1 --watches 6.510416667 --popularity 1 --viewers 6 --retention 1 --peak 1 --edge-disk 140m")...)
+	got := map[string]float64{}
+	for _, l := range p.Lines {
+		if l.Section == sectionVideo {
+			got[l.Name] = l.Amount
+		}
+	}
+	of := 12.5 + 6.25 + 12.5/3 + 3.125
+	bits := of / 86_400 * 60 * 2e6
+	for name, want := range map[string]float64{"uploads": 4, "watched by enough": 50, "encoding, all at once": 4 * 85 / 86_400.0, "encoding, on demand": 4 * (25 + 0.5*60) / 86_400.0, "workers for that": 1,
+		"stored, all at once": 4 * 130e6, "stored, on demand": 4 * 100e6, "to viewers": bits, "of that, by edges": bits * 18.75 / of, "edges for that": 1, "from the other nodes": bits * (of - 18.75) / of} {
+		if abs(got[name]-want) > want*1e-6 {
+			t.Errorf("%s: got %v, want %v", name, got[name], want)
+		}
+	}
+	without := planned(t, strings.Fields("--daily-users 4 --retention 1 --peak 1")...)
+	if want := without.FileBytes + 4*100e6; abs(p.FileBytes-want) > 1 {
+		t.Errorf("got %v bytes of files, want %v", p.FileBytes, want)
+	}
+	if want := without.OutBits + bits*(of-18.75)/of; abs(p.OutBits-want) > 1e-3 {
+		t.Errorf("got %v bit/s out, want %v", p.OutBits, want)
+	}
+}
+
+// TestPopularity: the sums of long curves are right, and more viewers make fewer videos popular.
+func TestPopularity(t *testing.T) {
+	for _, s := range []float64{0.5, 0.8, 1, 1.3} {
+		want := 0.0
+		for n := 1.0; n <= 200_000; n++ {
+			want += math.Pow(n, -s)
+		}
+		if got := harmonic(200_000.9, s); abs(got-want) > want*1e-6 {
+			t.Errorf("exponent %v: got %v, want %v", s, got, want)
+		}
+		before := 1.0
+		for _, viewers := range []float64{1, 10, 100, 1e6, 1e12} {
+			share := atLeast(viewers, 1e7, 1e6, s)
+			if share > before || share < 0 {
+				t.Errorf("exponent %v: a share of %v has %v viewers, and %v fewer", s, share, viewers, before)
+			}
+			before = share
+		}
+		if before != 0 {
+			t.Errorf("exponent %v: a share of %v has more viewers than there are", s, before)
+		}
 	}
 }
 

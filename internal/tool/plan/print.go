@@ -46,7 +46,7 @@ func (p *Plan) print(out io.Writer) {
 	}
 	fmt.Fprintf(out, "\nAssumed, not measured\n")
 	for _, f := range p.Figures {
-		if why, ok := strings.CutPrefix(f.From, assumed); ok && f.counts(p.Engine) {
+		if why, ok := strings.CutPrefix(f.From, assumed); ok && f.counts(p.Engine) && (in.Videos > 0 || !strings.HasPrefix(f.Name, "video_")) {
 			fmt.Fprintf(out, "  %-28s %14s   %s; %s\n", f.Name, strings.TrimSpace(number(f.Value)+" "+f.Unit), f.What, why)
 		}
 	}
