@@ -94,6 +94,8 @@ export const known: Record<string, Key> = {
   not_playable_yet: "errNotPlayable",
   not_retriable: "errNotRetriable",
   too_many_videos: "errManyVideos",
+  too_many_renditions: "errManyRenditions",
+  rendition_failed: "errRendition",
   transcoding_off: "errTranscodingOff",
   stage_failed: "errVideoStage",
   bad_subtitles: "errSubtitles",

@@ -30,7 +30,7 @@ export function VideoView({ video, post, title, cover, load }: Props) {
   const [asked, setAsked] = useState(false);
   const { id, playback, renditions, durationMs, storyboard, subtitles, positionMs, width, height } = video;
   const source = useMemo<PlayerSource | undefined>(
-    () => playback && { kind: "hls", url: client.currentUrl(playback.hlsUrl), complete: playback.complete, renditions, renew: () => void client.refreshVideo(id, post), replace: (url, tried) => client.replaceUrl(url, tried) },
+    () => playback && { kind: "hls", url: client.currentUrl(playback.hlsUrl), complete: playback.complete, renditions, renew: () => void client.refreshVideo(id, post), request: (rendition) => client.requestRendition(id, post, rendition), replace: (url, tried) => client.replaceUrl(url, tried) },
     [client, playback, renditions, id, post],
   );
   const frame = useFileUrl(video.posters[0]?.url ?? "");

@@ -17,6 +17,7 @@ const stateNames: Record<VideoStageState, [Key, string]> = {
   [VideoStageState.DONE]: ["stageDone", "done"],
   [VideoStageState.SKIPPED]: ["stageSkipped", "skipped"],
   [VideoStageState.FAILED]: ["stageFailed", "failed"],
+  [VideoStageState.ON_DEMAND]: ["stageOnDemand", "skipped"],
 };
 
 const videoStates: Record<VideoState, Key> = {

@@ -4,7 +4,7 @@ import { length } from "../format.js";
 import { useText } from "../i18n.js";
 import { CommentIcon, FullScreenIcon, MutedIcon, PauseIcon, PictureInPictureIcon, PlayIcon, SoundIcon } from "../components/icons.js";
 import { speeds } from "./keys.js";
-import { nameOfLevel } from "./renditions.js";
+import { nameOfLevel, onDemand } from "./renditions.js";
 import { SeekBar } from "./SeekBar.js";
 import type { Engine } from "./useEngine.js";
 import type { PlaybackControl } from "./usePlayback.js";
@@ -16,6 +16,7 @@ interface Props {
   engine: Engine;
   subtitles: Subtitles;
   renditions: readonly VideoRendition[];
+  onRequest: (r: VideoRendition) => void;
   duration: number;
   storyboard: VideoStoryboard | undefined;
   fullScreen: boolean;
@@ -29,7 +30,7 @@ interface Props {
 }
 
 /** The bar below a video. */
-export function Controls({ control, engine, subtitles, renditions, duration, storyboard, fullScreen, onFullScreen, onPictureInPicture, comments, children }: Props) {
+export function Controls({ control, engine, subtitles, renditions, onRequest, duration, storyboard, fullScreen, onFullScreen, onPictureInPicture, comments, children }: Props) {
   const t = useText();
   const { playback, toggle, seek, setVolume, toggleMuted, setSpeed } = control;
   const { paused, ended, at, volume, muted, speed } = playback;
@@ -54,7 +55,7 @@ export function Controls({ control, engine, subtitles, renditions, duration, sto
           {[...new Set([...speeds, speed])].map((s) => <option key={s} value={s}>{s}×</option>)}
         </select>
         {subtitles.list.length > 0 && <SubtitlesChoice subtitles={subtitles} />}
-        {engine.levels.length > 1 && <Quality engine={engine} renditions={renditions} />}
+        {engine.levels.length + onDemand(renditions).length > 1 && <Quality engine={engine} renditions={renditions} onRequest={onRequest} />}
         {onPictureInPicture && <Button label={t("pictureInPicture")} className="player-pip" onClick={onPictureInPicture}><PictureInPictureIcon /></Button>}
         <Button label={t(fullScreen ? "leaveFullScreen" : "fullScreen")} onClick={onFullScreen}><FullScreenIcon /></Button>
       </div>
@@ -62,12 +63,19 @@ export function Controls({ control, engine, subtitles, renditions, duration, sto
   );
 }
 
-function Quality({ engine: { levels, level, chosen, choose }, renditions }: { engine: Engine; renditions: readonly VideoRendition[] }) {
+function Quality({ engine: { levels, level, chosen, choose }, renditions, onRequest }: { engine: Engine; renditions: readonly VideoRendition[]; onRequest: (r: VideoRendition) => void }) {
   const t = useText();
+  const waiting = onDemand(renditions);
+  const chose = (height: number | undefined) => {
+    choose(height); // one that is not there yet is played when it comes
+    const r = waiting.find((w) => w.height === height);
+    if (r && !r.requested) onRequest(r);
+  };
   const now = level && chosen === undefined ? t("qualityAutoNow", { name: nameOfLevel(level, renditions) }) : t("qualityAuto");
   return (
-    <select aria-label={t("quality")} value={chosen ?? ""} onChange={(e) => choose(e.target.value === "" ? undefined : Number(e.target.value))} data-testid="player-quality">
+    <select aria-label={t("quality")} value={chosen ?? ""} onChange={(e) => chose(e.target.value === "" ? undefined : Number(e.target.value))} data-testid="player-quality">
       <option value="">{now}</option>
+      {waiting.map((r) => <option key={r.height} value={r.height}>{t(r.requested ? "qualityRequested" : "qualityOnDemand", { name: r.name })}</option>)}
       {[...levels].reverse().map((l) => <option key={l.height} value={l.height}>{nameOfLevel(l, renditions)}</option>)}
     </select>
   );

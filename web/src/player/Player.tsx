@@ -1,4 +1,4 @@
-import type { VideoStoryboard, VideoSubtitles } from "@rialto-im/client";
+import type { VideoRendition, VideoStoryboard, VideoSubtitles } from "@rialto-im/client";
 import { useEffect, useRef, useState, type CSSProperties, type KeyboardEvent, type MouseEvent, type RefObject } from "react";
 import { errorText } from "../errors.js";
 import { useText } from "../i18n.js";
@@ -64,6 +64,7 @@ export default function Player({ source, title, poster, durationMs = 0, storyboa
   const full = useFullScreen(frame, video);
   const file = useFile(video, source);
   const texts = useSubtitles(subtitles, source.renew);
+  const requests = useRequests(source, engine);
   const timed = useTimedComments(comments?.post ?? "0", comments?.video ?? "0", playback.at);
   const { idle, used } = useIdle(!playback.paused);
   useEffect(() => {
@@ -92,9 +93,10 @@ export default function Player({ source, title, poster, durationMs = 0, storyboa
       </video>
       {comments && timed.on && <CommentsOver video={video} playback={playback} timed={timed} of={comments} />}
       {texts.failed && <p className="player-note" role="alert">{t("subtitlesNotLoaded")}</p>}
+      {requests.failed && <p className="player-note" role="alert">{requests.failed}</p>}
       {playback.waiting && !failure && <span className="player-waiting" role="status"><span className="sr-only">{t("loading")}</span></span>}
       {failure && <Failed failure={failure} onRetry={source.kind === "file" ? file.retry : engine.retry} />}
-      <Controls control={control} engine={engine} subtitles={texts} renditions={source.kind === "hls" ? source.renditions : []} duration={duration} storyboard={storyboard} comments={comments && timed} fullScreen={full.on} onFullScreen={full.toggle} onPictureInPicture={pictureInPicture}>
+      <Controls control={control} engine={engine} subtitles={texts} renditions={source.kind === "hls" ? source.renditions : []} onRequest={requests.ask} duration={duration} storyboard={storyboard} comments={comments && timed} fullScreen={full.on} onFullScreen={full.toggle} onPictureInPicture={pictureInPicture}>
         {comments && timed.on && <TimedCommentForm atS={() => video.current?.currentTime ?? 0} onSend={timed.create} />}
       </Controls>
     </div>
@@ -213,6 +215,19 @@ function useFile(video: RefObject<HTMLVideoElement | null>, source: PlayerSource
     },
   };
   return { failure: failed === url ? ("media" as const) : undefined, retry: again, events };
+}
+
+/** Asks for sizes that are made on demand. Where one is refused, playback follows the network and the screen again. */
+function useRequests(source: PlayerSource, { choose }: Engine) {
+  const [failed, setFailed] = useState("");
+  const ask = ({ name }: VideoRendition) => {
+    if (source.kind !== "hls") return;
+    source.request(name).then(() => setFailed(""), (err: unknown) => {
+      setFailed(errorText(err));
+      choose(undefined);
+    });
+  };
+  return { failed, ask };
 }
 
 /** Whether the controls hide, and what shows them. */

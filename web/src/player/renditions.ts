@@ -27,3 +27,6 @@ export function autoLevels(levels: readonly Level[], renditions: readonly VideoR
   const mayPlay = playable.map((ms) => ms === undefined || ms === furthest);
   return { least: Math.max(0, mayPlay.indexOf(true)), most: Math.max(0, mayPlay.lastIndexOf(true)) };
 }
+
+/** The renditions that somebody has to ask for, and those that are being made because somebody has, the largest first. */
+export const onDemand = (renditions: readonly VideoRendition[]): VideoRendition[] => renditions.filter((r) => r.onDemand && !r.complete).reverse();

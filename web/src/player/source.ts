@@ -4,5 +4,5 @@ import type { VideoRendition } from "@rialto-im/client";
 export type PlayerSource =
   /** One file. */
   | { kind: "file"; url: string; renew: () => void; checkEdge: () => void }
-  /** A playlist of a video in several sizes. complete: it will not change. */
-  | { kind: "hls"; url: string; complete: boolean; renditions: readonly VideoRendition[]; renew: () => void; replace: (url: string, tried: ReadonlySet<string>) => string | undefined };
+  /** A playlist of a video in several sizes. complete: only sizes on demand come and go, which request asks for. */
+  | { kind: "hls"; url: string; complete: boolean; renditions: readonly VideoRendition[]; renew: () => void; request: (rendition: string) => Promise<void>; replace: (url: string, tried: ReadonlySet<string>) => string | undefined };

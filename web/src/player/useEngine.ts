@@ -74,13 +74,14 @@ export function useEngine(video: RefObject<HTMLVideoElement | null>, source: Pla
 function useGoingOn(video: RefObject<HTMLVideoElement | null>, source: PlayerSource, engine: RefObject<HlsEngine | undefined>, levels: number, works: boolean): void {
   const { url } = source;
   const renditions = source.kind === "hls" ? source.renditions : undefined;
+  const complete = renditions?.filter((r) => r.complete).length ?? 0;
   const isComplete = source.kind === "hls" && source.complete;
   useEffect(() => {
     if (renditions) engine.current?.setRenditions(renditions);
   }, [engine, renditions, levels]);
   useEffect(() => {
-    if (isComplete && works && levels > 0 && renditions && levels < renditions.length) engine.current?.reload(url);
-  }, [engine, isComplete, works, levels]);
+    if (isComplete && works && levels > 0 && levels < complete) engine.current?.reload(url);
+  }, [engine, isComplete, works, levels, complete]);
   const before = useRef(url);
   useEffect(() => {
     const el = video.current;
