@@ -95,6 +95,7 @@ export const known: Record<string, Key> = {
   not_retriable: "errNotRetriable",
   too_many_videos: "errManyVideos",
   too_many_renditions: "errManyRenditions",
+  no_rendition: "errRendition",
   rendition_failed: "errRendition",
   transcoding_off: "errTranscodingOff",
   stage_failed: "errVideoStage",
