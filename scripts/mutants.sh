@@ -1482,6 +1482,14 @@ mutant "begin an interrupted load again" internal/tool/importer/load.go 's/= l\.
 mutant "answer an import or export without a trace" internal/service/interchange/interchange.go 's/\tif s\.recorded\.has\(e, now\) \{/\tif true {/' EachCallLeavesATrace ./internal/service/interchange
 mutant "remember traces without end" internal/service/interchange/recorded.go 's/if r\.at == nil \|\| len\(r\.at\) >= maxRecorded \{/if r.at == nil {/' WhatIsRememberedIsBounded ./internal/service/interchange
 mutant "store models without a trace" internal/service/ranking/model.go 's/if err := s\.deps\.Audit\.Record\(ctx, tx, /if err := auditlog.Recorder(nil).Record(ctx, tx, /' StoredModelsAreInTheAuditLog ./internal/service/ranking
+mutant "let two nodes import at once" internal/service/chat/take_import.go 's/if s\.deps\.SingleNode \|\| /if true || /' TwoNodesImportToOneConversation ./internal/service/chat
+mutant "end imports that other nodes go on with" internal/service/chat/apply_control.go 's/s\.importing = s\.importing \&\& c\.Importing/s.importing = false/' TwoNodesImportToOneConversation ./internal/service/chat
+mutant "end no import that was given up" internal/service/chat/list_imports.go 's/WHERE importing AND/WHERE NOT importing AND/' AnImportThatWasGivenUpIsEnded ./internal/app/apptest
+mutant "import a post twice" internal/service/feed/import_posts.go 's/err != nil \|\| stored != 0 \{/err != nil {/' PostsAreImportedOnce ./internal/service/feed
+mutant "notify users of imported likes" internal/service/engagement/marks.go 's/if c\.Quiet \{/if false {/' WhatIsImportedIsReadAndExportedAgain ./internal/app/apptest
+mutant "like now what was liked before" internal/platform/counter/change.go 's/cmp\.Or\(some\[0\]\.last\(\)\.AtMs, now\)/now/' WhatIsImportedIsReadAndExportedAgain ./internal/app/apptest
+mutant "load posts twice" internal/tool/importer/load_posts.go 's/if s\.read < \*s\.done \{/if false {/' ALoadOfPostsContinues ./internal/tool/importer
+mutant "replace settings by an import" internal/service/account/export_users.go 's/err != nil \|\| proto\.Size\(has\) > 0 \{/err != nil {/' SettingsAreImported ./internal/service/account
 mutant "export no relations" internal/tool/exporter/relations.go 's/\|\| len\(page\.Relations\) == 0 \{/|| true {/' WhatIsImportedIsReadAndExportedAgain ./internal/app/apptest
 mutant "import a friendship across a block" internal/service/account/import_relations.go 's/return errImportedBlock/_ = errImportedBlock/' RelationsAreImported ./internal/service/account
 mutant "take relations back by an import" internal/service/account/import_relations.go 's/mine\.Following \|\| r\.Following/r.Following/' RelationsAreImported ./internal/service/account

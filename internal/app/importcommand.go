@@ -19,18 +19,19 @@ import (
 	"github.com/rialto-im/rialto/internal/tool/interchangefile"
 )
 
-const importHelp = `import loads users, conversations, messages and files of another chat server, with their original times. FORMAT is slack, mattermost, openim, wukongim, or
+const importHelp = `import loads users, posts, comments, conversations, messages and files of another server, with their original times. FORMAT is slack, mattermost, openim, wukongim, or
 interchange for what rialto export wrote. PATH is the export, or the directory in the interchange format.
 
   rialto import slack export.zip --work DIR --url http://127.0.0.1:7070 --key @FILE   convert into DIR, and load
   rialto import slack export.zip --work DIR                                          convert only
   rialto import interchange DIR --url http://127.0.0.1:7070 --key @FILE              load
+  rialto import --end --url http://127.0.0.1:7070 --key @FILE                        end imports that were given up
 
 The key has the role operator. An import that was interrupted continues when it is started again. import-report.json in DIR has what was imported and what
 was skipped, and why. Exit codes: 0 if the counts of the source are those of what was imported and skipped, 1 if not, 2 for an invalid command line.
 `
 
-const exportHelp = `export writes all users, conversations, messages and files of a running deployment into a directory, in the interchange format.
+const exportHelp = `export writes all users, videos, posts, comments, likes, conversations, messages and files of a running deployment into a directory, in the interchange format.
 
   rialto export --out DIR --url http://127.0.0.1:7070 --key @FILE
 
@@ -44,6 +45,7 @@ type importFlags struct {
 	server                     apiclient.Config
 	rate                       int
 	maxBytes                   int64
+	end                        bool
 }
 
 // interchangeFormat is that of rialto export.
@@ -57,6 +59,7 @@ func (f *importFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 	fs.StringVar(&f.prefix, "prefix", "", "`text` before the external ids of users (default: the format and a colon; of interchange none)")
 	fs.IntVar(&f.rate, "rate", 0, "`entries` to import a second (default 500)")
 	fs.Int64Var(&f.maxBytes, "max-bytes", importer.DefaultMaxBytes, "`bytes` of the files of a converted export, together; 0: no limit")
+	fs.BoolVar(&f.end, "end", false, "end all imports that have begun, as they are: nothing more can be imported to their conversations, and members write to them")
 	var words []string
 	for len(args) > 0 && len(words) < 2 && !strings.HasPrefix(args[0], "-") {
 		words, args = append(words, args[0]), args[1:]
@@ -73,6 +76,12 @@ func (f *importFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 }
 
 func (f *importFlags) check(words []string) error {
+	if f.end {
+		if len(words) > 0 || f.work != "" || f.server.URL == "" {
+			return errors.New("--end ends all imports on a server: give --url and --key, and no format and no path")
+		}
+		return f.server.Check()
+	}
 	if len(words) != 2 {
 		return errors.New("give a format and a path")
 	}
@@ -114,11 +123,30 @@ func ImportMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	if code, ok := f.parse(args, out, errOut); !ok {
 		return code
 	}
-	if err := f.run(ctx, out, progress.New(errOut)); err != nil {
+	run := func() error { return f.run(ctx, out, progress.New(errOut)) }
+	if f.end {
+		run = func() error { return f.endImports(ctx, out) }
+	}
+	if err := run(); err != nil {
 		fmt.Fprintln(errOut, "rialto import:", err)
 		return 1
 	}
 	return 0
+}
+
+// endImports is rialto import --end.
+func (f *importFlags) endImports(ctx context.Context, out io.Writer) error {
+	client, err := apiclient.New(f.server)
+	if err != nil {
+		return err
+	}
+	n, err := importer.End(ctx, &importer.Server{Client: client}, func(conversation, messages uint64) {
+		fmt.Fprintf(out, "ended: conversation %d, with %d messages\n", conversation, messages)
+	})
+	if err == nil {
+		fmt.Fprintf(out, "%d imports have ended\n", n)
+	}
+	return err
 }
 
 // errMismatch makes rialto import exit with 1.
@@ -153,6 +181,7 @@ func (f *importFlags) run(ctx context.Context, out io.Writer, printer *progress.
 	}
 	in := report.Imported
 	fmt.Fprintf(out, "imported: %d users, %d conversations, %d memberships, %d messages, %d reactions, %d files\n", in.Users, in.Conversations, in.Memberships, in.Messages, in.Reactions, in.Attachments)
+	fmt.Fprintf(out, "imported: %d versions of posts, %d comments, %d likes and favourites, %d videos, %d relations\n", in.Posts, in.Comments, in.Likes, in.Videos, in.Relations)
 	for _, reason := range slices.Sorted(maps.Keys(report.Skipped)) {
 		fmt.Fprintf(out, "skipped by the server: %d × %s\n", report.Skipped[reason], reason)
 	}
@@ -201,6 +230,7 @@ func ExportMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		if m, err = exporter.Run(ctx, exporter.Options{Dir: dir, Server: &importer.Server{Client: client}, Printer: progress.New(errOut)}); err == nil {
 			c := m.Counts
 			fmt.Fprintf(out, "exported: %d users, %d conversations, %d memberships, %d messages, %d reactions, %d files\n", c.Users, c.Conversations, c.Memberships, c.Messages, c.Reactions, c.Attachments)
+			fmt.Fprintf(out, "exported: %d versions of posts, %d comments, %d likes and favourites, %d videos, %d relations\n", c.Posts, c.Comments, c.Likes, c.Videos, c.Relations)
 			return 0
 		}
 	}

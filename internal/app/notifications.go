@@ -66,12 +66,12 @@ func (n *Node) onComment(ctx context.Context, tx *sql.Tx, c comment.Change) erro
 	if c.SubjectKind != commentv1.SubjectKind_SUBJECT_KIND_POST {
 		return nil
 	}
-	if c.Created || c.Deleted {
+	if c.Created || c.Imported || c.Deleted {
 		if err := n.engagement.MarkPost(ctx, tx, c.Subject); err != nil {
 			return err
 		}
 	}
-	if c.Deleted {
+	if c.Imported || c.Deleted {
 		return nil
 	}
 	return n.notifications.Commented(ctx, tx, notification.Comment{ID: c.ID, Post: c.Subject, Author: c.Author, PostAuthor: c.SubjectAuthor, ReplyTo: c.ReplyTo, ReplyToAuthor: c.ReplyToAuthor,

@@ -32,7 +32,7 @@ func (n *Node) openOperations() {
 	n.openBackups()
 	n.operations = operation.New(operation.Deps{Jobs: n.jobs, Queues: jobQueues, Audit: n.audit, DB: n.db, Backups: n.backups, Reconciliation: n.reconciliation, Videos: n.videos, Metrics: n.registry, Self: n.describeWithEdges, Bus: n.bus, Node: n.name, Nodes: n.liveNodeNames,
 		Clock: n.clock, Logger: n.logger})
-	n.interchange = interchange.New(interchange.Deps{Accounts: n.accounts, Chat: n.chat, Media: n.media, Audit: n.audit, Clock: n.clock})
+	n.interchange = interchange.New(interchange.Deps{Accounts: n.accounts, Chat: n.chat, Feed: n.feed, Comments: n.comments, Engagement: n.engagement, Videos: n.videos, Media: n.media, Audit: n.audit, Clock: n.clock})
 }
 
 // auditSwitch adds the change of a runtime switch, or of a number such as a weight of the ranking, to the audit log.

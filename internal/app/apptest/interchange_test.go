@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -158,13 +159,16 @@ func TestWhatIsImportedIsReadAndExportedAgain(t *testing.T) {
 
 	liveMessages(t, first, bob, group)
 	liveRelations(t, first, bob)
+	gina, hugo := livePosts(t, first.Server)
 	exported := first.export(t)
 	second := openInterchange(t)
-	if report := second.load(t, exported, ""); len(report.Skipped) != 0 {
-		t.Errorf("skipped: %v %v", report.Skipped, report.Reasons)
+	report = second.load(t, exported, "")
+	if in := report.Imported; len(report.Skipped) != 0 || in.Posts != 8 || in.Comments != 4 || in.Likes != 4 || in.Videos != 1 {
+		t.Errorf("imported %+v; skipped: %v %v", in, report.Skipped, report.Reasons)
 	}
+	checkPosts(t, second, second.as(t, "rialto:"+strconv.FormatUint(hugo.User, 10)), second.as(t, "rialto:"+strconv.FormatUint(gina.User, 10)).User)
 	again := second.export(t)
-	for _, name := range []string{"users.jsonl", "relations.jsonl", "conversations.jsonl", "messages.jsonl", "files.jsonl", "skipped.jsonl"} {
+	for _, name := range []string{"users.jsonl", "relations.jsonl", "videos.jsonl", "posts.jsonl", "comments.jsonl", "likes.jsonl", "conversations.jsonl", "messages.jsonl", "files.jsonl", "skipped.jsonl"} {
 		a, err := os.ReadFile(filepath.Join(exported, name))
 		must(t, err)
 		b, err := os.ReadFile(filepath.Join(again, name))
@@ -174,6 +178,9 @@ func TestWhatIsImportedIsReadAndExportedAgain(t *testing.T) {
 		}
 		if bytes.Contains(a, []byte("a secret")) {
 			t.Errorf("%s has what was recalled:\n%s", name, a)
+		}
+		if len(a) == 0 != (name == "skipped.jsonl") {
+			t.Errorf("%s has %d bytes", name, len(a))
 		}
 		if !bytes.Equal(a, b) {
 			t.Errorf("%s differs after a round trip:\n%s\nand then:\n%s", name, a, b)
@@ -271,6 +278,32 @@ func liveRelations(t *testing.T, s *interchangeServer, bob *apptest.Person) {
 	}
 	_, err = g.Mute(ctx, apptest.As(dora, &accountv1.MuteRequest{User: bob.User}))
 	must(t, err)
+}
+
+// TestAnImportThatWasGivenUpIsEnded: rialto import --end ends each conversation whose import has begun, whose members write then. What was stored before is kept, and the load goes on with the other conversations.
+func TestAnImportThatWasGivenUpIsEnded(t *testing.T) {
+	s, work := openInterchange(t), t.TempDir()
+	must(t, importer.Convert(t.Context(), importer.Slack, "slack", slackSample(t), work, time.Now(), importer.DefaultMaxBytes))
+	o := importer.Options{Dir: work, Server: s.client(t, s.operator), Prefix: "slack:", Rate: 100_000, Progressed: stopAfter(2)} // after the first batch of the first conversation
+	if _, err := importer.Load(t.Context(), o); !errors.Is(err, errStopped) {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"ended: conversation", "0 imports have ended"} {
+		var out, errs strings.Builder
+		if code := app.ImportMain(t.Context(), []string{"--end", "--url", s.URL, "--key", s.operator}, &out, &errs); code != 0 || !strings.Contains(out.String(), want) {
+			t.Fatalf("import --end prints %q and %q, and exits with %d; want %q", &out, &errs, code, want)
+		}
+	}
+	bob := s.as(t, "slack:U2")
+	list, err := s.Chat().ListConversations(t.Context(), apptest.As(bob, &chatv1.ListConversationsRequest{}))
+	must(t, err)
+	s.Send(t, bob, list.Msg.Conversations[0].Id, "1", "after the end")
+	o.Progressed = nil
+	report, err := importer.Load(t.Context(), o)
+	must(t, err)
+	if report.Imported.Conversations != 2 || report.Imported.Messages != 4 || len(report.Mismatches) > 0 {
+		t.Errorf("the report of a load that goes on is %+v", report)
+	}
 }
 
 // TestOnlyOperatorsImportAndExport: a key of a business server is refused.

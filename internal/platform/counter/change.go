@@ -22,6 +22,10 @@ type Change struct {
 	Subject uint64
 	User    id.User
 	Remove  bool
+	// AtMs is when it was, milliseconds since 1970; 0: now.
+	AtMs int64
+	// Quiet: OnChange tells nobody.
+	Quiet bool
 	// Changed is set by Apply: the user was no member before an addition, or was one before a removal.
 	Changed bool
 }
@@ -101,8 +105,8 @@ func (s *Service) apply(ctx context.Context, tx *sql.Tx, requests []*request) er
 		byKey[m.key] = m
 	}
 	now := s.nowMs()
-	err := inPowersOfTwo(list, func(some []*membership) error {
-		rows, args := valueRows(len(some), 4, `$1, 0`), []any{now}
+	err := eachTime(list, func(some []*membership) error {
+		rows, args := valueRows(len(some), 4, `$1, 0`), []any{cmp.Or(some[0].last().AtMs, now)}
 		for _, m := range some {
 			args = append(args, int64(m.key.kind), int64(m.key.subject), int64(m.key.user), !m.last().Remove)
 		}
@@ -204,6 +208,21 @@ func (s *Service) addDeltas(ctx context.Context, tx *sql.Tx, deltas map[setKey]i
 // maxRows is how many rows one statement inserts. Those of 33 arguments are the largest that sqldb keeps prepared, which matters more in SQLite
 // than fewer round trips do in PostgreSQL.
 const maxRows = 8
+
+// eachTime calls inPowersOfTwo for parts of a list that are changed at the same time. Only imports give times, so that it is the whole list as a rule.
+func eachTime(list []*membership, each func([]*membership) error) error {
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[n].last().AtMs == list[0].last().AtMs {
+			n++
+		}
+		if err := inPowersOfTwo(list[:n], each); err != nil {
+			return err
+		}
+		list = list[n:]
+	}
+	return nil
+}
 
 // inPowersOfTwo calls each for parts of a list whose lengths are powers of two, so that there are few different statements.
 func inPowersOfTwo[T any](list []T, each func([]T) error) error {

@@ -116,8 +116,8 @@ func (s *state) applySettings(seq uint64, c *chatv1.Control) {
 		s.retention = retentionOf(c)
 	case chatv1.Control_ACTION_TICKET:
 		s.applyTicket(c)
-	case chatv1.Control_ACTION_ACCESS:
-		s.importing = false
+	case chatv1.Control_ACTION_ACCESS: // it ends an import, or another node takes it over
+		s.importing = s.importing && c.Importing
 	}
 }
 

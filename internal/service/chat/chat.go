@@ -322,7 +322,8 @@ type conversation struct {
 	id id.Conversation
 
 	// changeMu serialises changes of the conversation and their projection. It is locked before mu.
-	changeMu sync.Mutex
+	changeMu     sync.Mutex
+	importAccess uint64 // the access version with which this node imports, see take_import.go; guarded by changeMu
 
 	mu           sync.Mutex       // guards all below; mailbox says what is read without it
 	state        *state           // nil: not loaded. It is replaced, never changed.

@@ -171,7 +171,10 @@ func (s *Service) appendImportedCreated(ctx context.Context, c id.Conversation, 
 		if err != nil || st.access != 0 {
 			return err
 		}
-		_, err = s.appendControlAs(ctx, conv, st, control, &importedControl{id: importIDs{}.first(uint8(st.kind), c, ms), token: createdToken(c)})
+		seq, err := s.appendControlAs(ctx, conv, st, control, &importedControl{id: importIDs{}.first(uint8(st.kind), c, ms), token: createdToken(c)})
+		if err == nil && control.Importing && seq == 1 {
+			conv.importAccess = seq
+		}
 		if !errors.Is(err, timeline.ErrStale) {
 			return err
 		}
@@ -266,6 +269,9 @@ func (s *Service) endImport(ctx context.Context, c id.Conversation) (seq, messag
 	conv.changeMu.Lock()
 	defer conv.changeMu.Unlock()
 	st, err := s.loadState(ctx, conv)
+	if err == nil && st.importing {
+		st, err = s.takeImport(ctx, conv, st)
+	}
 	if err != nil {
 		return 0, 0, err
 	}

@@ -40,6 +40,9 @@ func (p *importer) control(ctx context.Context, result *operationv1.ImportedEntr
 	}
 	p.ids = ids
 	p.state, err = p.service.loadState(ctx, p.conv)
+	if err == nil && p.state.access == result.Seq {
+		p.conv.importAccess = result.Seq
+	}
 	return err
 }
 

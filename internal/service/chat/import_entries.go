@@ -46,6 +46,9 @@ func (s *Service) importEntries(ctx context.Context, c id.Conversation, entries 
 	if !st.importing {
 		return nil, errImportEnded
 	}
+	if st, err = s.takeImport(ctx, conv, st); err != nil {
+		return nil, err
+	}
 	p := &importer{service: s, conv: conv, state: st, users: map[uint64]error{}, results: make([]*operationv1.ImportedEntry, len(entries))}
 	if p.ids, err = s.lastImported(ctx, c); err != nil {
 		return nil, err

@@ -2,10 +2,14 @@ package chat_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
@@ -13,6 +17,8 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/timeline/pglog"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // cluster opens nodes that share only a PostgreSQL database: each has its own connections, log and memory.
@@ -323,4 +329,63 @@ func TestMembershipHoldsOnAllNodes(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// TestTwoNodesImportToOneConversation: each of two nodes imports half of the entries, at the same time. Each entry is stored once or refused because it comes too late, and the ids of
+// messages, and so their times, ascend with their seqs. An import that one node ends is ended for the other.
+func TestTwoNodesImportToOneConversation(t *testing.T) {
+	h, nodes := cluster(t, 2, chat.Config{})
+	c := importGroup(t, nodes[0])
+	stored := make([]map[string]bool, len(nodes))
+	var group sync.WaitGroup
+	for n, s := range nodes {
+		stored[n] = map[string]bool{}
+		group.Go(func() {
+			for round := range 10 {
+				var entries []*operationv1.ImportEntry
+				for i := range 20 {
+					at := (round*20+i)*len(nodes) + n
+					entries = append(entries, textEntry(fmt.Sprint("m", at), importedAt+int64(at)*10_000, 1, fmt.Sprint(at)))
+				}
+				results, err := s.ImportEntries(t.Context(), c, entries)
+				for delays := backoff.New(time.Millisecond, 50*time.Millisecond); errs.Is(err, errs.Unavailable); results, err = s.ImportEntries(t.Context(), c, entries) { // as clients do
+					must(t, delays.Wait(t.Context()))
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for i, r := range results {
+					if r.Reason == "" {
+						stored[n][entries[i].Key] = true
+					} else if r.Reason != "time_order" {
+						t.Errorf("%s is refused: %s", entries[i].Key, r.Reason)
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+	if _, err := nodes[1].EndImport(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nodes[0].ImportEntries(t.Context(), c, []*operationv1.ImportEntry{textEntry("late", importedAt, 1, "late")}); !errs.Is(err, errs.Conflict) {
+		t.Errorf("a node imports to what the other has ended: %v", err)
+	}
+	seen, last := map[string]bool{}, ""
+	for _, e := range h.entries(t, c) {
+		if e.Control {
+			continue
+		}
+		var content chatv1.Content
+		must(t, proto.Unmarshal(e.Content, &content))
+		key := content.ExternalId
+		if seen[key] || !stored[0][key] && !stored[1][key] || e.ID.String() <= last {
+			t.Errorf("%s has the id %v after %v; twice: %v", key, e.ID, last, seen[key])
+		}
+		seen[key], last = true, e.ID.String()
+	}
+	if len(seen) != len(stored[0])+len(stored[1]) || len(stored[0]) == 0 || len(stored[1]) == 0 {
+		t.Errorf("%d messages are stored; the nodes say %d and %d", len(seen), len(stored[0]), len(stored[1]))
+	}
 }

@@ -92,6 +92,7 @@ var migrations = []string{
 	`CREATE TABLE imported_authors (author BIGINT NOT NULL, conversation BIGINT NOT NULL, PRIMARY KEY (author, conversation))`,
 	// Of a recalled message: it did not count as unread, since only its sender saw it.
 	`ALTER TABLE message_updates ADD COLUMN limited BOOLEAN NOT NULL DEFAULT FALSE`,
+	`CREATE INDEX conversations_importing ON conversations (id) WHERE importing`,
 }
 
 // readState reads the rows of a conversation, and applies the control entries that the rows lack.

@@ -86,8 +86,8 @@ type Change struct {
 	SubjectKind commentv1.SubjectKind
 	Subject     uint64
 	Author      id.User
-	// Created or Deleted; otherwise edited.
-	Created, Deleted bool
+	// Created, Imported or Deleted; otherwise edited. Nobody is notified of an imported one.
+	Created, Imported, Deleted bool
 	// SubjectAuthor, ReplyTo and ReplyToAuthor are those of a new comment, and else 0.
 	SubjectAuthor id.User
 	ReplyTo       uint64
@@ -128,6 +128,9 @@ var migrations = []string{
 	`ALTER TABLE comments ADD COLUMN hidden_content {bytes}`,
 	// Only its author sees it, because moderators had limited the author (docs/decisions/0147-limits.md). No count has it.
 	`ALTER TABLE comments ADD COLUMN limited BOOLEAN NOT NULL DEFAULT FALSE`,
+	// Import_key names the comment in the source that it was imported from (import_comments.go). It is null for others.
+	`ALTER TABLE comments ADD COLUMN import_key TEXT`,
+	`CREATE UNIQUE INDEX comments_imported ON comments (import_key) WHERE import_key IS NOT NULL`,
 }
 
 // Service has the comments of all users.

@@ -13,7 +13,7 @@ import (
 // userTables are the tables of the package with data of users. Comments are deleted before; their rows stay, for the replies of others.
 var userTables = []userdata.Table{
 	{Name: "comments", Export: `SELECT id, kind, subject, reply_to, content, time_ms, created_ms, edited_ms FROM comments WHERE author = $1 AND NOT deleted ORDER BY id`, Decode: map[string]func([]byte) (any, error){"content": userdata.Proto[commentv1.CommentContent]()},
-		Erase: `UPDATE comments SET token = CAST(id AS TEXT), request = '', hidden_content = NULL WHERE id IN (SELECT id FROM comments WHERE author = $1 AND deleted AND (token <> CAST(id AS TEXT) OR hidden_content IS NOT NULL) LIMIT $2)`},
+		Erase: `UPDATE comments SET token = CAST(id AS TEXT), request = '', hidden_content = NULL, import_key = NULL WHERE id IN (SELECT id FROM comments WHERE author = $1 AND deleted AND (token <> CAST(id AS TEXT) OR hidden_content IS NOT NULL OR import_key IS NOT NULL) LIMIT $2)`},
 }
 
 // UserData is what an export and an erasure ask of this package.

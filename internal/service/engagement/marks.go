@@ -46,6 +46,9 @@ func (s *Service) Changed(ctx context.Context, tx *sql.Tx, changes []counter.Cha
 	}
 	var likes []Like
 	for _, c := range changes {
+		if c.Quiet {
+			continue
+		}
 		l := Like{Subject: c.Subject, By: c.User, Present: !c.Remove}
 		switch c.Kind {
 		case counter.PostLikes:
@@ -56,6 +59,9 @@ func (s *Service) Changed(ctx context.Context, tx *sql.Tx, changes []counter.Cha
 			continue
 		}
 		likes = append(likes, l)
+	}
+	if len(likes) == 0 {
+		return nil
 	}
 	return s.deps.OnLike(ctx, tx, likes)
 }

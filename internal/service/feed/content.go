@@ -43,6 +43,26 @@ var (
 
 // checkContent checks a content, and returns it as it is stored: without unknown fields, and with its audience.
 func (s *Service) checkContent(ctx context.Context, by id.User, sent *feedv1.PostContent) (*feedv1.PostContent, error) {
+	c, err := checkFields(by, sent)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.checkWords(c); err != nil {
+		return nil, err
+	}
+	if err := s.checkPreview(by, c); err != nil {
+		return nil, err
+	}
+	return c, s.checkNamed(ctx, c)
+}
+
+// checkNamed checks that the users whom a content names exist.
+func (s *Service) checkNamed(ctx context.Context, c *feedv1.PostContent) error {
+	return s.deps.Graph.Exist(ctx, append(usersOf(c), message.MentionedUsers(c.Mentions)...))
+}
+
+// checkFields checks the form of a content, and returns it as it is stored, with the signature of its link preview.
+func checkFields(by id.User, sent *feedv1.PostContent) (*feedv1.PostContent, error) {
 	if sent == nil {
 		return nil, errEmpty
 	}
@@ -73,16 +93,7 @@ func (s *Service) checkContent(ctx context.Context, by id.User, sent *feedv1.Pos
 	if err := checkGoods(c.Goods); err != nil {
 		return nil, err
 	}
-	if _, err := s.checkWords(c); err != nil {
-		return nil, err
-	}
-	if err := s.checkPreview(by, c); err != nil {
-		return nil, err
-	}
-	if err := checkAudience(by, c); err != nil {
-		return nil, err
-	}
-	return c, s.deps.Graph.Exist(ctx, append(usersOf(c), message.MentionedUsers(c.Mentions)...))
+	return c, checkAudience(by, c)
 }
 
 // hasOwnContent reports whether a content says something besides what it reposts.

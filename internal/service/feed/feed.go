@@ -238,6 +238,9 @@ var migrations = []string{
 	// A retired post has been hidden for so long that no page shows it: windows may lack it.
 	`ALTER TABLE feed_posts ADD COLUMN retired BOOLEAN NOT NULL DEFAULT FALSE`,
 	`CREATE INDEX feed_posts_reposters ON feed_posts (repost_of, author) WHERE repost_of > 0 AND NOT deleted`,
+	// Import_key names the post in the source that it was imported from (import_posts.go). It is null for others.
+	`ALTER TABLE feed_posts ADD COLUMN import_key TEXT`,
+	`CREATE UNIQUE INDEX feed_posts_imported ON feed_posts (import_key) WHERE import_key IS NOT NULL`,
 }
 
 // New creates the tables if they are missing.

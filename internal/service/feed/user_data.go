@@ -13,7 +13,7 @@ import (
 // userTables are the tables of the package with data of users. Posts are deleted before, so that counts and readers follow.
 var userTables = []userdata.Table{
 	{Name: "feed_posts", Export: `SELECT id, content, repost_of, created_ms, edited_ms FROM feed_posts WHERE author = $1 AND NOT deleted ORDER BY id`, Decode: map[string]func([]byte) (any, error){"content": userdata.Proto[feedv1.PostContent]()},
-		Erase: `UPDATE feed_posts SET token = CAST(id AS TEXT), request = '' WHERE id IN (SELECT id FROM feed_posts WHERE author = $1 AND deleted AND token <> CAST(id AS TEXT) LIMIT $2)`},
+		Erase: `UPDATE feed_posts SET token = CAST(id AS TEXT), request = '', import_key = NULL WHERE id IN (SELECT id FROM feed_posts WHERE author = $1 AND deleted AND (token <> CAST(id AS TEXT) OR import_key IS NOT NULL) LIMIT $2)`},
 	{Name: "feed_versions", Export: `SELECT v.post, v.version, v.content, v.time_ms FROM feed_versions v JOIN feed_posts p ON p.id = v.post WHERE p.author = $1 AND NOT p.deleted ORDER BY v.post, v.version`, Decode: map[string]func([]byte) (any, error){"content": userdata.Proto[feedv1.PostContent]()}},
 	{Name: "feed_audiences"}, // of the user's posts; in those of others the user is an id that they chose
 	{Name: "feed_authors", Erase: `DELETE FROM feed_authors WHERE author = $1 AND $2 > 0`},

@@ -3,7 +3,7 @@
 //
 // No call is answered without an entry in the audit log: one an hour of a node for each key, action and subject.
 //
-// It may use sqldb and auditlog. All methods are safe for concurrent use.
+// It may use sqldb, auditlog and counter. All methods are safe for concurrent use.
 package interchange
 
 import (
@@ -14,6 +14,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
+	"github.com/rialto-im/rialto/internal/platform/counter"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
@@ -24,6 +25,8 @@ type Accounts interface {
 	PutUser(ctx context.Context, r *accountv1.PutUserRequest) (*accountv1.User, error)
 	UpdateProfile(ctx context.Context, c id.Caller, r *accountv1.UpdateProfileRequest) (*accountv1.User, error)
 	ExportUsers(ctx context.Context, r *operationv1.ExportUsersRequest) (*operationv1.ExportUsersResponse, error)
+	ImportSettings(ctx context.Context, u id.User, set *accountv1.Settings) error
+	Exist(ctx context.Context, users []id.User) error
 	ImportRelations(ctx context.Context, list []*operationv1.InterchangeRelation) (*operationv1.ImportRelationsResponse, error)
 	ExportRelations(ctx context.Context, r *operationv1.ExportRelationsRequest) (*operationv1.ExportRelationsResponse, error)
 }
@@ -33,8 +36,39 @@ type Chat interface {
 	ImportConversation(ctx context.Context, r *operationv1.ImportConversationRequest) (c id.Conversation, ended bool, err error)
 	ImportEntries(ctx context.Context, c id.Conversation, entries []*operationv1.ImportEntry) ([]*operationv1.ImportedEntry, error)
 	EndImport(ctx context.Context, c id.Conversation) (messages uint64, err error)
+	ListImports(ctx context.Context, after id.Conversation, limit int) ([]uint64, error)
 	ExportConversations(ctx context.Context, r *operationv1.ExportConversationsRequest) (*operationv1.ExportConversationsResponse, error)
 	ExportEntries(ctx context.Context, r *operationv1.ExportEntriesRequest) (*operationv1.ExportEntriesResponse, error)
+}
+
+// Feed is the part of package feed that is used here.
+type Feed interface {
+	ImportPost(ctx context.Context, r *operationv1.InterchangePost, video uint64) (duplicate bool, err error)
+	ExportPosts(ctx context.Context, r *operationv1.ExportPostsRequest) (*operationv1.ExportPostsResponse, error)
+	PostKeys(ctx context.Context, list []uint64) (map[uint64]string, error)
+	ImportedPosts(ctx context.Context, keys []string) (map[string]uint64, error)
+}
+
+// Comments is the part of package comment that is used here.
+type Comments interface {
+	ImportComment(ctx context.Context, r *operationv1.InterchangeComment, post, video uint64) (duplicate bool, err error)
+	ExportComments(ctx context.Context, r *operationv1.ExportCommentsRequest, posts func(ctx context.Context, list []uint64) (map[uint64]string, error)) (*operationv1.ExportCommentsResponse, error)
+	CommentKeys(ctx context.Context, list []uint64) (map[uint64]string, error)
+	ImportedComments(ctx context.Context, keys []string) (map[string]uint64, error)
+}
+
+// Engagement is the part of package engagement that is used here.
+type Engagement interface {
+	ImportLikes(ctx context.Context, likes []counter.Change) error
+	ExportLikes(ctx context.Context, behind counter.Membership, limit int) ([]counter.Membership, error)
+	CountLikes(ctx context.Context) (uint64, error)
+}
+
+// Videos is the part of package video that is used here.
+type Videos interface {
+	ImportVideo(ctx context.Context, r *operationv1.InterchangeVideo) (duplicate bool, err error)
+	ExportVideos(ctx context.Context, r *operationv1.ExportVideosRequest) (*operationv1.ExportVideosResponse, error)
+	ImportedVideos(ctx context.Context, keys []string) (map[string]uint64, error)
 }
 
 // Media is the part of package media that is used here.
@@ -46,11 +80,15 @@ type Media interface {
 
 // Deps are what a Service needs.
 type Deps struct {
-	Accounts Accounts
-	Chat     Chat
-	Media    Media
-	Audit    *auditlog.Log
-	Clock    clock.Clock
+	Accounts   Accounts
+	Chat       Chat
+	Feed       Feed
+	Comments   Comments
+	Engagement Engagement
+	Videos     Videos
+	Media      Media
+	Audit      *auditlog.Log
+	Clock      clock.Clock
 }
 
 // Service answers rialto import and rialto export.
@@ -124,8 +162,16 @@ func (s *Service) importUser(ctx context.Context, u *operationv1.InterchangeUser
 	if reason := errs.Of(err); err != nil && (reason.Reason == "handle_taken" || reason.Reason == "bad_handle") {
 		put, err = s.deps.Accounts.PutUser(ctx, &accountv1.PutUserRequest{ExternalId: u.ExternalId, DisplayName: u.DisplayName})
 	}
-	if err != nil || u.Bio == "" || put.Bio == u.Bio {
-		return put.GetId(), err
+	if err != nil {
+		return 0, err
+	}
+	if u.Settings != nil {
+		if err := s.deps.Accounts.ImportSettings(ctx, id.User(put.Id), u.Settings); err != nil && !errs.IsRefusal(err) {
+			return 0, err
+		}
+	}
+	if u.Bio == "" || put.Bio == u.Bio {
+		return put.Id, nil
 	}
 	_, err = s.deps.Accounts.UpdateProfile(ctx, id.Caller{User: id.User(put.Id)}, &accountv1.UpdateProfileRequest{Bio: &u.Bio})
 	if errs.IsRefusal(err) {
@@ -168,6 +214,18 @@ func (s *Service) EndImport(ctx context.Context, c id.Caller, r *operationv1.End
 		return nil, err
 	}
 	return &operationv1.EndImportResponse{Messages: messages}, nil
+}
+
+// ListImports returns a page of conversations whose import has not ended.
+func (s *Service) ListImports(ctx context.Context, c id.Caller, r *operationv1.ListImportsRequest) (*operationv1.ListImportsResponse, error) {
+	if err := s.record(ctx, c, importing, conversations); err != nil {
+		return nil, err
+	}
+	list, err := s.deps.Chat.ListImports(ctx, id.Conversation(r.After), int(r.Limit))
+	if err != nil {
+		return nil, err
+	}
+	return &operationv1.ListImportsResponse{Conversations: list}, nil
 }
 
 // ImportFile creates the upload of a user.

@@ -110,7 +110,7 @@ func open(t *testing.T) *audited {
 	if a.audit, err = auditlog.New(t.Context(), db, a.clock); err != nil {
 		t.Fatal(err)
 	}
-	a.Service = interchange.New(interchange.Deps{Accounts: a.calls, Chat: a.calls, Media: a.calls, Audit: a.audit, Clock: a.clock})
+	a.Service = interchange.New(interchange.Deps{Accounts: a.calls, Chat: a.calls, Feed: a.calls, Comments: a.calls, Engagement: a.calls, Videos: a.calls, Media: a.calls, Audit: a.audit, Clock: a.clock})
 	return a
 }
 
@@ -154,6 +154,33 @@ func TestEachCallLeavesATrace(t *testing.T) {
 		},
 		"export relations": func(s *interchange.Service) []anyCall {
 			return []anyCall{call(s.ExportRelations, &operationv1.ExportRelationsRequest{})}
+		},
+		"import videos": func(s *interchange.Service) []anyCall {
+			return []anyCall{call(s.ImportVideos, &operationv1.ImportVideosRequest{Videos: []*operationv1.InterchangeVideo{{}}})}
+		},
+		"import posts": func(s *interchange.Service) []anyCall {
+			return []anyCall{call(s.ImportPosts, &operationv1.ImportPostsRequest{Posts: []*operationv1.InterchangePost{{}}})}
+		},
+		"import comments": func(s *interchange.Service) []anyCall {
+			return []anyCall{call(s.ImportComments, &operationv1.ImportCommentsRequest{Comments: []*operationv1.InterchangeComment{{}}})}
+		},
+		"import likes": func(s *interchange.Service) []anyCall {
+			return []anyCall{call(s.ImportLikes, &operationv1.ImportLikesRequest{Likes: []*operationv1.InterchangeLike{{}}})}
+		},
+		"import conversations": func(s *interchange.Service) []anyCall {
+			return []anyCall{call(s.ListImports, &operationv1.ListImportsRequest{})}
+		},
+		"export videos": func(s *interchange.Service) []anyCall {
+			return []anyCall{call(s.ExportVideos, &operationv1.ExportVideosRequest{})}
+		},
+		"export posts": func(s *interchange.Service) []anyCall {
+			return []anyCall{call(s.ExportPosts, &operationv1.ExportPostsRequest{})}
+		},
+		"export comments": func(s *interchange.Service) []anyCall {
+			return []anyCall{call(s.ExportComments, &operationv1.ExportCommentsRequest{})}
+		},
+		"export likes": func(s *interchange.Service) []anyCall {
+			return []anyCall{call(s.ExportLikes, &operationv1.ExportLikesRequest{})}
 		},
 		"export users": func(s *interchange.Service) []anyCall {
 			return []anyCall{call(s.ExportUsers, &operationv1.ExportUsersRequest{After: 1})}

@@ -79,14 +79,20 @@ func (s *Service) create(ctx context.Context, tx *sql.Tx, v *video) (uint64, err
 	if err := checkUnfinished(ctx, tx, v.owner); err != nil {
 		return 0, err
 	}
+	v.createdMs = s.nowMs()
+	return v.id, s.insert(ctx, tx, v, nil)
+}
+
+// insert stores a new video and its first job. The key is that of an imported one, or nil.
+func (s *Service) insert(ctx context.Context, tx *sql.Tx, v *video, importKey any) error {
 	if err := s.deps.Uploads.KeepVideoWith(ctx, tx, v.owner, v.upload); err != nil {
-		return 0, err
+		return err
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO videos (id, owner, upload, name, format, source, renditions, created_ms) VALUES ($1, $2, $3, $4, $5, $6, $6, $7)`,
-		int64(v.id), int64(v.owner), int64(v.upload), v.name, string(v.format), []byte{}, s.nowMs()); err != nil {
-		return 0, err
+	if _, err := tx.ExecContext(ctx, `INSERT INTO videos (id, owner, upload, name, format, source, renditions, created_ms, import_key) VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8)`,
+		int64(v.id), int64(v.owner), int64(v.upload), v.name, string(v.format), []byte{}, v.createdMs, importKey); err != nil {
+		return err
 	}
-	return v.id, s.addTask(ctx, tx, v.id, 1, &task{track: trackInspect, weight: 1})
+	return s.addTask(ctx, tx, v.id, 1, &task{track: trackInspect, weight: 1})
 }
 
 // checkUnfinished fails if too many videos of a user are processed for another one.
@@ -168,7 +174,7 @@ func (s *Service) DeleteVideo(ctx context.Context, by id.User, n uint64) error {
 			return err
 		}
 		now := s.nowMs()
-		if _, err = tx.ExecContext(ctx, `UPDATE videos SET state = $2, run = run + 1, ended_ms = $3, clean_ms = $3, upload = id WHERE id = $1`, int64(n), stateDeleted, now); err != nil {
+		if _, err = tx.ExecContext(ctx, `UPDATE videos SET state = $2, run = run + 1, ended_ms = $3, clean_ms = $3, upload = id, import_key = NULL WHERE id = $1`, int64(n), stateDeleted, now); err != nil {
 			return err
 		}
 		if err = s.deps.Uploads.ReleaseVideoWith(ctx, tx, upload); err != nil {

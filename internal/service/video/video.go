@@ -247,6 +247,9 @@ var migrations = []string{
 	// Viewers of a video that has renditions which nobody has wanted, until they are enough.
 	`CREATE TABLE video_viewers (video BIGINT NOT NULL, member BIGINT NOT NULL, PRIMARY KEY (video, member))`,
 	`CREATE INDEX video_viewers_of ON video_viewers (member)`,
+	// Import_key names the video in the source that it was imported from (import_videos.go). It is null for others.
+	`ALTER TABLE videos ADD COLUMN import_key TEXT`,
+	`CREATE UNIQUE INDEX videos_imported ON videos (import_key) WHERE import_key IS NOT NULL`,
 }
 
 var (

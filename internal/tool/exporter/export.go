@@ -46,6 +46,10 @@ type state struct {
 	Server   string                   `json:"server"`
 	Position interchangefile.Position `json:"position"`
 	IDs      int64                    `json:"ids_size"`
+	Videos   cursor                   `json:"videos"`
+	Posts    cursor                   `json:"posts"`
+	Comments cursor                   `json:"comments"`
+	Likes    cursor                   `json:"likes"`
 	Threads  bool                     `json:"threads"`
 	After    uint64                   `json:"after"` // the last conversation that is complete
 	Done     int64                    `json:"done"`  // conversations
@@ -66,12 +70,14 @@ type export struct {
 	names map[uint64]string // of conversations that are no threads
 	ids   *os.File
 	keys  map[uint64]string // of messages of the present conversation that were imported
-	step  *progress.Step
+	// videos are the keys of those that are exported. Posts and comments name no others.
+	videos map[uint64]string
+	step   *progress.Step
 }
 
 // Run exports everything, and returns the manifest. After an error, a later call continues.
 func Run(ctx context.Context, o Options) (_ *interchangefile.Manifest, err error) {
-	x := &export{Options: o, users: map[uint64]string{}, names: map[uint64]string{}, keys: map[uint64]string{}}
+	x := &export{Options: o, users: map[uint64]string{}, names: map[uint64]string{}, keys: map[uint64]string{}, videos: map[uint64]string{}}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -90,6 +96,11 @@ func Run(ctx context.Context, o Options) (_ *interchangefile.Manifest, err error
 	}
 	if err := x.exportRelations(ctx); err != nil {
 		return nil, err
+	}
+	for _, section := range []func(context.Context) error{x.exportVideos, x.exportPosts, x.exportComments, x.exportLikes} {
+		if err := section(ctx); err != nil {
+			return nil, err
+		}
 	}
 	x.step = x.Printer.Step("conversations")
 	defer x.step.End()
@@ -144,13 +155,14 @@ func (x *export) save() (err error) {
 	return nil
 }
 
-// conversationID is a line of the file with the ids of conversations.
-type conversationID struct {
-	Conversation uint64 `json:"conversation"`
+// exportedID is a line of the file with the ids of conversations and videos.
+type exportedID struct {
+	Conversation uint64 `json:"conversation,omitempty"`
+	Video        uint64 `json:"video,omitempty"`
 	ID           string `json:"id"`
 }
 
-// openIDs reads how conversations are called that an earlier run has exported.
+// openIDs reads how conversations and videos are called that an earlier run has exported.
 func (x *export) openIDs() (err error) {
 	if x.ids, err = os.OpenFile(filepath.Join(x.Dir, idsFile), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return err
@@ -159,11 +171,15 @@ func (x *export) openIDs() (err error) {
 		return err
 	}
 	for lines := interchangefile.NewLines(idsFile, x.ids); ; {
-		var c conversationID
+		var c exportedID
 		if err := lines.Decode(&c); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return err
+		}
+		if c.Video != 0 {
+			x.videos[c.Video] = c.ID
+			continue
 		}
 		x.names[c.Conversation] = c.ID
 	}
@@ -194,7 +210,7 @@ func (x *export) exportUsers(ctx context.Context) error {
 				name = local(u.User)
 			}
 			x.users[u.User] = name
-			out := interchangefile.User{ID: name, Handle: u.Handle, Name: u.DisplayName, Bio: u.Bio}
+			out := interchangefile.User{ID: name, Handle: u.Handle, Name: u.DisplayName, Bio: u.Bio, Settings: interchangefile.SettingsFromProto(u.Settings)}
 			if u.Avatar != 0 {
 				if out.Avatar, err = x.file(ctx, u.Avatar); err != nil {
 					return err
@@ -294,13 +310,17 @@ func (x *export) conversation(ctx context.Context, c *operationv1.InterchangeCon
 }
 
 func (x *export) remember(n uint64, id string) error {
-	b, err := json.Marshal(conversationID{n, id})
+	x.names[n] = id
+	return x.writeID(exportedID{Conversation: n, ID: id})
+}
+
+func (x *export) writeID(line exportedID) error {
+	b, err := json.Marshal(line)
 	if err != nil {
 		return err
 	}
 	written, err := x.ids.Write(append(b, '\n'))
 	x.at.IDs += int64(written)
-	x.names[n] = id
 	return err
 }
 

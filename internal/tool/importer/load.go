@@ -57,8 +57,14 @@ const (
 type state struct {
 	Archive      string `json:"archive"`
 	Server       string `json:"server"`
-	Users        int64  `json:"users"`        // lines of users.jsonl that are done
-	Relations    int64  `json:"relations"`    // lines of relations.jsonl that are done
+	Users        int64  `json:"users"`     // lines of users.jsonl that are done
+	Relations    int64  `json:"relations"` // lines of relations.jsonl that are done
+	Videos       int64  `json:"videos"`    // lines of videos.jsonl that are done, and so for those that follow
+	Posts        int64  `json:"posts"`
+	Comments     int64  `json:"comments"`
+	Likes        int64  `json:"likes"`
+	VideoKey     string `json:"video_key"`    // the video whose file was uploaded last
+	VideoUpload  uint64 `json:"video_upload"` // of that file
 	Conversation int64  `json:"conversation"` // lines of conversations.jsonl that are done
 	Offset       int64  `json:"offset"`       // of messages.jsonl
 	Entries      int64  `json:"entries"`      // of the present conversation that are done
@@ -107,8 +113,10 @@ func Load(ctx context.Context, o Options) (*Report, error) {
 	if err := l.loadRelations(ctx); err != nil {
 		return nil, err
 	}
-	if err := l.loadConversations(ctx); err != nil {
-		return nil, err
+	for _, load := range []func(context.Context) error{l.loadVideos, l.loadPosts, l.loadComments, l.loadLikes, l.loadConversations} {
+		if err := load(ctx); err != nil {
+			return nil, err
+		}
 	}
 	l.compare()
 	report := &l.at.Report
@@ -349,21 +357,20 @@ func (l *loader) batch(ctx context.Context, c *interchangefile.Conversation, con
 // convert makes the request of an entry, and uploads its files.
 func (l *loader) convert(ctx context.Context, e *interchangefile.Entry) (*operationv1.ImportEntry, error) {
 	out := &operationv1.ImportEntry{Key: e.ID, TimeMs: e.TimeMs, Target: e.Target}
-	user := func(id string) (uint64, error) {
-		if u, ok := l.users[id]; ok {
-			return u, nil
-		}
-		return 0, &apiclient.Error{Reason: "no_user", Message: "it names a user who was not imported: " + id}
-	}
 	var err error
 	if e.Sender != "" {
-		if out.Sender, err = user(e.Sender); err != nil {
+		if out.Sender, err = l.user(e.Sender); err != nil {
 			return nil, err
 		}
 	}
-	out.Content, err = e.ToProto(user, func(path, name string) (uint64, error) { return l.upload(ctx, out.Sender, path, name, false) })
+	out.Content, err = e.ToProto(l.user, l.uploadOf(ctx, out.Sender))
+	return out, badEntry(err)
+}
+
+// badEntry makes the error of what has no valid content a refusal.
+func badEntry(err error) error {
 	if err != nil && refusal(err) == nil && errors.Is(err, interchangefile.ErrBadEntry) {
 		err = &apiclient.Error{Reason: "bad_entry", Message: err.Error()}
 	}
-	return out, err
+	return err
 }

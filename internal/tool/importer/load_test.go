@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -220,5 +221,71 @@ func TestAFileIsUploadedOnceForEachUser(t *testing.T) {
 	must(t, err)
 	if report.Imported.Attachments != 150 || server.files != 2 || len(report.Mismatches) > 0 {
 		t.Errorf("%d uploads for %d attachments of two users: %+v", server.files, report.Imported.Attachments, report)
+	}
+}
+
+func (s *imitation) ImportVideos(_ context.Context, r *connect.Request[operationv1.ImportVideosRequest]) (*connect.Response[operationv1.ImportVideosResponse], error) {
+	a := &operationv1.ImportVideosResponse{}
+	for _, v := range r.Msg.Videos {
+		a.Results = append(a.Results, &operationv1.ImportedItem{Duplicate: s.stored[v.Key]})
+		s.stored[v.Key] = true
+	}
+	return connect.NewResponse(a), s.fails()
+}
+
+func (s *imitation) ImportPosts(_ context.Context, r *connect.Request[operationv1.ImportPostsRequest]) (*connect.Response[operationv1.ImportPostsResponse], error) {
+	a := &operationv1.ImportPostsResponse{}
+	for _, p := range r.Msg.Posts {
+		result := &operationv1.ImportedItem{Duplicate: s.stored[p.Key]}
+		if p.Key == s.refuse {
+			result.Reason = "bad_post"
+		}
+		a.Results = append(a.Results, result)
+		s.stored[p.Key] = true
+	}
+	return connect.NewResponse(a), s.fails()
+}
+
+// fails breaks every other connection, after what was asked for was stored.
+func (s *imitation) fails() error {
+	if s.calls++; s.breaks && s.calls%2 == 1 {
+		return connect.NewError(connect.CodeUnavailable, errors.New("the connection is broken"))
+	}
+	return nil
+}
+
+// TestALoadOfPostsContinues: wherever it was interrupted, and however often connections break, each version of a post is counted once, what is refused has a reason, and the file of a video is
+// uploaded once.
+func TestALoadOfPostsContinues(t *testing.T) {
+	stop := errors.New("stop")
+	for at := 1; at <= 8; at++ {
+		server, dir := &imitation{stored: map[string]bool{}, breaks: at%2 == 0, refuse: "p7"}, t.TempDir()
+		a, err := interchangefile.Append(dir, interchangefile.Position{})
+		must(t, err)
+		must(t, a.User(interchangefile.User{ID: "u", Name: "U"}))
+		path, err := a.StoreFile(strings.NewReader("a movie"))
+		must(t, err)
+		must(t, a.Video(&interchangefile.UserVideo{ID: "v", Owner: "u", TimeMs: 1, Path: path}))
+		for i := range 250 {
+			must(t, a.Post(&interchangefile.Post{ID: fmt.Sprint("p", i), Author: "u", Version: 1, TimeMs: 1, Text: "x", Video: "v"}))
+		}
+		must(t, a.Post(&interchangefile.Post{ID: "p250", Author: "nobody", Version: 1, TimeMs: 1, Text: "x"}))
+		_, err = a.Close("rialto", now)
+		must(t, err)
+		o, n := importer.Options{Dir: dir, Server: serve(t, server), Rate: 100_000}, 0
+		o.Progressed = func() error {
+			if n++; n == at {
+				return stop
+			}
+			return nil
+		}
+		report, err := importer.Load(t.Context(), o)
+		if errors.Is(err, stop) {
+			report, err = importer.Load(t.Context(), o)
+		}
+		must(t, err)
+		if report.Imported.Posts != 249 || report.Imported.Videos != 1 || report.Skipped["post: bad_post"] != 1 || report.Skipped["post: no_user"] != 1 || len(report.Mismatches) > 0 || server.files != 1 {
+			t.Errorf("interrupted at %d, with %d uploads: %+v", at, server.files, report)
+		}
 	}
 }

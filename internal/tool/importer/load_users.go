@@ -24,7 +24,7 @@ func (l *loader) loadUsers(ctx context.Context) error {
 		}
 		request := &operationv1.ImportUsersRequest{}
 		for _, u := range batch {
-			request.Users = append(request.Users, &operationv1.InterchangeUser{ExternalId: l.external(u.ID), Handle: u.Handle, DisplayName: u.Name, Bio: u.Bio})
+			request.Users = append(request.Users, &operationv1.InterchangeUser{ExternalId: l.external(u.ID), Handle: u.Handle, DisplayName: u.Name, Bio: u.Bio, Settings: u.Settings.ToProto()})
 		}
 		results, err := l.Server.importUsers(ctx, request)
 		if err != nil {
@@ -104,6 +104,19 @@ func (l *loader) upload(ctx context.Context, owner uint64, path, name string, av
 	if n, ok := l.uploaded[key]; ok && !avatar {
 		return n, nil
 	}
+	n, err := l.uploadAgain(ctx, owner, path, name, avatar)
+	if err != nil || avatar {
+		return n, err
+	}
+	if len(l.uploaded) >= maxUploaded {
+		clear(l.uploaded)
+	}
+	l.uploaded[key] = n
+	return n, nil
+}
+
+// uploadAgain uploads a file, whether or not the user has uploaded it before.
+func (l *loader) uploadAgain(ctx context.Context, owner uint64, path, name string, avatar bool) (uint64, error) {
 	f, size, err := l.reader.OpenFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, &apiclient.Error{Reason: "no_file", Message: "the file is missing in the directory"}
@@ -115,13 +128,5 @@ func (l *loader) upload(ctx context.Context, owner uint64, path, name string, av
 	if name == "" {
 		name = filepath.Base(path)
 	}
-	n, err := l.Server.upload(ctx, &operationv1.ImportFileRequest{Owner: owner, Name: name, Size: uint64(size)}, f, avatar)
-	if err != nil || avatar {
-		return n, err
-	}
-	if len(l.uploaded) >= maxUploaded {
-		clear(l.uploaded)
-	}
-	l.uploaded[key] = n
-	return n, nil
+	return l.Server.upload(ctx, &operationv1.ImportFileRequest{Owner: owner, Name: name, Size: uint64(size)}, f, avatar)
 }

@@ -97,6 +97,10 @@ func (l *loader) compare() {
 	}
 	check("users", r.Imported.Users, want.Users, "user")
 	check("relations", r.Imported.Relations, want.Relations, "relation")
+	check("videos", r.Imported.Videos, want.Videos, "video")
+	check("posts", r.Imported.Posts, want.Posts, "post")
+	check("comments", r.Imported.Comments, want.Comments, "comment")
+	check("likes", r.Imported.Likes, want.Likes, "like")
 	check("conversations", r.Imported.Conversations, want.Conversations, "conversation")
 	check("memberships", r.Imported.Memberships, want.Memberships, "membership")
 	check("attachments", r.Imported.Attachments, want.Attachments, "attachment")

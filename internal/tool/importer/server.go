@@ -38,6 +38,30 @@ func (s *Server) importRelations(ctx context.Context, q *operationv1.ImportRelat
 	return a, s.Call(ctx, operationv1connect.InterchangeServiceImportRelationsProcedure, q, a)
 }
 
+func (s *Server) importVideos(ctx context.Context, list []*operationv1.InterchangeVideo) ([]*operationv1.ImportedItem, bool, error) {
+	a := &operationv1.ImportVideosResponse{}
+	repeated, err := s.CallRepeatedly(ctx, operationv1connect.InterchangeServiceImportVideosProcedure, &operationv1.ImportVideosRequest{Videos: list}, a)
+	return a.Results, repeated, err
+}
+
+func (s *Server) importPosts(ctx context.Context, list []*operationv1.InterchangePost) ([]*operationv1.ImportedItem, bool, error) {
+	a := &operationv1.ImportPostsResponse{}
+	repeated, err := s.CallRepeatedly(ctx, operationv1connect.InterchangeServiceImportPostsProcedure, &operationv1.ImportPostsRequest{Posts: list}, a)
+	return a.Results, repeated, err
+}
+
+func (s *Server) importComments(ctx context.Context, list []*operationv1.InterchangeComment) ([]*operationv1.ImportedItem, bool, error) {
+	a := &operationv1.ImportCommentsResponse{}
+	repeated, err := s.CallRepeatedly(ctx, operationv1connect.InterchangeServiceImportCommentsProcedure, &operationv1.ImportCommentsRequest{Comments: list}, a)
+	return a.Results, repeated, err
+}
+
+func (s *Server) importLikes(ctx context.Context, list []*operationv1.InterchangeLike) ([]*operationv1.ImportedItem, bool, error) {
+	a := &operationv1.ImportLikesResponse{}
+	repeated, err := s.CallRepeatedly(ctx, operationv1connect.InterchangeServiceImportLikesProcedure, &operationv1.ImportLikesRequest{Likes: list}, a)
+	return a.Results, repeated, err
+}
+
 func (s *Server) importConversation(ctx context.Context, q *operationv1.ImportConversationRequest) (*operationv1.ImportConversationResponse, error) {
 	a := &operationv1.ImportConversationResponse{}
 	return a, s.Call(ctx, operationv1connect.InterchangeServiceImportConversationProcedure, q, a)
@@ -80,6 +104,30 @@ func (s *Server) ExportUsers(ctx context.Context, q *operationv1.ExportUsersRequ
 func (s *Server) ExportRelations(ctx context.Context, q *operationv1.ExportRelationsRequest) (*operationv1.ExportRelationsResponse, error) {
 	a := &operationv1.ExportRelationsResponse{}
 	return a, s.Call(ctx, operationv1connect.InterchangeServiceExportRelationsProcedure, q, a)
+}
+
+// ExportVideos gets a page of videos.
+func (s *Server) ExportVideos(ctx context.Context, q *operationv1.ExportVideosRequest) (*operationv1.ExportVideosResponse, error) {
+	a := &operationv1.ExportVideosResponse{}
+	return a, s.Call(ctx, operationv1connect.InterchangeServiceExportVideosProcedure, q, a)
+}
+
+// ExportPosts gets a page of versions of posts.
+func (s *Server) ExportPosts(ctx context.Context, q *operationv1.ExportPostsRequest) (*operationv1.ExportPostsResponse, error) {
+	a := &operationv1.ExportPostsResponse{}
+	return a, s.Call(ctx, operationv1connect.InterchangeServiceExportPostsProcedure, q, a)
+}
+
+// ExportComments gets a page of comments.
+func (s *Server) ExportComments(ctx context.Context, q *operationv1.ExportCommentsRequest) (*operationv1.ExportCommentsResponse, error) {
+	a := &operationv1.ExportCommentsResponse{}
+	return a, s.Call(ctx, operationv1connect.InterchangeServiceExportCommentsProcedure, q, a)
+}
+
+// ExportLikes gets a page of likes and favourites.
+func (s *Server) ExportLikes(ctx context.Context, q *operationv1.ExportLikesRequest) (*operationv1.ExportLikesResponse, error) {
+	a := &operationv1.ExportLikesResponse{}
+	return a, s.Call(ctx, operationv1connect.InterchangeServiceExportLikesProcedure, q, a)
 }
 
 // ExportConversations gets a page of conversations.

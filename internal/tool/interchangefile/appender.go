@@ -19,6 +19,10 @@ import (
 
 // Position is how far an Appender is: the sizes of its files, and what is counted.
 type Position struct {
+	Videos        int64  `json:"videos_size"`
+	Posts         int64  `json:"posts_size"`
+	Comments      int64  `json:"comments_size"`
+	Likes         int64  `json:"likes_size"`
 	Conversations int64  `json:"conversations_size"`
 	Entries       int64  `json:"messages_size"`
 	Skipped       int64  `json:"skipped_size"`
@@ -32,6 +36,8 @@ type Appender struct {
 	dir                           string
 	users, conversations, entries *lineWriter
 	relations, skip               *lineWriter
+	videos, posts                 *lineWriter
+	comments, likes               *lineWriter
 	at                            Position
 }
 
@@ -54,16 +60,24 @@ func Append(dir string, at Position) (a *Appender, err error) {
 	if a.relations, err = createLines(dir, relationsFile); err != nil {
 		return nil, err
 	}
-	for _, f := range []struct {
-		name string
-		size int64
-		to   **lineWriter
-	}{{conversationsFile, at.Conversations, &a.conversations}, {entriesFile, at.Entries, &a.entries}, {skippedFile, at.Skipped, &a.skip}} {
-		if *f.to, err = continueLines(dir, f.name, f.size); err != nil {
+	for _, f := range a.continued() {
+		if *f.to, err = continueLines(dir, f.name, *f.size); err != nil {
 			return nil, err
 		}
 	}
 	return a, nil
+}
+
+// continuedFile is a file that is continued after an interruption.
+type continuedFile struct {
+	name string
+	size *int64
+	to   **lineWriter
+}
+
+func (a *Appender) continued() []continuedFile {
+	return []continuedFile{{videosFile, &a.at.Videos, &a.videos}, {postsFile, &a.at.Posts, &a.posts}, {commentsFile, &a.at.Comments, &a.comments}, {likesFile, &a.at.Likes, &a.likes},
+		{conversationsFile, &a.at.Conversations, &a.conversations}, {entriesFile, &a.at.Entries, &a.entries}, {skippedFile, &a.at.Skipped, &a.skip}}
 }
 
 // continueLines cuts a file at a size, and appends to it.
@@ -103,6 +117,30 @@ func (a *Appender) Relation(r Relation) error {
 	return a.relations.write(r)
 }
 
+// Video adds a video.
+func (a *Appender) Video(v *UserVideo) error {
+	a.at.Counts.Videos++
+	return a.videos.write(v)
+}
+
+// Post adds a version of a post.
+func (a *Appender) Post(p *Post) error {
+	a.at.Counts.Posts++
+	return a.posts.write(p)
+}
+
+// Comment adds a comment.
+func (a *Appender) Comment(c *Comment) error {
+	a.at.Counts.Comments++
+	return a.comments.write(c)
+}
+
+// Like adds a like or a favourite.
+func (a *Appender) Like(l *Like) error {
+	a.at.Counts.Likes++
+	return a.likes.write(l)
+}
+
 // Entry adds an entry, and counts it for its conversation.
 func (a *Appender) Entry(c *Conversation, e *Entry) error {
 	c.Entries++
@@ -138,8 +176,13 @@ func (a *Appender) Skip(kind, where, reason string) error {
 
 // Position makes what was added durable, and returns how far the Appender is.
 func (a *Appender) Position() (Position, error) {
-	err := errors.Join(a.conversations.flush(), a.entries.flush(), a.skip.flush())
-	a.at.Conversations, a.at.Entries, a.at.Skipped = a.conversations.size, a.entries.size, a.skip.size
+	var err error
+	for _, f := range a.continued() {
+		if (*f.to).size != *f.size {
+			err = errors.Join(err, (*f.to).flush())
+		}
+		*f.size = (*f.to).size
+	}
 	return a.at, err
 }
 
@@ -159,7 +202,10 @@ func (a *Appender) StoreFile(r io.Reader) (path string, err error) {
 
 // Close completes the directory.
 func (a *Appender) Close(source string, now time.Time) (*Manifest, error) {
-	err := errors.Join(a.users.close(), a.relations.close(), a.conversations.close(), a.entries.close(), a.skip.close())
+	err := errors.Join(a.users.close(), a.relations.close())
+	for _, f := range a.continued() {
+		err = errors.Join(err, (*f.to).close())
+	}
 	if err == nil {
 		err = a.listFiles()
 	}

@@ -46,18 +46,9 @@ type toProto struct {
 
 func (t *toProto) message() (*chatv1.Content, error) {
 	e, c := t.e, &chatv1.Content{}
-	for _, m := range e.Mentions {
-		to := &chatv1.Mention{Start: m.Start, Length: m.Length, Everybody: m.Everybody}
-		if m.Admins {
-			to.Role = chatv1.Role_ROLE_ADMIN
-		}
-		if m.User != "" {
-			var err error
-			if to.User, err = t.user(m.User); err != nil {
-				return nil, err
-			}
-		}
-		c.Mentions = append(c.Mentions, to)
+	var err error
+	if c.Mentions, err = t.mentions(e.Mentions); err != nil {
+		return nil, err
 	}
 	kind := e.Kind
 	if kind == Edit {

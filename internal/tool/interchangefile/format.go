@@ -10,13 +10,17 @@ import (
 )
 
 // Version of the format. A reader refuses a greater one.
-const Version = 2
+const Version = 3
 
 // Names of the files in the directory.
 const (
 	manifestFile      = "manifest.json"
 	usersFile         = "users.jsonl"
 	relationsFile     = "relations.jsonl"
+	videosFile        = "videos.jsonl"
+	postsFile         = "posts.jsonl"
+	commentsFile      = "comments.jsonl"
+	likesFile         = "likes.jsonl"
 	conversationsFile = "conversations.jsonl"
 	entriesFile       = "messages.jsonl"
 	filesFile         = "files.jsonl"
@@ -32,6 +36,8 @@ type User struct {
 	Bio    string `json:"bio,omitempty"`
 	// Avatar is the path of a file in the directory.
 	Avatar string `json:"avatar,omitempty"`
+	// Settings that the user has chosen; nil: none. They are in the format since version 3.
+	Settings *Settings `json:"settings,omitempty"`
 }
 
 // Relation is what a user has set about another. Both relations of a friendship say so. It is in the format since version 2.
@@ -215,7 +221,7 @@ type StoredFile struct {
 
 // Skipped is something of the source that is not in the directory, and why.
 type Skipped struct {
-	// Kind is user, conversation, membership, message, reaction or file.
+	// Kind is user, video, post, comment, like, conversation, membership, message, reaction or file.
 	Kind string `json:"kind"`
 	// Where it was, such as channels.json or posts.jsonl:17, and its id.
 	Where  string `json:"where"`
@@ -224,8 +230,13 @@ type Skipped struct {
 
 // Counts of what is in the directory, or was in the source.
 type Counts struct {
-	Users         int64 `json:"users"`
-	Relations     int64 `json:"relations,omitempty"`
+	Users     int64 `json:"users"`
+	Relations int64 `json:"relations,omitempty"`
+	Videos    int64 `json:"videos,omitempty"`
+	// Posts counts versions of posts.
+	Posts         int64 `json:"posts,omitempty"`
+	Comments      int64 `json:"comments,omitempty"`
+	Likes         int64 `json:"likes,omitempty"`
 	Conversations int64 `json:"conversations"`
 	Memberships   int64 `json:"memberships"`
 	Entries       int64 `json:"entries"`

@@ -69,13 +69,7 @@ func (f *fromProto) edit(edit *chatv1.Edit) (bool, error) {
 
 func (f *fromProto) message(c *chatv1.Content) (bool, error) {
 	e := f.e
-	for _, m := range c.GetMentions() {
-		to := Mention{Start: m.Start, Length: m.Length, Admins: m.Role == chatv1.Role_ROLE_ADMIN, Everybody: m.Everybody}
-		if m.User != 0 {
-			to.User = f.n.User(m.User)
-		}
-		e.Mentions = append(e.Mentions, to)
-	}
+	e.Mentions = mentionsOf(c.GetMentions(), f.n)
 	switch k := c.GetKind().(type) {
 	case *chatv1.Content_Text:
 		e.Kind, e.Text = Text, k.Text

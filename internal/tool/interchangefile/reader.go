@@ -2,6 +2,8 @@ package interchangefile
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,6 +53,9 @@ func Open(dir string) (*Reader, error) {
 	if r.Manifest.Version >= 2 {
 		names = append(names, relationsFile)
 	}
+	if r.Manifest.Version >= 3 {
+		names = append(names, videosFile, postsFile, commentsFile, likesFile)
+	}
 	for _, name := range names {
 		if !found[name] {
 			return nil, fmt.Errorf("%s does not name %s", manifestFile, name)
@@ -64,6 +69,13 @@ func (r *Reader) Source() string { return r.Manifest.Source }
 
 // ID identifies the directory.
 func (r *Reader) ID() string {
+	if r.Manifest.Version >= 3 { // one may have no messages
+		h := sha256.New()
+		for _, p := range r.Manifest.Parts {
+			h.Write([]byte(p.Sha256))
+		}
+		return hex.EncodeToString(h.Sum(nil))
+	}
 	for _, p := range r.Manifest.Parts {
 		if p.Name == entriesFile {
 			return p.Sha256
@@ -81,6 +93,25 @@ func (r *Reader) Relations(f func(*Relation) error) error {
 		return nil
 	}
 	return each(r.dir, relationsFile, f)
+}
+
+// Videos calls f with each video. A directory of a version before 3 has none, and neither has it posts, comments and likes.
+func (r *Reader) Videos(f func(*UserVideo) error) error { return since3(r, videosFile, f) }
+
+// Posts calls f with each version of a post: first the posts that others show.
+func (r *Reader) Posts(f func(*Post) error) error { return since3(r, postsFile, f) }
+
+// Comments calls f with each comment, behind what it answers.
+func (r *Reader) Comments(f func(*Comment) error) error { return since3(r, commentsFile, f) }
+
+// Likes calls f with each like and favourite.
+func (r *Reader) Likes(f func(*Like) error) error { return since3(r, likesFile, f) }
+
+func since3[T any](r *Reader, name string, f func(*T) error) error {
+	if r.Manifest.Version < 3 {
+		return nil
+	}
+	return each(r.dir, name, f)
 }
 
 // Conversations calls f with each conversation, threads last.

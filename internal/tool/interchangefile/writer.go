@@ -327,7 +327,7 @@ func (w *Writer) Close() (*Manifest, error) {
 		err = w.writeConversations()
 	}
 	if err == nil {
-		err = writeNoRelations(w.dir)
+		err = writeNone(w.dir)
 	}
 	if err = errors.Join(err, entries.close(), w.users.close(), w.files.close(), w.skip.close()); err != nil {
 		return nil, err
@@ -351,13 +351,21 @@ func (w *Writer) count(c *Conversation, e *Entry) {
 	}
 }
 
-// writeNoRelations writes the relations of a source whose converter carries none.
-func writeNoRelations(dir string) error {
-	to, err := createLines(dir, relationsFile)
-	if err != nil {
-		return err
+// notConverted are the files of what the converters do not carry.
+var notConverted = []string{relationsFile, videosFile, postsFile, commentsFile, likesFile}
+
+// writeNone writes files without lines.
+func writeNone(dir string) error {
+	for _, name := range notConverted {
+		to, err := createLines(dir, name)
+		if err == nil {
+			err = to.close()
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return to.close()
+	return nil
 }
 
 // writeConversations writes threads last, as their entries are.
@@ -387,7 +395,7 @@ func (w *Writer) writeConversations() (err error) {
 // writeManifest completes a directory.
 func writeManifest(dir string, m Manifest) (*Manifest, error) {
 	m.Version = Version
-	for _, name := range []string{usersFile, relationsFile, conversationsFile, entriesFile, filesFile, skippedFile} {
+	for _, name := range []string{usersFile, relationsFile, videosFile, postsFile, commentsFile, likesFile, conversationsFile, entriesFile, filesFile, skippedFile} {
 		p, err := describe(dir, name)
 		if err != nil {
 			return nil, err

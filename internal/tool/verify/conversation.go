@@ -233,7 +233,7 @@ func (c *check) control(v *conversation, seq uint64, m *message.Entry) {
 			}
 		}
 	case chatv1.Control_ACTION_ACCESS:
-		v.inNoStream[seq], v.importing = struct{}{}, false
+		v.inNoStream[seq], v.importing = struct{}{}, ctl.Importing
 	case chatv1.Control_ACTION_LARGE:
 		v.large = append(v.large, interval{from: seq})
 	case chatv1.Control_ACTION_SMALL:

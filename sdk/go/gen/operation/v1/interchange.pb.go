@@ -7,7 +7,8 @@
 package operationv1
 
 import (
-	v1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	v1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	v11 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -34,7 +35,9 @@ type InterchangeUser struct {
 	DisplayName string `protobuf:"bytes,4,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	Bio         string `protobuf:"bytes,5,opt,name=bio,proto3" json:"bio,omitempty"`
 	// Avatar is an upload; in exports only.
-	Avatar        uint64 `protobuf:"varint,6,opt,name=avatar,proto3" json:"avatar,omitempty"`
+	Avatar uint64 `protobuf:"varint,6,opt,name=avatar,proto3" json:"avatar,omitempty"`
+	// Settings of the user; absent: none. In an import they are stored for a user who has none here.
+	Settings      *v1.Settings `protobuf:"bytes,8,opt,name=settings,proto3" json:"settings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -109,6 +112,13 @@ func (x *InterchangeUser) GetAvatar() uint64 {
 		return x.Avatar
 	}
 	return 0
+}
+
+func (x *InterchangeUser) GetSettings() *v1.Settings {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
 }
 
 type ImportUsersRequest struct {
@@ -646,8 +656,8 @@ type ImportConversationRequest struct {
 	// Members of a group from its beginning, besides its owner; the second user of a one-to-one conversation. They read all of it.
 	Members []uint64 `protobuf:"varint,4,rep,packed,name=members,proto3" json:"members,omitempty"`
 	// Direct: a one-to-one conversation. Its key is not used.
-	Direct     bool          `protobuf:"varint,5,opt,name=direct,proto3" json:"direct,omitempty"`
-	JoinPolicy v1.JoinPolicy `protobuf:"varint,6,opt,name=join_policy,json=joinPolicy,proto3,enum=rialto.chat.v1.JoinPolicy" json:"join_policy,omitempty"`
+	Direct     bool           `protobuf:"varint,5,opt,name=direct,proto3" json:"direct,omitempty"`
+	JoinPolicy v11.JoinPolicy `protobuf:"varint,6,opt,name=join_policy,json=joinPolicy,proto3,enum=rialto.chat.v1.JoinPolicy" json:"join_policy,omitempty"`
 	// Channel: only the owner and admins post.
 	Channel bool `protobuf:"varint,7,opt,name=channel,proto3" json:"channel,omitempty"`
 	// TimeMs of its creation, milliseconds since 1970, at most now.
@@ -724,11 +734,11 @@ func (x *ImportConversationRequest) GetDirect() bool {
 	return false
 }
 
-func (x *ImportConversationRequest) GetJoinPolicy() v1.JoinPolicy {
+func (x *ImportConversationRequest) GetJoinPolicy() v11.JoinPolicy {
 	if x != nil {
 		return x.JoinPolicy
 	}
-	return v1.JoinPolicy(0)
+	return v11.JoinPolicy(0)
 }
 
 func (x *ImportConversationRequest) GetChannel() bool {
@@ -822,7 +832,7 @@ type ImportEntry struct {
 	// Sender; of a control entry, its actor.
 	Sender uint64 `protobuf:"varint,3,opt,name=sender,proto3" json:"sender,omitempty"`
 	// Content as of chat. References to earlier messages are empty: target names them. Without a kind, it is a message that was recalled before the export.
-	Content *v1.Content `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
+	Content *v11.Content `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
 	// Target is the key of the message that this entry replies to or changes.
 	Target        string `protobuf:"bytes,5,opt,name=target,proto3" json:"target,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -880,7 +890,7 @@ func (x *ImportEntry) GetSender() uint64 {
 	return 0
 }
 
-func (x *ImportEntry) GetContent() *v1.Content {
+func (x *ImportEntry) GetContent() *v11.Content {
 	if x != nil {
 		return x.Content
 	}
@@ -1061,6 +1071,104 @@ func (x *ImportedEntry) GetMessage() string {
 	return ""
 }
 
+type ListImportsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// After is the last conversation of the page before; 0: the first page.
+	After uint64 `protobuf:"varint,1,opt,name=after,proto3" json:"after,omitempty"`
+	// Limit, at most 500; 0 is 500.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListImportsRequest) Reset() {
+	*x = ListImportsRequest{}
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListImportsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListImportsRequest) ProtoMessage() {}
+
+func (x *ListImportsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListImportsRequest.ProtoReflect.Descriptor instead.
+func (*ListImportsRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ListImportsRequest) GetAfter() uint64 {
+	if x != nil {
+		return x.After
+	}
+	return 0
+}
+
+func (x *ListImportsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type ListImportsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversations []uint64               `protobuf:"varint,1,rep,packed,name=conversations,proto3" json:"conversations,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListImportsResponse) Reset() {
+	*x = ListImportsResponse{}
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListImportsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListImportsResponse) ProtoMessage() {}
+
+func (x *ListImportsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListImportsResponse.ProtoReflect.Descriptor instead.
+func (*ListImportsResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ListImportsResponse) GetConversations() []uint64 {
+	if x != nil {
+		return x.Conversations
+	}
+	return nil
+}
+
 type EndImportRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Conversation  uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -1070,7 +1178,7 @@ type EndImportRequest struct {
 
 func (x *EndImportRequest) Reset() {
 	*x = EndImportRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[16]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1082,7 +1190,7 @@ func (x *EndImportRequest) String() string {
 func (*EndImportRequest) ProtoMessage() {}
 
 func (x *EndImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[16]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1095,7 +1203,7 @@ func (x *EndImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndImportRequest.ProtoReflect.Descriptor instead.
 func (*EndImportRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{16}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *EndImportRequest) GetConversation() uint64 {
@@ -1115,7 +1223,7 @@ type EndImportResponse struct {
 
 func (x *EndImportResponse) Reset() {
 	*x = EndImportResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[17]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1127,7 +1235,7 @@ func (x *EndImportResponse) String() string {
 func (*EndImportResponse) ProtoMessage() {}
 
 func (x *EndImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[17]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1140,7 +1248,7 @@ func (x *EndImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndImportResponse.ProtoReflect.Descriptor instead.
 func (*EndImportResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{17}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *EndImportResponse) GetMessages() uint64 {
@@ -1163,7 +1271,7 @@ type ImportFileRequest struct {
 
 func (x *ImportFileRequest) Reset() {
 	*x = ImportFileRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[18]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1175,7 +1283,7 @@ func (x *ImportFileRequest) String() string {
 func (*ImportFileRequest) ProtoMessage() {}
 
 func (x *ImportFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[18]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1188,7 +1296,7 @@ func (x *ImportFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportFileRequest.ProtoReflect.Descriptor instead.
 func (*ImportFileRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{18}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ImportFileRequest) GetOwner() uint64 {
@@ -1222,7 +1330,7 @@ type ImportFileResponse struct {
 
 func (x *ImportFileResponse) Reset() {
 	*x = ImportFileResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[19]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1234,7 +1342,7 @@ func (x *ImportFileResponse) String() string {
 func (*ImportFileResponse) ProtoMessage() {}
 
 func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[19]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1247,7 +1355,7 @@ func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportFileResponse.ProtoReflect.Descriptor instead.
 func (*ImportFileResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{19}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ImportFileResponse) GetUpload() uint64 {
@@ -1275,7 +1383,7 @@ type CompleteFileRequest struct {
 
 func (x *CompleteFileRequest) Reset() {
 	*x = CompleteFileRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[20]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1287,7 +1395,7 @@ func (x *CompleteFileRequest) String() string {
 func (*CompleteFileRequest) ProtoMessage() {}
 
 func (x *CompleteFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[20]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1300,7 +1408,7 @@ func (x *CompleteFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteFileRequest.ProtoReflect.Descriptor instead.
 func (*CompleteFileRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{20}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CompleteFileRequest) GetOwner() uint64 {
@@ -1335,7 +1443,7 @@ type CompleteFileResponse struct {
 
 func (x *CompleteFileResponse) Reset() {
 	*x = CompleteFileResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[21]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1347,7 +1455,7 @@ func (x *CompleteFileResponse) String() string {
 func (*CompleteFileResponse) ProtoMessage() {}
 
 func (x *CompleteFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[21]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1360,7 +1468,7 @@ func (x *CompleteFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteFileResponse.ProtoReflect.Descriptor instead.
 func (*CompleteFileResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{21}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CompleteFileResponse) GetMimeType() string {
@@ -1396,7 +1504,7 @@ type ExportUsersRequest struct {
 
 func (x *ExportUsersRequest) Reset() {
 	*x = ExportUsersRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[22]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1408,7 +1516,7 @@ func (x *ExportUsersRequest) String() string {
 func (*ExportUsersRequest) ProtoMessage() {}
 
 func (x *ExportUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[22]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1421,7 +1529,7 @@ func (x *ExportUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUsersRequest.ProtoReflect.Descriptor instead.
 func (*ExportUsersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{22}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ExportUsersRequest) GetAfter() uint64 {
@@ -1449,7 +1557,7 @@ type ExportUsersResponse struct {
 
 func (x *ExportUsersResponse) Reset() {
 	*x = ExportUsersResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[23]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1461,7 +1569,7 @@ func (x *ExportUsersResponse) String() string {
 func (*ExportUsersResponse) ProtoMessage() {}
 
 func (x *ExportUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[23]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1474,7 +1582,7 @@ func (x *ExportUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUsersResponse.ProtoReflect.Descriptor instead.
 func (*ExportUsersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{23}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ExportUsersResponse) GetUsers() []*InterchangeUser {
@@ -1503,7 +1611,7 @@ type ExportConversationsRequest struct {
 
 func (x *ExportConversationsRequest) Reset() {
 	*x = ExportConversationsRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[24]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1515,7 +1623,7 @@ func (x *ExportConversationsRequest) String() string {
 func (*ExportConversationsRequest) ProtoMessage() {}
 
 func (x *ExportConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[24]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1528,7 +1636,7 @@ func (x *ExportConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ExportConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{24}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ExportConversationsRequest) GetAfter() uint64 {
@@ -1562,7 +1670,7 @@ type ExportConversationsResponse struct {
 
 func (x *ExportConversationsResponse) Reset() {
 	*x = ExportConversationsResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[25]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1574,7 +1682,7 @@ func (x *ExportConversationsResponse) String() string {
 func (*ExportConversationsResponse) ProtoMessage() {}
 
 func (x *ExportConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[25]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1587,7 +1695,7 @@ func (x *ExportConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ExportConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{25}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ExportConversationsResponse) GetConversations() []*InterchangeConversation {
@@ -1623,7 +1731,7 @@ type InterchangeConversation struct {
 
 func (x *InterchangeConversation) Reset() {
 	*x = InterchangeConversation{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[26]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1635,7 +1743,7 @@ func (x *InterchangeConversation) String() string {
 func (*InterchangeConversation) ProtoMessage() {}
 
 func (x *InterchangeConversation) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[26]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1648,7 +1756,7 @@ func (x *InterchangeConversation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterchangeConversation.ProtoReflect.Descriptor instead.
 func (*InterchangeConversation) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{26}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *InterchangeConversation) GetConversation() uint64 {
@@ -1713,7 +1821,7 @@ type ExportEntriesRequest struct {
 
 func (x *ExportEntriesRequest) Reset() {
 	*x = ExportEntriesRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[27]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1725,7 +1833,7 @@ func (x *ExportEntriesRequest) String() string {
 func (*ExportEntriesRequest) ProtoMessage() {}
 
 func (x *ExportEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[27]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1738,7 +1846,7 @@ func (x *ExportEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ExportEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{27}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ExportEntriesRequest) GetConversation() uint64 {
@@ -1775,7 +1883,7 @@ type ExportEntriesResponse struct {
 
 func (x *ExportEntriesResponse) Reset() {
 	*x = ExportEntriesResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[28]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1787,7 +1895,7 @@ func (x *ExportEntriesResponse) String() string {
 func (*ExportEntriesResponse) ProtoMessage() {}
 
 func (x *ExportEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[28]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1800,7 +1908,7 @@ func (x *ExportEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ExportEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{28}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ExportEntriesResponse) GetEntries() []*ExportedEntry {
@@ -1829,14 +1937,14 @@ type ExportedEntry struct {
 	Seq           uint64                 `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
 	TimeMs        int64                  `protobuf:"varint,2,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
 	Sender        uint64                 `protobuf:"varint,3,opt,name=sender,proto3" json:"sender,omitempty"`
-	Content       *v1.Content            `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
+	Content       *v11.Content           `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExportedEntry) Reset() {
 	*x = ExportedEntry{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[29]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1848,7 +1956,7 @@ func (x *ExportedEntry) String() string {
 func (*ExportedEntry) ProtoMessage() {}
 
 func (x *ExportedEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[29]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1861,7 +1969,7 @@ func (x *ExportedEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportedEntry.ProtoReflect.Descriptor instead.
 func (*ExportedEntry) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{29}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ExportedEntry) GetSeq() uint64 {
@@ -1885,7 +1993,7 @@ func (x *ExportedEntry) GetSender() uint64 {
 	return 0
 }
 
-func (x *ExportedEntry) GetContent() *v1.Content {
+func (x *ExportedEntry) GetContent() *v11.Content {
 	if x != nil {
 		return x.Content
 	}
@@ -1901,7 +2009,7 @@ type ExportFileRequest struct {
 
 func (x *ExportFileRequest) Reset() {
 	*x = ExportFileRequest{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[30]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1913,7 +2021,7 @@ func (x *ExportFileRequest) String() string {
 func (*ExportFileRequest) ProtoMessage() {}
 
 func (x *ExportFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[30]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1926,7 +2034,7 @@ func (x *ExportFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportFileRequest.ProtoReflect.Descriptor instead.
 func (*ExportFileRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{30}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ExportFileRequest) GetUpload() uint64 {
@@ -1949,7 +2057,7 @@ type ExportFileResponse struct {
 
 func (x *ExportFileResponse) Reset() {
 	*x = ExportFileResponse{}
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[31]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1961,7 +2069,7 @@ func (x *ExportFileResponse) String() string {
 func (*ExportFileResponse) ProtoMessage() {}
 
 func (x *ExportFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[31]
+	mi := &file_rialto_operation_v1_interchange_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1974,7 +2082,7 @@ func (x *ExportFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportFileResponse.ProtoReflect.Descriptor instead.
 func (*ExportFileResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{31}
+	return file_rialto_operation_v1_interchange_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ExportFileResponse) GetUrl() string {
@@ -2016,7 +2124,7 @@ var File_rialto_operation_v1_interchange_proto protoreflect.FileDescriptor
 
 const file_rialto_operation_v1_interchange_proto_rawDesc = "" +
 	"\n" +
-	"%rialto/operation/v1/interchange.proto\x12\x13rialto.operation.v1\x1a\x1crialto/chat/v1/message.proto\"\xb9\x01\n" +
+	"%rialto/operation/v1/interchange.proto\x12\x13rialto.operation.v1\x1a\x1frialto/account/v1/account.proto\x1a\x1crialto/chat/v1/message.proto\x1a*rialto/operation/v1/interchange_feed.proto\"\xf2\x01\n" +
 	"\x0fInterchangeUser\x12\x16\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12\x1f\n" +
 	"\vexternal_id\x18\x02 \x01(\tR\n" +
@@ -2024,7 +2132,8 @@ const file_rialto_operation_v1_interchange_proto_rawDesc = "" +
 	"\x06handle\x18\x03 \x01(\tR\x06handle\x12!\n" +
 	"\fdisplay_name\x18\x04 \x01(\tR\vdisplayName\x12\x10\n" +
 	"\x03bio\x18\x05 \x01(\tR\x03bio\x12\x1a\n" +
-	"\x06avatar\x18\x06 \x01(\x04B\x020\x01R\x06avatarJ\x04\b\a\x10\b\"P\n" +
+	"\x06avatar\x18\x06 \x01(\x04B\x020\x01R\x06avatar\x127\n" +
+	"\bsettings\x18\b \x01(\v2\x1b.rialto.account.v1.SettingsR\bsettingsJ\x04\b\a\x10\b\"P\n" +
 	"\x12ImportUsersRequest\x12:\n" +
 	"\x05users\x18\x01 \x03(\v2$.rialto.operation.v1.InterchangeUserR\x05users\"R\n" +
 	"\x13ImportUsersResponse\x12;\n" +
@@ -2091,7 +2200,12 @@ const file_rialto_operation_v1_interchange_proto_rawDesc = "" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x1c\n" +
 	"\tduplicate\x18\x02 \x01(\bR\tduplicate\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x04 \x01(\tR\amessage\":\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\"D\n" +
+	"\x12ListImportsRequest\x12\x18\n" +
+	"\x05after\x18\x01 \x01(\x04B\x020\x01R\x05after\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\"?\n" +
+	"\x13ListImportsResponse\x12(\n" +
+	"\rconversations\x18\x01 \x03(\x04B\x020\x01R\rconversations\":\n" +
 	"\x10EndImportRequest\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\"/\n" +
 	"\x11EndImportResponse\x12\x1a\n" +
@@ -2152,7 +2266,7 @@ const file_rialto_operation_v1_interchange_proto_rawDesc = "" +
 	"\x05owner\x18\x02 \x01(\x04B\x020\x01R\x05owner\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1b\n" +
 	"\tmime_type\x18\x04 \x01(\tR\bmimeType\x12\x12\n" +
-	"\x04size\x18\x05 \x01(\x04R\x04size2\xf4\t\n" +
+	"\x04size\x18\x05 \x01(\x04R\x04size2\xfe\x10\n" +
 	"\x12InterchangeService\x12`\n" +
 	"\vImportUsers\x12'.rialto.operation.v1.ImportUsersRequest\x1a(.rialto.operation.v1.ImportUsersResponse\x12u\n" +
 	"\x12ImportConversation\x12..rialto.operation.v1.ImportConversationRequest\x1a/.rialto.operation.v1.ImportConversationResponse\x12f\n" +
@@ -2163,7 +2277,16 @@ const file_rialto_operation_v1_interchange_proto_rawDesc = "" +
 	"\fCompleteFile\x12(.rialto.operation.v1.CompleteFileRequest\x1a).rialto.operation.v1.CompleteFileResponse\x12`\n" +
 	"\vExportUsers\x12'.rialto.operation.v1.ExportUsersRequest\x1a(.rialto.operation.v1.ExportUsersResponse\x12l\n" +
 	"\x0fImportRelations\x12+.rialto.operation.v1.ImportRelationsRequest\x1a,.rialto.operation.v1.ImportRelationsResponse\x12l\n" +
-	"\x0fExportRelations\x12+.rialto.operation.v1.ExportRelationsRequest\x1a,.rialto.operation.v1.ExportRelationsResponse\x12x\n" +
+	"\x0fExportRelations\x12+.rialto.operation.v1.ExportRelationsRequest\x1a,.rialto.operation.v1.ExportRelationsResponse\x12c\n" +
+	"\fImportVideos\x12(.rialto.operation.v1.ImportVideosRequest\x1a).rialto.operation.v1.ImportVideosResponse\x12c\n" +
+	"\fExportVideos\x12(.rialto.operation.v1.ExportVideosRequest\x1a).rialto.operation.v1.ExportVideosResponse\x12`\n" +
+	"\vImportPosts\x12'.rialto.operation.v1.ImportPostsRequest\x1a(.rialto.operation.v1.ImportPostsResponse\x12`\n" +
+	"\vExportPosts\x12'.rialto.operation.v1.ExportPostsRequest\x1a(.rialto.operation.v1.ExportPostsResponse\x12i\n" +
+	"\x0eImportComments\x12*.rialto.operation.v1.ImportCommentsRequest\x1a+.rialto.operation.v1.ImportCommentsResponse\x12i\n" +
+	"\x0eExportComments\x12*.rialto.operation.v1.ExportCommentsRequest\x1a+.rialto.operation.v1.ExportCommentsResponse\x12`\n" +
+	"\vImportLikes\x12'.rialto.operation.v1.ImportLikesRequest\x1a(.rialto.operation.v1.ImportLikesResponse\x12`\n" +
+	"\vExportLikes\x12'.rialto.operation.v1.ExportLikesRequest\x1a(.rialto.operation.v1.ExportLikesResponse\x12`\n" +
+	"\vListImports\x12'.rialto.operation.v1.ListImportsRequest\x1a(.rialto.operation.v1.ListImportsResponse\x12x\n" +
 	"\x13ExportConversations\x12/.rialto.operation.v1.ExportConversationsRequest\x1a0.rialto.operation.v1.ExportConversationsResponse\x12f\n" +
 	"\rExportEntries\x12).rialto.operation.v1.ExportEntriesRequest\x1a*.rialto.operation.v1.ExportEntriesResponse\x12]\n" +
 	"\n" +
@@ -2181,7 +2304,7 @@ func file_rialto_operation_v1_interchange_proto_rawDescGZIP() []byte {
 	return file_rialto_operation_v1_interchange_proto_rawDescData
 }
 
-var file_rialto_operation_v1_interchange_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_rialto_operation_v1_interchange_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_rialto_operation_v1_interchange_proto_goTypes = []any{
 	(*InterchangeUser)(nil),             // 0: rialto.operation.v1.InterchangeUser
 	(*ImportUsersRequest)(nil),          // 1: rialto.operation.v1.ImportUsersRequest
@@ -2199,68 +2322,106 @@ var file_rialto_operation_v1_interchange_proto_goTypes = []any{
 	(*ImportEntriesRequest)(nil),        // 13: rialto.operation.v1.ImportEntriesRequest
 	(*ImportEntriesResponse)(nil),       // 14: rialto.operation.v1.ImportEntriesResponse
 	(*ImportedEntry)(nil),               // 15: rialto.operation.v1.ImportedEntry
-	(*EndImportRequest)(nil),            // 16: rialto.operation.v1.EndImportRequest
-	(*EndImportResponse)(nil),           // 17: rialto.operation.v1.EndImportResponse
-	(*ImportFileRequest)(nil),           // 18: rialto.operation.v1.ImportFileRequest
-	(*ImportFileResponse)(nil),          // 19: rialto.operation.v1.ImportFileResponse
-	(*CompleteFileRequest)(nil),         // 20: rialto.operation.v1.CompleteFileRequest
-	(*CompleteFileResponse)(nil),        // 21: rialto.operation.v1.CompleteFileResponse
-	(*ExportUsersRequest)(nil),          // 22: rialto.operation.v1.ExportUsersRequest
-	(*ExportUsersResponse)(nil),         // 23: rialto.operation.v1.ExportUsersResponse
-	(*ExportConversationsRequest)(nil),  // 24: rialto.operation.v1.ExportConversationsRequest
-	(*ExportConversationsResponse)(nil), // 25: rialto.operation.v1.ExportConversationsResponse
-	(*InterchangeConversation)(nil),     // 26: rialto.operation.v1.InterchangeConversation
-	(*ExportEntriesRequest)(nil),        // 27: rialto.operation.v1.ExportEntriesRequest
-	(*ExportEntriesResponse)(nil),       // 28: rialto.operation.v1.ExportEntriesResponse
-	(*ExportedEntry)(nil),               // 29: rialto.operation.v1.ExportedEntry
-	(*ExportFileRequest)(nil),           // 30: rialto.operation.v1.ExportFileRequest
-	(*ExportFileResponse)(nil),          // 31: rialto.operation.v1.ExportFileResponse
-	(v1.JoinPolicy)(0),                  // 32: rialto.chat.v1.JoinPolicy
-	(*v1.Content)(nil),                  // 33: rialto.chat.v1.Content
+	(*ListImportsRequest)(nil),          // 16: rialto.operation.v1.ListImportsRequest
+	(*ListImportsResponse)(nil),         // 17: rialto.operation.v1.ListImportsResponse
+	(*EndImportRequest)(nil),            // 18: rialto.operation.v1.EndImportRequest
+	(*EndImportResponse)(nil),           // 19: rialto.operation.v1.EndImportResponse
+	(*ImportFileRequest)(nil),           // 20: rialto.operation.v1.ImportFileRequest
+	(*ImportFileResponse)(nil),          // 21: rialto.operation.v1.ImportFileResponse
+	(*CompleteFileRequest)(nil),         // 22: rialto.operation.v1.CompleteFileRequest
+	(*CompleteFileResponse)(nil),        // 23: rialto.operation.v1.CompleteFileResponse
+	(*ExportUsersRequest)(nil),          // 24: rialto.operation.v1.ExportUsersRequest
+	(*ExportUsersResponse)(nil),         // 25: rialto.operation.v1.ExportUsersResponse
+	(*ExportConversationsRequest)(nil),  // 26: rialto.operation.v1.ExportConversationsRequest
+	(*ExportConversationsResponse)(nil), // 27: rialto.operation.v1.ExportConversationsResponse
+	(*InterchangeConversation)(nil),     // 28: rialto.operation.v1.InterchangeConversation
+	(*ExportEntriesRequest)(nil),        // 29: rialto.operation.v1.ExportEntriesRequest
+	(*ExportEntriesResponse)(nil),       // 30: rialto.operation.v1.ExportEntriesResponse
+	(*ExportedEntry)(nil),               // 31: rialto.operation.v1.ExportedEntry
+	(*ExportFileRequest)(nil),           // 32: rialto.operation.v1.ExportFileRequest
+	(*ExportFileResponse)(nil),          // 33: rialto.operation.v1.ExportFileResponse
+	(*v1.Settings)(nil),                 // 34: rialto.account.v1.Settings
+	(v11.JoinPolicy)(0),                 // 35: rialto.chat.v1.JoinPolicy
+	(*v11.Content)(nil),                 // 36: rialto.chat.v1.Content
+	(*ImportVideosRequest)(nil),         // 37: rialto.operation.v1.ImportVideosRequest
+	(*ExportVideosRequest)(nil),         // 38: rialto.operation.v1.ExportVideosRequest
+	(*ImportPostsRequest)(nil),          // 39: rialto.operation.v1.ImportPostsRequest
+	(*ExportPostsRequest)(nil),          // 40: rialto.operation.v1.ExportPostsRequest
+	(*ImportCommentsRequest)(nil),       // 41: rialto.operation.v1.ImportCommentsRequest
+	(*ExportCommentsRequest)(nil),       // 42: rialto.operation.v1.ExportCommentsRequest
+	(*ImportLikesRequest)(nil),          // 43: rialto.operation.v1.ImportLikesRequest
+	(*ExportLikesRequest)(nil),          // 44: rialto.operation.v1.ExportLikesRequest
+	(*ImportVideosResponse)(nil),        // 45: rialto.operation.v1.ImportVideosResponse
+	(*ExportVideosResponse)(nil),        // 46: rialto.operation.v1.ExportVideosResponse
+	(*ImportPostsResponse)(nil),         // 47: rialto.operation.v1.ImportPostsResponse
+	(*ExportPostsResponse)(nil),         // 48: rialto.operation.v1.ExportPostsResponse
+	(*ImportCommentsResponse)(nil),      // 49: rialto.operation.v1.ImportCommentsResponse
+	(*ExportCommentsResponse)(nil),      // 50: rialto.operation.v1.ExportCommentsResponse
+	(*ImportLikesResponse)(nil),         // 51: rialto.operation.v1.ImportLikesResponse
+	(*ExportLikesResponse)(nil),         // 52: rialto.operation.v1.ExportLikesResponse
 }
 var file_rialto_operation_v1_interchange_proto_depIdxs = []int32{
-	0,  // 0: rialto.operation.v1.ImportUsersRequest.users:type_name -> rialto.operation.v1.InterchangeUser
-	3,  // 1: rialto.operation.v1.ImportUsersResponse.results:type_name -> rialto.operation.v1.ImportedUser
-	4,  // 2: rialto.operation.v1.ImportRelationsRequest.relations:type_name -> rialto.operation.v1.InterchangeRelation
-	7,  // 3: rialto.operation.v1.ImportRelationsResponse.results:type_name -> rialto.operation.v1.ImportedRelation
-	4,  // 4: rialto.operation.v1.ExportRelationsResponse.relations:type_name -> rialto.operation.v1.InterchangeRelation
-	32, // 5: rialto.operation.v1.ImportConversationRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	33, // 6: rialto.operation.v1.ImportEntry.content:type_name -> rialto.chat.v1.Content
-	12, // 7: rialto.operation.v1.ImportEntriesRequest.entries:type_name -> rialto.operation.v1.ImportEntry
-	15, // 8: rialto.operation.v1.ImportEntriesResponse.results:type_name -> rialto.operation.v1.ImportedEntry
-	0,  // 9: rialto.operation.v1.ExportUsersResponse.users:type_name -> rialto.operation.v1.InterchangeUser
-	26, // 10: rialto.operation.v1.ExportConversationsResponse.conversations:type_name -> rialto.operation.v1.InterchangeConversation
-	29, // 11: rialto.operation.v1.ExportEntriesResponse.entries:type_name -> rialto.operation.v1.ExportedEntry
-	33, // 12: rialto.operation.v1.ExportedEntry.content:type_name -> rialto.chat.v1.Content
-	1,  // 13: rialto.operation.v1.InterchangeService.ImportUsers:input_type -> rialto.operation.v1.ImportUsersRequest
-	10, // 14: rialto.operation.v1.InterchangeService.ImportConversation:input_type -> rialto.operation.v1.ImportConversationRequest
-	13, // 15: rialto.operation.v1.InterchangeService.ImportEntries:input_type -> rialto.operation.v1.ImportEntriesRequest
-	16, // 16: rialto.operation.v1.InterchangeService.EndImport:input_type -> rialto.operation.v1.EndImportRequest
-	18, // 17: rialto.operation.v1.InterchangeService.ImportFile:input_type -> rialto.operation.v1.ImportFileRequest
-	20, // 18: rialto.operation.v1.InterchangeService.CompleteFile:input_type -> rialto.operation.v1.CompleteFileRequest
-	22, // 19: rialto.operation.v1.InterchangeService.ExportUsers:input_type -> rialto.operation.v1.ExportUsersRequest
-	5,  // 20: rialto.operation.v1.InterchangeService.ImportRelations:input_type -> rialto.operation.v1.ImportRelationsRequest
-	8,  // 21: rialto.operation.v1.InterchangeService.ExportRelations:input_type -> rialto.operation.v1.ExportRelationsRequest
-	24, // 22: rialto.operation.v1.InterchangeService.ExportConversations:input_type -> rialto.operation.v1.ExportConversationsRequest
-	27, // 23: rialto.operation.v1.InterchangeService.ExportEntries:input_type -> rialto.operation.v1.ExportEntriesRequest
-	30, // 24: rialto.operation.v1.InterchangeService.ExportFile:input_type -> rialto.operation.v1.ExportFileRequest
-	2,  // 25: rialto.operation.v1.InterchangeService.ImportUsers:output_type -> rialto.operation.v1.ImportUsersResponse
-	11, // 26: rialto.operation.v1.InterchangeService.ImportConversation:output_type -> rialto.operation.v1.ImportConversationResponse
-	14, // 27: rialto.operation.v1.InterchangeService.ImportEntries:output_type -> rialto.operation.v1.ImportEntriesResponse
-	17, // 28: rialto.operation.v1.InterchangeService.EndImport:output_type -> rialto.operation.v1.EndImportResponse
-	19, // 29: rialto.operation.v1.InterchangeService.ImportFile:output_type -> rialto.operation.v1.ImportFileResponse
-	21, // 30: rialto.operation.v1.InterchangeService.CompleteFile:output_type -> rialto.operation.v1.CompleteFileResponse
-	23, // 31: rialto.operation.v1.InterchangeService.ExportUsers:output_type -> rialto.operation.v1.ExportUsersResponse
-	6,  // 32: rialto.operation.v1.InterchangeService.ImportRelations:output_type -> rialto.operation.v1.ImportRelationsResponse
-	9,  // 33: rialto.operation.v1.InterchangeService.ExportRelations:output_type -> rialto.operation.v1.ExportRelationsResponse
-	25, // 34: rialto.operation.v1.InterchangeService.ExportConversations:output_type -> rialto.operation.v1.ExportConversationsResponse
-	28, // 35: rialto.operation.v1.InterchangeService.ExportEntries:output_type -> rialto.operation.v1.ExportEntriesResponse
-	31, // 36: rialto.operation.v1.InterchangeService.ExportFile:output_type -> rialto.operation.v1.ExportFileResponse
-	25, // [25:37] is the sub-list for method output_type
-	13, // [13:25] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	34, // 0: rialto.operation.v1.InterchangeUser.settings:type_name -> rialto.account.v1.Settings
+	0,  // 1: rialto.operation.v1.ImportUsersRequest.users:type_name -> rialto.operation.v1.InterchangeUser
+	3,  // 2: rialto.operation.v1.ImportUsersResponse.results:type_name -> rialto.operation.v1.ImportedUser
+	4,  // 3: rialto.operation.v1.ImportRelationsRequest.relations:type_name -> rialto.operation.v1.InterchangeRelation
+	7,  // 4: rialto.operation.v1.ImportRelationsResponse.results:type_name -> rialto.operation.v1.ImportedRelation
+	4,  // 5: rialto.operation.v1.ExportRelationsResponse.relations:type_name -> rialto.operation.v1.InterchangeRelation
+	35, // 6: rialto.operation.v1.ImportConversationRequest.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	36, // 7: rialto.operation.v1.ImportEntry.content:type_name -> rialto.chat.v1.Content
+	12, // 8: rialto.operation.v1.ImportEntriesRequest.entries:type_name -> rialto.operation.v1.ImportEntry
+	15, // 9: rialto.operation.v1.ImportEntriesResponse.results:type_name -> rialto.operation.v1.ImportedEntry
+	0,  // 10: rialto.operation.v1.ExportUsersResponse.users:type_name -> rialto.operation.v1.InterchangeUser
+	28, // 11: rialto.operation.v1.ExportConversationsResponse.conversations:type_name -> rialto.operation.v1.InterchangeConversation
+	31, // 12: rialto.operation.v1.ExportEntriesResponse.entries:type_name -> rialto.operation.v1.ExportedEntry
+	36, // 13: rialto.operation.v1.ExportedEntry.content:type_name -> rialto.chat.v1.Content
+	1,  // 14: rialto.operation.v1.InterchangeService.ImportUsers:input_type -> rialto.operation.v1.ImportUsersRequest
+	10, // 15: rialto.operation.v1.InterchangeService.ImportConversation:input_type -> rialto.operation.v1.ImportConversationRequest
+	13, // 16: rialto.operation.v1.InterchangeService.ImportEntries:input_type -> rialto.operation.v1.ImportEntriesRequest
+	18, // 17: rialto.operation.v1.InterchangeService.EndImport:input_type -> rialto.operation.v1.EndImportRequest
+	20, // 18: rialto.operation.v1.InterchangeService.ImportFile:input_type -> rialto.operation.v1.ImportFileRequest
+	22, // 19: rialto.operation.v1.InterchangeService.CompleteFile:input_type -> rialto.operation.v1.CompleteFileRequest
+	24, // 20: rialto.operation.v1.InterchangeService.ExportUsers:input_type -> rialto.operation.v1.ExportUsersRequest
+	5,  // 21: rialto.operation.v1.InterchangeService.ImportRelations:input_type -> rialto.operation.v1.ImportRelationsRequest
+	8,  // 22: rialto.operation.v1.InterchangeService.ExportRelations:input_type -> rialto.operation.v1.ExportRelationsRequest
+	37, // 23: rialto.operation.v1.InterchangeService.ImportVideos:input_type -> rialto.operation.v1.ImportVideosRequest
+	38, // 24: rialto.operation.v1.InterchangeService.ExportVideos:input_type -> rialto.operation.v1.ExportVideosRequest
+	39, // 25: rialto.operation.v1.InterchangeService.ImportPosts:input_type -> rialto.operation.v1.ImportPostsRequest
+	40, // 26: rialto.operation.v1.InterchangeService.ExportPosts:input_type -> rialto.operation.v1.ExportPostsRequest
+	41, // 27: rialto.operation.v1.InterchangeService.ImportComments:input_type -> rialto.operation.v1.ImportCommentsRequest
+	42, // 28: rialto.operation.v1.InterchangeService.ExportComments:input_type -> rialto.operation.v1.ExportCommentsRequest
+	43, // 29: rialto.operation.v1.InterchangeService.ImportLikes:input_type -> rialto.operation.v1.ImportLikesRequest
+	44, // 30: rialto.operation.v1.InterchangeService.ExportLikes:input_type -> rialto.operation.v1.ExportLikesRequest
+	16, // 31: rialto.operation.v1.InterchangeService.ListImports:input_type -> rialto.operation.v1.ListImportsRequest
+	26, // 32: rialto.operation.v1.InterchangeService.ExportConversations:input_type -> rialto.operation.v1.ExportConversationsRequest
+	29, // 33: rialto.operation.v1.InterchangeService.ExportEntries:input_type -> rialto.operation.v1.ExportEntriesRequest
+	32, // 34: rialto.operation.v1.InterchangeService.ExportFile:input_type -> rialto.operation.v1.ExportFileRequest
+	2,  // 35: rialto.operation.v1.InterchangeService.ImportUsers:output_type -> rialto.operation.v1.ImportUsersResponse
+	11, // 36: rialto.operation.v1.InterchangeService.ImportConversation:output_type -> rialto.operation.v1.ImportConversationResponse
+	14, // 37: rialto.operation.v1.InterchangeService.ImportEntries:output_type -> rialto.operation.v1.ImportEntriesResponse
+	19, // 38: rialto.operation.v1.InterchangeService.EndImport:output_type -> rialto.operation.v1.EndImportResponse
+	21, // 39: rialto.operation.v1.InterchangeService.ImportFile:output_type -> rialto.operation.v1.ImportFileResponse
+	23, // 40: rialto.operation.v1.InterchangeService.CompleteFile:output_type -> rialto.operation.v1.CompleteFileResponse
+	25, // 41: rialto.operation.v1.InterchangeService.ExportUsers:output_type -> rialto.operation.v1.ExportUsersResponse
+	6,  // 42: rialto.operation.v1.InterchangeService.ImportRelations:output_type -> rialto.operation.v1.ImportRelationsResponse
+	9,  // 43: rialto.operation.v1.InterchangeService.ExportRelations:output_type -> rialto.operation.v1.ExportRelationsResponse
+	45, // 44: rialto.operation.v1.InterchangeService.ImportVideos:output_type -> rialto.operation.v1.ImportVideosResponse
+	46, // 45: rialto.operation.v1.InterchangeService.ExportVideos:output_type -> rialto.operation.v1.ExportVideosResponse
+	47, // 46: rialto.operation.v1.InterchangeService.ImportPosts:output_type -> rialto.operation.v1.ImportPostsResponse
+	48, // 47: rialto.operation.v1.InterchangeService.ExportPosts:output_type -> rialto.operation.v1.ExportPostsResponse
+	49, // 48: rialto.operation.v1.InterchangeService.ImportComments:output_type -> rialto.operation.v1.ImportCommentsResponse
+	50, // 49: rialto.operation.v1.InterchangeService.ExportComments:output_type -> rialto.operation.v1.ExportCommentsResponse
+	51, // 50: rialto.operation.v1.InterchangeService.ImportLikes:output_type -> rialto.operation.v1.ImportLikesResponse
+	52, // 51: rialto.operation.v1.InterchangeService.ExportLikes:output_type -> rialto.operation.v1.ExportLikesResponse
+	17, // 52: rialto.operation.v1.InterchangeService.ListImports:output_type -> rialto.operation.v1.ListImportsResponse
+	27, // 53: rialto.operation.v1.InterchangeService.ExportConversations:output_type -> rialto.operation.v1.ExportConversationsResponse
+	30, // 54: rialto.operation.v1.InterchangeService.ExportEntries:output_type -> rialto.operation.v1.ExportEntriesResponse
+	33, // 55: rialto.operation.v1.InterchangeService.ExportFile:output_type -> rialto.operation.v1.ExportFileResponse
+	35, // [35:56] is the sub-list for method output_type
+	14, // [14:35] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_rialto_operation_v1_interchange_proto_init() }
@@ -2268,13 +2429,14 @@ func file_rialto_operation_v1_interchange_proto_init() {
 	if File_rialto_operation_v1_interchange_proto != nil {
 		return
 	}
+	file_rialto_operation_v1_interchange_feed_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_operation_v1_interchange_proto_rawDesc), len(file_rialto_operation_v1_interchange_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   32,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -61,6 +61,33 @@ const (
 	// InterchangeServiceExportRelationsProcedure is the fully-qualified name of the
 	// InterchangeService's ExportRelations RPC.
 	InterchangeServiceExportRelationsProcedure = "/rialto.operation.v1.InterchangeService/ExportRelations"
+	// InterchangeServiceImportVideosProcedure is the fully-qualified name of the InterchangeService's
+	// ImportVideos RPC.
+	InterchangeServiceImportVideosProcedure = "/rialto.operation.v1.InterchangeService/ImportVideos"
+	// InterchangeServiceExportVideosProcedure is the fully-qualified name of the InterchangeService's
+	// ExportVideos RPC.
+	InterchangeServiceExportVideosProcedure = "/rialto.operation.v1.InterchangeService/ExportVideos"
+	// InterchangeServiceImportPostsProcedure is the fully-qualified name of the InterchangeService's
+	// ImportPosts RPC.
+	InterchangeServiceImportPostsProcedure = "/rialto.operation.v1.InterchangeService/ImportPosts"
+	// InterchangeServiceExportPostsProcedure is the fully-qualified name of the InterchangeService's
+	// ExportPosts RPC.
+	InterchangeServiceExportPostsProcedure = "/rialto.operation.v1.InterchangeService/ExportPosts"
+	// InterchangeServiceImportCommentsProcedure is the fully-qualified name of the InterchangeService's
+	// ImportComments RPC.
+	InterchangeServiceImportCommentsProcedure = "/rialto.operation.v1.InterchangeService/ImportComments"
+	// InterchangeServiceExportCommentsProcedure is the fully-qualified name of the InterchangeService's
+	// ExportComments RPC.
+	InterchangeServiceExportCommentsProcedure = "/rialto.operation.v1.InterchangeService/ExportComments"
+	// InterchangeServiceImportLikesProcedure is the fully-qualified name of the InterchangeService's
+	// ImportLikes RPC.
+	InterchangeServiceImportLikesProcedure = "/rialto.operation.v1.InterchangeService/ImportLikes"
+	// InterchangeServiceExportLikesProcedure is the fully-qualified name of the InterchangeService's
+	// ExportLikes RPC.
+	InterchangeServiceExportLikesProcedure = "/rialto.operation.v1.InterchangeService/ExportLikes"
+	// InterchangeServiceListImportsProcedure is the fully-qualified name of the InterchangeService's
+	// ListImports RPC.
+	InterchangeServiceListImportsProcedure = "/rialto.operation.v1.InterchangeService/ListImports"
 	// InterchangeServiceExportConversationsProcedure is the fully-qualified name of the
 	// InterchangeService's ExportConversations RPC.
 	InterchangeServiceExportConversationsProcedure = "/rialto.operation.v1.InterchangeService/ExportConversations"
@@ -94,6 +121,24 @@ type InterchangeServiceClient interface {
 	ImportRelations(context.Context, *connect.Request[v1.ImportRelationsRequest]) (*connect.Response[v1.ImportRelationsResponse], error)
 	// ExportRelations gives what users have set about others, by the ids of both, in pages.
 	ExportRelations(context.Context, *connect.Request[v1.ExportRelationsRequest]) (*connect.Response[v1.ExportRelationsResponse], error)
+	// ImportVideos makes videos from uploads. All of these calls answer with a result for each: one that is refused does not stop the others. Nobody is notified.
+	ImportVideos(context.Context, *connect.Request[v1.ImportVideosRequest]) (*connect.Response[v1.ImportVideosResponse], error)
+	// ExportVideos gives videos whose files are there by their ids, in pages.
+	ExportVideos(context.Context, *connect.Request[v1.ExportVideosRequest]) (*connect.Response[v1.ExportVideosResponse], error)
+	// ImportPosts publishes posts, and their later versions, with their original times.
+	ImportPosts(context.Context, *connect.Request[v1.ImportPostsRequest]) (*connect.Response[v1.ImportPostsResponse], error)
+	// ExportPosts gives the versions of posts by their ids, in pages.
+	ExportPosts(context.Context, *connect.Request[v1.ExportPostsRequest]) (*connect.Response[v1.ExportPostsResponse], error)
+	// ImportComments creates comments on posts that were imported, with their original times.
+	ImportComments(context.Context, *connect.Request[v1.ImportCommentsRequest]) (*connect.Response[v1.ImportCommentsResponse], error)
+	// ExportComments gives comments by their ids, in pages.
+	ExportComments(context.Context, *connect.Request[v1.ExportCommentsRequest]) (*connect.Response[v1.ExportCommentsResponse], error)
+	// ImportLikes stores likes and favourites of posts and comments that were imported, with their original times.
+	ImportLikes(context.Context, *connect.Request[v1.ImportLikesRequest]) (*connect.Response[v1.ImportLikesResponse], error)
+	// ExportLikes gives likes and favourites by kinds and subjects, in pages.
+	ExportLikes(context.Context, *connect.Request[v1.ExportLikesRequest]) (*connect.Response[v1.ExportLikesResponse], error)
+	// ListImports gives conversations whose import has not ended, by their ids, in pages. Nobody but an import writes to them until EndImport.
+	ListImports(context.Context, *connect.Request[v1.ListImportsRequest]) (*connect.Response[v1.ListImportsResponse], error)
 	// ExportConversations gives conversations by their ids, in pages. Tickets of help desks are left out.
 	ExportConversations(context.Context, *connect.Request[v1.ExportConversationsRequest]) (*connect.Response[v1.ExportConversationsResponse], error)
 	// ExportEntries gives the entries of a conversation as they are stored, in pages. What was recalled or has expired has no content.
@@ -167,6 +212,60 @@ func NewInterchangeServiceClient(httpClient connect.HTTPClient, baseURL string, 
 			connect.WithSchema(interchangeServiceMethods.ByName("ExportRelations")),
 			connect.WithClientOptions(opts...),
 		),
+		importVideos: unary.NewClient[v1.ImportVideosRequest, v1.ImportVideosResponse](
+			httpClient,
+			baseURL+InterchangeServiceImportVideosProcedure,
+			connect.WithSchema(interchangeServiceMethods.ByName("ImportVideos")),
+			connect.WithClientOptions(opts...),
+		),
+		exportVideos: unary.NewClient[v1.ExportVideosRequest, v1.ExportVideosResponse](
+			httpClient,
+			baseURL+InterchangeServiceExportVideosProcedure,
+			connect.WithSchema(interchangeServiceMethods.ByName("ExportVideos")),
+			connect.WithClientOptions(opts...),
+		),
+		importPosts: unary.NewClient[v1.ImportPostsRequest, v1.ImportPostsResponse](
+			httpClient,
+			baseURL+InterchangeServiceImportPostsProcedure,
+			connect.WithSchema(interchangeServiceMethods.ByName("ImportPosts")),
+			connect.WithClientOptions(opts...),
+		),
+		exportPosts: unary.NewClient[v1.ExportPostsRequest, v1.ExportPostsResponse](
+			httpClient,
+			baseURL+InterchangeServiceExportPostsProcedure,
+			connect.WithSchema(interchangeServiceMethods.ByName("ExportPosts")),
+			connect.WithClientOptions(opts...),
+		),
+		importComments: unary.NewClient[v1.ImportCommentsRequest, v1.ImportCommentsResponse](
+			httpClient,
+			baseURL+InterchangeServiceImportCommentsProcedure,
+			connect.WithSchema(interchangeServiceMethods.ByName("ImportComments")),
+			connect.WithClientOptions(opts...),
+		),
+		exportComments: unary.NewClient[v1.ExportCommentsRequest, v1.ExportCommentsResponse](
+			httpClient,
+			baseURL+InterchangeServiceExportCommentsProcedure,
+			connect.WithSchema(interchangeServiceMethods.ByName("ExportComments")),
+			connect.WithClientOptions(opts...),
+		),
+		importLikes: unary.NewClient[v1.ImportLikesRequest, v1.ImportLikesResponse](
+			httpClient,
+			baseURL+InterchangeServiceImportLikesProcedure,
+			connect.WithSchema(interchangeServiceMethods.ByName("ImportLikes")),
+			connect.WithClientOptions(opts...),
+		),
+		exportLikes: unary.NewClient[v1.ExportLikesRequest, v1.ExportLikesResponse](
+			httpClient,
+			baseURL+InterchangeServiceExportLikesProcedure,
+			connect.WithSchema(interchangeServiceMethods.ByName("ExportLikes")),
+			connect.WithClientOptions(opts...),
+		),
+		listImports: unary.NewClient[v1.ListImportsRequest, v1.ListImportsResponse](
+			httpClient,
+			baseURL+InterchangeServiceListImportsProcedure,
+			connect.WithSchema(interchangeServiceMethods.ByName("ListImports")),
+			connect.WithClientOptions(opts...),
+		),
 		exportConversations: unary.NewClient[v1.ExportConversationsRequest, v1.ExportConversationsResponse](
 			httpClient,
 			baseURL+InterchangeServiceExportConversationsProcedure,
@@ -199,6 +298,15 @@ type interchangeServiceClient struct {
 	exportUsers         *unary.Client[v1.ExportUsersRequest, v1.ExportUsersResponse]
 	importRelations     *unary.Client[v1.ImportRelationsRequest, v1.ImportRelationsResponse]
 	exportRelations     *unary.Client[v1.ExportRelationsRequest, v1.ExportRelationsResponse]
+	importVideos        *unary.Client[v1.ImportVideosRequest, v1.ImportVideosResponse]
+	exportVideos        *unary.Client[v1.ExportVideosRequest, v1.ExportVideosResponse]
+	importPosts         *unary.Client[v1.ImportPostsRequest, v1.ImportPostsResponse]
+	exportPosts         *unary.Client[v1.ExportPostsRequest, v1.ExportPostsResponse]
+	importComments      *unary.Client[v1.ImportCommentsRequest, v1.ImportCommentsResponse]
+	exportComments      *unary.Client[v1.ExportCommentsRequest, v1.ExportCommentsResponse]
+	importLikes         *unary.Client[v1.ImportLikesRequest, v1.ImportLikesResponse]
+	exportLikes         *unary.Client[v1.ExportLikesRequest, v1.ExportLikesResponse]
+	listImports         *unary.Client[v1.ListImportsRequest, v1.ListImportsResponse]
 	exportConversations *unary.Client[v1.ExportConversationsRequest, v1.ExportConversationsResponse]
 	exportEntries       *unary.Client[v1.ExportEntriesRequest, v1.ExportEntriesResponse]
 	exportFile          *unary.Client[v1.ExportFileRequest, v1.ExportFileResponse]
@@ -249,6 +357,51 @@ func (c *interchangeServiceClient) ExportRelations(ctx context.Context, req *con
 	return c.exportRelations.CallUnary(ctx, req)
 }
 
+// ImportVideos calls rialto.operation.v1.InterchangeService.ImportVideos.
+func (c *interchangeServiceClient) ImportVideos(ctx context.Context, req *connect.Request[v1.ImportVideosRequest]) (*connect.Response[v1.ImportVideosResponse], error) {
+	return c.importVideos.CallUnary(ctx, req)
+}
+
+// ExportVideos calls rialto.operation.v1.InterchangeService.ExportVideos.
+func (c *interchangeServiceClient) ExportVideos(ctx context.Context, req *connect.Request[v1.ExportVideosRequest]) (*connect.Response[v1.ExportVideosResponse], error) {
+	return c.exportVideos.CallUnary(ctx, req)
+}
+
+// ImportPosts calls rialto.operation.v1.InterchangeService.ImportPosts.
+func (c *interchangeServiceClient) ImportPosts(ctx context.Context, req *connect.Request[v1.ImportPostsRequest]) (*connect.Response[v1.ImportPostsResponse], error) {
+	return c.importPosts.CallUnary(ctx, req)
+}
+
+// ExportPosts calls rialto.operation.v1.InterchangeService.ExportPosts.
+func (c *interchangeServiceClient) ExportPosts(ctx context.Context, req *connect.Request[v1.ExportPostsRequest]) (*connect.Response[v1.ExportPostsResponse], error) {
+	return c.exportPosts.CallUnary(ctx, req)
+}
+
+// ImportComments calls rialto.operation.v1.InterchangeService.ImportComments.
+func (c *interchangeServiceClient) ImportComments(ctx context.Context, req *connect.Request[v1.ImportCommentsRequest]) (*connect.Response[v1.ImportCommentsResponse], error) {
+	return c.importComments.CallUnary(ctx, req)
+}
+
+// ExportComments calls rialto.operation.v1.InterchangeService.ExportComments.
+func (c *interchangeServiceClient) ExportComments(ctx context.Context, req *connect.Request[v1.ExportCommentsRequest]) (*connect.Response[v1.ExportCommentsResponse], error) {
+	return c.exportComments.CallUnary(ctx, req)
+}
+
+// ImportLikes calls rialto.operation.v1.InterchangeService.ImportLikes.
+func (c *interchangeServiceClient) ImportLikes(ctx context.Context, req *connect.Request[v1.ImportLikesRequest]) (*connect.Response[v1.ImportLikesResponse], error) {
+	return c.importLikes.CallUnary(ctx, req)
+}
+
+// ExportLikes calls rialto.operation.v1.InterchangeService.ExportLikes.
+func (c *interchangeServiceClient) ExportLikes(ctx context.Context, req *connect.Request[v1.ExportLikesRequest]) (*connect.Response[v1.ExportLikesResponse], error) {
+	return c.exportLikes.CallUnary(ctx, req)
+}
+
+// ListImports calls rialto.operation.v1.InterchangeService.ListImports.
+func (c *interchangeServiceClient) ListImports(ctx context.Context, req *connect.Request[v1.ListImportsRequest]) (*connect.Response[v1.ListImportsResponse], error) {
+	return c.listImports.CallUnary(ctx, req)
+}
+
 // ExportConversations calls rialto.operation.v1.InterchangeService.ExportConversations.
 func (c *interchangeServiceClient) ExportConversations(ctx context.Context, req *connect.Request[v1.ExportConversationsRequest]) (*connect.Response[v1.ExportConversationsResponse], error) {
 	return c.exportConversations.CallUnary(ctx, req)
@@ -287,6 +440,24 @@ type InterchangeServiceHandler interface {
 	ImportRelations(context.Context, *connect.Request[v1.ImportRelationsRequest]) (*connect.Response[v1.ImportRelationsResponse], error)
 	// ExportRelations gives what users have set about others, by the ids of both, in pages.
 	ExportRelations(context.Context, *connect.Request[v1.ExportRelationsRequest]) (*connect.Response[v1.ExportRelationsResponse], error)
+	// ImportVideos makes videos from uploads. All of these calls answer with a result for each: one that is refused does not stop the others. Nobody is notified.
+	ImportVideos(context.Context, *connect.Request[v1.ImportVideosRequest]) (*connect.Response[v1.ImportVideosResponse], error)
+	// ExportVideos gives videos whose files are there by their ids, in pages.
+	ExportVideos(context.Context, *connect.Request[v1.ExportVideosRequest]) (*connect.Response[v1.ExportVideosResponse], error)
+	// ImportPosts publishes posts, and their later versions, with their original times.
+	ImportPosts(context.Context, *connect.Request[v1.ImportPostsRequest]) (*connect.Response[v1.ImportPostsResponse], error)
+	// ExportPosts gives the versions of posts by their ids, in pages.
+	ExportPosts(context.Context, *connect.Request[v1.ExportPostsRequest]) (*connect.Response[v1.ExportPostsResponse], error)
+	// ImportComments creates comments on posts that were imported, with their original times.
+	ImportComments(context.Context, *connect.Request[v1.ImportCommentsRequest]) (*connect.Response[v1.ImportCommentsResponse], error)
+	// ExportComments gives comments by their ids, in pages.
+	ExportComments(context.Context, *connect.Request[v1.ExportCommentsRequest]) (*connect.Response[v1.ExportCommentsResponse], error)
+	// ImportLikes stores likes and favourites of posts and comments that were imported, with their original times.
+	ImportLikes(context.Context, *connect.Request[v1.ImportLikesRequest]) (*connect.Response[v1.ImportLikesResponse], error)
+	// ExportLikes gives likes and favourites by kinds and subjects, in pages.
+	ExportLikes(context.Context, *connect.Request[v1.ExportLikesRequest]) (*connect.Response[v1.ExportLikesResponse], error)
+	// ListImports gives conversations whose import has not ended, by their ids, in pages. Nobody but an import writes to them until EndImport.
+	ListImports(context.Context, *connect.Request[v1.ListImportsRequest]) (*connect.Response[v1.ListImportsResponse], error)
 	// ExportConversations gives conversations by their ids, in pages. Tickets of help desks are left out.
 	ExportConversations(context.Context, *connect.Request[v1.ExportConversationsRequest]) (*connect.Response[v1.ExportConversationsResponse], error)
 	// ExportEntries gives the entries of a conversation as they are stored, in pages. What was recalled or has expired has no content.
@@ -356,6 +527,60 @@ func NewInterchangeServiceHandler(svc InterchangeServiceHandler, opts ...connect
 		connect.WithSchema(interchangeServiceMethods.ByName("ExportRelations")),
 		connect.WithHandlerOptions(opts...),
 	)
+	interchangeServiceImportVideosHandler := connect.NewUnaryHandler(
+		InterchangeServiceImportVideosProcedure,
+		svc.ImportVideos,
+		connect.WithSchema(interchangeServiceMethods.ByName("ImportVideos")),
+		connect.WithHandlerOptions(opts...),
+	)
+	interchangeServiceExportVideosHandler := connect.NewUnaryHandler(
+		InterchangeServiceExportVideosProcedure,
+		svc.ExportVideos,
+		connect.WithSchema(interchangeServiceMethods.ByName("ExportVideos")),
+		connect.WithHandlerOptions(opts...),
+	)
+	interchangeServiceImportPostsHandler := connect.NewUnaryHandler(
+		InterchangeServiceImportPostsProcedure,
+		svc.ImportPosts,
+		connect.WithSchema(interchangeServiceMethods.ByName("ImportPosts")),
+		connect.WithHandlerOptions(opts...),
+	)
+	interchangeServiceExportPostsHandler := connect.NewUnaryHandler(
+		InterchangeServiceExportPostsProcedure,
+		svc.ExportPosts,
+		connect.WithSchema(interchangeServiceMethods.ByName("ExportPosts")),
+		connect.WithHandlerOptions(opts...),
+	)
+	interchangeServiceImportCommentsHandler := connect.NewUnaryHandler(
+		InterchangeServiceImportCommentsProcedure,
+		svc.ImportComments,
+		connect.WithSchema(interchangeServiceMethods.ByName("ImportComments")),
+		connect.WithHandlerOptions(opts...),
+	)
+	interchangeServiceExportCommentsHandler := connect.NewUnaryHandler(
+		InterchangeServiceExportCommentsProcedure,
+		svc.ExportComments,
+		connect.WithSchema(interchangeServiceMethods.ByName("ExportComments")),
+		connect.WithHandlerOptions(opts...),
+	)
+	interchangeServiceImportLikesHandler := connect.NewUnaryHandler(
+		InterchangeServiceImportLikesProcedure,
+		svc.ImportLikes,
+		connect.WithSchema(interchangeServiceMethods.ByName("ImportLikes")),
+		connect.WithHandlerOptions(opts...),
+	)
+	interchangeServiceExportLikesHandler := connect.NewUnaryHandler(
+		InterchangeServiceExportLikesProcedure,
+		svc.ExportLikes,
+		connect.WithSchema(interchangeServiceMethods.ByName("ExportLikes")),
+		connect.WithHandlerOptions(opts...),
+	)
+	interchangeServiceListImportsHandler := connect.NewUnaryHandler(
+		InterchangeServiceListImportsProcedure,
+		svc.ListImports,
+		connect.WithSchema(interchangeServiceMethods.ByName("ListImports")),
+		connect.WithHandlerOptions(opts...),
+	)
 	interchangeServiceExportConversationsHandler := connect.NewUnaryHandler(
 		InterchangeServiceExportConversationsProcedure,
 		svc.ExportConversations,
@@ -394,6 +619,24 @@ func NewInterchangeServiceHandler(svc InterchangeServiceHandler, opts ...connect
 			interchangeServiceImportRelationsHandler.ServeHTTP(w, r)
 		case InterchangeServiceExportRelationsProcedure:
 			interchangeServiceExportRelationsHandler.ServeHTTP(w, r)
+		case InterchangeServiceImportVideosProcedure:
+			interchangeServiceImportVideosHandler.ServeHTTP(w, r)
+		case InterchangeServiceExportVideosProcedure:
+			interchangeServiceExportVideosHandler.ServeHTTP(w, r)
+		case InterchangeServiceImportPostsProcedure:
+			interchangeServiceImportPostsHandler.ServeHTTP(w, r)
+		case InterchangeServiceExportPostsProcedure:
+			interchangeServiceExportPostsHandler.ServeHTTP(w, r)
+		case InterchangeServiceImportCommentsProcedure:
+			interchangeServiceImportCommentsHandler.ServeHTTP(w, r)
+		case InterchangeServiceExportCommentsProcedure:
+			interchangeServiceExportCommentsHandler.ServeHTTP(w, r)
+		case InterchangeServiceImportLikesProcedure:
+			interchangeServiceImportLikesHandler.ServeHTTP(w, r)
+		case InterchangeServiceExportLikesProcedure:
+			interchangeServiceExportLikesHandler.ServeHTTP(w, r)
+		case InterchangeServiceListImportsProcedure:
+			interchangeServiceListImportsHandler.ServeHTTP(w, r)
 		case InterchangeServiceExportConversationsProcedure:
 			interchangeServiceExportConversationsHandler.ServeHTTP(w, r)
 		case InterchangeServiceExportEntriesProcedure:
@@ -443,6 +686,42 @@ func (UnimplementedInterchangeServiceHandler) ImportRelations(context.Context, *
 
 func (UnimplementedInterchangeServiceHandler) ExportRelations(context.Context, *connect.Request[v1.ExportRelationsRequest]) (*connect.Response[v1.ExportRelationsResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.InterchangeService.ExportRelations is not implemented"))
+}
+
+func (UnimplementedInterchangeServiceHandler) ImportVideos(context.Context, *connect.Request[v1.ImportVideosRequest]) (*connect.Response[v1.ImportVideosResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.InterchangeService.ImportVideos is not implemented"))
+}
+
+func (UnimplementedInterchangeServiceHandler) ExportVideos(context.Context, *connect.Request[v1.ExportVideosRequest]) (*connect.Response[v1.ExportVideosResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.InterchangeService.ExportVideos is not implemented"))
+}
+
+func (UnimplementedInterchangeServiceHandler) ImportPosts(context.Context, *connect.Request[v1.ImportPostsRequest]) (*connect.Response[v1.ImportPostsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.InterchangeService.ImportPosts is not implemented"))
+}
+
+func (UnimplementedInterchangeServiceHandler) ExportPosts(context.Context, *connect.Request[v1.ExportPostsRequest]) (*connect.Response[v1.ExportPostsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.InterchangeService.ExportPosts is not implemented"))
+}
+
+func (UnimplementedInterchangeServiceHandler) ImportComments(context.Context, *connect.Request[v1.ImportCommentsRequest]) (*connect.Response[v1.ImportCommentsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.InterchangeService.ImportComments is not implemented"))
+}
+
+func (UnimplementedInterchangeServiceHandler) ExportComments(context.Context, *connect.Request[v1.ExportCommentsRequest]) (*connect.Response[v1.ExportCommentsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.InterchangeService.ExportComments is not implemented"))
+}
+
+func (UnimplementedInterchangeServiceHandler) ImportLikes(context.Context, *connect.Request[v1.ImportLikesRequest]) (*connect.Response[v1.ImportLikesResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.InterchangeService.ImportLikes is not implemented"))
+}
+
+func (UnimplementedInterchangeServiceHandler) ExportLikes(context.Context, *connect.Request[v1.ExportLikesRequest]) (*connect.Response[v1.ExportLikesResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.InterchangeService.ExportLikes is not implemented"))
+}
+
+func (UnimplementedInterchangeServiceHandler) ListImports(context.Context, *connect.Request[v1.ListImportsRequest]) (*connect.Response[v1.ListImportsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.operation.v1.InterchangeService.ListImports is not implemented"))
 }
 
 func (UnimplementedInterchangeServiceHandler) ExportConversations(context.Context, *connect.Request[v1.ExportConversationsRequest]) (*connect.Response[v1.ExportConversationsResponse], error) {

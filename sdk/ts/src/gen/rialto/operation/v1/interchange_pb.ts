@@ -4,15 +4,19 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Settings } from "../../account/v1/account_pb.js";
+import { file_rialto_account_v1_account } from "../../account/v1/account_pb.js";
 import type { Content, JoinPolicy } from "../../chat/v1/message_pb.js";
 import { file_rialto_chat_v1_message } from "../../chat/v1/message_pb.js";
+import type { ExportCommentsRequestSchema, ExportCommentsResponseSchema, ExportLikesRequestSchema, ExportLikesResponseSchema, ExportPostsRequestSchema, ExportPostsResponseSchema, ExportVideosRequestSchema, ExportVideosResponseSchema, ImportCommentsRequestSchema, ImportCommentsResponseSchema, ImportLikesRequestSchema, ImportLikesResponseSchema, ImportPostsRequestSchema, ImportPostsResponseSchema, ImportVideosRequestSchema, ImportVideosResponseSchema } from "./interchange_feed_pb.js";
+import { file_rialto_operation_v1_interchange_feed } from "./interchange_feed_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file rialto/operation/v1/interchange.proto.
  */
 export const file_rialto_operation_v1_interchange: GenFile = /*@__PURE__*/
-  fileDesc("CiVyaWFsdG8vb3BlcmF0aW9uL3YxL2ludGVyY2hhbmdlLnByb3RvEhNyaWFsdG8ub3BlcmF0aW9uLnYxIoUBCg9JbnRlcmNoYW5nZVVzZXISEAoEdXNlchgBIAEoBEICMAESEwoLZXh0ZXJuYWxfaWQYAiABKAkSDgoGaGFuZGxlGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRILCgNiaW8YBSABKAkSEgoGYXZhdGFyGAYgASgEQgIwAUoECAcQCCJJChJJbXBvcnRVc2Vyc1JlcXVlc3QSMwoFdXNlcnMYASADKAsyJC5yaWFsdG8ub3BlcmF0aW9uLnYxLkludGVyY2hhbmdlVXNlciJJChNJbXBvcnRVc2Vyc1Jlc3BvbnNlEjIKB3Jlc3VsdHMYASADKAsyIS5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydGVkVXNlciJBCgxJbXBvcnRlZFVzZXISEAoEdXNlchgBIAEoBEICMAESDgoGcmVhc29uGAIgASgJEg8KB21lc3NhZ2UYAyABKAkiwQEKE0ludGVyY2hhbmdlUmVsYXRpb24SEQoFb3duZXIYASABKARCAjABEhEKBW90aGVyGAIgASgEQgIwARIOCgZmcmllbmQYAyABKAgSEQoJcmVxdWVzdGVkGAQgASgIEg0KBWFza2VkGAUgASgIEg8KB2Jsb2NrZWQYBiABKAgSEQoJZm9sbG93aW5nGAcgASgIEg0KBW11dGVkGAggASgIEg4KBnJlbWFyaxgJIAEoCRIPCgdtZXNzYWdlGAogASgJIlUKFkltcG9ydFJlbGF0aW9uc1JlcXVlc3QSOwoJcmVsYXRpb25zGAEgAygLMigucmlhbHRvLm9wZXJhdGlvbi52MS5JbnRlcmNoYW5nZVJlbGF0aW9uIlEKF0ltcG9ydFJlbGF0aW9uc1Jlc3BvbnNlEjYKB3Jlc3VsdHMYASADKAsyJS5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydGVkUmVsYXRpb24iMwoQSW1wb3J0ZWRSZWxhdGlvbhIOCgZyZWFzb24YASABKAkSDwoHbWVzc2FnZRgCIAEoCSJZChZFeHBvcnRSZWxhdGlvbnNSZXF1ZXN0EhcKC2FmdGVyX293bmVyGAEgASgEQgIwARIXCgthZnRlcl9vdGhlchgCIAEoBEICMAESDQoFbGltaXQYAyABKA0iVgoXRXhwb3J0UmVsYXRpb25zUmVzcG9uc2USOwoJcmVsYXRpb25zGAEgAygLMigucmlhbHRvLm9wZXJhdGlvbi52MS5JbnRlcmNoYW5nZVJlbGF0aW9uIuQBChlJbXBvcnRDb252ZXJzYXRpb25SZXF1ZXN0EgsKA2tleRgBIAEoCRINCgV0aXRsZRgCIAEoCRIRCgVvd25lchgDIAEoBEICMAESEwoHbWVtYmVycxgEIAMoBEICMAESDgoGZGlyZWN0GAUgASgIEi8KC2pvaW5fcG9saWN5GAYgASgOMhoucmlhbHRvLmNoYXQudjEuSm9pblBvbGljeRIPCgdjaGFubmVsGAcgASgIEg8KB3RpbWVfbXMYCCABKAMSEgoGcGFyZW50GAkgASgEQgIwARIMCgRyb290GAogASgJIkUKGkltcG9ydENvbnZlcnNhdGlvblJlc3BvbnNlEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDQoFZW5kZWQYAiABKAgieQoLSW1wb3J0RW50cnkSCwoDa2V5GAEgASgJEg8KB3RpbWVfbXMYAiABKAMSEgoGc2VuZGVyGAMgASgEQgIwARIoCgdjb250ZW50GAQgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udGVudBIOCgZ0YXJnZXQYBSABKAkiYwoUSW1wb3J0RW50cmllc1JlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIxCgdlbnRyaWVzGAIgAygLMiAucmlhbHRvLm9wZXJhdGlvbi52MS5JbXBvcnRFbnRyeSJMChVJbXBvcnRFbnRyaWVzUmVzcG9uc2USMwoHcmVzdWx0cxgBIAMoCzIiLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0ZWRFbnRyeSJQCg1JbXBvcnRlZEVudHJ5EgsKA3NlcRgBIAEoBBIRCglkdXBsaWNhdGUYAiABKAgSDgoGcmVhc29uGAMgASgJEg8KB21lc3NhZ2UYBCABKAkiLAoQRW5kSW1wb3J0UmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABIiUKEUVuZEltcG9ydFJlc3BvbnNlEhAKCG1lc3NhZ2VzGAEgASgEIkIKEUltcG9ydEZpbGVSZXF1ZXN0EhEKBW93bmVyGAEgASgEQgIwARIMCgRuYW1lGAIgASgJEgwKBHNpemUYAyABKAQiNQoSSW1wb3J0RmlsZVJlc3BvbnNlEhIKBnVwbG9hZBgBIAEoBEICMAESCwoDdXJsGAIgASgJIkwKE0NvbXBsZXRlRmlsZVJlcXVlc3QSEQoFb3duZXIYASABKARCAjABEhIKBnVwbG9hZBgCIAEoBEICMAESDgoGYXZhdGFyGAMgASgIIkgKFENvbXBsZXRlRmlsZVJlc3BvbnNlEhEKCW1pbWVfdHlwZRgBIAEoCRINCgV3aWR0aBgCIAEoDRIOCgZoZWlnaHQYAyABKA0iNgoSRXhwb3J0VXNlcnNSZXF1ZXN0EhEKBWFmdGVyGAEgASgEQgIwARINCgVsaW1pdBgCIAEoDSJZChNFeHBvcnRVc2Vyc1Jlc3BvbnNlEjMKBXVzZXJzGAEgAygLMiQucmlhbHRvLm9wZXJhdGlvbi52MS5JbnRlcmNoYW5nZVVzZXISDQoFdG90YWwYAiABKAQiTwoaRXhwb3J0Q29udmVyc2F0aW9uc1JlcXVlc3QSEQoFYWZ0ZXIYASABKARCAjABEg0KBWxpbWl0GAIgASgNEg8KB3RocmVhZHMYAyABKAgicQobRXhwb3J0Q29udmVyc2F0aW9uc1Jlc3BvbnNlEkMKDWNvbnZlcnNhdGlvbnMYASADKAsyLC5yaWFsdG8ub3BlcmF0aW9uLnYxLkludGVyY2hhbmdlQ29udmVyc2F0aW9uEg0KBXRvdGFsGAIgASgEIpkBChdJbnRlcmNoYW5nZUNvbnZlcnNhdGlvbhIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA2tleRgCIAEoCRIOCgZkaXJlY3QYAyABKAgSDwoHY2hhbm5lbBgEIAEoCBISCgZwYXJlbnQYBSABKARCAjABEhAKCHJvb3Rfc2VxGAYgASgEEhAKCGxhc3Rfc2VxGAcgASgEIk4KFEV4cG9ydEVudHJpZXNSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDQoFYWZ0ZXIYAiABKAQSDQoFbGltaXQYAyABKA0iaAoVRXhwb3J0RW50cmllc1Jlc3BvbnNlEjMKB2VudHJpZXMYASADKAsyIi5yaWFsdG8ub3BlcmF0aW9uLnYxLkV4cG9ydGVkRW50cnkSDAoEbW9yZRgCIAEoCBIMCgRuZXh0GAMgASgEImsKDUV4cG9ydGVkRW50cnkSCwoDc2VxGAEgASgEEg8KB3RpbWVfbXMYAiABKAMSEgoGc2VuZGVyGAMgASgEQgIwARIoCgdjb250ZW50GAQgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udGVudCInChFFeHBvcnRGaWxlUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABImMKEkV4cG9ydEZpbGVSZXNwb25zZRILCgN1cmwYASABKAkSEQoFb3duZXIYAiABKARCAjABEgwKBG5hbWUYAyABKAkSEQoJbWltZV90eXBlGAQgASgJEgwKBHNpemUYBSABKAQy9AkKEkludGVyY2hhbmdlU2VydmljZRJgCgtJbXBvcnRVc2VycxInLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0VXNlcnNSZXF1ZXN0GigucmlhbHRvLm9wZXJhdGlvbi52MS5JbXBvcnRVc2Vyc1Jlc3BvbnNlEnUKEkltcG9ydENvbnZlcnNhdGlvbhIuLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0Q29udmVyc2F0aW9uUmVxdWVzdBovLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0Q29udmVyc2F0aW9uUmVzcG9uc2USZgoNSW1wb3J0RW50cmllcxIpLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0RW50cmllc1JlcXVlc3QaKi5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydEVudHJpZXNSZXNwb25zZRJaCglFbmRJbXBvcnQSJS5yaWFsdG8ub3BlcmF0aW9uLnYxLkVuZEltcG9ydFJlcXVlc3QaJi5yaWFsdG8ub3BlcmF0aW9uLnYxLkVuZEltcG9ydFJlc3BvbnNlEl0KCkltcG9ydEZpbGUSJi5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydEZpbGVSZXF1ZXN0GicucmlhbHRvLm9wZXJhdGlvbi52MS5JbXBvcnRGaWxlUmVzcG9uc2USYwoMQ29tcGxldGVGaWxlEigucmlhbHRvLm9wZXJhdGlvbi52MS5Db21wbGV0ZUZpbGVSZXF1ZXN0GikucmlhbHRvLm9wZXJhdGlvbi52MS5Db21wbGV0ZUZpbGVSZXNwb25zZRJgCgtFeHBvcnRVc2VycxInLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0VXNlcnNSZXF1ZXN0GigucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRVc2Vyc1Jlc3BvbnNlEmwKD0ltcG9ydFJlbGF0aW9ucxIrLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0UmVsYXRpb25zUmVxdWVzdBosLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0UmVsYXRpb25zUmVzcG9uc2USbAoPRXhwb3J0UmVsYXRpb25zEisucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRSZWxhdGlvbnNSZXF1ZXN0GiwucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRSZWxhdGlvbnNSZXNwb25zZRJ4ChNFeHBvcnRDb252ZXJzYXRpb25zEi8ucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRDb252ZXJzYXRpb25zUmVxdWVzdBowLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0Q29udmVyc2F0aW9uc1Jlc3BvbnNlEmYKDUV4cG9ydEVudHJpZXMSKS5yaWFsdG8ub3BlcmF0aW9uLnYxLkV4cG9ydEVudHJpZXNSZXF1ZXN0GioucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRFbnRyaWVzUmVzcG9uc2USXQoKRXhwb3J0RmlsZRImLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0RmlsZVJlcXVlc3QaJy5yaWFsdG8ub3BlcmF0aW9uLnYxLkV4cG9ydEZpbGVSZXNwb25zZUJBWj9naXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9vcGVyYXRpb24vdjE7b3BlcmF0aW9udjFiBnByb3RvMw", [file_rialto_chat_v1_message]);
+  fileDesc("CiVyaWFsdG8vb3BlcmF0aW9uL3YxL2ludGVyY2hhbmdlLnByb3RvEhNyaWFsdG8ub3BlcmF0aW9uLnYxIrQBCg9JbnRlcmNoYW5nZVVzZXISEAoEdXNlchgBIAEoBEICMAESEwoLZXh0ZXJuYWxfaWQYAiABKAkSDgoGaGFuZGxlGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRILCgNiaW8YBSABKAkSEgoGYXZhdGFyGAYgASgEQgIwARItCghzZXR0aW5ncxgIIAEoCzIbLnJpYWx0by5hY2NvdW50LnYxLlNldHRpbmdzSgQIBxAIIkkKEkltcG9ydFVzZXJzUmVxdWVzdBIzCgV1c2VycxgBIAMoCzIkLnJpYWx0by5vcGVyYXRpb24udjEuSW50ZXJjaGFuZ2VVc2VyIkkKE0ltcG9ydFVzZXJzUmVzcG9uc2USMgoHcmVzdWx0cxgBIAMoCzIhLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0ZWRVc2VyIkEKDEltcG9ydGVkVXNlchIQCgR1c2VyGAEgASgEQgIwARIOCgZyZWFzb24YAiABKAkSDwoHbWVzc2FnZRgDIAEoCSLBAQoTSW50ZXJjaGFuZ2VSZWxhdGlvbhIRCgVvd25lchgBIAEoBEICMAESEQoFb3RoZXIYAiABKARCAjABEg4KBmZyaWVuZBgDIAEoCBIRCglyZXF1ZXN0ZWQYBCABKAgSDQoFYXNrZWQYBSABKAgSDwoHYmxvY2tlZBgGIAEoCBIRCglmb2xsb3dpbmcYByABKAgSDQoFbXV0ZWQYCCABKAgSDgoGcmVtYXJrGAkgASgJEg8KB21lc3NhZ2UYCiABKAkiVQoWSW1wb3J0UmVsYXRpb25zUmVxdWVzdBI7CglyZWxhdGlvbnMYASADKAsyKC5yaWFsdG8ub3BlcmF0aW9uLnYxLkludGVyY2hhbmdlUmVsYXRpb24iUQoXSW1wb3J0UmVsYXRpb25zUmVzcG9uc2USNgoHcmVzdWx0cxgBIAMoCzIlLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0ZWRSZWxhdGlvbiIzChBJbXBvcnRlZFJlbGF0aW9uEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIlkKFkV4cG9ydFJlbGF0aW9uc1JlcXVlc3QSFwoLYWZ0ZXJfb3duZXIYASABKARCAjABEhcKC2FmdGVyX290aGVyGAIgASgEQgIwARINCgVsaW1pdBgDIAEoDSJWChdFeHBvcnRSZWxhdGlvbnNSZXNwb25zZRI7CglyZWxhdGlvbnMYASADKAsyKC5yaWFsdG8ub3BlcmF0aW9uLnYxLkludGVyY2hhbmdlUmVsYXRpb24i5AEKGUltcG9ydENvbnZlcnNhdGlvblJlcXVlc3QSCwoDa2V5GAEgASgJEg0KBXRpdGxlGAIgASgJEhEKBW93bmVyGAMgASgEQgIwARITCgdtZW1iZXJzGAQgAygEQgIwARIOCgZkaXJlY3QYBSABKAgSLwoLam9pbl9wb2xpY3kYBiABKA4yGi5yaWFsdG8uY2hhdC52MS5Kb2luUG9saWN5Eg8KB2NoYW5uZWwYByABKAgSDwoHdGltZV9tcxgIIAEoAxISCgZwYXJlbnQYCSABKARCAjABEgwKBHJvb3QYCiABKAkiRQoaSW1wb3J0Q29udmVyc2F0aW9uUmVzcG9uc2USGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARINCgVlbmRlZBgCIAEoCCJ5CgtJbXBvcnRFbnRyeRILCgNrZXkYASABKAkSDwoHdGltZV9tcxgCIAEoAxISCgZzZW5kZXIYAyABKARCAjABEigKB2NvbnRlbnQYBCABKAsyFy5yaWFsdG8uY2hhdC52MS5Db250ZW50Eg4KBnRhcmdldBgFIAEoCSJjChRJbXBvcnRFbnRyaWVzUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEjEKB2VudHJpZXMYAiADKAsyIC5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydEVudHJ5IkwKFUltcG9ydEVudHJpZXNSZXNwb25zZRIzCgdyZXN1bHRzGAEgAygLMiIucmlhbHRvLm9wZXJhdGlvbi52MS5JbXBvcnRlZEVudHJ5IlAKDUltcG9ydGVkRW50cnkSCwoDc2VxGAEgASgEEhEKCWR1cGxpY2F0ZRgCIAEoCBIOCgZyZWFzb24YAyABKAkSDwoHbWVzc2FnZRgEIAEoCSI2ChJMaXN0SW1wb3J0c1JlcXVlc3QSEQoFYWZ0ZXIYASABKARCAjABEg0KBWxpbWl0GAIgASgNIjAKE0xpc3RJbXBvcnRzUmVzcG9uc2USGQoNY29udmVyc2F0aW9ucxgBIAMoBEICMAEiLAoQRW5kSW1wb3J0UmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABIiUKEUVuZEltcG9ydFJlc3BvbnNlEhAKCG1lc3NhZ2VzGAEgASgEIkIKEUltcG9ydEZpbGVSZXF1ZXN0EhEKBW93bmVyGAEgASgEQgIwARIMCgRuYW1lGAIgASgJEgwKBHNpemUYAyABKAQiNQoSSW1wb3J0RmlsZVJlc3BvbnNlEhIKBnVwbG9hZBgBIAEoBEICMAESCwoDdXJsGAIgASgJIkwKE0NvbXBsZXRlRmlsZVJlcXVlc3QSEQoFb3duZXIYASABKARCAjABEhIKBnVwbG9hZBgCIAEoBEICMAESDgoGYXZhdGFyGAMgASgIIkgKFENvbXBsZXRlRmlsZVJlc3BvbnNlEhEKCW1pbWVfdHlwZRgBIAEoCRINCgV3aWR0aBgCIAEoDRIOCgZoZWlnaHQYAyABKA0iNgoSRXhwb3J0VXNlcnNSZXF1ZXN0EhEKBWFmdGVyGAEgASgEQgIwARINCgVsaW1pdBgCIAEoDSJZChNFeHBvcnRVc2Vyc1Jlc3BvbnNlEjMKBXVzZXJzGAEgAygLMiQucmlhbHRvLm9wZXJhdGlvbi52MS5JbnRlcmNoYW5nZVVzZXISDQoFdG90YWwYAiABKAQiTwoaRXhwb3J0Q29udmVyc2F0aW9uc1JlcXVlc3QSEQoFYWZ0ZXIYASABKARCAjABEg0KBWxpbWl0GAIgASgNEg8KB3RocmVhZHMYAyABKAgicQobRXhwb3J0Q29udmVyc2F0aW9uc1Jlc3BvbnNlEkMKDWNvbnZlcnNhdGlvbnMYASADKAsyLC5yaWFsdG8ub3BlcmF0aW9uLnYxLkludGVyY2hhbmdlQ29udmVyc2F0aW9uEg0KBXRvdGFsGAIgASgEIpkBChdJbnRlcmNoYW5nZUNvbnZlcnNhdGlvbhIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA2tleRgCIAEoCRIOCgZkaXJlY3QYAyABKAgSDwoHY2hhbm5lbBgEIAEoCBISCgZwYXJlbnQYBSABKARCAjABEhAKCHJvb3Rfc2VxGAYgASgEEhAKCGxhc3Rfc2VxGAcgASgEIk4KFEV4cG9ydEVudHJpZXNSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDQoFYWZ0ZXIYAiABKAQSDQoFbGltaXQYAyABKA0iaAoVRXhwb3J0RW50cmllc1Jlc3BvbnNlEjMKB2VudHJpZXMYASADKAsyIi5yaWFsdG8ub3BlcmF0aW9uLnYxLkV4cG9ydGVkRW50cnkSDAoEbW9yZRgCIAEoCBIMCgRuZXh0GAMgASgEImsKDUV4cG9ydGVkRW50cnkSCwoDc2VxGAEgASgEEg8KB3RpbWVfbXMYAiABKAMSEgoGc2VuZGVyGAMgASgEQgIwARIoCgdjb250ZW50GAQgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udGVudCInChFFeHBvcnRGaWxlUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABImMKEkV4cG9ydEZpbGVSZXNwb25zZRILCgN1cmwYASABKAkSEQoFb3duZXIYAiABKARCAjABEgwKBG5hbWUYAyABKAkSEQoJbWltZV90eXBlGAQgASgJEgwKBHNpemUYBSABKAQy/hAKEkludGVyY2hhbmdlU2VydmljZRJgCgtJbXBvcnRVc2VycxInLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0VXNlcnNSZXF1ZXN0GigucmlhbHRvLm9wZXJhdGlvbi52MS5JbXBvcnRVc2Vyc1Jlc3BvbnNlEnUKEkltcG9ydENvbnZlcnNhdGlvbhIuLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0Q29udmVyc2F0aW9uUmVxdWVzdBovLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0Q29udmVyc2F0aW9uUmVzcG9uc2USZgoNSW1wb3J0RW50cmllcxIpLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0RW50cmllc1JlcXVlc3QaKi5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydEVudHJpZXNSZXNwb25zZRJaCglFbmRJbXBvcnQSJS5yaWFsdG8ub3BlcmF0aW9uLnYxLkVuZEltcG9ydFJlcXVlc3QaJi5yaWFsdG8ub3BlcmF0aW9uLnYxLkVuZEltcG9ydFJlc3BvbnNlEl0KCkltcG9ydEZpbGUSJi5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydEZpbGVSZXF1ZXN0GicucmlhbHRvLm9wZXJhdGlvbi52MS5JbXBvcnRGaWxlUmVzcG9uc2USYwoMQ29tcGxldGVGaWxlEigucmlhbHRvLm9wZXJhdGlvbi52MS5Db21wbGV0ZUZpbGVSZXF1ZXN0GikucmlhbHRvLm9wZXJhdGlvbi52MS5Db21wbGV0ZUZpbGVSZXNwb25zZRJgCgtFeHBvcnRVc2VycxInLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0VXNlcnNSZXF1ZXN0GigucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRVc2Vyc1Jlc3BvbnNlEmwKD0ltcG9ydFJlbGF0aW9ucxIrLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0UmVsYXRpb25zUmVxdWVzdBosLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0UmVsYXRpb25zUmVzcG9uc2USbAoPRXhwb3J0UmVsYXRpb25zEisucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRSZWxhdGlvbnNSZXF1ZXN0GiwucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRSZWxhdGlvbnNSZXNwb25zZRJjCgxJbXBvcnRWaWRlb3MSKC5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydFZpZGVvc1JlcXVlc3QaKS5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydFZpZGVvc1Jlc3BvbnNlEmMKDEV4cG9ydFZpZGVvcxIoLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0VmlkZW9zUmVxdWVzdBopLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0VmlkZW9zUmVzcG9uc2USYAoLSW1wb3J0UG9zdHMSJy5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydFBvc3RzUmVxdWVzdBooLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0UG9zdHNSZXNwb25zZRJgCgtFeHBvcnRQb3N0cxInLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0UG9zdHNSZXF1ZXN0GigucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRQb3N0c1Jlc3BvbnNlEmkKDkltcG9ydENvbW1lbnRzEioucmlhbHRvLm9wZXJhdGlvbi52MS5JbXBvcnRDb21tZW50c1JlcXVlc3QaKy5yaWFsdG8ub3BlcmF0aW9uLnYxLkltcG9ydENvbW1lbnRzUmVzcG9uc2USaQoORXhwb3J0Q29tbWVudHMSKi5yaWFsdG8ub3BlcmF0aW9uLnYxLkV4cG9ydENvbW1lbnRzUmVxdWVzdBorLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0Q29tbWVudHNSZXNwb25zZRJgCgtJbXBvcnRMaWtlcxInLnJpYWx0by5vcGVyYXRpb24udjEuSW1wb3J0TGlrZXNSZXF1ZXN0GigucmlhbHRvLm9wZXJhdGlvbi52MS5JbXBvcnRMaWtlc1Jlc3BvbnNlEmAKC0V4cG9ydExpa2VzEicucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRMaWtlc1JlcXVlc3QaKC5yaWFsdG8ub3BlcmF0aW9uLnYxLkV4cG9ydExpa2VzUmVzcG9uc2USYAoLTGlzdEltcG9ydHMSJy5yaWFsdG8ub3BlcmF0aW9uLnYxLkxpc3RJbXBvcnRzUmVxdWVzdBooLnJpYWx0by5vcGVyYXRpb24udjEuTGlzdEltcG9ydHNSZXNwb25zZRJ4ChNFeHBvcnRDb252ZXJzYXRpb25zEi8ucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRDb252ZXJzYXRpb25zUmVxdWVzdBowLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0Q29udmVyc2F0aW9uc1Jlc3BvbnNlEmYKDUV4cG9ydEVudHJpZXMSKS5yaWFsdG8ub3BlcmF0aW9uLnYxLkV4cG9ydEVudHJpZXNSZXF1ZXN0GioucmlhbHRvLm9wZXJhdGlvbi52MS5FeHBvcnRFbnRyaWVzUmVzcG9uc2USXQoKRXhwb3J0RmlsZRImLnJpYWx0by5vcGVyYXRpb24udjEuRXhwb3J0RmlsZVJlcXVlc3QaJy5yaWFsdG8ub3BlcmF0aW9uLnYxLkV4cG9ydEZpbGVSZXNwb25zZUJBWj9naXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9vcGVyYXRpb24vdjE7b3BlcmF0aW9udjFiBnByb3RvMw", [file_rialto_account_v1_account, file_rialto_chat_v1_message, file_rialto_operation_v1_interchange_feed]);
 
 /**
  * InterchangeUser is a user in an import or an export.
@@ -57,6 +61,13 @@ export type InterchangeUser = Message<"rialto.operation.v1.InterchangeUser"> & {
    * @generated from field: uint64 avatar = 6 [jstype = JS_STRING];
    */
   avatar: string;
+
+  /**
+   * Settings of the user; absent: none. In an import they are stored for a user who has none here.
+   *
+   * @generated from field: rialto.account.v1.Settings settings = 8;
+   */
+  settings?: Settings | undefined;
 };
 
 /**
@@ -550,6 +561,49 @@ export const ImportedEntrySchema: GenMessage<ImportedEntry> = /*@__PURE__*/
   messageDesc(file_rialto_operation_v1_interchange, 15);
 
 /**
+ * @generated from message rialto.operation.v1.ListImportsRequest
+ */
+export type ListImportsRequest = Message<"rialto.operation.v1.ListImportsRequest"> & {
+  /**
+   * After is the last conversation of the page before; 0: the first page.
+   *
+   * @generated from field: uint64 after = 1 [jstype = JS_STRING];
+   */
+  after: string;
+
+  /**
+   * Limit, at most 500; 0 is 500.
+   *
+   * @generated from field: uint32 limit = 2;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message rialto.operation.v1.ListImportsRequest.
+ * Use `create(ListImportsRequestSchema)` to create a new message.
+ */
+export const ListImportsRequestSchema: GenMessage<ListImportsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_interchange, 16);
+
+/**
+ * @generated from message rialto.operation.v1.ListImportsResponse
+ */
+export type ListImportsResponse = Message<"rialto.operation.v1.ListImportsResponse"> & {
+  /**
+   * @generated from field: repeated uint64 conversations = 1 [jstype = JS_STRING];
+   */
+  conversations: string[];
+};
+
+/**
+ * Describes the message rialto.operation.v1.ListImportsResponse.
+ * Use `create(ListImportsResponseSchema)` to create a new message.
+ */
+export const ListImportsResponseSchema: GenMessage<ListImportsResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_operation_v1_interchange, 17);
+
+/**
  * @generated from message rialto.operation.v1.EndImportRequest
  */
 export type EndImportRequest = Message<"rialto.operation.v1.EndImportRequest"> & {
@@ -564,7 +618,7 @@ export type EndImportRequest = Message<"rialto.operation.v1.EndImportRequest"> &
  * Use `create(EndImportRequestSchema)` to create a new message.
  */
 export const EndImportRequestSchema: GenMessage<EndImportRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 16);
+  messageDesc(file_rialto_operation_v1_interchange, 18);
 
 /**
  * @generated from message rialto.operation.v1.EndImportResponse
@@ -583,7 +637,7 @@ export type EndImportResponse = Message<"rialto.operation.v1.EndImportResponse">
  * Use `create(EndImportResponseSchema)` to create a new message.
  */
 export const EndImportResponseSchema: GenMessage<EndImportResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 17);
+  messageDesc(file_rialto_operation_v1_interchange, 19);
 
 /**
  * @generated from message rialto.operation.v1.ImportFileRequest
@@ -614,7 +668,7 @@ export type ImportFileRequest = Message<"rialto.operation.v1.ImportFileRequest">
  * Use `create(ImportFileRequestSchema)` to create a new message.
  */
 export const ImportFileRequestSchema: GenMessage<ImportFileRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 18);
+  messageDesc(file_rialto_operation_v1_interchange, 20);
 
 /**
  * @generated from message rialto.operation.v1.ImportFileResponse
@@ -636,7 +690,7 @@ export type ImportFileResponse = Message<"rialto.operation.v1.ImportFileResponse
  * Use `create(ImportFileResponseSchema)` to create a new message.
  */
 export const ImportFileResponseSchema: GenMessage<ImportFileResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 19);
+  messageDesc(file_rialto_operation_v1_interchange, 21);
 
 /**
  * @generated from message rialto.operation.v1.CompleteFileRequest
@@ -663,7 +717,7 @@ export type CompleteFileRequest = Message<"rialto.operation.v1.CompleteFileReque
  * Use `create(CompleteFileRequestSchema)` to create a new message.
  */
 export const CompleteFileRequestSchema: GenMessage<CompleteFileRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 20);
+  messageDesc(file_rialto_operation_v1_interchange, 22);
 
 /**
  * @generated from message rialto.operation.v1.CompleteFileResponse
@@ -690,7 +744,7 @@ export type CompleteFileResponse = Message<"rialto.operation.v1.CompleteFileResp
  * Use `create(CompleteFileResponseSchema)` to create a new message.
  */
 export const CompleteFileResponseSchema: GenMessage<CompleteFileResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 21);
+  messageDesc(file_rialto_operation_v1_interchange, 23);
 
 /**
  * @generated from message rialto.operation.v1.ExportUsersRequest
@@ -716,7 +770,7 @@ export type ExportUsersRequest = Message<"rialto.operation.v1.ExportUsersRequest
  * Use `create(ExportUsersRequestSchema)` to create a new message.
  */
 export const ExportUsersRequestSchema: GenMessage<ExportUsersRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 22);
+  messageDesc(file_rialto_operation_v1_interchange, 24);
 
 /**
  * @generated from message rialto.operation.v1.ExportUsersResponse
@@ -740,7 +794,7 @@ export type ExportUsersResponse = Message<"rialto.operation.v1.ExportUsersRespon
  * Use `create(ExportUsersResponseSchema)` to create a new message.
  */
 export const ExportUsersResponseSchema: GenMessage<ExportUsersResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 23);
+  messageDesc(file_rialto_operation_v1_interchange, 25);
 
 /**
  * @generated from message rialto.operation.v1.ExportConversationsRequest
@@ -769,7 +823,7 @@ export type ExportConversationsRequest = Message<"rialto.operation.v1.ExportConv
  * Use `create(ExportConversationsRequestSchema)` to create a new message.
  */
 export const ExportConversationsRequestSchema: GenMessage<ExportConversationsRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 24);
+  messageDesc(file_rialto_operation_v1_interchange, 26);
 
 /**
  * @generated from message rialto.operation.v1.ExportConversationsResponse
@@ -791,7 +845,7 @@ export type ExportConversationsResponse = Message<"rialto.operation.v1.ExportCon
  * Use `create(ExportConversationsResponseSchema)` to create a new message.
  */
 export const ExportConversationsResponseSchema: GenMessage<ExportConversationsResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 25);
+  messageDesc(file_rialto_operation_v1_interchange, 27);
 
 /**
  * InterchangeConversation is a conversation in an export. Its members, and all that changed, are in its entries.
@@ -846,7 +900,7 @@ export type InterchangeConversation = Message<"rialto.operation.v1.InterchangeCo
  * Use `create(InterchangeConversationSchema)` to create a new message.
  */
 export const InterchangeConversationSchema: GenMessage<InterchangeConversation> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 26);
+  messageDesc(file_rialto_operation_v1_interchange, 28);
 
 /**
  * @generated from message rialto.operation.v1.ExportEntriesRequest
@@ -877,7 +931,7 @@ export type ExportEntriesRequest = Message<"rialto.operation.v1.ExportEntriesReq
  * Use `create(ExportEntriesRequestSchema)` to create a new message.
  */
 export const ExportEntriesRequestSchema: GenMessage<ExportEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 27);
+  messageDesc(file_rialto_operation_v1_interchange, 29);
 
 /**
  * @generated from message rialto.operation.v1.ExportEntriesResponse
@@ -908,7 +962,7 @@ export type ExportEntriesResponse = Message<"rialto.operation.v1.ExportEntriesRe
  * Use `create(ExportEntriesResponseSchema)` to create a new message.
  */
 export const ExportEntriesResponseSchema: GenMessage<ExportEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 28);
+  messageDesc(file_rialto_operation_v1_interchange, 30);
 
 /**
  * @generated from message rialto.operation.v1.ExportedEntry
@@ -940,7 +994,7 @@ export type ExportedEntry = Message<"rialto.operation.v1.ExportedEntry"> & {
  * Use `create(ExportedEntrySchema)` to create a new message.
  */
 export const ExportedEntrySchema: GenMessage<ExportedEntry> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 29);
+  messageDesc(file_rialto_operation_v1_interchange, 31);
 
 /**
  * @generated from message rialto.operation.v1.ExportFileRequest
@@ -957,7 +1011,7 @@ export type ExportFileRequest = Message<"rialto.operation.v1.ExportFileRequest">
  * Use `create(ExportFileRequestSchema)` to create a new message.
  */
 export const ExportFileRequestSchema: GenMessage<ExportFileRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 30);
+  messageDesc(file_rialto_operation_v1_interchange, 32);
 
 /**
  * @generated from message rialto.operation.v1.ExportFileResponse
@@ -994,10 +1048,10 @@ export type ExportFileResponse = Message<"rialto.operation.v1.ExportFileResponse
  * Use `create(ExportFileResponseSchema)` to create a new message.
  */
 export const ExportFileResponseSchema: GenMessage<ExportFileResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_operation_v1_interchange, 31);
+  messageDesc(file_rialto_operation_v1_interchange, 33);
 
 /**
- * InterchangeService imports users, conversations and messages with their original times, and exports everything; rialto import and rialto export are
+ * InterchangeService imports users, videos, posts, comments, likes, conversations and messages with their original times, and exports everything; rialto import and rialto export are
  * its clients (docs/operating/import-export.md). All calls need a key with the role operator.
  *
  * An import of a conversation begins with ImportConversation, and ends with EndImport. Between them nobody else writes to it, and nothing of it is
@@ -1097,6 +1151,96 @@ export const InterchangeService: GenService<{
     methodKind: "unary";
     input: typeof ExportRelationsRequestSchema;
     output: typeof ExportRelationsResponseSchema;
+  },
+  /**
+   * ImportVideos makes videos from uploads. All of these calls answer with a result for each: one that is refused does not stop the others. Nobody is notified.
+   *
+   * @generated from rpc rialto.operation.v1.InterchangeService.ImportVideos
+   */
+  importVideos: {
+    methodKind: "unary";
+    input: typeof ImportVideosRequestSchema;
+    output: typeof ImportVideosResponseSchema;
+  },
+  /**
+   * ExportVideos gives videos whose files are there by their ids, in pages.
+   *
+   * @generated from rpc rialto.operation.v1.InterchangeService.ExportVideos
+   */
+  exportVideos: {
+    methodKind: "unary";
+    input: typeof ExportVideosRequestSchema;
+    output: typeof ExportVideosResponseSchema;
+  },
+  /**
+   * ImportPosts publishes posts, and their later versions, with their original times.
+   *
+   * @generated from rpc rialto.operation.v1.InterchangeService.ImportPosts
+   */
+  importPosts: {
+    methodKind: "unary";
+    input: typeof ImportPostsRequestSchema;
+    output: typeof ImportPostsResponseSchema;
+  },
+  /**
+   * ExportPosts gives the versions of posts by their ids, in pages.
+   *
+   * @generated from rpc rialto.operation.v1.InterchangeService.ExportPosts
+   */
+  exportPosts: {
+    methodKind: "unary";
+    input: typeof ExportPostsRequestSchema;
+    output: typeof ExportPostsResponseSchema;
+  },
+  /**
+   * ImportComments creates comments on posts that were imported, with their original times.
+   *
+   * @generated from rpc rialto.operation.v1.InterchangeService.ImportComments
+   */
+  importComments: {
+    methodKind: "unary";
+    input: typeof ImportCommentsRequestSchema;
+    output: typeof ImportCommentsResponseSchema;
+  },
+  /**
+   * ExportComments gives comments by their ids, in pages.
+   *
+   * @generated from rpc rialto.operation.v1.InterchangeService.ExportComments
+   */
+  exportComments: {
+    methodKind: "unary";
+    input: typeof ExportCommentsRequestSchema;
+    output: typeof ExportCommentsResponseSchema;
+  },
+  /**
+   * ImportLikes stores likes and favourites of posts and comments that were imported, with their original times.
+   *
+   * @generated from rpc rialto.operation.v1.InterchangeService.ImportLikes
+   */
+  importLikes: {
+    methodKind: "unary";
+    input: typeof ImportLikesRequestSchema;
+    output: typeof ImportLikesResponseSchema;
+  },
+  /**
+   * ExportLikes gives likes and favourites by kinds and subjects, in pages.
+   *
+   * @generated from rpc rialto.operation.v1.InterchangeService.ExportLikes
+   */
+  exportLikes: {
+    methodKind: "unary";
+    input: typeof ExportLikesRequestSchema;
+    output: typeof ExportLikesResponseSchema;
+  },
+  /**
+   * ListImports gives conversations whose import has not ended, by their ids, in pages. Nobody but an import writes to them until EndImport.
+   *
+   * @generated from rpc rialto.operation.v1.InterchangeService.ListImports
+   */
+  listImports: {
+    methodKind: "unary";
+    input: typeof ListImportsRequestSchema;
+    output: typeof ListImportsResponseSchema;
   },
   /**
    * ExportConversations gives conversations by their ids, in pages. Tickets of help desks are left out.
