@@ -1602,10 +1602,10 @@ mutant "ask a server again and again to cancel a backup" internal/tool/remotebac
 mutant "drop headers of calls in the Go SDK" sdk/go/internal/unary/unary.go 's/maps\.Copy\(r\.Header\(\), header\)/_ = header/' TestProtocols internal/transport/rpc
 index=internal/engine/searchindex/indexprocess
 mutant "wait for a process of a search index that hangs" $index/process.go 's/p\.kill\(errSilent\)/_ = errSilent/' 'HungProcess|HungStart' ./$index
-mutant "kill a process of a search index whose calls take long" $index/serve.go 's/s\.beating\.Go\(func\(\) \{ s\.beat\(beats\) \}\)/_ = beats/' HungProcess ./$index
+mutant "kill a process of a search index whose calls take long" $index/serve.go 's/s\.beating\.Go\(func\(\) \{ s\.beat\(beats\) \}\)/_ = beats/' TestBeats ./$index
 mutant "end the process of a search index during a call" $index/supervise.go 's/i\.callers > 0/false/' NotIdleDuringACall ./$index
 mutant "keep an idle process of a search index" $index/supervise.go 's/if !endIdle \{/if i != nil {/' IdleProcessEnds ./$index
-mutant "end the process of a search index that takes long to open" $index/supervise.go 's/time\.Since\(began\) <= slowStart/true/' SlowIndexKeeps ./$index
+mutant "end the process of a search index that takes long to open" $index/supervise.go 's/time\.Since\(began\) <= i\.config\.SlowStart/true/' SlowIndexKeeps ./$index
 mutant "call a search index that sleeps in vain" $index/call.go 's/case i\.asleep:/case false:/' 'IdleProcessEnds|EmptyIndexHas' ./$index
 mutant "start a process for a search index without documents" $index/empty.go 's/len\(b\.Put\) == 0/false/' EmptyIndexHasNoProcess ./$index
 mutant "start a process for the index of a new server" internal/app/indexprocess.go 's/errors\.Is\(err, os\.ErrNotExist\)/false/' TheIndexHasAProcess ./internal/app

@@ -1,7 +1,4 @@
 package indexprocess
 
-// For tests.
-const (
-	SlowStart = slowStart
-	MaxHeld   = maxHeld
-)
+// MaxHeld is for tests.
+const MaxHeld = maxHeld

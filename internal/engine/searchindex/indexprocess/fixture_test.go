@@ -49,13 +49,6 @@ func TestMain(m *testing.M) {
 		select {}
 	case "hung": // it never says that the index is open
 		select {}
-	case "slow": // to open
-		serve(func() (searchindex.Index, error) {
-			long, cancel := context.WithTimeout(context.Background(), indexprocess.SlowStart+100*time.Millisecond)
-			defer cancel()
-			<-long.Done()
-			return &patient{}, nil
-		})
 	case "call": // it opens an index, and does nothing more
 		index, err := indexprocess.Open(context.Background(), config("serve", os.Args[1]))
 		if err != nil {
@@ -165,9 +158,10 @@ func runs(cmd *exec.Cmd) bool { return cmd.Process.Signal(syscall.Signal(0)) == 
 
 func empty(c *indexprocess.Config) { c.Empty = true }
 
-func idleSoon(c *indexprocess.Config) { c.Idle = time.Millisecond }
+// idleSoon is of an index whose process ends whenever nobody calls it, however long its start took.
+func idleSoon(c *indexprocess.Config) { c.Idle, c.SlowStart = time.Millisecond, time.Hour }
 
-// impatient is of an index whose process is killed after three beats that are missing.
+// impatient is of an index whose process is killed soon when it hangs.
 func impatient(c *indexprocess.Config) { c.Silence = 3 * time.Second }
 
 func must(t testing.TB, err error) {

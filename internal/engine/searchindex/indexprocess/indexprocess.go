@@ -29,6 +29,7 @@ const (
 	defaultIdle = 3 * time.Minute
 	// defaultSilence is how long a process may send nothing. A running one sends a beat each second.
 	defaultSilence = 30 * time.Second
+	defaultSlow    = time.Second
 )
 
 // Config of an Index.
@@ -39,6 +40,9 @@ type Config struct {
 	Empty bool
 	// Idle is how long the process runs without a call; 0 is 3 minutes.
 	Idle time.Duration
+	// SlowStart is how long a start takes at most after which the process is ended when it is idle; 0 is 1 s. All files of an index are read when it is opened, and the
+	// next call waits for that.
+	SlowStart time.Duration
 	// Silence is after how long without a sign of life a process is killed, about; 0 is 30 s.
 	Silence time.Duration
 	// Restarted is called when the process has ended by itself. If nil, nothing is.
@@ -76,7 +80,7 @@ func unavailable(cause error) error {
 
 // Open starts a process, and returns when it has opened the index, or with its error. The caller must Close the Index.
 func Open(ctx context.Context, config Config) (*Index, error) {
-	config.Idle, config.Silence = cmp.Or(config.Idle, defaultIdle), cmp.Or(config.Silence, defaultSilence)
+	config.Idle, config.SlowStart, config.Silence = cmp.Or(config.Idle, defaultIdle), cmp.Or(config.SlowStart, defaultSlow), cmp.Or(config.Silence, defaultSilence)
 	life, stop := context.WithCancel(context.Background())
 	i := &Index{config: config, slots: make(chan struct{}, maxCalls), stop: stop, done: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{}), asleep: config.Empty}
 	if config.Empty {

@@ -2,12 +2,16 @@ package indexprocess
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
 )
@@ -105,4 +109,42 @@ func TestLines(t *testing.T) {
 	if n := strings.Count(text, "\n"); n != maxLines || !strings.Contains(text, `line="one line"`) || !strings.Contains(text, "line=another") || strings.Contains(text, strings.Repeat("é", maxLine/2+1)) {
 		t.Errorf("%d lines of %d were logged: %.500s", n, maxLines, text)
 	}
+}
+
+// The process gives a sign of life each second, also while it opens a large index.
+func TestBeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, caller := io.Pipe()
+		var out bytes.Buffer // only read while the process waits
+		opened, ended := make(chan struct{}), make(chan error, 1)
+		go func() {
+			ended <- Serve(in, &out, func() (searchindex.Index, error) {
+				<-opened
+				return nil, nil
+			})
+		}()
+		check := func(want ...frameKind) {
+			t.Helper()
+			time.Sleep(2*beatInterval + beatInterval/4)
+			synctest.Wait()
+			var got []frameKind
+			for r := bytes.NewReader(out.Bytes()); r.Len() > 0; {
+				f, err := readFrame(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, f.kind)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("it sent the frames %v, want %v", got, want)
+			}
+		}
+		check(beatFrame, beatFrame)
+		close(opened)
+		check(beatFrame, beatFrame, readyFrame, beatFrame, beatFrame)
+		_ = caller.Close()
+		if err := <-ended; !errors.Is(err, ErrCallerEnded) {
+			t.Errorf("it ended with %v", err)
+		}
+	})
 }

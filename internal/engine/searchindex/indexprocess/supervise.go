@@ -18,9 +18,6 @@ const (
 	steadyAfter = time.Minute
 	// closeTime bounds how long a process has to close the index before it is killed.
 	closeTime = 8 * time.Second
-	// slowStart is how long a start takes at most after which a process is ended again when it is idle. All files of an index are read when it is opened, and the
-	// next call waits for that.
-	slowStart = time.Second
 )
 
 // supervise keeps a process running until ctx ends, except while the index sleeps. opened gets how the first start went; if that failed, there is no other. If it is
@@ -40,7 +37,7 @@ func (i *Index) supervise(ctx context.Context, opened chan<- error) {
 			opened = nil
 		}
 		if err == nil {
-			if !i.attend(ctx, p, time.Since(began) <= slowStart) {
+			if !i.attend(ctx, p, time.Since(began) <= i.config.SlowStart) {
 				retry.Reset()
 				continue
 			}
