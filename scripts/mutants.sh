@@ -262,6 +262,10 @@ mutant "forget the numbers of a node's other stores" $ids/multiprimary_store.go 
 # Each entry reaches every recipient.
 mutant "lose one delivery in 10,000" internal/service/fanout/dispatcher.go 's/^\tconversation := id\.Conversation\(e\.Key\.ID\)$/&\n\tif e.Seq%10_000 == 300 {\n\t\treturn items, nil\n\t}/' Killed internal/app/faulttest
 mutant "let a full cache hide the highest counter of a device" internal/engine/timeline/pebblelog/highest.go 's/\(ofCommitter \|\| len/(len/' ALowerCounter internal/engine/timeline/pebblelog
+mutant "keep the tail of a feed after an append" $log/append.go 's/^\tif f\.feeds \{/\tif f.feeds \&\& commits != nil {/' TailsOfFeedsAreCached $log
+mutant "keep the tail of a feed after an expiry" $log/expire.go 's/l\.feeds\.expired\(k, head\)/l.feeds.expired(k, old)/' TailsOfFeedsAreCached $log
+mutant "cache the tail of a feed from before a change" $log/cached_tails.go 's/case c\.read != 0:/case c.read != 0 \&\& k.ID == 0:/' AChangeDuringARead $log
+mutant "cache the tail of a feed for another read" $log/cached_tails.go 's/f\.tails\[k\.ID\]\.read == read \{/f.tails[k.ID].read <= read {/' AChangeDuringARead $log
 mutant "let retries take a whole step of a broadcast" internal/service/officialaccount/send_messages.go 's/- min\(len\(retries\), budget\/2\)/- len(retries)/' TakeHalfOfAStep internal/service/officialaccount
 mutant "forget that a message which is given up may be stored" internal/service/officialaccount/send_broadcast.go 's/deliveryUncertain, errs/deliveryFailed, errs/' BroadcastsThatAreOver internal/service/officialaccount
 mutant "answer no deferred message after a later one" internal/service/officialaccount/answer.go 's/ \&\& !deferred \{/ {/' OneConversation internal/service/officialaccount

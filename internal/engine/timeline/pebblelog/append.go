@@ -72,6 +72,7 @@ func (l *Log) Append(entries ...*timeline.AppendRequest) {
 type batchBuilder struct {
 	touched map[timeline.Key]timeline.Tail // tails before
 	stored  []*timeline.AppendRequest
+	feeds   bool                                           // some of stored are of feeds
 	authors map[timeline.AuthorKey]*timeline.AppendRequest // the latest of each
 	tokens  map[string]*timeline.AppendRequest             // of stored; made at the first need
 }
@@ -148,6 +149,7 @@ func (s *committer) assign(f *batchBuilder, a *timeline.AppendRequest) error {
 	}
 	a.Seq, a.Counted = tail.Seq, tail.Counted
 	f.stored = append(f.stored, a)
+	f.feeds = f.feeds || a.Key.Kind == timeline.Feed
 	if a.Author != 0 {
 		f.authors[timeline.AuthorKey{Key: a.Key, Author: a.Author}] = a
 	}
@@ -301,6 +303,9 @@ func (s *committer) store(f *batchBuilder, commits []timeline.Commit) error {
 		return err // Pebble shows the batch, which may not be on the disk: it stays hidden from readers until the process ends
 	}
 	s.pendingMu.Lock()
+	if f.feeds {
+		s.log.feeds.appended(f.touched, s.tails)
+	}
 	s.pending = nil
 	close(s.stored)
 	clear(s.pendingRecords)

@@ -56,7 +56,11 @@ func (l *Log) Expire(ctx context.Context, k timeline.Key, head uint64, keep []ui
 		return err
 	}
 	l.unsynced.Store(true)
-	return b.Commit(pebble.NoSync)
+	if err := b.Commit(pebble.NoSync); err != nil {
+		return err
+	}
+	l.feeds.expired(k, head)
+	return nil
 }
 
 // free returns the free bytes of the disk, or 0 if unknown.

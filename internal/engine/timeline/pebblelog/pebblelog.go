@@ -81,8 +81,8 @@ type Options struct {
 
 const (
 	tailStripes = 64
-	// cachedKeys bounds the caches of conversations' tails and of devices' highest counters between batches, and cachedInboxes that of the
-	// ends of inboxes.
+	// cachedKeys bounds the caches of conversations' tails and of devices' highest counters between batches, and that of the tails of feeds; cachedInboxes
+	// bounds that of the ends of inboxes.
 	cachedKeys    = 1 << 18
 	cachedInboxes = 1 << 20
 )
@@ -109,6 +109,7 @@ type Log struct {
 	unsynced       atomic.Bool // there are unsynced writes
 
 	stripes [tailStripes]stripe
+	feeds   feedTails
 	records [timeline.Partitions]recordState
 	terms   timeline.Terms
 
@@ -185,6 +186,7 @@ func Open(dir string, options Options) (*Log, error) {
 	for i := range l.stripes {
 		l.stripes[i].ends = map[uint64]inboxEnds{}
 	}
+	l.feeds = feedTails{tails: map[uint64]cachedTail{}, limit: options.cachedKeys}
 	if err := l.load(); err != nil {
 		return nil, errors.Join(err, l.closeStore())
 	}

@@ -244,20 +244,6 @@ func (l *Log) Tail(_ context.Context, k timeline.Key) (timeline.Tail, error) {
 	return t, err
 }
 
-// Tails of timelines.
-func (l *Log) Tails(ctx context.Context, keys []timeline.Key) (tails []timeline.Tail, err error) {
-	tails = make([]timeline.Tail, len(keys))
-	for i, k := range keys {
-		if tails[i], err = l.Tail(ctx, k); err != nil {
-			return nil, err
-		}
-		if i%256 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-	}
-	return tails, nil
-}
-
 // durableTail returns the tail of a conversation, without FirstSeq.
 func (l *Log) durableTail(k timeline.Key) (timeline.Tail, error) {
 	s := l.committer
