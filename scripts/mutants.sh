@@ -1493,7 +1493,7 @@ mutant "import a post twice" internal/service/feed/import_posts.go 's/err != nil
 mutant "notify users of imported likes" internal/service/engagement/marks.go 's/if c\.Quiet \{/if false {/' WhatIsImportedIsReadAndExportedAgain ./internal/app/apptest
 mutant "like now what was liked before" internal/platform/counter/change.go 's/cmp\.Or\(some\[0\]\.last\(\)\.AtMs, now\)/now/' WhatIsImportedIsReadAndExportedAgain ./internal/app/apptest
 mutant "load posts twice" internal/tool/importer/load_posts.go 's/if s\.read < \*s\.done \{/if false {/' ALoadOfPostsContinues ./internal/tool/importer
-mutant "replace settings by an import" internal/service/account/export_users.go 's/err != nil \|\| proto\.Size\(has\) > 0 \{/err != nil {/' SettingsAreImported ./internal/service/account
+mutant "replace settings by an import" internal/service/account/export_users.go 's/err != nil \|\| proto\.Size\(has\) > 0 \{/err != nil || has == nil {/' SettingsAreImported ./internal/service/account
 mutant "export no relations" internal/tool/exporter/relations.go 's/\|\| len\(page\.Relations\) == 0 \{/|| true {/' WhatIsImportedIsReadAndExportedAgain ./internal/app/apptest
 mutant "import a friendship across a block" internal/service/account/import_relations.go 's/return errImportedBlock/_ = errImportedBlock/' RelationsAreImported ./internal/service/account
 mutant "take relations back by an import" internal/service/account/import_relations.go 's/mine\.Following \|\| r\.Following/r.Following/' RelationsAreImported ./internal/service/account
@@ -1623,7 +1623,7 @@ mutant "call a search index more often at once than it accepts" $index/indexproc
 mutant "read frames of any length from the server" $index/frame.go 's/^\tif n > maxFrame \{/\tif false {/' BadFrames ./$index
 mutant "send a batch as one frame" $index/part.go 's/size > maxPart/false/' 'LargeBatches|TestParts' ./$index
 mutant "take the end of the server for a close" $index/serve.go 's/return ErrCallerEnded/return nil/' EndsWithItsInput ./$index
-mutant "leave the search index the priority of the server" $index/priority_linux.go 's/highest-now < niceness/false/' Priorities ./$index
+mutant "leave the search index the priority of the server" $index/priority_linux.go 's/highest-now < niceness/highest-now < -niceness/' Priorities ./$index
 mutant "end the server before the search index if memory runs out" $index/priority_linux.go 's/now >= score/now > -score/' Priorities ./$index
 mutant "give the process of the search index the environment of the server" internal/app/indexprocess.go 's/kept = append\(kept, v\)/_ = v/; s/return kept/return append(kept, environ...)/' GetsNoSecrets ./internal/app
 

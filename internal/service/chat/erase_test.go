@@ -235,7 +235,7 @@ func TestErasureDuringAnImport(t *testing.T) {
 			t.Errorf("entry %d is left", e.seq)
 		}
 	}
-	if want := "ACTION_CREATED ACTION_TRANSFERRED ACTION_LEFT ACTION_ACCESS "; actions != want {
+	if want := "ACTION_CREATED ACTION_TRANSFERRED ACTION_LEFT ACTION_ACCESS ACTION_ACCESS ACTION_ACCESS "; actions != want {
 		t.Errorf("the control entries are %s, want %s", actions, want)
 	}
 	if list, err := s.ListMembers(ctx, c, 2, 0, ""); err != nil || len(list.Members) != 2 {

@@ -241,8 +241,9 @@ func TestMembersLeaveWhileAConversationIsImported(t *testing.T) {
 			actions = append(actions, e.control.Action)
 		}
 	}
-	if want := []chatv1.Control_Action{chatv1.Control_ACTION_CREATED, chatv1.Control_ACTION_LEFT, chatv1.Control_ACTION_RENAMED, chatv1.Control_ACTION_REMOVED,
-		chatv1.Control_ACTION_DISSOLVED, chatv1.Control_ACTION_ACCESS}; !slices.Equal(actions, want) {
+	// Each change in between was made by another than the import, which takes over after it.
+	if want := []chatv1.Control_Action{chatv1.Control_ACTION_CREATED, chatv1.Control_ACTION_LEFT, chatv1.Control_ACTION_ACCESS, chatv1.Control_ACTION_RENAMED, chatv1.Control_ACTION_REMOVED,
+		chatv1.Control_ACTION_ACCESS, chatv1.Control_ACTION_DISSOLVED, chatv1.Control_ACTION_ACCESS, chatv1.Control_ACTION_ACCESS}; !slices.Equal(actions, want) {
 		t.Errorf("the control entries are %v, want %v", actions, want)
 	}
 	if got := reasonOf(s.Send(ctx, draftOf(c, 1, 1, "hello"))); got != "dissolved" {

@@ -369,7 +369,12 @@ func TestTwoNodesImportToOneConversation(t *testing.T) {
 	if _, err := nodes[1].EndImport(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := nodes[0].ImportEntries(t.Context(), c, []*operationv1.ImportEntry{textEntry("late", importedAt, 1, "late")}); !errs.Is(err, errs.Conflict) {
+	late := []*operationv1.ImportEntry{textEntry("late", importedAt+10_000_000, 1, "late")}
+	_, err := nodes[0].ImportEntries(t.Context(), c, late)
+	for errs.Is(err, errs.Unavailable) { // it does not know yet
+		_, err = nodes[0].ImportEntries(t.Context(), c, late)
+	}
+	if !errs.Is(err, errs.Conflict) {
 		t.Errorf("a node imports to what the other has ended: %v", err)
 	}
 	seen, last := map[string]bool{}, ""

@@ -35,7 +35,7 @@ func TestCompletions(t *testing.T) {
 	s := knowing(t)
 	for text, want := range map[string]string{
 		"/ope":            "/open",
-		"/un":             "/unarchive /unban /unblock /unfavourite /unfollow /unfriend /unlike /unlink /unmute /unpin /unreact /unread /unsilence",
+		"/un":             "/unarchive /unban /unblock /unfavourite /unfollow /unfriend /uninvite /unlike /unlink /unmute /unpin /unreact /unread /unsilence",
 		"/open @bo":       "@bob @bobby",
 		"/open b":         "Bob Book club",
 		"/open book c":    "Book club",
