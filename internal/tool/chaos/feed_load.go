@@ -19,6 +19,8 @@ const (
 	pageLimit = 20
 	// likedPosts is how many of the newest posts are liked and deleted.
 	likedPosts = 10
+	// countedPosts are the newest ones whose likes are read at the end: reads have a rate.
+	countedPosts = 100
 )
 
 // follow makes the authors follow each other, before any fault.
@@ -116,13 +118,13 @@ func (t *workload) readTimeline(ctx context.Context, n *Node, p *user) {
 	})
 }
 
-// readFeed reads the home timeline of each author, and who likes each of the last posts, from a node after the faults.
+// readFeed reads the home timeline of each author, and who likes each of the newest posts, from a node after the faults.
 func (t *workload) readFeed(ctx context.Context, n *Node) error {
 	for _, p := range t.authors {
 		t.readTimeline(ctx, n, p)
 	}
-	reader := t.authors[0]
-	for _, post := range t.posts.All() {
+	reader, newest := t.authors[0], t.posts.All()
+	for _, post := range newest[max(0, len(newest)-countedPosts):] {
 		e := Event{Proc: reader.name, F: FLikers, User: reader.id, Other: post, Node: n.Name}
 		err := retryCall(ctx, n, func(ctx context.Context) error {
 			a, err := reader.caller.Feed().GetPost(ctx, connect.NewRequest(&feedv1.GetPostRequest{Post: post}))
