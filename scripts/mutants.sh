@@ -1602,6 +1602,7 @@ mutant "decompress a file of the web app for each request" internal/app/webapp.g
 mutant "let chaos see recalled texts" internal/tool/chaos/check_people.go 's/changed \&\& o\.end < began \{/changed \&\& o.end < 0 \&\& began > 0 {/' EachViolation internal/tool/chaos
 mutant "let chaos miss posts in pages" internal/tool/chaos/check_feed.go 's/if id >= page\.N \&\& !seen/if id >= 1<<62 \&\& !seen/' EachViolation internal/tool/chaos
 mutant "let chaos miss lost likes" internal/tool/chaos/check_feed.go 's/has != likes \{/has \&\& !likes {/' EachViolation internal/tool/chaos
+mutant "fail searches whose index is replaced" internal/service/search/find.go 's/!errors\.Is\(err, searchindex\.ErrClosed\) \|\| //; s/q\.service\.serving\(\) == g \{/q.service.serving() == g || err != nil {/' TookOver internal/service/search
 mutant "ask a server again and again to cancel a backup" internal/tool/remotebackup/remotebackup.go 's/CallOnce\(context\.WithoutCancel/Call(context.WithoutCancel/' InterruptedBackup internal/tool/remotebackup
 mutant "drop headers of calls in the Go SDK" sdk/go/internal/unary/unary.go 's/maps\.Copy\(r\.Header\(\), header\)/_ = header/' TestProtocols internal/transport/rpc
 index=internal/engine/searchindex/indexprocess

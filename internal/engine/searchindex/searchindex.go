@@ -222,5 +222,8 @@ type Shared interface {
 // ErrForeign wraps the errors of an index that belongs to another deployment, or to another program.
 var ErrForeign = errors.New("searchindex: the index is not of this deployment")
 
+// ErrClosed wraps the errors of calls of an index that was closed.
+var ErrClosed = errors.New("the index is closed")
+
 // ErrMissing wraps the errors of an index that is not there.
 var ErrMissing = errors.New("searchindex: the index is missing")

@@ -135,3 +135,19 @@ func TestASweepPassesACorruptConversation(t *testing.T) {
 		t.Errorf("found %d messages, want %d: %v", len(found), count+1, found)
 	}
 }
+
+// A search whose index is replaced meanwhile, and closed, is answered by the one that took over.
+func TestSearchesGoOnInTheIndexThatTookOver(t *testing.T) {
+	f := open(t, 1)
+	c := f.group(f.users[0], "Title")
+	f.send(c, f.users[0], "canary")
+	f.catchUp()
+	f.search = func() {
+		f.search = nil
+		must(t, f.CloseIndex())
+		must(t, f.Open(t.Context()))
+	}
+	if found, _ := f.find(f.users[0], &searchv1.SearchRequest{Query: "canary"}); len(found) != 1 || f.search != nil {
+		t.Errorf("it finds %v", found)
+	}
+}

@@ -62,6 +62,20 @@ type request struct {
 	present         map[uint64]bool // conversations that the reader is in, and has on the list
 }
 
+// groupOf searches for a kind in the generation that answers, which is nil if there is none. If another takes over meanwhile, it searches that.
+func (q *request) groupOf(ctx context.Context, kind searchv1.HitKind) (*generation, *searchv1.HitGroup, error) {
+	for {
+		g := q.service.serving()
+		if g == nil {
+			return nil, nil, nil
+		}
+		group, err := q.group(ctx, g.index, kind)
+		if !errors.Is(err, searchindex.ErrClosed) || q.service.serving() == g {
+			return g, group, err
+		}
+	}
+}
+
 // Search gives the best hits for a query, in a group for each kind.
 func (s *Service) Search(ctx context.Context, reader id.User, r *searchv1.SearchRequest) (*searchv1.SearchResponse, error) {
 	if !s.answers() {
@@ -75,12 +89,11 @@ func (s *Service) Search(ctx context.Context, reader id.User, r *searchv1.Search
 	}
 	out := &searchv1.SearchResponse{}
 	for _, kind := range wanted {
-		g := s.serving()
+		g, group, err := q.groupOf(ctx, kind)
 		if g == nil {
 			return &searchv1.SearchResponse{Incomplete: true}, nil
 		}
 		out.Incomplete = out.Incomplete || !g.complete.Load()
-		group, err := q.group(ctx, g.index, kind)
 		switch {
 		case errors.Is(err, searchindex.ErrMissing): // it was removed at this moment
 			return &searchv1.SearchResponse{Incomplete: true}, nil

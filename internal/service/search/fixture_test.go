@@ -48,10 +48,11 @@ type fixture struct {
 	feed     *feed.Service
 	videos   *videos
 	*search.Service
-	told  atomic.Pointer[search.Service] // the one that the log tells of commits
-	users []id.User
-	sends uint64
-	apply func() error // called before each batch; its error is that of Apply
+	told   atomic.Pointer[search.Service] // the one that the log tells of commits
+	users  []id.User
+	sends  uint64
+	apply  func() error // called before each batch; its error is that of Apply
+	search func()       // before each search, if set
 }
 
 // failing is an index whose Apply may fail.
@@ -67,6 +68,13 @@ func (x *failing) Apply(ctx context.Context, b *searchindex.Batch) error {
 		}
 	}
 	return x.Index.Apply(ctx, b)
+}
+
+func (x *failing) Search(ctx context.Context, q *searchindex.Query) (searchindex.Result, error) {
+	if search := x.f.search; search != nil {
+		search()
+	}
+	return x.Index.Search(ctx, q)
 }
 
 func must(t testing.TB, err error) {

@@ -138,7 +138,7 @@ func checkFormat(dir string) (fresh bool, err error) {
 	return true, os.MkdirAll(dir, 0o700)
 }
 
-var errClosed = errors.New("blevesearch: the index is closed")
+var errClosed = fmt.Errorf("blevesearch: %w", searchindex.ErrClosed)
 
 // Close implements searchindex.Index.
 func (i *Index) Close() error {

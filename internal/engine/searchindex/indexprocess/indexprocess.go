@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os/exec"
 	"sync"
@@ -71,7 +72,7 @@ type Index struct {
 	held     atomic.Pointer[map[string]uint64] // checkpoints of an index without documents; nil: the process has all
 }
 
-var errClosed = errors.New("indexprocess: the index is closed")
+var errClosed = fmt.Errorf("indexprocess: %w", searchindex.ErrClosed)
 
 // unavailable is the error of a call while no process is ready. cause may be nil.
 func unavailable(cause error) error {

@@ -33,7 +33,7 @@ type Index struct {
 }
 
 var (
-	errClosed   = errors.New("opensearch: the index is closed")
+	errClosed   = fmt.Errorf("opensearch: %w", searchindex.ErrClosed)
 	errReadOnly = errors.New("opensearch: the index that answers is not written by its name")
 )
 
