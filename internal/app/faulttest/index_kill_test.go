@@ -43,7 +43,7 @@ func (p *process) indexProcesses() (list []int) {
 // never more than one such process, none without a server, and it has none of the server's environment.
 func TestTheProcessOfTheSearchIndexEnds(t *testing.T) {
 	p := newProcess(t, "--set", "limits.search_user=none", "--set", "limits.search_address=none")
-	p.env = []string{"RIALTO_PUSH_CONTACT=mailto:canary@example.com", "SECRET=canary"}
+	p.env = []string{"RIALTO_PUSH_CONTACT=canary@example.com", "SECRET=canary"}
 	if !p.start("") {
 		t.Fatal("the server did not start")
 	}

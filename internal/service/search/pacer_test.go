@@ -10,8 +10,7 @@ import (
 func TestPacer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy, began := false, time.Now()
-		var p pacer
-		p = newPacer(&Deps{Processors: 2, CPUTime: func() time.Duration {
+		p := newPacer(&Deps{Processors: 2, CPUTime: func() time.Duration {
 			if busy {
 				return 2 * time.Since(began)
 			}

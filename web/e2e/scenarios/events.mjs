@@ -11,6 +11,7 @@ export default async function events(world) {
   const send = (text) => world.call("chat.v1.ChatService/Send", { conversation, clientMsgId: text, content: { text } }, alice.accessToken);
 
   const page = await world.page();
+  await page.waitForLoadState("networkidle"); // a page that misses a file of its own while the server is away is loaded again
   await page.context().addCookies([{ name: "rialto_access", value: bob.accessToken, url: world.url }]);
   /** Opens a source, and collects what it brings in window[name]. */
   const open = (name, address) =>
