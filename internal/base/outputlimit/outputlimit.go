@@ -37,6 +37,14 @@ func SmallPageSize(limit uint32) int {
 	return int(min(limit, 50))
 }
 
+// LargePageSize is PageSize for lists that commands of operators read to their end: 500 for 0, and never more.
+func LargePageSize(limit uint32) int {
+	if limit == 0 {
+		return 500
+	}
+	return int(min(limit, 500))
+}
+
 // Config of the limits; the zero value is the documented default.
 type Config struct {
 	// AnswersUser bounds the answers that wait to be written to a user's connections, in bytes; 0 is 8 MiB. A user also has at most an eighth

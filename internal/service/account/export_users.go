@@ -4,14 +4,12 @@ import (
 	"context"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
 	"google.golang.org/protobuf/proto"
 )
-
-// exportedUsers is how many users a page of an export has.
-const exportedUsers = 500
 
 // ExportUsers returns a page of all users by their ids, without passwords, sessions and contacts. Official accounts are users as others.
 func (s *Service) ExportUsers(ctx context.Context, r *operationv1.ExportUsersRequest) (*operationv1.ExportUsersResponse, error) {
@@ -21,10 +19,7 @@ func (s *Service) ExportUsers(ctx context.Context, r *operationv1.ExportUsersReq
 			return nil, err
 		}
 	}
-	limit := exportedUsers
-	if r.Limit > 0 {
-		limit = min(limit, int(r.Limit))
-	}
+	limit := outputlimit.LargePageSize(r.Limit)
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, coalesce(external_id, ''), handle, display_name, bio, avatar, settings FROM users WHERE id > $1 ORDER BY id LIMIT $2`, int64(r.After), limit)
 	out.Users, err = sqldb.Collect(rows, err, func(scan func(...any) error) (*operationv1.InterchangeUser, error) {
 		u := &operationv1.InterchangeUser{}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
@@ -87,10 +88,7 @@ func (s *Service) ImportRelations(ctx context.Context, list []*operationv1.Inter
 
 // ExportRelations returns a page of what users have set about others, by the ids of both.
 func (s *Service) ExportRelations(ctx context.Context, r *operationv1.ExportRelationsRequest) (*operationv1.ExportRelationsResponse, error) {
-	limit := exportedUsers
-	if r.Limit > 0 {
-		limit = min(limit, int(r.Limit))
-	}
+	limit := outputlimit.LargePageSize(r.Limit)
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT owner, other, friend, requested, asked, blocked, following, muted, remark, CASE WHEN requested OR asked THEN message ELSE '' END
 		FROM relations WHERE (owner, other) > ($1, $2) AND (friend OR requested OR asked OR blocked OR following OR muted OR remark <> '') ORDER BY owner, other LIMIT $3`,
 		int64(r.AfterOwner), int64(r.AfterOther), limit)

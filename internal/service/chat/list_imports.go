@@ -7,14 +7,8 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
-// maxListedImports bounds a page of ListImports.
-const maxListedImports = 500
-
-// ListImports returns a page of the conversations whose import has begun and not ended, behind one, by their ids.
+// ListImports returns at most limit of the conversations whose import has begun and not ended, behind one, by their ids.
 func (s *Service) ListImports(ctx context.Context, after id.Conversation, limit int) ([]uint64, error) {
-	if limit <= 0 || limit > maxListedImports {
-		limit = maxListedImports
-	}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM conversations WHERE importing AND id > $1 ORDER BY id LIMIT $2`, int64(after), limit)
 	return sqldb.Collect(rows, err, func(scan func(...any) error) (n uint64, err error) { return n, scan(&n) })
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
@@ -134,10 +135,7 @@ type exportedRow struct {
 
 // ExportComments returns a page of the comments of all users, without deleted ones that nobody has answered. posts returns the keys of posts: comments on others are left out.
 func (s *Service) ExportComments(ctx context.Context, r *operationv1.ExportCommentsRequest, posts func(ctx context.Context, list []uint64) (map[uint64]string, error)) (*operationv1.ExportCommentsResponse, error) {
-	limit := 500
-	if r.Limit > 0 {
-		limit = min(limit, int(r.Limit))
-	}
+	limit := outputlimit.LargePageSize(r.Limit)
 	out := &operationv1.ExportCommentsResponse{}
 	if r.After == 0 {
 		if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT count(*) FROM comments WHERE NOT deleted`).Scan(&out.Total); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
@@ -224,10 +225,7 @@ func keyOf(n uint64, imported string) string {
 
 // ExportPosts returns a page of the versions of all posts that were not deleted.
 func (s *Service) ExportPosts(ctx context.Context, r *operationv1.ExportPostsRequest) (out *operationv1.ExportPostsResponse, err error) {
-	limit := 500
-	if r.Limit > 0 {
-		limit = min(limit, int(r.Limit))
-	}
+	limit := outputlimit.LargePageSize(r.Limit)
 	out = &operationv1.ExportPostsResponse{}
 	if r.After == 0 {
 		if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT count(*) FROM feed_versions`).Scan(&out.Total); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/counter"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
@@ -221,7 +222,7 @@ func (s *Service) ListImports(ctx context.Context, c id.Caller, r *operationv1.L
 	if err := s.record(ctx, c, importing, conversations); err != nil {
 		return nil, err
 	}
-	list, err := s.deps.Chat.ListImports(ctx, id.Conversation(r.After), int(r.Limit))
+	list, err := s.deps.Chat.ListImports(ctx, id.Conversation(r.After), outputlimit.LargePageSize(r.Limit))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/platform/counter"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
 )
@@ -22,7 +23,6 @@ const (
 const (
 	maxItems = 100 // of a call
 	maxKey   = 128 // bytes
-	maxLikes = 500 // of a page
 )
 
 var (
@@ -218,10 +218,7 @@ func (s *Service) ExportLikes(ctx context.Context, c id.Caller, r *operationv1.E
 	if err := s.record(ctx, c, exporting, likes); err != nil {
 		return nil, err
 	}
-	limit := maxLikes
-	if r.Limit > 0 {
-		limit = min(limit, int(r.Limit))
-	}
+	limit := outputlimit.LargePageSize(r.Limit)
 	out := &operationv1.ExportLikesResponse{}
 	var err error
 	if r.AfterKind == 0 {

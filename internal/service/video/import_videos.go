@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
 	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
@@ -86,10 +87,7 @@ const (
 
 // ExportVideos returns a page of the videos of all users whose files are there.
 func (s *Service) ExportVideos(ctx context.Context, r *operationv1.ExportVideosRequest) (*operationv1.ExportVideosResponse, error) {
-	limit := 500
-	if r.Limit > 0 {
-		limit = min(limit, int(r.Limit))
-	}
+	limit := outputlimit.LargePageSize(r.Limit)
 	out := &operationv1.ExportVideosResponse{}
 	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
 		out.Videos, out.Total = nil, 0
