@@ -32,7 +32,7 @@ const forPrograms = `
   too_many_consumers too_many_waiting bad_transaction committed no_transaction reference_reused rolled_back too_many_transactions
   bad_model no_model too_few_examples appeal_decided bad_ban bad_decision bad_list bad_words case_decided no_appeal no_ban no_case no_moderator no_target no_word_list too_many_words
   bad_edge_report bad_reason backup_off backup_running backup_shared no_backup bad_job_state console_key finished no_difference no_job no_operator no_queue no_role not_finished
-  bad_time has_history import_ended time_order
+  bad_time has_history import_ended time_order too_many_limits
 `.trim().split(/\s+/);
 /** Codes that say enough to a person: whatever the reason, what helps is to try again, or to sign in again. */
 const tellingCodes = ["internal", "unavailable", "unauthenticated"];

@@ -78,14 +78,6 @@ export function videos(client: Context) {
       return took(placed(await videoApi.retryVideo({ video })));
     },
 
-    /**
-     * Asks for a rendition that is `onDemand`, of a video that a post shows, or with "0" of one's own. While the video is watched it is read until the rendition is complete.
-     */
-    async requestRendition(video: string, post: string, rendition: string): Promise<void> {
-      await resend(client, () => videoApi.requestRendition({ video, post, rendition }));
-      await ofUser().refresh(video, post);
-    },
-
     /** The user's videos, the newest first, without steps and addresses for playing: watch one to get them. */
     ownVideos(): PageList<Video> {
       const read = async (page: string) => {
@@ -95,7 +87,7 @@ export function videos(client: Context) {
       return lists.add(new PageList<Video>({ read, idOf: (v) => v.id, onChange }));
     },
 
-    ...watching(ofUser),
+    ...watching(client, ofUser),
     ...history(client, positions, placed, (video, positionMs) => ofUser().moved(video, positionMs)),
     ...subtitles(client, took, placed),
   };
@@ -164,7 +156,8 @@ function subtitles(client: Context, took: (v: Video) => Video, placed: (v: Video
 }
 
 /** Videos that are shown: one's own, or with a post those that it shows. */
-function watching(observed: () => ObservedVideos) {
+function watching(client: Context, observed: () => ObservedVideos) {
+  const { videoApi } = client.services;
   return {
     /** What is known of a video that is watched, or was read. */
     video(video: string, post = "0"): VideoView {
@@ -179,6 +172,14 @@ function watching(observed: () => ObservedVideos) {
     /** Reads a video now, as when its addresses have stopped to work. It never fails: `video` has the error. */
     refreshVideo(video: string, post = "0"): Promise<void> {
       return observed().refresh(video, post);
+    },
+
+    /**
+     * Asks for a rendition that is `onDemand`, of a video that a post shows, or with "0" of one's own. While the video is watched it is read until the rendition is complete.
+     */
+    async requestRendition(video: string, post: string, rendition: string): Promise<void> {
+      await resend(client, () => videoApi.requestRendition({ video, post, rendition }));
+      await observed().refresh(video, post);
     },
   };
 }
