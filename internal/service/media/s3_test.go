@@ -97,7 +97,7 @@ func TestS3Refusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed := proto.CloneOf(keys)
-	changed.SecretKey = "x" + keys.SecretKey[1:]
+	changed.SecretKey = keys.SecretKey + "x"
 	extended := proto.CloneOf(keys)
 	extended.AccessKey += "0"
 	refused := func(what string, err error, code string) {
