@@ -22,6 +22,12 @@ type disk struct {
 // groupName is the prefix of cgroup names.
 const groupName = "rialto-chaos-"
 
+// A group is tried to be removed for ten seconds.
+const (
+	healAttempts = 100
+	healPause    = 100 * time.Millisecond
+)
+
 // openDisk returns the disk that contains a folder. The error says why it cannot be throttled.
 func openDisk(folder string) (*disk, error) {
 	mounts, err := os.ReadFile("/proc/mounts")
@@ -74,12 +80,18 @@ func (d *disk) slow(server *sqltest.Server, writes int) (heal func() error, err 
 	if err := os.Mkdir(group, 0o755); err != nil {
 		return nil, err
 	}
-	heal = func() error { // move its processes to the root group
-		pids, err := os.ReadFile(filepath.Join(group, "cgroup.procs"))
-		for _, pid := range strings.Fields(string(pids)) {
-			err = errors.Join(err, writeKernelFile(filepath.Join(d.root, "cgroup.procs"), pid))
+	heal = func() (err error) {
+		// Again where it is in use: a process of the group may have started another one meanwhile, and one that has ended is in it until it is waited for.
+		for range healAttempts {
+			if err = d.empty(group); err == nil {
+				err = os.Remove(group)
+			}
+			if !errors.Is(err, unix.EBUSY) {
+				break
+			}
+			time.Sleep(healPause)
 		}
-		return errors.Join(err, os.Remove(group))
+		return err
 	}
 	err = writeKernelFile(filepath.Join(group, "blkio.throttle.write_iops_device"), fmt.Sprintf("%s %d", d.device, writes))
 	for range 2 { // twice, because a process may have started another one meanwhile
@@ -98,6 +110,15 @@ func (d *disk) slow(server *sqltest.Server, writes int) (heal func() error, err 
 		return nil, errors.Join(err, heal())
 	}
 	return heal, nil
+}
+
+// empty moves the processes of a group to the root group.
+func (d *disk) empty(group string) error {
+	pids, err := os.ReadFile(filepath.Join(group, "cgroup.procs"))
+	for _, pid := range strings.Fields(string(pids)) {
+		err = errors.Join(err, writeKernelFile(filepath.Join(d.root, "cgroup.procs"), pid))
+	}
+	return err
 }
 
 // writeKernelFile writes to a kernel file. A process that has ended is not an error.

@@ -3,9 +3,12 @@ package chaos
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 )
@@ -13,7 +16,7 @@ import (
 // While its disk is throttled, all processes of a server are in the cgroup, including those that start later; afterwards none is. If the
 // kernel cannot throttle, the report says why.
 func TestSlowDisk(t *testing.T) {
-	d, why := openDisk(t.TempDir())
+	d, why := openDisk(".") // temporary files may be in memory
 	if why != nil {
 		if said := (&Postgres{why: why}).Disk(); !strings.Contains(said, "commit_delay") || !strings.Contains(said, why.Error()) {
 			t.Errorf("the report: got %q, want commit_delay and the reason", said)
@@ -60,5 +63,31 @@ func TestSlowDisk(t *testing.T) {
 	}
 	if _, err := os.Stat(groups[0]); !os.IsNotExist(err) {
 		t.Errorf("the cgroup still exists: %v", err)
+	}
+}
+
+// TestHealWhileProcessesStart: a process that starts others all the time leaves the cgroup with all of them.
+func TestHealWhileProcessesStart(t *testing.T) {
+	d, why := openDisk(".") // temporary files may be in memory
+	if why != nil {
+		return // TestSlowDisk tests what the report says then
+	}
+	shell := exec.Command("sh", "-c", "while :; do true | true; done")
+	must(t, shell.Start())
+	defer func() {
+		_ = shell.Process.Kill()
+		_ = shell.Wait() // it was killed
+	}()
+	for range 30 {
+		before, err := filepath.Glob(filepath.Join(d.root, groupName+"*"))
+		must(t, err)
+		heal, err := d.slow(nil, 7)
+		must(t, err)
+		after, err := filepath.Glob(filepath.Join(d.root, groupName+"*"))
+		must(t, err)
+		group := after[slices.IndexFunc(after, func(g string) bool { return !slices.Contains(before, g) })]
+		must(t, writeKernelFile(filepath.Join(group, "cgroup.procs"), fmt.Sprint(shell.Process.Pid)))
+		time.Sleep(10 * time.Millisecond) // it starts some
+		must(t, heal())
 	}
 }
