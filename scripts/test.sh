@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# All tests for each change, in stages. What takes longer is divided among commits by scripts/test-long.sh --turn: so are vet and
-# staticcheck, the race detector, and files in S3. What takes minutes here is divided as well. Each commit tests all packages, those with SQL data with it in
+# All tests for each change, in stages. What takes longer is divided among commits by scripts/test-long.sh --turn: so are lint,
+# the race detector, and files in S3. What takes minutes here is divided as well. Each commit tests all packages, those with SQL data with it in
 # PostgreSQL or in SQLite by turns. A sixth of the scenarios with whole servers runs on three nodes, the others on one. A sixth of the
-# browser scenarios and a third of the tests of killed services run. The commit's hash decides; TEST_PART=0 to 5 does so by hand, and
-# scripts/test-long.sh parts runs all. Stages that mostly wait, and those that use one core, run beside the others.
+# browser scenarios, a third of the documents' programs, and a third of the tests of killed services run. The commit's hash decides;
+# TEST_PART=0 to 5 does so by hand, and scripts/test-long.sh parts runs all. Stages that mostly wait, and those that use one core, run
+# beside the others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/stage.sh
@@ -30,9 +31,6 @@ if [ "$(stat -c %s bin/rialto)" -gt 70000000 ]; then
 	echo "bin/rialto has $(stat -c %s bin/rialto) bytes, more than 70 MB: see what is new in go list -deps ./cmd/rialto, and that nothing uses text/template, which keeps all methods of all types"
 	exit 1
 fi
-stage "rules of the architecture, and mutants that still are some"
-scripts/mutants.sh --check
-go test -vet=off ./internal/tool/archtest
 
 go_test=(go test -vet=off -p "$packages_at_once" -timeout 40m)
 # They start the server as a program, in which the race detector sees nothing of it.
@@ -66,8 +64,8 @@ clients() {
 	(cd sdk/ts && npm run --silent check && npm run --silent test && npm run --silent build)
 	stage "TypeScript SDK against the real server"
 	(cd sdk/ts && TEST_BINARY="$PWD/../../bin/rialto" npm run --silent test:integration)
-	stage "the documents' samples"
-	scripts/samples.sh
+	stage "the documents' samples (share $third of 3 of the programs)"
+	SHARE=$third/3 scripts/samples.sh
 	stage "web app"
 	(cd web && npm run --silent check && npm run --silent test)
 	stage "two browsers (part $part of 6 of the scenarios)"
@@ -80,7 +78,7 @@ beside clients
 # Those with a fixture that opens either database. sqldb's own tests use both.
 mapfile -t either_database < <(git grep -l 'sqltest\.Place(' -- internal ':!internal/engine/sqldb' | xargs -n1 dirname | sort -u)
 packages=$(tested_packages)
-on_postgres=() on_sqlite=() n=0
+on_postgres=() on_sqlite=(./internal/tool/archtest) n=0
 while read -r package; do
 	if [[ " ${either_database[*]} " = *" ${package#github.com/rialto-im/rialto/} "* ]] && [ $(((n++ + part) % 2)) = 0 ]; then
 		on_postgres+=("$package")
