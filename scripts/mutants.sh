@@ -1620,6 +1620,7 @@ mutant "keep any number of checkpoints in memory" $index/empty.go 's/ \&\& len\(
 mutant "leave a search index without its process" $index/supervise.go 's/_ = retry\.Wait\(ctx\)/<-ctx.Done()/' TestKilled ./$index
 mutant "forget that a search index is damaged" $index/reply.go 's/searchindex\.ErrCorrupt, context\.Canceled/context.Canceled/' TestDamage ./$index
 mutant "go on with a search that nobody waits for" $index/call.go 's/p\.cancel\(n\)/_ = n/' TestCancellation ./$index
+mutant "call a search index more often at once than it accepts" $index/indexprocess.go 's/struct\{\}, maxCalls\)/struct{}, 10*maxCalls)/' TestCancellation ./$index
 mutant "read frames of any length from the server" $index/frame.go 's/^\tif n > maxFrame \{/\tif false {/' BadFrames ./$index
 mutant "send a batch as one frame" $index/part.go 's/size > maxPart/false/' 'LargeBatches|TestParts' ./$index
 mutant "take the end of the server for a close" $index/serve.go 's/return ErrCallerEnded/return nil/' EndsWithItsInput ./$index

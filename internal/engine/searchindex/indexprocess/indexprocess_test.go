@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
@@ -158,9 +159,15 @@ func TestCancellation(t *testing.T) {
 	searches.Wait()
 	eventually.True(t, "their ends in the process", count(1, calls))
 
-	// Those that wait, because the process has as many as it accepts, end too.
+	// The process has as many as it accepts, so others wait, and they end too.
 	ctx, cancel = context.WithCancel(t.Context())
 	searches = searchAll(t, index, ctx, 3*calls)
+	eventually.True(t, "a call that waits", func() bool {
+		brief, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		_, err := index.Checkpoints(brief, nil)
+		return err != nil
+	})
 	cancel()
 	searches.Wait()
 	if n := index.restarts.Load(); n != 0 {
