@@ -248,6 +248,9 @@ var migrations = []string{
 	`CREATE INDEX users_erasing ON users (id) WHERE erasing`,
 	// Ids at the app of users who were erased, hashed with a key: tokens from before do not create these users again.
 	`CREATE TABLE erased_identities (sum {bytes} PRIMARY KEY, erased_ms BIGINT NOT NULL)`,
+	`DROP INDEX relations_followers`,
+	// Fan-out reads followers, and to which of them posts are shown, without their rows.
+	`CREATE INDEX relations_followers ON relations (other, owner, muted, blocked) WHERE following`,
 }
 
 // New opens the service. The first start generates the signing keys.

@@ -138,10 +138,10 @@ func (s *Service) FriendsAndBlocks(ctx context.Context, tx *sql.Tx, u id.User, a
 	return friends, blocked, nil
 }
 
-// Followers returns at most limit followers of a user above one, in the order of their ids, and those of them to whom the user's posts are shown: they have
-// neither muted nor blocked the user.
-func (s *Service) Followers(ctx context.Context, u, after id.User, limit int) (list, shown []id.User, err error) {
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT owner, muted OR blocked FROM relations WHERE other = $1 AND following AND owner > $2 ORDER BY owner LIMIT $3`, int64(u), int64(after), limit)
+// Followers returns at most limit followers of a user above one, in the order of their ids, and those of them to whom the user's posts are shown, as of a
+// transaction: they have neither muted nor blocked the user. The user has blocked none of them, because a block ends the follow.
+func (s *Service) Followers(ctx context.Context, tx *sql.Tx, u, after id.User, limit int) (list, shown []id.User, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT owner, muted OR blocked FROM relations WHERE other = $1 AND following AND owner > $2 ORDER BY owner LIMIT $3`, int64(u), int64(after), limit)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var follower id.User
 		var silent bool

@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"database/sql"
+	"slices"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -93,6 +94,61 @@ func TestFollowsAreBounded(t *testing.T) {
 	}
 }
 
+// followersOf returns a page of a user's followers, and those of them to whom the user's posts are shown.
+func followersOf(r *fixture, u, after id.User, limit int) (list, shown []id.User) {
+	r.t.Helper()
+	err := r.db.ReadSnapshot(r.t.Context(), func(tx *sql.Tx) (err error) {
+		list, shown, err = r.Followers(r.t.Context(), tx, u, after, limit)
+		return err
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return list, shown
+}
+
+// The posts of a user are shown to the followers who have neither muted nor blocked the user. A block by the user ends the follow.
+func TestFollowersToWhomPostsAreShown(t *testing.T) {
+	r := open(t, account.Config{})
+	_, ann := r.register("ann")
+	var users []id.User
+	for _, handle := range []string{"ben", "cleo", "dan", "eve", "fay", "gus"} {
+		_, u := r.register(handle)
+		users = append(users, u.User)
+	}
+	for _, u := range users[:5] {
+		if _, err := r.SetFollow(t.Context(), u, ann.User, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, do := range []func() error{
+		func() error { _, err := r.SetMute(t.Context(), users[0], ann.User, true); return err },
+		func() error { _, err := r.SetBlock(t.Context(), users[1], ann.User, true); return err },
+		func() error { _, err := r.SetBlock(t.Context(), ann.User, users[3], true); return err },
+		func() error { _, err := r.SetMute(t.Context(), ann.User, users[4], true); return err }, // Ann does not see the posts of Fay
+		func() error { _, err := r.SetMute(t.Context(), users[5], ann.User, true); return err }, // Gus does not follow Ann
+	} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := []id.User{users[0], users[1], users[2], users[4]}
+	for _, c := range []struct {
+		after       id.User
+		limit       int
+		list, shown []id.User
+	}{
+		{0, 10, all, all[2:]},
+		{0, 3, all[:3], all[2:3]},
+		{all[2], 10, all[3:], all[3:]},
+		{all[3], 10, nil, nil},
+	} {
+		if list, shown := followersOf(r, ann.User, c.after, c.limit); !slices.Equal(list, c.list) || !slices.Equal(shown, c.shown) {
+			t.Errorf("followers after %d: %v, shown to %v; want %v, shown to %v", c.after, list, shown, c.list, c.shown)
+		}
+	}
+}
+
 // Followers are listed in pages, and friends and blocks in both directions.
 func TestFollowersFriendsAndBlocks(t *testing.T) {
 	r := open(t, account.Config{})
@@ -107,10 +163,7 @@ func TestFollowersFriendsAndBlocks(t *testing.T) {
 	}
 	var got []id.User
 	for after := id.User(0); ; {
-		page, _, err := r.Followers(t.Context(), ann.User, after, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page, _ := followersOf(r, ann.User, after, 2)
 		got = append(got, page...)
 		if len(page) < 2 {
 			break

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"testing"
 
-	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/service/account"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
@@ -83,8 +82,7 @@ func TestRelationsAreImported(t *testing.T) {
 			t.Errorf("relation %d is %v, want %v", i, got[i], list[i])
 		}
 	}
-	followers, _, err := r.Followers(t.Context(), p[1], id.User(0), 10)
-	if err != nil || len(followers) != 1 || followers[0] != p[0] {
-		t.Errorf("the followers are %v, %v", followers, err)
+	if followers, _ := followersOf(r, p[1], 0, 10); len(followers) != 1 || followers[0] != p[0] {
+		t.Errorf("the followers are %v", followers)
 	}
 }

@@ -95,9 +95,15 @@ func BenchmarkFanout(b *testing.B) {
 		defer reportCPU(b)()
 		for b.Loop() {
 			n++
-			p := f.publish(author, fmt.Sprint("post ", n))
-			for range (followers + 100) / 100 {
-				must(b, f.PushStep(b.Context(), p.Id, false))
+			f.jobs, f.told = jobs{}, nil
+			f.publish(author, fmt.Sprint("post ", n))
+			for len(f.jobs.args) > 0 {
+				step := f.jobs.args[0]
+				f.jobs = jobs{args: f.jobs.args[1:]}
+				must(b, f.RunPush(b.Context(), step))
+			}
+			if len(f.told) != followers+1 { // and the author's other devices
+				b.Fatalf("%d users are told", len(f.told))
 			}
 		}
 		b.ReportMetric(float64(followers)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")

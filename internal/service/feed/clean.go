@@ -56,7 +56,11 @@ func (s *Service) clean(ctx context.Context, j clean) error {
 	if err != nil || !p.retired { // it was shown again, or hidden again a moment ago
 		return err
 	}
-	followers, _, err := s.deps.Graph.Followers(ctx, p.author, j.After, s.sizes.pushFollowers)
+	var followers []id.User
+	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
+		followers, _, err = s.deps.Graph.Followers(ctx, tx, p.author, j.After, s.sizes.pushFollowers)
+		return err
+	})
 	if err != nil {
 		return err
 	}

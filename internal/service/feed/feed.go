@@ -64,8 +64,9 @@ type Graph interface {
 	FriendsAndBlocks(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (friends, blocked map[id.User]bool, err error)
 	// FollowCounts returns how many follow a user, and how many the user follows.
 	FollowCounts(ctx context.Context, tx *sql.Tx, u id.User) (followers, following uint64, err error)
-	// Followers returns at most limit followers of a user above one, in the order of their ids, and those of them to whom the user's posts are shown.
-	Followers(ctx context.Context, u, after id.User, limit int) (list, shown []id.User, err error)
+	// Followers returns at most limit followers of a user above one, in the order of their ids, and those of them to whom the user's posts are shown: they have
+	// not muted the user, and neither of the two has blocked the other.
+	Followers(ctx context.Context, tx *sql.Tx, u, after id.User, limit int) (list, shown []id.User, err error)
 	// ShownFollowersAmong returns those of some users who follow a user and to whom that user's posts are shown.
 	ShownFollowersAmong(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) ([]id.User, error)
 	// Exist fails with NotFound unless all users exist.

@@ -5,14 +5,19 @@ import (
 	"database/sql"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"google.golang.org/protobuf/proto"
 )
 
-// notify tells those of some users who may see a new post that it is in their home timelines. Nobody else learns of it.
+// notify tells those of some users for whom a new post is that it is in their home timelines. Nobody else learns of it. The users are the author, and others to
+// whom the author's posts are shown.
 func (s *Service) notify(ctx context.Context, p *post, users []id.User) error {
 	if s.deps.Notify == nil || p.hidden || len(users) == 0 {
 		return nil
+	}
+	if p.audience == feedv1.Audience_AUDIENCE_EVERYONE {
+		return tell(s.deps.Notify, p.id, p.author, users)
 	}
 	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
 		users, err = s.readersAmong(ctx, tx, p, users)

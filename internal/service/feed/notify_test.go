@@ -23,10 +23,10 @@ func TestWhoIsToldOfANewPost(t *testing.T) {
 func checkWhoIsTold(t *testing.T, c feed.Config) {
 	f := open(t, c)
 	f.UseSmallSizes()
-	author, friend, follower, muting, blocking := f.user(), f.user(), f.user(), f.user(), f.user()
-	all := []id.User{author, friend, follower, muting, blocking, f.user()}
+	author, friend, follower, muting, blocking, blocked := f.user(), f.user(), f.user(), f.user(), f.user(), f.user()
+	all := []id.User{author, friend, follower, muting, blocking, blocked, f.user()}
 	f.connected = all
-	for _, u := range all[1:5] {
+	for _, u := range all[1:6] {
 		f.follow(u, author)
 	}
 	for _, err := range []error{
@@ -34,6 +34,7 @@ func checkWhoIsTold(t *testing.T, c feed.Config) {
 		func() error { _, err := f.accounts.AnswerFriend(t.Context(), author, friend, true); return err }(),
 		func() error { _, err := f.accounts.SetMute(t.Context(), muting, author, true); return err }(),
 		func() error { _, err := f.accounts.SetBlock(t.Context(), blocking, author, true); return err }(),
+		func() error { _, err := f.accounts.SetBlock(t.Context(), author, blocked, true); return err }(),
 	} {
 		must(t, err)
 	}
@@ -44,7 +45,7 @@ func checkWhoIsTold(t *testing.T, c feed.Config) {
 	}{
 		{feedv1.Audience_AUDIENCE_EVERYONE, nil, []id.User{author, friend, follower}},
 		{feedv1.Audience_AUDIENCE_FRIENDS, nil, []id.User{author, friend}},
-		{feedv1.Audience_AUDIENCE_CHOSEN, []id.User{follower, all[5]}, []id.User{author, follower}},
+		{feedv1.Audience_AUDIENCE_CHOSEN, []id.User{follower, all[6]}, []id.User{author, follower}},
 		{feedv1.Audience_AUDIENCE_EXCEPT, []id.User{follower}, []id.User{author, friend}},
 	} {
 		r := &feedv1.PublishRequest{ClientPostId: fmt.Sprint(i), Content: &feedv1.PostContent{Text: "x", Audience: c.audience}}
@@ -66,7 +67,7 @@ func checkWhoIsTold(t *testing.T, c feed.Config) {
 				t.Errorf("%v: user %d of %v is told of %v", c.audience, u, all, got)
 			}
 		}
-		for _, u := range all[:5] { // the same as what they read
+		for _, u := range all[:6] { // the same as what they read
 			list := f.home(u, 50)
 			told := len(f.told[u]) > 0
 			if reads := len(list) > 0 && must1(f.GetPost(t.Context(), u, p.Id)); told && !reads {

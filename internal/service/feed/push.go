@@ -7,6 +7,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/platform/job"
 )
@@ -51,22 +52,23 @@ func (s *Service) runPush(ctx context.Context, j push) error {
 	return s.push(ctx, j)
 }
 
-// push brings a post to the windows of the next followers. The followers are read after the post was committed: one who is not among them follows later, and
+// push brings a post to the windows of the next followers. The followers are read in a snapshot that has the post: one who is not among them follows later, and
 // builds a window that has the post.
 func (s *Service) push(ctx context.Context, j push) error {
 	var p *post
-	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
-		p, err = getPost(ctx, tx, j.Post)
+	var followers, shown []id.User
+	short := sqldb.ShortReads(ctx)
+	err := s.deps.DB.ReadSnapshot(short, func(tx *sql.Tx) (err error) {
+		if p, err = getPost(short, tx, j.Post); err != nil || !p.isAt(j) {
+			return err
+		}
+		followers, shown, err = s.deps.Graph.Followers(short, tx, p.author, j.After, s.sizes.pushFollowers)
 		return err
 	})
 	if errs.Is(err, errs.NotFound) {
 		return job.Discard(err)
 	}
-	if err != nil || !p.pending || p.pushedTo != j.After { // the post was deleted, or another attempt has done this
-		return err
-	}
-	followers, shown, err := s.deps.Graph.Followers(ctx, p.author, j.After, s.sizes.pushFollowers)
-	if err != nil {
+	if err != nil || !p.isAt(j) { // the post was deleted, or another attempt has done this
 		return err
 	}
 	if err := s.reached("push-listed"); err != nil {
@@ -89,6 +91,9 @@ func (s *Service) push(ctx context.Context, j push) error {
 	}
 	return s.notify(ctx, p, shown)
 }
+
+// isAt reports whether a post is pending, and was brought to the followers before those of a job.
+func (p *post) isAt(j push) bool { return p.pending && p.pushedTo == j.After }
 
 // pushTo appends a post to the windows that are open. A window is open if it has entries: a build begins with one, and reads the posts after it.
 func (s *Service) pushTo(ctx context.Context, followers []id.User, r ref) error {
