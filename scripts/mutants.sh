@@ -1630,6 +1630,11 @@ mutant "leave the search index the priority of the server" $index/priority_linux
 mutant "end the server before the search index if memory runs out" $index/priority_linux.go 's/now >= score/now > -score/' Priorities ./$index
 mutant "give the process of the search index the environment of the server" internal/app/indexprocess.go 's/kept = append\(kept, v\)/_ = v/; s/return kept/return append(kept, environ...)/' GetsNoSecrets ./internal/app
 
+mutant "tell clients of no map service" internal/transport/gateway/greet.go 's/, MapUrl: s\.deps\.MapURL//' TestMapLinks ./internal/app
+mutant "take any address for that of a map service" internal/service/chat/map_url.go 's/u\.Scheme != "https" \|\| //' MapURLIsAnHTTPSAddress ./internal/service/chat
+mutant "link to a map with exponents" sdk/go/map_url.go "s/'f', 7, 64/'g', 7, 64/" TestMapLinks ./internal/app
+mutant_ts "link to a map that is no https address" src/mapUrl.ts 's/if \(!pattern\.startsWith\("https:\/\/"\)\) return undefined;//' test/unit/mapUrl.test.ts
+
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 if [ -z "$check" ]; then

@@ -177,6 +177,7 @@ type Client struct {
 	background     bool                       // what SetBackground said last
 	marks          map[uint64]*gatewayv1.Mark // the last of each conversation, for the next connection as well
 	unsentMarks    map[uint64]struct{}        // conversations whose marks moved without a socket
+	mapURL         string                     // as the last Hello had it
 	noLarge        bool                       // the user is in no known large group, whose messages do not move the position
 }
 

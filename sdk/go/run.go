@@ -240,6 +240,7 @@ func (c *Client) onHello(ctx context.Context, s *socket, h *gatewayv1.Hello, gro
 	c.mu.Lock()
 	c.state.ClientSeq = max(c.state.ClientSeq, h.ClientSeq)
 	behind := c.state.Seq != h.Tail.GetSeq() || c.state.Epoch != h.Tail.GetEpoch() || !c.noLarge
+	c.mapURL = h.MapUrl
 	c.socket = s
 	s.background.Store(c.background)
 	first := &gatewayv1.ClientFrame{}

@@ -197,6 +197,9 @@ type Config struct {
 	ColdMinEntries int `yaml:"-"`
 	// RecallWithin is how long after sending a message its sender can recall it; 0 is 24 hours. Admins of groups are not limited.
 	RecallWithin time.Duration `yaml:"recall_within"`
+	// MapURL is the https address of a map service, with {latitude} and {longitude}, which clients replace by the degrees of a location message:
+	// https://www.openstreetmap.org/?mlat={latitude}&mlon={longitude}. They show it as a link, and load nothing from there. Default none: no link.
+	MapURL string `yaml:"map_url"`
 }
 
 // Check reports settings that are not valid.
@@ -211,6 +214,9 @@ func (c Config) Check() error {
 		return err
 	}
 	if _, err := c.ColdAge(); err != nil {
+		return err
+	}
+	if err := checkMapURL(c.MapURL); err != nil {
 		return err
 	}
 	if c.RecallWithin < 0 {

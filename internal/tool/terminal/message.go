@@ -107,8 +107,13 @@ func (s *screen) paintedLine(ctx context.Context, m *chatv1.Message, number stri
 	return s.paint(faint, at+number) + s.paint(s.senderStyle(m.Sender), who) + s.paint(faint, quote) + ": " + indented(what+s.preview(m))
 }
 
-// preview names the page behind a link of a message, in a line of its own. Its host stands before what the page says.
+// preview names the page behind a link of a message, or a map of its place, in a line of its own. The host of a page stands before what the page says.
 func (s *screen) preview(m *chatv1.Message) string {
+	if place := m.Content.GetLocation(); place != nil && s.client != nil {
+		if address := s.client.MapURL(place); address != "" {
+			return s.paint(faint, "\n↳ "+plain(address))
+		}
+	}
 	p := m.Content.GetLinkPreview()
 	if p == nil {
 		return ""

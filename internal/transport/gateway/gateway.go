@@ -160,6 +160,8 @@ type Deps struct {
 	CheckAddress func(from netip.Prefix) error
 	// Node is this node's name.
 	Node string
+	// MapURL is what clients are told of a map service (chat.map_url); empty: nothing.
+	MapURL string
 	// PacingAccepts reports whether this node accepts connections more slowly than they come. If nil, it does not.
 	PacingAccepts func() bool
 	// MoreThreads is called in each second in which messages cannot be stored: what stores them needs threads beside the one that reads more. It does not block.

@@ -71,7 +71,7 @@ func (c *conn) greet(ctx context.Context) error {
 		}
 		tail := tails[0]
 		op, b := c.encode(&gatewayv1.ServerFrame{Hello: &gatewayv1.Hello{User: uint64(c.caller.User), Device: uint64(c.caller.Device), Session: uint64(c.caller.Session),
-			Tail: positionOf(tail), ClientSeq: counter, TimeMs: s.deps.Clock.Now().UnixMilli(), HeartbeatMs: uint32(s.config.Heartbeat.Milliseconds()), LongestHeartbeatMs: uint32(s.config.LongestHeartbeat.Milliseconds()), Node: s.deps.Node}})
+			Tail: positionOf(tail), ClientSeq: counter, TimeMs: s.deps.Clock.Now().UnixMilli(), HeartbeatMs: uint32(s.config.Heartbeat.Milliseconds()), LongestHeartbeatMs: uint32(s.config.LongestHeartbeat.Milliseconds()), Node: s.deps.Node, MapUrl: s.deps.MapURL}})
 		c.mu.Lock()
 		if c.needsHint && try < 3 {
 			c.mu.Unlock()

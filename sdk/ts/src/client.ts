@@ -10,6 +10,8 @@ import { GatewayService } from "./gen/rialto/gateway/v1/discovery_pb.js";
 import { post } from "./http.js";
 import { HelpDesks } from "./helpDesks.js";
 import { indexedDBStorage } from "./indexeddb.js";
+import type { LocationOf } from "./kinds.js";
+import { mapUrl } from "./mapUrl.js";
 import { Names } from "./names.js";
 import { OfficialAccounts } from "./official.js";
 import { sessionOf, type Context } from "./operations/context.js";
@@ -324,6 +326,11 @@ export class Client implements Services {
   /** Tries to connect at once where the next try is planned for later. */
   reconnect(): void {
     this.session?.connection.wake();
+  }
+
+  /** The address of a map that shows a place, for a link that the user may open; undefined where the server has no map service, and before the first connection. */
+  mapUrl(place: Pick<LocationOf, "latitude" | "longitude">): string | undefined {
+    return mapUrl(this.session?.connection.mapPattern ?? "", place);
   }
 
   /** Whether this window leads, of the browser's windows of this user: it does what one of them must do, such as notifying. */

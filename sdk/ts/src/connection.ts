@@ -60,6 +60,8 @@ export class Connection {
   private ignoreActivity = () => {};
   /** What this device says of itself; undefined until it says something. */
   private activity: Activity | undefined;
+  /** What the server said of a map, with the last hello: the pattern of mapUrl. */
+  mapPattern = "";
 
   constructor(private readonly deps: ConnectionDeps) {
     const { options, services, replica } = deps;
@@ -200,6 +202,7 @@ export class Connection {
   private async greeted(hello: Hello): Promise<void> {
     const { replica, outbox, marks, copies, people, rooms } = this.deps;
     this.polling.stop();
+    this.mapPattern = hello.mapUrl;
     this.deps.setState("online");
     outbox.opened(Number(hello.clientSeq));
     if (this.activity !== undefined) this.socket.send({ activity: this.activity });

@@ -1,11 +1,12 @@
 // Texts as Markdown, and previews of links.
+import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { choose, message, picture, row } from "../harness.mjs";
 
 export default async function links(w) {
   const site = await openSite();
   try {
-    await w.ownServer("--set", `link_previews.internal_hosts=${site.host}`);
+    await w.ownServer("--set", `link_previews.internal_hosts=${site.host}`, "--set", "chat.map_url=https://map.invalid/?lat={latitude}&lon={longitude}");
     await chat(w, site);
   } finally {
     site.close();
@@ -103,6 +104,20 @@ async function chat(w, site) {
   await field.press("Enter");
   await message(b, "nothing of").waitFor();
   if (site.reads !== before) throw new Error("a page was read although previews are off");
+
+  w.step("a place has a link to the operator's map service, from which nothing is loaded");
+  const asked = [];
+  await b.context().route("https://map.invalid/**", (r) => asked.push(r.request().url()) && r.fulfill({ contentType: "text/html", body: "a map" }));
+  await w.call("chat.v1.ChatService/Send", { conversation, clientMsgId: "place", content: { location: { latitude: 45.438, longitude: 12.33585, label: "Rialto" } } }, alice.token);
+  const map = b.getByTestId("place").getByRole("link", { name: "Open on the map" });
+  await map.waitFor();
+  assert.deepEqual(await map.evaluate((el) => [el.href, el.target, el.rel]), ["https://map.invalid/?lat=45.438&lon=12.33585", "_blank", "noopener noreferrer"]);
+  await w.shot(b, "map-link");
+  assert.deepEqual(asked, []);
+  const [tab] = await Promise.all([b.context().waitForEvent("page"), map.click()]);
+  await tab.getByText("a map").waitFor();
+  assert.deepEqual(await tab.evaluate(() => [window.opener, document.referrer]), [null, ""]);
+  await tab.close();
 
   w.step("100,000 brackets do not hang the page");
   await w.send(bob, conversation, ["[", "*", "> ", "`a"].map((piece) => piece.repeat(100_000 / piece.length)));

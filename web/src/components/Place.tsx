@@ -1,10 +1,12 @@
 import type { Location } from "@rialto-im/client";
+import { useClient } from "../client.js";
 import { useText } from "../i18n.js";
 import "./voice.css";
 
-/** A place, drawn without a map: its name and coordinates, which lead to the device's own map. */
+/** A place, drawn without a map: its name and coordinates, which lead to the device's own map, and a link to the server's map service, if there is one. */
 export function Place({ place }: { place: Location }) {
   const t = useText();
+  const map = useClient().mapUrl(place);
   const at = `${place.latitude.toFixed(5)}, ${place.longitude.toFixed(5)}`;
   return (
     <div className="place" data-testid="place">
@@ -17,6 +19,7 @@ export function Place({ place }: { place: Location }) {
         <b dir="auto">{place.label || t("location")}</b>
         {place.address && <small dir="auto">{place.address}</small>}
         <small><a href={`geo:${place.latitude},${place.longitude}`}>{at}</a>{place.accuracy > 0 && ` ${t("accuracy", { n: Math.round(place.accuracy) })}`}</small>
+        {map && <small><a href={map} target="_blank" rel="noopener noreferrer">{t("openMap")}</a></small>}
       </div>
     </div>
   );

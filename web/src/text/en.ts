@@ -187,6 +187,7 @@ export const en = {
   sendPlace: "Send my location",
   noPlace: "The location is not available. Allow it for this site in the browser's settings.",
   accuracy: "± {n} m",
+  openMap: "Open on the map",
   contactCard: "Contact",
   share: "Share",
   shareWith: "Share {what} with",

@@ -189,6 +189,7 @@ export const zh: Record<Key, string> = {
   sendPlace: "发送我的位置",
   noPlace: "无法获取位置。请在浏览器设置中允许此网站使用位置信息。",
   accuracy: "± {n} 米",
+  openMap: "在地图中打开",
   contactCard: "名片",
   share: "分享",
   shareWith: "把 {what} 分享给",

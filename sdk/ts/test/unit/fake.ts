@@ -45,6 +45,7 @@ export class FakeServer {
   users: MessageInitShape<typeof UserSchema>[] = [];
   presences: MessageInitShape<typeof PresenceSchema>[] = [];
   heartbeatMs = 25_000;
+  mapUrl = "";
   epoch = 1;
   /** Positions below this are no longer whole. */
   trimmed = 0;
@@ -202,7 +203,7 @@ export class FakeServer {
   private greet(ws: WebSocket): void {
     if (this.silent[0] === "hello") return void this.silent.shift();
     const tail = this.stream.at(-1);
-    const hello = { user: me, device: "5", heartbeatMs: this.heartbeatMs, clientSeq: BigInt(Math.max(0, ...this.stored.keys())), tail: { epoch: this.epoch, seq: tail?.seq ?? 0n } };
+    const hello = { user: me, device: "5", heartbeatMs: this.heartbeatMs, mapUrl: this.mapUrl, clientSeq: BigInt(Math.max(0, ...this.stored.keys())), tail: { epoch: this.epoch, seq: tail?.seq ?? 0n } };
     ws.send(toBinary(ServerFrameSchema, create(ServerFrameSchema, { hello })));
     ws.on("message", (data: Buffer) => {
       const frame = fromBinary(ClientFrameSchema, new Uint8Array(data));

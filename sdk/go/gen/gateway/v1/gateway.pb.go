@@ -1325,8 +1325,11 @@ type Hello struct {
 	Session     uint64 `protobuf:"varint,8,opt,name=session,proto3" json:"session,omitempty"`
 	// LongestHeartbeatMs bounds ping.next_ms, by which a client in the background sends pings less often.
 	LongestHeartbeatMs uint32 `protobuf:"varint,9,opt,name=longest_heartbeat_ms,json=longestHeartbeatMs,proto3" json:"longest_heartbeat_ms,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// MapUrl is the https address of a map, in which {latitude} and {longitude} stand for the degrees of a place. Show it as a link on location messages, and load
+	// nothing from there. Empty: show no link.
+	MapUrl        string `protobuf:"bytes,10,opt,name=map_url,json=mapUrl,proto3" json:"map_url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Hello) Reset() {
@@ -1420,6 +1423,13 @@ func (x *Hello) GetLongestHeartbeatMs() uint32 {
 		return x.LongestHeartbeatMs
 	}
 	return 0
+}
+
+func (x *Hello) GetMapUrl() string {
+	if x != nil {
+		return x.MapUrl
+	}
+	return ""
 }
 
 // Receipt answers one Send: stored durably, or error. The conversation and the id that the Send named tell which.
@@ -2032,7 +2042,7 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\fThreadUpdate\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12.\n" +
-	"\x06thread\x18\x03 \x01(\v2\x16.rialto.chat.v1.ThreadR\x06thread\"\xac\x02\n" +
+	"\x06thread\x18\x03 \x01(\v2\x16.rialto.chat.v1.ThreadR\x06thread\"\xc5\x02\n" +
 	"\x05Hello\x12\x16\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12\x1a\n" +
 	"\x06device\x18\x02 \x01(\x04B\x020\x01R\x06device\x12,\n" +
@@ -2043,7 +2053,9 @@ const file_rialto_gateway_v1_gateway_proto_rawDesc = "" +
 	"\fheartbeat_ms\x18\x06 \x01(\rR\vheartbeatMs\x12\x12\n" +
 	"\x04node\x18\a \x01(\tR\x04node\x12\x1c\n" +
 	"\asession\x18\b \x01(\x04B\x020\x01R\asession\x120\n" +
-	"\x14longest_heartbeat_ms\x18\t \x01(\rR\x12longestHeartbeatMs\"\x9b\x02\n" +
+	"\x14longest_heartbeat_ms\x18\t \x01(\rR\x12longestHeartbeatMs\x12\x17\n" +
+	"\amap_url\x18\n" +
+	" \x01(\tR\x06mapUrl\"\x9b\x02\n" +
 	"\aReceipt\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x1d\n" +
 	"\n" +
