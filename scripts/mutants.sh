@@ -1634,6 +1634,10 @@ mutant "tell clients of no map service" internal/transport/gateway/greet.go 's/,
 mutant "take any address for that of a map service" internal/service/chat/map_url.go 's/u\.Scheme != "https" \|\| //' MapURLIsAnHTTPSAddress ./internal/service/chat
 mutant "link to a map with exponents" sdk/go/map_url.go "s/'f', 7, 64/'g', 7, 64/" TestMapLinks ./internal/app
 mutant_ts "link to a map that is no https address" src/mapUrl.ts 's/if \(!pattern\.startsWith\("https:\/\/"\)\) return undefined;//' test/unit/mapUrl.test.ts
+mutant "let a user react without a bound" internal/service/chat/react.go 's/return others >= maxUserEmoji, err/return false, err/' ReactionsOfOneUserAreBounded ./internal/service/chat
+mutant "bound the reactions of a user before they are stored only" internal/service/chat/react.go 's/^\tif isNew \{/\tif false {/' ReactionsOfOneUserAreBounded ./internal/service/chat
+mutant "refuse to take back a reaction that is not there" internal/service/chat/react.go 's/ \|\| full \&\& r\.Remove//' ReactionsOfOneUserAreBounded ./internal/service/chat
+mutant "pass over reactions that were taken back" internal/service/chat/store.go 's/\(conversation, seq, emoji, active, member\)/(conversation, seq, emoji)/' ReactionsAreReadByAnIndex ./internal/service/chat
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -36,6 +36,7 @@ feeds() {
 lists() {
 	stage "streams and lists on the embedded engines, as often as on PostgreSQL"
 	go test -vet=off -timeout 30m -run 'DevicesConverge|EqualsARecount|WhileTheListChanges' ./internal/service/inbox
+	REACTIONS=1000000 go test -vet=off -timeout 30m -run '^TestVeryManyReactions$' ./internal/service/chat
 }
 # Not for CI, which does one part for each commit.
 parts() {

@@ -167,6 +167,7 @@ export const known: Record<string, Key> = {
   bad_mention: "errMention",
   bad_emoji: "errEmoji",
   too_many_emoji: "errManyEmoji",
+  too_many_own_emoji: "errManyOwnEmoji",
   forward_too_large: "errForward",
   too_many_deleted: "errManyDeleted",
   thread_of_thread: "errThreadOfThread",

@@ -223,7 +223,8 @@ func TestRefusedUpdates(t *testing.T) {
 	t.Parallel()
 	h := apptest.Open(t, nil)
 	alice, bob, carol := h.Register(t, "alice"), h.Register(t, "bob"), h.Register(t, "carol")
-	g := h.Group(t, alice, bob) // alice is the owner
+	dave, erin := h.Register(t, "dave"), h.Register(t, "erin")
+	g := h.Group(t, alice, bob, dave, erin) // alice is the owner
 	other := h.Direct(t, alice, carol)
 	created := uint64(1)
 	a := h.Send(t, alice, g, "a", "by alice").Seq
@@ -269,12 +270,19 @@ func TestRefusedUpdates(t *testing.T) {
 		}
 	}
 	for n := range 50 {
-		mustSend(t, h, bob, g, fmt.Sprint("emoji ", n), reactionOf(a, fmt.Sprint("e", n), false))
+		by := []*apptest.Person{bob, dave, erin}[n/17]
+		mustSend(t, h, by, g, fmt.Sprint("emoji ", n), reactionOf(a, fmt.Sprint("e", n), false))
 	}
 	if _, why := sendContent(t, h, bob, g, "emoji 50", reactionOf(a, "e50", false)); why != "too_many_emoji" {
 		t.Errorf("the 51st emoji of a message was answered %q", why)
 	}
 	mustSend(t, h, alice, g, "emoji 3 again", reactionOf(a, "e3", false))
+	for n := range 20 {
+		mustSend(t, h, bob, g, fmt.Sprint("own ", n), reactionOf(b, fmt.Sprint("e", n), false))
+	}
+	if _, why := sendContent(t, h, bob, g, "own 20", reactionOf(b, "e20", false)); why != "too_many_own_emoji" {
+		t.Errorf("the 21st emoji of a user was answered %q", why)
+	}
 }
 
 // A reply may name a message of the same device that has no seq yet.

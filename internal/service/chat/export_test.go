@@ -10,6 +10,12 @@ import (
 	"github.com/rialto-im/rialto/internal/base/overload"
 )
 
+// Statements whose plans a test reads.
+const (
+	ReactorsQuery  = reactorsQuery
+	UserEmojiQuery = userEmojiQuery
+)
+
 // SetMaxCached bounds the conversations in memory, before the first use.
 func SetMaxCached(s *Service, n int) { s.maxCached = n }
 

@@ -423,7 +423,7 @@ func (s *Service) applyImported(ctx context.Context, list []*message.Stored) err
 			return err
 		}
 		for i, err := range results {
-			if err != nil && !errors.Is(err, errTooManyEmojis) {
+			if err != nil && !hasNoEffect(err) {
 				return err
 			}
 			if m := some[i]; m.Entry.Updates == 0 && hasNoKind(m.Entry.Content) {

@@ -44,9 +44,10 @@ var migrations = []string{
 	`CREATE INDEX message_updates_recalled ON message_updates (conversation, seq) WHERE recall_seq > 0`,
 	`CREATE INDEX message_updates_pinned ON message_updates (conversation, pin_seq) WHERE pinned`,
 	`CREATE TABLE message_edits (conversation BIGINT NOT NULL, seq BIGINT NOT NULL, edit_seq BIGINT NOT NULL, PRIMARY KEY (conversation, seq, edit_seq))`,
+	// The key is for what one user has, such as to erase it, and the index for who reacted to a message: neither reads past those who took theirs back.
 	`CREATE TABLE reactions (conversation BIGINT NOT NULL, seq BIGINT NOT NULL, emoji TEXT NOT NULL, member BIGINT NOT NULL, at_seq BIGINT NOT NULL, active BOOLEAN NOT NULL,
-		PRIMARY KEY (conversation, seq, emoji, member))`,
-	`CREATE INDEX reactions_member ON reactions (conversation, member, seq) WHERE active`,
+		PRIMARY KEY (conversation, member, seq, emoji))`,
+	`CREATE INDEX reactions_message ON reactions (conversation, seq, emoji, active, member)`,
 	`ALTER TABLE conversations ADD COLUMN controls BIGINT NOT NULL DEFAULT 0`, // too low in rows from before: their updates are looked up always
 	// Member 0: everybody. Edit_seq is that of the edit with the mention; 0: the message itself.
 	`CREATE TABLE mentions (conversation BIGINT NOT NULL, member BIGINT NOT NULL, seq BIGINT NOT NULL, edit_seq BIGINT NOT NULL, PRIMARY KEY (conversation, member, seq, edit_seq))`,

@@ -149,7 +149,7 @@ func (s *Service) resolveRef(ctx context.Context, st *state, d *message.Draft, c
 	if d.ByServer && content.GetRecall() != nil && target.state.recallSeq == 0 {
 		return nil // a moderator's
 	}
-	return s.checkUpdate(st, d.Sender, target, content) // after the content has its stored form, which a retry is compared with
+	return s.checkUpdate(ctx, st, d.Sender, target, content) // after the content has its stored form, which a retry is compared with
 }
 
 // refOf returns the reference of a content that has one: what it replies to, or the target of an update.
@@ -192,7 +192,7 @@ func sameContent(d *message.Draft, stored []byte) bool {
 }
 
 // checkUpdate returns why a user may not do this to a message. All may reply.
-func (s *Service) checkUpdate(st *state, u id.User, target *target, content *chatv1.Content) error {
+func (s *Service) checkUpdate(ctx context.Context, st *state, u id.User, target *target, content *chatv1.Content) error {
 	if target.state.recallSeq != 0 {
 		return errRecalled
 	}
@@ -204,7 +204,7 @@ func (s *Service) checkUpdate(st *state, u id.User, target *target, content *cha
 	case *chatv1.Content_Recall:
 		return s.checkRecall(st, u, target)
 	case *chatv1.Content_Reaction:
-		return checkReaction(target, k.Reaction)
+		return s.checkReaction(ctx, u, messageKey{st.id, k.Reaction.Target.Seq}, target, k.Reaction)
 	case *chatv1.Content_Pin:
 		return checkPin(st, u)
 	}
@@ -311,7 +311,7 @@ func (s *Service) applyStored(d *message.Draft) {
 	ctx, cancel := context.WithTimeout(context.Background(), applyTimeout)
 	defer cancel()
 	switch err := s.applyDraft(ctx, d); {
-	case errors.Is(err, errTooManyEmojis):
+	case hasNoEffect(err):
 		d.Err = err
 	case err != nil:
 		s.deps.Logger.Warn("an update, or a message with mentions, is stored, and could not be applied yet", "conversation", d.Conversation, "seq", d.Seq, "error", err)
@@ -360,7 +360,7 @@ func (s *Service) ApplyUpdates(ctx context.Context, list []*message.Stored) (rej
 			return nil, err
 		}
 		for i, err := range results {
-			if errors.Is(err, errTooManyEmojis) {
+			if hasNoEffect(err) {
 				results[i] = nil // it is delivered, without an effect
 			}
 		}
@@ -383,7 +383,7 @@ func inParts(list []*message.Stored, current func([]*message.Stored) error) erro
 	return err
 }
 
-// apply writes the effects of updates into the rows, in one transaction. It is idempotent. rejected has errTooManyEmojis for a reaction that
+// apply writes the effects of updates into the rows, in one transaction. It is idempotent. rejected has errTooManyEmojis or errTooManyOwn for a reaction that
 // has no effect, and errCorrupt for an update that cannot be decoded. wasWritten: one of the updates recalled a message while its sender wrote it.
 func (s *Service) apply(ctx context.Context, list []*message.Stored) (rejected []error, wasWritten bool, err error) {
 	return s.applyWith(ctx, list, s.deps.OnMentioned)
@@ -407,12 +407,8 @@ func (s *Service) applyWith(ctx context.Context, list []*message.Stored, mention
 				rejected[i] = errors.Join(errCorrupt, rejected[i])
 				continue
 			}
-			refused, err := u.apply(ctx, tx, &contents[i])
-			if err != nil {
+			if rejected[i], err = u.apply(ctx, tx, &contents[i]); err != nil {
 				return err
-			}
-			if refused {
-				rejected[i] = errTooManyEmojis
 			}
 			wasWritten = wasWritten || u.wasWritten
 		}
@@ -434,8 +430,8 @@ type update struct {
 	onRecalled   func(ctx context.Context, tx *sql.Tx, c id.Conversation, seq uint64) error                  // may be nil
 }
 
-// apply writes the effect of an update. refused: it has none.
-func (u *update) apply(ctx context.Context, tx *sql.Tx, content *chatv1.Content) (refused bool, err error) {
+// apply writes the effect of an update. refused says why it has none.
+func (u *update) apply(ctx context.Context, tx *sql.Tx, content *chatv1.Content) (refused, err error) {
 	switch k := content.Kind.(type) {
 	case *chatv1.Content_Edit:
 		if err = u.applyEdit(ctx, tx, mentionsOf(content)); err == nil && k.Edit.Ends {
