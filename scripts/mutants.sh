@@ -1638,6 +1638,8 @@ mutant "let a user react without a bound" internal/service/chat/react.go 's/retu
 mutant "bound the reactions of a user before they are stored only" internal/service/chat/react.go 's/^\tif isNew \{/\tif false {/' ReactionsOfOneUserAreBounded ./internal/service/chat
 mutant "refuse to take back a reaction that is not there" internal/service/chat/react.go 's/ \|\| full \&\& r\.Remove//' ReactionsOfOneUserAreBounded ./internal/service/chat
 mutant "pass over reactions that were taken back" internal/service/chat/store.go 's/\(conversation, seq, emoji, active, member\)/(conversation, seq, emoji)/' ReactionsAreReadByAnIndex ./internal/service/chat
+mutant "take any file into an album" internal/tool/terminal/album.go 's/u\.Width > 0 \&\& //' ItemsOfAlbums ./internal/tool/terminal
+mutant "draw one sample of each bar of a waveform" internal/tool/terminal/message.go 's/slices\.Max\(samples\[i\*len\(samples\)\/bars : .*$/samples[i*len(samples)\/bars]/' WaveformsAsText ./internal/tool/terminal
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -55,6 +55,7 @@ func chatCommands() []command {
 		{"reactions", "SEQ", "list who reacted to a message", (*screen).listReactors},
 		{"edits", "SEQ", "list the versions of an edited message", (*screen).listEdits},
 		{"file", "PATH [caption]", "send a file or an image", (*screen).sendFile},
+		{"album", "PATH [PATH …] [-- caption]", "send up to 10 images and videos as one message", (*screen).sendAlbum},
 		{"forward", "SEQ[,SEQ] CHAT", "show messages to another chat, named as for /open", (*screen).forward},
 		{"location", "LAT LON [label]", "send a place", (*screen).sendLocation},
 		{"save", "SEQ [PATH]", "save the file of the message at SEQ, or all of an album", (*screen).saveFile},

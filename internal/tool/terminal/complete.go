@@ -64,6 +64,8 @@ func (s *screen) complete(text string) completion {
 	switch {
 	case name == "file" || name == "avatar":
 		return files(len("/"+name+" "), rest)
+	case name == "album":
+		return files(begin, last)
 	case takesSeq[name] != nil && !strings.Contains(rest, " "):
 		return s.seqs(begin, last, takesSeq[name])
 	case name == "react" && strings.Count(rest, " ") == 1:

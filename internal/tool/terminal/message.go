@@ -185,7 +185,7 @@ func what(m *chatv1.Message) string {
 			return k.Custom.Fallback
 		}
 	case *chatv1.Content_Voice:
-		return words(fmt.Sprintf("[%s; /save %d]", words("voice", length(k.Voice)), m.Seq), k.Voice.Caption)
+		return words(fmt.Sprintf("[%s; /save %d]", words("voice", length(k.Voice), waveform(k.Voice.Waveform)), m.Seq), k.Voice.Caption)
 	case *chatv1.Content_Video:
 		return words(fmt.Sprintf("[video %s; /save %d]", recordingName(k.Video), m.Seq), k.Video.Caption)
 	case *chatv1.Content_Streamed:
@@ -230,20 +230,50 @@ func words(list ...string) string {
 	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), " ")
 }
 
-// itemNames of an album, with the lengths of videos.
+// itemNames of an album, with the sizes of files and the lengths of videos.
 func itemNames(a *chatv1.Album) []string {
 	names := make([]string, len(a.Items))
 	for i, item := range a.Items {
 		switch {
 		case item.GetImage() != nil:
-			names[i] = clip(item.GetImage().Name, nameLen)
+			names[i] = itemName(item.GetImage())
 		case item.GetVideo() != nil:
-			names[i] = recordingName(item.GetVideo())
+			names[i] = itemName(item.GetVideo())
 		default:
 			names[i] = "(cannot be shown)"
 		}
 	}
 	return names
+}
+
+// itemName is the name of an album's file with what is known of it.
+func itemName(m *chatv1.Media) string {
+	name, about := clip(m.Name, nameLen), length(m)
+	if m.Size > 0 && about != "" {
+		about += ", "
+	}
+	if m.Size > 0 {
+		about += size(m.Size)
+	}
+	if about == "" {
+		return name
+	}
+	return name + " (" + about + ")"
+}
+
+// waveformBars is how wide a waveform is.
+const waveformBars = 16
+
+// waveform draws the loudness of a recording, each bar as high as the loudest of its samples. It is empty without samples.
+func waveform(samples []byte) string {
+	bars := min(len(samples), waveformBars)
+	levels := []rune("▁▂▃▄▅▆▇█")
+	drawn := make([]rune, bars)
+	for i := range drawn {
+		loudest := slices.Max(samples[i*len(samples)/bars : (i+1)*len(samples)/bars])
+		drawn[i] = levels[int(loudest)*(len(levels)-1)/255]
+	}
+	return string(drawn)
 }
 
 // recordingName is the name of a recording with its length, if that is known.

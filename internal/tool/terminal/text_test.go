@@ -44,9 +44,11 @@ func TestKindsOnTheScreen(t *testing.T) {
 	for want, c := range map[string]*chatv1.Content{
 		"[voice 1m5s; /save 3] sea":          {Kind: &chatv1.Content_Voice{Voice: media}},
 		"[voice; /save 3]":                   {Kind: &chatv1.Content_Voice{Voice: &chatv1.Media{}}},
+		"[voice 3s ▁▄█; /save 3]":            {Kind: &chatv1.Content_Voice{Voice: &chatv1.Media{DurationMs: 3000, Waveform: []byte{0, 128, 255}}}},
 		"[video a.webm (1m5s); /save 3] sea": {Kind: &chatv1.Content_Video{Video: media}},
-		"[album of 3: cat.jpg, a.webm (1m5s), (cannot be shown); /save 3] both": {Kind: &chatv1.Content_Album{Album: &chatv1.Album{Items: []*chatv1.AlbumItem{
-			{Kind: &chatv1.AlbumItem_Image{Image: &chatv1.Media{Name: "cat.jpg"}}}, {Kind: &chatv1.AlbumItem_Video{Video: media}}, {},
+		"[album of 4: cat.jpg (20 KiB), a.webm (1m5s), b.webm (1m5s, 9 bytes), (cannot be shown); /save 3] both": {Kind: &chatv1.Content_Album{Album: &chatv1.Album{Items: []*chatv1.AlbumItem{
+			{Kind: &chatv1.AlbumItem_Image{Image: &chatv1.Media{Name: "cat.jpg", Size: 20 << 10}}}, {Kind: &chatv1.AlbumItem_Video{Video: media}},
+			{Kind: &chatv1.AlbumItem_Video{Video: &chatv1.Media{Name: "b.webm", DurationMs: 65_000, Size: 9}}}, {},
 		}, Caption: "both"}}},
 		"[location geo:45.43800,12.33600] Rialto":                    {Kind: &chatv1.Content_Location{Location: &chatv1.Location{Latitude: 45.438, Longitude: 12.336, Label: "Rialto"}}},
 		"[card] Lunch https://example.com":                           {Kind: &chatv1.Content_Card{Card: &chatv1.Card{Title: "Lunch", Url: "https://example.com"}}},

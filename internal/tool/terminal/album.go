@@ -1,0 +1,68 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	rialto "github.com/rialto-im/rialto/sdk/go"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+// maxAlbum is how many images and videos an album has.
+const maxAlbum = 10
+
+// parseAlbum splits the paths of an album, those with spaces in quotes, from the caption after "--".
+func parseAlbum(text string) (paths []string, caption string, err error) {
+	for text = strings.TrimSpace(text); text != ""; {
+		if text == "--" || strings.HasPrefix(text, "-- ") {
+			caption = strings.TrimSpace(text[2:])
+			break
+		}
+		var path string
+		path, text = pathAnd(text)
+		paths = append(paths, path)
+	}
+	if len(paths) == 0 || len(paths) > maxAlbum {
+		return nil, "", fmt.Errorf(`give 1 to %d paths, those with spaces in quotes, and a caption after --, as /album a.jpg "my cat.jpg" -- both`, maxAlbum)
+	}
+	return paths, caption, nil
+}
+
+// sendAlbum sends images and videos as one message. If one of them cannot be sent, none is.
+func (s *screen) sendAlbum(ctx context.Context, rest string) error {
+	c, err := s.current()
+	if err != nil {
+		return err
+	}
+	paths, caption, err := parseAlbum(rest)
+	if err != nil {
+		return err
+	}
+	album := &chatv1.Album{Caption: caption}
+	for _, path := range paths {
+		u, err := s.upload(ctx, path)
+		if err != nil {
+			return err
+		}
+		item, err := albumItem(u)
+		if err != nil {
+			return err
+		}
+		album.Items = append(album.Items, item)
+	}
+	s.queue(ctx, c.Id, &chatv1.Content{Kind: &chatv1.Content_Album{Album: album}})
+	return nil
+}
+
+// albumItem is an item with an upload.
+func albumItem(u *chatv1.Upload) (*chatv1.AlbumItem, error) {
+	switch m := rialto.MediaOf(u); {
+	case u.Width > 0 && strings.HasPrefix(u.MimeType, "image/"):
+		return &chatv1.AlbumItem{Kind: &chatv1.AlbumItem_Image{Image: m}}, nil
+	case strings.HasPrefix(u.MimeType, "video/"):
+		return &chatv1.AlbumItem{Kind: &chatv1.AlbumItem_Video{Video: m}}, nil
+	}
+	return nil, errors.New(plain(u.Name) + " is neither an image nor a video; send it with /file")
+}
