@@ -1,4 +1,4 @@
-import { Control_Action, Role, type Content, type Control } from "@rialto-im/client";
+import { Control_Action, registerKind, Role, type Content, type Control } from "@rialto-im/client";
 import { expect, test } from "vitest";
 import { ago, bytes, controlText, day, excerpt, isEmoji, preview, someOf, until, when } from "../src/format.js";
 import { translate, type Locale, type Translate } from "../src/i18n.js";
@@ -97,4 +97,13 @@ test("a long text is named by its beginning, of whole characters", () => {
   expect(excerpt("x".repeat(10_000))).toBe(`${"x".repeat(79)}…`);
   expect(excerpt("👩‍👩‍👧".repeat(81))).toBe(`${"👩‍👩‍👧".repeat(79)}…`);
   expect(excerpt("At the lake")).toBe("At the lake");
+});
+
+test("a custom kind shows what its registered kind says, else its fallback, else that it cannot be shown", () => {
+  const shown = (type: string, data: unknown, fallback: string) => preview({ content: { kind: { case: "custom", value: { type, data: new TextEncoder().encode(JSON.stringify(data)), fallback } } } as Content }, () => "Alice", t);
+  registerKind("app.example/vote", { decode: (data) => (data as { question: string }).question.trim(), text: (question) => `Vote: ${question}` });
+  expect(shown("app.example/vote", { question: " lunch? " }, "A vote")).toBe("Vote: lunch?");
+  expect(shown("app.example/vote", {}, "A vote")).toBe("A vote");
+  expect(shown("app.example/unknown", { question: "lunch?" }, "A vote")).toBe("A vote");
+  expect(shown("app.example/unknown", {}, "")).toBe("A message that this app cannot show");
 });

@@ -6,7 +6,7 @@ export default async function kinds(w) {
   const alice = await w.person("alice", "Alice", { permissions: ["microphone", "geolocation"], geolocation: { latitude: 45.438, longitude: 12.33585, accuracy: 20 } });
   const bob = await w.person("bob", "Bob");
   await w.befriend(alice, bob);
-  await w.direct(alice, bob);
+  const conversation = await w.direct(alice, bob);
   const [a, b] = [alice.page, bob.page];
   await row(a, "Bob").click();
   await say(a, "hello");
@@ -106,6 +106,25 @@ export default async function kinds(w) {
   await w.shot(a, "shared-card");
   await a.goBack();
   await a.getByTestId("card").waitFor();
+
+  w.step("a kind of another app shows its fallback, in the chat and in the list; a link is shared as a card");
+  await a.getByTestId("tab-chats").click();
+  await row(a, "Bob").click();
+  await w.call("chat.v1.ChatService/Send", { conversation, clientMsgId: "poll", content: { custom: { type: "app.example/poll", data: btoa('{"question":"lunch?"}'), fallback: "Poll: lunch?" } } }, bob.token);
+  await message(a, "Poll: lunch?").waitFor();
+  await row(a, "Bob").getByText("Poll: lunch?").waitFor();
+  await w.call("chat.v1.ChatService/Send", { conversation, clientMsgId: "bare", content: { custom: { type: "app.example/poll", data: btoa("{}") } } }, bob.token);
+  await message(a, "A message that this app cannot show").waitFor();
+  for (const [clientMsgId, card] of Object.entries({ site: { title: "The menu", text: "of today", url: "https://lunch.invalid/menu" }, script: { title: "No link", url: "javascript:alert(1)" } })) {
+    await w.call("chat.v1.ChatService/Send", { conversation, clientMsgId, content: { card } }, bob.token).catch((e) => assert.match(`${clientMsgId} ${e.message}`, /^script /));
+  }
+  const site = message(a, "The menu").getByTestId("card").getByRole("link");
+  await site.waitFor();
+  assert.deepEqual(await site.evaluate((el) => [el.href, el.target, el.rel]), ["https://lunch.invalid/menu", "_blank", "noopener noreferrer nofollow"]);
+  await message(a, "The menu").getByText("of today").waitFor();
+  await row(a, "Bob").getByText("The menu").waitFor();
+  assert.equal(await log(a).locator('a[href^="javascript:"]').count(), 0);
+  await w.shot(a, "custom-and-card");
 
   w.step("without a microphone there is a reason");
   await a.evaluate(() => (navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("no", "NotAllowedError"))));

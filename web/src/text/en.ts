@@ -207,7 +207,7 @@ export const en = {
   asCard: "Send as one card",
   select: "Select",
   selectedCount: "{n} selected",
-  custom: "Message",
+  custom: "A message that this app cannot show",
   download: "Download",
   uploading: "Uploading {name}",
   groupInfo: "About this chat",

@@ -209,7 +209,7 @@ export const zh: Record<Key, string> = {
   asCard: "合并为一张卡片",
   select: "选择",
   selectedCount: "已选 {n} 条",
-  custom: "消息",
+  custom: "此应用无法显示的消息",
   download: "下载",
   uploading: "正在上传 {name}",
   groupInfo: "聊天信息",
