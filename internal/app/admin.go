@@ -26,9 +26,10 @@ import (
 )
 
 const adminUsage = `Usage:
-  rialto admin key create --data DIR --name NAME [--audit] [--bot USER] [--role ROLE]   create an API key for a server; it is shown once.
+  rialto admin key create --data DIR --name NAME [--audit] [--bot USER [--bridge NAME]] [--role ROLE]   create an API key for a server; it is shown once.
                                                    --audit: it may read messages as they were before edits and recalls, and trace them with rialto where
                                                    --bot: it stands for one user only, by id
+                                                   --bridge: and that is the bot of a bridge with this name
                                                    --role: it is for the operators' console only: auditor (reads), moderator (decides about
                                                    reports, and bans) or operator (reads and changes, and moderates)
   rialto admin key list   --data DIR               list the keys' names
@@ -86,6 +87,7 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 			return err
 		})
 		fs.Uint64Var((*uint64)(&key.Bot), "bot", 0, "`id` of the user whom it stands for; 0: all users")
+		fs.StringVar(&key.Bridge, "bridge", "", "`name` of the bridge that uses it, with --bot")
 	}
 	if code, ok := parse(fs, "It also works while a server uses the directory.\n", args[2:], out, errOut); !ok {
 		return code

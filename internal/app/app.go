@@ -51,6 +51,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/reconciliation"
 	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
 	"github.com/rialto-im/rialto/internal/service/account"
+	"github.com/rialto-im/rialto/internal/service/bridge"
 	"github.com/rialto-im/rialto/internal/service/canary"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/chatroom"
@@ -147,6 +148,7 @@ type Node struct {
 	helpDesks       *helpdesk.Service
 	serverEvents    *serverevent.Service
 	transactions    *messagetransaction.Service
+	bridges         *bridge.Service
 	privacy         *privacy.Service
 	recorder        *flightrecorder.Recorder // nil: it is off
 	traces          *messagetrace.Service

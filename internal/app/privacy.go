@@ -36,6 +36,7 @@ func (n *Node) participants() []userdata.Participant {
 		n.ranking.UserData(),
 		n.transactions.UserData(),
 		n.serverEvents.UserData(),
+		n.bridges.UserData(),
 		n.moderation.UserData(),
 		n.presence.UserData(),
 		n.accounts.UserData(),

@@ -5,10 +5,11 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/platform/idgen"
+	"github.com/rialto-im/rialto/internal/service/bridge"
 	"github.com/rialto-im/rialto/internal/service/serverevent"
 )
 
-// openServerEvents makes the services of events for business servers, and of the messages that they prepare.
+// openServerEvents makes the services of events for business servers, of the messages that they prepare, and of bridges.
 func (n *Node) openServerEvents(ctx context.Context, ids *idgen.Snowflake) error {
 	secret, err := n.accounts.Secret(ctx, "event cursors")
 	if err != nil {
@@ -17,7 +18,10 @@ func (n *Node) openServerEvents(ctx context.Context, ids *idgen.Snowflake) error
 	if err := n.openTransactions(ctx, ids); err != nil {
 		return err
 	}
-	n.serverEvents, err = serverevent.New(ctx, serverevent.Deps{DB: n.db, Log: n.log, Chat: n.chat, Accounts: n.accounts, IDs: ids, Secret: secret, Calls: n.outgoing, Clock: n.clock, Logger: n.logger}, n.config.ServerEvents)
+	if n.bridges, err = bridge.New(ctx, bridge.Deps{DB: n.db, Chat: n.chat, Accounts: n.accounts, IsCoordinator: n.isCoordinator, Clock: n.clock, Logger: n.logger}); err != nil {
+		return err
+	}
+	n.serverEvents, err = serverevent.New(ctx, serverevent.Deps{Bridges: n.bridges.Bots, DB: n.db, Log: n.log, Chat: n.chat, Accounts: n.accounts, IDs: ids, Secret: secret, Calls: n.outgoing, Clock: n.clock, Logger: n.logger}, n.config.ServerEvents)
 	return err
 }
 

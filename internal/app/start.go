@@ -25,6 +25,7 @@ func (n *Node) start() {
 	n.stack.Start("help desks", n.helpDesks.Run)
 	n.stack.Start("server events", n.serverEvents.Run)
 	n.stack.Start("message transactions", n.transactions.Run)
+	n.stack.Start("bridges", n.bridges.Run)
 	n.stack.Start("exports", n.privacy.Run)
 	n.stack.Start("presence", n.presence.Run)
 	n.stack.Start("directory", n.directory.Run) // stops before presence, which stores who is online then

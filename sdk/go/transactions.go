@@ -6,14 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	transactionv1 "github.com/rialto-im/rialto/sdk/go/gen/transaction/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/transaction/v1/transactionv1connect"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -33,22 +31,13 @@ type TransactionsConfig struct {
 // connection, and is safe for concurrent use.
 func NewTransactions(c TransactionsConfig) (transactionv1connect.MessageTransactionServiceClient, error) {
 	c.URL = strings.TrimRight(c.URL, "/")
-	switch {
-	case !strings.HasPrefix(c.URL, "http://") && !strings.HasPrefix(c.URL, "https://"):
-		return nil, errors.New("rialto: TransactionsConfig.URL must begin with http:// or https://")
-	case c.Key == "":
-		return nil, errors.New("rialto: TransactionsConfig.Key must be an API key")
+	if err := checkKeyed("TransactionsConfig", c.URL, c.Key); err != nil {
+		return nil, err
 	}
 	if c.HTTP == nil {
 		c.HTTP = &http.Client{Timeout: 30 * time.Second}
 	}
-	with := connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
-		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
-			r.Header().Set("Authorization", "Bearer "+c.Key)
-			return next(ctx, r)
-		}
-	}))
-	return transactionv1connect.NewMessageTransactionServiceClient(c.HTTP, c.URL, with), nil
+	return transactionv1connect.NewMessageTransactionServiceClient(c.HTTP, c.URL, withKey(c.Key)), nil
 }
 
 // Decision of a business server about a transaction.

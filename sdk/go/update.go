@@ -61,7 +61,7 @@ func (c *Client) pin(ctx context.Context, conversation uint64, p *chatv1.Pin) (*
 	return c.Send(ctx, conversation, &chatv1.Content{Kind: &chatv1.Content_Pin{Pin: p}})
 }
 
-// UpdateTarget returns the seq of the message that an update changes. Updates are edits, recalls, reactions and pins: events and histories
+// UpdateTarget returns the seq of the message that an update changes. Updates are edits, recalls, reactions, pins and reports of bridges: events and histories
 // contain them, and programs show nothing in their place. For messages, control entries and unknown contents it returns 0.
 func UpdateTarget(m *chatv1.Message) (seq uint64) {
 	switch k := m.GetContent().GetKind().(type) {
@@ -73,6 +73,8 @@ func UpdateTarget(m *chatv1.Message) (seq uint64) {
 		return k.Reaction.GetTarget().GetSeq()
 	case *chatv1.Content_Pin:
 		return k.Pin.GetTarget().GetSeq()
+	case *chatv1.Content_BridgeReport:
+		return k.BridgeReport.GetTarget().GetSeq()
 	}
 	return 0
 }
@@ -106,8 +108,24 @@ func (c *Client) ApplyUpdate(target, update *chatv1.Message) *chatv1.Message {
 			return target
 		}
 		m.PinSeq, m.Pinned = update.Seq, !k.Pin.Remove
+	case *chatv1.Content_BridgeReport:
+		m.BridgeDeliveries = withDelivery(m.BridgeDeliveries, k.BridgeReport.GetDelivery(), update.Seq)
 	}
 	return m
+}
+
+// withDelivery returns the reports of bridges about a message with another one, which has a seq. The one with the higher seq of a bridge counts; they are in the order of their seqs.
+func withDelivery(before []*chatv1.BridgeDelivery, d *chatv1.BridgeDelivery, seq uint64) []*chatv1.BridgeDelivery {
+	after := slices.Clone(before)
+	if i := slices.IndexFunc(after, func(b *chatv1.BridgeDelivery) bool { return b.Bridge == d.GetBridge() }); i >= 0 {
+		if after[i].Seq >= seq {
+			return before
+		}
+		after = slices.Delete(after, i, i+1)
+	}
+	d = proto.CloneOf(d)
+	d.Seq = seq
+	return append(after, d)
 }
 
 // applyReaction returns the reactions to a message after an update; nil if there never were any.

@@ -1,6 +1,7 @@
 package rialto_test
 
 import (
+	"slices"
 	"testing"
 
 	rialto "github.com/rialto-im/rialto/sdk/go"
@@ -117,5 +118,22 @@ func TestUpdateTarget(t *testing.T) {
 		if got := rialto.UpdateTarget(tc.m); got != tc.want {
 			t.Errorf("%s changes message %d, want %d", name, got, tc.want)
 		}
+	}
+}
+
+// Of the reports of a bridge the highest seq counts, and other bridges have their own.
+func TestApplyReportsOfBridges(t *testing.T) {
+	s := start(t, &server{})
+	c, _ := s.client(nil)
+	report := func(seq uint64, bridge, external string) *chatv1.Message {
+		return update(seq, 2, &chatv1.Content{Kind: &chatv1.Content_BridgeReport{BridgeReport: &chatv1.BridgeReport{Target: &chatv1.Ref{Seq: 3}, Delivery: &chatv1.BridgeDelivery{Bridge: bridge, ExternalId: external}}}})
+	}
+	m := &chatv1.Message{Conversation: 7, Seq: 3, Sender: 2, Content: text("first")}
+	for _, u := range []*chatv1.Message{report(7, "irc", "i2"), report(6, "xmpp", "x1"), report(5, "irc", "i1"), report(7, "irc", "i2")} {
+		m = c.ApplyUpdate(m, u)
+	}
+	want := []*chatv1.BridgeDelivery{{Bridge: "irc", Seq: 7, ExternalId: "i2"}, {Bridge: "xmpp", Seq: 6, ExternalId: "x1"}}
+	if !slices.EqualFunc(m.BridgeDeliveries, want, func(a, b *chatv1.BridgeDelivery) bool { return proto.Equal(a, b) }) {
+		t.Errorf("the message says %v, want %v", m.BridgeDeliveries, want)
 	}
 }

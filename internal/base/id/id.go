@@ -39,6 +39,8 @@ type Caller struct {
 	Audit bool
 	// Bot: the request came with the API key of one user, which stands for that user.
 	Bot bool
+	// Bridge is the name of the bridge whose API key this is, which is a bot's; "" for others.
+	Bridge string
 	// Role of an API key in the operators' console. Such a key is not a server's, and stands for no user.
 	Role OperatorRole
 }

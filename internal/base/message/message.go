@@ -74,6 +74,8 @@ type Draft struct {
 	FlaggedWord string
 	// Updates is Entry.Updates; set by chat.
 	Updates uint64
+	// Bridge over which the entry came, or that reports a delivery; nil: none. Set by chat.
+	Bridge *Bridge
 
 	// Results.
 	ID        id.Message

@@ -251,6 +251,8 @@ var migrations = []string{
 	`DROP INDEX relations_followers`,
 	// Fan-out reads followers, and to which of them posts are shown, without their rows.
 	`CREATE INDEX relations_followers ON relations (other, owner, muted, blocked) WHERE following`,
+	`ALTER TABLE api_keys ADD COLUMN bridge TEXT NOT NULL DEFAULT ''`, // the bridge that uses a bot's key
+	`ALTER TABLE users ADD COLUMN bridge TEXT NOT NULL DEFAULT ''`,    // the bridge over which somebody in another system writes
 }
 
 // New opens the service. The first start generates the signing keys.

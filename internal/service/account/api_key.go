@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,11 +24,16 @@ type NewKey struct {
 	Audit bool
 	// Bot is the user for whom alone the key stands; 0: it stands for any user.
 	Bot id.User
+	// Bridge is the name of the bridge that uses the key of a bot: 1 to 32 lower-case letters, digits and hyphens. "": none does.
+	Bridge string
 	// Role in the operators' console. A key with a role is for the console only.
 	Role id.OperatorRole
 }
 
 var (
+	bridgeName = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
+
+	errBridgeKey  = errs.New(errs.Invalid, "bad_key", "the key of a bridge is that of a bot, and a bridge's name has 1 to 32 lower-case letters, digits and hyphens")
 	errBotAudit   = errs.New(errs.Invalid, "bad_key", "the key of a bot cannot have the permission audit")
 	errSystemName = errs.New(errs.Invalid, "bad_key", "the name of a key does not contain "+auditlog.SystemPrefix+", which marks users of the operating system in the audit log")
 )
@@ -40,6 +46,9 @@ func (s *Service) CreateKey(ctx context.Context, k NewKey, record auditlog.Recor
 	if auditlog.ImitatesSystem(k.Name) {
 		return "", errSystemName
 	}
+	if k.Bridge != "" && (k.Bot == 0 || !bridgeName.MatchString(k.Bridge)) {
+		return "", errBridgeKey
+	}
 	if k.Bot != 0 {
 		if k.Audit {
 			return "", errBotAudit
@@ -50,16 +59,18 @@ func (s *Service) CreateKey(ctx context.Context, k NewKey, record auditlog.Recor
 	}
 	key := auth.NewSecret("rk_")
 	return key, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO api_keys (sum, name, created_ms, audit, bot) VALUES ($1, $2, $3, $4, $5)`, auth.Sum(key), k.Name, s.nowMs(), k.Audit, int64(k.Bot)); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO api_keys (sum, name, created_ms, audit, bot, bridge) VALUES ($1, $2, $3, $4, $5, $6)`, auth.Sum(key), k.Name, s.nowMs(), k.Audit, int64(k.Bot), k.Bridge); err != nil {
 			return err
 		}
-		return record.Record(ctx, tx, auditlog.Entry{Action: "key.create", Subject: "key " + k.Name, After: describeKey(k.Audit, k.Bot)})
+		return record.Record(ctx, tx, auditlog.Entry{Action: "key.create", Subject: "key " + k.Name, After: describeKey(k.Audit, k.Bot, k.Bridge)})
 	})
 }
 
 // describeKey says what the key of a server or a bot may do, for the audit log.
-func describeKey(audit bool, bot id.User) string {
+func describeKey(audit bool, bot id.User, bridge string) string {
 	switch {
+	case bridge != "":
+		return "bridge " + bridge + ", bot of user " + bot.String()
 	case bot != 0:
 		return "bot of user " + bot.String()
 	case audit:
@@ -102,12 +113,13 @@ func (s *Service) RevokeKey(ctx context.Context, name string, record auditlog.Re
 
 // deleteKeys deletes the keys of a name, and says of each what it was.
 func deleteKeys(ctx context.Context, tx *sql.Tx, name string) (deleted []string, err error) {
-	rows, err := tx.QueryContext(ctx, `DELETE FROM api_keys WHERE name = $1 RETURNING audit, bot`, name)
+	rows, err := tx.QueryContext(ctx, `DELETE FROM api_keys WHERE name = $1 RETURNING audit, bot, bridge`, name)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var audit bool
 		var bot id.User
-		err := rows.Scan(&audit, &bot)
-		deleted = append(deleted, describeKey(audit, bot))
+		var bridge string
+		err := rows.Scan(&audit, &bot, &bridge)
+		deleted = append(deleted, describeKey(audit, bot, bridge))
 		return err
 	})
 	if err != nil {
@@ -179,7 +191,7 @@ var errKey = errs.New(errs.Unauthenticated, auth.ErrToken.Reason, "the API key i
 // verifyAPIKey returns whom an API key stands for.
 func (s *Service) verifyAPIKey(ctx context.Context, key string) (id.Caller, error) {
 	return s.verifyKey(ctx, key, func(c *id.Caller) error {
-		err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT name, audit, bot FROM api_keys WHERE sum = $1`, auth.Sum(key)).Scan(&c.Key, &c.Audit, &c.User)
+		err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT name, audit, bot, bridge FROM api_keys WHERE sum = $1`, auth.Sum(key)).Scan(&c.Key, &c.Audit, &c.User, &c.Bridge)
 		c.Bot = c.User != 0
 		c.Server = !c.Bot
 		if err == nil && c.Bot {

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-const userColumns = `id, handle, display_name, avatar, bio, official, erased_ms > 0`
+const userColumns = `id, handle, display_name, avatar, bio, official, erased_ms > 0, bridge`
 
 // querier is a transaction, or the pool for reading.
 type querier interface {
@@ -53,7 +53,7 @@ func listUsers(ctx context.Context, q querier, query string, args ...any) ([]*ac
 	var list []*accountv1.User
 	for rows.Next() {
 		u := &accountv1.User{}
-		if err := rows.Scan(&u.Id, &u.Handle, &u.DisplayName, &u.Avatar, &u.Bio, &u.Official, &u.Deleted); err != nil {
+		if err := rows.Scan(&u.Id, &u.Handle, &u.DisplayName, &u.Avatar, &u.Bio, &u.Official, &u.Deleted, &u.Bridge); err != nil {
 			return nil, err
 		}
 		list = append(list, u)

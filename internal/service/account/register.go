@@ -115,7 +115,7 @@ func (s *Service) PutUser(ctx context.Context, r *accountv1.PutUserRequest) (*ac
 	known, handle := err == nil, ""
 	if r.Handle != "" || !known {
 		if r.Handle == "" {
-			r.Handle = "u" + strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(auth.NewSecret("")))[:15]
+			r.Handle = randomHandle()
 		}
 		if handle, err = message.ParseHandle(r.Handle); err != nil {
 			return nil, err

@@ -73,7 +73,8 @@ func (s *Service) CreateSession(ctx context.Context, r *accountv1.CreateSessionR
 	if !isStorable(r.ExternalId) {
 		return nil, errNoUser
 	}
-	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT id FROM users WHERE (id = $1 OR external_id = $2) AND erased_ms = 0`, int64(r.User), sql.NullString{String: r.ExternalId, Valid: r.ExternalId != ""}).Scan(&user)
+	// Nobody is somebody in another system.
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT id FROM users WHERE (id = $1 OR external_id = $2) AND erased_ms = 0 AND bridge = ''`, int64(r.User), sql.NullString{String: r.ExternalId, Valid: r.ExternalId != ""}).Scan(&user)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoUser
 	}

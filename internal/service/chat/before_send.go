@@ -99,7 +99,7 @@ func isAsked(content []byte) bool {
 		return false
 	}
 	switch c.Kind.(type) {
-	case *chatv1.Content_Recall, *chatv1.Content_Reaction, *chatv1.Content_Pin, *chatv1.Content_Signal, *chatv1.Content_Thread, *chatv1.Content_Control:
+	case *chatv1.Content_Recall, *chatv1.Content_Reaction, *chatv1.Content_Pin, *chatv1.Content_Signal, *chatv1.Content_Thread, *chatv1.Content_BridgeReport, *chatv1.Content_Control:
 		return false
 	}
 	return true

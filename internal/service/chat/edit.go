@@ -22,7 +22,7 @@ var (
 
 // validateEdit checks the new content as that of a message.
 func validateEdit(d *message.Draft, e *chatv1.Edit) error {
-	if e.Content.GetEdit() != nil || e.Content.GetRecall() != nil || e.Content.GetReaction() != nil || e.Content.GetPin() != nil || e.Content.GetReplyTo() != nil || e.Ends {
+	if e.Content.GetEdit() != nil || e.Content.GetRecall() != nil || e.Content.GetReaction() != nil || e.Content.GetPin() != nil || e.Content.GetBridgeReport() != nil || e.Content.GetReplyTo() != nil || e.Ends {
 		return errs.New(errs.Invalid, "bad_edit", "an edit has the new content of a message; what that replies to stays")
 	}
 	raw, err := proto.Marshal(e.Content)
@@ -42,7 +42,7 @@ func validateEdit(d *message.Draft, e *chatv1.Edit) error {
 	return nil
 }
 
-// completeEdit adds to an edit what it leaves as it is: what the message replies to, its external id, and all of a file or album but its caption.
+// completeEdit adds to an edit what it leaves as it is: what the message replies to, where it came from, and all of a file or album but its caption.
 func completeEdit(t *target, e *chatv1.Edit) error {
 	var before chatv1.Content
 	if err := proto.Unmarshal(t.entry.Content, &before); err != nil {
@@ -57,7 +57,7 @@ func completeEdit(t *target, e *chatv1.Edit) error {
 	case e.Ends && before.GetStreamed() == nil:
 		return errNotStreamed
 	case (before.GetText() != "" || before.GetStreamed() != nil) && (e.Content.GetText() != "" || e.Ends):
-		e.Content.ReplyTo, e.Content.ExternalId = before.ReplyTo, before.ExternalId
+		e.Content.ReplyTo, e.Content.ExternalId, e.Content.Bridge = before.ReplyTo, before.ExternalId, before.Bridge
 	default:
 		return errEditKind
 	}

@@ -33,7 +33,7 @@ func (s *Service) holdForModerators(d *message.Draft, why string) error {
 		return nil
 	case begins && why == webhook.NoAnswer:
 		return s.beforeSend.reviewer.NotChecked(nil)
-	case begins, s.deps.Hold == nil:
+	case begins, s.deps.Hold == nil, d.Bridge != nil: // the author of a bridged message cannot be asked later
 		return s.beforeSend.reviewer.Refused("")
 	}
 	token := d.ClientMsgID

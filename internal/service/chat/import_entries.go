@@ -214,7 +214,7 @@ func (p *importer) message(ctx context.Context, result *operationv1.ImportedEntr
 	if e.Content != nil {
 		content = proto.CloneOf(e.Content)
 	}
-	content.LinkPreview, content.BrokenOff, content.ExternalId = nil, nil, "" // signed for their sender, and of the server
+	content.LinkPreview, content.BrokenOff, content.ExternalId, content.Bridge = nil, nil, "", "" // signed for their sender, and of the server
 	updates, err := p.resolve(ctx, content, e)
 	if err != nil {
 		return err

@@ -25,6 +25,7 @@ type messageState struct {
 	pinned                     bool
 	reactions                  *chatv1.Reactions
 	thread                     id.Conversation // 0: none was started
+	deliveries                 []*chatv1.BridgeDelivery
 }
 
 // messageKey names a message.
@@ -40,7 +41,7 @@ const maxMessagesPerQuery = 200
 func (s *Service) messageStates(ctx context.Context, keys []messageKey) (map[messageKey]messageState, error) {
 	states := map[messageKey]messageState{}
 	for some := range conditions(keys, 1) {
-		rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation, seq, edit_seq, recall_seq, recalled_by, pin_seq, pinned, reactions, thread FROM message_updates WHERE `+some.where, some.args...)
+		rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT conversation, seq, edit_seq, recall_seq, recalled_by, pin_seq, pinned, reactions, thread, bridges FROM message_updates WHERE `+some.where, some.args...)
 		if err != nil {
 			return nil, err
 		}
@@ -56,8 +57,8 @@ func scanStates(rows *sql.Rows, states map[messageKey]messageState) error {
 	for rows.Next() {
 		var k messageKey
 		var m messageState
-		var reactions []byte
-		if err := rows.Scan(&k.conversation, &k.seq, &m.editSeq, &m.recallSeq, &m.recalledBy, &m.pinSeq, &m.pinned, &reactions, &m.thread); err != nil {
+		var reactions, bridges []byte
+		if err := rows.Scan(&k.conversation, &k.seq, &m.editSeq, &m.recallSeq, &m.recalledBy, &m.pinSeq, &m.pinned, &reactions, &m.thread, &bridges); err != nil {
 			return err
 		}
 		if reactions != nil {
@@ -65,6 +66,10 @@ func scanStates(rows *sql.Rows, states map[messageKey]messageState) error {
 			if err := proto.Unmarshal(reactions, m.reactions); err != nil {
 				return err
 			}
+		}
+		var err error
+		if m.deliveries, err = decodeDeliveries(bridges); err != nil {
+			return err
 		}
 		states[k] = m
 	}
@@ -318,7 +323,7 @@ func subject(m *message.Stored) messageKey {
 
 // complete gives a message its present content and state.
 func (t messageState) complete(m *message.Stored, e edit, mine []string, replies *chatv1.Thread) error {
-	state := &chatv1.Message{Thread: replies, RecallSeq: t.recallSeq, RecalledBy: uint64(t.recalledBy), PinSeq: t.pinSeq, Pinned: t.pinned && t.recallSeq == 0}
+	state := &chatv1.Message{Thread: replies, RecallSeq: t.recallSeq, RecalledBy: uint64(t.recalledBy), PinSeq: t.pinSeq, Pinned: t.pinned && t.recallSeq == 0, BridgeDeliveries: t.deliveries}
 	switch {
 	case t.recallSeq != 0:
 		m.Entry.Content = nil

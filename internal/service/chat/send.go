@@ -38,6 +38,10 @@ func (s *Service) submitAsked(d *message.Draft) {
 
 // submitValid is Submit of a draft that is valid, and about which the webhook is not asked: only the server makes it, or it was asked.
 func (s *Service) submitValid(d *message.Draft) {
+	if err := stampBridge(d); err != nil {
+		reject(d, err)
+		return
+	}
 	if s.deps.LimitedSince != nil {
 		d.LimitedSinceMs = s.deps.LimitedSince(d.Sender)
 	}
@@ -117,7 +121,7 @@ func (s *Service) admit(c *conversation, d *message.Draft) admission {
 	}
 	// If the state permits the sender, the log verifies that at the append. If not, the draft is rejected only after the state was compared
 	// with the log, because another node may have added the sender.
-	direct := m.is(phaseOpen) && c.state != nil && c.state.kind != thread && len(d.Uploads) == 0 && !d.Refers && !d.Mentions && d.LimitedSinceMs == 0 && c.state.canSend(d.Sender, s.deps.Clock.Now().UnixMilli()) == nil && !c.otherVersionInFlight()
+	direct := d.Bridge == nil && m.is(phaseOpen) && c.state != nil && c.state.kind != thread && len(d.Uploads) == 0 && !d.Refers && !d.Mentions && d.LimitedSinceMs == 0 && c.state.canSend(d.Sender, s.deps.Clock.Now().UnixMilli()) == nil && !c.otherVersionInFlight()
 	if !direct {
 		ok, load := m.enqueue(d)
 		if !ok {
@@ -245,6 +249,9 @@ func (s *Service) complete(d *message.Draft) {
 
 // dedupToken makes a retry of a draft harmless.
 func dedupToken(d *message.Draft) timeline.Token {
+	if d.Bridge != nil {
+		return bridgeToken(d.Conversation, d.Bridge.Name, d.Bridge.ExternalID)
+	}
 	t := timeline.Token{Sender: uint64(d.Sender), Device: uint64(d.Device), Counter: d.ClientSeq}
 	if d.ClientSeq == 0 {
 		b := binary.BigEndian.AppendUint64(nil, uint64(d.Conversation))
@@ -271,7 +278,7 @@ func setResult(d *message.Draft, a *timeline.AppendRequest) {
 	var e message.Entry
 	if err := e.Decode(a.StoredPayload); err != nil {
 		d.Err = err
-	} else if d.ID, d.Updates = e.ID, e.Updates; !d.Asked && !sameContent(d, e.Content) {
+	} else if d.ID, d.Updates = e.ID, e.Updates; !d.Asked && d.Bridge == nil && !sameContent(d, e.Content) {
 		d.Err = timeline.ErrIDReuse
 	} else if d.Mentions {
 		d.Content = bytes.Clone(e.Content) // whom the roles named when it was stored

@@ -109,6 +109,9 @@ func (s *state) admits(d *message.Draft, nowMs int64) error {
 	if d.ByServer || d.Reacts && !s.dissolved {
 		return nil
 	}
+	if d.Bridge != nil {
+		return s.admitsBridge(d.Bridge.Bot, d.Sender, nowMs)
+	}
 	return s.canSend(d.Sender, nowMs)
 }
 

@@ -94,6 +94,7 @@ var migrations = []string{
 	// Of a recalled message: it did not count as unread, since only its sender saw it.
 	`ALTER TABLE message_updates ADD COLUMN limited BOOLEAN NOT NULL DEFAULT FALSE`,
 	`CREATE INDEX conversations_importing ON conversations (id) WHERE importing`,
+	`ALTER TABLE message_updates ADD COLUMN bridges {bytes}`, // a Message with bridge_deliveries
 }
 
 // readState reads the rows of a conversation, and applies the control entries that the rows lack.

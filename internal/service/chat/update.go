@@ -17,8 +17,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// An update is an entry that changes an earlier message of its conversation, its target: an edit, a recall, a reaction, a pin or the
-// start of a thread (docs/decisions/0072-updates.md). Its steps:
+// An update is an entry that changes an earlier message of its conversation, its target: an edit, a recall, a reaction, a pin, the
+// start of a thread, or a bridge's report (docs/decisions/0072-updates.md). Its steps:
 //
 //	validateUpdate   checks its form
 //	resolve          finds the target, and checks whether the sender may
@@ -48,6 +48,8 @@ func targetOf(c *chatv1.Content) *chatv1.Ref {
 		return k.Pin.Target
 	case *chatv1.Content_Thread:
 		return k.Thread.Target
+	case *chatv1.Content_BridgeReport:
+		return k.BridgeReport.Target
 	}
 	return nil
 }
@@ -182,7 +184,7 @@ func sameContent(d *message.Draft, stored []byte) bool {
 		r.Seq, r.ClientSeq = of.Seq, 0
 	}
 	if to, was := sent.GetEdit().GetContent(), had.GetEdit().GetContent(); to != nil && was != nil {
-		to.ReplyTo, to.ExternalId = was.ReplyTo, was.ExternalId
+		to.ReplyTo, to.ExternalId, to.Bridge = was.ReplyTo, was.ExternalId, was.Bridge
 		sameMentions := slices.EqualFunc(to.Mentions, was.Mentions, func(a, b *chatv1.Mention) bool { return proto.Equal(a, b) })
 		if one, other := captionOf(to), captionOf(was); one != nil && other != nil && *one == *other && sameMentions {
 			sent.GetEdit().Content = was
@@ -193,7 +195,7 @@ func sameContent(d *message.Draft, stored []byte) bool {
 
 // checkUpdate returns why a user may not do this to a message. All may reply.
 func (s *Service) checkUpdate(ctx context.Context, st *state, u id.User, target *target, content *chatv1.Content) error {
-	if target.state.recallSeq != 0 {
+	if target.state.recallSeq != 0 && content.GetBridgeReport() == nil { // by the id of a report, the recall finds the message in the other system
 		return errRecalled
 	}
 	switch k := content.Kind.(type) {
@@ -221,6 +223,9 @@ type target struct {
 func (s *Service) targetOf(ctx context.Context, st *state, d *message.Draft, seq uint64) (*target, error) {
 	if d.ByServer {
 		return s.targetWithin(ctx, st, 0, 1, math.MaxUint64, seq)
+	}
+	if d.Bridge != nil {
+		return s.target(ctx, st, d.Bridge.Bot, seq)
 	}
 	return s.target(ctx, st, d.Sender, seq)
 }
@@ -449,6 +454,8 @@ func (u *update) apply(ctx context.Context, tx *sql.Tx, content *chatv1.Content)
 		err = u.applyPin(ctx, tx, k.Pin.Remove)
 	case *chatv1.Content_Thread:
 		err = u.applyThread(ctx, tx, k.Thread.Conversation)
+	case *chatv1.Content_BridgeReport:
+		err = u.applyBridgeReport(ctx, tx, k.BridgeReport.Delivery)
 	default: // of an update of a later version nothing
 		err = u.applyMentions(ctx, tx, 0, content.Mentions)
 	}

@@ -60,8 +60,8 @@ func validateContent(d *message.Draft) error {
 	if c.BrokenOff != nil {
 		err = badContent("the server says that a streamed message was broken off")
 	}
-	if c.ExternalId != "" {
-		err = badContent("only an import gives a message an external id")
+	if c.ExternalId != "" || c.Bridge != "" {
+		err = badContent("only an import or a bridge gives a message an external id")
 	}
 	if err == nil && c.LinkPreview != nil {
 		err = validateLinkPreview(d, &c)
@@ -117,6 +117,8 @@ func validateKind(d *message.Draft, c *chatv1.Content) error {
 		return badContent("call StartStreamedMessage for a message that is written in parts")
 	case *chatv1.Content_Thread:
 		return badContent("the server says that a thread was started: call StartThread")
+	case *chatv1.Content_BridgeReport:
+		return badContent("only a bridge says what became of a message in another system: call ReportDelivery")
 	}
 	return badContent("control entries are written by the server only")
 }

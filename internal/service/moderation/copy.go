@@ -113,7 +113,7 @@ func isShown(m *chatv1.Message) bool {
 		return false
 	}
 	switch m.Content.GetKind().(type) {
-	case nil, *chatv1.Content_Control, *chatv1.Content_Edit, *chatv1.Content_Recall, *chatv1.Content_Reaction, *chatv1.Content_Pin, *chatv1.Content_Thread, *chatv1.Content_Signal:
+	case nil, *chatv1.Content_Control, *chatv1.Content_Edit, *chatv1.Content_Recall, *chatv1.Content_Reaction, *chatv1.Content_Pin, *chatv1.Content_Thread, *chatv1.Content_BridgeReport, *chatv1.Content_Signal:
 		return false
 	}
 	return true

@@ -30,8 +30,10 @@ type consumer struct {
 type filter struct {
 	kinds         []eventv1.EventKind
 	conversations []chatv1.ConversationKind
-	// bots are the users whose messages are left out: those of all bots, for a bot.
+	// bots are the users whose messages are left out: those of all bots, for a bot; only its own, for that of a bridge.
 	bots []id.User
+	// bridge is whose entries are left out: what came over a bridge does not go back over it. "": there is none.
+	bridge string
 }
 
 const (

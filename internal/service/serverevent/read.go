@@ -161,7 +161,7 @@ func (c *consumer) eventOf(e *timeline.Entry, m *message.Stored) *eventv1.Server
 		kind = kindOf(&content)
 	}
 	conversationKind := chatv1.ConversationKind(m.Entry.ID.Type())
-	if !c.filter.accepts(kind, conversationKind, m.Entry.Sender) || content.GetControl().GetAction() == chatv1.Control_ACTION_ACCESS {
+	if !c.filter.accepts(kind, conversationKind, m.Entry.Sender) || c.filter.bridge != "" && content.GetBridge() == c.filter.bridge || content.GetControl().GetAction() == chatv1.Control_ACTION_ACCESS {
 		return nil
 	}
 	return &eventv1.ServerEvent{Id: fmt.Sprintf("%d-%d", m.Conversation, m.Seq), Kind: kind, Conversation: uint64(m.Conversation), Seq: m.Seq, ConversationKind: conversationKind}
@@ -214,6 +214,8 @@ func kindOf(c *chatv1.Content) eventv1.EventKind {
 		return eventv1.EventKind_EVENT_KIND_PIN
 	case *chatv1.Content_Signal:
 		return eventv1.EventKind_EVENT_KIND_SIGNAL
+	case *chatv1.Content_BridgeReport:
+		return eventv1.EventKind_EVENT_KIND_BRIDGE_REPORT
 	case *chatv1.Content_Thread:
 		return eventv1.EventKind_EVENT_KIND_CONVERSATION_CHANGED
 	}

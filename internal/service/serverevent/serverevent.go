@@ -61,6 +61,8 @@ type Deps struct {
 	Chat     Chat
 	Accounts Accounts
 	IDs      IDs
+	// Bridges returns the names of bridges by their bots. If nil, there are none.
+	Bridges func(ctx context.Context) (map[id.User]string, error)
 	// Secret seals cursors. All nodes have the same.
 	Secret []byte
 	// Calls has the circuit breakers of this process. Without it there are own ones, which no metrics show.

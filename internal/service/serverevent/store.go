@@ -38,12 +38,24 @@ func (s *Service) consumers(ctx context.Context) (all []*consumer, err error) {
 		}
 		all = append(all, c)
 	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil || len(bots) == 0 {
+		return all, err
+	}
+	bridges := map[id.User]string{}
+	if s.deps.Bridges != nil {
+		if bridges, err = s.deps.Bridges(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for _, c := range all {
 		if c.bot != 0 {
 			c.filter.bots = bots
 		}
+		if c.filter.bridge = bridges[c.bot]; c.filter.bridge != "" {
+			c.filter.bots = []id.User{c.bot}
+		}
 	}
-	return all, rows.Err()
+	return all, nil
 }
 
 // storeConsumer creates a consumer at some positions, or changes one, whose positions stay.

@@ -357,7 +357,7 @@ func (x *export) entry(ctx context.Context, c *operationv1.InterchangeConversati
 
 // messageID is the id of a message in an export: that of an import, or one that no other message has.
 func messageID(conversation uint64, e *operationv1.ExportedEntry) string {
-	if id := e.GetContent().GetExternalId(); id != "" {
+	if id := e.GetContent().GetExternalId(); id != "" && e.Content.Bridge == "" { // those of two bridges may be the same
 		return id
 	}
 	return fmt.Sprintf("%s:%d", local(conversation), e.Seq)

@@ -42,6 +42,8 @@ func (e *Entry) FromProto(c *chatv1.Content, n Names) (ok bool, err error) {
 		return f.update(Pin, k.Pin.Target)
 	case *chatv1.Content_Thread:
 		return f.update(ThreadStart, k.Thread.Target)
+	case *chatv1.Content_BridgeReport:
+		return false, nil // another deployment is not linked with that system
 	}
 	return f.message(c)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/overload"
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/bridge/v1/bridgev1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/comment/v1/commentv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/engagement/v1/engagementv1connect"
@@ -36,7 +37,7 @@ var serviceClasses = map[string]overload.Class{
 	engagementv1connect.EngagementServiceName: overload.Feed, notificationv1connect.NotificationServiceName: overload.Feed,
 	rankingv1connect.RankingServiceName: overload.Feed, rankingv1connect.RankingAdminServiceName: overload.Server,
 	searchv1connect.SearchServiceName: overload.Search, videov1connect.VideoServiceName: overload.Media,
-	eventv1connect.ServerEventServiceName: overload.Server, transactionv1connect.MessageTransactionServiceName: overload.Server, idv1connect.IDServiceName: overload.Server,
+	bridgev1connect.BridgeLinkServiceName: overload.Chat, bridgev1connect.BridgeServiceName: overload.Server, eventv1connect.ServerEventServiceName: overload.Server, transactionv1connect.MessageTransactionServiceName: overload.Server, idv1connect.IDServiceName: overload.Server,
 	chatv1connect.MessageTraceServiceName: overload.Server, operationv1connect.OperationServiceName: overload.Server, operationv1connect.InterchangeServiceName: overload.Server, gatewayv1connect.GatewayServiceName: overload.Login,
 	moderationv1connect.ModerationServiceName: overload.Feed, moderationv1connect.ModerationAdminServiceName: overload.Server,
 }

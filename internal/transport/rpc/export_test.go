@@ -9,11 +9,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Calls returns the access of each call: "users", "anyone", "operators" or "servers", of which bots may make some.
+// Calls returns the access of each call: "users", "anyone", "operators", "bridges" or "servers", of which bots may make some.
 func (s *Server) Calls() map[string]string {
 	list := map[string]string{}
 	for name, m := range s.methods {
-		list[name] = [...]string{userAccess: "users", anonymousAccess: "anyone", serverAccess: "servers", eventAccess: "servers", operatorAccess: "operators"}[m.access]
+		list[name] = [...]string{userAccess: "users", anonymousAccess: "anyone", serverAccess: "servers", eventAccess: "servers", operatorAccess: "operators", bridgeAccess: "bridges"}[m.access]
 	}
 	return list
 }

@@ -36,6 +36,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/platform/runtimeswitch"
 	"github.com/rialto-im/rialto/internal/service/account"
+	"github.com/rialto-im/rialto/internal/service/bridge"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/chatroom"
 	"github.com/rialto-im/rialto/internal/service/comment"
@@ -209,14 +210,16 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	ranked, err := ranking.New(t.Context(), ranking.Deps{DB: db, Counters: counters, Posts: h.feed, Comments: h.comments, Engagement: h.engagement, Graph: h.accounts, Numbers: switches, Clock: h.clock, Logger: logger})
 	must(err)
-	events, err := serverevent.New(t.Context(), serverevent.Deps{DB: db, Log: log, Chat: h.chat, Accounts: h.accounts, IDs: ids, Clock: h.clock, Logger: logger}, serverevent.Config{})
+	bridges, err := bridge.New(t.Context(), bridge.Deps{DB: db, Chat: h.chat, Accounts: h.accounts, Clock: h.clock, Logger: logger})
+	must(err)
+	events, err := serverevent.New(t.Context(), serverevent.Deps{Bridges: bridges.Bots, DB: db, Log: log, Chat: h.chat, Accounts: h.accounts, IDs: ids, Clock: h.clock, Logger: logger}, serverevent.Config{})
 	must(err)
 	_, err = events.PutConsumer(t.Context(), id.Caller{Server: true}, &eventv1.PutEventConsumerRequest{Consumer: &eventv1.EventConsumer{Name: "matrix"}})
 	must(err)
 	transactions, err := messagetransaction.New(t.Context(), messagetransaction.Deps{DB: db, Chat: h.chat, Jobs: jobs, IDs: ids, Clock: h.clock, Logger: logger}, messagetransaction.Config{})
 	must(err)
 	h.moderation = h.newModeration(moderation.Deps{IDs: ids, Logger: logger})
-	h.deps = rpc.Deps{Operations: h.newOperations(jobs, shown, logger), Interchange: h.newInterchange(h.media, shown), Privacy: h.newPrivacy(jobs, ids, files, logger), Moderation: h.moderation, Transactions: transactions, Discovery: newDiscovery(), Ranking: ranked, Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Pushes: pushes, Search: found, ServerEvents: events, MessageTraces: messagetrace.New(messagetrace.Deps{}), Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Streamed: streamed, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
+	h.deps = rpc.Deps{Operations: h.newOperations(jobs, shown, logger), Interchange: h.newInterchange(h.media, shown), Privacy: h.newPrivacy(jobs, ids, files, logger), Moderation: h.moderation, Transactions: transactions, Bridges: bridges, Discovery: newDiscovery(), Ranking: ranked, Videos: shown, Feed: h.feed, Comments: h.comments, Engagement: h.engagement, Details: details, Notifications: told, Pushes: pushes, Search: found, ServerEvents: events, MessageTraces: messagetrace.New(messagetrace.Deps{}), Officials: officials, HelpDesks: desks, Accounts: h.accounts, Chat: h.chat, Inbox: h.inbox, Presence: seen, Schedule: scheduled, Streamed: streamed, Rooms: rooms, Organizations: h.organizations, Media: h.media, Previews: previews, IDs: service, Clock: h.clock, Logger: logger}
 	h.Server = rpc.New(h.deps)
 	h.key, err = h.accounts.CreateKey(t.Context(), account.NewKey{Name: "shop"}, nil)
 	must(err)

@@ -81,7 +81,7 @@ const (
 // matrix has a row for each call. Add a row for each new call.
 func matrix() map[string]row {
 	m := map[string]row{}
-	for _, part := range []map[string]row{ofAccounts(), ofSecurity(), ofPrivacy(), ofGroups(), ofMessages(), ofUploads(), ofRooms(), ofOrganizations(), ofOfficialAccounts(), ofHelpDesks(), ofFeeds(), ofComments(), ofEngagement(), ofRankings(), ofNotifications(), ofPushes(), ofVideos(), ofSearches(), ofServerEvents(), ofTransactions(), ofMessageTraces(), ofOperations(), ofInterchange(), ofModeration(), ofStreamedMessages(), ofIDs(), ofGateways()} {
+	for _, part := range []map[string]row{ofAccounts(), ofSecurity(), ofPrivacy(), ofGroups(), ofMessages(), ofUploads(), ofRooms(), ofOrganizations(), ofOfficialAccounts(), ofHelpDesks(), ofFeeds(), ofComments(), ofEngagement(), ofRankings(), ofNotifications(), ofPushes(), ofVideos(), ofSearches(), ofServerEvents(), ofTransactions(), ofBridges(), ofMessageTraces(), ofOperations(), ofInterchange(), ofModeration(), ofStreamedMessages(), ofIDs(), ofGateways()} {
 		maps.Copy(m, part)
 	}
 	return m

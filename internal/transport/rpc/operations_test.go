@@ -78,6 +78,8 @@ func (h *harness) keyFor(who string) (key, refusal string) {
 		return h.key, "no_key"
 	case "operators":
 		return h.operatorKey("olga", id.Operator), "no_role"
+	case "bridges":
+		return h.bridgeKey("matrix"), "no_bridge_key"
 	}
 	return "", ""
 }

@@ -168,7 +168,7 @@ func (p *procedure) answer(ctx context.Context, r *connect.Request[envelope]) (p
 
 // limit counts a user's request, or refuses it.
 func (p *procedure) limit(ctx context.Context, c id.Caller, r proto.Message, size, body int) (charged, error) {
-	if p.access == userAccess || p.access == eventAccess {
+	if p.access == userAccess || p.access == eventAccess || p.access == bridgeAccess {
 		elements := 0
 		if p.request().lists {
 			elements = named(r)

@@ -113,6 +113,7 @@ type Deps struct {
 	Search        Search
 	ServerEvents  ServerEvents
 	Transactions  Transactions
+	Bridges       Bridges
 	Privacy       Privacy
 	MessageTraces MessageTraces
 	Operations    Operations
@@ -173,6 +174,7 @@ const (
 	serverAccess                  // an API key
 	eventAccess                   // an API key, also that of a bot
 	operatorAccess                // a key with a role in the operators' console
+	bridgeAccess                  // the API key of a bridge
 )
 
 // method is one call of the API.
@@ -208,7 +210,7 @@ func New(deps Deps) *Server {
 		unauthenticatedComplete: inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedCalls),
 		anonymous:               newAnonymousLimiter(deps.Clock, deps.Nodes)}
 	s.refusals = s.newRefusals()
-	for _, m := range slices.Concat(s.accounts(), s.security(), s.passkeys(), s.privacy(), s.graph(), s.admin(), s.moderation(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.feeds(), s.comments(), s.engagements(), s.rankings(), s.operatorRankings(), s.notifications(), s.pushes(), s.videos(), s.searches(), s.serverEvents(), s.transactions(), s.messageTraces(), s.operations(), s.interchange(), s.media(), s.ids(), s.gateways()) {
+	for _, m := range slices.Concat(s.accounts(), s.security(), s.passkeys(), s.privacy(), s.graph(), s.admin(), s.moderation(), s.chats(), s.rooms(), s.organizations(), s.officials(), s.helpDesks(), s.feeds(), s.comments(), s.engagements(), s.rankings(), s.operatorRankings(), s.notifications(), s.pushes(), s.videos(), s.searches(), s.serverEvents(), s.transactions(), s.bridges(), s.messageTraces(), s.operations(), s.interchange(), s.media(), s.ids(), s.gateways()) {
 		s.methods[m.name] = m
 		s.mux.Handle("POST "+m.name, s.withBodyLimits(m))
 	}
@@ -261,6 +263,12 @@ func (s *Server) authenticate(ctx context.Context, call string, who access, h ht
 			return c, errs.New(errs.Denied, "no_key", "this call needs an API key")
 		}
 		return c, nil
+	}
+	if who == bridgeAccess {
+		if c.Bridge == "" {
+			err = errNoBridgeKey
+		}
+		return c, err
 	}
 	if c.Server {
 		u, err := strconv.ParseUint(h.Get("Rialto-User"), 10, 64)

@@ -197,7 +197,9 @@ type User struct {
 	// Official: the user is an official account. Show a verified mark beside the name.
 	Official bool `protobuf:"varint,7,opt,name=official,proto3" json:"official,omitempty"`
 	// Deleted: the account was erased. The handle and the display name say nothing; show words of your own for it.
-	Deleted       bool `protobuf:"varint,8,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	Deleted bool `protobuf:"varint,8,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	// Bridge is the name of the bridge over which the user writes, who is a person in another system and cannot log in here. Show it beside the name. Empty: none.
+	Bridge        string `protobuf:"bytes,9,opt,name=bridge,proto3" json:"bridge,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -286,6 +288,13 @@ func (x *User) GetDeleted() bool {
 		return x.Deleted
 	}
 	return false
+}
+
+func (x *User) GetBridge() string {
+	if x != nil {
+		return x.Bridge
+	}
+	return ""
 }
 
 type RegisterRequest struct {
@@ -4960,7 +4969,7 @@ var File_rialto_account_v1_account_proto protoreflect.FileDescriptor
 
 const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\n" +
-	"\x1frialto/account/v1/account.proto\x12\x11rialto.account.v1\x1a\x19rialto/chat/v1/chat.proto\x1a!rialto/presence/v1/presence.proto\"\xd8\x01\n" +
+	"\x1frialto/account/v1/account.proto\x12\x11rialto.account.v1\x1a\x19rialto/chat/v1/chat.proto\x1a!rialto/presence/v1/presence.proto\"\xf0\x01\n" +
 	"\x04User\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12\x16\n" +
 	"\x06handle\x18\x02 \x01(\tR\x06handle\x12!\n" +
@@ -4970,7 +4979,8 @@ const file_rialto_account_v1_account_proto_rawDesc = "" +
 	"\n" +
 	"avatar_url\x18\x06 \x01(\tR\tavatarUrl\x12\x1a\n" +
 	"\bofficial\x18\a \x01(\bR\bofficial\x12\x18\n" +
-	"\adeleted\x18\b \x01(\bR\adeleted\"\x9b\x01\n" +
+	"\adeleted\x18\b \x01(\bR\adeleted\x12\x16\n" +
+	"\x06bridge\x18\t \x01(\tR\x06bridge\"\x9b\x01\n" +
 	"\x0fRegisterRequest\x12\x16\n" +
 	"\x06handle\x18\x01 \x01(\tR\x06handle\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword\x12!\n" +

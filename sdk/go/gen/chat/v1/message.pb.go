@@ -297,7 +297,7 @@ func (x BrokenOff_Cause) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BrokenOff_Cause.Descriptor instead.
 func (BrokenOff_Cause) EnumDescriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{4, 0}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{5, 0}
 }
 
 type Control_Action int32
@@ -418,7 +418,7 @@ func (x Control_Action) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Control_Action.Descriptor instead.
 func (Control_Action) EnumDescriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{23, 0}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{25, 0}
 }
 
 // Message is one entry of a conversation, as every member sees it.
@@ -456,9 +456,11 @@ type Message struct {
 	// Reactions to the message; absent if there never were any.
 	Reactions *Reactions `protobuf:"bytes,16,opt,name=reactions,proto3" json:"reactions,omitempty"`
 	// Thread under the message; absent if nobody started one.
-	Thread        *Thread `protobuf:"bytes,17,opt,name=thread,proto3" json:"thread,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Thread *Thread `protobuf:"bytes,17,opt,name=thread,proto3" json:"thread,omitempty"`
+	// BridgeDeliveries say what became of the message in the systems with which its conversation is linked, at most one for each bridge.
+	BridgeDeliveries []*BridgeDelivery `protobuf:"bytes,18,rep,name=bridge_deliveries,json=bridgeDeliveries,proto3" json:"bridge_deliveries,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Message) Reset() {
@@ -610,6 +612,95 @@ func (x *Message) GetThread() *Thread {
 	return nil
 }
 
+func (x *Message) GetBridgeDeliveries() []*BridgeDelivery {
+	if x != nil {
+		return x.BridgeDeliveries
+	}
+	return nil
+}
+
+// BridgeDelivery is what became of a message in another system: it has an external_id there, or was refused for a reason.
+type BridgeDelivery struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Bridge is the name of the bridge.
+	Bridge string `protobuf:"bytes,1,opt,name=bridge,proto3" json:"bridge,omitempty"`
+	// Seq of the entry with the report. Of two of a bridge, the one with the higher seq is newer. From the server only.
+	Seq uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	// ExternalId of the message there; empty: it was refused.
+	ExternalId string `protobuf:"bytes,3,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
+	// Reason of the refusal for programs, such as not_voiced.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Text that tells the sender why.
+	Text          string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BridgeDelivery) Reset() {
+	*x = BridgeDelivery{}
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BridgeDelivery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BridgeDelivery) ProtoMessage() {}
+
+func (x *BridgeDelivery) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BridgeDelivery.ProtoReflect.Descriptor instead.
+func (*BridgeDelivery) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *BridgeDelivery) GetBridge() string {
+	if x != nil {
+		return x.Bridge
+	}
+	return ""
+}
+
+func (x *BridgeDelivery) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *BridgeDelivery) GetExternalId() string {
+	if x != nil {
+		return x.ExternalId
+	}
+	return ""
+}
+
+func (x *BridgeDelivery) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *BridgeDelivery) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // Thread under a message: a conversation of its own with the replies.
 type Thread struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -625,7 +716,7 @@ type Thread struct {
 
 func (x *Thread) Reset() {
 	*x = Thread{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[1]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -637,7 +728,7 @@ func (x *Thread) String() string {
 func (*Thread) ProtoMessage() {}
 
 func (x *Thread) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[1]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -650,7 +741,7 @@ func (x *Thread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thread.ProtoReflect.Descriptor instead.
 func (*Thread) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{1}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Thread) GetConversation() uint64 {
@@ -674,7 +765,7 @@ func (x *Thread) GetLastReplyMs() int64 {
 	return 0
 }
 
-// Content is what a message says: exactly one kind, and possibly reply_to. Edit, recall, reaction, pin and thread are updates: they change an
+// Content is what a message says: exactly one kind, and possibly reply_to. Edit, recall, reaction, pin, thread and bridge_report are updates: they change an
 // earlier message, are not counted as unread, and are not shown as messages of their own.
 type Content struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -698,6 +789,7 @@ type Content struct {
 	//	*Content_Signal
 	//	*Content_Thread
 	//	*Content_Streamed
+	//	*Content_BridgeReport
 	Kind isContent_Kind `protobuf_oneof:"kind"`
 	// ReplyTo is the message that this one answers. Only with a kind that is shown.
 	ReplyTo *Ref `protobuf:"bytes,14,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
@@ -707,15 +799,17 @@ type Content struct {
 	LinkPreview *LinkPreview `protobuf:"bytes,28,opt,name=link_preview,json=linkPreview,proto3" json:"link_preview,omitempty"`
 	// BrokenOff marks the text of a streamed message that is not whole; the text may be empty then. From the server only.
 	BrokenOff *BrokenOff `protobuf:"bytes,32,opt,name=broken_off,json=brokenOff,proto3" json:"broken_off,omitempty"`
-	// ExternalId is the id of an imported message in the system that it comes from. From the server only.
-	ExternalId    string `protobuf:"bytes,33,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
+	// ExternalId is the id of an imported or bridged message in the system that it comes from. From the server only.
+	ExternalId string `protobuf:"bytes,33,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
+	// Bridge is the name of the bridge over which the entry came; empty: none. From the server only.
+	Bridge        string `protobuf:"bytes,35,opt,name=bridge,proto3" json:"bridge,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[2]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -727,7 +821,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[2]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -740,7 +834,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{2}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Content) GetKind() isContent_Kind {
@@ -912,6 +1006,15 @@ func (x *Content) GetStreamed() *Streamed {
 	return nil
 }
 
+func (x *Content) GetBridgeReport() *BridgeReport {
+	if x != nil {
+		if x, ok := x.Kind.(*Content_BridgeReport); ok {
+			return x.BridgeReport
+		}
+	}
+	return nil
+}
+
 func (x *Content) GetReplyTo() *Ref {
 	if x != nil {
 		return x.ReplyTo
@@ -943,6 +1046,13 @@ func (x *Content) GetBrokenOff() *BrokenOff {
 func (x *Content) GetExternalId() string {
 	if x != nil {
 		return x.ExternalId
+	}
+	return ""
+}
+
+func (x *Content) GetBridge() string {
+	if x != nil {
+		return x.Bridge
 	}
 	return ""
 }
@@ -1028,6 +1138,11 @@ type Content_Streamed struct {
 	Streamed *Streamed `protobuf:"bytes,31,opt,name=streamed,proto3,oneof"`
 }
 
+type Content_BridgeReport struct {
+	// BridgeReport is written by bridges only (BridgeService.ReportDelivery).
+	BridgeReport *BridgeReport `protobuf:"bytes,34,opt,name=bridge_report,json=bridgeReport,proto3,oneof"`
+}
+
 func (*Content_Text) isContent_Kind() {}
 
 func (*Content_Image) isContent_Kind() {}
@@ -1064,6 +1179,8 @@ func (*Content_Thread) isContent_Kind() {}
 
 func (*Content_Streamed) isContent_Kind() {}
 
+func (*Content_BridgeReport) isContent_Kind() {}
+
 // Streamed is the content of a message while its sender writes it in parts.
 type Streamed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1074,7 +1191,7 @@ type Streamed struct {
 
 func (x *Streamed) Reset() {
 	*x = Streamed{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[3]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1086,7 +1203,7 @@ func (x *Streamed) String() string {
 func (*Streamed) ProtoMessage() {}
 
 func (x *Streamed) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[3]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1099,7 +1216,7 @@ func (x *Streamed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Streamed.ProtoReflect.Descriptor instead.
 func (*Streamed) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{3}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Streamed) GetWhoMayStop() WhoMayStop {
@@ -1120,7 +1237,7 @@ type BrokenOff struct {
 
 func (x *BrokenOff) Reset() {
 	*x = BrokenOff{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[4]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1132,7 +1249,7 @@ func (x *BrokenOff) String() string {
 func (*BrokenOff) ProtoMessage() {}
 
 func (x *BrokenOff) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[4]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1145,7 +1262,7 @@ func (x *BrokenOff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrokenOff.ProtoReflect.Descriptor instead.
 func (*BrokenOff) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{4}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *BrokenOff) GetCause() BrokenOff_Cause {
@@ -1183,7 +1300,7 @@ type LinkPreview struct {
 
 func (x *LinkPreview) Reset() {
 	*x = LinkPreview{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[5]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1195,7 +1312,7 @@ func (x *LinkPreview) String() string {
 func (*LinkPreview) ProtoMessage() {}
 
 func (x *LinkPreview) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[5]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1208,7 +1325,7 @@ func (x *LinkPreview) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkPreview.ProtoReflect.Descriptor instead.
 func (*LinkPreview) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{5}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *LinkPreview) GetUrl() string {
@@ -1287,7 +1404,7 @@ type Mention struct {
 
 func (x *Mention) Reset() {
 	*x = Mention{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[6]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1299,7 +1416,7 @@ func (x *Mention) String() string {
 func (*Mention) ProtoMessage() {}
 
 func (x *Mention) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[6]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1312,7 +1429,7 @@ func (x *Mention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mention.ProtoReflect.Descriptor instead.
 func (*Mention) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{6}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Mention) GetStart() uint32 {
@@ -1369,7 +1486,7 @@ type Ref struct {
 
 func (x *Ref) Reset() {
 	*x = Ref{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[7]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1381,7 +1498,7 @@ func (x *Ref) String() string {
 func (*Ref) ProtoMessage() {}
 
 func (x *Ref) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[7]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1394,7 +1511,7 @@ func (x *Ref) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ref.ProtoReflect.Descriptor instead.
 func (*Ref) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{7}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Ref) GetSeq() uint64 {
@@ -1425,7 +1542,7 @@ type Edit struct {
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[8]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1437,7 +1554,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[8]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1450,7 +1567,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{8}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Edit) GetTarget() *Ref {
@@ -1485,7 +1602,7 @@ type Recall struct {
 
 func (x *Recall) Reset() {
 	*x = Recall{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[9]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1497,7 +1614,7 @@ func (x *Recall) String() string {
 func (*Recall) ProtoMessage() {}
 
 func (x *Recall) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[9]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1510,7 +1627,7 @@ func (x *Recall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recall.ProtoReflect.Descriptor instead.
 func (*Recall) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{9}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Recall) GetTarget() *Ref {
@@ -1535,7 +1652,7 @@ type Reaction struct {
 
 func (x *Reaction) Reset() {
 	*x = Reaction{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[10]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1547,7 +1664,7 @@ func (x *Reaction) String() string {
 func (*Reaction) ProtoMessage() {}
 
 func (x *Reaction) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[10]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1560,7 +1677,7 @@ func (x *Reaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reaction.ProtoReflect.Descriptor instead.
 func (*Reaction) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{10}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Reaction) GetTarget() *Ref {
@@ -1605,7 +1722,7 @@ type Reactions struct {
 
 func (x *Reactions) Reset() {
 	*x = Reactions{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[11]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1617,7 +1734,7 @@ func (x *Reactions) String() string {
 func (*Reactions) ProtoMessage() {}
 
 func (x *Reactions) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[11]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1630,7 +1747,7 @@ func (x *Reactions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reactions.ProtoReflect.Descriptor instead.
 func (*Reactions) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{11}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Reactions) GetVersion() uint64 {
@@ -1664,7 +1781,7 @@ type ReactionCount struct {
 
 func (x *ReactionCount) Reset() {
 	*x = ReactionCount{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[12]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1676,7 +1793,7 @@ func (x *ReactionCount) String() string {
 func (*ReactionCount) ProtoMessage() {}
 
 func (x *ReactionCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[12]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1689,7 +1806,7 @@ func (x *ReactionCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactionCount.ProtoReflect.Descriptor instead.
 func (*ReactionCount) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{12}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ReactionCount) GetEmoji() string {
@@ -1717,7 +1834,7 @@ type Pin struct {
 
 func (x *Pin) Reset() {
 	*x = Pin{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[13]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1729,7 +1846,7 @@ func (x *Pin) String() string {
 func (*Pin) ProtoMessage() {}
 
 func (x *Pin) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[13]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1742,7 +1859,7 @@ func (x *Pin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pin.ProtoReflect.Descriptor instead.
 func (*Pin) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{13}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Pin) GetTarget() *Ref {
@@ -1771,7 +1888,7 @@ type ThreadStart struct {
 
 func (x *ThreadStart) Reset() {
 	*x = ThreadStart{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[14]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1783,7 +1900,7 @@ func (x *ThreadStart) String() string {
 func (*ThreadStart) ProtoMessage() {}
 
 func (x *ThreadStart) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[14]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1796,7 +1913,7 @@ func (x *ThreadStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadStart.ProtoReflect.Descriptor instead.
 func (*ThreadStart) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{14}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ThreadStart) GetTarget() *Ref {
@@ -1811,6 +1928,59 @@ func (x *ThreadStart) GetConversation() uint64 {
 		return x.Conversation
 	}
 	return 0
+}
+
+// BridgeReport says what became of a message in another system.
+type BridgeReport struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Target        *Ref                   `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	Delivery      *BridgeDelivery        `protobuf:"bytes,2,opt,name=delivery,proto3" json:"delivery,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BridgeReport) Reset() {
+	*x = BridgeReport{}
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BridgeReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BridgeReport) ProtoMessage() {}
+
+func (x *BridgeReport) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BridgeReport.ProtoReflect.Descriptor instead.
+func (*BridgeReport) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *BridgeReport) GetTarget() *Ref {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *BridgeReport) GetDelivery() *BridgeDelivery {
+	if x != nil {
+		return x.Delivery
+	}
+	return nil
 }
 
 // Media is an uploaded file.
@@ -1839,7 +2009,7 @@ type Media struct {
 
 func (x *Media) Reset() {
 	*x = Media{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[15]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1851,7 +2021,7 @@ func (x *Media) String() string {
 func (*Media) ProtoMessage() {}
 
 func (x *Media) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[15]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1864,7 +2034,7 @@ func (x *Media) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Media.ProtoReflect.Descriptor instead.
 func (*Media) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{15}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Media) GetUpload() uint64 {
@@ -1949,7 +2119,7 @@ type Album struct {
 
 func (x *Album) Reset() {
 	*x = Album{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[16]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1961,7 +2131,7 @@ func (x *Album) String() string {
 func (*Album) ProtoMessage() {}
 
 func (x *Album) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[16]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1974,7 +2144,7 @@ func (x *Album) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Album.ProtoReflect.Descriptor instead.
 func (*Album) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{16}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Album) GetItems() []*AlbumItem {
@@ -2004,7 +2174,7 @@ type AlbumItem struct {
 
 func (x *AlbumItem) Reset() {
 	*x = AlbumItem{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[17]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2016,7 +2186,7 @@ func (x *AlbumItem) String() string {
 func (*AlbumItem) ProtoMessage() {}
 
 func (x *AlbumItem) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[17]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2029,7 +2199,7 @@ func (x *AlbumItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlbumItem.ProtoReflect.Descriptor instead.
 func (*AlbumItem) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{17}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AlbumItem) GetKind() isAlbumItem_Kind {
@@ -2089,7 +2259,7 @@ type Forward struct {
 
 func (x *Forward) Reset() {
 	*x = Forward{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[18]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2101,7 +2271,7 @@ func (x *Forward) String() string {
 func (*Forward) ProtoMessage() {}
 
 func (x *Forward) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[18]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2114,7 +2284,7 @@ func (x *Forward) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forward.ProtoReflect.Descriptor instead.
 func (*Forward) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{18}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Forward) GetTitle() string {
@@ -2160,7 +2330,7 @@ type Forwarded struct {
 
 func (x *Forwarded) Reset() {
 	*x = Forwarded{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[19]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2172,7 +2342,7 @@ func (x *Forwarded) String() string {
 func (*Forwarded) ProtoMessage() {}
 
 func (x *Forwarded) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[19]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2185,7 +2355,7 @@ func (x *Forwarded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forwarded.ProtoReflect.Descriptor instead.
 func (*Forwarded) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{19}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Forwarded) GetConversation() uint64 {
@@ -2239,7 +2409,7 @@ type Location struct {
 
 func (x *Location) Reset() {
 	*x = Location{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[20]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2251,7 +2421,7 @@ func (x *Location) String() string {
 func (*Location) ProtoMessage() {}
 
 func (x *Location) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[20]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2264,7 +2434,7 @@ func (x *Location) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Location.ProtoReflect.Descriptor instead.
 func (*Location) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{20}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Location) GetLatitude() float64 {
@@ -2319,7 +2489,7 @@ type Card struct {
 
 func (x *Card) Reset() {
 	*x = Card{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[21]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2331,7 +2501,7 @@ func (x *Card) String() string {
 func (*Card) ProtoMessage() {}
 
 func (x *Card) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[21]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2344,7 +2514,7 @@ func (x *Card) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Card.ProtoReflect.Descriptor instead.
 func (*Card) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{21}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Card) GetTitle() string {
@@ -2403,7 +2573,7 @@ type Custom struct {
 
 func (x *Custom) Reset() {
 	*x = Custom{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[22]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2415,7 +2585,7 @@ func (x *Custom) String() string {
 func (*Custom) ProtoMessage() {}
 
 func (x *Custom) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[22]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2428,7 +2598,7 @@ func (x *Custom) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Custom.ProtoReflect.Descriptor instead.
 func (*Custom) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{22}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Custom) GetType() string {
@@ -2479,7 +2649,7 @@ type Control struct {
 
 func (x *Control) Reset() {
 	*x = Control{}
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[23]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2491,7 +2661,7 @@ func (x *Control) String() string {
 func (*Control) ProtoMessage() {}
 
 func (x *Control) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_message_proto_msgTypes[23]
+	mi := &file_rialto_chat_v1_message_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2504,7 +2674,7 @@ func (x *Control) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Control.ProtoReflect.Descriptor instead.
 func (*Control) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{23}
+	return file_rialto_chat_v1_message_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Control) GetAction() Control_Action {
@@ -2609,7 +2779,7 @@ var File_rialto_chat_v1_message_proto protoreflect.FileDescriptor
 
 const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\n" +
-	"\x1crialto/chat/v1/message.proto\x12\x0erialto.chat.v1\"\xae\x04\n" +
+	"\x1crialto/chat/v1/message.proto\x12\x0erialto.chat.v1\"\xfb\x04\n" +
 	"\aMessage\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -2631,11 +2801,19 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\apin_seq\x18\x0e \x01(\x04R\x06pinSeq\x12\x16\n" +
 	"\x06pinned\x18\x0f \x01(\bR\x06pinned\x127\n" +
 	"\treactions\x18\x10 \x01(\v2\x19.rialto.chat.v1.ReactionsR\treactions\x12.\n" +
-	"\x06thread\x18\x11 \x01(\v2\x16.rialto.chat.v1.ThreadR\x06thread\"r\n" +
+	"\x06thread\x18\x11 \x01(\v2\x16.rialto.chat.v1.ThreadR\x06thread\x12K\n" +
+	"\x11bridge_deliveries\x18\x12 \x03(\v2\x1e.rialto.chat.v1.BridgeDeliveryR\x10bridgeDeliveries\"\x87\x01\n" +
+	"\x0eBridgeDelivery\x12\x16\n" +
+	"\x06bridge\x18\x01 \x01(\tR\x06bridge\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x1f\n" +
+	"\vexternal_id\x18\x03 \x01(\tR\n" +
+	"externalId\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x12\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\"r\n" +
 	"\x06Thread\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12\x18\n" +
 	"\areplies\x18\x02 \x01(\rR\areplies\x12&\n" +
-	"\rlast_reply_ms\x18\x03 \x01(\x03B\x020\x02R\vlastReplyMs\"\xf0\b\n" +
+	"\rlast_reply_ms\x18\x03 \x01(\x03B\x020\x02R\vlastReplyMs\"\xcd\t\n" +
 	"\aContent\x12\x14\n" +
 	"\x04text\x18\x01 \x01(\tH\x00R\x04text\x12-\n" +
 	"\x05image\x18\x02 \x01(\v2\x15.rialto.chat.v1.MediaH\x00R\x05image\x12+\n" +
@@ -2655,14 +2833,16 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\aforward\x18\x15 \x01(\v2\x17.rialto.chat.v1.ForwardH\x00R\aforward\x120\n" +
 	"\x06signal\x18\x16 \x01(\v2\x16.rialto.chat.v1.CustomH\x00R\x06signal\x125\n" +
 	"\x06thread\x18\x19 \x01(\v2\x1b.rialto.chat.v1.ThreadStartH\x00R\x06thread\x126\n" +
-	"\bstreamed\x18\x1f \x01(\v2\x18.rialto.chat.v1.StreamedH\x00R\bstreamed\x12.\n" +
+	"\bstreamed\x18\x1f \x01(\v2\x18.rialto.chat.v1.StreamedH\x00R\bstreamed\x12C\n" +
+	"\rbridge_report\x18\" \x01(\v2\x1c.rialto.chat.v1.BridgeReportH\x00R\fbridgeReport\x12.\n" +
 	"\breply_to\x18\x0e \x01(\v2\x13.rialto.chat.v1.RefR\areplyTo\x123\n" +
 	"\bmentions\x18\x14 \x03(\v2\x17.rialto.chat.v1.MentionR\bmentions\x12>\n" +
 	"\flink_preview\x18\x1c \x01(\v2\x1b.rialto.chat.v1.LinkPreviewR\vlinkPreview\x128\n" +
 	"\n" +
 	"broken_off\x18  \x01(\v2\x19.rialto.chat.v1.BrokenOffR\tbrokenOff\x12\x1f\n" +
 	"\vexternal_id\x18! \x01(\tR\n" +
-	"externalIdB\x06\n" +
+	"externalId\x12\x16\n" +
+	"\x06bridge\x18# \x01(\tR\x06bridgeB\x06\n" +
 	"\x04kind\"H\n" +
 	"\bStreamed\x12<\n" +
 	"\fwho_may_stop\x18\x01 \x01(\x0e2\x1a.rialto.chat.v1.WhoMayStopR\n" +
@@ -2722,7 +2902,10 @@ const file_rialto_chat_v1_message_proto_rawDesc = "" +
 	"\x06remove\x18\x02 \x01(\bR\x06remove\"b\n" +
 	"\vThreadStart\x12+\n" +
 	"\x06target\x18\x01 \x01(\v2\x13.rialto.chat.v1.RefR\x06target\x12&\n" +
-	"\fconversation\x18\x02 \x01(\x04B\x020\x01R\fconversation\"\x89\x02\n" +
+	"\fconversation\x18\x02 \x01(\x04B\x020\x01R\fconversation\"w\n" +
+	"\fBridgeReport\x12+\n" +
+	"\x06target\x18\x01 \x01(\v2\x13.rialto.chat.v1.RefR\x06target\x12:\n" +
+	"\bdelivery\x18\x02 \x01(\v2\x1e.rialto.chat.v1.BridgeDeliveryR\bdelivery\"\x89\x02\n" +
 	"\x05Media\x12\x1a\n" +
 	"\x06upload\x18\x01 \x01(\x04B\x020\x01R\x06upload\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +
@@ -2848,89 +3031,95 @@ func file_rialto_chat_v1_message_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_chat_v1_message_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_rialto_chat_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_rialto_chat_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_rialto_chat_v1_message_proto_goTypes = []any{
-	(WhoMayStop)(0),       // 0: rialto.chat.v1.WhoMayStop
-	(TicketStatus)(0),     // 1: rialto.chat.v1.TicketStatus
-	(Role)(0),             // 2: rialto.chat.v1.Role
-	(JoinPolicy)(0),       // 3: rialto.chat.v1.JoinPolicy
-	(BrokenOff_Cause)(0),  // 4: rialto.chat.v1.BrokenOff.Cause
-	(Control_Action)(0),   // 5: rialto.chat.v1.Control.Action
-	(*Message)(nil),       // 6: rialto.chat.v1.Message
-	(*Thread)(nil),        // 7: rialto.chat.v1.Thread
-	(*Content)(nil),       // 8: rialto.chat.v1.Content
-	(*Streamed)(nil),      // 9: rialto.chat.v1.Streamed
-	(*BrokenOff)(nil),     // 10: rialto.chat.v1.BrokenOff
-	(*LinkPreview)(nil),   // 11: rialto.chat.v1.LinkPreview
-	(*Mention)(nil),       // 12: rialto.chat.v1.Mention
-	(*Ref)(nil),           // 13: rialto.chat.v1.Ref
-	(*Edit)(nil),          // 14: rialto.chat.v1.Edit
-	(*Recall)(nil),        // 15: rialto.chat.v1.Recall
-	(*Reaction)(nil),      // 16: rialto.chat.v1.Reaction
-	(*Reactions)(nil),     // 17: rialto.chat.v1.Reactions
-	(*ReactionCount)(nil), // 18: rialto.chat.v1.ReactionCount
-	(*Pin)(nil),           // 19: rialto.chat.v1.Pin
-	(*ThreadStart)(nil),   // 20: rialto.chat.v1.ThreadStart
-	(*Media)(nil),         // 21: rialto.chat.v1.Media
-	(*Album)(nil),         // 22: rialto.chat.v1.Album
-	(*AlbumItem)(nil),     // 23: rialto.chat.v1.AlbumItem
-	(*Forward)(nil),       // 24: rialto.chat.v1.Forward
-	(*Forwarded)(nil),     // 25: rialto.chat.v1.Forwarded
-	(*Location)(nil),      // 26: rialto.chat.v1.Location
-	(*Card)(nil),          // 27: rialto.chat.v1.Card
-	(*Custom)(nil),        // 28: rialto.chat.v1.Custom
-	(*Control)(nil),       // 29: rialto.chat.v1.Control
+	(WhoMayStop)(0),        // 0: rialto.chat.v1.WhoMayStop
+	(TicketStatus)(0),      // 1: rialto.chat.v1.TicketStatus
+	(Role)(0),              // 2: rialto.chat.v1.Role
+	(JoinPolicy)(0),        // 3: rialto.chat.v1.JoinPolicy
+	(BrokenOff_Cause)(0),   // 4: rialto.chat.v1.BrokenOff.Cause
+	(Control_Action)(0),    // 5: rialto.chat.v1.Control.Action
+	(*Message)(nil),        // 6: rialto.chat.v1.Message
+	(*BridgeDelivery)(nil), // 7: rialto.chat.v1.BridgeDelivery
+	(*Thread)(nil),         // 8: rialto.chat.v1.Thread
+	(*Content)(nil),        // 9: rialto.chat.v1.Content
+	(*Streamed)(nil),       // 10: rialto.chat.v1.Streamed
+	(*BrokenOff)(nil),      // 11: rialto.chat.v1.BrokenOff
+	(*LinkPreview)(nil),    // 12: rialto.chat.v1.LinkPreview
+	(*Mention)(nil),        // 13: rialto.chat.v1.Mention
+	(*Ref)(nil),            // 14: rialto.chat.v1.Ref
+	(*Edit)(nil),           // 15: rialto.chat.v1.Edit
+	(*Recall)(nil),         // 16: rialto.chat.v1.Recall
+	(*Reaction)(nil),       // 17: rialto.chat.v1.Reaction
+	(*Reactions)(nil),      // 18: rialto.chat.v1.Reactions
+	(*ReactionCount)(nil),  // 19: rialto.chat.v1.ReactionCount
+	(*Pin)(nil),            // 20: rialto.chat.v1.Pin
+	(*ThreadStart)(nil),    // 21: rialto.chat.v1.ThreadStart
+	(*BridgeReport)(nil),   // 22: rialto.chat.v1.BridgeReport
+	(*Media)(nil),          // 23: rialto.chat.v1.Media
+	(*Album)(nil),          // 24: rialto.chat.v1.Album
+	(*AlbumItem)(nil),      // 25: rialto.chat.v1.AlbumItem
+	(*Forward)(nil),        // 26: rialto.chat.v1.Forward
+	(*Forwarded)(nil),      // 27: rialto.chat.v1.Forwarded
+	(*Location)(nil),       // 28: rialto.chat.v1.Location
+	(*Card)(nil),           // 29: rialto.chat.v1.Card
+	(*Custom)(nil),         // 30: rialto.chat.v1.Custom
+	(*Control)(nil),        // 31: rialto.chat.v1.Control
 }
 var file_rialto_chat_v1_message_proto_depIdxs = []int32{
-	8,  // 0: rialto.chat.v1.Message.content:type_name -> rialto.chat.v1.Content
-	17, // 1: rialto.chat.v1.Message.reactions:type_name -> rialto.chat.v1.Reactions
-	7,  // 2: rialto.chat.v1.Message.thread:type_name -> rialto.chat.v1.Thread
-	21, // 3: rialto.chat.v1.Content.image:type_name -> rialto.chat.v1.Media
-	21, // 4: rialto.chat.v1.Content.file:type_name -> rialto.chat.v1.Media
-	21, // 5: rialto.chat.v1.Content.voice:type_name -> rialto.chat.v1.Media
-	21, // 6: rialto.chat.v1.Content.video:type_name -> rialto.chat.v1.Media
-	26, // 7: rialto.chat.v1.Content.location:type_name -> rialto.chat.v1.Location
-	27, // 8: rialto.chat.v1.Content.card:type_name -> rialto.chat.v1.Card
-	28, // 9: rialto.chat.v1.Content.custom:type_name -> rialto.chat.v1.Custom
-	29, // 10: rialto.chat.v1.Content.control:type_name -> rialto.chat.v1.Control
-	14, // 11: rialto.chat.v1.Content.edit:type_name -> rialto.chat.v1.Edit
-	15, // 12: rialto.chat.v1.Content.recall:type_name -> rialto.chat.v1.Recall
-	16, // 13: rialto.chat.v1.Content.reaction:type_name -> rialto.chat.v1.Reaction
-	19, // 14: rialto.chat.v1.Content.pin:type_name -> rialto.chat.v1.Pin
-	22, // 15: rialto.chat.v1.Content.album:type_name -> rialto.chat.v1.Album
-	24, // 16: rialto.chat.v1.Content.forward:type_name -> rialto.chat.v1.Forward
-	28, // 17: rialto.chat.v1.Content.signal:type_name -> rialto.chat.v1.Custom
-	20, // 18: rialto.chat.v1.Content.thread:type_name -> rialto.chat.v1.ThreadStart
-	9,  // 19: rialto.chat.v1.Content.streamed:type_name -> rialto.chat.v1.Streamed
-	13, // 20: rialto.chat.v1.Content.reply_to:type_name -> rialto.chat.v1.Ref
-	12, // 21: rialto.chat.v1.Content.mentions:type_name -> rialto.chat.v1.Mention
-	11, // 22: rialto.chat.v1.Content.link_preview:type_name -> rialto.chat.v1.LinkPreview
-	10, // 23: rialto.chat.v1.Content.broken_off:type_name -> rialto.chat.v1.BrokenOff
-	0,  // 24: rialto.chat.v1.Streamed.who_may_stop:type_name -> rialto.chat.v1.WhoMayStop
-	4,  // 25: rialto.chat.v1.BrokenOff.cause:type_name -> rialto.chat.v1.BrokenOff.Cause
-	2,  // 26: rialto.chat.v1.Mention.role:type_name -> rialto.chat.v1.Role
-	13, // 27: rialto.chat.v1.Edit.target:type_name -> rialto.chat.v1.Ref
-	8,  // 28: rialto.chat.v1.Edit.content:type_name -> rialto.chat.v1.Content
-	13, // 29: rialto.chat.v1.Recall.target:type_name -> rialto.chat.v1.Ref
-	13, // 30: rialto.chat.v1.Reaction.target:type_name -> rialto.chat.v1.Ref
-	17, // 31: rialto.chat.v1.Reaction.reactions:type_name -> rialto.chat.v1.Reactions
-	18, // 32: rialto.chat.v1.Reactions.counts:type_name -> rialto.chat.v1.ReactionCount
-	13, // 33: rialto.chat.v1.Pin.target:type_name -> rialto.chat.v1.Ref
-	13, // 34: rialto.chat.v1.ThreadStart.target:type_name -> rialto.chat.v1.Ref
-	23, // 35: rialto.chat.v1.Album.items:type_name -> rialto.chat.v1.AlbumItem
-	21, // 36: rialto.chat.v1.AlbumItem.image:type_name -> rialto.chat.v1.Media
-	21, // 37: rialto.chat.v1.AlbumItem.video:type_name -> rialto.chat.v1.Media
-	25, // 38: rialto.chat.v1.Forward.items:type_name -> rialto.chat.v1.Forwarded
-	8,  // 39: rialto.chat.v1.Forwarded.content:type_name -> rialto.chat.v1.Content
-	5,  // 40: rialto.chat.v1.Control.action:type_name -> rialto.chat.v1.Control.Action
-	2,  // 41: rialto.chat.v1.Control.role:type_name -> rialto.chat.v1.Role
-	3,  // 42: rialto.chat.v1.Control.join_policy:type_name -> rialto.chat.v1.JoinPolicy
-	1,  // 43: rialto.chat.v1.Control.ticket_status:type_name -> rialto.chat.v1.TicketStatus
-	44, // [44:44] is the sub-list for method output_type
-	44, // [44:44] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	9,  // 0: rialto.chat.v1.Message.content:type_name -> rialto.chat.v1.Content
+	18, // 1: rialto.chat.v1.Message.reactions:type_name -> rialto.chat.v1.Reactions
+	8,  // 2: rialto.chat.v1.Message.thread:type_name -> rialto.chat.v1.Thread
+	7,  // 3: rialto.chat.v1.Message.bridge_deliveries:type_name -> rialto.chat.v1.BridgeDelivery
+	23, // 4: rialto.chat.v1.Content.image:type_name -> rialto.chat.v1.Media
+	23, // 5: rialto.chat.v1.Content.file:type_name -> rialto.chat.v1.Media
+	23, // 6: rialto.chat.v1.Content.voice:type_name -> rialto.chat.v1.Media
+	23, // 7: rialto.chat.v1.Content.video:type_name -> rialto.chat.v1.Media
+	28, // 8: rialto.chat.v1.Content.location:type_name -> rialto.chat.v1.Location
+	29, // 9: rialto.chat.v1.Content.card:type_name -> rialto.chat.v1.Card
+	30, // 10: rialto.chat.v1.Content.custom:type_name -> rialto.chat.v1.Custom
+	31, // 11: rialto.chat.v1.Content.control:type_name -> rialto.chat.v1.Control
+	15, // 12: rialto.chat.v1.Content.edit:type_name -> rialto.chat.v1.Edit
+	16, // 13: rialto.chat.v1.Content.recall:type_name -> rialto.chat.v1.Recall
+	17, // 14: rialto.chat.v1.Content.reaction:type_name -> rialto.chat.v1.Reaction
+	20, // 15: rialto.chat.v1.Content.pin:type_name -> rialto.chat.v1.Pin
+	24, // 16: rialto.chat.v1.Content.album:type_name -> rialto.chat.v1.Album
+	26, // 17: rialto.chat.v1.Content.forward:type_name -> rialto.chat.v1.Forward
+	30, // 18: rialto.chat.v1.Content.signal:type_name -> rialto.chat.v1.Custom
+	21, // 19: rialto.chat.v1.Content.thread:type_name -> rialto.chat.v1.ThreadStart
+	10, // 20: rialto.chat.v1.Content.streamed:type_name -> rialto.chat.v1.Streamed
+	22, // 21: rialto.chat.v1.Content.bridge_report:type_name -> rialto.chat.v1.BridgeReport
+	14, // 22: rialto.chat.v1.Content.reply_to:type_name -> rialto.chat.v1.Ref
+	13, // 23: rialto.chat.v1.Content.mentions:type_name -> rialto.chat.v1.Mention
+	12, // 24: rialto.chat.v1.Content.link_preview:type_name -> rialto.chat.v1.LinkPreview
+	11, // 25: rialto.chat.v1.Content.broken_off:type_name -> rialto.chat.v1.BrokenOff
+	0,  // 26: rialto.chat.v1.Streamed.who_may_stop:type_name -> rialto.chat.v1.WhoMayStop
+	4,  // 27: rialto.chat.v1.BrokenOff.cause:type_name -> rialto.chat.v1.BrokenOff.Cause
+	2,  // 28: rialto.chat.v1.Mention.role:type_name -> rialto.chat.v1.Role
+	14, // 29: rialto.chat.v1.Edit.target:type_name -> rialto.chat.v1.Ref
+	9,  // 30: rialto.chat.v1.Edit.content:type_name -> rialto.chat.v1.Content
+	14, // 31: rialto.chat.v1.Recall.target:type_name -> rialto.chat.v1.Ref
+	14, // 32: rialto.chat.v1.Reaction.target:type_name -> rialto.chat.v1.Ref
+	18, // 33: rialto.chat.v1.Reaction.reactions:type_name -> rialto.chat.v1.Reactions
+	19, // 34: rialto.chat.v1.Reactions.counts:type_name -> rialto.chat.v1.ReactionCount
+	14, // 35: rialto.chat.v1.Pin.target:type_name -> rialto.chat.v1.Ref
+	14, // 36: rialto.chat.v1.ThreadStart.target:type_name -> rialto.chat.v1.Ref
+	14, // 37: rialto.chat.v1.BridgeReport.target:type_name -> rialto.chat.v1.Ref
+	7,  // 38: rialto.chat.v1.BridgeReport.delivery:type_name -> rialto.chat.v1.BridgeDelivery
+	25, // 39: rialto.chat.v1.Album.items:type_name -> rialto.chat.v1.AlbumItem
+	23, // 40: rialto.chat.v1.AlbumItem.image:type_name -> rialto.chat.v1.Media
+	23, // 41: rialto.chat.v1.AlbumItem.video:type_name -> rialto.chat.v1.Media
+	27, // 42: rialto.chat.v1.Forward.items:type_name -> rialto.chat.v1.Forwarded
+	9,  // 43: rialto.chat.v1.Forwarded.content:type_name -> rialto.chat.v1.Content
+	5,  // 44: rialto.chat.v1.Control.action:type_name -> rialto.chat.v1.Control.Action
+	2,  // 45: rialto.chat.v1.Control.role:type_name -> rialto.chat.v1.Role
+	3,  // 46: rialto.chat.v1.Control.join_policy:type_name -> rialto.chat.v1.JoinPolicy
+	1,  // 47: rialto.chat.v1.Control.ticket_status:type_name -> rialto.chat.v1.TicketStatus
+	48, // [48:48] is the sub-list for method output_type
+	48, // [48:48] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_rialto_chat_v1_message_proto_init() }
@@ -2938,7 +3127,7 @@ func file_rialto_chat_v1_message_proto_init() {
 	if File_rialto_chat_v1_message_proto != nil {
 		return
 	}
-	file_rialto_chat_v1_message_proto_msgTypes[2].OneofWrappers = []any{
+	file_rialto_chat_v1_message_proto_msgTypes[3].OneofWrappers = []any{
 		(*Content_Text)(nil),
 		(*Content_Image)(nil),
 		(*Content_File)(nil),
@@ -2957,8 +3146,9 @@ func file_rialto_chat_v1_message_proto_init() {
 		(*Content_Signal)(nil),
 		(*Content_Thread)(nil),
 		(*Content_Streamed)(nil),
+		(*Content_BridgeReport)(nil),
 	}
-	file_rialto_chat_v1_message_proto_msgTypes[17].OneofWrappers = []any{
+	file_rialto_chat_v1_message_proto_msgTypes[19].OneofWrappers = []any{
 		(*AlbumItem_Image)(nil),
 		(*AlbumItem_Video)(nil),
 	}
@@ -2968,7 +3158,7 @@ func file_rialto_chat_v1_message_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_chat_v1_message_proto_rawDesc), len(file_rialto_chat_v1_message_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   24,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

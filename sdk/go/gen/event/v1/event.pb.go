@@ -47,6 +47,8 @@ const (
 	EventKind_EVENT_KIND_CONVERSATION_CHANGED EventKind = 10
 	// An entry that has expired, or cannot be read because the server's store is damaged. It has no message, and is delivered whatever the kinds of the filter.
 	EventKind_EVENT_KIND_UNREADABLE EventKind = 11
+	// A bridge reported what became of a message in another system.
+	EventKind_EVENT_KIND_BRIDGE_REPORT EventKind = 12
 )
 
 // Enum value maps for EventKind.
@@ -64,6 +66,7 @@ var (
 		9:  "EVENT_KIND_MEMBER_LEFT",
 		10: "EVENT_KIND_CONVERSATION_CHANGED",
 		11: "EVENT_KIND_UNREADABLE",
+		12: "EVENT_KIND_BRIDGE_REPORT",
 	}
 	EventKind_value = map[string]int32{
 		"EVENT_KIND_UNSPECIFIED":          0,
@@ -78,6 +81,7 @@ var (
 		"EVENT_KIND_MEMBER_LEFT":          9,
 		"EVENT_KIND_CONVERSATION_CHANGED": 10,
 		"EVENT_KIND_UNREADABLE":           11,
+		"EVENT_KIND_BRIDGE_REPORT":        12,
 	}
 )
 
@@ -119,7 +123,7 @@ type EventConsumer struct {
 	ConversationKinds []v1.ConversationKind `protobuf:"varint,3,rep,packed,name=conversation_kinds,json=conversationKinds,proto3,enum=rialto.chat.v1.ConversationKind" json:"conversation_kinds,omitempty"`
 	// Webhook to which events are posted; absent: the consumer pulls.
 	Webhook *EventWebhook `protobuf:"bytes,4,opt,name=webhook,proto3" json:"webhook,omitempty"`
-	// Bot is the user who receives: only events of small conversations that this user is a member of, and not what the user wrote. 0: no bot.
+	// Bot is the user who receives: only events of small conversations that this user is a member of, and not what the user wrote. The bot of a bridge does not receive what came over that bridge. 0: no bot.
 	Bot uint64 `protobuf:"varint,5,opt,name=bot,proto3" json:"bot,omitempty"`
 	// Audit: messages as they were stored, even if they were edited or recalled since. It needs an API key with the permission audit.
 	Audit bool `protobuf:"varint,6,opt,name=audit,proto3" json:"audit,omitempty"`
@@ -1628,7 +1632,7 @@ const file_rialto_event_v1_event_proto_rawDesc = "" +
 	"\bconsumer\x18\x01 \x01(\tR\bconsumer\x124\n" +
 	"\x06events\x18\x02 \x03(\v2\x1c.rialto.event.v1.ServerEventR\x06events\x12\x10\n" +
 	"\x03gap\x18\x03 \x01(\bR\x03gap\x12\x18\n" +
-	"\aretried\x18\x04 \x01(\bR\aretried*\xce\x02\n" +
+	"\aretried\x18\x04 \x01(\bR\aretried*\xec\x02\n" +
 	"\tEventKind\x12\x1a\n" +
 	"\x16EVENT_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12EVENT_KIND_MESSAGE\x10\x01\x12\x13\n" +
@@ -1642,7 +1646,8 @@ const file_rialto_event_v1_event_proto_rawDesc = "" +
 	"\x16EVENT_KIND_MEMBER_LEFT\x10\t\x12#\n" +
 	"\x1fEVENT_KIND_CONVERSATION_CHANGED\x10\n" +
 	"\x12\x19\n" +
-	"\x15EVENT_KIND_UNREADABLE\x10\v2\x8a\a\n" +
+	"\x15EVENT_KIND_UNREADABLE\x10\v\x12\x1c\n" +
+	"\x18EVENT_KIND_BRIDGE_REPORT\x10\f2\x8a\a\n" +
 	"\x12ServerEventService\x12\\\n" +
 	"\x10PutEventConsumer\x12(.rialto.event.v1.PutEventConsumerRequest\x1a\x1e.rialto.event.v1.EventConsumer\x12m\n" +
 	"\x12ListEventConsumers\x12*.rialto.event.v1.ListEventConsumersRequest\x1a+.rialto.event.v1.ListEventConsumersResponse\x12p\n" +

@@ -10,7 +10,7 @@ import type { Message as Message$1 } from "@bufbuild/protobuf";
  * Describes the file rialto/chat/v1/message.proto.
  */
 export const file_rialto_chat_v1_message: GenFile = /*@__PURE__*/
-  fileDesc("ChxyaWFsdG8vY2hhdC92MS9tZXNzYWdlLnByb3RvEg5yaWFsdG8uY2hhdC52MSKVAwoHTWVzc2FnZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBBIKCgJpZBgDIAEoCRISCgZzZW5kZXIYBCABKARCAjABEhIKBmRldmljZRgFIAEoBEICMAESEgoKY2xpZW50X3NlcRgGIAEoBBITCgd0aW1lX21zGAcgASgDQgIwAhIPCgdjb3VudGVkGAggASgEEigKB2NvbnRlbnQYCSABKAsyFy5yaWFsdG8uY2hhdC52MS5Db250ZW50EhAKCGVkaXRfc2VxGAogASgEEhUKCWVkaXRlZF9tcxgLIAEoA0ICMAISEgoKcmVjYWxsX3NlcRgMIAEoBBIXCgtyZWNhbGxlZF9ieRgNIAEoBEICMAESDwoHcGluX3NlcRgOIAEoBBIOCgZwaW5uZWQYDyABKAgSLAoJcmVhY3Rpb25zGBAgASgLMhkucmlhbHRvLmNoYXQudjEuUmVhY3Rpb25zEiYKBnRocmVhZBgRIAEoCzIWLnJpYWx0by5jaGF0LnYxLlRocmVhZCJOCgZUaHJlYWQSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIPCgdyZXBsaWVzGAIgASgNEhkKDWxhc3RfcmVwbHlfbXMYAyABKANCAjACIrAHCgdDb250ZW50Eg4KBHRleHQYASABKAlIABImCgVpbWFnZRgCIAEoCzIVLnJpYWx0by5jaGF0LnYxLk1lZGlhSAASJQoEZmlsZRgDIAEoCzIVLnJpYWx0by5jaGF0LnYxLk1lZGlhSAASJgoFdm9pY2UYBCABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYUgAEiYKBXZpZGVvGAUgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWFIABIsCghsb2NhdGlvbhgGIAEoCzIYLnJpYWx0by5jaGF0LnYxLkxvY2F0aW9uSAASJAoEY2FyZBgHIAEoCzIULnJpYWx0by5jaGF0LnYxLkNhcmRIABIoCgZjdXN0b20YCCABKAsyFi5yaWFsdG8uY2hhdC52MS5DdXN0b21IABIqCgdjb250cm9sGAkgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udHJvbEgAEiQKBGVkaXQYCiABKAsyFC5yaWFsdG8uY2hhdC52MS5FZGl0SAASKAoGcmVjYWxsGAsgASgLMhYucmlhbHRvLmNoYXQudjEuUmVjYWxsSAASLAoIcmVhY3Rpb24YDCABKAsyGC5yaWFsdG8uY2hhdC52MS5SZWFjdGlvbkgAEiIKA3BpbhgNIAEoCzITLnJpYWx0by5jaGF0LnYxLlBpbkgAEiYKBWFsYnVtGBcgASgLMhUucmlhbHRvLmNoYXQudjEuQWxidW1IABIqCgdmb3J3YXJkGBUgASgLMhcucmlhbHRvLmNoYXQudjEuRm9yd2FyZEgAEigKBnNpZ25hbBgWIAEoCzIWLnJpYWx0by5jaGF0LnYxLkN1c3RvbUgAEi0KBnRocmVhZBgZIAEoCzIbLnJpYWx0by5jaGF0LnYxLlRocmVhZFN0YXJ0SAASLAoIc3RyZWFtZWQYHyABKAsyGC5yaWFsdG8uY2hhdC52MS5TdHJlYW1lZEgAEiUKCHJlcGx5X3RvGA4gASgLMhMucmlhbHRvLmNoYXQudjEuUmVmEikKCG1lbnRpb25zGBQgAygLMhcucmlhbHRvLmNoYXQudjEuTWVudGlvbhIxCgxsaW5rX3ByZXZpZXcYHCABKAsyGy5yaWFsdG8uY2hhdC52MS5MaW5rUHJldmlldxItCgpicm9rZW5fb2ZmGCAgASgLMhkucmlhbHRvLmNoYXQudjEuQnJva2VuT2ZmEhMKC2V4dGVybmFsX2lkGCEgASgJQgYKBGtpbmQiPAoIU3RyZWFtZWQSMAoMd2hvX21heV9zdG9wGAEgASgOMhoucmlhbHRvLmNoYXQudjEuV2hvTWF5U3RvcCLCAQoJQnJva2VuT2ZmEi4KBWNhdXNlGAEgASgOMh8ucmlhbHRvLmNoYXQudjEuQnJva2VuT2ZmLkNhdXNlEg4KAmJ5GAIgASgEQgIwASJ1CgVDYXVzZRIVChFDQVVTRV9VTlNQRUNJRklFRBAAEhEKDUNBVVNFX1NUT1BQRUQQARIQCgxDQVVTRV9GQUlMRUQQAhIOCgpDQVVTRV9MT1NUEAMSEAoMQ0FVU0VfREVOSUVEEAQSDgoKQ0FVU0VfSEVMRBAFIpgBCgtMaW5rUHJldmlldxILCgN1cmwYASABKAkSDQoFdGl0bGUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSEQoJc2l0ZV9uYW1lGAQgASgJEhMKB3BpY3R1cmUYBSABKARCAjABEg0KBXdpZHRoGAYgASgNEg4KBmhlaWdodBgHIAEoDRIRCglzaWduYXR1cmUYCCABKAwihAEKB01lbnRpb24SDQoFc3RhcnQYASABKA0SDgoGbGVuZ3RoGAIgASgNEhAKBHVzZXIYAyABKARCAjABEiIKBHJvbGUYBCABKA4yFC5yaWFsdG8uY2hhdC52MS5Sb2xlEhEKCWV2ZXJ5Ym9keRgFIAEoCBIRCgV1c2VycxgGIAMoBEICMAEiJgoDUmVmEgsKA3NlcRgBIAEoBBISCgpjbGllbnRfc2VxGAIgASgEImMKBEVkaXQSIwoGdGFyZ2V0GAEgASgLMhMucmlhbHRvLmNoYXQudjEuUmVmEigKB2NvbnRlbnQYAiABKAsyFy5yaWFsdG8uY2hhdC52MS5Db250ZW50EgwKBGVuZHMYAyABKAgiLQoGUmVjYWxsEiMKBnRhcmdldBgBIAEoCzITLnJpYWx0by5jaGF0LnYxLlJlZiJ8CghSZWFjdGlvbhIjCgZ0YXJnZXQYASABKAsyEy5yaWFsdG8uY2hhdC52MS5SZWYSDQoFZW1vamkYAiABKAkSDgoGcmVtb3ZlGAMgASgIEiwKCXJlYWN0aW9ucxgEIAEoCzIZLnJpYWx0by5jaGF0LnYxLlJlYWN0aW9ucyJZCglSZWFjdGlvbnMSDwoHdmVyc2lvbhgBIAEoBBItCgZjb3VudHMYAiADKAsyHS5yaWFsdG8uY2hhdC52MS5SZWFjdGlvbkNvdW50EgwKBG1pbmUYAyADKAkiLQoNUmVhY3Rpb25Db3VudBINCgVlbW9qaRgBIAEoCRINCgVjb3VudBgCIAEoDSI6CgNQaW4SIwoGdGFyZ2V0GAEgASgLMhMucmlhbHRvLmNoYXQudjEuUmVmEg4KBnJlbW92ZRgCIAEoCCJMCgtUaHJlYWRTdGFydBIjCgZ0YXJnZXQYASABKAsyEy5yaWFsdG8uY2hhdC52MS5SZWYSGAoMY29udmVyc2F0aW9uGAIgASgEQgIwASK1AQoFTWVkaWESEgoGdXBsb2FkGAEgASgEQgIwARIMCgRuYW1lGAIgASgJEhEKCW1pbWVfdHlwZRgDIAEoCRIMCgRzaXplGAQgASgEEg0KBXdpZHRoGAUgASgNEg4KBmhlaWdodBgGIAEoDRITCgtkdXJhdGlvbl9tcxgHIAEoDRIPCgdjYXB0aW9uGAggASgJEhAKCHdhdmVmb3JtGAkgASgMEhIKBnBvc3RlchgKIAEoBEICMAEiQgoFQWxidW0SKAoFaXRlbXMYASADKAsyGS5yaWFsdG8uY2hhdC52MS5BbGJ1bUl0ZW0SDwoHY2FwdGlvbhgCIAEoCSJjCglBbGJ1bUl0ZW0SJgoFaW1hZ2UYASABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYUgAEiYKBXZpZGVvGAIgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWFIAEIGCgRraW5kImoKB0ZvcndhcmQSDQoFdGl0bGUYASABKAkSGAoMY29udmVyc2F0aW9uGAIgASgEQgIwARIMCgRzZXFzGAMgAygEEigKBWl0ZW1zGAQgAygLMhkucmlhbHRvLmNoYXQudjEuRm9yd2FyZGVkIoUBCglGb3J3YXJkZWQSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARILCgNzZXEYAiABKAQSEgoGc2VuZGVyGAMgASgEQgIwARITCgd0aW1lX21zGAQgASgDQgIwAhIoCgdjb250ZW50GAUgASgLMhcucmlhbHRvLmNoYXQudjEuQ29udGVudCJhCghMb2NhdGlvbhIQCghsYXRpdHVkZRgBIAEoARIRCglsb25naXR1ZGUYAiABKAESDQoFbGFiZWwYAyABKAkSEAoIYWNjdXJhY3kYBCABKAESDwoHYWRkcmVzcxgFIAEoCSJqCgRDYXJkEg0KBXRpdGxlGAEgASgJEgwKBHRleHQYAiABKAkSCwoDdXJsGAMgASgJEhMKB3BpY3R1cmUYBCABKARCAjABEhAKBHVzZXIYBSABKARCAjABEhEKBWdyb3VwGAYgASgEQgIwASI2CgZDdXN0b20SDAoEdHlwZRgBIAEoCRIMCgRkYXRhGAIgASgMEhAKCGZhbGxiYWNrGAMgASgJIrEGCgdDb250cm9sEi4KBmFjdGlvbhgBIAEoDjIeLnJpYWx0by5jaGF0LnYxLkNvbnRyb2wuQWN0aW9uEhEKBWFjdG9yGAIgASgEQgIwARIRCgV1c2VycxgDIAMoBEICMAESDAoEdGV4dBgEIAEoCRIiCgRyb2xlGAUgASgOMhQucmlhbHRvLmNoYXQudjEuUm9sZRIUCgh1bnRpbF9tcxgGIAEoA0ICMAISLwoLam9pbl9wb2xpY3kYByABKA4yGi5yaWFsdG8uY2hhdC52MS5Kb2luUG9saWN5EhIKBnVwbG9hZBgIIAEoBEICMAESEwoLcHJldl9hY2Nlc3MYCSABKAQSFgoOcmV0ZW50aW9uX2RheXMYCiABKA0SGQoRcmV0ZW50aW9uX3NlY29uZHMYCyABKA0SFgoOdGlja2V0X3ZlcnNpb24YDCABKAQSMwoNdGlja2V0X3N0YXR1cxgNIAEoDjIcLnJpYWx0by5jaGF0LnYxLlRpY2tldFN0YXR1cxIRCglpbXBvcnRpbmcYDiABKAgimgMKBkFjdGlvbhIWChJBQ1RJT05fVU5TUEVDSUZJRUQQABISCg5BQ1RJT05fQ1JFQVRFRBABEhEKDUFDVElPTl9KT0lORUQQAhIPCgtBQ1RJT05fTEVGVBADEhIKDkFDVElPTl9SRU1PVkVEEAQSDwoLQUNUSU9OX1JPTEUQBRISCg5BQ1RJT05fUkVOQU1FRBAGEhQKEEFDVElPTl9BTk5PVU5DRUQQBxIQCgxBQ1RJT05fTVVURUQQCBIWChJBQ1RJT05fVFJBTlNGRVJSRUQQCRIUChBBQ1RJT05fRElTU09MVkVEEAoSFgoSQUNUSU9OX0pPSU5fUE9MSUNZEAsSEQoNQUNUSU9OX0FDQ0VTUxAMEhEKDUFDVElPTl9BVkFUQVIQDRIQCgxBQ1RJT05fTEFSR0UQDhIQCgxBQ1RJT05fU01BTEwQDxIUChBBQ1RJT05fUkVURU5USU9OEBASEQoNQUNUSU9OX0JBTk5FRBAREhMKD0FDVElPTl9VTkJBTk5FRBASEhEKDUFDVElPTl9USUNLRVQQEypcCgpXaG9NYXlTdG9wEhwKGFdIT19NQVlfU1RPUF9VTlNQRUNJRklFRBAAEhcKE1dIT19NQVlfU1RPUF9BRE1JTlMQARIXChNXSE9fTUFZX1NUT1BfTk9CT0RZEAIqfgoMVGlja2V0U3RhdHVzEh0KGVRJQ0tFVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIZChVUSUNLRVRfU1RBVFVTX1dBSVRJTkcQARIYChRUSUNLRVRfU1RBVFVTX0FDVElWRRACEhoKFlRJQ0tFVF9TVEFUVVNfUkVTT0xWRUQQAypNCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIPCgtST0xFX01FTUJFUhABEg4KClJPTEVfQURNSU4QAhIOCgpST0xFX09XTkVSEAMqcQoKSm9pblBvbGljeRIbChdKT0lOX1BPTElDWV9VTlNQRUNJRklFRBAAEhYKEkpPSU5fUE9MSUNZX0lOVklURRABEhQKEEpPSU5fUE9MSUNZX09QRU4QAhIYChRKT0lOX1BPTElDWV9BUFBST1ZBTBADQjdaNWdpdGh1Yi5jb20vcmlhbHRvLWltL3JpYWx0by9zZGsvZ28vZ2VuL2NoYXQvdjE7Y2hhdHYxYgZwcm90bzM");
+  fileDesc("ChxyaWFsdG8vY2hhdC92MS9tZXNzYWdlLnByb3RvEg5yaWFsdG8uY2hhdC52MSLQAwoHTWVzc2FnZRIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBBIKCgJpZBgDIAEoCRISCgZzZW5kZXIYBCABKARCAjABEhIKBmRldmljZRgFIAEoBEICMAESEgoKY2xpZW50X3NlcRgGIAEoBBITCgd0aW1lX21zGAcgASgDQgIwAhIPCgdjb3VudGVkGAggASgEEigKB2NvbnRlbnQYCSABKAsyFy5yaWFsdG8uY2hhdC52MS5Db250ZW50EhAKCGVkaXRfc2VxGAogASgEEhUKCWVkaXRlZF9tcxgLIAEoA0ICMAISEgoKcmVjYWxsX3NlcRgMIAEoBBIXCgtyZWNhbGxlZF9ieRgNIAEoBEICMAESDwoHcGluX3NlcRgOIAEoBBIOCgZwaW5uZWQYDyABKAgSLAoJcmVhY3Rpb25zGBAgASgLMhkucmlhbHRvLmNoYXQudjEuUmVhY3Rpb25zEiYKBnRocmVhZBgRIAEoCzIWLnJpYWx0by5jaGF0LnYxLlRocmVhZBI5ChFicmlkZ2VfZGVsaXZlcmllcxgSIAMoCzIeLnJpYWx0by5jaGF0LnYxLkJyaWRnZURlbGl2ZXJ5ImAKDkJyaWRnZURlbGl2ZXJ5Eg4KBmJyaWRnZRgBIAEoCRILCgNzZXEYAiABKAQSEwoLZXh0ZXJuYWxfaWQYAyABKAkSDgoGcmVhc29uGAQgASgJEgwKBHRleHQYBSABKAkiTgoGVGhyZWFkEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDwoHcmVwbGllcxgCIAEoDRIZCg1sYXN0X3JlcGx5X21zGAMgASgDQgIwAiL3BwoHQ29udGVudBIOCgR0ZXh0GAEgASgJSAASJgoFaW1hZ2UYAiABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYUgAEiUKBGZpbGUYAyABKAsyFS5yaWFsdG8uY2hhdC52MS5NZWRpYUgAEiYKBXZvaWNlGAQgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWFIABImCgV2aWRlbxgFIAEoCzIVLnJpYWx0by5jaGF0LnYxLk1lZGlhSAASLAoIbG9jYXRpb24YBiABKAsyGC5yaWFsdG8uY2hhdC52MS5Mb2NhdGlvbkgAEiQKBGNhcmQYByABKAsyFC5yaWFsdG8uY2hhdC52MS5DYXJkSAASKAoGY3VzdG9tGAggASgLMhYucmlhbHRvLmNoYXQudjEuQ3VzdG9tSAASKgoHY29udHJvbBgJIAEoCzIXLnJpYWx0by5jaGF0LnYxLkNvbnRyb2xIABIkCgRlZGl0GAogASgLMhQucmlhbHRvLmNoYXQudjEuRWRpdEgAEigKBnJlY2FsbBgLIAEoCzIWLnJpYWx0by5jaGF0LnYxLlJlY2FsbEgAEiwKCHJlYWN0aW9uGAwgASgLMhgucmlhbHRvLmNoYXQudjEuUmVhY3Rpb25IABIiCgNwaW4YDSABKAsyEy5yaWFsdG8uY2hhdC52MS5QaW5IABImCgVhbGJ1bRgXIAEoCzIVLnJpYWx0by5jaGF0LnYxLkFsYnVtSAASKgoHZm9yd2FyZBgVIAEoCzIXLnJpYWx0by5jaGF0LnYxLkZvcndhcmRIABIoCgZzaWduYWwYFiABKAsyFi5yaWFsdG8uY2hhdC52MS5DdXN0b21IABItCgZ0aHJlYWQYGSABKAsyGy5yaWFsdG8uY2hhdC52MS5UaHJlYWRTdGFydEgAEiwKCHN0cmVhbWVkGB8gASgLMhgucmlhbHRvLmNoYXQudjEuU3RyZWFtZWRIABI1Cg1icmlkZ2VfcmVwb3J0GCIgASgLMhwucmlhbHRvLmNoYXQudjEuQnJpZGdlUmVwb3J0SAASJQoIcmVwbHlfdG8YDiABKAsyEy5yaWFsdG8uY2hhdC52MS5SZWYSKQoIbWVudGlvbnMYFCADKAsyFy5yaWFsdG8uY2hhdC52MS5NZW50aW9uEjEKDGxpbmtfcHJldmlldxgcIAEoCzIbLnJpYWx0by5jaGF0LnYxLkxpbmtQcmV2aWV3Ei0KCmJyb2tlbl9vZmYYICABKAsyGS5yaWFsdG8uY2hhdC52MS5Ccm9rZW5PZmYSEwoLZXh0ZXJuYWxfaWQYISABKAkSDgoGYnJpZGdlGCMgASgJQgYKBGtpbmQiPAoIU3RyZWFtZWQSMAoMd2hvX21heV9zdG9wGAEgASgOMhoucmlhbHRvLmNoYXQudjEuV2hvTWF5U3RvcCLCAQoJQnJva2VuT2ZmEi4KBWNhdXNlGAEgASgOMh8ucmlhbHRvLmNoYXQudjEuQnJva2VuT2ZmLkNhdXNlEg4KAmJ5GAIgASgEQgIwASJ1CgVDYXVzZRIVChFDQVVTRV9VTlNQRUNJRklFRBAAEhEKDUNBVVNFX1NUT1BQRUQQARIQCgxDQVVTRV9GQUlMRUQQAhIOCgpDQVVTRV9MT1NUEAMSEAoMQ0FVU0VfREVOSUVEEAQSDgoKQ0FVU0VfSEVMRBAFIpgBCgtMaW5rUHJldmlldxILCgN1cmwYASABKAkSDQoFdGl0bGUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSEQoJc2l0ZV9uYW1lGAQgASgJEhMKB3BpY3R1cmUYBSABKARCAjABEg0KBXdpZHRoGAYgASgNEg4KBmhlaWdodBgHIAEoDRIRCglzaWduYXR1cmUYCCABKAwihAEKB01lbnRpb24SDQoFc3RhcnQYASABKA0SDgoGbGVuZ3RoGAIgASgNEhAKBHVzZXIYAyABKARCAjABEiIKBHJvbGUYBCABKA4yFC5yaWFsdG8uY2hhdC52MS5Sb2xlEhEKCWV2ZXJ5Ym9keRgFIAEoCBIRCgV1c2VycxgGIAMoBEICMAEiJgoDUmVmEgsKA3NlcRgBIAEoBBISCgpjbGllbnRfc2VxGAIgASgEImMKBEVkaXQSIwoGdGFyZ2V0GAEgASgLMhMucmlhbHRvLmNoYXQudjEuUmVmEigKB2NvbnRlbnQYAiABKAsyFy5yaWFsdG8uY2hhdC52MS5Db250ZW50EgwKBGVuZHMYAyABKAgiLQoGUmVjYWxsEiMKBnRhcmdldBgBIAEoCzITLnJpYWx0by5jaGF0LnYxLlJlZiJ8CghSZWFjdGlvbhIjCgZ0YXJnZXQYASABKAsyEy5yaWFsdG8uY2hhdC52MS5SZWYSDQoFZW1vamkYAiABKAkSDgoGcmVtb3ZlGAMgASgIEiwKCXJlYWN0aW9ucxgEIAEoCzIZLnJpYWx0by5jaGF0LnYxLlJlYWN0aW9ucyJZCglSZWFjdGlvbnMSDwoHdmVyc2lvbhgBIAEoBBItCgZjb3VudHMYAiADKAsyHS5yaWFsdG8uY2hhdC52MS5SZWFjdGlvbkNvdW50EgwKBG1pbmUYAyADKAkiLQoNUmVhY3Rpb25Db3VudBINCgVlbW9qaRgBIAEoCRINCgVjb3VudBgCIAEoDSI6CgNQaW4SIwoGdGFyZ2V0GAEgASgLMhMucmlhbHRvLmNoYXQudjEuUmVmEg4KBnJlbW92ZRgCIAEoCCJMCgtUaHJlYWRTdGFydBIjCgZ0YXJnZXQYASABKAsyEy5yaWFsdG8uY2hhdC52MS5SZWYSGAoMY29udmVyc2F0aW9uGAIgASgEQgIwASJlCgxCcmlkZ2VSZXBvcnQSIwoGdGFyZ2V0GAEgASgLMhMucmlhbHRvLmNoYXQudjEuUmVmEjAKCGRlbGl2ZXJ5GAIgASgLMh4ucmlhbHRvLmNoYXQudjEuQnJpZGdlRGVsaXZlcnkitQEKBU1lZGlhEhIKBnVwbG9hZBgBIAEoBEICMAESDAoEbmFtZRgCIAEoCRIRCgltaW1lX3R5cGUYAyABKAkSDAoEc2l6ZRgEIAEoBBINCgV3aWR0aBgFIAEoDRIOCgZoZWlnaHQYBiABKA0SEwoLZHVyYXRpb25fbXMYByABKA0SDwoHY2FwdGlvbhgIIAEoCRIQCgh3YXZlZm9ybRgJIAEoDBISCgZwb3N0ZXIYCiABKARCAjABIkIKBUFsYnVtEigKBWl0ZW1zGAEgAygLMhkucmlhbHRvLmNoYXQudjEuQWxidW1JdGVtEg8KB2NhcHRpb24YAiABKAkiYwoJQWxidW1JdGVtEiYKBWltYWdlGAEgASgLMhUucmlhbHRvLmNoYXQudjEuTWVkaWFIABImCgV2aWRlbxgCIAEoCzIVLnJpYWx0by5jaGF0LnYxLk1lZGlhSABCBgoEa2luZCJqCgdGb3J3YXJkEg0KBXRpdGxlGAEgASgJEhgKDGNvbnZlcnNhdGlvbhgCIAEoBEICMAESDAoEc2VxcxgDIAMoBBIoCgVpdGVtcxgEIAMoCzIZLnJpYWx0by5jaGF0LnYxLkZvcndhcmRlZCKFAQoJRm9yd2FyZGVkEhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESCwoDc2VxGAIgASgEEhIKBnNlbmRlchgDIAEoBEICMAESEwoHdGltZV9tcxgEIAEoA0ICMAISKAoHY29udGVudBgFIAEoCzIXLnJpYWx0by5jaGF0LnYxLkNvbnRlbnQiYQoITG9jYXRpb24SEAoIbGF0aXR1ZGUYASABKAESEQoJbG9uZ2l0dWRlGAIgASgBEg0KBWxhYmVsGAMgASgJEhAKCGFjY3VyYWN5GAQgASgBEg8KB2FkZHJlc3MYBSABKAkiagoEQ2FyZBINCgV0aXRsZRgBIAEoCRIMCgR0ZXh0GAIgASgJEgsKA3VybBgDIAEoCRITCgdwaWN0dXJlGAQgASgEQgIwARIQCgR1c2VyGAUgASgEQgIwARIRCgVncm91cBgGIAEoBEICMAEiNgoGQ3VzdG9tEgwKBHR5cGUYASABKAkSDAoEZGF0YRgCIAEoDBIQCghmYWxsYmFjaxgDIAEoCSKxBgoHQ29udHJvbBIuCgZhY3Rpb24YASABKA4yHi5yaWFsdG8uY2hhdC52MS5Db250cm9sLkFjdGlvbhIRCgVhY3RvchgCIAEoBEICMAESEQoFdXNlcnMYAyADKARCAjABEgwKBHRleHQYBCABKAkSIgoEcm9sZRgFIAEoDjIULnJpYWx0by5jaGF0LnYxLlJvbGUSFAoIdW50aWxfbXMYBiABKANCAjACEi8KC2pvaW5fcG9saWN5GAcgASgOMhoucmlhbHRvLmNoYXQudjEuSm9pblBvbGljeRISCgZ1cGxvYWQYCCABKARCAjABEhMKC3ByZXZfYWNjZXNzGAkgASgEEhYKDnJldGVudGlvbl9kYXlzGAogASgNEhkKEXJldGVudGlvbl9zZWNvbmRzGAsgASgNEhYKDnRpY2tldF92ZXJzaW9uGAwgASgEEjMKDXRpY2tldF9zdGF0dXMYDSABKA4yHC5yaWFsdG8uY2hhdC52MS5UaWNrZXRTdGF0dXMSEQoJaW1wb3J0aW5nGA4gASgIIpoDCgZBY3Rpb24SFgoSQUNUSU9OX1VOU1BFQ0lGSUVEEAASEgoOQUNUSU9OX0NSRUFURUQQARIRCg1BQ1RJT05fSk9JTkVEEAISDwoLQUNUSU9OX0xFRlQQAxISCg5BQ1RJT05fUkVNT1ZFRBAEEg8KC0FDVElPTl9ST0xFEAUSEgoOQUNUSU9OX1JFTkFNRUQQBhIUChBBQ1RJT05fQU5OT1VOQ0VEEAcSEAoMQUNUSU9OX01VVEVEEAgSFgoSQUNUSU9OX1RSQU5TRkVSUkVEEAkSFAoQQUNUSU9OX0RJU1NPTFZFRBAKEhYKEkFDVElPTl9KT0lOX1BPTElDWRALEhEKDUFDVElPTl9BQ0NFU1MQDBIRCg1BQ1RJT05fQVZBVEFSEA0SEAoMQUNUSU9OX0xBUkdFEA4SEAoMQUNUSU9OX1NNQUxMEA8SFAoQQUNUSU9OX1JFVEVOVElPThAQEhEKDUFDVElPTl9CQU5ORUQQERITCg9BQ1RJT05fVU5CQU5ORUQQEhIRCg1BQ1RJT05fVElDS0VUEBMqXAoKV2hvTWF5U3RvcBIcChhXSE9fTUFZX1NUT1BfVU5TUEVDSUZJRUQQABIXChNXSE9fTUFZX1NUT1BfQURNSU5TEAESFwoTV0hPX01BWV9TVE9QX05PQk9EWRACKn4KDFRpY2tldFN0YXR1cxIdChlUSUNLRVRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGQoVVElDS0VUX1NUQVRVU19XQUlUSU5HEAESGAoUVElDS0VUX1NUQVRVU19BQ1RJVkUQAhIaChZUSUNLRVRfU1RBVFVTX1JFU09MVkVEEAMqTQoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDwoLUk9MRV9NRU1CRVIQARIOCgpST0xFX0FETUlOEAISDgoKUk9MRV9PV05FUhADKnEKCkpvaW5Qb2xpY3kSGwoXSk9JTl9QT0xJQ1lfVU5TUEVDSUZJRUQQABIWChJKT0lOX1BPTElDWV9JTlZJVEUQARIUChBKT0lOX1BPTElDWV9PUEVOEAISGAoUSk9JTl9QT0xJQ1lfQVBQUk9WQUwQA0I3WjVnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9jaGF0L3YxO2NoYXR2MWIGcHJvdG8z");
 
 /**
  * Message is one entry of a conversation, as every member sees it.
@@ -134,6 +134,13 @@ export type Message = Message$1<"rialto.chat.v1.Message"> & {
    * @generated from field: rialto.chat.v1.Thread thread = 17;
    */
   thread?: Thread | undefined;
+
+  /**
+   * BridgeDeliveries say what became of the message in the systems with which its conversation is linked, at most one for each bridge.
+   *
+   * @generated from field: repeated rialto.chat.v1.BridgeDelivery bridge_deliveries = 18;
+   */
+  bridgeDeliveries: BridgeDelivery[];
 };
 
 /**
@@ -142,6 +149,55 @@ export type Message = Message$1<"rialto.chat.v1.Message"> & {
  */
 export const MessageSchema: GenMessage<Message> = /*@__PURE__*/
   messageDesc(file_rialto_chat_v1_message, 0);
+
+/**
+ * BridgeDelivery is what became of a message in another system: it has an external_id there, or was refused for a reason.
+ *
+ * @generated from message rialto.chat.v1.BridgeDelivery
+ */
+export type BridgeDelivery = Message$1<"rialto.chat.v1.BridgeDelivery"> & {
+  /**
+   * Bridge is the name of the bridge.
+   *
+   * @generated from field: string bridge = 1;
+   */
+  bridge: string;
+
+  /**
+   * Seq of the entry with the report. Of two of a bridge, the one with the higher seq is newer. From the server only.
+   *
+   * @generated from field: uint64 seq = 2;
+   */
+  seq: bigint;
+
+  /**
+   * ExternalId of the message there; empty: it was refused.
+   *
+   * @generated from field: string external_id = 3;
+   */
+  externalId: string;
+
+  /**
+   * Reason of the refusal for programs, such as not_voiced.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * Text that tells the sender why.
+   *
+   * @generated from field: string text = 5;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.BridgeDelivery.
+ * Use `create(BridgeDeliverySchema)` to create a new message.
+ */
+export const BridgeDeliverySchema: GenMessage<BridgeDelivery> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 1);
 
 /**
  * Thread under a message: a conversation of its own with the replies.
@@ -176,10 +232,10 @@ export type Thread = Message$1<"rialto.chat.v1.Thread"> & {
  * Use `create(ThreadSchema)` to create a new message.
  */
 export const ThreadSchema: GenMessage<Thread> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 1);
+  messageDesc(file_rialto_chat_v1_message, 2);
 
 /**
- * Content is what a message says: exactly one kind, and possibly reply_to. Edit, recall, reaction, pin and thread are updates: they change an
+ * Content is what a message says: exactly one kind, and possibly reply_to. Edit, recall, reaction, pin, thread and bridge_report are updates: they change an
  * earlier message, are not counted as unread, and are not shown as messages of their own.
  *
  * @generated from message rialto.chat.v1.Content
@@ -305,6 +361,14 @@ export type Content = Message$1<"rialto.chat.v1.Content"> & {
      */
     value: Streamed;
     case: "streamed";
+  } | {
+    /**
+     * BridgeReport is written by bridges only (BridgeService.ReportDelivery).
+     *
+     * @generated from field: rialto.chat.v1.BridgeReport bridge_report = 34;
+     */
+    value: BridgeReport;
+    case: "bridgeReport";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -336,11 +400,18 @@ export type Content = Message$1<"rialto.chat.v1.Content"> & {
   brokenOff?: BrokenOff | undefined;
 
   /**
-   * ExternalId is the id of an imported message in the system that it comes from. From the server only.
+   * ExternalId is the id of an imported or bridged message in the system that it comes from. From the server only.
    *
    * @generated from field: string external_id = 33;
    */
   externalId: string;
+
+  /**
+   * Bridge is the name of the bridge over which the entry came; empty: none. From the server only.
+   *
+   * @generated from field: string bridge = 35;
+   */
+  bridge: string;
 };
 
 /**
@@ -348,7 +419,7 @@ export type Content = Message$1<"rialto.chat.v1.Content"> & {
  * Use `create(ContentSchema)` to create a new message.
  */
 export const ContentSchema: GenMessage<Content> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 2);
+  messageDesc(file_rialto_chat_v1_message, 3);
 
 /**
  * Streamed is the content of a message while its sender writes it in parts.
@@ -367,7 +438,7 @@ export type Streamed = Message$1<"rialto.chat.v1.Streamed"> & {
  * Use `create(StreamedSchema)` to create a new message.
  */
 export const StreamedSchema: GenMessage<Streamed> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 3);
+  messageDesc(file_rialto_chat_v1_message, 4);
 
 /**
  * BrokenOff says why a streamed message ends early.
@@ -391,7 +462,7 @@ export type BrokenOff = Message$1<"rialto.chat.v1.BrokenOff"> & {
  * Use `create(BrokenOffSchema)` to create a new message.
  */
 export const BrokenOffSchema: GenMessage<BrokenOff> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 4);
+  messageDesc(file_rialto_chat_v1_message, 5);
 
 /**
  * @generated from enum rialto.chat.v1.BrokenOff.Cause
@@ -442,7 +513,7 @@ export enum BrokenOff_Cause {
  * Describes the enum rialto.chat.v1.BrokenOff.Cause.
  */
 export const BrokenOff_CauseSchema: GenEnum<BrokenOff_Cause> = /*@__PURE__*/
-  enumDesc(file_rialto_chat_v1_message, 4, 0);
+  enumDesc(file_rialto_chat_v1_message, 5, 0);
 
 /**
  * LinkPreview shows where a link leads. ChatService.PreviewLink makes it, and the server refuses any other.
@@ -504,7 +575,7 @@ export type LinkPreview = Message$1<"rialto.chat.v1.LinkPreview"> & {
  * Use `create(LinkPreviewSchema)` to create a new message.
  */
 export const LinkPreviewSchema: GenMessage<LinkPreview> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 5);
+  messageDesc(file_rialto_chat_v1_message, 6);
 
 /**
  * Mention names members of the group in a text or a caption. It has exactly one of user, role and everybody.
@@ -558,7 +629,7 @@ export type Mention = Message$1<"rialto.chat.v1.Mention"> & {
  * Use `create(MentionSchema)` to create a new message.
  */
 export const MentionSchema: GenMessage<Mention> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 6);
+  messageDesc(file_rialto_chat_v1_message, 7);
 
 /**
  * Ref names an earlier message of the same conversation, by one of the two. The server stores the seq.
@@ -584,7 +655,7 @@ export type Ref = Message$1<"rialto.chat.v1.Ref"> & {
  * Use `create(RefSchema)` to create a new message.
  */
 export const RefSchema: GenMessage<Ref> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 7);
+  messageDesc(file_rialto_chat_v1_message, 8);
 
 /**
  * Edit replaces the content of a message of one's own. Texts become texts; of other kinds only the caption changes.
@@ -617,7 +688,7 @@ export type Edit = Message$1<"rialto.chat.v1.Edit"> & {
  * Use `create(EditSchema)` to create a new message.
  */
 export const EditSchema: GenMessage<Edit> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 8);
+  messageDesc(file_rialto_chat_v1_message, 9);
 
 /**
  * Recall takes a message back: nobody sees its content any more. Its sender may within the server's time limit (24 hours by default),
@@ -637,7 +708,7 @@ export type Recall = Message$1<"rialto.chat.v1.Recall"> & {
  * Use `create(RecallSchema)` to create a new message.
  */
 export const RecallSchema: GenMessage<Recall> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 9);
+  messageDesc(file_rialto_chat_v1_message, 10);
 
 /**
  * Reaction adds a user's emoji to a message, or removes it.
@@ -675,7 +746,7 @@ export type Reaction = Message$1<"rialto.chat.v1.Reaction"> & {
  * Use `create(ReactionSchema)` to create a new message.
  */
 export const ReactionSchema: GenMessage<Reaction> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 10);
+  messageDesc(file_rialto_chat_v1_message, 11);
 
 /**
  * Reactions to a message. Of two, the one with the higher version is newer.
@@ -708,7 +779,7 @@ export type Reactions = Message$1<"rialto.chat.v1.Reactions"> & {
  * Use `create(ReactionsSchema)` to create a new message.
  */
 export const ReactionsSchema: GenMessage<Reactions> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 11);
+  messageDesc(file_rialto_chat_v1_message, 12);
 
 /**
  * @generated from message rialto.chat.v1.ReactionCount
@@ -730,7 +801,7 @@ export type ReactionCount = Message$1<"rialto.chat.v1.ReactionCount"> & {
  * Use `create(ReactionCountSchema)` to create a new message.
  */
 export const ReactionCountSchema: GenMessage<ReactionCount> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 12);
+  messageDesc(file_rialto_chat_v1_message, 13);
 
 /**
  * Pin marks a message for all members, or removes the mark. In a group, admins and the owner may.
@@ -754,7 +825,7 @@ export type Pin = Message$1<"rialto.chat.v1.Pin"> & {
  * Use `create(PinSchema)` to create a new message.
  */
 export const PinSchema: GenMessage<Pin> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 13);
+  messageDesc(file_rialto_chat_v1_message, 14);
 
 /**
  * ThreadStart says that a user started the thread under a message. It is written by the server only, once for a thread.
@@ -780,7 +851,31 @@ export type ThreadStart = Message$1<"rialto.chat.v1.ThreadStart"> & {
  * Use `create(ThreadStartSchema)` to create a new message.
  */
 export const ThreadStartSchema: GenMessage<ThreadStart> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 14);
+  messageDesc(file_rialto_chat_v1_message, 15);
+
+/**
+ * BridgeReport says what became of a message in another system.
+ *
+ * @generated from message rialto.chat.v1.BridgeReport
+ */
+export type BridgeReport = Message$1<"rialto.chat.v1.BridgeReport"> & {
+  /**
+   * @generated from field: rialto.chat.v1.Ref target = 1;
+   */
+  target?: Ref | undefined;
+
+  /**
+   * @generated from field: rialto.chat.v1.BridgeDelivery delivery = 2;
+   */
+  delivery?: BridgeDelivery | undefined;
+};
+
+/**
+ * Describes the message rialto.chat.v1.BridgeReport.
+ * Use `create(BridgeReportSchema)` to create a new message.
+ */
+export const BridgeReportSchema: GenMessage<BridgeReport> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_message, 16);
 
 /**
  * Media is an uploaded file.
@@ -858,7 +953,7 @@ export type Media = Message$1<"rialto.chat.v1.Media"> & {
  * Use `create(MediaSchema)` to create a new message.
  */
 export const MediaSchema: GenMessage<Media> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 15);
+  messageDesc(file_rialto_chat_v1_message, 17);
 
 /**
  * Album is up to ten images and videos with one caption. Their own captions are empty.
@@ -884,7 +979,7 @@ export type Album = Message$1<"rialto.chat.v1.Album"> & {
  * Use `create(AlbumSchema)` to create a new message.
  */
 export const AlbumSchema: GenMessage<Album> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 16);
+  messageDesc(file_rialto_chat_v1_message, 18);
 
 /**
  * @generated from message rialto.chat.v1.AlbumItem
@@ -913,7 +1008,7 @@ export type AlbumItem = Message$1<"rialto.chat.v1.AlbumItem"> & {
  * Use `create(AlbumItemSchema)` to create a new message.
  */
 export const AlbumItemSchema: GenMessage<AlbumItem> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 17);
+  messageDesc(file_rialto_chat_v1_message, 19);
 
 /**
  * Forward shows messages of a conversation to another. It refers to them: once one is edited, recalled or expired, the forward shows that, too.
@@ -953,7 +1048,7 @@ export type Forward = Message$1<"rialto.chat.v1.Forward"> & {
  * Use `create(ForwardSchema)` to create a new message.
  */
 export const ForwardSchema: GenMessage<Forward> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 18);
+  messageDesc(file_rialto_chat_v1_message, 20);
 
 /**
  * @generated from message rialto.chat.v1.Forwarded
@@ -994,7 +1089,7 @@ export type Forwarded = Message$1<"rialto.chat.v1.Forwarded"> & {
  * Use `create(ForwardedSchema)` to create a new message.
  */
 export const ForwardedSchema: GenMessage<Forwarded> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 19);
+  messageDesc(file_rialto_chat_v1_message, 21);
 
 /**
  * @generated from message rialto.chat.v1.Location
@@ -1037,7 +1132,7 @@ export type Location = Message$1<"rialto.chat.v1.Location"> & {
  * Use `create(LocationSchema)` to create a new message.
  */
 export const LocationSchema: GenMessage<Location> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 20);
+  messageDesc(file_rialto_chat_v1_message, 22);
 
 /**
  * Card refers to a link, a user or a group, or to nothing. Of url, user and group at most one is set.
@@ -1085,7 +1180,7 @@ export type Card = Message$1<"rialto.chat.v1.Card"> & {
  * Use `create(CardSchema)` to create a new message.
  */
 export const CardSchema: GenMessage<Card> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 21);
+  messageDesc(file_rialto_chat_v1_message, 23);
 
 /**
  * Custom is opaque to the server: at most 64 KiB of data, and a type.
@@ -1118,7 +1213,7 @@ export type Custom = Message$1<"rialto.chat.v1.Custom"> & {
  * Use `create(CustomSchema)` to create a new message.
  */
 export const CustomSchema: GenMessage<Custom> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 22);
+  messageDesc(file_rialto_chat_v1_message, 24);
 
 /**
  * Control is a change of the conversation. It is ordered with the messages.
@@ -1210,7 +1305,7 @@ export type Control = Message$1<"rialto.chat.v1.Control"> & {
  * Use `create(ControlSchema)` to create a new message.
  */
 export const ControlSchema: GenMessage<Control> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_message, 23);
+  messageDesc(file_rialto_chat_v1_message, 25);
 
 /**
  * @generated from enum rialto.chat.v1.Control.Action
@@ -1360,7 +1455,7 @@ export enum Control_Action {
  * Describes the enum rialto.chat.v1.Control.Action.
  */
 export const Control_ActionSchema: GenEnum<Control_Action> = /*@__PURE__*/
-  enumDesc(file_rialto_chat_v1_message, 23, 0);
+  enumDesc(file_rialto_chat_v1_message, 25, 0);
 
 /**
  * WhoMayStop names those who may end a streamed message that another user writes (ChatService.StopStreamedMessage). In a one-to-one

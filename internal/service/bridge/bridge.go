@@ -1,0 +1,142 @@
+// Package bridge links groups with rooms of other message systems, by programs that know the protocols of those.
+//
+// A bridge is a bot with an API key of its own. It receives what is written in linked groups by server events, as every bot does: durably, in order, at least once. What it
+// sends and reports becomes entries of the conversations, whose ids there are the tokens of the log (chat/bridge.go): so nothing is stored twice, and nothing has to agree with a second store.
+//
+// This package owns the rows of bridges, links, people of other systems, and answers to the question who may write there. A link has two sides: the row, which an admin of the group made and the
+// other system accepted, and the bot, which is a member. Without either, the bridge can do nothing in the group; the second is checked with each entry, by the state that the log verifies.
+//
+// It may use sqldb and cluster; conversations and users by interfaces. All methods are safe for concurrent use. It has no state but the database.
+package bridge
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"regexp"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/cluster"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+// Chat has the conversations.
+type Chat interface {
+	// MemberRole returns the role of a member, and fails for everybody else.
+	MemberRole(ctx context.Context, c id.Conversation, u id.User) (chatv1.Role, error)
+	// MayLink fails if a user may not link a conversation.
+	MayLink(ctx context.Context, c id.Conversation, by id.User) error
+	// AddBridge and RemoveBridge change whether a bot is a member.
+	AddBridge(ctx context.Context, c id.Conversation, by, bot id.User) error
+	RemoveBridge(ctx context.Context, c id.Conversation, by, bot id.User) error
+	// SendBridged stores what came over a bridge, once for an external id.
+	SendBridged(ctx context.Context, b message.Bridged) (*message.Draft, error)
+	// ReportDelivery stores what became of a message in another system.
+	ReportDelivery(ctx context.Context, b message.Bridge, c id.Conversation, seq uint64, delivery *chatv1.BridgeDelivery) (*message.Draft, error)
+}
+
+// Accounts are all users.
+type Accounts interface {
+	// CreateBridged creates the user of somebody in another system, and calls with in the same transaction.
+	CreateBridged(ctx context.Context, bridge, name string, with func(tx *sql.Tx, u id.User) error) (id.User, error)
+	// RenameBridged gives such a user another name.
+	RenameBridged(ctx context.Context, bridge string, u id.User, name string) error
+}
+
+// Deps are the dependencies of a Service.
+type Deps struct {
+	DB       *sqldb.DB
+	Chat     Chat
+	Accounts Accounts
+	// IsCoordinator reports whether this node deletes old answers, for all nodes. If nil, it does.
+	IsCoordinator func() bool
+	Clock         clock.Clock
+	Logger        *slog.Logger
+}
+
+const (
+	maxBridges    = 100
+	maxLinks      = 5      // of a conversation
+	maxAllLinks   = 10_000 // of a bridge
+	maxPeople     = 1_000_000
+	maxExternalID = 255 // bytes
+	maxAddress    = 255 // bytes
+	maxText       = 500 // characters that say why
+	// maxPermission is how long an answer about a user counts.
+	maxPermission   = 24 * time.Hour
+	cleanUpInterval = 10 * time.Minute
+	batch           = 500 // rows of a transaction
+)
+
+// Service has the bridges of a deployment.
+type Service struct {
+	deps Deps
+	most limits
+}
+
+// limits are smaller in tests.
+type limits struct{ bridges, links, allLinks, people int64 }
+
+var migrations = []string{
+	// People is how many rows of bridge_users there are of a bridge.
+	`CREATE TABLE bridges (name TEXT PRIMARY KEY, bot BIGINT NOT NULL, display_name TEXT NOT NULL, edits BOOLEAN NOT NULL, recalls BOOLEAN NOT NULL, reactions BOOLEAN NOT NULL, files BOOLEAN NOT NULL,
+		people BIGINT NOT NULL DEFAULT 0)`,
+	`CREATE TABLE bridge_links (bridge TEXT NOT NULL, conversation BIGINT NOT NULL, address TEXT NOT NULL, state BIGINT NOT NULL, reason TEXT NOT NULL DEFAULT '', text TEXT NOT NULL DEFAULT '',
+		linked_by BIGINT NOT NULL, created_ms BIGINT NOT NULL, PRIMARY KEY (bridge, conversation), UNIQUE (bridge, address))`,
+	`CREATE INDEX bridge_links_conversation ON bridge_links (conversation, bridge)`,
+	`CREATE INDEX bridge_links_linked_by ON bridge_links (linked_by)`,
+	`CREATE TABLE bridge_users (bridge TEXT NOT NULL, address TEXT NOT NULL, member BIGINT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (bridge, address))`,
+	`CREATE INDEX bridge_users_member ON bridge_users (member)`,
+	// Member 0: everybody without a row.
+	`CREATE TABLE bridge_permissions (bridge TEXT NOT NULL, conversation BIGINT NOT NULL, member BIGINT NOT NULL, allowed BOOLEAN NOT NULL, reason TEXT NOT NULL, text TEXT NOT NULL, until_ms BIGINT NOT NULL,
+		PRIMARY KEY (bridge, conversation, member))`,
+	`CREATE INDEX bridge_permissions_until ON bridge_permissions (until_ms)`,
+	`CREATE INDEX bridge_permissions_member ON bridge_permissions (member)`,
+}
+
+// New creates the tables if they are missing.
+func New(ctx context.Context, deps Deps) (*Service, error) {
+	s := &Service{deps: deps, most: limits{maxBridges, maxLinks, maxAllLinks, maxPeople}}
+	return s, deps.DB.Migrate(ctx, "bridge", migrations)
+}
+
+// Run deletes answers that have ended until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: cleanUpInterval, Round: s.CleanUp, Failed: "old answers of other systems are deleted later", Logger: s.deps.Logger}).Run(ctx)
+	return nil
+}
+
+func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }
+
+var (
+	reasonPattern = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
+
+	errNoBridge   = errs.New(errs.NotFound, "no_bridge", "there is no bridge of this name; ListBridges has those of this deployment")
+	errNotLinked  = errs.New(errs.Denied, "not_linked", "this group is not linked with the bridge: an admin links it, and the bridge's bot must stay a member")
+	errExternalID = errs.New(errs.Invalid, "bad_external_id", "an external id has 1 to 255 bytes, in one line")
+	errAddress    = errs.New(errs.Invalid, "bad_address", "an address in another system has 1 to 255 bytes, in one line")
+	errReason     = errs.New(errs.Invalid, "bad_reason", "a refusal has a reason of 1 to 64 lower-case letters, digits and underscores, and a text of at most 500 characters; what is accepted has neither")
+)
+
+func isAddress(a string) bool { return a != "" && len(a) <= maxAddress && message.IsLine(a) }
+
+func checkExternalID(external string) error {
+	if external == "" || len(external) > maxExternalID || !message.IsLine(external) {
+		return errExternalID
+	}
+	return nil
+}
+
+// checkReason checks why something is refused, or that there is no reason.
+func checkReason(refused bool, reason, text string) error {
+	if refused != reasonPattern.MatchString(reason) || !refused && reason+text != "" || utf8.RuneCountInString(text) > maxText || !message.IsParagraph(text) {
+		return errReason
+	}
+	return nil
+}

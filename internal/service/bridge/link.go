@@ -1,0 +1,195 @@
+package bridge
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+const (
+	pending = bridgev1.BridgeLinkState_BRIDGE_LINK_STATE_PENDING
+	active  = bridgev1.BridgeLinkState_BRIDGE_LINK_STATE_ACTIVE
+	refused = bridgev1.BridgeLinkState_BRIDGE_LINK_STATE_REFUSED
+)
+
+var (
+	errLinkedElsewhere = errs.New(errs.Conflict, "address_linked", "another group is linked with this room")
+	errOtherAddress    = errs.New(errs.Conflict, "already_linked", "this group is linked with another room of the same bridge; unlink it first")
+	errTooManyLinks    = errs.New(errs.Exhausted, "too_many_links", "a group has at most 5 links, and a bridge 10,000; unlink one first")
+	errLinkState       = errs.New(errs.Invalid, "bad_link_state", "report that a link is active or refused")
+	errMayNotUnlink    = errs.New(errs.Denied, "not_allowed", "admins and the owner end the links of a group")
+	errListLimit       = errs.New(errs.Invalid, "bad_limit", "limit is at most 200")
+)
+
+// botRemoved is the reason of a link whose bot is no member any more.
+const botRemoved = "bot_removed"
+
+const linkColumns = `bridge, conversation, address, state, reason, text, linked_by, created_ms`
+
+func scanLink(scan func(...any) error) (*bridgev1.BridgeLink, error) {
+	l := &bridgev1.BridgeLink{}
+	return l, scan(&l.Bridge, &l.Conversation, &l.Address, &l.State, &l.Reason, &l.Text, &l.LinkedBy, &l.CreatedMs)
+}
+
+// LinkBridge links a group with a room of another system. The row comes first: the bridge looks for it when its bot becomes a member.
+func (s *Service) LinkBridge(ctx context.Context, by id.Caller, r *bridgev1.LinkBridgeRequest) (*bridgev1.BridgeLink, error) {
+	c := id.Conversation(r.Conversation)
+	if err := s.deps.Chat.MayLink(ctx, c, by.User); err != nil {
+		return nil, err
+	}
+	if !isAddress(r.Address) {
+		return nil, errAddress
+	}
+	l := &bridgev1.BridgeLink{Bridge: r.Bridge, Conversation: r.Conversation, Address: r.Address, State: pending, LinkedBy: uint64(by.User), CreatedMs: s.nowMs()}
+	var bot id.User
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		b, err := bridgeOf(ctx, tx, r.Bridge)
+		if err != nil {
+			return err
+		}
+		bot = id.User(b.Bot)
+		return s.insertLink(ctx, tx, l)
+	})
+	if sqldb.IsUnique(err) {
+		return nil, errLinkedElsewhere
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l, s.deps.Chat.AddBridge(ctx, c, by.User, bot)
+}
+
+// insertLink inserts a link, or makes one that is there pending again.
+func (s *Service) insertLink(ctx context.Context, tx *sql.Tx, l *bridgev1.BridgeLink) error {
+	var address string
+	err := tx.QueryRowContext(ctx, `SELECT address FROM bridge_links WHERE bridge = $1 AND conversation = $2`, l.Bridge, int64(l.Conversation)).Scan(&address)
+	switch {
+	case err == nil && address != l.Address:
+		return errOtherAddress
+	case err == nil:
+		_, err = tx.ExecContext(ctx, `UPDATE bridge_links SET state = $3, reason = '', text = '', linked_by = $4, created_ms = $5 WHERE bridge = $1 AND conversation = $2`,
+			l.Bridge, int64(l.Conversation), l.State, int64(l.LinkedBy), l.CreatedMs)
+		return err
+	case !errors.Is(err, sql.ErrNoRows):
+		return err
+	}
+	var here, all int64
+	if err := tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM bridge_links WHERE conversation = $1), (SELECT COUNT(*) FROM bridge_links WHERE bridge = $2)`, int64(l.Conversation), l.Bridge).Scan(&here, &all); err != nil {
+		return err
+	}
+	if here >= s.most.links || all >= s.most.allLinks {
+		return errTooManyLinks
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO bridge_links (bridge, conversation, address, state, linked_by, created_ms) VALUES ($1, $2, $3, $4, $5, $6)`,
+		l.Bridge, int64(l.Conversation), l.Address, l.State, int64(l.LinkedBy), l.CreatedMs)
+	return err
+}
+
+// UnlinkBridge ends a link.
+func (s *Service) UnlinkBridge(ctx context.Context, by id.Caller, r *bridgev1.UnlinkBridgeRequest) error {
+	c := id.Conversation(r.Conversation)
+	switch role, err := s.deps.Chat.MemberRole(ctx, c, by.User); {
+	case err != nil:
+		return err
+	case role < chatv1.Role_ROLE_ADMIN:
+		return errMayNotUnlink
+	}
+	b, err := bridgeOf(ctx, s.deps.DB.Read(), r.Bridge)
+	if err != nil {
+		return err
+	}
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM bridge_permissions WHERE bridge = $1 AND conversation = $2`, b.Name, int64(c)); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `DELETE FROM bridge_links WHERE bridge = $1 AND conversation = $2`, b.Name, int64(c))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.deps.Chat.RemoveBridge(ctx, c, by.User, id.User(b.Bot))
+}
+
+// ListBridgeLinks returns the links of a conversation to a member.
+func (s *Service) ListBridgeLinks(ctx context.Context, by id.Caller, r *bridgev1.ListBridgeLinksRequest) (*bridgev1.ListBridgeLinksResponse, error) {
+	c := id.Conversation(r.Conversation)
+	if _, err := s.deps.Chat.MemberRole(ctx, c, by.User); err != nil {
+		return nil, err
+	}
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+linkColumns+` FROM bridge_links WHERE conversation = $1 ORDER BY bridge`, int64(c))
+	links, err := sqldb.Collect(rows, err, scanLink)
+	if err != nil {
+		return nil, err
+	}
+	res := &bridgev1.ListBridgeLinksResponse{}
+	for _, l := range links {
+		b, err := bridgeOf(ctx, s.deps.DB.Read(), l.Bridge)
+		if err != nil {
+			return nil, err
+		}
+		switch _, err := s.deps.Chat.MemberRole(ctx, c, id.User(b.Bot)); {
+		case errs.Is(err, errs.NotFound):
+			l.State, l.Reason, l.Text = refused, botRemoved, ""
+		case err != nil:
+			return nil, err
+		}
+		if l.Permission, err = s.permission(ctx, l.Bridge, c, by.User); err != nil {
+			return nil, err
+		}
+		res.Links, res.Bridges = append(res.Links, l), append(res.Bridges, b)
+	}
+	return res, nil
+}
+
+// ListLinkedConversations returns a page of the links of the caller's bridge.
+func (s *Service) ListLinkedConversations(ctx context.Context, by id.Caller, r *bridgev1.ListLinkedConversationsRequest) (*bridgev1.ListLinkedConversationsResponse, error) {
+	if r.Limit > 200 {
+		return nil, errListLimit
+	}
+	limit := int(cmp.Or(r.Limit, 50))
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+linkColumns+` FROM bridge_links WHERE bridge = $1 AND conversation > $2 ORDER BY conversation LIMIT $3`, by.Bridge, int64(min(r.After, 1<<63-1)), limit+1)
+	links, err := sqldb.Collect(rows, err, scanLink)
+	if err != nil {
+		return nil, err
+	}
+	return &bridgev1.ListLinkedConversationsResponse{Links: links[:min(limit, len(links))], More: len(links) > limit}, nil
+}
+
+// ReportBridgeLink stores whether the other system accepts a link.
+func (s *Service) ReportBridgeLink(ctx context.Context, by id.Caller, r *bridgev1.ReportBridgeLinkRequest) (*bridgev1.BridgeLink, error) {
+	if r.State != active && r.State != refused {
+		return nil, errLinkState
+	}
+	if err := checkReason(r.State == refused, r.Reason, r.Text); err != nil {
+		return nil, err
+	}
+	var l *bridgev1.BridgeLink
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
+		l, err = scanLink(tx.QueryRowContext(ctx, `UPDATE bridge_links SET state = $3, reason = $4, text = $5 WHERE bridge = $1 AND conversation = $2 RETURNING `+linkColumns,
+			by.Bridge, int64(r.Conversation), r.State, r.Reason, strings.TrimSpace(r.Text)).Scan)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = errNotLinked
+		}
+		return err
+	})
+	return l, err
+}
+
+// checkLinked fails unless the other system has accepted a link of the caller's bridge. Whether its bot is still a member is checked with what it does.
+func (s *Service) checkLinked(ctx context.Context, by id.Caller, c id.Conversation) error {
+	var state bridgev1.BridgeLinkState
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT state FROM bridge_links WHERE bridge = $1 AND conversation = $2`, by.Bridge, int64(c)).Scan(&state)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && state != active {
+		err = errNotLinked
+	}
+	return err
+}

@@ -1,0 +1,157 @@
+package bridge
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+var (
+	errNoEntry       = errs.New(errs.Invalid, "no_content", "give a text with its sender, an edit, or a recall")
+	errIDTaken       = errs.New(errs.Conflict, "external_id_taken", "another message has this external id")
+	errTooManyPeople = errs.New(errs.Exhausted, "too_many_bridged_users", "a bridge has at most 1,000,000 people")
+)
+
+// SendBridgedMessage stores what came from the other system.
+func (s *Service) SendBridgedMessage(ctx context.Context, by id.Caller, r *bridgev1.SendBridgedMessageRequest) (*bridgev1.SendBridgedMessageResponse, error) {
+	b, err := bridgedOf(by, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkLinked(ctx, by, b.Conversation); err != nil {
+		return nil, err
+	}
+	isText := b.Edits == "" && b.Recalls == ""
+	if isText {
+		if b.Sender, err = s.userOf(ctx, by.Bridge, r.Sender); err != nil {
+			return nil, err
+		}
+	}
+	d, err := s.deps.Chat.SendBridged(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	res := &bridgev1.SendBridgedMessageResponse{Seq: d.Seq, Id: d.ID.String(), Duplicate: d.Duplicate, Sender: uint64(b.Sender)}
+	if isText && d.Updates != 0 { // the echo of a message from here: the entry with its id is the report of its delivery
+		res.Seq = d.Updates
+	}
+	return res, nil
+}
+
+// bridgedOf checks a request.
+func bridgedOf(by id.Caller, r *bridgev1.SendBridgedMessageRequest) (b message.Bridged, err error) {
+	b = message.Bridged{Bridge: message.Bridge{Name: by.Bridge, Bot: by.User, ExternalID: r.ExternalId}, Conversation: id.Conversation(r.Conversation), ReplyTo: r.ReplyTo}
+	if err = checkExternalID(r.ExternalId); err != nil {
+		return b, err
+	}
+	if r.ReplyTo != "" {
+		err = checkExternalID(r.ReplyTo)
+	}
+	switch e := r.Entry.(type) {
+	case *bridgev1.SendBridgedMessageRequest_Text:
+		if b.Text = e.Text; !isAddress(r.Sender.GetAddress()) {
+			err = errAddress
+		}
+	case *bridgev1.SendBridgedMessageRequest_Edit:
+		b.Text, b.Edits, err = e.Edit.GetText(), e.Edit.GetTarget(), errors.Join(err, checkExternalID(e.Edit.GetTarget()))
+	case *bridgev1.SendBridgedMessageRequest_Recall:
+		b.Recalls, err = e.Recall.GetTarget(), errors.Join(err, checkExternalID(e.Recall.GetTarget()))
+	default:
+		err = errNoEntry
+	}
+	return b, err
+}
+
+// userOf returns the user of an address, with the name that it has there now.
+func (s *Service) userOf(ctx context.Context, bridge string, p *bridgev1.BridgedSender) (u id.User, err error) {
+	known := func() (name string, err error) {
+		err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT member, name FROM bridge_users WHERE bridge = $1 AND address = $2`, bridge, p.Address).Scan(&u, &name)
+		return name, err
+	}
+	name, err := known()
+	if errors.Is(err, sql.ErrNoRows) {
+		wanted := cmp.Or(p.Name, firstCharacters(p.Address, 64))
+		u, err = s.deps.Accounts.CreateBridged(ctx, bridge, wanted, func(tx *sql.Tx, u id.User) error { return s.insertUser(ctx, tx, bridge, p.Address, wanted, u) })
+		if sqldb.IsUnique(err) { // another call was first
+			_, err = known()
+		}
+		return u, err
+	}
+	if err != nil || p.Name == "" || p.Name == name {
+		return u, err
+	}
+	if err := s.deps.Accounts.RenameBridged(ctx, bridge, u, p.Name); err != nil {
+		return 0, err
+	}
+	return u, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE bridge_users SET name = $3 WHERE bridge = $1 AND address = $2`, bridge, p.Address, p.Name)
+		return err
+	})
+}
+
+func firstCharacters(text string, most int) string {
+	n := 0
+	for at := range text {
+		if n++; n > most {
+			return text[:at]
+		}
+	}
+	return text
+}
+
+func (s *Service) insertUser(ctx context.Context, tx *sql.Tx, bridge, address, name string, u id.User) error {
+	done, err := tx.ExecContext(ctx, `UPDATE bridges SET people = people + 1 WHERE name = $1 AND people < $2`, bridge, s.most.people)
+	if err != nil {
+		return err
+	}
+	if n, err := done.RowsAffected(); err != nil {
+		return err
+	} else if n == 0 {
+		return errTooManyPeople
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO bridge_users (bridge, address, member, name) VALUES ($1, $2, $3, $4)`, bridge, address, int64(u), name)
+	return err
+}
+
+// refusalID is the id of the report that a message was refused. The line break sets it apart from those of other systems.
+func refusalID(seq uint64, reason string) string {
+	return "refused\n" + strconv.FormatUint(seq, 10) + "\n" + reason
+}
+
+// ReportDelivery stores what became of a message in the other system. The id of a report is that of the message there, or follows from what was refused: so a repetition stores nothing.
+func (s *Service) ReportDelivery(ctx context.Context, by id.Caller, r *bridgev1.ReportDeliveryRequest) (*bridgev1.ReportDeliveryResponse, error) {
+	wasRefused := r.ExternalId == ""
+	if err := checkReason(wasRefused, r.Reason, r.Text); err != nil {
+		return nil, err
+	}
+	if !wasRefused {
+		if err := checkExternalID(r.ExternalId); err != nil {
+			return nil, err
+		}
+	}
+	c := id.Conversation(r.Conversation)
+	if err := s.checkLinked(ctx, by, c); err != nil {
+		return nil, err
+	}
+	b := message.Bridge{Name: by.Bridge, Bot: by.User, ExternalID: r.ExternalId}
+	if wasRefused {
+		b.ExternalID = refusalID(r.Seq, r.Reason)
+	}
+	d, err := s.deps.Chat.ReportDelivery(ctx, b, c, r.Seq, &chatv1.BridgeDelivery{Bridge: by.Bridge, ExternalId: r.ExternalId, Reason: r.Reason, Text: r.Text})
+	if err != nil {
+		return nil, err
+	}
+	if d.Duplicate && d.Updates != r.Seq {
+		return nil, errIDTaken
+	}
+	return &bridgev1.ReportDeliveryResponse{Seq: d.Seq}, nil
+}
