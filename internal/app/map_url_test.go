@@ -3,6 +3,7 @@ package app
 import (
 	"testing"
 
+	"github.com/rialto-im/rialto/internal/base/eventually"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -14,6 +15,7 @@ func TestMapLinks(t *testing.T) {
 	alice.types("/open @bob", "/location 45.438 -0.000001 Rialto")
 	bob.sees("[location geo:45.43800,-0.00000] Rialto\n", "↳ https://map.example.com/?lat=45.438&lon=-0.000001#45.438\n")
 	carol := keepCopies(t, h, "carol")
+	eventually.True(t, "carol is connected", func() bool { return carol.MapURL(&chatv1.Location{}) != "" })
 	for want, place := range map[string]*chatv1.Location{
 		"https://map.example.com/?lat=90&lon=-180#90":                      {Latitude: 90, Longitude: -180},
 		"https://map.example.com/?lat=0&lon=0#0":                           {Latitude: -0.00000001, Longitude: 0},
@@ -25,8 +27,17 @@ func TestMapLinks(t *testing.T) {
 	}
 
 	without, _ := open(t)
-	dave := keepCopies(t, without, "dave")
-	if got := dave.MapURL(&chatv1.Location{Latitude: 1, Longitude: 2}); got != "" {
+	dave, erin := keepCopies(t, without, "dave"), keepCopies(t, without, "erin")
+	direct, err := dave.OpenDirect(t.Context(), "erin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, err := dave.SendText(t.Context(), direct.Id, "hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	erin.at(t, sent.Seq, sent.Seq) // she is connected
+	if got := erin.MapURL(&chatv1.Location{Latitude: 1, Longitude: 2}); got != "" {
 		t.Errorf("without a map service the link is %s", got)
 	}
 }
