@@ -41,7 +41,7 @@ export { RialtoError, SecondFactorNeeded, asError, isOffline, type Ban } from ".
 export { Action, AppealState, ReportReason, ReportedKind, type DecisionNotice } from "./gen/rialto/moderation/v1/moderation_pb.js";
 export { indexedDBStorage } from "./indexeddb.js";
 export { FenceError, memoryStorage, type Fence, type Storage, type Store } from "./storage.js";
-export { isShown, isSignal, isThread, isUpdate, kindOf, retentionOf, unread, type KindOf, type Reactions, type ThreadInfo, type AccountSettings, type ChatMessage, type ConversationView, type ChatFolder, type GroupInvitation, type JoinRequests, type OrganizationInvitation, type OutgoingMessage, type PendingClear, type PendingSettings, type Relation, type User } from "./model.js";
+export { isShown, isSignal, isThread, isUpdate, kindOf, retentionOf, unread, type BridgeDelivery, type KindOf, type Reactions, type ThreadInfo, type AccountSettings, type ChatMessage, type ConversationView, type ChatFolder, type GroupInvitation, type JoinRequests, type OrganizationInvitation, type OutgoingMessage, type PendingClear, type PendingSettings, type Relation, type User } from "./model.js";
 export { findMentions, joinMentions, mentionsUser, mostMentions, splitMentions, type MentionPart, type Mentioned, type NamedMention, type WithMentions } from "./mentions.js";
 export type { SendOptions } from "./session.js";
 export type { Speed } from "./speed.js";

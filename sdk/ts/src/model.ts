@@ -2,7 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Settings as SettingsPb, SettingsSchema, User as UserPb } from "./gen/rialto/account/v1/account_pb.js";
 import { ConversationKind, type Relation as RelationPb } from "./gen/rialto/chat/v1/chat_pb.js";
 import type { CustomStatusView } from "./customStatus.js";
-import { Control_Action, JoinPolicy, Role, type Content, type Control, type Message as MessagePb, type Thread as ThreadPb } from "./gen/rialto/chat/v1/message_pb.js";
+import { Control_Action, JoinPolicy, Role, type BridgeDelivery as DeliveryPb, type Content, type Control, type Message as MessagePb, type Thread as ThreadPb } from "./gen/rialto/chat/v1/message_pb.js";
 
 /**
  * What the client keeps and shows. All of it is plain data, replaced and never changed in place, so that a view can compare
@@ -37,6 +37,18 @@ export interface ChatMessage {
   reactions?: Reactions;
   /** Absent: nobody started one. */
   thread?: ThreadInfo;
+  /** What became of it in the systems with which its group is linked, one for each bridge that has reported, by seq. Absent: none has. */
+  bridgeDeliveries?: readonly BridgeDelivery[];
+}
+
+/** What became of a message in another system: it has an externalId there, or was refused for a reason, which text tells people. */
+export interface BridgeDelivery {
+  bridge: string;
+  /** Seq of the entry with the report. */
+  seq: number;
+  externalId: string;
+  reason: string;
+  text: string;
 }
 
 /** What a message shows of the thread under it. */
@@ -223,10 +235,10 @@ export function textOf(content: Content): string {
   }
 }
 
-/** Whether a content is an update: an edit, a recall, a reaction, a pin, or the start of a thread. It is shown at its target, and not as a message. */
+/** Whether a content is an update: an edit, a recall, a reaction, a pin, the start of a thread, or the report of a bridge. It is shown at its target, and not as a message. */
 export function isUpdate(content: Content): boolean {
   const { case: kind } = content.kind;
-  return kind === "edit" || kind === "recall" || kind === "reaction" || kind === "pin" || kind === "thread";
+  return kind === "edit" || kind === "recall" || kind === "reaction" || kind === "pin" || kind === "thread" || kind === "bridgeReport";
 }
 
 /** Whether a content is only for programs: it is delivered, but never shown, and is not unread. */
@@ -259,7 +271,12 @@ export function toMessage(m: MessagePb): ChatMessage {
     ...(m.pinSeq ? { pinSeq: Number(m.pinSeq), pinned: m.pinned } : {}),
     ...(m.reactions ? { reactions: { version: Number(m.reactions.version), counts: m.reactions.counts.map(({ emoji, count }) => ({ emoji, count })), mine: m.reactions.mine } } : {}),
     ...(m.thread ? { thread: toThread(m.thread) } : {}),
+    ...(m.bridgeDeliveries.length > 0 ? { bridgeDeliveries: m.bridgeDeliveries.map((d) => toDelivery(d, Number(d.seq))) } : {}),
   };
+}
+
+export function toDelivery({ bridge, externalId, reason, text }: DeliveryPb, seq: number): BridgeDelivery {
+  return { bridge, seq, externalId, reason, text };
 }
 
 export function toThread(t: ThreadPb): ThreadInfo {
@@ -272,8 +289,8 @@ export function toRelation(r: RelationPb): Relation {
 }
 
 export function toUser(u: UserPb, fetchedMs: number): User {
-  const { id, handle, displayName, avatar, bio, avatarUrl, official, deleted } = u;
-  return { id, handle, displayName, avatar, bio, avatarUrl, official, deleted, fetchedMs };
+  const { id, handle, displayName, avatar, bio, avatarUrl, official, deleted, bridge } = u;
+  return { id, handle, displayName, avatar, bio, avatarUrl, official, deleted, bridge, fetchedMs };
 }
 
 export function toSettings(s: SettingsPb): AccountSettings {

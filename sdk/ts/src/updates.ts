@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { ContentSchema, type Content, type LinkPreview, type Mention, type Ref } from "./gen/rialto/chat/v1/message_pb.js";
-import { isUpdate, textOf, type ChatMessage, type OutgoingMessage } from "./model.js";
+import { isUpdate, textOf, toDelivery, type BridgeDelivery, type ChatMessage, type OutgoingMessage } from "./model.js";
 
 /**
- * Updates are entries that change an earlier message, their target: edits, recalls, reactions, pins and starts of threads. They may be applied in any
+ * Updates are entries that change an earlier message, their target: edits, recalls, reactions, pins, starts of threads, and reports of bridges. They may be applied in any
  * order, and again: of edits and pins the highest seq wins, of reactions the highest version, and nothing undoes a recall.
  */
 
@@ -54,6 +54,7 @@ export function targetOf(content: Content): number {
     case "reaction":
     case "pin":
     case "thread":
+    case "bridgeReport":
       return Number(content.kind.value.target?.seq ?? 0n);
     default:
       return 0;
@@ -77,6 +78,8 @@ export function applyUpdate(m: ChatMessage, content: Content, at: { seq: number;
       return at.seq <= (m.pinSeq ?? 0) ? m : { ...m, pinned: !kind.value.remove, pinSeq: at.seq };
     case "thread":
       return m.thread ? m : { ...m, thread: { conversation: kind.value.conversation, replies: 0, lastReplyMs: 0 } };
+    case "bridgeReport":
+      return kind.value.delivery ? withDelivery(m, toDelivery(kind.value.delivery, at.seq)) : m;
     case "reaction": {
       const { emoji, remove, reactions } = kind.value;
       const was = m.reactions ?? { version: 0, counts: [], mine: [] };
@@ -96,6 +99,13 @@ export function applyUpdate(m: ChatMessage, content: Content, at: { seq: number;
 function recalled(m: ChatMessage, seq: number, by: string): ChatMessage {
   const { reactions: _, ...rest } = m;
   return { ...rest, ...(m.pinned ? { pinned: false } : {}), content: create(ContentSchema), text: "", recallSeq: seq, recalledBy: by };
+}
+
+/** Of two reports of a bridge, the later one counts. */
+function withDelivery(m: ChatMessage, d: BridgeDelivery): ChatMessage {
+  const before = m.bridgeDeliveries ?? [];
+  if (before.some((b) => b.bridge === d.bridge && b.seq >= d.seq)) return m;
+  return { ...m, bridgeDeliveries: [...before.filter((b) => b.bridge !== d.bridge), d] };
 }
 
 function counted(counts: readonly { emoji: string; count: number }[], emoji: string, by: number): { emoji: string; count: number }[] {

@@ -120,3 +120,15 @@ test("an update in the stream changes its message, is not shown, and a recalled 
   expect(stored.map((m) => m.seq)).toEqual([3, 4]);
   expect(JSON.stringify(stored, (_, v: unknown) => (typeof v === "bigint" ? String(v) : v))).not.toContain("secret");
 });
+
+test("of the reports of a bridge the highest seq counts, and other bridges have their own", () => {
+  const report = (bridge: string, externalId: string, reason = ""): Content["kind"] => ({
+    case: "bridgeReport",
+    value: { $typeName: "rialto.chat.v1.BridgeReport", target: ref(3), delivery: { $typeName: "rialto.chat.v1.BridgeDelivery", bridge, seq: 0n, externalId, reason, text: "" } },
+  });
+  const m = message(3, text("first"));
+  const shown = (m: ChatMessage) => m.bridgeDeliveries?.map((d) => `${d.bridge} ${d.seq} ${d.externalId}${d.reason}`);
+  expect(shown(after(m, [5, report("irc", "", "not_voiced")], [6, report("xmpp", "x1")], [7, report("irc", "i1")]))).toEqual(["xmpp 6 x1", "irc 7 i1"]);
+  expect(shown(after(m, [7, report("irc", "i1")], [5, report("irc", "", "not_voiced")]))).toEqual(["irc 7 i1"]);
+  expect(isShown(message(4, report("irc", "i1")))).toBe(false);
+});
