@@ -85,11 +85,12 @@ export const Bubble = memo(function Bubble({ m, joined, group, mine, name, sende
     <article className={`msg ${mine ? "mine" : "theirs"} ${joined ? "joined" : ""} ${mentioned ? "mentioned" : ""}`} aria-label={t("messageOf", { who: name, when: clock(m.timeMs, getLocale()) })} data-testid="message" data-seq={m.seq}>
       {!mine && group && <span className="msg-face">{!joined && <Link href={path.user(m.sender)} tabIndex={-1} aria-label={name}><Avatar id={m.sender} name={sender?.displayName ?? ""} url={sender?.avatarUrl} size={32} /></Link>}</span>}
       <div className="bubble" {...swipe}>
-        {!mine && group && !joined && <b className="from" dir="auto" style={{ ["--hue" as string]: hueOf(m.sender) }}>{name}</b>}
+        {!mine && group && !joined && <b className="from" dir="auto" style={{ ["--hue" as string]: hueOf(m.sender) }}>{name}{m.content.bridge && <small className="via"> · {m.content.bridge}</small>}</b>}
         {answered > 0 && <Quote conversation={m.conversation} seq={answered} link />}
         <div className="line">
           {m.content.kind.case === "streamed" && !m.recallSeq ? <StreamedBody m={m} manages={manages} group={group} /> : <Body m={m} />}
           {m.content.brokenOff && <BrokenOffMark why={m.content.brokenOff} />}
+          {mine && m.bridgeDeliveries?.filter((d) => !d.externalId).map((d) => <p key={d.bridge} className="not-delivered" data-testid="not-delivered">{t("notDelivered", { where: d.bridge, why: d.text || d.reason })}</p>)}
           <footer>
             {mentioned && <Tip label={t("mentionsYou")} side="top"><b className="mark" role="img" aria-label={t("mentionsYou")}>@</b></Tip>}
             {m.pinned && <Tip label={t("pinnedMessage")} side="top"><span className="mark" role="img" aria-label={t("pinnedMessage")}><PinIcon /></span></Tip>}

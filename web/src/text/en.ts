@@ -116,6 +116,7 @@ export const en = {
   brokenOff: "This message was broken off.",
   brokenOffDenied: "This message was broken off: its sender may no longer write here.",
   brokenOffHeld: "This message waits for a moderator.",
+  notDelivered: "Not delivered to {where}: {why}",
   typing: "{who} are typing…",
   typingOne: "{who} is typing…",
   members: "{n} members",

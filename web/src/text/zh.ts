@@ -118,6 +118,7 @@ export const zh: Record<Key, string> = {
   brokenOff: "这条消息中断了。",
   brokenOffDenied: "这条消息中断了：发送者已不能在此发言。",
   brokenOffHeld: "这条消息正在等待审核。",
+  notDelivered: "未送达 {where}：{why}",
   typing: "{who}正在输入…",
   typingOne: "{who}正在输入…",
   members: "{n} 位成员",
