@@ -61,6 +61,9 @@ type queryer interface {
 
 // bridgeOf returns a bridge by its name.
 func bridgeOf(ctx context.Context, q queryer, name string) (*bridgev1.Bridge, error) {
+	if !message.IsLine(name) { // PostgreSQL refuses some characters
+		return nil, errNoBridge
+	}
 	b, err := scanBridge(q.QueryRowContext(ctx, `SELECT `+bridgeColumns+` FROM bridges WHERE name = $1`, name).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = errNoBridge

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 )
 
@@ -87,7 +87,10 @@ func TestHealWhileProcessesStart(t *testing.T) {
 		must(t, err)
 		group := after[slices.IndexFunc(after, func(g string) bool { return !slices.Contains(before, g) })]
 		must(t, writeKernelFile(filepath.Join(group, "cgroup.procs"), fmt.Sprint(shell.Process.Pid)))
-		time.Sleep(10 * time.Millisecond) // it starts some
+		eventually.True(t, "it starts another one", func() bool {
+			pids, err := os.ReadFile(filepath.Join(group, "cgroup.procs"))
+			return err == nil && len(strings.Fields(string(pids))) > 1
+		})
 		must(t, heal())
 	}
 }

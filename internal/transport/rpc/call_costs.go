@@ -3,6 +3,7 @@ package rpc
 import (
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -75,6 +76,8 @@ func membershipCosts(request proto.Message) []cost {
 		return accepted(ratelimit.Join, r.Accept)
 	case *chatv1.AnswerJoinRequestRequest:
 		return accepted(ratelimit.Invite, r.Accept)
+	case *bridgev1.LinkBridgeRequest: // its bot becomes a member
+		return []cost{{ratelimit.Invite, 1, false}}
 	case *chatv1.InviteRequest:
 		return []cost{{ratelimit.Invite, len(r.Users), false}}
 	case *chatv1.InviteToOrganizationRequest:
@@ -96,7 +99,7 @@ func reachesMembers(request proto.Message) bool {
 	case *chatv1.OpenDirectRequest, *chatv1.StartThreadRequest, *chatv1.StopStreamedMessageRequest, *chatv1.TapOfficialMenuRequest, *accountv1.UpdateProfileRequest,
 		*chatv1.RemoveRequest, *chatv1.BanRequest, *chatv1.UnbanRequest, *chatv1.LeaveRequest, *chatv1.SetRoleRequest, *chatv1.TransferRequest,
 		*chatv1.MuteMembersRequest, *chatv1.UpdateGroupRequest, *chatv1.SetRetentionRequest, *chatv1.DissolveRequest,
-		*chatv1.UpdateRoomRequest, *chatv1.CloseRoomRequest, *chatv1.SetRoomModeratorRequest, *chatv1.KickFromRoomRequest, *chatv1.MuteInRoomRequest:
+		*chatv1.UpdateRoomRequest, *chatv1.CloseRoomRequest, *chatv1.SetRoomModeratorRequest, *chatv1.KickFromRoomRequest, *chatv1.MuteInRoomRequest, *bridgev1.UnlinkBridgeRequest:
 		return true
 	}
 	return false

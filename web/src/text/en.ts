@@ -2,6 +2,7 @@ import { helpDeskEn } from "./helpDesk.js";
 import { organizationEn } from "./organization.js";
 import { errorsEn } from "./errors.js";
 import { officialEn } from "./official.js";
+import { roomsEn } from "./rooms.js";
 import { commentsEn } from "./comments.js";
 import { feedEn } from "./feed.js";
 import { videoEn } from "./video.js";
@@ -467,29 +468,7 @@ export const en = {
   systemNotices: "System notices",
   newRoom: "New live room",
   aRoom: "Live room",
-  roomTitle: "Room name",
-  roomHint: "Anyone with the link can come in and write while they are there. Messages are not kept.",
-  roomViewers: "about {n} here",
-  roomViewersOne: "1 here",
-  roomEmpty: "Nobody has written yet.",
-  roomMessages: "Messages of the room",
-  roomSay: "Say something",
-  roomLike: "Like",
-  roomMissed: "{n} messages were left out.",
-  roomMissedOne: "1 message was left out.",
-  roomMutedAll: "Only moderators can write now",
-  roomKicked: "A moderator removed you from this room. You can come back when the time is over.",
-  roomClosed: "This room was closed.",
-  roomCopyLink: "Copy link",
-  roomAnnounce: "Announcement",
-  roomMuteAll: "Mute everyone",
-  roomUnmuteAll: "Let everyone write",
-  roomClose: "Close room",
-  roomSureClose: "Close this room for everyone? This can't be undone.",
-  roomMute10: "Mute for 10 minutes",
-  roomKick10: "Remove for 10 minutes",
-  roomKickDay: "Remove for a day",
-  roomSureKick: "Keep {who} out of this room for a day?",
+  ...roomsEn,
   wave: "Wave",
   ...organizationEn,
   ...helpDeskEn,

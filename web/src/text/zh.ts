@@ -8,6 +8,7 @@ import { securityZh } from "./security.js";
 import { yourDataZh } from "./yourData.js";
 import type { Key } from "./en.js";
 import { officialZh } from "./official.js";
+import { roomsZh } from "./rooms.js";
 import { commentsZh } from "./comments.js";
 import { feedZh } from "./feed.js";
 import { videoZh } from "./video.js";
@@ -469,29 +470,7 @@ export const zh: Record<Key, string> = {
   systemNotices: "系统通知",
   newRoom: "新建直播间",
   aRoom: "直播间",
-  roomTitle: "直播间名称",
-  roomHint: "知道链接的人都可以进入并发言。消息不会保存。",
-  roomViewers: "约 {n} 人在场",
-  roomViewersOne: "1 人在场",
-  roomEmpty: "还没有人发言。",
-  roomMessages: "直播间的消息",
-  roomSay: "说点什么",
-  roomLike: "点赞",
-  roomMissed: "有 {n} 条消息未显示。",
-  roomMissedOne: "有 1 条消息未显示。",
-  roomMutedAll: "现在只有管理员可以发言",
-  roomKicked: "管理员已将你移出直播间，时间到后可以再来。",
-  roomClosed: "直播间已关闭。",
-  roomCopyLink: "复制链接",
-  roomAnnounce: "公告",
-  roomMuteAll: "全员禁言",
-  roomUnmuteAll: "解除全员禁言",
-  roomClose: "关闭直播间",
-  roomSureClose: "为所有人关闭直播间？此操作无法撤销。",
-  roomMute10: "禁言 10 分钟",
-  roomKick10: "移出 10 分钟",
-  roomKickDay: "移出一天",
-  roomSureKick: "一天内不让{who}进入直播间？",
+  ...roomsZh,
   wave: "打个招呼",
   ...organizationZh,
   ...helpDeskZh,
