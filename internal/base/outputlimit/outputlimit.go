@@ -45,6 +45,9 @@ func LargePageSize(limit uint32) int {
 	return int(min(limit, 500))
 }
 
+// LargePageBytes of contents end such a page, however many entries it has.
+const LargePageBytes = 512 << 10
+
 // Config of the limits; the zero value is the documented default.
 type Config struct {
 	// AnswersUser bounds the answers that wait to be written to a user's connections, in bytes; 0 is 8 MiB. A user also has at most an eighth

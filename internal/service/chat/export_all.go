@@ -6,27 +6,13 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
 	"google.golang.org/protobuf/proto"
 )
-
-const (
-	// exportAtOnce is how many conversations or entries a page has.
-	exportAtOnce = 500
-	// exportBytes after which a page of entries ends.
-	exportBytes = 512 << 10
-)
-
-// pageOf returns the size of a page of an export.
-func pageOf(limit uint32) int {
-	if limit == 0 || limit > exportAtOnce {
-		return exportAtOnce
-	}
-	return int(limit)
-}
 
 // ExportConversations returns a page of all conversations by their ids: threads, or all others. Tickets of help desks are left out.
 func (s *Service) ExportConversations(ctx context.Context, r *operationv1.ExportConversationsRequest) (*operationv1.ExportConversationsResponse, error) {
@@ -37,7 +23,7 @@ func (s *Service) ExportConversations(ctx context.Context, r *operationv1.Export
 		}
 	}
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, kind, coalesce(create_key, ''), channel, parent, root FROM conversations WHERE id > $1 AND ticket = 0 AND (parent > 0) = $2 ORDER BY id LIMIT $3`,
-		int64(r.After), r.Threads, pageOf(r.Limit))
+		int64(r.After), r.Threads, outputlimit.LargePageSize(r.Limit))
 	out.Conversations, err = sqldb.Collect(rows, err, func(scan func(...any) error) (*operationv1.InterchangeConversation, error) {
 		var kind chatv1.ConversationKind
 		var createKey string
@@ -71,7 +57,7 @@ func (s *Service) ExportEntries(ctx context.Context, r *operationv1.ExportEntrie
 	if err != nil {
 		return nil, err
 	}
-	limit := pageOf(r.Limit)
+	limit := outputlimit.LargePageSize(r.Limit)
 	entries, err := s.deps.Log.Read(ctx, logKey(c), r.After, limit)
 	if err != nil {
 		return nil, err
@@ -79,7 +65,7 @@ func (s *Service) ExportEntries(ctx context.Context, r *operationv1.ExportEntrie
 	out := &operationv1.ExportEntriesResponse{Next: r.After, More: len(entries) == limit}
 	size := 0
 	for i := range entries {
-		if size += len(entries[i].Payload); size > exportBytes && i > 0 {
+		if size += len(entries[i].Payload); size > outputlimit.LargePageBytes && i > 0 {
 			entries, out.More = entries[:i], true
 			break
 		}

@@ -112,25 +112,10 @@ func commentByKey(ctx context.Context, tx *sql.Tx, key string) (n uint64, err er
 	return n, err
 }
 
-const (
-	// exportedBytes of contents end a page of an export.
-	exportedBytes = 512 << 10
-	// commentKeyPrefix begins the keys of comments that were created here.
-	commentKeyPrefix = "rialto:comment:"
-)
-
-// keyOf is the key of a comment in an export.
-func keyOf(n uint64, imported string) string {
-	if imported != "" {
-		return imported
-	}
-	return commentKeyPrefix + strconv.FormatUint(n, 10)
-}
-
 // exportedRow is a row as ExportComments reads it.
 type exportedRow struct {
 	*operationv1.InterchangeComment
-	subject, replyTo uint64
+	subject uint64
 }
 
 // ExportComments returns a page of the comments of all users, without deleted ones that nobody has answered. posts returns the keys of posts: comments on others are left out.
@@ -163,24 +148,20 @@ func (s *Service) ExportComments(ctx context.Context, r *operationv1.ExportComme
 	return out, nil
 }
 
-// exportedRows reads comments behind one, until they are as many or as large as a page.
+// exportedRows reads comments behind one, until they are as many or as large as a page. Those that were created here get keys by their ids.
 func (s *Service) exportedRows(ctx context.Context, after uint64, limit int) (list []exportedRow, err error) {
 	size := 0
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT c.id, c.subject, c.reply_to, coalesce(c.import_key, ''), coalesce(a.import_key, ''), c.author, c.content, c.created_ms, c.edited_ms, c.deleted, c.video, c.time_ms, c.limited
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT c.id, c.subject, coalesce(c.import_key, 'rialto:comment:' || c.id), coalesce(a.import_key, 'rialto:comment:' || nullif(c.reply_to, 0), ''), c.author, c.content, c.created_ms, c.edited_ms, c.deleted, c.video, c.time_ms, c.limited
 		FROM comments c LEFT JOIN comments a ON a.id = c.reply_to WHERE c.id > $1 AND (NOT c.deleted OR EXISTS (SELECT 1 FROM comments r
 			WHERE r.kind = c.kind AND r.subject = c.subject AND r.top = CASE WHEN c.top = 0 THEN c.id ELSE c.top END AND NOT r.deleted AND (r.reply_to = c.id OR r.top = c.id)))
 		ORDER BY c.id LIMIT $2`, int64(after), limit)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		c := exportedRow{InterchangeComment: &operationv1.InterchangeComment{}}
 		var stored []byte
-		var answered string
-		if err := rows.Scan(&c.Comment, &c.subject, &c.replyTo, &c.Key, &answered, &c.Author, &stored, &c.TimeMs, &c.EditedMs, &c.Deleted, &c.Video, &c.VideoTimeMs, &c.Limited); err != nil || size > exportedBytes {
+		if err := rows.Scan(&c.Comment, &c.subject, &c.Key, &c.ReplyKey, &c.Author, &stored, &c.TimeMs, &c.EditedMs, &c.Deleted, &c.Video, &c.VideoTimeMs, &c.Limited); err != nil || size > outputlimit.LargePageBytes {
 			return err
 		}
 		size += len(stored)
-		if c.Key = keyOf(c.Comment, c.Key); c.replyTo != 0 {
-			c.ReplyKey = keyOf(c.replyTo, answered)
-		}
 		if !c.Deleted {
 			c.Content = &commentv1.CommentContent{}
 			if err := proto.Unmarshal(stored, c.Content); err != nil {
@@ -195,20 +176,12 @@ func (s *Service) exportedRows(ctx context.Context, after uint64, limit int) (li
 
 // CommentKeys returns the keys in an export of those of some comments that were not deleted.
 func (s *Service) CommentKeys(ctx context.Context, list []uint64) (map[uint64]string, error) {
-	found := make(map[uint64]string, len(list))
 	if len(list) == 0 {
-		return found, nil
+		return map[uint64]string{}, nil
 	}
 	marks, args := sqldb.Placeholders(1, list, func(n uint64) int64 { return int64(n) })
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, coalesce(import_key, '') FROM comments WHERE NOT deleted AND id IN (`+marks+`)`, args...)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var n uint64
-		var key string
-		err := rows.Scan(&n, &key)
-		found[n] = keyOf(n, key)
-		return err
-	})
-	return found, err
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, coalesce(import_key, 'rialto:comment:' || id) FROM comments WHERE NOT deleted AND id IN (`+marks+`)`, args...)
+	return sqldb.Pairs[uint64, string](rows, err)
 }
 
 // ImportedComments returns those of some comments that were imported and not deleted, by their keys.

@@ -209,21 +209,7 @@ func (s *Service) importVersion(ctx context.Context, tx *sql.Tx, r *operationv1.
 	return n, false, errors.Join(err, replaceAudience(ctx, tx, n, content), putVersion(ctx, tx, n, r.Version, stored, r.TimeMs), s.changed(ctx, tx, Change{ID: n, Author: p.author}))
 }
 
-// exportedBytes of contents end a page of an export.
-const exportedBytes = 512 << 10
-
-// postKeyPrefix begins the keys of posts that were published here.
-const postKeyPrefix = "rialto:post:"
-
-// keyOf is the key of a post in an export.
-func keyOf(n uint64, imported string) string {
-	if imported != "" {
-		return imported
-	}
-	return postKeyPrefix + strconv.FormatUint(n, 10)
-}
-
-// ExportPosts returns a page of the versions of all posts that were not deleted.
+// ExportPosts returns a page of the versions of all posts that were not deleted. Those that were published here get keys by their ids.
 func (s *Service) ExportPosts(ctx context.Context, r *operationv1.ExportPostsRequest) (out *operationv1.ExportPostsResponse, err error) {
 	limit := outputlimit.LargePageSize(r.Limit)
 	out = &operationv1.ExportPostsResponse{}
@@ -233,24 +219,18 @@ func (s *Service) ExportPosts(ctx context.Context, r *operationv1.ExportPostsReq
 		}
 	}
 	size := 0
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT v.post, v.version, v.content, v.time_ms, p.author, coalesce(p.import_key, ''), p.hidden, p.audience, p.repost_of, coalesce(o.import_key, ''), coalesce(o.deleted, TRUE)
-		FROM feed_versions v JOIN feed_posts p ON p.id = v.post LEFT JOIN feed_posts o ON o.id = p.repost_of
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT v.post, v.version, v.content, v.time_ms, p.author, coalesce(p.import_key, 'rialto:post:' || p.id), p.hidden, p.audience, coalesce(o.import_key, 'rialto:post:' || o.id, '')
+		FROM feed_versions v JOIN feed_posts p ON p.id = v.post LEFT JOIN feed_posts o ON o.id = p.repost_of AND NOT o.deleted
 		WHERE (v.post, v.version) > ($1, $2) AND NOT p.deleted ORDER BY v.post, v.version LIMIT $3`, int64(r.After), r.AfterVersion, limit)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		p := &operationv1.InterchangePost{}
 		var stored []byte
 		var audience feedv1.Audience
-		var repostOf uint64
-		var repostKey string
-		var gone bool
-		if err := rows.Scan(&p.Post, &p.Version, &stored, &p.TimeMs, &p.Author, &p.Key, &p.Hidden, &audience, &repostOf, &repostKey, &gone); err != nil || size > exportedBytes {
+		if err := rows.Scan(&p.Post, &p.Version, &stored, &p.TimeMs, &p.Author, &p.Key, &p.Hidden, &audience, &p.RepostKey); err != nil || size > outputlimit.LargePageBytes {
 			return err
 		}
 		size += len(stored)
-		p.Key, p.Limited = keyOf(p.Post, p.Key), audience == onlyAuthor
-		if repostOf != 0 && !gone {
-			p.RepostKey = keyOf(repostOf, repostKey)
-		}
+		p.Limited = audience == onlyAuthor
 		if p.Content, err = contentOf(stored); err == nil {
 			p.Content.RepostOf = 0
 			out.Posts = append(out.Posts, p)
@@ -262,20 +242,12 @@ func (s *Service) ExportPosts(ctx context.Context, r *operationv1.ExportPostsReq
 
 // PostKeys returns the keys in an export of those of some posts that were not deleted.
 func (s *Service) PostKeys(ctx context.Context, list []uint64) (map[uint64]string, error) {
-	found := make(map[uint64]string, len(list))
 	if len(list) == 0 {
-		return found, nil
+		return map[uint64]string{}, nil
 	}
 	marks, args := sqldb.Placeholders(1, list, func(n uint64) int64 { return int64(n) })
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, coalesce(import_key, '') FROM feed_posts WHERE NOT deleted AND id IN (`+marks+`)`, args...)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var n uint64
-		var key string
-		err := rows.Scan(&n, &key)
-		found[n] = keyOf(n, key)
-		return err
-	})
-	return found, err
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id, coalesce(import_key, 'rialto:post:' || id) FROM feed_posts WHERE NOT deleted AND id IN (`+marks+`)`, args...)
+	return sqldb.Pairs[uint64, string](rows, err)
 }
 
 // ImportedPosts returns those of some posts that were imported and not deleted, by their keys.

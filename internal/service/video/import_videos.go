@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strconv"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
@@ -78,14 +77,7 @@ func (s *Service) importSubtitles(ctx context.Context, by id.User, n uint64, lis
 	return nil
 }
 
-const (
-	// exportedBytes of subtitles end a page of an export.
-	exportedBytes = 512 << 10
-	// videoKeyPrefix begins the keys of videos that were made here.
-	videoKeyPrefix = "rialto:video:"
-)
-
-// ExportVideos returns a page of the videos of all users whose files are there.
+// ExportVideos returns a page of the videos of all users whose files are there. Those that were made here get keys by their ids.
 func (s *Service) ExportVideos(ctx context.Context, r *operationv1.ExportVideosRequest) (*operationv1.ExportVideosResponse, error) {
 	limit := outputlimit.LargePageSize(r.Limit)
 	out := &operationv1.ExportVideosResponse{}
@@ -96,19 +88,15 @@ func (s *Service) ExportVideos(ctx context.Context, r *operationv1.ExportVideosR
 				return err
 			}
 		}
-		rows, err := tx.QueryContext(ctx, `SELECT id, coalesce(import_key, ''), owner, upload, name, created_ms FROM videos WHERE id > $1 AND state <> $2 AND (state <> $3 OR retriable) ORDER BY id LIMIT $4`,
+		rows, err := tx.QueryContext(ctx, `SELECT id, coalesce(import_key, 'rialto:video:' || id), owner, upload, name, created_ms FROM videos WHERE id > $1 AND state <> $2 AND (state <> $3 OR retriable) ORDER BY id LIMIT $4`,
 			int64(r.After), stateDeleted, stateFailed, limit)
 		list, err := sqldb.Collect(rows, err, func(scan func(...any) error) (*operationv1.InterchangeVideo, error) {
 			v := &operationv1.InterchangeVideo{}
-			err := scan(&v.Video, &v.Key, &v.Owner, &v.Upload, &v.Name, &v.TimeMs)
-			if v.Key == "" {
-				v.Key = videoKeyPrefix + strconv.FormatUint(v.Video, 10)
-			}
-			return v, err
+			return v, scan(&v.Video, &v.Key, &v.Owner, &v.Upload, &v.Name, &v.TimeMs)
 		})
 		size := 0
 		for _, v := range list {
-			if size > exportedBytes {
+			if size > outputlimit.LargePageBytes {
 				break
 			}
 			if err := addSubtitles(ctx, tx, v, &size); err != nil {
