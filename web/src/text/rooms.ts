@@ -25,7 +25,7 @@ export const roomsEn = {
   roomSureKick: "Keep {who} out of this room for a day?",
 };
 
-/** The same in Chinese. */
+/** Likewise in Chinese. */
 export const roomsZh: Record<keyof typeof roomsEn, string> = {
   roomTitle: "直播间名称",
   roomHint: "知道链接的人都可以进入并发言。消息不会保存。",
