@@ -172,9 +172,8 @@ func (s *Service) bridgedTarget(ctx context.Context, b message.Bridged, external
 
 // noteBridgedAuthor stores, before there is a message, that somebody who is no member has written in a conversation: exports and erasures find the messages by that.
 func (s *Service) noteBridgedAuthor(ctx context.Context, c id.Conversation, u id.User) error {
-	const where = ` FROM imported_authors WHERE author = $1 AND conversation = $2`
 	var n int
-	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT 1`+where, int64(u), int64(c)).Scan(&n)
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT 1 FROM imported_authors WHERE author = $1 AND conversation = $2`, int64(u), int64(c)).Scan(&n)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
