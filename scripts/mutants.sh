@@ -1175,7 +1175,7 @@ mutant "push messages of blocked users" internal/service/push/deliver.go 's/if !
 mutant "push to sessions that have ended" internal/service/push/deliver.go 's/if len\(ended\) > 0 \{/if len(ended) > 1 {/' 'TestEndedSessions' internal/service/push
 mutant "push in quiet hours" internal/service/push/deliver.go 's/ \|\| isQuiet\(settings, s\.deps\.Clock\.Now\(\)\) \{/ {/' 'TestQuietHours' internal/service/push
 mutant "push texts that the user does not want to be pushed" internal/service/push/deliver.go 's/if !showText \{/if showText \&\& false {/' 'TestABrowserIsPushed' internal/service/push
-mutant "lose what replaces a push in progress" internal/service/push/attempt.go 's/if newer = now\.seq > row\.seq; !newer \{/if newer = false; !newer {/' 'NewerMessages|LongStreams|Crashes|Mentions' internal/service/push
+mutant "lose what replaces a push in progress" internal/service/push/attempt.go 's/if newer = now\.seq > row\.seq; !newer \{/if newer = false; !newer {/' DuringAPush internal/service/push
 mutant "push to users who are there" internal/service/push/trigger.go 's/case !active:/case !active || known:/' 'TestActiveUsers' internal/service/push
 mutant "lose what a broken connection did not get" internal/service/push/trigger.go 's/message\.Position\(event\.Seq\) <= acked \&\& m\.TimeMs < settled/m.TimeMs < settled/' 'TestActiveUsers' internal/service/push
 mutant "push what an active device has shown" internal/service/push/trigger.go 's/message\.Position\(event\.Seq\) <= acked \&\& m\.TimeMs < settled/m.TimeMs < settled-1<<50/' 'TestActiveUsers' internal/service/push

@@ -380,6 +380,7 @@ type answer struct {
 	status int
 	header map[string]string
 	body   string
+	after  <-chan struct{} // the answer comes when it is closed; nil: at once
 }
 
 func newService(t testing.TB) *service {
@@ -395,18 +396,27 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.got = append(s.got, &received{r.Method + " " + r.URL.Path, r.Header, body})
-	a := answer{status: http.StatusCreated}
-	if len(s.answers) > 0 {
-		a, s.answers = s.answers[0], s.answers[1:]
+	a := s.next(&received{r.Method + " " + r.URL.Path, r.Header, body})
+	if a.after != nil {
+		<-a.after
 	}
 	for k, v := range a.header {
 		w.Header().Set(k, v)
 	}
 	w.WriteHeader(a.status)
 	_, _ = io.WriteString(w, a.body)
+}
+
+// next keeps a request, and returns its answer.
+func (s *service) next(r *received) answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.got = append(s.got, r)
+	a := answer{status: http.StatusCreated}
+	if len(s.answers) > 0 {
+		a, s.answers = s.answers[0], s.answers[1:]
+	}
+	return a
 }
 
 func (s *service) answer(list ...answer) {

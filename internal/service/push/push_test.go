@@ -160,6 +160,28 @@ func TestNewerMessagesReplaceOlderOnes(t *testing.T) {
 	}
 }
 
+// What comes while a push is in progress is pushed after it.
+func TestAMessageDuringAPush(t *testing.T) {
+	w := open(t, nil)
+	b := w.browser(bob, 1)
+	answered := make(chan struct{})
+	w.at.answer(answer{status: 201, after: answered})
+	w.run()
+	w.say("first")
+	w.examine()
+	b.shows(1)
+	w.say("second")
+	w.examine()
+	close(answered)
+	w.idle()
+	if len(w.at.requests()) < 2 {
+		t.Fatal("the second message is not pushed")
+	}
+	if got := b.shows(2); got[1].Seq != "2" {
+		t.Errorf("the browser got %+v", got)
+	}
+}
+
 // A user whose device is active is not pushed. When it goes, what no device has acknowledged is pushed, and nothing else.
 func TestActiveUsersAreNotPushed(t *testing.T) {
 	w := open(t, nil)
