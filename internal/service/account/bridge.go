@@ -16,14 +16,20 @@ func randomHandle() string {
 	return "u" + strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(auth.NewSecret("")))[:15]
 }
 
+// parseBridgedName returns the name of somebody in another system in the form in which it is stored.
+func (s *Service) parseBridgedName(name string) (string, error) {
+	name, err := parseName(name, 64)
+	if err == nil {
+		_, err = s.checkWords(name)
+	}
+	return name, err
+}
+
 // CreateBridged creates the user of somebody in another system, who cannot log in: without a password and an external id, and CreateSession refuses such a user. with is called in the same
 // transaction.
 func (s *Service) CreateBridged(ctx context.Context, bridge, name string, with func(tx *sql.Tx, u id.User) error) (id.User, error) {
-	name, err := parseName(name, 64)
+	name, err := s.parseBridgedName(name)
 	if err != nil {
-		return 0, err
-	}
-	if _, err := s.checkWords(name); err != nil {
 		return 0, err
 	}
 	n, err := s.deps.IDs.Next(ctx)
@@ -45,11 +51,8 @@ func (s *Service) CreateBridged(ctx context.Context, bridge, name string, with f
 
 // RenameBridged gives the user of somebody in another system another name.
 func (s *Service) RenameBridged(ctx context.Context, bridge string, u id.User, name string) error {
-	name, err := parseName(name, 64)
+	name, err := s.parseBridgedName(name)
 	if err != nil {
-		return err
-	}
-	if _, err := s.checkWords(name); err != nil {
 		return err
 	}
 	_, err = s.changeUser(ctx, u, func(_ *sql.Tx, u *accountv1.User) error {

@@ -53,14 +53,13 @@ func scanBridge(scan func(...any) error) (*bridgev1.Bridge, error) {
 	return b, scan(&b.Name, &b.Bot, &b.DisplayName, &b.Edits, &b.Recalls, &b.Reactions, &b.Files)
 }
 
-// queryer is the database or a transaction.
-type queryer interface {
+// querier is the database or a transaction.
+type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 // bridgeOf returns a bridge by its name.
-func bridgeOf(ctx context.Context, q queryer, name string) (*bridgev1.Bridge, error) {
+func bridgeOf(ctx context.Context, q querier, name string) (*bridgev1.Bridge, error) {
 	if !message.IsLine(name) { // PostgreSQL refuses some characters
 		return nil, errNoBridge
 	}
