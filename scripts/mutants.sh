@@ -1637,6 +1637,7 @@ mutant "leave a search index without its process" $index/supervise.go 's/_ = ret
 mutant "forget that a search index is damaged" $index/reply.go 's/searchindex\.ErrCorrupt, context\.Canceled/context.Canceled/' TestDamage ./$index
 mutant "go on with a search that nobody waits for" $index/call.go 's/p\.cancel\(n\)/_ = n/' TestCancellation ./$index
 mutant "call a search index more often at once than it accepts" $index/indexprocess.go 's/struct\{\}, maxCalls\)/struct{}, 10*maxCalls)/' TestCancellation ./$index
+mutant "let a search fail that a closed index cuts off" $index/call.go 's/(closed := i\.check\(ctx\); errors\.Is\(closed, errClosed\))/\1 \&\& r != nil/' TestCloseDuringACall ./$index
 mutant "read frames of any length from the server" $index/frame.go 's/^\tif n > maxFrame \{/\tif false {/' BadFrames ./$index
 mutant "send a batch as one frame" $index/part.go 's/size > maxPart/false/' 'LargeBatches|TestParts' ./$index
 mutant "take the end of the server for a close" $index/serve.go 's/return ErrCallerEnded/return nil/' EndsWithItsInput ./$index

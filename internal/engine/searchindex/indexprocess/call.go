@@ -2,8 +2,10 @@ package indexprocess
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/wakeup"
 )
 
@@ -20,8 +22,19 @@ func (i *Index) check(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// call calls the process.
+// call calls the process. If the process has ended since the index was closed, the error says that: the caller then has another index.
 func (i *Index) call(ctx context.Context, kind frameKind, value any) (*reply, error) {
+	r, err := i.exchange(ctx, kind, value)
+	if err != nil && errs.Of(err).Kind == errs.Unavailable {
+		if closed := i.check(ctx); errors.Is(closed, errClosed) {
+			return nil, closed
+		}
+	}
+	return r, err
+}
+
+// exchange sends a call to the process, and receives its reply.
+func (i *Index) exchange(ctx context.Context, kind frameKind, value any) (*reply, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -304,3 +304,28 @@ func TestClose(t *testing.T) {
 		t.Errorf("a search: %v", err)
 	}
 }
+
+// A call whose process ends because the index is closed says that it is closed: its caller then asks the index that took its place.
+func TestCloseDuringACall(t *testing.T) {
+	index := open(t, "patient", "")
+	failed := make(chan error, 1)
+	go func() { // ends with the process
+		_, err := index.Search(context.Background(), query())
+		failed <- err
+	}()
+	eventually.True(t, "the search has begun", func() bool {
+		at, err := index.Checkpoints(t.Context(), nil)
+		return err == nil && at[0] == 1
+	})
+	closed := make(chan error, 1)
+	go func() { closed <- index.Close() }() // ends with the process
+	eventually.True(t, "the index is being closed", func() bool {
+		_, err := index.Checkpoints(t.Context(), nil)
+		return errors.Is(err, searchindex.ErrClosed)
+	})
+	index.kill() // as it ends for a call that came behind the one that closes it
+	if err := <-failed; !errors.Is(err, searchindex.ErrClosed) {
+		t.Errorf("the search ended with %v", err)
+	}
+	must(t, <-closed)
+}
