@@ -246,6 +246,8 @@ func TestHostileClients(t *testing.T) {
 	talks := &talk{acked: map[uint64][]string{}}
 	chatting, hush := context.WithCancel(ctx)
 	var normal sync.WaitGroup
+	defer normal.Wait()
+	defer hush()
 	for _, m := range members {
 		normal.Go(func() { talks.run(chatting, t, m, 50*time.Millisecond) })
 	}
