@@ -1502,7 +1502,8 @@ mutant "begin an interrupted load again" internal/tool/importer/load.go 's/= l\.
 mutant "answer an import or export without a trace" internal/service/interchange/interchange.go 's/\tif s\.recorded\.has\(e, now\) \{/\tif true {/' EachCallLeavesATrace ./internal/service/interchange
 mutant "remember traces without end" internal/service/interchange/recorded.go 's/if r\.at == nil \|\| len\(r\.at\) >= maxRecorded \{/if r.at == nil {/' WhatIsRememberedIsBounded ./internal/service/interchange
 mutant "store models without a trace" internal/service/ranking/model.go 's/if err := s\.deps\.Audit\.Record\(ctx, tx, /if err := auditlog.Recorder(nil).Record(ctx, tx, /' StoredModelsAreInTheAuditLog ./internal/service/ranking
-mutant "let two nodes import at once" internal/service/chat/take_import.go 's/if s\.deps\.SingleNode \|\| /if true || /' TwoNodesImportToOneConversation ./internal/service/chat
+mutant "let two nodes import at once" internal/service/chat/take_import.go 's/if s\.deps\.SingleNode \|\| /if true || /' ImportIsTakenOver ./internal/service/chat
+mutant "number imported entries after the newest one only" internal/service/chat/import.go 's/logKey\(c\), 0, maxConcurrentlyImported/logKey(c), 0, 1/' ImportIsTakenOver ./internal/service/chat
 mutant "end imports that other nodes go on with" internal/service/chat/apply_control.go 's/s\.importing = s\.importing \&\& c\.Importing/s.importing = false/' TwoNodesImportToOneConversation ./internal/service/chat
 mutant "end no import that was given up" internal/service/chat/list_imports.go 's/WHERE importing AND/WHERE NOT importing AND/' AnImportThatWasGivenUpIsEnded ./internal/app/apptest
 mutant "import a post twice" internal/service/feed/import_posts.go 's/err != nil \|\| stored != 0 \{/err != nil {/' PostsAreImportedOnce ./internal/service/feed

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -29,6 +30,8 @@ const (
 	importTolerance = 1000 // milliseconds by which an entry may be earlier than the one before; it gets the time of that one
 	importSpins     = 1 << 11
 	maxSpin         = 1<<12 - 1
+	// maxConcurrentlyImported is how many control entries are appended, at most, by nodes that had all read the same newest id.
+	maxConcurrentlyImported = 32
 )
 
 var (
@@ -321,17 +324,24 @@ func (s *Service) markImported(ctx context.Context, st *state, tail timeline.Tai
 	return nil
 }
 
-// lastImported returns the time and the spin of the newest entry.
+// lastImported returns the time and the spin of the highest id. It is one of the newest entries, but not always that of the newest: a node that changes the conversation, or takes
+// the import over, gives its control entry an id while another node may still append.
 func (s *Service) lastImported(ctx context.Context, c id.Conversation) (ids importIDs, err error) {
-	entries, err := s.deps.Log.ReadBackward(ctx, logKey(c), 0, 1)
-	if err != nil || len(entries) == 0 {
+	entries, err := s.deps.Log.ReadBackward(ctx, logKey(c), 0, maxConcurrentlyImported)
+	if err != nil {
 		return ids, err
 	}
-	var e message.Entry
-	if err := e.Decode(entries[0].Payload); err != nil {
-		return ids, errors.Join(errCorrupt, err)
+	var highest id.Message
+	for _, stored := range entries {
+		var e message.Entry
+		if err := e.Decode(stored.Payload); err != nil {
+			return ids, errors.Join(errCorrupt, err)
+		}
+		if bytes.Compare(e.ID[:], highest[:]) > 0 {
+			highest, ids = e.ID, importIDs{e.ID.Ms(), e.ID.Spin(), true}
+		}
 	}
-	return importIDs{e.ID.Ms(), e.ID.Spin(), true}, nil
+	return ids, nil
 }
 
 // importKeyOf returns the key with which a group was imported, "" for none.

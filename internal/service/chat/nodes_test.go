@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -392,5 +393,45 @@ func TestTwoNodesImportToOneConversation(t *testing.T) {
 	}
 	if len(seen) != len(stored[0])+len(stored[1]) || len(stored[0]) == 0 || len(stored[1]) == 0 {
 		t.Errorf("%d messages are stored; the nodes say %d and %d", len(seen), len(stored[0]), len(stored[1]))
+	}
+}
+
+// overtakenLog calls before, once, when the next entries are appended.
+type overtakenLog struct {
+	timeline.Log
+	before atomic.Pointer[func()]
+}
+
+func (l *overtakenLog) Append(list ...*timeline.AppendRequest) {
+	if before := l.before.Swap(nil); before != nil {
+		(*before)()
+	}
+	l.Log.Append(list...)
+}
+
+// A node takes an import over while the other one appends: what it imports afterwards has ids after that.
+func TestAnImportIsTakenOverDuringAnAppend(t *testing.T) {
+	h, nodes := cluster(t, 1, chat.Config{})
+	db, err := sqldb.Open(t.Context(), h.place)
+	must(t, err)
+	t.Cleanup(func() { must(t, db.Close()) })
+	log := &overtakenLog{Log: h.log}
+	h.log = log
+	second := h.nodeOn(t, db)
+	c := importGroup(t, nodes[0])
+	importEntries(t, nodes[0], c, textEntry("m1", importedAt, 1, "1"))
+	meanwhile := func() { importEntries(t, nodes[0], c, textEntry("m2", importedAt+10_000, 1, "2")) }
+	log.before.Store(&meanwhile)
+	if reasons := importEntries(t, second, c, textEntry("m3", importedAt+10_000, 1, "3")); reasons[0] != "" {
+		t.Fatalf("it is refused: %v", reasons)
+	}
+	var ids []string
+	for _, e := range h.entries(t, c) {
+		if !e.Control {
+			ids = append(ids, e.ID.String())
+		}
+	}
+	if len(ids) != 3 || !slices.IsSorted(ids) || len(slices.Compact(slices.Clone(ids))) != 3 {
+		t.Errorf("the ids are %v", ids)
 	}
 }
