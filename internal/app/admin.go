@@ -197,7 +197,7 @@ func inDatabase(ctx context.Context, data, postgres string, do func(*sqldb.DB) e
 			return inLockedDir(ctx, dir, do)
 		}
 	}
-	db, err := sqldb.Open(ctx, records)
+	db, err := sqldb.OpenWith(ctx, records, sqldb.Options{Store: sqldb.StoreOptions{OtherProcesses: postgres == ""}})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/engine/timeline/cassandralog"
 	"github.com/rialto-im/rialto/internal/engine/timeline/pglog"
+	"github.com/rialto-im/rialto/internal/platform/cache"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/datadir"
 	"github.com/rialto-im/rialto/internal/tool/move"
@@ -21,6 +22,7 @@ import (
 
 // openEngines opens the stores: database, timelines and files.
 func (n *Node) openEngines(ctx context.Context) (err error) {
+	n.caches.metrics = cache.NewMetrics()
 	if err := n.lockDir(ctx); err != nil {
 		return err
 	}
@@ -66,7 +68,8 @@ func (n *Node) openEmbedded(ctx context.Context) (err error) {
 	if err := datadir.RemoveBackupFiles(n.dir.path); err != nil {
 		return err
 	}
-	if n.stores, err = datadir.Open(ctx, n.dir.path, datadir.Options{Logger: n.logger, Listener: n.committed, MoreThreads: n.threads.more, Spare: n.config.Storage.Spare, Files: n.config.S3.Endpoint == ""}); err != nil {
+	if n.stores, err = datadir.Open(ctx, n.dir.path, datadir.Options{Logger: n.logger, Listener: n.committed, MoreThreads: n.threads.more, Spare: n.config.Storage.Spare, Files: n.config.S3.Endpoint == "",
+		CopyReads: func(name string) func(hits, misses int) { return n.caches.metrics.Reads(name).Count }}); err != nil {
 		return err
 	}
 	n.closers = append(n.closers, n.stores.Close)

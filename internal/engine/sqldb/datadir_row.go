@@ -22,6 +22,8 @@ type StoreOptions struct {
 	MustExist bool
 	// ID of the data directory, stored in the file. If it is empty, transactions are not counted either.
 	ID string
+	// OtherProcesses may write the file while it is open. It then has no Copies.
+	OtherProcesses bool
 	// Committed is called with the number of each transaction after it is durable; may be nil. It must not block.
 	Committed func(n uint64)
 	// Release frees some of the reserved disk space for WriteOnFullDisk, and reports whether there was any; may be nil.

@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -37,7 +38,11 @@ type DB struct {
 	closers        []func() error // called by Close
 	replicas       replicas
 
-	store store // for SQLite
+	store   store         // for SQLite
+	changes *changes      // nil for PostgreSQL
+	copies  atomic.Uint64 // how many Copies there are
+	// copyReads is that of the options.
+	copyReads func(name string) func(hits, misses int)
 
 	jobs        chan *job
 	stop        chan struct{}
@@ -89,6 +94,8 @@ type Options struct {
 	ReplicaWait time.Duration
 	// Logger for what an operator should know about the servers; nil discards.
 	Logger *slog.Logger
+	// CopyReads returns what is called with how many keys Copies had, and had not. It may be nil. PostgreSQL has none.
+	CopyReads func(name string) (count func(hits, misses int))
 }
 
 // Open is OpenWith with the default options.
@@ -111,12 +118,16 @@ func OpenWith(ctx context.Context, where string, o Options) (d *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
+	d.copyReads = o.CopyReads
 	d.jobs, d.stop, d.writerEnded = make(chan *job, maxQueued), make(chan struct{}), make(chan struct{})
 	go d.runWriter()
 	return d, nil
 }
 
 const createMigrations = `CREATE TABLE IF NOT EXISTS migrations (component TEXT NOT NULL, step BIGINT NOT NULL, PRIMARY KEY (component, step))`
+
+// IsEmbedded reports whether this process has the database, which no other one uses.
+func (d *DB) IsEmbedded() bool { return d.changes != nil }
 
 // Read returns the pool for reads from the primary. They see all that Write has returned for.
 func (d *DB) Read() *sql.DB { return d.reader }

@@ -28,7 +28,8 @@ func openSQLite(ctx context.Context, path string, o StoreOptions) (_ *DB, err er
 		query.Set("mode", "rw")
 	}
 	dsn := fileURL(path, query)
-	writer, err := openCached(dsn)
+	known := newChanges()
+	writer, err := openCached(dsn, known.listen)
 	if err != nil {
 		return nil, err
 	}
@@ -39,14 +40,14 @@ func openSQLite(ctx context.Context, path string, o StoreOptions) (_ *DB, err er
 			_ = faults.stop()
 		}
 	}()
-	d := &DB{writer: writer, store: store{options: o, faults: faults}, closers: []func() error{faults.stop}, dialect: dialect{typeNames: strings.NewReplacer("{bytes}", "BLOB", "{number}", "INTEGER PRIMARY KEY AUTOINCREMENT")}}
+	d := &DB{writer: writer, changes: known, store: store{options: o, faults: faults}, closers: []func() error{faults.stop}, dialect: dialect{typeNames: strings.NewReplacer("{bytes}", "BLOB", "{number}", "INTEGER PRIMARY KEY AUTOINCREMENT")}}
 	if _, err = writer.ExecContext(ctx, createMigrations); err == nil {
 		err = d.store.createRow(ctx, writer)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the database %s: %w", path, explain(faults.explain(err))), writer.Close())
 	}
-	if d.reader, err = openCached(dsn + "&_pragma=query_only(ON)"); err != nil {
+	if d.reader, err = openCached(dsn+"&_pragma=query_only(ON)", nil); err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
 	d.reader.SetMaxOpenConns(8)

@@ -24,20 +24,26 @@ const (
 
 // openCached opens a SQLite database whose connections keep their prepared statements, because parsing and planning a statement costs as
 // much as executing it, or more. SQLite itself prepares a kept statement again when the schema has changed.
-func openCached(dsn string) (*sql.DB, error) {
+func openCached(dsn string, opened func(driver.Conn)) (*sql.DB, error) {
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(cachingConnector{c}), nil
+	return sql.OpenDB(cachingConnector{c, opened}), nil
 }
 
-type cachingConnector struct{ driver.Connector }
+type cachingConnector struct {
+	driver.Connector
+	opened func(driver.Conn) // called with each new connection; may be nil
+}
 
 func (c cachingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if c.opened != nil {
+		c.opened(conn)
 	}
 	return &cachingConn{sqliteConn: conn.(sqliteConn)}, nil
 }
@@ -78,6 +84,9 @@ func (c *cachingConn) cacheOf(args int) *statementCache {
 
 // BeginTx begins a transaction.
 func (c *cachingConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	if o.ReadOnly {
+		return c.beginSnapshot(ctx)
+	}
 	return c.sqliteConn.BeginTx(ofDriver(ctx), o)
 }
 

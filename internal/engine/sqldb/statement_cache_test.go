@@ -96,7 +96,7 @@ func counted(t *testing.T) (*sql.DB, *countingConnector) {
 		t.Fatal(err)
 	}
 	counts := &countingConnector{Connector: c, prepared: map[string]int{}}
-	db := sql.OpenDB(cachingConnector{counts})
+	db := sql.OpenDB(cachingConnector{counts, nil})
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { _ = db.Close() })
 	if _, err := db.Exec(`CREATE TABLE things (n BIGINT PRIMARY KEY); INSERT INTO things (n) VALUES (1), (2), (3)`); err != nil {

@@ -90,9 +90,12 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }
 	}
-	s := &Service{Reads: Reads{deps.DB.ReadYourWrites}, deps: deps, views: newViews()}
+	s := &Service{Reads: Reads{from: deps.DB.ReadYourWrites}, deps: deps, views: newViews()}
 	s.changes = sqldb.NewMerged(deps.DB, s.apply)
-	return s, deps.DB.Migrate(ctx, "counter", migrations)
+	if err := deps.DB.Migrate(ctx, "counter", migrations); err != nil {
+		return nil, err
+	}
+	return s, s.openCopies(ctx)
 }
 
 // Run writes views, and reconciles sizes with sets, until ctx ends. It then writes the views that wait.

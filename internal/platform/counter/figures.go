@@ -38,10 +38,17 @@ func (r Reads) Figures(ctx context.Context, u id.User, subjects []uint64, asked 
 	if len(subjects) > maxPage {
 		return nil, fmt.Errorf("counter: %d subjects at once; at most %d", len(subjects), maxPage)
 	}
-	list := make([]Figures, len(subjects))
-	if len(subjects) == 0 {
-		return list, nil
+	switch {
+	case len(subjects) == 0:
+		return nil, nil
+	case r.tx != nil && r.sizes.Has(r.tx):
+		return r.copiedFigures(ctx, u, subjects, asked)
 	}
+	return r.readFigures(ctx, u, subjects, asked)
+}
+
+func (r Reads) readFigures(ctx context.Context, u id.User, subjects []uint64, asked Asked) ([]Figures, error) {
+	list := make([]Figures, len(subjects))
 	places := make(map[uint64][]int, len(subjects)) // a subject may be asked for twice
 	for i, subject := range subjects {
 		places[subject] = append(places[subject], i)

@@ -187,6 +187,7 @@ type Service struct {
 	tickets  tickets
 	keys     keyCache
 	followed *otter.Cache[id.User, *followed]
+	copies   copies
 
 	erasingMu sync.Mutex                       // held while erasing is replaced
 	erasing   atomic.Pointer[map[id.User]bool] // users whose data are being erased; the map does not change
@@ -283,6 +284,9 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	s := &Service{deps: deps, config: config, passwords: auth.NewPasswords(config.Hashes, cmp.Or(config.PasswordCost, auth.DefaultCost())), issuers: externalIssuers, logins: newLogins(config, deps.Clock, deps.Nodes), sends: newSends(deps.Clock, deps.Nodes), refusals: newRefusalLog()}
 	s.codeWake = make(chan struct{}, 1)
 	if s.followed, err = newFollowed(); err != nil {
+		return nil, err
+	}
+	if err := s.openCopies(ctx); err != nil {
 		return nil, err
 	}
 	if config.CodeWebhook.Set() {

@@ -118,6 +118,9 @@ func (s *Service) Followed(ctx context.Context, tx *sql.Tx, u id.User) (all []id
 
 // FriendsAndBlocks returns which of some users are friends of a user, and with which there is a block by either of the two, as of a transaction.
 func (s *Service) FriendsAndBlocks(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (friends, blocked map[id.User]bool, err error) {
+	if len(among) <= relationsPerGet && s.copies.relations.Has(tx) {
+		return s.copiedFriendsAndBlocks(ctx, tx, u, among)
+	}
 	friends, blocked = map[id.User]bool{}, map[id.User]bool{}
 	for batch := range slices.Chunk(among, idsPerQuery) {
 		marks, args := sqldb.Placeholders(2, batch, func(u id.User) int64 { return int64(u) })

@@ -67,6 +67,9 @@ func (s *Service) GetUsers(ctx context.Context, r *accountv1.GetUsersRequest) ([
 	if n == 0 || n > 200 {
 		return nil, errs.New(errs.Invalid, "bad_count", "give 1 to 200 users")
 	}
+	if len(r.Handles) == 0 {
+		return s.getUsersByID(ctx, r.Users)
+	}
 	args := make([]any, 0, n)
 	var where []string
 	for _, u := range r.Users {

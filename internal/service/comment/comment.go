@@ -135,7 +135,8 @@ var migrations = []string{
 
 // Service has the comments of all users.
 type Service struct {
-	deps Deps
+	deps   Deps
+	copies copies
 	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
 	interrupt func(point string) error
 }
@@ -145,7 +146,11 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }
 	}
-	return &Service{deps: deps}, deps.DB.Migrate(ctx, "comment", migrations)
+	if err := deps.DB.Migrate(ctx, "comment", migrations); err != nil {
+		return nil, err
+	}
+	s := &Service{deps: deps}
+	return s, s.openCopies(ctx)
 }
 
 // reached is called between two steps of an operation.

@@ -34,13 +34,15 @@ func (s *Service) addCount(ctx context.Context, tx *sql.Tx, r *row, add int) err
 }
 
 // countReplies returns how many replies some top comments have.
-func countReplies(ctx context.Context, tx *sql.Tx, tops []uint64) (map[uint64]uint32, error) {
+func (s *Service) countReplies(ctx context.Context, tx *sql.Tx, tops []uint64) (map[uint64]uint32, error) {
 	if len(tops) == 0 {
 		return nil, nil
 	}
-	marks, args := sqldb.Placeholders(1, tops, func(n uint64) int64 { return int64(n) })
-	rows, err := tx.QueryContext(ctx, `SELECT top, CAST(SUM(n) AS BIGINT) FROM comment_reply_counts WHERE top IN (`+marks+`) GROUP BY top`, args...)
-	return scanCounts(rows, err)
+	return s.copies.replies.Get(tx, tops, func(missing []uint64) (map[uint64]uint32, error) {
+		marks, args := sqldb.Placeholders(1, missing, func(n uint64) int64 { return int64(n) })
+		rows, err := tx.QueryContext(ctx, `SELECT top, CAST(SUM(n) AS BIGINT) FROM comment_reply_counts WHERE top IN (`+marks+`) GROUP BY top`, args...)
+		return scanCounts(rows, err)
+	})
 }
 
 // countComments returns how many comments some subjects have. The list is not empty.
@@ -67,7 +69,27 @@ func (s *Service) CountOfPosts(ctx context.Context, tx *sql.Tx, posts []uint64) 
 	if len(posts) == 0 {
 		return map[uint64]uint32{}, nil
 	}
-	return countComments(ctx, tx, commentv1.SubjectKind_SUBJECT_KIND_POST, posts)
+	subjects := make([]subject, len(posts))
+	for i, n := range posts {
+		subjects[i] = subject{commentv1.SubjectKind_SUBJECT_KIND_POST, n}
+	}
+	found, err := s.copies.comments.Get(tx, subjects, func(missing []subject) (map[subject]uint32, error) {
+		ids := make([]uint64, len(missing))
+		for i, of := range missing {
+			ids[i] = of.id
+		}
+		counts, err := countComments(ctx, tx, commentv1.SubjectKind_SUBJECT_KIND_POST, ids)
+		found := make(map[subject]uint32, len(counts))
+		for n, count := range counts {
+			found[subject{commentv1.SubjectKind_SUBJECT_KIND_POST, n}] = count
+		}
+		return found, err
+	})
+	counts := make(map[uint64]uint32, len(found))
+	for of, n := range found {
+		counts[of.id] = n
+	}
+	return counts, err
 }
 
 // CountCommenters returns how many users have commented on some posts, whoever may see that; posts without a comment may be left out. It reads as many entries of

@@ -92,7 +92,11 @@ func (p *page) rows(ctx context.Context, tx *sql.Tx, limit int) (list []*row, at
 	if p.byLikes() {
 		return rowsByLikes(ctx, tx, p, limit)
 	}
-	list, err = readRows(ctx, tx, p.kind, p.subject, p.top, p.at.id, p.order != commentv1.CommentOrder_COMMENT_ORDER_OLDEST, limit)
+	if p.order == commentv1.CommentOrder_COMMENT_ORDER_OLDEST {
+		list, err = readRows(ctx, tx, p.kind, p.subject, p.top, p.at.id, false, limit)
+	} else {
+		list, err = p.newestRows(ctx, tx, limit)
+	}
 	if at = p.at; len(list) > 0 {
 		at.id = list[len(list)-1].id
 	}
@@ -157,13 +161,30 @@ func (s *Service) ListCommentsOfVisible(ctx context.Context, reader id.User, r *
 	return s.list(ctx, reader, r, func(*sql.Tx) error { return nil })
 }
 
+// ListCommentsAsOf is ListCommentsOfVisible as of a transaction, in which the reader sees the subject.
+func (s *Service) ListCommentsAsOf(ctx context.Context, tx *sql.Tx, reader id.User, r *commentv1.ListCommentsRequest) (out *commentv1.ListCommentsResponse, err error) {
+	p, err := s.firstPage(reader, r)
+	if err != nil {
+		return nil, err
+	}
+	out = &commentv1.ListCommentsResponse{}
+	out.Comments, out.Next, err = p.read(ctx, tx)
+	return out, err
+}
+
+// firstPage returns the page of the top comments of a subject that a request asks for.
+func (s *Service) firstPage(reader id.User, r *commentv1.ListCommentsRequest) (first page, err error) {
+	first = page{service: s, reader: reader, kind: r.SubjectKind, subject: r.Subject, order: r.Order, limit: outputlimit.SmallPageSize(r.Limit)}
+	if r.Order < 0 || r.Order > commentv1.CommentOrder_COMMENT_ORDER_LIKES {
+		return first, errOrder
+	}
+	return first, first.begin(r.Page)
+}
+
 // list returns a page of the top comments of a subject, after a check as of its snapshot.
 func (s *Service) list(ctx context.Context, reader id.User, r *commentv1.ListCommentsRequest, check func(tx *sql.Tx) error) (out *commentv1.ListCommentsResponse, err error) {
-	first := page{service: s, reader: reader, kind: r.SubjectKind, subject: r.Subject, order: r.Order, limit: outputlimit.SmallPageSize(r.Limit)}
-	if r.Order < 0 || r.Order > commentv1.CommentOrder_COMMENT_ORDER_LIKES {
-		return nil, errOrder
-	}
-	if err := first.begin(r.Page); err != nil {
+	first, err := s.firstPage(reader, r)
+	if err != nil {
 		return nil, err
 	}
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {

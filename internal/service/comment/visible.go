@@ -75,7 +75,7 @@ func (s *Service) views(ctx context.Context, tx *sql.Tx, reader id.User, rows []
 			tops = append(tops, r.id)
 		}
 	}
-	replies, err := countReplies(ctx, tx, tops)
+	replies, err := s.countReplies(ctx, tx, tops)
 	if err != nil {
 		return nil, err
 	}

@@ -44,14 +44,32 @@ func (s *Service) AddToPosts(ctx context.Context, reader id.User, posts []*feedv
 	})
 }
 
+// AddToPostAsOf is AddToPosts of a post, as of a transaction.
+func (s *Service) AddToPostAsOf(ctx context.Context, tx *sql.Tx, reader id.User, p *feedv1.Post) error {
+	list := []*feedv1.Post{p}
+	if p.Reposted != nil {
+		list = append(list, p.Reposted)
+	}
+	return s.addToPosts(ctx, tx, reader, list)
+}
+
 // AddToComments sets the likes of comments, and whether the reader likes them, as of a moment after the comments.
 func (s *Service) AddToComments(ctx context.Context, reader id.User, comments []*commentv1.Comment) error {
+	return addToComments(ctx, s.deps.Counters.Reads, reader, comments)
+}
+
+// AddToCommentsAsOf is AddToComments as of a transaction.
+func (s *Service) AddToCommentsAsOf(ctx context.Context, tx *sql.Tx, reader id.User, comments []*commentv1.Comment) error {
+	return addToComments(ctx, s.deps.Counters.In(tx), reader, comments)
+}
+
+func addToComments(ctx context.Context, counters counter.Reads, reader id.User, comments []*commentv1.Comment) error {
 	for some := range slices.Chunk(comments, maxAtOnce) {
 		ids := make([]uint64, len(some))
 		for i, c := range some {
 			ids[i] = c.Id
 		}
-		likes, err := s.deps.Counters.Figures(ctx, reader, ids, counter.Asked{Sets: [2]counter.Kind{counter.CommentLikes}})
+		likes, err := counters.Figures(ctx, reader, ids, counter.Asked{Sets: [2]counter.Kind{counter.CommentLikes}})
 		if err != nil {
 			return err
 		}

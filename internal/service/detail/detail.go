@@ -3,14 +3,15 @@
 // It adds to posts and comments their counts, and whether the reader likes them (counts.go). A page of them takes a constant number of statements.
 //
 // It gathers what a page about one post shows (page.go): the post, which is required, and optional parts of other services. All parts are read at the same
-// time. A page is there without an optional part that failed or took too long; the answer names it. If the required part fails, the page does, and the
-// reading of the others ends. Each part is right as of a moment of the call, not all as of the same one.
+// time, or, in an embedded database, one after another as of one snapshot (snapshot.go), because there reading is work of this process, and waits for nobody. A page is there without an optional part that failed or took too long; the answer names it. If the required part fails, the page does, and the
+// reading of the others ends. Each part is right as of a moment of the call; without a snapshot, not all as of the same one.
 //
 // It may use sqldb and counter; other services by functions that app passes in. All methods are safe for concurrent use.
 package detail
 
 import (
 	"context"
+	"database/sql"
 	"log/slog"
 	"sync"
 	"time"
@@ -29,6 +30,8 @@ type Deps struct {
 	Comments, Reposts Counts
 	// Post returns a post if a reader may see it.
 	Post func(ctx context.Context, reader id.User, post uint64) (*feedv1.Post, error)
+	// PostAsOf is Post as of a snapshot of DB. If it is not nil, and the database is embedded, pages are read as of one snapshot.
+	PostAsOf func(ctx context.Context, tx *sql.Tx, reader id.User, post uint64) (*feedv1.Post, error)
 	// Parts that pages of posts have, in the order in which missing ones are named.
 	Parts  []Part
 	Logger *slog.Logger

@@ -2,6 +2,7 @@ package detail
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"time"
 
@@ -28,6 +29,8 @@ type Part struct {
 	// Read reads the part, and returns what puts it into the page. It ends soon after ctx. The page's post is there only if the reader may see it, so a part
 	// that does not check this itself calls of.Post first.
 	Read func(ctx context.Context, of *Subject) (put func(*feedv1.PostPage), err error)
+	// ReadAsOf reads the part as of a snapshot, in which the reader sees the post. It is not nil if Deps.PostAsOf is not.
+	ReadAsOf func(ctx context.Context, tx *sql.Tx, of *Subject) (put func(*feedv1.PostPage), err error)
 }
 
 // Subject is the post of a page.
@@ -64,6 +67,9 @@ func (s *Service) PostPage(ctx context.Context, reader id.User, r *feedv1.GetPos
 	optional, done := context.WithTimeout(ctx, s.timeout)
 	defer done()
 	of := &Subject{Reader: reader, ID: r.Post, Comments: r.Comments, known: make(chan struct{})}
+	if s.deps.PostAsOf != nil && s.deps.DB.IsEmbedded() {
+		return s.pageAsOf(ctx, optional, of)
+	}
 	results := make(chan result, len(s.deps.Parts))
 	for i := range s.deps.Parts {
 		if err := s.start(optional, i, of, results); err != nil {
@@ -137,8 +143,8 @@ func (s *Service) collect(ctx context.Context, results <-chan result) []func(*fe
 		case r := <-results:
 			if r.err == nil {
 				list[r.part] = r.put
-			} else if !errors.Is(r.err, context.Canceled) && !errors.Is(r.err, context.DeadlineExceeded) {
-				s.deps.Logger.Warn("a page goes without a part that could not be read", "part", s.deps.Parts[r.part].Kind.String(), "error", r.err)
+			} else {
+				s.logMissing(r.part, r.err)
 			}
 		case <-ctx.Done():
 			s.deps.Logger.Warn("a page goes without the parts that were not read in time", "timeout", s.timeout)
@@ -146,4 +152,10 @@ func (s *Service) collect(ctx context.Context, results <-chan result) []func(*fe
 		}
 	}
 	return list
+}
+
+func (s *Service) logMissing(part int, err error) {
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		s.deps.Logger.Warn("a page goes without a part that could not be read", "part", s.deps.Parts[part].Kind.String(), "error", err)
+	}
 }

@@ -177,6 +177,7 @@ const (
 type Service struct {
 	deps    Deps
 	config  Config
+	copies  copies
 	sizes   sizes
 	watches postWatches
 	// announcements are posts that this node's connections are to be told of.
@@ -255,7 +256,11 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }
 	}
-	return &Service{deps: deps, config: config, sizes: defaultSizes(), announcements: make(chan uint64, maxAnnouncements), watches: newPostWatches()}, deps.DB.Migrate(ctx, "feed", migrations)
+	if err := deps.DB.Migrate(ctx, "feed", migrations); err != nil {
+		return nil, err
+	}
+	s := &Service{deps: deps, config: config, sizes: defaultSizes(), announcements: make(chan uint64, maxAnnouncements), watches: newPostWatches()}
+	return s, s.openCopies(ctx)
 }
 
 // Run tells connections of new and changed posts until ctx ends.

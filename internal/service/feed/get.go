@@ -12,17 +12,23 @@ import (
 // GetPost returns a post, if the reader may see it.
 func (s *Service) GetPost(ctx context.Context, reader id.User, n uint64) (view *feedv1.Post, err error) {
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		p, err := s.visiblePost(ctx, tx, reader, n)
-		if err != nil {
-			return err
-		}
-		views, err := s.views(ctx, tx, reader, []*post{p})
-		if err == nil {
-			view = views[0]
-		}
+		view, err = s.GetPostAsOf(ctx, tx, reader, n)
 		return err
 	})
 	return view, err
+}
+
+// GetPostAsOf is GetPost as of a transaction.
+func (s *Service) GetPostAsOf(ctx context.Context, tx *sql.Tx, reader id.User, n uint64) (*feedv1.Post, error) {
+	p, err := s.visiblePost(ctx, tx, reader, n)
+	if err != nil {
+		return nil, err
+	}
+	views, err := s.views(ctx, tx, reader, []*post{p})
+	if err != nil {
+		return nil, err
+	}
+	return views[0], nil
 }
 
 // NamesFile reports whether a post that a reader may see names an upload. It fails if there is no such post.

@@ -19,10 +19,14 @@ func (s *Service) addRepost(ctx context.Context, tx *sql.Tx, original uint64, ad
 
 // CountReposts returns how many reposts some posts have; those without one may be left out.
 func (s *Service) CountReposts(ctx context.Context, tx *sql.Tx, list []uint64) (map[uint64]uint32, error) {
-	counts := make(map[uint64]uint32, len(list))
 	if len(list) == 0 {
-		return counts, nil
+		return map[uint64]uint32{}, nil
 	}
+	return s.copies.reposts.Get(tx, list, func(missing []uint64) (map[uint64]uint32, error) { return countReposts(ctx, tx, missing) })
+}
+
+func countReposts(ctx context.Context, tx *sql.Tx, list []uint64) (map[uint64]uint32, error) {
+	counts := make(map[uint64]uint32, len(list))
 	marks, args := sqldb.Placeholders(1, list, func(n uint64) int64 { return int64(n) })
 	rows, err := tx.QueryContext(ctx, `SELECT post, CAST(SUM(n) AS BIGINT) FROM feed_repost_counts WHERE post IN (`+marks+`) GROUP BY post`, args...)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {

@@ -16,7 +16,7 @@ func (s *Service) visiblePosts(ctx context.Context, tx *sql.Tx, reader id.User, 
 	if len(list) == 0 {
 		return nil, nil
 	}
-	posts, err := getPosts(ctx, tx, list)
+	posts, err := s.posts(ctx, tx, list)
 	if err != nil {
 		return nil, err
 	}
