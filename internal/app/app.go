@@ -125,6 +125,7 @@ type Node struct {
 	spool           *spool.Dir          // holds what arrives slowly
 	fileCache       *blockcache.Cache   // nil: there is none
 	uncached        *wakeup.Set[string] // groups of files that are to leave fileCache
+	extensions      *webExtensions      // of the web app; nil: there are none
 	edge            *edge.Server        // of a node that is an edge only
 	purges          *edge.Purges        // tells edges what has changed
 	cold            *coldtier.Tier

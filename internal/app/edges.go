@@ -174,7 +174,7 @@ func (n *Node) edgeReports() (list []*operationv1.NodeReport) {
 // edgeHandler serves the public listener of an edge: files, and the web app.
 func (n *Node) edgeHandler() http.Handler {
 	stored := cors([]string{"*"}, n.limitFileRequests(n.edge), n.logger) // the app's page has another origin; only the signed URL grants access, without a cookie
-	pages := webApp(func() []string { return originsOf(n.config.Media.Origin) })
+	pages := webApp(func() []string { return originsOf(n.config.Media.Origin) }, n.extensions)
 	page := n.limitFileRequests(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pages.ServeHTTP(outputlimit.WithWriteDeadlines(w, 0), r) }))
 	return n.limitStreams(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -30,8 +30,11 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// bind opens the listeners. Connections wait until serve accepts them.
+// bind opens the listeners, and reads what they serve of the operator's. Connections wait until serve accepts them.
 func (n *Node) bind(ctx context.Context) (err error) {
+	if n.extensions, err = openWebExtensions(n.config.Web.Extensions); err != nil {
+		return err
+	}
 	if n.adminListener, err = n.listenAdmin(ctx); err != nil {
 		return err
 	}
@@ -164,7 +167,7 @@ func (n *Node) publicHandler() http.Handler {
 	}
 	calls, files := cors(n.config.Gateway.Origins, n.rpc.Handler(), n.logger), cors(allowed, n.limitFileRequests(n.media.Handler()), n.logger)
 	videos := cors(allowed, n.limitFileRequests(n.videos.Handler()), n.logger)
-	pages, document := webApp(n.fileOrigins), openAPI()
+	pages, document := webApp(n.fileOrigins, n.extensions), openAPI()
 	events := cors(n.config.Gateway.Origins, http.HandlerFunc(n.gateway.ServeEvents), n.logger)
 	page := n.limitFileRequests(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w = outputlimit.WithWriteDeadlines(w, 0)

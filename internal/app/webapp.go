@@ -21,13 +21,24 @@ import (
 
 // webApp serves the web app: its files, and its page at / and at any other path that a browser opens, because the page has its own routes.
 // For programs these paths are 404. Pictures of the page may come from the addresses that fileOrigins returns, and its uploads go
-// there; it is asked for each page, and not for other files.
-func webApp(fileOrigins func() []string) http.Handler {
+// there; it is asked for each page, and not for other files. extensions are modules that the page runs, nil for none.
+func webApp(fileOrigins func() []string, extensions *webExtensions) http.Handler {
 	dist, built := web.Files()
 	files := map[string]*webFile{}
 	if built {
 		files = loadWebFiles(dist)
 		maps.DeleteFunc(files, func(name string, _ *webFile) bool { return strings.HasPrefix(name, web.ConsoleFolder) }) // the admin listener has them
+	}
+	return servePages(files, built, fileOrigins, extensions)
+}
+
+// servePages is webApp with some files.
+func servePages(files map[string]*webFile, built bool, fileOrigins func() []string, extensions *webExtensions) http.Handler {
+	if built && extensions != nil {
+		maps.Copy(files, extensions.files)
+		if page, err := extensions.addTo(files["index.html"]); err == nil { // what is embedded can be read
+			files["index.html"] = page
+		}
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -74,11 +85,14 @@ func contentSecurityPolicy(fileOrigins []string) string {
 		"; connect-src 'self' ws: wss:" + others + "; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 }
 
-// isNavigation reports whether a browser opens a page. Files below /assets/ and the API have no pages.
+// isNavigation reports whether a browser opens a page. Files below /assets/ and /extensions/, and the API, have no pages.
 func isNavigation(r *http.Request) bool {
 	p := r.URL.Path
-	return strings.Contains(r.Header.Get("Accept"), "text/html") && !strings.HasPrefix(p, "/assets/") && !strings.HasPrefix(p, "/v1/")
+	return strings.Contains(r.Header.Get("Accept"), "text/html") && !strings.HasPrefix(p, "/assets/") && !strings.HasPrefix(p, "/"+webExtensionsPath) && !strings.HasPrefix(p, "/v1/")
 }
+
+// immutable is the Cache-Control of files whose address has a hash of their content.
+const immutable = "public, max-age=31536000, immutable"
 
 // encodings are the compressed forms in which a file may be embedded, the smallest first, and the endings of their names.
 var encodings = []struct{ name, suffix string }{{"br", ".br"}, {"gzip", ".gz"}}
@@ -122,7 +136,7 @@ func loadWebFiles(dist fs.FS) map[string]*webFile {
 		}
 		f := newWebFile(contentTypeOf(name), plain, open)
 		if strings.HasPrefix(name, "assets/") {
-			f.cacheControl = "public, max-age=31536000, immutable" // the name holds a hash of the content
+			f.cacheControl = immutable
 		}
 		for _, e := range encodings {
 			if compressed := contents[name+e.suffix]; compressed != nil {

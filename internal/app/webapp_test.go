@@ -29,7 +29,7 @@ func getPage(serve http.Handler, path string, header ...string) *httptest.Respon
 // TestBrowsersGetThePageAtAnyPath: a browser gets the page at any path, which the page routes; a program gets 404 for a path without a file.
 func TestBrowsersGetThePageAtAnyPath(t *testing.T) {
 	t.Parallel()
-	serve := webApp(func() []string { return nil })
+	serve := webApp(func() []string { return nil }, nil)
 	for path, page := range map[string]bool{
 		"/": true, "/c/250334591036948480": true, "/c/1/m/7": true, "/u/bob.1": true, "/settings/privacy": true, "/join/D06JT1_6": true, "/nothing": true,
 		"/assets/nothing.js": false, "/assets/": false, "/v1/nothing": false,
@@ -53,7 +53,7 @@ func TestContentSecurityPolicyAllowsTheMediaOrigin(t *testing.T) {
 	const origin = "https://files.example.com"
 	for _, directive := range []string{"img-src", "media-src", "connect-src"} {
 		for configured, want := range map[string]bool{origin: true, "": false} {
-			policy := getPage(webApp(func() []string { return originsOf(configured) }), "/").Header().Get("Content-Security-Policy")
+			policy := getPage(webApp(func() []string { return originsOf(configured) }, nil), "/").Header().Get("Content-Security-Policy")
 			_, rest, _ := strings.Cut(policy, directive)
 			if sources, _, _ := strings.Cut(rest, ";"); strings.Contains(sources, origin) != want {
 				t.Errorf("with media.origin %q, %s is%s", configured, directive, sources)
@@ -69,7 +69,7 @@ func TestOnlyPagesHaveThePolicy(t *testing.T) {
 	serve := webApp(func() []string {
 		asked++
 		return []string{"https://edge.example.com"}
-	})
+	}, nil)
 	for _, path := range []string{"/icon.svg", "/sw.js", "/assets/nothing.js", "/nothing"} {
 		if w := getPage(serve, path); asked != 0 || w.Header().Get("Content-Security-Policy") != "" {
 			t.Fatalf("for %s, the addresses of edges are asked for, and the answer has %v", path, w.Header())
@@ -94,7 +94,7 @@ func TestConsoleIsOnTheAdminListener(t *testing.T) {
 	if getPage(console(), "/index.html").Code != http.StatusNotFound || getPage(console(), "/console/nothing").Code != http.StatusNotFound {
 		t.Error("the admin listener has files of the app, or files that do not exist")
 	}
-	public, files, all := webApp(func() []string { return nil }), 0, map[string]*webFile{}
+	public, files, all := webApp(func() []string { return nil }, nil), 0, map[string]*webFile{}
 	if built {
 		all = loadWebFiles(dist)
 	}

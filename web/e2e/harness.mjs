@@ -10,6 +10,8 @@ import { accessible } from "./axe.mjs";
 
 export const binary = process.env.TEST_BINARY ?? fileURLToPath(new URL("../../bin/rialto", import.meta.url));
 export const shots = fileURLToPath(new URL("../../artefacts/", import.meta.url));
+/** The extension that the documents have as an example. It shows polls. */
+export const extension = fileURLToPath(new URL("../../docs/examples/web-extension", import.meta.url));
 export const desktop = { width: 1180, height: 760 };
 export const phone = { width: 390, height: 780 };
 export const password = "a good password";

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import { chromium } from "playwright-core";
 import { browserPath } from "./browser.mjs";
-import { binary, Server, shots, World } from "./harness.mjs";
+import { binary, extension, Server, shots, World } from "./harness.mjs";
 
 const atOnce = 3;
 const mostMs = 900_000; // of a scenario, on a busy machine
@@ -31,7 +31,7 @@ for (const name of wanted) {
 }
 mkdirSync(shots, { recursive: true });
 
-const server = await Server.start();
+const server = await Server.start("--set", `web.extensions=${extension}`);
 const browser = await chromium.launch({
   executablePath: browserPath,
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",

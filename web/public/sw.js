@@ -11,7 +11,7 @@ self.addEventListener("fetch", (e) => {
   const url = new URL(request.url);
   if (request.method !== "GET" || url.origin !== location.origin) return;
   if (request.mode === "navigate" && !url.pathname.startsWith("/v1/")) e.respondWith(page(request));
-  else if (url.pathname.startsWith("/assets/") || shell.includes(url.pathname)) e.respondWith(file(request));
+  else if (url.pathname.startsWith("/assets/") || url.pathname.startsWith("/extensions/") || shell.includes(url.pathname)) e.respondWith(file(request));
 });
 
 self.addEventListener("push", (e) => e.waitUntil(pushed(e.data)));
@@ -65,11 +65,10 @@ async function page(request) {
   }
 }
 
-/** Keeps the page together with all that it names, also what its routes load later, and lets go of what it no longer names. */
+/** Keeps the page together with all that it names, also what its routes load later and the operator's extensions, and lets go of what it no longer names. */
 async function keep(cache, fresh) {
   const text = await fresh.clone().text();
-  const later = /<meta name="later" content="([^"]*)"/.exec(text)?.[1] ?? "";
-  const named = [...[...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((m) => m[1]), ...later.split(" ").filter(Boolean)];
+  const named = [...text.matchAll(/<meta name="(?:later|extensions)" content="([^"]*)"|(?:src|href)="(\/[^"]+)"/g)].flatMap((m) => m[2] ?? m[1].split(" ").filter(Boolean));
   await Promise.all(named.map(async (path) => (await cache.match(path)) ?? cache.add(path)));
   await cache.put("/", fresh);
   for (const r of await cache.keys()) {

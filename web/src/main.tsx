@@ -4,6 +4,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./App.js";
 import { client, drafts } from "./client.js";
 import { ErrorPage, ErrorBoundary } from "./components/ErrorBoundary.js";
+import { runExtension } from "./extensions.js";
 import { getLocale, setLocale } from "./i18n.js";
 import { redirectOld } from "./routes.js";
 import { storage } from "./storage.js";
@@ -39,7 +40,8 @@ for (const event of ["dragover", "drop"]) window.addEventListener(event, (e) => 
 
 const root = createRoot(document.getElementById("root")!);
 try {
-  if (await client.start()) void drafts.restore();
+  const [signedIn] = await Promise.all([client.start(), runExtension(client)]);
+  if (signedIn) void drafts.restore();
   root.render(
     <StrictMode>
       <RialtoProvider client={client}>

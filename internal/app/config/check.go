@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -39,6 +41,11 @@ func (c *Config) check(fields settable) (faults []error) {
 	} else if c.TLS.Cert != "" {
 		if _, err := tls.LoadX509KeyPair(c.TLS.Cert, c.TLS.Key); err != nil {
 			fault("tls: tls.cert and tls.key cannot be used: %w", err)
+		}
+	}
+	if dir := c.Web.Extensions; dir != "" {
+		if _, err := os.Stat(filepath.Join(dir, "index.js")); err != nil {
+			fault("web.extensions: the folder has no index.js that can be read: %w", err)
 		}
 	}
 	for _, name := range fields.names {

@@ -78,6 +78,8 @@ type Config struct {
 	TCP TCP `yaml:"tcp"`
 	// Stomp serves clients of STOMP 1.2.
 	Stomp Stomp `yaml:"stomp"`
+	// Web is what the operator adds to the web app.
+	Web Web `yaml:"web"`
 	// Public is where clients reach this node itself.
 	Public Public `yaml:"public"`
 
@@ -152,6 +154,12 @@ type TLS struct {
 	Cert string `yaml:"cert"`
 	// Key is the file of the certificate's private key.
 	Key string `yaml:"key"`
+}
+
+// Web is what the operator adds to the web app.
+type Web struct {
+	// Extensions is a folder of JavaScript modules that the web app runs: it loads index.js. They can do what the signed-in user can. Default none.
+	Extensions string `yaml:"extensions"`
 }
 
 // TCP is the listener for sockets without WebSocket.

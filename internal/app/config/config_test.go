@@ -170,6 +170,7 @@ func TestErrorsNameTheSettingAndItsLine(t *testing.T) {
 		{set: []string{"opensearch.urls=https://search:9200", "opensearch.replicas=100"}, want: []string{"opensearch.replicas"}},
 		{set: []string{"opensearch.replicas=0"}, want: []string{"opensearch.urls"}},
 		{set: []string{"s3.endpoint=https://x", "s3.bucket=b", "s3.access_key=" + canarySecret}, want: []string{"s3.secret_key"}},
+		{set: []string{"web.extensions=/dev/null"}, want: []string{"web.extensions", "index.js"}},
 		{set: []string{"media.origin=https://files.example.com/path"}, want: []string{"media.origin"}},
 		{set: []string{"media.origin=https://files.example.com;script-src"}, want: []string{"media.origin"}},
 		{set: []string{"media.origin=https://a.example,https://b.example"}, want: []string{"media.origin"}},

@@ -46,7 +46,8 @@ export { findMentions, joinMentions, mentionsUser, mostMentions, splitMentions, 
 export type { SendOptions } from "./session.js";
 export type { Speed } from "./speed.js";
 export type { Progress } from "./putFile.js";
-export { fallbackText, registerKind, type CardOf, type Kind, type LocationOf } from "./kinds.js";
+export { fallbackText, registerKind, rendererOf, type CardOf, type Kind, type LocationOf } from "./kinds.js";
+export type { WebExtension } from "./webExtension.js";
 export type { AboutFile, FilePart, PendingUpload } from "./uploads.js";
 export type { WebSocketConstructor, WebSocketLike } from "./socket.js";
 export { ConversationKind, type Conversation, type ListMembersResponse, type Member, type PreviewJoinLinkResponse } from "./gen/rialto/chat/v1/chat_pb.js";

@@ -1,4 +1,5 @@
 import type { Card, Custom, Location } from "./gen/rialto/chat/v1/message_pb.js";
+import type { ChatMessage } from "./model.js";
 
 /** What a place has; latitude and longitude in degrees, accuracy in metres. */
 export type LocationOf = Pick<Location, "latitude" | "longitude"> & Partial<Pick<Location, "label" | "address" | "accuracy">>;
@@ -12,6 +13,11 @@ export interface Kind<T> {
   decode(data: unknown, raw: Uint8Array): T;
   /** What lists, quotes and notifications show. Absent: the message's fallback. */
   text?(value: T): string;
+  /**
+   * Shows a value in an element of the page, which is empty, and returns what ends that, if something must. It is called again after an edit,
+   * and when the language of the page changes. Absent: the text is shown.
+   */
+  render?(element: HTMLElement, value: T, message: ChatMessage): void | (() => void);
 }
 
 const kinds = new Map<string, Kind<unknown>>();
@@ -36,6 +42,17 @@ export function fallbackText(m: Pick<Custom, "type" | "data" | "fallback">): str
   } catch {
     return m.fallback; // a kind's own error must not keep a list from being shown
   }
+}
+
+/**
+ * Returns what shows a custom message in an element and returns what ends that; undefined for types that nobody registered or that have no render, and for data
+ * that is not valid. It throws what render throws.
+ */
+export function rendererOf(m: Pick<Custom, "type" | "data">): ((element: HTMLElement, message: ChatMessage) => void | (() => void)) | undefined {
+  const kind = kinds.get(m.type);
+  if (!kind?.render) return undefined;
+  const value = decodeWith(kind, m.data);
+  return value === undefined ? undefined : (element, message) => kind.render!(element, value, message);
 }
 
 function decodeWith<T>(kind: Kind<T>, data: Uint8Array): T | undefined {

@@ -1,6 +1,6 @@
 // Kinds of messages: voice, a place, an album with its gallery, a video with its poster, and forwards.
 import assert from "node:assert/strict";
-import { choose, confirm, dialog, log, message, openPanel, panel, picture, row, say } from "../harness.mjs";
+import { choose, confirm, dialog, log, message, openPanel, panel, phone, picture, row, say } from "../harness.mjs";
 
 export default async function kinds(w) {
   const alice = await w.person("alice", "Alice", { permissions: ["microphone", "geolocation"], geolocation: { latitude: 45.438, longitude: 12.33585, accuracy: 20 } });
@@ -107,13 +107,31 @@ export default async function kinds(w) {
   await a.goBack();
   await a.getByTestId("card").waitFor();
 
-  w.step("a kind of another app shows its fallback, in the chat and in the list; a link is shared as a card");
+  w.step("the operator's extension shows a kind of its own, in the language of the page, and sends");
   await a.getByTestId("tab-chats").click();
   await row(a, "Bob").click();
-  await w.call("chat.v1.ChatService/Send", { conversation, clientMsgId: "poll", content: { custom: { type: "app.example/poll", data: btoa('{"question":"lunch?"}'), fallback: "Poll: lunch?" } } }, bob.token);
-  await message(a, "Poll: lunch?").waitFor();
-  await row(a, "Bob").getByText("Poll: lunch?").waitFor();
-  await w.call("chat.v1.ChatService/Send", { conversation, clientMsgId: "bare", content: { custom: { type: "app.example/poll", data: btoa("{}") } } }, bob.token);
+  const custom = (clientMsgId, type, data, fallback) => w.call("chat.v1.ChatService/Send", { conversation, clientMsgId, content: { custom: { type, data: btoa(data), fallback } } }, bob.token);
+  await custom("poll", "app.example/poll", '{"question":"<b>Lunch</b>?","options":["Pizza","Ramen"]}', "no extension");
+  await row(a, "Bob").getByText("📊 Poll: <b>Lunch</b>?").waitFor();
+  const poll = a.getByRole("group", { name: "Poll: <b>Lunch</b>?" });
+  await message(a, "<b>Lunch</b>?").getByTestId("custom").waitFor(); // as a text, without a <b>
+  const chinese = await w.device(bob, { locale: "zh-CN", viewport: phone, colorScheme: "dark", hasTouch: true, isMobile: true });
+  await row(chinese, "📊 投票: <b>Lunch</b>?").click();
+  await chinese.getByRole("group", { name: "投票: <b>Lunch</b>?" }).getByRole("button", { name: "Pizza" }).click();
+  await message(a, "我选: Pizza").waitFor(); // nobody registered votes: their fallback is shown
+  await poll.getByRole("button", { name: "Ramen" }).click();
+  await message(chinese, "My vote: Ramen").waitFor();
+  const [clipBubble, poster] = await Promise.all([".bubble:has([data-testid=video-poster])", "[data-testid=video-poster]"].map((place) => log(chinese).locator(place).boundingBox()));
+  assert.ok(poster.x + poster.width <= clipBubble.x + clipBubble.width, `the video ends at ${poster.x + poster.width}, its message at ${clipBubble.x + clipBubble.width}`);
+  await w.shot(chinese, "extension-phone-zh");
+  await w.shot(a, "extension");
+  await chinese.context().close();
+
+  w.step("a kind that nobody registered, and data that are not valid, show the fallback, in the chat and in the list; a link is shared as a card");
+  await custom("ballot", "app.example/ballot", '{"question":"lunch?"}', "Ballot: lunch?");
+  await message(a, "Ballot: lunch?").waitFor();
+  await row(a, "Bob").getByText("Ballot: lunch?").waitFor();
+  await custom("bare", "app.example/poll", "{}", "");
   await message(a, "A message that this app cannot show").waitFor();
   for (const [clientMsgId, card] of Object.entries({ site: { title: "The menu", text: "of today", url: "https://lunch.invalid/menu" }, script: { title: "No link", url: "javascript:alert(1)" } })) {
     await w.call("chat.v1.ChatService/Send", { conversation, clientMsgId, content: { card } }, bob.token).catch((e) => assert.match(`${clientMsgId} ${e.message}`, /^script /));

@@ -1,14 +1,16 @@
 // The server is killed: what is written waits, survives a reload, and arrives once, in order.
 import assert from "node:assert/strict";
-import { message, picture, row, say, sendFile, texts } from "../harness.mjs";
+import { extension, message, picture, row, say, sendFile, texts } from "../harness.mjs";
 
 export default async function offline(w) {
-  const server = await w.ownServer();
+  const server = await w.ownServer("--set", `web.extensions=${extension}`);
   const alice = await w.person("alice", "Alice");
   const bob = await w.person("bob", "Bob", { colorScheme: "dark" });
   await w.befriend(alice, bob);
   const [a, b] = [alice.page, bob.page];
-  await w.send(bob, await w.direct(bob, alice), ["Где встречаемся?"]);
+  const conversation = await w.direct(bob, alice);
+  await w.send(bob, conversation, ["Где встречаемся?"]);
+  await w.call("chat.v1.ChatService/Send", { conversation, clientMsgId: "poll", content: { custom: { type: "app.example/poll", data: btoa('{"question":"When?","options":["At 7","At 8"]}'), fallback: "no extension" } } }, bob.token);
   for (const [page, name] of [[a, "Bob"], [b, "Alice"]]) {
     await row(page, name).click();
     await message(page, "Где встречаемся").waitFor();
@@ -31,11 +33,12 @@ export default async function offline(w) {
   await a.getByTestId("uploads").filter({ hasText: "notes 笔记.txt" }).filter({ hasText: "sunset.png" }).waitFor();
   await a.getByTestId("outgoing").nth(1).waitFor();
 
-  w.step("the app and the chat open without a network, with what was typed");
+  w.step("the app and the chat open without a network, with what was typed, and with the operator's extension");
   await b.getByTestId("composer").fill("a half-written answer");
   await b.locator(".banner.offline").waitFor();
   await b.reload();
   await message(b, "Где встречаемся").waitFor();
+  await b.getByRole("group", { name: "Poll: When?" }).getByRole("button", { name: "At 8" }).waitFor();
   await draft(b, "a half-written answer");
   await w.shot(b, "10-offline-reloaded");
 

@@ -7,6 +7,7 @@ import { nameOf } from "../names.js";
 import { Dialog } from "../ui/Dialog.js";
 import { AlbumTiles, Attachment } from "./Attachment.js";
 import { CardTile } from "./CardTile.js";
+import { CustomMessage } from "./CustomMessage.js";
 import "./forward.css";
 import { LinkPreviewCard } from "./LinkPreviewCard.js";
 import { MarkdownText } from "./MarkdownText.js";
@@ -37,7 +38,7 @@ export function Body({ m }: { m: ChatMessage }) {
     case "forward":
       return <Forwarded m={m} />;
     case "custom":
-      return <p className="text" dir="auto">{preview(m, (u) => u, t)}</p>;
+      return <CustomMessage m={m} custom={k.value} />;
     default:
       return <p className="text">{preview(m, (u) => u, t)}</p>;
   }

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { ContentSchema, CustomSchema } from "../../src/gen/rialto/chat/v1/message_pb.js";
-import { fallbackText, encoded, registerKind } from "../../src/kinds.js";
+import { fallbackText, encoded, registerKind, rendererOf } from "../../src/kinds.js";
 import { applyMessage } from "../../src/merge.js";
 import { isShown, unknownConversation, type ChatMessage } from "../../src/model.js";
 
@@ -31,6 +31,27 @@ test("a kind may read bytes, and its errors keep no list from being shown", () =
   const m = message(new Uint8Array([1, 2]), "app.example/bytes");
   expect(bytes(m)).toEqual([1, 2]);
   expect(fallbackText(m)).toBe("Poll");
+});
+
+test("a kind renders its valid messages; others show their fallback", () => {
+  const element = {} as HTMLElement;
+  const m = {} as ChatMessage;
+  const shown: unknown[] = [];
+  const end = (): void => void shown.push("end");
+  registerKind<{ question: string }>("app.example/rendered", {
+    decode(data) {
+      if (!(data as { question?: string }).question) throw new Error("no question");
+      return data as { question: string };
+    },
+    render: (...all) => (shown.push(all), end),
+  });
+  rendererOf(message({ question: "lunch?" }, "app.example/rendered"))!(element, m)!();
+  expect(shown).toEqual([[element, { question: "lunch?" }, m], "end"]);
+  // Not valid, registered without render, and not registered.
+  expect(rendererOf(message({}, "app.example/rendered"))).toBeUndefined();
+  registerKind("app.example/named", { decode: (data) => data });
+  expect(rendererOf(message({ question: "lunch?" }, "app.example/named"))).toBeUndefined();
+  expect(rendererOf(message({ question: "lunch?" }, "app.example/unknown"))).toBeUndefined();
 });
 
 test("a signal is not shown, is no last message, and does not move one's own cursor", () => {
