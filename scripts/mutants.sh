@@ -1620,6 +1620,13 @@ mutant "serve the page's compressed form, which names no extensions" internal/ap
 mutant "serve pages as extensions of the web app" internal/app/web_extensions.go 's/ \|\| strings\.HasSuffix\(name, "\.html"\)//' TestBadExtensionsAreRefusedAtTheStart ./internal/app
 mutant "keep extensions of the web app of any size" internal/app/web_extensions.go 's/ \|\| total > maxWebExtensionBytes//' TestBadExtensionsAreRefusedAtTheStart ./internal/app
 mutant_ts "render data of a custom kind that are not valid" src/kinds.ts 's/return value === undefined \? undefined : (\(element, message\) => kind\.render!\(element, value)(, message\))/return \1 as never\2/' test/unit/kinds.test.ts
+mutant "drop the files of scheduled messages at their time" internal/service/media/scheduled.go 's/30 \* 24 \* time\.Hour/0 * time.Hour/' TestFilesOfScheduledMessagesExpire ./internal/service/media
+mutant "keep the files of scheduled messages for ever" internal/service/media/abandoned_uploads.go 's/, scheduled: scheduledRetention//' TestFilesOfScheduledMessagesExpire ./internal/service/media
+mutant "keep an upload for the last time for which it was scheduled, not the latest" internal/service/media/uses.go 's/CASE WHEN upload_uses\.used_ms > \$2 THEN upload_uses\.used_ms ELSE \$2 END/$2/' TestFilesOfScheduledMessagesExpire ./internal/service/media
+mutant "keep the files of a scheduled message until the time that it had first" internal/service/schedule/change.go 's/^(\t\terr = s\.keepUploads\(ctx, d, )r\.sendMs\)/\1s.nowMs()+1)/' TestFilesOfScheduledMessagesAreKept ./internal/service/schedule
+mutant "schedule a command of the terminal as a text" internal/tool/terminal/scheduled.go 's/^\tcase compose != nil:/\tcase false:/' TestContentsThatAreSentLater ./internal/tool/terminal
+mutant "move a folder beyond the first" internal/tool/terminal/folders.go 's/^\tif to < 0 \|\| to >= len\(ids\) \{/\tif to = (to + len(ids)) % len(ids); false {/' TestFoldersMoveByOnePlace ./internal/tool/terminal
+mutant "measure recordings of 8 bits as those of 16" internal/tool/terminal/voice.go 's/ \|\| binary\.LittleEndian\.Uint16\(chunk\[14:\]\) != 16//' TestRecordingsAreMeasured ./internal/tool/terminal
 mutant "decompress a file of the web app for each request" internal/app/webapp.go '/once := sync\.OnceValues/,/^\t\}\)$/{s/sync\.OnceValues\(func\(\)/func()/; s/^\t\}\)$/\t}/}' TestPlainFormsAreDecompressedOnce ./internal/app
 mutant "let chaos see recalled texts" internal/tool/chaos/check_people.go 's/changed \&\& o\.end < began \{/changed \&\& o.end < 0 \&\& began > 0 {/' EachViolation internal/tool/chaos
 mutant "let chaos miss posts in pages" internal/tool/chaos/check_feed.go 's/if id >= page\.N \&\& !seen/if id >= 1<<62 \&\& !seen/' EachViolation internal/tool/chaos

@@ -388,7 +388,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 	if err != nil {
 		return err
 	}
-	n.schedule, err = schedule.New(ctx, schedule.Deps{DB: n.db, Chat: n.chat, IDs: ids, Clock: n.clock, IsCoordinator: n.isCoordinator, Logger: n.logger})
+	n.schedule, err = schedule.New(ctx, schedule.Deps{DB: n.db, Chat: n.chat, IDs: ids, KeepUploads: n.media.KeepScheduled, Clock: n.clock, IsCoordinator: n.isCoordinator, Logger: n.logger})
 	if err != nil {
 		return err
 	}

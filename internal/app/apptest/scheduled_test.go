@@ -7,10 +7,11 @@ import (
 	"connectrpc.com/connect"
 	"github.com/rialto-im/rialto/internal/app/apptest"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
-// A scheduled message is pushed like any other once its time has come.
+// A scheduled message is pushed like any other once its time has come, and its file can be read then.
 func TestScheduledMessagesAreSent(t *testing.T) {
 	t.Parallel()
 	h := apptest.Open(t, nil)
@@ -36,6 +37,26 @@ func TestScheduledMessagesAreSent(t *testing.T) {
 		}
 		return f.Hint != nil
 	})
+	file := upload(t, ann, "the plan")
+	content := func(upload uint64) *chatv1.Content {
+		return &chatv1.Content{Kind: &chatv1.Content_File{File: &chatv1.Media{Upload: upload, Name: "plan.txt"}}}
+	}
+	if _, err := h.Chat().ScheduleMessage(t.Context(), apptest.As(bob, &chatv1.ScheduleMessageRequest{Conversation: c, ClientMsgId: "foreign", Content: content(file), SendMs: time.Now().Add(time.Hour).UnixMilli()})); reasonOf(err) != "no_upload" {
+		t.Errorf("another user's file: %v", err)
+	}
+	_, err = h.Chat().ScheduleMessage(t.Context(), apptest.As(ann, &chatv1.ScheduleMessageRequest{Conversation: c, ClientMsgId: "file", Content: content(file), SendMs: time.Now().Add(time.Second).UnixMilli()}))
+	must(t, err)
+	var sent *chatv1.Message
+	s.Until(func(f *gatewayv1.ServerFrame) bool {
+		for _, e := range f.Events {
+			if e.GetMessage().GetContent().GetFile() != nil {
+				sent = e.GetMessage()
+			}
+		}
+		return sent != nil
+	})
+	_, err = chatv1connect.NewMediaServiceClient(h.HTTP, h.URL).GetDownload(t.Context(), apptest.As(bob, &chatv1.GetDownloadRequest{Upload: file, Conversation: c, Seq: sent.Seq}))
+	must(t, err)
 	if _, err := h.Chat().CancelScheduled(t.Context(), apptest.As(bob, &chatv1.CancelScheduledRequest{Id: cancelled.Id})); connect.CodeOf(err) != connect.CodeNotFound {
 		t.Errorf("cancelling another user's: %v", err)
 	}

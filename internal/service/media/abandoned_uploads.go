@@ -38,8 +38,10 @@ func (s *Service) WakeSweep() {
 // sweep drops uploads that were not completed, or not sent, in time, page by page. If one fails, the sweep continues with the others, and the next sweep
 // retries it.
 func (s *Service) sweep(ctx context.Context) error {
-	if err := s.Expired(ctx, unsent, s.deps.Clock.Now().Add(-unsentRetention).UnixMilli()); err != nil {
-		return err
+	for c, retention := range map[id.Conversation]time.Duration{unsent: unsentRetention, scheduled: scheduledRetention} {
+		if err := s.Expired(ctx, c, s.deps.Clock.Now().Add(-retention).UnixMilli()); err != nil {
+			return err
+		}
 	}
 	return errors.Join(s.dropReleased(ctx), s.dropAll(ctx, s.listAbandoned))
 }

@@ -19,7 +19,7 @@ const erasedAtOnce = 50
 // userTables are the tables of the package with data of users.
 var userTables = []userdata.Table{
 	{Name: "uploads", Export: `SELECT id, name, declared AS size, mime_type, width, height, created_ms, complete > 0 AS complete FROM uploads WHERE owner = $1 AND complete >= 0 ORDER BY id`},
-	{Name: "upload_uses", Export: `SELECT s.upload, s.conversation, s.used_ms FROM upload_uses s JOIN uploads u ON u.id = s.upload WHERE u.owner = $1 AND s.conversation <> 0 ORDER BY s.upload, s.conversation`},
+	{Name: "upload_uses", Export: `SELECT s.upload, s.conversation, s.used_ms FROM upload_uses s JOIN uploads u ON u.id = s.upload WHERE u.owner = $1 AND s.conversation NOT IN (0, 1) ORDER BY s.upload, s.conversation`},
 	{Name: "upload_multiparts"},
 	{Name: "upload_parts"},
 	{Name: "upload_sums", Erase: `DELETE FROM upload_sums WHERE owner = $1 AND $2 > 0`},

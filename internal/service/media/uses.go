@@ -27,19 +27,19 @@ func (s *Service) Use(ctx context.Context, c id.Conversation, by []id.User, uplo
 	refused = make([]error, len(uploads))
 	for from := 0; from < len(uploads); from += useBatchSize {
 		to := min(from+useBatchSize, len(uploads))
-		s.useBatch(ctx, c, by[from:to], uploads[from:to], refused[from:to])
+		s.useBatch(ctx, c, s.deps.Clock.Now().UnixMilli(), by[from:to], uploads[from:to], refused[from:to])
 	}
 	return refused
 }
 
-func (s *Service) useBatch(ctx context.Context, c id.Conversation, by []id.User, uploads []id.Upload, refused []error) {
+// useBatch is Use of at most useBatchSize uploads, at a time. A later use that was recorded before stays.
+func (s *Service) useBatch(ctx context.Context, c id.Conversation, usedMs int64, by []id.User, uploads []id.Upload, refused []error) {
 	var rejected []int // refused: not the sender's own, not complete, or being dropped
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		rejected = rejected[:0]
-		now := s.deps.Clock.Now().UnixMilli()
 		for i, n := range uploads {
 			done, err := tx.ExecContext(ctx, `INSERT INTO upload_uses (upload, conversation, used_ms) SELECT id, CAST($1 AS BIGINT), CAST($2 AS BIGINT) FROM uploads WHERE id = $3 AND owner = $4 AND complete > 0
-				ON CONFLICT (upload, conversation) DO UPDATE SET used_ms = $2`, int64(c), now, int64(n), int64(by[i]))
+				ON CONFLICT (upload, conversation) DO UPDATE SET used_ms = CASE WHEN upload_uses.used_ms > $2 THEN upload_uses.used_ms ELSE $2 END`, int64(c), usedMs, int64(n), int64(by[i]))
 			if err != nil {
 				return err
 			}

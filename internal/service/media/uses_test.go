@@ -119,6 +119,43 @@ func TestPreviewPicturesThatWereNotSentExpire(t *testing.T) {
 	wantError(t, "beyond the quota", err, errs.Exhausted, "quota")
 }
 
+// A file of a scheduled message is kept until a month after the latest time for which it was scheduled, however long ago its other messages expired.
+func TestFilesOfScheduledMessagesExpire(t *testing.T) {
+	r, ctx := open(t, media.Config{Quota: 1000}), t.Context()
+	const day = 24 * time.Hour
+	keep := func(by id.User, n uint64, in time.Duration) error {
+		return r.KeepScheduled(ctx, by, []id.Upload{id.Upload(n)}, r.clock.ms.Load()+in.Milliseconds())
+	}
+	cancelled, sent := r.upload("cancelled", []byte("cancelled")).Upload, r.upload("sent", []byte("sent")).Upload
+	for n, times := range map[uint64][]time.Duration{cancelled: {60 * day, 10 * day}, sent: {10 * day}} {
+		if err := r.use(alice, 7, n); err != nil {
+			t.Fatal(err)
+		}
+		for _, in := range times {
+			if err := keep(alice, n, in); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	wantError(t, "of another user", keep(bob, sent, day), errs.NotFound, "no_upload")
+	if err := r.Expired(ctx, 7, r.clock.ms.Load()+day.Milliseconds()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.use(alice, 8, sent); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		after time.Duration
+		files int
+	}{{89 * day, 2}, {2 * day, 1}, {365 * day, 1}} {
+		r.clock.ms.Add(step.after.Milliseconds())
+		if err := r.Sweep(ctx); err != nil || r.files() != step.files {
+			t.Errorf("after %v more, %d files are kept, want %d; %v", step.after, r.files(), step.files, err)
+		}
+	}
+	wantError(t, "one that is gone", keep(alice, cancelled, day), errs.NotFound, "no_upload")
+}
+
 // More uploads than one transaction's batch are dropped as well.
 func TestManyUploadsExpire(t *testing.T) {
 	r, ctx := open(t, media.Config{}), t.Context()

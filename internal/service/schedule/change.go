@@ -8,6 +8,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -79,12 +80,12 @@ func (s *Service) ScheduleMessage(ctx context.Context, c id.Caller, q *chatv1.Sc
 	return stored.view()
 }
 
-// setContent checks whether a row's owner may send a content, and sets it.
+// setContent checks whether a row's owner may send a content, and sets it. The row has its time.
 func (s *Service) setContent(ctx context.Context, r *scheduled, content *chatv1.Content) (err error) {
 	switch content.GetKind().(type) {
-	case *chatv1.Content_Text, *chatv1.Content_Location, *chatv1.Content_Card, *chatv1.Content_Custom:
-	default: // a file could be dropped before, and what an update is about may change
-		return errs.New(errs.Invalid, "bad_scheduled", "a scheduled message is a text, a location, a card or a custom message")
+	case *chatv1.Content_Text, *chatv1.Content_Image, *chatv1.Content_File, *chatv1.Content_Voice, *chatv1.Content_Video, *chatv1.Content_Album, *chatv1.Content_Location, *chatv1.Content_Card, *chatv1.Content_Custom:
+	default: // what a forward or an update is about may change
+		return errs.New(errs.Invalid, "bad_scheduled", "a scheduled message is a text, a file or an album, a location, a card or a custom message")
 	}
 	// A retry must have the same bytes.
 	if r.content, err = (proto.MarshalOptions{Deterministic: true}).Marshal(content); err != nil {
@@ -95,6 +96,17 @@ func (s *Service) setContent(ctx context.Context, r *scheduled, content *chatv1.
 		return err
 	}
 	r.content = d.Content // in the form that is stored
+	return s.keepUploads(ctx, d, r.sendMs)
+}
+
+// keepUploads keeps what a draft refers to until it is sent. A preview may lose its picture: the text matters more.
+func (s *Service) keepUploads(ctx context.Context, d *message.Draft, sendMs int64) error {
+	if s.deps.KeepUploads == nil || len(d.Uploads) == 0 || !s.mayBeSentAt(sendMs) {
+		return nil
+	}
+	if err := s.deps.KeepUploads(ctx, d.Sender, d.Uploads, sendMs); err != nil && !d.LinkPreview {
+		return err
+	}
 	return nil
 }
 
@@ -112,15 +124,18 @@ func (s *Service) UpdateScheduled(ctx context.Context, c id.Caller, q *chatv1.Up
 	if err != nil {
 		return nil, err
 	}
-	if q.Content != nil {
-		if err := s.setContent(ctx, r, q.Content); err != nil {
-			return nil, err
-		}
-	}
 	if q.SendMs != 0 {
 		if r.sendMs = q.SendMs; !s.mayBeSentAt(r.sendMs) {
 			return nil, errTime
 		}
+	}
+	if q.Content != nil {
+		err = s.setContent(ctx, r, q.Content)
+	} else if d := r.draft(); s.deps.Chat.CheckDraft(d) == nil { // else the send says why it is not valid any more
+		err = s.keepUploads(ctx, d, r.sendMs)
+	}
+	if err != nil {
+		return nil, err
 	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		// Another device may have changed the other half meanwhile.

@@ -4,7 +4,7 @@
 // each message is sent with the client_msg_id of its sender, and the conversation's log stores an id once. A row is claimed before its message
 // is sent, so that a change or a cancellation that was acknowledged before that holds, and one that comes later is refused. It is deleted
 // after the message was stored, so a node that dies in between sends it again, which changes nothing. Whether the sender may write is
-// checked when the message is scheduled, and again, by chat, when it is sent.
+// checked when the message is scheduled, and again, by chat, when it is sent. Its files are kept from the first check on, also if nothing else uses them.
 //
 // It may use sqldb and cluster, and chat by an interface. All methods are safe for concurrent use.
 package schedule
@@ -21,7 +21,9 @@ import (
 
 // Chat checks and stores messages.
 type Chat interface {
-	// CheckScheduled returns why a user may not write a message in a conversation now, or why nobody may.
+	// CheckDraft returns why a message is not valid, and notes the uploads that it refers to.
+	CheckDraft(d *message.Draft) error
+	// CheckScheduled is CheckDraft, and returns why a user may not write in the conversation now, or why nobody may.
 	CheckScheduled(ctx context.Context, d *message.Draft) error
 	// Send stores a message. Of a second one with the same sender, device and id, it returns the first.
 	Send(ctx context.Context, d *message.Draft) error
@@ -34,10 +36,12 @@ type IDs interface {
 
 // Deps are the dependencies of a Service.
 type Deps struct {
-	DB    *sqldb.DB
-	Chat  Chat
-	IDs   IDs
-	Clock clock.Clock
+	DB   *sqldb.DB
+	Chat Chat
+	IDs  IDs
+	// KeepUploads keeps uploads of a user until a message with them is sent, at a time, and some time longer. It returns why one may not be sent. If nil, it does nothing.
+	KeepUploads func(ctx context.Context, by id.User, uploads []id.Upload, sendMs int64) error
+	Clock       clock.Clock
 	// IsCoordinator reports whether this node sends what is due, for all nodes. If nil, it does.
 	IsCoordinator func() bool
 	Logger        *slog.Logger

@@ -16,6 +16,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/service/schedule"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // desk is a schedule above a chat that stores each client message id once, as the log does. The tests call SendDue instead of Run.
@@ -31,6 +32,9 @@ type desk struct {
 	attempts     int
 	stored       []string // texts, in order
 	ids          map[string]bool
+
+	lost bool     // KeepUploads refuses
+	kept []string // what KeepUploads keeps, with hours from the start of the test
 }
 
 func (d *desk) Now() time.Time                       { return time.UnixMilli(d.nowMs) }
@@ -43,7 +47,29 @@ func (d *desk) CheckScheduled(_ context.Context, m *message.Draft) error {
 	if d.onCheck != nil {
 		d.onCheck()
 	}
-	return d.refuse
+	if d.refuse != nil {
+		return d.refuse
+	}
+	return d.CheckDraft(m)
+}
+
+func (d *desk) CheckDraft(m *message.Draft) error {
+	var c chatv1.Content
+	if err := proto.Unmarshal(m.Content, &c); err != nil {
+		return err
+	}
+	if n := c.GetFile().GetUpload(); n != 0 {
+		m.Uploads = []id.Upload{id.Upload(n)}
+	}
+	return nil
+}
+
+func (d *desk) KeepUploads(_ context.Context, by id.User, uploads []id.Upload, sendMs int64) error {
+	if d.lost {
+		return errs.New(errs.NotFound, "no_upload", "")
+	}
+	d.kept = append(d.kept, fmt.Sprint(by, uploads, (sendMs-startMs)/time.Hour.Milliseconds()))
+	return nil
 }
 
 func (d *desk) Send(_ context.Context, m *message.Draft) error {
@@ -63,6 +89,8 @@ func (d *desk) Send(_ context.Context, m *message.Draft) error {
 	return nil
 }
 
+const startMs = 1_800_000_000_000
+
 func open(t *testing.T) *desk {
 	t.Helper()
 	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
@@ -74,8 +102,8 @@ func open(t *testing.T) *desk {
 			t.Error(err)
 		}
 	})
-	d := &desk{t: t, nowMs: 1_800_000_000_000, ids: map[string]bool{}}
-	d.Service, err = schedule.New(t.Context(), schedule.Deps{DB: db, Chat: d, IDs: d, Clock: d, Logger: slog.New(slog.DiscardHandler)})
+	d := &desk{t: t, nowMs: startMs, ids: map[string]bool{}}
+	d.Service, err = schedule.New(t.Context(), schedule.Deps{DB: db, Chat: d, IDs: d, KeepUploads: d.KeepUploads, Clock: d, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,6 +259,32 @@ func TestChangesOfTwoDevicesAtOnceBothHold(t *testing.T) {
 	d.check("new text")
 }
 
+// The files of a message are kept until its time, also if the time, or the content, is changed. One that its sender may not send is refused at once.
+func TestFilesOfScheduledMessagesAreKept(t *testing.T) {
+	d := open(t)
+	file := func(upload uint64) *chatv1.Content {
+		return &chatv1.Content{Kind: &chatv1.Content_File{File: &chatv1.Media{Upload: upload}}}
+	}
+	in := func(hours int64) int64 { return startMs + hours*time.Hour.Milliseconds() }
+	request := &chatv1.ScheduleMessageRequest{Conversation: 7, ClientMsgId: "f", Content: file(5), SendMs: in(1)}
+	m := d.must(d.ScheduleMessage(t.Context(), ann, request))
+	d.must(d.schedule(ann, "t", "a text", time.Hour))
+	d.must(d.UpdateScheduled(t.Context(), ann, &chatv1.UpdateScheduledRequest{Id: m.Id, SendMs: in(2000)}))
+	d.must(d.UpdateScheduled(t.Context(), ann, &chatv1.UpdateScheduledRequest{Id: m.Id, Content: file(6)}))
+	d.must(d.UpdateScheduled(t.Context(), ann, &chatv1.UpdateScheduledRequest{Id: m.Id, Content: file(7), SendMs: in(3)}))
+	if want := []string{"1 [5] 1", "1 [5] 2000", "1 [6] 2000", "1 [7] 3"}; !slices.Equal(d.kept, want) {
+		t.Errorf("kept %q, want %q", d.kept, want)
+	}
+	d.lost = true
+	request.ClientMsgId = "lost"
+	if _, err := d.ScheduleMessage(t.Context(), ann, request); reason(err) != "no_upload" {
+		t.Errorf("a file that is gone: %v", err)
+	}
+	if _, err := d.UpdateScheduled(t.Context(), ann, &chatv1.UpdateScheduledRequest{Id: m.Id, SendMs: in(4)}); reason(err) != "no_upload" {
+		t.Errorf("another time for a file that is gone: %v", err)
+	}
+}
+
 // Nobody sees, changes or cancels another user's messages, or learns that they exist.
 func TestForeignIDsAreRefused(t *testing.T) {
 	d := open(t)
@@ -307,8 +361,8 @@ func TestLimitsOfSchedules(t *testing.T) {
 		}
 	}
 	edit := &chatv1.Content{Kind: &chatv1.Content_Edit{Edit: &chatv1.Edit{}}}
-	file := &chatv1.Content{Kind: &chatv1.Content_File{File: &chatv1.Media{Upload: 1}}}
-	for _, content := range []*chatv1.Content{nil, {}, edit, file} {
+	forward := &chatv1.Content{Kind: &chatv1.Content_Forward{Forward: &chatv1.Forward{Conversation: 7, Seqs: []uint64{1}}}}
+	for _, content := range []*chatv1.Content{nil, {}, edit, forward} {
 		if _, err := d.ScheduleMessage(t.Context(), bob, &chatv1.ScheduleMessageRequest{Conversation: 7, ClientMsgId: "x", Content: content, SendMs: d.nowMs + 1}); reason(err) != "bad_scheduled" {
 			t.Errorf("%v: %v", content, err)
 		}

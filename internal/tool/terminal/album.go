@@ -30,30 +30,25 @@ func parseAlbum(text string) (paths []string, caption string, err error) {
 	return paths, caption, nil
 }
 
-// sendAlbum sends images and videos as one message. If one of them cannot be sent, none is.
-func (s *screen) sendAlbum(ctx context.Context, rest string) error {
-	c, err := s.current()
-	if err != nil {
-		return err
-	}
+// albumContent is images and videos as one message. If one of them cannot be sent, none is.
+func (s *screen) albumContent(ctx context.Context, rest string) (*chatv1.Content, error) {
 	paths, caption, err := parseAlbum(rest)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	album := &chatv1.Album{Caption: caption}
 	for _, path := range paths {
 		u, err := s.upload(ctx, path)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		item, err := albumItem(u)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		album.Items = append(album.Items, item)
 	}
-	s.queue(ctx, c.Id, &chatv1.Content{Kind: &chatv1.Content_Album{Album: album}})
-	return nil
+	return &chatv1.Content{Kind: &chatv1.Content_Album{Album: album}}, nil
 }
 
 // albumItem is an item with an upload.

@@ -36,7 +36,7 @@ func sections() []section {
 func chatCommands() []command {
 	return []command{
 		{"chats", "[all|unread|groups|direct|FOLDER]", "list your chats: number, unread, pinned (^), muted (-)", (*screen).listChats},
-		{"folders", "[add|remove|delete NAME]", "list your folders, or put the open chat into one", (*screen).folders},
+		{"folders", "[add|remove|delete|up|down NAME]", "list your folders, put the open chat into one, or change their order", (*screen).folders},
 		{"open", "N | @handle | title", "open a chat", (*screen).openChat},
 		{"saved", "", "open your saved messages, a chat with yourself", (*screen).openSaved},
 		{"close", "", "close the chat; messages are then not marked as read", (*screen).closeChat},
@@ -54,10 +54,11 @@ func chatCommands() []command {
 		{"unreact", "SEQ EMOJI", "", react(true)},
 		{"reactions", "SEQ", "list who reacted to a message", (*screen).listReactors},
 		{"edits", "SEQ", "list the versions of an edited message", (*screen).listEdits},
-		{"file", "PATH [caption]", "send a file or an image", (*screen).sendFile},
-		{"album", "PATH [PATH …] [-- caption]", "send up to 10 images and videos as one message", (*screen).sendAlbum},
+		{"file", "PATH [caption]", "send a file, an image or a video", sendContent((*screen).fileContent)},
+		{"album", "PATH [PATH …] [-- caption]", "send up to 10 images and videos as one message", sendContent((*screen).albumContent)},
+		{"voice", "PATH [caption]", "send a recording as a voice message", sendContent((*screen).voiceContent)},
 		{"forward", "SEQ[,SEQ] CHAT", "show messages to another chat, named as for /open", (*screen).forward},
-		{"location", "LAT LON [label]", "send a place", (*screen).sendLocation},
+		{"location", "LAT LON [label]", "send a place", sendContent((*screen).locationContent)},
 		{"save", "SEQ [PATH]", "save the file of the message at SEQ, or all of an album", (*screen).saveFile},
 		{"keep", "TIME | default", "set how long its messages are kept (1h, 7d), for all", (*screen).keep},
 		{"pin", "[SEQ]", "keep the chat at the top, or pin the message at SEQ for all; /unpin", pin(false)},
@@ -70,7 +71,7 @@ func chatCommands() []command {
 		{"mute", "[@handle]", "do not show its messages while it is not open, or somebody's posts; /unmute", mute(true)},
 		{"unmute", "[@handle]", "", mute(false)},
 		{"archive", "", "take it off the list; /unarchive, /chats all", configure(func(r *chatv1.ConfigureRequest) { r.Archived = yes() })},
-		{"later", "TIME TEXT", "send a message later (2h, or at 15:04); /scheduled", (*screen).later},
+		{"later", "TIME TEXT", "send a message later (2h, or at 15:04), also /later 2h /file PATH; /scheduled", (*screen).later},
 		{"scheduled", "", "list messages that are sent later; /reschedule, /cancel N", (*screen).listScheduled},
 		{"reschedule", "N TIME [TEXT]", "change when one is sent, and its text", (*screen).reschedule},
 		{"cancel", "N", "", (*screen).cancelScheduled},
@@ -196,7 +197,7 @@ func userCommands() []command {
 			return errLeave
 		}},
 		{"help", "", "show this", func(s *screen, _ context.Context, _ string) error {
-			s.say("%s", strings.TrimRight(help(), "\n"))
+			s.say("%s", strings.TrimRight(help(speaksChinese()), "\n"))
 			return nil
 		}},
 	}
@@ -205,27 +206,6 @@ func userCommands() []command {
 func yes() *bool { b := true; return &b }
 
 func no() *bool { return new(bool) }
-
-// usageWidth is the width of a command in the help. What is longer has its description on the next line.
-const usageWidth = 32
-
-func help() string {
-	var b strings.Builder
-	b.WriteString("A line is sent to the open chat. A line that ends with \\ continues on the next one;\na line that begins with // sends a text that begins with /. SEQ is the number of a message, shown as #12.\nThe Tab key completes commands, @handles, titles and files. NO_COLOR=1 turns colours off.\n")
-	for _, part := range sections() {
-		fmt.Fprintf(&b, "\n%s\n", part.title)
-		for _, c := range part.commands {
-			if c.about != "" {
-				usage := strings.TrimRight("/"+c.name+" "+c.args, " ")
-				if len(usage) > usageWidth {
-					usage += "\n" + strings.Repeat(" ", 2+usageWidth)
-				}
-				fmt.Fprintf(&b, "  %-*s %s\n", usageWidth, usage, c.about)
-			}
-		}
-	}
-	return b.String()
-}
 
 // do executes a line; errLeave means that the user quits.
 func (s *screen) do(ctx context.Context, line string) error {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,10 +20,13 @@ type completion struct {
 
 // words that commands take, by command. The first word of their arguments is completed.
 var argumentWords = map[string][]string{
-	"channel": {"join", "leave", "new"}, "chats": {"all", "direct", "groups", "unread"}, "comments": {"more"}, "favourites": {"more"}, "feed": {"more"}, "hide": {"read"}, "hot": {"more", "today", "week"}, "keep": {"default"}, "liked": {"more"}, "logout": {"all"}, "notifications": {"more", "read"}, "notify": {"off", "on"}, "policy": {"approval", "invite", "open"},
+	"channel": {"join", "leave", "new"}, "chats": {"all", "direct", "groups", "unread"}, "comments": {"more"}, "favourites": {"more"}, "feed": {"more"}, "hide": {"read"}, "hot": {"more", "today", "week"}, "keep": {"default"}, "liked": {"more"}, "folders": {"add", "delete", "down", "remove", "up"}, "logout": {"all"}, "notifications": {"more", "read"}, "notify": {"off", "on"}, "policy": {"approval", "invite", "open"},
 	"presence": {"auto", "dnd", "invisible"}, "visible": {"everyone", "friends", "nobody"},
 	"dissolve": {"yes"}, "silence": {"all"}, "unsilence": {"all"}, "viewed": {"clear", "more"},
 }
+
+// laterFile is what stands before the path of a file that is sent later.
+var laterFile = regexp.MustCompile(`^\S+ +/(file|album|voice) `)
 
 // commonEmoji are those that /react completes; it takes any other, too.
 var commonEmoji = []string{"👍", "❤️", "😂", "🎉", "😮", "😢"}
@@ -62,8 +66,10 @@ func (s *screen) complete(text string) completion {
 	begin := strings.LastIndexByte(text, ' ') + 1
 	last := text[begin:]
 	switch {
-	case name == "file" || name == "avatar":
+	case name == "file" || name == "avatar" || name == "voice":
 		return files(len("/"+name+" "), rest)
+	case name == "later" && laterFile.MatchString(rest):
+		return files(begin, last)
 	case name == "album":
 		return files(begin, last)
 	case takesSeq[name] != nil && !strings.Contains(rest, " "):

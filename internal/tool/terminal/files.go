@@ -72,27 +72,46 @@ func atHome(path string) string {
 	return path
 }
 
-func (s *screen) sendFile(ctx context.Context, rest string) error {
-	c, err := s.current()
-	if err != nil {
-		return err
+// composeContent makes the content of a message from the text behind a command. It uploads files.
+type composeContent func(s *screen, ctx context.Context, rest string) (*chatv1.Content, error)
+
+// sendContent sends a content to the open chat.
+func sendContent(compose composeContent) func(*screen, context.Context, string) error {
+	return func(s *screen, ctx context.Context, rest string) error {
+		c, err := s.current()
+		if err != nil {
+			return err
+		}
+		content, err := compose(s, ctx, rest)
+		if err != nil {
+			return err
+		}
+		s.queue(ctx, c.Id, content)
+		return nil
 	}
+}
+
+var errNoPath = errors.New(`give a path; one with spaces in quotes, as /file "my cat.jpg"`)
+
+// fileContent is an image, a video or another file.
+func (s *screen) fileContent(ctx context.Context, rest string) (*chatv1.Content, error) {
 	path, caption := pathAnd(rest)
 	if path == "" {
-		return errors.New(`give a path; one with spaces in quotes, as /file "my cat.jpg"`)
+		return nil, errNoPath
 	}
 	u, err := s.upload(ctx, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m := rialto.MediaOf(u)
 	m.Caption = caption
-	content := &chatv1.Content{Kind: &chatv1.Content_File{File: m}}
-	if u.Width > 0 && strings.HasPrefix(u.MimeType, "image/") {
-		content.Kind = &chatv1.Content_Image{Image: m}
+	switch {
+	case u.Width > 0 && strings.HasPrefix(u.MimeType, "image/"):
+		return &chatv1.Content{Kind: &chatv1.Content_Image{Image: m}}, nil
+	case strings.HasPrefix(u.MimeType, "video/"):
+		return &chatv1.Content{Kind: &chatv1.Content_Video{Video: m}}, nil
 	}
-	s.queue(ctx, c.Id, content)
-	return nil
+	return &chatv1.Content{Kind: &chatv1.Content_File{File: m}}, nil
 }
 
 func (s *screen) avatar(ctx context.Context, rest string) error {
@@ -168,13 +187,10 @@ func (s *screen) download(ctx context.Context, conversation, seq uint64, m *chat
 	return nil
 }
 
-// sendLocation sends a place: a latitude, a longitude and perhaps a label.
-func (s *screen) sendLocation(ctx context.Context, rest string) error {
-	c, err := s.current()
-	if err != nil {
-		return err
-	}
+// locationContent is a place: a latitude, a longitude and perhaps a label.
+func (s *screen) locationContent(_ context.Context, rest string) (*chatv1.Content, error) {
 	var l chatv1.Location
+	var err error
 	lat, rest, _ := strings.Cut(strings.TrimPrefix(rest, "geo:"), " ")
 	lon, label, _ := strings.Cut(rest, " ")
 	if before, after, ok := strings.Cut(lat, ","); ok && after != "" { // as in a geo: link
@@ -185,11 +201,10 @@ func (s *screen) sendLocation(ctx context.Context, rest string) error {
 		l.Longitude, err = strconv.ParseFloat(lon, 64)
 	}
 	if err != nil {
-		return errors.New("give a latitude and a longitude in degrees, as /location 45.438 12.336 Rialto")
+		return nil, errors.New("give a latitude and a longitude in degrees, as /location 45.438 12.336 Rialto")
 	}
 	l.Label = strings.TrimSpace(label)
-	s.queue(ctx, c.Id, &chatv1.Content{Kind: &chatv1.Content_Location{Location: &l}})
-	return nil
+	return &chatv1.Content{Kind: &chatv1.Content_Location{Location: &l}}, nil
 }
 
 // fileName makes a name chosen by another user safe: without folders, and not hidden.

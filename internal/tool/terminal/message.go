@@ -173,6 +173,10 @@ func summary(m *chatv1.Message) string {
 
 // what a message says, as its sender wrote it.
 func what(m *chatv1.Message) string {
+	save := fmt.Sprintf("; /save %d", m.Seq)
+	if m.Seq == 0 { // it is not sent yet
+		save = ""
+	}
 	switch k := m.Content.GetKind().(type) {
 	case *chatv1.Content_Text:
 		return k.Text
@@ -185,15 +189,15 @@ func what(m *chatv1.Message) string {
 			return k.Custom.Fallback
 		}
 	case *chatv1.Content_Voice:
-		return words(fmt.Sprintf("[%s; /save %d]", words("voice", length(k.Voice), waveform(k.Voice.Waveform)), m.Seq), k.Voice.Caption)
+		return words(fmt.Sprintf("[%s%s]", words("voice", length(k.Voice), waveform(k.Voice.Waveform)), save), k.Voice.Caption)
 	case *chatv1.Content_Video:
-		return words(fmt.Sprintf("[video %s; /save %d]", recordingName(k.Video), m.Seq), k.Video.Caption)
+		return words(fmt.Sprintf("[video %s%s]", recordingName(k.Video), save), k.Video.Caption)
 	case *chatv1.Content_Streamed:
 		return "[is being written; /stop]"
 	case *chatv1.Content_Forward:
 		return forwardText(m, k.Forward)
 	case *chatv1.Content_Album:
-		return words(fmt.Sprintf("[album of %d: %s; /save %d]", len(k.Album.Items), strings.Join(itemNames(k.Album), ", "), m.Seq), k.Album.Caption)
+		return words(fmt.Sprintf("[album of %d: %s%s]", len(k.Album.Items), strings.Join(itemNames(k.Album), ", "), save), k.Album.Caption)
 	}
 	if files := filesOf(m.Content); len(files) > 0 {
 		f := files[0]
@@ -201,7 +205,7 @@ func what(m *chatv1.Message) string {
 		if m.Content.GetImage() != nil {
 			kind = "image"
 		}
-		return strings.TrimSpace(fmt.Sprintf("[%s %s, %s; /save %d] %s", kind, f.Name, size(f.Size), m.Seq, f.Caption))
+		return strings.TrimSpace(fmt.Sprintf("[%s %s, %s%s] %s", kind, f.Name, size(f.Size), save, f.Caption))
 	}
 	return "[a message that this client cannot show]"
 }

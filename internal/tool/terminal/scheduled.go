@@ -26,6 +26,26 @@ func parseSendTime(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
+// laterContents are the commands whose messages can be sent later.
+var laterContents = map[string]composeContent{
+	"/file": (*screen).fileContent, "/album": (*screen).albumContent, "/voice": (*screen).voiceContent, "/location": (*screen).locationContent,
+}
+
+// laterContent is a text, or what a command behind a time would send. As elsewhere, a text that begins with / is written with //.
+func (s *screen) laterContent(ctx context.Context, text string) (*chatv1.Content, error) {
+	text = strings.TrimSpace(text)
+	word, rest, _ := strings.Cut(text, " ")
+	switch compose := laterContents[word]; {
+	case compose != nil:
+		return compose(s, ctx, strings.TrimSpace(rest))
+	case strings.HasPrefix(text, "//"):
+		return textContent(text[1:]), nil
+	case strings.HasPrefix(text, "/"):
+		return nil, errors.New("what can be sent later is a text, or /file, /album, /voice or /location")
+	}
+	return textContent(text), nil
+}
+
 // later schedules a message in the open chat.
 func (s *screen) later(ctx context.Context, rest string) error {
 	c, err := s.current()
@@ -37,10 +57,13 @@ func (s *screen) later(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
+	content, err := s.laterContent(ctx, text)
+	if err != nil {
+		return err
+	}
 	// A new id for each command: only the user repeats it.
 	clientID := "later-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	m, err := call(ctx, s.client.Chat().ScheduleMessage, &chatv1.ScheduleMessageRequest{Conversation: c.Id, ClientMsgId: clientID, SendMs: at.UnixMilli(),
-		Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: strings.TrimSpace(text)}}})
+	m, err := call(ctx, s.client.Chat().ScheduleMessage, &chatv1.ScheduleMessageRequest{Conversation: c.Id, ClientMsgId: clientID, SendMs: at.UnixMilli(), Content: content})
 	if err != nil {
 		return err
 	}
@@ -78,7 +101,7 @@ func (s *screen) listScheduled(ctx context.Context, _ string) error {
 		if m.Failed != "" {
 			failed = "  (not sent: " + oneLine(plain(m.Failed)) + ")"
 		}
-		s.say("%3d  %s  %s%s", i+1, sendTime(m), oneLine(plain(m.Content.GetText())), failed)
+		s.say("%3d  %s  %s%s", i+1, sendTime(m), oneLine(plain(what(&chatv1.Message{Content: m.Content}))), failed)
 	}
 	return nil
 }
@@ -96,7 +119,7 @@ func (s *screen) scheduledAt(ctx context.Context, number string) (*chatv1.Schedu
 	return list[n-1], nil
 }
 
-// reschedule changes when a message is sent, and its text if one is given.
+// reschedule changes when a message is sent, and its text or file if one is given.
 func (s *screen) reschedule(ctx context.Context, rest string) error {
 	number, rest, _ := strings.Cut(rest, " ")
 	m, err := s.scheduledAt(ctx, number)
@@ -110,7 +133,9 @@ func (s *screen) reschedule(ctx context.Context, rest string) error {
 	}
 	r := &chatv1.UpdateScheduledRequest{Id: m.Id, SendMs: at.UnixMilli()}
 	if text = strings.TrimSpace(text); text != "" {
-		r.Content = textContent(text)
+		if r.Content, err = s.laterContent(ctx, text); err != nil {
+			return err
+		}
 		r.Content.ReplyTo = m.Content.GetReplyTo()
 	}
 	if m, err = call(ctx, s.client.Chat().UpdateScheduled, r); err != nil {

@@ -1,8 +1,11 @@
 package terminal
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
 func TestTimesOfScheduledMessages(t *testing.T) {
@@ -14,6 +17,23 @@ func TestTimesOfScheduledMessages(t *testing.T) {
 		at, err := parseSendTime(text, now)
 		if got := at.Format("2006-01-02 15:04"); (err != nil) != (want == "") || err == nil && got != want {
 			t.Errorf("%q: %v, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
+// What is sent later is a text, or what some commands send. Others are refused, so that no command is sent as a text by mistake.
+func TestContentsThatAreSentLater(t *testing.T) {
+	for text, want := range map[string]string{
+		" see you /later ": "see you /later", "//file x": "/file x", "/location 45.438 12.336 Rialto": "[location geo:45.43800,12.33600] Rialto",
+		"/file": "! give a path", "/voice": "! give a path", "/album": "! give 1 to 10 paths", "/recall 1": "! what can be sent later", "/filed": "! what can be sent later",
+	} {
+		content, err := newScreen().laterContent(t.Context(), text)
+		got := what(&chatv1.Message{Content: content})
+		if err != nil {
+			got = "! " + err.Error()
+		}
+		if got != want && (err == nil || !strings.HasPrefix(got, want)) {
+			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		fmt.Fprint(out, "Usage: rialto chat [flags]\n\nFlags:\n")
 		fs.SetOutput(out)
 		fs.PrintDefaults()
-		fmt.Fprint(out, "\n", help(), "\nExit codes: 0 when you quit, 1 after a failure, 2 for unknown flags.\n")
+		fmt.Fprint(out, "\n", help(speaksChinese()), "\nExit codes: 0 when you quit, 1 after a failure, 2 for unknown flags.\n")
 		return 0
 	}
 	if err == nil && fs.NArg() > 0 {

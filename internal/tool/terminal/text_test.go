@@ -111,7 +111,7 @@ func (badReader) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
 
 // The help contains each command, by itself or with its opposite, in lines that fit the screen.
 func TestTheHelpHasEachCommand(t *testing.T) {
-	text := help()
+	text := help(false)
 	seen := map[string]bool{}
 	for _, part := range sections() {
 		for _, c := range part.commands {
@@ -127,6 +127,50 @@ func TestTheHelpHasEachCommand(t *testing.T) {
 	for line := range strings.Lines(text) {
 		if len(line) > 132 {
 			t.Errorf("got a long line: %s", line)
+		}
+	}
+}
+
+// The help in Chinese has the same commands, in lines that fit the screen, and the environment chooses it.
+func TestTheHelpIsInTwoLanguages(t *testing.T) {
+	commands := 0
+	for _, part := range sections() {
+		if chineseSections[part.title] == "" {
+			t.Errorf("section %s has no title in Chinese", part.title)
+		}
+		for _, c := range part.commands {
+			if c.about != "" {
+				commands++
+			}
+			if (c.about != "") != (chineseHelp[c.name] != "") {
+				t.Errorf("/%s: %q in English, %q in Chinese", c.name, c.about, chineseHelp[c.name])
+			}
+			for _, other := range regexp.MustCompile(`/[a-z]{4,}`).FindAllString(c.about, -1) {
+				if !strings.Contains(chineseHelp[c.name], other) {
+					t.Errorf("/%s in Chinese does not name %s", c.name, other)
+				}
+			}
+		}
+	}
+	if len(chineseHelp) != commands {
+		t.Errorf("%d commands in Chinese, want %d", len(chineseHelp), commands)
+	}
+	for line := range strings.Lines(help(true)) {
+		if cells([]rune(line)) > 132 {
+			t.Errorf("got a long line: %s", line)
+		}
+	}
+	for _, test := range []struct {
+		all, messages, lang string
+		want                bool
+	}{{"", "", "zh_CN.UTF-8", true}, {"", "", "en_GB.UTF-8", false}, {"", "", "", false}, {"", "zh_TW", "en_GB", true}, {"C", "zh_CN", "zh_CN", false}} {
+		t.Setenv("LC_ALL", test.all)
+		t.Setenv("LC_MESSAGES", test.messages)
+		t.Setenv("LANG", test.lang)
+		var out strings.Builder
+		Main([]string{"--help"}, strings.NewReader(""), &out, &out)
+		if got := strings.Contains(out.String(), "定时发送"); got != test.want || got == strings.Contains(out.String(), "send a message later") {
+			t.Errorf("%+v: got Chinese %v", test, got)
 		}
 	}
 }
