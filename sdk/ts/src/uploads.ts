@@ -209,14 +209,11 @@ export class Uploads {
       done += file.size;
       return up;
     };
-    const media: Content["kind"][] = [];
-    for (const p of parts) {
-      const poster = p.poster && (await upload(p.poster.file, "poster"));
-      media.push(contentOf(await upload(p.file, p.name), p, parts.length > 1 ? "" : u.caption, poster));
-      if (signal.aborted) return;
-    }
-    const content = media.length > 1 ? albumOf(media, u.caption) : media[0];
-    if (!content) return;
+    const content = await uploadContent(parts, u.caption, async (file, name) => {
+      const up = await upload(file, name);
+      signal.throwIfAborted();
+      return up;
+    });
     await this.deps.enqueue(u.conversation, content, [{ table: "uploads", key: id }]);
     this.remove(id);
   }
@@ -241,6 +238,18 @@ export class Uploads {
     this.list = list;
     this.deps.onChange();
   }
+}
+
+/** Uploads files one after the other, and returns what a message with them has: one file, or an album. */
+export async function uploadContent(parts: readonly FilePart[], caption: string, upload: (file: Blob, name: string) => Promise<Upload>): Promise<Content["kind"]> {
+  const media: Content["kind"][] = [];
+  for (const p of parts) {
+    const poster = p.poster && (await upload(p.poster.file, "poster"));
+    media.push(contentOf(await upload(p.file, p.name), p, parts.length > 1 ? "" : caption, poster));
+  }
+  const [only] = media;
+  if (!only) throw new RialtoError("invalid_argument", "choose a file", "bad_content");
+  return media.length > 1 ? albumOf(media, caption) : only;
 }
 
 /** A picture is what the server could measure, a recording has a waveform, a video is what the server found to be one; all else is a file. */

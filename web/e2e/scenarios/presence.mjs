@@ -1,6 +1,6 @@
 // What people see of each other: away, do not disturb, a status of one's own, and invisible.
 import assert from "node:assert/strict";
-import { confirm, message, openPanel, row } from "../harness.mjs";
+import { confirm, dialog, message, openPanel, picture, row } from "../harness.mjs";
 
 export default async function presence(w) {
   const alice = await w.person("alice", "Alice");
@@ -77,6 +77,17 @@ export default async function presence(w) {
   await scheduled.getByLabel("Message").fill("good morning, Alice");
   await scheduled.getByRole("button", { name: "Save" }).click();
   await scheduled.getByRole("listitem").filter({ hasText: "good morning, Alice" }).waitFor();
-  await w.call("chat.v1.ChatService/UpdateScheduled", { id: messages[0].id, sendMs: Date.now() + 2000 }, bob.token);
+  await b.getByTestId("file").setInputFiles({ name: "sunrise.png", mimeType: "image/png", buffer: await picture(b) });
+  await dialog(b).getByLabel("Caption").fill("at seven");
+  await dialog(b).getByLabel("Send later").check();
+  await dialog(b).getByLabel("When to send it").waitFor();
+  await w.shot(b, "39-schedule-file");
+  await dialog(b).getByRole("button", { name: "Send later" }).click();
+  await dialog(b).waitFor({ state: "hidden" });
+  await scheduled.getByRole("listitem").filter({ hasText: "at seven" }).waitFor();
+  const later = (await w.call("chat.v1.ChatService/ListScheduled", {}, bob.token)).messages;
+  assert.deepEqual(later.map((m) => m.content.text ?? m.content.image.caption).sort(), ["at seven", "good morning, Alice"]);
+  for (const { id } of later) await w.call("chat.v1.ChatService/UpdateScheduled", { id, sendMs: Date.now() + 2000 }, bob.token);
   await message(a, "good morning, Alice").waitFor();
+  await message(a, "at seven").getByTestId("image").waitFor();
 }

@@ -41,6 +41,7 @@ export function ChatPane({ id: opened, info, seq, onBack, onOpen }: { id: string
   const [acting, setActing] = useState<Acting>();
   const on = acting?.conversation === id ? acting : undefined;
   const done = () => setActing(undefined);
+  const [scheduled, setScheduled] = useState(0); // times that files were scheduled: the panel lists them then
   const infoButton = useRef<HTMLButtonElement>(null);
   const found = client.conversation(id);
   const c = found?.kind ? found : undefined; // of a channel that one has left, some events may come late
@@ -82,9 +83,9 @@ export function ChatPane({ id: opened, info, seq, onBack, onOpen }: { id: string
       {isDirect(c) && !note && <OfficialMenu key={`o${id}`} user={c.peer} conversation={id} />}
       {files.over && <p className="drop">{t("dropHere")}</p>}
       {isFollower(c) ? <ChannelFoot key={`m${id}`} c={c} /> : note ? <p className="closed-note">{note}</p> : on?.kind === "edit" ? <EditMessage key={`e${on.seq}`} c={c} seq={on.seq} text={on.text} onDone={done} /> : <Composer key={`c${id}`} c={c} replyTo={on?.seq} onReplied={done} onFiles={files.choose} />}
-      {files.files.length > 0 && <SendFiles key={`s${id}`} conversation={id} files={files.files} onClose={files.clear} />}
+      {files.files.length > 0 && <SendFiles key={`s${id}`} conversation={id} files={files.files} onClose={files.clear} onScheduled={() => { setScheduled(scheduled + 1); go(path.info(id)); }} />}
       {thread && <ThreadPanel key={thread.id} c={thread} parent={c} seq={seq} note={note} onClose={closeThread} />}
-      {info && <InfoPanel c={c} onClose={closeInfo} onOpen={onOpen} />}
+      {info && <InfoPanel key={`i${scheduled}`} c={c} onClose={closeInfo} onOpen={onOpen} />}
     </main>
   );
 }

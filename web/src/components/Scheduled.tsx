@@ -4,14 +4,9 @@ import type { RunAction } from "../action.js";
 import { useClient, useOnline } from "../client.js";
 import { preview, until } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
+import { localTime } from "../localTime.js";
 import { nameOf } from "../names.js";
 import { Confirm } from "../ui/Confirm.js";
-
-/** A time as an input of a date and time shows it: that of the device, without seconds. */
-function localTime(ms: number): string {
-  const d = new Date(ms);
-  return new Date(ms - d.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
 
 const hour = 3_600_000;
 

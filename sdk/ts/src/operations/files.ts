@@ -1,14 +1,15 @@
+import type { ScheduledMessage } from "../gen/rialto/chat/v1/chat_pb.js";
 import type { Upload } from "../gen/rialto/chat/v1/media_pb.js";
 import { none } from "../snapshots.js";
 import type { Progress } from "../putFile.js";
 import { readFile } from "../readFile.js";
 import { uploadFile } from "../upload.js";
-import type { AboutFile, FilePart, PendingUpload } from "../uploads.js";
+import { uploadContent, type AboutFile, type FilePart, type PendingUpload } from "../uploads.js";
 import { sessionOf, type Context } from "./context.js";
 
 /** Files: what is sent is kept on the device until the server has it. */
 export function files(client: Context) {
-  const { media } = client.services;
+  const { chat, media } = client.services;
   const send = async (conversation: string, parts: readonly FilePart[], caption: string): Promise<void> => sessionOf(client).uploads.add(conversation, parts, caption);
   return {
     /**
@@ -32,6 +33,15 @@ export function files(client: Context) {
     /** Sends 2 to 10 pictures and videos as one message with one caption. */
     sendAlbum(conversation: string, parts: readonly FilePart[], caption = ""): Promise<void> {
       return send(conversation, parts, caption);
+    },
+
+    /**
+     * Uploads files, and has the server send them at a time, in milliseconds since 1970: one file, or an album of 2 to 10 pictures and videos. It needs a connection, because nothing is
+     * kept on the device; a second call with the same clientMsgId schedules nothing more.
+     */
+    async scheduleFiles(conversation: string, clientMsgId: string, parts: readonly FilePart[], caption: string, sendMs: number, signal?: AbortSignal): Promise<ScheduledMessage> {
+      const kind = await uploadContent(parts, caption, (file, name) => uploadFile(media, client.options, file, name, undefined, signal, client.session()?.resumes));
+      return chat.scheduleMessage({ conversation, clientMsgId, content: { kind }, sendMs: BigInt(sendMs) });
     },
 
     /** The files on their way, in order. */

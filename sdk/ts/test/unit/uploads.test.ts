@@ -3,7 +3,7 @@ import { RialtoError } from "../../src/errors.js";
 import type { Upload } from "../../src/gen/rialto/chat/v1/media_pb.js";
 import type { Content } from "../../src/gen/rialto/chat/v1/message_pb.js";
 import { memoryStorage, type Store } from "../../src/storage.js";
-import { Uploads, type UploadsDeps } from "../../src/uploads.js";
+import { uploadContent, Uploads, type UploadsDeps } from "../../src/uploads.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -229,4 +229,18 @@ test("pausing a file on its way interrupts it", async () => {
   await u.resume(u.all()[0]!.id);
   await vi.runAllTimersAsync();
   expect(sent).toEqual(["1 file a"]);
+});
+
+test("what is sent later has the content that it would have now: a file with its caption, or an album with one caption", async () => {
+  const uploaded: string[] = [];
+  const upload = async (_file: Blob, name: string): Promise<Upload> => {
+    uploaded.push(name);
+    return { upload: `${uploaded.length}`, name, mimeType: name.endsWith(".mp4") ? "video/mp4" : "", size: 1n, width: name.endsWith(".png") ? 4 : 0, height: 0 } as Upload;
+  };
+  expect(await uploadContent([{ file, name: "a.png" }], "at sea", upload)).toMatchObject({ case: "image", value: { upload: "1", caption: "at sea" } });
+  const album = await uploadContent([{ file, name: "b.png" }, { file, name: "c.mp4", poster: { file, width: 4, height: 3 } }], "both", upload);
+  expect(album).toMatchObject({ case: "album", value: { caption: "both", items: [{ kind: { case: "image", value: { upload: "2", caption: "" } } }, { kind: { case: "video", value: { upload: "4", poster: "3" } } }] } });
+  await expect(uploadContent([{ file, name: "d.png" }, { file, name: "e.txt" }], "", upload)).rejects.toMatchObject({ reason: "bad_content" });
+  await expect(uploadContent([], "", upload)).rejects.toMatchObject({ reason: "bad_content" });
+  expect(uploaded).toEqual(["a.png", "b.png", "poster", "c.mp4", "d.png", "e.txt"]);
 });
