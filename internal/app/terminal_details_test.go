@@ -28,6 +28,10 @@ func TestDetailsInTerminals(t *testing.T) {
 	alice.types("/later 2h at the lake", "/reschedule 1 3h by the lake", "/scheduled", "/reschedule 2 3h", "/cancel 1")
 	alice.sees("It is sent on ", "It is sent on ", "  by the lake\n", "! no scheduled message has this number", "Done.")
 
+	alice.types("/reply last at noon?", "/reply last")
+	bob.sees("Alice (to Alice: tomorrow?): at noon?")
+	alice.sees("! give the number of a message")
+
 	alice.types("/group Walkers", "/invite @bob", "/invited", "/uninvite @bob", "/invited")
 	alice.sees("--- Walkers ---", "Bob was invited", "@bob  Bob, invited by you", "Done.", "Nobody is invited.")
 }

@@ -393,8 +393,8 @@ func TestTheTerminalKeepsTextsWhileOffline(t *testing.T) {
 		t.Fatal(err)
 	}
 	alice.sees("* offline; messages are stored")
-	alice.types("second", "/history")
-	alice.sees("(waits)  you: second", "! the server cannot be reached")
+	alice.types("second", "/reply last and more", "/history")
+	alice.sees("(waits)  you: second", "(waits)  you (to your last): and more", "! the server cannot be reached")
 	if code := alice.leaves(); code != 0 {
 		t.Errorf("alice leaves with %d", code)
 	}
@@ -407,14 +407,14 @@ func TestTheTerminalKeepsTextsWhileOffline(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	bob.sees("* online", "Alice: second")
+	bob.sees("* online", "Alice: second", "Alice: and more")
 	alice.sees("  1 ", "Bob  ")
 	alice.types("/open @bob", "third")
-	alice.sees("you: first", "you: second", "you: third")
+	alice.sees("you: first", "you: second", "you (to you: second): and more", "you: third")
 	bob.sees("Alice: third")
 	bob.mu.Lock()
 	defer bob.mu.Unlock()
-	if n := strings.Count(bob.text, "second"); n != 1 {
+	if n := strings.Count(bob.text, "Alice: second\n"); n != 1 {
 		t.Errorf("the message is on bob's screen %d times, want once", n)
 	}
 }

@@ -293,6 +293,40 @@ func TestRefusalOfAKeptMessage(t *testing.T) {
 	}
 }
 
+// TestLastQueued: the newest message on its way can be answered, not an update, nor one of another conversation, nor one that is stored.
+func TestLastQueued(t *testing.T) {
+	s := start(t, &server{script: func(_ int, c *conn) {
+		for sends := c.sends(); sends != nil; sends = c.sends() {
+			for _, send := range sends {
+				c.write(&gatewayv1.ServerFrame{Receipts: []*gatewayv1.Receipt{{Conversation: send.Conversation, ClientSeq: send.ClientSeq, Id: "id", Seq: send.ClientSeq}}})
+			}
+		}
+	}})
+	c, _ := s.client(rialto.NewMemoryStore())
+	text := &chatv1.Content{Kind: &chatv1.Content_Text{Text: "hello"}}
+	edit := &chatv1.Content{Kind: &chatv1.Content_Edit{Edit: &chatv1.Edit{Target: &chatv1.Ref{Seq: 1}, Content: text}}}
+	if n := c.LastQueued(7); n != 0 {
+		t.Errorf("nothing is queued: got %d", n)
+	}
+	c.Queue(7, text)
+	wait := c.Queue(7, text)
+	c.Queue(7, edit)
+	c.Queue(8, text)
+	if n := c.LastQueued(7); n != 2 {
+		t.Errorf("got %d, want the second message", n)
+	}
+	run(t, c)
+	if _, err := wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := c.LastQueued(7); n != 0 {
+		t.Errorf("all is stored: got %d", n)
+	}
+}
+
 // TestReset: a reset is handed over, and the position continues where the server says.
 func TestReset(t *testing.T) {
 	s := start(t, &server{tail: &chatv1.Position{Epoch: 2, Seq: 500}, script: func(_ int, c *conn) {

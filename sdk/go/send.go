@@ -125,6 +125,20 @@ func (c *Client) enqueue(conversation uint64, content *chatv1.Content) (<-chan o
 	return done, nil
 }
 
+// LastQueued returns the client_seq of the newest message that is queued for a conversation and not confirmed yet; 0 if there is none. A
+// message whose ReplyTo has it as ClientSeq answers that one, before anybody knows its seq. Updates, such as edits, are left out.
+func (c *Client) LastQueued(conversation uint64) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, u := range slices.Backward(c.state.Outbox) {
+		var content chatv1.Content
+		if u.Conversation == conversation && proto.Unmarshal(u.Content, &content) == nil && Shown(&chatv1.Message{Content: &content}) {
+			return u.ClientSeq
+		}
+	}
+	return 0
+}
+
 // signal wakes up those who send. The caller holds mu.
 func (c *Client) signal() {
 	close(c.wake)

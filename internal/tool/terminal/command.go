@@ -44,7 +44,7 @@ func chatCommands() []command {
 		{"more", "[N]", "show N older ones (20)", (*screen).more},
 		{"readers", "[SEQ]", "list the readers of your last message, or of the one at SEQ", (*screen).readers},
 		{"delivered", "[SEQ]", "list who has received it, and on which devices", (*screen).listDelivered},
-		{"reply", "SEQ TEXT", "reply to the message at SEQ", (*screen).reply},
+		{"reply", "SEQ | last TEXT", "reply to the message at SEQ, or to your last one, sent or not", (*screen).reply},
 		{"thread", "SEQ", "open the thread under a message; /threads", (*screen).thread},
 		{"threads", "[N]", "list the threads that you follow, or open one", (*screen).threads},
 		{"edit", "[SEQ] TEXT", "replace the text of your last message, or of the one at SEQ", (*screen).edit},

@@ -32,8 +32,29 @@ func (s *screen) seqAnd(rest string) (c *chatv1.Conversation, seq uint64, text s
 	return c, seq, strings.TrimSpace(text), err
 }
 
+// answered is the message that a reply names: by its number, or as the last one of the user, which may not be sent yet.
+func (s *screen) answered(ctx context.Context, rest string) (c *chatv1.Conversation, ref *chatv1.Ref, shown, text string, err error) {
+	text, isLast := strings.CutPrefix(rest, "last ")
+	if !isLast {
+		var seq uint64
+		c, seq, text, err = s.seqAnd(rest)
+		return c, &chatv1.Ref{Seq: seq}, fmt.Sprintf("#%d", seq), text, err
+	}
+	if c, err = s.current(); err != nil {
+		return nil, nil, "", "", err
+	}
+	if queued := s.client.LastQueued(c.Id); queued != 0 {
+		return c, &chatv1.Ref{ClientSeq: queued}, "your last", strings.TrimSpace(text), nil
+	}
+	m, err := s.lastOwn(ctx, c.Id)
+	if err != nil {
+		return nil, nil, "", "", err
+	}
+	return c, &chatv1.Ref{Seq: m.Seq}, fmt.Sprintf("#%d", m.Seq), strings.TrimSpace(text), nil
+}
+
 func (s *screen) reply(ctx context.Context, rest string) error {
-	c, seq, text, err := s.seqAnd(rest)
+	c, ref, shown, text, err := s.answered(ctx, rest)
 	if err != nil {
 		return err
 	}
@@ -44,8 +65,8 @@ func (s *screen) reply(ctx context.Context, rest string) error {
 	if err != nil {
 		content = textContent(text)
 	}
-	content.ReplyTo = &chatv1.Ref{Seq: seq}
-	s.queueSaying(ctx, c.Id, content, fmt.Sprintf("you (to #%d): %s", seq, indented(plain(text))))
+	content.ReplyTo = ref
+	s.queueSaying(ctx, c.Id, content, fmt.Sprintf("you (to %s): %s", shown, indented(plain(text))))
 	return nil
 }
 

@@ -128,7 +128,7 @@ export class Events {
 
   /** A message of this device is stored: shown in its place at once. */
   sent(item: OutgoingMessage, as: StoredAs, device: string): void {
-    if (item.content.kind.case === "forward") return; // the server adds what it shows: the stream brings it
+    if (item.content.kind.case === "forward" || item.content.replyTo?.clientSeq) return; // the server adds what it shows, or answers: the stream brings it
     const ops: Op[] = [];
     const m: ChatMessage = { conversation: item.conversation, seq: as.seq, id: as.id, sender: this.deps.me, device, clientSeq: item.clientSeq, timeMs: as.timeMs, counted: as.counted, text: item.text, content: item.content };
     this.data.put(applyMessage(this.data.view(m.conversation), m, this.deps.me), ops);

@@ -43,7 +43,7 @@ export { indexedDBStorage } from "./indexeddb.js";
 export { FenceError, memoryStorage, type Fence, type Storage, type Store } from "./storage.js";
 export { isShown, isSignal, isThread, isUpdate, kindOf, retentionOf, unread, type BridgeDelivery, type KindOf, type Reactions, type ThreadInfo, type AccountSettings, type ChatMessage, type ConversationView, type ChatFolder, type GroupInvitation, type JoinRequests, type OrganizationInvitation, type OutgoingMessage, type PendingClear, type PendingSettings, type Relation, type User } from "./model.js";
 export { findMentions, joinMentions, mentionsUser, mostMentions, splitMentions, type MentionPart, type Mentioned, type NamedMention, type WithMentions } from "./mentions.js";
-export type { SendOptions } from "./session.js";
+export type { ReplyTarget, SendOptions } from "./session.js";
 export type { Speed } from "./speed.js";
 export type { Progress } from "./putFile.js";
 export { fallbackText, registerKind, rendererOf, type CardOf, type Kind, type LocationOf } from "./kinds.js";

@@ -5,22 +5,25 @@ import { Connection, type ConnectionDeps } from "./connection.js";
 import type { Emitter } from "./emitter.js";
 import { ContentSchema, type Content, type LinkPreview, type Mention } from "./gen/rialto/chat/v1/message_pb.js";
 import { Marks } from "./marks.js";
-import type { ChatFolder, ChatMessage, GroupInvitation, OrganizationInvitation, User } from "./model.js";
+import type { ChatFolder, ChatMessage, GroupInvitation, OrganizationInvitation, OutgoingMessage, User } from "./model.js";
 import type { ClientEvents } from "./options.js";
 import { Outbox } from "./outbox.js";
 import { Replica } from "./replica.js";
 import { ServerCopy } from "./serverCopy.js";
 import { SettingsCopy } from "./settings.js";
 import type { UserStore } from "./storage.js";
-import { ref } from "./updates.js";
+import { ownRef, ref } from "./updates.js";
 import { discardParts, Resumes } from "./multipart.js";
 import { uploadFile } from "./upload.js";
 import { Uploads } from "./uploads.js";
 import { Leader, exclusive } from "./windows.js";
 
+/** A message that another one answers: by its seq, or one of this device's that may be on its way, as outgoing() lists it. */
+export type ReplyTarget = number | Pick<OutgoingMessage, "clientSeq">;
+
 export interface SendOptions {
-  /** Seq of the message that this one answers. */
-  replyTo?: number | undefined;
+  /** What this message answers. */
+  replyTo?: ReplyTarget | undefined;
   /** Mentions in the text or the caption, as joinMentions makes them. In groups only. */
   mentions?: readonly Mention[] | undefined;
   /** Preview of a link in the text, as chat.previewLink returned it. */
@@ -147,7 +150,7 @@ export class ClientSession {
   }
 
   send(conversation: string, content: Content["kind"], { replyTo, mentions, linkPreview }: SendOptions = {}) {
-    return this.outbox.enqueue(conversation, create(ContentSchema, { kind: content, ...(replyTo ? { replyTo: ref(replyTo) } : {}), ...(mentions ? { mentions: [...mentions] } : {}), ...(linkPreview ? { linkPreview } : {}) }));
+    return this.outbox.enqueue(conversation, create(ContentSchema, { kind: content, ...(replyTo ? { replyTo: typeof replyTo === "number" ? ref(replyTo) : ownRef(replyTo.clientSeq) } : {}), ...(mentions ? { mentions: [...mentions] } : {}), ...(linkPreview ? { linkPreview } : {}) }));
   }
 
   /** One of ours came back in the stream: the outbox need not wait for its receipt. */

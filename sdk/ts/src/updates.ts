@@ -46,6 +46,11 @@ export function ref(seq: number): Ref {
   return { $typeName: "rialto.chat.v1.Ref", seq: BigInt(seq), clientSeq: 0n };
 }
 
+/** Refers to a message of the same device, whose seq need not be known. */
+export function ownRef(clientSeq: number): Ref {
+  return { $typeName: "rialto.chat.v1.Ref", seq: 0n, clientSeq: BigInt(clientSeq) };
+}
+
 /** The seq of the message that an update changes; 0 for every other content. */
 export function targetOf(content: Content): number {
   switch (content.kind.case) {

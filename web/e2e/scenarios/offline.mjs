@@ -29,7 +29,20 @@ export default async function offline(w) {
   await sendFile(a, { name: "sunset.png", mimeType: "image/png", buffer: await picture(a) });
   await a.getByTestId("uploads").filter({ hasText: "sunset.png" }).waitFor();
   await w.shot(a, "05-offline");
+
+  w.step("one answers what one wrote and nobody has yet, with the keyboard");
+  const unsent = a.getByTestId("outgoing").filter({ hasText: "and another one" });
+  await unsent.getByRole("button", { name: "Options" }).focus();
+  await a.keyboard.press("Enter");
+  await a.getByRole("menuitem", { name: "Reply" }).waitFor();
+  await a.keyboard.press("Enter");
+  await a.locator(".replying").getByText("and another one").waitFor();
+  await say(a, "to which I add this");
+  await a.getByTestId("outgoing").filter({ hasText: "to which I add this" }).locator(".quote").filter({ hasText: "and another one" }).waitFor();
+  await a.locator(".replying").waitFor({ state: "detached" });
+  await w.shot(a, "05-offline-reply");
   await a.reload(); // files are kept, as texts are
+  await a.getByTestId("outgoing").filter({ hasText: "to which I add this" }).locator(".quote").filter({ hasText: "and another one" }).waitFor();
   await a.getByTestId("uploads").filter({ hasText: "notes 笔记.txt" }).filter({ hasText: "sunset.png" }).waitFor();
   await a.getByTestId("outgoing").nth(1).waitFor();
 
@@ -50,9 +63,10 @@ export default async function offline(w) {
 
   w.step("it arrives once the server is back");
   await server.run();
-  await message(b, "and another one").waitFor();
+  await message(b, "and another one").first().waitFor();
   await a.getByTestId("outgoing").first().waitFor({ state: "detached" });
-  await message(a, "and another one").getByRole("button", { name: /Sent|Delivered|Read/ }).waitFor(); // the clock has become check marks
+  for (const page of [a, b]) await message(page, "to which I add this").locator("a.quote").filter({ hasText: "and another one" }).waitFor(); // it leads to the message
+  await message(a, "and another one").first().getByRole("button", { name: /Sent|Delivered|Read/ }).waitFor(); // the clock has become check marks
   await b.getByRole("button", { name: "Download notes 笔记.txt" }).waitFor();
   await b.getByTestId("image").waitFor();
   await a.getByTestId("uploads").waitFor({ state: "detached" });
@@ -61,7 +75,7 @@ export default async function offline(w) {
   w.step("a reload shows the same, in the same order");
   const before = await texts(b);
   await b.reload();
-  await message(b, "and another one").waitFor();
+  await message(b, "and another one").first().waitFor();
   await b.waitForFunction((n) => document.querySelectorAll('[data-testid="message"] .text').length === n, before.length);
   assert.deepEqual(await texts(b), before);
   assert.deepEqual(await texts(a), before);

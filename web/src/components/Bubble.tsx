@@ -1,5 +1,5 @@
 import { isThread, Role, type ChatMessage, type Client, type ConversationView, type OutgoingMessage, type TicketStatus, type User } from "@rialto-im/client";
-import { memo } from "react";
+import { memo, type ReactElement } from "react";
 import { Link } from "wouter";
 import { useClient } from "../client.js";
 import { errorText } from "../errors.js";
@@ -19,8 +19,8 @@ import { EditedMark } from "./EditHistory.js";
 import { ClockIcon, PinIcon } from "./icons.js";
 import { LinkPreviewCard } from "./LinkPreviewCard.js";
 import { MarkdownText } from "./MarkdownText.js";
-import { MessageContextMenu, MessageMenu, useReply } from "./MessageMenu.js";
-import { Quote } from "./Quote.js";
+import { MessageContextMenu, MessageMenu, OutgoingMenu, useReply, useReplyToOutgoing } from "./MessageMenu.js";
+import { OutgoingQuote, Quote } from "./Quote.js";
 import { Reactions } from "./Reactions.js";
 import { Readers } from "./Readers.js";
 import { ThreadLink } from "./ThreadLink.js";
@@ -113,9 +113,13 @@ export function OutgoingBubble({ o }: { o: OutgoingMessage }) {
   const t = useText();
   const pending = t(client.connection === "online" ? "sending" : "waiting");
   const text = o.text || preview(o, (u) => nameOf(client, u, t), t);
-  return (
+  const reply = useReplyToOutgoing(o);
+  const swipe = useSwipe(o.failed ? undefined : reply);
+  const answered = o.content.replyTo;
+  const article = (menu?: ReactElement) => (
     <article className="msg mine pending" aria-label={t("messageOf", { who: t("you"), when: clock(o.createdMs, getLocale()) })} data-testid="outgoing">
-      <div className="bubble">
+      <div className="bubble" {...swipe}>
+        {answered && (answered.clientSeq ? <OutgoingQuote conversation={o.conversation} clientSeq={Number(answered.clientSeq)} /> : <Quote conversation={o.conversation} seq={Number(answered.seq)} />)}
         <div className="line">
           {o.content.kind.case === "text" ? <><MarkdownText text={text} content={o.content} />{o.content.linkPreview && <LinkPreviewCard p={o.content.linkPreview} />}</> : <p className="text" dir="auto">{text}</p>}
           <footer>
@@ -133,7 +137,9 @@ export function OutgoingBubble({ o }: { o: OutgoingMessage }) {
             )}
           </footer>
         </div>
+        {menu}
       </div>
     </article>
   );
+  return o.failed ? article() : <OutgoingMenu o={o}>{article}</OutgoingMenu>;
 }

@@ -19,7 +19,7 @@ import { InfoPanel } from "./InfoPanel.js";
 import { BackIcon, InfoIcon, SearchIcon } from "./icons.js";
 import { EditMessage } from "./EditMessage.js";
 import { ForwardActions } from "./ForwardActions.js";
-import type { Acting } from "./MessageMenu.js";
+import { answeredBy, type Acting } from "./MessageMenu.js";
 import { MessageList } from "./MessageList.js";
 import { SendFiles } from "./SendFiles.js";
 import { ThreadPanel } from "./ThreadPanel.js";
@@ -82,7 +82,7 @@ export function ChatPane({ id: opened, info, seq, onBack, onOpen }: { id: string
       <UploadList conversation={id} />
       {isDirect(c) && !note && <OfficialMenu key={`o${id}`} user={c.peer} conversation={id} />}
       {files.over && <p className="drop">{t("dropHere")}</p>}
-      {isFollower(c) ? <ChannelFoot key={`m${id}`} c={c} /> : note ? <p className="closed-note">{note}</p> : on?.kind === "edit" ? <EditMessage key={`e${on.seq}`} c={c} seq={on.seq} text={on.text} onDone={done} /> : <Composer key={`c${id}`} c={c} replyTo={on?.seq} onReplied={done} onFiles={files.choose} />}
+      {isFollower(c) ? <ChannelFoot key={`m${id}`} c={c} /> : note ? <p className="closed-note">{note}</p> : on?.kind === "edit" ? <EditMessage key={`e${on.seq}`} c={c} seq={on.seq} text={on.text} onDone={done} /> : <Composer key={`c${id}`} c={c} replyTo={answeredBy(on)} onReplied={done} onFiles={files.choose} />}
       {files.files.length > 0 && <SendFiles key={`s${id}`} conversation={id} files={files.files} onClose={files.clear} onScheduled={() => { setScheduled(scheduled + 1); go(path.info(id)); }} />}
       {thread && <ThreadPanel key={thread.id} c={thread} parent={c} seq={seq} note={note} onClose={closeThread} />}
       {info && <InfoPanel key={`i${scheduled}`} c={c} onClose={closeInfo} onOpen={onOpen} />}

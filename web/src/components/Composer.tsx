@@ -1,4 +1,4 @@
-import type { ConversationView } from "@rialto-im/client";
+import type { ConversationView, ReplyTarget } from "@rialto-im/client";
 import { useComposer } from "@rialto-im/client/react";
 import { lazy, Suspense, useCallback, useEffect, useId, useRef, useState, type KeyboardEvent, type RefObject } from "react";
 import { drafts } from "../client.js";
@@ -12,7 +12,7 @@ import { formatKey } from "./formatting.js";
 import { ComposedPreview } from "./LinkPreviewCard.js";
 import { useLinkPreview, type LinkPreviewing } from "./useLinkPreview.js";
 import { ClipIcon, CloseIcon, MicIcon, PlaceIcon, SendIcon, SmileIcon } from "./icons.js";
-import { Quote } from "./Quote.js";
+import { OutgoingQuote, Quote } from "./Quote.js";
 import { Recorder } from "./Recorder.js";
 import { usePlace } from "./usePlace.js";
 
@@ -21,7 +21,7 @@ const EmojiPicker = lazy(() => import("./EmojiPicker.js"));
 /** A touch screen's keyboard covers half the chat and has Enter for new lines: it comes when one asks for it. */
 const touch = matchMedia("(pointer: coarse)").matches;
 
-export function Composer({ c, replyTo, onReplied, onFiles }: { c: ConversationView; replyTo?: number | undefined; onReplied: () => void; onFiles: (files: readonly File[]) => void }) {
+export function Composer({ c, replyTo, onReplied, onFiles }: { c: ConversationView; replyTo?: ReplyTarget | undefined; onReplied: () => void; onFiles: (files: readonly File[]) => void }) {
   const t = useText();
   const [names] = useState(() => new ChosenNames(drafts.namesKey(c.id)));
   const previewOf = useRef<LinkPreviewing["previewOf"]>(undefined);
@@ -71,7 +71,7 @@ export function Composer({ c, replyTo, onReplied, onFiles }: { c: ConversationVi
       {(error || refusal) && <p className="error" role="alert">{error ? errorText(error) : refusal}</p>}
       {replyTo !== undefined && (
         <div className="replying" role="group" aria-label={t("reply")}>
-          <Quote conversation={c.id} seq={replyTo} />
+          {typeof replyTo === "number" ? <Quote conversation={c.id} seq={replyTo} /> : <OutgoingQuote conversation={c.id} clientSeq={replyTo.clientSeq} />}
           <IconButton label={t("cancelReply")} side="top" onClick={onReplied}><CloseIcon /></IconButton>
         </div>
       )}
@@ -93,7 +93,7 @@ export function Composer({ c, replyTo, onReplied, onFiles }: { c: ConversationVi
 }
 
 /** A field as high as its text, up to a few lines. It gets the focus once one replies. */
-function useGrowing(field: RefObject<HTMLTextAreaElement | null>, text: string, replyTo: number | undefined): void {
+function useGrowing(field: RefObject<HTMLTextAreaElement | null>, text: string, replyTo: ReplyTarget | undefined): void {
   useEffect(() => {
     const el = field.current;
     if (!el) return;

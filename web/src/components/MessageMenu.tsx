@@ -1,4 +1,4 @@
-import { ReportedKind, type ChatMessage } from "@rialto-im/client";
+import { ReportedKind, type ReplyTarget, type ChatMessage, type OutgoingMessage } from "@rialto-im/client";
 import { createContext, lazy, Suspense, useContext, useState, type ReactElement } from "react";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
@@ -19,8 +19,15 @@ const EmojiPicker = lazy(() => import("./EmojiPicker.js"));
 export interface Acting {
   kind: "reply" | "edit" | "forward" | "select";
   conversation: string;
+  /** 0 for one's own message on its way, which can only be answered. */
   seq: number;
+  outgoing?: OutgoingMessage;
   text: string;
+}
+
+/** What the message answers that one writes. */
+export function answeredBy(acting: Acting | undefined): ReplyTarget | undefined {
+  return acting?.outgoing ?? acting?.seq;
 }
 
 const Act = createContext<(acting: Acting) => void>(() => {});
@@ -32,6 +39,12 @@ export const MessageActing = Act.Provider;
 export function useReply(m: ChatMessage): () => void {
   const act = useContext(Act);
   return () => act({ kind: "reply", conversation: m.conversation, seq: m.seq, text: m.text });
+}
+
+/** Begins a reply to one's own message that is on its way. */
+export function useReplyToOutgoing(o: OutgoingMessage): () => void {
+  const act = useContext(Act);
+  return () => act({ kind: "reply", conversation: o.conversation, seq: 0, outgoing: o, text: o.text });
 }
 
 interface Props {
@@ -150,4 +163,12 @@ function ReactDialog({ m, onClose }: { m: ChatMessage; onClose: () => void }) {
       <Suspense fallback={<div className="emoji-space" />}><EmojiPicker onPick={(emoji) => void pick(emoji)} onClose={onClose} /></Suspense>
     </Dialog>
   );
+}
+
+/** What one can do with one's own message that is on its way, by a right click, a long touch or the menu key, and behind a button. */
+export function OutgoingMenu({ o, children }: { o: OutgoingMessage; children: (button: ReactElement) => ReactElement }) {
+  const t = useText();
+  const reply = useReplyToOutgoing(o);
+  const button = <span className="more"><Menu label={t("you")}><MenuItem label={t("reply")} onSelect={reply} /></Menu></span>;
+  return <ContextMenu items={<ContextItem label={t("reply")} onSelect={reply} />}>{children(button)}</ContextMenu>;
 }

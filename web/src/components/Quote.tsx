@@ -26,6 +26,19 @@ export function Quote({ conversation, seq, link }: { conversation: string; seq: 
   return link && m ? <Link className="quote" style={style} href={path.message(conversation, seq)}>{content}</Link> : <div className="quote" style={style}>{content}</div>;
 }
 
+/** One's own message that another one answers, which was on its way then. */
+export function OutgoingQuote({ conversation, clientSeq }: { conversation: string; clientSeq: number }) {
+  const client = useClient();
+  const t = useText();
+  const m = useSnapshot((c) => c.outgoing(conversation).find((o) => o.clientSeq === clientSeq) ?? c.messages(conversation).findLast((m) => m.sender === c.me && m.clientSeq === clientSeq));
+  return (
+    <div className="quote" style={{ ["--hue" as string]: hueOf(client.me) }}>
+      <b dir="auto">{t("you")}</b>
+      <span dir="auto">{m ? preview(m, (u) => nameOf(client, u, t), t) : t("quoteGone")}</span>
+    </div>
+  );
+}
+
 /** A message by its seq; undefined until it is known, null where one cannot read it. */
 function useMessage(conversation: string, seq: number): ChatMessage | null | undefined {
   const client = useClient();

@@ -9,7 +9,7 @@ import { Composer } from "./Composer.js";
 import { EditMessage } from "./EditMessage.js";
 import { ForwardActions } from "./ForwardActions.js";
 import { BellIcon, BellOffIcon, CloseIcon } from "./icons.js";
-import type { Acting } from "./MessageMenu.js";
+import { answeredBy, type Acting } from "./MessageMenu.js";
 import { MessageList } from "./MessageList.js";
 import { Quote } from "./Quote.js";
 import { SendFiles } from "./SendFiles.js";
@@ -44,7 +44,7 @@ export function ThreadPanel({ c, parent, seq, note, onClose }: { c: Conversation
       <Quote conversation={c.parent} seq={c.rootSeq} />
       <ForwardActions c={c} onAct={setActing}><MessageList c={c} seq={seq} /></ForwardActions>
       <UploadList conversation={c.id} />
-      {note ? <p className="closed-note">{note}</p> : acting?.kind === "edit" ? <EditMessage key={acting.seq} c={c} seq={acting.seq} text={acting.text} onDone={done} /> : <Composer c={c} replyTo={acting?.seq} onReplied={done} onFiles={files.choose} />}
+      {note ? <p className="closed-note">{note}</p> : acting?.kind === "edit" ? <EditMessage key={acting.seq} c={c} seq={acting.seq} text={acting.text} onDone={done} /> : <Composer c={c} replyTo={answeredBy(acting)} onReplied={done} onFiles={files.choose} />}
       {files.over && <p className="drop">{t("dropHere")}</p>}
       {files.files.length > 0 && <SendFiles conversation={c.id} files={files.files} onClose={files.clear} />}
     </aside>

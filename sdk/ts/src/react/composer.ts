@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState, type RefObject } from "react";
 import { RialtoError, asError } from "../errors.js";
-import type { SendOptions } from "../session.js";
+import type { ReplyTarget, SendOptions } from "../session.js";
 import { useRialto, useSnapshot } from "./context.js";
 
 const draftAfterMs = 800;
@@ -34,9 +34,9 @@ export interface Composer {
 
 /**
  * The state of a field that writes to a conversation. The draft is the conversation's, on all devices. Without `drafts` the client
- * stores it. replyTo is the seq of the message that is answered; optionsOf finds the mentions and the link preview of a text that is sent. Give the component a `key` of the conversation.
+ * stores it. replyTo is what is answered, and the same object at each rendering; optionsOf finds the mentions and the link preview of a text that is sent. Give the component a `key` of the conversation.
  */
-export function useComposer(conversation: string, drafts?: DraftStore, replyTo?: number, optionsOf?: (text: string) => Pick<SendOptions, "mentions" | "linkPreview">): Composer {
+export function useComposer(conversation: string, drafts?: DraftStore, replyTo?: ReplyTarget, optionsOf?: (text: string) => Pick<SendOptions, "mentions" | "linkPreview">): Composer {
   const client = useRialto();
   const draft = useSnapshot((c) => c.conversation(conversation)?.draft ?? "");
   const [text, show] = useState(draft);

@@ -206,6 +206,23 @@ test("reconnects as often as it is told to, and sends in order what was written 
   expect(texts(server.logs.get(room)! as never)).toEqual(Array.from({ length: 30 }, (_, i) => String(i)));
 });
 
+test("one's own message is answered before it has a seq, and the answer shows when the server has said which message it is", async () => {
+  const c = await loggedIn();
+  await c.open(room);
+  server.sockets = false;
+  server.refuseCall = (name) => (name === "CreateTicket" ? undefined : { code: "unavailable", reason: "draining" });
+  server.close(4000, "draining");
+  await until(c, () => c.connection === "offline");
+  await c.sendText(room, "first");
+  await c.sendText(room, "second", { replyTo: c.outgoing(room)[0]! });
+  expect(c.outgoing(room)[1]!.content.replyTo).toMatchObject({ seq: 0n, clientSeq: 1n });
+  server.refuseCall = undefined;
+  server.sockets = true;
+  await until(c, () => c.outgoing(room).length === 0 && c.messages(room).length === 2);
+  const [first, second] = c.messages(room);
+  expect(second!.content.replyTo).toMatchObject({ seq: BigInt(first!.seq), clientSeq: 0n });
+});
+
 test.each([
   ["memory", () => memoryStorage()],
   ["IndexedDB", () => indexedDBStorage(new IDBFactory())],

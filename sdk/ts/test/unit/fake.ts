@@ -7,7 +7,7 @@ import { AccountService, GraphService, type SessionSchema, type SettingsSchema, 
 import { ChatService, DeletionSchema, EventSchema, SettingsChangeSchema, type ConversationSchema, type Event, type FolderSchema, type InvitationSchema } from "../../src/gen/rialto/chat/v1/chat_pb.js";
 import { OrganizationService, type OrganizationInvitationSchema } from "../../src/gen/rialto/chat/v1/organization_pb.js";
 import { PresenceService, type PresenceSchema } from "../../src/gen/rialto/presence/v1/presence_pb.js";
-import { MessageSchema, type Content, type Message } from "../../src/gen/rialto/chat/v1/message_pb.js";
+import { RefSchema, MessageSchema, type Content, type Message } from "../../src/gen/rialto/chat/v1/message_pb.js";
 import { ClientFrameSchema, ServerFrameSchema, type ClientFrame, type Send } from "../../src/gen/rialto/gateway/v1/gateway_pb.js";
 import { Client, memoryStorage, type ClientOptions, type Storage, type WebSocketConstructor } from "../../src/index.js";
 
@@ -223,6 +223,8 @@ export class FakeServer {
     const refused = this.refuseSend?.(s as Send);
     if (refused) return { error: { message: "no", retryMs: 0, ...refused } };
     const had = this.stored.get(n);
+    const answered = this.stored.get(Number(s.content?.replyTo?.clientSeq ?? 0n));
+    if (answered) s.content!.replyTo = create(RefSchema, { seq: answered.seq });
     const m = had ?? this.store(s.conversation, s.content!, me, "5", n);
     if (!had) {
       this.stored.set(n, m);
