@@ -409,7 +409,7 @@ mutant "edit a post with a preview that nobody signed" internal/tool/terminal/co
 mutant "overwrite another device's edit of a post" internal/tool/terminal/compose.go 's/, Version: p\.Version\}/}/' 'EditedPosts' internal/tool/terminal
 mutant "put a post for friends on a card" internal/tool/terminal/share.go 's/c\.GetAudience\(\) == feedv1\.Audience_AUDIENCE_EVERYONE/c.GetAudience() >= feedv1.Audience_AUDIENCE_UNSPECIFIED/' 'CardsOfPosts' internal/tool/terminal
 mutant "count deleted reposts" internal/service/feed/delete.go 's/s\.addRepost\(ctx, tx, p\.repostOf, counted\)/s.addRepost(ctx, tx, p.repostOf, 0*counted)/' 'PostsAndCommentsHaveCounts' internal/transport/rpc
-mutant "show all likes as the caller's" internal/service/detail/counts.go 's/Counters\.Figures\(ctx, reader, ids/Counters.Figures(ctx, max(reader, 1<<62), ids/' 'PostsAndCommentsHaveCounts' internal/transport/rpc
+mutant "show all likes as the caller's" internal/service/detail/counts.go 's/ counters\.Figures\(ctx, reader, ids/ counters.Figures(ctx, max(reader, 1<<62), ids/' 'PostsAndCommentsHaveCounts' internal/transport/rpc
 mutant "verify no reposts" internal/tool/verify/engagement.go 's/ORDER BY post`/LIMIT 0`/' 'EngagementViolations' internal/tool/verify
 mutant "verify no ranks of comments" internal/tool/verify/engagement.go 's/ORDER BY c\.id`/LIMIT 0`/' 'EngagementViolations' internal/tool/verify
 cache=internal/platform/cache
@@ -976,6 +976,19 @@ mutant "wait for parts of pages for ever" internal/service/detail/page.go 's/con
 mutant "read on for a page that there is not" internal/service/detail/page.go 's/s\.start\(optional, i, of, results\)/s.start(context.WithoutCancel(optional), i, of, results)/' 'OtherPartsEnd' internal/service/detail
 mutant "give arguments of SQLite in the order of their numbers" internal/engine/sqldb/positional.go 's/order = append\(order, n-1\)/order = append(order, len(order))/' 'PlaceholdersBecomePositional' internal/engine/sqldb
 mutant "let SQLite plan a statement again when a value changes" internal/engine/sqldb/positional.go 's/b\.WriteString\("\+\?"\)/b.WriteByte(63)/' 'PlaceholdersBecomePositional' internal/engine/sqldb
+mutant "use a copy of a row that has changed" internal/engine/sqldb/copies.go 's/!ok \|\| c\.lastChange\(k\) > min\(have\.after, after\)/!ok/' 'CopiesShowEachChange' internal/engine/sqldb
+mutant "use a copy that is newer than the snapshot" internal/engine/sqldb/copies.go 's/min\(have\.after, after\)/have.after/' 'CopiesAreThose' internal/engine/sqldb
+mutant "keep a copy of a row that has changed meanwhile" internal/engine/sqldb/copies.go 's/copied\[V\]\{v, exists, after\}/copied[V]{v, exists, after + 1<<32}/; s/c\.lastChange\(k\) <= after/true/' 'CopiesAreThose' internal/engine/sqldb
+mutant "use copies while a commit changes them" internal/engine/sqldb/changes.go 's/^\tc\.mark\(inCommit\)$//' 'KeysOfARunningCommit' internal/engine/sqldb
+mutant "begin a snapshot with its first query" internal/engine/sqldb/snapshot.go 's/tx\.run\("SELECT 1 FROM sqlite_schema LIMIT 1"\)/error(nil)/' 'CopiesAreThose' internal/engine/sqldb
+mutant "forget what a large transaction has changed" internal/engine/sqldb/changes.go 's/c\.any = true/c.any = false/' 'VeryManyRows' internal/engine/sqldb
+mutant "forget the key that a row had" internal/engine/sqldb/changes.go 's/c\.add\(w\.slot\(row\.Old\)\)/_ = row.Old/' 'CopiesShowEachChange' internal/engine/sqldb
+mutant "keep copies of a file that others write" internal/engine/sqldb/copies.go 's/ \|\| db\.store\.options\.OtherProcesses//' 'NoCopiesBeside' internal/engine/sqldb
+mutant "let a page of one snapshot seem whole" internal/service/detail/snapshot.go 's/page\.Missing = append\(page\.Missing, p\.Kind\)$/_ = p/' 'PageOfOneSnapshot' internal/service/detail
+mutant "read parts of one snapshot however long it takes" internal/service/detail/snapshot.go 's/ReadAsOf\(optional/ReadAsOf(ctx/; s/optional\.Err\(\)/ctx.Err()/' 'PageOfOneSnapshot' internal/service/detail
+mutant "show copies of posts of who has blocked the reader" internal/service/account/copies.go 's/mine\.GetBlocked\(\) \|\| theirs\.GetBlocked\(\)/mine.GetBlocked() || theirs.GetMuted()/' 'FriendsAndBlocks|RandomSchedules' internal/service/account internal/service/feed
+mutant "keep copies of posts that were edited" internal/service/feed/copies.go 's/\{"feed_posts": \{"id"\}\}/{"feed_posts": {"author"}}/' 'ThePageOfAPost' internal/app
+mutant "keep copies of comments that were edited" internal/service/comment/copies.go 's/\{"comments": \{"kind", "subject"\}\}/{"comments": {"kind", "top"}}/' 'ThePageOfAPost' internal/app
 mutant "use a list of followed users from before a change" internal/service/account/follows.go 's/ok \&\& have\.version == f\.version/ok/' FollowsAreCounted internal/service/account
 mutant "a mute is no change of whom a timeline shows" internal/service/account/follows.go 's/ \&\& isShown\(before\) == isShown\(after\)//' FollowsAreCounted internal/service/account
 mutant "follow without a limit" internal/service/account/follows.go 's/following > maxFollowing/following > 1<<30/' FollowsAreBounded internal/service/account

@@ -5,6 +5,8 @@
 // ON CONFLICT and RETURNING; conditions are booleans, never numbers; no empty IN (); LIKE only between texts of one case, since
 // PostgreSQL distinguishes upper and lower case; texts are valid UTF-8 without U+0000; ORDER BY only numbers or ASCII texts.
 //
+// ReadSnapshot reads as of one moment. Copies keep what many readers read of an embedded database, exactly as of each snapshot.
+//
 // Write returns after the transaction is durable. Concurrent writers share one transaction and one sync (group commit), each in its own
 // savepoint, so that the failure of one does not affect the others. Transactions are serializable: what a transaction has read still holds
 // when it commits. All methods are safe for concurrent use.
