@@ -1,0 +1,221 @@
+// Package bridge does what every bridge does alike: it registers with Rialto, keeps the states of links, stores what comes from the other system, and has what is written in linked groups delivered there. A System is
+// the other side.
+package bridge
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	rialto "github.com/rialto-im/rialto/sdk/go"
+	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
+	eventv1 "github.com/rialto-im/rialto/sdk/go/gen/event/v1"
+)
+
+// System is a message system with rooms. Its methods are safe for concurrent use.
+type System interface {
+	// Run keeps the connection until ctx ends. It calls the methods of Bridge.
+	Run(ctx context.Context)
+	// Normalize returns an address of a room in the form in which the system's messages have it.
+	Normalize(address string) string
+	// Enter enters a room for a link, and reads what was written there since it has entered it for the first time for that link and is not received yet, if the system keeps that. It returns nil in a room that was
+	// entered before, and a *Refusal if the room does not let the bridge in.
+	Enter(ctx context.Context, room string, link Link) error
+	// Leave leaves a room whose link was ended.
+	Leave(room string)
+	// Deliver sends an entry to a room that was entered. It returns the id that the entry has there; a *Refusal if the room refuses it; ErrDisconnected if the system cannot be reached, after which the entry is delivered
+	// again. An entry that was delivered before, by this process or one before it, is not to appear twice, if the system makes that possible.
+	Deliver(ctx context.Context, room string, m Outgoing) (externalID string, err error)
+}
+
+// Link is when a link was made, and whether the other system has not answered it yet.
+type Link struct {
+	Created time.Time
+	Pending bool
+}
+
+// ErrDisconnected says that the system cannot be reached now.
+var ErrDisconnected = errors.New("the other system cannot be reached")
+
+// Outgoing is an entry of Rialto for a room.
+type Outgoing struct {
+	Conversation, Seq uint64
+	Time              time.Time // when it was written
+	User              uint64    // who wrote it; of a recall, who wrote what is recalled
+	Name              string    // of User
+	Text              string
+	Edits             uint64 // seq of the message that it replaces; 0: none
+	Recalls           string // id in the room of the message that is taken back; empty: none
+	ReplyTo           string // id in the room of the message that it answers; empty: none, or it has no id there
+}
+
+// Received is what somebody in a room wrote, edited or took back.
+type Received struct {
+	Room    string `json:"room"`    // normalized
+	ID      string `json:"id"`      // in the room; empty: the system has no ids, and the bridge makes one
+	Address string `json:"address"` // of who wrote it: always the same for somebody
+	Name    string `json:"name"`
+	Text    string `json:"text,omitempty"`
+	Edits   string `json:"edits,omitempty"`   // id of the message that it replaces
+	Recalls string `json:"recalls,omitempty"` // id of the message that it takes back
+	ReplyTo string `json:"replyTo,omitempty"` // id of the message that it answers
+}
+
+// Refusal is why a room refuses something for good.
+type Refusal struct {
+	Reason string // for programs: at most 64 lower-case letters, digits and underscores
+	Text   string // for people: at most 500 characters
+	OfUser bool   // it concerns all that the user writes, and is stored as the user's permission for a while
+}
+
+func (r *Refusal) Error() string { return r.Reason + ": " + r.Text }
+
+var notInReasons = regexp.MustCompile(`[^a-z0-9_]+`)
+
+// NewRefusal makes a refusal in the form that Rialto permits.
+func NewRefusal(reason, text string) *Refusal {
+	reason = notInReasons.ReplaceAllString(strings.ToLower(reason), "_")
+	if reason == "" {
+		reason = "refused"
+	}
+	return &Refusal{Reason: reason[:min(len(reason), 64)], Text: Line(text, 500)}
+}
+
+// Line returns a text as one line without control characters, with at most so many characters.
+func Line(text string, most int) string {
+	line := []rune(strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\uFFFD' {
+			return ' '
+		}
+		return r
+	}, text)), " "))
+	return string(line[:min(len(line), most)])
+}
+
+// Config of a bridge.
+type Config struct {
+	// Rialto has the calls, with the bridge's API key.
+	Rialto *rialto.Bridge
+	// Registration says what the system carries.
+	Registration *bridgev1.PutBridgeRequest
+	// Rooms that may be linked, normalized; * is all.
+	Rooms []string
+	// Spool is the directory of what came and is not stored in Rialto yet.
+	Spool  string
+	Logger *slog.Logger
+}
+
+const (
+	pending = bridgev1.BridgeLinkState_BRIDGE_LINK_STATE_PENDING
+	active  = bridgev1.BridgeLinkState_BRIDGE_LINK_STATE_ACTIVE
+	refused = bridgev1.BridgeLinkState_BRIDGE_LINK_STATE_REFUSED
+
+	// retryDelay is between attempts to reach Rialto, and relink between checks for links that were made or ended.
+	retryDelay = time.Second
+	relink     = 30 * time.Second
+)
+
+// Bridge carries messages between the groups that are linked and the rooms of a system.
+type Bridge struct {
+	config Config
+	system System
+	spool  *spool
+	check  chan struct{} // something about a link or a room has changed
+
+	mu          sync.Mutex                      // guards what follows
+	name        string                          // of the bridge
+	links       map[string]*bridgev1.BridgeLink // by room; replaced, never changed
+	known       bool                            // the links were read
+	expelled    map[string]*Refusal             // rooms that have removed the bridge, which is not reported yet
+	names       map[uint64]named                // of users here
+	permissions map[permission]string           // reasons of refusals that are stored
+}
+
+// New makes a bridge. The system's callbacks are its methods Received, Changed and Expelled; Run works.
+func New(c Config) (*Bridge, error) {
+	s, err := openSpool(c.Spool)
+	if err != nil {
+		return nil, err
+	}
+	return &Bridge{config: c, spool: s, check: make(chan struct{}, 1), links: map[string]*bridgev1.BridgeLink{}, expelled: map[string]*Refusal{},
+		names: map[uint64]named{}, permissions: map[permission]string{}}, nil
+}
+
+// Changed has rooms entered that the bridge is not in: the system is connected, or a room was left. It does not wait.
+func (b *Bridge) Changed() {
+	select {
+	case b.check <- struct{}{}:
+	default:
+	}
+}
+
+// Expelled reports that a room has removed the bridge for good. It does not wait.
+func (b *Bridge) Expelled(room string, why *Refusal) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.links[room] != nil {
+		b.expelled[room] = why
+		b.Changed()
+	}
+}
+
+// Received writes down what came from a room. When it has returned nil, that is not lost. After an error, which is that the directory is full or cannot be written, a system that keeps messages gives it again later.
+func (b *Bridge) Received(m Received) error { return b.spool.add(m) }
+
+// Run works until ctx ends. It returns an error if Rialto refuses the bridge.
+func (b *Bridge) Run(ctx context.Context, system System) error {
+	b.system = system
+	consumer, err := b.register(ctx)
+	if err != nil {
+		return err
+	}
+	var work sync.WaitGroup
+	work.Go(func() { system.Run(ctx) })
+	work.Go(func() { b.keepLinks(ctx) })
+	work.Go(func() { b.store(ctx) })
+	b.follow(ctx, consumer)
+	work.Wait()
+	return nil
+}
+
+// register registers the bridge and its events, also if Rialto cannot be reached at first.
+func (b *Bridge) register(ctx context.Context) (consumer string, err error) {
+	for {
+		registered, err := b.config.Rialto.PutBridge(ctx, connect.NewRequest(b.config.Registration))
+		if err == nil {
+			b.name = registered.Msg.Name
+			kinds := []eventv1.EventKind{eventv1.EventKind_EVENT_KIND_MESSAGE, eventv1.EventKind_EVENT_KIND_MEMBER_JOINED, eventv1.EventKind_EVENT_KIND_EDIT, eventv1.EventKind_EVENT_KIND_RECALL}
+			_, err = b.config.Rialto.Events.PutEventConsumer(ctx, connect.NewRequest(&eventv1.PutEventConsumerRequest{Consumer: &eventv1.EventConsumer{Name: b.name, Kinds: kinds}}))
+		}
+		if err == nil {
+			return b.name, nil
+		}
+		if isRefused(err) || connect.CodeOf(err) == connect.CodeUnauthenticated || !b.pause(ctx, "the bridge is registered again", err) {
+			return "", err
+		}
+	}
+}
+
+// pause waits a moment after a failure. It returns false when ctx has ended.
+func (b *Bridge) pause(ctx context.Context, what string, err error) bool {
+	if ctx.Err() == nil {
+		b.config.Logger.Warn(what, "error", err)
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(retryDelay):
+		return true
+	}
+}
+
+// isRefused reports whether Rialto refuses a call for good: a repetition would be refused, too.
+func isRefused(err error) bool {
+	return slices.Contains([]connect.Code{connect.CodeInvalidArgument, connect.CodeNotFound, connect.CodePermissionDenied, connect.CodeAlreadyExists}, connect.CodeOf(err))
+}
