@@ -118,7 +118,7 @@ const (
 
 	// retryDelay is between attempts to reach Rialto, and relink between checks for links that were made or ended.
 	retryDelay = time.Second
-	relink     = 30 * time.Second
+	relink     = 10 * time.Second
 )
 
 // Bridge carries messages between the groups that are linked and the rooms of a system.

@@ -82,10 +82,13 @@ func (r *Rialto) start() {
 	Eventually(r.t, "Rialto listens", func() bool { return Listens(r.address) })
 }
 
-// Restart kills the server and starts it again.
+// Stop kills the server.
+func (r *Rialto) Stop() { Kill(r.process) }
+
+// Restart kills the server, if it runs, and starts it again.
 func (r *Rialto) Restart() {
 	r.t.Helper()
-	Kill(r.process)
+	r.Stop()
 	r.start()
 }
 
