@@ -3,6 +3,7 @@ package bridgetest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"net/http"
@@ -41,8 +42,8 @@ type Rialto struct {
 	serverKey                     string
 	process                       *exec.Cmd
 
-	mu       sync.Mutex // guards withhold
-	withhold string
+	mu              sync.Mutex // guards the fields below
+	withhold, block string
 }
 
 // Open starts a server, and makes a group and the key of a bridge.
@@ -112,14 +113,18 @@ func (r *Rialto) User(handle, name string) uint64 {
 	return Must(u, err)(r.t).Msg.Id
 }
 
-// openProxy puts a proxy before Rialto. A call whose answer is withheld takes effect.
+// openProxy puts a proxy before Rialto. A call whose answer is withheld takes effect, and one that is blocked does not.
 func (r *Rialto) openProxy() {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: r.address})
 	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // Rialto is being restarted
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, q *http.Request) {
 		r.mu.Lock()
 		withheld := r.withhold != "" && strings.HasSuffix(q.URL.Path, "/"+r.withhold)
+		blocked := r.block != "" && strings.HasSuffix(q.URL.Path, "/"+r.block)
 		r.mu.Unlock()
+		if blocked {
+			panic(http.ErrAbortHandler)
+		}
 		if !withheld {
 			proxy.ServeHTTP(out, q)
 			return
@@ -136,6 +141,13 @@ func (r *Rialto) Withhold(call string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.withhold = call
+}
+
+// Block has a call of the bridge not reach Rialto; empty: all reach it.
+func (r *Rialto) Block(call string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.block = call
 }
 
 // Link links the group with a room, and waits for what the other system says.
@@ -179,7 +191,7 @@ func (r *Rialto) Say(text string) uint64 {
 // Send sends a content as Alice.
 func (r *Rialto) Send(c *chatv1.Content) uint64 {
 	r.t.Helper()
-	return Must(r.Chat.Send(r.t.Context(), connect.NewRequest(&chatv1.SendRequest{Conversation: r.Conversation, ClientMsgId: fmt.Sprint(c), Content: c})))(r.t).Msg.Seq
+	return Must(r.Chat.Send(r.t.Context(), connect.NewRequest(&chatv1.SendRequest{Conversation: r.Conversation, ClientMsgId: rand.Text(), Content: c})))(r.t).Msg.Seq
 }
 
 // Messages are those of the group, oldest first, at most 200.
@@ -206,8 +218,8 @@ func (r *Rialto) Texts() (list []string) {
 func (r *Rialto) Delivery(seq uint64) (d *chatv1.BridgeDelivery) {
 	r.t.Helper()
 	Eventually(r.t, fmt.Sprint("message ", seq, " has a report"), func() bool {
-		for _, m := range r.Messages() {
-			if m.Seq == seq && len(m.BridgeDeliveries) > 0 {
+		for _, m := range Must(r.Chat.GetMessages(r.t.Context(), connect.NewRequest(&chatv1.GetMessagesRequest{Conversation: r.Conversation, Seqs: []uint64{seq}})))(r.t).Msg.Messages {
+			if len(m.BridgeDeliveries) > 0 {
 				d = m.BridgeDeliveries[0]
 			}
 		}
