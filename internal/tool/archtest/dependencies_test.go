@@ -25,7 +25,7 @@ func TestEachDependencyHasAReason(t *testing.T) {
 		}
 	}
 	used := map[string]bool{}
-	for _, name := range []string{"go.mod", "sdk/go/go.mod"} {
+	for _, name := range []string{"go.mod", "sdk/go/go.mod", "bridges/go.mod"} {
 		for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllSubmatch(read(name), -1) { // indirect ones have a comment
 			used[string(m[1])] = true
 		}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/ergochat/irc-go/ircmsg"
+	"github.com/rialto-im/rialto/bridges/bridge"
+)
+
+// maxChannel is how many bytes the name of a channel may have. Networks permit fewer.
+const maxChannel = 100
+
+// isChannel reports whether a name is that of one channel.
+func isChannel(name string) bool {
+	return len(name) > 1 && len(name) <= maxChannel && (name[0] == '#' || name[0] == '&') && !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == ',' || r == ':' || r == 0x7f })
+}
+
+// Normalize returns the name of a channel in lower case.
+func (x *client) Normalize(address string) string { return fold(strings.TrimSpace(address)) }
+
+// Enter enters a channel. IRC keeps nothing of what was written before.
+func (x *client) Enter(ctx context.Context, channel string, _ bridge.Link) error {
+	if !isChannel(channel) {
+		return bridge.NewRefusal("bad_channel", "The name of a channel begins with # or &, and has neither spaces nor commas.")
+	}
+	if x.isJoined(channel) {
+		return nil
+	}
+	err := x.ask(ctx, channel, []string{"JOIN", channel})
+	if err == nil && !x.isJoined(channel) {
+		err = bridge.NewRefusal("not_joined", "The server did not let the bridge into the channel.")
+	}
+	if err == nil {
+		x.logger.Info("entered a channel", "channel", channel)
+	}
+	return err
+}
+
+// Leave leaves a channel.
+func (x *client) Leave(channel string) {
+	x.mu.Lock()
+	s := x.session
+	in := s != nil && s.joined[channel]
+	if in {
+		delete(s.joined, channel)
+	}
+	x.mu.Unlock()
+	if in {
+		_ = s.conn.Send("PART", channel, "The group is not linked any more.") // if it fails, the connection has ended
+	}
+}
+
+func (x *client) isJoined(channel string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.session != nil && x.session.joined[channel]
+}
+
+// joined notes that the bridge has entered a channel.
+func (x *client) joined(s *session, m ircmsg.Message) {
+	if len(m.Params) > 0 && m.Nick() == s.conn.CurrentNick() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		s.joined[fold(m.Params[0])] = true
+	}
+}
+
+// parted has a channel entered again that the server has had the bridge leave.
+func (x *client) parted(s *session, m ircmsg.Message) {
+	if len(m.Params) > 0 && m.Nick() == s.conn.CurrentNick() && x.left(s, m.Params[0]) {
+		x.link.Changed()
+	}
+}
+
+// left notes that the bridge is not in a channel. It reports whether it was.
+func (x *client) left(s *session, channel string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	was := s.joined[fold(channel)]
+	delete(s.joined, fold(channel))
+	return was
+}
+
+// kicked reports that an operator of a channel has removed the bridge. It does not come back by itself.
+func (x *client) kicked(s *session, m ircmsg.Message) {
+	if len(m.Params) < 2 || m.Params[1] != s.conn.CurrentNick() || !x.left(s, m.Params[0]) {
+		return
+	}
+	text := "Removed by " + m.Nick() + "."
+	if len(m.Params) > 2 && m.Params[2] != m.Nick() {
+		text = "Removed by " + m.Nick() + ": " + decode(m.Params[2])
+	}
+	x.link.Expelled(fold(m.Params[0]), bridge.NewRefusal("kicked", text))
+}
+
+// privmsg writes down what somebody wrote in a channel.
+func (x *client) privmsg(s *session, m ircmsg.Message) {
+	if len(m.Params) < 2 || !isChannel(m.Params[0]) || m.Nick() == "" || m.Nick() == s.conn.CurrentNick() {
+		return
+	}
+	text, ok := received(m.Params[1])
+	if !ok {
+		return
+	}
+	r := bridge.Received{Room: fold(m.Params[0]), Address: fold(m.Nick()), Name: decode(m.Nick()), Text: text}
+	if has, account := m.GetTag("account"); has && account != "" {
+		r.Address = "account " + fold(account)
+	}
+	if err := x.link.Received(r); err != nil {
+		x.logger.Error("a message from IRC is lost", "channel", r.Room, "error", err)
+	}
+}
+
+// errNotInChannel has the channel entered again before the next attempt.
+var errNotInChannel = errors.New("the bridge is not in the channel")
