@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the unchanged samples of the README, of docs/getting-started.md, docs/ids.md, docs/server-events.md, docs/message-transactions.md and docs/operating/webhooks.md against a new server of bin/rialto. Only the
+# Runs the unchanged samples of the README, of docs/getting-started.md, docs/ids.md, docs/server-events.md, docs/message-transactions.md and docs/operating/webhooks.md, and the programs of docs/examples, against a new server of bin/rialto. Only the
 # address differs, and wscat is skipped, because it is interactive. SHARE=K/N runs all commands, and the K-th (from 0) of N shares of the programs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -250,7 +250,61 @@ examples() {
 	echo "docs/examples/client.mjs: messages sent and shown"
 }
 
+# The example of a bridge, between a group and a room that knows webhooks only: the room fails once, and refuses a message; a post is repeated, and one has a wrong token.
+webhook_bridge() {
+	local room port bridge alice admin bot key group
+	alice=$(call account.v1.AccountService/Login '{"handle":"alice1","password":"correct horse"}' '' | jq -r .accessToken)
+	admin=$(bin/rialto admin key create --data data --name rooms)
+	bot=$(call account.v1.AdminService/PutUser '{"externalId":"hooks","handle":"hooks","displayName":"Hooks"}' "$admin" | jq -r .id)
+	key=$(bin/rialto admin key create --data data --name hooks --bot "$bot" --bridge hooks)
+	group=$(call chat.v1.ChatService/CreateGroup '{"title":"support"}' "$alice" | jq -r .id)
+	mkfifo listens
+	node --input-type=module -e '
+		import { appendFileSync } from "node:fs";
+		import { createServer } from "node:http";
+		let failed = false;
+		const room = createServer(async (request, response) => {
+			let body = "";
+			for await (const part of request) body += part;
+			const { username, text } = JSON.parse(body);
+			if (!failed) { failed = true; response.writeHead(503).end(); return; }
+			if (text === "forbidden") { response.writeHead(400).end("not here"); return; }
+			appendFileSync("room", `${username}: ${text}\n`);
+			response.end();
+		}).listen(0, "127.0.0.1", () => console.log(room.address().port));' >listens &
+	room=$!
+	read -r port <listens
+	local at=http://127.0.0.1:$port own
+	own=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
+	RIALTO_KEY=$key INCOMING_URL=$at OUTGOING_TOKEN=token OWN_USER=rialto ROOM=support PORT=$own node "$root/docs/examples/webhook-bridge.mjs" "$address" >out 2>&1 &
+	bridge=$!
+	link() { call bridge.v1.BridgeLinkService/ListBridgeLinks "{\"conversation\":\"$group\"}" "$alice" | jq -r '.links[0].state'; }
+	for _ in $(seq 600); do # until the bridge is registered
+		! call bridge.v1.BridgeLinkService/LinkBridge "{\"conversation\":\"$group\",\"bridge\":\"hooks\",\"address\":\"support\"}" "$alice" | grep -q PENDING || break
+		sleep 0.2
+	done
+	for _ in $(seq 600); do [ "$(link)" != BRIDGE_LINK_STATE_ACTIVE ] || break; sleep 0.2; done
+	post() { curl -s -o /dev/null -w '%{http_code} ' "http://127.0.0.1:$own" -d "{\"token\":\"$1\",\"post_id\":\"$2\",\"user_id\":\"$3\",\"user_name\":\"$3\",\"text\":\"$4\"}"; }
+	local answers
+	answers=$(post token p1 eve "hello from there"; post token p1 eve "hello from there"; post wrong p2 eve "a forgery"; post token p3 rialto "an echo")
+	for text in one forbidden two; do call chat.v1.ChatService/Send "{\"conversation\":\"$group\",\"clientMsgId\":\"$text\",\"content\":{\"text\":\"$text\"}}" "$alice" >/dev/null; done
+	history() {
+		call chat.v1.ChatService/History "{\"conversation\":\"$group\"}" "$alice" |
+			jq -r '[.messages[] | select(.content.text) | "\(.content.bridge // "here") \(.content.text) \(.bridgeDeliveries[0] | if .externalId then "delivered" else .reason // "" end)"] | join(",")'
+	}
+	local want="hooks hello from there ,here one delivered,here forbidden refused,here two delivered"
+	for _ in $(seq 600); do [ "$(history)" != "$want" ] || break; sleep 0.2; done
+	kill "$bridge" "$room" 2>/dev/null || true
+	wait "$bridge" "$room" || true
+	if [ "$(history)" != "$want" ] || [ "$answers" != "200 200 403 200 " ] || [ "$(paste -sd, room)" != "Alice: one,Alice: two" ]; then
+		cat out room
+		echo "docs/examples/webhook-bridge.mjs did not carry messages once; it answered $answers, and the group has $(history)"
+		exit 1
+	fi
+	echo "docs/examples/webhook-bridge.mjs: messages carried both ways"
+}
+
 n=0
-for sample in readme_programs event_bots shops webhooks examples; do
+for sample in readme_programs event_bots shops webhooks examples webhook_bridge; do
 	if [ $((n++ % ${share#*/})) -eq "${share%/*}" ]; then "$sample"; fi
 done

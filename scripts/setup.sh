@@ -61,7 +61,7 @@ fi
 modules web
 
 if [ "$for" != run ]; then
-	for module in . sdk/go deploy; do fetch "downloading the Go modules of $module" env -C "$module" go list -deps -test ./...; done
+	for module in . sdk/go deploy bridges; do fetch "downloading the Go modules of $module" env -C "$module" go list -deps -test ./...; done
 	for module in tools internal/engine/blob/s3blob/s3test/server; do fetch "downloading the Go modules of $module" env -C "$module" go list -deps tool; done
 	fetch "downloading the Go modules of a collector" env -C internal/platform/otlp/otlptest/collector go list -deps ./...
 	packages=()
@@ -72,6 +72,7 @@ if [ "$for" != run ]; then
 		command -v "$tool" >/dev/null || packages+=("$tool")
 	done
 	for tool in ffmpeg:ffmpeg bwrap:bubblewrap; do command -v "${tool%:*}" >/dev/null || packages+=("${tool#*:}"); done # for videos
+	command -v ngircd >/dev/null || [ -x /usr/sbin/ngircd ] || packages+=(ngircd) # a server of IRC, for the bridge
 	command -v systemd-analyze >/dev/null || packages+=(systemd)
 	command -v runc >/dev/null || [ -x /usr/sbin/runc ] || packages+=(runc) # the image runs in a container
 	# Screenshots show Chinese and emoji as users see them.

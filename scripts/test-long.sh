@@ -13,7 +13,7 @@ export TEST_ALL=1
 earlier=${EARLIER_COMMIT:-$(git log -1 --format=%H -G'^The formats of protocol 1 are at revision' -- docs/formats/compatibility.md)}
 fuzz_time=${FUZZ_TIME:-10s}
 # make test leaves parts of some stages to the other commits, by `turn 128 6`.
-groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds artefacts" "clusters s3 collector" "chaos releases s3")
+groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds artefacts bridges" "clusters s3 collector" "chaos releases s3")
 
 power_cuts() {
 	stage "power failures, long version"
@@ -128,6 +128,12 @@ lint() {
 deployed() {
 	stage "deployment files, with the parsers of their tools"
 	scripts/deploy-test.sh
+}
+bridges() {
+	stage "bridges, with servers of the other systems, killed at each step"
+	scripts/build.sh "$TMPDIR/rialto-for-bridges" ./cmd/rialto
+	(cd bridges && go vet ./... && TEST_BINARY=$TMPDIR/rialto-for-bridges go test -vet=off -timeout 10m ./...)
+	scripts/lint.sh bridges ./...
 }
 artefacts() {
 	stage "the signature of a release"
