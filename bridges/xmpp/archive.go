@@ -20,6 +20,9 @@ const (
 	clockSkew = 10 * time.Minute
 )
 
+// errNoArchive says that the bridge may not read the archive.
+var errNoArchive = errors.New("the archive cannot be read")
+
 // errNotInArchive says that the archive does not have the message from which it was asked to go on.
 var errNotInArchive = errors.New("the archive does not have the message")
 
@@ -73,6 +76,9 @@ func (x *client) page(ctx context.Context, r *room, q query) (list []archived, c
 		if condition == "item-not-found" && q.after != "" {
 			return nil, false, errNotInArchive
 		}
+		if slices.Contains([]string{"forbidden", "not-authorized", "not-allowed", "feature-not-implemented", "service-unavailable"}, condition) {
+			return nil, false, errNoArchive
+		}
 		return nil, false, fmt.Errorf("the archive of %s cannot be read: %s %s", r.address, condition, text)
 	}
 	for _, result := range results {
@@ -94,8 +100,12 @@ func field(name, value string) element {
 // catchUp reads what was written in a room since the bridge has read it last, and then what has come meanwhile.
 func (x *client) catchUp(ctx context.Context, r *room) error {
 	if r.archive {
-		if err := x.learn(ctx, r); err != nil {
+		err := x.learn(ctx, r)
+		if err != nil && !errors.Is(err, errNoArchive) {
 			return err
+		}
+		if r.archive = err == nil; !r.archive {
+			x.logger.Warn("what is written in a room while the bridge is away is lost: the bridge may not read its archive", "room", r.address)
 		}
 	} else if _, _, err := x.ask(ctx, "get", r.address, newElement(nsDiscovery, "query")); err != nil { // the answer comes behind the history
 		return err

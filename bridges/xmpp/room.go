@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/rialto-im/rialto/bridges/bridge"
 )
@@ -20,7 +21,7 @@ const (
 	maxHistory = 100
 	// maxNicks is how many occupants of a room are known.
 	maxNicks = 10_000
-	// nickAttempts is how many names are tried for an occupant.
+	// nickAttempts is how many numbers are tried for a nick that is in use.
 	nickAttempts = 5
 	// expelledTime is how long a user whom a room has expelled does not enter it again.
 	expelledTime = 10 * time.Minute
@@ -173,17 +174,18 @@ func (x *client) leave(room, jid, nick string) {
 	_ = x.send(newElement(nsComponent, "presence", "type", "unavailable", "from", jid, "to", room+"/"+nick)) // a connection that has ended leaves all rooms
 }
 
-// join makes somebody an occupant. If the nick is in use, others like it are tried. It returns a *bridge.Refusal if the room does not want the occupant.
-func (x *client) join(ctx context.Context, r *room, o *occupant, nick string, history element) error {
-	nick = nickOf(nick)
-	for attempt := 1; ; attempt++ {
-		tried := nick
-		if attempt > 1 {
-			tried += " (" + strconv.Itoa(attempt) + ")"
+// join makes somebody an occupant. A nick that is in use gets a number, and for one that the room does not permit there are simpler ones. It returns a *bridge.Refusal if the room does not want the occupant.
+func (x *client) join(ctx context.Context, r *room, o *occupant, name string, history element) error {
+	local, _, _ := strings.Cut(o.jid, "@")
+	nicks := []string{nickOf(name), simpleNick(name), local}
+	for number := 1; ; {
+		tried := nicks[0]
+		if number > 1 {
+			tried += " (" + strconv.Itoa(number) + ")"
 		}
 		answers := make(chan answer, 1)
 		x.mu.Lock()
-		o.answer, o.wanted = answers, nick
+		o.answer, o.wanted = answers, nickOf(name)
 		ended := x.ended
 		x.mu.Unlock()
 		if err := x.send(newElement(nsComponent, "presence", "from", o.jid, "to", r.address+"/"+tried).with(newElement(nsRoom, "x").with(history))); err != nil {
@@ -195,10 +197,24 @@ func (x *client) join(ctx context.Context, r *room, o *occupant, nick string, hi
 			return err
 		case a.refusal == nil:
 			return nil
-		case a.refusal.Reason != "nick_taken" || attempt == nickAttempts:
+		case a.refusal.Reason == nickTaken && number < nickAttempts:
+			number++
+		case a.refusal.Reason == nickRefused && len(nicks) > 1:
+			nicks, number = nicks[1:], 1
+		default:
 			return a.refusal
 		}
 	}
+}
+
+// simpleNick returns a name as a nick of letters, digits and some signs. Rooms do not permit emoji and invisible characters.
+func simpleNick(name string) string {
+	return nickOf(strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.' ", r) {
+			return r
+		}
+		return ' '
+	}, name))
 }
 
 // nickOf returns a name as a nick: without control characters, with at most 64 characters.
@@ -206,9 +222,12 @@ func nickOf(name string) string {
 	return cmp.Or(bridge.Line(name, 64), "somebody")
 }
 
+// Reasons after which another nick is tried.
+const nickTaken, nickRefused = "nick_taken", "nick_refused"
+
 // joinRefusals are the answers of rooms to who enters (XEP-0045, 7.2).
 var joinRefusals = map[string]string{"forbidden": "banned", "registration-required": "members_only", "not-authorized": "needs_password", "service-unavailable": "room_full", "item-not-found": "no_room",
-	"not-allowed": "not_allowed", "conflict": "nick_taken", "not-acceptable": "nick_refused", "jid-malformed": "nick_refused", "gone": "no_room"}
+	"not-allowed": "not_allowed", "conflict": nickTaken, "not-acceptable": nickRefused, "jid-malformed": nickRefused, "gone": "no_room"}
 
 // reasonOf returns a condition of XMPP as a reason of Rialto.
 func reasonOf(reasons map[string]string, condition string) string {
@@ -217,11 +236,11 @@ func reasonOf(reasons map[string]string, condition string) string {
 
 // texts say to people what reasons mean, if the room does not.
 var texts = map[string]string{"banned": "The room has banned this user.", "members_only": "Only members may enter the room.", "needs_password": "The room needs a password.",
-	"room_full": "The room is full.", "no_room": "There is no such room.", "not_allowed": "The room does not permit this.", "nick_taken": "Somebody in the room has this name.",
-	"nick_refused": "The room does not permit this name.", "not_voiced": "Only those with voice may write in the room.", "kicked": "The room has removed this user.", "destroyed": "The room was destroyed."}
+	"room_full": "The room is full.", "no_room": "There is no such room.", "not_allowed": "The room does not permit this.", nickTaken: "Somebody in the room has this name.",
+	nickRefused: "The room does not permit this name.", "not_voiced": "Only those with voice may write in the room.", "kicked": "The room has removed this user.", "destroyed": "The room was destroyed."}
 
 // ofUser are the reasons that concern all that a user writes.
-var ofUser = []string{"banned", "members_only", "kicked", "not_voiced", "nick_refused"}
+var ofUser = []string{"banned", "members_only", "kicked", "not_voiced", nickRefused}
 
 func newRefusal(reason, text string) *bridge.Refusal {
 	r := bridge.NewRefusal(reason, cmp.Or(strings.TrimSpace(text), texts[reason], "The room refuses this: "+reason+"."))
