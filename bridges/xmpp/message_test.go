@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What is written only for programs that know no replies is left out, in characters and not in bytes; what names other characters than the text has is ignored.
+func TestTextOf(t *testing.T) {
+	fallback := func(start, end string) element {
+		return newElement(nsFallback, "fallback", "for", nsReply).with(newElement(nsFallback, "body", "start", start, "end", end))
+	}
+	for _, c := range []struct {
+		body string
+		more []element
+		want string
+	}{
+		{"hello", nil, "hello"}, {"/me waves", nil, "* waves"}, {"/menu", nil, "/menu"},
+		{"> é字\nyes", []element{fallback("0", "5")}, "yes"}, {"> a\nyes", []element{fallback("", "")}, ""},
+		{"yes", []element{fallback("0", "9")}, "yes"}, {"yes", []element{fallback("2", "1")}, "yes"}, {"yes", []element{fallback("-1", "1")}, "yes"},
+		{"yes", []element{newElement(nsFallback, "fallback", "for", "other").with(newElement(nsFallback, "body"))}, "yes"},
+	} {
+		if got := textOf(newElement(nsComponent, "message").with(newElement(nsComponent, "body").withText(c.body)).with(c.more...)); got != c.want {
+			t.Errorf("%q with %v is %q, want %q", c.body, c.more, got, c.want)
+		}
+	}
+}
+
+// Texts and attributes are escaped, and a namespace is declared where it begins.
+func TestElements(t *testing.T) {
+	e := newElement(nsComponent, "message", "to", "a'<&>\"", "id", "").with(newElement(nsComponent, "body").withText("<b>&\x01</b>"), newElement(nsReply, "reply", "id", "1").with(newElement(nsReply, "x")))
+	if got, want := e.String(), "<message to='a&#39;&lt;&amp;&gt;&#34;'><body>&lt;b&gt;&amp;\uFFFD&lt;/b&gt;</body><reply xmlns='urn:xmpp:reply:0' id='1'><x></x></reply></message>"; got != want {
+		t.Errorf("the element is\n%s, want\n%s", got, want)
+	}
+}
+
+// The latest messages are known by both ids, and only to their author.
+func TestKnown(t *testing.T) {
+	var k known
+	for n := range maxKnown + 1 {
+		k.add("eve", fmt.Sprint("own ", n), fmt.Sprint(n))
+	}
+	for name, want := range map[string]string{"own 0": "", "0": "", "own 1": "1", "1": "1", "own 1000": "1000", "none": ""} {
+		if got, ok := k.find("eve", name); got != want || ok != (want != "") {
+			t.Errorf("%s is %q, %v, want %q", name, got, ok, want)
+		}
+		if got, ok := k.find("mallory", name); ok {
+			t.Errorf("mallory's %s is %q", name, got)
+		}
+	}
+	if len(k.ids) != maxKnown || len(k.authors) != maxKnown || len(k.keys) != maxKnown || len(k.order) != maxKnown {
+		t.Errorf("%d, %d, %d and %d messages are known, want %d", len(k.ids), len(k.authors), len(k.keys), len(k.order), maxKnown)
+	}
+}
+
+// A checkpoint is there for the next process, and not for another link. A damaged file is none.
+func TestCheckpoints(t *testing.T) {
+	dir, since := t.TempDir(), time.UnixMilli(1_000)
+	open := func() *checkpoints {
+		k, err := openCheckpoints(dir, slog.New(slog.NewTextHandler(t.Output(), nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	open().set(lobby, checkpoint{Since: since, ID: "a", Time: since.Add(time.Second)})
+	if got, ok := open().of(lobby, since); !ok || got.ID != "a" || !got.Time.Equal(since.Add(time.Second)) {
+		t.Errorf("the checkpoint is %v, %v", got, ok)
+	}
+	if got, ok := open().of(lobby, since.Add(1)); ok || got.ID != "" || !got.Time.Equal(since.Add(1)) {
+		t.Errorf("the checkpoint of another link is %v, %v", got, ok)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("the files are %v (%v)", files, err)
+	}
+	if err := os.WriteFile(files[0], []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := open().of(lobby, since); ok || got.ID != "" {
+		t.Errorf("a damaged checkpoint is %v, %v", got, ok)
+	}
+}
+
+// A server cannot make the bridge read without end.
+func TestStanzasAreBounded(t *testing.T) {
+	s := newTestStream("<stream:stream xmlns='" + nsComponent + "' xmlns:stream='" + nsStream + "' id='1'><message><body>" + strings.Repeat("x", 2*maxStanza) + "</body></message>")
+	if _, err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.read(); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("a stanza without end is %v", err)
+	}
+}
+
+// silent is a connection that nobody reads.
+type silent struct{ net.Conn }
+
+func (silent) SetReadDeadline(time.Time) error { return nil }
+
+func newTestStream(sent string) *stream {
+	s := &stream{conn: silent{}, limited: &io.LimitedReader{R: strings.NewReader(sent)}}
+	s.decoder = xml.NewDecoder(s.limited)
+	return s
+}
