@@ -75,6 +75,7 @@ if [ "$for" != run ]; then
 	command -v ngircd >/dev/null || [ -x /usr/sbin/ngircd ] || packages+=(ngircd) # a server of IRC, for the bridge
 	command -v systemd-analyze >/dev/null || packages+=(systemd)
 	command -v runc >/dev/null || [ -x /usr/sbin/runc ] || packages+=(runc) # the image runs in a container
+	command -v prosody >/dev/null || packages+=(prosody) # a server of XMPP, for the bridge
 	# Screenshots show Chinese and emoji as users see them.
 	command -v fc-list >/dev/null || packages+=(fontconfig)
 	fc-list :lang=zh 2>/dev/null | grep -q . || packages+=(fonts-wqy-zenhei)
