@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the project needs and is missing: setup.sh run (for make run), setup.sh generate (for make generate), setup.sh test (for
-# make test) or setup.sh cluster (for make test-cluster). It prints what it does, and what is missing if it cannot install it.
+# make test), setup.sh cluster (for make test-cluster) or setup.sh bridges (for the tests of bridges). It prints what it does, and what is missing if it cannot install it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 for=${1:-run}
@@ -61,7 +61,7 @@ fi
 modules web
 
 if [ "$for" != run ]; then
-	for module in . sdk/go deploy bridges; do fetch "downloading the Go modules of $module" env -C "$module" go list -deps -test ./...; done
+	for module in . sdk/go deploy; do fetch "downloading the Go modules of $module" env -C "$module" go list -deps -test ./...; done
 	for module in tools internal/engine/blob/s3blob/s3test/server; do fetch "downloading the Go modules of $module" env -C "$module" go list -deps tool; done
 	fetch "downloading the Go modules of a collector" env -C internal/platform/otlp/otlptest/collector go list -deps ./...
 	packages=()
@@ -72,10 +72,8 @@ if [ "$for" != run ]; then
 		command -v "$tool" >/dev/null || packages+=("$tool")
 	done
 	for tool in ffmpeg:ffmpeg bwrap:bubblewrap; do command -v "${tool%:*}" >/dev/null || packages+=("${tool#*:}"); done # for videos
-	command -v ngircd >/dev/null || [ -x /usr/sbin/ngircd ] || packages+=(ngircd) # a server of IRC, for the bridge
 	command -v systemd-analyze >/dev/null || packages+=(systemd)
 	command -v runc >/dev/null || [ -x /usr/sbin/runc ] || packages+=(runc) # the image runs in a container
-	command -v prosody >/dev/null || packages+=(prosody) # a server of XMPP, for the bridge
 	# Screenshots show Chinese and emoji as users see them.
 	command -v fc-list >/dev/null || packages+=(fontconfig)
 	fc-list :lang=zh 2>/dev/null | grep -q . || packages+=(fonts-wqy-zenhei)
@@ -84,6 +82,11 @@ if [ "$for" != run ]; then
 		command -v redis-server >/dev/null || packages+=(redis-server)
 		command -v java >/dev/null || packages+=(default-jre-headless)
 		command -v mvn >/dev/null || packages+=(maven)
+	fi
+	if [ "$for" = bridges ]; then # servers of the other systems
+		fetch "downloading the Go modules of bridges" env -C bridges go list -deps -test ./...
+		command -v ngircd >/dev/null || [ -x /usr/sbin/ngircd ] || packages+=(ngircd)
+		command -v prosody >/dev/null || packages+=(prosody)
 	fi
 	if [ ${#packages[@]} -gt 0 ]; then
 		root=""

@@ -131,6 +131,7 @@ deployed() {
 }
 bridges() {
 	stage "bridges, with servers of the other systems, killed at each step"
+	scripts/setup.sh bridges
 	scripts/build.sh "$TMPDIR/rialto-for-bridges" ./cmd/rialto
 	(cd bridges && go vet ./... && TEST_BINARY=$TMPDIR/rialto-for-bridges go test -vet=off -timeout 10m ./...)
 	scripts/lint.sh bridges ./...
