@@ -94,7 +94,7 @@ func (x *client) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		began, s := time.Now(), x.dial()
 		if err := s.conn.Connect(); err != nil {
-			x.logger.Warn("IRC cannot be reached", "server", x.config.server, "error", err)
+			x.logger.Warn("IRC cannot be reached", "server", x.config.server, "tls", x.config.tls, "error", err)
 		} else {
 			x.keep(ctx, s)
 		}
