@@ -16,7 +16,7 @@ const (
 	// pullWaitMs is how long a pull waits for events, and pageSize how many it gives.
 	pullWaitMs = 20_000
 	pageSize   = 50
-	// roomTimeout is how long a room that cannot be reached, while its system can, holds up the messages to other rooms.
+	// roomTimeout is how long a room that cannot be reached, while its system can, holds up the messages to other rooms. After it, messages to the room are refused until it is reached.
 	roomTimeout = time.Minute
 	// permissionTime is how long the refusal of a user counts.
 	permissionTime = 5 * time.Minute
@@ -34,12 +34,12 @@ type permission struct{ conversation, user uint64 }
 
 // follow has events delivered until ctx ends. It confirms a page once each of it was reported.
 func (b *Bridge) follow(ctx context.Context, consumer string) {
-	cursor := ""
+	cursor, down := "", map[uint64]time.Time{}
 	for ctx.Err() == nil {
 		page, err := b.config.Rialto.Events.PullEvents(ctx, connect.NewRequest(&eventv1.PullEventsRequest{Consumer: consumer, Cursor: cursor, Limit: pageSize, WaitMs: pullWaitMs}))
 		if err == nil {
 			for _, e := range page.Msg.Events {
-				if !b.deliverSurely(ctx, e) {
+				if !b.deliverSurely(ctx, e, down) {
 					return
 				}
 			}
@@ -55,22 +55,22 @@ func (b *Bridge) follow(ctx context.Context, consumer string) {
 	}
 }
 
-// deliverSurely delivers an event, until that has succeeded or was refused. It returns false if ctx ends before.
-func (b *Bridge) deliverSurely(ctx context.Context, e *eventv1.ServerEvent) bool {
-	var unreachable time.Time // since when the room is, while the system is not
+// deliverSurely delivers an event, until that has succeeded or was refused. down has since when rooms are unreachable, by their conversations. It returns false if ctx ends before.
+func (b *Bridge) deliverSurely(ctx context.Context, e *eventv1.ServerEvent, down map[uint64]time.Time) bool {
 	for {
 		err := b.deliver(ctx, e)
 		if err == nil {
+			delete(down, e.Conversation)
 			return true
 		}
 		var room *unreachableError
-		switch {
-		case !errors.As(err, &room):
-			unreachable = time.Time{}
-		case unreachable.IsZero():
-			unreachable = time.Now()
-		case time.Since(unreachable) > roomTimeout:
-			if b.report(ctx, e.Conversation, b.targetOf(e), "", NewRefusal("unreachable", "The room cannot be reached.")) == nil {
+		if errors.As(err, &room) {
+			since, is := down[e.Conversation]
+			if !is {
+				since = time.Now()
+				down[e.Conversation] = since
+			}
+			if time.Since(since) > roomTimeout && b.report(ctx, e.Conversation, b.targetOf(e), "", NewRefusal("unreachable", "The room cannot be reached.")) == nil {
 				return true
 			}
 		}
@@ -141,18 +141,15 @@ func (b *Bridge) deliver(ctx context.Context, e *eventv1.ServerEvent) error {
 func (b *Bridge) roomFor(ctx context.Context, conversation uint64) (string, error) {
 	room, l := b.linkOf(conversation)
 	if l == nil || l.State != active {
-		if err := b.reconcile(ctx); err != nil {
-			if room, l = b.linkOf(conversation); l == nil || l.State == pending {
-				return "", err
-			}
+		if err := b.refresh(ctx); err != nil {
+			return "", err
 		}
-		room, l = b.linkOf(conversation)
-	}
-	if l == nil || l.State != active {
-		return "", nil
+		if room, l = b.linkOf(conversation); l == nil {
+			return "", nil
+		}
 	}
 	if err := b.enter(ctx, room, l); err != nil {
-		return "", reachError(err)
+		return "", err
 	}
 	if _, l = b.linkOf(conversation); l == nil || l.State != active {
 		return "", nil

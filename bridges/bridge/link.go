@@ -28,6 +28,21 @@ func (b *Bridge) keepLinks(ctx context.Context) {
 
 // reconcile compares the links with the rooms that the bridge is in. A room that cannot be entered now holds up no other one.
 func (b *Bridge) reconcile(ctx context.Context) error {
+	if err := b.refresh(ctx); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	links := maps.Clone(b.links)
+	b.mu.Unlock()
+	var err error
+	for _, room := range slices.Sorted(maps.Keys(links)) {
+		err = errors.Join(err, b.enter(ctx, room, links[room]))
+	}
+	return err
+}
+
+// refresh reads the links, and leaves the rooms of those that were ended.
+func (b *Bridge) refresh(ctx context.Context) error {
 	links, err := b.readLinks(ctx)
 	if err != nil {
 		return err
@@ -41,10 +56,7 @@ func (b *Bridge) reconcile(ctx context.Context) error {
 			b.system.Leave(room)
 		}
 	}
-	for _, room := range slices.Sorted(maps.Keys(links)) {
-		err = errors.Join(err, b.enter(ctx, room, links[room]))
-	}
-	return err
+	return nil
 }
 
 func (b *Bridge) readLinks(ctx context.Context) (map[string]*bridgev1.BridgeLink, error) {
@@ -93,7 +105,7 @@ func (b *Bridge) enter(ctx context.Context, room string, l *bridgev1.BridgeLink)
 	default:
 		no = nil
 		if err := b.system.Enter(ctx, room, Link{Created: time.UnixMilli(l.CreatedMs), Pending: l.State == pending}); err != nil && !errors.As(err, &no) {
-			return err
+			return reachError(err)
 		}
 	}
 	report := &bridgev1.ReportBridgeLinkRequest{Conversation: l.Conversation, State: active}

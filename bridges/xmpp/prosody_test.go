@@ -55,6 +55,8 @@ Component "rialto.localhost"
 	component_secret = %[4]q
 Component "people.localhost"
 	component_secret = %[4]q
+Component "away.localhost"
+	component_secret = %[4]q
 Component "rooms.localhost" "muc"
 	modules_enabled = { "muc_mam" }
 	muc_room_locking = false

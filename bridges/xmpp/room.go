@@ -83,7 +83,7 @@ func (x *client) Enter(ctx context.Context, address string, link bridge.Link) er
 	if x.isEntered(address) {
 		return nil
 	}
-	r, err := x.discover(ctx, address)
+	r, err := x.discover(ctx, address, link)
 	if err != nil {
 		return err
 	}
@@ -100,15 +100,21 @@ func (x *client) Enter(ctx context.Context, address string, link bridge.Link) er
 	return err
 }
 
+// passing are the conditions under which a room may be there and cannot be reached now.
+var passing = []string{"remote-server-timeout", "remote-server-not-found", "internal-server-error", "service-unavailable", "resource-constraint", "recipient-unavailable"}
+
 // discover asks what a room can do. The bridge makes no rooms, which entering one that is not there would do.
-func (x *client) discover(ctx context.Context, address string) (*room, error) {
+func (x *client) discover(ctx context.Context, address string, link bridge.Link) (*room, error) {
 	info, _, err := x.ask(ctx, "get", address, newElement(nsDiscovery, "query"))
 	if err != nil {
 		return nil, err
 	}
 	if info.attr("type") == "error" {
 		condition, text := errorOf(info)
-		if condition == "remote-server-timeout" || condition == "internal-server-error" {
+		switch isPassing := slices.Contains(passing, condition); {
+		case isPassing && link.Pending:
+			return nil, newRefusal("unreachable", text)
+		case isPassing:
 			return nil, errors.New("the room " + address + " cannot be reached: " + condition)
 		}
 		return nil, newRefusal("no_room", cmp.Or(text, "There is no room "+address+"."))
@@ -236,7 +242,7 @@ func reasonOf(reasons map[string]string, condition string) string {
 
 // texts say to people what reasons mean, if the room does not.
 var texts = map[string]string{"banned": "The room has banned this user.", "members_only": "Only members may enter the room.", "needs_password": "The room needs a password.",
-	"room_full": "The room is full.", "no_room": "There is no such room.", "not_allowed": "The room does not permit this.", nickTaken: "Somebody in the room has this name.",
+	"room_full": "The room is full.", "no_room": "There is no such room.", "unreachable": "The server of the room cannot be reached.", "not_allowed": "The room does not permit this.", nickTaken: "Somebody in the room has this name.",
 	nickRefused: "The room does not permit this name.", "not_voiced": "Only those with voice may write in the room.", "kicked": "The room has removed this user.", "destroyed": "The room was destroyed."}
 
 // ofUser are the reasons that concern all that a user writes.

@@ -64,7 +64,7 @@ func (w *world) restart() {
 		bridgetest.Kill(w.bridge)
 	}
 	w.bridge = bridgetest.Start(w.t, []string{"BRIDGE=1", "RIALTO_KEY=" + w.Key, "XMPP_SECRET=" + testSecret}, os.Args[0],
-		"--url", w.URL, "--server", w.prosody.address, "--domain", bridgeDomain, "--rooms", lobby+",Nowhere@"+roomDomain+","+plain, "--state", w.state)
+		"--url", w.URL, "--server", w.prosody.address, "--domain", bridgeDomain, "--rooms", lobby+",Nowhere@"+roomDomain+",a@away.localhost,"+plain, "--state", w.state)
 }
 
 // await waits until the group has texts, each with the bridge over which it came.
@@ -109,7 +109,7 @@ func TestBothDirections(t *testing.T) {
 	w.eve.enter(lobby, "Eve")
 	w.mallory.enter(lobby, "Alice") // whose name is that of a user of Rialto
 	w.eve.say(lobby, "before", "before the link")
-	for room, reason := range map[string]string{"Secret@" + roomDomain: "not_permitted", "nowhere@" + roomDomain: "no_room"} {
+	for room, reason := range map[string]string{"Secret@" + roomDomain: "not_permitted", "nowhere@" + roomDomain: "no_room", "a@away.localhost": "unreachable"} {
 		if l := w.Link(room, refused); l.Reason != reason || l.Text == "" {
 			t.Errorf("%s is %v, want %s", room, l, reason)
 		}
