@@ -1640,7 +1640,6 @@ mutant "keep the files of a scheduled message until the time that it had first" 
 mutant "schedule a command of the terminal as a text" internal/tool/terminal/scheduled.go 's/^\tcase compose != nil:/\tcase false:/' TestContentsThatAreSentLater ./internal/tool/terminal
 mutant "move a folder beyond the first" internal/tool/terminal/folders.go 's/^\tif to < 0 \|\| to >= len\(ids\) \{/\tif to = (to + len(ids)) % len(ids); false {/' TestFoldersMoveByOnePlace ./internal/tool/terminal
 mutant "measure recordings of 8 bits as those of 16" internal/tool/terminal/voice.go 's/ \|\| binary\.LittleEndian\.Uint16\(chunk\[14:\]\) != 16//' TestRecordingsAreMeasured ./internal/tool/terminal
-mutant "answer an edit that is on its way" sdk/go/send.go 's/ \&\& Shown\(\&chatv1\.Message\{Content: \&content\}\)//' TestLastQueued ./sdk/go
 mutant_ts "show an answer to a message on its way before it is known which one that is" src/events.ts 's/ \|\| item\.content\.replyTo\?\.clientSeq//' test/unit/client.test.ts
 mutant "decompress a file of the web app for each request" internal/app/webapp.go '/once := sync\.OnceValues/,/^\t\}\)$/{s/sync\.OnceValues\(func\(\)/func()/; s/^\t\}\)$/\t}/}' TestPlainFormsAreDecompressedOnce ./internal/app
 mutant "let chaos see recalled texts" internal/tool/chaos/check_people.go 's/changed \&\& o\.end < began \{/changed \&\& o.end < 0 \&\& began > 0 {/' EachViolation internal/tool/chaos

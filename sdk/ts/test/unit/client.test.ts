@@ -216,9 +216,14 @@ test("one's own message is answered before it has a seq, and the answer shows wh
   await c.sendText(room, "first");
   await c.sendText(room, "second", { replyTo: c.outgoing(room)[0]! });
   expect(c.outgoing(room)[1]!.content.replyTo).toMatchObject({ seq: 0n, clientSeq: 1n });
+  server.pushes = false;
   server.refuseCall = undefined;
   server.sockets = true;
-  await until(c, () => c.outgoing(room).length === 0 && c.messages(room).length === 2);
+  await until(c, () => c.outgoing(room).length === 0);
+  expect(c.messages(room).filter((m) => m.content.replyTo?.clientSeq)).toEqual([]); // there are receipts only
+  server.pushes = true;
+  server.cut();
+  await until(c, () => c.messages(room).length === 2);
   const [first, second] = c.messages(room);
   expect(second!.content.replyTo).toMatchObject({ seq: BigInt(first!.seq), clientSeq: 0n });
 });
