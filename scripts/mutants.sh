@@ -50,10 +50,13 @@ change() {
 	printf '%s\t%s\n' "$2" "$changed" >>"$work/$4"
 }
 
+# module_of FILE: the folder of the Go module that tests a file: that of the bridges has its own.
+module_of() { if [[ $1 = bridges/* ]]; then echo bridges; else echo .; fi; }
+
 # mutant NAME FILE SED TESTS PACKAGE...: one of the packages' tests of that name must fail with the change.
 mutant() {
 	local name=$1 file=$2 tests=$4 package
-	change "$name" "$file" "$3" go || return 0
+	change "$name" "$file" "$3" "$([ "$(module_of "$file")" = . ] && echo go || echo bridges)" || return 0
 	for package in "${@:5}"; do
 		[ -n "${tests_of[$package]:-}" ] || tests_of[$package]=$(cat "$package"/*_test.go 2>/dev/null | sed -nE 's/^func ((Test|Fuzz)[A-Za-z0-9_]*)\(.*/\1/p')
 		grep -qE "${tests%%/*}" <<<"${tests_of[$package]}" || not_a_mutant "$name" "$package has no test $tests"
@@ -76,6 +79,17 @@ check_go() {
 		not_a_mutant "${name_of[$changed]}" "it does not compile: $failure"
 		invalid[$changed]=1
 	done <"$work/failures"
+}
+# check_bridges does so with a run of the compiler for each: they are few.
+check_bridges() {
+	local file changed
+	while IFS=$'\t' read -r file changed; do
+		printf '{"Replace":{"%s":"%s"}}' "$PWD/$file" "$changed" >"$work/overlay.json"
+		if ! go -C bridges vet -overlay="$work/overlay.json" "./$(dirname "${file#bridges/}")" 2>"$work/log"; then
+			not_a_mutant "${name_of[$changed]}" "it does not compile: $(tail -1 "$work/log")"
+			invalid[$changed]=1
+		fi
+	done <"$work/bridges"
 }
 # One run of the compiler checks all, each beside the file that it replaces.
 check_ts() {
@@ -119,17 +133,18 @@ with_s3() {
 
 # run_mutant NAME FILE CHANGED TESTS PACKAGE...
 run_mutant() {
-	local name=$1 changed=$3 tests=$4 package flags try began=$SECONDS
+	local name=$1 changed=$3 tests=$4 package flags try began=$SECONDS module
+	module=$(module_of "$2")
 	[ -z "${invalid[$changed]:-}" ] || return 0
 	with_s3 "$tests" "${@:5}"
 	printf '{"Replace":{"%s":"%s"}}' "$PWD/$2" "$changed" >"$work/overlay.json"
 	for try in 1 2 3; do # some mutants need a race to show: a test that fails in one run of two is as good
 		for package in "${@:5}"; do
 			flags=()
-			if go list -deps -test "./$package" | grep '^pgregory.net/rapid$' >/dev/null; then
+			if go -C "$module" list -deps -test "./${package#bridges/}" | grep '^pgregory.net/rapid$' >/dev/null; then
 				flags=(-args -rapid.nofailfile -rapid.shrinktime=1s) # do not store the failing input of a mutant
 			fi
-			if GOFLAGS="$GOFLAGS -overlay=$work/overlay.json" go test -vet=off -count 1 -timeout 80s -run "$tests" "./$package" "${flags[@]}" >"$work/log" 2>&1; then
+			if GOFLAGS="$GOFLAGS -overlay=$work/overlay.json" go -C "$module" test -vet=off -count 1 -timeout 80s -run "$tests" "./${package#bridges/}" "${flags[@]}" >"$work/log" 2>&1; then
 				continue
 			fi
 			if grep -q '\[build failed\]\|\[setup failed\]\|no tests to run' "$work/log"; then
@@ -1683,8 +1698,21 @@ mutant "pass over reactions that were taken back" internal/service/chat/store.go
 mutant "take any file into an album" internal/tool/terminal/album.go 's/u\.Width > 0 \&\& //' ItemsOfAlbums ./internal/tool/terminal
 mutant "draw one sample of each bar of a waveform" internal/tool/terminal/message.go 's/slices\.Max\(samples\[i\*len\(samples\)\/bars : .*$/samples[i*len(samples)\/bars]/' WaveformsAsText ./internal/tool/terminal
 
+# Tests of bridges with whole servers have no binary here; these need none.
+mutant "send lines to IRC as fast as they come" bridges/irc/client.go 's/p\.next = p\.next\.Add\(p\.interval\)/_ = now/' '^TestPace$' bridges/irc
+mutant "send lines that IRC cuts off" bridges/irc/text.go 's/cut\(line, size-len\(prefix\)\)/cut(line, size)/' '^TestLinesOf$' bridges/irc
+mutant "divide characters into lines of IRC" bridges/irc/text.go 's/!utf8\.RuneStart\(text\[most\]\)/!utf8.RuneStart(text[most]) \&\& text == ""/' '^TestLinesOf$' bridges/irc
+mutant "send commands of a text to IRC" bridges/irc/text.go 's/case unicode\.IsControl\(r\) \|\| /case /' '^TestLinesOf$' bridges/irc
+mutant "let a name in IRC end where it does not" bridges/irc/text.go "s/r == '<' \|\| r == '>'/r < 0/" '^TestLinesOf$' bridges/irc
+mutant "enter several channels of IRC by one link" bridges/irc/channel.go "s/ \|\| r == ','//" '^TestChannels$' bridges/irc
+mutant "send a password to IRC in the clear" bridges/irc/main.go 's/ \&\& !c\.tls \&\& !isLoopback\(host\)/ \&\& c.tls \&\& isLoopback(host)/' '^TestSettings$' bridges/irc
+mutant "take people of IRC for others after they changed their nick" bridges/irc/channel.go 's/r\.Address = "account " \+ fold\(account\)/_ = account/' '^TestServersWithAccounts$' bridges/irc
+mutant "miss refusals of IRC" bridges/irc/client.go 's/x\.refusal = bridge\.NewRefusal/_ = bridge.NewRefusal/' '^TestServersWithAccounts$' bridges/irc
+mutant "send a message to IRC again whose report did not arrive" bridges/irc/deliver.go 's/if x\.last\.is\(id\) \{/if x.last.is("") {/' '^TestDeliveredOnce$' bridges/irc
+
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
+[ ! -s "$work/bridges" ] || check_bridges
 if [ -z "$check" ]; then
 	for run in "${runs[@]}"; do eval "$run"; done
 fi

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -61,6 +62,9 @@ func serve(t *testing.T, c net.Conn, password string) {
 			say(":s 001 rialto :Welcome", ":s 376 rialto :End")
 		case command == "JOIN":
 			say(":rialto!~rialto@h JOIN "+rest, "@account=Eve :eve_!~e@h PRIVMSG "+rest+" :with an account", ":eve_!~e@h PRIVMSG "+rest+" :without")
+		case command == "PRIVMSG" && strings.HasPrefix(rest, "#other "):
+			_, text, _ := strings.Cut(rest, " ")
+			say(":eve_!~e@h PRIVMSG #other :heard " + text[strings.LastIndex(text, " ")+1:])
 		case command == "PRIVMSG":
 			say("FAIL PRIVMSG RATE_LIMITED #lobby :Slow down", ":s NOTICE #lobby :no message")
 		case command == "QUIT":
@@ -107,6 +111,33 @@ func TestServersWithAccounts(t *testing.T) {
 	var no *bridge.Refusal
 	if _, err := x.Deliver(t.Context(), "#lobby", bridge.Outgoing{Conversation: 1, Seq: 2, Name: "Alice", Text: "hello"}); !errors.As(err, &no) || no.Reason != "rate_limited" || no.Text != "Slow down" {
 		t.Errorf("a refused message is %v", err)
+	}
+}
+
+// A message is sent once, also by the next process, unless another one was sent since.
+func TestDeliveredOnce(t *testing.T) {
+	x, r := connectTo(t, "secret")
+	<-r.changed
+	if err := x.Enter(t.Context(), "#other", bridge.Link{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		m := bridge.Outgoing{Conversation: 1, Seq: 2, Name: "Alice", Text: "hello"}
+		if id, err := x.Deliver(t.Context(), "#other", m); id != "1-2" || err != nil {
+			t.Errorf("the message is %q (%v)", id, err)
+		}
+		x.last = bridgetest.Must(openLastDelivery(x.config.state))(t)
+	}
+	m := bridge.Outgoing{Conversation: 1, Seq: 3, Name: "Alice", Text: "hello"}
+	if _, err := x.Deliver(t.Context(), "#other", m); err != nil {
+		t.Error(err)
+	}
+	var texts []string
+	for len(r.received) > 0 {
+		texts = append(texts, (<-r.received).Text)
+	}
+	if want := []string{"with an account", "without", "heard hello", "heard hello"}; !slices.Equal(texts, want) {
+		t.Errorf("the server was sent %q, want %q", texts, want)
 	}
 }
 
