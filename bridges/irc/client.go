@@ -148,13 +148,6 @@ func (x *client) end(s *session) {
 	close(s.ended)
 }
 
-// current returns the connection, or nil.
-func (x *client) current() *session {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.session
-}
-
 func (x *client) pong(m ircmsg.Message) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

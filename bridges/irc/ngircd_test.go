@@ -123,12 +123,6 @@ func (n *ngircd) start() {
 	bridgetest.Eventually(n.t, "ngircd listens", func() bool { return bridgetest.Listens(n.address) })
 }
 
-func (n *ngircd) restart() {
-	n.t.Helper()
-	bridgetest.Kill(n.process)
-	n.start()
-}
-
 // person is somebody in IRC, with what the person has seen.
 type person struct {
 	t    *testing.T
