@@ -284,6 +284,7 @@ mutant "cache the tail of a feed for another read" $log/cached_tails.go 's/f\.ta
 mutant "let retries take a whole step of a broadcast" internal/service/officialaccount/send_messages.go 's/- min\(len\(retries\), budget\/2\)/- len(retries)/' TakeHalfOfAStep internal/service/officialaccount
 mutant "forget that a message which is given up may be stored" internal/service/officialaccount/send_broadcast.go 's/deliveryUncertain, errs/deliveryFailed, errs/' BroadcastsThatAreOver internal/service/officialaccount
 mutant "answer no deferred message after a later one" internal/service/officialaccount/answer.go 's/ \&\& !deferred \{/ {/' OneConversation internal/service/officialaccount
+mutant "call a broadcast sent before its last message" internal/service/officialaccount/broadcast.go 's/if b\.sending \{/if b.sending \&\& b.id == 0 {/' RunsUntilItsLastRecipient ./internal/service/officialaccount
 mutant "forget aligners that were killed" internal/service/organization/synchronize.go 's/if err := s\.markInterrupted\(ctx\); err/if err := ctx.Err(); err/' AnAlignerWasKilled internal/service/organization
 mutant "forget removals that were killed" internal/service/organization/groups.go 's/aligner, err := s\.registerAlignerOfAll\(ctx, org\)/aligner, err := s.registerAlignerOfAll(ctx, 0*org)/' AnAlignerWasKilled internal/service/organization
 mutant "end an alignment from old rows as if it were the newest" internal/service/organization/synchronize.go 's/ELSE CAST\(\$4 AS BIGINT\) END/ELSE pending + 0 * $4 END/' AnAlignmentFromOldRows internal/service/organization

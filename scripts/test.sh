@@ -48,16 +48,16 @@ whole_servers() {
 	with_postgres "${go_test[@]}" -run "$own_nodes" "$tests"
 	stage "all other scenarios"
 	with_postgres -records sqlite "${go_test[@]}" -skip "$own_nodes|$(names "${on_three_nodes[@]}")" "$tests"
-}
-whole_programs() {
-	stage "programs that are killed"
-	KILL_CYCLES=78 KILL_SEED=$((part + 1)) with_postgres -records sqlite "${go_test[@]}" "${programs[@]}"
 	stage "a thousand power failures"
 	go test -vet=off -timeout 30m -run '^TestPowerCut' ./internal/engine/timeline/pebblelog
 	stage "ten thousand syncs under load"
 	FREE_SYNCS=10000 go test -vet=off -timeout 20m -run '^TestSyncsUnderLoad' ./internal/app/apptest
 	stage "deployment: image, load balancer, standby, a client of STOMP"
 	scripts/deploy-test.sh ./image ./balance ./standby ./nodetest ./stomp
+}
+whole_programs() {
+	stage "programs that are killed"
+	KILL_CYCLES=78 KILL_SEED=$((part + 1)) with_postgres -records sqlite "${go_test[@]}" "${programs[@]}"
 }
 clients() {
 	stage "TypeScript SDK"

@@ -63,17 +63,19 @@ type broadcast struct {
 	revision    uint32
 	createdMs   int64
 	changedBy   id.User
-	faults      int // steps that failed since one succeeded
+	faults      int  // steps that failed since one succeeded
+	sending     bool // its last recipients were claimed, and not all of them were tried yet
 }
 
-const broadcastColumns = `id, account, author, content, audience, waves, wave_seconds, per_minute, state, wave, after_user, due_ms, work_ms, sent, failed, revision, created_ms, changed_by, faults`
+const broadcastColumns = `id, account, author, content, audience, waves, wave_seconds, per_minute, state, wave, after_user, due_ms, work_ms, sent, failed, revision, created_ms, changed_by, faults,
+	state = 3 AND EXISTS (SELECT 1 FROM official_deliveries d WHERE d.broadcast = official_broadcasts.id AND d.state = 1 AND d.tries = 0)` // done, and claimed
 
 func scanBroadcast(scan func(...any) error) (*broadcast, error) {
 	b := &broadcast{audience: &chatv1.BroadcastAudience{}}
 	var audience []byte
 	var waves string
 	err := scan(&b.id, &b.account, &b.author, &b.content, &audience, &waves, &b.waveSeconds, &b.perMinute, &b.state, &b.wave, &b.afterUser, &b.dueMs, &b.workMs, &b.sent, &b.failed,
-		&b.revision, &b.createdMs, &b.changedBy, &b.faults)
+		&b.revision, &b.createdMs, &b.changedBy, &b.faults, &b.sending)
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +114,9 @@ func operatedBroadcast(ctx context.Context, q querier, n uint64, by id.User) (*b
 func (s *Service) viewBroadcast(ctx context.Context, b *broadcast) (*chatv1.Broadcast, error) {
 	v := &chatv1.Broadcast{Id: b.id, Account: uint64(b.account), Author: uint64(b.author), Content: &chatv1.Content{}, Audience: b.audience, Waves: b.waves, WaveSeconds: b.waveSeconds,
 		PerMinute: b.perMinute, State: b.state, Wave: uint32(b.wave), DueMs: b.dueMs, Sent: b.sent, Failed: b.failed, Revision: b.revision, CreatedMs: b.createdMs, ChangedBy: uint64(b.changedBy)}
+	if b.sending {
+		v.State = running
+	}
 	if err := proto.Unmarshal(b.content, v.Content); err != nil {
 		return nil, err
 	}

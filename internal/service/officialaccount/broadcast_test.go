@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -332,5 +333,27 @@ func TestRefusedDeliveriesAreCounted(t *testing.T) {
 	w.steps(4)
 	if got := w.get(b); got.Sent != 11 || got.Failed != 1 || got.State != chatv1.Broadcast_STATE_DONE {
 		t.Errorf("the progress is %v", got)
+	}
+}
+
+// A broadcast is sent once each of its recipients was tried: until then it runs, also when all of them are claimed.
+func TestABroadcastRunsUntilItsLastRecipientWasTried(t *testing.T) {
+	w := open(t)
+	w.crowd(2)
+	b := w.broadcast(&chatv1.CreateBroadcastRequest{})
+	var mu sync.Mutex
+	var during []chatv1.Broadcast_State
+	w.onSend = func(*message.Draft) error {
+		mu.Lock()
+		defer mu.Unlock()
+		during = append(during, w.get(b).State)
+		return nil
+	}
+	w.steps(1)
+	if want := []chatv1.Broadcast_State{chatv1.Broadcast_STATE_RUNNING, chatv1.Broadcast_STATE_RUNNING}; !slices.Equal(during, want) {
+		t.Errorf("while it is sent, its states are %v", during)
+	}
+	if got := w.get(b); got.State != chatv1.Broadcast_STATE_DONE || got.Sent != 2 {
+		t.Errorf("afterwards: %v, %d sent", got.State, got.Sent)
 	}
 }

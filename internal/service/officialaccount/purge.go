@@ -19,8 +19,8 @@ const (
 func (s *Service) Purge(ctx context.Context) error {
 	before := s.nowMs() - keepDeliveries.Milliseconds()
 	for {
-		list, err := s.queryBroadcasts(ctx, `SELECT `+broadcastColumns+` FROM official_broadcasts b WHERE NOT pending AND state IN ($1, $2, $3) AND work_ms < $4
-			AND EXISTS (SELECT 1 FROM official_deliveries d WHERE d.broadcast = b.id) ORDER BY id LIMIT $5`, done, cancelled, recalled, before, broadcastsPerStep)
+		list, err := s.queryBroadcasts(ctx, `SELECT `+broadcastColumns+` FROM official_broadcasts WHERE NOT pending AND state IN ($1, $2, $3) AND work_ms < $4
+			AND EXISTS (SELECT 1 FROM official_deliveries d WHERE d.broadcast = official_broadcasts.id) ORDER BY id LIMIT $5`, done, cancelled, recalled, before, broadcastsPerStep)
 		if err != nil || len(list) == 0 {
 			return err
 		}
