@@ -994,7 +994,7 @@ mutant "give arguments of SQLite in the order of their numbers" internal/engine/
 mutant "let SQLite plan a statement again when a value changes" internal/engine/sqldb/positional.go 's/b\.WriteString\("\+\?"\)/b.WriteByte(63)/' 'PlaceholdersBecomePositional' internal/engine/sqldb
 mutant "use a copy of a row that has changed" internal/engine/sqldb/copies.go 's/!ok \|\| c\.lastChange\(k\) > min\(have\.after, after\)/!ok/' 'CopiesShowEachChange' internal/engine/sqldb
 mutant "use a copy that is newer than the snapshot" internal/engine/sqldb/copies.go 's/min\(have\.after, after\)/have.after/' 'CopiesAreThose' internal/engine/sqldb
-mutant "keep a copy of a row that has changed meanwhile" internal/engine/sqldb/copies.go 's/copied\[V\]\{v, exists, after\}/copied[V]{v, exists, after + 1<<32}/; s/c\.lastChange\(k\) <= after/true/' 'CopiesAreThose' internal/engine/sqldb
+mutant "keep a copy of a row that has changed meanwhile" internal/engine/sqldb/copies.go 's/copied\{v, exists, after\}/copied{v, exists, after + 1<<32}/; s/c\.lastChange\(k\) <= after/true/' 'CopiesAreThose' internal/engine/sqldb
 mutant "use copies while a commit changes them" internal/engine/sqldb/changes.go 's/^\tc\.mark\(inCommit\)$//' 'KeysOfARunningCommit' internal/engine/sqldb
 mutant "begin a snapshot with its first query" internal/engine/sqldb/snapshot.go 's/tx\.run\("SELECT 1 FROM sqlite_schema LIMIT 1"\)/error(nil)/' 'CopiesAreThose' internal/engine/sqldb
 mutant "forget what a large transaction has changed" internal/engine/sqldb/changes.go 's/c\.any = true/c.any = false/' 'VeryManyRows' internal/engine/sqldb
