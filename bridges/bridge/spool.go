@@ -80,7 +80,7 @@ func (s *spool) add(m Received) error {
 	if err != nil {
 		return err
 	}
-	if err := s.write(name, raw); err != nil {
+	if err := WriteFile(filepath.Join(s.dir, name), raw); err != nil {
 		return err
 	}
 	s.files, s.last = append(s.files, name), name
@@ -89,27 +89,6 @@ func (s *spool) add(m Received) error {
 	default:
 	}
 	return nil
-}
-
-// write writes a file that is whole, or is not there, also after a power failure.
-func (s *spool) write(name string, raw []byte) error {
-	path := filepath.Join(s.dir, name)
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(raw)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return err
-	}
-	dir, err := os.Open(s.dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // first returns the oldest message; ok is false if there is none. A file that is no message is set aside.

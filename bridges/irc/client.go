@@ -20,7 +20,6 @@ import (
 )
 
 const (
-	reconnectFirst, reconnectLongest = time.Second, time.Minute
 	// answerTimeout is how long the server may take to answer.
 	answerTimeout = time.Minute
 	// quitTimeout is how long the server may take to end a connection that the bridge has left.
@@ -88,25 +87,16 @@ func (x *client) dial() *session {
 	return s
 }
 
-// Run keeps the connection until ctx ends. Delays between attempts grow, each with a random part.
+// Run keeps the connection until ctx ends.
 func (x *client) Run(ctx context.Context) {
-	delay := reconnectFirst
-	for ctx.Err() == nil {
-		began, s := time.Now(), x.dial()
+	bridge.KeepConnected(ctx, func() {
+		s := x.dial()
 		if err := s.conn.Connect(); err != nil {
 			x.logger.Warn("IRC cannot be reached", "server", x.config.server, "tls", x.config.tls, "error", err)
-		} else {
-			x.keep(ctx, s)
+			return
 		}
-		if time.Since(began) > reconnectLongest {
-			delay = reconnectFirst
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(delay/2 + rand.N(delay/2)):
-		}
-		delay = min(2*delay, reconnectLongest)
-	}
+		x.keep(ctx, s)
+	})
 }
 
 // keep returns when a connection has ended. If ctx ends before, a message that is being sent is sent whole.

@@ -90,7 +90,7 @@ func (l *lastDelivery) is(id string) bool {
 	return l.id == id
 }
 
-// set writes down what was sent. The file is whole, the one before or the new one, also after a power failure.
+// set writes down what was sent.
 func (l *lastDelivery) set(id string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,13 +99,5 @@ func (l *lastDelivery) set(id string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(l.path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(raw)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(l.path+".new", l.path)
+	return bridge.WriteFile(l.path, raw)
 }

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -59,25 +58,16 @@ func run(args []string) error {
 	if err := c.check(*channels); err != nil {
 		return err
 	}
-	if *authority != "" {
-		pem, err := os.ReadFile(*authority)
-		if err != nil {
-			return err
-		}
-		if c.roots = x509.NewCertPool(); !c.roots.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("%s has no certificate in PEM", *authority)
-		}
+	var err error
+	if c.roots, err = bridge.Roots(*authority); err != nil {
+		return err
 	}
 	side, err := rialto.NewBridge(rialto.BridgeConfig{URL: *url, Key: os.Getenv("RIALTO_KEY")})
 	if err != nil {
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	permitted := strings.Split(*channels, ",")
-	for n := range permitted {
-		permitted[n] = fold(strings.TrimSpace(permitted[n]))
-	}
-	b, err := bridge.New(bridge.Config{Rialto: side, Rooms: permitted, Spool: filepath.Join(c.state, "spool"), Logger: logger,
+	b, err := bridge.New(bridge.Config{Rialto: side, Rooms: bridge.Rooms(*channels, fold), Spool: filepath.Join(c.state, "spool"), Logger: logger,
 		Registration: &bridgev1.PutBridgeRequest{DisplayName: *display}}) // IRC has neither edits nor recalls, reactions and files
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	mathrand "math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -21,7 +20,6 @@ import (
 var errNoAnswer = errors.New("XMPP does not answer")
 
 const (
-	reconnectFirst, reconnectLongest = time.Second, time.Minute
 	// answerTimeout is how long the server, or a room, may take to answer.
 	answerTimeout = 30 * time.Second
 	// pingInterval is between questions whether the bridge is still in each of its rooms.
@@ -68,36 +66,23 @@ func newClient(c config, k *checkpoints, logger *slog.Logger) *client {
 func (x *client) Run(ctx context.Context) {
 	var work sync.WaitGroup
 	work.Go(func() { x.ping(ctx) })
-	x.keepConnected(ctx)
+	bridge.KeepConnected(ctx, func() { x.connect(ctx) })
 	work.Wait()
 }
 
 // Normalize returns the address of a room as servers write it.
 func (*client) Normalize(address string) string { return strings.ToLower(strings.TrimSpace(address)) }
 
-// keepConnected keeps the connection until ctx ends. Delays between attempts grow, each with a random part.
-func (x *client) keepConnected(ctx context.Context) {
-	delay := reconnectFirst
-	for ctx.Err() == nil {
-		began := time.Now()
-		s, err := openStream(ctx, x.config)
-		if err == nil {
-			x.connected(s)
-			err = x.serve(ctx, s)
-			x.disconnected()
-		}
-		if ctx.Err() != nil {
-			return
-		}
+// connect makes a connection, and returns when it has ended.
+func (x *client) connect(ctx context.Context) {
+	s, err := openStream(ctx, x.config)
+	if err == nil {
+		x.connected(s)
+		err = x.serve(ctx, s)
+		x.disconnected()
+	}
+	if ctx.Err() == nil {
 		x.logger.Warn("XMPP is connected again", "server", x.config.server, "error", err)
-		if time.Since(began) > reconnectLongest {
-			delay = reconnectFirst
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(delay/2 + mathrand.N(delay/2)):
-		}
-		delay = min(2*delay, reconnectLongest)
 	}
 }
 

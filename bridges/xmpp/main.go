@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/rialto-im/rialto/bridges/bridge"
@@ -56,14 +55,9 @@ func run(ctx context.Context, args []string) error {
 	case c.secret == "":
 		return errors.New("the environment variable XMPP_SECRET must have the component's secret")
 	}
-	if *authority != "" {
-		pem, err := os.ReadFile(*authority)
-		if err != nil {
-			return err
-		}
-		if c.roots = x509.NewCertPool(); !c.roots.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("%s has no certificate in PEM", *authority)
-		}
+	var err error
+	if c.roots, err = bridge.Roots(*authority); err != nil {
+		return err
 	}
 	side, err := rialto.NewBridge(rialto.BridgeConfig{URL: *url, Key: os.Getenv("RIALTO_KEY")})
 	if err != nil {
@@ -75,11 +69,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	x := newClient(c, k, logger)
-	permitted := strings.Split(*rooms, ",")
-	for n := range permitted {
-		permitted[n] = x.Normalize(permitted[n])
-	}
-	b, err := bridge.New(bridge.Config{Rialto: side, Rooms: permitted, Spool: filepath.Join(*state, "spool"), Logger: logger,
+	b, err := bridge.New(bridge.Config{Rialto: side, Rooms: bridge.Rooms(*rooms, x.Normalize), Spool: filepath.Join(*state, "spool"), Logger: logger,
 		Registration: &bridgev1.PutBridgeRequest{DisplayName: *display, Edits: true, Recalls: true}})
 	if err != nil {
 		return err
