@@ -46,7 +46,7 @@ type client struct {
 	link   link
 	logger *slog.Logger
 	last   *lastDelivery
-	asking chan struct{} // held by who sends and waits for the answer, as refusals do not say which line they are about
+	asking chan struct{} // held while a message waits for its answer: refusals do not name the line that they refuse
 	pace   pace          // guarded by asking
 
 	mu      sync.Mutex // guards the fields below

@@ -17,7 +17,7 @@ import (
 
 const lobby = "#lobby"
 
-// world is a Rialto, an ngircd, a bridge between them that the test kills, and Eve, who is the operator of the channel.
+// world has a Rialto, an ngircd, and a bridge that the test kills. Eve operates the channel.
 type world struct {
 	*bridgetest.Rialto
 	t      *testing.T

@@ -254,7 +254,7 @@ func newRefusal(reason, text string) *bridge.Refusal {
 	return r
 }
 
-// handlePresence notes who is in a room.
+// handlePresence notes the occupants of a room.
 func (x *client) handlePresence(e element) {
 	address, nick := splitJID(e.attr("from"))
 	detail, _ := e.child(nsOccupant, "x")

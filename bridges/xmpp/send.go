@@ -11,7 +11,7 @@ import (
 // maxSent is how many bytes a message may have. Servers close the connection of who sends too large stanzas: Prosody those of more than 512 KiB, and others may permit less.
 const maxSent = 250_000
 
-// maxOccupants is how many users of Rialto are in a room at the same time. Of more, the one leaves who has not written for longest.
+// maxOccupants bounds the users of Rialto in a room. If another one writes, the one leaves who has been silent for longest.
 const maxOccupants = 50
 
 // sendRefusals are the answers of rooms to messages (XEP-0045, 7.4).
@@ -101,7 +101,7 @@ func (x *client) occupantFor(ctx context.Context, r *room, user uint64, name str
 	return o, err
 }
 
-// makeSpace removes the occupant who has not written for longest, if there are too many. The caller holds the client's mutex.
+// makeSpace removes the occupant who has been silent for longest, if there are too many. The caller holds the client's mutex.
 func (r *room) makeSpace(bot string) (oldest *occupant) {
 	if len(r.occupants) <= maxOccupants {
 		return nil

@@ -103,7 +103,7 @@ func (w *world) recall(seq uint64) {
 	w.Send(&chatv1.Content{Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: &chatv1.Ref{Seq: seq}}}})
 }
 
-// What is written on one side is on the other, once, and goes no further. Who writes in Rialto is in the room with a name of their own.
+// Each side receives once what the other side wrote, and does not send it back. Each user of Rialto who writes has a name of their own in the room.
 func TestBothDirections(t *testing.T) {
 	w := open(t)
 	w.eve.enter(lobby, "Eve")
