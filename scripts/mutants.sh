@@ -1536,7 +1536,7 @@ mutant "number imported entries after the newest one only" internal/service/chat
 mutant "end imports that other nodes go on with" internal/service/chat/apply_control.go 's/s\.importing = s\.importing \&\& c\.Importing/s.importing = false/' TwoNodesImportToOneConversation ./internal/service/chat
 mutant "end no import that was given up" internal/service/chat/list_imports.go 's/WHERE importing AND/WHERE NOT importing AND/' AnImportThatWasGivenUpIsEnded ./internal/app/apptest
 mutant "import a post twice" internal/service/feed/import_posts.go 's/err != nil \|\| stored != 0 \{/err != nil {/' PostsAreImportedOnce ./internal/service/feed
-mutant "notify users of imported likes" internal/service/engagement/marks.go 's/if c\.Quiet \{/if false {/' WhatIsImportedIsReadAndExportedAgain ./internal/app/apptest
+mutant "notify users of imported likes" internal/service/engagement/marks.go 's/if c\.Quiet \{/if false {/' ImportedLikesNotifyNobody ./internal/service/engagement
 mutant "like now what was liked before" internal/platform/counter/change.go 's/cmp\.Or\(some\[0\]\.last\(\)\.AtMs, now\)/now/' WhatIsImportedIsReadAndExportedAgain ./internal/app/apptest
 mutant "load posts twice" internal/tool/importer/load_posts.go 's/if s\.read < \*s\.done \{/if false {/' ALoadOfPostsContinues ./internal/tool/importer
 mutant "replace settings by an import" internal/service/account/export_users.go 's/err != nil \|\| proto\.Size\(has\) > 0 \{/err != nil || has == nil {/' SettingsAreImported ./internal/service/account

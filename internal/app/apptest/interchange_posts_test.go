@@ -131,9 +131,23 @@ func checkPosts(t *testing.T, s *interchangeServer, hugo *apptest.Person, gina u
 	if p.Version != 3 || p.Content.Text != "third version" || p.Content.Video == 0 || p.Likes != 2 || p.Favourites != 1 || p.Comments != 2 || p.Reposts != 2 || !p.Liked || !p.Favourited {
 		t.Errorf("the post is %v", p)
 	}
-	noted, err := notificationv1connect.NewNotificationServiceClient(s.HTTP, s.URL).ListNotifications(t.Context(), apptest.As(hugo, &notificationv1.ListNotificationsRequest{}))
+}
+
+// checkNoImportedNotifications checks that a user's only notification is of a like that comes after an import.
+func checkNoImportedNotifications(t *testing.T, s *interchangeServer, author, by *apptest.Person) {
+	t.Helper()
+	list, err := s.Feed().ListPosts(t.Context(), apptest.As(by, &feedv1.ListPostsRequest{User: author.User}))
 	must(t, err)
-	if len(noted.Msg.Notifications) != 0 {
-		t.Errorf("an import notifies: %v", noted.Msg.Notifications)
+	_, err = engagementv1connect.NewEngagementServiceClient(s.HTTP, s.URL).Like(t.Context(), apptest.As(by, &engagementv1.LikeRequest{Kind: engagementv1.LikeKind_LIKE_KIND_POST, Subject: list.Msg.Posts[0].Id}))
+	must(t, err)
+	var noted []*notificationv1.Notification
+	eventually.True(t, "the author is notified of the like", func() bool {
+		r, err := notificationv1connect.NewNotificationServiceClient(s.HTTP, s.URL).ListNotifications(t.Context(), apptest.As(author, &notificationv1.ListNotificationsRequest{}))
+		must(t, err)
+		noted = r.Msg.Notifications
+		return len(noted) > 0
+	})
+	if len(noted) != 1 || noted[0].Subject != list.Msg.Posts[0].Id {
+		t.Errorf("an import notifies: %v", noted)
 	}
 }

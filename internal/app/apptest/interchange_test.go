@@ -186,6 +186,7 @@ func TestWhatIsImportedIsReadAndExportedAgain(t *testing.T) {
 			t.Errorf("%s differs after a round trip:\n%s\nand then:\n%s", name, a, b)
 		}
 	}
+	checkNoImportedNotifications(t, second, second.as(t, "rialto:"+strconv.FormatUint(gina.User, 10)), second.as(t, "rialto:"+strconv.FormatUint(hugo.User, 10)))
 	if second.postgres {
 		return
 	}

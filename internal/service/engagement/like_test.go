@@ -45,6 +45,21 @@ func TestLikesCountOnce(t *testing.T) {
 	}
 }
 
+// TestImportedLikesNotifyNobody: imported likes count, and OnLike does not get them.
+func TestImportedLikesNotifyNobody(t *testing.T) {
+	f := open(t)
+	a, b := f.user(), f.user()
+	p := f.post(a)
+	c := f.comment(a, p)
+	must(t, f.ImportLikes(t.Context(), []counter.Change{{Kind: counter.PostLikes, Subject: p, User: b}, {Kind: counter.CommentLikes, Subject: c, User: b}}))
+	if posts, comments := f.countOf(counter.PostLikes, p), f.countOf(counter.CommentLikes, c); posts != 1 || comments != 1 {
+		t.Errorf("the post has %d likes and the comment %d, want 1 each", posts, comments)
+	}
+	if len(f.likes) != 0 {
+		t.Errorf("OnLike got imported likes: %v", f.likes)
+	}
+}
+
 // TestLikesAndOnLikeAreOneTransaction: a like is not stored if OnLike fails.
 func TestLikesAndOnLikeAreOneTransaction(t *testing.T) {
 	f := open(t)
