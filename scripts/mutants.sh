@@ -1710,6 +1710,7 @@ mutant "send a password to IRC in the clear" bridges/irc/main.go 's/ \&\& !c\.tl
 mutant "take people of IRC for others after they changed their nick" bridges/irc/channel.go 's/r\.Address = "account " \+ fold\(account\)/_ = account/' '^TestServersWithAccounts$' bridges/irc
 mutant "miss refusals of IRC" bridges/irc/client.go 's/x\.refusal = bridge\.NewRefusal/_ = bridge.NewRefusal/' '^TestServersWithAccounts$' bridges/irc
 mutant "send a message to IRC again whose report did not arrive" bridges/irc/deliver.go 's/if x\.last\.is\(id\) \{/if x.last.is("") {/' '^TestDeliveredOnce$' bridges/irc
+mutant "leave out the rows of a package's first steps" internal/engine/sqldb/first_schema.go 's/err != nil \|\| filled \{/err != nil {/' RowsOfStepsAreKept ./internal/engine/sqldb
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -56,6 +56,8 @@ type DB struct {
 type dialect struct {
 	// typeNames replaces the neutral names in migrations.
 	typeNames *strings.Replacer
+	// firstSchema returns statements that do in an empty database what a package's first steps do, or false if the steps have to run; nil where they always do.
+	firstSchema func(ctx context.Context, steps []string) ([]string, bool)
 	// beginShared begins a transaction that may run concurrently with those of other nodes; beginExclusive begins one that may not. Empty
 	// for SQLite, which one node uses.
 	beginShared, beginExclusive string
@@ -205,9 +207,24 @@ func (d *DB) Migrate(ctx context.Context, component string, steps []string) erro
 		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM migrations WHERE component = $1`, component).Scan(&done); err != nil {
 			return err
 		}
+		named := make([]string, len(steps))
+		for i, step := range steps {
+			named[i] = d.dialect.typeNames.Replace(step)
+		}
+		created := false
+		if done == 0 && d.dialect.firstSchema != nil {
+			var statements []string
+			if statements, created = d.dialect.firstSchema(ctx, named); created {
+				if err := execEach(ctx, tx, statements); err != nil {
+					return err
+				}
+			}
+		}
 		for at = done; at < len(steps); at++ {
-			if _, err := tx.ExecContext(ctx, d.dialect.typeNames.Replace(steps[at])); err != nil {
-				return err
+			if !created {
+				if _, err := tx.ExecContext(ctx, named[at]); err != nil {
+					return err
+				}
 			}
 			if _, err := tx.ExecContext(ctx, `INSERT INTO migrations (component, step) VALUES ($1, $2)`, component, at); err != nil {
 				return err

@@ -40,7 +40,7 @@ func openSQLite(ctx context.Context, path string, o StoreOptions) (_ *DB, err er
 			_ = faults.stop()
 		}
 	}()
-	d := &DB{writer: writer, changes: known, store: store{options: o, faults: faults}, closers: []func() error{faults.stop}, dialect: dialect{typeNames: strings.NewReplacer("{bytes}", "BLOB", "{number}", "INTEGER PRIMARY KEY AUTOINCREMENT")}}
+	d := &DB{writer: writer, changes: known, store: store{options: o, faults: faults}, closers: []func() error{faults.stop}, dialect: dialect{typeNames: strings.NewReplacer("{bytes}", "BLOB", "{number}", "INTEGER PRIMARY KEY AUTOINCREMENT"), firstSchema: firstSchema}}
 	if _, err = writer.ExecContext(ctx, createMigrations); err == nil {
 		err = d.store.createRow(ctx, writer)
 	}
@@ -51,7 +51,7 @@ func openSQLite(ctx context.Context, path string, o StoreOptions) (_ *DB, err er
 		return nil, errors.Join(err, writer.Close())
 	}
 	d.reader.SetMaxOpenConns(8)
-	d.reader.SetMaxIdleConns(4)
+	d.reader.SetMaxIdleConns(8)
 	d.reader.SetConnMaxIdleTime(readerIdle)
 	return d, nil
 }
