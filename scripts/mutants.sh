@@ -1711,6 +1711,8 @@ mutant "take people of IRC for others after they changed their nick" bridges/irc
 mutant "miss refusals of IRC" bridges/irc/client.go 's/x\.refusal = bridge\.NewRefusal/_ = bridge.NewRefusal/' '^TestServersWithAccounts$' bridges/irc
 mutant "send a message to IRC again whose report did not arrive" bridges/irc/deliver.go 's/if x\.last\.is\(id\) \{/if x.last.is("") {/' '^TestDeliveredOnce$' bridges/irc
 mutant "leave out the rows of a package's first steps" internal/engine/sqldb/first_schema.go 's/err != nil \|\| filled \{/err != nil {/' RowsOfStepsAreKept ./internal/engine/sqldb
+mutant "answer calls of posts by nodes for conversations" internal/app/serve.go 's/return config\.RoleFeed/return config.RoleChat/' RolesServePaths ./internal/app
+mutant "answer no part of the calls by nodes for all" internal/app/config/engines.go 's/\(role == RoleChat \|\| role == RoleFeed\) \&\& slices\.Contains\(c\.Roles, RoleAPI\)$/false/' RolesServePaths ./internal/app
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -128,7 +128,7 @@ func (n *Node) agreeSettings(ctx context.Context) error {
 		n.logger.Warn("this node has another search index than the other nodes: set the same opensearch settings on all nodes; if all have changed: DELETE FROM cluster_settings WHERE name = 'search'",
 			"theirs", all, "this_nodes", mine)
 	}
-	if err != nil || !n.config.Has(config.RoleAPI) && !n.config.Has(config.RoleWorker) { // roles that use no files
+	if err != nil || !n.config.AnswersCalls() && !n.config.Has(config.RoleWorker) { // roles that use no files
 		return err
 	}
 	mine = "the data directory of node " + n.name

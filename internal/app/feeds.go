@@ -90,6 +90,6 @@ func (n *Node) openRanking(ctx context.Context) error {
 		return err
 	}
 	n.ranking, err = ranking.New(ctx, ranking.Deps{DB: n.db, Counters: n.counters, Posts: n.feed, Comments: n.comments, Engagement: n.engagement, Graph: n.accounts, Numbers: n.switches, Secret: secret, Audit: n.audit.Add,
-		IsCoordinator: n.isCoordinator, NoCalls: !n.config.Has(config.RoleAPI) && !n.config.Has(config.RoleGateway), FactReads: n.caches.metrics.Reads("ranking_facts"), Clock: n.clock, Logger: n.logger})
+		IsCoordinator: n.isCoordinator, NoCalls: !n.config.Has(config.RoleFeed) && !n.config.Has(config.RoleGateway), FactReads: n.caches.metrics.Reads("ranking_facts"), Clock: n.clock, Logger: n.logger})
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -44,15 +43,7 @@ func (n *Node) auditSwitch(ctx context.Context, tx *sql.Tx, name runtimeswitch.N
 func (n *Node) describe() *operationv1.NodeReport {
 	b := telemetry.ThisBuild()
 	r := &operationv1.NodeReport{Version: b.Version, Commit: b.Short(), StartedMs: n.startedMs, Leaving: n.leaving.Load(), Damaged: n.damaged(),
-		Processors: uint32(n.threads.processors)}
-	for _, role := range []string{config.RoleGateway, config.RoleAPI, config.RoleWorker} {
-		if n.config.Has(role) {
-			r.Roles = append(r.Roles, role)
-		}
-	}
-	if n.config.IsEdge() {
-		r.Roles = append(r.Roles, config.RoleEdge)
-	}
+		Processors: uint32(n.threads.processors), Roles: n.config.AllRoles()}
 	return r
 }
 

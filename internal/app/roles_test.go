@@ -9,24 +9,44 @@ import (
 	"net/http/httputil"
 	neturl "net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/engine/blob/s3blob/s3test"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
 
-// TestNodesWithDifferentRoles: one node holds the sockets, another answers calls, and a third fans out. A message goes from a call to a
-// socket through all of them. A node does not serve other roles.
+// TestRolesServePaths: a node serves what its roles name, and a node without roles everything.
+func TestRolesServePaths(t *testing.T) {
+	for path, served := range map[string]string{
+		"/v1/socket": "gateway", "/v1/events": "gateway", "/v1/stomp": "gateway",
+		"/rialto.chat.v1.ChatService/History": "api chat", "/rialto.presence.v1.PresenceService/GetPresence": "api chat", "/rialto.transaction.v1.MessageTransactionService/Commit": "api chat",
+		"/rialto.feed.v1.FeedService/HomeTimeline": "api feed", "/rialto.notification.v1.NotificationService/ListNotifications": "api feed", "/rialto.comment.v1.CommentService/ListComments": "api feed",
+		"/rialto.account.v1.AccountService/Login": "api", "/rialto.search.v1.SearchService/Search": "api", "/rialto.feeds": "api", "/v1/media/1": "api", "/": "api",
+	} {
+		for _, role := range []string{"", "gateway", "api", "chat", "feed", "worker"} {
+			c := config.Config{Roles: strings.Fields(role)}
+			if want := role == "" || slices.Contains(strings.Fields(served), role); c.Has(roleOf(path)) != want {
+				t.Errorf("a node with the role %q serves %s: %v, want %v", role, path, !want, want)
+			}
+		}
+	}
+}
+
+// TestNodesWithDifferentRoles: one node holds the sockets, one answers calls of conversations, one those of posts, one all others, and one fans out. A message goes
+// from a call to a socket through all of them, and a post to its reader. A node does not serve other roles.
 func TestNodesWithDifferentRoles(t *testing.T) {
 	address, s3 := sqltest.Schema(t, sqltest.Postgres(t)), s3test.Start(t)
 	shared := []string{"postgres=" + address, "s3.endpoint=" + s3.Endpoint, "s3.bucket=" + s3.Bucket(t), "s3.access_key=" + s3.AccessKey, "s3.secret_key=" + s3.SecretKey}
 	nodes := map[string]*Node{}
-	for _, role := range []string{"worker", "gateway", "api"} {
+	for _, role := range []string{"worker", "gateway", "api", "chat", "feed"} {
 		h, err := Open(t.Context(), configure(t, filepath.Join(t.TempDir(), "data"), append(shared, "roles="+role, "node="+role)...), slog.New(slog.NewTextHandler(t.Output(), nil)))
 		if err != nil {
 			t.Fatal(err)
@@ -56,13 +76,18 @@ func TestNodesWithDifferentRoles(t *testing.T) {
 			t.Fatalf("the worker has %v partitions of %v", nodes["worker"].ownedPartitions(), nodes["gateway"].heldPartitions())
 		}
 	}
-	if nodes["api"].ownedPartitions()+nodes["gateway"].ownedPartitions() > 0 {
-		t.Error("a node without the role worker owns partitions")
+	for role, h := range nodes {
+		if role != "worker" && h.ownedPartitions() > 0 {
+			t.Errorf("the node with the role %s owns partitions", role)
+		}
+		if got := h.config.AllRoles(); !slices.Equal(got, []string{role}) {
+			t.Errorf("the node with the role %s says that it has %v", role, got)
+		}
 	}
 	throughAll(t, nodes)
 }
 
-// throughAll sends a message by a call and receives it on a socket. A proxy in front sends each request to a node with the right role.
+// throughAll sends a message by a call and receives it on a socket, and publishes a post and reads it. A proxy in front sends each request to a node with the right role.
 func throughAll(t *testing.T, nodes map[string]*Node) {
 	to := func(role string) *httputil.ReverseProxy {
 		u, err := neturl.Parse(url(nodes[role]))
@@ -71,11 +96,16 @@ func throughAll(t *testing.T, nodes map[string]*Node) {
 		}
 		return httputil.NewSingleHostReverseProxy(u)
 	}
-	sockets, calls := to("gateway"), to("api")
+	sockets, calls, conversations, posts := to("gateway"), to("api"), to("chat"), to("feed")
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/v1/socket" {
+		switch p := r.URL.Path; {
+		case p == "/v1/socket":
 			sockets.ServeHTTP(w, r)
-		} else {
+		case strings.HasPrefix(p, "/rialto.chat."):
+			conversations.ServeHTTP(w, r)
+		case strings.HasPrefix(p, "/rialto.feed."):
+			posts.ServeHTTP(w, r)
+		default:
 			calls.ServeHTTP(w, r)
 		}
 	}))
@@ -105,19 +135,27 @@ func throughAll(t *testing.T, nodes map[string]*Node) {
 			break
 		}
 	}
+	published, err := anna.Feed().Publish(ctx, connect.NewRequest(&feedv1.PublishRequest{ClientPostId: "1", Content: &feedv1.PostContent{Text: "of one node"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := bobo.Feed().ListPosts(ctx, connect.NewRequest(&feedv1.ListPostsRequest{User: anna.User()}))
+	if err != nil || len(list.Msg.Posts) != 1 || list.Msg.Posts[0].Id != published.Msg.Id {
+		t.Fatalf("the posts are %v: %v", list, err)
+	}
 	direct, err := anna.Chat().OpenDirect(ctx, connect.NewRequest(&chatv1.OpenDirectRequest{User: bobo.User()}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 20 {
-		if _, err := anna.SendText(ctx, direct.Msg.Id, fmt.Sprint("through three nodes ", i)); err != nil {
+		if _, err := anna.SendText(ctx, direct.Msg.Id, fmt.Sprint("through all nodes ", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := 0; i < 20; {
 		select {
 		case e := <-events:
-			if text := e.Message.GetContent().GetText(); text == fmt.Sprint("through three nodes ", i) {
+			if text := e.Message.GetContent().GetText(); text == fmt.Sprint("through all nodes ", i) {
 				i++
 			} else if text != "" {
 				t.Fatalf("message %d is %q", i, text)

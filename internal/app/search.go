@@ -38,7 +38,7 @@ func (n *Node) openSearch(ctx context.Context) error {
 		if deps.Shared, err = n.openSharedSearch(ctx); err != nil {
 			return err
 		}
-	case n.config.Has(config.RoleAPI) || n.config.Has(config.RoleGateway):
+	case n.config.AnswersCalls() || n.config.Has(config.RoleGateway):
 		deps.Open = n.openIndex
 	}
 	n.search, err = search.New(ctx, deps, n.config.Search)

@@ -186,7 +186,7 @@ func (n *Node) publicHandler() http.Handler {
 			_, _ = w.Write([]byte("ok\n")) // the client may have gone
 		case p == "/readyz" && isRead(r):
 			n.readyPublic(w, r)
-		case !n.config.Has(config.RoleGateway) && isReceived(p), !n.config.Has(config.RoleAPI) && !isReceived(p):
+		case !n.config.Has(roleOf(p)):
 			http.Error(w, "this node does not serve this; its roles are "+strings.Join(n.config.Roles, ", "), http.StatusNotFound)
 		case p == "/v1/socket":
 			n.proxySigns.request(r)
@@ -217,9 +217,27 @@ func (n *Node) publicHandler() http.Handler {
 // stompPath is the address of STOMP over WebSocket.
 const stompPath = "/v1/stomp"
 
-// isReceived reports whether a path is of the gateway, by which clients receive.
-func isReceived(path string) bool {
-	return path == "/v1/socket" || path == "/v1/events" || path == stompPath
+// Calls of these packages of the API are also answered by nodes with the role chat or feed.
+var (
+	chatPackages = []string{"bridge", "chat", "presence", "transaction"}
+	feedPackages = []string{"comment", "engagement", "feed", "notification", "ranking"}
+)
+
+// roleOf returns the role that serves a path.
+func roleOf(path string) string {
+	if path == "/v1/socket" || path == "/v1/events" || path == stompPath {
+		return config.RoleGateway
+	}
+	if name, ok := strings.CutPrefix(path, "/rialto."); ok {
+		name, _, _ = strings.Cut(name, ".")
+		switch {
+		case slices.Contains(chatPackages, name):
+			return config.RoleChat
+		case slices.Contains(feedPackages, name):
+			return config.RoleFeed
+		}
+	}
+	return config.RoleAPI
 }
 
 var errTooManyFiles = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "too many files are being sent to this address, or in all; try again", Retry: time.Second}

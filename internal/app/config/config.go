@@ -58,8 +58,8 @@ type Config struct {
 	Postgres string `yaml:"postgres"`
 	// PostgresReplicas are addresses of databases that follow the one of postgres, for reads that may be a moment late. Default none.
 	PostgresReplicas []string `yaml:"postgres_replicas"`
-	// Roles of this node: gateway (sockets), api (calls, files, the web app), worker (fan-out); default all. In a cluster, nodes may have
-	// different roles. The role edge (files from a cache) is for a node of its own, without a database.
+	// Roles of this node: gateway (sockets), api (calls, files, the web app), chat (of the calls, those of conversations), feed (of the calls,
+	// those of posts), worker (fan-out); default all. In a cluster, nodes may have different roles. The role edge (files from a cache) is for a node of its own, without a database.
 	Roles []string `yaml:"roles"`
 	// Listen address of the web app, the API and sockets; default 127.0.0.1:7070.
 	Listen string `yaml:"listen"`

@@ -99,15 +99,39 @@ func (o OpenSearch) Cluster() opensearch.Config {
 // Roles of nodes.
 const (
 	RoleGateway = "gateway" // sockets
-	RoleAPI     = "api"     // calls, files and the web app
+	RoleAPI     = "api"     // all calls, files and the web app
+	RoleChat    = "chat"    // calls of conversations, a part of api
+	RoleFeed    = "feed"    // calls of posts, a part of api
 	RoleWorker  = "worker"  // fans out messages, and does the work that one node does at a time
 	RoleEdge    = "edge"    // files from a cache, on a node of its own
 )
 
-var roles = []string{RoleGateway, RoleAPI, RoleWorker}
+var (
+	// neededRoles are those that a cluster must have, each on a node at least.
+	neededRoles = []string{RoleGateway, RoleAPI, RoleWorker}
+	allRoles    = []string{RoleGateway, RoleAPI, RoleChat, RoleFeed, RoleWorker, RoleEdge}
+)
 
 // Has reports whether the node does what a role names.
-func (c *Config) Has(role string) bool { return len(c.Roles) == 0 || slices.Contains(c.Roles, role) }
+func (c *Config) Has(role string) bool {
+	switch {
+	case role == RoleEdge:
+		return c.IsEdge()
+	case len(c.Roles) == 0, slices.Contains(c.Roles, role):
+		return true
+	}
+	return (role == RoleChat || role == RoleFeed) && slices.Contains(c.Roles, RoleAPI)
+}
+
+// AnswersCalls reports whether the node answers calls by HTTP, at least those of conversations or those of posts.
+func (c *Config) AnswersCalls() bool { return c.Has(RoleChat) || c.Has(RoleFeed) }
+
+// AllRoles returns the roles that the node has, without those that are a part of another one of it.
+func (c *Config) AllRoles() []string {
+	return slices.DeleteFunc(slices.Clone(allRoles), func(role string) bool {
+		return !c.Has(role) || (role == RoleChat || role == RoleFeed) && c.Has(RoleAPI)
+	})
+}
 
 // IsEdge reports whether the node has no database, and serves files from copies.
 func (c *Config) IsEdge() bool { return slices.Contains(c.Roles, RoleEdge) }
@@ -151,18 +175,18 @@ func (c *Config) checkEngines(fault func(format string, args ...any)) {
 				fault("%s: it is for the nodes of a cluster, which share a database: set postgres as well", name)
 			}
 		}
-		for _, r := range roles {
+		for _, r := range neededRoles {
 			if !c.Has(r) && !c.IsEdge() {
 				fault("roles: a node alone has all of them; to share them among nodes, set postgres as well")
 				break
 			}
 		}
-	} else if len(c.Roles) > 0 && c.S3.Endpoint == "" && c.Has(RoleAPI) != c.Has(RoleWorker) {
-		fault("roles: api and worker both need the files, which are in one node's data directory; set s3 as well, or give a node both roles")
+	} else if len(c.Roles) > 0 && c.S3.Endpoint == "" && c.AnswersCalls() != c.Has(RoleWorker) {
+		fault("roles: worker, and api, chat and feed need the files, which are in one node's data directory; set s3 as well, or give a node worker and api")
 	}
 	for _, r := range c.Roles {
-		if !slices.Contains(roles, r) && r != RoleEdge {
-			fault("roles: %q is none of %s, %s", r, strings.Join(roles, ", "), RoleEdge)
+		if !slices.Contains(allRoles, r) {
+			fault("roles: %q is none of %s", r, strings.Join(allRoles, ", "))
 		}
 	}
 	c.checkEdge(fault)
