@@ -992,19 +992,19 @@ mutant "wait for parts of pages for ever" internal/service/detail/page.go 's/con
 mutant "read on for a page that there is not" internal/service/detail/page.go 's/s\.start\(optional, i, of, results\)/s.start(context.WithoutCancel(optional), i, of, results)/' 'OtherPartsEnd' internal/service/detail
 mutant "give arguments of SQLite in the order of their numbers" internal/engine/sqldb/positional.go 's/order = append\(order, n-1\)/order = append(order, len(order))/' 'PlaceholdersBecomePositional' internal/engine/sqldb
 mutant "let SQLite plan a statement again when a value changes" internal/engine/sqldb/positional.go 's/b\.WriteString\("\+\?"\)/b.WriteByte(63)/' 'PlaceholdersBecomePositional' internal/engine/sqldb
-mutant "use a copy of a row that has changed" internal/engine/sqldb/copies.go 's/!ok \|\| c\.lastChange\(k\) > min\(have\.after, after\)/!ok/' 'CopiesShowEachChange' internal/engine/sqldb
-mutant "use a copy that is newer than the snapshot" internal/engine/sqldb/copies.go 's/min\(have\.after, after\)/have.after/' 'CopiesAreThose' internal/engine/sqldb
-mutant "keep a copy of a row that has changed meanwhile" internal/engine/sqldb/copies.go 's/copied\{v, exists, after\}/copied{v, exists, after + 1<<32}/; s/c\.lastChange\(k\) <= after/true/' 'CopiesAreThose' internal/engine/sqldb
-mutant "use copies while a commit changes them" internal/engine/sqldb/changes.go 's/^\tc\.mark\(inCommit\)$//' 'KeysOfARunningCommit' internal/engine/sqldb
-mutant "begin a snapshot with its first query" internal/engine/sqldb/snapshot.go 's/tx\.run\("SELECT 1 FROM sqlite_schema LIMIT 1"\)/error(nil)/' 'CopiesAreThose' internal/engine/sqldb
-mutant "forget what a large transaction has changed" internal/engine/sqldb/changes.go 's/c\.any = true/c.any = false/' 'VeryManyRows' internal/engine/sqldb
-mutant "forget the key that a row had" internal/engine/sqldb/changes.go 's/c\.add\(w\.slot\(row\.Old\)\)/_ = row.Old/' 'CopiesShowEachChange' internal/engine/sqldb
-mutant "keep copies of a file that others write" internal/engine/sqldb/copies.go 's/ \|\| db\.store\.options\.OtherProcesses//' 'NoCopiesBeside' internal/engine/sqldb
+mutant "use a copy of a row that has changed" internal/engine/sqldb/snapshot_cache.go 's/!ok \|\| c\.lastChange\(k\) > min\(have\.after, after\)/!ok/' 'CachesShowEachChange' internal/engine/sqldb
+mutant "use a copy that is newer than the snapshot" internal/engine/sqldb/snapshot_cache.go 's/min\(have\.after, after\)/have.after/' 'EntriesAreThose' internal/engine/sqldb
+mutant "keep a copy of a row that has changed meanwhile" internal/engine/sqldb/snapshot_cache.go 's/cachedValue\{v, exists, after\}/cachedValue{v, exists, after + 1<<32}/; s/c\.lastChange\(k\) <= after/true/' 'EntriesAreThose' internal/engine/sqldb
+mutant "use copies while a commit changes them" internal/engine/sqldb/commit_tracker.go 's/^\tc\.mark\(inCommit\)$//' 'KeysOfARunningCommit' internal/engine/sqldb
+mutant "begin a snapshot with its first query" internal/engine/sqldb/snapshot.go 's/tx\.run\("SELECT 1 FROM sqlite_schema LIMIT 1"\)/error(nil)/' 'EntriesAreThose' internal/engine/sqldb
+mutant "forget what a large transaction has changed" internal/engine/sqldb/commit_tracker.go 's/c\.allChanged = true/c.allChanged = false/' 'VeryManyRows' internal/engine/sqldb
+mutant "forget the key that a row had" internal/engine/sqldb/commit_tracker.go 's/c\.add\(w\.slot\(row\.Old\)\)/_ = row.Old/' 'CachesShowEachChange' internal/engine/sqldb
+mutant "keep copies of a file that others write" internal/engine/sqldb/sqlite.go 's/if !o\.OtherProcesses \{/if true {/' 'NoSnapshotCachesBeside' internal/engine/sqldb
 mutant "let a page of one snapshot seem whole" internal/service/detail/snapshot.go 's/page\.Missing = append\(page\.Missing, p\.Kind\)$/_ = p/' 'PageOfOneSnapshot' internal/service/detail
 mutant "read parts of one snapshot however long it takes" internal/service/detail/snapshot.go 's/ReadAsOf\(optional/ReadAsOf(ctx/; s/optional\.Err\(\)/ctx.Err()/' 'PageOfOneSnapshot' internal/service/detail
-mutant "show copies of posts of who has blocked the reader" internal/service/account/copies.go 's/mine\.GetBlocked\(\) \|\| theirs\.GetBlocked\(\)/mine.GetBlocked() || theirs.GetMuted()/' 'FriendsAndBlocks|RandomSchedules' internal/service/account internal/service/feed
-mutant "keep copies of posts that were edited" internal/service/feed/copies.go 's/\{"feed_posts": \{"id"\}\}/{"feed_posts": {"author"}}/' 'ThePageOfAPost' internal/app
-mutant "keep copies of comments that were edited" internal/service/comment/copies.go 's/\{"comments": \{"kind", "subject"\}\}/{"comments": {"kind", "top"}}/' 'ThePageOfAPost' internal/app
+mutant "show copies of posts of who has blocked the reader" internal/service/account/snapshot_caches.go 's/mine\.GetBlocked\(\) \|\| theirs\.GetBlocked\(\)/mine.GetBlocked() || theirs.GetMuted()/' 'FriendsAndBlocks|RandomSchedules' internal/service/account internal/service/feed
+mutant "keep copies of posts that were edited" internal/service/feed/snapshot_caches.go 's/\{"feed_posts": \{"id"\}\}/{"feed_posts": {"author"}}/' 'ThePageOfAPost' internal/app
+mutant "keep copies of comments that were edited" internal/service/comment/snapshot_caches.go 's/\{"comments": \{"kind", "subject"\}\}/{"comments": {"kind", "top"}}/' 'ThePageOfAPost' internal/app
 mutant "use a list of followed users from before a change" internal/service/account/follows.go 's/ok \&\& have\.version == f\.version/ok/' FollowsAreCounted internal/service/account
 mutant "a mute is no change of whom a timeline shows" internal/service/account/follows.go 's/ \&\& isShown\(before\) == isShown\(after\)//' FollowsAreCounted internal/service/account
 mutant "follow without a limit" internal/service/account/follows.go 's/following > maxFollowing/following > 1<<30/' FollowsAreBounded internal/service/account
@@ -1710,7 +1710,7 @@ mutant "send a password to IRC in the clear" bridges/irc/main.go 's/ \&\& !c\.tl
 mutant "take people of IRC for others after they changed their nick" bridges/irc/channel.go 's/r\.Address = "account " \+ fold\(account\)/_ = account/' '^TestServersWithAccounts$' bridges/irc
 mutant "miss refusals of IRC" bridges/irc/client.go 's/x\.refusal = bridge\.NewRefusal/_ = bridge.NewRefusal/' '^TestServersWithAccounts$' bridges/irc
 mutant "send a message to IRC again whose report did not arrive" bridges/irc/deliver.go 's/if x\.last\.is\(id\) \{/if x.last.is("") {/' '^TestDeliveredOnce$' bridges/irc
-mutant "leave out the rows of a package's first steps" internal/engine/sqldb/first_schema.go 's/err != nil \|\| filled \{/err != nil {/' RowsOfStepsAreKept ./internal/engine/sqldb
+mutant "leave out the rows of a package's first steps" internal/engine/sqldb/squash_migrations.go 's/err != nil \|\| filled \{/err != nil {/' RowsOfStepsAreKept ./internal/engine/sqldb
 mutant "answer calls of posts by nodes for conversations" internal/app/serve.go 's/return config\.RoleFeed/return config.RoleChat/' RolesServePaths ./internal/app
 mutant "answer no part of the calls by nodes for all" internal/app/config/engines.go 's/\(role == RoleChat \|\| role == RoleFeed\) \&\& slices\.Contains\(c\.Roles, RoleAPI\)$/false/' RolesServePaths ./internal/app
 

@@ -69,7 +69,7 @@ func (n *Node) openEmbedded(ctx context.Context) (err error) {
 		return err
 	}
 	if n.stores, err = datadir.Open(ctx, n.dir.path, datadir.Options{Logger: n.logger, Listener: n.committed, MoreThreads: n.threads.more, Spare: n.config.Storage.Spare, Files: n.config.S3.Endpoint == "",
-		CopyReads: func(name string) func(hits, misses int) { return n.caches.metrics.Reads(name).Count }}); err != nil {
+		CacheReads: func(name string) func(hits, misses int) { return n.caches.metrics.Reads(name).Count }}); err != nil {
 		return err
 	}
 	n.closers = append(n.closers, n.stores.Close)

@@ -144,7 +144,7 @@ func (d *DB) transact(jobs []*job, exclusive bool) (failed *job, err error) {
 		return nil, wrapIfLost(link, err)
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
-	d.changes.begin()
+	d.tracker.begin()
 	for _, j := range jobs {
 		if j.err = j.ctx.Err(); j.err != nil {
 			continue
@@ -161,7 +161,7 @@ func (d *DB) transact(jobs []*job, exclusive bool) (failed *job, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.changes.commit(func() error { return d.commitTx(tx, link, d.commitTimeout) }); err != nil {
+	if err := d.tracker.commit(func() error { return d.commitTx(tx, link, d.commitTimeout) }); err != nil {
 		return nil, err
 	}
 	d.store.committed(n)

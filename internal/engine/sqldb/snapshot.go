@@ -11,16 +11,16 @@ import (
 // returned for before that, and of each later transaction nothing. fn must not keep rows or the transaction, nor call Write.
 func (d *DB) ReadSnapshot(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	var after uint64
-	if d.changes != nil {
-		after = d.changes.commits.Load()
+	if d.tracker != nil {
+		after = d.tracker.commits.Load()
 	}
 	tx, err := d.reader.BeginTx(ctx, &sql.TxOptions{Isolation: d.dialect.snapshot, ReadOnly: true})
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // it only ends the snapshot
-	if d.changes != nil {
-		defer d.changes.snapshot(tx, after)()
+	if d.tracker != nil {
+		defer d.tracker.snapshot(tx, after)()
 	}
 	return fn(tx)
 }

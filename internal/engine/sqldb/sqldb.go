@@ -5,7 +5,7 @@
 // ON CONFLICT and RETURNING; conditions are booleans, never numbers; no empty IN (); LIKE only between texts of one case, since
 // PostgreSQL distinguishes upper and lower case; texts are valid UTF-8 without U+0000; ORDER BY only numbers or ASCII texts.
 //
-// ReadSnapshot reads as of one moment. Copies keep what many readers read of an embedded database, exactly as of each snapshot.
+// ReadSnapshot reads as of one moment. Snapshot caches keep what many readers read of an embedded database, exactly as of each snapshot.
 //
 // Write returns after the transaction is durable. Concurrent writers share one transaction and one sync (group commit), each in its own
 // savepoint, so that the failure of one does not affect the others. Transactions are serializable: what a transaction has read still holds
@@ -40,11 +40,11 @@ type DB struct {
 	closers        []func() error // called by Close
 	replicas       replicas
 
-	store   store         // for SQLite
-	changes *changes      // nil for PostgreSQL
-	copies  atomic.Uint64 // how many Copies there are
-	// copyReads is that of the options.
-	copyReads func(name string) func(hits, misses int)
+	store   store          // for SQLite
+	tracker *commitTracker // nil for PostgreSQL
+	salts   atomic.Uint64  // how many snapshot caches there are
+	// cacheReads is that of the options.
+	cacheReads func(name string) func(hits, misses int)
 
 	jobs        chan *job
 	stop        chan struct{}
@@ -56,8 +56,8 @@ type DB struct {
 type dialect struct {
 	// typeNames replaces the neutral names in migrations.
 	typeNames *strings.Replacer
-	// firstSchema returns statements that do in an empty database what a package's first steps do, or false if the steps have to run; nil where they always do.
-	firstSchema func(ctx context.Context, steps []string) ([]string, bool)
+	// squash returns statements that leave in an empty database what a package's steps would, or false if the steps have to run; nil where they always do.
+	squash func(ctx context.Context, steps []string) ([]string, bool)
 	// beginShared begins a transaction that may run concurrently with those of other nodes; beginExclusive begins one that may not. Empty
 	// for SQLite, which one node uses.
 	beginShared, beginExclusive string
@@ -98,8 +98,8 @@ type Options struct {
 	ReplicaWait time.Duration
 	// Logger for what an operator should know about the servers; nil discards.
 	Logger *slog.Logger
-	// CopyReads returns what is called with how many keys Copies had, and had not. It may be nil. PostgreSQL has none.
-	CopyReads func(name string) (count func(hits, misses int))
+	// CacheReads returns, for the name of a snapshot cache, what is called with how many keys had entries and how many had none. It may be nil. PostgreSQL has no such caches.
+	CacheReads func(name string) (count func(hits, misses int))
 }
 
 // Open is OpenWith with the default options.
@@ -122,7 +122,7 @@ func OpenWith(ctx context.Context, where string, o Options) (d *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d.copyReads = o.CopyReads
+	d.cacheReads = o.CacheReads
 	d.jobs, d.stop, d.writerEnded = make(chan *job, maxQueued), make(chan struct{}), make(chan struct{})
 	go d.runWriter()
 	return d, nil
@@ -130,8 +130,8 @@ func OpenWith(ctx context.Context, where string, o Options) (d *DB, err error) {
 
 const createMigrations = `CREATE TABLE IF NOT EXISTS migrations (component TEXT NOT NULL, step BIGINT NOT NULL, PRIMARY KEY (component, step))`
 
-// IsEmbedded reports whether this process has the database, which no other one uses.
-func (d *DB) IsEmbedded() bool { return d.changes != nil }
+// HasSnapshotCaches reports whether only this process writes the database, so that a SnapshotCache keeps what is read.
+func (d *DB) HasSnapshotCaches() bool { return d.tracker != nil }
 
 // Read returns the pool for reads from the primary. They see all that Write has returned for.
 func (d *DB) Read() *sql.DB { return d.reader }
@@ -201,39 +201,29 @@ func (d *DB) Close() error {
 // one transaction. In a step, {bytes} stands for the type of binary columns, and {number} for that of a primary key that the database
 // assigns, increasing. It assigns no number again that a committed row had, even if that row is deleted.
 func (d *DB) Migrate(ctx context.Context, component string, steps []string) error {
-	var at int
+	var done int
 	err := d.write(&job{ctx: ctx, exclusive: true, done: make(chan struct{}), run: func(tx *sql.Tx) error {
-		var done int
 		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM migrations WHERE component = $1`, component).Scan(&done); err != nil {
 			return err
 		}
-		named := make([]string, len(steps))
-		for i, step := range steps {
-			named[i] = d.dialect.typeNames.Replace(step)
+		squashed, err := d.squash(ctx, tx, done, steps)
+		if err != nil {
+			return err
 		}
-		created := false
-		if done == 0 && d.dialect.firstSchema != nil {
-			var statements []string
-			if statements, created = d.dialect.firstSchema(ctx, named); created {
-				if err := execEach(ctx, tx, statements); err != nil {
+		for ; done < len(steps); done++ {
+			if !squashed {
+				if _, err := tx.ExecContext(ctx, d.dialect.typeNames.Replace(steps[done])); err != nil {
 					return err
 				}
 			}
-		}
-		for at = done; at < len(steps); at++ {
-			if !created {
-				if _, err := tx.ExecContext(ctx, named[at]); err != nil {
-					return err
-				}
-			}
-			if _, err := tx.ExecContext(ctx, `INSERT INTO migrations (component, step) VALUES ($1, $2)`, component, at); err != nil {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO migrations (component, step) VALUES ($1, $2)`, component, done); err != nil {
 				return err
 			}
 		}
 		return nil
 	}})
 	if err != nil {
-		return fmt.Errorf("migration %d of %s: %w", at, component, err)
+		return fmt.Errorf("migration %d of %s: %w", done, component, err)
 	}
 	return nil
 }

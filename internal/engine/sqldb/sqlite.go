@@ -28,8 +28,11 @@ func openSQLite(ctx context.Context, path string, o StoreOptions) (_ *DB, err er
 		query.Set("mode", "rw")
 	}
 	dsn := fileURL(path, query)
-	known := newChanges()
-	writer, err := openCached(dsn, known.listen)
+	var tracker *commitTracker // nil if others write as well
+	if !o.OtherProcesses {
+		tracker = newCommitTracker()
+	}
+	writer, err := openCached(dsn, tracker.listen)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +43,7 @@ func openSQLite(ctx context.Context, path string, o StoreOptions) (_ *DB, err er
 			_ = faults.stop()
 		}
 	}()
-	d := &DB{writer: writer, changes: known, store: store{options: o, faults: faults}, closers: []func() error{faults.stop}, dialect: dialect{typeNames: strings.NewReplacer("{bytes}", "BLOB", "{number}", "INTEGER PRIMARY KEY AUTOINCREMENT"), firstSchema: firstSchema}}
+	d := &DB{writer: writer, tracker: tracker, store: store{options: o, faults: faults}, closers: []func() error{faults.stop}, dialect: dialect{typeNames: strings.NewReplacer("{bytes}", "BLOB", "{number}", "INTEGER PRIMARY KEY AUTOINCREMENT"), squash: squashMigrations}}
 	if _, err = writer.ExecContext(ctx, createMigrations); err == nil {
 		err = d.store.createRow(ctx, writer)
 	}

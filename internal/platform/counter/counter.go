@@ -95,7 +95,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	if err := deps.DB.Migrate(ctx, "counter", migrations); err != nil {
 		return nil, err
 	}
-	return s, s.openCopies(ctx)
+	return s, s.openSnapshotCaches(ctx)
 }
 
 // Run writes views, and reconciles sizes with sets, until ctx ends. It then writes the views that wait.

@@ -41,8 +41,8 @@ func (r Reads) Figures(ctx context.Context, u id.User, subjects []uint64, asked 
 	switch {
 	case len(subjects) == 0:
 		return nil, nil
-	case r.tx != nil && r.sizes.Has(r.tx):
-		return r.copiedFigures(ctx, u, subjects, asked)
+	case r.tx != nil && r.sizes.Covers(r.tx):
+		return r.cachedFigures(ctx, u, subjects, asked)
 	}
 	return r.readFigures(ctx, u, subjects, asked)
 }

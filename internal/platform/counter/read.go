@@ -13,7 +13,7 @@ import (
 // Reads are the reads of a Service.
 type Reads struct {
 	from  func(ctx context.Context) sqldb.Reader
-	sizes *sqldb.Copies[setKey, uint64]
+	sizes *sqldb.SnapshotCache[setKey, uint64]
 	tx    *sql.Tx // nil: none
 }
 

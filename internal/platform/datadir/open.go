@@ -38,8 +38,8 @@ type Options struct {
 	CheckedAtStart int64
 	// Files means that the directory holds the users' files. Otherwise they are elsewhere, or not used.
 	Files bool
-	// CopyReads is that of sqldb.Options.
-	CopyReads func(name string) (count func(hits, misses int))
+	// CacheReads is that of sqldb.Options.
+	CacheReads func(name string) (count func(hits, misses int))
 }
 
 // Stores are the open stores of a data directory.
@@ -49,7 +49,7 @@ type Stores struct {
 
 	dir          string
 	logger       *slog.Logger
-	copyReads    func(name string) (count func(hits, misses int))
+	cacheReads   func(name string) (count func(hits, misses int))
 	marker       *Marker
 	files        bool // the directory holds the users' files
 	spare        *Spare
@@ -192,7 +192,7 @@ func (s *Stores) openDatabase(ctx context.Context, f *findings) (err error) {
 	identity := s.marker.Identity()
 	exist := identity.State != Creating
 	s.pagesChecked = f.pagesChecked || !exist
-	s.DB, err = sqldb.OpenWith(ctx, f.path(DatabaseFile), sqldb.Options{Logger: s.logger, CopyReads: s.copyReads,
+	s.DB, err = sqldb.OpenWith(ctx, f.path(DatabaseFile), sqldb.Options{Logger: s.logger, CacheReads: s.cacheReads,
 		Store: sqldb.StoreOptions{MustExist: exist, ID: identity.ID, Committed: s.committed, Release: s.spare.Release, Damaged: s.pageDamaged}})
 	s.pages = func(ctx context.Context) ([]string, error) { return sqldb.CheckPages(ctx, s.DB.Read(), false) }
 	if err == nil && len(f.database.Tables) > 0 && !f.database.Checksums {

@@ -187,7 +187,7 @@ type Service struct {
 	tickets  tickets
 	keys     keyCache
 	followed *otter.Cache[id.User, *followed]
-	copies   copies
+	cached   snapshotCaches
 
 	erasingMu sync.Mutex                       // held while erasing is replaced
 	erasing   atomic.Pointer[map[id.User]bool] // users whose data are being erased; the map does not change
@@ -286,7 +286,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if s.followed, err = newFollowed(); err != nil {
 		return nil, err
 	}
-	if err := s.openCopies(ctx); err != nil {
+	if err := s.openSnapshotCaches(ctx); err != nil {
 		return nil, err
 	}
 	if config.CodeWebhook.Set() {

@@ -118,8 +118,8 @@ func (s *Service) Followed(ctx context.Context, tx *sql.Tx, u id.User) (all []id
 
 // FriendsAndBlocks returns which of some users are friends of a user, and with which there is a block by either of the two, as of a transaction.
 func (s *Service) FriendsAndBlocks(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (friends, blocked map[id.User]bool, err error) {
-	if len(among) <= relationsPerGet && s.copies.relations.Has(tx) {
-		return s.copiedFriendsAndBlocks(ctx, tx, u, among)
+	if len(among) <= relationsPerGet && s.cached.relations.Covers(tx) {
+		return s.cachedFriendsAndBlocks(ctx, tx, u, among)
 	}
 	friends, blocked = map[id.User]bool{}, map[id.User]bool{}
 	for batch := range slices.Chunk(among, idsPerQuery) {

@@ -136,7 +136,7 @@ var migrations = []string{
 // Service has the comments of all users.
 type Service struct {
 	deps   Deps
-	copies copies
+	cached snapshotCaches
 	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
 	interrupt func(point string) error
 }
@@ -150,7 +150,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{deps: deps}
-	return s, s.openCopies(ctx)
+	return s, s.openSnapshotCaches(ctx)
 }
 
 // reached is called between two steps of an operation.

@@ -38,7 +38,7 @@ func (s *Service) countReplies(ctx context.Context, tx *sql.Tx, tops []uint64) (
 	if len(tops) == 0 {
 		return nil, nil
 	}
-	return s.copies.replies.Get(tx, tops, func(missing []uint64) (map[uint64]uint32, error) {
+	return s.cached.replies.Get(tx, tops, func(missing []uint64) (map[uint64]uint32, error) {
 		marks, args := sqldb.Placeholders(1, missing, func(n uint64) int64 { return int64(n) })
 		rows, err := tx.QueryContext(ctx, `SELECT top, CAST(SUM(n) AS BIGINT) FROM comment_reply_counts WHERE top IN (`+marks+`) GROUP BY top`, args...)
 		return scanCounts(rows, err)
@@ -73,7 +73,7 @@ func (s *Service) CountOfPosts(ctx context.Context, tx *sql.Tx, posts []uint64) 
 	for i, n := range posts {
 		subjects[i] = subject{commentv1.SubjectKind_SUBJECT_KIND_POST, n}
 	}
-	found, err := s.copies.comments.Get(tx, subjects, func(missing []subject) (map[subject]uint32, error) {
+	found, err := s.cached.comments.Get(tx, subjects, func(missing []subject) (map[subject]uint32, error) {
 		ids := make([]uint64, len(missing))
 		for i, of := range missing {
 			ids[i] = of.id

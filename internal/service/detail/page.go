@@ -67,7 +67,7 @@ func (s *Service) PostPage(ctx context.Context, reader id.User, r *feedv1.GetPos
 	optional, done := context.WithTimeout(ctx, s.timeout)
 	defer done()
 	of := &Subject{Reader: reader, ID: r.Post, Comments: r.Comments, known: make(chan struct{})}
-	if s.deps.PostAsOf != nil && s.deps.DB.IsEmbedded() {
+	if s.deps.PostAsOf != nil && s.deps.DB.HasSnapshotCaches() {
 		return s.pageAsOf(ctx, optional, of)
 	}
 	results := make(chan result, len(s.deps.Parts))

@@ -177,7 +177,7 @@ const (
 type Service struct {
 	deps    Deps
 	config  Config
-	copies  copies
+	cached  snapshotCaches
 	sizes   sizes
 	watches postWatches
 	// announcements are posts that this node's connections are to be told of.
@@ -260,7 +260,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{deps: deps, config: config, sizes: defaultSizes(), announcements: make(chan uint64, maxAnnouncements), watches: newPostWatches()}
-	return s, s.openCopies(ctx)
+	return s, s.openSnapshotCaches(ctx)
 }
 
 // Run tells connections of new and changed posts until ctx ends.

@@ -22,7 +22,7 @@ func (s *Service) CountReposts(ctx context.Context, tx *sql.Tx, list []uint64) (
 	if len(list) == 0 {
 		return map[uint64]uint32{}, nil
 	}
-	return s.copies.reposts.Get(tx, list, func(missing []uint64) (map[uint64]uint32, error) { return countReposts(ctx, tx, missing) })
+	return s.cached.reposts.Get(tx, list, func(missing []uint64) (map[uint64]uint32, error) { return countReposts(ctx, tx, missing) })
 }
 
 func countReposts(ctx context.Context, tx *sql.Tx, list []uint64) (map[uint64]uint32, error) {

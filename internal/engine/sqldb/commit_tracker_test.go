@@ -9,7 +9,7 @@ import (
 
 // From before a commit begins until it has ended, its keys count as changed, and then as changed by it, also if it failed: its outcome may be unknown.
 func TestKeysOfARunningCommitHaveChanged(t *testing.T) {
-	c, failure := newChanges(), errors.New("failed")
+	c, failure := newCommitTracker(), errors.New("failed")
 	changed, other := slotOf(1, 7), slotOf(1, 8)
 	c.begin()
 	c.add(changed, true)
@@ -31,14 +31,14 @@ func TestKeysOfARunningCommitHaveChanged(t *testing.T) {
 	}
 }
 
-// A file that other processes write has no copies.
-func TestNoCopiesBesideOtherProcesses(t *testing.T) {
+// A file that other processes write has no snapshot caches.
+func TestNoSnapshotCachesBesideOtherProcesses(t *testing.T) {
 	db, err := OpenWith(t.Context(), filepath.Join(t.TempDir(), "records.db"), Options{Store: StoreOptions{OtherProcesses: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	c, err := NewCopies(t.Context(), db, CopiesOf[int64, int64]{Tables: map[string][]string{"migrations": {"step"}}, Key: func(k int64) []int64 { return []int64{k} }, MaxBytes: 1 << 20})
+	c, err := NewSnapshotCache(t.Context(), db, SnapshotCacheConfig[int64, int64]{Tables: map[string][]string{"migrations": {"step"}}, Key: func(k int64) []int64 { return []int64{k} }, MaxBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

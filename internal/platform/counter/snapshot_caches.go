@@ -9,12 +9,12 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
-const sizeCopies = 8 << 20 // bytes
+const sizeCacheBytes = 8 << 20 // bytes
 
-// openCopies makes the copies of the sizes and views of an embedded database. Who is a member is read for each page: of most sets, a reader reads that once.
-func (s *Service) openCopies(ctx context.Context) (err error) {
-	s.sizes, err = sqldb.NewCopies(ctx, s.deps.DB, sqldb.CopiesOf[setKey, uint64]{Name: "counts", Tables: map[string][]string{"counter_counts": {"kind", "subject"}, "counter_views": {"kind", "subject"}},
-		Key: func(k setKey) []int64 { return []int64{int64(k.kind), int64(k.subject)} }, MaxBytes: sizeCopies})
+// openSnapshotCaches makes the copies of the sizes and views of an embedded database. Who is a member is read for each page: of most sets, a reader reads that once.
+func (s *Service) openSnapshotCaches(ctx context.Context) (err error) {
+	s.sizes, err = sqldb.NewSnapshotCache(ctx, s.deps.DB, sqldb.SnapshotCacheConfig[setKey, uint64]{Name: "counts", Tables: map[string][]string{"counter_counts": {"kind", "subject"}, "counter_views": {"kind", "subject"}},
+		Key: func(k setKey) []int64 { return []int64{int64(k.kind), int64(k.subject)} }, MaxBytes: sizeCacheBytes})
 	return err
 }
 
@@ -23,8 +23,8 @@ func (a Asked) kinds() []Kind {
 	return slices.DeleteFunc([]Kind{a.Sets[0], a.Sets[1], a.Views}, func(k Kind) bool { return k == 0 })
 }
 
-// copiedFigures is Figures of a snapshot of an embedded database.
-func (r Reads) copiedFigures(ctx context.Context, u id.User, subjects []uint64, asked Asked) ([]Figures, error) {
+// cachedFigures is Figures of a snapshot of an embedded database.
+func (r Reads) cachedFigures(ctx context.Context, u id.User, subjects []uint64, asked Asked) ([]Figures, error) {
 	kinds := asked.kinds()
 	keys := make([]setKey, 0, len(kinds)*len(subjects))
 	for _, subject := range subjects {

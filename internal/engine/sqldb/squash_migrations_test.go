@@ -36,8 +36,8 @@ func migrated(t *testing.T, steps []string, counts ...int) *DB {
 	return db
 }
 
-// TestAFirstSchemaIsThatOfTheSteps: a new file has the schema of one that was changed step by step.
-func TestAFirstSchemaIsThatOfTheSteps(t *testing.T) {
+// TestASquashedSchemaIsThatOfTheSteps: a new file has the schema of one that was changed step by step.
+func TestASquashedSchemaIsThatOfTheSteps(t *testing.T) {
 	schema := func(counts ...int) []string {
 		rows, err := migrated(t, schemaSteps, counts...).Read().QueryContext(t.Context(), `SELECT type || ' ' || name || ' of ' || tbl_name || ': ' || coalesce(sql, '') FROM sqlite_master ORDER BY 1`)
 		list, err := Collect(rows, err, func(scan func(...any) error) (line string, err error) {
@@ -60,7 +60,7 @@ func TestAFirstSchemaIsThatOfTheSteps(t *testing.T) {
 	for i, step := range steps {
 		steps[i] = named.Replace(step)
 	}
-	if statements, ok := firstSchema(t.Context(), steps); !ok || len(statements) != 5 { // three tables, two indexes
+	if statements, ok := squashMigrations(t.Context(), steps); !ok || len(statements) != 5 { // three tables, two indexes
 		t.Errorf("the schema is created by %q", statements)
 	}
 }

@@ -23,18 +23,18 @@ const (
 	inCommit        = math.MaxUint64
 )
 
-// changes knows the last commit that changed each key of the tables that Copies are of, for a database that only this process writes. Commits have numbers, which rise.
+// commitTracker records, for each key of the tables of snapshot caches, the number of the last commit that changed it. Only this process writes the database. The numbers rise.
 // SQLite reports each row that its writer changes, so no statement can be forgotten.
-type changes struct {
+type commitTracker struct {
 	watched   atomic.Pointer[map[string][]watch] // by table; replaced by watchTables
 	commits   atomic.Uint64                      // the number of the last commit that has ended
 	all       atomic.Uint64                      // the last commit that may have changed any key; inCommit while it runs
 	slots     [changeSlots]atomic.Uint64         // the last commit that changed a key; inCommit while it runs
 	snapshots sync.Map                           // of *sql.Tx: the number of the last commit that had ended before the snapshot began
 
-	mu      sync.Mutex // guards what the running transaction has changed
-	pending []uint32   // slots
-	any     bool       // more than pending can tell
+	mu         sync.Mutex // guards what the running transaction has changed
+	pending    []uint32   // slots
+	allChanged bool       // more than pending can tell
 }
 
 // watch is how the rows of a table name a key.
@@ -43,8 +43,8 @@ type watch struct {
 	columns []int // of the key, by their positions
 }
 
-func newChanges() *changes {
-	c := &changes{}
+func newCommitTracker() *commitTracker {
+	c := &commitTracker{}
 	c.watched.Store(&map[string][]watch{})
 	return c
 }
@@ -66,13 +66,16 @@ func mix(n uint64) uint64 {
 	return n ^ n>>31
 }
 
-// listen makes a connection of the writer report the rows that it changes.
-func (c *changes) listen(conn driver.Conn) {
+// listen makes a connection of the writer report the rows that it changes. A nil tracker needs none.
+func (c *commitTracker) listen(conn driver.Conn) {
+	if c == nil {
+		return
+	}
 	conn.(interface{ RegisterPreUpdateHook(sqlite.PreUpdateHookFn) }).RegisterPreUpdateHook(c.changed)
 }
 
 // changed adds the keys of a row that is about to change to those of the transaction.
-func (c *changes) changed(row sqlite.SQLitePreUpdateData) {
+func (c *commitTracker) changed(row sqlite.SQLitePreUpdateData) {
 	for _, w := range (*c.watched.Load())[row.TableName] {
 		if row.Op != sqlite3.SQLITE_INSERT {
 			c.add(w.slot(row.Old))
@@ -98,29 +101,29 @@ func (w *watch) slot(read func(values ...any) error) (slot uint32, ok bool) {
 	return slotOf(w.salt, numbers...), true
 }
 
-func (c *changes) add(slot uint32, known bool) {
+func (c *commitTracker) add(slot uint32, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case !known, len(c.pending) == maxPendingSlots:
-		c.any = true
+		c.allChanged = true
 	case len(c.pending) == 0 || c.pending[len(c.pending)-1] != slot: // an update mostly has the same key before and after
 		c.pending = append(c.pending, slot)
 	}
 }
 
 // begin forgets what a transaction that was rolled back would have changed.
-func (c *changes) begin() {
+func (c *commitTracker) begin() {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pending, c.any = c.pending[:0], false
+	c.pending, c.allChanged = c.pending[:0], false
 }
 
 // commit runs the commit of the writer's transaction. While it runs, and if it fails, what the transaction has changed counts as changed.
-func (c *changes) commit(commit func() error) error {
+func (c *commitTracker) commit(commit func() error) error {
 	if c == nil {
 		return commit()
 	}
@@ -135,20 +138,20 @@ func (c *changes) commit(commit func() error) error {
 }
 
 // mark sets the last commit of what the transaction has changed. mu is locked.
-func (c *changes) mark(n uint64) {
+func (c *commitTracker) mark(n uint64) {
 	for _, slot := range c.pending {
 		c.slots[slot].Store(n)
 	}
-	if c.any {
+	if c.allChanged {
 		c.all.Store(n)
 	}
 }
 
 // last returns the last commit that changed a key of a slot; inCommit if that one still runs.
-func (c *changes) last(slot uint32) uint64 { return max(c.slots[slot].Load(), c.all.Load()) }
+func (c *commitTracker) last(slot uint32) uint64 { return max(c.slots[slot].Load(), c.all.Load()) }
 
 // snapshot notes that the snapshot of a transaction begins after a commit, until ended is called.
-func (c *changes) snapshot(tx *sql.Tx, after uint64) (ended func()) {
+func (c *commitTracker) snapshot(tx *sql.Tx, after uint64) (ended func()) {
 	c.snapshots.Store(tx, after)
 	return func() { c.snapshots.Delete(tx) }
 }
@@ -156,7 +159,7 @@ func (c *changes) snapshot(tx *sql.Tx, after uint64) (ended func()) {
 // watchTables makes rows of tables name keys, from the next transaction on.
 func (d *DB) watchTables(ctx context.Context, salt uint64, tables map[string][]string) error {
 	return d.Write(ctx, func(tx *sql.Tx) error {
-		watched := maps.Clone(*d.changes.watched.Load())
+		watched := maps.Clone(*d.tracker.watched.Load())
 		for table, names := range tables {
 			rows, err := tx.QueryContext(ctx, `SELECT name, cid FROM pragma_table_info($1)`, table)
 			at, err := Pairs[string, int](rows, err)
@@ -173,7 +176,7 @@ func (d *DB) watchTables(ctx context.Context, salt uint64, tables map[string][]s
 			}
 			watched[table] = append(slices.Clone(watched[table]), w)
 		}
-		d.changes.watched.Store(&watched)
+		d.tracker.watched.Store(&watched)
 		return nil
 	})
 }

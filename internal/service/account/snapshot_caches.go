@@ -12,18 +12,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// copies of rows of an embedded database. They are shared, and must not be changed.
-type copies struct {
-	users     *sqldb.Copies[id.User, *accountv1.User]
-	relations *sqldb.Copies[pair, relations]
+// snapshotCaches keep rows of an embedded database. They are shared, and must not be changed.
+type snapshotCaches struct {
+	users     *sqldb.SnapshotCache[id.User, *accountv1.User]
+	relations *sqldb.SnapshotCache[pair, relations]
 }
 
 const (
-	userCopies      = 8 << 20 // bytes
-	userCopyEach    = 200
-	relationCopies  = 8 << 20
-	relationEach    = 120
-	relationsPerGet = idsPerQuery
+	userCacheBytes        = 8 << 20 // bytes
+	userOverheadBytes     = 200
+	relationCacheBytes    = 8 << 20
+	relationOverheadBytes = 120
+	relationsPerGet       = idsPerQuery
 )
 
 // pair is two users; low is the smaller id.
@@ -42,16 +42,18 @@ func (p pair) of(r relations, u id.User) *chatv1.Relation {
 	return r[1]
 }
 
-func (s *Service) openCopies(ctx context.Context) (err error) {
-	if s.copies.users, err = sqldb.NewCopies(ctx, s.deps.DB, sqldb.CopiesOf[id.User, *accountv1.User]{Name: "users", Tables: map[string][]string{"users": {"id"}},
-		Key: func(u id.User) []int64 { return []int64{int64(u)} }, Size: func(u *accountv1.User) int { return userCopyEach + len(u.Handle) + len(u.DisplayName) + len(u.Bio) }, MaxBytes: userCopies}); err != nil {
+func (s *Service) openSnapshotCaches(ctx context.Context) (err error) {
+	if s.cached.users, err = sqldb.NewSnapshotCache(ctx, s.deps.DB, sqldb.SnapshotCacheConfig[id.User, *accountv1.User]{Name: "users", Tables: map[string][]string{"users": {"id"}},
+		Key: func(u id.User) []int64 { return []int64{int64(u)} }, Size: func(u *accountv1.User) int {
+			return userOverheadBytes + len(u.Handle) + len(u.DisplayName) + len(u.Bio)
+		}, MaxBytes: userCacheBytes}); err != nil {
 		return err
 	}
-	s.copies.relations, err = sqldb.NewCopies(ctx, s.deps.DB, sqldb.CopiesOf[pair, relations]{Name: "relations", Tables: map[string][]string{"relations": {"owner", "other"}},
-		Key: func(p pair) []int64 { return []int64{int64(p.low), int64(p.high)} }, MaxBytes: relationCopies, Size: func(r relations) (size int) {
+	s.cached.relations, err = sqldb.NewSnapshotCache(ctx, s.deps.DB, sqldb.SnapshotCacheConfig[pair, relations]{Name: "relations", Tables: map[string][]string{"relations": {"owner", "other"}},
+		Key: func(p pair) []int64 { return []int64{int64(p.low), int64(p.high)} }, MaxBytes: relationCacheBytes, Size: func(r relations) (size int) {
 			for _, of := range r {
 				if of != nil {
-					size += relationEach + len(of.Remark) + len(of.Message)
+					size += relationOverheadBytes + len(of.Remark) + len(of.Message)
 				}
 			}
 			return size
@@ -65,7 +67,7 @@ func (s *Service) relationsWith(ctx context.Context, tx *sql.Tx, u id.User, othe
 	for i, other := range others {
 		pairs[i] = pairOf(u, other)
 	}
-	return s.copies.relations.Get(tx, pairs, func(missing []pair) (map[pair]relations, error) {
+	return s.cached.relations.Get(tx, pairs, func(missing []pair) (map[pair]relations, error) {
 		marks, args := sqldb.Placeholders(2, missing, func(p pair) int64 {
 			if p.low == u {
 				return int64(p.high)
@@ -97,7 +99,7 @@ func (s *Service) relationsWith(ctx context.Context, tx *sql.Tx, u id.User, othe
 
 // RelationAsOf is Relation as of a snapshot.
 func (s *Service) RelationAsOf(ctx context.Context, tx *sql.Tx, owner, other id.User) (*chatv1.Relation, error) {
-	if !s.copies.relations.Has(tx) {
+	if !s.cached.relations.Covers(tx) {
 		return getRelation(ctx, tx, owner, other)
 	}
 	found, err := s.relationsWith(ctx, tx, owner, []id.User{other})
@@ -111,8 +113,8 @@ func (s *Service) RelationAsOf(ctx context.Context, tx *sql.Tx, owner, other id.
 	return &chatv1.Relation{User: uint64(other)}, nil
 }
 
-// copiedFriendsAndBlocks is FriendsAndBlocks of a snapshot of an embedded database.
-func (s *Service) copiedFriendsAndBlocks(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (friends, blocked map[id.User]bool, err error) {
+// cachedFriendsAndBlocks is FriendsAndBlocks of a snapshot of an embedded database.
+func (s *Service) cachedFriendsAndBlocks(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (friends, blocked map[id.User]bool, err error) {
 	friends, blocked = map[id.User]bool{}, map[id.User]bool{}
 	found, err := s.relationsWith(ctx, tx, u, among)
 	if err != nil {
@@ -136,7 +138,7 @@ func (s *Service) copiedFriendsAndBlocks(ctx context.Context, tx *sql.Tx, u id.U
 
 // UserAsOf returns a user as of a snapshot; nil if there is none.
 func (s *Service) UserAsOf(ctx context.Context, tx *sql.Tx, u id.User) (*accountv1.User, error) {
-	found, err := s.copies.users.Get(tx, []id.User{u}, func(missing []id.User) (map[id.User]*accountv1.User, error) { return usersByID(ctx, tx, missing) })
+	found, err := s.cached.users.Get(tx, []id.User{u}, func(missing []id.User) (map[id.User]*accountv1.User, error) { return usersByID(ctx, tx, missing) })
 	if err != nil || found[u] == nil {
 		return nil, err
 	}
@@ -162,7 +164,7 @@ func (s *Service) getUsersByID(ctx context.Context, ids []uint64) ([]*accountv1.
 	}
 	slices.Sort(users)
 	users = slices.Compact(users)
-	found, err := s.copies.users.GetCurrent(users, func(missing []id.User) (map[id.User]*accountv1.User, error) {
+	found, err := s.cached.users.GetCurrent(users, func(missing []id.User) (map[id.User]*accountv1.User, error) {
 		return usersByID(ctx, s.deps.DB.ReadYourWrites(ctx), missing)
 	})
 	if err != nil {

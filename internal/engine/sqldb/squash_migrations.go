@@ -7,10 +7,26 @@ import (
 	"strings"
 )
 
-// firstSchema returns statements that create in an empty file of SQLite what a package's first steps make there, each table at once. SQLite parses the whole schema of a
-// file after each ALTER, which would be most of the time of a first start. So the steps run in memory, where nothing but the package's tables is, and SQLite tells the
-// result. It returns false if the steps have to run in the file: none alters a table, one failed, which the file reports, or they left rows.
-func firstSchema(ctx context.Context, steps []string) ([]string, bool) {
+// squash executes what leaves in the database of a transaction what a package's first steps would. It reports false, and does nothing, if the steps have to run.
+func (d *DB) squash(ctx context.Context, tx *sql.Tx, done int, steps []string) (bool, error) {
+	if done > 0 || d.dialect.squash == nil {
+		return false, nil
+	}
+	named := make([]string, len(steps))
+	for i, step := range steps {
+		named[i] = d.dialect.typeNames.Replace(step)
+	}
+	statements, ok := d.dialect.squash(ctx, named)
+	if !ok {
+		return false, nil
+	}
+	return true, execEach(ctx, tx, statements)
+}
+
+// squashMigrations returns statements that create in an empty file of SQLite what a package's steps would leave there, each table at once. SQLite parses the whole schema
+// again after each ALTER, which would take most of a first start. So the steps run in memory, where nothing but the package's tables is, and SQLite tells the result.
+// It returns false if the steps have to run in the file: none alters a table, one failed, which the file reports, or they left rows.
+func squashMigrations(ctx context.Context, steps []string) ([]string, bool) {
 	if !slices.ContainsFunc(steps, func(step string) bool { return strings.HasPrefix(step, "ALTER ") }) {
 		return nil, false
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 )
 
-// shelf has copies of the sums of rows by their shelf.
+// shelf caches the sums of rows by their shelf.
 type shelf struct {
-	*sqldb.Copies[int64, int64]
+	*sqldb.SnapshotCache[int64, int64]
 	db           *sqldb.DB
 	hits, misses *atomic.Int64
 }
@@ -26,7 +26,7 @@ const createShelves = `CREATE TABLE books (n BIGINT PRIMARY KEY, shelf BIGINT NO
 func newShelf(t *testing.T) *shelf {
 	t.Helper()
 	s := &shelf{hits: &atomic.Int64{}, misses: &atomic.Int64{}}
-	db, err := sqldb.OpenWith(t.Context(), sqltest.Place(t), sqldb.Options{CopyReads: func(name string) func(hits, misses int) {
+	db, err := sqldb.OpenWith(t.Context(), sqltest.Place(t), sqldb.Options{CacheReads: func(name string) func(hits, misses int) {
 		if name != "shelves" {
 			t.Errorf("reads of %s are counted", name)
 		}
@@ -44,7 +44,7 @@ func newShelf(t *testing.T) *shelf {
 	if err := db.Migrate(t.Context(), "shelf", []string{createShelves}); err != nil {
 		t.Fatal(err)
 	}
-	s.Copies, err = sqldb.NewCopies(t.Context(), db, sqldb.CopiesOf[int64, int64]{Name: "shelves", Tables: map[string][]string{"books": {"shelf"}}, Key: func(k int64) []int64 { return []int64{k} },
+	s.SnapshotCache, err = sqldb.NewSnapshotCache(t.Context(), db, sqldb.SnapshotCacheConfig[int64, int64]{Name: "shelves", Tables: map[string][]string{"books": {"shelf"}}, Key: func(k int64) []int64 { return []int64{k} },
 		Size: func(int64) int { return 8 }, MaxBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func (s *shelf) want(t *testing.T, why string, want map[int64]int64) {
 }
 
 // Whichever statement changes a row, the next reader sees it; what is not changed is not read again. PostgreSQL has other writers, and its rows are always read.
-func TestCopiesShowEachChange(t *testing.T) {
+func TestSnapshotCachesShowEachChange(t *testing.T) {
 	s := newShelf(t)
 	s.exec(t, `INSERT INTO books (n, shelf, pages) VALUES (10, 1, 100), (20, 2, 200)`)
 	want := map[int64]int64{1: 100, 2: 200}
@@ -111,18 +111,18 @@ func TestCopiesShowEachChange(t *testing.T) {
 	s.misses.Store(0)
 	s.want(t, "again", map[int64]int64{3: 7})
 	if hits := s.hits.Load(); sqltest.OnPostgres() != (hits == 0) || s.misses.Load() != 0 {
-		t.Errorf("%d of three keys were copied, and %d were read", hits, s.misses.Load())
+		t.Errorf("%d of three keys were cachedValue, and %d were read", hits, s.misses.Load())
 	}
 	s.exec(t, `UPDATE books SET pages = 8 WHERE n = 30`)
 	s.hits.Store(0)
 	s.want(t, "one of three", map[int64]int64{3: 8})
 	if hits, misses := s.hits.Load(), s.misses.Load(); !sqltest.OnPostgres() && (hits != 2 || misses != 1) {
-		t.Errorf("%d of three keys were copied, and %d were read; one had changed", hits, misses)
+		t.Errorf("%d of three keys were cachedValue, and %d were read; one had changed", hits, misses)
 	}
 }
 
 // A snapshot sees what it has, whoever reads what before, meanwhile and afterwards.
-func TestCopiesAreThoseOfTheSnapshot(t *testing.T) {
+func TestEntriesAreThoseOfTheSnapshot(t *testing.T) {
 	s := newShelf(t)
 	s.exec(t, `INSERT INTO books (n, shelf, pages) VALUES (10, 1, 100), (20, 2, 200)`)
 	before, after := map[int64]int64{1: 100, 2: 200}, map[int64]int64{1: 101, 2: 200, 3: 1}
@@ -134,7 +134,7 @@ func TestCopiesAreThoseOfTheSnapshot(t *testing.T) {
 		}
 		s.exec(t, `UPDATE books SET pages = 101 WHERE n = 10`)
 		s.exec(t, `INSERT INTO books (n, shelf, pages) VALUES (30, 3, 1)`)
-		s.want(t, "after the change", after) // copies are newer than the older snapshot now
+		s.want(t, "after the change", after) // entries are newer than the older snapshot now
 		for range 2 {
 			got, err := s.sums(t.Context(), tx, 1, 2, 3)
 			if err != nil {
@@ -151,7 +151,7 @@ func TestCopiesAreThoseOfTheSnapshot(t *testing.T) {
 	s.want(t, "after the older snapshot", after)
 }
 
-// What a transaction writes is neither copied for others before it commits, nor hidden from itself.
+// What a transaction writes is neither cachedValue for others before it commits, nor hidden from itself.
 func TestWritersReadTheirOwnRows(t *testing.T) {
 	s := newShelf(t)
 	s.exec(t, `INSERT INTO books (n, shelf, pages) VALUES (10, 1, 100)`)
@@ -161,8 +161,8 @@ func TestWritersReadTheirOwnRows(t *testing.T) {
 		if _, err := tx.ExecContext(t.Context(), `UPDATE books SET pages = 101 WHERE n = 10`); err != nil {
 			return err
 		}
-		if s.Has(tx) {
-			t.Error("a writer has copies")
+		if s.Covers(tx) {
+			t.Error("a writer reads from the cache")
 		}
 		if got, err := s.sums(t.Context(), tx, 1); err != nil || got[1] != 101 {
 			t.Errorf("the writer reads %v, %v", got, err)
@@ -177,7 +177,7 @@ func TestWritersReadTheirOwnRows(t *testing.T) {
 	}
 }
 
-// A transaction that changes more keys than are counted one by one makes all copies old.
+// A transaction that changes more keys than are counted one by one makes all entries old.
 func TestATransactionOfVeryManyRows(t *testing.T) {
 	s := newShelf(t)
 	s.exec(t, `INSERT INTO books (n, shelf, pages) VALUES (10, 1, 100)`)
@@ -187,7 +187,7 @@ func TestATransactionOfVeryManyRows(t *testing.T) {
 }
 
 // Readers that read two keys at any moment see both as of one commit, whatever writers do meanwhile.
-func TestCopiesOfOneSnapshotBelongTogether(t *testing.T) {
+func TestEntriesOfOneSnapshotBelongTogether(t *testing.T) {
 	s := newShelf(t)
 	s.exec(t, `INSERT INTO books (n, shelf, pages) VALUES (1, 1, 0), (2, 2, 1000)`)
 	var readers, writers sync.WaitGroup
