@@ -1713,6 +1713,8 @@ mutant "send a message to IRC again whose report did not arrive" bridges/irc/del
 mutant "leave out the rows of a package's first steps" internal/engine/sqldb/squash_migrations.go 's/err != nil \|\| filled \{/err != nil {/' RowsOfStepsAreKept ./internal/engine/sqldb
 mutant "answer calls of posts by nodes for conversations" internal/app/serve.go 's/return config\.RoleFeed/return config.RoleChat/' RolesServePaths ./internal/app
 mutant "answer no part of the calls by nodes for all" internal/app/config/engines.go 's/\(role == RoleChat \|\| role == RoleFeed\) \&\& slices\.Contains\(c\.Roles, RoleAPI\)$/false/' RolesServePaths ./internal/app
+mutant "accept messages of bridges only from members" internal/tool/verify/conversation.go 's/c\.Bridge != "" \|\| //' BridgedMessagesPass ./internal/tool/verify
+mutant "lose the retention of imported one-to-one conversations" internal/service/chat/import_control.go 's/p\.state\.kind == direct \&\& c\.Action != chatv1\.Control_ACTION_RETENTION \|\|/p.state.kind == direct ||/' WhatIsImportedIsReadAndExportedAgain ./internal/app/apptest
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

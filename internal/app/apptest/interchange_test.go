@@ -255,7 +255,10 @@ func liveMessages(t *testing.T, s *interchangeServer, bob *apptest.Person, impor
 	th, err := s.Chat().StartThread(t.Context(), apptest.As(bob, &chatv1.StartThreadRequest{Conversation: g, Seq: one}))
 	must(t, err)
 	send(bob, th.Msg.Id, "9", apptest.Text("in the thread"))
-	s.Send(t, anna, s.Direct(t, anna, carl), "10", "to you alone")
+	alone := s.Direct(t, anna, carl)
+	_, err = s.Chat().SetRetention(t.Context(), apptest.As(carl, &chatv1.SetRetentionRequest{Conversation: alone, Seconds: 86_400}))
+	must(t, err)
+	s.Send(t, anna, alone, "10", "to you alone")
 }
 
 // liveRelations are of each kind: a friendship with a name, a request, a block, and follows, of which one is muted.

@@ -50,7 +50,7 @@ var errImportedControl = errs.New(errs.Invalid, "bad_content", "this control ent
 
 // checkControl checks a control entry against the state before it.
 func (p *importer) checkControl(ctx context.Context, c *chatv1.Control) error {
-	if p.state.kind == direct || len(c.Users) > maxUsersPerCall {
+	if p.state.kind == direct && c.Action != chatv1.Control_ACTION_RETENTION || len(c.Users) > maxUsersPerCall {
 		return errImportedControl
 	}
 	if err := p.exist(ctx, c.Users...); err != nil {

@@ -156,7 +156,7 @@ func (c *check) entry(v *replay, e *timeline.Entry) error {
 	}
 	if v.importing {
 		v.inNoStream[e.Seq] = struct{}{}
-	} else if !v.member(uint64(m.Sender), e.Seq) && !isRecall(&m) { // an erasure recalls what a former member wrote
+	} else if !v.member(uint64(m.Sender), e.Seq) && !mayComeFromOutside(&m) {
 		c.report.violate("access", v.where(), "entry %d is by user %v, who was not a member", e.Seq, m.Sender)
 	}
 	return c.clientSeq(v, e.Seq, &m)
@@ -243,10 +243,13 @@ func (c *check) control(v *conversation, seq uint64, m *message.Entry) {
 	}
 }
 
-// isRecall reports whether an entry recalls a message.
-func isRecall(m *message.Entry) bool {
+// mayComeFromOutside reports whether an entry may be by a user who is no member: a bridge brought it, or an erasure recalls what a former member wrote.
+func mayComeFromOutside(m *message.Entry) bool {
 	var c chatv1.Content
-	return m.Updates != 0 && proto.Unmarshal(m.Content, &c) == nil && c.GetRecall() != nil
+	if proto.Unmarshal(m.Content, &c) != nil {
+		return false
+	}
+	return c.Bridge != "" || m.Updates != 0 && c.GetRecall() != nil
 }
 
 // member reports whether a user was a member when seq was stored.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -378,6 +379,36 @@ func TestMissingExpiredEntriesAreNoViolation(t *testing.T) {
 }
 
 // Each corruption is found, under its rule.
+// TestBridgedMessagesPass: a user of another system, for whom a bridge writes, is no member.
+func TestBridgedMessagesPass(t *testing.T) {
+	for bridge, want := range map[string]string{"irc": "", "": "access"} {
+		dir := healthy(t)
+		log, err := pebblelog.Open(filepath.Join(dir, "timeline"), pebblelog.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Acquire(t.Context(), groupKey.Partition(), 2); err != nil {
+			t.Fatal(err)
+		}
+		content, err := proto.Marshal(&chatv1.Content{Kind: &chatv1.Content_Text{Text: "from there"}, ExternalId: "1", Bridge: bridge})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &writer{t: t, log: log, seq: last}
+		w.append(&message.Entry{Sender: 9, Content: content})
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var rules []string
+		for _, v := range run(t, dir).Violations {
+			rules = append(rules, v.Rule)
+		}
+		if got := strings.Join(rules, " "); got != want {
+			t.Errorf("of an entry with the bridge %q, these rules are violated: %q, want %q", bridge, got, want)
+		}
+	}
+}
+
 func TestDamageIsFound(t *testing.T) {
 	spoil := func(do func(t *testing.T, db *pebble.DB)) func(*testing.T, string) {
 		return func(t *testing.T, dir string) { raw(t, dir, func(db *pebble.DB) { do(t, db) }) }
