@@ -1550,7 +1550,7 @@ mutant "store what an erased author wrote" internal/service/chat/import_entries.
 mutant "forget what was stored before an erasure" internal/service/chat/import_erased.go 's/if seq == 0 \&\& isImportKey/if false \&\& isImportKey/' AnImportStoresNothingOfAnErasedAuthor ./internal/service/chat
 mutant "send the key of an operator as plain text" internal/tool/apiclient/apiclient.go 's/case c\.PlainHTTP:/case true:/' TheKeyIsNotSentAsPlainText ./internal/tool/apiclient
 mutant "send the key of an operator to where a server redirects" internal/tool/apiclient/apiclient.go 's/return c\.config\.checkURL\(r\.URL\.String\(\)\)/return nil/' TheKeyIsNotSentAsPlainText ./internal/tool/apiclient
-mutant "repeat a call that was refused" internal/tool/apiclient/call.go 's/&& !refused\.passes\(\), /\&\& false, /' CallsAreRepeatedWhileTheServerIsBusy ./internal/tool/apiclient
+mutant "repeat a call that was refused" internal/tool/apiclient/error.go 's/return refused\.passes\(\)$/return refused.passes() || refused.Code == "invalid_argument"/' CallsAreRepeatedWhileTheServerIsBusy ./internal/tool/apiclient
 mutant "say of a server that is not there only what the dial says" internal/tool/apiclient/call.go 's/ \|\| dial\.Op != "dial"/ || true/' NoServer ./internal/tool/apiclient
 mutant "send the name of a key file as a key" internal/tool/apiclient/key.go 's/err == nil && info/err != nil \&\& info/' KeysComeFromFiles ./internal/tool/apiclient
 mutant "send a key with a line feed" internal/tool/apiclient/key.go 's/strings\.TrimSpace\(string\(b\)\)/string(b)/' KeysComeFromFiles ./internal/tool/apiclient
@@ -1715,6 +1715,8 @@ mutant "answer calls of posts by nodes for conversations" internal/app/serve.go 
 mutant "answer no part of the calls by nodes for all" internal/app/config/engines.go 's/\(role == RoleChat \|\| role == RoleFeed\) \&\& slices\.Contains\(c\.Roles, RoleAPI\)$/false/' RolesServePaths ./internal/app
 mutant "accept messages of bridges only from members" internal/tool/verify/conversation.go 's/c\.Bridge != "" \|\| //' BridgedMessagesPass ./internal/tool/verify
 mutant "lose the retention of imported one-to-one conversations" internal/service/chat/import_control.go 's/p\.state\.kind == direct \&\& c\.Action != chatv1\.Control_ACTION_RETENTION \|\|/p.state.kind == direct ||/' WhatIsImportedIsReadAndExportedAgain ./internal/app/apptest
+mutant "repeat a download because of a full disk of one's own" internal/tool/apiclient/error.go 's/return errors\.As\(err, \&i\)/return errors.As(err, \&i) || err != nil/' TestOwnFilesEndATransfer ./internal/tool/apiclient
+mutant "give up a download that broke off" internal/tool/apiclient/transfer.go 's/return \&interrupted\{counted\.failed\}/return counted.failed/; s/return \&interrupted\{io\.ErrUnexpectedEOF\}/return io.ErrUnexpectedEOF/' TestOwnFilesEndATransfer ./internal/tool/apiclient
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

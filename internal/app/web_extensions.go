@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/rialto-im/rialto/web"
 )
 
 const (
@@ -42,6 +44,11 @@ func openWebExtensions(dir string) (*webExtensions, error) {
 	e, err := loadWebExtensions(os.DirFS(dir))
 	if err != nil {
 		return nil, fmt.Errorf("web.extensions: %s: %w", dir, err)
+	}
+	if dist, built := web.Files(); built {
+		if _, err := e.addTo(loadWebFiles(dist)["index.html"]); err != nil {
+			return nil, fmt.Errorf("web.extensions: %w", err)
+		}
 	}
 	return e, nil
 }

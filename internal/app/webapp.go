@@ -36,7 +36,7 @@ func webApp(fileOrigins func() []string, extensions *webExtensions) http.Handler
 func servePages(files map[string]*webFile, built bool, fileOrigins func() []string, extensions *webExtensions) http.Handler {
 	if built && extensions != nil {
 		maps.Copy(files, extensions.files)
-		if page, err := extensions.addTo(files["index.html"]); err == nil { // what is embedded can be read
+		if page, err := extensions.addTo(files["index.html"]); err == nil { // openWebExtensions has tried it
 			files["index.html"] = page
 		}
 	}

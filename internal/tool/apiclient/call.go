@@ -32,18 +32,18 @@ func (c *Client) CallRepeatedly(ctx context.Context, procedure string, q, a prot
 	return attempts > 1, err
 }
 
-// Retry calls f again while its error is one that passes, for Config.Patience. Errors that are no *Error pass, such as those of a connection.
+// Retry calls f again while its error is one that passes, for Config.Patience: the server is busy, or the connection failed. Other errors, such as those of a file of
+// this machine, end it at once.
 func (c *Client) Retry(ctx context.Context, f func() error) error {
 	delays, end := backoff.New(retryFirst, retryLonger), time.Now().Add(c.config.Patience)
 	for {
 		err := f()
-		var refused *Error
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.As(err, &refused) && !refused.passes(), !c.reached.Load(), time.Now().After(end):
+		case !passes(err), !c.reached.Load(), time.Now().After(end):
 			return err
 		}
 		if err := delays.Wait(ctx); err != nil {
@@ -75,7 +75,7 @@ func (c *Client) CallOnce(ctx context.Context, procedure string, q, a proto.Mess
 	c.reached.Store(true)
 	b, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	if err != nil {
-		return err
+		return &interrupted{err}
 	}
 	if answer.StatusCode == http.StatusOK {
 		return proto.Unmarshal(b, a)
@@ -87,9 +87,9 @@ func (c *Client) CallOnce(ctx context.Context, procedure string, q, a proto.Mess
 func (c *Client) unanswered(err error) error {
 	var dial *net.OpError
 	if !errors.As(err, &dial) || dial.Op != "dial" {
-		return err
+		return &interrupted{err}
 	}
-	return fmt.Errorf("no server can be reached at %s: %w; start it, or give its address with --url", c.config.URL, dial)
+	return &interrupted{fmt.Errorf("no server can be reached at %s: %w; start it, or give its address with --url", c.config.URL, dial)}
 }
 
 // refusal is the error of an answer.

@@ -3,6 +3,7 @@ package apiclient
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"strings"
 
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
@@ -31,6 +32,21 @@ func (e *Error) Error() string { return cmp.Or(e.Message, e.Code) }
 // passes reports whether the call may succeed later.
 func (e *Error) passes() bool {
 	return e.Code == codeUnavailable || e.Code == "internal" || e.Code == "deadline_exceeded" || e.Reason == "too_many_requests"
+}
+
+// interrupted is the error of a connection that failed.
+type interrupted struct{ cause error }
+
+func (i *interrupted) Error() string { return i.cause.Error() }
+func (i *interrupted) Unwrap() error { return i.cause }
+
+// passes reports whether what failed may succeed later.
+func passes(err error) bool {
+	if refused := (*Error)(nil); errors.As(err, &refused) {
+		return refused.passes()
+	}
+	var i *interrupted
+	return errors.As(err, &i)
 }
 
 // IsRefused reports whether the server has refused what was asked for a reason of its own, and would do so again.

@@ -1,6 +1,7 @@
 package apiclient
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,9 +16,10 @@ func (c *Client) Put(ctx context.Context, to string, body io.ReadSeeker, size in
 	}
 	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
 	defer cancel()
-	a, err := c.transfer(ctx, http.MethodPut, to, io.NopCloser(body), size)
+	counted := &countingReader{r: body}
+	a, err := c.transfer(ctx, http.MethodPut, to, io.NopCloser(counted), size)
 	if err != nil {
-		return err
+		return cmp.Or(counted.failed, err)
 	}
 	defer a.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(a.Body, 1000))
@@ -27,7 +29,7 @@ func (c *Client) Put(ctx context.Context, to string, body io.ReadSeeker, size in
 	case a.StatusCode < 500 && a.StatusCode != http.StatusTooManyRequests:
 		return &Error{Code: "invalid_argument", Reason: "bad_file", Message: string(text)}
 	case err != nil:
-		return err
+		return &interrupted{err}
 	}
 	return &Error{Code: codeUnavailable, Message: fmt.Sprintf("the server answered the upload with %s", a.Status)}
 }
@@ -46,14 +48,17 @@ func (c *Client) Get(ctx context.Context, from string, f func(io.Reader) error) 
 	case a.StatusCode == http.StatusNotFound, a.StatusCode == http.StatusGone:
 		return &Error{Code: "not_found", Reason: "no_upload", Message: "the file is gone"}
 	case a.StatusCode != http.StatusOK:
-		return fmt.Errorf("the server answered the download with %s", a.Status)
+		return &Error{Code: codeUnavailable, Message: fmt.Sprintf("the server answered the download with %s", a.Status)}
 	}
 	counted := &countingReader{r: a.Body}
-	if err := f(counted); err != nil {
+	err = f(counted)
+	switch {
+	case counted.failed != nil:
+		return &interrupted{counted.failed}
+	case err != nil:
 		return err
-	}
-	if a.ContentLength >= 0 && counted.n != a.ContentLength {
-		return io.ErrUnexpectedEOF
+	case a.ContentLength >= 0 && counted.n != a.ContentLength:
+		return &interrupted{io.ErrUnexpectedEOF}
 	}
 	return nil
 }
@@ -72,17 +77,26 @@ func (c *Client) transfer(ctx context.Context, method, address string, body io.R
 		return nil, err
 	}
 	r.ContentLength = size
-	return c.http.Do(r)
+	a, err := c.http.Do(r)
+	if err != nil {
+		return nil, &interrupted{err}
+	}
+	return a, nil
 }
 
+// countingReader counts what was read, and keeps the error that ended it.
 type countingReader struct {
-	r io.Reader
-	n int64
+	r      io.Reader
+	n      int64
+	failed error // not io.EOF
 }
 
 // Read counts.
 func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
+	if err != nil && err != io.EOF {
+		c.failed = err
+	}
 	return n, err
 }
