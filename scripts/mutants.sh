@@ -607,9 +607,9 @@ mutant "decode the body of a call with its frame" internal/transport/gateway/han
 mutant "decode a whole frame of somebody unknown" internal/transport/gateway/handle.go 's/^\ta, err := c\.decodeAuth\(p\)$/\ta, err := c.decodeAuth(p)\n\tcounted, _ := c.count(p)\n\tif _, e := c.decode(p, counted); err == nil {\n\t\terr = e\n\t}/' FirstFrameIsDecodedAfter internal/transport/gateway
 mutant "accept two bodies of a call" internal/base/inputlimit/json.go 's/if \*field != nil \{/if false {/' CaptureGivesTheBody internal/base/inputlimit
 mutant "ignore escapes in names" internal/base/inputlimit/json.go "s/bytes\.IndexByte\(text, '..'\) < 0/len(bytes.TrimSpace(text)) >= 0/" JSONCountsBefore internal/base/inputlimit
-mutant "decode large frames where all connections are read" internal/transport/gateway/large_frame.go 's/counted\.Elements-counted\.BodyElements > inlineElements \{/false {/' LargeFramesAreDecodedApart internal/transport/gateway
-mutant "read on while a frame is decoded apart" internal/transport/gateway/conn.go 's/ \&\& !c\.apart//' LargeFramesAreDecodedApart internal/transport/gateway
-mutant "count no memory of large frames that wait" internal/transport/gateway/large_frame.go 's/if !hold\.Set\(.*\{/if false {/' 'LargeFrames(AreDecodedApart|ThatAreOfNoUse)' internal/transport/gateway
+mutant "decode large frames where all connections are read" internal/transport/gateway/large_frame.go 's/counted\.Elements-counted\.BodyElements > inlineElements \{/false {/' LargeFramesAreDecodedAsync internal/transport/gateway
+mutant "read on while a frame is decoded by another goroutine" internal/transport/gateway/conn.go 's/ \&\& !c\.decodingAsync//' LargeFramesAreDecodedAsync internal/transport/gateway
+mutant "count no memory of large frames that wait" internal/transport/gateway/large_frame.go 's/if !hold\.Set\(.*\{/if false {/' 'LargeFrames(AreDecodedAsync|ThatAreOfNoUse)' internal/transport/gateway
 mutant "charge no elements of frames" internal/transport/gateway/large_frame.go 's/\* bytesPerElement/* 0/' ElementsCountAsCalls internal/transport/gateway
 mutant "decode a content of STOMP before counting its elements" internal/transport/stomp/commands.go 's/contentSchema\(\)\.JSON\(f\.body\) != nil/false/' MistakesOfClients internal/transport/stomp
 mutant "read any number of parameters of anybody" internal/transport/gateway/accept.go 's/len\(q\) > maxQuery \|\| strings\.Count\(q, "\&"\) >= maxParameters/q == "?"/' TokensInAddresses internal/transport/gateway
@@ -620,7 +620,7 @@ mutant "release the quota before the bytes are deleted" internal/service/media/t
 mutant "keep the bytes of released uploads for a day" internal/service/media/abandoned_uploads.go 's/errors\.Join\(s\.dropReleased\(ctx\), /errors.Join(nil, /' ReleasedBytesCount internal/service/media
 mutant "hold responses without a limit" internal/transport/gateway/conn.go 's/ \|\| c\.holdAnswer\(len\(b\)\) != nil \{/ {/' ConcurrentPages internal/transport/gateway
 mutant "do not limit the length of JSON pages" internal/base/outputlimit/page.go 's/size > MaxPage \&\& n > 0/false/' 'Cut' internal/base/outputlimit
-mutant "handle a frame before the rest of the first" internal/transport/gateway/handle.go 's/^\t\tc\.apart = true$//' TheRestOfTheFirst internal/transport/gateway
+mutant "handle a frame before the rest of the first" internal/transport/gateway/handle.go 's/^\t\tc\.decodingAsync = true$//' TheRestOfTheFirst internal/transport/gateway
 mutant "read any number of pages of posts at once" internal/base/outputlimit/page.go 's/, feedv1connect\.FeedServiceGetPostPageProcedure//' CostlyCalls internal/base/outputlimit
 mutant "do not limit concurrent pages" internal/transport/gateway/handle.go 's/name == "sync" \|\| name == "watch" \|\| outputlimit\.IsPage\(name\)/false \&\& outputlimit.IsPage(name)/' ConcurrentPages internal/transport/gateway
 mutant "use a device's number as its key" internal/service/account/login_limit.go 's/key != "" \&\& subtle\.ConstantTimeCompare.*$/len(key) >= 0 \&\& client.GetDevice() != 0 \&\& subtle.ConstantTimeCompare(nil, nil) == 1/' GuessesDoNot internal/service/account
@@ -1670,12 +1670,12 @@ mutant "kill a process of a search index whose calls take long" $index/serve.go 
 mutant "end the process of a search index during a call" $index/supervise.go 's/i\.callers > 0/false/' NotIdleDuringACall ./$index
 mutant "keep an idle process of a search index" $index/supervise.go 's/if !endIdle \{/if i != nil {/' IdleProcessEnds ./$index
 mutant "end the process of a search index that takes long to open" $index/supervise.go 's/time\.Since\(began\) <= i\.config\.SlowStart/true/' SlowIndexKeeps ./$index
-mutant "call a search index that sleeps in vain" $index/call.go 's/case i\.asleep:/case false:/' 'IdleProcessEnds|EmptyIndexHas' ./$index
+mutant "call a search index that sleeps in vain" $index/call.go 's/case i\.suspended:/case false:/' 'IdleProcessEnds|EmptyIndexHas' ./$index
 mutant "start a process for a search index without documents" $index/empty.go 's/len\(b\.Put\) == 0/false/' EmptyIndexHasNoProcess ./$index
 mutant "start a process for the index of a new server" internal/app/indexprocess.go 's/errors\.Is\(err, os\.ErrNotExist\)/false/' TheIndexHasAProcess ./internal/app
 mutant "take any search index for one without documents" internal/app/indexprocess.go 's/errors\.Is\(err, os\.ErrNotExist\)/true/' 'TheIndexHasAProcess|SearchOverHTTP' ./internal/app
 mutant "lose the checkpoints of a search index with the first document" $index/empty.go 's/Checkpoints: \*points\}/Term: 0}/' EmptyIndexHasNoProcess ./$index
-mutant "keep any number of checkpoints in memory" $index/empty.go 's/ \&\& len\(\*points\)\+len\(b\.Checkpoints\) <= maxHeld//' ManyCheckpoints ./$index
+mutant "keep any number of checkpoints in memory" $index/empty.go 's/ \&\& len\(\*points\)\+len\(b\.Checkpoints\) <= maxDeferred//' ManyCheckpoints ./$index
 mutant "leave a search index without its process" $index/supervise.go 's/_ = retry\.Wait\(ctx\)/<-ctx.Done()/' TestKilled ./$index
 mutant "forget that a search index is damaged" $index/reply.go 's/searchindex\.ErrCorrupt, context\.Canceled/context.Canceled/' TestDamage ./$index
 mutant "go on with a search that nobody waits for" $index/call.go 's/p\.cancel\(n\)/_ = n/' TestCancellation ./$index

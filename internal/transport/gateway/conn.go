@@ -55,7 +55,7 @@ type conn struct {
 	slot *inputlimit.Slot // until it is authenticated; nil where its handshake was
 
 	turns   uint64     // the number of its last send; the reading goroutine's
-	reading sync.Mutex // guards in: the reading goroutine's, but for the moment after a frame that was decoded apart. Before mu.
+	reading sync.Mutex // guards in: the reading goroutine's, but for the moment after a frame that was decoded by another goroutine. Before mu.
 	in      inbound
 
 	mu                sync.Mutex // guards all below
@@ -382,7 +382,7 @@ func (c *conn) takeOutput() *buffer {
 // resumeReading resumes paused reading once the limits allow it. The caller holds mu.
 func (c *conn) resumeReading() {
 	c.releaseAnswers(c.pending())
-	if c.reads == readPaused && c.state == stateReady && !c.apart && c.throttledUntil == 0 && c.inFlight.Load() < maxInFlight/2 && c.inFlightBytes.Load() < maxInFlightBytes/2 && c.pending() < hintAbove {
+	if c.reads == readPaused && c.state == stateReady && !c.decodingAsync && c.throttledUntil == 0 && c.inFlight.Load() < maxInFlight/2 && c.inFlightBytes.Load() < maxInFlightBytes/2 && c.pending() < hintAbove {
 		c.reads = readOn
 		if begun := c.incompleteSince.Load(); begun != 0 { // the server did not read: the deadline restarts
 			c.incompleteSince.CompareAndSwap(begun, c.server.now.Load())

@@ -53,7 +53,7 @@ func (c *conn) isEnding() bool { return c.state >= stateClosing }
 // readFlow is the flow control of reading.
 type readFlow struct {
 	reads          readState
-	apart          bool   // a frame is decoded by another goroutine, and what follows it waits
+	decodingAsync  bool   // a frame is decoded by another goroutine, and what follows it waits
 	throttledUntil uint32 // second until which nothing is read, 0 while the limits allow it
 }
 

@@ -51,17 +51,17 @@ func TestMessageBeforeAuthenticationIsBounded(t *testing.T) {
 // A frame with too many elements is refused as a whole, before it is decoded. The connection stays open.
 func TestFramesAreCountedBeforeTheyAreDecoded(t *testing.T) {
 	pack := func(p []byte) []byte {
-		packed, ok := deflate(p)
+		compressed, ok := deflate(p)
 		if !ok {
 			t.Fatal("the frame is not compressible")
 		}
-		return packed
+		return compressed
 	}
 	empty := []byte{tagSends, 0}
 	for _, test := range []struct {
 		name, reason string
 		op           byte
-		packed       bool
+		compressed   bool
 		p            []byte
 	}{
 		{"350,000 empty sends in a compressed frame", "too_many_sends", opBinary, true, pack(bytes.Repeat(empty, 350_000))},
@@ -75,7 +75,7 @@ func TestFramesAreCountedBeforeTheyAreDecoded(t *testing.T) {
 	} {
 		c, r := bench(t)
 		c.json = test.op == opText
-		if err := c.handleMessage(test.op, test.packed, test.p); err != nil {
+		if err := c.handleMessage(test.op, test.compressed, test.p); err != nil {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		c.server.serving.Wait()

@@ -11,21 +11,21 @@ import (
 
 // WebSocket (RFC 6455) framing.
 const (
-	finalBit    = 0x80
-	packedBit   = 0x40
-	maskBit     = 0x80
-	opContinued = 0
-	opText      = 1
-	opBinary    = 2
-	opClose     = 8
-	opPing      = 9
-	opPong      = 10
+	finalBit      = 0x80
+	compressedBit = 0x40
+	maskBit       = 0x80
+	opContinued   = 0
+	opText        = 1
+	opBinary      = 2
+	opClose       = 8
+	opPing        = 9
+	opPong        = 10
 )
 
-func appendHeader(b []byte, op byte, n int, packed bool) []byte {
+func appendHeader(b []byte, op byte, n int, compressed bool) []byte {
 	op |= finalBit
-	if packed {
-		op |= packedBit
+	if compressed {
+		op |= compressedBit
 	}
 	switch {
 	case n < 126:
@@ -38,10 +38,10 @@ func appendHeader(b []byte, op byte, n int, packed bool) []byte {
 
 // inFrame is a frame from a client; payload is unmasked, in place.
 type inFrame struct {
-	op            byte
-	final, packed bool
-	payload       []byte
-	maxMessage    int // bytes of the message that it is of
+	op                byte
+	final, compressed bool
+	payload           []byte
+	maxMessage        int // bytes of the message that it is of
 }
 
 var (
@@ -59,8 +59,8 @@ func (f *inFrame) parse(b []byte, deflate bool) (rest []byte, ok bool, need int,
 	if len(b) < 2 {
 		return b, false, 0, nil
 	}
-	f.op, f.final, f.packed = b[0]&15, b[0]&finalBit != 0, b[0]&packedBit != 0
-	if b[0]&0x30 != 0 || f.packed && !deflate || b[1]&maskBit == 0 {
+	f.op, f.final, f.compressed = b[0]&15, b[0]&finalBit != 0, b[0]&compressedBit != 0
+	if b[0]&0x30 != 0 || f.compressed && !deflate || b[1]&maskBit == 0 {
 		return nil, false, 0, errFraming
 	}
 	n, at := uint64(b[1]&0x7f), 2
@@ -76,7 +76,7 @@ func (f *inFrame) parse(b []byte, deflate bool) (rest []byte, ok bool, need int,
 		}
 		n, at = binary.BigEndian.Uint64(b[2:]), 10
 	}
-	if f.op >= 8 && (n > 125 || !f.final || f.packed) || f.op > opBinary && f.op < opClose || f.op > opPong || f.op == opContinued && f.packed {
+	if f.op >= 8 && (n > 125 || !f.final || f.compressed) || f.op > opBinary && f.op < opClose || f.op > opPong || f.op == opContinued && f.compressed {
 		return nil, false, 0, errFraming
 	}
 	if n > uint64(f.maxMessage) {
@@ -140,11 +140,11 @@ func appendDeflated(b []byte, op byte, p []byte) (_ []byte, ok bool) {
 	if err := d.w.Flush(); err != nil {
 		return b, false
 	}
-	packed := bytes.TrimSuffix(d.out.Bytes(), deflateTail[:4])
-	if len(packed) >= len(p) {
+	compressed := bytes.TrimSuffix(d.out.Bytes(), deflateTail[:4])
+	if len(compressed) >= len(p) {
 		return b, false
 	}
-	return append(appendHeader(b, op, len(packed), true), packed...), true
+	return append(appendHeader(b, op, len(compressed), true), compressed...), true
 }
 
 // deflateFrames compresses those of some whole frames of the server that are worth it, and frees the buffer if it returns another one.
@@ -158,15 +158,15 @@ func deflateFrames(in *buffer) *buffer {
 		case 127:
 			header, n = 10, int(binary.BigEndian.Uint64(in.b[at+2:]))
 		}
-		end, packed := at+header+n, false
+		end, compressed := at+header+n, false
 		if n >= deflateFrom {
 			if out == nil {
 				out = buffers.Get().(*buffer)
 				out.b = append(out.b, in.b[:at]...)
 			}
-			out.b, packed = appendDeflated(out.b, op, in.b[at+header:end])
+			out.b, compressed = appendDeflated(out.b, op, in.b[at+header:end])
 		}
-		if out != nil && !packed {
+		if out != nil && !compressed {
 			out.b = append(out.b, in.b[at:end]...)
 		}
 		at = end

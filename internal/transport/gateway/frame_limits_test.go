@@ -140,8 +140,8 @@ func TestInflatedMessagesAreNotKept(t *testing.T) {
 			if json {
 				op, message = opText, fmt.Appendf(nil, `{"request":"1","call":{"method":"/x","body":{"text":%q}}}`, text)
 			}
-			frame := clientFrame(op, packed(t, string(message)))
-			frame[0] |= packedBit
+			frame := clientFrame(op, compressed(t, string(message)))
+			frame[0] |= compressedBit
 			c.read(frame)
 			c.server.serving.Wait()
 		}
@@ -179,7 +179,7 @@ func BenchmarkInflate(b *testing.B) {
 		b.Fatal(err)
 	}
 	frame := clientFrame(opBinary, bytes.TrimSuffix(z.Bytes(), []byte{0, 0, 0xff, 0xff}))
-	frame[0] |= packedBit
+	frame[0] |= compressedBit
 	c, _ := bench(b)
 	c.deflate = true
 	b.ReportAllocs()

@@ -20,7 +20,7 @@ func FuzzJSONIsProtobuf(f *testing.F) {
 		c, asked := bench(t)
 		c.json = true
 		err := c.handleMessage(opText, false, b)
-		c.server.serving.Wait() // a large frame is decoded apart
+		c.server.serving.Wait() // a large frame is decoded by another goroutine
 		frame, derr := decoded(c, b)
 		if derr != nil {
 			if len(asked.asked) > 0 {
@@ -28,12 +28,12 @@ func FuzzJSONIsProtobuf(f *testing.F) {
 			}
 			return
 		}
-		packed, perr := proto.Marshal(frame)
+		compressed, perr := proto.Marshal(frame)
 		if perr != nil {
 			t.Fatal(perr)
 		}
 		other, same := bench(t)
-		if oerr := other.handleMessage(opBinary, false, packed); (err == nil) != (oerr == nil) {
+		if oerr := other.handleMessage(opBinary, false, compressed); (err == nil) != (oerr == nil) {
 			t.Fatalf("%q: %v in JSON, %v in protobuf", b, err, oerr)
 		}
 		other.server.serving.Wait()

@@ -287,8 +287,8 @@ func FuzzFraming(f *testing.F) {
 }
 
 func FuzzInflate(f *testing.F) {
-	if packed, ok := deflate(bytes.Repeat([]byte("rialto "), 1000)); ok {
-		f.Add(packed)
+	if compressed, ok := deflate(bytes.Repeat([]byte("rialto "), 1000)); ok {
+		f.Add(compressed)
 	}
 	f.Add([]byte{0xff, 0, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -296,11 +296,11 @@ func FuzzInflate(f *testing.F) {
 		if err == nil && len(out) > maxFrame {
 			t.Fatalf("%d bytes came out", len(out))
 		}
-		packed, ok := deflate(b)
+		compressed, ok := deflate(b)
 		if !ok {
 			return
 		}
-		if back, err := inflatedBytes(packed); err != nil || !bytes.Equal(back, b) {
+		if back, err := inflatedBytes(compressed); err != nil || !bytes.Equal(back, b) {
 			t.Fatalf("%v: %d bytes became %d", err, len(b), len(back))
 		}
 	})
@@ -308,11 +308,11 @@ func FuzzInflate(f *testing.F) {
 
 // A bomb of 10 MB in 10 KB is refused at 1 MiB.
 func TestDecompressionBombsAreRefused(t *testing.T) {
-	packed, ok := deflate(make([]byte, 10<<20))
-	if !ok || len(packed) > 64<<10 {
-		t.Fatalf("%v: %d bytes", ok, len(packed))
+	compressed, ok := deflate(make([]byte, 10<<20))
+	if !ok || len(compressed) > 64<<10 {
+		t.Fatalf("%v: %d bytes", ok, len(compressed))
 	}
-	if _, err := inflatedBytes(packed); err != errTooLarge {
+	if _, err := inflatedBytes(compressed); err != errTooLarge {
 		t.Errorf("%v", err)
 	}
 }

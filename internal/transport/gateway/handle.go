@@ -211,7 +211,7 @@ func (c *conn) authenticate(token string, frame []byte) error {
 	begun, over := c.advance(stateGreeting), c.isEnding()
 	if begun {
 		c.pauseReading()
-		c.apart = true
+		c.decodingAsync = true
 	}
 	c.mu.Unlock()
 	switch {
@@ -233,7 +233,7 @@ func (c *conn) authenticate(token string, frame []byte) error {
 		case err != nil:
 			c.refuse(err)
 		default:
-			c.handleApart(frame, true, false)
+			c.decodeAsync(frame, true, false)
 		}
 	})
 	return nil

@@ -20,7 +20,7 @@ type inbound struct {
 	frameSize        int    // how long that frame will be, 0 when not known
 	parts            []byte // the parts of a fragmented message so far
 	op               byte   // of that message, 0 without one
-	packed           bool
+	compressed       bool
 	partCount        uint8  // of those parts
 	undecodable      uint8  // frames that could not be decoded
 	emptySecond      uint32 // in which there were so many frames with nothing in them
@@ -154,7 +154,7 @@ func (c *conn) handleFrames(b []byte) (rest []byte, err error) {
 	for {
 		c.mu.Lock()
 		state, throttled := c.state, c.throttledUntil != 0 && c.reads != readOn
-		waits := state == stateGreeting || c.apart
+		waits := state == stateGreeting || c.decodingAsync
 		if throttled && !waits && state == stateReady && len(b) > 0 {
 			c.reads = readBacklogged
 		}
@@ -222,9 +222,9 @@ func (c *conn) handleWSFrame(f *inFrame) error {
 		}
 		if f.final {
 			c.in.completedMessage = true
-			return c.handleMessage(f.op, f.packed, f.payload)
+			return c.handleMessage(f.op, f.compressed, f.payload)
 		}
-		c.in.op, c.in.packed = f.op, f.packed
+		c.in.op, c.in.compressed = f.op, f.compressed
 	}
 	if c.in.partCount++; len(c.in.parts)+len(f.payload) > f.maxMessage || c.in.partCount > maxParts {
 		return tooLarge(f.maxMessage)
@@ -233,9 +233,9 @@ func (c *conn) handleWSFrame(f *inFrame) error {
 	if !f.final {
 		return nil
 	}
-	parts, op, packed := c.in.parts, c.in.op, c.in.packed
+	parts, op, compressed := c.in.parts, c.in.op, c.in.compressed
 	c.in.parts, c.in.op, c.in.partCount, c.in.completedMessage = nil, 0, 0, true
-	return c.handleMessage(op, packed, parts)
+	return c.handleMessage(op, compressed, parts)
 }
 
 // countEmptyFrame counts empty frames, and pings and pongs of WebSocket. A normal client sends a few of them a second, and none before its
@@ -277,8 +277,8 @@ func closeAnswer(p []byte) uint16 {
 func (s *Server) requestFlush(c *conn) { s.flush[c.shard].signal() }
 
 // handleMessage handles one complete message of the client.
-func (c *conn) handleMessage(op byte, packed bool, p []byte) (err error) {
-	if packed {
+func (c *conn) handleMessage(op byte, compressed bool, p []byte) (err error) {
+	if compressed {
 		out := inflated.Get().(*bytes.Buffer)
 		defer func() { // nothing keeps parts of a message once it is handled
 			out.Reset()
@@ -311,7 +311,7 @@ func (c *conn) handleMessage(op byte, packed bool, p []byte) (err error) {
 			return nil
 		}
 	}
-	return c.handleComplete(p, packed)
+	return c.handleComplete(p, compressed)
 }
 
 // rejectFrame answers a frame that could not be decoded. Too many of them end the connection.

@@ -20,26 +20,26 @@ const (
 )
 
 // handleComplete decodes a message of an authenticated connection, and handles it.
-func (c *conn) handleComplete(p []byte, packed bool) error {
+func (c *conn) handleComplete(p []byte, compressed bool) error {
 	counted, err := c.count(p)
 	if err != nil {
 		return c.rejectFrame(err)
 	}
 	if counted.Elements-counted.BodyElements > inlineElements {
-		return c.waitToDecode(bytes.Clone(p), packed)
+		return c.startDecode(bytes.Clone(p), compressed)
 	}
 	f, err := c.decode(p, counted)
-	return c.handleDecoded(f, err, len(p), counted.Elements, packed)
+	return c.handleDecoded(f, err, len(p), counted.Elements, compressed)
 }
 
 // handleDecoded charges a frame and handles it, or rejects it if it could not be decoded. A frame that came compressed has its bytes charged already.
-func (c *conn) handleDecoded(f *gatewayv1.ClientFrame, err error, bytes, elements int, packed bool) error {
+func (c *conn) handleDecoded(f *gatewayv1.ClientFrame, err error, bytes, elements int, compressed bool) error {
 	if err != nil {
 		c.countBytes(max(elements-freeElements, 0) * bytesPerElement)
 		return c.rejectFrame(err)
 	}
 	cost := max(elements-freeElements-elementsPerSend*len(f.Sends), 0) * bytesPerElement
-	if !packed && len(f.Sends) == 0 {
+	if !compressed && len(f.Sends) == 0 {
 		cost += bytes
 	}
 	if cost > 0 && c.isReady() {
@@ -48,26 +48,26 @@ func (c *conn) handleDecoded(f *gatewayv1.ClientFrame, err error, bytes, element
 	return c.handle(f, bytes)
 }
 
-// waitToDecode has a large frame decoded in another goroutine. What the connection sends after it waits.
-func (c *conn) waitToDecode(p []byte, packed bool) error {
+// startDecode has a large frame decoded in another goroutine. What the connection sends after it waits.
+func (c *conn) startDecode(p []byte, compressed bool) error {
 	var hold budget.Hold
 	if !hold.Set(c.server.deps.Input.Authenticated, c.owner(), len(p)) {
 		return inputlimit.ErrBusy
 	}
 	c.mu.Lock()
 	c.pauseReading()
-	c.apart = true
+	c.decodingAsync = true
 	c.mu.Unlock()
 	c.server.serving.Go(func() {
 		defer hold.Release()
-		c.handleApart(p, false, packed)
+		c.decodeAsync(p, false, compressed)
 	})
 	return nil
 }
 
-// handleApart decodes and handles a frame that the connection waits for: the first one, whose credentials were accepted, or a large one. It then handles
+// decodeAsync decodes and handles a frame that the connection waits for: the first one, whose credentials were accepted, or a large one. It then handles
 // the frames behind it, and resumes reading. Few large frames are decoded at once: decoding takes some hundred bytes of memory for each element.
-func (c *conn) handleApart(p []byte, first, packed bool) {
+func (c *conn) decodeAsync(p []byte, first, compressed bool) {
 	s := c.server
 	var f *gatewayv1.ClientFrame
 	counted, err := c.count(p)
@@ -91,9 +91,9 @@ func (c *conn) handleApart(p []byte, first, packed bool) {
 		return
 	}
 	c.mu.Lock()
-	c.apart = false
+	c.decodingAsync = false
 	c.mu.Unlock()
-	if err := c.handleDecoded(f, err, len(p), counted.Elements, packed); err != nil {
+	if err := c.handleDecoded(f, err, len(p), counted.Elements, compressed); err != nil {
 		c.closeForError(err)
 		return
 	}

@@ -29,7 +29,7 @@ func largeSend(json bool) []byte {
 
 // A large frame is decoded while other connections are read, and few are at once. What its connection sent after it waits for it, also if reading would
 // be resumed for another reason meanwhile.
-func TestLargeFramesAreDecodedApart(t *testing.T) {
+func TestLargeFramesAreDecodedAsync(t *testing.T) {
 	for _, json := range []bool{false, true} {
 		c, r := bench(t)
 		s := c.server

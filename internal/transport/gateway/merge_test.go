@@ -18,7 +18,7 @@ import (
 )
 
 // deflate compresses a message.
-func deflate(p []byte) (packed []byte, ok bool) {
+func deflate(p []byte) (compressed []byte, ok bool) {
 	b, ok := appendDeflated(nil, opBinary, p)
 	if !ok {
 		return nil, false

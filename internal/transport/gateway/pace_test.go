@@ -78,7 +78,7 @@ func TestSmallFramesAreThrottled(t *testing.T) {
 				t.Fatal(err)
 			}
 			paused := func() bool {
-				c.server.serving.Wait() // a large frame is decoded apart
+				c.server.serving.Wait() // a large frame is decoded by another goroutine
 				c.mu.Lock()
 				defer c.mu.Unlock()
 				if c.out != nil { // the client reads the answers
@@ -307,7 +307,7 @@ func TestUnpackedBytesCountAsCalls(t *testing.T) {
 	var read, first []byte
 	for i := range 8 {
 		text := fmt.Sprintf(`{"sends":[{"conversation":"5","clientSeq":"%d","content":{"text":"x"}}]}`, i+1)
-		frame := clientFrame(opText, packed(t, text+blank))
+		frame := clientFrame(opText, compressed(t, text+blank))
 		frame[0] |= 0x40
 		if read = append(read, frame...); i == 0 {
 			first = bytes.Clone(frame)
@@ -347,8 +347,8 @@ func TestUnpackedBytesCountAsCalls(t *testing.T) {
 	}
 }
 
-// packed compresses a text for permessage-deflate.
-func packed(t *testing.T, text string) []byte {
+// compressed compresses a text for permessage-deflate.
+func compressed(t *testing.T, text string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.BestSpeed)

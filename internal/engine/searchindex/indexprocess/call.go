@@ -24,7 +24,7 @@ func (i *Index) check(ctx context.Context) error {
 
 // call calls the process. If the process has ended since the index was closed, the error says that: the caller then has another index.
 func (i *Index) call(ctx context.Context, kind frameKind, value any) (*reply, error) {
-	r, err := i.exchange(ctx, kind, value)
+	r, err := i.roundTrip(ctx, kind, value)
 	if err != nil && errs.Of(err).Kind == errs.Unavailable {
 		if closed := i.check(ctx); errors.Is(closed, errClosed) {
 			return nil, closed
@@ -33,8 +33,8 @@ func (i *Index) call(ctx context.Context, kind frameKind, value any) (*reply, er
 	return r, err
 }
 
-// exchange sends a call to the process, and receives its reply.
-func (i *Index) exchange(ctx context.Context, kind frameKind, value any) (*reply, error) {
+// roundTrip sends a call to the process, and receives its reply.
+func (i *Index) roundTrip(ctx context.Context, kind frameKind, value any) (*reply, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (i *Index) exchange(ctx context.Context, kind frameKind, value any) (*reply
 		return nil, ctx.Err()
 	}
 	done := func() { <-i.slots }
-	n, c, ok := p.begin(done)
+	n, c, ok := p.addCall(done)
 	if !ok {
 		done()
 		return nil, unavailable(p.failed)
@@ -59,7 +59,7 @@ func (i *Index) exchange(ctx context.Context, kind frameKind, value any) (*reply
 		err = p.send(ctx, b)
 	}
 	if err != nil {
-		if p.take(n) != nil {
+		if p.removeCall(n) != nil {
 			done()
 		}
 		return nil, err
@@ -71,7 +71,7 @@ func (i *Index) exchange(ctx context.Context, kind frameKind, value any) (*reply
 	return r, err
 }
 
-// acquire returns the process that answers, which stays until release. If the index sleeps, it wakes it and waits for the start.
+// acquire returns the process that answers, which stays until release. If the index is suspended, it wakes it and waits for the start.
 func (i *Index) acquire(ctx context.Context) (*process, error) {
 	for {
 		p, changed, err := i.current()
@@ -87,7 +87,7 @@ func (i *Index) acquire(ctx context.Context) (*process, error) {
 	}
 }
 
-// current returns the process that answers. If the index sleeps, there is none, and changed is closed once it has started, or could not be.
+// current returns the process that answers. If the index is suspended, there is none, and changed is closed once it has started, or could not be.
 func (i *Index) current() (_ *process, changed <-chan struct{}, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -99,7 +99,7 @@ func (i *Index) current() (_ *process, changed <-chan struct{}, err error) {
 	case i.process != nil:
 		i.callers++
 		return i.process, nil, nil
-	case i.asleep:
+	case i.suspended:
 		wakeup.Signal(i.wake)
 		return nil, i.changed, nil
 	}

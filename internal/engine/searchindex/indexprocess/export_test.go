@@ -1,4 +1,4 @@
 package indexprocess
 
-// MaxHeld is for tests.
-const MaxHeld = maxHeld
+// MaxDeferred is for tests.
+const MaxDeferred = maxDeferred

@@ -57,19 +57,19 @@ type Index struct {
 	slots  chan struct{} // each call in progress holds one
 	stop   context.CancelFunc
 	done   chan struct{} // closed when no process runs any more
-	wake   chan struct{} // signals that a call waits while the index sleeps
+	wake   chan struct{} // signals that a call waits while the index is suspended
 
-	mu      sync.Mutex // guards what follows
-	process *process   // nil: none is ready
-	asleep  bool       // no process runs, as none is needed; the next call starts one
-	changed chan struct{}
-	callers int       // of the process
-	used    time.Time // when the last call ended
-	damage  error     // the index cannot be opened any more, as it is damaged
-	closed  bool
+	mu        sync.Mutex // guards what follows
+	process   *process   // nil: none is ready
+	suspended bool       // no process runs, as none is needed; the next call starts one
+	changed   chan struct{}
+	callers   int       // of the process
+	used      time.Time // when the last call ended
+	damage    error     // the index cannot be opened any more, as it is damaged
+	closed    bool
 
-	applying sync.Mutex                        // held to change held, until it is nil
-	held     atomic.Pointer[map[string]uint64] // checkpoints of an index without documents; nil: the process has all
+	deferMu  sync.Mutex                        // held to change deferred, until it is nil
+	deferred atomic.Pointer[map[string]uint64] // checkpoints of an index without documents; nil: the process has all
 }
 
 var errClosed = fmt.Errorf("indexprocess: %w", searchindex.ErrClosed)
@@ -83,9 +83,9 @@ func unavailable(cause error) error {
 func Open(ctx context.Context, config Config) (*Index, error) {
 	config.Idle, config.SlowStart, config.Silence = cmp.Or(config.Idle, defaultIdle), cmp.Or(config.SlowStart, defaultSlow), cmp.Or(config.Silence, defaultSilence)
 	life, stop := context.WithCancel(context.Background())
-	i := &Index{config: config, slots: make(chan struct{}, maxCalls), stop: stop, done: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{}), asleep: config.Empty}
+	i := &Index{config: config, slots: make(chan struct{}, maxCalls), stop: stop, done: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{}), suspended: config.Empty}
 	if config.Empty {
-		i.held.Store(&map[string]uint64{})
+		i.deferred.Store(&map[string]uint64{})
 		go i.supervise(life, nil) // ends with Close
 		return i, nil
 	}
@@ -114,8 +114,8 @@ func (i *Index) Close() error {
 
 // Apply implements searchindex.Index. The last part of a batch has its checkpoints.
 func (i *Index) Apply(ctx context.Context, b *searchindex.Batch) error {
-	if i.held.Load() != nil {
-		if held, err := i.hold(ctx, b); held || err != nil {
+	if i.deferred.Load() != nil {
+		if ok, err := i.deferApply(ctx, b); ok || err != nil {
 			return err
 		}
 	}
@@ -129,7 +129,7 @@ func (i *Index) Apply(ctx context.Context, b *searchindex.Batch) error {
 
 // Search implements searchindex.Index.
 func (i *Index) Search(ctx context.Context, q *searchindex.Query) (searchindex.Result, error) {
-	if i.held.Load() != nil {
+	if i.deferred.Load() != nil {
 		return searchindex.Result{}, i.check(ctx)
 	}
 	r, err := i.call(ctx, searchFrame, q)
@@ -141,10 +141,10 @@ func (i *Index) Search(ctx context.Context, q *searchindex.Query) (searchindex.R
 
 // Checkpoints implements searchindex.Index.
 func (i *Index) Checkpoints(ctx context.Context, names []string) ([]uint64, error) {
-	if held := i.held.Load(); held != nil {
+	if deferred := i.deferred.Load(); deferred != nil {
 		at := make([]uint64, len(names))
 		for n, name := range names {
-			at[n] = (*held)[name]
+			at[n] = (*deferred)[name]
 		}
 		return at, i.check(ctx)
 	}

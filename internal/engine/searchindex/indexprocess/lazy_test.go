@@ -50,7 +50,7 @@ func TestAnEmptyIndexHasNoProcess(t *testing.T) {
 func TestManyCheckpointsOfAnEmptyIndex(t *testing.T) {
 	index := open(t, "serve", t.TempDir(), empty)
 	b := &searchindex.Batch{Checkpoints: map[string]uint64{}}
-	for n := range indexprocess.MaxHeld {
+	for n := range indexprocess.MaxDeferred {
 		b.Checkpoints[fmt.Sprint(n)] = uint64(n)
 	}
 	must(t, index.Apply(t.Context(), b))

@@ -25,16 +25,16 @@ var errSilent = errors.New("indexprocess: the process gave no sign of life, and 
 type process struct {
 	cmd    *exec.Cmd
 	ready  *call       // its reply says whether the index is open
-	frames chan []byte // to be written; who sends one waits, except for a cancellation, which is then left out
+	frames chan []byte // for the writer. Sending waits while it is full, except for cancellations, which are dropped
 	failed error       // why it is of no use; set before ended is closed
 	ended  chan struct{}
 	heard  atomic.Uint64 // frames
 
-	mu    sync.Mutex // guards what follows
-	cause error      // why it was killed; nil: it was not, or for no reason of its own
-	last  uint64     // call
-	calls map[uint64]*call
-	over  bool // no more calls begin
+	mu     sync.Mutex // guards what follows
+	cause  error      // why it was killed; nil: it was not, or for no reason of its own
+	last   uint64     // call
+	calls  map[uint64]*call
+	closed bool // no more calls begin
 }
 
 // call waits for its reply.
@@ -43,8 +43,8 @@ type call struct {
 	done  func()     // called once there is a reply, or will be none
 }
 
-// start starts a process that is killed if it is silent for some time. Its goroutines end with it.
-func start(cmd *exec.Cmd, silence time.Duration, logger *slog.Logger) (*process, error) {
+// startProcess starts a process that is killed if it is silent for some time. Its goroutines end with it.
+func startProcess(cmd *exec.Cmd, silence time.Duration, logger *slog.Logger) (*process, error) {
 	cmd.SysProcAttr = attributes()
 	cmd.Stderr = &lines{logger: logger}
 	in, err := cmd.StdinPipe()
@@ -131,7 +131,7 @@ func (p *process) read(from io.Reader) {
 			}
 			break
 		}
-		if c := p.take(f.call); c != nil {
+		if c := p.removeCall(f.call); c != nil {
 			c.reply <- r
 			c.done()
 		}
@@ -139,7 +139,7 @@ func (p *process) read(from io.Reader) {
 	p.kill(failed)
 	err := p.cmd.Wait()
 	p.mu.Lock()
-	p.over, p.failed = true, cmp.Or(p.cause, err)
+	p.closed, p.failed = true, cmp.Or(p.cause, err)
 	left := p.calls
 	p.calls = nil
 	p.mu.Unlock()
@@ -149,11 +149,11 @@ func (p *process) read(from io.Reader) {
 	}
 }
 
-// begin notes a call, and returns its number; false: the process has ended.
-func (p *process) begin(done func()) (uint64, *call, bool) {
+// addCall notes a call, and returns its number; false: the process has ended.
+func (p *process) addCall(done func()) (uint64, *call, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.over {
+	if p.closed {
 		return 0, nil, false
 	}
 	c := &call{make(chan reply, 1), done}
@@ -162,7 +162,7 @@ func (p *process) begin(done func()) (uint64, *call, bool) {
 	return p.last, c, true
 }
 
-func (p *process) take(n uint64) *call {
+func (p *process) removeCall(n uint64) *call {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.calls[n]

@@ -20,7 +20,7 @@ const (
 	closeTime = 8 * time.Second
 )
 
-// supervise keeps a process running until ctx ends, except while the index sleeps. opened gets how the first start went; if that failed, there is no other. If it is
+// supervise keeps a process running until ctx ends, except while the index is suspended. opened gets how the first start went; if that failed, there is no other. If it is
 // nil, nobody waits for the first start.
 func (i *Index) supervise(ctx context.Context, opened chan<- error) {
 	defer close(i.done)
@@ -29,7 +29,7 @@ func (i *Index) supervise(ctx context.Context, opened chan<- error) {
 	retry := backoff.New(restartFirst, restartMax)
 	for i.awaitCall(ctx) {
 		began := time.Now()
-		p, err := i.start(ctx)
+		p, err := i.startReady(ctx)
 		if opened != nil {
 			if opened <- err; err != nil {
 				return
@@ -37,7 +37,7 @@ func (i *Index) supervise(ctx context.Context, opened chan<- error) {
 			opened = nil
 		}
 		if err == nil {
-			if !i.attend(ctx, p, time.Since(began) <= i.config.SlowStart) {
+			if !i.serveUntilIdle(ctx, p, time.Since(began) <= i.config.SlowStart) {
 				retry.Reset()
 				continue
 			}
@@ -47,10 +47,10 @@ func (i *Index) supervise(ctx context.Context, opened chan<- error) {
 			return
 		}
 		if errors.Is(err, searchindex.ErrCorrupt) {
-			i.set(nil, err)
+			i.publish(nil, err)
 			return
 		}
-		if i.set(nil, nil); i.config.Restarted != nil {
+		if i.publish(nil, nil); i.config.Restarted != nil {
 			i.config.Restarted()
 		}
 		if time.Since(began) > steadyAfter {
@@ -61,12 +61,12 @@ func (i *Index) supervise(ctx context.Context, opened chan<- error) {
 	}
 }
 
-// awaitCall waits while the index sleeps and nobody calls it. It returns false when ctx has ended.
+// awaitCall waits while the index is suspended and nobody calls it. It returns false when ctx has ended.
 func (i *Index) awaitCall(ctx context.Context) bool {
 	i.mu.Lock()
-	asleep := i.asleep
+	suspended := i.suspended
 	i.mu.Unlock()
-	if asleep {
+	if suspended {
 		select {
 		case <-i.wake:
 		case <-ctx.Done():
@@ -75,9 +75,9 @@ func (i *Index) awaitCall(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// start starts a process, and waits until it has opened the index.
-func (i *Index) start(ctx context.Context) (*process, error) {
-	p, err := start(i.config.Command(), i.config.Silence, i.config.Logger)
+// startReady starts a process, and waits until it has opened the index.
+func (i *Index) startReady(ctx context.Context) (*process, error) {
+	p, err := startProcess(i.config.Command(), i.config.Silence, i.config.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("indexprocess: the process cannot be started: %w", err)
 	}
@@ -86,15 +86,15 @@ func (i *Index) start(ctx context.Context) (*process, error) {
 		<-p.ended
 		return nil, err
 	}
-	i.set(p, nil)
+	i.publish(p, nil)
 	return p, nil
 }
 
-// set says which process answers from now on, if any. The index does not sleep.
-func (i *Index) set(p *process, damage error) {
+// publish says which process answers from now on, if any. The index is not suspended.
+func (i *Index) publish(p *process, damage error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.process, i.damage, i.asleep, i.used = p, damage, false, time.Now()
+	i.process, i.damage, i.suspended, i.used = p, damage, false, time.Now()
 	select {
 	case <-i.wake: // those who signalled it see the change
 	default:
@@ -103,8 +103,8 @@ func (i *Index) set(p *process, damage error) {
 	i.changed = make(chan struct{})
 }
 
-// attend waits until a process has ended by itself, or closes it: because ctx has ended, or because the process may be ended when it is idle, and is.
-func (i *Index) attend(ctx context.Context, p *process, endIdle bool) (ended bool) {
+// serveUntilIdle waits until a process has ended by itself, or closes it: because ctx has ended, or because the process may be ended when it is idle, and is.
+func (i *Index) serveUntilIdle(ctx context.Context, p *process, endIdle bool) (ended bool) {
 	idle := time.NewTimer(i.config.Idle)
 	defer idle.Stop()
 	for {
@@ -112,14 +112,14 @@ func (i *Index) attend(ctx context.Context, p *process, endIdle bool) (ended boo
 		case <-p.ended:
 			return true
 		case <-ctx.Done():
-			i.set(nil, nil)
+			i.publish(nil, nil)
 			i.close(p)
 			return false
 		case <-idle.C:
 			if !endIdle {
 				continue // for ever
 			}
-			left := i.sleep()
+			left := i.suspendIfIdle()
 			if left <= 0 {
 				i.close(p)
 				return false
@@ -129,8 +129,8 @@ func (i *Index) attend(ctx context.Context, p *process, endIdle bool) (ended boo
 	}
 }
 
-// sleep withdraws the process if it is idle. Otherwise it returns for how long it is not, at least.
-func (i *Index) sleep() (left time.Duration) {
+// suspendIfIdle withdraws the process if it is idle. Otherwise it returns for how long it is not, at least.
+func (i *Index) suspendIfIdle() (left time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.callers > 0 {
@@ -139,7 +139,7 @@ func (i *Index) sleep() (left time.Duration) {
 	if left := i.config.Idle - time.Since(i.used); left > 0 {
 		return left
 	}
-	i.process, i.asleep = nil, true
+	i.process, i.suspended = nil, true
 	return 0
 }
 
@@ -147,7 +147,7 @@ func (i *Index) sleep() (left time.Duration) {
 func (i *Index) close(p *process) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
-	if n, c, ok := p.begin(func() {}); ok {
+	if n, c, ok := p.addCall(func() {}); ok {
 		b, err := encodeFrame(closeFrame, n, nil)
 		if err == nil {
 			err = p.send(ctx, b)
