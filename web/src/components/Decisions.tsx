@@ -1,9 +1,11 @@
 import { Action, AppealState, type DecisionNotice } from "@rialto-im/client";
-import { useCallback, useEffect, useState } from "react";
+import { useState } from "react";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
 import { moment } from "../format.js";
 import { getLocale, useText, type Key } from "../i18n.js";
+import type { Listed } from "../pages.js";
+import { usePages } from "../usePages.js";
 import { AppealForm } from "./AppealForm.js";
 import { reasons } from "./ReportDialog.js";
 
@@ -15,24 +17,16 @@ export function Decisions() {
   const client = useClient();
   const t = useText();
   const { run, error } = useAction();
-  const [list, setList] = useState<readonly DecisionNotice[]>();
-  const [next, setNext] = useState("");
-  const load = useCallback(
-    (page: string) =>
-      run(async () => {
-        const r = await client.myDecisions(page);
-        setList((was) => (page === "" ? r.decisions : [...(was ?? []), ...r.decisions]));
-        setNext(r.next);
-      }),
-    [client, run],
-  );
-  useEffect(() => void load(""), [load]);
+  const { list, more, reload } = usePages(run, "decisions", 0, async (page): Promise<Listed<DecisionNotice>> => {
+    const r = await client.myDecisions(page);
+    return { items: r.decisions, next: r.next };
+  });
   return (
     <section className="stack" aria-label={t("decisions")}>
       {error && <p className="error" role="alert">{error}</p>}
       {list?.length === 0 && <p className="muted">{t("noDecisions")}</p>}
-      <ul className="rows stack">{list?.map((d) => <Row key={d.id} of={d} onAppealed={() => void load("")} />)}</ul>
-      {next && <button className="link" onClick={() => void load(next)}>{t("showMore")}</button>}
+      <ul className="rows stack">{list?.map((d) => <Row key={d.id} of={d} onAppealed={() => void reload()} />)}</ul>
+      {more && <button className="link" onClick={more}>{t("showMore")}</button>}
     </section>
   );
 }
