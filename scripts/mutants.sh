@@ -1717,6 +1717,15 @@ mutant "accept messages of bridges only from members" internal/tool/verify/conve
 mutant "lose the retention of imported one-to-one conversations" internal/service/chat/import_control.go 's/p\.state\.kind == direct \&\& c\.Action != chatv1\.Control_ACTION_RETENTION \|\|/p.state.kind == direct ||/' WhatIsImportedIsReadAndExportedAgain ./internal/app/apptest
 mutant "repeat a download because of a full disk of one's own" internal/tool/apiclient/error.go 's/return errors\.As\(err, \&i\)/return errors.As(err, \&i) || err != nil/' TestOwnFilesEndATransfer ./internal/tool/apiclient
 mutant "give up a download that broke off" internal/tool/apiclient/transfer.go 's/return \&interrupted\{counted\.failed\}/return counted.failed/; s/return \&interrupted\{io\.ErrUnexpectedEOF\}/return io.ErrUnexpectedEOF/' TestOwnFilesEndATransfer ./internal/tool/apiclient
+mutant "wait for bodies that nobody reads" internal/app/http2.go 's/SetReadDeadline\(time\.Now\(\)\.Add\(limit\)\)/SetReadDeadline(time.Time{})/' BodiesThatNeverCome ./internal/app
+mutant "let a user have any number of connections" internal/base/inputlimit/users.go 's/u\.counts\[user\] >= u\.perUser/false/' ConnectionsOfAUserAreBounded ./internal/transport/rpc
+mutant "count connections of users after they are closed" internal/base/inputlimit/users.go 's/s\.users\.add\(s\.user, -1\)/_ = s.users/' ConnectionsOfAUserAreBounded ./internal/transport/rpc
+mutant "count the connections of proxies for their users" internal/base/inputlimit/users.go 's/ \|\| !s\.from\.IsValid\(\)//' ConnectionsOfAUserAreBounded ./internal/transport/rpc
+mutant "decode any number of scans for a preview" internal/service/linkpreview/picture.go 's/> maxScans/> maxScans*maxScans/' PreviewsWithoutPicture ./internal/service/linkpreview
+mutant "show pictures with any number of scans" internal/service/media/complete_upload.go 's/ \&\& kept\.scans <= maxScans//' PixelBombs ./internal/service/media
+mutant "take files beside an export for its attachments" internal/tool/importer/mattermost.go 's/name != b\.export \&\&/false \&\&/' MattermostReadsNoFiles ./internal/tool/importer
+mutant "start profiles for pages whose name leads to the server" internal/app/serve.go 's/err != nil \&\& host != name \&\&/err != nil \&\& false \&\&/' ProfilesAreNotForOtherPages ./internal/app
+mutant "start profiles for pages of other sites" internal/app/serve.go 's/site != "" \&\& site != "same-origin"/false \&\& site != "same-origin"/' ProfilesAreNotForOtherPages ./internal/app
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

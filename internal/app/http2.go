@@ -20,8 +20,25 @@ func newHTTPServer(handler http.Handler, tls bool, logger *slog.Logger) *http.Se
 	protocols.SetUnencryptedHTTP2(!tls) // gRPC without TLS
 	h2 := &http.HTTP2Config{MaxConcurrentStreams: 100, MaxReadFrameSize: 16 << 10, MaxReceiveBufferPerConnection: 256 << 10,
 		MaxReceiveBufferPerStream: 256 << 10, SendPingTimeout: 30 * time.Second, PingTimeout: 30 * time.Second, WriteByteTimeout: outputlimit.PieceTime}
-	return &http.Server{Handler: handler, Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+	return &http.Server{Handler: boundBodies(handler, bodyTime), Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 12 << 10, HTTP2: h2, ConnContext: withConnection, ErrorLog: log.New(httpErrorLog{logger}, "", 0)}
+}
+
+// bodyTime is how long a body of HTTP/1.1 may take, unless its handler reads it and sets another time.
+const bodyTime = 10 * time.Second
+
+// boundBodies bounds the time of bodies that no handler reads: net/http reads them to their end before it answers. Where a body has no meaning, it is not read, and the
+// connection closes after the answer.
+func boundBodies(next http.Handler, limit time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor == 1 && r.ContentLength != 0 {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(limit)) // a writer without deadlines, such as a recorder in a test, has no slow client
+			if isRead(r) {
+				w.Header().Set("Connection", "close")
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // limitStreams limits the open streams of HTTP/2, for each address and in all. A stream beyond is reset without an answer, which would keep it

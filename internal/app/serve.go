@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/loopback"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/service/video"
@@ -304,11 +305,32 @@ func (n *Node) adminMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(n.registry, promhttp.HandlerOpts{EnableOpenMetrics: n.tracer != nil})) // which alone has exemplars
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	profiles := http.NewServeMux()
+	profiles.HandleFunc("/debug/pprof/", pprof.Index)
+	profiles.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	profiles.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	profiles.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	host, _, _ := net.SplitHostPort(n.config.Admin) // empty if it is not set
+	mux.Handle("GET /debug/pprof/", withoutOtherPages(profiles, host))
 	return mux
+}
+
+// withoutOtherPages refuses requests that a page of another site makes in an operator's browser: profiles take time, and show what runs. Such a page may also have a name
+// of its own that leads to this listener, so requests by name must have that of the listener or of this machine.
+func withoutOtherPages(next http.Handler, name string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			host = h
+		}
+		_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+		site := r.Header.Get("Sec-Fetch-Site")
+		if site != "" && site != "same-origin" && site != "none" || err != nil && host != name && !loopback.IsHost(host) {
+			http.Error(w, "profiles are not for pages of other sites; ask for them by the address of this listener", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // adminHandler serves the listener for operators.

@@ -10,6 +10,9 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 )
 
+// ErrUserConnections rejects a connection of a user with the maximum of HTTP connections.
+var ErrUserConnections = &errs.Error{Kind: errs.Exhausted, Reason: "too_many_connections", Message: "you have too many connections to this server; close some, or make your calls on one by HTTP/2", Retry: 5e9}
+
 // ErrConnections rejects a connection of a network with the maximum of unauthenticated connections.
 var ErrConnections = &errs.Error{Kind: errs.Exhausted, Reason: "too_many_connections", Message: "too many connections without credentials come from this address; close some, or try again. If a proxy is at this address, the server's operator lets it report its clients (plaintext, proxy_protocol), or raises input.unauthenticated_per_address", Retry: 5e9}
 
@@ -85,6 +88,11 @@ type Slot struct {
 	from     netip.Prefix
 	once     sync.Once
 	detached atomic.Bool
+
+	mu    sync.Mutex // guards the fields below
+	users *Users     // that count the connection for user
+	user  uint64     // 0: none
+	ended bool       // it is closed or detached
 }
 
 // Acquire counts a connection. It returns false if there are too many.
@@ -160,12 +168,17 @@ func (s *Slot) Release() {
 func (s *Slot) Detach() {
 	if s != nil {
 		s.detached.Store(true)
+		s.releaseUser()
 	}
 }
 
 // Closed releases the slot, unless it is detached.
 func (s *Slot) Closed() {
-	if s != nil && !s.detached.Load() {
+	if s == nil {
+		return
+	}
+	s.releaseUser()
+	if !s.detached.Load() {
 		s.Release()
 	}
 }

@@ -203,6 +203,15 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
+func jpegOf(t *testing.T, w, h int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, w, h)), nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 // pngHeader is the beginning of a PNG that says it has so many pixels.
 func pngHeader(w, h uint32) []byte {
 	chunk := append([]byte("IHDR"), binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, w), h)...)
@@ -218,6 +227,7 @@ func TestPreviewsWithoutPicture(t *testing.T) {
 		s.serve("/bomb", "image/png", pngHeader(100_000, 100_000)),
 		s.serve("/pixels", "image/png", pngOf(t, 4000, 2001)),
 		s.serve("/large", "image/png", append(pngOf(t, 2, 2), make([]byte, 5<<20)...)),
+		s.serve("/scans", "image/jpeg", append(jpegOf(t, 2, 2), strings.Repeat("\xff\xda", 101)...)),
 		s.serve("/html", "text/html", pngOf(t, 2, 2)),
 		s.serve("/svg", "image/svg+xml", []byte("<svg/>")),
 		s.serve("/damaged", "image/png", pngOf(t, 100, 100)[:60]),

@@ -20,6 +20,8 @@ const (
 	maxPicture = 4 << 20
 	// maxPixels of a picture that is decoded: 64 MB of memory at eight bytes each.
 	maxPixels = 8_000_000
+	// maxScans of a JPEG: the decoder visits all pixels for each, which may have a few bytes. Other formats have these two bytes by chance, at most once in 64 KiB.
+	maxScans = 100
 	// maxSide of the picture that is kept, in pixels.
 	maxSide = 640
 	quality = 80
@@ -58,6 +60,9 @@ func shrink(file []byte) (_ *Picture, err error) {
 	}
 	if w, h := int64(config.Width), int64(config.Height); w < 1 || h < 1 || w*h > maxPixels { // a few bytes may say that they are many pixels
 		return nil, errors.New("the picture has too many pixels, or none")
+	}
+	if bytes.Count(file, []byte{0xff, 0xda}) > maxScans {
+		return nil, errors.New("the picture has too many scans")
 	}
 	img, _, err := image.Decode(bytes.NewReader(file))
 	if err != nil {

@@ -20,6 +20,8 @@ import (
 const (
 	maxPixels    = 40_000_000  // of an image; a larger one is stored as a file
 	maxAnimation = 100_000_000 // pixels of all its frames, likewise
+	// maxScans of a JPEG. A decoder visits all pixels for each, which may have a few bytes. Cameras and programs write at most some ten.
+	maxScans = 100
 )
 
 // CompleteUpload checks the bytes. Afterwards messages may refer to the upload. Repeated calls return the same result.
@@ -108,7 +110,7 @@ func (s *Service) inspect(ctx context.Context, n id.Upload, u *upload) error {
 		return err
 	}
 	pixels := int64(config.Width) * int64(config.Height)
-	if bad == nil && config.Width > 0 && config.Height > 0 && pixels <= maxPixels && pixels*int64(max(kept.frames, 1)) <= maxAnimation {
+	if bad == nil && config.Width > 0 && config.Height > 0 && pixels <= maxPixels && pixels*int64(max(kept.frames, 1)) <= maxAnimation && kept.scans <= maxScans {
 		u.width, u.height = int64(config.Width), int64(config.Height)
 	} else {
 		u.mime = "application/octet-stream" // so that no browser decodes it

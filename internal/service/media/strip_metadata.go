@@ -31,6 +31,7 @@ type metadataStripper struct {
 	size     int64 // total of the pieces
 	replaced bool  // some bytes were replaced
 	frames   int   // of an animation
+	scans    int   // of a JPEG
 	rotated  bool  // shown with width and height exchanged
 }
 

@@ -78,6 +78,7 @@ func (c *metadataStripper) stripJPEG() error {
 		}
 		if marker == markScan {
 			scan = c.offset
+			c.scans++
 		}
 	}
 }

@@ -50,7 +50,9 @@ func TestOwnFilesEndATransfer(t *testing.T) {
 		want  error
 	}{
 		"a file that cannot be written": {func() error { return client.Get(t.Context(), "/file", func(io.Reader) error { return full }) }, 1, full},
-		"a file that cannot be read":    {func() error { return client.Put(t.Context(), "/file", failingFile{bytes.NewReader([]byte("x")), full}, 1) }, 0, full},
+		"a file that cannot be read": {func() error {
+			return client.Put(t.Context(), "/file", failingFile{bytes.NewReader([]byte("x")), full}, 1)
+		}, 0, full},
 		"a download that breaks off": {func() error {
 			return client.Get(t.Context(), "/breaks", func(r io.Reader) error {
 				b, err := io.ReadAll(r)

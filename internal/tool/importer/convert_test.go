@@ -240,6 +240,28 @@ func TestMattermost(t *testing.T) {
 	matches(t, "skipped files", c.reasons("file"), "its path leads out")
 }
 
+// TestMattermostReadsNoFilesBesideTheExport: a file of JSON lines alone is in a directory that may have other files, whose names it may guess.
+func TestMattermostReadsNoFilesBesideTheExport(t *testing.T) {
+	dir := t.TempDir()
+	export := mattermostExport
+	for _, name := range []string{"key.txt", "data/.key", "../key.txt"} {
+		export += `{"type":"direct_post","direct_post":{"channel_members":["bob","ann"],"user":"ann","message":"m","create_at":1600000009000,"attachments":[{"path":"` + name + `"}]}}` + "\n"
+	}
+	for name, text := range map[string]string{"export.jsonl": export, "key.txt": "secret", "data/.key": "secret", "data/x/a.txt": "text"} {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	c := convert(t, "mattermost", filepath.Join(dir, "export.jsonl"))
+	var files []string
+	for _, e := range c.entries {
+		for _, f := range e.Files {
+			files = append(files, f.Name)
+		}
+	}
+	equal(t, "files", files, []string{"a.txt"})
+	matches(t, "skipped files", c.reasons("file"), "its path leads out", "not in the export: key.txt", "not in the export: data/.key", "its path leads out")
+}
+
 func rootOf(c *content) string { return c.entries[0].ID }
 
 // hiOf returns the id of the message "hi".

@@ -88,6 +88,20 @@ type mattermost struct {
 	members map[string][]string // by conversations
 }
 
+// exportBeside is the directory of an export's file, which may have other files of the operator: only the export's attachments can be opened, which are below data.
+type exportBeside struct {
+	fs.FS
+	export string
+}
+
+// Open opens the export or one of its attachments.
+func (b exportBeside) Open(name string) (fs.File, error) {
+	if name != b.export && (!strings.HasPrefix(name, "data/") || strings.Contains(name, "/.")) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return b.FS.Open(name)
+}
+
 // Mattermost converts a bulk export of Mattermost: the zip file of mmctl export, the directory that it unpacks to, or its file of JSON lines alone.
 func Mattermost(w *interchangefile.Writer, name string) (err error) {
 	m := &mattermost{w: w, members: map[string][]string{}}
@@ -96,7 +110,8 @@ func Mattermost(w *interchangefile.Writer, name string) (err error) {
 		if err != nil {
 			return err
 		}
-		m.source, m.name = &source{FS: root.FS(), close: root.Close}, filepath.Base(name)
+		m.name = filepath.Base(name)
+		m.source = &source{FS: exportBeside{root.FS(), m.name}, close: root.Close}
 	} else if m.source, err = openSource(w, name); err != nil {
 		return err
 	}

@@ -90,8 +90,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // acquireSlot counts a connection without credentials until it authenticates.
 func (s *Server) acquireSlot(r *http.Request, caller id.Caller) (*inputlimit.Slot, error) {
 	slot := inputlimit.SlotOf(r.Context())
-	if caller.User != 0 {
+	if caller.User != 0 { // the hub counts its connections
 		slot.Release()
+		slot.Detach()
 		return nil, nil
 	}
 	through, err := s.deps.Connections.AcquireForRequest(r.Context(), ratelimit.Network(r.RemoteAddr, r.Header, s.deps.Proxied))

@@ -123,6 +123,18 @@ func refuseContentType(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(`{"code":"invalid_argument","message":"send the header Content-Type: application/json (or application/proto)"}`)) // the client may have disconnected
 }
 
+// identify counts the connection of a request as one of its user, and no longer as one without credentials. A business server calls for many users. A connection beyond the
+// limit is closed after the answer.
+func (s *Server) identify(w http.ResponseWriter, r *http.Request, c id.Caller) error {
+	slot := inputlimit.SlotOf(r.Context())
+	if !c.Server && c.User != 0 && !slot.Identify(s.userConnections, uint64(c.User)) {
+		w.Header().Set("Connection", "close")
+		return inputlimit.ErrUserConnections
+	}
+	slot.Release()
+	return nil
+}
+
 // withBodyLimits authenticates a request before it reads the body, and rejects bodies that are too large or too slow, or for which
 // there is no memory. Connect has a size limit too, but reads the excess to the end, which may never come.
 func (s *Server) withBodyLimits(m method) http.Handler {
@@ -162,7 +174,7 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 				in.err = err
 			}
 		} else if in.err == nil {
-			inputlimit.SlotOf(ctx).Release()
+			in.err = s.identify(w, r, in.caller)
 			if !in.caller.Server { // a business server calls for many users from one address
 				b.owner = budget.Owner{User: uint64(in.caller.User), Network: from}
 			}

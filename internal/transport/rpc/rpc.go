@@ -160,6 +160,8 @@ const (
 	// Concurrent calls without credentials: those of one network count from their headers on, those of all clients once their bodies are
 	// complete. Otherwise a few clients that never complete a body would use up the limit of all others.
 	unauthenticatedPerNetwork, unauthenticatedCalls = 100, 2000
+	// connectionsPerUser bounds the HTTP connections of a user on a node.
+	connectionsPerUser = 200
 	// unauthenticatedRequests bounds the goroutines of calls without credentials, including those with incomplete bodies.
 	unauthenticatedRequests = 20_000
 	callTime                = 30 * time.Second
@@ -195,6 +197,7 @@ type Server struct {
 	anonymous *anonymousLimiter
 	// The current calls without credentials: those whose headers were read, and those whose bodies are complete.
 	unauthenticated, unauthenticatedComplete *inputlimit.Connections
+	userConnections                          *inputlimit.Users
 }
 
 // New creates a server.
@@ -207,6 +210,7 @@ func New(deps Deps) *Server {
 	}
 	s := &Server{deps: deps, methods: map[string]method{}, mux: http.NewServeMux(),
 		unauthenticated:         inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedRequests),
+		userConnections:         inputlimit.NewUsers(connectionsPerUser),
 		unauthenticatedComplete: inputlimit.NewConnections(unauthenticatedPerNetwork, unauthenticatedCalls),
 		anonymous:               newAnonymousLimiter(deps.Clock, deps.Nodes)}
 	s.refusals = s.newRefusals()

@@ -17,7 +17,11 @@ func (s *Server) AuthorizeUpload(r *http.Request, creates bool) (id.User, error)
 	if err != nil {
 		return 0, err
 	}
-	inputlimit.SlotOf(ctx).Release()
+	slot := inputlimit.SlotOf(ctx)
+	if !slot.Identify(s.userConnections, uint64(c.User)) {
+		return 0, inputlimit.ErrUserConnections
+	}
+	slot.Release()
 	var request proto.Message = &chatv1.GetMultipartUploadRequest{}
 	if creates {
 		request = &chatv1.CreateMultipartUploadRequest{}
