@@ -32,3 +32,10 @@ test("without extensions nothing is loaded, and one that fails does not keep the
   await runExtension(client, async () => ({}));
   expect(errors).toHaveBeenCalledTimes(3);
 });
+
+test("an extension that never ends does not keep the app from starting", async () => {
+  page("/extensions/1a/index.js");
+  const errors = vi.spyOn(console, "error").mockImplementation(() => {});
+  await runExtension(client, () => new Promise(() => {}), 1);
+  expect(errors.mock.calls[0]?.[0]).toContain("the app starts without it");
+});

@@ -19,7 +19,11 @@ export function CustomMessage({ m, custom }: { m: ChatMessage; custom: Custom })
     try {
       const end = render(element, present.current);
       return () => {
-        end?.();
+        try {
+          end?.();
+        } catch (err) {
+          console.error(`A message of the kind ${custom.type} cannot be removed:`, err);
+        }
         element.replaceChildren();
       };
     } catch (err) {
