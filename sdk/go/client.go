@@ -164,11 +164,14 @@ type Client struct {
 	idle       idleSearch // the heartbeat of the open connection uses it
 	refreshing sync.Mutex // one refresh at a time: a refresh token is good once
 
+	tellingDrafts sync.Mutex // one pass over the drafts at a time. Taken before mu
+
 	mu             sync.Mutex // guards all below
 	state          State
 	waiters        map[uint64]chan<- outcome // by client_seq
 	socket         *socket                   // nil if there is none
 	wake           chan struct{}             // closed and replaced when something was queued
+	draftsWake     chan struct{}             // closed and replaced when a draft was set
 	watch          []uint64                  // whose presence is wanted; nil before Watch
 	watchedReaders *gatewayv1.WatchReaders   // nil before WatchReaders
 	rooms          map[uint64]*enteredRoom
@@ -217,7 +220,7 @@ func New(config Config) (*Client, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{config: config, waiters: map[uint64]chan<- outcome{}, wake: make(chan struct{}), marks: map[uint64]*gatewayv1.Mark{}, unsentMarks: map[uint64]struct{}{}, rooms: map[uint64]*enteredRoom{}, roomRequests: firstRoomRequest}
+	c := &Client{config: config, waiters: map[uint64]chan<- outcome{}, wake: make(chan struct{}), draftsWake: make(chan struct{}), marks: map[uint64]*gatewayv1.Mark{}, unsentMarks: map[uint64]struct{}{}, rooms: map[uint64]*enteredRoom{}, roomRequests: firstRoomRequest}
 	state, err := config.Store.Load()
 	if err != nil {
 		return nil, err

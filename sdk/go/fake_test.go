@@ -54,6 +54,10 @@ type server struct {
 	waits func(context.Context, *chatv1.SyncRequest) (*chatv1.SyncResponse, error)
 	// streamed is what it has of a streamed message.
 	streamed streamedOf
+	// drafts, schedule and counter are what it has of these.
+	drafts   draftsOf
+	schedule scheduleOf
+	counter  counter
 
 	mu        sync.Mutex // guards all below
 	offered   string     // the extensions that the last handshake offered
@@ -168,6 +172,7 @@ func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(accountv1connect.NewAccountServiceHandler(s))
 	mux.Handle(chatv1connect.NewChatServiceHandler(s))
+	mux.Handle(chatv1connect.NewHelpDeskServiceHandler(&s.counter))
 	if s.finder != nil {
 		mux.Handle(gatewayv1connect.NewGatewayServiceHandler(s.finder))
 	}

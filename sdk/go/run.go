@@ -53,6 +53,11 @@ func (c *Client) Run(ctx context.Context) error {
 			c.config.Logger.Warn("saving the state failed", "error", err)
 		}
 	}()
+	var drafts sync.WaitGroup
+	defer drafts.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	drafts.Go(func() { c.runDrafts(ctx) })
 	failures, retries := 0, 0
 	polls := &polling{client: c}
 	defer polls.stop()
@@ -261,6 +266,7 @@ func (c *Client) onHello(ctx context.Context, s *socket, h *gatewayv1.Hello, gro
 	}
 	c.mu.Lock()
 	c.enterRooms(s)
+	c.signalDrafts() // the server can be reached again
 	c.mu.Unlock()
 	online := true
 	c.config.Handler(Event{Online: &online})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,6 +31,8 @@ type State struct {
 	Seen map[uint64]uint64
 	// Outbox has the messages that are not stored yet, in order; at most MostQueued.
 	Outbox []Unsent
+	// Drafts that the server has not confirmed yet, by conversation; at most MostDrafts.
+	Drafts map[uint64]string `json:",omitempty"`
 }
 
 // Unsent is a message on its way.
@@ -46,6 +49,7 @@ func (s State) clone() State {
 		seen[k] = v
 	}
 	s.Seen = seen
+	s.Drafts = maps.Clone(s.Drafts)
 	return s
 }
 
