@@ -2,6 +2,8 @@ package rialto
 
 import (
 	"context"
+	"net/url"
+	"path"
 	"strconv"
 	"strings"
 
@@ -41,21 +43,42 @@ func (c *Client) CreateChannel(ctx context.Context, key string, of Channel) (*ch
 	return made, nil
 }
 
-// JoinChannel follows a channel, by its handle ("@news"), its id, or the code of a join link.
-func (c *Client) JoinChannel(ctx context.Context, address string) (*chatv1.Conversation, error) {
-	joined, err := c.chat.Join(ctx, connect.NewRequest(joinRequest(address)))
-	if err != nil {
-		return nil, err
-	}
-	r, err := c.chat.GetConversation(ctx, connect.NewRequest(&chatv1.GetConversationRequest{Conversation: joined.Msg.Conversation}))
-	if err != nil {
-		return nil, err
-	}
-	return r.Msg, nil
+// PreviewJoin returns what an address leads to before one joins it: title, announcement, number of members, and whether this user is one. The address is that
+// of JoinChannel, of a channel or a group. Show it before you join: anybody can send a link.
+func (c *Client) PreviewJoin(ctx context.Context, address string) (*chatv1.PreviewJoinLinkResponse, error) {
+	at := joinRequest(address)
+	return unary(ctx, c.chat.PreviewJoinLink, &chatv1.PreviewJoinLinkRequest{Token: at.Token, Conversation: at.Conversation, Handle: at.Handle})
 }
 
+// Join joins a group or follows a channel, by an address as of JoinChannel. In a group that approves its members, Joined is false: its admins are asked, with a
+// message of at most 500 characters.
+func (c *Client) Join(ctx context.Context, address, message string) (*chatv1.JoinResponse, error) {
+	r := joinRequest(address)
+	r.Message = message
+	return unary(ctx, c.chat.Join, r)
+}
+
+// JoinChannel follows a channel, by its handle ("@news"), its id, the code of a join link, or a link of the web app.
+func (c *Client) JoinChannel(ctx context.Context, address string) (*chatv1.Conversation, error) {
+	joined, err := c.Join(ctx, address, "")
+	if err != nil {
+		return nil, err
+	}
+	return unary(ctx, c.chat.GetConversation, &chatv1.GetConversationRequest{Conversation: joined.Conversation})
+}
+
+// joinRequest reads a handle, an id, a code, or a link of the web app: …/join/CODE, …/g/ID or …/c/@handle.
 func joinRequest(address string) *chatv1.JoinRequest {
 	address = strings.TrimSpace(address)
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		dir, last := path.Split(u.Path)
+		if kind := path.Base(dir); kind == "join" || kind == "g" || kind == "c" {
+			if kind == "join" {
+				return &chatv1.JoinRequest{Token: last}
+			}
+			address = last
+		}
+	}
 	if handle, ok := strings.CutPrefix(address, "@"); ok {
 		return &chatv1.JoinRequest{Handle: handle}
 	}

@@ -29,6 +29,11 @@ func (s *server) Join(_ context.Context, r *connect.Request[chatv1.JoinRequest])
 	return connect.NewResponse(&chatv1.JoinResponse{Joined: true, Conversation: to}), nil
 }
 
+func (s *server) PreviewJoinLink(ctx context.Context, r *connect.Request[chatv1.PreviewJoinLinkRequest]) (*connect.Response[chatv1.PreviewJoinLinkResponse], error) {
+	joined, err := s.Join(ctx, connect.NewRequest(&chatv1.JoinRequest{Token: r.Msg.Token, Conversation: r.Msg.Conversation, Handle: r.Msg.Handle}))
+	return connect.NewResponse(&chatv1.PreviewJoinLinkResponse{Conversation: joined.Msg.Conversation}), err
+}
+
 func (s *server) ListMembers(_ context.Context, r *connect.Request[chatv1.ListMembersRequest]) (*connect.Response[chatv1.ListMembersResponse], error) {
 	if r.Msg.Page == "" {
 		return connect.NewResponse(&chatv1.ListMembersResponse{Members: []*chatv1.Member{{User: 1}, {User: 2}}, Next: "2"}), nil
@@ -49,9 +54,12 @@ func TestChannels(t *testing.T) {
 	if made, err := c.CreateChannel(t.Context(), "news-2", rialto.Channel{Title: "News", Handle: "@taken"}); made == nil || made.Handle != "" || connect.CodeOf(err) != connect.CodeAlreadyExists {
 		t.Errorf("with a handle that is taken: %v, %v", made, err)
 	}
-	for address, want := range map[string]uint64{"@news": 31, "code": 32, "77": 77} {
+	for address, want := range map[string]uint64{"@news": 31, "code": 32, "77": 77, "https://chat.example.com/join/code": 32, "https://example.com/app/g/78": 78, "https://chat.example.com/c/@news": 31} {
 		if joined, err := c.JoinChannel(t.Context(), address); err != nil || joined.Id != want {
 			t.Errorf("%s leads to %v, %v", address, joined, err)
+		}
+		if found, err := c.PreviewJoin(t.Context(), address); err != nil || found.Conversation != want {
+			t.Errorf("the preview of %s is %v, %v", address, found, err)
 		}
 	}
 	var users []uint64

@@ -101,7 +101,7 @@ func TestDraftsAreKeptUntilTheServerHasThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, waits := saved.Drafts[9]; waits {
-		t.Errorf("what the server has waits still: %q", saved.Drafts)
+		t.Errorf("what the server has waits still: %v", saved.Drafts)
 	}
 }
 

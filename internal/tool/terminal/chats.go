@@ -192,7 +192,7 @@ func (s *screen) entry(ctx context.Context, c *chatv1.Conversation) string {
 	if len(c.Mentions) > 0 {
 		text += fmt.Sprintf("  (@you: #%d)", c.Mentions[0])
 	}
-	if c.State.GetDraft() != "" {
+	if s.draftOf(c) != "" {
 		text += "  [draft]"
 	}
 	if k := c.LastMessage.GetContent().GetControl(); c.LastMessage != nil && (k == nil || s.control(ctx, k) != "") {
@@ -256,10 +256,9 @@ func (s *screen) enter(ctx context.Context, c *chatv1.Conversation) error {
 	if t := c.Announcement; t != "" {
 		s.say("announcement: %s", indented(plain(t)))
 	}
-	if d := c.State.GetDraft(); d != "" {
-		s.say("draft from another device: %s", indented(plain(d)))
-	}
-	return s.page(ctx, 20, 0)
+	err := s.page(ctx, 20, 0)
+	s.offerDraft(c)
+	return err
 }
 
 // chatOf finds a chat by its number, a user, or a part of its title.
@@ -361,11 +360,10 @@ func (s *screen) send(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	content, err := s.withMentions(ctx, c, textContent(text))
-	if err != nil {
-		content = textContent(text) // without the server nobody's handle is known
+	s.queueSaying(ctx, c.Id, s.composeText(ctx, c, text), "you: "+indented(plain(text)))
+	if s.keyed { // the row was the draft
+		s.setDraft(c.Id, "")
 	}
-	s.queueSaying(ctx, c.Id, content, "you: "+indented(plain(text)))
 	return nil
 }
 

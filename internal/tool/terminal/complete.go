@@ -22,7 +22,7 @@ type completion struct {
 var argumentWords = map[string][]string{
 	"channel": {"join", "leave", "new"}, "chats": {"all", "direct", "groups", "unread"}, "comments": {"more"}, "favourites": {"more"}, "feed": {"more"}, "hide": {"read"}, "hot": {"more", "today", "week"}, "keep": {"default"}, "liked": {"more"}, "folders": {"add", "delete", "down", "remove", "up"}, "logout": {"all"}, "notifications": {"more", "read"}, "notify": {"off", "on"}, "policy": {"approval", "invite", "open"},
 	"presence": {"auto", "dnd", "invisible"}, "visible": {"everyone", "friends", "nobody"},
-	"dissolve": {"yes"}, "silence": {"all"}, "unsilence": {"all"}, "viewed": {"clear", "more"},
+	"dissolve": {"yes"}, "draft": {"clear", "send"}, "silence": {"all"}, "unsilence": {"all"}, "viewed": {"clear", "more"},
 }
 
 // laterFile is what stands before the path of a file that is sent later.

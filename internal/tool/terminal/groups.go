@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -48,7 +47,7 @@ func (s *screen) info(ctx context.Context, _ string) error {
 	if c.Notices != 0 {
 		s.say("  %s, system notices, which one mutes and cannot leave; id %d", oneLine(plain(c.Title)), c.Id)
 	} else if c.Ticket {
-		t, err := call(ctx, s.client.HelpDesk().GetTicket, &chatv1.GetTicketRequest{Ticket: c.Id})
+		t, err := s.client.Ticket(ctx, c.Id)
 		if err != nil {
 			return err
 		}
@@ -293,30 +292,6 @@ func (s *screen) unlink(ctx context.Context, _ string) error {
 	}
 	_, err = call(ctx, s.client.Chat().RevokeJoinLink, &chatv1.RevokeJoinLinkRequest{Conversation: c.Id})
 	return s.done(err)
-}
-
-func (s *screen) join(ctx context.Context, rest string) error {
-	code, message, _ := strings.Cut(rest, " ")
-	if code == "" {
-		return errors.New("give a code from /link, or the id of a group")
-	}
-	r := &chatv1.JoinRequest{Token: code, Message: strings.TrimSpace(message)}
-	if n, err := strconv.ParseUint(code, 10, 64); err == nil {
-		r.Token, r.Conversation = "", n
-	}
-	res, err := call(ctx, s.client.Chat().Join, r)
-	if err != nil {
-		return err
-	}
-	if !res.Joined {
-		s.say("You have asked to join; an admin will decide.")
-		return nil
-	}
-	c, err := call(ctx, s.client.Chat().GetConversation, &chatv1.GetConversationRequest{Conversation: res.Conversation})
-	if err != nil {
-		return err
-	}
-	return s.enter(ctx, c)
 }
 
 func (s *screen) requests(ctx context.Context, _ string) error {

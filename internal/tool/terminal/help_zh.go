@@ -12,7 +12,8 @@ var chineseHelp = map[string]string{
 	"chats": "列出会话：编号、未读数、置顶（^）、免打扰（-）", "folders": "列出分组；把打开的会话放入分组，或调整分组的顺序", "open": "打开会话",
 	"saved": "打开收藏的消息，即与自己的会话", "close": "关闭会话，之后的消息不会标为已读", "history": "显示最近 N 条消息（20），或从某天起的消息，如 2026-01-31",
 	"more": "再显示 N 条更早的消息（20）", "readers": "列出谁读过你的最后一条消息，或 SEQ 的消息", "delivered": "列出谁收到了消息，在哪些设备上",
-	"reply": "回复 SEQ 的消息，或你最后一条消息，无论是否已发出", "thread": "打开一条消息的话题；/threads", "threads": "列出关注的话题，或打开一个", "edit": "修改你最后一条消息或 SEQ 的消息的文字",
+	"reply": "回复 SEQ 的消息，或你最后一条消息，无论是否已发出", "thread": "打开一条消息的话题；/threads", "threads": "列出关注的话题，或打开一个", "draft": "显示会话的草稿（各设备同步），或发送、删除、替换它",
+	"edit":   "修改你最后一条消息或 SEQ 的消息的文字",
 	"recall": "为所有人撤回消息", "stop": "停止正在生成的消息", "react": "用表情回应消息；/unreact", "reactions": "列出谁回应了消息", "edits": "列出消息修改前的各个版本",
 	"file": "发送文件、图片或视频", "album": "把最多 10 张图片和视频作为一条消息发送", "voice": "把录音作为语音消息发送", "forward": "把消息转发到另一个会话，写法同 /open",
 	"location": "发送位置", "save": "保存 SEQ 的消息的文件，或相册的全部文件", "keep": "为所有人设置消息保留多久（1h、7d）", "pin": "置顶会话，或为所有人置顶 SEQ 的消息；/unpin",
@@ -23,12 +24,12 @@ var chineseHelp = map[string]string{
 	// People
 	"find": "按昵称或用户名找人", "search": "搜索全部；条件：from:@handle、in:@handle、kind:file、type:image、after:2026-01-31、has:link", "who": "显示用户的资料和在线状态",
 	"friends": "列出好友、申请和黑名单", "add": "发送好友申请", "accept": "接受申请；/decline", "unfriend": "删除好友", "remark": "设置好友备注", "org": "列出你的组织、组织结构，或按姓名找成员",
-	"block": "拉黑；/unblock",
+	"organize": "修改组织：部门、成员、邀请、群；不带参数则列出用法", "block": "拉黑；/unblock",
 	// Groups
 	"group": "创建群组", "channel": "创建、关注或取消关注频道", "room": "聊天室，其消息不保存", "info": "显示名称、公告、人数和加入方式", "members": "列出成员", "invite": "添加成员；不是好友的人会收到邀请",
 	"invited": "列出尚未答复的邀请；/uninvite", "remove": "移除成员", "ban": "移除成员并禁止再加入；/unban、/bans", "bans": "列出被禁止加入的人", "leave": "退出群组", "rename": "修改名称",
 	"announce": "设置或清除公告", "role": "修改成员的角色", "transfer": "转让群主；工单则转给客服人员或另一个客服台", "silence": "全员禁言，或禁言一人一段时间（1h）；/unsilence",
-	"policy": "设置谁可以加入", "link": "生成新的加入码，旧的失效；/unlink", "unlink": "撤销加入码", "join": "用加入码或编号加入群组", "invitations": "列出群组和组织的邀请，或答复一个",
+	"policy": "设置谁可以加入", "link": "生成新的加入码，旧的失效；/unlink", "unlink": "撤销加入码", "join": "用加入码、链接或编号加入群组，用 @用户名 加入频道；/preview", "preview": "加入前查看加入码或链接指向的群组：名称、人数、由谁批准", "invitations": "列出群组和组织的邀请，或答复一个",
 	"requests": "列出加入申请；/admit、/refuse", "dissolve": "为所有成员解散群组",
 	// Posts
 	"feed": "显示所关注的人的最新动态，或更早的", "foryou": "显示为你推荐的动态和理由；more 显示后面的", "less": "30 天内 /foryou 不显示 N 的作者的动态，之后少显示", "hot": "显示热门动态，或今天、本周获赞最多的",

@@ -29,17 +29,17 @@ var ticketStatuses = map[string]chatv1.TicketStatus{"": ticketWaiting, "waiting"
 
 // readDesks reads the help desks.
 func (s *screen) readDesks(ctx context.Context) ([]*chatv1.HelpDesk, error) {
-	r, err := call(ctx, s.client.HelpDesk().ListHelpDesks, &chatv1.ListHelpDesksRequest{})
+	desks, err := s.client.HelpDesks(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	s.deskKeys = nil
-	for _, d := range r.Desks {
+	for _, d := range desks {
 		s.deskKeys = append(s.deskKeys, d.Key)
 	}
 	s.mu.Unlock()
-	return r.Desks, nil
+	return desks, nil
 }
 
 // listDesks lists the help desks.
@@ -101,7 +101,7 @@ func (s *screen) openTicket(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
-	t, err := call(ctx, s.client.HelpDesk().OpenTicket, &chatv1.OpenTicketRequest{Desk: d.Id, Subject: subject})
+	t, err := s.client.OpenTicket(ctx, d.Id, subject)
 	if err != nil {
 		return err
 	}
@@ -209,17 +209,16 @@ func (s *screen) takeTicket(ctx context.Context, rest string) error {
 	if rest == "" {
 		return errTakeUse
 	}
-	r := &chatv1.TakeTicketRequest{}
-	if n, err := s.ticketOf(rest); err == nil {
-		r.Ticket = n
-	} else {
+	take := s.client.TakeTicket
+	id, err := s.ticketOf(rest)
+	if err != nil {
 		d, err := s.deskOf(ctx, rest)
 		if err != nil {
 			return err
 		}
-		r.Desk = d.Id
+		take, id = s.client.TakeNextTicket, d.Id
 	}
-	t, err := call(ctx, s.client.HelpDesk().TakeTicket, r)
+	t, err := take(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -228,21 +227,17 @@ func (s *screen) takeTicket(ctx context.Context, rest string) error {
 
 // transferTicket gives the ticket of the open chat to an agent, or to another desk.
 func (s *screen) transferTicket(ctx context.Context, c *chatv1.Conversation, rest string) error {
-	r := &chatv1.TransferTicketRequest{Ticket: c.Id}
 	if strings.HasPrefix(rest, "@") {
 		user, _, err := s.userOf(ctx, rest)
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = s.client.TransferTicket(ctx, c.Id, user)
 		}
-		r.Agent = user
-	} else {
-		d, err := s.deskOf(ctx, rest)
-		if err != nil {
-			return err
-		}
-		r.Desk = d.Id
+		return s.done(err)
 	}
-	_, err := call(ctx, s.client.HelpDesk().TransferTicket, r)
+	d, err := s.deskOf(ctx, rest)
+	if err == nil {
+		_, err = s.client.TransferTicketToDesk(ctx, c.Id, d.Id)
+	}
 	return s.done(err)
 }
 
@@ -252,7 +247,7 @@ func (s *screen) resolveTicket(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
-	_, err = call(ctx, s.client.HelpDesk().ResolveTicket, &chatv1.ResolveTicketRequest{Ticket: ticket})
+	_, err = s.client.ResolveTicket(ctx, ticket)
 	return s.done(err)
 }
 
@@ -262,7 +257,7 @@ func (s *screen) reopenTicket(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
-	_, err = call(ctx, s.client.HelpDesk().ReopenTicket, &chatv1.ReopenTicketRequest{Ticket: ticket})
+	_, err = s.client.ReopenTicket(ctx, ticket)
 	return s.done(err)
 }
 
@@ -277,7 +272,7 @@ func (s *screen) rateTicket(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
-	_, err = call(ctx, s.client.HelpDesk().RateTicket, &chatv1.RateTicketRequest{Ticket: ticket, Rating: uint32(n), Comment: strings.TrimSpace(comment)})
+	_, err = s.client.RateTicket(ctx, ticket, uint32(n), strings.TrimSpace(comment))
 	return s.done(err)
 }
 

@@ -178,7 +178,7 @@ func (s *screen) put(ctx context.Context, m *chatv1.Message) {
 	if isMessage(m) {
 		number = fmt.Sprintf("#%d  ", m.Seq)
 	}
-	s.say("%s%s", s.paintedLine(ctx, m, number), s.paint(faint, mark))
+	s.say("%s%s%s", s.paintedLine(ctx, m, number), s.paint(faint, mark), s.preview(m))
 }
 
 // putNew prints a message that is not part of a page.

@@ -40,11 +40,7 @@ func (s *screen) invitations(ctx context.Context, rest string) error {
 	if _, err := call(ctx, s.client.Chat().AnswerInvitation, &chatv1.AnswerInvitationRequest{Conversation: i.conversation, Accept: accept}); err != nil || !accept {
 		return s.done(err)
 	}
-	c, err := call(ctx, s.client.Chat().GetConversation, &chatv1.GetConversationRequest{Conversation: i.conversation})
-	if err != nil {
-		return err
-	}
-	return s.enter(ctx, c)
+	return s.enterJoined(ctx, i.conversation)
 }
 
 // readInvitations returns the invitations to groups, and then those to organizations.

@@ -23,6 +23,8 @@ type console interface {
 	Say(text string)
 	// Prompt sets the prompt.
 	Prompt(text string)
+	// Fill puts a text into the input row, to be changed and sent by the user. It reports whether it did: there is a row, and it was empty.
+	Fill(text string) bool
 }
 
 // pipe is a console without a keyboard.
@@ -58,12 +60,14 @@ func (p *pipe) Say(text string) {
 
 func (p *pipe) Prompt(string) {}
 
+func (p *pipe) Fill(string) bool { return false }
+
 // keyboard is a terminal in raw mode: the input stays on the last row while other lines are printed above it. A long row is shown in
 // part, around the cursor, and never wrapped, so a wrong guess of a character's width affects only that row.
 type keyboard struct {
 	in      *bufio.Reader
 	columns func() int
-	pressed func(first string) // called with the first character after each key that changed the line; must not block
+	pressed func(line string) // called with the line after it was changed, except by Ctrl-C and the arrow keys; must not block
 	// complete returns what the text before the cursor may become, for the Tab key; nil for none. It must not block.
 	complete func(before string) completion
 
@@ -73,6 +77,7 @@ type keyboard struct {
 	text   []rune
 	at     int // cursor position in text
 	hidden bool
+	asking bool // the row is the answer to a question
 	tabbed bool // the key before was Tab, and there was more than one choice
 	past   [][]rune
 	recall int // index of the shown line in past; len(past): none
@@ -104,12 +109,12 @@ func (k *keyboard) Prompt(text string) {
 func (k *keyboard) Ask(question string, secret bool) (string, error) {
 	k.mu.Lock()
 	was := k.prompt
-	k.prompt, k.hidden = question, secret
+	k.prompt, k.hidden, k.asking = question, secret, true
 	k.draw()
 	k.mu.Unlock()
 	line, err := k.Line()
 	k.mu.Lock()
-	k.prompt, k.hidden = was, false
+	k.prompt, k.hidden, k.asking = was, false, false
 	k.mu.Unlock()
 	if err == nil && !secret {
 		k.Say(question + line)
@@ -162,6 +167,25 @@ func (k *keyboard) sequence() string {
 		}
 	}
 	return string(s)
+}
+
+// changed passes on what the row has now, unless it answers a question. The caller holds mu.
+func (k *keyboard) changed() {
+	if !k.asking {
+		k.pressed(string(k.text))
+	}
+}
+
+func (k *keyboard) Fill(text string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.hidden || len(k.text) > 0 {
+		return false
+	}
+	k.text = []rune(clipRunes(text, maxTyped))
+	k.at = len(k.text)
+	k.draw()
+	return true
 }
 
 func (k *keyboard) enter() string {
@@ -223,8 +247,8 @@ func (k *keyboard) key(r rune, pasting bool) bool {
 	if pasting {
 		return false // it is drawn when it is complete
 	}
-	if len(k.text) != before && !k.hidden {
-		k.pressed(string(k.text[:min(len(k.text), 1)]))
+	if len(k.text) != before && r != 3 {
+		k.changed()
 	}
 	k.draw()
 	return false
@@ -249,6 +273,7 @@ func (k *keyboard) tab() {
 	}
 	if utf8.RuneCountInString(word) > utf8.RuneCountInString(typed) || len(c.choices) == 1 {
 		k.replace(utf8.RuneCountInString(before[:c.from]), word)
+		k.changed()
 		k.tabbed = false
 	} else if k.tabbed {
 		k.list(c.choices)
@@ -314,6 +339,9 @@ func (k *keyboard) move(key string) {
 		k.at = len(k.text)
 	case "[3~":
 		k.text = slices.Delete(k.text, k.at, min(k.at+1, len(k.text)))
+		k.changed()
+	case "[201~": // the end of what is pasted
+		k.changed()
 	case "[A", "OA", "[B", "OB":
 		if k.hidden {
 			return

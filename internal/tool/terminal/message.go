@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -104,25 +103,7 @@ func (s *screen) paintedLine(ctx context.Context, m *chatv1.Message, number stri
 	if m.Content.GetText() != "" {
 		what = s.markdown(what)
 	}
-	return s.paint(faint, at+number) + s.paint(s.senderStyle(m.Sender), who) + s.paint(faint, quote) + ": " + indented(what+s.preview(m))
-}
-
-// preview names the page behind a link of a message, or a map of its place, in a line of its own. The host of a page stands before what the page says.
-func (s *screen) preview(m *chatv1.Message) string {
-	if place := m.Content.GetLocation(); place != nil && s.client != nil {
-		if address := s.client.MapURL(place); address != "" {
-			return s.paint(faint, "\n↳ "+plain(address))
-		}
-	}
-	p := m.Content.GetLinkPreview()
-	if p == nil {
-		return ""
-	}
-	host := p.Url
-	if u, err := url.Parse(p.Url); err == nil {
-		host = u.Host
-	}
-	return s.paint(faint, "\n↳ "+oneLine(plain(host+": "+p.Title)))
+	return s.paint(faint, at+number) + s.paint(s.senderStyle(m.Sender), who) + s.paint(faint, quote) + ": " + indented(what)
 }
 
 // parts of a line: when, who (empty for a control entry and a recalled message), to what it replies, and what. A colon stands between those two, so that no text can look like one.

@@ -11,29 +11,53 @@ import (
 
 // organization lists the user's organizations, the tree of one, or the people in it whose names begin with some words.
 func (s *screen) organization(ctx context.Context, rest string) error {
+	if rest == "" {
+		return s.listOrganizations(ctx)
+	}
+	number, words, _ := strings.Cut(rest, " ")
+	org, err := s.organizationAt(ctx, number)
+	if err != nil {
+		return err
+	}
+	if words = strings.TrimSpace(words); words != "" {
+		return s.sayMembers(ctx, &chatv1.ListOrganizationMembersRequest{Organization: org.Id, NamePrefix: words, Limit: 50}, "  ")
+	}
+	return s.sayDepartments(ctx, org.Id, 0, "  ")
+}
+
+func (s *screen) listOrganizations(ctx context.Context) error {
 	list, err := call(ctx, s.client.Organization().ListOrganizations, &chatv1.ListOrganizationsRequest{})
 	if err != nil {
 		return err
 	}
-	number, words, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	if number == "" {
-		if len(list.Organizations) == 0 {
-			s.say("You are in no organization.")
+	if len(list.Organizations) == 0 {
+		s.say("You are in no organization.")
+	}
+	for i, o := range list.Organizations {
+		role := ""
+		if o.Role > chatv1.OrganizationRole_ORGANIZATION_ROLE_MEMBER {
+			role = "  (" + organizationRole(o.Role) + "; /organize " + strconv.Itoa(i+1) + ")"
 		}
-		for i, o := range list.Organizations {
-			s.say("  %d  %s  %d members", i+1, oneLine(plain(o.Name)), o.Members)
-		}
-		return nil
+		s.say("  %d  %s  %d members%s", i+1, oneLine(plain(o.Name)), o.Members, role)
+	}
+	return nil
+}
+
+func organizationRole(r chatv1.OrganizationRole) string {
+	return strings.ToLower(strings.TrimPrefix(r.String(), "ORGANIZATION_ROLE_"))
+}
+
+// organizationAt returns the organization with a number of /org.
+func (s *screen) organizationAt(ctx context.Context, number string) (*chatv1.Organization, error) {
+	list, err := call(ctx, s.client.Organization().ListOrganizations, &chatv1.ListOrganizationsRequest{})
+	if err != nil {
+		return nil, err
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(list.Organizations) {
-		return fmt.Errorf("there is no organization %q; /org lists them", number)
+		return nil, fmt.Errorf("there is no organization %q; /org lists them", plain(number))
 	}
-	org := list.Organizations[n-1].Id
-	if words = strings.TrimSpace(words); words != "" {
-		return s.sayMembers(ctx, &chatv1.ListOrganizationMembersRequest{Organization: org, NamePrefix: words, Limit: 50}, "  ")
-	}
-	return s.sayDepartments(ctx, org, 0, "  ")
+	return list.Organizations[n-1], nil
 }
 
 // sayDepartments prints the departments below one, each with its members, the first page of each.

@@ -61,9 +61,7 @@ func (s *screen) later(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
-	// A new id for each command: only the user repeats it.
-	clientID := "later-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	m, err := call(ctx, s.client.Chat().ScheduleMessage, &chatv1.ScheduleMessageRequest{Conversation: c.Id, ClientMsgId: clientID, SendMs: at.UnixMilli(), Content: content})
+	m, err := s.client.Schedule(ctx, c.Id, "", content, at) // a new id for each command: only the user repeats it
 	if err != nil {
 		return err
 	}
@@ -76,16 +74,16 @@ func sendTime(m *chatv1.ScheduledMessage) string {
 }
 
 // scheduled returns all scheduled messages of the open chat.
-func (s *screen) scheduled(ctx context.Context) ([]*chatv1.ScheduledMessage, error) {
+func (s *screen) scheduled(ctx context.Context) (list []*chatv1.ScheduledMessage, err error) {
 	c, err := s.current()
 	if err != nil {
 		return nil, err
 	}
-	r, err := call(ctx, s.client.Chat().ListScheduled, &chatv1.ListScheduledRequest{Conversation: c.Id}) // one page has all that there may be
-	if err != nil {
-		return nil, err
-	}
-	return r.Messages, nil
+	err = s.client.Scheduled(ctx, c.Id, func(m *chatv1.ScheduledMessage) bool {
+		list = append(list, m)
+		return true
+	})
+	return list, err
 }
 
 func (s *screen) listScheduled(ctx context.Context, _ string) error {
@@ -131,14 +129,14 @@ func (s *screen) reschedule(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
-	r := &chatv1.UpdateScheduledRequest{Id: m.Id, SendMs: at.UnixMilli()}
+	var content *chatv1.Content
 	if text = strings.TrimSpace(text); text != "" {
-		if r.Content, err = s.laterContent(ctx, text); err != nil {
+		if content, err = s.laterContent(ctx, text); err != nil {
 			return err
 		}
-		r.Content.ReplyTo = m.Content.GetReplyTo()
+		content.ReplyTo = m.Content.GetReplyTo()
 	}
-	if m, err = call(ctx, s.client.Chat().UpdateScheduled, r); err != nil {
+	if m, err = s.client.Reschedule(ctx, m.Id, at, content); err != nil {
 		return err
 	}
 	s.say("It is sent on %s.", sendTime(m))
@@ -151,6 +149,5 @@ func (s *screen) cancelScheduled(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
-	_, err = call(ctx, s.client.Chat().CancelScheduled, &chatv1.CancelScheduledRequest{Id: m.Id})
-	return s.done(err)
+	return s.done(s.client.CancelScheduled(ctx, m.Id))
 }

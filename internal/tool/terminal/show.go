@@ -304,7 +304,7 @@ func (s *screen) showMessage(ctx context.Context, m *chatv1.Message) {
 		if c == nil || c.State.GetMuted() && !s.client.Mentioned(m) || !rialto.Shown(m) || m.Content.GetControl() != nil && s.control(ctx, m.Content.GetControl()) == "" {
 			return
 		}
-		s.say("%s %s", s.paint(bold, "["+s.title(ctx, c)+"]"), s.paintedLine(ctx, m, "")+s.paint(bold, s.mentionMark(m)))
+		s.say("%s %s", s.paint(bold, "["+s.title(ctx, c)+"]"), s.paintedLine(ctx, m, "")+s.paint(bold, s.mentionMark(m))+s.preview(m))
 	}
 }
 
@@ -408,11 +408,15 @@ func (s *screen) sayAsked(ctx context.Context, r *chatv1.Relation) {
 	s.say("* %s wants to be your friend: /accept @%s, or /decline. %s", name, s.handle(r.User), oneLine(plain(r.Message)))
 }
 
-// pressed is called for each key. It notifies the others in the open chat that the user is typing.
-func (s *screen) pressed(first string) {
+// pressed is called with the row after it was changed. It notes the draft, and notifies the others in the open chat that the user is typing.
+func (s *screen) pressed(line string) {
 	s.mu.Lock()
 	c := s.open
-	due := c != nil && first != "" && first != "/" && s.online && time.Since(s.typed) > typingEvery
+	text, isMessage := messageIn(line)
+	if c != nil && isMessage {
+		s.noteDraft(c.Id, s.begun+text)
+	}
+	due := c != nil && isMessage && text != "" && s.online && time.Since(s.typed) > typingEvery
 	if due {
 		s.typed = time.Now()
 	}

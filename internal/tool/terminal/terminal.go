@@ -97,13 +97,18 @@ type screen struct {
 	console console
 	keyed   bool   // console is a keyboard
 	colours bool   // console shows colours
-	begun   string // earlier lines of a multi-line text; used by obey only
+	begun   string // earlier lines of a multi-line text; used while a line is executed or typed, which alternate
 	client  *rialto.Client
 	url     string // of the deployment
 
 	turn sync.Mutex // held while a page or an event is printed, so that each message is printed once. Taken before mu
 
-	mu                  sync.Mutex // guards the fields below
+	draftTyped chan struct{} // holds a signal when there are drafts in typedDrafts
+
+	draftSetting sync.Mutex // held while drafts are given to the client, so that one which was sent does not come back. Taken before mu
+
+	mu                  sync.Mutex        // guards the fields below
+	typedDrafts         map[uint64]string // drafts that were not given to the client yet, by chat; those of a moment
 	open                *chatv1.Conversation
 	roomID              uint64               // the chat room that the user is in; 0 for none
 	threadIDs           []uint64             // as /threads listed them
@@ -138,6 +143,7 @@ type screen struct {
 	begunWell           bool              // the lists were read
 	online              bool
 	wasOnline           bool
+	previewsOff         bool                 // the server makes no previews of links for this user
 	typed               time.Time            // when a typing notification was last sent
 	streamed            streamedMessage      // the last that was shown while it was being written
 	typing              map[uint64]time.Time // when typing was last shown, by user
@@ -147,7 +153,8 @@ type person struct{ handle, name string }
 
 func newScreen() *screen {
 	return &screen{chats: map[uint64]*chatv1.Conversation{}, tickets: map[uint64]ticketLabel{}, before: map[uint64]uint64{}, messages: map[uint64]*chatv1.Message{}, people: map[uint64]person{},
-		relations: map[uint64]*chatv1.Relation{}, present: map[uint64]string{}, postPlaces: map[string]postPlace{}, warned: map[uint64]bool{}, typing: map[uint64]time.Time{}}
+		relations: map[uint64]*chatv1.Relation{}, present: map[uint64]string{}, postPlaces: map[string]postPlace{}, warned: map[uint64]bool{}, typing: map[uint64]time.Time{},
+		draftTyped: make(chan struct{}, 1), typedDrafts: map[uint64]string{}}
 }
 
 func (s *screen) say(format string, args ...any) {
@@ -188,6 +195,7 @@ func (s *screen) run(ctx context.Context, o options) error {
 	defer cancel()
 	ended := make(chan error, 1)
 	group.Go(func() { ended <- s.client.Run(ctx) })
+	group.Go(func() { s.keepDrafts(ctx) })
 	group.Go(func() {
 		for {
 			select {
@@ -258,6 +266,7 @@ const finishTime = 10 * time.Second
 
 // finish waits until the last input is sent.
 func (s *screen) finish(ctx context.Context) error {
+	s.leaveDraft()
 	s.mu.Lock()
 	online := s.online || !s.wasOnline
 	s.mu.Unlock()
@@ -267,5 +276,9 @@ func (s *screen) finish(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, finishTime)
 	defer cancel()
-	return s.client.Flush(ctx)
+	if err := s.client.Flush(ctx); err != nil {
+		return err
+	}
+	_ = s.client.FlushDrafts(ctx) // those that wait still are told at the next start
+	return nil
 }

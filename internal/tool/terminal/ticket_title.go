@@ -41,7 +41,7 @@ func (s *screen) readTicketLabel(ctx context.Context, id uint64) ticketLabel {
 	if known {
 		return l
 	}
-	t, err := call(ctx, s.client.HelpDesk().GetTicket, &chatv1.GetTicketRequest{Ticket: id})
+	t, err := s.client.Ticket(ctx, id)
 	if err != nil && rialto.Reason(err) != "no_ticket" { // after that one it is not read again: an agent has left the desk
 		return l
 	}

@@ -61,10 +61,7 @@ func (s *screen) reply(ctx context.Context, rest string) error {
 	if text == "" {
 		return errors.New("give a text, such as /reply 12 yes")
 	}
-	content, err := s.withMentions(ctx, c, textContent(text))
-	if err != nil {
-		content = textContent(text)
-	}
+	content := s.composeText(ctx, c, text)
 	content.ReplyTo = ref
 	s.queueSaying(ctx, c.Id, content, fmt.Sprintf("you (to %s): %s", shown, indented(plain(text))))
 	return nil
@@ -97,6 +94,9 @@ func (s *screen) edit(ctx context.Context, rest string) error {
 	content, err := s.withMentions(ctx, c, textContent(text))
 	if err != nil {
 		return err
+	}
+	if m.Content.GetText() != "" {
+		content = s.withPreview(ctx, content)
 	}
 	if files := filesOf(m.Content); len(files) > 0 {
 		content = proto.CloneOf(m.Content)
