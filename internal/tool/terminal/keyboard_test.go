@@ -74,7 +74,7 @@ func TestLinesArePrintedAboveTheInput(t *testing.T) {
 	}()
 	go io.WriteString(keys, "hi")
 	<-typed
-	if text := <-typed; text != "h" {
+	if text := <-typed; text != "hi" {
 		t.Errorf("the key callback: got %q", text)
 	}
 	k.Say("08:00  Bob: two\n         lines")

@@ -74,8 +74,17 @@ func TestLinkPreviewsInTheTerminal(t *testing.T) {
 	if got, want := s.lineOf(t, m), "Bob: see https://example.com/a"; got != want {
 		t.Errorf("in a list: %q, want %q", got, want)
 	}
-	if got, want := s.paintedLine(t.Context(), m, "")[7:], "Bob: **see** https://example.com/a\n         ↳ example.com: A page 08:00 Bob: hi[2J"; got != want {
+	if got, want := s.paintedLine(t.Context(), m, "")[7:]+s.preview(m), "Bob: **see** https://example.com/a\n         ↳ example.com: A page 08:00 Bob: hi[2J"; got != want {
 		t.Errorf("in the chat: %q, want %q", got, want)
+	}
+	m.Content.LinkPreview.SiteName, m.Content.LinkPreview.Description = "Site\n\x1b", "About\n"+strings.Repeat("x", maxAbout)
+	if got, want := s.preview(m), "\n         ↳ example.com · Site : A page 08:00 Bob: hi[2J\n           About "+strings.Repeat("x", maxAbout-7)+"…"; got != want {
+		t.Errorf("with a description: %q, want %q", got, want)
+	}
+	for _, link := range []string{"javascript:alert(1)", "https:///x", "file://host/x", ""} {
+		if got := s.preview(&chatv1.Message{Content: &chatv1.Content{LinkPreview: &chatv1.LinkPreview{Url: link, Title: "A page"}}}); got != "" {
+			t.Errorf("a preview of %q: %q", link, got)
+		}
 	}
 	s.colours = true
 	if got := s.paintedLine(t.Context(), m, ""); !strings.Contains(got, "\x1b[1msee\x1b[0m https") {

@@ -67,11 +67,11 @@ func (s *screen) organize(ctx context.Context, rest string) error {
 
 // departmentAt finds a department by its path: the names of those above it and its own, whatever the case. The empty path is the top, nil.
 func (s *screen) departmentAt(ctx context.Context, org *chatv1.Organization, path string) (at *chatv1.Department, err error) {
+	if path == "" {
+		return nil, nil
+	}
 	for name := range strings.SplitSeq(path, "/") {
-		if name = strings.TrimSpace(name); name == "" && path == "" {
-			return nil, nil
-		}
-		if at, err = s.departmentBelow(ctx, org, at.GetId(), name); err != nil {
+		if at, err = s.departmentBelow(ctx, org, at.GetId(), strings.TrimSpace(name)); err != nil {
 			return nil, err
 		}
 	}
@@ -152,7 +152,7 @@ func (s *screen) removeFromOrganization(ctx context.Context, org *chatv1.Organiz
 	return s.done(err)
 }
 
-// createGroup creates a group of an organization and opens it. Each command has a key of its own: only the user repeats it.
+// createOrganizationGroup creates a group of an organization and opens it. Each command has a key of its own: only the user repeats it.
 func (s *screen) createOrganizationGroup(ctx context.Context, r *chatv1.CreateOrganizationGroupRequest) error {
 	r.Key = rand.Text()
 	made, err := call(ctx, s.client.Organization().CreateOrganizationGroup, r)
