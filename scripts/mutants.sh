@@ -1727,6 +1727,24 @@ mutant "take files beside an export for its attachments" internal/tool/importer/
 mutant "start profiles for pages whose name leads to the server" internal/app/serve.go 's/err != nil \&\& host != name \&\&/err != nil \&\& false \&\&/' ProfilesAreNotForOtherPages ./internal/app
 mutant "start profiles for pages of other sites" internal/app/serve.go 's/site != "" \&\& site != "same-origin"/false \&\& site != "same-origin"/' ProfilesAreNotForOtherPages ./internal/app
 
+# Clients: what the terminal and the Go SDK do with drafts, scheduled messages, joins, links and organizations.
+mutant "lose the draft with Ctrl-C" internal/tool/terminal/keyboard.go 's/len\(k\.text\) != before \&\& r != 3 \{/len(k.text) != before {/' TestWhatIsTypedIsTheDraft ./internal/tool/terminal
+mutant "take a command for a draft" internal/tool/terminal/drafts.go 's/^\treturn row, !strings\.HasPrefix\(row, "\/"\)$/\treturn row, true/' TestWhatIsTypedIsTheDraft ./internal/tool/terminal
+mutant "bring back the draft of a message that was sent" internal/tool/terminal/drafts.go 's/^\tdelete\(s\.typedDrafts, conversation\)$/\t_ = conversation/' TestWhatIsTypedIsTheDraft ./internal/tool/terminal
+mutant "put a draft that begins with a slash into the row as a command" internal/tool/terminal/drafts.go 's/row = "\/" \+ text/row = text/' TestDraftsAreOfferedInTheRow ./internal/tool/terminal
+mutant "take an answer for a draft" internal/tool/terminal/keyboard.go 's/^\tif !k\.asking \{/\tif !k.hidden {/' TestAnswersAreNoDrafts ./internal/tool/terminal
+mutant "replace what is in the row by a draft" internal/tool/terminal/keyboard.go 's/if k\.hidden \|\| len\(k\.text\) > 0 \{/if k.hidden {/' TestDraftsAreOfferedInTheRow ./internal/tool/terminal
+mutant "forget what is typed as the terminal ends" internal/tool/terminal/drafts.go 's/^\tdefer s\.keepTyped\(\)$/\t_ = ctx/' TestDraftsAreKeptAfterAMoment ./internal/tool/terminal
+mutant "show the server's draft in place of one that waits" sdk/go/drafts.go 's/; waits \{$/; false \&\& waits {/' TestWhatIsTypedIsTheDraft ./internal/tool/terminal
+mutant "make a call in the Go SDK only once" sdk/go/resend.go 's/mostTries  = 4/mostTries  = 1/' TestLostAnswersScheduleNothingTwice ./internal/tool/terminal
+mutant "join whatever the answer is" internal/tool/terminal/join.go 's/err != nil \|\| !isSure \{/err != nil || isSure \&\& false {/' TestJoiningIsConfirmed ./internal/tool/terminal
+mutant "take an id for a code" internal/tool/terminal/join.go 's/^\treturn err != nil \&\& !strings.*$/\treturn err != nil || err == nil/' '^TestJoinPreviews$' ./internal/tool/terminal
+mutant "ask again for previews that are off" internal/tool/terminal/link_preview.go 's/ \&\& !s\.previewsOff$//' TestTextsHavePreviews ./internal/tool/terminal
+mutant "take the end of a sentence into a link" internal/tool/terminal/link_preview.go 's/strings\.TrimRight\(found, .*$/found/' TestFirstLinks ./internal/tool/terminal
+mutant "let a page break out of its preview" internal/tool/terminal/link_preview.go 's/clip\(oneLine\(plain\(p\.Description\)\), maxAbout\)/clip(plain(p.Description), maxAbout)/' TestLinkPreviewsInTheTerminal ./internal/tool/terminal
+mutant "clear what is not given of a member" internal/tool/terminal/organize.go 's/range known\.Members \{/range known.Members[:0] {/' TestMembersAreChangedInPart ./internal/tool/terminal
+mutant "end the management of a department with a change" internal/tool/terminal/organize.go 's/, Manager: manages\[d\.Id\]\}/}/' TestMembersAreChangedInPart ./internal/tool/terminal
+
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges
