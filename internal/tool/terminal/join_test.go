@@ -37,24 +37,24 @@ func TestJoinPreviews(t *testing.T) {
 	}
 }
 
-// door is a server with a group that has the code "code".
-type door struct {
+// joinable is a server with a group that has the code "code".
+type joinable struct {
 	chatv1connect.UnimplementedChatServiceHandler
 	joined []string
 }
 
-func (*door) PreviewJoinLink(_ context.Context, r *connect.Request[chatv1.PreviewJoinLinkRequest]) (*connect.Response[chatv1.PreviewJoinLinkResponse], error) {
+func (*joinable) PreviewJoinLink(_ context.Context, r *connect.Request[chatv1.PreviewJoinLinkRequest]) (*connect.Response[chatv1.PreviewJoinLinkResponse], error) {
 	return connect.NewResponse(&chatv1.PreviewJoinLinkResponse{Title: "Hiking", Conversation: 7}), nil
 }
 
-func (d *door) Join(_ context.Context, r *connect.Request[chatv1.JoinRequest]) (*connect.Response[chatv1.JoinResponse], error) {
+func (d *joinable) Join(_ context.Context, r *connect.Request[chatv1.JoinRequest]) (*connect.Response[chatv1.JoinResponse], error) {
 	d.joined = append(d.joined, r.Msg.Token+" "+r.Msg.Message)
 	return connect.NewResponse(&chatv1.JoinResponse{}), nil
 }
 
 // At a keyboard nobody joins who does not say yes.
 func TestJoiningIsConfirmed(t *testing.T) {
-	d, mux := &door{}, http.NewServeMux()
+	d, mux := &joinable{}, http.NewServeMux()
 	mux.Handle(chatv1connect.NewChatServiceHandler(d))
 	h := httptest.NewServer(mux)
 	t.Cleanup(h.Close)
