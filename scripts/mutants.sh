@@ -1744,6 +1744,7 @@ mutant "take the end of a sentence into a link" internal/tool/terminal/link_prev
 mutant "let a page break out of its preview" internal/tool/terminal/link_preview.go 's/clip\(oneLine\(plain\(p\.Description\)\), maxAbout\)/clip(plain(p.Description), maxAbout)/' TestLinkPreviewsInTheTerminal ./internal/tool/terminal
 mutant "clear what is not given of a member" internal/tool/terminal/organize.go 's/range known\.Members \{/range known.Members[:0] {/' TestMembersAreChangedInPart ./internal/tool/terminal
 mutant "end the management of a department with a change" internal/tool/terminal/organize.go 's/, Manager: manages\[d\.Id\]\}/}/' TestMembersAreChangedInPart ./internal/tool/terminal
+mutant "cancel the scheduled message that has a number now" internal/tool/terminal/scheduled.go 's/if shown == nil \{/if shown = nil; true {/' NumbersStayThose ./internal/app
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -38,6 +38,25 @@ func TestFilesAreSentLaterInTerminals(t *testing.T) {
 	bob.sees("Alice: [file notes.txt, 7 bytes; /save ", "for you")
 }
 
+// TestNumbersStayThoseOfTheListInTerminals: what another device cancels changes no number that was shown.
+func TestNumbersStayThoseOfTheListInTerminals(t *testing.T) {
+	h, _ := open(t)
+	alice := newcomers(t, h, "Alice", "Bob")[0]
+	alice.types("/open @bob", "/later 2h one", "/later 3h two", "/later 4h three", "/scheduled")
+	alice.sees("It is sent on ", "It is sent on ", "It is sent on ", "  one\n", "  two\n", "  three\n")
+	other := sit(t, "Alice elsewhere", "--url", url(h), "--state", filepath.Join(t.TempDir(), "other.json"), "--handle", "alice")
+	other.types("a good password")
+	other.sees("Signed in")
+	other.types("/open @bob", "/cancel 1")
+	other.sees("Done.")
+	alice.types("/cancel 1", "/cancel 2", "/scheduled")
+	alice.sees("! that message has been sent or cancelled meanwhile", "Done.", "  1  ", "  three\n")
+	alice.types("/logout")
+	alice.sees("Signed out.")
+	<-alice.left
+	alice.left <- 0
+}
+
 func TestFoldersAndDevicesInTerminals(t *testing.T) {
 	h, _ := open(t)
 	people := newcomers(t, h, "Alice", "Bob")

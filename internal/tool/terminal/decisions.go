@@ -33,14 +33,22 @@ func (s *screen) announceWarnings(ctx context.Context) error {
 			fresh = append(fresh, d)
 		}
 	}
-	s.mu.Unlock()
-	for _, d := range fresh {
-		s.say("* the moderators warn you: %s", decisionText(d))
-	}
 	if len(fresh) > 0 {
-		s.say("* say that you have read it by /decisions ok 1; /decisions appeal 1 TEXT, if you disagree")
+		s.decisionIDs = decisionIDs(fresh)
+	}
+	s.mu.Unlock()
+	for i, d := range fresh {
+		s.say("* the moderators warn you: %s", decisionText(d))
+		s.say("* say that you have read it by /decisions ok %d; /decisions appeal %d TEXT, if you disagree", i+1, i+1)
 	}
 	return nil
+}
+
+func decisionIDs(list []*moderationv1.DecisionNotice) (ids []uint64) {
+	for _, d := range list {
+		ids = append(ids, d.Id)
+	}
+	return ids
 }
 
 // decisionText is what a decision says, in one line.
@@ -55,20 +63,24 @@ func decisionText(d *moderationv1.DecisionNotice) string {
 	return text
 }
 
-// decisions lists what moderators decided about the user, acknowledges a warning, or appeals.
+// decisions lists what moderators decided about the user, acknowledges a warning, or appeals. Numbers are those that were shown last, or of a list of now if none was.
 func (s *screen) decisions(ctx context.Context, rest string) error {
-	r, err := call(ctx, s.client.Moderation().ListMyDecisions, &moderationv1.ListMyDecisionsRequest{Limit: decisionsShown})
-	if err != nil {
-		return err
-	}
-	if rest == "" {
-		if len(r.Decisions) == 0 {
-			s.say("The moderators have decided nothing about you.")
+	s.mu.Lock()
+	shown := s.decisionIDs
+	s.mu.Unlock()
+	if rest == "" || len(shown) == 0 {
+		r, err := call(ctx, s.client.Moderation().ListMyDecisions, &moderationv1.ListMyDecisionsRequest{Limit: decisionsShown})
+		if err != nil {
+			return err
 		}
-		for i, d := range r.Decisions {
-			s.say("%3d %s, %s: %s%s", i+1, time.UnixMilli(d.TimeMs).Format("2 January 15:04"), actionWords[d.Action], decisionText(d), decisionState(d))
+		shown = decisionIDs(r.Decisions)
+		s.mu.Lock()
+		s.decisionIDs = shown
+		s.mu.Unlock()
+		if rest == "" {
+			s.listDecisions(r.Decisions)
+			return nil
 		}
-		return nil
 	}
 	verb, rest, _ := strings.Cut(rest, " ")
 	number, text, _ := strings.Cut(strings.TrimSpace(rest), " ")
@@ -76,16 +88,24 @@ func (s *screen) decisions(ctx context.Context, rest string) error {
 	if err != nil || verb != "ok" && verb != "appeal" {
 		return errDecisions
 	}
-	if n < 1 || n > len(r.Decisions) {
+	if n < 1 || n > len(shown) {
 		return fmt.Errorf("there is no decision %d; /decisions lists them", n)
 	}
-	d := r.Decisions[n-1]
 	if verb == "ok" {
-		_, err = call(ctx, s.client.Moderation().AcknowledgeDecision, &moderationv1.AcknowledgeDecisionRequest{Decision: d.Id})
+		_, err = call(ctx, s.client.Moderation().AcknowledgeDecision, &moderationv1.AcknowledgeDecisionRequest{Decision: shown[n-1]})
 	} else {
-		_, err = call(ctx, s.client.Moderation().AppealDecision, &moderationv1.AppealDecisionRequest{Decision: d.Id, Text: strings.TrimSpace(text)})
+		_, err = call(ctx, s.client.Moderation().AppealDecision, &moderationv1.AppealDecisionRequest{Decision: shown[n-1], Text: strings.TrimSpace(text)})
 	}
 	return s.done(err)
+}
+
+func (s *screen) listDecisions(list []*moderationv1.DecisionNotice) {
+	if len(list) == 0 {
+		s.say("The moderators have decided nothing about you.")
+	}
+	for i, d := range list {
+		s.say("%3d %s, %s: %s%s", i+1, time.UnixMilli(d.TimeMs).Format("2 January 15:04"), actionWords[d.Action], decisionText(d), decisionState(d))
+	}
 }
 
 // decisionState says what has become of a decision.

@@ -94,6 +94,12 @@ func (s *screen) listScheduled(ctx context.Context, _ string) error {
 	if len(list) == 0 {
 		s.say("Nothing is scheduled here.")
 	}
+	s.mu.Lock()
+	s.scheduledIDs, s.scheduledIn = nil, s.open.GetId()
+	for _, m := range list {
+		s.scheduledIDs = append(s.scheduledIDs, m.Id)
+	}
+	s.mu.Unlock()
 	for i, m := range list {
 		failed := ""
 		if m.Failed != "" {
@@ -104,17 +110,33 @@ func (s *screen) listScheduled(ctx context.Context, _ string) error {
 	return nil
 }
 
-// scheduledAt returns the message with a number of /scheduled.
+// scheduledAt returns the message with a number of the last /scheduled in this chat, or of a list of now if there was none.
 func (s *screen) scheduledAt(ctx context.Context, number string) (*chatv1.ScheduledMessage, error) {
 	list, err := s.scheduled(ctx)
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	shown := s.scheduledIDs
+	if s.scheduledIn != s.open.GetId() {
+		shown = nil
+	}
+	s.mu.Unlock()
+	if shown == nil {
+		for _, m := range list {
+			shown = append(shown, m.Id)
+		}
+	}
 	n, err := strconv.Atoi(number)
-	if err != nil || n < 1 || n > len(list) {
+	if err != nil || n < 1 || n > len(shown) {
 		return nil, errors.New("no scheduled message has this number; /scheduled lists them")
 	}
-	return list[n-1], nil
+	for _, m := range list {
+		if m.Id == shown[n-1] {
+			return m, nil
+		}
+	}
+	return nil, errors.New("that message has been sent or cancelled meanwhile; /scheduled lists the others")
 }
 
 // reschedule changes when a message is sent, and its text or file if one is given.

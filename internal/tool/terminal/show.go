@@ -246,11 +246,12 @@ func (s *screen) configured(state *chatv1.ConversationState) {
 
 func (s *screen) showOnline(ctx context.Context, online bool) {
 	s.mu.Lock()
-	first, begun := !s.wasOnline, s.begunWell
+	first, begun, signedOut := !s.wasOnline, s.begunWell, s.signedOut
 	s.online = online
 	s.wasOnline = s.wasOnline || online
 	s.mu.Unlock()
 	switch {
+	case signedOut: // it needs no connection
 	case !online:
 		s.say("* offline; messages are stored, and sent when the connection is back")
 	case !first:

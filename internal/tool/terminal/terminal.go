@@ -110,8 +110,12 @@ type screen struct {
 	mu                  sync.Mutex        // guards the fields below
 	typedDrafts         map[uint64]string // drafts that were not given to the client yet, by chat; those of a moment
 	open                *chatv1.Conversation
-	roomID              uint64               // the chat room that the user is in; 0 for none
-	threadIDs           []uint64             // as /threads listed them
+	signedOut           bool     // the user asked for the end of the session
+	roomID              uint64   // the chat room that the user is in; 0 for none
+	threadIDs           []uint64 // as /threads listed them
+	decisionIDs         []uint64 // as they were announced, or /decisions listed them
+	scheduledIDs        []uint64 // as /scheduled listed them, in the chat scheduledIn
+	scheduledIn         uint64
 	ticketIDs           []uint64             // as /tickets listed them
 	deskKeys            []string             // of the help desks, as last read
 	postIDs             []uint64             // as they were shown last

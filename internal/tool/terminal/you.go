@@ -122,8 +122,15 @@ func (s *screen) logout(ctx context.Context, rest string) error {
 			return err
 		}
 	}
+	s.mu.Lock()
+	s.signedOut = true
+	s.mu.Unlock()
 	if err := s.client.Logout(ctx); err != nil {
+		s.mu.Lock()
+		s.signedOut = false
+		s.mu.Unlock()
 		return err
 	}
+	s.say("Signed out.")
 	return errLeave
 }
