@@ -5,6 +5,32 @@ import (
 	"slices"
 )
 
+// assignments computes the intended owners of parts, and keeps them for as long as the workers stay the same. It belongs to one goroutine.
+type assignments struct {
+	// assign is assignOwners, unless a test of a simulation breaks it.
+	assign  func(kind string, parts int, nodes []string) []string
+	workers []string
+	of      map[string][]string // the owners of a kind's parts
+}
+
+func newAssignments() *assignments { return &assignments{assign: assignOwners} }
+
+// owners returns the intended owner of each part of a kind; nil if there are no workers.
+func (a *assignments) owners(kind string, parts int, workers []*member) []string {
+	if !slices.EqualFunc(a.workers, workers, func(name string, m *member) bool { return name == m.Name }) {
+		a.workers, a.of = names(workers), nil
+	}
+	owners, known := a.of[kind]
+	if !known || len(owners) != parts {
+		owners = a.assign(kind, parts, a.workers)
+		if a.of == nil {
+			a.of = map[string][]string{}
+		}
+		a.of[kind] = owners
+	}
+	return owners
+}
+
 // assignOwners returns the intended owner of each part; nil if there are no nodes. The result is the same in every process. No node gets
 // more than its share, rounded up, and few parts move when a node joins or leaves (rendezvous hashing with bounded loads).
 func assignOwners(kind string, parts int, nodes []string) []string {
@@ -12,19 +38,21 @@ func assignOwners(kind string, parts int, nodes []string) []string {
 		return nil
 	}
 	maxLoad := (parts + len(nodes) - 1) / len(nodes)
-	load := make(map[string]int, len(nodes))
+	load := make([]int, len(nodes))
 	out := make([]string, parts)
-	ranked := slices.Clone(nodes)
 	for i := range out {
-		slices.SortFunc(ranked, func(a, b string) int {
-			return cmp.Or(cmp.Compare(weight(kind, i, b), weight(kind, i, a)), cmp.Compare(a, b))
-		})
-		for _, n := range ranked {
-			if load[n] < maxLoad {
-				out[i], load[n] = n, load[n]+1
-				break
+		best, most := -1, uint64(0)
+		for j, n := range nodes {
+			if load[j] >= maxLoad {
+				continue
+			}
+			w := weight(kind, i, n)
+			if best < 0 || w > most || w == most && cmp.Less(n, nodes[best]) {
+				best, most = j, w
 			}
 		}
+		out[i] = nodes[best]
+		load[best]++
 	}
 	return out
 }

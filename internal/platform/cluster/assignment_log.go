@@ -7,19 +7,19 @@ import (
 )
 
 // logAssignments logs which parts were assigned to this node and revoked from it since the last call, in one line for each kind of work.
-func (s *Service) logAssignments() {
-	for _, w := range s.deps.Work {
-		if n := numbersOfKind(s.unloggedRaised, w.Kind); len(n) > 0 {
-			s.deps.Logger.Warn("a store has higher terms for parts than the cluster; this node acquires them again in higher terms", "work", w.Kind, "parts", ranges(n), "count", len(n))
+func (d *decisions) logAssignments() {
+	for _, w := range d.work {
+		if n := numbersOfKind(d.unloggedRaised, w.Kind); len(n) > 0 {
+			d.logger.Warn("a store has higher terms for parts than the cluster; this node acquires them again in higher terms", "work", w.Kind, "parts", ranges(n), "count", len(n))
 		}
-		if n := numbersOfKind(s.unloggedRevoked, w.Kind); len(n) > 0 {
-			s.deps.Logger.Info("parts revoked from this node", "work", w.Kind, "parts", ranges(n), "count", len(n))
+		if n := numbersOfKind(d.unloggedRevoked, w.Kind); len(n) > 0 {
+			d.logger.Info("parts revoked from this node", "work", w.Kind, "parts", ranges(n), "count", len(n))
 		}
-		if n := numbersOfKind(s.unloggedAssigned, w.Kind); len(n) > 0 {
-			s.deps.Logger.Info("parts assigned to this node", "work", w.Kind, "parts", ranges(n), "count", len(n))
+		if n := numbersOfKind(d.unloggedAssigned, w.Kind); len(n) > 0 {
+			d.logger.Info("parts assigned to this node", "work", w.Kind, "parts", ranges(n), "count", len(n))
 		}
 	}
-	s.unloggedAssigned, s.unloggedRevoked, s.unloggedRaised = s.unloggedAssigned[:0], s.unloggedRevoked[:0], s.unloggedRaised[:0]
+	d.unloggedAssigned, d.unloggedRevoked, d.unloggedRaised = d.unloggedAssigned[:0], d.unloggedRevoked[:0], d.unloggedRaised[:0]
 }
 
 // numbersOfKind returns the numbers of the parts of one kind, sorted.

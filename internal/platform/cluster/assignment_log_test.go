@@ -9,7 +9,7 @@ import (
 // A node that gets or loses many parts logs them in one line, with their numbers.
 func TestManyPartsAreLoggedInOneLine(t *testing.T) {
 	var out strings.Builder
-	s := &Service{deps: Deps{Logger: slog.New(slog.NewTextHandler(&out, nil)), Work: []Work{{Kind: "fanout", Parts: 64}, {Kind: "outbox", Parts: 1}}}, grants: map[part]heldGrant{}}
+	s := newDecisions(Config{}, []Work{{Kind: "fanout", Parts: 64}, {Kind: "outbox", Parts: 1}}, slog.New(slog.NewTextHandler(&out, nil)), clocks{}, 1)
 	for i := range 64 {
 		s.assign(part{"fanout", (i * 37) % 64}, 1)
 	}

@@ -95,19 +95,13 @@ type Config struct {
 
 // Service is this node's membership in the cluster.
 type Service struct {
-	deps   Deps
-	config Config
-	store  store
-	me     member
+	decisions // used by Run's goroutine only
+	deps      Deps
+	store     store
 
 	// Used by Run's goroutine only:
-	heartbeats lease.Heartbeats // of the members
-	grants     map[part]heldGrant
-	validity   *lease.Validity // of all grants
-	owners     map[part]string
-	members    []Node // as last passed to OnMembers
-
-	unloggedAssigned, unloggedRevoked, unloggedRaised []part
+	owners  map[part]string
+	members []Node // as last passed to OnMembers
 
 	unreadGateways rate.Sometimes // limits the log
 
@@ -143,10 +137,12 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	}
 	var incarnation [8]byte
 	rand.Read(incarnation[:]) //nolint:errcheck // it never fails
-	s := &Service{deps: deps, config: config, grants: map[part]heldGrant{}, validity: lease.NewValidity(), owners: map[part]string{},
-		announce: make(chan struct{}, 1), unreadGateways: rate.Sometimes{First: 1, Interval: time.Minute}}
-	s.me = member{Node: Node{Name: config.Node, Since: time.Now().UnixMilli(), Address: config.Address, Idle: config.Idle, Version: config.Version},
-		incarnation: binary.BigEndian.Uint64(incarnation[:]) >> 1}
+	s := &Service{deps: deps, owners: map[part]string{}, announce: make(chan struct{}, 1), unreadGateways: rate.Sometimes{First: 1, Interval: time.Minute}}
+	validity := lease.NewValidity()
+	real := clocks{now: time.Now, moment: func() lease.Moment { return validity.Now(time.Now()) }}
+	s.decisions = newDecisions(config, deps.Work, deps.Logger, real, binary.BigEndian.Uint64(incarnation[:])>>1)
+	s.validity = validity
+	s.me.Since = time.Now().UnixMilli()
 	s.view.Store(&view{})
 	if deps.DB == nil {
 		s.store = &localStore{}

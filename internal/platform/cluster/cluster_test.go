@@ -1,35 +1,38 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
-// table is a store in memory that many nodes share. sql_store_test.go compares its results with the database's.
+// table is the tables in memory, which many nodes share.
 type table struct {
-	mu           sync.Mutex // guards all
-	members      map[string]member
-	parts        map[part]ownership
-	protocol     int
+	mu sync.Mutex // guards all
+	Tables
 	disconnected map[string]bool // nodes that cannot reach the table
 	reconnected  *sync.Cond      // on mu; signals that a node can reach the table again
 	stuck        int             // pending calls whose node is connected again
 }
 
 func newTable() *table {
-	t := &table{members: map[string]member{}, parts: map[part]ownership{}, disconnected: map[string]bool{}}
+	t := &table{Tables: *NewTables(0), disconnected: map[string]bool{}}
 	t.reconnected = sync.NewCond(&t.mu)
 	return t
 }
+
+// row returns a node's row, or nil.
+func (t *table) row(name string) *member { return findMember(t.members, name) }
 
 // nodeTable is the table as one node reaches it.
 type nodeTable struct {
@@ -62,16 +65,7 @@ func (a nodeTable) heartbeat(_ context.Context, m member, first bool) (state, er
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if o, ok := a.members[m.Name]; ok && !first && o.incarnation != m.incarnation {
-		return state{}, errNameTaken
-	}
-	a.members[m.Name] = m
-	return a.state(), nil
-}
-
-// state is a copy; a.mu is locked.
-func (a nodeTable) state() state {
-	return state{maps.Clone(a.members), maps.Clone(a.parts), a.protocol}
+	return a.Tables.heartbeat(m, first)
 }
 
 func (a nodeTable) read(context.Context) (state, error) {
@@ -89,16 +83,7 @@ func (a nodeTable) raiseProtocol(_ context.Context, protocol int) (bool, error) 
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if protocol <= a.protocol {
-		return false, nil
-	}
-	for _, m := range a.members {
-		if m.Speaks < protocol {
-			return false, nil
-		}
-	}
-	a.protocol = protocol
-	return true, nil
+	return a.Tables.raiseProtocol(protocol), nil
 }
 
 func (a nodeTable) apply(_ context.Context, changes []change) ([]bool, error) {
@@ -107,13 +92,7 @@ func (a nodeTable) apply(_ context.Context, changes []change) ([]bool, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	made := make([]bool, len(changes))
-	for i, c := range changes {
-		if a.parts[c.part].term == c.term {
-			a.parts[c.part], made[i] = ownership{c.owner, c.next}, true
-		}
-	}
-	return made, nil
+	return a.Tables.apply(changes), nil
 }
 
 func (a nodeTable) leave(_ context.Context, m member) error {
@@ -122,29 +101,17 @@ func (a nodeTable) leave(_ context.Context, m member) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if o, ok := a.members[m.Name]; !ok || o.incarnation != m.incarnation {
-		return nil
-	}
-	delete(a.members, m.Name)
-	for p, h := range a.parts {
-		if h.node == m.Name {
-			a.parts[p] = ownership{"", h.term + 1}
-		}
-	}
+	a.Tables.leave(m)
 	return nil
 }
 
-func (a nodeTable) removeDead(_ context.Context, dead []member) error {
+func (a nodeTable) removeDead(_ context.Context, dead []*member) error {
 	if err := a.waitReachable(); err != nil {
 		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, m := range dead {
-		if a.members[m.Name] == m {
-			delete(a.members, m.Name)
-		}
-	}
+	a.Tables.removeDead(dead)
 	return nil
 }
 
@@ -516,6 +483,29 @@ func TestAssignOwnersIsEvenAndStable(t *testing.T) {
 	}
 	if out := assignOwners("x", 3, nil); out != nil {
 		t.Errorf("without nodes the owners are %v; want none", out)
+	}
+}
+
+// The owners are those by the definition of rendezvous hashing with bounded loads, in any release.
+func TestAssignOwnersByDefinition(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		nodes := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-c]{1,2}[0-9]`), 1, 9, rapid.ID[string]).Draw(r, "nodes")
+		parts := rapid.IntRange(1, 30).Draw(r, "parts")
+		load := map[string]int{}
+		for i, got := range assignOwners("k", parts, nodes) {
+			ranked := slices.Clone(nodes)
+			slices.SortFunc(ranked, func(a, b string) int {
+				return cmp.Or(cmp.Compare(weight("k", i, b), weight("k", i, a)), cmp.Compare(a, b))
+			})
+			at := slices.IndexFunc(ranked, func(n string) bool { return load[n] < (parts+len(nodes)-1)/len(nodes) })
+			if load[ranked[at]]++; got != ranked[at] {
+				r.Fatalf("part %d belongs to %s, want %s", i, got, ranked[at])
+			}
+		}
+	})
+	want := []string{"node-3", "node-4", "node-3", "node-2", "node-4", "node-2"}
+	if got := assignOwners("partition", 6, []string{"node-1", "node-2", "node-3", "node-4"}); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

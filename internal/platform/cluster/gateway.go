@@ -87,20 +87,19 @@ func (s *Service) encodeGateway() (string, error) {
 }
 
 // leaseGateways returns the gateways of the live nodes. Those that cannot be read, such as a later release's, are logged, and not offered to clients.
-func (s *Service) leaseGateways(now state, live []string) (list []leasedGateway) {
-	at := time.Now()
-	for _, name := range live {
-		m := now.members[name]
+func (s *Service) leaseGateways(live []*member) (list []leasedGateway) {
+	at := s.clock.now()
+	for _, m := range live {
 		g := leasedGateway{until: s.aliveSince(m, at).Add(s.config.NodeTimeout)}
 		if m.gateway != "" {
 			if err := json.Unmarshal([]byte(m.gateway), &g.Gateway); err != nil {
 				s.unreadGateways.Do(func() {
-					s.deps.Logger.Warn("what a node says of its addresses cannot be read, so clients are not sent to it; upgrade this node", "node", name, "error", err)
+					s.deps.Logger.Warn("what a node says of its addresses cannot be read, so clients are not sent to it; upgrade this node", "node", m.Name, "error", err)
 				})
 				g.Gateway = Gateway{}
 			}
 		}
-		g.Node = name
+		g.Node = m.Name
 		list = append(list, g)
 	}
 	return list

@@ -83,10 +83,9 @@ func TestAGatewayThatCannotBeRead(t *testing.T) {
 		w := &world{t: t, table: newTable(), nodes: map[string]*testNode{}, owners: map[int]string{}, terms: map[int]uint64{}}
 		w.join()
 		synctest.Wait() // Run's goroutine uses the same
-		now := state{members: map[string]member{"later": {Node: Node{Name: "later"}, gateway: `{"ws":["a","b"]}`}, "earlier": {Node: Node{Name: "earlier"}},
-			"same": {Node: Node{Name: "same"}, gateway: `{"ws":"wss://same","more":1}`}}}
+		live := []*member{{Node: Node{Name: "earlier"}}, {Node: Node{Name: "later"}, gateway: `{"ws":["a","b"]}`}, {Node: Node{Name: "same"}, gateway: `{"ws":"wss://same","more":1}`}}
 		var got []string
-		for _, g := range w.nodes["node-1"].leaseGateways(now, []string{"earlier", "later", "same"}) {
+		for _, g := range w.nodes["node-1"].leaseGateways(live) {
 			got = append(got, g.Node+" "+g.WS)
 		}
 		if want := []string{"earlier ", "later ", "same wss://same"}; !slices.Equal(got, want) {

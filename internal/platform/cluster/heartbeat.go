@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/rialto-im/rialto/internal/platform/lease"
 )
 
 // Run sends heartbeats until ctx ends, and then gives up all parts. It fails if another process takes the node's name, or if the
@@ -49,16 +46,11 @@ func (s *Service) Run(ctx context.Context) error {
 
 // heartbeat updates this node's row, reads the other nodes' rows, and takes or gives up parts accordingly.
 func (s *Service) heartbeat(ctx context.Context, first bool) error {
-	began := s.validity.Now(time.Now())
-	timeout := s.config.NodeTimeout / 2
-	if len(s.grants) > 0 {
-		timeout = min(timeout, s.validity.Remaining(began))
-	}
+	began, timeout := s.beginHeartbeat()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	s.me.heartbeat++
 	if s.deps.Unreachable != nil {
-		s.me.unreachable = strings.Join(s.deps.Unreachable(), " ")
+		s.setUnreachable(s.deps.Unreachable())
 	}
 	var err error
 	if s.me.gateway, err = s.encodeGateway(); err != nil {
@@ -68,55 +60,29 @@ func (s *Service) heartbeat(ctx context.Context, first bool) error {
 	if err != nil {
 		return err
 	}
-	// Other nodes measure NodeTimeout from the moment at which they see this heartbeat, which is later than began.
-	s.validity.Extend(began, s.config.NodeTimeout*3/4)
-	live, dead := s.observe(now, time.Now())
-	if err := s.checkVersions(now, live); err != nil {
+	live, dead, err := s.heartbeatSucceeded(began, now)
+	if err != nil {
 		return err
 	}
 	if err := s.raiseProtocol(ctx, &now); err != nil {
 		return err
 	}
 	s.publishView(now, live) // before Assigned is called, which may call Nodes
-	if err := s.rebalance(ctx, now, live); err != nil {
+	if err := s.rebalance(ctx, &now, live); err != nil {
 		return err
 	}
 	s.notifyOwners(now, live)
 	return s.store.removeDead(ctx, dead)
 }
 
-// remaining returns for how long this node's grants last, unless another heartbeat succeeds.
-func (s *Service) remaining() time.Duration { return s.validity.Remaining(s.validity.Now(time.Now())) }
-
-// observe separates live members from dead ones. If this node could not read the rows for a while, the silence before proves nothing.
-func (s *Service) observe(now state, at time.Time) (live []string, dead []member) {
-	s.heartbeats.Begin(at, s.config.NodeTimeout/2, func(name string) bool { _, ok := now.members[name]; return ok })
-	for name, m := range now.members {
-		silent := at.Sub(s.aliveSince(m, at))
-		switch {
-		case name == s.me.Name || silent <= s.config.NodeTimeout:
-			live = append(live, name)
-		case silent > 10*s.config.NodeTimeout:
-			dead = append(dead, m)
-		}
-	}
-	slices.Sort(live)
-	return live, dead
-}
-
-// aliveSince returns when the member's last heartbeat was first read.
-func (s *Service) aliveSince(m member, at time.Time) time.Time {
-	return s.heartbeats.Seen(m.Name, lease.Beat{Incarnation: m.incarnation, Count: m.heartbeat}, at)
-}
-
 // publishView updates what Nodes, Gateways, Owner and Protocol return.
-func (s *Service) publishView(now state, live []string) {
-	next := &view{owners: map[part]string{}, protocol: now.protocol, gateways: s.leaseGateways(now, live)}
-	for _, name := range live {
-		next.nodes = append(next.nodes, now.members[name].Node)
+func (s *Service) publishView(now state, live []*member) {
+	next := &view{owners: map[part]string{}, protocol: now.protocol, gateways: s.leaseGateways(live)}
+	for _, m := range live {
+		next.nodes = append(next.nodes, m.Node)
 	}
 	for p, o := range now.parts {
-		if slices.Contains(live, o.node) {
+		if findMember(live, o.node) != nil {
 			next.owners[p] = o.node
 		}
 	}
@@ -124,7 +90,7 @@ func (s *Service) publishView(now state, live []string) {
 }
 
 // notifyOwners publishes the view, and calls OnMembers and OwnerChanged for what is new in it.
-func (s *Service) notifyOwners(now state, live []string) {
+func (s *Service) notifyOwners(now state, live []*member) {
 	s.publishView(now, live)
 	next := s.view.Load()
 	if s.deps.OnMembers != nil && !slices.Equal(s.members, next.nodes) {

@@ -65,7 +65,7 @@ func TestRaisingTheProtocolSeesAJoiningNode(t *testing.T) {
 		if got.is {
 			t.Errorf("the protocol was raised to 2 while %s joined, which speaks 1", name)
 		}
-		must(t, sqlStore{joins}.removeDead(ctx, []member{{Node: Node{Name: name}, heartbeat: 7}}))
+		must(t, sqlStore{joins}.removeDead(ctx, []*member{{Node: Node{Name: name}, heartbeat: 7}}))
 	}
 
 	saw := make(chan answer[state], 1)

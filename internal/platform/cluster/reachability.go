@@ -9,33 +9,65 @@ import (
 // reachUnknown is written by releases that do not report which nodes they cannot reach.
 const reachUnknown = "?"
 
+// subsets computes connected subsets, and keeps the last one for as long as the workers report the same. It belongs to one goroutine.
+type subsets struct {
+	workers []*member // as last given
+	kept    []*member
+}
+
+// connected returns the workers that may own parts; see connectedSubset.
+func (s *subsets) connected(workers []*member) []*member {
+	same := func(a, b *member) bool { return a.Name == b.Name && a.unreachable == b.unreachable }
+	if !slices.ContainsFunc(workers, func(m *member) bool { return m.unreachable != "" }) {
+		return workers
+	}
+	if !slices.EqualFunc(s.workers, workers, same) {
+		s.workers, s.kept = workers, connectedSubset(workers)
+	}
+	return s.kept
+}
+
 // connectedSubset returns the workers that may own parts: all of them, or, if some cannot reach each other on the bus, a subset that
-// can. The owner of a part sends entries to the owners of other parts, so it would stall while it cannot reach one of them.
+// can. The owner of a part sends entries to the owners of other parts, so it would stall while it cannot reach one of them. Workers are ordered by name.
 //
 // The result is the same in every process. Workers that are cut off from the fewest others are added first. It is all workers if
 // fewer than half would remain: then the bus itself is down, and moving all parts to a few nodes would not help. It is also all workers
 // if one of them does not report whom it reaches, because that one would compute a different assignment.
-func connectedSubset(workers []string, members map[string]member) []string {
-	separated := map[[2]string]bool{}
-	separations := map[string]int{}
-	for _, a := range workers {
-		if members[a].unreachable == reachUnknown {
+func connectedSubset(workers []*member) []*member {
+	number := make(map[string]int, len(workers))
+	for i, m := range workers {
+		if m.unreachable == reachUnknown {
 			return workers
 		}
-		for _, b := range strings.Fields(members[a].unreachable) {
-			pair := [2]string{min(a, b), max(a, b)}
-			if a != b && !separated[pair] && slices.Contains(workers, b) {
-				separated[pair] = true
-				separations[a]++
-				separations[b]++
+		number[m.Name] = i
+	}
+	separated := make([][]bool, len(workers)) // nil for those that are cut off from nobody
+	separations := make([]int, len(workers))
+	separate := func(a, b int) {
+		if separated[a] == nil {
+			separated[a] = make([]bool, len(workers))
+		}
+		if !separated[a][b] {
+			separated[a][b] = true
+			separations[a]++
+		}
+	}
+	for a, m := range workers {
+		for other := range strings.FieldsSeq(m.unreachable) {
+			if b, known := number[other]; known && a != b {
+				separate(a, b)
+				separate(b, a)
 			}
 		}
 	}
-	var kept []string
-	ranked := slices.Clone(workers)
-	slices.SortFunc(ranked, func(a, b string) int { return cmp.Or(cmp.Compare(separations[a], separations[b]), cmp.Compare(a, b)) })
+	ranked := make([]int, len(workers))
+	for i := range ranked {
+		ranked[i] = i
+	}
+	slices.SortStableFunc(ranked, func(a, b int) int { return cmp.Compare(separations[a], separations[b]) }) // then by name
+	var kept []int
 	for _, n := range ranked {
-		if !slices.ContainsFunc(kept, func(k string) bool { return separated[[2]string{min(k, n), max(k, n)}] }) {
+		if separated[n] == nil || !slices.ContainsFunc(kept, func(k int) bool { return separated[n][k] }) {
 			kept = append(kept, n)
 		}
 	}
@@ -43,5 +75,9 @@ func connectedSubset(workers []string, members map[string]member) []string {
 		return workers
 	}
 	slices.Sort(kept)
-	return kept
+	list := make([]*member, len(kept))
+	for i, n := range kept {
+		list[i] = workers[n]
+	}
+	return list
 }

@@ -17,7 +17,8 @@ func TestConnectedSubset(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(1, 7).Draw(r, "nodes")
 		var workers []string
-		members, cut := map[string]member{}, map[string]bool{}
+		var members []*member
+		cut := map[string]bool{}
 		for i := range n {
 			workers = append(workers, fmt.Sprint("n", i))
 		}
@@ -32,9 +33,9 @@ func TestConnectedSubset(t *testing.T) {
 			if rapid.IntRange(0, 20).Draw(r, "unsaid") == 0 {
 				says = []string{reachUnknown}
 			}
-			members[name] = member{unreachable: strings.Join(says, " ")}
+			members = append(members, &member{Node: Node{Name: name}, unreachable: strings.Join(says, " ")})
 		}
-		kept := connectedSubset(workers, members)
+		kept := names(connectedSubset(members))
 		for _, m := range members {
 			if m.unreachable == reachUnknown {
 				if !slices.Equal(kept, workers) {

@@ -30,7 +30,7 @@ type sqlStore struct{ db *sqldb.DB }
 func (r sqlStore) heartbeat(ctx context.Context, m member, first bool) (state, error) {
 	var s state
 	err := r.db.WriteDedicated(ctx, func(tx *sql.Tx) error {
-		s = state{members: map[string]member{}, parts: map[part]ownership{}}
+		s = state{parts: map[part]ownership{}}
 		if err := upsertMember(ctx, tx, m, first); err != nil {
 			return err
 		}
@@ -84,11 +84,12 @@ func (s *state) read(ctx context.Context, tx *sql.Tx) error {
 		if err := nodes.Scan(&m.Name, &m.incarnation, &m.heartbeat, &m.Since, &m.Address, &m.Release, &m.Speaks, &m.Understands, &m.Idle, &m.unreachable, &m.gateway); err != nil {
 			return err
 		}
-		s.members[m.Name] = m
+		s.members = append(s.members, &m)
 	}
 	if err := nodes.Err(); err != nil {
 		return err
 	}
+	orderByName(s.members) // the database may order by a language's rules
 	rows, err := partLeases.List(ctx, tx, "")
 	if err != nil {
 		return err
@@ -101,7 +102,7 @@ func (s *state) read(ctx context.Context, tx *sql.Tx) error {
 
 func (r sqlStore) read(ctx context.Context) (s state, err error) {
 	err = r.db.WriteDedicated(ctx, func(tx *sql.Tx) error { // reads the primary
-		s = state{members: map[string]member{}, parts: map[part]ownership{}}
+		s = state{parts: map[part]ownership{}}
 		return s.read(ctx, tx)
 	})
 	return s, err
@@ -149,7 +150,7 @@ func (r sqlStore) leave(ctx context.Context, m member) error {
 	})
 }
 
-func (r sqlStore) removeDead(ctx context.Context, dead []member) error {
+func (r sqlStore) removeDead(ctx context.Context, dead []*member) error {
 	if len(dead) == 0 {
 		return nil
 	}

@@ -50,7 +50,7 @@ func TestSQLStoreMatchesTheModel(t *testing.T) {
 			case 0, 1, 2, 3, 4:
 				first := r.IntN(3) == 0
 				what = fmt.Sprintf("heartbeat %+v %v", m, first)
-				if old, ok := model.members[m.Name]; ok && !first {
+				if old := model.row(m.Name); old != nil && !first {
 					m.Node = old.Node // it does not change while the process runs
 				}
 				got, gotErr = is.heartbeat(ctx, m, first)
@@ -78,11 +78,11 @@ func TestSQLStoreMatchesTheModel(t *testing.T) {
 				got, gotErr = is.raiseProtocol(ctx, protocol)
 				want, wantErr = as.raiseProtocol(ctx, protocol)
 			default:
-				if old, ok := model.members[m.Name]; ok && r.IntN(2) == 0 {
-					m = old
+				if old := model.row(m.Name); old != nil && r.IntN(2) == 0 {
+					m = *old
 				}
 				what = fmt.Sprintf("removeDead %+v", m)
-				gotErr, wantErr = is.removeDead(ctx, []member{m}), as.removeDead(ctx, []member{m})
+				gotErr, wantErr = is.removeDead(ctx, []*member{&m}), as.removeDead(ctx, []*member{&m})
 			}
 			if !errors.Is(gotErr, wantErr) {
 				t.Fatalf("%d: %s: %v; want %v", i, what, gotErr, wantErr)

@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"maps"
+	"slices"
+	"strings"
 )
 
 // member is a node as described by its row.
@@ -20,11 +22,28 @@ type ownership struct {
 	term uint64 // counts the changes of the owner
 }
 
-// state of the tables.
+// state of the tables. What it points to is shared, and not changed.
 type state struct {
-	members  map[string]member
+	members  []*member // ordered by name
 	parts    map[part]ownership
 	protocol int // that all nodes speak
+}
+
+// member returns a node's row, or nil.
+func (s *state) member(name string) *member { return findMember(s.members, name) }
+
+// findMember finds a name among members that are ordered by name; nil if it is not among them.
+func findMember(members []*member, name string) *member {
+	i, found := slices.BinarySearchFunc(members, name, func(m *member, name string) int { return strings.Compare(m.Name, name) })
+	if !found {
+		return nil
+	}
+	return members[i]
+}
+
+// orderByName orders members that were read in any order.
+func orderByName(members []*member) {
+	slices.SortFunc(members, func(a, b *member) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // change of a part's owner, and of its term from one to the next. It is applied only if the part's term is still the same.
@@ -49,21 +68,17 @@ type store interface {
 	// did.
 	raiseProtocol(ctx context.Context, protocol int) (bool, error)
 	// removeDead deletes the rows of dead members that have sent no heartbeat since.
-	removeDead(ctx context.Context, dead []member) error
+	removeDead(ctx context.Context, dead []*member) error
 }
 
 // localStore is the store of a single node. The lock on the data directory keeps other processes away.
 type localStore struct {
-	member   member
 	protocol int
 	parts    map[part]ownership
 }
 
 func (l *localStore) heartbeat(_ context.Context, m member, _ bool) (state, error) {
-	l.member = m
-	s := state{members: map[string]member{m.Name: m}, parts: map[part]ownership{}, protocol: l.protocol}
-	maps.Copy(s.parts, l.parts)
-	return s, nil
+	return state{members: []*member{&m}, parts: maps.Clone(l.parts), protocol: l.protocol}, nil
 }
 
 func (l *localStore) apply(_ context.Context, changes []change) ([]bool, error) {
@@ -86,4 +101,4 @@ func (l *localStore) raiseProtocol(_ context.Context, protocol int) (bool, error
 
 func (*localStore) leave(context.Context, member) error { return nil }
 
-func (*localStore) removeDead(context.Context, []member) error { return nil }
+func (*localStore) removeDead(context.Context, []*member) error { return nil }

@@ -62,6 +62,6 @@ func (p *timeoutStore) leave(ctx context.Context, m member) error {
 	return awaitError(ctx, p, func() error { return p.store.leave(ctx, m) })
 }
 
-func (p *timeoutStore) removeDead(ctx context.Context, dead []member) error {
+func (p *timeoutStore) removeDead(ctx context.Context, dead []*member) error {
 	return awaitError(ctx, p, func() error { return p.store.removeDead(ctx, dead) })
 }

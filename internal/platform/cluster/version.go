@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
@@ -39,8 +38,8 @@ var errVersion = errors.New("these releases cannot serve together")
 func (s *Service) Protocol() int { return s.view.Load().protocol }
 
 // incompatible returns why this node cannot run beside another one, or nil if it can.
-func (s *Service) incompatible(o member) error {
-	me := s.me.Version
+func (d *decisions) incompatible(o *member) error {
+	me := d.me.Version
 	switch {
 	case o.Speaks < me.Understands:
 		return fmt.Errorf("%w: node %s runs release %q with protocol %d, and this release %q needs protocol %d or later. Upgrade %s first, to a release with protocol %d or the next",
@@ -53,12 +52,12 @@ func (s *Service) incompatible(o member) error {
 }
 
 // checkProtocol returns an error if the nodes already use formats that this build does not know.
-func (s *Service) checkProtocol(protocol int) error {
-	if s.me.Speaks >= protocol {
+func (d *decisions) checkProtocol(protocol int) error {
+	if d.me.Speaks >= protocol {
 		return nil
 	}
 	return fmt.Errorf("%w: the cluster uses protocol %d, and this release %q speaks %d, so it cannot read what the other nodes store. Upgrade this node to their release",
-		errVersion, protocol, s.me.Release, s.me.Speaks)
+		errVersion, protocol, d.me.Release, d.me.Speaks)
 }
 
 // awaitCompatible fails if an incompatible node is alive. A row alone does not prove that its node is, so if there are rows of
@@ -101,18 +100,18 @@ func (s *Service) awaitCompatible(ctx context.Context) error {
 
 // checkVersions returns an error if this node cannot run beside a live one. Of two incompatible nodes, the one with the newer release
 // stops.
-func (s *Service) checkVersions(now state, live []string) error {
-	if err := s.checkProtocol(now.protocol); err != nil {
+func (d *decisions) checkVersions(now state, live []*member) error {
+	if err := d.checkProtocol(now.protocol); err != nil {
 		return err
 	}
-	for name, m := range now.members {
-		why := s.incompatible(m)
+	for _, m := range live {
+		why := d.incompatible(m)
 		switch {
-		case why == nil || !slices.Contains(live, name):
-		case m.Speaks < s.me.Understands:
+		case why == nil:
+		case m.Speaks < d.me.Understands:
 			return why
 		default:
-			s.deps.Logger.Warn("an incompatible node is still running; it should have stopped itself", "node", name, "error", why)
+			d.logger.Warn("an incompatible node is still running; it should have stopped itself", "node", m.Name, "error", why)
 		}
 	}
 	return nil

@@ -106,7 +106,8 @@ func TestIncompatibleReleasesDoNotJoin(t *testing.T) {
 		w.checkSettled()
 	})
 	bubble(t, func(w *world) {
-		w.table.members["other"] = member{Node: Node{Name: "other", Version: Version{"v9", 9, 8}}}
+		other := member{Node: Node{Name: "other", Version: Version{"v9", 9, 8}}}
+		must(t, answerOf(w.table.Tables.heartbeat(other, true)).err)
 		stop := make(chan struct{})
 		go func() { // it sends heartbeats
 			for n := uint64(1); ; n++ {
@@ -116,10 +117,12 @@ func TestIncompatibleReleasesDoNotJoin(t *testing.T) {
 				case <-time.After(900 * time.Millisecond):
 				}
 				w.table.mu.Lock()
-				m := w.table.members["other"]
-				m.heartbeat = n
-				w.table.members["other"] = m
+				other.heartbeat = n
+				_, err := w.table.Tables.heartbeat(other, false)
 				w.table.mu.Unlock()
+				if err != nil {
+					t.Error(err)
+				}
 			}
 		}()
 		if err := w.joinAs(release(2)); !errors.Is(err, errVersion) || !strings.Contains(err.Error(), `Upgrade this node to "v9"`) {
@@ -255,7 +258,7 @@ func TestAnOlderBuildKeepsRunning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if old := now.members["old"]; old.Speaks != 1 || old.Understands != 1 || old.heartbeat != 2 || now.parts[part{"fanout", 1}].node != "old" {
+		if old := now.member("old"); old.Speaks != 1 || old.Understands != 1 || old.heartbeat != 2 || now.parts[part{"fanout", 1}].node != "old" {
 			t.Errorf("the older build's rows are read as %+v, %+v", old, now.parts)
 		}
 		if made, err := s.store.raiseProtocol(ctx, 2); made || err != nil {

@@ -154,7 +154,7 @@ func (o *sectionOwner) recordHeartbeats(all heartbeats) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
-	o.seen.Begin(now, 0, func(holder string) bool { _, there := all[holder]; return there })
+	o.seen.Begin(now, 0)
 	for holder, beat := range all {
 		o.seen.Seen(holder, lease.Beat{Count: uint64(beat)}, now)
 	}

@@ -31,6 +31,11 @@ type Moment struct {
 // Now reads the clocks. The wall clock is the caller's.
 func (v *Validity) Now(wall time.Time) Moment { return Moment{time.Since(v.began), wall.UnixNano()} }
 
+// MomentAt is a reading of clocks that the caller has: the monotonic clock since any fixed time, and the wall clock.
+func MomentAt(monotonic time.Duration, wall time.Time) Moment {
+	return Moment{monotonic, wall.UnixNano()}
+}
+
 // Extend lets the lease last for some time from a moment. That is the moment before the renewal was sent: others see it later.
 func (v *Validity) Extend(from Moment, by time.Duration) {
 	v.monotonic.Store(int64(from.monotonic + by))

@@ -52,7 +52,7 @@ func TestSilenceBeginsWithTheLastHeartbeat(t *testing.T) {
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 	round := func(seconds int, blind time.Duration, want map[string]int, beats map[string]lease.Beat) {
 		t.Helper()
-		h.Begin(at(seconds), blind, func(holder string) bool { _, ok := beats[holder]; return ok })
+		h.Begin(at(seconds), blind)
 		for holder, b := range beats {
 			if got := h.Seen(holder, b, at(seconds)); !got.Equal(at(want[holder])) {
 				t.Errorf("at %d: %s is silent since %v; want %d", seconds, holder, got.Sub(start), want[holder])

@@ -1,0 +1,153 @@
+package cluster
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/platform/lease"
+)
+
+// decisions is what a node decides about members and parts: who is alive, which parts it gives up and which it wants. It does no I/O, and reads no clock
+// but the one that it is given, so a simulation runs the same code as a Service (Simulated). It belongs to one goroutine.
+//
+// A heartbeat is a series of steps: beginHeartbeat, then the caller writes the row and reads the tables, heartbeatSucceeded, plan, then the caller makes the
+// changes, and applied.
+type decisions struct {
+	config Config
+	work   []Work
+	logger *slog.Logger
+	clock  clocks
+	me     member
+
+	heartbeats lease.Heartbeats // of the members
+	grants     map[part]heldGrant
+	validity   *lease.Validity // of all grants
+	subsets    *subsets
+	intended   *assignments
+
+	unloggedAssigned, unloggedRevoked, unloggedRaised []part
+}
+
+// newDecisions returns the decisions of a node without grants, whose validity has ended. config has no zero values.
+func newDecisions(config Config, work []Work, logger *slog.Logger, c clocks, incarnation uint64) decisions {
+	me := member{Node: Node{Name: config.Node, Address: config.Address, Idle: config.Idle, Version: config.Version}, incarnation: incarnation}
+	return decisions{config: config, work: work, logger: logger, clock: c, me: me, grants: map[part]heldGrant{}, validity: lease.NewValidity(), subsets: &subsets{}, intended: newAssignments()}
+}
+
+// clocks of a node.
+type clocks struct {
+	// now is for intervals. moment reads the clocks of the grants' validity.
+	now    func() time.Time
+	moment func() lease.Moment
+}
+
+// remaining returns for how long this node's grants last, unless another heartbeat succeeds.
+func (d *decisions) remaining() time.Duration { return d.validity.Remaining(d.clock.moment()) }
+
+// beginHeartbeat counts the heartbeat in the node's row. It returns the moment before the heartbeat is sent, and how long the store may take.
+func (d *decisions) beginHeartbeat() (began lease.Moment, timeout time.Duration) {
+	began = d.clock.moment()
+	timeout = d.config.NodeTimeout / 2
+	if len(d.grants) > 0 {
+		timeout = min(timeout, d.validity.Remaining(began))
+	}
+	d.me.heartbeat++
+	return began, timeout
+}
+
+// heartbeatSucceeded prolongs the grants after a heartbeat that began at a moment, and separates live members from dead ones in what it read. It fails if
+// this node cannot run beside a live one.
+func (d *decisions) heartbeatSucceeded(began lease.Moment, now state) (live, dead []*member, err error) {
+	// Other nodes measure NodeTimeout from the moment at which they see this heartbeat, which is later than began.
+	d.validity.Extend(began, d.config.NodeTimeout*3/4)
+	live, dead = d.observe(now, d.clock.now())
+	return live, dead, d.checkVersions(now, live)
+}
+
+// observe separates live members from dead ones. If this node could not read the rows for a while, the silence before proves nothing.
+func (d *decisions) observe(now state, at time.Time) (live, dead []*member) {
+	d.heartbeats.Begin(at, d.config.NodeTimeout/2)
+	live = make([]*member, 0, len(now.members))
+	for _, m := range now.members {
+		silent := at.Sub(d.aliveSince(m, at))
+		switch {
+		case m.Name == d.me.Name || silent <= d.config.NodeTimeout:
+			live = append(live, m)
+		case silent > 10*d.config.NodeTimeout:
+			dead = append(dead, m)
+		}
+	}
+	return live, dead
+}
+
+// aliveSince returns when the member's last heartbeat was first read.
+func (d *decisions) aliveSince(m *member, at time.Time) time.Time {
+	return d.heartbeats.Seen(m.Name, lease.Beat{Incarnation: m.incarnation, Count: m.heartbeat}, at)
+}
+
+// plan revokes the grants of parts that this node has lost or must give up, and returns the changes that move parts towards their intended owners, as far
+// as this node can: it gives up parts that should belong to another node, and takes over parts that should be its own if nobody owns them or their owner
+// is dead.
+func (d *decisions) plan(now state, live []*member) (changes []change) {
+	workers := d.subsets.connected(slices.DeleteFunc(slices.Clone(live), func(m *member) bool { return m.Idle }))
+	for _, w := range d.work {
+		for number, intended := range d.intended.owners(w.Kind, w.Parts, workers) {
+			p := part{w.Kind, number}
+			o := now.parts[p]
+			next := o.term + 1
+			ours := o.node == d.me.Name
+			held, granted := d.grants[p]
+			switch {
+			case !ours && granted: // another node took it
+				d.revoke(p)
+			case ours && intended != d.me.Name:
+				d.revoke(p)
+				changes = append(changes, change{p, o.term, next, ""})
+			case granted && held.Latest() >= o.term:
+				next = held.Latest() + 1
+				d.unloggedRaised = append(d.unloggedRaised, p)
+				d.revoke(p)
+			}
+			if intended != d.me.Name {
+				continue
+			}
+			_, granted = d.grants[p]
+			if !granted && (ours || o.node == "" || findMember(live, o.node) == nil) {
+				changes = append(changes, change{p, o.term, next, d.me.Name})
+			}
+		}
+	}
+	return changes
+}
+
+// applied takes the parts that the store has given to this node. It returns the owners of parts after the changes that were made.
+func (d *decisions) applied(parts map[part]ownership, changes []change, made []bool) map[part]ownership {
+	after := make(map[part]ownership, len(parts)+len(changes))
+	for p, o := range parts {
+		after[p] = o
+	}
+	for i, c := range changes {
+		if !made[i] {
+			continue
+		}
+		after[c.part] = ownership{c.owner, c.next}
+		if c.owner == d.me.Name && d.remaining() > 0 {
+			d.assign(c.part, c.next)
+		}
+	}
+	return after
+}
+
+// names returns the names of members.
+func names(members []*member) []string {
+	list := make([]string, len(members))
+	for i, m := range members {
+		list[i] = m.Name
+	}
+	return list
+}
+
+// setUnreachable says in the node's row which nodes it cannot reach.
+func (d *decisions) setUnreachable(nodes []string) { d.me.unreachable = strings.Join(nodes, " ") }
