@@ -202,8 +202,8 @@ mutant "keep the changes of a rejected writer" internal/engine/sqldb/group_commi
 mutant "keep an unlimited number of prepared statements" internal/engine/sqldb/statement_cache.go 's/c\.recent\.Len\(\) <= c\.most/true/' StatementCache internal/engine/sqldb
 mutant "share a prepared statement that has open rows" internal/engine/sqldb/statement_cache.go 's/^\tdelete\(c\.byQuery, query\)$/\tif true { return e.Value.(cachedStatement).statement }/' OpenRows internal/engine/sqldb
 mutant "cancel a commit that waits for the standby" internal/engine/sqldb/postgres.go 's/l\.BlockCancel\(true\)/l.BlockCancel(false)/' WithoutTheStandby internal/engine/sqldb
-mutant "admit connections whatever the processors do" internal/app/admission.go 's/busy > busyShare/busy > 9/' BusyProcessors internal/app
-mutant "halve the rate of new connections however busy the processors are" internal/app/admission.go 's/max\(busyShare\/busy, admissionFall\)/admissionFall/' BusyProcessors internal/app
+mutant "admit connections whatever the processors do" internal/base/overload/accept_rate.go 's/busy > busyShare/busy > 9/' BusyProcessors internal/app
+mutant "halve the rate of new connections however busy the processors are" internal/base/overload/accept_rate.go 's/max\(busyShare\/busy, acceptFall\)/acceptFall/' BusyProcessors internal/app
 mutant "index while a crowd connects" internal/service/search/pacer.go 's/p\.crowded\(\) \&\& time/p.processors < 0 \&\& time/' PacerOfACrowd internal/service/search
 mutant "rest for ever while a crowd connects" internal/service/search/pacer.go 's/time\.Now\(\)\.Before\(end\)/!end.IsZero()/' PacerOfACrowd internal/service/search
 mutant "index a few documents at once" internal/service/search/pacer.go 's/max\(times\*worked, restLeast\)/times*worked/' 'TestPacer$' internal/service/search
@@ -302,7 +302,7 @@ mutant "accept an announcement to an earlier owner" internal/platform/directory/
 mutant "overwrite a lease that another node changed" internal/platform/lease/row.go 's/ AND term = v\.column8 AND mark = v\.column9/ AND v.column8 + v.column9 >= 0/' 'ARowChanges|ManyRows' internal/platform/lease
 mutant "acquire the outbox in an expired term" internal/platform/job/lease.go 's/\} else if old\.Term >= g\.Term \{/} else if old.Term > g.Term+99 {/' AnEarlierGrant internal/platform/job
 mutant "let the term of a partition decrease" internal/engine/timeline/terms.go 's/^\t\tif now > term \{$/\t\tif now > term+9 {/' 'Log/the_term' internal/engine/timeline/memlog
-mutant "keep a term that is older than the store's" internal/platform/cluster/rebalance.go 's/^\t\t\tcase granted && held\.Latest\(\) >= o\.term:$/\t\t\tcase granted \&\& held.Latest() > o.term+99:/' TheTermRises internal/platform/cluster
+mutant "keep a term that is older than the store's" internal/platform/cluster/decisions.go 's/^\t\t\tcase granted && held\.Latest\(\) >= o\.term:$/\t\t\tcase granted \&\& held.Latest() > o.term+99:/' TheTermRises internal/platform/cluster
 mutant "acquire a partition beyond its grant" internal/service/fanout/takeover.go 's/^\tctx, cancel := grant\.During\(ctx\)$/\tctx, cancel := context.WithCancel(ctx)/' CancelsItsAcquire internal/service/fanout
 mutant "miss who hides while a watch is answered" internal/service/presence/watch.go 's/^\t\tif w\.missed \{/\t\tif false {/' HidesDuringAWatch internal/service/presence
 mutant "let hidden users watch no one" internal/service/presence/watch.go 's/^\tif len\(users\) == 0 \|\| (.*) \{$/\tif set, _ := s.deps.SettingsOf(ctx, []id.User{by}); Hides(set[by]) || len(users) == 0 || \1 {/' HiddenUser internal/service/presence
@@ -512,7 +512,7 @@ mutant "send a herd to one gateway" internal/service/discovery/discovery.go 's/1
 mutant "count a search for gateways as a login" internal/transport/rpc/rate_limits.go 's/if notLoginAttempts\[name\]/if false \&\& notLoginAttempts[name]/' FindGateways internal/transport/rpc
 mutant "allow any silence" internal/transport/gateway/background.go 's/min\(time\.Duration\(nextMs\)\*time\.Millisecond, c\.server\.config\.LongestHeartbeat\)/time.Duration(nextMs)*time.Millisecond/' Silent internal/transport/gateway
 mutant "probe quiet connections" internal/transport/gateway/keepalive_linux.go 's/probes, unacknowledged = 0,/probes, unacknowledged = 1,/' MayBeSilent internal/transport/gateway
-mutant "admit cold starts in a storm" internal/transport/gateway/reconnect_storm.go 's/s\.resumes\.add\(now, 0\) < stormResumes/true/' ComeBack internal/transport/gateway
+mutant "admit cold starts in a storm" internal/base/overload/storm.go 's/s\.add\(second, 0\) < StormResumes/true/' ComeBack internal/transport/gateway
 mutant "ask all whom it refuses to come back at once" internal/transport/gateway/accept.go 's/backoff\.Spread\(s\.config\.DrainOver\/2, .*\)\}/s.config.DrainOver + 0*backoff.Spread(0, 1)}/' RefusalsSpread internal/transport/gateway
 mutant_ts "forget the gateways when a discovery fails" src/gateways.ts 's/^( *)(console\.info\("rialto: the gateways)/\1this.list = [];\n\2/' test/unit/gateways.test.ts
 mutant_ts "take TLS away" src/gateways.ts 's/ \&\& this\.deps\.url\.startsWith\("http:\/\/"\)//' test/unit/gateways.test.ts

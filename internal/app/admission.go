@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/overload"
 	"golang.org/x/time/rate"
 )
 
@@ -14,7 +15,7 @@ import (
 // A crowd that connects at once would otherwise keep all processors busy, and each call of those who are connected would wait at each of its steps. Connections
 // that are not admitted yet wait in the listener's queue.
 //
-// The rate follows the use of the processors, so that it comes to rest where that is busyShare.
+// The rate follows the use of the processors (overload.AcceptRate).
 type admission struct {
 	limiter *rate.Limiter
 	cpuTime func() time.Duration
@@ -23,37 +24,21 @@ type admission struct {
 	current atomic.Uint64 // the rate, for the metric
 	slowed  atomic.Int64  // Unix ns when connections were last slowed down, 0: never
 
-	mu      sync.Mutex    // guards all below; each listener waits
-	sampled time.Time     // of the last sample
-	used    time.Duration // the CPU time then
+	mu   sync.Mutex // guards rate; each listener waits
+	rate *overload.AcceptRate
 }
 
-const (
-	busyShare         = 0.6
-	admissionInterval = 50 * time.Millisecond // between two samples
-	admissionPause    = time.Second
-	// Connections per second and processor.
-	minAdmission   = 200
-	firstAdmission = 1000
-	maxAdmission   = 20_000
-	// The rate changes by a factor between these in each interval.
-	admissionFall  = 0.5
-	admissionRise  = 1.25
-	admissionBurst = 4
-	// A crowd ends crowdPause after connections were last slowed down.
-	crowdPause = 2 * time.Second
-)
-
 func newAdmission(cpuTime func() time.Duration, now func() time.Time, threads *threads) *admission {
-	a := &admission{limiter: rate.NewLimiter(firstAdmission*rate.Limit(threads.processors), admissionBurst), cpuTime: cpuTime, now: now, threads: threads}
-	a.current.Store(uint64(a.limiter.Limit()))
+	a := &admission{cpuTime: cpuTime, now: now, threads: threads, rate: overload.NewAcceptRate(threads.processors)}
+	a.limiter = rate.NewLimiter(a.rate.Limit(), overload.AcceptBurst)
+	a.current.Store(uint64(a.rate.Limit()))
 	return a
 }
 
 // pacing reports whether connections come faster than they are accepted. It is safe for concurrent use.
 func (a *admission) pacing() bool {
 	at := a.slowed.Load()
-	return at != 0 && a.now().Sub(time.Unix(0, at)) < crowdPause
+	return at != 0 && a.now().Sub(time.Unix(0, at)) < overload.CrowdPause
 }
 
 // wait returns when the next connection may be accepted. It is safe for concurrent use.
@@ -67,25 +52,15 @@ func (a *admission) adapt() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.now()
-	passed := now.Sub(a.sampled)
-	if passed < admissionInterval {
-		return
-	}
-	used := a.cpuTime()
-	each, limit := rate.Limit(a.threads.processors), a.limiter.Limit()
-	switch busy := float64(used-a.used) / float64(passed) / float64(a.threads.processors); {
-	case passed > admissionPause:
-		limit = firstAdmission * each
-	case busy > busyShare:
-		limit = max(limit*rate.Limit(max(busyShare/busy, admissionFall)), minAdmission*each)
+	changed, slowed := a.rate.Adapt(now, a.cpuTime)
+	if slowed {
 		a.slowed.Store(now.UnixNano())
 		a.threads.more()
-	default:
-		limit = min(limit*rate.Limit(min(busyShare/busy, admissionRise)), maxAdmission*each)
 	}
-	a.sampled, a.used = now, used
-	a.limiter.SetLimit(limit)
-	a.current.Store(uint64(limit))
+	if changed {
+		a.limiter.SetLimit(a.rate.Limit())
+		a.current.Store(uint64(a.rate.Limit()))
+	}
 }
 
 // cpuTime is how long the process has computed.

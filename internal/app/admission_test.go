@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/overload"
 	"golang.org/x/time/rate"
 )
 
@@ -29,23 +30,23 @@ func TestBusyProcessorsSlowAdmission(t *testing.T) {
 		share  float64
 		want   rate.Limit
 	}{
-		{admissionInterval, 1, 600}, {admissionInterval, 0.8, 450}, {admissionInterval / 2, 1, 450}, {admissionInterval / 2, 0.5, 360},
-		{admissionInterval, 4, 200}, {admissionInterval, 1, minAdmission}, {admissionInterval, 0.5, 240}, {admissionInterval, 0.1, 300}, {time.Minute, 1, firstAdmission},
+		{overload.AcceptInterval, 1, 600}, {overload.AcceptInterval, 0.8, 450}, {overload.AcceptInterval / 2, 1, 450}, {overload.AcceptInterval / 2, 0.5, 360},
+		{overload.AcceptInterval, 4, 200}, {overload.AcceptInterval, 1, overload.MinAccept}, {overload.AcceptInterval, 0.5, 240}, {overload.AcceptInterval, 0.1, 300}, {time.Minute, 1, overload.FirstAccept},
 	} {
 		if got := pass(step.passed, step.share); math.Abs(float64(got/each-step.want)) > 0.1 {
 			t.Errorf("step %d: got %v a second, want %v", i, got, step.want*each)
 		}
-		if want := step.passed < time.Minute; a.pacing() != want { // until crowdPause after a slower one
+		if want := step.passed < time.Minute; a.pacing() != want { // until CrowdPause after a slower one
 			t.Errorf("step %d: there is a crowd: %v, want %v", i, !want, want)
 		}
 	}
 	for range 100 {
-		pass(admissionInterval, 0)
+		pass(overload.AcceptInterval, 0)
 	}
-	if got := pass(admissionInterval, 0); got != maxAdmission*each {
-		t.Errorf("after a long calm: got %v a second, want %v", got, maxAdmission*each)
+	if got := pass(overload.AcceptInterval, 0); got != overload.MaxAccept*each {
+		t.Errorf("after a long calm: got %v a second, want %v", got, overload.MaxAccept*each)
 	}
-	if got := a.current.Load(); got != uint64(maxAdmission*each) {
+	if got := a.current.Load(); got != uint64(overload.MaxAccept*each) {
 		t.Errorf("the metric is %d", got)
 	}
 }

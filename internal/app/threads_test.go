@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/base/overload"
 )
 
 // During a crowd, more threads than processors run goroutines. Afterwards there are as many as processors.
@@ -18,19 +20,19 @@ func TestCrowdsGetThreads(t *testing.T) {
 		a := newAdmission(func() time.Duration { return used }, time.Now, th)
 		a.adapt()
 		for range 100 { // longer than the threads stay by themselves
-			time.Sleep(admissionInterval)
-			used += admissionInterval
+			time.Sleep(overload.AcceptInterval)
+			used += overload.AcceptInterval
 			a.adapt()
 			if n := set.Load(); n != manyThreads {
 				t.Fatalf("during a crowd: got %d threads, want %d", n, manyThreads)
 			}
 		}
-		time.Sleep(manyThreadsFor - admissionInterval)
+		time.Sleep(manyThreadsFor - overload.AcceptInterval)
 		synctest.Wait()
 		if n := set.Load(); n != manyThreads {
 			t.Errorf("before its end: got %d threads, want %d", n, manyThreads)
 		}
-		time.Sleep(admissionInterval)
+		time.Sleep(overload.AcceptInterval)
 		synctest.Wait()
 		if n := set.Load(); n != 1 {
 			t.Errorf("after the crowd: got %d threads, want 1", n)

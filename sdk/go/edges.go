@@ -14,6 +14,7 @@ import (
 	"connectrpc.com/connect"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/gateway/v1/gatewayv1connect"
+	"github.com/rialto-im/rialto/sdk/go/reconnect"
 )
 
 const (
@@ -77,7 +78,7 @@ func (e *edges) forFile(ctx context.Context, file *url.URL) (list []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, edge := range e.list {
-		if time.Since(e.failed[edge]) >= failureTime && edge != file.Scheme+"://"+file.Host {
+		if time.Since(e.failed[edge]) >= reconnect.FailureTime && edge != file.Scheme+"://"+file.Host {
 			list = append(list, edge)
 		}
 	}
@@ -94,7 +95,7 @@ func (e *edges) refresh(ctx context.Context) {
 	if isFresh {
 		return
 	}
-	within, cancel := context.WithTimeout(ctx, discoverWithin)
+	within, cancel := context.WithTimeout(ctx, reconnect.DiscoverWithin)
 	defer cancel()
 	r, err := e.service.FindGateways(within, connect.NewRequest(&gatewayv1.FindGatewaysRequest{Region: e.config.Region}))
 	e.mu.Lock()
@@ -103,7 +104,7 @@ func (e *edges) refresh(ctx context.Context) {
 	if err != nil {
 		if ctx.Err() == nil {
 			e.config.Logger.Info("the edges could not be asked for; the last ones are used", "error", err)
-			e.askAt = now.Add(discoverAgain)
+			e.askAt = now.Add(reconnect.DiscoverAgain)
 		}
 		return
 	}
@@ -113,9 +114,9 @@ func (e *edges) refresh(ctx context.Context) {
 			e.list = append(e.list, address)
 		}
 	}
-	e.askAt = now.Add(min(time.Duration(r.Msg.TtlMs)*time.Millisecond, longestLifetime))
+	e.askAt = now.Add(min(time.Duration(r.Msg.TtlMs)*time.Millisecond, reconnect.LongestLifetime))
 	for address, at := range e.failed {
-		if now.Sub(at) >= failureTime {
+		if now.Sub(at) >= reconnect.FailureTime {
 			delete(e.failed, address)
 		}
 	}
@@ -126,7 +127,7 @@ func (e *edges) accepts(address string) bool {
 	return strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "http://") && strings.HasPrefix(e.config.URL, "http://")
 }
 
-// fail leaves an edge for failureTime.
+// fail leaves an edge for reconnect.FailureTime.
 func (e *edges) fail(edge string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -1,9 +1,6 @@
 package rialto
 
-import (
-	"testing"
-	"time"
-)
+import "testing"
 
 // Where the deployment's address has TLS, tokens go to no gateway without it.
 func TestGatewaysDoNotTakeTLSAway(t *testing.T) {
@@ -22,26 +19,5 @@ func TestGatewaysDoNotTakeTLSAway(t *testing.T) {
 		if got := g.accepts(test.address); got != test.want {
 			t.Errorf("with %s, %q is accepted: %v", test.url, test.address, got)
 		}
-	}
-}
-
-// Gateways that failed are tried in turn, the one that failed longest ago first.
-func TestGatewaysThatFailedAreTriedInTurn(t *testing.T) {
-	g := newGateways(&Config{URL: "http://own", Discover: true})
-	g.list, g.askAt = []string{"ws://a", "ws://b"}, time.Now().Add(time.Hour)
-	begin := time.Now()
-	for i, want := range []string{"ws://a", "ws://b", "ws://own/v1/socket", "ws://a", "ws://b"} {
-		if got := g.next(t.Context()); got != want {
-			t.Errorf("try %d goes to %s, want %s", i, got, want)
-		}
-		others := g.fail()
-		if want := i < 2; others != want {
-			t.Errorf("after try %d there are others that have not failed: %v", i, others)
-		}
-		g.failed[g.current] = begin.Add(time.Duration(i) * time.Second) // clocks may not have moved
-	}
-	g.opened("b")
-	if got := g.next(t.Context()); got != "ws://b" || g.list[0] != "ws://b" || g.previous != "b" {
-		t.Errorf("after a connection to b: %s of %v, previous %s", got, g.list, g.previous)
 	}
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/coder/websocket"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	"github.com/rialto-im/rialto/sdk/go/reconnect"
 )
 
 const (
-	minRetryWait        = 250 * time.Millisecond
-	maxRetryWait        = 30 * time.Second
-	openWithin          = 10 * time.Second
+	minRetryWait        = reconnect.MinWait
+	maxRetryWait        = reconnect.MaxWait
+	openWithin          = reconnect.OpenWithin
 	syncTries           = 3 // after the first, while a connection is open
 	pollAfter           = 3 // number of failed connections after which calls replace the socket, as in the TypeScript SDK
 	answerTime          = 30 * time.Second
@@ -77,7 +78,7 @@ func (c *Client) Run(ctx context.Context) error {
 			break
 		}
 		if opened {
-			if time.Since(began) > 10*time.Second {
+			if time.Since(began) > reconnect.StableAfter {
 				failures = 0
 			}
 		}
@@ -85,9 +86,7 @@ func (c *Client) Run(ctx context.Context) error {
 		if failures++; failures >= pollAfter && !opened {
 			polls.start(ctx)
 		}
-		// Full jitter: clients that lost a server at the same time reconnect at different times.
-		wait := retry + time.Duration(rand.Int64N(int64(min(c.config.MaxWait, minRetryWait<<min(failures, 10)))))
-		t := time.NewTimer(wait)
+		t := time.NewTimer(reconnect.Wait(failures, retry, c.config.MaxWait, rand.Int64N))
 		select {
 		case <-t.C:
 		case <-ctx.Done():

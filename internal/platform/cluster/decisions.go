@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type decisions struct {
 	me     member
 
 	heartbeats lease.Heartbeats // of the members
+	live       []*member        // of the last heartbeat; the next one uses it again
 	grants     map[part]heldGrant
 	validity   *lease.Validity // of all grants
 	subsets    *subsets
@@ -69,7 +71,7 @@ func (d *decisions) heartbeatSucceeded(began lease.Moment, now state) (live, dea
 // observe separates live members from dead ones. If this node could not read the rows for a while, the silence before proves nothing.
 func (d *decisions) observe(now state, at time.Time) (live, dead []*member) {
 	d.heartbeats.Begin(at, d.config.NodeTimeout/2)
-	live = make([]*member, 0, len(now.members))
+	live = d.live[:0]
 	for _, m := range now.members {
 		silent := at.Sub(d.aliveSince(m, at))
 		switch {
@@ -79,6 +81,7 @@ func (d *decisions) observe(now state, at time.Time) (live, dead []*member) {
 			dead = append(dead, m)
 		}
 	}
+	d.live = live
 	return live, dead
 }
 
@@ -91,7 +94,12 @@ func (d *decisions) aliveSince(m *member, at time.Time) time.Time {
 // as this node can: it gives up parts that should belong to another node, and takes over parts that should be its own if nobody owns them or their owner
 // is dead.
 func (d *decisions) plan(now state, live []*member) (changes []change) {
-	workers := d.subsets.connected(slices.DeleteFunc(slices.Clone(live), func(m *member) bool { return m.Idle }))
+	idle := func(m *member) bool { return m.Idle }
+	workers := live
+	if slices.ContainsFunc(live, idle) {
+		workers = slices.DeleteFunc(slices.Clone(live), idle)
+	}
+	workers = d.subsets.connected(workers)
 	for _, w := range d.work {
 		for number, intended := range d.intended.owners(w.Kind, w.Parts, workers) {
 			p := part{w.Kind, number}
@@ -124,9 +132,9 @@ func (d *decisions) plan(now state, live []*member) (changes []change) {
 
 // applied takes the parts that the store has given to this node. It returns the owners of parts after the changes that were made.
 func (d *decisions) applied(parts map[part]ownership, changes []change, made []bool) map[part]ownership {
-	after := make(map[part]ownership, len(parts)+len(changes))
-	for p, o := range parts {
-		after[p] = o
+	after := maps.Clone(parts)
+	if after == nil {
+		after = map[part]ownership{}
 	}
 	for i, c := range changes {
 		if !made[i] {

@@ -115,9 +115,7 @@ func (s *Service) notifyOwners(now state, live []*member) {
 const leaveTimeout = 2 * time.Second
 
 func (s *Service) leave() {
-	for p := range s.grants {
-		s.revoke(p)
-	}
+	s.revokeEach()
 	s.logAssignments()
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
 	defer cancel()

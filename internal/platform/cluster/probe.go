@@ -18,9 +18,9 @@ import (
 // nodes that can reach each other. Packages that must query all nodes add their question to the same probe (Topic).
 
 const (
-	// Every probeInterval each peer is probed, unless the probe before is still in progress. A peer has probeTimeout to answer.
-	probeInterval = 2 * time.Second
-	probeTimeout  = 5 * time.Second
+	// Every ProbeInterval each peer is probed, unless the probe before is still in progress. A peer has ProbeTimeout to answer.
+	ProbeInterval = 2 * time.Second
+	ProbeTimeout  = 5 * time.Second
 	// A node is unreachable after unreachableFailures failed probes over at least unreachableAfter. This is later than the cluster takes to
 	// find that a node has died.
 	unreachableAfter    = 10 * time.Second
@@ -57,12 +57,17 @@ type Prober struct {
 	unreachable atomic.Pointer[[]string] // sorted
 
 	mu    sync.Mutex // guards all below
-	peers map[string]*reachability
+	peers map[string]*peer
 }
 
-// reachability of one peer.
-type reachability struct {
-	inProgress     bool      // a probe is in progress
+// peer is what is known of one.
+type peer struct {
+	inProgress bool // a probe is in progress
+	Reachability
+}
+
+// Reachability of one peer, from the results of its probes. The zero Reachability is that of a peer that was not probed.
+type Reachability struct {
 	silentSince    time.Time // undefined while failures is 0
 	failures       int       // in a row
 	answeringSince time.Time // zero while it does not answer
@@ -71,7 +76,7 @@ type reachability struct {
 
 // NewProber returns a prober. Run starts it.
 func NewProber(deps ProberDeps) *Prober {
-	return &Prober{deps: deps, peers: map[string]*reachability{}}
+	return &Prober{deps: deps, peers: map[string]*peer{}}
 }
 
 // probeSubject is where a node answers probes.
@@ -98,7 +103,7 @@ func (p *Prober) Run(ctx context.Context) error {
 	defer stop()
 	var group sync.WaitGroup
 	defer group.Wait()
-	tick := time.NewTicker(probeInterval)
+	tick := time.NewTicker(ProbeInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -113,16 +118,16 @@ func (p *Prober) Run(ctx context.Context) error {
 }
 
 // due returns the peers to probe now, and forgets nodes that have died.
-func (p *Prober) due() map[string]*reachability {
+func (p *Prober) due() map[string]*peer {
 	nodes := p.deps.Peers()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known, due := p.peers, map[string]*reachability{}
-	p.peers = make(map[string]*reachability, len(nodes))
+	known, due := p.peers, map[string]*peer{}
+	p.peers = make(map[string]*peer, len(nodes))
 	for _, n := range nodes {
 		r := known[n]
 		if r == nil {
-			r = &reachability{}
+			r = &peer{}
 		}
 		p.peers[n] = r
 		if !r.inProgress {
@@ -146,7 +151,7 @@ func (p *Prober) publish() {
 }
 
 // probe sends one probe, and records whether the node answered.
-func (p *Prober) probe(ctx context.Context, node string, r *reachability) {
+func (p *Prober) probe(ctx context.Context, node string, r *peer) {
 	question := []byte{wireProbe}
 	answered := map[byte]func([]byte){}
 	for _, t := range p.deps.Topics {
@@ -154,7 +159,7 @@ func (p *Prober) probe(ctx context.Context, node string, r *reachability) {
 			question, answered[t.ID] = appendTopic(question, t.ID, q), f
 		}
 	}
-	within, cancel := context.WithTimeout(ctx, probeTimeout)
+	within, cancel := context.WithTimeout(ctx, ProbeTimeout)
 	answer, err := p.deps.Bus.Request(within, probeSubject(node), question)
 	cancel()
 	if err == nil {
@@ -174,15 +179,18 @@ func (p *Prober) probe(ctx context.Context, node string, r *reachability) {
 	defer p.mu.Unlock()
 	r.inProgress = false
 	before := r.unreachable
-	r.record(err == nil || errors.Is(err, bus.ErrBusy), time.Now())
+	r.Record(err == nil || errors.Is(err, bus.ErrBusy), time.Now())
 	if r.unreachable != before {
 		p.deps.Logger.Warn("reachability of a live node on the bus changed", "node", node, "unreachable", r.unreachable)
 		p.publish()
 	}
 }
 
-// record records the result of one probe.
-func (r *reachability) record(answered bool, now time.Time) {
+// Unreachable reports whether the peer has not answered for so long that it owns no parts.
+func (r *Reachability) Unreachable() bool { return r.unreachable }
+
+// Record records the result of one probe.
+func (r *Reachability) Record(answered bool, now time.Time) {
 	if answered {
 		r.failures = 0
 		if r.answeringSince.IsZero() {

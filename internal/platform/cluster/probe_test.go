@@ -124,7 +124,7 @@ func TestUnreachableNodesAreReported(t *testing.T) {
 		time.Sleep(time.Minute)
 		p.unreachable("while it lasts", "n1", "n0 n2", "n1")
 		p.hangs.Store(&none)
-		time.Sleep(recoveredAfter - probeInterval)
+		time.Sleep(recoveredAfter - ProbeInterval)
 		p.unreachable("just after it", "n1", "n0 n2", "n1")
 		time.Sleep(time.Minute)
 		p.unreachable("after it", all...)
@@ -133,11 +133,11 @@ func TestUnreachableNodesAreReported(t *testing.T) {
 		time.Sleep(time.Minute)
 		left := []string{"n0", "n2"}
 		p.live.Store(&left)
-		time.Sleep(2 * probeInterval)
+		time.Sleep(2 * ProbeInterval)
 		p.unreachable("when it has died", "", "n0 n2", "")
 		p.live.Store(&p.names)
 		p.hangs.Store(&none)
-		time.Sleep(2 * probeInterval)
+		time.Sleep(2 * ProbeInterval)
 		p.unreachable("when a new node has its name", "", "n0 n2", "")
 	})
 }
@@ -148,7 +148,7 @@ func TestTopicsTravelWithProbes(t *testing.T) {
 		one := "n1"
 		p.hangs.Store(&one)
 		const rounds = 30
-		time.Sleep(rounds*probeInterval + probeInterval/2)
+		time.Sleep(rounds*ProbeInterval + ProbeInterval/2)
 		synctest.Wait()
 		if a, b, c := p.answers[0][2].Load(), p.answers[2][0].Load(), p.answers[0][1].Load(); a != rounds || b != rounds || c != 0 {
 			t.Errorf("%d and %d answers of reachable nodes in %d rounds, and %d of another", a, b, rounds, c)

@@ -22,7 +22,8 @@ func (s *subsets) connected(workers []*member) []*member {
 		return workers
 	}
 	if !slices.EqualFunc(s.workers, workers, same) {
-		s.workers, s.kept = workers, connectedSubset(workers)
+		s.workers = slices.Clone(workers)
+		s.kept = connectedSubset(s.workers)
 	}
 	return s.kept
 }

@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 )
 
@@ -52,8 +54,13 @@ func (d *decisions) revokeAll(reason string) {
 	if len(d.grants) > 0 {
 		d.logger.Warn("this node gives up all its parts", "reason", reason, "parts", len(d.grants))
 	}
-	for p := range d.grants {
+	d.revokeEach()
+	d.logAssignments()
+}
+
+// revokeEach revokes all grants, in the order of their parts.
+func (d *decisions) revokeEach() {
+	for _, p := range slices.SortedFunc(maps.Keys(d.grants), func(a, b part) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.number, b.number)) }) {
 		d.revoke(p)
 	}
-	d.logAssignments()
 }

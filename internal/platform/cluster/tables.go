@@ -16,6 +16,7 @@ type Tables struct {
 	parts    map[part]ownership
 	shared   bool // a state refers to parts
 	protocol int
+	spare    [][]*member // memory of states that are over
 }
 
 // NewTables returns empty tables, of a cluster that uses a protocol.
@@ -31,7 +32,11 @@ func (t *Tables) Owner(kind string, number int) (node string, term uint64) {
 
 func (t *Tables) state() state {
 	t.shared = true
-	return state{slices.Clone(t.members), t.parts, t.protocol}
+	var members []*member
+	if n := len(t.spare); n > 0 {
+		members, t.spare = t.spare[n-1], t.spare[:n-1]
+	}
+	return state{append(members[:0], t.members...), t.parts, t.protocol}
 }
 
 // own makes parts a map that may be changed.

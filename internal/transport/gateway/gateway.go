@@ -295,7 +295,7 @@ type Server struct {
 	config        Config
 	hub           hub
 	heats         heats
-	resumes       resumes
+	storm         storm
 	wheel         wheel
 	throttled     connList // reading is paused until their limits allow more
 	unreadHolders connList // answers to them are not written yet

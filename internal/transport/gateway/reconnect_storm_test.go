@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/overload"
 )
 
 // In a storm, clients that come back are admitted, and those that start from nothing are asked to come later, spread over time. Without a crowd, or with few who
@@ -21,7 +22,7 @@ func TestClientsThatComeBackGoFirst(t *testing.T) {
 	admitted := func(address string) bool {
 		return s.admitInStorm(httptest.NewRequest(http.MethodGet, address, nil)) == nil
 	}
-	for range stormResumes - 1 {
+	for range overload.StormResumes - 1 {
 		if !admitted("/v1/socket?resume=1") {
 			t.Fatal("a client that comes back is refused")
 		}
@@ -60,7 +61,9 @@ func TestRefusalsSpreadOverTime(t *testing.T) {
 	c, _ := bench(t)
 	s := c.server
 	s.deps.Accounts, s.deps.PacingAccepts = someone{}, func() bool { return true }
-	s.resumes.add(s.now.Load(), stormResumes)
+	for range overload.StormResumes {
+		s.storm.Admit(s.now.Load(), true, true)
+	}
 	open := func(full bool) (reason string, retry int) {
 		s.stats.Connections.Store(0)
 		if full {
