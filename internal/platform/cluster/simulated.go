@@ -178,3 +178,6 @@ func (n *Simulated) Live(yield func(name, gateway string) bool) {
 func (d *decisions) forgetLog() {
 	d.unloggedAssigned, d.unloggedRevoked, d.unloggedRaised = d.unloggedAssigned[:0], d.unloggedRevoked[:0], d.unloggedRaised[:0]
 }
+
+// Sees reports whether a node was alive at the last heartbeat.
+func (n *Simulated) Sees(name string) bool { return findMember(n.live, name) != nil }
