@@ -22,6 +22,12 @@ type decisions struct {
 	clock  clocks
 	me     member
 
+	// lapsed: this heartbeat's row says that no heartbeat succeeded until this node's grants had ended. Others do not count such heartbeats, so that they take
+	// over the parts of a node whose heartbeats are stored but answered too late.
+	lapsed bool
+	// resumes: the next heartbeat is counted again, since the last one succeeded, or there was none.
+	resumes bool
+
 	heartbeats lease.Heartbeats // of the members
 	live       []*member        // of the last heartbeat; the next one uses it again
 	grants     map[part]heldGrant
@@ -35,7 +41,7 @@ type decisions struct {
 // newDecisions returns the decisions of a node without grants, whose validity has ended. config has no zero values.
 func newDecisions(config Config, work []Work, logger *slog.Logger, c clocks, incarnation uint64) decisions {
 	me := member{Node: Node{Name: config.Node, Address: config.Address, Idle: config.Idle, Version: config.Version}, incarnation: incarnation}
-	return decisions{config: config, work: work, logger: logger, clock: c, me: me, grants: map[part]heldGrant{}, validity: lease.NewValidity(), subsets: &subsets{}, intended: newAssignments()}
+	return decisions{config: config, work: work, logger: logger, clock: c, me: me, grants: map[part]heldGrant{}, validity: lease.NewValidity(), resumes: true, subsets: &subsets{}, intended: newAssignments()}
 }
 
 // clocks of a node.
@@ -56,14 +62,18 @@ func (d *decisions) beginHeartbeat() (began lease.Moment, timeout time.Duration)
 		timeout = min(timeout, d.validity.Remaining(began))
 	}
 	d.me.heartbeat++
+	d.lapsed = !d.resumes && d.validity.Remaining(began) <= 0
+	d.resumes = false
 	return began, timeout
 }
 
 // heartbeatSucceeded prolongs the grants after a heartbeat that began at a moment, and separates live members from dead ones in what it read. It fails if
 // this node cannot run beside a live one.
 func (d *decisions) heartbeatSucceeded(began lease.Moment, now state) (live, dead []*member, err error) {
-	// Other nodes measure NodeTimeout from the moment at which they see this heartbeat, which is later than began.
-	d.validity.Extend(began, d.config.NodeTimeout*3/4)
+	if d.resumes = d.lapsed; !d.lapsed {
+		// Other nodes measure NodeTimeout from the moment at which they see this heartbeat, which is later than began.
+		d.validity.Extend(began, d.config.NodeTimeout*3/4)
+	}
 	live, dead = d.observe(now, d.clock.now())
 	return live, dead, d.checkVersions(now, live)
 }
@@ -87,13 +97,20 @@ func (d *decisions) observe(now state, at time.Time) (live, dead []*member) {
 
 // aliveSince returns when the member's last heartbeat was first read.
 func (d *decisions) aliveSince(m *member, at time.Time) time.Time {
-	return d.heartbeats.Seen(m.Name, lease.Beat{Incarnation: m.incarnation, Count: m.heartbeat}, at)
+	beat := lease.Beat{Incarnation: m.incarnation, Count: m.heartbeat}
+	if m.lapsed() {
+		beat.Count = 0
+	}
+	return d.heartbeats.Seen(m.Name, beat, at)
 }
 
 // plan revokes the grants of parts that this node has lost or must give up, and returns the changes that move parts towards their intended owners, as far
 // as this node can: it gives up parts that should belong to another node, and takes over parts that should be its own if nobody owns them or their owner
 // is dead.
 func (d *decisions) plan(now state, live []*member) (changes []change) {
+	if d.lapsed { // others may take over its parts
+		return nil
+	}
 	idle := func(m *member) bool { return m.Idle }
 	workers := live
 	if slices.ContainsFunc(live, idle) {
@@ -157,5 +174,16 @@ func names(members []*member) []string {
 	return list
 }
 
-// setUnreachable says in the node's row which nodes it cannot reach.
-func (d *decisions) setUnreachable(nodes []string) { d.me.unreachable = strings.Join(nodes, " ") }
+// setUnreachable says in the node's row which nodes it cannot reach: first itself, while its heartbeats have lapsed.
+func (d *decisions) setUnreachable(nodes []string) {
+	d.me.unreachable = strings.Join(nodes, " ")
+	if d.lapsed {
+		d.me.unreachable = strings.TrimSuffix(d.me.Name+" "+d.me.unreachable, " ")
+	}
+}
+
+// lapsed reports whether the node says that its heartbeats have lapsed.
+func (m *member) lapsed() bool {
+	rest, found := strings.CutPrefix(m.unreachable, m.Name)
+	return found && (rest == "" || rest[0] == ' ')
+}

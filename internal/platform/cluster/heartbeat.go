@@ -49,9 +49,11 @@ func (s *Service) heartbeat(ctx context.Context, first bool) error {
 	began, timeout := s.beginHeartbeat()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	var unreachable []string
 	if s.deps.Unreachable != nil {
-		s.setUnreachable(s.deps.Unreachable())
+		unreachable = s.deps.Unreachable()
 	}
+	s.setUnreachable(unreachable)
 	var err error
 	if s.me.gateway, err = s.encodeGateway(); err != nil {
 		return err
@@ -72,6 +74,9 @@ func (s *Service) heartbeat(ctx context.Context, first bool) error {
 		return err
 	}
 	s.notifyOwners(now, live)
+	if s.resumes {
+		s.AnnounceGateway() // the next heartbeat counts
+	}
 	return s.store.removeDead(ctx, dead)
 }
 

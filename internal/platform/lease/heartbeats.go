@@ -10,8 +10,9 @@ type Heartbeats struct {
 	seen   []seenBeat
 	number map[string]int // of a holder in seen
 	next   int            // where the holder after the last one is, if holders come in the order of the last round
-	round  uint64
-	count  int       // of the holders that were seen in this round
+	moved  bool           // they did not, in this round
+	round  uint32
+	count  int32     // of the holders that were seen in this round
 	at     time.Time // of the last call of Begin
 }
 
@@ -19,7 +20,9 @@ type seenBeat struct {
 	holder string
 	Beat
 	since time.Time
-	round uint64 // in which it was last seen
+	// The round in which it was last seen, and its place among those of that round.
+	round uint32
+	place int32
 }
 
 // Begin begins a round, in which the heartbeats of all holders have been read, and are passed to Seen. Holders that were not seen in the last round are
@@ -27,30 +30,32 @@ type seenBeat struct {
 // and is forgotten; blind is 0 where silence counts in any case.
 func (h *Heartbeats) Begin(now time.Time, blind time.Duration) {
 	forget := blind > 0 && now.Sub(h.at) > blind
-	if h.count < len(h.seen) {
-		h.drop()
+	if int(h.count) < len(h.seen) || h.moved {
+		h.arrange()
 	}
 	if forget {
 		for i := range h.seen {
 			h.seen[i].since = now
 		}
 	}
-	h.at, h.next, h.count = now, 0, 0
+	h.at, h.next, h.count, h.moved = now, 0, 0, false
 	h.round++
 }
 
-// drop forgets the holders that were not seen in this round.
-func (h *Heartbeats) drop() {
-	kept := h.seen[:0]
+// arrange forgets the holders that were not seen in this round, and puts the others into its order.
+func (h *Heartbeats) arrange() {
 	for _, s := range h.seen {
 		if s.round != h.round {
 			delete(h.number, s.holder)
-			continue
 		}
-		h.number[s.holder] = len(kept)
-		kept = append(kept, s)
 	}
-	clear(h.seen[len(kept):])
+	kept := make([]seenBeat, h.count)
+	for _, s := range h.seen {
+		if s.round == h.round {
+			kept[s.place] = s
+			h.number[s.holder] = int(s.place)
+		}
+	}
 	h.seen = kept
 }
 
@@ -59,6 +64,7 @@ func (h *Heartbeats) drop() {
 func (h *Heartbeats) Seen(holder string, b Beat, now time.Time) (since time.Time) {
 	i := h.next
 	if i >= len(h.seen) || h.seen[i].holder != holder {
+		h.moved = true
 		var known bool
 		if i, known = h.number[holder]; !known {
 			if h.number == nil {
@@ -72,7 +78,7 @@ func (h *Heartbeats) Seen(holder string, b Beat, now time.Time) (since time.Time
 	h.next = i + 1
 	s := &h.seen[i]
 	if s.round != h.round {
-		s.round = h.round
+		s.round, s.place = h.round, h.count
 		h.count++
 	}
 	if s.Beat != b {
