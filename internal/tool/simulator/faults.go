@@ -7,7 +7,7 @@ import (
 
 // FaultKinds are all kinds of faults, in the order of documentation.
 func FaultKinds() []string {
-	return []string{"crash", "zone", "pause", "slow", "store", "outage", "bus", "clock", "rolling", "storm"}
+	return []string{"crash", "zone", "pause", "slow", "store", "outage", "bus", "clock", "rolling", "resize", "storm"}
 }
 
 const (
@@ -61,6 +61,8 @@ func (s *simulation) duration(what string) time.Duration {
 	case "rolling":
 		batches := (s.config.Nodes + s.batch() - 1) / s.batch()
 		return time.Duration(batches)*rollingStep + rollingStep
+	case "resize":
+		return drainOver + 2*time.Second
 	case "clock", "storm":
 		return time.Second
 	}
@@ -100,6 +102,8 @@ func (s *simulation) inject(what string, lasts time.Duration) {
 		s.cutStore(s.nodes, lasts)
 	case "rolling":
 		s.roll(0)
+	case "resize":
+		s.resize()
 	case "storm": // such as a switch that restarts
 		for _, n := range s.nodes {
 			s.loseConnections(n, false)
@@ -143,7 +147,36 @@ func (s *simulation) injectInto(nodes []*node, what string, lasts time.Duration)
 func (s *simulation) cutStore(nodes []*node, lasts time.Duration) {
 	for _, n := range nodes {
 		n.storeCut = true
-		s.at(lasts, func() { n.storeCut = false })
+		s.at(lasts, func() {
+			n.storeCut = false
+			if n.stuck != nil && n.up && s.rng.IntN(2) == 0 {
+				_ = n.stuck.Write(s.tables) // nobody waits for the answer
+			}
+			n.stuck = nil
+		})
+	}
+}
+
+// resize stops some nodes for good, or starts those that were stopped.
+func (s *simulation) resize() {
+	var away []*node
+	for _, n := range s.nodes {
+		if n.away {
+			away = append(away, n)
+		}
+	}
+	if len(away) > 0 && s.rng.IntN(2) == 0 || len(away) >= max(s.config.Nodes/5, 1) {
+		for _, n := range away {
+			n.away = false
+			s.startNode(n)
+		}
+		return
+	}
+	for _, n := range s.some() {
+		if n.up {
+			n.away = true
+			s.stopNode(n, 0)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ type node struct {
 	hostDown bool // connections to it are not refused but get no answer
 	downAt   time.Duration
 	stopping bool
+	away     bool // stopped for good
 
 	// Faults.
 	pausedUntil time.Duration
@@ -36,7 +37,8 @@ type node struct {
 	inFlight  bool
 	slotUntil time.Duration // a call that was given up still runs
 	nextTick  time.Duration
-	expiring  bool // an expire event is under way
+	stuck     *cluster.SimulatedHeartbeat // the call that waits for the tables while the node is cut off
+	expiring  bool                        // an expire event is under way
 
 	peers       map[int]*peer
 	unreachable []string
@@ -48,10 +50,11 @@ type node struct {
 
 // startNode starts a node's process.
 func (s *simulation) startNode(n *node) {
-	if n.up {
+	if n.up || n.away {
 		return
 	}
 	n.up, n.hostDown, n.stopping, n.inFlight, n.expiring, n.epoch = true, false, false, false, false, n.epoch+1
+	n.stuck = nil
 	n.slotUntil, n.nextTick, n.peers, n.unreachable = 0, s.now, map[int]*peer{}, nil
 	n.gateway = newGateway(s.now)
 	var work []cluster.Work
@@ -134,7 +137,8 @@ func (s *simulation) tick(n *node) {
 		sent += n.slotUntil - s.now
 	}
 	switch {
-	case n.storeCut:
+	case n.storeCut: // a call that is given up may take effect when the node reaches the tables again
+		n.stuck = h
 		s.pushNode(n, tick, max(n.deadline-s.now, s.config.HeartbeatInterval))
 	default:
 		n.slotUntil = s.now + sent
@@ -225,6 +229,10 @@ func (s *simulation) appliedTo(n *node, h *cluster.SimulatedHeartbeat) {
 
 func (s *simulation) heartbeatDone(n *node) {
 	n.inFlight = false
+	if n.decides.Hurries() {
+		s.pushNode(n, tick, 0)
+		return
+	}
 	s.nextHeartbeat(n)
 }
 

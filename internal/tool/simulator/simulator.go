@@ -6,6 +6,7 @@
 package simulator
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -29,7 +30,8 @@ type Config struct {
 	// HeartbeatInterval and NodeTimeout are the cluster's settings.
 	HeartbeatInterval, NodeTimeout time.Duration
 
-	broken broken
+	cohorts int // 0 means maxCohorts
+	broken  broken
 }
 
 // broken decisions, which tests inject to see that the checks find them.
@@ -129,7 +131,8 @@ func newSimulation(config Config, progress func(float64)) *simulation {
 		s.nodes = append(s.nodes, n)
 		s.number[n.name], s.number[n.address] = i, i
 	}
-	s.perCohort = (config.Clients + maxCohorts - 1) / maxCohorts
+	cohorts := cmp.Or(config.cohorts, maxCohorts)
+	s.perCohort = (config.Clients + cohorts - 1) / cohorts
 	for left := config.Clients; left > 0; left -= s.perCohort {
 		s.cohorts = append(s.cohorts, s.newCohort(len(s.cohorts), min(s.perCohort, left)))
 	}
