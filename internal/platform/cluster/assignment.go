@@ -15,11 +15,15 @@ type assignments struct {
 
 func newAssignments() *assignments { return &assignments{assign: assignOwners} }
 
-// owners returns the intended owner of each part of a kind; nil if there are no workers.
-func (a *assignments) owners(kind string, parts int, workers []*member) []string {
+// follow sets the workers, ordered by name.
+func (a *assignments) follow(workers []*member) {
 	if !slices.EqualFunc(a.workers, workers, func(name string, m *member) bool { return name == m.Name }) {
 		a.workers, a.of = names(workers), nil
 	}
+}
+
+// owners returns the intended owner of each part of a kind; nil if there are no workers.
+func (a *assignments) owners(kind string, parts int) []string {
 	owners, known := a.of[kind]
 	if !known || len(owners) != parts {
 		owners = a.assign(kind, parts, a.workers)

@@ -82,12 +82,12 @@ func (d *decisions) heartbeatSucceeded(began lease.Moment, now state) (live, dea
 func (d *decisions) observe(now state, at time.Time) (live, dead []*member) {
 	d.heartbeats.Begin(at, d.config.NodeTimeout/2)
 	live = d.live[:0]
+	leastLive, leastKept := at.Add(-d.config.NodeTimeout), at.Add(-10*d.config.NodeTimeout)
 	for _, m := range now.members {
-		silent := at.Sub(d.aliveSince(m, at))
-		switch {
-		case m.Name == d.me.Name || silent <= d.config.NodeTimeout:
+		switch since := d.aliveSince(m, at); {
+		case m.Name == d.me.Name || !since.Before(leastLive):
 			live = append(live, m)
-		case silent > 10*d.config.NodeTimeout:
+		case since.Before(leastKept):
 			dead = append(dead, m)
 		}
 	}
@@ -117,8 +117,9 @@ func (d *decisions) plan(now state, live []*member) (changes []change) {
 		workers = slices.DeleteFunc(slices.Clone(live), idle)
 	}
 	workers = d.subsets.connected(workers)
+	d.intended.follow(workers)
 	for _, w := range d.work {
-		for number, intended := range d.intended.owners(w.Kind, w.Parts, workers) {
+		for number, intended := range d.intended.owners(w.Kind, w.Parts) {
 			p := part{w.Kind, number}
 			o := now.parts[p]
 			next := o.term + 1

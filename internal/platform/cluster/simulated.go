@@ -140,6 +140,9 @@ func (h *SimulatedHeartbeat) End(t *Tables) {
 	h.now = state{}
 }
 
+// Hurries reports whether the next heartbeat does not wait for the interval.
+func (n *Simulated) Hurries() bool { return n.lapsed }
+
 // Remaining returns for how long the node's grants last; it is not positive if they have ended.
 func (n *Simulated) Remaining() time.Duration { return n.remaining() }
 
