@@ -43,6 +43,10 @@ func assignOwners(kind string, parts int, nodes []string) []string {
 	}
 	maxLoad := (parts + len(nodes) - 1) / len(nodes)
 	load := make([]int, len(nodes))
+	hashes := make([]uint64, len(nodes))
+	for j, n := range nodes {
+		hashes[j] = hashNode(kind, n)
+	}
 	out := make([]string, parts)
 	for i := range out {
 		best, most := -1, uint64(0)
@@ -50,7 +54,7 @@ func assignOwners(kind string, parts int, nodes []string) []string {
 			if load[j] >= maxLoad {
 				continue
 			}
-			w := weight(kind, i, n)
+			w := weight(hashes[j], i)
 			if best < 0 || w > most || w == most && cmp.Less(n, nodes[best]) {
 				best, most = j, w
 			}
@@ -61,18 +65,25 @@ func assignOwners(kind string, parts int, nodes []string) []string {
 	return out
 }
 
-// weight of a node for a part: FNV-1a and then splitmix64's finalizer, because node names often differ only in the last letter.
-func weight(kind string, number int, node string) uint64 {
+// hashNode is FNV-1a of a kind and a node.
+func hashNode(kind, node string) uint64 {
 	h := uint64(14695981039346656037)
-	add := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
 	for _, text := range []string{kind, node} {
 		for i := range len(text) {
-			add(text[i])
+			h = (h ^ uint64(text[i])) * fnvPrime
 		}
-		add(0)
+		h *= fnvPrime // a 0 after each
 	}
-	add(byte(number))
-	add(byte(number >> 8))
+	return h
+}
+
+const fnvPrime = 1099511628211
+
+// weight of a node, by its hash, for a part: FNV-1a goes on with the part, and then splitmix64's finalizer follows, because node names often differ only in the
+// last letter.
+func weight(node uint64, number int) uint64 {
+	h := (node ^ uint64(byte(number))) * fnvPrime
+	h = (h ^ uint64(byte(number>>8))) * fnvPrime
 	h ^= h >> 30
 	h *= 0xbf58476d1ce4e5b9
 	h ^= h >> 27

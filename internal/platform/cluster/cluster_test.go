@@ -120,7 +120,8 @@ type world struct {
 	t     *testing.T
 	table *table
 	nodes map[string]*testNode
-	idle  bool // the next node to join is idle
+	idle  bool                  // the next node to join is idle
+	wrap  func(nodeTable) store // of the nodes that join; nil: the table itself
 	named int
 
 	mu          sync.Mutex          // guards the rest
@@ -193,7 +194,11 @@ func (w *world) joinAs(v Version) error {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s.store = withTimeouts(nodeTable{w.table, name})
+	reached := store(nodeTable{w.table, name})
+	if w.wrap != nil {
+		reached = w.wrap(nodeTable{w.table, name})
+	}
+	s.store = withTimeouts(reached)
 	if err := s.awaitCompatible(w.t.Context()); err != nil {
 		return err
 	}
@@ -495,7 +500,7 @@ func TestAssignOwnersByDefinition(t *testing.T) {
 		for i, got := range assignOwners("k", parts, nodes) {
 			ranked := slices.Clone(nodes)
 			slices.SortFunc(ranked, func(a, b string) int {
-				return cmp.Or(cmp.Compare(weight("k", i, b), weight("k", i, a)), cmp.Compare(a, b))
+				return cmp.Or(cmp.Compare(weight(hashNode("k", b), i), weight(hashNode("k", a), i)), cmp.Compare(a, b))
 			})
 			at := slices.IndexFunc(ranked, func(n string) bool { return load[n] < (parts+len(nodes)-1)/len(nodes) })
 			if load[ranked[at]]++; got != ranked[at] {

@@ -28,6 +28,7 @@ func rules() archtest.Rules {
 		Within: map[string][]string{
 			"internal/base":                    {"internal/base/errs", "internal/base/id", "internal/base/clock", "internal/base/backoff", "internal/base/budget", "internal/base/loopback", "internal/base/memory", "internal/base/tracing"},
 			"internal/base/egress":             {"internal/base/outgoing", "internal/base/certpool"},
+			"sdk/go":                           {"sdk/go/reconnect"},
 			"sdk/go/examples":                  {"sdk/go"},
 			"internal/base/id":                 {"sdk/go/ids"}, // the server uses the generators that the SDK exports
 			"internal/platform":                {"internal/platform/lease"},
