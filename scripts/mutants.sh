@@ -1746,6 +1746,17 @@ mutant "clear what is not given of a member" internal/tool/terminal/organize.go 
 mutant "end the management of a department with a change" internal/tool/terminal/organize.go 's/, Manager: manages\[d\.Id\]\}/}/' TestMembersAreChangedInPart ./internal/tool/terminal
 mutant "cancel the scheduled message that has a number now" internal/tool/terminal/scheduled.go 's/if shown == nil \{/if shown = nil; true {/' NumbersStayThose ./internal/app
 
+# Decisions of members, and the simulator.
+mutant "count heartbeats of a node that holds nothing" internal/platform/cluster/decisions.go 's/^\tif m\.lapsed\(\) \{$/\tif false \&\& m.lapsed() {/' '^TestANodeThatIsAnsweredTooLateOwnsNoParts$' internal/platform/cluster
+mutant "prolong grants by a heartbeat that has lapsed" internal/platform/cluster/decisions.go 's/d\.resumes = d\.lapsed; !d\.lapsed \{/d.resumes = d.lapsed; true {/' '^TestTheHeartbeatAfterALapsedOneCounts$' internal/platform/cluster
+mutant "never count heartbeats again that have lapsed" internal/platform/cluster/decisions.go 's/if d\.resumes = d\.lapsed; !d/if d.resumes = false; !d/' '^TestTheHeartbeatAfterALapsedOneCounts$' internal/platform/cluster
+mutant "give nodes more than their share" internal/platform/cluster/assignment.go 's/load\[j\] >= maxLoad/load[j] > maxLoad/' '^TestAssignOwnersByDefinition$' internal/platform/cluster
+mutant "simulate the same whatever the seed" internal/tool/simulator/simulator.go 's/NewPCG\(config\.Seed, /NewPCG(1, /' '^TestASeedGivesTheSameRun$' internal/tool/simulator
+mutant "find no second grant of a term" internal/tool/simulator/parts.go 's/^\tif term == p\.term \{$/\tif false {/' '^TestTheChecksFindBrokenDecisions$' internal/tool/simulator
+mutant "find no late writer" internal/tool/simulator/parts.go 's/"one node acts on a part", /"", /' '^TestTheChecksFindBrokenDecisions$' internal/tool/simulator
+mutant "find no node that admits too much" internal/tool/simulator/gateway.go 's/n\.credit < -1 \{/n.credit < -1e12 {/' '^TestTheChecksFindBrokenDecisions$' internal/tool/simulator
+mutant "find no parts that move in vain" internal/tool/simulator/parts.go 's/moved > most \{/moved > 1000*most+1000 {/' '^TestTheChecksFindBrokenDecisions$' internal/tool/simulator
+
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges
