@@ -29,7 +29,7 @@ func (n *Node) openVideos(ctx context.Context, ids *idgen.Snowflake) error {
 	if err != nil {
 		return err
 	}
-	deps := video.Deps{DB: n.db, Pipeline: p, Node: n.name, Store: n.files, Uploads: n.media, Posts: videoPosts{n}, Jobs: n.jobs, IDs: ids, Dir: n.dir.join(videoDir), IsCoordinator: n.isCoordinator, Origin: n.config.Media.Origin, Secret: secret,
+	deps := video.Deps{DB: n.db, Pipeline: p, Node: n.name, Nodes: n.liveNodes, Store: n.files, Uploads: n.media, Posts: videoPosts{n}, Jobs: n.jobs, IDs: ids, Dir: n.dir.join(videoDir), IsCoordinator: n.isCoordinator, Origin: n.config.Media.Origin, Secret: secret,
 		Files: n.cachedFiles(), OnChange: n.onVideo, Committed: n.videoCommitted, Calls: n.calls, Clock: n.clock, Logger: n.logger}
 	if n.config.Has(config.RoleWorker) {
 		deps.Transcoder, err = openTranscoder(ctx, n.config.Video, p)

@@ -103,9 +103,12 @@ func (t *Transcoder) ffmpegWith(in Input, dir string, seek time.Duration, second
 	}
 	list = append(append(list, "-threads", "1"), inputArguments(in.Format, decoders)...)
 	list = append(append(list, "-i", sourceInside), second...)
-	list = append(list, "-sn", "-dn", "-map_metadata", "-1", "-map_chapters", "-1")
+	list = append(list, withoutMetadata...)
 	return command{program: t.tools.ffmpeg, source: in.Path, out: dir, args: append(list, args...)}
 }
+
+// withoutMetadata are the arguments of an output which has nothing of the file but what is mapped.
+var withoutMetadata = []string{"-sn", "-dn", "-map_metadata", "-1", "-map_chapters", "-1"}
 
 func decimal(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 6, 64) }
 
@@ -116,44 +119,82 @@ func muxArguments(name string, flags string, more ...string) []string {
 	return append(list, "-f", "mp4", name)
 }
 
-// EncodeChunk encodes a chunk of a picture. Its files are in dir, a folder of the caller's.
-func (t *Transcoder) EncodeChunk(ctx context.Context, in Input, s *Source, r Rendition, chunk int, dir string) (*Track, error) {
+// EncodeChunk encodes a chunk of a picture in one or more sizes, for which it is decoded once. It returns a track for each, in their order. What it makes does not depend on
+// how many there are. Its files are in dir, a folder of the caller's.
+func (t *Transcoder) EncodeChunk(ctx context.Context, in Input, s *Source, renditions []Rendition, chunk int, dir string) ([]*Track, error) {
 	c := s.Chunks[chunk]
 	scale, ticks := s.timescale()
-	g := strconv.Itoa(s.Group())
-	first := time.Duration(float64(c.First) / s.Rate.float() * float64(time.Second))
+	var mark []string
+	var files []File
+	if w := renditions[0].Watermark; w != nil { // the image is the same for all
+		mark, files = w.input(s.Rate), []File{{Path: w.Path, Inside: watermarkInside}}
+	}
+	args := []string{"-filter_complex", s.chunkFilter(c, renditions)}
+	for i, r := range renditions {
+		args = append(append(args, "-map", fmt.Sprintf("[out%d]", i)), s.encodePicture(c, r, scale)...)
+		args = append(append(args, withoutMetadata...), muxArguments(chunkFile(i), "+frag_keyframe")...)
+	}
+	run := t.ffmpegWith(in, dir, max(0, c.Seek-time.Millisecond), mark, args...)
+	run.files, run.timeout = files, min(time.Duration(len(renditions))*encodeTimeout, maxEncodeTimeout)
+	if err := t.program(ctx, run); err != nil {
+		return nil, err
+	}
+	var tracks []*Track
+	for i := range renditions {
+		track, err := openTrack(filepath.Join(dir, chunkFile(i)), func(track *Track) error {
+			return track.checkPicture(c, s.Group(), scale, ticks, ticksOf(s.Start, scale))
+		})
+		if err != nil {
+			return nil, err
+		}
+		tracks = append(tracks, track)
+	}
+	return tracks, nil
+}
+
+// chunkFile is the file of a rendition of a chunk.
+func chunkFile(i int) string { return fmt.Sprintf("chunk-%d.mp4", i) }
+
+// chunkFilter makes the frames of a chunk, of each rendition as [out0], [out1] and so on. Each is scaled from the source: from another rendition, it would be scaled twice.
+func (s *Source) chunkFilter(c Chunk, renditions []Rendition) string {
 	var interlaced string
 	if s.Interlaced {
 		interlaced = "yadif=deint=interlaced,"
 	}
-	filter := fmt.Sprintf("setpts=PTS-%s/TB,%sfps=fps=%d/%d:start_time=%s:round=near,scale=%d:%d:flags=bicubic,%ssetsar=1,format=yuv420p,tpad=stop=%d:stop_mode=clone",
-		decimal(s.Start), interlaced, s.Rate.Num, s.Rate.Den, decimal(first), r.Width, r.Height, s.colours(), missingFrames(s))
-	args := []string{"-map", "0:" + strconv.Itoa(s.Stream), "-an", "-vf", filter}
-	var mark []string
-	if r.Watermark != nil {
-		mark = r.Watermark.input(s.Rate)
-		args = []string{"-an", "-filter_complex", r.Watermark.filter(s.Stream, filter), "-map", "[out]"}
+	first := time.Duration(float64(c.First) / s.Rate.float() * float64(time.Second))
+	graph := fmt.Sprintf("[0:%d]setpts=PTS-%s/TB,%sfps=fps=%d/%d:start_time=%s:round=near,split=%d", s.Stream, decimal(s.Start), interlaced, s.Rate.Num, s.Rate.Den, decimal(first), len(renditions))
+	for i := range renditions {
+		graph += fmt.Sprintf("[frames%d]", i)
 	}
-	args = append(args, "-frames:v", strconv.Itoa(c.Frames), "-fps_mode", "passthrough",
+	marks := ""
+	for i, r := range renditions {
+		picture := fmt.Sprintf("[frames%d]scale=%d:%d:flags=bicubic,%ssetsar=1,format=yuv420p,tpad=stop=%d:stop_mode=clone", i, r.Width, r.Height, s.colours(), missingFrames(s))
+		if r.Watermark == nil {
+			graph += fmt.Sprintf(";%s[out%d]", picture, i)
+			continue
+		}
+		graph += ";" + r.Watermark.filter(picture, i)
+		marks += fmt.Sprintf("[image%d]", i)
+	}
+	if marks != "" {
+		graph += fmt.Sprintf(";[1:v]split=%d%s", len(renditions), marks)
+	}
+	return graph
+}
+
+// encodePicture are the arguments that encode the frames of a chunk.
+func (s *Source) encodePicture(c Chunk, r Rendition, scale int64) []string {
+	g := strconv.Itoa(s.Group())
+	return []string{"-frames:v", strconv.Itoa(c.Frames), "-fps_mode", "passthrough",
 		"-c:v", "libx264", "-preset", cmp.Or(r.Preset, preset), "-profile:v", "high", "-threads", "1", "-crf", strconv.Itoa(cmp.Or(r.CRF, crf)), "-maxrate", strconv.FormatInt(r.Rate, 10), "-bufsize", strconv.FormatInt(2*r.Rate, 10),
-		"-g", g, "-keyint_min", g, "-sc_threshold", "0", "-flags", "+cgop+bitexact", "-video_track_timescale", strconv.FormatInt(scale, 10))
-	run := t.ffmpegWith(in, dir, max(0, c.Seek-time.Millisecond), mark, append(args, muxArguments("chunk.mp4", "+frag_keyframe")...)...)
-	run.timeout = encodeTimeout
-	if r.Watermark != nil {
-		run.files = []File{{Path: r.Watermark.Path, Inside: watermarkInside}}
-	}
-	if err := t.program(ctx, run); err != nil {
-		return nil, err
-	}
-	return openTrack(filepath.Join(dir, "chunk.mp4"), func(track *Track) error {
-		return track.checkPicture(c, s.Group(), scale, ticks, ticksOf(s.Start, scale))
-	})
+		"-g", g, "-keyint_min", g, "-sc_threshold", "0", "-flags", "+cgop+bitexact", "-video_track_timescale", strconv.FormatInt(scale, 10)}
 }
 
 const (
-	encodeTimeout = 10 * time.Minute
-	copyTimeout   = 10 * time.Minute
-	imageTimeout  = 2 * time.Minute
+	encodeTimeout    = 10 * time.Minute // for each rendition of a chunk
+	maxEncodeTimeout = 25 * time.Minute
+	copyTimeout      = 10 * time.Minute
+	imageTimeout     = 2 * time.Minute
 )
 
 // missingFrames is how many frames at the end of a chunk may be replaced by the one before: a second of them. More are a damage.
@@ -311,6 +352,13 @@ type Storyboard struct {
 	TileWidth, TileHeight int
 	Columns, Count        int
 	Interval              time.Duration
+}
+
+// StoryboardOf is Storyboard of a rendition that was encoded, as a file with all of its chunks. It is smaller, and has a key frame in each segment, so it costs much less to decode.
+func (t *Transcoder) StoryboardOf(ctx context.Context, path string, s *Source, dir string) (*Storyboard, error) {
+	encoded := *s
+	encoded.Stream, encoded.Start, encoded.HDR = 0, 0, ""
+	return t.Storyboard(ctx, Input{Path: path, Format: ISOBMFF}, &encoded, dir)
 }
 
 // Storyboard makes the storyboard of a video.

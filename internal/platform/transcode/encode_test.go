@@ -199,6 +199,70 @@ func checkPictures(t *testing.T, joined, path string, s *transcode.Source, r tra
 	}
 }
 
+// TestTogether: a chunk of several renditions, which is decoded once, is byte for byte what it is of each alone, also with watermarks.
+func TestTogether(t *testing.T) {
+	tc := open(t, transcode.Config{Ladder: transcodetest.Ladder(48, 68, 90)})
+	in, s, err := inspect(t, tc, makeFile(t, "a.mkv", slices.Concat(picture("160x90", "30000/1001"), []string{"-t", "5", "-c:v", "mpeg4", "-bf", "2", "-q:v", "2"})...))
+	must(t, err)
+	list := tc.Renditions(s)
+	if len(list) != 3 {
+		t.Fatalf("the renditions are %+v", list)
+	}
+	path := makeFile(t, "white.png", "-f", "lavfi", "-i", "color=white:size=40x20", "-frames:v", "1")
+	for _, marked := range []bool{false, true} {
+		for i := range list {
+			if r := &list[i]; marked {
+				r.PlaceWatermark("white", 40, 20, "top-left", 0.2, 0.5)
+				r.Watermark.Path = path
+			}
+		}
+		for chunk := range s.Chunks {
+			tracks, err := tc.EncodeChunk(t.Context(), in, s, list, chunk, t.TempDir())
+			must(t, err)
+			for i, r := range list {
+				alone, err := encodeOne(t, tc, in, s, r, chunk)
+				must(t, err)
+				a, err := os.ReadFile(alone.Path)
+				must(t, err)
+				b, err := os.ReadFile(tracks[i].Path)
+				must(t, err)
+				if !bytes.Equal(a, b) {
+					t.Errorf("chunk %d of %s, with a watermark %v, is %d bytes and not the %d of one alone", chunk, r.Name, marked, len(b), len(a))
+				}
+			}
+		}
+	}
+}
+
+// TestStoryboardOfRendition: the storyboard of a rendition has the frames of that of the file.
+func TestStoryboardOfRendition(t *testing.T) {
+	tc := open(t, transcode.Config{Ladder: transcodetest.Ladder(48, 90)})
+	in, s, err := inspect(t, tc, makeFile(t, "a.mkv", slices.Concat(picture("160x90", "10"), []string{"-t", "13", "-c:v", "mpeg4", "-q:v", "2"})...))
+	must(t, err)
+	path := join(t, encode(t, tc, in, s, tc.Renditions(s)[0]))
+	of, err := tc.StoryboardOf(t.Context(), path, s, t.TempDir())
+	must(t, err)
+	from, err := tc.Storyboard(t.Context(), in, s, t.TempDir())
+	must(t, err)
+	if of.Count != 7 || of.Columns != 7 || of.TileWidth != from.TileWidth || of.TileHeight != from.TileHeight || of.Interval != from.Interval {
+		t.Errorf("it is %+v, want %+v", of, from)
+	}
+	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-hide_banner", "-loglevel", "error", "-i", of.Path, "-i", from.Path, "-lavfi", "[0:v]untile=7x1[a];[1:v]untile=7x1[b];[a][b]psnr=stats_file=-", "-f", "null", "-").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		_, rest, found := strings.Cut(line, "psnr_avg:")
+		if value, _, _ := strings.Cut(rest, " "); found {
+			db, err := strconv.ParseFloat(value, 64)
+			t.Logf("tile: %v", db)
+			if err != nil || db < 18 {
+				t.Errorf("a tile looks otherwise: %s", line)
+			}
+		}
+	}
+}
+
 // TestLongSound: the sound of a long video is the same in two parts as in one.
 func TestLongSound(t *testing.T) {
 	tc := open(t, transcode.Config{})
@@ -230,7 +294,7 @@ func TestDamaged(t *testing.T) {
 	r := tc.Renditions(s)[0]
 	longer := *s
 	longer.Chunks = []transcode.Chunk{{First: 20, Frames: 80, Seek: s.Chunks[1].Seek}}
-	if _, err := tc.EncodeChunk(t.Context(), in, &longer, r, 0, t.TempDir()); !transcode.IsRefusal(err) {
+	if _, err := encodeOne(t, tc, in, &longer, r, 0); !transcode.IsRefusal(err) {
 		t.Errorf("a chunk that lacks half of its frames is answered with %v", err)
 	}
 	b, err := os.ReadFile(path)
@@ -242,7 +306,7 @@ func TestDamaged(t *testing.T) {
 	must(t, os.WriteFile(path, b, 0o600))
 	whole := 0
 	for i := range s.Chunks {
-		track, err := tc.EncodeChunk(t.Context(), in, s, r, i, t.TempDir())
+		track, err := encodeOne(t, tc, in, s, r, i)
 		if err != nil {
 			continue
 		}

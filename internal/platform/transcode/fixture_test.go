@@ -77,12 +77,22 @@ func frames(t testing.TB, path string, args ...string) []string {
 	return list
 }
 
+// encodeOne encodes a chunk of a rendition alone.
+func encodeOne(t testing.TB, tc *transcode.Transcoder, in transcode.Input, s *transcode.Source, r transcode.Rendition, chunk int) (*transcode.Track, error) {
+	t.Helper()
+	tracks, err := tc.EncodeChunk(t.Context(), in, s, []transcode.Rendition{r}, chunk, t.TempDir())
+	if err != nil {
+		return nil, err
+	}
+	return tracks[0], nil
+}
+
 // encode encodes all chunks of a rendition, the last one first, and returns them in their order.
 func encode(t testing.TB, tc *transcode.Transcoder, in transcode.Input, s *transcode.Source, r transcode.Rendition) []*transcode.Track {
 	t.Helper()
 	tracks := make([]*transcode.Track, len(s.Chunks))
 	for i := len(tracks) - 1; i >= 0; i-- {
-		track, err := tc.EncodeChunk(t.Context(), in, s, r, i, t.TempDir())
+		track, err := encodeOne(t, tc, in, s, r, i)
 		if err != nil {
 			t.Fatalf("chunk %d: %v", i, err)
 		}

@@ -49,8 +49,8 @@ func (w *Watermark) input(rate Rate) []string {
 	return []string{"-protocol_whitelist", "file", "-codec_whitelist", "png", "-framerate", fmt.Sprintf("%d/%d", rate.Num, rate.Den), "-f", "png_pipe", "-i", watermarkInside}
 }
 
-// filter puts the image over what a filter makes of a stream of the first input, as [out].
-func (w *Watermark) filter(stream int, picture string) string {
-	return fmt.Sprintf("[0:%d]%s[picture];[1:v]scale=%d:%d:flags=bicubic,format=rgba,colorchannelmixer=aa=%s[mark];[picture][mark]overlay=x=%d:y=%d:eof_action=repeat:format=yuv420,format=yuv420p[out]",
-		stream, picture, w.Width, w.Height, strconv.FormatFloat(w.Opacity, 'f', 3, 64), w.X, w.Y)
+// filter puts [imageN] over what a filter makes, as [outN].
+func (w *Watermark) filter(picture string, n int) string {
+	return fmt.Sprintf("%[1]s[picture%[2]d];[image%[2]d]scale=%[3]d:%[4]d:flags=bicubic,format=rgba,colorchannelmixer=aa=%[5]s[mark%[2]d];[picture%[2]d][mark%[2]d]overlay=x=%[6]d:y=%[7]d:eof_action=repeat:format=yuv420,format=yuv420p[out%[2]d]",
+		picture, n, w.Width, w.Height, strconv.FormatFloat(w.Opacity, 'f', 3, 64), w.X, w.Y)
 }

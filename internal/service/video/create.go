@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -139,16 +140,15 @@ func (s *Service) RetryVideo(ctx context.Context, by id.User, r *videov1.RetryVi
 		if err != nil {
 			return err
 		}
-		for _, t := range tasks {
-			if t.stored != 0 || t.job == 0 {
-				continue // it is done, or waits for its inputs
-			}
-			n, err := s.insertJob(ctx, tx, v, v.run+1, t)
-			if err != nil {
+		tasks = slices.DeleteFunc(tasks, func(t *task) bool { return t.stored != 0 || t.job == 0 }) // it is done, or waits for its inputs
+		for _, run := range sameJob(tasks) {
+			if err := s.insertJob(ctx, tx, v, v.run+1, run...); err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(ctx, `UPDATE video_tasks SET job = $4 WHERE video = $1 AND track = $2 AND first = $3`, int64(v.id), t.track, t.first, n); err != nil {
-				return err
+			for _, t := range run {
+				if _, err := tx.ExecContext(ctx, `UPDATE video_tasks SET job = $4 WHERE video = $1 AND track = $2 AND first = $3`, int64(v.id), t.track, t.first, t.job); err != nil {
+					return err
+				}
 			}
 		}
 		return nil

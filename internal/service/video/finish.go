@@ -13,8 +13,10 @@ import (
 // errSuperseded: another attempt has stored the result of the task, or the video has ended.
 var errSuperseded = errors.New("the task is done, or the video has ended")
 
-// keep stores the files of a task, and then its result. An attempt whose result does not count deletes its files.
-func (s *Service) keep(ctx context.Context, v *video, t *task, attempt int64, o *output) error {
+// keep stores the files of a task, and then its result, and closes the output. An attempt whose result does not count deletes its files.
+func (s *Service) keep(ctx context.Context, v *video, t *task, o *output) error {
+	defer o.close()
+	attempt := t.attempts
 	for i, f := range o.files {
 		if err := s.deps.Store.Put(ctx, blobKey(v.id, t.track, t.first+int64(i), attempt), io.NewSectionReader(f.file, f.begin, f.size), f.size); err != nil {
 			return err
@@ -42,7 +44,7 @@ func (s *Service) keep(ctx context.Context, v *video, t *task, attempt int64, o 
 	if t.completes {
 		s.stats.Made.Add(1)
 	}
-	if len(v.stages) > 0 {
+	if len(v.waiting()) > 0 {
 		s.deps.Jobs.Wake()
 	}
 	return s.reached("finished")
@@ -101,7 +103,7 @@ func putResult(ctx context.Context, tx *sql.Tx, v *video, t *task, o *output) er
 	return nil
 }
 
-// finish marks a task as done by an attempt, inserts the jobs of stages that it was the last input of, and publishes the video if it was the last task. It reports
+// finish marks a task as done by an attempt, inserts the jobs of tasks that it was the last input of, and publishes the video if it was the last task. It reports
 // whether the result counts. That of a task which another one with another job has replaced (encodeInstead) does not.
 func (s *Service) finish(ctx context.Context, tx *sql.Tx, v *video, t *task, attempt int64) (bool, error) {
 	now := s.nowMs()
@@ -115,7 +117,7 @@ func (s *Service) finish(ctx context.Context, tx *sql.Tx, v *video, t *task, att
 	if err != nil || t.track == trackInspect {
 		return err == nil, err
 	}
-	if v.feedsStage(t.track) {
+	if v.isAwaited(t.track) {
 		remaining, err = s.startStages(ctx, tx, v, remaining)
 	}
 	if err != nil || remaining > 0 {
@@ -137,12 +139,12 @@ func setStored(ctx context.Context, tx *sql.Tx, v *video, t *task, attempt, now 
 	return n > 0, err
 }
 
-// spent is how long an attempt that ends now took. The time of a task that is given up was added when its last attempt failed.
+// spent is how long an attempt that ends now took; of a run of several tasks, the part of this one. The time of a task that is given up was added when its last attempt failed.
 func spent(t *task, attempt, now int64) int64 {
 	if attempt == skipped || t.begunMs == 0 {
 		return 0
 	}
-	return max(0, now-t.begunMs)
+	return max(0, int64(float64(now-t.begunMs)*t.part))
 }
 
 // countDown counts a task that has ended, and returns how many remain. It locks the row of the video, so the transactions that end its tasks see each other's.

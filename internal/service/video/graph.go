@@ -55,8 +55,12 @@ func (p *progress) graph() *operationv1.VideoPipeline {
 		add(trackAudio, trackAudio, trackInspect)
 	}
 	add(nodeThumbnails, trackPoster, trackInspect)
-	if len(p.tasks[trackStoryboard]) > 0 {
-		add(trackStoryboard, trackStoryboard, trackInspect)
+	if list := p.tasks[trackStoryboard]; len(list) > 0 {
+		input := trackInspect
+		if waits(list[0]) {
+			input = p.renditions[0].Name
+		}
+		add(trackStoryboard, trackStoryboard, input)
 	}
 	for i := range p.stages {
 		var inputs []string

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/platform/pipeline"
@@ -35,13 +36,14 @@ func (s *Service) inspect(ctx context.Context, v *video, t *task, in transcode.I
 		r.OnDemand = !r.Copied && p.IsOnDemand(min(r.Width, r.Height))
 	}
 	v.stages = stagesFor(p, source)
-	tasks := v.plan(p)
+	runs := v.plan(p, s.workers())
+	tasks := len(slices.Concat(runs...))
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		done, err := s.finish(ctx, tx, v, t, 1)
 		if err != nil || !done {
 			return err
 		}
-		if err := setPlan(ctx, tx, v, len(tasks), s.nowMs()); err != nil {
+		if err := setPlan(ctx, tx, v, tasks, s.nowMs()); err != nil {
 			return err
 		}
 		if w := p.Watermark; w != nil {
@@ -49,12 +51,12 @@ func (s *Service) inspect(ctx context.Context, v *video, t *task, in transcode.I
 				return err
 			}
 		}
-		for _, t := range tasks {
-			if err := s.addTaskOf(ctx, tx, v, v.run, t); err != nil {
+		for _, run := range runs {
+			if err := s.addTasksOf(ctx, tx, v, v.run, run...); err != nil {
 				return err
 			}
 		}
-		_, err = s.startStages(ctx, tx, v, int64(len(tasks)))
+		_, err = s.startStages(ctx, tx, v, int64(tasks))
 		return err
 	})
 	if err == nil {
@@ -69,35 +71,46 @@ func imageName(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// plan returns the tasks after an inspection, in the order in which jobs of the same priority run: chunk by chunk, the smallest rendition first.
-func (v *video) plan(p *pipeline.Pipeline) (tasks []*task) {
-	for i := range v.renditions {
-		if v.renditions[i].Copied {
-			tasks = append(tasks, &task{track: v.renditions[i].Name, weight: int64(v.source.Frames)})
+// plan returns the tasks after an inspection as runs, in the order in which jobs of the same priority run: chunk by chunk, the smallest rendition first.
+func (v *video) plan(p *pipeline.Pipeline, workers int) (runs [][]*task) {
+	add := func(tasks ...*task) {
+		for _, t := range tasks {
+			runs = append(runs, []*task{t})
 		}
 	}
-	tasks = append(tasks, v.soundTasks()...)
+	var first, others []*rendition
+	for i := range v.renditions {
+		switch r := &v.renditions[i]; {
+		case r.Copied:
+			add(&task{track: r.Name, weight: int64(v.source.Frames)})
+		case r.OnDemand:
+		case i == 0:
+			first = append(first, r)
+		default:
+			others = append(others, r)
+		}
+	}
+	add(v.soundTasks()...)
 	for i := range p.Thumbnails {
 		at := v.source.Duration * time.Duration(i) / time.Duration(p.Thumbnails)
 		if i == 0 {
 			at = min(time.Second, v.source.Duration/4)
 		}
-		tasks = append(tasks, &task{track: trackPoster, first: int64(i), atMs: at.Milliseconds(), weight: 1})
+		add(&task{track: trackPoster, first: int64(i), atMs: at.Milliseconds(), weight: 1})
 	}
 	if p.Storyboard {
-		tasks = append(tasks, &task{track: trackStoryboard, weight: int64(v.source.Frames)})
-	}
-	for chunk := range v.source.Chunks {
-		for i := range v.renditions {
-			if !v.renditions[i].Copied && !v.renditions[i].OnDemand {
-				tasks = append(tasks, v.chunkTask(&v.renditions[i], chunk))
-			}
+		t := &task{track: trackStoryboard, weight: int64(v.source.Frames)}
+		if len(first) > 0 {
+			t.chunk = ofRendition
 		}
+		add(t)
 	}
+	smallest := v.divide(first, 0)
+	runs = slices.Concat(runs, smallest, v.runsOf(others, smallest, workers))
 	for i := range v.stages {
-		tasks = append(tasks, &task{track: stagePrefix + v.stages[i].Name, weight: int64(v.source.Frames)})
+		add(&task{track: stagePrefix + v.stages[i].Name, weight: int64(v.source.Frames)})
 	}
-	return tasks
+	return runs
 }
 
 // soundTasks are those of the sound: of a long one that is encoded, its beginning and the rest.
@@ -144,7 +157,7 @@ func (s *Service) encodeInstead(ctx context.Context, v *video, t *task) error {
 			if added.first == t.first {
 				added.attempts = attempts
 			}
-			if err := s.addTaskOf(ctx, tx, v, v.run, added); err != nil {
+			if err := s.addTasksOf(ctx, tx, v, v.run, added); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,17 @@ type taskJob struct {
 // Kind of the job.
 func (taskJob) Kind() string { return "video_task" }
 
+// runJob is the job of tasks of several renditions of a chunk, which one run of ffmpeg encodes. It has a kind of its own, so that nodes of releases before it leave it to others:
+// they would do its first task alone.
+type runJob struct {
+	taskJob
+	// More are the tracks of the other tasks.
+	More []string `json:"more"`
+}
+
+// Kind of the job.
+func (runJob) Kind() string { return "video_run" }
+
 // Processes reports whether this node processes videos.
 func (s *Service) Processes() bool { return s.deps.Transcoder != nil }
 
@@ -37,7 +49,12 @@ func (s *Service) Concurrency() int { return s.config.Workers }
 
 // AddWorkers adds the workers of the queue, on a node that Processes.
 func (s *Service) AddWorkers(w *job.Workers) {
-	job.Add(w, func(ctx context.Context, j job.Job[taskJob]) error { return s.attempt(ctx, j.Args, j.Failures) })
+	job.Add(w, func(ctx context.Context, j job.Job[taskJob]) error {
+		return s.attempt(ctx, j.Args, []string{j.Args.Track}, j.Failures)
+	})
+	job.Add(w, func(ctx context.Context, j job.Job[runJob]) error {
+		return s.attempt(ctx, j.Args.taskJob, append([]string{j.Args.Track}, j.Args.More...), j.Failures)
+	})
 }
 
 // priorityOf returns what is done first: what playback waits for, and then the smallest rendition.
@@ -46,7 +63,7 @@ func priorityOf(v *video, t *task) job.Priority {
 	switch {
 	case t.track == trackInspect, t.track == trackAudio && t.first == 0, smallest && t.first == 0, v.isCopied(t.track):
 		return job.High
-	case smallest, t.track == trackPoster && t.first == 0:
+	case smallest, t.track == trackPoster && t.first == 0, t.track == trackStoryboard && waits(t):
 		return job.Normal
 	}
 	return job.Low
@@ -66,56 +83,99 @@ func (v *video) rendition(track string) *rendition {
 	return nil
 }
 
-// insertJob inserts the job of a task.
-func (s *Service) insertJob(ctx context.Context, tx *sql.Tx, v *video, run int64, t *task) (int64, error) {
-	done, err := s.deps.Jobs.InsertTx(ctx, tx, taskJob{Video: v.id, Run: run, Track: t.track, First: t.first},
-		job.Options{Queue: Queue, Priority: priorityOf(v, t), MaxFailures: v.attemptsOf(t), Timeout: taskTimeout})
-	return done.ID, err
+// insertJob inserts the job of a run of tasks, and notes its number in them.
+func (s *Service) insertJob(ctx context.Context, tx *sql.Tx, v *video, run int64, tasks ...*task) error {
+	t := tasks[0]
+	one := taskJob{Video: v.id, Run: run, Track: t.track, First: t.first}
+	args := job.Args(one)
+	if len(tasks) > 1 {
+		of := runJob{taskJob: one}
+		for _, more := range tasks[1:] {
+			of.More = append(of.More, more.track)
+		}
+		args = of
+	}
+	done, err := s.deps.Jobs.InsertTx(ctx, tx, args, job.Options{Queue: Queue, Priority: priorityOf(v, t), MaxFailures: v.attemptsOf(t), Timeout: taskTimeout})
+	for _, t := range tasks {
+		t.job = done.ID
+	}
+	return err
 }
 
 // addTask stores a task of a video and its job.
 func (s *Service) addTask(ctx context.Context, tx *sql.Tx, n uint64, run int64, t *task) error {
-	return s.addTaskOf(ctx, tx, &video{id: n}, run, t)
+	return s.addTasksOf(ctx, tx, &video{id: n}, run, t)
 }
 
-// addTaskOf is addTask for a video whose plan is known. The task of a stage waits for its inputs (startStages).
-func (s *Service) addTaskOf(ctx context.Context, tx *sql.Tx, v *video, run int64, t *task) (err error) {
-	var number int64
-	if !isStage(t.track) {
-		if number, err = s.insertJob(ctx, tx, v, run, t); err != nil {
+// addTasksOf is addTask for a run of tasks of a video whose plan is known. A task that needs the results of others waits for them (startStages).
+func (s *Service) addTasksOf(ctx context.Context, tx *sql.Tx, v *video, run int64, tasks ...*task) error {
+	if !waits(tasks[0]) {
+		if err := s.insertJob(ctx, tx, v, run, tasks...); err != nil {
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO video_tasks (video, track, first, chunk, job, weight, segments, at_ms, attempts) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		int64(v.id), t.track, t.first, t.chunk, number, t.weight, []byte{}, t.atMs, t.attempts)
-	return err
+	for _, t := range tasks {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO video_tasks (video, track, first, chunk, job, weight, segments, at_ms, attempts) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			int64(v.id), t.track, t.first, t.chunk, t.job, t.weight, []byte{}, t.atMs, t.attempts); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// attempt does a task, unless it is done, or the video has ended meanwhile.
-func (s *Service) attempt(ctx context.Context, j taskJob, failures int) error {
-	v, t, attempt, err := s.begin(ctx, j)
-	if err != nil || t == nil {
+// attempt does tasks, unless they are done, or the video has ended meanwhile. What one run could not do at once is done one by one: it may have needed too much memory or time.
+func (s *Service) attempt(ctx context.Context, j taskJob, tracks []string, failures int) error {
+	v, tasks, err := s.begin(ctx, j, tracks)
+	if err != nil || len(tasks) == 0 {
 		return err
 	}
-	err = s.do(ctx, v, t, attempt)
-	if err == nil || ctx.Err() != nil || errors.Is(err, errInterrupted) {
-		return err
+	runs := [][]*task{tasks}
+	if failures > 0 {
+		runs = slices.Collect(slices.Chunk(tasks, 1))
 	}
-	if nerr := s.noteFailure(ctx, v, t, attempt, err); nerr != nil {
-		return errors.Join(err, nerr)
+	var again, given error
+	for _, run := range runs {
+		share(run, s.nowMs())
+		err := s.do(ctx, v, run)
+		if ctx.Err() != nil || errors.Is(err, errInterrupted) {
+			return err
+		}
+		if err == nil {
+			continue
+		}
+		final, ferr := s.failedAttempt(ctx, v, run, err, failures)
+		if err = errors.Join(err, ferr); final && ferr == nil {
+			given = errors.Join(given, err)
+		} else {
+			again = errors.Join(again, err)
+		}
 	}
-	refused := transcode.IsRefusal(err)
-	if !refused && failures+1 < v.attemptsOf(t) {
-		return err
+	if again != nil || given == nil {
+		return again
 	}
-	if ferr := s.giveUpTask(ctx, v, t, err, !refused); ferr != nil {
-		return errors.Join(err, ferr)
+	return job.Discard(given)
+}
+
+// failedAttempt notes that an attempt at tasks has failed, gives them up if it was the last one, and reports that.
+func (s *Service) failedAttempt(ctx context.Context, v *video, run []*task, cause error, failures int) (final bool, err error) {
+	refused := transcode.IsRefusal(cause)
+	final = refused || failures+1 >= v.attemptsOf(run[0])
+	for _, t := range run {
+		if err := s.noteFailure(ctx, v, t, cause); err != nil {
+			return final, err
+		}
+		if !final {
+			continue
+		}
+		if err := s.giveUpTask(ctx, v, t, cause, !refused); err != nil {
+			return final, err
+		}
 	}
-	return job.Discard(err)
+	return final, nil
 }
 
 // noteFailure stores the error of an attempt, for operators.
-func (s *Service) noteFailure(ctx context.Context, v *video, t *task, attempt int64, failure error) error {
+func (s *Service) noteFailure(ctx context.Context, v *video, t *task, failure error) error {
 	const longest = 1000 // bytes
 	text := strings.ReplaceAll(strings.ToValidUTF8(failure.Error(), "?"), "\x00", "?")
 	if len(text) > longest {
@@ -124,7 +184,7 @@ func (s *Service) noteFailure(ctx context.Context, v *video, t *task, attempt in
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		now := s.nowMs()
 		_, err := tx.ExecContext(ctx, `UPDATE video_tasks SET error = $5, ended_ms = $6, spent_ms = spent_ms + $7 WHERE video = $1 AND track = $2 AND first = $3 AND attempts = $4 AND stored = 0`,
-			int64(v.id), t.track, t.first, attempt, text, now, max(0, now-t.begunMs))
+			int64(v.id), t.track, t.first, t.attempts, text, now, spent(t, t.attempts, now))
 		return err
 	})
 }
@@ -155,42 +215,60 @@ func (s *Service) giveUpTask(ctx context.Context, v *video, t *task, cause error
 // errInterrupted is what a test ends an operation with.
 var errInterrupted = errors.New("the process died")
 
-// begin reads a task, and draws the number of an attempt. The task is nil if there is nothing to do.
-func (s *Service) begin(ctx context.Context, j taskJob) (v *video, t *task, attempt int64, err error) {
+// begin reads the tasks of a job, and draws the numbers of an attempt at each, which are their attempts then. There are none if there is nothing to do.
+func (s *Service) begin(ctx context.Context, j taskJob, tracks []string) (v *video, tasks []*task, err error) {
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
-		t = nil
+		tasks = nil
 		v, err = getVideo(ctx, tx, j.Video)
 		if errs.Is(err, errs.NotFound) {
 			return nil
 		}
-		if from, to := v.statesOf(j.Track); err != nil || v.run != j.Run || v.state < from || v.state > to {
+		if err != nil || v.run != j.Run {
 			return err
 		}
-		if wanted, err := isWanted(ctx, tx, v, j.Track); err != nil || !wanted {
-			return err
+		for _, track := range tracks {
+			t, err := s.beginTask(ctx, tx, v, track, j.First)
+			if err != nil {
+				return err
+			}
+			if t != nil {
+				tasks = append(tasks, t)
+			}
 		}
-		found, err := getTask(ctx, tx, j.Video, j.Track, j.First)
-		if err != nil || found == nil || found.stored != 0 {
-			return err
-		}
-		found.begunMs = s.nowMs()
-		if err := tx.QueryRowContext(ctx, `UPDATE video_tasks SET attempts = attempts + 1, node = $4, begun_ms = $5, ended_ms = 0, started_ms = CASE WHEN started_ms = 0 THEN $5 ELSE started_ms END
-			WHERE video = $1 AND track = $2 AND first = $3 RETURNING attempts`, int64(j.Video), j.Track, j.First, s.deps.Node, found.begunMs).Scan(&attempt); err != nil {
-			return err
-		}
-		t = found
 		return nil
 	})
-	return v, t, attempt, err
+	return v, tasks, err
 }
 
-// do does a task, and stores its result.
-func (s *Service) do(ctx context.Context, v *video, t *task, attempt int64) error {
+// beginTask is begin for one task; nil: there is nothing to do.
+func (s *Service) beginTask(ctx context.Context, tx *sql.Tx, v *video, track string, first int64) (*task, error) {
+	if from, to := v.statesOf(track); v.state < from || v.state > to {
+		return nil, nil
+	}
+	if wanted, err := isWanted(ctx, tx, v, track); err != nil || !wanted {
+		return nil, err
+	}
+	t, err := getTask(ctx, tx, v.id, track, first)
+	if err != nil || t == nil || t.stored != 0 {
+		return nil, err
+	}
+	t.begunMs = s.nowMs()
+	err = tx.QueryRowContext(ctx, `UPDATE video_tasks SET attempts = attempts + 1, node = $4, begun_ms = $5, ended_ms = 0, started_ms = CASE WHEN started_ms = 0 THEN $5 ELSE started_ms END
+			WHERE video = $1 AND track = $2 AND first = $3 RETURNING attempts`, int64(v.id), track, first, s.deps.Node, t.begunMs).Scan(&t.attempts)
+	return t, err
+}
+
+// do does a task, or several renditions of a chunk, and stores the results.
+func (s *Service) do(ctx context.Context, v *video, tasks []*task) error {
 	if err := s.reached("begun"); err != nil {
 		return err
 	}
-	if isStage(t.track) {
-		return s.doStage(ctx, v, t, attempt)
+	t := tasks[0]
+	switch {
+	case isStage(t.track):
+		return s.doStage(ctx, v, t)
+	case waits(t):
+		return s.doStoryboard(ctx, v, t)
 	}
 	path, release, err := s.acquireSource(ctx, v)
 	if err != nil {
@@ -206,6 +284,9 @@ func (s *Service) do(ctx context.Context, v *video, t *task, attempt int64) erro
 		return err
 	}
 	defer remove()
+	if r := v.rendition(t.track); r != nil && !r.Copied {
+		return s.doChunk(ctx, v, tasks, in, dir)
+	}
 	o, err := s.produce(ctx, v, t, in, dir)
 	if errors.Is(err, transcode.ErrNotCopied) {
 		return s.encodeInstead(ctx, v, t)
@@ -213,8 +294,25 @@ func (s *Service) do(ctx context.Context, v *video, t *task, attempt int64) erro
 	if err != nil {
 		return err
 	}
-	defer o.close()
-	return s.keep(ctx, v, t, attempt, o)
+	return s.keep(ctx, v, t, o)
+}
+
+// doChunk encodes renditions of a chunk, and stores each as soon as the one before is stored: one that is stored counts, whatever becomes of the others.
+func (s *Service) doChunk(ctx context.Context, v *video, tasks []*task, in transcode.Input, dir string) error {
+	tracks, err := s.encode(ctx, v, tasks, in, dir)
+	if err != nil {
+		return err
+	}
+	for i, track := range tracks {
+		o, err := outputOf(track.Path, track)
+		if err != nil {
+			return err
+		}
+		if err := s.keep(ctx, v, tasks[i], o); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // acquireSource returns the path of a video's file. release must be called afterwards.
@@ -284,8 +382,6 @@ func (s *Service) produce(ctx context.Context, v *video, t *task, in transcode.I
 	switch r := v.rendition(t.track); {
 	case r != nil && r.Copied:
 		track, err = tc.CopyPicture(ctx, in, v.source, dir)
-	case r != nil:
-		track, err = s.encode(ctx, v, r, int(t.chunk), in, dir)
 	case t.track == trackAudio:
 		track, err = s.sound(ctx, v, t, in, dir)
 	case t.track == trackPoster:
@@ -317,27 +413,46 @@ func (s *Service) produce(ctx context.Context, v *video, t *task, in transcode.I
 	return outputOf(track.Path, track)
 }
 
-// encode encodes a chunk of a rendition, with its watermark.
-func (s *Service) encode(ctx context.Context, v *video, r *rendition, chunk int, in transcode.Input, dir string) (*transcode.Track, error) {
-	made := r.Rendition
-	if made.Watermark != nil {
-		image, remove, err := s.tempDir(v)
-		if err != nil {
-			return nil, err
+// encode encodes renditions of a chunk, with their watermark.
+func (s *Service) encode(ctx context.Context, v *video, tasks []*task, in transcode.Input, dir string) ([]*transcode.Track, error) {
+	var list []transcode.Rendition
+	var mark string // the path of its image, which is the same for all renditions of a video
+	for _, t := range tasks {
+		r := v.rendition(t.track).Rendition
+		if w := r.Watermark; w != nil {
+			if mark == "" {
+				image, remove, err := s.watermark(ctx, v, w.Image)
+				if err != nil {
+					return nil, err
+				}
+				defer remove()
+				mark = image
+			}
+			placed := *w
+			placed.Path, r.Watermark = mark, &placed
 		}
-		defer remove()
-		mark := *made.Watermark
-		mark.Path = filepath.Join(image, "watermark.png")
-		var content []byte
-		if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT content FROM video_watermarks WHERE image = $1`, mark.Image).Scan(&content); err != nil {
-			return nil, fmt.Errorf("the watermark %s: %w", mark.Image, err)
-		}
-		if err := os.WriteFile(mark.Path, content, 0o600); err != nil {
-			return nil, err
-		}
-		made.Watermark = &mark
+		list = append(list, r)
 	}
-	return s.deps.Transcoder.EncodeChunk(ctx, in, v.source, made, chunk, dir)
+	return s.deps.Transcoder.EncodeChunk(ctx, in, v.source, list, int(tasks[0].chunk), dir)
+}
+
+// watermark writes the image of a watermark into a file. remove must be called afterwards.
+func (s *Service) watermark(ctx context.Context, v *video, image string) (path string, remove func(), err error) {
+	dir, remove, err := s.tempDir(v)
+	if err != nil {
+		return "", nil, err
+	}
+	path = filepath.Join(dir, "watermark.png")
+	var content []byte
+	if err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT content FROM video_watermarks WHERE image = $1`, image).Scan(&content); err != nil {
+		err = fmt.Errorf("the watermark %s: %w", image, err)
+	} else {
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		remove()
+	}
+	return path, remove, err
 }
 
 // sound copies the sound if it can be copied, and encodes it otherwise.

@@ -61,16 +61,16 @@ func (s *Service) request(ctx context.Context, by id.User, r *videov1.RequestRen
 	if err := s.off(); err != nil {
 		return err
 	}
-	var started bool
+	var started int
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		v, err := requestable(ctx, tx, by, r)
 		if err != nil {
 			return err
 		}
-		if started, err = s.start(ctx, tx, v, v.rendition(r.Rendition), by); err != nil {
+		if started, err = s.start(ctx, tx, v, []*rendition{v.rendition(r.Rendition)}, by); err != nil {
 			return err
 		}
-		if !started {
+		if started == 0 {
 			demands, err := demandsOf(ctx, tx, v)
 			if d := demands[r.Rendition]; err == nil && !d.isOpen() && !d.isMade() {
 				err = errRenditionFailed
@@ -89,38 +89,45 @@ func (s *Service) request(ctx context.Context, by id.User, r *videov1.RequestRen
 	if err != nil {
 		return err
 	}
-	if started {
+	if started > 0 {
 		s.stats.Requested.Add(1)
 		s.deps.Jobs.Wake()
 	}
 	return s.reached("requested")
 }
 
-// start inserts the tasks of a rendition on demand, and their jobs, and reports whether it has: it does nothing if the rendition is complete, is being encoded, or has
+// start inserts the tasks of renditions on demand, and their jobs, and returns of how many: it does nothing for one that is complete, is being encoded, or has
 // failed a short time ago. So of all who want it at the same time, one starts it. by asked for it; 0: nobody did.
-func (s *Service) start(ctx context.Context, tx *sql.Tx, v *video, r *rendition, by id.User) (bool, error) {
-	done, err := tx.ExecContext(ctx, `INSERT INTO video_on_demand AS d (video, track, remaining, wanted_by) VALUES ($1, $2, $3, $4)
+func (s *Service) start(ctx context.Context, tx *sql.Tx, v *video, list []*rendition, by id.User) (int, error) {
+	var started []*rendition
+	for _, r := range list {
+		done, err := tx.ExecContext(ctx, `INSERT INTO video_on_demand AS d (video, track, remaining, wanted_by) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (video, track) DO UPDATE SET remaining = excluded.remaining, wanted_by = excluded.wanted_by, retry_ms = 0 WHERE d.remaining = 0 AND d.used_ms = 0 AND d.retry_ms <= $5`,
-		int64(v.id), r.Name, len(v.source.Chunks), int64(by), s.nowMs())
-	if err != nil {
-		return false, err
-	}
-	if n, err := done.RowsAffected(); err != nil || n == 0 {
-		return false, err
-	}
-	for chunk := range v.source.Chunks {
-		t := v.chunkTask(r, chunk)
-		number, err := s.insertJob(ctx, tx, v, v.run, t)
+			int64(v.id), r.Name, len(v.source.Chunks), int64(by), s.nowMs())
 		if err != nil {
-			return false, err
+			return 0, err
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO video_tasks (video, track, first, chunk, job, weight, segments) VALUES ($1, $2, $3, $4, $5, $6, $7)
-			ON CONFLICT (video, track, first) DO UPDATE SET job = excluded.job, node = '', started_ms = 0, begun_ms = 0, ended_ms = 0, spent_ms = 0, error = ''`,
-			int64(v.id), t.track, t.first, t.chunk, number, t.weight, []byte{}); err != nil {
-			return false, err
+		n, err := done.RowsAffected()
+		if err != nil {
+			return 0, err
+		}
+		if n > 0 {
+			started = append(started, r)
 		}
 	}
-	return true, nil
+	for _, run := range v.runsOf(started, nil, s.workers()) {
+		if err := s.insertJob(ctx, tx, v, v.run, run...); err != nil {
+			return 0, err
+		}
+		for _, t := range run {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO video_tasks (video, track, first, chunk, job, weight, segments) VALUES ($1, $2, $3, $4, $5, $6, $7)
+			ON CONFLICT (video, track, first) DO UPDATE SET job = excluded.job, node = '', started_ms = 0, begun_ms = 0, ended_ms = 0, spent_ms = 0, error = ''`,
+				int64(v.id), t.track, t.first, t.chunk, t.job, t.weight, []byte{}); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return len(started), nil
 }
 
 // waitsForViewers reports whether a viewer counts (addViewer): there is a rendition that nobody has wanted, and the viewer was not counted before, or enough were.
@@ -158,14 +165,8 @@ func (s *Service) addViewer(ctx context.Context, tx *sql.Tx, n uint64, by id.Use
 	if viewers < s.deps.Pipeline.OnDemand.Viewers || v.state != stateReady {
 		return 0, nil
 	}
-	for _, r := range v.onDemand() {
-		now, err := s.start(ctx, tx, v, r, 0)
-		if err != nil {
-			return 0, err
-		}
-		if now {
-			started++
-		}
+	if started, err = s.start(ctx, tx, v, v.onDemand(), 0); err != nil {
+		return 0, err
 	}
 	_, err = tx.ExecContext(ctx, `DELETE FROM video_viewers WHERE video = $1`, int64(n))
 	return started, err

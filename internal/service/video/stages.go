@@ -88,14 +88,44 @@ func (v *video) trackOf(input string) string {
 	return found
 }
 
-// feedsStage reports whether a stage needs a track.
-func (v *video) feedsStage(track string) bool {
-	for i := range v.stages {
-		if slices.ContainsFunc(v.stages[i].Inputs, func(input string) bool { return v.trackOf(input) == track }) {
-			return true
-		}
+// waiter is a track whose task waits for the results of others.
+type waiter struct {
+	track  string
+	inputs []string // tracks; empty: the source
+}
+
+// task of a waiter, which has no job yet.
+func (w waiter) task() *task {
+	t := &task{track: w.track}
+	if w.track == trackStoryboard {
+		t.chunk = ofRendition
 	}
-	return false
+	return t
+}
+
+// waiting returns the tracks whose tasks wait for others, each behind those that it needs.
+func (v *video) waiting() (list []waiter) {
+	if v.source != nil && !v.renditions[0].Copied {
+		list = append(list, waiter{trackStoryboard, []string{v.renditions[0].Name}})
+	}
+	for i := range v.stages {
+		w := waiter{track: stagePrefix + v.stages[i].Name}
+		for _, input := range v.stages[i].Inputs {
+			w.inputs = append(w.inputs, v.trackOf(input))
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// waits reports whether a task gets its job when the results are there that it needs.
+func waits(t *task) bool {
+	return isStage(t.track) || t.track == trackStoryboard && t.chunk == ofRendition
+}
+
+// isAwaited reports whether another task waits for the results of a track.
+func (v *video) isAwaited(track string) bool {
+	return slices.ContainsFunc(v.waiting(), func(w waiter) bool { return slices.Contains(w.inputs, track) })
 }
 
 // stageFailure is the error of a video whose stage has failed, for its owner.
@@ -113,43 +143,43 @@ type trackState struct {
 	job    int64
 }
 
-// startStages inserts the jobs of stages whose inputs are complete, and leaves out those that need one which was left out. It returns how many tasks of the video remain.
+// startStages inserts the jobs of stages, and of the storyboard, whose inputs are complete, and leaves out those that need one which was left out. It returns how many tasks of the video remain.
 // It must run in the transaction that ended a task, after countDown: so of two tasks that end at the same time, the later one sees the other.
 func (s *Service) startStages(ctx context.Context, tx *sql.Tx, v *video, remaining int64) (int64, error) {
-	if len(v.stages) == 0 {
+	waiting := v.waiting()
+	if len(waiting) == 0 {
 		return remaining, nil
 	}
 	states, err := trackStates(ctx, tx, v.id)
 	if err != nil {
 		return 0, err
 	}
-	for i := range v.stages { // each is behind those that it needs
-		track := stagePrefix + v.stages[i].Name
-		if st := states[track]; st == nil || st.job != 0 || st.stored != 0 {
+	for _, w := range waiting {
+		if st := states[w.track]; st == nil || st.job != 0 || st.stored != 0 {
 			continue
 		}
 		ready, leaveOut := true, false
-		for _, input := range v.stages[i].Inputs {
-			if of := states[v.trackOf(input)]; of != nil {
+		for _, input := range w.inputs {
+			if of := states[input]; of != nil {
 				ready = ready && of.open == 0
 				leaveOut = leaveOut || of.stored == skipped
 			}
 		}
 		switch {
 		case leaveOut:
-			if _, err := tx.ExecContext(ctx, `UPDATE video_tasks SET stored = $3, error = $4 WHERE video = $1 AND track = $2`, int64(v.id), track, skipped, "a stage that it needs was left out"); err != nil {
+			if _, err := tx.ExecContext(ctx, `UPDATE video_tasks SET stored = $3, error = $4 WHERE video = $1 AND track = $2`, int64(v.id), w.track, skipped, "a stage that it needs was left out"); err != nil {
 				return 0, err
 			}
 			if remaining, err = countDown(ctx, tx, v); err != nil {
 				return 0, err
 			}
-			states[track].open, states[track].stored = 0, skipped
+			states[w.track].open, states[w.track].stored = 0, skipped
 		case ready:
-			number, err := s.insertJob(ctx, tx, v, v.run, &task{track: track})
-			if err != nil {
+			t := w.task()
+			if err := s.insertJob(ctx, tx, v, v.run, t); err != nil {
 				return 0, err
 			}
-			if _, err := tx.ExecContext(ctx, `UPDATE video_tasks SET job = $3 WHERE video = $1 AND track = $2`, int64(v.id), track, number); err != nil {
+			if _, err := tx.ExecContext(ctx, `UPDATE video_tasks SET job = $3 WHERE video = $1 AND track = $2`, int64(v.id), w.track, t.job); err != nil {
 				return 0, err
 			}
 		}
@@ -192,7 +222,7 @@ func (s *Service) refreshStages(ctx context.Context, tx *sql.Tx, v *video) error
 }
 
 // doStage runs the command of a stage, and stores its files.
-func (s *Service) doStage(ctx context.Context, v *video, t *task, attempt int64) error {
+func (s *Service) doStage(ctx context.Context, v *video, t *task) error {
 	stage := v.stageOf(t.track)
 	if stage == nil {
 		return job.Discard(fmt.Errorf("the video has no stage of the track %s", t.track))
@@ -215,15 +245,15 @@ func (s *Service) doStage(ctx context.Context, v *video, t *task, attempt int64)
 		return err
 	}
 	o := &output{}
-	defer o.close()
 	for _, want := range stage.Outputs {
 		f, size, err := transcode.OpenResult(out, want.File, want.MaxBytes)
 		if err != nil {
+			o.close()
 			return err
 		}
 		o.files = append(o.files, outputFile{file: f, size: size})
 	}
-	return s.keep(ctx, v, t, attempt, o)
+	return s.keep(ctx, v, t, o)
 }
 
 // inside is where the command of a stage finds its inputs.
@@ -242,11 +272,7 @@ func (s *Service) stageInputs(ctx context.Context, v *video, stage *pipeline.Sta
 	add := func(name string, write func(io.Writer) error) error {
 		path := filepath.Join(dir, fmt.Sprint(len(files)))
 		files = append(files, transcode.File{Path: path, Inside: inside + name})
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err != nil {
-			return err
-		}
-		return errors.Join(write(f), f.Close())
+		return writeFile(path, write)
 	}
 	for _, input := range stage.Inputs {
 		switch track := v.trackOf(input); {

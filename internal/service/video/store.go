@@ -53,6 +53,8 @@ type task struct {
 	startedMs, spentMs int64
 	error              string // of the latest attempt that failed
 	completes          bool   // its rendition on demand was completed with it
+	// part of the time of the run that does it; the others of the run have the rest.
+	part float64
 }
 
 // videoColumns are those that scanVideo reads.

@@ -19,7 +19,7 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 func (s *Service) sweep(ctx context.Context) error {
-	return errors.Join(s.giveUp(ctx), s.dropIdle(ctx), s.clean(ctx))
+	return errors.Join(s.giveUp(ctx), s.startOverdue(ctx), s.dropIdle(ctx), s.clean(ctx))
 }
 
 // giveUp ends videos, and renditions on demand, of which a task has no result, and no job any more: its node died in each attempt, or an operator discarded it. It looks at the oldest job of each
@@ -56,24 +56,28 @@ func (s *Service) giveUp(ctx context.Context) error {
 	return nil
 }
 
-// giveUpJob gives up the task of a job that has ended, unless the video has ended or was retried meanwhile.
+// giveUpJob gives up the tasks of a job that has ended, unless the video has ended or was retried meanwhile.
 func (s *Service) giveUpJob(ctx context.Context, n uint64, run, number int64, cause error) error {
 	var v *video
-	var t *task
+	var tasks []*task
 	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
 		if v, err = getVideo(ctx, tx, n); err != nil {
 			return err
 		}
-		t, err = scanTask(tx.QueryRowContext(ctx, `SELECT `+taskColumns+` FROM video_tasks WHERE video = $1 AND job = $2`, int64(n), number).Scan)
-		return err
+		rows, err := tx.QueryContext(ctx, `SELECT `+taskColumns+` FROM video_tasks WHERE video = $1 AND job = $2 AND stored = 0`, int64(n), number)
+		return sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+			t, err := scanTask(rows.Scan)
+			tasks = append(tasks, t)
+			return err
+		})
 	})
-	if errs.Is(err, errs.NotFound) || errors.Is(err, sql.ErrNoRows) || err == nil && v.run != run {
+	if errs.Is(err, errs.NotFound) || err == nil && v.run != run {
 		return nil
 	}
-	if err != nil {
-		return err
+	for _, t := range tasks {
+		err = errors.Join(err, s.giveUpTask(ctx, v, t, cause, true))
 	}
-	return s.giveUpTask(ctx, v, t, cause, true)
+	return err
 }
 
 // clean removes files of attempts that do not count, of videos that have ended. An attempt may write for some time after that, so it looks twice.

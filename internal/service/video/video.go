@@ -3,8 +3,9 @@
 // # Processing
 //
 // A video is a row, and its work is rows: tasks. One inspects the file. It divides the work into the others: each chunk of each rendition, the sound, the posters and
-// the storyboard, and the stages of the operator's own (stages.go), as the pipeline says. Each task is a durable job, so it runs on any node, and again after a crash. The transaction
-// that stores the result of a task counts down the tasks that remain, and inserts the jobs of stages whose inputs are complete with it. Whoever comes to zero publishes the video in that
+// the storyboard, and the stages of the operator's own (stages.go), as the pipeline says. A task is a durable job, so it runs on any node, and again after a crash; the renditions of a
+// chunk other than the smallest have one job, which decodes the picture once (share.go). The transaction
+// that stores the result of a task counts down the tasks that remain, and inserts the jobs of those whose inputs are complete with it. Whoever comes to zero publishes the video in that
 // transaction, so exactly one does.
 //
 // An attempt at a task stores its file under a key of its own, whose number it draws before. The number of the attempt whose file counts is in the row. So two
@@ -101,6 +102,8 @@ type Deps struct {
 	Pipeline *pipeline.Pipeline
 	// Node is the name of this node.
 	Node string
+	// Nodes is how many nodes there are; nil: this one.
+	Nodes func() int
 	// Transcoder of this node, with the sizes of the pipeline; nil: this node processes no videos, because of Off.
 	Transcoder *transcode.Transcoder
 	// Off is why there is no Transcoder on any node, for authors; nil: other nodes have one.
@@ -200,6 +203,9 @@ const (
 	trackStoryboard = "storyboard"
 	stagePrefix     = "stage-" // of the tracks of stages, before their names
 )
+
+// ofRendition is what chunk is of the task of a storyboard that is made of the smallest rendition. Of others, it is 0.
+const ofRendition = 1
 
 // skipped is what stored is of the task of an optional stage that was given up.
 const skipped = -1
