@@ -3,9 +3,11 @@ package video
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"io"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/transcode"
 	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 )
 
@@ -58,6 +60,44 @@ func (s *Service) Finish(ctx context.Context, a Attempt) (counts bool, err error
 // RequestAtOnce is RequestRendition of a user who has read that nobody has asked for the rendition.
 func (s *Service) RequestAtOnce(ctx context.Context, by id.User, r *videov1.RequestRenditionRequest) error {
 	return s.request(ctx, by, r)
+}
+
+// Runs returns the runs that encode renditions of a source of 160 × 90 pixels in chunks of some frames, for some workers, as tracks and chunks.
+func Runs(workers int, frames []int, renditions ...transcode.Rendition) (runs []string) {
+	v := &video{source: &transcode.Source{Width: 160, Height: 90, Rate: transcode.Rate{Num: 10, Den: 1}}}
+	first := 0
+	for _, n := range frames {
+		v.source.Chunks = append(v.source.Chunks, transcode.Chunk{First: first, Frames: n})
+		first += n
+	}
+	var list []*rendition
+	for _, r := range renditions {
+		v.renditions = append(v.renditions, rendition{Rendition: r})
+	}
+	for i := range v.renditions {
+		list = append(list, &v.renditions[i])
+	}
+	for _, run := range v.runsOf(list, nil, workers) {
+		text := ""
+		for _, t := range run {
+			text += t.track + " "
+		}
+		runs = append(runs, text+fmt.Sprint(run[0].chunk))
+	}
+	return runs
+}
+
+// Spent is how long each task of a run took that begins and ends at some times, by their weights.
+func Spent(begun, now int64, weights ...int64) (list []int64) {
+	var run []*task
+	for _, w := range weights {
+		run = append(run, &task{weight: w})
+	}
+	share(run, begun)
+	for _, t := range run {
+		list = append(list, spent(t, 1, now))
+	}
+	return list
 }
 
 // Acquire copies the file of an upload into a folder.

@@ -2,6 +2,7 @@ package video_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -159,6 +160,8 @@ type fixture struct {
 	deps  video.Deps
 	jobs  *job.Service
 	stop  func()
+	// workers of the node that start starts; 0: 2.
+	workers int
 	// changed are the videos of which OnChange was told.
 	changed []uint64
 	*video.Service
@@ -208,7 +211,7 @@ func (f *fixture) start(interrupt func(point string) error) {
 	f.jobs, err = job.New(f.t.Context(), job.Deps{DB: f.db, Clock: f.clock, Logger: f.deps.Logger, Node: "node-1"}, job.Config{})
 	must(f.t, err)
 	f.deps.Jobs = f.jobs
-	f.Service, err = video.New(f.t.Context(), f.deps, video.Config{Workers: 2})
+	f.Service, err = video.New(f.t.Context(), f.deps, video.Config{Workers: cmp.Or(f.workers, 2)})
 	must(f.t, err)
 	f.Interrupt(interrupt)
 	w := job.NewWorkers(map[string]int{video.Queue: f.Concurrency()})

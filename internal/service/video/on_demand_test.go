@@ -51,11 +51,16 @@ func (f *fixture) requestOK(n uint64) {
 // awaitRendition waits until the rendition on demand is complete, or was given up.
 func (f *fixture) awaitRendition(n uint64) *videov1.VideoRendition {
 	f.t.Helper()
-	var r *videov1.VideoRendition
+	return f.awaitRenditionAt(n, 1)
+}
+
+// awaitRenditionAt is awaitRendition for the one at an index.
+func (f *fixture) awaitRenditionAt(n uint64, index int) (r *videov1.VideoRendition) {
+	f.t.Helper()
 	eventually.True(f.t, "the rendition ends", func() bool {
 		f.clock.Advance(sweepStep)
 		f.jobs.Wake()
-		r = f.get(n).Renditions[1]
+		r = f.get(n).Renditions[index]
 		return !r.Requested
 	})
 	return r

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"image"
 	"image/png"
@@ -339,6 +340,27 @@ func TestStageStartsOnce(t *testing.T) {
 	}
 	if started != 20 {
 		t.Errorf("there are %d jobs of 20 stages", started)
+	}
+}
+
+// TestOverdue: the sweep starts a task whose inputs are complete, where the node that ended the last one did not.
+func TestOverdue(t *testing.T) {
+	f := openRows(t)
+	f.insertStage(1, false)
+	must(t, f.Sweep(t.Context()))
+	if number := f.stageJob(1); number != 0 {
+		t.Fatalf("the stage has the job %d before its inputs are complete", number)
+	}
+	must(t, f.db.Write(t.Context(), func(tx *sql.Tx) error {
+		_, tasks := tx.ExecContext(t.Context(), `UPDATE video_tasks SET stored = 1 WHERE track = '48p'`)
+		_, count := tx.ExecContext(t.Context(), `UPDATE videos SET remaining = 1`)
+		return errors.Join(tasks, count)
+	}))
+	must(t, f.Sweep(t.Context()))
+	number := f.stageJob(1)
+	must(t, f.Sweep(t.Context()))
+	if again := f.stageJob(1); number == 0 || again != number {
+		t.Errorf("the stage has the job %d, and then %d", number, again)
 	}
 }
 
