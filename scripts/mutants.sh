@@ -1126,7 +1126,7 @@ mutant "take a late copy for a chunk" internal/service/video/finish.go 's/stored
 mutant "encode a picture that was copied" internal/service/video/inspect.go 's/first = \$3 AND stored = 0 RETURNING/first = $3 RETURNING/' '^TestLateCopy$' internal/service/video
 mutant "reopen a video that has ended" internal/service/video/inspect.go 's/current\.state > stateProcessing/current.state > stateFailed/' '^TestLateCopy$' internal/service/video
 mutant "start stages before their inputs are complete" internal/service/video/stages.go 's/ready = ready \&\& of\.open == 0/ready = ready || of.open == 0/' '^TestStageStartsOnce$' internal/service/video
-mutant "start no stage when its last input ends" internal/service/video/finish.go 's/if v\.feedsStage\(t\.track\) \{/if false \&\& v.feedsStage(t.track) {/' '^TestStageStartsOnce$' internal/service/video
+mutant "start no stage when its last input ends" internal/service/video/finish.go 's/if v\.isAwaited\(t\.track\) \{/if false \&\& v.isAwaited(t.track) {/' '^TestStageStartsOnce$' internal/service/video
 mutant "run stages that need one which was left out" internal/service/video/stages.go 's/leaveOut \|\| of\.stored == skipped/leaveOut/' '^TestStages$' internal/service/video
 mutant "fail videos for optional stages" internal/service/video/process.go 's/if !stage\.Optional \{/if stage != nil {/' '^TestStageIsGivenUp$' internal/service/video
 mutant "give up videos whose stages wait" internal/service/video/sweep.go 's/t\.stored = 0 AND t\.job > 0 GROUP/t.stored = 0 GROUP/' '^TestStageIsGivenUp$' internal/service/video
@@ -1134,7 +1134,7 @@ mutant "retry stages as they were" internal/service/video/stages.go 's/\*stage =
 mutant "keep files of stages of deleted videos" internal/service/video/finish.go 's/count = len\(stage\.Outputs\)/count = 1/' '^TestStages$' internal/service/video
 mutant "copy a picture in place of its watermark" internal/service/video/inspect.go 's/p\.Copy \&\& p\.Watermark == nil \&\& source/p.Copy \&\& source/' '^TestWatermarked$' internal/service/video
 mutant "run stages that need sound without it" internal/service/video/stages.go 's/input == pipeline\.Audio \&\& source\.Audio == nil,/false,/' '^TestSilentVideo$' internal/service/video
-mutant "encode renditions on demand with the others" internal/service/video/inspect.go 's/Copied \&\& !v\.renditions\[i\]\.OnDemand \{/Copied {/' '^TestOnDemand$' internal/service/video
+mutant "encode renditions on demand with the others" internal/service/video/inspect.go 's/case r\.OnDemand:/case false:/' '^TestOnDemand$' internal/service/video
 mutant "encode a rendition on demand for each who asks" internal/service/video/request_rendition.go 's/WHERE d\.remaining = 0 AND d\.used_ms = 0/WHERE d.used_ms = 0/' '^TestOnDemand$' internal/service/video
 mutant "let all ask for renditions" internal/service/video/request_rendition.go 's/s\.checkPost\(ctx, by, r\.Post, r\.Video\)/s.checkPost(ctx, by, 0, r.Video)/' '^TestOnDemand$' internal/service/video
 mutant "let a user cause any number of renditions" internal/service/video/request_rendition.go 's/open > maxRequested/open > 100*maxRequested/' '^TestOnDemandIsBounded$' internal/service/video
@@ -1756,6 +1756,16 @@ mutant "find no second grant of a term" internal/tool/simulator/parts.go 's/^\ti
 mutant "find no late writer" internal/tool/simulator/parts.go 's/"one node acts on a part", /"", /' '^TestTheChecksFindBrokenDecisions$' internal/tool/simulator
 mutant "find no node that admits too much" internal/tool/simulator/gateway.go 's/n\.credit < -1 \{/n.credit < -1e12 {/' '^TestTheChecksFindBrokenDecisions$' internal/tool/simulator
 mutant "find no parts that move in vain" internal/tool/simulator/parts.go 's/moved > most \{/moved > 1000*most+1000 {/' '^TestTheChecksFindBrokenDecisions$' internal/tool/simulator
+mutant "encode renditions of a chunk from different frames" internal/platform/transcode/encode.go 's/\[frames%d\]scale=/[frames%d]trim=start_frame=1,scale=/' '^TestTogether$' internal/platform/transcode
+mutant "put one watermark over another rendition's frames" internal/platform/transcode/encode.go 's/r\.Watermark\.filter\(picture, i\)/renditions[0].Watermark.filter(picture, i)/' '^TestTogether$' internal/platform/transcode
+mutant "encode each rendition of a chunk apart" internal/service/video/share.go 's/if chunk < shared \{/if shared < 0 {/' '^TestShared$' internal/service/video
+mutant "let the smallest rendition wait for the others" internal/service/video/inspect.go 's/case i == 0:/case i < 0:/' '^TestShared$' internal/service/video
+mutant "share runs where workers are idle" internal/service/video/share.go 's/<= limit \{/<= limit+1e18 {/' '^TestRuns$' internal/service/video
+mutant "try what failed together again" internal/service/video/process.go 's/if failures > 0 \{/if failures > 100 {/' '^TestSharedFails$' internal/service/video
+mutant "retry renditions of a run apart" internal/service/video/share.go 's/i > 0 \&\& t\.job == tasks\[i-1\]\.job/i > 0 \&\& t.job == -1/' '^TestSharedRetry$' internal/service/video
+mutant "count the time of a run for each of its renditions" internal/service/video/finish.go 's/float64\(now-t\.begunMs\)\*t\.part/float64(now-t.begunMs)/' '^TestSpent$' internal/service/video
+mutant "make the storyboard of the file" internal/service/video/inspect.go 's/t\.chunk = ofRendition/t.chunk = 0/' '^TestShared$' internal/service/video
+mutant "leave a task waiting whose inputs are complete" internal/service/video/sweep.go 's/s\.startOverdue\(ctx\), //' '^TestOverdue$' internal/service/video
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
