@@ -285,18 +285,21 @@ webhook_bridge() {
 	done
 	for _ in $(seq 600); do [ "$(link)" != BRIDGE_LINK_STATE_ACTIVE ] || break; sleep 0.2; done
 	post() { curl -s -o /dev/null -w '%{http_code} ' "http://127.0.0.1:$own" -d "{\"token\":\"$1\",\"post_id\":\"$2\",\"user_id\":\"$3\",\"user_name\":\"$3\",\"text\":\"$4\"}"; }
+	post_form() { curl -s -o /dev/null -w '%{http_code} ' "http://127.0.0.1:$own" -d "$1"; }
 	local answers
-	answers=$(post token p1 eve "hello from there"; post token p1 eve "hello from there"; post wrong p2 eve "a forgery"; post token p3 rialto "an echo")
+	answers=$(post token p1 eve "hello from there"; post token p1 eve "hello from there"; post wrong p2 eve "a forgery"; post token p3 rialto "an echo"
+		post_form "token=token&message_id=m1&user_id=eve&user_name=eve&text=a+form"
+		post_form "token=token&user_id=eve&text=without+an+id")
 	for text in one forbidden two; do call chat.v1.ChatService/Send "{\"conversation\":\"$group\",\"clientMsgId\":\"$text\",\"content\":{\"text\":\"$text\"}}" "$alice" >/dev/null; done
 	history() {
 		call chat.v1.ChatService/History "{\"conversation\":\"$group\"}" "$alice" |
 			jq -r '[.messages[] | select(.content.text) | "\(.content.bridge // "here") \(.content.text) \(.bridgeDeliveries[0] | if .externalId then "delivered" else .reason // "" end)"] | join(",")'
 	}
-	local want="hooks hello from there ,here one delivered,here forbidden refused,here two delivered"
+	local want="hooks hello from there ,hooks a form ,here one delivered,here forbidden refused,here two delivered"
 	for _ in $(seq 600); do [ "$(history)" != "$want" ] || break; sleep 0.2; done
 	kill "$bridge" "$room" 2>/dev/null || true
 	wait "$bridge" "$room" || true
-	if [ "$(history)" != "$want" ] || [ "$answers" != "200 200 403 200 " ] || [ "$(paste -sd, room)" != "Alice: one,Alice: two" ]; then
+	if [ "$(history)" != "$want" ] || [ "$answers" != "200 200 403 200 200 400 " ] || [ "$(paste -sd, room)" != "Alice: one,Alice: two" ]; then
 		cat out room
 		echo "docs/examples/webhook-bridge.mjs did not carry messages once; it answered $answers, and the group has $(history)"
 		exit 1

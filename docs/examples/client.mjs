@@ -2,7 +2,7 @@
 //
 //   node client.mjs http://127.0.0.1:7070 alice1 "correct horse" CONVERSATION
 //
-// It sends each line that it reads, and prints each message once, also those that came while it was away. What must outlive it
+// It sends each line that it reads to CONVERSATION, and prints each message of all conversations once, also those that came while it was away. What must outlive it
 // (device, tokens, position, unsent messages, their numbers) is in client-HANDLE.json. It ends when its input has, and all is sent.
 // It knows no large groups: what is missing of their messages would have to be read with History. It shows no edits and reactions; a
 // message that was recalled has no content.
@@ -10,6 +10,8 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const [url, handle, password, conversation] = process.argv.slice(2);
+if (!conversation) usage("usage: node client.mjs URL HANDLE PASSWORD CONVERSATION");
+if (typeof WebSocket === "undefined") usage("this program needs Node 22, or Node 20 with --experimental-websocket");
 const file = `client-${handle}.json`;
 const kept = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : { position: {}, count: 0, unsent: [], last: {} };
 const save = () => {
@@ -124,7 +126,13 @@ function take(frame) {
 function apply({ message }) {
   if (!message || message.seq <= (kept.last[message.conversation] ?? 0)) return;
   kept.last[message.conversation] = Number(message.seq);
-  if (message.content?.text) console.log(`${message.sender}: ${message.content.text}`);
+  const where = message.conversation === conversation ? "" : `(conversation ${message.conversation}) `;
+  if (message.content?.text) console.log(`${where}${message.sender}: ${message.content.text}`);
+}
+
+function usage(text) {
+  console.error(text);
+  process.exit(2);
 }
 
 function stop(why) {

@@ -4,9 +4,9 @@
 //
 // - What is written in the group is posted to the room's incoming webhook, INCOMING_URL: {"username": "Alice", "text": "hello"}.
 // - The room's outgoing webhook posts what is written there to PORT on this machine: {"token": …, "post_id": …, "user_id": …, "user_name": "eve", "text": "hello"}.
-//   OUTGOING_TOKEN is its token, and OWN_USER the user_id of what came by the incoming webhook, which does not go back. Put it behind a proxy with TLS.
+//   As JSON or as a form; the id may be message_id as well. OUTGOING_TOKEN is its token, and OWN_USER the user_id of what came by the incoming webhook, which does not go back. Put it behind a proxy with TLS.
 //
-// It stores nothing. A post is answered with 200 once Rialto has stored it, so a system that repeats failed calls loses nothing, and post_id keeps repetitions apart.
+// It stores nothing. A post is answered with 200 once Rialto has stored it, so a system that repeats failed calls loses nothing, and the id of the post keeps repetitions apart.
 // To the room a message comes twice if the program ends after it was posted, and before Rialto has the report: incoming webhooks have no ids.
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
@@ -29,8 +29,8 @@ async function call(method, body) {
 // What Rialto refuses for good is not tried again.
 const isRefused = (err) => ["invalid_argument", "not_found", "permission_denied", "already_exists"].includes(err.code);
 
-// The conversation that is linked with ROOM; others are told that this bridge has one room.
-let conversation;
+// The conversation that is linked with ROOM; others are told that this bridge has one room. announced is the one that was printed last.
+let conversation, announced;
 async function readLinks() {
   conversation = undefined;
   for (let after = "0", more = true; more; ) {
@@ -46,21 +46,27 @@ async function readLinks() {
     }
     more = page.more;
   }
+  if (conversation && conversation !== announced) console.log(`conversation ${conversation} is linked with ${ROOM}`);
+  announced = conversation;
 }
 
-// From the room. Only a post with the token of the outgoing webhook is one.
+// From the room. Systems post JSON or a form, and name the id of a post differently. Only a post with the token of the outgoing webhook is one.
+const parse = (body) => (body.trimStart().startsWith("{") ? JSON.parse(body) : Object.fromEntries(new URLSearchParams(body)));
 const digest = (text) => createHash("sha256").update(String(text)).digest();
 async function received(post) {
   if (!timingSafeEqual(digest(post.token), digest(OUTGOING_TOKEN))) return 403;
-  if (post.user_id === OWN_USER || !post.text) return 200;
+  const id = post.post_id ?? post.message_id;
+  if (!post.user_id) throw new SyntaxError("it has no user_id");
+  if (String(post.user_id) === OWN_USER || !post.text) return 200;
+  if (!id) throw new SyntaxError("it has no post_id and no message_id");
   if (!conversation) await readLinks();
   if (!conversation) return 200;
   try {
     const sender = { address: String(post.user_id), name: String(post.user_name ?? "").slice(0, 64) };
-    await call("bridge.v1.BridgeService/SendBridgedMessage", { conversation, externalId: String(post.post_id), sender, text: String(post.text) });
+    await call("bridge.v1.BridgeService/SendBridgedMessage", { conversation, externalId: String(id), sender, text: String(post.text) });
   } catch (err) {
     if (!isRefused(err)) throw err;
-    console.error(`post ${post.post_id} is refused: ${err.message}`);
+    console.error(`post ${id} is refused: ${err.message}`);
   }
   return 200;
 }
@@ -71,13 +77,13 @@ createServer(async (request, response) => {
   try {
     let body = "";
     for await (const part of request.setEncoding("utf8")) if ((body += part).length > maxBody) throw new SyntaxError("the post is too large");
-    status = await received(JSON.parse(body));
+    status = await received(parse(body));
   } catch (err) {
     if (!(err instanceof SyntaxError)) status = 503; // Rialto cannot be reached: the other system may repeat it
     console.error(`a post is not stored: ${err.message}`);
   }
   response.writeHead(status).end();
-}).listen(Number(PORT), "127.0.0.1");
+}).listen(Number(PORT), "127.0.0.1", () => console.log(`posts of the room are received at http://127.0.0.1:${PORT}`));
 
 // To the room. An answer that says that the request is wrong is a refusal; anything else is tried again.
 const names = new Map();
