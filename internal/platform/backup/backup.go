@@ -42,15 +42,20 @@ type Config struct {
 
 const defaultRate = 32 << 20
 
-// Check returns what is wrong with the settings.
-func (c Config) Check() error {
+// Check returns what is wrong with the settings of a server with a data directory, which need not exist.
+func (c Config) Check(dataDir string) error {
 	if _, err := recipientsOf(c.Recipients); err != nil {
 		return fmt.Errorf("backup.recipients: %w", err)
 	}
-	if isBucket(c.Directory) {
-		if _, err := c.bucketOf(); err != nil {
-			return fmt.Errorf("backup.directory: %w", err)
-		}
+	var err error
+	switch {
+	case isBucket(c.Directory):
+		_, err = c.bucketOf()
+	case c.Directory != "":
+		err = checkOutside(c.Directory, dataDir)
+	}
+	if err != nil {
+		return fmt.Errorf("backup.directory: %w", err)
 	}
 	return nil
 }

@@ -438,7 +438,18 @@ func TestAnEncryptedBackup(t *testing.T) {
 	o.Identity = key
 	d.restored(o, 30, "a/1", "a/2")
 	c.Recipients = []string{"age1wrong"}
-	if err := c.Check(); err == nil || !strings.Contains(err.Error(), "age1wrong") {
+	if err := c.Check(d.dir); err == nil || !strings.Contains(err.Error(), "age1wrong") {
 		t.Errorf("a wrong public key is accepted: %v", err)
+	}
+}
+
+// The settings of a server are refused if its backups would be in its data directory, which need not exist yet.
+func TestBackupsInTheDataDirectoryAreRefused(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	for directory, want := range map[string]bool{"": false, data: true, filepath.Join(data, "b"): true, data + "-b": false, filepath.Dir(data): false, "s3://bucket/data": false} {
+		err := backup.Config{Directory: directory}.Check(data)
+		if (err != nil) != want || want && !strings.HasPrefix(err.Error(), "backup.directory: ") {
+			t.Errorf("%q: %v", directory, err)
+		}
 	}
 }

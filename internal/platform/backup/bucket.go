@@ -126,6 +126,9 @@ func openBucketForReading(ctx context.Context, c Config) (*bucket, error) {
 	}
 	f, err := b.open(ctx, markFile)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := b.isNew(ctx); err == nil {
+			return nil, &absentError{b.name + " has no backups of Rialto: it is empty"}
+		}
 		return nil, fmt.Errorf("%s has no backups of Rialto: its file %s is missing", b, markFile)
 	}
 	if err != nil {

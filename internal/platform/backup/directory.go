@@ -34,8 +34,7 @@ func openDirectory(dir, dataDir string) (_ *directory, err error) {
 	if err != nil {
 		return nil, err
 	}
-	isNew := func(e fs.DirEntry) bool { return e.Name() == lockFile || e.Name() == "lost+found" }
-	if !isRepository(dir) && slices.ContainsFunc(names, func(e fs.DirEntry) bool { return !isNew(e) }) {
+	if !isRepository(dir) && slices.ContainsFunc(names, isForeign) {
 		return nil, fmt.Errorf("%s has other files than backups: name an empty directory, or one with backups", dir)
 	}
 	d := &directory{dir: dir, touched: map[string]bool{}}
@@ -59,6 +58,23 @@ func openDirectory(dir, dataDir string) (_ *directory, err error) {
 	}
 	return d, errors.Join(d.removeIncomplete(), filecopy.SyncDir(dir))
 }
+
+// describeAbsence is the error of a directory that has no backups.
+func describeAbsence(dir string) error {
+	names, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &absentError{dir + " has no backups of Rialto: there is no such directory"}
+	case err != nil:
+		return err
+	case !slices.ContainsFunc(names, isForeign):
+		return &absentError{dir + " has no backups of Rialto: it is empty"}
+	}
+	return fmt.Errorf("%s has no backups of Rialto: its file %s is missing", dir, markFile)
+}
+
+// isForeign reports whether a file of a directory that is no repository is not one that it may have before the first backup.
+func isForeign(e fs.DirEntry) bool { return e.Name() != lockFile && e.Name() != "lost+found" }
 
 func isRepository(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, markFile))
@@ -122,7 +138,7 @@ func lock(dir string, how, flags int) (*os.File, error) {
 // openDirectoryForReading opens a directory of backups, which may be read-only. Without a lock, what is read may be removed meanwhile.
 func openDirectoryForReading(dir string, locked bool) (*directory, error) {
 	if !isRepository(dir) {
-		return nil, fmt.Errorf("%s has no backups of Rialto: its file %s is missing", dir, markFile)
+		return nil, describeAbsence(dir)
 	}
 	d := &directory{dir: dir}
 	if !locked {

@@ -83,6 +83,11 @@ func openRepository(ctx context.Context, c Config, dataDir string) (_ *repositor
 	return r, nil
 }
 
+// absentError is the error of a place that has no backups, and nothing else: it is missing or empty, as before the first backup.
+type absentError struct{ text string }
+
+func (e *absentError) Error() string { return e.text }
+
 // openForReading opens a directory or a bucket with backups, which may be read-only. Unless locked, what is read may be removed meanwhile.
 func openForReading(ctx context.Context, c Config, locked bool) (r *repository, err error) {
 	r = &repository{}

@@ -48,6 +48,8 @@ type Service struct {
 
 	requests chan struct{} // at most one: a backup that Run is to begin
 
+	saidNone bool // the log has that there is no backup yet; only Run uses it
+
 	mu     sync.Mutex // guards the fields below
 	status Status
 	cutMs  int64              // the moment of the newest backup that is known, in milliseconds since 1970; 0: none is
@@ -165,6 +167,13 @@ func (s *Service) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	cutMs, err := latestCut(ctx, s.config, s.source.Stores.Identity().ID)
+	if absent := (*absentError)(nil); errors.As(err, &absent) && !s.knowsBackup() {
+		if !s.saidNone {
+			s.logger.Info("there is no backup yet; make one with rialto backup", "directory", s.config.Directory)
+		}
+		s.saidNone = true
+		return
+	}
 	if err != nil {
 		s.logger.Warn("it is unknown when the newest backup was made", "directory", s.config.Directory, "error", err)
 		return
@@ -172,6 +181,13 @@ func (s *Service) look(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cutMs = cutMs
+}
+
+// knowsBackup reports whether the moment of a backup is known.
+func (s *Service) knowsBackup() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cutMs != 0
 }
 
 // Age of the newest complete backup of this data directory, in seconds; +Inf: none is known.

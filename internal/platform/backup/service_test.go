@@ -3,6 +3,9 @@ package backup_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
@@ -129,4 +132,41 @@ func TestABackupFails(t *testing.T) {
 	if _, err := shared.Start(t.Context(), "olga", recordNothing); errs.Of(err).Reason != "backup_shared" {
 		t.Errorf("with shared engines a backup returned %v", err)
 	}
+}
+
+// Before the first backup, the log says once that there is none. A directory that has other files, or whose backups went away, is a warning each time.
+func TestTheLogKnowsTheFirstBackup(t *testing.T) {
+	d := newDirectory(t)
+	d.add(1)
+	var log strings.Builder
+	s := backup.NewService(backup.Source{Dir: d.dir, Stores: d.stores, Files: d.files}, d.config(), clock.System{}, slog.New(slog.NewTextHandler(&log, nil)))
+	looked := func(what string, infos, warnings int) {
+		t.Helper()
+		log.Reset()
+		for range 2 {
+			s.Look(t.Context())
+		}
+		if i, w := strings.Count(log.String(), `level=INFO msg="there is no backup yet`), strings.Count(log.String(), "level=WARN"); i != infos || w != warnings {
+			t.Errorf("%s: %s", what, &log)
+		}
+	}
+	if err := os.MkdirAll(d.backups, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	looked("an empty directory", 1, 0)
+	if err := os.Remove(d.backups); err != nil {
+		t.Fatal(err)
+	}
+	looked("no directory", 0, 0)
+	d.mustMake()
+	looked("a backup", 0, 0)
+	if err := os.Rename(d.backups, d.backups+".away"); err != nil {
+		t.Fatal(err)
+	}
+	looked("a backup that went away", 0, 2)
+	if err := os.WriteFile(d.backups, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = backup.NewService(backup.Source{Dir: d.dir, Stores: d.stores, Files: d.files}, d.config(), clock.System{}, slog.New(slog.NewTextHandler(&log, nil)))
+	looked("a file", 0, 2)
 }
