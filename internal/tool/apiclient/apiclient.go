@@ -55,7 +55,7 @@ func (c *Config) AddFlags(fs *flag.FlagSet, about string) {
 
 // create is the command that creates a key.
 func (c *Config) create() string {
-	return strings.Join(strings.Fields("rialto admin key create "+c.Access+" --name NAME"), " ")
+	return strings.Join(strings.Fields(createKey+" "+c.Access+" --name NAME"), " ")
 }
 
 // Check returns an error for an address that a Client does not call.

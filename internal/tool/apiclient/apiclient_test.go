@@ -112,6 +112,26 @@ func refuses(status int, code, reason string) func(http.ResponseWriter) {
 	}
 }
 
+// The advice of the server on how to make a key gives way to that of the command, which knows the key that it needs.
+func TestARefusalNamesOneCommand(t *testing.T) {
+	for said, want := range map[string]string{
+		"this needs a role: rialto admin key create --role auditor":            "this needs a role",
+		"this key is for the console; make another by rialto admin key create": "this key is for the console",
+		"rialto admin key create": "rialto admin key create",
+		"one; two: three":         "one; two: three",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(403)
+			fmt.Fprintf(w, `{"code":"permission_denied","message":%q}`, said)
+		}))
+		t.Cleanup(server.Close)
+		err := call(t, apiclient.Config{URL: server.URL, Key: "key", Access: "--role operator"})
+		if want := "this key may not do that: " + want + "; make another with: rialto admin key create --role operator --name NAME"; err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %q", said, err, want)
+		}
+	}
+}
+
 // TestCallsAreRepeatedWhileTheServerIsBusy: other refusals are not, and say what to do. A call that must not be made twice is made once.
 func TestCallsAreRepeatedWhileTheServerIsBusy(t *testing.T) {
 	busy, done := refuses(503, "unavailable", ""), func(http.ResponseWriter) {}

@@ -99,7 +99,7 @@ func (c *Client) refusal(answer *http.Response, body []byte) error {
 	case json.Unmarshal(body, &f) == nil && f.Code == codeUnauthenticated:
 		return &Error{Code: f.Code, Message: "the server does not accept this key; make one with: " + c.config.create()}
 	case f.Code == codePermissionDenied:
-		return &Error{Code: f.Code, Message: fmt.Sprintf("this key may not do that: %s; make another with: %s", f.Message, c.config.create())}
+		return &Error{Code: f.Code, Message: fmt.Sprintf("this key may not do that: %s; make another with: %s", withoutCommand(f.Message), c.config.create())}
 	case f.Code != "":
 		return &Error{Code: f.Code, Reason: f.reason(), Message: f.Message}
 	case answer.StatusCode < 500 && answer.StatusCode != http.StatusTooManyRequests:

@@ -72,3 +72,15 @@ func (f *failure) reason() string {
 	}
 	return ""
 }
+
+// createKey begins each command that makes a key.
+const createKey = "rialto admin key create"
+
+// withoutCommand cuts the server's own advice on how to make a key off its message: the client knows what key the command needs.
+func withoutCommand(message string) string {
+	before, _, has := strings.Cut(message, createKey)
+	if end := strings.LastIndexAny(before, ";:"); has && end > 0 {
+		return before[:end]
+	}
+	return message
+}
