@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
@@ -95,6 +96,9 @@ func (c *command) check(words []string) error {
 	conversation, seq, ok := strings.Cut(words[0], "/")
 	if !ok {
 		c.request.Id = words[0]
+		if _, err := id.ParseMessage(strings.ToUpper(words[0])); err != nil { // as people type it
+			return fmt.Errorf("%q is neither the id of a message, as F3ZM-VZDF-A226-2222, nor CONVERSATION/SEQ: %w", words[0], err)
+		}
 		return nil
 	}
 	var err error

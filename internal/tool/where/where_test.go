@@ -27,3 +27,14 @@ func TestUnknownKey(t *testing.T) {
 		}
 	}
 }
+
+// What is no message is refused before a server is asked, with both ways to name one. Ids may be in small letters.
+func TestNamesOfMessages(t *testing.T) {
+	for word, want := range map[string]int{"foo": 2, "7/x": 2, "F3ZM-VZDF-A226-2222": 1, "f3zm-vzdf-a226-2222": 1, "7/1": 1} {
+		var out, errOut strings.Builder
+		code := Main(t.Context(), []string{word, "--key", "key", "--url", "http://127.0.0.1:1"}, &out, &errOut)
+		if code != want || code == 2 && !strings.Contains(errOut.String(), "CONVERSATION/SEQ") {
+			t.Errorf("%s: exit code %d, %q", word, code, &errOut)
+		}
+	}
+}
