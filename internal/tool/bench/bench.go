@@ -42,7 +42,7 @@ rialto bench COMMAND --help shows the flags.
 // flags.
 func Main(args []string, out, errOut io.Writer) int {
 	if len(args) == 0 {
-		fmt.Fprint(errOut, usage)
+		fmt.Fprintf(errOut, "rialto bench: a command is missing\n\n%s", usage)
 		return 2
 	}
 	switch args[0] {

@@ -39,6 +39,7 @@ func chatMain(args []string, out, errOut io.Writer) int {
 	debug.SetGCPercent(400)
 	printer := progress.New(errOut)
 	l := &load{config: c, deploy: newDeployment(c.url, c.key, printer)}
+	l.deploy.patience = c.patience
 	ctx, stop := l.withInterrupts(context.Background(), l.sayInterrupted)
 	defer stop()
 	r, err := l.run(ctx)

@@ -49,7 +49,7 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 	fs.IntVar(&c.rate, "rate", 0, "messages a second of all senders together, independent of the answers (open loop); replaces --window")
 	fs.DurationVar(&c.duration, "duration", 10*time.Second, "how long to send")
 	fs.DurationVar(&c.drain, "drain", 30*time.Second, "how long to wait afterwards, without any delivery, for messages in flight")
-	fs.DurationVar(&c.patience, "patience", 2*time.Minute, "how long no server may accept a connection before the run ends")
+	fs.DurationVar(&c.patience, "patience", defaultPatience, "how long no server may accept a connection before the run ends")
 	fs.BoolVar(&c.history, "history", false, "compare the conversations' histories at the end even if no connection was lost")
 	fs.IntVar(&c.bytes, "size", 200, "`bytes` of each text")
 	fs.StringVar(&c.text, "text", "", "`file` with text to send; otherwise Debian's fortune packages, or built-in sentences")

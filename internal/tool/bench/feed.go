@@ -54,6 +54,7 @@ func feedMain(args []string, out, errOut io.Writer) int {
 	debug.SetGCPercent(400)
 	printer := progress.New(errOut)
 	l := &feedLoad{config: c, deploy: newDeployment(c.url, c.key, printer), start: time.Now()}
+	l.deploy.patience = c.patience
 	ctx, stop := l.withInterrupts(context.Background(), func() { printer.Say("interrupted; checking what was done") })
 	defer stop()
 	r, err := l.run(ctx)

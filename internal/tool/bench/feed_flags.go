@@ -38,7 +38,7 @@ func (c *feedConfig) parse(args []string, errOut io.Writer) (int, bool) {
 	fs.IntVar(&c.changes, "changes", 10, "of 100 posts and changes, how many delete a post, or begin or cease to follow an author")
 	fs.IntVar(&c.check, "check", 200, "`number` of readers whose whole timelines are compared with the naive feed after the load")
 	fs.DurationVar(&c.duration, "duration", 10*time.Second, "how long to load")
-	fs.DurationVar(&c.patience, "patience", 2*time.Minute, "how long a call may find no server before the run ends")
+	fs.DurationVar(&c.patience, "patience", defaultPatience, "how long a call may find no server before the run ends")
 	fs.IntVar(&c.bytes, "size", 200, "`bytes` of each text")
 	fs.StringVar(&c.text, "text", "", "`file` with text to publish; otherwise Debian's fortune packages, or built-in sentences")
 	fs.Uint64Var(&c.seed, "seed", 1, "seed of random choices")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/progress"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -22,13 +23,17 @@ type deployment struct {
 	run       string // makes the handles of this run unique
 	http      *http.Client
 	printer   *progress.Printer
+	patience  time.Duration // for how long a user's session is asked for again while the server is busy
 }
 
 func (d *deployment) progress(format string, args ...any) { d.printer.Say(format, args...) }
 
+// defaultPatience of --patience.
+const defaultPatience = 2 * time.Minute
+
 // newDeployment returns a deployment with one address or several, separated by commas.
 func newDeployment(url, key string, printer *progress.Printer) *deployment {
-	d := &deployment{key: key, run: strconv.FormatInt(time.Now().UnixNano(), 36), printer: printer,
+	d := &deployment{key: key, patience: defaultPatience, run: strconv.FormatInt(time.Now().UnixNano(), 36), printer: printer,
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute}}
 	d.endpoints = newEndpoints(d.http, url)
 	return d
@@ -102,7 +107,31 @@ func (d *deployment) users(ctx context.Context, n, devices int) ([]*user, error)
 
 const password = "only for this load test"
 
+// session makes a session of a user, and with the first one the user. While the server is busy, it is asked again.
 func (d *deployment) session(ctx context.Context, i, device int) (*accountv1.Session, error) {
+	delays := backoff.New(200*time.Millisecond, 5*time.Second)
+	for end, again := time.Now().Add(d.patience), false; ; again = true {
+		s, err := d.trySession(ctx, i, device, again)
+		if err == nil || !isBusy(err) || time.Now().After(end) {
+			return s, err
+		}
+		if err := delays.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// isBusy reports whether a server that runs has refused a call for now.
+func isBusy(err error) bool {
+	switch connect.CodeOf(err) {
+	case connect.CodeUnavailable, connect.CodeResourceExhausted, connect.CodeDeadlineExceeded:
+		return detailOf(err) != nil
+	}
+	return false
+}
+
+// trySession asks for a session once. If it is asked for again, an earlier attempt may have registered the user.
+func (d *deployment) trySession(ctx context.Context, i, device int, again bool) (*accountv1.Session, error) {
 	handle := fmt.Sprintf("b%s.%d", d.run, i)
 	at := d.endpointOf(i, device)
 	client := &accountv1.Client{Name: "rialto bench", Type: "bench" + strconv.Itoa(device)}
@@ -120,10 +149,12 @@ func (d *deployment) session(ctx context.Context, i, device int) (*accountv1.Ses
 	}
 	if device == 0 {
 		s, err := at.accounts.Register(ctx, connect.NewRequest(&accountv1.RegisterRequest{Handle: handle, Password: password, DisplayName: handle, Client: client}))
-		if err != nil {
+		if err == nil {
+			return s.Msg, nil
+		}
+		if !again || connect.CodeOf(err) != connect.CodeAlreadyExists {
 			return nil, fmt.Errorf("registering a user: %w", err)
 		}
-		return s.Msg, nil
 	}
 	s, err := at.accounts.Login(ctx, connect.NewRequest(&accountv1.LoginRequest{Handle: handle, Password: password, Client: client}))
 	if err != nil {
