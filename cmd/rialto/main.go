@@ -45,7 +45,7 @@ func commands() []command {
 		{"search", "build the search index of a node again: rialto search rebuild --data DIR", func(args []string) int {
 			return app.SearchMain(args, os.Stdout, os.Stderr)
 		}},
-		{"backup", "back up a data directory, also while a server uses it: rialto backup --url ADMIN-URL --key KEY, or --data DIR --to BACKUPS", func(args []string) int {
+		{"backup", "back up a data directory, also while a server uses it: rialto backup --url URL --key KEY, or --data DIR --to BACKUPS", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.BackupMain(ctx, args, os.Stdout, os.Stderr) })
 		}},
 		{"restore", "restore a backup into a new data directory: rialto restore --from BACKUPS --data DIR", func(args []string) int {

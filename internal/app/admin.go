@@ -12,11 +12,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/lifecycle"
+	"github.com/rialto-im/rialto/internal/base/printable"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/datadir"
@@ -25,78 +28,97 @@ import (
 	"github.com/rialto-im/rialto/internal/tool/move"
 )
 
-const adminUsage = `Usage:
-  rialto admin key create --data DIR --name NAME [--audit] [--bot USER [--bridge NAME]] [--role ROLE]   create an API key for a server; it is shown once.
+const (
+	keyUsage = `  rialto admin key create --data DIR --name NAME [--audit] [--bot USER [--bridge NAME]] [--role ROLE]   create an API key for a server; it is shown once.
                                                    --audit: it may read messages as they were before edits and recalls, and trace them with rialto where
                                                    --bot: it stands for one user only, by id
                                                    --bridge: and that is the bot of a bridge with this name
-                                                   --role: it is for the operators' console only: auditor (reads), moderator (decides about
-                                                   reports, and bans) or operator (reads and changes, and moderates)
-  rialto admin key list   --data DIR               list the keys' names
+                                                   --role: it is for a person, in the operators' console and the commands that ask for a role (rialto backup, import,
+                                                   export, rank): auditor (reads), moderator (decides about reports, and bans) or operator (all of that, and changes)
+  rialto admin key list   --data DIR               list the keys, with what they may do and when they were created
   rialto admin key revoke --data DIR --name NAME   revoke the keys with a name
-
-  rialto admin jobs list    --data DIR [--state discarded] [--queue default] [--limit 100]   list background jobs
+`
+	jobsUsage = `  rialto admin jobs list    --data DIR [--state discarded] [--queue default] [--limit 100]   list background jobs
   rialto admin jobs show    --data DIR --id ID                    show a job with its arguments and its error
   rialto admin jobs retry   --data DIR --id ID | --all [--kind KIND]   run dead letters again
   rialto admin jobs discard --data DIR --id ID                    end a job that waits; stop one that runs
-
-  rialto admin transactions list  --data DIR [--state failed] [--limit 100]   list message transactions of business servers
+`
+	transactionsUsage = `  rialto admin transactions list  --data DIR [--state failed] [--limit 100]   list message transactions of business servers
   rialto admin transactions show  --data DIR --id ID              show a transaction with its messages and its error
   rialto admin transactions retry --data DIR --id ID | --all      send the messages again that were refused
-
+`
+	adminNotes = `
 They use a data directory, or with --postgres ADDRESS a database, also while a server uses it. create also creates the data
 directory if it does not exist, like the first rialto serve. What changes something is in the audit log, which the console shows: under
 the user of the operating system, with --operator NAME and --reason TEXT.
 Exit codes: 0 on success, 1 after a failure, 2 for an invalid command line.
 `
+)
+
+// adminGroup are the commands of rialto admin about one thing.
+type adminGroup struct {
+	name, usage string
+	verbs       []string
+	main        func(ctx context.Context, verb string, args []string, out, errOut io.Writer) int
+}
 
 // AdminMain is rialto admin. It works on a data directory or a database, also while a server runs on it.
 func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
-	if len(args) > 1 && args[0] == "jobs" && slices.Contains(jobVerbs, args[1]) {
-		return adminJobsMain(ctx, args[1], args[2:], out, errOut)
+	usage := "Usage:\n" + keyUsage + "\n" + jobsUsage + "\n" + transactionsUsage + adminNotes
+	if len(args) > 0 && isHelp(args[0]) {
+		fmt.Fprint(out, usage)
+		return 0
 	}
-	if len(args) > 1 && args[0] == "transactions" && slices.Contains(transactionVerbs, args[1]) {
-		return adminTransactionsMain(ctx, args[1], args[2:], out, errOut)
-	}
-	for _, a := range args[:min(2, len(args))] {
-		if a == "help" || a == "-h" || a == "-help" || a == "--help" {
-			fmt.Fprint(out, adminUsage)
-			return 0
+	for _, g := range []adminGroup{
+		{"key", keyUsage, []string{"create", "list", "revoke"}, adminKeyMain},
+		{"jobs", jobsUsage, jobVerbs, adminJobsMain},
+		{"transactions", transactionsUsage, transactionVerbs, adminTransactionsMain},
+	} {
+		if len(args) == 0 || args[0] != g.name {
+			continue
 		}
+		usage = "Usage:\n" + g.usage + adminNotes
+		rest := args[1:]
+		switch {
+		case len(rest) > 0 && isHelp(rest[0]):
+			fmt.Fprint(out, usage)
+			return 0
+		case len(rest) == 0 || !slices.Contains(g.verbs, rest[0]):
+			return noCommand("rialto admin "+g.name, rest, usage, errOut)
+		}
+		return g.main(ctx, rest[0], rest[1:], out, errOut)
 	}
-	if len(args) < 2 || args[0] != "key" || !slices.Contains([]string{"create", "list", "revoke"}, args[1]) {
-		fmt.Fprint(errOut, adminUsage)
-		return 2
-	}
-	verb := args[1]
+	return noCommand("rialto admin", args, usage, errOut)
+}
+
+func isHelp(word string) bool {
+	return slices.Contains([]string{"help", "-h", "-help", "--help"}, word)
+}
+
+// adminKeyMain is rialto admin key.
+func adminKeyMain(ctx context.Context, verb string, args []string, out, errOut io.Writer) int {
 	fs := flag.NewFlagSet("rialto admin key "+verb, flag.ContinueOnError)
 	data := fs.String("data", "data", "data `directory`")
 	postgres := fs.String("postgres", "", "`address` of the database, if the server uses PostgreSQL")
-	key := account.NewKey{}
+	key, by := account.NewKey{}, auditFlags{}
 	if verb != "list" {
 		fs.StringVar(&key.Name, "name", "", "`name` of the key; required")
-	}
-	by := auditFlags{}
-	if verb != "list" {
 		by.add(fs)
 	}
 	if verb == "create" {
-		fs.BoolVar(&key.Audit, "audit", false, "it may read messages as they were before edits and recalls, and trace them with rialto where")
-		fs.Func("role", "`role` in the operators' console, for which alone the key is: auditor (reads), moderator (decides about reports, and bans) or operator (reads and changes, and moderates)", func(role string) (err error) {
-			key.Role, err = operatorRole(role)
-			return err
-		})
-		fs.Uint64Var((*uint64)(&key.Bot), "bot", 0, "`id` of the user whom it stands for; 0: all users")
-		fs.StringVar(&key.Bridge, "bridge", "", "`name` of the bridge that uses it, with --bot")
+		addKeyFlags(fs, &key)
 	}
-	if code, ok := parse(fs, "It also works while a server uses the directory.\n", args[2:], out, errOut); !ok {
+	if code, ok := parse(fs, "It also works while a server uses the directory.\n", args, out, errOut); !ok {
 		return code
 	}
-	if key.Name == "" && verb != "list" {
-		fmt.Fprintf(errOut, "rialto admin key %s: --name is required\n", verb)
-		return 2
+	wrong := by.check()
+	switch {
+	case key.Name == "" && verb != "list":
+		wrong = "--name is required"
+	case key.Bridge != "" && key.Bot == 0:
+		wrong = "--bridge needs --bot USER"
 	}
-	if wrong := by.check(); wrong != "" {
+	if wrong != "" {
 		fmt.Fprintf(errOut, "rialto admin key %s: %s\n", verb, wrong)
 		return 2
 	}
@@ -105,10 +127,28 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		err = createFirstKey(ctx, *data, key, by, out, errOut)
 	}
 	if err != nil {
-		fmt.Fprintln(errOut, "rialto admin:", err)
+		fmt.Fprintln(errOut, "rialto admin:", plain(err))
 		return 1
 	}
 	return 0
+}
+
+// addKeyFlags adds the flags of what a new key may do.
+func addKeyFlags(fs *flag.FlagSet, key *account.NewKey) {
+	fs.BoolVar(&key.Audit, "audit", false, "it may read messages as they were before edits and recalls, and trace them with rialto where")
+	fs.Func("role", "`role` of a person, in the operators' console and the commands that ask for one: auditor (reads), moderator (decides about reports, and bans) or operator (all of that, and changes, backs up, imports and exports)", func(role string) (err error) {
+		key.Role, err = operatorRole(role)
+		return err
+	})
+	fs.Func("bot", "`id` of the user whom it stands for, as PutUser returned it; without it, all users", func(text string) error {
+		bot, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return errors.New("--bot takes the id that PutUser returned, a number")
+		}
+		key.Bot = id.User(bot)
+		return nil
+	})
+	fs.StringVar(&key.Bridge, "bridge", "", "`name` of the bridge that uses it, with --bot")
 }
 
 // operatorRole returns a role in the operators' console by its name.
@@ -257,7 +297,7 @@ func adminKey(ctx context.Context, verb string, db *sqldb.DB, of account.NewKey,
 			return err
 		}
 		for _, k := range keys {
-			fmt.Fprintln(out, k)
+			fmt.Fprintf(out, "%s\t%s\t%s\n", printable.Line(k.Name), k.Access, moment(time.UnixMilli(k.CreatedMs)))
 		}
 	case "revoke":
 		n, err := accounts.RevokeKey(ctx, of.Name, who.record())
@@ -266,6 +306,10 @@ func adminKey(ctx context.Context, verb string, db *sqldb.DB, of account.NewKey,
 		}
 		if n == 0 {
 			return fmt.Errorf("unknown key %q; rialto admin key list shows the names", of.Name)
+		}
+		if n == 1 {
+			fmt.Fprintln(out, "1 key revoked")
+			return nil
 		}
 		fmt.Fprintf(out, "%d keys revoked\n", n)
 	}

@@ -314,13 +314,13 @@ func TestAdminKeys(t *testing.T) {
 	if err := put(key); err != nil {
 		t.Errorf("the key is rejected: %v", err)
 	}
-	if code, out, _ := admin("key", "list", "--data", data); code != 0 || out != "shop\n" {
+	if code, out, _ := admin("key", "list", "--data", data); code != 0 || !regexp.MustCompile(`^shop\tserver\t20\S+Z\n$`).MatchString(out) {
 		t.Errorf("list: %d, %q", code, out)
 	}
 	if code, _, errOut := admin("key", "revoke", "--data", data, "--name", "ship"); code != 1 || !strings.Contains(errOut, `"ship"`) {
 		t.Errorf("revoking a missing key: %d, %q", code, errOut)
 	}
-	if code, out, _ := admin("key", "revoke", "--data", data, "--name", "shop"); code != 0 || out != "1 keys revoked\n" {
+	if code, out, _ := admin("key", "revoke", "--data", data, "--name", "shop"); code != 0 || out != "1 key revoked\n" {
 		t.Errorf("revoke: %d, %q", code, out)
 	}
 	err = put(key)
@@ -334,6 +334,25 @@ func TestAdminKeys(t *testing.T) {
 		if code, out, errOut := admin(args...); code != 2 || out != "" || errOut == "" {
 			t.Errorf("%v: %d, %q, %q", args, code, out, errOut)
 		}
+	}
+	for line, want := range map[string]string{
+		"":                                   "rialto admin: a command is missing\n\nUsage:",
+		"foo list":                           `rialto admin: unknown command "foo"`,
+		"jobs":                               "rialto admin jobs: a command is missing\n\nUsage:\n  rialto admin jobs list",
+		"jobs foo":                           `rialto admin jobs: unknown command "foo"`,
+		"key create --name b --bot @bob2":    "--bot takes the id that PutUser returned",
+		"key create --name b --bridge irc":   "rialto admin key create: --bridge needs --bot USER\n",
+		"key create --name b --role servant": "a role is auditor, moderator or operator",
+	} {
+		if code, out, errOut := admin(strings.Fields(line)...); code != 2 || out != "" || !strings.Contains(errOut, want) {
+			t.Errorf("%q: %d, %q, %q", line, code, out, errOut)
+		}
+	}
+	if code, _, errOut := admin("key", "create", "--data", data, "--name", "b", "--bot", "5"); code != 1 || errOut != "rialto admin: there is no user 5\n" {
+		t.Errorf("a bot that is nobody: %d, %q", code, errOut)
+	}
+	if code, out, _ := admin("jobs", "--help"); code != 0 || !strings.Contains(out, "admin jobs retry") || strings.Contains(out, "admin key") {
+		t.Errorf("the help of jobs: %d, %q", code, out)
 	}
 	for _, args := range [][]string{{"--help"}, {"key", "--help"}, {"key", "create", "--help"}} {
 		if code, out, errOut := admin(args...); code != 0 || errOut != "" || !strings.Contains(out, "rialto admin key create") {
@@ -356,8 +375,8 @@ func TestCheck(t *testing.T) {
 	if _, err := os.Stat(data); err == nil {
 		t.Error("check created the data directory")
 	}
-	code, _, errOut := check("--listen", "0.0.0.0:1", "--admin", "x", "--set", "gateway.loops=x")
-	if code != 2 || !strings.Contains(errOut, "plaintext=true") || !strings.Contains(errOut, "admin: ") || !strings.Contains(errOut, "gateway.loops: ") {
+	code, _, errOut := check("--listen", "0.0.0.0:1", "--admin", "x", "--set", "gateway.loops=x", "--data", data, "--set", "backup.directory="+filepath.Join(data, "backups"))
+	if code != 2 || !strings.Contains(errOut, "backup.directory: ") || !strings.Contains(errOut, "plaintext=true") || !strings.Contains(errOut, "admin: ") || !strings.Contains(errOut, "gateway.loops: ") {
 		t.Errorf("three errors: got exit code %d, %q", code, errOut)
 	}
 	for address, want := range map[string]string{"postgres://canary:canary@db/x": "rialto: the configuration is invalid:\npostgres: ", "postgres://canary:canary@db/x?sslmode=require": "rialto: warning: postgres: ", "postgres://canary:canary@db/x?sslmode=verify-full": ""} {

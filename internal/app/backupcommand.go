@@ -27,7 +27,7 @@ import (
 
 const backupHelp = `backup copies a data directory, as it is at one moment, to a directory of backups. Files that an earlier backup there has are not copied again.
 
-  rialto backup --url http://127.0.0.1:7071 --key @FILE   ask a running server, which needs the setting backup.directory. The key has the role operator
+  rialto backup --url http://127.0.0.1:7071 --key @FILE   ask a running server by its admin listener, or the address of its clients; it needs the setting backup.directory. The key has the role operator
   rialto backup --data DIR --to BACKUPS                   back up the directory of a server that is stopped
   rialto backup --to BACKUPS --list                       list the backups
   rialto backup --to BACKUPS --remove ID                  remove a backup, and what only it needs
@@ -54,7 +54,7 @@ type backupFlags struct {
 func (f *backupFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 	fs := flag.NewFlagSet("rialto backup", flag.ContinueOnError)
 	f.server = apiclient.Config{Access: "--role operator", Patience: apiclient.DefaultPatience}
-	f.server.AddFlags(fs, "a running server's listener")
+	f.server.AddFlags(fs, "a running server: its listener, or its admin listener")
 	f.by.add(fs)
 	f.place.add(fs)
 	fs.StringVar(&f.data, "data", "", "data `directory` of a server that is stopped")
@@ -197,7 +197,7 @@ func (f *backupFlags) backupStopped(ctx context.Context, report backup.Progress)
 	}
 	dir, err := lockDataDir(data)
 	if isInUse(err) {
-		return nil, fmt.Errorf("a server uses %s: ask it, by rialto backup --url ADMIN-URL --key KEY (it needs the setting backup.directory), or stop it", data)
+		return nil, fmt.Errorf("a server uses %s: ask it, by rialto backup --url URL --key KEY (it needs the setting backup.directory), or stop it", data)
 	}
 	if err != nil {
 		return nil, err

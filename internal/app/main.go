@@ -68,6 +68,16 @@ func parse(fs *flag.FlagSet, summary string, args []string, out, errOut io.Write
 	return 0, true
 }
 
+// noCommand says what is wrong with a command line whose first word is no command of a name, such as rialto admin, before the usage. It returns the exit code, 2.
+func noCommand(name string, args []string, usage string, errOut io.Writer) int {
+	problem := "a command is missing"
+	if len(args) > 0 {
+		problem = fmt.Sprintf("unknown command %q", args[0])
+	}
+	fmt.Fprintf(errOut, "%s: %s\n\n%s", name, problem, usage)
+	return 2
+}
+
 func (f *flags) load(environ []string) (*config.Config, error) {
 	set := f.set
 	for _, v := range []struct{ name, text string }{{"data", f.data}, {"listen", f.listen}, {"admin", f.admin}} {
@@ -80,7 +90,7 @@ func (f *flags) load(environ []string) (*config.Config, error) {
 
 const serveHelp = `serve runs a node until it gets SIGINT or SIGTERM. It then tells clients to reconnect, completes requests in progress and ends. A
 second signal ends it at once, without losing acknowledged data.
-Exit codes: 0 after a clean stop, 1 after a failure, 2 for an invalid configuration.
+Exit codes: 0 after a clean stop, 1 after a failure, 2 for an invalid command line or configuration, 3 if the disk with the data failed.
 `
 
 const checkHelp = `check reports all errors in the configuration that serve would use with the same flags, and warns about unsafe settings. It starts nothing.

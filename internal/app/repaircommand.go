@@ -2,10 +2,13 @@ package app
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
@@ -22,12 +25,12 @@ Exit codes: 0 if the directory can be served, 1 if not, 2 for an invalid command
 
 // RepairMain is rialto repair.
 func RepairMain(ctx context.Context, args []string, out, errOut io.Writer) int {
-	fs := flag.NewFlagSet("rialto repair", flag.ContinueOnError)
-	data := fs.String("data", "data", "data `directory` of a server that is stopped")
-	accept := fs.Bool("accept-loss", false, "make the directory usable without the lost data")
+	flags := flag.NewFlagSet("rialto repair", flag.ContinueOnError)
+	data := flags.String("data", "data", "data `directory` of a server that is stopped")
+	accept := flags.Bool("accept-loss", false, "make the directory usable without the lost data")
 	by := auditFlags{}
-	by.add(fs)
-	if code, ok := parse(fs, repairHelp, args, out, errOut); !ok {
+	by.add(flags)
+	if code, ok := parse(flags, repairHelp, args, out, errOut); !ok {
 		return code
 	}
 	if wrong := by.check(); wrong != "" {
@@ -42,6 +45,9 @@ func RepairMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 }
 
 func repair(ctx context.Context, data string, accept bool, by auditFlags, out io.Writer) (err error) {
+	if _, err := os.Stat(data); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s does not exist", data)
+	}
 	if err := move.CheckSource(data); err != nil {
 		return err
 	}

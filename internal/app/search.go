@@ -134,8 +134,7 @@ func SearchMain(args []string, out, errOut io.Writer) int {
 		args = []string{"rebuild", "--help"}
 	}
 	if len(args) == 0 || args[0] != "rebuild" {
-		fmt.Fprint(errOut, "Usage: rialto search rebuild [--data DIRECTORY]\n\n"+searchHelp)
-		return 2
+		return noCommand("rialto search", args, "Usage: rialto search rebuild [--data DIRECTORY]\n\n"+searchHelp, errOut)
 	}
 	fs := flag.NewFlagSet("rialto search rebuild", flag.ContinueOnError)
 	data := fs.String("data", "data", "data `directory` of the node")

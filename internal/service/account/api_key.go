@@ -53,7 +53,11 @@ func (s *Service) CreateKey(ctx context.Context, k NewKey, record auditlog.Recor
 		if k.Audit {
 			return "", errBotAudit
 		}
-		if err := s.Exist(ctx, []id.User{k.Bot}); err != nil {
+		err := s.Exist(ctx, []id.User{k.Bot})
+		if err != nil && errs.Of(err).Reason == "no_user" {
+			err = errs.New(errs.NotFound, "no_user", "there is no user "+k.Bot.String())
+		}
+		if err != nil {
 			return "", err
 		}
 	}
@@ -79,22 +83,32 @@ func describeKey(audit bool, bot id.User, bridge string) string {
 	return "server"
 }
 
-// ListKeys returns the names of all API keys, oldest first.
-func (s *Service) ListKeys(ctx context.Context) (names []string, err error) {
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT name, created_ms FROM api_keys UNION ALL SELECT name, created_ms FROM operator_keys ORDER BY 2, 1`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var n string
-		var createdMs int64
-		if err := rows.Scan(&n, &createdMs); err != nil {
-			return nil, err
+// KeyInfo is what is known of an API key; the key itself is not stored.
+type KeyInfo struct {
+	Name string
+	// Access is what it may do, as the audit log says it: "server, audit", "bot of user 7", or the name of a role.
+	Access    string
+	CreatedMs int64 // since 1970
+}
+
+// ListKeys returns all API keys, oldest first.
+func (s *Service) ListKeys(ctx context.Context) (keys []KeyInfo, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT name, created_ms, audit, bot, bridge, 0 FROM api_keys
+		UNION ALL SELECT name, created_ms, FALSE, 0, '', role FROM operator_keys ORDER BY 2, 1`)
+	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
+		var k KeyInfo
+		var audit bool
+		var bot id.User
+		var bridge string
+		var role id.OperatorRole
+		err := rows.Scan(&k.Name, &k.CreatedMs, &audit, &bot, &bridge, &role)
+		if k.Access = describeKey(audit, bot, bridge); role != id.NoOperator {
+			k.Access = role.String()
 		}
-		names = append(names, n)
-	}
-	return names, rows.Err()
+		keys = append(keys, k)
+		return err
+	})
+	return keys, err
 }
 
 // RevokeKey revokes the keys of a name, and records that; here at once, and in other processes within a second. It returns how many they were. If there are none,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -322,8 +323,8 @@ func TestKeys(t *testing.T) {
 		_, err := r.Verify(t.Context(), bad)
 		wantError(t, what, err, errs.Unauthenticated, "bad_token")
 	}
-	if names, err := r.ListKeys(t.Context()); err != nil || len(names) != 1 || names[0] != "shop" {
-		t.Errorf("the key names are %v (%v)", names, err)
+	if keys, err := r.ListKeys(t.Context()); err != nil || len(keys) != 1 || keys[0].Name != "shop" || keys[0].Access != "server" || keys[0].CreatedMs == 0 {
+		t.Errorf("the keys are %v (%v)", keys, err)
 	}
 	if n, err := r.RevokeKey(t.Context(), "shop", nil); err != nil || n != 1 {
 		t.Errorf("RevokeKey returned %d (%v)", n, err)
@@ -332,6 +333,34 @@ func TestKeys(t *testing.T) {
 	wantError(t, "a revoked key", err, errs.Unauthenticated, "bad_token")
 	if message := errs.Of(err).Message; !strings.Contains(message, "rialto admin key create") || strings.Contains(message, "log in") {
 		t.Errorf("the error of a revoked key, %q, does not say what to do", message)
+	}
+}
+
+// A list of keys says of each what it may do, in the words of the audit log.
+func TestListsOfKeys(t *testing.T) {
+	r := open(t, account.Config{})
+	_, ann := r.register("ann")
+	for _, k := range []account.NewKey{{Name: "a"}, {Name: "b", Audit: true}, {Name: "c", Bot: ann.User}, {Name: "d", Bot: ann.User, Bridge: "irc"}, {Name: "e", Role: id.Moderator}} {
+		if _, err := r.CreateKey(t.Context(), k, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keys, err := r.ListKeys(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, k := range keys {
+		list = append(list, k.Name+": "+k.Access)
+	}
+	slices.Sort(list) // they were created at one time
+	bot := "bot of user " + ann.User.String()
+	if want := []string{"a: server", "b: server, audit", "c: " + bot, "d: bridge irc, " + bot, "e: moderator"}; !slices.Equal(list, want) {
+		t.Errorf("got %q, want %q", list, want)
+	}
+	_, err = r.CreateKey(t.Context(), account.NewKey{Name: "f", Bot: 5}, nil)
+	if wantError(t, "nobody's key", err, errs.NotFound, "no_user"); errs.Of(err).Message != "there is no user 5" {
+		t.Errorf("the key of nobody: %v", err)
 	}
 }
 

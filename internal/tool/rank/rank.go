@@ -50,12 +50,16 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	verbs := map[string]func(*command, context.Context) error{"examples": (*command).save, "train": (*command).train, "evaluate": (*command).evaluate, "upload": (*command).upload, "models": (*command).list, "activate": (*command).activate}
 	if len(args) == 0 || verbs[args[0]] == nil {
 		isHelp := len(args) > 0 && (args[0] == "help" || args[0] == "--help" || args[0] == "-h")
-		to, code := stderr, 2
 		if isHelp {
-			to, code = stdout, 0
+			_, _ = io.WriteString(stdout, usage)
+			return 0
 		}
-		_, _ = io.WriteString(to, usage)
-		return code
+		problem := "a verb is missing"
+		if len(args) > 0 {
+			problem = fmt.Sprintf("unknown verb %q", args[0])
+		}
+		_, _ = fmt.Fprintf(stderr, "rialto rank: %s\n\n%s", problem, usage)
+		return 2
 	}
 	c := &command{verb: args[0], stdout: stdout, server: apiclient.Config{Patience: apiclient.DefaultPatience}}
 	fs := flag.NewFlagSet("rialto rank "+c.verb, flag.ContinueOnError)
