@@ -1766,6 +1766,14 @@ mutant "retry renditions of a run apart" internal/service/video/share.go 's/i > 
 mutant "count the time of a run for each of its renditions" internal/service/video/finish.go 's/float64\(now-t\.begunMs\)\*t\.part/float64(now-t.begunMs)/' '^TestSpent$' internal/service/video
 mutant "make the storyboard of the file" internal/service/video/inspect.go 's/t\.chunk = ofRendition/t.chunk = 0/' '^TestShared$' internal/service/video
 mutant "leave a task waiting whose inputs are complete" internal/service/video/sweep.go 's/s\.startOverdue\(ctx\), //' '^TestOverdue$' internal/service/video
+mutant "let backups be in the data directory that they are of" internal/platform/backup/backup.go 's/case c\.Directory != "":/case false:/' BackupsInTheDataDirectoryAreRefused ./internal/platform/backup
+mutant "warn before the first backup" internal/platform/backup/directory.go 's/case !slices\.ContainsFunc\(names, isForeign\):/case false:/' TheLogKnowsTheFirstBackup ./internal/platform/backup
+mutant "keep silent about backups that went away" internal/platform/backup/service.go 's/\&absent\) \&\& !s\.knowsBackup\(\) \{/\&absent) {/' TheLogKnowsTheFirstBackup ./internal/platform/backup
+mutant "name two commands that make a key" internal/tool/apiclient/error.go 's/has \&\& end > 0/false \&\& has \&\& end > 0/' ARefusalNamesOneCommand ./internal/tool/apiclient
+mutant "ask a server for a message that is none" internal/tool/where/where.go 's/ParseMessage\(strings\.ToUpper\(words\[0\]\)\); err != nil/ParseMessage(strings.ToUpper(words[0])); err != nil \&\& false/' NamesOfMessages ./internal/tool/where
+mutant "give a load up when a registration is refused for now" internal/tool/bench/users.go 's/return detailOf\(err\) != nil/return false/' RegistrationsAreRepeated ./internal/tool/bench
+mutant "register a user for a load whom somebody else has" internal/tool/bench/users.go 's/if !again \|\| connect/if connect/' RegistrationsAreRepeated ./internal/tool/bench
+mutant "list an operator's key as that of a server" internal/service/account/api_key.go 's/role != id\.NoOperator \{/role != role {/' ListsOfKeys ./internal/service/account
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
