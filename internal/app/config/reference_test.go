@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -70,6 +71,7 @@ func describe(t *testing.T, b *strings.Builder, v reflect.Type, prefix string) {
 		if kind == "" {
 			t.Fatalf("%s is a %v, which the reference has no word for", name, f.Type)
 		}
+		doc = inNames(doc, v)
 		if doc == "" && !(strings.HasSuffix(prefix, "[].") && said[v.Name()+"."+v.Field(i-1).Name] != "") {
 			t.Errorf("%s has no comment", name)
 		}
@@ -81,6 +83,16 @@ func describe(t *testing.T, b *strings.Builder, v reflect.Type, prefix string) {
 			describe(t, b, f.Type.Elem(), name+"[].")
 		}
 	}
+}
+
+// inNames returns a comment with the names that operators know: heartbeat_interval for HeartbeatInterval.
+func inNames(doc string, v reflect.Type) string {
+	for i := range v.NumField() {
+		if name := v.Field(i).Tag.Get("yaml"); strings.Contains(name, "_") {
+			doc = regexp.MustCompile(`\b`+v.Field(i).Name+`\b`).ReplaceAllString(doc, name)
+		}
+	}
+	return doc
 }
 
 // TestReference: what rialto check --reference prints is what the comments say.

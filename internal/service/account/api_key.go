@@ -26,7 +26,7 @@ type NewKey struct {
 	Bot id.User
 	// Bridge is the name of the bridge that uses the key of a bot: 1 to 32 lower-case letters, digits and hyphens. "": none does.
 	Bridge string
-	// Role in the operators' console. A key with a role is for the console only.
+	// Role of a person in the operators' console, and in the calls of the commands that ask for a role. Such a key makes no other calls.
 	Role id.OperatorRole
 }
 

@@ -23,7 +23,7 @@ var (
 	errRoleKey      = errs.New(errs.Denied, "console_key", "this key is for the operators' console, and cannot be used for this; make another one with rialto admin key create")
 	errNoRole       = errs.New(errs.Denied, "no_role", "this needs a key with a role in the operators' console: rialto admin key create --role operator")
 	errOperatorName = errs.New(errs.Invalid, "bad_key", fmt.Sprintf("the name of a key with a role, which records show, is one line of 1 to %d characters%s, and does not contain %s", maxOperatorName, message.TextRule, auditlog.SystemPrefix))
-	errBadRole      = errs.New(errs.Invalid, "bad_key", "a key with a role in the console is for the console only: it has no bot and no permission audit")
+	errBadRole      = errs.New(errs.Invalid, "bad_key", "a key with a role is for a person: it has no bot and no permission audit")
 )
 
 // createOperatorKey creates a key with a role.
