@@ -1770,7 +1770,7 @@ mutant "let backups be in the data directory that they are of" internal/platform
 mutant "warn before the first backup" internal/platform/backup/directory.go 's/case !slices\.ContainsFunc\(names, isForeign\):/case false:/' TheLogKnowsTheFirstBackup ./internal/platform/backup
 mutant "keep silent about backups that went away" internal/platform/backup/service.go 's/\&absent\) \&\& !s\.knowsBackup\(\) \{/\&absent) {/' TheLogKnowsTheFirstBackup ./internal/platform/backup
 mutant "name two commands that make a key" internal/tool/apiclient/error.go 's/has \&\& end > 0/false \&\& has \&\& end > 0/' ARefusalNamesOneCommand ./internal/tool/apiclient
-mutant "ask a server for a message that is none" internal/tool/where/where.go 's/ParseMessage\(strings\.ToUpper\(words\[0\]\)\); err != nil/ParseMessage(strings.ToUpper(words[0])); err != nil \&\& false/' NamesOfMessages ./internal/tool/where
+mutant "ask a server for a message that is none" internal/tool/where/where.go 's/ParseReadable\(strings\.ToUpper\(words\[0\]\)\); err != nil/ParseReadable(strings.ToUpper(words[0])); err != nil \&\& false/' NamesOfMessages ./internal/tool/where
 mutant "give a load up when a registration is refused for now" internal/tool/bench/users.go 's/return detailOf\(err\) != nil/return false/' RegistrationsAreRepeated ./internal/tool/bench
 mutant "register a user for a load whom somebody else has" internal/tool/bench/users.go 's/if !again \|\| connect/if connect/' RegistrationsAreRepeated ./internal/tool/bench
 mutant "list an operator's key as that of a server" internal/service/account/api_key.go 's/role != id\.NoOperator \{/role != role {/' ListsOfKeys ./internal/service/account

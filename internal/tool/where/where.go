@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
+	"github.com/rialto-im/rialto/sdk/go/ids"
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
@@ -96,7 +96,7 @@ func (c *command) check(words []string) error {
 	conversation, seq, ok := strings.Cut(words[0], "/")
 	if !ok {
 		c.request.Id = words[0]
-		if _, err := id.ParseMessage(strings.ToUpper(words[0])); err != nil { // as people type it
+		if _, err := ids.ParseReadable(strings.ToUpper(words[0])); err != nil { // as people type it
 			return fmt.Errorf("%q is neither the id of a message, as F3ZM-VZDF-A226-2222, nor CONVERSATION/SEQ: %w", words[0], err)
 		}
 		return nil
