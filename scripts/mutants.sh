@@ -1767,7 +1767,7 @@ mutant "count the time of a run for each of its renditions" internal/service/vid
 mutant "make the storyboard of the file" internal/service/video/inspect.go 's/t\.chunk = ofRendition/t.chunk = 0/' '^TestShared$' internal/service/video
 mutant "leave a task waiting whose inputs are complete" internal/service/video/sweep.go 's/s\.startOverdue\(ctx\), //' '^TestOverdue$' internal/service/video
 mutant "let backups be in the data directory that they are of" internal/platform/backup/backup.go 's/case c\.Directory != "":/case false:/' BackupsInTheDataDirectoryAreRefused ./internal/platform/backup
-mutant "warn before the first backup" internal/platform/backup/directory.go 's/case !slices\.ContainsFunc\(names, isForeign\):/case false:/' TheLogKnowsTheFirstBackup ./internal/platform/backup
+mutant "warn before the first backup" internal/platform/backup/directory.go 's/case !slices\.ContainsFunc\(names, isForeign\):/case names == nil:/' TheLogKnowsTheFirstBackup ./internal/platform/backup
 mutant "keep silent about backups that went away" internal/platform/backup/service.go 's/\&absent\) \&\& !s\.knowsBackup\(\) \{/\&absent) {/' TheLogKnowsTheFirstBackup ./internal/platform/backup
 mutant "name two commands that make a key" internal/tool/apiclient/error.go 's/has \&\& end > 0/false \&\& has \&\& end > 0/' ARefusalNamesOneCommand ./internal/tool/apiclient
 mutant "ask a server for a message that is none" internal/tool/where/where.go 's/ParseReadable\(strings\.ToUpper\(words\[0\]\)\); err != nil/ParseReadable(strings.ToUpper(words[0])); err != nil \&\& false/' NamesOfMessages ./internal/tool/where
