@@ -208,7 +208,7 @@ func (x *client) search(ctx context.Context, r *room, from time.Time) error {
 		}
 		x.mu.Lock()
 		for _, a := range list {
-			if own := a.message.attr("id"); x.isOwn(own) {
+			if own := x.ownID(a.message); own != "" {
 				r.delivered[own] = a.id
 			}
 			q.after = a.id

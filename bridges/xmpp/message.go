@@ -91,10 +91,10 @@ func roomID(r *room, e element) string {
 // read returns what a message of an occupant says; ok is false if that is nothing for Rialto. id is that in the archive; empty: it did not come from there. The caller holds the room's order.
 func (x *client) read(r *room, e element, id string) (m bridge.Received, ok bool) {
 	author, nick := x.authorOf(r, e)
-	own := cmp.Or(e.attr("id"), originOf(e))
-	if nick == "" || x.isOwn(own) || x.isOwn(e.attr("id")) {
+	if nick == "" || x.ownID(e) != "" {
 		return m, false
 	}
+	own := cmp.Or(e.attr("id"), originOf(e))
 	if id = cmp.Or(id, roomID(r, e)); id == "" {
 		if own == "" {
 			return m, false // it could not be told from a repetition
@@ -120,6 +120,16 @@ func (x *client) read(r *room, e element, id string) (m bridge.Received, ok bool
 	}
 	r.known.add(author, own, id)
 	return m, true
+}
+
+// ownID returns the id that idOf made for a message of the bridge; empty: it is not one. Some rooms replace the id of a message, and keep its origin-id (XEP-0359).
+func (x *client) ownID(e element) string {
+	for _, id := range []string{e.attr("id"), originOf(e)} {
+		if x.isOwn(id) {
+			return id
+		}
+	}
+	return ""
 }
 
 func originOf(e element) string {
@@ -180,7 +190,7 @@ func (x *client) handleMessage(e element) {
 			_ = x.send(errorTo(e, "service-unavailable")) // nobody reads it; without a connection nobody waits for the answer
 		}
 	case r == nil:
-	case x.isOwn(e.attr("id")):
+	case x.ownID(e) != "":
 		x.readOwn(r, e)
 	case e.attr("to") == x.jid(0):
 		x.readLive(r, e)
@@ -201,7 +211,7 @@ func (x *client) checkOccupant(r *room, jid, nick string) {
 
 // readOwn notes that a room has a message of the bridge, which it has sent now or before.
 func (x *client) readOwn(r *room, e element) {
-	id := e.attr("id")
+	id := x.ownID(e)
 	if _, before := e.child(nsDelay, "delay"); before {
 		x.mu.Lock()
 		defer x.mu.Unlock()
