@@ -14,7 +14,7 @@ import (
 const (
 	// pageSize is how many messages of an archive are asked for at once.
 	pageSize = 100
-	// maxSearched is how many pages are searched for messages that an earlier process has sent.
+	// maxSearched is how many pages are searched, in one attempt to deliver a message, for those that an earlier process has sent.
 	maxSearched = 50
 	// clockSkew is how much later the clock of the server may be than that of Rialto.
 	clockSkew = 10 * time.Minute
@@ -25,6 +25,9 @@ var errNoArchive = errors.New("the archive cannot be read")
 
 // errNotInArchive says that the archive does not have the message from which it was asked to go on.
 var errNotInArchive = errors.New("the archive does not have the message")
+
+// errSearching says that nothing may be sent to a room yet: an earlier process may have sent it, and the archive has more messages than one attempt searches.
+var errSearching = errors.New("the archive of the room is still being searched for what has arrived already")
 
 // archived is a message of an archive.
 type archived struct {
@@ -198,11 +201,17 @@ func (x *client) readWaiting(r *room) (done bool, err error) {
 	return true, nil
 }
 
-// search notes which messages of the bridge the archive has, from a time on.
+// search notes which messages of the bridge the archive has, from a time on. It returns errSearching after maxSearched pages, and goes on where it stopped when it is called again.
 func (x *client) search(ctx context.Context, r *room, from time.Time) error {
-	q := query{start: from.Add(-clockSkew)}
+	x.mu.Lock()
+	q := query{start: from.Add(-clockSkew), after: r.searchedTo}
+	x.mu.Unlock()
 	for range maxSearched {
 		list, complete, err := x.page(ctx, r, q)
+		if errors.Is(err, errNotInArchive) { // it was removed for its age
+			q.after = ""
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -213,10 +222,11 @@ func (x *client) search(ctx context.Context, r *room, from time.Time) error {
 			}
 			q.after = a.id
 		}
+		r.searchedTo, r.searched = q.after, complete
 		x.mu.Unlock()
 		if complete {
-			break
+			return nil
 		}
 	}
-	return nil
+	return errSearching
 }

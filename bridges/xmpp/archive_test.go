@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -118,5 +119,27 @@ func TestReplacedIDs(t *testing.T) {
 	deliver(3, "echo 1")
 	if m, ok := x.read(x.rooms[lobby], newElement(nsComponent, "message", "id", "rewritten", "from", lobby+"/Alice").with(newElement(nsStanzaID, "origin-id", "id", x.idOf(1, 3)), newElement(nsComponent, "body").withText("hello")), "3"); ok {
 		t.Errorf("the bridge's own message is read as %v", m)
+	}
+}
+
+// However long the archive is, nothing is sent to the room before all of it was searched. One attempt searches a part.
+func TestLongArchives(t *testing.T) {
+	x, f := enterFakeRoom(t)
+	for range maxSearched*pageSize + 1 {
+		f.add("of Eve")
+	}
+	f.add(x.idOf(1, 1))
+	m := bridge.Outgoing{Conversation: 1, Seq: 1, Time: time.Now(), User: 1, Name: "Alice", Text: "hello"}
+	if id, err := x.Deliver(t.Context(), lobby, m); !errors.Is(err, errSearching) {
+		t.Errorf("before the archive was searched, a message has the id %q (%v)", id, err)
+	}
+	want := strconv.Itoa(maxSearched*pageSize + 1)
+	for range 2 {
+		if id, err := x.Deliver(t.Context(), lobby, m); id != want || err != nil {
+			t.Errorf("a message that is in the archive has the id %q (%v), want %s", id, err, want)
+		}
+	}
+	if f.sent != 0 || f.pages != maxSearched+1 {
+		t.Errorf("%d messages were sent, and %d pages read, want %d", f.sent, f.pages, maxSearched+1)
 	}
 }

@@ -44,9 +44,11 @@ type room struct {
 	jids      map[string]string    // of occupants whose address the room shows, by nick
 	occupants map[string]*occupant // those of the bridge, by address
 	entered   bool                 // the bridge is in it, and has read the archive
-	searched  bool                 // delivered has what an earlier process has sent
 	delivered map[string]string    // by ids of the bridge's own messages that are there since before it has entered: the room's
 	sends     uint64
+	// searched is that delivered has all that an earlier process has sent. Before that, searchedTo is the id of the last message of the archive that was searched.
+	searched   bool
+	searchedTo string
 }
 
 // occupant is a user of Rialto in a room.

@@ -37,7 +37,6 @@ func (x *client) Deliver(ctx context.Context, address string, m bridge.Outgoing)
 		}
 	}
 	x.mu.Lock()
-	r.searched = true
 	id := r.delivered[own]
 	x.mu.Unlock()
 	if id != "" {
