@@ -1708,7 +1708,7 @@ mutant "let a name in IRC end where it does not" bridges/irc/text.go "s/r == '<'
 mutant "enter several channels of IRC by one link" bridges/irc/channel.go "s/ \|\| r == ','//" '^TestChannels$' bridges/irc
 mutant "send a password to IRC in the clear" bridges/irc/main.go 's/ \&\& !c\.tls \&\& !isLoopback\(host\)/ \&\& c.tls \&\& isLoopback(host)/' '^TestSettings$' bridges/irc
 mutant "take people of IRC for others after they changed their nick" bridges/irc/channel.go 's/r\.Address = "account " \+ fold\(account\)/_ = account/' '^TestServersWithAccounts$' bridges/irc
-mutant "miss refusals of IRC" bridges/irc/client.go 's/x\.refusal = bridge\.NewRefusal/_ = bridge.NewRefusal/' '^TestServersWithAccounts$' bridges/irc
+mutant "miss refusals of IRC" bridges/irc/client.go 's/q\.refusal = bridge\.NewRefusal/_ = bridge.NewRefusal/' '^TestServersWithAccounts$' bridges/irc
 mutant "send a message to IRC again whose report did not arrive" bridges/irc/deliver.go 's/if x\.last\.is\(id\) \{/if x.last.is("") {/' '^TestDeliveredOnce$' bridges/irc
 mutant "leave out the rows of a package's first steps" internal/engine/sqldb/squash_migrations.go 's/err != nil \|\| filled \{/err != nil {/' RowsOfStepsAreKept ./internal/engine/sqldb
 mutant "answer calls of posts by nodes for conversations" internal/app/serve.go 's/return config\.RoleFeed/return config.RoleChat/' RolesServePaths ./internal/app

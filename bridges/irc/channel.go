@@ -40,14 +40,7 @@ func (x *client) Enter(ctx context.Context, channel string, _ bridge.Link) error
 
 // Leave leaves a channel.
 func (x *client) Leave(channel string) {
-	x.mu.Lock()
-	s := x.session
-	in := s != nil && s.joined[channel]
-	if in {
-		delete(s.joined, channel)
-	}
-	x.mu.Unlock()
-	if in {
+	if s := x.current(); x.left(s, channel) {
 		_ = s.conn.Send("PART", channel, "The group is not linked any more.") // if it fails, the connection has ended
 	}
 }
@@ -74,8 +67,11 @@ func (x *client) parted(s *session, m ircmsg.Message) {
 	}
 }
 
-// left notes that the bridge is not in a channel. It reports whether it was.
+// left notes that the bridge is not in a channel. It reports whether it was. s may be nil.
 func (x *client) left(s *session, channel string) bool {
+	if s == nil {
+		return false
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	was := s.joined[fold(channel)]

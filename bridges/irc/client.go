@@ -49,12 +49,16 @@ type client struct {
 	asking chan struct{} // held while a message waits for its answer: refusals do not name the line that they refuse
 	pace   pace          // guarded by asking
 
-	mu      sync.Mutex // guards the fields below
-	session *session   // nil: there is none that is ready
-	answer  chan struct{}
-	token   string          // of the ping whose pong closes answer
-	channel string          // that the question is about
-	refusal *bridge.Refusal // the first one since the question
+	mu       sync.Mutex // guards the fields below
+	session  *session   // nil: there is none that is ready
+	question *question  // nil: there is none
+}
+
+// question is what lines about a channel ask the server, until it answers the ping behind them.
+type question struct {
+	channel, token string          // token is that of the ping
+	answered       chan struct{}   // closed by its pong
+	refusal        *bridge.Refusal // the first one; guarded by the client's mu
 }
 
 func newClient(c config, l link, logger *slog.Logger) (*client, error) {
@@ -73,7 +77,7 @@ func (x *client) dial() *session {
 		conn.TLSConfig = &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, RootCAs: c.roots}
 	}
 	s := &session{conn: conn, joined: map[string]bool{}, ended: make(chan struct{})}
-	conn.AddConnectCallback(func(ircmsg.Message) { x.begin(s) })
+	conn.AddConnectCallback(func(ircmsg.Message) { x.connected(s) })
 	conn.AddDisconnectCallback(func(ircmsg.Message) { x.end(s) })
 	conn.AddCallback("PRIVMSG", func(m ircmsg.Message) { x.privmsg(s, m) })
 	conn.AddCallback("PONG", x.pong)
@@ -120,13 +124,20 @@ func (x *client) keep(ctx context.Context, s *session) {
 	}
 }
 
-// begin notes a connection that is ready.
-func (x *client) begin(s *session) {
+// connected notes a connection that is ready.
+func (x *client) connected(s *session) {
 	x.mu.Lock()
 	x.session = s
 	x.mu.Unlock()
 	x.logger.Info("connected to IRC", "server", x.config.server, "nick", s.conn.CurrentNick())
 	x.link.Changed()
+}
+
+// current returns the connection that is ready; nil: there is none.
+func (x *client) current() *session {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.session
 }
 
 func (x *client) end(s *session) {
@@ -141,9 +152,9 @@ func (x *client) end(s *session) {
 func (x *client) pong(m ircmsg.Message) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.answer != nil && len(m.Params) > 0 && m.Params[len(m.Params)-1] == x.token {
-		close(x.answer)
-		x.answer = nil
+	if q := x.question; q != nil && len(m.Params) > 0 && m.Params[len(m.Params)-1] == q.token {
+		close(q.answered)
+		x.question = nil
 	}
 }
 
@@ -174,8 +185,8 @@ func (x *client) failed(m ircmsg.Message) {
 func (x *client) note(channel, reason, text string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.answer != nil && x.refusal == nil && fold(channel) == x.channel {
-		x.refusal = bridge.NewRefusal(reason, decode(text))
+	if q := x.question; q != nil && q.refusal == nil && fold(channel) == q.channel {
+		q.refusal = bridge.NewRefusal(reason, decode(text))
 	}
 }
 
@@ -187,11 +198,12 @@ func (x *client) ask(ctx context.Context, channel string, commands ...[]string) 
 		return ctx.Err()
 	}
 	defer func() { <-x.asking }()
-	s, answer := x.question(channel)
+	s, q := x.beginQuestion(channel)
+	defer x.endQuestion(q)
 	if s == nil {
 		return bridge.ErrDisconnected
 	}
-	for _, c := range append(commands, []string{"PING", x.token}) { // token changes with asking held only
+	for _, c := range append(commands, []string{"PING", q.token}) {
 		if err := x.pace.wait(ctx, s.ended); err != nil {
 			return err
 		}
@@ -202,7 +214,7 @@ func (x *client) ask(ctx context.Context, channel string, commands ...[]string) 
 	timeout := time.NewTimer(answerTimeout)
 	defer timeout.Stop()
 	select {
-	case <-answer:
+	case <-q.answered:
 	case <-s.ended:
 		return bridge.ErrDisconnected
 	case <-timeout.C:
@@ -213,19 +225,27 @@ func (x *client) ask(ctx context.Context, channel string, commands ...[]string) 
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.refusal != nil {
-		return x.refusal
+	if q.refusal != nil {
+		return q.refusal
 	}
 	return nil
 }
 
-// question begins a question about a channel. It returns the connection, or nil.
-func (x *client) question(channel string) (*session, <-chan struct{}) {
+// beginQuestion begins a question about a channel. It returns the connection, too, or nil. The caller holds asking.
+func (x *client) beginQuestion(channel string) (*session, *question) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	answer := make(chan struct{})
-	x.answer, x.token, x.channel, x.refusal = answer, strconv.FormatInt(rand.Int64(), 36), fold(channel), nil
-	return x.session, answer
+	x.question = &question{channel: fold(channel), token: strconv.FormatInt(rand.Int64(), 36), answered: make(chan struct{})}
+	return x.session, x.question
+}
+
+// endQuestion ends a question, also if there was no answer: what comes later belongs to no question.
+func (x *client) endQuestion(q *question) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.question == q {
+		x.question = nil
+	}
 }
 
 // fold returns a name in the form that all its spellings share.

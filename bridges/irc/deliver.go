@@ -44,11 +44,7 @@ func (x *client) Deliver(ctx context.Context, channel string, m bridge.Outgoing)
 	var no *bridge.Refusal
 	if errors.As(err, &no) {
 		if no.Reason == notOnChannel {
-			x.mu.Lock()
-			if x.session != nil {
-				delete(x.session.joined, channel)
-			}
-			x.mu.Unlock()
+			x.left(x.current(), channel)
 			return "", errNotInChannel
 		}
 		no.OfUser = true
