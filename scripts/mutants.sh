@@ -1774,6 +1774,12 @@ mutant "ask a server for a message that is none" internal/tool/where/where.go 's
 mutant "give a load up when a registration is refused for now" internal/tool/bench/users.go 's/return detailOf\(err\) != nil/return false/' RegistrationsAreRepeated ./internal/tool/bench
 mutant "register a user for a load whom somebody else has" internal/tool/bench/users.go 's/if !again \|\| connect/if connect/' RegistrationsAreRepeated ./internal/tool/bench
 mutant "list an operator's key as that of a server" internal/service/account/api_key.go 's/role != id\.NoOperator \{/role != role {/' ListsOfKeys ./internal/service/account
+mutant "take our own messages in XMPP for those of others when a room replaces ids" bridges/xmpp/message.go 's/\[\]string\{e\.attr\("id"\), originOf\(e\)\}/[]string{e.attr("id")}/' '^TestReplacedIDs$' bridges/xmpp
+mutant "send to a room of XMPP before all of its archive is searched" bridges/xmpp/archive.go 's/^\treturn errSearching$/\treturn nil/' '^TestLongArchives$' bridges/xmpp
+mutant "search the archive of a room of XMPP from its beginning again" bridges/xmpp/archive.go 's/, after: r\.searchedTo\}/}/' '^TestLongArchives$' bridges/xmpp
+mutant "pass over a link whose room another group has" bridges/bridge/link.go 's/t\.displaced = append\(t\.displaced, l\)/_ = l/' '^TestSpellingsOfARoom$' bridges/bridge
+mutant "give a room to a link that was refused" bridges/bridge/link.go 's/return second\.State == refused$/return first.CreatedMs <= second.CreatedMs/' '^TestSpellingsOfARoom$' bridges/bridge
+mutant "deliver to a room that another group has" bridges/bridge/link.go 's/delete\(t\.roomOf, other\.Conversation\)/_ = other/' '^TestSpellingsOfARoom$' bridges/bridge
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -24,8 +24,8 @@ type System interface {
 	Run(ctx context.Context)
 	// Normalize returns an address of a room in the form in which the system's messages have it.
 	Normalize(address string) string
-	// Enter enters a room for a link, and reads what was written there since it has entered it for the first time for that link and is not received yet, if the system keeps that. It returns nil in a room that was
-	// entered before, and a *Refusal if the room does not let the bridge in.
+	// Enter joins a room for a link. If the system keeps history, it also passes on what was written since the first join for this link and was not received. It does nothing in a room that was joined, and returns a
+	// *Refusal if the room does not admit the bridge.
 	Enter(ctx context.Context, room string, link Link) error
 	// Leave leaves a room whose link was ended.
 	Leave(room string)
@@ -116,9 +116,9 @@ const (
 	active  = bridgev1.BridgeLinkState_BRIDGE_LINK_STATE_ACTIVE
 	refused = bridgev1.BridgeLinkState_BRIDGE_LINK_STATE_REFUSED
 
-	// retryDelay is between attempts to reach Rialto, and relink between checks for links that were made or ended.
-	retryDelay = time.Second
-	relink     = 10 * time.Second
+	// retryDelay is between attempts to reach Rialto, and linkCheckInterval between checks for links that were made or ended.
+	retryDelay        = time.Second
+	linkCheckInterval = 10 * time.Second
 )
 
 // Bridge carries messages between the groups that are linked and the rooms of a system.
@@ -128,13 +128,13 @@ type Bridge struct {
 	spool  *spool
 	check  chan struct{} // something about a link or a room has changed
 
-	mu          sync.Mutex                      // guards what follows
-	name        string                          // of the bridge
-	links       map[string]*bridgev1.BridgeLink // by room; replaced, never changed
-	known       bool                            // the links were read
-	expelled    map[string]*Refusal             // rooms that have removed the bridge, which is not reported yet
-	names       map[uint64]named                // of users here
-	permissions map[permission]string           // reasons of refusals that are stored
+	mu          sync.Mutex            // guards what follows
+	name        string                // of the bridge
+	links       linkTable             // of the last time that they were read
+	linksLoaded bool                  // they were read
+	expelled    map[string]*Refusal   // rooms that have removed the bridge, which is not reported yet
+	names       map[uint64]cachedName // of users here
+	permissions map[permission]string // reasons of refusals that are stored
 }
 
 // New makes a bridge. The system's callbacks are its methods Received, Changed and Expelled; Run works.
@@ -143,8 +143,8 @@ func New(c Config) (*Bridge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Bridge{config: c, spool: s, check: make(chan struct{}, 1), links: map[string]*bridgev1.BridgeLink{}, expelled: map[string]*Refusal{},
-		names: map[uint64]named{}, permissions: map[permission]string{}}, nil
+	return &Bridge{config: c, spool: s, check: make(chan struct{}, 1), expelled: map[string]*Refusal{},
+		names: map[uint64]cachedName{}, permissions: map[permission]string{}}, nil
 }
 
 // Changed has rooms entered that the bridge is not in: the system is connected, or a room was left. It does not wait.
@@ -159,7 +159,7 @@ func (b *Bridge) Changed() {
 func (b *Bridge) Expelled(room string, why *Refusal) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.links[room] != nil {
+	if b.links.byRoom[room] != nil {
 		b.expelled[room] = why
 		b.Changed()
 	}
@@ -179,7 +179,7 @@ func (b *Bridge) Run(ctx context.Context, system System) error {
 	work.Go(func() { system.Run(ctx) })
 	work.Go(func() { b.keepLinks(ctx) })
 	work.Go(func() { b.store(ctx) })
-	b.follow(ctx, consumer)
+	b.consumeEvents(ctx, consumer)
 	work.Wait()
 	return nil
 }

@@ -25,21 +25,21 @@ const (
 	nameTime = 10 * time.Minute
 )
 
-type named struct {
+type cachedName struct {
 	name string
 	at   time.Time
 }
 
 type permission struct{ conversation, user uint64 }
 
-// follow has events delivered until ctx ends. It confirms a page once each of it was reported.
-func (b *Bridge) follow(ctx context.Context, consumer string) {
-	cursor, down := "", map[uint64]time.Time{}
+// consumeEvents has events delivered until ctx ends. It confirms a page once each of it was reported.
+func (b *Bridge) consumeEvents(ctx context.Context, consumer string) {
+	cursor, unreachableSince := "", map[uint64]time.Time{}
 	for ctx.Err() == nil {
 		page, err := b.config.Rialto.Events.PullEvents(ctx, connect.NewRequest(&eventv1.PullEventsRequest{Consumer: consumer, Cursor: cursor, Limit: pageSize, WaitMs: pullWaitMs}))
 		if err == nil {
 			for _, e := range page.Msg.Events {
-				if !b.deliverSurely(ctx, e, down) {
+				if !b.deliverWithRetry(ctx, e, unreachableSince) {
 					return
 				}
 			}
@@ -55,22 +55,22 @@ func (b *Bridge) follow(ctx context.Context, consumer string) {
 	}
 }
 
-// deliverSurely delivers an event, until that has succeeded or was refused. down has since when rooms are unreachable, by their conversations. It returns false if ctx ends before.
-func (b *Bridge) deliverSurely(ctx context.Context, e *eventv1.ServerEvent, down map[uint64]time.Time) bool {
+// deliverWithRetry delivers an event, until that has succeeded or was refused. unreachableSince has since when rooms are unreachable, by their conversations. It returns false if ctx ends before.
+func (b *Bridge) deliverWithRetry(ctx context.Context, e *eventv1.ServerEvent, unreachableSince map[uint64]time.Time) bool {
 	for {
 		err := b.deliver(ctx, e)
 		if err == nil {
-			delete(down, e.Conversation)
+			delete(unreachableSince, e.Conversation)
 			return true
 		}
 		var room *unreachableError
 		if errors.As(err, &room) {
-			since, is := down[e.Conversation]
+			since, is := unreachableSince[e.Conversation]
 			if !is {
 				since = time.Now()
-				down[e.Conversation] = since
+				unreachableSince[e.Conversation] = since
 			}
-			if time.Since(since) > roomTimeout && b.report(ctx, e.Conversation, b.targetOf(e), "", NewRefusal("unreachable", "The room cannot be reached.")) == nil {
+			if time.Since(since) > roomTimeout && b.report(ctx, e.Conversation, targetOf(e), "", NewRefusal("unreachable", "The room cannot be reached.")) == nil {
 				return true
 			}
 		}
@@ -94,7 +94,7 @@ func reachError(err error) error {
 }
 
 // targetOf returns the seq of the message to which the report about an event belongs; 0: none does.
-func (b *Bridge) targetOf(e *eventv1.ServerEvent) uint64 {
+func targetOf(e *eventv1.ServerEvent) uint64 {
 	switch edit := e.Message.GetContent().GetEdit(); {
 	case e.Kind == eventv1.EventKind_EVENT_KIND_MESSAGE:
 		return e.Seq
@@ -117,24 +117,24 @@ func (b *Bridge) deliver(ctx context.Context, e *eventv1.ServerEvent) error {
 	if err != nil || room == "" {
 		return err
 	}
-	m, no, err := b.outgoingOf(ctx, e)
-	if err != nil || m == nil && no == nil {
+	m, refusal, err := b.outgoingOf(ctx, e)
+	if err != nil || m == nil && refusal == nil {
 		return err
 	}
 	id := ""
-	if no == nil {
+	if refusal == nil {
 		id, err = b.system.Deliver(ctx, room, *m)
-		if err != nil && !errors.As(err, &no) {
+		if err != nil && !errors.As(err, &refusal) {
 			return reachError(err)
 		}
-		if err := b.putPermission(ctx, e.Conversation, m.User, no); err != nil {
+		if err := b.putPermission(ctx, e.Conversation, m.User, refusal); err != nil {
 			return err
 		}
 	}
-	if no != nil {
-		b.config.Logger.Info("the room refuses a message", "room", room, "id", e.Id, "reason", no.Reason)
+	if refusal != nil {
+		b.config.Logger.Info("the room refuses a message", "room", room, "id", e.Id, "reason", refusal.Reason)
 	}
-	return b.report(ctx, e.Conversation, b.targetOf(e), id, no)
+	return b.report(ctx, e.Conversation, targetOf(e), id, refusal)
 }
 
 // roomFor returns the room of a conversation once the bridge is in it; empty: the conversation is not linked.
@@ -158,13 +158,13 @@ func (b *Bridge) roomFor(ctx context.Context, conversation uint64) (string, erro
 }
 
 // report reports what became of a message. target is 0 for an entry that has no report, such as an edit.
-func (b *Bridge) report(ctx context.Context, conversation, target uint64, id string, no *Refusal) error {
+func (b *Bridge) report(ctx context.Context, conversation, target uint64, id string, refusal *Refusal) error {
 	if target == 0 {
 		return nil
 	}
 	r := &bridgev1.ReportDeliveryRequest{Conversation: conversation, Seq: target, ExternalId: id}
-	if no != nil {
-		r.ExternalId, r.Reason, r.Text = "", no.Reason, no.Text
+	if refusal != nil {
+		r.ExternalId, r.Reason, r.Text = "", refusal.Reason, refusal.Text
 	}
 	_, err := b.config.Rialto.ReportDelivery(ctx, connect.NewRequest(r))
 	if isRefused(err) { // the message has expired, or the link was ended
@@ -175,13 +175,13 @@ func (b *Bridge) report(ctx context.Context, conversation, target uint64, id str
 }
 
 // putPermission stores that a user may not write, or may again.
-func (b *Bridge) putPermission(ctx context.Context, conversation, user uint64, no *Refusal) error {
+func (b *Bridge) putPermission(ctx context.Context, conversation, user uint64, refusal *Refusal) error {
 	reason := ""
-	if no != nil {
-		if !no.OfUser {
+	if refusal != nil {
+		if !refusal.OfUser {
 			return nil
 		}
-		reason = no.Reason
+		reason = refusal.Reason
 	}
 	key := permission{conversation, user}
 	b.mu.Lock()
@@ -190,9 +190,9 @@ func (b *Bridge) putPermission(ctx context.Context, conversation, user uint64, n
 	if reason == "" && before == "" {
 		return nil
 	}
-	p := &bridgev1.BridgePermission{Allowed: no == nil, UntilMs: time.Now().Add(permissionTime).UnixMilli()}
-	if no != nil {
-		p.Reason, p.Text = no.Reason, no.Text
+	p := &bridgev1.BridgePermission{Allowed: refusal == nil, UntilMs: time.Now().Add(permissionTime).UnixMilli()}
+	if refusal != nil {
+		p.Reason, p.Text = refusal.Reason, refusal.Text
 	}
 	if _, err := b.config.Rialto.PutBridgePermission(ctx, connect.NewRequest(&bridgev1.PutBridgePermissionRequest{Conversation: conversation, User: user, Permission: p})); err != nil && !isRefused(err) {
 		return err
@@ -227,7 +227,7 @@ func (b *Bridge) nameOf(ctx context.Context, user uint64) (string, error) {
 	if len(b.names) >= maxNames {
 		clear(b.names)
 	}
-	b.names[user] = named{name, time.Now()}
+	b.names[user] = cachedName{name, time.Now()}
 	return name, nil
 }
 

@@ -21,7 +21,7 @@ func (b *Bridge) keepLinks(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-b.check:
-		case <-time.After(relink):
+		case <-time.After(linkCheckInterval):
 		}
 	}
 }
@@ -32,9 +32,12 @@ func (b *Bridge) reconcile(ctx context.Context) error {
 		return err
 	}
 	b.mu.Lock()
-	links := maps.Clone(b.links)
+	links, displaced := maps.Clone(b.links.byRoom), b.links.displaced
 	b.mu.Unlock()
 	var err error
+	for _, l := range displaced {
+		err = errors.Join(err, b.reportState(ctx, l, NewRefusal("room_taken", "Another group is linked with this room.")))
+	}
 	for _, room := range slices.Sorted(maps.Keys(links)) {
 		err = errors.Join(err, b.enter(ctx, room, links[room]))
 	}
@@ -49,75 +52,85 @@ func (b *Bridge) refresh(ctx context.Context) error {
 	}
 	b.mu.Lock()
 	before := b.links
-	b.links, b.known = links, true
+	b.links, b.linksLoaded = links, true
 	b.mu.Unlock()
-	for room := range before {
-		if links[room] == nil {
+	for room := range before.byRoom {
+		if links.byRoom[room] == nil {
 			b.system.Leave(room)
 		}
 	}
 	return nil
 }
 
-func (b *Bridge) readLinks(ctx context.Context) (map[string]*bridgev1.BridgeLink, error) {
-	links := map[string]*bridgev1.BridgeLink{}
+// linkTable has the links of the bridge, one for each room. Links are replaced, never changed.
+type linkTable struct {
+	byRoom    map[string]*bridgev1.BridgeLink
+	roomOf    map[uint64]string      // by conversation
+	displaced []*bridgev1.BridgeLink // another link has their room
+}
+
+// add adds a link of a room. Rialto compares addresses by their bytes, so several groups may be linked with one room.
+func (t *linkTable) add(room string, l *bridgev1.BridgeLink) {
+	if other := t.byRoom[room]; other != nil {
+		if hasPriority(other, l) {
+			t.displaced = append(t.displaced, l)
+			return
+		}
+		t.displaced = append(t.displaced, other)
+		delete(t.roomOf, other.Conversation)
+	}
+	t.byRoom[room], t.roomOf[l.Conversation] = l, room
+}
+
+// hasPriority reports whether the first of two links has their room: the one that was not refused, or else the older one.
+func hasPriority(first, second *bridgev1.BridgeLink) bool {
+	if (first.State == refused) != (second.State == refused) {
+		return second.State == refused
+	}
+	return first.CreatedMs <= second.CreatedMs
+}
+
+func (b *Bridge) readLinks(ctx context.Context) (linkTable, error) {
+	t := linkTable{byRoom: map[string]*bridgev1.BridgeLink{}, roomOf: map[uint64]string{}}
 	for after, more := uint64(0), true; more; {
 		page, err := b.config.Rialto.ListLinkedConversations(ctx, connect.NewRequest(&bridgev1.ListLinkedConversationsRequest{Limit: 200, After: after}))
 		if err != nil {
-			return nil, err
+			return t, err
 		}
 		for _, l := range page.Msg.Links {
 			after = l.Conversation
-			room := b.system.Normalize(l.Address)
-			if first := links[room]; first == nil || l.CreatedMs < first.CreatedMs {
-				links[room] = l
-			}
+			t.add(b.system.Normalize(l.Address), l)
 		}
 		more = page.Msg.More && len(page.Msg.Links) > 0
 	}
-	return links, nil
+	return t, nil
 }
 
 // linkOf returns the link of a conversation, and its room.
 func (b *Bridge) linkOf(conversation uint64) (string, *bridgev1.BridgeLink) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for room, l := range b.links {
-		if l.Conversation == conversation {
-			return room, l
-		}
+	room, is := b.links.roomOf[conversation]
+	if !is {
+		return "", nil
 	}
-	return "", nil
+	return room, b.links.byRoom[room]
 }
 
 // enter enters the room of a link, and reports the answer of the system if that is new.
 func (b *Bridge) enter(ctx context.Context, room string, l *bridgev1.BridgeLink) error {
-	b.mu.Lock()
-	no := b.expelled[room]
-	b.mu.Unlock()
-	switch {
-	case l.State == refused:
+	if l.State == refused {
 		b.system.Leave(room)
 		return nil
-	case no != nil && l.State == active:
-	case !slices.Contains(b.config.Rooms, "*") && !slices.Contains(b.config.Rooms, room):
-		no = NewRefusal("not_permitted", "The operator of the bridge does not permit this room.")
-	default:
-		no = nil
-		if err := b.system.Enter(ctx, room, Link{Created: time.UnixMilli(l.CreatedMs), Pending: l.State == pending}); err != nil && !errors.As(err, &no) {
+	}
+	refusal := b.refusalOf(room, l)
+	if refusal == nil {
+		if err := b.system.Enter(ctx, room, Link{Created: time.UnixMilli(l.CreatedMs), Pending: l.State == pending}); err != nil && !errors.As(err, &refusal) {
 			return reachError(err)
 		}
 	}
-	report := &bridgev1.ReportBridgeLinkRequest{Conversation: l.Conversation, State: active}
-	if no != nil {
-		report.State, report.Reason, report.Text = refused, no.Reason, no.Text
-	}
-	if report.State != l.State {
-		_, err := b.config.Rialto.ReportBridgeLink(ctx, connect.NewRequest(report))
-		if err != nil && !isRefused(err) {
-			return err
-		}
-		b.noteState(room, l, report.State)
+	if err := b.reportState(ctx, l, refusal); err != nil {
+		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,13 +138,43 @@ func (b *Bridge) enter(ctx context.Context, room string, l *bridgev1.BridgeLink)
 	return nil
 }
 
-// noteState replaces a link by one with a state, unless it was changed meanwhile.
-func (b *Bridge) noteState(room string, l *bridgev1.BridgeLink, state bridgev1.BridgeLinkState) {
+// refusalOf returns why the bridge does not enter a room; nil: it does.
+func (b *Bridge) refusalOf(room string, l *bridgev1.BridgeLink) *Refusal {
+	b.mu.Lock()
+	expelled := b.expelled[room]
+	b.mu.Unlock()
+	switch {
+	case expelled != nil && l.State == active:
+		return expelled
+	case !slices.Contains(b.config.Rooms, "*") && !slices.Contains(b.config.Rooms, room):
+		return NewRefusal("not_permitted", "The operator of the bridge does not permit this room.")
+	}
+	return nil
+}
+
+// reportState reports that a link is refused, or active without a refusal, if that is new.
+func (b *Bridge) reportState(ctx context.Context, l *bridgev1.BridgeLink, refusal *Refusal) error {
+	report := &bridgev1.ReportBridgeLinkRequest{Conversation: l.Conversation, State: active}
+	if refusal != nil {
+		report.State, report.Reason, report.Text = refused, refusal.Reason, refusal.Text
+	}
+	if report.State == l.State {
+		return nil
+	}
+	if _, err := b.config.Rialto.ReportBridgeLink(ctx, connect.NewRequest(report)); err != nil && !isRefused(err) {
+		return err
+	}
+	b.noteState(l, report.State)
+	return nil
+}
+
+// noteState replaces a link by one with a state, unless it was changed or displaced meanwhile.
+func (b *Bridge) noteState(l *bridgev1.BridgeLink, state bridgev1.BridgeLinkState) {
 	changed := proto.CloneOf(l)
 	changed.State = state
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.links[room] == l {
-		b.links[room] = changed
+	if room, is := b.links.roomOf[l.Conversation]; is && b.links.byRoom[room] == l {
+		b.links.byRoom[room] = changed
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // outgoingOf returns an event as what the system sends. Nil without a refusal: there is nothing to send.
-func (b *Bridge) outgoingOf(ctx context.Context, e *eventv1.ServerEvent) (m *Outgoing, no *Refusal, err error) {
+func (b *Bridge) outgoingOf(ctx context.Context, e *eventv1.ServerEvent) (m *Outgoing, refusal *Refusal, err error) {
 	m = &Outgoing{Conversation: e.Conversation, Seq: e.Seq, Time: time.UnixMilli(e.Message.TimeMs), User: e.Message.Sender}
 	content := e.Message.Content
 	switch edit := content.GetEdit(); {

@@ -37,9 +37,9 @@ func (b *Bridge) store(ctx context.Context) {
 // storeOne stores one message. What Rialto refuses for good is logged and left out.
 func (b *Bridge) storeOne(ctx context.Context, m Received) error {
 	b.mu.Lock()
-	link, known := b.links[m.Room], b.known
+	link, loaded := b.links.byRoom[m.Room], b.linksLoaded
 	b.mu.Unlock()
-	if !known {
+	if !loaded {
 		return errLinksUnknown
 	}
 	if link == nil || link.State == refused {

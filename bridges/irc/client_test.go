@@ -108,8 +108,8 @@ func TestServersWithAccounts(t *testing.T) {
 			t.Errorf("received %v, want %v", got, want)
 		}
 	}
-	var no *bridge.Refusal
-	if _, err := x.Deliver(t.Context(), "#lobby", bridge.Outgoing{Conversation: 1, Seq: 2, Name: "Alice", Text: "hello"}); !errors.As(err, &no) || no.Reason != "rate_limited" || no.Text != "Slow down" {
+	var refusal *bridge.Refusal
+	if _, err := x.Deliver(t.Context(), "#lobby", bridge.Outgoing{Conversation: 1, Seq: 2, Name: "Alice", Text: "hello"}); !errors.As(err, &refusal) || refusal.Reason != "rate_limited" || refusal.Text != "Slow down" {
 		t.Errorf("a refused message is %v", err)
 	}
 }

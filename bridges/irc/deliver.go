@@ -41,13 +41,13 @@ func (x *client) Deliver(ctx context.Context, channel string, m bridge.Outgoing)
 		commands[n] = []string{"PRIVMSG", channel, line}
 	}
 	err := x.ask(sending, channel, commands...)
-	var no *bridge.Refusal
-	if errors.As(err, &no) {
-		if no.Reason == notOnChannel {
+	var refusal *bridge.Refusal
+	if errors.As(err, &refusal) {
+		if refusal.Reason == notOnChannel {
 			x.left(x.current(), channel)
 			return "", errNotInChannel
 		}
-		no.OfUser = true
+		refusal.OfUser = true
 	}
 	if err != nil {
 		return "", err

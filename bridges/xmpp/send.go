@@ -48,9 +48,9 @@ func (x *client) Deliver(ctx context.Context, address string, m bridge.Outgoing)
 			return "", err
 		}
 		id, err := x.deliverAs(ctx, r, o, own, m)
-		var no *bridge.Refusal
+		var refusal *bridge.Refusal
 		switch {
-		case errors.As(err, &no) && no.Reason == notInRoom && attempt == 1: // the room has forgotten the occupant
+		case errors.As(err, &refusal) && refusal.Reason == notInRoom && attempt == 1: // the room has forgotten the occupant
 			x.mu.Lock()
 			o.joined = false
 			x.mu.Unlock()
@@ -91,10 +91,10 @@ func (x *client) occupantFor(ctx context.Context, r *room, user uint64, name str
 		return o, nil
 	}
 	err := x.join(ctx, r, o, name, newElement(nsRoom, "history", "maxstanzas", "0"))
-	var no *bridge.Refusal
+	var refusal *bridge.Refusal
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if errors.As(err, &no) && o.joined { // with the name from before
+	if errors.As(err, &refusal) && o.joined { // with the name from before
 		return o, nil
 	}
 	return o, err

@@ -1,0 +1,103 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	rialto "github.com/rialto-im/rialto/sdk/go"
+	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
+	"github.com/rialto-im/rialto/sdk/go/gen/bridge/v1/bridgev1connect"
+)
+
+// fakeLinks is a Rialto that has links only. It is used by one goroutine.
+type fakeLinks struct {
+	bridgev1connect.BridgeServiceClient
+	links   []*bridgev1.BridgeLink // by conversation
+	reports []string
+}
+
+func (f *fakeLinks) ListLinkedConversations(context.Context, *connect.Request[bridgev1.ListLinkedConversationsRequest]) (*connect.Response[bridgev1.ListLinkedConversationsResponse], error) {
+	return connect.NewResponse(&bridgev1.ListLinkedConversationsResponse{Links: slices.Clone(f.links)}), nil
+}
+
+func (f *fakeLinks) ReportBridgeLink(_ context.Context, r *connect.Request[bridgev1.ReportBridgeLinkRequest]) (*connect.Response[bridgev1.BridgeLink], error) {
+	f.reports = append(f.reports, strings.TrimSpace(fmt.Sprint(r.Msg.Conversation, " ", strings.TrimPrefix(r.Msg.State.String(), "BRIDGE_LINK_STATE_"), " ", r.Msg.Reason)))
+	l := f.put(r.Msg.Conversation, r.Msg.State)
+	return connect.NewResponse(l), nil
+}
+
+// put replaces the state of a link.
+func (f *fakeLinks) put(conversation uint64, state bridgev1.BridgeLinkState) *bridgev1.BridgeLink {
+	n := slices.IndexFunc(f.links, func(l *bridgev1.BridgeLink) bool { return l.Conversation == conversation })
+	was := f.links[n]
+	f.links[n] = &bridgev1.BridgeLink{Conversation: conversation, Address: was.Address, CreatedMs: was.CreatedMs, State: state}
+	return f.links[n]
+}
+
+// fakeSystem lets the bridge into each room, and does not tell upper from lower case.
+type fakeSystem struct {
+	System
+	rooms []string // that the bridge is in
+}
+
+func (*fakeSystem) Normalize(address string) string { return strings.ToLower(address) }
+
+func (s *fakeSystem) Enter(_ context.Context, room string, _ Link) error {
+	if !slices.Contains(s.rooms, room) {
+		s.rooms = append(s.rooms, room)
+	}
+	return nil
+}
+
+func (s *fakeSystem) Leave(room string) {
+	s.rooms = slices.DeleteFunc(s.rooms, func(r string) bool { return r == room })
+}
+
+// A room is linked with one group, whichever spellings of its address the groups use. The first link that was not refused has it, and the others are told why not.
+func TestSpellingsOfARoom(t *testing.T) {
+	link := func(conversation uint64, address string, createdMs int64, state bridgev1.BridgeLinkState) *bridgev1.BridgeLink {
+		return &bridgev1.BridgeLink{Conversation: conversation, Address: address, CreatedMs: createdMs, State: state}
+	}
+	f := &fakeLinks{links: []*bridgev1.BridgeLink{link(1, "#RIALTO", 30, pending), link(2, "#rialto", 10, active), link(3, "#Rialto", 20, pending), link(4, "#other", 40, pending)}}
+	system := &fakeSystem{}
+	b, err := New(Config{Rialto: &rialto.Bridge{BridgeServiceClient: f}, Rooms: []string{"*"}, Spool: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.system = system
+	expect := func(reports ...string) {
+		t.Helper()
+		f.reports = nil
+		for range 2 { // the second time there is nothing new
+			if err := b.reconcile(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if slices.Sort(f.reports); !slices.Equal(f.reports, reports) {
+			t.Errorf("the links are reported as %q, want %q", f.reports, reports)
+		}
+	}
+	expect("1 REFUSED room_taken", "3 REFUSED room_taken", "4 ACTIVE")
+	for conversation, want := range map[uint64]string{1: "", 2: "#rialto", 3: "", 4: "#other", 5: ""} {
+		if room, l := b.linkOf(conversation); room != want || (l != nil) != (want != "") || l != nil && l.State != active {
+			t.Errorf("group %d is linked with %q as %v, want %q", conversation, room, l, want)
+		}
+	}
+	b.Expelled("#rialto", NewRefusal("kicked", ""))
+	expect("2 REFUSED kicked")
+	f.put(1, pending) // an admin links the group again
+	expect("1 ACTIVE")
+	if room, _ := b.linkOf(2); room != "" || !slices.Contains(system.rooms, "#rialto") {
+		t.Errorf("the group from before is linked with %q, and the bridge is in %q", room, system.rooms)
+	}
+	f.links = nil
+	expect()
+	if len(system.rooms) != 0 {
+		t.Errorf("without links, the bridge is in %q", system.rooms)
+	}
+}
