@@ -62,12 +62,12 @@ type Deps struct {
 
 const (
 	maxBridges    = 100
-	maxLinks      = 5      // of a conversation
-	maxAllLinks   = 10_000 // of a bridge
-	maxPeople     = 1_000_000
-	maxExternalID = 255 // bytes
-	maxAddress    = 255 // bytes
-	maxText       = 500 // characters that say why
+	maxLinks      = 5         // of a conversation
+	maxAllLinks   = 10_000    // of a bridge
+	maxPeople     = 1_000_000 // of a bridge, those included that were erased since
+	maxExternalID = 255       // bytes
+	maxAddress    = 255       // bytes
+	maxText       = 500       // characters that say why
 	// maxPermission is how long an answer about a user counts.
 	maxPermission   = 24 * time.Hour
 	cleanUpInterval = 10 * time.Minute
@@ -84,7 +84,7 @@ type Service struct {
 type limits struct{ bridges, links, allLinks, people int64 }
 
 var migrations = []string{
-	// People is how many rows of bridge_users there are of a bridge.
+	// People is how many users were made for a bridge, those included that were erased since: their ids and entries stay.
 	`CREATE TABLE bridges (name TEXT PRIMARY KEY, bot BIGINT NOT NULL, display_name TEXT NOT NULL, edits BOOLEAN NOT NULL, recalls BOOLEAN NOT NULL, reactions BOOLEAN NOT NULL, files BOOLEAN NOT NULL,
 		people BIGINT NOT NULL DEFAULT 0)`,
 	`CREATE TABLE bridge_links (bridge TEXT NOT NULL, conversation BIGINT NOT NULL, address TEXT NOT NULL, state BIGINT NOT NULL, reason TEXT NOT NULL DEFAULT '', text TEXT NOT NULL DEFAULT '',

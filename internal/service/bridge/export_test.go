@@ -1,6 +1,6 @@
 package bridge
 
-// Limit makes the bounds smaller: of bridges, of links of a group and of a bridge, and of people.
+// Limit makes the bounds smaller: of bridges, of links of a group and of a bridge, and of people ever.
 func (s *Service) Limit(bridges, links, allLinks, people int64) {
 	s.most = limits{bridges, links, allLinks, people}
 }

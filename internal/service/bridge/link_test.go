@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/platform/userdata"
 	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -252,3 +253,20 @@ func TestBadInputOfBridges(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// The limit is of the users who were made for a bridge. An erasure makes no room, and the error says so.
+func TestErasedPeopleCount(t *testing.T) {
+	f := open(t)
+	f.Limit(2, 2, 2, 1)
+	f.link(f.irc, "#rialto")
+	eve := id.User(f.receive(f.irc, f.text("1", "eve", "hello")).Sender)
+	for step := (userdata.Step{}); !step.Done; {
+		var err error
+		step, err = f.UserData().EraseUser(t.Context(), eve, step.Next)
+		must(t, err)
+	}
+	_, err := f.SendBridgedMessage(t.Context(), f.irc, f.text("2", "adam", "hello"))
+	if reasonOf(err) != "too_many_bridged_users" || !strings.Contains(err.Error(), "erased") {
+		t.Errorf("somebody else after an erasure: %v", err)
+	}
+}

@@ -18,7 +18,7 @@ import (
 var (
 	errNoEntry       = errs.New(errs.Invalid, "no_content", "give a text with its sender, an edit, or a recall")
 	errIDTaken       = errs.New(errs.Conflict, "external_id_taken", "another message has this external id")
-	errTooManyPeople = errs.New(errs.Exhausted, "too_many_bridged_users", "a bridge has at most 1,000,000 people")
+	errTooManyPeople = errs.New(errs.Exhausted, "too_many_bridged_users", "1,000,000 users were made for this bridge, which is the limit; those that were erased since count, too")
 )
 
 // SendBridgedMessage stores what came from the other system.
