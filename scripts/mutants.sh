@@ -1481,7 +1481,7 @@ mutant "let a banned person of another system write" internal/service/chat/bridg
 mutant "let people of another system write while only admins do" internal/service/chat/bridge.go 's/case s\.mutedAllMs > nowMs:/case nowMs < 0:/' PeopleOfAnotherSystemObeyTheGroup ./internal/service/bridge
 mutant "edit over a bridge what was written here" internal/service/chat/bridge.go 's/case e\.Updates != 0:$/case e.Updates == 1<<60:/' EditsAndRecallsByExternalID ./internal/service/bridge
 mutant "keep the first report of a bridge" internal/service/chat/bridge.go 's/if list\[i\]\.Seq >= d\.Seq \{/if list[i].Seq < d.Seq {/' ReportsOfDeliveries ./internal/service/bridge
-mutant "answer the echo of a message with the seq of its report" internal/service/bridge/send.go 's/if isText \&\& d\.Updates != 0 \{/if isText \&\& d.Updates == 1<<60 {/' ReportsOfDeliveries ./internal/service/bridge
+mutant "answer the echo of a message with the seq of its report" internal/service/bridge/send.go 's/BridgedText \&\& d\.Updates != 0 \{/BridgedText \&\& d.Updates == 1<<60 {/' ReportsOfDeliveries ./internal/service/bridge
 mutant "let somebody of another system log in" internal/service/account/session.go 's/ AND erased_ms = 0 AND bridge = ..`/ AND erased_ms = 0`/' PeopleOfAnotherSystem ./internal/service/bridge
 mutant "keep the answer of another system after its end" internal/service/bridge/permission.go 's/ AND until_ms > \$4 ORDER/ AND 0 < $4 ORDER/' PermissionsEnd ./internal/service/bridge
 mutant "link a room with two groups" internal/service/bridge/bridge.go 's/, UNIQUE \(bridge, address\)\)/)/' WhatCannotBeLinked ./internal/service/bridge

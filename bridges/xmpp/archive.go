@@ -128,8 +128,8 @@ func (x *client) catchUp(ctx context.Context, r *room) error {
 // learn gets to know the last messages, which corrections and retractions may name. Of a new link, they are the last ones that are not carried.
 func (x *client) learn(ctx context.Context, r *room) error {
 	list, _, err := x.page(ctx, r, query{last: true})
-	r.order.Lock()
-	defer r.order.Unlock()
+	r.readMu.Lock()
+	defer r.readMu.Unlock()
 	for _, a := range list {
 		author, _ := x.authorOf(r, a.message)
 		if _, corrects := a.message.child(nsCorrection, "replace"); !corrects {
@@ -162,7 +162,7 @@ func (x *client) readArchive(ctx context.Context, r *room) error {
 		if err != nil {
 			return err
 		}
-		r.order.Lock()
+		r.readMu.Lock()
 		for _, a := range list {
 			if !x.store(r, a.message, a.id, a.stamp) {
 				err = errors.New("a message of " + r.address + " could not be stored")
@@ -170,7 +170,7 @@ func (x *client) readArchive(ctx context.Context, r *room) error {
 			}
 			q.after = a.id
 		}
-		r.order.Unlock()
+		r.readMu.Unlock()
 		if err != nil || complete {
 			return err
 		}
@@ -179,8 +179,8 @@ func (x *client) readArchive(ctx context.Context, r *room) error {
 
 // readWaiting reads what has come while the archive was read, and lets further messages be read when they come. It returns false if the archive has to be read again.
 func (x *client) readWaiting(r *room) (done bool, err error) {
-	r.order.Lock()
-	defer r.order.Unlock()
+	r.readMu.Lock()
+	defer r.readMu.Unlock()
 	waiting, overflow := r.waiting, r.overflow
 	r.waiting, r.overflow = nil, false
 	if overflow && r.archive {

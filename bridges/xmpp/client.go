@@ -41,7 +41,7 @@ type client struct {
 	stream   *stream    // nil: there is none
 	ended    chan struct{}
 	requests map[string]request     // by id of the iq
-	sent     map[string]chan answer // messages whose echo has not come, by id
+	sent     map[string]chan answer // messages whose echo has not come, by room and id
 	rooms    map[string]*room       // by address
 }
 

@@ -88,7 +88,7 @@ func roomID(r *room, e element) string {
 	return ""
 }
 
-// read returns what a message of an occupant says; ok is false if that is nothing for Rialto. id is that in the archive; empty: it did not come from there. The caller holds the room's order.
+// read returns what a message of an occupant says; ok is false if that is nothing for Rialto. id is that in the archive; empty: it did not come from there. The caller holds the room's readMu.
 func (x *client) read(r *room, e element, id string) (m bridge.Received, ok bool) {
 	author, nick := x.authorOf(r, e)
 	if nick == "" || x.ownID(e) != "" {
@@ -236,8 +236,8 @@ func (x *client) resolve(room, id string, a answer) {
 
 // readLive reads a message that has just come, or puts it behind what the archive has from before.
 func (x *client) readLive(r *room, e element) {
-	r.order.Lock()
-	defer r.order.Unlock()
+	r.readMu.Lock()
+	defer r.readMu.Unlock()
 	switch {
 	case r.ready:
 		if !x.store(r, e, "", stampOf(e)) {
@@ -260,7 +260,7 @@ func (x *client) enterAgain(r *room) {
 	x.changed()
 }
 
-// store reads a message and has it stored; false: that was not possible. The caller holds the room's order.
+// store reads a message and has it stored; false: that was not possible. The caller holds the room's readMu.
 func (x *client) store(r *room, e element, archived string, stamp time.Time) bool {
 	if m, ok := x.read(r, e, archived); ok {
 		if err := x.received(m); err != nil {

@@ -34,7 +34,7 @@ type room struct {
 	archive     bool // it has an archive (XEP-0313)
 	occupantIDs bool // it tells occupants apart, whatever their nick (XEP-0421)
 
-	order    sync.Mutex // held while a message is read, so that they are read in order; guards the following fields
+	readMu   sync.Mutex // held while a message is read, so that they are read in order; guards the following fields
 	ready    bool       // the archive is read: messages are read when they come
 	overflow bool       // more than maxWaiting have come before
 	waiting  []element
@@ -102,8 +102,8 @@ func (x *client) Enter(ctx context.Context, address string, link bridge.Link) er
 	return err
 }
 
-// passing are the conditions under which a room may be there and cannot be reached now.
-var passing = []string{"remote-server-timeout", "remote-server-not-found", "internal-server-error", "service-unavailable", "resource-constraint", "recipient-unavailable"}
+// transientConditions are the conditions under which a room may be there and cannot be reached now.
+var transientConditions = []string{"remote-server-timeout", "remote-server-not-found", "internal-server-error", "service-unavailable", "resource-constraint", "recipient-unavailable"}
 
 // discover asks what a room can do. The bridge makes no rooms, which entering one that is not there would do.
 func (x *client) discover(ctx context.Context, address string, link bridge.Link) (*room, error) {
@@ -113,10 +113,10 @@ func (x *client) discover(ctx context.Context, address string, link bridge.Link)
 	}
 	if info.attr("type") == "error" {
 		condition, text := errorOf(info)
-		switch isPassing := slices.Contains(passing, condition); {
-		case isPassing && link.Pending:
+		switch isTransient := slices.Contains(transientConditions, condition); {
+		case isTransient && link.Pending:
 			return nil, newRefusal("unreachable", text)
-		case isPassing:
+		case isTransient:
 			return nil, errors.New("the room " + address + " cannot be reached: " + condition)
 		}
 		return nil, newRefusal("no_room", cmp.Or(text, "There is no room "+address+"."))
@@ -242,17 +242,17 @@ func reasonOf(reasons map[string]string, condition string) string {
 	return cmp.Or(reasons[condition], strings.ReplaceAll(condition, "-", "_"), "refused")
 }
 
-// texts say to people what reasons mean, if the room does not.
-var texts = map[string]string{"banned": "The room has banned this user.", "members_only": "Only members may enter the room.", "needs_password": "The room needs a password.",
+// refusalTexts say to people what reasons mean, if the room does not.
+var refusalTexts = map[string]string{"banned": "The room has banned this user.", "members_only": "Only members may enter the room.", "needs_password": "The room needs a password.",
 	"room_full": "The room is full.", "no_room": "There is no such room.", "unreachable": "The server of the room cannot be reached.", "not_allowed": "The room does not permit this.", nickTaken: "Somebody in the room has this name.",
 	nickRefused: "The room does not permit this name.", "not_voiced": "Only those with voice may write in the room.", "kicked": "The room has removed this user.", "destroyed": "The room was destroyed."}
 
-// ofUser are the reasons that concern all that a user writes.
-var ofUser = []string{"banned", "members_only", "kicked", "not_voiced", nickRefused}
+// userReasons are the reasons that concern all that a user writes.
+var userReasons = []string{"banned", "members_only", "kicked", "not_voiced", nickRefused}
 
 func newRefusal(reason, text string) *bridge.Refusal {
-	r := bridge.NewRefusal(reason, cmp.Or(strings.TrimSpace(text), texts[reason], "The room refuses this: "+reason+"."))
-	r.OfUser = slices.Contains(ofUser, r.Reason)
+	r := bridge.NewRefusal(reason, cmp.Or(strings.TrimSpace(text), refusalTexts[reason], "The room refuses this: "+reason+"."))
+	r.OfUser = slices.Contains(userReasons, r.Reason)
 	return r
 }
 

@@ -61,13 +61,12 @@ type Deps struct {
 }
 
 const (
-	maxBridges    = 100
-	maxLinks      = 5         // of a conversation
-	maxAllLinks   = 10_000    // of a bridge
-	maxPeople     = 1_000_000 // of a bridge, those included that were erased since
-	maxExternalID = 255       // bytes
-	maxAddress    = 255       // bytes
-	maxText       = 500       // characters that say why
+	maxBridges  = 100
+	maxLinks    = 5         // of a conversation
+	maxAllLinks = 10_000    // of a bridge
+	maxPeople   = 1_000_000 // of a bridge, those included that were erased since
+	maxForeign  = 255       // bytes of an id or an address of another system
+	maxText     = 500       // characters that say why
 	// maxPermission is how long an answer about a user counts.
 	maxPermission   = 24 * time.Hour
 	cleanUpInterval = 10 * time.Minute
@@ -118,16 +117,18 @@ var (
 	reasonPattern = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
 
 	errNoBridge   = errs.New(errs.NotFound, "no_bridge", "there is no bridge of this name; ListBridges has those of this deployment")
-	errNotLinked  = errs.New(errs.Denied, "not_linked", "this group is not linked with the bridge: an admin links it, and the bridge's bot must stay a member")
 	errExternalID = errs.New(errs.Invalid, "bad_external_id", "an external id has 1 to 255 bytes, in one line")
 	errAddress    = errs.New(errs.Invalid, "bad_address", "an address in another system has 1 to 255 bytes, in one line")
 	errReason     = errs.New(errs.Invalid, "bad_reason", "a refusal has a reason of 1 to 64 lower-case letters, digits and underscores, and a text of at most 500 characters; what is accepted has neither")
 )
 
-func isAddress(a string) bool { return a != "" && len(a) <= maxAddress && message.IsLine(a) }
+// isForeign reports whether a text may be an id or an address of another system.
+func isForeign(text string) bool {
+	return text != "" && len(text) <= maxForeign && message.IsLine(text)
+}
 
 func checkExternalID(external string) error {
-	if external == "" || len(external) > maxExternalID || !message.IsLine(external) {
+	if !isForeign(external) {
 		return errExternalID
 	}
 	return nil

@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,6 +8,8 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -45,7 +46,7 @@ func (s *Service) LinkBridge(ctx context.Context, by id.Caller, r *bridgev1.Link
 	if err := s.deps.Chat.MayLink(ctx, c, by.User); err != nil {
 		return nil, err
 	}
-	if !isAddress(r.Address) {
+	if !isForeign(r.Address) {
 		return nil, errAddress
 	}
 	l := &bridgev1.BridgeLink{Bridge: r.Bridge, Conversation: r.Conversation, Address: r.Address, State: pending, LinkedBy: uint64(by.User), CreatedMs: s.nowMs()}
@@ -155,7 +156,7 @@ func (s *Service) ListLinkedConversations(ctx context.Context, by id.Caller, r *
 	if r.Limit > 200 {
 		return nil, errListLimit
 	}
-	limit := int(cmp.Or(r.Limit, 50))
+	limit := outputlimit.PageSize(r.Limit)
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+linkColumns+` FROM bridge_links WHERE bridge = $1 AND conversation > $2 ORDER BY conversation LIMIT $3`, by.Bridge, int64(min(r.After, 1<<63-1)), limit+1)
 	links, err := sqldb.Collect(rows, err, scanLink)
 	if err != nil {
@@ -177,7 +178,7 @@ func (s *Service) ReportBridgeLink(ctx context.Context, by id.Caller, r *bridgev
 		l, err = scanLink(tx.QueryRowContext(ctx, `UPDATE bridge_links SET state = $3, reason = $4, text = $5 WHERE bridge = $1 AND conversation = $2 RETURNING `+linkColumns,
 			by.Bridge, int64(r.Conversation), r.State, r.Reason, strings.TrimSpace(r.Text)).Scan)
 		if errors.Is(err, sql.ErrNoRows) {
-			err = errNotLinked
+			err = message.ErrNotLinked
 		}
 		return err
 	})
@@ -189,7 +190,7 @@ func (s *Service) checkLinked(ctx context.Context, by id.Caller, c id.Conversati
 	var state bridgev1.BridgeLinkState
 	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT state FROM bridge_links WHERE bridge = $1 AND conversation = $2`, by.Bridge, int64(c)).Scan(&state)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && state != active {
-		err = errNotLinked
+		err = message.ErrNotLinked
 	}
 	return err
 }

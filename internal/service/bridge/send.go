@@ -30,8 +30,7 @@ func (s *Service) SendBridgedMessage(ctx context.Context, by id.Caller, r *bridg
 	if err := s.checkLinked(ctx, by, b.Conversation); err != nil {
 		return nil, err
 	}
-	isText := b.Edits == "" && b.Recalls == ""
-	if isText {
+	if b.Kind == message.BridgedText {
 		if b.Sender, err = s.userOf(ctx, by.Bridge, r.Sender); err != nil {
 			return nil, err
 		}
@@ -41,7 +40,7 @@ func (s *Service) SendBridgedMessage(ctx context.Context, by id.Caller, r *bridg
 		return nil, err
 	}
 	res := &bridgev1.SendBridgedMessageResponse{Seq: d.Seq, Id: d.ID.String(), Duplicate: d.Duplicate, Sender: uint64(b.Sender)}
-	if isText && d.Updates != 0 { // the echo of a message from here: the entry with its id is the report of its delivery
+	if b.Kind == message.BridgedText && d.Updates != 0 { // the echo of a message from here: the entry with its id is the report of its delivery
 		res.Seq = d.Updates
 	}
 	return res, nil
@@ -58,13 +57,16 @@ func bridgedOf(by id.Caller, r *bridgev1.SendBridgedMessageRequest) (b message.B
 	}
 	switch e := r.Entry.(type) {
 	case *bridgev1.SendBridgedMessageRequest_Text:
-		if b.Text = e.Text; !isAddress(r.Sender.GetAddress()) {
+		b.Text = e.Text
+		if !isForeign(r.Sender.GetAddress()) {
 			err = errAddress
 		}
 	case *bridgev1.SendBridgedMessageRequest_Edit:
-		b.Text, b.Edits, err = e.Edit.GetText(), e.Edit.GetTarget(), errors.Join(err, checkExternalID(e.Edit.GetTarget()))
+		b.Kind, b.Text, b.Target = message.BridgedEdit, e.Edit.GetText(), e.Edit.GetTarget()
+		err = errors.Join(err, checkExternalID(b.Target))
 	case *bridgev1.SendBridgedMessageRequest_Recall:
-		b.Recalls, err = e.Recall.GetTarget(), errors.Join(err, checkExternalID(e.Recall.GetTarget()))
+		b.Kind, b.Target = message.BridgedRecall, e.Recall.GetTarget()
+		err = errors.Join(err, checkExternalID(b.Target))
 	default:
 		err = errNoEntry
 	}

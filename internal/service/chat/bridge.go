@@ -17,16 +17,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// What bridges need of conversations (docs/decisions/0154-bridges.md). A bridge writes only while its bot is a member, which the state says with which the log accepts
-// an entry: to remove the bot ends the link at once, on all nodes.
+// What bridges need of conversations (docs/decisions/0154-bridges.md). A bridge writes only while its bot is a member. The log accepts
+// an entry only with the state that was checked, so removing the bot ends the link at once on all nodes.
 //
 // The ids of the other system are the tokens of entries in the log. So an id is found as long as the log has its conversation, and nothing has to be written beside the entry. The token of a report
 // of a delivery is the id that the message has there: it leads to the message, too.
 
-var (
-	errNotLinked  = errs.New(errs.Denied, "not_linked", "this group is not linked with the bridge: an admin links it, and the bridge's bot must stay a member")
-	errNotBridged = errs.New(errs.Denied, "not_bridged", "only what came over the same bridge is edited and recalled from there")
-)
+var errNotBridged = errs.New(errs.Denied, "not_bridged", "only what came over the same bridge is edited and recalled from there")
 
 // bridgeToken is that of the entry with an id of another system.
 func bridgeToken(c id.Conversation, bridge, externalID string) (t timeline.Token) {
@@ -42,7 +39,7 @@ func bridgeToken(c id.Conversation, bridge, externalID string) (t timeline.Token
 func (s *state) admitsBridge(bot, sender id.User, nowMs int64) error {
 	switch {
 	case s.kind != group || s.channel || s.ticket != 0 || s.role(bot) == 0:
-		return errNotLinked
+		return message.ErrNotLinked
 	case s.dissolved:
 		return errDissolved
 	case sender == bot: // a report
@@ -78,36 +75,11 @@ const bridgedKey = "bridge"
 
 // SendBridged stores what came over a bridge. Of a second entry with the same external id it returns the first, whatever that says.
 func (s *Service) SendBridged(ctx context.Context, b message.Bridged) (*message.Draft, error) {
-	d := &message.Draft{Conversation: b.Conversation, Sender: b.Sender, ClientMsgID: bridgedKey, Application: true, Bridge: &b.Bridge}
-	content := &chatv1.Content{}
-	switch {
-	case b.Edits != "" || b.Recalls != "":
-		seq, author, err := s.bridgedTarget(ctx, b, b.Edits+b.Recalls)
-		if err != nil {
-			return nil, err
-		}
-		ref := &chatv1.Ref{Seq: seq}
-		content.Kind = &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: ref}}
-		if b.Edits != "" {
-			content.Kind = &chatv1.Content_Edit{Edit: &chatv1.Edit{Target: ref, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: b.Text}}}}
-		}
-		d.Sender = author
-	default:
-		content.Kind = &chatv1.Content_Text{Text: b.Text}
-		if b.ReplyTo != "" {
-			seq, err := s.FindBridged(ctx, b.Conversation, b.Name, b.ReplyTo)
-			if err != nil {
-				return nil, err
-			}
-			if seq != 0 {
-				content.ReplyTo = &chatv1.Ref{Seq: seq}
-			}
-		}
-		if err := s.noteBridgedAuthor(ctx, b.Conversation, b.Sender); err != nil {
-			return nil, err
-		}
+	content, author, err := s.bridgedContent(ctx, b)
+	if err != nil {
+		return nil, err
 	}
-	var err error
+	d := &message.Draft{Conversation: b.Conversation, Sender: author, ClientMsgID: bridgedKey, Application: true, Bridge: &b.Bridge}
 	if d.Content, err = (proto.MarshalOptions{Deterministic: true}).Marshal(content); err != nil {
 		return nil, err
 	}
@@ -120,6 +92,32 @@ func (s *Service) SendBridged(ctx context.Context, b message.Bridged) (*message.
 	return d, err
 }
 
+// bridgedContent returns the content of an entry that came over a bridge, and its author: of an edit and a recall, that of the message.
+func (s *Service) bridgedContent(ctx context.Context, b message.Bridged) (*chatv1.Content, id.User, error) {
+	text := &chatv1.Content{Kind: &chatv1.Content_Text{Text: b.Text}}
+	if b.Kind == message.BridgedText {
+		if b.ReplyTo != "" {
+			seq, err := s.findBridged(ctx, b.Conversation, b.Name, b.ReplyTo)
+			if err != nil {
+				return nil, 0, err
+			}
+			if seq != 0 {
+				text.ReplyTo = &chatv1.Ref{Seq: seq}
+			}
+		}
+		return text, b.Sender, s.noteBridgedAuthor(ctx, b.Conversation, b.Sender)
+	}
+	seq, author, err := s.bridgedTarget(ctx, b)
+	if err != nil {
+		return nil, 0, err
+	}
+	ref := &chatv1.Ref{Seq: seq}
+	if b.Kind == message.BridgedEdit {
+		return &chatv1.Content{Kind: &chatv1.Content_Edit{Edit: &chatv1.Edit{Target: ref, Content: text}}}, author, nil
+	}
+	return &chatv1.Content{Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: ref}}}, author, nil
+}
+
 // ReportDelivery stores what became of a message in the other system.
 func (s *Service) ReportDelivery(ctx context.Context, b message.Bridge, c id.Conversation, seq uint64, delivery *chatv1.BridgeDelivery) (*message.Draft, error) {
 	content, err := proto.MarshalOptions{Deterministic: true}.Marshal(&chatv1.Content{Kind: &chatv1.Content_BridgeReport{BridgeReport: &chatv1.BridgeReport{Target: &chatv1.Ref{Seq: seq}, Delivery: delivery}}})
@@ -130,8 +128,8 @@ func (s *Service) ReportDelivery(ctx context.Context, b message.Bridge, c id.Con
 	return d, send(ctx, d, s.submitValid)
 }
 
-// FindBridged returns the seq of the message that has an id in the other system, 0 if there is none: one that came over the bridge, or one from here whose delivery was reported.
-func (s *Service) FindBridged(ctx context.Context, c id.Conversation, bridge, externalID string) (uint64, error) {
+// findBridged returns the seq of the message that has an id in the other system, 0 if there is none: one that came over the bridge, or one from here whose delivery was reported.
+func (s *Service) findBridged(ctx context.Context, c id.Conversation, bridge, externalID string) (uint64, error) {
 	seq, entry, err := s.bridgedEntry(ctx, c, bridge, externalID)
 	if err == nil && entry != nil && entry.Updates != 0 {
 		seq = entry.Updates
@@ -156,9 +154,9 @@ func (s *Service) bridgedEntry(ctx context.Context, c id.Conversation, bridge, e
 	return seq, e, nil
 }
 
-// bridgedTarget returns the message that came over a bridge with an external id, and its author.
-func (s *Service) bridgedTarget(ctx context.Context, b message.Bridged, externalID string) (uint64, id.User, error) {
-	seq, e, err := s.bridgedEntry(ctx, b.Conversation, b.Name, externalID)
+// bridgedTarget returns the message that an edit or a recall over a bridge changes, which came over the same bridge, and its author.
+func (s *Service) bridgedTarget(ctx context.Context, b message.Bridged) (uint64, id.User, error) {
+	seq, e, err := s.bridgedEntry(ctx, b.Conversation, b.Name, b.Target)
 	switch {
 	case err != nil:
 		return 0, 0, err

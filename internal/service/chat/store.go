@@ -89,7 +89,7 @@ var migrations = []string{
 	`CREATE UNIQUE INDEX conversations_notices ON conversations (notices) WHERE notices = 1 AND NOT dissolved`,
 	`ALTER TABLE conversations ADD COLUMN ticket BIGINT NOT NULL DEFAULT 0`,         // see ticket.go
 	`ALTER TABLE conversations ADD COLUMN importing BOOLEAN NOT NULL DEFAULT FALSE`, // see import.go
-	// Authors of imported entries who were no members then, and have no row of members, or a later one.
+	// Authors of imported and of bridged entries who were no members then, and have no row of members, or a later one.
 	`CREATE TABLE imported_authors (author BIGINT NOT NULL, conversation BIGINT NOT NULL, PRIMARY KEY (author, conversation))`,
 	// Of a recalled message: it did not count as unread, since only its sender saw it.
 	`ALTER TABLE message_updates ADD COLUMN limited BOOLEAN NOT NULL DEFAULT FALSE`,
