@@ -20,8 +20,8 @@ import (
 
 // System is a message system with rooms. Its methods are safe for concurrent use.
 type System interface {
-	// Run keeps the connection until ctx ends. It calls the methods of Bridge.
-	Run(ctx context.Context)
+	// Run keeps the connection until ctx ends, and tells the host what happens there.
+	Run(ctx context.Context, host Host)
 	// Normalize returns an address of a room in the form in which the system's messages have it.
 	Normalize(address string) string
 	// Enter joins a room for a link. If the system keeps history, it also passes on what was written since the first join for this link and was not received. It does nothing in a room that was joined, and returns a
@@ -32,6 +32,16 @@ type System interface {
 	// Deliver sends an entry to a room that was entered. It returns the id that the entry has there; a *Refusal if the room refuses it; ErrDisconnected if the system cannot be reached, after which the entry is delivered
 	// again. An entry that was delivered before, by this process or one before it, is not to appear twice, if the system makes that possible.
 	Deliver(ctx context.Context, room string, m Outgoing) (externalID string, err error)
+}
+
+// Host is what a System reports to. Its methods are safe for concurrent use.
+type Host interface {
+	// Received writes down what came from a room. When it has returned nil, that is not lost. After an error, which is that the directory is full or cannot be written, a system that keeps messages gives it again later.
+	Received(m Received) error
+	// Changed has rooms entered that the bridge is not in: the system is connected, or a room was left. It does not wait.
+	Changed()
+	// Expelled reports that a room has removed the bridge for good. It does not wait.
+	Expelled(room string, why *Refusal)
 }
 
 // Link is when a link was made, and whether the other system has not answered it yet.
@@ -137,7 +147,7 @@ type Bridge struct {
 	permissions map[permission]string // reasons of refusals that are stored
 }
 
-// New makes a bridge. The system's callbacks are its methods Received, Changed and Expelled; Run works.
+// New makes a bridge, which works while Run runs.
 func New(c Config) (*Bridge, error) {
 	s, err := openSpool(c.Spool)
 	if err != nil {
@@ -147,7 +157,7 @@ func New(c Config) (*Bridge, error) {
 		names: map[uint64]cachedName{}, permissions: map[permission]string{}}, nil
 }
 
-// Changed has rooms entered that the bridge is not in: the system is connected, or a room was left. It does not wait.
+// Changed is that of Host.
 func (b *Bridge) Changed() {
 	select {
 	case b.check <- struct{}{}:
@@ -155,7 +165,7 @@ func (b *Bridge) Changed() {
 	}
 }
 
-// Expelled reports that a room has removed the bridge for good. It does not wait.
+// Expelled is that of Host.
 func (b *Bridge) Expelled(room string, why *Refusal) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -165,7 +175,7 @@ func (b *Bridge) Expelled(room string, why *Refusal) {
 	}
 }
 
-// Received writes down what came from a room. When it has returned nil, that is not lost. After an error, which is that the directory is full or cannot be written, a system that keeps messages gives it again later.
+// Received is that of Host.
 func (b *Bridge) Received(m Received) error { return b.spool.add(m) }
 
 // Run works until ctx ends. It returns an error if Rialto refuses the bridge.
@@ -176,7 +186,7 @@ func (b *Bridge) Run(ctx context.Context, system System) error {
 		return err
 	}
 	var work sync.WaitGroup
-	work.Go(func() { system.Run(ctx) })
+	work.Go(func() { system.Run(ctx, b) })
 	work.Go(func() { b.keepLinks(ctx) })
 	work.Go(func() { b.store(ctx) })
 	b.consumeEvents(ctx, consumer)

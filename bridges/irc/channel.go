@@ -63,7 +63,7 @@ func (x *client) joined(s *session, m ircmsg.Message) {
 // parted has a channel entered again that the server has had the bridge leave.
 func (x *client) parted(s *session, m ircmsg.Message) {
 	if len(m.Params) > 0 && m.Nick() == s.conn.CurrentNick() && x.left(s, m.Params[0]) {
-		x.link.Changed()
+		x.host.Changed()
 	}
 }
 
@@ -88,7 +88,7 @@ func (x *client) kicked(s *session, m ircmsg.Message) {
 	if len(m.Params) > 2 && m.Params[2] != m.Nick() {
 		text = "Removed by " + m.Nick() + ": " + decode(m.Params[2])
 	}
-	x.link.Expelled(fold(m.Params[0]), bridge.NewRefusal("kicked", text))
+	x.host.Expelled(fold(m.Params[0]), bridge.NewRefusal("kicked", text))
 }
 
 // privmsg writes down what somebody wrote in a channel.
@@ -104,7 +104,7 @@ func (x *client) privmsg(s *session, m ircmsg.Message) {
 	if has, account := m.GetTag("account"); has && account != "" {
 		r.Address = "account " + fold(account)
 	}
-	if err := x.link.Received(r); err != nil {
+	if err := x.host.Received(r); err != nil {
 		x.logger.Error("a message from IRC is lost", "channel", r.Room, "error", err)
 	}
 }

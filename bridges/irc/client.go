@@ -26,13 +26,6 @@ const (
 	quitTimeout = 5 * time.Second
 )
 
-// link is what the client tells the bridge.
-type link interface {
-	Received(m bridge.Received) error
-	Changed()
-	Expelled(room string, why *bridge.Refusal)
-}
-
 // session is one connection to the server.
 type session struct {
 	conn   *ircevent.Connection
@@ -43,7 +36,7 @@ type session struct {
 // client is the bridge in IRC, over a connection that is opened again after it has ended. Its methods are safe for concurrent use.
 type client struct {
 	config config
-	link   link
+	host   bridge.Host // set by Run, before there is a connection
 	logger *slog.Logger
 	last   *lastDelivery
 	asking chan struct{} // held while a message waits for its answer: refusals do not name the line that they refuse
@@ -61,9 +54,9 @@ type question struct {
 	refusal        *bridge.Refusal // the first one; guarded by the client's mu
 }
 
-func newClient(c config, l link, logger *slog.Logger) (*client, error) {
+func newClient(c config, logger *slog.Logger) (*client, error) {
 	last, err := openLastDelivery(c.state)
-	return &client{config: c, link: l, logger: logger, last: last, asking: make(chan struct{}, 1), pace: pace{interval: c.interval}}, err
+	return &client{config: c, logger: logger, last: last, asking: make(chan struct{}, 1), pace: pace{interval: c.interval}}, err
 }
 
 // dial makes a connection. Each attempt has one of its own, so that nothing of an earlier one is left.
@@ -92,7 +85,8 @@ func (x *client) dial() *session {
 }
 
 // Run keeps the connection until ctx ends.
-func (x *client) Run(ctx context.Context) {
+func (x *client) Run(ctx context.Context, host bridge.Host) {
+	x.host = host
 	bridge.KeepConnected(ctx, func() {
 		s := x.dial()
 		if err := s.conn.Connect(); err != nil {
@@ -130,7 +124,7 @@ func (x *client) connected(s *session) {
 	x.session = s
 	x.mu.Unlock()
 	x.logger.Info("connected to IRC", "server", x.config.server, "nick", s.conn.CurrentNick())
-	x.link.Changed()
+	x.host.Changed()
 }
 
 // current returns the connection that is ready; nil: there is none.

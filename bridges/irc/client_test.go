@@ -89,9 +89,9 @@ func connectTo(t *testing.T, password string) (*client, *recorder) {
 		}
 	})
 	r := &recorder{received: make(chan bridge.Received, 10), changed: make(chan struct{}, 1)}
-	x := bridgetest.Must(newClient(config{server: l.Addr().String(), nick: "rialto", account: "bridge", password: password, interval: time.Millisecond, state: t.TempDir()}, r, slog.New(slog.DiscardHandler)))(t)
+	x := bridgetest.Must(newClient(config{server: l.Addr().String(), nick: "rialto", account: "bridge", password: password, interval: time.Millisecond, state: t.TempDir()}, slog.New(slog.DiscardHandler)))(t)
 	ctx, cancel := context.WithCancel(context.Background())
-	work.Go(func() { x.Run(ctx) })
+	work.Go(func() { x.Run(ctx, r) })
 	t.Cleanup(func() { cancel(); _ = l.Close(); work.Wait() })
 	return x, r
 }

@@ -5,18 +5,12 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
-	"flag"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/rialto-im/rialto/bridges/bridge"
-	rialto "github.com/rialto-im/rialto/sdk/go"
 	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 )
 
@@ -29,54 +23,33 @@ type config struct {
 	state                           string         // directory
 }
 
-func main() {
-	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "irc:", err)
-		os.Exit(1)
-	}
-}
+func main() { bridge.Main("irc", run) }
 
-// run is the bridge, until the process is asked to stop.
-func run(args []string) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+// run is the bridge, until ctx ends.
+func run(ctx context.Context, args []string) error {
 	c := config{password: os.Getenv("IRC_PASSWORD")}
-	flags := flag.NewFlagSet("irc", flag.ContinueOnError)
-	url := flags.String("url", "http://127.0.0.1:7070", "`address` of Rialto; the API key of the bridge is in the environment variable RIALTO_KEY")
-	flags.StringVar(&c.server, "server", "", "`address` of the IRC server, as irc.libera.chat:6697; required")
-	flags.BoolVar(&c.tls, "tls", true, "connect with TLS")
-	authority := flags.String("ca", "", "`file` with the certificates that sign the server's, if the system does not have them")
-	flags.StringVar(&c.nick, "nick", "rialto", "`nick` of the bridge")
-	flags.StringVar(&c.account, "account", "", "`account` at the network, if the bridge has one; its password is in the environment variable IRC_PASSWORD")
-	display := flags.String("name", "IRC", "`name` of the network, as groups see it")
-	channels := flags.String("channels", "", "`channels` that groups may be linked with, separated by commas, as #rialto; * permits all; required")
-	flags.StringVar(&c.state, "state", "irc", "`directory` with what came from IRC and is not stored yet, and what was sent last")
-	flags.DurationVar(&c.interval, "interval", time.Second, "`time` between two lines to IRC, after the first four")
-	if err := flags.Parse(args); err != nil {
+	shared := bridge.NewCommand("irc", "IRC", "channels", "#rialto")
+	shared.Flags.StringVar(&c.server, "server", "", "`address` of the IRC server, as irc.libera.chat:6697; required")
+	shared.Flags.BoolVar(&c.tls, "tls", true, "connect with TLS")
+	shared.Flags.StringVar(&c.nick, "nick", "rialto", "`nick` of the bridge")
+	shared.Flags.StringVar(&c.account, "account", "", "`account` at the network, if the bridge has one; its password is in the environment variable IRC_PASSWORD")
+	shared.Flags.DurationVar(&c.interval, "interval", time.Second, "`time` between two lines to IRC, after the first four")
+	if err := shared.Flags.Parse(args); err != nil {
 		return err
 	}
-	if err := c.check(*channels); err != nil {
+	c.state = shared.State
+	if err := c.check(shared.Rooms); err != nil {
 		return err
 	}
 	var err error
-	if c.roots, err = bridge.Roots(*authority); err != nil {
+	if c.roots, err = shared.Roots(); err != nil {
 		return err
 	}
-	side, err := rialto.NewBridge(rialto.BridgeConfig{URL: *url, Key: os.Getenv("RIALTO_KEY")})
+	x, err := newClient(c, shared.Logger)
 	if err != nil {
 		return err
 	}
-	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	b, err := bridge.New(bridge.Config{Rialto: side, Rooms: bridge.Rooms(*channels, fold), Spool: filepath.Join(c.state, "spool"), Logger: logger,
-		Registration: &bridgev1.PutBridgeRequest{DisplayName: *display}}) // IRC has neither edits nor recalls, reactions and files
-	if err != nil {
-		return err
-	}
-	x, err := newClient(c, b, logger)
-	if err != nil {
-		return err
-	}
-	return b.Run(ctx, x)
+	return shared.Run(ctx, x, &bridgev1.PutBridgeRequest{}) // IRC has neither edits nor recalls, reactions and files
 }
 
 // check checks the settings.

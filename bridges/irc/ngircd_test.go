@@ -22,6 +22,7 @@ import (
 
 	"github.com/ergochat/irc-go/ircevent"
 	"github.com/ergochat/irc-go/ircmsg"
+	"github.com/rialto-im/rialto/bridges/bridge"
 	"github.com/rialto-im/rialto/bridges/bridgetest"
 	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 )
@@ -34,10 +35,7 @@ const (
 // TestMain is the bridge itself in a process that a test started, so that the test can kill it.
 func TestMain(m *testing.M) {
 	if os.Getenv("BRIDGE") != "" {
-		if err := run(os.Args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+		bridge.Main("irc", run)
 		os.Exit(0)
 	}
 	os.Exit(m.Run())

@@ -34,8 +34,13 @@ func enterFakeRoom(t *testing.T) (*client, *fakeRoom) {
 		t.Fatal(err)
 	}
 	x := newClient(config{domain: bridgeDomain, secret: testSecret, nick: "Rialto"}, k, logger)
-	x.changed, x.expelled = func() {}, func(string, *bridge.Refusal) {}
-	x.received = func(m bridge.Received) error { t.Errorf("received %v", m); return nil }
+	s := &side{client: x}
+	x.host = s
+	t.Cleanup(func() {
+		if got := s.texts(); len(got) > 0 {
+			t.Errorf("the bridge has received %q", got)
+		}
+	})
 	f := &fakeRoom{x: x}
 	x.stream = &stream{conn: f}
 	x.rooms[lobby] = &room{address: lobby, archive: true, ready: true, entered: true, jids: map[string]string{}, delivered: map[string]string{},

@@ -30,10 +30,8 @@ const (
 type client struct {
 	config   config
 	logger   *slog.Logger
-	received func(bridge.Received) error            // stores what somebody wrote in a room; after an error the room gives it again
-	changed  func()                                 // connected, or not in a room any more
-	expelled func(room string, why *bridge.Refusal) // the room has removed the bridge for good
-	entering chan struct{}                          // held by who enters a room
+	host     bridge.Host   // set by Run, before there is a connection
+	entering chan struct{} // held by who enters a room
 
 	checkpoints *checkpoints
 
@@ -63,7 +61,8 @@ func newClient(c config, k *checkpoints, logger *slog.Logger) *client {
 }
 
 // Run keeps the connection, and asks whether the bridge is still in its rooms, until ctx ends.
-func (x *client) Run(ctx context.Context) {
+func (x *client) Run(ctx context.Context, host bridge.Host) {
+	x.host = host
 	var work sync.WaitGroup
 	work.Go(func() { x.ping(ctx) })
 	bridge.KeepConnected(ctx, func() { x.connect(ctx) })
@@ -115,7 +114,7 @@ func (x *client) connected(s *stream) {
 	x.stream = s
 	x.mu.Unlock()
 	x.logger.Info("connected to XMPP", "server", x.config.server, "domain", x.config.domain)
-	x.changed()
+	x.host.Changed()
 }
 
 // disconnected forgets what was true of the connection: the rooms have to be entered again.

@@ -41,19 +41,9 @@ func startSide(t *testing.T, c config, state string) *side {
 	}
 	c.domain, c.secret, c.nick = bridgeDomain, testSecret, "Rialto"
 	s := &side{client: newClient(c, k, logger)}
-	s.client.changed, s.client.expelled = func() {}, func(string, *bridge.Refusal) {}
-	s.client.received = func(m bridge.Received) error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.failing {
-			return errors.New("nothing can be stored")
-		}
-		s.got = append(s.got, m)
-		return nil
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var work sync.WaitGroup
-	work.Go(func() { s.Run(ctx) })
+	work.Go(func() { s.Run(ctx, s) })
 	s.stop = func() { cancel(); work.Wait() }
 	t.Cleanup(s.stop)
 	bridgetest.Eventually(t, "the bridge is connected", func() bool {
@@ -62,6 +52,20 @@ func startSide(t *testing.T, c config, state string) *side {
 		return s.stream != nil
 	})
 	return s
+}
+
+func (s *side) Changed() {}
+
+func (s *side) Expelled(string, *bridge.Refusal) {}
+
+func (s *side) Received(m bridge.Received) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failing {
+		return errors.New("nothing can be stored")
+	}
+	s.got = append(s.got, m)
+	return nil
 }
 
 func (s *side) texts() (list []string) {

@@ -257,13 +257,13 @@ func (x *client) enterAgain(r *room) {
 		delete(x.rooms, r.address)
 	}
 	x.mu.Unlock()
-	x.changed()
+	x.host.Changed()
 }
 
 // store reads a message and has it stored; false: that was not possible. The caller holds the room's readMu.
 func (x *client) store(r *room, e element, archived string, stamp time.Time) bool {
 	if m, ok := x.read(r, e, archived); ok {
-		if err := x.received(m); err != nil {
+		if err := x.host.Received(m); err != nil {
 			x.logger.Error("a message from XMPP is read again", "room", r.address, "error", err)
 			return false
 		}

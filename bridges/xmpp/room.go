@@ -322,9 +322,9 @@ func (x *client) removed(r *room, o *occupant, detail element) {
 	}
 	delete(x.rooms, r.address)
 	if why != nil {
-		x.expelled(r.address, why)
+		x.host.Expelled(r.address, why)
 	}
-	x.changed()
+	x.host.Changed()
 }
 
 // removalOf says why somebody was removed for good; nil: they were not, and may return.

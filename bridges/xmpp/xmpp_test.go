@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/bridges/bridge"
 	"github.com/rialto-im/rialto/bridges/bridgetest"
 	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -20,10 +20,7 @@ import (
 // TestMain is the bridge itself in a process that a test started, so that the test can kill it.
 func TestMain(m *testing.M) {
 	if os.Getenv("BRIDGE") != "" {
-		if err := run(context.Background(), os.Args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+		bridge.Main("xmpp", run)
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
