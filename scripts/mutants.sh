@@ -266,7 +266,7 @@ mutant "take over a sequence without a delay" $ids/section_owner.go 's/return o\
 mutant "hold a lease by the wall clock alone" internal/platform/lease/validity.go 's/min\(monotonic-int64\(at\.monotonic\), wall-at\.wall\)/wall-at.wall/' EarlierClock internal/platform/lease
 mutant "issue sequence numbers without a lease" $ids/section_owner.go 's/return !h\.ended\.Load\(\) && .*$/return !h.ended.Load() \&\& h.validity.Generation() > 0/' 'Sequence|Owner|Wall' $ids
 mutant "issue sequence numbers after a suspension" internal/platform/lease/validity.go 's/min\(monotonic-int64\(at\.monotonic\), wall-at\.wall\)/monotonic-int64(at.monotonic)/' Wall $ids
-mutant "declare a holder dead without observation" internal/platform/lease/heartbeats.go 's/^\t\tcase forget:$/\t\tcase forget \&\& h.seen == nil:/' Silence internal/platform/lease
+mutant "declare a holder dead without observation" internal/platform/lease/heartbeats.go 's/^\tif forget \{$/\tif forget \&\& h.seen == nil {/' Silence internal/platform/lease
 mutant "issue a number from two ranges" $ids/counter_store.go 's/first = t\.Last \+ 1/first = max(t.Last, 1)/' Segment $ids
 mutant "forget the numbers of a deleted tag" $ids/tags.go 's/last := max\(t\.Last, old\.Last\)/last := t.Last/; s/if last > old\.Last \{/if last > 1<<62 {/' Segment $ids
 mutant "wrap a rule's digits" $ids/counter_store.go 's/most-min\(uint64\(last\), most\)/most/; s/first = uint64\(last\) \+ 1/first = uint64(last)%most + 1/' 'Rule|Day' $ids

@@ -14,7 +14,6 @@ import (
 	"github.com/rialto-im/rialto/internal/tool/bench"
 	"github.com/rialto-im/rialto/internal/tool/plan"
 	"github.com/rialto-im/rialto/internal/tool/rank"
-	"github.com/rialto-im/rialto/internal/tool/simulator"
 	"github.com/rialto-im/rialto/internal/tool/terminal"
 	"github.com/rialto-im/rialto/internal/tool/verify"
 	"github.com/rialto-im/rialto/internal/tool/where"
@@ -62,9 +61,6 @@ func commands() []command {
 		}},
 		{"plan", "estimate the machines that a deployment needs: rialto plan --daily-users 50m", func(args []string) int {
 			return plan.Main(args, os.Stdout, os.Stderr)
-		}},
-		{"simulate", "simulate a cluster of 1,000 nodes with faults, and check its decisions: rialto simulate --seed 7", func(args []string) int {
-			return simulator.Main(args, os.Stdout, os.Stderr)
 		}},
 		{"move", "copy a data directory into shared engines: rialto move --data DIR --to-postgres ADDRESS", func(args []string) int {
 			return untilSignal(func(ctx context.Context) int { return app.MoveMain(ctx, args, os.Stdout, os.Stderr) })

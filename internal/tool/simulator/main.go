@@ -14,10 +14,10 @@ import (
 	"github.com/rialto-im/rialto/internal/base/progress"
 )
 
-// Main runs rialto simulate, and returns its exit code.
+// Main runs runsimulation, and returns its exit code.
 func Main(args []string, out, errOut io.Writer) int {
 	config := Config{}
-	fs := flag.NewFlagSet("rialto simulate", flag.ContinueOnError)
+	fs := flag.NewFlagSet("runsimulation", flag.ContinueOnError)
 	fs.SetOutput(errOut)
 	fs.IntVar(&config.Nodes, "nodes", 1000, "`number` of nodes, 3 to 5,000")
 	fs.IntVar(&config.Zones, "zones", 10, "`number` of zones, whose nodes fail together")
@@ -35,7 +35,7 @@ func Main(args []string, out, errOut io.Writer) int {
 		return 2
 	}
 	if err := config.complete(*faults, fs.Args(), *format); err != nil {
-		fmt.Fprintf(errOut, "rialto simulate: %v\n", err)
+		fmt.Fprintf(errOut, "runsimulation: %v\n", err)
 		return 2
 	}
 	// Nodes share little garbage that lives long; collecting it less often saves a third of the time.
@@ -50,7 +50,7 @@ func Main(args []string, out, errOut io.Writer) int {
 	if *format == "json" {
 		text, err := json.Marshal(r)
 		if err != nil {
-			fmt.Fprintf(errOut, "rialto simulate: %v\n", err)
+			fmt.Fprintf(errOut, "runsimulation: %v\n", err)
 			return 1
 		}
 		fmt.Fprintf(out, "%s\n", text)
