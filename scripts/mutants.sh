@@ -1780,6 +1780,7 @@ mutant "search the archive of a room of XMPP from its beginning again" bridges/x
 mutant "pass over a link whose room another group has" bridges/bridge/link.go 's/t\.displaced = append\(t\.displaced, l\)/_ = l/' '^TestSpellingsOfARoom$' bridges/bridge
 mutant "give a room to a link that was refused" bridges/bridge/link.go 's/return second\.State == refused$/return first.CreatedMs <= second.CreatedMs/' '^TestSpellingsOfARoom$' bridges/bridge
 mutant "deliver to a room that another group has" bridges/bridge/link.go 's/delete\(t\.roomOf, other\.Conversation\)/_ = other/' '^TestSpellingsOfARoom$' bridges/bridge
+mutant "let slow pages of one user stop all previews" internal/service/linkpreview/linkpreview.go 's/First: firstFetches/First: maxFetches/; s/Most: userFetches/Most: maxFetches/' SlowPagesOfOneUser ./internal/service/linkpreview
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/bulkhead"
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/egress"
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -66,6 +67,10 @@ const (
 	pageAge      = 30 * time.Minute
 	noPageAge    = time.Minute
 	maxFetches   = 16
+	// firstFetches and userFetches are how many pages are read at once for one user, at first and if the pages are quick. Pages that take slowFetch are slow.
+	firstFetches = 4
+	userFetches  = 8
+	slowFetch    = 3 * time.Second
 	maxDecodings = 2
 )
 
@@ -74,8 +79,8 @@ type Service struct {
 	deps     Deps
 	config   Config
 	fetcher  *egress.Fetcher
-	fetching chan struct{} // a slot for each page that is read
-	decoding chan struct{} // a slot for each picture that is decoded
+	fetching *bulkhead.Bulkhead[id.User] // a slot for each page that is read
+	decoding chan struct{}               // a slot for each picture that is decoded
 	flights  singleflight.Group
 	pages    *cache[string, *page] // by URL; nil for those without a preview
 	previews *cache[previewKey, *chatv1.LinkPreview]
@@ -94,7 +99,7 @@ func New(deps Deps, config Config) (*Service, error) {
 		return nil, err
 	}
 	return &Service{deps: deps, config: config, fetcher: egress.NewFetcher(egress.FetchConfig{InternalHosts: config.InternalHosts, Calls: deps.Calls}),
-		fetching: make(chan struct{}, maxFetches), decoding: make(chan struct{}, maxDecodings),
+		fetching: bulkhead.New[id.User](bulkhead.Config{Slots: maxFetches, First: firstFetches, Most: userFetches}), decoding: make(chan struct{}, maxDecodings),
 		pages: newCache[string, *page](deps.Clock, maxPages, maxPageBytes), previews: newCache[previewKey, *chatv1.LinkPreview](deps.Clock, maxPreviews, maxPreviews)}, nil
 }
 
@@ -139,7 +144,7 @@ func (s *Service) Preview(ctx context.Context, u id.User, r *chatv1.PreviewLinkR
 	if p, ok := s.previews.get(k); ok {
 		return proto.Clone(p).(*chatv1.LinkPreview), nil
 	}
-	page, err := s.page(ctx, r.Url)
+	page, err := s.page(ctx, u, r.Url)
 	if err != nil {
 		return nil, err
 	}

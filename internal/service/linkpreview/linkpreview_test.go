@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -241,6 +242,42 @@ func TestPreviewsWithoutPicture(t *testing.T) {
 	if p := s.must(1, s.html("/page", `<title>a</title><meta property="og:image" content="`+s.serve("/good", "image/png", pngOf(t, 2, 2))+`">`)); p.Picture != 0 || s.Verify(1, p) != nil {
 		t.Errorf("with a full disk: %v", p)
 	}
+}
+
+// TestSlowPagesOfOneUserLeaveRoom: pages that do not end for one user keep nobody else from previews.
+func TestSlowPagesOfOneUserLeaveRoom(t *testing.T) {
+	s := newSite(t)
+	release := make(chan struct{})
+	var waiting atomic.Int64
+	slow := func(w http.ResponseWriter, r *http.Request) {
+		waiting.Add(1)
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}
+	var calls sync.WaitGroup
+	var refused atomic.Int64
+	for i := range 20 {
+		path := fmt.Sprintf("/slow%d", i)
+		s.mu.Lock()
+		s.pages[path] = slow
+		s.mu.Unlock()
+		calls.Go(func() {
+			if _, err := s.preview(1, s.url+path); reasonOf(err) == "busy" {
+				refused.Add(1)
+			}
+		})
+	}
+	eventually.True(t, "each call of the user waits or is refused", func() bool { return waiting.Load()+refused.Load() == 20 })
+	if n := waiting.Load(); n != 4 {
+		t.Errorf("%d pages of one user are read at once, want 4", n)
+	}
+	if p := s.must(2, s.html("/quick", "<title>quick</title>")); p.Title != "quick" {
+		t.Errorf("another user's preview is %v", p)
+	}
+	close(release)
+	calls.Wait()
 }
 
 // Nobody sends a preview that the server did not make for them.

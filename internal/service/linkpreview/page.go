@@ -11,6 +11,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/egress"
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -52,8 +53,8 @@ func isLink(address string) bool {
 }
 
 // page returns the page behind a link, from the cache if it was read lately. Calls for the same link share a fetch, which does not end with
-// the call that began it.
-func (s *Service) page(ctx context.Context, address string) (*page, error) {
+// the call that began it, and counts for its user.
+func (s *Service) page(ctx context.Context, u id.User, address string) (*page, error) {
 	key, _, _ := strings.Cut(address, "#")
 	if p, ok := s.pages.get(key); ok {
 		return found(p)
@@ -62,12 +63,11 @@ func (s *Service) page(ctx context.Context, address string) (*page, error) {
 		if p, ok := s.pages.get(key); ok { // an earlier flight has just ended
 			return p, nil
 		}
-		select {
-		case s.fetching <- struct{}{}:
-			defer func() { <-s.fetching }()
-		default:
+		if !s.fetching.TryAcquire(u) {
 			return nil, errBusy
 		}
+		began := time.Now()
+		defer func() { s.fetching.Release(u, time.Since(began) > slowFetch) }()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
 		defer cancel()
 		p := s.fetch(ctx, key)
