@@ -39,7 +39,7 @@ func TestANodeOnPostgreSQL(t *testing.T) {
 	if code, out, errOut := admin("create", "--postgres", address, "--name", "shop"); code != 0 || !strings.HasPrefix(out, "rk_") {
 		t.Errorf("create: %d, %q, %q", code, out, errOut)
 	}
-	if code, out, errOut := admin("list", "--postgres", address); code != 0 || out != "shop\n" {
+	if code, out, errOut := admin("list", "--postgres", address); code != 0 || !strings.HasPrefix(out, "shop\tserver\t") {
 		t.Errorf("list: %d, %q, %q", code, out, errOut)
 	}
 	var out strings.Builder
