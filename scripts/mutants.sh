@@ -1778,9 +1778,13 @@ mutant "take our own messages in XMPP for those of others when a room replaces i
 mutant "send to a room of XMPP before all of its archive is searched" bridges/xmpp/archive.go 's/^\treturn errSearching$/\treturn nil/' '^TestLongArchives$' bridges/xmpp
 mutant "search the archive of a room of XMPP from its beginning again" bridges/xmpp/archive.go 's/, after: r\.searchedTo\}/}/' '^TestLongArchives$' bridges/xmpp
 mutant "pass over a link whose room another group has" bridges/bridge/link.go 's/t\.displaced = append\(t\.displaced, l\)/_ = l/' '^TestSpellingsOfARoom$' bridges/bridge
-mutant "give a room to a link that was refused" bridges/bridge/link.go 's/return second\.State == refused$/return first.CreatedMs <= second.CreatedMs/' '^TestSpellingsOfARoom$' bridges/bridge
+mutant "give a room to a link that was refused" bridges/bridge/link.go 's/\{active, pending\}/{active}/' '^TestSpellingsOfARoom$' bridges/bridge
 mutant "deliver to a room that another group has" bridges/bridge/link.go 's/delete\(t\.roomOf, other\.Conversation\)/_ = other/' '^TestSpellingsOfARoom$' bridges/bridge
 mutant "let slow pages of one user stop all previews" internal/service/linkpreview/linkpreview.go 's/First: firstFetches/First: maxFetches/; s/Most: userFetches/Most: maxFetches/' SlowPagesOfOneUser ./internal/service/linkpreview
+mutant "let a repeated link be younger than a stranger's" internal/service/bridge/link.go 's/was\.State != refused/false/' RepeatedLinksKeepTheirAge ./internal/service/bridge
+mutant "keep the age of a link that was refused" internal/service/bridge/link.go 's/was\.State != refused/true/' RepeatedLinksKeepTheirAge ./internal/service/bridge
+mutant "link a room again by a space behind its name" internal/service/bridge/link.go 's/strings\.TrimSpace\(r\.Address\)/strings.Clone(r.Address)/' RepeatedLinksKeepTheirAge ./internal/service/bridge
+mutant "take a room from an active link" bridges/bridge/link.go 's/\{active, pending\}/{pending}/' '^TestSpellingsOfARoom$' bridges/bridge
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

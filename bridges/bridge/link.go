@@ -82,10 +82,12 @@ func (t *linkTable) add(room string, l *bridgev1.BridgeLink) {
 	t.byRoom[room], t.roomOf[l.Conversation] = l, room
 }
 
-// hasPriority reports whether the first of two links has their room: the one that was not refused, or else the older one.
+// hasPriority reports whether the first of two links has their room: the one that is active, or else the one that was not refused, or else the older one.
 func hasPriority(first, second *bridgev1.BridgeLink) bool {
-	if (first.State == refused) != (second.State == refused) {
-		return second.State == refused
+	for _, state := range []bridgev1.BridgeLinkState{active, pending} {
+		if (first.State == state) != (second.State == state) {
+			return first.State == state
+		}
 	}
 	return first.CreatedMs <= second.CreatedMs
 }

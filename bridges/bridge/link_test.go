@@ -58,7 +58,7 @@ func (s *fakeSystem) Leave(room string) {
 	s.rooms = slices.DeleteFunc(s.rooms, func(r string) bool { return r == room })
 }
 
-// A room is linked with one group, whichever spellings of its address the groups use. The first link that was not refused has it, and the others are told why not.
+// A room is linked with one group, whichever spellings of its address the groups use. The active link has it, or else the first one that was not refused, and the others are told why not.
 func TestSpellingsOfARoom(t *testing.T) {
 	link := func(conversation uint64, address string, createdMs int64, state bridgev1.BridgeLinkState) *bridgev1.BridgeLink {
 		return &bridgev1.BridgeLink{Conversation: conversation, Address: address, CreatedMs: createdMs, State: state}
@@ -95,6 +95,8 @@ func TestSpellingsOfARoom(t *testing.T) {
 	if room, _ := b.linkOf(2); room != "" || !slices.Contains(system.rooms, "#rialto") {
 		t.Errorf("the group from before is linked with %q, and the bridge is in %q", room, system.rooms)
 	}
+	f.links = append(f.links, link(5, "#rialtO", 0, pending)) // it is older, and comes later
+	expect("5 REFUSED room_taken")
 	f.links = nil
 	expect()
 	if len(system.rooms) != 0 {

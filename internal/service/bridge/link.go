@@ -46,10 +46,11 @@ func (s *Service) LinkBridge(ctx context.Context, by id.Caller, r *bridgev1.Link
 	if err := s.deps.Chat.MayLink(ctx, c, by.User); err != nil {
 		return nil, err
 	}
-	if !isForeign(r.Address) {
+	address := strings.TrimSpace(r.Address) // with spaces around it, it would be another one for the database and the same for the bridge
+	if !isForeign(address) {
 		return nil, errAddress
 	}
-	l := &bridgev1.BridgeLink{Bridge: r.Bridge, Conversation: r.Conversation, Address: r.Address, State: pending, LinkedBy: uint64(by.User), CreatedMs: s.nowMs()}
+	l := &bridgev1.BridgeLink{Bridge: r.Bridge, Conversation: r.Conversation, Address: address, State: pending, LinkedBy: uint64(by.User), CreatedMs: s.nowMs()}
 	var bot id.User
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		b, err := bridgeOf(ctx, tx, r.Bridge)
@@ -68,14 +69,16 @@ func (s *Service) LinkBridge(ctx context.Context, by id.Caller, r *bridgev1.Link
 	return l, s.deps.Chat.AddBridge(ctx, c, by.User, bot)
 }
 
-// insertLink inserts a link, or makes one that is there pending again.
+// insertLink inserts a link, or makes one that is there pending again. That keeps its age, by which it has its room, unless it was refused: then it begins anew.
 func (s *Service) insertLink(ctx context.Context, tx *sql.Tx, l *bridgev1.BridgeLink) error {
-	var address string
-	err := tx.QueryRowContext(ctx, `SELECT address FROM bridge_links WHERE bridge = $1 AND conversation = $2`, l.Bridge, int64(l.Conversation)).Scan(&address)
+	was, err := scanLink(tx.QueryRowContext(ctx, `SELECT `+linkColumns+` FROM bridge_links WHERE bridge = $1 AND conversation = $2`, l.Bridge, int64(l.Conversation)).Scan)
 	switch {
-	case err == nil && address != l.Address:
+	case err == nil && was.Address != l.Address:
 		return errOtherAddress
 	case err == nil:
+		if was.State != refused {
+			l.CreatedMs = was.CreatedMs
+		}
 		_, err = tx.ExecContext(ctx, `UPDATE bridge_links SET state = $3, reason = '', text = '', linked_by = $4, created_ms = $5 WHERE bridge = $1 AND conversation = $2`,
 			l.Bridge, int64(l.Conversation), l.State, int64(l.LinkedBy), l.CreatedMs)
 		return err

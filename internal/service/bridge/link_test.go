@@ -87,6 +87,40 @@ func TestTheLifeOfALink(t *testing.T) {
 	}
 }
 
+// A link that is repeated keeps its age, by which a bridge knows the first one of a room. After a refusal it begins anew. Spaces around an address do not make it another one.
+func TestRepeatedLinksKeepTheirAge(t *testing.T) {
+	f := open(t)
+	link := func(address string) (age time.Duration) {
+		t.Helper()
+		l, err := f.LinkBridge(t.Context(), id.Caller{User: f.alice}, &bridgev1.LinkBridgeRequest{Conversation: uint64(f.group), Bridge: "irc", Address: address})
+		must(t, err)
+		page, err := f.ListLinkedConversations(t.Context(), f.irc, &bridgev1.ListLinkedConversationsRequest{})
+		must(t, err)
+		if len(page.Links) != 1 || page.Links[0].CreatedMs != l.CreatedMs || page.Links[0].Address != "#rialto" || l.Address != "#rialto" {
+			t.Errorf("the links are %v, and the call returned %v", page.Links, l)
+		}
+		f.clock.Advance(time.Hour)
+		return f.clock.Now().Sub(time.UnixMilli(l.CreatedMs)).Round(time.Hour)
+	}
+	report := func(r *bridgev1.ReportBridgeLinkRequest) {
+		t.Helper()
+		r.Conversation = uint64(f.group)
+		must(t, second(f.ReportBridgeLink(t.Context(), f.irc, r)))
+	}
+	first, again := link(" #rialto"), link("#rialto\u00a0")
+	report(&bridgev1.ReportBridgeLinkRequest{State: active})
+	accepted := link("#rialto")
+	report(&bridgev1.ReportBridgeLinkRequest{State: refused, Reason: "kicked"})
+	if anew := link("#rialto"); first != time.Hour || again != 2*time.Hour || accepted != 3*time.Hour || anew != time.Hour {
+		t.Errorf("the ages are %v, %v, %v, and after a refusal %v", first, again, accepted, anew)
+	}
+	other, err := f.chat.CreateGroup(t.Context(), f.alice, &chatv1.CreateGroupRequest{Title: "h"})
+	must(t, err)
+	if err := f.tryLink(f.alice, other, "irc", "#rialto "); reasonOf(err) != "address_linked" {
+		t.Errorf("the room of another group with a space: %v", err)
+	}
+}
+
 // What cannot be linked, and by whom not.
 func TestWhatCannotBeLinked(t *testing.T) {
 	f := open(t)
