@@ -32,6 +32,8 @@ type Chat interface {
 	MemberRole(ctx context.Context, c id.Conversation, u id.User) (chatv1.Role, error)
 	// MayLink fails if a user may not link a conversation.
 	MayLink(ctx context.Context, c id.Conversation, by id.User) error
+	// DissolvedAmong returns those of some groups that were dissolved.
+	DissolvedAmong(ctx context.Context, groups []id.Conversation) ([]id.Conversation, error)
 	// AddBridge and RemoveBridge change whether a bot is a member.
 	AddBridge(ctx context.Context, c id.Conversation, by, bot id.User) error
 	RemoveBridge(ctx context.Context, c id.Conversation, by, bot id.User) error
@@ -54,7 +56,7 @@ type Deps struct {
 	DB       *sqldb.DB
 	Chat     Chat
 	Accounts Accounts
-	// IsCoordinator reports whether this node deletes old answers, for all nodes. If nil, it does.
+	// IsCoordinator reports whether this node deletes old answers and the links of dissolved groups, for all nodes. If nil, it does.
 	IsCoordinator func() bool
 	Clock         clock.Clock
 	Logger        *slog.Logger
@@ -105,9 +107,9 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	return s, deps.DB.Migrate(ctx, "bridge", migrations)
 }
 
-// Run deletes answers that have ended until ctx ends.
+// Run deletes answers that have ended and the links of dissolved groups, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
-	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: cleanUpInterval, Round: s.CleanUp, Failed: "old answers of other systems are deleted later", Logger: s.deps.Logger}).Run(ctx)
+	(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: cleanUpInterval, Round: s.CleanUp, Failed: "links of dissolved groups and old answers of other systems are deleted later", Logger: s.deps.Logger}).Run(ctx)
 	return nil
 }
 

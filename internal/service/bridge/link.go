@@ -52,16 +52,26 @@ func (s *Service) LinkBridge(ctx context.Context, by id.Caller, r *bridgev1.Link
 	}
 	l := &bridgev1.BridgeLink{Bridge: r.Bridge, Conversation: r.Conversation, Address: address, State: pending, LinkedBy: uint64(by.User), CreatedMs: s.nowMs()}
 	var bot id.User
-	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		b, err := bridgeOf(ctx, tx, r.Bridge)
-		if err != nil {
-			return err
-		}
-		bot = id.User(b.Bot)
-		return s.insertLink(ctx, tx, l)
-	})
+	write := func() error {
+		return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+			b, err := bridgeOf(ctx, tx, r.Bridge)
+			if err != nil {
+				return err
+			}
+			bot = id.User(b.Bot)
+			return s.insertLink(ctx, tx, l)
+		})
+	}
+	err := write()
 	if sqldb.IsUnique(err) {
-		return nil, errLinkedElsewhere
+		if free, err := s.freeAddress(ctx, l.Bridge, l.Address); err != nil {
+			return nil, err
+		} else if !free {
+			return nil, errLinkedElsewhere
+		}
+		if err = write(); sqldb.IsUnique(err) { // another group was first
+			return nil, errLinkedElsewhere
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -111,7 +121,7 @@ func (s *Service) UnlinkBridge(ctx context.Context, by id.Caller, r *bridgev1.Un
 		return err
 	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM bridge_permissions WHERE bridge = $1 AND conversation = $2`, b.Name, int64(c)); err != nil {
+		if err := deletePermissions(ctx, tx, b.Name, c); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM bridge_links WHERE bridge = $1 AND conversation = $2`, b.Name, int64(c))

@@ -58,8 +58,11 @@ func (s *Service) permission(ctx context.Context, bridge string, c id.Conversati
 	return p, err
 }
 
-// CleanUp deletes answers that have ended.
+// CleanUp deletes the links of dissolved groups, and answers that have ended.
 func (s *Service) CleanUp(ctx context.Context) error {
+	if err := s.deleteDissolved(ctx); err != nil {
+		return err
+	}
 	for {
 		var n int64
 		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {

@@ -1,0 +1,100 @@
+package bridge
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
+)
+
+// freeAddress deletes the link of a room that claims it no more. It returns false if the link of another group still does.
+func (s *Service) freeAddress(ctx context.Context, bridge, address string) (bool, error) {
+	l, err := scanLink(s.deps.DB.Read().QueryRowContext(ctx, `SELECT `+linkColumns+` FROM bridge_links WHERE bridge = $1 AND address = $2`, bridge, address).Scan)
+	if errors.Is(err, sql.ErrNoRows) { // it was ended meanwhile
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if claims, err := s.claimsRoom(ctx, l); claims || err != nil {
+		return false, err
+	}
+	return true, s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return deleteLinkAsRead(ctx, tx, l) })
+}
+
+// claimsRoom reports whether a link keeps its room from other groups: its group is there, with the bot once the link is active.
+func (s *Service) claimsRoom(ctx context.Context, l *bridgev1.BridgeLink) (bool, error) {
+	c := id.Conversation(l.Conversation)
+	if gone, err := s.deps.Chat.DissolvedAmong(ctx, []id.Conversation{c}); err != nil || len(gone) > 0 {
+		return false, err
+	}
+	if l.State == pending { // its bot may become a member only now
+		return true, nil
+	}
+	b, err := bridgeOf(ctx, s.deps.DB.Read(), l.Bridge)
+	if err != nil {
+		return false, err
+	}
+	_, err = s.deps.Chat.MemberRole(ctx, c, id.User(b.Bot))
+	if errs.Is(err, errs.NotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// deleteLinkAsRead deletes a link, unless it was changed since it was read.
+func deleteLinkAsRead(ctx context.Context, tx *sql.Tx, l *bridgev1.BridgeLink) error {
+	done, err := tx.ExecContext(ctx, `DELETE FROM bridge_links WHERE bridge = $1 AND conversation = $2 AND address = $3 AND state = $4 AND linked_by = $5 AND created_ms = $6`,
+		l.Bridge, int64(l.Conversation), l.Address, l.State, int64(l.LinkedBy), l.CreatedMs)
+	if err != nil {
+		return err
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	return deletePermissions(ctx, tx, l.Bridge, id.Conversation(l.Conversation))
+}
+
+func deletePermissions(ctx context.Context, tx *sql.Tx, bridge string, c id.Conversation) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM bridge_permissions WHERE bridge = $1 AND conversation = $2`, bridge, int64(c))
+	return err
+}
+
+// linkedAfter returns some linked groups, in order.
+func (s *Service) linkedAfter(ctx context.Context, after id.Conversation) ([]id.Conversation, error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT DISTINCT conversation FROM bridge_links WHERE conversation > $1 ORDER BY conversation LIMIT $2`, int64(after), batch)
+	return sqldb.Collect(rows, err, func(scan func(...any) error) (c id.Conversation, err error) { return c, scan(&c) })
+}
+
+// deleteDissolved deletes the links of groups that were dissolved.
+func (s *Service) deleteDissolved(ctx context.Context) error {
+	for after := id.Conversation(0); ; {
+		groups, err := s.linkedAfter(ctx, after)
+		if err != nil || len(groups) == 0 {
+			return err
+		}
+		gone, err := s.deps.Chat.DissolvedAmong(ctx, groups)
+		if err != nil {
+			return err
+		}
+		for _, c := range gone {
+			if err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return deleteLinksOf(ctx, tx, c) }); err != nil {
+				return err
+			}
+		}
+		after = groups[len(groups)-1]
+	}
+}
+
+func deleteLinksOf(ctx context.Context, tx *sql.Tx, c id.Conversation) error {
+	for _, table := range []string{"bridge_permissions", "bridge_links"} {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE conversation = $1`, int64(c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

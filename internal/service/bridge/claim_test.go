@@ -1,0 +1,62 @@
+package bridge_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rialto-im/rialto/internal/base/id"
+	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+)
+
+// own makes a group of alice.
+func (f *fixture) own(title string) id.Conversation {
+	f.t.Helper()
+	c, err := f.chat.CreateGroup(f.t.Context(), f.alice, &chatv1.CreateGroupRequest{Title: title})
+	must(f.t, err)
+	return c
+}
+
+// addresses are those of the links that a bridge has.
+func (f *fixture) addresses(of id.Caller) (list []string) {
+	f.t.Helper()
+	page, err := f.ListLinkedConversations(f.t.Context(), of, &bridgev1.ListLinkedConversationsRequest{})
+	must(f.t, err)
+	for _, l := range page.Links {
+		list = append(list, l.Address)
+	}
+	return list
+}
+
+// A group that was dissolved, or has removed the bot, does not keep its room from others. The links of dissolved groups end by themselves.
+func TestRoomsAreFree(t *testing.T) {
+	f := open(t)
+	dissolved, without := f.own("dissolved"), f.own("without the bot")
+	f.link(f.irc, "#mine")
+	f.link(f.xmpp, "mine@x")
+	for address, c := range map[string]id.Conversation{"#dissolved": dissolved, "#without": without} {
+		must(t, f.tryLink(f.alice, c, "irc", address))
+		must(t, second(f.ReportBridgeLink(t.Context(), f.irc, &bridgev1.ReportBridgeLinkRequest{Conversation: uint64(c), State: active})))
+	}
+	must(t, f.tryLink(f.alice, dissolved, "xmpp", "dissolved@x"))
+	other := f.own("other")
+	for _, address := range []string{"#dissolved", "#without"} {
+		if err := f.tryLink(f.alice, other, "irc", address); reasonOf(err) != "address_linked" {
+			t.Errorf("%s, which another group has: %v", address, err)
+		}
+	}
+	must(t, second(f.chat.Dissolve(t.Context(), dissolved, f.alice)))
+	must(t, second(f.chat.Remove(t.Context(), without, f.alice, []uint64{uint64(f.irc.User)})))
+	must(t, f.tryLink(f.alice, other, "irc", "#without"))
+	must(t, f.tryLink(f.alice, f.own("a third"), "irc", "#dissolved"))
+	if got := f.addresses(f.irc); !slices.Equal(got, []string{"#mine", "#without", "#dissolved"}) {
+		t.Errorf("the links are %q", got)
+	}
+	if got := f.addresses(f.xmpp); !slices.Equal(got, []string{"mine@x", "dissolved@x"}) {
+		t.Errorf("before the links of dissolved groups are deleted, there are %q", got)
+	}
+	must(t, f.CleanUp(t.Context()))
+	if got := f.addresses(f.xmpp); !slices.Equal(got, []string{"mine@x"}) {
+		t.Errorf("after that, there are %q", got)
+	}
+}
