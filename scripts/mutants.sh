@@ -1786,8 +1786,10 @@ mutant "keep the age of a link that was refused" internal/service/bridge/link.go
 mutant "link a room again by a space behind its name" internal/service/bridge/link.go 's/strings\.TrimSpace\(r\.Address\)/strings.Clone(r.Address)/' RepeatedLinksKeepTheirAge ./internal/service/bridge
 mutant "take a room from an active link" bridges/bridge/link.go 's/\{active, pending\}/{pending}/' '^TestSpellingsOfARoom$' bridges/bridge
 mutant "keep the room of a dissolved group from others" internal/service/bridge/claim.go 's/\|\| len\(gone\) > 0/|| false/' RoomsAreFree ./internal/service/bridge
-mutant "keep a room for a group without the bot" internal/service/bridge/claim.go 's/if errs\.Is\(err, errs\.NotFound\) \{\n\t\treturn false, nil/if errs.Is(err, errs.NotFound) {\n\t\treturn true, nil/' RoomsAreFree ./internal/service/bridge
+mutant "keep a room for a group without the bot" internal/service/bridge/claim.go 's/if errs\.Is\(err, errs\.NotFound\) \{/if false {/' RoomsAreFree ./internal/service/bridge
 mutant "keep the links of dissolved groups" internal/service/bridge/permission.go 's/:= s\.deleteDissolved\(ctx\)/:= error(nil)/' RoomsAreFree ./internal/service/bridge
+mutant "keep a link whose bot is banned" internal/service/bridge/link.go 's/errors\.Join\(err, s\.undoLink\(ctx, l, was\)\)/err/' LinksWithoutTheirBot ./internal/service/bridge
+mutant "lose what a link was when its bot is banned" internal/service/bridge/link.go 's/if was == nil \{/if true {/' LinksWithoutTheirBot ./internal/service/bridge
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

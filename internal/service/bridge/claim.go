@@ -23,7 +23,12 @@ func (s *Service) freeAddress(ctx context.Context, bridge, address string) (bool
 	if claims, err := s.claimsRoom(ctx, l); claims || err != nil {
 		return false, err
 	}
-	return true, s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return deleteLinkAsRead(ctx, tx, l) })
+	return true, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		if deleted, err := deleteLinkAsRead(ctx, tx, l); err != nil || !deleted {
+			return err
+		}
+		return deletePermissions(ctx, tx, l.Bridge, id.Conversation(l.Conversation))
+	})
 }
 
 // claimsRoom reports whether a link keeps its room from other groups: its group is there, with the bot once the link is active.
@@ -46,17 +51,15 @@ func (s *Service) claimsRoom(ctx context.Context, l *bridgev1.BridgeLink) (bool,
 	return err == nil, err
 }
 
-// deleteLinkAsRead deletes a link, unless it was changed since it was read.
-func deleteLinkAsRead(ctx context.Context, tx *sql.Tx, l *bridgev1.BridgeLink) error {
+// deleteLinkAsRead deletes the row of a link, unless it was changed since it was read.
+func deleteLinkAsRead(ctx context.Context, tx *sql.Tx, l *bridgev1.BridgeLink) (deleted bool, err error) {
 	done, err := tx.ExecContext(ctx, `DELETE FROM bridge_links WHERE bridge = $1 AND conversation = $2 AND address = $3 AND state = $4 AND linked_by = $5 AND created_ms = $6`,
 		l.Bridge, int64(l.Conversation), l.Address, l.State, int64(l.LinkedBy), l.CreatedMs)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if n, err := done.RowsAffected(); err != nil || n == 0 {
-		return err
-	}
-	return deletePermissions(ctx, tx, l.Bridge, id.Conversation(l.Conversation))
+	n, err := done.RowsAffected()
+	return n > 0, err
 }
 
 func deletePermissions(ctx context.Context, tx *sql.Tx, bridge string, c id.Conversation) error {

@@ -3,10 +3,12 @@ package bridge_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // own makes a group of alice.
@@ -58,5 +60,32 @@ func TestRoomsAreFree(t *testing.T) {
 	must(t, f.CleanUp(t.Context()))
 	if got := f.addresses(f.xmpp); !slices.Equal(got, []string{"mine@x"}) {
 		t.Errorf("after that, there are %q", got)
+	}
+}
+
+// A link whose bot may not become a member changes nothing: the room is free, and a link from before is as it was.
+func TestLinksWithoutTheirBot(t *testing.T) {
+	f := open(t)
+	refuse := func(c id.Conversation) {
+		t.Helper()
+		must(t, second(f.chat.Ban(t.Context(), c, f.alice, []uint64{uint64(f.irc.User)})))
+		if err := f.tryLink(f.alice, c, "irc", "#rialto"); reasonOf(err) != "banned" {
+			t.Errorf("a group that has banned the bot is linked: %v", err)
+		}
+	}
+	refuse(f.own("other"))
+	if got := f.addresses(f.irc); len(got) != 0 {
+		t.Errorf("after that there are the links %q", got)
+	}
+	f.link(f.irc, "#rialto")
+	must(t, second(f.ReportBridgeLink(t.Context(), f.irc, &bridgev1.ReportBridgeLinkRequest{Conversation: uint64(f.group), State: refused, Reason: "kicked", Text: "by eve"})))
+	before, err := f.ListLinkedConversations(t.Context(), f.irc, &bridgev1.ListLinkedConversationsRequest{})
+	must(t, err)
+	f.clock.Advance(time.Hour)
+	refuse(f.group)
+	after, err := f.ListLinkedConversations(t.Context(), f.irc, &bridgev1.ListLinkedConversationsRequest{})
+	must(t, err)
+	if !proto.Equal(after, before) {
+		t.Errorf("the link is %v, and was %v", after, before)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -30,6 +31,9 @@ var (
 	errListLimit       = errs.New(errs.Invalid, "bad_limit", "limit is at most 200")
 )
 
+// undoTimeout bounds how long a link is taken back whose bot could not become a member.
+const undoTimeout = 10 * time.Second
+
 // botRemoved is the reason of a link whose bot is no member any more.
 const botRemoved = "bot_removed"
 
@@ -52,6 +56,7 @@ func (s *Service) LinkBridge(ctx context.Context, by id.Caller, r *bridgev1.Link
 	}
 	l := &bridgev1.BridgeLink{Bridge: r.Bridge, Conversation: r.Conversation, Address: address, State: pending, LinkedBy: uint64(by.User), CreatedMs: s.nowMs()}
 	var bot id.User
+	var was *bridgev1.BridgeLink
 	write := func() error {
 		return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 			b, err := bridgeOf(ctx, tx, r.Bridge)
@@ -59,7 +64,8 @@ func (s *Service) LinkBridge(ctx context.Context, by id.Caller, r *bridgev1.Link
 				return err
 			}
 			bot = id.User(b.Bot)
-			return s.insertLink(ctx, tx, l)
+			was, err = s.insertLink(ctx, tx, l)
+			return err
 		})
 	}
 	err := write()
@@ -76,35 +82,60 @@ func (s *Service) LinkBridge(ctx context.Context, by id.Caller, r *bridgev1.Link
 	if err != nil {
 		return nil, err
 	}
-	return l, s.deps.Chat.AddBridge(ctx, c, by.User, bot)
+	if err := s.deps.Chat.AddBridge(ctx, c, by.User, bot); err != nil {
+		return nil, errors.Join(err, s.undoLink(ctx, l, was))
+	}
+	return l, nil
 }
 
-// insertLink inserts a link, or makes one that is there pending again. That keeps its age, by which it has its room, unless it was refused: then it begins anew.
-func (s *Service) insertLink(ctx context.Context, tx *sql.Tx, l *bridgev1.BridgeLink) error {
-	was, err := scanLink(tx.QueryRowContext(ctx, `SELECT `+linkColumns+` FROM bridge_links WHERE bridge = $1 AND conversation = $2`, l.Bridge, int64(l.Conversation)).Scan)
+// insertLink inserts a link, or makes one that is there pending again, and returns what that was. It keeps its age, by which it has its room, unless it was refused: then it begins anew.
+func (s *Service) insertLink(ctx context.Context, tx *sql.Tx, l *bridgev1.BridgeLink) (was *bridgev1.BridgeLink, err error) {
+	was, err = scanLink(tx.QueryRowContext(ctx, `SELECT `+linkColumns+` FROM bridge_links WHERE bridge = $1 AND conversation = $2`, l.Bridge, int64(l.Conversation)).Scan)
 	switch {
 	case err == nil && was.Address != l.Address:
-		return errOtherAddress
+		return nil, errOtherAddress
 	case err == nil:
 		if was.State != refused {
 			l.CreatedMs = was.CreatedMs
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE bridge_links SET state = $3, reason = '', text = '', linked_by = $4, created_ms = $5 WHERE bridge = $1 AND conversation = $2`,
-			l.Bridge, int64(l.Conversation), l.State, int64(l.LinkedBy), l.CreatedMs)
-		return err
+		return was, updateLink(ctx, tx, l)
 	case !errors.Is(err, sql.ErrNoRows):
-		return err
+		return nil, err
 	}
 	var here, all int64
 	if err := tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM bridge_links WHERE conversation = $1), (SELECT COUNT(*) FROM bridge_links WHERE bridge = $2)`, int64(l.Conversation), l.Bridge).Scan(&here, &all); err != nil {
-		return err
+		return nil, err
 	}
 	if here >= s.most.links || all >= s.most.allLinks {
-		return errTooManyLinks
+		return nil, errTooManyLinks
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO bridge_links (bridge, conversation, address, state, linked_by, created_ms) VALUES ($1, $2, $3, $4, $5, $6)`,
 		l.Bridge, int64(l.Conversation), l.Address, l.State, int64(l.LinkedBy), l.CreatedMs)
+	return nil, err
+}
+
+func updateLink(ctx context.Context, tx *sql.Tx, l *bridgev1.BridgeLink) error {
+	_, err := tx.ExecContext(ctx, `UPDATE bridge_links SET state = $3, reason = $4, text = $5, linked_by = $6, created_ms = $7 WHERE bridge = $1 AND conversation = $2`,
+		l.Bridge, int64(l.Conversation), l.State, l.Reason, l.Text, int64(l.LinkedBy), l.CreatedMs)
 	return err
+}
+
+// undoLink takes a link back whose bot could not become a member, also if the call has ended, unless the link was changed since. was is what it was before; nil: it is new.
+func (s *Service) undoLink(ctx context.Context, l, was *bridgev1.BridgeLink) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+	defer cancel()
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		deleted, err := deleteLinkAsRead(ctx, tx, l)
+		if err != nil || !deleted {
+			return err
+		}
+		if was == nil {
+			return deletePermissions(ctx, tx, l.Bridge, id.Conversation(l.Conversation))
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO bridge_links (`+linkColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			was.Bridge, int64(was.Conversation), was.Address, was.State, was.Reason, was.Text, int64(was.LinkedBy), was.CreatedMs)
+		return err
+	})
 }
 
 // UnlinkBridge ends a link.
