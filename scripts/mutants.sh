@@ -1790,6 +1790,9 @@ mutant "keep a room for a group without the bot" internal/service/bridge/claim.g
 mutant "keep the links of dissolved groups" internal/service/bridge/permission.go 's/:= s\.deleteDissolved\(ctx\)/:= error(nil)/' RoomsAreFree ./internal/service/bridge
 mutant "keep a link whose bot is banned" internal/service/bridge/link.go 's/errors\.Join\(err, s\.undoLink\(ctx, l, was\)\)/err/' LinksWithoutTheirBot ./internal/service/bridge
 mutant "lose what a link was when its bot is banned" internal/service/bridge/link.go 's/if was == nil \{/if true {/' LinksWithoutTheirBot ./internal/service/bridge
+mutant "keep a room that was refused from others" internal/service/bridge/claim.go 's/l\.State == refused \|\|/false ||/' RefusedLinksKeepNoRoom ./internal/service/bridge
+mutant "keep a room for ever that nobody has answered for" internal/service/bridge/claim.go 's/l\.State == pending \&\& l\.CreatedMs/false \&\& l.CreatedMs/' RefusedLinksKeepNoRoom ./internal/service/bridge
+mutant "let a link that works end with its age" internal/service/bridge/claim.go 's/l\.State == pending \&\& l\.CreatedMs/l.CreatedMs/' RefusedLinksKeepNoRoom ./internal/service/bridge
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

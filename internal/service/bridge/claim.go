@@ -4,12 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 )
+
+// maxPending is how long a link that the other system has not answered keeps its room from other groups.
+const maxPending = 24 * time.Hour
 
 // freeAddress deletes the link of a room that claims it no more. It returns false if the link of another group still does.
 func (s *Service) freeAddress(ctx context.Context, bridge, address string) (bool, error) {
@@ -31,8 +35,11 @@ func (s *Service) freeAddress(ctx context.Context, bridge, address string) (bool
 	})
 }
 
-// claimsRoom reports whether a link keeps its room from other groups: its group is there, with the bot once the link is active.
+// claimsRoom reports whether a link keeps its room from other groups: it was not refused, does not wait for an answer too long, and its group is there, with the bot once the link is active.
 func (s *Service) claimsRoom(ctx context.Context, l *bridgev1.BridgeLink) (bool, error) {
+	if l.State == refused || l.State == pending && l.CreatedMs <= s.nowMs()-maxPending.Milliseconds() {
+		return false, nil
+	}
 	c := id.Conversation(l.Conversation)
 	if gone, err := s.deps.Chat.DissolvedAmong(ctx, []id.Conversation{c}); err != nil || len(gone) > 0 {
 		return false, err

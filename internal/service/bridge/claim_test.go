@@ -89,3 +89,33 @@ func TestLinksWithoutTheirBot(t *testing.T) {
 		t.Errorf("the link is %v, and was %v", after, before)
 	}
 }
+
+// A link that was refused, or that nobody has answered for a day, does not keep its room from other groups. What the other system reports about it then concerns no link.
+func TestRefusedLinksKeepNoRoom(t *testing.T) {
+	f := open(t)
+	first, next, third := f.own("first"), f.own("second"), f.own("third")
+	must(t, f.tryLink(f.alice, first, "irc", "#rialto"))
+	f.clock.Advance(24*time.Hour - time.Millisecond)
+	if err := f.tryLink(f.alice, next, "irc", "#rialto"); reasonOf(err) != "address_linked" {
+		t.Errorf("a room that another group waits for: %v", err)
+	}
+	f.clock.Advance(time.Millisecond)
+	must(t, f.tryLink(f.alice, next, "irc", "#rialto"))
+	report := func(c id.Conversation, r *bridgev1.ReportBridgeLinkRequest) error {
+		r.Conversation = uint64(c)
+		return second(f.ReportBridgeLink(t.Context(), f.irc, r))
+	}
+	if err := report(first, &bridgev1.ReportBridgeLinkRequest{State: active}); reasonOf(err) != "not_linked" {
+		t.Errorf("an answer about the group from before: %v", err)
+	}
+	must(t, report(next, &bridgev1.ReportBridgeLinkRequest{State: active}))
+	f.clock.Advance(48 * time.Hour)
+	if err := f.tryLink(f.alice, third, "irc", "#rialto"); reasonOf(err) != "address_linked" {
+		t.Errorf("a room that is linked for long: %v", err)
+	}
+	must(t, report(next, &bridgev1.ReportBridgeLinkRequest{State: refused, Reason: "not_permitted"}))
+	must(t, f.tryLink(f.alice, third, "irc", "#rialto"))
+	if got := f.addresses(f.irc); !slices.Equal(got, []string{"#rialto"}) {
+		t.Errorf("the links are %q", got)
+	}
+}
