@@ -1793,6 +1793,10 @@ mutant "lose what a link was when its bot is banned" internal/service/bridge/lin
 mutant "keep a room that was refused from others" internal/service/bridge/claim.go 's/l\.State == refused \|\|/false ||/' RefusedLinksKeepNoRoom ./internal/service/bridge
 mutant "keep a room for ever that nobody has answered for" internal/service/bridge/claim.go 's/l\.State == pending \&\& l\.CreatedMs/false \&\& l.CreatedMs/' RefusedLinksKeepNoRoom ./internal/service/bridge
 mutant "let a link that works end with its age" internal/service/bridge/claim.go 's/l\.State == pending \&\& l\.CreatedMs/l.CreatedMs/' RefusedLinksKeepNoRoom ./internal/service/bridge
+mutant "try a message of another system for ever that is refused for good" bridges/bridge/store.go 's/\&\& rialto\.Reason\(err\) != "too_many_bridged_users"//' '^TestRefusedMessagesHoldUpNothing$' bridges/bridge
+mutant "hold up all rooms with one message" bridges/bridge/spool.go 's/!now\.Before\(s\.failed\[file\]\.until\)/true/' '^TestOthersPassAMessage$' bridges/bridge
+mutant "hold up all rooms with a link that is not answered" bridges/bridge/store.go 's/errors\.Is\(err, errLinkPending\) \|\| //' '^TestOthersPassAMessage$' bridges/bridge
+mutant "let others pass a message while Rialto asks for patience" bridges/bridge/store.go 's/ \&\& connect\.CodeOf\(err\) != connect\.CodeUnavailable//' '^TestOutagesKeepTheOrder$' bridges/bridge
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -31,10 +31,23 @@ type spool struct {
 	dir   string
 	ready chan struct{} // something was added
 
-	mu    sync.Mutex // guards the fields below
-	files []string   // names, in order
-	last  string
+	mu     sync.Mutex // guards the fields below
+	files  []string   // names, in order
+	last   string
+	failed map[string]failure // by file: those that Rialto has not stored when it was asked
 }
+
+// failure is how often a message was not stored, and until when others pass it.
+type failure struct {
+	attempts int
+	until    time.Time
+}
+
+const (
+	// maxAttempts is how often a message is tried before others pass it. Then it is tried again after deferFirst, and after delays that double up to deferLongest.
+	maxAttempts              = 30
+	deferFirst, deferLongest = time.Minute, time.Hour
+)
 
 // openSpool opens a directory, with what an earlier process has left.
 func openSpool(dir string) (*spool, error) {
@@ -45,7 +58,7 @@ func openSpool(dir string) (*spool, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &spool{dir: dir, ready: make(chan struct{}, 1)}
+	s := &spool{dir: dir, ready: make(chan struct{}, 1), failed: map[string]failure{}}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".json") {
 			s.files = append(s.files, e.Name())
@@ -91,33 +104,53 @@ func (s *spool) add(m Received) error {
 	return nil
 }
 
-// first returns the oldest message; ok is false if there is none. A file that is no message is set aside.
+// first returns the oldest message that no others are to pass now; ok is false if there is none. A file that is no message is set aside.
 func (s *spool) first() (m spooled, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.files) == 0 {
+	now := time.Now()
+	at := slices.IndexFunc(s.files, func(file string) bool { return !now.Before(s.failed[file].until) })
+	if at < 0 {
 		return m, false, nil
 	}
-	m.file = s.files[0]
+	m.file = s.files[at]
 	path := filepath.Join(s.dir, m.file)
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return m, false, err
 	}
 	if err := json.Unmarshal(raw, &m.Received); err != nil {
-		s.files = s.files[1:]
+		s.remove(m.file)
 		return m, false, errors.Join(fmt.Errorf("%s is no message, and is now %s.corrupt: %w", path, path, err), os.Rename(path, path+".corrupt"))
 	}
 	return m, true, nil
 }
 
-// done removes the oldest message, which is stored or was refused for good.
+// done removes a message, which is stored or was refused for good.
 func (s *spool) done(m spooled) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.files) == 0 || s.files[0] != m.file {
-		return fmt.Errorf("%s is not the oldest file of the spool", m.file)
-	}
-	s.files = s.files[1:]
+	s.remove(m.file)
 	return os.Remove(filepath.Join(s.dir, m.file))
+}
+
+// remove forgets a file. The caller holds mu.
+func (s *spool) remove(file string) {
+	if at := slices.Index(s.files, file); at >= 0 {
+		s.files = slices.Delete(s.files, at, at+1)
+	}
+	delete(s.failed, file)
+}
+
+// fail notes that a message was not stored, and reports whether others pass it for a while.
+func (s *spool) fail(m spooled) (passed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.failed[m.file]
+	f.attempts++
+	if passed = f.attempts >= maxAttempts; passed {
+		f.until = time.Now().Add(min(deferFirst<<min(f.attempts-maxAttempts, 10), deferLongest))
+	}
+	s.failed[m.file] = f
+	return passed
 }

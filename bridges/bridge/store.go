@@ -3,21 +3,28 @@ package bridge
 import (
 	"context"
 	"errors"
+	"time"
 
 	"connectrpc.com/connect"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 )
 
-var errLinksUnknown = errors.New("the links are not known yet")
+var (
+	errLinksUnknown = errors.New("the links are not known yet")
+	errLinkPending  = errors.New("the link of the room is not active yet")
+)
 
-// store stores in Rialto what the spool has, in order, until ctx ends.
+// store stores in Rialto what the spool has, in order, until ctx ends. Others pass a message that Rialto has answered and not stored for long: it holds up no other room.
 func (b *Bridge) store(ctx context.Context) {
 	for ctx.Err() == nil {
 		m, ok, err := b.spool.first()
 		if err == nil && ok {
 			if err = b.storeOne(ctx, m.Received); err == nil {
 				err = b.spool.done(m)
+			} else if isOfMessage(err) && b.spool.fail(m) {
+				b.config.Logger.Error("a message from the other system cannot be stored; others pass it, and it is tried again later", "room", m.Room, "id", m.ID, "error", err)
+				continue
 			}
 		}
 		switch {
@@ -29,9 +36,15 @@ func (b *Bridge) store(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 			case <-b.spool.ready:
+			case <-time.After(deferFirst):
 			}
 		}
 	}
+}
+
+// isOfMessage reports whether a failure may concern one message, while others can be stored: Rialto has answered.
+func isOfMessage(err error) bool {
+	return errors.Is(err, errLinkPending) || rialto.Reason(err) != "" && connect.CodeOf(err) != connect.CodeUnavailable
 }
 
 // storeOne stores one message. What Rialto refuses for good is logged and left out.
@@ -47,7 +60,7 @@ func (b *Bridge) storeOne(ctx context.Context, m Received) error {
 	}
 	if link.State == pending { // the room was entered just now: its state is reported first
 		b.Changed()
-		return errLinksUnknown
+		return errLinkPending
 	}
 	r := &bridgev1.SendBridgedMessageRequest{Conversation: link.Conversation, ExternalId: m.ID}
 	switch {
@@ -61,7 +74,7 @@ func (b *Bridge) storeOne(ctx context.Context, m Received) error {
 	}
 	_, err := b.config.Rialto.SendBridgedMessage(ctx, connect.NewRequest(r))
 	switch {
-	case !isRefused(err):
+	case !isRefused(err) && rialto.Reason(err) != "too_many_bridged_users": // which is exhausted for good
 		return err
 	case m.Edits != "" && rialto.Reason(err) == "no_message": // the message is not here: what replaces it is a message of its own
 		m.Edits = ""
