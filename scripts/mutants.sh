@@ -1797,6 +1797,9 @@ mutant "try a message of another system for ever that is refused for good" bridg
 mutant "hold up all rooms with one message" bridges/bridge/spool.go 's/!now\.Before\(s\.failed\[file\]\.until\)/true/' '^TestOthersPassAMessage$' bridges/bridge
 mutant "hold up all rooms with a link that is not answered" bridges/bridge/store.go 's/errors\.Is\(err, errLinkPending\) \|\| //' '^TestOthersPassAMessage$' bridges/bridge
 mutant "let others pass a message while Rialto asks for patience" bridges/bridge/store.go 's/ \&\& connect\.CodeOf\(err\) != connect\.CodeUnavailable//' '^TestOutagesKeepTheOrder$' bridges/bridge
+mutant "believe a message of XMPP about its author" bridges/xmpp/message.go 's/if archived \&\& r\.showsAddresses/if r.showsAddresses/' '^TestForgedAuthors$' bridges/xmpp
+mutant "believe the archive of a room of XMPP that hides addresses" bridges/xmpp/message.go 's/if archived \&\& r\.showsAddresses/if archived/' '^TestForgedAuthors$' bridges/xmpp
+mutant "believe one of two authors of a message of XMPP" bridges/xmpp/message.go 's/len\(items\) != 1/len(items) == 0/' '^TestForgedAuthors$' bridges/xmpp
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -131,7 +131,7 @@ func (x *client) learn(ctx context.Context, r *room) error {
 	r.readMu.Lock()
 	defer r.readMu.Unlock()
 	for _, a := range list {
-		author, _ := x.authorOf(r, a.message)
+		author, _ := x.authorOf(r, a.message, true)
 		if _, corrects := a.message.child(nsCorrection, "replace"); !corrects {
 			r.known.add(author, a.message.attr("id"), a.id)
 		}

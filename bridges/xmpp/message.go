@@ -48,8 +48,8 @@ func (k *known) find(author, id string) (string, bool) {
 	return found, ok
 }
 
-// authorOf returns an address that is always the same for an occupant: the id that the room gives occupants, or the address in XMPP if the room shows it, or the nick.
-func (x *client) authorOf(r *room, e element) (author, nick string) {
+// authorOf returns an address that is always the same for an occupant: the id that the room gives occupants, or the address in XMPP if the room shows it, or the nick. archived: the message is from the archive.
+func (x *client) authorOf(r *room, e element, archived bool) (author, nick string) {
 	_, nick = splitJID(e.attr("from"))
 	if id, ok := e.child(nsOccupantID, "occupant-id"); ok && r.occupantIDs && id.attr("id") != "" {
 		return bounded(r.address + "/" + id.attr("id")), nick
@@ -57,12 +57,31 @@ func (x *client) authorOf(r *room, e element) (author, nick string) {
 	x.mu.Lock()
 	jid := r.jids[nick]
 	x.mu.Unlock()
-	if detail, ok := e.child(nsOccupant, "x"); ok { // of an archive
-		item, _ := detail.child(nsOccupant, "item")
-		bare, _ := splitJID(item.attr("jid"))
-		jid = cmp.Or(bare, jid)
+	if archived && r.showsAddresses {
+		jid = cmp.Or(archivedAddress(e), jid)
 	}
 	return bounded(cmp.Or(jid, r.address+"/"+nick)), nick
+}
+
+// archivedAddress returns the address that the archive of a room that shows addresses gives a message; empty: that is not certain. Whoever writes may have such a child in a message, too: so it counts only in archives,
+// which add it themselves, and only alone.
+func archivedAddress(e element) string {
+	var items []element
+	for _, detail := range e.Children {
+		if detail.XMLName.Local != "x" || detail.XMLName.Space != nsOccupant {
+			continue
+		}
+		for _, item := range detail.Children {
+			if item.XMLName.Local == "item" {
+				items = append(items, item)
+			}
+		}
+	}
+	if len(items) != 1 {
+		return ""
+	}
+	address, _ := splitJID(items[0].attr("jid"))
+	return address
 }
 
 // bounded returns an address in the length that Rialto permits.
@@ -90,7 +109,7 @@ func roomID(r *room, e element) string {
 
 // read returns what a message of an occupant says; ok is false if that is nothing for Rialto. id is that in the archive; empty: it did not come from there. The caller holds the room's readMu.
 func (x *client) read(r *room, e element, id string) (m bridge.Received, ok bool) {
-	author, nick := x.authorOf(r, e)
+	author, nick := x.authorOf(r, e, id != "")
 	if nick == "" || x.ownID(e) != "" {
 		return m, false
 	}

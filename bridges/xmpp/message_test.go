@@ -61,6 +61,33 @@ func TestKnown(t *testing.T) {
 	}
 }
 
+// In a room without ids of occupants, nobody becomes another author by what is in a message. Only the archive of a room that shows addresses says whose a message is.
+func TestForgedAuthors(t *testing.T) {
+	x := newClient(config{}, nil, nil)
+	item := func(jid string) element { return newElement(nsOccupant, "item", "jid", jid) }
+	shown := func(items ...element) element { return newElement(nsOccupant, "x").with(items...) }
+	const eve, mallory = "eve@example.com", "mallory@example.com"
+	for n, c := range []struct {
+		shows, archived bool
+		nick            string
+		more            []element
+		want            string
+	}{
+		{true, false, "Mallory", []element{shown(item(eve + "/phone"))}, mallory},
+		{true, true, "Mallory", []element{shown(item(eve)), shown(item(mallory))}, mallory},
+		{true, true, "Mallory", []element{shown(item(eve), item(mallory))}, mallory},
+		{false, true, "Nobody", []element{shown(item(eve))}, lobby + "/Nobody"},
+		{true, true, "Mallory", []element{shown(item(eve + "/phone"))}, eve}, // who had the nick then
+		{true, true, "Nobody", nil, lobby + "/Nobody"},
+		{true, true, "Mallory", nil, mallory},
+	} {
+		r := &room{address: lobby, showsAddresses: c.shows, jids: map[string]string{"Mallory": mallory}}
+		if got, nick := x.authorOf(r, newElement(nsComponent, "message", "from", lobby+"/"+c.nick).with(c.more...), c.archived); got != c.want || nick != c.nick {
+			t.Errorf("author %d is %s, %s, want %s", n, got, nick, c.want)
+		}
+	}
+}
+
 // A checkpoint is there for the next process, and not for another link. A damaged file is none.
 func TestCheckpoints(t *testing.T) {
 	dir, since := t.TempDir(), time.UnixMilli(1_000)

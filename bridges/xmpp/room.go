@@ -33,6 +33,8 @@ type room struct {
 	link        bridge.Link
 	archive     bool // it has an archive (XEP-0313)
 	occupantIDs bool // it tells occupants apart, whatever their nick (XEP-0421)
+	// showsAddresses: it shows all occupants the addresses of all.
+	showsAddresses bool
 
 	readMu   sync.Mutex // held while a message is read, so that they are read in order; guards the following fields
 	ready    bool       // the archive is read: messages are read when they come
@@ -133,6 +135,8 @@ func (x *client) discover(ctx context.Context, address string, link bridge.Link)
 			r.archive = true
 		case nsOccupantID:
 			r.occupantIDs = true
+		case "muc_nonanonymous":
+			r.showsAddresses = true
 		}
 	}
 	if !isRoom {
