@@ -1800,6 +1800,7 @@ mutant "let others pass a message while Rialto asks for patience" bridges/bridge
 mutant "believe a message of XMPP about its author" bridges/xmpp/message.go 's/if archived \&\& r\.showsAddresses/if r.showsAddresses/' '^TestForgedAuthors$' bridges/xmpp
 mutant "believe the archive of a room of XMPP that hides addresses" bridges/xmpp/message.go 's/if archived \&\& r\.showsAddresses/if archived/' '^TestForgedAuthors$' bridges/xmpp
 mutant "believe one of two authors of a message of XMPP" bridges/xmpp/message.go 's/len\(items\) != 1/len(items) == 0/' '^TestForgedAuthors$' bridges/xmpp
+mutant "read what is nested too deep in a stanza of XMPP" bridges/xmpp/stream.go 's/skipped > 0 \|\| len\(open\) >= maxDepth/false/' '^TestDeepStanzas$' bridges/xmpp
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -128,6 +128,33 @@ func TestStanzasAreBounded(t *testing.T) {
 	}
 }
 
+// What somebody nests too deep is left out, and the stanzas behind it are read.
+func TestDeepStanzas(t *testing.T) {
+	nested := func(depth int) string { return strings.Repeat("<a>", depth) + "deep" + strings.Repeat("</a>", depth) }
+	s := newTestStream("<stream:stream xmlns='" + nsComponent + "' xmlns:stream='" + nsStream + "' id='1'><message>" + nested(20_000) + "<body>one</body></message><message>" + nested(maxDepth-1) + "<body>t&amp;<b>x</b>wo</body></message>")
+	if _, err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []struct {
+		body  string
+		depth int
+		text  string
+	}{{"one", maxDepth, ""}, {"t&wo", maxDepth, "deep"}} {
+		e, err := s.read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := e.child(nsComponent, "body")
+		depth, last := 1, e
+		for ; len(last.Children) > 0 && depth <= maxDepth; depth++ {
+			last = last.Children[0]
+		}
+		if body.Text != want.body || depth != want.depth || last.Text != want.text || len(e.Children) != 2 {
+			t.Errorf("stanza %d has the body %q and %d levels with %q, want %v", n, body.Text, depth, last.Text, want)
+		}
+	}
+}
+
 // silent is a connection that nobody reads.
 type silent struct{ net.Conn }
 

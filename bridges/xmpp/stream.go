@@ -18,6 +18,8 @@ import (
 const (
 	// maxStanza is how many bytes a stanza may have. Servers permit less: Prosody and ejabberd 512 KiB.
 	maxStanza = 1 << 20
+	// maxDepth is how deep the elements of a stanza may be nested, itself included.
+	maxDepth = 64
 	// openTimeout is how long the server may take to accept the component, and writeTimeout to take a stanza.
 	openTimeout  = 30 * time.Second
 	writeTimeout = 30 * time.Second
@@ -118,13 +120,14 @@ func (s *stream) start() (xml.StartElement, error) {
 	}
 }
 
-// read returns the next stanza. A stream error is an error.
-func (s *stream) read() (e element, err error) {
+// read returns the next stanza, without what is nested deeper than maxDepth: whoever writes in a room decides how deep that is. A stream error is an error.
+func (s *stream) read() (element, error) {
 	start, err := s.start()
 	if err != nil {
-		return e, err
+		return element{}, err
 	}
-	if err := s.decoder.DecodeElement(&e, &start); err != nil {
+	e := element{XMLName: start.Name, Attrs: start.Attr}
+	if err := s.readChildren(&e); err != nil {
 		if s.limited.N <= 0 {
 			err = fmt.Errorf("a stanza of the server has more than %d bytes", maxStanza)
 		}
@@ -134,6 +137,43 @@ func (s *stream) read() (e element, err error) {
 		return e, streamError(e)
 	}
 	return e, nil
+}
+
+// readChildren reads an element whose start was read to its end.
+func (s *stream) readChildren(e *element) error {
+	type opened struct {
+		*element
+		text []byte
+	}
+	open, skipped := []opened{{element: e}}, 0 // skipped: how many open elements are nested too deep
+	for len(open) > 0 {
+		token, err := s.decoder.Token()
+		if err != nil {
+			return err
+		}
+		last := &open[len(open)-1]
+		switch t := token.(type) {
+		case xml.StartElement:
+			if skipped > 0 || len(open) >= maxDepth {
+				skipped++
+				continue
+			}
+			t = t.Copy()
+			last.Children = append(last.Children, element{XMLName: t.Name, Attrs: t.Attr})
+			open = append(open, opened{element: &last.Children[len(last.Children)-1]})
+		case xml.EndElement:
+			if skipped > 0 {
+				skipped--
+				continue
+			}
+			last.Text, open = string(last.text), open[:len(open)-1]
+		case xml.CharData:
+			if skipped == 0 {
+				last.text = append(last.text, t...)
+			}
+		}
+	}
+	return nil
 }
 
 // streamError says why the server ends a stream.
