@@ -1801,6 +1801,11 @@ mutant "believe a message of XMPP about its author" bridges/xmpp/message.go 's/i
 mutant "believe the archive of a room of XMPP that hides addresses" bridges/xmpp/message.go 's/if archived \&\& r\.showsAddresses/if archived/' '^TestForgedAuthors$' bridges/xmpp
 mutant "believe one of two authors of a message of XMPP" bridges/xmpp/message.go 's/len\(items\) != 1/len(items) == 0/' '^TestForgedAuthors$' bridges/xmpp
 mutant "read what is nested too deep in a stanza of XMPP" bridges/xmpp/stream.go 's/skipped > 0 \|\| len\(open\) >= maxDepth/false/' '^TestDeepStanzas$' bridges/xmpp
+mutant "refuse a message of another system for its author's name" internal/service/bridge/send.go 's/wanted := message\.CleanName\(p\.Name, maxName\)/wanted := p.Name/' NamesThatUsersMayNotHave ./internal/service/bridge
+mutant "refuse a message of another system for a word in its author's name" internal/service/bridge/send.go 's/if !refusesName\(err\) \{/if true {/' NamesThatUsersMayNotHave ./internal/service/bridge
+mutant "refuse a message of another system for a word in its author's new name" internal/service/bridge/send.go 's/err != nil \&\& !refusesName\(err\)/err != nil/' NamesThatUsersMayNotHave ./internal/service/bridge
+mutant "keep all marks of a cleaned name" internal/base/message/invisible.go 's/marks\+\+; marks <= maxMarks/marks++; true/' '^TestCleanName$' ./internal/base/message
+mutant "keep what is invisible in a cleaned name" internal/base/message/invisible.go 's/n = invisibleNeeded\(text, i\); n == 0/n = 1; false/' '^TestCleanName$' ./internal/base/message
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

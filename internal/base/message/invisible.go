@@ -3,6 +3,9 @@ package message
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // joining are the scripts whose letters change with a joiner (U+200D) or a non-joiner (U+200C) between them.
@@ -101,4 +104,51 @@ func flagTags(runes []rune) int {
 		return 0
 	}
 	return n + 1
+}
+
+// CleanName returns what is left of a text as a name (IsName), in at most a number of characters: what a name may not have is left out, and line breaks become spaces. It is empty if nothing is left to see.
+func CleanName(text string, most int) string {
+	var kept []rune
+	marks := 0
+	for _, r := range norm.NFD.String(strings.ToValidUTF8(text, "")) {
+		switch {
+		case isLineBreak(r) || r == '\t':
+			kept = append(kept, ' ')
+		case isForbidden(r) || r == utf8.RuneError:
+			continue
+		case unicode.In(r, unicode.Mn, unicode.Me):
+			if marks++; marks <= maxMarks {
+				kept = append(kept, r)
+			}
+			continue
+		default:
+			kept = append(kept, r)
+		}
+		if !unicode.In(r, unicode.Mc, unicode.Cf) {
+			marks = 0
+		}
+	}
+	name := []rune(strings.Join(strings.Fields(withoutInvisible([]rune(norm.NFC.String(string(kept))))), " "))
+	cleaned := withoutInvisible(name[:min(len(name), most)]) // the end of an emoji may have gone
+	if cleaned = strings.TrimSpace(cleaned); !IsName(cleaned) {
+		return ""
+	}
+	return cleaned
+}
+
+// withoutInvisible leaves out the invisible characters that are not part of an emoji or of a word.
+func withoutInvisible(text []rune) string {
+	var kept []rune
+	for i := 0; i < len(text); {
+		n := 1
+		if isInvisible(text[i]) {
+			if n = invisibleNeeded(text, i); n == 0 {
+				i++
+				continue
+			}
+		}
+		kept = append(kept, text[i:i+n]...)
+		i += n
+	}
+	return string(kept)
 }

@@ -150,3 +150,20 @@ func FuzzNames(f *testing.F) {
 		}
 	})
 }
+
+// What is left of a text as a name is a name, and a name stays as it is.
+func TestCleanName(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"Zo\u00eb \U0001f98a", 64, "Zo\u00eb \U0001f98a"}, {"\U0001f469\u200d\U0001f52c", 64, "\U0001f469\u200d\U0001f52c"}, {"\u200da\u200d", 64, "a"}, {" a\tb\r\n c ", 64, "a b c"}, {"a\u2066b\x00\ufffd\xff", 64, "ab"},
+		{"\u3164\u2800", 64, ""}, {"", 64, ""}, {"abc", 2, "ab"}, {"a\U0001f469\u200d\U0001f52c", 3, "a\U0001f469"}, {"a" + strings.Repeat("\u0300", 20), 64, "\u00e0" + strings.Repeat("\u0300", 5)},
+	} {
+		got := message.CleanName(c.text, c.most)
+		if got != c.want || got != "" && !message.IsName(got) {
+			t.Errorf("%q is cleaned to %q, want %q", c.text, got, c.want)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -74,6 +76,7 @@ func open(t *testing.T) *fixture {
 	outbox, err := job.NewOutbox(t.Context(), db, logger)
 	must(t, err)
 	f.accounts, err = account.New(t.Context(), account.Deps{DB: db, Outbox: outbox, IDs: ids, Clock: f.clock, Logger: logger, SingleNode: true,
+		CheckText:     refuseCasino,
 		AccessChanged: func(ctx context.Context, a, b id.User) error { return f.chat.AccessChanged(ctx, a, b) }},
 		account.Config{WhoMayAdd: "everyone", PasswordCost: auth.Cost{Memory: 64, Time: 1, Threads: 1}})
 	must(t, err)
@@ -103,6 +106,14 @@ func open(t *testing.T) *fixture {
 	f.group, err = f.chat.CreateGroup(t.Context(), f.alice, &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{uint64(f.bob)}})
 	must(t, err)
 	return f
+}
+
+// refuseCasino is a list of one word.
+func refuseCasino(texts ...string) (string, error) {
+	if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "casino") }) {
+		return "", errs.New(errs.Denied, "refused_by_rules", "this text has a word that is not allowed here")
+	}
+	return "", nil
 }
 
 func (f *fixture) user(name string) id.User {

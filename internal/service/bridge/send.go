@@ -73,42 +73,53 @@ func bridgedOf(by id.Caller, r *bridgev1.SendBridgedMessageRequest) (b message.B
 	return b, err
 }
 
-// userOf returns the user of an address, with the name that it has there now.
+// userOf returns the user of an address, with the name that it has there now, as far as a user may have it: no message is refused for the name of its author.
 func (s *Service) userOf(ctx context.Context, bridge string, p *bridgev1.BridgedSender) (u id.User, err error) {
 	known := func() (name string, err error) {
 		err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT member, name FROM bridge_users WHERE bridge = $1 AND address = $2`, bridge, p.Address).Scan(&u, &name)
 		return name, err
 	}
+	wanted := message.CleanName(p.Name, maxName)
 	name, err := known()
 	if errors.Is(err, sql.ErrNoRows) {
-		wanted := cmp.Or(p.Name, firstCharacters(p.Address, 64))
-		u, err = s.deps.Accounts.CreateBridged(ctx, bridge, wanted, func(tx *sql.Tx, u id.User) error { return s.insertUser(ctx, tx, bridge, p.Address, wanted, u) })
+		u, err = s.createUser(ctx, bridge, p.Address, wanted)
 		if sqldb.IsUnique(err) { // another call was first
 			_, err = known()
 		}
 		return u, err
 	}
-	if err != nil || p.Name == "" || p.Name == name {
+	if err != nil || wanted == "" || wanted == name {
 		return u, err
 	}
-	if err := s.deps.Accounts.RenameBridged(ctx, bridge, u, p.Name); err != nil {
+	if err := s.deps.Accounts.RenameBridged(ctx, bridge, u, wanted); err != nil && !refusesName(err) {
 		return 0, err
 	}
-	return u, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE bridge_users SET name = $3 WHERE bridge = $1 AND address = $2`, bridge, p.Address, p.Name)
+	return u, s.deps.DB.Write(ctx, func(tx *sql.Tx) error { // also a name that was refused, so that it is not tried with each message
+		_, err := tx.ExecContext(ctx, `UPDATE bridge_users SET name = $3 WHERE bridge = $1 AND address = $2`, bridge, p.Address, wanted)
 		return err
 	})
 }
 
-func firstCharacters(text string, most int) string {
-	n := 0
-	for at := range text {
-		if n++; n > most {
-			return text[:at]
+// maxName is how many characters of a name or an address a user has as the name.
+const maxName = 64
+
+// createUser makes the user of an address. Without a name that a user may have, the name is the address, or else somebody.
+func (s *Service) createUser(ctx context.Context, bridge, address, wanted string) (u id.User, err error) {
+	shown := cmp.Or(wanted, message.CleanName(address, maxName), "somebody")
+	for _, name := range []string{shown, message.CleanName(address, maxName), "somebody"} {
+		if name == "" {
+			continue
+		}
+		u, err = s.deps.Accounts.CreateBridged(ctx, bridge, name, func(tx *sql.Tx, u id.User) error { return s.insertUser(ctx, tx, bridge, address, shown, u) })
+		if !refusesName(err) {
+			break
 		}
 	}
-	return text
+	return u, err
 }
+
+// refusesName reports whether a user may not have a name, for instance by a list of words.
+func refusesName(err error) bool { return errs.Is(err, errs.Invalid) || errs.Is(err, errs.Denied) }
 
 func (s *Service) insertUser(ctx context.Context, tx *sql.Tx, bridge, address, name string, u id.User) error {
 	done, err := tx.ExecContext(ctx, `UPDATE bridges SET people = people + 1 WHERE name = $1 AND people < $2`, bridge, s.most.people)

@@ -174,6 +174,37 @@ func TestPeopleOfAnotherSystem(t *testing.T) {
 	}
 }
 
+// No message is refused for the name of its author: what a name may not have is left out, and a name of which nothing is left, or that has a word of the operator's list, gives way to the address, or to somebody.
+func TestNamesThatUsersMayNotHave(t *testing.T) {
+	f := open(t)
+	f.link(f.irc, "#rialto")
+	n := 0
+	send := func(address, name string) string {
+		t.Helper()
+		n++
+		r := f.text(fmt.Sprint(n), address, "hello")
+		r.Sender.Name = name
+		u, err := f.accounts.GetUser(t.Context(), id.User(f.receive(f.irc, r).Sender))
+		must(t, err)
+		return u.DisplayName
+	}
+	for _, c := range []struct{ address, name, want string }{
+		{"a1", "E\u200dv\u200be", "Eve"}, {"a2", "\u202eevE", "evE"}, {"a3", "\u3164", "a3"}, {"a4", "e" + strings.Repeat("\u0323", 9), "\u1eb9" + strings.Repeat("\u0323", 5)}, {"a5", "Eve\nAdam", "Eve Adam"},
+		{"a6", "casino eve", "a6"}, {"casino@x", "casino", "somebody"}, {"\u200dcasino", "", "somebody"}, {"\u3164", "\u3164", "somebody"}, {"a7", strings.Repeat("é", 99), strings.Repeat("é", 64)},
+	} {
+		for range 2 {
+			if got := send(c.address, c.name); got != c.want {
+				t.Errorf("%q, called %q, is shown as %q, want %q", c.address, c.name, got, c.want)
+			}
+		}
+	}
+	for _, c := range []struct{ name, want string }{{"Eva\u200b", "Eva"}, {"casino", "Eva"}, {"casino", "Eva"}, {"\u3164", "Eva"}, {"Evi", "Evi"}} {
+		if got := send("a1", c.name); got != c.want {
+			t.Errorf("who calls themselves %q now is shown as %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // People of another system are like members without a role: who is banned does not write, and nobody while only admins do. A bridge reports what became of messages then, too.
 func TestPeopleOfAnotherSystemObeyTheGroup(t *testing.T) {
 	f := open(t)
