@@ -1806,6 +1806,9 @@ mutant "refuse a message of another system for a word in its author's name" inte
 mutant "refuse a message of another system for a word in its author's new name" internal/service/bridge/send.go 's/err != nil \&\& !refusesName\(err\)/err != nil/' NamesThatUsersMayNotHave ./internal/service/bridge
 mutant "keep all marks of a cleaned name" internal/base/message/invisible.go 's/marks\+\+; marks <= maxMarks/marks++; true/' '^TestCleanName$' ./internal/base/message
 mutant "keep what is invisible in a cleaned name" internal/base/message/invisible.go 's/n = invisibleNeeded\(text, i\); n == 0/n = 1; false/' '^TestCleanName$' ./internal/base/message
+mutant "keep the direction of the text in a line for people" bridges/bridge/bridge.go 's/case r >= .\\u202a. \&\& /case false \&\& /' '^TestLines$' bridges/bridge
+mutant "keep stacked marks in a line for people" bridges/bridge/bridge.go 's/marks\+\+; marks > maxMarks/marks++; false/' '^TestLines$' bridges/bridge
+mutant "forget a refusal whose text Rialto refuses" bridges/bridge/bridge.go 's/== "bad_reason" \&\& \*text != ""/== "never"/' '^TestRefusedTexts$' bridges/bridge
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"connectrpc.com/connect"
 	rialto "github.com/rialto-im/rialto/sdk/go"
@@ -97,15 +98,41 @@ func NewRefusal(reason, text string) *Refusal {
 	return &Refusal{Reason: reason[:min(len(reason), 64)], Text: Line(text, 500)}
 }
 
-// Line returns a text as one line without control characters, with at most so many characters.
+// maxMarks is how many combining marks a letter keeps. Rialto permits six, those included that are part of the letter, which are three at most.
+const maxMarks = 3
+
+// Line returns a text as one line without control characters, characters that change the direction of the text, and stacked marks, with at most so many characters.
 func Line(text string, most int) string {
+	marks := 0
 	line := []rune(strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\uFFFD' {
+		switch {
+		case unicode.In(r, unicode.Mn, unicode.Me):
+			if marks++; marks > maxMarks {
+				return -1
+			}
+			return r
+		case !unicode.In(r, unicode.Mc, unicode.Cf): // these do not start a letter
+			marks = 0
+		}
+		switch {
+		case r < ' ' || r >= 0x7f && r < 0xa0 || r == '\uFFFD':
 			return ' '
+		case r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069':
+			return -1
 		}
 		return r
 	}, text)), " "))
 	return string(line[:min(len(line), most)])
+}
+
+// withoutBadText makes a call that says why something is refused. If Rialto refuses the text for people, the call is repeated without it: what became of something is more than how it is said.
+func withoutBadText(text *string, call func() error) error {
+	err := call()
+	if rialto.Reason(err) == "bad_reason" && *text != "" {
+		*text = ""
+		err = call()
+	}
+	return err
 }
 
 // Config of a bridge.

@@ -166,7 +166,10 @@ func (b *Bridge) report(ctx context.Context, conversation, target uint64, id str
 	if refusal != nil {
 		r.ExternalId, r.Reason, r.Text = "", refusal.Reason, refusal.Text
 	}
-	_, err := b.config.Rialto.ReportDelivery(ctx, connect.NewRequest(r))
+	err := withoutBadText(&r.Text, func() error {
+		_, err := b.config.Rialto.ReportDelivery(ctx, connect.NewRequest(r))
+		return err
+	})
 	if isRefused(err) { // the message has expired, or the link was ended
 		b.config.Logger.Warn("Rialto refuses a report", "conversation", conversation, "seq", target, "error", err)
 		return nil
@@ -194,7 +197,11 @@ func (b *Bridge) putPermission(ctx context.Context, conversation, user uint64, r
 	if refusal != nil {
 		p.Reason, p.Text = refusal.Reason, refusal.Text
 	}
-	if _, err := b.config.Rialto.PutBridgePermission(ctx, connect.NewRequest(&bridgev1.PutBridgePermissionRequest{Conversation: conversation, User: user, Permission: p})); err != nil && !isRefused(err) {
+	err := withoutBadText(&p.Text, func() error {
+		_, err := b.config.Rialto.PutBridgePermission(ctx, connect.NewRequest(&bridgev1.PutBridgePermissionRequest{Conversation: conversation, User: user, Permission: p}))
+		return err
+	})
+	if err != nil && !isRefused(err) {
 		return err
 	}
 	b.mu.Lock()

@@ -163,7 +163,11 @@ func (b *Bridge) reportState(ctx context.Context, l *bridgev1.BridgeLink, refusa
 	if report.State == l.State {
 		return nil
 	}
-	if _, err := b.config.Rialto.ReportBridgeLink(ctx, connect.NewRequest(report)); err != nil && !isRefused(err) {
+	err := withoutBadText(&report.Text, func() error {
+		_, err := b.config.Rialto.ReportBridgeLink(ctx, connect.NewRequest(report))
+		return err
+	})
+	if err != nil && !isRefused(err) {
 		return err
 	}
 	b.noteState(l, report.State)
