@@ -1809,6 +1809,7 @@ mutant "keep what is invisible in a cleaned name" internal/base/message/invisibl
 mutant "keep the direction of the text in a line for people" bridges/bridge/bridge.go 's/case r >= .\\u202a. \&\& /case false \&\& /' '^TestLines$' bridges/bridge
 mutant "keep stacked marks in a line for people" bridges/bridge/bridge.go 's/marks\+\+; marks > maxMarks/marks++; false/' '^TestLines$' bridges/bridge
 mutant "forget a refusal whose text Rialto refuses" bridges/bridge/bridge.go 's/== "bad_reason" \&\& \*text != ""/== "never"/' '^TestRefusedTexts$' bridges/bridge
+mutant "let a bridge whose bot was removed say who may write" internal/service/bridge/permission.go 's/return message\.ErrNotLinked/break/' PermissionsEnd ./internal/service/bridge
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -242,6 +242,10 @@ func TestPermissionsEnd(t *testing.T) {
 	f.clock.Advance(time.Hour)
 	want(f.alice, "unknown")
 	must(t, f.CleanUp(t.Context()))
+	must(t, second(f.chat.Remove(t.Context(), f.group, f.alice, []uint64{uint64(f.irc.User)})))
+	if err := put(0, &bridgev1.BridgePermission{Allowed: true, UntilMs: end(time.Hour)}); reasonOf(err) != "not_linked" {
+		t.Errorf("an answer of a bridge whose bot was removed: %v", err)
+	}
 }
 
 // Input is bounded.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 )
 
@@ -23,6 +24,12 @@ func (s *Service) PutBridgePermission(ctx context.Context, by id.Caller, r *brid
 	}
 	c := id.Conversation(r.Conversation)
 	if err := s.checkLinked(ctx, by, c); err != nil {
+		return err
+	}
+	switch _, err := s.deps.Chat.MemberRole(ctx, c, by.User); {
+	case errs.Is(err, errs.NotFound): // removing the bot ends the link
+		return message.ErrNotLinked
+	case err != nil:
 		return err
 	}
 	if r.User != 0 { // so that there are not more rows than members
