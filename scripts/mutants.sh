@@ -1810,6 +1810,8 @@ mutant "keep the direction of the text in a line for people" bridges/bridge/brid
 mutant "keep stacked marks in a line for people" bridges/bridge/bridge.go 's/marks\+\+; marks > maxMarks/marks++; false/' '^TestLines$' bridges/bridge
 mutant "forget a refusal whose text Rialto refuses" bridges/bridge/bridge.go 's/== "bad_reason" \&\& \*text != ""/== "never"/' '^TestRefusedTexts$' bridges/bridge
 mutant "let a bridge whose bot was removed say who may write" internal/service/bridge/permission.go 's/return message\.ErrNotLinked/break/' PermissionsEnd ./internal/service/bridge
+mutant "hide what somebody else writes with an id of the bridge" bridges/xmpp/message.go 's/\(!r\.entered \|\| x\.nicks\[e\.attr\("from"\)\]\)/true/' '^TestCopiedIDs$' bridges/xmpp
+mutant "read an own message of XMPP that comes after its author has left" bridges/xmpp/room.go 's/^\tx\.nicks\[jid\] = true$/\t_ = jid/' '^TestCopiedIDs$' bridges/xmpp
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

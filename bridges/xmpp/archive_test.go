@@ -114,8 +114,10 @@ func TestReplacedIDs(t *testing.T) {
 	}
 	f.add("of Eve")
 	f.add(x.idOf(1, 1))
+	x.rooms[lobby].entered = false
 	x.handleMessage(newElement(nsComponent, "message", "type", "groupchat", "id", "rewritten", "from", lobby+"/Alice", "to", x.jid(0)).with(newElement(nsStanzaID, "origin-id", "id", x.idOf(1, 2)),
 		newElement(nsStanzaID, "stanza-id", "by", lobby, "id", "history"), newElement(nsDelay, "delay"), newElement(nsComponent, "body").withText("hello")))
+	x.rooms[lobby].entered = true
 	deliver(1, "1")
 	deliver(2, "history")
 	if f.sent != 0 {

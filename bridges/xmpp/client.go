@@ -41,6 +41,7 @@ type client struct {
 	requests map[string]request     // by id of the iq
 	sent     map[string]chan answer // messages whose echo has not come, by room and id
 	rooms    map[string]*room       // by address
+	nicks    map[string]bool        // of the bridge's occupants, now or before, as room/nick
 }
 
 // request is a question that waits for its answer.
@@ -57,7 +58,7 @@ type answer struct {
 }
 
 func newClient(c config, k *checkpoints, logger *slog.Logger) *client {
-	return &client{config: c, logger: logger, checkpoints: k, entering: make(chan struct{}, 1), ended: make(chan struct{}), requests: map[string]request{}, sent: map[string]chan answer{}, rooms: map[string]*room{}}
+	return &client{config: c, logger: logger, checkpoints: k, entering: make(chan struct{}, 1), ended: make(chan struct{}), requests: map[string]request{}, sent: map[string]chan answer{}, rooms: map[string]*room{}, nicks: map[string]bool{}}
 }
 
 // Run keeps the connection, and asks whether the bridge is still in its rooms, until ctx ends.

@@ -110,7 +110,7 @@ func roomID(r *room, e element) string {
 // read returns what a message of an occupant says; ok is false if that is nothing for Rialto. id is that in the archive; empty: it did not come from there. The caller holds the room's readMu.
 func (x *client) read(r *room, e element, id string) (m bridge.Received, ok bool) {
 	author, nick := x.authorOf(r, e, id != "")
-	if nick == "" || x.ownID(e) != "" {
+	if nick == "" || id != "" && x.ownID(e) != "" { // of those that are not from the archive, handleMessage has left out our own
 		return m, false
 	}
 	own := cmp.Or(e.attr("id"), originOf(e))
@@ -198,6 +198,8 @@ func (x *client) handleMessage(e element) {
 	address, nick := splitJID(e.attr("from"))
 	x.mu.Lock()
 	r := x.rooms[address]
+	// Everybody in a room sees ids of the bridge, and may send them again. What came before the room was entered may be of an earlier process, whose nicks are not known.
+	isOurs := r != nil && (!r.entered || x.nicks[e.attr("from")])
 	x.mu.Unlock()
 	switch {
 	case e.attr("type") == "error":
@@ -209,7 +211,7 @@ func (x *client) handleMessage(e element) {
 			_ = x.send(errorTo(e, "service-unavailable")) // nobody reads it; without a connection nobody waits for the answer
 		}
 	case r == nil:
-	case x.ownID(e) != "":
+	case isOurs && x.ownID(e) != "":
 		x.readOwn(r, e)
 	case e.attr("to") == x.jid(0):
 		x.readLive(r, e)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,32 @@ func TestForgedAuthors(t *testing.T) {
 		if got, nick := x.authorOf(r, newElement(nsComponent, "message", "from", lobby+"/"+c.nick).with(c.more...), c.archived); got != c.want || nick != c.nick {
 			t.Errorf("author %d is %s, %s, want %s", n, got, nick, c.want)
 		}
+	}
+}
+
+// The ids of the bridge are not secret: a message of somebody else that has one is read. What came before the room was entered is not.
+func TestCopiedIDs(t *testing.T) {
+	k, err := openCheckpoints(t.TempDir(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &side{client: newClient(config{secret: testSecret, domain: bridgeDomain}, k, slog.New(slog.DiscardHandler))}
+	s.host = s
+	bot := s.jid(0)
+	r := &room{address: lobby, entered: true, ready: true, jids: map[string]string{}, delivered: map[string]string{}, occupants: map[string]*occupant{bot: {jid: bot}, s.jid(7): {jid: s.jid(7)}}}
+	s.rooms[lobby] = r
+	s.handlePresence(newElement(nsComponent, "presence", "from", lobby+"/Alice", "to", s.jid(7)).with(newElement(nsOccupant, "x").with(newElement(nsOccupant, "status", "code", "110"))))
+	say := func(nick, text string) {
+		s.handleMessage(newElement(nsComponent, "message", "type", "groupchat", "from", lobby+"/"+nick, "to", bot, "id", s.idOf(1, 2)).with(newElement(nsComponent, "body").withText(text)))
+	}
+	say("Alice", "our own")
+	say("Mallory", "hidden")
+	delete(r.occupants, s.jid(7)) // Alice has left, and her message comes late
+	say("Alice", "our own")
+	r.entered = false
+	say("Alice of before", "our own")
+	if got := s.texts(); !slices.Equal(got, []string{"hidden"}) {
+		t.Errorf("%q were read", got)
 	}
 }
 

@@ -281,6 +281,7 @@ func (x *client) handlePresence(e element) {
 		o.reply(answer{refusal: newRefusal(reasonOf(joinRefusals, condition), text)})
 	case hasStatus(detail, "110") && kind == "":
 		o.nick, o.joined = nick, true
+		x.noteNick(address + "/" + nick)
 		o.reply(answer{})
 	case hasStatus(detail, "110") || kind == "unavailable" && nick == o.nick && o.joined:
 		if !hasStatus(detail, "303") { // another nick, which comes next
@@ -294,6 +295,24 @@ func (x *client) handlePresence(e element) {
 			r.jids[nick] = jid
 		}
 	}
+}
+
+// maxNoted bounds how many nicks of the bridge's occupants are noted.
+const maxNoted = 10_000
+
+// noteNick notes who is an occupant of the bridge. Its messages may come from the room after it has left. The caller holds mu.
+func (x *client) noteNick(jid string) {
+	if len(x.nicks) >= maxNoted { // those who are there are noted again
+		clear(x.nicks)
+		for _, r := range x.rooms {
+			for _, o := range r.occupants {
+				if o.joined {
+					x.nicks[r.address+"/"+o.nick] = true
+				}
+			}
+		}
+	}
+	x.nicks[jid] = true
 }
 
 // reply tells who waits for a room's answer.
