@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the project needs and is missing: setup.sh run (for make run), setup.sh generate (for make generate), setup.sh test (for
-# make test), setup.sh cluster (for make test-cluster) or setup.sh bridges (for the tests of bridges). It prints what it does, and what is missing if it cannot install it.
+# make test), setup.sh cluster (for make test-cluster), setup.sh bridges (for the tests of bridges) or setup.sh kotlin (for the SDK for Kotlin).
+# It prints what it does, and what is missing if it cannot install it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 for=${1:-run}
@@ -81,6 +82,10 @@ if [ "$for" != run ]; then
 	if [ "$for" = cluster ]; then # Cassandra and OpenSearch run on Java, and come by Maven
 		command -v redis-server >/dev/null || packages+=(redis-server)
 		command -v java >/dev/null || packages+=(default-jre-headless)
+		command -v mvn >/dev/null || packages+=(maven)
+	fi
+	if [ "$for" = kotlin ]; then # Maven downloads the compiler and the libraries with the first build
+		command -v javac >/dev/null || packages+=(default-jdk-headless)
 		command -v mvn >/dev/null || packages+=(maven)
 	fi
 	if [ "$for" = bridges ]; then # servers of the other systems

@@ -13,7 +13,7 @@ export TEST_ALL=1
 earlier=${EARLIER_COMMIT:-$(git log -1 --format=%H -G'^The formats of protocol 1 are at revision' -- docs/formats/compatibility.md)}
 fuzz_time=${FUZZ_TIME:-10s}
 # make test leaves parts of some stages to the other commits, by `turn 128 6`.
-groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds artefacts bridges" "clusters s3 collector" "chaos releases s3")
+groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds artefacts bridges kotlin" "clusters s3 collector" "chaos releases s3")
 
 power_cuts() {
 	stage "power failures, long version"
@@ -135,6 +135,12 @@ bridges() {
 	scripts/build.sh "$TMPDIR/rialto-for-bridges" ./cmd/rialto
 	(cd bridges && go vet ./... && TEST_BINARY=$TMPDIR/rialto-for-bridges go test -vet=off -timeout 10m ./...)
 	scripts/lint.sh bridges ./...
+}
+kotlin() {
+	stage "the SDK for Kotlin, with a server that is killed, and a network that loses"
+	scripts/setup.sh kotlin
+	scripts/build.sh "$TMPDIR/rialto-for-kotlin" ./cmd/rialto
+	TEST_BINARY=$TMPDIR/rialto-for-kotlin mvn -B -ntp -f sdk/kotlin verify -DexcludedGroups=
 }
 artefacts() {
 	stage "the signature of a release"

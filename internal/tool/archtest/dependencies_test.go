@@ -9,7 +9,7 @@ import (
 )
 
 // docs/decisions/0019-dependencies.md gives a reason for each dependency, and lists no others: Go modules that the code imports, and npm
-// packages of the app and the SDK.
+// packages of the app and the SDK, and artefacts of the SDK for Kotlin.
 func TestEachDependencyHasAReason(t *testing.T) {
 	read := func(name string) []byte {
 		text, err := os.ReadFile("../../../" + name)
@@ -39,6 +39,13 @@ func TestEachDependencyHasAReason(t *testing.T) {
 		for _, list := range []map[string]string{p.Dependencies, p.DevDependencies} {
 			for dependency := range list {
 				used[dependency] = true
+			}
+		}
+	}
+	for _, name := range []string{"sdk/kotlin/client/pom.xml", "sdk/kotlin/android/pom.xml"} {
+		for _, m := range regexp.MustCompile(`<dependency>\s*<groupId>(\S+)</groupId>\s*<artifactId>(\S+)</artifactId>`).FindAllSubmatch(read(name), -1) {
+			if group := string(m[1]); group != "im.rialto" { // of this repository
+				used[group+":"+string(m[2])] = true
 			}
 		}
 	}

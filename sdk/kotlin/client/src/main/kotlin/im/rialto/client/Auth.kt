@@ -1,7 +1,9 @@
 package im.rialto.client
 
+import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
+import kotlinx.coroutines.withContext
 import kotlinx.serialization.Serializable
 import kotlinx.serialization.builtins.serializer
 import kotlinx.serialization.json.JsonObject
@@ -58,10 +60,7 @@ internal class Auth(private val url: String, private val calls: Calls, private v
         keep(handle, ask("LoginWithSecondFactor", mapOf("challenge" to text(challenge), "code" to text(code), "client" to known(handle))))
 
     /** Takes over a session that came from elsewhere. */
-    suspend fun adopt(login: Login): Login {
-        write(login, "")
-        return login
-    }
+    suspend fun adopt(session: String): Login = keep("", json.decodeFromString(SessionAnswer.serializer(), session))
 
     private suspend fun ask(method: String, fields: Map<String, kotlinx.serialization.json.JsonElement>): SessionAnswer =
         calls.call(url, "$account/$method", JsonObject.serializer(), JsonObject(fields), SessionAnswer.serializer(), null)
@@ -98,10 +97,13 @@ internal class Auth(private val url: String, private val calls: Calls, private v
     }
 
     /** Renews the login, unless that was done since [stale] was its access token. Returns the new access token. */
-    suspend fun refresh(stale: String): String = refreshing.withLock {
+    suspend fun refresh(stale: String): String = withContext(NonCancellable) { refreshing.withLock { renew(stale) } }
+
+    /** It is not cancelled half-way: then the refresh token is used up, and its successor lost. */
+    private suspend fun renew(stale: String): String {
         val login = current ?: throw signedOut()
         if (login.accessToken != stale) return login.accessToken
-        try {
+        return try {
             val renewed = exchange(login.refreshToken)
             if (current !== login) throw signedOut() // logged out meanwhile
             keep(login.handle, renewed).accessToken

@@ -46,7 +46,8 @@ class Client(internal val options: ClientOptions) {
     /** One change of the login at a time. */
     private val entering = Mutex()
     private var auth: Auth? = null
-    private var stores = emptyList<Store>()
+    private var deviceStore: Store? = null
+    private var userStore: Store? = null
     internal var session: Session? = null
 
     /** Rises with each change of what flows show. */
@@ -90,8 +91,12 @@ class Client(internal val options: ClientOptions) {
 
     suspend fun logInWithCode(handle: String, code: String) = changingLogin { enter(it.logInWithCode(handle, code)) }
 
-    /** Takes over a session that was made elsewhere, as by `AdminService.CreateSession` on one's own server. */
-    suspend fun adopt(login: Login) = changingLogin { enter(it.adopt(login)) }
+    /**
+     * Takes over a session that was made elsewhere, as by `AdminService/CreateSession` on one's own server.
+     *
+     * @param session the JSON that the server answered
+     */
+    suspend fun adopt(session: String) = changingLogin { enter(it.adopt(session)) }
 
     /** The login, or `null`. Its tokens change. */
     suspend fun login(): Login? = withContext(context) { auth?.current }
@@ -114,9 +119,7 @@ class Client(internal val options: ClientOptions) {
             }
         }
         auth.forget()
-        val store = leave()
-        // The device's number stays, and with it the count: a number used twice would make the server take new for old.
-        store?.clear(listOf(counterKey(login.device)))
+        leave { it.clear(listOf(counterKey(login.device))) } // with the device's number stays its count: a number used twice would make the server take new for old
     }
 
     /** Ends the connection, and returns when what was taken is stored. What is kept stays for the next client on the same storage. */
@@ -124,8 +127,8 @@ class Client(internal val options: ClientOptions) {
         withContext(context) {
             entering.withLock {
                 leave()
-                stores.forEach { it.close() }
-                stores = emptyList()
+                deviceStore?.close()
+                deviceStore = null
             }
         }
         scope.cancel()
@@ -169,13 +172,13 @@ class Client(internal val options: ClientOptions) {
     private suspend fun <T> changingLogin(work: suspend (Auth) -> T): T = withContext(context) { entering.withLock { work(opened()) } }
 
     private suspend fun opened(): Auth = auth ?: run {
-        val store = options.storage.open("rialto").also { stores += it }
+        val store = options.storage.open("rialto").also { deviceStore = it }
         Auth(options.url, calls, store, options.info, options.now) { scope.launch { end("logged_out") } }.also { auth = it }
     }
 
     private suspend fun enter(login: Login) {
         leave()
-        val store = options.storage.open("rialto-${login.user}").also { stores += it }
+        val store = options.storage.open("rialto-${login.user}").also { userStore = it }
         val session = Session(SessionDeps(options, context, login, store, caller, ::touch) { messages.tryEmit(it) })
         val find: suspend (FindGatewaysRequest) -> FindGatewaysResponse = { r ->
             calls.call(options.url, "rialto.gateway.v1.GatewayService/FindGateways", FindGatewaysRequest.serializer(), r, FindGatewaysResponse.serializer(), null, timeoutMs = 3_000)
@@ -187,19 +190,28 @@ class Client(internal val options: ClientOptions) {
         touch()
     }
 
-    /** Ends the session of the client, and returns its store. */
-    private suspend fun leave(): Store? {
-        val left = session ?: return null
-        session = null
-        left.stop()
-        state.value = ConnectionState.SIGNED_OUT
-        retryAt.value = 0
-        touch()
-        return stores.last()
+    /** Ends the session of the client. [finish] gets its store, which nothing else uses any more. */
+    private suspend fun leave(finish: suspend (Store) -> Unit = {}) {
+        session?.let { left ->
+            session = null
+            left.stop()
+            state.value = ConnectionState.SIGNED_OUT
+            retryAt.value = 0
+            touch()
+        }
+        userStore?.let { store ->
+            userStore = null
+            finish(store)
+            store.close()
+        }
     }
 
+    /** The login has ended, but not by this client. */
     private suspend fun end(reason: String) {
-        entering.withLock { leave() }
+        entering.withLock {
+            if (auth?.current != null) return // somebody has logged in again
+            leave()
+        }
         ends.emit(reason)
     }
 
@@ -231,9 +243,8 @@ class Client(internal val options: ClientOptions) {
         }
 
         override fun ended(reason: String) {
-            if (session !== of) return
             scope.launch {
-                auth?.forget()
+                entering.withLock { if (session === of) auth?.forget() }
                 end(reason)
             }
         }

@@ -71,6 +71,7 @@ internal class LocalData(
      */
     fun keep(ops: List<Op>) {
         onChange()
+        if (broken) return
         waiting += ops
         position?.let { waiting += Op.put(Table.META, positionKey, StreamPosition.serializer(), it) }
         if (writing?.isActive != true) writing = scope.launch { writeWaiting() }

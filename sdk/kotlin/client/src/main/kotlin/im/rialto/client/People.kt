@@ -11,13 +11,20 @@ private const val typingShownMs = 4_000L
 internal const val mostWatched = 500
 
 @Serializable(with = StatusSerializer::class)
-enum class Status { OFFLINE, ONLINE, AWAY, DO_NOT_DISTURB }
+enum class Status {
+    /** Not known, or one of a later version. */
+    UNSPECIFIED,
+    OFFLINE,
+    ONLINE,
+    AWAY,
+    DO_NOT_DISTURB,
+}
 
 internal object StatusSerializer : ProtocolEnum<Status>(Status.entries, "STATUS_")
 
 /** @property lastActiveMs milliseconds since 1970; 0: not known */
 @Serializable
-data class Presence(val user: String = "0", val status: Status = Status.OFFLINE, val lastActiveMs: Long = 0)
+data class Presence(val user: String = "0", val status: Status = Status.UNSPECIFIED, val lastActiveMs: Long = 0)
 
 /** What the client knows of others while it is connected: presence, and who is typing. */
 internal class People(private val scope: CoroutineScope, private val onChange: () -> Unit) {

@@ -1,5 +1,6 @@
 package im.rialto.client
 
+import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.ExperimentalCoroutinesApi
 import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.channels.trySendBlocking
@@ -77,7 +78,15 @@ internal class Socket(private val deps: SocketDeps) {
     /** Connects again and again, until the server says to stay away, which is the result, or the coroutine is cancelled. */
     suspend fun run(): SocketEnd {
         while (true) {
-            val end = connect()
+            val end = try {
+                connect()
+            } catch (e: CancellationException) {
+                throw e
+            } catch (e: Exception) {
+                // Such as of the device's store. What could not be processed comes again by the next sync.
+                deps.options.onProblem("the connection ended by an error of this program", e)
+                SocketEnd(0, e.message ?: "", stay = false)
+            }
             if (end.stay) return end
             if (openedMs > 0) {
                 retries = 0

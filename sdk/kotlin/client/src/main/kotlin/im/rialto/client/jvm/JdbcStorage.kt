@@ -13,9 +13,11 @@ import java.sql.PreparedStatement
  * Keeps what the device has in SQLite files in a folder, which is made if it does not exist. It has the tokens of the login: others must not
  * read it. The program needs `org.xerial:sqlite-jdbc` on its class path.
  */
-fun jdbcStorage(folder: Path): Storage = SqlStorage { name ->
+fun jdbcStorage(folder: Path): Storage = SqlStorage { name -> connectJdbc(folder, name) }
+
+internal fun connectJdbc(folder: Path, name: String): SqlDatabase {
     Files.createDirectories(folder)
-    JdbcDatabase(DriverManager.getConnection("jdbc:sqlite:${folder.resolve("$name.db")}"))
+    return JdbcDatabase(DriverManager.getConnection("jdbc:sqlite:${folder.resolve("$name.db")}"))
 }
 
 private class JdbcDatabase(private val connection: Connection) : SqlDatabase {
