@@ -210,7 +210,9 @@ class ClientTest {
         repeat(120) { store(ROOM, Content.text("message $it"), BOB) }
         loggedIn(storage).apply {
             open(ROOM)
-            while (older(ROOM)) Unit
+            while (older(ROOM)) {
+                // to the first message
+            }
             close()
         }
         reachable = false

@@ -93,7 +93,9 @@ class ChatTest {
             assertEquals(listOf<Any>(true, "not yet", 121L, 120L), listOf(c.pinned, c.draft, c.lastSeq, device.badge.first()))
         }
         second.open(conversation)
-        while (second.older(conversation)) Unit
+        while (second.older(conversation)) {
+            // to the first message
+        }
         assertEquals(List(120) { "message $it" }, second.messages(conversation).first().texts())
     }
 
