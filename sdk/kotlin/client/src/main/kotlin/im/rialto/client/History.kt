@@ -23,6 +23,9 @@ internal class History(
     private val opened = mutableSetOf<String>()
     private val filling = mutableMapOf<String, Deferred<Unit>>()
 
+    /** Rises with each reset: an answer that was asked for before it is not taken. */
+    private var generation = 0
+
     private fun log(conversation: String) = logs.getOrPut(conversation) { MessageLog() }
 
     fun isOpen(conversation: String) = conversation in opened
@@ -81,7 +84,10 @@ internal class History(
     }
 
     /** The conversations were read anew: what is loaded may have holes, and goes. */
-    fun reset() = logs.values.forEach { it.clear() }
+    fun reset() {
+        generation++
+        logs.values.forEach { it.clear() }
+    }
 
     /** Drops what is loaded of one conversation. */
     fun forget(conversation: String) {
@@ -95,7 +101,10 @@ internal class History(
     private fun fill(conversation: String): Deferred<Unit> = filling.getOrPut(conversation) {
         scope.async {
             try {
-                fillNow(conversation)
+                do {
+                    val of = generation
+                    fillNow(conversation, of)
+                } while (of != generation)
             } catch (e: RialtoError) {
                 if (!e.isOffline) options.onProblem("the history could not be read", e) // offline: the next connection asks again
             } finally {
@@ -104,7 +113,7 @@ internal class History(
         }
     }
 
-    private suspend fun fillNow(conversation: String) {
+    private suspend fun fillNow(conversation: String, of: Int) {
         val log = log(conversation)
         // A message may come while the end is read, whose answer may then be older.
         var asked = -1L
@@ -114,12 +123,14 @@ internal class History(
             asked = lastSeq
             log.clear()
             val page = api.history(HistoryRequest(conversation, limit = pageMessages))
+            if (of != generation) return
             take(conversation, page.messages)
             if (page.messages.isEmpty()) log.extend(lastSeq + 1) // nothing is there yet: the log is whole from the next message on
         }
         while (true) {
             val hole = log.hole(data.view(conversation).lastSeq) ?: return
             val page = api.history(HistoryRequest(conversation, after = hole.first - 1, limit = mostInPage))
+            if (of != generation) return
             take(conversation, page.messages)
             val reached = maxOf(page.messages.lastOrNull()?.seq ?: 0, page.unreadable.lastOrNull() ?: 0)
             log.void(hole.first, if (page.more && reached > 0) minOf(hole.last, reached) else hole.last)
@@ -131,12 +142,15 @@ internal class History(
         val log = log(conversation)
         val first = maxOf(1, data.view(conversation).joinSeq)
         if (log.from == 0L || log.from <= first) return false
+        val of = generation
         val kept = keptBefore(conversation, log.from)
+        if (of != generation) return true
         if (kept.isNotEmpty()) {
             take(conversation, kept)
             return log.from > first
         }
         val page = api.history(HistoryRequest(conversation, before = log.from, limit = pageMessages))
+        if (of != generation) return true
         take(conversation, page.messages)
         return page.more
     }

@@ -6,6 +6,7 @@ import kotlinx.coroutines.test.StandardTestDispatcher
 import kotlinx.coroutines.test.TestScope
 import kotlinx.coroutines.test.currentTime
 import kotlinx.coroutines.test.runTest
+import kotlinx.coroutines.withTimeout
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.buildJsonArray
@@ -20,10 +21,14 @@ internal const val ME = "11"
 internal const val BOB = "22"
 internal const val ROOM = "7"
 
-/** Runs a test in virtual time, with a server of its own. */
-internal fun fake(test: suspend FakeServer.() -> Unit) = runTest(timeout = 5.minutes) {
+/** A wait of a client then has a millisecond or a few, in which a test sees that it is offline. */
+internal const val LITTLE = 0.002
+
+/** Runs a test in virtual time, with a server of its own. What it waits for comes within half an hour of that time. */
+internal fun fake(test: suspend FakeServer.() -> Unit) = runTest(timeout = 10.minutes) {
     val server = FakeServer(this)
-    server.test()
+    System.err.println(Throwable().stackTrace[2].methodName + " " + Throwable().stackTrace[1].methodName)
+    withTimeout(30.minutes) { server.test() }
     server.clients.forEach { it.close() }
 }
 
@@ -65,7 +70,7 @@ internal class FakeServer(private val scope: TestScope) : Transport {
 
     fun now() = 1_000_000 + scope.currentTime
 
-    fun client(storage: Storage = MemoryStorage(), random: Double = 0.0): Client {
+    fun client(storage: Storage = MemoryStorage(), random: Double = LITTLE): Client {
         val options = ClientOptions("http://server", storage, transport = this)
         options.now = ::now
         options.random = { random }
@@ -73,7 +78,7 @@ internal class FakeServer(private val scope: TestScope) : Transport {
         return Client(options).also { clients += it }
     }
 
-    suspend fun loggedIn(storage: Storage = MemoryStorage(), random: Double = 0.0): Client {
+    suspend fun loggedIn(storage: Storage = MemoryStorage(), random: Double = LITTLE): Client {
         val client = client(storage, random)
         client.logIn("me", "a good password")
         client.connection.first { it == ConnectionState.ONLINE }
