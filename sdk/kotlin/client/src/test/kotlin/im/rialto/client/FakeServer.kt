@@ -27,7 +27,6 @@ internal const val LITTLE = 0.002
 /** Runs a test in virtual time, with a server of its own. What it waits for comes within half an hour of that time. */
 internal fun fake(test: suspend FakeServer.() -> Unit) = runTest(timeout = 10.minutes) {
     val server = FakeServer(this)
-    System.err.println(Throwable().stackTrace[2].methodName + " " + Throwable().stackTrace[1].methodName)
     withTimeout(30.minutes) { server.test() }
     server.clients.forEach { it.close() }
 }
