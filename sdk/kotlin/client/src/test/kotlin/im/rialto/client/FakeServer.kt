@@ -1,11 +1,13 @@
 package im.rialto.client
 
 import kotlinx.coroutines.ExperimentalCoroutinesApi
+import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.test.StandardTestDispatcher
 import kotlinx.coroutines.test.TestScope
 import kotlinx.coroutines.test.currentTime
 import kotlinx.coroutines.test.runTest
+import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
@@ -16,6 +18,7 @@ import kotlinx.serialization.json.jsonPrimitive
 import kotlinx.serialization.json.put
 import java.io.IOException
 import kotlin.time.Duration.Companion.minutes
+import kotlin.time.Duration.Companion.seconds
 
 internal const val ME = "11"
 internal const val BOB = "22"
@@ -24,11 +27,17 @@ internal const val ROOM = "7"
 /** A wait of a client then has a millisecond or a few, in which a test sees that it is offline. */
 internal const val LITTLE = 0.002
 
-/** Runs a test in virtual time, with a server of its own. What it waits for comes within half an hour of that time. */
-internal fun fake(test: suspend FakeServer.() -> Unit) = runTest(timeout = 10.minutes) {
+/**
+ * Runs a test in virtual time, with a server of its own. What it waits for comes within half an hour of that time. The clients are closed also
+ * where the test fails: one that lives on plans its next ping for ever, and the test's clock never comes to rest.
+ */
+internal fun fake(test: suspend FakeServer.() -> Unit) = runTest(timeout = 55.seconds) {
     val server = FakeServer(this)
-    withTimeout(30.minutes) { server.test() }
-    server.clients.forEach { it.close() }
+    try {
+        withTimeout(30.minutes) { server.test() }
+    } finally {
+        withContext(NonCancellable) { server.clients.forEach { it.close() } }
+    }
 }
 
 /** A server for one user on one device, in the test's process and time, which loses, repeats and disorders as a test asks. */

@@ -28,13 +28,16 @@ import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import org.junit.jupiter.api.Tag
+import org.junit.jupiter.api.Timeout
 import org.junit.jupiter.api.io.TempDir
 import java.nio.file.Path
+import java.util.concurrent.TimeUnit
 import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertTrue
 
 @Tag("integration")
+@Timeout(6, unit = TimeUnit.MINUTES)
 class ChatTest {
     @Test
     fun `two clients chat, the server dies in between, and nothing is lost or doubled`() = chat {

@@ -12,14 +12,17 @@ import im.rialto.client.sendText
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.first
 import org.junit.jupiter.api.Tag
+import org.junit.jupiter.api.Timeout
 import org.junit.jupiter.api.io.TempDir
 import java.nio.file.Path
+import java.util.concurrent.TimeUnit
 import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertTrue
 
 /** What is lost on the way: acknowledgements, pushes, connections, the server and the program itself. */
 @Tag("integration")
+@Timeout(6, unit = TimeUnit.MINUTES)
 class LossTest {
     @Test
     fun `acknowledgements that are lost - the messages go again, and are stored once`() = chat {

@@ -17,15 +17,18 @@ import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.jsonObject
 import org.junit.jupiter.api.Tag
+import org.junit.jupiter.api.Timeout
 import java.net.InetAddress
 import java.net.InetSocketAddress
 import java.util.concurrent.LinkedBlockingQueue
+import java.util.concurrent.TimeUnit
 import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 
 /** Push notifications by the provider webhook: those of phones differ in where the server sends them. */
 @Tag("integration")
+@Timeout(6, unit = TimeUnit.MINUTES)
 class PushTest {
     private val received = LinkedBlockingQueue<String>()
 

@@ -8,12 +8,15 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.flow.consumeAsFlow
 import org.junit.jupiter.api.Tag
+import org.junit.jupiter.api.Timeout
 import org.junit.jupiter.api.io.TempDir
 import java.nio.file.Path
+import java.util.concurrent.TimeUnit
 import kotlin.test.Test
 import kotlin.test.assertEquals
 
 @Tag("integration")
+@Timeout(6, unit = TimeUnit.MINUTES)
 class SampleTest {
     @Test
     fun `the sample of the README sends, and shows what it sent`(@TempDir folder: Path) = chat {
