@@ -14,7 +14,10 @@ fun Client.messages(conversation: String): Flow<List<Message>> =
 fun Client.outgoing(conversation: String): Flow<List<OutgoingMessage>> =
     watch { session -> session?.outbox?.list(conversation).orEmpty().filter { it.failed != null || !(it.content.isUpdate || it.content.isSignal) } }
 
-/** Loads the end of a conversation, first what the device has, and keeps it whole from then on. Without a connection it returns with what there is. */
+/**
+ * Loads the end of a conversation, and keeps it whole from then on. It begins with what the device has near the end without a hole, which may be
+ * one message; where that is nothing, with the newest 50 of the server. [older] loads more. Without a connection it returns with what there is.
+ */
 suspend fun Client.open(conversation: String) = inSession { history.open(conversation) }
 
 /** Loads older messages of a conversation that is open; false when there are none. */

@@ -36,17 +36,25 @@ internal class History(
     /** Loads the end of a conversation, first from the device, and keeps it whole from then on. */
     suspend fun open(conversation: String) {
         if (opened.add(conversation)) {
-            var next = 0L
+            val of = generation
             data.written()
-            for (m in unexpired(conversation, stored(conversation, "${conversation}0"))) {
-                if (next != 0L && m.seq != next) break // what lies below a hole comes from the server
-                log(conversation).extend(m.seq)
-                log(conversation).add(m)
-                next = m.seq - 1
-            }
-            onChange()
+            val stored = stored(conversation, "${conversation}0")
+            if (of == generation) show(conversation, unexpired(conversation, stored)) // after a reset, others may have their seqs
         }
         fill(conversation).await()
+    }
+
+    /** Begins a window with what the device has, the newest first. What lies below a hole comes from the server. */
+    private fun show(conversation: String, stored: List<Message>) {
+        val log = log(conversation)
+        var next = 0L
+        for (m in stored) {
+            if (next != 0L && m.seq != next) break
+            log.extend(m.seq)
+            log.add(m)
+            next = m.seq - 1
+        }
+        onChange()
     }
 
     private suspend fun stored(conversation: String, until: String): List<Message> =

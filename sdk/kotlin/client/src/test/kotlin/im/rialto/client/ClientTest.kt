@@ -199,9 +199,52 @@ class ClientTest {
         val back = client(storage)
         back.start()
         back.open(ROOM)
-        back.showing("anew 0", "anew 1", "anew 2", "anew 3", "waits")
+        back.showing("waits") // all that the device has of the new log
+        while (back.older(ROOM)) {
+            // to the first message
+        }
+        assertEquals(listOf("anew 0", "anew 1", "anew 2", "anew 3", "waits"), back.shown())
         assertEquals(listOf(ROOM), back.conversations.first { it.size == 1 }.map { it.id })
         back.outgoing(ROOM).first { it.isEmpty() }
+    }
+
+    /** Answers reads of a log a second later. */
+    private class SlowStorage : Storage {
+        private val storage = MemoryStorage()
+
+        override suspend fun open(name: String): Store {
+            val store = storage.open(name)
+            return object : Store by store {
+                override suspend fun list(table: Table, from: String, until: String, reverse: Boolean, limit: Int): List<String> =
+                    store.list(table, from, until, reverse, limit).also { if (table == Table.MESSAGES) delay(1_000) }
+            }
+        }
+    }
+
+    @Test
+    fun `reset while the device reads a log that is opened - of that log nothing is shown`() = fake {
+        val storage = SlowStorage()
+        loggedIn(storage).apply {
+            open(ROOM)
+            repeat(3) { write("old $it") }
+            showing("old 0", "old 1", "old 2")
+            close()
+        }
+        logs.getValue(ROOM).clear()
+        stream.clear()
+        epoch = 5
+        repeat(52) { write("anew $it") }
+        trimmed = 52
+        reachable = false
+        val back = client(storage)
+        back.start()
+        coroutineScope {
+            val opening = launch { back.open(ROOM) }
+            delay(500)
+            reachable = true
+            opening.join()
+        }
+        assertEquals(List(50) { "anew ${it + 2}" }, back.shown())
     }
 
     @Test
