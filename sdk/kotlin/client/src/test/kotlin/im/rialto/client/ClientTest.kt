@@ -208,6 +208,35 @@ class ClientTest {
         back.outgoing(ROOM).first { it.isEmpty() }
     }
 
+    /** A backup was restored, which has other messages, and all devices connect anew. */
+    private fun FakeServer.restored(name: String, messages: Int) {
+        logs.getValue(ROOM).clear()
+        stream.clear()
+        epoch += 4
+        pushes = false
+        repeat(messages) { write("$name $it") }
+        pushes = true
+        trimmed = messages.toLong()
+        cut()
+    }
+
+    @Test
+    fun `reset while the server's answer of a log is on its way - it is not taken`() = fake {
+        repeat(60) { store(ROOM, Content.text("old $it"), BOB) }
+        val client = loggedIn()
+        suspend fun restoredDuring(name: String, messages: Int, asks: suspend () -> Unit) = coroutineScope {
+            var asked = 0
+            late = { if (it == "History" && asked++ == 0) 1_000 else 0 }
+            val asking = launch { asks() }
+            delay(500)
+            restored(name, messages)
+            asking.join()
+            client.showing(*Array(50) { "$name ${messages - 50 + it}" })
+        }
+        restoredDuring("anew", 60) { client.open(ROOM) }
+        restoredDuring("again", 112) { client.older(ROOM) }
+    }
+
     /** Answers reads of a log a second later. */
     private class SlowStorage : Storage {
         private val storage = MemoryStorage()
@@ -230,11 +259,7 @@ class ClientTest {
             showing("old 0", "old 1", "old 2")
             close()
         }
-        logs.getValue(ROOM).clear()
-        stream.clear()
-        epoch = 5
-        repeat(52) { write("anew $it") }
-        trimmed = 52
+        restored("anew", 52)
         reachable = false
         val back = client(storage)
         back.start()

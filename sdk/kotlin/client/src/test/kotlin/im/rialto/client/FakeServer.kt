@@ -2,6 +2,7 @@ package im.rialto.client
 
 import kotlinx.coroutines.ExperimentalCoroutinesApi
 import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.test.StandardTestDispatcher
 import kotlinx.coroutines.test.TestScope
@@ -71,6 +72,9 @@ internal class FakeServer(private val scope: TestScope) : Transport {
     var receipts = true
     var refuseSend: (Send) -> ErrorBody? = { null }
     var refuseCall: (String) -> ErrorBody? = { null }
+
+    /** For how many milliseconds the answer of a call is on its way. */
+    var late: (String) -> Long = { 0 }
     val clients = mutableListOf<Client>()
     private val stored = mutableMapOf<Pair<String, Long>, Message>()
     private val sockets = mutableListOf<FakeSocket>()
@@ -96,7 +100,7 @@ internal class FakeServer(private val scope: TestScope) : Transport {
 
     /** Waits in virtual time until the server has seen what is wanted. */
     suspend fun until(wanted: () -> Boolean) {
-        while (!wanted()) kotlinx.coroutines.delay(1)
+        while (!wanted()) delay(1)
     }
 
     // --- what happens on the server's side ---
@@ -142,7 +146,7 @@ internal class FakeServer(private val scope: TestScope) : Transport {
         val request = json.parseToJsonElement(body).jsonObject
         val open = name in setOf("Login", "Register", "Refresh", "LoginWithSecondFactor")
         if (!open && headers["Authorization"] != "Bearer access-$access") return refused(ErrorBody("unauthenticated", "bad_token"))
-        return HttpAnswer(200, answer(name, request))
+        return HttpAnswer(200, answer(name, request)).also { delay(late(name)) }
     }
 
     private fun refused(e: ErrorBody): HttpAnswer {
