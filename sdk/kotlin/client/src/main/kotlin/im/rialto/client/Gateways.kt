@@ -51,7 +51,7 @@ internal class Gateways(private val url: String, private val region: String, pri
             val answer = find(FindGatewaysRequest(region, previous))
             list = answer.gateways.map { it.ws }.filter(::accepts).distinct().take(mostGateways)
             askAtMs = now() + minOf(answer.ttlMs, longestLifetimeMs)
-            failed.values.removeIf { now() - it > failureMs }
+            failed.values.removeAll { now() - it > failureMs }
         } catch (_: RialtoError) {
             askAtMs = now() + askAgainMs // the last list is used
         }
