@@ -1785,16 +1785,16 @@ mutant "let a repeated link be younger than a stranger's" internal/service/bridg
 mutant "keep the age of a link that was refused" internal/service/bridge/link.go 's/was\.State != refused/true/' RepeatedLinksKeepTheirAge ./internal/service/bridge
 mutant "link a room again by a space behind its name" internal/service/bridge/link.go 's/strings\.TrimSpace\(r\.Address\)/strings.Clone(r.Address)/' RepeatedLinksKeepTheirAge ./internal/service/bridge
 mutant "take a room from an active link" bridges/bridge/link.go 's/\{active, pending\}/{pending}/' '^TestSpellingsOfARoom$' bridges/bridge
-mutant "keep the room of a dissolved group from others" internal/service/bridge/claim.go 's/\|\| len\(gone\) > 0/|| false/' RoomsAreFree ./internal/service/bridge
-mutant "keep a room for a group without the bot" internal/service/bridge/claim.go 's/if errs\.Is\(err, errs\.NotFound\) \{/if false {/' RoomsAreFree ./internal/service/bridge
+mutant "keep the room of a dissolved group from others" internal/service/bridge/claim.go 's/\|\| len\(gone\) > 0/|| len(gone) > 9/' RoomsAreFree ./internal/service/bridge
+mutant "keep a room for a group without the bot" internal/service/bridge/claim.go 's/if errs\.Is\(err, errs\.NotFound\) \{/if errs.Is(err, errs.NotFound) \&\& l == nil {/' RoomsAreFree ./internal/service/bridge
 mutant "keep the links of dissolved groups" internal/service/bridge/permission.go 's/:= s\.deleteDissolved\(ctx\)/:= error(nil)/' RoomsAreFree ./internal/service/bridge
-mutant "keep a link whose bot is banned" internal/service/bridge/link.go 's/errors\.Join\(err, s\.undoLink\(ctx, l, was\)\)/err/' LinksWithoutTheirBot ./internal/service/bridge
+mutant "keep a link whose bot is banned" internal/service/bridge/link.go 's/errors\.Join\(err, s\.undoLink\(ctx, l, was\)\)/errors.Join(err, map[bool]error{}[was == nil])/' LinksWithoutTheirBot ./internal/service/bridge
 mutant "lose what a link was when its bot is banned" internal/service/bridge/link.go 's/if was == nil \{/if true {/' LinksWithoutTheirBot ./internal/service/bridge
 mutant "keep a room that was refused from others" internal/service/bridge/claim.go 's/l\.State == refused \|\|/false ||/' RefusedLinksKeepNoRoom ./internal/service/bridge
 mutant "keep a room for ever that nobody has answered for" internal/service/bridge/claim.go 's/l\.State == pending \&\& l\.CreatedMs/false \&\& l.CreatedMs/' RefusedLinksKeepNoRoom ./internal/service/bridge
 mutant "let a link that works end with its age" internal/service/bridge/claim.go 's/l\.State == pending \&\& l\.CreatedMs/l.CreatedMs/' RefusedLinksKeepNoRoom ./internal/service/bridge
 mutant "try a message of another system for ever that is refused for good" bridges/bridge/store.go 's/\&\& rialto\.Reason\(err\) != "too_many_bridged_users"//' '^TestRefusedMessagesHoldUpNothing$' bridges/bridge
-mutant "hold up all rooms with one message" bridges/bridge/spool.go 's/!now\.Before\(s\.failed\[file\]\.until\)/true/' '^TestOthersPassAMessage$' bridges/bridge
+mutant "hold up all rooms with one message" bridges/bridge/spool.go 's/!now\.Before\(s\.failed\[file\]\.until\)/!now.IsZero()/' '^TestOthersPassAMessage$' bridges/bridge
 mutant "hold up all rooms with a link that is not answered" bridges/bridge/store.go 's/errors\.Is\(err, errLinkPending\) \|\| //' '^TestOthersPassAMessage$' bridges/bridge
 mutant "let others pass a message while Rialto asks for patience" bridges/bridge/store.go 's/ \&\& connect\.CodeOf\(err\) != connect\.CodeUnavailable//' '^TestOutagesKeepTheOrder$' bridges/bridge
 mutant "believe a message of XMPP about its author" bridges/xmpp/message.go 's/if archived \&\& r\.showsAddresses/if r.showsAddresses/' '^TestForgedAuthors$' bridges/xmpp
@@ -1809,7 +1809,7 @@ mutant "keep what is invisible in a cleaned name" internal/base/message/invisibl
 mutant "keep the direction of the text in a line for people" bridges/bridge/bridge.go 's/case r >= .\\u202a. \&\& /case false \&\& /' '^TestLines$' bridges/bridge
 mutant "keep stacked marks in a line for people" bridges/bridge/bridge.go 's/marks\+\+; marks > maxMarks/marks++; false/' '^TestLines$' bridges/bridge
 mutant "forget a refusal whose text Rialto refuses" bridges/bridge/bridge.go 's/== "bad_reason" \&\& \*text != ""/== "never"/' '^TestRefusedTexts$' bridges/bridge
-mutant "let a bridge whose bot was removed say who may write" internal/service/bridge/permission.go 's/return message\.ErrNotLinked/break/' PermissionsEnd ./internal/service/bridge
+mutant "let a bridge whose bot was removed say who may write" internal/service/bridge/permission.go 's/return message\.ErrNotLinked/if err == nil { return message.ErrNotLinked }/' PermissionsEnd ./internal/service/bridge
 mutant "hide what somebody else writes with an id of the bridge" bridges/xmpp/message.go 's/\(!r\.entered \|\| x\.nicks\[e\.attr\("from"\)\]\)/true/' '^TestCopiedIDs$' bridges/xmpp
 mutant "read an own message of XMPP that comes after its author has left" bridges/xmpp/room.go 's/^\tx\.nicks\[jid\] = true$/\t_ = jid/' '^TestCopiedIDs$' bridges/xmpp
 
