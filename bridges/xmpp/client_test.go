@@ -123,7 +123,7 @@ func TestNicks(t *testing.T) {
 			t.Errorf("who is called %q is refused: %v", name, err)
 		}
 	}
-	want := []string{"Eve", "Rialto", "字", "Zoë", "eve", "Eve (2)", "a b", "fi", "x/y", "somebody", "somebody (2)", "somebody (3)"}
+	want := []string{"Eve", "Rialto", "字", "Zoë", "eve", "Eve (2)", "ab", "fi", "x/y", "somebody", "somebody (2)", "somebody (3)"}
 	bridgetest.Eventually(t, fmt.Sprintf("the room has %q", want), func() bool { return slices.Equal(nicks(eve, lobby), want) })
 }
 
