@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -37,13 +38,19 @@ func build(ctx context.Context, path, program string, flags ...string) error {
 	return nil
 }
 
-// FreePort returns a loopback port that is free at the moment.
-func FreePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+// Ports that systems give to no outgoing connection by themselves: a free one of those could be taken before a server listens on it.
+const firstPort, endOfPorts = 12_000, 32_000
+
+// FreePort returns a loopback port that is free at the moment, and will not be taken for an outgoing connection.
+func FreePort() (port int, err error) {
+	for range 100 {
+		port = firstPort + rand.IntN(endOfPorts-firstPort)
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return port, l.Close()
+		}
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	return 0, err
 }
 
 // Process is a server that can be killed and started again with the same arguments. It ends with this process. It is safe for concurrent
