@@ -2,7 +2,10 @@ package app
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/rialto-im/rialto/internal/base/eventually"
 )
 
 // TestDraftsInTerminals: a draft is on all devices of its user until it is sent, and what was typed but not sent is kept.
@@ -10,8 +13,16 @@ func TestDraftsInTerminals(t *testing.T) {
 	h, _ := open(t)
 	people := newcomers(t, h, "Alice", "Bob")
 	alice, bob := people[0], people[1]
-	alice.types("/draft hello", "/open @bob", "/draft", "/draft send", "/draft see you\\", "tomorrow", "/chats", "/quit")
-	alice.sees("! no chat is open", "There is no draft.", "! there is no draft here", "Done.", "[draft]")
+	alice.types("/draft hello", "/open @bob", "/draft", "/draft send", "/draft see you\\", "tomorrow")
+	alice.sees("! no chat is open", "There is no draft.", "! there is no draft here", "Done.")
+	eventually.True(t, "a list of chats shows the draft", func() bool { // one that was read before the server had it, and is shown after that, does not
+		alice.types("/chats", "/listed?")
+		alice.sees("unknown command /listed?")
+		alice.mu.Lock()
+		defer alice.mu.Unlock()
+		return strings.Contains(alice.text, "[draft]")
+	})
+	alice.types("/quit")
 	if code := alice.leaves(); code != 0 {
 		t.Errorf("alice leaves with %d", code)
 	}
