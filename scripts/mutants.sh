@@ -1712,7 +1712,7 @@ mutant "miss refusals of IRC" bridges/irc/client.go 's/q\.refusal = bridge\.NewR
 mutant "send a message to IRC again whose report did not arrive" bridges/irc/deliver.go 's/if x\.last\.is\(id\) \{/if x.last.is("") {/' '^TestDeliveredOnce$' bridges/irc
 mutant "leave out the rows of a package's first steps" internal/engine/sqldb/squash_migrations.go 's/err != nil \|\| filled \{/err != nil {/' RowsOfStepsAreKept ./internal/engine/sqldb
 mutant "answer calls of posts by nodes for conversations" internal/app/serve.go 's/return config\.RoleFeed/return config.RoleChat/' RolesServePaths ./internal/app
-mutant "answer no part of the calls by nodes for all" internal/app/config/engines.go 's/\(role == RoleChat \|\| role == RoleFeed\) \&\& slices\.Contains\(c\.Roles, RoleAPI\)$/false/' RolesServePaths ./internal/app
+mutant "answer no part of the calls by nodes for all" internal/app/config/engines.go 's/isPartOfAPI\(role\) \&\& slices\.Contains\(c\.Roles, RoleAPI\)$/false/' RolesServePaths ./internal/app
 mutant "accept messages of bridges only from members" internal/tool/verify/conversation.go 's/c\.Bridge != "" \|\| //' BridgedMessagesPass ./internal/tool/verify
 mutant "lose the retention of imported one-to-one conversations" internal/service/chat/import_control.go 's/p\.state\.kind == direct \&\& c\.Action != chatv1\.Control_ACTION_RETENTION \|\|/p.state.kind == direct ||/' WhatIsImportedIsReadAndExportedAgain ./internal/app/apptest
 mutant "repeat a download because of a full disk of one's own" internal/tool/apiclient/error.go 's/return errors\.As\(err, \&i\)/return errors.As(err, \&i) || err != nil/' TestOwnFilesEndATransfer ./internal/tool/apiclient
@@ -1744,7 +1744,7 @@ mutant "take the end of a sentence into a link" internal/tool/terminal/link_prev
 mutant "let a page break out of its preview" internal/tool/terminal/link_preview.go 's/clip\(oneLine\(plain\(p\.Description\)\), maxAbout\)/clip(plain(p.Description), maxAbout)/' TestLinkPreviewsInTheTerminal ./internal/tool/terminal
 mutant "clear what is not given of a member" internal/tool/terminal/organize.go 's/range known\.Members \{/range known.Members[:0] {/' TestMembersAreChangedInPart ./internal/tool/terminal
 mutant "end the management of a department with a change" internal/tool/terminal/organize.go 's/, Manager: manages\[d\.Id\]\}/}/' TestMembersAreChangedInPart ./internal/tool/terminal
-mutant "cancel the scheduled message that has a number now" internal/tool/terminal/scheduled.go 's/if shown == nil \{/if shown = nil; true {/' NumbersStayThose ./internal/app
+mutant "cancel the scheduled message that has a number now" internal/tool/terminal/scheduled.go 's/if !isListed \{/if true {/' NumbersStayThose ./internal/app
 
 # Decisions of members, and the simulator.
 mutant "count heartbeats of a node that holds nothing" internal/platform/cluster/decisions.go 's/^\tif m\.lapsed\(\) \{$/\tif false \&\& m.lapsed() {/' '^TestANodeThatIsAnsweredTooLateOwnsNoParts$' internal/platform/cluster

@@ -319,11 +319,8 @@ func (n *Node) adminMux() *http.ServeMux {
 // of its own that leads to this listener, so requests by name must have that of the listener or of this machine.
 func withoutOtherPages(next http.Handler, name string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if h, _, err := net.SplitHostPort(host); err == nil {
-			host = h
-		}
-		_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+		host := loopback.HostOf(r.Host)
+		_, err := netip.ParseAddr(host)
 		site := r.Header.Get("Sec-Fetch-Site")
 		if site != "" && site != "same-origin" && site != "none" || err != nil && host != name && !loopback.IsHost(host) {
 			http.Error(w, "profiles are not for pages of other sites; ask for them by the address of this listener", http.StatusForbidden)

@@ -13,6 +13,7 @@ import (
 
 	"connectrpc.com/connect"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	"github.com/rialto-im/rialto/sdk/go/reconnect"
 )
 
 const (
@@ -120,7 +121,7 @@ func (c *Client) runDrafts(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			c.config.Logger.Info("telling drafts failed", "error", err)
 			failures++
-			again = time.After(time.Duration(detail(err).GetRetryMs())*time.Millisecond + rand.N(min(c.config.MaxWait, minRetryWait<<min(failures, 10))))
+			again = time.After(reconnect.Wait(failures, time.Duration(detail(err).GetRetryMs())*time.Millisecond, c.config.MaxWait, rand.Int64N))
 		} else {
 			failures = 0
 		}

@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	minRetryWait        = reconnect.MinWait
 	maxRetryWait        = reconnect.MaxWait
 	openWithin          = reconnect.OpenWithin
 	syncTries           = 3 // after the first, while a connection is open

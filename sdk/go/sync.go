@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	"github.com/rialto-im/rialto/sdk/go/reconnect"
 )
 
 // onEvent applies a pushed event if it is the next one. If one before it is missing, it syncs.
@@ -93,7 +94,7 @@ func (c *Client) retry(ctx context.Context, pull func() error) error {
 		if err == nil || try == syncTries || connect.CodeOf(err) != connect.CodeUnavailable {
 			return err
 		}
-		t := time.NewTimer(time.Duration(rand.Int64N(int64(min(c.config.MaxWait, minRetryWait<<try)))))
+		t := time.NewTimer(reconnect.Wait(try, 0, c.config.MaxWait, rand.Int64N))
 		select {
 		case <-t.C:
 		case <-ctx.Done():

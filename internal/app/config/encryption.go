@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -43,7 +42,7 @@ func (c *Config) remotes() (all []remoteEngine) {
 		all = append(all, remoteEngine{"s3.endpoint", "s3", []string{u.Host}, encrypted(loopback.IsHost(u.Hostname())), nil})
 	}
 	if host := c.Backup.PlaintextHost(); host != "" {
-		all = append(all, remoteEngine{"backup.s3.endpoint", "s3", []string{host}, encrypted(loopback.IsHost(hostOf(host))), nil})
+		all = append(all, remoteEngine{"backup.s3.endpoint", "s3", []string{host}, encrypted(loopback.IsHost(loopback.HostOf(host))), nil})
 	}
 	for _, of := range []struct{ setting, address string }{{"ids.redis", c.IDs.Redis}, {"cache.redis", c.Cache.Redis}} {
 		if u, err := url.Parse(of.address); err == nil && u.Scheme == "redis" {
@@ -54,7 +53,7 @@ func (c *Config) remotes() (all []remoteEngine) {
 		return all // a node alone has no other engines but files; that these are set is a fault of its own
 	}
 	for _, host := range c.Cassandra.Hosts {
-		all = append(all, remoteEngine{"cassandra.hosts", "cassandra", []string{host}, encrypted(loopback.IsHost(hostOf(host))), nil})
+		all = append(all, remoteEngine{"cassandra.hosts", "cassandra", []string{host}, encrypted(loopback.IsHost(loopback.HostOf(host))), nil})
 	}
 	for _, server := range strings.Split(c.Bus.URL, ",") {
 		if server = strings.TrimSpace(server); server == "" {
@@ -79,13 +78,6 @@ func encrypted(is bool) pglink.Security {
 		return pglink.Verified
 	}
 	return pglink.Plain
-}
-
-func hostOf(address string) string {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		return host
-	}
-	return strings.Trim(address, "[]")
 }
 
 // encryptionAdvice says what to do, by engine.

@@ -120,8 +120,11 @@ func (c *Config) Has(role string) bool {
 	case len(c.Roles) == 0, slices.Contains(c.Roles, role):
 		return true
 	}
-	return (role == RoleChat || role == RoleFeed) && slices.Contains(c.Roles, RoleAPI)
+	return isPartOfAPI(role) && slices.Contains(c.Roles, RoleAPI)
 }
+
+// isPartOfAPI reports whether a node with the role api does what a role names, too.
+func isPartOfAPI(role string) bool { return role == RoleChat || role == RoleFeed }
 
 // AnswersCalls reports whether the node answers calls by HTTP, at least those of conversations or those of posts.
 func (c *Config) AnswersCalls() bool { return c.Has(RoleChat) || c.Has(RoleFeed) }
@@ -129,7 +132,7 @@ func (c *Config) AnswersCalls() bool { return c.Has(RoleChat) || c.Has(RoleFeed)
 // AllRoles returns the roles that the node has, without those that are a part of another one of it.
 func (c *Config) AllRoles() []string {
 	return slices.DeleteFunc(slices.Clone(allRoles), func(role string) bool {
-		return !c.Has(role) || (role == RoleChat || role == RoleFeed) && c.Has(RoleAPI)
+		return !c.Has(role) || isPartOfAPI(role) && c.Has(RoleAPI)
 	})
 }
 

@@ -58,14 +58,9 @@ func writeFile(path string, write func(io.Writer) error) error {
 // startOverdue inserts the jobs of tasks that wait for results which are there: the task that stored the last one was done by a node of a release before, which knows fewer
 // tasks that wait.
 func (s *Service) startOverdue(ctx context.Context) error {
-	var list []uint64
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM videos v WHERE state = $1 AND NOT EXISTS (SELECT 1 FROM video_tasks WHERE video = v.id AND stored = 0 AND job > 0) ORDER BY id LIMIT $2`, stateProcessing, sweepBatch)
-	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var n uint64
-		err := rows.Scan(&n)
-		list = append(list, n)
-		return err
-	}); err != nil {
+	list, err := sqldb.Collect(rows, err, func(scan func(...any) error) (n uint64, err error) { return n, scan(&n) })
+	if err != nil {
 		return err
 	}
 	for _, n := range list {

@@ -91,17 +91,22 @@ func counted[N uint32 | uint64 | int | int64](n N, what string) string {
 }
 
 // postAt returns the id of a post by the number with which it was shown.
-func (s *screen) postAt(number string) (uint64, error) { return s.inLastList(number, &s.postIDs) }
+func (s *screen) postAt(number string) (uint64, error) {
+	return s.inLastList(strings.TrimSpace(number), &s.postIDs, errNoPostNumber)
+}
 
 // authorAt returns the author of a post by the number with which it was shown.
-func (s *screen) authorAt(number string) (uint64, error) { return s.inLastList(number, &s.postAuthors) }
+func (s *screen) authorAt(number string) (uint64, error) {
+	return s.inLastList(strings.TrimSpace(number), &s.postAuthors, errNoPostNumber)
+}
 
-func (s *screen) inLastList(number string, list *[]uint64) (uint64, error) {
-	n, err := strconv.Atoi(strings.TrimSpace(number))
+// inLastList returns the id that has a number in a list that was shown; none is the error if there is no such number.
+func (s *screen) inLastList(number string, list *[]uint64, none error) (uint64, error) {
+	n, err := strconv.Atoi(number)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil || n < 1 || n > len(*list) {
-		return 0, errNoPostNumber
+		return 0, none
 	}
 	return (*list)[n-1], nil
 }

@@ -3,7 +3,6 @@ package terminal
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
@@ -94,12 +93,7 @@ func (s *screen) listScheduled(ctx context.Context, _ string) error {
 	if len(list) == 0 {
 		s.say("Nothing is scheduled here.")
 	}
-	s.mu.Lock()
-	s.scheduledIDs, s.scheduledIn = nil, s.open.GetId()
-	for _, m := range list {
-		s.scheduledIDs = append(s.scheduledIDs, m.Id)
-	}
-	s.mu.Unlock()
+	s.numberScheduled(list)
 	for i, m := range list {
 		failed := ""
 		if m.Failed != "" {
@@ -110,6 +104,16 @@ func (s *screen) listScheduled(ctx context.Context, _ string) error {
 	return nil
 }
 
+// numberScheduled gives the scheduled messages of the open chat their numbers.
+func (s *screen) numberScheduled(list []*chatv1.ScheduledMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scheduledIDs, s.scheduledIn = nil, s.open.GetId()
+	for _, m := range list {
+		s.scheduledIDs = append(s.scheduledIDs, m.Id)
+	}
+}
+
 // scheduledAt returns the message with a number of the last /scheduled in this chat, or of a list of now if there was none.
 func (s *screen) scheduledAt(ctx context.Context, number string) (*chatv1.ScheduledMessage, error) {
 	list, err := s.scheduled(ctx)
@@ -117,22 +121,17 @@ func (s *screen) scheduledAt(ctx context.Context, number string) (*chatv1.Schedu
 		return nil, err
 	}
 	s.mu.Lock()
-	shown := s.scheduledIDs
-	if s.scheduledIn != s.open.GetId() {
-		shown = nil
-	}
+	isListed := len(s.scheduledIDs) > 0 && s.scheduledIn == s.open.GetId()
 	s.mu.Unlock()
-	if shown == nil {
-		for _, m := range list {
-			shown = append(shown, m.Id)
-		}
+	if !isListed {
+		s.numberScheduled(list)
 	}
-	n, err := strconv.Atoi(number)
-	if err != nil || n < 1 || n > len(shown) {
-		return nil, errors.New("no scheduled message has this number; /scheduled lists them")
+	wanted, err := s.inLastList(number, &s.scheduledIDs, errors.New("no scheduled message has this number; /scheduled lists them"))
+	if err != nil {
+		return nil, err
 	}
 	for _, m := range list {
-		if m.Id == shown[n-1] {
+		if m.Id == wanted {
 			return m, nil
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -68,14 +67,11 @@ func (s *screen) threads(ctx context.Context, rest string) error {
 }
 
 func (s *screen) openThread(ctx context.Context, number string) error {
-	n, err := strconv.Atoi(number)
-	s.mu.Lock()
-	list := s.threadIDs
-	s.mu.Unlock()
-	if err != nil || n < 1 || n > len(list) {
-		return errors.New("no thread has this number; /threads lists them")
+	thread, err := s.inLastList(number, &s.threadIDs, errors.New("no thread has this number; /threads lists them"))
+	if err != nil {
+		return err
 	}
-	c, err := call(ctx, s.client.Chat().GetConversation, &chatv1.GetConversationRequest{Conversation: list[n-1]})
+	c, err := call(ctx, s.client.Chat().GetConversation, &chatv1.GetConversationRequest{Conversation: thread})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -99,14 +98,11 @@ func (s *screen) listSessions(ctx context.Context, _ string) error {
 }
 
 func (s *screen) revoke(ctx context.Context, rest string) error {
-	n, err := strconv.Atoi(rest)
-	s.mu.Lock()
-	sessions := s.sessions
-	s.mu.Unlock()
-	if err != nil || n < 1 || n > len(sessions) {
-		return errors.New("no session has this number; /sessions lists them")
+	session, err := s.inLastList(rest, &s.sessions, errors.New("no session has this number; /sessions lists them"))
+	if err != nil {
+		return err
 	}
-	_, err = call(ctx, s.client.Account().RevokeSession, &accountv1.RevokeSessionRequest{Session: sessions[n-1]})
+	_, err = call(ctx, s.client.Account().RevokeSession, &accountv1.RevokeSessionRequest{Session: session})
 	return s.done(err)
 }
 

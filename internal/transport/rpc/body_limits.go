@@ -123,12 +123,10 @@ func refuseContentType(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(`{"code":"invalid_argument","message":"send the header Content-Type: application/json (or application/proto)"}`)) // the client may have disconnected
 }
 
-// identify counts the connection of a request as one of its user, and no longer as one without credentials. A business server calls for many users. A connection beyond the
-// limit is closed after the answer.
-func (s *Server) identify(w http.ResponseWriter, r *http.Request, c id.Caller) error {
-	slot := inputlimit.SlotOf(r.Context())
+// identify counts the connection of a request as one of its user, and no longer as one without credentials. A business server calls for many users.
+func (s *Server) identify(ctx context.Context, c id.Caller) error {
+	slot := inputlimit.SlotOf(ctx)
 	if !c.Server && c.User != 0 && !slot.Identify(s.userConnections, uint64(c.User)) {
-		w.Header().Set("Connection", "close")
 		return inputlimit.ErrUserConnections
 	}
 	slot.Release()
@@ -174,7 +172,9 @@ func (s *Server) withBodyLimits(m method) http.Handler {
 				in.err = err
 			}
 		} else if in.err == nil {
-			in.err = s.identify(w, r, in.caller)
+			if in.err = s.identify(ctx, in.caller); in.err != nil {
+				w.Header().Set("Connection", "close") // else the connection would stay one without credentials
+			}
 			if !in.caller.Server { // a business server calls for many users from one address
 				b.owner = budget.Owner{User: uint64(in.caller.User), Network: from}
 			}

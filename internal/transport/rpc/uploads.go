@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
@@ -17,11 +16,9 @@ func (s *Server) AuthorizeUpload(r *http.Request, creates bool) (id.User, error)
 	if err != nil {
 		return 0, err
 	}
-	slot := inputlimit.SlotOf(ctx)
-	if !slot.Identify(s.userConnections, uint64(c.User)) {
-		return 0, inputlimit.ErrUserConnections
+	if err := s.identify(ctx, c); err != nil {
+		return 0, err
 	}
-	slot.Release()
 	var request proto.Message = &chatv1.GetMultipartUploadRequest{}
 	if creates {
 		request = &chatv1.CreateMultipartUploadRequest{}
