@@ -1744,7 +1744,7 @@ mutant "take the end of a sentence into a link" internal/tool/terminal/link_prev
 mutant "let a page break out of its preview" internal/tool/terminal/link_preview.go 's/clip\(oneLine\(plain\(p\.Description\)\), maxAbout\)/clip(plain(p.Description), maxAbout)/' TestLinkPreviewsInTheTerminal ./internal/tool/terminal
 mutant "clear what is not given of a member" internal/tool/terminal/organize.go 's/range known\.Members \{/range known.Members[:0] {/' TestMembersAreChangedInPart ./internal/tool/terminal
 mutant "end the management of a department with a change" internal/tool/terminal/organize.go 's/, Manager: manages\[d\.Id\]\}/}/' TestMembersAreChangedInPart ./internal/tool/terminal
-mutant "cancel the scheduled message that has a number now" internal/tool/terminal/scheduled.go 's/if !isListed \{/if true {/' NumbersStayThose ./internal/app
+mutant "cancel the scheduled message that has a number now" internal/tool/terminal/scheduled.go 's/if !isListed \{/if !isListed || list != nil {/' NumbersStayThose ./internal/app
 
 # Decisions of members, and the simulator.
 mutant "count heartbeats of a node that holds nothing" internal/platform/cluster/decisions.go 's/^\tif m\.lapsed\(\) \{$/\tif false \&\& m.lapsed() {/' '^TestANodeThatIsAnsweredTooLateOwnsNoParts$' internal/platform/cluster
