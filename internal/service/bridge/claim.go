@@ -101,10 +101,9 @@ func (s *Service) deleteDissolved(ctx context.Context) error {
 }
 
 func deleteLinksOf(ctx context.Context, tx *sql.Tx, c id.Conversation) error {
-	for _, table := range []string{"bridge_permissions", "bridge_links"} {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE conversation = $1`, int64(c)); err != nil {
-			return err
-		}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM bridge_permissions WHERE conversation = $1`, int64(c)); err != nil {
+		return err
 	}
-	return nil
+	_, err := tx.ExecContext(ctx, `DELETE FROM bridge_links WHERE conversation = $1`, int64(c))
+	return err
 }
