@@ -11,6 +11,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const (
@@ -27,6 +29,8 @@ const (
 	Records = "TEST_RECORDS"
 	// All is the environment variable that turns a skipped test into a failure.
 	All = "TEST_ALL"
+
+	deadlock = "40P01" // PostgreSQL's SQLSTATE of a transaction that it ended because another waited for it, and it for the other
 )
 
 // Place returns the address of a new, empty database for sqldb.Open, which is dropped after the test.
@@ -52,8 +56,16 @@ func Schema(t testing.TB, server string) string {
 			t.Fatal(err)
 		}
 		defer c.Close(ctx)
-		if _, err := c.Exec(ctx, statement); err != nil {
-			t.Fatal(err)
+		for attempt := 1; ; attempt++ {
+			_, err := c.Exec(ctx, statement)
+			var code *pgconn.PgError
+			if errors.As(err, &code) && code.Code == deadlock && attempt < 10 {
+				continue // with a transaction of a program that still runs, or that was killed a moment ago
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
 		}
 	}
 	do("CREATE SCHEMA " + name)
