@@ -1812,6 +1812,8 @@ mutant "forget a refusal whose text Rialto refuses" bridges/bridge/bridge.go 's/
 mutant "let a bridge whose bot was removed say who may write" internal/service/bridge/permission.go 's/return message\.ErrNotLinked/if err == nil { return message.ErrNotLinked }/' PermissionsEnd ./internal/service/bridge
 mutant "hide what somebody else writes with an id of the bridge" bridges/xmpp/message.go 's/\(!r\.entered \|\| x\.nicks\[e\.attr\("from"\)\]\)/true/' '^TestCopiedIDs$' bridges/xmpp
 mutant "read an own message of XMPP that comes after its author has left" bridges/xmpp/room.go 's/^\tx\.nicks\[jid\] = true$/\t_ = jid/' '^TestCopiedIDs$' bridges/xmpp
+mutant "allocate write-ahead logs in memory" internal/engine/timeline/pebblelog/observed_fs.go 's/if f\.inMemory \{/if f.inMemory \&\& f.spare == nil {/' Preallocation ./internal/engine/timeline/pebblelog
+mutant "take each directory that is new for one in memory" internal/engine/timeline/pebblelog/free_space.go 's/return err == nil \&\& uint64\(s\.Type\) == tmpfs/return err == nil/' DirectoriesInMemory ./internal/engine/timeline/pebblelog
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -19,6 +20,18 @@ func freeBytes(dir string) (uint64, error) {
 		return 0, err
 	}
 	return s.Bavail * uint64(s.Bsize), nil
+}
+
+// isInMemory reports whether the files of a directory are kept in memory, by Linux's tmpfs. The directory need not exist yet.
+func isInMemory(dir string) bool {
+	const tmpfs = 0x01021994 // TMPFS_MAGIC of statfs(2)
+	var s unix.Statfs_t
+	for ; ; dir = filepath.Dir(dir) {
+		err := unix.Statfs(dir, &s)
+		if !errors.Is(err, unix.ENOENT) || dir == filepath.Dir(dir) {
+			return err == nil && uint64(s.Type) == tmpfs
+		}
+	}
 }
 
 // minFree is the free space in bytes to open a log, besides the size of its write-ahead logs.

@@ -35,6 +35,7 @@ type observedFS struct {
 	positions  WALObserver // may be nil
 	spare      Spare       // may be nil
 	markFull   func()      // called when the disk is found full
+	inMemory   bool        // files are kept in memory
 	currentLog atomic.Uint64
 	corrupt    corruptFiles
 }
@@ -57,11 +58,24 @@ func (f *observedFS) needsSpare(name string) bool {
 }
 
 func (f *observedFS) wrap(name string, file vfs.File, err error) (vfs.File, error) {
-	if err != nil || f.spare == nil || !f.needsSpare(name) {
-		return file, err
+	if err != nil {
+		return nil, err
+	}
+	if f.inMemory {
+		file = unallocatedFile{file}
+	}
+	if f.spare == nil || !f.needsSpare(name) {
+		return file, nil
 	}
 	return &spareFile{File: file, files: f}, nil
 }
+
+// unallocatedFile is a file in memory. On a disk, preallocation saves syncs from writing the file's size. In memory it saves nothing, and takes
+// all of the memory that a write-ahead log may need one day.
+type unallocatedFile struct{ vfs.File }
+
+// Preallocate does nothing.
+func (unallocatedFile) Preallocate(offset, length int64) error { return nil }
 
 // Open opens a file for reading.
 func (f *observedFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {

@@ -213,3 +213,43 @@ func TestALogThatMustExistIsNotCreated(t *testing.T) {
 		t.Errorf("%d tables were removed", tables)
 	}
 }
+
+// Write-ahead logs are allocated ahead on a disk, and not in memory, where each of them would take its full size from the start.
+func TestPreallocation(t *testing.T) {
+	for _, inMemory := range []bool{false, true} {
+		allocated := 0
+		disk := vfs.NewMem()
+		if err := disk.MkdirAll("log", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		counted := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind == errorfs.OpFilePreallocate {
+				allocated++
+			}
+			return nil
+		}))
+		for _, spare := range []Spare{nil, &smallDisk{}} {
+			f := &observedFS{FS: counted, dir: "log", inMemory: inMemory, spare: spare}
+			file, err := f.Create("log/000001.log", "pebble-wal")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(file.Preallocate(0, 1<<20), file.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := map[bool]int{false: 2, true: 0}[inMemory]; allocated != want {
+			t.Errorf("in memory %v: %d allocations, want %d", inMemory, allocated, want)
+		}
+	}
+}
+
+// The directory of a log does not exist before its first start.
+func TestDirectoriesInMemory(t *testing.T) {
+	if isInMemory("/proc") || isInMemory("/proc/none/none") {
+		t.Error("/proc is taken for tmpfs")
+	}
+	if !isInMemory("/dev/shm") || !isInMemory("/dev/shm/none/none") {
+		t.Error("/dev/shm is not taken for tmpfs")
+	}
+}

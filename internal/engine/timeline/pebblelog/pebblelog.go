@@ -167,7 +167,7 @@ func Open(dir string, options Options) (*Log, error) {
 	}
 	l.fs = &observedFS{FS: options.FS, dir: dir, readOnly: options.ReadOnly, positions: options.WALObserver, spare: options.Spare, markFull: l.markFull}
 	if l.fs.FS == nil {
-		l.fs.FS = vfs.Default
+		l.fs.FS, l.fs.inMemory = vfs.Default, isInMemory(dir)
 	}
 	var err error
 	if l.yielder, err = newYielder(); err != nil {
