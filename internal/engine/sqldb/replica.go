@@ -19,9 +19,15 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb/pglink"
 )
 
-// Reader runs the queries of lists, on the primary or on a replica.
+// Reader runs the queries of lists, on the primary or on a replica. Every Querier is one.
 type Reader interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Querier runs queries: a transaction, or a pool, such as the one that Read returns.
+type Querier interface {
+	Reader
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // ReadYourWrites returns a reader that shows all that was acknowledged before, on whichever node: a replica that has replayed it, or else

@@ -37,14 +37,8 @@ type SegmentRow struct {
 	Checksum    []byte // SHA-256 of the file
 }
 
-// querier is a database, or a snapshot of one.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // spanOf returns what the cold tier has of a conversation, and whether it has ever had any of it.
-func spanOf(ctx context.Context, db querier, conversation uint64) (s span, ok bool, err error) {
+func spanOf(ctx context.Context, db sqldb.Querier, conversation uint64) (s span, ok bool, err error) {
 	err = db.QueryRowContext(ctx, `SELECT first_seq, last_seq FROM cold_conversations WHERE conversation = $1`, int64(conversation)).Scan(&s.first, &s.last)
 	if errors.Is(err, sql.ErrNoRows) {
 		return s, false, nil
@@ -56,7 +50,7 @@ func spanOf(ctx context.Context, db querier, conversation uint64) (s span, ok bo
 const spansAtOnce = 256
 
 // spansOf returns the spans of those conversations that have one.
-func spansOf(ctx context.Context, db querier, conversations []uint64) (map[uint64]span, error) {
+func spansOf(ctx context.Context, db sqldb.Querier, conversations []uint64) (map[uint64]span, error) {
 	spans := map[uint64]span{}
 	for len(conversations) > 0 {
 		some := conversations[:min(len(conversations), spansAtOnce)]
@@ -87,7 +81,7 @@ func scanSpans(rows *sql.Rows, spans map[uint64]span) error {
 }
 
 // segmentFrom returns the segment that has the first entry at or after a seq.
-func segmentFrom(ctx context.Context, db querier, conversation, seq uint64) (s SegmentRow, ok bool, err error) {
+func segmentFrom(ctx context.Context, db sqldb.Querier, conversation, seq uint64) (s SegmentRow, ok bool, err error) {
 	err = db.QueryRowContext(ctx, `SELECT file, first_seq, last_seq, size, checksum FROM cold_segments
 		WHERE conversation = $1 AND state = 1 AND last_seq >= $2 ORDER BY last_seq LIMIT 1`, int64(conversation), int64(seq)).Scan(&s.File, &s.First, &s.Last, &s.Size, &s.Checksum)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -97,7 +91,7 @@ func segmentFrom(ctx context.Context, db querier, conversation, seq uint64) (s S
 }
 
 // mayHaveSegments reports whether the cold tier has ever had anything.
-func mayHaveSegments(ctx context.Context, db querier) (some bool, err error) {
+func mayHaveSegments(ctx context.Context, db sqldb.Querier) (some bool, err error) {
 	err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM cold_conversations)`).Scan(&some)
 	return some, err
 }

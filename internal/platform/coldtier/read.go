@@ -7,12 +7,13 @@ import (
 	"io"
 
 	"github.com/rialto-im/rialto/internal/engine/blob"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
 
 // reader reads segments by a manifest.
 type reader struct {
-	db    querier
+	db    sqldb.Querier
 	files blob.Store
 	cache *blockCache
 	stats *Stats

@@ -4,20 +4,17 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"fmt"
 	"io"
 
 	"github.com/rialto-im/rialto/internal/engine/blob"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
 
 // View reads a manifest and its segments without changing anything, and without the caches of a Tier.
 type View struct {
-	DB interface {
-		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-		QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	}
+	DB    sqldb.Querier
 	Files blob.Store
 }
 

@@ -17,6 +17,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
 // Key identifies a lease within a table.
@@ -46,12 +48,6 @@ type Change struct {
 // Table is the name of a table of leases.
 type Table string
 
-// Querier reads: a transaction or a connection pool.
-type Querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // Create is the statement that creates the table.
 func (t Table) Create() string {
 	return `CREATE TABLE ` + string(t) + ` (kind TEXT NOT NULL, number BIGINT NOT NULL, holder TEXT NOT NULL, token TEXT NOT NULL, term BIGINT NOT NULL, mark BIGINT NOT NULL,
@@ -59,7 +55,7 @@ func (t Table) Create() string {
 }
 
 // Get returns a lease's row.
-func (t Table) Get(ctx context.Context, q Querier, k Key) (r Row, err error) {
+func (t Table) Get(ctx context.Context, q sqldb.Querier, k Key) (r Row, err error) {
 	row := q.QueryRowContext(ctx, `SELECT holder, token, term, mark FROM `+string(t)+` WHERE kind = $1 AND number = $2`, k.Kind, int64(k.Number))
 	if err := row.Scan(&r.Holder, &r.Token, &r.Term, &r.Mark); !errors.Is(err, sql.ErrNoRows) {
 		return r, err
@@ -68,7 +64,7 @@ func (t Table) Get(ctx context.Context, q Querier, k Key) (r Row, err error) {
 }
 
 // List returns the rows of a kind, or of all kinds if it is "".
-func (t Table) List(ctx context.Context, q Querier, kind string) (map[Key]Row, error) {
+func (t Table) List(ctx context.Context, q sqldb.Querier, kind string) (map[Key]Row, error) {
 	rows, err := q.QueryContext(ctx, `SELECT kind, number, holder, token, term, mark FROM `+string(t)+` WHERE kind = $1 OR $1 = ''`, kind)
 	if err != nil {
 		return nil, err

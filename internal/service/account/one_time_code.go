@@ -18,6 +18,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 )
 
@@ -193,19 +194,14 @@ func (s *Service) requestSend(ctx context.Context, c sentCode, address string, b
 	return fresh, err
 }
 
-func readCode(ctx context.Context, q rowQuerier, name []byte, nowMs int64) (row codeRow, err error) {
+func readCode(ctx context.Context, q sqldb.Querier, name []byte, nowMs int64) (row codeRow, err error) {
 	row.name = name
 	err = q.QueryRowContext(ctx, `SELECT made_ms, nonce, address FROM one_time_codes WHERE name = $1 AND made_ms > $2`, name, nowMs-sentCodeLifetime.Milliseconds()).Scan(&row.madeMs, &row.nonce, &row.address)
 	return row, err
 }
 
-// rowQuerier is a transaction, or the pool for reading.
-type rowQuerier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // checkCode returns the row of a valid code, or fails with the error wrong. It does not use the code up.
-func (s *Service) checkCode(ctx context.Context, q rowQuerier, c sentCode, user id.User, code string, wrong error) (codeRow, error) {
+func (s *Service) checkCode(ctx context.Context, q sqldb.Querier, c sentCode, user id.User, code string, wrong error) (codeRow, error) {
 	right, now := codeRow{}, s.nowMs()
 	for _, name := range c.names(now) {
 		row, err := readCode(ctx, q, name, now)

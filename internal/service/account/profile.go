@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/clusterevent"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
@@ -23,17 +24,12 @@ import (
 
 const userColumns = `id, handle, display_name, avatar, bio, official, erased_ms > 0, bridge`
 
-// querier is a transaction, or the pool for reading.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // GetUser returns one user.
 func (s *Service) GetUser(ctx context.Context, user id.User) (*accountv1.User, error) {
 	return getUser(ctx, s.deps.DB.Read(), user)
 }
 
-func getUser(ctx context.Context, q querier, user id.User) (*accountv1.User, error) {
+func getUser(ctx context.Context, q sqldb.Reader, user id.User) (*accountv1.User, error) {
 	list, err := listUsers(ctx, q, `SELECT `+userColumns+` FROM users WHERE id = $1`, int64(user))
 	if err == nil && len(list) == 0 {
 		err = errs.New(errs.NotFound, "no_user", "there is no such user")
@@ -44,7 +40,7 @@ func getUser(ctx context.Context, q querier, user id.User) (*accountv1.User, err
 	return list[0], nil
 }
 
-func listUsers(ctx context.Context, q querier, query string, args ...any) ([]*accountv1.User, error) {
+func listUsers(ctx context.Context, q sqldb.Reader, query string, args ...any) ([]*accountv1.User, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

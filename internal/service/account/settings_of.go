@@ -45,7 +45,7 @@ func (s *Service) WithoutPersonalization(ctx context.Context, tx *sql.Tx, among 
 	return off, nil
 }
 
-func addSettings(ctx context.Context, q querier, users []id.User, to map[id.User]*accountv1.Settings) error {
+func addSettings(ctx context.Context, q sqldb.Reader, users []id.User, to map[id.User]*accountv1.Settings) error {
 	marks, args := sqldb.Placeholders(1, users, func(u id.User) int64 { return int64(u) })
 	rows, err := q.QueryContext(ctx, `SELECT id, settings FROM users WHERE id IN (`+marks+`)`, args...)
 	if err != nil {

@@ -146,7 +146,7 @@ func (s *Service) UserAsOf(ctx context.Context, tx *sql.Tx, u id.User) (*account
 }
 
 // usersByID returns those of some users who exist. The list is not empty.
-func usersByID(ctx context.Context, q querier, users []id.User) (map[id.User]*accountv1.User, error) {
+func usersByID(ctx context.Context, q sqldb.Reader, users []id.User) (map[id.User]*accountv1.User, error) {
 	marks, args := sqldb.Placeholders(1, users, func(u id.User) int64 { return int64(u) })
 	list, err := listUsers(ctx, q, `SELECT `+userColumns+` FROM users WHERE id IN (`+marks+`)`, args...)
 	found := make(map[id.User]*accountv1.User, len(list))

@@ -11,6 +11,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/pagetoken"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -66,9 +67,7 @@ func (s *Service) checkReaction(ctx context.Context, u id.User, k messageKey, t 
 }
 
 // usedUp reports whether a user has reacted to a message with as many other emoji as one may.
-func usedUp(ctx context.Context, db interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}, u id.User, k messageKey, emoji string) (bool, error) {
+func usedUp(ctx context.Context, db sqldb.Querier, u id.User, k messageKey, emoji string) (bool, error) {
 	var others int
 	err := db.QueryRowContext(ctx, userEmojiQuery, int64(k.conversation), int64(u), int64(k.seq), emoji).Scan(&others)
 	return others >= maxUserEmoji, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -19,12 +20,6 @@ var migrations = []string{
 	`ALTER TABLE rooms ADD COLUMN term BIGINT NOT NULL DEFAULT 0`, // of the owner that may change the room
 	`ALTER TABLE rooms ADD COLUMN closed_ms BIGINT NOT NULL DEFAULT 0`,
 	`CREATE INDEX rooms_closed ON rooms (closed_ms, id) WHERE closed`,
-}
-
-// querier is a transaction, or the database.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // restriction says until when a user is kept out of a room, and from writing.
@@ -62,7 +57,7 @@ func scanRoom(scan func(...any) error) (*chatv1.Room, error) {
 }
 
 // readRoom returns a room with its moderators.
-func readRoom(ctx context.Context, q querier, room id.Room) (*chatv1.Room, error) {
+func readRoom(ctx context.Context, q sqldb.Querier, room id.Room) (*chatv1.Room, error) {
 	r, err := scanRoom(q.QueryRowContext(ctx, `SELECT `+roomColumns+` FROM rooms WHERE id = $1`, int64(room)).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoRoom
@@ -86,7 +81,7 @@ func readRoom(ctx context.Context, q querier, room id.Room) (*chatv1.Room, error
 }
 
 // readState returns a room with the restrictions that hold at a time.
-func readState(ctx context.Context, q querier, room id.Room, nowMs int64) (*roomState, error) {
+func readState(ctx context.Context, q sqldb.Querier, room id.Room, nowMs int64) (*roomState, error) {
 	r, err := readRoom(ctx, q, room)
 	if err != nil {
 		return nil, err
@@ -110,7 +105,7 @@ func readState(ctx context.Context, q querier, room id.Room, nowMs int64) (*room
 }
 
 // readRestriction returns what restricts a user in a room, whether or not it is over.
-func readRestriction(ctx context.Context, q querier, room id.Room, u id.User) (x restriction, err error) {
+func readRestriction(ctx context.Context, q sqldb.Querier, room id.Room, u id.User) (x restriction, err error) {
 	err = q.QueryRowContext(ctx, `SELECT kicked_until_ms, muted_until_ms FROM room_restrictions WHERE room = $1 AND restricted = $2`, int64(room), int64(u)).Scan(&x.kickedMs, &x.mutedMs)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -53,7 +54,7 @@ func (s *Service) TakeTicket(ctx context.Context, c id.Caller, q *chatv1.TakeTic
 }
 
 // firstWaiting returns the first ticket of a queue that is not an agent's own, 0 if there is none. A customer has one ticket in a queue.
-func (s *Service) firstWaiting(ctx context.Context, from querier, desk uint64, agent id.User) (n uint64, err error) {
+func (s *Service) firstWaiting(ctx context.Context, from sqldb.Querier, desk uint64, agent id.User) (n uint64, err error) {
 	err = from.QueryRowContext(ctx, `SELECT id FROM tickets WHERE desk = $1 AND status = 1 AND customer <> $2 ORDER BY place, id LIMIT 1`, int64(desk), int64(agent)).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil

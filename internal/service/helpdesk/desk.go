@@ -201,14 +201,8 @@ func usersOf(list []uint64) []id.User {
 	return users
 }
 
-// querier is a transaction, or the pool of readers.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // desk returns the settings of a desk.
-func (s *Service) desk(ctx context.Context, from querier, desk uint64) (*chatv1.HelpDesk, error) {
+func (s *Service) desk(ctx context.Context, from sqldb.Querier, desk uint64) (*chatv1.HelpDesk, error) {
 	var raw []byte
 	err := from.QueryRowContext(ctx, `SELECT settings FROM help_desks WHERE id = $1`, int64(desk)).Scan(&raw)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -224,7 +218,7 @@ func (s *Service) desk(ctx context.Context, from querier, desk uint64) (*chatv1.
 }
 
 // agentsOf returns the agents of a desk, ascending.
-func (s *Service) agentsOf(ctx context.Context, from querier, desk uint64) (list []uint64, err error) {
+func (s *Service) agentsOf(ctx context.Context, from sqldb.Querier, desk uint64) (list []uint64, err error) {
 	rows, err := from.QueryContext(ctx, `SELECT agent FROM help_desk_agents WHERE desk = $1 ORDER BY agent`, int64(desk))
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var u uint64
@@ -237,13 +231,13 @@ func (s *Service) agentsOf(ctx context.Context, from querier, desk uint64) (list
 	return list, err
 }
 
-func (s *Service) isAgent(ctx context.Context, from querier, desk uint64, u id.User) (is bool, err error) {
+func (s *Service) isAgent(ctx context.Context, from sqldb.Querier, desk uint64, u id.User) (is bool, err error) {
 	err = from.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM help_desk_agents WHERE desk = $1 AND agent = $2)`, int64(desk), int64(u)).Scan(&is)
 	return is, err
 }
 
 // requireAgent fails unless a caller is an agent of a desk, or an API key.
-func (s *Service) requireAgent(ctx context.Context, from querier, desk uint64, c id.Caller) error {
+func (s *Service) requireAgent(ctx context.Context, from sqldb.Querier, desk uint64, c id.Caller) error {
 	is, err := s.isAgent(ctx, from, desk, c.User)
 	switch {
 	case err != nil:

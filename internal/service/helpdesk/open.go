@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -79,7 +80,7 @@ func (s *Service) noticeOf(d *chatv1.HelpDesk) string {
 }
 
 // visible returns a ticket to its customer, to agents of its desk, and to API keys.
-func (s *Service) visible(ctx context.Context, from querier, n uint64, c id.Caller) (t *ticket, asAgent bool, err error) {
+func (s *Service) visible(ctx context.Context, from sqldb.Querier, n uint64, c id.Caller) (t *ticket, asAgent bool, err error) {
 	if t, err = s.ticket(ctx, from, n); err != nil {
 		return nil, false, err
 	}

@@ -59,12 +59,12 @@ func scanAll(rows *sql.Rows, err error) (list []*ticket, _ error) {
 	return list, err
 }
 
-func (s *Service) ticket(ctx context.Context, from querier, n uint64) (*ticket, error) {
+func (s *Service) ticket(ctx context.Context, from sqldb.Querier, n uint64) (*ticket, error) {
 	return scan(from.QueryRowContext(ctx, `SELECT `+columns+` FROM tickets WHERE id = $1`, int64(n)).Scan)
 }
 
 // newestOf returns active tickets of an agent, the one that was taken last first, at most n.
-func (s *Service) newestOf(ctx context.Context, from querier, desk uint64, agent id.User, n int) ([]*ticket, error) {
+func (s *Service) newestOf(ctx context.Context, from sqldb.Querier, desk uint64, agent id.User, n int) ([]*ticket, error) {
 	return scanAll(from.QueryContext(ctx, `SELECT `+columns+` FROM tickets WHERE desk = $1 AND agent = $2 AND status = 2 ORDER BY changed_ms DESC, id DESC LIMIT $3`, int64(desk), int64(agent), n))
 }
 
@@ -78,7 +78,7 @@ func (t *ticket) row() *chatv1.Ticket {
 }
 
 // view returns a ticket as it is now.
-func (s *Service) view(ctx context.Context, from querier, t *ticket) (*chatv1.Ticket, error) {
+func (s *Service) view(ctx context.Context, from sqldb.Querier, t *ticket) (*chatv1.Ticket, error) {
 	v := t.row()
 	if t.status != waiting {
 		return v, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -21,12 +22,8 @@ type view struct {
 	draftOmitted bool // the draft is long, and was not read
 }
 
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // getView reads a row, or returns the defaults.
-func getView(ctx context.Context, q querier, u id.User, c id.Conversation) (view, error) {
+func getView(ctx context.Context, q sqldb.Querier, u id.User, c id.Conversation) (view, error) {
 	v := view{state: &chatv1.ConversationState{Conversation: uint64(c)}}
 	err := q.QueryRowContext(ctx, `SELECT pinned, muted, archived, draft, read_seq, read_counted, delivered_seq, marked_unread FROM views WHERE owner = $1 AND conversation = $2`, int64(u), int64(c)).
 		Scan(&v.state.Pinned, &v.state.Muted, &v.state.Archived, &v.state.Draft, &v.state.ReadSeq, &v.state.ReadCounted, &v.delivered, &v.state.MarkedUnread)
@@ -38,7 +35,7 @@ func getView(ctx context.Context, q querier, u id.User, c id.Conversation) (view
 
 // effectiveView is a view as its user sees it, in answers, lists and events alike. Expired messages, own messages, and messages before the
 // join at from count as read.
-func (s *Service) effectiveView(ctx context.Context, q querier, u id.User, c id.Conversation, from uint64) (view, error) {
+func (s *Service) effectiveView(ctx context.Context, q sqldb.Querier, u id.User, c id.Conversation, from uint64) (view, error) {
 	v, err := getView(ctx, q, u, c)
 	if err != nil {
 		return v, err

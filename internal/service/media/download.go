@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/signedurl"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -23,7 +24,7 @@ func (s *Service) CheckPicture(ctx context.Context, by id.User, n id.Upload) err
 	return checkPicture(ctx, s.deps.DB.Read(), by, n)
 }
 
-func checkPicture(ctx context.Context, q querier, by id.User, n id.Upload) error {
+func checkPicture(ctx context.Context, q sqldb.Querier, by id.User, n id.Upload) error {
 	u, err := getUpload(ctx, q, n)
 	if err == nil {
 		err = u.sendable(by)

@@ -162,16 +162,11 @@ type upload struct {
 
 var errNoUpload = errs.New(errs.NotFound, "no_upload", "there is no such upload, or it is not yours")
 
-// querier is a transaction, or the pool for reading.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 func (s *Service) get(ctx context.Context, n id.Upload) (upload, error) {
 	return getUpload(ctx, s.deps.DB.Read(), n)
 }
 
-func getUpload(ctx context.Context, q querier, n id.Upload) (u upload, err error) {
+func getUpload(ctx context.Context, q sqldb.Querier, n id.Upload) (u upload, err error) {
 	err = q.QueryRowContext(ctx, `SELECT owner, name, declared, created_ms, stored, complete, mime_type, width, height FROM uploads WHERE id = $1`, int64(n)).
 		Scan(&u.owner, &u.name, &u.declared, &u.createdMs, &u.stored, &u.complete, &u.mime, &u.width, &u.height)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && u.complete < 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	transactionv1 "github.com/rialto-im/rialto/sdk/go/gen/transaction/v1"
@@ -109,7 +110,7 @@ func digest(list []*preparedMessage) []byte {
 }
 
 // repeated returns the transaction that an earlier call stored.
-func (s *Service) repeated(ctx context.Context, q queryer, t *transaction) (*transaction, error) {
+func (s *Service) repeated(ctx context.Context, q sqldb.Querier, t *transaction) (*transaction, error) {
 	before, err := byReference(ctx, q, t.key, t.reference)
 	if err == nil && !bytes.Equal(before.digest, t.digest) {
 		return nil, errReference

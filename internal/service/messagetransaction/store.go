@@ -67,12 +67,6 @@ func (m *preparedMessage) draft(of uint64) *message.Draft {
 	return &message.Draft{Conversation: m.conversation, Sender: m.sender, ClientMsgID: fmt.Sprintf("transaction-%d-%d", of, m.n), Content: append([]byte(nil), m.content...)}
 }
 
-// queryer is the database, or a transaction of it.
-type queryer interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 const columns = `id, key_name, reference, digest, state, bytes, prepared_ms, ended_ms, checks, last_error, cause, job`
 
 func scan(scan func(...any) error) (*transaction, error) {
@@ -84,12 +78,12 @@ func scan(scan func(...any) error) (*transaction, error) {
 	return t, err
 }
 
-func get(ctx context.Context, q queryer, transaction uint64) (*transaction, error) {
+func get(ctx context.Context, q sqldb.Querier, transaction uint64) (*transaction, error) {
 	return scan(q.QueryRowContext(ctx, `SELECT `+columns+` FROM message_transactions WHERE id = $1`, int64(transaction)).Scan)
 }
 
 // getOf returns a transaction of a key.
-func getOf(ctx context.Context, q queryer, key string, transaction uint64) (*transaction, error) {
+func getOf(ctx context.Context, q sqldb.Querier, key string, transaction uint64) (*transaction, error) {
 	t, err := get(ctx, q, transaction)
 	if err == nil && t.key != key {
 		return nil, errNotFound
@@ -97,11 +91,11 @@ func getOf(ctx context.Context, q queryer, key string, transaction uint64) (*tra
 	return t, err
 }
 
-func byReference(ctx context.Context, q queryer, key, reference string) (*transaction, error) {
+func byReference(ctx context.Context, q sqldb.Querier, key, reference string) (*transaction, error) {
 	return scan(q.QueryRowContext(ctx, `SELECT `+columns+` FROM message_transactions WHERE key_name = $1 AND reference = $2`, key, reference).Scan)
 }
 
-func messagesOf(ctx context.Context, q queryer, transaction uint64) (list []*preparedMessage, err error) {
+func messagesOf(ctx context.Context, q sqldb.Querier, transaction uint64) (list []*preparedMessage, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT n, sender, conversation, content, seq, message, reason FROM prepared_messages WHERE owner = $1 ORDER BY n`, int64(transaction))
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		m := &preparedMessage{}
@@ -112,7 +106,7 @@ func messagesOf(ctx context.Context, q queryer, transaction uint64) (list []*pre
 }
 
 // view returns a transaction as its server sees it, and the size of its contents.
-func view(ctx context.Context, q queryer, t *transaction) (v *transactionv1.MessageTransaction, size int, err error) {
+func view(ctx context.Context, q sqldb.Querier, t *transaction) (v *transactionv1.MessageTransaction, size int, err error) {
 	v = &transactionv1.MessageTransaction{Id: t.id, Reference: t.reference, State: t.state, PreparedMs: t.preparedMs, EndedMs: t.endedMs, Checks: t.checks, LastError: t.lastError, Cause: t.cause}
 	list, err := messagesOf(ctx, q, t.id)
 	for _, m := range list {

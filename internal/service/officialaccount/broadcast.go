@@ -89,7 +89,7 @@ func scanBroadcast(scan func(...any) error) (*broadcast, error) {
 	return b, proto.Unmarshal(audience, b.audience)
 }
 
-func readBroadcast(ctx context.Context, q querier, n uint64) (*broadcast, error) {
+func readBroadcast(ctx context.Context, q sqldb.Querier, n uint64) (*broadcast, error) {
 	if n > math.MaxInt64 {
 		return nil, errNoBroadcast
 	}
@@ -101,7 +101,7 @@ func readBroadcast(ctx context.Context, q querier, n uint64) (*broadcast, error)
 }
 
 // operatedBroadcast returns a broadcast of an account that a user operates.
-func operatedBroadcast(ctx context.Context, q querier, n uint64, by id.User) (*broadcast, error) {
+func operatedBroadcast(ctx context.Context, q sqldb.Querier, n uint64, by id.User) (*broadcast, error) {
 	b, err := readBroadcast(ctx, q, n)
 	if err != nil {
 		return nil, err

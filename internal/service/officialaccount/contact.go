@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
 // contact is what an account answered a user.
@@ -19,7 +20,7 @@ type contact struct {
 }
 
 // readContact returns a row, or an empty one.
-func readContact(ctx context.Context, q querier, account, u id.User) (*contact, error) {
+func readContact(ctx context.Context, q sqldb.Querier, account, u id.User) (*contact, error) {
 	c := &contact{account: account, user: u}
 	err := q.QueryRowContext(ctx, `SELECT answered_seq, fallback_ms, welcomed_ms, window_ms, window_count FROM official_contacts WHERE account = $1 AND contact = $2`, int64(account), int64(u)).
 		Scan(&c.answeredSeq, &c.fallbackMs, &c.welcomedMs, &c.windowMs, &c.windowCount)

@@ -96,7 +96,7 @@ func addLabel(ctx context.Context, tx *sql.Tx, account id.User, users []id.User,
 
 // labelsOf returns the labels of an account, and one more if there are too many. It steps from label to label in the index, however many
 // followers have each.
-func labelsOf(ctx context.Context, q querier, account id.User) (list []string, err error) {
+func labelsOf(ctx context.Context, q sqldb.Querier, account id.User) (list []string, err error) {
 	for after := ""; len(list) <= maxLabels; {
 		var next sql.NullString
 		if err := q.QueryRowContext(ctx, `SELECT MIN(label) FROM official_labels WHERE account = $1 AND label > $2`, int64(account), after).Scan(&next); err != nil {
@@ -112,7 +112,7 @@ func labelsOf(ctx context.Context, q querier, account id.User) (list []string, e
 }
 
 // labelsOfFollowers returns the labels of at most 200 followers, each with its labels in order.
-func labelsOfFollowers(ctx context.Context, q querier, account id.User, users []id.User) (map[id.User][]string, error) {
+func labelsOfFollowers(ctx context.Context, q sqldb.Querier, account id.User, users []id.User) (map[id.User][]string, error) {
 	labels := map[id.User][]string{}
 	if len(users) == 0 {
 		return labels, nil

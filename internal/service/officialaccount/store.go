@@ -20,12 +20,6 @@ var (
 	errNotAdmin    = errs.New(errs.Denied, "not_operator_admin", "only admins of the official account name operators")
 )
 
-// querier is a transaction, or the pool for reading.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // official is a row of official_accounts.
 type official struct {
 	account   id.User
@@ -50,7 +44,7 @@ func scanAccount(scan func(...any) error) (*official, error) {
 }
 
 // read returns an account, or errNoAccount.
-func read(ctx context.Context, q querier, u id.User) (*official, error) {
+func read(ctx context.Context, q sqldb.Querier, u id.User) (*official, error) {
 	o, err := scanAccount(q.QueryRowContext(ctx, `SELECT `+accountColumns+` FROM official_accounts WHERE account = $1`, int64(u)).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoAccount
@@ -59,7 +53,7 @@ func read(ctx context.Context, q querier, u id.User) (*official, error) {
 }
 
 // roleOf returns what a user may do for an account. The account itself is an admin.
-func roleOf(ctx context.Context, q querier, account, u id.User) (role chatv1.OfficialRole, err error) {
+func roleOf(ctx context.Context, q sqldb.Querier, account, u id.User) (role chatv1.OfficialRole, err error) {
 	if account == u {
 		return chatv1.OfficialRole_OFFICIAL_ROLE_ADMIN, nil
 	}
@@ -71,7 +65,7 @@ func roleOf(ctx context.Context, q querier, account, u id.User) (role chatv1.Off
 }
 
 // operated returns an account that a user may act for. For anybody else there is none.
-func operated(ctx context.Context, q querier, account, by id.User) (*official, chatv1.OfficialRole, error) {
+func operated(ctx context.Context, q sqldb.Querier, account, by id.User) (*official, chatv1.OfficialRole, error) {
 	role, err := roleOf(ctx, q, account, by)
 	if err != nil {
 		return nil, 0, err
@@ -97,13 +91,13 @@ func (o *official) repliesOf() (*chatv1.OfficialReplies, error) {
 }
 
 // isOfficial reports whether a user is an official account.
-func isOfficial(ctx context.Context, q querier, u id.User) (is bool, err error) {
+func isOfficial(ctx context.Context, q sqldb.Querier, u id.User) (is bool, err error) {
 	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM official_accounts WHERE account = $1)`, int64(u)).Scan(&is)
 	return is, err
 }
 
 // usersOf returns the users of a query of one column.
-func usersOf(ctx context.Context, q querier, query string, args ...any) (list []id.User, err error) {
+func usersOf(ctx context.Context, q sqldb.Querier, query string, args ...any) (list []id.User, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var u id.User

@@ -14,7 +14,7 @@ import (
 )
 
 // membersOf returns those of at most 200 users who are members, with their departments by id.
-func membersOf(ctx context.Context, q querier, org uint64, users []id.User) (map[uint64]*chatv1.OrganizationMember, error) {
+func membersOf(ctx context.Context, q sqldb.Querier, org uint64, users []id.User) (map[uint64]*chatv1.OrganizationMember, error) {
 	of := map[uint64]*chatv1.OrganizationMember{}
 	if len(users) == 0 {
 		return of, nil

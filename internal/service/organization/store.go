@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -44,12 +45,6 @@ var migrations = []string{
 	`CREATE UNIQUE INDEX organizations_by_key ON organizations (first_owner, create_key)`,
 }
 
-// querier is a transaction, or the database.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 const (
 	roleMember = chatv1.OrganizationRole_ORGANIZATION_ROLE_MEMBER
 	roleAdmin  = chatv1.OrganizationRole_ORGANIZATION_ROLE_ADMIN
@@ -57,7 +52,7 @@ const (
 )
 
 // readOrganization returns an organization as a member sees it, or errNoOrganization.
-func readOrganization(ctx context.Context, q querier, org uint64, by id.User) (*chatv1.Organization, error) {
+func readOrganization(ctx context.Context, q sqldb.Querier, org uint64, by id.User) (*chatv1.Organization, error) {
 	o := &chatv1.Organization{}
 	err := q.QueryRowContext(ctx, `SELECT o.id, o.name, o.owner, o.messaging, o.colleagues_are_friends, o.hide_phones, o.members, o.revision, m.role
 		FROM organizations o JOIN organization_members m ON m.organization = o.id WHERE o.id = $1 AND m.member = $2`, int64(org), int64(by)).

@@ -40,7 +40,7 @@ func (e *exportRow) scan(row *sql.Row) error {
 }
 
 // newest returns the newest export of a user; one with id 0 if there is none.
-func newest(ctx context.Context, q querier, u id.User) (e exportRow, err error) {
+func newest(ctx context.Context, q sqldb.Querier, u id.User) (e exportRow, err error) {
 	err = e.scan(q.QueryRowContext(ctx, selectExport+`WHERE owner = $1 ORDER BY id DESC LIMIT 1`, int64(u)))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil

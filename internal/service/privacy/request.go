@@ -15,6 +15,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
@@ -36,7 +37,7 @@ type erasure struct {
 }
 
 // row reads an erasure. It fails with sql.ErrNoRows if there is none.
-func row(ctx context.Context, q querier, u id.User) (*erasure, error) {
+func row(ctx context.Context, q sqldb.Querier, u id.User) (*erasure, error) {
 	e := &erasure{owner: u}
 	var parts string
 	err := q.QueryRowContext(ctx, `SELECT requested_ms, due_ms, started_ms, done_ms, participant, position, parts FROM erasures WHERE owner = $1`, int64(u)).
@@ -45,11 +46,6 @@ func row(ctx context.Context, q querier, u id.User) (*erasure, error) {
 		err = json.Unmarshal([]byte(parts), &e.parts)
 	}
 	return e, err
-}
-
-// querier is a transaction, or the pool for reading.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 func (e *erasure) proto() *accountv1.Erasure {

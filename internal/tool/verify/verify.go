@@ -172,17 +172,11 @@ type store interface {
 	Checkpoint(ctx context.Context, partition uint16) (uint64, error)
 }
 
-// querier is a database or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // check is the state of one check.
 type check struct {
 	ctx    context.Context
 	log    store
-	db     querier
+	db     sqldb.Querier
 	blobs  blob.Store // has the segments of the cold tier; nil: they are not checked
 	files  *sql.DB    // the SQL database file of a data directory
 	report *Report
