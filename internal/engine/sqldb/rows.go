@@ -30,6 +30,19 @@ func Collect[T any](rows *sql.Rows, err error, scan func(scan func(...any) error
 	return list, err
 }
 
+// Column returns the rows of a query with one column, and closes them. The error is as that of EachRow; the list is nil then.
+func Column[T any](rows *sql.Rows, err error) (list []T, _ error) {
+	if err := EachRow(rows, err, func(rows *sql.Rows) error {
+		var v T
+		err := rows.Scan(&v)
+		list = append(list, v)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
 // Pairs returns the rows of a query with two columns as a map from the first one to the second one, and closes them. The map is not nil. The error is as that of EachRow.
 func Pairs[K comparable, V any](rows *sql.Rows, err error) (map[K]V, error) {
 	pairs := map[K]V{}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
 // WriteInBatches continues until a batch is not full, and ends with the first error or with its context.
@@ -62,5 +64,28 @@ func TestBatchesBeforeAnErrorAreStored(t *testing.T) {
 	}
 	if !errors.Is(err, sql.ErrTxDone) || stored != 2 {
 		t.Errorf("%d rows are stored after %v; want 2", stored, err)
+	}
+}
+
+// Column returns the values in the order of the rows, and nothing of a query that fails or has a value of another type.
+func TestColumns(t *testing.T) { onBoth(t, testColumns) }
+
+func testColumns(t *testing.T, place string) {
+	db := open(t, place)
+	defer db.Close()
+	for query, want := range map[string][]int64{
+		`SELECT n FROM (SELECT 2 AS n UNION SELECT 1 UNION SELECT 3) AS three ORDER BY n DESC`: {3, 2, 1},
+		`SELECT 1 WHERE 1 = 2`: nil,
+	} {
+		rows, err := db.Read().QueryContext(t.Context(), query)
+		if list, err := sqldb.Column[int64](rows, err); err != nil || !slices.Equal(list, want) {
+			t.Errorf("%s: %v, %v; want %v", query, list, err, want)
+		}
+	}
+	for _, query := range []string{`SELECT n FROM absent`, `SELECT '1' UNION ALL SELECT 'two'`} {
+		rows, err := db.Read().QueryContext(t.Context(), query)
+		if list, err := sqldb.Column[int64](rows, err); err == nil || list != nil {
+			t.Errorf("%s: %v, %v; want an error", query, list, err)
+		}
 	}
 }

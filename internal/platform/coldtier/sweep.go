@@ -42,18 +42,10 @@ func (t *Tier) sweep(ctx context.Context) error {
 	}
 }
 
-func (t *Tier) unusedFiles(ctx context.Context) (files []string, err error) {
+func (t *Tier) unusedFiles(ctx context.Context) ([]string, error) {
 	rows, err := t.deps.DB.Read().QueryContext(ctx, `SELECT file FROM cold_segments WHERE state <> 1 AND changed_ms < $1 ORDER BY changed_ms LIMIT $2`,
 		t.deps.Clock.Now().Add(-t.config.SweepAfter).UnixMilli(), sweptAtOnce)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var file string
-		if err := rows.Scan(&file); err != nil {
-			return err
-		}
-		files = append(files, file)
-		return nil
-	})
-	return files, err
+	return sqldb.Column[string](rows, err)
 }
 
 // drop makes sure that a slow writer cannot commit an unused file any more. It fails with errSuperseded if the file is in use by now.

@@ -162,15 +162,11 @@ func (s *Service) ShownFollowersAmong(ctx context.Context, tx *sql.Tx, u id.User
 	for batch := range slices.Chunk(among, idsPerQuery) {
 		marks, args := sqldb.Placeholders(2, batch, func(u id.User) int64 { return int64(u) })
 		rows, err := tx.QueryContext(ctx, `SELECT owner FROM relations WHERE other = $1 AND following AND NOT muted AND NOT blocked AND owner IN (`+marks+`)`, append([]any{int64(u)}, args...)...)
-		err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-			var follower id.User
-			err := rows.Scan(&follower)
-			shown = append(shown, follower)
-			return err
-		})
+		followers, err := sqldb.Column[id.User](rows, err)
 		if err != nil {
 			return nil, err
 		}
+		shown = append(shown, followers...)
 	}
 	return shown, nil
 }

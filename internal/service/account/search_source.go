@@ -10,15 +10,9 @@ import (
 )
 
 // UsersAfter returns the ids of at most limit users above one, ascending.
-func (s *Service) UsersAfter(ctx context.Context, after uint64, limit int) (list []uint64, err error) {
+func (s *Service) UsersAfter(ctx context.Context, after uint64, limit int) ([]uint64, error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM users WHERE id > $1 ORDER BY id LIMIT $2`, int64(after), limit)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var u uint64
-		err := rows.Scan(&u)
-		list = append(list, u)
-		return err
-	})
-	return list, err
+	return sqldb.Column[uint64](rows, err)
 }
 
 // UsersToIndex returns those of some users that exist, as the primary has them. The list is not empty, and has at most 200.

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -70,18 +69,13 @@ func (s *Service) ReplaceOwner(ctx context.Context, c id.Conversation, successor
 }
 
 // DissolvedAmong returns which of some groups were dissolved. There may be at most maxIDsPerQuery groups.
-func (s *Service) DissolvedAmong(ctx context.Context, groups []id.Conversation) (dissolved []id.Conversation, err error) {
+func (s *Service) DissolvedAmong(ctx context.Context, groups []id.Conversation) ([]id.Conversation, error) {
 	if len(groups) == 0 {
 		return nil, nil
 	}
 	marks, args := sqldb.Placeholders(1, groups, func(c id.Conversation) int64 { return int64(c) })
 	rows, err := s.deps.DB.ReadYourWrites(ctx).QueryContext(ctx, `SELECT id FROM conversations WHERE dissolved AND id IN (`+marks+`)`, args...)
-	return dissolved, sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var c id.Conversation
-		err := rows.Scan(&c)
-		dissolved = append(dissolved, c)
-		return err
-	})
+	return sqldb.Column[id.Conversation](rows, err)
 }
 
 // checkAlignable fails unless a service may change the members of a conversation.

@@ -10,5 +10,5 @@ import (
 // ListImports returns at most limit of the conversations whose import has begun and not ended, behind one, by their ids.
 func (s *Service) ListImports(ctx context.Context, after id.Conversation, limit int) ([]uint64, error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM conversations WHERE importing AND id > $1 ORDER BY id LIMIT $2`, int64(after), limit)
-	return sqldb.Collect(rows, err, func(scan func(...any) error) (n uint64, err error) { return n, scan(&n) })
+	return sqldb.Column[uint64](rows, err)
 }

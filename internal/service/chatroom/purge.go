@@ -43,15 +43,7 @@ func (s *Service) purge(ctx context.Context) error {
 }
 
 // longClosed returns some rooms that were closed before a time. They stay closed.
-func (s *Service) longClosed(ctx context.Context, beforeMs int64) (rooms []int64, err error) {
+func (s *Service) longClosed(ctx context.Context, beforeMs int64) ([]int64, error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM rooms WHERE closed AND closed_ms < $1 ORDER BY closed_ms, id LIMIT $2`, beforeMs, purgedAtOnce)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var room int64
-		if err := rows.Scan(&room); err != nil {
-			return err
-		}
-		rooms = append(rooms, room)
-		return nil
-	})
-	return rooms, err
+	return sqldb.Column[int64](rows, err)
 }

@@ -31,22 +31,13 @@ func (s *Service) ToIndex(ctx context.Context, tx *sql.Tx, list []uint64) ([]*fe
 }
 
 // PostsAfter returns the ids of at most limit posts above one, ascending, those that are deleted or hidden among them.
-func (s *Service) PostsAfter(ctx context.Context, after uint64, limit int) (list []uint64, err error) {
+func (s *Service) PostsAfter(ctx context.Context, after uint64, limit int) ([]uint64, error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM feed_posts WHERE id > $1 ORDER BY id LIMIT $2`, int64(after), limit)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var n uint64
-		err := rows.Scan(&n)
-		list = append(list, n)
-		return err
-	})
-	return list, err
+	return sqldb.Column[uint64](rows, err)
 }
 
 // NewestPosts returns the ids of at most limit posts, the newest first, those that are deleted or hidden among them.
-func (s *Service) NewestPosts(ctx context.Context, limit int) (list []uint64, err error) {
+func (s *Service) NewestPosts(ctx context.Context, limit int) ([]uint64, error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM feed_posts ORDER BY id DESC LIMIT $1`, limit)
-	return sqldb.Collect(rows, err, func(scan func(...any) error) (n uint64, err error) {
-		err = scan(&n)
-		return n, err
-	})
+	return sqldb.Column[uint64](rows, err)
 }

@@ -218,17 +218,9 @@ func (s *Service) desk(ctx context.Context, from sqldb.Querier, desk uint64) (*c
 }
 
 // agentsOf returns the agents of a desk, ascending.
-func (s *Service) agentsOf(ctx context.Context, from sqldb.Querier, desk uint64) (list []uint64, err error) {
+func (s *Service) agentsOf(ctx context.Context, from sqldb.Querier, desk uint64) ([]uint64, error) {
 	rows, err := from.QueryContext(ctx, `SELECT agent FROM help_desk_agents WHERE desk = $1 ORDER BY agent`, int64(desk))
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var u uint64
-		if err := rows.Scan(&u); err != nil {
-			return err
-		}
-		list = append(list, u)
-		return nil
-	})
-	return list, err
+	return sqldb.Column[uint64](rows, err)
 }
 
 func (s *Service) isAgent(ctx context.Context, from sqldb.Querier, desk uint64, u id.User) (is bool, err error) {

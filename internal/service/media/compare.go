@@ -49,14 +49,8 @@ func (s fileComparison) Compare(ctx context.Context, after string, limit int) (s
 	if err != nil {
 		return step, err
 	}
-	var list []id.Upload
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM uploads WHERE complete > 0 AND id > $1 ORDER BY id LIMIT $2`, at, limit)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var n id.Upload
-		err := rows.Scan(&n)
-		list = append(list, n)
-		return err
-	})
+	list, err := sqldb.Column[id.Upload](rows, err)
 	if err != nil {
 		return step, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/job"
 	transactionv1 "github.com/rialto-im/rialto/sdk/go/gen/transaction/v1"
 )
@@ -128,7 +129,7 @@ func (s *Service) CleanUp(ctx context.Context) error {
 		return err
 	}
 	return s.deps.DB.WriteInBatches(ctx, batch, func(tx *sql.Tx) (int64, error) {
-		ids, err := idsOf(tx.QueryContext(ctx, `SELECT id FROM message_transactions WHERE ended_ms > 0 AND ended_ms < $1 ORDER BY ended_ms LIMIT $2`, now.Add(-keepEnded).UnixMilli(), batch))
+		ids, err := sqldb.Column[int64](tx.QueryContext(ctx, `SELECT id FROM message_transactions WHERE ended_ms > 0 AND ended_ms < $1 ORDER BY ended_ms LIMIT $2`, now.Add(-keepEnded).UnixMilli(), batch))
 		if err != nil {
 			return 0, err
 		}
@@ -137,7 +138,7 @@ func (s *Service) CleanUp(ctx context.Context) error {
 }
 
 func (s *Service) rollBackOld(ctx context.Context, before time.Time) error {
-	ids, err := idsOf(s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM message_transactions WHERE state = $1 AND ended_ms = 0 AND prepared_ms < $2 ORDER BY id LIMIT $3`, int64(prepared), before.UnixMilli(), batch))
+	ids, err := sqldb.Column[int64](s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM message_transactions WHERE state = $1 AND ended_ms = 0 AND prepared_ms < $2 ORDER BY id LIMIT $3`, int64(prepared), before.UnixMilli(), batch))
 	if err != nil {
 		return err
 	}

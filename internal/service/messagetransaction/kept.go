@@ -52,14 +52,9 @@ func remove(ctx context.Context, tx *sql.Tx, ids []int64) error {
 // trimKept bounds the transactions of each key that have contents after their end. Beyond, the oldest that were rolled back are deleted, and of those that failed
 // the contents: their rows say that some messages were sent, so that a repeated call does not send them again.
 func (s *Service) trimKept(ctx context.Context) error {
-	var keys []string
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT key_name FROM transaction_kept WHERE kept > $1 OR bytes > $2`, s.sizes.kept, s.sizes.keptBytes)
-	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var key string
-		err := rows.Scan(&key)
-		keys = append(keys, key)
-		return err
-	}); err != nil {
+	keys, err := sqldb.Column[string](rows, err)
+	if err != nil {
 		return err
 	}
 	for _, key := range keys {

@@ -71,16 +71,6 @@ func collect(rows *sql.Rows, err error) (list []*transaction, _ error) {
 	return sqldb.Collect(rows, err, scan)
 }
 
-func idsOf(rows *sql.Rows, err error) (ids []int64, _ error) {
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var n int64
-		err := rows.Scan(&n)
-		ids = append(ids, n)
-		return err
-	})
-	return ids, err
-}
-
 // Info is what operators see of a transaction.
 type Info struct {
 	*transactionv1.MessageTransaction

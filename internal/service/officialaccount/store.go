@@ -97,15 +97,7 @@ func isOfficial(ctx context.Context, q sqldb.Querier, u id.User) (is bool, err e
 }
 
 // usersOf returns the users of a query of one column.
-func usersOf(ctx context.Context, q sqldb.Querier, query string, args ...any) (list []id.User, err error) {
+func usersOf(ctx context.Context, q sqldb.Querier, query string, args ...any) ([]id.User, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var u id.User
-		if err := rows.Scan(&u); err != nil {
-			return err
-		}
-		list = append(list, u)
-		return nil
-	})
-	return list, err
+	return sqldb.Column[id.User](rows, err)
 }

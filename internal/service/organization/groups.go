@@ -273,15 +273,9 @@ func (s *Service) groupsOf(ctx context.Context, org uint64) ([]id.Conversation, 
 	return s.queryGroups(ctx, `SELECT conversation FROM organization_groups WHERE organization = $1 ORDER BY conversation LIMIT $2`, int64(org), maxGroups)
 }
 
-func (s *Service) queryGroups(ctx context.Context, query string, args ...any) (groups []id.Conversation, err error) {
+func (s *Service) queryGroups(ctx context.Context, query string, args ...any) ([]id.Conversation, error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, query, args...)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var c id.Conversation
-		err := rows.Scan(&c)
-		groups = append(groups, c)
-		return err
-	})
-	return groups, err
+	return sqldb.Column[id.Conversation](rows, err)
 }
 
 // replaceOwner makes the organization's owner, who is always a member of it, the owner of a group whose owner must leave.

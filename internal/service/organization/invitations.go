@@ -124,14 +124,8 @@ func (s *Service) putInvitation(ctx context.Context, tx *sql.Tx, org uint64, u, 
 
 // endOldInvitations ends the oldest invitations of a user who has too many.
 func (s *Service) endOldInvitations(ctx context.Context, tx *sql.Tx, u id.User) error {
-	var old []uint64
 	rows, err := tx.QueryContext(ctx, `SELECT organization FROM organization_invitations WHERE member = $1 ORDER BY time_ms DESC, organization DESC LIMIT 1000 OFFSET $2`, int64(u), maxUserInvitations)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var org uint64
-		err := rows.Scan(&org)
-		old = append(old, org)
-		return err
-	})
+	old, err := sqldb.Column[uint64](rows, err)
 	if err != nil {
 		return err
 	}
@@ -157,14 +151,8 @@ func (s *Service) endInvitation(ctx context.Context, tx *sql.Tx, org uint64, u i
 
 // endInvitationsBy ends the invitations by a user who is no longer an admin.
 func (s *Service) endInvitationsBy(ctx context.Context, tx *sql.Tx, org uint64, inviter id.User) error {
-	var users []id.User
 	rows, err := tx.QueryContext(ctx, `SELECT member FROM organization_invitations WHERE organization = $1 AND inviter = $2`, int64(org), int64(inviter))
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var u id.User
-		err := rows.Scan(&u)
-		users = append(users, u)
-		return err
-	})
+	users, err := sqldb.Column[id.User](rows, err)
 	if err != nil {
 		return err
 	}

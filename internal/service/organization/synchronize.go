@@ -135,14 +135,8 @@ func (s *Service) alignDepartment(ctx context.Context, c id.Conversation, org, d
 				UNION SELECT d.id FROM departments d JOIN below ON d.parent = below.id WHERE d.organization = $1)
 			SELECT DISTINCT m.member FROM department_members m JOIN below ON m.department = below.id ORDER BY m.member LIMIT $3`
 	}
-	var want []id.User
 	rows, err := s.deps.DB.Read().QueryContext(ctx, query, int64(org), int64(department), s.deps.MaxMembers-1) // and the owner
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var u id.User
-		err := rows.Scan(&u)
-		want = append(want, u)
-		return err
-	})
+	want, err := sqldb.Column[id.User](rows, err)
 	if err != nil {
 		return err
 	}

@@ -192,14 +192,8 @@ func (s *Service) Remove(ctx context.Context, by id.User, subscription uint64) e
 
 // removeEndedOf removes the subscriptions of a user's sessions that have ended.
 func (s *Service) removeEndedOf(ctx context.Context, u id.User) error {
-	var sessions []id.Session
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT session FROM push_subscriptions WHERE owner = $1`, int64(u))
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var session id.Session
-		err := rows.Scan(&session)
-		sessions = append(sessions, session)
-		return err
-	})
+	sessions, err := sqldb.Column[id.Session](rows, err)
 	if err != nil || len(sessions) == 0 {
 		return err
 	}

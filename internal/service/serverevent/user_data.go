@@ -2,7 +2,6 @@ package serverevent
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -28,14 +27,8 @@ type userData struct {
 
 // EraseUser deletes the consumers of a bot. There are few.
 func (d userData) EraseUser(ctx context.Context, u id.User, _ string) (userdata.Step, error) {
-	var names []string
 	rows, err := d.service.deps.DB.Read().QueryContext(ctx, `SELECT name FROM event_consumers WHERE bot = $1 ORDER BY name`, int64(u))
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		names = append(names, name)
-		return err
-	})
+	names, err := sqldb.Column[string](rows, err)
 	if err != nil {
 		return userdata.Step{}, err
 	}
