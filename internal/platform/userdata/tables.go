@@ -34,6 +34,27 @@ type Tables struct {
 	List    []Table
 }
 
+// FirstTable is the position at which the rows of Tables begin. A service that erases more than rows does so at the position "", and continues there.
+const FirstTable = "0"
+
+// EraseFirst is a step of such a service: it erases those of the user's things whose ids a query returns, one after another, and continues with the rows when
+// there are none. It closes the rows. An erasure that was interrupted begins with what is left.
+func EraseFirst(rows *sql.Rows, err error, erase func(n uint64) error) (Step, error) {
+	list, err := sqldb.Column[uint64](rows, err)
+	if err != nil {
+		return Step{}, err
+	}
+	for _, n := range list {
+		if err := erase(n); err != nil {
+			return Step{}, err
+		}
+	}
+	if len(list) > 0 {
+		return Step{Erased: int64(len(list))}, nil
+	}
+	return Step{Next: FirstTable}, nil
+}
+
 // Name is the service's.
 func (t *Tables) Name() string { return t.Service }
 

@@ -80,7 +80,7 @@ func (d userData) EraseUser(ctx context.Context, u id.User, from string) (userda
 	if err != nil || n > 0 {
 		return userdata.Step{Erased: int64(n)}, err
 	}
-	return userdata.Step{Next: "0"}, nil
+	return userdata.Step{Next: userdata.FirstTable}, nil
 }
 
 // relationsAtOnce is how many relations a step ends. Each is a transaction.

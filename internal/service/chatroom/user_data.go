@@ -2,11 +2,9 @@ package chatroom
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/userdata"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -38,24 +36,12 @@ func (d userData) EraseUser(ctx context.Context, u id.User, from string) (userda
 	if from != "" {
 		return d.Tables.EraseUser(ctx, u, from)
 	}
-	var list []uint64
 	rows, err := d.service.deps.DB.Read().QueryContext(ctx, `SELECT id FROM rooms WHERE owner = $1 AND NOT closed ORDER BY id LIMIT $2`, int64(u), erasedAtOnce)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var n uint64
-		err := rows.Scan(&n)
-		list = append(list, n)
+	return userdata.EraseFirst(rows, err, func(n uint64) error {
+		_, err := d.service.CloseRoom(ctx, u, &chatv1.CloseRoomRequest{Room: n})
+		if errs.Is(err, errs.NotFound) {
+			return nil
+		}
 		return err
 	})
-	if err != nil {
-		return userdata.Step{}, err
-	}
-	for _, n := range list {
-		if _, err := d.service.CloseRoom(ctx, u, &chatv1.CloseRoomRequest{Room: n}); err != nil && !errs.Is(err, errs.NotFound) {
-			return userdata.Step{}, err
-		}
-	}
-	if len(list) > 0 {
-		return userdata.Step{Erased: int64(len(list))}, nil
-	}
-	return userdata.Step{Next: "0"}, nil
 }

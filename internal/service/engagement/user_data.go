@@ -48,5 +48,5 @@ func (d userData) EraseUser(ctx context.Context, u id.User, from string) (userda
 		}
 		return userdata.Step{Erased: int64(len(list))}, d.service.deps.Counters.Apply(ctx, changes)
 	}
-	return userdata.Step{Next: "0"}, nil
+	return userdata.Step{Next: userdata.FirstTable}, nil
 }

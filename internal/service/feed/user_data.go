@@ -2,10 +2,8 @@ package feed
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/userdata"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
@@ -37,28 +35,14 @@ func (d userData) EraseUser(ctx context.Context, u id.User, from string) (userda
 	if from != "" {
 		return d.Tables.EraseUser(ctx, u, from)
 	}
-	var list []uint64
 	rows, err := d.service.deps.DB.Read().QueryContext(ctx, `SELECT id FROM feed_posts WHERE author = $1 AND NOT deleted ORDER BY id DESC LIMIT $2`, int64(u), erasedAtOnce)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var n uint64
-		err := rows.Scan(&n)
-		list = append(list, n)
-		return err
-	})
-	if err != nil {
-		return userdata.Step{}, err
-	}
-	for _, n := range list {
-		if err := d.service.DeletePost(ctx, u, n); err != nil {
-			return userdata.Step{}, err
-		}
-	}
-	if len(list) > 0 {
-		return userdata.Step{Erased: int64(len(list))}, nil
+	step, err := userdata.EraseFirst(rows, err, func(n uint64) error { return d.service.DeletePost(ctx, u, n) })
+	if err != nil || step.Erased > 0 {
+		return step, err
 	}
 	tail, err := d.service.deps.Log.Tail(ctx, windowKey(u))
 	if err == nil && tail.Seq > 0 {
 		err = d.service.deps.Log.Expire(ctx, windowKey(u), tail.Seq+1, nil)
 	}
-	return userdata.Step{Next: "0"}, err
+	return step, err
 }

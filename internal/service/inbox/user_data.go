@@ -36,7 +36,7 @@ func (d userData) EraseUser(ctx context.Context, u id.User, from string) (userda
 	log, key := d.service.deps.Log, streamKey(u)
 	tail, err := log.Tail(ctx, key)
 	if err != nil || tail.Seq == 0 {
-		return userdata.Step{Next: "0"}, err
+		return userdata.Step{Next: userdata.FirstTable}, err
 	}
 	return userdata.Step{Next: "0", Erased: 1}, log.Trim(ctx, key, tail.Seq+1)
 }

@@ -40,7 +40,7 @@ func (d userData) EraseUser(ctx context.Context, u id.User, from string) (userda
 	var org uint64
 	err := d.service.deps.DB.Read().QueryRowContext(ctx, `SELECT organization FROM organization_members WHERE member = $1 ORDER BY organization LIMIT 1`, int64(u)).Scan(&org)
 	if errors.Is(err, sql.ErrNoRows) {
-		return userdata.Step{Next: "0"}, nil
+		return userdata.Step{Next: userdata.FirstTable}, nil
 	}
 	if err == nil {
 		err = d.service.eraseMember(ctx, u, org)
