@@ -1741,7 +1741,7 @@ mutant "join whatever the answer is" internal/tool/terminal/join.go 's/err != ni
 mutant "take an id for a code" internal/tool/terminal/join.go 's/^\treturn err != nil \&\& !strings.*$/\treturn err != nil || err == nil/' '^TestJoinPreviews$' ./internal/tool/terminal
 mutant "ask again for previews that are off" internal/tool/terminal/link_preview.go 's/ \&\& !s\.previewsOff$//' TestTextsHavePreviews ./internal/tool/terminal
 mutant "take the end of a sentence into a link" internal/tool/terminal/link_preview.go 's/strings\.TrimRight\(found, .*$/found/' TestFirstLinks ./internal/tool/terminal
-mutant "let a page break out of its preview" internal/tool/terminal/link_preview.go 's/clip\(oneLine\(plain\(p\.Description\)\), maxAbout\)/clip(plain(p.Description), maxAbout)/' TestLinkPreviewsInTheTerminal ./internal/tool/terminal
+mutant "let a page break out of its preview" internal/tool/terminal/link_preview.go 's/excerpt\.Marked\(oneLine\(plain\(p\.Description\)\), maxAbout\)/excerpt.Marked(plain(p.Description), maxAbout)/' TestLinkPreviewsInTheTerminal ./internal/tool/terminal
 mutant "clear what is not given of a member" internal/tool/terminal/organize.go 's/range known\.Members \{/range known.Members[:0] {/' TestMembersAreChangedInPart ./internal/tool/terminal
 mutant "end the management of a department with a change" internal/tool/terminal/organize.go 's/, Manager: manages\[d\.Id\]\}/}/' TestMembersAreChangedInPart ./internal/tool/terminal
 mutant "cancel the scheduled message that has a number now" internal/tool/terminal/scheduled.go 's/if !isListed \{/if !isListed || list != nil {/' NumbersStayThose ./internal/app
@@ -1814,6 +1814,10 @@ mutant "hide what somebody else writes with an id of the bridge" bridges/xmpp/me
 mutant "read an own message of XMPP that comes after its author has left" bridges/xmpp/room.go 's/^\tx\.nicks\[jid\] = true$/\t_ = jid/' '^TestCopiedIDs$' bridges/xmpp
 mutant "allocate write-ahead logs in memory" internal/engine/timeline/pebblelog/observed_fs.go 's/if f\.inMemory \{/if f.inMemory \&\& f.spare == nil {/' Preallocation ./internal/engine/timeline/pebblelog
 mutant "take each directory that is new for one in memory" internal/engine/timeline/pebblelog/free_space.go 's/return err == nil \&\& uint64\(s\.Type\) == tmpfs/return err == nil/' DirectoriesInMemory ./internal/engine/timeline/pebblelog
+mutant "cut a text one character too late" internal/base/excerpt/excerpt.go 's/n >= limit/n > limit/' TestTextsAreCutToALength ./internal/base/excerpt
+mutant "let the ellipsis of a text exceed its length" internal/base/excerpt/excerpt.go 's/limit-1/limit/' TestTextsAreCutToALength ./internal/base/excerpt
+mutant "end a text within a character" internal/base/excerpt/excerpt.go 's/return strings\.ToValidUTF8\((.*), ""\)$/_ = strings.ToValidUTF8; return \1/' TestTextsAreCutToALength ./internal/base/excerpt
+mutant "erase rows while there are things" internal/platform/userdata/tables.go 's/len\(list\) > 0/len(list) > 1<<20/' TestThingsAreErasedBeforeRows ./internal/platform/userdata
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

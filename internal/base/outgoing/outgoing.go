@@ -24,10 +24,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	"github.com/rialto-im/rialto/internal/base/tracing"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -237,8 +237,7 @@ func textOf(err error) string {
 	if errors.As(err, &called) {
 		err = called.Err
 	}
-	text := err.Error()
-	return strings.ToValidUTF8(text[:min(len(text), maxText)], "")
+	return excerpt.Bytes(err.Error(), maxText)
 }
 
 // hostOf returns the host of a key: an address, or a host.

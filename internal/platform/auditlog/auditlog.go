@@ -8,9 +8,9 @@ import (
 	"context"
 	"database/sql"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
@@ -58,7 +58,7 @@ func New(ctx context.Context, db *sqldb.DB, now clock.Clock) (*Log, error) {
 // Add adds an entry in the transaction of the change.
 func (l *Log) Add(ctx context.Context, tx *sql.Tx, e Entry) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO audit_entries (time_ms, who, action, subject, state_before, state_after, reason) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		l.clock.Now().UnixMilli(), e.Who, e.Action, e.Subject, shorten(e.Before), shorten(e.After), e.Reason)
+		l.clock.Now().UnixMilli(), e.Who, e.Action, e.Subject, excerpt.Bytes(e.Before, maxText), excerpt.Bytes(e.After, maxText), e.Reason)
 	return err
 }
 
@@ -85,18 +85,6 @@ func (l *Log) By(who, reason string) Recorder {
 		e.Who, e.Reason = who, reason
 		return l.Add(ctx, tx, e)
 	}
-}
-
-// shorten cuts a text between characters.
-func shorten(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	cut := maxText
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut]
 }
 
 // List returns at most limit entries, the newest first: those whose ids are below before.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/egress"
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 )
 
 const (
@@ -48,6 +49,5 @@ func isPrintable(text string) bool {
 
 // ErrorText is an error of a call for the business server, in a form and length that databases store.
 func ErrorText(err error) string {
-	text := err.Error()
-	return strings.ReplaceAll(strings.ToValidUTF8(text[:min(len(text), maxError)], ""), "\x00", "")
+	return strings.ReplaceAll(excerpt.Bytes(err.Error(), maxError), "\x00", "")
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -196,14 +197,10 @@ func (r *Reviewer) Refused(reason string) error {
 
 // reasonText returns the reason that a webhook gives, in one line of at most 200 characters.
 func reasonText(reason string) string {
-	reason = strings.TrimSpace(strings.Map(func(r rune) rune {
+	return excerpt.Of(strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r == utf8.RuneError || r == 0x7f {
 			return ' '
 		}
 		return r
-	}, reason))
-	if n := []rune(reason); len(n) > maxReason {
-		reason = string(n[:maxReason])
-	}
-	return reason
+	}, reason)), maxReason)
 }

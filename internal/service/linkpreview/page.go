@@ -11,6 +11,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/egress"
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"golang.org/x/net/html"
@@ -209,8 +210,8 @@ func line(text string, most int) string {
 		return r
 	}, strings.ToValidUTF8(text, ""))
 	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		text = strings.TrimSpace(string(runes[:most-1])) + "…"
+	if utf8.RuneCountInString(text) > most {
+		text = strings.TrimSpace(excerpt.Of(text, most-1)) + "…"
 	}
 	if !message.IsLine(text) {
 		return ""

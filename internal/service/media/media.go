@@ -20,6 +20,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/signedurl"
@@ -210,7 +211,7 @@ func cleanName(name string) string {
 		if dot > 0 && len(name)-dot <= 16 {
 			ext = name[dot:]
 		}
-		name = strings.ToValidUTF8(name[:200-len(ext)], "") + ext
+		name = excerpt.Bytes(name, 200-len(ext)) + ext
 	}
 	if name == "" {
 		name = "file"

@@ -2,9 +2,9 @@ package moderation
 
 import (
 	"context"
-	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	"github.com/rialto-im/rialto/internal/base/id"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -62,7 +62,7 @@ func (s *Service) copyOf(ctx context.Context, u id.User, of subject) (c copied, 
 	if err != nil {
 		return c, err
 	}
-	c.excerpt = excerpt(text)
+	c.excerpt = excerpt.Of(text, maxExcerpt)
 	c.content, err = proto.Marshal(content)
 	return c, err
 }
@@ -130,12 +130,4 @@ func textOf(c *chatv1.Content) string {
 		}
 	}
 	return c.GetAlbum().GetCaption()
-}
-
-// excerpt returns the first characters of a text.
-func excerpt(text string) string {
-	if utf8.RuneCountInString(text) <= maxExcerpt {
-		return text
-	}
-	return string([]rune(text)[:maxExcerpt])
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	"github.com/rialto-im/rialto/internal/base/id"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -124,7 +125,7 @@ func (s *Service) storeFlag(ctx context.Context, f flag, admit func(tx *sql.Tx) 
 		if err := admit(tx); err != nil {
 			return err
 		}
-		n, err := openCase(ctx, tx, ids[0], f.of, copied{about: f.about, excerpt: excerpt(f.text), content: encoded}, s.nowMs())
+		n, err := openCase(ctx, tx, ids[0], f.of, copied{about: f.about, excerpt: excerpt.Of(f.text, maxExcerpt), content: encoded}, s.nowMs())
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -108,10 +109,7 @@ func (s *Service) storeAttempt(ctx context.Context, tx *sql.Tx, p *subscription,
 
 func shorten(detail string) string {
 	detail = strings.ToValidUTF8(strings.Join(strings.Fields(detail), " "), "")
-	if len(detail) > maxDetail {
-		detail = strings.ToValidUTF8(detail[:maxDetail], "")
-	}
-	return strings.ReplaceAll(detail, "\x00", "")
+	return strings.ReplaceAll(excerpt.Bytes(detail, maxDetail), "\x00", "")
 }
 
 // ListAttempts returns what became of the latest pushes of a user, the newest first.

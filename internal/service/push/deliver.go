@@ -13,6 +13,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -362,11 +363,7 @@ func preview(c *chatv1.Content) string {
 			text = caption
 		}
 	}
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > maxPreview {
-		text = string(runes[:maxPreview-1]) + "…"
-	}
-	return text
+	return excerpt.Marked(strings.Join(strings.Fields(text), " "), maxPreview)
 }
 
 // cause is the text of an error without the address that was called: that of a push service is a secret.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/egress"
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
 	pushv1 "github.com/rialto-im/rialto/sdk/go/gen/push/v1"
 )
@@ -141,15 +142,7 @@ func (n *notification) texts(maxTitle, maxBody int) (title, body string) {
 	if n.Title == "" {
 		return hiddenTitle, hiddenText
 	}
-	return truncate(n.Title, maxTitle), truncate(cmp.Or(n.Body, hiddenBody), maxBody)
-}
-
-// truncate shortens a text to so many characters at most.
-func truncate(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
+	return excerpt.Marked(n.Title, maxTitle), excerpt.Marked(cmp.Or(n.Body, hiddenBody), maxBody)
 }
 
 // tagNumber is topicOf as a number, for providers that replace by number: 1 to 2^31-1. Of two conversations with one number, one replaces the other's

@@ -26,7 +26,7 @@ func rules() archtest.Rules {
 		},
 		Generated: []string{"gen", "sdk/go/gen"},
 		Within: map[string][]string{
-			"internal/base":                    {"internal/base/errs", "internal/base/id", "internal/base/clock", "internal/base/backoff", "internal/base/budget", "internal/base/loopback", "internal/base/memory", "internal/base/tracing"},
+			"internal/base":                    {"internal/base/errs", "internal/base/id", "internal/base/clock", "internal/base/backoff", "internal/base/budget", "internal/base/excerpt", "internal/base/loopback", "internal/base/memory", "internal/base/tracing"},
 			"internal/base/egress":             {"internal/base/outgoing", "internal/base/certpool"},
 			"sdk/go":                           {"sdk/go/reconnect"},
 			"sdk/go/examples":                  {"sdk/go"},
@@ -84,11 +84,11 @@ func rules() archtest.Rules {
 			"sdk/go":                        {}, // a separate module, so that its users do not get the server's dependencies
 			"web":                           {},
 			"internal/tool/bench":           {"sdk/go", "internal/base/progress", "internal/base/backoff", "internal/base/eventually"},
-			"internal/tool/terminal":        {"sdk/go", "internal/base/printable"},
+			"internal/tool/terminal":        {"sdk/go", "internal/base/printable", "internal/base/excerpt"},
 			"internal/tool/apiclient":       {"sdk/go", "internal/base/backoff", "internal/base/egress"},
 			"internal/tool/where":           {"sdk/go", "internal/base/printable", "internal/tool/apiclient"},
 			"internal/tool/remotebackup":    {"sdk/go", "internal/base/backoff", "internal/base/progress", "internal/tool/apiclient"},
-			"internal/tool/interchangefile": {"sdk/go", "internal/base/filecopy"},
+			"internal/tool/interchangefile": {"sdk/go", "internal/base/excerpt", "internal/base/filecopy"},
 			"internal/tool/importer":        {"sdk/go", "internal/base/progress", "internal/tool/apiclient", "internal/tool/interchangefile"},
 			"internal/tool/exporter":        {"sdk/go", "internal/base/progress", "internal/tool/interchangefile", "internal/tool/importer"},
 			"internal/tool/plan":            {"internal/engine/timeline", "internal/engine/sqldb"}, // the number of partitions; a database for its benchmark

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 )
 
 const (
@@ -159,10 +161,7 @@ func oneLine(text string, most int) string {
 		}
 		return r
 	}, text)), " ")
-	if utf8.RuneCountInString(text) > most {
-		text = string([]rune(text)[:most])
-	}
-	return strings.TrimSpace(text)
+	return strings.TrimSpace(excerpt.Of(text, most))
 }
 
 // Conversation adds a conversation. Users whom the source does not describe get a name that says so.
@@ -243,7 +242,7 @@ func (w *Writer) Entry(where string, e Entry) error {
 		if err != nil {
 			return err
 		}
-		begin := string([]rune(e.Text)[:500]) + "…"
+		begin := excerpt.Of(e.Text, 500) + "…"
 		e.Kind, e.Text, e.Mentions = File, "", nil
 		e.Files = []Attachment{{Path: path, Name: "message.txt", MimeType: "text/plain", Size: uint64(size), Caption: begin}}
 	}

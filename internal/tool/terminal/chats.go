@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 )
@@ -196,7 +197,7 @@ func (s *screen) entry(ctx context.Context, c *chatv1.Conversation) string {
 		text += "  [draft]"
 	}
 	if k := c.LastMessage.GetContent().GetControl(); c.LastMessage != nil && (k == nil || s.control(ctx, k) != "") {
-		text += "  " + clip(oneLine(s.line(ctx, c.LastMessage)), 60)
+		text += "  " + excerpt.Marked(oneLine(s.line(ctx, c.LastMessage)), 60)
 	}
 	return text
 }
@@ -325,7 +326,7 @@ func (s *screen) setOpen(ctx context.Context, c *chatv1.Conversation) {
 	} else {
 		s.say("--- %s ---", title)
 	}
-	s.console.Prompt(clip(title, 20) + "> ")
+	s.console.Prompt(excerpt.Marked(title, 20) + "> ")
 }
 
 func (s *screen) markUnread(ctx context.Context, _ string) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	moderationv1 "github.com/rialto-im/rialto/sdk/go/gen/moderation/v1"
 )
 
@@ -58,7 +59,7 @@ func decisionText(d *moderationv1.DecisionNotice) string {
 		text += ", " + strconv.Quote(oneLine(plain(d.Explanation)))
 	}
 	if d.Excerpt != "" {
-		text += fmt.Sprintf(" (about %q)", clip(oneLine(plain(d.Excerpt)), 60))
+		text += fmt.Sprintf(" (about %q)", excerpt.Marked(oneLine(plain(d.Excerpt)), 60))
 	}
 	return text
 }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	"golang.org/x/text/width"
 )
 
@@ -182,7 +183,7 @@ func (k *keyboard) Fill(text string) bool {
 	if k.hidden || len(k.text) > 0 {
 		return false
 	}
-	k.text = []rune(clipRunes(text, maxTyped))
+	k.text = []rune(excerpt.Of(text, maxTyped))
 	k.at = len(k.text)
 	k.draw()
 	return true
@@ -284,16 +285,9 @@ func (k *keyboard) tab() {
 
 // replace puts a word in place of what stands from an index to the cursor.
 func (k *keyboard) replace(from int, word string) {
-	word = clipRunes(word, maxTyped-(len(k.text)-(k.at-from)))
+	word = excerpt.Of(word, maxTyped-(len(k.text)-(k.at-from)))
 	k.text = slices.Concat(k.text[:from], []rune(word), k.text[k.at:])
 	k.at = from + utf8.RuneCountInString(word)
-}
-
-func clipRunes(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:max(most, 0)])
-	}
-	return text
 }
 
 const maxListed = 60 // choices

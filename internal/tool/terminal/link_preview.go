@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -62,7 +63,7 @@ func (s *screen) preview(m *chatv1.Message) string {
 	}
 	text := "\n↳ " + oneLine(plain(host+": "+p.Title))
 	if p.Description != "" {
-		text += "\n  " + clip(oneLine(plain(p.Description)), maxAbout)
+		text += "\n  " + excerpt.Marked(oneLine(plain(p.Description)), maxAbout)
 	}
 	return s.paint(faint, indented(text))
 }

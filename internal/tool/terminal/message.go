@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -149,7 +150,7 @@ func summary(m *chatv1.Message) string {
 	if m.Content.GetText() != "" {
 		text = withoutMarks(text)
 	}
-	return clip(oneLine(text), quoteLen)
+	return excerpt.Marked(oneLine(text), quoteLen)
 }
 
 // what a message says, as its sender wrote it.
@@ -233,7 +234,7 @@ func itemNames(a *chatv1.Album) []string {
 
 // itemName is the name of an album's file with what is known of it.
 func itemName(m *chatv1.Media) string {
-	name, about := clip(m.Name, nameLen), length(m)
+	name, about := excerpt.Marked(m.Name, nameLen), length(m)
 	if m.Size > 0 && about != "" {
 		about += ", "
 	}
@@ -263,7 +264,7 @@ func waveform(samples []byte) string {
 
 // recordingName is the name of a recording with its length, if that is known.
 func recordingName(m *chatv1.Media) string {
-	name, long := clip(m.Name, nameLen), length(m)
+	name, long := excerpt.Marked(m.Name, nameLen), length(m)
 	if long == "" {
 		return name
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -77,9 +78,9 @@ func postCard(p *feedv1.Post, author, url string) *chatv1.Card {
 	card := &chatv1.Card{Title: "Post by " + author, Url: fmt.Sprintf("%s/feed/%d", strings.TrimRight(url, "/"), p.Id)}
 	if c := p.GetContent(); c.GetAudience() == feedv1.Audience_AUDIENCE_EVERYONE {
 		if c.GetTitle() != "" {
-			card.Title = clip(c.Title, maxCardTitle)
+			card.Title = excerpt.Marked(c.Title, maxCardTitle)
 		}
-		card.Text = clip(c.GetText(), maxCardText)
+		card.Text = excerpt.Marked(c.GetText(), maxCardText)
 	}
 	return card
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	"github.com/rialto-im/rialto/internal/base/printable"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -46,14 +47,6 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 
 // indented indents the further lines of a text, so that they cannot look like a message of another user.
 func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n         ") }
-
-// clip cuts a line to a number of characters.
-func clip(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
-}
 
 // sayAll prints lines from a map, sorted.
 func (s *screen) sayAll(lines []string) {
@@ -321,7 +314,7 @@ func (s *screen) refresh(ctx context.Context, c *chatv1.Conversation, here bool)
 	}
 	s.mu.Unlock()
 	if here {
-		s.console.Prompt(clip(s.title(ctx, c), 20) + "> ")
+		s.console.Prompt(excerpt.Marked(s.title(ctx, c), 20) + "> ")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -24,7 +25,7 @@ func (s *screen) thread(ctx context.Context, rest string) error {
 // enterThread opens a thread, and shows the message that it is under.
 func (s *screen) enterThread(ctx context.Context, c *chatv1.Conversation) error {
 	if c.Root != nil {
-		s.say("* thread under #%d: %s", c.RootSeq, clip(oneLine(s.line(ctx, c.Root)), 60))
+		s.say("* thread under #%d: %s", c.RootSeq, excerpt.Marked(oneLine(s.line(ctx, c.Root)), 60))
 	} else {
 		s.say("* thread under #%d", c.RootSeq)
 	}
@@ -42,7 +43,7 @@ func (s *screen) threads(ctx context.Context, rest string) error {
 		list = append(list, c.Id)
 		text := "a message that has expired"
 		if c.Root != nil {
-			text = clip(oneLine(s.line(ctx, c.Root)), 60)
+			text = excerpt.Marked(oneLine(s.line(ctx, c.Root)), 60)
 		}
 		line := fmt.Sprintf("%4d  %s", len(list), text)
 		if c.Unread > 0 {

@@ -1,0 +1,33 @@
+// Package excerpt cuts texts to a length, for places that show or store the beginning of one.
+//
+// Characters are Unicode code points, as in the limits of the API. What readers see as one character, such as a letter with accents or an emoji, may consist
+// of several, and may be cut between them.
+package excerpt
+
+import "strings"
+
+// Of returns the beginning of a text: at most limit characters. A byte that is not UTF-8 counts as one.
+func Of(text string, limit int) string {
+	n := 0
+	for i := range text {
+		if n >= limit {
+			return text[:i]
+		}
+		n++
+	}
+	return text
+}
+
+// Marked returns a text of at most limit characters. One that is longer is cut, and ends with an ellipsis (…), which counts. The limit is at least 1.
+func Marked(text string, limit int) string {
+	if len(Of(text, limit)) == len(text) {
+		return text
+	}
+	return Of(text, limit-1) + "…"
+}
+
+// Bytes returns the beginning of a text: at most limit bytes. The result is valid UTF-8: it does not end within a character, and bytes that are not UTF-8 are
+// left out.
+func Bytes(text string, limit int) string {
+	return strings.ToValidUTF8(text[:min(len(text), limit)], "")
+}
