@@ -2,7 +2,6 @@ package app
 
 import (
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -72,9 +71,7 @@ func (s *proxySigns) request(r *http.Request) {
 
 // isLocalHost reports whether a request names this machine by an address or a name that only programs on it use.
 func isLocalHost(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
+	host = loopback.HostOf(host)
 	return host == "" || loopback.IsHost(host)
 }
 

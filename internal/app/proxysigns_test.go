@@ -38,6 +38,7 @@ func TestProxySignsOfRequests(t *testing.T) {
 		"a client":                                       {false, "203.0.113.1:80", "chat.example.com", "", ""},
 		"a program on this machine":                      {false, "127.0.0.1:80", "localhost:7070", "", ""},
 		"by its address, IPv6":                           {false, "[::1]:80", "[::1]:7070", "", ""},
+		"by its address, IPv6 without a port":            {false, "[::1]:80", "[::1]", "", ""},
 		"a program that names no host":                   {false, "127.0.0.1:80", "", "", ""},
 		"a proxy here":                                   {false, "127.0.0.1:80", "chat.example.com", "203.0.113.1", ""},
 		"a proxy here without the header":                {false, "127.0.0.1:80", "chat.example.com", "", unreported},
