@@ -1738,7 +1738,7 @@ mutant "forget what is typed as the terminal ends" internal/tool/terminal/drafts
 mutant "show the server's draft in place of one that waits" sdk/go/drafts.go 's/; waits \{$/; false \&\& waits {/' TestWhatIsTypedIsTheDraft ./internal/tool/terminal
 mutant "make a call in the Go SDK only once" sdk/go/resend.go 's/mostTries  = 4/mostTries  = 1/' TestLostAnswersScheduleNothingTwice ./internal/tool/terminal
 mutant "join whatever the answer is" internal/tool/terminal/join.go 's/err != nil \|\| !isSure \{/err != nil || isSure \&\& false {/' TestJoiningIsConfirmed ./internal/tool/terminal
-mutant "take an id for a code" internal/tool/terminal/join.go 's/^\treturn err != nil \&\& !strings.*$/\treturn err != nil || err == nil/' '^TestJoinPreviews$' ./internal/tool/terminal
+mutant "take an id for a code" sdk/go/channel.go 's/Token != ""/Token != "" || address != ""/' '^TestJoinPreviews$' ./internal/tool/terminal
 mutant "ask again for previews that are off" internal/tool/terminal/link_preview.go 's/ \&\& !s\.previewsOff$//' TestTextsHavePreviews ./internal/tool/terminal
 mutant "take the end of a sentence into a link" internal/tool/terminal/link_preview.go 's/strings\.TrimRight\(found, .*$/found/' TestFirstLinks ./internal/tool/terminal
 mutant "let a page break out of its preview" internal/tool/terminal/link_preview.go 's/excerpt\.Marked\(oneLine\(plain\(p\.Description\)\), maxAbout\)/excerpt.Marked(plain(p.Description), maxAbout)/' TestLinkPreviewsInTheTerminal ./internal/tool/terminal
@@ -1818,6 +1818,7 @@ mutant "cut a text one character too late" internal/base/excerpt/excerpt.go 's/n
 mutant "let the ellipsis of a text exceed its length" internal/base/excerpt/excerpt.go 's/limit-1/limit/' TestTextsAreCutToALength ./internal/base/excerpt
 mutant "end a text within a character" internal/base/excerpt/excerpt.go 's/return strings\.ToValidUTF8\((.*), ""\)$/_ = strings.ToValidUTF8; return \1/' TestTextsAreCutToALength ./internal/base/excerpt
 mutant "erase rows while there are things" internal/platform/userdata/tables.go 's/len\(list\) > 0/len(list) > 1<<20/' TestThingsAreErasedBeforeRows ./internal/platform/userdata
+mutant "take Chinese punctuation for a part of an address" internal/tool/terminal/link_preview.go 's/u3000-.u303f/u3010-\\u303f/' '^Test(FirstLinks|Markdown)' ./internal/tool/terminal
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -61,6 +61,9 @@ func TestChannels(t *testing.T) {
 		if found, err := c.PreviewJoin(t.Context(), address); err != nil || found.Conversation != want {
 			t.Errorf("the preview of %s is %v, %v", address, found, err)
 		}
+		if rialto.IsJoinCode(address) != (want == 32) {
+			t.Errorf("%s is a code: %v", address, want != 32)
+		}
 	}
 	var users []uint64
 	err = c.Followers(t.Context(), 31, func(m *chatv1.Member) bool { users = append(users, m.User); return true })

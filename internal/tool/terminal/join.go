@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"path"
-	"strconv"
 	"strings"
 
 	rialto "github.com/rialto-im/rialto/sdk/go"
@@ -24,7 +21,7 @@ func (s *screen) previewJoin(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
-	s.say("%s", joinPreview(found, isJoinCode(rest)))
+	s.say("%s", joinPreview(found, rialto.IsJoinCode(rest)))
 	return nil
 }
 
@@ -52,15 +49,6 @@ func joinPreview(found *chatv1.PreviewJoinLinkResponse, byCode bool) string {
 	return text
 }
 
-// isJoinCode reports whether an address is the code of a join link, or such a link.
-func isJoinCode(address string) bool {
-	if u, err := url.Parse(address); err == nil && u.Host != "" {
-		return path.Base(path.Dir(u.Path)) == "join"
-	}
-	_, err := strconv.ParseUint(address, 10, 64)
-	return err != nil && !strings.HasPrefix(address, "@")
-}
-
 // join joins a group or a channel. It says what that is first and, at a keyboard, asks.
 func (s *screen) join(ctx context.Context, rest string) error {
 	address, message, _ := strings.Cut(rest, " ")
@@ -69,13 +57,13 @@ func (s *screen) join(ctx context.Context, rest string) error {
 	}
 	found, err := s.client.PreviewJoin(ctx, address)
 	switch {
-	case err != nil && (rialto.Reason(err) == "" || isJoinCode(address)):
+	case err != nil && (rialto.Reason(err) == "" || rialto.IsJoinCode(address)):
 		return err
 	case err != nil: // a group by its id shows nothing to those whom it has invited, who may join it
 	case found.Member:
 		return s.enterJoined(ctx, found.Conversation)
 	default:
-		s.say("%s", joinPreview(found, isJoinCode(address)))
+		s.say("%s", joinPreview(found, rialto.IsJoinCode(address)))
 		if isSure, err := s.confirm("Join? (y/n) "); err != nil || !isSure {
 			return err
 		}

@@ -31,7 +31,7 @@ func TestJoinPreviews(t *testing.T) {
 		t.Errorf("by its id: got %q", got)
 	}
 	for address, want := range map[string]bool{"Pn3k": true, "https://a.example/join/Pn3k": true, "https://a.example/g/77": false, "77": false, "@news": false} {
-		if got := isJoinCode(address); got != want {
+		if got := rialto.IsJoinCode(address); got != want {
 			t.Errorf("%q is a code: %v", address, got)
 		}
 	}
