@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"iter"
 	"net/url"
 	"regexp"
 	"strings"
@@ -22,16 +23,26 @@ const (
 // webLink is a web address in a text, as the web app finds them. What ends a sentence may follow it.
 var webLink = regexp.MustCompile("(?i)https?://[^\\s<>\"'`\u201c\u201d\u2018\u2019\u3000-\u303f\uff00-\uffef]+")
 
+// webLinks yields where the web addresses in a text begin, and the addresses.
+func webLinks(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for _, at := range webLink.FindAllStringIndex(text, -1) {
+			found := text[at[0]:at[1]]
+			link := strings.TrimRight(found, ".,:;!?)]}*_~")
+			if strings.HasPrefix(found[len(link):], ")") && strings.Contains(link, "(") {
+				link += ")"
+			}
+			if hostOf(link) != "" && !yield(at[0], link) {
+				return
+			}
+		}
+	}
+}
+
 // firstLink returns the first web address in a text; empty if there is none.
 func firstLink(text string) string {
-	for _, found := range webLink.FindAllString(text, -1) {
-		link := strings.TrimRight(found, ".,:;!?)]}*_~")
-		if strings.HasPrefix(found[len(link):], ")") && strings.Contains(link, "(") {
-			link += ")"
-		}
-		if hostOf(link) != "" {
-			return link
-		}
+	for _, link := range webLinks(text) {
+		return link
 	}
 	return ""
 }

@@ -30,7 +30,6 @@ const (
 var (
 	anyMark         = regexp.MustCompile("(?m)[*_~`\\[>\\\\]|^[ \t]*(?:[-+*]|[0-9]{1,9}[.)])[ \t]")
 	countedMark     = regexp.MustCompile("[*_~`\\[\\]>\\\\]|[-+.)][ \t]")
-	webAddress      = regexp.MustCompile(`https?://[^\s<>"]*[^\s<>"'.,:;!?)\]}*_~` + "`]")
 	widePunctuation = regexp.MustCompile(`[\x{3000}-\x{303f}\x{ff00}-\x{ffef}]`)
 )
 
@@ -41,9 +40,9 @@ func parseMarkdown(source string) ast.Node {
 	}
 	// Addresses have no marks. Chinese has no spaces, so its punctuation counts as letters, of the same length.
 	masked := []byte(widePunctuation.ReplaceAllString(source, "\ue000"))
-	for _, at := range webAddress.FindAllStringIndex(source, -1) {
-		if !strings.HasSuffix(source[:at[0]], "](") {
-			copy(masked[at[0]:], bytes.Repeat([]byte("x"), at[1]-at[0]))
+	for at, link := range webLinks(source) {
+		if !strings.HasSuffix(source[:at], "](") {
+			copy(masked[at:], bytes.Repeat([]byte("x"), len(link)))
 		}
 	}
 	p := parser.NewParser(

@@ -36,6 +36,7 @@ func TestMarkdown(t *testing.T) {
 		"[a page](https://example.com/x_y_z)":      "<4>a page</> <https://example.com/x_y_z>",
 		"[bank.com](https://evil.com)":             "<4>bank.com</> <https://evil.com>",
 		"https://example.com/a_b_c *d*":            "https://example.com/a_b_c <3>d</>",
+		"看https://example.com/a_b_c。*d*":           "看https://example.com/a_b_c。<3>d</>",
 		"**中文。**后面":                                "<1>中文。</>后面",
 		"\\*not\\* *a*":                            "*not* <3>a</>",
 		"# no heading, <b>no HTML</b>, &amp; *a*":  "# no heading, <b>no HTML</b>, &amp; <3>a</>",
