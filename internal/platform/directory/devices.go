@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 )
 
 // Device is a session of a user with a connection.
@@ -103,19 +104,19 @@ func (a *devicesAnswer) append(b []byte) []byte {
 }
 
 func readDevicesAnswer(b []byte) (a devicesAnswer, err error) {
-	r := reader{b: b}
-	if r.byte() != wireDevices {
+	r := message.FieldsOf(b)
+	if r.Byte() != wireDevices {
 		return a, errWire
 	}
-	for n := r.uint(); n > 0 && !r.failed; n-- {
-		d := Device{Away: r.byte()&1 != 0}
-		d.Session, d.LastActiveMs = id.Session(r.uint()), int64(r.uint())
+	for n := r.Uvarint(); n > 0 && !r.Bad(); n-- {
+		d := Device{Away: r.Byte()&1 != 0}
+		d.Session, d.LastActiveMs = id.Session(r.Uvarint()), int64(r.Uvarint())
 		a.devices = append(a.devices, d)
 	}
-	for len(r.b) > 0 {
-		a.nodes = append(a.nodes, r.name())
+	for len(r.Rest()) > 0 {
+		a.nodes = append(a.nodes, string(r.Bytes()))
 	}
-	if r.failed {
+	if r.Bad() {
 		return devicesAnswer{}, errWire
 	}
 	return a, nil
@@ -126,12 +127,12 @@ func appendDevicesQuery(b []byte, u id.User) []byte {
 }
 
 func readDevicesQuery(b []byte) (id.User, error) {
-	r := reader{b: b}
-	if r.byte() != wireDevicesQuery {
+	r := message.FieldsOf(b)
+	if r.Byte() != wireDevicesQuery {
 		return 0, errWire
 	}
-	u := id.User(r.uint())
-	if r.failed || len(r.b) > 0 {
+	u := id.User(r.Uvarint())
+	if r.Bad() || len(r.Rest()) > 0 {
 		return 0, errWire
 	}
 	return u, nil

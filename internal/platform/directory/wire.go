@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 )
 
 // First bytes of the messages between nodes; see docs/formats/directory.md.
@@ -117,73 +118,26 @@ func flag(yes bool, bit byte) byte {
 	return 0
 }
 
-// reader decodes a message; failed is set if it ends too early.
-type reader struct {
-	b      []byte
-	failed bool
-}
-
-func (r *reader) byte() byte {
-	if len(r.b) == 0 {
-		r.failed = true
-		return 0
-	}
-	v := r.b[0]
-	r.b = r.b[1:]
-	return v
-}
-
-func (r *reader) uint() uint64 {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 {
-		r.failed, r.b = true, nil
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *reader) name() string {
-	size := r.uint()
-	if size > uint64(len(r.b)) {
-		r.failed, r.b = true, nil
-		return ""
-	}
-	name := string(r.b[:size])
-	r.b = r.b[size:]
-	return name
-}
-
-func (r *reader) fixed() uint64 {
-	if len(r.b) < 8 {
-		r.failed, r.b = true, nil
-		return 0
-	}
-	v := binary.BigEndian.Uint64(r.b)
-	r.b = r.b[8:]
-	return v
-}
-
 func readAnnouncement(b []byte) (a announcement, err error) {
-	r := reader{b: b}
-	if r.byte() != wireAnnouncement {
+	r := message.FieldsOf(b)
+	if r.Byte() != wireAnnouncement {
 		return a, errWire
 	}
-	a.node, a.process = r.name(), r.fixed()
-	a.part, a.term, a.seq, a.complete = r.uint(), r.uint(), r.uint(), r.byte()&1 != 0
-	for len(r.b) > 0 {
-		e := entry{key: key{about: about(r.byte())}}
-		flags := r.byte()
-		e.id, e.on, e.loggedOut, e.away = r.uint(), flags&entryOn != 0, flags&entryLoggedOut != 0, flags&entryAway != 0
+	a.node, a.process = string(r.Bytes()), r.Uint64()
+	a.part, a.term, a.seq, a.complete = r.Uvarint(), r.Uvarint(), r.Uvarint(), r.Byte()&1 != 0
+	for len(r.Rest()) > 0 {
+		e := entry{key: key{about: about(r.Byte())}}
+		flags := r.Byte()
+		e.id, e.on, e.loggedOut, e.away = r.Uvarint(), flags&entryOn != 0, flags&entryLoggedOut != 0, flags&entryAway != 0
 		if e.about < aboutUser || e.about > aboutVisibility {
 			return a, errWire
 		}
 		if e.about == aboutUser {
-			e.age = uint32(min(r.uint(), 1<<31))
+			e.age = uint32(min(r.Uvarint(), 1<<31))
 		}
 		a.entries = append(a.entries, e)
 	}
-	if r.failed {
+	if r.Bad() {
 		return a, errWire
 	}
 	return a, nil
@@ -201,20 +155,20 @@ func (a *answer) append(b []byte) []byte {
 }
 
 func readAnswer(b []byte) (a answer, err error) {
-	r := reader{b: b}
-	if r.byte() != wireAnswer {
+	r := message.FieldsOf(b)
+	if r.Byte() != wireAnswer {
 		return a, errWire
 	}
-	a.code, a.term = r.byte(), r.uint()
-	for len(r.b) > 0 {
-		flags := r.byte()
+	a.code, a.term = r.Byte(), r.Uvarint()
+	for len(r.Rest()) > 0 {
+		flags := r.Byte()
 		s := Status{Known: flags&1 != 0, Online: flags&2 != 0, Away: flags&4 != 0}
 		if s.Online {
-			s.LastActiveMs = int64(r.uint())
+			s.LastActiveMs = int64(r.Uvarint())
 		}
 		a.statuses = append(a.statuses, s)
 	}
-	if r.failed {
+	if r.Bad() {
 		return a, errWire
 	}
 	return a, nil
@@ -229,14 +183,14 @@ func appendStatusQuery(b []byte, users []id.User) []byte {
 }
 
 func readStatusQuery(b []byte) (users []id.User, err error) {
-	r := reader{b: b}
-	if r.byte() != wireStatusQuery {
+	r := message.FieldsOf(b)
+	if r.Byte() != wireStatusQuery {
 		return nil, errWire
 	}
-	for len(r.b) > 0 {
-		users = append(users, id.User(r.uint()))
+	for len(r.Rest()) > 0 {
+		users = append(users, id.User(r.Uvarint()))
 	}
-	if r.failed {
+	if r.Bad() {
 		return nil, errWire
 	}
 	return users, nil
@@ -260,15 +214,15 @@ func (q *verification) append(b []byte) []byte {
 }
 
 func readVerification(b []byte) (q verification, err error) {
-	r := reader{b: b}
-	if r.byte() != wireVerify {
+	r := message.FieldsOf(b)
+	if r.Byte() != wireVerify {
 		return q, errWire
 	}
-	q.node, q.process = r.name(), r.fixed()
-	for len(r.b) > 0 {
-		q.partitions = append(q.partitions, verifiedPartition{r.uint(), r.uint()})
+	q.node, q.process = string(r.Bytes()), r.Uint64()
+	for len(r.Rest()) > 0 {
+		q.partitions = append(q.partitions, verifiedPartition{r.Uvarint(), r.Uvarint()})
 	}
-	if r.failed {
+	if r.Bad() {
 		return q, errWire
 	}
 	return q, nil
@@ -300,14 +254,14 @@ func appendChange(b []byte, c change) []byte {
 }
 
 func readChanges(b []byte) (list []change, err error) {
-	r := reader{b: b}
-	if r.byte() != wireChanges {
+	r := message.FieldsOf(b)
+	if r.Byte() != wireChanges {
 		return nil, errWire
 	}
-	for len(r.b) > 0 {
-		list = append(list, change{id.User(r.uint()), r.byte()&1 != 0})
+	for len(r.Rest()) > 0 {
+		list = append(list, change{id.User(r.Uvarint()), r.Byte()&1 != 0})
 	}
-	if r.failed {
+	if r.Bad() {
 		return nil, errWire
 	}
 	return list, nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/message"
 )
 
 // First bytes of requests and answers between nodes; docs/formats/trace.md.
@@ -45,46 +46,21 @@ func appendQuery(b []byte, q query) []byte {
 	return b
 }
 
-// reader reads varints; the first fault stays.
-type reader struct {
-	b   []byte
-	bad bool
-}
-
-func (r *reader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 {
-		r.b, r.bad = nil, true
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-// count reads a number of elements, each of which has at least a byte.
-func (r *reader) count() uint64 {
-	n := r.uvarint()
-	if n > uint64(len(r.b)) {
-		r.bad = true
-		return 0
-	}
-	return n
-}
-
-func (r *reader) err() error {
-	if r.bad || len(r.b) > 0 {
+// endOf is an error of fields that lack something, or are more than were read.
+func endOf(f message.Fields) error {
+	if f.Bad() || len(f.Rest()) > 0 {
 		return errMalformed
 	}
 	return nil
 }
 
 func readQuery(b []byte) (q query, err error) {
-	r := reader{b: b}
-	q.conversation, q.seq = r.uvarint(), r.uvarint()
-	for range r.count() {
-		q.members = append(q.members, member{id.User(r.uvarint()), r.uvarint()})
+	r := message.FieldsOf(b)
+	q.conversation, q.seq = r.Uvarint(), r.Uvarint()
+	for range r.Count() {
+		q.members = append(q.members, member{id.User(r.Uvarint()), r.Uvarint()})
 	}
-	return q, r.err()
+	return q, endOf(r)
 }
 
 // appendFound answers where a message is; conversation 0: the node does not know it.
@@ -99,9 +75,9 @@ func readFound(b []byte) (conversation, seq uint64, err error) {
 	if len(b) == 0 || b[0] != answerFound {
 		return 0, 0, errMalformed
 	}
-	r := reader{b: b[1:]}
-	conversation, seq = r.uvarint(), r.uvarint()
-	return conversation, seq, r.err()
+	r := message.FieldsOf(b[1:])
+	conversation, seq = r.Uvarint(), r.Uvarint()
+	return conversation, seq, endOf(r)
 }
 
 // nodeRecords is what a node knows of a message.
@@ -142,17 +118,16 @@ func readRecords(b []byte, conversation uint64) (n nodeRecords, err error) {
 	if len(b) == 0 || b[0] != answerRecords {
 		return n, errMalformed
 	}
-	r := reader{b: b[1:]}
-	n.spans = flightrecorder.Spans{Messages: int64(r.uvarint()), Devices: int64(r.uvarint())}
-	n.pushed = pushes{r.uvarint(), r.uvarint(), r.uvarint()}
-	for range r.count() {
-		if len(r.b) == 0 {
+	r := message.FieldsOf(b[1:])
+	n.spans = flightrecorder.Spans{Messages: int64(r.Uvarint()), Devices: int64(r.Uvarint())}
+	n.pushed = pushes{r.Uvarint(), r.Uvarint(), r.Uvarint()}
+	for range r.Count() {
+		if len(r.Rest()) == 0 {
 			return n, errMalformed
 		}
-		c := flightrecorder.Record{Kind: flightrecorder.Kind(r.b[0]), Conversation: conversation}
-		r.b = r.b[1:]
-		c.AtUs, c.Seq, c.User, c.Device = int64(r.uvarint()), r.uvarint(), r.uvarint(), r.uvarint()
+		c := flightrecorder.Record{Kind: flightrecorder.Kind(r.Byte()), Conversation: conversation}
+		c.AtUs, c.Seq, c.User, c.Device = int64(r.Uvarint()), r.Uvarint(), r.Uvarint(), r.Uvarint()
 		n.records = append(n.records, c)
 	}
-	return n, r.err()
+	return n, endOf(r)
 }
