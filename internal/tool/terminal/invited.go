@@ -12,24 +12,45 @@ func (s *screen) listInvited(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
+	return sayInvited(ctx, s, func(page string) ([]*chatv1.GroupInvitation, string, error) {
+		r, err := call(ctx, s.client.Chat().ListGroupInvitations, &chatv1.ListGroupInvitationsRequest{Conversation: c.Id, Limit: pageSize, Page: page})
+		return r.GetInvitations(), r.GetNext(), err
+	})
+}
+
+func (s *screen) listInvitedToOrganization(ctx context.Context, org *chatv1.Organization, _ string) error {
+	return sayInvited(ctx, s, func(page string) ([]*chatv1.OrganizationInvitation, string, error) {
+		r, err := call(ctx, s.client.Organization().ListOrganizationInvitations, &chatv1.ListOrganizationInvitationsRequest{Organization: org.Id, Page: page})
+		return r.GetInvitations(), r.GetNext(), err
+	})
+}
+
+// sentInvitation is one to a group or to an organization.
+type sentInvitation interface {
+	GetUser() uint64
+	GetInviter() uint64
+}
+
+// sayInvited lists who is invited, and by whom. List returns a page and the next page's token, empty for the last one.
+func sayInvited[I sentInvitation](ctx context.Context, s *screen, list func(page string) ([]I, string, error)) error {
 	found := false
 	for page := ""; ; {
-		r, err := call(ctx, s.client.Chat().ListGroupInvitations, &chatv1.ListGroupInvitationsRequest{Conversation: c.Id, Limit: pageSize, Page: page})
+		invitations, next, err := list(page)
 		if err != nil {
 			return err
 		}
 		var users []uint64
-		for _, i := range r.Invitations {
-			users = append(users, i.User, i.Inviter)
+		for _, i := range invitations {
+			users = append(users, i.GetUser(), i.GetInviter())
 		}
 		if err := s.readNames(ctx, users); err != nil {
 			return err
 		}
-		for _, i := range r.Invitations {
+		for _, i := range invitations {
 			found = true
-			s.say("  @%s  %s, invited by %s", s.handle(i.User), s.name(ctx, i.User), s.name(ctx, i.Inviter))
+			s.say("  @%s  %s, invited by %s", s.handle(i.GetUser()), s.name(ctx, i.GetUser()), s.name(ctx, i.GetInviter()))
 		}
-		if page = r.Next; page == "" {
+		if page = next; page == "" {
 			break
 		}
 	}

@@ -194,34 +194,6 @@ func (s *screen) inviteToOrganization(ctx context.Context, org *chatv1.Organizat
 	return err
 }
 
-func (s *screen) listInvitedToOrganization(ctx context.Context, org *chatv1.Organization, _ string) error {
-	found := false
-	for page := ""; ; {
-		r, err := call(ctx, s.client.Organization().ListOrganizationInvitations, &chatv1.ListOrganizationInvitationsRequest{Organization: org.Id, Page: page})
-		if err != nil {
-			return err
-		}
-		var users []uint64
-		for _, i := range r.Invitations {
-			users = append(users, i.User, i.Inviter)
-		}
-		if err := s.readNames(ctx, users); err != nil {
-			return err
-		}
-		for _, i := range r.Invitations {
-			found = true
-			s.say("  @%s  %s, invited by %s", s.handle(i.User), s.name(ctx, i.User), s.name(ctx, i.Inviter))
-		}
-		if page = r.Next; page == "" {
-			break
-		}
-	}
-	if !found {
-		s.say("Nobody is invited.")
-	}
-	return nil
-}
-
 func (s *screen) uninviteFromOrganization(ctx context.Context, org *chatv1.Organization, rest string) error {
 	users, err := s.usersOf(ctx, rest)
 	if err != nil {
