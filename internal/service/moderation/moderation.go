@@ -6,7 +6,7 @@
 // Bans are rows. A session is opened or refreshed in a transaction that reads them (CheckBan), so that none is opened once a ban was answered, on any node. Bans of
 // networks are in the memory of each node as well, for connections and calls (networks.go).
 //
-// Limits are rows of bans, and a map in the memory of each node (limits.go), for each message, post and comment that is stored.
+// Limits of users (shadow bans) are rows of bans, and a map in the memory of each node (limits.go), for each message, post and comment that is stored.
 //
 // Word lists are rows, and a filter in the memory of each node (words.go). A word refuses a text before it is stored, or puts it into the queue of moderators (flag.go).
 //
