@@ -64,10 +64,6 @@ func (s *source) copy(w *interchangefile.Writer, name string) (c attachmentCopy,
 	if err := s.check(name); err != nil {
 		return attachmentCopy{fault: err.Error()}, nil
 	}
-	// No file may be compressed too far by itself, while all are.
-	if s.size > 0 && s.copied > ratioFrom && s.copied/s.size >= maxRatio {
-		return attachmentCopy{fault: errBomb.Error()}, nil
-	}
 	file, err := s.open(name)
 	if err != nil {
 		return attachmentCopy{fault: err.Error()}, nil
@@ -75,7 +71,6 @@ func (s *source) copy(w *interchangefile.Writer, name string) (c attachmentCopy,
 	defer file.Close()
 	r := &sourceReader{r: file}
 	c.path, c.size, err = w.StoreFile(r)
-	s.copied += c.size
 	switch {
 	case r.fault != nil:
 		return attachmentCopy{fault: "it cannot be read: " + r.fault.Error()}, nil

@@ -43,7 +43,7 @@ func Convert(ctx context.Context, convert Converter, format, path, dir string, n
 
 const (
 	maxValue = 8 << 20 // bytes of a JSON value
-	// maxRatio of compression, of entries above ratioFrom: a text compresses to a twentieth, a bomb to a thousandth.
+	// maxRatio of compression, of entries above ratioFrom, and of all that is read of an archive: a text compresses to a twentieth, a bomb to a thousandth.
 	maxRatio  = 200
 	ratioFrom = 16 << 20
 )
@@ -55,9 +55,10 @@ type source struct {
 	sizes map[string]*zip.File // of a zip file
 	// size of the zip file in bytes; 0 of a directory.
 	size int64
-	// copies are the files that were copied, by their names, and copied their bytes.
+	// opened are the bytes of all entries that were opened, unpacked: of one that was opened twice, twice.
+	opened uint64
+	// copies are the files that were copied, by their names.
 	copies map[string]attachmentCopy
-	copied int64
 }
 
 // openSource opens a directory or a zip file. What a zip file names outside itself is left out.
@@ -92,11 +93,18 @@ func openSource(w *interchangefile.Writer, path string) (*source, error) {
 
 var errBomb = errors.New("it is compressed so far that it may be made to fill the disk")
 
-// open opens a file of the export.
+// open opens a file of the export. No entry of an archive may be compressed too far, and neither may all together: many small ones fill a disk as a large one does, and several may have the same bytes.
+// An entry that says less than its size cannot be read beyond it.
 func (s *source) open(name string) (fs.File, error) {
-	if f := s.sizes[name]; f != nil && f.UncompressedSize64 > ratioFrom && f.UncompressedSize64/max(f.CompressedSize64, 1) > maxRatio {
+	f := s.sizes[name]
+	if f == nil {
+		return s.Open(name)
+	}
+	size, most := f.UncompressedSize64, max(ratioFrom, uint64(s.size)*maxRatio)
+	if size > ratioFrom && size/max(f.CompressedSize64, 1) > maxRatio || size > most-min(s.opened, most) {
 		return nil, errBomb
 	}
+	s.opened += size
 	return s.Open(name)
 }
 
