@@ -16,6 +16,12 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
+// How long a transaction waits while another process writes. A command beside a busy server finds the file free for moments only, and looks for one ten times a second.
+const (
+	lockWait              = 5 * time.Second
+	lockWaitBesideAnother = time.Minute
+)
+
 // readerIdle is how long a connection remains open that nobody reads by. Each has a copy of the schema, of a megabyte.
 const readerIdle = 30 * time.Second
 
@@ -23,7 +29,11 @@ func openSQLite(ctx context.Context, path string, o StoreOptions) (_ *DB, err er
 	if err := createIfAbsent(path, o); err != nil {
 		return nil, fmt.Errorf("the database %s: %w", path, explain(err))
 	}
-	query := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(5000)", "cache_size(-4000)"}, "_txlock": {"immediate"}}
+	wait := lockWait
+	if o.OtherProcesses {
+		wait = lockWaitBesideAnother
+	}
+	query := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "cache_size(-4000)"}, "_txlock": {"immediate"}}
 	if o.MustExist {
 		query.Set("mode", "rw")
 	}
@@ -100,6 +110,8 @@ func classify(err error) error {
 		return errs.StorageFull(err)
 	case code&0xff == sqlite3.SQLITE_IOERR:
 		return storageFailed(err)
+	case code&0xff == sqlite3.SQLITE_BUSY:
+		return &errs.Error{Kind: errs.Unavailable, Reason: "storage", Message: "another process has kept the database locked for longer than this one waits; try again", Retry: 1e9, Cause: err}
 	}
 	return classifyPostgres(err)
 }
