@@ -347,6 +347,9 @@ func (s *Service) notificationOf(ctx context.Context, u id.User, c *chatv1.Conve
 	}
 	if len(users) == 1 {
 		n.Title = users[0].DisplayName
+		if b := users[0].Bridge; b != "" { // a name of another system may be that of somebody here
+			n.Title += " · " + b
+		}
 	}
 	n.Body = preview(m.Content)
 	if c.Peer == 0 && c.Title != "" {

@@ -64,6 +64,7 @@ type world struct {
 	members        []id.User
 	broken, moving map[id.User]bool        // users with streams that cannot be read, and whose directory is moving
 	availability   presencev1.Availability // that bob chose
+	bridgeOfAnn    string                  // over which she writes; empty: she is here
 }
 
 func must(t testing.TB, err error) {
@@ -320,8 +321,14 @@ func (w *world) SettingsOf(context.Context, []id.User) (map[id.User]*accountv1.S
 }
 
 func (w *world) GetUsers(_ context.Context, r *accountv1.GetUsersRequest) (list []*accountv1.User, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, u := range r.Users {
-		list = append(list, &accountv1.User{Id: u, DisplayName: map[id.User]string{ann: "Ann", bob: "Bob", eve: "Eve"}[id.User(u)]})
+		known := &accountv1.User{Id: u, DisplayName: map[id.User]string{ann: "Ann", bob: "Bob", eve: "Eve"}[id.User(u)]}
+		if id.User(u) == ann {
+			known.Bridge = w.bridgeOfAnn
+		}
+		list = append(list, known)
 	}
 	return list, nil
 }

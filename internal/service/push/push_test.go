@@ -128,6 +128,12 @@ func TestTextIsShownOnRequest(t *testing.T) {
 	if got := b.shows(2)[1]; got.Title != "Climbing" || got.Body != "Ann: tomorrow?" || got.Badge != 2 || got.Parent != "5" || got.Root != "6" {
 		t.Errorf("the browser shows %+v", got)
 	}
+	w.change(func() { w.bridgeOfAnn = "irc" })
+	w.say("and then?")
+	w.examine()
+	if got := b.shows(3)[2]; got.Title != "Climbing" || got.Body != "Ann · irc: and then?" {
+		t.Errorf("of somebody of another system, the browser shows %+v", got)
+	}
 }
 
 // Of messages that come before they are pushed, the newest is. If it is recalled, the one before is.
