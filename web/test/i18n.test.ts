@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { dictionaries, translate, type Key } from "../src/i18n.js";
+import { en as consoleTexts } from "../src/console/text.js";
 
 test("both languages say the same things, with the same blanks", () => {
   const keys = Object.keys(dictionaries.en) as Key[];
@@ -16,6 +17,12 @@ test("each text is shown somewhere", () => {
   const code = Object.values(files).join("\n");
   const keys = Object.keys(dictionaries.en).map((k) => k.replace(/(Zero|One|Two|Few|Many)$/, ""));
   expect(keys.filter((k) => !code.includes(`"${k}"`))).toEqual([]);
+});
+
+test("English texts that count have a form for one", () => {
+  const texts: Record<string, string> = { ...dictionaries.en, ...consoleTexts };
+  const without = Object.keys(texts).filter((k) => !k.endsWith("One") && /(?<!at most )\{n\} (?!of )(\p{L}+ )?\p{L}+s\b/u.test(texts[k]!) && !texts[`${k}One`]);
+  expect(without).toEqual([]);
 });
 
 test("blanks are filled in", () => {

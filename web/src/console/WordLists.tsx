@@ -1,6 +1,6 @@
 import { useCallback, useState, type FormEvent } from "react";
 import { WordAction, type ListedWord, type WordList } from "./calls.js";
-import { count, moment } from "./formats.js";
+import { moment } from "./formats.js";
 import type { PageProps } from "./pageProps.js";
 import { useText } from "./text.js";
 import { useRows } from "./useRows.js";
@@ -53,7 +53,7 @@ export function WordLists({ calls, fail, mayChange }: PageProps) {
           <li key={l.name}>
             <button data-testid="word-list" onClick={() => void edit(l.name)}>
               <strong><bdi>{l.name}</bdi></strong>
-              <span className="muted">{t("words", { n: count(l.count) })} · {moment(l.changedMs)} · <bdi>{l.changedBy}</bdi></span>
+              <span className="muted">{t("words", { n: l.count })} · {moment(l.changedMs)} · <bdi>{l.changedBy}</bdi></span>
             </button>
           </li>
         ))}
