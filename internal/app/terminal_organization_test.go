@@ -22,7 +22,7 @@ func TestOrganizationsInTerminals(t *testing.T) {
 	must(t, err)
 
 	alice.types("/org", "/organize", "/organize 2 invited", "/organize 1 nothing", "/organize 1 invited")
-	alice.sees("  1  Acme  1 members  (owner; /organize 1)", "/organize N department PATH\n      add a department", "! there is no organization", `! an organization has no "nothing"`, "Nobody is invited.")
+	alice.sees("  1  Acme  1 member  (owner; /organize 1)", "/organize N department PATH\n      add a department", "! there is no organization", `! an organization has no "nothing"`, "Nobody is invited.")
 	alice.types("/organize 1 department Sales", "/organize 1 department sales/Europe", "/organize 1 department Nowhere/Europe", "/organize 1 rename Sales/Europe to West", "/organize 1 rename Sales", "/organize 1 remove Sales", "/org 1")
 	alice.sees("Done.", "Done.", `! there is no department "Nowhere"`, "Done.", "! write /organize N rename", "! ", "  Sales (0)\n    West (0)\n")
 
@@ -48,7 +48,7 @@ func TestOrganizationsInTerminals(t *testing.T) {
 	alice.types("/organize 1 leave yes", "/organize 1 owner @bob", "/organize 1 owner @bob yes", "/org", "/organize 1 leave", "/organize 1 leave yes", "/org")
 	alice.sees("! ", "! you cannot undo this", "Done.", "(admin; /organize 1)", "! you also leave its groups", "Done.", "You are in no organization.")
 	bob.types("/organize 1 member @carol", "/organize 1 remove @alice @carol", "/org")
-	bob.sees("  1  Acme Ltd  1 members  (owner; /organize 1)")
+	bob.sees("  1  Acme Ltd  1 member  (owner; /organize 1)")
 	carol.types("/org", "/gone?")
 	carol.sees("unknown command /gone?")
 	alice.mu.Lock()

@@ -1,4 +1,4 @@
-// Package printable makes text of others safe to print on a terminal: errors, arguments of jobs, names that users chose.
+// Package printable makes text of others safe to print on a terminal: errors, arguments of jobs, names that users chose. It also says how many things there are.
 package printable
 
 import "strings"

@@ -20,3 +20,11 @@ func TestTextHasNoControlCharacters(t *testing.T) {
 		}
 	}
 }
+
+func TestThingsAreCounted(t *testing.T) {
+	for n, want := range map[int]string{0: "0 posts, 0 replies, 0 keys", 1: "1 post, 1 reply, 1 key", 2: "2 posts, 2 replies, 2 keys"} {
+		if got := printable.Count(n, "post") + ", " + printable.Count(n, "reply") + ", " + printable.Count(n, "key"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -141,6 +141,7 @@ func (s *screen) listChats(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
+	titles := s.titlesOf(ctx, chats)
 	left, badge := 0, uint64(0)
 	for i, c := range chats {
 		if !listed(c) {
@@ -157,7 +158,7 @@ func (s *screen) listChats(ctx context.Context, rest string) error {
 		if c.Unread > 0 && !c.State.GetMuted() {
 			st = bold
 		}
-		s.say("%s", s.paint(st, fmt.Sprintf("%3d %s %s", i+1, flags(c, online[c.Peer]), s.entry(ctx, c))))
+		s.say("%s", s.paint(st, fmt.Sprintf("%3d %s %s", i+1, flags(c, online[c.Peer]), s.entry(ctx, c, titles[c.Id]))))
 	}
 	switch {
 	case len(list) == 0:
@@ -182,9 +183,24 @@ func flags(c *chatv1.Conversation, online bool) string {
 	return string(f)
 }
 
+// titlesOf returns the titles of a list of chats. Chats with people whose titles are equal have the handles, too.
+func (s *screen) titlesOf(ctx context.Context, chats []*chatv1.Conversation) map[uint64]string {
+	titles, times := map[uint64]string{}, map[string]int{}
+	for _, c := range chats {
+		titles[c.Id] = s.title(ctx, c)
+		times[titles[c.Id]]++
+	}
+	for _, c := range chats {
+		if title := titles[c.Id]; c.Peer != 0 && c.Peer != s.client.User() && times[title] > 1 {
+			titles[c.Id] = title + " @" + s.handle(c.Peer)
+		}
+	}
+	return titles
+}
+
 // entry returns a line of the list: title, unread count, last message.
-func (s *screen) entry(ctx context.Context, c *chatv1.Conversation) string {
-	text := s.title(ctx, c)
+func (s *screen) entry(ctx context.Context, c *chatv1.Conversation, title string) string {
+	text := title
 	if c.Unread > 0 {
 		text += fmt.Sprintf("  (%d new)", c.Unread)
 	} else if c.State.GetMarkedUnread() {

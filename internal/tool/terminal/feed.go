@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/printable"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
@@ -40,7 +41,7 @@ func (s *screen) feedProfile(ctx context.Context, rest string) error {
 		if err != nil {
 			return err
 		}
-		s.say("  %s: %s, %s, follows %d", s.name(ctx, user), counted(p.Posts, "post"), counted(p.Followers, "follower"), p.Following)
+		s.say("  %s: %s, %s, follows %d", s.name(ctx, user), printable.Count(p.Posts, "post"), printable.Count(p.Followers, "follower"), p.Following)
 	}
 	return s.listPosts(ctx, fmt.Sprint("profile ", user), rest, "", func(page string, _ int) (listedPosts, error) {
 		before, err := pageNumber(page)
@@ -71,23 +72,15 @@ func (s *screen) unfollow(ctx context.Context, rest string) error {
 // engagementLine shows the number of a post, by which commands name it, and its counts.
 func engagementLine(number int, p *feedv1.Post) string {
 	return fmt.Sprintf("      [%d] %s, %s, %s, %s, %s", number, countedWithOwn(p.Likes, p.Liked, "like"), countedWithOwn(p.Favourites, p.Favourited, "favourite"),
-		counted(p.Comments, "comment"), counted(p.Reposts, "repost"), counted(p.Views, "view"))
+		printable.Count(p.Comments, "comment"), printable.Count(p.Reposts, "repost"), printable.Count(p.Views, "view"))
 }
 
 // countedWithOwn is a number of things, with whether the user's own is among them.
 func countedWithOwn(n uint32, isOwn bool, what string) string {
 	if isOwn {
-		return counted(n, what) + " (yours too)"
+		return printable.Count(n, what) + " (yours too)"
 	}
-	return counted(n, what)
-}
-
-// counted is a number of things: 1 post, 2 posts.
-func counted[N uint32 | uint64 | int | int64](n N, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return printable.Count(n, what)
 }
 
 // postAt returns the id of a post by the number with which it was shown.

@@ -3,10 +3,10 @@ package terminal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/rialto-im/rialto/internal/base/printable"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -105,11 +105,7 @@ func (s *screen) listFolders(ctx context.Context) error {
 		s.say("There are no folders. /folders add NAME puts the open chat into a new one.")
 	}
 	for _, f := range r.Folders {
-		chats := "1 chat"
-		if n := len(f.Conversations); n != 1 {
-			chats = fmt.Sprintf("%d chats", n)
-		}
-		s.say("  %s  %s: /chats %s", plain(f.Name), chats, plain(f.Name))
+		s.say("  %s  %s: /chats %s", plain(f.Name), printable.Count(len(f.Conversations), "chat"), plain(f.Name))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rialto-im/rialto/internal/base/printable"
 	engagementv1 "github.com/rialto-im/rialto/sdk/go/gen/engagement/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
@@ -143,7 +144,7 @@ func (s *screen) hot(ctx context.Context, rest string) error {
 		for i, p := range r.GetPosts() {
 			note := fmt.Sprint("No. ", shown+i+1)
 			if of.when != "" {
-				note += ", " + counted(p.Likes, "like") + " " + of.when
+				note += ", " + printable.Count(p.Likes, "like") + " " + of.when
 			}
 			l.posts, l.notes = append(l.posts, p.Post), append(l.notes, note)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/printable"
 	notificationv1 "github.com/rialto-im/rialto/sdk/go/gen/notification/v1"
 )
 
@@ -77,7 +78,7 @@ func (s *screen) whoOf(ctx context.Context, n *notificationv1.Notification) stri
 	case len(names) == 0:
 		return "somebody"
 	case n.MoreActors && n.ActorCount > 1:
-		return fmt.Sprintf("%s and more than %d others", names[0], n.ActorCount-1)
+		return fmt.Sprintf("%s and more than %s", names[0], printable.Count(n.ActorCount-1, "other"))
 	case n.ActorCount > 2:
 		return fmt.Sprintf("%s and %d others", names[0], n.ActorCount-1)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rialto-im/rialto/internal/base/printable"
 	notificationv1 "github.com/rialto-im/rialto/sdk/go/gen/notification/v1"
 )
 
@@ -104,7 +105,7 @@ func countedUpTo(n uint32, what string, most uint32) string {
 	if n >= most {
 		return fmt.Sprintf("%d+ %ss", most-1, what)
 	}
-	return counted(n, what)
+	return printable.Count(n, what)
 }
 
 // announcePost says once, until the next /feed, that somebody else has published a post.

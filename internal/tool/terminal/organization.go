@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rialto-im/rialto/internal/base/printable"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -38,7 +39,7 @@ func (s *screen) listOrganizations(ctx context.Context) error {
 		if o.Role > chatv1.OrganizationRole_ORGANIZATION_ROLE_MEMBER {
 			role = "  (" + organizationRole(o.Role) + "; /organize " + strconv.Itoa(i+1) + ")"
 		}
-		s.say("  %d  %s  %d members%s", i+1, oneLine(plain(o.Name)), o.Members, role)
+		s.say("  %d  %s  %s%s", i+1, oneLine(plain(o.Name)), printable.Count(o.Members, "member"), role)
 	}
 	return nil
 }

@@ -12,8 +12,17 @@ import (
 // keepName caches a user's name.
 func (s *screen) keepName(u *accountv1.User) {
 	s.mu.Lock()
-	s.people[u.Id] = person{u.Handle, oneLine(plain(u.DisplayName))}
+	s.people[u.Id] = person{u.Handle, shownName(u)}
 	s.mu.Unlock()
+}
+
+// shownName is a user's name, with the bridge over which somebody of another system writes: a name of there may be that of somebody here.
+func shownName(u *accountv1.User) string {
+	name := oneLine(plain(u.DisplayName))
+	if u.Bridge != "" {
+		name += " · " + oneLine(plain(u.Bridge))
+	}
+	return name
 }
 
 // readNames reads the names of unknown users.
@@ -78,7 +87,7 @@ func (s *screen) find(ctx context.Context, words string) error {
 	}
 	for _, u := range r.Users {
 		s.keepName(u)
-		s.say("  @%s  %s", u.Handle, oneLine(plain(u.DisplayName)))
+		s.say("  @%s  %s", u.Handle, shownName(u))
 	}
 	return nil
 }
@@ -93,7 +102,7 @@ func (s *screen) who(ctx context.Context, rest string) error {
 		return err
 	}
 	for _, u := range r.Users {
-		s.say("  @%s  %s", u.Handle, oneLine(plain(u.DisplayName)))
+		s.say("  @%s  %s", u.Handle, shownName(u))
 		if u.Bio != "" {
 			s.say("  %s", indented(plain(u.Bio)))
 		}

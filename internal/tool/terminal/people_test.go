@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -191,5 +192,45 @@ func TestOldRequestsAreNotAnnounced(t *testing.T) {
 	s.settleRelations(t.Context())
 	if text := said(); strings.Count(text, "wants to be your friend") != 1 || strings.Count(text, "\n") != 1 {
 		t.Errorf("a request that arrived while this client was offline is announced as %q, want one line", text)
+	}
+}
+
+// Nobody types a password for a server that cannot be reached.
+func TestNothingIsAskedForAServerThatIsDown(t *testing.T) {
+	s, out := newScreen(), &strings.Builder{}
+	down := httptest.NewServer(http.NotFoundHandler())
+	down.Close()
+	s.console = &pipe{in: bufio.NewReader(strings.NewReader("right\n")), out: out}
+	var err error
+	if s.client, err = rialto.New(rialto.Config{URL: down.URL}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.signIn(t.Context(), options{handle: "ann"}); err == nil || !strings.HasPrefix(explain(err), "the server cannot be reached: ") || out.Len() > 0 {
+		t.Errorf("the error is %v, and before it %q is printed", err, out)
+	}
+}
+
+// People of other systems are named with their bridge, wherever they are. Of chats with equal names, those with people have their handles.
+func TestNamesThatAreEqual(t *testing.T) {
+	s, said := seated(t)
+	s.keepName(&accountv1.User{Id: 3, Handle: "bob2", DisplayName: "Bob"})
+	s.keepName(&accountv1.User{Id: 4, Handle: "irc_bob", DisplayName: "Bob", Bridge: "irc"})
+	m := message(7, 6)
+	m.Sender = 4
+	if line := s.line(t.Context(), m); !strings.HasSuffix(line, "  Bob · irc: no. 6") {
+		t.Errorf("a message of another system is shown as %q", line)
+	}
+	chats := []*chatv1.Conversation{{Id: 1, Peer: 2}, {Id: 2, Peer: 3}, {Id: 3, Peer: 4}, {Id: 4, Title: "Bob"}, {Id: 5, Title: "tea"}, {Id: 6, Title: "tea"}}
+	var got []string
+	titles := s.titlesOf(t.Context(), chats)
+	for _, c := range chats {
+		got = append(got, titles[c.Id])
+	}
+	if want := []string{"Bob @bob", "Bob @bob2", "Bob · irc", "Bob", "tea", "tea"}; !slices.Equal(got, want) {
+		t.Errorf("the titles are %q, want %q", got, want)
+	}
+	s.say("%s", s.entry(t.Context(), &chatv1.Conversation{Id: 2, Peer: 3, Unread: 1}, titles[2]))
+	if text := said(); text != "Bob @bob2  (1 new)\n" {
+		t.Errorf("a row of the list is %q", text)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/printable"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -114,7 +115,7 @@ func (s *screen) leftRoom(room uint64) {
 
 // showRoom prints that the user is in a room, and what was said there last.
 func (s *screen) showRoom(ctx context.Context, e *chatv1.RoomEntry) {
-	s.say("* you are in the room %s, with %d viewers; /room send TEXT", oneLine(plain(e.Room.GetTitle())), e.Viewers)
+	s.say("* you are in the room %s, with %s; /room send TEXT", oneLine(plain(e.Room.GetTitle())), printable.Count(e.Viewers, "viewer"))
 	if text := e.Room.GetAnnouncement(); text != "" {
 		s.say("* announcement: %s", indented(plain(text)))
 	}
@@ -123,7 +124,11 @@ func (s *screen) showRoom(ctx context.Context, e *chatv1.RoomEntry) {
 
 func (s *screen) showRoomUpdate(ctx context.Context, u *chatv1.RoomUpdate) {
 	if u.Missed > 0 {
-		s.say("* %d messages of the room were left out", u.Missed)
+		were := "were"
+		if u.Missed == 1 {
+			were = "was"
+		}
+		s.say("* %s of the room %s left out", printable.Count(u.Missed, "message"), were)
 	}
 	s.showRoomMessages(ctx, u.Messages)
 	switch u.Left {

@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
+	"connectrpc.com/connect"
 	rialto "github.com/rialto-im/rialto/sdk/go"
 )
 
@@ -73,6 +75,9 @@ func (s *screen) signIn(ctx context.Context, o options) (err error) {
 	if s.client.SignedIn() && !o.register {
 		return nil
 	}
+	if err := s.reachServer(ctx); err != nil {
+		return err
+	}
 	if o.handle == "" {
 		if o.handle, err = s.console.Ask("Handle: ", false); err != nil {
 			return err
@@ -105,6 +110,25 @@ func (s *screen) signIn(ctx context.Context, o options) (err error) {
 		}
 		s.say("! %s", explain(err))
 	}
+}
+
+// reachTime is how long the server may take to answer before anything is asked.
+const reachTime = 10 * time.Second
+
+// reachServer fails if the server cannot be reached: nobody is to type a password for nothing. What it answers is of no interest here.
+func (s *screen) reachServer(ctx context.Context) error {
+	within, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	_, err := s.client.LoginMethods(within)
+	switch code := connect.CodeOf(err); {
+	case err == nil, connect.IsWireError(err):
+		return nil
+	case code == connect.CodeDeadlineExceeded && ctx.Err() == nil:
+		return fmt.Errorf("%s has not answered for %s; give --url of a server that runs", s.url, reachTime)
+	case code == connect.CodeUnavailable:
+		return err
+	}
+	return ctx.Err()
 }
 
 var errTwoPasswords = errors.New("these are two different passwords")

@@ -2,6 +2,8 @@ package terminal
 
 import (
 	"bufio"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -235,7 +237,9 @@ func TestFlags(t *testing.T) {
 		}
 	}
 	state := filepath.Join(t.TempDir(), "state.json")
-	if code, _, errOut := run("--url", "http://127.0.0.1:1", "--handle", "alice", "--state", state); code != 1 || !strings.Contains(errOut, "the input ended") { // no password was entered
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	if code, _, errOut := run("--url", server.URL, "--handle", "alice", "--state", state); code != 1 || !strings.Contains(errOut, "the input ended") { // no password was entered
 		t.Errorf("input that ends: got exit code %d, errors %q", code, errOut)
 	}
 }

@@ -25,11 +25,11 @@ func TestChatsAreListedByKind(t *testing.T) {
 	if err := s.folders(t.Context(), "delete home"); err != errNoFolder {
 		t.Errorf("/folders delete home: %v", err)
 	}
-	if got := s.entry(t.Context(), marked); !strings.Contains(got, "(marked unread)") {
+	if got := s.entry(t.Context(), marked, "tea"); !strings.Contains(got, "(marked unread)") {
 		t.Errorf("the chat is listed as %q", got)
 	}
 	made := &chatv1.Message{TimeMs: 1, Content: &chatv1.Content{Kind: &chatv1.Content_Control{Control: &chatv1.Control{Action: chatv1.Control_ACTION_LARGE}}}}
-	if got := s.entry(t.Context(), &chatv1.Conversation{Title: "News", LastMessage: made}); !strings.HasSuffix(got, "News") {
+	if got := s.entry(t.Context(), &chatv1.Conversation{LastMessage: made}, "News"); !strings.HasSuffix(got, "News") {
 		t.Errorf("a chat whose last entry is shown to nobody is listed as %q", got)
 	}
 	if err := s.listChats(t.Context(), "bogus"); err == nil || !strings.Contains(err.Error(), "groups") {
