@@ -24,6 +24,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/service/video"
 	"github.com/rialto-im/rialto/internal/transport/edge"
+	"github.com/rialto-im/rialto/sdk/go/gen/bridge/v1/bridgev1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/moderation/v1/moderationv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/operation/v1/operationv1connect"
@@ -336,7 +337,7 @@ func (n *Node) adminHandler() http.Handler {
 	mux.HandleFunc("GET /readyz", n.readyAdmin)
 	mux.Handle("GET "+consolePath, console())
 	calls := n.rpc.Handler()
-	for _, service := range []string{operationv1connect.OperationServiceName, feedv1connect.FeedAdminServiceName, moderationv1connect.ModerationAdminServiceName, rankingv1connect.RankingAdminServiceName} { // those of the console
+	for _, service := range []string{operationv1connect.OperationServiceName, feedv1connect.FeedAdminServiceName, moderationv1connect.ModerationAdminServiceName, bridgev1connect.BridgeAdminServiceName, rankingv1connect.RankingAdminServiceName} { // those of the console, and of moderators
 		mux.Handle("POST /"+service+"/", calls)
 	}
 	return mux

@@ -18,7 +18,7 @@ func (n *Node) openServerEvents(ctx context.Context, ids *idgen.Snowflake) error
 	if err := n.openTransactions(ctx, ids); err != nil {
 		return err
 	}
-	if n.bridges, err = bridge.New(ctx, bridge.Deps{DB: n.db, Chat: n.chat, Accounts: n.accounts, IsCoordinator: n.isCoordinator, Clock: n.clock, Logger: n.logger}); err != nil {
+	if n.bridges, err = bridge.New(ctx, bridge.Deps{DB: n.db, Chat: n.chat, Accounts: n.accounts, Audit: n.audit, IsCoordinator: n.isCoordinator, Clock: n.clock, Logger: n.logger}, n.config.Bridges); err != nil {
 		return err
 	}
 	n.serverEvents, err = serverevent.New(ctx, serverevent.Deps{Bridges: n.bridges.Bots, DB: n.db, Log: n.log, Chat: n.chat, Accounts: n.accounts, IDs: ids, Secret: secret, Calls: n.outgoing, Clock: n.clock, Logger: n.logger}, n.config.ServerEvents)

@@ -60,7 +60,7 @@ func caller(m *protogen.Method) who {
 		return servers
 	}
 	switch m.Parent.Desc.FullName() {
-	case "rialto.account.v1.AdminService", "rialto.feed.v1.FeedAdminService", "rialto.ranking.v1.RankingAdminService", "rialto.push.v1.PushAdminService", "rialto.id.v1.IDService", "rialto.bridge.v1.BridgeService", "rialto.transaction.v1.MessageTransactionService", "rialto.event.v1.ServerEventService", "rialto.chat.v1.MessageTraceService", "rialto.operation.v1.OperationService", "rialto.operation.v1.InterchangeService", "rialto.moderation.v1.ModerationAdminService":
+	case "rialto.account.v1.AdminService", "rialto.feed.v1.FeedAdminService", "rialto.ranking.v1.RankingAdminService", "rialto.push.v1.PushAdminService", "rialto.id.v1.IDService", "rialto.bridge.v1.BridgeService", "rialto.bridge.v1.BridgeAdminService", "rialto.transaction.v1.MessageTransactionService", "rialto.event.v1.ServerEventService", "rialto.chat.v1.MessageTraceService", "rialto.operation.v1.OperationService", "rialto.operation.v1.InterchangeService", "rialto.moderation.v1.ModerationAdminService":
 		return servers
 	}
 	return users

@@ -113,7 +113,7 @@ func isOrigin(text string) bool {
 
 // checkServices runs each package's own check.
 func (c *Config) checkServices() (faults []error) {
-	for _, err := range []error{c.Account.Check(), c.Chat.Check(), c.Gateway.Check(), c.Limits.Check(), c.Overload.Check(), c.LinkPreviews.Check(), c.StreamedMessages.Check(), c.Output.Check(), c.OfficialAccounts.Check(), c.Push.Check(), c.Feed.Check(), c.Moderation.Check(), c.Video.Check(), c.Search.Check(), c.ServerEvents.Check(), c.Transactions.Check(), c.Privacy.Check(), c.MessageTrace.Check(), c.Tracing.Check(), c.Canary.Check(), otlp.Check(c.Tracing), c.Reconciliation.Check(), c.Jobs.Check(), c.IDs.Check(), c.Cache.Check(), c.Backup.Check(c.Data), c.Edge.Check()} {
+	for _, err := range []error{c.Account.Check(), c.Chat.Check(), c.Gateway.Check(), c.Limits.Check(), c.Overload.Check(), c.LinkPreviews.Check(), c.StreamedMessages.Check(), c.Output.Check(), c.OfficialAccounts.Check(), c.Push.Check(), c.Feed.Check(), c.Moderation.Check(), c.Video.Check(), c.Search.Check(), c.ServerEvents.Check(), c.Transactions.Check(), c.Bridges.Check(), c.Privacy.Check(), c.MessageTrace.Check(), c.Tracing.Check(), c.Canary.Check(), otlp.Check(c.Tracing), c.Reconciliation.Check(), c.Jobs.Check(), c.IDs.Check(), c.Cache.Check(), c.Backup.Check(c.Data), c.Edge.Check()} {
 		if err != nil {
 			faults = append(faults, err)
 		}

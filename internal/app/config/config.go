@@ -27,6 +27,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/job"
 	"github.com/rialto-im/rialto/internal/platform/reconciliation"
 	"github.com/rialto-im/rialto/internal/service/account"
+	"github.com/rialto-im/rialto/internal/service/bridge"
 	"github.com/rialto-im/rialto/internal/service/canary"
 	"github.com/rialto-im/rialto/internal/service/chat"
 	"github.com/rialto-im/rialto/internal/service/feed"
@@ -112,6 +113,8 @@ type Config struct {
 	Search           search.Config          `yaml:"search"`
 	// ServerEvents are what business servers and bots receive of conversations.
 	ServerEvents serverevent.Config `yaml:"server_events"`
+	// Bridges to other message systems.
+	Bridges bridge.Config `yaml:"bridges"`
 	// Transactions of messages by business servers.
 	Transactions messagetransaction.Config `yaml:"transactions"`
 	// Privacy is the export and the erasure of users' data.

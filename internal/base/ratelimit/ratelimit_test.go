@@ -50,6 +50,7 @@ func TestEachLimit(t *testing.T) {
 		ratelimit.Added:   {100, 0, time.Hour / 100},
 		ratelimit.Upload:  {500, 5000, time.Hour / 1000},
 		ratelimit.Link:    {100, 1000, time.Hour / 100},
+		ratelimit.Bridge:  {20, 200, time.Hour / 20},
 		ratelimit.Preview: {30, 300, time.Minute / 30},
 		ratelimit.Ticket:  {100, 1000, time.Hour / 600},
 	} {
@@ -106,8 +107,8 @@ func TestEachLimit(t *testing.T) {
 			}
 		})
 	}
-	if n := len(ratelimit.Routes()); n != 14 { // and UnauthenticatedPing
-		t.Errorf("got %d routes, want 14", n)
+	if n := len(ratelimit.Routes()); n != 15 { // and UnauthenticatedPing
+		t.Errorf("got %d routes, want 15", n)
 	}
 }
 

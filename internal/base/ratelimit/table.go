@@ -28,6 +28,7 @@ const (
 	Added                            // additions of a user to groups by users who are not friends; the key is the added user
 	Upload                           // uploads begun, CreateVideo, RetryVideo, RequestRendition, SetSubtitles
 	Link                             // CreateJoinLink
+	Bridge                           // LinkBridge
 	Preview                          // PreviewLink
 	Ticket                           // changes of tickets: each is an event for all agents of the help desk
 	routeCount                       // number of routes
@@ -92,6 +93,10 @@ type Config struct {
 	LinkUser string `yaml:"link_user"`
 	// LinkAddress bounds the same from one address; default 1000/h.
 	LinkAddress string `yaml:"link_address"`
+	// BridgeUser bounds how often a user links groups with rooms of other systems, or tries to; default 20/h.
+	BridgeUser string `yaml:"bridge_user"`
+	// BridgeAddress bounds the same from one address; default 200/h.
+	BridgeAddress string `yaml:"bridge_address"`
 	// PreviewUser bounds the link previews that a user asks for; default 30/m.
 	PreviewUser string `yaml:"preview_user"`
 	// PreviewAddress bounds the same from one address; default 300/m.
@@ -136,6 +141,8 @@ var table = [routeCount]struct {
 		setting{"upload_address", "10000/h burst 5000", func(c *Config) string { return c.UploadAddress }}},
 	Link: {"link", setting{"link_user", "100/h", func(c *Config) string { return c.LinkUser }},
 		setting{"link_address", "1000/h", func(c *Config) string { return c.LinkAddress }}},
+	Bridge: {"bridge", setting{"bridge_user", "20/h", func(c *Config) string { return c.BridgeUser }},
+		setting{"bridge_address", "200/h", func(c *Config) string { return c.BridgeAddress }}},
 	Preview: {"preview", setting{"preview_user", "30/m", func(c *Config) string { return c.PreviewUser }},
 		setting{"preview_address", "300/m", func(c *Config) string { return c.PreviewAddress }}},
 	Ticket: {"ticket", setting{"ticket_user", "600/h burst 100", func(c *Config) string { return c.TicketUser }},

@@ -6,12 +6,14 @@
 // This package owns the rows of bridges, links, people of other systems, and answers to the question who may write there. A link has two sides: the row, which an admin of the group made and the
 // other system accepted, and the bot, which is a member. Without either, the bridge can do nothing in the group; the second is checked with each entry, by the state that the log verifies.
 //
-// It may use sqldb and cluster; conversations and users by interfaces. All methods are safe for concurrent use. It has no state but the database.
+// It may use sqldb, auditlog and cluster; conversations and users by interfaces. All methods are safe for concurrent use. It has no state but the database.
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"log/slog"
 	"regexp"
 	"time"
@@ -22,6 +24,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -37,6 +40,8 @@ type Chat interface {
 	// AddBridge and RemoveBridge change whether a bot is a member.
 	AddBridge(ctx context.Context, c id.Conversation, by, bot id.User) error
 	RemoveBridge(ctx context.Context, c id.Conversation, by, bot id.User) error
+	// Leave ends a membership, and fails for who is no member.
+	Leave(ctx context.Context, c id.Conversation, u id.User) (seq uint64, err error)
 	// SendBridged stores what came over a bridge, once for an external id.
 	SendBridged(ctx context.Context, b message.Bridged) (*message.Draft, error)
 	// ReportDelivery stores what became of a message in another system.
@@ -56,10 +61,28 @@ type Deps struct {
 	DB       *sqldb.DB
 	Chat     Chat
 	Accounts Accounts
+	// Audit has what moderators remove.
+	Audit *auditlog.Log
 	// IsCoordinator reports whether this node deletes old answers and the links of dissolved groups, for all nodes. If nil, it does.
 	IsCoordinator func() bool
 	Clock         clock.Clock
 	Logger        *slog.Logger
+}
+
+// Config of bridges. The zero value of each setting is the documented default.
+type Config struct {
+	// LinksPerUser is how many groups a user may have linked by one bridge, 1 to 10,000; 0 is 20.
+	LinksPerUser int `yaml:"links_per_user"`
+}
+
+const defaultLinksPerUser = 20
+
+// Check reports settings out of range.
+func (c Config) Check() error {
+	if c.LinksPerUser < 0 || c.LinksPerUser > maxAllLinks {
+		return errors.New("bridges.links_per_user is 1 to 10,000; 0 is the default, 20")
+	}
+	return nil
 }
 
 const (
@@ -82,7 +105,7 @@ type Service struct {
 }
 
 // limits are smaller in tests.
-type limits struct{ bridges, links, allLinks, people int64 }
+type limits struct{ bridges, links, allLinks, userLinks, people int64 }
 
 var migrations = []string{
 	// People is how many users were made for a bridge, those included that were erased since: their ids and entries stay.
@@ -99,11 +122,14 @@ var migrations = []string{
 		PRIMARY KEY (bridge, conversation, member))`,
 	`CREATE INDEX bridge_permissions_until ON bridge_permissions (until_ms)`,
 	`CREATE INDEX bridge_permissions_member ON bridge_permissions (member)`,
+	// Room is the address in the bridge's own form; NULL unless the bridge has reported it with a link that is active.
+	`ALTER TABLE bridge_links ADD COLUMN room TEXT`,
+	`CREATE UNIQUE INDEX bridge_links_room ON bridge_links (bridge, room)`,
 }
 
 // New creates the tables if they are missing.
-func New(ctx context.Context, deps Deps) (*Service, error) {
-	s := &Service{deps: deps, most: limits{maxBridges, maxLinks, maxAllLinks, maxPeople}}
+func New(ctx context.Context, deps Deps, c Config) (*Service, error) {
+	s := &Service{deps: deps, most: limits{maxBridges, maxLinks, maxAllLinks, int64(cmp.Or(c.LinksPerUser, defaultLinksPerUser)), maxPeople}}
 	return s, deps.DB.Migrate(ctx, "bridge", migrations)
 }
 
@@ -120,6 +146,7 @@ var (
 
 	errNoBridge   = errs.New(errs.NotFound, "no_bridge", "there is no bridge of this name; ListBridges has those of this deployment")
 	errExternalID = errs.New(errs.Invalid, "bad_external_id", "an external id has 1 to 255 bytes, in one line")
+	errRoom       = errs.New(errs.Invalid, "bad_room", "the room of an active link has 1 to 255 bytes, in one line; a link that is refused has none")
 	errAddress    = errs.New(errs.Invalid, "bad_address", "an address in another system has 1 to 255 bytes, in one line")
 	errReason     = errs.New(errs.Invalid, "bad_reason", "a refusal has a reason of 1 to 64 lower-case letters, digits and underscores, and a text of at most 500 characters; what is accepted has neither")
 )

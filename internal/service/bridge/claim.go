@@ -15,9 +15,21 @@ import (
 // maxPending is how long a link that the other system has not answered keeps its room from other groups.
 const maxPending = 24 * time.Hour
 
-// freeAddress deletes the link of a room that claims it no more. It returns false if the link of another group still does.
-func (s *Service) freeAddress(ctx context.Context, bridge, address string) (bool, error) {
-	l, err := scanLink(s.deps.DB.Read().QueryRowContext(ctx, `SELECT `+linkColumns+` FROM bridge_links WHERE bridge = $1 AND address = $2`, bridge, address).Scan)
+// errRoomTaken says that a link of another group has the address or the room.
+var errRoomTaken = errors.New("another group is linked with this room")
+
+// isRoomTaken reports whether a link could not be stored since another one has its address or its room.
+func isRoomTaken(err error) bool { return errors.Is(err, errRoomTaken) || sqldb.IsUnique(err) }
+
+// otherLinkOf returns the link of another group with the address or the room of a link. A link that was reported without a room has its room by the address as it is written.
+func otherLinkOf(ctx context.Context, q querier, l *bridgev1.BridgeLink) (*bridgev1.BridgeLink, error) {
+	return scanLink(q.QueryRowContext(ctx, `SELECT `+linkColumns+` FROM bridge_links WHERE bridge = $1 AND conversation <> $2 AND (address IN ($3, $4) OR room IN ($3, $4)) ORDER BY created_ms, conversation LIMIT 1`,
+		l.Bridge, int64(l.Conversation), l.Address, l.Room).Scan)
+}
+
+// freeRoom deletes the link of another group with a link's room that claims it no more. It returns false if it still does.
+func (s *Service) freeRoom(ctx context.Context, of *bridgev1.BridgeLink) (bool, error) {
+	l, err := otherLinkOf(ctx, s.deps.DB.Read(), of)
 	if errors.Is(err, sql.ErrNoRows) { // it was ended meanwhile
 		return true, nil
 	}

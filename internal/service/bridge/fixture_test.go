@@ -20,6 +20,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb/sqltest"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/engine/timeline/memlog"
+	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
 	"github.com/rialto-im/rialto/internal/platform/idgen"
 	"github.com/rialto-im/rialto/internal/platform/job"
@@ -48,6 +49,7 @@ type fixture struct {
 	accounts   *account.Service
 	chat       *chat.Service
 	events     *serverevent.Service
+	audit      *auditlog.Log
 	alice, bob id.User
 	irc, xmpp  id.Caller
 	group      id.Conversation
@@ -82,7 +84,9 @@ func open(t *testing.T) *fixture {
 	must(t, err)
 	f.chat, err = chat.New(t.Context(), chat.Deps{Log: log, DB: db, IDs: ids, MessageIDs: messages, Relations: f.accounts, Clock: f.clock, Logger: logger, SingleNode: true}, chat.Config{})
 	must(t, err)
-	f.Service, err = bridge.New(t.Context(), bridge.Deps{DB: db, Chat: f.chat, Accounts: f.accounts, Clock: f.clock, Logger: logger})
+	f.audit, err = auditlog.New(t.Context(), db, f.clock)
+	must(t, err)
+	f.Service, err = bridge.New(t.Context(), bridge.Deps{DB: db, Chat: f.chat, Accounts: f.accounts, Audit: f.audit, Clock: f.clock, Logger: logger}, bridge.Config{})
 	must(t, err)
 	f.events, err = serverevent.New(t.Context(), serverevent.Deps{DB: db, Log: log, Chat: f.chat, Accounts: f.accounts, Bridges: f.Bots, IDs: ids, Secret: []byte("of cursors"), Clock: f.clock, Logger: logger}, serverevent.Config{})
 	must(t, err)
@@ -218,6 +222,23 @@ func (f *fixture) received(by id.Caller, seq uint64) (list []string) {
 		return found
 	})
 	return list
+}
+
+// groupOf makes a group of a user.
+func (f *fixture) groupOf(u id.User, title string) id.Conversation {
+	f.t.Helper()
+	c, err := f.chat.CreateGroup(f.t.Context(), u, &chatv1.CreateGroupRequest{Title: title})
+	must(f.t, err)
+	return c
+}
+
+// chatInvite makes a user an admin of a group of alice.
+func (f *fixture) chatInvite(c id.Conversation, u id.User) error {
+	f.t.Helper()
+	if _, err := f.chat.Invite(f.t.Context(), c, f.alice, []uint64{uint64(u)}); err != nil {
+		return err
+	}
+	return second(f.chat.SetRole(f.t.Context(), c, f.alice, u, chatv1.Role_ROLE_ADMIN))
 }
 
 func reasonOf(err error) string {

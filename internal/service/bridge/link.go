@@ -10,7 +10,6 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
-	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -26,6 +25,7 @@ var (
 	errLinkedElsewhere = errs.New(errs.Conflict, "address_linked", "another group is linked with this room")
 	errOtherAddress    = errs.New(errs.Conflict, "already_linked", "this group is linked with another room of the same bridge; unlink it first")
 	errTooManyLinks    = errs.New(errs.Exhausted, "too_many_links", "a group has at most 5 links, and a bridge 10,000; unlink one first")
+	errTooManyOfUser   = errs.New(errs.Exhausted, "too_many_links_of_user", "you have linked as many groups by this bridge as one user may; unlink one first, or have another admin link this group")
 	errLinkState       = errs.New(errs.Invalid, "bad_link_state", "report that a link is active or refused")
 	errMayNotUnlink    = errs.New(errs.Denied, "not_allowed", "admins and the owner end the links of a group")
 	errListLimit       = errs.New(errs.Invalid, "bad_limit", "limit is at most 200")
@@ -37,11 +37,12 @@ const undoTimeout = 10 * time.Second
 // botRemoved is the reason of a link whose bot is no member any more.
 const botRemoved = "bot_removed"
 
-const linkColumns = `bridge, conversation, address, state, reason, text, linked_by, created_ms`
+// linkColumns have an empty room where there is none.
+const linkColumns = `bridge, conversation, address, state, reason, text, linked_by, created_ms, COALESCE(room, '')`
 
 func scanLink(scan func(...any) error) (*bridgev1.BridgeLink, error) {
 	l := &bridgev1.BridgeLink{}
-	return l, scan(&l.Bridge, &l.Conversation, &l.Address, &l.State, &l.Reason, &l.Text, &l.LinkedBy, &l.CreatedMs)
+	return l, scan(&l.Bridge, &l.Conversation, &l.Address, &l.State, &l.Reason, &l.Text, &l.LinkedBy, &l.CreatedMs, &l.Room)
 }
 
 // LinkBridge links a group with a room of another system. The row comes first: the bridge looks for it when its bot becomes a member.
@@ -69,13 +70,13 @@ func (s *Service) LinkBridge(ctx context.Context, by id.Caller, r *bridgev1.Link
 		})
 	}
 	err := write()
-	if sqldb.IsUnique(err) {
-		if free, err := s.freeAddress(ctx, l.Bridge, l.Address); err != nil {
+	if isRoomTaken(err) {
+		if free, err := s.freeRoom(ctx, l); err != nil {
 			return nil, err
 		} else if !free {
 			return nil, errLinkedElsewhere
 		}
-		if err = write(); sqldb.IsUnique(err) { // another group was first
+		if err = write(); isRoomTaken(err) { // another group was first
 			return nil, errLinkedElsewhere
 		}
 	}
@@ -95,10 +96,21 @@ func (s *Service) insertLink(ctx context.Context, tx *sql.Tx, l *bridgev1.Bridge
 	case err == nil && was.Address != l.Address:
 		return nil, errOtherAddress
 	case err == nil:
-		if was.State != refused {
+		if was.LinkedBy != l.LinkedBy { // otherwise a second admin would make room for the first one
+			if err := s.checkLinksOfUser(ctx, tx, l); err != nil {
+				return nil, err
+			}
+		}
+		if l.Room = was.Room; was.State != refused {
 			l.CreatedMs = was.CreatedMs
 		}
 		return was, updateLink(ctx, tx, l)
+	case !errors.Is(err, sql.ErrNoRows):
+		return nil, err
+	}
+	switch _, err := otherLinkOf(ctx, tx, l); {
+	case err == nil:
+		return nil, errRoomTaken
 	case !errors.Is(err, sql.ErrNoRows):
 		return nil, err
 	}
@@ -109,9 +121,24 @@ func (s *Service) insertLink(ctx context.Context, tx *sql.Tx, l *bridgev1.Bridge
 	if here >= s.most.links || all >= s.most.allLinks {
 		return nil, errTooManyLinks
 	}
+	if err := s.checkLinksOfUser(ctx, tx, l); err != nil {
+		return nil, err
+	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO bridge_links (bridge, conversation, address, state, linked_by, created_ms) VALUES ($1, $2, $3, $4, $5, $6)`,
 		l.Bridge, int64(l.Conversation), l.Address, l.State, int64(l.LinkedBy), l.CreatedMs)
 	return nil, err
+}
+
+// checkLinksOfUser fails if who makes a link has made as many by the same bridge as one user may.
+func (s *Service) checkLinksOfUser(ctx context.Context, tx *sql.Tx, l *bridgev1.BridgeLink) error {
+	var n int64
+	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM bridge_links WHERE linked_by = $1 AND bridge = $2`, int64(l.LinkedBy), l.Bridge).Scan(&n); err != nil {
+		return err
+	}
+	if n >= s.most.userLinks {
+		return errTooManyOfUser
+	}
+	return nil
 }
 
 func updateLink(ctx context.Context, tx *sql.Tx, l *bridgev1.BridgeLink) error {
@@ -132,8 +159,8 @@ func (s *Service) undoLink(ctx context.Context, l, was *bridgev1.BridgeLink) err
 		if was == nil {
 			return deletePermissions(ctx, tx, l.Bridge, id.Conversation(l.Conversation))
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO bridge_links (`+linkColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			was.Bridge, int64(was.Conversation), was.Address, was.State, was.Reason, was.Text, int64(was.LinkedBy), was.CreatedMs)
+		_, err = tx.ExecContext(ctx, `INSERT INTO bridge_links (bridge, conversation, address, state, reason, text, linked_by, created_ms, room) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULLIF($9, ''))`,
+			was.Bridge, int64(was.Conversation), was.Address, was.State, was.Reason, was.Text, int64(was.LinkedBy), was.CreatedMs, was.Room)
 		return err
 	})
 }
@@ -152,16 +179,25 @@ func (s *Service) UnlinkBridge(ctx context.Context, by id.Caller, r *bridgev1.Un
 		return err
 	}
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		if err := deletePermissions(ctx, tx, b.Name, c); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM bridge_links WHERE bridge = $1 AND conversation = $2`, b.Name, int64(c))
+		_, err := deleteLink(ctx, tx, b.Name, c)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	return s.deps.Chat.RemoveBridge(ctx, c, by.User, id.User(b.Bot))
+}
+
+// deleteLink deletes the link of a group, with the answers about its members. It returns nil if there is none.
+func deleteLink(ctx context.Context, tx *sql.Tx, bridge string, c id.Conversation) (*bridgev1.BridgeLink, error) {
+	if err := deletePermissions(ctx, tx, bridge, c); err != nil {
+		return nil, err
+	}
+	l, err := scanLink(tx.QueryRowContext(ctx, `DELETE FROM bridge_links WHERE bridge = $1 AND conversation = $2 RETURNING `+linkColumns, bridge, int64(c)).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return l, err
 }
 
 // ListBridgeLinks returns the links of a conversation to a member.
@@ -193,40 +229,6 @@ func (s *Service) ListBridgeLinks(ctx context.Context, by id.Caller, r *bridgev1
 		res.Links, res.Bridges = append(res.Links, l), append(res.Bridges, b)
 	}
 	return res, nil
-}
-
-// ListLinkedConversations returns a page of the links of the caller's bridge.
-func (s *Service) ListLinkedConversations(ctx context.Context, by id.Caller, r *bridgev1.ListLinkedConversationsRequest) (*bridgev1.ListLinkedConversationsResponse, error) {
-	if r.Limit > 200 {
-		return nil, errListLimit
-	}
-	limit := outputlimit.PageSize(r.Limit)
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+linkColumns+` FROM bridge_links WHERE bridge = $1 AND conversation > $2 ORDER BY conversation LIMIT $3`, by.Bridge, int64(min(r.After, 1<<63-1)), limit+1)
-	links, err := sqldb.Collect(rows, err, scanLink)
-	if err != nil {
-		return nil, err
-	}
-	return &bridgev1.ListLinkedConversationsResponse{Links: links[:min(limit, len(links))], More: len(links) > limit}, nil
-}
-
-// ReportBridgeLink stores whether the other system accepts a link.
-func (s *Service) ReportBridgeLink(ctx context.Context, by id.Caller, r *bridgev1.ReportBridgeLinkRequest) (*bridgev1.BridgeLink, error) {
-	if r.State != active && r.State != refused {
-		return nil, errLinkState
-	}
-	if err := checkReason(r.State == refused, r.Reason, r.Text); err != nil {
-		return nil, err
-	}
-	var l *bridgev1.BridgeLink
-	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
-		l, err = scanLink(tx.QueryRowContext(ctx, `UPDATE bridge_links SET state = $3, reason = $4, text = $5 WHERE bridge = $1 AND conversation = $2 RETURNING `+linkColumns,
-			by.Bridge, int64(r.Conversation), r.State, r.Reason, strings.TrimSpace(r.Text)).Scan)
-		if errors.Is(err, sql.ErrNoRows) {
-			err = message.ErrNotLinked
-		}
-		return err
-	})
-	return l, err
 }
 
 // checkLinked fails unless the other system has accepted a link of the caller's bridge. Whether its bot is still a member is checked with what it does.

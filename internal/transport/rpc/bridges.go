@@ -22,6 +22,8 @@ type Bridges interface {
 	ReportDelivery(ctx context.Context, by id.Caller, r *bridgev1.ReportDeliveryRequest) (*bridgev1.ReportDeliveryResponse, error)
 	PutBridgePermission(ctx context.Context, by id.Caller, r *bridgev1.PutBridgePermissionRequest) error
 	GetBridgePermission(ctx context.Context, by id.Caller, r *bridgev1.GetBridgePermissionRequest) (*bridgev1.GetBridgePermissionResponse, error)
+	FindBridgeLinks(ctx context.Context, by id.Caller, r *bridgev1.FindBridgeLinksRequest) (*bridgev1.FindBridgeLinksResponse, error)
+	RemoveBridgeLink(ctx context.Context, by id.Caller, r *bridgev1.RemoveBridgeLinkRequest) (*bridgev1.RemoveBridgeLinkResponse, error)
 }
 
 var errNoBridgeKey = errs.New(errs.Denied, "no_bridge_key", "this call needs the API key of a bridge: rialto admin key create --bot USER --bridge NAME")
@@ -46,5 +48,7 @@ func (s *Server) bridges() []method {
 			return &bridgev1.PutBridgePermissionResponse{}, b.PutBridgePermission(ctx, c, r)
 		}),
 		newMethod(s, bridgev1connect.BridgeServiceGetBridgePermissionProcedure, bridgeAccess, b.GetBridgePermission),
+		newMethod(s, bridgev1connect.BridgeAdminServiceFindBridgeLinksProcedure, operatorAccess, b.FindBridgeLinks),
+		newMethod(s, bridgev1connect.BridgeAdminServiceRemoveBridgeLinkProcedure, operatorAccess, b.RemoveBridgeLink),
 	}
 }

@@ -13,6 +13,7 @@ import (
 const (
 	linkCalls   = "/rialto.bridge.v1.BridgeLinkService/"
 	bridgeCalls = "/rialto.bridge.v1.BridgeService/"
+	bridgeAdmin = "/rialto.bridge.v1.BridgeAdminService/"
 )
 
 func ofBridges() map[string]row {
@@ -27,6 +28,8 @@ func ofBridges() map[string]row {
 		}).ownerRefused("no_bridge"),
 		linkCalls + "ListBridgeLinks": in("", none, func(o subject) proto.Message { return &bridgev1.ListBridgeLinksRequest{Conversation: o.conversation} }),
 
+		bridgeAdmin + "FindBridgeLinks":         all("no_bridge", request(&bridgev1.FindBridgeLinksRequest{Bridge: "none"})),
+		bridgeAdmin + "RemoveBridgeLink":        all("no_bridge", request(&bridgev1.RemoveBridgeLinkRequest{Bridge: "none", Conversation: 1})),
 		bridgeCalls + "PutBridge":               own(request(&bridgev1.PutBridgeRequest{DisplayName: "Matrix"})),
 		bridgeCalls + "ListLinkedConversations": own(request(&bridgev1.ListLinkedConversationsRequest{})),
 		bridgeCalls + "ReportBridgeLink":        all("not_linked", request(&bridgev1.ReportBridgeLinkRequest{Conversation: 1, State: bridgev1.BridgeLinkState_BRIDGE_LINK_STATE_ACTIVE})),

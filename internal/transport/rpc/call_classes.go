@@ -37,7 +37,7 @@ var serviceClasses = map[string]overload.Class{
 	engagementv1connect.EngagementServiceName: overload.Feed, notificationv1connect.NotificationServiceName: overload.Feed,
 	rankingv1connect.RankingServiceName: overload.Feed, rankingv1connect.RankingAdminServiceName: overload.Server,
 	searchv1connect.SearchServiceName: overload.Search, videov1connect.VideoServiceName: overload.Media,
-	bridgev1connect.BridgeLinkServiceName: overload.Chat, bridgev1connect.BridgeServiceName: overload.Server, eventv1connect.ServerEventServiceName: overload.Server, transactionv1connect.MessageTransactionServiceName: overload.Server, idv1connect.IDServiceName: overload.Server,
+	bridgev1connect.BridgeLinkServiceName: overload.Chat, bridgev1connect.BridgeServiceName: overload.Server, bridgev1connect.BridgeAdminServiceName: overload.Server, eventv1connect.ServerEventServiceName: overload.Server, transactionv1connect.MessageTransactionServiceName: overload.Server, idv1connect.IDServiceName: overload.Server,
 	chatv1connect.MessageTraceServiceName: overload.Server, operationv1connect.OperationServiceName: overload.Server, operationv1connect.InterchangeServiceName: overload.Server, gatewayv1connect.GatewayServiceName: overload.Login,
 	moderationv1connect.ModerationServiceName: overload.Feed, moderationv1connect.ModerationAdminServiceName: overload.Server,
 }

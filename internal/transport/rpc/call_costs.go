@@ -77,7 +77,7 @@ func membershipCosts(request proto.Message) []cost {
 	case *chatv1.AnswerJoinRequestRequest:
 		return accepted(ratelimit.Invite, r.Accept)
 	case *bridgev1.LinkBridgeRequest: // its bot becomes a member
-		return []cost{{ratelimit.Invite, 1, false}}
+		return []cost{{ratelimit.Bridge, 1, true}, {ratelimit.Invite, 1, false}}
 	case *chatv1.InviteRequest:
 		return []cost{{ratelimit.Invite, len(r.Users), false}}
 	case *chatv1.InviteToOrganizationRequest:

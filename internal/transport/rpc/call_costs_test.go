@@ -35,7 +35,7 @@ func decisions() map[string]string {
 		graphs:    {"RequestFriend": "friend 1+", "AnswerFriend": oneOther, "RemarkFriend": ownState, "DeleteFriend": oneOther, "Block": oneOther, "Unblock": oneOther, "Follow": oneOther, "Unfollow": oneOther, "Mute": ownState, "Unmute": ownState, "ListRelations": reads, "SuggestFriends": reads},
 		medias:    {"CreateUpload": "upload 1", "CompleteUpload": "none: CreateUpload counts it", "GetDownload": reads, "CreateMultipartUpload": "upload 1", "GetMultipartUpload": reads, "SignParts": reads, "CreateUploadCredentials": reads, "AbortUpload": ownState},
 		presences: {"ListDevices": reads, "GetPresence": reads},
-		linkCalls: {"ListBridges": reads, "LinkBridge": "invite 1", "UnlinkBridge": "send 1", "ListBridgeLinks": reads},
+		linkCalls: {"ListBridges": reads, "LinkBridge": "bridge 1+, invite 1", "UnlinkBridge": "send 1", "ListBridgeLinks": reads},
 		roomCalls: {"CreateRoom": "group 1", "GetRoom": reads, "ListRooms": reads, "UpdateRoom": "send 1", "CloseRoom": "send 1", "SetRoomModerator": "send 1", "KickFromRoom": "send 1", "MuteInRoom": "send 1", "ListRoomRestrictions": reads, "SendRoomMessage": "send 2+", "LikeRoom": "none: likes are added up"},
 		orgCalls: {"CreateOrganization": "none: only servers may", "GetOrganization": reads, "ListOrganizations": reads, "UpdateOrganization": fewRows, "PutDepartments": fewRows, "RemoveDepartments": fewRows, "ListDepartments": reads,
 			"PutOrganizationMembers": "invite 1", "RemoveOrganizationMembers": fewRows, "InviteToOrganization": "invite 3", "ListOrganizationInvitations": reads, "AnswerOrganizationInvitation": "join 1", "CancelOrganizationInvitation": oneOther, "TransferOrganization": fewRows,

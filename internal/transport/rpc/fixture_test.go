@@ -210,7 +210,7 @@ func newHarness(t testing.TB) *harness {
 	must(err)
 	ranked, err := ranking.New(t.Context(), ranking.Deps{DB: db, Counters: counters, Posts: h.feed, Comments: h.comments, Engagement: h.engagement, Graph: h.accounts, Numbers: switches, Clock: h.clock, Logger: logger})
 	must(err)
-	bridges, err := bridge.New(t.Context(), bridge.Deps{DB: db, Chat: h.chat, Accounts: h.accounts, Clock: h.clock, Logger: logger})
+	bridges, err := bridge.New(t.Context(), bridge.Deps{DB: db, Chat: h.chat, Accounts: h.accounts, Clock: h.clock, Logger: logger}, bridge.Config{})
 	must(err)
 	events, err := serverevent.New(t.Context(), serverevent.Deps{Bridges: bridges.Bots, DB: db, Log: log, Chat: h.chat, Accounts: h.accounts, IDs: ids, Clock: h.clock, Logger: logger}, serverevent.Config{})
 	must(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/sdk/go/gen/bridge/v1/bridgev1connect"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/moderation/v1/moderationv1connect"
@@ -60,6 +61,8 @@ var operatorCalls = map[string]id.OperatorRole{
 	moderationv1connect.ModerationAdminServiceListWordListsProcedure:  id.Moderator,
 	moderationv1connect.ModerationAdminServiceGetWordListProcedure:    id.Moderator,
 	moderationv1connect.ModerationAdminServicePutWordListProcedure:    id.Operator,
+	bridgev1connect.BridgeAdminServiceFindBridgeLinksProcedure:        id.Moderator,
+	bridgev1connect.BridgeAdminServiceRemoveBridgeLinkProcedure:       id.Moderator,
 	operationv1connect.OperationServiceStartBackupProcedure:           id.Operator,
 	operationv1connect.OperationServiceGetBackupProcedure:             id.Auditor,
 	operationv1connect.InterchangeServiceImportUsersProcedure:         id.Operator,

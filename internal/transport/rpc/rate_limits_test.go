@@ -18,6 +18,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/transport/rpc"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -200,6 +201,7 @@ func TestRoutesHaveLimits(t *testing.T) {
 		"joins":     {ratelimit.Config{JoinUser: "2/h"}, ratelimit.Config{JoinAddress: "2/h"}, groups + "Join", &chatv1.JoinRequest{Conversation: 1}, 2},
 		"uploads":   {ratelimit.Config{UploadUser: "2/h"}, ratelimit.Config{UploadAddress: "2/h"}, "/rialto.chat.v1.MediaService/CreateUpload", &chatv1.CreateUploadRequest{Size: 1}, 2},
 		"links":     {ratelimit.Config{LinkUser: "2/h"}, ratelimit.Config{LinkAddress: "2/h"}, groups + "CreateJoinLink", &chatv1.CreateJoinLinkRequest{Conversation: group.Id}, 2},
+		"bridges":   {ratelimit.Config{BridgeUser: "2/h"}, ratelimit.Config{BridgeAddress: "2/h"}, linkCalls + "LinkBridge", &bridgev1.LinkBridgeRequest{Conversation: group.Id, Bridge: "irc", Address: "#a"}, 2},
 		"previews":  {ratelimit.Config{PreviewUser: "2/h"}, ratelimit.Config{PreviewAddress: "2/h"}, groups + "PreviewLink", &chatv1.PreviewLinkRequest{Url: "https://example.com"}, 2},
 		"tickets":   {ratelimit.Config{TicketUser: "2/h"}, ratelimit.Config{TicketAddress: "2/h"}, "/rialto.chat.v1.HelpDeskService/RateTicket", &chatv1.RateTicketRequest{Ticket: 1, Rating: 5}, 2},
 		"unlimited": {ratelimit.Config{CallUser: "none"}, ratelimit.Config{CallAddress: "none"}, accounts + "GetSettings", &accountv1.GetSettingsRequest{}, 0},

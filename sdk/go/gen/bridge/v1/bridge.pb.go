@@ -187,7 +187,9 @@ type BridgeLink struct {
 	LinkedBy  uint64 `protobuf:"varint,7,opt,name=linked_by,json=linkedBy,proto3" json:"linked_by,omitempty"`
 	CreatedMs int64  `protobuf:"varint,8,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
 	// Permission of the caller in the other system; in answers of ListBridgeLinks, absent if it is not known.
-	Permission    *BridgePermission `protobuf:"bytes,9,opt,name=permission,proto3" json:"permission,omitempty"`
+	Permission *BridgePermission `protobuf:"bytes,9,opt,name=permission,proto3" json:"permission,omitempty"`
+	// Room is the address in the bridge's own form, in which all spellings of a room are the same; empty until the bridge has reported it.
+	Room          string `protobuf:"bytes,10,opt,name=room,proto3" json:"room,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -283,6 +285,13 @@ func (x *BridgeLink) GetPermission() *BridgePermission {
 		return x.Permission
 	}
 	return nil
+}
+
+func (x *BridgeLink) GetRoom() string {
+	if x != nil {
+		return x.Room
+	}
+	return ""
 }
 
 // BridgePermission is whether a user may write in the other system.
@@ -877,7 +886,10 @@ type ReportBridgeLinkRequest struct {
 	// Reason of 1 to 64 letters, digits and underscores, if it is refused.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Text of at most 500 characters.
-	Text          string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	// Room of an active link: the address in a form in which all spellings of a room are the same, of 1 to 255 bytes in one line. If another group is linked with that
+	// room, the link is refused with the reason room_taken, as the answer says. Empty: as reported before; if never, addresses are compared as they are written.
+	Room          string `protobuf:"bytes,5,opt,name=room,proto3" json:"room,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -936,6 +948,13 @@ func (x *ReportBridgeLinkRequest) GetReason() string {
 func (x *ReportBridgeLinkRequest) GetText() string {
 	if x != nil {
 		return x.Text
+	}
+	return ""
+}
+
+func (x *ReportBridgeLinkRequest) GetRoom() string {
+	if x != nil {
+		return x.Room
 	}
 	return ""
 }
@@ -1622,6 +1641,236 @@ func (x *GetBridgePermissionResponse) GetPermission() *BridgePermission {
 	return nil
 }
 
+type FindBridgeLinksRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Bridge string                 `protobuf:"bytes,1,opt,name=bridge,proto3" json:"bridge,omitempty"`
+	// LinkedBy is the user who made them; 0: all.
+	LinkedBy uint64 `protobuf:"varint,2,opt,name=linked_by,json=linkedBy,proto3" json:"linked_by,omitempty"`
+	// Limit of 1 to 200; 0 is 50.
+	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	// After is the conversation of the last link of the page before; 0: the first page.
+	After         uint64 `protobuf:"varint,4,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindBridgeLinksRequest) Reset() {
+	*x = FindBridgeLinksRequest{}
+	mi := &file_rialto_bridge_v1_bridge_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindBridgeLinksRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindBridgeLinksRequest) ProtoMessage() {}
+
+func (x *FindBridgeLinksRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_bridge_v1_bridge_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindBridgeLinksRequest.ProtoReflect.Descriptor instead.
+func (*FindBridgeLinksRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_bridge_v1_bridge_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *FindBridgeLinksRequest) GetBridge() string {
+	if x != nil {
+		return x.Bridge
+	}
+	return ""
+}
+
+func (x *FindBridgeLinksRequest) GetLinkedBy() uint64 {
+	if x != nil {
+		return x.LinkedBy
+	}
+	return 0
+}
+
+func (x *FindBridgeLinksRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *FindBridgeLinksRequest) GetAfter() uint64 {
+	if x != nil {
+		return x.After
+	}
+	return 0
+}
+
+type FindBridgeLinksResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Links []*BridgeLink          `protobuf:"bytes,1,rep,name=links,proto3" json:"links,omitempty"`
+	// More: there are further ones.
+	More bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	// Total is how many links the bridge has, of at most 10,000.
+	Total         uint32 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindBridgeLinksResponse) Reset() {
+	*x = FindBridgeLinksResponse{}
+	mi := &file_rialto_bridge_v1_bridge_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindBridgeLinksResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindBridgeLinksResponse) ProtoMessage() {}
+
+func (x *FindBridgeLinksResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_bridge_v1_bridge_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindBridgeLinksResponse.ProtoReflect.Descriptor instead.
+func (*FindBridgeLinksResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_bridge_v1_bridge_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *FindBridgeLinksResponse) GetLinks() []*BridgeLink {
+	if x != nil {
+		return x.Links
+	}
+	return nil
+}
+
+func (x *FindBridgeLinksResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+func (x *FindBridgeLinksResponse) GetTotal() uint32 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+type RemoveBridgeLinkRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Bridge       string                 `protobuf:"bytes,1,opt,name=bridge,proto3" json:"bridge,omitempty"`
+	Conversation uint64                 `protobuf:"varint,2,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// Reason for the audit log, of at most 500 characters.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveBridgeLinkRequest) Reset() {
+	*x = RemoveBridgeLinkRequest{}
+	mi := &file_rialto_bridge_v1_bridge_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveBridgeLinkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveBridgeLinkRequest) ProtoMessage() {}
+
+func (x *RemoveBridgeLinkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_bridge_v1_bridge_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveBridgeLinkRequest.ProtoReflect.Descriptor instead.
+func (*RemoveBridgeLinkRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_bridge_v1_bridge_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *RemoveBridgeLinkRequest) GetBridge() string {
+	if x != nil {
+		return x.Bridge
+	}
+	return ""
+}
+
+func (x *RemoveBridgeLinkRequest) GetConversation() uint64 {
+	if x != nil {
+		return x.Conversation
+	}
+	return 0
+}
+
+func (x *RemoveBridgeLinkRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type RemoveBridgeLinkResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveBridgeLinkResponse) Reset() {
+	*x = RemoveBridgeLinkResponse{}
+	mi := &file_rialto_bridge_v1_bridge_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveBridgeLinkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveBridgeLinkResponse) ProtoMessage() {}
+
+func (x *RemoveBridgeLinkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_bridge_v1_bridge_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveBridgeLinkResponse.ProtoReflect.Descriptor instead.
+func (*RemoveBridgeLinkResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_bridge_v1_bridge_proto_rawDescGZIP(), []int{28}
+}
+
 var File_rialto_bridge_v1_bridge_proto protoreflect.FileDescriptor
 
 const file_rialto_bridge_v1_bridge_proto_rawDesc = "" +
@@ -1634,7 +1883,7 @@ const file_rialto_bridge_v1_bridge_proto_rawDesc = "" +
 	"\x05edits\x18\x04 \x01(\bR\x05edits\x12\x18\n" +
 	"\arecalls\x18\x05 \x01(\bR\arecalls\x12\x1c\n" +
 	"\treactions\x18\x06 \x01(\bR\treactions\x12\x14\n" +
-	"\x05files\x18\a \x01(\bR\x05files\"\xd3\x02\n" +
+	"\x05files\x18\a \x01(\bR\x05files\"\xe7\x02\n" +
 	"\n" +
 	"BridgeLink\x12\x16\n" +
 	"\x06bridge\x18\x01 \x01(\tR\x06bridge\x12&\n" +
@@ -1648,7 +1897,9 @@ const file_rialto_bridge_v1_bridge_proto_rawDesc = "" +
 	"created_ms\x18\b \x01(\x03B\x020\x02R\tcreatedMs\x12B\n" +
 	"\n" +
 	"permission\x18\t \x01(\v2\".rialto.bridge.v1.BridgePermissionR\n" +
-	"permission\"w\n" +
+	"permission\x12\x12\n" +
+	"\x04room\x18\n" +
+	" \x01(\tR\x04room\"w\n" +
 	"\x10BridgePermission\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x12\n" +
@@ -1681,12 +1932,13 @@ const file_rialto_bridge_v1_bridge_proto_rawDesc = "" +
 	"\x05after\x18\x02 \x01(\x04B\x020\x01R\x05after\"i\n" +
 	"\x1fListLinkedConversationsResponse\x122\n" +
 	"\x05links\x18\x01 \x03(\v2\x1c.rialto.bridge.v1.BridgeLinkR\x05links\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more\"\xa6\x01\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"\xba\x01\n" +
 	"\x17ReportBridgeLinkRequest\x12&\n" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x127\n" +
 	"\x05state\x18\x02 \x01(\x0e2!.rialto.bridge.v1.BridgeLinkStateR\x05state\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"=\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\x12\x12\n" +
+	"\x04room\x18\x05 \x01(\tR\x04room\"=\n" +
 	"\rBridgedSender\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"\xc7\x02\n" +
@@ -1732,7 +1984,21 @@ const file_rialto_bridge_v1_bridge_proto_rawDesc = "" +
 	"\x1bGetBridgePermissionResponse\x12B\n" +
 	"\n" +
 	"permission\x18\x01 \x01(\v2\".rialto.bridge.v1.BridgePermissionR\n" +
-	"permission*\x90\x01\n" +
+	"permission\"\x81\x01\n" +
+	"\x16FindBridgeLinksRequest\x12\x16\n" +
+	"\x06bridge\x18\x01 \x01(\tR\x06bridge\x12\x1f\n" +
+	"\tlinked_by\x18\x02 \x01(\x04B\x020\x01R\blinkedBy\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\rR\x05limit\x12\x18\n" +
+	"\x05after\x18\x04 \x01(\x04B\x020\x01R\x05after\"w\n" +
+	"\x17FindBridgeLinksResponse\x122\n" +
+	"\x05links\x18\x01 \x03(\v2\x1c.rialto.bridge.v1.BridgeLinkR\x05links\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\rR\x05total\"q\n" +
+	"\x17RemoveBridgeLinkRequest\x12\x16\n" +
+	"\x06bridge\x18\x01 \x01(\tR\x06bridge\x12&\n" +
+	"\fconversation\x18\x02 \x01(\x04B\x020\x01R\fconversation\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x1a\n" +
+	"\x18RemoveBridgeLinkResponse*\x90\x01\n" +
 	"\x0fBridgeLinkState\x12!\n" +
 	"\x1dBRIDGE_LINK_STATE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19BRIDGE_LINK_STATE_PENDING\x10\x01\x12\x1c\n" +
@@ -1751,7 +2017,10 @@ const file_rialto_bridge_v1_bridge_proto_rawDesc = "" +
 	"\x12SendBridgedMessage\x12+.rialto.bridge.v1.SendBridgedMessageRequest\x1a,.rialto.bridge.v1.SendBridgedMessageResponse\x12c\n" +
 	"\x0eReportDelivery\x12'.rialto.bridge.v1.ReportDeliveryRequest\x1a(.rialto.bridge.v1.ReportDeliveryResponse\x12r\n" +
 	"\x13PutBridgePermission\x12,.rialto.bridge.v1.PutBridgePermissionRequest\x1a-.rialto.bridge.v1.PutBridgePermissionResponse\x12r\n" +
-	"\x13GetBridgePermission\x12,.rialto.bridge.v1.GetBridgePermissionRequest\x1a-.rialto.bridge.v1.GetBridgePermissionResponseB;Z9github.com/rialto-im/rialto/sdk/go/gen/bridge/v1;bridgev1b\x06proto3"
+	"\x13GetBridgePermission\x12,.rialto.bridge.v1.GetBridgePermissionRequest\x1a-.rialto.bridge.v1.GetBridgePermissionResponse2\xe7\x01\n" +
+	"\x12BridgeAdminService\x12f\n" +
+	"\x0fFindBridgeLinks\x12(.rialto.bridge.v1.FindBridgeLinksRequest\x1a).rialto.bridge.v1.FindBridgeLinksResponse\x12i\n" +
+	"\x10RemoveBridgeLink\x12).rialto.bridge.v1.RemoveBridgeLinkRequest\x1a*.rialto.bridge.v1.RemoveBridgeLinkResponseB;Z9github.com/rialto-im/rialto/sdk/go/gen/bridge/v1;bridgev1b\x06proto3"
 
 var (
 	file_rialto_bridge_v1_bridge_proto_rawDescOnce sync.Once
@@ -1766,7 +2035,7 @@ func file_rialto_bridge_v1_bridge_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_bridge_v1_bridge_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rialto_bridge_v1_bridge_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_rialto_bridge_v1_bridge_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_rialto_bridge_v1_bridge_proto_goTypes = []any{
 	(BridgeLinkState)(0),                    // 0: rialto.bridge.v1.BridgeLinkState
 	(*Bridge)(nil),                          // 1: rialto.bridge.v1.Bridge
@@ -1794,6 +2063,10 @@ var file_rialto_bridge_v1_bridge_proto_goTypes = []any{
 	(*PutBridgePermissionResponse)(nil),     // 23: rialto.bridge.v1.PutBridgePermissionResponse
 	(*GetBridgePermissionRequest)(nil),      // 24: rialto.bridge.v1.GetBridgePermissionRequest
 	(*GetBridgePermissionResponse)(nil),     // 25: rialto.bridge.v1.GetBridgePermissionResponse
+	(*FindBridgeLinksRequest)(nil),          // 26: rialto.bridge.v1.FindBridgeLinksRequest
+	(*FindBridgeLinksResponse)(nil),         // 27: rialto.bridge.v1.FindBridgeLinksResponse
+	(*RemoveBridgeLinkRequest)(nil),         // 28: rialto.bridge.v1.RemoveBridgeLinkRequest
+	(*RemoveBridgeLinkResponse)(nil),        // 29: rialto.bridge.v1.RemoveBridgeLinkResponse
 }
 var file_rialto_bridge_v1_bridge_proto_depIdxs = []int32{
 	0,  // 0: rialto.bridge.v1.BridgeLink.state:type_name -> rialto.bridge.v1.BridgeLinkState
@@ -1808,33 +2081,38 @@ var file_rialto_bridge_v1_bridge_proto_depIdxs = []int32{
 	18, // 9: rialto.bridge.v1.SendBridgedMessageRequest.recall:type_name -> rialto.bridge.v1.BridgedRecall
 	3,  // 10: rialto.bridge.v1.PutBridgePermissionRequest.permission:type_name -> rialto.bridge.v1.BridgePermission
 	3,  // 11: rialto.bridge.v1.GetBridgePermissionResponse.permission:type_name -> rialto.bridge.v1.BridgePermission
-	4,  // 12: rialto.bridge.v1.BridgeLinkService.ListBridges:input_type -> rialto.bridge.v1.ListBridgesRequest
-	6,  // 13: rialto.bridge.v1.BridgeLinkService.LinkBridge:input_type -> rialto.bridge.v1.LinkBridgeRequest
-	7,  // 14: rialto.bridge.v1.BridgeLinkService.UnlinkBridge:input_type -> rialto.bridge.v1.UnlinkBridgeRequest
-	9,  // 15: rialto.bridge.v1.BridgeLinkService.ListBridgeLinks:input_type -> rialto.bridge.v1.ListBridgeLinksRequest
-	11, // 16: rialto.bridge.v1.BridgeService.PutBridge:input_type -> rialto.bridge.v1.PutBridgeRequest
-	12, // 17: rialto.bridge.v1.BridgeService.ListLinkedConversations:input_type -> rialto.bridge.v1.ListLinkedConversationsRequest
-	14, // 18: rialto.bridge.v1.BridgeService.ReportBridgeLink:input_type -> rialto.bridge.v1.ReportBridgeLinkRequest
-	16, // 19: rialto.bridge.v1.BridgeService.SendBridgedMessage:input_type -> rialto.bridge.v1.SendBridgedMessageRequest
-	20, // 20: rialto.bridge.v1.BridgeService.ReportDelivery:input_type -> rialto.bridge.v1.ReportDeliveryRequest
-	22, // 21: rialto.bridge.v1.BridgeService.PutBridgePermission:input_type -> rialto.bridge.v1.PutBridgePermissionRequest
-	24, // 22: rialto.bridge.v1.BridgeService.GetBridgePermission:input_type -> rialto.bridge.v1.GetBridgePermissionRequest
-	5,  // 23: rialto.bridge.v1.BridgeLinkService.ListBridges:output_type -> rialto.bridge.v1.ListBridgesResponse
-	2,  // 24: rialto.bridge.v1.BridgeLinkService.LinkBridge:output_type -> rialto.bridge.v1.BridgeLink
-	8,  // 25: rialto.bridge.v1.BridgeLinkService.UnlinkBridge:output_type -> rialto.bridge.v1.UnlinkBridgeResponse
-	10, // 26: rialto.bridge.v1.BridgeLinkService.ListBridgeLinks:output_type -> rialto.bridge.v1.ListBridgeLinksResponse
-	1,  // 27: rialto.bridge.v1.BridgeService.PutBridge:output_type -> rialto.bridge.v1.Bridge
-	13, // 28: rialto.bridge.v1.BridgeService.ListLinkedConversations:output_type -> rialto.bridge.v1.ListLinkedConversationsResponse
-	2,  // 29: rialto.bridge.v1.BridgeService.ReportBridgeLink:output_type -> rialto.bridge.v1.BridgeLink
-	19, // 30: rialto.bridge.v1.BridgeService.SendBridgedMessage:output_type -> rialto.bridge.v1.SendBridgedMessageResponse
-	21, // 31: rialto.bridge.v1.BridgeService.ReportDelivery:output_type -> rialto.bridge.v1.ReportDeliveryResponse
-	23, // 32: rialto.bridge.v1.BridgeService.PutBridgePermission:output_type -> rialto.bridge.v1.PutBridgePermissionResponse
-	25, // 33: rialto.bridge.v1.BridgeService.GetBridgePermission:output_type -> rialto.bridge.v1.GetBridgePermissionResponse
-	23, // [23:34] is the sub-list for method output_type
-	12, // [12:23] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	2,  // 12: rialto.bridge.v1.FindBridgeLinksResponse.links:type_name -> rialto.bridge.v1.BridgeLink
+	4,  // 13: rialto.bridge.v1.BridgeLinkService.ListBridges:input_type -> rialto.bridge.v1.ListBridgesRequest
+	6,  // 14: rialto.bridge.v1.BridgeLinkService.LinkBridge:input_type -> rialto.bridge.v1.LinkBridgeRequest
+	7,  // 15: rialto.bridge.v1.BridgeLinkService.UnlinkBridge:input_type -> rialto.bridge.v1.UnlinkBridgeRequest
+	9,  // 16: rialto.bridge.v1.BridgeLinkService.ListBridgeLinks:input_type -> rialto.bridge.v1.ListBridgeLinksRequest
+	11, // 17: rialto.bridge.v1.BridgeService.PutBridge:input_type -> rialto.bridge.v1.PutBridgeRequest
+	12, // 18: rialto.bridge.v1.BridgeService.ListLinkedConversations:input_type -> rialto.bridge.v1.ListLinkedConversationsRequest
+	14, // 19: rialto.bridge.v1.BridgeService.ReportBridgeLink:input_type -> rialto.bridge.v1.ReportBridgeLinkRequest
+	16, // 20: rialto.bridge.v1.BridgeService.SendBridgedMessage:input_type -> rialto.bridge.v1.SendBridgedMessageRequest
+	20, // 21: rialto.bridge.v1.BridgeService.ReportDelivery:input_type -> rialto.bridge.v1.ReportDeliveryRequest
+	22, // 22: rialto.bridge.v1.BridgeService.PutBridgePermission:input_type -> rialto.bridge.v1.PutBridgePermissionRequest
+	24, // 23: rialto.bridge.v1.BridgeService.GetBridgePermission:input_type -> rialto.bridge.v1.GetBridgePermissionRequest
+	26, // 24: rialto.bridge.v1.BridgeAdminService.FindBridgeLinks:input_type -> rialto.bridge.v1.FindBridgeLinksRequest
+	28, // 25: rialto.bridge.v1.BridgeAdminService.RemoveBridgeLink:input_type -> rialto.bridge.v1.RemoveBridgeLinkRequest
+	5,  // 26: rialto.bridge.v1.BridgeLinkService.ListBridges:output_type -> rialto.bridge.v1.ListBridgesResponse
+	2,  // 27: rialto.bridge.v1.BridgeLinkService.LinkBridge:output_type -> rialto.bridge.v1.BridgeLink
+	8,  // 28: rialto.bridge.v1.BridgeLinkService.UnlinkBridge:output_type -> rialto.bridge.v1.UnlinkBridgeResponse
+	10, // 29: rialto.bridge.v1.BridgeLinkService.ListBridgeLinks:output_type -> rialto.bridge.v1.ListBridgeLinksResponse
+	1,  // 30: rialto.bridge.v1.BridgeService.PutBridge:output_type -> rialto.bridge.v1.Bridge
+	13, // 31: rialto.bridge.v1.BridgeService.ListLinkedConversations:output_type -> rialto.bridge.v1.ListLinkedConversationsResponse
+	2,  // 32: rialto.bridge.v1.BridgeService.ReportBridgeLink:output_type -> rialto.bridge.v1.BridgeLink
+	19, // 33: rialto.bridge.v1.BridgeService.SendBridgedMessage:output_type -> rialto.bridge.v1.SendBridgedMessageResponse
+	21, // 34: rialto.bridge.v1.BridgeService.ReportDelivery:output_type -> rialto.bridge.v1.ReportDeliveryResponse
+	23, // 35: rialto.bridge.v1.BridgeService.PutBridgePermission:output_type -> rialto.bridge.v1.PutBridgePermissionResponse
+	25, // 36: rialto.bridge.v1.BridgeService.GetBridgePermission:output_type -> rialto.bridge.v1.GetBridgePermissionResponse
+	27, // 37: rialto.bridge.v1.BridgeAdminService.FindBridgeLinks:output_type -> rialto.bridge.v1.FindBridgeLinksResponse
+	29, // 38: rialto.bridge.v1.BridgeAdminService.RemoveBridgeLink:output_type -> rialto.bridge.v1.RemoveBridgeLinkResponse
+	26, // [26:39] is the sub-list for method output_type
+	13, // [13:26] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_rialto_bridge_v1_bridge_proto_init() }
@@ -1853,9 +2131,9 @@ func file_rialto_bridge_v1_bridge_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_bridge_v1_bridge_proto_rawDesc), len(file_rialto_bridge_v1_bridge_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   25,
+			NumMessages:   29,
 			NumExtensions: 0,
-			NumServices:   2,
+			NumServices:   3,
 		},
 		GoTypes:           file_rialto_bridge_v1_bridge_proto_goTypes,
 		DependencyIndexes: file_rialto_bridge_v1_bridge_proto_depIdxs,

@@ -26,6 +26,8 @@ const (
 	BridgeLinkServiceName = "rialto.bridge.v1.BridgeLinkService"
 	// BridgeServiceName is the fully-qualified name of the BridgeService service.
 	BridgeServiceName = "rialto.bridge.v1.BridgeService"
+	// BridgeAdminServiceName is the fully-qualified name of the BridgeAdminService service.
+	BridgeAdminServiceName = "rialto.bridge.v1.BridgeAdminService"
 )
 
 // These constants are the fully-qualified names of the RPCs defined in this package. They're
@@ -68,6 +70,12 @@ const (
 	// BridgeServiceGetBridgePermissionProcedure is the fully-qualified name of the BridgeService's
 	// GetBridgePermission RPC.
 	BridgeServiceGetBridgePermissionProcedure = "/rialto.bridge.v1.BridgeService/GetBridgePermission"
+	// BridgeAdminServiceFindBridgeLinksProcedure is the fully-qualified name of the
+	// BridgeAdminService's FindBridgeLinks RPC.
+	BridgeAdminServiceFindBridgeLinksProcedure = "/rialto.bridge.v1.BridgeAdminService/FindBridgeLinks"
+	// BridgeAdminServiceRemoveBridgeLinkProcedure is the fully-qualified name of the
+	// BridgeAdminService's RemoveBridgeLink RPC.
+	BridgeAdminServiceRemoveBridgeLinkProcedure = "/rialto.bridge.v1.BridgeAdminService/RemoveBridgeLink"
 )
 
 // BridgeLinkServiceClient is a client for the rialto.bridge.v1.BridgeLinkService service.
@@ -468,4 +476,105 @@ func (UnimplementedBridgeServiceHandler) PutBridgePermission(context.Context, *c
 
 func (UnimplementedBridgeServiceHandler) GetBridgePermission(context.Context, *connect.Request[v1.GetBridgePermissionRequest]) (*connect.Response[v1.GetBridgePermissionResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.bridge.v1.BridgeService.GetBridgePermission is not implemented"))
+}
+
+// BridgeAdminServiceClient is a client for the rialto.bridge.v1.BridgeAdminService service.
+type BridgeAdminServiceClient interface {
+	// FindBridgeLinks gives the links of a bridge, by conversation, in pages: those of all groups, or those that a user made.
+	FindBridgeLinks(context.Context, *connect.Request[v1.FindBridgeLinksRequest]) (*connect.Response[v1.FindBridgeLinksResponse], error)
+	// RemoveBridgeLink ends a link, and the bridge's bot leaves the group. An admin of the group may link it again. Repeating it has the bot leave that did not.
+	RemoveBridgeLink(context.Context, *connect.Request[v1.RemoveBridgeLinkRequest]) (*connect.Response[v1.RemoveBridgeLinkResponse], error)
+}
+
+// NewBridgeAdminServiceClient constructs a client for the rialto.bridge.v1.BridgeAdminService
+// service. By default, it uses the Connect protocol with the binary Protobuf Codec, asks for
+// gzipped responses, and sends uncompressed requests. To use the gRPC or gRPC-Web protocols, supply
+// the connect.WithGRPC() or connect.WithGRPCWeb() options.
+//
+// The URL supplied here should be the base URL for the Connect or gRPC server (for example,
+// http://api.acme.com or https://acme.com/grpc).
+func NewBridgeAdminServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...connect.ClientOption) BridgeAdminServiceClient {
+	baseURL = strings.TrimRight(baseURL, "/")
+	bridgeAdminServiceMethods := v1.File_rialto_bridge_v1_bridge_proto.Services().ByName("BridgeAdminService").Methods()
+	return &bridgeAdminServiceClient{
+		findBridgeLinks: unary.NewClient[v1.FindBridgeLinksRequest, v1.FindBridgeLinksResponse](
+			httpClient,
+			baseURL+BridgeAdminServiceFindBridgeLinksProcedure,
+			connect.WithSchema(bridgeAdminServiceMethods.ByName("FindBridgeLinks")),
+			connect.WithClientOptions(opts...),
+		),
+		removeBridgeLink: unary.NewClient[v1.RemoveBridgeLinkRequest, v1.RemoveBridgeLinkResponse](
+			httpClient,
+			baseURL+BridgeAdminServiceRemoveBridgeLinkProcedure,
+			connect.WithSchema(bridgeAdminServiceMethods.ByName("RemoveBridgeLink")),
+			connect.WithClientOptions(opts...),
+		),
+	}
+}
+
+// bridgeAdminServiceClient implements BridgeAdminServiceClient.
+type bridgeAdminServiceClient struct {
+	findBridgeLinks  *unary.Client[v1.FindBridgeLinksRequest, v1.FindBridgeLinksResponse]
+	removeBridgeLink *unary.Client[v1.RemoveBridgeLinkRequest, v1.RemoveBridgeLinkResponse]
+}
+
+// FindBridgeLinks calls rialto.bridge.v1.BridgeAdminService.FindBridgeLinks.
+func (c *bridgeAdminServiceClient) FindBridgeLinks(ctx context.Context, req *connect.Request[v1.FindBridgeLinksRequest]) (*connect.Response[v1.FindBridgeLinksResponse], error) {
+	return c.findBridgeLinks.CallUnary(ctx, req)
+}
+
+// RemoveBridgeLink calls rialto.bridge.v1.BridgeAdminService.RemoveBridgeLink.
+func (c *bridgeAdminServiceClient) RemoveBridgeLink(ctx context.Context, req *connect.Request[v1.RemoveBridgeLinkRequest]) (*connect.Response[v1.RemoveBridgeLinkResponse], error) {
+	return c.removeBridgeLink.CallUnary(ctx, req)
+}
+
+// BridgeAdminServiceHandler is an implementation of the rialto.bridge.v1.BridgeAdminService
+// service.
+type BridgeAdminServiceHandler interface {
+	// FindBridgeLinks gives the links of a bridge, by conversation, in pages: those of all groups, or those that a user made.
+	FindBridgeLinks(context.Context, *connect.Request[v1.FindBridgeLinksRequest]) (*connect.Response[v1.FindBridgeLinksResponse], error)
+	// RemoveBridgeLink ends a link, and the bridge's bot leaves the group. An admin of the group may link it again. Repeating it has the bot leave that did not.
+	RemoveBridgeLink(context.Context, *connect.Request[v1.RemoveBridgeLinkRequest]) (*connect.Response[v1.RemoveBridgeLinkResponse], error)
+}
+
+// NewBridgeAdminServiceHandler builds an HTTP handler from the service implementation. It returns
+// the path on which to mount the handler and the handler itself.
+//
+// By default, handlers support the Connect, gRPC, and gRPC-Web protocols with the binary Protobuf
+// and JSON codecs. They also support gzip compression.
+func NewBridgeAdminServiceHandler(svc BridgeAdminServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
+	bridgeAdminServiceMethods := v1.File_rialto_bridge_v1_bridge_proto.Services().ByName("BridgeAdminService").Methods()
+	bridgeAdminServiceFindBridgeLinksHandler := connect.NewUnaryHandler(
+		BridgeAdminServiceFindBridgeLinksProcedure,
+		svc.FindBridgeLinks,
+		connect.WithSchema(bridgeAdminServiceMethods.ByName("FindBridgeLinks")),
+		connect.WithHandlerOptions(opts...),
+	)
+	bridgeAdminServiceRemoveBridgeLinkHandler := connect.NewUnaryHandler(
+		BridgeAdminServiceRemoveBridgeLinkProcedure,
+		svc.RemoveBridgeLink,
+		connect.WithSchema(bridgeAdminServiceMethods.ByName("RemoveBridgeLink")),
+		connect.WithHandlerOptions(opts...),
+	)
+	return "/rialto.bridge.v1.BridgeAdminService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case BridgeAdminServiceFindBridgeLinksProcedure:
+			bridgeAdminServiceFindBridgeLinksHandler.ServeHTTP(w, r)
+		case BridgeAdminServiceRemoveBridgeLinkProcedure:
+			bridgeAdminServiceRemoveBridgeLinkHandler.ServeHTTP(w, r)
+		default:
+			http.NotFound(w, r)
+		}
+	})
+}
+
+// UnimplementedBridgeAdminServiceHandler returns CodeUnimplemented from all methods.
+type UnimplementedBridgeAdminServiceHandler struct{}
+
+func (UnimplementedBridgeAdminServiceHandler) FindBridgeLinks(context.Context, *connect.Request[v1.FindBridgeLinksRequest]) (*connect.Response[v1.FindBridgeLinksResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.bridge.v1.BridgeAdminService.FindBridgeLinks is not implemented"))
+}
+
+func (UnimplementedBridgeAdminServiceHandler) RemoveBridgeLink(context.Context, *connect.Request[v1.RemoveBridgeLinkRequest]) (*connect.Response[v1.RemoveBridgeLinkResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.bridge.v1.BridgeAdminService.RemoveBridgeLink is not implemented"))
 }

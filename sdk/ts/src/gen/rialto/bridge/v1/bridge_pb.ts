@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/bridge/v1/bridge.proto.
  */
 export const file_rialto_bridge_v1_bridge: GenFile = /*@__PURE__*/
-  fileDesc("Ch1yaWFsdG8vYnJpZGdlL3YxL2JyaWRnZS5wcm90bxIQcmlhbHRvLmJyaWRnZS52MSJ/CgZCcmlkZ2USDAoEbmFtZRgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSDwoDYm90GAMgASgEQgIwARINCgVlZGl0cxgEIAEoCBIPCgdyZWNhbGxzGAUgASgIEhEKCXJlYWN0aW9ucxgGIAEoCBINCgVmaWxlcxgHIAEoCCL+AQoKQnJpZGdlTGluaxIOCgZicmlkZ2UYASABKAkSGAoMY29udmVyc2F0aW9uGAIgASgEQgIwARIPCgdhZGRyZXNzGAMgASgJEjAKBXN0YXRlGAQgASgOMiEucmlhbHRvLmJyaWRnZS52MS5CcmlkZ2VMaW5rU3RhdGUSDgoGcmVhc29uGAUgASgJEgwKBHRleHQYBiABKAkSFQoJbGlua2VkX2J5GAcgASgEQgIwARIWCgpjcmVhdGVkX21zGAggASgDQgIwAhI2CgpwZXJtaXNzaW9uGAkgASgLMiIucmlhbHRvLmJyaWRnZS52MS5CcmlkZ2VQZXJtaXNzaW9uIlcKEEJyaWRnZVBlcm1pc3Npb24SDwoHYWxsb3dlZBgBIAEoCBIOCgZyZWFzb24YAiABKAkSDAoEdGV4dBgDIAEoCRIUCgh1bnRpbF9tcxgEIAEoA0ICMAIiFAoSTGlzdEJyaWRnZXNSZXF1ZXN0IkAKE0xpc3RCcmlkZ2VzUmVzcG9uc2USKQoHYnJpZGdlcxgBIAMoCzIYLnJpYWx0by5icmlkZ2UudjEuQnJpZGdlIk4KEUxpbmtCcmlkZ2VSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDgoGYnJpZGdlGAIgASgJEg8KB2FkZHJlc3MYAyABKAkiPwoTVW5saW5rQnJpZGdlUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEg4KBmJyaWRnZRgCIAEoCSIWChRVbmxpbmtCcmlkZ2VSZXNwb25zZSIyChZMaXN0QnJpZGdlTGlua3NSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAEicQoXTGlzdEJyaWRnZUxpbmtzUmVzcG9uc2USKwoFbGlua3MYASADKAsyHC5yaWFsdG8uYnJpZGdlLnYxLkJyaWRnZUxpbmsSKQoHYnJpZGdlcxgCIAMoCzIYLnJpYWx0by5icmlkZ2UudjEuQnJpZGdlImoKEFB1dEJyaWRnZVJlcXVlc3QSFAoMZGlzcGxheV9uYW1lGAEgASgJEg0KBWVkaXRzGAIgASgIEg8KB3JlY2FsbHMYAyABKAgSEQoJcmVhY3Rpb25zGAQgASgIEg0KBWZpbGVzGAUgASgIIkIKHkxpc3RMaW5rZWRDb252ZXJzYXRpb25zUmVxdWVzdBINCgVsaW1pdBgBIAEoDRIRCgVhZnRlchgCIAEoBEICMAEiXAofTGlzdExpbmtlZENvbnZlcnNhdGlvbnNSZXNwb25zZRIrCgVsaW5rcxgBIAMoCzIcLnJpYWx0by5icmlkZ2UudjEuQnJpZGdlTGluaxIMCgRtb3JlGAIgASgIIoMBChdSZXBvcnRCcmlkZ2VMaW5rUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEjAKBXN0YXRlGAIgASgOMiEucmlhbHRvLmJyaWRnZS52MS5CcmlkZ2VMaW5rU3RhdGUSDgoGcmVhc29uGAMgASgJEgwKBHRleHQYBCABKAkiLgoNQnJpZGdlZFNlbmRlchIPCgdhZGRyZXNzGAEgASgJEgwKBG5hbWUYAiABKAkiiAIKGVNlbmRCcmlkZ2VkTWVzc2FnZVJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARITCgtleHRlcm5hbF9pZBgCIAEoCRIvCgZzZW5kZXIYAyABKAsyHy5yaWFsdG8uYnJpZGdlLnYxLkJyaWRnZWRTZW5kZXISDgoEdGV4dBgEIAEoCUgAEi0KBGVkaXQYBSABKAsyHS5yaWFsdG8uYnJpZGdlLnYxLkJyaWRnZWRFZGl0SAASMQoGcmVjYWxsGAYgASgLMh8ucmlhbHRvLmJyaWRnZS52MS5CcmlkZ2VkUmVjYWxsSAASEAoIcmVwbHlfdG8YByABKAlCBwoFZW50cnkiKwoLQnJpZGdlZEVkaXQSDgoGdGFyZ2V0GAEgASgJEgwKBHRleHQYAiABKAkiHwoNQnJpZGdlZFJlY2FsbBIOCgZ0YXJnZXQYASABKAkiXAoaU2VuZEJyaWRnZWRNZXNzYWdlUmVzcG9uc2USCwoDc2VxGAEgASgEEgoKAmlkGAIgASgJEhEKCWR1cGxpY2F0ZRgDIAEoCBISCgZzZW5kZXIYBCABKARCAjABInEKFVJlcG9ydERlbGl2ZXJ5UmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEgsKA3NlcRgCIAEoBBITCgtleHRlcm5hbF9pZBgDIAEoCRIOCgZyZWFzb24YBCABKAkSDAoEdGV4dBgFIAEoCSIlChZSZXBvcnREZWxpdmVyeVJlc3BvbnNlEgsKA3NlcRgBIAEoBCKAAQoaUHV0QnJpZGdlUGVybWlzc2lvblJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIQCgR1c2VyGAIgASgEQgIwARI2CgpwZXJtaXNzaW9uGAMgASgLMiIucmlhbHRvLmJyaWRnZS52MS5CcmlkZ2VQZXJtaXNzaW9uIh0KG1B1dEJyaWRnZVBlcm1pc3Npb25SZXNwb25zZSJIChpHZXRCcmlkZ2VQZXJtaXNzaW9uUmVxdWVzdBIYCgxjb252ZXJzYXRpb24YASABKARCAjABEhAKBHVzZXIYAiABKARCAjABIlUKG0dldEJyaWRnZVBlcm1pc3Npb25SZXNwb25zZRI2CgpwZXJtaXNzaW9uGAEgASgLMiIucmlhbHRvLmJyaWRnZS52MS5CcmlkZ2VQZXJtaXNzaW9uKpABCg9CcmlkZ2VMaW5rU3RhdGUSIQodQlJJREdFX0xJTktfU1RBVEVfVU5TUEVDSUZJRUQQABIdChlCUklER0VfTElOS19TVEFURV9QRU5ESU5HEAESHAoYQlJJREdFX0xJTktfU1RBVEVfQUNUSVZFEAISHQoZQlJJREdFX0xJTktfU1RBVEVfUkVGVVNFRBADMocDChFCcmlkZ2VMaW5rU2VydmljZRJaCgtMaXN0QnJpZGdlcxIkLnJpYWx0by5icmlkZ2UudjEuTGlzdEJyaWRnZXNSZXF1ZXN0GiUucmlhbHRvLmJyaWRnZS52MS5MaXN0QnJpZGdlc1Jlc3BvbnNlEk8KCkxpbmtCcmlkZ2USIy5yaWFsdG8uYnJpZGdlLnYxLkxpbmtCcmlkZ2VSZXF1ZXN0GhwucmlhbHRvLmJyaWRnZS52MS5CcmlkZ2VMaW5rEl0KDFVubGlua0JyaWRnZRIlLnJpYWx0by5icmlkZ2UudjEuVW5saW5rQnJpZGdlUmVxdWVzdBomLnJpYWx0by5icmlkZ2UudjEuVW5saW5rQnJpZGdlUmVzcG9uc2USZgoPTGlzdEJyaWRnZUxpbmtzEigucmlhbHRvLmJyaWRnZS52MS5MaXN0QnJpZGdlTGlua3NSZXF1ZXN0GikucmlhbHRvLmJyaWRnZS52MS5MaXN0QnJpZGdlTGlua3NSZXNwb25zZTL1BQoNQnJpZGdlU2VydmljZRJJCglQdXRCcmlkZ2USIi5yaWFsdG8uYnJpZGdlLnYxLlB1dEJyaWRnZVJlcXVlc3QaGC5yaWFsdG8uYnJpZGdlLnYxLkJyaWRnZRJ+ChdMaXN0TGlua2VkQ29udmVyc2F0aW9ucxIwLnJpYWx0by5icmlkZ2UudjEuTGlzdExpbmtlZENvbnZlcnNhdGlvbnNSZXF1ZXN0GjEucmlhbHRvLmJyaWRnZS52MS5MaXN0TGlua2VkQ29udmVyc2F0aW9uc1Jlc3BvbnNlElsKEFJlcG9ydEJyaWRnZUxpbmsSKS5yaWFsdG8uYnJpZGdlLnYxLlJlcG9ydEJyaWRnZUxpbmtSZXF1ZXN0GhwucmlhbHRvLmJyaWRnZS52MS5CcmlkZ2VMaW5rEm8KElNlbmRCcmlkZ2VkTWVzc2FnZRIrLnJpYWx0by5icmlkZ2UudjEuU2VuZEJyaWRnZWRNZXNzYWdlUmVxdWVzdBosLnJpYWx0by5icmlkZ2UudjEuU2VuZEJyaWRnZWRNZXNzYWdlUmVzcG9uc2USYwoOUmVwb3J0RGVsaXZlcnkSJy5yaWFsdG8uYnJpZGdlLnYxLlJlcG9ydERlbGl2ZXJ5UmVxdWVzdBooLnJpYWx0by5icmlkZ2UudjEuUmVwb3J0RGVsaXZlcnlSZXNwb25zZRJyChNQdXRCcmlkZ2VQZXJtaXNzaW9uEiwucmlhbHRvLmJyaWRnZS52MS5QdXRCcmlkZ2VQZXJtaXNzaW9uUmVxdWVzdBotLnJpYWx0by5icmlkZ2UudjEuUHV0QnJpZGdlUGVybWlzc2lvblJlc3BvbnNlEnIKE0dldEJyaWRnZVBlcm1pc3Npb24SLC5yaWFsdG8uYnJpZGdlLnYxLkdldEJyaWRnZVBlcm1pc3Npb25SZXF1ZXN0Gi0ucmlhbHRvLmJyaWRnZS52MS5HZXRCcmlkZ2VQZXJtaXNzaW9uUmVzcG9uc2VCO1o5Z2l0aHViLmNvbS9yaWFsdG8taW0vcmlhbHRvL3Nkay9nby9nZW4vYnJpZGdlL3YxO2JyaWRnZXYxYgZwcm90bzM");
+  fileDesc("Ch1yaWFsdG8vYnJpZGdlL3YxL2JyaWRnZS5wcm90bxIQcmlhbHRvLmJyaWRnZS52MSJ/CgZCcmlkZ2USDAoEbmFtZRgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSDwoDYm90GAMgASgEQgIwARINCgVlZGl0cxgEIAEoCBIPCgdyZWNhbGxzGAUgASgIEhEKCXJlYWN0aW9ucxgGIAEoCBINCgVmaWxlcxgHIAEoCCKMAgoKQnJpZGdlTGluaxIOCgZicmlkZ2UYASABKAkSGAoMY29udmVyc2F0aW9uGAIgASgEQgIwARIPCgdhZGRyZXNzGAMgASgJEjAKBXN0YXRlGAQgASgOMiEucmlhbHRvLmJyaWRnZS52MS5CcmlkZ2VMaW5rU3RhdGUSDgoGcmVhc29uGAUgASgJEgwKBHRleHQYBiABKAkSFQoJbGlua2VkX2J5GAcgASgEQgIwARIWCgpjcmVhdGVkX21zGAggASgDQgIwAhI2CgpwZXJtaXNzaW9uGAkgASgLMiIucmlhbHRvLmJyaWRnZS52MS5CcmlkZ2VQZXJtaXNzaW9uEgwKBHJvb20YCiABKAkiVwoQQnJpZGdlUGVybWlzc2lvbhIPCgdhbGxvd2VkGAEgASgIEg4KBnJlYXNvbhgCIAEoCRIMCgR0ZXh0GAMgASgJEhQKCHVudGlsX21zGAQgASgDQgIwAiIUChJMaXN0QnJpZGdlc1JlcXVlc3QiQAoTTGlzdEJyaWRnZXNSZXNwb25zZRIpCgdicmlkZ2VzGAEgAygLMhgucmlhbHRvLmJyaWRnZS52MS5CcmlkZ2UiTgoRTGlua0JyaWRnZVJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIOCgZicmlkZ2UYAiABKAkSDwoHYWRkcmVzcxgDIAEoCSI/ChNVbmxpbmtCcmlkZ2VSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESDgoGYnJpZGdlGAIgASgJIhYKFFVubGlua0JyaWRnZVJlc3BvbnNlIjIKFkxpc3RCcmlkZ2VMaW5rc1JlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwASJxChdMaXN0QnJpZGdlTGlua3NSZXNwb25zZRIrCgVsaW5rcxgBIAMoCzIcLnJpYWx0by5icmlkZ2UudjEuQnJpZGdlTGluaxIpCgdicmlkZ2VzGAIgAygLMhgucmlhbHRvLmJyaWRnZS52MS5CcmlkZ2UiagoQUHV0QnJpZGdlUmVxdWVzdBIUCgxkaXNwbGF5X25hbWUYASABKAkSDQoFZWRpdHMYAiABKAgSDwoHcmVjYWxscxgDIAEoCBIRCglyZWFjdGlvbnMYBCABKAgSDQoFZmlsZXMYBSABKAgiQgoeTGlzdExpbmtlZENvbnZlcnNhdGlvbnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNEhEKBWFmdGVyGAIgASgEQgIwASJcCh9MaXN0TGlua2VkQ29udmVyc2F0aW9uc1Jlc3BvbnNlEisKBWxpbmtzGAEgAygLMhwucmlhbHRvLmJyaWRnZS52MS5CcmlkZ2VMaW5rEgwKBG1vcmUYAiABKAgikQEKF1JlcG9ydEJyaWRnZUxpbmtSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESMAoFc3RhdGUYAiABKA4yIS5yaWFsdG8uYnJpZGdlLnYxLkJyaWRnZUxpbmtTdGF0ZRIOCgZyZWFzb24YAyABKAkSDAoEdGV4dBgEIAEoCRIMCgRyb29tGAUgASgJIi4KDUJyaWRnZWRTZW5kZXISDwoHYWRkcmVzcxgBIAEoCRIMCgRuYW1lGAIgASgJIogCChlTZW5kQnJpZGdlZE1lc3NhZ2VSZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEwoLZXh0ZXJuYWxfaWQYAiABKAkSLwoGc2VuZGVyGAMgASgLMh8ucmlhbHRvLmJyaWRnZS52MS5CcmlkZ2VkU2VuZGVyEg4KBHRleHQYBCABKAlIABItCgRlZGl0GAUgASgLMh0ucmlhbHRvLmJyaWRnZS52MS5CcmlkZ2VkRWRpdEgAEjEKBnJlY2FsbBgGIAEoCzIfLnJpYWx0by5icmlkZ2UudjEuQnJpZGdlZFJlY2FsbEgAEhAKCHJlcGx5X3RvGAcgASgJQgcKBWVudHJ5IisKC0JyaWRnZWRFZGl0Eg4KBnRhcmdldBgBIAEoCRIMCgR0ZXh0GAIgASgJIh8KDUJyaWRnZWRSZWNhbGwSDgoGdGFyZ2V0GAEgASgJIlwKGlNlbmRCcmlkZ2VkTWVzc2FnZVJlc3BvbnNlEgsKA3NlcRgBIAEoBBIKCgJpZBgCIAEoCRIRCglkdXBsaWNhdGUYAyABKAgSEgoGc2VuZGVyGAQgASgEQgIwASJxChVSZXBvcnREZWxpdmVyeVJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARILCgNzZXEYAiABKAQSEwoLZXh0ZXJuYWxfaWQYAyABKAkSDgoGcmVhc29uGAQgASgJEgwKBHRleHQYBSABKAkiJQoWUmVwb3J0RGVsaXZlcnlSZXNwb25zZRILCgNzZXEYASABKAQigAEKGlB1dEJyaWRnZVBlcm1pc3Npb25SZXF1ZXN0EhgKDGNvbnZlcnNhdGlvbhgBIAEoBEICMAESEAoEdXNlchgCIAEoBEICMAESNgoKcGVybWlzc2lvbhgDIAEoCzIiLnJpYWx0by5icmlkZ2UudjEuQnJpZGdlUGVybWlzc2lvbiIdChtQdXRCcmlkZ2VQZXJtaXNzaW9uUmVzcG9uc2UiSAoaR2V0QnJpZGdlUGVybWlzc2lvblJlcXVlc3QSGAoMY29udmVyc2F0aW9uGAEgASgEQgIwARIQCgR1c2VyGAIgASgEQgIwASJVChtHZXRCcmlkZ2VQZXJtaXNzaW9uUmVzcG9uc2USNgoKcGVybWlzc2lvbhgBIAEoCzIiLnJpYWx0by5icmlkZ2UudjEuQnJpZGdlUGVybWlzc2lvbiJhChZGaW5kQnJpZGdlTGlua3NSZXF1ZXN0Eg4KBmJyaWRnZRgBIAEoCRIVCglsaW5rZWRfYnkYAiABKARCAjABEg0KBWxpbWl0GAMgASgNEhEKBWFmdGVyGAQgASgEQgIwASJjChdGaW5kQnJpZGdlTGlua3NSZXNwb25zZRIrCgVsaW5rcxgBIAMoCzIcLnJpYWx0by5icmlkZ2UudjEuQnJpZGdlTGluaxIMCgRtb3JlGAIgASgIEg0KBXRvdGFsGAMgASgNIlMKF1JlbW92ZUJyaWRnZUxpbmtSZXF1ZXN0Eg4KBmJyaWRnZRgBIAEoCRIYCgxjb252ZXJzYXRpb24YAiABKARCAjABEg4KBnJlYXNvbhgDIAEoCSIaChhSZW1vdmVCcmlkZ2VMaW5rUmVzcG9uc2UqkAEKD0JyaWRnZUxpbmtTdGF0ZRIhCh1CUklER0VfTElOS19TVEFURV9VTlNQRUNJRklFRBAAEh0KGUJSSURHRV9MSU5LX1NUQVRFX1BFTkRJTkcQARIcChhCUklER0VfTElOS19TVEFURV9BQ1RJVkUQAhIdChlCUklER0VfTElOS19TVEFURV9SRUZVU0VEEAMyhwMKEUJyaWRnZUxpbmtTZXJ2aWNlEloKC0xpc3RCcmlkZ2VzEiQucmlhbHRvLmJyaWRnZS52MS5MaXN0QnJpZGdlc1JlcXVlc3QaJS5yaWFsdG8uYnJpZGdlLnYxLkxpc3RCcmlkZ2VzUmVzcG9uc2USTwoKTGlua0JyaWRnZRIjLnJpYWx0by5icmlkZ2UudjEuTGlua0JyaWRnZVJlcXVlc3QaHC5yaWFsdG8uYnJpZGdlLnYxLkJyaWRnZUxpbmsSXQoMVW5saW5rQnJpZGdlEiUucmlhbHRvLmJyaWRnZS52MS5VbmxpbmtCcmlkZ2VSZXF1ZXN0GiYucmlhbHRvLmJyaWRnZS52MS5VbmxpbmtCcmlkZ2VSZXNwb25zZRJmCg9MaXN0QnJpZGdlTGlua3MSKC5yaWFsdG8uYnJpZGdlLnYxLkxpc3RCcmlkZ2VMaW5rc1JlcXVlc3QaKS5yaWFsdG8uYnJpZGdlLnYxLkxpc3RCcmlkZ2VMaW5rc1Jlc3BvbnNlMvUFCg1CcmlkZ2VTZXJ2aWNlEkkKCVB1dEJyaWRnZRIiLnJpYWx0by5icmlkZ2UudjEuUHV0QnJpZGdlUmVxdWVzdBoYLnJpYWx0by5icmlkZ2UudjEuQnJpZGdlEn4KF0xpc3RMaW5rZWRDb252ZXJzYXRpb25zEjAucmlhbHRvLmJyaWRnZS52MS5MaXN0TGlua2VkQ29udmVyc2F0aW9uc1JlcXVlc3QaMS5yaWFsdG8uYnJpZGdlLnYxLkxpc3RMaW5rZWRDb252ZXJzYXRpb25zUmVzcG9uc2USWwoQUmVwb3J0QnJpZGdlTGluaxIpLnJpYWx0by5icmlkZ2UudjEuUmVwb3J0QnJpZGdlTGlua1JlcXVlc3QaHC5yaWFsdG8uYnJpZGdlLnYxLkJyaWRnZUxpbmsSbwoSU2VuZEJyaWRnZWRNZXNzYWdlEisucmlhbHRvLmJyaWRnZS52MS5TZW5kQnJpZGdlZE1lc3NhZ2VSZXF1ZXN0GiwucmlhbHRvLmJyaWRnZS52MS5TZW5kQnJpZGdlZE1lc3NhZ2VSZXNwb25zZRJjCg5SZXBvcnREZWxpdmVyeRInLnJpYWx0by5icmlkZ2UudjEuUmVwb3J0RGVsaXZlcnlSZXF1ZXN0GigucmlhbHRvLmJyaWRnZS52MS5SZXBvcnREZWxpdmVyeVJlc3BvbnNlEnIKE1B1dEJyaWRnZVBlcm1pc3Npb24SLC5yaWFsdG8uYnJpZGdlLnYxLlB1dEJyaWRnZVBlcm1pc3Npb25SZXF1ZXN0Gi0ucmlhbHRvLmJyaWRnZS52MS5QdXRCcmlkZ2VQZXJtaXNzaW9uUmVzcG9uc2UScgoTR2V0QnJpZGdlUGVybWlzc2lvbhIsLnJpYWx0by5icmlkZ2UudjEuR2V0QnJpZGdlUGVybWlzc2lvblJlcXVlc3QaLS5yaWFsdG8uYnJpZGdlLnYxLkdldEJyaWRnZVBlcm1pc3Npb25SZXNwb25zZTLnAQoSQnJpZGdlQWRtaW5TZXJ2aWNlEmYKD0ZpbmRCcmlkZ2VMaW5rcxIoLnJpYWx0by5icmlkZ2UudjEuRmluZEJyaWRnZUxpbmtzUmVxdWVzdBopLnJpYWx0by5icmlkZ2UudjEuRmluZEJyaWRnZUxpbmtzUmVzcG9uc2USaQoQUmVtb3ZlQnJpZGdlTGluaxIpLnJpYWx0by5icmlkZ2UudjEuUmVtb3ZlQnJpZGdlTGlua1JlcXVlc3QaKi5yaWFsdG8uYnJpZGdlLnYxLlJlbW92ZUJyaWRnZUxpbmtSZXNwb25zZUI7WjlnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9icmlkZ2UvdjE7YnJpZGdldjFiBnByb3RvMw");
 
 /**
  * Bridge is a registered bridge, and what it carries to the other system. What it does not carry is not seen there.
@@ -127,6 +127,13 @@ export type BridgeLink = Message<"rialto.bridge.v1.BridgeLink"> & {
    * @generated from field: rialto.bridge.v1.BridgePermission permission = 9;
    */
   permission?: BridgePermission | undefined;
+
+  /**
+   * Room is the address in the bridge's own form, in which all spellings of a room are the same; empty until the bridge has reported it.
+   *
+   * @generated from field: string room = 10;
+   */
+  room: string;
 };
 
 /**
@@ -433,6 +440,14 @@ export type ReportBridgeLinkRequest = Message<"rialto.bridge.v1.ReportBridgeLink
    * @generated from field: string text = 4;
    */
   text: string;
+
+  /**
+   * Room of an active link: the address in a form in which all spellings of a room are the same, of 1 to 255 bytes in one line. If another group is linked with that
+   * room, the link is refused with the reason room_taken, as the answer says. Empty: as reported before; if never, addresses are compared as they are written.
+   *
+   * @generated from field: string room = 5;
+   */
+  room: string;
 };
 
 /**
@@ -770,6 +785,117 @@ export const GetBridgePermissionResponseSchema: GenMessage<GetBridgePermissionRe
   messageDesc(file_rialto_bridge_v1_bridge, 24);
 
 /**
+ * @generated from message rialto.bridge.v1.FindBridgeLinksRequest
+ */
+export type FindBridgeLinksRequest = Message<"rialto.bridge.v1.FindBridgeLinksRequest"> & {
+  /**
+   * @generated from field: string bridge = 1;
+   */
+  bridge: string;
+
+  /**
+   * LinkedBy is the user who made them; 0: all.
+   *
+   * @generated from field: uint64 linked_by = 2 [jstype = JS_STRING];
+   */
+  linkedBy: string;
+
+  /**
+   * Limit of 1 to 200; 0 is 50.
+   *
+   * @generated from field: uint32 limit = 3;
+   */
+  limit: number;
+
+  /**
+   * After is the conversation of the last link of the page before; 0: the first page.
+   *
+   * @generated from field: uint64 after = 4 [jstype = JS_STRING];
+   */
+  after: string;
+};
+
+/**
+ * Describes the message rialto.bridge.v1.FindBridgeLinksRequest.
+ * Use `create(FindBridgeLinksRequestSchema)` to create a new message.
+ */
+export const FindBridgeLinksRequestSchema: GenMessage<FindBridgeLinksRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_bridge_v1_bridge, 25);
+
+/**
+ * @generated from message rialto.bridge.v1.FindBridgeLinksResponse
+ */
+export type FindBridgeLinksResponse = Message<"rialto.bridge.v1.FindBridgeLinksResponse"> & {
+  /**
+   * @generated from field: repeated rialto.bridge.v1.BridgeLink links = 1;
+   */
+  links: BridgeLink[];
+
+  /**
+   * More: there are further ones.
+   *
+   * @generated from field: bool more = 2;
+   */
+  more: boolean;
+
+  /**
+   * Total is how many links the bridge has, of at most 10,000.
+   *
+   * @generated from field: uint32 total = 3;
+   */
+  total: number;
+};
+
+/**
+ * Describes the message rialto.bridge.v1.FindBridgeLinksResponse.
+ * Use `create(FindBridgeLinksResponseSchema)` to create a new message.
+ */
+export const FindBridgeLinksResponseSchema: GenMessage<FindBridgeLinksResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_bridge_v1_bridge, 26);
+
+/**
+ * @generated from message rialto.bridge.v1.RemoveBridgeLinkRequest
+ */
+export type RemoveBridgeLinkRequest = Message<"rialto.bridge.v1.RemoveBridgeLinkRequest"> & {
+  /**
+   * @generated from field: string bridge = 1;
+   */
+  bridge: string;
+
+  /**
+   * @generated from field: uint64 conversation = 2 [jstype = JS_STRING];
+   */
+  conversation: string;
+
+  /**
+   * Reason for the audit log, of at most 500 characters.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message rialto.bridge.v1.RemoveBridgeLinkRequest.
+ * Use `create(RemoveBridgeLinkRequestSchema)` to create a new message.
+ */
+export const RemoveBridgeLinkRequestSchema: GenMessage<RemoveBridgeLinkRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_bridge_v1_bridge, 27);
+
+/**
+ * @generated from message rialto.bridge.v1.RemoveBridgeLinkResponse
+ */
+export type RemoveBridgeLinkResponse = Message<"rialto.bridge.v1.RemoveBridgeLinkResponse"> & {
+};
+
+/**
+ * Describes the message rialto.bridge.v1.RemoveBridgeLinkResponse.
+ * Use `create(RemoveBridgeLinkResponseSchema)` to create a new message.
+ */
+export const RemoveBridgeLinkResponseSchema: GenMessage<RemoveBridgeLinkResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_bridge_v1_bridge, 28);
+
+/**
  * @generated from enum rialto.bridge.v1.BridgeLinkState
  */
 export enum BridgeLinkState {
@@ -937,4 +1063,33 @@ export const BridgeService: GenService<{
   },
 }> = /*@__PURE__*/
   serviceDesc(file_rialto_bridge_v1_bridge, 1);
+
+/**
+ * BridgeAdminService is for moderators: all calls need a key with the role moderator or operator. Each removal is in the audit log.
+ *
+ * @generated from service rialto.bridge.v1.BridgeAdminService
+ */
+export const BridgeAdminService: GenService<{
+  /**
+   * FindBridgeLinks gives the links of a bridge, by conversation, in pages: those of all groups, or those that a user made.
+   *
+   * @generated from rpc rialto.bridge.v1.BridgeAdminService.FindBridgeLinks
+   */
+  findBridgeLinks: {
+    methodKind: "unary";
+    input: typeof FindBridgeLinksRequestSchema;
+    output: typeof FindBridgeLinksResponseSchema;
+  },
+  /**
+   * RemoveBridgeLink ends a link, and the bridge's bot leaves the group. An admin of the group may link it again. Repeating it has the bot leave that did not.
+   *
+   * @generated from rpc rialto.bridge.v1.BridgeAdminService.RemoveBridgeLink
+   */
+  removeBridgeLink: {
+    methodKind: "unary";
+    input: typeof RemoveBridgeLinkRequestSchema;
+    output: typeof RemoveBridgeLinkResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_rialto_bridge_v1_bridge, 2);
 
