@@ -23,7 +23,7 @@ import (
 type System interface {
 	// Run keeps the connection until ctx ends, and tells the host what happens there.
 	Run(ctx context.Context, host Host)
-	// Normalize returns an address of a room in the form in which the system's messages have it.
+	// Normalize returns an address of a room in the form in which the system's messages have it. Spellings of one room give one text: Rialto compares rooms by it.
 	Normalize(address string) string
 	// Enter joins a room for a link. If the system keeps history, it also passes on what was written since the first join for this link and was not received. It does nothing in a room that was joined, and returns a
 	// *Refusal if the room does not admit the bridge.
@@ -152,6 +152,9 @@ const (
 	pending = bridgev1.BridgeLinkState_BRIDGE_LINK_STATE_PENDING
 	active  = bridgev1.BridgeLinkState_BRIDGE_LINK_STATE_ACTIVE
 	refused = bridgev1.BridgeLinkState_BRIDGE_LINK_STATE_REFUSED
+
+	// maxRoom is how many bytes of a normalized address Rialto permits.
+	maxRoom = 255
 
 	// retryDelay is between attempts to reach Rialto, and linkCheckInterval between checks for links that were made or ended.
 	retryDelay        = time.Second

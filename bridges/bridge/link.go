@@ -35,11 +35,32 @@ func (b *Bridge) reconcile(ctx context.Context) error {
 	links, displaced := maps.Clone(b.links.byRoom), b.links.displaced
 	b.mu.Unlock()
 	var err error
-	for _, l := range displaced {
-		err = errors.Join(err, b.reportState(ctx, l, NewRefusal("room_taken", "Another group is linked with this room.")))
-	}
 	for _, room := range slices.Sorted(maps.Keys(links)) {
 		err = errors.Join(err, b.enter(ctx, room, links[room]))
+	}
+	for _, l := range displaced {
+		err = errors.Join(err, b.claim(ctx, l))
+	}
+	return err
+}
+
+// claim reports a link whose room another link has. Rialto compares rooms, and refuses it unless the other group has given the room up: then the links are read again. As long as it is not known whether
+// the room admits the bridge, the link waits.
+func (b *Bridge) claim(ctx context.Context, l *bridgev1.BridgeLink) error {
+	room := b.system.Normalize(l.Address)
+	b.mu.Lock()
+	other := b.links.byRoom[room]
+	b.mu.Unlock()
+	if l.State == refused || other == nil || other.State != active {
+		return nil
+	}
+	var refusal *Refusal
+	if other.Room == "" { // this Rialto does not compare rooms
+		refusal = NewRefusal("room_taken", "Another group is linked with this room.")
+	}
+	state, err := b.reportState(ctx, l, room, refusal)
+	if state == active {
+		b.Changed()
 	}
 	return err
 }
@@ -69,7 +90,7 @@ type linkTable struct {
 	displaced []*bridgev1.BridgeLink // another link has their room
 }
 
-// add adds a link of a room. Rialto compares addresses by their bytes, so several groups may be linked with one room.
+// add adds a link of a room. Rialto compares rooms only once the bridge has reported them, so several groups may be linked with one.
 func (t *linkTable) add(room string, l *bridgev1.BridgeLink) {
 	if other := t.byRoom[room]; other != nil {
 		if hasPriority(other, l) {
@@ -131,7 +152,7 @@ func (b *Bridge) enter(ctx context.Context, room string, l *bridgev1.BridgeLink)
 			return reachError(err)
 		}
 	}
-	if err := b.reportState(ctx, l, refusal); err != nil {
+	if _, err := b.reportState(ctx, l, room, refusal); err != nil {
 		return err
 	}
 	b.mu.Lock()
@@ -148,36 +169,41 @@ func (b *Bridge) refusalOf(room string, l *bridgev1.BridgeLink) *Refusal {
 	switch {
 	case expelled != nil && l.State == active:
 		return expelled
+	case len(room) > maxRoom:
+		return NewRefusal("bad_address", "The address of this room is too long.")
 	case !slices.Contains(b.config.Rooms, "*") && !slices.Contains(b.config.Rooms, room):
 		return NewRefusal("not_permitted", "The operator of the bridge does not permit this room.")
 	}
 	return nil
 }
 
-// reportState reports that a link is refused, or active without a refusal, if that is new.
-func (b *Bridge) reportState(ctx context.Context, l *bridgev1.BridgeLink, refusal *Refusal) error {
-	report := &bridgev1.ReportBridgeLinkRequest{Conversation: l.Conversation, State: active}
+// reportState reports that a link is refused, or active with its room without a refusal, if that is new. It returns the state that the link has then.
+func (b *Bridge) reportState(ctx context.Context, l *bridgev1.BridgeLink, room string, refusal *Refusal) (bridgev1.BridgeLinkState, error) {
+	report := &bridgev1.ReportBridgeLinkRequest{Conversation: l.Conversation, State: active, Room: room}
 	if refusal != nil {
-		report.State, report.Reason, report.Text = refused, refusal.Reason, refusal.Text
+		report.State, report.Reason, report.Text, report.Room = refused, refusal.Reason, refusal.Text, ""
 	}
-	if report.State == l.State {
-		return nil
+	if report.State == l.State && report.Room == l.Room {
+		return l.State, nil
 	}
+	changed := proto.CloneOf(l)
+	changed.State, changed.Room = report.State, report.Room
 	err := withoutBadText(&report.Text, func() error {
-		_, err := b.config.Rialto.ReportBridgeLink(ctx, connect.NewRequest(report))
+		answer, err := b.config.Rialto.ReportBridgeLink(ctx, connect.NewRequest(report))
+		if err == nil { // it is refused if another group has the room
+			changed.State, changed.Room = answer.Msg.State, answer.Msg.Room
+		}
 		return err
 	})
 	if err != nil && !isRefused(err) {
-		return err
+		return l.State, err
 	}
-	b.noteState(l, report.State)
-	return nil
+	b.replaceLink(l, changed)
+	return changed.State, nil
 }
 
-// noteState replaces a link by one with a state, unless it was changed or displaced meanwhile.
-func (b *Bridge) noteState(l *bridgev1.BridgeLink, state bridgev1.BridgeLinkState) {
-	changed := proto.CloneOf(l)
-	changed.State = state
+// replaceLink replaces a link, unless it was changed or displaced meanwhile.
+func (b *Bridge) replaceLink(l, changed *bridgev1.BridgeLink) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if room, is := b.links.roomOf[l.Conversation]; is && b.links.byRoom[room] == l {

@@ -18,7 +18,9 @@ import (
 type fakeLinks struct {
 	bridgev1connect.BridgeServiceClient
 	links   []*bridgev1.BridgeLink // by conversation
-	reports []string
+	reports []string               // what links became
+	old     bool                   // it does not know rooms
+	without map[uint64]bool        // groups that have removed the bot: a link of another group takes their room
 }
 
 func (f *fakeLinks) ListLinkedConversations(context.Context, *connect.Request[bridgev1.ListLinkedConversationsRequest]) (*connect.Response[bridgev1.ListLinkedConversationsResponse], error) {
@@ -26,16 +28,27 @@ func (f *fakeLinks) ListLinkedConversations(context.Context, *connect.Request[br
 }
 
 func (f *fakeLinks) ReportBridgeLink(_ context.Context, r *connect.Request[bridgev1.ReportBridgeLinkRequest]) (*connect.Response[bridgev1.BridgeLink], error) {
-	f.reports = append(f.reports, strings.TrimSpace(fmt.Sprint(r.Msg.Conversation, " ", strings.TrimPrefix(r.Msg.State.String(), "BRIDGE_LINK_STATE_"), " ", r.Msg.Reason)))
-	l := f.put(r.Msg.Conversation, r.Msg.State)
-	return connect.NewResponse(l), nil
+	state, reason, room := r.Msg.State, r.Msg.Reason, r.Msg.Room
+	if f.old {
+		room = ""
+	}
+	if room != "" && slices.ContainsFunc(f.links, func(l *bridgev1.BridgeLink) bool {
+		return l.Conversation != r.Msg.Conversation && l.Room == room && !f.without[l.Conversation]
+	}) {
+		state, reason, room = refused, "room_taken", ""
+	}
+	f.reports = append(f.reports, strings.TrimSpace(fmt.Sprint(r.Msg.Conversation, " ", strings.TrimPrefix(state.String(), "BRIDGE_LINK_STATE_"), " ", reason)))
+	f.links = slices.DeleteFunc(f.links, func(l *bridgev1.BridgeLink) bool {
+		return room != "" && l.Conversation != r.Msg.Conversation && l.Room == room
+	})
+	return connect.NewResponse(f.put(r.Msg.Conversation, state, room)), nil
 }
 
-// put replaces the state of a link.
-func (f *fakeLinks) put(conversation uint64, state bridgev1.BridgeLinkState) *bridgev1.BridgeLink {
+// put replaces the state and the room of a link.
+func (f *fakeLinks) put(conversation uint64, state bridgev1.BridgeLinkState, room string) *bridgev1.BridgeLink {
 	n := slices.IndexFunc(f.links, func(l *bridgev1.BridgeLink) bool { return l.Conversation == conversation })
 	was := f.links[n]
-	f.links[n] = &bridgev1.BridgeLink{Conversation: conversation, Address: was.Address, CreatedMs: was.CreatedMs, State: state}
+	f.links[n] = &bridgev1.BridgeLink{Conversation: conversation, Address: was.Address, CreatedMs: was.CreatedMs, State: state, Room: room}
 	return f.links[n]
 }
 
@@ -73,7 +86,7 @@ func TestSpellingsOfARoom(t *testing.T) {
 	expect := func(reports ...string) {
 		t.Helper()
 		f.reports = nil
-		for range 2 { // the second time there is nothing new
+		for range 2 { // the second time there is nothing new, unless the server does not know rooms
 			if err := b.reconcile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +95,7 @@ func TestSpellingsOfARoom(t *testing.T) {
 			t.Errorf("the links are reported as %q, want %q", f.reports, reports)
 		}
 	}
-	expect("1 REFUSED room_taken", "3 REFUSED room_taken", "4 ACTIVE")
+	expect("1 REFUSED room_taken", "2 ACTIVE", "3 REFUSED room_taken", "4 ACTIVE")
 	for conversation, want := range map[uint64]string{1: "", 2: "#rialto", 3: "", 4: "#other", 5: ""} {
 		if room, l := b.linkOf(conversation); room != want || (l != nil) != (want != "") || l != nil && l.State != active {
 			t.Errorf("group %d is linked with %q as %v, want %q", conversation, room, l, want)
@@ -90,13 +103,23 @@ func TestSpellingsOfARoom(t *testing.T) {
 	}
 	b.Expelled("#rialto", NewRefusal("kicked", ""))
 	expect("2 REFUSED kicked")
-	f.put(1, pending) // an admin links the group again
+	f.put(1, pending, "") // an admin links the group again
 	expect("1 ACTIVE")
 	if room, _ := b.linkOf(2); room != "" || !slices.Contains(system.rooms, "#rialto") {
 		t.Errorf("the group from before is linked with %q, and the bridge is in %q", room, system.rooms)
 	}
 	f.links = append(f.links, link(5, "#rialtO", 0, pending)) // it is older, and comes later
 	expect("5 REFUSED room_taken")
+	f.put(5, pending, "")
+	f.without = map[uint64]bool{1: true}
+	expect("5 ACTIVE")
+	if room, _ := b.linkOf(5); room != "#rialto" {
+		t.Errorf("after the other group has given the room up, the new one is linked with %q", room)
+	}
+	f.old = true
+	f.links = append(f.links, link(6, "#RiAlto", 99, pending))
+	f.put(5, active, "")
+	expect("5 ACTIVE", "5 ACTIVE", "6 REFUSED room_taken")
 	f.links = nil
 	expect()
 	if len(system.rooms) != 0 {

@@ -68,7 +68,8 @@ func TestRefusedTexts(t *testing.T) {
 	why.OfUser = true
 	for _, call := range []func() error{
 		func() error {
-			return b.reportState(t.Context(), &bridgev1.BridgeLink{Conversation: 1, State: active}, why)
+			_, err := b.reportState(t.Context(), &bridgev1.BridgeLink{Conversation: 1, State: active}, "#rialto", why)
+			return err
 		},
 		func() error { return b.report(t.Context(), 1, 2, "", why) },
 		func() error { return b.putPermission(t.Context(), 1, 2, why) },
