@@ -307,11 +307,7 @@ func adminKey(ctx context.Context, verb string, db *sqldb.DB, of account.NewKey,
 		if n == 0 {
 			return fmt.Errorf("unknown key %q; rialto admin key list shows the names", of.Name)
 		}
-		if n == 1 {
-			fmt.Fprintln(out, "1 key revoked")
-			return nil
-		}
-		fmt.Fprintf(out, "%d keys revoked\n", n)
+		fmt.Fprintln(out, printable.Count(n, "key"), "revoked")
 	}
 	return nil
 }

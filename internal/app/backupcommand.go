@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/printable"
 	"github.com/rialto-im/rialto/internal/base/progress"
 	"github.com/rialto-im/rialto/internal/engine/blob/diskblob"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
@@ -134,7 +135,7 @@ func (f *backupFlags) run(ctx context.Context, out io.Writer, printer *progress.
 	case len(f.remove) > 0:
 		objects, bytes, err := backup.Remove(ctx, f.config, f.remove)
 		if err == nil {
-			fmt.Fprintf(out, "removed %d backups, with %d files of %.1f MB that no other backup needs\n", len(f.remove), objects, float64(bytes)/1e6)
+			fmt.Fprintf(out, "removed %s, with %s of %.1f MB that no other backup needs\n", printable.Count(len(f.remove), "backup"), printable.Count(objects, "file"), float64(bytes)/1e6)
 		}
 		return err
 	case f.server.URL != "":
@@ -161,7 +162,7 @@ func (f *backupFlags) run(ctx context.Context, out io.Writer, printer *progress.
 }
 
 func printBackup(out io.Writer, directory string, r *backup.Result) {
-	fmt.Fprintf(out, "backup %s is complete in %s: %d files of %.1f MB, of which %d of %.1f MB are new\n", r.ID, directory, r.Files, float64(r.Bytes)/1e6, r.NewFiles, float64(r.NewBytes)/1e6)
+	fmt.Fprintf(out, "backup %s is complete in %s: %s of %.1f MB, with %d of %.1f MB that are new\n", r.ID, directory, printable.Count(r.Files, "file"), float64(r.Bytes)/1e6, r.NewFiles, float64(r.NewBytes)/1e6)
 }
 
 func (f *backupFlags) listBackups(ctx context.Context, out io.Writer) error {
@@ -178,7 +179,7 @@ func (f *backupFlags) listBackups(ctx context.Context, out io.Writer) error {
 		if b.Encrypted {
 			encrypted = ", encrypted"
 		}
-		fmt.Fprintf(out, "%s  as of %s, %d files of %.1f MB%s\n", b.ID, time.UnixMilli(b.CutMs).UTC().Format(time.RFC3339), b.Files, float64(b.Bytes)/1e6, encrypted)
+		fmt.Fprintf(out, "%s  as of %s, %s of %.1f MB%s\n", b.ID, time.UnixMilli(b.CutMs).UTC().Format(time.RFC3339), printable.Count(b.Files, "file"), float64(b.Bytes)/1e6, encrypted)
 	}
 	if len(list) == 0 {
 		fmt.Fprintf(out, "%s has no complete backup\n", f.config.Directory)

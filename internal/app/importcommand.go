@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/printable"
 	"github.com/rialto-im/rialto/internal/base/progress"
 	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	"github.com/rialto-im/rialto/internal/tool/exporter"
@@ -141,9 +142,13 @@ func (f *importFlags) endImports(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	n, err := importer.End(ctx, &importer.Server{Client: client}, func(conversation, messages uint64) {
-		fmt.Fprintf(out, "ended: conversation %d, with %d messages\n", conversation, messages)
+		fmt.Fprintf(out, "ended: conversation %d, with %s\n", conversation, printable.Count(messages, "message"))
 	})
-	if err == nil {
+	switch {
+	case err != nil:
+	case n == 1:
+		fmt.Fprintln(out, "1 import has ended")
+	default:
 		fmt.Fprintf(out, "%d imports have ended\n", n)
 	}
 	return err
@@ -180,8 +185,7 @@ func (f *importFlags) run(ctx context.Context, out io.Writer, printer *progress.
 		return err
 	}
 	in := report.Imported
-	fmt.Fprintf(out, "imported: %d users, %d conversations, %d memberships, %d messages, %d reactions, %d files\n", in.Users, in.Conversations, in.Memberships, in.Messages, in.Reactions, in.Attachments)
-	fmt.Fprintf(out, "imported: %d versions of posts, %d comments, %d likes and favourites, %d videos, %d relations\n", in.Posts, in.Comments, in.Likes, in.Videos, in.Relations)
+	fmt.Fprintf(out, "imported: %s\nimported: %s\n", countsOfChats(&in), countsOfPosts(&in))
 	for _, reason := range slices.Sorted(maps.Keys(report.Skipped)) {
 		fmt.Fprintf(out, "skipped by the server: %d × %s\n", report.Skipped[reason], reason)
 	}
@@ -199,11 +203,24 @@ func printConverted(dir string, out io.Writer) error {
 		return err
 	}
 	c := r.Manifest.Counts
-	fmt.Fprintf(out, "converted: %d users, %d conversations, %d memberships, %d messages, %d reactions, %d files\n", c.Users, c.Conversations, c.Memberships, c.Messages, c.Reactions, c.Attachments)
+	fmt.Fprintf(out, "converted: %s\n", countsOfChats(&c))
 	for _, kind := range slices.Sorted(maps.Keys(r.Manifest.Skipped)) {
 		fmt.Fprintf(out, "skipped by the converter: %d × %s (see skipped.jsonl)\n", r.Manifest.Skipped[kind], kind)
 	}
 	return nil
+}
+
+func countsOfChats(c *interchangefile.Counts) string {
+	return strings.Join([]string{printable.Count(c.Users, "user"), printable.Count(c.Conversations, "conversation"), printable.Count(c.Memberships, "membership"), printable.Count(c.Messages, "message"),
+		printable.Count(c.Reactions, "reaction"), printable.Count(c.Attachments, "file")}, ", ")
+}
+
+func countsOfPosts(c *interchangefile.Counts) string {
+	likes := "1 like or favourite"
+	if c.Likes != 1 {
+		likes = fmt.Sprintf("%d likes and favourites", c.Likes)
+	}
+	return strings.Join([]string{printable.Count(c.Posts, "version") + " of posts", printable.Count(c.Comments, "comment"), likes, printable.Count(c.Videos, "video"), printable.Count(c.Relations, "relation")}, ", ")
 }
 
 // ExportMain is rialto export.
@@ -229,8 +246,7 @@ func ExportMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		var m *interchangefile.Manifest
 		if m, err = exporter.Run(ctx, exporter.Options{Dir: dir, Server: &importer.Server{Client: client}, Printer: progress.New(errOut)}); err == nil {
 			c := m.Counts
-			fmt.Fprintf(out, "exported: %d users, %d conversations, %d memberships, %d messages, %d reactions, %d files\n", c.Users, c.Conversations, c.Memberships, c.Messages, c.Reactions, c.Attachments)
-			fmt.Fprintf(out, "exported: %d versions of posts, %d comments, %d likes and favourites, %d videos, %d relations\n", c.Posts, c.Comments, c.Likes, c.Videos, c.Relations)
+			fmt.Fprintf(out, "exported: %s\nexported: %s\n", countsOfChats(&c), countsOfPosts(&c))
 			return 0
 		}
 	}
