@@ -1484,7 +1484,7 @@ mutant "keep the first report of a bridge" internal/service/chat/bridge.go 's/if
 mutant "answer the echo of a message with the seq of its report" internal/service/bridge/send.go 's/BridgedText \&\& d\.Updates != 0 \{/BridgedText \&\& d.Updates == 1<<60 {/' ReportsOfDeliveries ./internal/service/bridge
 mutant "let somebody of another system log in" internal/service/account/session.go 's/ AND erased_ms = 0 AND bridge = ..`/ AND erased_ms = 0`/' PeopleOfAnotherSystem ./internal/service/bridge
 mutant "keep the answer of another system after its end" internal/service/bridge/permission.go 's/ AND until_ms > \$4 ORDER/ AND 0 < $4 ORDER/' PermissionsEnd ./internal/service/bridge
-mutant "link a room with two groups" internal/service/bridge/bridge.go 's/, UNIQUE \(bridge, address\)\)/)/' WhatCannotBeLinked ./internal/service/bridge
+mutant "link a room with two groups by two names" internal/service/bridge/claim.go 's/ OR room IN \(\$3, \$4\)\)/ OR address IN ($3, $4))/' RoomsAreComparedInTheBridgesForm ./internal/service/bridge
 mutant "let other keys act as bridges" internal/transport/rpc/rpc.go 's/if c\.Bridge == "" \{/if c.Bridge == "-" {/' TestCredentials ./internal/transport/rpc
 mutant "retry a message transaction without an entry in the audit log" internal/service/messagetransaction/list.go 's/return record\.Record\(ctx, tx, (auditlog\.Entry\{Action: "transaction\.retry".*)\)$/_ = \1; return nil/' TestOperatorsSeeAndRetryTransactions ./internal/app
 mutant "build a search index again without an entry in the audit log" internal/service/search/generation.go 's/if err := s\.deps\.Audit\.Record\(ctx, (by\.entry\(.*\))\); err != nil \{/if err := error(nil); err != nil || \1.Who == "" {/' TestSearchOverHTTP ./internal/app
@@ -1560,7 +1560,7 @@ mutant "import what neither of two users wrote" internal/tool/interchangefile/wr
 mutant "name one-to-one conversations ambiguously" internal/tool/interchangefile/writer.go 's/return fmt\.Sprintf\("direct:%q", slices\.Compact\(users\)\)/return "direct:" + strings.Join(slices.Compact(users), ":")/' TestMattermost ./internal/tool/importer
 mutant "copy an attachment for each message" internal/tool/importer/attachment.go 's/s\.copies\[name\] = c$/_ = c/' FilesAreStoredOnce ./internal/tool/importer
 mutant "let files of an export fill the disk" internal/tool/interchangefile/writer.go 's/most = min\(most, w\.mostFileBytes-w\.fileBytes\)/most = min(most, w.mostFileBytes)/' FilesAreStoredOnce ./internal/tool/importer
-mutant "read many small bombs" internal/tool/importer/attachment.go 's/if s\.size > 0 \&\& /if false \&\& /' ManySmallBombs ./internal/tool/importer
+mutant "read many small bombs" internal/tool/importer/source.go 's/s\.opened \+= size/s.opened += 0/' ManySmallBombs ./internal/tool/importer
 mutant "write again what an interrupted export had" internal/tool/interchangefile/appender.go 's/err = f\.Truncate\(size\)/err = nil/' AnAppenderContinues ./internal/tool/interchangefile
 
 blockcache=internal/platform/blockcache edge=internal/transport/edge
@@ -1819,6 +1819,23 @@ mutant "let the ellipsis of a text exceed its length" internal/base/excerpt/exce
 mutant "end a text within a character" internal/base/excerpt/excerpt.go 's/return strings\.ToValidUTF8\((.*), ""\)$/_ = strings.ToValidUTF8; return \1/' TestTextsAreCutToALength ./internal/base/excerpt
 mutant "erase rows while there are things" internal/platform/userdata/tables.go 's/len\(list\) > 0/len(list) > 1<<20/' TestThingsAreErasedBeforeRows ./internal/platform/userdata
 mutant "take Chinese punctuation for a part of an address" internal/tool/terminal/link_preview.go 's/u3000-.u303f/u3010-\\u303f/' '^Test(FirstLinks|Markdown)' ./internal/tool/terminal
+mutant "let a user link as many groups as a bridge has links" internal/service/bridge/link.go 's/if n >= s\.most\.userLinks \{/if n > 1<<40 {/' AUserHasAShare ./internal/service/bridge
+mutant "let a second admin make room for more links of the first" internal/service/bridge/link.go 's/if was\.LinkedBy != l\.LinkedBy \{/if false {/' AUserHasAShare ./internal/service/bridge
+mutant "keep the bot in a group whose link a moderator removed" internal/service/bridge/remove.go 's/:= s\.deps\.Chat\.Leave\(ctx, c, id\.User\(b\.Bot\)\)/:= 0, error(nil)/' ModeratorsRemoveLinks ./internal/service/bridge
+mutant "remove a link without an entry in the audit log" internal/service/bridge/remove.go 's/^\t\treturn s\.deps\.Audit\.Add\(ctx, tx, (.*)\)$/\t\t_ = \1\n\t\treturn nil/' ModeratorsRemoveLinks ./internal/service/bridge
+mutant "show a moderator the links of all users" internal/service/bridge/remove.go 's/\(\$3 OR linked_by = \$4\)/($3 OR linked_by <> $4)/' ModeratorsRemoveLinks ./internal/service/bridge
+mutant "let auditors remove links of bridges" internal/transport/rpc/operations.go 's/(BridgeAdminServiceRemoveBridgeLinkProcedure: *)id\.Moderator/\1id.Auditor/' KeysOfOperators ./internal/transport/rpc
+mutant "count no links of groups with other systems" internal/transport/rpc/call_costs.go 's/\{ratelimit\.Bridge, 1, true\}, //' TestEveryCallHasARateLimitDecision ./internal/transport/rpc
+mutant "keep the room of a link that was refused" internal/service/bridge/report.go 's/CASE WHEN \$6 THEN NULL/CASE WHEN $6 THEN room/' RoomsAreCompared ./internal/service/bridge
+mutant "refuse a room that its group has given up" internal/service/bridge/report.go 's/case free:/case free \&\& l == nil \&\& r == nil:/' RoomsAreCompared ./internal/service/bridge
+mutant "hide the room of a link from Rialto" bridges/bridge/link.go 's/State: active, Room: room\}/State: active}/' '^TestSpellingsOfARoom$' bridges/bridge
+mutant "push the name of another system as one of here" internal/service/push/deliver.go 's/b != "" \{ \/\/ a name/b == "-" { \/\/ a name/' TextIsShownOnRequest ./internal/service/push
+mutant "show the name of another system in the terminal as one of here" internal/tool/terminal/people.go 's/if u\.Bridge != "" \{/if u.Bridge == "-" {/' NamesThatAreEqual ./internal/tool/terminal
+mutant "list chats with equal names without handles" internal/tool/terminal/chats.go 's/times\[title\] > 1/times[title] > 9/' NamesThatAreEqual ./internal/tool/terminal
+mutant "ask for the password of a server that is down" internal/tool/terminal/state.go 's/case code == connect\.CodeUnavailable:/case code == connect.CodeAborted:/' NothingIsAskedForAServer ./internal/tool/terminal
+mutant "wait five seconds beside a busy server" internal/engine/sqldb/sqlite.go 's/wait = lockWaitBesideAnother/wait = lockWait/' TheLockOfAnotherProcess ./internal/engine/sqldb
+mutant "hide that another process has the lock" internal/engine/sqldb/sqlite.go 's/== sqlite3\.SQLITE_BUSY:/== sqlite3.SQLITE_NOMEM:/' TheLockOfAnotherProcess ./internal/engine/sqldb
+mutant "say 2 replys" internal/base/printable/count.go 's/before \+ "ies"/what + "s"/' ThingsAreCounted ./internal/base/printable
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
