@@ -1829,6 +1829,7 @@ mutant "count no links of groups with other systems" internal/transport/rpc/call
 mutant "keep the room of a link that was refused" internal/service/bridge/report.go 's/CASE WHEN \$6 THEN NULL/CASE WHEN $6 THEN room/' RoomsAreCompared ./internal/service/bridge
 mutant "refuse a room that its group has given up" internal/service/bridge/report.go 's/case free:/case free \&\& l == nil \&\& r == nil:/' RoomsAreCompared ./internal/service/bridge
 mutant "hide the room of a link from Rialto" bridges/bridge/link.go 's/State: active, Room: room\}/State: active}/' '^TestSpellingsOfARoom$' bridges/bridge
+mutant "read what follows a body in chunks" internal/app/http2.go 's/isRead\(r\) \|\| len\(r\.TransferEncoding\) > 0/isRead(r)/' AmbiguousRequestsAreRefused ./internal/app/apptest
 mutant "push the name of another system as one of here" internal/service/push/deliver.go 's/b != "" \{ \/\/ a name/b == "-" { \/\/ a name/' TextIsShownOnRequest ./internal/service/push
 mutant "show the name of another system in the terminal as one of here" internal/tool/terminal/people.go 's/if u\.Bridge != "" \{/if u.Bridge == "-" {/' NamesThatAreEqual ./internal/tool/terminal
 mutant "list chats with equal names without handles" internal/tool/terminal/chats.go 's/times\[title\] > 1/times[title] > 9/' NamesThatAreEqual ./internal/tool/terminal

@@ -29,11 +29,14 @@ const bodyTime = 10 * time.Second
 
 // boundBodies bounds the time of bodies that no handler reads: net/http reads them to their end before it answers. Where a body has no meaning, it is not read, and the
 // connection closes after the answer.
+//
+// So it does after a body in chunks. Such a request may have had a length as well, which a proxy before the server may have obeyed: then what follows is not what that proxy
+// let pass. net/http reads the chunks and hides the length, so the request cannot be refused, and nothing that follows is read (RFC 9112, 6.1).
 func boundBodies(next http.Handler, limit time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 1 && r.ContentLength != 0 {
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(limit)) // a writer without deadlines, such as a recorder in a test, has no slow client
-			if isRead(r) {
+			if isRead(r) || len(r.TransferEncoding) > 0 {
 				w.Header().Set("Connection", "close")
 			}
 		}
