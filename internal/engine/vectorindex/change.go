@@ -13,10 +13,11 @@ func (x *Index) insert(s uint32) {
 		return
 	}
 	x.builder.query.setTo(x.words(s), x.scales[s])
+	x.builder.sketch = x.sketches[s]
 	top := int(x.levels[x.entry])
 	at := x.descend(&x.builder.query, top, min(level, top))
 	for l := min(level, top); l >= 0; l-- {
-		found := x.builder.search(x, at, l, x.config.BuildWidth)
+		found := x.builder.search(x, x.buildBounds, at, l, x.config.BuildWidth)
 		at = found[0]
 		for _, n := range x.choose(found, x.config.Links) {
 			x.link(s, n.slot, l)

@@ -34,3 +34,10 @@ func (x *Index) Check() error {
 
 // Slots returns how many slots have memory.
 func (x *Index) Slots() int { return len(x.ids) }
+
+// SketchBounds returns how similar two vectors are at most, by their sketches, for searches and for links.
+func (x *Index) SketchBounds(a, b []float32) (search, build float32) {
+	first, second := x.planes.sketch(a), x.planes.sketch(b)
+	n := first.differences(&second)
+	return x.searchBounds[n], x.buildBounds[n]
+}

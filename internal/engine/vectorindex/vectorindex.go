@@ -7,7 +7,7 @@
 // again; nothing grows with the number of deletions. The level of a vector follows from its id and the seed, so the same operations in the same order make the same
 // index, and the same answers.
 //
-// An index is in memory alone, and bounded: Config.Capacity vectors with 5 bytes for each dimension, and 4 bytes for each of about 2.1 × Config.Links links.
+// An index is in memory alone, and bounded: Config.Capacity vectors with 5 bytes for each dimension, 16 for its sketch, and 4 bytes for each of about 2.1 × Config.Links links.
 //
 // All methods are safe for concurrent use. Searches run at the same time; a change waits for them, and they for it.
 package vectorindex
@@ -57,19 +57,23 @@ type Hit struct {
 // Index of vectors.
 type Index struct {
 	config Config
+	planes planes // of sketches
+	// bounds of sketches, for searches and for links
+	searchBounds, buildBounds *bounds
 	// mu guards all fields below. Searches hold it shared.
-	mu      sync.RWMutex
-	slots   map[uint64]uint32 // slot of each id
-	ids     []uint64          // by slot
-	vectors []float32         // by slot
-	packed  []uint64          // by slot, wordsOf the dimensions each
-	scales  []float32         // of packed, by slot
-	levels  []int8            // by slot; -1: the slot is free
-	links   [][][]uint32      // by slot and level
-	free    []uint32
-	entry   uint32 // a node of the highest level, if there is any
-	visits  sync.Pool
-	builder searcher // of changes
+	mu       sync.RWMutex
+	slots    map[uint64]uint32 // slot of each id
+	ids      []uint64          // by slot
+	vectors  []float32         // by slot
+	packed   []uint64          // by slot, wordsOf the dimensions each
+	scales   []float32         // of packed, by slot
+	sketches []sketch          // by slot
+	levels   []int8            // by slot; -1: the slot is free
+	links    [][][]uint32      // by slot and level
+	free     []uint32
+	entry    uint32 // a node of the highest level, if there is any
+	visits   sync.Pool
+	builder  searcher // of changes
 }
 
 // New returns an empty index.
@@ -86,7 +90,7 @@ func New(c Config) (*Index, error) {
 	if c.Dimensions < 1 || c.Capacity < 1 || c.Capacity > math.MaxInt32 || c.Links < 2 || c.BuildWidth < c.Links || c.SearchWidth < 1 {
 		return nil, fmt.Errorf("vectorindex: %d dimensions, capacity %d, %d links, widths %d and %d", c.Dimensions, c.Capacity, c.Links, c.BuildWidth, c.SearchWidth)
 	}
-	x := &Index{config: c, slots: map[uint64]uint32{}}
+	x := &Index{config: c, slots: map[uint64]uint32{}, planes: newPlanes(c.Dimensions, c.Seed), searchBounds: newBounds(searchError), buildBounds: newBounds(buildError)}
 	x.visits.New = func() any { return &searcher{} }
 	return x, nil
 }
@@ -126,6 +130,7 @@ func (x *Index) Put(n uint64, vector []float32) error {
 		into[i] = float32(float64(v) / length)
 	}
 	x.scales[s] = pack(into, x.words(s))
+	x.sketches[s] = x.planes.sketch(into)
 	x.insert(s)
 	return nil
 }
@@ -161,8 +166,9 @@ func (x *Index) Search(vector []float32, k int) []Hit {
 	words := make([]uint64, wordsOf(len(query)))
 	scale := pack(query, words)
 	s.query.setTo(words, scale)
+	s.sketch = x.planes.sketch(query)
 	at := x.descend(&s.query, int(x.levels[x.entry]), 0)
-	found := s.search(x, at, 0, max(k, x.config.SearchWidth))
+	found := s.search(x, x.searchBounds, at, 0, max(k, x.config.SearchWidth))
 	for i, n := range found { // they were found by packed vectors
 		found[i].similarity = Product(query, x.vector(n.slot))
 	}
@@ -242,6 +248,7 @@ func (x *Index) allocate(n uint64) uint32 {
 		x.ids, x.levels, x.links = append(x.ids, 0), append(x.levels, -1), append(x.links, nil)
 		x.vectors = append(x.vectors, make([]float32, x.config.Dimensions)...)
 		x.packed, x.scales = append(x.packed, make([]uint64, wordsOf(x.config.Dimensions))...), append(x.scales, 0)
+		x.sketches = append(x.sketches, sketch{})
 	}
 	level := x.levelOf(n)
 	x.slots[n], x.ids[s], x.levels[s] = s, n, int8(level)
@@ -257,7 +264,8 @@ type searcher struct {
 	found   heap     // the best so far, the least similar first
 	out     []near
 	query   factor
-	fresh   []uint32 // the neighbours of a node that were not visited before
+	sketch  sketch   // of the query
+	fresh   []uint32 // the neighbours of a node that were not visited before, and may be similar enough
 	touched uint64
 }
 
@@ -287,7 +295,7 @@ func (s *searcher) visit(slot uint32) bool {
 func (s *searcher) touch(words []uint64) { s.touched += words[0] }
 
 // search returns the nodes of a level that are most similar to the query, at most width, the most similar first. They are valid until the next search.
-func (s *searcher) search(x *Index, at near, level, width int) []near {
+func (s *searcher) search(x *Index, limits *bounds, at near, level, width int) []near {
 	if need := (len(x.ids) + 63) / 64; len(s.visited) < need {
 		s.visited = append(s.visited, make([]uint64, need-len(s.visited))...)
 	}
@@ -305,8 +313,12 @@ func (s *searcher) search(x *Index, at near, level, width int) []near {
 			break
 		}
 		s.fresh = s.fresh[:0]
+		least := float32(-1)
+		if len(s.found.list) == width {
+			least = s.found.list[0].similarity
+		}
 		for _, n := range x.links[next.slot][level] {
-			if s.visit(n) {
+			if s.visit(n) && limits[s.sketch.differences(&x.sketches[n])] >= least {
 				s.fresh = append(s.fresh, n)
 				s.touch(x.words(n))
 			}

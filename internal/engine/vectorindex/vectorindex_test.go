@@ -248,7 +248,7 @@ func BenchmarkNeighbours(b *testing.B) {
 				next = clusters(random)
 			}
 			before, memory := cpuTime(b), heapBytes()
-			x, vectors := filled(b, next, vectorindex.Config{Dimensions: dimensions, Capacity: size, Links: 32, BuildWidth: 160, SearchWidth: 230, Seed: 6})
+			x, vectors := filled(b, next, vectorindex.Config{Dimensions: dimensions, Capacity: size, Links: 32, BuildWidth: 160, SearchWidth: 260, Seed: 6})
 			b.Logf("built with %v of a processor", cpuTime(b)-before)
 			part := recall(b, x, vectors, next, 100)
 			vectors = nil // only the index is left
