@@ -225,7 +225,7 @@ func TestAnEarlierIndexGetsVideosAndFiles(t *testing.T) {
 	if len(formats) != 1 {
 		t.Fatalf("formats: %v", formats)
 	}
-	must(t, os.WriteFile(formats[0], []byte("rialto search 2\n"), 0o600))
+	must(t, os.WriteFile(formats[0], []byte("rialto search 3\n"), 0o600))
 	f.restart()
 	if _, out := f.find(f.users[0], &searchv1.SearchRequest{Query: "report kind:file"}); !out.Incomplete {
 		t.Error("the answer of an index that is being built says that it is complete")

@@ -1,7 +1,7 @@
 // Package blevesearch is a search index in a directory, of the engine of Bleve (scorch). It uses its segments and bitmaps directly: a search is a few
 // operations on the sets of documents of each segment, without the statistics by which Bleve scores.
 //
-// A document has four fields: its words (t), those of runs without spaces (d), filter terms (f), and a value for the score (v). Positions, frequencies and texts are not stored: the caller
+// A document has five fields: its words (t), those of runs without spaces (d), filter terms (f), a value for the score (v), and its words once more, packed (w, words.go). Positions and texts are not stored: the caller
 // has the text. A checkpoint is a document as well, so it is in the same batch as what it covers, and a batch costs the same with many sources.
 //
 // The dictionary of a segment has the words of all users. If very many of them begin like a term, or have a typo, the words of the documents that the
@@ -44,7 +44,7 @@ type Index struct {
 
 // format is in a file of the directory. An index of another format is rebuilt.
 const (
-	format     = "rialto search 3\n"
+	format     = "rialto search 4\n"
 	formatFile = "FORMAT"
 )
 
@@ -168,7 +168,7 @@ func (i *Index) Apply(ctx context.Context, b *searchindex.Batch) (err error) {
 	defer recovered(&err)
 	batch := index.NewBatch()
 	for _, id := range b.Delete {
-		batch.Delete(string(id.Append(nil)))
+		batch.Delete(packID(id))
 	}
 	for k := range b.Put {
 		batch.Update(newDocument(&b.Put[k]))

@@ -108,7 +108,7 @@ func (s *search) segment(part *scorch.SegmentSnapshot) error {
 		if err != nil {
 			return err
 		}
-		if id, ok := searchindex.DecodeID(raw); ok && s.admits(id, score.Total) {
+		if id, ok := unpackID(raw); ok && s.admits(id, score.Total) {
 			s.best.add(searchindex.Hit{ID: id, Score: score})
 		}
 	}
@@ -391,16 +391,11 @@ func (s *search) expanded(words segment.TermDictionary, limit int, automaton seg
 // examine finds the same documents as expand, but only among the candidates, by their own words. So words of others decide how a search is done, and
 // nothing that its result shows.
 func (s *search) examine(part *scorch.SegmentSnapshot, t searchindex.Term, typos segment.Automaton, candidates *roaring.Bitmap, sets *termSets) error {
-	values, ok := part.Segment().(segment.DocValueVisitable)
-	if !ok {
-		return nil // it has no documents
-	}
 	sets.prefix, sets.fuzzy = roaring.New(), roaring.New()
 	word := []byte(t.Word)
-	var state segment.DocVisitState
 	var ended error
 	var n uint32
-	visit := func(_ string, v []byte) {
+	compare := func(v []byte) {
 		if err := s.step(); err != nil {
 			ended = err
 		}
@@ -412,8 +407,12 @@ func (s *search) examine(part *scorch.SegmentSnapshot, t searchindex.Term, typos
 	}
 	for documents := candidates.Iterator(); documents.HasNext(); {
 		n = documents.Next()
-		var err error
-		if state, err = values.VisitDocValues(uint64(n), []string{textField}, visit, state); err != nil {
+		if err := part.VisitDocument(uint64(n), func(field string, _ byte, packed []byte, _ []uint64) bool {
+			if field == wordsField {
+				visitWords(packed, compare)
+			}
+			return true
+		}); err != nil {
 			return err
 		}
 		if ended != nil {
