@@ -1048,7 +1048,7 @@ mutant "find videos that were deleted" internal/service/search/check.go 's/if vi
 mutant "find videos by earlier subtitles" internal/service/search/check.go 's/return q\.hit\(f, plainText\(lines\(text, said\)\)\), nil/return \&searchv1.Hit{}, nil/' 'ScanOfWhat|VideosAreFound' internal/service/search
 mutant "find posts and videos of authors who except the reader" internal/service/search/check.go 's/posts, err := q\.service\.deps\.Posts\.VisiblePosts\(ctx, tx, q\.reader, list\)/posts := map[uint64]*feedv1.Post{}\n\tindexed, err := q.service.deps.Posts.ToIndex(ctx, tx, list)\n\tfor _, p := range indexed {\n\t\tposts[p.Id] = p\n\t}/' ScanOfWhat internal/service/search
 mutant "keep a video as it was in a search index" internal/service/search/rows.go 's/posts = append\(posts, shown\.\.\.\)/_ = shown/' 'ScanOfWhat|VideosAreFound' internal/service/search
-mutant "go on with a search index without videos and types of files" internal/engine/searchindex/blevesearch/blevesearch.go 's/rialto search 3/rialto search 2/' EarlierIndex internal/service/search
+mutant "go on with a search index without videos and types of files" internal/engine/searchindex/blevesearch/blevesearch.go 's/rialto search 4/rialto search 3/' EarlierIndex internal/service/search
 mutant "find documents with other labels" internal/engine/searchindex/blevesearch/search.go 's/found\.And\(labelled\)/_ = labelled/' Suite internal/engine/searchindex/blevesearch
 mutant "find no parts of the names of files" internal/engine/searchindex/analyze.go 's/ \|\| !a\.isName\(start\)/ || a.isName(start)/' MatchOfNames internal/engine/searchindex
 mutant "divide the words of all texts" internal/engine/searchindex/analyze.go 's/ \|\| !a\.isName\(start\)//' MatchOfNames internal/engine/searchindex
@@ -1837,6 +1837,15 @@ mutant "ask for the password of a server that is down" internal/tool/terminal/st
 mutant "wait five seconds beside a busy server" internal/engine/sqldb/sqlite.go 's/wait = lockWaitBesideAnother/wait = lockWait/' TheLockOfAnotherProcess ./internal/engine/sqldb
 mutant "hide that another process has the lock" internal/engine/sqldb/sqlite.go 's/== sqlite3\.SQLITE_BUSY:/== sqlite3.SQLITE_NOMEM:/' TheLockOfAnotherProcess ./internal/engine/sqldb
 mutant "say 2 replys" internal/base/printable/count.go 's/before \+ "ies"/what + "s"/' ThingsAreCounted ./internal/base/printable
+mutant "lose the end of a packed word" internal/engine/searchindex/blevesearch/words.go 's/^\t\tw\.write\(wordCode\.codes\[endOfWord\]\)$//' '^TestPackedWords$' internal/engine/searchindex/blevesearch
+mutant "pack no bytes of other scripts" internal/engine/searchindex/blevesearch/words.go 's/code\{uint32\(word\[i\]\), 8\}/code{0, 8}/' '^TestPackedWords$' internal/engine/searchindex/blevesearch
+mutant "examine no words of documents" internal/engine/searchindex/blevesearch/search.go 's/if field == wordsField \{/if field == idField {/' '^TestSuiteOfManyWords$' internal/engine/searchindex/blevesearch
+mutant "read ids of the index with more behind them" internal/engine/searchindex/blevesearch/document.go 's/m > 0 \&\& 1\+n\+m == len\(b\)/m > 0/' '^TestPackedIDs$' internal/engine/searchindex/blevesearch
+mutant "store lengths of fields in the dictionary" internal/engine/searchindex/blevesearch/document.go 's/return 1 \} \/\/ see frequency/return len(f.found) }/' '^TestSize$' internal/engine/searchindex/blevesearch
+mutant "keep what seems a little less similar by sketches out of searches" internal/engine/vectorindex/sketch.go 's/part -= allowed/part += allowed/' '^TestSketches$' $vectors
+mutant "compute all products of a search" internal/engine/vectorindex/sketch.go 's/return bits\.OnesCount64/return 0 * bits.OnesCount64/' '^TestSketches$' $vectors
+mutant "search by the sketch of another vector" $vectors/vectorindex.go 's/^\ts\.sketch = x\.planes\.sketch\(query\)$//' '^TestRecall$' $vectors
+mutant "link by the sketch of another vector" $vectors/change.go 's/^\tx\.builder\.sketch = x\.sketches\[s\]$//' '^TestRecall$' $vectors
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
