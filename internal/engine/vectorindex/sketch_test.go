@@ -55,3 +55,13 @@ func TestSketches(t *testing.T) {
 		t.Errorf("a vector has the similarities %v and %v to itself", search, build)
 	}
 }
+
+// New nodes are linked with their neighbours, though sketches exclude most others: a narrow build and a narrow search still find most of the ten nearest.
+func TestRecallOfNarrowBuilds(t *testing.T) {
+	random := rand.New(rand.NewPCG(11, 11))
+	next := func() []float32 { return unit(random) }
+	x, vectors := filled(t, next, vectorindex.Config{Dimensions: dimensions, Capacity: 3000, Links: 12, BuildWidth: 12, SearchWidth: 150, Seed: 11})
+	if part := recall(t, x, vectors, next, 100); part < 0.95 {
+		t.Errorf("recall@10 is %.3f", part)
+	}
+}
