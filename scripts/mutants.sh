@@ -1846,7 +1846,7 @@ mutant "keep what seems a little less similar by sketches out of searches" inter
 mutant "compute all products of a search" internal/engine/vectorindex/sketch.go 's/return bits\.OnesCount64/return 0 * bits.OnesCount64/' '^TestSketches$' $vectors
 mutant "search by the sketch of another vector" $vectors/vectorindex.go 's/^\ts\.sketch = x\.planes\.sketch\(query\)$//' '^TestRecall$' $vectors
 mutant "link by the sketch of another vector" $vectors/change.go 's/^\tx\.builder\.sketch = x\.sketches\[s\]$//' '^TestRecallOfNarrowBuilds$' $vectors
-mutant "store frequencies of words that are in many documents" internal/engine/searchindex/blevesearch/document.go 's/if len\(word\) <= shortWord \{/if len(word) < 0 {/' '^TestSize$' internal/engine/searchindex/blevesearch
+mutant "store frequencies of words that are in many documents" internal/engine/searchindex/blevesearch/document.go 's/if len\(word\) <= shortWord \{/if len(word) < 0 {/' '^TestFrequencies$' internal/engine/searchindex/blevesearch
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -100,3 +100,12 @@ func TestSize(t *testing.T) {
 		t.Errorf("%.3f bytes for each byte of text", merged)
 	}
 }
+
+// Words that are likely to be in many documents have the frequency 0; others have 1, or the engine would not put a list of one document into the dictionary.
+func TestFrequencies(t *testing.T) {
+	for word, want := range map[string]int{"a": 0, "the": 0, "é": 0, "word": 1, "账单": 1} {
+		if got := blevesearch.Frequency(word); got != want {
+			t.Errorf("%q has the frequency %d, want %d", word, got, want)
+		}
+	}
+}
