@@ -1135,17 +1135,17 @@ mutant "keep files of stages of deleted videos" internal/service/video/finish.go
 mutant "copy a picture in place of its watermark" internal/service/video/inspect.go 's/p\.Copy \&\& p\.Watermark == nil \&\& source/p.Copy \&\& source/' '^TestWatermarked$' internal/service/video
 mutant "run stages that need sound without it" internal/service/video/stages.go 's/input == pipeline\.Audio \&\& source\.Audio == nil,/false,/' '^TestSilentVideo$' internal/service/video
 mutant "encode renditions on demand with the others" internal/service/video/inspect.go 's/case r\.OnDemand:/case false:/' '^TestOnDemand$' internal/service/video
-mutant "encode a rendition on demand for each who asks" internal/service/video/request_rendition.go 's/WHERE d\.remaining = 0 AND d\.used_ms = 0/WHERE d.used_ms = 0/' '^TestOnDemand$' internal/service/video
-mutant "let all ask for renditions" internal/service/video/request_rendition.go 's/s\.checkPost\(ctx, by, r\.Post, r\.Video\)/s.checkPost(ctx, by, 0, r.Video)/' '^TestOnDemand$' internal/service/video
-mutant "let a user cause any number of renditions" internal/service/video/request_rendition.go 's/open > maxRequested/open > 100*maxRequested/' '^TestOnDemandIsBounded$' internal/service/video
+mutant "encode a rendition on demand for each who asks" internal/service/video/on_demand_request.go 's/WHERE d\.remaining = 0 AND d\.used_ms = 0/WHERE d.used_ms = 0/' '^TestOnDemand$' internal/service/video
+mutant "let all ask for renditions" internal/service/video/on_demand_request.go 's/s\.checkPost\(ctx, by, r\.Post, r\.Video\)/s.checkPost(ctx, by, 0, r.Video)/' '^TestOnDemand$' internal/service/video
+mutant "let a user cause any number of renditions" internal/service/video/on_demand_request.go 's/open > maxRequested/open > 100*maxRequested/' '^TestOnDemandIsBounded$' internal/service/video
 mutant "offer renditions on demand that are not complete" internal/service/video/view.go 's/if p\.isOnDemand\(track\) \&\& !/if p.isOnDemand(track) \&\& p.remaining > 0 \&\& !/' '^TestOnDemandIsOfferedAsAWhole$' internal/service/video
 mutant "delete files of attempts at renditions on demand" internal/service/video/sweep.go 's/t\.job > 0 \&\& t\.stored == 0 \{/t.job < 0 {/' '^TestOnDemandIsOfferedAsAWhole$' internal/service/video
-mutant "encode renditions on demand for fewer viewers" internal/service/video/request_rendition.go 's/if viewers < s\.deps/if viewers+1 < s.deps/' '^TestOnDemandWhenPopular$' internal/service/video
-mutant "drop renditions that are played" internal/service/video/serve.go 's/if err == nil \&\& f\.use != nil \{/if err == nil \&\& f.use == nil {/' '^TestOnDemand$' internal/service/video
+mutant "encode renditions on demand for fewer viewers" internal/service/video/on_demand_request.go 's/if viewers < s\.deps/if viewers+1 < s.deps/' '^TestOnDemandWhenPopular$' internal/service/video
+mutant "drop renditions that are played" internal/service/video/serve.go 's/if err == nil \&\& f\.onDemand != nil \{/if err == nil \&\& f.onDemand == nil {/' '^TestOnDemand$' internal/service/video
 mutant "keep renditions on demand that nobody plays" internal/service/video/sweep.go 's/s\.dropIdle\(ctx\), //' '^TestOnDemand$' internal/service/video
-mutant "leave dropped renditions on edges" internal/service/video/drop_renditions.go 's/return s\.changed\(ctx, tx, i\.n\) .*/return nil/' '^TestOnDemand$' internal/service/video
+mutant "leave dropped renditions on edges" internal/service/video/on_demand_drop.go 's/return s\.changed\(ctx, tx, i\.n\) .*/return nil/' '^TestOnDemand$' internal/service/video
 mutant "fail a video for a rendition on demand" internal/service/video/process.go 's/if v\.isOnDemand\(t\.track\) \{/if v.isOnDemand("") {/' '^TestOnDemandFails$' internal/service/video
-mutant "try failed renditions at once again" internal/service/video/drop_renditions.go 's/s\.nowMs\(\)\+lateAttempts\.Milliseconds\(\)/s.nowMs()/' '^TestOnDemandFails$' internal/service/video
+mutant "try failed renditions at once again" internal/service/video/on_demand_drop.go 's/s\.nowMs\(\)\+lateAttempts\.Milliseconds\(\)/s.nowMs()/' '^TestOnDemandFails$' internal/service/video
 mutant "complete renditions that were given up" internal/service/video/on_demand.go 's/ AND remaining > 0 RETURNING/ RETURNING/' '^TestLateAttemptOnDemand$' internal/service/video
 mutant "let stages wait for renditions on demand" internal/platform/pipeline/check.go 's/else if c\.pipeline\.IsOnDemand\(height\)/else if c.pipeline.IsOnDemand(-height)/' '^TestFaults$' internal/platform/pipeline
 mutant "let commands of stages fill the disk" internal/platform/transcode/stage.go 's/files > maxDirFiles \|\| bytes > limit/files > maxDirFiles/' '^TestCommandsEnd$' internal/platform/transcode
@@ -1847,6 +1847,14 @@ mutant "compute all products of a search" internal/engine/vectorindex/sketch.go 
 mutant "search by the sketch of another vector" $vectors/vectorindex.go 's/^\ts\.sketch = x\.planes\.sketch\(query\)$//' '^TestRecall$' $vectors
 mutant "link by the sketch of another vector" $vectors/change.go 's/^\tx\.builder\.sketch = x\.sketches\[s\]$//' '^TestRecallOfNarrowBuilds$' $vectors
 mutant "store frequencies of words that are in many documents" internal/engine/searchindex/blevesearch/document.go 's/if len\(word\) <= shortWord \{/if len(word) < 0 {/' '^TestFrequencies$' internal/engine/searchindex/blevesearch
+mutant "say that renditions share runs that have one each" internal/service/video/graph.go 's/len\(names\) < 2/len(names) < 1/' '^TestGraphOfRunsApart$' internal/service/video
+mutant "leave out with which renditions one shares runs" internal/service/video/graph.go 's/name != st\.Name \&\& /name == st.Name \&\& /' '^TestShared$' internal/service/video
+mutant "show no bytes of stages" internal/service/video/graph.go 's/st\.StoredBytes \+= uint64\(t\.size\)/st.StoredBytes += 0/' '^TestShared$' internal/service/video
+mutant "count the cost of a rendition of another size with the smaller one" internal/service/video/cost.go 's/c\.height >= height/c.height <= height/' '^TestCosts$' internal/service/video
+mutant "count no cost of attempts that fail" internal/service/video/process.go 's/^\t\ts\.addTime\(v, t\)/\t\t_ = s.addTime/' '^TestCostsOfFailures$' internal/service/video
+mutant "compare no deployment in the bench of videos" internal/tool/bench/video.go 's/if l\.config\.reference != "" \{/if l.config.reference == "-" {/' '^TestBenchOfVideos$' internal/app
+mutant "count blocks that an edge was fetching as missed" internal/tool/bench/video_edge.go 's/(result="joined"\}`: )\&f\.found/\1\&f.missed/' '^TestEdgeFigures$' internal/tool/bench
+mutant "take the metrics of any node for those of an edge" internal/tool/bench/video_edge.go 's/seen != len\(wanted\)/seen > len(wanted)/' '^TestEdgeFigures$' internal/tool/bench
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

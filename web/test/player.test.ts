@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { VideoRendition, VideoStoryboard, VideoSubtitles } from "@rialto-im/client";
 import { SignedAddresses } from "../src/player/addresses.js";
 import { commandOf, speedAfter } from "../src/player/keys.js";
-import { autoLevels, nameOfLevel, onDemand } from "../src/player/renditions.js";
+import { autoLevels, nameOfLevel, onDemand, onDemandState } from "../src/player/renditions.js";
 import { resumeAt } from "../src/player/resume.js";
 import { tileAt } from "../src/player/storyboard.js";
 import { chosenLanguage, storeChoice, toggledLanguage } from "../src/player/subtitles.js";
@@ -88,6 +88,7 @@ test("a level has the name of its rendition", () => {
 test("those on demand that are not there can be asked for, the largest first", () => {
   const list = [rendition("240p", 426, 240, 0), { ...rendition("480p", 854, 480, 0), onDemand: true }, { ...rendition("720p", 1280, 720, 0), onDemand: true, requested: true }, { ...rendition("1080p", 1920, 1080, 9), onDemand: true, complete: true }];
   expect(onDemand(list).map((r) => r.name)).toEqual(["720p", "480p"]);
+  expect([480, 720, 1080, 240, 300, undefined].map((h) => onDemandState(list, h))).toEqual(["missing", "encoding", undefined, undefined, undefined, undefined]);
 });
 
 test("while a video grows, no level is chosen that ends before the others", () => {

@@ -26,7 +26,7 @@ import (
 type Pipeline struct {
 	// Renditions in which the picture is encoded, the smallest first.
 	Renditions []Rendition `yaml:"renditions"`
-	// OnDemand says which renditions wait for somebody who wants them.
+	// OnDemand says which renditions are encoded on demand.
 	OnDemand OnDemand `yaml:"on_demand"`
 	// Copy means that a picture that can be played is copied in place of its largest rendition.
 	Copy bool `yaml:"copy"`
@@ -54,7 +54,7 @@ type Rendition struct {
 	line int
 }
 
-// OnDemand says which renditions are encoded only when they are wanted, and for how long they are kept.
+// OnDemand says which renditions are encoded only when a viewer asks for them, or when there are enough viewers, and for how long they are kept.
 type OnDemand struct {
 	// Above is the height above which renditions are encoded on demand; 0: none are.
 	Above int `yaml:"above"`

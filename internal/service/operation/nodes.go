@@ -28,7 +28,7 @@ var shown = map[string][]string{
 	"rialto_cache_reads_total": nil, "rialto_cache_loaded_keys_total": nil, "rialto_cold_reads_total": nil,
 	"rialto_search_lag_seconds": nil, "rialto_search_waiting": nil, "rialto_search_incomplete": nil, "rialto_search_rebuilding": nil, "rialto_search_indexed_total": nil,
 	"rialto_file_cache_reads_total": nil, "rialto_file_cache_bytes_total": nil, "rialto_file_cache_bytes": nil, "rialto_file_cache_evictions_total": nil,
-	"rialto_edge_requests_total": nil, "rialto_edge_purges_total": nil, "rialto_edge_lag_seconds": nil,
+	"rialto_video_renditions_on_demand_total": nil, "rialto_video_processing_seconds_total": nil, "rialto_video_stored_bytes_total": nil, "rialto_video_tasks_total": nil, "rialto_edge_requests_total": nil, "rialto_edge_purges_total": nil, "rialto_edge_lag_seconds": nil,
 }
 
 // errNoReport is the error of a node whose answer is empty.

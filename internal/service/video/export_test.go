@@ -59,7 +59,7 @@ func (s *Service) Finish(ctx context.Context, a Attempt) (counts bool, err error
 
 // RequestAtOnce is RequestRendition of a user who has read that nobody has asked for the rendition.
 func (s *Service) RequestAtOnce(ctx context.Context, by id.User, r *videov1.RequestRenditionRequest) error {
-	return s.request(ctx, by, r)
+	return s.requestOnDemand(ctx, by, r)
 }
 
 // Runs returns the runs that encode renditions of a source of 160 × 90 pixels in chunks of some frames, for some workers, as tracks and chunks.

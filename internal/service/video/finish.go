@@ -41,8 +41,10 @@ func (s *Service) keep(ctx context.Context, v *video, t *task, o *output) error 
 	if err != nil {
 		return s.deleteFiles(ctx, v, t, attempt)
 	}
+	s.addTime(v, t)
+	s.addResult(v, t, o.size())
 	if t.completes {
-		s.stats.Made.Add(1)
+		s.stats.Completed.Add(1)
 	}
 	if len(v.waiting()) > 0 {
 		s.deps.Jobs.Wake()
@@ -66,11 +68,10 @@ func (s *Service) deleteFiles(ctx context.Context, v *video, t *task, attempt in
 
 // putResult stores what is known of a task's file.
 func putResult(ctx context.Context, tx *sql.Tx, v *video, t *task, o *output) error {
-	var size int64
+	size := o.size()
 	sizes := make([]int64, len(o.files))
 	for i, f := range o.files {
 		sizes[i] = f.size
-		size += f.size
 	}
 	if o.track == nil {
 		info := encodeStoryboard(&o.images)
@@ -130,8 +131,9 @@ func (s *Service) finish(ctx context.Context, tx *sql.Tx, v *video, t *task, att
 // setStored marks a task as done by an attempt, and reports whether the result counts.
 func setStored(ctx context.Context, tx *sql.Tx, v *video, t *task, attempt, now int64) (bool, error) {
 	from, to := v.statesOf(t.track)
+	t.tookMs = spent(t, attempt, now)
 	done, err := tx.ExecContext(ctx, `UPDATE video_tasks SET stored = $4, ended_ms = $7, spent_ms = spent_ms + $8 WHERE video = $1 AND track = $2 AND first = $3 AND stored = 0 AND job = $6
-		AND EXISTS (SELECT 1 FROM videos WHERE id = $1 AND run = $5 AND state BETWEEN $9 AND $10)`, int64(v.id), t.track, t.first, attempt, v.run, t.job, now, spent(t, attempt, now), from, to)
+		AND EXISTS (SELECT 1 FROM videos WHERE id = $1 AND run = $5 AND state BETWEEN $9 AND $10)`, int64(v.id), t.track, t.first, attempt, v.run, t.job, now, t.tookMs, from, to)
 	if err != nil {
 		return false, err
 	}

@@ -3,6 +3,7 @@ package video
 import (
 	"context"
 	"database/sql"
+	"maps"
 	"slices"
 
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
@@ -33,6 +34,7 @@ func (s *Service) Pipeline(ctx context.Context, n uint64) (out *operationv1.Vide
 
 // graph has the stages of a video, each behind those that it needs.
 func (p *progress) graph() *operationv1.VideoPipeline {
+	runs := p.sharedRuns()
 	out := &operationv1.VideoPipeline{Video: p.id, Owner: uint64(p.owner), State: states[p.state], CreatedMs: p.createdMs, EndedMs: p.endedMs, Reason: p.reason, Error: p.message}
 	add := func(name, track string, inputs ...string) *operationv1.VideoStage {
 		st := p.stage(name, track, inputs)
@@ -48,8 +50,9 @@ func (p *progress) graph() *operationv1.VideoPipeline {
 		st := add(r.Name, r.Name, trackInspect)
 		if st.Copied = r.Copied; r.OnDemand {
 			onDemand[r.Name] = true
-			p.setDemandState(st)
+			p.setOnDemandState(st)
 		}
+		runs.setShared(st, p.tasks[r.Name])
 	}
 	if p.source.Audio != nil {
 		add(trackAudio, trackAudio, trackInspect)
@@ -88,6 +91,38 @@ func (p *progress) graph() *operationv1.VideoPipeline {
 	return out
 }
 
+// sharedRuns are the renditions that each run of ffmpeg with several of them encodes, by its job.
+type sharedRuns map[int64][]string
+
+func (p *progress) sharedRuns() sharedRuns {
+	runs := sharedRuns{}
+	for i := range p.renditions {
+		name := p.renditions[i].Name
+		for _, t := range p.tasks[name] {
+			if t.job > 0 {
+				runs[t.job] = append(runs[t.job], name)
+			}
+		}
+	}
+	maps.DeleteFunc(runs, func(_ int64, names []string) bool { return len(names) < 2 })
+	return runs
+}
+
+// setShared adds to the stage of a rendition with which others it shares runs.
+func (r sharedRuns) setShared(st *operationv1.VideoStage, tasks []*task) {
+	for _, t := range tasks {
+		if len(r[t.job]) == 0 {
+			continue
+		}
+		st.SharedTasks++
+		for _, name := range r[t.job] {
+			if name != st.Name && !slices.Contains(st.SharesWith, name) {
+				st.SharesWith = append(st.SharesWith, name)
+			}
+		}
+	}
+}
+
 // nodeName is the name of a track in the graph. The source is there when it was inspected.
 func nodeName(track string) string {
 	switch {
@@ -110,6 +145,7 @@ func (p *progress) stage(name, track string, inputs []string) *operationv1.Video
 		st.Tasks++
 		st.Attempts += uint32(t.attempts)
 		st.SpentMs += t.spentMs
+		st.StoredBytes += uint64(t.size)
 		if t.stored > 0 {
 			st.Done++
 		}
@@ -137,10 +173,10 @@ func (p *progress) stage(name, track string, inputs []string) *operationv1.Video
 	return st
 }
 
-// setDemandState sets the state of a rendition on demand that is neither complete nor being encoded.
-func (p *progress) setDemandState(st *operationv1.VideoStage) {
-	switch d := p.demands[st.Name]; {
-	case d.isOpen() || d.isMade():
+// setOnDemandState sets the state of a rendition on demand that is neither complete nor being encoded.
+func (p *progress) setOnDemandState(st *operationv1.VideoStage) {
+	switch d := p.onDemand[st.Name]; {
+	case d.isEncoding() || d.isComplete():
 	case d != nil && d.retryMs > 0:
 		st.State = operationv1.VideoStageState_VIDEO_STAGE_STATE_FAILED
 	default:

@@ -10,14 +10,14 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
-// useStep is how exactly it is known when a rendition was last played. Each step is one write, whoever plays it.
-const useStep = time.Hour
+// playedStep is how exactly it is known when a rendition was last played. Each step is one write, whoever plays it.
+const playedStep = time.Hour
 
 // Stats count renditions on demand on this node.
 type Stats struct {
 	Requested atomic.Int64 // begun because a user asked for them
 	Popular   atomic.Int64 // begun because enough users had watched the video
-	Made      atomic.Int64 // complete
+	Completed atomic.Int64
 	Failed    atomic.Int64 // given up
 	Dropped   atomic.Int64 // deleted because nobody played them
 }
@@ -25,26 +25,26 @@ type Stats struct {
 // Stats of this node.
 func (s *Service) Stats() *Stats { return &s.stats }
 
-// demand is a row of video_on_demand: a rendition that somebody has wanted. It is being encoded, or complete, or neither: it has failed, or was dropped. A nil demand is of
-// one that nobody has wanted.
-type demand struct {
-	track                      string
-	remaining, usedMs, retryMs int64
+// onDemandState is a row of video_on_demand, of a rendition on demand that was started at least once. It is being encoded, or complete, or neither: it has failed, or was
+// dropped. A nil state is of one that was never started.
+type onDemandState struct {
+	track                        string
+	remaining, playedMs, retryMs int64
 }
 
-// isOpen reports whether it is being encoded.
-func (d *demand) isOpen() bool { return d != nil && d.remaining > 0 }
+// isEncoding reports whether it is being encoded.
+func (d *onDemandState) isEncoding() bool { return d != nil && d.remaining > 0 }
 
-// isMade reports whether it is complete.
-func (d *demand) isMade() bool { return d != nil && d.usedMs > 0 }
+// isComplete reports whether it is complete.
+func (d *onDemandState) isComplete() bool { return d != nil && d.playedMs > 0 }
 
 func (v *video) isOnDemand(track string) bool {
 	r := v.rendition(track)
 	return r != nil && r.OnDemand
 }
 
-// onDemand returns the renditions on demand.
-func (v *video) onDemand() (list []*rendition) {
+// onDemandRenditions returns the renditions on demand.
+func (v *video) onDemandRenditions() (list []*rendition) {
 	for i := range v.renditions {
 		if v.renditions[i].OnDemand {
 			list = append(list, &v.renditions[i])
@@ -61,29 +61,29 @@ func (v *video) statesOf(track string) (from, to int64) {
 	return stateWaiting, stateProcessing
 }
 
-// demandsOf returns those of a video, by track.
-func demandsOf(ctx context.Context, tx *sql.Tx, v *video) (map[string]*demand, error) {
-	found := map[string]*demand{}
-	if len(v.onDemand()) == 0 {
+// onDemandStatesOf returns those of a video, by track.
+func onDemandStatesOf(ctx context.Context, tx *sql.Tx, v *video) (map[string]*onDemandState, error) {
+	found := map[string]*onDemandState{}
+	if len(v.onDemandRenditions()) == 0 {
 		return found, nil
 	}
 	rows, err := tx.QueryContext(ctx, `SELECT track, remaining, used_ms, retry_ms FROM video_on_demand WHERE video = $1`, int64(v.id))
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		d := &demand{}
-		err := rows.Scan(&d.track, &d.remaining, &d.usedMs, &d.retryMs)
+		d := &onDemandState{}
+		err := rows.Scan(&d.track, &d.remaining, &d.playedMs, &d.retryMs)
 		found[d.track] = d
 		return err
 	})
 	return found, err
 }
 
-// isWanted reports whether a track is made: a rendition on demand only while it is being encoded. Jobs of one that was given up find nothing to do.
-func isWanted(ctx context.Context, tx *sql.Tx, v *video, track string) (bool, error) {
+// isPending reports whether tasks of a track may be done: of a rendition on demand only while it is being encoded. Jobs of one that was given up find nothing to do.
+func isPending(ctx context.Context, tx *sql.Tx, v *video, track string) (bool, error) {
 	if !v.isOnDemand(track) {
 		return true, nil
 	}
-	demands, err := demandsOf(ctx, tx, v)
-	return demands[track].isOpen(), err
+	states, err := onDemandStatesOf(ctx, tx, v)
+	return states[track].isEncoding(), err
 }
 
 // finishRendition is finish for a task of a rendition on demand. The last one completes the rendition. It locks the row of the rendition first, as all do who change both.
@@ -105,14 +105,14 @@ func (s *Service) finishRendition(ctx context.Context, tx *sql.Tx, v *video, t *
 	return true, errors.Join(rendition, files)
 }
 
-// used notes that a rendition is played. Playback does not depend on it.
-func (s *Service) used(ctx context.Context, n uint64, d *demand) {
+// notePlayed stores that a rendition is played. Playback does not depend on it.
+func (s *Service) notePlayed(ctx context.Context, n uint64, d *onDemandState) {
 	now := s.nowMs()
-	if !d.isMade() || now-d.usedMs < useStep.Milliseconds() {
+	if !d.isComplete() || now-d.playedMs < playedStep.Milliseconds() {
 		return
 	}
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE video_on_demand SET used_ms = $3 WHERE video = $1 AND track = $2 AND used_ms > 0 AND used_ms < $4`, int64(n), d.track, now, now-useStep.Milliseconds()+1)
+		_, err := tx.ExecContext(ctx, `UPDATE video_on_demand SET used_ms = $3 WHERE video = $1 AND track = $2 AND used_ms > 0 AND used_ms < $4`, int64(n), d.track, now, now-playedStep.Milliseconds()+1)
 		return err
 	})
 	if err != nil && ctx.Err() == nil {

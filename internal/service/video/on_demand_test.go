@@ -141,7 +141,7 @@ func TestOnDemand(t *testing.T) {
 	f.start(nil)
 	f.awaitRendition(v.Id)
 	f.checkRendition(v.Id, true)
-	eventually.True(t, "the rendition is counted", func() bool { return f.Stats().Made.Load() == 1 }) // after the commit
+	eventually.True(t, "the rendition is counted", func() bool { return f.Stats().Completed.Load() == 1 }) // after the commit
 	if n := f.frames(strings.TrimSuffix(v.Playback.HlsUrl, "master.m3u8") + largest + ".m3u8"); n != 20 {
 		t.Errorf("%d frames of 20 are played", n)
 	}

@@ -128,7 +128,7 @@ func (p *progress) dash() (string, error) {
 	}
 	var names []string
 	for _, r := range p.renditions {
-		if !r.OnDemand || p.demands[r.Name].isMade() {
+		if !r.OnDemand || p.onDemand[r.Name].isComplete() {
 			names = append(names, r.Name)
 		}
 	}

@@ -164,6 +164,7 @@ func (s *Service) failedAttempt(ctx context.Context, v *video, run []*task, caus
 		if err := s.noteFailure(ctx, v, t, cause); err != nil {
 			return final, err
 		}
+		s.addTime(v, t)
 		if !final {
 			continue
 		}
@@ -183,8 +184,9 @@ func (s *Service) noteFailure(ctx context.Context, v *video, t *task, failure er
 	}
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		now := s.nowMs()
+		t.tookMs = spent(t, t.attempts, now)
 		_, err := tx.ExecContext(ctx, `UPDATE video_tasks SET error = $5, ended_ms = $6, spent_ms = spent_ms + $7 WHERE video = $1 AND track = $2 AND first = $3 AND attempts = $4 AND stored = 0`,
-			int64(v.id), t.track, t.first, t.attempts, text, now, spent(t, t.attempts, now))
+			int64(v.id), t.track, t.first, t.attempts, text, now, t.tookMs)
 		return err
 	})
 }
@@ -245,7 +247,7 @@ func (s *Service) beginTask(ctx context.Context, tx *sql.Tx, v *video, track str
 	if from, to := v.statesOf(track); v.state < from || v.state > to {
 		return nil, nil
 	}
-	if wanted, err := isWanted(ctx, tx, v, track); err != nil || !wanted {
+	if pending, err := isPending(ctx, tx, v, track); err != nil || !pending {
 		return nil, err
 	}
 	t, err := getTask(ctx, tx, v.id, track, first)
@@ -365,6 +367,14 @@ func outputOf(path string, track *transcode.Track) (*output, error) {
 		o.files[0].begin, o.files[0].size = track.Begin, track.Size
 	}
 	return o, nil
+}
+
+// size is that of all files together.
+func (o *output) size() (n int64) {
+	for _, f := range o.files {
+		n += f.size
+	}
+	return n
 }
 
 // close closes the files.

@@ -148,10 +148,10 @@ type file struct {
 	kind         string // of the content
 	text         string
 	key          string
-	offset, size int64   // size 0: to the end
-	stored       int64   // size of the stored file
-	final        bool    // it will not change
-	use          *demand // what is played, if it is a rendition on demand; nil: another one, or not its beginning
+	offset, size int64          // size 0: to the end
+	stored       int64          // size of the stored file
+	final        bool           // it will not change
+	onDemand     *onDemandState // what is played, if it is a rendition on demand; nil: another one, or not its beginning
 }
 
 const (
@@ -174,8 +174,8 @@ func (s *Service) file(ctx context.Context, n uint64, name string) (f *file, err
 		}
 		return err
 	})
-	if err == nil && f.use != nil {
-		s.used(ctx, n, f.use)
+	if err == nil && f.onDemand != nil {
+		s.notePlayed(ctx, n, f.onDemand)
 	}
 	return f, err
 }
@@ -189,7 +189,7 @@ func (v *video) file(ctx context.Context, tx *sql.Tx, name string) (*file, error
 			return nil, err
 		}
 		text, err := make(p)
-		return &file{kind: kind, text: text, use: p.demands[track]}, err
+		return &file{kind: kind, text: text, onDemand: p.onDemand[track]}, err
 	}
 	switch {
 	case name == masterFile:
@@ -269,8 +269,8 @@ func (v *video) init(ctx context.Context, tx *sql.Tx, track string) (*file, erro
 	if err != nil {
 		return nil, err
 	}
-	demands, err := demandsOf(ctx, tx, v)
-	return &file{kind: kindMP4, text: string(init), final: true, use: demands[track]}, err
+	states, err := onDemandStatesOf(ctx, tx, v)
+	return &file{kind: kindMP4, text: string(init), final: true, onDemand: states[track]}, err
 }
 
 // segment finds a segment: in the task with the largest first number that is not larger.

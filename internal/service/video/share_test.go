@@ -66,10 +66,37 @@ func TestShared(t *testing.T) {
 			t.Errorf("the stage %s is %v", name, st)
 		}
 	}
+	for name, others := range map[string][]string{"48p": nil, "68p": {"90p"}, "90p": {"68p"}, "audio": nil} {
+		if st := stages[name]; !slices.Equal(st.SharesWith, others) || int(st.SharedTasks) != 2*len(others) {
+			t.Errorf("the stage %s shares %d tasks with %q", name, st.SharedTasks, st.SharesWith)
+		}
+	}
 	if in := stages["storyboard"].Inputs; !slices.Equal(in, []string{"48p"}) {
 		t.Errorf("the inputs of the storyboard are %q", in)
 	}
 	f.checkShared(v.Id)
+	var bytes uint64
+	for _, st := range stages {
+		bytes += st.StoredBytes
+	}
+	if sum := f.count(`SELECT SUM(size) FROM video_tasks`); bytes != uint64(sum) || stages["90p"].StoredBytes <= stages["48p"].StoredBytes {
+		t.Errorf("%d bytes are stored, and the stages have %d", sum, bytes)
+	}
+}
+
+// TestGraphOfRunsApart: where workers would be idle, no rendition shares a run.
+func TestGraphOfRunsApart(t *testing.T) {
+	f := openStopped(t)
+	f.workers = 100
+	f.setPipeline(loadPipeline(t, sharedText))
+	f.start(never)
+	t.Cleanup(func() { f.stop() })
+	v := f.await(f.create(f.movie("1")).Id, videov1.VideoState_VIDEO_STATE_READY)
+	for name, st := range f.stagesOf(v.Id) {
+		if st.SharedTasks > 0 || len(st.SharesWith) > 0 {
+			t.Errorf("the stage %s shares %d tasks with %q", name, st.SharedTasks, st.SharesWith)
+		}
+	}
 }
 
 // TestSharedFails: of a run that fails, what was stored counts, and the rest is tried again, each rendition for itself.

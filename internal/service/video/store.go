@@ -33,7 +33,7 @@ type video struct {
 type rendition struct {
 	transcode.Rendition
 	Copied bool `json:"copied,omitempty"`
-	// OnDemand: it is encoded when somebody wants it.
+	// OnDemand: it is encoded when a viewer asks for it, or when the video has enough viewers.
 	OnDemand bool `json:"on_demand,omitempty"`
 }
 
@@ -55,6 +55,8 @@ type task struct {
 	completes          bool   // its rendition on demand was completed with it
 	// part of the time of the run that does it; the others of the run have the rest.
 	part float64
+	// tookMs is how long the attempt took that ended here; 0: it did not, or its result does not count.
+	tookMs int64
 }
 
 // videoColumns are those that scanVideo reads.

@@ -156,9 +156,9 @@ func (s *Service) cleaned(ctx context.Context, v *video, all bool, dueMs, late i
 		}
 		_, tasks := tx.ExecContext(ctx, `DELETE FROM video_tasks WHERE video = $1`, int64(v.id))
 		_, tracks := tx.ExecContext(ctx, `DELETE FROM video_tracks WHERE video = $1`, int64(v.id))
-		_, demands := tx.ExecContext(ctx, `DELETE FROM video_on_demand WHERE video = $1`, int64(v.id))
+		_, onDemand := tx.ExecContext(ctx, `DELETE FROM video_on_demand WHERE video = $1`, int64(v.id))
 		_, viewers := tx.ExecContext(ctx, `DELETE FROM video_viewers WHERE video = $1`, int64(v.id))
 		_, row := tx.ExecContext(ctx, `DELETE FROM videos WHERE id = $1`, int64(v.id))
-		return errors.Join(tasks, tracks, demands, viewers, row)
+		return errors.Join(tasks, tracks, onDemand, viewers, row)
 	})
 }

@@ -13,8 +13,8 @@
 //
 // A failure is stored with its reason. If the file is the cause, the file is dropped; otherwise the owner can retry, and what was finished is kept.
 //
-// Renditions on demand are tasks that are added to a video that is ready, when somebody wants them (on_demand.go). They have a row with a count of their own. Nobody sees
-// one before its last task is done. The sweep deletes those that nobody plays (drop_renditions.go); the file of the upload is kept, so they can be made again.
+// Renditions on demand are tasks that are added to a video that is ready, when a viewer asks for them, or when there are enough viewers (on_demand.go). They have a row with a
+// count of their own. Nobody sees one before its last task is done. The sweep deletes those that nobody plays (on_demand_drop.go); the file of the upload is kept, so they can be encoded again.
 //
 // # Playback
 //
@@ -167,6 +167,7 @@ type Service struct {
 	sources *sources
 	checks  chan struct{} // slots of files that are checked at once
 	stats   Stats
+	costs   []*Cost
 	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
 	interrupt func(point string) error
 }
@@ -244,13 +245,13 @@ var migrations = []string{
 	`ALTER TABLE video_tasks ADD COLUMN error TEXT NOT NULL DEFAULT ''`,
 	// Images of watermarks, by the SHA-256 of their content.
 	`CREATE TABLE video_watermarks (image TEXT PRIMARY KEY, content {bytes} NOT NULL)`,
-	// Renditions on demand that somebody has wanted. Remaining counts tasks without a result; 0: it is not being encoded. Used_ms is when it was last played, or was
+	// Renditions on demand that were started. Remaining counts tasks without a result; 0: it is not being encoded. Used_ms is when it was last played, or was
 	// complete; 0: it is not. Wanted_by asked for the encoding that runs; 0: nobody did. It is not tried again before retry_ms.
 	`CREATE TABLE video_on_demand (video BIGINT NOT NULL, track TEXT NOT NULL, remaining BIGINT NOT NULL DEFAULT 0, used_ms BIGINT NOT NULL DEFAULT 0, wanted_by BIGINT NOT NULL DEFAULT 0,
 		retry_ms BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (video, track))`,
 	`CREATE INDEX video_on_demand_used ON video_on_demand (used_ms) WHERE used_ms > 0`,
 	`CREATE INDEX video_on_demand_open ON video_on_demand (wanted_by, video) WHERE remaining > 0`,
-	// Viewers of a video that has renditions which nobody has wanted, until they are enough.
+	// Viewers of a video that has renditions on demand which are not started, until they are enough.
 	`CREATE TABLE video_viewers (video BIGINT NOT NULL, member BIGINT NOT NULL, PRIMARY KEY (video, member))`,
 	`CREATE INDEX video_viewers_of ON video_viewers (member)`,
 	// Import_key names the video in the source that it was imported from (import_videos.go). It is null for others.
@@ -275,7 +276,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 		}
 	}
 	config.Workers = cmp.Or(config.Workers, runtime.GOMAXPROCS(0))
-	s := &Service{deps: deps, config: config, urls: signedurl.Signer{Secret: deps.Secret, Clock: deps.Clock}, checks: make(chan struct{}, checksAtOnce)}
+	s := &Service{deps: deps, config: config, urls: signedurl.Signer{Secret: deps.Secret, Clock: deps.Clock}, checks: make(chan struct{}, checksAtOnce), costs: newCosts(deps.Pipeline)}
 	if err := transcode.RemoveDir(deps.Dir); err != nil {
 		return nil, fmt.Errorf("temporary files of videos: %w", err)
 	}

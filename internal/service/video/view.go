@@ -15,9 +15,9 @@ import (
 // progress is a video with its tasks and tracks, as of a snapshot.
 type progress struct {
 	*video
-	tasks   map[string][]*task // of each track, in the order of the segments
-	tracks  map[string]*trackInfo
-	demands map[string]*demand // of renditions on demand that somebody has wanted
+	tasks    map[string][]*task // of each track, in the order of the segments
+	tracks   map[string]*trackInfo
+	onDemand map[string]*onDemandState // states of renditions on demand that were started
 	// subtitles by language; not read with one track only
 	subtitles []*subtitles
 }
@@ -32,11 +32,11 @@ func load(ctx context.Context, tx *sql.Tx, v *video, track string) (*progress, e
 	if err != nil {
 		return nil, err
 	}
-	demands, err := demandsOf(ctx, tx, v)
+	onDemand, err := onDemandStatesOf(ctx, tx, v)
 	if err != nil {
 		return nil, err
 	}
-	p := &progress{video: v, tasks: map[string][]*task{}, tracks: tracks, demands: demands}
+	p := &progress{video: v, tasks: map[string][]*task{}, tracks: tracks, onDemand: onDemand}
 	if track == "" {
 		if p.subtitles, err = subtitlesOf(ctx, tx, v.id); err != nil {
 			return nil, err
@@ -312,7 +312,7 @@ func (s *Service) estimate(p *progress) uint32 {
 
 // viewRendition is a rendition with how much of it can be played.
 func (p *progress) viewRendition(r *rendition) (*videov1.VideoRendition, error) {
-	out := &videov1.VideoRendition{Name: r.Name, Width: uint32(r.Width), Height: uint32(r.Height), Copied: r.Copied, OnDemand: r.OnDemand, Requested: p.demands[r.Name].isOpen()}
+	out := &videov1.VideoRendition{Name: r.Name, Width: uint32(r.Width), Height: uint32(r.Height), Copied: r.Copied, OnDemand: r.OnDemand, Requested: p.onDemand[r.Name].isEncoding()}
 	list, complete, err := p.playable(r.Name)
 	if err != nil || len(list) == 0 {
 		return out, err
@@ -327,7 +327,7 @@ func (p *progress) viewRendition(r *rendition) (*videov1.VideoRendition, error) 
 // playable returns the segments of a track from its beginning up to the first task without a result, and whether that is all. A rendition on demand has none until it is
 // complete: players of a complete video expect that its playlists do not grow.
 func (p *progress) playable(track string) (list []segment, complete bool, err error) {
-	if p.isOnDemand(track) && !p.demands[track].isMade() {
+	if p.isOnDemand(track) && !p.onDemand[track].isComplete() {
 		return nil, false, nil
 	}
 	for _, t := range p.tasks[track] {

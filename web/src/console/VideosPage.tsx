@@ -1,10 +1,11 @@
 import { useCallback, useState, type FormEvent } from "react";
 import { VideoStageState, VideoState, type VideoPipeline, type VideoStage } from "./calls.js";
 import type { PageProps } from "./pageProps.js";
-import { count, duration, milliseconds, moment } from "./formats.js";
+import { bytes, count, duration, milliseconds, moment } from "./formats.js";
 import { placeStages, stageHeight, stageWidth } from "./pipelineGraph.js";
 import { useText, type Key, type Translate } from "./text.js";
 import { usePolled } from "./usePolled.js";
+import { VideoCosts } from "./VideoCosts.js";
 
 const everyMs = 2000;
 
@@ -29,7 +30,8 @@ const videoStates: Record<VideoState, Key> = {
 };
 
 /** What is made of a video, by its id, as a graph. */
-export function VideosPage({ calls, fail }: PageProps) {
+export function VideosPage(props: PageProps) {
+  const { calls, fail } = props;
   const t = useText();
   const [id, setId] = useState("");
   const submit = (e: FormEvent<HTMLFormElement>) => {
@@ -46,6 +48,7 @@ export function VideosPage({ calls, fail }: PageProps) {
         <button className="primary">{t("show")}</button>
       </form>
       {id && <Shown key={id} id={id} calls={calls} fail={fail} />}
+      <VideoCosts {...props} />
     </>
   );
 }
@@ -85,13 +88,17 @@ function spent(stage: VideoStage, t: Translate): string {
   return ms < 10_000 ? milliseconds(ms / 1000) : duration(ms, t);
 }
 
+/** Room around the graph, for frames. */
+const margin = 7;
+
 /** The graph. What it shows is in the table as well. */
 function Drawing({ stages }: { stages: readonly VideoStage[] }) {
   const t = useText();
   const graph = placeStages(stages);
   return (
     <div className="scroll pipeline" tabIndex={0} role="region" aria-label={t("pipeline")} data-testid="pipeline">
-      <svg width={graph.width + 2} height={graph.height + 2} viewBox={`-1 -1 ${graph.width + 2} ${graph.height + 2}`} aria-hidden="true">
+      <svg width={graph.width + 2 * margin} height={graph.height + 2 * margin} viewBox={`${-margin} ${-margin} ${graph.width + 2 * margin} ${graph.height + 2 * margin}`} aria-hidden="true">
+        {graph.frames.map(({ key, ...place }) => <rect key={key} className="shared" {...place} rx="12" data-testid="shared-runs" />)}
         {graph.edges.map((e) => <path key={e.key} className="edge" d={e.path} />)}
         {graph.stages.map(({ stage, x, y }) => {
           const [key, look] = stateNames[stage.state];
@@ -108,6 +115,12 @@ function Drawing({ stages }: { stages: readonly VideoStage[] }) {
           );
         })}
       </svg>
+      {graph.frames.length > 0 && (
+        <p className="legend muted" data-testid="pipeline-legend">
+          <svg width="22" height="16" aria-hidden="true"><rect className="shared" x="1" y="1" width="20" height="14" rx="5" /></svg>
+          {t("sharedRunsLegend")}
+        </p>
+      )}
     </div>
   );
 }
@@ -119,7 +132,7 @@ function StageTable({ stages }: { stages: readonly VideoStage[] }) {
       <table>
         <thead>
           <tr>
-            {(["stage", "state", "stageTasks", "attempts", "onNodes", "started", "finished", "spent"] as const).map((k) => (
+            {(["stage", "state", "stageTasks", "attempts", "onNodes", "started", "finished", "spent", "storedBytes"] as const).map((k) => (
               <th key={k} scope="col">{t(k)}</th>
             ))}
           </tr>
@@ -131,6 +144,7 @@ function StageTable({ stages }: { stages: readonly VideoStage[] }) {
                 <bdi>{s.name}</bdi>
                 {s.optional && <small className="muted hint"> {t("optional")}</small>}
                 {s.copied && <small className="muted hint"> {t("copied")}</small>}
+                {s.sharedTasks > 0 && <small className="muted hint"> {t("sharedRuns", { n: count(s.sharedTasks), of: count(s.tasks), others: s.sharesWith.join(", ") })}</small>}
                 {s.error && <p className="error hint">{s.error}</p>}
               </th>
               <td>{t(stateNames[s.state][0])}</td>
@@ -140,6 +154,7 @@ function StageTable({ stages }: { stages: readonly VideoStage[] }) {
               <td>{s.startedMs > 0 ? moment(s.startedMs) : t("none")}</td>
               <td>{s.endedMs > 0 ? moment(s.endedMs) : t("none")}</td>
               <td>{spent(s, t) || t("none")}</td>
+              <td>{s.storedBytes > 0n ? bytes(Number(s.storedBytes)) : t("none")}</td>
             </tr>
           ))}
         </tbody>

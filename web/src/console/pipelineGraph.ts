@@ -12,10 +12,20 @@ export interface PlacedStage {
   y: number;
 }
 
+/** A frame around stages that share runs of ffmpeg. */
+export interface Frame {
+  key: string;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
 export interface Graph {
   width: number;
   height: number;
   stages: PlacedStage[];
+  frames: Frame[];
   /** The lines from inputs to the stages that need them, as paths. */
   edges: { key: string; path: string }[];
 }
@@ -50,5 +60,25 @@ export function placeStages(list: readonly VideoStage[]): Graph {
     }),
   );
   const most = Math.max(0, ...rows);
-  return { width: Math.max(1, rows.length * (stageWidth + gapX) - gapX), height: Math.max(1, most * (stageHeight + gapY) - gapY), stages: [...placed.values()], edges };
+  return { width: Math.max(1, rows.length * (stageWidth + gapX) - gapX), height: Math.max(1, most * (stageHeight + gapY) - gapY), stages: [...placed.values()], edges, frames: framesOf([...placed.values()]) };
+}
+
+/** So far a frame is from its stages. Two frames of neighbours do not touch. */
+const frameGap = 5;
+
+/** The frames around stages that share runs of ffmpeg. Those that do not follow each other in a column have several. */
+function framesOf(placed: readonly PlacedStage[]): Frame[] {
+  const frames: { last: PlacedStage; frame: Frame }[] = [];
+  for (const at of placed) {
+    const { stage, x, y } = at;
+    if (stage.sharesWith.length === 0) continue;
+    const above = frames.find(({ last }) => last.x === x && last.y + stageHeight + gapY === y && stage.sharesWith.includes(last.stage.name));
+    if (above) {
+      above.frame.height += stageHeight + gapY;
+      above.last = at;
+    } else {
+      frames.push({ last: at, frame: { key: stage.name, x: x - frameGap, y: y - frameGap, width: stageWidth + 2 * frameGap, height: stageHeight + 2 * frameGap } });
+    }
+  }
+  return frames.map(({ frame }) => frame);
 }

@@ -65,17 +65,17 @@ export function Controls({ control, engine, subtitles, renditions, onRequest, du
 
 function Quality({ engine: { levels, level, chosen, choose }, renditions, onRequest }: { engine: Engine; renditions: readonly VideoRendition[]; onRequest: (r: VideoRendition) => void }) {
   const t = useText();
-  const waiting = onDemand(renditions);
+  const missing = onDemand(renditions);
   const chose = (height: number | undefined) => {
     choose(height); // one that is not there yet is played when it comes
-    const r = waiting.find((w) => w.height === height);
+    const r = missing.find((m) => m.height === height);
     if (r && !r.requested) onRequest(r);
   };
   const now = level && chosen === undefined ? t("qualityAutoNow", { name: nameOfLevel(level, renditions) }) : t("qualityAuto");
   return (
     <select aria-label={t("quality")} value={chosen ?? ""} onChange={(e) => chose(e.target.value === "" ? undefined : Number(e.target.value))} data-testid="player-quality">
       <option value="">{now}</option>
-      {waiting.map((r) => <option key={r.height} value={r.height}>{t(r.requested ? "qualityRequested" : "qualityOnDemand", { name: r.name })}</option>)}
+      {missing.map((r) => <option key={r.height} value={r.height}>{t(r.requested ? "qualityRequested" : "qualityOnDemand", { name: r.name })}</option>)}
       {[...levels].reverse().map((l) => <option key={l.height} value={l.height}>{nameOfLevel(l, renditions)}</option>)}
     </select>
   );

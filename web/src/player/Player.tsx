@@ -8,6 +8,7 @@ import { Controls } from "./Controls.js";
 import { commandOf, speedAfter, type PlayerCommand } from "./keys.js";
 import "./player.css";
 import { MovingComments } from "./MovingComments.js";
+import { onDemandState } from "./renditions.js";
 import type { PlayerSource } from "./source.js";
 import { TimedCommentForm } from "./TimedCommentForm.js";
 import { useEngine, type Engine } from "./useEngine.js";
@@ -217,12 +218,25 @@ function useFile(video: RefObject<HTMLVideoElement | null>, source: PlayerSource
   return { failure: failed === url ? ("media" as const) : undefined, retry: again, events };
 }
 
-/** Asks for sizes that are made on demand. Where one is refused, playback follows the network and the screen again. */
-function useRequests(source: PlayerSource, { choose }: Engine) {
+/** Asks for sizes that are encoded on demand. Where one is refused, or cannot be encoded, playback follows the network and the screen again. */
+function useRequests(source: PlayerSource, { chosen, choose }: Engine) {
+  const t = useText();
   const [failed, setFailed] = useState("");
+  const state = source.kind === "hls" ? onDemandState(source.renditions, chosen) : undefined;
+  const before = useRef(state);
+  useEffect(() => {
+    if (before.current === "encoding" && state === "missing") {
+      setFailed(t("errRendition"));
+      choose(undefined);
+    }
+    before.current = state;
+  }, [state]);
+  useEffect(() => {
+    if (chosen !== undefined) setFailed("");
+  }, [chosen]);
   const ask = ({ name }: VideoRendition) => {
     if (source.kind !== "hls") return;
-    source.request(name).then(() => setFailed(""), (err: unknown) => {
+    source.request(name).catch((err: unknown) => {
       setFailed(errorText(err));
       choose(undefined);
     });

@@ -28,5 +28,11 @@ export function autoLevels(levels: readonly Level[], renditions: readonly VideoR
   return { least: Math.max(0, mayPlay.indexOf(true)), most: Math.max(0, mayPlay.lastIndexOf(true)) };
 }
 
-/** The renditions that somebody has to ask for, and those that are being made because somebody has, the largest first. */
+/** The renditions on demand that are not there: those that nobody has asked for, and those that are being encoded, the largest first. */
 export const onDemand = (renditions: readonly VideoRendition[]): VideoRendition[] => renditions.filter((r) => r.onDemand && !r.complete).reverse();
+
+/** Whether the rendition on demand of a height is encoded, or is not there. undefined: it can be played, or there is none. */
+export function onDemandState(renditions: readonly VideoRendition[], height: number | undefined): "encoding" | "missing" | undefined {
+  const found = onDemand(renditions).find((r) => r.height === height);
+  return found && (found.requested ? "encoding" : "missing");
+}

@@ -67,7 +67,7 @@ export const videoEn = {
   quality: "Quality",
   qualityAuto: "Auto",
   qualityAutoNow: "Auto ({name})",
-  qualityOnDemand: "{name} (on request)",
+  qualityOnDemand: "{name} (on demand)",
   qualityRequested: "{name} (being prepared)",
   pictureInPicture: "Picture in picture",
   fullScreen: "Full screen",

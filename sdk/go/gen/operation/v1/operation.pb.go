@@ -212,7 +212,7 @@ const (
 	VideoStageState_VIDEO_STAGE_STATE_SKIPPED VideoStageState = 6
 	// Failed: the video has failed before it was done, or it is a rendition on demand that could not be encoded.
 	VideoStageState_VIDEO_STAGE_STATE_FAILED VideoStageState = 7
-	// OnDemand: a rendition that nobody has wanted yet, or that was deleted because nobody played it.
+	// OnDemand: a rendition that is encoded on demand, and was not started yet, or was deleted because nobody played it.
 	VideoStageState_VIDEO_STAGE_STATE_ON_DEMAND VideoStageState = 8
 )
 
@@ -2460,7 +2460,13 @@ type VideoStage struct {
 	// SpentMs is how long all attempts took together, except those whose node died.
 	SpentMs int64 `protobuf:"varint,13,opt,name=spent_ms,json=spentMs,proto3" json:"spent_ms,omitempty"`
 	// Error of the latest attempt that failed.
-	Error         string `protobuf:"bytes,14,opt,name=error,proto3" json:"error,omitempty"`
+	Error string `protobuf:"bytes,14,opt,name=error,proto3" json:"error,omitempty"`
+	// SharedTasks: how many of its tasks belong to a run of ffmpeg that decodes a chunk once, and encodes it for several renditions.
+	SharedTasks uint32 `protobuf:"varint,15,opt,name=shared_tasks,json=sharedTasks,proto3" json:"shared_tasks,omitempty"`
+	// SharesWith are the other renditions of these runs, by name.
+	SharesWith []string `protobuf:"bytes,16,rep,name=shares_with,json=sharesWith,proto3" json:"shares_with,omitempty"`
+	// StoredBytes of what its tasks have made.
+	StoredBytes   uint64 `protobuf:"varint,17,opt,name=stored_bytes,json=storedBytes,proto3" json:"stored_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2591,6 +2597,27 @@ func (x *VideoStage) GetError() string {
 		return x.Error
 	}
 	return ""
+}
+
+func (x *VideoStage) GetSharedTasks() uint32 {
+	if x != nil {
+		return x.SharedTasks
+	}
+	return 0
+}
+
+func (x *VideoStage) GetSharesWith() []string {
+	if x != nil {
+		return x.SharesWith
+	}
+	return nil
+}
+
+func (x *VideoStage) GetStoredBytes() uint64 {
+	if x != nil {
+		return x.StoredBytes
+	}
+	return 0
 }
 
 var File_rialto_operation_v1_operation_proto protoreflect.FileDescriptor
@@ -2767,7 +2794,7 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\bended_ms\x18\x05 \x01(\x03R\aendedMs\x12\x16\n" +
 	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05error\x18\a \x01(\tR\x05error\x127\n" +
-	"\x06stages\x18\b \x03(\v2\x1f.rialto.operation.v1.VideoStageR\x06stages\"\x87\x03\n" +
+	"\x06stages\x18\b \x03(\v2\x1f.rialto.operation.v1.VideoStageR\x06stages\"\xee\x03\n" +
 	"\n" +
 	"VideoStage\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
@@ -2785,7 +2812,11 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"started_ms\x18\v \x01(\x03R\tstartedMs\x12\x19\n" +
 	"\bended_ms\x18\f \x01(\x03R\aendedMs\x12\x19\n" +
 	"\bspent_ms\x18\r \x01(\x03R\aspentMs\x12\x14\n" +
-	"\x05error\x18\x0e \x01(\tR\x05error*\x81\x01\n" +
+	"\x05error\x18\x0e \x01(\tR\x05error\x12!\n" +
+	"\fshared_tasks\x18\x0f \x01(\rR\vsharedTasks\x12\x1f\n" +
+	"\vshares_with\x18\x10 \x03(\tR\n" +
+	"sharesWith\x12!\n" +
+	"\fstored_bytes\x18\x11 \x01(\x04R\vstoredBytes*\x81\x01\n" +
 	"\fOperatorRole\x12\x1d\n" +
 	"\x19OPERATOR_ROLE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15OPERATOR_ROLE_AUDITOR\x10\x01\x12\x1a\n" +

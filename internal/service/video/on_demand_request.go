@@ -25,14 +25,14 @@ func (s *Service) RequestRendition(ctx context.Context, by id.User, r *videov1.R
 	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) { // most requests are for what others have asked for: they write nothing
 		v, err := requestable(ctx, tx, by, r)
 		if err == nil && v.isOnDemand(r.Rendition) {
-			var demands map[string]*demand
-			demands, err = demandsOf(ctx, tx, v)
-			missing = !demands[r.Rendition].isOpen() && !demands[r.Rendition].isMade()
+			var states map[string]*onDemandState
+			states, err = onDemandStatesOf(ctx, tx, v)
+			missing = !states[r.Rendition].isEncoding() && !states[r.Rendition].isComplete()
 		}
 		return err
 	})
 	if err == nil && missing {
-		err = s.request(ctx, by, r)
+		err = s.requestOnDemand(ctx, by, r)
 	}
 	if err != nil {
 		return nil, err
@@ -56,8 +56,8 @@ func requestable(ctx context.Context, tx *sql.Tx, by id.User, r *videov1.Request
 	return v, nil
 }
 
-// request begins to encode a rendition for a user.
-func (s *Service) request(ctx context.Context, by id.User, r *videov1.RequestRenditionRequest) error {
+// requestOnDemand begins to encode a rendition for a user.
+func (s *Service) requestOnDemand(ctx context.Context, by id.User, r *videov1.RequestRenditionRequest) error {
 	if err := s.off(); err != nil {
 		return err
 	}
@@ -67,12 +67,12 @@ func (s *Service) request(ctx context.Context, by id.User, r *videov1.RequestRen
 		if err != nil {
 			return err
 		}
-		if started, err = s.start(ctx, tx, v, []*rendition{v.rendition(r.Rendition)}, by); err != nil {
+		if started, err = s.startOnDemand(ctx, tx, v, []*rendition{v.rendition(r.Rendition)}, by); err != nil {
 			return err
 		}
 		if started == 0 {
-			demands, err := demandsOf(ctx, tx, v)
-			if d := demands[r.Rendition]; err == nil && !d.isOpen() && !d.isMade() {
+			states, err := onDemandStatesOf(ctx, tx, v)
+			if d := states[r.Rendition]; err == nil && !d.isEncoding() && !d.isComplete() {
 				err = errRenditionFailed
 			}
 			return err
@@ -96,9 +96,9 @@ func (s *Service) request(ctx context.Context, by id.User, r *videov1.RequestRen
 	return s.reached("requested")
 }
 
-// start inserts the tasks of renditions on demand, and their jobs, and returns of how many: it does nothing for one that is complete, is being encoded, or has
+// startOnDemand inserts the tasks of renditions on demand, and their jobs, and returns of how many: it does nothing for one that is complete, is being encoded, or has
 // failed a short time ago. So of all who want it at the same time, one starts it. by asked for it; 0: nobody did.
-func (s *Service) start(ctx context.Context, tx *sql.Tx, v *video, list []*rendition, by id.User) (int, error) {
+func (s *Service) startOnDemand(ctx context.Context, tx *sql.Tx, v *video, list []*rendition, by id.User) (int, error) {
 	var started []*rendition
 	for _, r := range list {
 		done, err := tx.ExecContext(ctx, `INSERT INTO video_on_demand AS d (video, track, remaining, wanted_by) VALUES ($1, $2, $3, $4)
@@ -130,16 +130,16 @@ func (s *Service) start(ctx context.Context, tx *sql.Tx, v *video, list []*rendi
 	return len(started), nil
 }
 
-// waitsForViewers reports whether a viewer counts (addViewer): there is a rendition that nobody has wanted, and the viewer was not counted before, or enough were.
+// waitsForViewers reports whether a viewer counts (addViewer): there is a rendition on demand that is not started, and the viewer was not counted before, or enough were.
 func (s *Service) waitsForViewers(ctx context.Context, tx *sql.Tx, v *video, by id.User) (bool, error) {
-	demands, err := demandsOf(ctx, tx, v)
+	states, err := onDemandStatesOf(ctx, tx, v)
 	if err != nil {
 		return false, err
 	}
 	waits := false
-	for _, r := range v.onDemand() {
-		d := demands[r.Name]
-		waits = waits || !d.isOpen() && !d.isMade() && (d == nil || d.retryMs <= s.nowMs())
+	for _, r := range v.onDemandRenditions() {
+		d := states[r.Name]
+		waits = waits || !d.isEncoding() && !d.isComplete() && (d == nil || d.retryMs <= s.nowMs())
 	}
 	if !waits {
 		return false, nil
@@ -165,7 +165,7 @@ func (s *Service) addViewer(ctx context.Context, tx *sql.Tx, n uint64, by id.Use
 	if viewers < s.deps.Pipeline.OnDemand.Viewers || v.state != stateReady {
 		return 0, nil
 	}
-	if started, err = s.start(ctx, tx, v, v.onDemand(), 0); err != nil {
+	if started, err = s.startOnDemand(ctx, tx, v, v.onDemandRenditions(), 0); err != nil {
 		return 0, err
 	}
 	_, err = tx.ExecContext(ctx, `DELETE FROM video_viewers WHERE video = $1`, int64(n))

@@ -8,19 +8,19 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
-// dropIdle deletes renditions on demand that nobody has played for long. They are made again when somebody wants them.
+// dropIdle deletes renditions on demand that nobody has played for long. They are encoded again when somebody asks for them.
 func (s *Service) dropIdle(ctx context.Context) error {
 	type idle struct {
-		n      uint64
-		track  string
-		usedMs int64
+		n        uint64
+		track    string
+		playedMs int64
 	}
 	var list []idle
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT video, track, used_ms FROM video_on_demand WHERE used_ms > 0 AND used_ms < $1 ORDER BY used_ms LIMIT $2`,
 		s.nowMs()-s.deps.Pipeline.OnDemand.DropAfter.Milliseconds(), sweepBatch)
 	if err := sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var i idle
-		err := rows.Scan(&i.n, &i.track, &i.usedMs)
+		err := rows.Scan(&i.n, &i.track, &i.playedMs)
 		list = append(list, i)
 		return err
 	}); err != nil {
@@ -29,7 +29,7 @@ func (s *Service) dropIdle(ctx context.Context) error {
 	for _, i := range list {
 		dropped := false
 		err := s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
-			dropped, err = s.discard(ctx, tx, i.n, i.track, `UPDATE video_on_demand SET used_ms = 0 WHERE video = $1 AND track = $2 AND used_ms = $3`, i.usedMs)
+			dropped, err = s.discard(ctx, tx, i.n, i.track, `UPDATE video_on_demand SET used_ms = 0 WHERE video = $1 AND track = $2 AND used_ms = $3`, i.playedMs)
 			if err != nil || !dropped {
 				return err
 			}
