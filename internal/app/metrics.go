@@ -79,15 +79,7 @@ func (n *Node) registerMetrics() {
 	for what, counter := range map[string]*atomic.Int64{"message": &givenUp.Messages, "reply": &givenUp.Replies, "broadcast": &givenUp.Broadcasts} {
 		telemetry.CountBy(n.registry, "official_accounts_given_up_total", "Messages, replies and broadcasts that official accounts gave up after too many attempts.", "what", what, read(counter))
 	}
-	renditions := n.videos.Stats()
-	for what, counter := range map[string]*atomic.Int64{"requested": &renditions.Requested, "popular": &renditions.Popular, "completed": &renditions.Completed, "failed": &renditions.Failed, "dropped": &renditions.Dropped} {
-		telemetry.CountBy(n.registry, "video_renditions_on_demand_total", "Renditions on demand that were begun for a user, or because a video became popular, completed, given up, and deleted because nobody played them.", "what", what, read(counter))
-	}
-	for _, c := range n.videos.Costs() {
-		telemetry.CountBy(n.registry, "video_processing_seconds_total", "Time that a part of videos took: a rendition, copied pictures, audio, images, or stages of the operator's own.", "part", c.Part, func() float64 { return float64(c.SpentMs.Load()) / 1000 })
-		telemetry.CountBy(n.registry, "video_stored_bytes_total", "Bytes that were stored of a part of videos.", "part", c.Part, read(&c.Bytes))
-		telemetry.CountBy(n.registry, "video_tasks_total", "Tasks of a part of videos that are done, such as chunks of a rendition.", "part", c.Part, read(&c.Tasks))
-	}
+	n.registerVideoMetrics()
 	telemetry.Count(n.registry, "ids_given_total", "IDs that the ID service issued.", func() float64 { return float64(n.ids.Given()) })
 	telemetry.Gauge(n.registry, "ids_years_left", "Years until the time of a scheme of ids has no more bits.", n.ids.YearsLeft)
 	telemetry.Count(n.registry, "deliveries_unknown_total", "Deliveries of other nodes of a kind that this release does not know.", func() float64 { return float64(uint64(stats.Unknown.Load()) + n.fanout.UnknownDeliveries()) })
@@ -110,4 +102,17 @@ func (n *Node) registerMetrics() {
 		telemetry.CountBy(n.registry, "rate_limited_total", "Requests refused by a rate limit, by route.", "route", r.String(), func() float64 { return float64(n.limits.Refused(r)) })
 	}
 	telemetry.Count(n.registry, "fanout_entries_total", "Entries that the fan-out has dispatched.", func() float64 { return float64(n.fanout.Dispatched()) })
+}
+
+// registerVideoMetrics registers what videos cost, and what becomes of renditions on demand.
+func (n *Node) registerVideoMetrics() {
+	renditions := n.videos.Stats()
+	for what, counter := range map[string]*atomic.Int64{"requested": &renditions.Requested, "popular": &renditions.Popular, "completed": &renditions.Completed, "failed": &renditions.Failed, "dropped": &renditions.Dropped} {
+		telemetry.CountBy(n.registry, "video_renditions_on_demand_total", "Renditions on demand that were begun for a user, or because a video became popular, completed, given up, and deleted because nobody played them.", "what", what, read(counter))
+	}
+	for _, c := range n.videos.Costs() {
+		telemetry.CountBy(n.registry, "video_processing_seconds_total", "Time that a part of videos took: a rendition, copied pictures, audio, images, or stages of the operator's own.", "part", c.Part, func() float64 { return float64(c.SpentMs.Load()) / 1000 })
+		telemetry.CountBy(n.registry, "video_stored_bytes_total", "Bytes that were stored of a part of videos.", "part", c.Part, read(&c.Bytes))
+		telemetry.CountBy(n.registry, "video_tasks_total", "Tasks of a part of videos that are done, such as chunks of a rendition.", "part", c.Part, read(&c.Tasks))
+	}
 }
