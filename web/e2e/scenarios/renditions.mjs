@@ -164,6 +164,7 @@ async function scenario(w, folder) {
   const meanwhile = await state(a);
   await until("it plays on meanwhile", async () => (await state(a)).at > meanwhile.at);
   assert.ok(meanwhile.height < 360, JSON.stringify(meanwhile));
+  await post(a).getByRole("status").getByText("360p (being prepared)").waitFor();
   await show(w, a, "98-renditions-prepared");
   await until("it is encoded", async () => (await rendition()).complete === true);
   await play(l);

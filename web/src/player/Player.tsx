@@ -94,6 +94,7 @@ export default function Player({ source, title, poster, durationMs = 0, storyboa
       </video>
       {comments && timed.on && <CommentsOver video={video} playback={playback} timed={timed} of={comments} />}
       {texts.failed && <p className="player-note" role="alert">{t("subtitlesNotLoaded")}</p>}
+      {requests.encoding && <p className="player-note" role="status">{t("qualityRequested", { name: requests.encoding })}</p>}
       {requests.failed && <p className="player-note" role="alert">{requests.failed}</p>}
       {playback.waiting && !failure && <span className="player-waiting" role="status"><span className="sr-only">{t("loading")}</span></span>}
       {failure && <Failed failure={failure} onRetry={source.kind === "file" ? file.retry : engine.retry} />}
@@ -241,7 +242,8 @@ function useRequests(source: PlayerSource, { chosen, choose }: Engine) {
       choose(undefined);
     });
   };
-  return { failed, ask };
+  const encoding = source.kind === "hls" && state === "encoding" ? source.renditions.find((r) => r.height === chosen)?.name : undefined;
+  return { failed, encoding, ask };
 }
 
 /** Whether the controls hide, and what shows them. */
