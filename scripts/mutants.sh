@@ -1423,7 +1423,7 @@ mutant "repair without an entry in the audit log" internal/platform/reconciliati
 mutant "do not look at the sizes of files" internal/service/media/compare.go 's/if size != u\.declared \{/if false {/' TestMissingFilesAreFoundAndDropped ./internal/service/media
 mutant "drop uploads that are whole" internal/service/media/compare.go 's/err != nil \|\| what == "" \{/err != nil || what == "nothing" {/' TestMissingFilesAreFoundAndDropped ./internal/service/media
 mutant "report messages of which the user is no reader" internal/service/inbox/compare.go 's/if !large \&\& slices\.Contains\(users, u\) \{/if !large || slices.Contains(users, u) {/' TestMessagesThatAStreamLacksAreFound ./internal/service/inbox
-mutant "report users who are not indexed yet" internal/service/search/compare.go 's/if !pending \{/if true {/' TestUsersWhomTheIndexLacksAreFound ./internal/service/search
+mutant "report users who are not indexed yet" internal/service/search/compare.go 's/if !pending \{/if !pending || true {/' TestUsersWhomTheIndexLacksAreFound ./internal/service/search
 
 # Backups and restores.
 backup=internal/platform/backup
@@ -1855,6 +1855,12 @@ mutant "count no cost of attempts that fail" internal/service/video/process.go '
 mutant "compare no deployment in the bench of videos" internal/tool/bench/video.go 's/if l\.config\.reference != "" \{/if l.config.reference == "-" {/' '^TestBenchOfVideos$' internal/app
 mutant "count blocks that an edge was fetching as missed" internal/tool/bench/video_edge.go 's/(result="joined"\}`: )\&f\.found/\1\&f.missed/' '^TestEdgeFigures$' internal/tool/bench
 mutant "take the metrics of any node for those of an edge" internal/tool/bench/video_edge.go 's/seen != len\(wanted\)/seen > len(wanted)/' '^TestEdgeFigures$' internal/tool/bench
+mutant "report posts that are not indexed yet" internal/service/search/compare.go 's/^\t\tif !pending \{$/if true {/' TestPostsThatTheIndexLacksAreFound ./internal/service/search
+mutant "do not compare the texts that the index has" internal/service/search/compare.go 's/if len\(ask\.Terms\) < searchindex\.MaxTerms \{/if false {/' TestPostsThatTheIndexLacksAreFound ./internal/service/search
+mutant "report messages that an entry changes which is not indexed yet" internal/service/search/compare_messages.go 's/isSettled = !changed\[d\.Number\] \&\& /isSettled = /' TestMessagesThatTheIndexLacksAreFound ./internal/service/search
+mutant "compare messages that are not indexed yet" internal/service/search/compare_messages.go 's/entries\[len\(entries\)-1\]\.Seq > through/false/' TestMessagesThatTheIndexLacksAreFound ./internal/service/search
+mutant "compare only the beginning of a conversation" internal/service/search/compare_messages.go 's/at\.ended = len\(entries\) < most/at.ended = true/' TestMessagesThatTheIndexLacksAreFound ./internal/service/search
+mutant "index a conversation again only from where it was" internal/service/search/messages.go 's/^\tb\.positions\[c\] = 0$/\tdelete(b.positions, c)/' TestMessagesThatTheIndexLacksAreFound ./internal/service/search
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -2,13 +2,14 @@ package app
 
 import (
 	"context"
+	"slices"
 
 	"github.com/rialto-im/rialto/internal/platform/reconciliation"
 )
 
 // openReconciliation makes the service that compares stores, with the comparisons of all services.
 func (n *Node) openReconciliation(ctx context.Context) (err error) {
-	comparisons := append(n.media.Comparisons(), n.inbox.Comparison(n.chat.Audience), n.search.Comparison())
+	comparisons := slices.Concat(n.media.Comparisons(), []reconciliation.Comparison{n.inbox.Comparison(n.chat.Audience)}, n.search.Comparisons())
 	n.reconciliation, err = reconciliation.New(ctx, reconciliation.Deps{DB: n.db, Jobs: n.jobs, Audit: n.audit, Comparisons: comparisons, IsCoordinator: n.isCoordinator, Clock: n.clock, Logger: n.logger}, n.config.Reconciliation)
 	return err
 }

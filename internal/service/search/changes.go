@@ -31,6 +31,8 @@ const (
 	ChangedVideo Subject = 3 // its subtitles, or whether posts show it
 	// ErasedAuthor is a user whose messages were erased.
 	ErasedAuthor Subject = 4
+	// ChangedConversation is a conversation whose messages are all indexed again.
+	ChangedConversation Subject = 5
 )
 
 var migrations = []string{

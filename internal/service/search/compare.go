@@ -12,13 +12,106 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/reconciliation"
 )
 
-// comparedHits of a search for the whole name of a user are read. Handles are unique, so that few users have all of its words.
+// comparedHits of a search for a document are read. Handles are unique, and messages and posts are looked for within a second, so that few documents are like it.
 const comparedHits = 200
 
-// Comparison compares the search index of this node with the users that it is made from: each of them is to be found by all words of the name and the handle. What the index has and the rows have not
-// is not compared, because each hit is read from the rows before it is shown.
-func (s *Service) Comparison() reconciliation.Comparison { return userComparison{s} }
+// Comparisons compare the search index of this node with what it is made from: each user, post and message is to be found by its words, by its author, and at its time. What the index has and the stores
+// have not is not compared, because each hit is read from the stores before it is shown.
+func (s *Service) Comparisons() []reconciliation.Comparison {
+	return []reconciliation.Comparison{userComparison{s}, postComparison{s}, messageComparison{s}}
+}
 
+// comparable returns the index that answers; reconciliation.ErrNotReady if it has not everything yet.
+func (s *Service) comparable() (*generation, error) {
+	g := s.serving()
+	if g == nil || !g.complete.Load() {
+		return nil, reconciliation.ErrNotReady
+	}
+	return g, nil
+}
+
+// isFound reports whether an index finds a document in each way in which it is to be found. It also does so if too many are like it.
+func isFound(ctx context.Context, index searchindex.Index, d searchindex.Document) (bool, error) {
+	kinds := d.Kinds
+	if len(kinds) == 0 {
+		kinds = []searchindex.Kind{d.ID.Kind}
+	}
+	ask := searchindex.Query{Access: d.Access[:1], Limit: comparedHits}
+	for _, w := range searchindex.Words(d.Text, d.Names...) {
+		if len(ask.Terms) < searchindex.MaxTerms {
+			ask.Terms = append(ask.Terms, searchindex.Term{Word: w})
+		}
+	}
+	if d.Author != 0 {
+		ask.Authors = []uint64{d.Author}
+	}
+	if d.TimeMs != 0 {
+		ask.AfterMs, ask.BeforeMs = d.TimeMs, d.TimeMs+1
+	}
+	for _, ask.Kind = range kinds {
+		found, err := index.Search(ctx, &ask)
+		if err != nil {
+			return false, err
+		}
+		if !found.More && !slices.ContainsFunc(found.Hits, func(h searchindex.Hit) bool { return h.ID == d.ID }) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// isPending reports whether the index may not have read a change of a subject yet, or of any subject if it is 0. point is what changesPoint was before the subject was read.
+func (s *Service) isPending(ctx context.Context, point uint64, kind Subject, subject uint64) (pending bool, err error) {
+	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM search_changes WHERE n >= $1 AND kind = $2 AND (subject = $3 OR $3 = 0))`, int64(point), int64(kind), int64(subject)).Scan(&pending)
+	return pending, err
+}
+
+// indexAgain has all nodes index a subject again.
+func (s *Service) indexAgain(ctx context.Context, kind Subject, subject uint64) error {
+	if err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return s.Changed(ctx, tx, kind, subject) }); err != nil {
+		return err
+	}
+	s.Wake()
+	return nil
+}
+
+// compareRows compares the rows after a position, "" at the beginning, in the order of their numbers.
+func compareRows(ctx context.Context, after string, limit, atOnce int, list func(ctx context.Context, after uint64, limit int) ([]uint64, error), differences func(ctx context.Context, some []uint64) ([]reconciliation.Difference, error)) (step reconciliation.Step, err error) {
+	at := uint64(0)
+	if after != "" {
+		if at, err = strconv.ParseUint(after, 10, 64); err != nil {
+			return step, err
+		}
+	}
+	rows, err := list(ctx, at, limit)
+	if err != nil {
+		return step, err
+	}
+	for some := range slices.Chunk(rows, atOnce) {
+		found, err := differences(ctx, some)
+		if err != nil {
+			return step, err
+		}
+		step.Items += len(some)
+		step.Differences = append(step.Differences, found...)
+	}
+	if len(rows) == limit {
+		step.Next = strconv.FormatUint(rows[len(rows)-1], 10)
+	}
+	return step, nil
+}
+
+// numberOf returns the number of a subject such as user 5.
+func numberOf(subject, kind string) (uint64, error) {
+	number, ok := strings.CutPrefix(subject, kind+" ")
+	n, err := strconv.ParseUint(number, 10, 64)
+	if !ok || err != nil {
+		return 0, fmt.Errorf("%q names no %s", subject, kind)
+	}
+	return n, nil
+}
+
+// userComparison compares the users with the index.
 type userComparison struct{ *Service }
 
 // Name is a reconciliation.Comparison's.
@@ -26,81 +119,101 @@ func (userComparison) Name() string { return "search" }
 
 // Compare is a reconciliation.Comparison's. A position is the last user.
 func (s userComparison) Compare(ctx context.Context, after string, limit int) (step reconciliation.Step, err error) {
-	at := uint64(0)
-	if after != "" {
-		if at, err = strconv.ParseUint(after, 10, 64); err != nil {
-			return step, err
-		}
-	}
-	list, err := s.deps.Accounts.UsersAfter(ctx, at, limit)
-	if err != nil {
-		return step, err
-	}
-	for some := range slices.Chunk(list, usersPerQuery) {
-		missing, err := s.missing(ctx, some)
-		if err != nil {
-			return step, err
-		}
-		step.Items += len(some)
-		for _, u := range missing {
-			step.Differences = append(step.Differences, reconciliation.Difference{Subject: fmt.Sprint("user ", u), What: "the search index lacks the user, or has another name"})
-		}
-	}
-	if len(list) == limit {
-		step.Next = strconv.FormatUint(list[len(list)-1], 10)
-	}
-	return step, nil
+	return compareRows(ctx, after, limit, usersPerQuery, s.deps.Accounts.UsersAfter, s.differences)
 }
 
-// missing returns those of some users whom the index lacks, although it has all their changes.
-func (s userComparison) missing(ctx context.Context, list []uint64) (missing []uint64, err error) {
-	g := s.serving()
-	if g == nil || !g.complete.Load() {
-		return nil, reconciliation.ErrNotReady
+// differences returns those of some users whom the index lacks, although it has all their changes.
+func (s userComparison) differences(ctx context.Context, some []uint64) (list []reconciliation.Difference, err error) {
+	g, err := s.comparable()
+	if err != nil {
+		return nil, err
 	}
 	read, err := g.index.Checkpoints(ctx, []string{changesPoint}) // before the rows, which may have later changes
 	if err != nil {
 		return nil, err
 	}
-	users, err := s.deps.Accounts.UsersToIndex(ctx, list)
+	users, err := s.deps.Accounts.UsersToIndex(ctx, some)
 	if err != nil {
 		return nil, err
 	}
 	for _, u := range users {
-		ask := &searchindex.Query{Kind: searchindex.User, Access: []string{everybody}, Limit: comparedHits}
-		for _, w := range searchindex.Words(textOfUser(u)) {
-			if len(ask.Terms) < searchindex.MaxTerms {
-				ask.Terms = append(ask.Terms, searchindex.Term{Word: w})
-			}
-		}
-		found, err := g.index.Search(ctx, ask)
+		found, err := isFound(ctx, g.index, searchindex.Document{ID: searchindex.ID{Kind: searchindex.User, Number: u.Id}, Text: textOfUser(u), Access: []string{everybody}})
 		if err != nil {
 			return nil, err
 		}
-		if found.More || slices.ContainsFunc(found.Hits, func(h searchindex.Hit) bool { return h.ID.Number == u.Id }) {
+		if found {
 			continue
 		}
-		pending := false
-		if err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM search_changes WHERE n >= $1 AND kind = $2 AND subject = $3)`, int64(read[0]), int64(ChangedUser), int64(u.Id)).Scan(&pending); err != nil {
+		if pending, err := s.isPending(ctx, read[0], ChangedUser, u.Id); err != nil {
 			return nil, err
-		}
-		if !pending {
-			missing = append(missing, u.Id)
+		} else if !pending {
+			list = append(list, reconciliation.Difference{Subject: fmt.Sprint("user ", u.Id), What: "the search index lacks the user, or has another name"})
 		}
 	}
-	return missing, nil
+	return list, nil
 }
 
 // Repair is a reconciliation.Comparison's: all nodes index the user again.
 func (s userComparison) Repair(ctx context.Context, subject string) error {
-	number, ok := strings.CutPrefix(subject, "user ")
-	u, err := strconv.ParseUint(number, 10, 64)
-	if !ok || err != nil {
-		return fmt.Errorf("%q names no user", subject)
-	}
-	if err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return s.Changed(ctx, tx, ChangedUser, u) }); err != nil {
+	u, err := numberOf(subject, "user")
+	if err != nil {
 		return err
 	}
-	s.Wake()
-	return nil
+	return s.indexAgain(ctx, ChangedUser, u)
+}
+
+// postComparison compares the posts, and the videos that they show, with the index.
+type postComparison struct{ *Service }
+
+// Name is a reconciliation.Comparison's.
+func (postComparison) Name() string { return "search_posts" }
+
+// Compare is a reconciliation.Comparison's. A position is the last post.
+func (s postComparison) Compare(ctx context.Context, after string, limit int) (step reconciliation.Step, err error) {
+	return compareRows(ctx, after, limit, postsPerQuery, s.deps.Posts.PostsAfter, s.differences)
+}
+
+// differences returns those of some posts that the index lacks, although it has all their changes.
+func (s postComparison) differences(ctx context.Context, some []uint64) (list []reconciliation.Difference, err error) {
+	g, err := s.comparable()
+	if err != nil {
+		return nil, err
+	}
+	read, err := g.index.Checkpoints(ctx, []string{changesPoint}) // before the rows, which may have later changes
+	if err != nil {
+		return nil, err
+	}
+	b := newBuilder(len(some))
+	if err := newIndexer(s.Service, g).indexPosts(ctx, some, b); err != nil {
+		return nil, err
+	}
+	for _, d := range b.batch.Put {
+		found, err := isFound(ctx, g.index, d)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			continue
+		}
+		pending, err := s.isPending(ctx, read[0], ChangedPost, d.ID.Number)
+		if err == nil && !pending && d.ID.Kind == searchindex.Video {
+			pending, err = s.isPending(ctx, read[0], ChangedVideo, 0)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !pending {
+			list = append(list, reconciliation.Difference{Subject: fmt.Sprint("post ", d.ID.Number), What: "the search index lacks the post or its video, or has another text"})
+		}
+	}
+	return slices.CompactFunc(list, func(a, b reconciliation.Difference) bool { return a.Subject == b.Subject }), nil // a post and its video follow each other
+}
+
+// Repair is a reconciliation.Comparison's: all nodes index the post again.
+func (s postComparison) Repair(ctx context.Context, subject string) error {
+	p, err := numberOf(subject, "post")
+	if err != nil {
+		return err
+	}
+	return s.indexAgain(ctx, ChangedPost, p)
 }

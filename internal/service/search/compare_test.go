@@ -5,18 +5,23 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
+	"github.com/rialto-im/rialto/internal/platform/reconciliation"
+	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
 
-// A user whom the index lacks is found in one round. The repair has the user indexed again.
-func TestUsersWhomTheIndexLacksAreFound(t *testing.T) {
-	f := open(t, 7)
-	c := f.Comparison()
-	differences := func() (list []string) {
-		t.Helper()
+// comparison returns one of the comparisons, and what a round of it finds in steps of three items.
+func (f *fixture) comparison(name string) (c reconciliation.Comparison, round func() []string) {
+	f.t.Helper()
+	all := f.Comparisons()
+	c = all[slices.IndexFunc(all, func(c reconciliation.Comparison) bool { return c.Name() == name })]
+	return c, func() (list []string) {
+		f.t.Helper()
 		for at := ""; ; {
-			step, err := c.Compare(t.Context(), at, 3)
-			must(t, err)
+			step, err := c.Compare(f.t.Context(), at, 3)
+			must(f.t, err)
 			for _, d := range step.Differences {
 				list = append(list, d.Subject)
 			}
@@ -25,26 +30,115 @@ func TestUsersWhomTheIndexLacksAreFound(t *testing.T) {
 			}
 		}
 	}
+}
+
+// lose removes a document from the index.
+func (f *fixture) lose(name searchindex.ID) {
+	f.t.Helper()
+	must(f.t, f.Index().Apply(f.t.Context(), &searchindex.Batch{Delete: []searchindex.ID{name}}))
+}
+
+// wantRound fails the test unless a round finds what is wanted.
+func wantRound(t *testing.T, when string, round func() []string, want ...string) {
+	t.Helper()
+	if got := round(); !slices.Equal(got, want) {
+		t.Errorf("%s the round finds %q, want %q", when, got, want)
+	}
+}
+
+// A user whom the index lacks is found in one round. The repair has the user indexed again.
+func TestUsersWhomTheIndexLacksAreFound(t *testing.T) {
+	f := open(t, 7)
+	c, round := f.comparison("search")
 	f.catchUp()
-	if list := differences(); len(list) != 0 {
-		t.Fatalf("%q differ", list)
-	}
+	wantRound(t, "at first", round)
 	f.user() // its change is not read yet
-	if list := differences(); len(list) != 0 {
-		t.Fatalf("with a user who is not indexed yet, %q differ", list)
-	}
+	wantRound(t, "with a user who is not indexed yet", round)
 	f.catchUp()
 	lost := f.users[4]
-	must(t, f.Index().Apply(t.Context(), &searchindex.Batch{Delete: []searchindex.ID{{Kind: searchindex.User, Number: uint64(lost)}}}))
-	if list, want := differences(), []string{fmt.Sprint("user ", lost)}; !slices.Equal(list, want) {
-		t.Fatalf("%q differ, want %q", list, want)
-	}
+	f.lose(searchindex.ID{Kind: searchindex.User, Number: uint64(lost)})
+	wantRound(t, "with a lost user", round, fmt.Sprint("user ", lost))
 	must(t, c.Repair(t.Context(), fmt.Sprint("user ", lost)))
 	f.catchUp()
-	if list := differences(); len(list) != 0 {
-		t.Errorf("after the repair %q differ", list)
-	}
+	wantRound(t, "after the repair", round)
 	if err := c.Repair(t.Context(), "nobody"); err == nil {
 		t.Error("a subject that names no user is repaired")
+	}
+}
+
+// A post or a video that the index lacks, and a post of which it has an earlier text, are found in one round. The repair has the post indexed again.
+func TestPostsThatTheIndexLacksAreFound(t *testing.T) {
+	f := open(t, 2)
+	c, round := f.comparison("search_posts")
+	var posts []uint64
+	for i := range 7 {
+		posts = append(posts, f.publish(f.users[i%2], &feedv1.PostContent{Text: fmt.Sprint("words of number", i), Audience: feedv1.Audience(i % 3)}))
+	}
+	f.setVideo(9, "what is said", true)
+	shown := f.publish(f.users[0], &feedv1.PostContent{Video: 9})
+	f.catchUp()
+	wantRound(t, "at first", round)
+	f.publish(f.users[0], &feedv1.PostContent{Text: "not read yet"})
+	f.setVideo(9, "something else is said", true)
+	wantRound(t, "with changes that are not read yet", round)
+	f.catchUp()
+	lost, old := posts[3], posts[5]
+	f.lose(searchindex.ID{Kind: searchindex.Post, Number: lost})
+	f.lose(searchindex.ID{Kind: searchindex.Video, Number: shown})
+	must(t, f.Index().Apply(t.Context(), &searchindex.Batch{Put: []searchindex.Document{{ID: searchindex.ID{Kind: searchindex.Post, Number: old}, Text: "an earlier text", Author: uint64(f.users[1]), Access: []string{"*"}, TimeMs: f.clock.Now().UnixMilli()}}}))
+	want := []string{fmt.Sprint("post ", lost), fmt.Sprint("post ", old), fmt.Sprint("post ", shown)}
+	wantRound(t, "with faults", round, want...)
+	for _, subject := range want {
+		must(t, c.Repair(t.Context(), subject))
+	}
+	f.catchUp()
+	wantRound(t, "after the repairs", round)
+}
+
+// Messages, files, threads and titles that the index lacks, and messages of which it has an earlier text, are found in one round, however far in the conversation. The repair has the conversation indexed
+// again.
+func TestMessagesThatTheIndexLacksAreFound(t *testing.T) {
+	f := open(t, 2)
+	c, round := f.comparison("search_messages")
+	var groups []uint64
+	var seqs [4][]uint64
+	for i := range seqs {
+		g := f.group(f.users[0], fmt.Sprint("Group", i), f.users[1])
+		groups = append(groups, uint64(g))
+		for k := range 20 {
+			seqs[i] = append(seqs[i], f.send(g, f.users[k%2], fmt.Sprint("words of message", k)))
+		}
+	}
+	edit := func(i, k int, text string) {
+		t.Helper()
+		_, err := f.sendContent(id.Conversation(groups[i]), f.users[k%2], &chatv1.Content{Kind: &chatv1.Content_Edit{Edit: &chatv1.Edit{Target: &chatv1.Ref{Seq: seqs[i][k]}, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}}}}})
+		must(t, err)
+	}
+	f.catchUp()
+	wantRound(t, "at first", round)
+	f.send(id.Conversation(groups[0]), f.users[0], "not read yet")
+	edit(0, 2, "an edit that is not read yet")
+	wantRound(t, "with changes that are not read yet", round)
+	f.catchUp()
+	wantRound(t, "with an edit", round)
+	f.lose(searchindex.ID{Kind: searchindex.Message, Parent: groups[1], Number: seqs[1][0]})
+	f.lose(searchindex.ID{Kind: searchindex.Message, Parent: groups[1], Number: seqs[1][19]})
+	f.lose(searchindex.ID{Kind: searchindex.Conversation, Number: groups[2]})
+	f.lose(searchindex.ID{Kind: searchindex.Message, Parent: groups[3], Number: seqs[3][6]})
+	edit(3, 6, "its edit is not read yet")
+	found := round()
+	slices.Sort(found)
+	want := []string{fmt.Sprint("conversation ", groups[1]), fmt.Sprint("conversation ", groups[2])}
+	if found = slices.Compact(found); !slices.Equal(found, want) {
+		t.Errorf("with faults the round finds %q, want %q", found, want)
+	}
+	f.catchUp()
+	for _, subject := range want {
+		must(t, c.Repair(t.Context(), subject))
+	}
+	f.catchUp()
+	wantRound(t, "after the repairs", round)
+	if err := c.Repair(t.Context(), "conversation nine"); err == nil {
+		t.Error("a subject that names no conversation is repaired")
 	}
 }

@@ -93,6 +93,13 @@ func (x *indexer) indexConversation(ctx context.Context, c id.Conversation, b *b
 	return len(entries) == most, nil
 }
 
+// indexFromBeginning has all messages of a conversation indexed again, after the batch.
+func (x *indexer) indexFromBeginning(c id.Conversation, b *builder) {
+	b.point(conversationPoint(c), 0)
+	b.positions[c] = 0
+	x.mark([]id.Conversation{c})
+}
+
 // readEntries reads at most some entries of a conversation after a seq. through is the last one that was read, or passed over because it is corrupt.
 func (x *indexer) readEntries(ctx context.Context, c id.Conversation, from uint64, most int) (entries []timeline.Entry, through uint64, err error) {
 	log := x.service.deps.Log

@@ -89,6 +89,8 @@ func (x *indexer) indexSubjects(ctx context.Context, list []change, b *builder) 
 			if err := x.removeMessagesBy(ctx, id.User(c.subject), b); err != nil {
 				return err
 			}
+		case ChangedConversation:
+			x.indexFromBeginning(id.Conversation(c.subject), b)
 		}
 	}
 	if err := x.indexUsers(ctx, users, b); err != nil {

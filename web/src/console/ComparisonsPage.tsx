@@ -8,7 +8,7 @@ import { usePolled } from "./usePolled.js";
 
 const everyMs = 5000;
 
-const hints: Record<string, Key> = { files: "filesHint", quotas: "quotasHint", inboxes: "inboxesHint", search: "searchHint" };
+const hints: Record<string, Key> = { files: "filesHint", quotas: "quotasHint", inboxes: "inboxesHint", search: "searchHint", search_posts: "searchPostsHint", search_messages: "searchMessagesHint" };
 
 /** The stores that are compared in the background, what differs, and repairs. */
 export function ComparisonsPage({ calls, fail, mayChange }: PageProps) {

@@ -1941,7 +1941,7 @@ func (x *ListComparisonsResponse) GetComparisons() []*Comparison {
 // Comparison compares two stores that have to agree, such as files and their rows, again and again.
 type Comparison struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name: files, quotas, inboxes or search. Docs/operating/reconciliation.md explains each.
+	// Name: files, quotas, inboxes, search, search_posts or search_messages. Docs/operating/reconciliation.md explains each.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Differences that are not repaired.
 	Differences uint32 `protobuf:"varint,2,opt,name=differences,proto3" json:"differences,omitempty"`

@@ -870,7 +870,7 @@ export const ListComparisonsResponseSchema: GenMessage<ListComparisonsResponse> 
  */
 export type Comparison = Message<"rialto.operation.v1.Comparison"> & {
   /**
-   * Name: files, quotas, inboxes or search. Docs/operating/reconciliation.md explains each.
+   * Name: files, quotas, inboxes, search, search_posts or search_messages. Docs/operating/reconciliation.md explains each.
    *
    * @generated from field: string name = 1;
    */
