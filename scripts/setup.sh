@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the project needs and is missing: setup.sh run (for make run), setup.sh generate (for make generate), setup.sh test (for
-# make test), setup.sh cluster (for make test-cluster), setup.sh bridges (for the tests of bridges) or setup.sh kotlin (for the SDK for Kotlin).
+# make test), setup.sh cluster (for make test-cluster), setup.sh bridges (for the tests of bridges), setup.sh kotlin (for the SDK for Kotlin) or
+# setup.sh deployed (for all tests of deploy/).
 # It prints what it does, and what is missing if it cannot install it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -87,6 +88,9 @@ if [ "$for" != run ]; then
 	if [ "$for" = kotlin ]; then # Maven downloads the compiler and the libraries with the first build
 		command -v javac >/dev/null || packages+=(default-jdk-headless)
 		command -v mvn >/dev/null || packages+=(maven)
+	fi
+	if [ "$for" = deployed ]; then # the image runs by rootless Podman
+		for tool in podman:podman crun:crun newuidmap:uidmap; do command -v "${tool%:*}" >/dev/null || packages+=("${tool#*:}"); done
 	fi
 	if [ "$for" = bridges ]; then # servers of the other systems
 		fetch "downloading the Go modules of bridges" env -C bridges go list -deps -test ./...
