@@ -1861,6 +1861,7 @@ mutant "report messages that an entry changes which is not indexed yet" internal
 mutant "compare messages that are not indexed yet" internal/service/search/compare_messages.go 's/entries\[len\(entries\)-1\]\.Seq > through/false/' TestMessagesThatTheIndexLacksAreFound ./internal/service/search
 mutant "compare only the beginning of a conversation" internal/service/search/compare_messages.go 's/at\.ended = len\(entries\) < most/at.ended = true/' TestMessagesThatTheIndexLacksAreFound ./internal/service/search
 mutant "index a conversation again only from where it was" internal/service/search/messages.go 's/^\tb\.positions\[c\] = 0$/\tdelete(b.positions, c)/' TestMessagesThatTheIndexLacksAreFound ./internal/service/search
+mutant "begin to restore with a key that does not open the backup" internal/platform/backup/restore.go 's/errors\.As\(err, \&no\) \{/errors.As(err, \&no) \&\& false {/' '^TestAnEncryptedBackup$' ./internal/platform/backup
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

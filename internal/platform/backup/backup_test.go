@@ -398,7 +398,8 @@ func TestAnEncryptedBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.NewKey(other); err != nil {
+	successor, err := backup.NewKey(other)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := backup.NewKey(key); !errors.Is(err, fs.ErrExist) {
@@ -429,13 +430,29 @@ func TestAnEncryptedBackup(t *testing.T) {
 		}
 	}
 	o := d.restoreOptions("")
-	for file, want := range map[string]string{"": "--identity", other: "does not open it", filepath.Join(d.backups, "RIALTO-BACKUPS"): "no private key", "absent": "no such file"} {
+	for file, want := range map[string]string{"": "--identity", other: "does not open the backup", filepath.Join(d.backups, "RIALTO-BACKUPS"): "no private key", "absent": "no such file"} {
 		o.Identity = file
-		if _, _, err := backup.Restore(t.Context(), filepath.Join(t.TempDir(), "to"), o); err == nil || !strings.Contains(err.Error(), want) {
+		to := filepath.Join(t.TempDir(), "to")
+		if _, _, err := backup.Restore(t.Context(), to, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a restore with the key %q returned %v, want %q", file, err, want)
+		}
+		if _, err := os.Stat(to); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a restore with the key %q has begun to write: %v", file, err)
+		}
+		if _, err := backup.Check(t.Context(), o); file != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("a check with the key %q returned %v, want %q", file, err, want)
 		}
 	}
 	o.Identity = key
+	if _, err := backup.Check(t.Context(), o); err != nil {
+		t.Error(err)
+	}
+	d.restored(o, 30, "a/1", "a/2")
+	c.Recipients = []string{successor} // nothing of the next backup needs the first key, which may be deleted
+	if _, err := d.make(t.Context(), c, nil); err != nil {
+		t.Fatal(err)
+	}
+	o.Identity = other
 	d.restored(o, 30, "a/1", "a/2")
 	c.Recipients = []string{"age1wrong"}
 	if err := c.Check(d.dir); err == nil || !strings.Contains(err.Error(), "age1wrong") {

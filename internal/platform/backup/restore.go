@@ -44,14 +44,43 @@ const (
 	mostStarts = 1 << 19
 )
 
-// Check reads a whole backup, and compares everything with its hashes. It writes nothing.
+// Check reads a whole backup, and compares everything with its hashes. It writes nothing. With an identity it also finds out whether that opens the backup.
 func Check(ctx context.Context, o RestoreOptions) (_ *Manifest, err error) {
 	r, m, err := openBackup(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
+	if o.Identity != "" {
+		if _, err := r.keys(ctx, m, o.Identity); err != nil {
+			return nil, err
+		}
+	}
 	return m, r.check(ctx, m, o.Progress)
+}
+
+// keys returns the private keys of a file, if they are needed: none of a backup that is not encrypted. It fails if they do not open the backup.
+func (r *repository) keys(ctx context.Context, m *Manifest, file string) ([]age.Identity, error) {
+	if len(m.Recipients) == 0 {
+		return nil, nil
+	}
+	if file == "" {
+		return nil, fmt.Errorf("the backup %s is encrypted for %s: give the file with the private key, --identity FILE", m.ID, strings.Join(m.Recipients, ", "))
+	}
+	keys, err := identitiesOf(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range m.Files { // what a backup has is all encrypted for the same recipients
+		for _, p := range f.Parts {
+			_, err := r.writePart(ctx, io.Discard, p, keys)
+			if no := (*age.NoIdentityMatchError)(nil); errors.As(err, &no) {
+				return nil, fmt.Errorf("the private key in %s does not open the backup %s, which is encrypted for %s", file, m.ID, strings.Join(m.Recipients, ", "))
+			}
+			return keys, nil // another fault is found by the check of all objects
+		}
+	}
+	return keys, nil
 }
 
 // Restore writes a backup into a directory, which must be empty or missing but for a lock, and makes it ready for a server. It reads the whole
@@ -71,14 +100,9 @@ func Restore(ctx context.Context, dir string, o RestoreOptions) (m *Manifest, re
 		return nil, "", err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	var keys []age.Identity
-	if len(m.Recipients) > 0 {
-		if o.Identity == "" {
-			return nil, "", fmt.Errorf("the backup %s is encrypted for %s: give the file with the private key, --identity FILE", m.ID, strings.Join(m.Recipients, ", "))
-		}
-		if keys, err = identitiesOf(o.Identity); err != nil {
-			return nil, "", err
-		}
+	keys, err := r.keys(ctx, m, o.Identity)
+	if err != nil {
+		return nil, "", err
 	}
 	if err := r.check(ctx, m, o.Progress); err != nil {
 		return nil, "", err
