@@ -1862,6 +1862,17 @@ mutant "compare messages that are not indexed yet" internal/service/search/compa
 mutant "compare only the beginning of a conversation" internal/service/search/compare_messages.go 's/at\.ended = len\(entries\) < most/at.ended = true/' TestMessagesThatTheIndexLacksAreFound ./internal/service/search
 mutant "index a conversation again only from where it was" internal/service/search/messages.go 's/^\tb\.positions\[c\] = 0$/\tdelete(b.positions, c)/' TestMessagesThatTheIndexLacksAreFound ./internal/service/search
 mutant "begin to restore with a key that does not open the backup" internal/platform/backup/restore.go 's/errors\.As\(err, \&no\) \{/errors.As(err, \&no) \&\& false {/' '^TestAnEncryptedBackup$' ./internal/platform/backup
+mutant "let servers write tails while the timelines are moved" internal/engine/timeline/pglog/freeze.go '/ON log_tails FOR EACH/d' '^TestTimelinesMoveWhileServersRead$' ./internal/tool/move
+mutant "let servers trim streams while the timelines are moved" internal/engine/timeline/pglog/freeze.go '/ON log_heads FOR EACH/d' '^TestTimelinesMoveWhileServersRead$' ./internal/tool/move
+mutant "switch to a copy although servers could write" internal/engine/timeline/pglog/freeze.go 's/if err == nil \&\& !is \{/if err == nil \&\& !is \&\& tx == nil {/' '^TestAMoveNeedsItsTriggers$' ./internal/tool/move
+mutant "let servers read timelines that have moved" internal/engine/timeline/pglog/freeze.go 's/^(ALTER TABLE log_entries RENAME TO) moved_log_entries;/\1 old_log_entries; ALTER TABLE old_log_entries RENAME TO log_entries;/' '^TestTimelinesMoveWhileServersRead$' ./internal/tool/move
+mutant "say that a frozen log may have stored an append" internal/engine/timeline/pglog/writer_session.go 's/case frozen, undefinedTable:/case undefinedTable:/' '^TestAcknowledgedEntriesAreInTheCopy$' ./internal/tool/move
+mutant "switch to a copy that differs" internal/tool/move/sharedtimelines.go 's/if err != nil \|\| len\(m\.report\.Differences\) > 0 \{/if err != nil {/' '^TestADifferentCopyIsNotUsed$' ./internal/tool/move
+mutant "move timelines into another target than before" internal/tool/move/sharedtimelines.go 's/target != "" \&\& target != m\.options\.Setting/target == "none"/' '^TestAnAbortedMoveOfTimelines$' ./internal/tool/move
+mutant "keep the positions of a move that was aborted" internal/tool/move/sharedtimelines.go 's/WHERE name LIKE \$1 \|\| .%./WHERE name = $1/' '^TestAnAbortedMoveOfTimelines$' ./internal/tool/move
+mutant "begin a new epoch of streams when timelines move" internal/tool/move/sharedtimelines.go 's/tx, m\.source\.epoch, m/tx, m.source.epoch+1, m/' '^TestTimelinesMoveWhileServersRead$' ./internal/tool/move
+mutant "leave the nodes their place of the timelines" internal/tool/move/sharedtimelines.go 's/DO UPDATE SET value = \$1/DO UPDATE SET value = cluster_settings.value || substr($1, 1, 0)/' '^TestTimelinesMoveWhileServersRead$' ./internal/tool/move
+mutant "leave out rows after a page of an export" internal/engine/timeline/pglog/export.go 's/n < exportRows \{/n <= exportRows {/' '^TestTimelinesMoveWhileServersRead$' ./internal/tool/move
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

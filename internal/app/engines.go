@@ -98,10 +98,7 @@ func (n *Node) openShared(ctx context.Context) (err error) {
 
 // agreeSettings compares where this node stores timelines, messages of the bus and files with what the other nodes agreed on.
 func (n *Node) agreeSettings(ctx context.Context) error {
-	mine := "PostgreSQL"
-	if c := cassandraOptions(n.config); len(c.Hosts) > 0 {
-		mine = fmt.Sprintf("Cassandra (keyspace %s, store %d)", cmp.Or(c.Keyspace, "rialto"), c.Store)
-	}
+	mine := timelinesPlace(n.config)
 	all, err := cluster.AgreeSetting(ctx, n.db, "timelines", mine)
 	if err == nil && all != mine {
 		err = fmt.Errorf("the messages of this database are in %s, but this node is configured for %s: use the settings of the other nodes, or another database", all, mine)
@@ -140,6 +137,15 @@ func (n *Node) agreeSettings(ctx context.Context) error {
 			"theirs", all, "this_nodes", mine)
 	}
 	return err
+}
+
+// timelinesPlace names where a node of a cluster stores timelines. All nodes agree on it.
+func timelinesPlace(config *config.Config) string {
+	c := cassandraOptions(config)
+	if len(c.Hosts) == 0 {
+		return "PostgreSQL"
+	}
+	return fmt.Sprintf("Cassandra (keyspace %s, store %d)", cmp.Or(c.Keyspace, "rialto"), c.Store)
 }
 
 func (n *Node) openTimelines(ctx context.Context) (timeline.Log, error) {

@@ -38,6 +38,8 @@ var (
 	ErrTooLarge = errs.New(errs.Exhausted, "too_much", "ask for less at once")
 	// ErrClosed: the log is closing.
 	ErrClosed = &errs.Error{Kind: errs.Unavailable, Reason: "closing", Message: "the server is stopping; reconnect", Retry: 1e9}
+	// ErrMoving: the timelines are being moved to another store, or are there now. Nothing was stored.
+	ErrMoving = &errs.Error{Kind: errs.Unavailable, Reason: "storage", Message: "the server's messages are being moved to another store; try again later", Retry: 10e9}
 	// ErrStorageFull: the disk is full; nothing was stored.
 	ErrStorageFull = errs.StorageFull(nil)
 )

@@ -20,6 +20,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/timeline/cassandralog"
 	"github.com/rialto-im/rialto/internal/engine/timeline/cassandralog/cassandratest"
 	"github.com/rialto-im/rialto/internal/engine/timeline/pebblelog"
+	"github.com/rialto-im/rialto/internal/engine/timeline/pglog"
 	"github.com/rialto-im/rialto/internal/engine/timeline/timelinetest"
 )
 
@@ -131,4 +132,67 @@ func TestMoveIntoCassandra(t *testing.T) {
 		}
 	}
 	must(t, log.Close())
+}
+
+// TestTimelinesMoveIntoCassandra stops and resumes a move from PostgreSQL, and then uses the result as a server does.
+func TestTimelinesMoveIntoCassandra(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	cluster, err := cassandratest.Start(ctx, cassandratest.Config{Say: os.Stdout})
+	must(t, err)
+	defer func() { must(t, cluster.Stop()) }()
+	dir, address := directory(t, 12), sqltest.Schema(t, sqltest.Postgres(t))
+	addLong(t, dir)
+	completed(t, Options{Data: dir, Postgres: address})
+	agreed(t, address, "PostgreSQL")
+	served, err := pglog.Open(ctx, address, pglog.Options{})
+	must(t, err)
+	want := shown(t, served)
+	engine := cassandralog.Options{Hosts: cluster.Hosts, Port: cluster.Port, Keyspace: "moved", Replicas: 1, Store: 6, SegmentEntries: 1000, Timeout: time.Minute}
+	o := TimelinesOptions{Postgres: address, Cassandra: engine, Setting: inTheCopy, Batch: 700}
+	var left atomic.Int64
+	o.interrupt = func(string) error {
+		if left.Add(-1) < 0 {
+			return errStopped
+		}
+		return nil
+	}
+	for n := 0; ; n++ {
+		left.Store(15)
+		r, err := RunTimelines(ctx, o)
+		if errors.Is(err, errStopped) && n < 100 {
+			sameLines(t, shown(t, served), want)
+			continue
+		}
+		must(t, err)
+		if len(r.Differences) > 0 || n < 2 || r.Entries < 2000 || r.Posts < 4500 {
+			t.Fatalf("after %d interruptions: got report %+v", n, r)
+		}
+		break
+	}
+	agreed(t, address, inTheCopy)
+	refusesWrites(t, served)
+	log, err := cassandralog.Open(ctx, engine)
+	must(t, err)
+	sameLines(t, comparable(shown(t, log)), comparable(want))
+	if log.Epoch() != served.Epoch() {
+		t.Errorf("the epoch is %d after the move and %d before, so devices start again", log.Epoch(), served.Epoch())
+	}
+	for _, seq := range []uint64{1, 1999, 4500} { // expired, in a sealed segment, in the newest
+		a := &timeline.AppendRequest{Key: conversation(21), Payload: fmt.Append(nil, "addLong ", seq-1), Token: timeline.Token{Sender: 7, Device: 1 + (seq-1)%2, Counter: seq}}
+		if timelinetest.Append(log, a); a.Err != nil || !a.Duplicate || a.Seq != seq {
+			t.Errorf("retry of message %d: got %+v, want a duplicate", seq, a)
+		}
+	}
+	for _, k := range []timeline.Key{inbox(1), inbox(3), inbox(21)} {
+		tail, err := log.Tail(ctx, k)
+		must(t, err)
+		must(t, log.Acquire(ctx, k.Partition(), 1))
+		post := []timeline.Post{{Key: k, Payload: []byte("new")}}
+		must(t, log.Post(ctx, post))
+		if post[0].Prev != tail.Seq || post[0].Seq != max(tail.Seq, 3<<32)+1 {
+			t.Errorf("%v: got post %+v after the move; the tail was %d", k, post[0], tail.Seq)
+		}
+	}
+	must(t, errors.Join(served.Close(), log.Close()))
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/engine/timeline"
-	"github.com/rialto-im/rialto/internal/engine/timeline/pebblelog"
 	"github.com/rialto-im/rialto/internal/platform/idgen"
 )
 
@@ -24,6 +23,15 @@ func (m *mover) compare(ctx context.Context) (err error) {
 	if err := forEach(ctx, parallel, m.source.tables, m.compareTable); err != nil {
 		return fmt.Errorf("comparing records: %w", err)
 	}
+	if err := m.compareTimelines(ctx); err != nil {
+		return err
+	}
+	m.Say("comparing files …")
+	return m.compareFiles(ctx)
+}
+
+// compareTimelines compares all that the logs have.
+func (m *mover) compareTimelines(ctx context.Context) (err error) {
 	log, err := m.target.sink.open(ctx)
 	if err != nil {
 		return err
@@ -42,8 +50,7 @@ func (m *mover) compare(ctx context.Context) (err error) {
 	if err := m.comparePartitions(ctx, log); err != nil {
 		return fmt.Errorf("comparing fan-out records: %w", err)
 	}
-	m.Say("comparing files …")
-	return m.compareFiles(ctx)
+	return nil
 }
 
 // sum is a checksum of rows in any order: their number, and the sum of their hashes.
@@ -193,7 +200,7 @@ func (m *mover) compareKey(ctx context.Context, log reader, k timeline.Key) erro
 		return err
 	}
 	if ofSource != ofTarget {
-		m.report.differ("%s: the directory's tail is %+v, the target's %+v", nameOf(k), ofSource, ofTarget)
+		m.report.differ("%s: the source's tail is %+v, the target's %+v", nameOf(k), ofSource, ofTarget)
 	}
 	after, count := uint64(0), uint64(0)
 	for {
@@ -231,10 +238,10 @@ func equal(a, b timeline.Entry) bool {
 	return a.Seq == b.Seq && a.Counted == b.Counted && a.Prev == b.Prev && bytes.Equal(a.Payload, b.Payload)
 }
 
-// compareRows compares tokens, authors and heads, in the order of the directory's rows.
+// compareRows compares tokens, authors and heads, in the order of the source's rows.
 func (m *mover) compareRows(ctx context.Context, log reader) error {
 	tokens, authors := uint64(0), uint64(0)
-	err := forEach(ctx, parallel, pebblelog.RowRanges(), func(ctx context.Context, p pebblelog.RowRange) error {
+	err := forEach(ctx, parallel, rowRanges, func(ctx context.Context, name string) error {
 		var rows []timeline.Row
 		check := func() error {
 			if len(rows) == 0 {
@@ -253,12 +260,12 @@ func (m *mover) compareRows(ctx context.Context, log reader) error {
 			m.report.mu.Unlock()
 			return m.compareSome(ctx, log, rows)
 		}
-		switch p.Name {
+		switch name {
 		case "tokens", "sums", "authors", "heads":
 		default:
 			return nil // entries, tails and records are compared elsewhere
 		}
-		err := m.source.log.Export(ctx, p, nil, func(_ []byte, more []timeline.Row) error {
+		err := m.source.log.Export(ctx, name, nil, func(_ []byte, more []timeline.Row) error {
 			if rows = append(rows, more...); len(rows) < page {
 				return nil
 			}
@@ -273,7 +280,7 @@ func (m *mover) compareRows(ctx context.Context, log reader) error {
 	}
 	moreTokens, moreAuthors, err := counts.Stored(ctx)
 	if moreTokens != tokens || moreAuthors != authors {
-		m.report.differ("the directory has %d tokens and %d authors, the target has %d and %d", tokens, authors, moreTokens, moreAuthors)
+		m.report.differ("the source has %d tokens and %d authors, the target has %d and %d", tokens, authors, moreTokens, moreAuthors)
 	}
 	return err
 }
@@ -305,7 +312,7 @@ func (m *mover) compareSome(ctx context.Context, log reader, rows []timeline.Row
 			}
 			ofTarget, err := log.Tail(ctx, r.Key)
 			if err == nil && ofSource != ofTarget {
-				m.report.differ("%s: the directory's tail is %+v, the target's %+v", nameOf(r.Key), ofSource, ofTarget)
+				m.report.differ("%s: the source's tail is %+v, the target's %+v", nameOf(r.Key), ofSource, ofTarget)
 			}
 			return err
 		})

@@ -105,6 +105,14 @@ func (m *mover) moveAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := m.moveParts(ctx, parts); err != nil {
+		return err
+	}
+	return m.target.finishTables(ctx, m.source)
+}
+
+// moveParts moves parts, and reports the progress.
+func (m *mover) moveParts(ctx context.Context, parts []*part) error {
 	m.count = &rows{}
 	for _, p := range parts {
 		m.count.total += p.total
@@ -112,13 +120,10 @@ func (m *mover) moveAll(ctx context.Context) error {
 	}
 	m.count.done.Store(m.count.before)
 	stop := m.count.run(ctx)
-	err = m.work(ctx, parts)
+	err := m.work(ctx, parts)
 	stop()
 	m.report.Rows, m.report.Took = m.count.done.Load()-m.count.before, m.count.took()
-	if err != nil {
-		return err
-	}
-	return m.target.finishTables(ctx, m.source)
+	return err
 }
 
 // work runs the stages in order, and the parts of a stage in parallel.
@@ -152,5 +157,5 @@ func (m *mover) end(ctx context.Context) error {
 	if err := writeMarker(m.Data, m.target.name()); err != nil {
 		return err
 	}
-	return m.target.end(ctx, m.source.epoch, m.source.log.RestoredEpoch())
+	return m.target.end(ctx, m.source.epoch, m.source.restored)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
-	"github.com/rialto-im/rialto/internal/engine/timeline/pebblelog"
 )
 
 // part is a unit whose rows are moved in order: a table, a range of the timelines' rows, or the files.
@@ -20,19 +19,8 @@ type part struct {
 // parts returns the parts of the move and their states.
 func (m *mover) parts(ctx context.Context) (parts []*part, err error) {
 	m.Say("counting rows to move …")
-	for _, p := range pebblelog.RowRanges() {
-		stage := 2 // Cassandra stores the metadata of entries next to them, so entries come first
-		switch p.Name {
-		case "conversations", "inboxes":
-			stage = 0
-		case "tails":
-			stage = 1
-		}
-		one := &part{name: "timelines/" + p.Name, stage: stage, run: m.moveTimelines(p)}
-		if one.total, err = m.source.log.Count(ctx, p); err != nil {
-			return nil, err
-		}
-		parts = append(parts, one)
+	if parts, err = m.timelineParts(ctx, "timelines/"); err != nil {
+		return nil, err
 	}
 	for _, t := range m.source.tables {
 		one := &part{name: "records/" + t.name, run: m.moveTable(t)}
@@ -48,12 +36,36 @@ func (m *mover) parts(ctx context.Context) (parts []*part, err error) {
 	if m.target.files.store != nil {
 		parts = append(parts, &part{name: "files", total: uint64(len(list)), run: m.moveFiles(list)})
 	}
-	for _, p := range parts {
-		if p.state, err = m.target.part(ctx, p.name); err != nil {
+	return parts, m.readStates(ctx, parts)
+}
+
+// timelineParts returns the parts with the rows of timelines, without their states.
+func (m *mover) timelineParts(ctx context.Context, prefix string) (parts []*part, err error) {
+	for _, name := range rowRanges {
+		stage := 2 // Cassandra stores the metadata of entries next to them, so entries come first
+		switch name {
+		case "conversations", "inboxes":
+			stage = 0
+		case "tails":
+			stage = 1
+		}
+		one := &part{name: prefix + name, stage: stage, run: m.moveTimelines(name)}
+		if one.total, err = m.source.log.Count(ctx, name); err != nil {
 			return nil, err
 		}
+		parts = append(parts, one)
 	}
 	return parts, nil
+}
+
+// readStates reads the states of parts.
+func (m *mover) readStates(ctx context.Context, parts []*part) (err error) {
+	for _, p := range parts {
+		if p.state, err = m.target.part(ctx, p.name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // batch collects a part's rows, and stores them when it is full.
@@ -111,11 +123,11 @@ func (b *batch[T]) flush(ctx context.Context, last bool) error {
 }
 
 // moveTimelines moves a range of rows from the stored position.
-func (m *mover) moveTimelines(p pebblelog.RowRange) func(ctx context.Context, one *part) error {
+func (m *mover) moveTimelines(name string) func(ctx context.Context, one *part) error {
 	return func(ctx context.Context, one *part) error {
 		b := &batch[timeline.Row]{mover: m, part: one, store: m.target.sink.store}
-		wholeInboxes := m.Cassandra != nil && p.Name == "inboxes" // each inbox must be in one batch
-		err := m.source.log.Export(ctx, p, one.state.place, func(place []byte, rows []timeline.Row) error {
+		wholeInboxes := m.Cassandra != nil && name == "inboxes" // each inbox must be in one batch
+		err := m.source.log.Export(ctx, name, one.state.place, func(place []byte, rows []timeline.Row) error {
 			size := 0
 			for _, r := range rows {
 				size += len(r.Entry.Payload) + 64*len(r.Record.Refs)

@@ -31,11 +31,13 @@ type source struct {
 	dir    string
 	lock   *os.File
 	db     *sql.DB
-	log    *pebblelog.Log
+	log    sourceLog
 	tables []table
 	// id identifies the store; its copies have the same id. epoch counts the starts of servers on it.
 	id    string
 	epoch uint32
+	// restored is the epoch that began when entries were lost.
+	restored uint32
 }
 
 // table of the records.
@@ -77,10 +79,11 @@ func openSource(ctx context.Context, dir string, logger *slog.Logger) (_ *source
 	if s.db, err = sqldb.OpenReadOnly(filepath.Join(dir, recordsFile)); err != nil {
 		return nil, err
 	}
-	if s.log, err = pebblelog.Open(filepath.Join(dir, timelinesDir), pebblelog.Options{ReadOnly: true, Logger: logger}); err != nil {
+	log, err := pebblelog.Open(filepath.Join(dir, timelinesDir), pebblelog.Options{ReadOnly: true, Logger: logger})
+	if err != nil {
 		return nil, err
 	}
-	s.epoch = s.log.Epoch()
+	s.log, s.epoch, s.restored = directoryLog{log}, log.Epoch(), log.RestoredEpoch()
 	if err := s.readTables(ctx); err != nil {
 		return nil, fmt.Errorf("the records in %s: %w", dir, err)
 	}

@@ -53,8 +53,23 @@ func openTarget(ctx context.Context, o Options, s *source) (_ *target, err error
 			err = errors.Join(err, t.close())
 		}
 	}()
-	if t.config, err = pgxpool.ParseConfig(o.Postgres); err != nil {
-		return nil, fmt.Errorf("the target: %w", err) // the error does not contain the password
+	if err := t.connect(ctx); err != nil {
+		return nil, err
+	}
+	if t.files, err = openFiles(ctx, o); err != nil {
+		return nil, err
+	}
+	if err := t.begin(ctx, s); err != nil {
+		return nil, fmt.Errorf("the target, %s: %w", t.name(), err)
+	}
+	t.sink, err = openSink(ctx, o)
+	return t, err
+}
+
+// connect connects to the database, and locks out other moves.
+func (t *target) connect(ctx context.Context) (err error) {
+	if t.config, err = pgxpool.ParseConfig(t.options.Postgres); err != nil {
+		return fmt.Errorf("the target: %w", err) // the error does not contain the password
 	}
 	// If a crash of the database loses a batch, it also loses the stored position, so the batch is moved again.
 	for name, value := range map[string]string{"synchronous_commit": "off", "statement_timeout": "0", "default_transaction_isolation": "read committed"} {
@@ -66,19 +81,12 @@ func openTarget(ctx context.Context, o Options, s *source) (_ *target, err error
 	pglink.EnableKeepalive(&t.config.ConnConfig.Config) // releases the lock of a move whose machine is gone
 	t.config.MaxConns = parallel + 2
 	if t.pool, err = pgxpool.NewWithConfig(ctx, t.config); err != nil {
-		return nil, err
+		return err
 	}
 	if err := t.acquireLock(ctx); err != nil {
-		return nil, fmt.Errorf("the target, %s: %w", t.name(), err)
+		return fmt.Errorf("the target, %s: %w", t.name(), err)
 	}
-	if t.files, err = openFiles(ctx, o); err != nil {
-		return nil, err
-	}
-	if err := t.begin(ctx, s); err != nil {
-		return nil, fmt.Errorf("the target, %s: %w", t.name(), err)
-	}
-	t.sink, err = openSink(ctx, o)
-	return t, err
+	return nil
 }
 
 // name returns the target's name, without the password.

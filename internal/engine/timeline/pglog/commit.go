@@ -102,14 +102,26 @@ func (c *committer) commit(g *commitBatch) {
 		}
 		wait := retry.Next()
 		if !isTransient(err) || time.Now().Add(wait).After(until) {
-			c.log.options.Logger.Error("appends are refused: the database does not store them", "appends", len(g.sent), "error", err)
 			c.unavailable = isTransient(err)
-			g.fail(storageError(err))
+			g.fail(c.refusal(g, err))
 			return
 		}
 		c.log.options.Logger.Warn("appends are retried until the database answers", "appends", len(g.sent), "error", err)
 		_ = backoff.Sleep(context.Background(), wait) // Close waits for accepted appends, until the timeout
 	}
+}
+
+// refusal returns the error of a batch that is given up.
+func (c *committer) refusal(g *commitBatch, err error) error {
+	refused := storageError(err)
+	if errors.Is(refused, timeline.ErrMoving) {
+		if c.unresolved != g {
+			return refused
+		}
+		refused = unknownOutcome(err) // an earlier attempt may have been stored before the log was frozen
+	}
+	c.log.options.Logger.Error("appends are refused: the database does not store them", "appends", len(g.sent), "error", err)
+	return refused
 }
 
 // attempt sends a batch, unless an earlier attempt has stored it.

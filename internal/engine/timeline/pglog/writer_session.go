@@ -137,6 +137,8 @@ func code(err error) string {
 const (
 	divisionByZero = "22012" // the writer has ended, or another log has acquired the partition
 	diskFull       = "53100"
+	frozen         = "RLMVE" // Freeze: nobody may write
+	undefinedTable = "42P01" // Retire has renamed it
 )
 
 // isTransient reports whether a retry of the batch may succeed.
@@ -144,7 +146,7 @@ func isTransient(err error) bool {
 	switch c := code(err); {
 	case c == "", c == divisionByZero:
 		return true
-	case strings.HasPrefix(c, "42"), strings.HasPrefix(c, "22"), strings.HasPrefix(c, "23"), c == diskFull:
+	case c == frozen, strings.HasPrefix(c, "42"), strings.HasPrefix(c, "22"), strings.HasPrefix(c, "23"), c == diskFull:
 		return false
 	}
 	return true // locks, connections, a server that starts or stops
@@ -152,9 +154,17 @@ func isTransient(err error) bool {
 
 // storageError returns the error for callers. They must retry: the message may already be stored.
 func storageError(err error) error {
-	if code(err) == diskFull {
+	switch code(err) {
+	case diskFull:
 		return timeline.ErrStorageFull
+	case frozen, undefinedTable:
+		return timeline.ErrMoving
 	}
+	return unknownOutcome(err)
+}
+
+// unknownOutcome is the error of a write that may be stored.
+func unknownOutcome(err error) error {
 	return &errs.Error{Kind: errs.Unavailable, Reason: "storage", Message: "the server cannot reach its database; try again", Retry: time.Second, Cause: err}
 }
 
