@@ -16,6 +16,8 @@ stage "search in OpenSearch, with a whole server"
 race -count 1 -timeout 10m -tags cluster -run 'OpenSearch$' ./internal/app
 stage "moving a data directory, and timelines from PostgreSQL, into Cassandra"
 race -count 1 -timeout 10m -tags cluster -run 'Cassandra$' ./internal/tool/move ./internal/tool/verify
+stage "moving timelines into Cassandra, with a whole server"
+race -count 1 -timeout 10m -tags cluster -run 'IntoCassandra$' ./internal/app/apptest
 stage "chaos: nodes of Cassandra, NATS and S3 fail"
 # Latencies are checked only on an idle machine.
 go run ./internal/tool/chaos/runchaos --engines cassandra,nats,s3 --seed 24 --for 20s --every 3s --longest 5s --calm 3s --rate 0.2 --noise 1m \
