@@ -34,7 +34,7 @@ const forPrograms = `
   bad_edge_report bad_reason backup_off backup_running backup_shared no_backup bad_job_state console_key finished no_difference no_job no_operator no_queue no_role not_finished
   bad_time has_history import_ended time_order too_many_limits
   address_linked already_linked bad_bridge bad_link_state bad_permission bridge_taken external_id_taken no_bridge no_bridge_key not_bridged not_linkable not_linked too_many_bridged_users
-  too_many_bridges too_many_links
+  too_many_bridges too_many_links bad_room no_link too_many_links_of_user
 `.trim().split(/\s+/);
 /** Codes that say enough to a person: whatever the reason, what helps is to try again, or to sign in again. */
 const tellingCodes = ["internal", "unavailable", "unauthenticated"];
