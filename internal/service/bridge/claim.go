@@ -22,14 +22,21 @@ var errRoomTaken = errors.New("another group is linked with this room")
 func isRoomTaken(err error) bool { return errors.Is(err, errRoomTaken) || sqldb.IsUnique(err) }
 
 // otherLinkOf returns the link of another group with the address or the room of a link. A link that was reported without a room has its room by the address as it is written.
-func otherLinkOf(ctx context.Context, q querier, l *bridgev1.BridgeLink) (*bridgev1.BridgeLink, error) {
+func otherLinkOf(ctx context.Context, q sqldb.Querier, l *bridgev1.BridgeLink) (*bridgev1.BridgeLink, error) {
 	return scanLink(q.QueryRowContext(ctx, `SELECT `+linkColumns+` FROM bridge_links WHERE bridge = $1 AND conversation <> $2 AND (address IN ($3, $4) OR room IN ($3, $4)) ORDER BY created_ms, conversation LIMIT 1`,
 		l.Bridge, int64(l.Conversation), l.Address, l.Room).Scan)
 }
 
-// freeRoom deletes the link of another group with a link's room that claims it no more. It returns false if it still does.
-func (s *Service) freeRoom(ctx context.Context, of *bridgev1.BridgeLink) (bool, error) {
-	l, err := otherLinkOf(ctx, s.deps.DB.Read(), of)
+// otherLinkWithRoom returns the link of another group that has the room of a report. An active link that was reported without a room has it by its address; one that
+// waits for its own report has none yet.
+func otherLinkWithRoom(ctx context.Context, q sqldb.Querier, l *bridgev1.BridgeLink) (*bridgev1.BridgeLink, error) {
+	return scanLink(q.QueryRowContext(ctx, `SELECT `+linkColumns+` FROM bridge_links WHERE bridge = $1 AND conversation <> $2 AND (room = $3 OR address = $3 AND state = $4) ORDER BY created_ms, conversation LIMIT 1`,
+		l.Bridge, int64(l.Conversation), l.Room, active).Scan)
+}
+
+// freeRoom deletes the link that find returns, if it claims its room no more. It returns false if it still does.
+func (s *Service) freeRoom(ctx context.Context, of *bridgev1.BridgeLink, find func(ctx context.Context, q sqldb.Querier, l *bridgev1.BridgeLink) (*bridgev1.BridgeLink, error)) (bool, error) {
+	l, err := find(ctx, s.deps.DB.Read(), of)
 	if errors.Is(err, sql.ErrNoRows) { // it was ended meanwhile
 		return true, nil
 	}

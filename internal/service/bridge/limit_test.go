@@ -140,6 +140,14 @@ func TestRoomsAreComparedInTheBridgesForm(t *testing.T) {
 			t.Errorf("the room of %v: %v", r, err)
 		}
 	}
+	// Links from before bridges reported rooms have none, and the other group's is not answered yet.
+	old, waits := f.groupOf(f.alice, "k"), f.groupOf(f.alice, "l")
+	must(t, f.tryLink(f.alice, old, "irc", "#Before"))
+	report(old, active, "")
+	must(t, f.tryLink(f.alice, waits, "irc", "#before"))
+	want("beside one that waits for its answer", report(old, active, "#before"), active, "#before", "")
+	want("of the room that was reported meanwhile", report(waits, active, "#before"), refused, "", "room_taken")
+	must(t, second(f.chat.Remove(t.Context(), old, f.alice, []uint64{uint64(f.irc.User)})))
 	want("of a room that waits under its own name", report(third, active, "#other"), active, "#other", "")
 	must(t, second(f.chat.Remove(t.Context(), third, f.alice, []uint64{uint64(f.irc.User)})))
 	must(t, f.tryLink(f.bob, f.groupOf(f.bob, "j"), "irc", "#other"))

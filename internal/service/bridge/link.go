@@ -37,7 +37,7 @@ const undoTimeout = 10 * time.Second
 // botRemoved is the reason of a link whose bot is no member any more.
 const botRemoved = "bot_removed"
 
-// linkColumns have an empty room where there is none.
+// linkColumns selects an empty room for NULL.
 const linkColumns = `bridge, conversation, address, state, reason, text, linked_by, created_ms, COALESCE(room, '')`
 
 func scanLink(scan func(...any) error) (*bridgev1.BridgeLink, error) {
@@ -71,7 +71,7 @@ func (s *Service) LinkBridge(ctx context.Context, by id.Caller, r *bridgev1.Link
 	}
 	err := write()
 	if isRoomTaken(err) {
-		if free, err := s.freeRoom(ctx, l); err != nil {
+		if free, err := s.freeRoom(ctx, l, otherLinkOf); err != nil {
 			return nil, err
 		} else if !free {
 			return nil, errLinkedElsewhere

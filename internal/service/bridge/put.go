@@ -53,13 +53,8 @@ func scanBridge(scan func(...any) error) (*bridgev1.Bridge, error) {
 	return b, scan(&b.Name, &b.Bot, &b.DisplayName, &b.Edits, &b.Recalls, &b.Reactions, &b.Files)
 }
 
-// querier is the database or a transaction.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // bridgeOf returns a bridge by its name.
-func bridgeOf(ctx context.Context, q querier, name string) (*bridgev1.Bridge, error) {
+func bridgeOf(ctx context.Context, q sqldb.Querier, name string) (*bridgev1.Bridge, error) {
 	if !message.IsLine(name) { // PostgreSQL refuses some characters
 		return nil, errNoBridge
 	}

@@ -74,9 +74,9 @@ func (s *Service) RemoveBridgeLink(ctx context.Context, by id.Caller, r *bridgev
 }
 
 func (s *Service) isLinked(ctx context.Context, bridge string, c id.Conversation) (bool, error) {
-	var n int64
-	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT COUNT(*) FROM bridge_links WHERE bridge = $1 AND conversation = $2`, bridge, int64(c)).Scan(&n)
-	return n > 0, err
+	var linked bool
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM bridge_links WHERE bridge = $1 AND conversation = $2)`, bridge, int64(c)).Scan(&linked)
+	return linked, err
 }
 
 // describe is a link in the audit log.

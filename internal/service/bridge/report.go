@@ -46,7 +46,7 @@ func (s *Service) ReportBridgeLink(ctx context.Context, by id.Caller, r *bridgev
 	if !isRoomTaken(err) {
 		return l, err
 	}
-	switch free, err := s.freeRoom(ctx, reported); {
+	switch free, err := s.freeRoom(ctx, reported, otherLinkWithRoom); {
 	case err != nil:
 		return nil, err
 	case free:
@@ -61,7 +61,7 @@ func (s *Service) ReportBridgeLink(ctx context.Context, by id.Caller, r *bridgev
 func (s *Service) storeReport(ctx context.Context, r *bridgev1.BridgeLink) (l *bridgev1.BridgeLink, err error) {
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
 		if r.Room != "" {
-			switch _, err := otherLinkOf(ctx, tx, r); {
+			switch _, err := otherLinkWithRoom(ctx, tx, r); {
 			case err == nil:
 				return errRoomTaken
 			case !errors.Is(err, sql.ErrNoRows):

@@ -482,7 +482,7 @@ func (UnimplementedBridgeServiceHandler) GetBridgePermission(context.Context, *c
 type BridgeAdminServiceClient interface {
 	// FindBridgeLinks gives the links of a bridge, by conversation, in pages: those of all groups, or those that a user made.
 	FindBridgeLinks(context.Context, *connect.Request[v1.FindBridgeLinksRequest]) (*connect.Response[v1.FindBridgeLinksResponse], error)
-	// RemoveBridgeLink ends a link, and the bridge's bot leaves the group. An admin of the group may link it again. Repeating it has the bot leave that did not.
+	// RemoveBridgeLink ends a link, and the bridge's bot leaves the group. An admin of the group may link it again. After an error, repeat it: it continues where it ended. Once the link is removed, the answer is no_link.
 	RemoveBridgeLink(context.Context, *connect.Request[v1.RemoveBridgeLinkRequest]) (*connect.Response[v1.RemoveBridgeLinkResponse], error)
 }
 
@@ -533,7 +533,7 @@ func (c *bridgeAdminServiceClient) RemoveBridgeLink(ctx context.Context, req *co
 type BridgeAdminServiceHandler interface {
 	// FindBridgeLinks gives the links of a bridge, by conversation, in pages: those of all groups, or those that a user made.
 	FindBridgeLinks(context.Context, *connect.Request[v1.FindBridgeLinksRequest]) (*connect.Response[v1.FindBridgeLinksResponse], error)
-	// RemoveBridgeLink ends a link, and the bridge's bot leaves the group. An admin of the group may link it again. Repeating it has the bot leave that did not.
+	// RemoveBridgeLink ends a link, and the bridge's bot leaves the group. An admin of the group may link it again. After an error, repeat it: it continues where it ended. Once the link is removed, the answer is no_link.
 	RemoveBridgeLink(context.Context, *connect.Request[v1.RemoveBridgeLinkRequest]) (*connect.Response[v1.RemoveBridgeLinkResponse], error)
 }
 

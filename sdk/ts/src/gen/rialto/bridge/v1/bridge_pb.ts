@@ -1081,7 +1081,7 @@ export const BridgeAdminService: GenService<{
     output: typeof FindBridgeLinksResponseSchema;
   },
   /**
-   * RemoveBridgeLink ends a link, and the bridge's bot leaves the group. An admin of the group may link it again. Repeating it has the bot leave that did not.
+   * RemoveBridgeLink ends a link, and the bridge's bot leaves the group. An admin of the group may link it again. After an error, repeat it: it continues where it ended. Once the link is removed, the answer is no_link.
    *
    * @generated from rpc rialto.bridge.v1.BridgeAdminService.RemoveBridgeLink
    */
