@@ -185,8 +185,15 @@ func (s *Service) noteFailure(ctx context.Context, v *video, t *task, failure er
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		now := s.nowMs()
 		t.tookMs = spent(t, t.attempts, now)
-		_, err := tx.ExecContext(ctx, `UPDATE video_tasks SET error = $5, ended_ms = $6, spent_ms = spent_ms + $7 WHERE video = $1 AND track = $2 AND first = $3 AND attempts = $4 AND stored = 0`,
+		done, err := tx.ExecContext(ctx, `UPDATE video_tasks SET error = $5, ended_ms = $6, spent_ms = spent_ms + $7 WHERE video = $1 AND track = $2 AND first = $3 AND attempts = $4 AND stored = 0`,
 			int64(v.id), t.track, t.first, t.attempts, text, now, t.tookMs)
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		if n == 0 { // the task was stored before another of its run failed
+			t.tookMs = 0
+		}
 		return err
 	})
 }

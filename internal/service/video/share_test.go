@@ -122,6 +122,7 @@ func TestSharedFails(t *testing.T) {
 				t.Errorf("%d runs were begun of %d", n, runs)
 			}
 			f.checkShared(v.Id)
+			f.checkTime()
 		})
 	}
 }
