@@ -132,15 +132,23 @@ func (s messageComparison) compareEntries(ctx context.Context, x *indexer, at *m
 		if found {
 			continue
 		}
-		if pending, err := s.isPending(ctx, read[1], ErasedAuthor, d.Author); err != nil {
-			return 0, nil, err
-		} else if !pending {
+		pending := false
+		if d.Author != 0 { // a title has none
+			if pending, err = s.isPending(ctx, read[1], ErasedAuthor, d.Author); err != nil {
+				return 0, nil, err
+			}
+		}
+		if !pending {
 			missing = append(missing, d.ID)
 		}
 	}
-	if len(missing) > 0 {
-		missing, err = s.settled(ctx, c, read[0], missing)
+	if len(missing) == 0 {
+		return items, nil, nil
 	}
+	if pending, err := s.isPending(ctx, read[1], ChangedConversation, uint64(c)); err != nil || pending { // such as a repair
+		return items, nil, err
+	}
+	missing, err = s.settled(ctx, c, read[0], missing)
 	return items, missing, err
 }
 
