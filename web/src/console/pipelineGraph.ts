@@ -63,7 +63,7 @@ export function placeStages(list: readonly VideoStage[]): Graph {
   return { width: Math.max(1, rows.length * (stageWidth + gapX) - gapX), height: Math.max(1, most * (stageHeight + gapY) - gapY), stages: [...placed.values()], edges, frames: framesOf([...placed.values()]) };
 }
 
-/** So far a frame is from its stages. Two frames of neighbours do not touch. */
+/** Distance of a frame from its stages. Two frames of neighbours do not touch. */
 const frameGap = 5;
 
 /** The frames around stages that share runs of ffmpeg. Those that do not follow each other in a column have several. */

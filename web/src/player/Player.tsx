@@ -224,13 +224,13 @@ function useRequests(source: PlayerSource, { chosen, choose }: Engine) {
   const t = useText();
   const [failed, setFailed] = useState("");
   const state = source.kind === "hls" ? onDemandState(source.renditions, chosen) : undefined;
-  const before = useRef(state);
+  const before = useRef({ state, chosen });
   useEffect(() => {
-    if (before.current === "encoding" && state === "missing") {
+    if (before.current.chosen === chosen && before.current.state === "encoding" && state === "missing") {
       setFailed(t("errRendition"));
       choose(undefined);
     }
-    before.current = state;
+    before.current = { state, chosen };
   }, [state]);
   useEffect(() => {
     if (chosen !== undefined) setFailed("");
