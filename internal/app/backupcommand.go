@@ -162,7 +162,7 @@ func (f *backupFlags) run(ctx context.Context, out io.Writer, printer *progress.
 }
 
 func printBackup(out io.Writer, directory string, r *backup.Result) {
-	fmt.Fprintf(out, "backup %s is complete in %s: %s of %.1f MB, with %d of %.1f MB that are new\n", r.ID, directory, printable.Count(r.Files, "file"), float64(r.Bytes)/1e6, r.NewFiles, float64(r.NewBytes)/1e6)
+	fmt.Fprintf(out, "backup %s is complete in %s: %s of %.1f MB; new: %d of %.1f MB\n", r.ID, directory, printable.Count(r.Files, "file"), float64(r.Bytes)/1e6, r.NewFiles, float64(r.NewBytes)/1e6)
 }
 
 func (f *backupFlags) listBackups(ctx context.Context, out io.Writer) error {

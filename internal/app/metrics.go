@@ -108,7 +108,7 @@ func (n *Node) registerMetrics() {
 func (n *Node) registerVideoMetrics() {
 	renditions := n.videos.Stats()
 	for what, counter := range map[string]*atomic.Int64{"requested": &renditions.Requested, "popular": &renditions.Popular, "completed": &renditions.Completed, "failed": &renditions.Failed, "dropped": &renditions.Dropped} {
-		telemetry.CountBy(n.registry, "video_renditions_on_demand_total", "Renditions on demand that were begun for a user, or because a video became popular, completed, given up, and deleted because nobody played them.", "what", what, read(counter))
+		telemetry.CountBy(n.registry, "video_renditions_on_demand_total", "Renditions on demand, by what: begun for a user, begun because a video became popular, completed, given up, deleted because nobody played them.", "what", what, read(counter))
 	}
 	for _, c := range n.videos.Costs() {
 		telemetry.CountBy(n.registry, "video_processing_seconds_total", "Time that a part of videos took: a rendition, copied pictures, audio, images, or stages of the operator's own.", "part", c.Part, func() float64 { return float64(c.SpentMs.Load()) / 1000 })

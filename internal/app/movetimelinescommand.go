@@ -19,7 +19,7 @@ const moveTimelinesHelp = `move timelines moves the timelines (conversations, st
 nodes may run: from the beginning on they answer reads, and refuse what would be stored, as while their database is away. At the end both
 sides are compared, and no process can use the timelines in PostgreSQL any more. Then start the nodes with the settings of Cassandra.
 
-A move that was interrupted continues when it is run again. Before its end, --abort makes everything as it was. There is no way back
+A move that was interrupted continues when it is run again. Before its end, --abort restores the state from before. There is no way back
 after the end.
 
 The configuration is that of the nodes after the move: pass their file with --config, or use --set and the flags below.

@@ -67,7 +67,7 @@ func (c *Client) JoinChannel(ctx context.Context, address string) (*chatv1.Conve
 	return unary(ctx, c.chat.GetConversation, &chatv1.GetConversationRequest{Conversation: joined.Conversation})
 }
 
-// IsJoinCode reports whether an address, as of JoinChannel, is the code of a join link, or such a link. It lets those in who have it; others may have to ask.
+// IsJoinCode reports whether an address, as of JoinChannel, is the code of a join link, or such a link. Whoever has a code may join by it; with other addresses, an admin may have to approve.
 func IsJoinCode(address string) bool { return joinRequest(address).Token != "" }
 
 // joinRequest reads a handle, an id, a code, or a link of the web app: …/join/CODE, …/g/ID or …/c/@handle.

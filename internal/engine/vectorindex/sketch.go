@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// A sketch says for each of sketchBits planes through the origin on which side of it a vector is. Two vectors are on different sides of a random plane as often as their angle is a part of a half turn. So
+// A sketch says for each of sketchBits planes through the origin on which side of it a vector is. A random plane separates two vectors with the probability of their angle divided by π. So
 // the sides that they share tell how similar they are, with an error that follows from the number of planes. Most neighbours that a search comes to are not similar enough to be kept, and nearly all of these are
 // recognised by two words, without reading their vectors.
 //
@@ -15,7 +15,7 @@ const (
 	sketchWords = 2
 	sketchBits  = 64 * sketchWords
 	packedError = 0.01 // is how wrong similarities by packed vectors are at most
-	// How many standard errors a similarity is allowed to be above what the sketches say, in searches and in those for the links of a new node: more make them exacter and slower. A link that is not found is missed by all searches.
+	// How many standard errors a similarity is allowed to be above what the sketches say, in searches and in those for the links of a new node: more make searches more exact and slower. A link that is not found is missed by all searches.
 	searchError, buildError = 0.5, 1.5
 )
 

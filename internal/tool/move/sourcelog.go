@@ -22,7 +22,7 @@ type sourceLog interface {
 	Checkpoint(ctx context.Context, partition uint16) (uint64, error)
 	// Count returns the number of rows of a range.
 	Count(ctx context.Context, name string) (uint64, error)
-	// Export passes the rows of a range to do, from after a place that do has got; nil is the beginning. A place is valid until do returns.
+	// Export passes the rows of a range to do, from after a place that was passed to do; nil is the beginning. A place is valid until do returns.
 	Export(ctx context.Context, name string, after []byte, do func(place []byte, rows []timeline.Row) error) error
 	Close() error
 }

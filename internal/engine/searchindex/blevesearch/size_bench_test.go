@@ -35,8 +35,7 @@ func BenchmarkSize(b *testing.B) {
 				if chinese != nil {
 					t.chinese = chinese
 				}
-				present, merged := sizes(b, t, benchMessages(b))
-				b.ReportMetric(present, "bytes/byte")
+				merged := size(b, t, benchMessages(b), func(perByte float64) { b.ReportMetric(perByte, "bytes/byte") })
 				b.ReportMetric(merged, "bytes/byte-merged")
 			}
 		})

@@ -88,7 +88,7 @@ func visitWords(packed []byte, visit func(word []byte)) {
 		for have <= 48 && len(packed) > 0 {
 			bits, have, packed = bits<<8|uint64(packed[0]), have+8, packed[1:]
 		}
-		// What is left of the last byte is shorter than a code of a letter.
+		// The zero bits that fill the last byte read as ends of empty words.
 		next := bits << (64 - have) >> (64 - longest)
 		symbol := wordCode.symbols[next]
 		length := wordCode.codes[symbol].length

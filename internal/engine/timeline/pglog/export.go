@@ -135,7 +135,7 @@ func (f *Frozen) Count(ctx context.Context, name string) (n uint64, err error) {
 	return n, readError(ctx, err)
 }
 
-// Export passes the rows of a range to do, in the order of their keys, starting after a place that do has got; nil starts at the beginning.
+// Export passes the rows of a range to do, in the order of their keys, starting after a place that was passed to do; nil starts at the beginning.
 func (f *Frozen) Export(ctx context.Context, name string, after []byte, do func(place []byte, rows []timeline.Row) error) error {
 	if name == hashTokens {
 		return f.exportSums(ctx, after, do)

@@ -59,8 +59,8 @@ const (
 	deadlock     = "40P01"
 )
 
-// LockTables calls do in a transaction during which nobody writes the log, and commits it durably. It fails if transactions of others, such
-// as that of a backup, use the tables for more than 40 s.
+// LockTables calls do in a transaction during which nobody writes the log, and commits it durably. It fails if others hold
+// conflicting locks for more than 40 s: writers always, and readers, such as a backup, where do renames tables or drops triggers.
 func LockTables(ctx context.Context, pool *pgxpool.Pool, do func(tx pgx.Tx) error) error {
 	for tries := 1; ; tries++ {
 		err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
