@@ -128,3 +128,17 @@ func TestManySmallBombsOfMessages(t *testing.T) {
 	c := convert(t, "slack", zipOf(t, files))
 	matches(t, "skipped files", c.reasons("message"), "it is compressed so far", "it is compressed so far")
 }
+
+// TestEntriesWithOtherSpellings: an entry whose path leads out of the archive, or is spelled as none should be, is left out under each name.
+func TestEntriesWithOtherSpellings(t *testing.T) {
+	for _, name := range []string{"./users.json", "/users.json", "../users.json"} {
+		files := slackFiles()
+		files[name] = files["users.json"]
+		delete(files, "users.json")
+		c := convert(t, "slack", zipOf(t, files))
+		matches(t, name, c.reasons("file"), "its path leads out of the archive")
+		if u := c.users["U1"]; u.Name == "ann" || u.Handle == "ann" {
+			t.Errorf("%s was read: %+v", name, u)
+		}
+	}
+}

@@ -96,9 +96,12 @@ var errBomb = errors.New("it is compressed so far that it may be made to fill th
 // open opens a file of the export. No entry of an archive may be compressed too far, and neither may all together: many small ones fill a disk as a large one does, and several may have the same bytes.
 // An entry that says less than its size cannot be read beyond it.
 func (s *source) open(name string) (fs.File, error) {
-	f := s.sizes[name]
-	if f == nil {
+	if s.sizes == nil { // a directory
 		return s.Open(name)
+	}
+	f := s.sizes[name]
+	if f == nil { // zip.Reader would find an entry with another spelling of this name, which was left out
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
 	size, most := f.UncompressedSize64, max(ratioFrom, uint64(s.size)*maxRatio)
 	if size > ratioFrom && size/max(f.CompressedSize64, 1) > maxRatio || size > most-min(s.opened, most) {
