@@ -52,7 +52,8 @@ func (u *update) applyRecall(ctx context.Context, tx *sql.Tx) error {
 	if err := u.deleteMentions(ctx, tx, math.MaxInt64); err != nil {
 		return err
 	}
-	if err := u.set(ctx, tx, `UPDATE message_updates SET recall_seq = $3, recalled_by = $4, limited = $5 WHERE conversation = $1 AND seq = $2 AND recall_seq = 0`, int64(u.by), u.limited); err != nil || u.onRecalled == nil {
+	changed, err := u.change(ctx, tx, `UPDATE message_updates SET recall_seq = $3, recalled_by = $4, limited = $5 WHERE conversation = $1 AND seq = $2 AND recall_seq = 0`, int64(u.by), u.limited)
+	if err != nil || !changed || u.onRecalled == nil { // unless it changes, this was done before
 		return err
 	}
 	return u.onRecalled(ctx, tx, u.conversation, u.target)

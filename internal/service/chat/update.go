@@ -465,9 +465,19 @@ func (u *update) apply(ctx context.Context, tx *sql.Tx, content *chatv1.Content)
 // set changes the row of the target, which it inserts first where that is missing. The statement has the conversation, the target's seq and the
 // update's seq as its first parameters.
 func (u *update) set(ctx context.Context, tx *sql.Tx, statement string, values ...any) error {
-	if _, err := tx.ExecContext(ctx, `INSERT INTO message_updates (conversation, seq) VALUES ($1, $2) ON CONFLICT DO NOTHING`, int64(u.conversation), int64(u.target)); err != nil {
-		return err
-	}
-	_, err := tx.ExecContext(ctx, statement, append([]any{int64(u.conversation), int64(u.target), int64(u.seq)}, values...)...)
+	_, err := u.change(ctx, tx, statement, values...)
 	return err
+}
+
+// change is set, and reports whether the statement changed the row.
+func (u *update) change(ctx context.Context, tx *sql.Tx, statement string, values ...any) (changed bool, err error) {
+	if _, err := tx.ExecContext(ctx, `INSERT INTO message_updates (conversation, seq) VALUES ($1, $2) ON CONFLICT DO NOTHING`, int64(u.conversation), int64(u.target)); err != nil {
+		return false, err
+	}
+	done, err := tx.ExecContext(ctx, statement, append([]any{int64(u.conversation), int64(u.target), int64(u.seq)}, values...)...)
+	if err != nil {
+		return false, err
+	}
+	n, err := done.RowsAffected()
+	return n > 0, err
 }

@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"sync"
@@ -268,5 +269,27 @@ func TestEmoji(t *testing.T) {
 		if err := s.Send(ctx, updateDraft(t, c, 2, uint64(1+i), reactionOf(d.Seq, bad, false))); reasonOf(err) != "bad_emoji" && reasonOf(err) != "bad_content" {
 			t.Errorf("%q: %v", bad, err)
 		}
+	}
+}
+
+// Where the cold tier keeps a message that is recalled, it is told once, however often the recall is applied: each time it stores the segment again.
+func TestARecallIsToldOnce(t *testing.T) {
+	ctx, h := context.Background(), newHarness(t, chat.Config{})
+	deps, told := h.deps(h.db), 0
+	deps.OnRecalled = func(context.Context, *sql.Tx, id.Conversation, uint64) error { told++; return nil }
+	s, err := chat.New(ctx, deps, h.config)
+	must(t, err)
+	c, err := s.OpenDirect(ctx, 1, 2)
+	must(t, err)
+	d := draftOf(c, 1, 1, "first")
+	must(t, s.Send(ctx, d))
+	seq, e := h.storeUpdate(t, c, 1, d.Seq, recallOf(d.Seq))
+	for range 3 {
+		if _, err := applyUpdate(s, c, seq, &e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if told != 1 {
+		t.Errorf("the recall was told %d times", told)
 	}
 }

@@ -89,6 +89,10 @@ func compareRows(ctx context.Context, after string, limit, atOnce int, list func
 	}
 	for some := range slices.Chunk(rows, atOnce) {
 		found, err := differences(ctx, some)
+		if err != nil && step.Items > 0 { // the time of the step is over, perhaps: the next one begins here
+			step.Next = strconv.FormatUint(rows[step.Items-1], 10)
+			return step, nil
+		}
 		if err != nil {
 			return step, err
 		}

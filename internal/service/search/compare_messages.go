@@ -71,8 +71,10 @@ func (s messageComparison) Compare(ctx context.Context, after string, limit int)
 	if err != nil {
 		return step, err
 	}
-	x := newIndexer(s.Service, g) // which only reads
+	x := newIndexer(s.Service, g)
+	x.onlyReads = true // only entries are compared that the index has read, and it applied their updates before
 	var keys []timeline.Key
+	progress := false
 	for step.Items < limit {
 		if at.ended {
 			if len(keys) == 0 {
@@ -83,10 +85,16 @@ func (s messageComparison) Compare(ctx context.Context, after string, limit int)
 			at, keys = messagePosition{conversation: id.Conversation(keys[0].ID)}, keys[1:]
 			step.Items++
 		}
+		from := at
 		items, missing, err := s.compareEntries(ctx, x, &at, min(s.sizes.entries, limit-step.Items+1))
+		if err != nil && progress { // the time of the step is over, perhaps: the next one begins here
+			step.Next = from.String()
+			return step, nil
+		}
 		if err != nil {
 			return step, err
 		}
+		progress = true
 		step.Items += items
 		if d := differenceOf(at.conversation, missing); len(missing) > 0 && !slices.ContainsFunc(step.Differences, func(o reconciliation.Difference) bool { return o.Subject == d.Subject }) {
 			step.Differences = append(step.Differences, d)

@@ -1,6 +1,8 @@
 package search_test
 
 import (
+	"context"
+	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -94,6 +96,64 @@ func TestPostsThatTheIndexLacksAreFound(t *testing.T) {
 	}
 	f.catchUp()
 	wantRound(t, "after the repairs", round)
+}
+
+// Comparisons change nothing, whatever was edited and recalled: what fan-out wrote of it may have been erased since.
+func TestComparisonsOnlyRead(t *testing.T) {
+	f := open(t, 2)
+	_, round := f.comparison("search_messages")
+	g := f.group(f.users[0], "Group", f.users[1])
+	seq := f.send(g, f.users[0], "some words")
+	_, err := f.sendContent(g, f.users[0], &chatv1.Content{Kind: &chatv1.Content_Edit{Edit: &chatv1.Edit{Target: &chatv1.Ref{Seq: seq}, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: "other words"}}}}})
+	must(t, err)
+	f.catchUp()
+	count := func() (n int) {
+		t.Helper()
+		must(t, f.db.Read().QueryRowContext(t.Context(), `SELECT COUNT(*) FROM message_edits`).Scan(&n))
+		return n
+	}
+	if n := count(); n != 1 {
+		t.Fatalf("%d edits are stored", n)
+	}
+	must(t, f.db.Write(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `DELETE FROM message_edits`)
+		return err
+	}))
+	wantRound(t, "after an erasure", round)
+	if n := count(); n != 0 {
+		t.Errorf("the comparison stored %d edits again", n)
+	}
+}
+
+// What takes longer than a step of a comparison is continued where it was.
+func TestComparisonsContinueAfterErrors(t *testing.T) {
+	f := open(t, 2)
+	c, round := f.comparison("search_messages")
+	for i := range 4 {
+		f.send(f.group(f.users[0], fmt.Sprint("Group", i), f.users[1]), f.users[0], "some words")
+	}
+	f.catchUp()
+	wantRound(t, "at first", round)
+	for at, steps := "", 0; ; steps++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		searches := 0
+		f.search = func() {
+			if searches++; searches == 5 {
+				cancel()
+			}
+		}
+		step, err := c.Compare(ctx, at, 1000)
+		cancel()
+		if err != nil {
+			t.Fatalf("after %d steps, at %q: %v", steps, at, err)
+		}
+		if at = step.Next; at == "" {
+			if steps == 0 {
+				t.Fatal("no step was ended")
+			}
+			return
+		}
+	}
 }
 
 // Messages, files, threads and titles that the index lacks, and messages of which it has an earlier text, are found in one round, however far in the conversation. The repair has the conversation indexed

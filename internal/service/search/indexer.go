@@ -36,6 +36,7 @@ type indexer struct {
 	service    *Service
 	generation *generation
 	index      searchindex.Index
+	onlyReads  bool // it makes documents to be compared with the index, and no updates are applied
 
 	mu    sync.Mutex                    // guards what follows
 	dirty map[id.Conversation]time.Time // conversations with new entries, and since when

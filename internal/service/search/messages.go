@@ -163,7 +163,7 @@ func (x *indexer) decode(ctx context.Context, c id.Conversation, from uint64, en
 			}
 		}
 	}
-	if len(updates) > 0 {
+	if len(updates) > 0 && !x.onlyReads {
 		if _, err := x.service.deps.Chat.ApplyUpdates(ctx, updates); err != nil { // those that are corrupt have no effect on reads either
 			return nil, false, err
 		}
