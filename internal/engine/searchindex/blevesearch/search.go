@@ -406,6 +406,9 @@ func (s *search) examine(part *scorch.SegmentSnapshot, t searchindex.Term, typos
 		}
 	}
 	for documents := candidates.Iterator(); documents.HasNext(); {
+		if err := s.step(); err != nil { // there may be no words in it
+			return err
+		}
 		n = documents.Next()
 		if err := part.VisitDocument(uint64(n), func(field string, _ byte, packed []byte, _ []uint64) bool {
 			if field == wordsField {
