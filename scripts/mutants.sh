@@ -1873,6 +1873,11 @@ mutant "keep the positions of a move that was aborted" internal/tool/move/shared
 mutant "begin a new epoch of streams when timelines move" internal/tool/move/sharedtimelines.go 's/tx, m\.source\.epoch, m/tx, m.source.epoch+1, m/' '^TestTimelinesMoveWhileServersRead$' ./internal/tool/move
 mutant "leave the nodes their place of the timelines" internal/tool/move/sharedtimelines.go 's/DO UPDATE SET value = \$1/DO UPDATE SET value = cluster_settings.value || substr($1, 1, 0)/' '^TestTimelinesMoveWhileServersRead$' ./internal/tool/move
 mutant "leave out rows after a page of an export" internal/engine/timeline/pglog/export.go 's/n < exportRows \{/n <= exportRows {/' '^TestTimelinesMoveWhileServersRead$' ./internal/tool/move
+mutant "apply updates again when the index is compared" internal/service/search/messages.go 's/len\(updates\) > 0 \&\& !x\.onlyReads/len(updates) > 0/' '^TestComparisonsOnlyRead$' ./internal/service/search
+mutant "begin a slow step of a comparison of messages again" internal/service/search/compare_messages.go 's/if err != nil \&\& progress \{/if err != nil \&\& !progress {/' '^TestComparisonsContinueAfterErrors$' ./internal/service/search
+mutant "tell the cold tier again of a recall" internal/service/chat/recall.go 's/\|\| !changed \|\| u\.onRecalled/|| !changed \&\& false || u.onRecalled/' '^TestARecallIsToldOnce$' ./internal/service/chat
+mutant "read entries of archives that were left out" internal/tool/importer/source.go 's/return nil, \&fs\.PathError\{Op: "open", Path: name, Err: fs\.ErrNotExist\}/return s.Open(name)/' '^TestEntriesWithOtherSpellings$' ./internal/tool/importer
+mutant "compare rooms of reports with addresses that wait" internal/service/bridge/claim.go 's/address = \$3 AND state = \$4\)/address = $3 AND state <> $4 + 9)/' '^TestRoomsAreComparedInTheBridgesForm$' ./internal/service/bridge
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
