@@ -130,7 +130,7 @@ func newcomers(t *testing.T, h *Node, names ...string) []*seat {
 		seats[i] = sit(t, name, "--url", url(h), "--state", state, "--register", "--handle", strings.ToLower(name))
 		seats[i].state = state
 		seats[i].types(name, "a good password")
-		seats[i].sees("Name", "Password", "Signed in")
+		seats[i].sees("Name", "Password", "Signed in", "No chats yet") // what comes after the list is told by a line of its own
 	}
 	return seats
 }
