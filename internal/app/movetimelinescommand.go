@@ -16,7 +16,7 @@ import (
 )
 
 const moveTimelinesHelp = `move timelines moves the timelines (conversations, streams of devices, feeds) of any number of nodes from PostgreSQL to Cassandra. The
-nodes may run: from the beginning on they answer reads, and refuse what would be stored, as while their database is away. At the end both
+nodes may run: from the beginning on they answer reads, and refuse all writes, as while their database is away. At the end both
 sides are compared, and no process can use the timelines in PostgreSQL any more. Then start the nodes with the settings of Cassandra.
 
 A move that was interrupted continues when it is run again. Before its end, --abort restores the state from before. There is no way back
