@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,14 +72,14 @@ func (r *repository) keys(ctx context.Context, m *Manifest, file string) ([]age.
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range m.Files { // what a backup has is all encrypted for the same recipients
-		for _, p := range f.Parts {
-			_, err := r.writePart(ctx, io.Discard, p, keys)
-			if no := (*age.NoIdentityMatchError)(nil); errors.As(err, &no) {
-				return nil, fmt.Errorf("the private key in %s does not open the backup %s, which is encrypted for %s", file, m.ID, strings.Join(m.Recipients, ", "))
-			}
-			return keys, nil // another fault is found by the check of all objects
-		}
+	i := slices.IndexFunc(m.Files, func(f File) bool { return len(f.Parts) > 0 })
+	if i < 0 {
+		return keys, nil
+	}
+	// What a backup has is all encrypted for the same recipients. Other faults are found by the check of all objects.
+	_, err = r.writePart(ctx, io.Discard, m.Files[i].Parts[0], keys)
+	if no := (*age.NoIdentityMatchError)(nil); errors.As(err, &no) {
+		return nil, fmt.Errorf("the private key in %s does not open the backup %s, which is encrypted for %s", file, m.ID, strings.Join(m.Recipients, ", "))
 	}
 	return keys, nil
 }
