@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/tool/apiclient"
@@ -22,12 +23,12 @@ func (f failingFile) Read([]byte) (int, error) { return 0, f.failed }
 
 // TestOwnFilesEndATransfer: what fails on this machine, such as a full disk, is not tried again. What breaks off on the way is.
 func TestOwnFilesEndATransfer(t *testing.T) {
-	var asked int
+	asked := map[string]*atomic.Int32{"/p": {}, "/written": {}, "/read": {}, "/breaks": {}} // a request may come to its handler after its call has ended
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch asked++; {
+		switch n := asked[r.URL.Path].Add(1); {
 		case r.Method == http.MethodPut:
 			_, _ = io.Copy(io.Discard, r.Body)
-		case r.URL.Path == "/breaks" && asked == 1:
+		case r.URL.Path == "/breaks" && n == 1:
 			w.Header().Set("Content-Length", "10")
 			_, _ = w.Write([]byte("half"))
 		default:
@@ -44,26 +45,26 @@ func TestOwnFilesEndATransfer(t *testing.T) {
 	}
 	full := errors.New("no space left on device")
 	var got string
-	for name, c := range map[string]struct {
-		do    func() error
-		calls int
+	for path, c := range map[string]struct {
+		do    func(path string) error
+		calls int32 // 0: unknown
 		want  error
 	}{
-		"a file that cannot be written": {func() error { return client.Get(t.Context(), "/file", func(io.Reader) error { return full }) }, 1, full},
-		"a file that cannot be read": {func() error {
-			return client.Put(t.Context(), "/file", failingFile{bytes.NewReader([]byte("x")), full}, 1)
+		"/written": {func(path string) error { return client.Get(t.Context(), path, func(io.Reader) error { return full }) }, 1, full},
+		"/read": {func(path string) error {
+			return client.Put(t.Context(), path, failingFile{bytes.NewReader([]byte("x")), full}, 1)
 		}, 0, full},
-		"a download that breaks off": {func() error {
-			return client.Get(t.Context(), "/breaks", func(r io.Reader) error {
+		"/breaks": {func(path string) error {
+			return client.Get(t.Context(), path, func(r io.Reader) error {
 				b, err := io.ReadAll(r)
 				got = string(b)
 				return err
 			})
 		}, 2, nil},
 	} {
-		asked = 0
-		if err := client.Retry(t.Context(), c.do); !errors.Is(err, c.want) || c.calls > 0 && asked != c.calls {
-			t.Errorf("%s: %v, want %v; the server was asked %d times, want %d", name, err, c.want, asked, c.calls)
+		err := client.Retry(t.Context(), func() error { return c.do(path) })
+		if n := asked[path].Load(); !errors.Is(err, c.want) || c.calls > 0 && n != c.calls {
+			t.Errorf("%s: %v, want %v; the server was asked %d times, want %d", path, err, c.want, n, c.calls)
 		}
 	}
 	if got != "whole file" {
