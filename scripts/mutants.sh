@@ -1823,7 +1823,7 @@ mutant "let a user link as many groups as a bridge has links" internal/service/b
 mutant "let a second admin make room for more links of the first" internal/service/bridge/link.go 's/if was\.LinkedBy != l\.LinkedBy \{/if false {/' AUserHasAShare ./internal/service/bridge
 mutant "keep the bot in a group whose link a moderator removed" internal/service/bridge/remove.go 's/:= s\.deps\.Chat\.Leave\(ctx, c, id\.User\(b\.Bot\)\)/:= 0, error(nil)/' ModeratorsRemoveLinks ./internal/service/bridge
 mutant "remove a link without an entry in the audit log" internal/service/bridge/remove.go 's/^\t\treturn s\.deps\.Audit\.Add\(ctx, tx, (.*)\)$/\t\t_ = \1\n\t\treturn nil/' ModeratorsRemoveLinks ./internal/service/bridge
-mutant "show a moderator the links of all users" internal/service/bridge/remove.go 's/\(\$3 OR linked_by = \$4\)/($3 OR linked_by <> $4)/' ModeratorsRemoveLinks ./internal/service/bridge
+mutant "show a moderator the links of all users" internal/service/bridge/link.go 's/\(\$3 OR linked_by = \$4\)/($3 OR linked_by <> $4)/' ModeratorsRemoveLinks ./internal/service/bridge
 mutant "let auditors remove links of bridges" internal/transport/rpc/operations.go 's/(BridgeAdminServiceRemoveBridgeLinkProcedure: *)id\.Moderator/\1id.Auditor/' KeysOfOperators ./internal/transport/rpc
 mutant "count no links of groups with other systems" internal/transport/rpc/call_costs.go 's/\{ratelimit\.Bridge, 1, true\}, //' TestEveryCallHasARateLimitDecision ./internal/transport/rpc
 mutant "keep the room of a link that was refused" internal/service/bridge/report.go 's/CASE WHEN \$6 THEN NULL/CASE WHEN $6 THEN room/' RoomsAreCompared ./internal/service/bridge

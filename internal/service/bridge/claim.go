@@ -96,7 +96,7 @@ func deletePermissions(ctx context.Context, tx *sql.Tx, bridge string, c id.Conv
 // linkedAfter returns some linked groups, in order.
 func (s *Service) linkedAfter(ctx context.Context, after id.Conversation) ([]id.Conversation, error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT DISTINCT conversation FROM bridge_links WHERE conversation > $1 ORDER BY conversation LIMIT $2`, int64(after), batch)
-	return sqldb.Collect(rows, err, func(scan func(...any) error) (c id.Conversation, err error) { return c, scan(&c) })
+	return sqldb.Column[id.Conversation](rows, err)
 }
 
 // deleteDissolved deletes the links of groups that were dissolved.

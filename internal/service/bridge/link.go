@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"strings"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
+	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -43,6 +45,20 @@ const linkColumns = `bridge, conversation, address, state, reason, text, linked_
 func scanLink(scan func(...any) error) (*bridgev1.BridgeLink, error) {
 	l := &bridgev1.BridgeLink{}
 	return l, scan(&l.Bridge, &l.Conversation, &l.Address, &l.State, &l.Reason, &l.Text, &l.LinkedBy, &l.CreatedMs, &l.Room)
+}
+
+// pageOfLinks returns links of a bridge, of all users or of the one who made them, with conversations above one.
+func (s *Service) pageOfLinks(ctx context.Context, bridge string, linkedBy, after uint64, limit uint32) (links []*bridgev1.BridgeLink, more bool, err error) {
+	if limit > 200 {
+		return nil, false, errListLimit
+	}
+	most := outputlimit.PageSize(limit)
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+linkColumns+` FROM bridge_links WHERE bridge = $1 AND conversation > $2 AND ($3 OR linked_by = $4) ORDER BY conversation LIMIT $5`,
+		bridge, int64(min(after, math.MaxInt64)), linkedBy == 0, int64(min(linkedBy, math.MaxInt64)), most+1)
+	if links, err = sqldb.Collect(rows, err, scanLink); err != nil {
+		return nil, false, err
+	}
+	return links[:min(most, len(links))], len(links) > most, nil
 }
 
 // LinkBridge links a group with a room of another system. The row comes first: the bridge looks for it when its bot becomes a member.

@@ -11,8 +11,6 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
-	"github.com/rialto-im/rialto/internal/base/outputlimit"
-	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 )
@@ -24,21 +22,15 @@ var (
 
 // FindBridgeLinks gives a moderator a page of the links of a bridge.
 func (s *Service) FindBridgeLinks(ctx context.Context, _ id.Caller, r *bridgev1.FindBridgeLinksRequest) (*bridgev1.FindBridgeLinksResponse, error) {
-	if r.Limit > 200 {
-		return nil, errListLimit
-	}
 	b, err := bridgeOf(ctx, s.deps.DB.Read(), r.Bridge)
 	if err != nil {
 		return nil, err
 	}
-	limit := outputlimit.PageSize(r.Limit)
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+linkColumns+` FROM bridge_links WHERE bridge = $1 AND conversation > $2 AND ($3 OR linked_by = $4) ORDER BY conversation LIMIT $5`,
-		b.Name, int64(min(r.After, math.MaxInt64)), r.LinkedBy == 0, int64(min(r.LinkedBy, math.MaxInt64)), limit+1)
-	links, err := sqldb.Collect(rows, err, scanLink)
+	links, more, err := s.pageOfLinks(ctx, b.Name, r.LinkedBy, r.After, r.Limit)
 	if err != nil {
 		return nil, err
 	}
-	out := &bridgev1.FindBridgeLinksResponse{Links: links[:min(limit, len(links))], More: len(links) > limit}
+	out := &bridgev1.FindBridgeLinksResponse{Links: links, More: more}
 	return out, s.deps.DB.Read().QueryRowContext(ctx, `SELECT COUNT(*) FROM bridge_links WHERE bridge = $1`, b.Name).Scan(&out.Total)
 }
 

@@ -8,8 +8,6 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
-	"github.com/rialto-im/rialto/internal/base/outputlimit"
-	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 )
 
@@ -18,16 +16,11 @@ const roomTaken, roomTakenText = "room_taken", "Another group is linked with thi
 
 // ListLinkedConversations returns a page of the links of the caller's bridge.
 func (s *Service) ListLinkedConversations(ctx context.Context, by id.Caller, r *bridgev1.ListLinkedConversationsRequest) (*bridgev1.ListLinkedConversationsResponse, error) {
-	if r.Limit > 200 {
-		return nil, errListLimit
-	}
-	limit := outputlimit.PageSize(r.Limit)
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+linkColumns+` FROM bridge_links WHERE bridge = $1 AND conversation > $2 ORDER BY conversation LIMIT $3`, by.Bridge, int64(min(r.After, 1<<63-1)), limit+1)
-	links, err := sqldb.Collect(rows, err, scanLink)
+	links, more, err := s.pageOfLinks(ctx, by.Bridge, 0, r.After, r.Limit)
 	if err != nil {
 		return nil, err
 	}
-	return &bridgev1.ListLinkedConversationsResponse{Links: links[:min(limit, len(links))], More: len(links) > limit}, nil
+	return &bridgev1.ListLinkedConversationsResponse{Links: links, More: more}, nil
 }
 
 // ReportBridgeLink stores whether the other system accepts a link, and which room that is. If another group has the room, the link is refused.

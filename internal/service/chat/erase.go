@@ -105,7 +105,7 @@ func (d userData) EraseUser(ctx context.Context, u id.User, from string) (userda
 			return userdata.Step{}, err
 		}
 		if c == 0 {
-			return userdata.Step{Next: erasePosition{tables: "0"}.String()}, d.userErased(ctx, u)
+			return userdata.Step{Next: erasePosition{tables: userdata.FirstTable}.String()}, d.userErased(ctx, u)
 		}
 	}
 	next, erased, err := d.eraseEntries(ctx, u, c, at.seq)

@@ -38,5 +38,5 @@ func (d userData) EraseUser(ctx context.Context, u id.User, from string) (userda
 	if err != nil || tail.Seq == 0 {
 		return userdata.Step{Next: userdata.FirstTable}, err
 	}
-	return userdata.Step{Next: "0", Erased: 1}, log.Trim(ctx, key, tail.Seq+1)
+	return userdata.Step{Next: userdata.FirstTable, Erased: 1}, log.Trim(ctx, key, tail.Seq+1)
 }

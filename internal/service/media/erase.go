@@ -51,7 +51,7 @@ func (d userData) EraseUser(ctx context.Context, u id.User, from string) (userda
 		}
 	}
 	if len(list) < erasedAtOnce {
-		return userdata.Step{Next: "0", Erased: int64(len(list))}, nil
+		return userdata.Step{Next: userdata.FirstTable, Erased: int64(len(list))}, nil
 	}
 	return userdata.Step{Erased: int64(len(list))}, nil
 }

@@ -59,7 +59,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 // tasks that wait.
 func (s *Service) startOverdue(ctx context.Context) error {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM videos v WHERE state = $1 AND NOT EXISTS (SELECT 1 FROM video_tasks WHERE video = v.id AND stored = 0 AND job > 0) ORDER BY id LIMIT $2`, stateProcessing, sweepBatch)
-	list, err := sqldb.Collect(rows, err, func(scan func(...any) error) (n uint64, err error) { return n, scan(&n) })
+	list, err := sqldb.Column[uint64](rows, err)
 	if err != nil {
 		return err
 	}

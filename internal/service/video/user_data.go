@@ -2,10 +2,8 @@ package video
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/userdata"
 )
 
@@ -43,24 +41,6 @@ func (d userData) EraseUser(ctx context.Context, u id.User, from string) (userda
 	if from != "" {
 		return d.Tables.EraseUser(ctx, u, from)
 	}
-	var list []uint64
 	rows, err := d.service.deps.DB.Read().QueryContext(ctx, `SELECT id FROM videos WHERE owner = $1 AND state <> $2 ORDER BY id LIMIT $3`, int64(u), stateDeleted, erasedAtOnce)
-	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
-		var n uint64
-		err := rows.Scan(&n)
-		list = append(list, n)
-		return err
-	})
-	if err != nil {
-		return userdata.Step{}, err
-	}
-	for _, n := range list {
-		if err := d.service.DeleteVideo(ctx, u, n); err != nil {
-			return userdata.Step{}, err
-		}
-	}
-	if len(list) > 0 {
-		return userdata.Step{Erased: int64(len(list))}, nil
-	}
-	return userdata.Step{Next: "0"}, nil
+	return userdata.EraseFirst(rows, err, func(n uint64) error { return d.service.DeleteVideo(ctx, u, n) })
 }
