@@ -1878,6 +1878,9 @@ mutant "begin a slow step of a comparison of messages again" internal/service/se
 mutant "tell the cold tier again of a recall" internal/service/chat/recall.go 's/\|\| !changed \|\| u\.onRecalled/|| !changed \&\& false || u.onRecalled/' '^TestARecallIsToldOnce$' ./internal/service/chat
 mutant "read entries of archives that were left out" internal/tool/importer/source.go 's/return nil, \&fs\.PathError\{Op: "open", Path: name, Err: fs\.ErrNotExist\}/return s.Open(name)/' '^TestEntriesWithOtherSpellings$' ./internal/tool/importer
 mutant "compare rooms of reports with addresses that wait" internal/service/bridge/claim.go 's/address = \$3 AND state = \$4\)/address = $3 AND state <> $4 + 9)/' '^TestRoomsAreComparedInTheBridgesForm$' ./internal/service/bridge
+mutant "count hits of recalled messages as right" internal/tool/bench/search_model.go 's/before := h\.changed\.to > s\.asked/before := true/' '^TestAnswersOfSearchesAreComparedWithWhatReadersMayRead$' ./internal/tool/bench
+mutant "count hits that the reader may not read as right" internal/tool/bench/search_model.go 's/found\[h\] \|\| !slices\.Contains\(m\.groups\[h\.group\], s\.reader\) \|\|/found[h] ||/' '^TestAnswersOfSearchesAreComparedWithWhatReadersMayRead$' ./internal/tool/bench
+mutant "miss no hit of an edited message" internal/tool/bench/search_model.go 's/ \|\| s\.settled \&\& h\.newTopic == s\.topic/ /' '^TestAnswersOfSearchesAreComparedWithWhatReadersMayRead$' ./internal/tool/bench
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -95,9 +95,9 @@ func TestBenchOfFlappingUsers(t *testing.T) {
 	}
 }
 
-// The bench loads a server over each protocol, with the same checks, and beside messages that bots write in parts. All of those end whole.
-func TestBenchOverAllProtocols(t *testing.T) {
-	t.Parallel()
+// openWithKey opens a server, and makes an API key for a load.
+func openWithKey(t *testing.T) (*apptest.Server, string) {
+	t.Helper()
 	var data, postgres string
 	s := apptest.Open(t, func(c *config.Config) { data, postgres = c.Data, c.Postgres })
 	at := []string{"--data", data}
@@ -108,6 +108,13 @@ func TestBenchOverAllProtocols(t *testing.T) {
 	if code := app.AdminMain(t.Context(), append([]string{"key", "create", "--name", "bench"}, at...), &key, &errs); code != 0 {
 		t.Fatal(errs.String())
 	}
+	return s, strings.TrimSpace(key.String())
+}
+
+// The bench loads a server over each protocol, with the same checks, and beside messages that bots write in parts. All of those end whole.
+func TestBenchOverAllProtocols(t *testing.T) {
+	t.Parallel()
+	s, key := openWithKey(t)
 	run := func(args ...string) (r struct {
 		Protocol         string
 		Acked, Delivered uint64
@@ -118,7 +125,7 @@ func TestBenchOverAllProtocols(t *testing.T) {
 	}) {
 		t.Helper()
 		var out, errOut bytes.Buffer
-		code := bench.Main(append([]string{"chat", "--json", "--url", s.URL, "--api-key", strings.TrimSpace(key.String()), "--pairs", "1", "--drain", "3m"}, args...), &out, &errOut)
+		code := bench.Main(append([]string{"chat", "--json", "--url", s.URL, "--api-key", key, "--pairs", "1", "--drain", "3m"}, args...), &out, &errOut)
 		if err := json.Unmarshal(out.Bytes(), &r); code != 0 || err != nil || r.Acked == 0 || r.Delivered != r.Acked {
 			t.Fatalf("%v: exit code %d, %v\n%s\n%s", args, code, err, out.String(), errOut.String())
 		}

@@ -19,6 +19,7 @@ const usage = `Usage:
   rialto bench feed      --url URL [--authors N] [--followers N] [--rate R] [--page-rate R] [--duration D] [--json] …
   rialto bench overload  --url URL [--pairs N] [--factor F] [--for D] [--json] …
   rialto bench video     --url URL [--files N] [--seconds N] [--codec CODEC] [--json] …
+  rialto bench search    --url URL [--messages N] [--users N] [--groups N] [--queries N] [--json] …
   rialto bench idle      --url URL --connections N [--json] …
   rialto bench away      --url URL,URL --clients N --for D [--json] …
   rialto bench reconnect --url URL --connections N [--senders N] [--json] …
@@ -29,6 +30,7 @@ chat sends messages between pairs of users, in groups, or in channels, and check
 feed publishes posts, reads home timelines, and compares each page with all posts, deletions and follows that it made.
 overload sends at a multiple of what the server can do, and measures how much of that it still does, and how soon it recovers.
 video uploads files that ffmpeg makes, measures how soon they can be played, and checks each frame.
+search sends messages, measures how soon they are found and how long queries take, and compares the hits with what each reader may read.
 idle holds open connections and reports the server's memory for each.
 away holds clients of the SDK, and measures how long those are away that lose their connection while you stop a node.
 reconnect cuts many connections at once, and measures how soon all clients have resumed, and what that costs others.
@@ -54,6 +56,8 @@ func Main(args []string, out, errOut io.Writer) int {
 		return overloadMain(args[1:], out, errOut)
 	case "video":
 		return videoMain(args[1:], out, errOut)
+	case "search":
+		return searchMain(args[1:], out, errOut)
 	case "idle":
 		return idleMain(args[1:], out, errOut)
 	case "away":

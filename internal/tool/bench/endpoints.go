@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/account/v1/accountv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
 	"github.com/rialto-im/rialto/sdk/go/gen/feed/v1/feedv1connect"
+	"github.com/rialto-im/rialto/sdk/go/gen/search/v1/searchv1connect"
 )
 
 // endpoint is one address of a deployment: its only one, or that of a node.
@@ -20,6 +21,7 @@ type endpoint struct {
 	chat     chatv1connect.ChatServiceClient
 	graph    accountv1connect.GraphServiceClient
 	feed     feedv1connect.FeedServiceClient
+	search   searchv1connect.SearchServiceClient
 }
 
 // newEndpoints parses addresses separated by commas.
@@ -27,7 +29,8 @@ func newEndpoints(client *http.Client, addresses string) (list []*endpoint) {
 	for _, address := range urls(addresses) {
 		list = append(list, &endpoint{address, accountv1connect.NewAccountServiceClient(client, address),
 			accountv1connect.NewAdminServiceClient(client, address), chatv1connect.NewChatServiceClient(client, address),
-			accountv1connect.NewGraphServiceClient(client, address), feedv1connect.NewFeedServiceClient(client, address)})
+			accountv1connect.NewGraphServiceClient(client, address), feedv1connect.NewFeedServiceClient(client, address),
+			searchv1connect.NewSearchServiceClient(client, address)})
 	}
 	return list
 }

@@ -23,16 +23,13 @@ import (
 // feedLoad is one run of rialto bench feed. Users are the authors, then the readers.
 type feedLoad struct {
 	config feedConfig
-	deploy *deployment
 	phases
-	users    []*user
-	sessions sync.Mutex // guards the users' sessions
-	model    *feedModel
-	start    time.Time
-	retries  atomic.Uint64
-	count    feedCounts
-	times    feedTimes
-	hints    feedHints
+	callers
+	model *feedModel
+	start time.Time
+	count feedCounts
+	times feedTimes
+	hints feedHints
 }
 
 // feedCounts of what was done during the load.
@@ -53,7 +50,7 @@ func feedMain(args []string, out, errOut io.Writer) int {
 	}
 	debug.SetGCPercent(400)
 	printer := progress.New(errOut)
-	l := &feedLoad{config: c, deploy: newDeployment(c.url, c.key, printer), start: time.Now()}
+	l := &feedLoad{config: c, callers: callers{deploy: newDeployment(c.url, c.key, printer)}, start: time.Now()}
 	l.deploy.patience = c.patience
 	ctx, stop := l.withInterrupts(context.Background(), func() { printer.Say("interrupted; checking what was done") })
 	defer stop()
@@ -109,7 +106,7 @@ func (l *feedLoad) prepare(ctx context.Context) error {
 		authors[i] = l.users[i].id
 	}
 	l.model = newFeedModel(texts, authors, c.followers)
-	if err := l.inSteps(ctx, "following", c.followers, func(ctx context.Context, reader int) error {
+	if err := l.deploy.inSteps(ctx, "following", c.followers, func(ctx context.Context, reader int) error {
 		random := rand.New(rand.NewPCG(c.seed, uint64(reader)))
 		for _, author := range zipfSample(random, c.authors, c.following) {
 			if err := l.follow(ctx, reader, author, true); err != nil {
@@ -120,27 +117,12 @@ func (l *feedLoad) prepare(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	return l.inSteps(ctx, "publishing the first posts", c.authors, func(ctx context.Context, author int) error {
+	return l.deploy.inSteps(ctx, "publishing the first posts", c.authors, func(ctx context.Context, author int) error {
 		for range c.posts {
 			if _, err := l.publish(ctx, author); err != nil {
 				return err
 			}
 		}
-		return nil
-	})
-}
-
-// inSteps calls do for 0 to n-1, some at the same time, and reports the progress.
-func (l *feedLoad) inSteps(ctx context.Context, name string, n int, do func(ctx context.Context, i int) error) error {
-	step := l.deploy.printer.Step(name)
-	defer step.End()
-	var done atomic.Int64
-	return each(ctx, n, 16, func(ctx context.Context, i int) error {
-		if err := do(ctx, i); err != nil {
-			return err
-		}
-		k := done.Add(1)
-		step.At(float64(k)/float64(n), fmt.Sprintf("%d of %d", k, n))
 		return nil
 	})
 }
@@ -175,7 +157,7 @@ func (l *feedLoad) publish(ctx context.Context, author int) (*feedPost, error) {
 	p := l.model.publishing(author, l.now())
 	text := string(l.model.corpus.appendText(nil, uint32(author), uint32(p.n), int64(p.published.from)))
 	r := &feedv1.PublishRequest{ClientPostId: fmt.Sprintf("b%s.%d.%d", l.deploy.run, author, p.n), Content: &feedv1.PostContent{Text: text}}
-	post, err := invoke(ctx, l, author, func(e *endpoint) func(context.Context, *connect.Request[feedv1.PublishRequest]) (*connect.Response[feedv1.Post], error) {
+	post, err := invoke(ctx, &l.callers, author, func(e *endpoint) func(context.Context, *connect.Request[feedv1.PublishRequest]) (*connect.Response[feedv1.Post], error) {
 		return e.feed.Publish
 	}, r)
 	switch {
@@ -193,7 +175,7 @@ func (l *feedLoad) publish(ctx context.Context, author int) (*feedPost, error) {
 // delete deletes a post.
 func (l *feedLoad) delete(ctx context.Context, p *feedPost) error {
 	l.model.deleting(p, l.now())
-	_, err := invoke(ctx, l, p.author, func(e *endpoint) func(context.Context, *connect.Request[feedv1.DeletePostRequest]) (*connect.Response[feedv1.DeletePostResponse], error) {
+	_, err := invoke(ctx, &l.callers, p.author, func(e *endpoint) func(context.Context, *connect.Request[feedv1.DeletePostRequest]) (*connect.Response[feedv1.DeletePostResponse], error) {
 		return e.feed.DeletePost
 	}, &feedv1.DeletePostRequest{Post: p.id})
 	if err != nil {
@@ -209,11 +191,11 @@ func (l *feedLoad) follow(ctx context.Context, reader, author int, follows bool)
 	user, target := l.config.authors+reader, l.users[author].id
 	var err error
 	if follows {
-		_, err = invoke(ctx, l, user, func(e *endpoint) func(context.Context, *connect.Request[accountv1.FollowRequest]) (*connect.Response[chatv1.Relation], error) {
+		_, err = invoke(ctx, &l.callers, user, func(e *endpoint) func(context.Context, *connect.Request[accountv1.FollowRequest]) (*connect.Response[chatv1.Relation], error) {
 			return e.graph.Follow
 		}, &accountv1.FollowRequest{User: target})
 	} else {
-		_, err = invoke(ctx, l, user, func(e *endpoint) func(context.Context, *connect.Request[accountv1.UnfollowRequest]) (*connect.Response[chatv1.Relation], error) {
+		_, err = invoke(ctx, &l.callers, user, func(e *endpoint) func(context.Context, *connect.Request[accountv1.UnfollowRequest]) (*connect.Response[chatv1.Relation], error) {
 			return e.graph.Unfollow
 		}, &accountv1.UnfollowRequest{User: target})
 	}

@@ -57,7 +57,7 @@ func (l *feedLoad) result(took time.Duration) *feedResult {
 
 // checkAll compares whole timelines and counts with what was done, when nothing changes any more.
 func (l *feedLoad) checkAll(ctx context.Context, r *feedResult) error {
-	err := l.inSteps(ctx, "comparing whole timelines", l.config.check, func(ctx context.Context, reader int) error {
+	err := l.deploy.inSteps(ctx, "comparing whole timelines", l.config.check, func(ctx context.Context, reader int) error {
 		for before, seen := uint64(0), map[uint64]bool{}; ; {
 			next, err := l.readPage(ctx, reader, before, seen)
 			if err != nil || next == 0 {
@@ -91,8 +91,8 @@ type feedCheck struct {
 // checkCounts compares the counts of all users' profiles.
 func (l *feedLoad) checkCounts(ctx context.Context, r *feedResult) error {
 	r.Profiles = uint64(len(l.users))
-	return l.inSteps(ctx, "comparing counts", len(l.users), func(ctx context.Context, user int) error {
-		profile, err := invoke(ctx, l, user, func(e *endpoint) func(context.Context, *connect.Request[feedv1.GetFeedProfileRequest]) (*connect.Response[feedv1.FeedProfile], error) {
+	return l.deploy.inSteps(ctx, "comparing counts", len(l.users), func(ctx context.Context, user int) error {
+		profile, err := invoke(ctx, &l.callers, user, func(e *endpoint) func(context.Context, *connect.Request[feedv1.GetFeedProfileRequest]) (*connect.Response[feedv1.FeedProfile], error) {
 			return e.feed.GetFeedProfile
 		}, &feedv1.GetFeedProfileRequest{User: l.users[user].id})
 		if err != nil {

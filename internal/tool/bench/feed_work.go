@@ -154,7 +154,7 @@ const maxDescribed = 5
 // readPage reads a page, compares it with the naive feed, and returns where the next one begins.
 func (l *feedLoad) readPage(ctx context.Context, reader int, before uint64, seen map[uint64]bool) (uint64, error) {
 	p := &feedPage{reader: reader, asked: l.now(), before: before, limit: l.config.limit}
-	r, err := invoke(ctx, l, l.config.authors+reader, func(e *endpoint) func(context.Context, *connect.Request[feedv1.HomeTimelineRequest]) (*connect.Response[feedv1.HomeTimelineResponse], error) {
+	r, err := invoke(ctx, &l.callers, l.config.authors+reader, func(e *endpoint) func(context.Context, *connect.Request[feedv1.HomeTimelineRequest]) (*connect.Response[feedv1.HomeTimelineResponse], error) {
 		return e.feed.HomeTimeline
 	}, &feedv1.HomeTimelineRequest{Before: before, Limit: uint32(l.config.limit)})
 	if err != nil {

@@ -75,6 +75,21 @@ func each(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int
 	return context.Cause(ctx)
 }
 
+// inSteps calls do for 0 to n-1, some at the same time, and reports the progress.
+func (d *deployment) inSteps(ctx context.Context, name string, n int, do func(ctx context.Context, i int) error) error {
+	step := d.printer.Step(name)
+	defer step.End()
+	var done atomic.Int64
+	return each(ctx, n, 16, func(ctx context.Context, i int) error {
+		if err := do(ctx, i); err != nil {
+			return err
+		}
+		k := done.Add(1)
+		step.At(float64(k)/float64(n), fmt.Sprintf("%d of %d", k, n))
+		return nil
+	})
+}
+
 // users creates n users with a number of devices each.
 func (d *deployment) users(ctx context.Context, n, devices int) ([]*user, error) {
 	list := make([]*user, n)

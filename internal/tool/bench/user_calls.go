@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -12,9 +14,17 @@ import (
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 )
 
-// invoke makes a call as a user, and repeats it where the server cannot be reached or refuses it for now, at other addresses in turn. All calls of this load
-// may be repeated. method chooses the call of an endpoint.
-func invoke[T, R any](ctx context.Context, l *feedLoad, user int, method func(*endpoint) func(context.Context, *connect.Request[T]) (*connect.Response[R], error), m *T) (*R, error) {
+// callers are the users of a load that makes calls, by their numbers.
+type callers struct {
+	deploy   *deployment
+	users    []*user
+	sessions sync.Mutex // guards the users' sessions
+	retries  atomic.Uint64
+}
+
+// invoke makes a call as a user, and repeats it where the server cannot be reached or refuses it for now, at other addresses in turn: only calls that may be
+// repeated are made so. method chooses the call of an endpoint.
+func invoke[T, R any](ctx context.Context, l *callers, user int, method func(*endpoint) func(context.Context, *connect.Request[T]) (*connect.Response[R], error), m *T) (*R, error) {
 	wait, failing := firstCallWait, time.Time{}
 	for try := 0; ; try++ {
 		at := l.deploy.endpoints[(user+try)%len(l.deploy.endpoints)]
@@ -24,7 +34,7 @@ func invoke[T, R any](ctx context.Context, l *feedLoad, user int, method func(*e
 			return r.Msg, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case connect.CodeOf(err) == connect.CodeUnauthenticated && l.config.key == "":
+		case connect.CodeOf(err) == connect.CodeUnauthenticated && l.deploy.key == "":
 			if err := l.refresh(ctx, at, user); err != nil && !isTemporary(err) {
 				return nil, err
 			}
@@ -34,7 +44,7 @@ func invoke[T, R any](ctx context.Context, l *feedLoad, user int, method func(*e
 		if failing.IsZero() {
 			failing = time.Now()
 		}
-		if since := time.Since(failing); since > l.config.patience {
+		if since := time.Since(failing); since > l.deploy.patience {
 			return nil, fmt.Errorf("no server has answered a call for %v, longer than --patience; the last attempt: %s: %w", since.Round(time.Second), at.url, err)
 		}
 		l.retries.Add(1)
@@ -60,23 +70,23 @@ func isTemporary(err error) bool {
 }
 
 // request of a user: by the API key on behalf of the user, or by the user's session.
-func request[T any](l *feedLoad, user int, m *T) *connect.Request[T] {
+func request[T any](l *callers, user int, m *T) *connect.Request[T] {
 	u := l.users[user]
-	if l.config.key != "" {
-		return onBehalf(l.config.key, u, m)
+	if l.deploy.key != "" {
+		return onBehalf(l.deploy.key, u, m)
 	}
 	return as(l.token(user), m)
 }
 
 // token of a user's session.
-func (l *feedLoad) token(user int) string {
+func (l *callers) token(user int) string {
 	l.sessions.Lock()
 	defer l.sessions.Unlock()
 	return l.users[user].sessions[0].AccessToken
 }
 
 // refresh replaces a session whose token has expired.
-func (l *feedLoad) refresh(ctx context.Context, at *endpoint, user int) error {
+func (l *callers) refresh(ctx context.Context, at *endpoint, user int) error {
 	l.sessions.Lock()
 	defer l.sessions.Unlock()
 	u := l.users[user]
