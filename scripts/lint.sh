@@ -17,5 +17,6 @@ for tag in faults cluster smalldisk; do # only where the tag changes what is bui
 done
 scripts/mutants.sh --check
 packages=$(go list ./... github.com/rialto-im/rialto/sdk/go/... | grep -v '/gen/')
+# With less garbage collection it takes a fifth less time.
 # shellcheck disable=SC2086 # one argument for each package
-bin/staticcheck $packages
+GOGC=200 bin/staticcheck $packages

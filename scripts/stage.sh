@@ -51,10 +51,6 @@ deal() { awk -v k="$1" -v n="$2" 'NR % n == (k + 1) % n'; }
 names() { local IFS='|'; echo "^($*)\$"; }
 with_postgres() { go run ./internal/engine/sqldb/sqltest/withpostgres "$@"; }
 
-# The same build flags for all stages except those with the race detector, so that each package is compiled once. Without debug
-# information and symbols, each test program is linked in less than half the time.
-export GOFLAGS="-trimpath -ldflags=-s${GOFLAGS:+ $GOFLAGS}" CGO_ENABLED=0
-
 # The race detector leaves out what it could not judge: SQLite is translated from C, and all its data is in memory of its own, which the
 # detector ignores. Without that package a test of a whole server takes half the CPU time. No package with generic functions, or functions
 # of sync, may be left out: the linker could use its copies everywhere, which causes false reports. The detector brings checks of unsafe
@@ -69,6 +65,12 @@ memory() {
 	[ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -1)" -gt 6000000 ] 2>/dev/null &&
 		[ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -gt 10000000 ]
 }
+# The same build flags for all stages except those with the race detector, so that each package is compiled once. Without debug
+# information and symbols, each test program is linked in less than half the time. Where there is memory, compilers take more of it.
+flags="-trimpath -ldflags=-s"
+if memory && [[ $PWD != *[[:space:]]* ]]; then flags+=" -toolexec=$PWD/scripts/tool.sh"; fi
+export GOFLAGS="$flags${GOFLAGS:+ $GOFLAGS}" CGO_ENABLED=0
+
 if [ -z "${TESTS_DIR:-}" ]; then
 	if [ -z "${TMPDIR:-}" ] && memory; then TMPDIR=/dev/shm; fi
 	TESTS_DIR=$(mktemp -d "${TMPDIR:-/tmp}/rialto-tests-XXXXXX")
