@@ -1881,6 +1881,11 @@ mutant "compare rooms of reports with addresses that wait" internal/service/brid
 mutant "count hits of recalled messages as right" internal/tool/bench/search_model.go 's/before := h\.changed\.to > s\.asked/before := true/' '^TestAnswersOfSearchesAreComparedWithWhatReadersMayRead$' ./internal/tool/bench
 mutant "count hits that the reader may not read as right" internal/tool/bench/search_model.go 's/found\[h\] \|\| !slices\.Contains\(m\.groups\[h\.group\], s\.reader\) \|\|/found[h] ||/' '^TestAnswersOfSearchesAreComparedWithWhatReadersMayRead$' ./internal/tool/bench
 mutant "miss no hit of an edited message" internal/tool/bench/search_model.go 's/ \|\| s\.settled \&\& h\.newTopic == s\.topic/ /' '^TestAnswersOfSearchesAreComparedWithWhatReadersMayRead$' ./internal/tool/bench
+mutant "index no characters beside the words of a dictionary" internal/engine/searchindex/dictionary.go 's/^\t\tadd\(string\(r\)\)$//' '^TestADictionaryLosesNothing$' ./internal/engine/searchindex
+mutant "index only the longest word of a dictionary at a character" internal/engine/searchindex/dictionary.go 's/for n := 2; n <= d\.longest\[r\] \&\&/for n := d.longest[r]; n > 1 \&\& n <= d.longest[r] \&\&/' '^TestWordsOfADictionary$' ./internal/engine/searchindex
+mutant "join Chinese characters and kana in a pair" internal/engine/searchindex/dictionary.go 's/end < len\(run\) \&\& !isHan\(run\[end\]\)/end < len(run)/' '^TestWordsOfADictionary$' ./internal/engine/searchindex
+mutant "keep an index that was built with another dictionary" internal/service/search/generation.go 's/err == nil \&\& at\[2\] != sum/err == nil \&\& at[2] != sum \&\& at[1] == 0/' '^TestAnIndexOfAnotherDictionaryIsBuiltAgain$' ./internal/service/search
+mutant "search a shared index by another dictionary without a word" internal/service/search/shared.go 's/at\[0\] == 1 \&\& at\[1\] == s\.deps\.Dictionary\.Sum\(\)/at[0] == 1 \&\& at[1] >= 0*s.deps.Dictionary.Sum()/' '^TestASharedIndexOfAnotherDictionary$' ./internal/service/search
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

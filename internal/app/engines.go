@@ -120,9 +120,16 @@ func (n *Node) agreeSettings(ctx context.Context) error {
 	mine = "an index of each node"
 	if c := n.config.OpenSearch; len(c.URLs) > 0 {
 		mine = "OpenSearch (index " + cmp.Or(c.Index, "rialto") + ")"
+		dictionary, err := n.config.Search.ReadDictionary()
+		if err != nil {
+			return err
+		}
+		if dictionary != nil {
+			mine += fmt.Sprintf(" with a dictionary of %d words, %016x", dictionary.Len(), dictionary.Sum())
+		}
 	}
 	if all, err = cluster.AgreeSetting(ctx, n.db, "search", mine); err == nil && all != mine {
-		n.logger.Warn("this node has another search index than the other nodes: set the same opensearch settings on all nodes; if all have changed: DELETE FROM cluster_settings WHERE name = 'search'",
+		n.logger.Warn("this node has another search index than the other nodes: set the same opensearch settings and the same search.dictionary on all nodes; if all have changed: DELETE FROM cluster_settings WHERE name = 'search'",
 			"theirs", all, "this_nodes", mine)
 	}
 	if err != nil || !n.config.AnswersCalls() && !n.config.Has(config.RoleWorker) { // roles that use no files

@@ -33,6 +33,9 @@ func (n *Node) openSearch(ctx context.Context) error {
 	if n.config.Clustered() {
 		deps.Bus = n.bus
 	}
+	if deps.Dictionary, err = n.config.Search.ReadDictionary(); err != nil {
+		return err
+	}
 	switch {
 	case n.sharedSearch():
 		if deps.Shared, err = n.openSharedSearch(ctx); err != nil {

@@ -202,7 +202,7 @@ func isAccent(r rune) bool {
 	return r >= 0x300 && r <= 0x36f || r >= 0x591 && r <= 0x5c7 && unicode.Is(unicode.Mn, r) || r >= 0x64b && r <= 0x65f || r == 0x670
 }
 
-// IsDense reports whether a word, as Words returns it, is of a run of characters without spaces between words. Such a word has at most two characters.
+// IsDense reports whether a word, as Words returns it, is of a run of characters without spaces between words.
 func IsDense(word string) bool {
 	r, _ := utf8.DecodeRuneInString(word)
 	return isDense(r)
@@ -211,10 +211,18 @@ func IsDense(word string) bool {
 func cut(word []rune) string { return string(word[:min(len(word), maxWord)]) }
 
 // Words returns the words of a text that an index stores, each once: words, and of a run of characters each pair of neighbours and the last one, so
-// that each character begins one. In names, which are ranges of the text in their order, the parts of words are words as well.
+// that each character begins one. In names, which are ranges of the text in their order, the parts of words are words as well. A Dictionary divides otherwise.
 func Words(text string, names ...Range) []string {
+	return words(text, names, func(run []rune, add func(word string)) {
+		for i := range run {
+			add(string(run[i:min(i+2, len(run))]))
+		}
+	})
+}
+
+// words returns the words of a text, each once. divide adds those of a run of characters without spaces.
+func words(text string, names []Range, divide func(run []rune, add func(word string))) (list []string) {
 	seen := map[string]bool{}
-	var list []string
 	add := func(w string) {
 		if !seen[w] {
 			seen[w] = true
@@ -222,15 +230,13 @@ func Words(text string, names ...Range) []string {
 		}
 	}
 	for _, r := range analyze(text, names) {
-		if !r.dense {
-			add(cut(r.runes))
-			for _, p := range r.parts() {
-				add(cut(r.runes[p.from:p.to]))
-			}
+		if r.dense {
+			divide(r.runes, add)
 			continue
 		}
-		for i := range r.runes {
-			add(string(r.runes[i:min(i+2, len(r.runes))]))
+		add(cut(r.runes))
+		for _, p := range r.parts() {
+			add(cut(r.runes[p.from:p.to]))
 		}
 	}
 	return list

@@ -63,20 +63,25 @@ func NewPattern(phrases []string, typing bool) *Pattern {
 }
 
 // terms returns what an index is asked for an item.
-func (i *item) terms() (list []Term) {
+func (i *item) terms() []Term {
 	if !i.dense {
 		return []Term{{Word: string(i.runes), Prefix: i.prefix, Fuzzy: i.fuzzy}}
 	}
-	if len(i.runes) == 1 {
-		return []Term{{Word: string(i.runes), Prefix: true}}
+	return pairs(i.runes)
+}
+
+// pairs returns what an index is asked for a run of characters that it has as pairs.
+func pairs(run []rune) (list []Term) {
+	if len(run) == 1 {
+		return []Term{{Word: string(run), Prefix: true}}
 	}
-	for k := range len(i.runes) - 1 {
-		list = append(list, Term{Word: string(i.runes[k : k+2])})
+	for k := range len(run) - 1 {
+		list = append(list, Term{Word: string(run[k : k+2])})
 	}
 	return list
 }
 
-// Terms that an index is asked for.
+// Terms that an index is asked for that was built without a dictionary.
 func (p *Pattern) Terms() []Term { return p.terms }
 
 // IsEmpty reports whether there is no word, so that every text matches.

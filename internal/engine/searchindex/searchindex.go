@@ -72,7 +72,9 @@ type Document struct {
 	Kinds []Kind
 	Text  string
 	// Names are the ranges of the text that are names of files, in their order.
-	Names  []Range
+	Names []Range
+	// Words of the text, as a Dictionary divides it; nil: those of the function Words.
+	Words  []string
 	Author uint64 // 0: none
 	// Access has who may find it: a query finds a document that has one of the query's access terms.
 	Access []string
@@ -82,6 +84,14 @@ type Document struct {
 	TimeMs int64
 	// Popularity is a count, such as of likes.
 	Popularity uint64
+}
+
+// WordsOf returns the words of a document that an index stores.
+func WordsOf(d *Document) []string {
+	if d.Words != nil {
+		return d.Words
+	}
+	return Words(d.Text, d.Names...)
 }
 
 // Batch is what Apply stores. A document that exists is replaced. Checkpoints are positions of sources, by name.

@@ -182,7 +182,9 @@ const (
 	usersPoint    = "users"    // the last user of the first pass; finished: all were
 	postsPoint    = "posts"    // likewise
 	completePoint = "complete" // 1: the index has had everything
-	finished      = math.MaxUint64
+	// dictionaryPoint is Dictionary.Sum of the dictionary by which the index was built.
+	dictionaryPoint = "dictionary"
+	finished        = math.MaxUint64
 )
 
 // startRows reads how far an index is with users and posts: at the start, and after an error.

@@ -37,7 +37,7 @@ func isFound(ctx context.Context, index searchindex.Index, d searchindex.Documen
 		kinds = []searchindex.Kind{d.ID.Kind}
 	}
 	ask := searchindex.Query{Access: d.Access[:1], Limit: comparedHits}
-	for _, w := range searchindex.Words(d.Text, d.Names...) {
+	for _, w := range searchindex.WordsOf(&d) {
 		if len(ask.Terms) < searchindex.MaxTerms {
 			ask.Terms = append(ask.Terms, searchindex.Term{Word: w})
 		}
@@ -141,7 +141,7 @@ func (s userComparison) differences(ctx context.Context, some []uint64) (list []
 		return nil, err
 	}
 	for _, u := range users {
-		found, err := isFound(ctx, g.index, searchindex.Document{ID: searchindex.ID{Kind: searchindex.User, Number: u.Id}, Text: textOfUser(u), Access: []string{everybody}})
+		found, err := isFound(ctx, g.index, divided(s.deps.Dictionary, searchindex.Document{ID: searchindex.ID{Kind: searchindex.User, Number: u.Id}, Text: textOfUser(u), Access: []string{everybody}}))
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +187,7 @@ func (s postComparison) differences(ctx context.Context, some []uint64) (list []
 	if err != nil {
 		return nil, err
 	}
-	b := newBuilder(len(some))
+	b := newBuilder(s.deps.Dictionary, len(some))
 	if err := newIndexer(s.Service, g).indexPosts(ctx, some, b); err != nil {
 		return nil, err
 	}

@@ -182,7 +182,7 @@ func (s messageComparison) documents(ctx context.Context, x *indexer, at *messag
 	if err != nil {
 		return 0, nil, err
 	}
-	b := newBuilder(most)
+	b := newBuilder(x.service.deps.Dictionary, most)
 	for len(list) > 0 {
 		n, err := x.current(ctx, list)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -95,3 +96,9 @@ func (s *Service) RebuildRequested() (bool, error) {
 	by, err := s.rebuildRequest()
 	return by != nil, err
 }
+
+// AccessOf is the term by which the index finds what is in a conversation.
+func AccessOf(c id.Conversation) string { return conversationTerm(c) }
+
+// Serves reports whether the node has found the shared index.
+func (s *Service) Serves() bool { return s.writer.answering.Load() != nil }

@@ -132,7 +132,7 @@ func (s *Service) newRequest(ctx context.Context, reader id.User, r *searchv1.Se
 	}
 	q = &request{service: s, reader: reader, query: parsed, pattern: searchindex.NewPattern(parsed.phrases, r.Typing), explain: r.Explain, nowMs: s.nowMs()}
 	switch {
-	case len(q.pattern.Terms()) > searchindex.MaxTerms:
+	case len(q.terms()) > searchindex.MaxTerms:
 		return nil, nil, badQuery("the words of the query are too long")
 	case q.pattern.IsEmpty() && len(parsed.phrases) > 0:
 		return nil, nil, badQuery("write letters or digits to search for")
@@ -167,6 +167,9 @@ func (s *Service) newRequest(ctx context.Context, reader id.User, r *searchv1.Se
 	}
 	return q, wanted, err
 }
+
+// terms are what the index is asked for.
+func (q *request) terms() []searchindex.Term { return q.service.deps.Dictionary.Terms(q.pattern) }
 
 // isFiltered reports whether a query has a filter, so that it needs no words.
 func (q *query) isFiltered() bool {
@@ -281,7 +284,7 @@ func (q *request) withNext(group *searchv1.HitGroup, depth uint32, after *search
 
 // indexQuery makes the query of the index, with what the reader may read as a part.
 func (q *request) indexQuery(ctx context.Context, kind searchv1.HitKind) (*searchindex.Query, error) {
-	ask := &searchindex.Query{Kind: kinds[kind], Terms: q.pattern.Terms(), Authors: q.query.from, AfterMs: q.query.after, BeforeMs: q.query.until, Link: q.query.link, Ranking: q.service.ranking}
+	ask := &searchindex.Query{Kind: kinds[kind], Terms: q.terms(), Authors: q.query.from, AfterMs: q.query.after, BeforeMs: q.query.until, Link: q.query.link, Ranking: q.service.ranking}
 	ask.Ranking.NowMs = q.nowMs
 	switch kind {
 	case userKind:

@@ -48,6 +48,9 @@ type fixture struct {
 	feed     *feed.Service
 	videos   *videos
 	*search.Service
+	// dictionary of services that are made from then on
+	dictionary *searchindex.Dictionary
+
 	told   atomic.Pointer[search.Service] // the one that the log tells of commits
 	users  []id.User
 	sends  uint64
@@ -183,7 +186,7 @@ func (f *fixture) restart() {
 	if f.Service != nil {
 		must(f.t, f.CloseIndex())
 	}
-	s, err := search.New(context.Background(), search.Deps{DB: f.db, Log: cmp.Or(f.indexed, f.log), Chat: f.chat, Accounts: f.accounts, Posts: f.feed, Videos: f.videos, Dir: f.dir, Secret: []byte("of pages"), Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
+	s, err := search.New(context.Background(), search.Deps{DB: f.db, Log: cmp.Or(f.indexed, f.log), Chat: f.chat, Accounts: f.accounts, Posts: f.feed, Videos: f.videos, Dictionary: f.dictionary, Dir: f.dir, Secret: []byte("of pages"), Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
 		Open: func(_ context.Context, dir string) (searchindex.Index, error) {
 			index, err := blevesearch.Open(dir, slog.New(slog.DiscardHandler))
 			if err != nil {

@@ -69,7 +69,14 @@ func (s *Service) open(ctx context.Context, n uint64) (*generation, error) {
 // newGeneration completes a generation whose index is open.
 func (s *Service) newGeneration(ctx context.Context, g *generation) (*generation, error) {
 	g.stopped = make(chan error, 1)
-	at, err := g.index.Checkpoints(ctx, []string{completePoint})
+	at, err := g.index.Checkpoints(ctx, []string{completePoint, changesPoint, dictionaryPoint})
+	if sum := s.deps.Dictionary.Sum(); err == nil && at[2] != sum {
+		if at[1] == 0 { // nothing is in it yet
+			err = g.index.Apply(ctx, &searchindex.Batch{Checkpoints: map[string]uint64{dictionaryPoint: sum}})
+		} else {
+			err = &otherDictionary{g.number}
+		}
+	}
 	if err != nil {
 		return nil, errors.Join(err, g.index.Close())
 	}
@@ -77,6 +84,15 @@ func (s *Service) newGeneration(ctx context.Context, g *generation) (*generation
 	g.indexer = newIndexer(s, g)
 	return g, nil
 }
+
+// otherDictionary is the error of an index that was built with another search.dictionary. It is built again, as a damaged one is.
+type otherDictionary struct{ generation uint64 }
+
+func (o *otherDictionary) Error() string {
+	return fmt.Sprintf("generation %d of the search index was built with another search.dictionary", o.generation)
+}
+
+func (o *otherDictionary) Unwrap() error { return searchindex.ErrCorrupt }
 
 // openAll opens the generation that answers, or a new one, and the one that is being built, if there is one. It removes all others.
 func (s *Service) openAll(ctx context.Context) (list []*generation, err error) {

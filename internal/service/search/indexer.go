@@ -200,7 +200,7 @@ func (x *indexer) round(ctx context.Context) (idle bool, err error) {
 	}
 	idle = true
 	for _, step := range []func(context.Context, *builder) (bool, error){x.indexDirty, x.indexChanges, x.indexSwept, x.indexFirstPass} {
-		b, began := newBuilder(x.pace.batch()), time.Now()
+		b, began := newBuilder(x.service.deps.Dictionary, x.pace.batch()), time.Now()
 		busy, err := step(ctx, b)
 		if err == nil {
 			err = b.apply(ctx, x)
@@ -236,17 +236,20 @@ func (x *indexer) finish(ctx context.Context) error {
 
 // builder collects a batch.
 type builder struct {
-	batch     searchindex.Batch
-	positions map[id.Conversation]uint64
-	swept     id.Conversation // 0: as it is
-	most      int             // documents
+	dictionary *searchindex.Dictionary
+	batch      searchindex.Batch
+	positions  map[id.Conversation]uint64
+	swept      id.Conversation // 0: as it is
+	most       int             // documents
 }
 
-func newBuilder(most int) *builder {
-	return &builder{most: most, batch: searchindex.Batch{Checkpoints: map[string]uint64{}}, positions: map[id.Conversation]uint64{}}
+func newBuilder(dictionary *searchindex.Dictionary, most int) *builder {
+	return &builder{dictionary: dictionary, most: most, batch: searchindex.Batch{Checkpoints: map[string]uint64{}}, positions: map[id.Conversation]uint64{}}
 }
 
-func (b *builder) put(d searchindex.Document)   { b.batch.Put = append(b.batch.Put, d) }
+func (b *builder) put(d searchindex.Document) {
+	b.batch.Put = append(b.batch.Put, divided(b.dictionary, d))
+}
 func (b *builder) remove(d searchindex.ID)      { b.batch.Delete = append(b.batch.Delete, d) }
 func (b *builder) point(name string, at uint64) { b.batch.Checkpoints[name] = at }
 func (b *builder) isFull() bool                 { return len(b.batch.Put) >= b.most }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
+	"github.com/rialto-im/rialto/internal/engine/searchindex/searchindextest"
 	"github.com/rialto-im/rialto/internal/service/search"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -277,6 +278,10 @@ func (h *history) compare(behind bool) {
 func TestSearchIsAScanOfWhatTheReaderMayRead(t *testing.T) {
 	for seed := range uint64(3) {
 		h := openHistory(t, seed)
+		if seed == 2 {
+			h.dictionary = searchindextest.Dictionary(t)
+			h.restart()
+		}
 		for n := range 120 {
 			h.step()
 			switch {

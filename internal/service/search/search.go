@@ -115,6 +115,8 @@ type Deps struct {
 	Open func(ctx context.Context, dir string) (searchindex.Index, error)
 	// Shared is an index that all nodes search, in place of one of each node; then Open is not called. The owner of SharedWork writes it.
 	Shared searchindex.Shared
+	// Dictionary divides Chinese texts into words; nil: into pairs of characters. An index that was built with another one is built again.
+	Dictionary *searchindex.Dictionary
 	// Dir has the indexes of this node, and requests to build them again, and nothing else.
 	Dir string
 	// Bus tells other nodes of new messages; nil: there are none.
@@ -149,6 +151,25 @@ type Config struct {
 	// Niceness of the process that has the index, at most 19; 0 is 10, below 0: that of the server. The higher, the more of a busy processor the server gets before
 	// it.
 	Niceness int `yaml:"niceness"`
+	// Dictionary is a file with a Chinese word in each line, by which texts are divided. Default none: into pairs of characters. What is found is the same.
+	Dictionary string `yaml:"dictionary"`
+}
+
+// ReadDictionary reads the file of Dictionary; nil: there is none.
+func (c Config) ReadDictionary() (*searchindex.Dictionary, error) {
+	if c.Dictionary == "" {
+		return nil, nil
+	}
+	f, err := os.Open(c.Dictionary)
+	if err != nil {
+		return nil, fmt.Errorf("search.dictionary: %w", err)
+	}
+	defer f.Close()
+	d, err := searchindex.ReadDictionary(f)
+	if err != nil {
+		return nil, fmt.Errorf("search.dictionary: %s: %w", c.Dictionary, err)
+	}
+	return d, nil
 }
 
 // Check reports settings that are not valid.
@@ -165,6 +186,9 @@ func (c Config) Check() error {
 	}
 	if c.Niceness > maxNiceness {
 		faults = append(faults, fmt.Errorf("search.niceness is %d; it is at most %d", c.Niceness, maxNiceness))
+	}
+	if _, err := c.ReadDictionary(); err != nil {
+		faults = append(faults, err)
 	}
 	return errors.Join(faults...)
 }

@@ -161,17 +161,19 @@ func (s *Service) closeShared(list *[]*generation) {
 
 // follow reads which generation answers, and passes on the request for a rebuild that was made on this node.
 func (s *Service) follow(ctx context.Context) {
-	at, err := s.serve.Checkpoints(ctx, []string{completePoint})
+	at, err := s.serve.Checkpoints(ctx, []string{completePoint, dictionaryPoint})
+	// A node with another dictionary than the writer searches by words that the index may not have.
+	complete := err == nil && at[0] == 1 && at[1] == s.deps.Dictionary.Sum()
 	current := s.writer.answering.Load()
 	switch {
 	case errors.Is(err, searchindex.ErrMissing):
 		s.writer.answering.Store(nil)
 	case current == nil: // if it cannot be reached, searches say so
 		current = &generation{index: s.serve}
-		current.complete.Store(err == nil && at[0] == 1)
+		current.complete.Store(complete)
 		s.writer.answering.Store(current)
 	case err == nil:
-		current.complete.Store(at[0] == 1)
+		current.complete.Store(complete)
 	}
 	if err = s.passOnRequest(ctx); err != nil && ctx.Err() == nil {
 		s.deps.Logger.Warn("the request for a rebuild of the search index could not be passed on; trying again", "error", err)
@@ -298,6 +300,9 @@ func (s *Service) manageShared(ctx context.Context, grant cluster.Grant, list *[
 		if err != nil {
 			for _, g := range opened {
 				err = errors.Join(err, g.index.Close())
+			}
+			if other := (*otherDictionary)(nil); errors.As(err, &other) {
+				return s.afterEnd(ctx, grant, list, other.generation, err)
 			}
 			return superseded(grant, err)
 		}

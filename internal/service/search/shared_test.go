@@ -183,7 +183,7 @@ func (s *servers) start(f *fixture, dir string) (*node, error) {
 	s.t.Helper()
 	audit, err := auditlog.New(context.Background(), f.db, f.clock)
 	must(s.t, err)
-	made, err := search.New(context.Background(), search.Deps{Audit: audit, DB: f.db, Log: f.log, Chat: f.chat, Accounts: f.accounts, Posts: f.feed, Videos: f.videos, Dir: dir, Secret: []byte("of pages"), Clock: f.clock,
+	made, err := search.New(context.Background(), search.Deps{Audit: audit, DB: f.db, Log: f.log, Chat: f.chat, Accounts: f.accounts, Posts: f.feed, Videos: f.videos, Dictionary: f.dictionary, Dir: dir, Secret: []byte("of pages"), Clock: f.clock,
 		Shared: s, Logger: slog.New(slog.DiscardHandler)}, search.Config{})
 	if err != nil {
 		return nil, err

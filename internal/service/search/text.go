@@ -148,3 +148,11 @@ func show(text string, parts []searchindex.Range) (string, []*searchv1.Highlight
 	}
 	return shown, list
 }
+
+// divided returns a document with the words of a dictionary; without one, the index divides its text.
+func divided(by *searchindex.Dictionary, d searchindex.Document) searchindex.Document {
+	if by != nil {
+		d.Words = by.Words(d.Text, d.Names...)
+	}
+	return d
+}

@@ -90,7 +90,7 @@ func newDocument(d *searchindex.Document) *document {
 	for _, kind := range kinds {
 		filters = appendFilters(filters, d, kind)
 	}
-	text := &text{content: d.Text, names: d.Names}
+	text := &text{document: d}
 	return &document{id: packID(d.ID), fields: []*field{
 		{name: textField, text: text, options: index.IndexField | index.SkipFreqNorm},
 		{name: wordsField, text: text, options: index.StoreField},
@@ -124,16 +124,15 @@ func (d *document) Indexed() bool                              { return true }
 
 // text is divided into words once for both fields: the engine analyses the fields of a document one after the other.
 type text struct {
-	content string
-	names   []searchindex.Range
-	divided bool
-	words   [2][]string // the dense ones are the second
+	document *searchindex.Document
+	divided  bool
+	words    [2][]string // the dense ones are the second
 }
 
 func (t *text) of(dense bool) []string {
 	if !t.divided {
 		t.divided = true
-		for _, w := range searchindex.Words(t.content, t.names...) {
+		for _, w := range searchindex.WordsOf(t.document) {
 			if searchindex.IsDense(w) {
 				t.words[1] = append(t.words[1], w)
 			} else {

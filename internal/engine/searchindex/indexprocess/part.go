@@ -21,7 +21,7 @@ func nextPart(rest *searchindex.Batch) (part searchindex.Batch, last bool) {
 // sizeOf returns about how many bytes a document has in a frame.
 func sizeOf(d *searchindex.Document) int {
 	n := 64 + len(d.Text) + 8*len(d.Names)
-	for _, list := range [][]string{d.Access, d.Labels} {
+	for _, list := range [][]string{d.Access, d.Labels, d.Words} {
 		for _, s := range list {
 			n += len(s) + 2
 		}

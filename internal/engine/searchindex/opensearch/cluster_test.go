@@ -76,7 +76,8 @@ func TestRealEqualsTheEmbeddedIndex(t *testing.T) {
 	defer func() { must(t, embedded.Close()) }()
 	index, err := named(t, nameOf(t.Name()), "d").Open(t.Context(), 1, 0, true)
 	must(t, err)
-	searchindextest.Equal(t, embedded, index)
+	searchindextest.Equal(t, nil, embedded, index)
+	searchindextest.Equal(t, searchindextest.Dictionary(t), embedded, index)
 }
 
 // Through the alias, a search finds what the generation that answers has, and nothing else.

@@ -106,7 +106,7 @@ func newDocument(d *searchindex.Document) document {
 	if len(kinds) == 0 {
 		kinds = []searchindex.Kind{d.ID.Kind}
 	}
-	out := document{Words: searchindex.Words(d.Text, d.Names...), Kind: byte(d.ID.Kind), Parent: signed(d.ID.Parent), Number: signed(d.ID.Number),
+	out := document{Words: searchindex.WordsOf(d), Kind: byte(d.ID.Kind), Parent: signed(d.ID.Parent), Number: signed(d.ID.Number),
 		Seconds: searchindex.Seconds(d.TimeMs), Popularity: searchindex.Quarters(d.Popularity)}
 	for _, kind := range kinds {
 		for _, a := range d.Access {

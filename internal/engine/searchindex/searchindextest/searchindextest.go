@@ -17,7 +17,7 @@ import (
 
 // Run runs the suite. open opens the index in a directory, or makes an empty one.
 func Run(t *testing.T, open func(t *testing.T, dir string) searchindex.Index) {
-	for name, test := range map[string]func(t *testing.T, open func(dir string) searchindex.Index){"model": model, "pages": pages, "durability": durability, "bounds": bounds} {
+	for name, test := range map[string]func(t *testing.T, open func(dir string) searchindex.Index){"model": model, "dictionary": dictionary, "pages": pages, "durability": durability, "bounds": bounds} {
 		t.Run(name, func(t *testing.T) {
 			test(t, func(dir string) searchindex.Index { return open(t, dir) })
 		})
@@ -105,8 +105,23 @@ func admits(q *searchindex.Query, d *searchindex.Document) bool {
 		d.TimeMs >= q.AfterMs && (q.BeforeMs == 0 || d.TimeMs < q.BeforeMs) && (d.Link || !q.Link)
 }
 
+// Dictionary has some of the words of random texts, words that overlap, and one that is in none.
+func Dictionary(t *testing.T) *searchindex.Dictionary {
+	t.Helper()
+	d, err := searchindex.ReadDictionary(strings.NewReader("添加 5 v\n好友\n友好\n添加为\n加为\n好友添加\n手机\n电脑\n"))
+	must(t, err)
+	return d
+}
+
 // model compares searches with a scan of all documents, over random histories.
-func model(t *testing.T, open func(dir string) searchindex.Index) {
+func model(t *testing.T, open func(dir string) searchindex.Index) { compareHistories(t, nil, open) }
+
+// dictionary does so with the words of a dictionary: the same is found.
+func dictionary(t *testing.T, open func(dir string) searchindex.Index) {
+	compareHistories(t, Dictionary(t), open)
+}
+
+func compareHistories(t *testing.T, by *searchindex.Dictionary, open func(dir string) searchindex.Index) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	index := open(t.TempDir())
 	defer func() { must(t, index.Close()) }()
@@ -123,6 +138,9 @@ func model(t *testing.T, open func(dir string) searchindex.Index) {
 				b.Delete = append(b.Delete, d.ID)
 				delete(documents, d.ID)
 			} else {
+				if by != nil {
+					d.Words = by.Words(d.Text, d.Names...)
+				}
 				b.Put = append(b.Put, d)
 				documents[d.ID] = d
 			}
@@ -136,14 +154,14 @@ func model(t *testing.T, open func(dir string) searchindex.Index) {
 			} else if n := len([]rune(phrases[0])); n > 3 && rng.IntN(3) == 0 {
 				phrases[0] = string([]rune(phrases[0])[:n-1])
 			}
-			compare(t, index, q, searchindex.NewPattern(phrases, rng.IntN(2) == 0), phrases, documents)
+			compare(t, index, q, by, searchindex.NewPattern(phrases, rng.IntN(2) == 0), phrases, documents)
 		}
 	}
 }
 
 // Equal compares two indexes with the same random history: all searches find the same documents with the same scores, also those that Match does not accept. So both
-// have the same words.
-func Equal(t *testing.T, one, other searchindex.Index) {
+// have the same words. by may be nil.
+func Equal(t *testing.T, by *searchindex.Dictionary, one, other searchindex.Index) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 12 {
 		var b searchindex.Batch
@@ -151,6 +169,9 @@ func Equal(t *testing.T, one, other searchindex.Index) {
 			d := randomDocument(rng)
 			if slices.ContainsFunc(b.Put, func(o searchindex.Document) bool { return o.ID == d.ID }) || slices.Contains(b.Delete, d.ID) {
 				continue
+			}
+			if by != nil {
+				d.Words = by.Words(d.Text, d.Names...)
 			}
 			if rng.IntN(5) == 0 {
 				b.Delete = append(b.Delete, d.ID)
@@ -163,7 +184,7 @@ func Equal(t *testing.T, one, other searchindex.Index) {
 		for range 10 {
 			q := randomQuery(rng)
 			phrase := strings.Fields(randomText(rng))[0]
-			q.Terms = searchindex.NewPattern([]string{phrase}, rng.IntN(2) == 0).Terms()
+			q.Terms = by.Terms(searchindex.NewPattern([]string{phrase}, rng.IntN(2) == 0))
 			first, err := one.Search(t.Context(), q)
 			must(t, err)
 			second, err := other.Search(t.Context(), q)
@@ -194,9 +215,9 @@ func equalHits(a, b []searchindex.Hit) bool {
 }
 
 // compare compares a search with a scan.
-func compare(t *testing.T, index searchindex.Index, q *searchindex.Query, p *searchindex.Pattern, phrases []string, documents map[searchindex.ID]searchindex.Document) {
+func compare(t *testing.T, index searchindex.Index, q *searchindex.Query, by *searchindex.Dictionary, p *searchindex.Pattern, phrases []string, documents map[searchindex.ID]searchindex.Document) {
 	t.Helper()
-	q.Terms = p.Terms()
+	q.Terms = by.Terms(p)
 	r, err := index.Search(t.Context(), q)
 	must(t, err)
 	if r.More {
