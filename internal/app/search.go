@@ -30,6 +30,13 @@ func (n *Node) openSearch(ctx context.Context) error {
 	}
 	deps := search.Deps{DB: n.db, Log: n.log, Chat: n.chat, Accounts: n.accounts, Posts: n.feed, Videos: n.videos, Likes: n.postLikes, Dir: n.dir.join(datadir.SearchDir), Audit: n.audit, Node: n.name, Secret: secret,
 		IsCoordinator: n.isCoordinator, CPUTime: cpuTime, Processors: n.threads.processors, PacingAccepts: n.admission.pacing, Clock: n.clock, Logger: n.logger}
+	deps.Weights = func() (w search.Weights) {
+		w.Recency, w.Popularity, w.Preference = n.ranking.SearchWeights()
+		return w
+	}
+	deps.Preferences = func(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]float64, error) {
+		return n.ranking.Preferences(ctx, tx, reader, posts)
+	}
 	if n.config.Clustered() {
 		deps.Bus = n.bus
 	}

@@ -40,6 +40,17 @@ type featureInfo struct {
 	field  func(w *rankingv1.RankingWeights) **int32
 }
 
+// bounds of the weight, in percent. A score of a search is a product, whose parts are not negative.
+func (i *featureInfo) bounds() (least, most int32) {
+	switch {
+	case !strings.HasPrefix(i.name, "search_"):
+		return -maxWeight, maxWeight
+	case i.name == searchRecency.name:
+		return 0, 100
+	}
+	return 0, maxWeight
+}
+
 var features = [featureCount]featureInfo{
 	recency:    {"recency", 100, rankingv1.RankReason_RANK_REASON_RECENT, func(w *rankingv1.RankingWeights) **int32 { return &w.Recency }},
 	likes:      {"likes", 60, rankingv1.RankReason_RANK_REASON_POPULAR, func(w *rankingv1.RankingWeights) **int32 { return &w.Likes }},
@@ -57,8 +68,22 @@ var features = [featureCount]featureInfo{
 // diversity is a weight that is no feature of a post: it is for one that is just like a post before it.
 var diversity = featureInfo{name: "diversity", byDefault: -30, field: func(w *rankingv1.RankingWeights) **int32 { return &w.Diversity }}
 
+// The weights of the search's scores, which package search computes.
+var (
+	searchRecency    = featureInfo{name: "search_recency", byDefault: 50, field: func(w *rankingv1.RankingWeights) **int32 { return &w.SearchRecency }}
+	searchPopularity = featureInfo{name: "search_popularity", byDefault: 5, field: func(w *rankingv1.RankingWeights) **int32 { return &w.SearchPopularity }}
+	searchPreference = featureInfo{name: "search_preference", byDefault: 50, field: func(w *rankingv1.RankingWeights) **int32 { return &w.SearchPreference }}
+)
+
 // allWeights are the weights that operators set.
-func allWeights() []featureInfo { return append(slices.Clone(features[:]), diversity) }
+func allWeights() []featureInfo {
+	return append(slices.Clone(features[:]), diversity, searchRecency, searchPopularity, searchPreference)
+}
+
+// SearchWeights returns the weights of searches as they are now: 1 for 100 percent.
+func (s *Service) SearchWeights() (recency, popularity, preference float64) {
+	return s.weight(&searchRecency), s.weight(&searchPopularity), s.weight(&searchPreference)
+}
 
 const (
 	// weightPrefix begins the names of the numbers that are weights.
@@ -106,8 +131,8 @@ func (s *Service) SetRankingWeights(ctx context.Context, r *rankingv1.SetRanking
 		if v == nil || *v == info.byDefault { // so that the change of one weight is one change
 			continue
 		}
-		if *v < -maxWeight || *v > maxWeight {
-			return nil, badRanking(fmt.Sprintf("the weight %s is %d; give one from %d to %d", info.name, *v, -maxWeight, maxWeight))
+		if least, most := info.bounds(); *v < least || *v > most {
+			return nil, badRanking(fmt.Sprintf("the weight %s is %d; give one from %d to %d", info.name, *v, least, most))
 		}
 		n := int64(*v)
 		to[info.number()] = &n

@@ -53,6 +53,7 @@ type request struct {
 	binding []byte
 	page    *page // nil: the first
 	nowMs   int64
+	weights Weights
 	blocked []uint64 // by the reader
 	size    int      // of the hits so far
 
@@ -104,6 +105,7 @@ func (s *Service) Search(ctx context.Context, reader id.User, r *searchv1.Search
 		case err != nil:
 			return nil, err
 		case len(group.Hits) > 0 || group.Next != "":
+			sortHits(group.Hits)
 			out.Groups = append(out.Groups, group)
 		}
 	}
@@ -124,13 +126,18 @@ func (s *Service) Search(ctx context.Context, reader id.User, r *searchv1.Search
 	return out, nil
 }
 
+// sortHits puts the hits of a page in the order of their scores, to which preferences have added.
+func sortHits(hits []*searchv1.Hit) {
+	slices.SortStableFunc(hits, func(a, b *searchv1.Hit) int { return cmp.Compare(b.Score.Total, a.Score.Total) })
+}
+
 // newRequest checks a request and resolves its names. wanted are the kinds that it may find.
 func (s *Service) newRequest(ctx context.Context, reader id.User, r *searchv1.SearchRequest) (q *request, wanted []searchv1.HitKind, err error) {
 	parsed, err := parse(r)
 	if err != nil {
 		return nil, nil, err
 	}
-	q = &request{service: s, reader: reader, query: parsed, pattern: searchindex.NewPattern(parsed.phrases, r.Typing), explain: r.Explain, nowMs: s.nowMs()}
+	q = &request{service: s, reader: reader, query: parsed, pattern: searchindex.NewPattern(parsed.phrases, r.Typing), explain: r.Explain, nowMs: s.nowMs(), weights: s.weights()}
 	switch {
 	case len(q.terms()) > searchindex.MaxTerms:
 		return nil, nil, badQuery("the words of the query are too long")
@@ -156,7 +163,7 @@ func (s *Service) newRequest(ctx context.Context, reader id.User, r *searchv1.Se
 		if q.page, err = decodePage(s.seal, r.Page, ofKind(q.binding, wanted[0])); err != nil {
 			return nil, nil, err
 		}
-		q.nowMs = q.page.nowMs
+		q.nowMs, q.weights = q.page.nowMs, q.page.weights
 	}
 	if err := q.resolve(ctx); err != nil {
 		return nil, nil, err
@@ -277,15 +284,15 @@ func (q *request) group(ctx context.Context, index searchindex.Index, kind searc
 // withNext gives a group its next page.
 func (q *request) withNext(group *searchv1.HitGroup, depth uint32, after *searchindex.Cursor) *searchv1.HitGroup {
 	if depth+1 < maxDepth {
-		group.Next = encodePage(q.service.seal, &page{nowMs: q.nowMs, depth: depth + 1, after: *after}, ofKind(q.binding, group.Kind))
+		group.Next = encodePage(q.service.seal, &page{nowMs: q.nowMs, weights: q.weights, depth: depth + 1, after: *after}, ofKind(q.binding, group.Kind))
 	}
 	return group
 }
 
 // indexQuery makes the query of the index, with what the reader may read as a part.
 func (q *request) indexQuery(ctx context.Context, kind searchv1.HitKind) (*searchindex.Query, error) {
-	ask := &searchindex.Query{Kind: kinds[kind], Terms: q.terms(), Authors: q.query.from, AfterMs: q.query.after, BeforeMs: q.query.until, Link: q.query.link, Ranking: q.service.ranking}
-	ask.Ranking.NowMs = q.nowMs
+	ask := &searchindex.Query{Kind: kinds[kind], Terms: q.terms(), Authors: q.query.from, AfterMs: q.query.after, BeforeMs: q.query.until, Link: q.query.link,
+		Ranking: searchindex.Ranking{NowMs: q.nowMs, RecencyWeight: q.weights.Recency, HalfLifeMs: q.service.halfLife.Milliseconds(), PopularityWeight: q.weights.Popularity}}
 	switch kind {
 	case userKind:
 		ask.Access = []string{everybody}

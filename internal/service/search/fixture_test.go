@@ -48,8 +48,10 @@ type fixture struct {
 	feed     *feed.Service
 	videos   *videos
 	*search.Service
-	// dictionary of services that are made from then on
-	dictionary *searchindex.Dictionary
+	// dictionary and preferences of services that are made from then on
+	dictionary  *searchindex.Dictionary
+	preferences func(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]float64, error)
+	weights     search.Weights
 
 	told   atomic.Pointer[search.Service] // the one that the log tells of commits
 	users  []id.User
@@ -137,7 +139,7 @@ func openAt(t testing.TB, place string, users int) *fixture {
 	t.Helper()
 	db, err := sqldb.Open(context.Background(), place)
 	must(t, err)
-	f := &fixture{t: t, db: db, place: place, dir: filepath.Join(t.TempDir(), "search"), clock: clocktest.NewManual(), videos: &videos{said: map[uint64]string{}}}
+	f := &fixture{t: t, db: db, place: place, weights: search.DefaultWeights, dir: filepath.Join(t.TempDir(), "search"), clock: clocktest.NewManual(), videos: &videos{said: map[uint64]string{}}}
 	f.log = memlog.New(func(c []timeline.Commit) {
 		if s := f.told.Load(); s != nil {
 			s.Committed(c)
@@ -186,7 +188,7 @@ func (f *fixture) restart() {
 	if f.Service != nil {
 		must(f.t, f.CloseIndex())
 	}
-	s, err := search.New(context.Background(), search.Deps{DB: f.db, Log: cmp.Or(f.indexed, f.log), Chat: f.chat, Accounts: f.accounts, Posts: f.feed, Videos: f.videos, Dictionary: f.dictionary, Dir: f.dir, Secret: []byte("of pages"), Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
+	s, err := search.New(context.Background(), search.Deps{DB: f.db, Log: cmp.Or(f.indexed, f.log), Chat: f.chat, Accounts: f.accounts, Posts: f.feed, Videos: f.videos, Dictionary: f.dictionary, Weights: func() search.Weights { return f.weights }, Preferences: f.preferences, Dir: f.dir, Secret: []byte("of pages"), Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
 		Open: func(_ context.Context, dir string) (searchindex.Index, error) {
 			index, err := blevesearch.Open(dir, slog.New(slog.DiscardHandler))
 			if err != nil {

@@ -111,6 +111,10 @@ type Deps struct {
 	Videos   Videos // nil: there are none
 	// Likes returns how many users like each of some posts, as of a transaction. If nil, nobody does.
 	Likes func(ctx context.Context, tx *sql.Tx, posts []uint64) (map[uint64]uint64, error)
+	// Weights returns the weights of scores as they are now. If nil, they are DefaultWeights.
+	Weights func() Weights
+	// Preferences returns how much some posts are what a reader likes, from 0 to 1, as of a transaction; those that are absent are not. If nil, none is.
+	Preferences func(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]float64, error)
 	// Open opens the index in a directory, or makes an empty one. If nil, this node has no index, and answers nothing.
 	Open func(ctx context.Context, dir string) (searchindex.Index, error)
 	// Shared is an index that all nodes search, in place of one of each node; then Open is not called. The owner of SharedWork writes it.
@@ -138,16 +142,31 @@ type Deps struct {
 	Logger        *slog.Logger
 }
 
+// Weights of the parts of scores.
+type Weights struct {
+	// Recency, 0 to 1, is how much of a score is lost with age.
+	Recency float64
+	// Popularity is what each doubling of likes or followers adds to a score, and Preference what it adds that the reader likes what is like a post.
+	Popularity, Preference float64
+}
+
+// DefaultWeights are those of tests, and of a service without Deps.Weights.
+var DefaultWeights = Weights{Recency: 0.5, Popularity: 0.05, Preference: 0.5}
+
+// weights returns the weights as they are now.
+func (s *Service) weights() Weights {
+	if s.deps.Weights == nil {
+		return DefaultWeights
+	}
+	return s.deps.Weights()
+}
+
 // Config of searches. The zero value is the documented default.
 type Config struct {
 	// Off: this node has no index, and answers no searches. Default false.
 	Off bool `yaml:"off"`
-	// RecencyWeight is how much of a score is lost with age, in percent; 0 is 50, below 0: nothing.
-	RecencyWeight int `yaml:"recency_weight"`
 	// RecencyHalfLife is the age at which half of that is lost; 0 is 720h, 30 days.
 	RecencyHalfLife time.Duration `yaml:"recency_half_life"`
-	// PopularityWeight is how much each doubling of likes or followers adds to a score, in percent; 0 is 5, below 0: nothing.
-	PopularityWeight int `yaml:"popularity_weight"`
 	// Niceness of the process that has the index, at most 19; 0 is 10, below 0: that of the server. The higher, the more of a busy processor the server gets before
 	// it.
 	Niceness int `yaml:"niceness"`
@@ -175,14 +194,8 @@ func (c Config) ReadDictionary() (*searchindex.Dictionary, error) {
 // Check reports settings that are not valid.
 func (c Config) Check() error {
 	var faults []error
-	if c.RecencyWeight > 100 {
-		faults = append(faults, fmt.Errorf("search.recency_weight is %d; it is at most 100", c.RecencyWeight))
-	}
 	if c.RecencyHalfLife < 0 {
 		faults = append(faults, fmt.Errorf("search.recency_half_life is %v; it is above 0", c.RecencyHalfLife))
-	}
-	if c.PopularityWeight > 1000 {
-		faults = append(faults, fmt.Errorf("search.popularity_weight is %d; it is at most 1000", c.PopularityWeight))
 	}
 	if c.Niceness > maxNiceness {
 		faults = append(faults, fmt.Errorf("search.niceness is %d; it is at most %d", c.Niceness, maxNiceness))
@@ -194,25 +207,20 @@ func (c Config) Check() error {
 }
 
 const (
-	defaultRecencyWeight    = 50
-	defaultHalfLife         = 30 * 24 * time.Hour
-	defaultPopularityWeight = 5
-	defaultNiceness         = 10
-	maxNiceness             = 19
+	defaultHalfLife = 30 * 24 * time.Hour
+	defaultNiceness = 10
+	maxNiceness     = 19
 )
-
-// weight returns a setting in percent as a number. 0 is the default, and negative values are 0.
-func weight(set, byDefault int) float64 { return float64(max(0, cmp.Or(set, byDefault))) / 100 }
 
 // ProcessNiceness is the niceness of the process that has the index.
 func (c Config) ProcessNiceness() int { return max(0, cmp.Or(c.Niceness, defaultNiceness)) }
 
 // Service answers searches, and keeps the index of this node.
 type Service struct {
-	deps    Deps
-	ranking searchindex.Ranking // without the time
-	seal    pagetoken.Sealer
-	sizes   sizes
+	deps     Deps
+	halfLife time.Duration // of recency
+	seal     pagetoken.Sealer
+	sizes    sizes
 
 	mu          sync.Mutex    // guards what follows
 	generations []*generation // the one that answers, and perhaps one that is being built
@@ -257,9 +265,8 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	halfLife := cmp.Or(config.RecencyHalfLife, defaultHalfLife)
 	s := &Service{deps: deps, seal: seal, sizes: defaultSizes(), announced: map[id.Conversation]struct{}{}, announce: make(chan struct{}, 1), changes: make(chan struct{}, 1),
-		ranking: searchindex.Ranking{RecencyWeight: weight(config.RecencyWeight, defaultRecencyWeight), HalfLifeMs: halfLife.Milliseconds(), PopularityWeight: weight(config.PopularityWeight, defaultPopularityWeight)}}
+		halfLife: cmp.Or(config.RecencyHalfLife, defaultHalfLife)}
 	if err := deps.DB.Migrate(ctx, "search", migrations); err != nil {
 		return nil, err
 	}

@@ -8,10 +8,13 @@ import { useText } from "./text.js";
 /** The weights, by the names that the API and scores have. */
 const names = {
   recency: "recency", likes: "likes", comments: "comments", affinity: "affinity", followed: "followed", network: "network", seen: "seen", shownLess: "shown_less", similarity: "similarity", click: "click", conversion: "conversion", diversity: "diversity",
+  searchRecency: "search_recency", searchPopularity: "search_popularity", searchPreference: "search_preference",
 } as const;
 type Name = keyof typeof names;
 const all = Object.keys(names) as Name[];
 type Values = Record<Name, number>;
+/** The least value of a weight, and the highest. */
+const bounds = (n: Name): [number, number] => [n.startsWith("search") ? 0 : -1000, n === "searchRecency" ? 100 : 1000];
 
 const valuesOf = (w: RankingWeights | undefined): Values => Object.fromEntries(all.map((n) => [n, w?.[n] ?? 0])) as Values;
 
@@ -50,7 +53,7 @@ export function RankingWeightTable({ calls, fail, mayChange, weights, changes, o
         {all.map((n) => (
           <label key={n}>
             <code>{names[n]}</code>
-            <input name={names[n]} type="number" min={-1000} max={1000} step={1} required readOnly={!mayChange} value={edited[n] ?? now[n]} onChange={(e) => setEdited((d) => ({ ...d, [n]: e.target.valueAsNumber }))} />
+            <input name={names[n]} type="number" min={bounds(n)[0]} max={bounds(n)[1]} step={1} required readOnly={!mayChange} value={edited[n] ?? now[n]} onChange={(e) => setEdited((d) => ({ ...d, [n]: e.target.valueAsNumber }))} />
           </label>
         ))}
         {mayChange && <button disabled={different.length === 0}>{t("changeWeights")}</button>}

@@ -758,9 +758,15 @@ type RankingWeights struct {
 	// Conversion: the probability that the reader buys goods of the post, by the model in use. Default 400.
 	Conversion *int32 `protobuf:"varint,11,opt,name=conversion,proto3,oneof" json:"conversion,omitempty"`
 	// Diversity is for a post that is just like one before it in the order; less alike, it counts less. It is for the first 60 posts, and in no score. Default -30.
-	Diversity     *int32 `protobuf:"varint,12,opt,name=diversity,proto3,oneof" json:"diversity,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Diversity *int32 `protobuf:"varint,12,opt,name=diversity,proto3,oneof" json:"diversity,omitempty"`
+	// SearchRecency is how much of a score of SearchService.Search is lost with age, 0 to 100. Default 50.
+	SearchRecency *int32 `protobuf:"varint,13,opt,name=search_recency,json=searchRecency,proto3,oneof" json:"search_recency,omitempty"`
+	// SearchPopularity is how much each doubling of likes or followers adds to such a score, 0 to 1000. Default 5.
+	SearchPopularity *int32 `protobuf:"varint,14,opt,name=search_popularity,json=searchPopularity,proto3,oneof" json:"search_popularity,omitempty"`
+	// SearchPreference is how much it adds to such a score of a post or a video that it is like those which the reader liked or commented on lately, 0 to 1000. Default 50.
+	SearchPreference *int32 `protobuf:"varint,15,opt,name=search_preference,json=searchPreference,proto3,oneof" json:"search_preference,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *RankingWeights) Reset() {
@@ -873,6 +879,27 @@ func (x *RankingWeights) GetConversion() int32 {
 func (x *RankingWeights) GetDiversity() int32 {
 	if x != nil && x.Diversity != nil {
 		return *x.Diversity
+	}
+	return 0
+}
+
+func (x *RankingWeights) GetSearchRecency() int32 {
+	if x != nil && x.SearchRecency != nil {
+		return *x.SearchRecency
+	}
+	return 0
+}
+
+func (x *RankingWeights) GetSearchPopularity() int32 {
+	if x != nil && x.SearchPopularity != nil {
+		return *x.SearchPopularity
+	}
+	return 0
+}
+
+func (x *RankingWeights) GetSearchPreference() int32 {
+	if x != nil && x.SearchPreference != nil {
+		return *x.SearchPreference
 	}
 	return 0
 }
@@ -2743,7 +2770,7 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"\tShownLess\x12\x1a\n" +
 	"\x06author\x18\x01 \x01(\x04B\x020\x01R\x06author\x12/\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1b.rialto.ranking.v1.PostKindR\x04kind\x12\x1d\n" +
-	"\bsince_ms\x18\x03 \x01(\x03B\x020\x02R\asinceMs\"\xa8\x04\n" +
+	"\bsince_ms\x18\x03 \x01(\x03B\x020\x02R\asinceMs\"\xf7\x05\n" +
 	"\x0eRankingWeights\x12\x1d\n" +
 	"\arecency\x18\x01 \x01(\x05H\x00R\arecency\x88\x01\x01\x12\x19\n" +
 	"\x05likes\x18\x02 \x01(\x05H\x01R\x05likes\x88\x01\x01\x12\x1f\n" +
@@ -2763,7 +2790,10 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"conversion\x18\v \x01(\x05H\n" +
 	"R\n" +
 	"conversion\x88\x01\x01\x12!\n" +
-	"\tdiversity\x18\f \x01(\x05H\vR\tdiversity\x88\x01\x01B\n" +
+	"\tdiversity\x18\f \x01(\x05H\vR\tdiversity\x88\x01\x01\x12*\n" +
+	"\x0esearch_recency\x18\r \x01(\x05H\fR\rsearchRecency\x88\x01\x01\x120\n" +
+	"\x11search_popularity\x18\x0e \x01(\x05H\rR\x10searchPopularity\x88\x01\x01\x120\n" +
+	"\x11search_preference\x18\x0f \x01(\x05H\x0eR\x10searchPreference\x88\x01\x01B\n" +
 	"\n" +
 	"\b_recencyB\b\n" +
 	"\x06_likesB\v\n" +
@@ -2778,7 +2808,10 @@ const file_rialto_ranking_v1_ranking_proto_rawDesc = "" +
 	"\x06_clickB\r\n" +
 	"\v_conversionB\f\n" +
 	"\n" +
-	"_diversity\"\x7f\n" +
+	"_diversityB\x11\n" +
+	"\x0f_search_recencyB\x14\n" +
+	"\x12_search_popularityB\x14\n" +
+	"\x12_search_preference\"\x7f\n" +
 	"\x18SetRankingWeightsRequest\x12;\n" +
 	"\aweights\x18\x01 \x01(\v2!.rialto.ranking.v1.RankingWeightsR\aweights\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12\x16\n" +

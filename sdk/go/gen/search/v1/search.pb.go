@@ -658,10 +658,13 @@ type Score struct {
 	Total float64                `protobuf:"fixed64,1,opt,name=total,proto3" json:"total,omitempty"`
 	// Text is how well the words match: 1 for exact words, less for words that begin so, and for words with a typo.
 	Text float64 `protobuf:"fixed64,2,opt,name=text,proto3" json:"text,omitempty"`
-	// Recency falls from 1 with age, by the settings search.recency_weight and search.recency_half_life.
+	// Recency falls from 1 with age, by the weight search_recency and the setting search.recency_half_life.
 	Recency float64 `protobuf:"fixed64,3,opt,name=recency,proto3" json:"recency,omitempty"`
-	// Popularity rises from 1 with likes, comments and followers, by the setting search.popularity_weight.
-	Popularity    float64 `protobuf:"fixed64,4,opt,name=popularity,proto3" json:"popularity,omitempty"`
+	// Popularity rises from 1 with likes, comments and followers, by the weight search_popularity.
+	Popularity float64 `protobuf:"fixed64,4,opt,name=popularity,proto3" json:"popularity,omitempty"`
+	// Preference rises from 1 if a post or a video is like those which the reader liked or commented on lately, by the weight search_preference. It orders the hits of each
+	// page; which hits a page has is decided by the other parts. It is 1 for readers without personalization, and for other kinds.
+	Preference    float64 `protobuf:"fixed64,5,opt,name=preference,proto3" json:"preference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -724,6 +727,13 @@ func (x *Score) GetPopularity() float64 {
 	return 0
 }
 
+func (x *Score) GetPreference() float64 {
+	if x != nil {
+		return x.Preference
+	}
+	return 0
+}
+
 var File_rialto_search_v1_search_proto protoreflect.FileDescriptor
 
 const file_rialto_search_v1_search_proto_rawDesc = "" +
@@ -771,14 +781,17 @@ const file_rialto_search_v1_search_proto_rawDesc = "" +
 	"\x06others\x18\x03 \x01(\rR\x06others\"9\n" +
 	"\tHighlight\x12\x14\n" +
 	"\x05start\x18\x01 \x01(\rR\x05start\x12\x16\n" +
-	"\x06length\x18\x02 \x01(\rR\x06length\"k\n" +
+	"\x06length\x18\x02 \x01(\rR\x06length\"\x8b\x01\n" +
 	"\x05Score\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x01R\x05total\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\x01R\x04text\x12\x18\n" +
 	"\arecency\x18\x03 \x01(\x01R\arecency\x12\x1e\n" +
 	"\n" +
 	"popularity\x18\x04 \x01(\x01R\n" +
-	"popularity*\xa1\x01\n" +
+	"popularity\x12\x1e\n" +
+	"\n" +
+	"preference\x18\x05 \x01(\x01R\n" +
+	"preference*\xa1\x01\n" +
 	"\aHitKind\x12\x18\n" +
 	"\x14HIT_KIND_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rHIT_KIND_USER\x10\x01\x12\x19\n" +
