@@ -1888,7 +1888,7 @@ mutant "keep an index that was built with another dictionary" internal/service/s
 mutant "search a shared index by another dictionary without a word" internal/service/search/shared.go 's/at\[0\] == 1 \&\& at\[1\] == s\.deps\.Dictionary\.Sum\(\)/at[0] == 1 \&\& at[1] >= 0*s.deps.Dictionary.Sum()/' '^TestASharedIndexOfAnotherDictionary$' ./internal/service/search
 mutant "leave the hits of a page in the order of the index" internal/service/search/find.go 's/^\t\t\tsortHits\(group\.Hits\)$//' '^TestPreferencesOrderHits$' ./internal/service/search
 mutant "go on with a page of a search by new weights" internal/service/search/find.go 's/q\.nowMs, q\.weights = q\.page\.nowMs, q\.page\.weights/q.nowMs = q.page.nowMs/' '^TestPagesKeepTheirWeights$' ./internal/service/search
-mutant "prefer what somebody without personalization liked" internal/service/ranking/preferences.go 's/err != nil \|\| off\[reader\]/err != nil/' '^TestPreferences$' ./internal/service/ranking
+mutant "prefer what somebody without personalization liked" internal/service/ranking/preferences.go 's/err != nil \|\| off\[reader\]/err != nil || !off[reader] \&\& off[reader]/' '^TestPreferences$' ./internal/service/ranking
 mutant "let a weight of searches be negative" internal/service/ranking/weights.go 's/return 0, maxWeight/return -maxWeight, maxWeight/' '^TestWeightsOfSearches$' ./internal/service/ranking
 
 [ ! -s "$work/go" ] || check_go
