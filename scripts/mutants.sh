@@ -1048,7 +1048,7 @@ mutant "find videos that were deleted" internal/service/search/check.go 's/if vi
 mutant "find videos by earlier subtitles" internal/service/search/check.go 's/return q\.hit\(f, plainText\(lines\(text, said\)\)\), nil/return \&searchv1.Hit{}, nil/' 'ScanOfWhat|VideosAreFound' internal/service/search
 mutant "find posts and videos of authors who except the reader" internal/service/search/check.go 's/posts, err := q\.service\.deps\.Posts\.VisiblePosts\(ctx, tx, q\.reader, list\)/posts := map[uint64]*feedv1.Post{}\n\tindexed, err := q.service.deps.Posts.ToIndex(ctx, tx, list)\n\tfor _, p := range indexed {\n\t\tposts[p.Id] = p\n\t}/' ScanOfWhat internal/service/search
 mutant "keep a video as it was in a search index" internal/service/search/rows.go 's/posts = append\(posts, shown\.\.\.\)/_ = shown/' 'ScanOfWhat|VideosAreFound' internal/service/search
-mutant "go on with a search index without videos and types of files" internal/engine/searchindex/blevesearch/blevesearch.go 's/rialto search 4/rialto search 3/' EarlierIndex internal/service/search
+mutant "go on with a search index without videos and types of files" internal/engine/searchindex/blevesearch/blevesearch.go 's/rialto search 5/rialto search 3/' EarlierIndex internal/service/search
 mutant "find documents with other labels" internal/engine/searchindex/blevesearch/search.go 's/found\.And\(labelled\)/_ = labelled/' Suite internal/engine/searchindex/blevesearch
 mutant "find no parts of the names of files" internal/engine/searchindex/analyze.go 's/ \|\| !a\.isName\(start\)/ || a.isName(start)/' MatchOfNames internal/engine/searchindex
 mutant "divide the words of all texts" internal/engine/searchindex/analyze.go 's/ \|\| !a\.isName\(start\)//' MatchOfNames internal/engine/searchindex
@@ -1839,14 +1839,12 @@ mutant "hide that another process has the lock" internal/engine/sqldb/sqlite.go 
 mutant "say 2 replys" internal/base/printable/count.go 's/before \+ "ies"/what + "s"/' ThingsAreCounted ./internal/base/printable
 mutant "lose the end of a packed word" internal/engine/searchindex/blevesearch/words.go 's/^\t\tw\.write\(wordCode\.codes\[endOfWord\]\)$//' '^TestPackedWords$' internal/engine/searchindex/blevesearch
 mutant "pack no bytes of other scripts" internal/engine/searchindex/blevesearch/words.go 's/code\{uint32\(word\[i\]\), 8\}/code{0, 8}/' '^TestPackedWords$' internal/engine/searchindex/blevesearch
-mutant "examine no words of documents" internal/engine/searchindex/blevesearch/search.go 's/if field == wordsField \{/if field == idField {/' '^TestSuiteOfManyWords$' internal/engine/searchindex/blevesearch
-mutant "read ids of the index with more behind them" internal/engine/searchindex/blevesearch/document.go 's/m > 0 \&\& 1\+n\+m == len\(b\)/m > 0/' '^TestPackedIDs$' internal/engine/searchindex/blevesearch
-mutant "store lengths of fields in the dictionary" internal/engine/searchindex/blevesearch/document.go 's/return 1 \} \/\/ see frequency/return len(f.found) }/' '^TestSize$' internal/engine/searchindex/blevesearch
+mutant "examine no words of documents" internal/engine/searchindex/blevesearch/search.go 's/part\.Stored\(wordsField,/part.Stored(checkpointField,/' '^TestSuiteOfManyWords$' internal/engine/searchindex/blevesearch
+mutant "read ids of the index with more behind them" internal/engine/searchindex/blevesearch/document.go 's/ok \&\& len\(b\) == 0/ok/' '^TestPackedIDs$' internal/engine/searchindex/blevesearch
 mutant "keep what seems a little less similar by sketches out of searches" internal/engine/vectorindex/sketch.go 's/part -= allowed/part += allowed/' '^TestSketches$' $vectors
 mutant "compute all products of a search" internal/engine/vectorindex/sketch.go 's/return bits\.OnesCount64/return 0 * bits.OnesCount64/' '^TestSketches$' $vectors
 mutant "search by the sketch of another vector" $vectors/vectorindex.go 's/^\ts\.sketch = x\.planes\.sketch\(query\)$//' '^TestRecall$' $vectors
 mutant "link by the sketch of another vector" $vectors/change.go 's/^\tx\.builder\.sketch = x\.sketches\[s\]$//' '^TestRecallOfNarrowBuilds$' $vectors
-mutant "store frequencies of words that are in many documents" internal/engine/searchindex/blevesearch/document.go 's/if len\(word\) <= shortWord \{/if len(word) < 0 {/' '^TestFrequencies$' internal/engine/searchindex/blevesearch
 mutant "say that renditions share runs that have one each" internal/service/video/graph.go 's/len\(names\) < 2/len(names) < 1/' '^TestGraphOfRunsApart$' internal/service/video
 mutant "leave out with which renditions one shares runs" internal/service/video/graph.go 's/name != st\.Name \&\& /name == st.Name \&\& /' '^TestShared$' internal/service/video
 mutant "show no bytes of stages" internal/service/video/graph.go 's/st\.StoredBytes \+= uint64\(t\.size\)/st.StoredBytes += 0/' '^TestShared$' internal/service/video
@@ -1890,6 +1888,21 @@ mutant "leave the hits of a page in the order of the index" internal/service/sea
 mutant "go on with a page of a search by new weights" internal/service/search/find.go 's/q\.nowMs, q\.weights = q\.page\.nowMs, q\.page\.weights/q.nowMs = q.page.nowMs/' '^TestPagesKeepTheirWeights$' ./internal/service/search
 mutant "prefer what somebody without personalization liked" internal/service/ranking/preferences.go 's/err != nil \|\| off\[reader\]/err != nil || !off[reader] \&\& off[reader]/' '^TestPreferences$' ./internal/service/ranking
 mutant "let a weight of searches be negative" internal/service/ranking/weights.go 's/return 0, maxWeight/return -maxWeight, maxWeight/' '^TestWeightsOfSearches$' ./internal/service/ranking
+mutant "open a damaged search segment" internal/engine/searchindex/indexsegment/segment.go 's/!= binary\.LittleEndian\.Uint32\(data\[end:\]\)/== 0/' '^TestDamagedFiles$' internal/engine/searchindex/indexsegment
+mutant "skip too many terms of a search segment" internal/engine/searchindex/indexsegment/terms.go 's/^\t\t\tkey\[n-1\]\+\+$/\t\t\tkey[n-1] += 2/' '^TestIterators$' internal/engine/searchindex/indexsegment
+mutant "read documents that a search segment has not" internal/engine/searchindex/indexsegment/documents.go 's/if end > uint64\(count\) \{/if end > uint64(count)+1 {/' '^TestListsOfDocuments$' internal/engine/searchindex/indexsegment
+mutant "read single documents that a search segment has not" internal/engine/searchindex/indexsegment/terms.go 's/i\.document >= i\.terms\.count/i.document > 1<<31/' '^TestHostileSegments$' internal/engine/searchindex/indexsegment
+mutant "read keys of a search segment that share too much" internal/engine/searchindex/indexsegment/input.go 's/shared > uint64\(len\(r\.key\)\)/shared > 1<<31/' '^TestHostileSegments$' internal/engine/searchindex/indexsegment
+mutant "store lists of a search segment in a larger form" internal/engine/searchindex/indexsegment/documents.go 's/case gaps <= runs:/case gaps > runs:/' '^TestListsOfDocuments$' internal/engine/searchindex/indexsegment
+mutant "keep dropped documents in the lists of a merge" internal/engine/searchindex/indexsegment/merge.go 's/n := numbers\[d\]; n != dropped/n := numbers[d]; n >= 0/' '^TestSegmentsAreMaps$' internal/engine/searchindex/indexsegment
+mutant "leave the lists of a merge out of order" internal/engine/searchindex/indexsegment/merge.go 's/if parts > 1 \{/if parts > 2 {/' '^TestSegmentsAreMaps$' internal/engine/searchindex/indexsegment
+mutant "keep bits of the list before in a merge" internal/engine/searchindex/indexsegment/merge.go 's/^\t\tm\.set\[i\] = 0$//' '^TestSegmentsAreMaps$' internal/engine/searchindex/indexsegment
+mutant "give documents values that they do not have in a merge" internal/engine/searchindex/indexsegment/merge.go 's/value = missing/value = make([]byte, width)/' '^TestSegmentsAreMaps$' internal/engine/searchindex/indexsegment
+mutant "store fields under the numbers of another segment" internal/engine/searchindex/indexsegment/merge.go 's/places\[field\], value\)/field, value)/' '^TestSegmentsAreMaps$' internal/engine/searchindex/indexsegment
+mutant "leave the file of a merge that has failed" internal/engine/searchindex/indexsegment/file.go 's/errors\.Join\(err, os\.Remove\(path\)\)/err/' '^TestMergeIsEnded$' internal/engine/searchindex/indexsegment
+mutant "hide from the engine why a merge ended" internal/engine/searchindex/indexsegment/merge.go 's/return nil, 0, segment\.ErrClosed .*/return nil, 0, err/' '^TestMergeIsEnded$' internal/engine/searchindex/indexsegment
+mutant "put two documents with one id into a search segment" internal/engine/searchindex/indexsegment/build.go 's/b\.documents\[i-1\]\.ID\(\) == d\.ID\(\)/b.documents[i-1] == d/' '^TestRefusedDocuments$' internal/engine/searchindex/indexsegment
+mutant "go on with an earlier state of a damaged search index" internal/engine/searchindex/blevesearch/blevesearch.go 's/err := refusal\.get\(\); err != nil/err := refusal.get(); err != nil \&\& dir == ""/' '^TestDamage$' internal/engine/searchindex/blevesearch
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

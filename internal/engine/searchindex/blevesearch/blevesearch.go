@@ -1,5 +1,5 @@
-// Package blevesearch is a search index in a directory, of the engine of Bleve (scorch). It uses its segments and bitmaps directly: a search is a few
-// operations on the sets of documents of each segment, without the statistics by which Bleve scores.
+// Package blevesearch is a search index in a directory, of the engine of Bleve (scorch), whose segments are in a form of our own (package indexsegment). A search is a few operations on the sets of documents of each segment, without the
+// statistics by which Bleve scores.
 //
 // A document has five fields: its words (t), those of runs without spaces (d), filter terms (f), a value for the score (v), and its words once more, packed (w, words.go). Positions and texts are not stored: the caller
 // has the text. A checkpoint is a document as well, so it is in the same batch as what it covers, and a batch costs the same with many sources.
@@ -26,6 +26,7 @@ import (
 	index "github.com/blevesearch/bleve_index_api"
 	"github.com/blevesearch/vellum/levenshtein"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
+	"github.com/rialto-im/rialto/internal/engine/searchindex/indexsegment"
 )
 
 // Index is a searchindex.Index.
@@ -44,7 +45,7 @@ type Index struct {
 
 // format is in a file of the directory. An index of another format is rebuilt.
 const (
-	format     = "rialto search 4\n"
+	format     = "rialto search 5\n"
 	formatFile = "FORMAT"
 )
 
@@ -96,25 +97,50 @@ func (i *Index) checkBegun(dir string) error {
 	return err
 }
 
-// open opens the engine. It may panic on damaged files.
+// register makes the form of segments known to the engine, which has one list of forms for the process.
+var register = sync.OnceFunc(func() { scorch.RegisterSegmentPlugin(indexsegment.Plugin{}, false) })
+
+// refusal keeps why the first file was not opened, since the engine does not say so.
+type refusal struct {
+	mutex sync.Mutex // guards err: the engine also opens files beside the one that opens it
+	err   error
+}
+
+func (r *refusal) set(err error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+func (r *refusal) get() error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.err
+}
+
+// open opens the engine. It fails if a file was refused: the engine would go on with an earlier state, or an empty index.
 func open(dir string, queue *index.AnalysisQueue) (engine *scorch.Scorch, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the engine panicked: %v", p)
 		}
 	}()
-	opened, err := scorch.NewScorch(scorch.Name, map[string]any{"path": dir, "bolt_timeout": "5s", "numSnapshotsToKeep": 1}, queue)
+	register()
+	var refusal refusal
+	opened, err := scorch.NewScorch(scorch.Name, map[string]any{"path": dir, "bolt_timeout": "5s", "numSnapshotsToKeep": 1, "forceSegmentType": indexsegment.Type, "forceSegmentVersion": indexsegment.Version,
+		"segmentConfig": map[string]any{indexsegment.ErrorHook: refusal.set}}, queue)
 	if err != nil {
 		return nil, err
 	}
 	if err := opened.Open(); err != nil {
 		return nil, err
 	}
-	engine = opened.(*scorch.Scorch)
-	if err := verify(engine); err != nil {
-		return nil, errors.Join(err, engine.Close())
+	if err := refusal.get(); err != nil {
+		return nil, errors.Join(err, opened.Close())
 	}
-	return engine, nil
+	return opened.(*scorch.Scorch), nil
 }
 
 // checkFormat checks what the directory has. fresh: nothing.
@@ -203,35 +229,37 @@ func (i *Index) Checkpoints(ctx context.Context, names []string) (at []uint64, e
 	}
 	defer reader.Close() //nolint:errcheck // it only counts references
 	at = make([]uint64, len(names))
-	places, ids := make(map[string]int, len(names)), make([]string, len(names))
-	for k, name := range names {
-		ids[k] = checkpointID(name)
-		places[ids[k]] = k
-	}
-	for _, s := range reader.(*scorch.IndexSnapshot).Segments() {
+	for _, of := range reader.(*scorch.IndexSnapshot).Segments() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		numbers, err := s.DocNumbers(ids)
-		if err != nil {
+		if err := readCheckpoints(of, names, at); err != nil {
 			return nil, err
 		}
+	}
+	return at, nil
+}
+
+// readCheckpoints sets the checkpoints that a segment has.
+func readCheckpoints(of *scorch.SegmentSnapshot, names []string, at []uint64) error {
+	part, err := indexsegment.Of(of.Segment())
+	if err != nil {
+		return err
+	}
+	for k, name := range names {
+		numbers, err := of.DocNumbers([]string{checkpointID(name)})
+		if err != nil {
+			return err
+		}
 		for _, n := range numbers.ToArray() {
-			id, value := "", []byte(nil)
-			if err := s.VisitDocument(uint64(n), func(field string, _ byte, v []byte, _ []uint64) bool {
-				if field == idField {
-					id = string(v)
-				} else {
-					value = append([]byte(nil), v...)
-				}
-				return true
-			}); err != nil {
-				return nil, err
+			value, err := part.Stored(checkpointField, uint64(n))
+			if err != nil {
+				return err
 			}
-			if k, ok := places[id]; ok && len(value) == 8 {
+			if len(value) == 8 {
 				at[k] = binary.BigEndian.Uint64(value)
 			}
 		}
 	}
-	return at, nil
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
 	"github.com/rialto-im/rialto/internal/engine/searchindex/blevesearch"
+	"github.com/rialto-im/rialto/internal/engine/searchindex/indexsegment"
 	"github.com/rialto-im/rialto/internal/engine/searchindex/searchindextest"
 )
 
@@ -114,15 +115,23 @@ func TestWordsOfOthersDoNotHide(t *testing.T) {
 	}
 }
 
-// A damaged index is not opened, whether its files are truncated, changed in the middle, or gone.
+// A damaged index is not opened, whether files are truncated, changed in the middle, or gone, or the list of them is. The error says which segment is damaged.
 func TestDamage(t *testing.T) {
-	for name, damage := range map[string]func(path string, content []byte) error{
-		"truncated": func(path string, content []byte) error { return os.WriteFile(path, content[:len(content)/2], 0o600) },
-		"changed": func(path string, content []byte) error {
-			content[len(content)/3] ^= 0x40
-			return os.WriteFile(path, content, 0o600)
-		},
-		"gone": func(path string, _ []byte) error { return os.Remove(path) },
+	truncated := func(path string, content []byte) error { return os.WriteFile(path, content[:len(content)/2], 0o600) }
+	changed := func(path string, content []byte) error {
+		content[len(content)/3] ^= 0x40
+		return os.WriteFile(path, content, 0o600)
+	}
+	gone := func(path string, _ []byte) error { return os.Remove(path) }
+	for name, c := range map[string]struct {
+		files  string
+		damage func(path string, content []byte) error
+		want   error
+	}{
+		"truncated": {"*.zap", truncated, indexsegment.ErrDamaged},
+		"changed":   {"*.zap", changed, indexsegment.ErrDamaged},
+		"gone":      {"*.zap", gone, os.ErrNotExist},
+		"no list":   {"root.bolt", gone, searchindex.ErrCorrupt},
 	} {
 		dir := t.TempDir()
 		index := open(t, dir)
@@ -132,20 +141,20 @@ func TestDamage(t *testing.T) {
 		if err := index.Close(); err != nil {
 			t.Fatal(err)
 		}
-		files, err := filepath.Glob(filepath.Join(dir, "*.zap"))
+		files, err := filepath.Glob(filepath.Join(dir, c.files))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("the index has no files: %v", err)
 		}
 		for _, file := range files { // those that a merge has replaced are among them
 			content, err := os.ReadFile(file)
 			if err == nil {
-				err = damage(file, content)
+				err = c.damage(file, content)
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		if damaged, err := blevesearch.Open(dir, slog.New(slog.DiscardHandler)); !errors.Is(err, searchindex.ErrCorrupt) {
+		if damaged, err := blevesearch.Open(dir, slog.New(slog.DiscardHandler)); !errors.Is(err, searchindex.ErrCorrupt) || !errors.Is(err, c.want) {
 			t.Errorf("%s: the index was opened: %v", name, err)
 			if err == nil {
 				_ = damaged.Close()

@@ -2,6 +2,7 @@ package blevesearch
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	index "github.com/blevesearch/bleve_index_api"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
@@ -9,7 +10,6 @@ import (
 
 // Fields of a document.
 const (
-	idField         = "_id"
 	textField       = "t"
 	wordsField      = "w"
 	denseField      = "d"
@@ -38,7 +38,7 @@ func labelTerm(kind searchindex.Kind, label string) string {
 	return string([]byte{byte(kind), 't'}) + label
 }
 
-// valueLen is the length of a value: seconds since 1970 and the popularity, in bytes below 0x80, because the engine separates values by 0xff.
+// valueLen is the length of a value: seconds since 1970, in six bytes below 0x80, so that no value begins with 0xff, and the popularity.
 const valueLen = 7
 
 // appendValue appends the value of a document.
@@ -92,11 +92,11 @@ func newDocument(d *searchindex.Document) *document {
 	}
 	text := &text{document: d}
 	return &document{id: packID(d.ID), fields: []*field{
-		{name: textField, text: text, options: index.IndexField | index.SkipFreqNorm},
+		{name: textField, text: text, options: index.IndexField},
 		{name: wordsField, text: text, options: index.StoreField},
-		{name: denseField, text: text, dense: true, options: index.IndexField | index.SkipFreqNorm},
-		{name: filterField, words: filters, options: index.IndexField | index.SkipFreqNorm},
-		{name: valueField, words: []string{string(appendValue(nil, d.TimeMs, d.Popularity))}, options: index.IndexField | index.DocValues | index.SkipFreqNorm},
+		{name: denseField, text: text, dense: true, options: index.IndexField},
+		{name: filterField, words: filters, options: index.IndexField},
+		{name: valueField, value: appendValue(nil, d.TimeMs, d.Popularity), options: index.DocValues},
 	}}
 }
 
@@ -104,11 +104,9 @@ func newCheckpoint(name string, at uint64) *document {
 	return &document{id: checkpointID(name), fields: []*field{{name: checkpointField, value: binary.BigEndian.AppendUint64(nil, at), options: index.StoreField}}}
 }
 
-func (d *document) ID() string { return d.id }
-func (d *document) Size() int  { return len(d.id) }
-func (d *document) AddIDField() {
-	d.fields = append(d.fields, &field{name: idField, value: []byte(d.id), words: []string{d.id}, options: index.IndexField | index.StoreField | index.SkipFreqNorm})
-}
+func (d *document) ID() string  { return d.id }
+func (d *document) Size() int   { return len(d.id) }
+func (d *document) AddIDField() {} // a segment asks for the id
 func (d *document) VisitFields(visit index.FieldVisitor) {
 	for _, f := range d.fields {
 		if f.name != wordsField || len(f.text.of(false)) > 0 {
@@ -146,7 +144,7 @@ func (t *text) of(dense bool) []string {
 	return t.words[0]
 }
 
-// field is an index.Field of words. If it has a text, Analyze divides that into words.
+// field is an indexsegment.Field of words. If it has a text, Analyze divides that into words.
 type field struct {
 	name    string
 	text    *text
@@ -154,18 +152,17 @@ type field struct {
 	words   []string
 	value   []byte
 	options index.FieldIndexingOptions
-	found   index.TokenFrequencies
 }
 
 func (f *field) Name() string                                     { return f.name }
 func (f *field) ArrayPositions() []uint64                         { return nil }
 func (f *field) EncodedFieldType() byte                           { return 't' }
 func (f *field) Options() index.FieldIndexingOptions              { return f.options }
-func (f *field) AnalyzedLength() int                              { return 1 } // see frequency
-func (f *field) AnalyzedTokenFrequencies() index.TokenFrequencies { return f.found }
+func (f *field) AnalyzedLength() int                              { return 0 }
+func (f *field) AnalyzedTokenFrequencies() index.TokenFrequencies { return nil }
 func (f *field) NumPlainTextBytes() uint64                        { return 0 }
 
-// Value is what the engine stores of a field.
+// Value returns what a segment stores of the field.
 func (f *field) Value() []byte {
 	if f.name == wordsField && f.value == nil {
 		f.value = packWords(f.text.of(false))
@@ -173,35 +170,41 @@ func (f *field) Value() []byte {
 	return f.value
 }
 
-// Analyze is called by the engine, once for each field that is indexed.
+// Analyze is called by the engine, for several documents at once.
 func (f *field) Analyze() {
-	words := f.words
 	if f.text != nil {
-		words = f.text.of(f.dense)
-	}
-	f.found = make(index.TokenFrequencies, len(words))
-	for _, w := range words {
-		t := &index.TokenFreq{Term: []byte(w)}
-		t.SetFrequency(frequency(w))
-		f.found[w] = t
+		f.words = f.text.of(f.dense)
 	}
 }
 
-// shortWord is how many bytes words have that are likely to be in many documents.
-const shortWord = 3
+// Terms returns the words of the field. They are known after Analyze.
+func (f *field) Terms() []string { return f.words }
 
-// frequency returns how often a word is said to be in a document. Nothing uses it, but the engine stores it, and from 1 on the length of the field as well. A list of one document whose frequency is 1 is in
-// the dictionary, with the length, and takes about 10 bytes less if all lengths are the same; all others take a byte less for each document if the frequency is 0.
-func frequency(word string) int {
-	if len(word) <= shortWord {
-		return 0
-	}
-	return 1
-}
-
-// packID returns the id that the engine has of a document: its kind, and two numbers as varints.
+// packID returns the id that the engine has of a document: its kind, and two numbers. Their order as strings is that of the numbers, so that the messages of a conversation are neighbours in a segment.
 func packID(id searchindex.ID) string {
-	return string(binary.AppendUvarint(binary.AppendUvarint([]byte{byte(id.Kind)}, id.Parent), id.Number))
+	return string(appendNumber(appendNumber([]byte{byte(id.Kind)}, id.Parent), id.Number))
+}
+
+// appendNumber appends how many bytes a number has without leading zeros, and these bytes.
+func appendNumber(b []byte, n uint64) []byte {
+	size := (bits.Len64(n) + 7) / 8
+	b = append(b, byte(size))
+	for ; size > 0; size-- {
+		b = append(b, byte(n>>(8*(size-1))))
+	}
+	return b
+}
+
+// readNumber reads what appendNumber has appended, and returns what follows.
+func readNumber(b []byte) (n uint64, rest []byte, ok bool) {
+	if len(b) == 0 || b[0] > 8 || len(b) <= int(b[0]) {
+		return 0, nil, false
+	}
+	size := int(b[0])
+	for _, c := range b[1 : 1+size] {
+		n = n<<8 | uint64(c)
+	}
+	return n, b[1+size:], true
 }
 
 // unpackID reads what packID has returned.
@@ -209,10 +212,10 @@ func unpackID(b []byte) (id searchindex.ID, ok bool) {
 	if len(b) == 0 {
 		return id, false
 	}
-	parent, n := binary.Uvarint(b[1:])
-	if n <= 0 {
+	id.Kind = searchindex.Kind(b[0])
+	if id.Parent, b, ok = readNumber(b[1:]); !ok {
 		return id, false
 	}
-	number, m := binary.Uvarint(b[1+n:])
-	return searchindex.ID{Kind: searchindex.Kind(b[0]), Parent: parent, Number: number}, m > 0 && 1+n+m == len(b)
+	id.Number, b, ok = readNumber(b)
+	return id, ok && len(b) == 0
 }

@@ -11,13 +11,12 @@ import (
 // SetMaxWords sets how many words of a segment are examined for a term, before the words of the documents are.
 func (i *Index) SetMaxWords(n int) { i.maxWords = n }
 
-// PackWords, VisitWords, PackID, UnpackID and Frequency are for tests of the forms of documents.
+// PackWords, VisitWords, PackID and UnpackID are for tests of the forms of documents.
 var (
 	PackWords  = packWords
 	VisitWords = visitWords
 	PackID     = packID
 	UnpackID   = unpackID
-	Frequency  = frequency
 )
 
 // Merge makes one segment of all.

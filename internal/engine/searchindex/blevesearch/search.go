@@ -13,6 +13,7 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
+	"github.com/rialto-im/rialto/internal/engine/searchindex/indexsegment"
 )
 
 const (
@@ -39,8 +40,12 @@ func (i *Index) Search(ctx context.Context, q *searchindex.Query) (r searchindex
 	}
 	defer reader.Close() //nolint:errcheck // it only counts references
 	s := &search{ctx: ctx, index: i, q: q, best: best{limit: q.Limit + 1}}
-	for _, part := range reader.(*scorch.IndexSnapshot).Segments() {
-		if err := s.segment(part); err != nil {
+	for _, of := range reader.(*scorch.IndexSnapshot).Segments() {
+		part, err := indexsegment.Of(of.Segment())
+		if err != nil {
+			return r, err
+		}
+		if err := s.segment(part, of.Deleted()); err != nil {
 			return r, err
 		}
 	}
@@ -68,29 +73,22 @@ func (s *search) step() error {
 	return nil
 }
 
-// segment adds the hits of a segment.
-func (s *search) segment(part *scorch.SegmentSnapshot) error {
+// segment adds the hits of a segment, of which some documents are deleted (nil: none).
+func (s *search) segment(part *indexsegment.Segment, deleted *roaring.Bitmap) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
-	terms, found, err := s.matching(part)
+	terms, found, err := s.matching(part, deleted)
 	if err != nil || found == nil || found.IsEmpty() {
 		return err
 	}
-	values, ok := part.Segment().(segment.DocValueVisitable)
-	if !ok {
-		return nil // it has no documents
-	}
-	var state segment.DocVisitState
-	var value []byte
-	visit := func(_ string, v []byte) { value = append(value[:0], v...) }
 	for documents := found.Iterator(); documents.HasNext(); {
 		if err := s.step(); err != nil {
 			return err
 		}
 		n := documents.Next()
-		value = value[:0]
-		if state, err = values.VisitDocValues(uint64(n), []string{valueField}, visit, state); err != nil {
+		value, err := part.Value(valueField, uint64(n))
+		if err != nil {
 			return err
 		}
 		if len(value) != valueLen {
@@ -188,15 +186,11 @@ func (t *termSets) quality(n uint32) float64 {
 }
 
 // matching returns the documents of a segment that all filters and terms admit; nil: none.
-func (s *search) matching(part *scorch.SegmentSnapshot) (terms []termSets, found *roaring.Bitmap, err error) {
-	filters, err := part.Segment().Dictionary(filterField)
-	if err != nil {
+func (s *search) matching(part *indexsegment.Segment, deleted *roaring.Bitmap) (terms []termSets, found *roaring.Bitmap, err error) {
+	if found, err = s.filtered(part.Terms(filterField)); err != nil || found.IsEmpty() {
 		return nil, nil, err
 	}
-	if found, err = s.filtered(filters); err != nil || found.IsEmpty() {
-		return nil, nil, err
-	}
-	if deleted := part.Deleted(); deleted != nil {
+	if deleted != nil {
 		found.AndNot(deleted)
 	}
 	if len(s.q.Terms) == 0 {
@@ -207,11 +201,7 @@ func (s *search) matching(part *scorch.SegmentSnapshot) (terms []termSets, found
 		if searchindex.IsDense(t.Word) {
 			name = denseField
 		}
-		words, err := part.Segment().Dictionary(name)
-		if err != nil {
-			return nil, nil, err
-		}
-		sets, err := s.term(part, words, t, found)
+		sets, err := s.term(part, part.Terms(name), t, found)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -224,7 +214,7 @@ func (s *search) matching(part *scorch.SegmentSnapshot) (terms []termSets, found
 }
 
 // filtered returns the documents that the filters admit.
-func (s *search) filtered(filters segment.TermDictionary) (*roaring.Bitmap, error) {
+func (s *search) filtered(filters indexsegment.Terms) (*roaring.Bitmap, error) {
 	q := s.q
 	access := make([]string, len(q.Access))
 	for k, a := range q.Access {
@@ -278,44 +268,21 @@ func authorTerms(kind searchindex.Kind, authors []uint64) []string {
 }
 
 // anyOf returns the documents that have one of some terms. The caller may change the set.
-func (s *search) anyOf(dictionary segment.TermDictionary, terms []string) (*roaring.Bitmap, error) {
+func (s *search) anyOf(dictionary indexsegment.Terms, terms []string) (*roaring.Bitmap, error) {
 	found := roaring.New()
-	var list segment.PostingsList
 	for _, t := range terms {
 		if err := s.step(); err != nil {
 			return nil, err
 		}
-		var err error
-		if list, err = dictionary.PostingsList([]byte(t), nil, list); err != nil {
-			return nil, err
-		}
-		if err := addPostings(found, list); err != nil {
+		if err := dictionary.AddDocuments(found, []byte(t)); err != nil {
 			return nil, err
 		}
 	}
 	return found, nil
 }
 
-// addPostings adds the documents of a list to a set.
-func addPostings(to *roaring.Bitmap, list segment.PostingsList) error {
-	postings := list.Iterator(false, false, false, nil)
-	if direct, ok := postings.(segment.OptimizablePostingsIterator); ok {
-		if set := direct.ActualBitmap(); set != nil {
-			to.Or(set)
-			return nil
-		}
-	}
-	for {
-		p, err := postings.Next()
-		if err != nil || p == nil {
-			return err
-		}
-		to.Add(uint32(p.Number()))
-	}
-}
-
 // term returns the documents that a term matches, at least those among the candidates.
-func (s *search) term(part *scorch.SegmentSnapshot, words segment.TermDictionary, t searchindex.Term, candidates *roaring.Bitmap) (sets termSets, err error) {
+func (s *search) term(part *indexsegment.Segment, words indexsegment.Terms, t searchindex.Term, candidates *roaring.Bitmap) (sets termSets, err error) {
 	if sets.exact, err = s.anyOf(words, []string{t.Word}); err != nil {
 		return sets, err
 	}
@@ -341,7 +308,7 @@ func (s *search) term(part *scorch.SegmentSnapshot, words segment.TermDictionary
 }
 
 // expand finds the documents with words that begin like a term, or have a typo, by these words. It fails with errManyWords.
-func (s *search) expand(words segment.TermDictionary, t searchindex.Term, typos segment.Automaton, sets *termSets) (err error) {
+func (s *search) expand(words indexsegment.Terms, t searchindex.Term, typos segment.Automaton, sets *termSets) (err error) {
 	limit := s.index.maxWords
 	if searchindex.IsDense(t.Word) {
 		limit = math.MaxInt // there are not more than characters
@@ -364,33 +331,29 @@ func endOfPrefix(prefix string) []byte { return append([]byte(prefix), 0xff) }
 var errManyWords = errors.New("blevesearch: many words match")
 
 // expanded returns the documents with one of the words that an automaton accepts, between two words.
-func (s *search) expanded(words segment.TermDictionary, limit int, automaton segment.Automaton, from, to []byte) (*roaring.Bitmap, error) {
+func (s *search) expanded(words indexsegment.Terms, limit int, automaton segment.Automaton, from, to []byte) (*roaring.Bitmap, error) {
+	entries, err := words.Iterator(automaton, from, to)
+	if err != nil {
+		return nil, err
+	}
 	found := roaring.New()
-	var list segment.PostingsList
-	entries := words.AutomatonIterator(automaton, from, to)
-	for n := 0; ; n++ {
-		entry, err := entries.Next()
-		if err != nil || entry == nil {
-			return found, err
-		}
+	for n := 0; entries.Next(); n++ {
 		if n == limit {
 			return nil, errManyWords
 		}
 		if err := s.step(); err != nil {
 			return nil, err
 		}
-		if list, err = words.PostingsList([]byte(entry.Term), nil, list); err != nil {
-			return nil, err
-		}
-		if err := addPostings(found, list); err != nil {
+		if err := entries.AddDocuments(found); err != nil {
 			return nil, err
 		}
 	}
+	return found, entries.Err()
 }
 
 // examine finds the same documents as expand, but only among the candidates, by their own words. So words of others decide how a search is done, and
 // nothing that its result shows.
-func (s *search) examine(part *scorch.SegmentSnapshot, t searchindex.Term, typos segment.Automaton, candidates *roaring.Bitmap, sets *termSets) error {
+func (s *search) examine(part *indexsegment.Segment, t searchindex.Term, typos segment.Automaton, candidates *roaring.Bitmap, sets *termSets) error {
 	sets.prefix, sets.fuzzy = roaring.New(), roaring.New()
 	word := []byte(t.Word)
 	var ended error
@@ -410,15 +373,11 @@ func (s *search) examine(part *scorch.SegmentSnapshot, t searchindex.Term, typos
 			return err
 		}
 		n = documents.Next()
-		if err := part.VisitDocument(uint64(n), func(field string, _ byte, packed []byte, _ []uint64) bool {
-			if field == wordsField {
-				visitWords(packed, compare)
-			}
-			return true
-		}); err != nil {
+		packed, err := part.Stored(wordsField, uint64(n))
+		if err != nil {
 			return err
 		}
-		if ended != nil {
+		if visitWords(packed, compare); ended != nil {
 			return ended
 		}
 	}
