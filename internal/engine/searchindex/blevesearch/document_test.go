@@ -98,7 +98,7 @@ func size(t testing.TB, tx *texts, messages int, present func(perByte float64)) 
 
 // The index stays within a bound: a field that is stored in a larger form shows here.
 func TestSize(t *testing.T) {
-	if merged := size(t, newTexts(), 3000, nil); merged > 3.34 {
+	if merged := size(t, newTexts(), 3000, nil); merged > 1.30 {
 		t.Errorf("%.3f bytes for each byte of text", merged)
 	}
 }

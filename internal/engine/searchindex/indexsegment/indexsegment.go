@@ -1,7 +1,7 @@
 // Package indexsegment is a form of segments for the engine of Bleve (scorch), which has what the search index needs and nothing else: ids, stored fields, values of a fixed width, and for each word the
 // documents that have it. There are no frequencies, lengths, positions and scores. docs/formats/searchindex.md has the bytes.
 //
-// Documents are in the order of their ids. So ids need no dictionary, neighbours share most of theirs, and documents that have a word because of their id, as those of a conversation, are few runs. Terms are in blocks of 32, in
+// Documents are in the order of their ids. So ids need no dictionary, neighbours share most of theirs, and documents that have a word because of their id, as those of a conversation, are few runs. Terms are in blocks of 16, in
 // which each has only what distinguishes it from the one before, and the lists of documents follow the terms of their block. A block is found by a binary search of their first terms. An automaton skips whole blocks: it
 // says from where on no term can match, and the next block that is read is found by a search as well.
 //
@@ -33,7 +33,7 @@ const (
 
 	idsPerBlock    = 16
 	storedPerBlock = 16
-	termsPerBlock  = 32
+	termsPerBlock  = 16
 	// maxWidth is the largest width of values, in bytes.
 	maxWidth = 255
 )

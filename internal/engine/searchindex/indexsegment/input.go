@@ -17,10 +17,14 @@ func (in *input) uvarint(max uint64) uint64 {
 	if in.err != nil {
 		return 0
 	}
-	if len(in.rest) > 0 && in.rest[0] < 0x80 && uint64(in.rest[0]) <= max {
-		v := uint64(in.rest[0])
-		in.rest = in.rest[1:]
-		return v
+	if b := in.rest; len(b) > 1 { // the usual cases
+		if v := uint64(b[0]); v < 0x80 && v <= max {
+			in.rest = b[1:]
+			return v
+		} else if v = v&0x7f | uint64(b[1])<<7; b[0] >= 0x80 && b[1] < 0x80 && v <= max {
+			in.rest = b[2:]
+			return v
+		}
 	}
 	v, n := binary.Uvarint(in.rest)
 	if n <= 0 || v > max {
@@ -95,6 +99,11 @@ func (r *keyReader) next() (ok bool) {
 	head := r.rest[0]
 	r.rest = r.rest[1:]
 	shared, suffix := uint64(head>>4&maxShared), uint64(head&maxSuffix)
+	if shared < maxShared && suffix < maxSuffix && shared <= uint64(len(r.key)) && suffix <= uint64(len(r.rest)) { // the usual case
+		r.key, r.rest = append(r.key[:shared], r.rest[:suffix]...), r.rest[suffix:]
+		r.shared, r.mark = int(shared), head&keyMark != 0
+		return true
+	}
 	if shared == maxShared {
 		shared += r.length()
 	}
@@ -147,27 +156,47 @@ func firstKey(block []byte) ([]byte, error) {
 	return in.bytes(size), in.err
 }
 
-// before returns the last block whose first key is below a key; if there is none, a block that is known not to be after it. keysOf returns the keys of a block.
-func (b *blocks) before(key []byte, known int, keysOf func(block []byte) ([]byte, error)) (int, error) {
-	low, high := known, b.count()
+// isBefore reports whether the first key of a block is below a key. keysOf returns the keys of a block.
+func (b *blocks) isBefore(i int, key []byte, keysOf func(block []byte) ([]byte, error)) (bool, error) {
+	block, err := b.block(i)
+	if err != nil {
+		return false, err
+	}
+	if block, err = keysOf(block); err != nil {
+		return false, err
+	}
+	first, err := firstKey(block)
+	return bytes.Compare(first, key) < 0, err
+}
+
+// before returns the last block from low on and before high whose first key is below a key, or low.
+func (b *blocks) before(key []byte, low, high int, keysOf func(block []byte) ([]byte, error)) (int, error) {
 	for high-low > 1 {
 		middle := low + (high-low)/2
-		block, err := b.block(middle)
+		is, err := b.isBefore(middle, key, keysOf)
 		if err != nil {
 			return 0, err
 		}
-		if block, err = keysOf(block); err != nil {
-			return 0, err
-		}
-		first, err := firstKey(block)
-		if err != nil {
-			return 0, err
-		}
-		if bytes.Compare(first, key) < 0 {
+		if is {
 			low = middle
 		} else {
 			high = middle
 		}
 	}
 	return low, nil
+}
+
+// beforeNear is before, of a key that is more likely in one of the first blocks than in a later one.
+func (b *blocks) beforeNear(key []byte, low int, keysOf func(block []byte) ([]byte, error)) (int, error) {
+	for step := 1; low+step < b.count(); step *= 2 {
+		is, err := b.isBefore(low+step, key, keysOf)
+		if err != nil {
+			return 0, err
+		}
+		if !is {
+			return b.before(key, low, low+step, keysOf)
+		}
+		low += step
+	}
+	return b.before(key, low, b.count(), keysOf)
 }

@@ -197,7 +197,7 @@ func (s *Segment) DocNumbers(ids []string) (*roaring.Bitmap, error) {
 			continue
 		}
 		key := []byte(id)
-		block, err := s.ids.before(key, 0, func(block []byte) ([]byte, error) { return block, nil })
+		block, err := s.ids.before(key, 0, s.ids.count(), func(block []byte) ([]byte, error) { return block, nil })
 		if err != nil {
 			return nil, err
 		}

@@ -53,12 +53,12 @@ func (t Terms) Iterator(automaton segment.Automaton, from, end []byte) (*Iterato
 }
 
 func (t Terms) iterator(automaton segment.Automaton, from, end []byte) (i Iterator, err error) {
-	i = Iterator{terms: t, automaton: automaton, end: end, from: from}
+	i = Iterator{terms: t, automaton: automaton, end: end, least: from}
 	if automaton != nil {
 		i.states = append(i.states, automaton.Start())
 	}
 	if len(from) > 0 {
-		i.block, err = t.blocks.before(from, 0, termsOf)
+		i.block, err = t.blocks.before(from, 0, t.blocks.count(), termsOf)
 	}
 	return i, err
 }
@@ -67,7 +67,7 @@ func (t Terms) iterator(automaton segment.Automaton, from, end []byte) (i Iterat
 type Iterator struct {
 	terms     Terms
 	automaton segment.Automaton
-	from, end []byte
+	end       []byte
 
 	block int // the next one
 	keys  keyReader
@@ -76,22 +76,24 @@ type Iterator struct {
 	list     []byte
 	form     int
 	document uint32
-	// states[k] is the state of the automaton after k bytes of the key. No term that begins with the first dead bytes of the key matches; 0: unknown.
+	// No term below least matches.
+	least, room []byte
+	// states[k] is the state of the automaton after k bytes of a key, of which known are those of the present one.
 	states []int
-	dead   int
+	known  int
 }
 
 // Next goes to the next term. It returns false at the end, and after an error.
 func (i *Iterator) Next() bool {
 	for i.advance() {
-		if len(i.from) > 0 {
-			if bytes.Compare(i.keys.key, i.from) < 0 {
+		if len(i.least) > 0 {
+			if bytes.Compare(i.keys.key, i.least) < 0 {
 				continue
 			}
-			i.from, i.keys.shared = nil, 0 // the automaton has read no key yet
+			i.least = nil
 		}
 		if i.end != nil && bytes.Compare(i.keys.key, i.end) >= 0 {
-			i.block, i.keys.rest = i.terms.blocks.count(), nil
+			i.finish()
 			return false
 		}
 		if i.automaton == nil || i.accepted() {
@@ -101,22 +103,36 @@ func (i *Iterator) Next() bool {
 	return false
 }
 
-// accepted reports whether the automaton accepts the key.
+// finish goes behind the last term.
+func (i *Iterator) finish() { i.block, i.keys.rest = i.terms.blocks.count(), nil }
+
+// accepted reports whether the automaton accepts the key. If it accepts no key that begins like this one, it finds the next that it may accept.
 func (i *Iterator) accepted() bool {
-	if i.dead > 0 && i.keys.shared >= i.dead {
-		return false
-	}
-	i.dead = 0
-	i.states = i.states[:min(len(i.states), i.keys.shared+1)]
-	state := i.states[len(i.states)-1]
-	for _, c := range i.keys.key[len(i.states)-1:] {
+	i.states = i.states[:i.known+1]
+	state := i.states[i.known]
+	for _, c := range i.keys.key[i.known:] {
 		if state = i.automaton.Accept(state, c); !i.automaton.CanMatch(state) {
-			i.dead = len(i.states)
+			i.skip()
 			return false
 		}
 		i.states = append(i.states, state)
+		i.known++
 	}
 	return i.automaton.IsMatch(state)
+}
+
+// skip finds the lowest key that the automaton may accept and that is above all keys which begin with the known bytes of the present key and the one behind them.
+func (i *Iterator) skip() {
+	for n := i.known; n >= 0; n-- {
+		for c := int(i.keys.key[n]) + 1; c <= 0xff; c++ {
+			if i.automaton.CanMatch(i.automaton.Accept(i.states[n], byte(c))) {
+				i.room = append(append(i.room[:0], i.keys.key[:n]...), byte(c))
+				i.least = i.room
+				return
+			}
+		}
+	}
+	i.finish()
 }
 
 // advance reads the next term, whether it matches or not.
@@ -126,6 +142,7 @@ func (i *Iterator) advance() bool {
 			return false
 		}
 	}
+	i.known = min(i.known, i.keys.shared)
 	if !i.keys.mark {
 		i.list, i.document = nil, uint32(i.keys.uvarint(math.MaxUint32))
 		if i.keys.err == nil && i.document >= i.terms.count {
@@ -151,13 +168,8 @@ func (i *Iterator) nextBlock() bool {
 	if i.block >= i.terms.blocks.count() {
 		return false
 	}
-	if i.dead > 0 {
-		after, ok := successor(i.keys.key[:i.dead])
-		if !ok {
-			i.block = i.terms.blocks.count()
-			return false
-		}
-		if i.block, i.keys.err = i.terms.blocks.before(after, i.block, termsOf); i.keys.err != nil {
+	if len(i.least) > 0 {
+		if i.block, i.keys.err = i.terms.blocks.beforeNear(i.least, i.block, termsOf); i.keys.err != nil {
 			return false
 		}
 	}
@@ -174,18 +186,6 @@ func (i *Iterator) nextBlock() bool {
 	}
 	i.block++
 	return true
-}
-
-// successor returns the first key behind all that begin with a prefix. ok: there is one.
-func successor(prefix []byte) (key []byte, ok bool) {
-	for n := len(prefix); n > 0; n-- {
-		if prefix[n-1] < 0xff {
-			key = append(key, prefix[:n]...)
-			key[n-1]++
-			return key, true
-		}
-	}
-	return nil, false
 }
 
 // Err returns why Next has returned false; nil at the end.
