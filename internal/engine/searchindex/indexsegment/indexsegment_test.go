@@ -306,12 +306,12 @@ func FuzzSegment(f *testing.F) {
 func TestHostileSegments(t *testing.T) {
 	r := newRandom(6)
 	var documents []*document
-	for i := range 25 {
+	for i := range 15 {
 		documents = append(documents, r.document(fmt.Sprintf("%c%03d", 'a'+i%3, i)))
 	}
 	good := indexsegment.Bytes(newSegment(t, documents...))
 	for i := range good {
-		for _, with := range []byte{0x01, 0x10, 0x70, 0x80, 0xff} {
+		for _, with := range []byte{0x01, 0x70, 0x80, 0xff} {
 			data := slices.Clone(good)
 			data[i] ^= with
 			readDamaged(t, data, nil)
