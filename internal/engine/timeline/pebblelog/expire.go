@@ -41,7 +41,7 @@ func (l *Log) Expire(ctx context.Context, k timeline.Key, head uint64, keep []ui
 		if from >= to {
 			return nil
 		}
-		return b.DeleteRange(entryKey(nil, k, from), entryKey(nil, k, to), nil)
+		return deleteEntries(b, k, from, to)
 	}
 	for _, seq := range keep {
 		if seq < from || seq >= head {
@@ -60,6 +60,23 @@ func (l *Log) Expire(ctx context.Context, k timeline.Key, head uint64, keep []ui
 		return err
 	}
 	l.feeds.expired(k, head)
+	return nil
+}
+
+// fewEntries are deleted one by one.
+const fewEntries = 16
+
+// deleteEntries deletes the entries of a conversation from one to before another. Each new iterator reads the range deletions of all timelines that were not flushed yet, which costs
+// more than a few single ones: thousands of readers whose windows are built would make each other's pages slow.
+func deleteEntries(b *pebble.Batch, k timeline.Key, from, to uint64) error {
+	if to-from > fewEntries {
+		return b.DeleteRange(entryKey(nil, k, from), entryKey(nil, k, to), nil)
+	}
+	for seq := from; seq < to; seq++ {
+		if err := b.Delete(entryKey(nil, k, seq), nil); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
