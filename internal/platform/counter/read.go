@@ -12,14 +12,15 @@ import (
 
 // Reads are the reads of a Service.
 type Reads struct {
-	from  func(ctx context.Context) sqldb.Reader
-	sizes *sqldb.SnapshotCache[setKey, uint64]
-	tx    *sql.Tx // nil: none
+	from    func(ctx context.Context) sqldb.Reader
+	sizes   *sqldb.SnapshotCache[setKey, uint64]
+	members *sqldb.SnapshotCache[setKey, []id.User] // of small sets
+	tx      *sql.Tx                                 // nil: none
 }
 
 // In returns the reads as of a transaction, such as the snapshot of a page. Those of a Service itself show all that was answered before.
 func (s *Service) In(tx *sql.Tx) Reads {
-	return Reads{func(context.Context) sqldb.Reader { return tx }, s.sizes, tx}
+	return Reads{func(context.Context) sqldb.Reader { return tx }, s.sizes, s.members, tx}
 }
 
 // Counts returns the sizes of the sets of subjects, at most maxPage, in their order.
