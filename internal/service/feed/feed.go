@@ -22,7 +22,7 @@
 //
 // # Fan-out
 //
-// A job (push.go) brings a post to the windows of 100 followers, stores how far it came, and inserts the next job in the same transaction. A job that runs
+// A job (push.go) brings a post to the windows of 100 followers, or of 500 where the author has many, stores how far it came, and inserts the next job in the same transaction. A job that runs
 // twice appends an id twice, which readers of the window do not see. The post is pending until the last job is done.
 //
 // The job also tells the followers, and the author's own devices, if they are online. Connected followers of a pulled author are told by the nodes that they are
@@ -194,7 +194,8 @@ type sizes struct {
 	compactAfter    int // pushes, after which a reader replaces the base
 	windowEntries   uint64
 	windowChunk     int // entries that a read gets at once
-	pushFollowers   int // whom a job brings a post to
+	pushFollowers   int // whom a job brings a post to at once
+	pushBatches     int // of them, in a job for an author with many followers
 	authorsPerQuery int // in one statement
 	fewAuthors      int // whose posts are read by a query for each
 	fewRows         int // of all users that are read in place of those of some
@@ -204,7 +205,7 @@ type sizes struct {
 }
 
 func defaultSizes() sizes {
-	return sizes{windowPosts: 800, compactAfter: 200, windowChunk: 100, pushFollowers: 100, authorsPerQuery: 500, fewAuthors: 8, fewRows: 200, ordinaryFollowers: 1000, clockWait: 20 * time.Millisecond,
+	return sizes{windowPosts: 800, compactAfter: 200, windowChunk: 100, pushFollowers: 100, pushBatches: 5, authorsPerQuery: 500, fewAuthors: 8, fewRows: 200, ordinaryFollowers: 1000, clockWait: 20 * time.Millisecond,
 		// A window with more entries was not read for long: it is closed, and built again when its reader returns.
 		windowEntries: 1000}
 }

@@ -42,6 +42,8 @@ type fixture struct {
 	users  int
 	jobs   jobs
 	told   map[id.User][]uint64 // posts, by user
+	// countTold is called in place of filling told, unless it is nil.
+	countTold func(users []id.User)
 	// interest in posts on screens; nil: there is one node
 	interest  feed.Interest
 	connected []id.User
@@ -168,6 +170,10 @@ func (f *fixture) notify(users []id.User, frame []byte) {
 		for _, p := range hint.Posts {
 			f.told[u] = append(f.told[u], p.Post)
 		}
+	if f.countTold != nil {
+		f.countTold(users)
+		return
+	}
 	}
 }
 

@@ -270,13 +270,21 @@ func TestOrdinaryAuthorsComeFirst(t *testing.T) {
 	}
 	f.follow(f.user(), ben)
 	f.follow(ann, ben)
-	f.publish(ann, "of a celebrity")
-	f.publish(ben, "of an ordinary author")
+	posts := []uint64{f.publish(ann, "of a celebrity").Id, f.publish(ben, "of an ordinary author").Id}
 	for _, args := range f.jobs.args {
 		must(t, f.RunJob(t.Context(), args)) // it inserts the second step
 	}
 	if want := []job.Priority{job.Normal, job.High, job.Normal, job.High}; !slices.Equal(f.jobs.priorities, want) {
 		t.Errorf("the jobs have the priorities %v, want %v", f.jobs.priorities, want)
+	}
+	for i, want := range []int{3, 2} { // the author, and a batch of one follower, or two of a celebrity's
+		told := 0
+		for _, of := range f.told {
+			told += strings.Count(fmt.Sprint(of), fmt.Sprint(posts[i]))
+		}
+		if told != want {
+			t.Errorf("after a job, %d users are told of post %d, want %d", told, i, want)
+		}
 	}
 }
 

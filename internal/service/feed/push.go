@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -62,7 +63,7 @@ func (s *Service) push(ctx context.Context, j push) error {
 		if p, err = getPost(short, tx, j.Post); err != nil || !p.isAt(j) {
 			return err
 		}
-		followers, shown, err = s.deps.Graph.Followers(short, tx, p.author, j.After, s.sizes.pushFollowers)
+		followers, shown, err = s.deps.Graph.Followers(short, tx, p.author, j.After, s.stepOf(j))
 		return err
 	})
 	if errs.Is(err, errs.NotFound) {
@@ -74,8 +75,10 @@ func (s *Service) push(ctx context.Context, j push) error {
 	if err := s.reached("push-listed"); err != nil {
 		return err
 	}
-	if err := s.pushTo(ctx, followers, ref{p.id, p.author}); err != nil {
-		return err
+	for some := range slices.Chunk(followers, s.sizes.pushFollowers) {
+		if err := s.pushTo(ctx, some, ref{p.id, p.author}); err != nil {
+			return err
+		}
 	}
 	if err := s.reached("push-appended"); err != nil {
 		return err
@@ -90,6 +93,14 @@ func (s *Service) push(ctx context.Context, j push) error {
 		shown = append(shown, p.author) // the author's other devices
 	}
 	return s.notify(ctx, p, shown)
+}
+
+// stepOf returns to how many followers a job brings a post: of an author with many, to several batches, because reading them and storing how far it came takes as long as a batch.
+func (s *Service) stepOf(j push) int {
+	if j.Ordinary {
+		return s.sizes.pushFollowers
+	}
+	return s.sizes.pushBatches * s.sizes.pushFollowers
 }
 
 // isAt reports whether a post is pending, and was brought to the followers before those of a job.
@@ -138,7 +149,7 @@ func (s *Service) pushTo(ctx context.Context, followers []id.User, r ref) error 
 // pushed stores how far a post was brought, with the next job.
 func (s *Service) pushed(ctx context.Context, j push, followers []id.User) error {
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		if len(followers) < s.sizes.pushFollowers {
+		if len(followers) < s.stepOf(j) {
 			_, err := tx.ExecContext(ctx, `UPDATE feed_posts SET pending = FALSE WHERE id = $1 AND pushed_to = $2`, int64(j.Post), int64(j.After))
 			return err
 		}
