@@ -1903,6 +1903,24 @@ mutant "leave the file of a merge that has failed" internal/engine/searchindex/i
 mutant "hide from the engine why a merge ended" internal/engine/searchindex/indexsegment/merge.go 's/return nil, 0, segment\.ErrClosed .*/return nil, 0, err/' '^TestMergeIsEnded$' internal/engine/searchindex/indexsegment
 mutant "put two documents with one id into a search segment" internal/engine/searchindex/indexsegment/build.go 's/b\.documents\[i-1\]\.ID\(\) == d\.ID\(\)/b.documents[i-1] == d/' '^TestRefusedDocuments$' internal/engine/searchindex/indexsegment
 mutant "go on with an earlier state of a damaged search index" internal/engine/searchindex/blevesearch/blevesearch.go 's/err := refusal\.get\(\); err != nil/err := refusal.get(); err != nil \&\& dir == ""/' '^TestDamage$' internal/engine/searchindex/blevesearch
+activity=internal/platform/activity
+mutant "forget earlier days of an active user" $activity/activity.go 's/\(\(user_activity\.days << /((0 * user_activity.days << /' ReportsEqualAModel ./$activity
+mutant "forget a day that a node with a late clock reports" $activity/activity.go 's/ELSE user_activity\.days \| \(/ELSE user_activity.days + 0 * (/' ReportsEqualAModel ./$activity
+mutant "count users of today as returned before the day is over" $activity/report.go 's/if ago <= n \{/if ago < n {/' ReportsEqualAModel ./$activity
+mutant "count today among the days that are over" $activity/report.go 's/const yesterday = 1/const yesterday = 0/' ReportsEqualAModel ./$activity
+mutant "keep rows of users who are gone" $activity/activity.go 's/last_day < \$1 LIMIT/last_day < $1 - 1 LIMIT/' OldRowsAreDeleted ./$activity
+mutant "take delivery canaries for users" $activity/activity.go 's/u == 0 \|\| u\.IsCanary\(\)/u == 0/' OldRowsAreDeleted ./$activity
+mutant "forget users who could not be stored" $activity/activity.go 's/^\t\t\t\tdelete\(s\.known, one\.user\)$/\t\t\t\t_ = one/' AFailedWriteIsMadeUpFor ./$activity
+mutant "stop without storing who was seen" $activity/activity.go 's/^\t\t\ts\.write\(last\)$/\t\t\t_ = last/' AStoppingNodeWrites ./$activity
+mutant "count users whom a ticket authenticates as absent" internal/service/account/ticket.go 's/return s\.active\(s\.redeemTicket\(ctx, name\)\)/return s.redeemTicket(ctx, name)/' OperatorsSeeActiveUsers ./internal/app
+mutant "count bots among the active users" internal/service/account/session.go 's/return s\.verifyAPIKey\(ctx, token\)$/return s.active(s.verifyAPIKey(ctx, token))/' OperatorsSeeActiveUsers ./internal/app
+mutant "give all readers windows of the same size" internal/service/feed/window.go 's/days >= frequentDays/days > 28/' WindowsOfFrequentReaders ./internal/service/feed
+mutant "bring a post to the first batch of a step only" internal/service/feed/push.go 's/range slices\.Chunk\(followers, s/range slices.Chunk(followers[:min(len(followers), s.sizes.pushFollowers)], s/' 'ManySteps' ./internal/service/feed
+mutant "let steps of ordinary authors be long" internal/service/feed/push.go 's/^\tif j\.Ordinary \{/\tif j.Ordinary \&\& j.Post == 0 {/' OrdinaryAuthors ./internal/service/feed
+mutant "delete a few entries by a range" $log/expire.go 's/if to-from > fewEntries \{/if to > from {/' AFewEntries $log
+mutant "keep members of sets that have changed" internal/platform/counter/snapshot_caches.go 's/\{"counter_members": \{"kind", "subject"\}\}/{"counter_members": {"kind", "member"}}/' FiguresOfSnapshots ./internal/platform/counter
+mutant "look for members of large sets among those of small ones" internal/platform/counter/snapshot_caches.go 's/^\tif len\(subjects\) == 0 \{$/\tif len(subjects) >= 0 {/' FiguresOfSnapshots ./internal/platform/counter
+mutant "keep the windows of readers large who come no more" internal/service/feed/window.go 's/if len\(b\.refs\) > most \{$/if len(b.refs) > 2*s.sizes.windowPosts {/' WindowsOfFrequentReaders ./internal/service/feed
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -47,6 +47,9 @@ const (
   rialto admin transactions show  --data DIR --id ID              show a transaction with its messages and its error
   rialto admin transactions retry --data DIR --id ID | --all      send the messages again that were refused
 `
+	activityUsage = `  rialto admin activity show    --data DIR [--days 30]            for each of the last days, the users who were active, and the share of
+                                                   them who were active again 1, 7 and 30 days later
+`
 	adminNotes = `
 They use a data directory, or with --postgres ADDRESS a database, also while a server uses it. create also creates the data
 directory if it does not exist, like the first rialto serve. What changes something is in the audit log, which the console shows: under
@@ -64,7 +67,7 @@ type adminGroup struct {
 
 // AdminMain is rialto admin. It works on a data directory or a database, also while a server runs on it.
 func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
-	usage := "Usage:\n" + keyUsage + "\n" + jobsUsage + "\n" + transactionsUsage + adminNotes
+	usage := "Usage:\n" + keyUsage + "\n" + jobsUsage + "\n" + transactionsUsage + "\n" + activityUsage + adminNotes
 	if len(args) > 0 && isHelp(args[0]) {
 		fmt.Fprint(out, usage)
 		return 0
@@ -73,6 +76,7 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		{"key", keyUsage, []string{"create", "list", "revoke"}, adminKeyMain},
 		{"jobs", jobsUsage, jobVerbs, adminJobsMain},
 		{"transactions", transactionsUsage, transactionVerbs, adminTransactionsMain},
+		{"activity", activityUsage, []string{"show"}, adminActivityMain},
 	} {
 		if len(args) == 0 || args[0] != g.name {
 			continue

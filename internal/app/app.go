@@ -35,6 +35,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/bus/natsbus"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"github.com/rialto-im/rialto/internal/platform/activity"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/backup"
 	"github.com/rialto-im/rialto/internal/platform/blockcache"
@@ -86,7 +87,6 @@ import (
 	"github.com/rialto-im/rialto/internal/transport/gateway"
 	"github.com/rialto-im/rialto/internal/transport/rpc"
 	"github.com/rialto-im/rialto/internal/transport/stomp"
-	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 )
 
 // Names in a data directory.
@@ -200,6 +200,7 @@ type Node struct {
 	outboxLease *job.OutboxLease
 	jobs        *job.Service
 	counters    *counter.Service
+	activity    *activity.Service
 	caches      caches
 
 	listener, adminListener net.Listener
@@ -283,6 +284,9 @@ func (n *Node) openServices(ctx context.Context) (err error) {
 	if err := n.openCaches(); err != nil {
 		return err
 	}
+	if err := n.openActivity(ctx); err != nil {
+		return err
+	}
 	if err := n.openAccounts(ctx, ids); err != nil {
 		return err
 	}
@@ -300,43 +304,6 @@ func (n *Node) openServices(ctx context.Context) (err error) {
 	}
 	n.openCanary()
 	return nil
-}
-
-// openAccounts makes the service of users and sessions.
-func (n *Node) openAccounts(ctx context.Context, ids *idgen.Snowflake) (err error) {
-	n.accounts, err = account.New(ctx, account.Deps{DB: n.db, Outbox: n.outbox, Jobs: n.jobs, IDs: ids, Calls: n.outgoing, KeyReads: n.caches.metrics.Reads("api_keys"), FollowReads: n.caches.metrics.Reads("followed"), Clock: n.clock, Logger: n.logger,
-		SingleNode: !n.config.Clustered(), ClusterEvents: n.events, Nodes: n.liveNodes, IsCoordinator: n.isCoordinator,
-		SessionEnded: func(e account.Ended) {
-			n.directory.LoggedOut(e.User)
-			n.gateway.EndSession(e.User, e.Session, e.Reason)
-		},
-		AccessChanged: func(ctx context.Context, a, b id.User) error {
-			n.directory.VisibilityChanged(a) // nobody sees whom they blocked, or who blocked them
-			n.directory.VisibilityChanged(b)
-			return n.chat.AccessChanged(ctx, a, b)
-		},
-		FriendshipChanged: func(ctx context.Context, a, b id.User) error {
-			n.directory.VisibilityChanged(a) // to b, and the other way round: friends see each other
-			n.directory.VisibilityChanged(b)
-			return n.chat.FriendshipChanged(ctx, a, b)
-		},
-		FriendshipEvent: func(a, b id.User) {
-			n.directory.VisibilityChanged(a)
-			n.directory.VisibilityChanged(b)
-		},
-		SettingsChanged: func(u id.User) { n.directory.VisibilityChanged(u) },
-		CheckText:       func(texts ...string) (string, error) { return n.moderation.CheckText(texts...) },
-		Flagged:         func(u *accountv1.User, word string) { n.moderation.FlagUser(u, word) },
-		CheckBan: func(ctx context.Context, q sqldb.Reader, u id.User, device id.Device) error {
-			return n.moderation.CheckBan(ctx, q, u, device)
-		},
-		OnRelation: n.onRelation,
-		OnProfile:  n.onProfile,
-		KeepPicture: func(ctx context.Context, tx *sql.Tx, by id.User, picture id.Upload) error {
-			return n.media.KeepPictureWith(ctx, tx, by, picture)
-		},
-	}, accountSettings(n.config))
-	return err
 }
 
 // openConversations makes the services of files and conversations.

@@ -60,7 +60,7 @@ func (n *Node) openFeed(ctx context.Context, ids *idgen.Snowflake, transient fun
 		Missed: func() { n.feed.PostsMissed() }, Logger: n.logger})
 	n.feed, err = feed.New(ctx, feed.Deps{Words: wordsOf{n}, Reviewer: reviewsOf{n}, LimitedSince: n.limitedSince, DB: n.db, Log: n.log, Graph: n.accounts, Jobs: n.jobs, IDs: ids, KeepPicture: n.media.KeepPictureWith, CheckVideo: n.videos.CheckVideo, CheckLinkPreview: n.previews.Verify, OnChange: n.onPost, Committed: n.postCommitted, Notify: transient,
 		Connected: func() []id.User { return n.gateway.Users() }, NotifyConnected: func(users []id.User, frame []byte) { n.gateway.Transient(users, frame) }, ClusterEvents: n.events,
-		Switches: n.switches, Interest: n.postInterest, Clock: n.clock, Logger: n.logger, Node: n.name, Nodes: n.counterNodes()}, n.config.Feed)
+		ActiveDays: n.activity.ActiveDays, Switches: n.switches, Interest: n.postInterest, Clock: n.clock, Logger: n.logger, Node: n.name, Nodes: n.counterNodes()}, n.config.Feed)
 	return err
 }
 

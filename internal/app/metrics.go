@@ -47,6 +47,7 @@ func (n *Node) registerMetrics() {
 	n.registerColdMetrics()
 	n.registerFileCacheMetrics(n.fileCache)
 	n.registerCounterMetrics()
+	n.registerActivityMetrics()
 	n.registerConnectionMetrics(stats)
 	n.registerOverloadMetrics()
 	n.registerLimitMetrics()

@@ -39,6 +39,7 @@ func (n *Node) participants() []userdata.Participant {
 		n.bridges.UserData(),
 		n.moderation.UserData(),
 		n.presence.UserData(),
+		n.activity.UserData(),
 		n.accounts.UserData(),
 		n.inbox.UserData(),
 	}

@@ -41,6 +41,7 @@ func (n *Node) start() {
 	n.stack.Start("cluster", n.cluster.Run)
 	n.stack.Start("fanout", n.fanout.Run)
 	n.stack.Start("cluster events", n.runEvents)
+	n.stack.Start("activity", n.activity.Run)
 	n.stack.Start("accounts", n.accounts.Run)
 	n.stack.Start("codes", n.accounts.RunCodes)
 	n.stack.Start("outbox", n.runOutbox)

@@ -66,6 +66,9 @@ type Deps struct {
 	CheckText func(texts ...string) (flagged string, err error)
 	// Flagged is called after the commit of a profile with such a word. It does not block. It may be nil.
 	Flagged func(u *accountv1.User, word string)
+	// Active is called with each user who was authenticated by a token or a ticket, as often as that happens; not with those for whom an API key acts. It does not block. It may
+	// be nil.
+	Active func(u id.User)
 	// SessionEnded is called after the commit for each session that ended on any node, possibly twice. May be nil.
 	SessionEnded func(ended Ended)
 	// AccessChanged is called before a block or unblock returns. Afterwards no node accepts messages of the blocked user.

@@ -316,6 +316,18 @@ func (s *Service) Verify(ctx context.Context, token string) (id.Caller, error) {
 	if strings.HasPrefix(token, "rk_") {
 		return s.verifyAPIKey(ctx, token)
 	}
+	return s.active(s.verifyToken(ctx, token))
+}
+
+// active notes that a caller is active who was authenticated without an error.
+func (s *Service) active(c id.Caller, err error) (id.Caller, error) {
+	if err == nil && s.deps.Active != nil {
+		s.deps.Active(c.User)
+	}
+	return c, err
+}
+
+func (s *Service) verifyToken(ctx context.Context, token string) (id.Caller, error) {
 	if IsOperatorKey(token) {
 		return id.Caller{}, errRoleKey
 	}

@@ -87,6 +87,10 @@ var errTicket = errs.New(errs.Unauthenticated, auth.ErrToken.Reason, "the ticket
 
 // VerifyTicket returns the caller of a ticket, once.
 func (s *Service) VerifyTicket(ctx context.Context, name string) (id.Caller, error) {
+	return s.active(s.redeemTicket(ctx, name))
+}
+
+func (s *Service) redeemTicket(ctx context.Context, name string) (id.Caller, error) {
 	if !s.deps.SingleNode {
 		return s.redeemSignedTicket(ctx, name)
 	}

@@ -115,6 +115,8 @@ type Deps struct {
 	NotifyConnected func(users []id.User, frame []byte)
 	// ClusterEvents tells the other nodes of such posts; nil: there are none.
 	ClusterEvents ClusterEvents
+	// ActiveDays returns on how many of the last 28 days a reader was active. If nil, all windows have the same size.
+	ActiveDays func(ctx context.Context, reader id.User) (int, error)
 	// Switches are turned by operators. If nil, all are off.
 	Switches Switches
 	// Interest tells other nodes of changed posts; nil: there are none.

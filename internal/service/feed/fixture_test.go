@@ -49,6 +49,8 @@ type fixture struct {
 	connected []id.User
 	events    feed.ClusterEvents
 	switches  feed.Switches
+	// frequent readers were active on 20 days of the last 28, others on 19.
+	frequent map[id.User]bool
 }
 
 // skewedIDs are ids of two nodes. The clock of the second is behind, if behind is not 0, and it gives the next ids.
@@ -141,9 +143,16 @@ func (f *fixture) restart() {
 func (f *fixture) other(node string) *feed.Service {
 	f.t.Helper()
 	s, err := feed.New(context.Background(), feed.Deps{DB: f.db, Log: f.log, Graph: f.accounts, Jobs: &f.jobs, IDs: f.ids, KeepPicture: f.keepPicture, CheckVideo: f.checkVideo, Notify: f.notify, CheckLinkPreview: checkPreview, Interest: f.interest,
-		Connected: func() []id.User { return f.connected }, NotifyConnected: f.notify, ClusterEvents: f.events, Switches: f.switches, Node: node, Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, f.config)
+		Connected: func() []id.User { return f.connected }, NotifyConnected: f.notify, ClusterEvents: f.events, ActiveDays: f.activeDays, Switches: f.switches, Node: node, Clock: f.clock, Logger: slog.New(slog.DiscardHandler)}, f.config)
 	must(f.t, err)
 	return s
+}
+
+func (f *fixture) activeDays(_ context.Context, reader id.User) (int, error) {
+	if f.frequent[reader] {
+		return 20, nil
+	}
+	return 19, nil
 }
 
 func (f *fixture) keepPicture(_ context.Context, _ *sql.Tx, by id.User, upload id.Upload) error {
@@ -161,6 +170,10 @@ func (f *fixture) checkVideo(_ context.Context, _ *sql.Tx, by id.User, video uin
 }
 
 func (f *fixture) notify(users []id.User, frame []byte) {
+	if f.countTold != nil {
+		f.countTold(users)
+		return
+	}
 	var hint gatewayv1.ServerFrame
 	must(f.t, proto.Unmarshal(frame, &hint))
 	if f.told == nil {
@@ -170,10 +183,6 @@ func (f *fixture) notify(users []id.User, frame []byte) {
 		for _, p := range hint.Posts {
 			f.told[u] = append(f.told[u], p.Post)
 		}
-	if f.countTold != nil {
-		f.countTold(users)
-		return
-	}
 	}
 }
 

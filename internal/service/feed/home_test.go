@@ -47,6 +47,46 @@ func TestATimelineGoesOnBelowItsWindow(t *testing.T) {
 	}
 }
 
+// The window of a reader who comes nearly each day has twice as many posts. It grows when the reader has become frequent, and shrinks when that is over.
+func TestWindowsOfFrequentReadersAreLarger(t *testing.T) {
+	f := open(t, feed.Config{PostsPerDay: 100})
+	f.UseSmallSizes() // 4 posts
+	author, reader, other := f.user(), f.user(), f.user()
+	f.frequent = map[id.User]bool{reader: true}
+	for _, u := range []id.User{reader, other} {
+		f.follow(u, author)
+	}
+	n := 0
+	publish := func(posts int) {
+		t.Helper()
+		for range posts {
+			n++
+			f.publish(author, fmt.Sprint("post ", n))
+			f.push()
+		}
+	}
+	check := func(what string, of id.User, want int) {
+		t.Helper()
+		for range 2 { // the first reading may build the window, or write it again
+			if got := f.home(of, 3); len(got) != n || got[0] != fmt.Sprint("post ", n) {
+				t.Fatalf("%s: the timeline has %d posts of %d", what, len(got), n)
+			}
+		}
+		if list, err := f.WindowPosts(t.Context(), of); err != nil || len(list) != want {
+			t.Errorf("%s: the window has %d posts, %v, want %d", what, len(list), err, want)
+		}
+	}
+	publish(12)
+	check("built for a frequent reader", reader, 8)
+	check("built for another", other, 4)
+	f.frequent[other] = true
+	publish(3) // after which the base is replaced
+	check("of a reader who has become frequent", other, 7)
+	f.frequent[other] = false
+	publish(3)
+	check("of a reader who is not frequent any more", other, 4)
+}
+
 // A call reads a bounded number of posts. A reader for whom few are gets short pages, and all posts in the end.
 func TestPagesOfFewVisiblePostsTakeBoundedWork(t *testing.T) {
 	f := open(t, feed.Config{PostsPerDay: 2000})

@@ -404,8 +404,10 @@ func TestRandomSchedulesEqualTheNaiveFeed(t *testing.T) {
 			f = open(t, feed.Config{PostsPerDay: 1 << 20, PullAbove: 3, PushBelow: 2})
 		}
 		s := &schedule{fixture: f, random: rand.New(rand.NewPCG(seed, 0)), naive: feedtest.New(), points: points, tokens: int(seed) * 10_000}
-		for range 3 + s.random.IntN(3) {
+		f.frequent = map[id.User]bool{}
+		for i := range 3 + s.random.IntN(3) {
 			s.people = append(s.people, f.user())
+			f.frequent[s.people[i]] = i%2 == 1
 		}
 		s.restartOne()
 		for range 60 {

@@ -185,18 +185,22 @@ func (s *Service) buildWindow(ctx context.Context, reader id.User) error {
 	if err := s.reached("build-begun"); err != nil {
 		return err
 	}
+	most, err := s.windowPosts(ctx, reader)
+	if err != nil {
+		return err
+	}
 	b := base{from: begin.Seq}
-	err := s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
+	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
 		followed, _, changes, err := s.deps.Graph.Followed(ctx, tx, reader)
 		if err != nil {
 			return err
 		}
 		b.changes = changes
 		// With deleted posts: a page whose snapshot is older than this one may see them.
-		if b.refs, err = s.pull(ctx, tx, followed, math.MaxInt64, 0, s.sizes.windowPosts+1, withDeleted); err != nil {
+		if b.refs, err = s.pull(ctx, tx, followed, math.MaxInt64, 0, most+1, withDeleted); err != nil {
 			return err
 		}
-		if most := s.sizes.windowPosts; len(b.refs) > most { // the window ends there also if posts above it are left out
+		if len(b.refs) > most { // the window ends there also if posts above it are left out
 			b.refs, b.floor = b.refs[:most], b.refs[most-1].post
 		}
 		retired, err := retiredPosts(ctx, tx, postsOf(b.refs))
@@ -209,7 +213,22 @@ func (s *Service) buildWindow(ctx context.Context, reader id.User) error {
 	if err != nil {
 		return err
 	}
-	return s.putBase(ctx, reader, &b)
+	return s.putBase(ctx, reader, &b, most)
+}
+
+// frequentDays of the last 28 days make a reader frequent.
+const frequentDays = 20
+
+// windowPosts returns how many posts the window of a reader has at most: twice as many for those who come nearly each day, who read more of them.
+func (s *Service) windowPosts(ctx context.Context, reader id.User) (int, error) {
+	if s.deps.ActiveDays == nil {
+		return s.sizes.windowPosts, nil
+	}
+	days, err := s.deps.ActiveDays(ctx, reader)
+	if err == nil && days >= frequentDays {
+		return 2 * s.sizes.windowPosts, nil
+	}
+	return s.sizes.windowPosts, err
 }
 
 // compact replaces the base of a window by what the window has.
@@ -217,12 +236,16 @@ func (s *Service) compact(ctx context.Context, reader id.User, w *window) error 
 	if err := s.reached("compaction-begun"); err != nil {
 		return err
 	}
-	return s.putBase(ctx, reader, &base{changes: w.changes, from: w.last, floor: w.floor, refs: slices.Clone(w.refs)})
+	most, err := s.windowPosts(ctx, reader)
+	if err != nil {
+		return err
+	}
+	return s.putBase(ctx, reader, &base{changes: w.changes, from: w.last, floor: w.floor, refs: slices.Clone(w.refs)}, most)
 }
 
 // putBase appends a base, of which it keeps the newest posts, and drops what it replaces.
-func (s *Service) putBase(ctx context.Context, reader id.User, b *base) error {
-	if most := s.sizes.windowPosts; len(b.refs) > most {
+func (s *Service) putBase(ctx context.Context, reader id.User, b *base, most int) error {
+	if len(b.refs) > most {
 		b.refs = b.refs[:most]
 		b.floor = b.refs[most-1].post
 	}

@@ -38,6 +38,7 @@ func rules() archtest.Rules {
 			"internal/platform/nodecall":       {"internal/platform/cluster"}, // its test: targets outlive the registry
 			"internal/platform/job":            {"internal/platform/cluster"},
 			"internal/platform/counter":        {"internal/platform/cluster"},
+			"internal/platform/activity":       {"internal/platform/cluster", "internal/platform/userdata"},
 			"internal/platform/reconciliation": {"internal/platform/cluster", "internal/platform/job", "internal/platform/auditlog"},
 			"internal/platform/cache":          {"internal/platform/clusterevent"},
 			"internal/platform/backup":         {"internal/platform/datadir"},
