@@ -1921,6 +1921,14 @@ mutant "delete a few entries by a range" $log/expire.go 's/if to-from > fewEntri
 mutant "keep members of sets that have changed" internal/platform/counter/snapshot_caches.go 's/\{"counter_members": \{"kind", "subject"\}\}/{"counter_members": {"kind", "member"}}/' FiguresOfSnapshots ./internal/platform/counter
 mutant "look for members of large sets among those of small ones" internal/platform/counter/snapshot_caches.go 's/^\tif len\(subjects\) == 0 \{$/\tif len(subjects) >= 0 {/' FiguresOfSnapshots ./internal/platform/counter
 mutant "keep the windows of readers large who come no more" internal/service/feed/window.go 's/if len\(b\.refs\) > most \{$/if len(b.refs) > 2*s.sizes.windowPosts {/' WindowsOfFrequentReaders ./internal/service/feed
+mutant "plan entries of home timelines for posts of pulled authors" internal/tool/plan/feed.go 's/\(1 - ofPulled\) \* in\.Readers/in.Readers/' '^TestFeedMatchesHandComputation$' ./internal/tool/plan
+mutant "plan entries of home timelines for users who are away" internal/tool/plan/feed.go 's/\(1 - ofPulled\) \* in\.Readers/(1 - ofPulled)/' '^TestFeedMatchesHandComputation$' ./internal/tool/plan
+mutant "plan home timelines without a bound" internal/tool/plan/feed.go 's/min\((in\.DailyUsers\*in\.Posts.*), readers\*windowEntries\)/max(\1, 0)/' '^TestHomeTimelinesHaveABound$' ./internal/tool/plan
+mutant "plan rows of the feed in Cassandra" internal/tool/plan/feed.go 's/c\.sql \+= rows/c.sql += 0 * rows/' '^TestFeedOnSharedEngines$' ./internal/tool/plan
+mutant "leave out the feed of the CPU of databases" internal/tool/plan/store.go 's/\/1e6 \+ feed$/\/1e6/' '^TestFeedOnSharedEngines$' ./internal/tool/plan
+mutant "plan no one who is told of posts of pulled authors" internal/tool/plan/feed.go 's/ \+ f\.pulled\*c\.by\["feed_notice"\]\/1e6//' '^TestFeedMatchesHandComputation$' ./internal/tool/plan
+mutant "plan both ends of ranges by the higher end" internal/tool/plan/plan.go 's/lowEnds\(figures\)\)/figures)/' '^TestTotalsHaveRanges$' ./internal/tool/plan
+mutant "keep the range of a figure that was replaced" internal/tool/plan/figures.go 's/figures\[i\]\.Low, figures\[i\]\.From = rounded\(value\), 0, from/figures[i].From = rounded(value), from/' '^TestTotalsHaveRanges$' ./internal/tool/plan
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -19,9 +19,16 @@ type Figure struct {
 	What  string  `json:"what"`
 	// From is where it was measured, or why it is assumed.
 	From string `json:"from"`
+	// Low is the end of the measured range with the lowest cost, if it is not Value; else 0.
+	Low float64 `json:"low,omitempty"`
 
 	row   string // prefix of a row in a table of docs/performance.md
 	quote string // part of that row with the number
+}
+
+// onPage returns a figure of a row in docs/performance.md.
+func onPage(name string, value float64, unit, what, row, quote string) Figure {
+	return Figure{Name: name, Value: value, Unit: unit, What: what, row: row, quote: quote}
 }
 
 const assumed = "assumed: "
@@ -35,25 +42,25 @@ const (
 // Figures returns the figures of docs/performance.md, which a test compares with the page, and the assumed ones.
 func Figures() []Figure {
 	f := []Figure{
-		{"cpu_message", 31, "CPU s/million", "one node, for a message to one, stored and delivered", "", "the same, 1 in flight", "31 CPU s per million"},
-		{"cluster_message", 258, "CPU s/million", "all nodes, for a message to one, where there are several", "", "three nodes, 4,000 messages/s", "258 CPU s per million"},
-		{"cpu_entry", rounded(2e6 / 658_000), "CPU s/million", "a node, for each further entry of an inbox with its delivery", "", "100 groups of 100, all online, by inbox, 4 in flight in each", "658,000 deliveries/s"},
-		{"cpu_large", 1, "CPU s/million", "a node, for a delivery of a large group", "", "1 to 1,000 members online of a large group, 8 in flight", "1.0 CPU s per million"},
-		{"kb_connection", 0.8, "KB", "a node's memory for an idle connection, with presence and stream", "", "15,000 idle connections, authenticated, with presence and stream", "0.8 KB each"},
-		{"connections_tried", 15_000, "", "connections on one node, as measured", "", "15,000 idle connections, authenticated, with presence and stream", "15,000"},
-		{"memory_rest", 75, "MB", "a node's memory at rest", "", "binary; memory at rest, 75 s after its start", "75 MB"},
-		{"stored_message", 199, "bytes", "embedded: on disk for a message of 200 bytes to one, inboxes too", "", "on disk for a message of 200 bytes, all copies", "199 bytes"},
-		{"postgres_message", 78, "CPU s/million", "PostgreSQL: a message stored", "", "PostgreSQL, a message of 200 bytes", "78 CPU s per million"},
-		{"postgres_entry", 35, "CPU s/million", "PostgreSQL: an entry of an inbox", "", "PostgreSQL, an entry of an inbox, 256 at once", "35 CPU s per million"},
-		{"postgres_bytes_message", 485, "bytes", "PostgreSQL: on disk for a message of 200 bytes, with indexes", "", "PostgreSQL, a message of 200 bytes", "485 bytes"},
-		{"postgres_bytes_entry", 123, "bytes", "PostgreSQL: on disk for an entry of an inbox", "", "PostgreSQL, an entry of an inbox, 256 at once", "123 bytes"},
-		{"postgres_tried", 41_000, "messages/s", "PostgreSQL: messages stored a second, as measured", "", "2,048 in flight, 260 in a batch, fsync on", "41,000"},
-		{"postgres_client_message", 10, "CPU s/million", "a node, for giving a message to PostgreSQL", "", "PostgreSQL, a message of 200 bytes", "10 CPU s of the node"},
-		{"postgres_client_entry", 9, "CPU s/million", "a node, for giving an entry to PostgreSQL", "", "PostgreSQL, an entry of an inbox, 256 at once", "9 CPU s of the node"},
-		{"cassandra_message", 10_800, "CPU s/million", "Cassandra: a message stored, all three copies", "", "Cassandra, a message of 200 bytes, three nodes", "10,800 CPU s per million"},
-		{"cassandra_entry", 14_500, "CPU s/million", "Cassandra: an entry of an inbox, all three copies", "", "Cassandra, an entry of an inbox, three nodes", "14,500 CPU s per million"},
-		{"cassandra_client_message", 340, "CPU s/million", "a node, for giving a message to Cassandra", "", "Cassandra, a message of 200 bytes, three nodes", "340 CPU s of the node"},
-		{"cassandra_client_entry", 660, "CPU s/million", "a node, for giving an entry to Cassandra", "", "Cassandra, an entry of an inbox, three nodes", "660 CPU s of the node"},
+		onPage("cpu_message", 31, "CPU s/million", "one node, for a message to one, stored and delivered", "the same, 1 in flight", "31 CPU s per million"),
+		onPage("cluster_message", 258, "CPU s/million", "all nodes, for a message to one, where there are several", "three nodes, 4,000 messages/s", "258 CPU s per million"),
+		onPage("cpu_entry", rounded(2e6/658_000), "CPU s/million", "a node, for each further entry of an inbox with its delivery", "100 groups of 100, all online, by inbox, 4 in flight in each", "658,000 deliveries/s"),
+		onPage("cpu_large", 1, "CPU s/million", "a node, for a delivery of a large group", "1 to 1,000 members online of a large group, 8 in flight", "1.0 CPU s per million"),
+		onPage("kb_connection", 0.8, "KB", "a node's memory for an idle connection, with presence and stream", "15,000 idle connections, authenticated, with presence and stream", "0.8 KB each"),
+		onPage("connections_tried", 15_000, "", "connections on one node, as measured", "15,000 idle connections, authenticated, with presence and stream", "15,000"),
+		onPage("memory_rest", 75, "MB", "a node's memory at rest", "binary; memory at rest, 75 s after its start", "75 MB"),
+		onPage("stored_message", 199, "bytes", "embedded: on disk for a message of 200 bytes to one, inboxes too", "on disk for a message of 200 bytes, all copies", "199 bytes"),
+		onPage("postgres_message", 78, "CPU s/million", "PostgreSQL: a message stored", "PostgreSQL, a message of 200 bytes", "78 CPU s per million"),
+		onPage("postgres_entry", 35, "CPU s/million", "PostgreSQL: an entry of an inbox", "PostgreSQL, an entry of an inbox, 256 at once", "35 CPU s per million"),
+		onPage("postgres_bytes_message", 485, "bytes", "PostgreSQL: on disk for a message of 200 bytes, with indexes", "PostgreSQL, a message of 200 bytes", "485 bytes"),
+		onPage("postgres_bytes_entry", 123, "bytes", "PostgreSQL: on disk for an entry of an inbox", "PostgreSQL, an entry of an inbox, 256 at once", "123 bytes"),
+		onPage("postgres_tried", 41_000, "messages/s", "PostgreSQL: messages stored a second, as measured", "2,048 in flight, 260 in a batch, fsync on", "41,000"),
+		onPage("postgres_client_message", 10, "CPU s/million", "a node, for giving a message to PostgreSQL", "PostgreSQL, a message of 200 bytes", "10 CPU s of the node"),
+		onPage("postgres_client_entry", 9, "CPU s/million", "a node, for giving an entry to PostgreSQL", "PostgreSQL, an entry of an inbox, 256 at once", "9 CPU s of the node"),
+		onPage("cassandra_message", 10_800, "CPU s/million", "Cassandra: a message stored, all three copies", "Cassandra, a message of 200 bytes, three nodes", "10,800 CPU s per million"),
+		onPage("cassandra_entry", 14_500, "CPU s/million", "Cassandra: an entry of an inbox, all three copies", "Cassandra, an entry of an inbox, three nodes", "14,500 CPU s per million"),
+		onPage("cassandra_client_message", 340, "CPU s/million", "a node, for giving a message to Cassandra", "Cassandra, a message of 200 bytes, three nodes", "340 CPU s of the node"),
+		onPage("cassandra_client_entry", 660, "CPU s/million", "a node, for giving an entry to Cassandra", "Cassandra, an entry of an inbox, three nodes", "660 CPU s of the node"),
 
 		{Name: "cpu_bus", Value: 7, Unit: "CPU s/million", What: "nodes, for a message on the bus, both ends", From: "docs/decisions/0032-bus-by-nats.md: 7 µs a message"},
 		{Name: "memory_caches", Value: 1000, Unit: "MB", What: "a node's caches, and queues that fill", From: assumed + "the bounds of the queues in docs/architecture.md come to a few hundred"},
@@ -73,7 +80,9 @@ func Figures() []Figure {
 		{Name: "video_mbit_watched", Value: 2, Unit: "Mbit/s", What: "what a viewer receives", From: assumed + "between 480p and 720p"},
 		{Name: "bytes_user", Value: 4000, Unit: "bytes", What: "SQL data of a user", From: assumed + "some twenty rows with their indexes"},
 	}
+	f = append(f, feedFigures()...)
 	for i := range f {
+		f[i].Low = f[i].low()
 		if f[i].row != "" {
 			on := machine
 			if f[i].Name == "cluster_message" || f[i].counts(Postgres) != f[i].counts(Cassandra) {
@@ -85,17 +94,65 @@ func Figures() []Figure {
 	return f
 }
 
+// low returns the other end of the range that was measured, or 0.
+func (f Figure) low() float64 {
+	switch f.Name {
+	case "cluster_message":
+		return 240
+	case "stored_message":
+		return 188
+	case "postgres_message":
+		return 47
+	case "postgres_entry":
+		return 21
+	case "postgres_bytes_message", "cassandra_bytes_message":
+		return 465
+	case "postgres_bytes_entry", "cassandra_bytes_entry", "feed_bytes_entry":
+		return 112
+	case "postgres_client_message", "postgres_client_entry":
+		return 6
+	case "feed_node_detail":
+		return 401
+	case "feed_cpu_detail":
+		return 117
+	case "feed_cpu_like":
+		return 84
+	case "feed_likes_transaction":
+		return 81
+	}
+	return 0
+}
+
+// lowEnds returns figures with the low ends of their ranges.
+func lowEnds(figures []Figure) []Figure {
+	low := slices.Clone(figures)
+	for i, f := range low {
+		if f.Low > 0 {
+			low[i].Value = f.Low
+		}
+	}
+	return low
+}
+
 // counts reports whether plans with an engine use a figure.
 func (f Figure) counts(e Engine) bool {
 	if f.Name == "cluster_message" || f.Name == "cpu_bus" || f.Name == "bus_bytes" {
 		return e != Embedded
 	}
-	for prefix, of := range map[string]Engine{"cassandra_": Cassandra, "postgres_": Postgres, "stored_": Embedded, "cpu_message": Embedded} {
+	if strings.HasPrefix(f.Name, "feed_sql_") || strings.HasPrefix(f.Name, "feed_node_") {
+		return e != Embedded
+	}
+	for prefix, of := range map[string]Engine{"cassandra_": Cassandra, "postgres_": Postgres, "stored_": Embedded, "cpu_message": Embedded, "feed_cpu_": Embedded, "feed_cache": Embedded} {
 		if strings.HasPrefix(f.Name, prefix) {
 			return e == of
 		}
 	}
 	return true
+}
+
+// concerns reports whether plans with an input use a figure.
+func (f Figure) concerns(in Input) bool {
+	return (in.Videos > 0 || !strings.HasPrefix(f.Name, "video_")) && (in.Posts > 0 || !strings.HasPrefix(f.Name, "feed_"))
 }
 
 // rounded rounds to three significant digits.
@@ -124,7 +181,7 @@ func replace(figures []Figure, name string, value float64, from string) error {
 	if !(value > 0 && value < 1e15) {
 		return fmt.Errorf("the figure %s must be above 0, not %v", name, value)
 	}
-	figures[i].Value, figures[i].From = rounded(value), from
+	figures[i].Value, figures[i].Low, figures[i].From = rounded(value), 0, from
 	return nil
 }
 

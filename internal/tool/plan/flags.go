@@ -31,7 +31,8 @@ func compact(x float64) string { return strings.ToLower(strings.ReplaceAll(numbe
 func Defaults() Input {
 	return Input{Engine: Auto, DailyUsers: 100e3, Online: 0.2, Devices: 1.5, Messages: 40, Peak: 3, Bytes: 200, Groups: 0.3, GroupSize: 10,
 		Large: 0.01, LargeSize: 1000, Attachments: 0.05, FileSize: 300e3, Downloads: 2,
-		VideoMinutes: 3, Watches: 10, Popularity: 0.8, Viewers: 20, EdgeDisk: 2e12, Retention: 365, Use: 0.5, Spare: 1, Zones: 3,
+		VideoMinutes: 3, Watches: 10, Popularity: 0.8, Viewers: 20, EdgeDisk: 2e12,
+		HomePages: 20, PostPages: 10, Likes: 10, Comments: 1, Following: 200, Followers: 0.8, PullAbove: 10e3, Readers: 0.5, Retention: 365, Use: 0.5, Spare: 1, Zones: 3,
 		Cores: 16, Memory: 64e9, Disk: 4e12, Network: 10e9, Connections: 200e3, DBCores: 32, DBDisk: 20e12}
 }
 
@@ -69,7 +70,16 @@ func flags(fs *flag.FlagSet, in *Input) []bounds {
 	add(&in.Popularity, "popularity", 0.1, 2, "`exponent` of the curve: the video of rank n is watched in proportion to n^-exponent")
 	add(&in.Viewers, "viewers", 1, 1e6, "`viewers` of a video that cause its sizes above 480p to be encoded (on_demand.viewers of the pipeline)")
 	add(&in.EdgeDisk, "edge-disk", 0, many, "`bytes` of disk of an edge, such as 2t; 0: there are no edges")
-	add(&in.Retention, "retention", 1, 36_500, "`days` that messages and files are kept; if for ever, the number of days after which to size")
+	add(&in.Posts, "posts", 0, 200, "`posts` that each daily user publishes a day, such as 0.2; 0: the plan has no feed")
+	add(&in.HomePages, "home-pages", 0, 1e5, "`pages` of 20 posts of home timelines that each daily user reads a day")
+	add(&in.PostPages, "post-pages", 0, 1e5, "`pages` of a post with its comments that each daily user reads a day")
+	add(&in.Likes, "likes", 0, 1e5, "`likes` a day of each daily user")
+	add(&in.Comments, "comments", 0, 1e5, "`comments` a day of each daily user")
+	add(&in.Following, "following", 0, 5000, "`authors` whom each registered user follows, as a mean")
+	add(&in.Followers, "follower-curve", 0.1, 2, "`exponent` of the curve: the author of rank n has followers in proportion to n^-exponent")
+	add(&in.PullAbove, "pull-above", 1, many, "`followers` from which on posts are read from their author (feed.pull_above)")
+	add(&in.Readers, "readers", 0, 1, "`share` of registered users who read their home timeline, now and then at least")
+	add(&in.Retention, "retention", 1, 36_500, "`days` that messages, posts and files are kept; if for ever, the number of days after which to size")
 	add(&in.Use, "use", 0.05, 1, "`share` of a machine that may be used at the peak; the rest is for load that the figures do not include")
 	add(&in.Spare, "spare", 0, 1000, "`nodes` that may be down at the peak")
 	add(&in.Zones, "zones", 1, 20, "availability `zones`; one of several may be down at the peak")

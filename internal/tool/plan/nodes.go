@@ -17,7 +17,7 @@ func (c *count) cpu(n float64) float64 {
 		cores += l.messages*c.by["cassandra_client_message"] + l.entries*c.by["cassandra_client_entry"]
 	}
 	cores += c.bus(n) * c.by["cpu_bus"]
-	return cores / 1e6
+	return cores/1e6 + c.feedNodes()
 }
 
 // perMessage is the CPU time of a message to one user. With several nodes it includes the bus and smaller batches.
@@ -62,12 +62,12 @@ func (c *count) nodes() {
 	least, n := 1.0, 1.0
 	for range 1000 {
 		cores := c.cpu(n)
-		each := c.by["memory_rest"] + c.by["memory_caches"]
+		each := c.by["memory_rest"] + c.by["memory_caches"] + c.feedMemory()
 		kb := c.by["kb_connection"] + c.by["kb_socket"]
 		free := in.Memory*in.Use - each*1e6
 		asks = []ask{
-			{"CPU", words("%v CPU s a million messages, %v a million entries more, %v in large groups%v; ÷ %v of %v cores",
-				c.perMessage(), c.by["cpu_entry"], c.by["cpu_large"], c.shared(), percent(in.Use), in.Cores), cores, "cores", cores / (in.Cores * in.Use)},
+			{"CPU", words("%v CPU s a million messages, %v a million entries more, %v in large groups%v%v; ÷ %v of %v cores",
+				c.perMessage(), c.by["cpu_entry"], c.by["cpu_large"], c.shared(), c.ofFeed(c.feedNodes()), percent(in.Use), in.Cores), cores, "cores", cores / (in.Cores * in.Use)},
 			{"memory of connections", words("%v KB each in the process, %v KB in the kernel; a node has %v of %v, less %v MB of its own", c.by["kb_connection"], c.by["kb_socket"], percent(in.Use), bytesWord(in.Memory), each),
 				l.connections * kb * 1e3, "B", l.connections * kb * 1e3 / max(free, 1)},
 			{"connections", words("%v on a node at most", in.Connections), l.connections, "", l.connections / in.Connections},

@@ -43,6 +43,17 @@ type Input struct {
 	Popularity   float64 `json:"popularity"`
 	Viewers      float64 `json:"viewers"`
 	EdgeDisk     float64 `json:"edge_disk"`
+	// Posts, pages, likes and comments are a day, for each daily user. Following is whom a registered user follows on average, Followers the exponent of
+	// the curve of followers, PullAbove from how many on an author is pulled, and Readers the share of registered users who have a home timeline.
+	Posts     float64 `json:"posts"`
+	HomePages float64 `json:"home_pages"`
+	PostPages float64 `json:"post_pages"`
+	Likes     float64 `json:"likes"`
+	Comments  float64 `json:"comments"`
+	Following float64 `json:"following"`
+	Followers float64 `json:"follower_curve"`
+	PullAbove float64 `json:"pull_above"`
+	Readers   float64 `json:"readers"`
 
 	Retention   float64 `json:"retention_days"`
 	Use         float64 `json:"use"`
@@ -75,14 +86,24 @@ type Plan struct {
 	PostgresNodes  int `json:"postgres_nodes"`
 	CassandraNodes int `json:"cassandra_nodes"`
 	// StoredBytes of all copies of timelines and SQL data; FileBytes of attachments, without copies.
-	StoredBytes float64  `json:"stored_bytes"`
-	FileBytes   float64  `json:"file_bytes"`
-	OutBits     float64  `json:"out_bits_per_s"`
-	InBits      float64  `json:"in_bits_per_s"`
-	BusBits     float64  `json:"bus_bits_per_s"`
-	Lines       []Line   `json:"lines"`
-	Warnings    []string `json:"warnings"`
-	Figures     []Figure `json:"figures"`
+	StoredBytes float64 `json:"stored_bytes"`
+	FileBytes   float64 `json:"file_bytes"`
+	OutBits     float64 `json:"out_bits_per_s"`
+	InBits      float64 `json:"in_bits_per_s"`
+	BusBits     float64 `json:"bus_bits_per_s"`
+	// Low is what the plan needs by the low end of each range that was measured. The numbers above are by the high ends.
+	Low      Totals   `json:"low"`
+	Lines    []Line   `json:"lines"`
+	Warnings []string `json:"warnings"`
+	Figures  []Figure `json:"figures"`
+}
+
+// Totals of a plan.
+type Totals struct {
+	Nodes          int     `json:"nodes"`
+	PostgresNodes  int     `json:"postgres_nodes"`
+	CassandraNodes int     `json:"cassandra_nodes"`
+	StoredBytes    float64 `json:"stored_bytes"`
 }
 
 // Make computes a plan.
@@ -93,14 +114,22 @@ func Make(in Input, figures []Figure) *Plan {
 	}
 	var p *Plan
 	for _, e := range engines {
-		c := &count{in: in, by: byName(figures), plan: &Plan{Input: in, Engine: e, Figures: figures, Lines: []Line{}, Warnings: []string{}}}
-		c.all()
+		c := compute(in, e, figures)
 		p = c.plan
 		if c.fits {
 			break
 		}
 	}
+	low := compute(in, p.Engine, lowEnds(figures)).plan
+	p.Low = Totals{low.Nodes, low.PostgresNodes, low.CassandraNodes, low.StoredBytes}
 	return p
+}
+
+// compute computes a plan for an engine.
+func compute(in Input, e Engine, figures []Figure) *count {
+	c := &count{in: in, by: byName(figures), plan: &Plan{Input: in, Engine: e, Figures: figures, Lines: []Line{}, Warnings: []string{}}}
+	c.all()
+	return c
 }
 
 // count is the state of a computation.
@@ -112,6 +141,7 @@ type count struct {
 	fits bool // the engine is sufficient
 
 	stored float64 // bytes of timelines and SQL data, one copy
+	sql    float64 // of these, SQL data
 }
 
 // load at the peak; rates are per second unless noted.
@@ -123,6 +153,7 @@ type load struct {
 	entries            float64 // of inboxes
 	deliveries         float64 // to connections, through inboxes
 	largeDeliveries    float64
+	feed               feedLoad
 }
 
 func (c *count) all() {
@@ -131,9 +162,11 @@ func (c *count) all() {
 	c.store()
 	c.traffic()
 	c.video()
+	c.feed()
 	c.nodes()
 	c.engine()
 	c.warnOfLimits()
+	c.warnOfFeed()
 }
 
 func (c *count) line(section, name string, amount float64, unit, how string) {

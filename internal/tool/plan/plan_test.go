@@ -222,16 +222,17 @@ func TestTotalsGrowWithTheLoad(t *testing.T) {
 		in.Peak, in.Bytes, in.GroupSize = float("peak", 1, 10), float("bytes", 1, 2000), float("size", 2, 250)
 		in.Groups, in.Large, in.LargeSize = float("groups", 0, 0.4), float("large", 0, 0.2), float("large size", 500, 1e5)
 		in.Attachments, in.FileSize, in.Retention = float("attachments", 0, 0.5), float("file", 0, 1e7), float("retention", 1, 2000)
+		in.Posts, in.HomePages, in.Likes = float("posts", 0, 1), float("home pages", 0, 100), float("likes", 0, 100)
 		in.Zones, in.Spare = float64(rapid.IntRange(1, 4).Draw(t, "zones")), float64(rapid.IntRange(0, 3).Draw(t, "spare"))
 		less := Make(in, Figures())
 		load := map[string]*float64{"users": &in.DailyUsers, "online": &in.Online, "devices": &in.Devices, "messages": &in.Messages, "peak": &in.Peak,
 			"bytes": &in.Bytes, "group size": &in.GroupSize, "large size": &in.LargeSize, "attachments": &in.Attachments, "file size": &in.FileSize,
-			"retention": &in.Retention, "spare": &in.Spare}
+			"retention": &in.Retention, "spare": &in.Spare, "posts": &in.Posts, "home pages": &in.HomePages, "likes": &in.Likes}
 		better := map[string]*float64{"cores": &in.Cores, "memory": &in.Memory, "disk": &in.Disk, "network": &in.Network, "use": &in.Use, "connections": &in.Connections,
 			"database cores": &in.DBCores, "database disk": &in.DBDisk}
 		grows := rapid.SampledFrom([]string{"load", "machine"}).Draw(t, "grows")
 		if grows == "load" {
-			what := rapid.SampledFrom([]string{"users", "online", "devices", "messages", "peak", "bytes", "group size", "large size", "attachments", "file size", "retention", "spare"}).Draw(t, "what")
+			what := rapid.SampledFrom([]string{"users", "online", "devices", "messages", "peak", "bytes", "group size", "large size", "attachments", "file size", "retention", "spare", "posts", "home pages", "likes"}).Draw(t, "what")
 			if *load[what] *= 1 + float("growth", 0, 1); what == "spare" {
 				in.Spare = float64(int(in.Spare))
 			}

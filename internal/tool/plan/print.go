@@ -9,14 +9,15 @@ import (
 // print prints a plan as a table that fits a terminal, with the formula below each line.
 func (p *Plan) print(out io.Writer) {
 	in := p.Input
-	fmt.Fprintf(out, "%s daily users, %s engines: %s", number(in.DailyUsers), p.Engine, counted(float64(p.Nodes), "node", "nodes"))
+	machines := func(low, high int) string { return between(number(float64(low)), number(float64(high))) }
+	fmt.Fprintf(out, "%s daily users, %s engines: %s %s", number(in.DailyUsers), p.Engine, machines(p.Low.Nodes, p.Nodes), map[bool]string{true: "node", false: "nodes"}[p.Nodes == 1])
 	if p.PostgresNodes > 0 {
-		fmt.Fprintf(out, ", %d of PostgreSQL", p.PostgresNodes)
+		fmt.Fprintf(out, ", %s of PostgreSQL", machines(p.Low.PostgresNodes, p.PostgresNodes))
 	}
 	if p.CassandraNodes > 0 {
-		fmt.Fprintf(out, ", %s of Cassandra", number(float64(p.CassandraNodes)))
+		fmt.Fprintf(out, ", %s of Cassandra", machines(p.Low.CassandraNodes, p.CassandraNodes))
 	}
-	fmt.Fprintf(out, "; %sB of timelines and SQL data in all copies, %sB of files\n", number(p.StoredBytes), number(p.FileBytes))
+	fmt.Fprintf(out, "; %s of timelines and SQL data in all copies, %sB of files\n", between(number(p.Low.StoredBytes)+"B", number(p.StoredBytes)+"B"), number(p.FileBytes))
 	fmt.Fprintf(out, "A node has %s cores, %sB of memory, %sbit/s; %s of them may be used at the peak.\n", number(in.Cores), number(in.Memory), number(in.Network), percent(in.Use))
 	section := ""
 	for _, l := range p.Lines {
@@ -46,11 +47,19 @@ func (p *Plan) print(out io.Writer) {
 	}
 	fmt.Fprintf(out, "\nAssumed, not measured\n")
 	for _, f := range p.Figures {
-		if why, ok := strings.CutPrefix(f.From, assumed); ok && f.counts(p.Engine) && (in.Videos > 0 || !strings.HasPrefix(f.Name, "video_")) {
+		if why, ok := strings.CutPrefix(f.From, assumed); ok && f.counts(p.Engine) && f.concerns(in) {
 			fmt.Fprintf(out, "  %-28s %14s   %s; %s\n", f.Name, strings.TrimSpace(number(f.Value)+" "+f.Unit), f.What, why)
 		}
 	}
-	fmt.Fprint(out, "\nThe other figures were measured on a small machine. rialto plan --figures shows where; --measured and --figure replace them by yours.\n")
+	fmt.Fprint(out, "\nThe other figures were measured on a small machine. rialto plan --figures shows where; --measured and --figure replace them by yours. Totals with two numbers are by both ends of the ranges that were measured; all else is by the higher end. What was measured once, or assumed, has no range.\n")
+}
+
+// between writes a range, or one amount if both ends are the same.
+func between(low, high string) string {
+	if low == high {
+		return high
+	}
+	return low + " to " + high
 }
 
 func printFigures(out io.Writer, figures []Figure) {

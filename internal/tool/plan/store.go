@@ -37,7 +37,7 @@ func (c *count) store() {
 	messages := daily * in.Retention * each
 	inboxes := daily * min(in.Retention, inboxDays) * entries * entry
 	records := in.Users * c.by["bytes_user"]
-	c.stored = messages + inboxes + records
+	c.stored, c.sql = messages+inboxes+records, records
 	c.line(section, "messages", messages, "B", words("%v a day × %v days × %v bytes, for texts of %v", daily, in.Retention, each, in.Bytes))
 	c.line(section, "inboxes", inboxes, "B", words("%v a day × %v days × %v entries × %v bytes%v", daily, min(in.Retention, inboxDays), entries, entry, alone(further)))
 	c.line(section, "records", records, "B", words("%v users × %v bytes: accounts, sessions, friends, members, cursors", in.Users, c.by["bytes_user"]))
@@ -67,7 +67,7 @@ func (c *count) engine() {
 		c.postgres(c.load.messages, c.load.entries, c.stored)
 	case Cassandra:
 		c.cassandra()
-		c.postgres(0, 0, c.in.Users*c.by["bytes_user"])
+		c.postgres(0, 0, c.sql)
 	}
 }
 
@@ -79,19 +79,28 @@ func (c *count) postgres(messages, entries, bytes float64) {
 	if in.Zones > 2 {
 		standbys = 2
 	}
-	cores := (messages*c.by["postgres_message"] + entries*c.by["postgres_entry"]) / 1e6
+	feed := c.feedCPU("feed_sql_")
+	cores := (messages*c.by["postgres_message"]+entries*c.by["postgres_entry"])/1e6 + feed
 	share := cores / (in.DBCores * in.Use)
 	disk := bytes / (in.DBDisk * full)
 	c.plan.PostgresNodes = int(1 + standbys)
 	c.plan.StoredBytes += bytes * (1 + standbys)
-	if messages > 0 {
-		c.line(section, "CPU of the primary", cores, "cores", words("%v CPU s a million messages, %v a million entries; %v of %v cores may be used: %v of that", c.by["postgres_message"], c.by["postgres_entry"], percent(in.Use), in.DBCores, percent(share)))
+	limit := words("%v of %v cores may be used: %v of that", percent(in.Use), in.DBCores, percent(share))
+	switch {
+	case messages > 0:
+		c.line(section, "CPU of the primary", cores, "cores", words("%v CPU s a million messages, %v a million entries%v; %v", c.by["postgres_message"], c.by["postgres_entry"], c.ofFeed(feed), limit))
+	case feed > 0:
+		c.line(section, "CPU of the primary", cores, "cores", words("for the feed; %v", limit))
 	}
 	c.line(section, "disk of each", bytes, "B", words("of %v, which may be used to %v: %v of that", bytesWord(in.DBDisk), percent(full), percent(disk)))
 	c.line(section, "servers", 1+standbys, "", "a primary, and a synchronous standby"+map[bool]string{true: ", and another one so that two remain without a zone", false: ""}[standbys > 1])
 	if most := max(share, disk); most > 1 {
 		c.fits = false
-		c.warn(words("one PostgreSQL is not enough: %v; it is enough for %v daily users; for more, use --engine cassandra", reason(share, disk), in.DailyUsers/most))
+		then := "for more, use --engine cassandra"
+		if c.plan.Engine == Cassandra {
+			then = "its SQL data cannot be distributed yet"
+		}
+		c.warn(words("one PostgreSQL is not enough: %v; it is enough for %v daily users; %v", reason(share, disk), in.DailyUsers/most, then))
 	}
 	if messages > c.by["postgres_tried"] {
 		c.warn(words("%v messages/s are more than the %v that were measured on one PostgreSQL with four shared cores: measure yours first", messages, c.by["postgres_tried"]))
@@ -108,14 +117,15 @@ func reason(share, disk float64) string {
 func (c *count) cassandra() {
 	const section = "Cassandra"
 	in := c.in
-	bytes := (c.stored - in.Users*c.by["bytes_user"]) * copies
+	bytes := (c.stored - c.sql) * copies
 	c.plan.StoredBytes += bytes
-	cores := (c.load.messages*c.by["cassandra_message"] + c.load.entries*c.by["cassandra_entry"]) / 1e6
+	feed := c.load.feed.entries * c.by["cassandra_entry"] / 1e6
+	cores := (c.load.messages*c.by["cassandra_message"]+c.load.entries*c.by["cassandra_entry"])/1e6 + feed
 	byCPU, byDisk := cores/(in.Cores*in.Use), bytes/(in.Disk*fullCassandra)
 	least := max(copies, math.Ceil(byCPU-1e-9))
 	n := max(withSpare(least, in.Zones, in.Spare), in.Zones*math.Ceil(byDisk/in.Zones-1e-9)) // disks keep their data while other machines are down
 	c.plan.CassandraNodes = int(n)
-	c.line(section, "CPU", cores, "cores", words("%v CPU s a million messages, %v a million entries, all copies; needs %v", c.by["cassandra_message"], c.by["cassandra_entry"], nodesWord(byCPU)))
+	c.line(section, "CPU", cores, "cores", words("%v CPU s a million messages, %v a million entries, all copies%v; needs %v", c.by["cassandra_message"], c.by["cassandra_entry"], c.ofFeed(feed), nodesWord(byCPU)))
 	c.line(section, "disk", bytes, "B", words("%v copies; a disk of %v in each, which may be used to %v; needs %v", float64(copies), bytesWord(in.Disk), percent(fullCassandra), nodesWord(byDisk)))
 	c.line(section, "nodes", n, "", words("%v for the peak; a zone, or %v, may be down; and enough disks", nodesWord(least), nodesWord(in.Spare)))
 	c.warn(words("SQL data stays in one PostgreSQL, and each read message moves a cursor there, up to %v a second before batching: that was not measured", c.load.deliveries))

@@ -1,0 +1,40 @@
+package plan
+
+// feedFigures returns the figures of the feed.
+func feedFigures() []Figure {
+	const announced = "15,000 connected followers of a pulled author with 1,000,000 (200,000) told of a new post, with the commit of the post (`FEED_FOLLOWERS`, `FEED_ONLINE`, `-bench Announce`)"
+	return []Figure{
+		onPage("feed_cpu_post", 210, "CPU s/million", "embedded: a post published", "a post published, without a disk that syncs", "0.21 ms"),
+		onPage("feed_cpu_entry", 12.7, "CPU s/million", "embedded: an entry of a home timeline", "the same, with followers from one index", "127 ms"),
+		onPage("feed_cpu_home", 430, "CPU s/million", "embedded: a page of 20 posts of a home timeline", "first page of 20 posts, from the window", "0.43 ms"),
+		onPage("feed_cpu_detail", 129, "CPU s/million", "embedded: a page of a post with comments", "the same, by a call as sockets make it, decoded and encoded", "129, 128 and 117 µs"),
+		onPage("feed_cpu_like", 104, "CPU s/million", "embedded: a like, with its client", "a like, now, with 78 allocations instead of 133", "104 µs, on a busier machine"),
+		onPage("feed_notice", 13.7, "CPU s/million", "a node, for telling a connected follower of a pulled author of a post", announced, "206 ms (150 ms)"),
+		onPage("feed_likes_transaction", 43, "", "likes in a transaction, when many wait", "a like, now, with 78 allocations instead of 133", "43 to 81 on the disk"),
+		{Name: "feed_sql_post", Value: 1000, Unit: "CPU s/million", What: "PostgreSQL: a post published", From: assumed + "some ten statements, of 100 CPU s per million each"},
+		{Name: "feed_sql_comment", Value: 1000, Unit: "CPU s/million", What: "PostgreSQL: a comment", From: assumed + "as a post"},
+		{Name: "feed_sql_like", Value: 100, Unit: "CPU s/million", What: "PostgreSQL: a like", From: assumed + "as a statement, with a part of a transaction"},
+		{Name: "feed_sql_home", Value: 500, Unit: "CPU s/million", What: "PostgreSQL: a page of 20 posts of a home timeline", From: assumed + "some five statements"},
+		{Name: "feed_node_post", Value: 420, Unit: "CPU s/million", What: "a node on PostgreSQL: a post published", From: assumed + "twice feed_cpu_post"},
+		{Name: "feed_node_comment", Value: 420, Unit: "CPU s/million", What: "a node on PostgreSQL: a comment", From: assumed + "as a post"},
+		{Name: "feed_node_like", Value: 104, Unit: "CPU s/million", What: "a node on PostgreSQL: a like", From: assumed + "as feed_cpu_like"},
+		{Name: "feed_node_home", Value: 860, Unit: "CPU s/million", What: "a node on PostgreSQL: a page of 20 posts of a home timeline", From: assumed + "twice feed_cpu_home"},
+		onPage("feed_node_detail", 663, "CPU s/million", "a node on PostgreSQL: a page of a post with comments, as with SQLite without copies of rows", "the page", "663 µs"),
+		{Name: "feed_bytes_post", Value: 700, Unit: "bytes", What: "SQL: a post of 200 bytes, with indexes", From: assumed + "its text, its columns and five indexes"},
+		{Name: "feed_bytes_comment", Value: 500, Unit: "bytes", What: "SQL: a comment of 50 bytes, with indexes", From: assumed + "its text, its columns and five indexes"},
+		{Name: "feed_bytes_like", Value: 250, Unit: "bytes", What: "SQL: a like, with indexes", From: assumed + "a row with three indexes"},
+		{Name: "feed_bytes_follow", Value: 250, Unit: "bytes", What: "SQL: a follow, with indexes", From: assumed + "a row with its indexes"},
+
+		{Name: "feed_likes_tried", Value: 13_000, Unit: "likes/s", What: "likes a second on one database, as measured", From: "docs/performance.md, Pages of posts, and likes: 4,000 to 13,000 were answered; " + machine},
+		{Name: "feed_cpu_comment", Value: 210, Unit: "CPU s/million", What: "embedded: a comment", From: assumed + "as a post"},
+		{Name: "feed_sql_entry", Value: 35, Unit: "CPU s/million", What: "PostgreSQL: an entry of a home timeline", From: assumed + "as an entry of an inbox"},
+		{Name: "feed_sql_detail", Value: 1100, Unit: "CPU s/million", What: "PostgreSQL: a page of a post with comments", From: assumed + "eleven statements, of 100 CPU s per million each"},
+		{Name: "feed_node_entry", Value: 21.7, Unit: "CPU s/million", What: "a node on PostgreSQL: an entry of a home timeline", From: assumed + "feed_cpu_entry, and postgres_client_entry"},
+		{Name: "feed_bytes_entry", Value: 123, Unit: "bytes", What: "an entry of a home timeline, one copy", From: assumed + "as an entry of an inbox in PostgreSQL"},
+		{Name: "feed_bytes_base", Value: 12_000, Unit: "bytes", What: "the 800 posts of a home timeline as it was built, one copy", From: assumed + "15 bytes of ids for each, docs/formats/feed.md"},
+		{Name: "feed_cache", Value: 90, Unit: "MB", What: "embedded: a node's copies of rows, and of the ends of home timelines", From: assumed + "60 MiB by docs/decisions/0157-snapshot-caches-of-an-embedded-database.md, and 262,144 ends of 100 bytes"},
+		{Name: "feed_page_home", Value: 8000, Unit: "bytes", What: "a page of 20 posts with their authors and counts", From: assumed + "400 bytes a post of 200 bytes of text"},
+		{Name: "feed_page_post", Value: 2000, Unit: "bytes", What: "a page of a post with comments", From: assumed + "a post and three comments, with their authors"},
+		{Name: "feed_hint", Value: 40, Unit: "bytes", What: "a hint of a new post: two ids", From: assumed + "docs/protocol.md"},
+	}
+}
