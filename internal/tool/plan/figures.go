@@ -37,6 +37,7 @@ const assumed = "assumed: "
 const (
 	machine      = "2 of 4 cores of a shared Xeon at 2.5 GHz"
 	wholeMachine = "4 such cores, with the load on them too"
+	feedMachine  = "2 shared cores of an AMD EPYC, with the load on them too"
 )
 
 // Figures returns the figures of docs/performance.md, which a test compares with the page, and the assumed ones.
@@ -87,6 +88,9 @@ func Figures() []Figure {
 			on := machine
 			if f[i].Name == "cluster_message" || f[i].counts(Postgres) != f[i].counts(Cassandra) {
 				on = wholeMachine
+			}
+			if strings.HasPrefix(f[i].Name, "feed_") && strings.HasPrefix(f[i].row, "PostgreSQL, ") {
+				on = feedMachine
 			}
 			f[i].From = "docs/performance.md, " + f[i].row + ": " + f[i].quote + "; " + on
 		}
