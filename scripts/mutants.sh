@@ -207,7 +207,7 @@ mutant "halve the rate of new connections however busy the processors are" inter
 mutant "index while a crowd connects" internal/service/search/pacer.go 's/p\.crowded\(\) \&\& time/p.processors < 0 \&\& time/' PacerOfACrowd internal/service/search
 mutant "rest for ever while a crowd connects" internal/service/search/pacer.go 's/time\.Now\(\)\.Before\(end\)/!end.IsZero()/' PacerOfACrowd internal/service/search
 mutant "index a few documents at once" internal/service/search/pacer.go 's/max\(times\*worked, restLeast\)/times*worked/' 'TestPacer$' internal/service/search
-mutant "yield while all appends wait for the flush" internal/engine/timeline/pebblelog/yield.go 's/if s\.begun\.Load\(\) \{/if s.yieldTo == nil {/' AStallEnds internal/engine/timeline/pebblelog
+mutant "yield while all appends wait for the flush" internal/engine/timeline/pebblelog/yield.go 's/case s\.begun\.Load\(\):/case s.yieldTo == nil:/' AStallEnds internal/engine/timeline/pebblelog
 mutant "ask for threads for each held message" internal/transport/gateway/held_sends.go 's/s\.failedAt\.Swap\(second\) != second/second > 0/' HeldMessagesGetThreads internal/transport/gateway
 mutant "leave threads behind after a crowd" internal/app/threads.go 's/set\(t\.processors\) \}/_ = t.processors }/' CrowdsGetThreads internal/app
 mutant "hash passwords without a rest" internal/base/auth/password.go 's/if p\.busy\(\)/if false/' BusyProcessors internal/base/auth
@@ -1929,6 +1929,15 @@ mutant "leave out the feed of the CPU of databases" internal/tool/plan/store.go 
 mutant "plan no one who is told of posts of pulled authors" internal/tool/plan/feed.go 's/ \+ f\.pulled\*c\.by\["feed_notice"\]\/1e6//' '^TestFeedMatchesHandComputation$' ./internal/tool/plan
 mutant "plan both ends of ranges by the higher end" internal/tool/plan/plan.go 's/lowEnds\(figures\)\)/figures)/' '^TestTotalsHaveRanges$' ./internal/tool/plan
 mutant "keep the range of a figure that was replaced" internal/tool/plan/figures.go 's/figures\[i\]\.Low, figures\[i\]\.From = rounded\(value\), 0, from/figures[i].From = rounded(value), from/' '^TestTotalsHaveRanges$' ./internal/tool/plan
+mutant "yield in a flush that is behind" internal/engine/timeline/pebblelog/yield.go 's/case level > 0 \|\| !s\.behind\.Load\(\):/default:/' '^TestAFlushThatIsBehindDoesNotYield$' ./internal/engine/timeline/pebblelog
+mutant "let compactions hold up a flush that is behind" internal/engine/timeline/pebblelog/yield.go 's/case level > 0 \|\| !s\.behind/case !s.behind/' '^TestAFlushThatIsBehindDoesNotYield$' ./internal/engine/timeline/pebblelog
+mutant "take all flushes after one for late" internal/engine/timeline/pebblelog/yield.go 's/s\.behind\.Store\((i\.Input > 1|false)\)/s.behind.Store(s.behind.Load())/' '^TestAFlushThatIsBehindDoesNotYield$' ./internal/engine/timeline/pebblelog
+mutant "leave each connection its window whatever the node has" internal/transport/gateway/send_window.go 's/\(nodeInFlight-s\.inFlight\.Load\(\)\)\/windowPart/nodeInFlight\/windowPart/' '^TestSendWindowsShrinkWithTheNodesMessages$' ./internal/transport/gateway
+mutant "never read a connection again when the node is full" internal/transport/gateway/send_window.go 's/\(n == 0 \|\| int64/(int64/' '^TestSendWindowsShrinkWithTheNodesMessages$' ./internal/transport/gateway
+mutant "forget what has a receipt only in its connection" internal/transport/gateway/send_window.go 's/c\.server\.inFlight\.Add\(-int64\(cost\) - sendOverhead\)/c.server.inFlight.Add(0)/' '^TestSendWindowsShrinkWithTheNodesMessages$' ./internal/transport/gateway
+mutant "read as much as ever when the node is full" internal/transport/gateway/poll_linux.go 's/buf\[:l\.server\.readSize\(len\(buf\)\)\]/buf/' '^TestTheLoopReadsLittleUnderLoad$' ./internal/transport/gateway
+mutant "call a connection silent that is not read" internal/transport/gateway/deadlines.go 's/ \&\& reads == readOn \&\& c\.receiver == nil/ \&\& c.receiver == nil/' '^TestPausedSendersAreNotSilent$' ./internal/transport/gateway
+mutant "count the time without reading as silence" internal/transport/gateway/conn.go 's/^\t\tc\.lastInput\.Store\(c\.server\.now\.Load\(\)\).*$//' '^TestPausedSendersAreNotSilent$' ./internal/transport/gateway
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -146,8 +146,7 @@ func (c *conn) queueLater() {
 
 // receipt answers a send that is in flight.
 func (c *conn) receipt(d *message.Draft) {
-	c.inFlight.Add(-1)
-	c.inFlightBytes.Add(-int64(d.Cost))
+	c.removeInFlight(d.Cost)
 	c.sendReceipt(d)
 }
 
@@ -382,8 +381,9 @@ func (c *conn) takeOutput() *buffer {
 // resumeReading resumes paused reading once the limits allow it. The caller holds mu.
 func (c *conn) resumeReading() {
 	c.releaseAnswers(c.pending())
-	if c.reads == readPaused && c.state == stateReady && !c.decodingAsync && c.throttledUntil == 0 && c.inFlight.Load() < maxInFlight/2 && c.inFlightBytes.Load() < maxInFlightBytes/2 && c.pending() < hintAbove {
+	if c.reads == readPaused && c.state == stateReady && !c.decodingAsync && c.throttledUntil == 0 && c.hasWindow() && c.pending() < hintAbove {
 		c.reads = readOn
+		c.lastInput.Store(c.server.now.Load())             // nothing was read: the time of silence begins again
 		if begun := c.incompleteSince.Load(); begun != 0 { // the server did not read: the deadline restarts
 			c.incompleteSince.CompareAndSwap(begun, c.server.now.Load())
 		}

@@ -4,7 +4,7 @@ package gateway
 func (s *Server) checkDeadlines(c *conn, now uint32) uint32 {
 	grace, authWithin := uint32(s.config.Grace.Seconds()), uint32(s.config.AuthWithin.Seconds())
 	c.mu.Lock()
-	state, stalled, reads, throttled := c.state, c.stalledSince, c.reads, c.throttledUntil != 0
+	state, stalled, reads := c.state, c.stalledSince, c.reads
 	c.mu.Unlock()
 	resumed := s.resumed.Load()
 	opened, last, begun, silence := max(c.opened, resumed), max(c.lastInput.Load(), resumed), c.incompleteSince.Load(), c.silence.Load()
@@ -21,7 +21,7 @@ func (s *Server) checkDeadlines(c *conn, now uint32) uint32 {
 	case state < stateReady && now >= opened+authWithin:
 		c.sayGoodbye(closeAuth, "no credentials came in time; send an auth frame first", 0)
 		return now + 2
-	case now >= last+grace+silence && !throttled && c.receiver == nil:
+	case now >= last+grace+silence && reads == readOn && c.receiver == nil:
 		s.stats.Silent.Add(1)
 		c.sayGoodbye(closeSilent, "no heartbeat came", 0)
 		return now + 2

@@ -95,7 +95,7 @@ func (c *conn) submit(d *message.Draft) {
 	d.Cost, d.Accepted, d.Sent = len(d.Content), time.Since(c.server.opened), d.Content
 	c.turns++
 	d.Turn = c.turns
-	if n, size := c.inFlight.Add(1), c.inFlightBytes.Add(int64(d.Cost)); n >= maxInFlight || size >= maxInFlightBytes {
+	if c.addInFlight(d.Cost) {
 		c.mu.Lock()
 		if !c.isEnding() {
 			c.pauseReading()

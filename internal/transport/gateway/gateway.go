@@ -308,7 +308,8 @@ type Server struct {
 	outages       outages
 	decoders      chan struct{} // as many large frames as are decoded at once
 	sends         *telemetry.Call
-	opened        time.Time // what drafts' times count from
+	opened        time.Time    // what drafts' times count from
+	inFlight      atomic.Int64 // what the sends without a receipt weigh (send_window.go)
 
 	now     atomic.Uint32 // seconds since the server was made, and one; by Run
 	resumed atomic.Uint32 // second at which the process ran again after it had stood still

@@ -184,7 +184,7 @@ func (c *conn) send(m *gatewayv1.Send) {
 		content, err := proto.MarshalOptions{Deterministic: true}.Marshal(m.Content)
 		if err != nil {
 			d.Err = errs.Wrap(errs.Invalid, "bad_content", "the content cannot be encoded", err)
-			c.inFlight.Add(1)
+			c.addInFlight(d.Cost)
 			c.receipt(d)
 			return
 		}

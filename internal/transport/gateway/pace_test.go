@@ -292,8 +292,7 @@ type drop struct{ Chat }
 
 func (drop) Submit(d *message.Draft) {
 	c := d.Context.(*conn)
-	c.inFlight.Add(-1)
-	c.inFlightBytes.Add(-int64(d.Cost))
+	c.removeInFlight(d.Cost)
 	drafts.Put(d)
 }
 

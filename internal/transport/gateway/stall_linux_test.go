@@ -113,3 +113,21 @@ func TestStalledConnectionsAreClosed(t *testing.T) {
 		t.Error("the connection is not hung up")
 	}
 }
+
+// While many messages are in flight, the loop reads little of a socket at once.
+func TestTheLoopReadsLittleUnderLoad(t *testing.T) {
+	c, client := adopted(t)
+	s := c.server
+	ping := masked(0x89, "")
+	if _, err := client.Write(bytes.Repeat(ping, 2*leastRead/len(ping))); err != nil {
+		t.Fatal(err)
+	}
+	s.inFlight.Store(nodeInFlight)
+	buf := make([]byte, 64<<10)
+	for c.server.stats.BytesIn.Load() == 0 { // until they have come
+		s.loops[0].serve(c, unix.EPOLLIN, buf)
+	}
+	if n := s.stats.BytesIn.Load(); n > leastRead {
+		t.Errorf("%d bytes were read at once, more than %d", n, leastRead)
+	}
+}

@@ -14,7 +14,7 @@ import (
 // A start that waits for a compaction takes seconds after heavy load.
 func TestNoCompactionBeginsWhileOpening(t *testing.T) {
 	o := Options{FS: vfs.NewMem(), Logger: slog.New(slog.DiscardHandler)}
-	p := pebbleOptions(o, runtime.Gosched)
+	p := pebbleOptions(o, func(int) { runtime.Gosched() })
 	p.DisableAutomaticCompactions = true
 	db, err := pebble.Open("log", p)
 	if err != nil {
@@ -34,7 +34,7 @@ func TestNoCompactionBeginsWhileOpening(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	p = pebbleOptions(o, runtime.Gosched)
+	p = pebbleOptions(o, func(int) { runtime.Gosched() })
 	var begun atomic.Int32
 	ended := make(chan struct{}, 100)
 	p.EventListener = &pebble.EventListener{

@@ -105,7 +105,7 @@ func TestGoldenRows(t *testing.T) {
 // A directory with these bytes is decoded to the expected values.
 func TestGoldenRowsAreRead(t *testing.T) {
 	fs, ctx := vfs.NewMem(), t.Context()
-	db, err := pebble.Open("log", pebbleOptions(Options{FS: fs, Logger: quietLog(), Fatal: func(text string) { panic(text) }}, runtime.Gosched))
+	db, err := pebble.Open("log", pebbleOptions(Options{FS: fs, Logger: quietLog(), Fatal: func(text string) { panic(text) }}, func(int) { runtime.Gosched() }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestGoldenRowsAreRead(t *testing.T) {
 // Data of a newer format is rejected and not changed.
 func TestNewerFormatIsRefused(t *testing.T) {
 	fs := vfs.NewMem()
-	db, err := pebble.Open("log", pebbleOptions(Options{FS: fs, Logger: quietLog(), Fatal: func(text string) { panic(text) }}, runtime.Gosched))
+	db, err := pebble.Open("log", pebbleOptions(Options{FS: fs, Logger: quietLog(), Fatal: func(text string) { panic(text) }}, func(int) { runtime.Gosched() }))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -212,8 +212,8 @@ const (
 	minCacheSize = 48 << 20
 )
 
-// pebbleOptions returns the options of the store. Flushes and compactions call yield.
-func pebbleOptions(o Options, yield func()) *pebble.Options {
+// pebbleOptions returns the options of the store. Flushes and compactions call yield with the level that they write.
+func pebbleOptions(o Options, yield func(level int)) *pebble.Options {
 	p := &pebble.Options{
 		FS:                          o.FS,
 		ReadOnly:                    o.ReadOnly,
@@ -231,7 +231,7 @@ func pebbleOptions(o Options, yield func()) *pebble.Options {
 	p.CompactionConcurrencyRange = func() (int, int) { return 1, 2 }
 	// New files are compacted soon, so compressing them would cost more than it saves. Lower levels are compressed.
 	for i := range p.Levels {
-		p.Levels[i].FilterPolicy = yieldingFilter{bloom.FilterPolicy(10), yield}
+		p.Levels[i].FilterPolicy = yieldingFilter{bloom.FilterPolicy(10), func() { yield(i) }}
 		p.Levels[i].BlockSize = 16 << 10
 		p.TargetFileSizes[i] = 16 << 20
 		if i < uncompressedLevels {

@@ -36,30 +36,47 @@ func (w *yieldingWriter) AddKey(key []byte) {
 	}
 }
 
-// stall makes flushes and compactions go on without a pause while all appends wait for one of them. A goroutine that yields on a single busy processor comes
-// back after hundreds of milliseconds: input that is always ready, such as messages that are refused because of the stall, could hold up the flush for ever.
+// stall makes flushes and compactions go on without a pause while appends wait for them, or soon will. A goroutine that yields on a single busy processor comes
+// back after 10 ms at the least, and after hundreds of milliseconds if input is always ready. So a flush that yields falls behind the appends: once all memtables
+// are full, all appends wait for it.
 type stall struct {
 	yieldTo     func()
-	moreThreads func() // nil: there are always enough
-	begun       atomic.Bool
+	moreThreads func()      // nil: there are always enough
+	begun       atomic.Bool // all appends wait
+	behind      atomic.Bool // a second memtable has become full before the first one is flushed: with the next one, all appends wait
+	flushing    atomic.Bool
 }
 
-// listen notes in the store's events when a stall begins and ends.
+// listen notes in the store's events when a stall begins and ends, and when flushes are behind.
 func (s *stall) listen(to *pebble.EventListener) {
 	to.WriteStallBegin = func(pebble.WriteStallBeginInfo) {
 		s.begun.Store(true)
 		s.threads()
 	}
 	to.WriteStallEnd = func() { s.begun.Store(false) }
+	to.FlushBegin = func(i pebble.FlushInfo) {
+		s.behind.Store(i.Input > 1)
+		s.flushing.Store(true)
+	}
+	to.WALCreated = func(pebble.WALCreateInfo) { // with each new memtable
+		if s.flushing.Load() {
+			s.behind.Store(true)
+		}
+	}
+	to.FlushEnd = func(pebble.FlushInfo) {
+		s.flushing.Store(false)
+		s.behind.Store(false)
+	}
 }
 
-// yield yields the processor, unless there is a stall.
-func (s *stall) yield() {
-	if s.begun.Load() {
+// yield yields the processor, unless there is a stall, or the work is on a flush that is behind. Flushes write level 0.
+func (s *stall) yield(level int) {
+	switch {
+	case s.begun.Load():
 		s.threads()
-		return
+	case level > 0 || !s.behind.Load():
+		s.yieldTo()
 	}
-	s.yieldTo()
 }
 
 func (s *stall) threads() {

@@ -3,6 +3,7 @@ package pebblelog
 import (
 	"bytes"
 	"encoding/binary"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -13,7 +14,7 @@ import (
 // A flush and a compaction yield once in 128 rows, and write the configured policy's filter.
 func TestTablesAreWrittenInSmallSteps(t *testing.T) {
 	yields := make(chan struct{}, 1<<16)
-	o := pebbleOptions(Options{FS: vfs.NewMem(), Logger: quietLog(), Fatal: func(text string) { panic(text) }}, func() {})
+	o := pebbleOptions(Options{FS: vfs.NewMem(), Logger: quietLog(), Fatal: func(text string) { panic(text) }}, func(int) {})
 	for i := range o.Levels {
 		f, ok := o.Levels[i].FilterPolicy.(yieldingFilter)
 		if !ok {
@@ -120,5 +121,61 @@ func TestAStallEndsWithoutYields(t *testing.T) {
 	}
 	if s.begun.Load() {
 		t.Error("the stall has not ended")
+	}
+}
+
+// A flush does not yield any more once a second memtable has become full before its end, so that appends need not wait for it. Compactions do, and the next flush.
+func TestAFlushThatIsBehindDoesNotYield(t *testing.T) {
+	var yields, memtables atomic.Int64
+	yielding, goOn, flushed := make(chan struct{}), make(chan struct{}), make(chan int64, 10)
+	var s stall
+	s.yieldTo = func() {
+		if yields.Add(1) == 1 {
+			close(yielding)
+			<-goOn
+		}
+	}
+	o := pebbleOptions(Options{FS: vfs.NewMem(), Logger: quietLog(), Fatal: func(text string) { panic(text) }}, s.yield)
+	o.MemTableSize, o.MemTableStopWritesThreshold, o.DisableAutomaticCompactions = 256<<10, 4, true
+	o.EventListener = &pebble.EventListener{}
+	s.listen(o.EventListener)
+	created, ended := o.EventListener.WALCreated, o.EventListener.FlushEnd
+	o.EventListener.WALCreated = func(i pebble.WALCreateInfo) {
+		created(i)
+		memtables.Add(1)
+	}
+	o.EventListener.FlushEnd = func(i pebble.FlushInfo) {
+		ended(i)
+		flushed <- yields.Load()
+	}
+	db, err := pebble.Open("log", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fillMemtable := func() {
+		t.Helper()
+		for n, before := uint64(0), memtables.Load(); memtables.Load() == before; n++ {
+			if err := db.Set(binary.BigEndian.AppendUint64([]byte{rowEntry}, n), make([]byte, 100), pebble.NoSync); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fillMemtable()
+	<-yielding // the first flush waits
+	fillMemtable()
+	s.yield(1)
+	if n := yields.Load(); n != 2 {
+		t.Errorf("a compaction yielded %d times, want 1", n-1)
+	}
+	close(goOn)
+	first := <-flushed
+	if first != 2 {
+		t.Errorf("a flush that was behind yielded %d times", first-2)
+	}
+	if last := <-flushed; last == first {
+		t.Error("the next flush does not yield")
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
