@@ -52,3 +52,28 @@ func TestGoldenTraces(t *testing.T) {
 		}
 	}
 }
+
+// What another node sends is refused, or read as it would be written again; nothing is allocated for members or records that do not come.
+func FuzzTraces(f *testing.F) {
+	f.Add([]byte{77, 9, 2, 5, 100, 6, 10})
+	f.Add([]byte{2, 1, 5, 2, 7, 8, 1, 5, 0xac, 2, 9, 5, 20})
+	f.Add([]byte{1, 77, 9})
+	f.Add([]byte{3})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if q, err := readQuery(b); err == nil {
+			if again, err := readQuery(appendQuery(nil, q)[1:]); err != nil || !reflect.DeepEqual(again, q) || len(q.members) > len(b) {
+				t.Errorf("the request %x was read as %v, and again as %v, %v", b, q, again, err)
+			}
+		}
+		if n, err := readRecords(b, 77); err == nil {
+			if again, err := readRecords(n.append(nil), 77); err != nil || !reflect.DeepEqual(again, n) || len(n.records) > len(b) {
+				t.Errorf("the answer %x was read as %v, and again as %v, %v", b, n, again, err)
+			}
+		}
+		if conversation, seq, err := readFound(b); err == nil && len(b) > 1 {
+			if c, s, err := readFound(appendFound(nil, conversation, seq)); err != nil || c != conversation || s != seq {
+				t.Errorf("the answer %x was read as %d of %d, and again as %d of %d, %v", b, seq, conversation, s, c, err)
+			}
+		}
+	})
+}
