@@ -394,10 +394,10 @@ func (l *load) ownExpected() (n uint64) {
 	return n
 }
 
-// ping tells the server that the clients are alive. A client that gets the answer to a ping with syncPing syncs.
-func (l *load) ping(request uint64) {
+// syncAll has all clients sync, each when it gets the answer to a ping.
+func (l *load) syncAll() {
 	for _, c := range l.clients {
-		if err := c.writeFrame(&gatewayv1.ClientFrame{Request: request, Ping: &gatewayv1.Ping{}}); err != nil {
+		if err := c.writeFrame(&gatewayv1.ClientFrame{Request: syncPing, Ping: &gatewayv1.Ping{}}); err != nil {
 			l.fail(err)
 		}
 	}
@@ -415,7 +415,7 @@ func (l *load) settle(ctx context.Context) {
 		return
 	}
 	l.deploy.progress("deliveries are missing; syncing")
-	l.ping(syncPing)
+	l.syncAll()
 	l.awaitDeliveries(ctx, l.config.drain/2)
 }
 

@@ -25,6 +25,9 @@ const (
 	dialTime = 10 * time.Second
 	// silence is the time after which a connection counts as dead: pings are answered every 5 s.
 	silence = 35 * time.Second
+	// Each client sends a ping once in beatEvery, in one of beatTurns turns: pings of many clients do not come all at once.
+	beatEvery = 5 * time.Second
+	beatTurns = 250
 )
 
 // lostError is a broken connection, or one that the server closed with a code that allows to reconnect.
@@ -182,9 +185,9 @@ func (c *client) resume() error {
 // watch runs until ctx ends. It ends the load if no server answered for --patience, sends refused messages again, and detects silent
 // connections.
 func (l *load) watch(ctx context.Context) {
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(beatEvery / beatTurns)
 	defer tick.Stop()
-	for beat := time.Now(); ; {
+	for start, turn := time.Now(), 0; ; {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -195,18 +198,27 @@ func (l *load) watch(ctx context.Context) {
 			return
 		}
 		now := time.Now()
-		beats := now.Sub(beat) > 5*time.Second
-		if beats {
-			beat = now
-			l.ping(0)
+		for ; time.Duration(turn)*(beatEvery/beatTurns) < now.Sub(start); turn++ {
+			for i := turn % beatTurns; i < len(l.clients); i += beatTurns {
+				l.beat(l.clients[i], now)
+			}
 		}
 		for _, c := range l.clients {
 			c.writes.Lock()
 			c.retry(now)
-			if beats && c.active.Swap(false) {
-				_ = c.sock.setDeadline(now.Add(silence)) // it may be closed; then reading fails as well
-			}
 			c.writes.Unlock()
 		}
+	}
+}
+
+// beat tells the server that a client is alive, and gives it more time for the next answer if something has come since the last time.
+func (l *load) beat(c *client, now time.Time) {
+	if err := c.writeFrame(&gatewayv1.ClientFrame{Ping: &gatewayv1.Ping{}}); err != nil {
+		l.fail(err)
+	}
+	c.writes.Lock()
+	defer c.writes.Unlock()
+	if c.active.Swap(false) {
+		_ = c.sock.setDeadline(now.Add(silence)) // it may be closed; then reading fails as well
 	}
 }
