@@ -305,6 +305,17 @@ func (c *conn) sendEncoded(op byte, b []byte) {
 	c.queueWrite()
 }
 
+// sendPong queues the answer to a ping behind all other answers: thousands of clients may send their pings at the same moment.
+func (c *conn) sendPong(op byte, b []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.isEnding() {
+		return
+	}
+	c.appendFrame(op, b)
+	c.queueLater()
+}
+
 // sendAnswer queues the answer to a call, however long, unless too many earlier ones are unread.
 func (c *conn) sendAnswer(request uint64, op byte, b []byte) {
 	c.mu.Lock()

@@ -16,9 +16,9 @@ const flushYields = 3
 // laterSlice is how many connections with pushes of large conversations are written before others have their turn.
 const laterSlice = 64
 
-// flusher writes the pending output of its connections, in its own goroutine. Connections that were only pushed something of a large conversation
-// are written in slices, and before each slice come all others: what is for many does not delay what is for one. A slice is written even if there
-// are others again, so that what is for many is not starved.
+// flusher writes the pending output of its connections, in its own goroutine. Connections that were only pushed something of a large conversation,
+// or answered a ping, are written in slices, and before each slice come all others: what is for many does not delay what is for one. A slice is
+// written even if there are others again, so that what is for many is not starved.
 type flusher struct {
 	wake chan struct{}
 

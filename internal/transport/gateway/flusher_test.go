@@ -5,6 +5,9 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+
+	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // countingTransport counts the flushes, and those before an event was queued.
@@ -97,5 +100,22 @@ func TestPushesToManyAreNotStarved(t *testing.T) {
 	<-ended
 	if wrong > 0 {
 		t.Errorf("%d of %d were not written in a slice after each write of the connection that always has something", wrong, turns*laterSlice)
+	}
+}
+
+// Answers to pings come after what is for one connection: thousands of clients may send theirs at once. What else a connection is sent takes them along.
+func TestAnswersToPingsComeLast(t *testing.T) {
+	t.Parallel()
+	ping := must(proto.Marshal(&gatewayv1.ClientFrame{Request: 3, Ping: &gatewayv1.Ping{}}))
+	for name, input := range map[string][]byte{"frame": clientFrame(opBinary, ping), "ping of WebSocket": clientFrame(opPing, []byte("x"))} {
+		c, _ := bench(t)
+		c.readLocked(input)
+		if c.queued || !c.queuedLater || c.pending() == 0 {
+			t.Errorf("%s: queued for one: %v, for many: %v, with %d bytes; want a later answer", name, c.queued, c.queuedLater, c.pending())
+		}
+		c.sendFrame(&gatewayv1.ServerFrame{})
+		if !c.queued {
+			t.Errorf("%s: another answer waits behind that to the ping", name)
+		}
 	}
 }

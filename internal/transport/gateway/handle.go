@@ -142,7 +142,7 @@ func (c *conn) handle(f *gatewayv1.ClientFrame, bytes int) error {
 	}
 	if f.Ping != nil {
 		c.allowSilence(f.Ping.NextMs)
-		c.sendFrame(&gatewayv1.ServerFrame{Request: f.Request, Pong: &gatewayv1.Pong{TimeMs: s.deps.Clock.Now().UnixMilli()}})
+		c.sendPong(c.encode(&gatewayv1.ServerFrame{Request: f.Request, Pong: &gatewayv1.Pong{TimeMs: s.deps.Clock.Now().UnixMilli()}}))
 	}
 	if f.Call != nil {
 		call := f.Call // a waiting call does not keep the rest of the frame in memory

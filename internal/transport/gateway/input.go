@@ -199,7 +199,7 @@ func (c *conn) handleWSFrame(f *inFrame) error {
 		if err := c.countEmptyFrame(); err != nil {
 			return err
 		}
-		c.sendEncoded(opPong, f.payload)
+		c.sendPong(opPong, f.payload)
 		c.server.requestFlush(c)
 		return nil
 	case opPong:
