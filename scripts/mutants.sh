@@ -1938,6 +1938,10 @@ mutant "forget what has a receipt only in its connection" internal/transport/gat
 mutant "read as much as ever when the node is full" internal/transport/gateway/poll_linux.go 's/buf\[:l\.server\.readSize\(len\(buf\)\)\]/buf/' '^TestTheLoopReadsLittleUnderLoad$' ./internal/transport/gateway
 mutant "call a connection silent that is not read" internal/transport/gateway/deadlines.go 's/ \&\& reads == readOn \&\& c\.receiver == nil/ \&\& c.receiver == nil/' '^TestPausedSendersAreNotSilent$' ./internal/transport/gateway
 mutant "count the time without reading as silence" internal/transport/gateway/conn.go 's/^\t\tc\.lastInput\.Store\(c\.server\.now\.Load\(\)\).*$//' '^TestPausedSendersAreNotSilent$' ./internal/transport/gateway
+mutant "answer pings before what is for one" internal/transport/gateway/conn.go '/^func \(c \*conn\) sendPong/,/^}/s/c\.queueLater\(\)/c.queueWrite()/' '^TestAnswersToPingsComeLast$' internal/transport/gateway
+mutant "answer pings of WebSocket before what is for one" internal/transport/gateway/input.go 's/c\.sendPong\(opPong, /c.sendEncoded(opPong, /' '^TestAnswersToPingsComeLast$' internal/transport/gateway
+mutant "read long pages without a pause" internal/service/chat/history.go 's/s\.deps\.Yield != nil \{/n < 0 {/' '^TestLongPagesYield$' internal/service/chat
+mutant "convert long pages without a pause" internal/service/chat/get_messages.go 's/^\t\ts\.yieldAfter\(i\)$//' '^TestLongPagesYield$' internal/service/chat
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

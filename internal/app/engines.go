@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/netpoll"
 	"github.com/rialto-im/rialto/internal/base/spool"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/blob/diskblob"
@@ -40,6 +41,11 @@ func (n *Node) openEngines(ctx context.Context) (err error) {
 	if n.files, err = n.openFiles(ctx); err != nil {
 		return err
 	}
+	yielder, err := netpoll.New()
+	if err != nil {
+		return err
+	}
+	n.closers, n.yield = append(n.closers, yielder.Close), yielder.Yield
 	return n.openColdTier(ctx)
 }
 

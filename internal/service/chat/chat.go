@@ -104,6 +104,8 @@ type Deps struct {
 	// ChargeCopy fails while a user forwards more bytes than the user may send: a request of 100 bytes may store a text of 400 KB. If nil,
 	// nothing is limited.
 	ChargeCopy func(u id.User, bytes int) error
+	// Yield lets other goroutines go on, also those that wait for input, during long pages of history. If nil, pages do not.
+	Yield func()
 	// Overload refuses messages while they wait for the log for too long. If nil, none are.
 	Overload *overload.Gate
 	// SingleNode: no other process writes to the log and the database, so that the state in memory is always the newest.

@@ -89,6 +89,7 @@ func (s *Service) toMessages(ctx context.Context, u id.User, c id.Conversation, 
 		if size >= outputlimit.MaxPage {
 			return messages, corrupt, i, nil
 		}
+		s.yieldAfter(i)
 		m := &list[i]
 		if m.Deleted {
 			continue

@@ -55,6 +55,7 @@ func (s *Service) readHistory(ctx context.Context, u id.User, c id.Conversation,
 			if k := len(p.entries); k > 0 {
 				at = p.entries[k-1].Seq
 			}
+			s.yieldAfter(len(p.entries))
 			got, err := s.deps.Log.Read(ctx, logKey(c), at, n)
 			if errors.Is(err, timeline.ErrCorrupt) {
 				return s.readOneByOne(ctx, c, at+1, n, 1)
@@ -69,6 +70,7 @@ func (s *Service) readHistory(ctx context.Context, u id.User, c id.Conversation,
 			if k := len(p.entries); k > 0 {
 				at = p.entries[k-1].Seq
 			}
+			s.yieldAfter(len(p.entries))
 			got, err := s.deps.Log.ReadBackward(ctx, logKey(c), at, n)
 			if errors.Is(err, timeline.ErrCorrupt) {
 				return s.readOneByOne(ctx, c, at-1, n, -1)
@@ -98,6 +100,14 @@ func (s *Service) readHistory(ctx context.Context, u id.User, c id.Conversation,
 	return out, reached, nil
 }
 
+// yieldAfter yields the processor when n entries of a page are done, after each yieldEntries of them. A page of some hundred entries takes milliseconds. What is
+// waited for meanwhile, such as a message's way through several goroutines, would wait as long at each of its steps.
+func (s *Service) yieldAfter(n int) {
+	if n > 0 && n%yieldEntries == 0 && s.deps.Yield != nil {
+		s.deps.Yield()
+	}
+}
+
 // readOneByOne reads n entries one at a time, up or down from a seq, because some are corrupt. A corrupt entry has no payload. Downwards
 // from a seq above all others, it starts at the tail.
 func (s *Service) readOneByOne(ctx context.Context, c id.Conversation, seq uint64, n int, step int64) (entries []timeline.Entry, err error) {
@@ -125,7 +135,8 @@ func (s *Service) readOneByOne(ctx context.Context, c id.Conversation, seq uint6
 }
 
 const (
-	readBatch = 16 // entries of one read: entries may be large, and those that do not fit into the page are discarded
+	readBatch    = 16 // entries of one read: entries may be large, and those that do not fit into the page are discarded
+	yieldEntries = 32 // some 200 µs of work
 )
 
 // historyPage collects entries from seq from to seq to.

@@ -172,3 +172,35 @@ func TestLeftMemberSeesGroupAsItWas(t *testing.T) {
 		}
 	}
 }
+
+// A long page lets others go on after each 32 entries that it reads, and that it converts. A short one does not.
+func TestLongPagesYield(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	h := newHarness(t, chat.Config{})
+	deps, yields := h.deps(h.db), 0
+	deps.Yield = func() { yields++ }
+	s, err := chat.New(ctx, deps, h.config)
+	must(t, err)
+	c, err := s.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2}})
+	must(t, err)
+	for n := range uint64(120) {
+		must(t, s.Send(ctx, draftOf(c, 1, n+1, "x")))
+	}
+	for name, test := range map[string]struct {
+		request *chatv1.HistoryRequest
+		yields  int
+	}{
+		"forward":  {&chatv1.HistoryRequest{After: 1, Limit: 100}, 6},
+		"backward": {&chatv1.HistoryRequest{Limit: 100}, 6},
+		"short":    {&chatv1.HistoryRequest{Limit: 31}, 0},
+	} {
+		yields = 0
+		test.request.Conversation = uint64(c)
+		page, err := s.History(ctx, 2, test.request)
+		must(t, err)
+		if len(page.Messages) != int(test.request.Limit) || yields != test.yields {
+			t.Errorf("%s: %d messages with %d yields, want %d with %d", name, len(page.Messages), yields, test.request.Limit, test.yields)
+		}
+	}
+}

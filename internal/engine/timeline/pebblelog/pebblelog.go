@@ -30,6 +30,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/rialto-im/rialto/internal/base/netpoll"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 )
 
@@ -93,7 +94,7 @@ const uncompressedLevels = 5
 // Log is a timeline.Log in Pebble.
 type Log struct {
 	db             *pebble.DB
-	yielder        *yielder
+	yielder        *netpoll.Yielder
 	stall          stall
 	options        Options
 	write          *pebble.WriteOptions
@@ -170,10 +171,10 @@ func Open(dir string, options Options) (*Log, error) {
 		l.fs.FS, l.fs.inMemory = vfs.Default, isInMemory(dir)
 	}
 	var err error
-	if l.yielder, err = newYielder(); err != nil {
+	if l.yielder, err = netpoll.New(); err != nil {
 		return nil, fmt.Errorf("timelines in %s: %w", dir, err)
 	}
-	l.stall.yieldTo, l.stall.moreThreads = l.yielder.yield, options.MoreThreads
+	l.stall.yieldTo, l.stall.moreThreads = l.yielder.Yield, options.MoreThreads
 	p := pebbleOptions(options, l.stall.yield)
 	p.FS = l.fs
 	p.EventListener = eventListener(options, &l.fs.corrupt, l.stop)
@@ -181,7 +182,7 @@ func Open(dir string, options Options) (*Log, error) {
 	compactions := newCompactions()
 	p.Experimental.CompactionScheduler = compactions
 	if l.db, err = pebble.Open(dir, p); err != nil {
-		return nil, fmt.Errorf("timelines in %s: %w", dir, errors.Join(err, l.yielder.close()))
+		return nil, fmt.Errorf("timelines in %s: %w", dir, errors.Join(err, l.yielder.Close()))
 	}
 	for i := range l.stripes {
 		l.stripes[i].ends = map[uint64]inboxEnds{}
@@ -385,7 +386,7 @@ func (l *Log) Close() error {
 }
 
 // closeStore closes Pebble, and then what its flushes and compactions use.
-func (l *Log) closeStore() error { return errors.Join(l.db.Close(), l.yielder.close()) }
+func (l *Log) closeStore() error { return errors.Join(l.db.Close(), l.yielder.Close()) }
 
 func (l *Log) watchDisk() {
 	tick := time.NewTicker(time.Second)

@@ -1,4 +1,4 @@
-package pebblelog
+package netpoll
 
 import (
 	"os"
@@ -11,11 +11,11 @@ import (
 // processor.
 func TestYieldPollsTheNetwork(t *testing.T) { //nolint:paralleltest // see above
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	y, err := newYielder()
+	y, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer y.close()
+	defer y.Close()
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -32,19 +32,19 @@ func TestYieldPollsTheNetwork(t *testing.T) { //nolint:paralleltest // see above
 			}
 		}
 	}()
-	y.yield() // the reader waits for input from now on
+	y.Yield() // the reader waits for input from now on
 	const rounds = 200
 	late := 0
 	for n := range int32(rounds) {
 		if _, err := writer.Write([]byte{1}); err != nil {
 			t.Fatal(err)
 		}
-		y.yield()
+		y.Yield()
 		runtime.Gosched() // the first may return before the reader runs, which the same poll found
 		if received.Load() != n+1 {
 			late++
 			for received.Load() != n+1 {
-				y.yield()
+				y.Yield()
 			}
 		}
 	}
@@ -56,10 +56,10 @@ func TestYieldPollsTheNetwork(t *testing.T) { //nolint:paralleltest // see above
 	<-ended
 }
 
-// Several flushes and compactions yield at once.
+// Several goroutines yield at once.
 func TestYieldersDoNotBlockEachOther(t *testing.T) {
 	t.Parallel()
-	y, err := newYielder()
+	y, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestYieldersDoNotBlockEachOther(t *testing.T) {
 	for range 4 {
 		go func() {
 			for range 2000 {
-				y.yield()
+				y.Yield()
 			}
 			done <- struct{}{}
 		}()
@@ -75,8 +75,8 @@ func TestYieldersDoNotBlockEachOther(t *testing.T) {
 	for range 4 {
 		<-done
 	}
-	if err := y.close(); err != nil {
+	if err := y.Close(); err != nil {
 		t.Fatal(err)
 	}
-	y.yield() // of a closed one returns
+	y.Yield() // of a closed one returns
 }
