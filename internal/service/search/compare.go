@@ -12,9 +12,6 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/reconciliation"
 )
 
-// comparedHits of a search for a document are read. Handles are unique, and messages and posts are looked for within a second, so that few documents are like it.
-const comparedHits = 200
-
 // Comparisons compare the search index of this node with what it is made from: each user, post and message is to be found by its words, by its author, and at its time. What the index has and the stores
 // have not is not compared, because each hit is read from the stores before it is shown.
 func (s *Service) Comparisons() []reconciliation.Comparison {
@@ -28,36 +25,6 @@ func (s *Service) comparable() (*generation, error) {
 		return nil, reconciliation.ErrNotReady
 	}
 	return g, nil
-}
-
-// isFound reports whether an index finds a document in each way in which it is to be found. It also does so if too many are like it.
-func isFound(ctx context.Context, index searchindex.Index, d searchindex.Document) (bool, error) {
-	kinds := d.Kinds
-	if len(kinds) == 0 {
-		kinds = []searchindex.Kind{d.ID.Kind}
-	}
-	ask := searchindex.Query{Access: d.Access[:1], Limit: comparedHits}
-	for _, w := range searchindex.WordsOf(&d) {
-		if len(ask.Terms) < searchindex.MaxTerms {
-			ask.Terms = append(ask.Terms, searchindex.Term{Word: w})
-		}
-	}
-	if d.Author != 0 {
-		ask.Authors = []uint64{d.Author}
-	}
-	if d.TimeMs != 0 {
-		ask.AfterMs, ask.BeforeMs = d.TimeMs, d.TimeMs+1
-	}
-	for _, ask.Kind = range kinds {
-		found, err := index.Search(ctx, &ask)
-		if err != nil {
-			return false, err
-		}
-		if !found.More && !slices.ContainsFunc(found.Hits, func(h searchindex.Hit) bool { return h.ID == d.ID }) {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 // isPending reports whether the index may not have read a change of a subject yet, or of any subject if it is 0. point is what changesPoint was before the subject was read.
@@ -140,18 +107,19 @@ func (s userComparison) differences(ctx context.Context, some []uint64) (list []
 	if err != nil {
 		return nil, err
 	}
-	for _, u := range users {
-		found, err := isFound(ctx, g.index, divided(s.deps.Dictionary, searchindex.Document{ID: searchindex.ID{Kind: searchindex.User, Number: u.Id}, Text: textOfUser(u), Access: []string{everybody}}))
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			continue
-		}
-		if pending, err := s.isPending(ctx, read[0], ChangedUser, u.Id); err != nil {
+	docs := make([]searchindex.Document, len(users))
+	for i, u := range users {
+		docs[i] = divided(s.deps.Dictionary, searchindex.Document{ID: searchindex.ID{Kind: searchindex.User, Number: u.Id}, Text: textOfUser(u), Access: []string{everybody}})
+	}
+	missing, err := g.index.Missing(ctx, docs)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range missing {
+		if pending, err := s.isPending(ctx, read[0], ChangedUser, d.Number); err != nil {
 			return nil, err
 		} else if !pending {
-			list = append(list, reconciliation.Difference{Subject: fmt.Sprint("user ", u.Id), What: "the search index lacks the user, or has another name"})
+			list = append(list, reconciliation.Difference{Subject: fmt.Sprint("user ", d.Number), What: "the search index lacks the user, or has another name"})
 		}
 	}
 	return list, nil
@@ -191,23 +159,20 @@ func (s postComparison) differences(ctx context.Context, some []uint64) (list []
 	if err := newIndexer(s.Service, g).indexPosts(ctx, some, b); err != nil {
 		return nil, err
 	}
-	for _, d := range b.batch.Put {
-		found, err := isFound(ctx, g.index, d)
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			continue
-		}
-		pending, err := s.isPending(ctx, read[0], ChangedPost, d.ID.Number)
-		if err == nil && !pending && d.ID.Kind == searchindex.Video {
+	missing, err := g.index.Missing(ctx, b.batch.Put)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range missing {
+		pending, err := s.isPending(ctx, read[0], ChangedPost, d.Number)
+		if err == nil && !pending && d.Kind == searchindex.Video {
 			pending, err = s.isPending(ctx, read[0], ChangedVideo, 0)
 		}
 		if err != nil {
 			return nil, err
 		}
 		if !pending {
-			list = append(list, reconciliation.Difference{Subject: fmt.Sprint("post ", d.ID.Number), What: "the search index lacks the post or its video, or has another text"})
+			list = append(list, reconciliation.Difference{Subject: fmt.Sprint("post ", d.Number), What: "the search index lacks the post or its video, or has another text"})
 		}
 	}
 	return slices.CompactFunc(list, func(a, b reconciliation.Difference) bool { return a.Subject == b.Subject }), nil // a post and its video follow each other

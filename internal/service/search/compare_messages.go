@@ -61,47 +61,184 @@ func parseMessagePosition(text string) (p messagePosition, err error) {
 	return p, err
 }
 
+// messageStep is one step of the comparison. Of up to sizes.keys conversations it reads the positions of the index at once, and it asks the index for the documents of several conversations at once.
+type messageStep struct {
+	messageComparison
+	x       *indexer
+	step    reconciliation.Step
+	at      messagePosition
+	keys    []timeline.Key    // conversations that follow
+	read    map[uint64]uint64 // of these: the last seq that is indexed
+	changes uint64            // changesPoint, read with these, before the entries
+	waiting []comparedEntries // what the index is to be asked for
+	items   int               // of them
+	docs    int               // of them
+	asked   messagePosition   // what is before was compared
+}
+
+// comparedEntries are the documents that the index is to have of some entries of a conversation.
+type comparedEntries struct {
+	conversation     id.Conversation
+	through, changes uint64 // what the index had read before they were read: the seq, and changesPoint
+	docs             []searchindex.Document
+}
+
 // Compare is a reconciliation.Comparison's. A conversation is an item, and so is each of its entries.
-func (s messageComparison) Compare(ctx context.Context, after string, limit int) (step reconciliation.Step, err error) {
+func (s messageComparison) Compare(ctx context.Context, after string, limit int) (reconciliation.Step, error) {
 	at, err := parseMessagePosition(after)
 	if err != nil {
-		return step, err
+		return reconciliation.Step{}, err
 	}
 	g, err := s.comparable()
 	if err != nil {
-		return step, err
+		return reconciliation.Step{}, err
 	}
-	x := newIndexer(s.Service, g)
-	x.onlyReads = true // only entries are compared that the index has read, and it applied their updates before
-	var keys []timeline.Key
-	progress := false
-	for step.Items < limit {
-		if at.ended {
-			if len(keys) == 0 {
-				if keys, err = s.deps.Log.Keys(ctx, timeline.Conversation, uint64(at.conversation), min(s.sizes.keys, limit)); err != nil || len(keys) == 0 {
-					return step, err
+	m := &messageStep{messageComparison: s, x: newIndexer(s.Service, g), at: at, asked: at}
+	m.x.onlyReads = true // only entries are compared that the index has read, and it applied their updates before
+	ended, err := m.run(ctx, limit)
+	if err == nil {
+		err = m.ask(ctx)
+	}
+	switch {
+	case err != nil && m.step.Items == 0:
+		return reconciliation.Step{}, err
+	case err != nil: // the time of the step is over, perhaps: the next one begins here
+		m.step.Next = m.asked.String()
+	case !ended:
+		m.step.Next = m.at.String()
+	}
+	return m.step, nil
+}
+
+// run compares until the step has as many items as limit, or ended is true: no conversation follows.
+func (m *messageStep) run(ctx context.Context, limit int) (ended bool, err error) {
+	if !m.at.ended {
+		if err := m.readPositions(ctx, []timeline.Key{logKey(m.at.conversation)}); err != nil {
+			return false, err
+		}
+		m.keys = nil
+	}
+	for m.step.Items+m.items < limit {
+		if m.at.ended {
+			if len(m.keys) == 0 {
+				keys, err := m.deps.Log.Keys(ctx, timeline.Conversation, uint64(m.at.conversation), min(m.sizes.keys, limit))
+				if err != nil || len(keys) == 0 {
+					return true, err
+				}
+				if err := m.readPositions(ctx, keys); err != nil {
+					return false, err
 				}
 			}
-			at, keys = messagePosition{conversation: id.Conversation(keys[0].ID)}, keys[1:]
-			step.Items++
+			m.at, m.keys = messagePosition{conversation: id.Conversation(m.keys[0].ID)}, m.keys[1:]
+			m.items++
 		}
-		from := at
-		items, missing, err := s.compareEntries(ctx, x, &at, min(s.sizes.entries, limit-step.Items+1))
-		if err != nil && progress { // the time of the step is over, perhaps: the next one begins here
-			step.Next = from.String()
-			return step, nil
+		if err := m.addEntries(ctx, min(m.sizes.entries, limit-m.step.Items-m.items+1)); err != nil {
+			return false, err
 		}
-		if err != nil {
-			return step, err
-		}
-		progress = true
-		step.Items += items
-		if d := differenceOf(at.conversation, missing); len(missing) > 0 && !slices.ContainsFunc(step.Differences, func(o reconciliation.Difference) bool { return o.Subject == d.Subject }) {
-			step.Differences = append(step.Differences, d)
+		if m.docs >= m.sizes.entries {
+			if err := m.ask(ctx); err != nil {
+				return false, err
+			}
 		}
 	}
-	step.Next = at.String()
-	return step, nil
+	return false, nil
+}
+
+// readPositions reads how far the index is with some conversations, which are those that follow.
+func (m *messageStep) readPositions(ctx context.Context, keys []timeline.Key) error {
+	names := []string{changesPoint}
+	for _, k := range keys {
+		names = append(names, conversationPoint(id.Conversation(k.ID)))
+	}
+	read, err := m.x.index.Checkpoints(ctx, names)
+	if err != nil {
+		return err
+	}
+	m.keys, m.changes, m.read = keys, read[0], map[uint64]uint64{}
+	for i, k := range keys {
+		m.read[k.ID] = read[i+1]
+	}
+	return nil
+}
+
+// addEntries adds the next entries of the conversation, at most most. It leaves out what the index has not read yet. A conversation that cannot be read is left out: rialto verify reports it.
+func (m *messageStep) addEntries(ctx context.Context, most int) error {
+	c := comparedEntries{conversation: m.at.conversation, through: m.read[uint64(m.at.conversation)], changes: m.changes}
+	items, docs, err := m.documents(ctx, m.x, &m.at, c.through, most)
+	if errors.Is(err, timeline.ErrCorrupt) || errs.Is(err, errs.NotFound) {
+		m.at.ended = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.items += items
+	if c.docs = docs; len(docs) > 0 {
+		m.waiting = append(m.waiting, c)
+		m.docs += len(docs)
+	}
+	return nil
+}
+
+// ask asks the index for the documents that wait, and adds those that it lacks to the step.
+func (m *messageStep) ask(ctx context.Context) error {
+	docs := make([]searchindex.Document, 0, m.docs)
+	for _, c := range m.waiting {
+		docs = append(docs, c.docs...)
+	}
+	lacking := map[searchindex.ID]bool{}
+	if len(docs) > 0 {
+		list, err := m.x.index.Missing(ctx, docs)
+		if err != nil {
+			return err
+		}
+		for _, d := range list {
+			lacking[d] = true
+		}
+	}
+	var found []reconciliation.Difference
+	for _, c := range m.waiting {
+		missing, err := m.missing(ctx, c, lacking)
+		if err != nil {
+			return err
+		}
+		if len(missing) > 0 {
+			found = append(found, differenceOf(c.conversation, missing))
+		}
+	}
+	for _, d := range found {
+		if !slices.ContainsFunc(m.step.Differences, func(o reconciliation.Difference) bool { return o.Subject == d.Subject }) {
+			m.step.Differences = append(m.step.Differences, d)
+		}
+	}
+	m.step.Items += m.items
+	m.waiting, m.items, m.docs, m.asked = nil, 0, 0, m.at
+	return nil
+}
+
+// missing returns those documents of a conversation that the index lacks, and that it was to have by what it has read.
+func (s messageComparison) missing(ctx context.Context, c comparedEntries, lacking map[searchindex.ID]bool) (missing []searchindex.ID, err error) {
+	for _, d := range c.docs {
+		if !lacking[d.ID] {
+			continue
+		}
+		pending := false
+		if d.Author != 0 { // a title has none
+			if pending, err = s.isPending(ctx, c.changes, ErasedAuthor, d.Author); err != nil {
+				return nil, err
+			}
+		}
+		if !pending {
+			missing = append(missing, d.ID)
+		}
+	}
+	if len(missing) == 0 {
+		return nil, nil
+	}
+	if pending, err := s.isPending(ctx, c.changes, ChangedConversation, uint64(c.conversation)); err != nil || pending { // such as a repair
+		return nil, err
+	}
+	return s.settled(ctx, c.conversation, c.through, missing)
 }
 
 // differenceOf describes documents of a conversation that the index lacks.
@@ -114,50 +251,6 @@ func differenceOf(c id.Conversation, missing []searchindex.ID) reconciliation.Di
 		}
 	}
 	return d
-}
-
-// compareEntries compares the next entries of a conversation, at most most, and returns the documents that the index lacks. It leaves out what the index has not read yet, and what is changed by an entry
-// that it has not read. A conversation that cannot be read is left out: rialto verify reports it.
-func (s messageComparison) compareEntries(ctx context.Context, x *indexer, at *messagePosition, most int) (items int, missing []searchindex.ID, err error) {
-	c := at.conversation
-	read, err := x.index.Checkpoints(ctx, []string{conversationPoint(c), changesPoint}) // before the entries
-	if err != nil {
-		return 0, nil, err
-	}
-	items, docs, err := s.documents(ctx, x, at, read[0], most)
-	if errors.Is(err, timeline.ErrCorrupt) || errs.Is(err, errs.NotFound) {
-		at.ended = true
-		return 0, nil, nil
-	}
-	if err != nil {
-		return 0, nil, err
-	}
-	for _, d := range docs {
-		found, err := isFound(ctx, x.index, d)
-		if err != nil {
-			return 0, nil, err
-		}
-		if found {
-			continue
-		}
-		pending := false
-		if d.Author != 0 { // a title has none
-			if pending, err = s.isPending(ctx, read[1], ErasedAuthor, d.Author); err != nil {
-				return 0, nil, err
-			}
-		}
-		if !pending {
-			missing = append(missing, d.ID)
-		}
-	}
-	if len(missing) == 0 {
-		return items, nil, nil
-	}
-	if pending, err := s.isPending(ctx, read[1], ChangedConversation, uint64(c)); err != nil || pending { // such as a repair
-		return items, nil, err
-	}
-	missing, err = s.settled(ctx, c, read[0], missing)
-	return items, missing, err
 }
 
 // documents makes those that the index is to have of the next entries of a conversation, through a seq.

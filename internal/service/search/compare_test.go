@@ -130,15 +130,20 @@ func TestComparisonsContinueAfterErrors(t *testing.T) {
 	f := open(t, 2)
 	c, round := f.comparison("search_messages")
 	for i := range 4 {
-		f.send(f.group(f.users[0], fmt.Sprint("Group", i), f.users[1]), f.users[0], "some words")
+		g := f.group(f.users[0], fmt.Sprint("Group", i), f.users[1])
+		for range 5 {
+			f.send(g, f.users[0], "some words")
+		}
 	}
 	f.catchUp()
 	wantRound(t, "at first", round)
-	for at, steps := "", 0; ; steps++ {
+	whole, err := c.Compare(t.Context(), "", 1000)
+	must(t, err)
+	for at, steps, items := "", 0, 0; ; steps++ {
 		ctx, cancel := context.WithCancel(t.Context())
-		searches := 0
-		f.search = func() {
-			if searches++; searches == 5 {
+		asked := 0
+		f.missing = func() {
+			if asked++; asked == 2 {
 				cancel()
 			}
 		}
@@ -147,12 +152,36 @@ func TestComparisonsContinueAfterErrors(t *testing.T) {
 		if err != nil {
 			t.Fatalf("after %d steps, at %q: %v", steps, at, err)
 		}
+		items += step.Items
 		if at = step.Next; at == "" {
-			if steps == 0 {
-				t.Fatal("no step was ended")
+			if steps == 0 || items != whole.Items {
+				t.Fatalf("%d items in %d steps, and %d in one", items, steps+1, whole.Items)
 			}
 			return
 		}
+	}
+}
+
+// The index is asked for the documents of many conversations at once, and of a long one by pages: the number of calls follows from the number of documents.
+func TestMessagesAreComparedInBatches(t *testing.T) {
+	f := open(t, 2)
+	c, round := f.comparison("search_messages")
+	for i := range 20 {
+		f.send(f.group(f.users[0], fmt.Sprint("Group", i), f.users[1]), f.users[0], "some words")
+	}
+	long := f.group(f.users[0], "Long", f.users[1])
+	for range 40 {
+		f.send(long, f.users[0], "some words")
+	}
+	f.catchUp()
+	wantRound(t, "at first", round)
+	calls := 0
+	f.missing = func() { calls++ }
+	step, err := c.Compare(t.Context(), "", 1000)
+	must(t, err)
+	// 20 groups with a title and a message, and one with a title and 40 messages: 81 documents, of which at least 8 are asked for at once.
+	if step.Next != "" || len(step.Differences) > 0 || calls > 81/8+1 {
+		t.Errorf("%d items, %d calls, %v, next %q", step.Items, calls, step.Differences, step.Next)
 	}
 }
 

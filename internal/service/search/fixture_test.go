@@ -53,11 +53,12 @@ type fixture struct {
 	preferences func(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]float64, error)
 	weights     search.Weights
 
-	told   atomic.Pointer[search.Service] // the one that the log tells of commits
-	users  []id.User
-	sends  uint64
-	apply  func() error // called before each batch; its error is that of Apply
-	search func()       // before each search, if set
+	told    atomic.Pointer[search.Service] // the one that the log tells of commits
+	users   []id.User
+	sends   uint64
+	apply   func() error // called before each batch; its error is that of Apply
+	search  func()       // before each search, if set
+	missing func()       // before each call of Missing, if set
 }
 
 // failing is an index whose Apply may fail.
@@ -80,6 +81,13 @@ func (x *failing) Search(ctx context.Context, q *searchindex.Query) (searchindex
 		search()
 	}
 	return x.Index.Search(ctx, q)
+}
+
+func (x *failing) Missing(ctx context.Context, list []searchindex.Document) ([]searchindex.ID, error) {
+	if missing := x.f.missing; missing != nil {
+		missing()
+	}
+	return x.Index.Missing(ctx, list)
 }
 
 func must(t testing.TB, err error) {

@@ -162,6 +162,14 @@ func (o *onServers) Search(ctx context.Context, q *searchindex.Query) (r searchi
 	return r, err
 }
 
+func (o *onServers) Missing(ctx context.Context, list []searchindex.Document) (missing []searchindex.ID, err error) {
+	err = o.use(func(i searchindex.Index) (err error) {
+		missing, err = i.Missing(ctx, list)
+		return err
+	})
+	return missing, err
+}
+
 func (o *onServers) Checkpoints(ctx context.Context, names []string) (at []uint64, err error) {
 	err = o.use(func(i searchindex.Index) (err error) {
 		at, err = i.Checkpoints(ctx, names)

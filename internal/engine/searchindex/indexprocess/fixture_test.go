@@ -94,6 +94,10 @@ func (p *patient) Checkpoints(context.Context, []string) ([]uint64, error) {
 	return []uint64{p.begun.Load(), p.ended.Load()}, nil
 }
 
+func (p *patient) Missing(context.Context, []searchindex.Document) ([]searchindex.ID, error) {
+	return nil, nil
+}
+
 func (p *patient) Apply(context.Context, *searchindex.Batch) error { return nil }
 func (p *patient) Close() error                                    { return nil }
 

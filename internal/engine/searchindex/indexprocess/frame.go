@@ -27,6 +27,7 @@ const (
 	checkpointsFrame
 	cancelFrame // ends the context of a call
 	closeFrame  // closes the index, after the calls in progress
+	missingFrame
 )
 
 const (

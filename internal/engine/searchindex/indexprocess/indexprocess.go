@@ -139,6 +139,27 @@ func (i *Index) Search(ctx context.Context, q *searchindex.Query) (searchindex.R
 	return r.Result, nil
 }
 
+// Missing implements searchindex.Index.
+func (i *Index) Missing(ctx context.Context, list []searchindex.Document) (missing []searchindex.ID, err error) {
+	if i.deferred.Load() != nil { // it has no documents
+		for n := range list {
+			missing = append(missing, list[n].ID)
+		}
+		return missing, i.check(ctx)
+	}
+	for rest := (searchindex.Batch{Put: list}); len(rest.Put) > 0; {
+		part, last := nextPart(&rest)
+		r, err := i.call(ctx, missingFrame, part.Put)
+		if err != nil {
+			return nil, err
+		}
+		if missing = append(missing, r.IDs...); last {
+			break
+		}
+	}
+	return missing, nil
+}
+
 // Checkpoints implements searchindex.Index.
 func (i *Index) Checkpoints(ctx context.Context, names []string) ([]uint64, error) {
 	if deferred := i.deferred.Load(); deferred != nil {

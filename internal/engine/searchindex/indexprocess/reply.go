@@ -10,7 +10,8 @@ import (
 // reply is what a call returns.
 type reply struct {
 	Result searchindex.Result
-	At     []uint64 // checkpoints
+	At     []uint64         // checkpoints
+	IDs    []searchindex.ID // of documents that are missing
 	Failed bool
 	// Message and Cause of the error; Cause is an index of causes, or -1.
 	Message string

@@ -161,6 +161,12 @@ func (s *server) decode(f frame) (run func(context.Context, *reply) error, err e
 			r.Result, err = s.index.Search(ctx, q)
 			return err
 		}, f.decode(q)
+	case missingFrame:
+		var list []searchindex.Document
+		return func(ctx context.Context, r *reply) (err error) {
+			r.IDs, err = s.index.Missing(ctx, list)
+			return err
+		}, f.decode(&list)
 	case checkpointsFrame:
 		var names []string
 		return func(ctx context.Context, r *reply) (err error) {

@@ -17,7 +17,7 @@ import (
 
 // Run runs the suite. open opens the index in a directory, or makes an empty one.
 func Run(t *testing.T, open func(t *testing.T, dir string) searchindex.Index) {
-	for name, test := range map[string]func(t *testing.T, open func(dir string) searchindex.Index){"model": model, "dictionary": dictionary, "pages": pages, "durability": durability, "bounds": bounds} {
+	for name, test := range map[string]func(t *testing.T, open func(dir string) searchindex.Index){"model": model, "dictionary": dictionary, "missing": missing, "pages": pages, "durability": durability, "bounds": bounds} {
 		t.Run(name, func(t *testing.T) {
 			test(t, func(dir string) searchindex.Index { return open(t, dir) })
 		})
