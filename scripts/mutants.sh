@@ -329,9 +329,9 @@ mutant "change sets without their sizes" $counter/change.go 's/^(\tbucket := s\.
 mutant "answer a change before its commit" $counter/change.go 's/if err := s\.changes\.Write\(ctx, r\); err != nil \{/go s.changes.Write(context.WithoutCancel(ctx), r)\n\tif err := ctx.Err(); err != nil {/' 'AKilledProcessLosesNoAnswer|SetsAreThoseOfAModel' $counter
 mutant "count the removal of who is no member" $counter/change.go 's/return m\.changed \&\& m\.stored/return m.changed/' 'SetsAreThoseOfAModel' $counter
 mutant "let all nodes change one row of a size" internal/platform/cluster/bucket.go 's/ % maxBuckets\)$/ % 1)/' NodesDoNotConflict $counter
-mutant "repair a size twice" $counter/reconcile.go 's/WHERE counter_counts\.n = \$5/WHERE counter_counts.n = $5 OR TRUE/' ReconcileWhileSetsChange $counter
-mutant "leave out sets behind the first batch" $counter/reconcile.go 's/if last = false; k\.compare/if k.compare/' ReconcileRepairsPlantedErrors $counter
-mutant "show a negative size" $counter/figures.go 's/= uint64\(max\(n, 0\)\) \/\/ it is/= uint64(n) \/\/ it is/' ReconcileRepairsPlantedErrors $counter
+mutant "repair a size twice" $counter/reconcile.go 's/WHERE counter_counts\.n = \$5/WHERE counter_counts.n = $5 OR TRUE/' TestSizesAreCorrectedWhileSetsChange $counter
+mutant "leave out sets behind the first batch" $counter/reconcile.go 's/if last = false; k\.compare/if k.compare/' TestWrongSizesAreFoundAndCorrected $counter
+mutant "show a negative size" $counter/figures.go 's/= uint64\(max\(n, 0\)\) \/\/ it is/= uint64(n) \/\/ it is/' TestWrongSizesAreFoundAndCorrected $counter
 mutant "overwrite the views that another node has written" $counter/views.go 's/WHERE counter_views\.version = excluded\.version - 1/WHERE TRUE/' ViewsOfOneBucketAreMerged $counter
 mutant "forget views that could not be written" $counter/views.go 's/^\t\tv\.waiting\[k\] = sketch$/\t\t_ = sketch/' ViewsOfOneBucketAreMerged $counter
 mutant "verify no counters" internal/tool/verify/counters.go 's/ORDER BY kind, subject`/LIMIT 0`/' DamageIsFound internal/tool/verify
@@ -1416,8 +1416,8 @@ mutant "listen to a replaced socket of a canary" internal/service/canary/probes.
 mutant "accept any certificate from a node" internal/service/canary/socket.go 's/if len\(raw\) == 0 \|\| Fingerprint\(raw\[0\]\) != fingerprint \{/if false {/' TestCertificatesAreKnownByTheirFingerprints ./internal/service/canary
 mutant "let a canary send through another node" internal/service/canary/socket.go 's/case f\.Hello\.Node != k\.target\.Node:/case f.Hello.Node == "":/' TestASocketToAnotherNodeIsNotUsed ./internal/service/canary
 mutant "do not sync what was not pushed to a canary" internal/service/canary/socket.go 's/missing = !k\.follow\(e\) \|\| missing/k.follow(e)/' TestASocketSyncsWhatWasNotPushed ./internal/service/canary
-mutant "forget differences before their round ends" internal/platform/reconciliation/reconciliation.go 's/if did\.Next != "" \{/if false {/' TestADifferenceIsFoundWithinARound ./internal/platform/reconciliation
-mutant "keep differences that are gone" internal/platform/reconciliation/reconciliation.go 's/AND round < \$2 AND NOT repairing/AND round < $2 AND FALSE/' TestADifferenceIsFoundWithinARound ./internal/platform/reconciliation
+mutant "forget differences before their round ends" internal/platform/reconciliation/reconciliation.go 's/err != nil \|\| did\.Next != "" \{/err != nil {/' TestADifferenceIsFoundWithinARound ./internal/platform/reconciliation
+mutant "keep differences that are gone" internal/platform/reconciliation/reconciliation.go 's/AND round < \$2 AND NOT repairing/AND round < $2 AND FALSE AND NOT repairing/' TestADifferenceIsFoundWithinARound ./internal/platform/reconciliation
 mutant "compare from the beginning each minute" internal/platform/reconciliation/reconciliation.go 's/c\.Compare\(ctx, r\.Position, /c.Compare(ctx, "", /' TestADifferenceIsFoundWithinARound ./internal/platform/reconciliation
 mutant "repair without an entry in the audit log" internal/platform/reconciliation/repair.go 's/return s\.deps\.Audit\.Add\(ctx, tx, (auditlog\.Entry\{.*\})\)/_ = \1\n\t\treturn nil/' TestADifferenceIsRepairedOnDemand ./internal/platform/reconciliation
 mutant "do not look at the sizes of files" internal/service/media/compare.go 's/if size != u\.declared \{/if false {/' TestMissingFilesAreFoundAndDropped ./internal/service/media
@@ -1854,7 +1854,7 @@ mutant "compare no deployment in the bench of videos" internal/tool/bench/video.
 mutant "count blocks that an edge was fetching as missed" internal/tool/bench/video_edge.go 's/(result="joined"\}`: )\&f\.found/\1\&f.missed/' '^TestEdgeFigures$' internal/tool/bench
 mutant "take the metrics of any node for those of an edge" internal/tool/bench/video_edge.go 's/seen != len\(wanted\)/seen > len(wanted)/' '^TestEdgeFigures$' internal/tool/bench
 mutant "report posts that are not indexed yet" internal/service/search/compare.go 's/^\t\tif !pending \{$/if true {/' TestPostsThatTheIndexLacksAreFound ./internal/service/search
-mutant "do not compare the texts that the index has" internal/service/search/compare.go 's/if len\(ask\.Terms\) < searchindex\.MaxTerms \{/if false {/' TestPostsThatTheIndexLacksAreFound ./internal/service/search
+mutant "do not compare the texts that the index has" internal/engine/searchindex/blevesearch/missing.go 's/case textField, denseField:/case "none":/' '/missing$' ./internal/engine/searchindex/blevesearch
 mutant "report messages that an entry changes which is not indexed yet" internal/service/search/compare_messages.go 's/isSettled = !changed\[d\.Number\] \&\& /isSettled = /' TestMessagesThatTheIndexLacksAreFound ./internal/service/search
 mutant "compare messages that are not indexed yet" internal/service/search/compare_messages.go 's/entries\[len\(entries\)-1\]\.Seq > through/false/' TestMessagesThatTheIndexLacksAreFound ./internal/service/search
 mutant "compare only the beginning of a conversation" internal/service/search/compare_messages.go 's/at\.ended = len\(entries\) < most/at.ended = true/' TestMessagesThatTheIndexLacksAreFound ./internal/service/search
@@ -1872,7 +1872,7 @@ mutant "begin a new epoch of streams when timelines move" internal/tool/move/sha
 mutant "leave the nodes their place of the timelines" internal/tool/move/sharedtimelines.go 's/DO UPDATE SET value = \$1/DO UPDATE SET value = cluster_settings.value || substr($1, 1, 0)/' '^TestTimelinesMoveWhileServersRead$' ./internal/tool/move
 mutant "leave out rows after a page of an export" internal/engine/timeline/pglog/export.go 's/n < exportRows \{/n <= exportRows {/' '^TestTimelinesMoveWhileServersRead$' ./internal/tool/move
 mutant "apply updates again when the index is compared" internal/service/search/messages.go 's/len\(updates\) > 0 \&\& !x\.onlyReads/len(updates) > 0/' '^TestComparisonsOnlyRead$' ./internal/service/search
-mutant "begin a slow step of a comparison of messages again" internal/service/search/compare_messages.go 's/if err != nil \&\& progress \{/if err != nil \&\& !progress {/' '^TestComparisonsContinueAfterErrors$' ./internal/service/search
+mutant "begin a slow step of a comparison of messages again" internal/service/search/compare_messages.go 's/m\.step\.Next = m\.asked\.String\(\)/m.step.Next = ""/' '^TestComparisonsContinueAfterErrors$' ./internal/service/search
 mutant "tell the cold tier again of a recall" internal/service/chat/recall.go 's/\|\| !changed \|\| u\.onRecalled/|| !changed \&\& false || u.onRecalled/' '^TestARecallIsToldOnce$' ./internal/service/chat
 mutant "read entries of archives that were left out" internal/tool/importer/source.go 's/return nil, \&fs\.PathError\{Op: "open", Path: name, Err: fs\.ErrNotExist\}/return s.Open(name)/' '^TestEntriesWithOtherSpellings$' ./internal/tool/importer
 mutant "compare rooms of reports with addresses that wait" internal/service/bridge/claim.go 's/address = \$3 AND state = \$4\)/address = $3 AND state <> $4 + 9)/' '^TestRoomsAreComparedInTheBridgesForm$' ./internal/service/bridge
@@ -1942,6 +1942,28 @@ mutant "answer pings before what is for one" internal/transport/gateway/conn.go 
 mutant "answer pings of WebSocket before what is for one" internal/transport/gateway/input.go 's/c\.sendPong\(opPong, /c.sendEncoded(opPong, /' '^TestAnswersToPingsComeLast$' internal/transport/gateway
 mutant "read long pages without a pause" internal/service/chat/history.go 's/s\.deps\.Yield != nil \{/n < 0 {/' '^TestLongPagesYield$' internal/service/chat
 mutant "convert long pages without a pause" internal/service/chat/get_messages.go 's/^\t\ts\.yieldAfter\(i\)$//' '^TestLongPagesYield$' internal/service/chat
+mutant "correct a size without a finding" internal/platform/reconciliation/reconciliation.go 's/\t\tstored = append\(stored, f\)$/\t\tif f.Corrected {\n\t\t\tcontinue\n\t\t}\n\t\tstored = append(stored, f)/' '^TestACorrectedDifferenceIsVisible$' ./internal/platform/reconciliation
+mutant "forget a corrected difference after a round" internal/platform/reconciliation/reconciliation.go 's/ AND NOT repairing AND NOT corrected`/ AND NOT repairing`/' '^TestACorrectedDifferenceIsVisible$' ./internal/platform/reconciliation
+mutant "keep a difference that agreed before it was corrected" internal/platform/reconciliation/reconciliation.go 's/if !f\.Corrected \{/if false {/' '^TestACorrectedDifferenceIsVisible$' ./internal/platform/reconciliation
+mutant "keep any number of differences" internal/platform/reconciliation/reconciliation.go 's/ \|\| kept == maxDifferences \{/ {/' '^TestKeptDifferencesAreBounded$' ./internal/platform/reconciliation
+mutant "leave a refused repair as being repaired" internal/platform/reconciliation/repair.go 's/SET repairing = FALSE, what/SET what/' '^TestADifferenceThatCannotBeRepairedStays$' ./internal/platform/reconciliation
+mutant "delete a file without asking again whether it is needed" internal/platform/reconciliation/unreferenced_files.go 's/if err != nil \|\| len\(found\) == 0 \{/if err != nil {/' '^TestUnreferencedFilesAreFoundAndDeleted$' ./internal/platform/reconciliation
+mutant "compare files that are being stored" internal/platform/reconciliation/unreferenced_files.go 's/if f\.Modified\.Before\(old\) \{/if true {/' '^TestYoungFilesAreNotCompared$' ./internal/platform/reconciliation
+mutant "leave out the folders behind the first one" internal/platform/reconciliation/unreferenced_files.go 's/if n\+\+; n == len\(u\.Owners\) \{/if n++; true {/' '^TestUnreferencedFilesAreFoundAndDeleted$' ./internal/platform/reconciliation
+mutant "take files of uploads that are not complete for unreferenced" internal/service/media/unreferenced.go 's/\|\| u\.complete > 0 \&\& u\.stored != f\.attempt/|| u.stored != f.attempt/' '^TestUnreferencedFilesAreDeletedDuringUploads$' ./internal/service/media
+mutant "leave the files of superseded attempts alone" internal/service/media/unreferenced.go 's/\|\| u\.complete > 0 \&\& u\.stored != f\.attempt/|| u.complete > 9/' '^TestFilesThatNoUploadNamesAreFound$' ./internal/service/media
+mutant "take what is not named like a file of uploads for one" internal/service/media/unreferenced.go 's/return f, key == blobKey\(f\.upload, 1\)$/return f, true/' '^TestFilesThatNoUploadNamesAreFound$' ./internal/service/media
+mutant "take files of a video in processing for unreferenced" internal/service/video/unreferenced.go 's/case state < stateReady \|\| cleanMs > 0:/case cleanMs > 0:/' '^TestNoFileOfAVideoInProcessingIsUnreferenced$' ./internal/service/video
+mutant "take files of a rendition that is being made for unreferenced" internal/service/video/unreferenced.go 's/ \|\| state == stateReady \&\& t\.stored == 0 \&\& t\.job > 0$//' '^TestNoFileOfAVideoInProcessingIsUnreferenced$' ./internal/service/video
+mutant "leave superseded files of videos alone" internal/service/video/unreferenced.go 's/return t\.stored == f\.attempt \|\| /return true || /' '^TestFilesThatNoVideoNamesAreFound$' ./internal/service/video
+mutant "do not compare files of outputs of stages" internal/service/video/compare.go 's/r\.first\+int64\(output\)/r.first/' '^TestMissingFilesOfVideosAreFound$' ./internal/service/video
+mutant "take segments of the manifest for unreferenced" internal/platform/coldtier/unreferenced.go 's/if !slices\.Contains\(named, key\) \{/if true {/' '^TestSegmentsThatTheManifestDoesNotNameAreFound$' ./internal/platform/coldtier
+mutant "do not compare checksums of segments" internal/platform/coldtier/compare.go 's/else if !bytes\.Equal\(sum\.Sum\(nil\), s\.Checksum\) \{/else if false {/' '^TestDamagedSegmentsAreFound$' ./internal/platform/coldtier
+mutant "list a folder from its beginning each time" internal/engine/blob/diskblob/list.go 's/l\.folder != folder \|\| after == "" \|\| l\.position\(\) != after/true/' '^TestStore$/lists' ./internal/engine/blob/diskblob
+mutant "compare one conversation with the index at a time" internal/service/search/compare_messages.go 's/if m\.docs >= m\.sizes\.entries \{/if true {/' '^TestMessagesAreComparedInBatches$' ./internal/service/search
+mutant "do not ask the index for the last documents of a step" internal/service/search/compare_messages.go 's/\terr = m\.ask\(ctx\)$/\tm.step.Items += m.items/' '^TestMessagesThatTheIndexLacksAreFound$' ./internal/service/search
+mutant "find a document with another author" internal/engine/searchindex/blevesearch/missing.go 's/Access: d\.Access, Author: d\.Author\}/Access: d.Access}/' '/missing$' ./internal/engine/searchindex/blevesearch
+mutant "find a document at another time" internal/engine/searchindex/blevesearch/missing.go 's/return isThen, err/return true, err/' '/missing$' ./internal/engine/searchindex/blevesearch
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

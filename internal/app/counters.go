@@ -29,6 +29,5 @@ func (n *Node) counterNodes() func() []string {
 func (n *Node) registerCounterMetrics() {
 	telemetry.Count(n.registry, "counter_changes_total", "Changes of sets that were answered.", func() float64 { return float64(n.counters.Changes()) })
 	telemetry.Count(n.registry, "counter_transactions_total", "Merged writes of changes of sets.", func() float64 { return float64(n.counters.Transactions()) })
-	telemetry.Count(n.registry, "counter_repairs_total", "Counters that differed from their sets, and were repaired.", func() float64 { return float64(n.counters.Repairs()) })
 	telemetry.Count(n.registry, "counter_views_dropped_total", "Unique views that were not counted because too many waited to be written.", func() float64 { return float64(n.counters.DroppedViews()) })
 }

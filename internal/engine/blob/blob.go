@@ -7,6 +7,7 @@ package blob
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 )
@@ -20,6 +21,9 @@ type Store interface {
 	Open(ctx context.Context, key string) (io.ReadSeekCloser, int64, error)
 	// Delete removes a file. A missing file is not an error.
 	Delete(ctx context.Context, key string) error
+	// List returns some of the files whose keys begin with a folder and a slash: those that follow a position, "" at the beginning, at most as many as limit. What a page costs depends on the limit only. A file
+	// that is there during the whole listing is on a page; on several if the listing was interrupted. A page may be empty and not the last one.
+	List(ctx context.Context, folder, after string, limit int) (Page, error)
 
 	// BeginParts begins a file that is stored in parts, and returns a session for the calls below. Nobody sees the file before JoinParts.
 	// A session survives the process. It ends with JoinParts or AbortParts.
@@ -32,6 +36,20 @@ type Store interface {
 	JoinParts(ctx context.Context, key, session string, parts []Part) error
 	// AbortParts removes all parts. A missing session is not an error.
 	AbortParts(ctx context.Context, key, session string) error
+}
+
+// Page is what List returns.
+type Page struct {
+	Files []File
+	// Next is the position behind them; "": there are no more.
+	Next string
+}
+
+// File is a complete file of a store.
+type File struct {
+	Key      string
+	Size     int64
+	Modified time.Time // by the clock of the machine or server that has it
 }
 
 // RangeReader reads parts of files by one request each.

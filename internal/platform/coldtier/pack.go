@@ -298,7 +298,7 @@ func sameEntry(a, b timeline.Entry) bool {
 func fileName(conversation, first uint64) string {
 	var unique [8]byte
 	_, _ = rand.Read(unique[:]) // never fails
-	return fmt.Sprintf("cold/%02x/%x/%d-%s", byte(timeline.Key{Kind: timeline.Conversation, ID: conversation}.Hash()), conversation, first, hex.EncodeToString(unique[:]))
+	return fmt.Sprintf(filesFolder+"/%02x/%x/%d-%s", byte(timeline.Key{Kind: timeline.Conversation, ID: conversation}.Hash()), conversation, first, hex.EncodeToString(unique[:]))
 }
 
 // trim removes the entries from one seq to another from the log, which have expired or are in the manifest. Control entries stay. check, if

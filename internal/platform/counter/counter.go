@@ -7,9 +7,9 @@
 // counter_views has sketches of viewers.
 //
 // A change is answered after its commit. Those that wait at the same time share one transaction (sqldb.Merged). Adding a member, and removing
-// who is none, do nothing. In the background, sizes are compared with the sets, and repaired.
+// who is none, do nothing. Comparison compares sizes with the sets in the background, and corrects them.
 //
-// It may use sqldb. All methods are safe for concurrent use.
+// It may use sqldb, cluster and reconciliation. All methods are safe for concurrent use.
 package counter
 
 import (
@@ -55,14 +55,14 @@ type Deps struct {
 	// Nodes returns the names of the live nodes, in the same order on each. Each writes to a bucket of its own. While nodes disagree, two may
 	// write to the same one, which costs retries and nothing else. If nil, this node is the only one.
 	Nodes func() []string
-	// IsCoordinator reports whether this node reconciles sizes with sets. If nil, it does.
+	// IsCoordinator reports whether this node deletes the rows of removed members. If nil, it does.
 	IsCoordinator func() bool
 	// OnChange is called in the transaction of changes, with those that changed a set: at most one of each member. Its failure is that of all
 	// writers of the transaction. It may run again after a failed commit. It may be nil.
 	OnChange func(ctx context.Context, tx *sql.Tx, changes []Change) error
 }
 
-// repairBucket is the bucket of repairs.
+// repairBucket is the bucket of corrections.
 const repairBucket = -1
 
 var migrations = []string{
@@ -98,17 +98,13 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	return s, s.openSnapshotCaches(ctx)
 }
 
-// Run writes views, and reconciles sizes with sets, until ctx ends. It then writes the views that wait.
+// Run writes views, and deletes rows of removed members, until ctx ends. It then writes the views that wait.
 func (s *Service) Run(ctx context.Context) error {
 	var group sync.WaitGroup
 	defer group.Wait()
 	group.Go(func() { s.runViews(ctx) })
 	group.Go(func() {
-		work := cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: reconcileInterval, Round: func(ctx context.Context) error {
-			_, err := s.Reconcile(ctx)
-			return err
-		}, Failed: "counters could not be reconciled with their sets; the next round tries again", Logger: s.deps.Logger}
-		work.Run(ctx)
+		(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: deleteInterval, Round: s.deleteRemoved, Failed: "rows of removed members could not be deleted; the next round tries again", Logger: s.deps.Logger}).Run(ctx)
 	})
 	return nil
 }
@@ -121,8 +117,8 @@ func (s *Service) bucket() int64 {
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }
 
 const (
-	// reconcileInterval is the time between two rounds of Reconcile.
-	reconcileInterval = time.Hour
+	// deleteInterval is the time between two deletions of rows of removed members.
+	deleteInterval = time.Hour
 	// maxPage bounds a page of a list, and the subjects of one call.
 	maxPage = 1000
 )

@@ -4,72 +4,106 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"math"
-	"time"
+	"strings"
 
-	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
+	"github.com/rialto-im/rialto/internal/platform/reconciliation"
 )
 
 const (
-	// reconcileRows is how many rows of members, or of sizes, one query compares. A larger set is one query.
-	reconcileRows = 10_000
+	// rowsOfItem is how many rows of members, or of sizes, count as an item of a comparison: counting one is that much less work than reading a row of another comparison.
+	rowsOfItem = 100
 	// keepRemovedMs is how long a removed member stays as a row. Its deletion is for space only.
 	keepRemovedMs = 3_600_000
 	removedBatch  = 1000
 )
 
-// Repair is a size that was wrong, and by how much it was corrected.
-type Repair struct {
-	Kind    Kind
-	Subject uint64
-	// Members is the number of members, and Counted the size that was stored.
-	Members, Counted int64
-}
-
-// Reconcile compares all sizes with their sets, repairs the wrong ones, and deletes removed members. It returns what it repaired, and goes
-// on after a failure.
+// Comparison compares all sizes with their sets. A wrong size is corrected at once: the set is what its members have said, and the size only counts them.
 //
 // Each query sees one state of the database, in which a size is that of its set, whatever is being written. So a difference is an error, which
 // stays until the size is corrected by it, even if the set has changed since.
-func (s *Service) Reconcile(ctx context.Context) (repaired []Repair, err error) {
-	faults := []error{s.deleteRemoved(ctx)}
-	for at := (setKey{}); ; {
-		began := time.Now()
-		upTo, last, err := s.batchEnd(ctx, at)
-		if err != nil {
-			return repaired, errors.Join(append(faults, err)...)
-		}
-		wrong, err := s.compare(ctx, at, upTo)
-		if err != nil {
-			return repaired, errors.Join(append(faults, err)...)
-		}
-		for _, w := range wrong {
-			done, err := s.repair(ctx, w)
-			faults = append(faults, err)
-			if done {
-				repaired = append(repaired, w.Repair)
-			}
-		}
-		if last {
-			return repaired, errors.Join(faults...)
-		}
-		if err := backoff.Sleep(ctx, time.Since(began)); err != nil { // at most half of the time is spent on this
-			return repaired, errors.Join(append(faults, err)...)
-		}
-		at = upTo
+func (s *Service) Comparison() reconciliation.Comparison { return sizeComparison{s} }
+
+type sizeComparison struct{ *Service }
+
+// Name is a reconciliation.Comparison's.
+func (sizeComparison) Name() string { return "counts" }
+
+// Compare is a reconciliation.Comparison's. A position is the last set. A set is compared as a whole, however large it is.
+func (s sizeComparison) Compare(ctx context.Context, after string, limit int) (step reconciliation.Step, err error) {
+	behind, err := parsePosition(after)
+	if err != nil {
+		return step, err
 	}
+	upTo, last, err := s.batchEnd(ctx, behind, limit*rowsOfItem)
+	if err != nil {
+		return step, err
+	}
+	sets, wrong, err := s.compare(ctx, behind, upTo)
+	if err != nil {
+		return step, err
+	}
+	step.Items = sets
+	for _, w := range wrong {
+		step.Differences = append(step.Differences, w.difference(s.Service))
+	}
+	if !last {
+		step.Next = fmt.Sprint(int64(upTo.kind), " ", upTo.subject)
+	}
+	return step, nil
 }
 
-// batchEnd returns the last set of the batch behind another set, and whether no set follows.
-func (s *Service) batchEnd(ctx context.Context, behind setKey) (upTo setKey, last bool, err error) {
+// Repair is a reconciliation.Comparison's. The size was corrected when it was found; it is compared once more.
+func (s sizeComparison) Repair(ctx context.Context, subject string) error {
+	of, err := parseSubject(subject)
+	if err != nil {
+		return err
+	}
+	_, wrong, err := s.compare(ctx, setKey{of.kind, of.subject - 1}, of)
+	if err != nil || len(wrong) == 0 {
+		return err
+	}
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := wrong[0].correct(ctx, tx)
+		return err
+	})
+}
+
+// parsePosition reads the set behind which a step continues.
+func parsePosition(after string) (behind setKey, err error) {
+	if after == "" {
+		return behind, nil
+	}
+	_, err = fmt.Sscanf(after, "%d %d", (*int64)(&behind.kind), &behind.subject)
+	return behind, err
+}
+
+// parseSubject reads a subject such as post_likes 42.
+func parseSubject(subject string) (of setKey, err error) {
+	name, number, _ := strings.Cut(subject, " ")
+	_, err = fmt.Sscanf(number, "%d", &of.subject)
+	for k, n := range kindNames {
+		if n == name {
+			of.kind = k
+		}
+	}
+	if err != nil || of.kind == 0 || of.subject == 0 {
+		return of, fmt.Errorf("%q names no set", subject)
+	}
+	return of, nil
+}
+
+// batchEnd returns the last set of the batch behind another set, of so many rows or of a larger set, and whether no set follows.
+func (s *Service) batchEnd(ctx context.Context, behind setKey, rows int) (upTo setKey, last bool, err error) {
 	upTo, last = setKey{math.MaxInt64, math.MaxInt64}, true
 	for _, query := range []string{
 		`SELECT kind, subject FROM counter_members WHERE present AND (kind, subject) > ($1, $2) ORDER BY kind, subject LIMIT 1 OFFSET $3`,
 		`SELECT kind, subject FROM counter_counts WHERE (kind, subject) > ($1, $2) ORDER BY kind, subject LIMIT 1 OFFSET $3`,
 	} {
 		var k setKey
-		err := s.deps.DB.Read().QueryRowContext(ctx, query, int64(behind.kind), int64(behind.subject), reconcileRows-1).Scan(&k.kind, &k.subject)
+		err := s.deps.DB.Read().QueryRowContext(ctx, query, int64(behind.kind), int64(behind.subject), rows-1).Scan(&k.kind, &k.subject)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
@@ -83,45 +117,45 @@ func (s *Service) batchEnd(ctx context.Context, behind setKey) (upTo setKey, las
 	return upTo, last, nil
 }
 
-// wrongSize is a repair to make, if the repairs of the size are still the same.
+// wrongSize is a size that differs from its set, and how much was added to it by corrections before.
 type wrongSize struct {
-	Repair
-	repairs int64 // sum of the earlier repairs
+	setKey
+	members, counted, corrections int64
 }
 
-// compare returns the wrong sizes behind one set and up to another.
-func (s *Service) compare(ctx context.Context, behind, upTo setKey) (wrong []wrongSize, err error) {
+// compare counts the sets behind one set and up to another, and returns the wrong sizes among them.
+func (s *Service) compare(ctx context.Context, behind, upTo setKey) (sets int, wrong []wrongSize, err error) {
 	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT kind, subject, CAST(SUM(members) AS BIGINT), CAST(SUM(counted) AS BIGINT), CAST(SUM(repairs) AS BIGINT) FROM (
 		SELECT kind, subject, COUNT(*) AS members, 0 AS counted, 0 AS repairs FROM counter_members WHERE present AND (kind, subject) > ($1, $2) AND (kind, subject) <= ($3, $4) GROUP BY kind, subject
 		UNION ALL SELECT kind, subject, 0, n, CASE WHEN bucket < 0 THEN n ELSE 0 END FROM counter_counts WHERE (kind, subject) > ($1, $2) AND (kind, subject) <= ($3, $4)) AS sizes
-		GROUP BY kind, subject HAVING SUM(members) <> SUM(counted)`, int64(behind.kind), int64(behind.subject), int64(upTo.kind), int64(upTo.subject))
+		GROUP BY kind, subject`, int64(behind.kind), int64(behind.subject), int64(upTo.kind), int64(upTo.subject))
 	err = sqldb.EachRow(rows, err, func(r *sql.Rows) error {
 		var w wrongSize
-		err := r.Scan(&w.Kind, &w.Subject, &w.Members, &w.Counted, &w.repairs)
-		wrong = append(wrong, w)
-		return err
-	})
-	return wrong, err
-}
-
-// repair corrects a size by its difference, and reports it. It does nothing if another node has repaired the size meanwhile.
-func (s *Service) repair(ctx context.Context, w wrongSize) (done bool, err error) {
-	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `INSERT INTO counter_counts (kind, subject, bucket, n) VALUES ($1, $2, $3, $4) ON CONFLICT (kind, subject, bucket) DO UPDATE SET n = counter_counts.n + excluded.n WHERE counter_counts.n = $5`,
-			int64(w.Kind), int64(w.Subject), repairBucket, w.Members-w.Counted, w.repairs)
-		if err != nil {
+		if err := r.Scan(&w.kind, &w.subject, &w.members, &w.counted, &w.corrections); err != nil {
 			return err
 		}
-		n, err := result.RowsAffected()
-		done = n == 1
-		return err
+		if sets++; w.members != w.counted {
+			wrong = append(wrong, w)
+		}
+		return nil
 	})
-	if err != nil || !done {
+	return sets, wrong, err
+}
+
+func (w wrongSize) difference(s *Service) reconciliation.Difference {
+	return reconciliation.Difference{Subject: fmt.Sprint(w.kind, " ", w.subject), What: fmt.Sprintf("the set has %d members, and %d were counted", w.members, w.counted),
+		Correct: func(ctx context.Context, tx *sql.Tx) (bool, error) { return w.correct(ctx, tx) }}
+}
+
+// correct adds what is missing to a size. It reports false if the size was corrected since it was compared.
+func (w wrongSize) correct(ctx context.Context, tx *sql.Tx) (done bool, err error) {
+	result, err := tx.ExecContext(ctx, `INSERT INTO counter_counts (kind, subject, bucket, n) VALUES ($1, $2, $3, $4) ON CONFLICT (kind, subject, bucket) DO UPDATE SET n = counter_counts.n + excluded.n WHERE counter_counts.n = $5`,
+		int64(w.kind), int64(w.subject), repairBucket, w.members-w.counted, w.corrections)
+	if err != nil {
 		return false, err
 	}
-	s.metrics.repairs.Add(1)
-	s.deps.Logger.Error("a counter differed from its set, and was repaired", "kind", w.Kind.String(), "subject", w.Subject, "members", w.Members, "counted", w.Counted)
-	return true, nil
+	n, err := result.RowsAffected()
+	return n == 1, err
 }
 
 // deleteRemoved deletes the rows of members that were removed long ago.

@@ -2,12 +2,17 @@ package counter_test
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
+	"maps"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/platform/counter"
+	"github.com/rialto-im/rialto/internal/platform/reconciliation"
 )
 
 // plantErrors fills sets over several batches and makes some sizes wrong. It returns the true sizes.
@@ -40,33 +45,95 @@ func plantErrors(f *fleet) map[uint64]uint64 {
 	return want
 }
 
-// Planted errors are found, reported and repaired; right sizes are left alone. A size is never negative meanwhile.
-func TestReconcileRepairsPlantedErrors(t *testing.T) {
-	f := open(t, 2)
-	want := plantErrors(f)
-	if n := f.count(4); n != 0 {
-		t.Errorf("a negative row counts %d", n)
-	}
-	repaired, err := f.nodes[0].Reconcile(t.Context())
-	must(t, err)
-	if len(repaired) != 6 || f.nodes[0].Repairs() != 6 {
-		t.Errorf("%d repairs, %+v", f.nodes[0].Repairs(), repaired)
-	}
-	for subject, n := range want {
-		if got := f.count(subject); got != n {
-			t.Errorf("subject %d counts %d, want %d", subject, got, n)
+// round compares all sets on a node, so many items at once, as a reconciliation.Service does. It returns what differed and was corrected, by subject, and how many sets there are.
+func (f *fleet) round(s *counter.Service, limit int) (found map[string]string, sets int) {
+	f.t.Helper()
+	found = map[string]string{}
+	for at := ""; ; {
+		step, err := s.Comparison().Compare(context.Background(), at, limit)
+		if err != nil {
+			f.t.Error(err)
+			return found, sets
 		}
-	}
-	if repaired, err = f.nodes[1].Reconcile(t.Context()); err != nil || len(repaired) != 0 {
-		t.Errorf("again: %+v, %v", repaired, err)
+		sets += step.Items
+		for _, d := range step.Differences {
+			if f.correct(d) {
+				found[d.Subject] = d.What
+			}
+		}
+		if at = step.Next; at == "" {
+			return found, sets
+		}
 	}
 }
 
-// While several nodes reconcile at once, and sets change, each error is repaired once.
-func TestReconcileWhileSetsChange(t *testing.T) {
+// correct corrects a difference, and reports whether there still was one.
+func (f *fleet) correct(d reconciliation.Difference) (done bool) {
+	f.t.Helper()
+	if err := f.dbs[0].Write(context.Background(), func(tx *sql.Tx) (err error) {
+		done, err = d.Correct(context.Background(), tx)
+		return err
+	}); err != nil {
+		f.t.Error(err)
+	}
+	return done
+}
+
+// Planted errors are found in one round, described and corrected; right sizes are left alone. A size is never negative meanwhile.
+func TestWrongSizesAreFoundAndCorrected(t *testing.T) {
+	for _, limit := range []int{1, 7, 1000} { // of a hundred rows
+		f := open(t, 2)
+		want := plantErrors(f)
+		if n := f.count(4); n != 0 {
+			t.Errorf("a negative row counts %d", n)
+		}
+		found, sets := f.round(f.nodes[0], limit)
+		differences := map[string]string{
+			"post_likes 3": "the set has 3 members, and 8 were counted", "post_likes 4": "the set has 4 members, and -2 were counted", "post_likes 5": "the set has 5 members, and 0 were counted",
+			"post_likes 21": "the set has 12000 members, and 11999 were counted", "post_likes 22": "the set has 3 members, and 6 were counted", "post_likes 5000": "the set has 0 members, and 9 were counted",
+		}
+		if !maps.Equal(found, differences) || sets != 23 {
+			t.Errorf("with %d items at once, of %d sets these differed: %q, want %q", limit, sets, found, differences)
+		}
+		for subject, n := range want {
+			if got := f.count(subject); got != n {
+				t.Errorf("subject %d counts %d, want %d", subject, got, n)
+			}
+		}
+		if found, _ = f.round(f.nodes[1], limit); len(found) != 0 {
+			t.Errorf("again: %q", found)
+		}
+	}
+}
+
+// A size is compared and corrected again on demand, and one that is right is left alone.
+func TestASizeIsCorrectedOnDemand(t *testing.T) {
+	f := open(t, 1)
+	want := plantErrors(f)
+	c := f.nodes[0].Comparison()
+	for range 2 { // a repair may be repeated
+		for _, subject := range []uint64{2, 3} {
+			must(t, c.Repair(t.Context(), fmt.Sprint("post_likes ", subject)))
+			if got := f.count(subject); got != want[subject] {
+				t.Errorf("subject %d counts %d, want %d", subject, got, want[subject])
+			}
+		}
+	}
+	if got := f.count(22); got == want[22] {
+		t.Error("another size was corrected")
+	}
+	for _, subject := range []string{"", "post_likes", "likes 3", "post_likes nobody"} {
+		if err := c.Repair(t.Context(), subject); err == nil {
+			t.Errorf("%q names a set", subject)
+		}
+	}
+}
+
+// While several nodes compare at once, and sets change, each error is corrected once.
+func TestSizesAreCorrectedWhileSetsChange(t *testing.T) {
 	f := open(t, 3)
 	want := plantErrors(f)
-	var writing, reconciling sync.WaitGroup
+	var writing, comparing sync.WaitGroup
 	for _, subject := range []uint64{3, 4, 5, 21, 22, 5000} {
 		writing.Go(func() {
 			for n := range 60 {
@@ -81,19 +148,19 @@ func TestReconcileWhileSetsChange(t *testing.T) {
 		})
 		want[subject] += 30
 	}
+	var corrected atomic.Int64
 	for _, s := range f.nodes {
-		reconciling.Go(func() {
+		comparing.Go(func() {
 			for range 3 {
-				if _, err := s.Reconcile(context.Background()); err != nil {
-					t.Error(err)
-				}
+				found, _ := f.round(s, 100)
+				corrected.Add(int64(len(found)))
 			}
 		})
 	}
 	writing.Wait()
-	reconciling.Wait()
-	if repairs := f.nodes[0].Repairs() + f.nodes[1].Repairs() + f.nodes[2].Repairs(); repairs != 6 {
-		t.Errorf("%d repairs", repairs)
+	comparing.Wait()
+	if n := corrected.Load(); n != 6 {
+		t.Errorf("%d corrections", n)
 	}
 	for subject, n := range want {
 		if got := f.count(subject); got != n {
@@ -113,15 +180,13 @@ func TestRemovedMembersAreDeleted(t *testing.T) {
 	for u := range id.User(2500) {
 		must(t, s.Apply(t.Context(), []counter.Change{{Kind: counter.PostLikes, Subject: 7, User: u + 1}, {Kind: counter.PostLikes, Subject: 7, User: u + 1, Remove: u > 0}}))
 	}
-	_, err := s.Reconcile(t.Context())
-	must(t, err)
+	must(t, s.DeleteRemoved(t.Context()))
 	if n := rows(); n != 2500 {
 		t.Errorf("%d rows at once", n)
 	}
 	f.clock.Advance(time.Hour + time.Millisecond)
 	must(t, s.Apply(t.Context(), []counter.Change{{Kind: counter.PostLikes, Subject: 7, User: 2}}))
-	_, err = s.Reconcile(t.Context())
-	must(t, err)
+	must(t, s.DeleteRemoved(t.Context()))
 	if n := rows(); n != 2 || f.count(7) != 2 {
 		t.Errorf("%d rows, %d members", n, f.count(7))
 	}

@@ -13,7 +13,8 @@ import (
 // Status is how far a comparison is, and how many differences it has.
 type Status struct {
 	Round
-	Differences int64
+	// Differences that are not repaired, and those that were Corrected and that no operator has seen yet.
+	Differences, Corrected int64
 }
 
 // Statuses returns all comparisons, in the order in which they were given. One that has not begun has no round.
@@ -23,10 +24,10 @@ func (s *Service) Statuses(ctx context.Context) (list []Status, err error) {
 		at[c.Name()] = len(list)
 		list = append(list, Status{Round: Round{Comparison: c.Name()}})
 	}
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT comparison, position, round, checked, compared, began_ms, ended_ms, (SELECT count(*) FROM reconciliation_differences d WHERE d.comparison = r.comparison) FROM reconciliation_rounds r`)
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT comparison, position, round, checked, compared, began_ms, ended_ms, (SELECT count(*) FROM reconciliation_differences d WHERE d.comparison = r.comparison AND NOT corrected), (SELECT count(*) FROM reconciliation_differences d WHERE d.comparison = r.comparison AND corrected) FROM reconciliation_rounds r`)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var v Status
-		err := rows.Scan(&v.Comparison, &v.Position, &v.Number, &v.checked, &v.Compared, &v.BeganMs, &v.EndedMs, &v.Differences)
+		err := rows.Scan(&v.Comparison, &v.Position, &v.Number, &v.checked, &v.Compared, &v.BeganMs, &v.EndedMs, &v.Differences, &v.Corrected)
 		if i, ok := at[v.Comparison]; ok && err == nil {
 			list[i] = v
 		}
@@ -49,11 +50,16 @@ type counts struct {
 
 var (
 	differencesDesc = prometheus.NewDesc("rialto_reconciliation_differences", "Differences between two stores that are not repaired.", []string{"comparison"}, nil)
+	correctedDesc   = prometheus.NewDesc("rialto_reconciliation_corrected", "Differences that were corrected when they were found, and that no operator has seen yet.", []string{"comparison"}, nil)
 	roundDesc       = prometheus.NewDesc("rialto_reconciliation_round_ended_seconds", "When the last round ended, in seconds since 1970; 0: none has.", []string{"comparison"}, nil)
 )
 
 // Describe is a prometheus.Collector's.
-func (s *Service) Describe(out chan<- *prometheus.Desc) { out <- differencesDesc; out <- roundDesc }
+func (s *Service) Describe(out chan<- *prometheus.Desc) {
+	out <- differencesDesc
+	out <- correctedDesc
+	out <- roundDesc
+}
 
 // Collect is a prometheus.Collector's. Every node has the same figures, those of the database.
 func (s *Service) Collect(out chan<- prometheus.Metric) {
@@ -71,6 +77,7 @@ func (s *Service) Collect(out chan<- prometheus.Metric) {
 	}
 	for _, v := range s.counts.list {
 		out <- prometheus.MustNewConstMetric(differencesDesc, prometheus.GaugeValue, float64(v.Differences), v.Comparison)
+		out <- prometheus.MustNewConstMetric(correctedDesc, prometheus.GaugeValue, float64(v.Corrected), v.Comparison)
 		out <- prometheus.MustNewConstMetric(roundDesc, prometheus.GaugeValue, float64(v.EndedMs)/1000, v.Comparison)
 	}
 }

@@ -1,8 +1,9 @@
 // Package reconciliation compares stores that have to agree, all the time and a little at a time, and repairs what an operator chooses.
 //
 // A Comparison is one pair of stores, such as files and their rows. The coordinator gives each of them a bounded number of items every minute; one pass over all items is a
-// round, and the next one follows. What differs is a row until it is repaired, or a later round finds that it agrees. Nothing is repaired by itself: a repair is a
-// durable job, committed with its entry in the audit log.
+// round, and the next one follows. What differs is a row until it is repaired, or a later round finds that it agrees. A repair is a durable job, committed with its entry in
+// the audit log. Only where one store is a figure of the other in the same database, the figure is corrected at once, in the transaction that stores the difference; the row
+// then stays until an operator has seen it.
 //
 // It may use sqldb, job, cluster and auditlog. All methods are safe for concurrent use.
 package reconciliation
@@ -31,12 +32,15 @@ type Comparison interface {
 	// Compare compares some of the items that follow a position, "" at the beginning: about as many as limit. It leaves out what may still be on its way from one store
 	// to the other.
 	Compare(ctx context.Context, after string, limit int) (Step, error)
-	// Repair makes the stores agree about a subject that Compare returned. It does nothing if they agree by now, and may be repeated.
+	// Repair makes the stores agree about a subject that Compare returned. It does nothing if they agree by now, and may be repeated. ErrNoRepair: it cannot.
 	Repair(ctx context.Context, subject string) error
 }
 
 // ErrNotReady is what Compare returns while there is nothing to compare with, as when an index is built. The next minute tries again.
 var ErrNotReady = errors.New("the stores cannot be compared now")
+
+// ErrNoRepair is what Repair returns if only an operator can make the stores agree, such as by a file of a backup.
+var ErrNoRepair = errors.New("the stores still differ, and neither says what the other should have: put back what is missing from a backup")
 
 // Step is what one call of Compare did.
 type Step struct {
@@ -54,6 +58,9 @@ type Difference struct {
 	Subject string
 	// What differs, in at most 500 bytes, for operators.
 	What string
+	// Correct makes the stores agree in the transaction that stores the difference. It reports false if they agree by now: there is no difference then. It may run again after a failed commit. nil: an
+	// operator decides.
+	Correct func(ctx context.Context, tx *sql.Tx) (bool, error)
 }
 
 // Auditor adds entries to the audit log.
@@ -75,14 +82,14 @@ type Deps struct {
 
 // Config of a Service. The zero value is the documented default.
 type Config struct {
-	// PerMinute is how many items each comparison reads every minute; 0 is 600.
+	// PerMinute is how many items each comparison reads every minute; 0 is 6,000.
 	PerMinute int `yaml:"per_minute"`
 	// Off: nothing is compared. Default false.
 	Off bool `yaml:"off"`
 }
 
 const (
-	defaultPerMinute = 600
+	defaultPerMinute = 6000
 	maxPerMinute     = 1_000_000
 	interval         = time.Minute
 	stepTime         = 30 * time.Second
@@ -111,6 +118,8 @@ var migrations = []string{
 	`CREATE TABLE reconciliation_rounds (comparison TEXT PRIMARY KEY, position TEXT NOT NULL, round BIGINT NOT NULL, checked BIGINT NOT NULL, compared BIGINT NOT NULL, began_ms BIGINT NOT NULL, ended_ms BIGINT NOT NULL)`,
 	// round: in which it was found last.
 	`CREATE TABLE reconciliation_differences (comparison TEXT NOT NULL, subject TEXT NOT NULL, what TEXT NOT NULL, found_ms BIGINT NOT NULL, round BIGINT NOT NULL, repairing BOOLEAN NOT NULL DEFAULT FALSE, PRIMARY KEY (comparison, subject))`,
+	// corrected: the stores agree since it was found, and no operator has seen it yet.
+	`ALTER TABLE reconciliation_differences ADD COLUMN corrected BOOLEAN NOT NULL DEFAULT FALSE`,
 }
 
 // New creates the tables if they are missing.
@@ -155,14 +164,22 @@ func (s *Service) step(ctx context.Context, c Comparison) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range did.Differences {
-		s.deps.Logger.Error("two stores differ", "comparison", c.Name(), "subject", d.Subject, "what", d.What)
+	var stored []Found
+	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
+		stored, err = s.store(ctx, tx, r, did)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return s.store(ctx, tx, r, did) })
+	for _, d := range stored {
+		s.deps.Logger.Error("two stores differ", "comparison", c.Name(), "subject", d.Subject, "what", d.What, "corrected", d.Corrected)
+	}
+	return nil
 }
 
-// store stores the result of a step. It does nothing if another node has stored one meanwhile.
-func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, did Step) error {
+// store stores the result of a step, and returns the differences. It does nothing if another node has stored one meanwhile.
+func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, did Step) (stored []Found, err error) {
 	now := s.deps.Clock.Now().UnixMilli()
 	next := r
 	next.Position, next.checked = did.Next, r.checked+int64(did.Items)
@@ -172,30 +189,51 @@ func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, did Step) erro
 	done, err := tx.ExecContext(ctx, `UPDATE reconciliation_rounds SET position = $3, round = $4, checked = $5, compared = $6, began_ms = $7, ended_ms = $8 WHERE comparison = $1 AND position = $2 AND round = $9`,
 		r.Comparison, r.Position, next.Position, next.Number, next.checked, next.Compared, next.BeganMs, next.EndedMs, r.Number)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
-		return err
+		return nil, err
 	}
-	var kept int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM reconciliation_differences WHERE comparison = $1`, r.Comparison).Scan(&kept); err != nil {
-		return err
-	}
-	for _, d := range did.Differences {
-		if kept++; kept > maxDifferences {
-			break
-		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO reconciliation_differences (comparison, subject, what, found_ms, round) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (comparison, subject) DO UPDATE SET what = excluded.what, round = excluded.round`, r.Comparison, d.Subject, d.What, now, r.Number); err != nil {
-			return err
-		}
-	}
-	if did.Next != "" {
-		return nil
+	if stored, err = s.storeDifferences(ctx, tx, r, did.Differences, now); err != nil || did.Next != "" {
+		return stored, err
 	}
 	// What this round did not find agrees by now.
-	_, err = tx.ExecContext(ctx, `DELETE FROM reconciliation_differences WHERE comparison = $1 AND round < $2 AND NOT repairing`, r.Comparison, r.Number)
-	return err
+	_, err = tx.ExecContext(ctx, `DELETE FROM reconciliation_differences WHERE comparison = $1 AND round < $2 AND NOT repairing AND NOT corrected`, r.Comparison, r.Number)
+	return stored, err
+}
+
+// storeDifferences corrects what can be, and stores the differences of a round, as many as are kept.
+func (s *Service) storeDifferences(ctx context.Context, tx *sql.Tx, r Round, list []Difference, now int64) (stored []Found, err error) {
+	var kept int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM reconciliation_differences WHERE comparison = $1`, r.Comparison).Scan(&kept); err != nil {
+		return nil, err
+	}
+	for _, d := range list {
+		f := Found{Difference: d, Comparison: r.Comparison, FoundMs: now}
+		if d.Correct != nil {
+			if f.Corrected, err = d.Correct(ctx, tx); err != nil {
+				return nil, err
+			}
+			if !f.Corrected {
+				continue
+			}
+		}
+		stored = append(stored, f)
+		done, err := tx.ExecContext(ctx, `UPDATE reconciliation_differences SET what = $3, round = $4, corrected = $5 WHERE comparison = $1 AND subject = $2`, r.Comparison, d.Subject, d.What, r.Number, f.Corrected)
+		if err != nil {
+			return nil, err
+		}
+		if n, err := done.RowsAffected(); err != nil {
+			return nil, err
+		} else if n > 0 || kept == maxDifferences {
+			continue
+		}
+		kept++
+		if _, err := tx.ExecContext(ctx, `INSERT INTO reconciliation_differences (comparison, subject, what, found_ms, round, corrected) VALUES ($1, $2, $3, $4, $5, $6)`, r.Comparison, d.Subject, d.What, now, r.Number, f.Corrected); err != nil {
+			return nil, err
+		}
+	}
+	return stored, nil
 }
 
 // Round says how far a comparison is.

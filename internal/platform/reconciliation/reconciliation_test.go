@@ -2,11 +2,13 @@ package reconciliation_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,12 +24,16 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/reconciliation"
 )
 
-// numbers is a comparison of 1 to 10, some of which are wrong.
+// numbers is a comparison of 1 to 10, or to another count, some of which are wrong.
 type numbers struct {
 	mu    sync.Mutex // guards the fields below
 	wrong map[int]bool
-	calls []string
-	fails error
+	// corrects: what is found is corrected at once. late: it agrees by then.
+	corrects, late bool
+	noRepair       bool
+	calls          []string
+	count          int
+	fails          error
 }
 
 func (n *numbers) Name() string { return "numbers" }
@@ -40,22 +46,39 @@ func (n *numbers) Compare(_ context.Context, after string, limit int) (step reco
 		return step, n.fails
 	}
 	at, _ := strconv.Atoi(after) // "" is 0
-	for i := at + 1; i <= min(at+limit, 10); i++ {
+	for i := at + 1; i <= min(at+limit, n.count); i++ {
 		step.Items++
 		if n.wrong[i] {
-			step.Differences = append(step.Differences, reconciliation.Difference{Subject: fmt.Sprint("number ", i), What: "it is wrong"})
+			d := reconciliation.Difference{Subject: fmt.Sprint("number ", i), What: "it is wrong"}
+			if n.corrects {
+				d.Correct = n.correct(i)
+			}
+			step.Differences = append(step.Differences, d)
 		}
 		step.Next = strconv.Itoa(i)
 	}
-	if at+limit >= 10 {
+	if at+limit >= n.count {
 		step.Next = ""
 	}
 	return step, nil
 }
 
+// correct corrects a number.
+func (n *numbers) correct(i int) func(context.Context, *sql.Tx) (bool, error) {
+	return func(context.Context, *sql.Tx) (bool, error) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.wrong, i)
+		return !n.late, nil
+	}
+}
+
 func (n *numbers) Repair(_ context.Context, subject string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.noRepair {
+		return reconciliation.ErrNoRepair
+	}
 	i, err := strconv.Atoi(subject[len("number "):])
 	delete(n.wrong, i)
 	return err
@@ -90,7 +113,7 @@ func open(t *testing.T) *fixture {
 	t.Helper()
 	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	must(t, err)
-	f := &fixture{t: t, numbers: &numbers{}, clock: clocktest.NewManual()}
+	f := &fixture{t: t, numbers: &numbers{count: 10}, clock: clocktest.NewManual()}
 	logger := slog.New(slog.DiscardHandler)
 	f.jobs, err = job.New(t.Context(), job.Deps{DB: db, Clock: f.clock, Logger: logger, Node: "a"}, job.Config{})
 	must(t, err)
@@ -169,7 +192,7 @@ func TestADifferenceIsFoundWithinARound(t *testing.T) {
 		t.Errorf("after the second round there are %q", got)
 	}
 	families, err := registryOf(f.Service).Gather()
-	if err != nil || len(families) != 2 || families[0].GetName() != "rialto_reconciliation_differences" || families[0].GetMetric()[0].GetGauge().GetValue() != 1 {
+	if err != nil || len(families) != 3 || families[1].GetName() != "rialto_reconciliation_differences" || families[1].GetMetric()[0].GetGauge().GetValue() != 1 {
 		t.Errorf("the metrics are %v (%v)", families, err)
 	}
 }
@@ -203,6 +226,93 @@ func TestADifferenceIsRepairedOnDemand(t *testing.T) {
 		if _, err := f.Repair(t.Context(), "olga", "numbers", subject, ""); !errs.Is(err, errs.NotFound) {
 			t.Errorf("the repair of %s: %v", subject, err)
 		}
+	}
+}
+
+// What is corrected when it is found stays in the list, and in a metric of its own, until an operator has seen it. What agreed before it could be corrected was no difference.
+func TestACorrectedDifferenceIsVisible(t *testing.T) {
+	f := open(t)
+	f.numbers.corrects = true
+	f.numbers.set(2, 9)
+	f.round()
+	f.round() // finds that they agree
+	if got := f.subjects(); !slices.Equal(got, []string{"number 2", "number 9"}) || len(f.numbers.wrong) != 0 {
+		t.Fatalf("after a round there are %q, and %v are wrong", got, f.numbers.wrong)
+	}
+	list, err := f.Statuses(t.Context())
+	if err != nil || list[0].Differences != 0 || list[0].Corrected != 2 {
+		t.Errorf("the comparison is at %+v (%v)", list, err)
+	}
+	families, err := registryOf(f.Service).Gather()
+	if err != nil || families[0].GetName() != "rialto_reconciliation_corrected" || families[0].GetMetric()[0].GetGauge().GetValue() != 2 || families[1].GetMetric()[0].GetGauge().GetValue() != 0 {
+		t.Errorf("the metrics are %v (%v)", families, err)
+	}
+	d, err := f.Repair(t.Context(), "olga", "numbers", "number 2", "it was seen")
+	if err != nil || !d.Corrected {
+		t.Fatalf("the difference is %+v (%v)", d, err)
+	}
+	eventually.True(t, "it is gone", func() bool { return slices.Equal(f.subjects(), []string{"number 9"}) })
+	f.numbers.corrects = false
+	f.numbers.set(9)
+	f.round()
+	if found, err := f.List(t.Context(), "numbers", "", 10); err != nil || len(found) != 1 || found[0].Corrected {
+		t.Errorf("a number that is wrong again: %+v (%v)", found, err)
+	}
+	f.numbers.corrects, f.numbers.late = true, true
+	f.numbers.set(4)
+	f.round()
+	if got := f.subjects(); len(got) != 0 {
+		t.Errorf("of numbers that agree by now, there are %q", got)
+	}
+}
+
+// More differences are found than are kept. Those that are kept stay while they last, and all are corrected that can be.
+func TestKeptDifferencesAreBounded(t *testing.T) {
+	f := open(t)
+	f.numbers.count = 1100
+	wrong := make([]int, f.numbers.count)
+	for i := range wrong {
+		wrong[i] = i + 1
+	}
+	f.numbers.set(wrong...)
+	rounds := func() {
+		t.Helper()
+		for range 275 + 1 { // of four
+			f.step()
+		}
+	}
+	rounds()
+	rounds()
+	list, err := f.Statuses(t.Context())
+	if err != nil || list[0].Differences != 1000 {
+		t.Errorf("%+v (%v)", list, err)
+	}
+	f.numbers.corrects = true
+	rounds()
+	list, err = f.Statuses(t.Context())
+	if err != nil || list[0].Corrected != 1000 || list[0].Differences != 0 || len(f.numbers.wrong) != 0 {
+		t.Errorf("%+v (%v), and %d are wrong", list, err, len(f.numbers.wrong))
+	}
+}
+
+// What cannot be repaired stays in the list, says so, and may be repaired again later.
+func TestADifferenceThatCannotBeRepairedStays(t *testing.T) {
+	f := open(t)
+	f.numbers.noRepair = true
+	f.numbers.set(2)
+	f.round()
+	d, err := f.Repair(t.Context(), "olga", "numbers", "number 2", "")
+	if err != nil || !d.Repairing {
+		t.Fatalf("the difference is %+v (%v)", d, err)
+	}
+	eventually.True(t, "the repair has ended", func() bool {
+		found, err := f.List(t.Context(), "numbers", "", 10)
+		must(t, err)
+		return len(found) == 1 && !found[0].Repairing && strings.Contains(found[0].What, "from a backup")
+	})
+	f.round() // finds it again, as it is
+	if found, err := f.List(t.Context(), "numbers", "", 10); err != nil || len(found) != 1 || found[0].What != "it is wrong" {
+		t.Errorf("after a round there is %+v (%v)", found, err)
 	}
 }
 

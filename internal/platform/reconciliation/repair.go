@@ -19,14 +19,16 @@ type Found struct {
 	FoundMs int64
 	// Repairing: a repair was asked for, and is a job.
 	Repairing bool
+	// Corrected: the stores agree since it was found. A repair removes it from the list.
+	Corrected bool
 }
 
 // List returns at most limit differences of a comparison, by subject, behind one.
 func (s *Service) List(ctx context.Context, comparison, after string, limit int) (list []Found, err error) {
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT comparison, subject, what, found_ms, repairing FROM reconciliation_differences WHERE comparison = $1 AND subject > $2 ORDER BY subject LIMIT $3`, comparison, after, limit)
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT comparison, subject, what, found_ms, repairing, corrected FROM reconciliation_differences WHERE comparison = $1 AND subject > $2 ORDER BY subject LIMIT $3`, comparison, after, limit)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var f Found
-		err := rows.Scan(&f.Comparison, &f.Subject, &f.What, &f.FoundMs, &f.Repairing)
+		err := rows.Scan(&f.Comparison, &f.Subject, &f.What, &f.FoundMs, &f.Repairing, &f.Corrected)
 		list = append(list, f)
 		return err
 	})
@@ -45,8 +47,8 @@ func (repairArgs) Kind() string { return "reconciliation_repair" }
 // Repair has a difference repaired by a job, which is committed with the entry in the audit log. who is the name of the operator's key. It returns the difference.
 func (s *Service) Repair(ctx context.Context, who, comparison, subject, reason string) (f Found, err error) {
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, `UPDATE reconciliation_differences SET repairing = TRUE WHERE comparison = $1 AND subject = $2 RETURNING comparison, subject, what, found_ms, repairing`, comparison, subject).
-			Scan(&f.Comparison, &f.Subject, &f.What, &f.FoundMs, &f.Repairing)
+		err := tx.QueryRowContext(ctx, `UPDATE reconciliation_differences SET repairing = TRUE WHERE comparison = $1 AND subject = $2 RETURNING comparison, subject, what, found_ms, repairing, corrected`, comparison, subject).
+			Scan(&f.Comparison, &f.Subject, &f.What, &f.FoundMs, &f.Repairing, &f.Corrected)
 		if errors.Is(err, sql.ErrNoRows) {
 			return errNoDifference
 		}
@@ -72,7 +74,12 @@ func (s *Service) repair(ctx context.Context, j job.Job[repairArgs]) error {
 		if c.Name() != j.Args.Comparison {
 			continue
 		}
-		if err := c.Repair(ctx, j.Args.Subject); err != nil {
+		err := c.Repair(ctx, j.Args.Subject)
+		if errors.Is(err, ErrNoRepair) {
+			s.deps.Logger.Error("a difference of two stores could not be repaired", "comparison", c.Name(), "subject", j.Args.Subject, "error", err)
+			return s.refuse(ctx, j.Args)
+		}
+		if err != nil {
 			return err
 		}
 		s.deps.Logger.Info("two stores were made to agree", "comparison", c.Name(), "subject", j.Args.Subject)
@@ -82,4 +89,15 @@ func (s *Service) repair(ctx context.Context, j job.Job[repairArgs]) error {
 		})
 	}
 	return job.Discard(fmt.Errorf("there is no comparison %q", j.Args.Comparison))
+}
+
+// noRepair is added to what an operator reads of a difference that could not be repaired.
+const noRepair = "; it cannot be repaired from here: put it back from a backup"
+
+// refuse leaves a difference that could not be repaired in the list, and says so.
+func (s *Service) refuse(ctx context.Context, of repairArgs) error {
+	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE reconciliation_differences SET repairing = FALSE, what = what || $3 WHERE comparison = $1 AND subject = $2 AND repairing`, of.Comparison, of.Subject, noRepair)
+		return err
+	})
 }

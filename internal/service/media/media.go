@@ -144,7 +144,7 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 // overwrite another attempt's bytes.
 func blobKey(u id.Upload, attempt int64) string {
 	s := u.String()
-	key := fmt.Sprintf("media/%s/%s", s[max(0, len(s)-2):], s)
+	key := fmt.Sprintf(filesFolder+"/%s/%s", s[max(0, len(s)-2):], s)
 	if attempt > 1 {
 		key += "-" + strconv.FormatInt(attempt, 10)
 	}

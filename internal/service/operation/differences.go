@@ -22,7 +22,7 @@ func (s *Service) ListComparisons(ctx context.Context, _ id.Caller, _ *operation
 	out := &operationv1.ListComparisonsResponse{}
 	for _, v := range list {
 		out.Comparisons = append(out.Comparisons, &operationv1.Comparison{Name: v.Comparison, Differences: uint32(v.Differences), Round: uint64(v.Number), BeganMs: v.BeganMs,
-			Compared: uint64(v.Compared), EndedMs: v.EndedMs})
+			Compared: uint64(v.Compared), EndedMs: v.EndedMs, Corrected: uint32(v.Corrected)})
 	}
 	return out, err
 }
@@ -54,5 +54,5 @@ func (s *Service) RepairDifference(ctx context.Context, c id.Caller, r *operatio
 }
 
 func differenceOf(f reconciliation.Found) *operationv1.StoreDifference {
-	return &operationv1.StoreDifference{Comparison: f.Comparison, Subject: f.Subject, What: f.What, FoundMs: f.FoundMs, Repairing: f.Repairing}
+	return &operationv1.StoreDifference{Comparison: f.Comparison, Subject: f.Subject, What: f.What, FoundMs: f.FoundMs, Repairing: f.Repairing, Corrected: f.Corrected}
 }

@@ -174,5 +174,5 @@ func tracksOf(ctx context.Context, tx *sql.Tx, n uint64) (map[string]*trackInfo,
 // blobKey is the key of the file that an attempt at a task stores.
 func blobKey(n uint64, track string, first, attempt int64) string {
 	name := fmt.Sprint(n)
-	return fmt.Sprintf("video/%s/%s/%s-%d-%d", name[max(0, len(name)-2):], name, track, first, attempt)
+	return fmt.Sprintf(filesFolder+"/%s/%s/%s-%d-%d", name[max(0, len(name)-2):], name, track, first, attempt)
 }

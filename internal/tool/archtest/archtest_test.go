@@ -37,8 +37,9 @@ func rules() archtest.Rules {
 			"internal/platform/interest":       {"internal/platform/nodecall"},
 			"internal/platform/nodecall":       {"internal/platform/cluster"}, // its test: targets outlive the registry
 			"internal/platform/job":            {"internal/platform/cluster"},
-			"internal/platform/counter":        {"internal/platform/cluster"},
+			"internal/platform/counter":        {"internal/platform/cluster", "internal/platform/reconciliation"},
 			"internal/platform/activity":       {"internal/platform/cluster", "internal/platform/userdata"},
+			"internal/platform/coldtier":       {"internal/platform/reconciliation"},
 			"internal/platform/reconciliation": {"internal/platform/cluster", "internal/platform/job", "internal/platform/auditlog"},
 			"internal/platform/cache":          {"internal/platform/clusterevent"},
 			"internal/platform/backup":         {"internal/platform/datadir"},

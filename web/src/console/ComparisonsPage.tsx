@@ -8,7 +8,7 @@ import { usePolled } from "./usePolled.js";
 
 const everyMs = 5000;
 
-const hints: Record<string, Key> = { files: "filesHint", quotas: "quotasHint", inboxes: "inboxesHint", search: "searchHint", search_posts: "searchPostsHint", search_messages: "searchMessagesHint" };
+const hints: Record<string, Key> = { files: "filesHint", quotas: "quotasHint", unreferenced_files: "unreferencedFilesHint", video_files: "videoFilesHint", segments: "segmentsHint", counts: "countsHint", inboxes: "inboxesHint", search: "searchHint", search_posts: "searchPostsHint", search_messages: "searchMessagesHint" };
 
 /** The stores that are compared in the background, what differs, and repairs. */
 export function ComparisonsPage({ calls, fail, mayChange }: PageProps) {
@@ -17,7 +17,7 @@ export function ComparisonsPage({ calls, fail, mayChange }: PageProps) {
   const load = useCallback(
     async (signal: AbortSignal) => {
       const { comparisons } = await calls.operation.listComparisons({}, { signal });
-      const found = await Promise.all(comparisons.filter((c) => c.differences > 0).map((c) => calls.operation.listDifferences({ comparison: c.name, limit: 100 }, { signal })));
+      const found = await Promise.all(comparisons.filter((c) => c.differences + c.corrected > 0).map((c) => calls.operation.listDifferences({ comparison: c.name, limit: 100 }, { signal })));
       return { comparisons, differences: found.flatMap((f) => f.differences) };
     },
     [calls],
@@ -41,18 +41,19 @@ export function ComparisonsPage({ calls, fail, mayChange }: PageProps) {
         {value?.differences.map((d) => (
           <li key={`${d.comparison} ${d.subject}`} data-testid="difference">
             <strong><bdi>{d.comparison}</bdi></strong> <bdi>{d.subject}</bdi>
-            <p className="error">{d.what}</p>
+            <p className={d.corrected ? "" : "error"}>{d.what}</p>
             <p className="muted">{moment(d.foundMs)}</p>
+            {d.corrected && <p className="muted">{t("corrected")}</p>}
             {d.repairing && <p className="muted">{t("repairing")}</p>}
-            {mayChange && !d.repairing && <button onClick={() => setAsked(d)}>{t("repair")}</button>}
+            {mayChange && !d.repairing && <button onClick={() => setAsked(d)}>{t(d.corrected ? "dismiss" : "repair")}</button>}
           </li>
         ))}
       </ul>
       {asked && (
         <ReasonDialog
-          question={t("repairQuestion", { what: asked.subject })}
-          label={t("repair")}
-          danger
+          question={t(asked.corrected ? "dismissQuestion" : asked.comparison === "unreferenced_files" ? "deleteFileQuestion" : "repairQuestion", { what: asked.subject })}
+          label={t(asked.corrected ? "dismiss" : "repair")}
+          danger={!asked.corrected}
           act={(reason) => act(asked, reason)}
           onClose={() => setAsked(undefined)}
           onDone={() => {
@@ -72,7 +73,7 @@ function Comparisons({ list }: { list: readonly Comparison[] }) {
       <table>
         <thead>
           <tr>
-            {(["comparison", "differences", "items", "lastRound"] as const).map((k) => (
+            {(["comparison", "differences", "correctedCount", "items", "lastRound"] as const).map((k) => (
               <th key={k} scope="col">{t(k)}</th>
             ))}
           </tr>
@@ -85,6 +86,7 @@ function Comparisons({ list }: { list: readonly Comparison[] }) {
                 {hints[c.name] && <small className="muted hint"> {t(hints[c.name]!)}</small>}
               </th>
               <td className={c.differences > 0 ? "error" : ""}>{count(c.differences)}</td>
+              <td>{count(c.corrected)}</td>
               <td>{count(Number(c.compared))}</td>
               <td>{c.endedMs > 0 ? moment(c.endedMs) : t("none")}</td>
             </tr>

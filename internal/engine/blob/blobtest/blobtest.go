@@ -21,7 +21,7 @@ import (
 // Run runs the suite, each test on an empty store.
 func Run(t *testing.T, open func(t *testing.T) blob.Store) {
 	for name, test := range map[string]func(t *testing.T, s blob.Store){
-		"keys": keys, "sizes": sizes, "ranges": ranges, "failures": failures, "parts": parts, "folders": folders, "concurrency": concurrency, "model": model, "multipart": multipart, "failed parts": failedParts, "aborted parts": abortedParts,
+		"keys": keys, "lists": lists, "sizes": sizes, "ranges": ranges, "failures": failures, "parts": parts, "folders": folders, "concurrency": concurrency, "model": model, "multipart": multipart, "failed parts": failedParts, "aborted parts": abortedParts,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}

@@ -23,6 +23,8 @@ type Store struct {
 
 	mu       sync.RWMutex // guards retained; held while a file is removed
 	retained string       // deleted files are moved here; empty: they are removed
+
+	listing listing // guarded by its own lock
 }
 
 // Open opens or creates a store in dir. It removes incomplete files that a crash left.

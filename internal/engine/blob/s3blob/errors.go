@@ -21,7 +21,7 @@ func advice(code string) string {
 	case "SignatureDoesNotMatch":
 		return "the secret key does not match the access key (or a proxy changes the header Host)"
 	case "AccessDenied", "AllAccessDisabled", "AccountProblem":
-		return "these keys lack permissions: allow them to get, put and delete objects of the bucket, and to abort uploads"
+		return "these keys lack permissions: allow them to get, put and delete objects of the bucket, to list it, and to abort uploads"
 	case "RequestTimeTooSkewed":
 		return "the clock of this machine is wrong: set it"
 	case "AuthorizationHeaderMalformed", "PermanentRedirect":

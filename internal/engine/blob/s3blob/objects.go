@@ -71,7 +71,7 @@ func (s *Store) ListObjects(ctx context.Context, folder string, each func(Object
 	}
 	after := ""
 	for {
-		page, err := s.listPage(ctx, prefix, after)
+		page, err := s.listPage(ctx, prefix, after, listPage)
 		if err != nil {
 			return classify(err)
 		}
@@ -87,15 +87,41 @@ func (s *Store) ListObjects(ctx context.Context, folder string, each func(Object
 	}
 }
 
-// listPage lists the objects that follow a name.
-func (s *Store) listPage(ctx context.Context, prefix, after string) (page []minio.ObjectInfo, err error) {
+// List returns a page of the files in a folder, by one request. A position is the last name, which may be that of an object of another program.
+func (s *Store) List(ctx context.Context, folder, after string, limit int) (page blob.Page, err error) {
+	if !blob.ValidKey(folder) {
+		return page, blob.ErrKey
+	}
+	limit = min(max(limit, 1), listPage)
+	if after != "" {
+		after = s.name(after)
+	}
+	objects, err := s.listPage(ctx, s.name(folder)+"/", after, limit)
+	if err != nil {
+		return page, classify(err)
+	}
+	root := s.name("")
+	for _, o := range objects {
+		page.Next = strings.TrimPrefix(o.Key, root)
+		if blob.ValidKey(page.Next) {
+			page.Files = append(page.Files, blob.File{Key: page.Next, Size: o.Size, Modified: o.LastModified})
+		}
+	}
+	if len(objects) < limit {
+		page.Next = ""
+	}
+	return page, nil
+}
+
+// listPage lists the objects that follow a name, at most limit.
+func (s *Store) listPage(ctx context.Context, prefix, after string, limit int) (page []minio.ObjectInfo, err error) {
 	err = s.request(ctx, 0, func(ctx context.Context) error {
 		page = page[:0]
-		for o := range s.client.ListObjectsIter(ctx, s.config.Bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true, StartAfter: after, MaxKeys: listPage}) {
+		for o := range s.client.ListObjectsIter(ctx, s.config.Bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true, StartAfter: after, MaxKeys: limit}) {
 			if o.Err != nil {
 				return o.Err
 			}
-			if page = append(page, o); len(page) == listPage {
+			if page = append(page, o); len(page) == limit {
 				return nil
 			}
 		}

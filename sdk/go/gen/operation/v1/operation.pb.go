@@ -1941,7 +1941,7 @@ func (x *ListComparisonsResponse) GetComparisons() []*Comparison {
 // Comparison compares two stores that have to agree, such as files and their rows, again and again.
 type Comparison struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name: files, quotas, inboxes, search, search_posts or search_messages. Docs/operating/reconciliation.md explains each.
+	// Name: files, quotas, unreferenced_files, video_files, segments, counts, inboxes, search, search_posts or search_messages. Docs/operating/reconciliation.md explains each.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Differences that are not repaired.
 	Differences uint32 `protobuf:"varint,2,opt,name=differences,proto3" json:"differences,omitempty"`
@@ -1949,8 +1949,10 @@ type Comparison struct {
 	Round   uint64 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
 	BeganMs int64  `protobuf:"varint,4,opt,name=began_ms,json=beganMs,proto3" json:"began_ms,omitempty"`
 	// Compared is how many items the last whole round had. It ended at ended_ms; 0: none has.
-	Compared      uint64 `protobuf:"varint,5,opt,name=compared,proto3" json:"compared,omitempty"`
-	EndedMs       int64  `protobuf:"varint,6,opt,name=ended_ms,json=endedMs,proto3" json:"ended_ms,omitempty"`
+	Compared uint64 `protobuf:"varint,5,opt,name=compared,proto3" json:"compared,omitempty"`
+	EndedMs  int64  `protobuf:"varint,6,opt,name=ended_ms,json=endedMs,proto3" json:"ended_ms,omitempty"`
+	// Corrected are differences that were corrected when they were found, and are listed until RepairDifference is called.
+	Corrected     uint32 `protobuf:"varint,7,opt,name=corrected,proto3" json:"corrected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2023,6 +2025,13 @@ func (x *Comparison) GetCompared() uint64 {
 func (x *Comparison) GetEndedMs() int64 {
 	if x != nil {
 		return x.EndedMs
+	}
+	return 0
+}
+
+func (x *Comparison) GetCorrected() uint32 {
+	if x != nil {
+		return x.Corrected
 	}
 	return 0
 }
@@ -2154,7 +2163,9 @@ type StoreDifference struct {
 	// FoundMs is when it was found first, in milliseconds since 1970.
 	FoundMs int64 `protobuf:"varint,4,opt,name=found_ms,json=foundMs,proto3" json:"found_ms,omitempty"`
 	// Repairing: a repair was asked for. It is a background job of the kind reconciliation_repair.
-	Repairing     bool `protobuf:"varint,5,opt,name=repairing,proto3" json:"repairing,omitempty"`
+	Repairing bool `protobuf:"varint,5,opt,name=repairing,proto3" json:"repairing,omitempty"`
+	// Corrected: the stores agree since it was found. RepairDifference compares once more, and removes it from the list.
+	Corrected     bool `protobuf:"varint,6,opt,name=corrected,proto3" json:"corrected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2220,6 +2231,13 @@ func (x *StoreDifference) GetFoundMs() int64 {
 func (x *StoreDifference) GetRepairing() bool {
 	if x != nil {
 		return x.Repairing
+	}
+	return false
+}
+
+func (x *StoreDifference) GetCorrected() bool {
+	if x != nil {
+		return x.Corrected
 	}
 	return false
 }
@@ -2751,7 +2769,7 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\x06reason\x18\b \x01(\tR\x06reason\"\x18\n" +
 	"\x16ListComparisonsRequest\"\\\n" +
 	"\x17ListComparisonsResponse\x12A\n" +
-	"\vcomparisons\x18\x01 \x03(\v2\x1f.rialto.operation.v1.ComparisonR\vcomparisons\"\xaa\x01\n" +
+	"\vcomparisons\x18\x01 \x03(\v2\x1f.rialto.operation.v1.ComparisonR\vcomparisons\"\xc8\x01\n" +
 	"\n" +
 	"Comparison\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
@@ -2759,7 +2777,8 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\x05round\x18\x03 \x01(\x04R\x05round\x12\x19\n" +
 	"\bbegan_ms\x18\x04 \x01(\x03R\abeganMs\x12\x1a\n" +
 	"\bcompared\x18\x05 \x01(\x04R\bcompared\x12\x19\n" +
-	"\bended_ms\x18\x06 \x01(\x03R\aendedMs\"d\n" +
+	"\bended_ms\x18\x06 \x01(\x03R\aendedMs\x12\x1c\n" +
+	"\tcorrected\x18\a \x01(\rR\tcorrected\"d\n" +
 	"\x16ListDifferencesRequest\x12\x1e\n" +
 	"\n" +
 	"comparison\x18\x01 \x01(\tR\n" +
@@ -2768,7 +2787,7 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\x05limit\x18\x03 \x01(\rR\x05limit\"u\n" +
 	"\x17ListDifferencesResponse\x12F\n" +
 	"\vdifferences\x18\x01 \x03(\v2$.rialto.operation.v1.StoreDifferenceR\vdifferences\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more\"\x98\x01\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"\xb6\x01\n" +
 	"\x0fStoreDifference\x12\x1e\n" +
 	"\n" +
 	"comparison\x18\x01 \x01(\tR\n" +
@@ -2776,7 +2795,8 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\asubject\x18\x02 \x01(\tR\asubject\x12\x12\n" +
 	"\x04what\x18\x03 \x01(\tR\x04what\x12\x19\n" +
 	"\bfound_ms\x18\x04 \x01(\x03R\afoundMs\x12\x1c\n" +
-	"\trepairing\x18\x05 \x01(\bR\trepairing\"k\n" +
+	"\trepairing\x18\x05 \x01(\bR\trepairing\x12\x1c\n" +
+	"\tcorrected\x18\x06 \x01(\bR\tcorrected\"k\n" +
 	"\x17RepairDifferenceRequest\x12\x1e\n" +
 	"\n" +
 	"comparison\x18\x01 \x01(\tR\n" +

@@ -1,0 +1,103 @@
+package reconciliation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/engine/blob"
+)
+
+// FileOwner has the rows of the files in a folder of the store.
+type FileOwner interface {
+	// Folder is the first part of the keys of its files. No other owner has it.
+	Folder() string
+	// Unreferenced returns those of some files, which exist, that no row names, and that no row will name: a file that was among them once may be deleted at any time. What is not named like a file of the owner is not among them.
+	Unreferenced(ctx context.Context, keys []string) ([]string, error)
+}
+
+const (
+	// unreferencedAfter is how old a file is before it is compared. Whether a file is needed follows from rows alone, which an upload that is under way has; younger ones are left to those who delete their own.
+	unreferencedAfter = 48 * time.Hour
+	// listedAtOnce is how many files are listed at once.
+	listedAtOnce = 1000
+)
+
+// UnreferencedFiles compares the files of a store with the rows that name them. A repair deletes the file.
+type UnreferencedFiles struct {
+	Store  blob.Store
+	Owners []FileOwner
+	Clock  clock.Clock
+}
+
+// Name is a Comparison's.
+func (u UnreferencedFiles) Name() string { return "unreferenced_files" }
+
+// Compare is a Comparison's. A position is a folder, and the position of the store behind a space.
+func (u UnreferencedFiles) Compare(ctx context.Context, after string, limit int) (step Step, err error) {
+	folder, at, _ := strings.Cut(after, " ")
+	n := slices.IndexFunc(u.Owners, func(o FileOwner) bool { return o.Folder() == folder })
+	if n < 0 { // the round begins, or the folder has no owner any more
+		n, at = 0, ""
+	}
+	for pages := 0; step.Items < limit; pages++ {
+		page, err := u.Store.List(ctx, u.Owners[n].Folder(), at, min(limit-step.Items, listedAtOnce))
+		if err == nil {
+			err = u.compare(ctx, u.Owners[n], page.Files, &step)
+		}
+		if err != nil && pages > 0 { // the time of the step is over, perhaps: the next one begins here
+			break
+		}
+		if err != nil {
+			return Step{}, err
+		}
+		step.Items += max(len(page.Files), 1) // a page without files is work too
+		if at = page.Next; at == "" {
+			if n++; n == len(u.Owners) {
+				return step, nil
+			}
+		}
+	}
+	step.Next = u.Owners[n].Folder() + " " + at
+	return step, nil
+}
+
+// compare adds those of some files of an owner that no row names to a step.
+func (u UnreferencedFiles) compare(ctx context.Context, owner FileOwner, files []blob.File, step *Step) error {
+	old := u.Clock.Now().Add(-unreferencedAfter)
+	var keys []string
+	byKey := make(map[string]blob.File, len(files))
+	for _, f := range files {
+		if f.Modified.Before(old) {
+			keys, byKey[f.Key] = append(keys, f.Key), f
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	found, err := owner.Unreferenced(ctx, keys)
+	for _, key := range found {
+		step.Differences = append(step.Differences, Difference{Subject: key, What: fmt.Sprintf("no row names this file of %d bytes, stored on %s", byKey[key].Size, byKey[key].Modified.UTC().Format(time.DateOnly))})
+	}
+	return err
+}
+
+// Repair is a Comparison's: it deletes a file that no row names.
+func (u UnreferencedFiles) Repair(ctx context.Context, key string) error {
+	folder, _, _ := strings.Cut(key, "/")
+	for _, owner := range u.Owners {
+		if owner.Folder() != folder {
+			continue
+		}
+		found, err := owner.Unreferenced(ctx, []string{key})
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		return u.Store.Delete(ctx, key)
+	}
+	return fmt.Errorf("%q names no file", cmp.Or(key, "nothing"))
+}
