@@ -95,6 +95,25 @@ func lists(t *testing.T, s blob.Store) {
 			}
 		}
 	}
+	var positions []string
+	for at := ""; ; {
+		page, err := s.List(t.Context(), "media", at, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at = page.Next; at == "" {
+			break
+		}
+		positions = append(positions, at)
+	}
+	for _, at := range positions { // of an earlier process, or after another page
+		if _, err := s.List(t.Context(), "other", "", 1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.List(t.Context(), "media", at, 1); err != nil {
+			t.Errorf("from %q: %v", at, err)
+		}
+	}
 	if got, _ := listed(t, s, "nothing", 10, nil); len(got) != 0 {
 		t.Errorf("a folder that does not exist has %v", got)
 	}

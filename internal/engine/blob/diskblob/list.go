@@ -81,7 +81,7 @@ func (l *listing) begin(folder, shard string) (err error) {
 	return err
 }
 
-// push opens a directory. One that is gone has no files.
+// push opens a directory. One that is gone has no files, and neither has a file, with which a listing may begin again.
 func (l *listing) push(s *Store, key string) error {
 	f, err := os.Open(s.path(key))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,6 +89,10 @@ func (l *listing) push(s *Store, key string) error {
 	}
 	if err != nil {
 		return err
+	}
+	info, err := f.Stat()
+	if err != nil || !info.IsDir() {
+		return errors.Join(err, f.Close())
 	}
 	l.open = append(l.open, openDir{key: key, file: f})
 	return nil
