@@ -1964,6 +1964,9 @@ mutant "compare one conversation with the index at a time" internal/service/sear
 mutant "do not ask the index for the last documents of a step" internal/service/search/compare_messages.go 's/\terr = m\.ask\(ctx\)$/\tm.step.Items += m.items/' '^TestMessagesThatTheIndexLacksAreFound$' ./internal/service/search
 mutant "find a document with another author" internal/engine/searchindex/blevesearch/missing.go 's/Access: d\.Access, Author: d\.Author\}/Access: d.Access}/' '/missing$' ./internal/engine/searchindex/blevesearch
 mutant "find a document at another time" internal/engine/searchindex/blevesearch/missing.go 's/return isThen, err/return isThen || true, err/' '/missing$' ./internal/engine/searchindex/blevesearch
+mutant "cut away the bridge behind a long name" internal/base/excerpt/excerpt.go 's/max\(1, limit-utf8\.RuneCountInString\(suffix\)\)\) \+ suffix/limit)/' SuffixesStay ./internal/base/excerpt
+mutant "let the title of a provider cut the bridge away" internal/service/push/deliver.go 's/maxBridgedName = 48/maxBridgedName = 99/' TextIsShownOnRequest ./internal/service/push
+mutant "cut the bridge from the prompt" internal/tool/terminal/people.go 's/peer != 0 \&\& at >= 0/peer == 1 \&\& at >= 0/' MarksOfBridgesStay ./internal/tool/terminal
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

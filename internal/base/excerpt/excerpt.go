@@ -4,7 +4,10 @@
 // of several, and may be cut between them.
 package excerpt
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Of returns the beginning of a text: at most limit characters. A byte that is not UTF-8 counts as one.
 func Of(text string, limit int) string {
@@ -24,6 +27,11 @@ func Marked(text string, limit int) string {
 		return text
 	}
 	return Of(text, limit-1) + "…"
+}
+
+// WithSuffix returns a text with a suffix, at most limit characters. Only the text is cut, to an ellipsis at least: the suffix stays, even if it is longer than the limit.
+func WithSuffix(text, suffix string, limit int) string {
+	return Marked(text, max(1, limit-utf8.RuneCountInString(suffix))) + suffix
 }
 
 // Bytes returns the beginning of a text: at most limit bytes. The result is valid UTF-8: it does not end within a character, and bytes that are not UTF-8 are

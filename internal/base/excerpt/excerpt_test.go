@@ -34,3 +34,22 @@ func TestTextsAreCutToALength(t *testing.T) {
 		}
 	}
 }
+
+// TestSuffixesStay: a suffix is never cut, whatever the length of the text before it.
+func TestSuffixesStay(t *testing.T) {
+	for _, c := range []struct {
+		text, suffix string
+		limit        int
+		want         string
+	}{
+		{"Ann", " · irc", 9, "Ann · irc"},
+		{"Anna", " · irc", 9, "An… · irc"},
+		{"名字名字", " · 桥", 7, "名字… · 桥"},
+		{"Ann", " · irc", 3, "… · irc"},
+		{"A", " · irc", 0, "A · irc"},
+	} {
+		if got := excerpt.WithSuffix(c.text, c.suffix, c.limit); got != c.want {
+			t.Errorf("%q with %q in %d characters is %q, want %q", c.text, c.suffix, c.limit, got, c.want)
+		}
+	}
+}

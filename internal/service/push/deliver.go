@@ -29,6 +29,8 @@ const (
 	// graceDelay is how long a mention waits for a user who counts as connected: for longer than a connection that broke counts.
 	graceDelay = 40 * time.Second
 	maxPreview = 160 // characters
+	// maxBridgedName is for the name of somebody of another system with that of the bridge: less than the shortest title of a provider, so that none cuts the bridge away.
+	maxBridgedName = 48
 )
 
 // notification is what a device gets. Without a title it is a hint only: the device has to read the message itself.
@@ -348,7 +350,7 @@ func (s *Service) notificationOf(ctx context.Context, u id.User, c *chatv1.Conve
 	if len(users) == 1 {
 		n.Title = users[0].DisplayName
 		if b := users[0].Bridge; b != "" { // a name of another system may be that of somebody here
-			n.Title += " · " + b
+			n.Title = excerpt.WithSuffix(n.Title, " · "+b, maxBridgedName)
 		}
 	}
 	n.Body = preview(m.Content)

@@ -1,6 +1,7 @@
 package push_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"io"
@@ -65,6 +66,7 @@ type world struct {
 	broken, moving map[id.User]bool        // users with streams that cannot be read, and whose directory is moving
 	availability   presencev1.Availability // that bob chose
 	bridgeOfAnn    string                  // over which she writes; empty: she is here
+	nameOfAnn      string                  // if not Ann
 }
 
 func must(t testing.TB, err error) {
@@ -326,7 +328,7 @@ func (w *world) GetUsers(_ context.Context, r *accountv1.GetUsersRequest) (list 
 	for _, u := range r.Users {
 		known := &accountv1.User{Id: u, DisplayName: map[id.User]string{ann: "Ann", bob: "Bob", eve: "Eve"}[id.User(u)]}
 		if id.User(u) == ann {
-			known.Bridge = w.bridgeOfAnn
+			known.Bridge, known.DisplayName = w.bridgeOfAnn, cmp.Or(w.nameOfAnn, known.DisplayName)
 		}
 		list = append(list, known)
 	}

@@ -134,6 +134,12 @@ func TestTextIsShownOnRequest(t *testing.T) {
 	if got := b.shows(3)[2]; got.Title != "Climbing" || got.Body != "Ann · irc: and then?" {
 		t.Errorf("of somebody of another system, the browser shows %+v", got)
 	}
+	w.change(func() { w.state[talk].Title, w.nameOfAnn = "", strings.Repeat("Bob ", 16) })
+	w.say("it's me, Bob")
+	w.examine()
+	if got := b.shows(4)[3]; got.Title != strings.Repeat("Bob ", 10)+"B… · irc" || len([]rune(got.Title)) != 48 {
+		t.Errorf("of somebody of another system with a long name, the browser shows the title %q", got.Title)
+	}
 }
 
 // Of messages that come before they are pushed, the newest is. If it is recalled, the one before is.

@@ -342,7 +342,7 @@ func (s *screen) setOpen(ctx context.Context, c *chatv1.Conversation) {
 	} else {
 		s.say("--- %s ---", title)
 	}
-	s.console.Prompt(excerpt.Marked(title, 20) + "> ")
+	s.console.Prompt(promptOf(title, c.Peer))
 }
 
 func (s *screen) markUnread(ctx context.Context, _ string) error {

@@ -3,7 +3,9 @@ package terminal
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"github.com/rialto-im/rialto/internal/base/excerpt"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
@@ -20,9 +22,25 @@ func (s *screen) keepName(u *accountv1.User) {
 func shownName(u *accountv1.User) string {
 	name := oneLine(plain(u.DisplayName))
 	if u.Bridge != "" {
-		name += " · " + oneLine(plain(u.Bridge))
+		name = excerpt.WithSuffix(name, bridgeMark+oneLine(plain(u.Bridge)), maxBridgedName)
 	}
 	return name
+}
+
+const (
+	// bridgeMark is between a name and the bridge.
+	bridgeMark = " · "
+	// maxBridgedName is for both, in characters: less than any place has that cuts names.
+	maxBridgedName = 48
+)
+
+// promptOf is what the prompt shows of the title of a chat: 20 characters, and all of the mark of a bridge.
+func promptOf(title string, peer uint64) string {
+	mark := len(title)
+	if at := strings.LastIndex(title, bridgeMark); peer != 0 && at >= 0 {
+		mark = at
+	}
+	return excerpt.Marked(title[:mark], 20) + title[mark:] + "> "
 }
 
 // readNames reads the names of unknown users.

@@ -234,3 +234,21 @@ func TestNamesThatAreEqual(t *testing.T) {
 		t.Errorf("a row of the list is %q", text)
 	}
 }
+
+// The bridge behind a long name is cut away nowhere: not in lists, and not in the prompt.
+func TestMarksOfBridgesStay(t *testing.T) {
+	s, _ := seated(t)
+	m := message(7, 6)
+	s.keepName(&accountv1.User{Id: 5, Handle: "irc_eve", DisplayName: strings.Repeat("Bob ", 16), Bridge: "irc"})
+	long := s.name(t.Context(), 5)
+	if want := strings.Repeat("Bob ", 10) + "B… · irc"; long != want {
+		t.Errorf("a long name of another system is shown as %q, want %q", long, want)
+	}
+	m.Sender = 5
+	if row := s.entry(t.Context(), &chatv1.Conversation{Id: 2, Peer: 5, LastMessage: m}, "x"); !strings.Contains(row, " · irc") {
+		t.Errorf("the row of a chat is %q, without the bridge", row)
+	}
+	if prompt, group := promptOf(long, 5), promptOf(strings.Repeat("tea · ", 9), 0); prompt != strings.Repeat("Bob ", 4)+"Bob… · irc> " || group != "tea · tea · tea · t…> " {
+		t.Errorf("the prompts are %q and %q", prompt, group)
+	}
+}

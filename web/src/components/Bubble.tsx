@@ -85,7 +85,7 @@ export const Bubble = memo(function Bubble({ m, joined, group, mine, name, sende
     <article className={`msg ${mine ? "mine" : "theirs"} ${joined ? "joined" : ""} ${mentioned ? "mentioned" : ""}`} aria-label={t("messageOf", { who: name, when: clock(m.timeMs, getLocale()) })} data-testid="message" data-seq={m.seq}>
       {!mine && group && <span className="msg-face">{!joined && <Link href={path.user(m.sender)} tabIndex={-1} aria-label={name}><Avatar id={m.sender} name={sender?.displayName ?? ""} url={sender?.avatarUrl} size={32} /></Link>}</span>}
       <div className="bubble" {...swipe}>
-        {!mine && group && !joined && <b className="from" dir="auto" style={{ ["--hue" as string]: hueOf(m.sender) }}>{name}{m.content.bridge && <small className="via"> · {m.content.bridge}</small>}</b>}
+        {!mine && group && !joined && <b className="from" dir="auto" style={{ ["--hue" as string]: hueOf(m.sender) }}>{m.content.bridge ? <span className="marked"><span>{name}</span><small className="via"> · {m.content.bridge}</small></span> : name}</b>}
         {answered > 0 && <Quote conversation={m.conversation} seq={answered} link />}
         <div className="line">
           {m.content.kind.case === "streamed" && !m.recallSeq ? <StreamedBody m={m} manages={manages} group={group} /> : <Body m={m} />}
