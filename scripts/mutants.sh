@@ -1967,6 +1967,7 @@ mutant "find a document at another time" internal/engine/searchindex/blevesearch
 mutant "cut away the bridge behind a long name" internal/base/excerpt/excerpt.go 's/max\(1, limit-utf8\.RuneCountInString\(suffix\)\)\) \+ suffix/limit)/' SuffixesStay ./internal/base/excerpt
 mutant "let the title of a provider cut the bridge away" internal/service/push/deliver.go 's/maxBridgedName = 48/maxBridgedName = 99/' TextIsShownOnRequest ./internal/service/push
 mutant "cut the bridge from the prompt" internal/tool/terminal/people.go 's/peer != 0 \&\& at >= 0/peer == 1 \&\& at >= 0/' MarksOfBridgesStay ./internal/tool/terminal
+mutant "take what is no address for one" internal/tool/terminal/terminal.go 's/ \|\| u\.Hostname\(\) == "" \{/ {/' '^TestFlags$' ./internal/tool/terminal
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

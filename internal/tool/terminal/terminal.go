@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/signal"
 	"sync"
@@ -48,6 +49,9 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	if err == nil && fs.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
+	if err == nil {
+		err = checkURL(o.url)
+	}
 	if err != nil {
 		fmt.Fprintf(errOut, "rialto chat: %v; rialto chat --help lists the flags\n", err)
 		return 2
@@ -60,6 +64,14 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// checkURL fails for what is no address of a server.
+func checkURL(address string) error {
+	if u, err := url.Parse(address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return fmt.Errorf("--url is the address of a server that begins with http:// or https://, as http://127.0.0.1:7070 or https://chat.example.com, not %q", address)
+	}
+	return nil
 }
 
 // start opens the console, and restores the terminal at the end.

@@ -236,6 +236,11 @@ func TestFlags(t *testing.T) {
 			t.Errorf("flags %v: got exit code %d, output %q, errors %q", args, code, out, errOut)
 		}
 	}
+	for _, address := range []string{"chat.example.com", "ftp://chat.example.com", "http://", "https:chat.example.com", "127.0.0.1:7070", ""} {
+		if code, out, errOut := run("--url", address, "--handle", "alice"); code != 2 || out != "" || !strings.Contains(errOut, "--url is the address of a server") || !strings.Contains(errOut, "https://chat.example.com") || strings.Contains(errOut, "Config") {
+			t.Errorf("--url %q: got exit code %d, output %q, errors %q", address, code, out, errOut)
+		}
+	}
 	state := filepath.Join(t.TempDir(), "state.json")
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
