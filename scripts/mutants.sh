@@ -1968,6 +1968,8 @@ mutant "cut away the bridge behind a long name" internal/base/excerpt/excerpt.go
 mutant "let the title of a provider cut the bridge away" internal/service/push/deliver.go 's/maxBridgedName = 48/maxBridgedName = 99/' TextIsShownOnRequest ./internal/service/push
 mutant "cut the bridge from the prompt" internal/tool/terminal/people.go 's/peer != 0 \&\& at >= 0/peer == 1 \&\& at >= 0/' MarksOfBridgesStay ./internal/tool/terminal
 mutant "take what is no address for one" internal/tool/terminal/terminal.go 's/ \|\| u\.Hostname\(\) == "" \{/ {/' '^TestFlags$' ./internal/tool/terminal
+mutant "list groups with equal titles alike" internal/tool/terminal/chats.go 's/if len\(equal\) < 2 \{/if len(equal) < 9 {/' NamesThatAreEqual ./internal/tool/terminal
+mutant "give groups ends of ids that are equal" internal/tool/terminal/chats.go 's/if len\(found\) == len\(ends\) \{/if len(found) > 0 {/' NamesThatAreEqual ./internal/tool/terminal
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

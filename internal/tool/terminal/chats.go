@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/base/excerpt"
+	"github.com/rialto-im/rialto/internal/base/printable"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 )
@@ -183,19 +184,56 @@ func flags(c *chatv1.Conversation, online bool) string {
 	return string(f)
 }
 
-// titlesOf returns the titles of a list of chats. Chats with people whose titles are equal have the handles, too.
+// titlesOf returns the titles of a list of chats. Of those whose titles are equal, chats with people have the handles, too, and groups the number of their members, or, if that is equal, the end of the id.
 func (s *screen) titlesOf(ctx context.Context, chats []*chatv1.Conversation) map[uint64]string {
-	titles, times := map[uint64]string{}, map[string]int{}
+	titles, groups := map[uint64]string{}, map[string][]*chatv1.Conversation{}
+	times := map[string]int{}
 	for _, c := range chats {
-		titles[c.Id] = s.title(ctx, c)
-		times[titles[c.Id]]++
+		title := s.title(ctx, c)
+		titles[c.Id] = title
+		times[title]++
+		if c.Peer == 0 && c.Parent == 0 {
+			groups[title] = append(groups[title], c)
+		}
 	}
 	for _, c := range chats {
 		if title := titles[c.Id]; c.Peer != 0 && c.Peer != s.client.User() && times[title] > 1 {
 			titles[c.Id] = title + " @" + s.handle(c.Peer)
 		}
 	}
+	for title, equal := range groups {
+		if len(equal) < 2 {
+			continue
+		}
+		sizes := map[uint32]int{}
+		for _, c := range equal {
+			sizes[c.MemberCount]++
+		}
+		ends := shortIDs(equal)
+		for _, c := range equal {
+			about := printable.Count(c.MemberCount, "member")
+			if sizes[c.MemberCount] > 1 {
+				about += ", id …" + ends[c.Id]
+			}
+			titles[c.Id] = title + " (" + about + ")"
+		}
+	}
 	return titles
+}
+
+// shortIDs returns the ends of the ids of chats, as long as they need to be to differ, and at least four digits.
+func shortIDs(chats []*chatv1.Conversation) map[uint64]string {
+	for digits := 4; ; digits++ {
+		ends, found := map[uint64]string{}, map[string]bool{}
+		for _, c := range chats {
+			text := strconv.FormatUint(c.Id, 10)
+			ends[c.Id] = text[max(0, len(text)-digits):]
+			found[ends[c.Id]] = true
+		}
+		if len(found) == len(ends) {
+			return ends
+		}
+	}
 }
 
 // entry returns a line of the list: title, unread count, last message.

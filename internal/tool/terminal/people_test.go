@@ -210,7 +210,7 @@ func TestNothingIsAskedForAServerThatIsDown(t *testing.T) {
 	}
 }
 
-// People of other systems are named with their bridge, wherever they are. Of chats with equal names, those with people have their handles.
+// People of other systems are named with their bridge, wherever they are. Chats with equal names are told apart: by handles, numbers of members, or ids.
 func TestNamesThatAreEqual(t *testing.T) {
 	s, said := seated(t)
 	s.keepName(&accountv1.User{Id: 3, Handle: "bob2", DisplayName: "Bob"})
@@ -220,13 +220,13 @@ func TestNamesThatAreEqual(t *testing.T) {
 	if line := s.line(t.Context(), m); !strings.HasSuffix(line, "  Bob · irc: no. 6") {
 		t.Errorf("a message of another system is shown as %q", line)
 	}
-	chats := []*chatv1.Conversation{{Id: 1, Peer: 2}, {Id: 2, Peer: 3}, {Id: 3, Peer: 4}, {Id: 4, Title: "Bob"}, {Id: 5, Title: "tea"}, {Id: 6, Title: "tea"}}
+	chats := []*chatv1.Conversation{{Id: 1, Peer: 2}, {Id: 2, Peer: 3}, {Id: 3, Peer: 4}, {Id: 4, Title: "Bob"}, {Id: 5, Title: "tea", MemberCount: 3}, {Id: 61234, Title: "tea", MemberCount: 1}, {Id: 71234, Title: "tea", MemberCount: 1}, {Id: 8, Parent: 5}, {Id: 9, Parent: 6}}
 	var got []string
 	titles := s.titlesOf(t.Context(), chats)
 	for _, c := range chats {
 		got = append(got, titles[c.Id])
 	}
-	if want := []string{"Bob @bob", "Bob @bob2", "Bob · irc", "Bob", "tea", "tea"}; !slices.Equal(got, want) {
+	if want := []string{"Bob @bob", "Bob @bob2", "Bob · irc", "Bob", "tea (3 members)", "tea (1 member, id …61234)", "tea (1 member, id …71234)", "thread", "thread"}; !slices.Equal(got, want) {
 		t.Errorf("the titles are %q, want %q", got, want)
 	}
 	s.say("%s", s.entry(t.Context(), &chatv1.Conversation{Id: 2, Peer: 3, Unread: 1}, titles[2]))

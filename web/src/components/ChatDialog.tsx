@@ -1,5 +1,6 @@
 import { useState, type ReactNode } from "react";
 import { useClient } from "../client.js";
+import { distinctions } from "../equalTitles.js";
 import { useText } from "../i18n.js";
 import { nameOf, titleOf } from "../names.js";
 import { canWrite } from "../roles.js";
@@ -20,6 +21,7 @@ export function ChatDialog({ title, error, onClose, onPick, children }: { title:
   const chats = all.filter((o) => canWrite(o) && matches(titleOf(o))).map((o) => ({ key: o.id, chat: o, friend: o.peer }));
   const friends = [...client.relations().values()].filter((r) => r.friend && !r.blocked && !peers.has(r.user) && matches(nameOf(client, r.user))).map((r) => ({ key: `friend ${r.user}`, chat: undefined, friend: r.user }));
   const rows = [...chats, ...friends];
+  const apart = distinctions(chats.filter((o) => o.chat.peer === "0" || o.chat.peer === "").map(({ chat }) => ({ id: chat.id, title: titleOf(chat), memberCount: chat.memberCount })), (n) => t("members", { n }));
   return (
     <Dialog title={title} onClose={onClose}>
       <input type="search" data-first placeholder={t("search")} aria-label={t("search")} value={words} onChange={(e) => setWords(e.target.value)} />
@@ -33,6 +35,7 @@ export function ChatDialog({ title, error, onClose, onPick, children }: { title:
             <button tabIndex={reached ? 0 : -1} data-testid="pick-chat" onClick={() => onPick(async () => (chat ?? (await client.openDirect(friend))).id)}>
               {chat && (friend === "0" || friend === "") ? <GroupAvatar c={chat} size={32} /> : <UserAvatar user={friend} size={32} />}
               <bdi className="name">{chat ? titleOf(chat) : nameOf(client, friend)}</bdi>
+              {chat && apart.has(chat.id) && <small className="muted">{apart.get(chat.id)}</small>}
               {chat && <ChatMark c={chat} />}
             </button>
           )}
