@@ -1970,6 +1970,14 @@ mutant "cut the bridge from the prompt" internal/tool/terminal/people.go 's/peer
 mutant "take what is no address for one" internal/tool/terminal/terminal.go 's/ \|\| u\.Hostname\(\) == "" \{/ {/' '^TestFlags$' ./internal/tool/terminal
 mutant "list groups with equal titles alike" internal/tool/terminal/chats.go 's/if len\(equal\) < 2 \{/if len(equal) < 9 {/' NamesThatAreEqual ./internal/tool/terminal
 mutant "give groups ends of ids that are equal" internal/tool/terminal/chats.go 's/if len\(found\) == len\(ends\) \{/if len(found) > 0 {/' NamesThatAreEqual ./internal/tool/terminal
+mutant "transfer a group to the bot of a bridge" internal/service/chat/member_roles.go 's/Users: \[\]uint64\{uint64\(u\)\}\}, s\.checkOwner\(ctx, u\)/Users: []uint64{uint64(u)}}, nil/' BridgesOwnNoGroup ./internal/service/bridge
+mutant "let the bot of a bridge make a group" internal/service/chat/create.go 's/:= s\.checkOwner\(ctx, owner\)/:= error(nil)/' BridgesOwnNoGroup ./internal/service/bridge
+mutant "let the bot of a bridge succeed an owner" internal/service/chat/align_members.go 's/:= s\.checkOwner\(ctx, successor\)/:= error(nil)/' BridgesOwnNoGroup ./internal/service/bridge
+mutant "link a group that the bot owns" internal/service/chat/bridge_member.go 's/if st\.role\(bot\) == roleOwner \{/if st.role(bot) == 99 {/' BridgesOwnNoGroup ./internal/service/bridge
+mutant "let somebody of another system inherit a group" internal/service/chat/erase.go 's/may \|\| err != nil \{/may || err == nil {/' RemovedLinksLeaveNobody ./internal/service/bridge
+mutant "let people of another system own groups" internal/service/bridge/membership.go 's/ AND NOT EXISTS \(SELECT 1 FROM bridge_users WHERE member = \$1\)//' BridgesOwnNoGroup ./internal/service/bridge
+mutant "keep people of another system after a link was removed" internal/service/bridge/membership.go 's/found = append\(found, people\.\.\.\)/_ = people/' 'RemovedLinksLeaveNobody|UnlinkedGroupsKeepNobody' ./internal/service/bridge
+mutant "keep the bot that owns a group after it was unlinked" internal/service/bridge/link.go 's/return s\.leave\(ctx, b, c\) .*/return nil/' UnlinkedGroupsKeepNobody ./internal/service/bridge
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -125,6 +125,7 @@ export const known: Record<string, Key> = {
   too_many_followers: "errManyFollowers",
   owner_stays: "errOwnerStays",
   group_full: "errGroupFull",
+  cannot_own: "errCannotOwn",
   no_conversation: "errGone",
   no_friend: "errNotFriend",
   text_too_long: "errTooLong",

@@ -37,11 +37,14 @@ type Chat interface {
 	MayLink(ctx context.Context, c id.Conversation, by id.User) error
 	// DissolvedAmong returns those of some groups that were dissolved.
 	DissolvedAmong(ctx context.Context, groups []id.Conversation) ([]id.Conversation, error)
-	// AddBridge and RemoveBridge change whether a bot is a member.
+	// GroupMembers returns the members of a group, ascending.
+	GroupMembers(ctx context.Context, c id.Conversation) ([]id.User, error)
+	// AddBridge makes a bot a member. It fails if the bot owns the group.
 	AddBridge(ctx context.Context, c id.Conversation, by, bot id.User) error
-	RemoveBridge(ctx context.Context, c id.Conversation, by, bot id.User) error
-	// Leave ends a membership, and fails for who is no member.
-	Leave(ctx context.Context, c id.Conversation, u id.User) (seq uint64, err error)
+	// RemoveBridge removes at most 500 users who are members, except the owner.
+	RemoveBridge(ctx context.Context, c id.Conversation, by id.User, users []id.User) error
+	// EndMembership makes a user leave, also the owner: then another member owns the group.
+	EndMembership(ctx context.Context, u id.User, c id.Conversation) error
 	// SendBridged stores what came over a bridge, once for an external id.
 	SendBridged(ctx context.Context, b message.Bridged) (*message.Draft, error)
 	// ReportDelivery stores what became of a message in another system.

@@ -54,6 +54,8 @@ type fixture struct {
 	irc, xmpp  id.Caller
 	group      id.Conversation
 	sends      int
+	// anybodyOwns lets the bots of bridges own groups, as builds before 0.1.0 did.
+	anybodyOwns bool
 }
 
 func must(t testing.TB, err error) {
@@ -82,7 +84,12 @@ func open(t *testing.T) *fixture {
 		AccessChanged: func(ctx context.Context, a, b id.User) error { return f.chat.AccessChanged(ctx, a, b) }},
 		account.Config{WhoMayAdd: "everyone", PasswordCost: auth.Cost{Memory: 64, Time: 1, Threads: 1}})
 	must(t, err)
-	f.chat, err = chat.New(t.Context(), chat.Deps{Log: log, DB: db, IDs: ids, MessageIDs: messages, Relations: f.accounts, Clock: f.clock, Logger: logger, SingleNode: true}, chat.Config{})
+	f.chat, err = chat.New(t.Context(), chat.Deps{Log: log, DB: db, IDs: ids, MessageIDs: messages, Relations: f.accounts, Clock: f.clock, Logger: logger, SingleNode: true, MayOwn: func(ctx context.Context, u id.User) (bool, error) {
+		if f.anybodyOwns {
+			return true, nil
+		}
+		return f.MayOwn(ctx, u)
+	}}, chat.Config{})
 	must(t, err)
 	f.audit, err = auditlog.New(t.Context(), db, f.clock)
 	must(t, err)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -201,7 +202,16 @@ func (s *Service) UnlinkBridge(ctx context.Context, by id.Caller, r *bridgev1.Un
 	if err != nil {
 		return err
 	}
-	return s.deps.Chat.RemoveBridge(ctx, c, by.User, id.User(b.Bot))
+	users, err := s.membersOf(ctx, b, c)
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(users, batch) {
+		if err := s.deps.Chat.RemoveBridge(ctx, c, by.User, some); err != nil {
+			return err
+		}
+	}
+	return s.leave(ctx, b, c) // a bot that owns the group
 }
 
 // deleteLink deletes the link of a group, with the answers about its members. It returns nil if there is none.

@@ -34,7 +34,7 @@ func (s *Service) FindBridgeLinks(ctx context.Context, _ id.Caller, r *bridgev1.
 	return out, s.deps.DB.Read().QueryRowContext(ctx, `SELECT COUNT(*) FROM bridge_links WHERE bridge = $1`, b.Name).Scan(&out.Total)
 }
 
-// RemoveBridgeLink ends a link for a moderator. The bot leaves first: without its membership the link carries nothing, and a removal that is repeated after a crash finds the link.
+// RemoveBridgeLink ends a link for a moderator. The bot and the people of the other system leave first: without its membership the link carries nothing, and a removal that is repeated after a crash finds the link.
 func (s *Service) RemoveBridgeLink(ctx context.Context, by id.Caller, r *bridgev1.RemoveBridgeLinkRequest) (*bridgev1.RemoveBridgeLinkResponse, error) {
 	if !message.IsReason(r.Reason) {
 		return nil, errRemoval
@@ -49,7 +49,7 @@ func (s *Service) RemoveBridgeLink(ctx context.Context, by id.Caller, r *bridgev
 	} else if !linked {
 		return nil, errNoLink
 	}
-	if _, err := s.deps.Chat.Leave(ctx, c, id.User(b.Bot)); err != nil && !errs.Is(err, errs.NotFound) && !errs.Is(err, errs.Denied) { // it is no member, or it owns the group
+	if err := s.leave(ctx, b, c); err != nil {
 		return nil, err
 	}
 	return &bridgev1.RemoveBridgeLinkResponse{}, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {

@@ -40,6 +40,9 @@ func (s *Service) AlignMembers(ctx context.Context, c id.Conversation, decide fu
 // ReplaceOwner makes a user the owner of a group if its present owner must leave, which leaves reports. The user joins first if necessary, and the
 // former owner remains as an admin. After an error, a repetition makes the rest.
 func (s *Service) ReplaceOwner(ctx context.Context, c id.Conversation, successor id.User, leaves func(owner id.User) (bool, error)) error {
+	if err := s.checkOwner(ctx, successor); err != nil {
+		return err
+	}
 	for {
 		seq, err := s.change(ctx, c, func(st *state) (*chatv1.Control, error) {
 			if err := st.checkAlignable(); err != nil {

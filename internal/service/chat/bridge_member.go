@@ -11,6 +11,7 @@ import (
 var (
 	errMayNotLink = errs.New(errs.Denied, "not_allowed", "admins and the owner link a group with other systems")
 	errNoBridging = errs.New(errs.Invalid, "not_linkable", "channels, large groups, threads, tickets and one-to-one conversations cannot be linked with other systems")
+	errBotOwns    = errs.New(errs.Denied, "cannot_own", "the bridge's bot owns this group, which bots of bridges cannot: transfer the group to a member first")
 )
 
 // MemberRole returns the role of a member, and fails for everybody else.
@@ -54,6 +55,9 @@ func (s *Service) AddBridge(ctx context.Context, c id.Conversation, by, bot id.U
 		if err := st.mayLink(by); err != nil {
 			return nil, err
 		}
+		if st.role(bot) == roleOwner {
+			return nil, errBotOwns
+		}
 		control, err := inviteControl(st, by, []id.User{bot})
 		if control == nil || err != nil {
 			return nil, err
@@ -67,14 +71,29 @@ func (s *Service) AddBridge(ctx context.Context, c id.Conversation, by, bot id.U
 	return err
 }
 
-// RemoveBridge removes the bot of a bridge from a group, in the name of an admin. Repeating it changes nothing.
-func (s *Service) RemoveBridge(ctx context.Context, c id.Conversation, by, bot id.User) error {
+// RemoveBridge removes the bot of a bridge and people of its other system from a group, in the name of an admin. Repeating it changes nothing. Owners stay.
+func (s *Service) RemoveBridge(ctx context.Context, c id.Conversation, by id.User, users []id.User) error {
 	seq, err := s.changeGroup(ctx, c, by, roleAdmin, func(st *state) (*chatv1.Control, error) {
-		if st.role(bot) == 0 || st.role(bot) == roleOwner {
+		var removed []uint64
+		for _, u := range users {
+			if role := st.role(u); role != 0 && role != roleOwner {
+				removed = append(removed, uint64(u))
+			}
+		}
+		if len(removed) == 0 {
 			return nil, nil
 		}
-		return &chatv1.Control{Action: chatv1.Control_ACTION_REMOVED, Users: []uint64{uint64(bot)}}, s.checkMembers(ctx, c, nil)
+		return &chatv1.Control{Action: chatv1.Control_ACTION_REMOVED, Users: removed}, s.checkMembers(ctx, c, nil)
 	})
 	s.resizeGroupAfter(ctx, c, seq)
 	return err
+}
+
+// GroupMembers returns the members of a group, ascending, to a service. The caller does not change the list.
+func (s *Service) GroupMembers(ctx context.Context, c id.Conversation) ([]id.User, error) {
+	st, err := s.linearizableState(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return st.activeMembers, nil
 }

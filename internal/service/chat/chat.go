@@ -101,6 +101,8 @@ type Deps struct {
 	// a rate limit. If the users are neither added nor invited after all, refund returns what was counted against the limit. If nil, anyone
 	// may be added.
 	CheckAdd func(ctx context.Context, by id.User, users []id.User) (refused, invited []id.User, refund func(), err error)
+	// MayOwn reports whether a user may own a group. If nil, everybody may.
+	MayOwn func(ctx context.Context, u id.User) (bool, error)
 	// ChargeCopy fails while a user forwards more bytes than the user may send: a request of 100 bytes may store a text of 400 KB. If nil,
 	// nothing is limited.
 	ChargeCopy func(u id.User, bytes int) error

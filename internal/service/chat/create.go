@@ -166,6 +166,9 @@ func (s *Service) createGroupBy(ctx context.Context, by id.Caller, r *chatv1.Cre
 	if len(r.Key) > 64 || !isStorableText(r.Key) {
 		return 0, errGroupKey
 	}
+	if err := s.checkOwner(ctx, owner); err != nil {
+		return 0, err
+	}
 	members, err := s.checkInvitees(ctx, owner, r.Members)
 	if err != nil {
 		return 0, err

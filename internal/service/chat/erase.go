@@ -23,7 +23,7 @@ import (
 //
 //	eraseEntries      makes the user's messages recalled ones, in steps, and removes the contents from the log: the entries stay, so that seqs and counts do
 //	eraseReactions    takes the user's reactions back
-//	endMembership     makes the user leave: a group gets another owner, and a one-to-one conversation is dissolved, so that the other cannot write to nobody
+//	EndMembership     makes the user leave: a group gets another owner, and a one-to-one conversation is dissolved, so that the other cannot write to nobody
 //
 // From the beginning of an erasure on, reads leave out what the user wrote (Deps.Erasing), however many steps are left.
 
@@ -128,7 +128,7 @@ func (s *Service) endConversation(ctx context.Context, u id.User, c id.Conversat
 	if err := s.eraseReactions(ctx, u, c); err != nil {
 		return err
 	}
-	return s.endMembership(ctx, u, c)
+	return s.EndMembership(ctx, u, c)
 }
 
 // nextConversation returns the first conversation after one that a user is or was in, 0 at the end.
@@ -352,10 +352,10 @@ func (s *Service) recallErased(ctx context.Context, tx *sql.Tx, u id.User, c id.
 	return s.deps.OnErased(ctx, tx, c, seqs[0], seqs[len(seqs)-1])
 }
 
-// endMembership makes a user leave a conversation. Organizations and tickets do not keep who is erased.
-func (s *Service) endMembership(ctx context.Context, u id.User, c id.Conversation) error {
+// EndMembership makes a user leave a conversation, in the user's own name and also as its owner. Organizations and tickets do not keep who is erased.
+func (s *Service) EndMembership(ctx context.Context, u id.User, c id.Conversation) error {
 	for {
-		seq, err := s.change(ctx, c, func(st *state) (*chatv1.Control, error) { return st.eraseControl(u), nil })
+		seq, err := s.change(ctx, c, func(st *state) (*chatv1.Control, error) { return s.eraseControl(ctx, st, u) })
 		if err != nil {
 			return err
 		}
@@ -372,18 +372,22 @@ func (s *Service) endMembership(ctx context.Context, u id.User, c id.Conversatio
 }
 
 // eraseControl returns the next control entry by which a user leaves, nil at the end.
-func (s *state) eraseControl(u id.User) *chatv1.Control {
+func (s *Service) eraseControl(ctx context.Context, st *state, u id.User) (*chatv1.Control, error) {
 	control := &chatv1.Control{Actor: uint64(u), Users: []uint64{uint64(u)}}
 	switch {
-	case s.role(u) == 0:
-		return nil
-	case s.kind == direct:
-		if s.dissolved {
-			return nil
+	case st.role(u) == 0:
+		return nil, nil
+	case st.kind == direct:
+		if st.dissolved {
+			return nil, nil
 		}
 		control.Action, control.Users = chatv1.Control_ACTION_DISSOLVED, nil
-	case s.role(u) == roleOwner && !s.dissolved:
-		if heir := s.heir(u); heir != 0 {
+	case st.role(u) == roleOwner && !st.dissolved:
+		heir, err := s.heir(ctx, st, u)
+		if err != nil {
+			return nil, err
+		}
+		if heir != 0 {
 			control.Action, control.Users = chatv1.Control_ACTION_TRANSFERRED, []uint64{uint64(heir)}
 		} else {
 			control.Action, control.Users = chatv1.Control_ACTION_DISSOLVED, nil
@@ -391,18 +395,23 @@ func (s *state) eraseControl(u id.User) *chatv1.Control {
 	default:
 		control.Action = chatv1.Control_ACTION_LEFT
 	}
-	return control
+	return control, nil
 }
 
-// heir returns who becomes the owner of a group when its owner is erased: the admin who has been there for longest, else the member; 0 if there is nobody.
-func (s *state) heir(owner id.User) id.User {
-	candidates := slices.DeleteFunc(slices.Clone(s.activeMembers), func(m id.User) bool { return m == owner })
-	if len(candidates) == 0 {
-		return 0
-	}
-	return slices.MinFunc(candidates, func(a, b id.User) int {
-		return cmp.Or(cmp.Compare(s.members[b].role, s.members[a].role), cmp.Compare(s.members[a].joinSeq, s.members[b].joinSeq), cmp.Compare(a, b))
+// heir returns who becomes the owner of a group when its owner leaves it for good: of those who may own one, the admin who has been there for longest, else the member; 0 if there is nobody.
+func (s *Service) heir(ctx context.Context, st *state, owner id.User) (id.User, error) {
+	candidates := slices.SortedFunc(slices.Values(st.activeMembers), func(a, b id.User) int {
+		return cmp.Or(cmp.Compare(st.members[b].role, st.members[a].role), cmp.Compare(st.members[a].joinSeq, st.members[b].joinSeq), cmp.Compare(a, b))
 	})
+	for _, u := range candidates {
+		if u == owner {
+			continue
+		}
+		if may, err := s.mayOwn(ctx, u); may || err != nil {
+			return u, err
+		}
+	}
+	return 0, nil
 }
 
 // hideErasing gives entries by users who are being erased no content, and their messages the state of recalled ones.

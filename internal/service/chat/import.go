@@ -86,6 +86,9 @@ func (s *Service) importGroup(ctx context.Context, r *operationv1.ImportConversa
 		return 0, errImportKey
 	}
 	owner := id.User(r.Owner)
+	if err := s.checkOwner(ctx, owner); err != nil {
+		return 0, err
+	}
 	members, err := s.importedMembers(ctx, owner, r.Members)
 	if err != nil {
 		return 0, err

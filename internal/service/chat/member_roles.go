@@ -14,7 +14,10 @@ const (
 	roleOwner  = chatv1.Role_ROLE_OWNER
 )
 
-var errNotGroup = errs.New(errs.Invalid, "not_a_group", "this works only in a group, and this is a one-to-one conversation or a thread")
+var (
+	errNotGroup  = errs.New(errs.Invalid, "not_a_group", "this works only in a group, and this is a one-to-one conversation or a thread")
+	errMayNotOwn = errs.New(errs.Denied, "cannot_own", "the bot of a bridge and people of other systems cannot own a group; choose another member")
+)
 
 // changeGroup runs change for a group in which by has at least a role.
 func (s *Service) changeGroup(ctx context.Context, c id.Conversation, by id.User, least chatv1.Role, decide func(*state) (*chatv1.Control, error)) (uint64, error) {
@@ -61,6 +64,23 @@ func (s *Service) SetRole(ctx context.Context, c id.Conversation, by, u id.User,
 	})
 }
 
+// mayOwn reports whether a user may own a group.
+func (s *Service) mayOwn(ctx context.Context, u id.User) (bool, error) {
+	if s.deps.MayOwn == nil {
+		return true, nil
+	}
+	return s.deps.MayOwn(ctx, u)
+}
+
+// checkOwner fails if a user may not own a group.
+func (s *Service) checkOwner(ctx context.Context, u id.User) error {
+	may, err := s.mayOwn(ctx, u)
+	if err == nil && !may {
+		err = errMayNotOwn
+	}
+	return err
+}
+
 // Transfer makes another member the owner.
 func (s *Service) Transfer(ctx context.Context, c id.Conversation, by, u id.User) (uint64, error) {
 	return s.changeGroup(ctx, c, by, roleOwner, func(st *state) (*chatv1.Control, error) {
@@ -70,7 +90,7 @@ func (s *Service) Transfer(ctx context.Context, c id.Conversation, by, u id.User
 		if u == by {
 			return nil, nil
 		}
-		return &chatv1.Control{Action: chatv1.Control_ACTION_TRANSFERRED, Users: []uint64{uint64(u)}}, nil
+		return &chatv1.Control{Action: chatv1.Control_ACTION_TRANSFERRED, Users: []uint64{uint64(u)}}, s.checkOwner(ctx, u)
 	})
 }
 
