@@ -1978,6 +1978,7 @@ mutant "let somebody of another system inherit a group" internal/service/chat/er
 mutant "let people of another system own groups" internal/service/bridge/membership.go 's/ AND NOT EXISTS \(SELECT 1 FROM bridge_users WHERE member = \$1\)//' BridgesOwnNoGroup ./internal/service/bridge
 mutant "keep people of another system after a link was removed" internal/service/bridge/membership.go 's/found = append\(found, people\.\.\.\)/_ = people/' 'RemovedLinksLeaveNobody|UnlinkedGroupsKeepNobody' ./internal/service/bridge
 mutant "keep the bot that owns a group after it was unlinked" internal/service/bridge/link.go 's/return s\.leave\(ctx, b, c\) .*/return nil/' UnlinkedGroupsKeepNobody ./internal/service/bridge
+mutant "make a link active whose room is taken" internal/service/bridge/report.go 's/^\t\t\tif taken \{$/\t\t\tif taken \&\& r.Room != "" {/' RoomsAreComparedInTheBridgesForm ./internal/service/bridge
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

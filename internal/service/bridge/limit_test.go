@@ -124,6 +124,7 @@ func TestRoomsAreComparedInTheBridgesForm(t *testing.T) {
 	}
 	must(t, f.tryLink(f.alice, other, "irc", "#RIALTO"))
 	want("of another group", report(other, active, "#rialto"), refused, "", "room_taken")
+	want("of another group, without its room", report(other, active, ""), refused, "", "room_taken")
 	must(t, f.tryLink(f.alice, other, "irc", "#RIALTO"))
 	want("refused", report(f.group, refused, ""), refused, "", "kicked")
 	want("once the room is free", report(other, active, "#rialto"), active, "#rialto", "")

@@ -60,6 +60,14 @@ func (s *Service) storeReport(ctx context.Context, r *bridgev1.BridgeLink) (l *b
 			case !errors.Is(err, sql.ErrNoRows):
 				return err
 			}
+		} else if r.State == active { // an older report has named the room that is taken: without a room, this one does not say that it is another
+			var taken bool
+			if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM bridge_links WHERE bridge = $1 AND conversation = $2 AND state = $3 AND reason = $4)`, r.Bridge, int64(r.Conversation), refused, roomTaken).Scan(&taken); err != nil {
+				return err
+			}
+			if taken {
+				return errRoomTaken
+			}
 		}
 		l, err = scanLink(tx.QueryRowContext(ctx, `UPDATE bridge_links SET state = $3, reason = $4, text = $5, room = CASE WHEN $6 THEN NULL ELSE COALESCE(NULLIF($7, ''), room) END WHERE bridge = $1 AND conversation = $2 RETURNING `+linkColumns,
 			r.Bridge, int64(r.Conversation), r.State, r.Reason, r.Text, r.State == refused, r.Room).Scan)
