@@ -1979,6 +1979,9 @@ mutant "let people of another system own groups" internal/service/bridge/members
 mutant "keep people of another system after a link was removed" internal/service/bridge/membership.go 's/found = append\(found, people\.\.\.\)/_ = people/' 'RemovedLinksLeaveNobody|UnlinkedGroupsKeepNobody' ./internal/service/bridge
 mutant "keep the bot that owns a group after it was unlinked" internal/service/bridge/link.go 's/return s\.leave\(ctx, b, c\) .*/return nil/' UnlinkedGroupsKeepNobody ./internal/service/bridge
 mutant "make a link active whose room is taken" internal/service/bridge/report.go 's/^\t\t\tif taken \{$/\t\t\tif taken \&\& r.Room != "" {/' RoomsAreComparedInTheBridgesForm ./internal/service/bridge
+mutant "call a revoked link a wrong one" internal/service/chat/join.go 's/coalesce\(link, revoked_link\)/NULL/' 'JoinLink|RemovedMemberCannotRejoin' ./internal/service/chat
+mutant "call an expired link a wrong one" internal/service/chat/join.go 's/return 0, errLinkExpired/return 0, errBadLink/' JoinLink ./internal/service/chat
+mutant "show the preview of a group to those it has banned" internal/service/chat/join.go 's/case st\.banned\(u\):$/case st.banned(0):/' BanClosesEveryWayIn ./internal/service/chat
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

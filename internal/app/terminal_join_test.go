@@ -13,7 +13,7 @@ func TestJoinPreviewsInTerminals(t *testing.T) {
 	alice.types("/group Walkers", "/announce Sundays", "/link")
 	_, code, _ := strings.Cut(alice.sees("--- Walkers ---", "others join with /join "), "/join ")
 	bob.types("/preview", "/preview "+code, "/chats", "/preview wrong", "/join wrong")
-	bob.sees("! give a code", "  Walkers, a group, members: 1\n  announcement: Sundays\n  whoever joins is in it at once\n", "No chats yet.", "! ", "! ")
+	bob.sees("! give a code", "  Walkers, a group, members: 1\n  announcement: Sundays\n  whoever joins is in it at once\n", "No chats yet.", "! no group or channel that you may join has this code", "! no group or channel that you may join has this code")
 	bob.types("/join https://chat.example.com/join/"+code, "/preview "+code)
 	bob.sees("  Walkers, a group, members: 1\n", "--- Walkers ---", "you joined", "  Walkers, a group, members: 2\n", "  you are in it already\n")
 	bob.types("/close", "/join "+code)

@@ -337,7 +337,7 @@ func TestAGroupInTerminals(t *testing.T) {
 	alice.types("/unlink")
 	alice.sees("Done.")
 	dave.types("/join " + code)
-	dave.sees("! this link is no longer valid")
+	dave.sees("! this link was revoked")
 	alice.types("/transfer @bob")
 	bob.sees("the group now belongs to you")
 	alice.types("/dissolve yes")

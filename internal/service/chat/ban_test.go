@@ -57,7 +57,7 @@ func TestRemovedMemberCannotRejoinByLink(t *testing.T) {
 	for name, q := range map[string]*chatv1.JoinRequest{"the old link": {Token: link}, "a new link": {Token: again}, "the open group": {Conversation: uint64(c)}} {
 		want := "removed"
 		if q.Token == link {
-			want = "bad_link"
+			want = "link_revoked"
 		}
 		if joined, _, err := h.node(t).Join(ctx, 2, q); reasonOf(err) != want || joined {
 			t.Errorf("by %s: joined %v, %v, want a rejection", name, joined, err)
@@ -128,7 +128,7 @@ func TestBanClosesEveryWayIn(t *testing.T) {
 			}
 		}
 		for _, q := range []*chatv1.PreviewJoinLinkRequest{{Token: link}, {Conversation: uint64(c)}} {
-			if _, err := node.PreviewJoinLink(ctx, u, q); joined != "" && reasonOf(err) != "bad_link" {
+			if _, err := node.PreviewJoinLink(ctx, u, q); reasonOf(err) != joined {
 				t.Errorf("%s: banned user %d got the preview of %v: %v", name, u, q, err)
 			}
 		}
@@ -165,25 +165,30 @@ func TestJoinLinksEnd(t *testing.T) {
 		}
 		return link
 	}
-	over := func(link string) {
+	over := func(link, want string) {
 		t.Helper()
-		if p, err := s.PreviewJoinLink(ctx, 9, &chatv1.PreviewJoinLinkRequest{Token: link}); reasonOf(err) != "bad_link" {
-			t.Errorf("an invalid link has a preview: %v, %v", p, err)
+		if p, err := s.PreviewJoinLink(ctx, 9, &chatv1.PreviewJoinLinkRequest{Token: link}); reasonOf(err) != want {
+			t.Errorf("an invalid link has a preview: %v, %v; want %s", p, err, want)
 		}
-		if _, _, err := s.Join(ctx, 9, &chatv1.JoinRequest{Token: link}); reasonOf(err) != "bad_link" && reasonOf(err) != "dissolved" {
-			t.Errorf("join by an invalid link: %v, want bad_link or dissolved", err)
+		if _, _, err := s.Join(ctx, 9, &chatv1.JoinRequest{Token: link}); reasonOf(err) != want {
+			t.Errorf("join by an invalid link: %v, want %s", err, want)
 		}
 	}
-	over("x")
+	over("x", "bad_link")
 	link := create(0)
-	must(t, s.RevokeJoinLink(ctx, c, 1))
-	over(link)
-	if other := create(0); other == link {
+	for range 2 {
+		must(t, s.RevokeJoinLink(ctx, c, 1))
+		over(link, "link_revoked")
+	}
+	other := create(0)
+	if other == link {
 		t.Error("a new link equals the old one")
 	}
+	over(link, "link_revoked")
 	link = create(h.clock.ms.Load() + 10)
+	over(other, "link_revoked")
 	h.clock.ms.Add(10)
-	over(link)
+	over(link, "link_expired")
 	if _, err := s.CreateJoinLink(ctx, c, 1, h.clock.ms.Load()); reasonOf(err) != "bad_until" {
 		t.Errorf("creating a link in the past: %v, want bad_until", err)
 	}
@@ -198,7 +203,7 @@ func TestJoinLinksEnd(t *testing.T) {
 	link = create(0)
 	_, err = s.Dissolve(ctx, c, 1)
 	must(t, err)
-	over(link)
+	over(link, "dissolved")
 	if _, err := s.CreateJoinLink(ctx, c, 1, 0); reasonOf(err) != "dissolved" {
 		t.Errorf("a link of a dissolved group: %v", err)
 	}

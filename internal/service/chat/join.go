@@ -14,9 +14,11 @@ import (
 )
 
 var (
-	errBadLink = errs.New(errs.NotFound, "bad_link", "this link is no longer valid")
-	errBanned  = errs.New(errs.Denied, "banned", "you are banned from this group")
-	errRemoved = errs.New(errs.Denied, "removed", "you were removed from this group; its admins can invite you again")
+	errBadLink     = errs.New(errs.NotFound, "bad_link", "no group or channel that you may join has this code, link or id; check it, or ask for a new link")
+	errLinkExpired = errs.New(errs.NotFound, "link_expired", "this link has expired; ask for a new one")
+	errLinkRevoked = errs.New(errs.NotFound, "link_revoked", "this link was revoked, or replaced by a newer one; ask for that")
+	errBanned      = errs.New(errs.Denied, "banned", "you are banned from this group")
+	errRemoved     = errs.New(errs.Denied, "removed", "you were removed from this group; its admins can invite you again")
 )
 
 // conversationByLink returns the group of a join link.
@@ -26,10 +28,26 @@ func (s *Service) conversationByLink(ctx context.Context, token string) (c id.Co
 	}
 	var untilMs int64
 	err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT id, link_until_ms FROM conversations WHERE link = $1`, token).Scan(&c, &untilMs)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && untilMs != 0 && untilMs <= s.deps.Clock.Now().UnixMilli() {
-		return 0, errBadLink
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return 0, s.whyNoLink(ctx, token)
+	case err == nil && untilMs != 0 && untilMs <= s.deps.Clock.Now().UnixMilli():
+		return 0, errLinkExpired
 	}
 	return c, err
+}
+
+// whyNoLink returns the error for a token that leads nowhere. Of each group the latest link that was revoked is known. Whoever has a link of so many random characters had it from a member, and may know that it was one.
+func (s *Service) whyNoLink(ctx context.Context, token string) error {
+	var revoked bool
+	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM conversations WHERE revoked_link = $1)`, token).Scan(&revoked)
+	switch {
+	case err != nil:
+		return err
+	case revoked:
+		return errLinkRevoked
+	}
+	return errBadLink
 }
 
 // conversationAt returns the group to which a link leads: by its token, by the handle of a channel, or by the id.
@@ -156,12 +174,12 @@ func (s *Service) RevokeJoinLink(ctx context.Context, c id.Conversation, by id.U
 
 func (s *Service) setLink(ctx context.Context, c id.Conversation, link sql.NullString, untilMs int64) error {
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE conversations SET link = $1, link_until_ms = $2 WHERE id = $3 AND kind = $4`, link, untilMs, int64(c), group)
+		_, err := tx.ExecContext(ctx, `UPDATE conversations SET revoked_link = coalesce(link, revoked_link), link = $1, link_until_ms = $2 WHERE id = $3 AND kind = $4`, link, untilMs, int64(c), group)
 		return err
 	})
 }
 
-// PreviewJoinLink returns the group that a link leads to. A user who may not join by it gets the same answer as for a wrong link.
+// PreviewJoinLink returns the group that a link leads to. Whoever may not know that a group exists gets the same answer as for a wrong link.
 func (s *Service) PreviewJoinLink(ctx context.Context, u id.User, r *chatv1.PreviewJoinLinkRequest) (*chatv1.PreviewJoinLinkResponse, error) {
 	c, err := s.conversationAt(ctx, id.Conversation(r.Conversation), r.Token, r.Handle)
 	if err != nil {
@@ -176,8 +194,13 @@ func (s *Service) PreviewJoinLink(ctx context.Context, u id.User, r *chatv1.Prev
 	}
 	// The preview by id is for users who may join or request to join, as joinControl decides.
 	hidden := r.Token == "" && (st.kind != group || st.access == 0 || st.policy != chatv1.JoinPolicy_JOIN_POLICY_OPEN && st.policy != chatv1.JoinPolicy_JOIN_POLICY_APPROVAL && st.role(u) == 0)
-	if hidden || st.dissolved || st.banned(u) {
+	switch {
+	case hidden, st.dissolved && r.Token == "":
 		return nil, errBadLink
+	case st.dissolved:
+		return nil, errDissolved
+	case st.banned(u):
+		return nil, errBanned
 	}
 	info, err := s.channelInfo(ctx, st)
 	if err != nil {

@@ -345,7 +345,7 @@ func (r *run) link(t *rapid.T) {
 		}
 		r.m.link = ""
 		_, _, err := r.node().Join(context.Background(), r.user("who"), &chatv1.JoinRequest{Token: old})
-		r.expect("join by a revoked link", err, "bad_link")
+		r.expect("join by a revoked link", err, "link_revoked")
 		return
 	}
 	if want == "" && r.m.dissolved {

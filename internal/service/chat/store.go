@@ -95,6 +95,8 @@ var migrations = []string{
 	`ALTER TABLE message_updates ADD COLUMN limited BOOLEAN NOT NULL DEFAULT FALSE`,
 	`CREATE INDEX conversations_importing ON conversations (id) WHERE importing`,
 	`ALTER TABLE message_updates ADD COLUMN bridges {bytes}`, // a Message with bridge_deliveries
+	`ALTER TABLE conversations ADD COLUMN revoked_link TEXT`, // the latest one
+	`CREATE INDEX conversations_revoked_link ON conversations (revoked_link) WHERE revoked_link IS NOT NULL`,
 }
 
 // readState reads the rows of a conversation, and applies the control entries that the rows lack.

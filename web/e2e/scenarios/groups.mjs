@@ -106,7 +106,7 @@ async function removed(w, { a, c }, link) {
   await confirm(a, "Revoke link");
   await a.getByTestId("join-link").waitFor({ state: "hidden" });
   await c.goto(link);
-  await door(c).getByText("This link is no longer valid").waitFor();
+  await door(c).getByText("This link was revoked").waitFor();
   await c.keyboard.press("Escape");
 }
 
