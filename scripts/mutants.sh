@@ -1982,6 +1982,10 @@ mutant "make a link active whose room is taken" internal/service/bridge/report.g
 mutant "call a revoked link a wrong one" internal/service/chat/join.go 's/coalesce\(link, revoked_link\)/NULL/' 'JoinLink|RemovedMemberCannotRejoin' ./internal/service/chat
 mutant "call an expired link a wrong one" internal/service/chat/join.go 's/return 0, errLinkExpired/return 0, errBadLink/' JoinLink ./internal/service/chat
 mutant "show the preview of a group to those it has banned" internal/service/chat/join.go 's/case st\.banned\(u\):$/case st.banned(0):/' BanClosesEveryWayIn ./internal/service/chat
+mutant "compare all names as in ASCII" bridges/irc/case_mapping.go "s/last = '\^'/last = 'Z'/" 'SpellingsOfNames|NamesAreComparedAsByTheNetwork|PeopleAreToldApart' bridges/irc
+mutant "compare names by the same rule in all networks" bridges/irc/client.go 's/x\.names\.set\(s\.conn\.ISupport\(\)\["CASEMAPPING"\]\)/x.names.set("")/' NamesAreComparedAsByTheNetwork bridges/irc
+mutant "take a nick that is not UTF-8 for one that is" bridges/irc/channel.go 's/if !utf8\.ValidString\(name\) \{/if false {/' PeopleAreToldApart bridges/irc
+mutant "enter a room of XMPP by another spelling" bridges/xmpp/room.go 's/from != address \{/from == "" {/' OtherSpellingsOfARoom bridges/xmpp
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

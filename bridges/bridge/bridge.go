@@ -23,7 +23,8 @@ import (
 type System interface {
 	// Run keeps the connection until ctx ends, and tells the host what happens there.
 	Run(ctx context.Context, host Host)
-	// Normalize returns an address of a room in the form in which the system's messages have it. Spellings of one room give one text: Rialto compares rooms by it.
+	// Normalize returns an address of a room in the form in which the system's messages have it. Spellings of one room give one text: Rialto compares rooms by it. What it
+	// returns may change only before the first call of Changed by a connection.
 	Normalize(address string) string
 	// Enter joins a room for a link. If the system keeps history, it also passes on what was written since the first join for this link and was not received. It does nothing in a room that was joined, and returns a
 	// *Refusal if the room does not admit the bridge.
@@ -141,7 +142,7 @@ type Config struct {
 	Rialto *rialto.Bridge
 	// Registration says what the system carries.
 	Registration *bridgev1.PutBridgeRequest
-	// Rooms that may be linked, normalized; * is all.
+	// Rooms that may be linked, in any spelling; * is all.
 	Rooms []string
 	// Spool is the directory of what came and is not stored in Rialto yet.
 	Spool  string

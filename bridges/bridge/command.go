@@ -62,18 +62,18 @@ func (c *Command) Run(ctx context.Context, system System, carries *bridgev1.PutB
 		return err
 	}
 	carries.DisplayName = c.displayName
-	b, err := New(Config{Rialto: side, Registration: carries, Rooms: roomsOf(c.Rooms, system.Normalize), Spool: filepath.Join(c.State, "spool"), Logger: c.Logger})
+	b, err := New(Config{Rialto: side, Registration: carries, Rooms: roomsOf(c.Rooms), Spool: filepath.Join(c.State, "spool"), Logger: c.Logger})
 	if err != nil {
 		return err
 	}
 	return b.Run(ctx, system)
 }
 
-// roomsOf returns the rooms of a list with commas, normalized.
-func roomsOf(list string, normalize func(room string) string) []string {
+// roomsOf returns the rooms of a list with commas.
+func roomsOf(list string) []string {
 	rooms := strings.Split(list, ",")
 	for n := range rooms {
-		rooms[n] = normalize(strings.TrimSpace(rooms[n]))
+		rooms[n] = strings.TrimSpace(rooms[n])
 	}
 	return rooms
 }

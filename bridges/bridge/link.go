@@ -171,7 +171,7 @@ func (b *Bridge) refusalOf(room string, l *bridgev1.BridgeLink) *Refusal {
 		return expelled
 	case len(room) > maxRoom:
 		return NewRefusal("bad_address", "The address of this room is too long.")
-	case !slices.Contains(b.config.Rooms, "*") && !slices.Contains(b.config.Rooms, room):
+	case !slices.ContainsFunc(b.config.Rooms, func(permitted string) bool { return permitted == "*" || b.system.Normalize(permitted) == room }):
 		return NewRefusal("not_permitted", "The operator of the bridge does not permit this room.")
 	}
 	return nil

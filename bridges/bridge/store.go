@@ -49,6 +49,7 @@ func isOfMessage(err error) bool {
 
 // storeOne stores one message. What Rialto refuses for good is logged and left out.
 func (b *Bridge) storeOne(ctx context.Context, m Received) error {
+	m.Room = b.system.Normalize(m.Room) // it may have been written down by another rule
 	b.mu.Lock()
 	link, loaded := b.links.byRoom[m.Room], b.linksLoaded
 	b.mu.Unlock()

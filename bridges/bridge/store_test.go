@@ -61,7 +61,7 @@ func storing(t *testing.T, f *fakeStore, what func(b *Bridge)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.linksLoaded, b.links.byRoom = true, map[string]*bridgev1.BridgeLink{"#a": {Conversation: 1, State: active}, "#b": {Conversation: 2, State: active}, "#pending": {Conversation: 3, State: pending}}
+		b.system, b.linksLoaded, b.links.byRoom = &fakeSystem{}, true, map[string]*bridgev1.BridgeLink{"#a": {Conversation: 1, State: active}, "#b": {Conversation: 2, State: active}, "#pending": {Conversation: 3, State: pending}}
 		ctx, cancel := context.WithCancel(t.Context())
 		var work sync.WaitGroup
 		work.Go(func() { b.store(ctx) })

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +38,7 @@ type client struct {
 	host   bridge.Host // set by Run, before there is a connection
 	logger *slog.Logger
 	last   *lastDelivery
+	names  *caseMapping
 	asking chan struct{} // held while a message waits for its answer: refusals do not name the line that they refuse
 	pace   pace          // guarded by asking
 
@@ -56,7 +56,11 @@ type question struct {
 
 func newClient(c config, logger *slog.Logger) (*client, error) {
 	last, err := openLastDelivery(c.state)
-	return &client{config: c, logger: logger, last: last, asking: make(chan struct{}, 1), pace: pace{interval: c.interval}}, err
+	if err != nil {
+		return nil, err
+	}
+	names, err := openCaseMapping(c.state)
+	return &client{config: c, logger: logger, last: last, names: names, asking: make(chan struct{}, 1), pace: pace{interval: c.interval}}, err
 }
 
 // dial makes a connection. Each attempt has one of its own, so that nothing of an earlier one is left.
@@ -120,6 +124,9 @@ func (x *client) keep(ctx context.Context, s *session) {
 
 // connected notes a connection that is ready.
 func (x *client) connected(s *session) {
+	if err := x.names.set(s.conn.ISupport()["CASEMAPPING"]); err != nil {
+		x.logger.Warn("how the network compares names is not written down, and is not known to the next process before it is connected", "error", err)
+	}
 	x.mu.Lock()
 	x.session = s
 	x.mu.Unlock()
@@ -179,7 +186,7 @@ func (x *client) failed(m ircmsg.Message) {
 func (x *client) note(channel, reason, text string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if q := x.question; q != nil && q.refusal == nil && fold(channel) == q.channel {
+	if q := x.question; q != nil && q.refusal == nil && x.names.fold(channel) == q.channel {
 		q.refusal = bridge.NewRefusal(reason, decode(text))
 	}
 }
@@ -229,7 +236,7 @@ func (x *client) ask(ctx context.Context, channel string, commands ...[]string) 
 func (x *client) beginQuestion(channel string) (*session, *question) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.question = &question{channel: fold(channel), token: strconv.FormatInt(rand.Int64(), 36), answered: make(chan struct{})}
+	x.question = &question{channel: x.names.fold(channel), token: strconv.FormatInt(rand.Int64(), 36), answered: make(chan struct{})}
 	return x.session, x.question
 }
 
@@ -240,16 +247,6 @@ func (x *client) endQuestion(q *question) {
 	if x.question == q {
 		x.question = nil
 	}
-}
-
-// fold returns a name in the form that all its spellings share.
-func fold(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			r += 'a' - 'A'
-		}
-		return r
-	}, name)
 }
 
 // burst is how many lines may be sent at once after a pause.

@@ -35,7 +35,7 @@ func (r *recorder) Changed() {
 }
 
 // serve speaks as a server with SASL, account-tag and standard replies, which ngircd lacks, to one client.
-func serve(t *testing.T, c net.Conn, password string) {
+func serve(t *testing.T, c net.Conn, password, features string) {
 	defer c.Close()
 	say := func(lines ...string) {
 		for _, l := range lines {
@@ -59,7 +59,7 @@ func serve(t *testing.T, c net.Conn, password string) {
 			}
 			say(":s 903 rialto :SASL authentication successful")
 		case command == "USER":
-			say(":s 001 rialto :Welcome", ":s 376 rialto :End")
+			say(":s 001 rialto :Welcome", ":s 005 rialto "+features+" :are supported by this server", ":s 376 rialto :End")
 		case command == "JOIN":
 			say(":rialto!~rialto@h JOIN "+rest, "@account=Eve :eve_!~e@h PRIVMSG "+rest+" :with an account", ":eve_!~e@h PRIVMSG "+rest+" :without")
 		case command == "PRIVMSG" && strings.HasPrefix(rest, "#other "):
@@ -77,6 +77,12 @@ func serve(t *testing.T, c net.Conn, password string) {
 
 func connectTo(t *testing.T, password string) (*client, *recorder) {
 	t.Helper()
+	return connectWith(t, password, "NICKLEN=30")
+}
+
+// connectWith connects to a server that says what it supports.
+func connectWith(t *testing.T, password, features string) (*client, *recorder) {
+	t.Helper()
 	l := bridgetest.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	var work sync.WaitGroup
 	work.Go(func() {
@@ -85,7 +91,7 @@ func connectTo(t *testing.T, password string) (*client, *recorder) {
 			if err != nil {
 				return
 			}
-			work.Go(func() { serve(t, c, "secret") })
+			work.Go(func() { serve(t, c, "secret", features) })
 		}
 	})
 	r := &recorder{received: make(chan bridge.Received, 10), changed: make(chan struct{}, 1)}

@@ -255,3 +255,12 @@ func forward(from net.Conn, address string) {
 	_ = to.Close()
 	back.Wait()
 }
+
+// The server takes some letters for others, such as ſ for s. A room is entered by the address that its server has for it only, so that two addresses are not one room.
+func TestOtherSpellingsOfARoom(t *testing.T) {
+	s, _, _, link := enterRoom(t)
+	var refusal *bridge.Refusal
+	if err := s.Enter(t.Context(), strings.Replace(lobby, "s", "ſ", 1), link); !errors.As(err, &refusal) || refusal.Reason != "bad_address" || !strings.HasSuffix(refusal.Text, lobby) {
+		t.Errorf("entering another spelling of the room: %v", err)
+	}
+}

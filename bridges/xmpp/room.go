@@ -113,6 +113,9 @@ func (x *client) discover(ctx context.Context, address string, link bridge.Link)
 	if err != nil {
 		return nil, err
 	}
+	if from := info.attr("from"); from != address { // characters that the server takes for others: what comes from the room would not be found by this address
+		return nil, newRefusal("bad_address", "Write the address of this room as its server does: "+from)
+	}
 	if info.attr("type") == "error" {
 		condition, text := errorOf(info)
 		switch isTransient := slices.Contains(transientConditions, condition); {
