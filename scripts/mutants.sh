@@ -1986,6 +1986,9 @@ mutant "compare all names as in ASCII" bridges/irc/case_mapping.go "s/last = '\^
 mutant "compare names by the same rule in all networks" bridges/irc/client.go 's/x\.names\.set\(s\.conn\.ISupport\(\)\["CASEMAPPING"\]\)/x.names.set("")/' NamesAreComparedAsByTheNetwork bridges/irc
 mutant "take a nick that is not UTF-8 for one that is" bridges/irc/channel.go 's/if !utf8\.ValidString\(name\) \{/if false {/' PeopleAreToldApart bridges/irc
 mutant "enter a room of XMPP by another spelling" bridges/xmpp/room.go 's/from != address \{/from == "" {/' OtherSpellingsOfARoom bridges/xmpp
+mutant "report links to an older server again and again" bridges/bridge/link.go 's/ \|\| !b\.reportIsDue\(report\) \{/ {/' 'AnOlderRialtoIsNotToldAgain|SpellingsOfARoom' bridges/bridge
+mutant "report links to an older server at the same intervals" bridges/bridge/link.go 's/min\(2\*r\.delay, longestRepeat\)/firstRepeat/' AnOlderRialtoIsNotToldAgain bridges/bridge
+mutant "forget that a room removed the bridge while its link was reported" bridges/bridge/link.go 's/if b\.expelled\[room\] == known \{/if known == nil || b.expelled[room] == known {/' RemovedWhileTheLinkIsReported bridges/bridge
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

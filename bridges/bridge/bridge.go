@@ -174,6 +174,7 @@ type Bridge struct {
 	links       linkTable             // of the last time that they were read
 	linksLoaded bool                  // they were read
 	expelled    map[string]*Refusal   // rooms that have removed the bridge, which is not reported yet
+	repetitions map[uint64]repetition // by conversation
 	names       map[uint64]cachedName // of users here
 	permissions map[permission]string // reasons of refusals that are stored
 }
@@ -184,7 +185,7 @@ func New(c Config) (*Bridge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Bridge{config: c, spool: s, check: make(chan struct{}, 1), expelled: map[string]*Refusal{},
+	return &Bridge{config: c, spool: s, check: make(chan struct{}, 1), expelled: map[string]*Refusal{}, repetitions: map[uint64]repetition{},
 		names: map[uint64]cachedName{}, permissions: map[permission]string{}}, nil
 }
 

@@ -74,6 +74,7 @@ func (b *Bridge) refresh(ctx context.Context) error {
 	b.mu.Lock()
 	before := b.links
 	b.links, b.linksLoaded = links, true
+	maps.DeleteFunc(b.repetitions, func(conversation uint64, _ repetition) bool { return !links.conversations[conversation] })
 	b.mu.Unlock()
 	for room := range before.byRoom {
 		if links.byRoom[room] == nil {
@@ -88,10 +89,13 @@ type linkTable struct {
 	byRoom    map[string]*bridgev1.BridgeLink
 	roomOf    map[uint64]string      // by conversation
 	displaced []*bridgev1.BridgeLink // another link has their room
+	// conversations of all of them.
+	conversations map[uint64]bool
 }
 
 // add adds a link of a room. Rialto compares rooms only once the bridge has reported them, so several groups may be linked with one.
 func (t *linkTable) add(room string, l *bridgev1.BridgeLink) {
+	t.conversations[l.Conversation] = true
 	if other := t.byRoom[room]; other != nil {
 		if hasPriority(other, l) {
 			t.displaced = append(t.displaced, l)
@@ -114,7 +118,7 @@ func hasPriority(first, second *bridgev1.BridgeLink) bool {
 }
 
 func (b *Bridge) readLinks(ctx context.Context) (linkTable, error) {
-	t := linkTable{byRoom: map[string]*bridgev1.BridgeLink{}, roomOf: map[uint64]string{}}
+	t := linkTable{byRoom: map[string]*bridgev1.BridgeLink{}, roomOf: map[uint64]string{}, conversations: map[uint64]bool{}}
 	for after, more := uint64(0), true; more; {
 		page, err := b.config.Rialto.ListLinkedConversations(ctx, connect.NewRequest(&bridgev1.ListLinkedConversationsRequest{Limit: 200, After: after}))
 		if err != nil {
@@ -146,6 +150,9 @@ func (b *Bridge) enter(ctx context.Context, room string, l *bridgev1.BridgeLink)
 		b.system.Leave(room)
 		return nil
 	}
+	b.mu.Lock()
+	known := b.expelled[room]
+	b.mu.Unlock()
 	refusal := b.refusalOf(room, l)
 	if refusal == nil {
 		if err := b.system.Enter(ctx, room, Link{Created: time.UnixMilli(l.CreatedMs), Pending: l.State == pending}); err != nil && !errors.As(err, &refusal) {
@@ -157,7 +164,9 @@ func (b *Bridge) enter(ctx context.Context, room string, l *bridgev1.BridgeLink)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.expelled, room)
+	if b.expelled[room] == known { // otherwise the room has removed the bridge since, which is reported next
+		delete(b.expelled, room)
+	}
 	return nil
 }
 
@@ -183,7 +192,7 @@ func (b *Bridge) reportState(ctx context.Context, l *bridgev1.BridgeLink, room s
 	if refusal != nil {
 		report.State, report.Reason, report.Text, report.Room = refused, refusal.Reason, refusal.Text, ""
 	}
-	if report.State == l.State && report.Room == l.Room {
+	if report.State == l.State && report.Room == l.Room || !b.reportIsDue(report) {
 		return l.State, nil
 	}
 	changed := proto.CloneOf(l)
@@ -195,11 +204,52 @@ func (b *Bridge) reportState(ctx context.Context, l *bridgev1.BridgeLink, room s
 		}
 		return err
 	})
+	b.noteReport(report, changed, err)
+	if connect.CodeOf(err) == connect.CodeUnimplemented { // noteReport has logged it
+		return l.State, nil
+	}
 	if err != nil && !isRefused(err) {
 		return l.State, err
 	}
 	b.replaceLink(l, changed)
 	return changed.State, nil
+}
+
+// Delays until a report is repeated that Rialto did not take as a whole.
+const firstRepeat, longestRepeat = time.Minute, time.Hour
+
+// repetition is a report that Rialto did not take as a whole: an older one knows neither rooms nor, before that, the call.
+type repetition struct {
+	text  string // of the report
+	next  time.Time
+	delay time.Duration
+}
+
+// reportIsDue reports whether a link is reported now. A report that Rialto did not take as a whole is repeated after growing delays.
+func (b *Bridge) reportIsDue(report *bridgev1.ReportBridgeLinkRequest) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r, is := b.repetitions[report.Conversation]
+	return !is || r.text != report.String() || !time.Now().Before(r.next)
+}
+
+// noteReport notes what Rialto made of a report.
+func (b *Bridge) noteReport(report *bridgev1.ReportBridgeLinkRequest, answer *bridgev1.BridgeLink, err error) {
+	unknown := connect.CodeOf(err) == connect.CodeUnimplemented
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !unknown && (err != nil || answer.State != report.State || answer.Room == report.Room) {
+		delete(b.repetitions, report.Conversation)
+		return
+	}
+	r := b.repetitions[report.Conversation]
+	if r.text != report.String() {
+		r = repetition{text: report.String(), delay: firstRepeat / 2}
+		b.config.Logger.Warn("Rialto is older than this bridge, and does not take all of the report of a link; upgrade Rialto", "conversation", report.Conversation)
+	}
+	r.delay = min(2*r.delay, longestRepeat)
+	r.next = time.Now().Add(r.delay)
+	b.repetitions[report.Conversation] = r
 }
 
 // replaceLink replaces a link, unless it was changed or displaced meanwhile.

@@ -2,11 +2,14 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"connectrpc.com/connect"
 	rialto "github.com/rialto-im/rialto/sdk/go"
@@ -20,6 +23,8 @@ type fakeLinks struct {
 	links   []*bridgev1.BridgeLink // by conversation
 	reports []string               // what links became
 	old     bool                   // it does not know rooms
+	unknown bool                   // it does not know reports
+	during  func()                 // is called once while a report is stored
 	without map[uint64]bool        // groups that have removed the bot: a link of another group takes their room
 }
 
@@ -36,6 +41,14 @@ func (f *fakeLinks) ReportBridgeLink(_ context.Context, r *connect.Request[bridg
 		return l.Conversation != r.Msg.Conversation && l.Room == room && !f.without[l.Conversation]
 	}) {
 		state, reason, room = refused, "room_taken", ""
+	}
+	if f.during != nil {
+		f.during()
+		f.during = nil
+	}
+	if f.unknown {
+		f.reports = append(f.reports, fmt.Sprint(r.Msg.Conversation, " unknown"))
+		return nil, connect.NewError(connect.CodeUnimplemented, errors.New("there is no such call"))
 	}
 	f.reports = append(f.reports, strings.TrimSpace(fmt.Sprint(r.Msg.Conversation, " ", strings.TrimPrefix(state.String(), "BRIDGE_LINK_STATE_"), " ", reason)))
 	f.links = slices.DeleteFunc(f.links, func(l *bridgev1.BridgeLink) bool {
@@ -86,7 +99,7 @@ func TestSpellingsOfARoom(t *testing.T) {
 	expect := func(reports ...string) {
 		t.Helper()
 		f.reports = nil
-		for range 2 { // the second time there is nothing new, unless the server does not know rooms
+		for range 2 { // the second time there is nothing new
 			if err := b.reconcile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -119,10 +132,63 @@ func TestSpellingsOfARoom(t *testing.T) {
 	f.old = true
 	f.links = append(f.links, link(6, "#RiAlto", 99, pending))
 	f.put(5, active, "")
-	expect("5 ACTIVE", "5 ACTIVE", "6 REFUSED room_taken")
+	expect("5 ACTIVE", "6 REFUSED room_taken")
 	f.links = nil
 	expect()
 	if len(system.rooms) != 0 {
 		t.Errorf("without links, the bridge is in %q", system.rooms)
+	}
+}
+
+// A Rialto that is older than the bridge, and knows neither rooms nor reports, is told of a link once, and then after growing delays. A new state is reported at once.
+func TestAnOlderRialtoIsNotToldAgainAndAgain(t *testing.T) {
+	for what, f := range map[string]*fakeLinks{"ACTIVE": {old: true}, "unknown": {unknown: true}} {
+		synctest.Test(t, func(t *testing.T) {
+			f.links = []*bridgev1.BridgeLink{{Conversation: 1, Address: "#rialto", State: pending}}
+			b, err := New(Config{Rialto: &rialto.Bridge{BridgeServiceClient: f}, Rooms: []string{"*"}, Spool: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.system = &fakeSystem{}
+			var at []time.Duration
+			began := time.Now()
+			for time.Since(began) < 5*time.Hour {
+				f.reports = nil
+				if err := b.reconcile(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if len(f.reports) > 0 {
+					at = append(at, time.Since(began))
+				}
+				time.Sleep(linkCheckInterval)
+			}
+			if want := []time.Duration{0, time.Minute, 3 * time.Minute, 7 * time.Minute, 15 * time.Minute, 31 * time.Minute, 63 * time.Minute, 123 * time.Minute, 183 * time.Minute, 243 * time.Minute}; !slices.Equal(at, want) {
+				t.Errorf("%s: reports are at %v, want %v", what, at, want)
+			}
+			b.Expelled("#rialto", NewRefusal("kicked", ""))
+			f.put(1, active, "")
+			if err := b.reconcile(t.Context()); err != nil || len(f.reports) != 1 {
+				t.Errorf("%s: once the room has removed the bridge, the reports are %q (%v)", what, f.reports, err)
+			}
+		})
+	}
+}
+
+// A room that removes the bridge while its link is reported active has removed it: the link is refused next.
+func TestRemovedWhileTheLinkIsReported(t *testing.T) {
+	f := &fakeLinks{links: []*bridgev1.BridgeLink{{Conversation: 1, Address: "#rialto", State: pending}}}
+	b, err := New(Config{Rialto: &rialto.Bridge{BridgeServiceClient: f}, Rooms: []string{"*"}, Spool: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.system = &fakeSystem{}
+	f.during = func() { b.Expelled("#rialto", NewRefusal("kicked", "")) }
+	for range 3 {
+		if err := b.reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"1 ACTIVE", "1 REFUSED kicked"}; !slices.Equal(f.reports, want) {
+		t.Errorf("the link is reported as %q, want %q", f.reports, want)
 	}
 }
