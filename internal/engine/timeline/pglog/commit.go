@@ -113,9 +113,14 @@ func (c *committer) commit(g *commitBatch) {
 
 // refusal returns the error of a batch that is given up.
 func (c *committer) refusal(g *commitBatch, err error) error {
-	refused := storageError(err)
+	ctx, cancel := context.WithTimeout(context.Background(), c.log.options.Timeout)
+	defer cancel()
+	refused := c.log.storageError(ctx, err)
 	if errors.Is(refused, timeline.ErrMoving) {
 		if c.unresolved != g {
+			c.log.moving.Do(func() {
+				c.log.options.Logger.Warn("appends are refused: the timelines are being moved to another store, or are there already", "error", err)
+			})
 			return refused
 		}
 		refused = unknownOutcome(err) // an earlier attempt may have been stored before the log was frozen
@@ -283,7 +288,7 @@ func (l *Log) readStored(known []*timeline.AppendRequest) error {
 	defer cancel()
 	found, err := l.getAll(ctx, refs, -1)
 	if err != nil {
-		return storageError(err)
+		return l.storageError(ctx, err)
 	}
 	for _, f := range found {
 		a := known[f.ref]

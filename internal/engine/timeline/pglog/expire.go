@@ -57,5 +57,5 @@ func (l *Log) moveFirstSeq(ctx context.Context, k timeline.Key, drop func(tx pgx
 			return err
 		})
 	})
-	return readError(ctx, err)
+	return l.readError(ctx, err)
 }

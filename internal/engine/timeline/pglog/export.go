@@ -132,7 +132,7 @@ func (f *Frozen) Count(ctx context.Context, name string) (n uint64, err error) {
 		statement = `SELECT count(*) FROM log_sums`
 	}
 	err = f.db.QueryRow(ctx, statement).Scan(&n)
-	return n, readError(ctx, err)
+	return n, f.readError(ctx, err)
 }
 
 // Export passes the rows of a range to do, in the order of their keys, starting after a place that was passed to do; nil starts at the beginning.
@@ -155,7 +155,7 @@ func (f *Frozen) Export(ctx context.Context, name string, after []byte, do func(
 		}
 		rows, err := f.db.Query(ctx, r.rows, append(args, exportRows)...)
 		if err != nil {
-			return readError(ctx, err)
+			return f.readError(ctx, err)
 		}
 		n := 0
 		for rows.Next() {
@@ -170,7 +170,7 @@ func (f *Frozen) Export(ctx context.Context, name string, after []byte, do func(
 			n++
 		}
 		if err := rows.Err(); err != nil || n < exportRows {
-			return readError(ctx, err)
+			return f.readError(ctx, err)
 		}
 	}
 }
@@ -197,7 +197,7 @@ func (f *Frozen) exportSums(ctx context.Context, after []byte, do func(place []b
 	for {
 		rows, err := f.db.Query(ctx, `SELECT id, sum, seq FROM log_sums WHERE (id, sum) > ($1, $2) ORDER BY id, sum LIMIT $3`, id, sum, exportRows)
 		if err != nil {
-			return readError(ctx, err)
+			return f.readError(ctx, err)
 		}
 		n := 0
 		for rows.Next() {
@@ -214,7 +214,7 @@ func (f *Frozen) exportSums(ctx context.Context, after []byte, do func(place []b
 			n++
 		}
 		if err := rows.Err(); err != nil || n < exportRows {
-			return readError(ctx, err)
+			return f.readError(ctx, err)
 		}
 	}
 }

@@ -19,13 +19,13 @@ func (s reader) lookUp(ctx context.Context, n int, statement string, args ...any
 	places := make([]timeline.Position, n)
 	rows, err := s.db.Query(ctx, statement, args...)
 	if err != nil {
-		return nil, readError(ctx, err)
+		return nil, s.readError(ctx, err)
 	}
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[lookupRow])
 	for _, f := range found {
 		places[f.Place-1] = timeline.Position{Seq: f.Seq, Counted: f.Counted}
 	}
-	return places, readError(ctx, err)
+	return places, s.readError(ctx, err)
 }
 
 // tailsAtOnce bounds the keys in one statement.
@@ -72,10 +72,10 @@ func (s reader) someTails(ctx context.Context, keys []timeline.Key) ([]timeline.
 	}
 	rows, err := s.db.Query(ctx, statement, ids, int16(keys[0].Kind))
 	if err != nil {
-		return nil, readError(ctx, err)
+		return nil, s.readError(ctx, err)
 	}
 	tails, err := pgx.CollectRows(rows, pgx.RowToStructByPos[timeline.Tail])
-	return tails, readError(ctx, err)
+	return tails, s.readError(ctx, err)
 }
 
 // TokenSeqs returns the seqs that are stored for tokens, 0 for none.
@@ -147,5 +147,5 @@ func (s reader) HighestCounters(ctx context.Context, devices []timeline.Device) 
 // Stored counts the tokens, by counter or by hash, and the authors' rows.
 func (s reader) Stored(ctx context.Context) (tokens, authors uint64, err error) {
 	err = s.db.QueryRow(ctx, `SELECT (SELECT count(*) FROM log_tokens) + (SELECT count(*) FROM log_sums), (SELECT count(*) FROM log_authors)`).Scan(&tokens, &authors)
-	return tokens, authors, readError(ctx, err)
+	return tokens, authors, s.readError(ctx, err)
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rialto-im/rialto/internal/engine/sqldb/pglink"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
+	"golang.org/x/time/rate"
 )
 
 // Options of a Log; the zero value is the documented default.
@@ -75,6 +76,7 @@ type Log struct {
 	read, write *pgxpool.Pool
 	wait        sync.WaitGroup
 	stop        context.CancelFunc // stops watching the servers
+	moving      rate.Sometimes     // limits the log
 }
 
 var _ timeline.Log = (*Log)(nil)
@@ -107,7 +109,7 @@ func Open(ctx context.Context, url string, options Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("timelines in PostgreSQL: %w", err) // it leaves the password out
 	}
-	l := &Log{options: options, holder: rand.Int64(), config: writerConfig(config.ConnConfig, options), fence: pglink.New(&config.ConnConfig.Config)}
+	l := &Log{options: options, holder: rand.Int64(), config: writerConfig(config.ConnConfig, options), fence: pglink.New(&config.ConnConfig.Config), moving: rate.Sometimes{First: 1, Interval: time.Minute}}
 	if err := l.connect(ctx, config); err != nil {
 		return nil, fmt.Errorf("timelines in PostgreSQL at %s: %w", config.ConnConfig.Host, err)
 	}

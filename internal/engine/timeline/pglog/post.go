@@ -74,7 +74,7 @@ func (l *Log) Post(ctx context.Context, posts []timeline.Post) error {
 		if code(err) == divisionByZero {
 			return timeline.ErrFenced
 		}
-		return readError(ctx, err)
+		return l.readError(ctx, err)
 	}
 	begin := 0
 	for _, end := range ends {

@@ -71,14 +71,14 @@ func toBigint(seq uint64) int64 { return int64(min(seq, math.MaxInt64)) }
 func (s reader) entries(ctx context.Context, statement string, k timeline.Key, seq uint64, limit int) ([]timeline.Entry, error) {
 	rows, err := s.db.Query(ctx, statement, rowID(k), toBigint(seq), limit)
 	if err != nil {
-		return nil, readError(ctx, err)
+		return nil, s.readError(ctx, err)
 	}
 	entries, err := pgx.CollectRows(rows, entryOf)
-	return entries, readError(ctx, err)
+	return entries, s.readError(ctx, err)
 }
 
 // readError returns the error for a reader.
-func readError(ctx context.Context, err error) error {
+func (s reader) readError(ctx context.Context, err error) error {
 	var server *pgconn.PgError
 	switch {
 	case err == nil:
@@ -88,7 +88,7 @@ func readError(ctx context.Context, err error) error {
 	case errors.As(err, &server) && (server.Code == dataCorrupted || server.Code == indexCorrupted):
 		return errors.Join(timeline.ErrCorrupt, err)
 	}
-	return storageError(err)
+	return s.storageError(ctx, err)
 }
 
 // Error codes of PostgreSQL for corrupt pages and indexes.
@@ -165,14 +165,14 @@ func (s reader) getSome(ctx context.Context, refs []timeline.Ref, first, bytes i
 	}
 	rows, err := s.db.Query(ctx, statementsOf(refs[0].Key.Kind).refs, ids, lowest, highest, bytes)
 	if err != nil {
-		return nil, readError(ctx, err)
+		return nil, s.readError(ctx, err)
 	}
 	some, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f found, err error) {
 		err = row.Scan(&f.ref, &f.Seq, &f.Counted, &f.Prev, &f.Payload)
 		f.ref += first - 1
 		return f, err
 	})
-	return some, readError(ctx, err)
+	return some, s.readError(ctx, err)
 }
 
 // Tail of a timeline.
@@ -184,7 +184,7 @@ func (s reader) Tail(ctx context.Context, k timeline.Key) (t timeline.Tail, err 
 		FROM (SELECT $1::BIGINT AS id) k LEFT JOIN log_inboxes t ON t.id = k.id LEFT JOIN log_heads h ON h.kind = $2 AND h.id = k.id`
 	}
 	err = s.db.QueryRow(ctx, statement, rowID(k), int16(k.Kind)).Scan(&t.Seq, &t.Counted, &t.Access, &t.FirstSeq)
-	return t, readError(ctx, err)
+	return t, s.readError(ctx, err)
 }
 
 // LatestByAuthor returns an author's latest entry.
@@ -193,13 +193,13 @@ func (s reader) LatestByAuthor(ctx context.Context, k timeline.Key, author uint6
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, 0, nil
 	}
-	return seq, counted, readError(ctx, err)
+	return seq, counted, s.readError(ctx, err)
 }
 
 // HighestCounter of a device.
 func (s reader) HighestCounter(ctx context.Context, sender, device uint64) (highest uint64, err error) {
 	err = s.db.QueryRow(ctx, `SELECT coalesce(max(counter), 0) FROM log_tokens WHERE sender = $1 AND device = $2`, int64(sender), int64(device)).Scan(&highest)
-	return highest, readError(ctx, err)
+	return highest, s.readError(ctx, err)
 }
 
 // TokenSeq returns the seq that is stored for a token in a key, or 0.
@@ -215,7 +215,7 @@ func (s reader) TokenSeq(ctx context.Context, k timeline.Key, t *timeline.Token)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, nil
 	}
-	return seq, readError(ctx, err)
+	return seq, s.readError(ctx, err)
 }
 
 // Keys returns keys of a kind with entries, in ascending order.
@@ -223,12 +223,12 @@ func (s reader) Keys(ctx context.Context, kind timeline.Kind, above uint64, limi
 	above = min(above, math.MaxInt64)
 	rows, err := s.db.Query(ctx, statementsOf(kind).keys, rowID(timeline.Key{Kind: kind, ID: above}), limit, rowID(timeline.Key{Kind: kind, ID: math.MaxInt64}))
 	if err != nil {
-		return nil, readError(ctx, err)
+		return nil, s.readError(ctx, err)
 	}
 	keys, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (timeline.Key, error) {
 		var n int64
 		err := row.Scan(&n)
 		return timeline.Key{Kind: kind, ID: uint64(n) &^ feedSign}, err
 	})
-	return keys, readError(ctx, err)
+	return keys, s.readError(ctx, err)
 }

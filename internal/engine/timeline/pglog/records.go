@@ -12,7 +12,7 @@ import (
 func (s reader) FanoutRecords(ctx context.Context, partition uint16, above uint64, limit int) ([]timeline.FanoutRecord, error) {
 	rows, err := s.db.Query(ctx, `SELECT seq, ids, firsts, lasts FROM log_records WHERE partition = $1 AND seq > $2 ORDER BY seq LIMIT $3`, int16(partition), toBigint(above), limit)
 	if err != nil {
-		return nil, readError(ctx, err)
+		return nil, s.readError(ctx, err)
 	}
 	records, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r timeline.FanoutRecord, err error) {
 		var ids, firsts, lasts []uint64
@@ -25,13 +25,13 @@ func (s reader) FanoutRecords(ctx context.Context, partition uint16, above uint6
 		}
 		return r, nil
 	})
-	return records, readError(ctx, err)
+	return records, s.readError(ctx, err)
 }
 
 // Checkpoint of a partition.
 func (s reader) Checkpoint(ctx context.Context, partition uint16) (at uint64, err error) {
 	err = s.db.QueryRow(ctx, `SELECT record FROM log_checkpoints WHERE partition = $1`, int16(partition)).Scan(&at)
-	return at, readError(ctx, err)
+	return at, s.readError(ctx, err)
 }
 
 // PutCheckpoint stores the last processed record of a partition and deletes the records up to it.
@@ -46,7 +46,7 @@ func (l *Log) PutCheckpoint(ctx context.Context, partition uint16, record uint64
 		return err
 	})
 	if err != nil {
-		return readError(ctx, err)
+		return l.readError(ctx, err)
 	}
 	if done.RowsAffected() == 0 {
 		return timeline.ErrFenced
@@ -74,7 +74,7 @@ func (l *Log) Acquire(ctx context.Context, partition uint16, term uint64) error 
 		return c.QueryRow(ctx, `SELECT term FROM log_terms WHERE partition = $1`, int16(partition)).Scan(&stored)
 	})
 	if err != nil {
-		return readError(ctx, err)
+		return l.readError(ctx, err)
 	}
 	if !acquired {
 		return &timeline.FencedError{Term: stored}

@@ -20,5 +20,5 @@ func (l *Log) Replace(ctx context.Context, k timeline.Key, entries []timeline.En
 		_, err := c.Exec(ctx, `UPDATE log_entries AS e SET payload = n.payload FROM unnest($2::BIGINT[], $3::BYTEA[]) AS n(seq, payload) WHERE e.id = $1 AND e.seq = n.seq`, rowID(k), seqs, payloads)
 		return err
 	})
-	return readError(ctx, err)
+	return l.readError(ctx, err)
 }

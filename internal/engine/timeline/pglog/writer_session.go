@@ -138,7 +138,7 @@ const (
 	divisionByZero = "22012" // the writer has ended, or another log has acquired the partition
 	diskFull       = "53100"
 	frozen         = "RLMVE" // Freeze: nobody may write
-	undefinedTable = "42P01" // Retire has renamed it
+	undefinedTable = "42P01" // perhaps Retire has renamed it
 )
 
 // isTransient reports whether a retry of the batch may succeed.
@@ -153,14 +153,21 @@ func isTransient(err error) bool {
 }
 
 // storageError returns the error for callers. They must retry: the message may already be stored.
-func storageError(err error) error {
-	switch code(err) {
-	case diskFull:
+func (s reader) storageError(ctx context.Context, err error) error {
+	switch c := code(err); {
+	case c == diskFull:
 		return timeline.ErrStorageFull
-	case frozen, undefinedTable:
+	case c == frozen, c == undefinedTable && s.wasRetired(ctx):
 		return timeline.ErrMoving
 	}
 	return unknownOutcome(err)
+}
+
+// wasRetired reports whether Retire has renamed the tables. Otherwise somebody has dropped or renamed what is missing, or the address leads to another schema.
+func (s reader) wasRetired(ctx context.Context) bool {
+	var is bool
+	err := s.db.QueryRow(ctx, `SELECT to_regclass('moved_log_entries') IS NOT NULL`).Scan(&is)
+	return err == nil && is
 }
 
 // unknownOutcome is the error of a write that may be stored.
