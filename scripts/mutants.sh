@@ -1991,6 +1991,7 @@ mutant "report links to an older server at the same intervals" bridges/bridge/li
 mutant "forget that a room removed the bridge while its link was reported" bridges/bridge/link.go 's/if b\.expelled\[room\] == known \{/if known == nil || b.expelled[room] == known {/' RemovedWhileTheLinkIsReported bridges/bridge
 mutant "take a missing table for a move" internal/engine/timeline/pglog/writer_session.go 's/return err == nil \&\& is$/return err == nil/' AMissingTableIsNoMove ./internal/engine/timeline/pglog
 mutant "log each append that a move refuses" internal/engine/timeline/pglog/pglog.go 's/rate\.Sometimes\{First: 1, /rate.Sometimes{First: 9, /' RefusedWritesOfAMoveAreLogged ./internal/engine/timeline/pglog
+mutant "let moderators not find the names of bridges" internal/transport/rpc/operations.go 's/^\tbridgev1connect\.BridgeLinkServiceListBridgesProcedure: .*$//' KeysOfOperators ./internal/transport/rpc
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

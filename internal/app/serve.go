@@ -340,5 +340,6 @@ func (n *Node) adminHandler() http.Handler {
 	for _, service := range []string{operationv1connect.OperationServiceName, feedv1connect.FeedAdminServiceName, moderationv1connect.ModerationAdminServiceName, bridgev1connect.BridgeAdminServiceName, rankingv1connect.RankingAdminServiceName} { // those of the console, and of moderators
 		mux.Handle("POST /"+service+"/", calls)
 	}
+	mux.Handle("POST "+bridgev1connect.BridgeLinkServiceListBridgesProcedure, calls) // by which moderators find the names of bridges
 	return mux
 }

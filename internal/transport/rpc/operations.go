@@ -61,6 +61,7 @@ var operatorCalls = map[string]id.OperatorRole{
 	moderationv1connect.ModerationAdminServiceListWordListsProcedure:  id.Moderator,
 	moderationv1connect.ModerationAdminServiceGetWordListProcedure:    id.Moderator,
 	moderationv1connect.ModerationAdminServicePutWordListProcedure:    id.Operator,
+	bridgev1connect.BridgeLinkServiceListBridgesProcedure:             id.Moderator, // FindBridgeLinks needs the name of a bridge
 	bridgev1connect.BridgeAdminServiceFindBridgeLinksProcedure:        id.Moderator,
 	bridgev1connect.BridgeAdminServiceRemoveBridgeLinkProcedure:       id.Moderator,
 	operationv1connect.OperationServiceStartBackupProcedure:           id.Operator,

@@ -92,7 +92,7 @@ func TestKeysOfOperators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := map[string]bool{feedAdmins + "GetFeedPlan": true, feedAdmins + "SetFeedPlan": true,
+	plan := map[string]bool{linkCalls + "ListBridges": true, feedAdmins + "GetFeedPlan": true, feedAdmins + "SetFeedPlan": true,
 		rankingAdmin + "ListRankingExamples": true, rankingAdmin + "ListRankingModels": true, rankingAdmin + "PutRankingModel": true, rankingAdmin + "ActivateRankingModel": true,
 		rankingAdmin + "GetRankingWeights": true, rankingAdmin + "SetRankingWeights": true, rankingAdmin + "ExplainRanking": true}
 	changes := map[string]bool{feedAdmins + "SetFeedPlan": true, operationCalls + "RetryJob": true, operationCalls + "DiscardJob": true, operationCalls + "DropJob": true, putWords: true, operationCalls + "StartBackup": true, operationCalls + "CancelBackup": true, operationCalls + "RepairDifference": true,
@@ -111,7 +111,7 @@ func TestKeysOfOperators(t *testing.T) {
 				want = "no_operator"
 			case name == rankingAdmin+"ExplainRanking":
 				want = "no_user" // the subject has none
-			case (strings.HasPrefix(name, moderationCalls) || strings.HasPrefix(name, bridgeAdmin)) && role == id.Auditor:
+			case (strings.HasPrefix(name, moderationCalls) || strings.HasPrefix(name, bridgeAdmin) || name == linkCalls+"ListBridges") && role == id.Auditor:
 				want = "no_moderator"
 			}
 			if got := h.call(name, request, bearer(key), "Rialto-User: 1"); got.reason() != want || want == "console_key" && got.status != http.StatusForbidden {
