@@ -1992,6 +1992,8 @@ mutant "forget that a room removed the bridge while its link was reported" bridg
 mutant "take a missing table for a move" internal/engine/timeline/pglog/writer_session.go 's/return err == nil \&\& is$/return err == nil/' AMissingTableIsNoMove ./internal/engine/timeline/pglog
 mutant "log each append that a move refuses" internal/engine/timeline/pglog/pglog.go 's/rate\.Sometimes\{First: 1, /rate.Sometimes{First: 9, /' RefusedWritesOfAMoveAreLogged ./internal/engine/timeline/pglog
 mutant "let moderators not find the names of bridges" internal/transport/rpc/operations.go 's/^\tbridgev1connect\.BridgeLinkServiceListBridgesProcedure: .*$//' KeysOfOperators ./internal/transport/rpc
+mutant "let a suspended run store parts of a later move" internal/tool/move/sharedtimelines.go 's/, guard: m\.checkRun\}/}/' ASuspendedRunChangesNoLaterMove ./internal/tool/move
+mutant "let a suspended run end a later move" internal/tool/move/sharedtimelines.go 's/WHERE run = \$1 AND ended IS NULL FOR SHARE/WHERE run >= $1 OR run < $1 FOR SHARE/' ASuspendedRunChangesNoLaterMove ./internal/tool/move
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

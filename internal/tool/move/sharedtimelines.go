@@ -2,6 +2,7 @@ package move
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -43,6 +44,8 @@ type TimelinesOptions struct {
 type timelineMove struct {
 	mover
 	options TimelinesOptions
+	// run is the id of this run. The row has that of the latest one, which each transaction compares: a run that was suspended while the move was ended and another one began changes nothing any more.
+	run string
 	// pool is for the source and the state. Exports have a connection each while others read, so it has more than parallel.
 	pool *pgxpool.Pool
 }
@@ -52,7 +55,8 @@ const timelinePart = "to cassandra/"
 
 const createTimelineMove = `
 CREATE TABLE IF NOT EXISTS move_parts (name TEXT PRIMARY KEY, place BYTEA, moved BIGINT NOT NULL DEFAULT 0, done BOOLEAN NOT NULL DEFAULT FALSE);
-CREATE TABLE IF NOT EXISTS timeline_moves (target TEXT PRIMARY KEY, began TIMESTAMPTZ NOT NULL DEFAULT now(), ended TIMESTAMPTZ)`
+CREATE TABLE IF NOT EXISTS timeline_moves (target TEXT PRIMARY KEY, began TIMESTAMPTZ NOT NULL DEFAULT now(), ended TIMESTAMPTZ);
+ALTER TABLE timeline_moves ADD COLUMN IF NOT EXISTS run TEXT NOT NULL DEFAULT ''`
 
 // RunTimelines moves the timelines of running servers from PostgreSQL to Cassandra. From its beginning until the servers run with Cassandra, or
 // until AbortTimelines, they serve reads and refuse writes. A run that was interrupted is continued by the next one. The report lists the
@@ -109,12 +113,14 @@ func AbortTimelines(ctx context.Context, o TimelinesOptions) (err error) {
 	case ended != nil:
 		return errMoved(target, *ended)
 	}
+	if err := m.takeOver(ctx); err != nil {
+		return err
+	}
 	return pglog.LockTables(ctx, m.pool, func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, `DELETE FROM timeline_moves WHERE ended IS NULL`)
-		if err == nil && done.RowsAffected() == 0 {
-			err = errors.New("the move has ended meanwhile")
+		if err := m.checkRun(ctx, tx); err != nil {
+			return err
 		}
-		if err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM timeline_moves WHERE ended IS NULL`); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `DELETE FROM move_parts WHERE name LIKE $1 || '%'`, timelinePart); err != nil {
@@ -134,7 +140,8 @@ func openTimelineMove(ctx context.Context, o TimelinesOptions) (_ *timelineMove,
 		m.Cassandra = &o.Cassandra
 	}
 	m.defaults()
-	m.target = &target{options: m.Options}
+	m.run = rand.Text()
+	m.target = &target{options: m.Options, called: "the database with the timelines", guard: m.checkRun}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, m.close())
@@ -152,6 +159,29 @@ func openTimelineMove(ctx context.Context, o TimelinesOptions) (_ *timelineMove,
 		return nil, fmt.Errorf("the timelines in %s: has a server run there? %w", m.target.name(), err)
 	}
 	return m, nil
+}
+
+var errOtherRun = errors.New("this run was suspended, and another one has ended the move or continued it meanwhile")
+
+// takeOver makes this run that of a move that an earlier one has begun. It waits for transactions of the earlier one, and ends its further ones.
+func (m *timelineMove) takeOver(ctx context.Context) error {
+	if _, err := m.pool.Exec(ctx, createTimelineMove); err != nil {
+		return err
+	}
+	done, err := m.pool.Exec(ctx, `UPDATE timeline_moves SET run = $1 WHERE ended IS NULL`, m.run)
+	if err == nil && done.RowsAffected() != 1 {
+		err = errOtherRun
+	}
+	return err
+}
+
+// checkRun fails in a transaction of an earlier run. Until the transaction ends, no later run begins.
+func (m *timelineMove) checkRun(ctx context.Context, tx pgx.Tx) error {
+	err := tx.QueryRow(ctx, `SELECT FROM timeline_moves WHERE run = $1 AND ended IS NULL FOR SHARE`, m.run).Scan()
+	if errors.Is(err, pgx.ErrNoRows) {
+		return errOtherRun
+	}
+	return err
 }
 
 // frozenLog is a log in PostgreSQL whose connections are the move's.
@@ -190,7 +220,7 @@ func (m *timelineMove) begin(ctx context.Context) error {
 	case target != "" && target != m.options.Setting:
 		return fmt.Errorf("a move to %s has begun, not to %s: continue it with the same target, or end it with --abort", target, m.options.Setting)
 	case target != "":
-		return nil
+		return m.takeOver(ctx)
 	}
 	if err := checkEmpty(ctx, m.Options); err != nil {
 		return err
@@ -200,7 +230,7 @@ func (m *timelineMove) begin(ctx context.Context) error {
 		if _, err := tx.Exec(ctx, createTimelineMove); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `INSERT INTO timeline_moves (target) VALUES ($1)`, m.options.Setting); err != nil {
+		if _, err := tx.Exec(ctx, `INSERT INTO timeline_moves (target, run) VALUES ($1, $2)`, m.options.Setting, m.run); err != nil {
 			return err
 		}
 		if err := pglog.Freeze(ctx, tx); err != nil {
@@ -225,14 +255,13 @@ func (m *timelineMove) openSink(ctx context.Context) (err error) {
 func (m *timelineMove) end(ctx context.Context) error {
 	m.Say("switching to the copy …")
 	return pglog.LockTables(ctx, m.pool, func(tx pgx.Tx) error {
+		if err := m.checkRun(ctx, tx); err != nil {
+			return err
+		}
 		if err := m.target.sink.end(ctx, tx, m.source.epoch, m.source.restored); err != nil {
 			return err
 		}
-		done, err := tx.Exec(ctx, `UPDATE timeline_moves SET ended = now() WHERE ended IS NULL AND target = $1`, m.options.Setting)
-		if err == nil && done.RowsAffected() != 1 {
-			err = errors.New("the move was ended by another process")
-		}
-		if err != nil {
+		if _, err := tx.Exec(ctx, `UPDATE timeline_moves SET ended = now() WHERE run = $1`, m.run); err != nil {
 			return err
 		}
 		if err := pglog.Retire(ctx, tx); err != nil {

@@ -2,6 +2,7 @@ package move
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,12 +26,16 @@ CREATE TABLE move_parts (name TEXT PRIMARY KEY, place BYTEA, moved BIGINT NOT NU
 // target is the destination of the move.
 type target struct {
 	options Options
-	config  *pgxpool.Config
-	pool    *pgxpool.Pool
-	lock    *pgx.Conn // its advisory lock allows one move at a time
-	state   moveState
-	sink    sink
-	files   files
+	// called is what errors call the database; "": the target.
+	called string
+	// guard is called first in each transaction that stores a part, which it may refuse. May be nil.
+	guard  func(ctx context.Context, tx pgx.Tx) error
+	config *pgxpool.Config
+	pool   *pgxpool.Pool
+	lock   *pgx.Conn // its advisory lock allows one move at a time
+	state  moveState
+	sink   sink
+	files  files
 }
 
 // moveState is the state of the move.
@@ -69,7 +74,7 @@ func openTarget(ctx context.Context, o Options, s *source) (_ *target, err error
 // connect connects to the database, and locks out other moves.
 func (t *target) connect(ctx context.Context) (err error) {
 	if t.config, err = pgxpool.ParseConfig(t.options.Postgres); err != nil {
-		return fmt.Errorf("the target: %w", err) // the error does not contain the password
+		return fmt.Errorf("%s: %w", cmp.Or(t.called, "the target"), err) // the error does not contain the password
 	}
 	// If a crash of the database loses a batch, it also loses the stored position, so the batch is moved again.
 	for name, value := range map[string]string{"synchronous_commit": "off", "statement_timeout": "0", "default_transaction_isolation": "read committed"} {
@@ -84,7 +89,7 @@ func (t *target) connect(ctx context.Context) (err error) {
 		return err
 	}
 	if err := t.acquireLock(ctx); err != nil {
-		return fmt.Errorf("the target, %s: %w", t.name(), err)
+		return fmt.Errorf("%s, %s: %w", cmp.Or(t.called, "the target"), t.name(), err)
 	}
 	return nil
 }
@@ -103,7 +108,7 @@ func (t *target) acquireLock(ctx context.Context) (err error) {
 	// The connection of a move that was just killed may still hold the lock.
 	_, err = t.lock.Exec(ctx, `SET lock_timeout = '10s'; SELECT pg_advisory_lock(hashtext('rialto move ' || current_schema()))`)
 	if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) && refused.Code == "55P03" {
-		return errors.New("another move into it is running")
+		return errors.New("another move with it is running")
 	}
 	return err
 }
@@ -193,6 +198,11 @@ func (t *target) part(ctx context.Context, name string) (s partState, err error)
 func (t *target) store(ctx context.Context, name string, s *partState, next partState, do func(tx pgx.Tx) error) error {
 	next.place = bytes.Clone(next.place)
 	err := pgx.BeginFunc(ctx, t.pool, func(tx pgx.Tx) error {
+		if t.guard != nil {
+			if err := t.guard(ctx, tx); err != nil {
+				return err
+			}
+		}
 		if do != nil {
 			if err := do(tx); err != nil {
 				return err
