@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/rialto-im/rialto/internal/app"
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/tool/bench"
 	"github.com/rialto-im/rialto/internal/tool/plan"
@@ -132,11 +133,13 @@ func main() {
 	if name == app.IndexCommand { // serve starts it
 		os.Exit(app.IndexMain(args, os.Stdin, os.Stdout, os.Stderr))
 	}
+	var names []string
 	for _, c := range commands() {
 		if c.name == name {
 			os.Exit(c.run(args))
 		}
+		names = append(names, c.name)
 	}
-	fmt.Fprintf(os.Stderr, "rialto: unknown command %q; rialto help lists all commands\n", name)
+	fmt.Fprintf(os.Stderr, "rialto: %s; rialto help lists all commands\n", commandline.Unknown(name, names))
 	os.Exit(2)
 }

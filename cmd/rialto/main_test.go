@@ -65,6 +65,9 @@ func TestEachCommandHelps(t *testing.T) {
 	if _, out, code := run(t, "nope"); code != 2 || !strings.Contains(out, `"nope"`) || !strings.Contains(out, "rialto help") {
 		t.Errorf("an unknown command: %d, %q", code, out)
 	}
+	if _, out, code := run(t, "serch"); code != 2 || !strings.Contains(out, `did you mean "search"?`) {
+		t.Errorf("a mistyped command: %d, %q", code, out)
+	}
 	for _, c := range commands() {
 		if !strings.Contains(all, "\n  "+c.name+" ") {
 			t.Errorf("help does not list %s", c.name)

@@ -72,12 +72,15 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		fmt.Fprint(out, usage)
 		return 0
 	}
-	for _, g := range []adminGroup{
+	groups := []adminGroup{
 		{"key", keyUsage, []string{"create", "list", "revoke"}, adminKeyMain},
 		{"jobs", jobsUsage, jobVerbs, adminJobsMain},
 		{"transactions", transactionsUsage, transactionVerbs, adminTransactionsMain},
 		{"activity", activityUsage, []string{"show"}, adminActivityMain},
-	} {
+	}
+	var names []string
+	for _, g := range groups {
+		names = append(names, g.name)
 		if len(args) == 0 || args[0] != g.name {
 			continue
 		}
@@ -92,7 +95,7 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 		}
 		return g.main(ctx, rest[0], rest[1:], out, errOut)
 	}
-	return noCommand("rialto admin", args, usage, errOut)
+	return noCommand("rialto admin", args, names, usage, errOut)
 }
 
 func isHelp(word string) bool {

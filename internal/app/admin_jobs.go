@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/base/printable"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
@@ -36,7 +37,7 @@ func adminJobsMain(ctx context.Context, verb string, args []string, out, errOut 
 	if verb == "list" {
 		fs.StringVar(&c.state, "state", string(job.Discarded), "`state` of the jobs: available, running, completed, cancelled, or discarded (dead letters)")
 		fs.StringVar(&c.queue, "queue", job.DefaultQueue, "`queue` of the jobs that are available")
-		fs.IntVar(&c.limit, "limit", 100, "maximum `number` of jobs, 1 to 1,000")
+		commandline.Int(fs, &c.limit, "limit", 100, 1, 1000, "maximum `number` of jobs, 1 to 1,000")
 	} else {
 		fs.Int64Var(&c.id, "id", 0, "`id` of the job")
 	}

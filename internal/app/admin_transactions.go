@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/printable"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -44,7 +45,7 @@ func adminTransactionsMain(ctx context.Context, verb string, args []string, out,
 	fs := flag.NewFlagSet("rialto admin transactions "+verb, flag.ContinueOnError)
 	if verb == "list" {
 		fs.StringVar(&c.state, "state", "failed", "`state` of the transactions: prepared, committed, sent, failed, or rolled_back")
-		fs.IntVar(&c.limit, "limit", 100, "maximum `number` of transactions, 1 to 1,000")
+		commandline.Int(fs, &c.limit, "limit", 100, 1, maxTransactionsPage, "maximum `number` of transactions, 1 to 1,000")
 	} else {
 		fs.Uint64Var(&c.id, "id", 0, "`id` of the transaction")
 	}
@@ -70,8 +71,6 @@ func (c transactionsCommand) check() string {
 		return "--id is required"
 	case c.verb == "list" && messagetransaction.StateOf(c.state) == 0:
 		return fmt.Sprintf("unknown state %q; it is prepared, committed, sent, failed or rolled_back", c.state)
-	case c.limit < 1 || c.limit > maxTransactionsPage:
-		return "--limit is 1 to 1,000"
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/base/printable"
 	"github.com/rialto-im/rialto/internal/base/progress"
 	"github.com/rialto-im/rialto/internal/engine/blob/diskblob"
@@ -61,7 +63,7 @@ func (f *backupFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 	fs.StringVar(&f.data, "data", "", "data `directory` of a server that is stopped")
 	fs.StringVar(&f.config.Directory, "to", "", "`directory` of the backups, outside the data directory and on another disk if possible, or s3://BUCKET/PREFIX")
 	fs.Var(&f.recipients, "recipient", "encrypt for this public `key` of age (age1…); may be repeated")
-	fs.IntVar(&f.config.BytesPerSecond, "rate", 0, "`bytes` to read a second (default 33554432)")
+	commandline.Int(fs, &f.config.BytesPerSecond, "rate", 0, 1, math.MaxInt, "`bytes` to read a second (default 33554432)")
 	fs.BoolVar(&f.list, "list", false, "list the backups")
 	fs.Var(&f.remove, "remove", "remove the backup with this `id`; may be repeated")
 	fs.StringVar(&f.newKey, "new-key", "", "new `file` for a private key")

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/base/printable"
 	"github.com/rialto-im/rialto/internal/base/progress"
 	"github.com/rialto-im/rialto/internal/tool/apiclient"
@@ -58,7 +60,7 @@ func (f *importFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 	f.server = interchangeServer()
 	f.server.AddFlags(fs, "a listener for clients")
 	fs.StringVar(&f.prefix, "prefix", "", "`text` before the external ids of users (default: the format and a colon; of interchange none)")
-	fs.IntVar(&f.rate, "rate", 0, "`entries` to import a second (default 500)")
+	commandline.Int(fs, &f.rate, "rate", 0, 1, math.MaxInt, "`entries` to import a second (default 500)")
 	fs.Int64Var(&f.maxBytes, "max-bytes", importer.DefaultMaxBytes, "`bytes` of the files of a converted export, together; 0: no limit")
 	fs.BoolVar(&f.end, "end", false, "end all imports that have begun, as they are: nothing more can be imported to their conversations, and members write to them")
 	var words []string
@@ -97,8 +99,6 @@ func (f *importFlags) check(words []string) error {
 		return errors.New("--work is for other formats: a directory in the interchange format is loaded as it is")
 	case !converts && f.server.URL == "":
 		return errors.New("--url is missing")
-	case f.rate < 0:
-		return errors.New("--rate cannot be below zero")
 	case f.maxBytes < 0:
 		return errors.New("--max-bytes cannot be below zero")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/platform/pipeline"
 )
@@ -69,10 +70,10 @@ func parse(fs *flag.FlagSet, summary string, args []string, out, errOut io.Write
 }
 
 // noCommand says what is wrong with a command line whose first word is no command of a name, such as rialto admin, before the usage. It returns the exit code, 2.
-func noCommand(name string, args []string, usage string, errOut io.Writer) int {
+func noCommand(name string, args, commands []string, usage string, errOut io.Writer) int {
 	problem := "a command is missing"
 	if len(args) > 0 {
-		problem = fmt.Sprintf("unknown command %q", args[0])
+		problem = commandline.Unknown(args[0], commands)
 	}
 	fmt.Fprintf(errOut, "%s: %s\n\n%s", name, problem, usage)
 	return 2

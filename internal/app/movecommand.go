@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/base/progress"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -46,7 +47,7 @@ func (f *moveFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 	fs.StringVar(&f.s3, "to-s3", "", "`URL` of a bucket for the files: https://HOST/BUCKET or https://HOST/BUCKET/PREFIX; by default they stay on the disk")
 	fs.Var(&f.set, "set", "any setting of the new nodes as `NAME=VALUE`; may be repeated")
 	fs.BoolVar(&f.verifyOnly, "verify-only", false, "compare a completed move with its directory again, and move nothing")
-	fs.IntVar(&f.batch, "batch", 0, "`rows` of one transaction (default 20000)")
+	commandline.Int(fs, &f.batch, "batch", 0, 1, 1_000_000, "`rows` of one transaction (default 20000)")
 	fs.BoolVar(&f.undo, "undo", false, "remove the mark from the directory, so that a server can use it again, without data stored after the move")
 	f.by.add(fs)
 	code, ok := parse(fs, moveHelp, args, out, errOut)
@@ -61,6 +62,9 @@ func (f *moveFlags) parse(args []string, out, errOut io.Writer) (int, bool) {
 func MoveMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	if len(args) > 0 && args[0] == "timelines" {
 		return moveTimelinesMain(ctx, args[1:], out, errOut)
+	}
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		return noCommand("rialto move", args, []string{"timelines"}, "rialto move --help and rialto move timelines --help show how.\n", errOut)
 	}
 	var f moveFlags
 	if code, ok := f.parse(args, out, errOut); !ok {

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/base/progress"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
@@ -38,7 +39,7 @@ func moveTimelinesMain(ctx context.Context, args []string, out, errOut io.Writer
 	fs.StringVar(&cassandra, "to-cassandra", "", "`HOSTS` of Cassandra, separated by commas: the same as --set cassandra.hosts=HOSTS")
 	fs.Var(&f.set, "set", "any setting of the nodes after the move as `NAME=VALUE`; may be repeated")
 	fs.BoolVar(&abort, "abort", false, "end a move that is not complete: the nodes store in PostgreSQL again")
-	fs.IntVar(&batch, "batch", 0, "`rows` after which the position is stored (default 20000)")
+	commandline.Int(fs, &batch, "batch", 0, 1, 1_000_000, "`rows` after which the position is stored (default 20000)")
 	by.add(fs)
 	if code, ok := parse(fs, moveTimelinesHelp, args, out, errOut); !ok {
 		return code

@@ -144,7 +144,7 @@ func SearchMain(args []string, out, errOut io.Writer) int {
 		args = []string{"rebuild", "--help"}
 	}
 	if len(args) == 0 || args[0] != "rebuild" {
-		return noCommand("rialto search", args, "Usage: rialto search rebuild [--data DIRECTORY]\n\n"+searchHelp, errOut)
+		return noCommand("rialto search", args, []string{"rebuild"}, "Usage: rialto search rebuild [--data DIRECTORY]\n\n"+searchHelp, errOut)
 	}
 	fs := flag.NewFlagSet("rialto search rebuild", flag.ContinueOnError)
 	data := fs.String("data", "data", "data `directory` of the node")

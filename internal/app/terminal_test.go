@@ -202,7 +202,7 @@ func TestTwoPeopleInTerminals(t *testing.T) {
 	alice.types("/visible nobody", "/presence dnd", "/status 🌴 at the beach 2h", "/me", "/name Alice L.", "/bio hi", "/me")
 	alice.sees("Done.", "Done.", "Done.", "nobody may see when you are online; do not disturb; your status is 🌴 at the beach", "Done.", "Done.", "@alice  Alice L.", "hi")
 	alice.types("/sessions", "/histroy", "/hist", "/open", "/history x", "/logout")
-	alice.sees("Terminal", "(here)", "unknown command /histroy; /help", "unknown command /hist; /history? /help", "give a handle", "1 to 200")
+	alice.sees("Terminal", "(here)", "unknown command /histroy; /history? /help", "unknown command /hist; /history? /help", "give a handle", "1 to 200")
 	if code := alice.leaves(); code != 0 {
 		t.Errorf("alice leaves with %d", code)
 	}

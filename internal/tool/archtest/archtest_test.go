@@ -85,10 +85,10 @@ func rules() archtest.Rules {
 		Only: map[string][]string{
 			"sdk/go":                        {}, // a separate module, so that its users do not get the server's dependencies
 			"web":                           {},
-			"internal/tool/bench":           {"sdk/go", "internal/base/progress", "internal/base/backoff", "internal/base/eventually"},
-			"internal/tool/terminal":        {"sdk/go", "internal/base/printable", "internal/base/excerpt"},
+			"internal/tool/bench":           {"internal/base/commandline", "sdk/go", "internal/base/progress", "internal/base/backoff", "internal/base/eventually"},
+			"internal/tool/terminal":        {"internal/base/commandline", "sdk/go", "internal/base/printable", "internal/base/excerpt"},
 			"internal/tool/apiclient":       {"sdk/go", "internal/base/backoff", "internal/base/egress"},
-			"internal/tool/where":           {"sdk/go", "internal/base/printable", "internal/tool/apiclient"},
+			"internal/tool/where":           {"internal/base/commandline", "sdk/go", "internal/base/printable", "internal/tool/apiclient"},
 			"internal/tool/remotebackup":    {"sdk/go", "internal/base/backoff", "internal/base/progress", "internal/tool/apiclient"},
 			"internal/tool/interchangefile": {"sdk/go", "internal/base/excerpt", "internal/base/filecopy"},
 			"internal/tool/importer":        {"sdk/go", "internal/base/progress", "internal/tool/apiclient", "internal/tool/interchangefile"},

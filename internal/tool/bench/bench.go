@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+
+	"github.com/rialto-im/rialto/internal/base/commandline"
 )
 
 const usage = `Usage:
@@ -72,7 +74,8 @@ func Main(args []string, out, errOut io.Writer) int {
 		fmt.Fprint(out, usage)
 		return 0
 	}
-	fmt.Fprintf(errOut, "rialto bench: unknown command %q.\n\n%s", args[0], usage)
+	names := []string{"chat", "feed", "overload", "video", "idle", "away", "reconnect", "catchup", "reference"}
+	fmt.Fprintf(errOut, "rialto bench: %s\n\n%s", commandline.Unknown(args[0], names), usage)
 	return 2
 }
 

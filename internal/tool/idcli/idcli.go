@@ -12,6 +12,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	idv1 "github.com/rialto-im/rialto/sdk/go/gen/id/v1"
@@ -66,7 +67,7 @@ func Main(ctx context.Context, args []string, out, errOut io.Writer, open Open) 
 		fmt.Fprint(out, usage)
 		return 0
 	}
-	fmt.Fprintf(errOut, "rialto id: there is no command %q.\n\n%s", args[0], usage)
+	fmt.Fprintf(errOut, "rialto id: %s\n\n%s", commandline.Unknown(args[0], []string{"next", "explain", "tag", "grow", "bench"}), usage)
 	return 2
 }
 

@@ -8,11 +8,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/platform/clickmodel"
 	"github.com/rialto-im/rialto/internal/service/ranking"
@@ -56,7 +59,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		problem := "a verb is missing"
 		if len(args) > 0 {
-			problem = fmt.Sprintf("unknown verb %q", args[0])
+			problem = commandline.Unknown(args[0], slices.Sorted(maps.Keys(verbs)))
 		}
 		_, _ = fmt.Fprintf(stderr, "rialto rank: %s\n\n%s", problem, usage)
 		return 2

@@ -9,6 +9,8 @@ import (
 	"connectrpc.com/connect"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+
+	"github.com/rialto-im/rialto/internal/base/commandline"
 )
 
 var (
@@ -229,16 +231,18 @@ func (s *screen) do(ctx context.Context, line string) error {
 		s.say("> %s", plain(line))
 	}
 	word, rest, _ := strings.Cut(line[1:], " ")
-	near := ""
+	var names []string
 	for _, part := range sections() {
 		for _, c := range part.commands {
 			if c.name == word || c.name == "quit" && word == "exit" {
 				return c.run(s, ctx, strings.TrimSpace(rest))
 			}
-			if near == "" && word != "" && (strings.HasPrefix(c.name, word) || strings.HasPrefix(word, c.name)) {
-				near = "/" + c.name + "? "
-			}
+			names = append(names, c.name)
 		}
+	}
+	near := commandline.Nearest(word, names)
+	if near != "" {
+		near = "/" + near + "? "
 	}
 	return fmt.Errorf("unknown command /%s; %s/help lists the commands", plain(word), near)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/tool/apiclient"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
@@ -56,7 +57,8 @@ func (c *command) parse(args []string, out, errOut io.Writer) (code int, ok bool
 	c.server.AddFlags(fs, "a server; any node will do")
 	fs.Uint64Var(&c.conversation, "conversation", 0, "`id` of the message's conversation, for a message that is too old to be found by its id alone")
 	fs.Uint64Var(&c.request.User, "user", 0, "show this member only, by `id`")
-	limit := fs.Uint("limit", 20, "`number` of members to show, at most 200")
+	var limit int
+	commandline.Int(fs, &limit, "limit", 20, 1, 200, "`number` of members to show, at most 200")
 	fs.StringVar(&c.request.Page, "page", "", "continue a list of members: the `page` that the command named")
 	fs.BoolVar(&c.asJSON, "json", false, "print the answer of the server as JSON")
 	var words []string
@@ -73,7 +75,7 @@ func (c *command) parse(args []string, out, errOut io.Writer) (code int, ok bool
 		fs.PrintDefaults()
 		return 0, false
 	}
-	c.request.Limit = uint32(min(*limit, 200))
+	c.request.Limit = uint32(limit)
 	if err == nil {
 		err = c.check(words)
 	}
