@@ -17,6 +17,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/app/config"
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/lifecycle"
 	"github.com/rialto-im/rialto/internal/base/printable"
@@ -91,7 +92,7 @@ func AdminMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 			fmt.Fprint(out, usage)
 			return 0
 		case len(rest) == 0 || !slices.Contains(g.verbs, rest[0]):
-			return noCommand("rialto admin "+g.name, rest, usage, errOut)
+			return noCommand("rialto admin "+g.name, rest, g.verbs, usage, errOut)
 		}
 		return g.main(ctx, rest[0], rest[1:], out, errOut)
 	}
@@ -105,8 +106,8 @@ func isHelp(word string) bool {
 // adminKeyMain is rialto admin key.
 func adminKeyMain(ctx context.Context, verb string, args []string, out, errOut io.Writer) int {
 	fs := flag.NewFlagSet("rialto admin key "+verb, flag.ContinueOnError)
-	data := fs.String("data", "data", "data `directory`")
-	postgres := fs.String("postgres", "", "`address` of the database, if the server uses PostgreSQL")
+	var where adminDatabase
+	where.add(fs)
 	key, by := account.NewKey{}, auditFlags{}
 	if verb != "list" {
 		fs.StringVar(&key.Name, "name", "", "`name` of the key; required")
@@ -129,9 +130,9 @@ func adminKeyMain(ctx context.Context, verb string, args []string, out, errOut i
 		fmt.Fprintf(errOut, "rialto admin key %s: %s\n", verb, wrong)
 		return 2
 	}
-	err := inDatabase(ctx, *data, *postgres, func(db *sqldb.DB) error { return adminKey(ctx, verb, db, key, by, out) })
+	err := where.use(ctx, fs, func(db *sqldb.DB) error { return adminKey(ctx, verb, db, key, by, out) })
 	if errors.As(err, new(*noDatabase)) && verb == "create" {
-		err = createFirstKey(ctx, *data, key, by, out, errOut)
+		err = createFirstKey(ctx, where.data, key, by, out, errOut)
 	}
 	if err != nil {
 		fmt.Fprintln(errOut, "rialto admin:", plain(err))
@@ -187,8 +188,8 @@ type adminCommand struct {
 
 // withJobs parses the flags of a command, and runs it with the jobs of a database. It returns the exit code. The command also works while servers run.
 func withJobs(ctx context.Context, flags *flag.FlagSet, args []string, out, errOut io.Writer, c adminCommand) int {
-	data := flags.String("data", "data", "data `directory`")
-	postgres := flags.String("postgres", "", "`address` of the database, if the server uses PostgreSQL")
+	var where adminDatabase
+	where.add(flags)
 	by := auditFlags{}
 	if c.changes {
 		by.add(flags)
@@ -200,7 +201,7 @@ func withJobs(ctx context.Context, flags *flag.FlagSet, args []string, out, errO
 		fmt.Fprintf(errOut, "%s: %s\n", flags.Name(), wrong)
 		return 2
 	}
-	err := inDatabase(ctx, *data, *postgres, func(db *sqldb.DB) error {
+	err := where.use(ctx, flags, func(db *sqldb.DB) error {
 		jobs, err := job.New(ctx, job.Deps{DB: db, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)}, job.Config{})
 		if err != nil {
 			return err
@@ -218,6 +219,24 @@ func withJobs(ctx context.Context, flags *flag.FlagSet, args []string, out, errO
 		return 1
 	}
 	return 0
+}
+
+// adminDatabase are the flags that say which database a command uses. Without them it is that of the environment, as for serve: in a container, the one of its server.
+type adminDatabase struct{ data, postgres string }
+
+func (d *adminDatabase) add(fs *flag.FlagSet) {
+	fs.StringVar(&d.data, "data", commandline.DefaultData(), "data `directory`")
+	fs.StringVar(&d.postgres, "postgres", "", "`address` of the database, if the server uses PostgreSQL (default: RIALTO_POSTGRES of the environment, without --data)")
+}
+
+// use calls do with the database, after the flags were parsed.
+func (d *adminDatabase) use(ctx context.Context, fs *flag.FlagSet, do func(*sqldb.DB) error) error {
+	named := false
+	fs.Visit(func(f *flag.Flag) { named = named || f.Name == "data" || f.Name == "postgres" })
+	if !named {
+		d.postgres = os.Getenv("RIALTO_POSTGRES")
+	}
+	return inDatabase(ctx, d.data, d.postgres, do)
 }
 
 // inDatabase calls do with a database, or with that of a data directory.

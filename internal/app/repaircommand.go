@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
 	"github.com/rialto-im/rialto/internal/platform/datadir"
 	"github.com/rialto-im/rialto/internal/tool/move"
@@ -26,7 +27,7 @@ Exit codes: 0 if the directory can be served, 1 if not, 2 for an invalid command
 // RepairMain is rialto repair.
 func RepairMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	flags := flag.NewFlagSet("rialto repair", flag.ContinueOnError)
-	data := flags.String("data", "data", "data `directory` of a server that is stopped")
+	data := flags.String("data", commandline.DefaultData(), "data `directory` of a server that is stopped")
 	accept := flags.Bool("accept-loss", false, "make the directory usable without the lost data")
 	by := auditFlags{}
 	by.add(flags)

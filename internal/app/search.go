@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/rialto-im/rialto/internal/app/config"
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/telemetry"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
@@ -147,7 +148,7 @@ func SearchMain(args []string, out, errOut io.Writer) int {
 		return noCommand("rialto search", args, []string{"rebuild"}, "Usage: rialto search rebuild [--data DIRECTORY]\n\n"+searchHelp, errOut)
 	}
 	fs := flag.NewFlagSet("rialto search rebuild", flag.ContinueOnError)
-	data := fs.String("data", "data", "data `directory` of the node")
+	data := fs.String("data", commandline.DefaultData(), "data `directory` of the node")
 	by := auditFlags{}
 	by.add(fs)
 	if code, ok := parse(fs, searchHelp, args[1:], out, errOut); !ok {

@@ -85,7 +85,7 @@ type command struct {
 func (c *command) flags(name string) *flag.FlagSet {
 	c.name = "rialto id " + name
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
-	fs.StringVar(&c.data, "data", "data", "data `directory`; it is created if it is missing")
+	fs.StringVar(&c.data, "data", commandline.DefaultData(), "data `directory`; it is created if it is missing")
 	fs.Func("postgres", "use a database instead of a directory: its `address`, such as postgres://user@host/name; servers may run", func(address string) error {
 		if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") {
 			return errors.New("the address must begin with postgres://")

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/base/progress"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -84,7 +85,7 @@ func Main(args []string, out, errOut io.Writer) int {
 		fmt.Fprint(errOut, usage)
 		fs.PrintDefaults()
 	}
-	data := fs.String("data", "data", "data `directory` of a server that is stopped")
+	data := fs.String("data", commandline.DefaultData(), "data `directory` of a server that is stopped")
 	postgres := fs.String("postgres", "", "check a database instead: its `address`, such as postgres://user@host/name; servers may run")
 	var cassandra cassandraFlags
 	cassandra.add(fs)
