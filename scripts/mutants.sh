@@ -1965,6 +1965,7 @@ mutant "do not ask the index for the last documents of a step" internal/service/
 mutant "find a document with another author" internal/engine/searchindex/blevesearch/missing.go 's/Access: d\.Access, Author: d\.Author\}/Access: d.Access}/' '/missing$' ./internal/engine/searchindex/blevesearch
 mutant "find a document at another time" internal/engine/searchindex/blevesearch/missing.go 's/return isThen, err/return isThen || true, err/' '/missing$' ./internal/engine/searchindex/blevesearch
 mutant "cut away the bridge behind a long name" internal/base/excerpt/excerpt.go 's/max\(1, limit-utf8\.RuneCountInString\(suffix\)\)\) \+ suffix/limit)/' SuffixesStay ./internal/base/excerpt
+mutant "cut away the bridge behind a long name" internal/base/excerpt/excerpt.go 's/\(suffix\)\)\) \+ suffix/(suffix))) + Of(suffix, 2)/' SuffixesStay ./internal/base/excerpt
 mutant "let the title of a provider cut the bridge away" internal/service/push/deliver.go 's/maxBridgedName = 48/maxBridgedName = 99/' TextIsShownOnRequest ./internal/service/push
 mutant "cut the bridge from the prompt" internal/tool/terminal/people.go 's/peer != 0 \&\& at >= 0/peer == 1 \&\& at >= 0/' MarksOfBridgesStay ./internal/tool/terminal
 mutant "take what is no address for one" internal/tool/terminal/terminal.go 's/ \|\| u\.Hostname\(\) == "" \{/ {/' '^TestFlags$' ./internal/tool/terminal
@@ -1984,7 +1985,7 @@ mutant "call an expired link a wrong one" internal/service/chat/join.go 's/retur
 mutant "show the preview of a group to those it has banned" internal/service/chat/join.go 's/case st\.banned\(u\):$/case st.banned(0):/' BanClosesEveryWayIn ./internal/service/chat
 mutant "compare all names as in ASCII" bridges/irc/case_mapping.go "s/last = '\^'/last = 'Z'/" 'SpellingsOfNames|NamesAreComparedAsByTheNetwork|PeopleAreToldApart' bridges/irc
 mutant "compare names by the same rule in all networks" bridges/irc/client.go 's/x\.names\.set\(s\.conn\.ISupport\(\)\["CASEMAPPING"\]\)/x.names.set("")/' NamesAreComparedAsByTheNetwork bridges/irc
-mutant "take a nick that is not UTF-8 for one that is" bridges/irc/channel.go 's/if !utf8\.ValidString\(name\) \{/if false {/' PeopleAreToldApart bridges/irc
+mutant "take a nick that is not UTF-8 for one that is" bridges/irc/channel.go 's/if !utf8\.ValidString\(name\) \{/if !utf8.ValidString(name[:0]) {/' PeopleAreToldApart bridges/irc
 mutant "enter a room of XMPP by another spelling" bridges/xmpp/room.go 's/from != address \{/from == "" {/' OtherSpellingsOfARoom bridges/xmpp
 mutant "report links to an older server again and again" bridges/bridge/link.go 's/ \|\| !b\.reportIsDue\(report\) \{/ {/' 'AnOlderRialtoIsNotToldAgain|SpellingsOfARoom' bridges/bridge
 mutant "report links to an older server at the same intervals" bridges/bridge/link.go 's/min\(2\*r\.delay, longestRepeat\)/firstRepeat/' AnOlderRialtoIsNotToldAgain bridges/bridge
@@ -1994,6 +1995,11 @@ mutant "log each append that a move refuses" internal/engine/timeline/pglog/pglo
 mutant "let moderators not find the names of bridges" internal/transport/rpc/operations.go 's/^\tbridgev1connect\.BridgeLinkServiceListBridgesProcedure: .*$//' KeysOfOperators ./internal/transport/rpc
 mutant "let a suspended run store parts of a later move" internal/tool/move/sharedtimelines.go 's/, guard: m\.checkRun\}/}/' ASuspendedRunChangesNoLaterMove ./internal/tool/move
 mutant "let a suspended run end a later move" internal/tool/move/sharedtimelines.go 's/WHERE run = \$1 AND ended IS NULL FOR SHARE/WHERE run >= $1 OR run < $1 FOR SHARE/' ASuspendedRunChangesNoLaterMove ./internal/tool/move
+mutant "name no command that may be meant" internal/base/commandline/commandline.go 's/near := Nearest\(word, names\); near != ""/near := Nearest(word, names); near == "x"/' TheNearestCommand ./internal/base/commandline
+mutant "take letters that are exchanged for two mistakes" internal/base/commandline/commandline.go 's/before\[j-2\]\+1\)/before[j-2]+9)/' TheNearestCommand ./internal/base/commandline
+mutant "take numbers out of their range" internal/base/commandline/commandline.go 's/case v < n\.least, v > n\.most:/case v < n.least-9:/' NumbersHaveRanges ./internal/base/commandline
+mutant "ignore the data directory of the environment" internal/base/commandline/commandline.go 's/os\.Getenv\("RIALTO_DATA"\)/os.Getenv("RIALTO_NONE")/' CommandsUseTheEnvironment ./internal/app
+mutant "ignore --data beside a database in the environment" internal/app/admin.go 's/if !named \{/if true {/' CommandsUseTheEnvironment ./internal/app
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
