@@ -2000,6 +2000,17 @@ mutant "take letters that are exchanged for two mistakes" internal/base/commandl
 mutant "take numbers out of their range" internal/base/commandline/commandline.go 's/case v < n\.least, v > n\.most:/case v < n.least-9:/' NumbersHaveRanges ./internal/base/commandline
 mutant "ignore the data directory of the environment" internal/base/commandline/commandline.go 's/os\.Getenv\("RIALTO_DATA"\)/os.Getenv("RIALTO_NONE")/' CommandsUseTheEnvironment ./internal/app
 mutant "ignore --data beside a database in the environment" internal/app/admin.go 's/if !named \{/if true {/' CommandsUseTheEnvironment ./internal/app
+mutant "list unfinished uploads of any purpose" internal/service/media/unfinished_uploads.go 's/OR m\.metadata = \$4/OR m.metadata >= $4/' '^TestUnfinishedUploads$' ./internal/service/media
+mutant "list unfinished uploads that are expired" internal/service/media/unfinished_uploads.go 's/u\.created_ms >= \$2/u.created_ms >= $2 - 9999/' '^TestUnfinishedUploads$' ./internal/service/media
+mutant "list uploads of tus as those in parts" internal/service/media/unfinished_uploads.go 's/m\.protocol = \$3/m.protocol >= $3/' '^TestUnfinishedUploads$' ./internal/service/media
+mutant "give no checksums of the parts that are stored" internal/service/media/multipart.go 's/out\.Checksums = sums/out.Checksums = sums[:0]/' '^TestUnfinishedUploads$' ./internal/service/media
+mutant "drop a rejected file that a message names" internal/service/media/video.go 's/ AND traced = 1 AND NOT EXISTS \(SELECT 1 FROM upload_uses WHERE upload = \$1\)`/ AND traced = 1`/' '^TestRejectedVideos$' ./internal/service/media
+mutant "drop a rejected file of another user" internal/service/media/video.go 's/owner = \$2 AND complete = 1/owner <> $2 + 99 AND complete = 1/' '^TestRejectedVideos$' ./internal/service/media
+mutant "drop a rejected file that is a picture of something" internal/service/media/video.go 's/owner = \$2 AND complete = 1/owner = $2 AND complete > 0/' '^TestRejectedVideos$' ./internal/service/media
+mutant "keep the file of which no video can be made" internal/service/video/create.go 's/if transcode\.IsRefusal\(err\) \{/if transcode.IsRefusal(nil) {/' '^TestRefusals$' ./internal/service/video
+mutant_ts "continue an upload with another file of the same size" src/multipart.ts 's/if \(!expected \|\| /if (!expected \&\& /' test/unit/multipart.test.ts
+mutant_ts "take the parts of another device for those of the file where no checksums can be computed" src/multipart.ts 's/if \(!sum\) return \{ \.\.\.state, missing: [^}]*\};/if (!sum) return state;/' test/unit/multipart.test.ts
+mutant_ts "give up where an upload to be continued is gone" src/multipart.ts 's/err\.reason !== "no_upload"/err.reason !== "none"/' test/unit/multipart.test.ts
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -133,6 +133,7 @@ export const known: Record<string, Key> = {
   text_too_long: "errTooLong",
   no_file: "errFileGone",
   no_upload: "errFileGone",
+  part_differs: "errOtherFile",
   bad_size: "errFileSize",
   not_an_image: "errNotImage",
   bad_image: "errBadImage",

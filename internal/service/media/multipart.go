@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -27,6 +28,8 @@ const (
 	maxPartSize = 16 << 20
 	// maxSignedParts in one call.
 	maxSignedParts = 100
+	// maxPurpose is in bytes.
+	maxPurpose = 64
 )
 
 // protocol by which the bytes of a multipart upload come.
@@ -43,7 +46,8 @@ const (
 type multipart struct {
 	layout
 	protocol                 protocol
-	metadata, concat         string // of tus, as the client sent them
+	metadata                 string // of tus, as the client sent it; of parts by number, the purpose
+	concat                   string // of tus, as the client sent it
 	session                  string // of the store; empty: none has begun
 	tail, tailSize, tailPart int64  // the stored bytes of an incomplete part of tus; tail 0: none
 }
@@ -84,8 +88,11 @@ func (s *Service) CreateMultipartUpload(ctx context.Context, u id.User, r *chatv
 		}
 		part = int64(r.PartSize)
 	}
+	if len(r.Purpose) > maxPurpose {
+		return nil, errs.New(errs.Invalid, "bad_purpose", fmt.Sprintf("the purpose of an upload has at most %d bytes", maxPurpose))
+	}
 	now := s.deps.Clock.Now()
-	n, err := s.insertMultipart(ctx, u, r.Name, multipart{layout: layout{int64(r.Size), part}}, now)
+	n, err := s.insertMultipart(ctx, u, r.Name, multipart{layout: layout{int64(r.Size), part}, metadata: r.Purpose}, now)
 	if err != nil {
 		return nil, err
 	}
@@ -113,26 +120,30 @@ func describeParts(n id.Upload, l layout, present []int, createdMs int64) *chatv
 	return out
 }
 
-// GetMultipartUpload says which parts of a user's upload are missing.
+// GetMultipartUpload says which parts of a user's upload are missing, and has the checksums of the others.
 func (s *Service) GetMultipartUpload(ctx context.Context, by id.User, n id.Upload) (*chatv1.MultipartUpload, error) {
 	u, m, err := s.ownMultipart(ctx, by, n)
 	if err != nil {
 		return nil, err
-	}
-	if u.stored > 0 {
-		out := describeParts(n, m.layout, nil, u.createdMs)
-		out.Missing = nil
-		return out, nil
 	}
 	parts, err := s.listParts(ctx, n)
 	if err != nil {
 		return nil, err
 	}
 	present := make([]int, len(parts))
+	sums := make([][]byte, len(parts))
 	for i, p := range parts {
 		present[i] = p.number
+		if sums[i], err = hex.DecodeString(p.checksum); err != nil {
+			return nil, fmt.Errorf("the checksum of part %d of upload %d: %w", p.number, n, err)
+		}
 	}
-	return describeParts(n, m.layout, present, u.createdMs), nil
+	out := describeParts(n, m.layout, present, u.createdMs)
+	out.Checksums = sums
+	if u.stored > 0 { // joined; once it is complete, the ledger is empty
+		out.Missing = nil
+	}
+	return out, nil
 }
 
 // SignParts returns a URL for each of some parts.

@@ -42,3 +42,12 @@ func (s *Service) ReleaseVideoWith(ctx context.Context, tx *sql.Tx, n id.Upload)
 	_, err := tx.ExecContext(ctx, `UPDATE uploads SET complete = CASE WHEN EXISTS (SELECT 1 FROM upload_uses WHERE upload = $1) THEN 1 ELSE -2 END WHERE id = $1 AND complete = 2`, int64(n))
 	return err
 }
+
+// RejectVideo gives up a user's upload of which no video can be made. Its file is dropped, unless something names it.
+func (s *Service) RejectVideo(ctx context.Context, by id.User, n id.Upload) error {
+	did, err := s.update(ctx, nil, `UPDATE uploads SET complete = -2 WHERE id = $1 AND owner = $2 AND complete = 1 AND traced = 1 AND NOT EXISTS (SELECT 1 FROM upload_uses WHERE upload = $1)`, int64(n), int64(by))
+	if did {
+		s.WakeSweep()
+	}
+	return err
+}

@@ -12,7 +12,7 @@ import (
 	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 )
 
-// CreateVideo makes a video from an upload. The container is checked before anything is stored.
+// CreateVideo makes a video from an upload. The container is checked before anything is stored; of a file that is refused, nothing is kept.
 func (s *Service) CreateVideo(ctx context.Context, by id.User, r *videov1.CreateVideoRequest) (*videov1.Video, error) {
 	upload := id.Upload(r.Upload)
 	if n, err := s.ofUpload(ctx, by, upload); err != nil || n != 0 {
@@ -53,7 +53,7 @@ func (s *Service) ofUpload(ctx context.Context, by id.User, upload id.Upload) (n
 	return n, err
 }
 
-// checkUpload checks the container of an upload.
+// checkUpload checks the container of an upload. The file of one that is refused is dropped, unless something else names it.
 func (s *Service) checkUpload(ctx context.Context, by id.User, upload id.Upload) (format transcode.Format, name string, err error) {
 	select {
 	case s.checks <- struct{}{}:
@@ -67,6 +67,11 @@ func (s *Service) checkUpload(ctx context.Context, by id.User, upload id.Upload)
 	}
 	defer file.Close()
 	format, err = transcode.Check(file, size)
+	if transcode.IsRefusal(err) {
+		if rerr := s.deps.Uploads.RejectVideo(ctx, by, upload); rerr != nil {
+			return "", "", rerr // a retry checks the file again
+		}
+	}
 	return format, name, err
 }
 

@@ -62,6 +62,8 @@ type Uploads interface {
 	// KeepVideoWith keeps an upload, and ReleaseVideoWith gives it up, both in a transaction.
 	KeepVideoWith(ctx context.Context, tx *sql.Tx, by id.User, n id.Upload) error
 	ReleaseVideoWith(ctx context.Context, tx *sql.Tx, n id.Upload) error
+	// RejectVideo drops the file of a user's upload of which no video can be made, unless something names it.
+	RejectVideo(ctx context.Context, by id.User, n id.Upload) error
 	// WakeSweep deletes the files that were given up, after the commit.
 	WakeSweep()
 }

@@ -188,8 +188,18 @@ func TestAccess(t *testing.T) {
 	check("the address", url, http.StatusOK)
 	check("the address of another video", strings.Replace(url, fmt.Sprint(v.Id), fmt.Sprint(v.Id+1), 1), http.StatusForbidden)
 	check("the address of another post", strings.Replace(url, "/7-", "/0-", 1), http.StatusForbidden)
+	if len(seen.Posters) == 0 || seen.Storyboard == nil {
+		t.Fatalf("a reader sees no images: %v", seen)
+	}
+	images := map[string]string{"a poster": seen.Posters[0].Url, "the storyboard": seen.Storyboard.Url, "the text of the storyboard": seen.Storyboard.VttUrl}
+	for what, image := range images {
+		check(what, image, http.StatusOK)
+	}
 	f.posts.set(7, 0, bob)
 	check("the address of a hidden post", url, http.StatusNotFound)
+	for what, image := range images {
+		check(what+" of a hidden post", image, http.StatusNotFound)
+	}
 	check("the owner's address", v.Playback.HlsUrl, http.StatusOK)
 	f.clock.Advance(time.Hour)
 	check("an expired address", v.Playback.HlsUrl, http.StatusForbidden)
@@ -213,16 +223,24 @@ func TestAccess(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	f := open(t)
 	for _, b := range []string{"#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n" + strings.Repeat(" ", 100), "RIFF\x00\x00\x00\x00AVI " + strings.Repeat("\x00", 100), "x"} {
-		if _, err := f.CreateVideo(t.Context(), alice, &videov1.CreateVideoRequest{Upload: uint64(f.upload(alice, []byte(b)))}); reason(err) != "not_a_video" {
+		n := f.upload(alice, []byte(b))
+		if _, err := f.CreateVideo(t.Context(), alice, &videov1.CreateVideoRequest{Upload: uint64(n)}); reason(err) != "not_a_video" {
 			t.Errorf("%.10q is answered with %v", b, err)
+		}
+		if err := f.media.Check(t.Context(), alice, n); reason(err) != "no_upload" {
+			t.Errorf("the file %.10q is kept: %v", b, err)
 		}
 	}
 	movie := f.makeFile("a.mp4", "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=10", "-t", "5", "-c:v", "mpeg4")
 	if _, err := f.CreateVideo(t.Context(), alice, &videov1.CreateVideoRequest{Upload: uint64(f.upload(alice, movie[:len(movie)-50]))}); reason(err) != "video_damaged" {
 		t.Errorf("a truncated video is answered with %v", err)
 	}
-	if _, err := f.CreateVideo(t.Context(), bob, &videov1.CreateVideoRequest{Upload: uint64(f.upload(alice, movie))}); reason(err) != "no_upload" {
+	good := f.upload(alice, movie)
+	if _, err := f.CreateVideo(t.Context(), bob, &videov1.CreateVideoRequest{Upload: uint64(good)}); reason(err) != "no_upload" {
 		t.Errorf("another user's upload is answered with %v", err)
+	}
+	if err := f.media.Check(t.Context(), alice, good); err != nil {
+		t.Errorf("an upload that another user asked about is gone: %v", err)
 	}
 	// The container is good, but its codec is not.
 	wrong := f.makeFile("b.mkv", "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=10", "-t", "1", "-c:v", "ffv1")

@@ -238,6 +238,7 @@ func (s *Server) media() []method {
 		newMethod(s, chatv1connect.MediaServiceCreateUploadCredentialsProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.CreateUploadCredentialsRequest) (*chatv1.UploadCredentials, error) {
 			return m.CreateUploadCredentials(ctx, c, id.Upload(r.Upload))
 		}),
+		newMethod(s, chatv1connect.MediaServiceListUnfinishedUploadsProcedure, userAccess, byUser(m.ListUnfinishedUploads)),
 		newMethod(s, chatv1connect.MediaServiceAbortUploadProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.AbortUploadRequest) (*chatv1.AbortUploadResponse, error) {
 			return &chatv1.AbortUploadResponse{}, m.AbortUpload(ctx, c.User, id.Upload(r.Upload))
 		}),

@@ -88,6 +88,7 @@ type Media interface {
 	GetMultipartUpload(ctx context.Context, u id.User, upload id.Upload) (*chatv1.MultipartUpload, error)
 	SignParts(ctx context.Context, u id.User, r *chatv1.SignPartsRequest) (*chatv1.SignPartsResponse, error)
 	CreateUploadCredentials(ctx context.Context, c id.Caller, upload id.Upload) (*chatv1.UploadCredentials, error)
+	ListUnfinishedUploads(ctx context.Context, u id.User, r *chatv1.ListUnfinishedUploadsRequest) (*chatv1.ListUnfinishedUploadsResponse, error)
 	AbortUpload(ctx context.Context, u id.User, upload id.Upload) error
 	// PictureURL is a URL of a user's avatar, valid for some hours.
 	PictureURL(upload id.Upload) string

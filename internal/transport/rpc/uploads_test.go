@@ -19,6 +19,7 @@ func ofUploads() map[string]row {
 		medias + "GetMultipartUpload":      all("no_upload", func(o subject) proto.Message { return &chatv1.GetMultipartUploadRequest{Upload: o.upload} }).ownerRefused("not_multipart"),
 		medias + "SignParts":               all("no_upload", func(o subject) proto.Message { return &chatv1.SignPartsRequest{Upload: o.upload, Parts: []uint32{1}} }).ownerRefused("not_multipart"),
 		medias + "CreateUploadCredentials": all("no_upload", func(o subject) proto.Message { return &chatv1.CreateUploadCredentialsRequest{Upload: o.upload} }).ownerRefused("not_multipart"),
+		medias + "ListUnfinishedUploads":   own(func(subject) proto.Message { return &chatv1.ListUnfinishedUploadsRequest{} }),
 		medias + "AbortUpload":             all("no_upload", func(o subject) proto.Message { return &chatv1.AbortUploadRequest{Upload: o.upload} }).ownerRefused("upload_complete"),
 	}
 }

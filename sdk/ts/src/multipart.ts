@@ -7,7 +7,17 @@ import { cancelled, putFile, type FileAddress, type Media, type Progress } from 
 /** Parts that are sent at once. */
 const parallel = 3;
 
-export interface PartsOptions {
+/** How a file is uploaded that is large enough to go in parts. */
+export interface UploadOptions {
+  /** Continues an unfinished upload of the same file, which may have begun on another device. Another file is refused with the reason `part_differs`. */
+  upload?: string | undefined;
+  /** What the upload is for, by which `unfinishedUploads` selects: at most 64 bytes. */
+  purpose?: string | undefined;
+  /** Told the id of the upload before the first part is sent. */
+  begun?: ((upload: string) => void) | undefined;
+}
+
+export interface PartsOptions extends UploadOptions {
   progress?: Progress | undefined;
   signal?: AbortSignal | undefined;
   /** Remembers which uploads have begun. Without it, an interrupted upload begins again. */
@@ -58,29 +68,65 @@ export async function discardParts(media: Media, file: Blob, resumes: Resumes): 
 
 /** Uploads a file in parts, of which some are sent at once. It goes on where an earlier call for the same file was interrupted. */
 export async function uploadParts(media: Media, at: FileAddress, file: Blob, name: string, options: PartsOptions = {}): Promise<Upload> {
-  const { resumes } = options;
+  const { resumes, purpose = "", begun } = options;
   const known = await resumes?.find(file);
-  if (known !== undefined) {
+  if (options.upload !== undefined && options.upload !== known) {
     try {
+      const state = await compared(await media.getMultipartUpload({ upload: options.upload }), file, options.signal);
+      begun?.(options.upload);
+      await resumes?.remember(file, options.upload);
+      return await finish(media, at, file, state, options);
+    } catch (err) {
+      if (!(err instanceof RialtoError) || err.reason !== "no_upload") throw err;
+      await resumes?.forget(file);
+    }
+  } else if (known !== undefined) {
+    try {
+      begun?.(known);
       return await finish(media, at, file, await media.getMultipartUpload({ upload: known }), options);
     } catch (err) {
       if (!(err instanceof RialtoError) || !gone.has(err.reason)) throw err;
       await resumes?.forget(file);
     }
   }
-  const made = await media.createMultipartUpload({ name, mimeType: file.type, size: BigInt(file.size) });
+  const made = await media.createMultipartUpload({ name, mimeType: file.type, size: BigInt(file.size), purpose });
+  begun?.(made.upload);
   await resumes?.remember(file, made.upload);
   return finish(media, at, file, made, options);
 }
+
+/**
+ * Fails unless a file is that of which an upload has parts already. Where the page may not compute checksums, all parts are missing: they are sent again, and the server
+ * compares them.
+ */
+async function compared(state: MultipartUpload, file: Blob, signal: AbortSignal | undefined): Promise<MultipartUpload> {
+  if (Number(state.size) !== file.size) throw differs();
+  if (state.missing.length === 0 && state.checksums.length === 0) return state; // another device has completed it
+  const missing = new Set(state.missing);
+  const stored = Array.from({ length: state.parts }, (_, i) => i + 1).filter((part) => !missing.has(part));
+  for (const [i, part] of stored.entries()) {
+    if (signal?.aborted) throw cancelled();
+    const sum = await checksumOf(pieceOf(file, Number(state.partSize), part));
+    if (!sum) return { ...state, missing: Array.from({ length: state.parts }, (_, i) => i + 1) };
+    const expected = state.checksums[i];
+    if (!expected || expected.some((byte, k) => byte !== sum[k])) throw differs();
+  }
+  return state;
+}
+
+const differs = () => new RialtoError("already_exists", "this is another file than the one whose upload has begun", "part_differs");
+
+/** A part of a file; the numbers begin with 1. */
+const pieceOf = (file: Blob, partSize: number, part: number) => file.slice((part - 1) * partSize, part * partSize);
 
 /** The upload was dropped, or is that of another file: it begins again. */
 const gone = new Set(["no_upload", "part_differs", "not_multipart", "upload_complete"]);
 
 async function finish(media: Media, at: FileAddress, file: Blob, state: MultipartUpload, { progress, signal, resumes }: PartsOptions): Promise<Upload> {
   const { upload } = state;
-  if (Number(state.size) !== file.size && state.missing.length > 0) throw new RialtoError("already_exists", "this is another file than the one whose upload has begun", "part_differs");
+  if (Number(state.size) !== file.size && state.missing.length > 0) throw differs();
   const partSize = Number(state.partSize);
-  const piece = (part: number) => file.slice((part - 1) * partSize, part * partSize);
+  const piece = (part: number) => pieceOf(file, partSize, part);
   const missing = [...state.missing];
   let stored = file.size - missing.reduce((sum, part) => sum + piece(part).size, 0);
   const meter = new SpeedMeter(stored, file.size);
@@ -131,8 +177,13 @@ async function finish(media: Media, at: FileAddress, file: Blob, state: Multipar
 
 /** The checksum that the server compares, where the page may compute one. */
 async function digestOf(bytes: Blob): Promise<Record<string, string>> {
-  const subtle = globalThis.crypto?.subtle;
-  if (!subtle) return {};
-  const sum = new Uint8Array(await subtle.digest("SHA-256", await bytes.arrayBuffer()));
+  const sum = await checksumOf(bytes);
+  if (!sum) return {};
   return { "Content-Digest": `sha-256=:${btoa(String.fromCharCode(...sum))}:` };
+}
+
+/** SHA-256; undefined where the page may not compute it, as without HTTPS. */
+async function checksumOf(bytes: Blob): Promise<Uint8Array | undefined> {
+  const subtle = globalThis.crypto?.subtle;
+  return subtle && new Uint8Array(await subtle.digest("SHA-256", await bytes.arrayBuffer()));
 }

@@ -112,7 +112,7 @@ export class ClientSession {
     this.resumes = new Resumes(store);
     this.uploads = new Uploads({
       store,
-      upload: (file, name, progress, signal) => uploadFile(services.media, options, file, name, progress, signal, this.resumes),
+      upload: (file, name, progress, signal) => uploadFile(services.media, options, file, name, { progress, signal, resumes: this.resumes }),
       discard: (file) => inBackground(discardParts(services.media, file, this.resumes).catch(() => {})), // the server drops it after a day
       enqueue: (conversation, content, ops) => this.outbox.enqueue(conversation, create(ContentSchema, { kind: content }), ops),
       exclusive: (id, work) => inBackground(exclusive(`rialto-upload-${login.user}-${id}`, deps.shared, work)),

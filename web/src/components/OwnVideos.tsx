@@ -8,7 +8,8 @@ import { getLocale, useText } from "../i18n.js";
 import { useNow } from "../now.js";
 import { Menu, MenuItem } from "../ui/Menu.js";
 import { PostDialog } from "./PostDialog.js";
-import { useVideoUploadOf } from "./useVideoUploads.js";
+import { UnfinishedUploads } from "./UnfinishedUploads.js";
+import { useVideoUploadsOf } from "./useVideoUploads.js";
 import "./video.css";
 import { UploadingVideo, VideoFile } from "./VideoFile.js";
 import { VideosEnd } from "./VideosEnd.js";
@@ -19,15 +20,19 @@ import { VideoView } from "./VideoView.js";
 /** The draft's place of videos that are uploaded for no post yet. */
 const slot = "videos";
 
-/** One's own videos, the newest first: what is on its way, what is processed, and what can be posted. */
+/** One's own videos, the newest first: what is on its way, or was interrupted, what is processed, and what can be posted. */
 export function OwnVideos() {
   const t = useText();
   const list = useOwnVideos();
-  const upload = useVideoUploadOf(slot, () => {});
+  const uploads = useVideoUploadsOf(slot);
   const [posting, setPosting] = useState<Video>();
   return (
     <div className="own-videos">
-      <div className="feed-windows">{upload ? <UploadingVideo upload={upload} /> : <VideoFile label={t("uploadVideo")} onFile={(file) => videoUploads.start(slot, file)} />}</div>
+      <div className="feed-windows">
+        <VideoFile label={t("uploadVideos")} multiple onFiles={(files) => files.forEach((file) => videoUploads.add(slot, file))} />
+        {uploads.map((u) => <UploadingVideo key={u.id} upload={u} />)}
+        <UnfinishedUploads onContinue={(file, upload) => videoUploads.add(slot, file, upload)} />
+      </div>
       <ul aria-label={t("myVideos")}>
         {list.videos.map((v) => <li key={v.id}><OwnVideo listed={v} onPost={setPosting} /></li>)}
       </ul>

@@ -38,7 +38,7 @@ export function VideoField({ slot, draft, change, onCover, onError }: Props) {
       ) : upload ? (
         <UploadingVideo upload={upload} />
       ) : (
-        <VideoFile label={t("addVideo")} onFile={(file) => videoUploads.start(slot, file)} />
+        <VideoFile label={t("addVideo")} onFiles={([file]) => videoUploads.start(slot, file)} />
       )}
     </div>
   );

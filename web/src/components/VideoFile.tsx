@@ -4,25 +4,33 @@ import { errorText } from "../errors.js";
 import { bytes, roughly } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
 import { IconButton } from "../ui/IconButton.js";
-import { leftMs, type VideoUpload } from "../videoUploads.js";
+import { isRetriable, leftMs, type VideoUpload } from "../videoUploads.js";
 import { CloseIcon, PauseIcon, PlayIcon, VideoIcon } from "./icons.js";
 import "./video.css";
 
 /** Containers that browsers do not know have no type of their own. */
-const accepted = "video/*,.mkv,.mov,.webm,.mp4,.m4v";
+export const accepted = "video/*,.mkv,.mov,.webm,.mp4,.m4v";
 const isVideo = (file: File) => file.type.startsWith("video/") || /\.(mkv|mov|webm|mp4|m4v)$/i.test(file.name);
 
-/** Chooses a video file, which can also be dropped here. */
-export function VideoFile({ label, onFile }: { label: string; onFile: (file: File) => void }) {
+interface VideoFileProps {
+  label: string;
+  /** Several files can be chosen at once. */
+  multiple?: boolean;
+  /** Gets one file, or several. */
+  onFiles: (files: readonly [File, ...File[]]) => void;
+}
+
+/** Chooses video files, which can also be dropped here. */
+export function VideoFile({ label, multiple = false, onFiles }: VideoFileProps) {
   const t = useText();
   const [over, setOver] = useState(false);
   const hasFiles = (e: DragEvent) => [...e.dataTransfer.types].includes("Files");
   const drop = (e: DragEvent) => {
     setOver(false);
-    const file = [...e.dataTransfer.files].find(isVideo);
-    if (!file) return;
+    const [first, ...others] = [...e.dataTransfer.files].filter(isVideo);
+    if (!first) return;
     e.preventDefault();
-    onFile(file);
+    onFiles(multiple ? [first, ...others] : [first]);
   };
   return (
     <label className={over ? "file-button video-file over" : "file-button video-file"} onDragOver={(e) => hasFiles(e) && (e.preventDefault(), setOver(true))} onDragLeave={() => setOver(false)} onDrop={drop}>
@@ -30,11 +38,12 @@ export function VideoFile({ label, onFile }: { label: string; onFile: (file: Fil
       <input
         type="file"
         accept={accepted}
+        multiple={multiple}
         data-testid="video-input"
         onChange={(e) => {
-          const file = e.target.files?.[0];
+          const [first, ...others] = [...(e.target.files ?? [])];
           e.target.value = ""; // the same file can be chosen again
-          if (file) onFile(file);
+          if (first) onFiles([first, ...others]);
         }}
       />
     </label>
@@ -51,7 +60,7 @@ export function UploadingVideo({ upload: u }: { upload: VideoUpload }) {
     <div className="video-upload" data-testid="video-upload">
       <VideoIcon />
       <span>
-        <b>{t(u.paused ? "pausedVideo" : "uploadingVideo", { name: u.name })}</b>
+        <b>{t(u.paused ? "pausedVideo" : u.waiting ? "waitingVideo" : "uploadingVideo", { name: u.name })}</b>
         {u.error !== undefined ? (
           <small className="error" role="alert">{t("videoUploadFailed", { why: errorText(u.error) })}</small>
         ) : (
@@ -62,13 +71,13 @@ export function UploadingVideo({ upload: u }: { upload: VideoUpload }) {
         )}
       </span>
       {u.error !== undefined ? (
-        <button type="button" className="link" onClick={() => videoUploads.resume(u.id)}>{t("retry")}</button>
+        isRetriable(u.error) && <button type="button" className="link" onClick={() => videoUploads.resume(u.id)}>{t("retry")}</button>
       ) : u.paused ? (
         <IconButton label={t("resumeUploadOf", { name: u.name })} onClick={() => videoUploads.resume(u.id)}><PlayIcon /></IconButton>
       ) : (
         u.sent < u.size && <IconButton label={t("pauseUploadOf", { name: u.name })} onClick={() => videoUploads.pause(u.id)}><PauseIcon /></IconButton>
       )}
-      <IconButton label={t("cancelUploadOf", { name: u.name })} onClick={() => videoUploads.remove(u.id)}><CloseIcon /></IconButton>
+      <IconButton label={t("cancelUploadOf", { name: u.name })} onClick={() => videoUploads.cancel(u.id)}><CloseIcon /></IconButton>
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import type { ScheduledMessage } from "../gen/rialto/chat/v1/chat_pb.js";
-import type { Upload } from "../gen/rialto/chat/v1/media_pb.js";
+import type { UnfinishedUpload, Upload } from "../gen/rialto/chat/v1/media_pb.js";
+import type { UploadOptions } from "../multipart.js";
 import { none } from "../snapshots.js";
 import type { Progress } from "../putFile.js";
 import { readFile } from "../readFile.js";
@@ -16,8 +17,8 @@ export function files(client: Context) {
      * Uploads a file; the upload can then be sent, or made an avatar. A file above 16 MiB goes in parts: a call for the same file goes on
      * where an earlier one was interrupted, by its signal, a failure, or the end of the page.
      */
-    upload(file: Blob, name: string, progress?: Progress, signal?: AbortSignal): Promise<Upload> {
-      return uploadFile(media, client.options, file, name, progress, signal, client.session()?.resumes);
+    upload(file: Blob, name: string, progress?: Progress, signal?: AbortSignal, options: UploadOptions = {}): Promise<Upload> {
+      return uploadFile(media, client.options, file, name, { ...options, progress, signal, resumes: client.session()?.resumes });
     },
 
     /** Sends a file, as a message of its own. Resolves once it is kept on the device. */
@@ -40,7 +41,7 @@ export function files(client: Context) {
      * kept on the device; a second call with the same clientMsgId schedules nothing more.
      */
     async scheduleFiles(conversation: string, clientMsgId: string, parts: readonly FilePart[], caption: string, sendMs: number, signal?: AbortSignal): Promise<ScheduledMessage> {
-      const kind = await uploadContent(parts, caption, (file, name) => uploadFile(media, client.options, file, name, undefined, signal, client.session()?.resumes));
+      const kind = await uploadContent(parts, caption, (file, name) => uploadFile(media, client.options, file, name, { signal, resumes: client.session()?.resumes }));
       return chat.scheduleMessage({ conversation, clientMsgId, content: { kind }, sendMs: BigInt(sendMs) });
     },
 
@@ -68,7 +69,27 @@ export function files(client: Context) {
       client.session()?.uploads.retry(id);
     },
 
+    ...unfinished(client),
     ...downloads(client),
+  };
+}
+
+/** Uploads that were interrupted, on this device or another one. */
+function unfinished(client: Context) {
+  const { media } = client.services;
+  return {
+    /**
+     * The user's uploads in parts that are not complete, of all devices, the newest first; with a purpose, those that began with it. `upload` continues one with the same
+     * file, `abortUpload` drops it.
+     */
+    async unfinishedUploads(purpose = ""): Promise<readonly UnfinishedUpload[]> {
+      return (await media.listUnfinishedUploads({ purpose })).uploads;
+    },
+
+    /** Drops an upload that is not complete, and what the server has of it. */
+    async abortUpload(upload: string): Promise<void> {
+      await media.abortUpload({ upload });
+    },
   };
 }
 

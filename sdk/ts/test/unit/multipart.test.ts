@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { createHash } from "node:crypto";
+import { expect, test, vi } from "vitest";
 import { RialtoError } from "../../src/errors.js";
 import type { MultipartUpload } from "../../src/gen/rialto/chat/v1/media_pb.js";
-import { Resumes, uploadParts } from "../../src/multipart.js";
+import { Resumes, uploadParts, type UploadOptions } from "../../src/multipart.js";
 import { SpeedMeter } from "../../src/speed.js";
 import { memoryStorage } from "../../src/storage.js";
 import type { Media } from "../../src/putFile.js";
@@ -13,9 +14,14 @@ class FakeServer {
   readonly failing = new Set<number>();
   created = 0;
   size = 0;
+  /** Each part has its checksum. */
+  checksDigests = true;
+  readonly purposes: string[] = [];
+  readonly put: string[] = [];
 
   readonly media = {
-    createMultipartUpload: async ({ size }: { size: bigint }) => {
+    createMultipartUpload: async ({ size, purpose }: { size: bigint; purpose: string }) => {
+      this.purposes.push(purpose);
       const upload = String(++this.created);
       this.size = Number(size);
       this.stored.set(upload, new Map());
@@ -29,10 +35,11 @@ class FakeServer {
   readonly fetch = (async (url: string, init: { body: Blob; headers: Record<string, string> }) => {
     const [, upload = "", part = ""] = new URL(url).pathname.split("/");
     if (this.failing.delete(Number(part))) throw new TypeError("no network");
-    expect(init.headers["Content-Digest"]).toMatch(/^sha-256=:.{44}:$/);
+    if (this.checksDigests) expect(init.headers["Content-Digest"]).toMatch(/^sha-256=:.{44}:$/);
     const text = await init.body.text();
     const old = this.parts(upload).get(Number(part));
     if (old !== undefined && old !== text) return new Response(JSON.stringify({ code: "already_exists", reason: "part_differs" }), { status: 409 });
+    this.put.push(`${upload}/${part}`);
     this.parts(upload).set(Number(part), text);
     return new Response(null);
   }) as unknown as typeof fetch;
@@ -46,11 +53,12 @@ class FakeServer {
   private state(upload: string): MultipartUpload {
     const parts = Math.ceil(this.size / 10);
     const missing = Array.from({ length: parts }, (_, i) => i + 1).filter((n) => !this.parts(upload).has(n));
-    return { upload, size: BigInt(this.size), partSize: 10n, parts, missing, expiresMs: 0 } as unknown as MultipartUpload;
+    const checksums = [...this.parts(upload)].sort(([a], [b]) => a - b).map(([, text]) => new Uint8Array(createHash("sha256").update(text).digest()));
+    return { upload, size: BigInt(this.size), partSize: 10n, parts, missing, expiresMs: 0, checksums } as unknown as MultipartUpload;
   }
 
-  async upload(file: Blob, resumes: Resumes): Promise<string> {
-    const up = await uploadParts(this.media, { url: "http://server", fetch: this.fetch }, file, "a", { resumes });
+  async upload(file: Blob, resumes: Resumes, options: UploadOptions = {}): Promise<string> {
+    const up = await uploadParts(this.media, { url: "http://server", fetch: this.fetch }, file, "a", { resumes, ...options });
     return (up as unknown as { text: string }).text;
   }
 }
@@ -103,6 +111,47 @@ test("another file that looks the same begins again", async () => {
   const up = await uploadParts(races, { url: "http://server", fetch: put }, file(), "a", { resumes });
   expect((up as unknown as { text: string }).text).toBe(text);
   expect(server.created).toBe(2);
+});
+
+test("an upload of another device goes on with the same file, and with no other one", async () => {
+  const server = new FakeServer();
+  const device = async () => new Resumes(await memoryStorage().open("me"));
+  server.failing.add(5);
+  const begun = vi.fn();
+  await expect(server.upload(file(), await device(), { purpose: "video", begun })).rejects.toBeDefined();
+  expect([server.purposes, begun.mock.calls]).toEqual([["video"], [["1"]]]);
+  const [stored, sent] = [server.stored.get("1")!.size, server.put.length];
+  expect(stored).toBeGreaterThan(0);
+  const differ = { reason: "part_differs" };
+  await expect(server.upload(new File([text.replace("0", "-")], "a"), await device(), { upload: "1" })).rejects.toMatchObject(differ);
+  await expect(server.upload(new File([`${text}!`], "a"), await device(), { upload: "1" })).rejects.toMatchObject(differ);
+  expect([server.created, server.put.length]).toEqual([1, sent]);
+  begun.mockClear();
+  expect(await server.upload(file(), await device(), { upload: "1", begun })).toBe(text);
+  expect([server.created, server.put.length - sent, begun.mock.calls]).toEqual([1, 5 - stored, [["1"]]]);
+});
+
+test("where checksums cannot be computed, the server compares", async () => {
+  const server = new FakeServer();
+  const store = async () => new Resumes(await memoryStorage().open("me"));
+  server.failing.add(5);
+  await expect(server.upload(file(), await store())).rejects.toBeDefined();
+  vi.stubGlobal("crypto", {});
+  server.checksDigests = false;
+  try {
+    await expect(server.upload(new File([text.replace("0", "-")], "a"), await store(), { upload: "1" })).rejects.toMatchObject({ reason: "part_differs" });
+    expect(await server.upload(file(), await store(), { upload: "1" })).toBe(text);
+  } finally {
+    vi.unstubAllGlobals();
+  }
+  expect(server.created).toBe(1);
+});
+
+test("an upload to be continued that is gone begins again", async () => {
+  const server = new FakeServer();
+  const begun = vi.fn();
+  expect(await server.upload(file(), new Resumes(await memoryStorage().open("me")), { upload: "77", begun })).toBe(text);
+  expect([server.created, begun.mock.calls]).toEqual([1, [["1"]]]);
 });
 
 test("the speed is that of the last seconds, and says how long the rest takes", () => {

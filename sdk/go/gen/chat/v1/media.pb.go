@@ -410,7 +410,9 @@ type CreateMultipartUploadRequest struct {
 	// Size in bytes, 1 to 100 MiB unless the server has another limit.
 	Size uint64 `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
 	// PartSize that an S3 client is set to, 5 to 16 MiB; at most 9,000 parts. 0: the server chooses.
-	PartSize      uint64 `protobuf:"varint,4,opt,name=part_size,json=partSize,proto3" json:"part_size,omitempty"`
+	PartSize uint64 `protobuf:"varint,4,opt,name=part_size,json=partSize,proto3" json:"part_size,omitempty"`
+	// Purpose is for clients, at most 64 bytes of UTF-8: ListUnfinishedUploads selects by it.
+	Purpose       string `protobuf:"bytes,5,opt,name=purpose,proto3" json:"purpose,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -473,6 +475,13 @@ func (x *CreateMultipartUploadRequest) GetPartSize() uint64 {
 	return 0
 }
 
+func (x *CreateMultipartUploadRequest) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
 type MultipartUpload struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Upload uint64                 `protobuf:"varint,1,opt,name=upload,proto3" json:"upload,omitempty"`
@@ -484,7 +493,9 @@ type MultipartUpload struct {
 	// Missing parts, in order.
 	Missing []uint32 `protobuf:"varint,5,rep,packed,name=missing,proto3" json:"missing,omitempty"`
 	// ExpiresMs: an upload that is not complete then is dropped.
-	ExpiresMs     int64 `protobuf:"varint,6,opt,name=expires_ms,json=expiresMs,proto3" json:"expires_ms,omitempty"`
+	ExpiresMs int64 `protobuf:"varint,6,opt,name=expires_ms,json=expiresMs,proto3" json:"expires_ms,omitempty"`
+	// Checksums (SHA-256) of the parts that are not missing, in order. Only GetMultipartUpload has them, until the upload is complete.
+	Checksums     [][]byte `protobuf:"bytes,7,rep,name=checksums,proto3" json:"checksums,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -559,6 +570,13 @@ func (x *MultipartUpload) GetExpiresMs() int64 {
 		return x.ExpiresMs
 	}
 	return 0
+}
+
+func (x *MultipartUpload) GetChecksums() [][]byte {
+	if x != nil {
+		return x.Checksums
+	}
+	return nil
 }
 
 type GetMultipartUploadRequest struct {
@@ -851,6 +869,190 @@ func (x *UploadCredentials) GetExpiresMs() int64 {
 	return 0
 }
 
+type ListUnfinishedUploadsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Purpose with which the uploads were created; empty: any.
+	Purpose       string `protobuf:"bytes,1,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListUnfinishedUploadsRequest) Reset() {
+	*x = ListUnfinishedUploadsRequest{}
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListUnfinishedUploadsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListUnfinishedUploadsRequest) ProtoMessage() {}
+
+func (x *ListUnfinishedUploadsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListUnfinishedUploadsRequest.ProtoReflect.Descriptor instead.
+func (*ListUnfinishedUploadsRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ListUnfinishedUploadsRequest) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
+type ListUnfinishedUploadsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Uploads       []*UnfinishedUpload    `protobuf:"bytes,1,rep,name=uploads,proto3" json:"uploads,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListUnfinishedUploadsResponse) Reset() {
+	*x = ListUnfinishedUploadsResponse{}
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListUnfinishedUploadsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListUnfinishedUploadsResponse) ProtoMessage() {}
+
+func (x *ListUnfinishedUploadsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListUnfinishedUploadsResponse.ProtoReflect.Descriptor instead.
+func (*ListUnfinishedUploadsResponse) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ListUnfinishedUploadsResponse) GetUploads() []*UnfinishedUpload {
+	if x != nil {
+		return x.Uploads
+	}
+	return nil
+}
+
+// UnfinishedUpload can be continued with the same file, on any device of its owner.
+type UnfinishedUpload struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Upload uint64                 `protobuf:"varint,1,opt,name=upload,proto3" json:"upload,omitempty"`
+	Name   string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Size   uint64                 `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
+	// Stored are the bytes of the parts that are stored.
+	Stored    uint64 `protobuf:"varint,4,opt,name=stored,proto3" json:"stored,omitempty"`
+	Purpose   string `protobuf:"bytes,5,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	CreatedMs int64  `protobuf:"varint,6,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	// ExpiresMs: it is dropped then.
+	ExpiresMs     int64 `protobuf:"varint,7,opt,name=expires_ms,json=expiresMs,proto3" json:"expires_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnfinishedUpload) Reset() {
+	*x = UnfinishedUpload{}
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnfinishedUpload) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnfinishedUpload) ProtoMessage() {}
+
+func (x *UnfinishedUpload) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnfinishedUpload.ProtoReflect.Descriptor instead.
+func (*UnfinishedUpload) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *UnfinishedUpload) GetUpload() uint64 {
+	if x != nil {
+		return x.Upload
+	}
+	return 0
+}
+
+func (x *UnfinishedUpload) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *UnfinishedUpload) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *UnfinishedUpload) GetStored() uint64 {
+	if x != nil {
+		return x.Stored
+	}
+	return 0
+}
+
+func (x *UnfinishedUpload) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
+func (x *UnfinishedUpload) GetCreatedMs() int64 {
+	if x != nil {
+		return x.CreatedMs
+	}
+	return 0
+}
+
+func (x *UnfinishedUpload) GetExpiresMs() int64 {
+	if x != nil {
+		return x.ExpiresMs
+	}
+	return 0
+}
+
 type AbortUploadRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Upload        uint64                 `protobuf:"varint,1,opt,name=upload,proto3" json:"upload,omitempty"`
@@ -860,7 +1062,7 @@ type AbortUploadRequest struct {
 
 func (x *AbortUploadRequest) Reset() {
 	*x = AbortUploadRequest{}
-	mi := &file_rialto_chat_v1_media_proto_msgTypes[13]
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -872,7 +1074,7 @@ func (x *AbortUploadRequest) String() string {
 func (*AbortUploadRequest) ProtoMessage() {}
 
 func (x *AbortUploadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_media_proto_msgTypes[13]
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -885,7 +1087,7 @@ func (x *AbortUploadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortUploadRequest.ProtoReflect.Descriptor instead.
 func (*AbortUploadRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{13}
+	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AbortUploadRequest) GetUpload() uint64 {
@@ -903,7 +1105,7 @@ type AbortUploadResponse struct {
 
 func (x *AbortUploadResponse) Reset() {
 	*x = AbortUploadResponse{}
-	mi := &file_rialto_chat_v1_media_proto_msgTypes[14]
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -915,7 +1117,7 @@ func (x *AbortUploadResponse) String() string {
 func (*AbortUploadResponse) ProtoMessage() {}
 
 func (x *AbortUploadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_media_proto_msgTypes[14]
+	mi := &file_rialto_chat_v1_media_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -928,7 +1130,7 @@ func (x *AbortUploadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortUploadResponse.ProtoReflect.Descriptor instead.
 func (*AbortUploadResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{14}
+	return file_rialto_chat_v1_media_proto_rawDescGZIP(), []int{17}
 }
 
 var File_rialto_chat_v1_media_proto protoreflect.FileDescriptor
@@ -963,12 +1165,13 @@ const file_rialto_chat_v1_media_proto_rawDesc = "" +
 	"\x13GetDownloadResponse\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12!\n" +
 	"\n" +
-	"expires_ms\x18\x02 \x01(\x03B\x020\x02R\texpiresMs\"\x80\x01\n" +
+	"expires_ms\x18\x02 \x01(\x03B\x020\x02R\texpiresMs\"\x9a\x01\n" +
 	"\x1cCreateMultipartUploadRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\tmime_type\x18\x02 \x01(\tR\bmimeType\x12\x12\n" +
 	"\x04size\x18\x03 \x01(\x04R\x04size\x12\x1b\n" +
-	"\tpart_size\x18\x04 \x01(\x04R\bpartSize\"\xb1\x01\n" +
+	"\tpart_size\x18\x04 \x01(\x04R\bpartSize\x12\x18\n" +
+	"\apurpose\x18\x05 \x01(\tR\apurpose\"\xcf\x01\n" +
 	"\x0fMultipartUpload\x12\x1a\n" +
 	"\x06upload\x18\x01 \x01(\x04B\x020\x01R\x06upload\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\x12\x1b\n" +
@@ -976,7 +1179,8 @@ const file_rialto_chat_v1_media_proto_rawDesc = "" +
 	"\x05parts\x18\x04 \x01(\rR\x05parts\x12\x18\n" +
 	"\amissing\x18\x05 \x03(\rR\amissing\x12!\n" +
 	"\n" +
-	"expires_ms\x18\x06 \x01(\x03B\x020\x02R\texpiresMs\"7\n" +
+	"expires_ms\x18\x06 \x01(\x03B\x020\x02R\texpiresMs\x12\x1c\n" +
+	"\tchecksums\x18\a \x03(\fR\tchecksums\"7\n" +
 	"\x19GetMultipartUploadRequest\x12\x1a\n" +
 	"\x06upload\x18\x01 \x01(\x04B\x020\x01R\x06upload\"D\n" +
 	"\x10SignPartsRequest\x12\x1a\n" +
@@ -998,10 +1202,24 @@ const file_rialto_chat_v1_media_proto_rawDesc = "" +
 	"secret_key\x18\x05 \x01(\tR\tsecretKey\x12\x16\n" +
 	"\x06region\x18\x06 \x01(\tR\x06region\x12!\n" +
 	"\n" +
+	"expires_ms\x18\a \x01(\x03B\x020\x02R\texpiresMs\"8\n" +
+	"\x1cListUnfinishedUploadsRequest\x12\x18\n" +
+	"\apurpose\x18\x01 \x01(\tR\apurpose\"[\n" +
+	"\x1dListUnfinishedUploadsResponse\x12:\n" +
+	"\auploads\x18\x01 \x03(\v2 .rialto.chat.v1.UnfinishedUploadR\auploads\"\xce\x01\n" +
+	"\x10UnfinishedUpload\x12\x1a\n" +
+	"\x06upload\x18\x01 \x01(\x04B\x020\x01R\x06upload\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\x04R\x04size\x12\x16\n" +
+	"\x06stored\x18\x04 \x01(\x04R\x06stored\x12\x18\n" +
+	"\apurpose\x18\x05 \x01(\tR\apurpose\x12!\n" +
+	"\n" +
+	"created_ms\x18\x06 \x01(\x03B\x020\x02R\tcreatedMs\x12!\n" +
+	"\n" +
 	"expires_ms\x18\a \x01(\x03B\x020\x02R\texpiresMs\"0\n" +
 	"\x12AbortUploadRequest\x12\x1a\n" +
 	"\x06upload\x18\x01 \x01(\x04B\x020\x01R\x06upload\"\x15\n" +
-	"\x13AbortUploadResponse2\xf4\x05\n" +
+	"\x13AbortUploadResponse2\xea\x06\n" +
 	"\fMediaService\x12Y\n" +
 	"\fCreateUpload\x12#.rialto.chat.v1.CreateUploadRequest\x1a$.rialto.chat.v1.CreateUploadResponse\x12O\n" +
 	"\x0eCompleteUpload\x12%.rialto.chat.v1.CompleteUploadRequest\x1a\x16.rialto.chat.v1.Upload\x12V\n" +
@@ -1009,7 +1227,8 @@ const file_rialto_chat_v1_media_proto_rawDesc = "" +
 	"\x15CreateMultipartUpload\x12,.rialto.chat.v1.CreateMultipartUploadRequest\x1a\x1f.rialto.chat.v1.MultipartUpload\x12`\n" +
 	"\x12GetMultipartUpload\x12).rialto.chat.v1.GetMultipartUploadRequest\x1a\x1f.rialto.chat.v1.MultipartUpload\x12P\n" +
 	"\tSignParts\x12 .rialto.chat.v1.SignPartsRequest\x1a!.rialto.chat.v1.SignPartsResponse\x12l\n" +
-	"\x17CreateUploadCredentials\x12..rialto.chat.v1.CreateUploadCredentialsRequest\x1a!.rialto.chat.v1.UploadCredentials\x12V\n" +
+	"\x17CreateUploadCredentials\x12..rialto.chat.v1.CreateUploadCredentialsRequest\x1a!.rialto.chat.v1.UploadCredentials\x12t\n" +
+	"\x15ListUnfinishedUploads\x12,.rialto.chat.v1.ListUnfinishedUploadsRequest\x1a-.rialto.chat.v1.ListUnfinishedUploadsResponse\x12V\n" +
 	"\vAbortUpload\x12\".rialto.chat.v1.AbortUploadRequest\x1a#.rialto.chat.v1.AbortUploadResponseB7Z5github.com/rialto-im/rialto/sdk/go/gen/chat/v1;chatv1b\x06proto3"
 
 var (
@@ -1024,7 +1243,7 @@ func file_rialto_chat_v1_media_proto_rawDescGZIP() []byte {
 	return file_rialto_chat_v1_media_proto_rawDescData
 }
 
-var file_rialto_chat_v1_media_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_rialto_chat_v1_media_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_rialto_chat_v1_media_proto_goTypes = []any{
 	(*CreateUploadRequest)(nil),            // 0: rialto.chat.v1.CreateUploadRequest
 	(*CreateUploadResponse)(nil),           // 1: rialto.chat.v1.CreateUploadResponse
@@ -1039,31 +1258,37 @@ var file_rialto_chat_v1_media_proto_goTypes = []any{
 	(*SignPartsResponse)(nil),              // 10: rialto.chat.v1.SignPartsResponse
 	(*CreateUploadCredentialsRequest)(nil), // 11: rialto.chat.v1.CreateUploadCredentialsRequest
 	(*UploadCredentials)(nil),              // 12: rialto.chat.v1.UploadCredentials
-	(*AbortUploadRequest)(nil),             // 13: rialto.chat.v1.AbortUploadRequest
-	(*AbortUploadResponse)(nil),            // 14: rialto.chat.v1.AbortUploadResponse
+	(*ListUnfinishedUploadsRequest)(nil),   // 13: rialto.chat.v1.ListUnfinishedUploadsRequest
+	(*ListUnfinishedUploadsResponse)(nil),  // 14: rialto.chat.v1.ListUnfinishedUploadsResponse
+	(*UnfinishedUpload)(nil),               // 15: rialto.chat.v1.UnfinishedUpload
+	(*AbortUploadRequest)(nil),             // 16: rialto.chat.v1.AbortUploadRequest
+	(*AbortUploadResponse)(nil),            // 17: rialto.chat.v1.AbortUploadResponse
 }
 var file_rialto_chat_v1_media_proto_depIdxs = []int32{
-	0,  // 0: rialto.chat.v1.MediaService.CreateUpload:input_type -> rialto.chat.v1.CreateUploadRequest
-	2,  // 1: rialto.chat.v1.MediaService.CompleteUpload:input_type -> rialto.chat.v1.CompleteUploadRequest
-	4,  // 2: rialto.chat.v1.MediaService.GetDownload:input_type -> rialto.chat.v1.GetDownloadRequest
-	6,  // 3: rialto.chat.v1.MediaService.CreateMultipartUpload:input_type -> rialto.chat.v1.CreateMultipartUploadRequest
-	8,  // 4: rialto.chat.v1.MediaService.GetMultipartUpload:input_type -> rialto.chat.v1.GetMultipartUploadRequest
-	9,  // 5: rialto.chat.v1.MediaService.SignParts:input_type -> rialto.chat.v1.SignPartsRequest
-	11, // 6: rialto.chat.v1.MediaService.CreateUploadCredentials:input_type -> rialto.chat.v1.CreateUploadCredentialsRequest
-	13, // 7: rialto.chat.v1.MediaService.AbortUpload:input_type -> rialto.chat.v1.AbortUploadRequest
-	1,  // 8: rialto.chat.v1.MediaService.CreateUpload:output_type -> rialto.chat.v1.CreateUploadResponse
-	3,  // 9: rialto.chat.v1.MediaService.CompleteUpload:output_type -> rialto.chat.v1.Upload
-	5,  // 10: rialto.chat.v1.MediaService.GetDownload:output_type -> rialto.chat.v1.GetDownloadResponse
-	7,  // 11: rialto.chat.v1.MediaService.CreateMultipartUpload:output_type -> rialto.chat.v1.MultipartUpload
-	7,  // 12: rialto.chat.v1.MediaService.GetMultipartUpload:output_type -> rialto.chat.v1.MultipartUpload
-	10, // 13: rialto.chat.v1.MediaService.SignParts:output_type -> rialto.chat.v1.SignPartsResponse
-	12, // 14: rialto.chat.v1.MediaService.CreateUploadCredentials:output_type -> rialto.chat.v1.UploadCredentials
-	14, // 15: rialto.chat.v1.MediaService.AbortUpload:output_type -> rialto.chat.v1.AbortUploadResponse
-	8,  // [8:16] is the sub-list for method output_type
-	0,  // [0:8] is the sub-list for method input_type
-	0,  // [0:0] is the sub-list for extension type_name
-	0,  // [0:0] is the sub-list for extension extendee
-	0,  // [0:0] is the sub-list for field type_name
+	15, // 0: rialto.chat.v1.ListUnfinishedUploadsResponse.uploads:type_name -> rialto.chat.v1.UnfinishedUpload
+	0,  // 1: rialto.chat.v1.MediaService.CreateUpload:input_type -> rialto.chat.v1.CreateUploadRequest
+	2,  // 2: rialto.chat.v1.MediaService.CompleteUpload:input_type -> rialto.chat.v1.CompleteUploadRequest
+	4,  // 3: rialto.chat.v1.MediaService.GetDownload:input_type -> rialto.chat.v1.GetDownloadRequest
+	6,  // 4: rialto.chat.v1.MediaService.CreateMultipartUpload:input_type -> rialto.chat.v1.CreateMultipartUploadRequest
+	8,  // 5: rialto.chat.v1.MediaService.GetMultipartUpload:input_type -> rialto.chat.v1.GetMultipartUploadRequest
+	9,  // 6: rialto.chat.v1.MediaService.SignParts:input_type -> rialto.chat.v1.SignPartsRequest
+	11, // 7: rialto.chat.v1.MediaService.CreateUploadCredentials:input_type -> rialto.chat.v1.CreateUploadCredentialsRequest
+	13, // 8: rialto.chat.v1.MediaService.ListUnfinishedUploads:input_type -> rialto.chat.v1.ListUnfinishedUploadsRequest
+	16, // 9: rialto.chat.v1.MediaService.AbortUpload:input_type -> rialto.chat.v1.AbortUploadRequest
+	1,  // 10: rialto.chat.v1.MediaService.CreateUpload:output_type -> rialto.chat.v1.CreateUploadResponse
+	3,  // 11: rialto.chat.v1.MediaService.CompleteUpload:output_type -> rialto.chat.v1.Upload
+	5,  // 12: rialto.chat.v1.MediaService.GetDownload:output_type -> rialto.chat.v1.GetDownloadResponse
+	7,  // 13: rialto.chat.v1.MediaService.CreateMultipartUpload:output_type -> rialto.chat.v1.MultipartUpload
+	7,  // 14: rialto.chat.v1.MediaService.GetMultipartUpload:output_type -> rialto.chat.v1.MultipartUpload
+	10, // 15: rialto.chat.v1.MediaService.SignParts:output_type -> rialto.chat.v1.SignPartsResponse
+	12, // 16: rialto.chat.v1.MediaService.CreateUploadCredentials:output_type -> rialto.chat.v1.UploadCredentials
+	14, // 17: rialto.chat.v1.MediaService.ListUnfinishedUploads:output_type -> rialto.chat.v1.ListUnfinishedUploadsResponse
+	17, // 18: rialto.chat.v1.MediaService.AbortUpload:output_type -> rialto.chat.v1.AbortUploadResponse
+	10, // [10:19] is the sub-list for method output_type
+	1,  // [1:10] is the sub-list for method input_type
+	1,  // [1:1] is the sub-list for extension type_name
+	1,  // [1:1] is the sub-list for extension extendee
+	0,  // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_rialto_chat_v1_media_proto_init() }
@@ -1077,7 +1302,7 @@ func file_rialto_chat_v1_media_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_chat_v1_media_proto_rawDesc), len(file_rialto_chat_v1_media_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -54,6 +54,9 @@ const (
 	// MediaServiceCreateUploadCredentialsProcedure is the fully-qualified name of the MediaService's
 	// CreateUploadCredentials RPC.
 	MediaServiceCreateUploadCredentialsProcedure = "/rialto.chat.v1.MediaService/CreateUploadCredentials"
+	// MediaServiceListUnfinishedUploadsProcedure is the fully-qualified name of the MediaService's
+	// ListUnfinishedUploads RPC.
+	MediaServiceListUnfinishedUploadsProcedure = "/rialto.chat.v1.MediaService/ListUnfinishedUploads"
 	// MediaServiceAbortUploadProcedure is the fully-qualified name of the MediaService's AbortUpload
 	// RPC.
 	MediaServiceAbortUploadProcedure = "/rialto.chat.v1.MediaService/AbortUpload"
@@ -71,12 +74,14 @@ type MediaServiceClient interface {
 	// CreateMultipartUpload begins an upload whose bytes come in parts: in any order, in parallel, and again after an interruption. It is
 	// completed by CompleteUpload within 24 hours, or dropped.
 	CreateMultipartUpload(context.Context, *connect.Request[v1.CreateMultipartUploadRequest]) (*connect.Response[v1.MultipartUpload], error)
-	// GetMultipartUpload says which parts are missing.
+	// GetMultipartUpload says which parts are missing, and has the checksums of the others.
 	GetMultipartUpload(context.Context, *connect.Request[v1.GetMultipartUploadRequest]) (*connect.Response[v1.MultipartUpload], error)
 	// SignParts gives URLs to which the client PUTs the bytes of parts, good for 15 minutes. Ask for them when they are needed.
 	SignParts(context.Context, *connect.Request[v1.SignPartsRequest]) (*connect.Response[v1.SignPartsResponse], error)
 	// CreateUploadCredentials gives the keys with which any S3 client uploads the parts of one upload.
 	CreateUploadCredentials(context.Context, *connect.Request[v1.CreateUploadCredentialsRequest]) (*connect.Response[v1.UploadCredentials], error)
+	// ListUnfinishedUploads lists one's own uploads that CreateMultipartUpload began and that are neither complete nor dropped: the latest 100, the newest first.
+	ListUnfinishedUploads(context.Context, *connect.Request[v1.ListUnfinishedUploadsRequest]) (*connect.Response[v1.ListUnfinishedUploadsResponse], error)
 	// AbortUpload drops an upload that is not complete, and its bytes. It no longer counts for the quota.
 	AbortUpload(context.Context, *connect.Request[v1.AbortUploadRequest]) (*connect.Response[v1.AbortUploadResponse], error)
 }
@@ -134,6 +139,12 @@ func NewMediaServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(mediaServiceMethods.ByName("CreateUploadCredentials")),
 			connect.WithClientOptions(opts...),
 		),
+		listUnfinishedUploads: unary.NewClient[v1.ListUnfinishedUploadsRequest, v1.ListUnfinishedUploadsResponse](
+			httpClient,
+			baseURL+MediaServiceListUnfinishedUploadsProcedure,
+			connect.WithSchema(mediaServiceMethods.ByName("ListUnfinishedUploads")),
+			connect.WithClientOptions(opts...),
+		),
 		abortUpload: unary.NewClient[v1.AbortUploadRequest, v1.AbortUploadResponse](
 			httpClient,
 			baseURL+MediaServiceAbortUploadProcedure,
@@ -152,6 +163,7 @@ type mediaServiceClient struct {
 	getMultipartUpload      *unary.Client[v1.GetMultipartUploadRequest, v1.MultipartUpload]
 	signParts               *unary.Client[v1.SignPartsRequest, v1.SignPartsResponse]
 	createUploadCredentials *unary.Client[v1.CreateUploadCredentialsRequest, v1.UploadCredentials]
+	listUnfinishedUploads   *unary.Client[v1.ListUnfinishedUploadsRequest, v1.ListUnfinishedUploadsResponse]
 	abortUpload             *unary.Client[v1.AbortUploadRequest, v1.AbortUploadResponse]
 }
 
@@ -190,6 +202,11 @@ func (c *mediaServiceClient) CreateUploadCredentials(ctx context.Context, req *c
 	return c.createUploadCredentials.CallUnary(ctx, req)
 }
 
+// ListUnfinishedUploads calls rialto.chat.v1.MediaService.ListUnfinishedUploads.
+func (c *mediaServiceClient) ListUnfinishedUploads(ctx context.Context, req *connect.Request[v1.ListUnfinishedUploadsRequest]) (*connect.Response[v1.ListUnfinishedUploadsResponse], error) {
+	return c.listUnfinishedUploads.CallUnary(ctx, req)
+}
+
 // AbortUpload calls rialto.chat.v1.MediaService.AbortUpload.
 func (c *mediaServiceClient) AbortUpload(ctx context.Context, req *connect.Request[v1.AbortUploadRequest]) (*connect.Response[v1.AbortUploadResponse], error) {
 	return c.abortUpload.CallUnary(ctx, req)
@@ -207,12 +224,14 @@ type MediaServiceHandler interface {
 	// CreateMultipartUpload begins an upload whose bytes come in parts: in any order, in parallel, and again after an interruption. It is
 	// completed by CompleteUpload within 24 hours, or dropped.
 	CreateMultipartUpload(context.Context, *connect.Request[v1.CreateMultipartUploadRequest]) (*connect.Response[v1.MultipartUpload], error)
-	// GetMultipartUpload says which parts are missing.
+	// GetMultipartUpload says which parts are missing, and has the checksums of the others.
 	GetMultipartUpload(context.Context, *connect.Request[v1.GetMultipartUploadRequest]) (*connect.Response[v1.MultipartUpload], error)
 	// SignParts gives URLs to which the client PUTs the bytes of parts, good for 15 minutes. Ask for them when they are needed.
 	SignParts(context.Context, *connect.Request[v1.SignPartsRequest]) (*connect.Response[v1.SignPartsResponse], error)
 	// CreateUploadCredentials gives the keys with which any S3 client uploads the parts of one upload.
 	CreateUploadCredentials(context.Context, *connect.Request[v1.CreateUploadCredentialsRequest]) (*connect.Response[v1.UploadCredentials], error)
+	// ListUnfinishedUploads lists one's own uploads that CreateMultipartUpload began and that are neither complete nor dropped: the latest 100, the newest first.
+	ListUnfinishedUploads(context.Context, *connect.Request[v1.ListUnfinishedUploadsRequest]) (*connect.Response[v1.ListUnfinishedUploadsResponse], error)
 	// AbortUpload drops an upload that is not complete, and its bytes. It no longer counts for the quota.
 	AbortUpload(context.Context, *connect.Request[v1.AbortUploadRequest]) (*connect.Response[v1.AbortUploadResponse], error)
 }
@@ -266,6 +285,12 @@ func NewMediaServiceHandler(svc MediaServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(mediaServiceMethods.ByName("CreateUploadCredentials")),
 		connect.WithHandlerOptions(opts...),
 	)
+	mediaServiceListUnfinishedUploadsHandler := connect.NewUnaryHandler(
+		MediaServiceListUnfinishedUploadsProcedure,
+		svc.ListUnfinishedUploads,
+		connect.WithSchema(mediaServiceMethods.ByName("ListUnfinishedUploads")),
+		connect.WithHandlerOptions(opts...),
+	)
 	mediaServiceAbortUploadHandler := connect.NewUnaryHandler(
 		MediaServiceAbortUploadProcedure,
 		svc.AbortUpload,
@@ -288,6 +313,8 @@ func NewMediaServiceHandler(svc MediaServiceHandler, opts ...connect.HandlerOpti
 			mediaServiceSignPartsHandler.ServeHTTP(w, r)
 		case MediaServiceCreateUploadCredentialsProcedure:
 			mediaServiceCreateUploadCredentialsHandler.ServeHTTP(w, r)
+		case MediaServiceListUnfinishedUploadsProcedure:
+			mediaServiceListUnfinishedUploadsHandler.ServeHTTP(w, r)
 		case MediaServiceAbortUploadProcedure:
 			mediaServiceAbortUploadHandler.ServeHTTP(w, r)
 		default:
@@ -325,6 +352,10 @@ func (UnimplementedMediaServiceHandler) SignParts(context.Context, *connect.Requ
 
 func (UnimplementedMediaServiceHandler) CreateUploadCredentials(context.Context, *connect.Request[v1.CreateUploadCredentialsRequest]) (*connect.Response[v1.UploadCredentials], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.MediaService.CreateUploadCredentials is not implemented"))
+}
+
+func (UnimplementedMediaServiceHandler) ListUnfinishedUploads(context.Context, *connect.Request[v1.ListUnfinishedUploadsRequest]) (*connect.Response[v1.ListUnfinishedUploadsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.MediaService.ListUnfinishedUploads is not implemented"))
 }
 
 func (UnimplementedMediaServiceHandler) AbortUpload(context.Context, *connect.Request[v1.AbortUploadRequest]) (*connect.Response[v1.AbortUploadResponse], error) {

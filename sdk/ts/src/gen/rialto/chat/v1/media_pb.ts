@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file rialto/chat/v1/media.proto.
  */
 export const file_rialto_chat_v1_media: GenFile = /*@__PURE__*/
-  fileDesc("ChpyaWFsdG8vY2hhdC92MS9tZWRpYS5wcm90bxIOcmlhbHRvLmNoYXQudjEiRAoTQ3JlYXRlVXBsb2FkUmVxdWVzdBIMCgRuYW1lGAEgASgJEhEKCW1pbWVfdHlwZRgCIAEoCRIMCgRzaXplGAMgASgEIk8KFENyZWF0ZVVwbG9hZFJlc3BvbnNlEhIKBnVwbG9hZBgBIAEoBEICMAESCwoDdXJsGAIgASgJEhYKCmV4cGlyZXNfbXMYAyABKANCAjACIisKFUNvbXBsZXRlVXBsb2FkUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABImoKBlVwbG9hZBISCgZ1cGxvYWQYASABKARCAjABEgwKBG5hbWUYAiABKAkSEQoJbWltZV90eXBlGAMgASgJEgwKBHNpemUYBCABKAQSDQoFd2lkdGgYBSABKA0SDgoGaGVpZ2h0GAYgASgNInYKEkdldERvd25sb2FkUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABEhgKDGNvbnZlcnNhdGlvbhgCIAEoBEICMAESCwoDc2VxGAMgASgEEhAKBHBvc3QYBCABKARCAjABEhMKB2NvbW1lbnQYBSABKARCAjABIjoKE0dldERvd25sb2FkUmVzcG9uc2USCwoDdXJsGAEgASgJEhYKCmV4cGlyZXNfbXMYAiABKANCAjACImAKHENyZWF0ZU11bHRpcGFydFVwbG9hZFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCgltaW1lX3R5cGUYAiABKAkSDAoEc2l6ZRgDIAEoBBIRCglwYXJ0X3NpemUYBCABKAQifgoPTXVsdGlwYXJ0VXBsb2FkEhIKBnVwbG9hZBgBIAEoBEICMAESDAoEc2l6ZRgCIAEoBBIRCglwYXJ0X3NpemUYAyABKAQSDQoFcGFydHMYBCABKA0SDwoHbWlzc2luZxgFIAMoDRIWCgpleHBpcmVzX21zGAYgASgDQgIwAiIvChlHZXRNdWx0aXBhcnRVcGxvYWRSZXF1ZXN0EhIKBnVwbG9hZBgBIAEoBEICMAEiNQoQU2lnblBhcnRzUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABEg0KBXBhcnRzGAIgAygNIjkKEVNpZ25QYXJ0c1Jlc3BvbnNlEgwKBHVybHMYASADKAkSFgoKZXhwaXJlc19tcxgCIAEoA0ICMAIiNAoeQ3JlYXRlVXBsb2FkQ3JlZGVudGlhbHNSZXF1ZXN0EhIKBnVwbG9hZBgBIAEoBEICMAEikAEKEVVwbG9hZENyZWRlbnRpYWxzEg4KBm9yaWdpbhgBIAEoCRIOCgZidWNrZXQYAiABKAkSCwoDa2V5GAMgASgJEhIKCmFjY2Vzc19rZXkYBCABKAkSEgoKc2VjcmV0X2tleRgFIAEoCRIOCgZyZWdpb24YBiABKAkSFgoKZXhwaXJlc19tcxgHIAEoA0ICMAIiKAoSQWJvcnRVcGxvYWRSZXF1ZXN0EhIKBnVwbG9hZBgBIAEoBEICMAEiFQoTQWJvcnRVcGxvYWRSZXNwb25zZTL0BQoMTWVkaWFTZXJ2aWNlElkKDENyZWF0ZVVwbG9hZBIjLnJpYWx0by5jaGF0LnYxLkNyZWF0ZVVwbG9hZFJlcXVlc3QaJC5yaWFsdG8uY2hhdC52MS5DcmVhdGVVcGxvYWRSZXNwb25zZRJPCg5Db21wbGV0ZVVwbG9hZBIlLnJpYWx0by5jaGF0LnYxLkNvbXBsZXRlVXBsb2FkUmVxdWVzdBoWLnJpYWx0by5jaGF0LnYxLlVwbG9hZBJWCgtHZXREb3dubG9hZBIiLnJpYWx0by5jaGF0LnYxLkdldERvd25sb2FkUmVxdWVzdBojLnJpYWx0by5jaGF0LnYxLkdldERvd25sb2FkUmVzcG9uc2USZgoVQ3JlYXRlTXVsdGlwYXJ0VXBsb2FkEiwucmlhbHRvLmNoYXQudjEuQ3JlYXRlTXVsdGlwYXJ0VXBsb2FkUmVxdWVzdBofLnJpYWx0by5jaGF0LnYxLk11bHRpcGFydFVwbG9hZBJgChJHZXRNdWx0aXBhcnRVcGxvYWQSKS5yaWFsdG8uY2hhdC52MS5HZXRNdWx0aXBhcnRVcGxvYWRSZXF1ZXN0Gh8ucmlhbHRvLmNoYXQudjEuTXVsdGlwYXJ0VXBsb2FkElAKCVNpZ25QYXJ0cxIgLnJpYWx0by5jaGF0LnYxLlNpZ25QYXJ0c1JlcXVlc3QaIS5yaWFsdG8uY2hhdC52MS5TaWduUGFydHNSZXNwb25zZRJsChdDcmVhdGVVcGxvYWRDcmVkZW50aWFscxIuLnJpYWx0by5jaGF0LnYxLkNyZWF0ZVVwbG9hZENyZWRlbnRpYWxzUmVxdWVzdBohLnJpYWx0by5jaGF0LnYxLlVwbG9hZENyZWRlbnRpYWxzElYKC0Fib3J0VXBsb2FkEiIucmlhbHRvLmNoYXQudjEuQWJvcnRVcGxvYWRSZXF1ZXN0GiMucmlhbHRvLmNoYXQudjEuQWJvcnRVcGxvYWRSZXNwb25zZUI3WjVnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9jaGF0L3YxO2NoYXR2MWIGcHJvdG8z");
+  fileDesc("ChpyaWFsdG8vY2hhdC92MS9tZWRpYS5wcm90bxIOcmlhbHRvLmNoYXQudjEiRAoTQ3JlYXRlVXBsb2FkUmVxdWVzdBIMCgRuYW1lGAEgASgJEhEKCW1pbWVfdHlwZRgCIAEoCRIMCgRzaXplGAMgASgEIk8KFENyZWF0ZVVwbG9hZFJlc3BvbnNlEhIKBnVwbG9hZBgBIAEoBEICMAESCwoDdXJsGAIgASgJEhYKCmV4cGlyZXNfbXMYAyABKANCAjACIisKFUNvbXBsZXRlVXBsb2FkUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABImoKBlVwbG9hZBISCgZ1cGxvYWQYASABKARCAjABEgwKBG5hbWUYAiABKAkSEQoJbWltZV90eXBlGAMgASgJEgwKBHNpemUYBCABKAQSDQoFd2lkdGgYBSABKA0SDgoGaGVpZ2h0GAYgASgNInYKEkdldERvd25sb2FkUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABEhgKDGNvbnZlcnNhdGlvbhgCIAEoBEICMAESCwoDc2VxGAMgASgEEhAKBHBvc3QYBCABKARCAjABEhMKB2NvbW1lbnQYBSABKARCAjABIjoKE0dldERvd25sb2FkUmVzcG9uc2USCwoDdXJsGAEgASgJEhYKCmV4cGlyZXNfbXMYAiABKANCAjACInEKHENyZWF0ZU11bHRpcGFydFVwbG9hZFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCgltaW1lX3R5cGUYAiABKAkSDAoEc2l6ZRgDIAEoBBIRCglwYXJ0X3NpemUYBCABKAQSDwoHcHVycG9zZRgFIAEoCSKRAQoPTXVsdGlwYXJ0VXBsb2FkEhIKBnVwbG9hZBgBIAEoBEICMAESDAoEc2l6ZRgCIAEoBBIRCglwYXJ0X3NpemUYAyABKAQSDQoFcGFydHMYBCABKA0SDwoHbWlzc2luZxgFIAMoDRIWCgpleHBpcmVzX21zGAYgASgDQgIwAhIRCgljaGVja3N1bXMYByADKAwiLwoZR2V0TXVsdGlwYXJ0VXBsb2FkUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABIjUKEFNpZ25QYXJ0c1JlcXVlc3QSEgoGdXBsb2FkGAEgASgEQgIwARINCgVwYXJ0cxgCIAMoDSI5ChFTaWduUGFydHNSZXNwb25zZRIMCgR1cmxzGAEgAygJEhYKCmV4cGlyZXNfbXMYAiABKANCAjACIjQKHkNyZWF0ZVVwbG9hZENyZWRlbnRpYWxzUmVxdWVzdBISCgZ1cGxvYWQYASABKARCAjABIpABChFVcGxvYWRDcmVkZW50aWFscxIOCgZvcmlnaW4YASABKAkSDgoGYnVja2V0GAIgASgJEgsKA2tleRgDIAEoCRISCgphY2Nlc3Nfa2V5GAQgASgJEhIKCnNlY3JldF9rZXkYBSABKAkSDgoGcmVnaW9uGAYgASgJEhYKCmV4cGlyZXNfbXMYByABKANCAjACIi8KHExpc3RVbmZpbmlzaGVkVXBsb2Fkc1JlcXVlc3QSDwoHcHVycG9zZRgBIAEoCSJSCh1MaXN0VW5maW5pc2hlZFVwbG9hZHNSZXNwb25zZRIxCgd1cGxvYWRzGAEgAygLMiAucmlhbHRvLmNoYXQudjEuVW5maW5pc2hlZFVwbG9hZCKTAQoQVW5maW5pc2hlZFVwbG9hZBISCgZ1cGxvYWQYASABKARCAjABEgwKBG5hbWUYAiABKAkSDAoEc2l6ZRgDIAEoBBIOCgZzdG9yZWQYBCABKAQSDwoHcHVycG9zZRgFIAEoCRIWCgpjcmVhdGVkX21zGAYgASgDQgIwAhIWCgpleHBpcmVzX21zGAcgASgDQgIwAiIoChJBYm9ydFVwbG9hZFJlcXVlc3QSEgoGdXBsb2FkGAEgASgEQgIwASIVChNBYm9ydFVwbG9hZFJlc3BvbnNlMuoGCgxNZWRpYVNlcnZpY2USWQoMQ3JlYXRlVXBsb2FkEiMucmlhbHRvLmNoYXQudjEuQ3JlYXRlVXBsb2FkUmVxdWVzdBokLnJpYWx0by5jaGF0LnYxLkNyZWF0ZVVwbG9hZFJlc3BvbnNlEk8KDkNvbXBsZXRlVXBsb2FkEiUucmlhbHRvLmNoYXQudjEuQ29tcGxldGVVcGxvYWRSZXF1ZXN0GhYucmlhbHRvLmNoYXQudjEuVXBsb2FkElYKC0dldERvd25sb2FkEiIucmlhbHRvLmNoYXQudjEuR2V0RG93bmxvYWRSZXF1ZXN0GiMucmlhbHRvLmNoYXQudjEuR2V0RG93bmxvYWRSZXNwb25zZRJmChVDcmVhdGVNdWx0aXBhcnRVcGxvYWQSLC5yaWFsdG8uY2hhdC52MS5DcmVhdGVNdWx0aXBhcnRVcGxvYWRSZXF1ZXN0Gh8ucmlhbHRvLmNoYXQudjEuTXVsdGlwYXJ0VXBsb2FkEmAKEkdldE11bHRpcGFydFVwbG9hZBIpLnJpYWx0by5jaGF0LnYxLkdldE11bHRpcGFydFVwbG9hZFJlcXVlc3QaHy5yaWFsdG8uY2hhdC52MS5NdWx0aXBhcnRVcGxvYWQSUAoJU2lnblBhcnRzEiAucmlhbHRvLmNoYXQudjEuU2lnblBhcnRzUmVxdWVzdBohLnJpYWx0by5jaGF0LnYxLlNpZ25QYXJ0c1Jlc3BvbnNlEmwKF0NyZWF0ZVVwbG9hZENyZWRlbnRpYWxzEi4ucmlhbHRvLmNoYXQudjEuQ3JlYXRlVXBsb2FkQ3JlZGVudGlhbHNSZXF1ZXN0GiEucmlhbHRvLmNoYXQudjEuVXBsb2FkQ3JlZGVudGlhbHMSdAoVTGlzdFVuZmluaXNoZWRVcGxvYWRzEiwucmlhbHRvLmNoYXQudjEuTGlzdFVuZmluaXNoZWRVcGxvYWRzUmVxdWVzdBotLnJpYWx0by5jaGF0LnYxLkxpc3RVbmZpbmlzaGVkVXBsb2Fkc1Jlc3BvbnNlElYKC0Fib3J0VXBsb2FkEiIucmlhbHRvLmNoYXQudjEuQWJvcnRVcGxvYWRSZXF1ZXN0GiMucmlhbHRvLmNoYXQudjEuQWJvcnRVcGxvYWRSZXNwb25zZUI3WjVnaXRodWIuY29tL3JpYWx0by1pbS9yaWFsdG8vc2RrL2dvL2dlbi9jaGF0L3YxO2NoYXR2MWIGcHJvdG8z");
 
 /**
  * @generated from message rialto.chat.v1.CreateUploadRequest
@@ -223,6 +223,13 @@ export type CreateMultipartUploadRequest = Message<"rialto.chat.v1.CreateMultipa
    * @generated from field: uint64 part_size = 4;
    */
   partSize: bigint;
+
+  /**
+   * Purpose is for clients, at most 64 bytes of UTF-8: ListUnfinishedUploads selects by it.
+   *
+   * @generated from field: string purpose = 5;
+   */
+  purpose: string;
 };
 
 /**
@@ -273,6 +280,13 @@ export type MultipartUpload = Message<"rialto.chat.v1.MultipartUpload"> & {
    * @generated from field: int64 expires_ms = 6 [jstype = JS_NUMBER];
    */
   expiresMs: bigint;
+
+  /**
+   * Checksums (SHA-256) of the parts that are not missing, in order. Only GetMultipartUpload has them, until the upload is complete.
+   *
+   * @generated from field: repeated bytes checksums = 7;
+   */
+  checksums: Uint8Array[];
 };
 
 /**
@@ -420,6 +434,95 @@ export const UploadCredentialsSchema: GenMessage<UploadCredentials> = /*@__PURE_
   messageDesc(file_rialto_chat_v1_media, 12);
 
 /**
+ * @generated from message rialto.chat.v1.ListUnfinishedUploadsRequest
+ */
+export type ListUnfinishedUploadsRequest = Message<"rialto.chat.v1.ListUnfinishedUploadsRequest"> & {
+  /**
+   * Purpose with which the uploads were created; empty: any.
+   *
+   * @generated from field: string purpose = 1;
+   */
+  purpose: string;
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListUnfinishedUploadsRequest.
+ * Use `create(ListUnfinishedUploadsRequestSchema)` to create a new message.
+ */
+export const ListUnfinishedUploadsRequestSchema: GenMessage<ListUnfinishedUploadsRequest> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_media, 13);
+
+/**
+ * @generated from message rialto.chat.v1.ListUnfinishedUploadsResponse
+ */
+export type ListUnfinishedUploadsResponse = Message<"rialto.chat.v1.ListUnfinishedUploadsResponse"> & {
+  /**
+   * @generated from field: repeated rialto.chat.v1.UnfinishedUpload uploads = 1;
+   */
+  uploads: UnfinishedUpload[];
+};
+
+/**
+ * Describes the message rialto.chat.v1.ListUnfinishedUploadsResponse.
+ * Use `create(ListUnfinishedUploadsResponseSchema)` to create a new message.
+ */
+export const ListUnfinishedUploadsResponseSchema: GenMessage<ListUnfinishedUploadsResponse> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_media, 14);
+
+/**
+ * UnfinishedUpload can be continued with the same file, on any device of its owner.
+ *
+ * @generated from message rialto.chat.v1.UnfinishedUpload
+ */
+export type UnfinishedUpload = Message<"rialto.chat.v1.UnfinishedUpload"> & {
+  /**
+   * @generated from field: uint64 upload = 1 [jstype = JS_STRING];
+   */
+  upload: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * @generated from field: uint64 size = 3;
+   */
+  size: bigint;
+
+  /**
+   * Stored are the bytes of the parts that are stored.
+   *
+   * @generated from field: uint64 stored = 4;
+   */
+  stored: bigint;
+
+  /**
+   * @generated from field: string purpose = 5;
+   */
+  purpose: string;
+
+  /**
+   * @generated from field: int64 created_ms = 6 [jstype = JS_NUMBER];
+   */
+  createdMs: bigint;
+
+  /**
+   * ExpiresMs: it is dropped then.
+   *
+   * @generated from field: int64 expires_ms = 7 [jstype = JS_NUMBER];
+   */
+  expiresMs: bigint;
+};
+
+/**
+ * Describes the message rialto.chat.v1.UnfinishedUpload.
+ * Use `create(UnfinishedUploadSchema)` to create a new message.
+ */
+export const UnfinishedUploadSchema: GenMessage<UnfinishedUpload> = /*@__PURE__*/
+  messageDesc(file_rialto_chat_v1_media, 15);
+
+/**
  * @generated from message rialto.chat.v1.AbortUploadRequest
  */
 export type AbortUploadRequest = Message<"rialto.chat.v1.AbortUploadRequest"> & {
@@ -434,7 +537,7 @@ export type AbortUploadRequest = Message<"rialto.chat.v1.AbortUploadRequest"> & 
  * Use `create(AbortUploadRequestSchema)` to create a new message.
  */
 export const AbortUploadRequestSchema: GenMessage<AbortUploadRequest> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_media, 13);
+  messageDesc(file_rialto_chat_v1_media, 16);
 
 /**
  * @generated from message rialto.chat.v1.AbortUploadResponse
@@ -447,7 +550,7 @@ export type AbortUploadResponse = Message<"rialto.chat.v1.AbortUploadResponse"> 
  * Use `create(AbortUploadResponseSchema)` to create a new message.
  */
 export const AbortUploadResponseSchema: GenMessage<AbortUploadResponse> = /*@__PURE__*/
-  messageDesc(file_rialto_chat_v1_media, 14);
+  messageDesc(file_rialto_chat_v1_media, 17);
 
 /**
  * MediaService: files by presigned URL.
@@ -498,7 +601,7 @@ export const MediaService: GenService<{
     output: typeof MultipartUploadSchema;
   },
   /**
-   * GetMultipartUpload says which parts are missing.
+   * GetMultipartUpload says which parts are missing, and has the checksums of the others.
    *
    * @generated from rpc rialto.chat.v1.MediaService.GetMultipartUpload
    */
@@ -526,6 +629,16 @@ export const MediaService: GenService<{
     methodKind: "unary";
     input: typeof CreateUploadCredentialsRequestSchema;
     output: typeof UploadCredentialsSchema;
+  },
+  /**
+   * ListUnfinishedUploads lists one's own uploads that CreateMultipartUpload began and that are neither complete nor dropped: the latest 100, the newest first.
+   *
+   * @generated from rpc rialto.chat.v1.MediaService.ListUnfinishedUploads
+   */
+  listUnfinishedUploads: {
+    methodKind: "unary";
+    input: typeof ListUnfinishedUploadsRequestSchema;
+    output: typeof ListUnfinishedUploadsResponseSchema;
   },
   /**
    * AbortUpload drops an upload that is not complete, and its bytes. It no longer counts for the quota.
