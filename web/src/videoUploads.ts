@@ -158,10 +158,10 @@ export class VideoUploads {
 
   /** Begins those that wait, while few are under way. */
   private next(): void {
-    for (const u of this.list) {
-      if (this.list.filter((u) => !u.waiting && !u.paused && u.error === undefined && u.video === undefined).length >= most) return;
-      const before = this.running.get(u.id);
-      if (!u.waiting || !before) continue;
+    for (;;) {
+      const u = this.list.find((u) => u.waiting);
+      const before = u && this.running.get(u.id);
+      if (!before || this.list.filter((u) => !u.waiting && !u.paused && u.error === undefined && u.video === undefined).length >= most) return;
       const running = { ...before, abort: new AbortController() };
       this.running.set(u.id, running);
       this.change(u.id, { waiting: false });

@@ -27,7 +27,7 @@ const forPrograms = `
   request_too_large rule_taken sequence_memory subprotocol tag_fixed tags_full token_in_url too_many_calls too_many_connections too_many_elements
   too_many_lists too_many_official_accounts too_many_posts too_many_requests too_many_sends too_much bad_push_settings bad_push_subscription no_push_provider too_many_push_subscriptions two_client_ids unread_answers upload_not_complete url_expired
   wrong_type bad_checksum bad_chunk bad_clock bad_concat bad_metadata bad_offset bad_part bad_part_size bad_parts bad_signature final_upload not_multipart not_supported
-  part_differs parts_missing upload_complete wrong_checksum wrong_method wrong_offset wrong_protocol wrong_version bad_end bad_note ended too_many_streamed wait_on_socket
+  bad_purpose parts_missing upload_complete wrong_checksum wrong_method wrong_offset wrong_protocol wrong_version bad_end bad_note ended too_many_streamed wait_on_socket
   bad_consumer bad_cursor bad_filter bad_secret bad_seek bad_share bad_stomp bot_fixed cursor_outdated events_off has_webhook no_audit no_consumer no_dead_events not_your_consumer
   too_many_consumers too_many_waiting bad_transaction committed no_transaction reference_reused rolled_back too_many_transactions
   bad_model no_model too_few_examples appeal_decided bad_ban bad_decision bad_list bad_words case_decided no_appeal no_ban no_case no_moderator no_target no_word_list too_many_words

@@ -28,8 +28,6 @@ const (
 	maxPartSize = 16 << 20
 	// maxSignedParts in one call.
 	maxSignedParts = 100
-	// maxPurpose is in bytes.
-	maxPurpose = 64
 )
 
 // protocol by which the bytes of a multipart upload come.
@@ -88,8 +86,8 @@ func (s *Service) CreateMultipartUpload(ctx context.Context, u id.User, r *chatv
 		}
 		part = int64(r.PartSize)
 	}
-	if len(r.Purpose) > maxPurpose {
-		return nil, errs.New(errs.Invalid, "bad_purpose", fmt.Sprintf("the purpose of an upload has at most %d bytes", maxPurpose))
+	if err := checkPurpose(r.Purpose); err != nil {
+		return nil, err
 	}
 	now := s.deps.Clock.Now()
 	n, err := s.insertMultipart(ctx, u, r.Name, multipart{layout: layout{int64(r.Size), part}, metadata: r.Purpose}, now)

@@ -87,8 +87,12 @@ func TestUnfinishedUploads(t *testing.T) {
 	if err := r.AbortUpload(t.Context(), alice, id.Upload(other)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.CreateMultipartUpload(t.Context(), alice, &chatv1.CreateMultipartUploadRequest{Name: "a", Size: 1, Purpose: strings.Repeat("x", 65)})
-	wantError(t, "a long purpose", err, errs.Invalid, "bad_purpose")
+	for _, purpose := range []string{strings.Repeat("x", 65), "a\x00b"} {
+		_, err = r.CreateMultipartUpload(t.Context(), alice, &chatv1.CreateMultipartUploadRequest{Name: "a", Size: 1, Purpose: purpose})
+		wantError(t, "a bad purpose", err, errs.Invalid, "bad_purpose")
+		_, err = r.ListUnfinishedUploads(t.Context(), alice, &chatv1.ListUnfinishedUploadsRequest{Purpose: purpose})
+		wantError(t, "a list of a bad purpose", err, errs.Invalid, "bad_purpose")
+	}
 }
 
 // TestRejectedVideos: the file of which no video can be made is dropped, unless a message or something else names it.

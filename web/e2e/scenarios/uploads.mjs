@@ -103,7 +103,7 @@ async function scenario(w, server, folder) {
   await a.unrouteAll();
   await a.goto(w.url);
   await myVideos(a);
-  await unfinished(a, "film.mp4").getByText(/of 3[0-9.]+ MB uploaded · kept for (24|23) hours/).waitFor();
+  await unfinished(a, "film.mp4").getByText(/of 3[0-9.]+ MB uploaded · kept for 2[34] hours/).waitFor();
   await w.shot(a, "98-uploads-unfinished");
   const second = await w.device(ana, { locale: "zh-CN", viewport: phone, colorScheme: "dark", hasTouch: true, isMobile: true });
   await myVideos(second, ["tab-feed", "我的视频"]);

@@ -62,7 +62,7 @@ function Unfinished({ upload: { upload, name, size, stored, expiresMs }, onConti
           }}
         />
       </label>
-      <button type="button" className="link danger" aria-label={t("discardUploadOf", { name })} onClick={() => void discard()}>{t("discard")}</button>
+      <button type="button" className="danger" aria-label={t("discardUploadOf", { name })} onClick={() => void discard()}>{t("discard")}</button>
     </div>
   );
 }
