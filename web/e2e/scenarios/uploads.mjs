@@ -17,7 +17,7 @@ function clip(folder, name, size, fill = 0) {
   const file = join(folder, name);
   execFileSync("ffmpeg", ["-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=10:duration=2", "-pix_fmt", "yuv420p", "-c:v", "libx264", file]);
   const free = Buffer.alloc(size * mib - readFileSync(file).length);
-  for (let at = 0, n = fill; at < free.length; at += mib) free.fill(++n, at, at + mib);
+  for (let at = 0, n = fill; at < free.length; at += mib) free.fill(++n, at, Math.min(at + mib, free.length));
   free.writeUInt32BE(free.length, 0);
   free.write("free", 4, "latin1");
   writeFileSync(file, Buffer.concat([readFileSync(file), free]));
