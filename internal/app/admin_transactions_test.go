@@ -74,7 +74,7 @@ func TestOperatorsSeeAndRetryTransactions(t *testing.T) {
 		{2, []string{"show"}, "--id is required"},
 		{2, []string{"retry"}, "give either --id or --all"},
 		{2, []string{"list", "--state", "lost"}, "unknown state"},
-		{2, []string{"list", "--limit", "0"}, "--limit is 1 to 1,000"},
+		{2, []string{"list", "--limit", "0"}, "the number must be from 1 to 1000"},
 		{1, []string{"show", "--id", "12345"}, "there is no transaction 12345;"},
 		{0, []string{"list"}, "7\tshop\torder 1\tfailed\t"},
 		{0, []string{"list"}, "not_member"},

@@ -22,7 +22,7 @@ func TestCommandLinesOfBackups(t *testing.T) {
 		{"--url http://127.0.0.1:1 --key k --to d", "backup.directory", 2},
 		{"--url http://127.0.0.1:1 --key @absent", "no such file", 1},
 		{"--data d", "--to is missing", 2},
-		{"--data d --to b --rate -1", "below zero", 2},
+		{"--data d --to b --rate -1", "the number must be at least 1", 2},
 		{"--data d --to b --set backup.s3.region=r", "for backups in a bucket", 2},
 		{"--data d --to s3://b/Upper", "is no s3://", 2},
 		{"--to s3://b/p --list --set backup.s3.endpoint=http://files:9000", "plaintext_engines", 2},

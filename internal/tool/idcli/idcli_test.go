@@ -127,7 +127,7 @@ func TestErrorsAndExitCodes(t *testing.T) {
 		code       int
 	}{
 		{"", "Usage", 2},
-		{"nope", `no command "nope"`, 2},
+		{"nope", `unknown command "nope"`, 2},
 		{"next", "--scheme", 2},
 		{"next --scheme snowflake --tag x", "--scheme", 2},
 		{"next --scheme nope", "snowflake, sonyflake", 2},

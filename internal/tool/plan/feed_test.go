@@ -52,7 +52,7 @@ func TestFeedMatchesHandComputation(t *testing.T) {
 	if len(without.amounts(sectionFeed)) > 0 {
 		t.Errorf("without posts: got lines %v", without.amounts(sectionFeed))
 	}
-	cpu := (smallPosts*210 + smallComments*210 + smallLikes*104 + smallEntries*12.7 + smallHome*430 + smallDetail*129 + smallPulled*13.7) / 1e6
+	cpu := (smallPosts*210 + smallComments*210 + smallLikes*104 + smallEntries*5.63 + smallHome*430 + smallDetail*129 + smallPulled*13.7) / 1e6
 	compare(t, "embedded", map[string]float64{"CPU": p.amounts("Nodes")["CPU"], "stored": p.StoredBytes - without.StoredBytes, "out": p.OutBits - without.OutBits},
 		map[string]float64{"CPU": cpu, "stored": rows + timelines, "out": bits})
 }
