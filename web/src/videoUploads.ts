@@ -57,11 +57,6 @@ export function leftMs({ size, sent, bytesPerSecond }: VideoUpload): number | un
   return bytesPerSecond > 0 && sent < size ? ((size - sent) / bytesPerSecond) * 1_000 : undefined;
 }
 
-interface Running {
-  file: File;
-  abort: AbortController;
-}
-
 /** How many files are on their way at once. */
 const most = 2;
 
