@@ -74,7 +74,7 @@ func Main(args []string, out, errOut io.Writer) int {
 		fmt.Fprint(out, usage)
 		return 0
 	}
-	names := []string{"chat", "feed", "overload", "video", "idle", "away", "reconnect", "catchup", "reference"}
+	names := []string{"chat", "feed", "overload", "video", "search", "idle", "away", "reconnect", "catchup", "reference"}
 	fmt.Fprintf(errOut, "rialto bench: %s\n\n%s", commandline.Unknown(args[0], names), usage)
 	return 2
 }
