@@ -298,7 +298,11 @@ func sameEntry(a, b timeline.Entry) bool {
 func fileName(conversation, first uint64) string {
 	var unique [8]byte
 	_, _ = rand.Read(unique[:]) // never fails
-	return fmt.Sprintf(filesFolder+"/%02x/%x/%d-%s", byte(timeline.Key{Kind: timeline.Conversation, ID: conversation}.Hash()), conversation, first, hex.EncodeToString(unique[:]))
+	return formatFileName(conversation, first, hex.EncodeToString(unique[:]))
+}
+
+func formatFileName(conversation, first uint64, unique string) string {
+	return fmt.Sprintf(filesFolder+"/%02x/%x/%d-%s", byte(timeline.Key{Kind: timeline.Conversation, ID: conversation}.Hash()), conversation, first, unique)
 }
 
 // trim removes the entries from one seq to another from the log, which have expired or are in the manifest. Control entries stay. check, if

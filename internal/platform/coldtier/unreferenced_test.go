@@ -30,7 +30,7 @@ func (h *harness) unreferenced(t testing.TB, tier *coldtier.Tier) []string {
 	return list
 }
 
-// Segments that the manifest does not name are found, however many there are, and none of those that are written, used, replaced or swept, at any step of that.
+// Segments that the manifest does not name are found, however many there are, and none of those that are written, used, replaced or swept, at any step of that. Files with other names are left alone.
 func TestSegmentsThatTheManifestDoesNotNameAreFound(t *testing.T) {
 	h, key := newHarness(t), conversation(3)
 	h.fill(t, key, 30)
@@ -53,8 +53,11 @@ func TestSegmentsThatTheManifestDoesNotNameAreFound(t *testing.T) {
 	}
 	var want []string
 	for i := range 150 {
-		want = append(want, fmt.Sprintf("cold/%02x/3/1-%016x", i%5, i))
+		want = append(want, fmt.Sprintf("cold/%02x/3/1-%016x", byte(key.Hash()), i))
 		must(t, h.files.Put(t.Context(), want[i], strings.NewReader("planted"), 7))
+	}
+	for _, other := range []string{"cold/note", "cold/00/3/1", fmt.Sprintf("cold/%02x/3/1-%014x", byte(key.Hash()), 1), fmt.Sprintf("cold/%02x/3/01-%016x", byte(key.Hash()), 1), fmt.Sprintf("cold/%02x/3/1-%016x", byte(key.Hash())+1, 1)} { // not named like segments
+		must(t, h.files.Put(t.Context(), other, strings.NewReader("other"), 5))
 	}
 	slices.Sort(want)
 	if list := h.unreferenced(t, tier); !slices.Equal(list, want) {
