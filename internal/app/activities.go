@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strconv"
 
@@ -12,7 +13,10 @@ import (
 
 // openActivity makes the service that knows on which days users were active.
 func (n *Node) openActivity(ctx context.Context) (err error) {
-	n.activity, err = activity.New(ctx, activity.Deps{DB: n.db, Connected: func() []id.User { return n.gateway.Users() }, IsCoordinator: n.isCoordinator, Clock: n.clock, Logger: n.logger})
+	n.activity, err = activity.New(ctx, activity.Deps{DB: n.db, Connected: func() []id.User { return n.gateway.Users() },
+		ErasedAmong: func(ctx context.Context, tx *sql.Tx, users []id.User) ([]id.User, error) {
+			return n.accounts.ErasedAmong(ctx, tx, users)
+		}, IsCoordinator: n.isCoordinator, Clock: n.clock, Logger: n.logger})
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/commandline"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/activity"
 )
@@ -17,22 +18,19 @@ import (
 // adminActivityMain is rialto admin activity.
 func adminActivityMain(ctx context.Context, verb string, args []string, out, errOut io.Writer) int {
 	fs := flag.NewFlagSet("rialto admin activity "+verb, flag.ContinueOnError)
-	data := fs.String("data", "data", "data `directory`")
-	postgres := fs.String("postgres", "", "`address` of the database, if the server uses PostgreSQL")
-	days := fs.Int("days", 30, fmt.Sprintf("`number` of days, 1 to %d", activity.MaxDays))
+	var where adminDatabase
+	where.add(fs)
+	var days int
+	commandline.Int(fs, &days, "days", 30, 1, activity.MaxDays, fmt.Sprintf("`number` of days, 1 to %d", activity.MaxDays))
 	if code, ok := parse(fs, "It also works while a server uses the directory.\n", args, out, errOut); !ok {
 		return code
 	}
-	if *days < 1 || *days > activity.MaxDays {
-		fmt.Fprintf(errOut, "rialto admin activity %s: --days is 1 to %d\n", verb, activity.MaxDays)
-		return 2
-	}
-	err := inDatabase(ctx, *data, *postgres, func(db *sqldb.DB) error {
+	err := where.use(ctx, fs, func(db *sqldb.DB) error {
 		s, err := activity.New(ctx, activity.Deps{DB: db, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return err
 		}
-		r, err := s.Report(ctx, *days)
+		r, err := s.Report(ctx, days)
 		if err != nil {
 			return err
 		}

@@ -10,12 +10,12 @@ import (
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 )
 
-// Users who are authenticated by a token or a ticket are active, and others are not: whose session a server creates, and a bot with an API key. An operator sees how many there are.
+// Users who are authenticated by a token or a ticket are active, and others are not: whose session a server creates, a bot with an API key, and who is erased before the next write. An operator sees how many there are.
 func TestOperatorsSeeActiveUsers(t *testing.T) {
 	n, _ := open(t)
 	ctx := t.Context()
 	var bot id.User
-	sessions := make([]*accountv1.Session, 4)
+	sessions := make([]*accountv1.Session, 5)
 	for i := range sessions {
 		name := fmt.Sprint("user", i)
 		u, err := n.accounts.PutUser(ctx, &accountv1.PutUserRequest{ExternalId: name, Handle: name})
@@ -36,6 +36,9 @@ func TestOperatorsSeeActiveUsers(t *testing.T) {
 	if err == nil {
 		t.Error("a forged token is accepted")
 	}
+	_, err = n.accounts.Verify(ctx, sessions[3].AccessToken)
+	must(t, err)
+	must(t, n.accounts.BeginErasure(ctx, callerOf(sessions[3]).User))
 	data := n.config.Data
 	admin := func(wantCode int, args ...string) string {
 		t.Helper()
@@ -54,7 +57,7 @@ func TestOperatorsSeeActiveUsers(t *testing.T) {
 		code int
 		days string
 		want string
-	}{{2, "0", "--days is 1 to 61"}, {2, "62", "--days is 1 to 61"}, {0, "61", "30 days later"}} {
+	}{{2, "0", "the number must be from 1 to 61"}, {2, "62", "the number must be from 1 to 61"}, {0, "61", "30 days later"}} {
 		if text := admin(step.code, "activity", "show", "--days", step.days); !strings.Contains(text, step.want) {
 			t.Errorf("--days %s: %s; want %q", step.days, text, step.want)
 		}

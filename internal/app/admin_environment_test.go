@@ -29,6 +29,9 @@ func TestCommandsUseTheEnvironment(t *testing.T) {
 	if code, _, errOut := admin("jobs list"); code != 0 {
 		t.Errorf("the jobs: %d, %q", code, errOut)
 	}
+	if code, _, errOut := admin("activity show"); code != 0 {
+		t.Errorf("the activity: %d, %q", code, errOut)
+	}
 	if code, _, errOut := admin("key list --data " + elsewhere); code != 1 || !strings.Contains(errOut, elsewhere) {
 		t.Errorf("the keys of another directory: %d, %q", code, errOut)
 	}

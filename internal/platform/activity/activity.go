@@ -52,6 +52,8 @@ type Deps struct {
 	DB *sqldb.DB
 	// Connected returns the users who are connected to this node. It may be nil.
 	Connected func() []id.User
+	// ErasedAmong returns those of some users who were erased, as of a transaction. They may have been seen just before. If nil, nobody was.
+	ErasedAmong func(ctx context.Context, tx *sql.Tx, users []id.User) ([]id.User, error)
 	// IsCoordinator reports whether this node counts, and deletes old rows. If nil, it does.
 	IsCoordinator func() bool
 	Clock         clock.Clock
@@ -160,11 +162,30 @@ func (s *Service) write(ctx context.Context) {
 	}
 }
 
-// store adds days to the bitmaps of users. In PostgreSQL, a shift by 64 or more would begin again at 0.
+// erasedAmong returns those of some who were seen that were erased since.
+func (s *Service) erasedAmong(ctx context.Context, tx *sql.Tx, list []sight) ([]id.User, error) {
+	if s.deps.ErasedAmong == nil {
+		return nil, nil
+	}
+	users := make([]id.User, len(list))
+	for i, one := range list {
+		users[i] = one.user
+	}
+	return s.deps.ErasedAmong(ctx, tx, users)
+}
+
+// store adds days to the bitmaps of users, except of those who were erased: their rows may be deleted already. In PostgreSQL, a shift by 64 or more would begin again at 0.
 func (s *Service) store(ctx context.Context, list []sight) error {
 	slices.SortFunc(list, func(a, b sight) int { return cmp.Compare(a.user, b.user) }) // so that nodes lock rows in the same order
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+		erased, err := s.erasedAmong(ctx, tx, list)
+		if err != nil {
+			return err
+		}
 		for _, one := range list {
+			if slices.Contains(erased, one.user) {
+				continue
+			}
 			_, err := tx.ExecContext(ctx, `INSERT INTO user_activity (owner, last_day, days) VALUES ($1, $2, 1) ON CONFLICT (owner) DO UPDATE SET
 				last_day = CASE WHEN excluded.last_day > user_activity.last_day THEN excluded.last_day ELSE user_activity.last_day END,
 				days = CASE

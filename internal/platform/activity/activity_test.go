@@ -2,6 +2,7 @@ package activity_test
 
 import (
 	"context"
+	"database/sql"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -182,6 +183,28 @@ func TestOldRowsAreDeleted(t *testing.T) {
 	must(t, n.Round(t.Context()))
 	if list := rows(); !slices.Equal(list, []id.User{2}) {
 		t.Errorf("after 62 days there are rows of %v", list)
+	}
+}
+
+// A user who is erased between being seen and the next write gets no row.
+func TestErasedUsersGetNoRow(t *testing.T) {
+	db, erased := open(t), []id.User{2}
+	s, err := activity.New(t.Context(), activity.Deps{DB: db, Clock: clocktest.NewManual(), Logger: slog.New(slog.DiscardHandler),
+		ErasedAmong: func(_ context.Context, _ *sql.Tx, users []id.User) ([]id.User, error) {
+			if !slices.Equal(users, []id.User{1, 2, 3}) {
+				t.Errorf("asked for %v", users)
+			}
+			return erased, nil
+		}})
+	must(t, err)
+	for _, u := range []id.User{3, 2, 1} {
+		s.Seen(u)
+	}
+	s.Write(t.Context())
+	for u, want := range map[id.User]int{1: 1, 2: 0, 3: 1} {
+		if days, err := s.ActiveDays(t.Context(), u); err != nil || days != want {
+			t.Errorf("user %d was active on %d days, %v, want %d", u, days, err, want)
+		}
 	}
 }
 

@@ -237,6 +237,16 @@ func (s *Service) Erasing() map[id.User]bool {
 	return nil
 }
 
+// ErasedAmong returns those of some users whose erasure has begun or ended, as of a transaction.
+func (s *Service) ErasedAmong(ctx context.Context, tx *sql.Tx, users []id.User) ([]id.User, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	marks, args := sqldb.Placeholders(1, users, func(u id.User) int64 { return int64(u) })
+	rows, err := tx.QueryContext(ctx, `SELECT id FROM users WHERE erased_ms > 0 AND id IN (`+marks+`)`, args...)
+	return sqldb.Column[id.User](rows, err)
+}
+
 func (s *Service) setErasing(u id.User, is bool) {
 	s.erasingMu.Lock()
 	defer s.erasingMu.Unlock()
