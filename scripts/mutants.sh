@@ -2010,6 +2010,11 @@ mutant "keep the file of which no video can be made" internal/service/video/crea
 mutant_ts "continue an upload with another file of the same size" src/multipart.ts 's/byte !== sum\[k\]/byte < 0 \&\& byte !== sum[k]/' test/unit/multipart.test.ts
 mutant_ts "take the parts of another device for those of the file where no checksums can be computed" src/multipart.ts 's/if \(!sum\) return \{ \.\.\.state.*\};/if (!sum) return state;/' test/unit/multipart.test.ts
 mutant_ts "give up where an upload to be continued is gone" src/multipart.ts 's/err\.reason !== "no_upload"/err.reason !== "none"/' test/unit/multipart.test.ts
+mutant "write activity of users who were erased" $activity/activity.go 's/if slices\.Contains\(erased, one\.user\) \{/if slices.Contains(erased, one.user) \&\& false {/' ErasedUsersGetNoRow ./$activity
+mutant "take nobody for erased" internal/service/account/erase.go 's/WHERE erased_ms > 0 AND id IN/WHERE erased_ms < 0 AND id IN/' OperatorsSeeActiveUsers ./internal/app
+mutant "take a file of another name for a segment" internal/platform/coldtier/unreferenced.go 's/return !isFileName\(key\)/return !isFileName(key) \&\& false/' '^TestSegmentsThatTheManifestDoesNotNameAreFound$' ./internal/platform/coldtier
+mutant "take a file in the folder of another conversation for a segment" internal/platform/coldtier/unreferenced.go 's/ \&\& key == formatFileName\(.*$//' '^TestSegmentsThatTheManifestDoesNotNameAreFound$' ./internal/platform/coldtier
+mutant "no range of the flags of a search" internal/tool/bench/search_flags.go 's/"probes", 10, 1, 100,/"probes", 10, 1, 101,/' '^TestSearchFlagsHaveRanges$' ./internal/tool/bench
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
