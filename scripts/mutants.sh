@@ -2013,7 +2013,7 @@ mutant_ts "give up where an upload to be continued is gone" src/multipart.ts 's/
 mutant "write activity of users who were erased" $activity/activity.go 's/if slices\.Contains\(erased, one\.user\) \{/if slices.Contains(erased, one.user) \&\& false {/' ErasedUsersGetNoRow ./$activity
 mutant "take nobody for erased" internal/service/account/erase.go 's/WHERE erased_ms > 0 AND id IN/WHERE erased_ms < 0 AND id IN/' OperatorsSeeActiveUsers ./internal/app
 mutant "take a file of another name for a segment" internal/platform/coldtier/unreferenced.go 's/return !isFileName\(key\)/return !isFileName(key) \&\& false/' '^TestSegmentsThatTheManifestDoesNotNameAreFound$' ./internal/platform/coldtier
-mutant "take a file in the folder of another conversation for a segment" internal/platform/coldtier/unreferenced.go 's/ \&\& key == formatFileName\(.*$//' '^TestSegmentsThatTheManifestDoesNotNameAreFound$' ./internal/platform/coldtier
+mutant "take a file in the folder of another conversation for a segment" internal/platform/coldtier/unreferenced.go 's/key == formatFileName\(conversation/key != "x"+formatFileName(conversation/' '^TestSegmentsThatTheManifestDoesNotNameAreFound$' ./internal/platform/coldtier
 mutant "no range of the flags of a search" internal/tool/bench/search_flags.go 's/"probes", 10, 1, 100,/"probes", 10, 1, 101,/' '^TestSearchFlagsHaveRanges$' ./internal/tool/bench
 
 [ ! -s "$work/go" ] || check_go
