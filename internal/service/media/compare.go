@@ -58,10 +58,14 @@ func (s fileComparison) Compare(ctx context.Context, after string, limit int) (s
 	if err != nil {
 		return step, err
 	}
-	for _, n := range list {
+	for i, n := range list {
 		what, err := s.fault(ctx, n)
+		if err != nil && i > 0 { // the time of the step is over, perhaps: the next one begins here
+			step.Next = list[i-1].String()
+			return step, nil
+		}
 		if err != nil {
-			return step, err
+			return reconciliation.Step{}, err
 		}
 		step.Items++
 		if what != "" {

@@ -96,6 +96,30 @@ func TestMissingFilesAreFoundAndDropped(t *testing.T) {
 	}
 }
 
+// If the time of a step is over before all its files were opened, the next step continues behind those that were. A step without any fails.
+func TestSlowFilesAreComparedInSeveralSteps(t *testing.T) {
+	r := open(t, media.Config{})
+	var uploads []uint64
+	for i := range 5 {
+		uploads = append(uploads, r.upload(fmt.Sprint(i, ".txt"), []byte("some text")).Upload)
+	}
+	c := r.Comparisons()[0]
+	ctx, end := context.WithCancel(t.Context())
+	r.store.opening = func() {
+		r.store.opening = end // with the second file
+	}
+	step, err := c.Compare(ctx, "", 1000)
+	if err != nil || step.Items != 2 || step.Next != fmt.Sprint(uploads[1]) {
+		t.Fatalf("%d files were compared, and %q follows, %v; want 2 through %d", step.Items, step.Next, err, uploads[1])
+	}
+	if step, err := c.Compare(ctx, step.Next, 1000); err == nil || step.Items != 0 {
+		t.Errorf("%d files were compared without time, %v", step.Items, err)
+	}
+	if step, err = c.Compare(t.Context(), step.Next, 1000); err != nil || step.Items != 3 || step.Next != "" {
+		t.Errorf("%d files were compared at last, and %q follows, %v; want 3 and nothing", step.Items, step.Next, err)
+	}
+}
+
 // A total that is not the sum of its uploads is found in one round, and counted again.
 func TestWrongTotalsAreFoundAndCounted(t *testing.T) {
 	r := open(t, media.Config{})
