@@ -2007,6 +2007,10 @@ mutant "drop a rejected file that a message names" internal/service/media/video.
 mutant "drop a rejected file of another user" internal/service/media/video.go 's/owner = \$2 AND complete = 1/owner <> $2 + 99 AND complete = 1/' '^TestRejectedVideos$' ./internal/service/media
 mutant "drop a rejected file that is a picture of something" internal/service/media/video.go 's/owner = \$2 AND complete = 1/owner = $2 AND complete > 0/' '^TestRejectedVideos$' ./internal/service/media
 mutant "keep the file of which no video can be made" internal/service/video/create.go 's/if transcode\.IsRefusal\(err\) \{/if transcode.IsRefusal(nil) {/' '^TestRefusals$' ./internal/service/video
+mutant "forget what replaced a setting" internal/app/config/unknown.go 's/rename\(former\) == name/rename(former) == name+"x"/' ErrorsNameTheSetting ./internal/app/config
+mutant "name no setting that may be meant" internal/app/config/unknown.go 's/; i >= 0 \{/; i >= 9999 {/' ErrorsNameTheSetting ./internal/app/config
+mutant "name no setting that a variable of the environment may mean" internal/app/config/unknown.go 's/strings\.ToLower\(rename\(n\)\)/strings.TrimSpace(rename(n))/' ErrorsNameTheSetting ./internal/app/config
+mutant "forget rialto bench search where a word is mistyped" internal/tool/bench/bench.go 's/"video", "search", "idle"/"video", "idle"/' MistypedCommandsAreRecognized ./internal/tool/bench
 mutant_ts "continue an upload with another file of the same size" src/multipart.ts 's/byte !== sum\[k\]/byte < 0 \&\& byte !== sum[k]/' test/unit/multipart.test.ts
 mutant_ts "take the parts of another device for those of the file where no checksums can be computed" src/multipart.ts 's/if \(!sum\) return \{ \.\.\.state.*\};/if (!sum) return state;/' test/unit/multipart.test.ts
 mutant_ts "give up where an upload to be continued is gone" src/multipart.ts 's/err\.reason !== "no_upload"/err.reason !== "none"/' test/unit/multipart.test.ts

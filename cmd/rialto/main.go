@@ -140,6 +140,6 @@ func main() {
 		}
 		names = append(names, c.name)
 	}
-	fmt.Fprintf(os.Stderr, "rialto: %s; rialto help lists all commands\n", commandline.Unknown(name, names))
+	fmt.Fprintf(os.Stderr, "rialto: %s\nrialto help lists all commands.\n", commandline.Unknown(name, names))
 	os.Exit(2)
 }

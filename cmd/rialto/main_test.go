@@ -65,7 +65,7 @@ func TestEachCommandHelps(t *testing.T) {
 	if _, out, code := run(t, "nope"); code != 2 || !strings.Contains(out, `"nope"`) || !strings.Contains(out, "rialto help") {
 		t.Errorf("an unknown command: %d, %q", code, out)
 	}
-	if _, out, code := run(t, "serch"); code != 2 || !strings.Contains(out, `did you mean "search"?`) {
+	if _, out, code := run(t, "serch"); code != 2 || out != "rialto: unknown command \"serch\"; did you mean \"search\"?\nrialto help lists all commands.\n" {
 		t.Errorf("a mistyped command: %d, %q", code, out)
 	}
 	for _, c := range commands() {

@@ -234,7 +234,7 @@ func readEnvironment(environ []string, fields settable) (faults []error) {
 		}
 		name, ok := names[k]
 		if !ok {
-			faults = append(faults, fmt.Errorf("environment: %s is no setting; rialto check --reference lists them", k))
+			faults = append(faults, fmt.Errorf("environment: %s %s", k, fields.unknown(k, variable)))
 		} else if err := fields.set(name, text); err != nil {
 			faults = append(faults, fmt.Errorf("environment: %s: %w", k, err))
 		}
@@ -278,7 +278,7 @@ func (s *settable) collect(v reflect.Value, prefix string) {
 func (s settable) set(name, text string) error {
 	field, ok := s.fields[name]
 	if !ok {
-		return fmt.Errorf("%q is no setting; rialto check --reference lists them", name)
+		return fmt.Errorf("%q %s", name, s.unknown(name, dotted))
 	}
 	if err := parse(field, text); err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -69,7 +69,7 @@ func (r *reader) settings(n ast.Node, prefix string, fields settable) {
 		case !ok && fields.above(name):
 			r.settings(p.Value, name, fields)
 		case !ok:
-			r.fault(p, "%q is no setting; rialto check --reference lists them", name)
+			r.fault(p, "%q %s", name, fields.unknown(name, dotted))
 		default:
 			r.value(p.Value, name, field)
 		}

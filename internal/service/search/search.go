@@ -165,7 +165,7 @@ func (s *Service) weights() Weights {
 type Config struct {
 	// Off: this node has no index, and answers no searches. Default false.
 	Off bool `yaml:"off"`
-	// RecencyHalfLife is the age at which half of that is lost; 0 is 720h, 30 days.
+	// RecencyHalfLife is the age at which a score has lost half of what the weight search_recency lets it lose; 0 is 720h, 30 days.
 	RecencyHalfLife time.Duration `yaml:"recency_half_life"`
 	// Niceness of the process that has the index, at most 19; 0 is 10, below 0: that of the server. The higher, the more of a busy processor the server gets before
 	// it.
