@@ -143,7 +143,7 @@ func (s *Service) compare(ctx context.Context, behind, upTo setKey) (sets int, w
 }
 
 func (w wrongSize) difference(s *Service) reconciliation.Difference {
-	return reconciliation.Difference{Subject: fmt.Sprint(w.kind, " ", w.subject), What: fmt.Sprintf("the set has %d members, and %d were counted", w.members, w.counted),
+	return reconciliation.Difference{Subject: fmt.Sprint(w.kind, " ", w.subject), What: fmt.Sprintf("%d were counted, and the set has %d", w.counted, w.members),
 		Correct: func(ctx context.Context, tx *sql.Tx) (bool, error) { return w.correct(ctx, tx) }}
 }
 

@@ -89,8 +89,8 @@ func TestWrongSizesAreFoundAndCorrected(t *testing.T) {
 		}
 		found, sets := f.round(f.nodes[0], limit)
 		differences := map[string]string{
-			"post_likes 3": "the set has 3 members, and 8 were counted", "post_likes 4": "the set has 4 members, and -2 were counted", "post_likes 5": "the set has 5 members, and 0 were counted",
-			"post_likes 21": "the set has 12000 members, and 11999 were counted", "post_likes 22": "the set has 3 members, and 6 were counted", "post_likes 5000": "the set has 0 members, and 9 were counted",
+			"post_likes 3": "8 were counted, and the set has 3", "post_likes 4": "-2 were counted, and the set has 4", "post_likes 5": "0 were counted, and the set has 5",
+			"post_likes 21": "11999 were counted, and the set has 12000", "post_likes 22": "6 were counted, and the set has 3", "post_likes 5000": "9 were counted, and the set has 0",
 		}
 		if !maps.Equal(found, differences) || sets != 23 {
 			t.Errorf("with %d items at once, of %d sets these differed: %q, want %q", limit, sets, found, differences)
