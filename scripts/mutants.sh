@@ -2011,6 +2011,9 @@ mutant "forget what replaced a setting" internal/app/config/unknown.go 's/rename
 mutant "name no setting that may be meant" internal/app/config/unknown.go 's/; i >= 0 \{/; i >= 9999 {/' ErrorsNameTheSetting ./internal/app/config
 mutant "name no setting that a variable of the environment may mean" internal/app/config/unknown.go 's/strings\.ToLower\(rename\(n\)\)/strings.TrimSpace(rename(n))/' ErrorsNameTheSetting ./internal/app/config
 mutant "forget rialto bench search where a word is mistyped" internal/tool/bench/bench.go 's/"video", "search", "idle"/"video", "idle"/' MistypedCommandsAreRecognized ./internal/tool/bench
+mutant "take an index of an earlier version for a damaged one, beside the process" internal/engine/searchindex/indexprocess/reply.go 's/searchindex\.ErrFormat, searchindex\.ErrCorrupt,/searchindex.ErrCorrupt,/' AnIndexOfAnotherFormat ./internal/engine/searchindex/indexprocess
+mutant "log an index of an earlier version as damage" internal/service/search/generation.go 's/if errors\.Is\(err, searchindex\.ErrFormat\) \{/if err == searchindex.ErrFormat {/' AnEarlierIndexGetsVideosAndFiles ./internal/service/search
+mutant "log an index of another dictionary as damage" internal/service/search/generation.go 's/return searchindex\.ErrFormat/return searchindex.ErrCorrupt/' '^TestAnIndexOfAnotherDictionaryIsBuiltAgain$' ./internal/service/search
 mutant_ts "continue an upload with another file of the same size" src/multipart.ts 's/byte !== sum\[k\]/byte < 0 \&\& byte !== sum[k]/' test/unit/multipart.test.ts
 mutant_ts "take the parts of another device for those of the file where no checksums can be computed" src/multipart.ts 's/if \(!sum\) return \{ \.\.\.state.*\};/if (!sum) return state;/' test/unit/multipart.test.ts
 mutant_ts "give up where an upload to be continued is gone" src/multipart.ts 's/err\.reason !== "no_upload"/err.reason !== "none"/' test/unit/multipart.test.ts

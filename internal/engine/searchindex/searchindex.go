@@ -197,6 +197,14 @@ type Result struct {
 // ErrCorrupt wraps the errors of an index that has to be rebuilt.
 var ErrCorrupt = errors.New("searchindex: the index is damaged")
 
+// ErrFormat wraps the errors of an index that has to be rebuilt although it is not damaged: an earlier version of the program made it, or it has the words of another dictionary. It is an ErrCorrupt.
+var ErrFormat error = formatError{}
+
+type formatError struct{}
+
+func (formatError) Error() string { return "searchindex: the index has another format" }
+func (formatError) Unwrap() error { return ErrCorrupt }
+
 // Index stores documents and finds them by their words.
 type Index interface {
 	// Apply stores a batch durably. It may be repeated.

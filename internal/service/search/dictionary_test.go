@@ -1,6 +1,8 @@
 package search_test
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/eventually"
@@ -38,7 +40,13 @@ func TestAnIndexOfAnotherDictionaryIsBuiltAgain(t *testing.T) {
 	}
 	compare(false, true)
 	f.dictionary = searchindextest.Dictionary(t)
+	var logged strings.Builder
+	f.logger = slog.New(slog.NewTextHandler(&logged, nil))
 	f.restart()
+	if text := logged.String(); strings.Contains(text, "ERROR") || strings.Count(text, "WARN") != 1 || !strings.Contains(text, "search.dictionary") {
+		t.Errorf("what an operator asked for is logged as %s", text)
+	}
+	f.logger = nil
 	if f.Complete() {
 		t.Error("an index without words of the dictionary says that it is complete")
 	}

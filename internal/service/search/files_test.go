@@ -3,10 +3,12 @@ package search_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -226,7 +228,13 @@ func TestAnEarlierIndexGetsVideosAndFiles(t *testing.T) {
 		t.Fatalf("formats: %v", formats)
 	}
 	must(t, os.WriteFile(formats[0], []byte("rialto search 3\n"), 0o600))
+	var logged strings.Builder
+	f.logger = slog.New(slog.NewTextHandler(&logged, nil))
 	f.restart()
+	if text := logged.String(); strings.Contains(text, "ERROR") || strings.Count(text, "WARN") != 1 || !strings.Contains(text, "another version") {
+		t.Errorf("an upgrade is logged as %s", text)
+	}
+	f.logger = nil
 	if _, out := f.find(f.users[0], &searchv1.SearchRequest{Query: "report kind:file"}); !out.Incomplete {
 		t.Error("the answer of an index that is being built says that it is complete")
 	}

@@ -50,6 +50,7 @@ type fixture struct {
 	*search.Service
 	// dictionary and preferences of services that are made from then on
 	dictionary  *searchindex.Dictionary
+	logger      *slog.Logger
 	preferences func(ctx context.Context, tx *sql.Tx, reader id.User, posts []uint64) (map[uint64]float64, error)
 	weights     search.Weights
 
@@ -196,7 +197,7 @@ func (f *fixture) restart() {
 	if f.Service != nil {
 		must(f.t, f.CloseIndex())
 	}
-	s, err := search.New(context.Background(), search.Deps{DB: f.db, Log: cmp.Or(f.indexed, f.log), Chat: f.chat, Accounts: f.accounts, Posts: f.feed, Videos: f.videos, Dictionary: f.dictionary, Weights: func() search.Weights { return f.weights }, Preferences: f.preferences, Dir: f.dir, Secret: []byte("of pages"), Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
+	s, err := search.New(context.Background(), search.Deps{DB: f.db, Log: cmp.Or(f.indexed, f.log), Chat: f.chat, Accounts: f.accounts, Posts: f.feed, Videos: f.videos, Dictionary: f.dictionary, Weights: func() search.Weights { return f.weights }, Preferences: f.preferences, Dir: f.dir, Secret: []byte("of pages"), Clock: f.clock, Logger: cmp.Or(f.logger, slog.New(slog.DiscardHandler)),
 		Open: func(_ context.Context, dir string) (searchindex.Index, error) {
 			index, err := blevesearch.Open(dir, slog.New(slog.DiscardHandler))
 			if err != nil {

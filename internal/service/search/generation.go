@@ -85,14 +85,14 @@ func (s *Service) newGeneration(ctx context.Context, g *generation) (*generation
 	return g, nil
 }
 
-// otherDictionary is the error of an index that was built with another search.dictionary. It is built again, as a damaged one is.
+// otherDictionary is the error of an index that was built with another search.dictionary. It is built again.
 type otherDictionary struct{ generation uint64 }
 
 func (o *otherDictionary) Error() string {
 	return fmt.Sprintf("generation %d of the search index was built with another search.dictionary", o.generation)
 }
 
-func (o *otherDictionary) Unwrap() error { return searchindex.ErrCorrupt }
+func (o *otherDictionary) Unwrap() error { return searchindex.ErrFormat }
 
 // openAll opens the generation that answers, or a new one, and the one that is being built, if there is one. It removes all others.
 func (s *Service) openAll(ctx context.Context) (list []*generation, err error) {
@@ -107,7 +107,11 @@ func (s *Service) openAll(ctx context.Context) (list []*generation, err error) {
 		g, err := s.open(ctx, n)
 		switch {
 		case errors.Is(err, searchindex.ErrCorrupt):
-			s.deps.Logger.Error("the search index is damaged, or of another form; it is removed and built again from the stores, and answers say that they are incomplete until it is done", "error", err)
+			if errors.Is(err, searchindex.ErrFormat) {
+				s.deps.Logger.Warn("the search index is of another version of Rialto, or has the words of another search.dictionary; it is built again from the stores, and answers say that they are incomplete until it is done", "cause", err)
+			} else {
+				s.deps.Logger.Error("the search index is damaged; it is removed and built again from the stores, and answers say that they are incomplete until it is done", "error", err)
+			}
 			if err := os.RemoveAll(filepath.Join(s.deps.Dir, strconv.FormatUint(n, 10))); err != nil {
 				return list, err
 			}

@@ -150,7 +150,7 @@ func checkFormat(dir string) (fresh bool, err error) {
 	case err == nil && string(found) == format:
 		return false, nil
 	case err == nil:
-		return false, fmt.Errorf("%w: %s is of another format", searchindex.ErrCorrupt, dir)
+		return false, fmt.Errorf("%w: %s", searchindex.ErrFormat, dir)
 	case !errors.Is(err, os.ErrNotExist):
 		return false, err
 	}

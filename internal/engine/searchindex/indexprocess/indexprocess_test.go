@@ -142,6 +142,15 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// Callers tell an index of an earlier version from a damaged one.
+func TestAnIndexOfAnotherFormat(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "FORMAT"), []byte("rialto search 1\n"), 0o600))
+	if _, err := indexprocess.Open(t.Context(), config("serve", dir)); !errors.Is(err, searchindex.ErrFormat) || !errors.Is(err, searchindex.ErrCorrupt) {
+		t.Errorf("it was opened: %v", err)
+	}
+}
+
 // The end of a call's context ends the call, and its work in the process.
 func TestCancellation(t *testing.T) {
 	index := open(t, "patient", "")

@@ -18,8 +18,8 @@ type reply struct {
 	Cause   int
 }
 
-// causes are the errors that callers tell apart.
-var causes = []error{searchindex.ErrCorrupt, context.Canceled, context.DeadlineExceeded, errClosed}
+// causes are the errors that callers tell apart. ErrFormat comes before ErrCorrupt, which it is, too.
+var causes = []error{searchindex.ErrFormat, searchindex.ErrCorrupt, context.Canceled, context.DeadlineExceeded, errClosed}
 
 func (r *reply) fail(err error) {
 	r.Failed, r.Message, r.Cause = true, err.Error(), -1
