@@ -179,6 +179,13 @@ func (c Config) ReadDictionary() (*searchindex.Dictionary, error) {
 	if c.Dictionary == "" {
 		return nil, nil
 	}
+	info, err := os.Stat(c.Dictionary)
+	if err != nil {
+		return nil, fmt.Errorf("search.dictionary: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxDictionaryFile { // to open a named pipe may wait for ever
+		return nil, fmt.Errorf("search.dictionary: %s is not a regular file of at most %d MiB", c.Dictionary, maxDictionaryFile>>20)
+	}
 	f, err := os.Open(c.Dictionary)
 	if err != nil {
 		return nil, fmt.Errorf("search.dictionary: %w", err)
@@ -210,6 +217,8 @@ const (
 	defaultHalfLife = 30 * 24 * time.Hour
 	defaultNiceness = 10
 	maxNiceness     = 19
+	// maxDictionaryFile bounds the file of a dictionary, in bytes: a million words with their frequencies have about 20 MB.
+	maxDictionaryFile = 256 << 20
 )
 
 // ProcessNiceness is the niceness of the process that has the index.
