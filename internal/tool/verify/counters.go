@@ -18,7 +18,7 @@ func (c *check) counters() error {
 		if err := r.Scan(&kind, &subject, &members, &counted); err != nil {
 			return err
 		}
-		c.report.violate("counters", fmt.Sprintf("subject %d, kind %d", subject, kind), "the counter is %d, and the set has %d members; a server repairs it within an hour", counted, members)
+		c.report.violate("counters", fmt.Sprintf("subject %d, kind %d", subject, kind), "the counter is %d, and the set has %d members; a server corrects it when it compares counts", counted, members)
 		return nil
 	})
 }
