@@ -2024,6 +2024,7 @@ mutant "take a file in the folder of another conversation for a segment" interna
 mutant "no range of the flags of a search" internal/tool/bench/search_flags.go 's/"probes", 10, 1, 100,/"probes", 10, 1, 101,/' '^TestSearchFlagsHaveRanges$' ./internal/tool/bench
 mutant "begin again with files whose comparison took too long" internal/service/media/compare.go 's/if err != nil \&\& i > 0 \{/if err != nil \&\& i < 0 {/' '^TestSlowFilesAreComparedInSeveralSteps$' ./internal/service/media
 mutant "read a dictionary of any size, or from a pipe" internal/service/search/search.go 's/!info\.Mode\(\)\.IsRegular\(\) \|\| info\.Size\(\) > maxDictionaryFile/info.Size() < 0/' ADictionaryIsARegularFile ./internal/service/search
+mutant "log a difference again in each round" internal/platform/reconciliation/reconciliation.go 's/if known == 0 \|\| f\.Corrected \{/if known >= 0 || f.Corrected {/' '^TestADifferenceIsFoundWithinARound$' ./internal/platform/reconciliation
 
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts

@@ -202,7 +202,7 @@ func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, did Step) (sto
 	return stored, err
 }
 
-// storeDifferences corrects what can be, and stores the differences of a round, as many as are kept.
+// storeDifferences corrects what can be, and stores the differences of a round, as many as are kept. It returns those that are new, and those that it corrected.
 func (s *Service) storeDifferences(ctx context.Context, tx *sql.Tx, r Round, list []Difference, now int64) (stored []Found, err error) {
 	var kept int
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM reconciliation_differences WHERE comparison = $1`, r.Comparison).Scan(&kept); err != nil {
@@ -218,14 +218,18 @@ func (s *Service) storeDifferences(ctx context.Context, tx *sql.Tx, r Round, lis
 				continue
 			}
 		}
-		stored = append(stored, f)
 		done, err := tx.ExecContext(ctx, `UPDATE reconciliation_differences SET what = $3, round = $4, corrected = $5 WHERE comparison = $1 AND subject = $2`, r.Comparison, d.Subject, d.What, r.Number, f.Corrected)
 		if err != nil {
 			return nil, err
 		}
-		if n, err := done.RowsAffected(); err != nil {
+		known, err := done.RowsAffected()
+		if err != nil {
 			return nil, err
-		} else if n > 0 || kept == maxDifferences {
+		}
+		if known == 0 || f.Corrected {
+			stored = append(stored, f)
+		}
+		if known > 0 || kept == maxDifferences {
 			continue
 		}
 		kept++

@@ -100,6 +100,25 @@ type fixture struct {
 	clock   *clocktest.Manual
 	audit   *auditlog.Log
 	jobs    *job.Service
+	log     logged
+}
+
+// logged is what a service has logged, also on other goroutines.
+type logged struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) count(what string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), what)
 }
 
 func must(t *testing.T, err error) {
@@ -119,7 +138,7 @@ func open(t *testing.T) *fixture {
 	must(t, err)
 	f.audit, err = auditlog.New(t.Context(), db, f.clock)
 	must(t, err)
-	f.Service, err = reconciliation.New(t.Context(), reconciliation.Deps{DB: db, Jobs: f.jobs, Audit: f.audit, Comparisons: []reconciliation.Comparison{f.numbers}, Clock: f.clock, Logger: logger}, reconciliation.Config{PerMinute: 4})
+	f.Service, err = reconciliation.New(t.Context(), reconciliation.Deps{DB: db, Jobs: f.jobs, Audit: f.audit, Comparisons: []reconciliation.Comparison{f.numbers}, Clock: f.clock, Logger: slog.New(slog.NewTextHandler(&f.log, nil))}, reconciliation.Config{PerMinute: 4})
 	must(t, err)
 	workers := job.NewWorkers(map[string]int{job.DefaultQueue: 1})
 	f.AddWorkers(workers)
@@ -190,6 +209,9 @@ func TestADifferenceIsFoundWithinARound(t *testing.T) {
 	f.step()
 	if got := f.subjects(); !slices.Equal(got, []string{"number 9"}) {
 		t.Errorf("after the second round there are %q", got)
+	}
+	if two, nine := f.log.count(`subject="number 2"`), f.log.count(`subject="number 9"`); two != 1 || nine != 1 {
+		t.Errorf("the differences were logged %d and %d times, want once each", two, nine)
 	}
 	families, err := registryOf(f.Service).Gather()
 	if err != nil || len(families) != 3 || families[1].GetName() != "rialto_reconciliation_differences" || families[1].GetMetric()[0].GetGauge().GetValue() != 1 {
