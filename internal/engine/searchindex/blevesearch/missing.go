@@ -78,7 +78,7 @@ func (s *storedDocuments) has(ctx context.Context, number uint32, d *searchindex
 	}
 	stored := newDocument(d)
 	for _, f := range stored.fields {
-		words := f.words
+		var words []string
 		switch f.name {
 		case textField, denseField:
 			words = f.text.of(f.dense)
