@@ -61,9 +61,7 @@ func TestAPageOfAListIsOneRequest(t *testing.T) {
 		b.names = append(b.names, "files/"+want[i])
 	}
 	slices.Sort(want)
-	for _, other := range []string{"files/media/00/Other", "files/media/00/a b", "files/media2/1", "media/1", "other/media/1", "files/media/zz"} {
-		b.names = append(b.names, other)
-	}
+	b.names = append(b.names, "files/media/00/Other", "files/media/00/a b", "files/media2/1", "media/1", "other/media/1", "files/media/zz")
 	want = append(want, "media/zz")
 	slices.Sort(b.names)
 	server := httptest.NewServer(b)
