@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/app/config"
@@ -285,7 +286,7 @@ func createFirstKey(ctx context.Context, data string, key account.NewKey, by aud
 	if err != nil {
 		return err
 	}
-	n := &Node{config: c, clock: clock.System{}, logger: slog.New(slog.DiscardHandler), registry: telemetry.NewRegistry(), stack: lifecycle.New()}
+	n := &Node{config: c, dictionary: sync.OnceValues(c.Search.ReadDictionary), clock: clock.System{}, logger: slog.New(slog.DiscardHandler), registry: telemetry.NewRegistry(), stack: lifecycle.New()}
 	if err := n.openEngines(ctx); err != nil {
 		return errors.Join(err, n.Close())
 	}

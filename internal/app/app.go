@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/bus"
 	"github.com/rialto-im/rialto/internal/engine/bus/natsbus"
+	"github.com/rialto-im/rialto/internal/engine/searchindex"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/platform/activity"
@@ -115,6 +117,8 @@ type Node struct {
 	stack    *lifecycle.Stack
 	closers  []func() error // of the engines, in the order they were opened
 	yield    func()         // to other goroutines, also those that wait for input
+	// dictionary of the search, which is read once; nil: there is none.
+	dictionary func() (*searchindex.Dictionary, error)
 
 	name            string
 	startedMs       int64
@@ -218,7 +222,7 @@ type Node struct {
 
 // openNode opens a node. indexCommand makes the command of a process that serves the search index in a directory; nil: the index is in this process.
 func openNode(ctx context.Context, c *config.Config, logger *slog.Logger, now clock.Clock, indexCommand func(dir string) *exec.Cmd) (_ *Node, err error) {
-	n := &Node{config: c, indexCommand: indexCommand, clock: now, logger: logger, outgoing: outgoing.New(logger), registry: telemetry.NewRegistry(), calls: telemetry.NewCalls("send", "sync"), stack: lifecycle.New(), threads: newThreads(setThreads), missed: make(missedEvents, 1), startedMs: now.Now().UnixMilli()}
+	n := &Node{config: c, dictionary: sync.OnceValues(c.Search.ReadDictionary), indexCommand: indexCommand, clock: now, logger: logger, outgoing: outgoing.New(logger), registry: telemetry.NewRegistry(), calls: telemetry.NewCalls("send", "sync"), stack: lifecycle.New(), threads: newThreads(setThreads), missed: make(missedEvents, 1), startedMs: now.Now().UnixMilli()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())

@@ -126,7 +126,7 @@ func (n *Node) agreeSettings(ctx context.Context) error {
 	mine = "an index of each node"
 	if c := n.config.OpenSearch; len(c.URLs) > 0 {
 		mine = "OpenSearch (index " + cmp.Or(c.Index, "rialto") + ")"
-		dictionary, err := n.config.Search.ReadDictionary()
+		dictionary, err := n.dictionary()
 		if err != nil {
 			return err
 		}

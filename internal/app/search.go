@@ -41,7 +41,7 @@ func (n *Node) openSearch(ctx context.Context) error {
 	if n.config.Clustered() {
 		deps.Bus = n.bus
 	}
-	if deps.Dictionary, err = n.config.Search.ReadDictionary(); err != nil {
+	if deps.Dictionary, err = n.dictionary(); err != nil {
 		return err
 	}
 	switch {

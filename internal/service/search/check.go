@@ -214,44 +214,25 @@ func (q *request) visible(ctx context.Context, tx *sql.Tx, found []searchindex.H
 	return posts, err
 }
 
-// prefer adds to the scores of posts what the reader likes of them.
-func (q *request) prefer(ctx context.Context, tx *sql.Tx, hits []*searchv1.Hit) error {
-	var posts []uint64
-	for _, h := range hits {
-		if h != nil {
-			posts = append(posts, h.Post.Id)
-		}
-	}
-	if q.service.deps.Preferences == nil || q.weights.Preference == 0 || len(posts) == 0 {
-		return nil
-	}
-	liked, err := q.service.deps.Preferences(ctx, tx, q.reader, posts)
-	for _, h := range hits {
-		if h != nil {
-			h.Score.Preference = 1 + q.weights.Preference*liked[h.Post.Id]
-			h.Score.Total *= h.Score.Preference
-		}
-	}
-	return err
-}
-
 func (q *request) checkPosts(ctx context.Context, found []searchindex.Hit, hits []*searchv1.Hit) error {
-	return q.service.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		posts, err := q.visible(ctx, tx, found)
-		if err != nil {
-			return err
-		}
-		for i := range found {
-			p := posts[found[i].ID.Number]
-			if p == nil {
-				continue
-			}
-			if hits[i] = q.hit(&found[i], plainText(textOfPost(p.Content))); hits[i] != nil {
-				hits[i].Post = p
-			}
-		}
-		return q.prefer(ctx, tx, hits)
+	var posts map[uint64]*feedv1.Post
+	err := q.service.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
+		posts, err = q.visible(ctx, tx, found)
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		p := posts[found[i].ID.Number]
+		if p == nil {
+			continue
+		}
+		if hits[i] = q.hit(&found[i], plainText(textOfPost(p.Content))); hits[i] != nil {
+			hits[i].Post = p
+		}
+	}
+	return nil
 }
 
 // checkVideos reads posts, and the videos that they show, as of one transaction.
@@ -286,7 +267,7 @@ func (q *request) checkVideos(ctx context.Context, found []searchindex.Hit, hits
 				hits[i].Post, hits[i].Video = posts[n], videos[n]
 			}
 		}
-		return q.prefer(ctx, tx, hits)
+		return nil
 	})
 }
 

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"time"
@@ -105,9 +106,11 @@ func (s *Service) Search(ctx context.Context, reader id.User, r *searchv1.Search
 		case err != nil:
 			return nil, err
 		case len(group.Hits) > 0 || group.Next != "":
-			sortHits(group.Hits)
 			out.Groups = append(out.Groups, group)
 		}
+	}
+	if err := q.prefer(ctx, out.Groups); err != nil {
+		return nil, err
 	}
 	best := func(g *searchv1.HitGroup) float64 {
 		if len(g.Hits) == 0 {
@@ -126,9 +129,37 @@ func (s *Service) Search(ctx context.Context, reader id.User, r *searchv1.Search
 	return out, nil
 }
 
-// sortHits puts the hits of a page in the order of their scores, to which preferences have added.
-func sortHits(hits []*searchv1.Hit) {
-	slices.SortStableFunc(hits, func(a, b *searchv1.Hit) int { return cmp.Compare(b.Score.Total, a.Score.Total) })
+// prefer adds to the scores of posts and videos what the reader likes of them, and puts the hits of each page in the order of the scores. What the reader likes is read once for an answer.
+func (q *request) prefer(ctx context.Context, groups []*searchv1.HitGroup) error {
+	var posts []uint64
+	for _, g := range groups {
+		for _, h := range g.Hits {
+			if h.Post != nil {
+				posts = append(posts, h.Post.Id)
+			}
+		}
+	}
+	if q.service.deps.Preferences == nil || q.weights.Preference == 0 || len(posts) == 0 {
+		return nil
+	}
+	var liked map[uint64]float64
+	err := q.service.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) (err error) {
+		liked, err = q.service.deps.Preferences(ctx, tx, q.reader, posts)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		for _, h := range g.Hits {
+			if h.Post != nil {
+				h.Score.Preference = 1 + q.weights.Preference*liked[h.Post.Id]
+				h.Score.Total *= h.Score.Preference
+			}
+		}
+		slices.SortStableFunc(g.Hits, func(a, b *searchv1.Hit) int { return cmp.Compare(b.Score.Total, a.Score.Total) })
+	}
+	return nil
 }
 
 // newRequest checks a request and resolves its names. wanted are the kinds that it may find.

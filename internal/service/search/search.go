@@ -198,17 +198,20 @@ func (c Config) ReadDictionary() (*searchindex.Dictionary, error) {
 	return d, nil
 }
 
-// Check reports settings that are not valid.
+// Check reports settings that are not valid, and a dictionary that cannot be read.
 func (c Config) Check() error {
+	_, err := c.ReadDictionary()
+	return errors.Join(c.checkValues(), err)
+}
+
+// checkValues is Check without the file of the dictionary, which callers of New have read.
+func (c Config) checkValues() error {
 	var faults []error
 	if c.RecencyHalfLife < 0 {
 		faults = append(faults, fmt.Errorf("search.recency_half_life is %v; it is above 0", c.RecencyHalfLife))
 	}
 	if c.Niceness > maxNiceness {
 		faults = append(faults, fmt.Errorf("search.niceness is %d; it is at most %d", c.Niceness, maxNiceness))
-	}
-	if _, err := c.ReadDictionary(); err != nil {
-		faults = append(faults, err)
 	}
 	return errors.Join(faults...)
 }
@@ -264,7 +267,7 @@ func defaultSizes() sizes {
 
 // New creates the tables if they are missing. Run opens the index.
 func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
-	if err := config.Check(); err != nil {
+	if err := config.checkValues(); err != nil {
 		return nil, err
 	}
 	if config.Off {

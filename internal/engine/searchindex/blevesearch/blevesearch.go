@@ -216,36 +216,47 @@ func recovered(err *error) {
 }
 
 // Checkpoints implements searchindex.Index.
-func (i *Index) Checkpoints(ctx context.Context, names []string) (at []uint64, err error) {
-	i.use.RLock()
-	defer i.use.RUnlock()
-	if i.closed {
-		return nil, errClosed
-	}
-	defer recovered(&err)
-	reader, err := i.engine.Reader()
+func (i *Index) Checkpoints(ctx context.Context, names []string) ([]uint64, error) {
+	at := make([]uint64, len(names))
+	err := i.eachSegment(ctx, func(of *scorch.SegmentSnapshot, part *indexsegment.Segment) error {
+		return readCheckpoints(of, part, names, at)
+	})
 	if err != nil {
 		return nil, err
-	}
-	defer reader.Close() //nolint:errcheck // it only counts references
-	at = make([]uint64, len(names))
-	for _, of := range reader.(*scorch.IndexSnapshot).Segments() {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := readCheckpoints(of, names, at); err != nil {
-			return nil, err
-		}
 	}
 	return at, nil
 }
 
-// readCheckpoints sets the checkpoints that a segment has.
-func readCheckpoints(of *scorch.SegmentSnapshot, names []string, at []uint64) error {
-	part, err := indexsegment.Of(of.Segment())
+// eachSegment visits the segments of the index as of one moment, until a visit fails or ctx ends.
+func (i *Index) eachSegment(ctx context.Context, visit func(of *scorch.SegmentSnapshot, part *indexsegment.Segment) error) (err error) {
+	i.use.RLock()
+	defer i.use.RUnlock()
+	if i.closed {
+		return errClosed
+	}
+	defer recovered(&err)
+	reader, err := i.engine.Reader()
 	if err != nil {
 		return err
 	}
+	defer reader.Close() //nolint:errcheck // it only counts references
+	for _, of := range reader.(*scorch.IndexSnapshot).Segments() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		part, err := indexsegment.Of(of.Segment())
+		if err != nil {
+			return err
+		}
+		if err := visit(of, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readCheckpoints sets the checkpoints that a segment has.
+func readCheckpoints(of *scorch.SegmentSnapshot, part *indexsegment.Segment, names []string, at []uint64) error {
 	for k, name := range names {
 		numbers, err := of.DocNumbers([]string{checkpointID(name)})
 		if err != nil {

@@ -11,51 +11,34 @@ import (
 
 // Missing implements searchindex.Index. Documents are found by their ids. Each term of theirs is then read once in a segment, and nothing of other documents is.
 func (i *Index) Missing(ctx context.Context, list []searchindex.Document) (missing []searchindex.ID, err error) {
-	i.use.RLock()
-	defer i.use.RUnlock()
-	if i.closed {
-		return nil, errClosed
-	}
-	defer recovered(&err)
-	reader, err := i.engine.Reader()
-	if err != nil {
-		return nil, err
-	}
-	defer reader.Close() //nolint:errcheck // it only counts references
 	ids, places := make([]string, len(list)), make(map[string]int, len(list))
 	for n := range list {
 		ids[n] = packID(list[n].ID)
 		places[ids[n]] = n
 	}
 	found := make([]bool, len(list))
-	for _, part := range reader.(*scorch.IndexSnapshot).Segments() {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		numbers, err := part.DocNumbers(ids)
-		if err != nil || numbers.IsEmpty() {
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		own, err := indexsegment.Of(part.Segment())
+	err = i.eachSegment(ctx, func(of *scorch.SegmentSnapshot, part *indexsegment.Segment) error {
+		numbers, err := of.DocNumbers(ids)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		s := &storedDocuments{part: own, sets: map[string]*roaring.Bitmap{}}
+		s := &storedDocuments{part: part, sets: map[string]*roaring.Bitmap{}}
 		for documents := numbers.Iterator(); documents.HasNext(); {
 			number := documents.Next()
-			id, err := own.DocID(uint64(number))
+			id, err := part.DocID(uint64(number))
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if n, ok := places[string(id)]; ok {
 				if found[n], err = s.has(ctx, number, &list[n]); err != nil {
-					return nil, err
+					return err
 				}
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	for n := range list {
 		if !found[places[ids[n]]] {
