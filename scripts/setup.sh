@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the project needs and is missing: setup.sh run (for make run), setup.sh generate (for make generate), setup.sh test (for
-# make test), setup.sh cluster (for make test-cluster), setup.sh bridges (for the tests of bridges), setup.sh kotlin (for the SDK for Kotlin) or
-# setup.sh deployed (for all tests of deploy/).
+# make test), setup.sh cluster (for make test-cluster), setup.sh bridges (for the tests of bridges), setup.sh kotlin (for the SDK for Kotlin),
+# setup.sh swift (for the SDK for Swift) or setup.sh deployed (for all tests of deploy/).
 # It prints what it does, and what is missing if it cannot install it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -89,6 +89,13 @@ if [ "$for" != run ]; then
 		command -v javac >/dev/null || packages+=(default-jdk-headless)
 		command -v mvn >/dev/null || packages+=(maven)
 	fi
+	if [ "$for" = swift ] && ! command -v swift >/dev/null && [ ! -x bin/debian-13/usr/bin/swift ]; then # Debian has it from 13 on
+		if apt-cache show swiftlang >/dev/null 2>&1; then
+			packages+=(swiftlang libsqlite3-dev)
+		else
+			packages+=(debootstrap)
+		fi
+	fi
 	if [ "$for" = deployed ]; then # the image runs by rootless Podman
 		for tool in podman:podman crun:crun newuidmap:uidmap; do command -v "${tool%:*}" >/dev/null || packages+=("${tool#*:}"); done
 	fi
@@ -108,6 +115,15 @@ if [ "$for" != run ]; then
 	fi
 fi
 fetched
+
+if [ "$for" = swift ] && ! command -v swift >/dev/null && [ ! -x bin/debian-13/usr/bin/swift ]; then
+	[ "$(id -u)" = 0 ] || missing "Swift 5.9 or newer, which only root can install here"
+	echo "== installing Swift, with Debian 13 in bin/debian-13 (some 2 GB)"
+	rm -rf bin/debian-13
+	debootstrap --variant=minbase --include=ca-certificates trixie bin/debian-13 >/dev/null
+	chroot bin/debian-13 apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive chroot bin/debian-13 apt-get install -y -qq --no-install-recommends swiftlang libsqlite3-dev >/dev/null
+fi
 
 scripts/web.sh
 
