@@ -68,6 +68,7 @@ for round in $(seq "$rounds"); do
 	j=$(load chat --url "$url" --pairs 100 --rate "$(calc %d "$rate/2")" --duration 10s --json)
 	row "1:1, open loop at half: delivery p50, ms" "$(number delivery_p50_ms <<<"$j")"
 	row "1:1, open loop at half: delivery p99, ms" "$(number delivery_p99_ms <<<"$j")"
+	row "1:1, open loop at half: delivery p99.9, ms" "$(number delivery_p999_ms <<<"$j")"
 	row "1:1, open loop at half: p50 in syncs" "$(calc %.1f "$(number delivery_p50_ms <<<"$j")/$sync")"
 	row "1:1, open loop at half: p99 in syncs" "$(calc %.1f "$(number delivery_p99_ms <<<"$j")/$sync")"
 	chat "1:1, W=16" --window 16

@@ -13,7 +13,7 @@ only=${1:-.} share=${SHARE:-0/1} listed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/rialto-mutants-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 tried=0 bad=() # a line for each that survived, or is none
-declare -A tests_of name_of invalid # by package; by changed file; by changed file
+declare -A named tests_of name_of invalid # by name and file; by package; by changed file; by changed file
 runs=() # a command for each mutant, which runs its tests
 
 not_a_mutant() {
@@ -29,6 +29,11 @@ survived() {
 # change NAME FILE SED LIST: writes the changed file, whose path is then in $changed, and adds it to LIST. It fails if the mutant is not
 # to be tried, or is none.
 change() {
+	if [ -n "${named[$1 $2]:-}" ]; then # often a row that a merge brought twice
+		not_a_mutant "$1" "an earlier mutant of that file has this name"
+		return 1
+	fi
+	named[$1 $2]=1
 	[[ $1 =~ $only ]] || return 1
 	[ $((listed++ % ${share#*/})) -eq "${share%/*}" ] || return 1
 	tried=$((tried + 1))
@@ -50,7 +55,7 @@ change() {
 	printf '%s\t%s\n' "$2" "$changed" >>"$work/$4"
 }
 
-# module_of FILE: the folder of the Go module that tests a file: that of the bridges has its own.
+# module_of FILE: the folder of the Go module that compiles a file: that of the bridges has its own.
 module_of() { if [[ $1 = bridges/* ]]; then echo bridges; else echo .; fi; }
 
 # mutant NAME FILE SED TESTS PACKAGE...: one of the packages' tests of that name must fail with the change.
@@ -58,6 +63,7 @@ mutant() {
 	local name=$1 file=$2 tests=$4 package
 	change "$name" "$file" "$3" "$([ "$(module_of "$file")" = . ] && echo go || echo bridges)" || return 0
 	for package in "${@:5}"; do
+		[ "$package" != ./sdk/go ] || not_a_mutant "$name" "a module of its own is written without ./: sdk/go"
 		[ -n "${tests_of[$package]:-}" ] || tests_of[$package]=$(cat "$package"/*_test.go 2>/dev/null | sed -nE 's/^func ((Test|Fuzz)[A-Za-z0-9_]*)\(.*/\1/p')
 		grep -qE "${tests%%/*}" <<<"${tests_of[$package]}" || not_a_mutant "$name" "$package has no test $tests"
 	done
@@ -133,18 +139,19 @@ with_s3() {
 
 # run_mutant NAME FILE CHANGED TESTS PACKAGE...
 run_mutant() {
-	local name=$1 changed=$3 tests=$4 package flags try began=$SECONDS module
+	local name=$1 changed=$3 tests=$4 package inner flags try began=$SECONDS module
 	module=$(module_of "$2")
 	[ -z "${invalid[$changed]:-}" ] || return 0
 	with_s3 "$tests" "${@:5}"
 	printf '{"Replace":{"%s":"%s"}}' "$PWD/$2" "$changed" >"$work/overlay.json"
 	for try in 1 2 3; do # some mutants need a race to show: a test that fails in one run of two is as good
 		for package in "${@:5}"; do
-			flags=()
-			if go -C "$module" list -deps -test "./${package#bridges/}" | grep '^pgregory.net/rapid$' >/dev/null; then
+			flags=() inner=./${package#bridges/}
+			if [ "$package" = sdk/go ]; then module=sdk/go inner=.; fi # other tests of the SDK are in packages of the server
+			if go -C "$module" list -deps -test "$inner" | grep '^pgregory.net/rapid$' >/dev/null; then
 				flags=(-args -rapid.nofailfile -rapid.shrinktime=1s) # do not store the failing input of a mutant
 			fi
-			if GOFLAGS="$GOFLAGS -overlay=$work/overlay.json" go -C "$module" test -vet=off -count 1 -timeout 80s -run "$tests" "./${package#bridges/}" "${flags[@]}" >"$work/log" 2>&1; then
+			if GOFLAGS="$GOFLAGS -overlay=$work/overlay.json" go -C "$module" test -vet=off -count 1 -timeout 80s -run "$tests" "$inner" "${flags[@]}" >"$work/log" 2>&1; then
 				continue
 			fi
 			if grep -q '\[build failed\]\|\[setup failed\]\|no tests to run' "$work/log"; then
@@ -348,11 +355,11 @@ mutant "keep the views of all deferred posts" $ranking/page.go 's/if len\(p\.pos
 mutant "keep deferred views of any size" $ranking/page.go 's/ \&\& p\.size\+p\.keptSize <= maxPageBytes//' '^TestDeferredViewsAreBounded$' $ranking
 mutant "let one author fill a page" $ranking/page.go 's/>= max\(1, p\.limit\*postsPerAuthor\/authorWindow\):/>= p.limit:/' 'RandomSchedules' $ranking
 mutant "accept the token of another reader" $ranking/page.go 's/"for you "\), uint64\(reader\)\)/"for you "), 0)/' 'OrdersAreStable' $ranking
-mutant "keep all requests for less of a reader" $ranking/less.go 's/LIMIT 1 OFFSET \$3\)\)`/LIMIT 1 OFFSET 1000 * $3))`/' 'RequestsForLessAreBounded' $ranking
+mutant "keep all requests for less of a reader" $ranking/show_less.go 's/LIMIT 1 OFFSET \$3\)\)`/LIMIT 1 OFFSET 1000 * $3))`/' 'RequestsForLessAreBounded' $ranking
 mutant "let own posts displace candidates" internal/service/feed/home_posts.go 's/^\th\.own = nil$//' '^TestHomePostsAreOfOthers$' internal/service/feed
-mutant "order kinds by scores alone" $ranking/arrange.go 's/ \|\| c\.kind == avoid \{/ {/' 'Variety' $ranking
-mutant "rank posts that are all alike first" $ranking/arrange.go 's/c\.score \+ diversity\*c\.alike/c.score/' '^TestDiversity$' $ranking
-mutant "forget with which earlier post one is alike" $ranking/arrange.go 's/max\(other\.alike, other/max(0, other/' '^TestDiversity$' $ranking
+mutant "order kinds by scores alone" $ranking/diversify.go 's/ \|\| c\.kind == avoid \{/ {/' 'Variety' $ranking
+mutant "rank posts that are all alike first" $ranking/diversify.go 's/c\.score \+ diversity\*c\.alike/c.score/' '^TestDiversity$' $ranking
+mutant "forget with which earlier post one is alike" $ranking/diversify.go 's/max\(other\.alike, other/max(0, other/' '^TestDiversity$' $ranking
 mutant "have vectors of posts for some" $ranking/neighbours.go 's/if isForEveryone\(p\) \{/if p != nil {/' '^TestNeighbours$' $ranking
 mutant "keep vectors of deleted posts" $ranking/neighbours.go 's/^\t\tn\.index\.Delete\(post\)$//' '^TestNeighbours$|^TestVectorsAreBounded$' $ranking
 mutant "keep vectors of edited posts" $ranking/neighbours.go 's/was == editedMs/was == was/' '^TestNeighbours$' $ranking
@@ -380,7 +387,7 @@ mutant "rank by a model that is not in use any more" $ranking/model.go 's/c != n
 mutant "delete the model in use" $ranking/model.go 's/kept\[i\] = \*c\.Value/kept[i] = 0 * *c.Value/' '^TestBadModels$' $ranking
 mutant "activate a model that cannot be used" $ranking/model.go 's/list\.Models\[i\]\.Evaluation == nil/false/' '^TestBadModels$' $ranking
 mutant "let auditors set weights" internal/transport/rpc/operations.go 's/(SetRankingWeightsProcedure: +)id\.Operator/\1id.Auditor/' '^TestOperatorsSetWeights$' internal/transport/rpc
-mutant "name operators as they like" internal/transport/rpc/rankings.go 's/c\.Role != id\.NoOperator/false/' '^TestOperatorsActivateModels$' internal/transport/rpc
+mutant "name operators who activate models as they like" internal/transport/rpc/rankings.go 's/c\.Role != id\.NoOperator/false/' '^TestOperatorsActivateModels$' internal/transport/rpc
 mutant "read damaged models" internal/platform/clickmodel/file.go 's/!= f\.Checksum/== ""/' '^TestFiles$' internal/platform/clickmodel
 mutant "read models of other features" internal/platform/clickmodel/file.go 's/slices\.Equal\(m\.Features, features\)/slices.Equal(m.Features, m.Features)/' '^TestBadModels$' $ranking
 mutant "train with too little data" internal/platform/clickmodel/clickmodel.go 's/len\(examples\) < MinExamples \|\| clicks < MinClicks/false/' '^TestTooLittleData$' internal/platform/clickmodel
@@ -398,8 +405,8 @@ mutant "keep a number that goes back to its default" internal/platform/runtimesw
 # Likes, favourites, views, and what is sorted by them.
 engagement=internal/service/engagement
 mutant "like what is not seen" $engagement/like.go 's/err == nil && !ok \{/err == nil \&\& !ok \&\& o.id == 0 {/' 'WhatIsNotSeen|ListsEqual' $engagement
-mutant "answer a check by that of another post" $engagement/check.go 's/group\.checks\[check\{n, u\}\] = true/for one := range group.checks { group.checks[one] = group.checks[one] || one.user == u }/' 'ChecksOfMany' $engagement
-mutant "let checks join a group that is being read" $engagement/check.go 's/c\.open, open = nil, false/open = false/' 'ChecksOfMany' $engagement
+mutant "answer a check by that of another post" $engagement/may_see.go 's/group\.checks\[check\{n, u\}\] = true/for one := range group.checks { group.checks[one] = group.checks[one] || one.user == u }/' 'ChecksOfMany' $engagement
+mutant "let checks join a group that is being read" $engagement/may_see.go 's/c\.open, open = nil, false/open = false/' 'ChecksOfMany' $engagement
 mutant "like a comment that is deleted" internal/service/comment/visible.go 's/err == nil && r\.deleted \{/err == nil \&\& r.deleted \&\& r.id == 0 {/' 'WhatIsNotSeen' $engagement
 mutant "end a list at a full page" internal/base/outputlimit/fill_page.go 's/len\(rows\) == n\) \{/len(rows) > n) {/' PageMayEndWithARead internal/base/outputlimit
 mutant "read a whole list for one page" internal/base/outputlimit/fill_page.go 's/examined \+= len\(rows\)/examined += 0/' 'PagesHaveEachEntryOnce' internal/base/outputlimit
@@ -413,13 +420,13 @@ mutant "keep a post that is shown again out of its lists" internal/service/feed/
 mutant "mark nothing" $engagement/marks.go 's/for _, o := range list \{$/for _, o := range list[:0] {/' 'HotPostsEqualNaive' $engagement
 mutant "show ranks that are newer than the first page" internal/service/comment/rank.go 's/AND r\.since <= \$5 AND r\.until > \$5/AND r.since <= $5 + 1000000 AND r.until > 1000000000/' 'CommentsByLikes' $engagement
 mutant "give comments with likes twice" internal/service/comment/rank.go 's/!ranked\[r\.id\] \{/!ranked[r.id] || at.id > 0 {/' 'CommentsByLikes' $engagement
-mutant "go on in the newest list of popular posts" $engagement/board.go 's/if p\.version == 0 \{/if p.version >= 0 {/' 'PagesOfHotPosts' $engagement
+mutant "go on in the newest list of popular posts" $engagement/popular_posts.go 's/if p\.version == 0 \{/if p.version >= 0 {/' 'PagesOfHotPosts' $engagement
 mutant "name blocked users in page tokens" internal/base/pagetoken/pagetoken.go 's/s\.aead\.Seal\(nonce, nonce, place, binding\)/append(nonce, place...)/' 'LikersPagesNameNobody' $engagement
 mutant "ignore misspelt fields of calls of servers" internal/transport/rpc/body_limits.go 's/lax := p\.access != serverAccess/lax := p.access <= serverAccess/' 'ServersMisspell' internal/transport/rpc
 mutant "let one user make a post popular by comments" internal/service/comment/count.go 's/count\(DISTINCT author\)/count(author)/' 'OneUserDoesNot' $engagement
 mutant "let one user make a post popular by reposts" internal/service/feed/repost.go 's/count\(DISTINCT author\)/count(author)/' 'OneUserDoesNot' $engagement
 mutant "count deleted comments for popular posts" internal/service/comment/count.go 's/kind = \$1 AND NOT deleted AND NOT limited AND subject/kind = $1 AND NOT limited AND subject/' 'OneUserDoesNot' $engagement
-mutant "show popular posts that are not for everyone" $engagement/board.go 's/Audience == feedv1\.Audience_AUDIENCE_EVERYONE/Audience >= feedv1.Audience_AUDIENCE_UNSPECIFIED/' 'HotPostsEqualNaive' $engagement
+mutant "show popular posts that are not for everyone" $engagement/popular_posts.go 's/Audience == feedv1\.Audience_AUDIENCE_EVERYONE/Audience >= feedv1.Audience_AUDIENCE_UNSPECIFIED/' 'HotPostsEqualNaive' $engagement
 mutant "keep one viewed post too many" $engagement/view.go 's/int64\(by\), maxHistory\)/int64(by), maxHistory+1)/' 'ViewHistory' $engagement
 mutant "edit a post with a preview that nobody signed" internal/tool/terminal/compose.go 's/if isPreviewed \{/if isPreviewed \&\& post == 0 {/' 'EditedPosts' internal/tool/terminal
 mutant "overwrite another device's edit of a post" internal/tool/terminal/compose.go 's/, Version: p\.Version\}/}/' 'EditedPosts' internal/tool/terminal
@@ -485,7 +492,7 @@ mutant "trust the PROXY protocol of any peer" internal/app/sockets.go 's/s\.list
 mutant "give a proxy any time for its header" internal/app/sockets.go 's/Add\(s\.headerTime\)/Add(time.Hour + s.headerTime)/' HeadersHaveADeadline internal/app
 mutant "count connections through a proxy for no address" internal/app/sockets.go 's/Acquire\(network\)/Acquire(netip.Prefix{})/' ProxiesNameTheirClients internal/app
 mutant "let syncs of a translator acknowledge" internal/transport/gateway/sync.go 's/if \!c\.keepsAck \{/if true {/' TranslatorsSyncs internal/transport/gateway
-mutant "let a message overtake held ones" internal/transport/gateway/fastpath.go 's/h != nil \&\& h\.enqueueBehind\(d\)/h != nil \&\& false \&\& h.enqueueBehind(d)/' TestHeldSendsWithoutNumbers internal/transport/gateway
+mutant "let a message overtake held ones" internal/transport/gateway/fastpath.go 's/h == nil \|\| !h\.enqueueBehind\(d\)/h == nil || true || !h.enqueueBehind(d)/' TestHeldSendsWithoutNumbers internal/transport/gateway
 mutant "hold a message behind one without room" internal/transport/gateway/held_sends.go 's/case q\.refuses\(d\):/case false \&\& q.refuses(d):/' TestMessagesWithoutRoom internal/transport/gateway
 mutant "keep later messages in place of an earlier one" internal/transport/gateway/held_sends.go 's/later := q\.takeLater\(d\.ClientSeq\)/later := q.takeLater(0)/' TestMessagesWithoutRoom internal/transport/gateway
 mutant "let messages overtake one that was held too long" internal/transport/gateway/held_sends.go 's/append\(\[\]\*heldSend\{one\}, q\.takeLater\(d\.ClientSeq\)\.\.\.\)/[]*heldSend{one}/' TestMessagesBehindAnOldOne internal/transport/gateway
@@ -493,7 +500,7 @@ mutant "hold messages in the order of their refusals" internal/transport/gateway
 mutant "submit messages without a number together" internal/transport/gateway/held_sends.go 's/return q\.submitted == 0 \|\| q\.unnumbered == 0 \&\& .*$/return true/' TestHeldSendsWithoutNumbers internal/transport/gateway
 mutant "retry for a connection that is closed" internal/transport/gateway/held_sends.go 's/^\th\.ended = true$//' TestHeldSendsEnd internal/transport/gateway
 mutant "hold what the client must send first" internal/transport/gateway/held_sends.go 's/case "missing_previous", /case /' TestSendsAreHeld internal/transport/gateway
-mutant "count held messages as under way" internal/transport/gateway/held_sends.go 's/^\tc\.removeInFlight\(d\.Cost\).*$//' TestHeldSendsAreBounded internal/transport/gateway
+mutant "count held messages as under way" internal/transport/gateway/held_sends.go 's/^\tc\.endInFlight\(d\).*$//' TestHeldSendsAreBounded internal/transport/gateway
 mutant "let a message pass one for which there was no room" internal/transport/gateway/held_sends.go 's/refuse := q\.refuses\(d\)/refuse := q.refuses(d) \&\& false/' TestHeldSendsAreBounded internal/transport/gateway
 mutant "hold through an outage without end" internal/transport/gateway/outages.go 's/long = long \|\| .*$/_ = long/' TestALongOutage internal/transport/gateway
 mutant "refuse after an outage that is over" internal/transport/gateway/outages.go 's/^\tdelete\(o\.of, 0\)$//' TestALongOutage internal/transport/gateway
@@ -502,7 +509,7 @@ mutant_ts "repeat messages that the server holds" src/outbox.ts 's/if \(this\.fi
 mutant "push a wrong predecessor" internal/transport/gateway/conn.go 's/AppendEventField\(o\.b, 4, at, prev, /AppendEventField(o.b, 4, at, at, /' DroppedEvents internal/transport/gateway
 mutant "drop events without a hint" internal/transport/gateway/slow_consumer.go 's/^\tc\.needsHint = true$/\tc.needsHint = false/' DroppedEvents internal/transport/gateway
 mutant "push an event before the page that may lack it" internal/transport/gateway/conn.go 's/case c\.withheld != nil( \&\&|:)/case false\1/' LastPage internal/transport/gateway
-mutant "push a large group's message before the page" internal/transport/gateway/conn.go 's/c\.withholdEvent\(withheldEvent\{data: slices\.Clone\(fields\)\}\)/c.appendEvent(slices.Clone(fields))/' LastPage internal/transport/gateway
+mutant "push a large group's message before the page" internal/transport/gateway/large_batch.go 's/c\.withholdEvent\(withheldEvent\{data: slices\.Clone\(b\.fields\)\}\)/c.appendEvent(slices.Clone(b.fields))/' LastPage internal/transport/gateway
 mutant "mistake its own pause for silent clients" internal/transport/gateway/gateway.go 's/s\.resumed\.Store\(now\)/_ = now/' Silent internal/transport/gateway
 mutant "wait for a first frame without a deadline" internal/transport/gateway/deadlines.go 's/case state < stateReady \&\& now >=/case false \&\& now >=/' Silent internal/transport/gateway
 mutant "keep connections that read nothing" internal/transport/gateway/deadlines.go 's/case stalled != 0 \&\& now/case stalled != 0 \&\& false \&\& now/' Stalled internal/transport/gateway
@@ -520,7 +527,7 @@ mutant_ts "believe that a path dropped a connection at once" src/idleSearch.ts '
 mutant_ts "announce too short a silence" src/socket.ts 's/Math\.min\(2 \* interval, this\.longestHeartbeatMs\)/interval \/ 3/' test/unit/background.test.ts
 mutant "ignore the connection limit" internal/transport/gateway/accept.go 's/s\.stats\.Connections\.Load\(\) >=/false \&\& s.stats.Connections.Load() >=/' ConnectionsAboveNodeLimit internal/transport/gateway
 mutant "report readiness during shutdown" internal/app/readiness.go 's/n\.leaving\.Load\(\) \|\| n\.damaged/n.damaged/' AdminEndpoints internal/app
-mutant "drop events of large groups without a hint" internal/transport/gateway/conn.go '/^func \(c \*conn\) pushEventFields\(/,/^}/s/if !c\.canPush\(\) \{/if c.pending() > hintAbove || !c.canPush() {/' DroppedLarge internal/transport/gateway
+mutant "drop events of large groups without a hint" internal/transport/gateway/large_batch.go '/^func \(c \*conn\) pushBatch\(/,/^}/s/if !c\.canPush\(\) \{/if c.pending() > hintAbove || !c.canPush() {/' DroppedLarge internal/transport/gateway
 mutant "omit the hint in the last greeting attempt" internal/transport/gateway/greet.go 's/^(\t*)c\.leftWhileGreeted, c\.newestPushed = nil/\1c.needsHint = false\n&/' PushedDuringGreeting internal/transport/gateway
 mutant "return a closing connection to the ready state" internal/transport/gateway/conn_state.go 's/stateClosing:( +)1<<stateAborted/stateClosing:\11<<stateReady | 1<<stateAborted/' 'OnlyMoveForward|GreetingAClosing' internal/transport/gateway
 mutant "wait for a socket that is writable" internal/transport/gateway/poll_linux.go '/^func \(l \*loop\) afterWrite/,/^}/s/l\.updateInterest\(c\)/_ = c/' FullSocketsOnly internal/transport/gateway
@@ -534,30 +541,30 @@ mutant "let an earlier edit win" internal/service/chat/edit.go 's/ AND edit_seq 
 mutant "forget whom an edited message mentions" internal/service/chat/edit.go 's/u\.applyMentions\(ctx, tx, u\.seq, mentions\)/nil/' Mentions internal/service/chat
 mutant "keep the mentions of a text before its edit" internal/service/chat/mention.go 's/ AND coalesce\(p\.edit_seq, 0\) = m\.edit_seq//' FanoutAppliesMentions internal/service/chat
 mutant "let anybody mention everybody" internal/service/chat/mention.go 's/m\.Everybody && rules\.role\(by\) < roleAdmin/false/' MentionsAreRefused internal/service/chat
-mutant "deliver a message before its mentions are known" internal/service/fanout/dispatcher.go 's/message\.HasEffect\(stored\.Content\)/false/' MentionsAreApplied internal/service/fanout
+mutant "deliver a message before its mentions are known" internal/service/fanout/apply_updates.go 's/message\.HasEffect\(stored\.Content\)/false/' MentionsAreApplied internal/service/fanout
 mutant "show a recalled message in forwards" internal/service/chat/forward.go 's/st\.recallSeq != 0 \|\| k\.seq/k.seq/' ForwardsFollow internal/service/chat
 mutant "show an expired message in forwards" internal/service/chat/forward.go 's/firsts\[k\.conversation\]:/firsts[0]:/' ForwardsOfExpired internal/service/chat
 mutant "show an expired message in forwards until it is deleted" internal/service/chat/forward.go 's/, s\.raiseToRetained\(ctx, firsts\)/, nil/' DisappearingMessages internal/service/chat
-mutant "push an expired message" internal/service/chat/push.go 's/if m\.Seq < firsts\[/if false \&\& m.Seq < firsts[/' DisappearingMessages internal/service/chat
+mutant "push an expired message" internal/service/chat/refresh_pushed.go 's/if m\.Seq < firsts\[/if false \&\& m.Seq < firsts[/' DisappearingMessages internal/service/chat
 mutant "read what was cleared" internal/service/chat/retention.go 's/through\[st\.id\]\+1/through[0]+1/' ClearHistory internal/service/chat
 mutant "bring a deleted chat back without a message" internal/service/chat/clear_history.go 's/through_counted < \$3/through_counted <= $3/' DeleteConversation internal/service/chat
 mutant "show deleted messages in histories" internal/service/chat/get_messages.go 's/if m\.Deleted \{/if false \&\& m.Deleted {/' DeleteMessages internal/service/chat
 mutant "count deleted messages as unread" internal/service/chat/message_state.go 's/counts, s\.addDeleted\(ctx, u, spans, counts\)/counts, nil/' DeletedMessagesAreNot internal/service/chat
 mutant "send deleted messages to a new device" internal/service/inbox/sync_events.go 's/case m\.Deleted:/case false \&\& m.Deleted:/' DeletingMessages internal/app/apptest
-mutant "push a forward as it was stored" internal/service/chat/push.go 's/^\tcase message\.IsForwardEntry\(stored\):$/\tcase false:/' ForwardsFollow internal/service/chat
-mutant "store a message before its previous one" internal/service/chat/previous.go 's/case err == nil:/case err != nil || true:/' 'Overtaken|MissingPrevious' internal/service/chat
-mutant "let a message overtake a held one" internal/service/chat/previous.go 's/\(h == nil \|\| d\.ClientSeq <= h\.drafts\[0\]\.ClientSeq\)/(h == nil || d.ClientSeq > 0)/' 'Overtaken|MissingPrevious' internal/service/chat
-mutant "hold any number of a user's messages" internal/service/chat/previous.go 's/b\.ofUser\[d\.Sender\] >= maxHeldOfUser/false/' HeldDrafts internal/service/chat
-mutant "let a network hold all that may be held" internal/service/chat/previous.go 's/, Network: d\.Network\}/}/' HeldDrafts internal/service/chat
+mutant "push a forward as it was stored" internal/service/chat/refresh_pushed.go 's/^\tcase message\.IsForwardEntry\(stored\):$/\tcase false:/' ForwardsFollow internal/service/chat
+mutant "store a message before its previous one" internal/service/chat/send_order.go 's/case err == nil:/case err != nil || true:/' 'Overtaken|MissingPrevious' internal/service/chat
+mutant "let a message overtake a held one" internal/service/chat/send_order.go 's/\(h == nil \|\| d\.ClientSeq <= h\.drafts\[0\]\.ClientSeq\)/(h == nil || d.ClientSeq > 0)/' 'Overtaken|MissingPrevious' internal/service/chat
+mutant "hold any number of a user's messages" internal/service/chat/send_order.go 's/b\.ofUser\[d\.Sender\] >= maxHeldOfUser/false/' HeldDrafts internal/service/chat
+mutant "let a network hold all that may be held" internal/service/chat/send_order.go 's/, Network: d\.Network\}/}/' HeldDrafts internal/service/chat
 mutant "leave a silent ticket resolved" internal/service/helpdesk/silence.go 's/if isSilent\(t, d, t\.resolvedMs-t\.lastMs\) \{/if isSilent(t, d, t.resolvedMs-t.lastMs) || true {/' 'Silent' internal/service/helpdesk
 mutant "count a signal as unread" internal/base/message/message.go 's/ \&\& !e\.Limited \&\& !IsSignal\(e\.Content\)/ \&\& !e.Limited/' SignalDoesNotCount internal/service/chat
 mutant "leave recalled texts in syncs" internal/service/inbox/sync_events.go 's/return messages, s\.deps\.Conversations\.Current\(ctx, u, readable, nil\)/return messages, nil/' Recalled internal/service/inbox
 mutant "leave recalled texts in the list" internal/service/inbox/row.go 's/if err = s\.deps\.Conversations\.Current\(ctx, u, list, tails\); /if err = ctx.Err(); /' Recalled internal/service/inbox
 mutant "count recalled messages as unread" internal/service/inbox/unread.go 's/r\.unread -= min\(r\.unread, removed\[i\]\)/r.unread -= 0 * removed[i]/' Recalled internal/service/inbox
-mutant "deliver an update that is not applied" internal/service/fanout/dispatcher.go 's/!message\.IsUpdate\(e\.Payload\) && /true || /' UpdatesAreApplied internal/service/fanout
-mutant "push what waited as it was stored" internal/service/chat/push.go 's/age >= pushWindow\.Milliseconds\(\)/age > 1<<62/' 'MayBeOutdated|NoOldTexts' internal/service/chat internal/service/fanout
-mutant "push young messages after an edit as they were stored" internal/service/chat/push.go 's/s\.textChangedMs\.Store\(now\)/_ = now/' 'MayBeOutdated|NoOldTexts' internal/service/chat internal/service/fanout
-mutant "acknowledge the recall of a young message at once" internal/service/chat/push.go 's/^\tcase wait <= 0:$/\tcase true:/' AcknowledgedLater internal/service/chat
+mutant "deliver an update that is not applied" internal/service/fanout/apply_updates.go 's/!message\.IsUpdate\(e\.Payload\) && /true || /' UpdatesAreApplied internal/service/fanout
+mutant "push what waited as it was stored" internal/service/chat/refresh_pushed.go 's/age >= pushWindow\.Milliseconds\(\)/age > 1<<62/' 'MayBeOutdated|NoOldTexts' internal/service/chat internal/service/fanout
+mutant "push young messages after an edit as they were stored" internal/service/chat/refresh_pushed.go 's/s\.textChangedMs\.Store\(now\)/_ = now/' 'MayBeOutdated|NoOldTexts' internal/service/chat internal/service/fanout
+mutant "acknowledge the recall of a young message at once" internal/service/chat/refresh_pushed.go 's/^\tcase wait <= 0:$/\tcase true:/' AcknowledgedLater internal/service/chat
 mutant "refresh what waits for fan-out only once" internal/service/fanout/refresh.go 's/^\tfor l\.refreshOutdated\(within\) \{/\tif l.refreshOutdated(within) {/' BecomeOutdated internal/service/fanout
 mutant "push what may be outdated if it cannot be refreshed" internal/service/fanout/refresh.go 's/t\.withheld = true/_ = t/' Withheld internal/service/fanout
 mutant "show a recalled text whose recall expires during the read" internal/service/chat/message_state.go 's/states, s\.checkNotExpired\(ctx, old, states\)/states, nil/' ExpiresDuringARead internal/service/chat
@@ -592,10 +599,10 @@ mutant "send a hint before the page" internal/transport/gateway/conn.go 's/ \&\&
 mutant "let a flood of keys reset a limited one" internal/base/ratelimit/limiter.go 's/>= float64\(b\.Burst\(\)\) \{/>= 0 {/' Flood internal/base/ratelimit
 mutant "charge the user for calls that the address limit refuses" internal/base/ratelimit/table.go 's/l\.user\.Refund\(user, n\)/l.user.Refund(user, 0)/' EachLimit internal/base/ratelimit
 mutant "keep reading from a throttled connection" internal/transport/gateway/conn.go 's/ \&\& c\.throttledUntil == 0 / /' 'SendsAreThrottled' internal/transport/gateway
-mutant "do not limit pings" internal/transport/gateway/pace.go 's/return c\.countEmptyFrame\(\)/return nil/' FloodsCloseTheConnection internal/transport/gateway
-mutant "limit small frames of each socket alone" internal/transport/gateway/pace.go 's/^\tc\.chargeSmallFrames\(small\)$//' OfManySockets internal/transport/gateway
+mutant "do not limit pings" internal/transport/gateway/read_limits.go 's/return c\.countEmptyFrame\(\)/return nil/' FloodsCloseTheConnection internal/transport/gateway
+mutant "limit small frames of each socket alone" internal/transport/gateway/read_limits.go 's/^\tc\.chargeSmallFrames\(small\)$//' OfManySockets internal/transport/gateway
 mutant "limit empty frames of each socket alone" internal/transport/gateway/input.go 's/^\t\tc\.chargeSmallFrames\(1\)$//' OfManySockets internal/transport/gateway
-mutant "resume sockets whose frames are beyond the limit" internal/transport/gateway/pace.go 's/ratelimit\.Send, ratelimit\.Frame, ratelimit\.Call\}/ratelimit.Send, ratelimit.Call}/' OfManySockets internal/transport/gateway
+mutant "resume sockets whose frames are beyond the limit" internal/transport/gateway/read_limits.go 's/ratelimit\.Send, ratelimit\.Frame, ratelimit\.Call\}/ratelimit.Send, ratelimit.Call}/' OfManySockets internal/transport/gateway
 mutant "do not limit pings before authentication" internal/transport/gateway/input.go 's/c\.network, 1\) != nil/c.network, 0) != nil/' PingsBeforeAuthentication internal/transport/gateway
 mutant "let one user hold all answers" internal/base/budget/budget.go 's/exceeds\(total, free\+held-before, Share\)/false/' FewOwners internal/base/outputlimit
 mutant "let one address hold all answers" internal/base/budget/budget.go 's/return !exceeds\(held-before\+after/return held < 0 || !exceeds(0/' 'FewOwners|OfAnAddress' internal/base/outputlimit internal/transport/gateway internal/transport/rpc
@@ -726,15 +733,15 @@ mutant "allow any number of streams of HTTP/2" internal/app/http2.go 's/panic\(h
 mutant "count a stream of HTTP/2 until its handler returns" internal/app/http2.go 's/^\t\t\t_ = http\.NewResponseController\(w\)\.Flush\(\)//' StreamsOfHTTP2 internal/app
 mutant "tell the addresses of a connection that is too slow" internal/transport/rpc/body_limits.go 's/if errors\.Is\(err, os\.ErrDeadlineExceeded\)/if false \&\& errors.Is(err, os.ErrDeadlineExceeded)/' ABodyThatIsLate internal/transport/rpc
 media=internal/service/media
-mutant "let the last of several PUTs win" $media/serve.go 's/WHERE id = \$2 AND stored = 0 AND complete = 0/WHERE id = $2 AND complete = 0/' TestConcurrentPuts$ $media
+mutant "let the last of several PUTs win" $media/serve.go 's/WHERE id = \$4 AND stored = 0 AND complete = 0/WHERE id = $4 AND complete = 0/' TestConcurrentPuts$ $media
 mutant "let concurrent PUTs write the same file" $media/media.go 's/if attempt > 1 \{/if attempt > 1000 {/' 'TestConcurrentPuts$|SlowPutDoesNot' $media
 mutant "skip the length check at the upload URL" $media/serve.go 's/r\.ContentLength != u\.declared/false/' WrongContentLength $media
 mutant "write a stored part again" $media/parts.go 's/case hex\.EncodeToString\(sum\.Sum\(nil\)\) != old\.checksum:/case false:/' PartsInAnyOrder $media
 mutant "complete an upload without all its parts" $media/parts.go 's/if missing := m\.count\(\) - len\(parts\); missing > 0 \{/if missing := m.count() - len(parts); missing > 99 {/' PartsInAnyOrder $media
 mutant "accept a part URL for another size" $media/serve_parts.go 's/upload\+"\/"\+part\+"\/"\+size, exp/upload+"\/"+part+"\/"+"1000", exp/' BadParts $media
 mutant "keep the parts of abandoned uploads" $media/abandoned_uploads.go 's/if err := s\.abortParts\(ctx, a\.id\); err != nil \{/if err := error(nil); err != nil {/' 'AbandonedParts|BadParts' $media
-mutant "record parts before their checksum is known" $media/tus_patch.go 's/^\t\tif a\.sum == nil \{$/\t\tif true {/' TusRefusals $media
-mutant "record the beginning of a part before its checksum is known" $media/tus_patch.go 's/err == nil \&\& a\.sum == nil \{/err == nil {/' TusRefusals $media
+mutant "record parts before their checksum is known" $media/tus_patch.go 's/part\); a\.sum == nil \{/part); true {/' TusRefusals $media
+mutant "record the beginning of a part before its checksum is known" $media/tus_patch.go 's/; err == nil \&\& a\.sum == nil \{/; err == nil {/' TusRefusals $media
 mutant "keep bodies without a length in memory" $media/tus_patch.go 's/a\.service\.deps\.Spool\.Receive\(/Deps{}.Spool.Receive(/' BodiesWithoutALengthOnAFullDisk $media
 mutant "keep the files of bodies without a length" $media/tus_patch.go 's/^\t\tdefer received\.Close\(\)$//' BodiesWithoutALengthOnAFullDisk $media
 mutant "write the beginning of a part again for each byte" $media/tus_patch.go 's/if excess <= 0 \{/if true {/' ShortRequestsOfTus $media
@@ -892,9 +899,9 @@ mutant "tell those who muted a pulled author of a post" internal/service/account
 mutant "announce a post of a pulled author on its own node only" internal/service/feed/publish.go 's/err := s\.addAnnouncement\(ctx, tx, d\.author, n\)/err := ctx.Err()/' AnnouncePosts internal/service/feed
 mutant "announce a post again with each retry" internal/service/feed/publish.go 's/if d\.pulled \&\& n == d\.id \{/if d.id > 0 {/' AnnouncePosts internal/service/feed
 mutant "announce a post twice on its own node" internal/service/feed/announce.go 's/e\.Kind == announceEvent \&\& e\.Detail != s\.deps\.Node/e.Kind == announceEvent/' AnnouncePosts internal/service/feed
-mutant "bring posts that are shown again to no window" internal/service/feed/clean.go 's/retired = FALSE, pending = \$2, pushed_to = 0/retired = FALSE, pending = (pending AND $2), pushed_to = 0/' HiddenPostsLeaveWindows internal/service/feed
-mutant "clean windows of posts that were shown again" internal/service/feed/clean.go 's/err != nil \|\| !retired\[n\]/err != nil || len(retired) > 1/' CleaningStops internal/service/feed
-mutant "retire posts that were hidden just now" internal/service/feed/clean.go 's/s\.nowMs\(\)-hiddenMs < cleanDelay\.Milliseconds\(\)/hiddenMs < 0/' HiddenPostsLeaveWindows internal/service/feed
+mutant "bring posts that are shown again to no window" internal/service/feed/window_cleanup.go 's/retired = FALSE, pending = \$2, pushed_to = 0/retired = FALSE, pending = (pending AND $2), pushed_to = 0/' HiddenPostsLeaveWindows internal/service/feed
+mutant "clean windows of posts that were shown again" internal/service/feed/window_cleanup.go 's/err != nil \|\| !retired\[n\]/err != nil || len(retired) > 1/' CleaningStops internal/service/feed
+mutant "retire posts that were hidden just now" internal/service/feed/window_cleanup.go 's/s\.nowMs\(\)-hiddenMs < cleanDelay\.Milliseconds\(\)/hiddenMs < 0/' HiddenPostsLeaveWindows internal/service/feed
 mutant "leave retired posts in new windows" internal/service/feed/window.go 's/return retired\[r\.post\]/return retired[r.post] \&\& r.post == 0/' HiddenPostsLeaveWindows internal/service/feed
 mutant "tell readers of a post that is shown again" internal/service/feed/push.go 's/^\tif j\.Again \{/\tif j.Again \&\& j.Post == 0 {/' HiddenPostsLeaveWindows internal/service/feed
 mutant "like while likes are off" internal/service/engagement/like.go 's/s\.deps\.LikesOff != nil \&\& s\.deps\.LikesOff\(\)/s.deps.LikesOff == nil/' FeedPlans internal/transport/rpc
@@ -912,26 +919,26 @@ mutant "let bans last for ever" internal/service/moderation/ban.go 's/\(b\.ends_
 mutant "name the ban that ends first" internal/service/moderation/ban.go 's/b\.endsMs > last\.endsMs/b.endsMs < last.endsMs/' 'BansAreLifted' internal/service/moderation
 mutant "ban the networks beside one" internal/service/moderation/networks.go 's/first \+= 96/first += 94/' 'BansOfNetworks' internal/service/moderation
 mutant "tell no node of banned networks" internal/service/moderation/reload.go 's/return s\.deps\.ClusterEvents\.Add\(ctx, tx, clusterevent\.Event\{Kind: changedEvent\}\)/return nil/' 'BansOfNetworks' internal/service/moderation
-mutant "report what one may not read" internal/service/moderation/copy.go 's/len\(shown\) == 0 \|\| shown\[len\(shown\)-1\]\.Seq != seq/len(shown) == 0/' 'OnlyWhatOneMayRead' internal/service/moderation
+mutant "report what one may not read" internal/service/moderation/reported_content.go 's/len\(shown\) == 0 \|\| shown\[len\(shown\)-1\]\.Seq != seq/len(shown) == 0/' 'OnlyWhatOneMayRead' internal/service/moderation
 mutant "report oneself" internal/service/moderation/report.go 's/if copied\.about == u \{/if false {/' 'OnlyWhatOneMayRead' internal/service/moderation
 mutant "limit nobody" internal/service/moderation/limits.go 's/return l\.madeMs/return 0/' 'Limits|CasesEndWith' internal/service/moderation
 mutant "limit users without a bound" internal/service/moderation/limits.go 's/if n >= maxLimits \{/if false {/' 'LimitsAreBounded' internal/service/moderation
 mutant "name an action by a wrong number in queries" internal/service/moderation/my_decisions.go 's/untoldActions = `\(1, 6\)`/untoldActions = `(1, 7)`/' 'QueriesHaveTheNumbers' internal/service/moderation
 mutant "tell users of their limits" internal/service/moderation/my_decisions.go 's/untoldActions = `\(1, 6\)`/untoldActions = `(1)`/' 'TestLimits' internal/service/moderation
-mutant "limit messages to friends" internal/service/chat/limit.go 's/err != nil \|\| friends \{/err != nil \&\& friends {/' 'WhoSeesWhat' internal/service/moderation
-mutant "limit messages to those who have written" internal/service/chat/limit.go 's/return !wrote, err/return wrote || !wrote, err/' 'WhoSeesWhat' internal/service/moderation
-mutant "show messages in groups that were made during the limit" internal/service/chat/limit.go 's/return joinedMs > sinceMs, err/return joinedMs < 0, err/' 'WhoSeesWhat' internal/service/moderation
-mutant "show others what only its sender sees" internal/service/chat/limit.go 's/if !m\.Entry\.IsFor\(u\) \{/if false {/' 'WhoSeesWhat' internal/service/moderation
+mutant "limit messages to friends" internal/service/chat/limited_user.go 's/err != nil \|\| friends \{/err != nil \&\& friends {/' 'WhoSeesWhat' internal/service/moderation
+mutant "limit messages to those who have written" internal/service/chat/limited_user.go 's/return !wrote, err/return wrote || !wrote, err/' 'WhoSeesWhat' internal/service/moderation
+mutant "show messages in groups that were made during the limit" internal/service/chat/limited_user.go 's/return joinedMs > sinceMs, err/return joinedMs < 0, err/' 'WhoSeesWhat' internal/service/moderation
+mutant "show others what only its sender sees" internal/service/chat/limited_user.go 's/if !m\.Entry\.IsFor\(u\) \{/if false {/' 'WhoSeesWhat' internal/service/moderation
 mutant "let others react to what only its sender sees" internal/service/chat/update.go 's/ \|\| !t\.entry\.IsFor\(u\)//' 'UpdatesOfLimited' internal/service/moderation
 mutant "show edits of what only its sender sees" internal/service/chat/update.go 's/d\.Updates, d\.Limited = seq, target\.entry\.Limited/d.Updates = seq/' 'UpdatesOfLimited' internal/service/moderation
 mutant "push what only its sender sees" internal/service/fanout/dispatcher.go 's/if stored\.Limited \{/if false {/' 'LimitedMessagesReachNobody' ./internal/app/apptest
 mutant "count what only its sender sees as unread" internal/base/message/message.go 's/ \&\& !e\.Limited \&\& / \&\& /' 'LimitedMessagesReachNobody' ./internal/app/apptest
 mutant "tell others of the last erased message that only its author saw" internal/service/chat/erase.go 's/ORDER BY limited, seq DESC/ORDER BY seq DESC/' 'ErasureTellsNobody' ./internal/service/chat
 mutant "tell others of an erased message that only its author saw" internal/service/chat/erase.go 's/\.Scan\(\&e\.Updates, \&e\.Limited\)/.Scan(\&e.Updates, new(bool))/' 'ErasureTellsNobody' ./internal/service/chat
-mutant "limit messages to those whose messages have expired" internal/service/chat/limit.go 's/return seq > 0, err/tail, err := s.deps.Log.Tail(ctx, logKey(c)); return seq >= max(tail.FirstSeq, 1), err/' 'LimitsOutlive' ./internal/service/chat
+mutant "limit messages to those whose messages have expired" internal/service/chat/limited_user.go 's/return seq > 0, err/tail, err := s.deps.Log.Tail(ctx, logKey(c)); return seq >= max(tail.FirstSeq, 1), err/' 'LimitsOutlive' ./internal/service/chat
 mutant "hide what a limited author published before, when it is edited" internal/service/feed/edit.go 's/case feedv1\.Audience_AUDIENCE_EVERYONE, feedv1\.Audience_AUDIENCE_EXCEPT:.*/case 99:/' PostsAndCommentsOfALimitedUser internal/service/moderation
 mutant "import a friend who is blocked" internal/service/account/import_relations.go 's/\(mine\.Blocked \|\| r\.Blocked\)/mine.Blocked/' '^TestRelationsAreImported$' internal/service/account
-mutant "show posts of limited users" internal/service/feed/limit.go 's/return onlyAuthor$/return c.Audience/' 'PostsAndCommentsOfALimited' internal/service/moderation
+mutant "show posts of limited users" internal/service/feed/limited_author.go 's/return onlyAuthor$/return c.Audience/' 'PostsAndCommentsOfALimited' internal/service/moderation
 mutant "show comments of limited users" internal/service/comment/visible.go 's/r\.limited \&\& r\.author != reader \|\| //' 'PostsAndCommentsOfALimited' internal/service/moderation
 mutant "count comments of limited users" internal/service/comment/count.go 's/if r\.limited \{/if false {/' 'PostsAndCommentsOfALimited' internal/service/moderation
 mutant "do not send what a moderator allows" internal/service/moderation/decide.go 's/d\.pending = pendingSend/d.pending = nothingPending/' 'ModeratorsDecideWhatIsHeld' internal/service/moderation
@@ -949,7 +956,7 @@ mutant "take traditional characters for others" internal/base/wordfilter/fold.go
 mutant "store each report of a user" internal/service/moderation/report.go 's/if before, err = repeated\(ctx, tx, u, of\); err != nil \|\| before != nil \{/if err != nil {/; s/if err != nil \|\| before != nil \{/if err != nil {/' 'ReportsOfOneThing' internal/service/moderation
 mutant "count repeated reports" internal/service/moderation/report.go 's/if err != nil \|\| before != nil \{/if err != nil {/' 'ReportsAreLimited' internal/service/moderation
 mutant "show users who reported" internal/service/moderation/report.go 's/^\t\treport\.Reporter = 0/\t\treport.Reporter += 0/' 'ReportsOfOneThing' internal/service/moderation
-mutant "copy all context" internal/service/moderation/copy.go 's/room < 0/false/' 'ReportsHaveTheirContext' internal/service/moderation
+mutant "copy all context" internal/service/moderation/reported_content.go 's/room < 0/false/' 'ReportsHaveTheirContext' internal/service/moderation
 mutant "decide a case twice" internal/service/moderation/decide.go 's/case of\.state == stateDecided:/case of.state == stateDecided \&\& r.Case == 0:/' 'CasesAreDecidedOnce' internal/service/moderation
 mutant "forget decisions that could not be applied" internal/service/moderation/decide.go 's/WHERE pending > 0 AND id > \$1/WHERE pending > 9 AND id > $1/' 'DecisionsAreApplied' internal/service/moderation
 mutant "keep copies for ever" internal/service/moderation/queue.go 's/decided_ms < \$2/decided_ms < $2 - $2/' 'CopiesAreDeleted' internal/service/moderation
@@ -1035,8 +1042,8 @@ mutant "verify without comments" internal/tool/verify/verify.go 's/step\{"commen
 mutant "let one user displace the notifications of others" internal/service/notification/trim.go 's/caused <= maxOfActor/caused > 0/' TrimOfAFlood internal/service/notification
 mutant "count all causes of each notification of a list" internal/service/notification/list.go 's/s\.views\(ctx, tx, o, rows, s\.sizes\.countedCauses\)/s.views(ctx, tx, o, rows, s.sizes.causes)/' NewestCauses internal/service/notification
 mutant "leave out notifications whose newest causes are gone" internal/service/notification/evaluate.go 's/v == nil \&\& rows\[i\]\.causes > first/v == nil \&\& rows[i].causes > 1<<20/' 'NewestCauses|RandomSchedules' internal/service/notification
-mutant "find what does not match any more" internal/service/search/check.go 's/if !ok \{/if ok != ok {/' 'ScanOfWhat|TakenBack' internal/service/search
-mutant "find messages of blocked users" internal/service/search/check.go 's/blocked\[id\.User\(m\.Sender\)\]/blocked[0]/' 'ScanOfWhat|TakenBack' internal/service/search
+mutant "find what does not match any more" internal/service/search/visible_hits.go 's/if !ok \{/if ok != ok {/' 'ScanOfWhat|TakenBack' internal/service/search
+mutant "find messages of blocked users" internal/service/search/visible_hits.go 's/blocked\[id\.User\(m\.Sender\)\]/blocked[0]/' 'ScanOfWhat|TakenBack' internal/service/search
 mutant "a search index is ahead of its messages" internal/service/search/messages.go 's/b\.positions\[c\] = through/b.positions[c] = through + 1/' 'ScanOfWhat|TakenBack' internal/service/search
 mutant "find deleted documents" internal/engine/searchindex/blevesearch/search.go 's/found\.AndNot\(deleted\)/_ = deleted/' Suite internal/engine/searchindex/blevesearch
 mutant "show whether somebody else wrote a word" internal/engine/searchindex/blevesearch/search.go 's/return nil, errManyWords/return found, nil/' 'DoNotShow|DoNotHide' internal/engine/searchindex/blevesearch
@@ -1044,10 +1051,10 @@ mutant "let one user switch the search for a word off" internal/engine/searchind
 mutant "find typos only among few words" internal/engine/searchindex/blevesearch/search.go 's/sets\.fuzzy\.Add\(n\)/_ = n/' 'OfManyWords|DoNotHide' internal/engine/searchindex/blevesearch
 mutant "find files by an earlier caption" internal/service/search/files.go 's/h = q\.hit\(f, list\.text\(\)\)/h = \&searchv1.Hit{}/' 'ScanOfWhat|FilesThatAreTakenBack' internal/service/search
 mutant "find files of other types" internal/service/search/files.go 's/all\.ofTypes\(q\.query\.types\)/all/' TypesOfFiles internal/service/search
-mutant "find videos that were deleted" internal/service/search/check.go 's/if videos\[n\] == nil \{/if posts[n] == nil {/' 'ScanOfWhat|VideosAreFound' internal/service/search
-mutant "find videos by earlier subtitles" internal/service/search/check.go 's/return q\.hit\(f, plainText\(lines\(text, said\)\)\), nil/return \&searchv1.Hit{}, nil/' 'ScanOfWhat|VideosAreFound' internal/service/search
-mutant "find posts and videos of authors who except the reader" internal/service/search/check.go 's/posts, err := q\.service\.deps\.Posts\.VisiblePosts\(ctx, tx, q\.reader, list\)/posts := map[uint64]*feedv1.Post{}\n\tindexed, err := q.service.deps.Posts.ToIndex(ctx, tx, list)\n\tfor _, p := range indexed {\n\t\tposts[p.Id] = p\n\t}/' ScanOfWhat internal/service/search
-mutant "keep a video as it was in a search index" internal/service/search/rows.go 's/posts = append\(posts, shown\.\.\.\)/_ = shown/' 'ScanOfWhat|VideosAreFound' internal/service/search
+mutant "find videos that were deleted" internal/service/search/visible_hits.go 's/if videos\[n\] == nil \{/if posts[n] == nil {/' 'ScanOfWhat|VideosAreFound' internal/service/search
+mutant "find videos by earlier subtitles" internal/service/search/visible_hits.go 's/return q\.hit\(f, plainText\(lines\(text, said\)\)\), nil/return \&searchv1.Hit{}, nil/' 'ScanOfWhat|VideosAreFound' internal/service/search
+mutant "find posts and videos of authors who except the reader" internal/service/search/visible_hits.go 's/posts, err := q\.service\.deps\.Posts\.VisiblePosts\(ctx, tx, q\.reader, list\)/posts := map[uint64]*feedv1.Post{}\n\tindexed, err := q.service.deps.Posts.ToIndex(ctx, tx, list)\n\tfor _, p := range indexed {\n\t\tposts[p.Id] = p\n\t}/' ScanOfWhat internal/service/search
+mutant "keep a video as it was in a search index" internal/service/search/index_changes.go 's/posts = append\(posts, shown\.\.\.\)/_ = shown/' 'ScanOfWhat|VideosAreFound' internal/service/search
 mutant "go on with a search index without videos and types of files" internal/engine/searchindex/blevesearch/blevesearch.go 's/rialto search 5/rialto search 3/' EarlierIndex internal/service/search
 mutant "find documents with other labels" internal/engine/searchindex/blevesearch/search.go 's/found\.And\(labelled\)/_ = labelled/' Suite internal/engine/searchindex/blevesearch
 mutant "find no parts of the names of files" internal/engine/searchindex/analyze.go 's/ \|\| !a\.isName\(start\)/ || a.isName(start)/' MatchOfNames internal/engine/searchindex
@@ -1195,8 +1202,8 @@ mutant "keep a broken-off text that before_send refuses" internal/service/chat/s
 mutant "leave a streamed message without an end while its text is held" internal/service/chat/streamed.go 's/^\tif errs\.Of\(held\)\.Reason != "held_for_review" \{$/\tif held != nil {/' 'TextsOfStreamedMessages' ./internal/service/moderation
 mutant "hold a text in the name of others" internal/service/chat/streamed.go 's/case m\.Sender != d\.Sender:.*/case false:/' 'TextsOfStreamedMessages' ./internal/service/moderation
 mutant "lose a broken-off text that is to be held" internal/service/chat/streamed.go 's/err = s\.holdForModerators\(d, hold\)$/return "", nil/' 'TextsOfStreamedMessages' ./internal/service/moderation
-mutant "refuse streamed messages while before_send is down" internal/service/chat/hold.go 's/case begins \&\& why == webhook\.NoAnswer:/case begins \&\& why == "" \&\& webhook.NoAnswer != "":/' 'WithVisibleParts' ./internal/service/moderation
-mutant "show parts of a message that is held" internal/service/chat/hold.go 's/case begins \&\& s\.hidesParts\(\):.*/case begins:/' 'WithVisibleParts' ./internal/service/moderation
+mutant "refuse streamed messages while before_send is down" internal/service/chat/hold_for_review.go 's/case begins \&\& why == webhook\.NoAnswer:/case begins \&\& why == "" \&\& webhook.NoAnswer != "":/' 'WithVisibleParts' ./internal/service/moderation
+mutant "show parts of a message that is held" internal/service/chat/hold_for_review.go 's/case begins \&\& s\.hidesParts\(\):.*/case begins:/' 'WithVisibleParts' ./internal/service/moderation
 mutant "hold a body of STOMP before CONNECT" internal/transport/stomp/session.go 's/if !connected \{/if !connected \&\& false {/' 'TestMistakesOfClients' internal/transport/stomp
 mutant "push from muted conversations" internal/service/push/deliver.go 's/case state\.GetMuted\(\) \|\| /case /' 'TestWhatIsNotPushed' internal/service/push
 mutant "push what was recalled" internal/service/push/trigger.go 's/ \|\| m\.RecallSeq != 0 \{/ {/' 'TestWhatIsNotPushed|NewerMessages' internal/service/push
@@ -1239,7 +1246,7 @@ mutant_ts "show a like that is under way as taken back by a change" src/operatio
 mutant_ts "read pages of posts beside each other" src/pagedList.ts 's/const done = this\.tail\.then\(work\)/const done = Promise.resolve().then(work)/' test/unit/posts.test.ts
 mutant_ts "mark notifications as read that the list has not shown" src/notifications.ts 's/BigInt\(n\.position\) > read/BigInt(n.position) > read + 1n/; s/deps\.markRead\(this\.position\)/deps.markRead(this.position + "0")/' test/unit/notifications.test.ts
 mutant_ts "keep a switch that the server refused" src/react/notifications.ts 's/\? before : now/? now : now/' test/unit/notificationsReact.test.ts
-mutant_ts "show the unread count of another user" src/react/notifications.ts 's/read\.me === me \? read\.count : 0/read.count/' test/unit/notificationsReact.test.ts
+mutant_ts "show the unread count of another user" src/react/notifications.ts 's/read\.owner === owner \? read\.count : 0/read.count/' test/unit/notificationsReact.test.ts
 mutant_ts "publish a post twice whose answer was lost" src/operations/feed.ts 's/clientPostId: key,/clientPostId: key + Math.random(),/' test/unit/posts.test.ts
 mutant_ts "create a comment twice whose answer was lost" src/operations/comments.ts 's/clientCommentId: o\.key,/clientCommentId: o.key + Math.random(),/' test/unit/comments.test.ts
 mutant_ts "show a comment that was deleted meanwhile" src/comments.ts 's/!c\.deleted \&\& !this\.deleted\.has\(c\.id\)/!c.deleted/' test/unit/comments.test.ts
@@ -1353,13 +1360,13 @@ mutant "commit without a decision" internal/service/messagetransaction/check.go 
 mutant "let one key use up the transactions" internal/service/messagetransaction/prepare.go 's/if n >= s\.sizes\.open \|\| used\+size > s\.sizes\.openBytes \{/if n > 1<<40 {/' WhatCanBePrepared ./internal/service/messagetransaction
 mutant "keep the contents of failed transactions without a bound" internal/service/messagetransaction/send.go 's/case err == nil \&\& to == failed \&\& used > 0:/case err == nil \&\& to == failed \&\& used > 1<<40:/' 'FailedTransactionsAreBounded|WhatIsKeptIsNoted' ./internal/service/messagetransaction
 mutant "send a failed transaction without its contents" internal/service/messagetransaction/send.go 's/ AND state = \$3 AND bytes > 0 RETURNING/ AND state = $3 RETURNING/' FailedTransactionsAreBounded ./internal/service/messagetransaction
-mutant "forget which messages of a failed transaction were sent" internal/service/messagetransaction/kept.go 's/^\tif t\.state == failed \{$/\tif t.state == failed {\n\t\treturn true, remove(ctx, tx, []int64{int64(t.id)})\n\t}\n\tif t.state == failed {/' FailedTransactionsAreBounded ./internal/service/messagetransaction
+mutant "forget which messages of a failed transaction were sent" internal/service/messagetransaction/finished.go 's/^\tif t\.state == failed \{$/\tif t.state == failed {\n\t\treturn true, remove(ctx, tx, []int64{int64(t.id)})\n\t}\n\tif t.state == failed {/' FailedTransactionsAreBounded ./internal/service/messagetransaction
 mutant "show transactions to other keys" internal/service/messagetransaction/store.go 's/err == nil \&\& t\.key != key/err == nil \&\& t.key == "" \&\& key != ""/' TransactionsOfAKey ./internal/transport/rpc
 mutant "drop a call that is to be repeated" internal/platform/nodecall/nodecall.go 's/if err == nil \&\& r\.Accept\(answer\) \{/if err != nil || len(answer) > 0 {/' FailBack ./internal/platform/nodecall
 mutant "repeat a call to a node that is not the target" internal/platform/nodecall/nodecall.go 's/; r\.IsTarget\(\); \{/; r.IsTarget() || true; {/' FailBack ./internal/platform/nodecall
 mutant "count a failed transaction as kept while it is sent again" internal/service/messagetransaction/send.go 's/tally\{-1, -used\}/tally{}/' WhatIsKeptIsNoted ./internal/service/messagetransaction
-mutant "count what was deleted as kept" internal/service/messagetransaction/kept.go 's/tally\{r\.count - 1, r\.bytes - t\.bytes\}/r/' WhatIsKeptIsNoted ./internal/service/messagetransaction
-mutant "trim one batch of a key only" internal/service/messagetransaction/kept.go 's/return -by\.count, addKept/return 0, addKept/' WhatIsKeptIsNoted ./internal/service/messagetransaction
+mutant "count what was deleted as kept" internal/service/messagetransaction/finished.go 's/tally\{r\.count - 1, r\.bytes - t\.bytes\}/r/' WhatIsKeptIsNoted ./internal/service/messagetransaction
+mutant "trim one batch of a key only" internal/service/messagetransaction/finished.go 's/return -by\.count, addKept/return 0, addKept/' WhatIsKeptIsNoted ./internal/service/messagetransaction
 mutant "let one slow webhook have all checks" internal/service/messagetransaction/messagetransaction.go 's/First: firstChecks, Most: checksOfKey/First: 16, Most: 16/' ASlowWebhookLeavesChecksToOthers ./internal/service/messagetransaction
 mutant "retry one batch of failed transactions" internal/app/admin_transactions.go 's/len\(list\) < retryBatch/len(list) > 0/' AllTransactionsAreRetried ./internal/app
 mutant "name nodes to anyone" internal/service/discovery/discovery.go 's/\&gatewayv1\.Gateway\{Ws: g\.WS/\&gatewayv1.Gateway{Node: g.Node, Ws: g.WS/' AnAnswerNamesNoNodes ./internal/service/discovery
@@ -1420,8 +1427,8 @@ mutant "forget differences before their round ends" internal/platform/reconcilia
 mutant "keep differences that are gone" internal/platform/reconciliation/reconciliation.go 's/AND round < \$2 AND NOT repairing/AND round < $2 AND FALSE AND NOT repairing/' TestADifferenceIsFoundWithinARound ./internal/platform/reconciliation
 mutant "compare from the beginning each minute" internal/platform/reconciliation/reconciliation.go 's/c\.Compare\(ctx, r\.Position, /c.Compare(ctx, "", /' TestADifferenceIsFoundWithinARound ./internal/platform/reconciliation
 mutant "repair without an entry in the audit log" internal/platform/reconciliation/repair.go 's/return s\.deps\.Audit\.Add\(ctx, tx, (auditlog\.Entry\{.*\})\)/_ = \1\n\t\treturn nil/' TestADifferenceIsRepairedOnDemand ./internal/platform/reconciliation
-mutant "do not look at the sizes of files" internal/service/media/compare.go 's/if size != u\.declared \{/if false {/' TestMissingFilesAreFoundAndDropped ./internal/service/media
-mutant "drop uploads that are whole" internal/service/media/compare.go 's/err != nil \|\| what == "" \{/err != nil || what == "nothing" {/' TestMissingFilesAreFoundAndDropped ./internal/service/media
+mutant "do not look at the sizes of files" internal/service/media/compare_files.go 's/if size != u\.declared \{/if false {/' TestMissingFilesAreFoundAndDropped ./internal/service/media
+mutant "drop uploads that are whole" internal/service/media/compare_files.go 's/err != nil \|\| c\.found == nil \{/err != nil {/' TestMissingFilesAreFoundAndDropped ./internal/service/media
 mutant "report messages of which the user is no reader" internal/service/inbox/compare.go 's/if !large \&\& slices\.Contains\(users, u\) \{/if !large || slices.Contains(users, u) {/' TestMessagesThatAStreamLacksAreFound ./internal/service/inbox
 mutant "report users who are not indexed yet" internal/service/search/compare.go 's/if !pending \{/if !pending || true {/' TestUsersWhomTheIndexLacksAreFound ./internal/service/search
 
@@ -1432,10 +1439,10 @@ mutant "keep the checksums of pages from the write-ahead log" internal/engine/sq
 mutant "keep the connection of a snapshot that fails" internal/engine/sqldb/file_snapshot.go 's/^\t\terr = errors\.Join\(err, s\.conn\.Close\(\)\)$/\t\t_ = s.conn/' TestASnapshotThatFails ./internal/engine/sqldb
 mutant "observe the write-ahead logs of a checkpoint" $log/observed_fs.go 's/return f\.PathDir\(path\) == f\.PathJoin\(f\.dir\)/return true/' TestFilesOfACopyAreNotObserved $log
 mutant "forget that data was lost" $log/pebblelog.go 's/r\.set\("mfloor", /_ = append([][]byte(nil), /' TestRestoredEpoch $log
-mutant "let devices go on from before a restore" internal/service/inbox/sync.go 's/after < restored \&\& \(/false \&\& (/' TestDevicesAreResetAfterARestore ./internal/service/inbox
+mutant "let devices go on from before a restore" internal/service/inbox/sync.go 's/if after < restored \{/if after < restored \&\& false {/' TestDevicesAreResetAfterARestore ./internal/service/inbox
 mutant "reset devices after a restore again and again" internal/service/inbox/sync.go 's/Seq: max\(tail\.Seq, uint64\(restored\)\)/Seq: tail.Seq/' TestDevicesAreResetAfterARestore ./internal/service/inbox
 mutant "reset devices until the epoch of a restore ends" internal/service/inbox/sync.go 's/ \&\& after != restored \{/ {/' TestDevicesAreResetAfterARestore ./internal/service/inbox
-mutant_ts "remember the cursors of lost messages" src/sync.ts 's/drop \? unconfirmedPart\(known\.get\(c\.id\), c\) : //' test/unit/client.test.ts
+mutant_ts "remember the cursors of lost messages" src/sync.ts 's/drop \? unconfirmedPart\(known\.get\(c\.id\), c, isSame\) : //' test/unit/client.test.ts
 mutant "remove files that are deleted during a backup" internal/engine/blob/diskblob/retain.go 's/if s\.retained == "" \{/if true {/' 'TestDeletedFilesAreRetained|TestFilesThatAreDeletedMeanwhile' ./internal/engine/blob/diskblob $backup
 mutant "back up files that were listed, and not those that were deleted before" $backup/backup.go 's/^\t\t\tfiles = append\(files, f\)$//' TestFilesThatAreDeletedMeanwhile $backup
 mutant "take a changed file for the one of an earlier backup" $backup/writer.go 's/ \&\& was\.ModifiedNs == f\.ModifiedNs//' TestOnlyWhatIsNewIsCopied $backup
@@ -1531,7 +1538,7 @@ mutant "begin an interrupted load again" internal/tool/importer/load.go 's/= l\.
 mutant "answer an import or export without a trace" internal/service/interchange/interchange.go 's/\tif s\.recorded\.has\(e, now\) \{/\tif true {/' EachCallLeavesATrace ./internal/service/interchange
 mutant "remember traces without end" internal/service/interchange/recorded.go 's/if r\.at == nil \|\| len\(r\.at\) >= maxRecorded \{/if r.at == nil {/' WhatIsRememberedIsBounded ./internal/service/interchange
 mutant "store models without a trace" internal/service/ranking/model.go 's/if err := s\.deps\.Audit\.Record\(ctx, tx, /if err := auditlog.Recorder(nil).Record(ctx, tx, /' StoredModelsAreInTheAuditLog ./internal/service/ranking
-mutant "let two nodes import at once" internal/service/chat/take_import.go 's/if s\.deps\.SingleNode \|\| /if true || /' ImportIsTakenOver ./internal/service/chat
+mutant "let two nodes import at once" internal/service/chat/import_ownership.go 's/if s\.deps\.SingleNode \|\| /if true || /' ImportIsTakenOver ./internal/service/chat
 mutant "number imported entries after the newest one only" internal/service/chat/import.go 's/logKey\(c\), 0, maxConcurrentlyImported/logKey(c), 0, 1/' ImportIsTakenOver ./internal/service/chat
 mutant "end imports that other nodes go on with" internal/service/chat/apply_control.go 's/s\.importing = s\.importing \&\& c\.Importing/s.importing = false/' TwoNodesImportToOneConversation ./internal/service/chat
 mutant "end no import that was given up" internal/service/chat/list_imports.go 's/WHERE importing AND/WHERE NOT importing AND/' AnImportThatWasGivenUpIsEnded ./internal/app/apptest
@@ -1635,7 +1642,7 @@ mutant_ts "let nothing stand in for an edge whose address the server gives" src/
 mutant "let edges of one name replace each other" $edge/registry.go 's/edgeKey\{r\.Name, r\.URL\}/edgeKey{r.Name, ""}/' TestRegistry ./$edge
 mutant "send any number of figures of edges in one message" internal/app/edges.go 's/size > maxEdgeReports/false/' TestReportsOfEdgesFit ./internal/app
 mutant "ask for the addresses of edges for each file of the web app" internal/app/webapp.go 's/^\t\tif name == "index\.html" \{$/\t\tif true {/' TestOnlyPagesHaveThePolicy ./internal/app
-mutant "read files past edges in the Go SDK" sdk/go/edges.go 's/range e\.forFile\(ctx, u\)/range e.forFile(ctx, u)[:0]/' TestTheGoClientReadsFromEdges ./internal/app
+mutant "read files past edges in the Go SDK" sdk/go/edges.go 's/range e\.forFile\(ctx, u, use\)/range e.forFile(ctx, u, use)[:0]/' TestTheGoClientReadsFromEdges ./internal/app
 mutant "fail with an edge that is gone in the Go SDK" sdk/go/edges.go 's/if ctx\.Err\(\) != nil \{/if err != nil {/' TestTheGoClientReadsFromEdges ./internal/app
 mutant "mix two versions of a file on an edge" $edge/origin.go 's/ \|\| answer\.Header\.Get\("ETag"\) != f\.header\.Get\("ETag"\):/:/' TestANewVersionReplacesAFile ./$edge
 mutant "let a CDN keep files that need a signature" $edge/serve.go 's/age > 0 \{/age > -1 {/' TestHeaders ./$edge
@@ -1758,11 +1765,11 @@ mutant "find no node that admits too much" internal/tool/simulator/gateway.go 's
 mutant "find no parts that move in vain" internal/tool/simulator/parts.go 's/moved > most \{/moved > 1000*most+1000 {/' '^TestTheChecksFindBrokenDecisions$' internal/tool/simulator
 mutant "encode renditions of a chunk from different frames" internal/platform/transcode/encode.go 's/\[frames%d\]scale=/[frames%d]trim=start_frame=1,scale=/' '^TestTogether$' internal/platform/transcode
 mutant "put one watermark over another rendition's frames" internal/platform/transcode/encode.go 's/r\.Watermark\.filter\(picture, i\)/renditions[0].Watermark.filter(picture, i)/' '^TestTogether$' internal/platform/transcode
-mutant "encode each rendition of a chunk apart" internal/service/video/share.go 's/if chunk < shared \{/if shared < 0 {/' '^TestShared$' internal/service/video
+mutant "encode each rendition of a chunk apart" internal/service/video/encoder_runs.go 's/if chunk < shared \{/if shared < 0 {/' '^TestShared$' internal/service/video
 mutant "let the smallest rendition wait for the others" internal/service/video/inspect.go 's/case i == 0:/case i < 0:/' '^TestShared$' internal/service/video
-mutant "share runs where workers are idle" internal/service/video/share.go 's/<= limit \{/<= limit+1e18 {/' '^TestRuns$' internal/service/video
+mutant "share runs where workers are idle" internal/service/video/encoder_runs.go 's/<= limit \{/<= limit+1e18 {/' '^TestRuns$' internal/service/video
 mutant "try what failed together again" internal/service/video/process.go 's/if failures > 0 \{/if failures > 100 {/' '^TestSharedFails$' internal/service/video
-mutant "retry renditions of a run apart" internal/service/video/share.go 's/i > 0 \&\& t\.job == tasks\[i-1\]\.job/i > 0 \&\& t.job == -1/' '^TestSharedRetry$' internal/service/video
+mutant "retry renditions of a run apart" internal/service/video/encoder_runs.go 's/i > 0 \&\& t\.job == tasks\[i-1\]\.job/i > 0 \&\& t.job == -1/' '^TestSharedRetry$' internal/service/video
 mutant "count the time of a run for each of its renditions" internal/service/video/finish.go 's/float64\(now-t\.begunMs\)\*t\.part/float64(now-t.begunMs)/' '^TestSpent$' internal/service/video
 mutant "make the storyboard of the file" internal/service/video/inspect.go 's/t\.chunk = ofRendition/t.chunk = 0/' '^TestShared$' internal/service/video
 mutant "leave a task waiting whose inputs are complete" internal/service/video/sweep.go 's/s\.startOverdue\(ctx\), //' '^TestOverdue$' internal/service/video
@@ -1866,7 +1873,7 @@ mutant "switch to a copy although servers could write" internal/engine/timeline/
 mutant "let servers read timelines that have moved" internal/engine/timeline/pglog/freeze.go 's/^(ALTER TABLE log_entries RENAME TO) moved_log_entries;/\1 old_log_entries; ALTER TABLE old_log_entries RENAME TO log_entries;/' '^TestTimelinesMoveWhileServersRead$' ./internal/tool/move
 mutant "say that a frozen log may have stored an append" internal/engine/timeline/pglog/writer_session.go 's/case c == frozen, c == undefinedTable \&\& s\.wasRetired/case c == undefinedTable \&\& s.wasRetired/' '^TestAcknowledgedEntriesAreInTheCopy$' ./internal/tool/move
 mutant "switch to a copy that differs" internal/tool/move/sharedtimelines.go 's/if err != nil \|\| len\(m\.report\.Differences\) > 0 \{/if err != nil {/' '^TestADifferentCopyIsNotUsed$' ./internal/tool/move
-mutant "move timelines into another target than before" internal/tool/move/sharedtimelines.go 's/target != "" \&\& target != m\.options\.Setting/target == "none"/' '^TestAnAbortedMoveOfTimelines$' ./internal/tool/move
+mutant "move timelines into another target than before" internal/tool/move/sharedtimelines.go 's/s\.target != "" \&\& s\.target != m\.to/s.target == "none"/' '^TestAnAbortedMoveOfTimelines$' ./internal/tool/move
 mutant "keep the positions of a move that was aborted" internal/tool/move/sharedtimelines.go 's/WHERE name LIKE \$1 \|\| .%./WHERE name = $1/' '^TestAnAbortedMoveOfTimelines$' ./internal/tool/move
 mutant "begin a new epoch of streams when timelines move" internal/tool/move/sharedtimelines.go 's/tx, m\.source\.epoch, m/tx, m.source.epoch+1, m/' '^TestTimelinesMoveWhileServersRead$' ./internal/tool/move
 mutant "leave the nodes their place of the timelines" internal/tool/move/sharedtimelines.go 's/DO UPDATE SET value = \$1/DO UPDATE SET value = cluster_settings.value || substr($1, 1, 0)/' '^TestTimelinesMoveWhileServersRead$' ./internal/tool/move
@@ -1890,10 +1897,10 @@ mutant "prefer what somebody without personalization liked" internal/service/ran
 mutant "let a weight of searches be negative" internal/service/ranking/weights.go 's/return 0, maxWeight/return -maxWeight, maxWeight/' '^TestWeightsOfSearches$' ./internal/service/ranking
 mutant "open a damaged search segment" internal/engine/searchindex/indexsegment/segment.go 's/!= binary\.LittleEndian\.Uint32\(data\[end:\]\)/== 0/' '^TestDamagedFiles$' internal/engine/searchindex/indexsegment
 mutant "skip too many terms of a search segment" internal/engine/searchindex/indexsegment/terms.go 's/c := int\(i\.keys\.key\[n\]\) \+ 1;/c := int(i.keys.key[n]) + 2;/' '^TestIterators$' internal/engine/searchindex/indexsegment
-mutant "read documents that a search segment has not" internal/engine/searchindex/indexsegment/documents.go 's/if end > uint64\(count\) \{/if end > uint64(count)+1 {/' '^TestListsOfDocuments$' internal/engine/searchindex/indexsegment
+mutant "read documents that a search segment has not" internal/engine/searchindex/indexsegment/postings.go 's/if end > uint64\(count\) \{/if end > uint64(count)+1 {/' '^TestListsOfDocuments$' internal/engine/searchindex/indexsegment
 mutant "read single documents that a search segment has not" internal/engine/searchindex/indexsegment/terms.go 's/i\.document >= i\.terms\.count/i.document > 1<<31/' '^TestHostileSegments$' internal/engine/searchindex/indexsegment
 mutant "read keys of a search segment that share too much" internal/engine/searchindex/indexsegment/input.go 's/shared > uint64\(len\(r\.key\)\)/shared > 1<<31/' '^TestHostileSegments$' internal/engine/searchindex/indexsegment
-mutant "store lists of a search segment in a larger form" internal/engine/searchindex/indexsegment/documents.go 's/case gaps <= runs:/case gaps > runs:/' '^TestListsOfDocuments$' internal/engine/searchindex/indexsegment
+mutant "store postings of a search segment in a larger encoding" internal/engine/searchindex/indexsegment/postings.go 's/case gaps <= runs:/case gaps > runs:/' '^TestListsOfDocuments$' internal/engine/searchindex/indexsegment
 mutant "keep dropped documents in the lists of a merge" internal/engine/searchindex/indexsegment/merge.go 's/n := numbers\[d\]; n != dropped/n := numbers[d]; n >= 0/' '^TestSegmentsAreMaps$' internal/engine/searchindex/indexsegment
 mutant "leave the lists of a merge out of order" internal/engine/searchindex/indexsegment/merge.go 's/if parts > 1 \{/if parts > 2 {/' '^TestSegmentsAreMaps$' internal/engine/searchindex/indexsegment
 mutant "keep bits of the list before in a merge" internal/engine/searchindex/indexsegment/merge.go 's/^\t\tm\.set\[i\] = 0$//' '^TestSegmentsAreMaps$' internal/engine/searchindex/indexsegment
@@ -1931,11 +1938,11 @@ mutant "plan both ends of ranges by the higher end" internal/tool/plan/plan.go '
 mutant "keep the range of a figure that was replaced" internal/tool/plan/figures.go 's/figures\[i\]\.Low, figures\[i\]\.From = rounded\(value\), 0, from/figures[i].From = rounded(value), from/' '^TestTotalsHaveRanges$' ./internal/tool/plan
 mutant "yield in a flush that is behind" internal/engine/timeline/pebblelog/yield.go 's/case level > 0 \|\| !s\.behind\.Load\(\):/default:/' '^TestAFlushThatIsBehindDoesNotYield$' ./internal/engine/timeline/pebblelog
 mutant "let compactions hold up a flush that is behind" internal/engine/timeline/pebblelog/yield.go 's/case level > 0 \|\| !s\.behind/case !s.behind/' '^TestAFlushThatIsBehindDoesNotYield$' ./internal/engine/timeline/pebblelog
-mutant "take all flushes after one for late" internal/engine/timeline/pebblelog/yield.go 's/s\.behind\.Store\((i\.Input > 1|false)\)/s.behind.Store(s.behind.Load())/' '^TestAFlushThatIsBehindDoesNotYield$' ./internal/engine/timeline/pebblelog
+mutant "take all flushes after one for late" internal/engine/timeline/pebblelog/yield.go 's/s\.behind\.Store\((i\.InputBytes > memTableSize|false)\)/s.behind.Store(s.behind.Load())/' '^TestAFlushThatIsBehindDoesNotYield$' ./internal/engine/timeline/pebblelog
 mutant "leave each connection its window whatever the node has" internal/transport/gateway/send_window.go 's/\(nodeInFlight-s\.inFlight\.Load\(\)\)\/windowPart/nodeInFlight\/windowPart/' '^TestSendWindowsShrinkWithTheNodesMessages$' ./internal/transport/gateway
 mutant "never read a connection again when the node is full" internal/transport/gateway/send_window.go 's/\(n == 0 \|\| int64/(int64/' '^TestSendWindowsShrinkWithTheNodesMessages$' ./internal/transport/gateway
-mutant "forget what has a receipt only in its connection" internal/transport/gateway/send_window.go 's/c\.server\.inFlight\.Add\(-int64\(cost\) - sendOverhead\)/c.server.inFlight.Add(0)/' '^TestSendWindowsShrinkWithTheNodesMessages$' ./internal/transport/gateway
-mutant "read as much as ever when the node is full" internal/transport/gateway/poll_linux.go 's/buf\[:l\.server\.readSize\(len\(buf\)\)\]/buf/' '^TestTheLoopReadsLittleUnderLoad$' ./internal/transport/gateway
+mutant "forget what has a receipt only in its connection" internal/transport/gateway/send_window.go 's/c\.server\.inFlight\.Add\(weight\)/c.server.inFlight.Add(max(0, weight))/' '^TestSendWindowsShrinkWithTheNodesMessages$' ./internal/transport/gateway
+mutant "read as much as ever when the node is full" internal/transport/gateway/poll_linux.go 's/buf\[:c\.readSize\(len\(buf\)\)\]/buf/' '^TestTheLoopReadsLittleUnderLoad$' ./internal/transport/gateway
 mutant "call a connection silent that is not read" internal/transport/gateway/deadlines.go 's/ \&\& reads == readOn \&\& c\.receiver == nil/ \&\& c.receiver == nil/' '^TestPausedSendersAreNotSilent$' ./internal/transport/gateway
 mutant "count the time without reading as silence" internal/transport/gateway/conn.go 's/^\t\tc\.lastInput\.Store\(c\.server\.now\.Load\(\)\).*$//' '^TestPausedSendersAreNotSilent$' ./internal/transport/gateway
 mutant "answer pings before what is for one" internal/transport/gateway/conn.go '/^func \(c \*conn\) sendPong/,/^}/s/c\.queueLater\(\)/c.queueWrite()/' '^TestAnswersToPingsComeLast$' internal/transport/gateway
@@ -1946,7 +1953,7 @@ mutant "correct a size without a finding" internal/platform/reconciliation/recon
 mutant "forget a corrected difference after a round" internal/platform/reconciliation/reconciliation.go 's/ AND NOT repairing AND NOT corrected`/ AND NOT repairing`/' '^TestACorrectedDifferenceIsVisible$' ./internal/platform/reconciliation
 mutant "keep a difference that agreed before it was corrected" internal/platform/reconciliation/reconciliation.go 's/if !f\.Corrected \{/if false {/' '^TestACorrectedDifferenceIsVisible$' ./internal/platform/reconciliation
 mutant "keep any number of differences" internal/platform/reconciliation/reconciliation.go 's/ \|\| kept == maxDifferences \{/ {/' '^TestKeptDifferencesAreBounded$' ./internal/platform/reconciliation
-mutant "leave a refused repair as being repaired" internal/platform/reconciliation/repair.go 's/SET repairing = FALSE, what/SET what/' '^TestADifferenceThatCannotBeRepairedStays$' ./internal/platform/reconciliation
+mutant "leave a refused repair as being repaired" internal/platform/reconciliation/repair.go 's/SET repairing = FALSE, unrepairable/SET unrepairable/' '^TestADifferenceThatCannotBeRepairedStays$' ./internal/platform/reconciliation
 mutant "delete a file without asking again whether it is needed" internal/platform/reconciliation/unreferenced_files.go 's/if err != nil \|\| len\(found\) == 0 \{/if err != nil || len(found) == 9 {/' '^TestUnreferencedFilesAreFoundAndDeleted$' ./internal/platform/reconciliation
 mutant "compare files that are being stored" internal/platform/reconciliation/unreferenced_files.go 's/if f\.Modified\.Before\(old\) \{/if f.Modified.Before(old) || true {/' '^TestYoungFilesAreNotCompared$' ./internal/platform/reconciliation
 mutant "leave out the folders behind the first one" internal/platform/reconciliation/unreferenced_files.go 's/if n\+\+; n == len\(u\.Owners\) \{/if n++; true {/' '^TestUnreferencedFilesAreFoundAndDeleted$' ./internal/platform/reconciliation
@@ -1956,12 +1963,12 @@ mutant "take what is not named like a file of uploads for one" internal/service/
 mutant "take files of a video in processing for unreferenced" internal/service/video/unreferenced.go 's/case state < stateReady \|\| cleanMs > 0:/case cleanMs > 0:/' '^TestNoFileOfAVideoInProcessingIsUnreferenced$' ./internal/service/video
 mutant "take files of a rendition that is being made for unreferenced" internal/service/video/unreferenced.go 's/ \|\| state == stateReady \&\& t\.stored == 0 \&\& t\.job > 0$//' '^TestNoFileOfAVideoInProcessingIsUnreferenced$' ./internal/service/video
 mutant "leave superseded files of videos alone" internal/service/video/unreferenced.go 's/return t\.stored == f\.attempt \|\| /return true || /' '^TestFilesThatNoVideoNamesAreFound$' ./internal/service/video
-mutant "do not compare files of outputs of stages" internal/service/video/compare.go 's/r\.first\+int64\(output\)/r.first+0*int64(output)/' '^TestMissingFilesOfVideosAreFound$' ./internal/service/video
+mutant "do not compare files of outputs of stages" internal/service/video/compare.go 's/r\.first\+int64\(c\.at\.output\)/r.first+0*int64(c.at.output)/' '^TestMissingFilesOfVideosAreFound$' ./internal/service/video
 mutant "take segments of the manifest for unreferenced" internal/platform/coldtier/unreferenced.go 's/if !slices\.Contains\(named, key\) \{/if !slices.Contains(named, key) || true {/' '^TestSegmentsThatTheManifestDoesNotNameAreFound$' ./internal/platform/coldtier
 mutant "do not compare checksums of segments" internal/platform/coldtier/compare.go 's/else if !bytes\.Equal\(sum\.Sum\(nil\), s\.Checksum\) \{/else if bytes.Equal(sum.Sum(nil), nil) {/' '^TestDamagedSegmentsAreFound$' ./internal/platform/coldtier
 mutant "list a folder from its beginning each time" internal/engine/blob/diskblob/list.go 's/l\.folder != folder \|\| after == "" \|\| l\.position\(\) != after/true/' '^TestStore$/lists' ./internal/engine/blob/diskblob
 mutant "compare one conversation with the index at a time" internal/service/search/compare_messages.go 's/if m\.docs >= m\.sizes\.entries \{/if true {/' '^TestMessagesAreComparedInBatches$' ./internal/service/search
-mutant "do not ask the index for the last documents of a step" internal/service/search/compare_messages.go 's/\terr = m\.ask\(ctx\)$/\tm.step.Items += m.items/' '^TestMessagesThatTheIndexLacksAreFound$' ./internal/service/search
+mutant "do not ask the index for the last documents of a step" internal/service/search/compare_messages.go 's/asked := m\.ask\(ctx\); err/asked := func() error { m.step.Items += m.items; return nil }(); err/' '^TestMessagesThatTheIndexLacksAreFound$' ./internal/service/search
 mutant "find a document with another author" internal/engine/searchindex/blevesearch/missing.go 's/Access: d\.Access, Author: d\.Author\}/Access: d.Access}/' '/missing$' ./internal/engine/searchindex/blevesearch
 mutant "find a document at another time" internal/engine/searchindex/blevesearch/missing.go 's/return seconds == searchindex\.Seconds\(d\.TimeMs\), nil/return seconds >= 0, nil/' '/missing$' ./internal/engine/searchindex/blevesearch
 mutant "cut away the bridge behind a long name" internal/base/excerpt/excerpt.go 's/\(suffix\)\)\) \+ suffix/(suffix))) + Of(suffix, 2)/' SuffixesStay ./internal/base/excerpt
@@ -2022,10 +2029,217 @@ mutant "take nobody for erased" internal/service/account/erase.go 's/WHERE erase
 mutant "take a file of another name for a segment" internal/platform/coldtier/unreferenced.go 's/return !isFileName\(key\)/return !isFileName(key) \&\& false/' '^TestSegmentsThatTheManifestDoesNotNameAreFound$' ./internal/platform/coldtier
 mutant "take a file in the folder of another conversation for a segment" internal/platform/coldtier/unreferenced.go 's/key == formatFileName\(conversation/key != "x"+formatFileName(conversation/' '^TestSegmentsThatTheManifestDoesNotNameAreFound$' ./internal/platform/coldtier
 mutant "no range of the flags of a search" internal/tool/bench/search_flags.go 's/"probes", 10, 1, 100,/"probes", 10, 1, 101,/' '^TestSearchFlagsHaveRanges$' ./internal/tool/bench
-mutant "begin again with files whose comparison took too long" internal/service/media/compare.go 's/if err != nil \&\& i > 0 \{/if err != nil \&\& i < 0 {/' '^TestSlowFilesAreComparedInSeveralSteps$' ./internal/service/media
+mutant "begin again with files whose comparison took too long" internal/platform/reconciliation/parts.go 's/if err != nil \&\& p\.Next == "" \&\& step\.Next == "" \{/if err != nil \&\& p.Next == "" {/' '^TestSlowFilesAreComparedInSeveralSteps$' ./internal/service/media
 mutant "read a dictionary of any size, or from a pipe" internal/service/search/search.go 's/!info\.Mode\(\)\.IsRegular\(\) \|\| info\.Size\(\) > maxDictionaryFile/info.Size() < 0/' ADictionaryIsARegularFile ./internal/service/search
 mutant "log a difference again in each round" internal/platform/reconciliation/reconciliation.go 's/if known == 0 \|\| f\.Corrected \{/if known >= 0 || f.Corrected {/' '^TestADifferenceIsFoundWithinARound$' ./internal/platform/reconciliation
+segment=internal/engine/searchindex/indexsegment
+mutant "find no words with a character too many" $segment/typos.go 's/if \(k == 0 \|\| c != e\.word\[k-1\]\) \&\&/if k < 0 \&\&/' '^TestTypos$' ./$segment
+mutant "take any word for a term" $segment/typos.go 's/\(1<<\(digits\&63\)\) == 0/(1<<(digits\&63)) == 3/' '^TestTypos$' ./$segment
+mutant "look up typos with any number of letters" $segment/typos.go 's/len\(v\.letters\) > maxLetters/len(v.letters) > 1<<20/' '^TestTyposAmongManyLetters$' ./$segment
+mutant "find no typos among many letters" internal/engine/searchindex/blevesearch/search.go 's/case !ok:/case !ok \&\& limit < 0:/' '^TestTyposAmongManyLetters$' ./internal/engine/searchindex/blevesearch
+mutant "take popular documents for as good as others of their age" internal/engine/searchindex/blevesearch/search.go 's/if quarters == 0 \&\& seconds < s\.oldest/if seconds < s.oldest/' TestSuite ./internal/engine/searchindex/blevesearch
+mutant "find newer documents only" internal/engine/searchindex/blevesearch/search.go 's/s\.q\.Ranking\.Oldest\(least\)/s.q.Ranking.Oldest(least) + 86_400/' TestSuite ./internal/engine/searchindex/blevesearch
+mutant "take a time with a higher score for the oldest" internal/engine/searchindex/searchindex.go 's/math\.Log2\(rest\)\)\) \/ 1000/math.Log2(rest)))\/1000 + 86_400/' '^TestOldest$' ./internal/engine/searchindex
+mutant "read hits for which a page has no room" internal/service/search/find.go 's/max\(q\.limit-len\(group\.Hits\), leastChecked\)/len(found.Hits)/' '^TestAPageReadsWhatItShows$' ./internal/service/search
+mutant "make the filter of the words of a segment again for each search" $segment/typos.go 's/v\.once\.Do\(func\(\) \{ v\.err = v\.read\(t\) \}\)/v.err = v.read(t)/' '^TestTypos$' ./$segment
+mutant "lose what a comparison found in all of its time" internal/platform/reconciliation/reconciliation.go 's/did, err := s\.compare\(ctx, c, r\)/ctx, end := context.WithTimeout(ctx, s.stepTime)\n\tdefer end()\n\tdid, err := s.compare(ctx, c, r)/' '^TestAStepThatUsesItsTimeIsStored$' ./internal/platform/reconciliation
+mutant "give a slow comparison the time of others" internal/platform/reconciliation/reconciliation.go 's/most = slow\.StepTime\(\)/_ = slow/' '^TestASlowComparisonHasMoreTime$' ./internal/platform/reconciliation
+mutant "begin a video again whose files were not compared in one step" internal/service/video/compare.go 's/if n == at\.video \{/if n == at.video \&\& false {/' '^TestAVideoWithManyFilesIsComparedInSeveralSteps$' ./internal/service/video
+mutant "wait for a set that cannot be counted in time" internal/platform/counter/reconcile.go 's/if err != nil \&\& late \&\& !last \{/if err != nil \&\& late \&\& false {/' '^TestASetThatIsTooLargeDoesNotStopTheRound$' ./internal/platform/counter
+mutant "forget messages that were read when the next read is slow" internal/service/search/compare_messages.go 's/if err == nil \|\| m\.items > 0 \{/if err == nil {/' '^TestSlowReadsDoNotStopComparisons$' ./internal/service/search
+mutant "read messages in all of the time of a step" internal/service/search/compare_messages.go 's/ends\.Sub\(now\)\/2/ends.Sub(now)/' '^TestSlowReadsDoNotStopComparisons$' ./internal/service/search
+mutant "begin again with streams whose comparison took too long" internal/service/inbox/compare.go 's/if err != nil \&\& step\.Items > 0 \{/if err != nil \&\& step.Items < 0 {/' '^TestStreamsAreComparedInSeveralSteps$' ./internal/service/inbox
+mutant "believe a file that has its size" internal/service/media/compare_files.go 's/!= u\.checksum\.sum \{/!= u.checksum.sum \&\& false {/' '^TestFlippedBitsAreFound$' ./internal/service/media
+mutant "store no checksum of parts" internal/service/media/parts.go 's/int64\(partsAttempt\), sum\.sum, sum\.piece/int64(partsAttempt), "", sum.piece/' '^TestFlippedBitsAreFound$' ./internal/service/media
+mutant "store the checksum of a picture with its metadata" internal/service/media/complete_upload.go 's/u\.checksum, err = s\.put\(/_, err = s.put(/' '^TestFlippedBitsAreFound$' ./internal/service/media
+mutant "begin a large file again in each step" internal/service/media/compare_files.go 's/if n == at\.upload \{/if n == at.upload \&\& false {/' '^TestALargeFileIsComparedInSeveralSteps$' ./internal/service/media
+mutant "read a large file in one step" internal/platform/reconciliation/pieces.go 's/if !isFirst \&\& items >= limit \{/if !isFirst \&\& items < 0 {/' '^TestALargeFileIsComparedInSeveralSteps$' ./internal/service/media
+sockets=internal/transport/gateway
+mutant "push a batch to who ended to follow during it" $sockets/large_batch.go 's/if following < 0 \{/if false {/' '^TestAFollowerMayLeaveDuringAPush$' $sockets
+mutant "change who follows before what came first is pushed" $sockets/deliverer.go '/case message\.DeliverFollow, message\.DeliverUnfollow:$/,/changeFollows/s/d\.pushBatch\(\)//' '^TestEntriesArePushedTogetherInOrder$' $sockets
+mutant "push batches of any size" $sockets/large_batch.go 's/len\(b\.bodies\)\+len\(body\) > maxBatch/len(b.bodies)+len(body) < 0/' '^TestBatchesFitIntoAFrame$' $sockets
+mutant "push entries of two conversations together" $sockets/large_batch.go 's/b\.conversation != n\.Conversation \|\| //' '^TestBatchesFitIntoAFrame$' $sockets
+mutant "count a batch as one event" $sockets/large_batch.go 's/int64\(len\(b\.entries\) - 1\)/0*int64(len(b.entries))/' '^TestEntriesArePushedTogetherInOrder$' $sockets
+mutant "change the bytes of a push that others share" $sockets/conn.go 's/if c\.out != nil \&\& !c\.out\.shared \{/if c.out != nil {/' '^TestSharedFramesAreNotChanged$' $sockets
+mutant "put shared bytes into the pool" $sockets/conn.go 's/if !b\.shared \&\& cap/if cap/' '^TestSharedFramesAreNotChanged$' $sockets
+mutant "copy the bytes of a push for each connection" $sockets/large_batch.go 's/^\tif c\.out == nil \{/\tif c.out == nil \&\& len(b.fields) == 0 {/' '^TestSharedFramesAreNotChanged$' $sockets
+mutant "send frames of WebSocket over TCP" $sockets/large_batch.go 's/^\tif c\.prefixed \{/\tif false {/' '^TestSharedFramesAreNotChanged$' $sockets
+mutant "deliver what is for many before what is for one" $sockets/deliverer.go 's/if d\.large != nil \&\& d\.isForFollowers\(\) \{/if false {/' '^TestPushesToManyDoNotDelayWhatIsForOne$' $sockets
+mutant "wait for a lane that has ended" $sockets/large_lane.go 's/^\tl\.closed, l\.queued = true, nil$/\tl.queued = nil/' '^TestALaneThatHasEnded' $sockets
+mutant "push to many before the last push is written" $sockets/large_lane.go 's/^\t\t\t\tf\.awaitLater\(\)$/\t\t\t\t_ = f/' '^TestALaneWaitsForWrites$' $sockets
+mutant "queue any number of pushes to many" $sockets/large_lane.go 's/for len\(l\.queued\) > maxQueuedLarge \&\& !l\.closed \{/for false {/' '^TestALaneWaitsForWrites$' $sockets
+mutant "yield by the poller on a busy processor" $sockets/poll_yielder.go 's/if f\.credit < 0 \{/if false {/' '^TestYieldingTakesNoLongerThanTheWork$' $sockets
+mutant "write a slice for any time" $sockets/flusher.go 's/time\.Since\(began\) > f\.most/time.Since(began) < 0/' '^TestSlicesEndInTime$' $sockets
+mutant "write receipts behind what is for many" $sockets/flusher.go 's/^\tgroup\.Go\(func\(\) \{ f\.runLater\(ctx\) \}\)$/\tf.runLater(ctx)/' '^TestWhatIsForOneIsWrittenDuringAYield$' $sockets
+mutant "write what is for many in one go" $sockets/flusher.go 's/^\t\t\tf\.yield\(\)$//' '^TestOthersGoOnAfterEachSlice$' $sockets
+mutant "leave old texts in what quotes show" internal/service/chat/get_messages.go 's/return list, s\.current\(ctx, u, readable, .*$/return list, nil/' '^TestQuotesHaveNoOldTexts$' internal/service/chat
+mutant "leave old texts in exports of users" internal/service/chat/get_messages.go 's/return list, s\.current\(ctx, u, readable, .*$/return list, nil/' '^TestExportsHaveNoOldTexts$' internal/service/chat
+mutant "export the edits of what was recalled" internal/service/chat/export_all.go 's/return target\.recallSeq == 0 \|\|/return target.recallSeq < 1<<62 ||/' '^TestExportsHaveNoOldTexts$' internal/service/chat
+mutant "leave a recalled text in exports of deployments" internal/service/chat/export_all.go 's/if st\.recallSeq != 0 \&\& m\.Entry\.Updates == 0 \{/if st.recallSeq > 1<<62 {/' '^TestExportsHaveNoOldTexts$' internal/service/chat
+mutant "quote a recalled message in the terminal" internal/tool/terminal/message.go 's/case target\.RecallSeq != 0:/case target.RecallSeq > 1<<62:/' '^TestPagesSkipUpdates$' internal/tool/terminal
+mutant_ts "quote a recalled text" src/updates.ts 's/content: create\(ContentSchema\), text: "", recallSeq/recallSeq/' test/unit/updates.test.ts
+mutant "send the cookies of a client to an origin" internal/transport/edge/upload.go 's/return name == "Cookie" \|\|/return/' '^TestUploadsGoToAnOrigin$' ./internal/transport/edge
+mutant "sign an S3 request for another host" internal/transport/edge/upload.go 's/, r\.Host, http\.Header\{\}/, "", http.Header{}/' '^TestUploadsGoToAnOrigin$' ./internal/transport/edge
+mutant "let any path of uploads through an edge" internal/transport/edge/upload.go 's/if !ok \|\| !isNumber\(name\)/if !ok || name == ""/' '^TestUploadsAreChecked$' ./internal/transport/edge
+mutant "let any number of uploads through an edge" internal/transport/edge/edge.go 's/NewConnections\(uploadsOfNetwork, uploadsAtOnce\)/NewConnections(uploadsOfNetwork, 10*uploadsAtOnce)/' '^TestUploadsAreNotKept$' ./internal/transport/edge
+mutant "give up an upload with the first origin" internal/base/egress/stream.go 's/case !isUnreached\(err\):/case err != nil:/' '^TestUploadsFindAnOrigin$' ./internal/transport/edge
+mutant "take a client that breaks off for a failure of the origin" internal/base/egress/stream.go 's/\!body\.ended\.Load\(\)/false/' '^TestUploadsAreNotKept$' ./internal/transport/edge
+mutant "send parts past the edges" sdk/go/edges.go 's/^\t\tr, err := http\.NewRequestWithContext\(within, http\.MethodPut, at, body\)$/\t\t_ = at\n\t\tr, err := http.NewRequestWithContext(within, http.MethodPut, address, body)/' '^TestTheGoClientSendsPartsThroughEdges$' ./internal/app
+mutant_ts "send parts past the edges" src/putFile.ts 's/let at = edges\.place\(url, tried, "send"\);/let at = new URL(url, to.url).href;/' test/unit/edges.test.ts
+mutant_ts "wait for an edge that takes no more bytes" src/putFile.ts 's/=== given \? putFile : putUnlessSilent/=== given ? putUnlessSilent : putFile/' test/unit/edges.test.ts
+mutant "leave out frames for which a file has no time" internal/platform/transcode/inspect.go 's/l\.untimed\+\+/l.untimed += 0/' '^TestNegativeTimes$' ./internal/platform/transcode
+mutant "look for frames without a time by their time" internal/platform/transcode/inspect.go 's/l\.pts\[i\] <= l\.seekable/l.pts[i] < -l.seekable/' '^TestNegativeTimes$' ./internal/platform/transcode
+mutant "begin the sound before its picture" internal/platform/transcode/encode.go 's/asetpts=PTS\+%s\/TB/asetpts=PTS+0*%s\/TB/' '^TestNegativeTimes$' ./internal/platform/transcode
+mutant "try a copy again in which ffmpeg finds a mistake of its own" internal/platform/transcode/sandbox.go 's/code == aborted \|\| //' '^TestFailedCopy$' ./internal/platform/transcode
+mutant "begin to count again where a picture changes its size" internal/platform/transcode/encode.go 's/"-reinit_filter:v", "0"/"-reinit_filter:v", "1"/' '^TestChangingSize$' ./internal/platform/transcode
+mutant "copy a picture that changes its size" internal/platform/transcode/check.go 's/\|\| changes \{/|| changes \&\& false {/' '^TestChangingSize$' ./internal/platform/transcode
+mutant "copy no picture that repeats its parameters" internal/platform/transcode/track.go 's/bytes\.Equal\(p, unit\)/false/' '^TestChangingSize$' ./internal/platform/transcode
+mutant "show a cover as the video" internal/platform/transcode/inspect.go 's/picture == nil \|\| stream\.isBetterThan\(picture\)/picture == nil/' '^TestCovers$' ./internal/platform/transcode
+mutant "look for a poster after the last frame" internal/platform/transcode/encode.go 's/max\(0, min\(at, last\)\), r, dir\)/at+0*last+time.Minute, r, dir)/; s/t\.poster\(ctx, in, s, 0, r, dir\); errors/t.poster(ctx, in, s, at, r, dir); errors/' '^TestOneFrame$' ./internal/platform/transcode
+mutant "try again what ffmpeg cannot decode" internal/platform/transcode/encode.go 's/f\.code\(\) == tooDamaged/f.code() == -tooDamaged/' '^TestFailedChunk$' ./internal/platform/transcode
+mutant "take any failure of ffmpeg for a damage" internal/platform/transcode/encode.go 's/f\.code\(\) == tooDamaged/f.code() > 0/' '^TestFailedChunk$' ./internal/platform/transcode
+mutant "commit a group that is not full while many items arrive" internal/engine/sqldb/merged.go 's/>= fullMerged\/2$/>= 1<<40/' '^TestGroupsWaitForFurtherItemsUnderLoad$' internal/engine/sqldb
+mutant "let a group wait that is full" internal/engine/sqldb/merged.go 's/^\t\tclose\(group\.full\)$/\t\t_ = group.full/' '^TestGroupsWaitForFurtherItemsUnderLoad$' internal/engine/sqldb
+mutant "expect items as in a time that is long over" internal/engine/sqldb/merged.go 's/max\(a\.took, now\.Sub\(a\.last\), time\.Microsecond\)/max(a.took, time.Microsecond)/' '^TestArrivalsAreEstimated$' internal/engine/sqldb
+mutant "write for readers who pull" internal/service/feed/home.go 's/err = s\.closeWindow\(ctx, reader\)/err = ctx.Err()/' '^Test(AMoveOfAReaderGoesOnAfterACrash|PullingReadersCloseTheirWindows)$' internal/service/feed
+mutant "leave the window of a reader who begins to pull open" internal/service/feed/pulling_readers.go 's/return s\.closeWindow\(ctx, reader\)/return ctx.Err()/' '^TestPullingReadersCloseTheirWindows$' internal/service/feed
+mutant "let no reader pull" internal/service/feed/home.go 's/case h\.followed >= s\.config\.ReaderPullAbove:/case h.followed < 0:/' '^Test(ReadersChangeTheirTier|RandomSchedulesEqualTheNaiveFeed)$' internal/service/feed
+mutant "let readers pull for ever" internal/service/feed/pulling_readers.go 's/if followed < s\.config\.ReaderPushBelow \{/if followed < 0 {/' '^TestReadersChangeTheirTier$' internal/service/feed
+mutant "move readers back without hysteresis" internal/service/feed/pulling_readers.go 's/if followed < s\.config\.ReaderPushBelow \{/if followed < s.config.ReaderPullAbove {/' '^TestReadersChangeTheirTier$' internal/service/feed
+mutant "keep the row of a reader who does not pull any more" internal/service/feed/pulling_readers.go 's/`DELETE FROM feed_pulling_readers WHERE reader = \$1`/`DELETE FROM feed_pulling_readers WHERE reader = -$1`/' '^TestReadersChangeTheirTier$' internal/service/feed
+mutant "push the posts of an author with very many" internal/service/feed/publish.go 's/ \|\| entries >= uint64\(s\.config\.PullEntriesAbove\)//' '^TestAuthorsWithManyPostsArePulled$' internal/service/feed
+mutant "push an author again when a day begins" internal/service/feed/publish.go 's/max\(a\.windowPosts, a\.windowBefore\)/a.windowPosts/' '^TestAuthorsWithManyPostsArePulled$' internal/service/feed
+mutant "keep the posts of a day long ago" internal/service/feed/publish.go 's/if now >= end\+quotaWindow\.Milliseconds\(\) \{/if now < 0 {/' '^TestAuthorsWithManyPostsArePulled$' internal/service/feed
+mutant "take a scan of the newest posts for one of all" internal/service/feed/pull.go 's/low = floor; len\(all\) == rows/low = floor; len(all) < 0/' '^Test(RandomSchedulesEqualTheNaiveFeed|PageOfMoreAuthorsThanAQueryNames)$' internal/service/feed
+mutant "show posts of all users that a scan reads" internal/service/feed/pull.go 's/return !isOf\[r\.author\]/return r.author == 0/' '^TestRandomSchedulesEqualTheNaiveFeed$' internal/service/feed
+mutant "take a first flush of small memtables for late" internal/engine/timeline/pebblelog/yield.go 's/i\.InputBytes > memTableSize/i.Input > 1/' '^TestTheFirstFlushYields$' ./internal/engine/timeline/pebblelog
+mutant "apply updates while all partitions wait" internal/service/fanout/apply_updates.go 's/^\treturn nil, errApplying$/\t<-a.done\n&/' DelayNoOtherPartition ./internal/service/fanout
+mutant "dispatch past updates that are being applied" internal/service/fanout/apply_updates.go 's/^\treturn nil, errApplying$/\treturn nil, nil/' UpdatesAreApplied ./internal/service/fanout
+mutant "write to sockets when nothing else is ready" internal/transport/gateway/flusher.go 's/yielder\.yield\(\)/runtime.Gosched()/; s/^\t"sync"$/\t"runtime"\n&/; s/^\tyielder := newReadyYielder\(\)$//; s/^\tdefer yielder\.close\(\)$//' WaitsForNoBurst ./internal/transport/gateway
+mutant "write to sockets before what is ready" internal/transport/gateway/ready_yielder.go 's/^\ty\.next <- struct\{\}\{\}$//' LetsReadyGoroutinesGoFirst ./internal/transport/gateway
+mutant "say in English what the server refuses" internal/tool/terminal/refusal.go 's/^\tif !speaksChinese\(\) \{$/\tif true {/' RefusalsAreInTheUsersLanguage ./internal/tool/terminal
+mutant "say nothing of the code of a refusal" internal/tool/terminal/refusal.go 's/\{r\.reason, r\.code\}/{r.reason}/' RefusalsAreInTheUsersLanguage ./internal/tool/terminal
+mutant "add any part that another node forwards" internal/service/streamedmessage/wire.go 's/^\t\tcase err != nil: .*$/\t\tcase err != nil \&\& q == nil:/' '^FuzzRequests$' ./internal/service/streamedmessage
+mutant "read a number of any depth" internal/tool/importer/extended_json.go 's/ && depth > 0 \{/ \&\& depth > -1000 {/' '^TestNumbersAreNotNestedDeeply$' ./internal/tool/importer
 
+mutant "let nodes start while timelines move back" internal/tool/move/to_postgres.go 's/d\.agree\(ctx, tx, d\.placeWhileMoving\(\)\)/d.agree(ctx, tx, d.from)/' '^TestTimelinesMoveBack$' ./internal/tool/move
+mutant "copy timelines back without freezing them" internal/tool/move/to_postgres.go 's/wait, err = d\.log\.Freeze\(ctx\)/wait, err = 0, d.log.CanFreeze(ctx)/' '^TestTimelinesMoveBack$' ./internal/tool/move
+mutant "freeze timelines after the move back was aborted" internal/tool/move/to_postgres.go 's/if err = d\.checkRun\(ctx, tx\); err == nil \{/if err == nil {/' '^TestASuspendedRunChangesNothingAfterAnAbort$' ./internal/tool/move
+mutant "continue a move back whose abort was stopped" internal/tool/move/sharedtimelines.go 's/case s\.aborting:/case s.aborting \&\& m.run == "":/' '^TestAnAbortedMoveBack$' ./internal/tool/move
+mutant "keep the copy of a move back that is aborted" internal/tool/move/to_postgres.go 's/return pglog\.Discard\(ctx, tx\)/return nil/' '^TestAnAbortedMoveBack$' ./internal/tool/move
+mutant "leave nodes no place after a move back was aborted" internal/tool/move/to_postgres.go 's/return d\.agree\(ctx, tx, d\.from\)/return nil/' '^TestAnAbortedMoveBack$' ./internal/tool/move
+mutant "keep positions of the move before one back" internal/tool/move/sharedtimelines.go 's/if err := m\.forgetParts\(ctx, tx\); err != nil \{ /if err := ctx.Err(); err != nil { /' '^TestTimelinesMoveBack$' ./internal/tool/move
+mutant "require equal counters of devices from Cassandra" internal/tool/move/compare.go 's/ \&\& !m\.countersAhead//' '^TestTimelinesMoveBack$' ./internal/tool/move
+mutant "move back timelines that are elsewhere" internal/tool/move/to_postgres.go 's/if place != d\.from \{/if place == "" {/' '^TestRefusedMovesBack$' ./internal/tool/move
+mutant "keep the freeze of the move before one back" internal/engine/timeline/pglog/recreate.go 's/^DROP FUNCTION IF EXISTS log_frozen\(\) CASCADE/SELECT/' '^TestTimelinesMoveBack$' ./internal/tool/move
+mutant "let servers acquire partitions of frozen timelines" internal/engine/timeline/cassandralog/freeze.go 's/, newRename\("partitions", "store", "frozen_store"\)//' '^TestStatementsNameColumnsThatAreRenamed$' ./internal/engine/timeline/cassandralog
+mutant "let servers expire entries of frozen timelines" internal/engine/timeline/cassandralog/statements.go 's/\(part, seq, tok\) >= \(0, \?, 0x\) AND \(part, seq, tok\) < \(0, \?, 0x\)/part = 0 AND seq >= ? AND seq < ?/' '^TestStatementsNameColumnsThatAreRenamed$' ./internal/engine/timeline/cassandralog
+mutant "let no server read frozen timelines" internal/engine/timeline/cassandralog/statements.go 's/seq DESC LIMIT/seq DESC, tok DESC LIMIT/' '^TestStatementsNameColumnsThatAreRenamed$' ./internal/engine/timeline/cassandralog
+mutant "let servers read timelines that have moved back" internal/tool/move/to_postgres.go 's/return d\.log\.Retire\(ctx\)/return nil/' '^TestTimelinesMoveBack$' ./internal/tool/move
+mutant "compress answers of any size" internal/transport/rpc/body_limits.go 's/least := minCompressed/least := 0/' '^TestSmallAnswersAreNotCompressed$' ./internal/transport/rpc
+mutant "list the differences of a comparison that does not exist" internal/platform/reconciliation/repair.go 's/return nil, errNoComparison/return nil, nil/' '^TestACorrectedDifferenceIsVisible$' ./internal/platform/reconciliation
+mutant "let older notices make removed users follow" internal/transport/gateway/deliverer.go 's/if d\.large != nil \{$/if false {/' '^TestARemovalEndsFollowsThatWait$' ./internal/transport/gateway
+mutant "deliver an update that was missing as it was stored" internal/service/fanout/apply_updates.go 's/a\.updates\.covers\(updates\)/true/' '^TestAnUpdateThatWasMissingIsApplied$' ./internal/service/fanout
+mutant "push before the last hint" $sockets/large_batch.go 's/if c\.awaitsLastHint\(b\.conversation, .*\{$/if false {/' '^Test(APushBehindTheLastHintIsHinted|PushesResumeBehindTheLastHint)$' $sockets
+mutant "push before an earlier hint that waits" $sockets/hot_conversations.go 's/^\t\t\tto\.markLastHint\(c\)$/\t\t\t_ = to/' '^TestPushesResumeBehindAnEarlierHint$' $sockets
+mutant "push no corrections before the hint of a hot group" $sockets/hot_conversations.go 's/grownTo\{g\.conversation, g\.seq, false\}/grownTo{g.conversation, g.seq, true}/' '^TestCorrectionsOfAHotConversationArePushed$' $sockets
+mutant "keep subscriptions when one fails" $sockets/large_lane.go 's/^\t\t\t\tcancel\(\)$/\t\t\t\t_ = cancel/' '^TestASubscriptionThatFailsLeavesNone$' $sockets
+mutant "keep lanes that nobody runs" $sockets/large_lane.go 's/^\t\t\t\tl\.close\(\)$/\t\t\t\t_ = l/' '^TestASubscriptionThatFailsLeavesNone$' $sockets
+mutant "count what waits for a push with the bus's message" $sockets/deliverer.go 's/^\t\t\td\.large\.add\(first\[:len\(first\)-len\(data\)\]\)$/&\n\t\t\tdelivered++/' '^TestDeliveriesAreCountedInOneBatch$' $sockets
+mutant "write again before the next signal" $sockets/flusher.go 's/if list, later = f\.writeConns\(list\); later \{/if list, later = f.writeConns(list); len(list) > 0 {\n\t\t\tlist, later = f.writeConns(list)\n\t\t}\n\t\tif later {/' '^TestWhatIsAddedDuringAWriteWaitsForItsSignal$' $sockets
+mutant "fill the window of a reader before it does not pull" internal/service/feed/pulling_readers.go 's/if err := s\.stopPulling\(/if err := s.buildWindow(/; s/return s\.buildWindow\(/return s.stopPulling(/' '^TestAMoveOfAReaderGoesOnAfterACrash$' internal/service/feed
+mutant "let servers change states of frozen timelines" internal/engine/timeline/cassandralog/segment.go '/^\tb\.Query\(deleteRange, /d' '^TestBatchesOfStatesAreRefused$' ./internal/engine/timeline/cassandralog
+mutant "let servers move heads of frozen timelines" internal/engine/timeline/cassandralog/expire.go 's/b := l\.stateBatch\(ctx, k, &s, &after\).*$/b := l.batch(ctx)\n\tl.updateState(b, k, \&s, \&after)/' '^TestBatchesOfStatesAreRefused$' ./internal/engine/timeline/cassandralog
+mutant "set a deadline after a body has arrived" internal/base/inputlimit/body.go 's/^\tcase b\.ended:$/\tcase false:/' '^(TestRequestsOutliveTheirBodies|TestSlowUploads)$' ./internal/base/inputlimit ./internal/transport/edge
+mutant "let a body stall for an hour" internal/base/inputlimit/body.go 's/^const idleTimeout = 30/const idleTimeout = 3600/' '^(TestBodiesStall|TestSlowUploads)$' ./internal/base/inputlimit ./internal/transport/edge
+mutant "give a body any time" internal/base/inputlimit/body.go 's/^\tif b\.deadline\.Before\(at\) \{$/\tif false {/' '^TestBodiesStall$' ./internal/base/inputlimit
+mutant "set deadlines for the request after that of a body" internal/base/inputlimit/body.go 's/^\t\tb\.failure = http\.ErrBodyReadAfterClose$//' '^TestClosedBodies$' ./internal/base/inputlimit
+mutant "take the end of a request for the cause of a stall" internal/base/inputlimit/body.go 's/^\tcase <-b\.gone:$/\tcase <-make(chan struct{}):/' '^TestTheCauseIsThatOfTheRead$' ./internal/base/inputlimit
+mutant "answer an upload that no origin has stored" internal/transport/edge/upload.go 's/panic\(http\.ErrAbortHandler\)/return/' '^TestAnUploadWithoutAnAnswer' ./internal/transport/edge
+mutant "leave a client that stalls without an answer" internal/transport/edge/upload.go 's/^(\tcase r\.Context\(\)\.Err\(\) != nil) \&\& .*:$/\1:/' '^TestSlowUploads$' ./internal/transport/edge
+mutant "give an origin no time to join parts" internal/transport/edge/upload.go 's/within\+joinTime/within/' '^TestSlowUploads$' ./internal/transport/edge
+mutant "give an origin an hour to answer" internal/transport/edge/upload.go 's/within\+joinTime/time.Hour/' '^TestSlowUploads$' ./internal/transport/edge
+mutant "leave the body of an upload open" internal/transport/edge/upload.go 's/^\tdefer body\.Close\(\).*$//' '^TestUploadsAreNotReadLater$' ./internal/transport/edge
+mutant "count no failures of uploads without a body" internal/base/egress/stream.go 's/body\.ended\.Store\(u\.Length == 0\)/body.ended.Store(false)/' '^TestWhichUploadsOpenTheCircuit$' ./internal/base/egress
+mutant "send an upload that has begun to another origin" internal/base/egress/stream.go 's/case !isUnreached\(err\):/case false:/' '^TestUploadsFindAnOrigin$' ./internal/transport/edge
+mutant "push what is older than the rows that a follow is from" internal/transport/gateway/large_batch.go 's/b\.entries\[i\]\.seq > above/above >= 0/' '^TestWhatIsOlderThanTheRowsIsNotPushed$' ./internal/transport/gateway
+mutant "push to greeted connections what is older than the rows" internal/transport/gateway/greet.go 's/c\.limitPushes\(l, tails\[i\]\)/_ = l/' '^TestWhatIsOlderThanTheRowsIsNotPushed$' ./internal/transport/gateway
+mutant "push to reconciled connections what is older than the rows" internal/transport/gateway/reconcile_follows.go 's/of\.conn\.addFollow\(to, above\)/of.conn.addFollow(to, 0)/' '^TestWhatIsOlderThanTheRowsIsNotPushed$' ./internal/transport/gateway
+mutant "read from no edge that fails to take uploads" sdk/go/edges.go 's/^\t\t\te\.fail\(edge, use\)$/\t\t\te.fail(edge, reading)/' '^TestEdgesFailAtOneUse$' sdk/go
+mutant "leave an edge that is busy" sdk/go/edges.go 's/^\t\tif !busy \{$/\t\tif busy || true {/' '^TestEdgesFailAtOneUse$' sdk/go
+mutant "leave an edge that takes no bytes for ten seconds" sdk/go/edges.go 's/silence\.Reset\(putSilence\)/silence.Reset(edgeSilence)/' '^TestSlowUploadsAreSentOnce$' sdk/go
+mutant "leave an edge that stores for half a minute" sdk/go/edges.go 's/silence\.Reset\(putAnswer\)/silence.Reset(putSilence)/' '^TestSlowUploadsAreSentOnce$' sdk/go
+mutant "end a request by a read after its answer" sdk/go/edges.go 's/^\ts\.silence = nil$//' '^TestLateReadsOfUploads$' sdk/go
+mutant "end a load when a busy server refuses a call" internal/tool/bench/user_calls.go 's/case "too_many_requests", "too_many_calls"/case "too_many_requests"/' '^TestCallsThatABusyServerRefusesAreRepeated$' ./internal/tool/bench
+mutant_ts "read from no edge that fails to take uploads" src/edges.ts 's/this\.failed\[use\]\.set\(/this.failed.read.set(/' test/unit/edges.test.ts
+mutant_ts "leave an edge that is busy" src/putFile.ts 's/busy \? edges\.other\(at, tried, "send"\) : //' test/unit/edges.test.ts
+mutant_ts "leave an edge that stores for half a minute" src/putFile.ts 's/sent < file\.size \? silenceMs : answerMs/silenceMs/' test/unit/edges.test.ts
+mutant "kill a program that waits for a processor" internal/platform/transcode/sandbox.go 's/patience( +)= 10 /patience\1= 1 /' '^TestSandboxEnds$' ./internal/platform/transcode
+mutant "reset nobody whose stream is empty" internal/service/inbox/sync.go 's/known = len\(large\[0\]\) > 0/known = false \&\& len(large) > 0/' '^TestWhoHasOnlyLargeGroupsIsReset$' ./internal/service/inbox
+mutant "send cursors of lost messages again" sdk/go/reset.go 's/^\tclear\(c\.marks\)$//' '^TestWhatWaitsAfterAReset$' sdk/go
+mutant "change messages that have the numbers of lost ones" sdk/go/reset.go 's/UpdateTarget\(\&chatv1\.Message\{Content: content\}\) == 0/true/' '^TestWhatWaitsAfterAReset$' sdk/go
+mutant "send a message that may be stored with another content" sdk/go/reset.go 's/ \|\| u\.ClientSeq <= c\.storedClientSeq \{/ {/' '^TestAnAnswerThatMayBeStored$' sdk/go
+mutant "show no new message with a number that was shown before a reset" internal/tool/terminal/show.go 's/^\ts\.shown, s\.oldest, s\.mine, s\.day = 0, 0, 0, ""$//' '^TestAfterAReset$' ./internal/tool/terminal
+mutant "believe damaged files of videos" internal/service/video/compare.go 's/ \&\& !bytes\.Equal\(c\.at\.pieces\.Sum, f\.sum\)/ \&\& len(f.sum) == 0 \&\& !bytes.Equal(nil, nil)/' '^TestDamagedFilesOfVideosAreFound$' ./internal/service/video
+mutant "compare files with the checksums of another attempt" internal/service/video/checksums.go 's/int64\(of\) != attempt/int64(of) != attempt \&\& false/' '^TestStoredChecksums$' ./internal/service/video
+mutant_ts "send what names messages before the stream is known" src/outbox.ts 's/ \|\| \(!this\.whole \&\& seqIn\(item\) > 0\)//' test/unit/restored.test.ts
+mutant_ts "take another message for the same after a reset" src/references.ts 's/known\.get\(m\.seq\) === m\.id/known.has(m.seq)/' test/unit/restored.test.ts
+mutant_ts "keep cursors of lost messages" src/sync.ts 's/^      this\.deps\.marks\.forget\(\);.*$//' test/unit/restored.test.ts
+mutant "end a call at the deadline of its body" internal/transport/rpc/body_limits.go 's/SetReadDeadline\(time\.Now\(\)\.Add\(2 \* callTime\)\)/SetReadDeadline(b.started.Add(bodyTime))/' '^TestACallOutlivesASlowBody$' ./internal/transport/rpc
+mutant "believe an answer about an impossible clock" internal/platform/cluster/clock_offset.go 's/asked\.Sub\(there\)\.Abs\(\) > maxClockError/asked.Before(time.Time{})/' '^FuzzProbes$' ./internal/platform/cluster
+mutant "take a list of tokens for one" internal/service/push/subscription.go 's/ \|\| c == \x27,\x27//' '^TestATokenIsOfOneDevice$' ./internal/service/push
+mutant "use a token for as long as its provider says" internal/service/push/provider.go 's/min\(max\(got\.Seconds, 0\), int64\(maxTokenLife\/time\.Second\)\)/max(got.Seconds, 0)/' '^FuzzAnswers$' ./internal/service/push
+mutant "keep the token in what is kept of an answer" internal/service/push/getui.go 's/strings\.ReplaceAll\(got\.Message, token, "…"\)/got.Message/' '^FuzzAnswers$' ./internal/service/push
+mutant "push to port 80" internal/base/egress/post.go 's/u\.Port\(\) \!= "443"/u.Port() == "0"/' '^TestEndpointsInTheNetworkAreRefused$' ./internal/service/push
+mutant "call the own listener another program" internal/app/serve.go 's/l\.Addr\(\)\.String\(\) == taken\.Addr\.String\(\)/false/' '^TestOneAddressForTwoListeners$' ./internal/app
+mutant "write a blank of an issuer as a plus" internal/base/auth/totp.go 's/strings\.ReplaceAll\(query\.Encode\(\), "\+", "%20"\)/strings.TrimSpace(query.Encode())/' '^TestTOTPURI$' ./internal/base/auth
+mutant "wait a minute for the headers of a request" internal/app/http2.go 's/ReadHeaderTimeout: 10/ReadHeaderTimeout: 60/' '^TestHeadersThatNeverEnd$' ./internal/app
+mutant "leave all uploads of an edge to one address" internal/transport/edge/upload.go 's/network = s\.deps\.Network\(r\)/_ = s.deps.Network(r)/' '^TestUploadsAreShared$' ./internal/transport/edge
+mutant "accept a ban of the server's own machine" internal/service/moderation/ban.go 's/p\.Addr\(\)\.IsLoopback\(\) \|\| p\.Contains\(netip\.IPv6Loopback\(\)\)/p.Addr().IsMulticast()/' '^TestBansOfNetworks$' ./internal/service/moderation
+mutant "keep the words of a list out of the audit log" internal/service/moderation/words.go 's/if len\(only\) > 0 \{/if len(only) < 0 {/' '^TestWordLists$' ./internal/service/moderation
+mutant "lose an imported message with its target" internal/service/chat/import_entries.go 's/case seq == 0 && isUpdate:/case seq == 0:/' '^TestARepliesTargetMayBeMissing$' ./internal/service/chat
+mutant "let each scrape wait for a database that hangs" internal/platform/reconciliation/metrics.go 's/^\t\ts\.counts\.at = now$//' '^TestScrapesDoNotWaitForTheDatabaseAgain$' ./internal/platform/reconciliation
+mutant "befriend whom one has removed" internal/tool/importer/openim.go 's/if !has\[\[2\]string\{f\.Friend, f\.Owner\}\] \{/if f.Owner == f.Friend {/' '^TestOpenIM$' ./internal/tool/importer
+mutant "answer a webhook's deadline as the call's" internal/transport/rpc/rpc.go 's/e\.Kind == errs\.Unavailable && e\.Reason != ""/e.Kind == errs.Unavailable \&\& e.Reason == ""/' '^TestServiceErrorsHaveCodeAndStatus$' ./internal/transport/rpc
+mutant "give each connection of a flooding user a window" internal/transport/gateway/sender.go 's/return u\.weight\.Load\(\) >= userInFlight/return false/' '^TestFloodOfOneUserHasOneWindow$' ./internal/transport/gateway
+mutant "forget what is in flight when a user's connections end" internal/transport/gateway/sender.go 's/if u\.conns\.Add\(-1\) == 0 && u\.weight\.Load\(\) == 0/if u.conns.Add(-1) == 0/' '^TestWindowOfUserSurvivesConnections$' ./internal/transport/gateway
+mutant "count what waits for a webhook as in flight" internal/transport/gateway/send_window.go 's/case parked \&\& c\.server/case false \&\& c.server/' '^TestParkedSendsHaveTheirOwnBudget$' ./internal/transport/gateway
+mutant "let one user fill the queue of before_send" internal/service/chat/before_send.go 's/User: maxUserBytes, //' '^TestBeforeSendHasAShareForEachUser$' ./internal/service/chat
+mutant "read the next part of tus before the last one is recorded" $media/tus_patch.go 's/return a\.record\(context\.WithoutCancel\(ctx\)\)/return nil/' APartOfTusIsRecordedBeforeTheNextIsRead $media
+mutant "take a broken connection for the end of a file" internal/engine/blob/diskblob/receive.go 's/if err == io\.EOF \{/if err == io.EOF || err == io.ErrUnexpectedEOF {/' ABrokenConnectionIsNoEnd ./internal/engine/blob/diskblob
+mutant "cut clients that do not read a large piece in time" internal/base/outputlimit/paced.go 's/if k >= pieceSize \&\& errors/if false \&\& errors/' FilesForSlowClients ./internal/base/outputlimit
+mutant "skip what a slow client has not read" internal/base/outputlimit/paced.go 's/_, err = file\.Seek\(from\+n, io\.SeekStart\)/_, err = from, nil/' FilesForSlowClients ./internal/base/outputlimit
+mutant "write large pieces over TLS" internal/base/outputlimit/paced.go 's/r\.TLS == nil \&\& //' FilesForSlowClients ./internal/base/outputlimit
+mutant "read the tails of a reconciliation for each connection of a user" internal/transport/gateway/reconcile_follows.go 's/slices\.Compact\(missing\)/missing/' '^TestAUsersConnectionsAreRepairedTogether$' ./internal/transport/gateway
+mutant "push to removed users while tails cannot be read" internal/transport/gateway/reconcile_follows.go 's/(l\.fail\(err, func.*)$/\1; return/' '^TestAUsersConnectionsAreRepairedTogether$' ./internal/transport/gateway
+mutant "speak English in a Chinese terminal" internal/tool/terminal/phrase.go 's/^\tif speaksChinese\(\) \{$/\tif false {/' '^TestTheScreenIsInTwoLanguages$' ./internal/tool/terminal
+mutant "tell others of a channel by its lack of threads" internal/service/chat/start_thread.go 's/(readableRange\(ctx, st, u\); err != nil) \{/\1 \&\& false {/' '^TestNoThread$' ./internal/service/chat
+mutant "compare a file behind a piece of another attempt's" internal/service/video/compare.go 's/if c\.at\.attempt != r\.stored \{/if false \&\& c.at.attempt != r.stored {/' '^TestDamagedFilesOfVideosAreFound$' ./internal/service/video
+mutant "keep connections that are closed in line" internal/transport/gateway/conn.go 's/^\tc\.leaveLine\(\).*$//' '^TestClosedConnectionsLeaveTheLine$' ./internal/transport/gateway
+mutant "read on only after a receipt when messages are parked" internal/transport/gateway/send_window.go 's/if c\.reads == readPaused \{/if false \&\& c.reads == readPaused {/' '^TestReadingGoesOnWhenMessagesAreParked$' ./internal/transport/gateway
+mutant "forget on a reset what was sent on the connection" sdk/go/send.go 's/max\(c\.storedClientSeq, f\.Sends\[n-1\]\.ClientSeq\)/max(c.storedClientSeq, 0)/' '^TestAnAnswerThatWasSentBeforeAReset$' sdk/go
+mutant_ts "take messages for lost because the server is busy" src/references.ts 's/throw err; .*/return [];/' test/unit/restored.test.ts
+mutant_ts "send a message that may be stored with another content" src/outbox.ts 's/if \(this\.maybeStored\(item\)\) continue;//' test/unit/outbox.test.ts
+mutant_ts "forget on a reset what was sent on the connection" src/outbox.ts 's/this\.sent\.add\(item\.clientSeq\);//' test/unit/outbox.test.ts
+mutant_ts "bring back a stored message at a reset" src/outbox.ts 's/const item = this\.find\(clientSeq\); .*/const item = lost.find((i) => i.clientSeq === clientSeq);/' test/unit/outbox.test.ts
+mutant "schedule replies to what the sender may not read" internal/service/chat/scheduled.go 's/return s\.checkQuoted\(ctx, st, d\)/return nil/' '^TestScheduledRepliesAreChecked$' ./internal/service/chat
+mutant "keep what a menu entry does beside its items" internal/tool/terminal/manage_official.go 's/entry\.Item\.Action, item = nil, entry/_, item = 0, entry/' '^TestMenusAreChangedInPart$' ./internal/tool/terminal
+mutant "change the menu that was read" internal/tool/terminal/manage_official.go 's/^\tmenu = proto\.CloneOf.*$//' '^TestMenusAreChangedInPart$' ./internal/tool/terminal
+mutant "heat a conversation by a late burst" internal/transport/gateway/hot_conversations.go 's/t\.ageBefore > lateAfter \&\& age > t\.ageBefore\+lateGrowth/age > lateAfter/' '^TestLateMessagesLowerTheRates$' ./internal/transport/gateway
+mutant "push however late it is" internal/transport/gateway/hot_conversations.go 's/age > tooLate \|\| //' '^TestClocksThatAreBehindMakeNothingLate$' ./internal/transport/gateway
+mutant "renew the row of a young streamed message as late as that of an old one" internal/service/streamedmessage/held.go 's/renewIn: firstRenewal\}/renewIn: renewInterval}/' '^TestAYoungMessageIsRenewedSoon$' ./internal/service/streamedmessage
+mutant "leave deleted bytes in unused parts of pages" internal/engine/sqldb/sqlite.go 's/, "secure_delete\(ON\)"//' '^TestErasedUsersAreInNoBackupThatCanBeRead$' ./internal/app/apptest
+mutant "give a forgotten device another number" internal/service/account/session.go 's/!forgotten \|\| !s\.isKnownDevice\(user, c\)/forgotten || !s.isKnownDevice(user, c)/' '^TestForgottenDevicesKeepTheirNumbers$' ./internal/service/account
+mutant "give a forgotten number to any device" internal/service/account/session.go 's/!forgotten \|\| !s\.isKnownDevice\(user, c\)/!forgotten/' '^TestForgottenDevicesKeepTheirNumbers$' ./internal/service/account
+mutant_ts "keep lists of what the server has lost" src/react/context.ts 's/\/\$\{c\.resets\}//' test/unit/feedReact.test.ts
+mutant_ts "count no reset" src/client.ts 's/^        this\.resets\+\+;//' test/unit/restored.test.ts
+mutant "confirm events before a webhook has them" internal/service/serverevent/deliver.go 's/^\t\tfailpoint\.Hit\("serverevent\/read"\)$/&\n\t\t_ = s.confirm(ctx, c.name, c.generation, map[timeline.Key]uint64{k: b.position}, nil)/' '^TestServerEventsKilledAtEachFailpoint$' ./internal/app/faulttest
+mutant "fetch pages from the server itself" internal/base/egress/fetch.go 's/strings\.EqualFold\(own, strings\.TrimSuffix\(host, "\."\)\)/own == host+"."/' '^TestFetchesLeaveOutOwnHosts$' ./internal/base/egress
+mutant "show control characters that a webhook gives as a reason" internal/platform/webhook/review.go 's/unicode\.IsControl\(r\)/unicode.IsControl(r) \&\& r < 128/' '^FuzzReviews$' ./internal/platform/webhook
+mutant "store what a webhook neither allows nor refuses" internal/platform/webhook/review.go 's/return errNoVerdict/v.Allow = new(true)/' '^FuzzReviews$' ./internal/platform/webhook
+mutant "choose an encoding that a client refuses" internal/app/webapp.go 's/return weight > 0$/return weight >= 0/' '^FuzzAcceptEncoding$' ./internal/app
+mutant "accept more hits than were asked for" internal/engine/searchindex/opensearch/search.go 's/:min\(limit, len\(a\.Hits\.Hits\)\)\]/:]/; s/len\(a\.Hits\.Hits\) > limit\+1:/len(a.Hits.Hits) < 0:/' '^FuzzAnswers$' ./internal/engine/searchindex/opensearch
+mutant "take an item without a result for written" internal/engine/searchindex/opensearch/apply.go 's/if len\(item\) != 1 \{/if len(item) > 1 {/' '^FuzzAnswers$' ./internal/engine/searchindex/opensearch
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

@@ -173,9 +173,9 @@ fuzz() {
 		fi
 	done < <(git grep -oE '^func Fuzz[A-Za-z0-9_]*' -- '*_test.go' | sed 's/:func / /' | sort)
 }
-# fuzz_one TARGET FOLDER: a failure without an input is a timeout of Go's fuzzing itself, and is retried once.
+# fuzz_one TARGET FOLDER: a failure without an input is a timeout of Go's fuzzing itself, and is retried once. The SDK and the bridges are modules of their own.
 fuzz_one() {
-	local run=(go test -vet=off -run '^$' -fuzz "^$1\$" -fuzztime "$fuzz_time" "./$2")
+	local run=(go -C "$2" test -vet=off -run '^$' -fuzz "^$1\$" -fuzztime "$fuzz_time" .)
 	"${run[@]}" && return
 	[ -z "$(git status --porcelain "$2")" ] || return 1
 	echo "it failed without an input; retrying"

@@ -21,8 +21,8 @@ bad=$(git ls-files '*.go' | grep -vE '^(sdk/go/)?gen/' | GOGC=400 xargs gofmt -l
 if [ -n "$bad" ]; then echo "run gofmt -w on: $bad"; exit 1; fi
 stage "generated code is up to date"
 scripts/generate.sh
-if [ -n "$(git status --porcelain gen sdk/go/gen sdk/ts/src/gen docs/api.md internal/app/config/reference.txt)" ]; then
-	git --no-pager diff --stat gen sdk/go/gen sdk/ts/src/gen docs/api.md internal/app/config/reference.txt
+if [ -n "$(git status --porcelain gen sdk/go/gen sdk/ts/src/gen sdk/swift/Sources/RialtoContract/Generated docs/api.md internal/app/config/reference.txt internal/tool/terminal/refusals_zh.txt)" ]; then
+	git --no-pager diff --stat gen sdk/go/gen sdk/ts/src/gen sdk/swift/Sources/RialtoContract/Generated docs/api.md internal/app/config/reference.txt internal/tool/terminal/refusals_zh.txt
 	echo "run make generate, and commit the result"; exit 1
 fi
 stage "the binary"

@@ -245,7 +245,7 @@ func (b *Bridge) noteReport(report *bridgev1.ReportBridgeLinkRequest, answer *br
 	r := b.repetitions[report.Conversation]
 	if r.text != report.String() {
 		r = repetition{text: report.String(), delay: firstRepeat / 2}
-		b.config.Logger.Warn("Rialto is older than this bridge, and does not take all of the report of a link; upgrade Rialto", "conversation", report.Conversation)
+		b.config.Logger.Warn("Rialto is older than this bridge, and does not accept all fields of a link's report; upgrade Rialto", "conversation", report.Conversation)
 	}
 	r.delay = min(2*r.delay, longestRepeat)
 	r.next = time.Now().Add(r.delay)

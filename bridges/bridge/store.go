@@ -23,7 +23,7 @@ func (b *Bridge) store(ctx context.Context) {
 			if err = b.storeOne(ctx, m.Received); err == nil {
 				err = b.spool.done(m)
 			} else if isOfMessage(err) && b.spool.fail(m) {
-				b.config.Logger.Error("a message from the other system cannot be stored; others pass it, and it is tried again later", "room", m.Room, "id", m.ID, "error", err)
+				b.config.Logger.Error("a message from the other system cannot be stored; later messages overtake it, and it is retried", "room", m.Room, "id", m.ID, "error", err)
 				continue
 			}
 		}

@@ -125,7 +125,7 @@ func (x *client) keep(ctx context.Context, s *session) {
 // connected notes a connection that is ready.
 func (x *client) connected(s *session) {
 	if err := x.names.set(s.conn.ISupport()["CASEMAPPING"]); err != nil {
-		x.logger.Warn("how the network compares names is not written down, and is not known to the next process before it is connected", "error", err)
+		x.logger.Warn("the network's case mapping could not be stored; the next process does not know it before it is connected", "error", err)
 	}
 	x.mu.Lock()
 	x.session = s

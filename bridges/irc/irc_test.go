@@ -98,7 +98,7 @@ func TestWhatIsNotCarried(t *testing.T) {
 	w.Link(lobby, active)
 	shown := bridgetest.Must(w.Links.ListBridgeLinks(t.Context(), connect.NewRequest(&bridgev1.ListBridgeLinksRequest{Conversation: w.Conversation})))(t).Msg.Bridges[0]
 	if shown.Edits || shown.Recalls || shown.Reactions || shown.Files {
-		t.Errorf("the bridge says that it carries %v", shown)
+		t.Errorf("the bridge says that it carries %v, want neither edits, recalls, reactions nor files", shown)
 	}
 	one, two := w.Say("one"), w.Say("two")
 	w.Delivery(two)
@@ -121,7 +121,7 @@ func TestRefusedMessages(t *testing.T) {
 	w.Link(lobby, active)
 	w.eve.send("MODE", lobby, "+m")
 	if d := w.Delivery(w.Say("may I?")); d.ExternalId != "" || d.Reason != "cannot_send" || d.Text == "" {
-		t.Errorf("in a moderated channel, alice's message is %v", d)
+		t.Errorf("in a moderated channel, alice's message is %v, want it refused with cannot_send", d)
 	}
 	if p := w.Shown().Permission; p == nil || p.Allowed || p.Reason != "cannot_send" {
 		t.Errorf("alice's permission is %v", p)

@@ -62,7 +62,7 @@ func TestKilledBetweenSteps(t *testing.T) {
 		w.Withhold("")
 		w.restart()
 		if d := w.Delivery(seqs[4]); d.ExternalId == "" {
-			t.Errorf("the last message of round %d is %v", round, d)
+			t.Errorf("the last message of round %d is %v, want it with an id of the other system", round, d)
 		}
 		bridgetest.Eventually(t, "nothing waits", func() bool { return w.spooled() == 0 })
 	}

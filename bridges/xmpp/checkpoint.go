@@ -69,6 +69,6 @@ func (c *checkpoints) set(room string, to checkpoint) {
 		err = os.Rename(c.path(room)+".new", c.path(room))
 	}
 	if err != nil {
-		c.logger.Warn("the place in a room is not noted; after a restart its messages are read again", "room", room, "error", err)
+		c.logger.Warn("the position in a room could not be stored; after a restart its messages are read again", "room", room, "error", err)
 	}
 }

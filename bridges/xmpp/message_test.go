@@ -54,7 +54,7 @@ func TestKnown(t *testing.T) {
 			t.Errorf("%s is %q, %v, want %q", name, got, ok, want)
 		}
 		if got, ok := k.find("mallory", name); ok {
-			t.Errorf("mallory's %s is %q", name, got)
+			t.Errorf("mallory's %s is found as %q, want it unknown", name, got)
 		}
 	}
 	if len(k.ids) != maxKnown || len(k.authors) != maxKnown || len(k.keys) != maxKnown || len(k.order) != maxKnown {
@@ -111,7 +111,7 @@ func TestCopiedIDs(t *testing.T) {
 	r.entered = false
 	say("Alice of before", "our own")
 	if got := s.texts(); !slices.Equal(got, []string{"hidden"}) {
-		t.Errorf("%q were read", got)
+		t.Errorf("%q were read, want only the hidden message", got)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestCheckpoints(t *testing.T) {
 		t.Errorf("the checkpoint is %v, %v", got, ok)
 	}
 	if got, ok := open().of(lobby, since.Add(1)); ok || got.ID != "" || !got.Time.Equal(since.Add(1)) {
-		t.Errorf("the checkpoint of another link is %v, %v", got, ok)
+		t.Errorf("the checkpoint of another link is %v, %v, want none, with the time of that link", got, ok)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil || len(files) != 1 {

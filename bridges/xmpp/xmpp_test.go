@@ -265,7 +265,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 		w.Block("")
 		w.restart()
 		if d := w.Delivery(last); d.ExternalId == "" {
-			t.Errorf("the last message of round %d is %v", round, d)
+			t.Errorf("the last message of round %d is %v, want it with an id of the other system", round, d)
 		}
 		bridgetest.Eventually(t, "all is here", func() bool { return len(w.Messages()) >= len(all) })
 	}

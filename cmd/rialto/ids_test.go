@@ -40,7 +40,7 @@ func TestKilledWhileItIssuesIDs(t *testing.T) {
 				}
 			}
 			if all.Count == 0 {
-				t.Error("there was nothing to check")
+				t.Error("no id was generated in all cycles")
 			}
 			t.Logf("%d ids", all.Count)
 		})

@@ -152,7 +152,7 @@ func TestTheFirstSignalDrains(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, hello, err := c.Read(t.Context()); err != nil || !strings.Contains(string(hello), "hello") {
-			t.Fatalf("%s, %v", hello, err)
+			t.Fatalf("the first frame is %s, %v, want hello", hello, err)
 		}
 		if err := s.Process.Signal(sig); err != nil {
 			t.Fatal(err)
@@ -180,7 +180,7 @@ func TestTheSecondSignalEnds(t *testing.T) {
 	defer half.Close()
 	fmt.Fprint(half, "POST /rialto.account.v1.AccountService/Login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n")
 	if line, err := bufio.NewReader(half).ReadString('\n'); err != nil || !strings.Contains(line, "100") { // the call has begun
-		t.Fatalf("%q, %v", line, err)
+		t.Fatalf("the answer begins with %q, %v, want 100 Continue", line, err)
 	}
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestASecondServerIsRefused(t *testing.T) {
 	address := strings.TrimPrefix(s.url, "http://")
 	_, out, code = run(t, "serve", "--data", filepath.Join(t.TempDir(), "other"), "--listen", address)
 	if code != 1 || !strings.Contains(out, address) || !strings.Contains(out, "another program has it") || !strings.Contains(out, "--listen") {
-		t.Errorf("the same address: %d, %q", code, out)
+		t.Errorf("a second server on the same address: got exit code %d, %q, want 1, and that another program has the address", code, out)
 	}
 	if r, err := http.Get(s.url + "/healthz"); err != nil || r.StatusCode != 200 {
 		t.Errorf("the first server is hurt: %v", err)

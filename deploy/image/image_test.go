@@ -127,7 +127,7 @@ func TestTheImageStarts(t *testing.T) {
 	must(t, err)
 	var id uint32
 	if _, err := fmt.Sscanf(config.Config.User, "%d:%d", &id, &id); err != nil || id == 0 {
-		t.Fatalf("user %s: %v", config.Config.User, err)
+		t.Fatalf("the image's user is %s (%v), want numbers other than 0", config.Config.User, err)
 	}
 	attributes := &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: id, Gid: id}, Pdeathsig: syscall.SIGKILL}
 	if us := os.Getuid(); us != 0 { // a user namespace permits chroot without root

@@ -67,7 +67,7 @@ func TestOperatorsSeeActiveUsers(t *testing.T) {
 		var day string
 		var users int
 		if _, err := fmt.Sscan(line, &day, &users); err != nil {
-			t.Fatal(line, err)
+			t.Fatalf("the line %q has no day and number of users: %v", line, err)
 		}
 		active += users
 	}

@@ -30,7 +30,7 @@ func TestOperatorsSeeAndRetryJobs(t *testing.T) {
 		return out.String() + errOut.String()
 	}
 	if text := admin(1, "jobs", "list"); !strings.Contains(text, "has no database") {
-		t.Error(text)
+		t.Errorf("jobs list says %q, want it to say that there is no database", text)
 	}
 	admin(0, "key", "create", "--name", "first") // creates the directory
 	db, jobs := openJobsAt(t, data)
@@ -87,7 +87,7 @@ func TestErrorsOfJobsArePrintedSafely(t *testing.T) {
 	data := t.TempDir()
 	var out strings.Builder
 	if code := AdminMain(t.Context(), []string{"key", "create", "--name", "first", "--data", data}, &out, &out); code != 0 {
-		t.Fatal(out.String())
+		t.Fatalf("exit code %d, want 0: %s", code, out.String())
 	}
 	db, jobs := openJobsAt(t, data)
 	done, err := jobs.Insert(t.Context(), nightly{}, job.Options{Unique: "\x1b[1mkey"})

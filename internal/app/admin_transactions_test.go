@@ -49,7 +49,7 @@ func TestOperatorsSeeAndRetryTransactions(t *testing.T) {
 	}
 	var out strings.Builder
 	if code := AdminMain(t.Context(), []string{"key", "create", "--name", "shop", "--data", data}, &out, &out); code != 0 {
-		t.Fatal(out.String())
+		t.Fatalf("exit code %d, want 0: %s", code, out.String())
 	}
 	db, jobs := openJobsAt(t, data)
 	chat := newRefusingChat()
@@ -107,7 +107,7 @@ func TestAllTransactionsAreRetried(t *testing.T) {
 	data := t.TempDir()
 	var out strings.Builder
 	if code := AdminMain(t.Context(), []string{"key", "create", "--name", "shop", "--data", data}, &out, &out); code != 0 {
-		t.Fatal(out.String())
+		t.Fatalf("exit code %d, want 0: %s", code, out.String())
 	}
 	db, jobs := openJobsAt(t, data)
 	chat := newRefusingChat()

@@ -162,6 +162,6 @@ func TestCommandsOnStoppedStoresAreAudited(t *testing.T) {
 		}
 	}
 	if got := auditEntries(t, data); len(got) != 1 || got[0].Action != "backup.start" {
-		t.Errorf("the original has %+v", got)
+		t.Errorf("the audit log of the original has %+v, want only backup.start", got)
 	}
 }

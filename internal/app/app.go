@@ -1,4 +1,4 @@
-// Package app assembles a node: it opens the engines, makes the services, runs them, and stops them in reverse order. Only the command
+// Package app assembles a node: it opens the engines, creates the services, runs them, and stops them in reverse order. Only the command
 // and tests import it.
 package app
 

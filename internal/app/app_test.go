@@ -332,7 +332,7 @@ func TestAdminKeys(t *testing.T) {
 	}
 	for _, args := range [][]string{nil, {"key"}, {"user", "create"}, {"key", "nope"}, {"key", "create"}, {"key", "create", "--name", "x", "y"}, {"key", "list", "--name", "x"}} {
 		if code, out, errOut := admin(args...); code != 2 || out != "" || errOut == "" {
-			t.Errorf("%v: %d, %q, %q", args, code, out, errOut)
+			t.Errorf("%v: exit code %d, output %q, errors %q; want 2, no output, and an error", args, code, out, errOut)
 		}
 	}
 	for line, want := range map[string]string{
@@ -349,7 +349,7 @@ func TestAdminKeys(t *testing.T) {
 		"key create --name b --role servant": "a role is auditor, moderator or operator",
 	} {
 		if code, out, errOut := admin(strings.Fields(line)...); code != 2 || out != "" || !strings.Contains(errOut, want) {
-			t.Errorf("%q: %d, %q, %q", line, code, out, errOut)
+			t.Errorf("%q: exit code %d, output %q, errors %q; want 2, no output, and an error with %q", line, code, out, errOut, want)
 		}
 	}
 	if code, _, errOut := admin("key", "create", "--data", data, "--name", "b", "--bot", "5"); code != 1 || errOut != "rialto admin: there is no user 5\n" {
@@ -360,7 +360,7 @@ func TestAdminKeys(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--help"}, {"key", "--help"}, {"key", "create", "--help"}} {
 		if code, out, errOut := admin(args...); code != 0 || errOut != "" || !strings.Contains(out, "rialto admin key create") {
-			t.Errorf("%v: %d, %q, %q", args, code, out, errOut)
+			t.Errorf("%v: exit code %d, output %q, errors %q; want 0 and the usage", args, code, out, errOut)
 		}
 	}
 }
@@ -386,7 +386,7 @@ func TestCheck(t *testing.T) {
 	for address, want := range map[string]string{"postgres://canary:canary@db/x": "rialto: the configuration is invalid:\npostgres: ", "postgres://canary:canary@db/x?sslmode=require": "rialto: warning: postgres: ", "postgres://canary:canary@db/x?sslmode=verify-full": ""} {
 		code, _, errOut := check("--set", "postgres="+address)
 		if (code != 0) != strings.Contains(want, "invalid") || !strings.HasPrefix(errOut, want) || want == "" && errOut != "" || strings.Contains(errOut, "canary") {
-			t.Errorf("%s: %d, %q", address, code, errOut)
+			t.Errorf("check of postgres=%s: got exit code %d, %q, want the expected warning or error, without the password", address, code, errOut)
 		}
 	}
 	if code, out, _ := check("--reference"); code != 0 || !strings.Contains(out, "gateway.heartbeat") || !strings.Contains(out, "5 s") {
@@ -422,7 +422,7 @@ func TestServeWarnsOfUnverifiedTLS(t *testing.T) {
 		}
 		var out, errOut strings.Builder
 		if code := ServeMain(stopped, "", args, &out, &errOut); code != 1 || !strings.Contains(errOut.String(), "a setting is not as safe as it could be") || !strings.Contains(errOut.String(), "postgres: ") || strings.Contains(errOut.String(), "canary") {
-			t.Errorf("%q: %d, %s", set, code, errOut.String())
+			t.Errorf("%q: exit code %d, want 1; warnings %s, want one of postgres and none of the canary", set, code, errOut.String())
 		}
 	}
 }
@@ -445,7 +445,7 @@ func TestServeErrorsAndExitCodes(t *testing.T) {
 	} {
 		var out, errOut strings.Builder
 		if code := ServeMain(stopped, "", tc.args, &out, &errOut); code != tc.code || out.Len() > 0 || !strings.Contains(errOut.String(), tc.says) {
-			t.Errorf("%v: %d, %q, %q", tc.args, code, out.String(), errOut.String())
+			t.Errorf("%v: exit code %d, output %q, errors %q; want %d, no output, and an error with %q", tc.args, code, out.String(), errOut.String(), tc.code, tc.says)
 		}
 		noneLeft(t)
 	}

@@ -19,6 +19,6 @@ func TestBenchOfAChannel(t *testing.T) {
 		t.Fatalf("got exit code %d, %v\n%s\n%s", code, err, out.String(), errOut.String())
 	}
 	if r.Acked == 0 || r.Delivered != 3*r.Acked || r.History != r.Acked || r.Connections != 4 {
-		t.Errorf("each message was wanted at 3 followers: %s", out.String())
+		t.Errorf("want each message delivered to 3 followers and stored once, with 4 connections; got %s", out.String())
 	}
 }

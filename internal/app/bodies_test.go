@@ -1,9 +1,8 @@
 package app
 
 import (
-	"context"
+	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -25,13 +24,7 @@ var withoutBody = []string{
 func TestBodiesThatNeverCome(t *testing.T) {
 	for _, request := range withoutBody {
 		synctest.Test(t, func(t *testing.T) {
-			server := newHTTPServer(http.NotFoundHandler(), false, slog.New(slog.DiscardHandler))
-			server.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return ctx }
-			near, far := net.Pipe()
-			l := single{make(chan net.Conn, 1)}
-			l.conns <- far
-			served := make(chan error, 1)
-			go func() { served <- server.Serve(l) }()
+			near, end := connected(t, http.NotFoundHandler())
 			if err := near.SetDeadline(time.Now().Add(time.Minute)); err != nil { // of the bubble's clock: a failure, not a hang
 				t.Fatal(err)
 			}
@@ -42,11 +35,35 @@ func TestBodiesThatNeverCome(t *testing.T) {
 			if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 404") {
 				t.Errorf("%q is answered with %.40q, and then %v, want 404 and the end of the connection", request, answer, err)
 			}
-			close(l.conns)
-			if err := server.Close(); err != nil {
-				t.Error(err)
+			if err := end(); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("error %v, want %v", err, net.ErrClosed)
 			}
-			<-served
+		})
+	}
+}
+
+// TestHeadersThatNeverEnd: a client that sends a byte of a header each second, in any version of HTTP, is disconnected after ten seconds.
+func TestHeadersThatNeverEnd(t *testing.T) {
+	for _, begin := range []string{"", "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ", "PRI * HTTP/2.0\r\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			near, end := connected(t, http.NotFoundHandler())
+			began, gone := time.Now(), make(chan time.Duration, 1)
+			go func() {
+				_, _ = io.Copy(io.Discard, near) // until the server ends it
+				gone <- time.Since(began)
+			}()
+			_, err := io.WriteString(near, begin)
+			for n := 0; n < 60 && err == nil; n++ {
+				time.Sleep(time.Second)
+				_, err = io.WriteString(near, "x")
+			}
+			if took := <-gone; err == nil || took != 10*time.Second {
+				t.Errorf("%q and a byte each second: the connection ends after %v, %v; want 10s", begin, took, err)
+			}
+			near.Close()
+			if err := end(); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("error %v, want %v", err, net.ErrClosed)
+			}
 		})
 	}
 }

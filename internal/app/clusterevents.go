@@ -109,7 +109,7 @@ func (m missedEvents) run(ctx context.Context, load func(context.Context) error,
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		logger.Warn("the sessions that ended on other nodes could not be loaded; retrying", "error", err, "retry_after", retryDelay)
+		logger.Warn("sessions that ended on other nodes could not be loaded; retrying", "error", err, "retry_after", retryDelay)
 		m.signal()
 		_ = backoff.Sleep(ctx, retryDelay) // the loop sees the context's end
 	}

@@ -108,7 +108,7 @@ func (n *Node) openEdge(ctx context.Context) error {
 	n.unauthenticated, n.fileRequests, n.streams = n.config.Input.Connections(), n.config.Input.Files(), n.config.Input.Streams()
 	n.open, n.admission = &openConnections{most: maxOpenConnections()}, newAdmission(cpuTime, time.Now, n.threads)
 	var err error
-	n.edge, err = edge.New(edge.Deps{Dir: n.dir.join(edgeDir), Calls: n.outgoing, Report: n.edgeReport, Clock: n.clock, Logger: n.logger}, n.config.Edge)
+	n.edge, err = edge.New(edge.Deps{Dir: n.dir.join(edgeDir), Calls: n.outgoing, Network: n.networkOf, Report: n.edgeReport, Clock: n.clock, Logger: n.logger}, n.config.Edge)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (n *Node) edgeReports() (list []*operationv1.NodeReport) {
 	return list
 }
 
-// edgeHandler serves the public listener of an edge: files, and the web app.
+// edgeHandler serves the public listener of an edge: files, uploads, and the web app.
 func (n *Node) edgeHandler() http.Handler {
 	stored := cors([]string{"*"}, n.limitFileRequests(n.edge), n.logger) // the app's page has another origin; only the signed URL grants access, without a cookie
 	pages := webApp(func() []string { return originsOf(n.config.Media.Origin) }, n.extensions)
@@ -188,7 +188,7 @@ func (n *Node) edgeHandler() http.Handler {
 				return
 			}
 			_, _ = w.Write([]byte("ready\n")) // the client may have gone
-		case strings.HasPrefix(p, edge.MediaPrefix), strings.HasPrefix(p, edge.VideoPrefix):
+		case strings.HasPrefix(p, edge.MediaPrefix), strings.HasPrefix(p, edge.VideoPrefix), strings.HasPrefix(p, edge.S3Prefix):
 			stored.ServeHTTP(w, r)
 		case strings.HasPrefix(p, "/v1/"), strings.HasPrefix(p, "/rialto"):
 			http.Error(w, "this node does not serve this; its role is edge", http.StatusNotFound)
@@ -244,6 +244,9 @@ func (n *Node) registerEdgeMetrics() {
 	s := n.edge.Stats()
 	for result, counter := range map[string]*atomic.Int64{"served": &s.Served, "refused": &s.Refused, "failed": &s.Failed} {
 		telemetry.CountBy(n.registry, "edge_requests_total", "Requests for files: served, refused, or failed because no origin answered.", "result", result, read(counter))
+	}
+	for result, counter := range map[string]*atomic.Int64{"sent": &s.Uploads, "refused": &s.RefusedUploads, "failed": &s.FailedUploads} {
+		telemetry.CountBy(n.registry, "edge_uploads_total", "Uploads of files and parts: sent to an origin, refused, or failed because no origin answered.", "result", result, read(counter))
 	}
 	telemetry.Count(n.registry, "edge_authorizations_total", "Questions to an origin whether a URL may be served.", read(&s.Asked))
 	telemetry.Count(n.registry, "edge_purges_total", "Posts, videos and files that an origin named as changed.", read(&s.Purged))

@@ -156,7 +156,7 @@ func (n *Node) agreeSettings(ctx context.Context) error {
 func timelinesPlace(config *config.Config) string {
 	c := cassandraOptions(config)
 	if len(c.Hosts) == 0 {
-		return "PostgreSQL"
+		return move.InPostgreSQL
 	}
 	return fmt.Sprintf("Cassandra (keyspace %s, store %d)", cmp.Or(c.Keyspace, "rialto"), c.Store)
 }

@@ -197,7 +197,7 @@ func BenchmarkLikes(b *testing.B) {
 					}
 					f, err := s.call(method, like)
 					if err != nil || !answered(f) {
-						b.Error(f, err)
+						b.Errorf("the answer to a like is %v, %v", f, err)
 						return
 					}
 				}

@@ -50,7 +50,7 @@ func TestFileRequestsAreLimited(t *testing.T) {
 	starts("192.0.2.3", false) // the total is three
 	end <- struct{}{}
 	if code := <-answers; code != http.StatusNoContent {
-		t.Error(code)
+		t.Errorf("status %d, want %d", code, http.StatusNoContent)
 	}
 	starts("192.0.2.3", true)
 	close(end)

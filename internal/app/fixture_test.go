@@ -36,7 +36,7 @@ func (p *page) String() string {
 
 func configure(t testing.TB, data string, set ...string) *config.Config {
 	t.Helper()
-	c, err := config.Load("", nil, append([]string{"data=" + data, "listen=127.0.0.1:0", "gateway.drain_over=10ms", "account.who_may_add=everyone", "limits.call_user=none", "canary.off=true"}, set...))
+	c, err := config.Load("", nil, append([]string{"data=" + data, "listen=127.0.0.1:0", "gateway.drain_over=10ms", "account.who_may_add=everyone", "limits.call_user=none", "canary.off=true", "video.niceness=1"}, set...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
-	"github.com/rialto-im/rialto/internal/base/ratelimit"
 )
 
 // newHTTPServer returns a server of HTTP/1.1 and HTTP/2. net/http reads a frame of HTTP/2 as a whole before a handler can check credentials,
@@ -52,7 +51,7 @@ func boundBodies(next http.Handler, limit time.Duration) http.Handler {
 func (n *Node) limitStreams(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor > 1 { // a socket takes over its connection of HTTP/1.1
-			slot, ok := n.streams.Acquire(ratelimit.Network(r.RemoteAddr, r.Header, n.config.Plaintext))
+			slot, ok := n.streams.Acquire(n.networkOf(r))
 			if !ok {
 				panic(http.ErrAbortHandler) // resets the stream
 			}

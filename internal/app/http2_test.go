@@ -36,22 +36,35 @@ func (s single) Accept() (net.Conn, error) {
 func (s single) Close() error   { return nil }
 func (s single) Addr() net.Addr { return &net.UnixAddr{} }
 
+// connected returns the client's end of a connection to a server. end stops the server, and returns why it accepts no more.
+func connected(t *testing.T, handler http.Handler) (near net.Conn, end func() error) {
+	server := newHTTPServer(handler, false, slog.New(slog.DiscardHandler))
+	server.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return ctx }
+	near, far := net.Pipe()
+	l := single{make(chan net.Conn, 1)}
+	l.conns <- far
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	return near, func() error {
+		close(l.conns)
+		err := <-served
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		return err
+	}
+}
+
 // waits is a handler that answers when its client has gone.
 var waits = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 
 // withHTTP2 runs a client of an HTTP/2 server that has begun a request whose body does not end. Time passes when nobody has anything to do.
 func withHTTP2(t *testing.T, handler http.Handler, client func(t *testing.T, c net.Conn)) {
 	synctest.Test(t, func(t *testing.T) {
-		server := newHTTPServer(handler, false, slog.New(slog.DiscardHandler))
-		server.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return ctx }
-		near, far := net.Pipe()
+		near, end := connected(t, handler)
 		if err := near.SetDeadline(time.Now().Add(10 * time.Minute)); err != nil { // of the bubble's clock: a failure, not a hang
 			t.Fatal(err)
 		}
-		l := single{make(chan net.Conn, 1)}
-		l.conns <- far
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(l) }()
 		begin := append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), h2Frame(6, 4, 0, 0, []byte{0, 4, 0, 0, 0, 0})...) // settings: no byte of an answer's body
 		post := []byte{0x83, 0x86, 0x84, 0x41, 1, 'a'}                                                                // POST http /, host a
 		if _, err := near.Write(append(begin, h2Frame(len(post), 1, 4, 1, post)...)); err != nil {
@@ -59,9 +72,8 @@ func withHTTP2(t *testing.T, handler http.Handler, client func(t *testing.T, c n
 		}
 		client(t, near)
 		_ = near.Close() // it may be closed
-		close(l.conns)
-		if err := <-served; !errors.Is(err, net.ErrClosed) {
-			t.Error(err)
+		if err := end(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("error %v, want %v", err, net.ErrClosed)
 		}
 	})
 }

@@ -99,7 +99,7 @@ func TestIDsOverEachProtocol(t *testing.T) {
 	err = conn.Invoke(ctx, idv1connect.IDServiceNextProcedure, bad, out)
 	details := status.Convert(err).Details()
 	if status.Code(err) != codes.InvalidArgument || len(details) != 1 || details[0].(*gatewayv1.Error).Reason != "bad_batch" {
-		t.Errorf("grpc-go is refused with %v, %v", err, details)
+		t.Errorf("grpc-go is refused with %v, %v, want InvalidArgument with the reason bad_batch", err, details)
 	}
 	if err := conn.Invoke(t.Context(), idv1connect.IDServiceNextProcedure, good, out); status.Code(err) != codes.Unauthenticated {
 		t.Errorf("grpc-go without a key: %v", err)
@@ -120,7 +120,7 @@ func TestIDsOverEachProtocol(t *testing.T) {
 	var numbers []uint64
 	var texts struct{ Numbers []string }
 	if err := json.NewDecoder(r.Body).Decode(&texts); err != nil || len(texts.Numbers) != 3 {
-		t.Fatalf("%v, %v", texts, err)
+		t.Fatalf("the answer has %v, %v, want 3 numbers", texts, err)
 	}
 	for _, s := range texts.Numbers {
 		var n uint64
@@ -159,7 +159,7 @@ func TestMultiPrimaryIDs(t *testing.T) {
 	take(a, filepath.Join(dir, "gone", "b.db"))
 	var out, errOut strings.Builder
 	if code := IDMain(t.Context(), []string{"grow", a, b, c}, &out, &errOut); code != 0 || out.String() != "multi-primary ids now use 3 databases\n" {
-		t.Fatalf("%d, %s, %s", code, &out, &errOut)
+		t.Fatalf("grow: got exit code %d, %s, %s, want 0 and 3 databases", code, &out, &errOut)
 	}
 	take(a, b)
 	take(c, b, a)
@@ -208,13 +208,13 @@ func TestMismatchedPrimariesAreRefused(t *testing.T) {
 	for range 2 {
 		for _, where := range []string{c + "," + d, c} {
 			if err := take(other, "ids.primaries="+where); errs.Of(err).Reason != "bad_config" {
-				t.Errorf("%s: %v", where, err)
+				t.Errorf("%s: error %v, want the reason bad_config", where, err)
 			}
 		}
 	}
 	e := filepath.Join(dir, "e.db")
 	if code := IDMain(t.Context(), []string{"grow", records, e}, &out, &errOut); code != 0 {
-		t.Fatal(errOut.String())
+		t.Fatalf("exit code %d, want 0: %s", code, errOut.String())
 	}
 	if err := take(other, "ids.primaries="+records+","+e); err != nil {
 		t.Error(err)
@@ -237,10 +237,10 @@ func TestIDCommandBesideAServerOnPostgres(t *testing.T) {
 			}
 			var out, errOut strings.Builder
 			if code := IDMain(t.Context(), []string{"next", "--postgres", address, "--scheme", scheme, "--count", "100", "--for", "7"}, &out, &errOut); code != 0 {
-				t.Fatalf("%s: %s", scheme, &errOut)
+				t.Fatalf("%s: exit code %d, want 0: %s", scheme, code, &errOut)
 			}
 			if err := errors.Join(seen.Add(r.Texts...), seen.Add(strings.Fields(out.String())...)); err != nil || len(seen)%200 != 0 {
-				t.Errorf("%s: %d, %v", scheme, len(seen), err)
+				t.Errorf("the scheme %s has %d different ids, %v, want each once", scheme, len(seen), err)
 			}
 		}
 	}
@@ -264,7 +264,7 @@ func TestIDCommandRefusesALockedDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, errOut, code := next(t.Context()); code != 1 || !strings.Contains(errOut, "--url") || !strings.Contains(errOut, data) {
-		t.Errorf("%d, %s", code, errOut)
+		t.Errorf("next on a directory in use: got exit code %d, %s, want 1, and the flag --url", code, errOut)
 	}
 	if err := h.Close(); err != nil {
 		t.Fatal(err)

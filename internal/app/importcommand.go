@@ -189,6 +189,9 @@ func (f *importFlags) run(ctx context.Context, out io.Writer, printer *progress.
 	for _, reason := range slices.Sorted(maps.Keys(report.Skipped)) {
 		fmt.Fprintf(out, "skipped by the server: %d × %s\n", report.Skipped[reason], reason)
 	}
+	for _, what := range slices.Sorted(maps.Keys(report.Altered)) {
+		fmt.Fprintf(out, "imported without it: %d × %s\n", report.Altered[what], what)
+	}
 	fmt.Fprintf(out, "report: %s\n", filepath.Join(dir, importer.ReportFile))
 	if len(report.Mismatches) > 0 {
 		return fmt.Errorf("%w:\n%s", errMismatch, strings.Join(report.Mismatches, "\n"))
@@ -203,7 +206,7 @@ func printConverted(dir string, out io.Writer) error {
 		return err
 	}
 	c := r.Manifest.Counts
-	fmt.Fprintf(out, "converted: %s\n", countsOfChats(&c))
+	fmt.Fprintf(out, "converted: %s, %s\n", countsOfChats(&c), printable.Count(c.Relations, "relation"))
 	for _, kind := range slices.Sorted(maps.Keys(r.Manifest.Skipped)) {
 		fmt.Fprintf(out, "skipped by the converter: %d × %s (see skipped.jsonl)\n", r.Manifest.Skipped[kind], kind)
 	}

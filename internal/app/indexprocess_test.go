@@ -86,7 +86,7 @@ func TestTheIndexGetsNoSecrets(t *testing.T) {
 		t.Errorf("its environment is %q", cmd.Env)
 	}
 	if !slices.Equal(cmd.Args[1:], []string{IndexCommand, "5", "dir"}) || cmd.Path != "program" {
-		t.Errorf("%s %q", cmd.Path, cmd.Args)
+		t.Errorf("the process of the index is %s %q, want program %q", cmd.Path, cmd.Args, []string{IndexCommand, "5", "dir"})
 	}
 }
 
@@ -95,7 +95,7 @@ func TestTheIndexCommandAlone(t *testing.T) {
 	for _, args := range [][]string{nil, {"x", t.TempDir()}, {"1"}, {"1", "2", "3"}} {
 		var errOut strings.Builder
 		if code := IndexMain(args, strings.NewReader(""), &strings.Builder{}, &errOut); code != 2 || !strings.Contains(errOut.String(), "of no use alone") {
-			t.Errorf("%q: %d, %s", args, code, errOut.String())
+			t.Errorf("%q: exit code %d, want 2; errors %s, want them to say that it is of no use alone", args, code, errOut.String())
 		}
 	}
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	neturl "net/url"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/service/linkpreview"
@@ -21,6 +22,16 @@ func (n *Node) openLinkPreviews(ctx context.Context) error {
 			settings, err := n.accounts.GetSettings(ctx, id.Caller{User: u})
 			return settings.GetNoLinkPreviews(), err
 		},
-		Secret: secret, Calls: n.outgoing, Clock: n.clock, Logger: n.logger}, n.config.LinkPreviews)
+		OwnHosts: hostsOf(n.config.Public.URL, n.config.Media.Origin), Secret: secret, Calls: n.outgoing, Clock: n.clock, Logger: n.logger}, n.config.LinkPreviews)
 	return err
+}
+
+// hostsOf returns the hosts of addresses at which clients reach this deployment. An address may be "".
+func hostsOf(addresses ...string) (hosts []string) {
+	for _, address := range addresses {
+		if u, err := neturl.Parse(address); err == nil && u.Hostname() != "" { // the settings were checked
+			hosts = append(hosts, u.Hostname())
+		}
+	}
+	return hosts
 }

@@ -15,14 +15,14 @@ func read(counter *atomic.Int64) func() float64 {
 
 // registerConnectionMetrics registers the metrics of sockets, and of the requests that only receive.
 func (n *Node) registerConnectionMetrics(stats *gateway.Stats) {
-	telemetry.Gauge(n.registry, "connections", "Open sockets, event streams and syncs that wait.", read(&stats.Connections))
-	telemetry.Gauge(n.registry, "requests_held", "Event streams and syncs that wait.", read(&stats.Held))
+	telemetry.Gauge(n.registry, "connections", "Open sockets, event streams and long polls.", read(&stats.Connections))
+	telemetry.Gauge(n.registry, "requests_held", "Event streams and long polls.", read(&stats.Held))
 	telemetry.Count(n.registry, "connections_accepted_total", "Sockets accepted.", read(&stats.Accepted))
 	telemetry.Count(n.registry, "connections_refused_total", "Handshakes refused.", read(&stats.Refused))
 	telemetry.Count(n.registry, "connections_slow_total", "Connections closed because the client did not read.", read(&stats.Slow))
 	telemetry.Count(n.registry, "connections_throttled_total", "Times that reading from a connection paused because its user was beyond the limits.", read(&stats.Throttled))
-	telemetry.Count(n.registry, "connections_deferred_total", "Handshakes of clients that start from nothing, which were asked to come later because many others come back.", read(&stats.Deferred))
-	telemetry.Count(n.registry, "connections_silent_total", "Connections closed because no heartbeat came.", read(&stats.Silent))
+	telemetry.Count(n.registry, "connections_deferred_total", "Handshakes of clients without any state that were asked to connect later, because many others reconnect.", read(&stats.Deferred))
+	telemetry.Count(n.registry, "connections_silent_total", "Connections closed because no heartbeat arrived.", read(&stats.Silent))
 }
 
 // registerListenerMetrics registers the metrics of the listener for HTTP, which edges have too.
@@ -76,8 +76,8 @@ func (n *Node) registerMetrics() {
 	telemetry.Count(n.registry, "socket_bytes_in_total", "Bytes from sockets.", read(&stats.BytesIn))
 	telemetry.Count(n.registry, "socket_bytes_out_total", "Bytes to sockets.", read(&stats.BytesOut))
 	telemetry.Count(n.registry, "expired_total", "Messages removed after their retention time.", func() float64 { return float64(n.chat.ExpiredMessages()) })
-	givenUp := n.officials.GivenUp()
-	for what, counter := range map[string]*atomic.Int64{"message": &givenUp.Messages, "reply": &givenUp.Replies, "broadcast": &givenUp.Broadcasts} {
+	abandoned := n.officials.Abandoned()
+	for what, counter := range map[string]*atomic.Int64{"message": &abandoned.Messages, "reply": &abandoned.Replies, "broadcast": &abandoned.Broadcasts} {
 		telemetry.CountBy(n.registry, "official_accounts_given_up_total", "Messages, replies and broadcasts that official accounts gave up after too many attempts.", "what", what, read(counter))
 	}
 	n.registerVideoMetrics()

@@ -22,7 +22,7 @@ const moveHelp = `move copies a data directory into the engines that nodes share
 into Cassandra, files into S3 if that is configured. The server must be stopped. The directory is only read. At the end both sides
 are compared, and the directory gets a mark that prevents a server from using it. A move that was interrupted continues when it is run again.
 
-rialto move timelines moves the timelines of nodes from PostgreSQL to Cassandra: see rialto move timelines --help.
+rialto move timelines moves the timelines of nodes from PostgreSQL to Cassandra, or back: see rialto move timelines --help.
 
 The target is defined by the configuration of the new nodes: pass their file with --config, or use the flags below.
 Exit codes: 0 if everything was moved and both sides are equal, 1 if they differ or the move failed, 2 for an invalid command line or

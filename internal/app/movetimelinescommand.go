@@ -20,10 +20,12 @@ const moveTimelinesHelp = `move timelines moves the timelines (conversations, st
 nodes may run: from the beginning on they answer reads, and refuse all writes, as while their database is away. At the end both
 sides are compared, and no process can use the timelines in PostgreSQL any more. Then start the nodes with the settings of Cassandra.
 
-A move that was interrupted continues when it is run again. Before its end, --abort restores the state from before. There is no way back
-after the end.
+move timelines --to-postgres moves them back, likewise. From the beginning on, no node starts. At the end, start the nodes without the settings of
+Cassandra.
 
-The configuration is that of the nodes after the move: pass their file with --config, or use --set and the flags below.
+A move that was interrupted continues when it is run again. Before its end, --abort restores the state from before.
+
+The configuration is that of the nodes with Cassandra: pass their file with --config, or use --set and the flags below.
 Exit codes: 0 if the timelines were moved, 1 if the sides differ or the move failed, 2 for an invalid command line or configuration.
 `
 
@@ -31,14 +33,15 @@ Exit codes: 0 if the timelines were moved, 1 if the sides differ or the move fai
 func moveTimelinesMain(ctx context.Context, args []string, out, errOut io.Writer) int {
 	var f flags
 	var cassandra string
-	var abort bool
+	var toPostgres, abort bool
 	var batch int
 	var by auditFlags
 	fs := flag.NewFlagSet("rialto move timelines", flag.ContinueOnError)
-	fs.StringVar(&f.file, "config", "", "configuration `file` (YAML) of the nodes after the move")
+	fs.StringVar(&f.file, "config", "", "configuration `file` (YAML) of the nodes with Cassandra")
 	fs.StringVar(&cassandra, "to-cassandra", "", "`HOSTS` of Cassandra, separated by commas: the same as --set cassandra.hosts=HOSTS")
-	fs.Var(&f.set, "set", "any setting of the nodes after the move as `NAME=VALUE`; may be repeated")
-	fs.BoolVar(&abort, "abort", false, "end a move that is not complete: the nodes store in PostgreSQL again")
+	fs.BoolVar(&toPostgres, "to-postgres", false, "move from Cassandra to PostgreSQL, the nodes' database")
+	fs.Var(&f.set, "set", "any setting of the nodes with Cassandra as `NAME=VALUE`; may be repeated")
+	fs.BoolVar(&abort, "abort", false, "end a move that is not complete: the nodes store where they did before; with --to-postgres, a move back")
 	commandline.Int(fs, &batch, "batch", 0, 1, 1_000_000, "`rows` after which the position is stored (default 20000)")
 	by.add(fs)
 	if code, ok := parse(fs, moveTimelinesHelp, args, out, errOut); !ok {
@@ -56,6 +59,10 @@ func moveTimelinesMain(ctx context.Context, args []string, out, errOut io.Writer
 	case err != nil:
 	case c.Postgres == "":
 		err = errors.New("postgres: give the address of the nodes' database; rialto move --data DIR moves the data of a single node")
+	case toPostgres && cassandra != "":
+		err = errors.New("--to-postgres and --to-cassandra are opposite directions: name the hosts of Cassandra with --set cassandra.hosts=HOSTS")
+	case toPostgres && len(c.Cassandra.Hosts) == 0:
+		err = errors.New("no source: use --set cassandra.hosts=HOSTS, or --config FILE with the settings that the nodes have")
 	case len(c.Cassandra.Hosts) == 0:
 		err = errors.New("no target: use --to-cassandra HOSTS, or --config FILE with cassandra.hosts")
 	}
@@ -63,7 +70,7 @@ func moveTimelinesMain(ctx context.Context, args []string, out, errOut io.Writer
 		fmt.Fprintf(errOut, "rialto move timelines: the configuration is invalid:\n%v\n", err)
 		return 2
 	}
-	if err := moveTimelines(ctx, c, abort, batch, by, out, errOut); err != nil {
+	if err := moveTimelines(ctx, c, timelinesOrder{toPostgres, abort, batch}, by, out, errOut); err != nil {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted; run it again to continue, or with --abort")
 		}
@@ -73,21 +80,35 @@ func moveTimelinesMain(ctx context.Context, args []string, out, errOut io.Writer
 	return 0
 }
 
+// timelinesOrder is what rialto move timelines is to do.
+type timelinesOrder struct {
+	toPostgres, abort bool
+	batch             int
+}
+
 // moveTimelines moves the timelines, or ends a move that is not complete.
-func moveTimelines(ctx context.Context, c *config.Config, abort bool, batch int, by auditFlags, out, errOut io.Writer) error {
+func moveTimelines(ctx context.Context, c *config.Config, order timelinesOrder, by auditFlags, out, errOut io.Writer) error {
 	engines, err := moveOptions(c, errOut)
 	if err != nil {
 		return err
 	}
 	printer := progress.New(errOut)
-	o := move.TimelinesOptions{Postgres: c.Postgres, Cassandra: *engines.Cassandra, Setting: timelinesPlace(c), Say: printer.Say, Batch: batch, Logger: engines.Logger}
+	o := move.TimelinesOptions{Postgres: c.Postgres, Cassandra: *engines.Cassandra, Back: order.toPostgres, Setting: timelinesPlace(c), Say: printer.Say, Batch: order.batch, Logger: engines.Logger}
+	from, to, next := move.InPostgreSQL, o.Setting, "with its settings"
+	if o.Back {
+		from, to, next = o.Setting, move.InPostgreSQL, "without the settings of Cassandra"
+	}
 	done := "moved"
-	if abort {
+	if order.abort {
 		if err := move.AbortTimelines(ctx, o); err != nil {
 			return err
 		}
 		done = "aborted"
-		fmt.Fprintln(out, "the nodes store timelines in PostgreSQL again; before another move, empty", o.Setting, "or use another cassandra.store")
+		if o.Back {
+			fmt.Fprintln(out, "the timelines are in", from, "as before")
+		} else {
+			fmt.Fprintln(out, "the nodes store timelines in PostgreSQL again; before another move, empty", to, "or use another cassandra.store")
+		}
 	} else {
 		r, err := move.RunTimelines(progress.With(ctx, printer), o)
 		if r != nil {
@@ -97,11 +118,14 @@ func moveTimelines(ctx context.Context, c *config.Config, abort bool, batch int,
 			return err
 		}
 		if len(r.Differences) > 0 {
+			if o.Back {
+				return errors.New("the sides differ, so nothing was switched: end the move with --abort, and move again")
+			}
 			return errors.New("the sides differ, so nothing was switched: end the move with --abort, empty the target, and move again")
 		}
-		fmt.Fprintln(out, "the timelines are in", o.Setting, "now: start the nodes with its settings")
+		fmt.Fprintln(out, "the timelines are in", to, "now: start the nodes", next)
 	}
-	if err := recordTimelineMove(ctx, c, by, o.Setting, done); err != nil {
+	if err := recordTimelineMove(ctx, c, by, to, done); err != nil {
 		return fmt.Errorf("that is done, and only its entry in the audit log is missing: %w", err)
 	}
 	return nil

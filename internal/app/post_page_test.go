@@ -91,7 +91,7 @@ func TestThePageOfAPostShowsEachChangeAtOnce(t *testing.T) {
 			if err == nil {
 				got = describe(page)
 			} else if !errs.Is(err, errs.NotFound) {
-				t.Fatal(err)
+				t.Fatalf("error %v, want one of the kind not found", err)
 			}
 			if got != c.want {
 				t.Fatalf("page %d after %s: %s; want %s", i, c.what, got, c.want)

@@ -67,7 +67,7 @@ func TestAServerFindsAndRepairsALostFile(t *testing.T) {
 		}
 		return r.Msg.Comparisons, of
 	}
-	if list, of := differences(); len(list) != 10 || of["files"]+of["quotas"]+of["inboxes"]+of["search"] != 0 || list[0].Compared != 1 {
+	if list, of := differences(); len(list) != 10 || of["files"]+of["quotas"]+of["inboxes"]+of["search"] != 0 || list[0].Compared != 10 {
 		t.Fatalf("at first the comparisons are %v", list)
 	}
 	err = filepath.WalkDir(filepath.Join(h.config.Data, filesDir, "media"), func(p string, d fs.DirEntry, err error) error {

@@ -141,7 +141,7 @@ func throughAll(t *testing.T, nodes map[string]*Node) {
 	}
 	list, err := bobo.Feed().ListPosts(ctx, connect.NewRequest(&feedv1.ListPostsRequest{User: anna.User()}))
 	if err != nil || len(list.Msg.Posts) != 1 || list.Msg.Posts[0].Id != published.Msg.Id {
-		t.Fatalf("the posts are %v: %v", list, err)
+		t.Fatalf("the posts are %v, %v, want only the one that was published", list, err)
 	}
 	direct, err := anna.Chat().OpenDirect(ctx, connect.NewRequest(&chatv1.OpenDirectRequest{User: bobo.User()}))
 	if err != nil {
@@ -158,7 +158,7 @@ func throughAll(t *testing.T, nodes map[string]*Node) {
 			if text := e.Message.GetContent().GetText(); text == fmt.Sprint("through all nodes ", i) {
 				i++
 			} else if text != "" {
-				t.Fatalf("message %d is %q", i, text)
+				t.Fatalf("message %d is %q, want it in the order of sending", i, text)
 			}
 		case <-ctx.Done():
 			t.Fatalf("%d messages came", i)

@@ -32,7 +32,7 @@ func TestFilesBySDK(t *testing.T) {
 	const text = "twelve bytes"
 	u, err := alice.Upload(t.Context(), "notes.txt", "", int64(len(text)), strings.NewReader(text))
 	if err != nil || u.Name != "notes.txt" || u.Size != uint64(len(text)) {
-		t.Fatalf("%v, %v", u, err)
+		t.Fatalf("the upload is %v, %v, want its name and size", u, err)
 	}
 	r, err := alice.Send(t.Context(), group.Msg.Id, &chatv1.Content{Kind: &chatv1.Content_File{File: &chatv1.Media{Upload: u.Upload, Name: u.Name, Size: u.Size}}})
 	if err != nil {

@@ -43,7 +43,7 @@ func (n *Node) bind(ctx context.Context) (err error) {
 	n.closers = append(n.closers, closeListener(n.adminListener))
 	var lc net.ListenConfig
 	if n.listener, err = lc.Listen(ctx, "tcp", n.config.Listen); err != nil {
-		return explainListen("listen", n.config.Listen, err)
+		return n.explainListen("listen", n.config.Listen, err)
 	}
 	n.closers = append(n.closers, closeListener(n.listener))
 	return n.bindSockets(ctx)
@@ -79,7 +79,7 @@ func (n *Node) serve() {
 }
 
 // explainListen makes the error of an address that cannot be bound: which one, why, and what to do.
-func explainListen(name, address string, err error) error {
+func (n *Node) explainListen(name, address string, err error) error {
 	choose := "choose another address with --" + name
 	if strings.Contains(name, ".") {
 		choose = "choose another address in the setting " + name
@@ -90,8 +90,25 @@ func explainListen(name, address string, err error) error {
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {
 		why, do = errors.New("another program has it"), "stop that, or "+choose
+		if own := n.listenerOf(err); own != "" {
+			why, do = fmt.Errorf("it is the address of this server's own listener %s", own), choose
+		}
 	}
 	return fmt.Errorf("%s: %s cannot be listened on: %w; %s", name, address, why, do)
+}
+
+// listenerOf returns the setting of the node's listener that has the address which an error of net names; "" if none has.
+func (n *Node) listenerOf(err error) string {
+	var taken *net.OpError
+	if !errors.As(err, &taken) || taken.Addr == nil {
+		return ""
+	}
+	for name, l := range map[string]net.Listener{"listen": n.listener, "admin": n.adminListener, "tcp.listen": n.tcpListener} {
+		if l != nil && l.Addr().String() == taken.Addr.String() {
+			return name
+		}
+	}
+	return ""
 }
 
 // listenAdmin binds the configured address, or else the port above the listener's, or else a free one, so that several servers run on
@@ -101,7 +118,7 @@ func (n *Node) listenAdmin(ctx context.Context) (net.Listener, error) {
 	if n.config.Admin != "" {
 		l, err := lc.Listen(ctx, "tcp", n.config.Admin)
 		if err != nil {
-			return nil, explainListen("admin", n.config.Admin, err)
+			return nil, n.explainListen("admin", n.config.Admin, err)
 		}
 		return l, nil
 	}
@@ -244,11 +261,16 @@ func roleOf(path string) string {
 
 var errTooManyFiles = &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "too many files are being sent to this address, or in all; try again", Retry: time.Second}
 
+// networkOf returns the network that a request comes from; none where it is that of a proxy, or of this machine.
+func (n *Node) networkOf(r *http.Request) netip.Prefix {
+	return ratelimit.Network(r.RemoteAddr, r.Header, n.config.Plaintext)
+}
+
 // limitFileRequests limits the requests for files and pages in progress, for each address and in all. All clients are counted, because
 // the URL of a file needs no credentials.
 func (n *Node) limitFileRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		network := ratelimit.Network(r.RemoteAddr, r.Header, n.config.Plaintext)
+		network := n.networkOf(r)
 		if n.purges.IsEdge(r) {
 			network = netip.Prefix{} // it asks for all its viewers
 		}

@@ -31,5 +31,5 @@ func (n *Node) registerServerEventMetrics() {
 	n.registerTransactionMetrics()
 	telemetry.Count(n.registry, "event_webhook_delivered_total", "Server events that webhooks have accepted.", count(n.serverEvents.Delivered))
 	telemetry.Count(n.registry, "event_webhook_failures_total", "Deliveries of server events to webhooks that failed.", count(n.serverEvents.Failed))
-	telemetry.Count(n.registry, "event_dead_total", "Dead letters: server events that a webhook did not accept in all attempts.", count(n.serverEvents.Dead))
+	telemetry.Count(n.registry, "event_dead_total", "Dead letters: server events that a webhook did not accept in all attempts.", count(n.serverEvents.DeadLetters))
 }

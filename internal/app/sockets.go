@@ -42,7 +42,7 @@ func (n *Node) listenSockets(ctx context.Context, name, address string) (net.Lis
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, explainListen(name, address, err)
+		return nil, n.explainListen(name, address, err)
 	}
 	n.closers = append(n.closers, closeListener(l))
 	return l, nil

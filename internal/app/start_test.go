@@ -29,7 +29,7 @@ func TestATakenPortKeepsTheNodeOutOfTheCluster(t *testing.T) {
 	for _, name := range []string{"listen", "admin"} {
 		data := filepath.Join(t.TempDir(), "data")
 		if _, err := Open(t.Context(), configure(t, data, name+"="+taken.Addr().String()), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "another program has it") {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s: error %v, want one that contains 'another program has it'", name, err)
 		}
 		db, err := sqldb.Open(t.Context(), filepath.Join(data, recordsFile))
 		if err != nil {
@@ -39,6 +39,29 @@ func TestATakenPortKeepsTheNodeOutOfTheCluster(t *testing.T) {
 		err = db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM sqlite_master WHERE name IN ('users', 'outbox', 'id_leases', 'sessions')`).Scan(&tables)
 		if err = errors.Join(err, db.Close()); err != nil || tables != 0 {
 			t.Errorf("%s: services made %d tables, %v", name, tables, err)
+		}
+	}
+	noneLeft(t)
+}
+
+// TestOneAddressForTwoListeners: the error names the setting of the node's own listener, which is no other program.
+func TestOneAddressForTwoListeners(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for own, set := range map[string][]string{
+		"admin":      {"admin=" + address, "stomp.listen=" + address},
+		"listen":     {"listen=" + address, "tcp.listen=" + address},
+		"tcp.listen": {"tcp.listen=" + address, "stomp.listen=" + address},
+	} {
+		_, err := Open(t.Context(), configure(t, filepath.Join(t.TempDir(), "data"), set...), slog.New(slog.DiscardHandler))
+		if err == nil || !strings.Contains(err.Error(), "it is the address of this server's own listener "+own+"; choose another address") {
+			t.Errorf("%s: error %v, want one that contains %q", own, err, "it is the address of this server's own listener "+own+"; choose another address")
 		}
 	}
 	noneLeft(t)
@@ -149,7 +172,7 @@ func TestARepairThatIsRefusedAcceptsNothing(t *testing.T) {
 	}
 	out.Reset()
 	if code := RepairMain(t.Context(), []string{"--data", data, "--accept-loss"}, &out, &errOut); code != 1 || out.String() != "" || !strings.Contains(errOut.String(), "records.db is missing") {
-		t.Errorf("%d, %q, %q", code, out.String(), errOut.String())
+		t.Errorf("repair: got exit code %d, %q, %q, want 1, and that records.db is missing", code, out.String(), errOut.String())
 	}
 	noneLeft(t)
 }

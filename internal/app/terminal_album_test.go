@@ -33,7 +33,7 @@ func TestAlbumsInTerminals(t *testing.T) {
 	alice.types("/open @bob", "/album "+from+"/sea.png "+from+"/notes.txt", "/album", "/album "+from+"/sea.png \""+from+"/my cat.png\" -- both of them")
 	alice.sees("! notes.txt is neither an image nor a video; send it with /file", "! give 1 to 10 paths")
 	bob.types("/open @alice")
-	line := bob.sees("Alice: [album of 2: sea.png (", "both of them")
+	line := bob.sees("--- Alice ---", "Alice: [album of 2: sea.png (", "both of them") // before that, a notice without a number
 	bob.types("/save " + numberOf(line))
 	bob.sees("* saved as sea.png", "* saved as my cat.png")
 	for _, name := range []string{"sea.png", "my cat.png"} {

@@ -51,7 +51,7 @@ func TestUploadInPartsBySDK(t *testing.T) {
 	whole.left.Store(1) // one part is missing
 	u, err := alice.UploadFile(t.Context(), "a.bin", "", int64(len(file)), whole, rialto.UploadOptions{Upload: upload, Progress: func(p rialto.UploadProgress) { steps = append(steps, p) }})
 	if err != nil || u.Upload != upload || u.Size != uint64(len(file)) {
-		t.Fatalf("%v, %v", u, err)
+		t.Fatalf("the resumed upload is %v, %v, want the same upload with its whole size", u, err)
 	}
 	if len(steps) != 1 || steps[0].Sent != int64(len(file)) || steps[0].Total != int64(len(file)) || steps[0].BytesPerSecond <= 0 || steps[0].Remaining != 0 {
 		t.Errorf("the progress was %v", steps)

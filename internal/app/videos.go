@@ -49,7 +49,7 @@ func (n *Node) openVideos(ctx context.Context, ids *idgen.Snowflake) error {
 
 // openTranscoder returns a transcoder for a pipeline. The programs of its stages must be there.
 func openTranscoder(ctx context.Context, c video.Config, p *pipeline.Pipeline) (*transcode.Transcoder, error) {
-	config := transcode.Config{FFmpeg: c.FFmpeg, MaxDuration: c.MaxDuration}
+	config := transcode.Config{FFmpeg: c.FFmpeg, MaxDuration: c.MaxDuration, Niceness: c.Niceness}
 	for _, r := range p.Renditions {
 		config.Ladder = append(config.Ladder, transcode.Level{Height: r.Height, MaxRate: r.MaxBitrate, CRF: r.CRF, Preset: r.Preset})
 	}

@@ -187,7 +187,7 @@ func TestPlainFormsAreDecompressedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text, err := io.ReadAll(r); err != nil || string(text) != "let a" {
-			t.Fatalf("%q, %v", text, err)
+			t.Fatalf("the asset is %q, %v, want let a", text, err)
 		}
 	}
 	if reads != 1 {

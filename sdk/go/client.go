@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -166,22 +167,23 @@ type Client struct {
 
 	tellingDrafts sync.Mutex // one pass over the drafts at a time. Taken before mu
 
-	mu             sync.Mutex // guards all below
-	state          State
-	waiters        map[uint64]chan<- outcome // by client_seq
-	socket         *socket                   // nil if there is none
-	wake           chan struct{}             // closed and replaced when something was queued
-	draftsWake     chan struct{}             // closed and replaced when a draft was set
-	watch          []uint64                  // whose presence is wanted; nil before Watch
-	watchedReaders *gatewayv1.WatchReaders   // nil before WatchReaders
-	rooms          map[uint64]*enteredRoom
-	roomRequests   uint64                     // the number of the last request about rooms
-	device         presencev1.Activity        // what SetAway said last
-	background     bool                       // what SetBackground said last
-	marks          map[uint64]*gatewayv1.Mark // the last of each conversation, for the next connection as well
-	unsentMarks    map[uint64]struct{}        // conversations whose marks moved without a socket
-	mapURL         string                     // as the last Hello had it
-	noLarge        bool                       // the user is in no known large group, whose messages do not move the position
+	mu              sync.Mutex // guards all below
+	state           State
+	waiters         map[uint64]chan<- outcome // by client_seq
+	socket          *socket                   // nil if there is none
+	wake            chan struct{}             // closed and replaced when something was queued
+	draftsWake      chan struct{}             // closed and replaced when a draft was set
+	watch           []uint64                  // whose presence is wanted; nil before Watch
+	watchedReaders  *gatewayv1.WatchReaders   // nil before WatchReaders
+	rooms           map[uint64]*enteredRoom
+	roomRequests    uint64                     // the number of the last request about rooms
+	device          presencev1.Activity        // what SetAway said last
+	background      bool                       // what SetBackground said last
+	marks           map[uint64]*gatewayv1.Mark // the last of each conversation, for the next connection as well
+	unsentMarks     map[uint64]struct{}        // conversations whose marks moved without a socket
+	mapURL          string                     // as the last Hello had it
+	storedClientSeq uint64                     // the highest that the server may have of this device: at the last Hello, or sent since; before it, the highest there is
+	noLarge         bool                       // the user is in no known large group, whose messages do not move the position
 }
 
 type outcome struct {
@@ -220,7 +222,7 @@ func New(config Config) (*Client, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{config: config, waiters: map[uint64]chan<- outcome{}, wake: make(chan struct{}), draftsWake: make(chan struct{}), marks: map[uint64]*gatewayv1.Mark{}, unsentMarks: map[uint64]struct{}{}, rooms: map[uint64]*enteredRoom{}, roomRequests: firstRoomRequest}
+	c := &Client{config: config, waiters: map[uint64]chan<- outcome{}, wake: make(chan struct{}), draftsWake: make(chan struct{}), marks: map[uint64]*gatewayv1.Mark{}, unsentMarks: map[uint64]struct{}{}, rooms: map[uint64]*enteredRoom{}, roomRequests: firstRoomRequest, storedClientSeq: math.MaxUint64}
 	state, err := config.Store.Load()
 	if err != nil {
 		return nil, err

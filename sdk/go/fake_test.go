@@ -44,6 +44,8 @@ type server struct {
 	openWithin time.Duration
 	// compresses accepts compression.
 	compresses bool
+	// clientSeq is the highest that it has of the device.
+	clientSeq uint64
 	// node is its name. finder answers FindGateways, nil: nobody does. discover is for its clients.
 	node     string
 	finder   *finder
@@ -235,7 +237,7 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	n, tail := s.dials, s.tail
 	s.mu.Unlock()
 	c := &conn{s.t, r.Context(), ws}
-	c.write(&gatewayv1.ServerFrame{Hello: &gatewayv1.Hello{User: 1, Device: 2, Tail: tail, HeartbeatMs: cmp.Or(s.heartbeatMs, 5000), LongestHeartbeatMs: s.longestMs, Node: s.node}})
+	c.write(&gatewayv1.ServerFrame{Hello: &gatewayv1.Hello{User: 1, Device: 2, Tail: tail, HeartbeatMs: cmp.Or(s.heartbeatMs, 5000), LongestHeartbeatMs: s.longestMs, Node: s.node, ClientSeq: s.clientSeq}})
 	s.script(n, c)
 }
 

@@ -98,11 +98,11 @@ func TestIDsFail(t *testing.T) {
 	ids, c := idsOf(t, 2, "rk_good")
 	c.fail = connect.NewError(connect.CodeUnavailable, errors.New("away"))
 	if _, err := ids.Next(t.Context(), "segment"); connect.CodeOf(err) != connect.CodeUnavailable {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want one of the code unavailable", err)
 	}
 	for want := range uint64(5) {
 		if v, err := ids.Next(t.Context(), "segment"); err != nil || v != want+1 {
-			t.Errorf("%d, %v", v, err)
+			t.Errorf("id %d, want %d; error %v", v, want+1, err)
 		}
 	}
 	bad, _ := idsOf(t, 1, "rk_bad")
@@ -120,13 +120,13 @@ func TestIDsFail(t *testing.T) {
 func TestIDsOfKinds(t *testing.T) {
 	ids, _ := idsOf(t, 1, "rk_good")
 	if list, err := ids.Numbers(t.Context(), "snowflake", 3); err != nil || !slices.Equal(list, []uint64{1, 2, 3}) {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("ids %v, want 1 to 3; error %v", list, err)
 	}
 	if list, err := ids.Texts(t.Context(), "ulid", 2); err != nil || len(list) != 2 || len(list[1]) != 26 {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("ids %v, want two ULIDs; error %v", list, err)
 	}
 	if first, err := ids.Sequence(t.Context(), "sequence", 7, 2); err != nil || first != 7006 {
-		t.Errorf("%d, %v", first, err)
+		t.Errorf("the first number is %d, want 7006; error %v", first, err)
 	}
 	if _, err := ids.Numbers(t.Context(), "ulid", 2); err == nil {
 		t.Error("texts are numbers")

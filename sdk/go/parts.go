@@ -1,7 +1,6 @@
 package rialto
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -39,7 +38,7 @@ type UploadProgress struct {
 
 // UploadFile uploads a file of size bytes in parts, several at once, and returns the server's description of it. If it fails, a call with the
 // same bytes and UploadOptions.Upload sends only what is missing, for a day. An upload that the server no longer has, or that has other bytes,
-// is refused with the reasons no_upload and part_differs.
+// is refused with the reasons no_upload and part_differs. Parts go through the best edge of Config.Region, as OpenFile reads.
 func (c *Client) UploadFile(ctx context.Context, name, mimeType string, size int64, file io.ReaderAt, o UploadOptions) (*chatv1.Upload, error) {
 	state, err := c.beginParts(ctx, name, mimeType, size, o)
 	if err != nil {
@@ -166,14 +165,9 @@ func (u *partsUpload) send(ctx context.Context, number uint32, buffer []byte) er
 }
 
 func (c *Client) putPart(ctx context.Context, url string, part []byte) error {
-	put, err := http.NewRequestWithContext(ctx, http.MethodPut, c.absolute(url), bytes.NewReader(part))
-	if err != nil {
-		return err
-	}
 	sum := sha256.Sum256(part)
-	put.ContentLength = int64(len(part))
-	put.Header.Set("Content-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum[:])+":")
-	res, err := c.files().Do(put)
+	digest := "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
+	res, err := c.edges.put(ctx, c.files(), c.absolute(url), part, http.Header{"Content-Digest": {digest}})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -241,7 +242,7 @@ func (c *Client) onBye(ctx context.Context, b *gatewayv1.Bye, token string) erro
 func (c *Client) onHello(ctx context.Context, s *socket, h *gatewayv1.Hello, group *sync.WaitGroup) error {
 	c.lag.clock(h.TimeMs, time.Now())
 	c.mu.Lock()
-	c.state.ClientSeq = max(c.state.ClientSeq, h.ClientSeq)
+	c.state.ClientSeq, c.storedClientSeq = max(c.state.ClientSeq, h.ClientSeq), h.ClientSeq
 	behind := c.state.Seq != h.Tail.GetSeq() || c.state.Epoch != h.Tail.GetEpoch() || !c.noLarge
 	c.mapURL = h.MapUrl
 	c.socket = s
@@ -252,15 +253,9 @@ func (c *Client) onHello(ctx context.Context, s *socket, h *gatewayv1.Hello, gro
 	}
 	first.Activity = c.device
 	first.WatchReaders = c.watchedReaders
-	clear(c.unsentMarks) // all of them go
-	for _, m := range c.marks {
-		first.Marks = append(first.Marks, m)
-	}
 	c.mu.Unlock()
-	for first.Watch != nil || first.WatchReaders != nil || first.Activity != 0 || len(first.Marks) > 0 {
-		n := min(len(first.Marks), maxMarksInFrame)
-		s.enqueue(&gatewayv1.ClientFrame{Watch: first.Watch, WatchReaders: first.WatchReaders, Activity: first.Activity, Marks: first.Marks[:n]})
-		first.Watch, first.WatchReaders, first.Activity, first.Marks = nil, nil, 0, first.Marks[n:]
+	if first.Watch != nil || first.WatchReaders != nil || first.Activity != 0 {
+		s.enqueue(first)
 	}
 	c.mu.Lock()
 	c.enterRooms(s)
@@ -273,9 +268,25 @@ func (c *Client) onHello(ctx context.Context, s *socket, h *gatewayv1.Hello, gro
 			return err
 		}
 	}
+	c.sendMarks(s)
 	group.Go(func() { c.sendOutbox(s) })
 	group.Go(func() { s.heartbeat(newHeartbeat(h, &c.idle)) })
 	return nil
+}
+
+// sendMarks sends all cursors, once the stream has said whether there was a reset. From then on each goes at once.
+func (c *Client) sendMarks(s *socket) {
+	var marks []*gatewayv1.Mark
+	c.mu.Lock()
+	s.sendsMarks = true
+	clear(c.unsentMarks)
+	for _, m := range c.marks {
+		marks = append(marks, m)
+	}
+	c.mu.Unlock()
+	for some := range slices.Chunk(marks, maxMarksInFrame) {
+		s.enqueue(&gatewayv1.ClientFrame{Marks: some})
+	}
 }
 
 // onFrame handles a frame.

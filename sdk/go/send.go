@@ -47,6 +47,11 @@ func Reason(err error) string {
 	return ""
 }
 
+// RetryAfter returns after how long the server wants a refused call to be repeated; 0 if it does not say so.
+func RetryAfter(err error) time.Duration {
+	return time.Duration(detail(err).GetRetryMs()) * time.Millisecond
+}
+
 // detail returns the detail of a call's error, nil if there is none.
 func detail(err error) *gatewayv1.Error {
 	var c *connect.Error
@@ -214,12 +219,17 @@ func (c *Client) Mark(conversation, delivered, read uint64) {
 		m.DeliveredSeq, m.ReadSeq = max(was.DeliveredSeq, delivered), max(was.ReadSeq, read)
 	}
 	c.marks[conversation] = m
-	if c.socket == nil {
+	s := c.socket
+	if s == nil {
 		c.unsentMarks[conversation] = struct{}{}
 		c.signal()
+	} else if !s.sendsMarks {
+		s = nil // sendMarks sends it
 	}
 	c.mu.Unlock()
-	c.write(&gatewayv1.ClientFrame{Marks: []*gatewayv1.Mark{m}})
+	if s != nil {
+		s.enqueue(&gatewayv1.ClientFrame{Marks: []*gatewayv1.Mark{m}})
+	}
 }
 
 // Typing notifies the other members of a conversation that the user types. The notice may be lost, and is dropped without a connection.
@@ -283,6 +293,9 @@ func (c *Client) sendByCall(ctx context.Context) error {
 		if err := proto.Unmarshal(u.Content, &content); err != nil {
 			return err
 		}
+		c.mu.Lock()
+		c.storedClientSeq = max(c.storedClientSeq, u.ClientSeq)
+		c.mu.Unlock()
 		r := &gatewayv1.Receipt{Conversation: u.Conversation, ClientSeq: u.ClientSeq}
 		res, err := c.chat.Send(ctx, connect.NewRequest(&chatv1.SendRequest{Conversation: u.Conversation, ClientSeq: u.ClientSeq, Content: &content}))
 		switch {
@@ -335,6 +348,9 @@ func (c *Client) sendOutbox(s *socket) {
 				break
 			}
 			f.Sends = append(f.Sends, &gatewayv1.Send{Conversation: u.Conversation, ClientSeq: u.ClientSeq, Content: &content, PrevClientSeq: prev})
+		}
+		if n := len(f.Sends); n > 0 {
+			c.storedClientSeq = max(c.storedClientSeq, f.Sends[n-1].ClientSeq)
 		}
 		c.mu.Unlock()
 		if bad != nil {

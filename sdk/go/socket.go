@@ -33,6 +33,8 @@ type socket struct {
 	sentAt     atomic.Int64    // likewise of one that was no ping
 	gotAt      atomic.Int64    // likewise of the last frame that came
 
+	sendsMarks bool // of Client.mu: marks go at once, since the stream is known up to its end
+
 	retry   chan struct{} // resend refused messages, at retryAt
 	retryAt atomic.Int64  // Unix ns
 

@@ -115,7 +115,7 @@ func TestABadFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := rialto.New(rialto.Config{URL: "http://x", Store: rialto.NewFileStore(path)}); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: error %v, want one that contains %q", text, err, path)
 		}
 		if b, err := os.ReadFile(path); err != nil || string(b) != text {
 			t.Errorf("%q became %q, %v", text, b, err)

@@ -93,7 +93,7 @@ func TestAMessageIsWrittenInParts(t *testing.T) {
 	c := streamedClient(t, s)
 	m, err := c.StartStreamed(t.Context(), 7, rialto.StreamedOptions{})
 	if err != nil || m.Seq() != 9 {
-		t.Fatal(err)
+		t.Fatalf("the message does not have the seq 9; error %v", err)
 	}
 	m.SetState(chatv1.WritingState_WRITING_STATE_THINKING, "")
 	s.streamed.until(t, "the state", func() bool { return slices.Contains(s.streamed.states, chatv1.WritingState_WRITING_STATE_THINKING) })

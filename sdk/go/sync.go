@@ -127,10 +127,7 @@ func (c *Client) position() *chatv1.Position {
 // takePage applies a page, and reads the messages of large groups that it names.
 func (c *Client) takePage(ctx context.Context, page *chatv1.SyncResponse, live bool) error {
 	if page.Reset_ {
-		c.mu.Lock()
-		c.state.Seen = nil // the server may have lost messages, and assigned their seqs to others
-		c.mu.Unlock()
-		c.config.Handler(Event{Reset: true})
+		c.reset()
 	}
 	for _, e := range page.Events {
 		c.apply(e, live)

@@ -32,7 +32,7 @@ export class Server {
   }
 
   async run() {
-    const child = spawn(binary, ["serve", "--data", this.dir, "--listen", `127.0.0.1:${this.port}`, ...this.flags], { stdio: ["ignore", "ignore", "inherit"] });
+    const child = spawn(binary, ["serve", "--data", this.dir, "--listen", `127.0.0.1:${this.port}`, "--set", "video.niceness=1", ...this.flags], { stdio: ["ignore", "ignore", "inherit"] });
     this.child = child;
     const ended = new Promise((_, reject) => child.once("exit", (code) => reject(new Error(`the server ended with ${code}`))));
     ended.catch(() => {});

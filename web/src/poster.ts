@@ -1,4 +1,5 @@
 import type { AboutFile } from "@rialto-im/client";
+import { afterEnd } from "./player/afterEnd.js";
 
 const mostPixels = 1_280;
 const mostMs = 10_000;
@@ -22,7 +23,7 @@ export async function posterOf(file: Blob): Promise<AboutFile> {
     canvas.height = Math.max(1, Math.round(video.videoHeight * scale));
     canvas.getContext("2d")?.drawImage(video, 0, 0, canvas.width, canvas.height);
     const frame = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/jpeg", 0.8));
-    const durationMs = Number.isFinite(video.duration) ? video.duration * 1_000 : 0;
+    const durationMs = await lengthOf(video);
     return frame ? { durationMs, poster: { file: frame, width: video.videoWidth, height: video.videoHeight } } : { durationMs };
   } catch {
     return {}; // it is sent without a poster
@@ -30,4 +31,16 @@ export async function posterOf(file: Blob): Promise<AboutFile> {
     video.removeAttribute("src");
     URL.revokeObjectURL(url);
   }
+}
+
+/** A recording of a browser does not say how long it is: then its end is looked for. 0: it was not found. */
+async function lengthOf(video: HTMLVideoElement): Promise<number> {
+  if (!Number.isFinite(video.duration)) {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, mostMs);
+      video.onseeked = video.onerror = () => (clearTimeout(timer), resolve());
+      video.currentTime = afterEnd;
+    });
+  }
+  return Number.isFinite(video.duration) ? video.duration * 1_000 : 0;
 }

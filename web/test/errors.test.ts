@@ -31,7 +31,7 @@ const forPrograms = `
   bad_consumer bad_cursor bad_filter bad_secret bad_seek bad_share bad_stomp bot_fixed cursor_outdated events_off has_webhook no_audit no_consumer no_dead_events not_your_consumer
   too_many_consumers too_many_waiting bad_transaction committed no_transaction reference_reused rolled_back too_many_transactions
   bad_model no_model too_few_examples appeal_decided bad_ban bad_decision bad_list bad_words case_decided no_appeal no_ban no_case no_moderator no_target no_word_list too_many_words
-  bad_edge_report bad_reason backup_off backup_running backup_shared no_backup bad_job_state console_key finished no_difference no_job no_operator no_queue no_role not_finished
+  bad_edge_report bad_reason backup_off backup_running backup_shared no_backup no_comparison bad_job_state console_key finished no_difference no_job no_operator no_queue no_role not_finished
   bad_time has_history import_ended time_order too_many_limits
   address_linked already_linked bad_bridge bad_link_state bad_permission bridge_taken external_id_taken no_bridge no_bridge_key not_bridged not_linkable not_linked too_many_bridged_users
   too_many_bridges too_many_links bad_room no_link too_many_links_of_user

@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import type { VideoRendition, VideoStoryboard, VideoSubtitles } from "@rialto-im/client";
 import { SignedAddresses } from "../src/player/addresses.js";
-import { commandOf, speedAfter } from "../src/player/keys.js";
+import { commandOf, isForSound, speedAfter } from "../src/player/keys.js";
+import { Positions } from "../src/player/positions.js";
 import { autoLevels, nameOfLevel, onDemand, onDemandState } from "../src/player/renditions.js";
 import { resumeAt } from "../src/player/resume.js";
+import { SpeedOfSounds } from "../src/player/speedOfSounds.js";
 import { tileAt } from "../src/player/storyboard.js";
 import { chosenLanguage, storeChoice, toggledLanguage } from "../src/player/subtitles.js";
 
@@ -53,6 +55,36 @@ test("a video goes on where its user stopped, unless that was close to an end", 
   expect([61_700, 3_000, 97_000, 0, 100_000].map((ms) => resumeAt(ms, 100_000))).toEqual([61, 0, 0, 0, 0]);
   expect([4_000, 500, 7_500].map((ms) => resumeAt(ms, 8_000))).toEqual([4, 0, 0]);
   expect(resumeAt(5_000, 0)).toBe(0);
+});
+
+test("a voice message leaves to the list what only a picture, or the list, has", () => {
+  const kept = [" ", "k", "m", "j", "ArrowRight", "Home", "7", "<"].map((key) => commandOf(press(key), "other")!);
+  expect(kept.every(isForSound)).toBe(true);
+  expect(["f", "i", "c", "ArrowUp", "ArrowDown"].map((key) => isForSound(commandOf(press(key), "other")!))).toEqual([false, false, false, false, false]);
+});
+
+test("the page remembers where files were stopped; those that were played least recently give way", () => {
+  const positions = new Positions();
+  for (let i = 0; i < 200; i++) positions.set(String(i), i + 1);
+  positions.set("0", 7);
+  positions.set("200", 9);
+  expect(["0", "1", "2", "200", "unknown"].map((upload) => positions.of(upload))).toEqual([7, 0, 3, 9, 0]);
+});
+
+test("all voice messages have the speed that was chosen last on this device", () => {
+  const storage = new MemoryStorage();
+  const speed = new SpeedOfSounds(storage);
+  const seen: number[] = [];
+  const end = speed.subscribe(() => seen.push(speed.get()));
+  speed.set(1.5);
+  end();
+  speed.set(2);
+  expect([speed.get(), seen, new SpeedOfSounds(storage).get()]).toEqual([2, [1.5], 2]);
+  storage.setItem("sound-speed", "17");
+  expect(new SpeedOfSounds(storage).get()).toBe(1);
+  const full = new SpeedOfSounds({ getItem: () => null, setItem: () => { throw new Error("full"); } });
+  full.set(0.5);
+  expect(full.get()).toBe(0.5);
 });
 
 test("subtitles are those that the user chose on this device, or else those of the author", () => {

@@ -56,7 +56,7 @@ func Open(t *testing.T, change func(*config.Config)) *Server {
 // OpenAt is Open with a clock that the test controls.
 func OpenAt(t *testing.T, now clock.Clock, change func(*config.Config)) *Server {
 	t.Helper()
-	c, err := config.Load("", nil, []string{"data=" + filepath.Join(t.TempDir(), "data"), "listen=127.0.0.1:0"})
+	c, err := config.Load("", nil, []string{"data=" + filepath.Join(t.TempDir(), "data"), "listen=127.0.0.1:0", "video.niceness=1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func benchSearch(t *testing.T, address, key string) (r benchedSearch, code int, 
 	text = out.String() + errOut.String()
 	if out.Len() > 0 {
 		if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-			t.Fatalf("%v\n%s", err, text)
+			t.Fatalf("the result of rialto bench is not JSON: %v\n%s", err, text)
 		}
 	}
 	return r, code, text

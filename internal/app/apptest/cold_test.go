@@ -115,7 +115,7 @@ func TestOldMessagesAreReadFromTheColdTier(t *testing.T) {
 		return r.Msg, nil
 	}
 	if again, err := send("id3", apptest.Text("text 3")); err != nil || again.Seq != seqs[3] || !again.Duplicate {
-		t.Errorf("a retry of an old message: %v, %v", again, err)
+		t.Errorf("a retry of an old message returned %v, %v, want a duplicate at seq %d", again, err, seqs[3])
 	}
 	if _, err := send("id3", apptest.Text("another")); reasonOf(err) != "id_reuse" {
 		t.Errorf("another message with the id of an old one: %v", err)

@@ -78,7 +78,7 @@ func TestClearingAndDeletingAChat(t *testing.T) {
 	caught(t, bob, c, h.Send(t, ann, c, "4", "four").Seq, "")
 	expect("with a new message", bob, "four")
 	if list, badge := conversations(t, bob); len(list) != 1 || list[0].Unread != 1 || badge != 1 || list[0].LastMessage.GetContent().GetText() != "four" {
-		t.Errorf("with a new message, the list is %v with a badge of %d", list, badge)
+		t.Errorf("with a new message, the list is %v with a badge of %d, want one unread conversation whose last message is the new one, and 1", list, badge)
 	}
 	clearTo(0, false)
 	v, err := h.Chat().GetConversation(ctx, apptest.As(bob, &chatv1.GetConversationRequest{Conversation: c}))

@@ -40,7 +40,7 @@ func TestTheServedDocumentIsOfThisServer(t *testing.T) {
 	}
 	text, err := io.ReadAll(res.Body)
 	if err != nil || res.Body.Close() != nil || res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "application/json" {
-		t.Fatal(res.Status, res.Header, err)
+		t.Fatalf("status %s, header %v, error %v; want 200 with JSON", res.Status, res.Header, err)
 	}
 	var d document
 	var tree map[string]any
@@ -234,7 +234,9 @@ func fieldsOf(m protoreflect.MessageDescriptor) string {
 		if f.IsList() {
 			text += "[]"
 		}
-		if f.Message() != nil {
+		if f.IsMap() {
+			text += "{}"
+		} else if f.Message() != nil {
 			text += ": " + string(f.Message().Name())
 		} else if f.Enum() != nil {
 			text += ": " + string(f.Enum().Name())
@@ -247,7 +249,7 @@ func fieldsOf(m protoreflect.MessageDescriptor) string {
 // addShapes adds the lines of the messages inside a message, by name. Messages may contain each other.
 func addShapes(lines map[protoreflect.FullName]string, m protoreflect.MessageDescriptor) {
 	for i := range m.Fields().Len() {
-		if of := m.Fields().Get(i).Message(); of != nil {
+		if of := m.Fields().Get(i).Message(); of != nil && !of.IsMapEntry() {
 			addShape(lines, of)
 		}
 	}

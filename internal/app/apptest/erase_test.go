@@ -43,11 +43,14 @@ type eraseServer struct {
 	data, postgres, key string
 }
 
-func openErase(t *testing.T) *eraseServer {
+func openErase(t *testing.T, changes ...func(*config.Config)) *eraseServer {
 	t.Helper()
 	s := &eraseServer{}
 	s.Server = apptest.Open(t, func(c *config.Config) {
 		c.Data = filepath.Join(t.TempDir(), "data")
+		for _, change := range changes {
+			change(c)
+		}
 		s.data, s.postgres = c.Data, c.Postgres
 	})
 	at := []string{"--data", s.data}
@@ -56,7 +59,7 @@ func openErase(t *testing.T) *eraseServer {
 	}
 	var key, errs strings.Builder
 	if code := app.AdminMain(t.Context(), append([]string{"key", "create", "--name", "privacy"}, at...), &key, &errs); code != 0 {
-		t.Fatal(errs.String())
+		t.Fatalf("exit code %d, want 0: %s", code, errs.String())
 	}
 	s.key = strings.TrimSpace(key.String())
 	return s
@@ -231,7 +234,7 @@ func (s *eraseServer) checkSlots(t *testing.T, bob *apptest.Person, w written, l
 	previous := uint64(0)
 	for _, m := range page.Msg.Messages {
 		if byseq[m.Seq] = m; m.Seq != previous+1 {
-			t.Errorf("seq %d follows %d", m.Seq, previous)
+			t.Errorf("seq %d follows %d, want no gap", m.Seq, previous)
 		}
 		previous = m.Seq
 	}
@@ -239,7 +242,7 @@ func (s *eraseServer) checkSlots(t *testing.T, bob *apptest.Person, w written, l
 		t.Errorf("the slot of the erased message is %v", m)
 	}
 	if m := byseq[w.seqs[1]]; m.GetContent().GetText() != "a word by bob" || len(m.GetReactions().GetCounts()) != 0 {
-		t.Errorf("bob's own message is %v", m)
+		t.Errorf("bob's own message is %v, want its text without reactions", m)
 	}
 	list, badge := conversations(t, bob)
 	for _, c := range list {
@@ -295,9 +298,7 @@ func (s *eraseServer) checkGone(t *testing.T, ann, bob *apptest.Person, w writte
 // stores returns the places in all stores of a closed server that have a word: rows of SQL, of the log, and files.
 func stores(t *testing.T, s *eraseServer, word string) (places []string) {
 	t.Helper()
-	has := func(b []byte) bool {
-		return bytes.Contains(b, []byte(word)) || bytes.Contains(b, []byte(hex.EncodeToString([]byte(word))))
-	}
+	has := hasWord(word)
 	where := filepath.Join(s.data, "records.db")
 	if s.postgres != "" {
 		where = s.postgres
@@ -306,12 +307,24 @@ func stores(t *testing.T, s *eraseServer, word string) (places []string) {
 	if s.postgres == "" {
 		places = append(places, rowsWith(t, s.data, has)...)
 	}
-	must(t, filepath.WalkDir(filepath.Join(s.data, "blobs"), func(path string, d fs.DirEntry, err error) error {
+	return append(places, filesWith(t, filepath.Join(s.data, "blobs"), has)...)
+}
+
+func hasWord(word string) func([]byte) bool {
+	return func(b []byte) bool {
+		return bytes.Contains(b, []byte(word)) || bytes.Contains(b, []byte(hex.EncodeToString([]byte(word))))
+	}
+}
+
+// filesWith returns the files below a directory that have something in their bytes or names.
+func filesWith(t *testing.T, dir string, has func([]byte) bool) (places []string) {
+	t.Helper()
+	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		b, err := os.ReadFile(path)
-		if has(b) {
+		if has(b) || has([]byte(d.Name())) {
 			places = append(places, path)
 		}
 		return err

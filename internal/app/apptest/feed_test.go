@@ -36,11 +36,12 @@ type feedHistory struct {
 	over   bool
 }
 
-// openFeed starts a server with people and no posts.
-func openFeed(t *testing.T, people int) *feedHistory {
+// openFeed starts a server with people and no posts. Who follows readerPullAbove of them pulls; 0 is the default.
+func openFeed(t *testing.T, people, readerPullAbove int) *feedHistory {
 	var data, postgres string
 	h := apptest.Open(t, func(c *config.Config) {
 		c.Feed.PullAbove, c.Feed.PushBelow, c.Feed.PostsPerDay = 3, 2, 10_000
+		c.Feed.ReaderPullAbove = readerPullAbove
 		data, postgres = c.Data, c.Postgres
 	})
 	at := []string{"--data", data}
@@ -49,7 +50,7 @@ func openFeed(t *testing.T, people int) *feedHistory {
 	}
 	var key, errs strings.Builder
 	if code := app.AdminMain(t.Context(), append([]string{"key", "create", "--name", "moderation"}, at...), &key, &errs); code != 0 {
-		t.Fatal(errs.String())
+		t.Fatalf("exit code %d, want 0: %s", code, errs.String())
 	}
 	f := &feedHistory{t: t, h: h, random: rand.New(rand.NewPCG(1, 2)), states: []*feedtest.Naive{feedtest.New()}}
 	f.feed, f.admin = h.Feed(), h.FeedAdmin(strings.TrimSpace(key.String()))
@@ -226,10 +227,33 @@ func (f *feedHistory) check(p *apptest.Person, page *feedv1.HomeTimelineResponse
 	f.t.Errorf("a page of %d equals none of the states %d to %d: %s", p.User, first, last, strings.Join(differences, "\n"))
 }
 
+// followAll makes a person follow everybody, or nobody.
+func (f *feedHistory) followAll(p *apptest.Person, follows bool) {
+	f.t.Helper()
+	for _, other := range f.people {
+		at := feedtest.Pair{id.User(p.User), id.User(other.User)}
+		if other == p {
+			continue
+		}
+		f.change(func(n *feedtest.Naive) {
+			if n.Blocks[feedtest.Pair{at[1], at[0]}] {
+				return
+			}
+			var err error
+			if n.Follows[at] = follows; follows {
+				_, err = f.h.Graph().Follow(f.t.Context(), apptest.As(p, &accountv1.FollowRequest{User: other.User}))
+			} else {
+				_, err = f.h.Graph().Unfollow(f.t.Context(), apptest.As(p, &accountv1.UnfollowRequest{User: other.User}))
+			}
+			must(f.t, err)
+		})
+	}
+}
+
 // TestPagesEqualTheNaiveFeedAtSomeMoment: while posts and relations change, and jobs bring posts to windows, each page that somebody reads on any node
 // is that of the naive feed at one moment between the call and its answer.
 func TestPagesEqualTheNaiveFeedAtSomeMoment(t *testing.T) {
-	f := openFeed(t, 5)
+	f := openFeed(t, 5, 3)
 	checks := make([]func(), len(f.people))
 	var readers sync.WaitGroup
 	for i, p := range f.people {
@@ -256,6 +280,29 @@ func TestPagesEqualTheNaiveFeedAtSomeMoment(t *testing.T) {
 		}
 		return true
 	})
+	// A reader who follows many pulls, and one who does not any more has a window again.
+	moves := 0
+	for _, follows := range []bool{true, false} {
+		for _, p := range f.people {
+			f.followAll(p, follows)
+			last := len(f.states) - 1
+			for range 2 {
+				r, err := f.feed.HomeTimeline(t.Context(), apptest.As(p, &feedv1.HomeTimelineRequest{Limit: 50}))
+				must(t, err)
+				f.check(p, r.Msg, 0, 50, last, last)
+			}
+			a, err := f.admin.GetFeedAuthor(t.Context(), connect.NewRequest(&feedv1.GetFeedAuthorRequest{User: p.User}))
+			must(t, err)
+			if many, few := a.Msg.Following >= 3, a.Msg.Following < 2; many && !a.Msg.Pulls || few && a.Msg.Pulls {
+				t.Errorf("%d follows %d, and pulls: %v", p.User, a.Msg.Following, a.Msg.Pulls)
+			} else if a.Msg.Pulls == follows {
+				moves++
+			}
+		}
+	}
+	if moves < len(f.people)+1 {
+		t.Errorf("%d moves of readers", moves)
+	}
 	last := len(f.states) - 1
 	for _, p := range f.people {
 		r, err := f.feed.HomeTimeline(t.Context(), apptest.As(p, &feedv1.HomeTimelineRequest{Limit: 50}))

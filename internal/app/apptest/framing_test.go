@@ -201,7 +201,7 @@ func TestBeforeAuthentication(t *testing.T) {
 				in = bufio.NewReader(conn)
 			}
 			if len(shake.Extensions) == 1 != c.credential {
-				t.Errorf("%s: got extensions %v", c.name, shake.Extensions)
+				t.Errorf("%s: got extensions %v, want one if there is a credential (%v), else none", c.name, shake.Extensions, c.credential)
 			}
 			w := &wire{conn, in}
 			if _, err := w.Write(c.bytes); err != nil {
@@ -336,6 +336,6 @@ func TestInvalidContentIsRefusedByItself(t *testing.T) {
 		}
 	}
 	if reasons[1] != "no_content" || reasons[2] != "" || reasons[3] != "no_content" {
-		t.Errorf("got reasons %v", reasons)
+		t.Errorf("got reasons %v, want no_content for the first and the third send, and none for the second", reasons)
 	}
 }

@@ -52,13 +52,15 @@ func TestMoveTimelinesNamesWhatIsMissing(t *testing.T) {
 		{"", "give the address of the nodes' database"},
 		{"--set postgres=postgres://rialto@127.0.0.1/x", "no target: use --to-cassandra HOSTS"},
 		{"--set cassandra.hosts=127.0.0.1", "set postgres as well"},
+		{"--to-postgres --set postgres=postgres://rialto@127.0.0.1/x", "no source: use --set cassandra.hosts=HOSTS"},
+		{"--to-postgres --to-cassandra 127.0.0.1 --set postgres=postgres://rialto@127.0.0.1/x --set plaintext_engines=cassandra", "opposite directions"},
 		{"data", "data"},
 	} {
 		if code, said := moved(t, append([]string{"timelines"}, strings.Fields(test.args)...)...); code != 2 || !strings.Contains(said, test.want) {
 			t.Errorf("rialto move timelines %s: got exit code %d: %s", test.args, code, said)
 		}
 	}
-	if code, said := moved(t, "timelines", "--help"); code != 0 || !strings.Contains(said, "from PostgreSQL to Cassandra") || !strings.Contains(said, "--abort") {
+	if code, said := moved(t, "timelines", "--help"); code != 0 || !strings.Contains(said, "from PostgreSQL to Cassandra") || !strings.Contains(said, "--abort") || !strings.Contains(said, "--to-postgres") {
 		t.Errorf("rialto move timelines --help: got exit code %d: %s", code, said)
 	}
 }

@@ -91,7 +91,7 @@ func TestAmbiguousRequestsAreRefused(t *testing.T) {
 	// A TLS port without a TLS handshake.
 	s := apptest.OpenTLS(t)
 	if got, _ := exchange(t, s, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"); !slices.Equal(got, []int{400}) {
-		t.Errorf("plain HTTP on the TLS port: got %v", got)
+		t.Errorf("plain HTTP on the TLS port: got %v, want only the status 400", got)
 	}
 	if c, err := tls.Dial("tcp", s.Address().String(), &tls.Config{RootCAs: s.TLS.RootCAs, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}); err == nil {
 		t.Errorf("TLS 1.1: got accepted, %v", c.Close())

@@ -46,7 +46,7 @@ func openInterchange(t *testing.T) *interchangeServer {
 	key := func(flags ...string) string {
 		var out, errs strings.Builder
 		if code := app.AdminMain(t.Context(), slices.Concat([]string{"key", "create"}, flags, database), &out, &errs); code != 0 {
-			t.Fatal(errs.String())
+			t.Fatalf("exit code %d, want 0: %s", code, errs.String())
 		}
 		return strings.TrimSpace(out.String())
 	}
@@ -97,7 +97,7 @@ func (s *interchangeServer) load(t *testing.T, dir, prefix string) *importer.Rep
 			return report
 		}
 		if !errors.Is(err, errStopped) {
-			t.Fatal(err)
+			t.Fatalf("error %v, want %v", err, errStopped)
 		}
 	}
 }
@@ -290,7 +290,7 @@ func TestAnImportThatWasGivenUpIsEnded(t *testing.T) {
 	must(t, importer.Convert(t.Context(), importer.Slack, "slack", slackSample(t), work, time.Now(), importer.DefaultMaxBytes))
 	o := importer.Options{Dir: work, Server: s.client(t, s.operator), Prefix: "slack:", Rate: 100_000, Progressed: stopAfter(2)} // after the first batch of the first conversation
 	if _, err := importer.Load(t.Context(), o); !errors.Is(err, errStopped) {
-		t.Fatal(err)
+		t.Fatalf("error %v, want %v", err, errStopped)
 	}
 	for _, want := range []string{"ended: conversation", "0 imports have ended"} {
 		var out, errs strings.Builder

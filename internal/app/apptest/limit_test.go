@@ -66,7 +66,7 @@ func TestLimitedMessagesReachNobody(t *testing.T) {
 			for _, e := range f.Events {
 				got := e.GetMessage().GetContent().GetText()
 				if fail && strings.Contains(got, "secretword") {
-					t.Errorf("%q is pushed", got)
+					t.Errorf("the text %q of a limited user is pushed to others", got)
 				}
 				if got == text {
 					return true

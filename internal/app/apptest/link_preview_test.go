@@ -63,7 +63,7 @@ func TestLinkPreview(t *testing.T) {
 	forged.Title = "Your bank"
 	for name, err := range map[string]error{"a forged preview": send(ann, "2", forged), "another's preview": send(bob, "1", made)} {
 		if err == nil || !strings.Contains(err.Error(), "as PreviewLink returned it") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, want one that contains 'as PreviewLink returned it'", name, err)
 		}
 	}
 	r, err := h.Chat().History(t.Context(), apptest.As(bob, &chatv1.HistoryRequest{Conversation: c}))

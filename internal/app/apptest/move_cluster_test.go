@@ -18,8 +18,8 @@ import (
 	"github.com/rialto-im/rialto/sdk/go/gen/chat/v1/chatv1connect"
 )
 
-// A node serves while its timelines move to Cassandra, and is started again with that: no device misses an event, gets one twice or starts
-// its stream again.
+// A node serves while its timelines move to Cassandra, and is started again with that; and so it does when they move back. No device misses an event, gets one
+// twice or starts its stream again.
 func TestAServersTimelinesMoveIntoCassandra(t *testing.T) {
 	ctx, data, address := t.Context(), filepath.Join(t.TempDir(), "data"), sqltest.Schema(t, sqltest.Postgres(t))
 	cluster, err := cassandratest.Start(ctx, cassandratest.Config{Say: os.Stdout})
@@ -47,8 +47,8 @@ func TestAServersTimelinesMoveIntoCassandra(t *testing.T) {
 		c.Data, c.Postgres = data, address
 		c.Cassandra.Hosts, c.Cassandra.Port, c.Cassandra.Replicas, c.Cassandra.Store = cluster.Hosts, cluster.Port, 1, 4
 	}
-	code, said := moved(t, "timelines", "--set", "postgres="+address, "--to-cassandra", strings.Join(cluster.Hosts, ","), "--set", fmt.Sprint("cassandra.port=", cluster.Port),
-		"--set", "cassandra.replicas=1", "--set", "cassandra.store=4")
+	engine := []string{"--set", "postgres=" + address, "--set", fmt.Sprint("cassandra.port=", cluster.Port), "--set", "cassandra.replicas=1", "--set", "cassandra.store=4"}
+	code, said := moved(t, append([]string{"timelines", "--to-cassandra", strings.Join(cluster.Hosts, ",")}, engine...)...)
 	if code != 0 || !strings.Contains(said, "both sides are equal") || !strings.Contains(said, "the timelines are in Cassandra (keyspace rialto, store 4) now") {
 		t.Fatalf("rialto move timelines: got exit code %d: %s", code, said)
 	}
@@ -74,6 +74,41 @@ func TestAServersTimelinesMoveIntoCassandra(t *testing.T) {
 	next := h.Send(t, ann, direct, "x", "after the switch")
 	if next.Seq <= last.Seq {
 		t.Errorf("the first message after the move has seq %d, the last one before it %d", next.Seq, last.Seq)
+	}
+	position := caught(t, bob, direct, next.Seq, "")
+	returned := func(c *config.Config) { c.Data, c.Postgres = data, address }
+	movesBack(t, h, returned, people, direct, next.Seq, position, append([]string{"timelines", "--to-postgres", "--set", "cassandra.hosts=" + strings.Join(cluster.Hosts, ",")}, engine...))
+}
+
+// movesBack moves the timelines of a server back to PostgreSQL, while it serves, and starts it again with that. last is the seq of the newest message, position that of a
+// device of the second person.
+func movesBack(t *testing.T, h *apptest.Server, returned func(c *config.Config), people []*apptest.Person, direct, last uint64, position *chatv1.Position, args []string) {
+	ctx, ann, bob := t.Context(), people[0], people[1]
+	before := []snapshot{seen(t, bob, nil, direct), seen(t, bob, position, direct)}
+	code, said := moved(t, args...)
+	if code != 0 || !strings.Contains(said, "both sides are equal") || !strings.Contains(said, "the timelines are in PostgreSQL now: start the nodes without the settings of Cassandra") {
+		t.Fatalf("rialto move timelines --to-postgres: got exit code %d: %s", code, said)
+	}
+	send := &chatv1.SendRequest{Conversation: direct, ClientMsgId: "y", Content: apptest.Text("after the way back")}
+	once := chatv1connect.NewChatServiceClient(h.HTTP, h.URL)
+	if _, err := once.Send(ctx, apptest.As(ann, send)); connect.CodeOf(err) != connect.CodeUnavailable || !strings.Contains(err.Error(), "being moved to another store") {
+		t.Errorf("a message for a node that still has the settings of Cassandra: got error %v", err)
+	}
+	must(t, h.Close())
+
+	h = apptest.Open(t, returned)
+	ann.Server, bob.Server = h, h
+	for i, s := range []snapshot{seen(t, bob, nil, direct), seen(t, bob, position, direct)} {
+		if !s.extends(before[i]) {
+			t.Errorf("device %d: after the move back\n%s\nbefore\n%s", i, s, before[i])
+		}
+	}
+	if again := h.Send(t, ann, direct, "x", "after the switch"); again.Seq != last || !again.Duplicate {
+		t.Errorf("the retry of a message from before the move back is %v, want seq %d", again, last)
+	}
+	next := h.Send(t, ann, direct, "y", "after the way back")
+	if next.Seq != last+1 {
+		t.Errorf("the first message after the move back has seq %d, the last one before it %d", next.Seq, last)
 	}
 	caught(t, bob, direct, next.Seq, "")
 }

@@ -147,7 +147,7 @@ func TestAServerMovesToSharedEngines(t *testing.T) {
 		t.Fatalf("rialto move: got exit code %d: %s", code, said)
 	}
 	if code, said := moved(t, append(target, "--verify-only")...); code != 0 {
-		t.Errorf("rialto move --verify-only: got exit code %d: %s", code, said)
+		t.Errorf("rialto move --verify-only: got exit code %d, want 0: %s", code, said)
 	}
 	db, err := pgx.Connect(ctx, address)
 	must(t, err)

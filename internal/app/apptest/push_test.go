@@ -101,7 +101,7 @@ func TestPushToASleepingDevice(t *testing.T) {
 	admin := pushv1connect.NewPushAdminServiceClient(h.HTTP, h.URL)
 	var apiKey, errs strings.Builder
 	if code := app.AdminMain(t.Context(), append([]string{"key", "create", "--name", "trace"}, database...), &apiKey, &errs); code != 0 {
-		t.Fatal(errs.String())
+		t.Fatalf("exit code %d, want 0: %s", code, errs.String())
 	}
 	operator := &apptest.Person{Session: &accountv1.Session{AccessToken: strings.TrimSpace(apiKey.String())}}
 	trace, err := admin.ListPushAttempts(t.Context(), apptest.As(operator, &pushv1.ListPushAttemptsRequest{User: bob.User}))

@@ -34,7 +34,7 @@ func TestOperatorsRankByModels(t *testing.T) {
 	newKey := func(name string, flags ...string) string {
 		var out, errs strings.Builder
 		if code := app.AdminMain(t.Context(), slices.Concat([]string{"key", "create", "--name", name}, flags, database), &out, &errs); code != 0 {
-			t.Fatal(errs.String())
+			t.Fatalf("exit code %d, want 0: %s", code, errs.String())
 		}
 		return strings.TrimSpace(out.String())
 	}

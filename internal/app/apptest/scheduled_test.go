@@ -1,6 +1,7 @@
 package apptest_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -59,5 +60,78 @@ func TestScheduledMessagesAreSent(t *testing.T) {
 	must(t, err)
 	if _, err := h.Chat().CancelScheduled(t.Context(), apptest.As(bob, &chatv1.CancelScheduledRequest{Id: cancelled.Id})); connect.CodeOf(err) != connect.CodeNotFound {
 		t.Errorf("cancelling another user's: %v", err)
+	}
+}
+
+// A scheduled message replies to no message that its sender may not read: one of another conversation, or from before the sender joined. What was
+// recalled when its time comes is not replied to either; the message stays, with the reason.
+func TestScheduledRepliesToForeignMessages(t *testing.T) {
+	t.Parallel()
+	h := apptest.Open(t, nil)
+	ann, bob, eve := h.Register(t, "anna"), h.Register(t, "bobo"), h.Register(t, "evee")
+	group, talk := h.Group(t, ann, bob), h.Direct(t, ann, eve)
+	secret, early := uint64(0), h.Send(t, ann, group, "early", "before eve came").Seq
+	for n := range 20 { // so that the seq is of no message in another conversation
+		secret = h.Send(t, ann, talk, fmt.Sprint("secret ", n), "for eve alone").Seq
+	}
+	_, err := h.Chat().Invite(t.Context(), apptest.As(ann, &chatv1.InviteRequest{Conversation: group, Users: []uint64{eve.User}}))
+	must(t, err)
+	schedule := func(by *apptest.Person, id string, to uint64, in time.Duration) (*chatv1.ScheduledMessage, string) {
+		r, err := h.Chat().ScheduleMessage(t.Context(), apptest.As(by, &chatv1.ScheduleMessageRequest{Conversation: group, ClientMsgId: id,
+			Content: &chatv1.Content{Kind: apptest.Text(id).Kind, ReplyTo: ref(to)}, SendMs: time.Now().Add(in).UnixMilli()}))
+		if err != nil {
+			return nil, reasonOf(err)
+		}
+		return r.Msg, ""
+	}
+	for name, c := range map[string]struct {
+		by   *apptest.Person
+		to   uint64
+		want string
+	}{
+		"a message of another conversation":         {bob, secret, "no_message"},
+		"one from before the sender joined":         {eve, early, "no_message"},
+		"the entry of the log with which it begins": {bob, 1, "no_message"},
+		"none":               {bob, 0, "bad_ref"},
+		"one of one's group": {bob, early, ""},
+	} {
+		if _, why := schedule(c.by, name, c.to, time.Hour); why != c.want {
+			t.Errorf("a scheduled reply to %s was answered %q, want %q", name, why, c.want)
+		}
+	}
+	kept, why := schedule(ann, "change", early, time.Hour)
+	if why != "" {
+		t.Fatal(why)
+	}
+	_, err = h.Chat().UpdateScheduled(t.Context(), apptest.As(ann, &chatv1.UpdateScheduledRequest{Id: kept.Id, Content: &chatv1.Content{Kind: apptest.Text("x").Kind, ReplyTo: ref(secret)}}))
+	if reasonOf(err) != "no_message" {
+		t.Errorf("a scheduled message was given a foreign quote: %v", err)
+	}
+
+	s, _ := bob.Socket(t, "rialto.v1.proto")
+	due, why := schedule(bob, "late", early, 3*time.Second)
+	if why != "" {
+		t.Fatal(why)
+	}
+	mustSend(t, h, ann, group, "recall", recallOf(early))
+	_, err = h.Chat().ScheduleMessage(t.Context(), apptest.As(bob, &chatv1.ScheduleMessageRequest{Conversation: group, ClientMsgId: "after it", Content: apptest.Text("after it"), SendMs: due.SendMs + 1}))
+	must(t, err)
+	s.Until(func(f *gatewayv1.ServerFrame) bool {
+		for _, e := range f.Events {
+			if e.GetMessage().GetContent().GetText() == "late" {
+				t.Error("a reply to a recalled message was sent")
+			}
+			if e.GetMessage().GetContent().GetText() == "after it" {
+				return true
+			}
+		}
+		return f.Hint != nil
+	})
+	list, err := h.Chat().ListScheduled(t.Context(), apptest.As(bob, &chatv1.ListScheduledRequest{Conversation: group}))
+	must(t, err)
+	for _, m := range list.Msg.Messages {
+		if m.Id == due.Id && m.Failed != "recalled" {
+			t.Errorf("the reply to a recalled message failed because of %q", m.Failed)
+		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // Clients that show a post are told when it is edited, hidden and deleted, in both encodings, and with several nodes on whichever node that is done; what they read
 // then is what holds. Those that show other posts are not told.
 func TestScreensFollowTheirPosts(t *testing.T) {
-	f := openFeed(t, 4)
+	f := openFeed(t, 4, 0)
 	author := f.people[0]
 	publish := func(text string) uint64 {
 		t.Helper()
@@ -31,7 +31,7 @@ func TestScreensFollowTheirPosts(t *testing.T) {
 		s.Write(&gatewayv1.ClientFrame{Request: 7, WatchPosts: &gatewayv1.WatchPosts{Posts: []*gatewayv1.WatchedPost{{Post: n, Version: 1}}}})
 		s.Until(func(f *gatewayv1.ServerFrame) bool {
 			if f.Error != nil || len(f.ChangedPosts) > 0 {
-				t.Fatal(f)
+				t.Fatalf("the answer to watchPosts is %v, want no error and no changed post", f)
 			}
 			return f.Request == 7
 		})
@@ -97,7 +97,7 @@ func TestScreensFollowTheirPosts(t *testing.T) {
 
 // The page of a post has its author, the relation of the reader with the author, and its comments. A post that is hidden has no page.
 func TestThePageOfAPost(t *testing.T) {
-	f := openFeed(t, 2)
+	f := openFeed(t, 2, 0)
 	author, reader := f.people[0], f.people[1]
 	p, err := f.feed.Publish(t.Context(), apptest.As(author, &feedv1.PublishRequest{ClientPostId: "p", Content: &feedv1.PostContent{Text: "one"}}))
 	must(t, err)
@@ -124,7 +124,7 @@ func TestThePageOfAPost(t *testing.T) {
 
 // Connected followers are told of a new post whose author has so many that they are pulled, with several nodes on each; a user who does not follow is not.
 func TestFollowersOfAPulledAuthorAreTold(t *testing.T) {
-	f := openFeed(t, 5)
+	f := openFeed(t, 5, 0)
 	author, outsider := f.people[0], f.people[4]
 	var open []*apptest.Socket
 	for _, p := range f.people {

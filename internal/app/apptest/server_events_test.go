@@ -69,7 +69,7 @@ func TestServerEvents(t *testing.T) {
 	})
 	var out, errs bytes.Buffer
 	if code := app.AdminMain(t.Context(), append([]string{"key", "create", "--name", "events", "--audit"}, at...), &out, &errs); code != 0 {
-		t.Fatal(errs.String())
+		t.Fatalf("exit code %d, want 0: %s", code, errs.String())
 	}
 	key := strings.TrimSpace(out.String())
 	events := eventv1connect.NewServerEventServiceClient(h.HTTP, h.URL, connect.WithInterceptors(connect.UnaryInterceptorFunc(func(call connect.UnaryFunc) connect.UnaryFunc {

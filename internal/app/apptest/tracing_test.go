@@ -69,7 +69,7 @@ func nodesOf(spans []otlptest.Span, name string) []string {
 var stepsOfASocket = []string{"message.commit", "message.dispatch", "message.fan_out", "message.push", "message.send", "message.write"}
 
 // followMessage sends a message to a group whose members are connected to all nodes, and requires one tree of spans from socket to socket.
-func followMessage(t *testing.T, h *apptest.Server, r *otlptest.Receiver) {
+func followMessage(t *testing.T, h *apptest.Server, r *otlptest.Receiver, push string) {
 	all := 1 + len(h.Others)
 	var people []*apptest.Person
 	for i := range 3 * all {
@@ -99,7 +99,7 @@ func followMessage(t *testing.T, h *apptest.Server, r *otlptest.Receiver) {
 	if len(nodesOf(spans, "message.push")) != all || len(nodesOf(spans, "message.send")) != 1 || len(nodesOf(spans, "message.dispatch")) != 1 {
 		t.Errorf("the nodes are %q, %q and %q", nodesOf(spans, "message.send"), nodesOf(spans, "message.dispatch"), nodesOf(spans, "message.push"))
 	}
-	checkBatches(t, spans, r.Spans())
+	checkBatches(t, spans, r.Spans(), push)
 	for _, s := range r.Spans() {
 		for key, value := range s.Attributes {
 			if strings.Contains(value, "secret") || strings.Contains(value, "a good password") || strings.Contains(value, people[0].AccessToken) {
@@ -112,14 +112,14 @@ func followMessage(t *testing.T, h *apptest.Server, r *otlptest.Receiver) {
 	}
 }
 
-// checkBatches requires that the spans of a message and those of its batches link to each other.
-func checkBatches(t *testing.T, of, all []otlptest.Span) {
+// checkBatches requires that the spans of a message and those of its batches link to each other. push names the batches of its pushes.
+func checkBatches(t *testing.T, of, all []otlptest.Span, push string) {
 	t.Helper()
 	batches := map[otlptest.Link]otlptest.Span{}
 	for _, s := range all {
 		batches[otlptest.Link{Trace: s.Trace, ID: s.ID}] = s
 	}
-	for name, batch := range map[string]string{"message.commit": "timeline.commit", "message.fan_out": "fanout.round", "message.push": "bus.receive"} {
+	for name, batch := range map[string]string{"message.commit": "timeline.commit", "message.fan_out": "fanout.round", "message.push": push} {
 		for _, s := range of {
 			if s.Name != name {
 				continue
@@ -138,13 +138,13 @@ func checkBatches(t *testing.T, of, all []otlptest.Span) {
 
 func TestATraceFollowsAMessageFromSocketToSocket(t *testing.T) {
 	h, r := traced(t, nil)
-	followMessage(t, h, r)
+	followMessage(t, h, r, "bus.receive")
 }
 
 // The same where the conversation's log is the only copy, and the message is broadcast to the nodes with followers.
 func TestATraceFollowsAMessageOfALargeGroup(t *testing.T) {
 	h, r := traced(t, func(c *config.Config) { c.Chat.LargeGroupAbove = 2 })
-	followMessage(t, h, r)
+	followMessage(t, h, r, "gateway.push")
 }
 
 // The same with an OpenTelemetry Collector between the nodes and the receiver.
@@ -152,7 +152,7 @@ func TestACollectorReceivesTheTraceOfAMessage(t *testing.T) {
 	r := otlptest.New(t)
 	endpoint := otlptest.Collector(t, r)
 	h := apptest.Open(t, func(c *config.Config) { c.Tracing = tracing.Config{Endpoint: endpoint, Sample: 1} })
-	followMessage(t, h, r)
+	followMessage(t, h, r, "bus.receive")
 }
 
 // Control entries have ids like messages, and no send that their traces could begin with.
@@ -207,7 +207,7 @@ func TestATraceHasACallAndItsStatements(t *testing.T) {
 		t.Errorf("the call has stored nothing: %+v", register)
 	}
 	if send[0].Trace == theirs || !slices.Contains(send[0].Links, otlptest.Link{Trace: theirs, ID: "b7ad6b7169203331"}) {
-		t.Errorf("the call with a header is %+v", send[0])
+		t.Errorf("the call with a header is %+v, want a trace of its own with a link to the caller's", send[0])
 	}
 	socket, _ := ann.Socket(t, "rialto.v1.json")
 	body, err := structpb.NewStruct(map[string]any{"conversation": fmt.Sprint(c)})

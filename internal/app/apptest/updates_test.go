@@ -57,7 +57,7 @@ func (v views) message(seq uint64) *chatv1.Message {
 	v.t.Helper()
 	r, err := v.h.Chat().GetMessages(v.t.Context(), apptest.As(v.p, &chatv1.GetMessagesRequest{Conversation: v.conversation, Seqs: []uint64{seq}}))
 	if err != nil || len(r.Msg.Messages) != 1 {
-		v.t.Fatalf("message %d: %v, %v", seq, r, err)
+		v.t.Fatalf("GetMessages of seq %d returned %v, %v, want one message", seq, r, err)
 	}
 	return r.Msg.Messages[0]
 }
@@ -187,10 +187,10 @@ func TestUpdatesTakeEffectEverywhere(t *testing.T) {
 	}
 
 	if r := mustSend(t, h, alice, c, "x", recallOf(second.Seq)); r.Seq != recall.Seq || !r.Duplicate {
-		t.Errorf("a retry of the recall got %v", r)
+		t.Errorf("a retry of the recall got %v, want a duplicate of the recall", r)
 	}
 	if r := mustSend(t, h, alice, c, "e", editOf(first.Seq, "edited one")); r.Seq != edit.Seq || !r.Duplicate {
-		t.Errorf("a retry of the edit got %v", r)
+		t.Errorf("a retry of the edit got %v, want a duplicate of the edit", r)
 	}
 	mustSend(t, h, alice, c, "e2", editOf(first.Seq, "edited again"))
 	versions, err := h.Chat().ListEdits(t.Context(), apptest.As(bob, &chatv1.ListEditsRequest{Conversation: c, Seq: first.Seq}))
@@ -282,7 +282,7 @@ func TestRefusedUpdates(t *testing.T) {
 		mustSend(t, h, bob, g, fmt.Sprint("own ", n), reactionOf(bare, fmt.Sprint("e", n), false))
 	}
 	if _, why := sendContent(t, h, bob, g, "own 20", reactionOf(bare, "e20", false)); why != "too_many_own_emoji" {
-		t.Errorf("the 21st emoji of a user was answered %q", why)
+		t.Errorf("the 21st emoji of a user was answered %q, want too_many_own_emoji", why)
 	}
 }
 

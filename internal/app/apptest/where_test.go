@@ -58,7 +58,7 @@ func TestWhereIsMyMessage(t *testing.T) {
 	key := func(flags ...string) string {
 		var out, errs strings.Builder
 		if code := app.AdminMain(t.Context(), slices.Concat([]string{"key", "create", "--name", "trace"}, flags, database), &out, &errs); code != 0 {
-			t.Fatal(errs.String())
+			t.Fatalf("exit code %d, want 0: %s", code, errs.String())
 		}
 		return strings.TrimSpace(out.String())
 	}
@@ -83,7 +83,7 @@ func TestWhereIsMyMessage(t *testing.T) {
 		return false
 	})
 	if trace.Conversation != c || trace.Seq != sent.Seq || trace.Sender != ann.User || trace.Large || trace.Cold || trace.Control || len(trace.Members) != 2 || len(trace.Nodes) != 1+len(h.Others) {
-		t.Errorf("the trace is %v", trace)
+		t.Errorf("the trace is %v, want an ordinary message of ann at seq %d, with 2 members and all nodes", trace, sent.Seq)
 	}
 	if got := stepsOf(trace.Steps, 0); len(got) < 4 || got[0] != "accepted" || got[1] != "committed" || got[2] != "fanned_out" || !slices.Contains(got, "pushed") { // each inbox is fanned out to by itself
 		t.Errorf("the steps are %q", got)

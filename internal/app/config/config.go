@@ -1,5 +1,5 @@
-// Package config composes the packages' Config structs from a file, the environment and flags; later ones win. It reports all faults at
-// once. No setting is required: the zero value is the documented default. A fault names the setting, its line in a file, and what to do,
+// Package config composes the packages' Config structs from a file, the environment and flags; later ones win. It reports all errors at
+// once. No setting is required: the zero value is the documented default. An error names the setting, its line in a file, and what to do,
 // and never shows a secret.
 package config
 
@@ -51,25 +51,25 @@ import (
 type Config struct {
 	// Data directory; default ./data.
 	Data string `yaml:"data"`
-	// Node is this node's name, one among those of its cluster; default is the host's name with a few letters that are kept in the
+	// Node is this node's name, unique in its cluster; default is the host's name with a few letters that are stored in the
 	// data directory.
 	Node string `yaml:"node"`
-	// Postgres is the address of a database, as postgres://user@host/name?sslmode=verify-full: users' records and messages are kept there. All nodes
-	// with the same one are a cluster. Default none: all is in the data directory.
+	// Postgres is the address of a database, as postgres://user@host/name?sslmode=verify-full, which stores all users and messages. All nodes
+	// with the same database are a cluster. Default none: all data is in the data directory.
 	Postgres string `yaml:"postgres"`
-	// PostgresReplicas are addresses of databases that follow the one of postgres, for reads that may be a moment late. Default none.
+	// PostgresReplicas are addresses of replicas of that database, for reads that may be slightly stale. Default none.
 	PostgresReplicas []string `yaml:"postgres_replicas"`
 	// Roles of this node: gateway (sockets), api (calls, files, the web app), chat (of the calls, those of conversations), feed (of the calls,
-	// those of posts), worker (fan-out); default all. In a cluster, nodes may have different roles. The role edge (files from a cache) is for a node of its own, without a database.
+	// those of posts), worker (fan-out); default all. In a cluster, nodes may have different roles. The role edge (files from a cache) is for separate nodes, which have no database.
 	Roles []string `yaml:"roles"`
 	// Listen address of the web app, the API and sockets; default 127.0.0.1:7070.
 	Listen string `yaml:"listen"`
 	// Admin address for metrics, profiles and health; default 127.0.0.1, one port above listen, or a free one where that is
 	// taken. Keep it on loopback: it requires no credentials.
 	Admin string `yaml:"admin"`
-	// AdminOpen lets admin be an address that others reach: a network that only operators are in. Default false.
+	// AdminOpen allows an admin address that is not on loopback, for networks that only operators can reach. Default false.
 	AdminOpen bool `yaml:"admin_open"`
-	// Plaintext lets listen be an address that others reach, without TLS: behind a proxy that ends TLS. Default false.
+	// Plaintext allows a listen address that is not on loopback without TLS, for use behind a proxy that terminates TLS. Default false.
 	Plaintext bool `yaml:"plaintext"`
 	// PlaintextEngines are those of postgres, cassandra, nats and s3 that this node may reach on other machines without TLS, for networks
 	// that nobody else can reach. Default none.

@@ -28,7 +28,7 @@ func TestEmptyConfigurationUsesDefaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := (&Config{Data: "data", Listen: "127.0.0.1:7070", OpenSearch: OpenSearch{Replicas: 1}}); !reflect.DeepEqual(c, want) {
-			t.Errorf("%+v", c)
+			t.Errorf("without a file the configuration is %+v, want only defaults", c)
 		}
 	}
 }
@@ -253,7 +253,7 @@ func TestRemoteAddressesNeedTLSOrPlaintext(t *testing.T) {
 		}
 		// Sockets over TCP need the same.
 		if _, err := Load("", nil, []string{"tcp.listen=" + tc.address}); (err != nil) != tc.open {
-			t.Errorf("tcp.listen on %s: %v", tc.address, err)
+			t.Errorf("tcp.listen on %s: got error %v, want one: %v", tc.address, err, tc.open)
 		} else if err != nil && !(strings.Contains(err.Error(), "tcp.listen") && strings.Contains(err.Error(), "tls.cert")) {
 			t.Errorf("%q does not say what to do", err)
 		}

@@ -17,7 +17,7 @@ type Bus struct {
 	// if that is all of the machine's addresses, the one by which this node reaches the database.
 	Advertise string `yaml:"advertise"`
 	// URL of an external NATS server, or several, separated by commas, as nats://user:password@host:4222; tls:// is with TLS.
-	// Default none: each node has a server in it, and they connect with each other by mutual TLS, with certificates of their own.
+	// Default none: each node has an embedded server. These connect to each other by mutual TLS, with certificates that they create.
 	URL string `yaml:"url"`
 	// Credentials is a file with a user's JWT and seed, if the external server requires it.
 	Credentials string `yaml:"credentials"`
@@ -54,7 +54,7 @@ type S3 struct {
 	Endpoint string `yaml:"endpoint"`
 	// Region of the bucket; default us-east-1, which most servers other than Amazon's accept.
 	Region string `yaml:"region"`
-	// Bucket that is there already.
+	// Bucket that exists already.
 	Bucket string `yaml:"bucket"`
 	// Prefix before each key, as rialto/files: the bucket may hold other things. Default none.
 	Prefix string `yaml:"prefix"`
@@ -72,7 +72,7 @@ type S3 struct {
 type OpenSearch struct {
 	// URLs of servers of one cluster, as https://search1:9200; http:// is for this machine only. Default none: each node has a search index of its own.
 	URLs []string `yaml:"urls"`
-	// Index is its name in the cluster, which begins the names of all that is made there; default rialto. Each deployment has another one.
+	// Index is the name of the index, and the prefix of all names that are created in the cluster; default rialto. Deployments that share a cluster need different ones.
 	Index string `yaml:"index"`
 	// User, if the cluster requires one.
 	User string `yaml:"user"`
@@ -82,9 +82,9 @@ type OpenSearch struct {
 	APIKey string `yaml:"api_key"`
 	// CA is a file with the certificates that sign the servers'; default are the system's.
 	CA string `yaml:"ca"`
-	// Shards of an index that is made from now on; 0 is 1. More divide it among servers: one for each 30 GB.
+	// Shards of newly created indexes; 0 is 1. More shards divide an index among servers: use one for each 30 GB.
 	Shards int `yaml:"shards"`
-	// Replicas of each shard of an index that is made from now on, on other servers than the shard itself: default 1. With one server, set 0.
+	// Replicas of each shard of newly created indexes, on other servers than the shard itself: default 1. With one server, set 0.
 	Replicas int `yaml:"replicas"`
 }
 

@@ -35,7 +35,7 @@ func newBackedUp(t *testing.T) *backedUp {
 	b := &backedUp{process: newProcess(t, "--set", "backup.directory="+backups, "--set", "backup.bytes_per_second=1000000000"), backups: backups}
 	out, code := b.command("", "admin", "key", "create", "--data", b.dir, "--name", "olga", "--role", "operator")
 	if code != 0 {
-		t.Fatal(out)
+		t.Fatalf("exit code %d, want 0: %s", code, out)
 	}
 	b.key = regexp.MustCompile(`\S{20,}`).FindString(out)
 	if !b.start("") {
@@ -92,7 +92,7 @@ func (b *backedUp) mustBackup() string {
 	b.t.Helper()
 	id, said := b.backup()
 	if id == "" {
-		b.t.Fatal(said)
+		b.t.Fatalf("the backup printed no id: %s", said)
 	}
 	return id
 }
@@ -102,7 +102,7 @@ func (b *backedUp) restore(id string) {
 	b.t.Helper()
 	to := filepath.Join(b.t.TempDir(), "restored")
 	if out, code := b.command("", "restore", "--from", b.backups, "--backup", id, "--data", to); code != 0 {
-		b.t.Fatal(out)
+		b.t.Fatalf("exit code %d, want 0: %s", code, out)
 	}
 	b.dir = to
 	b.verify()
@@ -248,7 +248,7 @@ func TestADeviceThatHasSeenMoreThanTheBackup(t *testing.T) {
 	defer func() {
 		cancel()
 		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
-			t.Error(err)
+			t.Errorf("error %v, want none or %v", err, context.Canceled)
 		}
 	}()
 	send := func(from, to int) (texts []string) {
@@ -413,7 +413,7 @@ func TestWhoMayAskForABackup(t *testing.T) {
 	}
 	auditor, code := b.command("", "admin", "key", "create", "--data", b.dir, "--name", "adam", "--role", "auditor")
 	if code != 0 {
-		t.Fatal(auditor)
+		t.Fatalf("exit code %d, want 0: %s", code, auditor)
 	}
 	for key, want := range map[string]string{"wrong": "does not accept this key", regexp.MustCompile(`\S{20,}`).FindString(auditor): "role operator"} {
 		if out, code := b.command("", "backup", "--url", b.url(), "--key", key); code != 1 || !strings.Contains(out, want) {
@@ -440,6 +440,6 @@ func TestWhoMayAskForABackup(t *testing.T) {
 		t.Errorf("a backup of a damaged directory exits with %d: %s", code, out)
 	}
 	if out, code := b.command("", "restore", "--from", own, "--data", filepath.Join(t.TempDir(), "restored")); code != 0 {
-		t.Error(out)
+		t.Errorf("exit code %d, want 0: %s", code, out)
 	}
 }

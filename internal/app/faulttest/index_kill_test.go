@@ -80,6 +80,7 @@ func TestTheProcessOfTheSearchIndexEnds(t *testing.T) {
 		t.Errorf("its environment is %q: %v", b, err)
 	}
 	signal(t, first, syscall.SIGSTOP)
+	eventually.True(t, "it is stopped", func() bool { return isStopped(t, first) })
 	send()
 	if n := found(t, ann, "kingfisher"); n != 0 {
 		t.Errorf("%d messages are found while it is stopped", n)
@@ -104,6 +105,21 @@ func TestTheProcessOfTheSearchIndexEnds(t *testing.T) {
 		t.Errorf("the processes %v are left", list)
 	}
 	p.verify()
+}
+
+// isStopped reports whether all threads of a process are stopped: one that is in a call to the disk stops after it.
+func isStopped(t *testing.T, process int) bool {
+	t.Helper()
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", process))
+	if err != nil || len(tasks) == 0 {
+		t.Fatalf("process %d has the threads %v: %v", process, tasks, err)
+	}
+	for _, name := range tasks {
+		if stat, err := os.ReadFile(name); err == nil && !bytes.Contains(stat, []byte(") T ")) {
+			return false
+		}
+	}
+	return true
 }
 
 // found returns how many messages are found; 0 while the index cannot be reached.

@@ -128,7 +128,7 @@ func (c *chatters) chat(ctx context.Context, stop <-chan struct{}) *sync.WaitGro
 	for _, m := range c.members {
 		group.Go(func() {
 			if err := m.client.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
-				c.t.Errorf("%s: %v", m.device, err)
+				c.t.Errorf("%s: error %v, want none or %v", m.device, err, context.Canceled)
 			}
 		})
 		for _, conversation := range m.to {

@@ -36,7 +36,7 @@ func TestAKilledMoveContinues(t *testing.T) {
 			return true
 		}
 		if err != nil || !strings.Contains(said.String(), "both sides are equal") {
-			t.Fatalf("%v: %s", err, said.String())
+			t.Fatalf("the move ended with %v, want equal sides: %s", err, said.String())
 		}
 		return false
 	}
@@ -64,7 +64,7 @@ func TestAKilledMoveContinues(t *testing.T) {
 	}
 	report, err := verify.RunPostgres(context.Background(), address, t.Logf)
 	if err != nil || len(report.Violations) > 0 || report.Entries < filledWith {
-		t.Errorf("%+v, %v", report, err)
+		t.Errorf("the verification returned %+v, %v, want all entries and no violation", report, err)
 	}
 	if !f.start("") {
 		t.Fatal("the server did not start on the target")

@@ -12,6 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/base/loopback"
 	"github.com/rialto-im/rialto/internal/tool/chaos"
 	"github.com/rialto-im/rialto/internal/tool/verify"
 	rialto "github.com/rialto-im/rialto/sdk/go"
@@ -55,7 +56,7 @@ func newProcess(t *testing.T, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port, err := chaos.FreePort()
+	port, err := loopback.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,11 +82,11 @@ func (p *process) url() string { return fmt.Sprintf("http://127.0.0.1:%d", p.por
 // start runs the server until it is ready or has died at its failpoint, and reports whether it is ready.
 func (p *process) start(failpoint string) bool {
 	p.t.Helper()
-	p.Args = append([]string{"--data", p.dir, "--listen", fmt.Sprintf("127.0.0.1:%d", p.port), "--set", "log.level=warn", "--set", "account.who_may_add=everyone"}, p.args...)
+	p.Args = append([]string{"--data", p.dir, "--listen", fmt.Sprintf("127.0.0.1:%d", p.port), "--set", "log.level=warn", "--set", "video.niceness=1", "--set", "account.who_may_add=everyone"}, p.args...)
 	p.Env = append([]string{"RIALTO_FAILPOINT=" + failpoint}, p.env...)
 	err := p.Start(context.Background())
 	if err != nil && !errors.Is(err, chaos.ErrNotReady) {
-		p.t.Fatal(err)
+		p.t.Fatalf("error %v, want none or %v", err, chaos.ErrNotReady)
 	}
 	p.gone = p.Exited()
 	return err == nil

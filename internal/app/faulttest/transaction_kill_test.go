@@ -57,13 +57,13 @@ func (c *committer) step() bool {
 	return true
 }
 
-// stored are the texts in the group, in order.
-func (c *committer) stored() (texts []string) {
-	c.t.Helper()
+// textsOf are the texts in a group, in order.
+func textsOf(t *testing.T, c *rialto.Client, group uint64) (texts []string) {
+	t.Helper()
 	for after := uint64(0); ; {
-		page, err := c.alice.Chat().History(c.t.Context(), connect.NewRequest(&chatv1.HistoryRequest{Conversation: c.group, After: after, Limit: 100}))
+		page, err := c.Chat().History(t.Context(), connect.NewRequest(&chatv1.HistoryRequest{Conversation: group, After: after, Limit: 100}))
 		if err != nil {
-			c.t.Fatal(err)
+			t.Fatal(err)
 		}
 		if len(page.Msg.Messages) == 0 {
 			return texts
@@ -82,7 +82,7 @@ func TestTransactionsKilledAtEachFailpoint(t *testing.T) {
 	p := newProcess(t)
 	var key, errs bytes.Buffer
 	if code := app.AdminMain(t.Context(), []string{"key", "create", "--name", "shop", "--data", p.dir}, &key, &errs); code != 0 {
-		t.Fatal(errs.String())
+		t.Fatalf("exit code %d, want 0: %s", code, errs.String())
 	}
 	if !p.start("") {
 		t.Fatal("the server did not start")
@@ -98,8 +98,8 @@ func TestTransactionsKilledAtEachFailpoint(t *testing.T) {
 	}
 	c.group = group.Msg.Id
 	p.killedAt(transactionFailpoints, c.step, 3)
-	eventually.True(t, "all messages are stored", func() bool { return len(c.stored()) >= len(c.want) })
-	if got := c.stored(); !slices.Equal(got, c.want) {
+	eventually.True(t, "all messages are stored", func() bool { return len(textsOf(t, c.alice, c.group)) >= len(c.want) })
+	if got := textsOf(t, c.alice, c.group); !slices.Equal(got, c.want) {
 		t.Errorf("stored %q, want %q", got, c.want)
 	}
 	p.stop()

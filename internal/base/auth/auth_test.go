@@ -40,7 +40,7 @@ func TestBadTokensGetTheSameError(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := tokens.Verify(good); err != nil || got != caller {
-		t.Fatalf("%+v, %v", got, err)
+		t.Fatalf("a good token gives %+v, %v, want its caller", got, err)
 	}
 	key := ed25519.NewKeyFromSeed(seed)
 	other := ed25519.NewKeyFromSeed([]byte(strings.Repeat("x", 32)))
@@ -78,7 +78,7 @@ func TestBadTokensGetTheSameError(t *testing.T) {
 		t.Fatalf("the second control: %+v, %v", got, err)
 	}
 	if _, err := tokens.Verify(sign(jwt.SigningMethodEdDSA, key, "at+jwt", nil)); err != nil {
-		t.Fatalf("the control: %v", err)
+		t.Fatalf("a token that is valid was refused: %v", err)
 	}
 	set := func(k string, v any) func(jwt.MapClaims) { return func(c jwt.MapClaims) { c[k] = v } }
 	for name, token := range map[string]string{
@@ -119,7 +119,7 @@ func TestBadTokensGetTheSameError(t *testing.T) {
 		"cut":                  good[:len(good)-4],
 	} {
 		if got, err := tokens.Verify(token); errs.Of(err) == nil || errs.Of(err).Reason != "bad_token" || got != (id.Caller{}) {
-			t.Errorf("%s: %+v, %v", name, got, err)
+			t.Errorf("the token %q gives %+v, %v, want bad_token and no caller", name, got, err)
 		}
 	}
 	if fetched.Load() != 0 {
@@ -142,7 +142,7 @@ func TestPasswords(t *testing.T) {
 		t.Helper()
 		ok, rehash, err := p.Check(ctx, phc, password)
 		if err != nil || ok != wantOK || rehash != wantRehash {
-			t.Errorf("%v %v %v", ok, rehash, err)
+			t.Errorf("the check of a password returned %v, rehash %v, error %v, want the given values and no error", ok, rehash, err)
 		}
 	}
 	check(phc, "correct horse", true, false)
@@ -184,7 +184,7 @@ func TestPasswordsOfUnknownUsersAreHashed(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if ok, _, err := p.Check(t.Context(), stored, "a wrong password"); ok || err != nil {
-			t.Errorf("%v, %v", ok, err)
+			t.Errorf("the check of a wrong password returned %v, %v, want false and no error", ok, err)
 		}
 		runtime.ReadMemStats(&after)
 		if used := after.TotalAlloc - before.TotalAlloc; used < 7<<20 || used > 14<<20 {
@@ -272,10 +272,10 @@ func FuzzVerify(f *testing.F) {
 		c, err := tokens.Verify(token)
 		// The last character of base64 has bits that mean nothing.
 		if err == nil && !strings.HasPrefix(token, good[:len(good)-1]) || err != nil && c != (id.Caller{}) {
-			t.Errorf("%q: %+v, %v", token, c, err)
+			t.Errorf("%q was verified as %+v, %v; want the caller of the good token, or no caller with an error", token, c, err)
 		}
 		if err != nil && (errs.Of(err).Reason != "bad_token" || errs.Of(err).Message != auth.ErrToken.Message) {
-			t.Errorf("%q: %v", token, err)
+			t.Errorf("%q: error %v, want %v", token, err, auth.ErrToken)
 		}
 	})
 }

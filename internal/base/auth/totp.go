@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -30,10 +31,10 @@ func TOTPText(secret []byte) string {
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret)
 }
 
-// TOTPURI returns the otpauth URI of a secret, which apps read from a QR code.
+// TOTPURI returns the otpauth URI of a secret, which apps read from a QR code. They do not take a plus for a blank, as readers of forms do.
 func TOTPURI(secret []byte, issuer, account string) string {
 	query := url.Values{"secret": {TOTPText(secret)}, "issuer": {issuer}}
-	return "otpauth://totp/" + url.PathEscape(issuer+":"+account) + "?" + query.Encode()
+	return "otpauth://totp/" + url.PathEscape(issuer+":"+account) + "?" + strings.ReplaceAll(query.Encode(), "+", "%20")
 }
 
 // TOTPStep returns the number of the period that a time is in.

@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,7 +30,11 @@ func TestTOTPCodes(t *testing.T) {
 }
 
 func TestTOTPURI(t *testing.T) {
-	u, err := url.Parse(auth.TOTPURI([]byte("12345678901234567890"), "Our chat", "anna"))
+	text := auth.TOTPURI([]byte("12345678901234567890"), "Our chat", "anna")
+	if strings.Contains(text, "+") || !strings.Contains(text, "issuer=Our%20chat") {
+		t.Errorf("an app would show the issuer of %s with a plus", text)
+	}
+	u, err := url.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

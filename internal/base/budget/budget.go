@@ -1,5 +1,5 @@
-// Package budget divides bytes among those who hold them, so that a few cannot hold all: incomplete input, and answers that wait for
-// their readers.
+// Package budget divides bytes among their holders, so that a few holders cannot use all of them: incomplete input, and answers that wait to be
+// read.
 //
 // All methods are safe for concurrent use, except those of a Hold.
 package budget

@@ -1,8 +1,8 @@
-// Package bulkhead divides slots among keys, such as the hosts to which requests go, so that keys which are slow leave slots for the others.
+// Package bulkhead divides slots among keys, such as the hosts of requests, so that slow keys leave slots for the others.
 //
-// A key that is new may use Config.First slots at once. Each quick use lets it have one more, up to Config.Most. Keys whose last use was slow have a quarter
-// of all slots together, which those of them that have work divide evenly; so one that is alone is served by several slots, and many leave slots to the others.
-// Each slow use halves what the key may have when it is quick again, down to less than a new one has. New keys together have half of all slots.
+// A new key may use Config.First slots at once. Each quick use gives it one more, up to Config.Most. Keys whose last use was slow share a quarter
+// of all slots. Those with work divide it evenly, so a single slow key gets several slots, and many slow keys still leave slots to the others.
+// Each slow use halves the number that the key may use when it is quick again, down to less than that of a new key. New keys together may use half of all slots.
 //
 // All methods are safe for concurrent use, and do not block.
 package bulkhead

@@ -1,4 +1,4 @@
-// Package byterange has what Rialto needs of HTTP ranges (RFC 9110, 14): it asks for one, reads which one was answered, and has the one rule of which it serves.
+// Package byterange implements the HTTP ranges (RFC 9110, 14) that Rialto uses: it requests a range, parses the range of an answer, and decides which range the server serves.
 package byterange
 
 import (

@@ -21,7 +21,7 @@ func TestRead(t *testing.T) {
 	defer server.Close()
 	path := filepath.Join(t.TempDir(), "ca.pem")
 	if _, err := certpool.Read(path); !os.IsNotExist(err) {
-		t.Errorf("a file that is not there: %v", err)
+		t.Errorf("reading a missing file returned %v, want that it does not exist", err)
 	}
 	write := func(text []byte) {
 		t.Helper()

@@ -1,4 +1,4 @@
-// Package commandline has what commands do alike with their words and flags: names of commands that are mistyped, and numbers out of range.
+// Package commandline has what commands share: suggestions for mistyped names of commands, and checks of numbers in flags.
 package commandline
 
 import (

@@ -98,6 +98,25 @@ func TestWhichAnswersOpenTheCircuit(t *testing.T) {
 	}
 }
 
+// Each kind of calls by HTTP has a circuit, which ten requests that fail open, whether they are retries or not. Retries are within the budget of the destination.
+func TestEachKindHasACircuitAndABudget(t *testing.T) {
+	for _, kind := range outgoing.Kinds() {
+		if kind == outgoing.SMTP { // no HTTP
+			continue
+		}
+		server, requests := answering(t)
+		c := client(t, server.URL+"/break", kind)
+		calls := refusedAfter(t, func() error { _, err := post(t, c, server.URL+"/break", nil); return err })
+		if n := requests.Load(); n != 10 {
+			t.Errorf("%s: a server that fails gets %d requests, want 10", kind, n)
+		}
+		p, retries := kind.Policy(), 10-calls
+		if (p.Retries == 0) != (retries == 0) || retries > p.Floor+1 { // one call in ten, and the floor
+			t.Errorf("%s: %d of the requests are retries, of which a call may have %d and a destination %d", kind, retries, p.Retries, p.Floor+1)
+		}
+	}
+}
+
 // A request that is made again has its body again.
 func TestRetriesHaveTheBody(t *testing.T) {
 	server, requests := answering(t)

@@ -1,9 +1,9 @@
-// Package egress sends HTTP requests: by a Client to servers that the operator configured, webhooks and token issuers, and by a Fetcher to
-// addresses that users chose, for link previews, and by a Poster to the push services of users' browsers. No other package sends any (internal/tool/archtest).
+// Package egress sends HTTP requests. A Client sends them to servers that the operator configured, such as webhooks and token issuers, a Fetcher to
+// addresses that users chose, for link previews, and a Poster to the push services of users' browsers. No other package sends requests (internal/tool/archtest).
 //
-// A Client guarantees that a request goes to the configured server only: no redirect is followed, no proxy of the environment is used, and
-// the resolved address is checked when the connection is opened, so that a name cannot be pointed at this machine or at its
-// network. A Fetcher follows redirects, and guarantees for each that the resolved address is public; a Poster guarantees that, and follows none. Requests and answers are bounded in
+// A Client guarantees that a request goes to the configured server only: it follows no redirect, uses no proxy of the environment, and
+// checks the resolved address when the connection is opened, so that a name cannot point to this machine or its
+// network. A Fetcher follows redirects, and guarantees for each that the resolved address is public. A Poster guarantees the same, and follows no redirect. Requests and answers are bounded in
 // time and size. Requests to servers that fail are refused for a while (package outgoing). All methods are safe for concurrent use.
 package egress
 

@@ -178,7 +178,7 @@ func TestConfiguredAddresses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a, err := get(t, client, to+"/path"); err != nil || a.Status != http.StatusOK || string(a.Body) != "secret" {
-			t.Errorf("%s: %v, %v", to, a, err)
+			t.Errorf("a request to %s returned %v, %v, want 200 and the body", to, a, err)
 		}
 		client.Close()
 	}
@@ -189,7 +189,7 @@ func TestConfiguredAddresses(t *testing.T) {
 	}
 	for _, to := range []string{c.URL, "http://10.0.0.1", "https://10.0.0.1:" + c.port, "https://127.0.0.1:" + c.port, "https://evil@127.0.0.1"} {
 		if _, err := get(t, client, to); err == nil || !strings.Contains(err.Error(), "by a client of https://10.0.0.1") {
-			t.Errorf("%s: %v", to, err)
+			t.Errorf("%s: error %v, want one that contains 'by a client of https://10.0.0.1'", to, err)
 		}
 	}
 	allowed, err := egress.New(egress.Config{Kind: outgoing.CodeWebhook, URL: "https://hooks.example.com:" + c.port, AllowPrivate: true})
@@ -251,13 +251,13 @@ func TestAnswersAreBounded(t *testing.T) {
 		t.Errorf("%v, %v, %d connections", a, err, c.connections.Load())
 	}
 	if a, err := get(t, client, server.URL+"/bomb"); err != nil || len(a.Body) != packed.Len() {
-		t.Errorf("%v", err)
+		t.Errorf("the answer is not the %d bytes that were sent; error %v", packed.Len(), err)
 	}
 	if _, err := get(t, client, server.URL+"/head"); err == nil {
 		t.Error("an endless head was read")
 	}
 	if a, err := get(t, client, server.URL+"/?"+strings.Repeat("x", 5000)); err != nil || len(a.Body) != 5000 {
-		t.Errorf("%v", err)
+		t.Errorf("the answer does not have 5000 bytes; error %v", err)
 	}
 	if _, err := get(t, client, server.URL+"/?"+strings.Repeat("x", 5001)); err == nil || !strings.Contains(err.Error(), "more than 5000 bytes") {
 		t.Errorf("a long answer: %v", err)

@@ -25,6 +25,8 @@ const maxRedirects = 3
 type FetchConfig struct {
 	// InternalHosts are hosts, with a port unless it is 80 or 443, that may have addresses of a private network or of this machine.
 	InternalHosts []string
+	// OwnHosts are names of this deployment, without ports, from which nothing is fetched: a user could make servers ask each other in a circle.
+	OwnHosts []string
 	// Timeout of a fetch including its redirects and its body; 0 is 5 seconds.
 	Timeout time.Duration
 	// Calls has the circuit breakers of this process, of which each host has one. Without it there are own ones, which no metrics show.
@@ -142,6 +144,8 @@ func (f *Fetcher) permit(u *url.URL) error {
 		return errors.New("the address begins with https:// or http://")
 	case u.User != nil:
 		return errors.New("the address has credentials")
+	case slices.ContainsFunc(f.config.OwnHosts, func(own string) bool { return strings.EqualFold(own, strings.TrimSuffix(host, ".")) }):
+		return fmt.Errorf("%s is this server", host)
 	case f.isInternal(portedHost(u)):
 		return nil
 	case u.Port() != "" && u.Port() != "80" && u.Port() != "443":

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -39,21 +41,74 @@ func TestFetchesStayOutOfTheNetwork(t *testing.T) {
 		"169.254.169.254", "::ffff:169.254.169.254", "224.0.0.1", "::", "fe80::1", "2002:7f00:1::", "2001:db8::1"} {
 		f.Resolve(names(func(string) []netip.Addr { return []netip.Addr{netip.MustParseAddr(address)} }))
 		if _, err := fetch(t, f, "http://page.example.com/"); err == nil || !strings.Contains(err.Error(), "is not a public address") {
-			t.Errorf("%s: %v", address, err)
+			t.Errorf("%s: error %v, want one that contains 'is not a public address'", address, err)
 		}
 		literal := "http://" + netip.AddrPortFrom(netip.MustParseAddr(address), 80).String()
 		if _, err := fetch(t, f, literal); err == nil || !strings.Contains(err.Error(), "is not a public address") {
-			t.Errorf("%s: %v", literal, err)
+			t.Errorf("%s: error %v, want one that contains 'is not a public address'", literal, err)
 		}
 	}
-	for _, bad := range []string{"", "page.example.com", "ftp://page.example.com", "file:///etc/passwd", "gopher://127.0.0.1:6379/_x", "http://user@page.example.com", "http://page.example.com:22", "http://page.example.com:" + c.port,
-		c.URL, "http://localhost:" + c.port, "http://2130706433", "http://0x7f000001", "http://0177.0.0.1", "http://127.1", "http://127.0.0.1.", "https:page.example.com"} {
+	for _, bad := range []string{"", "page.example.com", "ftp://page.example.com", "file:///etc/passwd", "gopher://127.0.0.1:6379/_x", "http://user@page.example.com", "http://page.example.com:22", "https://page.example.com:25", "http://page.example.com.:6379", "http://page.example.com:" + c.port,
+		c.URL, "http://localhost:" + c.port, "http://2130706433", "http://0x7f000001", "http://0177.0.0.1", "http://127.1", "http://127.0.0.1.", "https:page.example.com",
+		"unix:///var/run/docker.sock", "http+unix://%2Fvar%2Frun%2Fdocker.sock/", "http:///var/run/docker.sock"} {
 		if _, err := fetch(t, f, bad); err == nil {
 			t.Errorf("%s was fetched", bad)
 		}
 	}
+	// Spellings of a name, and of an address that only a client of HTTP reads as one, lead to the check of the address as well.
+	f.Resolve(names(func(string) []netip.Addr { return []netip.Addr{netip.MustParseAddr("127.0.0.1")} }))
+	for _, spelling := range []string{"http://page.example.com./", "http://PAGE.example.com", "http://p\u0430ge.example.com", "http://127.0.0.\uff11", "http://127\u30020\u30020\u30021", "http://127.0.0.\u2460"} {
+		if _, err := fetch(t, f, spelling); err == nil || !strings.Contains(err.Error(), "is not a public address") {
+			t.Errorf("%s: error %v, want one that contains 'is not a public address'", spelling, err)
+		}
+	}
 	if n := c.connections.Load(); n > 0 {
 		t.Errorf("got %d connections, want none", n)
+	}
+}
+
+// Nothing is fetched from the names of this deployment itself, however they are written, and not by a redirect. They come before internal hosts.
+func TestFetchesLeaveOutOwnHosts(t *testing.T) {
+	asked := atomic.Int64{}
+	own := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer own.Close()
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://chat.example.com:"+strings.Split(hostOf(t, own.URL), ":")[1], http.StatusFound)
+	}))
+	defer other.Close()
+	port := ":" + strings.Split(hostOf(t, own.URL), ":")[1]
+	f := egress.NewFetcher(egress.FetchConfig{InternalHosts: []string{"chat.example.com" + port, hostOf(t, other.URL)}, OwnHosts: []string{"chat.example.com"}})
+	f.Resolve(names(func(string) []netip.Addr { return []netip.Addr{netip.MustParseAddr("127.0.0.1")} }))
+	for _, address := range []string{"http://chat.example.com" + port, "http://CHAT.example.com" + port, "https://chat.example.com", "http://chat.example.com." + port, other.URL} {
+		if _, err := fetch(t, f, address); err == nil || !strings.Contains(err.Error(), "is this server") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if n := asked.Load(); n > 0 {
+		t.Errorf("the own server got %d requests, want none", n)
+	}
+}
+
+// Nothing is fetched from a server whose certificate is not valid for its name, or that speaks no TLS.
+func TestFetchesCheckCertificates(t *testing.T) {
+	asked := atomic.Int64{}
+	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.Header().Set("Content-Type", "text/html")
+	})
+	secure, plain := httptest.NewUnstartedServer(page), httptest.NewServer(page)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	defer plain.Close()
+	f := egress.NewFetcher(egress.FetchConfig{InternalHosts: []string{hostOf(t, secure.URL), hostOf(t, plain.URL)}})
+	for _, address := range []string{secure.URL, "https://" + hostOf(t, plain.URL)} {
+		if d, err := fetch(t, f, address); err == nil {
+			t.Errorf("%s: %q was fetched", address, d.Body)
+		}
+	}
+	if asked.Load() > 0 {
+		t.Error("a request was sent to a server that is not who it says")
 	}
 }
 

@@ -2,6 +2,7 @@ package egress
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -43,8 +44,11 @@ func (p *Poster) Check(address string) error {
 }
 
 func (p *Poster) check(u *url.URL) error {
-	if u.Scheme != "https" && !p.hosts.isInternal(portedHost(u)) {
+	switch internal := p.hosts.isInternal(portedHost(u)); {
+	case u.Scheme != "https" && !internal:
 		return errors.New("the address begins with https://")
+	case u.Port() != "" && u.Port() != "443" && !internal:
+		return fmt.Errorf("port %s is not 443", u.Port())
 	}
 	return p.hosts.permit(u)
 }

@@ -24,7 +24,7 @@ func TestWriteHTTP(t *testing.T) {
 		w := httptest.NewRecorder()
 		errs.WriteHTTP(w, c.err)
 		if got := w.Body.String(); w.Code != c.status || got != c.body+"\n" || w.Header().Get("Retry-After") != c.retryAfter || w.Header().Get("Content-Type") != "application/json" {
-			t.Errorf("%v: %d %q %v", c.err, w.Code, got, w.Header())
+			t.Errorf("%v is answered with %d, %q and the header %v; want %d, %q and Retry-After %q", c.err, w.Code, got, w.Header(), c.status, c.body, c.retryAfter)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestTrueFailsAtItsDeadline(t *testing.T) {
 		late, began := recorder{}, time.Now()
 		eventually.True(&late, "it is late", func() bool { return time.Since(began) > 30*time.Second })
 		if late.failed != "" {
-			t.Error(late.failed)
+			t.Errorf("after the deadline it failed with %q, want no failure", late.failed)
 		}
 	})
 }
@@ -56,7 +56,7 @@ func TestWaitFailsAtItsDeadline(t *testing.T) {
 		group.Done()
 		there := recorder{}
 		if eventually.Done(&there, "the end", &group); there.failed != "" {
-			t.Error(there.failed)
+			t.Errorf("a wait for something that has happened failed: %s", there.failed)
 		}
 	})
 }

@@ -1,7 +1,7 @@
-// Package excerpt cuts texts to a length, for places that show or store the beginning of one.
+// Package excerpt truncates texts, for places that show or store only their beginning.
 //
 // Characters are Unicode code points, as in the limits of the API. What readers see as one character, such as a letter with accents or an emoji, may consist
-// of several, and may be cut between them.
+// of several code points, and may be cut between them.
 package excerpt
 
 import (

@@ -1,10 +1,9 @@
 // Package flightrecorder keeps in memory what this node did with the latest messages: when it committed, fanned out and pushed them, and what
 // devices acknowledged and users read.
 //
-// Records are for operators who look for a message. They are lost with the process, and the oldest give way to new ones. What the stores know
-// is not recorded. There are two rings, since one message may be pushed to hundreds of devices: records of messages stay longer than those of
-// devices. A record costs a few nanoseconds: writers hand over those of a batch together, and nothing is allocated for them once a ring has
-// been filled.
+// Records are for operators who look for a message. They are lost with the process, and new records overwrite the oldest ones. What the stores know
+// is not recorded. There are two ring buffers, since one message may be pushed to hundreds of devices: records of messages are kept longer than those of
+// devices. A record costs a few nanoseconds: writers add those of a batch together, and a ring that has been filled allocates nothing.
 //
 // A nil Recorder records nothing. All methods are safe for concurrent use, and none blocks for longer than a copy of some records takes.
 package flightrecorder

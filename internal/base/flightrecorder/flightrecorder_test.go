@@ -96,7 +96,7 @@ func TestWritersAndReadersRunTogether(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	for memory, ok := range map[int]bool{0: true, 1 << 20: true, 1<<20 - 1: false, -1: false, 16<<30 + 1: false} {
 		if err := (flightrecorder.Config{Memory: memory}).Check(); (err == nil) != ok {
-			t.Errorf("%d: %v", memory, err)
+			t.Errorf("%d: error %v, want success %v", memory, err, ok)
 		}
 	}
 	if n := flightrecorder.New(clock.System{}, flightrecorder.Config{}).Capacity() * 40 * 2; n > 32<<20 || n < 31<<20 {

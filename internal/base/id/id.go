@@ -1,4 +1,4 @@
-// Package id has the typed identifiers of Rialto. The compiler rejects a number of one kind in place of another.
+// Package id has the typed identifiers of Rialto. The compiler rejects an id of one kind in place of another.
 package id
 
 import "strconv"

@@ -16,7 +16,7 @@ func TestMessageParts(t *testing.T) {
 		c := id.Conversation(rapid.Uint64().Draw(t, "conversation"))
 		m := id.MessageOf(ms, spin, typ, c)
 		if m.Ms() != ms || m.Spin() != spin || m.Type() != typ || m.Low22() != uint32(c)&(1<<22-1) {
-			t.Fatalf("%v: %d %d %d %d", m, m.Ms(), m.Spin(), m.Type(), m.Low22())
+			t.Fatalf("%v has ms %d, spin %d, type %d and bits %d; want %d, %d, %d and %d", m, m.Ms(), m.Spin(), m.Type(), m.Low22(), ms, spin, typ, uint32(c)&(1<<22-1))
 		}
 		back, err := id.ParseMessage(m.String())
 		if err != nil || back != m {
@@ -38,10 +38,10 @@ func TestParseMessageNamesTheFault(t *testing.T) {
 		"bD8U-FCQJ-LDC5-L789": "character 1 ",
 	} {
 		if _, err := id.ParseMessage(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: error %v, want one that contains %q", text, err, want)
 		}
 	}
 	if m, err := id.ParseMessage("BD8U-FCQJ-LDC5-L789"); err != nil || m.String() != "BD8U-FCQJ-LDC5-L789" {
-		t.Errorf("%v, %v", m, err)
+		t.Errorf("parsing an id returned %v, %v, want the same text again", m, err)
 	}
 }

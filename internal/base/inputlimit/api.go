@@ -89,7 +89,7 @@ var limits = map[protoreflect.FullName]Repeated{
 
 	"rialto.feed.v1.PostContent.mentions":             {50, errs.New(errs.Invalid, "bad_post", "a post has at most 50 mentions")},
 	"rialto.comment.v1.CommentContent.mentions":       {50, errs.New(errs.Invalid, "bad_comment", "a comment has at most 50 mentions")},
-	"rialto.notification.v1.NotificationSettings.off": {20, errs.New(errs.Invalid, "bad_settings", "off has kinds of notifications that exist, each once")},
+	"rialto.notification.v1.NotificationSettings.off": {20, errs.New(errs.Invalid, "bad_settings", "off may only name kinds of notifications that exist, each once")},
 
 	"rialto.transaction.v1.PrepareMessagesRequest.messages": {20, errs.New(errs.Invalid, "bad_transaction", "a transaction has 1 to 20 messages")},
 

@@ -41,7 +41,7 @@ func TestConnectionsOfANetwork(t *testing.T) {
 	ctx := WithSlot(t.Context(), local)
 	s, err := c.AcquireForRequest(ctx, b)
 	if err != nil || s == nil {
-		t.Fatal(err)
+		t.Fatalf("a connection was not accepted: %v, %v", s, err)
 	}
 	if _, err := c.AcquireForRequest(ctx, b); err != ErrConnections {
 		t.Errorf("one more: %v", err)
@@ -55,7 +55,7 @@ func TestConnectionsOfANetwork(t *testing.T) {
 	second.Release()
 	s.Release()
 	if len(c.counts) != 3 { // a, b and the /48 of b
-		t.Errorf("%v", c.counts)
+		t.Errorf("the addresses with connections are %v, want 3", c.counts)
 	}
 	SlotOf(t.Context()).Release() // none is no fault
 }

@@ -1,8 +1,8 @@
-// Package inputlimit bounds what clients can make a server hold and decode: the elements, fields and nesting of a message, which are
+// Package inputlimit bounds the memory and work that clients can cause: the elements, fields and nesting of a message, which are
 // counted over its bytes before anything is decoded, and in JSON the names of enum values; the memory of incomplete input; and the connections of one network address.
 //
-// A Schema counts without allocation, in time linear in the bytes read when a limit is exceeded. A Budget is shared by all that
-// buffer input. Nothing here blocks. All exported methods are safe for concurrent use.
+// A Schema counts without allocation, in time linear in the bytes that were read when a limit is exceeded. A Budget is shared by all code that
+// buffers input. Nothing blocks. All exported methods are safe for concurrent use.
 package inputlimit
 
 import (

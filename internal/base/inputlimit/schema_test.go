@@ -213,7 +213,7 @@ func TestCaptureGivesTheBody(t *testing.T) {
 		b := []byte(text)
 		got, err := frame.Capture(b)
 		if err != nil || string(got.Body) != want {
-			t.Errorf("%s: %s, %v", text, got.Body, err)
+			t.Errorf("%s: body %s, error %v; want %s", text, got.Body, err, want)
 		}
 		if rest := string(got.WithoutBody(b)); rest != strings.Replace(text, want, "{}", min(len(want), 1)) {
 			t.Errorf("%s without its body: %s", text, rest)
@@ -221,11 +221,11 @@ func TestCaptureGivesTheBody(t *testing.T) {
 	}
 	const first = `{"request":"1","auth":{"accessToken":"}"},"call":{"body":{"auth":{}}}}`
 	if got, err := frame.Capture([]byte(first)); err != nil || string(got.Auth) != `{"accessToken":"}"}` || string(got.Body) != `{"auth":{}}` {
-		t.Errorf("%s: %s, %s, %v", first, got.Auth, got.Body, err)
+		t.Errorf("%s: auth %s, body %s, error %v; want the token, and the frame without it", first, got.Auth, got.Body, err)
 	}
 	for _, twice := range []string{`{"call":{"body":{},"body":{}}}`, `{"call":{"body":{}},"call":{"body":{}}}`, `{"auth":{},"auth":{}}`} {
 		if _, err := frame.Capture([]byte(twice)); !errs.Is(err, errs.Invalid) {
-			t.Errorf("%s: %v", twice, err)
+			t.Errorf("%s: error %v, want one of the kind invalid", twice, err)
 		}
 	}
 }

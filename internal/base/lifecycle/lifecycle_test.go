@@ -39,7 +39,7 @@ func TestPartsStopInReverseOrder(t *testing.T) {
 			t.Error(err)
 		}
 		if want := []string{"+a", "+b", "+c", "+d", "-d", "-c", "-b", "-a"}; !slices.Equal(r.All(), want) {
-			t.Errorf("%v", r.All())
+			t.Errorf("the parts started and stopped as %v, want %v", r.All(), want)
 		}
 		if err := s.Stop(time.Minute); err != nil || len(r.All()) != 8 {
 			t.Errorf("stopped again: %v, %v", err, r.All())
@@ -74,7 +74,7 @@ func TestUnexpectedEndOfAPartIsReported(t *testing.T) {
 			t.Errorf("stopping gives %v", err)
 		}
 		if want := []string{"-above", "-below"}; !slices.Equal(r.All()[2:], want) {
-			t.Errorf("%v", r.All())
+			t.Errorf("the parts stopped as %v, want %v at the end", r.All(), want)
 		}
 	})
 }
@@ -113,7 +113,7 @@ func TestStopNamesPartThatHangs(t *testing.T) {
 		got := r.All()[5:]
 		slices.Sort(got[1:]) // these were cancelled together
 		if want := []string{"-slow", "-brief", "-store"}; !slices.Equal(got, want) {
-			t.Errorf("%v", r.All())
+			t.Errorf("the parts stopped as %v, want %v", r.All(), want)
 		}
 		time.Sleep(time.Hour) // no goroutine may outlive the bubble
 	})

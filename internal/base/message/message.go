@@ -1,7 +1,7 @@
-// Package message has the forms of a message that several packages share: the draft that a transport submits to package chat, the
+// Package message has the types of a message that several packages share: the draft that a transport submits to package chat, the
 // stored entry of a conversation, the delivery that fan-out sends to nodes, and their encodings on the fast path. The
-// encodings that clients see are the protobuf of api/, written by hand without allocation and checked against the
-// generated code by fuzzing.
+// encodings that clients see are the protobuf of api/. Hand-written code encodes them without allocation, and fuzz tests compare it with the
+// generated code.
 //
 // It has no state and no side effects; values are for one goroutine at a time.
 package message
@@ -33,6 +33,9 @@ type Draft struct {
 	// Content is the protobuf encoding of rialto.chat.v1.Content. The draft owns it.
 	Content []byte
 	Done    func(*Draft)
+	// OnPark, which may be nil, is called when a draft begins or ceases to wait for something else than the log (Park). It does not block, and sets IsParked.
+	OnPark   func(d *Draft, parked bool)
+	IsParked bool
 	// Network from which the draft came, which has a share of what may be held; the zero value has none.
 	Network netip.Prefix
 	// Context belongs to the transport.
@@ -83,6 +86,20 @@ type Draft struct {
 	Counted   uint64
 	Duplicate bool
 	Err       error
+}
+
+// Park tells the transport that the draft waits for something else than the log: a webhook, the state of its conversation, or an earlier message.
+func (d *Draft) Park() {
+	if d.OnPark != nil && !d.IsParked {
+		d.OnPark(d, true)
+	}
+}
+
+// Unpark tells it that the draft goes to the log. A draft that is answered need not be unparked.
+func (d *Draft) Unpark() {
+	if d.IsParked {
+		d.OnPark(d, false)
+	}
 }
 
 // Entry is a conversation's entry as stored (docs/formats/entry.md).

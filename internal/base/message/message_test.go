@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+	"time"
 
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -107,7 +109,7 @@ func FuzzDelivery(f *testing.F) {
 func TestTextOf(t *testing.T) {
 	content := message.AppendText(nil, "hi")
 	if text, ok := message.TextOf(content); !ok || string(text) != "hi" {
-		t.Fatalf("%q %v", text, ok)
+		t.Fatalf("the text is %q, %v, want hi", text, ok)
 	}
 	for _, bad := range [][]byte{nil, {0x0a}, {0x0a, 3, 'a'}, append(content, 0), {0x12, 0}} {
 		if _, ok := message.TextOf(bad); ok {
@@ -162,4 +164,20 @@ func TestDeliveriesOfTheNextVersion(t *testing.T) {
 	if rest, err := d.Next(form[:len(form)-1]); err != message.ErrDelivery || len(rest) != 0 {
 		t.Errorf("a truncated last delivery: got error %v and the rest % x, want ErrDelivery and no rest", err, rest)
 	}
+}
+
+// An error of another node is refused, or read as it would be sent again.
+func FuzzError(f *testing.F) {
+	f.Add(message.AppendError(nil, &errs.Error{Kind: errs.Unavailable, Reason: "busy", Message: "try again", Retry: time.Second}))
+	f.Add([]byte{0xff})
+	f.Add([]byte{0, 0x0a, 1, 0xff})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		e, ok := message.DecodeError(b)
+		if !ok {
+			return
+		}
+		if again, ok := message.DecodeError(message.AppendError(nil, e)); !ok || *again != *e {
+			t.Errorf("%x was read as %+v, and again as %+v, %v", b, e, again, ok)
+		}
+	})
 }

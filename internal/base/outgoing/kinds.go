@@ -35,6 +35,7 @@ const (
 	Traces             Kind = "traces"
 	OpenSearch         Kind = "opensearch"
 	EdgeOrigin         Kind = "edge_origin"
+	EdgeUpload         Kind = "edge_upload"
 )
 
 // Policy of a kind of calls.
@@ -89,6 +90,7 @@ var policies = map[Kind]Policy{
 	OpenSearch: {OpenFor: openShort, Retries: 1, Floor: floor},
 	// An edge goes on to the next origin at once.
 	EdgeOrigin: {OpenFor: openShort},
+	EdgeUpload: {OpenFor: openShort},
 	// Nobody waits: spans that are not accepted are lost.
 	Traces: {OpenFor: openLong, Pauses: true},
 }

@@ -1,17 +1,17 @@
 // Package outgoing protects this process, and the servers that it calls, when calls to them fail. Each call has a timeout; each destination has a circuit
-// breaker, and a budget for retries. What a kind of calls gets is declared once, in kinds.go.
+// breaker and a retry budget. The parameters of each kind of calls are declared in kinds.go.
 //
 // The circuit of a destination opens when, of the calls of the last minute, 10 or more have ended and half of them failed. Then calls are refused at once,
-// for as long as the kind declares. After that three calls pass; if all succeed the circuit is closed, and if one fails it is open again.
+// for as long as the kind declares. After that three calls pass. If all succeed, the circuit closes; if one fails, it is open again.
 //
-// A call fails if it has no answer in time, or one with a status of 500 or more, or one that its caller cannot read. Answers with a status of 4xx are no
-// failures: the server works. A call whose caller has given up counts neither way. A kind may declare that an answer with Retry-After (of a status of 429 or
-// 503) pauses the destination: no call is made before, for a minute at most.
+// A call fails if it has no answer in time, an answer with a status of 500 or more, or an answer that its caller cannot parse. An answer with a status of 4xx is no
+// failure, because the server works. A call that its caller cancelled counts neither way. A kind may declare that an answer with Retry-After (of a status of 429 or
+// 503) pauses the destination: no call is made until then, for a minute at most.
 //
-// A kind may declare that a failed call is made again at once, within its timeout. Of the calls to a destination in the last 10 seconds, one in ten may be such
-// retries, and a few more, as the kind declares. Beyond that budget a call fails at once. Kinds that a durable queue tries again declare none, so that one layer retries.
+// A kind may declare that a failed call is retried at once, within its timeout. Of the calls to a destination in the last 10 seconds, one in ten may be such
+// retries, and a few more, as the kind declares. Beyond that budget a call fails at once. Kinds whose calls a durable queue retries declare no retries, so that only one layer retries.
 //
-// A call that is refused has a *Refused as its error. Nothing was sent, so it is no attempt: durable queues wait for Refused.Delay.
+// A refused call has a *Refused as its error. Nothing was sent, so it is no attempt: durable queues wait for Refused.Delay.
 //
 // All types are safe for concurrent use.
 package outgoing

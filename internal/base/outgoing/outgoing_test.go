@@ -200,7 +200,7 @@ func TestOutcomesOfAnswers(t *testing.T) {
 		{err: errDown, failed: true, again: true},
 	} {
 		if o := OutcomeOf(c.status, c.after, c.err); (o.Failure != nil) != c.failed || o.Retryable != c.again || o.Pause != c.pause {
-			t.Errorf("%+v: %+v", c, o)
+			t.Errorf("%+v has the outcome %+v", c, o)
 		}
 	}
 }

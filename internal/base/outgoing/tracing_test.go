@@ -23,7 +23,7 @@ func TestCallsAreTraced(t *testing.T) {
 		return outgoing.Outcome{}
 	})
 	if err != nil || attempts != 2 {
-		t.Fatal(attempts, err)
+		t.Fatalf("%d attempts, want 2; error %v", attempts, err)
 	}
 	if err := calls.Do(ctx, outgoing.WebPush, "push.example.com", time.Minute, func(context.Context) outgoing.Outcome { return outgoing.Outcome{Failure: errors.New("a secret")} }); err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func TestAnswersAreCounted(t *testing.T) {
 		t.Errorf("got %d held, %d refused, under pressure %v; want 16, 4, true", l.Held(), l.Refused(), l.UnderPressure())
 	}
 	if l.Release(user(2), 10); l.UnderPressure() {
-		t.Error("under pressure with less than half of the limit")
+		t.Error("the limit counts as under pressure with less than half of it in use")
 	}
 	l.Release(user(3), 6)
 	if l.Held() != 0 {

@@ -1,8 +1,8 @@
-// Package overload keeps a node useful while more is asked of it than it can do: it refuses what there is no capacity for, quickly, the least
-// important first, and says when to try again.
+// Package overload sheds load, so that a node stays useful while it is asked for more than it can do. It refuses the excess quickly, the least
+// important work first, and says when to try again.
 //
-// Calls are divided into classes, each with its own workers (Calls, Limiter): trouble in one class does not stop another. How many
-// calls of a class are at work at once follows the wait of goroutines for a processor. Messages are too many for a worker each: a
+// Calls are divided into classes, each with its own workers (Calls, Limiter), so that trouble in one class does not stop another. The number of
+// concurrent calls of a class is adapted to how long goroutines wait for a processor. Messages are too many for a worker each: a
 // Gate refuses some of them while a standing queue has formed at the log. decisions/0119 has the reasons.
 package overload
 
@@ -44,12 +44,12 @@ var classShares = [classCount]int{Chat: 1, Login: 4, Password: 4, Message: 1, Fe
 
 // Config of the protection against overload; the zero value is the documented default.
 type Config struct {
-	// CallWorkers bounds the calls of chat that are at work at once on a node, and likewise those that send messages, those of the feed, and those of business servers;
-	// logins, passwords and media have a quarter of it, searches an eighth. While work waits for processors, it is less, down to an eighth. 0 is 160 for each processor, at least 320.
+	// CallWorkers bounds the concurrent calls of chat on a node. The same bound applies to calls that send messages, calls of the feed, and calls of business servers, each;
+	// a quarter of it to logins, passwords and media; an eighth to searches. While work waits for processors, it is lowered, down to an eighth. 0 is 160 for each processor, at least 320.
 	CallWorkers int `yaml:"call_workers"`
 	// CallWait is how long a call waits for a worker, before it is refused; 0 is 500 ms.
 	CallWait time.Duration `yaml:"call_wait"`
-	// SendWait is how long messages may wait for the log: while all have waited for longer for 750 ms, the least important are refused; 0 is 250 ms.
+	// SendWait is how long messages may wait for the log; 0 is 250 ms. When all messages of the last 750 ms have waited for longer, the least important are refused.
 	SendWait time.Duration `yaml:"send_wait"`
 }
 

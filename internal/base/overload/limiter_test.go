@@ -127,7 +127,7 @@ func TestAFullQueueRefusesTheLeastImportant(t *testing.T) {
 		}()
 		synctest.Wait()
 		if err := <-evicted; reasonOf(err) != "busy" {
-			t.Errorf("the search whose place the login got: %v", err)
+			t.Errorf("the search whose place the login got was answered %v, want busy", err)
 		}
 		permit.Release()
 		if err := <-served; err != nil {
@@ -149,7 +149,7 @@ func TestWaitsAreBounded(t *testing.T) {
 		permit := fill(t, l, 1)[0]
 		began := time.Now()
 		if _, err := l.Acquire(t.Context(), overload.First, overload.Caller{User: 1}); reasonOf(err) != "busy" || time.Since(began) != time.Second {
-			t.Errorf("after %v: %v", time.Since(began), err)
+			t.Errorf("a call was answered %v after %v, want busy after 1 s", err, time.Since(began))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -310,7 +310,7 @@ func TestACrowdBehindOneAddressWaits(t *testing.T) {
 			login(overload.Caller{Network: netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 32)})
 		}
 		if s := c.State(overload.Password); s.Working != 100 || s.Waiting != 171 {
-			t.Errorf("with 51 logins of others: %+v", s)
+			t.Errorf("with 51 logins of others the state is %+v, want 100 working and 171 waiting", s)
 		}
 		(<-done).Release() // one of the crowd, which had more than its share
 		synctest.Wait()

@@ -98,7 +98,7 @@ func (c *crowds) kind(i int) (Crowd, int) {
 // sketch counts crowds in a fixed memory, as a count-min sketch: a crowd has a cell in each of three rows, and the lowest one counts. It may count too much of a crowd
 // all of whose cells belong to larger ones as well: one in a billion beside one large crowd. All methods are safe for concurrent use.
 type sketch struct {
-	seed atomic.Uint64 // so that no crowd shares its cells with the same ones for ever
+	seed atomic.Uint64 // so that no crowd shares its cells with the same crowds forever
 	rows [3][sketchCells]atomic.Int32
 }
 

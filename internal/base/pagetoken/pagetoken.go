@@ -1,4 +1,4 @@
-// Package pagetoken encrypts page tokens. A page may end at something that its reader must not know of, which the token must not name.
+// Package pagetoken encrypts page tokens. A page may end at an item that its reader must not know of, so the token must not reveal it.
 package pagetoken
 
 import (

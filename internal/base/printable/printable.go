@@ -1,4 +1,4 @@
-// Package printable makes text of others safe to print on a terminal: errors, arguments of jobs, names that users chose. It also says how many things there are.
+// Package printable makes other people's text safe to print on a terminal: errors, arguments of jobs, names that users chose. It also formats counts with their nouns.
 package printable
 
 import "strings"

@@ -57,6 +57,6 @@ func TestPercentagesAreClamped(t *testing.T) {
 		s.At(done, "")
 	}
 	if got := out.String(); got != "[ 60.0s] x: 0 %\n[120.0s] x: 100 %\n" {
-		t.Errorf("%q", got)
+		t.Errorf("the progress is %q, want a line at 60 s and one at 120 s", got)
 	}
 }

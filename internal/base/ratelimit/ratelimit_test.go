@@ -145,7 +145,7 @@ func TestFloodOfKeysResetsNoLimit(t *testing.T) {
 	l := ratelimit.New[int](ratelimit.Rate{Count: 2, Per: time.Minute, Burst: 2}, clock, nil)
 	for range 2 {
 		if wait := l.Allow(-1, 1); wait != 0 {
-			t.Fatal(wait)
+			t.Fatalf("the first operation of a key has to wait for %v, want 0", wait)
 		}
 	}
 	allowed, refused := 0, 0
@@ -202,7 +202,7 @@ func TestDebtDelaysLaterCalls(t *testing.T) {
 		t.Errorf("more than fit wait %v", wait)
 	}
 	if wait := l.Allow("a", 1); wait != 100*time.Millisecond {
-		t.Errorf("%v", wait)
+		t.Errorf("the wait is %v, want 100 ms", wait)
 	}
 }
 
@@ -236,7 +236,7 @@ func TestRates(t *testing.T) {
 		"none": {}, "20/s": {Count: 20, Per: time.Second, Burst: 20}, "1/m": {Count: 1, Per: time.Minute, Burst: 1}, "100/h burst 500": {Count: 100, Per: time.Hour, Burst: 500},
 	} {
 		if got, err := ratelimit.Parse(text); err != nil || got != want {
-			t.Errorf("%q: %v, %v", text, got, err)
+			t.Errorf("%q is parsed as %v, want %v; error %v", text, got, want, err)
 		}
 	}
 	for _, text := range []string{"", "0/s", "20", "20/d", "20/s burst", "20/s burst 0", "-1/s", "9999999999/s", "20/s  burst 3", "20/s\n"} {
@@ -247,7 +247,7 @@ func TestRates(t *testing.T) {
 	if err := (ratelimit.Config{SearchUser: "often", LinkAddress: "x"}).Check(); err == nil {
 		t.Error("invalid rates were accepted")
 	} else if got, want := err.Error(), "limits.search_user: \"often\" is not a rate; write 20/s, 600/m, 100/h burst 500, or none\nlimits.link_address: \"x\" is not a rate; write 20/s, 600/m, 100/h burst 500, or none"; got != want {
-		t.Errorf("%s", got)
+		t.Errorf("the error is %q, want %q", got, want)
 	}
 	free, err := ratelimit.NewTable(ratelimit.Config{GroupUser: "none", GroupAddress: "1/h"}, newClock(), nil)
 	if err != nil {
@@ -287,10 +287,10 @@ func TestNetworks(t *testing.T) {
 	}
 	ctx := ratelimit.WithNetwork(t.Context(), home)
 	if got := ratelimit.NetworkOf(ctx); got != home {
-		t.Error(got)
+		t.Errorf("the network of the context is %v, want %v", got, home)
 	}
 	if got := ratelimit.NetworkOf(t.Context()); got.IsValid() {
-		t.Error(got)
+		t.Errorf("a context without a network has the network %v", got)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package signedurl signs addresses of files, and checks them. An address is valid until its expiry. Whoever has one may use it. Nobody else can make or change one.
+// Package signedurl signs addresses of files, and verifies them. An address is valid until its expiry. Anyone who has it may use it. Only the server can create or change one.
 // All functions are safe for concurrent use.
 package signedurl
 

@@ -1,8 +1,8 @@
-// Package spool holds bytes that arrive slowly until they are complete: short ones in memory, longer ones in a temporary file. What all clients
-// share, such as a request to another server, is then used for as long as sending takes, and not for as long as a client takes.
+// Package spool holds bytes that arrive slowly until they are complete: short parts in memory, longer ones in a temporary file. So a shared
+// resource, such as a request to another server, is occupied only while the complete bytes are sent, and not while a slow client sends them.
 //
-// The files have no names, so the operating system removes them when they are closed, and when the process ends, however it ends. They are
-// never synced: what they hold is not acknowledged yet.
+// The files have no names, so the operating system removes them when they are closed, and when the process ends, even by a crash. They are
+// never synced, because their bytes are not acknowledged yet.
 package spool
 
 import (

@@ -116,7 +116,7 @@ func TestNoFileHasAName(t *testing.T) {
 		found, err := os.ReadDir(path)
 		must(t, err)
 		if len(found) != 1 || found[0].Name() != "other" {
-			t.Errorf("%s: %v", when, found)
+			t.Errorf("%s: the directory has the files %v, want only the other one", when, found)
 		}
 	}
 	names("opened")
@@ -126,7 +126,7 @@ func TestNoFileHasAName(t *testing.T) {
 		cancel()
 	})), 1<<30)
 	if !errors.Is(err, context.Canceled) {
-		t.Error(err)
+		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 	names("received")
 	must(t, p.Close())
@@ -150,7 +150,7 @@ func TestAFullDisk(t *testing.T) {
 	has(t, "a short part", p, content(spool.BufferSize))
 	p, err = d.Receive(t.Context(), bytes.NewReader(content(spool.BufferSize+1)), 1<<30)
 	if e := errs.Of(err); p != nil || e.Kind != errs.Unavailable || e.Reason != "storage_full" || e.Retry == 0 {
-		t.Errorf("%v, %v", p, err)
+		t.Errorf("receiving on a full disk returned %v, %v, want storage_full with a time to retry", p, err)
 	}
 	if err := file.Close(); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("the file of a part that was dropped is still open: %v", err)
@@ -172,7 +172,7 @@ func TestMemory(t *testing.T) {
 		all.Go(func() {
 			p, err := d.Receive(t.Context(), io.MultiReader(bytes.NewReader(value), &gate{waiting: waiting, end: end}), size)
 			if err != nil || p.Size() != size {
-				t.Errorf("%v, %v", p, err)
+				t.Errorf("receiving returned %v, %v, want a part of the whole size", p, err)
 				return
 			}
 			if err := p.Close(); err != nil {

@@ -37,7 +37,7 @@ func TestBuildNamesItsCommit(t *testing.T) {
 		b.Info(r)
 		families, err := r.Gather()
 		if err != nil || len(families) != 1 || families[0].GetName() != "rialto_build_info" || !strings.Contains(families[0].String(), c.short) {
-			t.Errorf("%v, %v", families, err)
+			t.Errorf("the metrics are %v, %v, want only rialto_build_info with the commit", families, err)
 		}
 	}
 	if b := ThisBuild(); b.Go == "" || b.Commit == "" {

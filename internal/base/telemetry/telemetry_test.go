@@ -64,7 +64,7 @@ func TestMetricsAreReadAtEachScrape(t *testing.T) {
 		found[f.GetName()] = f.Metric[0].GetCounter().GetValue() + f.Metric[0].GetGauge().GetValue()
 	}
 	if found["rialto_sends_total"] != 5 || found["rialto_connections"] != -5 {
-		t.Errorf("%v", found)
+		t.Errorf("the metrics are %v, want rialto_sends_total 5 and rialto_connections -5", found)
 	}
 	for _, name := range []string{"go_goroutines", "process_open_fds", "process_resident_memory_bytes"} {
 		if found[name] <= 0 {

@@ -4,10 +4,10 @@
 // message knows its trace, although nothing of it is stored or sent. Requests and jobs are sampled by a random id. Within one of them, Start makes
 // spans of what it does; outside of one that is sampled it does nothing.
 //
-// Messages meet in batches: of commits, of fan-out, of the bus. A batch with sampled messages is a trace of its own, and it and their spans link to
+// Messages share batches: of commits, of fan-out, of the bus. A batch with sampled messages is a separate trace. Its span and the spans of the messages link to
 // each other.
 //
-// A span never waits: it goes into a queue, from which Run exports. A span for which there is no room is dropped and counted. Spans have ids and
+// A span never blocks: it goes into a queue, from which Run exports. If the queue is full, the span is dropped and counted. Spans have ids and
 // sizes as attributes, and never contents, tokens or arguments of statements.
 //
 // A nil Tracer and a nil Span record nothing, without allocation. All methods are safe for concurrent use, except those of a Batch.

@@ -350,7 +350,7 @@ func TestCheck(t *testing.T) {
 		{tracing.Config{Endpoint: "http://127.0.0.1:4318", Authorization: "Bearer x\r\nHost: y"}, false},
 	} {
 		if err := c.config.Check(); (err == nil) != c.ok {
-			t.Errorf("%+v: %v", c.config, err)
+			t.Errorf("%+v: error %v, want success %v", c.config, err, c.ok)
 		}
 	}
 }

@@ -1,12 +1,12 @@
-// Package wordfilter finds the words of a list in texts, also where somebody has disguised them.
+// Package wordfilter finds the words of a list in texts, even if they are disguised.
 //
-// Texts and words are compared in a folded form (fold.go): in lower case, without marks, with compatibility forms and letters of other scripts that look like Latin ones
-// replaced by these, in simplified Chinese characters, and without all that is neither letter nor digit. All words are searched at once (Aho-Corasick), in time linear in the text.
+// Texts and words are compared in a folded form (fold.go): in lower case, without diacritics, with compatibility forms and look-alike letters of other scripts
+// replaced by Latin ones, in simplified Chinese characters, and without all characters that are neither letters nor digits. All words are searched at once (Aho-Corasick), in time linear in the text.
 //
-// What stands between the letters of a match decides whether it counts: nothing, or only characters that nobody sees; something between each two letters, as in s.p.a.m; or, in a word
-// with Chinese characters, anything. So "push it" does not have a word that goes from one word to the next.
+// The characters between the letters of a match decide whether it counts. There may be nothing, or only invisible characters; something between each two letters, as in s.p.a.m; or, in a word
+// with Chinese characters, anything. So a match may not span two words, as in "push it".
 //
-// A Filter is never changed, and safe for concurrent use.
+// A Filter is immutable, and safe for concurrent use.
 package wordfilter
 
 import (

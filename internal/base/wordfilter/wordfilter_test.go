@@ -112,7 +112,7 @@ func TestWordsAreChecked(t *testing.T) {
 		t.Error("too long words are accepted")
 	}
 	if f, err := wordfilter.New(nil); f != nil || err != nil {
-		t.Errorf("no words make %v, %v", f, err)
+		t.Errorf("without words New returned %v, %v, want no filter and no error", f, err)
 	}
 }
 

@@ -3,12 +3,12 @@
 //
 // An index is derived: it is rebuilt from the stores if it is lost. Every implementation guarantees the following, and package searchindextest checks it:
 //
-//   - Apply stores the checkpoints of a batch in one act with its documents, or after all of them: after a crash no checkpoint is ahead of what the index has.
-//     A part of a batch may be there without its checkpoints. The caller then applies it again, or what the stores have by then.
-//   - Search finds what was applied before, at least every document that Match accepts, unless a filter excludes it. It may return others: the caller
+//   - Apply stores the checkpoints of a batch atomically with its documents, or after all of them: after a crash no checkpoint is ahead of the documents.
+//     A part of a batch may be stored without its checkpoints. The caller then applies the batch again, as the stores are by then.
+//   - Search finds every applied document that Match accepts, unless a filter excludes it. It may return others: the caller
 //     compares each hit with what its reader may read now.
-//   - The order of hits depends on the documents that the filters admit, and on no statistics of others.
-//   - What a search finds, and whether it fails, depends on no words of documents that the filters exclude. How long it takes may: times are not hidden.
+//   - The order of hits depends only on documents that the filters admit, not on statistics of others.
+//   - What a search finds, and whether it fails, does not depend on words of documents that the filters exclude. Its duration may: times are not hidden.
 //   - Search ends with an error soon after its context does, and its work is bounded by the size of the index.
 //
 // All methods are safe for concurrent use.
@@ -151,6 +151,22 @@ func (r *Ranking) Score(text float64, seconds int64, quarters byte) Score {
 	}
 	score.Total = score.Text * score.Recency * score.Popularity
 	return score
+}
+
+// Oldest returns a time, in seconds, before which no document without popularity has a score of at least total, however well it matches.
+func (r *Ranking) Oldest(total float64) int64 {
+	rest := (total - (1 - r.RecencyWeight)) / r.RecencyWeight // what is left of the weight of the recency
+	switch {
+	case r.HalfLifeMs <= 0 || r.RecencyWeight <= 0 || rest <= 0:
+		return 0
+	case rest > 1:
+		return math.MaxInt64
+	}
+	seconds := (r.NowMs + int64(float64(r.HalfLifeMs)*math.Log2(rest))) / 1000
+	if seconds <= 0 || r.Score(1, seconds-1, 0).Total >= total { // by a rounding error
+		return 0
+	}
+	return seconds
 }
 
 // Cursor is the last hit of a page.

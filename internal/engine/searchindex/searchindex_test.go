@@ -1,6 +1,8 @@
 package searchindex_test
 
 import (
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -170,5 +172,31 @@ func TestLongTexts(t *testing.T) {
 	}
 	if _, ok := searchindex.NewPattern([]string{"needle"}, false).Match(strings.Repeat("x ", searchindex.MaxText) + "needle"); ok {
 		t.Error("the end of a very long text is analysed")
+	}
+}
+
+// Before Oldest, no document has the score, and after it one that matches in full does.
+func TestOldest(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 5))
+	bounded := 0
+	for range 10_000 {
+		r := searchindex.Ranking{NowMs: 1_800_000_000_000, RecencyWeight: float64(random.IntN(5)) / 4, HalfLifeMs: random.Int64N(100 * 86_400_000), PopularityWeight: 0.1}
+		total := 1.2 * random.Float64()
+		oldest := r.Oldest(total)
+		if oldest == 0 {
+			continue
+		}
+		if oldest < math.MaxInt64 {
+			bounded++
+		}
+		if before := min(oldest-1, r.NowMs/1000+10); r.Score(1, before, 0).Total >= total {
+			t.Fatalf("%+v: a document of the second %d has a score of %v, which is not below %v", r, before, r.Score(1, before, 0).Total, total)
+		}
+		if oldest < math.MaxInt64 && r.Score(1, oldest+2, 0).Total < total {
+			t.Fatalf("%+v: the second %d is not the last whose documents have scores below %v", r, oldest, total)
+		}
+	}
+	if bounded < 3000 {
+		t.Errorf("%d of 10,000 scores are reached from a time on", bounded)
 	}
 }

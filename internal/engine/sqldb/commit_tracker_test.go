@@ -19,7 +19,7 @@ func TestKeysOfARunningCommitHaveChanged(t *testing.T) {
 		}
 		return failure
 	}); !errors.Is(err, failure) {
-		t.Fatal(err)
+		t.Fatalf("error %v, want %v", err, failure)
 	}
 	if c.last(changed) != 1 || c.last(other) != 0 || c.commits.Load() != 1 {
 		t.Errorf("afterwards the last changes are %d and %d of %d commits", c.last(changed), c.last(other), c.commits.Load())
@@ -45,7 +45,7 @@ func TestNoSnapshotCachesBesideOtherProcesses(t *testing.T) {
 	loads := 0
 	for range 2 {
 		if got, err := c.GetCurrent([]int64{1}, func([]int64) (map[int64]int64, error) { loads++; return map[int64]int64{1: 2}, nil }); err != nil || got[1] != 2 {
-			t.Error(got, err)
+			t.Errorf("the cache returns %v, error %v; want 2 for the key 1", got, err)
 		}
 	}
 	if loads != 2 {

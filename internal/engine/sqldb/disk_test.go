@@ -391,7 +391,7 @@ func testAWriterWhoGoes(t *testing.T, place string, as func(context.Context) con
 			}
 		case err := <-went:
 			if !errors.Is(err, alone) {
-				t.Fatal(err)
+				t.Fatalf("error %v, want %v", err, alone)
 			}
 		}
 		cancel()

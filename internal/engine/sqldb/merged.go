@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 )
@@ -14,6 +15,10 @@ const (
 	maxMerged = 4096
 	// maxMergedWaiting bounds the items that wait or are being applied. Further ones are rejected.
 	maxMergedWaiting = 65_536
+	// fullMerged items are worth a transaction and its sync: what further ones would save is little. A group waits for so many, for mergeWait at most, while at least half of
+	// them arrive in that time. Those whose commit has just returned would otherwise always miss the next one, and share transactions by halves.
+	fullMerged = 112
+	mergeWait  = 8 * time.Millisecond
 )
 
 // Merged is the group commit of small writes of one kind: those that wait at the same time are one writer of Write, so that a few statements
@@ -21,23 +26,44 @@ const (
 type Merged[T any] struct {
 	db    *DB
 	apply func(ctx context.Context, tx *sql.Tx, items []*T) error
+	wait  time.Duration // mergeWait
 
 	mu      sync.Mutex      // guards the fields below, and the items of open
 	open    *mergedItems[T] // they wait in the queue of writers, and more may join them; nil: none wait
 	waiting int             // items that wait or are being applied
+	arrival arrivals
 }
 
 // mergedItems are applied together.
 type mergedItems[T any] struct {
 	items []*T
+	full  chan struct{} // closed once there are fullMerged items
 	done  chan struct{} // closed once err is set
 	err   error
+}
+
+// arrivals estimates how many items arrive in a time.
+type arrivals struct {
+	last  time.Time     // the last group was closed
+	items int           // of that group
+	took  time.Duration // since the group before was closed
+}
+
+// closed notes that a group of some items was closed.
+func (a *arrivals) closed(now time.Time, items int) {
+	*a = arrivals{now, items, now.Sub(a.last)}
+}
+
+// within returns how many items are to be expected in a time, if as many arrive as before the last group was closed.
+func (a *arrivals) within(now time.Time, d time.Duration) int {
+	took := max(a.took, now.Sub(a.last), time.Microsecond)
+	return int(int64(a.items) * int64(d) / int64(took))
 }
 
 // NewMerged returns the group commit of one kind of writes. apply stores items, in the order in which they arrived, and sets their results. Its
 // failure is that of all of them. It may run again after a failed commit, and must not call Write.
 func NewMerged[T any](db *DB, apply func(ctx context.Context, tx *sql.Tx, items []*T) error) *Merged[T] {
-	return &Merged[T]{db: db, apply: apply}
+	return &Merged[T]{db: db, apply: apply, wait: mergeWait}
 }
 
 // Write applies an item, together with those that wait at the same time. It returns when the transaction is durable, or with the failure
@@ -54,11 +80,18 @@ func (m *Merged[T]) Write(ctx context.Context, item *T) error {
 	m.waiting++
 	group, first := m.open, false
 	if group == nil || len(group.items) == maxMerged {
-		group, first = &mergedItems[T]{done: make(chan struct{})}, true
+		group, first = &mergedItems[T]{full: make(chan struct{}), done: make(chan struct{})}, true
 		m.open = group
 	}
 	group.items = append(group.items, item)
+	if len(group.items) == fullMerged {
+		close(group.full)
+	}
+	waits := first && m.arrival.within(time.Now(), m.wait) >= fullMerged/2
 	m.mu.Unlock()
+	if waits {
+		m.awaitFull(group)
+	}
 	if first {
 		m.write(context.WithoutCancel(ctx), group) // the end of one item's context must not fail the others
 	}
@@ -86,8 +119,17 @@ func (m *Merged[T]) write(ctx context.Context, group *mergedItems[T]) {
 	close(group.done)
 }
 
-// gather lets the writers that are about to join a group do so, as long as some do. Those whose commit has just returned would otherwise
-// always miss the next one, and share transactions by halves.
+// awaitFull waits until a group is full, or has waited for long enough. Other writers of the database go first meanwhile.
+func (m *Merged[T]) awaitFull(group *mergedItems[T]) {
+	timeout := time.NewTimer(m.wait)
+	defer timeout.Stop()
+	select {
+	case <-group.full:
+	case <-timeout.C:
+	}
+}
+
+// gather lets the writers that are about to join a group do so, as long as some do.
 func (m *Merged[T]) gather(group *mergedItems[T]) {
 	for before := 0; ; {
 		m.mu.Lock()
@@ -107,6 +149,7 @@ func (m *Merged[T]) closeGroup(group *mergedItems[T]) []*T {
 	defer m.mu.Unlock()
 	if m.open == group {
 		m.open = nil
+		m.arrival.closed(time.Now(), len(group.items))
 	}
 	return group.items
 }

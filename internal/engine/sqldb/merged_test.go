@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/eventually"
@@ -112,6 +113,60 @@ func TestWaitingWritesAreMerged(t *testing.T) {
 			t.Errorf("%d of %d items are stored", n, items)
 		}
 	})
+}
+
+// While many items arrive, a group waits until it is full, although no other writer is at work. Otherwise, none waits.
+func TestGroupsWaitForFurtherItemsUnderLoad(t *testing.T) {
+	f := openMerged(t, filepath.Join(t.TempDir(), "records.db"))
+	for n := range 3 {
+		if err := f.merged.Write(t.Context(), &mergedItem{n: n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.merged.wait = time.Hour
+	f.merged.arrival = arrivals{last: time.Now(), items: fullMerged, took: time.Hour}
+	var group sync.WaitGroup
+	for n := range fullMerged {
+		group.Go(func() {
+			if err := f.merged.Write(context.Background(), &mergedItem{n: 100 + n}); err != nil {
+				t.Error(err)
+			}
+		})
+		eventually.True(t, "an item waits, or all are stored", func() bool {
+			waiting := f.merged.Waiting()
+			return waiting == n+1 || waiting == 0 && n == fullMerged-1
+		})
+	}
+	group.Wait()
+	if fmt.Sprint(f.calls) != fmt.Sprint([]int{1, 1, 1, fullMerged}) {
+		t.Errorf("calls with %v items", f.calls)
+	}
+	f.merged.wait = time.Nanosecond // it passes before the group is full
+	f.merged.arrival = arrivals{last: time.Now().Add(time.Hour), items: 1 << 30, took: 1}
+	if err := f.merged.Write(t.Context(), &mergedItem{n: 1000}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// How many items are to be expected follows from the last group, and from how long ago it was closed.
+func TestArrivalsAreEstimated(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	var a arrivals
+	if n := a.within(at(0), time.Second); n != 0 {
+		t.Errorf("before the first group, %d are expected", n)
+	}
+	a.closed(at(0), 500) // an hour or more after nothing
+	if n := a.within(at(0), time.Second); n != 0 {
+		t.Errorf("after the first group, %d are expected", n)
+	}
+	a.closed(at(10), 100)
+	for after, want := range map[int]int{0: 80, 5: 80, 10: 80, 20: 40, 800: 1} {
+		if n := a.within(at(10+after), 8*time.Millisecond); n != want {
+			t.Errorf("%d ms after 100 items in 10 ms, %d are expected within 8 ms, want %d", after, n, want)
+		}
+	}
 }
 
 // The failure of merged writes is that of all of them, and nothing of them is stored. Other writers in the transaction are not affected.

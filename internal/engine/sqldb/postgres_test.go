@@ -112,6 +112,6 @@ func TestPostgresConnections(t *testing.T) {
 func TestErrorsOfAnUnreachableServerHideThePassword(t *testing.T) {
 	_, err := sqldb.Open(t.Context(), "postgres://someone:secret@127.0.0.1:1/records")
 	if err == nil || !strings.Contains(err.Error(), "127.0.0.1") || strings.Contains(err.Error(), "secret") {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want one with the address and without the password", err)
 	}
 }

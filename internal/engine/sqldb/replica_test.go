@@ -18,7 +18,7 @@ func from(t *testing.T, r sqldb.Reader) (replica bool, n int) {
 	must(t, err)
 	defer rows.Close()
 	if !rows.Next() {
-		t.Fatal(rows.Err())
+		t.Fatalf("the query returns no row: %v", rows.Err())
 	}
 	must(t, rows.Scan(&replica, &n))
 	return replica, n

@@ -169,7 +169,7 @@ func TestWritersReadTheirOwnRows(t *testing.T) {
 		}
 		return failure
 	}); !errors.Is(err, failure) {
-		t.Fatal(err)
+		t.Fatalf("error %v, want %v", err, failure)
 	}
 	s.want(t, "after it was rolled back", map[int64]int64{1: 100})
 	if got, err := s.GetCurrent([]int64{1}, func(keys []int64) (map[int64]int64, error) { return map[int64]int64{1: 100}, nil }); err != nil || got[1] != 100 {

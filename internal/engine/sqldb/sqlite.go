@@ -33,7 +33,7 @@ func openSQLite(ctx context.Context, path string, o StoreOptions) (_ *DB, err er
 	if o.OtherProcesses {
 		wait = lockWaitBesideAnother
 	}
-	query := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "cache_size(-4000)"}, "_txlock": {"immediate"}}
+	query := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "cache_size(-4000)", "secure_delete(ON)"}, "_txlock": {"immediate"}}
 	if o.MustExist {
 		query.Set("mode", "rw")
 	}

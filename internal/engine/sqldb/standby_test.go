@@ -101,7 +101,7 @@ func TestWithoutTheStandbyNoCommitIsAcknowledged(t *testing.T) {
 	until(t, admin, `SELECT count(*) = 2 FROM numbers`) // the first of them waited; the others did not begin
 	for err := put(db, 6); err != nil; err = put(db, 6) {
 		if !isUnknown(err) {
-			t.Fatal(err)
+			t.Fatalf("error %v, want an unknown outcome", err)
 		}
 	}
 
@@ -145,7 +145,7 @@ func TestAcknowledgedRowsSurviveFailovers(t *testing.T) {
 					default:
 					}
 				} else if !errs.Is(err, errs.Unavailable) {
-					t.Errorf("%d: %v", n, err)
+					t.Errorf("%d: error %v, want one of the kind unavailable", n, err)
 				}
 			}
 		})

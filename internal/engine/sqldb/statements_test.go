@@ -59,7 +59,7 @@ func TestBothDatabasesPrepareEachStatement(t *testing.T) {
 					err = prepared.Close()
 				}
 				if err != nil {
-					t.Errorf("%s: %v\n%s", at, err, text)
+					t.Errorf("%s: %v in\n%s", at, err, text)
 				}
 			}
 		}

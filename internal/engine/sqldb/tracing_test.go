@@ -34,13 +34,13 @@ func TestStatementsAreTraced(t *testing.T) {
 	}
 	var name string
 	if err := d.Read().QueryRowContext(ctx, `SELECT name FROM traced WHERE name = $1`, "a secret").Scan(&name); err != nil || name != "a secret" {
-		t.Fatal(name, err)
+		t.Fatalf("the query returns %q, error %v; want the stored name", name, err)
 	}
 	if err := d.Write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO traced (name) VALUES ($1)`, "a secret")
 		return err
 	}); !sqldb.IsUnique(err) {
-		t.Fatal(err)
+		t.Fatalf("error %v, want one of a unique key", err)
 	}
 	if err := d.Read().QueryRowContext(t.Context(), `SELECT name FROM traced`).Scan(&name); err != nil {
 		t.Fatal(err)

@@ -162,7 +162,7 @@ func TestDedicatedWritesDoNotWaitForWriters(t *testing.T) {
 	// A failed transaction stores nothing.
 	failure := errors.New("it fails")
 	if err := nodes[0].WriteDedicated(ctx, func(tx *sql.Tx) error { return errors.Join(add(ctx, tx, "a", nothing), failure) }); !errors.Is(err, failure) {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want %v", err, failure)
 	}
 	must(t, nodes[2].Read().QueryRow(`SELECT n FROM counters WHERE name = 'a'`).Scan(&n))
 	if n != 5 {
@@ -212,6 +212,6 @@ func TestClosingEndsDedicatedWrites(t *testing.T) {
 	must(t, db.Close())
 	must(t, db.Close())
 	if err := db.WriteDedicated(t.Context(), func(*sql.Tx) error { return nil }); !errs.Is(err, errs.Unavailable) {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want one of the kind unavailable", err)
 	}
 }

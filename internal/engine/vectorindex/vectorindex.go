@@ -1,13 +1,13 @@
 // Package vectorindex finds the stored vectors that are most similar to another one, approximately, by a hierarchical navigable small world (HNSW).
 //
-// Each vector is a node of a graph on level 0, and of sparser graphs on the levels above: a search descends from the sparsest one, and goes on in each with the
-// nodes nearest so far. Vectors have the length 1; the similarity of two is the cosine of their angle, which is their product.
+// Each vector is a node of a graph on level 0, and of sparser graphs on the levels above. A search descends from the sparsest graph, and continues in each with the
+// nodes nearest so far. Vectors have the length 1. The similarity of two vectors is the cosine of their angle, which is their dot product.
 //
-// Links are symmetric: a node knows all that link to it. So a deletion takes a node out of the graph and links its neighbours with each other, and its memory is used
-// again; nothing grows with the number of deletions. The level of a vector follows from its id and the seed, so the same operations in the same order make the same
-// index, and the same answers.
+// Links are symmetric: a node knows all nodes that link to it. So a deletion removes a node from the graph, links its neighbours with each other, and frees its memory;
+// nothing grows with the number of deletions. The level of a vector follows from its id and the seed, so the same operations in the same order build the same
+// index, which gives the same answers.
 //
-// An index is in memory alone, and bounded: Config.Capacity vectors with 5 bytes for each dimension, 16 for its sketch, and 4 bytes for each of about 2.1 × Config.Links links.
+// An index is in memory only, and bounded: Config.Capacity vectors with 5 bytes for each dimension, 16 for its sketch, and 4 bytes for each of about 2.1 × Config.Links links.
 //
 // All methods are safe for concurrent use. Searches run at the same time; a change waits for them, and they for it.
 package vectorindex

@@ -86,7 +86,7 @@ func filled(t testing.TB, next func() []float32, c vectorindex.Config) (*vectori
 func recall(t testing.TB, x *vectorindex.Index, vectors map[uint64][]float32, next func() []float32, queries int) float64 {
 	found := 0
 	for range queries {
-		query := next()
+		query := scaled(next())
 		hits := x.Search(query, 10)
 		if len(hits) != 10 {
 			t.Fatalf("%d hits", len(hits))

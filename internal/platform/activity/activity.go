@@ -1,7 +1,7 @@
-// Package activity knows on which days users were active, and counts from that how many are, and how many come back.
+// Package activity records on which days users were active, and computes active users and retention from that.
 //
-// It owns a table, user_activity, with a row for each user: a bitmap of days, 62 of them up to the last one on which the user was active. Days are those of UTC. A user is active
-// who is authenticated by a token, or connected. A node writes the first sight of a user on a day, within a minute; whatever follows on that day is found in memory. Rows of users who
+// It owns a table, user_activity, with a row for each user: a bitmap of the 62 days up to the last one on which the user was active. Days are those of UTC. A user is active
+// who is connected, or was authenticated by a token. A node writes a row within a minute after it first sees a user on a day; memory tells it of the later times. Rows of users who
 // were not active in 62 days are deleted.
 //
 // The coordinator counts all rows once an hour, for metrics. Report counts them when it is asked.
@@ -67,13 +67,13 @@ type Service struct {
 	mu      sync.Mutex // guards the fields below
 	day     int64      // that known is of
 	known   map[id.User]bool
-	waiting []sight
+	waiting []activeDay
 
 	counts atomic.Pointer[Counts]
 }
 
-// sight is that a user was active on a day.
-type sight struct {
+// activeDay is a day on which a user was active.
+type activeDay struct {
 	user id.User
 	day  int64 // since 1970
 }
@@ -106,7 +106,7 @@ func (s *Service) Seen(u id.User) {
 		return
 	}
 	s.known[u] = true
-	s.waiting = append(s.waiting, sight{u, day})
+	s.waiting = append(s.waiting, activeDay{u, day})
 }
 
 // Run writes those who were seen, counts, and deletes old rows, until ctx ends. It then writes those who wait.
@@ -152,7 +152,7 @@ func (s *Service) write(ctx context.Context) {
 	s.mu.Unlock()
 	for some := range slices.Chunk(list, writeBatch) {
 		if err := s.store(ctx, some); err != nil {
-			s.deps.Logger.Warn("active users could not be stored; they are noted again when they are seen again", "users", len(some), "error", err)
+			s.deps.Logger.Warn("active users could not be stored; they are stored when they are seen again", "users", len(some), "error", err)
 			s.mu.Lock()
 			for _, one := range some {
 				delete(s.known, one.user)
@@ -163,7 +163,7 @@ func (s *Service) write(ctx context.Context) {
 }
 
 // erasedAmong returns those of some who were seen that were erased since.
-func (s *Service) erasedAmong(ctx context.Context, tx *sql.Tx, list []sight) ([]id.User, error) {
+func (s *Service) erasedAmong(ctx context.Context, tx *sql.Tx, list []activeDay) ([]id.User, error) {
 	if s.deps.ErasedAmong == nil {
 		return nil, nil
 	}
@@ -175,8 +175,8 @@ func (s *Service) erasedAmong(ctx context.Context, tx *sql.Tx, list []sight) ([]
 }
 
 // store adds days to the bitmaps of users, except of those who were erased: their rows may be deleted already. In PostgreSQL, a shift by 64 or more would begin again at 0.
-func (s *Service) store(ctx context.Context, list []sight) error {
-	slices.SortFunc(list, func(a, b sight) int { return cmp.Compare(a.user, b.user) }) // so that nodes lock rows in the same order
+func (s *Service) store(ctx context.Context, list []activeDay) error {
+	slices.SortFunc(list, func(a, b activeDay) int { return cmp.Compare(a.user, b.user) }) // so that nodes lock rows in the same order
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		erased, err := s.erasedAmong(ctx, tx, list)
 		if err != nil {

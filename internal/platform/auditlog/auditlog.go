@@ -1,5 +1,5 @@
 // Package auditlog records what operators change: who, when, what, and its state before and after. An entry is committed with the change, so that there is
-// neither a change without an entry nor an entry without a change. Entries are kept for ever; there are few.
+// neither a change without an entry nor an entry without a change. Entries are kept forever, because there are few.
 //
 // It may use sqldb. All methods are safe for concurrent use.
 package auditlog

@@ -466,7 +466,7 @@ func TestBackupsInTheDataDirectoryAreRefused(t *testing.T) {
 	for directory, want := range map[string]bool{"": false, data: true, filepath.Join(data, "b"): true, data + "-b": false, filepath.Dir(data): false, "s3://bucket/data": false} {
 		err := backup.Config{Directory: directory}.Check(data)
 		if (err != nil) != want || want && !strings.HasPrefix(err.Error(), "backup.directory: ") {
-			t.Errorf("%q: %v", directory, err)
+			t.Errorf("the check of the directory %q returned %v, want an error about backup.directory: %v", directory, err, want)
 		}
 	}
 }

@@ -194,7 +194,7 @@ func testBackupsInABucket(t *testing.T, s3 backup.S3, bucket string) {
 	}
 	for _, f := range manifestOf(t, d, second.ID).Files {
 		if f.Path == "blobs/a/large" && len(f.Parts) != 3 || f.Path == "blobs/a/1" && len(f.Parts) != 1 {
-			t.Errorf("%s has %d objects", f.Path, len(f.Parts))
+			t.Errorf("%s has %d objects, want 3 for the large file and 1 for the small one", f.Path, len(f.Parts))
 		}
 	}
 	to := filepath.Join(t.TempDir(), "restored")
@@ -249,7 +249,7 @@ func TestABucketIsLocked(t *testing.T) {
 		_, _, err2 := backup.Remove(t.Context(), d.config(), []string{r.ID})
 		for _, err := range []error{err1, err2} {
 			if err == nil || !strings.Contains(err.Error(), "wait until it has ended") {
-				t.Errorf("during a backup another command returned %v", err)
+				t.Errorf("during a backup another command returned %v, want an error that says to wait until it has ended", err)
 			}
 		}
 		if list, err := backup.List(t.Context(), d.config()); err != nil || len(list) != 1 {
@@ -377,7 +377,7 @@ func TestBucketsThatAreRefused(t *testing.T) {
 	})
 	d.add(1)
 	if _, err := d.make(t.Context(), d.config(), nil); err == nil || !strings.Contains(err.Error(), "permissions") {
-		t.Errorf("a backup whose manifest is refused returned %v", err)
+		t.Errorf("a backup whose manifest is refused returned %v, want an error about permissions", err)
 	}
 	b.change(func() { b.refuse = func(method, name string) bool { return method != http.MethodGet } })
 	if list, err := backup.List(t.Context(), d.config()); err != nil || len(list) != 1 || list[0].ID != first.ID {
@@ -424,7 +424,7 @@ func TestTheAgeOfTheNewestBackup(t *testing.T) {
 	age := func(c backup.Config) (*backup.Service, float64) {
 		t.Helper()
 		s := backup.NewService(backup.Source{Dir: d.dir, Stores: d.stores, Files: d.files}, c, now, quiet)
-		s.Look(t.Context())
+		s.ReadAge(t.Context())
 		return s, s.Age()
 	}
 	hour := func(age float64) bool { return age > 3500 && age < 3700 }
@@ -451,7 +451,7 @@ func TestTheAgeOfTheNewestBackup(t *testing.T) {
 	if err := os.Rename(d.backups, d.backups+".away"); err != nil {
 		t.Fatal(err)
 	}
-	if s.Look(t.Context()); !hour(s.Age() - 60) {
+	if s.ReadAge(t.Context()); !hour(s.Age() - 60) {
 		t.Errorf("while the directory cannot be read the age is %v", s.Age())
 	}
 	if err := os.Rename(d.backups+".away", d.backups); err != nil {
@@ -460,7 +460,7 @@ func TestTheAgeOfTheNewestBackup(t *testing.T) {
 	if _, _, err := backup.Remove(t.Context(), d.config(), []string{r.ID}); err != nil {
 		t.Fatal(err)
 	}
-	if s.Look(t.Context()); !math.IsInf(s.Age(), 1) {
+	if s.ReadAge(t.Context()); !math.IsInf(s.Age(), 1) {
 		t.Errorf("after its removal the age is %v", s.Age())
 	}
 	running, _ := running(t, d, d.config())

@@ -94,7 +94,7 @@ func TestAnInterruptedBackup(t *testing.T) {
 			break
 		}
 		if !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
+			t.Fatalf("error %v, want %v", err, context.Canceled)
 		}
 		if list, err := backup.List(t.Context(), d.config()); err != nil || len(list) != 1 || list[0].ID != first.ID {
 			t.Fatalf("interrupted at %d: the backups are %v, %v", stopAt, list, err)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Look reads when the newest backup was made, as Run does.
-func (s *Service) Look(ctx context.Context) { s.look(ctx) }
+// ReadAge reads when the newest backup was made, as Run does.
+func (s *Service) ReadAge(ctx context.Context) { s.readAge(ctx) }
 
 // RemovalBatch is how many objects are removed before the lock of a bucket is confirmed again.
 const RemovalBatch = removalBatch

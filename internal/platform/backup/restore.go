@@ -76,7 +76,7 @@ func (r *repository) keys(ctx context.Context, m *Manifest, file string) ([]age.
 	if i < 0 {
 		return keys, nil
 	}
-	// What a backup has is all encrypted for the same recipients. Other faults are found by the check of all objects.
+	// All objects of a backup are encrypted for the same recipients. The check of all objects finds other faults.
 	_, err = r.writePart(ctx, io.Discard, m.Files[i].Parts[0], keys)
 	if no := (*age.NoIdentityMatchError)(nil); errors.As(err, &no) {
 		return nil, fmt.Errorf("the private key in %s does not open the backup %s, which is encrypted for %s", file, m.ID, strings.Join(m.Recipients, ", "))

@@ -138,33 +138,33 @@ func (s *Service) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	look := time.NewTicker(lookInterval)
-	defer look.Stop()
-	s.look(ctx)
+	ticker := time.NewTicker(ageInterval)
+	defer ticker.Stop()
+	s.readAge(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-look.C:
-			s.look(ctx)
+		case <-ticker.C:
+			s.readAge(ctx)
 		case <-s.requests:
 			s.make(ctx)
 		}
 	}
 }
 
-// lookInterval is how often a server looks for the newest backup, which another process may have made or removed. lookTimeout bounds that.
+// ageInterval is how often a server looks for the newest backup, which another process may have made or removed. ageTimeout bounds that.
 const (
-	lookInterval = 10 * time.Minute
-	lookTimeout  = time.Minute
+	ageInterval = 10 * time.Minute
+	ageTimeout  = time.Minute
 )
 
 // Enabled reports whether the server can make backups.
 func (s *Service) Enabled() bool { return s.source.Stores != nil && s.config.Directory != "" }
 
-// look reads when the newest backup was made. While that cannot be read, the last answer counts.
-func (s *Service) look(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+// readAge reads when the newest backup was made. While that cannot be read, the last answer counts.
+func (s *Service) readAge(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, ageTimeout)
 	defer cancel()
 	cutMs, err := latestCut(ctx, s.config, s.source.Stores.Identity().ID)
 	if absent := (*absentError)(nil); errors.As(err, &absent) && !s.knowsBackup() {

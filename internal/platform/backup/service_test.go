@@ -144,10 +144,10 @@ func TestTheLogKnowsTheFirstBackup(t *testing.T) {
 		t.Helper()
 		log.Reset()
 		for range 2 {
-			s.Look(t.Context())
+			s.ReadAge(t.Context())
 		}
 		if i, w := strings.Count(log.String(), `level=INFO msg="there is no backup yet`), strings.Count(log.String(), "level=WARN"); i != infos || w != warnings {
-			t.Errorf("%s: %s", what, &log)
+			t.Errorf("%s: %d lines at INFO, want %d; %d at WARN, want %d: %s", what, i, infos, w, warnings, &log)
 		}
 	}
 	if err := os.MkdirAll(d.backups, 0o700); err != nil {

@@ -1,14 +1,14 @@
-// Package blockcache keeps copies of parts of files on the disk of this machine: of files that another node or an S3 server has.
+// Package blockcache keeps parts of files of another node, or of an S3 server, on the disk of this machine.
 //
-// A file never changes, is named by its group and its name, and is kept in blocks of a MiB. A block is fetched once, however many readers wait for it; it is
-// fetched no longer when none of them waits any more. At most a number of blocks are fetched at once. What takes more than a number of bytes of disk gives way, the
-// block that was not read for longest first.
+// A file never changes. It is identified by its group and its name, and cached in blocks of a MiB. A block is fetched once, however many readers wait for it. The
+// fetch is cancelled when no reader waits any more. The number of concurrent fetches is bounded, and so are the bytes on disk: beyond them, the least
+// recently read block is evicted.
 //
-// Nothing in the folder is trusted. A block names its file, its number and its size, and has a checksum for each 64 KiB. What was checked is read without a check
-// for ten minutes, by the system from file to socket, unless the file was written to meanwhile. A block that is damaged, incomplete or gone is fetched again. So
+// Nothing in the folder is trusted. A block names its file, its number and its size, and has a checksum for each 64 KiB. For ten minutes after a check, the system
+// copies the bytes from file to socket without another check, unless the file was written to. A block that is damaged, incomplete or missing is fetched again. So
 // nothing is synced, and the folder may be deleted at any time.
 //
-// It touches only its folder. All methods are safe for concurrent use.
+// The package touches only its folder. All methods are safe for concurrent use.
 package blockcache
 
 import (

@@ -45,7 +45,7 @@ func (c *Cache) Confirm(group string) {
 		return
 	}
 	if err := os.Chtimes(c.join(id.path()), now, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		c.logger.Warn("it could not be noted that a cached file is still there; after a restart it may be fetched again", "error", err)
+		c.logger.Warn("the confirmation of a cached file could not be stored; after a restart the file may be fetched again", "error", err)
 	}
 }
 

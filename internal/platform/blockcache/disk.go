@@ -190,10 +190,10 @@ func (c *Cache) write(id blockID, data []byte, s sums) (f *os.File, err error) {
 			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 		}
 	}()
-	if _, err := f.Write(header(id, s)); err != nil {
+	if _, err := f.WriteAt(data, headerSize); err != nil { // before the header: the system then keeps the file in large pieces of memory, which it sends sooner
 		return nil, err
 	}
-	if _, err := f.Write(data); err != nil {
+	if _, err := f.WriteAt(header(id, s), 0); err != nil {
 		return nil, err
 	}
 	return f, os.Rename(f.Name(), path)

@@ -31,7 +31,7 @@ func BenchmarkGet(b *testing.B) {
 	b.Run("one", func(b *testing.B) {
 		for b.Loop() {
 			if _, found, err := c.Get(b.Context(), 7); err != nil || !found {
-				b.Fatal(err)
+				b.Fatalf("the row was found: %v; error %v", found, err)
 			}
 		}
 	})
@@ -39,7 +39,7 @@ func BenchmarkGet(b *testing.B) {
 	b.Run("twenty", func(b *testing.B) {
 		for b.Loop() {
 			if got, err := c.GetMany(b.Context(), keys); err != nil || len(got) != 20 {
-				b.Fatal(err)
+				b.Fatalf("%d rows, want 20; error %v", len(got), err)
 			}
 		}
 	})

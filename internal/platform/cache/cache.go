@@ -1,15 +1,15 @@
 // Package cache keeps copies of rows in memory, and in a Redis or Valkey server if there is one, so that the database is read once for many
 // readers.
 //
-// A Cache is read-through: a caller asks for keys, and what is missing is loaded by a function of the owner of the rows. Concurrent readers of a
+// A Cache is read-through: a caller asks for keys, and a function of the rows' owner loads the missing ones. Concurrent readers of a
 // key share one load, on all nodes if there is a server. A copy is fresh for ten seconds and then loaded again; while the database fails, it is
-// served for up to a day. That something does not exist is kept as well, in a space of its own.
+// served for up to a day. Negative results (a row does not exist) are cached as well, in a separate space.
 //
-// Who changes a row adds an event to the transaction (Invalidations.Add) and calls Invalidate after the commit. Each node gets the event, also
-// if the one that changed the row has crashed. After an invalidation no copy that was read before it is kept:
+// A writer of a row adds an event to the transaction (Invalidations.Add) and calls Invalidate after the commit. Each node gets the event, even
+// if the writer has crashed. After an invalidation no copy that was read before it is kept:
 //
-//   - A load is a lease. An invalidation takes the leases of its keys away, in the process and at the server, and what a load without a lease has
-//     read is given to those who wait for it, and not kept.
+//   - A load is a lease. An invalidation revokes the leases of its keys, in the process and at the server. What a load without a lease has
+//     read goes to the callers that wait for it, and is not cached.
 //   - For half a minute after an invalidation, the key is loaded from the primary, and not from a replica that may lag.
 //   - While the server cannot be told of an invalidation, this node reads the key from the database.
 //

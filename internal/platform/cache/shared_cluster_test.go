@@ -4,7 +4,7 @@ package cache_test
 
 import (
 	"context"
-	"net"
+	"fmt"
 	"os/exec"
 	"sync"
 	"sync/atomic"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/base/loopback"
 	"github.com/rialto-im/rialto/internal/platform/cache"
 )
 
@@ -31,13 +32,10 @@ func serve(t *testing.T) *server {
 	if err != nil {
 		t.Fatal("install redis-server: ", err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := loopback.FreePort()
 	must(t, err)
-	s := &server{t: t, address: l.Addr().String()}
-	must(t, l.Close())
-	host, port, err := net.SplitHostPort(s.address)
-	must(t, err)
-	s.process = exec.Command(path, "--bind", host, "--port", port, "--save", "", "--dir", t.TempDir())
+	s := &server{t: t, address: fmt.Sprintf("127.0.0.1:%d", port)}
+	s.process = exec.Command(path, "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--save", "", "--dir", t.TempDir())
 	must(t, s.process.Start())
 	t.Cleanup(s.kill)
 	s.client = redis.NewClient(&redis.Options{Addr: s.address})

@@ -27,11 +27,11 @@ func TestLoadsAreTraced(t *testing.T) {
 	ctx, call := r.Root("call")
 	for range 2 {
 		if v, _, err := c.Get(ctx, 1); err != nil || v != 10 {
-			t.Fatal(v, err)
+			t.Fatalf("the value is %v, want 10; error %v", v, err)
 		}
 	}
 	if _, found, err := c.Get(t.Context(), 2); err != nil || found {
-		t.Fatal(found, err)
+		t.Fatalf("a row that does not exist was found: %v; error %v", found, err)
 	}
 	call.End(nil)
 	spans := r.Spans()

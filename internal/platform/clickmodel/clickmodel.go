@@ -1,8 +1,8 @@
-// Package clickmodel trains, stores and judges models that estimate with which probability a reader opens a post that is shown, and, of goods, buys.
+// Package clickmodel trains, stores and evaluates models that estimate the probability that a reader opens a post that is shown and, for posts with goods, buys.
 //
-// A model is a logistic regression of the features that the ranking computes (docs/formats/ranking.md): the log-odds is a sum with a part for each feature, so each
-// estimate can be explained. A second one of the same features, for posts with goods alone, estimates conversions. Both are fitted to examples by Newton's method and
-// then calibrated on examples that they were not fitted to. A third part of the examples judges the result (evaluate.go).
+// A model is a logistic regression over the features that the ranking computes (docs/formats/ranking.md). The log-odds are a sum with a term for each feature, so each
+// estimate can be explained. A second regression over the same features, for posts with goods only, estimates conversions. Both are fitted to examples by Newton's method and
+// then calibrated on examples that they were not fitted to. A third part of the examples evaluates the result (evaluate.go).
 //
 // Everything is deterministic: the same examples in the same order make the same file, byte by byte, on one kind of processor. The package has no state.
 package clickmodel
@@ -56,7 +56,7 @@ type Model struct {
 	Evaluation Evaluation `json:"evaluation"`
 }
 
-// What training needs at least. With less, estimates would say more of chance than of readers.
+// The minimum for training. With less, estimates would reflect chance rather than readers.
 const (
 	MinExamples    = 1000
 	MinClicks      = 100

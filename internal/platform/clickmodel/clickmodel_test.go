@@ -66,7 +66,7 @@ func TestTooLittleData(t *testing.T) {
 	}
 	for name, list := range map[string][]clickmodel.Example{"999 examples": few[:999], "99 clicks": none, "nothing": nil} {
 		if _, err := clickmodel.Train(names, list); err == nil || errs.Of(err).Reason != "too_few_examples" || !strings.Contains(err.Error(), "a model needs 1000") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, want too_few_examples with the number that a model needs", name, err)
 		}
 	}
 }

@@ -126,6 +126,9 @@ func (o *ClockOffsets) answered(node string, asked time.Time, answer []byte) {
 		return
 	}
 	there, now := time.UnixMilli(int64(ms)), time.Now()
+	if asked.Sub(there).Abs() > maxClockError {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	p := o.peer(node)
@@ -133,6 +136,9 @@ func (o *ClockOffsets) answered(node string, asked time.Time, answer []byte) {
 	p.ahead.add(there.Sub(o.clock.Now()), now)
 	p.furthest.add(time.Duration(furthest)*time.Millisecond, now)
 }
+
+// maxClockError is what no clock is off by. A duration has room for three times as much, and beyond would turn into one of the other sign.
+const maxClockError = 100 * 365 * 24 * time.Hour
 
 // maxOffsetMs is the greatest offset that a node may tell: a day.
 const maxOffsetMs = 24 * 3600 * 1000

@@ -207,7 +207,7 @@ func (w *world) joinAs(v Version) error {
 	go func() {
 		defer close(a.done)
 		if a.err = s.Run(ctx); a.err != nil && !errors.Is(a.err, errVersion) {
-			w.t.Error(a.err)
+			w.t.Errorf("error %v, want none or %v", a.err, errVersion)
 		}
 	}()
 	w.nodes[name] = a

@@ -94,7 +94,7 @@ func (s *Service) leaseGateways(live []*member) (list []leasedGateway) {
 		if m.gateway != "" {
 			if err := json.Unmarshal([]byte(m.gateway), &g.Gateway); err != nil {
 				s.unreadGateways.Do(func() {
-					s.deps.Logger.Warn("what a node says of its addresses cannot be read, so clients are not sent to it; upgrade this node", "node", m.Name, "error", err)
+					s.deps.Logger.Warn("the addresses of a node cannot be decoded, so clients are not sent to it; upgrade this node", "node", m.Name, "error", err)
 				})
 				g.Gateway = Gateway{}
 			}

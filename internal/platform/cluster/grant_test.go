@@ -28,7 +28,7 @@ func TestTheTermRisesAboveThatOfAStore(t *testing.T) {
 		}
 		beat()
 		if len(grants) != 1 || grants[0].Term == 0 || !grants[0].Held() {
-			t.Fatalf("%+v", grants)
+			t.Fatalf("the grants are %+v, want one that is held, with a term", grants)
 		}
 		first := grants[0]
 		first.Superseded(first.Term + 10)

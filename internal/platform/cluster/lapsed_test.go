@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,12 +12,12 @@ import (
 // lateTable stores heartbeats at once, and answers them late.
 type lateTable struct {
 	nodeTable
-	late *time.Duration
+	late *atomic.Int64 // a time.Duration
 }
 
 func (l lateTable) heartbeat(ctx context.Context, m member, first bool) (state, error) {
 	s, err := l.nodeTable.heartbeat(ctx, m, first)
-	time.Sleep(*l.late)
+	time.Sleep(time.Duration(l.late.Load()))
 	return s, err
 }
 
@@ -25,7 +26,7 @@ func (l lateTable) heartbeat(ctx context.Context, m member, first bool) (state, 
 func TestANodeThatIsAnsweredTooLateOwnsNoParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, table: newTable(), nodes: map[string]*testNode{}, owners: map[int]string{}, terms: map[int]uint64{}}
-		late := time.Duration(0)
+		var late atomic.Int64
 		w.wrap = func(a nodeTable) store {
 			if a.node == "node-2" {
 				return lateTable{a, &late}
@@ -41,7 +42,7 @@ func TestANodeThatIsAnsweredTooLateOwnsNoParts(t *testing.T) {
 		}
 		pass(10 * time.Second)
 		w.checkSettled()
-		late = 3 * time.Second
+		late.Store(int64(3 * time.Second))
 		pass(15 * time.Second)
 		w.mu.Lock()
 		for p := range testParts {
@@ -50,10 +51,12 @@ func TestANodeThatIsAnsweredTooLateOwnsNoParts(t *testing.T) {
 			}
 		}
 		w.mu.Unlock()
+		w.table.mu.Lock()
 		if row := w.table.row("node-2"); !row.lapsed() {
 			t.Errorf("node-2 says that it reaches all but %q", row.unreachable)
 		}
-		late = 0
+		w.table.mu.Unlock()
+		late.Store(0)
 		pass(10 * time.Second)
 		w.checkSettled()
 		w.end()

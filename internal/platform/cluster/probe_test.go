@@ -168,7 +168,7 @@ func TestGoldenProbe(t *testing.T) {
 		return eachTopic(b, func(id byte, data []byte) { got += fmt.Sprintf("%d=%s;", id, data) })
 	}
 	if err := read(b); err != nil || got != "1=ab;9=;" {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("the frame is read as %s, want 1=ab;9=; error %v", got, err)
 	}
 	for n := range b {
 		if n == 1 || n == 5 {

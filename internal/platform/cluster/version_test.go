@@ -290,7 +290,7 @@ func TestAnOlderBuildKeepsRunning(t *testing.T) {
 func TestThisBuildHasAVersion(t *testing.T) {
 	v := thisBuild()
 	if v.Release == "" || v.Speaks != Speaks || v.Understands > max(1, Speaks-1) || v.Understands < 1 {
-		t.Errorf("%+v", v)
+		t.Errorf("this build has the version %+v, want a release, and protocols from 1 on", v)
 	}
 	var log bytes.Buffer
 	s, err := New(t.Context(), Deps{Logger: slog.New(slog.NewTextHandler(&log, nil))}, Config{Node: "only"})

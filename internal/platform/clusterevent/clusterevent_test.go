@@ -113,7 +113,7 @@ func TestCommitsOutOfOrderAreDelivered(t *testing.T) {
 		return func() {
 			close(hold)
 			if err := <-done; !errors.Is(err, fate) {
-				t.Error(err)
+				t.Errorf("error %v, want %v", err, fate)
 			}
 		}
 	}
@@ -206,7 +206,7 @@ func TestAllNodesGetAllEvents(t *testing.T) {
 						fate = errors.New("rolled back")
 					}
 					if err := n.add(uint64(i*1000+w*100+k), nil, nil, fate); !errors.Is(err, fate) {
-						t.Error(err)
+						t.Errorf("error %v, want %v", err, fate)
 					}
 					nodes[(i+1)%len(nodes)].Wake()
 				}

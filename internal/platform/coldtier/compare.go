@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/rialto-im/rialto/internal/engine/blob"
@@ -46,7 +45,7 @@ func (t segmentComparison) Compare(ctx context.Context, after string, limit int)
 		if step.Items >= limit {
 			return step, nil
 		}
-		what, err := t.fault(ctx, &list[i])
+		d, err := t.fault(ctx, &list[i])
 		if err != nil && i > 0 { // the time of the step is over, perhaps: the next one begins here
 			return step, nil
 		}
@@ -55,8 +54,8 @@ func (t segmentComparison) Compare(ctx context.Context, after string, limit int)
 		}
 		step.Items += itemsOfSegment + int(list[i].Size/bytesOfItem)
 		step.Next = list[i].File
-		if what != "" {
-			step.Differences = append(step.Differences, reconciliation.Difference{Subject: list[i].File, What: what})
+		if d != nil {
+			step.Differences = append(step.Differences, *d)
 		}
 	}
 	if len(list) < most {
@@ -65,35 +64,37 @@ func (t segmentComparison) Compare(ctx context.Context, after string, limit int)
 	return step, nil
 }
 
-// fault says what is wrong with the file of a segment; "" if nothing is, or if readers do not use it any more.
-func (t segmentComparison) fault(ctx context.Context, s *SegmentRow) (what string, err error) {
+// fault says what is wrong with the file of a segment; nil if nothing is, or if readers do not use it any more.
+func (t segmentComparison) fault(ctx context.Context, s *SegmentRow) (d *reconciliation.Difference, err error) {
 	f, size, err := t.deps.Files.Open(ctx, s.File)
 	switch {
 	case errors.Is(err, blob.ErrNotFound):
-		what = "its file is missing"
+		d = reconciliation.FileDiffers(s.File, reconciliation.FileMissing, s.File, nil)
 	case err != nil:
-		return "", err
+		return nil, err
 	default:
 		sum := sha256.New()
 		_, err = io.Copy(sum, f)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return "", err
-		}
-		if size != s.Size {
-			what = fmt.Sprintf("its file has %d bytes, and not %d", size, s.Size)
+		err = errors.Join(err, f.Close())
+		if unreadable := reconciliation.Unreadable(err); unreadable != nil {
+			d = reconciliation.FileDiffers(s.File, reconciliation.FileUnreadable, s.File, unreadable)
+		} else if err != nil {
+			return nil, err
+		} else if size != s.Size {
+			d = reconciliation.FileDiffers(s.File, reconciliation.FileSize, s.File, reconciliation.Sizes(size, s.Size))
 		} else if !bytes.Equal(sum.Sum(nil), s.Checksum) {
-			what = "its file has another checksum"
+			d = reconciliation.FileDiffers(s.File, reconciliation.FileChanged, s.File, nil)
 		}
 	}
-	if what == "" {
-		return "", nil
+	if d == nil {
+		return nil, nil
 	}
 	var isUsed bool
 	err = t.deps.DB.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM cold_segments WHERE file = $1 AND state = 1)`, s.File).Scan(&isUsed)
 	if !isUsed {
-		what = ""
+		d = nil
 	}
-	return what, err
+	return d, err
 }
 
 // Repair is a reconciliation.Comparison's. The messages of a segment are nowhere else: only a backup has the file.
@@ -106,7 +107,7 @@ func (t segmentComparison) Repair(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	if what, err := t.fault(ctx, &s); err != nil || what == "" {
+	if d, err := t.fault(ctx, &s); err != nil || d == nil {
 		return err
 	}
 	return reconciliation.ErrNoRepair

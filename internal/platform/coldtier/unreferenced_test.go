@@ -81,7 +81,7 @@ func TestDamagedSegmentsAreFound(t *testing.T) {
 			step, err := c.Compare(t.Context(), at, 1)
 			must(t, err)
 			for _, d := range step.Differences {
-				list = append(list, d.Subject+": "+d.What)
+				list = append(list, d.Subject+": "+d.What())
 			}
 			if at = step.Next; at == "" {
 				return list
@@ -114,7 +114,10 @@ func TestDamagedSegmentsAreFound(t *testing.T) {
 	changed := slices.Clone(saved[files[2]])
 	changed[len(changed)/2] ^= 1
 	must(t, os.WriteFile(files[2], changed, 0o600))
-	want := []string{subject(files[0]) + ": its file is missing", subject(files[1]) + fmt.Sprintf(": its file has 5 bytes, and not %d", len(saved[files[1]])), subject(files[2]) + ": its file has another checksum"}
+	text := func(path, what string) string {
+		return subject(path) + ": its file " + subject(path) + what
+	}
+	want := []string{text(files[0], " is missing"), text(files[1], fmt.Sprintf(" has 5 bytes, and not %d", len(saved[files[1]]))), text(files[2], " has other bytes than were stored")}
 	if list := round(); !slices.Equal(list, want) {
 		t.Errorf("%q differ, want %q", list, want)
 	}

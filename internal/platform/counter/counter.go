@@ -1,13 +1,13 @@
 // Package counter keeps sets of users with their sizes: who likes a post, whose favourites it is in, and how many. A set is named by a kind and
 // the id of its subject. It also estimates how many different users have viewed a subject.
 //
-// It owns four tables. counter_members has the members of all sets; a removed member stays for a while as a row that is not present.
+// It owns four tables. counter_members has the members of all sets; a removed member stays for a while as a row that is marked as not present.
 // counter_counts has the sizes: the size of a set is the sum of its buckets, one for each node, so that nodes that change the same set do not
-// wait for each other's rows. A change and the difference of the size are one transaction, so every reader sees a size that is that of the set.
+// wait for each other's rows. A change of a set and of its size are one transaction, so every reader sees the size that matches the set.
 // counter_views has sketches of viewers.
 //
-// A change is answered after its commit. Those that wait at the same time share one transaction (sqldb.Merged). Adding a member, and removing
-// who is none, do nothing. Comparison compares sizes with the sets in the background, and corrects them.
+// A change is answered after its commit. Concurrent changes share one transaction (sqldb.Merged). It changes nothing to add a user who is a member, or to
+// remove one who is not. Comparison compares sizes with the sets in the background, and corrects them.
 //
 // It may use sqldb, cluster and reconciliation. All methods are safe for concurrent use.
 package counter
@@ -83,6 +83,8 @@ type Service struct {
 	changes *sqldb.Merged[request]
 	views   views
 	metrics metrics
+	// countTime is for how long a comparison may count sets by one query; shorter in tests.
+	countTime time.Duration
 }
 
 // New creates the tables if they are missing.
@@ -90,7 +92,7 @@ func New(ctx context.Context, deps Deps) (*Service, error) {
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }
 	}
-	s := &Service{Reads: Reads{from: deps.DB.ReadYourWrites}, deps: deps, views: newViews()}
+	s := &Service{Reads: Reads{from: deps.DB.ReadYourWrites}, deps: deps, views: newViews(), countTime: defaultCountTime}
 	s.changes = sqldb.NewMerged(deps.DB, s.apply)
 	if err := deps.DB.Migrate(ctx, "counter", migrations); err != nil {
 		return nil, err

@@ -330,7 +330,7 @@ func TestReadsInATransaction(t *testing.T) {
 		return refused
 	}
 	if _, err := s.Add(t.Context(), counter.PostLikes, 7, 1); !errors.Is(err, refused) {
-		t.Error(err)
+		t.Errorf("error %v, want %v", err, refused)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
-// Asked is what Figures reads of each subject.
+// Asked selects what Figures reads of each subject.
 type Asked struct {
 	Sets  [2]Kind // 0: none
 	Views Kind    // 0: none
@@ -26,7 +26,7 @@ type Figures struct {
 	Views uint64
 }
 
-// Where a row of the query is from.
+// The source of a row of the query.
 const (
 	fromCounts = iota
 	fromMembers

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/reconciliation"
@@ -18,6 +19,10 @@ const (
 	// keepRemovedMs is how long a removed member stays as a row. Its deletion is for space only.
 	keepRemovedMs = 3_600_000
 	removedBatch  = 1000
+	// defaultCountTime is for how long one query may count sets. It sees one state of the database, whose log cannot be shortened meanwhile.
+	defaultCountTime = 10 * time.Minute
+	// restTime of a step is for its other queries.
+	restTime = 30 * time.Second
 )
 
 // Comparison compares all sizes with their sets. A wrong size is corrected at once: the set is what its members have said, and the size only counts them.
@@ -31,7 +36,10 @@ type sizeComparison struct{ *Service }
 // Name is a reconciliation.Comparison's.
 func (sizeComparison) Name() string { return "counts" }
 
-// Compare is a reconciliation.Comparison's. A position is the last set. A set is compared as a whole, however large it is.
+// StepTime is a reconciliation.Slow's: one set may be large, and it has to be counted as of one moment.
+func (s sizeComparison) StepTime() time.Duration { return s.countTime + restTime }
+
+// Compare is a reconciliation.Comparison's. A position is the last set. A set is compared as a whole, however large it is; one that cannot be counted in time is a difference, and the step continues behind it.
 func (s sizeComparison) Compare(ctx context.Context, after string, limit int) (step reconciliation.Step, err error) {
 	behind, err := parsePosition(after)
 	if err != nil {
@@ -41,9 +49,17 @@ func (s sizeComparison) Compare(ctx context.Context, after string, limit int) (s
 	if err != nil {
 		return step, err
 	}
-	sets, wrong, err := s.compare(ctx, behind, upTo)
+	counting, end := context.WithTimeout(ctx, s.countTime)
+	sets, wrong, err := s.compare(counting, behind, upTo)
+	late := counting.Err() != nil && ctx.Err() == nil
+	end()
+	if err != nil && late && !last { // only the last set of a batch has more rows than a batch
+		step.Differences = append(step.Differences, reconciliation.Difference{Subject: fmt.Sprint(upTo.kind, " ", upTo.subject), Reason: reconciliation.SetTooLarge, Values: reconciliation.Values{"minutes": fmt.Sprint(s.countTime.Minutes())}})
+		sets, wrong, err = s.compare(ctx, behind, setKey{upTo.kind, upTo.subject - 1})
+		sets++
+	}
 	if err != nil {
-		return step, err
+		return reconciliation.Step{}, err
 	}
 	step.Items = sets
 	for _, w := range wrong {
@@ -143,7 +159,7 @@ func (s *Service) compare(ctx context.Context, behind, upTo setKey) (sets int, w
 }
 
 func (w wrongSize) difference(s *Service) reconciliation.Difference {
-	return reconciliation.Difference{Subject: fmt.Sprint(w.kind, " ", w.subject), What: fmt.Sprintf("%d were counted, and the set has %d", w.counted, w.members),
+	return reconciliation.Difference{Subject: fmt.Sprint(w.kind, " ", w.subject), Reason: reconciliation.CountWrong, Values: reconciliation.Values{"counted": fmt.Sprint(w.counted), "members": fmt.Sprint(w.members)},
 		Correct: func(ctx context.Context, tx *sql.Tx) (bool, error) { return w.correct(ctx, tx) }}
 }
 

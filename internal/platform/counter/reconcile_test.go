@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,7 +59,7 @@ func (f *fleet) round(s *counter.Service, limit int) (found map[string]string, s
 		sets += step.Items
 		for _, d := range step.Differences {
 			if f.correct(d) {
-				found[d.Subject] = d.What
+				found[d.Subject] = d.What()
 			}
 		}
 		if at = step.Next; at == "" {
@@ -103,6 +104,30 @@ func TestWrongSizesAreFoundAndCorrected(t *testing.T) {
 		if found, _ = f.round(f.nodes[1], limit); len(found) != 0 {
 			t.Errorf("again: %q", found)
 		}
+	}
+}
+
+// A set that cannot be counted in the time of a step is a difference, and does not stop the round: all other sets are compared, also those of its own batch. With more time it is counted again.
+func TestASetThatIsTooLargeDoesNotStopTheRound(t *testing.T) {
+	f := open(t, 1)
+	plantErrors(f)
+	s := f.nodes[0]
+	s.SetCountTime(0)
+	step, err := s.Comparison().Compare(t.Context(), "1 4", 3) // 300 rows: 5 to 20, and the large one
+	if err != nil || step.Next != "1 21" || step.Items != 17 {
+		t.Fatalf("%d items, next %q, %v", step.Items, step.Next, err)
+	}
+	var found []string
+	for _, d := range step.Differences {
+		found = append(found, d.Subject+": "+string(d.Reason))
+	}
+	slices.Sort(found)
+	if want := []string{"post_likes 21: set_too_large", "post_likes 5: count_wrong"}; !slices.Equal(found, want) {
+		t.Errorf("%q differ, want %q", found, want)
+	}
+	s.SetCountTime(time.Minute)
+	if found, _ := f.round(s, 2); len(found) != 6 || found["post_likes 21"] != "11999 were counted, and the set has 12000" {
+		t.Errorf("with time %q differ", found)
 	}
 }
 

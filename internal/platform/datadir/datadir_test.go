@@ -84,7 +84,7 @@ func copyOf(t *testing.T, dir string) string {
 			return to
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			t.Fatal(err)
+			t.Fatalf("error %v, want %v", err, fs.ErrNotExist)
 		}
 	}
 	t.Fatalf("%s could not be copied: files were removed each time", dir)

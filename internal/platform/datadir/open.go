@@ -1,5 +1,5 @@
-// Package datadir opens the stores of a data directory: the database, the timelines, and the marker, which says that they belong together and
-// which position each had reached. Once a directory was served, no part of it is created again: if something is missing, the server names it and
+// Package datadir opens the stores of a data directory: the database, the timelines, and the marker, which records that they belong together and
+// which position each had reached. After the first start, no missing part of a directory is created again: the server names what is missing and
 // does not start. docs/formats/datadir.md has the marker's format.
 package datadir
 

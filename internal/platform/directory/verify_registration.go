@@ -73,7 +73,7 @@ func (r *reporter) verified(of confirmation, code byte) {
 func (s *Service) Answer(question []byte) []byte {
 	q, err := readVerification(question)
 	if err != nil {
-		s.deps.Logger.Error("a question of another node about registrations cannot be decoded", "error", err)
+		s.deps.Logger.Error("a query of another node about registrations cannot be decoded", "error", err)
 		return nil
 	}
 	codes := make([]byte, len(q.partitions))

@@ -58,7 +58,7 @@ func TestGoldenWire(t *testing.T) {
 
 // Any input is decoded or rejected. Decoded messages encode to the same bytes.
 func FuzzWire(f *testing.F) {
-	for _, s := range []string{"01036e2d310000000000000063032a07010101ac0205", "0205ac02", "0305000901", "04012a000103e807", "05036e2d310000000000000063032a"} {
+	for _, s := range []string{"01036e2d310000000000000063032a07010101ac0205", "0205ac02", "0305000901", "04012a000103e807", "05036e2d310000000000000063032a", hex.EncodeToString((&devicesAnswer{devices: []Device{{Session: 5, Away: true, LastActiveMs: 300}}, nodes: []string{"n-1"}}).append(nil)), hex.EncodeToString(appendDevicesQuery(nil, 300))} {
 		b, err := hex.DecodeString(s)
 		if err != nil {
 			f.Fatal(err)
@@ -86,8 +86,18 @@ func FuzzWire(f *testing.F) {
 				t.Errorf("%+v became %+v, %v", q, again, err)
 			}
 		}
-		if _, err := readChanges(b); err != nil {
-			return
+		if list, err := readChanges(b); err == nil && len(list) > len(b) {
+			t.Errorf("%d changes in %d bytes", len(list), len(b))
+		}
+		if a, err := readDevicesAnswer(b); err == nil {
+			if again, err := readDevicesAnswer(a.append(nil)); err != nil || !reflect.DeepEqual(a, again) {
+				t.Errorf("%+v became %+v, %v", a, again, err)
+			}
+		}
+		if u, err := readDevicesQuery(b); err == nil {
+			if again, err := readDevicesQuery(appendDevicesQuery(nil, u)); err != nil || again != u {
+				t.Errorf("%v became %v, %v", u, again, err)
+			}
 		}
 	})
 }

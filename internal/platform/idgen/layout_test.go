@@ -78,7 +78,7 @@ func TestFill(t *testing.T) {
 		clear(all)
 		err := g.Fill(t.Context(), all)
 		if e := errs.Of(err); e == nil || e.Reason != "clock_back" || e.Retry < 59*time.Second || e.Retry > time.Minute+time.Second {
-			t.Errorf("%v", err)
+			t.Errorf("error %v, want clock_back with a retry after a minute", err)
 		}
 		if all[0] != 0 {
 			t.Error("Fill returned some of the ids")
@@ -112,7 +112,7 @@ func TestIDsBeyondTheirEndAreRefused(t *testing.T) {
 	}
 	c.Advance(time.Millisecond)
 	if v, err := g.Next(t.Context()); errs.Of(err).Reason != "ids_ended" {
-		t.Errorf("%d, %v", v, err)
+		t.Errorf("after the last time of the layout Next returned %d, %v, want ids_ended", v, err)
 	}
 	if years := snowflake(t, standing(end-1<<40), 0).YearsLeft(); years < 34.8 || years > 34.9 {
 		t.Errorf("%v years are left of half of 69.7", years)
@@ -122,11 +122,11 @@ func TestIDsBeyondTheirEndAreRefused(t *testing.T) {
 	m := messages(t, c)
 	for range 4096 {
 		if v, err := m.Next(1, 1); err != nil || v.Ms() != messagesEnd-1 {
-			t.Fatalf("%s, %v", v, err)
+			t.Fatalf("an id of the last millisecond is %s, %v, want that time", v, err)
 		}
 	}
 	if v, err := m.Next(1, 1); errs.Of(err).Reason != "ids_ended" {
-		t.Errorf("%s, %v", v, err)
+		t.Errorf("after the last millisecond Next returned %s, %v, want ids_ended", v, err)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestUUIDsAndULIDsEndIn2159(t *testing.T) {
 		}
 		c.Set(time.UnixMilli(end))
 		if v, err := next(); !errors.Is(err, ids.ErrEnded) {
-			t.Errorf("%s: %x, %v", name, v, err)
+			t.Errorf("%s: id %x, error %v; want %v", name, v, err, ids.ErrEnded)
 		}
 		c.Set(time.UnixMilli(0)) // as good as 2020
 		if v, err := next(); err != nil || bytes.Compare(v[:], first[:]) <= 0 {
@@ -161,7 +161,7 @@ func TestUUIDsAndULIDsEndIn2159(t *testing.T) {
 
 func TestInvalidTypesAndRangesAreRefused(t *testing.T) {
 	if v, err := messages(t, clock.System{}).Next(16, 1); !errs.Is(err, errs.Invalid) {
-		t.Errorf("%s, %v", v, err)
+		t.Errorf("an id of type 16 is %s, %v, want it refused as invalid", v, err)
 	}
 	for _, ranges := range []uint64{3, 8192} {
 		if _, err := idgen.NewMessages(t.Context(), idgen.Fixed(clock.System{}, 0), idgen.MessagesConfig{Ranges: ranges}); err == nil {

@@ -36,7 +36,7 @@ func TestSnowflakesMatchOtherLibraries(t *testing.T) {
 		ownID := bwmarrin.ParseInt64(int64(v))
 		p, perr := ids.ParseSnowflake(v)
 		if err != nil || perr != nil || ownID.Node() != 709 || ownID.Step() != int64(p.Sequence) || ownID.Time() != p.Time.UnixMilli() {
-			t.Fatalf("%d: %+v, %v, %v", v, p, err, perr)
+			t.Fatalf("%d is read as %+v, error %v; the other library: error %v", v, p, err, perr)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestUUIDsMatchOtherLibraries(t *testing.T) {
 	}
 	// The example of RFC 9562, appendix A.6.
 	if _, p, err := ids.ParseUUIDv7("017F22E2-79B0-7CC3-98C4-DC0C0C07398F"); err != nil || p.Time.UnixMilli() != 1645557742000 {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("the UUID of the RFC is read as %+v, error %v; want the time 1645557742000", p, err)
 	}
 }
 

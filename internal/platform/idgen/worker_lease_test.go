@@ -265,7 +265,7 @@ func TestASuspendedProcessLosesItsWorkerID(t *testing.T) {
 	for _, g := range []*idgen.Snowflake{sleeper, third, sleeper, third} {
 		v, err := g.Next(t.Context())
 		if err != nil || seen[v] {
-			t.Fatalf("%d, %v", v, err)
+			t.Fatalf("id %d, error %v; want an id that was not issued before", v, err)
 		}
 		seen[v] = true
 	}
@@ -346,11 +346,11 @@ func TestIDsEndAtTheMark(t *testing.T) {
 	s.draw(t, seen, 10)
 	c.Advance(time.Millisecond)
 	if v, err := s.Next(t.Context()); !errs.Is(err, errs.Unavailable) {
-		t.Errorf("%d, %v", v, err)
+		t.Errorf("id %d, error %v; want one of the kind unavailable", v, err)
 	}
 	for range 2 {
 		if v, err := s.messages.Next(1, 1); !errs.Is(err, errs.Unavailable) {
-			t.Errorf("%s, %v", v, err)
+			t.Errorf("message id %s, error %v; want one of the kind unavailable", v, err)
 		}
 	}
 }
@@ -390,7 +390,7 @@ func TestIDsWhileLeasesComeAndGo(t *testing.T) {
 					return // released
 				}
 				if err != nil || len(all[i]) > 0 && m.String() <= all[i][len(all[i])-1] {
-					t.Errorf("%s, %v", m, err)
+					t.Errorf("message id %s, error %v; want one above those before", m, err)
 					return
 				}
 				all[i] = append(all[i], m.String())

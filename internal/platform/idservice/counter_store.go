@@ -150,7 +150,7 @@ func (t *singleFlight) do(ctx context.Context, need func() bool, visit func(cont
 	return &errs.Error{Kind: errs.Unavailable, Reason: "ids_unavailable", Message: noStore, Retry: wait, Cause: err}
 }
 
-const noStore = "the numbers in reserve are used up, and the record store does not answer; try again"
+const noStore = "the numbers in reserve are used up, and the database does not answer; try again"
 
 // isAnswer reports whether err is an answer of the counters, not a failure of the store.
 func isAnswer(err error) bool {

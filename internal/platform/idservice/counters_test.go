@@ -320,7 +320,7 @@ func TestTagsAreStoredAndListed(t *testing.T) {
 			t.Errorf("deleting it again: got %v", err)
 		}
 		if _, err := tags.GetTag(ctx, tag.Name); !hasReason(err, errs.NotFound, "no_tag") {
-			t.Error(err)
+			t.Errorf("error %v, want the reason no_tag", err)
 		}
 	}
 	if page, err := tags.ListTags(ctx, "", 10); err != nil || len(page) != 0 {
@@ -341,7 +341,7 @@ func TestRaisingATagSkipsIssuedNumbers(t *testing.T) {
 	put(t, db, idservice.Tag{Name: "g", Scheme: idservice.SchemeSegment, Last: 5000}, idservice.Tag{Name: "s", Scheme: idservice.SchemeSequence, Last: 700_000})
 	put(t, db, idservice.Tag{Name: "g", Scheme: idservice.SchemeSegment}, idservice.Tag{Name: "s", Scheme: idservice.SchemeSequence, Last: 7}) // never lowers
 	if _, err := tagsOf(t, db).PutTag(ctx, idservice.Tag{Name: "g", Scheme: idservice.SchemeSegment, Maximum: 4999}); !hasReason(err, errs.Invalid, "bad_tag") {
-		t.Error(err)
+		t.Errorf("error %v, want the reason bad_tag", err)
 	}
 	dst := make([]uint64, 1)
 	for tag, want := range map[string]uint64{"g": 5001, "new": 501} {

@@ -24,7 +24,7 @@ func (s *Service) Explain(ctx context.Context, r *idv1.ExplainRequest) (*idv1.Ex
 	}
 	readings, err := Explain(r.Id, r.Scheme, rules, s.deps.Clock.Now())
 	if err != nil && away != nil { // it may be of a rule; other ids do not need the database
-		return nil, errs.Wrap(errs.Unavailable, "ids_unavailable", "the record store does not answer; try again", away)
+		return nil, errs.Wrap(errs.Unavailable, "ids_unavailable", "the database does not answer; try again", away)
 	}
 	return &idv1.ExplainResponse{Readings: readings}, err
 }

@@ -78,7 +78,7 @@ func TestMultiPrimaryGivesRemainders(t *testing.T) {
 		way.unavailable.Store(true)
 	}
 	if _, err := take(t, m, 1); !hasReason(err, errs.Unavailable, "ids_unavailable") || errs.Of(err).Retry <= 0 {
-		t.Error(err)
+		t.Errorf("error %v, want ids_unavailable with a time to retry", err)
 	}
 	for _, n := range []int{10_001} {
 		if err := m.Fill(t.Context(), "a", make([]uint64, n)); !hasReason(err, errs.Invalid, "bad_batch") {
@@ -86,7 +86,7 @@ func TestMultiPrimaryGivesRemainders(t *testing.T) {
 		}
 	}
 	if err := m.Fill(t.Context(), "Ä", make([]uint64, 1)); !errs.Is(err, errs.Invalid) {
-		t.Error(err)
+		t.Errorf("error %v, want one of the kind invalid", err)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestAnInterruptedGrowthIsCompleted(t *testing.T) {
 	growing := connections(stores, 3)
 	growing[1].leave(2) // its layout is read, and it agrees
 	if err := idservice.GrowMultiPrimary(t.Context(), records(growing)); !errs.Is(err, errs.Internal) {
-		t.Fatal(err)
+		t.Fatalf("error %v, want one of the kind internal", err)
 	}
 	if got := give(m, 100); got[1]-got[0] != 3 || got[0] < 10_000_000 {
 		t.Fatalf("the first store issued %d, %d", got[0], got[1])
@@ -272,7 +272,7 @@ func TestASetGrowsTwice(t *testing.T) {
 	growing := connections(stores, 4)
 	growing[2].leave(1) // before it agrees
 	if err := idservice.GrowMultiPrimary(t.Context(), records(growing)); !errs.Is(err, errs.Internal) {
-		t.Fatal(err)
+		t.Fatalf("error %v, want one of the kind internal", err)
 	}
 	before, err := take(t, m, 100)
 	if err != nil {
@@ -324,7 +324,7 @@ func TestMultiPrimaryModel(t *testing.T) {
 				got, err := take(t, n.MultiPrimary, rapid.IntRange(1, 20).Draw(t, "count"))
 				if err != nil {
 					if !errs.Is(err, errs.Unavailable) {
-						t.Fatal(err)
+						t.Fatalf("error %v, want one of the kind unavailable", err)
 					}
 					return
 				}

@@ -42,7 +42,7 @@ func TestManyNodesAtOnce(t *testing.T) {
 			r, err2 := idservice.NewRules(t.Context(), deps, idservice.RulesConfig{})
 			s, err3 := idservice.NewSequences(t.Context(), deps, idservice.SequencesConfig{Node: strconv.Itoa(node), Lease: time.Hour})
 			if err1 != nil || err2 != nil || err3 != nil {
-				t.Error(err1, err2, err3)
+				t.Errorf("the ids of three schemes have the errors %v, %v, %v", err1, err2, err3)
 				return
 			}
 			q, err := s.Of(t.Context(), "s")

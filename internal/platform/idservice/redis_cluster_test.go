@@ -3,6 +3,7 @@
 package idservice
 
 import (
+	"fmt"
 	"log/slog"
 	"net"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/eventually"
+	"github.com/rialto-im/rialto/internal/base/loopback"
 	"github.com/rialto-im/rialto/internal/platform/idgen/idcheck"
 )
 
@@ -46,14 +48,11 @@ func serve(t *testing.T, address string) (kill func()) {
 
 // A real server counts without a hole. After it was killed and lost its data, numbers continue above those that were issued.
 func TestRedisServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := loopback.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := fmt.Sprintf("127.0.0.1:%d", port)
 	db, tag := redisTag(t, Tag{Step: 100})
 	var nodes []*Redis
 	for range 2 {
@@ -96,7 +95,7 @@ func TestRedisServer(t *testing.T) {
 	}
 	dst := make([]uint64, 2)
 	if err := nodes[0].Fill(t.Context(), tag, dst); err != nil || dst[1] != maxRedisNumber {
-		t.Errorf("%v, %v", dst, err)
+		t.Errorf("ids %v, want the last one at the maximum; error %v", dst, err)
 	}
 	if err := nodes[0].Fill(t.Context(), tag, dst[:1]); err == nil {
 		t.Error("a number above the largest")

@@ -172,7 +172,7 @@ func TestRedisRefusals(t *testing.T) {
 	fill(1, "no_redis")
 	for address, ok := range map[string]bool{"redis://127.0.0.1:6379/0": true, "rediss://user:secret@host:6380/2": true, "127.0.0.1:6379": false, "http://host": false, "redis://host:6379/x": false} {
 		if err := (Config{Redis: address}).Check(); (err == nil) != ok {
-			t.Errorf("%s: %v", address, err)
+			t.Errorf("%s: error %v, want success %v", address, err, ok)
 		}
 	}
 }

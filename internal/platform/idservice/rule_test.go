@@ -146,25 +146,25 @@ func TestUsedUpDigitsOfADayAreRefused(t *testing.T) {
 		wakeAt(t, "2026-11-21T12:00:00Z")
 		r := rules(t, db, clock.System{})
 		if ids := nextRule(t, r, "a", 95); ids[0] != "A26112101" || ids[94] != "A26112195" {
-			t.Fatal(ids)
+			t.Fatalf("ids %v, want A26112101 to A26112195", ids)
 		}
 		used := func(n int) {
 			t.Helper()
 			if _, err := r.Next(t.Context(), "a", n); !hasReason(err, errs.Exhausted, "ids_used_up") {
-				t.Fatal(err)
+				t.Fatalf("error %v, want the reason ids_used_up", err)
 			}
 		}
 		used(5)
 		if ids := nextRule(t, r, "a", 4); ids[3] != "A26112199" {
-			t.Fatal(ids)
+			t.Fatalf("ids %v, want them to end with A26112199", ids)
 		}
 		used(1)
 		if _, err := rules(t, db, clock.System{}).Next(t.Context(), "a", 1); !hasReason(err, errs.Exhausted, "ids_used_up") {
-			t.Fatal(err)
+			t.Fatalf("error %v, want the reason ids_used_up", err)
 		}
 		time.Sleep(24 * time.Hour)
 		if ids := nextRule(t, r, "a", 2); ids[0] != "A26112201" {
-			t.Fatal(ids)
+			t.Fatalf("ids %v, want them to begin with A26112201", ids)
 		}
 		// A century later the texts would repeat, so the numbers continue.
 		for range 400 {
@@ -178,14 +178,14 @@ func TestUsedUpDigitsOfADayAreRefused(t *testing.T) {
 			}
 		}
 		if _, err := r.Next(t.Context(), "b", 1); !hasReason(err, errs.NotFound, "no_tag") {
-			t.Error(err)
+			t.Errorf("error %v, want the reason no_tag", err)
 		}
 		if err := tagsOf(t, db).DeleteTag(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
 		r.Forget("a")
 		if _, err := r.Next(t.Context(), "a", 1); !hasReason(err, errs.NotFound, "no_tag") {
-			t.Error(err)
+			t.Errorf("error %v, want the reason no_tag", err)
 		}
 	})
 }
@@ -200,10 +200,10 @@ func TestARuleServesThroughAnOutage(t *testing.T) {
 		way.unavailable.Store(true)
 		nextRule(t, r, "a", 9)
 		if _, err := r.Next(t.Context(), "a", 1); !hasReason(err, errs.Unavailable, "ids_unavailable") {
-			t.Fatal(err)
+			t.Fatalf("error %v, want the reason ids_unavailable", err)
 		}
 		if _, err := r.Next(t.Context(), "other", 1); !hasReason(err, errs.Unavailable, "ids_unavailable") {
-			t.Fatal(err)
+			t.Fatalf("error %v, want the reason ids_unavailable", err)
 		}
 		way.unavailable.Store(false)
 		time.Sleep(3 * time.Second)

@@ -108,7 +108,7 @@ func TestSegmentsModel(t *testing.T) {
 				dst := make([]uint64, rapid.IntRange(1, 90).Draw(t, "count"))
 				if err := n.Fill(t.Context(), tag, dst); err != nil {
 					if !n.way.unavailable.Load() && !n.way.loseAnswers.Load() && !errs.Is(err, errs.Unavailable) {
-						t.Fatal(err)
+						t.Fatalf("error %v, want one of the kind unavailable", err)
 					}
 					return
 				}
@@ -169,7 +169,7 @@ func TestSegmentsServeThroughAnOutage(t *testing.T) {
 		for range 3 {
 			err := s.Fill(t.Context(), "a", dst[:1])
 			if !hasReason(err, errs.Unavailable, "ids_unavailable") || errs.Of(err).Retry <= 0 {
-				t.Fatal(err)
+				t.Fatalf("error %v, want ids_unavailable with a time to retry", err)
 			}
 		}
 		before := way.writes.Load()
@@ -245,12 +245,12 @@ func TestASegmentEndsAtItsMaximum(t *testing.T) {
 	}
 	for range 2 {
 		if err := s.Fill(t.Context(), "a", dst[:1]); !hasReason(err, errs.Exhausted, "ids_used_up") {
-			t.Fatal(err)
+			t.Fatalf("error %v, want the reason ids_used_up", err)
 		}
 	}
 	tag.Maximum = 149
 	if _, err := tagsOf(t, db).PutTag(t.Context(), tag); !hasReason(err, errs.Invalid, "bad_tag") {
-		t.Error(err)
+		t.Errorf("error %v, want the reason bad_tag", err)
 	}
 	tag.Maximum = 151
 	put(t, db, tag)
@@ -258,11 +258,11 @@ func TestASegmentEndsAtItsMaximum(t *testing.T) {
 		t.Fatalf("got number %d, %v", dst[0], err)
 	}
 	if err := s.Fill(t.Context(), "b", dst); !hasReason(err, errs.NotFound, "no_tag") {
-		t.Error(err)
+		t.Errorf("error %v, want the reason no_tag", err)
 	}
 	put(t, db, idservice.Tag{Name: "u", Scheme: idservice.SchemeULID})
 	if err := s.Fill(t.Context(), "u", dst); !hasReason(err, errs.Invalid, "bad_tag") {
-		t.Error(err)
+		t.Errorf("error %v, want the reason bad_tag", err)
 	}
 }
 
@@ -281,7 +281,7 @@ func TestADeletedSegmentIsForgotten(t *testing.T) {
 	}
 	s.Forget("a")
 	if err := s.Fill(t.Context(), "a", dst); !hasReason(err, errs.NotFound, "no_tag") {
-		t.Error(err)
+		t.Errorf("error %v, want the reason no_tag", err)
 	}
 	put(t, db, tag)
 	if err := s.Fill(t.Context(), "a", dst); err != nil || dst[0] != 101 {
@@ -320,7 +320,7 @@ func TestEndedSegmentsAreNotRetried(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if err := s.Fill(t.Context(), "deleted", make([]uint64, 1)); !hasReason(err, errs.NotFound, "no_tag") {
-			t.Error(err)
+			t.Errorf("error %v, want the reason no_tag", err)
 		}
 		cancel()
 		if err := <-ended; err != nil || log.Len() > 0 {

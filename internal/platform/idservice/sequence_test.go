@@ -179,35 +179,35 @@ func TestAnOwnerStopsBeforeItsSuccessorStarts(t *testing.T) {
 		ctx := t.Context()
 		last, err := a.Next(ctx, 5)
 		if err != nil || last != 1 {
-			t.Fatalf("%d, %v", last, err)
+			t.Fatalf("the first number is %d, %v, want 1", last, err)
 		}
 		if _, err := b.Next(ctx, 5); !elsewhere(err) || errs.Of(err).Retry != lease {
-			t.Fatal(err)
+			t.Fatalf("error %v, want sequence_elsewhere with a retry after the lease", err)
 		}
 		a.way.unavailable.Store(true)
 		time.Sleep(lease - margin - time.Millisecond)
 		if last, err = a.Next(ctx, 5); err != nil || last != 2 {
-			t.Fatalf("%d, %v", last, err)
+			t.Fatalf("just before its lease ends the owner issued %d, %v, want 2", last, err)
 		}
 		time.Sleep(time.Millisecond)
 		if _, err := a.Next(ctx, 5); !hasReason(err, errs.Unavailable, "ids_unavailable") {
-			t.Fatal(err)
+			t.Fatalf("error %v, want the reason ids_unavailable", err)
 		}
 		if _, err := a.Peek(ctx, 5); !errs.Is(err, errs.Unavailable) {
-			t.Fatal(err)
+			t.Fatalf("error %v, want one of the kind unavailable", err)
 		}
 		time.Sleep(margin - time.Millisecond)
 		if _, err := b.Next(ctx, 5); !elsewhere(err) || errs.Of(err).Retry > retryAtOnce {
-			t.Fatal(err)
+			t.Fatalf("error %v, want sequence_elsewhere with a retry at once", err)
 		}
 		time.Sleep(time.Millisecond)
 		if last, err = b.Next(ctx, 5); err != nil || last != 10_001 {
-			t.Fatalf("%d, %v", last, err)
+			t.Fatalf("the next owner issued %d, %v, want 10001", last, err)
 		}
 		a.way.unavailable.Store(false)
 		time.Sleep(3 * time.Second)
 		if _, err := a.Next(ctx, 5); !elsewhere(err) {
-			t.Fatal(err)
+			t.Fatalf("error %v, want sequence_elsewhere", err)
 		}
 		// b continues while it renews; when it stops, a need not wait.
 		running := make(chan error)
@@ -215,17 +215,17 @@ func TestAnOwnerStopsBeforeItsSuccessorStarts(t *testing.T) {
 		go func() { running <- b.all.Run(whole) }()
 		time.Sleep(10 * lease)
 		if _, err := a.Next(ctx, 5); !elsewhere(err) {
-			t.Fatal(err)
+			t.Fatalf("error %v, want sequence_elsewhere", err)
 		}
 		stop()
 		if err := <-running; err != nil {
 			t.Fatal(err)
 		}
 		if _, err := b.Next(ctx, 5); !hasReason(err, errs.Unavailable, "closing") {
-			t.Fatal(err)
+			t.Fatalf("error %v, want the reason closing", err)
 		}
 		if last, err = a.Next(ctx, 5); err != nil || last != 20_001 {
-			t.Fatalf("%d, %v", last, err)
+			t.Fatalf("the first owner, which took the section over again, issued %d, %v, want 20001", last, err)
 		}
 	})
 }
@@ -270,7 +270,7 @@ func TestALateBoundIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := b.Next(ctx, 5); !elsewhere(err) {
-			t.Fatal(err)
+			t.Fatalf("error %v, want sequence_elsewhere", err)
 		}
 		var last uint64
 		a.way.before = func() { // it raises from 100 to 200
@@ -284,10 +284,10 @@ func TestALateBoundIsRefused(t *testing.T) {
 			}
 		}
 		if _, err := a.Next(ctx, 5); !elsewhere(err) {
-			t.Fatal(err)
+			t.Fatalf("error %v, want sequence_elsewhere", err)
 		}
 		if last < 1101 {
-			t.Fatal(last)
+			t.Fatalf("the last number is %d, want at least 1101", last)
 		}
 		c := newSeqNode(t, db, idservice.SequencesConfig{Exclusive: true}) // b is gone, but its bound remains
 		if v, err := c.Next(ctx, 5); err != nil || v <= last {
@@ -321,7 +321,7 @@ func TestSequencesOfManyCallers(t *testing.T) {
 						v, err := n.Next(whole, key)
 						if err != nil {
 							if !errs.Is(err, errs.Unavailable) && !errors.Is(err, context.Canceled) {
-								t.Error(err)
+								t.Errorf("error %v, want one of the kind unavailable, or %v", err, context.Canceled)
 							}
 							return
 						}
@@ -358,7 +358,7 @@ func TestBoundsAreStoredSeldom(t *testing.T) {
 		const keys = 300_000 // three sections
 		for key := uint64(0); key < keys; key++ {
 			if v, err := n.NextN(ctx, key, 20); err != nil || v != 1 {
-				t.Fatalf("%d, %v", v, err)
+				t.Fatalf("the first numbers of a key begin at %d, %v, want 1", v, err)
 			}
 		}
 		if got := n.way.writes.Load(); got != 1+3 { // the lease, and each section
@@ -437,7 +437,7 @@ func TestSequencesAreBoundedInMemory(t *testing.T) {
 		}
 		small := newSeqNode(t, db, idservice.SequencesConfig{Exclusive: true, MaxPages: 1})
 		if _, err := small.Next(ctx, 5); !hasReason(err, errs.Exhausted, "sequence_memory") {
-			t.Error(err)
+			t.Errorf("error %v, want the reason sequence_memory", err)
 		}
 	})
 }
@@ -451,20 +451,20 @@ func TestASequenceEndsAtItsMaximum(t *testing.T) {
 	n := newSeqNode(t, db, idservice.SequencesConfig{})
 	for _, count := range []int{0, -1, 10_001} {
 		if _, err := n.NextN(ctx, 1, count); !hasReason(err, errs.Invalid, "bad_batch") {
-			t.Errorf("%d: %v", count, err)
+			t.Errorf("a request for %d numbers returned %v, want bad_batch", count, err)
 		}
 	}
 	if v, err := n.NextN(ctx, 1, 10_000); err != nil || v != 1 {
-		t.Fatalf("%d, %v", v, err)
+		t.Fatalf("10,000 numbers begin at %d, %v, want 1", v, err)
 	}
 	if _, err := n.NextN(ctx, 1, 6); !hasReason(err, errs.Exhausted, "ids_used_up") {
-		t.Error(err)
+		t.Errorf("error %v, want the reason ids_used_up", err)
 	}
 	if v, err := n.NextN(ctx, 1, 5); err != nil || v != 10_001 {
-		t.Errorf("%d, %v", v, err)
+		t.Errorf("the next numbers begin at %d, %v, want 10001", v, err)
 	}
 	if _, err := n.Next(ctx, 1); !hasReason(err, errs.Exhausted, "ids_used_up") {
-		t.Error(err)
+		t.Errorf("error %v, want the reason ids_used_up", err)
 	}
 	tag.Maximum = 30_000
 	put(t, db, tag)
@@ -472,18 +472,18 @@ func TestASequenceEndsAtItsMaximum(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := n.Next(ctx, 1); !hasReason(err, errs.NotFound, "no_tag") {
-		t.Error(err)
+		t.Errorf("error %v, want the reason no_tag", err)
 	}
 	put(t, db, tag)
 	if v, err := n.Next(ctx, 1); err != nil || v <= 10_005 {
 		t.Errorf("created again it begins with %d, %v", v, err)
 	}
 	if _, err := n.all.Of(ctx, "other"); !hasReason(err, errs.NotFound, "no_tag") {
-		t.Error(err)
+		t.Errorf("error %v, want the reason no_tag", err)
 	}
 	for _, c := range []idservice.SequencesConfig{{Lease: time.Second}, {Margin: -1}} {
 		if _, err := idservice.NewSequences(ctx, counterDeps(db, clock.System{}), c); !hasReason(err, errs.Invalid, "bad_config") {
-			t.Errorf("%+v: %v", c, err)
+			t.Errorf("the configuration %+v returned %v, want bad_config", c, err)
 		}
 	}
 }
@@ -518,7 +518,7 @@ func TestLostAnswersOfBounds(t *testing.T) {
 			}
 		}
 		if !slices.IsSorted(all) || len(slices.Compact(all)) != len(all) {
-			t.Errorf("%v", all)
+			t.Errorf("the numbers are %v, want them sorted and each once", all)
 		}
 		if all[len(all)-1] != uint64(len(all)) {
 			t.Errorf("got %d numbers up to %d: the node considered its section another's", len(all), all[len(all)-1])

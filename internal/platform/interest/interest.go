@@ -1,9 +1,9 @@
-// Package interest tells nodes what changes in things that they are interested in, because clients there show them: which users have read on in conversations
-// with an open list of readers, and which posts on screens have changed. Each topic has a Service of its own.
+// Package interest notifies nodes of changes to what their clients show: read cursors in conversations whose list of readers is open, and posts on
+// screens. Each topic has its own Service.
 //
-// Each node tells all others in which keys, conversations or posts, it is interested, and says so again every few seconds. The node that stores a change looks
-// up whom this concerns; usually nobody, and then it costs a look-up. All of this is soft state. A node that restarted, or forgot, says so in
-// its next answer, and the bus says where messages may be lost: then Missed is called, and those who are interested read the cursors again.
+// Each node tells all others in which keys (conversations or posts) it is interested, and renews this every few seconds. The node that stores a change looks
+// up the interested nodes. Usually there are none, and the change costs one look-up. All of this is soft state. A node that restarted, or forgot, says so in
+// its next answer, and the bus reports where messages may be lost. Then Missed is called, and the interested nodes read the current state again.
 //
 // It uses the bus only. All methods are safe for concurrent use; Publish, Remove and Wanted do not block.
 package interest

@@ -97,7 +97,7 @@ func TestAPausedNodeCannotCompleteAnothersAttempt(t *testing.T) {
 	must(t, f.nodes[0].Rescue(t.Context()))
 	must(t, f.nodes[0].Rescue(t.Context()))
 	if i := get(t, f.nodes[0], id); i.State != job.Available || i.Failures != 1 {
-		t.Fatalf("%+v", i)
+		t.Fatalf("the job of a dead process is %+v after two rescues, want it available with one failure", i)
 	}
 	f.passDelays()
 	start(t, f.nodes[0], workers(1, func(context.Context, job.Job[work]) error {
@@ -114,7 +114,7 @@ func TestAPausedNodeCannotCompleteAnothersAttempt(t *testing.T) {
 	}
 	close(fail)
 	if i := reaches(t, f.nodes[0], id, job.Discarded); i.Error != errWork.Error() || i.Attempt != 2 {
-		t.Errorf("%+v", i)
+		t.Errorf("the rescued job is %+v, want it discarded with its error in the second attempt", i)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestAJobIsClaimedOnce(t *testing.T) {
 	f.nodes[1].Wake()
 	eventually.Receive(t, "the second node's next claim", atClaim)
 	if i := get(t, f.nodes[1], id); i.State != job.Running || i.Attempt != 1 || i.AttemptedBy != f.names[0] {
-		t.Errorf("%+v", i)
+		t.Errorf("the claimed job is %+v, want the first attempt still running on the first node", i)
 	}
 	close(end)
 	close(goOn)
@@ -169,7 +169,7 @@ func TestAStoppedNodesAttemptIsNoFailure(t *testing.T) {
 	eventually.Receive(t, "the attempt", began)
 	stop()
 	if i := get(t, f.nodes[0], id); i.State != job.Available || i.Failures != 0 {
-		t.Fatalf("%+v", i)
+		t.Fatalf("the job of a stopped node is %+v, want it available without failures", i)
 	}
 	start(t, f.process(0), workers(1, func(context.Context, job.Job[work]) error { return nil }))
 	reaches(t, f.nodes[0], id, job.Completed)
@@ -188,7 +188,7 @@ func TestALostClaimIsRepeated(t *testing.T) {
 	})
 	start(t, f.nodes[0], workers(1, func(context.Context, job.Job[work]) error { return nil }))
 	if i := reaches(t, f.nodes[0], insert(t, f.nodes[0], 1, job.Options{MaxFailures: 1}), job.Completed); i.Attempt != 2 || i.Failures != 0 {
-		t.Errorf("%+v", i)
+		t.Errorf("the job is %+v, want it completed in the second attempt, without failures", i)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestAnUnknownKindWaits(t *testing.T) {
 	var i job.Info
 	eventually.True(t, "the job was tried", func() bool { i = get(t, f.nodes[0], id); return i.Attempt == 1 && i.State == job.Available })
 	if i.Failures != 0 || !i.Due.After(f.clock.Now()) {
-		t.Errorf("%+v", i)
+		t.Errorf("the job that was tried is %+v, want it due later, without failures", i)
 	}
 	stop()
 	f.passDelays()

@@ -31,10 +31,10 @@ func TestAJobRunsWithItsArguments(t *testing.T) {
 	must(t, err)
 	j := eventually.Receive(t, "the job", got)
 	if j.ID != done.ID || j.Args != (work{N: 7, Text: "seven"}) || j.Attempt != 1 || j.Failures != 0 || !j.Created.Equal(f.clock.Now()) {
-		t.Errorf("%+v", j)
+		t.Errorf("the job that ran is %+v, want the first attempt with its arguments", j)
 	}
 	if i := reaches(t, s, done.ID, job.Completed); string(i.Args) != `{"n":7,"text":"seven"}` || i.Attempt != 1 || i.AttemptedBy != "node-a" || i.Finished.IsZero() || len(got) != 0 {
-		t.Errorf("%+v", i)
+		t.Errorf("the completed job is %+v, want one attempt by node-a", i)
 	}
 }
 
@@ -50,14 +50,14 @@ func TestARolledBackJobDoesNotExist(t *testing.T) {
 		return errBroken
 	})
 	if !errors.Is(err, errBroken) {
-		t.Fatal(err)
+		t.Fatalf("error %v, want %v", err, errBroken)
 	}
 	must(t, f.dbs[0].Write(t.Context(), func(tx *sql.Tx) (err error) {
 		kept, err = s.InsertTx(t.Context(), tx, work{N: 2}, job.Options{Unique: "key"})
 		return err
 	}))
 	if kept.Duplicate || rolledBack.Duplicate {
-		t.Errorf("%+v, %+v", rolledBack, kept)
+		t.Errorf("the inserts of the rolled-back and the kept transaction returned %+v, %+v, want no duplicates", rolledBack, kept)
 	}
 	var ran synclist.List[int]
 	start(t, s, workers(1, func(_ context.Context, j job.Job[work]) error { ran.Add(j.Args.N); return nil }))
@@ -85,7 +85,7 @@ func TestAUniqueKeyInsertsOnce(t *testing.T) {
 		t.Errorf("the key is of %d; want %d", second, first)
 	}
 	if state, err := s.Cancel(t.Context(), first); err != nil || state != job.Cancelled {
-		t.Fatal(state, err)
+		t.Fatalf("state %v, want %v; error %v", state, job.Cancelled, err)
 	}
 	third := try(false)
 	stop := start(t, s, workers(1, func(context.Context, job.Job[work]) error { return nil }))
@@ -124,13 +124,13 @@ func TestAScheduledJobWaits(t *testing.T) {
 	f.clock.Advance(time.Hour - time.Millisecond)
 	reaches(t, s, insert(t, s, 3, job.Options{Priority: job.Low}), job.Completed)
 	if i := get(t, s, later); i.State != job.Available || i.Attempt != 0 {
-		t.Errorf("%+v", i)
+		t.Errorf("a millisecond before it is due the job is %+v, want it available and not attempted", i)
 	}
 	f.clock.Advance(time.Millisecond)
 	s.Wake()
 	reaches(t, s, later, job.Completed)
 	if all := ran.All(); !slices.Equal(all, []int{2, 3, 1}) {
-		t.Errorf("%v", all)
+		t.Errorf("the jobs ran in the order %v, want 2, 3, 1", all)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestDelaysBetweenAttemptsGrow(t *testing.T) {
 		s.Wake()
 	}
 	if i := reaches(t, s, id, job.Discarded); i.Attempt != 15 {
-		t.Errorf("%+v", i)
+		t.Errorf("the discarded job is %+v, want 15 attempts", i)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestAPoisonJobBecomesADeadLetter(t *testing.T) {
 	close(repaired)
 	must(t, s.Retry(t.Context(), poison, nil))
 	if i := reaches(t, s, poison, job.Completed); i.Failures != 0 || i.Attempt != 4 {
-		t.Errorf("%+v", i)
+		t.Errorf("the retried job is %+v, want it completed in the 4th attempt, without failures", i)
 	}
 }
 
@@ -203,17 +203,17 @@ func TestDeadLettersOfAKindAreRetriedTogether(t *testing.T) {
 	s := f.nodes[0]
 	for n := range 250 {
 		if state, err := s.Discard(t.Context(), insert(t, s, n, job.Options{}), nil); err != nil || state != job.Discarded {
-			t.Fatal(state, err)
+			t.Fatalf("state %v, want %v; error %v", state, job.Discarded, err)
 		}
 	}
 	if n, err := s.RetryDiscarded(t.Context(), "other", nil); n != 0 || err != nil {
-		t.Error(n, err)
+		t.Errorf("%d jobs of another kind are retried, want 0; error %v", n, err)
 	}
 	if n, err := s.RetryDiscarded(t.Context(), "work", nil); n != 250 || err != nil {
-		t.Error(n, err)
+		t.Errorf("%d jobs are retried, want 250; error %v", n, err)
 	}
 	if list, err := s.List(t.Context(), job.Available, job.DefaultQueue, 1000); err != nil || len(list) != 250 {
-		t.Error(len(list), err)
+		t.Errorf("%d jobs are available, want 250; error %v", len(list), err)
 	}
 }
 
@@ -234,18 +234,18 @@ func TestAWorkerDecidesAboutItsJob(t *testing.T) {
 	}))
 	ids := []int64{0, insert(t, s, 1, job.Options{MaxFailures: 1}), insert(t, s, 2, job.Options{}), insert(t, s, 3, job.Options{})}
 	if i := reaches(t, s, ids[2], job.Cancelled); i.Error != errWork.Error() {
-		t.Errorf("%+v", i)
+		t.Errorf("the job that cancels itself is %+v, want its error", i)
 	}
 	if i := reaches(t, s, ids[3], job.Discarded); i.Error != errWork.Error() || i.Attempt != 1 {
-		t.Errorf("%+v", i)
+		t.Errorf("the job with a final error is %+v, want it discarded in its first attempt", i)
 	}
 	if i := get(t, s, ids[1]); i.State != job.Available || i.Failures != 0 || !i.Due.Equal(f.clock.Now().Add(time.Hour).UTC()) {
-		t.Errorf("%+v", i)
+		t.Errorf("the snoozed job is %+v, want it available in an hour, without failures", i)
 	}
 	f.clock.Advance(time.Hour)
 	s.Wake()
 	if i := reaches(t, s, ids[1], job.Completed); i.Attempt != 2 || i.Failures != 0 {
-		t.Errorf("%+v", i)
+		t.Errorf("the snoozed job is %+v at its end, want 2 attempts without failures", i)
 	}
 }
 
@@ -263,24 +263,24 @@ func TestACancelledJobEnds(t *testing.T) {
 	eventually.Receive(t, "the attempt", began)
 	waiting := insert(t, f.nodes[0], 2, job.Options{})
 	if state, err := f.nodes[0].Cancel(t.Context(), waiting); err != nil || state != job.Cancelled {
-		t.Fatal(state, err)
+		t.Fatalf("state %v, want %v; error %v", state, job.Cancelled, err)
 	}
 	if state, err := f.nodes[0].Cancel(t.Context(), running); err != nil || state != job.Running {
-		t.Fatal(state, err)
+		t.Fatalf("state %v, want %v; error %v", state, job.Running, err)
 	}
 	eventually.True(t, "the attempt has ended", func() bool { return get(t, f.nodes[0], running).State != job.Running })
 	if i := get(t, f.nodes[0], running); i.State != job.Cancelled || i.Attempt != 1 || i.Cancelling || i.Unique != "" {
-		t.Fatalf("%+v", i)
+		t.Fatalf("the running job that was cancelled is %+v, want one attempt and no unique key", i)
 	}
 	if state, err := f.nodes[0].Cancel(t.Context(), running); err != nil || state != job.Cancelled {
-		t.Error(state, err)
+		t.Errorf("state %v, want %v; error %v", state, job.Cancelled, err)
 	}
 	if _, err := f.nodes[0].Cancel(t.Context(), running+1000); !errors.Is(err, job.ErrNoJob) {
-		t.Error(err)
+		t.Errorf("error %v, want %v", err, job.ErrNoJob)
 	}
 	stop()
 	if i := get(t, f.nodes[0], waiting); i.State != job.Cancelled || i.Attempt != 0 || len(began) != 0 {
-		t.Errorf("%+v", i)
+		t.Errorf("the waiting job that was cancelled is %+v, want no attempt", i)
 	}
 }
 
@@ -292,7 +292,7 @@ func TestAnAttemptHasADeadline(t *testing.T) {
 		return ctx.Err()
 	}))
 	if i := reaches(t, s, insert(t, s, 1, job.Options{Timeout: time.Millisecond, MaxFailures: 1}), job.Discarded); i.Error != context.DeadlineExceeded.Error() {
-		t.Errorf("%+v", i)
+		t.Errorf("the job beyond its timeout is %+v, want the error of its deadline", i)
 	}
 }
 
@@ -311,7 +311,7 @@ func TestAWorkerMayIgnoreItsDeadline(t *testing.T) {
 	t.Cleanup(func() { close(release) })
 	stuck := insert(t, s, 1, job.Options{Timeout: time.Millisecond, MaxFailures: 1})
 	if i := reaches(t, s, stuck, job.Discarded); !strings.Contains(i.Error, "did not return after its deadline") {
-		t.Errorf("%+v", i)
+		t.Errorf("the job that ignores its deadline is %+v, want an error that says so", i)
 	}
 	next := insert(t, s, 2, job.Options{})
 	for range 2 { // the second one is claimed in a round that began after next was inserted
@@ -323,7 +323,7 @@ func TestAWorkerMayIgnoreItsDeadline(t *testing.T) {
 	release <- struct{}{}
 	reaches(t, s, next, job.Completed)
 	if i := get(t, s, stuck); i.State != job.Discarded || i.Attempt != 1 || i.Failures != 1 {
-		t.Errorf("%+v", i)
+		t.Errorf("the stuck job is %+v after its return, want it still discarded after one attempt", i)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/lease"
 )
 
-// Of several nodes that share an outbox, one dispatches at a time, so that each user's events stay in order. The cluster assigns the work
+// If several nodes share an outbox, one of them dispatches at a time, so that each user's events stay in order. The cluster assigns the work
 // by grants (Assigned, Revoked). A grant may end in the middle of a step, so a row of the database names the lease holder, whose step may be
 // in progress. The next holder waits until the row is released or its holder is dead.
 //

@@ -31,6 +31,8 @@ const maxInspected = 10_000
 
 // Metrics of the jobs. All methods are safe for concurrent use.
 type Metrics struct {
+	sampling sync.Mutex // held from a count until it is shown, so that no older count replaces it
+
 	attempts *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	jobs     *prometheus.GaugeVec
@@ -155,6 +157,8 @@ func (s *Service) Counts(ctx context.Context, queue string) (c Counts, err error
 
 // sample counts the jobs of the default queue and of the queues that this node runs.
 func (s *Service) sample(ctx context.Context) error {
+	s.metrics.sampling.Lock()
+	defer s.metrics.sampling.Unlock()
 	for _, queue := range s.metrics.names() {
 		c, err := s.Counts(ctx, queue)
 		if err != nil {

@@ -1,15 +1,15 @@
 // Package job runs durable background work: jobs, and the outbox of users' streams.
 //
-// A job (Service) is a row that is committed with the change that causes it. It runs at least once: again after an error, after a crash, and
-// at the same time on two nodes if one of them was declared dead but only paused. So workers are idempotent. Each attempt has a number, and only
-// the latest one can end its job. A job that fails too often is a dead letter, which operators retry. Jobs have no order, except by priority. A
+// A job (Service) is a row that is committed with the change that causes it. It runs at least once: it runs again after an error or a crash, and
+// may run on two nodes at the same time if one of them was declared dead but was only paused. So workers are idempotent. Each attempt has a number, and only
+// the latest attempt can end its job. A job that fails too often becomes a dead letter, which operators may retry. Jobs have no order, except by priority. A
 // periodic job (Every) is inserted once in each period. All methods of a Service may be called from many goroutines; Run is called once. No
 // other package names the tables.
 //
 // The outbox commits a change of the database together with the events that it causes in users'
 // streams. Events are dispatched at least once, those of one node in the order of its commits. Events of several nodes that change the
-// same rows are in order as well, if each changes the rows first and then calls Put. One node at a time dispatches (OutboxLease). The
-// quarantine keeps the positions of corrupt entries.
+// same rows are in order as well, if each node changes the rows first and then calls Put. One node at a time dispatches (OutboxLease). The
+// quarantine stores the positions of corrupt entries.
 package job
 
 import (

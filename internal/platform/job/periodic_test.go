@@ -63,7 +63,7 @@ func TestAPeriodicJobRunsOnceInEachPeriod(t *testing.T) {
 		list, err := f.nodes[0].List(t.Context(), job.Available, job.DefaultQueue, 10)
 		must(t, err)
 		if i := list[0]; len(list) != 1 || string(i.Args) != `{"n":7}` || i.Priority != job.High || i.Kind != "work" || !i.Due.Equal(f.clock.Now()) {
-			t.Errorf("%+v", list)
+			t.Errorf("jobs %+v, want one of the kind work that is due now", list)
 		}
 		f.clock.Advance(10 * time.Second) // any node may run it
 		stop := start(t, f.nodes[n%3], w)

@@ -1,9 +1,9 @@
 // Package lease has what all leases in the SQL database share: rows that say who holds something and in which term (Table), who is alive
 // (Heartbeats), and how long a holder may rely on its own lease (Validity).
 //
-// A lease has a row with a holder, a term that rises with each holder, and a mark, which is a number that its holders only raise: the
-// step of an outbox, the bound of a section of ids, the time up to which a worker may draw ids. Each change of a row is a compare-and-set
-// from the row that the caller read, so that of two callers one fails. Writes to other stores under a lease carry its term.
+// A lease has a row with a holder, a term that rises with each holder, and a mark. The mark is a number that its holders only raise: the
+// step of an outbox, the bound of a section of ids, or the time up to which a worker may generate ids. Each change of a row is a compare-and-set
+// from the row that the caller read, so that one of two concurrent callers fails. Writes to other stores under a lease carry its term.
 //
 // No clock of another machine is ever compared. A holder considers itself the holder only until its own clock says otherwise, and others
 // consider it dead only when their own clocks have measured a longer silence.

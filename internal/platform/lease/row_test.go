@@ -89,14 +89,14 @@ func TestManyRowsChangeAtOnce(t *testing.T) {
 	}
 	a, b := lease.Row{Holder: "a", Term: 1}, lease.Row{Holder: "b", Term: 2, Mark: 3}
 	if made := swap(); len(made) != 0 {
-		t.Errorf("%v", made)
+		t.Errorf("a swap of nothing returned %v, want nothing", made)
 	}
 	if made := swap(lease.Change{Key: key(1), New: a}, lease.Change{Key: key(2), New: a}, lease.Change{Key: key(3), Old: a, New: b}); !slices.Equal(made, []bool{true, true, false}) {
-		t.Errorf("%v", made)
+		t.Errorf("two new rows and one from a wrong state returned %v, want true, true, false", made)
 	}
 	other := lease.Key{Kind: "other", Number: 1}
 	if made := swap(lease.Change{Key: key(1), New: b}, lease.Change{Key: key(2), Old: a, New: b}, lease.Change{Key: other, New: a}); !slices.Equal(made, []bool{false, true, true}) {
-		t.Errorf("%v", made)
+		t.Errorf("a row that exists, a right state and a row of another kind returned %v, want false, true, true", made)
 	}
 	list := func(kind string) map[lease.Key]lease.Row {
 		rows, err := table.List(t.Context(), db.Read(), kind)
@@ -106,7 +106,7 @@ func TestManyRowsChangeAtOnce(t *testing.T) {
 		return rows
 	}
 	if got := list("k"); !maps.Equal(got, map[lease.Key]lease.Row{key(1): a, key(2): b}) {
-		t.Errorf("%+v", got)
+		t.Errorf("the rows of the kind are %+v, want a and b", got)
 	}
 	write(t, db, func(ctx context.Context, tx *sql.Tx) error { return table.Release(ctx, tx, "a") })
 	if got := list(""); !maps.Equal(got, map[lease.Key]lease.Row{key(1): {Term: 2}, key(2): b, other: {Term: 2}}) {

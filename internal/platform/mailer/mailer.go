@@ -1,5 +1,5 @@
-// Package mailer sends emails by the operator's SMTP server. The connection is encrypted, unless that server is on this machine. While most emails fail, further
-// ones are refused (package outgoing).
+// Package mailer sends emails through the operator's SMTP server. The connection is encrypted, unless that server is on this machine. While most emails fail, further
+// emails are refused (package outgoing).
 package mailer
 
 import (

@@ -1,8 +1,9 @@
 // Package nodecall makes calls to other nodes, by requests on the bus. Each kind of call declares what its failure means: FailFast, FailSafe or FailBack. FailSafe
 // calls go to all other nodes; the others go to one, which the caller names: the owner of a part of shared work, or whoever holds something in memory.
+// docs/decisions/0180-targets-and-failures-of-calls.md has all calls, and the policies that nothing needs.
 //
-// The names of nodes come from the view of the cluster that this node has read last (cluster.Service.Nodes and Owner). That view stays while the database with
-// the members does not answer. A call needs the bus only, so it reaches the known nodes also then.
+// The names of nodes come from the view of the cluster that this node read last (cluster.Service.Nodes and Owner). That view remains valid while the database
+// does not answer. A call needs the bus only, so it then still reaches the known nodes.
 //
 // All types are values, and safe for concurrent use.
 package nodecall

@@ -94,7 +94,7 @@ func TestSpansThatAreNotAcceptedAreCounted(t *testing.T) {
 			_, _ = w.Write(a.body)
 		}))
 		if s := send(t, tracing.Config{Endpoint: server.URL + "/of/my/own"}, 5); s != a.want {
-			t.Errorf("%s: %+v", name, s)
+			t.Errorf("%s: spans %+v, want %+v", name, s, a.want)
 		}
 		if path := <-paths; path != "/of/my/own" {
 			t.Errorf("%s: sent to %s", name, path)
@@ -108,7 +108,7 @@ func TestCheck(t *testing.T) {
 		"http://collector.example.com:4318": false, "127.0.0.1:4318": false, "https://user:secret@collector.example.com": false, "grpc://127.0.0.1": false} {
 		err := otlp.Check(tracing.Config{Endpoint: endpoint})
 		if (err == nil) != ok || err != nil && (!strings.HasPrefix(err.Error(), "tracing.endpoint: ") || strings.Contains(err.Error(), "secret")) {
-			t.Errorf("%q: %v", endpoint, err)
+			t.Errorf("%q: error %v, want success %v, and no secret", endpoint, err, ok)
 		}
 	}
 }

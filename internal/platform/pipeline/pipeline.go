@@ -1,9 +1,9 @@
-// Package pipeline reads the file that says what is made of each video: its renditions, images, watermark, and stages of the operator's own.
+// Package pipeline reads the file that defines what is made from each video: its renditions, images, watermark, and the operator's own stages.
 //
-// The graph has fixed parts: a file is inspected, its chunks are encoded, and the video is published when all that has to be made of it is made. Stages of the
-// operator's own are added to it by the names of their inputs. A file is checked as a whole before anything runs, and each fault names its line.
+// The graph has fixed parts: a file is inspected, its chunks are encoded, and the video is published when all required parts are done. The
+// operator's own stages are added to the graph by the names of their inputs. A file is checked as a whole before anything runs, and each error names its line.
 //
-// It runs nothing, and knows no videos. A Pipeline does not change.
+// The package only reads and checks: it runs nothing. A Pipeline does not change.
 package pipeline
 
 import (

@@ -38,7 +38,7 @@ func (s *Service) Statuses(ctx context.Context) (list []Status, err error) {
 
 const (
 	countsFor = 15 * time.Second
-	countTime = 5 * time.Second
+	countTime = time.Second
 )
 
 // counts are what the metrics show, read again when they are old.
@@ -52,6 +52,7 @@ var (
 	differencesDesc = prometheus.NewDesc("rialto_reconciliation_differences", "Differences between two stores that are not repaired.", []string{"comparison"}, nil)
 	correctedDesc   = prometheus.NewDesc("rialto_reconciliation_corrected", "Differences that were corrected when they were found, and that no operator has seen yet.", []string{"comparison"}, nil)
 	roundDesc       = prometheus.NewDesc("rialto_reconciliation_round_ended_seconds", "When the last round ended, in seconds since 1970; 0: none has.", []string{"comparison"}, nil)
+	comparedDesc    = prometheus.NewDesc("rialto_reconciliation_compared", "Items that the last whole round had.", []string{"comparison"}, nil)
 )
 
 // Describe is a prometheus.Collector's.
@@ -59,25 +60,27 @@ func (s *Service) Describe(out chan<- *prometheus.Desc) {
 	out <- differencesDesc
 	out <- correctedDesc
 	out <- roundDesc
+	out <- comparedDesc
 }
 
 // Collect is a prometheus.Collector's. Every node has the same figures, those of the database.
 func (s *Service) Collect(out chan<- prometheus.Metric) {
 	s.counts.mu.Lock()
 	defer s.counts.mu.Unlock()
-	if now := time.Now(); s.counts.list == nil || now.Sub(s.counts.at) > countsFor {
+	if now := time.Now(); now.Sub(s.counts.at) > countsFor { // after a failure, too: a scrape may not wait again and again for a database that hangs
+		s.counts.at = now
 		ctx, cancel := context.WithTimeout(context.Background(), countTime)
 		defer cancel()
-		list, err := s.Statuses(ctx)
-		if err != nil {
-			s.deps.Logger.Warn("the differences between stores could not be counted for the metrics", "error", err)
-			return
+		if list, err := s.Statuses(ctx); err != nil {
+			s.deps.Logger.Warn("the differences between stores could not be counted for the metrics, which show the former counts", "error", err)
+		} else {
+			s.counts.list = list
 		}
-		s.counts.list, s.counts.at = list, now
 	}
 	for _, v := range s.counts.list {
 		out <- prometheus.MustNewConstMetric(differencesDesc, prometheus.GaugeValue, float64(v.Differences), v.Comparison)
 		out <- prometheus.MustNewConstMetric(correctedDesc, prometheus.GaugeValue, float64(v.Corrected), v.Comparison)
 		out <- prometheus.MustNewConstMetric(roundDesc, prometheus.GaugeValue, float64(v.EndedMs)/1000, v.Comparison)
+		out <- prometheus.MustNewConstMetric(comparedDesc, prometheus.GaugeValue, float64(v.Compared), v.Comparison)
 	}
 }

@@ -1,9 +1,9 @@
-// Package reconciliation compares stores that have to agree, all the time and a little at a time, and repairs what an operator chooses.
+// Package reconciliation compares stores that must agree, continuously and in small steps, and repairs the differences that an operator chooses.
 //
-// A Comparison is one pair of stores, such as files and their rows. The coordinator gives each of them a bounded number of items every minute; one pass over all items is a
-// round, and the next one follows. What differs is a row until it is repaired, or a later round finds that it agrees. A repair is a durable job, committed with its entry in
-// the audit log. Only where one store is a figure of the other in the same database, the figure is corrected at once, in the transaction that stores the difference; the row
-// then stays until an operator has seen it.
+// A Comparison is a pair of stores, such as files and their rows. Every minute, the coordinator compares a bounded number of items of each pair. A round is one pass over all
+// items. Each difference has a row, until it is repaired or a later round finds that the stores agree. A repair is a durable job, which is committed with its entry in
+// the audit log. A count that can be computed from the other store in the same database is corrected at once, in the transaction that stores the difference. Its row
+// stays until an operator has seen it.
 //
 // It may use sqldb, job, cluster and auditlog. All methods are safe for concurrent use.
 package reconciliation
@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,17 +30,21 @@ import (
 type Comparison interface {
 	// Name is one word, such as files.
 	Name() string
-	// Compare compares some of the items that follow a position, "" at the beginning: about as many as limit. It leaves out what may still be on its way from one store
-	// to the other.
+	// Compare compares about limit items that follow a position; "" is the beginning. It skips items that may still be on their way from one store to the other.
 	Compare(ctx context.Context, after string, limit int) (Step, error)
-	// Repair makes the stores agree about a subject that Compare returned. It does nothing if they agree by now, and may be repeated. ErrNoRepair: it cannot.
+	// Repair makes the stores agree about a subject that Compare returned. It is idempotent, and does nothing if they agree by now. It returns ErrNoRepair if it cannot.
 	Repair(ctx context.Context, subject string) error
 }
 
-// ErrNotReady is what Compare returns while there is nothing to compare with, as when an index is built. The next minute tries again.
+// Slow is a Comparison of which a step may take longer than that of another: an item that cannot be divided needs the time.
+type Slow interface {
+	StepTime() time.Duration
+}
+
+// ErrNotReady is returned by Compare while a store cannot be compared, such as an index that is being built. The next minute tries again.
 var ErrNotReady = errors.New("the stores cannot be compared now")
 
-// ErrNoRepair is what Repair returns if only an operator can make the stores agree, such as by a file of a backup.
+// ErrNoRepair is returned by Repair if only an operator can make the stores agree, for example with a file from a backup.
 var ErrNoRepair = errors.New("the stores still differ, and neither says what the other should have: put back what is missing from a backup")
 
 // Step is what one call of Compare did.
@@ -56,10 +61,11 @@ type Step struct {
 type Difference struct {
 	// Subject names it, in at most 100 bytes, as in user 5 conversation 7 seq 9.
 	Subject string
-	// What differs, in at most 500 bytes, for operators.
-	What string
-	// Correct makes the stores agree in the transaction that stores the difference. It reports false if they agree by now: there is no difference then. It may run again after a failed commit. nil: an
-	// operator decides.
+	// Reason says what differs, and Values fill the blanks of its text: at most 500 bytes together.
+	Reason Reason
+	Values Values
+	// Correct makes the stores agree, in the transaction that stores the difference. It returns false if they agree by now: then there is no difference. It may run again after a failed commit.
+	// If it is nil, an operator decides.
 	Correct func(ctx context.Context, tx *sql.Tx) (bool, error)
 }
 
@@ -92,8 +98,11 @@ const (
 	defaultPerMinute = 6000
 	maxPerMinute     = 1_000_000
 	interval         = time.Minute
-	stepTime         = 30 * time.Second
-	// maxDifferences of a comparison are kept. Further ones are found again once those are repaired.
+	// defaultStepTime is how long a step may compare, unless its comparison is Slow.
+	defaultStepTime = 30 * time.Second
+	// storeTime bounds the transactions of a step.
+	storeTime = 30 * time.Second
+	// maxDifferences bounds the rows of a comparison. Further differences are found again once some of these are repaired.
 	maxDifferences = 1000
 	repairFailures = 5
 )
@@ -108,9 +117,10 @@ func (c Config) Check() error {
 
 // Service compares stores.
 type Service struct {
-	deps   Deps
-	config Config
-	counts counts
+	deps     Deps
+	config   Config
+	stepTime time.Duration // shorter in tests
+	counts   counts
 }
 
 var migrations = []string{
@@ -120,12 +130,17 @@ var migrations = []string{
 	`CREATE TABLE reconciliation_differences (comparison TEXT NOT NULL, subject TEXT NOT NULL, what TEXT NOT NULL, found_ms BIGINT NOT NULL, round BIGINT NOT NULL, repairing BOOLEAN NOT NULL DEFAULT FALSE, PRIMARY KEY (comparison, subject))`,
 	// corrected: the stores agree since it was found, and no operator has seen it yet.
 	`ALTER TABLE reconciliation_differences ADD COLUMN corrected BOOLEAN NOT NULL DEFAULT FALSE`,
+	// Before, differences were English sentences. The next round finds again what still differs.
+	`DROP TABLE reconciliation_differences`,
+	// details: the values of the reason, in JSON; unrepairable: a repair was tried, and only an operator can make the stores agree.
+	`CREATE TABLE reconciliation_differences (comparison TEXT NOT NULL, subject TEXT NOT NULL, reason TEXT NOT NULL, details TEXT NOT NULL, found_ms BIGINT NOT NULL, round BIGINT NOT NULL, repairing BOOLEAN NOT NULL DEFAULT FALSE,
+		corrected BOOLEAN NOT NULL DEFAULT FALSE, unrepairable BOOLEAN NOT NULL DEFAULT FALSE, PRIMARY KEY (comparison, subject))`,
 }
 
 // New creates the tables if they are missing.
 func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	config.PerMinute = cmp.Or(config.PerMinute, defaultPerMinute)
-	return &Service{deps: deps, config: config}, deps.DB.Migrate(ctx, "reconciliation", migrations)
+	return &Service{deps: deps, config: config, stepTime: defaultStepTime}, deps.DB.Migrate(ctx, "reconciliation", migrations)
 }
 
 // Run compares until ctx ends.
@@ -151,19 +166,19 @@ func (s *Service) Step(ctx context.Context) error {
 
 // step compares the next items of one comparison, and stores what it found with the position.
 func (s *Service) step(ctx context.Context, c Comparison) error {
-	ctx, cancel := context.WithTimeout(ctx, stepTime)
-	defer cancel()
 	r, err := s.round(ctx, c.Name())
 	if err != nil {
 		return err
 	}
-	did, err := c.Compare(ctx, r.Position, s.config.PerMinute)
+	did, err := s.compare(ctx, c, r)
 	if errors.Is(err, ErrNotReady) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, storeTime) // also if the comparison has used all its time
+	defer cancel()
 	var stored []Found
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
 		stored, err = s.store(ctx, tx, r, did)
@@ -172,10 +187,22 @@ func (s *Service) step(ctx context.Context, c Comparison) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range stored {
-		s.deps.Logger.Error("two stores differ", "comparison", c.Name(), "subject", d.Subject, "what", d.What, "corrected", d.Corrected)
+	for i := range stored {
+		f := &stored[i]
+		s.deps.Logger.Error("two stores differ", "comparison", c.Name(), "subject", f.Subject, "what", f.What(), "corrected", f.Corrected)
 	}
 	return nil
+}
+
+// compare compares for as long as a step of the comparison may take.
+func (s *Service) compare(ctx context.Context, c Comparison, r Round) (Step, error) {
+	most := s.stepTime
+	if slow, ok := c.(Slow); ok {
+		most = slow.StepTime()
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	return c.Compare(ctx, r.Position, s.config.PerMinute)
 }
 
 // store stores the result of a step, and returns the differences. It does nothing if another node has stored one meanwhile.
@@ -210,6 +237,10 @@ func (s *Service) storeDifferences(ctx context.Context, tx *sql.Tx, r Round, lis
 	}
 	for _, d := range list {
 		f := Found{Difference: d, Comparison: r.Comparison, FoundMs: now}
+		details, err := json.Marshal(d.Values)
+		if err != nil {
+			return nil, err
+		}
 		if d.Correct != nil {
 			if f.Corrected, err = d.Correct(ctx, tx); err != nil {
 				return nil, err
@@ -218,7 +249,7 @@ func (s *Service) storeDifferences(ctx context.Context, tx *sql.Tx, r Round, lis
 				continue
 			}
 		}
-		done, err := tx.ExecContext(ctx, `UPDATE reconciliation_differences SET what = $3, round = $4, corrected = $5 WHERE comparison = $1 AND subject = $2`, r.Comparison, d.Subject, d.What, r.Number, f.Corrected)
+		done, err := tx.ExecContext(ctx, `UPDATE reconciliation_differences SET reason = $3, details = $4, round = $5, corrected = $6, unrepairable = FALSE WHERE comparison = $1 AND subject = $2`, r.Comparison, d.Subject, d.Reason, string(details), r.Number, f.Corrected)
 		if err != nil {
 			return nil, err
 		}
@@ -233,7 +264,7 @@ func (s *Service) storeDifferences(ctx context.Context, tx *sql.Tx, r Round, lis
 			continue
 		}
 		kept++
-		if _, err := tx.ExecContext(ctx, `INSERT INTO reconciliation_differences (comparison, subject, what, found_ms, round, corrected) VALUES ($1, $2, $3, $4, $5, $6)`, r.Comparison, d.Subject, d.What, now, r.Number, f.Corrected); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO reconciliation_differences (comparison, subject, reason, details, found_ms, round, corrected) VALUES ($1, $2, $3, $4, $5, $6, $7)`, r.Comparison, d.Subject, d.Reason, string(details), now, r.Number, f.Corrected); err != nil {
 			return nil, err
 		}
 	}
@@ -256,6 +287,8 @@ type Round struct {
 
 // round returns how far a comparison is. The first call begins its first round.
 func (s *Service) round(ctx context.Context, name string) (r Round, err error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO reconciliation_rounds (comparison, position, round, checked, compared, began_ms, ended_ms) VALUES ($1, '', 1, 0, 0, $2, 0) ON CONFLICT DO NOTHING`,
 			name, s.deps.Clock.Now().UnixMilli()); err != nil {
@@ -266,6 +299,8 @@ func (s *Service) round(ctx context.Context, name string) (r Round, err error) {
 	})
 	return r, err
 }
+
+var errNoComparison = errs.New(errs.NotFound, "no_comparison", "there is no such comparison; ListComparisons has their names")
 
 // errNoDifference is the error of a difference that was repaired, or never was.
 var errNoDifference = errs.New(errs.NotFound, "no_difference", "there is no such difference any more; list them again")

@@ -31,6 +31,7 @@ type numbers struct {
 	// corrects: what is found is corrected at once. late: it agrees by then.
 	corrects, late bool
 	noRepair       bool
+	slow           bool // the time of a step is over behind its first number
 	calls          []string
 	count          int
 	fails          error
@@ -38,7 +39,7 @@ type numbers struct {
 
 func (n *numbers) Name() string { return "numbers" }
 
-func (n *numbers) Compare(_ context.Context, after string, limit int) (step reconciliation.Step, err error) {
+func (n *numbers) Compare(ctx context.Context, after string, limit int) (step reconciliation.Step, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.calls = append(n.calls, fmt.Sprint(after, "+", limit))
@@ -49,13 +50,17 @@ func (n *numbers) Compare(_ context.Context, after string, limit int) (step reco
 	for i := at + 1; i <= min(at+limit, n.count); i++ {
 		step.Items++
 		if n.wrong[i] {
-			d := reconciliation.Difference{Subject: fmt.Sprint("number ", i), What: "it is wrong"}
+			d := reconciliation.Difference{Subject: fmt.Sprint("number ", i), Reason: reconciliation.CountWrong, Values: reconciliation.Values{"counted": "7", "members": fmt.Sprint(i)}}
 			if n.corrects {
 				d.Correct = n.correct(i)
 			}
 			step.Differences = append(step.Differences, d)
 		}
 		step.Next = strconv.Itoa(i)
+		if n.slow {
+			<-ctx.Done()
+			return step, nil
+		}
 	}
 	if at+limit >= n.count {
 		step.Next = ""
@@ -130,15 +135,24 @@ func must(t *testing.T, err error) {
 
 func open(t *testing.T) *fixture {
 	t.Helper()
+	n := &numbers{count: 10}
+	f := openWith(t, n)
+	f.numbers = n
+	return f
+}
+
+// openWith opens a service with one comparison.
+func openWith(t *testing.T, c reconciliation.Comparison) *fixture {
+	t.Helper()
 	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
 	must(t, err)
-	f := &fixture{t: t, numbers: &numbers{count: 10}, clock: clocktest.NewManual()}
+	f := &fixture{t: t, clock: clocktest.NewManual()}
 	logger := slog.New(slog.DiscardHandler)
 	f.jobs, err = job.New(t.Context(), job.Deps{DB: db, Clock: f.clock, Logger: logger, Node: "a"}, job.Config{})
 	must(t, err)
 	f.audit, err = auditlog.New(t.Context(), db, f.clock)
 	must(t, err)
-	f.Service, err = reconciliation.New(t.Context(), reconciliation.Deps{DB: db, Jobs: f.jobs, Audit: f.audit, Comparisons: []reconciliation.Comparison{f.numbers}, Clock: f.clock, Logger: slog.New(slog.NewTextHandler(&f.log, nil))}, reconciliation.Config{PerMinute: 4})
+	f.Service, err = reconciliation.New(t.Context(), reconciliation.Deps{DB: db, Jobs: f.jobs, Audit: f.audit, Comparisons: []reconciliation.Comparison{c}, Clock: f.clock, Logger: slog.New(slog.NewTextHandler(&f.log, nil))}, reconciliation.Config{PerMinute: 4})
 	must(t, err)
 	workers := job.NewWorkers(map[string]int{job.DefaultQueue: 1})
 	f.AddWorkers(workers)
@@ -214,8 +228,29 @@ func TestADifferenceIsFoundWithinARound(t *testing.T) {
 		t.Errorf("the differences were logged %d and %d times, want once each", two, nine)
 	}
 	families, err := registryOf(f.Service).Gather()
-	if err != nil || len(families) != 3 || families[1].GetName() != "rialto_reconciliation_differences" || families[1].GetMetric()[0].GetGauge().GetValue() != 1 {
+	if err != nil || len(families) != 4 || families[2].GetName() != "rialto_reconciliation_differences" || families[2].GetMetric()[0].GetGauge().GetValue() != 1 {
 		t.Errorf("the metrics are %v (%v)", families, err)
+	}
+	if families[0].GetName() != "rialto_reconciliation_compared" || families[0].GetMetric()[0].GetGauge().GetValue() != 10 {
+		t.Errorf("the metrics are %v", families)
+	}
+}
+
+// A database that does not answer holds up one scrape of the metrics in 15 s, and not each.
+func TestScrapesDoNotWaitForTheDatabaseAgain(t *testing.T) {
+	f := open(t)
+	db, err := sqldb.Open(t.Context(), sqltest.Place(t))
+	must(t, err)
+	s, err := reconciliation.New(t.Context(), reconciliation.Deps{DB: db, Jobs: f.jobs, Audit: f.audit, Comparisons: []reconciliation.Comparison{f.numbers}, Clock: f.clock, Logger: slog.New(slog.NewTextHandler(&f.log, nil))}, reconciliation.Config{})
+	must(t, err)
+	must(t, db.Close())
+	for range 3 {
+		if families, err := registryOf(s).Gather(); err != nil || len(families) != 0 {
+			t.Errorf("without a database the metrics are %v (%v)", families, err)
+		}
+	}
+	if n := f.log.count("could not be counted"); n != 1 {
+		t.Errorf("the database was read %d times for three scrapes, want once", n)
 	}
 }
 
@@ -229,7 +264,7 @@ func TestADifferenceIsRepairedOnDemand(t *testing.T) {
 		t.Fatalf("nothing was to be repaired, and there are %q", got)
 	}
 	d, err := f.Repair(t.Context(), "olga", "numbers", "number 3", "it was planted")
-	if err != nil || !d.Repairing || d.What != "it is wrong" {
+	if err != nil || !d.Repairing || d.What() != "7 were counted, and the set has 3" {
 		t.Fatalf("the difference is %+v (%v)", d, err)
 	}
 	eventually.True(t, "it is repaired", func() bool { return slices.Equal(f.subjects(), []string{"number 5"}) })
@@ -241,7 +276,7 @@ func TestADifferenceIsRepairedOnDemand(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("the audit log has %v (%v)", list, err)
 	}
-	if e := list[0]; e.Who != "olga" || e.Action != "difference.repair" || e.Subject != "numbers number 3" || e.Before != "it is wrong" || e.Reason != "it was planted" {
+	if e := list[0]; e.Who != "olga" || e.Action != "difference.repair" || e.Subject != "numbers number 3" || e.Before != "7 were counted, and the set has 3" || e.Reason != "it was planted" {
 		t.Errorf("the entry is %+v", e)
 	}
 	for _, subject := range []string{"number 3", "number 4"} {
@@ -266,7 +301,7 @@ func TestACorrectedDifferenceIsVisible(t *testing.T) {
 		t.Errorf("the comparison is at %+v (%v)", list, err)
 	}
 	families, err := registryOf(f.Service).Gather()
-	if err != nil || families[0].GetName() != "rialto_reconciliation_corrected" || families[0].GetMetric()[0].GetGauge().GetValue() != 2 || families[1].GetMetric()[0].GetGauge().GetValue() != 0 {
+	if err != nil || families[1].GetName() != "rialto_reconciliation_corrected" || families[1].GetMetric()[0].GetGauge().GetValue() != 2 || families[2].GetMetric()[0].GetGauge().GetValue() != 0 {
 		t.Errorf("the metrics are %v (%v)", families, err)
 	}
 	d, err := f.Repair(t.Context(), "olga", "numbers", "number 2", "it was seen")
@@ -279,6 +314,10 @@ func TestACorrectedDifferenceIsVisible(t *testing.T) {
 	f.round()
 	if found, err := f.List(t.Context(), "numbers", "", 10); err != nil || len(found) != 1 || found[0].Corrected {
 		t.Errorf("a number that is wrong again: %+v (%v)", found, err)
+	}
+	var refused *errs.Error
+	if found, err := f.List(t.Context(), "number", "", 10); !errors.As(err, &refused) || refused.Reason != "no_comparison" {
+		t.Errorf("a comparison that does not exist has the differences %+v (%v)", found, err)
 	}
 	f.numbers.corrects, f.numbers.late = true, true
 	f.numbers.set(4)
@@ -307,7 +346,7 @@ func TestKeptDifferencesAreBounded(t *testing.T) {
 	rounds()
 	list, err := f.Statuses(t.Context())
 	if err != nil || list[0].Differences != 1000 {
-		t.Errorf("%+v (%v)", list, err)
+		t.Errorf("comparisons %+v, want 1000 differences of the first; error %v", list, err)
 	}
 	f.numbers.corrects = true
 	rounds()
@@ -330,10 +369,10 @@ func TestADifferenceThatCannotBeRepairedStays(t *testing.T) {
 	eventually.True(t, "the repair has ended", func() bool {
 		found, err := f.List(t.Context(), "numbers", "", 10)
 		must(t, err)
-		return len(found) == 1 && !found[0].Repairing && strings.Contains(found[0].What, "from a backup")
+		return len(found) == 1 && !found[0].Repairing && found[0].Unrepairable && strings.HasSuffix(found[0].What(), "from a backup")
 	})
 	f.round() // finds it again, as it is
-	if found, err := f.List(t.Context(), "numbers", "", 10); err != nil || len(found) != 1 || found[0].What != "it is wrong" {
+	if found, err := f.List(t.Context(), "numbers", "", 10); err != nil || len(found) != 1 || found[0].What() != "7 were counted, and the set has 2" {
 		t.Errorf("after a round there is %+v (%v)", found, err)
 	}
 }
@@ -353,6 +392,56 @@ func TestAFailedStepKeepsItsPosition(t *testing.T) {
 	f.step()
 	if want := []string{"+4", "4+4", "4+4", "4+4"}; !slices.Equal(f.numbers.calls, want) || len(f.subjects()) != 1 {
 		t.Errorf("it compared %q, want %q; there are %q", f.numbers.calls, want, f.subjects())
+	}
+}
+
+// What a comparison found before the time of its step was over is stored, and the next step continues behind it.
+func TestAStepThatUsesItsTimeIsStored(t *testing.T) {
+	f := open(t)
+	f.SetStepTime(time.Millisecond)
+	f.numbers.slow = true
+	f.numbers.set(1, 3)
+	for range 3 {
+		f.step()
+	}
+	if want := []string{"+4", "1+4", "2+4"}; !slices.Equal(f.numbers.calls, want) || !slices.Equal(f.subjects(), []string{"number 1", "number 3"}) {
+		t.Errorf("it compared %q, want %q; there are %q", f.numbers.calls, want, f.subjects())
+	}
+}
+
+// patient are numbers whose steps may take an hour.
+type patient struct {
+	*numbers
+	left time.Duration
+}
+
+func (p *patient) StepTime() time.Duration { return time.Hour }
+
+func (p *patient) Compare(ctx context.Context, after string, limit int) (reconciliation.Step, error) {
+	ends, _ := ctx.Deadline()
+	p.left = time.Until(ends)
+	return p.numbers.Compare(ctx, after, limit)
+}
+
+// A comparison whose items may need longer has that time.
+func TestASlowComparisonHasMoreTime(t *testing.T) {
+	p := &patient{numbers: &numbers{count: 1}}
+	f := openWith(t, p)
+	f.step()
+	if p.left < 30*time.Minute {
+		t.Errorf("the step had %v", p.left)
+	}
+}
+
+// A text names all values of its reason, and the other files of a subject.
+func TestDifferencesAreDescribed(t *testing.T) {
+	d := reconciliation.FileDiffers("video 7", reconciliation.FileSize, "video/07/7/a-0-1", reconciliation.Sizes(3, 5))
+	if want := "its file video/07/7/a-0-1 has 3 bytes, and not 5"; d.What() != want {
+		t.Errorf("%q, want %q", d.What(), want)
+	}
+	d.Values[reconciliation.OtherFiles] = "2"
+	if want := "its file video/07/7/a-0-1 has 3 bytes, and not 5; at least 2 other files differ too"; d.What() != want {
+		t.Errorf("%q, want %q", d.What(), want)
 	}
 }
 

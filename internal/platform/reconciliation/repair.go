@@ -3,8 +3,10 @@ package reconciliation
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/auditlog"
@@ -21,14 +23,38 @@ type Found struct {
 	Repairing bool
 	// Corrected: the stores agree since it was found. A repair removes it from the list.
 	Corrected bool
+	// Unrepairable: a repair was tried, and failed with ErrNoRepair.
+	Unrepairable bool
+}
+
+// What describes the difference in English.
+func (f *Found) What() string {
+	if f.Unrepairable {
+		return f.Difference.What() + noRepair
+	}
+	return f.Difference.What()
+}
+
+// columns are those that scan reads.
+const columns = `comparison, subject, reason, details, found_ms, repairing, corrected, unrepairable`
+
+func (f *Found) scan(row interface{ Scan(...any) error }) error {
+	var details []byte
+	if err := row.Scan(&f.Comparison, &f.Subject, &f.Reason, &details, &f.FoundMs, &f.Repairing, &f.Corrected, &f.Unrepairable); err != nil {
+		return err
+	}
+	return json.Unmarshal(details, &f.Values)
 }
 
 // List returns at most limit differences of a comparison, by subject, behind one.
 func (s *Service) List(ctx context.Context, comparison, after string, limit int) (list []Found, err error) {
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT comparison, subject, what, found_ms, repairing, corrected FROM reconciliation_differences WHERE comparison = $1 AND subject > $2 ORDER BY subject LIMIT $3`, comparison, after, limit)
+	if !slices.ContainsFunc(s.deps.Comparisons, func(c Comparison) bool { return c.Name() == comparison }) {
+		return nil, errNoComparison
+	}
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT `+columns+` FROM reconciliation_differences WHERE comparison = $1 AND subject > $2 ORDER BY subject LIMIT $3`, comparison, after, limit)
 	err = sqldb.EachRow(rows, err, func(rows *sql.Rows) error {
 		var f Found
-		err := rows.Scan(&f.Comparison, &f.Subject, &f.What, &f.FoundMs, &f.Repairing, &f.Corrected)
+		err := f.scan(rows)
 		list = append(list, f)
 		return err
 	})
@@ -47,8 +73,7 @@ func (repairArgs) Kind() string { return "reconciliation_repair" }
 // Repair has a difference repaired by a job, which is committed with the entry in the audit log. who is the name of the operator's key. It returns the difference.
 func (s *Service) Repair(ctx context.Context, who, comparison, subject, reason string) (f Found, err error) {
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, `UPDATE reconciliation_differences SET repairing = TRUE WHERE comparison = $1 AND subject = $2 RETURNING comparison, subject, what, found_ms, repairing, corrected`, comparison, subject).
-			Scan(&f.Comparison, &f.Subject, &f.What, &f.FoundMs, &f.Repairing, &f.Corrected)
+		err := f.scan(tx.QueryRowContext(ctx, `UPDATE reconciliation_differences SET repairing = TRUE, unrepairable = FALSE WHERE comparison = $1 AND subject = $2 RETURNING `+columns, comparison, subject))
 		if errors.Is(err, sql.ErrNoRows) {
 			return errNoDifference
 		}
@@ -58,7 +83,7 @@ func (s *Service) Repair(ctx context.Context, who, comparison, subject, reason s
 		if _, err := s.deps.Jobs.InsertTx(ctx, tx, repairArgs{comparison, subject}, job.Options{MaxFailures: repairFailures}); err != nil {
 			return err
 		}
-		return s.deps.Audit.Add(ctx, tx, auditlog.Entry{Who: who, Action: "difference.repair", Subject: comparison + " " + subject, Before: f.What, After: "to be repaired", Reason: reason})
+		return s.deps.Audit.Add(ctx, tx, auditlog.Entry{Who: who, Action: "difference.repair", Subject: comparison + " " + subject, Before: f.What(), After: "to be repaired", Reason: reason})
 	})
 	if err == nil {
 		s.deps.Jobs.Wake()
@@ -91,13 +116,13 @@ func (s *Service) repair(ctx context.Context, j job.Job[repairArgs]) error {
 	return job.Discard(fmt.Errorf("there is no comparison %q", j.Args.Comparison))
 }
 
-// noRepair is added to what an operator reads of a difference that could not be repaired.
+// noRepair follows the description of a difference that could not be repaired.
 const noRepair = "; it cannot be repaired from here: put it back from a backup"
 
 // refuse leaves a difference that could not be repaired in the list, and says so.
 func (s *Service) refuse(ctx context.Context, of repairArgs) error {
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE reconciliation_differences SET repairing = FALSE, what = what || $3 WHERE comparison = $1 AND subject = $2 AND repairing`, of.Comparison, of.Subject, noRepair)
+		_, err := tx.ExecContext(ctx, `UPDATE reconciliation_differences SET repairing = FALSE, unrepairable = TRUE WHERE comparison = $1 AND subject = $2 AND repairing`, of.Comparison, of.Subject)
 		return err
 	})
 }

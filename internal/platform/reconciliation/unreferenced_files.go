@@ -16,14 +16,15 @@ import (
 type FileOwner interface {
 	// Folder is the first part of the keys of its files. No other owner has it.
 	Folder() string
-	// Unreferenced returns those of some files, which exist, that no row names, and that no row will name: a file that was among them once may be deleted at any time. What is not named like a file of the owner is not among them.
+	// Unreferenced returns the keys, among some existing files, that no row names and that no row will name later. So a returned file may be deleted at any time. Keys that do not look like those of the owner's files are not
+	// returned.
 	Unreferenced(ctx context.Context, keys []string) ([]string, error)
 }
 
 const (
-	// unreferencedAfter is how old a file is before it is compared. Whether a file is needed follows from rows alone, which an upload that is under way has; younger ones are left to those who delete their own.
+	// unreferencedAfter is the age from which a file is compared. An upload in progress has a row, so rows alone say whether a file is needed. The owners of younger files delete their own.
 	unreferencedAfter = 48 * time.Hour
-	// listedAtOnce is how many files are listed at once.
+	// listedAtOnce bounds the files of one listing.
 	listedAtOnce = 1000
 )
 
@@ -37,7 +38,7 @@ type UnreferencedFiles struct {
 // Name is a Comparison's.
 func (u UnreferencedFiles) Name() string { return "unreferenced_files" }
 
-// Compare is a Comparison's. A position is a folder, and the position of the store behind a space.
+// Compare is a Comparison's. A position is a folder, a space, and a position in the store's listing of that folder.
 func (u UnreferencedFiles) Compare(ctx context.Context, after string, limit int) (step Step, err error) {
 	folder, at, _ := strings.Cut(after, " ")
 	n := slices.IndexFunc(u.Owners, func(o FileOwner) bool { return o.Folder() == folder })
@@ -55,7 +56,7 @@ func (u UnreferencedFiles) Compare(ctx context.Context, after string, limit int)
 		if err != nil {
 			return Step{}, err
 		}
-		step.Items += max(len(page.Files), 1) // a page without files is work too
+		step.Items += max(len(page.Files), 1) // an empty page is work, too
 		if at = page.Next; at == "" {
 			if n++; n == len(u.Owners) {
 				return step, nil
@@ -81,7 +82,7 @@ func (u UnreferencedFiles) compare(ctx context.Context, owner FileOwner, files [
 	}
 	found, err := owner.Unreferenced(ctx, keys)
 	for _, key := range found {
-		step.Differences = append(step.Differences, Difference{Subject: key, What: fmt.Sprintf("no row names this file of %d bytes, stored on %s", byKey[key].Size, byKey[key].Modified.UTC().Format(time.DateOnly))})
+		step.Differences = append(step.Differences, Difference{Subject: key, Reason: FileUnreferenced, Values: Values{"size": fmt.Sprint(byKey[key].Size), "date": byKey[key].Modified.UTC().Format(time.DateOnly)}})
 	}
 	return err
 }

@@ -80,7 +80,7 @@ func (f *filesFixture) round(limit int) (found map[string]string, steps int) {
 			if found[d.Subject] != "" {
 				f.t.Errorf("%s was found twice", d.Subject)
 			}
-			found[d.Subject] = d.What
+			found[d.Subject] = d.What()
 		}
 		if at = step.Next; at == "" {
 			return found, steps

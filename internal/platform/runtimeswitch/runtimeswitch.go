@@ -1,8 +1,8 @@
-// Package runtimeswitch has switches that an operator turns while all nodes run, to degrade a feature and bring it back, and numbers that an operator sets
-// (numbers.go), such as weights. Every node has the state of all in memory, so that a request asks without a query.
+// Package runtimeswitch has switches that an operator turns while all nodes run, to degrade a feature and to restore it, and numbers that an operator sets
+// (numbers.go), such as weights. Every node has the state of all of them in memory, so a request needs no query.
 //
-// A change is committed with an event for the other nodes, which read the rows again, and with a record of who made it and why. A node that may have missed events
-// reads them again too, and so does each node every half minute. If the database does not answer, the last state holds.
+// A change is committed with a record of who made it and why, and with an event for the other nodes, which then read the rows again. A node also reads the rows
+// again when it may have missed events, and every half minute. If the database does not answer, the last state holds.
 //
 // It may use sqldb and clusterevent, and the rule of auditlog for names. All methods are safe for concurrent use; IsOn, Number, HandleEvent and Missed do not block.
 package runtimeswitch

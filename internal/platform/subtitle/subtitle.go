@@ -1,11 +1,11 @@
-// Package subtitle converts subtitles that users upload into WebVTT that any player may get.
+// Package subtitle converts subtitles that users upload into WebVTT that is safe for any player.
 //
-// A file is WebVTT or SRT, in UTF-8. Its form is read strictly: what is neither a cue nor a block that WebVTT knows is refused, with the number of its line. Of a cue
-// pass its times, the settings of WebVTT with valid values, its text, and in the text the tags of WebVTT: b, i, u, c, v, lang, ruby, rt and times; of SRT b, i and u.
-// Everything else is left out: styles, which may load files, regions, notes, and other tags. All other text is escaped. So the result has no markup but that which
-// this package writes. It is the same if it is converted again, as far as escapes have made nothing too long.
+// A file is WebVTT or SRT, in UTF-8. The syntax is checked strictly: anything that is neither a cue nor a block of WebVTT is refused, with the number of its line. The
+// result keeps the times of a cue, valid settings of WebVTT, the text, and in the text the tags b, i, u, c, v, lang, ruby, rt and times of WebVTT, or b, i and u of SRT.
+// Everything else is dropped: styles, which may load files, regions, notes, and other tags. All other text is escaped, so the result has only markup that
+// this package writes. Converting a result again does not change it, unless escapes have made something too long.
 //
-// Nothing here is stored. All functions are safe for concurrent use.
+// The package stores nothing. All functions are safe for concurrent use.
 package subtitle
 
 import (

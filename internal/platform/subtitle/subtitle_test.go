@@ -93,7 +93,7 @@ func TestRefused(t *testing.T) {
 		{"hello", "line 1"}, {"1\nhello", "line 2"}, {"7", "line 1"}, {"WEBVTTx\n\n" + times + "x", "line 1"},
 		{"WEBVTT\n" + times + "x", "line 2"}, {"WEBVTT\n\nname\nother\n" + times + "x", "line 4"}, {"WEBVTT\n\nname", "line 4"},
 		{"WEBVTT\n\n00:00:01,000 --> 00:00:02,000\nx", "line 3"}, {"WEBVTT\n\n00:61.000 --> 00:62.000\nx", "line 3"},
-		{"1\n00:00:02,000 --> 00:00:02,000\nx", "ends after"}, {"1\n00:00:02,000 --> 25:00:02,000\nx", "24 hours"},
+		{"1\n00:00:02,000 --> 00:00:02,000\nx", "ends after"}, {"1\n-00:00:01,000 --> 00:00:02,000\nx", "line 2"}, {"1\n00:00:01,000 --> 00:00:02,000\ncaf\xe9", "UTF-8"}, {"1\n00:00:02,000 --> 25:00:02,000\nx", "24 hours"},
 		{"1\n00:00:01,000 --> 00:00:02,000\n\nx", "line 4"}, {"1\n00:00:01,000 --> 00:00:02,000 x\nx", "line 2"},
 		{"1\n00:00:01,000 --> 00:00:02,000\n" + strings.Repeat("x\n", 11), "10 lines"}, {"1\n00:00:01,000 --> 00:00:02,000\n" + strings.Repeat("é", 501), "500 characters"},
 		{"WEBVTT\n\n" + times + "a\x00b", "UTF-8"}, {"WEBVTT\n\n" + times + "a\x1b", "UTF-8"}, {"\xff\xfe1\x00", "UTF-8"},

@@ -20,6 +20,6 @@ func TestText(t *testing.T) {
 		}
 	}
 	if got := subtitle.Text("", false); got != "" {
-		t.Errorf("an empty file has %q", got)
+		t.Errorf("an empty file has the text %q, want none", got)
 	}
 }

@@ -94,7 +94,11 @@ func (t *Track) checkCopy(s *Source) error {
 		if err != nil {
 			return err
 		}
-		if !alone || !f.samples[0].sync {
+		changes, err := t.changesParameters(&t.Segments[i])
+		if err != nil {
+			return err
+		}
+		if !alone || !f.samples[0].sync || changes {
 			return ErrNotCopied
 		}
 	}

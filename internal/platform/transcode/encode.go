@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -97,9 +98,12 @@ func (t *Transcoder) ffmpeg(in Input, dir string, seek time.Duration, args ...st
 
 // ffmpegWith is ffmpeg with the arguments of a second input.
 func (t *Transcoder) ffmpegWith(in Input, dir string, seek time.Duration, second []string, args ...string) command {
-	list := []string{"-hide_banner", "-nostdin", "-loglevel", "error", "-y", "-copyts", "-start_at_zero"}
+	list := []string{"-hide_banner", "-nostdin", "-loglevel", "error", "-y", "-copyts", "-start_at_zero", "-reinit_filter:v", "0"} // scale takes pictures whose size changes; new filters would begin again to count
 	if seek > 0 {
 		list = append(list, "-ss", decimal(seek))
+	}
+	if in.counted.Num > 0 {
+		list = append(list, "-r", fmt.Sprintf("%d/%d", in.counted.Num, in.counted.Den)) // in place of all times of the file
 	}
 	list = append(append(list, "-threads", "1"), inputArguments(in.Format, decoders)...)
 	list = append(append(list, "-i", sourceInside), second...)
@@ -128,6 +132,9 @@ func (t *Transcoder) EncodeChunk(ctx context.Context, in Input, s *Source, rendi
 	var files []File
 	if w := renditions[0].Watermark; w != nil { // the image is the same for all
 		mark, files = w.input(s.Rate), []File{{Path: w.Path, Inside: watermarkInside}}
+	}
+	if c.FromStart {
+		in.counted = s.Counted
 	}
 	args := []string{"-filter_complex", s.chunkFilter(c, renditions)}
 	for i, r := range renditions {
@@ -162,7 +169,11 @@ func (s *Source) chunkFilter(c Chunk, renditions []Rendition) string {
 		interlaced = "yadif=deint=interlaced,"
 	}
 	first := time.Duration(float64(c.First) / s.Rate.float() * float64(time.Second))
-	graph := fmt.Sprintf("[0:%d]setpts=PTS-%s/TB,%sfps=fps=%d/%d:start_time=%s:round=near,split=%d", s.Stream, decimal(s.Start), interlaced, s.Rate.Num, s.Rate.Den, decimal(first), len(renditions))
+	begin := s.Start - s.Lead
+	if c.FromStart {
+		begin = 0
+	}
+	graph := fmt.Sprintf("[0:%d]setpts=PTS-(%s)/TB,%sfps=fps=%d/%d:start_time=%s:round=near,split=%d", s.Stream, decimal(begin), interlaced, s.Rate.Num, s.Rate.Den, decimal(first), len(renditions))
 	for i := range renditions {
 		graph += fmt.Sprintf("[frames%d]", i)
 	}
@@ -244,18 +255,14 @@ func (t *Transcoder) EncodeAudio(ctx context.Context, in Input, s *Source, part 
 }
 
 func (s *Source) encodeAudio() []string {
-	return []string{"-map", "0:" + strconv.Itoa(s.Audio.Stream), "-vn", "-af", fmt.Sprintf("aresample=%d:async=1000:first_pts=0,apad=whole_dur=%s", audioRate, decimal(s.Duration)), "-ac", strconv.Itoa(min(s.Audio.Channels, 2)),
+	return []string{"-map", "0:" + strconv.Itoa(s.Audio.Stream), "-vn", "-af", fmt.Sprintf("asetpts=PTS+%s/TB,aresample=%d:async=1000:first_pts=0,apad=whole_dur=%s", decimal(s.Lead), audioRate, decimal(s.Duration)), "-ac", strconv.Itoa(min(s.Audio.Channels, 2)),
 		"-c:a", "aac", "-b:a", strconv.Itoa(audioBits), "-flags", "+bitexact"}
 }
 
 // CopyAudio is EncodeAudio without encoding it, if CanCopyAudio. It fails with ErrNotCopied if the stream is not as players need it.
 func (t *Transcoder) CopyAudio(ctx context.Context, in Input, s *Source, dir string) (*Track, error) {
 	track, err := t.audio(ctx, in, dir, []string{"-map", "0:" + strconv.Itoa(s.Audio.Stream), "-vn", "-c:a", "copy"})
-	var f *failure
-	if errors.Is(err, errOutput) || IsRefusal(err) || errors.As(err, &f) && f.isOfFFmpeg() {
-		err = fmt.Errorf("%w: %w", ErrNotCopied, err)
-	}
-	return track, err
+	return track, notCopied(err)
 }
 
 func (t *Transcoder) audio(ctx context.Context, in Input, dir string, args []string) (*Track, error) {
@@ -269,13 +276,13 @@ func (t *Transcoder) audio(ctx context.Context, in Input, dir string, args []str
 
 // CanCopyAudio reports whether players can play the sound as it is.
 func (s *Source) CanCopyAudio() bool {
-	return s.Audio != nil && s.Audio.Codec == "aac" && s.Audio.Profile == "LC" && s.Audio.Channels <= 2 && s.Audio.Rate >= 32_000 && s.Audio.Rate <= 48_000
+	return s.Audio != nil && s.Lead == 0 && s.Audio.Codec == "aac" && s.Audio.Profile == "LC" && s.Audio.Channels <= 2 && s.Audio.Rate >= 32_000 && s.Audio.Rate <= 48_000
 }
 
 // CanCopy reports whether players can probably play the picture as it is. CopyPicture checks the rest.
 func (s *Source) CanCopy() bool {
 	const maxBits, maxShort = 12_000_000, 1080
-	return s.Codec == "h264" && s.PixelFormat == "yuv420p" && s.HDR == "" && !s.Turned && !s.Interlaced && s.LongestGroup <= maxCopiedGroup && s.Bits <= maxBits && min(s.Width, s.Height) <= maxShort
+	return s.Counted.Num == 0 && s.Codec == "h264" && s.PixelFormat == "yuv420p" && s.HDR == "" && !s.Turned && !s.Interlaced && s.LongestGroup <= maxCopiedGroup && s.Bits <= maxBits && min(s.Width, s.Height) <= maxShort
 }
 
 const maxCopiedGroup = 6 * time.Second
@@ -285,29 +292,59 @@ func (t *Transcoder) CopyPicture(ctx context.Context, in Input, s *Source, dir s
 	args := []string{"-map", "0:" + strconv.Itoa(s.Stream), "-an", "-c:v", "copy"}
 	run := t.ffmpeg(in, dir, 0, append(args, muxArguments("copy.mp4", "+frag_keyframe", "-min_frag_duration", "1500000")...)...)
 	run.timeout, run.maxFile = copyTimeout, 32<<30
-	if err := t.program(ctx, run); err != nil {
-		return nil, err
+	err := t.program(ctx, run)
+	var track *Track
+	if err == nil {
+		track, err = openTrack(filepath.Join(dir, "copy.mp4"), func(track *Track) error { return track.checkCopy(s) })
 	}
-	return openTrack(filepath.Join(dir, "copy.mp4"), func(track *Track) error { return track.checkCopy(s) })
+	return track, notCopied(err)
 }
 
-// program runs a command that prints nothing.
+// notCopied adds ErrNotCopied to the error of a copy, if ffmpeg itself could not make it: the stream is not as it should be, but may still be decoded.
+func notCopied(err error) error {
+	var f *failure
+	if errors.Is(err, errOutput) || IsRefusal(err) || errors.As(err, &f) && f.isOfFFmpeg() {
+		return fmt.Errorf("%w: %w", ErrNotCopied, err)
+	}
+	return err
+}
+
+// program runs ffmpeg, which prints nothing.
 func (t *Transcoder) program(ctx context.Context, c command) error {
 	_, err := t.output(ctx, c)
+	var f *failure
+	if errors.As(err, &f) && f.code() == tooDamaged && !f.isOfSandbox() {
+		return damaged("most of it cannot be decoded")
+	}
 	return err
 }
 
 // Poster makes a JPEG image of the frame at a time, and returns its path, width and height.
 func (t *Transcoder) Poster(ctx context.Context, in Input, s *Source, at time.Duration, dir string) (path string, r Rendition, err error) {
 	r = s.rendition(min(s.Width, s.Height, posterSide))
-	run := t.ffmpeg(in, dir, s.Start+at, "-map", "0:"+strconv.Itoa(s.Stream), "-an", "-frames:v", "1", "-vf", fmt.Sprintf("scale=%d:%d:flags=bicubic,%ssetsar=1,format=yuvj420p", r.Width, r.Height, s.colours()),
+	last := time.Duration((float64(s.Frames) - 1.5) / s.Rate.float() * float64(time.Second)) // a little before the last frame
+	path, err = t.poster(ctx, in, s, max(0, min(at, last)), r, dir)
+	if errors.Is(err, fs.ErrNotExist) { // what is there cannot be decoded
+		if path, err = t.poster(ctx, in, s, 0, r, dir); errors.Is(err, fs.ErrNotExist) {
+			err = damaged("no frame of it could be decoded")
+		}
+	}
+	return path, r, err
+}
+
+func (t *Transcoder) poster(ctx context.Context, in Input, s *Source, at time.Duration, r Rendition, dir string) (path string, err error) {
+	seek, trim := s.Start+at, ""
+	if s.Counted.Num > 0 {
+		in.counted, seek, trim = s.Counted, 0, "trim=start="+decimal(at)+","
+	}
+	run := t.ffmpeg(in, dir, seek, "-map", "0:"+strconv.Itoa(s.Stream), "-an", "-frames:v", "1", "-vf", fmt.Sprintf("%sscale=%d:%d:flags=bicubic,%ssetsar=1,format=yuvj420p", trim, r.Width, r.Height, s.colours()),
 		"-c:v", "mjpeg", "-q:v", "4", "-flags", "+bitexact", "-update", "1", "-f", "image2", "poster.jpg")
 	run.timeout = imageTimeout
 	path = filepath.Join(dir, "poster.jpg")
 	if err := t.program(ctx, run); err != nil {
-		return "", r, err
+		return "", err
 	}
-	return path, r, exists(path)
+	return path, exists(path)
 }
 
 // exists fails if ffmpeg made no file, as it does without an error if there was no frame.

@@ -33,26 +33,50 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestFailedCopy: a sound is to be encoded in place of a copy if ffmpeg itself refuses that, and not if it was killed or could not be started.
+// TestFailedCopy: a stream is to be encoded in place of a copy if ffmpeg itself cannot make that, and not if it was killed or could not be started.
 func TestFailedCopy(t *testing.T) {
 	path := makeFile(t, "a.mp4", slices.Concat(picture("160x90", "10"), tone, []string{"-t", "1", "-c:v", "mpeg4", "-c:a", "aac", "-ar", "48000"})...)
 	in, s, err := inspect(t, open(t, transcode.Config{}), path)
 	must(t, err)
-	for _, c := range []struct {
-		script    string
-		notCopied bool
-	}{
-		{"exit 1", true},
-		{"exit 183", true},                        // what is read is invalid, of newer versions
-		{"exit 234", true},                        // an argument is invalid
-		{"for path; do :; done; : > $path", true}, // an empty file
-		{"kill -9 $$", false},
-		{"exit 127", false},
-		{"echo 'bwrap: Creating new namespace failed' >&2; exit 1", false},
+	for what, copied := range map[string]func(tc *transcode.Transcoder) error{
+		"sound": func(tc *transcode.Transcoder) error {
+			_, err := tc.CopyAudio(t.Context(), in, s, t.TempDir())
+			return err
+		},
+		"picture": func(tc *transcode.Transcoder) error {
+			_, err := tc.CopyPicture(t.Context(), in, s, t.TempDir())
+			return err
+		},
 	} {
-		_, err := openWith(t, "ffmpeg", c.script).CopyAudio(t.Context(), in, s, t.TempDir())
-		if err == nil || errors.Is(err, transcode.ErrNotCopied) != c.notCopied {
-			t.Errorf("after %q, the error is %v, want ErrNotCopied: %v", c.script, err, c.notCopied)
+		for _, c := range []struct {
+			script    string
+			notCopied bool
+		}{
+			{"exit 1", true},
+			{"exit 183", true},                        // what is read is invalid, of newer versions
+			{"exit 234", true},                        // an argument is invalid
+			{"kill -ABRT $$", true},                   // it has found a mistake of its own
+			{"for path; do :; done; : > $path", true}, // an empty file
+			{"kill -9 $$", false},
+			{"exit 127", false},
+			{"echo 'bwrap: Creating new namespace failed' >&2; exit 1", false},
+		} {
+			if err := copied(openWith(t, "ffmpeg", c.script)); err == nil || errors.Is(err, transcode.ErrNotCopied) != c.notCopied {
+				t.Errorf("the %s after %q: the error is %v, want ErrNotCopied: %v", what, c.script, err, c.notCopied)
+			}
+		}
+	}
+}
+
+// TestFailedChunk: a chunk is refused if ffmpeg says that most of it cannot be decoded, which another attempt does not change. Other failures are tried again.
+func TestFailedChunk(t *testing.T) {
+	path := makeFile(t, "a.mp4", append(picture("160x90", "10"), "-t", "1", "-c:v", "mpeg4")...)
+	in, s, err := inspect(t, open(t, transcode.Config{}), path)
+	must(t, err)
+	for script, refused := range map[string]bool{"exit 69": true, "exit 1": false, "kill -9 $$": false, "echo 'bwrap: no space' >&2; exit 69": false} {
+		tc := openWith(t, "ffmpeg", script)
+		if _, err := encodeOne(t, tc, in, s, tc.Renditions(s)[0], 0); err == nil || transcode.IsRefusal(err) != refused {
+			t.Errorf("after %q, the error is %v, want a refusal: %v", script, err, refused)
 		}
 	}
 }

@@ -128,3 +128,11 @@ func join(t testing.TB, tracks []*transcode.Track) string {
 func describe(s *transcode.Source) string {
 	return fmt.Sprintf("%s %dx%d %d/%d constant %v frames %d chunks %d", s.Codec, s.Width, s.Height, s.Rate.Num, s.Rate.Den, s.Constant, s.Frames, len(s.Chunks))
 }
+
+// writeFile writes a text into a file, and returns its path.
+func writeFile(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	must(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}

@@ -29,8 +29,11 @@ type Source struct {
 	// Rate of the frames that are made. Constant: those of the file have it as well.
 	Rate     Rate `json:"rate"`
 	Constant bool `json:"constant,omitempty"`
-	// Start is when the picture begins after the file does.
+	// Start is when the picture begins after the file does, and Lead how long it begins before what has the first time in the file.
 	Start time.Duration `json:"start"`
+	Lead  time.Duration `json:"lead,omitempty"`
+	// Counted is the rate of the frames at the beginning for which the file has no times; 0/0: there are none.
+	Counted Rate `json:"counted,omitzero"`
 	// Frames that are made, and how long they are.
 	Frames     int           `json:"frames"`
 	Duration   time.Duration `json:"duration"`
@@ -73,6 +76,8 @@ type Chunk struct {
 	First  int           `json:"first"`
 	Frames int           `json:"frames"`
 	Seek   time.Duration `json:"seek"`
+	// FromStart: the file is read from its beginning, since there is no key frame with a time before.
+	FromStart bool `json:"from_start,omitempty"`
 }
 
 const (
@@ -80,6 +85,7 @@ const (
 	maxRate        = 60.0
 	maxFrames      = 12 * 3600 * 60
 	maxSourceRate  = 1000.0
+	maxReordered   = 16  // frames that may be stored before one that is shown before them
 	minSourceRate  = 0.1 // of videos longer than a minute: each part of them is encoded, whatever the file has
 )
 
@@ -183,7 +189,7 @@ func (p *probed) source(format Format) (*Source, *probedStream, error) {
 	var picture *probedStream
 	for i := range p.Streams {
 		switch stream := &p.Streams[i]; {
-		case stream.Type == "video" && stream.Disposition.Attached == 0 && picture == nil:
+		case stream.Type == "video" && stream.Disposition.Attached == 0 && (picture == nil || stream.isBetterThan(picture)):
 			picture = stream
 		case stream.Type == "audio" && s.Audio == nil && stream.Channels > 0 && isDecodable(stream.Codec):
 			rate, err := strconv.Atoi(stream.Rate)
@@ -221,6 +227,12 @@ func (p *probed) source(format Format) (*Source, *probedStream, error) {
 	return s, picture, checkSize(int64(s.Width), int64(s.Height)) // as it is shown
 }
 
+// isBetterThan reports whether a later picture is the one to show: the first one is of a kind that cannot be converted, or may be a cover that the file does not call so.
+func (p *probedStream) isBetterThan(first *probedStream) bool {
+	const stills = "mjpeg"
+	return isDecodable(p.Codec) && p.Codec != stills && (!isDecodable(first.Codec) || first.Codec == stills)
+}
+
 const errCodec = "videos of this kind cannot be converted; upload H.264, H.265, VP8, VP9, AV1, MPEG-4 or ProRes"
 
 func isDecodable(codec string) bool {
@@ -242,6 +254,12 @@ func parseRate(text string) Rate {
 type packets struct {
 	pts, keys []float64
 	bytes     int64
+	// untimed are how many packets of frames before the first with a time have none, as those of Matroska whose time is negative, and untimedKeys which of them are key frames.
+	untimed     int
+	untimedKeys []int
+	// seekable is the time of the first key frame with a time.
+	seekable float64
+	counted  Rate
 }
 
 // packets reads the heads of all packets of a picture.
@@ -265,20 +283,56 @@ func (t *Transcoder) packets(ctx context.Context, in Input, stream *probedStream
 	if err != nil {
 		return nil, err
 	}
+	slices.Sort(list.pts)
+	slices.Sort(list.keys)
+	list.count(stream)
 	if len(list.pts) == 0 {
 		return nil, damaged("the picture has no frames")
 	}
 	if len(list.keys) == 0 {
 		return nil, damaged("the picture has no key frame")
 	}
-	slices.Sort(list.pts)
-	slices.Sort(list.keys)
 	return list, nil
+}
+
+// count gives times to the packets that have none, before the others, at the rate of those.
+func (l *packets) count(stream *probedStream) {
+	if l.untimed == 0 {
+		return
+	}
+	first, rates := 0.0, []Rate{parseRate(stream.Real), parseRate(stream.Average)}
+	if n := len(l.pts); n > 0 {
+		first = l.pts[0]
+		if last := l.pts[n-1]; last > first {
+			rates = append(rates, Rate{int64(math.Round(float64(n-1) / (last - first) * 1000)), 1000})
+		}
+	}
+	for _, r := range rates {
+		if l.counted = r; r.Num > 0 && r.float() <= maxSourceRate && r.float() >= minSourceRate && isConstant(l.pts, r) {
+			break
+		}
+	}
+	l.seekable = math.Inf(1)
+	if len(l.keys) > 0 {
+		l.seekable = l.keys[0]
+	}
+	if l.counted.Num == 0 {
+		return
+	}
+	at := func(i int) float64 { return first - float64(l.untimed-i)/l.counted.float() }
+	var pts, keys []float64
+	for i := range l.untimed {
+		pts = append(pts, at(i))
+	}
+	for _, i := range l.untimedKeys {
+		keys = append(keys, at(i))
+	}
+	l.pts, l.keys = append(pts, l.pts...), append(keys, l.keys...)
 }
 
 // add adds a packet: its time, its size and its flags.
 func (l *packets) add(line string, base Rate) error {
-	if len(l.pts) >= maxFrames {
+	if len(l.pts)+l.untimed >= maxFrames {
 		return beyond(fmt.Sprintf("a video has at most %d frames", maxFrames))
 	}
 	fields := strings.Split(strings.TrimRight(line, ","), ",")
@@ -291,12 +345,22 @@ func (l *packets) add(line string, base Rate) error {
 	}
 	l.bytes += size
 	pts, err := strconv.ParseInt(fields[0], 10, 64)
-	if err != nil || strings.Contains(fields[2], "D") { // not shown
+	if strings.Contains(fields[2], "D") { // not shown
+		return nil
+	}
+	isKey := strings.HasPrefix(fields[2], "K")
+	if err != nil {
+		if len(l.pts) < maxReordered {
+			if isKey {
+				l.untimedKeys = append(l.untimedKeys, l.untimed)
+			}
+			l.untimed++
+		}
 		return nil
 	}
 	at := float64(pts) * base.float()
 	l.pts = append(l.pts, at)
-	if strings.HasPrefix(fields[2], "K") {
+	if isKey {
 		l.keys = append(l.keys, at)
 	}
 	return nil
@@ -305,11 +369,14 @@ func (l *packets) add(line string, base Rate) error {
 // setTimes finds the rate, and counts the frames. begin is when the file begins.
 func (s *Source) setTimes(stream *probedStream, l *packets, begin float64) error {
 	first, last := l.pts[0], l.pts[len(l.pts)-1]
-	s.Packets = len(l.pts)
-	if first-begin > 3600 || begin > first+1 {
+	s.Packets, s.Counted = len(l.pts), l.counted
+	if first-begin > 3600 || begin > first+1 && l.counted.Num == 0 {
 		return damaged("the picture begins long after the file")
 	}
 	s.Start = seconds(max(first-begin, 0))
+	if l.counted.Num > 0 {
+		s.Lead = seconds(max(begin-first, 0))
+	}
 	average := maxRate
 	if last > first {
 		average = float64(len(l.pts)-1) / (last - first)
@@ -376,6 +443,9 @@ func (s *Source) divide(l *packets, begin float64) {
 			i++
 		}
 		c.Seek = seconds(l.pts[i] - begin)
+		if s.Counted.Num > 0 && l.pts[i] <= l.seekable { // it is sought a little before
+			c.Seek, c.FromStart = 0, true
+		}
 		s.Chunks = append(s.Chunks, c)
 	}
 }

@@ -30,19 +30,20 @@ const (
 	threads      = 4               // a program may use the time of as many processors
 	maxProcesses = 512             // processes and threads of a program together; ffmpeg has some for each processor
 	killGrace    = 2 * time.Second // how long output is read after a program was killed
-	niceness     = 10
+	patience     = 10              // a program of the lowest priority gets a few hundredths of a busy processor
 )
 
 // command is one run of a program.
 type command struct {
 	program string
 	args    []string
-	source  string // a file that it can read, at sourceInside; empty: none
-	files   []File // further files that it can read
-	out     string // the only folder that it can write to, at outInside; empty: none
-	maxFile int64  // bytes of each file that it writes; 0 is maxFile
-	memory  int64  // bytes that it may map; 0 is addressSpace
-	timeout time.Duration
+	source  string        // a file that it can read, at sourceInside; empty: none
+	files   []File        // further files that it can read
+	out     string        // the only folder that it can write to, at outInside; empty: none
+	maxFile int64         // bytes of each file that it writes; 0 is maxFile
+	memory  int64         // bytes that it may map; 0 is addressSpace
+	timeout time.Duration // of processor time, for each of its threads
+	wall    time.Duration // after which it is killed, waits for processors included; 0 is patience times the timeout, up to maxEncodeTimeout
 }
 
 // File is one that a program in the sandbox can read.
@@ -89,7 +90,8 @@ func (t *Transcoder) output(ctx context.Context, c command) ([]byte, error) {
 
 // run runs a command. read gets what it prints; if read fails, the program is killed. All processes of the command have ended when run returns.
 func (t *Transcoder) run(ctx context.Context, c command, read func(io.Reader) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("%s took longer than %v", filepath.Base(c.program), c.timeout))
+	wall := cmp.Or(c.wall, min(patience*c.timeout, maxEncodeTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, wall, fmt.Errorf("%s took longer than %v", filepath.Base(c.program), wall))
 	defer cancel()
 	c, err := c.absolute()
 	if err != nil {
@@ -155,8 +157,14 @@ func (f *failure) isOfSandbox() bool {
 func (f *failure) isOfFFmpeg() bool {
 	const lastSignal = 128 + 64
 	code := f.code()
-	return (code == 1 || code > lastSignal || code == invalidData) && !f.isOfSandbox()
+	return (code == 1 || code == aborted || code > lastSignal || code == invalidData) && !f.isOfSandbox()
 }
+
+// tooDamaged is the code of ffmpeg if it could not decode most of what it read.
+const tooDamaged = 69
+
+// aborted is the code of a program that has found a mistake of its own.
+const aborted = 128 + 6
 
 // invalidData is the last byte of AVERROR_INVALIDDATA.
 const invalidData = 0xb7

@@ -101,6 +101,9 @@ func TestSandboxEnds(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "longer") {
 		t.Errorf("a long run ends with %v", err)
 	}
+	if _, err := tc.Output(t.Context(), transcode.Script{Shell: shell, Text: "sleep 0.3", Timeout: 200 * time.Millisecond}); err != nil {
+		t.Errorf("a run that waited longer than its processor time ends with %v", err)
+	}
 	if _, err := tc.Output(t.Context(), transcode.Script{Shell: shell, Text: "yes"}); !errors.Is(err, transcode.ErrTooMuchOutput) {
 		t.Errorf("a long output ends with %v", err)
 	}

@@ -68,7 +68,7 @@ func (t *Transcoder) Execute(ctx context.Context, c Command) error {
 		defer close(watched)
 		watchDisk(ctx, c.Dir, c.Disk, cancel)
 	}()
-	err = t.program(ctx, command{program: program, args: c.Args, files: c.Files, out: c.Dir, maxFile: c.Disk, memory: c.Memory, timeout: c.Timeout})
+	_, err = t.output(ctx, command{program: program, args: c.Args, files: c.Files, out: c.Dir, maxFile: c.Disk, memory: c.Memory, timeout: c.Timeout, wall: c.Timeout})
 	interrupted := ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrCommand)
 	cancel(nil)
 	<-watched

@@ -2,6 +2,7 @@ package transcode
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -24,6 +25,8 @@ type Track struct {
 	Codecs string
 
 	file *os.File // while it is checked
+	// parameters are the sequence parameter sets of the header.
+	parameters [][]byte
 }
 
 // Segment is a moof and its mdat.
@@ -173,14 +176,19 @@ func (t *Track) readCodec(w *window, entry box) error {
 			if b.kind != "avcC" {
 				return nil
 			}
-			c, err := w.at(b.begin, min(5, b.end-b.begin))
-			if err == nil && (len(c) < 5 || c[4]&3 != 3) {
+			c, err := w.at(b.begin, min(maxInit, b.end-b.begin))
+			if err == nil && (len(c) < 6 || c[4]&3 != 3) {
 				err = unexpected("avcC is not of lengths of 4 bytes")
 			}
-			if err == nil {
-				t.Codecs = fmt.Sprintf("avc1.%02x%02x%02x", c[1], c[2], c[3])
+			if err != nil {
+				return err
 			}
-			return err
+			t.Codecs = fmt.Sprintf("avc1.%02x%02x%02x", c[1], c[2], c[3])
+			for n, c := c[5]&31, c[6:]; n > 0 && len(c) >= 2; n-- {
+				size := min(int(binary.BigEndian.Uint16(c)), len(c)-2)
+				t.parameters, c = append(t.parameters, bytes.Clone(c[2:2+size])), c[2+size:]
+			}
+			return nil
 		})
 	case "mp4a":
 		t.Codecs = "mp4a.40.2" // AAC-LC is all that is encoded or copied
@@ -357,4 +365,36 @@ func (t *Track) firstIsIDR(s *Segment) (bool, error) {
 			return false, unexpected("a sample has a unit that is longer than the sample")
 		}
 	}
+}
+
+// changesParameters reports whether a key frame of a segment has other sequence parameters than the header, such as another size of the picture. Not each player can
+// play that.
+func (t *Track) changesParameters(s *Segment) (bool, error) {
+	const kind, isParameters, longest = 0x1f, 7, 4 << 10
+	at := s.fragment.dataAt
+	for _, sample := range s.fragment.samples {
+		begin := at
+		at += sample.size
+		if !sample.sync {
+			continue
+		}
+		r := bufio.NewReader(io.NewSectionReader(t.file, begin, sample.size))
+		for {
+			var size [4]byte
+			if _, err := io.ReadFull(r, size[:]); err != nil {
+				break // the end
+			}
+			unit := make([]byte, min(binary.BigEndian.Uint32(size[:]), longest))
+			if _, err := io.ReadFull(r, unit); err != nil || len(unit) == 0 {
+				return false, unexpected("a sample has a unit that is longer than the sample, or empty")
+			}
+			if unit[0]&kind == isParameters && !slices.ContainsFunc(t.parameters, func(p []byte) bool { return bytes.Equal(p, unit) }) {
+				return true, nil
+			}
+			if _, err := r.Discard(int(binary.BigEndian.Uint32(size[:])) - len(unit)); err != nil {
+				return false, unexpected("a sample has a unit that is longer than the sample")
+			}
+		}
+	}
+	return false, nil
 }

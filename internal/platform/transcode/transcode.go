@@ -36,12 +36,13 @@ type Config struct {
 	Ladder []Level
 	// MaxDuration of a video; 0 is 4h.
 	MaxDuration time.Duration
-	// Niceness of the programs; 0 is 10: what users wait for comes first.
+	// Niceness of the programs, 1 to 19; 0 is 19: what users wait for comes first.
 	Niceness int
 }
 
-// DefaultDuration is the default of MaxDuration, and MaxDuration the largest one.
+// MaxNiceness is the largest Niceness. DefaultDuration is the default of MaxDuration, and MaxDuration the largest one.
 const (
+	MaxNiceness     = 19
 	DefaultDuration = 4 * time.Hour
 	MaxDuration     = 12 * time.Hour
 )
@@ -66,6 +67,8 @@ type Input struct {
 	Path string
 	// Format is that of its Container.
 	Format Format
+	// counted is the rate by which all frames of the picture get their times; 0/0: they have those of the file.
+	counted Rate
 }
 
 // ErrOff is wrapped by the error of New on a machine that cannot transcode.
@@ -74,7 +77,7 @@ var ErrOff = errors.New("transcoding is off")
 // New finds the programs, and tests the sandbox. If something is missing, the error wraps ErrOff, and says what to install.
 func New(ctx context.Context, config Config) (*Transcoder, error) {
 	config.MaxDuration = cmp.Or(config.MaxDuration, DefaultDuration)
-	config.Niceness = cmp.Or(config.Niceness, niceness)
+	config.Niceness = cmp.Or(config.Niceness, MaxNiceness) // by 10, chat beside them took more than twice the time
 	if len(config.Ladder) == 0 {
 		config.Ladder = []Level{{Height: 240}, {Height: 480}, {Height: 720}, {Height: 1080}}
 	}

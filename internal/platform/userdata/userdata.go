@@ -1,6 +1,6 @@
-// Package userdata is what the export and the erasure of a user's data ask of each service: which tables have data of users, what they have of one, and
-// to delete it. A service that adds a table names it in its Tables, or in the list of tables without data of users; a test compares both with the
-// database.
+// Package userdata has the interface by which each service exports and erases a user's data: the service names its tables with data of users, lists what
+// they have of one user, and deletes it. A service that adds a table names it in its Tables, or in the list of tables without data of users. A test
+// compares both lists with the database.
 //
 // It may use sqldb. It has no state.
 package userdata

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
@@ -198,7 +199,7 @@ func (r *Reviewer) Refused(reason string) error {
 // reasonText returns the reason that a webhook gives, in one line of at most 200 characters.
 func reasonText(reason string) string {
 	return excerpt.Of(strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r < ' ' || r == utf8.RuneError || r == 0x7f {
+		if unicode.IsControl(r) || r == utf8.RuneError || r == '\u2028' || r == '\u2029' { // the latter two separate lines
 			return ' '
 		}
 		return r

@@ -35,17 +35,17 @@ func TestEveryRequestIsSigned(t *testing.T) {
 	defer h.Close()
 	var out struct{ Allow bool }
 	if err := h.Call(t.Context(), map[string]any{"users": []string{"1", "2"}}, &out); err != nil || !out.Allow {
-		t.Errorf("%v, %v", out, err)
+		t.Errorf("answer %v, want it to allow; error %v", out, err)
 	}
 	if len(wrong) > 0 {
-		t.Error(wrong)
+		t.Errorf("requests are not signed as they should be: %v", wrong)
 	}
 }
 
 // The example of docs/webhooks.md.
 func TestTheSignatureIsAsDocumented(t *testing.T) {
 	if got := webhook.Sign("0123456789abcdef", "1700000000", []byte(`{"users":["1","2"]}`)); got != "18abb489d636940ccdba9d5e6fa2c3d7d4efeadfc4bb56efa3d571f94b2de528" {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, "18abb489d636940ccdba9d5e6fa2c3d7d4efeadfc4bb56efa3d571f94b2de528")
 	}
 }
 
@@ -74,7 +74,7 @@ func TestBadAnswersAreErrors(t *testing.T) {
 		}
 		var out struct{ Allow bool }
 		if err := h.Call(t.Context(), 1, &out); err == nil || out.Allow {
-			t.Errorf("%s: %v, %v", name, out, err)
+			t.Errorf("%s: answer %v, error %v; want an error", name, out, err)
 		} else if name == "late" && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a late answer: got %v", err)
 		}
@@ -91,12 +91,12 @@ func TestConfigurations(t *testing.T) {
 		"https://169.254.169.254/latest": false, "https://[fe80::1]/": false, "https://2130706433/": false, "https://127.1/": false, "https://10.0.0.1/": true, "file://localhost/etc/passwd": false,
 	} {
 		if err := (webhook.Config{URL: url, Secret: secret}).Check(); (err == nil) != fine {
-			t.Errorf("%q: %v", url, err)
+			t.Errorf("%q: error %v, want success %v", url, err, fine)
 		}
 	}
 	for _, c := range []webhook.Config{{URL: "https://example.com", Secret: "short"}, {URL: "https://example.com", Secret: secret, Timeout: time.Hour}, {URL: "https://example.com", Secret: secret, Timeout: -1}} {
 		if err := c.Check(); err == nil {
-			t.Errorf("%+v", c)
+			t.Errorf("the configuration %+v is accepted", c)
 		}
 	}
 }

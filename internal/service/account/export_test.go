@@ -43,3 +43,8 @@ func (s *Service) ReadTicket(text string) (c id.Caller, ends time.Time, ok bool)
 	of, _, ok := s.parseSignedTicket(text)
 	return of.caller, of.expires, ok
 }
+
+// ParseAddress is parseAddress.
+func ParseAddress(kind accountv1.ContactKind, text string) (string, error) {
+	return parseAddress(kind, text)
+}

@@ -270,7 +270,7 @@ func TestEventsMatchTheGraph(t *testing.T) {
 			_, err = r.SetFollow(t.Context(), a, b, yes)
 		}
 		if errs.Is(err, errs.Internal) {
-			t.Fatal(err)
+			t.Fatalf("the call failed with an internal error: %v", err)
 		}
 	}
 	r.relations(views)

@@ -231,7 +231,7 @@ func newKeys(t *testing.T) *keys {
 	k.ec, err2 = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	_, k.ed, err3 = ed25519.GenerateKey(rand.Reader)
 	if err1 != nil || err2 != nil || err3 != nil {
-		t.Fatal(err1, err2, err3)
+		t.Fatalf("the keys could not be generated: %v, %v, %v", err1, err2, err3)
 	}
 	k.publish(jwkOf(&k.rsa.PublicKey, "r"), jwkOf(&k.ec.PublicKey, "e"), jwkOf(k.ed.Public(), "d"))
 	return &k

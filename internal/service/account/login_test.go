@@ -221,7 +221,7 @@ func TestGuessesDoNotBlockKnownDevices(t *testing.T) {
 	}
 	wantError(t, "a known device that guesses too", try(6, password, &accountv1.Client{Device: device, DeviceKey: key}), errs.Exhausted, "too_many_logins")
 	if err := r.RequestCode(t.Context(), "anna"); errs.Of(err).Reason != "no_codes" {
-		t.Error(err)
+		t.Errorf("error %v, want the reason no_codes", err)
 	}
 	r.clock.advance(time.Minute)
 	if err := try(7, password, nil); err != nil {

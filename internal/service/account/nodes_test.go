@@ -205,7 +205,7 @@ func TestEndedSessionIsRejectedOnAllNodes(t *testing.T) {
 		handle := reason
 		s, c := nodes[0].register(handle)
 		if err := end(nodes[1], handle, s); err != nil {
-			t.Fatal(reason, err)
+			t.Fatalf("ending a session by %v failed: %v", reason, err)
 		}
 		want := account.Ended{User: c.User, Session: c.Session, Reason: reason}
 		for i, n := range nodes {
@@ -316,7 +316,7 @@ func TestConcurrentRegistrationsAcrossNodes(t *testing.T) {
 			if err == nil {
 				made++
 			} else if errs.Of(err).Reason != "handle_taken" {
-				t.Error(err)
+				t.Errorf("error %v, want the reason handle_taken", err)
 			}
 		})
 	}

@@ -32,7 +32,7 @@ func TestProfileChangeNotifiesDevicesAndFriends(t *testing.T) {
 		for _, e := range r.events() {
 			var event chatv1.Event
 			if err := proto.Unmarshal(e.Body, &event); err != nil || event.GetProfile().GetUser() != uint64(a) {
-				t.Errorf("%s: %v, %v", what, &event, err)
+				t.Errorf("%s: event %v, error %v; want the profile of %d", what, &event, err, a)
 			}
 			got = append(got, e.User)
 		}

@@ -115,7 +115,7 @@ func TestTicketsAreBounded(t *testing.T) {
 		}
 		k, err := r.CreateTicket(t.Context(), by)
 		if err != nil {
-			t.Fatal(n, err)
+			t.Fatalf("ticket %d: %v", n, err)
 		}
 		if n == account.MaxTickets-1 {
 			first = k.Ticket
@@ -145,7 +145,7 @@ func TestTicketsPerUserAreBounded(t *testing.T) {
 	for n := range account.MaxTicketsPerUser {
 		k, err := r.CreateTicket(t.Context(), anna)
 		if err != nil {
-			t.Fatal(n, err)
+			t.Fatalf("ticket %d: %v", n, err)
 		}
 		last = k.Ticket
 	}

@@ -131,8 +131,11 @@ func (s *Service) openSessionWith(ctx context.Context, user id.User, phc string,
 		}
 		var owner int64
 		err := tx.QueryRowContext(ctx, `SELECT owner FROM devices WHERE id = $1`, int64(device)).Scan(&owner)
-		if errors.Is(err, sql.ErrNoRows) || err == nil && owner != int64(user) {
-			device = fresh // the device is unknown, or belongs to another user
+		if forgotten := errors.Is(err, sql.ErrNoRows); forgotten || err == nil && owner != int64(user) {
+			// A device with a key logged in after the backup that this database was restored from: its unsent messages have its number.
+			if !forgotten || !s.isKnownDevice(user, c) {
+				device = fresh
+			}
 			_, err = tx.ExecContext(ctx, `INSERT INTO devices (id, owner) VALUES ($1, $2)`, int64(device), int64(user))
 		}
 		if err != nil {

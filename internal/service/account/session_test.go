@@ -216,6 +216,27 @@ func TestDeviceNumbersBelongToOneUser(t *testing.T) {
 	r.verify(again.AccessToken)
 }
 
+// A database that was restored from a backup does not know the devices that logged in since. They keep their numbers by their keys, and so what waits on them.
+func TestForgottenDevicesKeepTheirNumbers(t *testing.T) {
+	r := open(t, account.Config{})
+	device, _ := r.register("anna")
+	bert, _ := r.register("bert")
+	if err := r.db.Write(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `DELETE FROM devices WHERE id = $1`, int64(device.Device))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for what, key := range map[string]string{"no key": "", "another's key": bert.DeviceKey} {
+		if got := r.login("anna", &accountv1.Client{Device: device.Device, DeviceKey: key}); got.Device == device.Device {
+			t.Errorf("with %s, a device takes a number that it was not given", what)
+		}
+	}
+	if got := r.login("anna", &accountv1.Client{Device: device.Device, DeviceKey: device.DeviceKey}); got.Device != device.Device {
+		t.Errorf("the device has the number %d, and had %d", got.Device, device.Device)
+	}
+}
+
 func TestSessionsAreListedAndEnded(t *testing.T) {
 	r := open(t, account.Config{})
 	_, anna := r.register("anna")

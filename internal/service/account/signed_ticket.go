@@ -14,7 +14,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 )
 
-// Where nodes share the database, a ticket contains its caller and its expiry, signed with the deployment's key, so that any node can
+// If nodes share the database, a ticket contains its caller and its expiry, signed with the deployment's key, so that any node can
 // verify it. A row for each used ticket ensures that it is used once. Unused tickets need no row.
 
 const (

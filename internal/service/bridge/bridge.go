@@ -1,12 +1,12 @@
-// Package bridge links groups with rooms of other message systems, by programs that know the protocols of those.
+// Package bridge links groups with rooms of other message systems. The programs that speak the protocols of those systems are separate (bridges/).
 //
-// A bridge is a bot with an API key of its own. It receives what is written in linked groups by server events, as every bot does: durably, in order, at least once. What it
-// sends and reports becomes entries of the conversations, whose ids there are the tokens of the log (chat/bridge.go): so nothing is stored twice, and nothing has to agree with a second store.
+// A bridge is a bot with its own API key. It receives what is written in linked groups by server events, as every bot does: durably, in order, at least once. What it
+// sends and reports becomes entries of the conversations. The ids of messages in the other system are the tokens of the log (chat/bridge.go), so nothing is stored twice, and no second store has to agree with the log.
 //
-// This package owns the rows of bridges, links, people of other systems, and answers to the question who may write there. A link has two sides: the row, which an admin of the group made and the
-// other system accepted, and the bot, which is a member. Without either, the bridge can do nothing in the group; the second is checked with each entry, by the state that the log verifies.
+// This package owns the rows of bridges, links, people of other systems, and cached permissions to write there. A link needs two things: the row, which an admin of the group created and the
+// other system accepted, and the bot's membership in the group. Without either, the bridge can do nothing in the group. Membership is checked with each entry, by the state that the log verifies.
 //
-// It may use sqldb, auditlog and cluster; conversations and users by interfaces. All methods are safe for concurrent use. It has no state but the database.
+// It may use sqldb, auditlog and cluster; conversations and users by interfaces. All methods are safe for concurrent use. All its state is in the database.
 package bridge
 
 import (

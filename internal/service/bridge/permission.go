@@ -11,7 +11,7 @@ import (
 	bridgev1 "github.com/rialto-im/rialto/sdk/go/gen/bridge/v1"
 )
 
-var errPermission = errs.New(errs.Invalid, "bad_permission", "an answer ends in the future, in at most 24 hours")
+var errPermission = errs.New(errs.Invalid, "bad_permission", "a permission must end in the future, within 24 hours")
 
 // PutBridgePermission stores whether a user may write in the other system.
 func (s *Service) PutBridgePermission(ctx context.Context, by id.Caller, r *bridgev1.PutBridgePermissionRequest) error {

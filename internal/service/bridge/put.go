@@ -16,7 +16,7 @@ import (
 var (
 	errBridge         = errs.New(errs.Invalid, "bad_bridge", "a bridge has a display name of 1 to 64 characters, in one line")
 	errBridgeTaken    = errs.New(errs.Conflict, "bridge_taken", "another bot is registered as this bridge; create its key with the same --bot, or another --bridge")
-	errTooManyBridges = errs.New(errs.Exhausted, "too_many_bridges", "there are 100 bridges")
+	errTooManyBridges = errs.New(errs.Exhausted, "too_many_bridges", "there are 100 bridges, which is the maximum")
 )
 
 // PutBridge registers the bridge of a key, or changes it.

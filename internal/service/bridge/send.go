@@ -21,7 +21,7 @@ var (
 	errTooManyPeople = errs.New(errs.Exhausted, "too_many_bridged_users", "1,000,000 users were made for this bridge, which is the limit; those that were erased since count, too")
 )
 
-// SendBridgedMessage stores what came from the other system.
+// SendBridgedMessage stores a message from the other system.
 func (s *Service) SendBridgedMessage(ctx context.Context, by id.Caller, r *bridgev1.SendBridgedMessageRequest) (*bridgev1.SendBridgedMessageResponse, error) {
 	b, err := bridgedOf(by, r)
 	if err != nil {
@@ -140,7 +140,7 @@ func refusalID(seq uint64, reason string) string {
 	return "refused\n" + strconv.FormatUint(seq, 10) + "\n" + reason
 }
 
-// ReportDelivery stores what became of a message in the other system. The id of a report is that of the message there, or follows from what was refused: so a repetition stores nothing.
+// ReportDelivery stores the result of a message's delivery in the other system. The id of a report is that of the message there, or follows from what was refused: so a repetition stores nothing.
 func (s *Service) ReportDelivery(ctx context.Context, by id.Caller, r *bridgev1.ReportDeliveryRequest) (*bridgev1.ReportDeliveryResponse, error) {
 	wasRefused := r.ExternalId == ""
 	if err := checkReason(wasRefused, r.Reason, r.Text); err != nil {

@@ -1,14 +1,14 @@
-// Package canary checks all the time that messages are delivered.
+// Package canary checks continuously that messages are delivered.
 //
-// The canary of a node is a user of its own. It has a WebSocket to the public listener of each node, this one included, as a client has. Every few seconds it sends a
-// probe through its own node, and notes at which sockets, how late and how often the probe comes. All times are by this node's clock. What is late, lost or
-// delivered twice is counted by the node to which it was to be delivered, and logged.
+// Each node has a canary, which is a user. It has a WebSocket to the public listener of each node, including its own, as a client has. Every few seconds it sends a
+// probe through its own node, and records at which sockets, how late and how often the probe arrives. All times are measured by this node's clock. Late, lost and
+// duplicate probes are logged, and counted for the node that should have delivered them.
 //
-// A probe is a signal in a conversation with no other member: it is stored, dispatched and pushed as any message, and never shown. Probes are deleted after an
-// hour. The canary follows the protocol: where pushes were left out it syncs, and what the sync returns counts as delivered then.
+// A probe is a signal in a conversation with no other member: it is stored, dispatched and pushed like any message, and never shown. Probes are deleted after an
+// hour. The canary follows the protocol: after a hint it syncs, and the events that the sync returns count as delivered then.
 //
-// It does not judge what it cannot know: probes that wait for a socket that breaks, that their node refused, that are under way while a node drains, and the time for
-// which this process itself did not run.
+// It does not count what it cannot know: probes that wait for a socket that breaks, probes that their node refused, probes that are in flight while a node drains, and the time
+// while this process itself was paused.
 //
 // It imports no other service, no package of the platform and no engine: it is a client. Run and Metrics may be called from any goroutine, Run once.
 package canary

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/rialto-im/rialto/internal/base/budget"
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/message"
@@ -30,21 +31,22 @@ type BeforeSendQuery struct {
 }
 
 const (
-	// maxAsked bounds the drafts that wait, and maxAskedBytes their contents.
-	maxAsked      = 4096
+	// maxAskedBytes bounds the drafts that wait, which cost askedOverhead beside their contents: 4,096 short ones. maxUserBytes bounds those of one user, which are
+	// before those of others in the queue of the webhook: 128 short ones, or one of any size. Each network has a share as well.
 	maxAskedBytes = 16 << 20
+	maxUserBytes  = 512 << 10
+	askedOverhead = 4 << 10
 	holdTimeout   = 5 * time.Second // of the database, to put a draft into the queue of moderators
 )
 
 // beforeSend has the drafts that wait for the webhook.
 type beforeSend struct {
 	reviewer *webhook.Reviewer
-	asking   drain // the requests in progress
+	asking   drain          // the requests in progress
+	bytes    *budget.Budget // of the drafts in waiting
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // guards waiting; of other locks only those of bytes and of the transport (Draft.Park) are taken under it
 	waiting map[askKey]*askQueue
-	number  int // of drafts in waiting
-	bytes   int
 }
 
 // askKey is whose order counts.
@@ -62,7 +64,7 @@ type askQueue struct {
 // asked is a draft, and what the webhook decided.
 type asked struct {
 	draft *message.Draft
-	bytes int
+	bytes int // that are charged for it
 	done  bool
 	err   error // refused
 }
@@ -85,7 +87,8 @@ func (c Config) checkBeforeSend() error {
 
 func (s *Service) initBeforeSend() error {
 	reviewer, err := webhook.NewReviewer(s.config.review(), webhook.Kind{Kind: outgoing.BeforeSend, Calls: s.deps.Calls}, s.deps.Clock, s.deps.Logger)
-	s.beforeSend = &beforeSend{reviewer: reviewer, waiting: map[askKey]*askQueue{}}
+	s.beforeSend = &beforeSend{reviewer: reviewer, waiting: map[askKey]*askQueue{},
+		bytes: budget.New(budget.Config{Bytes: maxAskedBytes, User: maxUserBytes, NetworkShare: budget.NetworkOfUsers})}
 	return err
 }
 
@@ -110,15 +113,20 @@ func (s *Service) holdForHook(d *message.Draft) bool {
 	b := s.beforeSend
 	ask := d.Sender != 0 && isAsked(d.Content)
 	key := askKey{d.Conversation, senderDevice{d.Sender, d.Device}}
-	one := &asked{draft: d, bytes: len(d.Content), done: !ask}
+	one := &asked{draft: d, bytes: len(d.Content) + askedOverhead, done: !ask}
 	b.mu.Lock()
 	q := b.waiting[key]
 	if !ask && q == nil {
 		b.mu.Unlock()
 		return false
 	}
-	if b.number >= maxAsked || b.bytes+one.bytes > maxAskedBytes || !b.asking.start() {
+	d.Park() // before anybody else has it
+	acquired := b.bytes.Acquire(askedOwner(d), one.bytes)
+	if !acquired || !b.asking.start() {
 		b.mu.Unlock()
+		if acquired {
+			b.bytes.Release(askedOwner(d), one.bytes)
+		}
 		s.rejectRetryable(s.conversation(d.Conversation), d, busy(nil))
 		return true
 	}
@@ -127,8 +135,6 @@ func (s *Service) holdForHook(d *message.Draft) bool {
 		b.waiting[key] = q
 	}
 	q.list = append(q.list, one)
-	b.number++
-	b.bytes += one.bytes
 	b.mu.Unlock()
 	go func() { // ends after the timeout of the webhook; Run waits for it
 		defer b.asking.end()
@@ -146,6 +152,11 @@ func (s *Service) holdForHook(d *message.Draft) bool {
 	return true
 }
 
+// askedOwner is whose share a draft has while it waits.
+func askedOwner(d *message.Draft) budget.Owner {
+	return budget.Owner{User: uint64(d.Sender), Network: d.Network}
+}
+
 // releaseAsked passes on the drafts at the head of a queue that are decided.
 func (s *Service) releaseAsked(key askKey) {
 	b := s.beforeSend
@@ -159,9 +170,8 @@ func (s *Service) releaseAsked(key askKey) {
 	for len(q.list) > 0 && q.list[0].done {
 		one := q.list[0]
 		q.list = q.list[1:]
-		b.number--
-		b.bytes -= one.bytes
 		b.mu.Unlock()
+		b.bytes.Release(askedOwner(one.draft), one.bytes)
 		switch conversation := s.conversation(one.draft.Conversation); {
 		case one.err == nil:
 			s.submitValid(one.draft)

@@ -311,6 +311,42 @@ func TestBeforeSendHangs(t *testing.T) {
 	}
 }
 
+// A user who floods a webhook that hangs has a part of the drafts that may wait for it. The others' wait, and are stored once it answers.
+func TestBeforeSendHasAShareForEachUser(t *testing.T) {
+	release := make(chan struct{})
+	_, s, c := moderated(t, "", func(string) string {
+		<-release
+		return `{"allow":true}`
+	})
+	const flood = 200
+	floods, other := make(chan error, flood), make(chan error, 1)
+	submit := func(u id.User, n uint64, done chan<- error) {
+		d := draftOf(c, u, n, fmt.Sprint(n))
+		d.Done = func(d *message.Draft) { done <- d.Err }
+		s.Submit(d)
+	}
+	for n := range uint64(flood) {
+		submit(1, n+1, floods)
+	}
+	refused := 0
+	for ; len(floods) > 0; refused++ {
+		if err := <-floods; reasonOf(err) != "busy" || errs.Of(err).Retry == 0 {
+			t.Errorf("a message beyond the share: got %v", err)
+		}
+	}
+	if want := flood - 128; refused < want || refused == flood {
+		t.Errorf("%d of %d messages of a user were refused, want %d or some more", refused, flood, want)
+	}
+	if submit(2, 1, other); len(other) > 0 {
+		t.Errorf("a message of another user: got %v", <-other)
+	}
+	close(release)
+	must(t, <-other)
+	for range flood - refused {
+		must(t, <-floods)
+	}
+}
+
 // Nobody is asked about a recall, which goes on while the webhook hangs; it follows the messages of its device.
 func TestBeforeSendIsNotAskedAboutRecalls(t *testing.T) {
 	release := make(chan struct{})

@@ -17,11 +17,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// What bridges need of conversations (docs/decisions/0154-bridges.md). A bridge writes only while its bot is a member. The log accepts
+// This file has the operations on conversations that only bridges use (docs/decisions/0154-bridges.md). A bridge writes only while its bot is a member. The log accepts
 // an entry only with the state that was checked, so removing the bot ends the link at once on all nodes.
 //
-// The ids of the other system are the tokens of entries in the log. So an id is found as long as the log has its conversation, and nothing has to be written beside the entry. The token of a report
-// of a delivery is the id that the message has there: it leads to the message, too.
+// The ids of the other system are the tokens of entries in the log. So an id can be looked up as long as the log has its conversation, and nothing has to be written beside the entry. The token of a
+// delivery report is the id that the message has in the other system, so this id leads to the message, too.
 
 var errNotBridged = errs.New(errs.Denied, "not_bridged", "only what came over the same bridge is edited and recalled from there")
 

@@ -26,7 +26,7 @@ func TestChannelsAreFoundByHandle(t *testing.T) {
 		}
 	}
 	if got := set(a, handle("@News.today")); got != "" {
-		t.Fatal(got)
+		t.Fatalf("the change was refused with %q, want success", got)
 	}
 	_, err := a.UpdateGroup(ctx, c, 1, &chatv1.UpdateGroupRequest{Announcement: proto.String("What happens")})
 	must(t, err)
@@ -64,7 +64,7 @@ func TestChannelsAreFoundByHandle(t *testing.T) {
 	// What is not open is found by nobody.
 	invite := chatv1.JoinPolicy_JOIN_POLICY_INVITE
 	if got := set(a, &chatv1.UpdateGroupRequest{JoinPolicy: &invite}); got != "" {
-		t.Fatal(got)
+		t.Fatalf("the change was refused with %q, want success", got)
 	}
 	if found, why := preview(b, "news.today"); why != "" && why != "bad_link" || why == "" && !found.Member {
 		t.Errorf("a channel that is not open: %v, %s", found, why)

@@ -155,7 +155,7 @@ func TestFollowersBecomeWriters(t *testing.T) {
 	}
 	for _, r := range []*chatv1.CreateGroupRequest{{Title: "news", Channel: true, Members: []uint64{2}}, {Title: "news", Channel: true, JoinPolicy: chatv1.JoinPolicy_JOIN_POLICY_APPROVAL}} {
 		if _, err := s.CreateGroup(ctx, 1, r); reasonOf(err) != "bad_channel" {
-			t.Errorf("%v: %v", r, err)
+			t.Errorf("%v: error %v, want the reason bad_channel", r, err)
 		}
 	}
 	approval := chatv1.JoinPolicy_JOIN_POLICY_APPROVAL

@@ -22,7 +22,7 @@
 // A mailbox leaves open for loading if the state is missing or would reject the draft, if the draft has an upload, or if the log rejected
 // an append as stale. It leaves open for changing while a control entry is stored. It leaves draining when the last draft in flight has
 // completed. send_permission.go decides who may send, sender_gate.go keeps the order of a device after a temporary rejection,
-// previous.go holds a draft until the one that it follows is stored, and validate.go checks contents.
+// send_order.go holds a draft until the one that it follows is stored, and validate.go checks contents.
 //
 // # Dependencies
 //
@@ -246,7 +246,7 @@ type Service struct {
 	// senderSlots bounds those of one sender. A slot of it is acquired before one of applySlots.
 	senderSlots senderSlots
 	applying    drain         // the updates that are applied for their senders
-	minTextAge  time.Duration // see push.go
+	minTextAge  time.Duration // see refresh_pushed.go
 	// textChangedMs is when an edit or a recall of a message younger than minTextAge was last applied, on a single node.
 	textChangedMs atomic.Int64
 	maxCached     int // bounds conversations
@@ -333,7 +333,7 @@ type conversation struct {
 
 	// changeMu serialises changes of the conversation and their projection. It is locked before mu.
 	changeMu     sync.Mutex
-	importAccess uint64 // the access version with which this node imports, see take_import.go; guarded by changeMu
+	importAccess uint64 // the access version with which this node imports, see import_ownership.go; guarded by changeMu
 
 	mu           sync.Mutex       // guards all below; mailbox says what is read without it
 	state        *state           // nil: not loaded. It is replaced, never changed.

@@ -125,7 +125,7 @@ func TestInterruptedOpeningIsCompleted(t *testing.T) {
 	s := h.node(t)
 	log.times.Store(1)
 	if _, err := s.OpenDirect(ctx, 1, 2); reasonOf(err) != "busy" {
-		t.Fatal(err)
+		t.Fatalf("error %v, want the reason busy", err)
 	}
 	for _, blocked := range []bool{true, false} {
 		h.relations.set(h.relations.blocked, 1, 2, blocked)
@@ -211,7 +211,7 @@ func TestCreateGroupRetried(t *testing.T) {
 	r := &chatv1.CreateGroupRequest{Title: "g", Members: []uint64{2}, Key: "k"}
 	log.times.Store(1)
 	if _, err := nodes[0].CreateGroup(ctx, 1, r); reasonOf(err) != "busy" { // the row is written, the entry is not
-		t.Fatal(err)
+		t.Fatalf("error %v, want the reason busy", err)
 	}
 	got := make([]id.Conversation, 10)
 	var wait sync.WaitGroup
@@ -339,10 +339,10 @@ func TestIdleConversationsAreEvicted(t *testing.T) {
 	for i := range uint64(100) { // unused names
 		d := draftOf(id.Conversation(i+1), 1, 1, "x")
 		if err := s.Send(ctx, d); reasonOf(err) != "no_conversation" {
-			t.Fatal(err)
+			t.Fatalf("error %v, want the reason no_conversation", err)
 		}
 		if _, err := s.History(ctx, 1, &chatv1.HistoryRequest{Conversation: i + 1}); reasonOf(err) != "no_conversation" {
-			t.Fatal(err)
+			t.Fatalf("error %v, want the reason no_conversation", err)
 		}
 	}
 	if n := chat.CachedConversations(s); n > 8 {
@@ -372,7 +372,7 @@ func TestProjectionWaits(t *testing.T) {
 	}
 	rename(`ALTER TABLE elsewhere RENAME TO members`)
 	if err := s.Send(ctx, draftOf(c, 2, 1, "x")); reasonOf(err) != "no_conversation" {
-		t.Fatal(err)
+		t.Fatalf("error %v, want the reason no_conversation", err)
 	}
 	must(t, s.Send(ctx, draftOf(c, 1, 1, "x")))
 	list, err := s.MembershipsAfter(ctx, 2, 0, 1000)

@@ -215,7 +215,7 @@ func TestErasureDuringAnImport(t *testing.T) {
 		if results, err = s.ImportEntries(ctx, c, []*operationv1.ImportEntry{textEntry("m4", importedAt+4, 3, "latest")}); err == nil {
 			break
 		} else if reasonOf(err) != "busy" {
-			t.Fatal(err)
+			t.Fatalf("error %v, want the reason busy", err)
 		}
 	}
 	if len(results) != 1 || results[0].Reason != "" {

@@ -113,7 +113,7 @@ func (s *Service) addNotices(ctx context.Context, users []id.User, of map[id.Use
 			return ctx.Err()
 		}
 		if last != nil {
-			s.deps.Logger.Warn("users do not follow the notices yet: tried again later", "conversation", c, "user", failed, "error", last)
+			s.deps.Logger.Warn("users could not be added to a channel of notices yet; it is retried later", "conversation", c, "user", failed, "error", last)
 		}
 	}
 	return nil

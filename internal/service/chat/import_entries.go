@@ -215,7 +215,7 @@ func (p *importer) message(ctx context.Context, result *operationv1.ImportedEntr
 		content = proto.CloneOf(e.Content)
 	}
 	content.LinkPreview, content.BrokenOff, content.ExternalId, content.Bridge = nil, nil, "", "" // signed for their sender, and of the server
-	updates, err := p.resolve(ctx, content, e)
+	updates, err := p.resolve(ctx, result, content, e)
 	if err != nil {
 		return err
 	}
@@ -291,8 +291,9 @@ func (p *importer) completeEdit(ctx context.Context, seq uint64, e *chatv1.Edit)
 	return completeEdit(t, e)
 }
 
-// resolve writes the seq of the target into a content, and returns that of a message that the entry changes.
-func (p *importer) resolve(ctx context.Context, content *chatv1.Content, e *operationv1.ImportEntry) (updates uint64, err error) {
+// resolve writes the seq of the target into a content, and returns that of a message that the entry changes. What replies to a message that is not there, because the source or this server
+// has left it out, replies to nothing.
+func (p *importer) resolve(ctx context.Context, result *operationv1.ImportedEntry, content *chatv1.Content, e *operationv1.ImportEntry) (updates uint64, err error) {
 	isUpdate := content.GetEdit() != nil || content.GetRecall() != nil || content.GetReaction() != nil || content.GetPin() != nil || content.GetThread() != nil
 	if content.ReplyTo = nil; e.Target == "" {
 		if isUpdate {
@@ -304,8 +305,12 @@ func (p *importer) resolve(ctx context.Context, content *chatv1.Content, e *oper
 	if err != nil {
 		return 0, err
 	}
-	if seq == 0 {
+	switch {
+	case seq == 0 && isUpdate:
 		return 0, errNoTarget
+	case seq == 0:
+		result.LostReply = content.Kind != nil
+		return 0, nil
 	}
 	ref := &chatv1.Ref{Seq: seq}
 	switch k := content.Kind.(type) {

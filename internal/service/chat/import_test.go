@@ -257,8 +257,6 @@ func TestWhatCannotBeImportedIsRefusedAlone(t *testing.T) {
 	s := h.node(t)
 	c := importGroup(t, s)
 	future := h.clock.Now().UnixMilli() + 1
-	noTarget := textEntry("m3", importedAt+10, 1, "a reply")
-	noTarget.Target = "absent"
 	for _, test := range []struct {
 		want  string
 		entry *operationv1.ImportEntry
@@ -270,7 +268,7 @@ func TestWhatCannotBeImportedIsRefusedAlone(t *testing.T) {
 		{"no_user", textEntry("m2", importedAt+10, 5000, "of nobody")},
 		{"bad_key", textEntry("", importedAt+10, 1, "no key")},
 		{"empty_text", textEntry("m2", importedAt+10, 1, " ")},
-		{"no_message", noTarget},
+		{"no_message", updateEntry("r0", importedAt+10, 1, "absent", reactionOf(0, "👍", false))},
 		{"bad_emoji", updateEntry("r1", importedAt+10, 1, "m1", reactionOf(0, "a b", false))},
 		{"bad_content", controlEntry("k1", importedAt+10, 1, &chatv1.Control{Action: chatv1.Control_ACTION_ACCESS})},
 		{"no_member", controlEntry("k1", importedAt+10, 1, &chatv1.Control{Action: chatv1.Control_ACTION_ROLE, Role: chatv1.Role_ROLE_ADMIN, Users: []uint64{8}})},
@@ -285,6 +283,26 @@ func TestWhatCannotBeImportedIsRefusedAlone(t *testing.T) {
 	}
 }
 
+// TestARepliesTargetMayBeMissing: a message that replies to one that was left out is stored, and the answer says that the reference is lost.
+func TestARepliesTargetMayBeMissing(t *testing.T) {
+	h := newHarness(t, chat.Config{})
+	s := h.node(t)
+	c := importGroup(t, s)
+	reply, whole := textEntry("m2", importedAt+10, 1, "a reply"), textEntry("m3", importedAt+11, 1, "a reply to it")
+	reply.Target, whole.Target = "absent", "m2"
+	results, err := s.ImportEntries(t.Context(), c, []*operationv1.ImportEntry{reply, whole})
+	must(t, err)
+	if r := results[0]; r.Reason != "" || r.Seq == 0 || !r.LostReply || results[1].LostReply {
+		t.Errorf("the answers are %v", results)
+	}
+	_, err = s.EndImport(t.Context(), c)
+	must(t, err)
+	list := slices.DeleteFunc(history(t, s, 1, c), func(m *chatv1.Message) bool { return m.Content.GetText() == "" })
+	if len(list) != 2 || list[0].Content.GetText() != "a reply" || list[0].Content.ReplyTo != nil || list[1].Content.GetReplyTo().GetSeq() != results[0].Seq {
+		t.Errorf("the messages are %v", list)
+	}
+}
+
 // TestThreadsAndDirectConversationsAreImported: a thread belongs to its message, and a one-to-one conversation with messages of its own stays as it is.
 func TestThreadsAndDirectConversationsAreImported(t *testing.T) {
 	h := newHarness(t, chat.Config{})
@@ -293,13 +311,13 @@ func TestThreadsAndDirectConversationsAreImported(t *testing.T) {
 	c := importGroup(t, s)
 	start := updateEntry("t1", importedAt+2, 2, "m1", &chatv1.Content{Kind: &chatv1.Content_Thread{Thread: &chatv1.ThreadStart{}}})
 	if reasons := importEntries(t, s, c, textEntry("m1", importedAt+1, 1, "root"), start); reasons[0]+reasons[1] != "" {
-		t.Fatal(reasons)
+		t.Fatalf("the entries were refused with %q, want none", reasons)
 	}
 	_, err := s.EndImport(ctx, c)
 	must(t, err)
 	thread, ended, err := s.ImportConversation(ctx, &operationv1.ImportConversationRequest{Parent: uint64(c), Root: "m1", Owner: 2, Members: []uint64{1}, TimeMs: importedAt + 2})
 	if err != nil || ended {
-		t.Fatal(ended, err)
+		t.Fatalf("the import has ended: %v; error %v", ended, err)
 	}
 	importEntries(t, s, thread, textEntry("m2", importedAt+3, 2, "reply"))
 	_, err = s.EndImport(ctx, thread)

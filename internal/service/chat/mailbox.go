@@ -40,7 +40,7 @@ type mailbox struct {
 	inFlightAccess uint64
 	inFlight       atomic.Int64 // drafts whose append has not completed
 	gate           senderGate
-	held           map[senderDevice]*heldDrafts // see previous.go
+	held           map[senderDevice]*heldDrafts // see send_order.go
 	holding        atomic.Bool                  // held has an entry; written with conversation.mu held
 }
 
@@ -78,6 +78,7 @@ func (m *mailbox) enqueue(d *message.Draft) (ok, load bool) {
 	if len(m.queue) >= maxQueuedDrafts {
 		return false, false
 	}
+	d.Park()
 	m.queue = append(m.queue, d)
 	return true, m.startLoading()
 }

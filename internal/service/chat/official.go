@@ -10,7 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
-// What official accounts need of conversations (docs/decisions/0087-official-accounts.md): their channel, and contents that are sent later.
+// This file has the operations on conversations that only official accounts use (docs/decisions/0087-official-accounts.md): their channel, and contents that are sent later.
 
 // CheckContent returns why a user can send a content to nobody. It returns the form that is stored.
 func (s *Service) CheckContent(u id.User, content []byte) ([]byte, error) {

@@ -275,7 +275,7 @@ func TestBlockedIsNotAdmitted(t *testing.T) {
 				from := h.tail(t, c)
 				for u := id.User(1); u <= 2; u++ {
 					if err := nodes[u-1].Send(ctx, draftOf(c, u+10, 1, "x")); reasonOf(err) != "no_conversation" {
-						t.Fatal(err)
+						t.Fatalf("error %v, want the reason no_conversation", err)
 					}
 				}
 				if to := h.tail(t, c); to.Seq != from.Seq {

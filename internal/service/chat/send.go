@@ -167,6 +167,7 @@ func (s *Service) append(c *conversation, d *message.Draft) (err error) {
 	if d.ID, err = s.deps.MessageIDs.Next(uint8(c.state.kind), d.Conversation); err != nil {
 		return err
 	}
+	d.Unpark()
 	p := pendingAppends.Get().(*pendingAppend)
 	p.service, p.conversation, p.draft = s, c, d
 	if s.deps.Overload.Samples() {

@@ -20,7 +20,7 @@ func (s *Service) StartThread(ctx context.Context, u id.User, parent id.Conversa
 	if err != nil {
 		return 0, err
 	}
-	if err := checkThreadParent(st, u, seq); err != nil {
+	if err := s.checkThreadParent(ctx, st, u, seq); err != nil {
 		return 0, err
 	}
 	c, err := s.threadOf(ctx, parent, seq)
@@ -48,14 +48,18 @@ func (s *Service) StartThread(ctx context.Context, u id.User, parent id.Conversa
 	return c, nil // the user reads and writes without following
 }
 
-// checkThreadParent returns why a user may not open a thread under a message.
-func checkThreadParent(st *state, u id.User, seq uint64) error {
+// checkThreadParent returns why a user may not open a thread under a message. Whoever cannot read the conversation does not learn that it exists.
+func (s *Service) checkThreadParent(ctx context.Context, st *state, u id.User, seq uint64) error {
+	if st.channel || st.ticket != 0 {
+		if _, _, err := s.readableRange(ctx, st, u); err != nil {
+			return err
+		}
+		return errNoThreads
+	}
 	_, reads := st.replier(u)
 	switch {
 	case st.kind == thread && reads:
 		return errThreadOfThread
-	case st.channel, st.ticket != 0:
-		return errNoThreads
 	case st.role(u) == 0 || st.kind == thread:
 		return errNoConversation
 	case !st.mayReadRoot(u, seq):

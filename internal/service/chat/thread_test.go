@@ -341,7 +341,7 @@ func TestNoThread(t *testing.T) {
 		seq  uint64
 		want string
 	}{
-		{3, thread, reply.Seq, "thread_of_thread"}, {9, thread, reply.Seq, "no_conversation"}, {1, news, 2, "no_threads"}, {9, c, 2, "no_conversation"},
+		{3, thread, reply.Seq, "thread_of_thread"}, {9, thread, reply.Seq, "no_conversation"}, {1, news, 2, "no_threads"}, {9, news, 2, "no_conversation"}, {9, c, 2, "no_conversation"},
 		{9, 12345, 2, "no_conversation"}, {1, c, 1, "no_message"}, {1, c, 99, "no_message"}, {1, c, 0, "no_message"}, {1, c, 1<<64 - 1, "no_message"},
 		{1, c, gone.Seq, "recalled"}, {5, c, 2, "no_message"},
 	} {

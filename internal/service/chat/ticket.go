@@ -114,7 +114,7 @@ func (s *Service) ReadTicketMessages(ctx context.Context, c id.Conversation, cus
 	for _, stored := range entries {
 		var e message.Entry
 		a.Through = stored.Seq
-		// Who wrote a corrupt entry is not known. A reaction, another update or a signal answers nobody.
+		// The sender of a corrupt entry is unknown. A reaction, another update or a signal is no answer.
 		if err := e.Decode(stored.Payload); err != nil || e.Control || e.Sender == 0 || e.Updates != 0 || message.IsSignal(e.Content) {
 			continue
 		}

@@ -73,7 +73,7 @@ func TestTicketConversations(t *testing.T) {
 	v, err := s.Describe(ctx, customer, c)
 	must(t, err)
 	if !v.Ticket || v.Title != "Support" || v.Announcement != "hello" || v.MemberCount != 1 {
-		t.Errorf("the customer sees %v", v)
+		t.Errorf("the customer sees %v, want a ticket with title and announcement, and the customer as its only member", v)
 	}
 }
 

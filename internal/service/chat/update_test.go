@@ -160,7 +160,7 @@ func TestRecallRacesWithEdits(t *testing.T) {
 			must(t, err)
 			for _, m := range history.Messages {
 				if m.Content.GetText() != "" || m.Content.GetEdit().GetContent() != nil {
-					t.Errorf("after recall and edits a user reads %v", m)
+					t.Errorf("after recall and edits a user reads %v, want no text and no content of an edit", m)
 				}
 			}
 		}
@@ -244,7 +244,7 @@ func TestReactionsAtOnce(t *testing.T) {
 	}
 	apply(50)
 	if err := s.Send(ctx, updateDraft(t, c, 2, 1, reactionOf(d.Seq, "more", false))); reasonOf(err) != "too_many_emoji" {
-		t.Errorf("an emoji beyond the limit: %v", err)
+		t.Errorf("an emoji beyond the limit was answered %v, want too_many_emoji", err)
 	}
 	must(t, s.Send(ctx, updateDraft(t, c, 2, 2, reactionOf(d.Seq, "e0", true))))
 	apply(49)
@@ -267,7 +267,7 @@ func TestEmoji(t *testing.T) {
 	}
 	for i, bad := range []string{"", " ", "👍 ", "👍\n", "\u202e👍", "👍\u2069", "👍\u200b", "\u200f👍", "\u200d", "\ufe0f", "\ufffd", "e\u0301\u0301\u0301\u0301\u0301\u0301\u0301", strings.Repeat("👍", 9)} {
 		if err := s.Send(ctx, updateDraft(t, c, 2, uint64(1+i), reactionOf(d.Seq, bad, false))); reasonOf(err) != "bad_emoji" && reasonOf(err) != "bad_content" {
-			t.Errorf("%q: %v", bad, err)
+			t.Errorf("%q: error %v, want bad_emoji or bad_content", bad, err)
 		}
 	}
 }

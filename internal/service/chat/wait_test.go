@@ -106,7 +106,7 @@ func TestSendCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := s.Send(ctx, draftOf(c, 1, 1, "x")); err != context.Canceled {
-		t.Fatal(err)
+		t.Fatalf("error %v, want %v", err, context.Canceled)
 	}
 	close(relations.gate)
 	again := draftOf(c, 1, 1, "x") // a retry is harmless
@@ -138,7 +138,7 @@ func TestTyping(t *testing.T) {
 		must(t, s.Typing(ctx, 2, c))
 	}
 	if len(notified) != 1 || len(notified[0]) != 2 || notified[0][0] != 1 || notified[0][1] != 3 {
-		t.Fatalf("notified of %v", notified)
+		t.Fatalf("the typing notices are %v, want one of two members, 1 and 3", notified)
 	}
 	h.clock.ms.Add(1000)
 	must(t, s.Typing(ctx, 2, c))

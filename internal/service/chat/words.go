@@ -11,9 +11,9 @@ import (
 type Words interface {
 	// HasWords reports whether there are any words.
 	HasWords() bool
-	// CheckText fails if texts have a word that is refused, and returns a word that flags them, or "".
+	// CheckText fails if the texts contain a refused word. It returns a word that flags them, or "".
 	CheckText(texts ...string) (flagged string, err error)
-	// FlagMessage and FlagGroup say what was stored with such a word.
+	// FlagMessage and FlagGroup report that content with such a word was stored.
 	FlagMessage(m *chatv1.Message, word string)
 	FlagGroup(c id.Conversation, title, word string)
 }

@@ -1,21 +1,21 @@
-// Package chatroom has chat rooms, as beside a live stream: many users enter, most only read, and nothing that is said is stored.
+// Package chatroom has chat rooms, as beside a live stream: many users enter, most only read, and messages are not stored.
 //
-// A room, its moderators, and who is kicked or muted are rows of the SQL database. All else is memory. One node owns a room, the owner of its
-// partition (cluster). It orders the room's messages, limits them, keeps the last ones, and adds up likes and viewers (hosted). A node with
-// viewers subscribes to the owner and keeps a copy of what those who enter are shown (audience). So the owner sends one message on the bus for
-// each such node, and an entry asks the owner only if it is the node's first.
+// A room, its moderators, and its kicked and muted users are rows of the SQL database. All else is in memory. One node owns a room: the owner of its
+// partition (cluster). It orders the room's messages, limits them, keeps the latest ones, and adds up likes and viewers (hosted). A node with
+// viewers subscribes to the owner and keeps a copy of what new viewers are shown (audience). So the owner sends one message on the bus for
+// each such node, and a node asks the owner only when its first viewer enters.
 //
-// The promise: a viewer gets each message at most once, in the order of the room, and is told how many were left out: for a connection that
-// reads too slowly, or in a gap of the bus. When the owner dies or the partition moves, the recent messages and the number of likes are lost,
-// and seqs start again from 1; messages that are sent until the nodes have found the next owner, some seconds later, are refused or lost. Kicks,
-// mutes and all other decisions of moderators are committed before they are answered, and hold on every node. Each is committed on condition that
-// the room's row has the term of the owner's grant, which an owner writes there before it reads the room (claim.go): an owner that was paused, and
-// does not know that another has taken the room over, changes nothing.
+// A viewer gets each message at most once, in the order of the room, and is told how many were left out because the connection was too slow or
+// the bus had a gap. When the owner dies or the partition moves, the recent messages and the number of likes are lost,
+// and seqs start again from 1. Messages that are sent before the nodes have found the next owner, some seconds later, are refused or lost. Kicks,
+// mutes and all other decisions of moderators are committed before they are answered, and hold on every node. Each commit is conditional on the term in
+// the room's row. An owner writes the term of its grant there before it reads the room (claim.go), so an owner that was paused, and
+// does not know that another node has taken over the room, changes nothing.
 //
-// Overflow: of a user, a message a second (5 at once), else too_fast; of all who do not moderate a room, 20 messages a second (40 at once),
-// else room_busy. So a busy room refuses ordinary messages before those of its moderators, who have as much for themselves. Updates are sent at most ten times a
-// second for each room. A node that has as many rooms as it may forgets idle ones first. Of its places one creator has 32, and one user is in 20 rooms at
-// most, so that a few accounts cannot use them all up.
+// Limits: a user may send a message a second (5 at once), else too_fast. All users of a room who are not moderators may send 20 messages a second (40 at once),
+// else room_busy. Its moderators have as much for themselves, so a busy room refuses ordinary messages first. Updates are sent at most ten times a
+// second for each room. A node that has reached its maximum of rooms forgets idle ones first. One creator may have 32 of its rooms, and one user may be in 20 rooms,
+// so that a few accounts cannot use up all of them.
 //
 // It may use sqldb, bus and cluster. All methods are safe for concurrent use.
 package chatroom

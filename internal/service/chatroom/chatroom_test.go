@@ -360,7 +360,7 @@ func TestBadMessagesAreRefused(t *testing.T) {
 	room := n.create()
 	for text, want := range map[string]string{"": "bad_room_text", " \n": "bad_room_text", strings.Repeat("x", 501): "bad_room_text", "\u202e": "bad_room_text", "ok": ""} {
 		if err := n.send(0, 2, room, text); reason(err) != want {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: error %v, want the reason %q", text, err, want)
 		}
 	}
 	signal := func(c *chatv1.Custom) error {
@@ -369,7 +369,7 @@ func TestBadMessagesAreRefused(t *testing.T) {
 	}
 	for _, c := range []*chatv1.Custom{{}, {Type: "x", Data: make([]byte, 4097)}, {Type: "x", Fallback: "x"}} {
 		if err := signal(c); reason(err) != "bad_room_message" {
-			t.Errorf("%.40s: %v", c, err)
+			t.Errorf("%.40s: error %v, want the reason bad_room_message", c, err)
 		}
 	}
 	if err := signal(&chatv1.Custom{Type: "app.example/gift", Data: []byte("rose")}); err != nil {

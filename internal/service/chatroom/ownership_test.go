@@ -50,7 +50,7 @@ func TestAPausedOwnerDecidesNothing(t *testing.T) {
 		"close": func() error { _, err := s.CloseRoom(t.Context(), 1, &chatv1.CloseRoomRequest{Room: r}); return err },
 	} {
 		if err := decide(); reason(err) != "room_moving" {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, want the reason room_moving", name, err)
 		}
 	}
 	n.owner.Store(&next)
@@ -98,7 +98,7 @@ func TestAModeratorResigns(t *testing.T) {
 	}
 	for name, err := range map[string]error{"another": set(2, 3, false), "naming": set(2, 4, true), "no moderator": set(4, 4, false), "naming oneself": set(2, 2, true)} {
 		if reason(err) != "not_moderator" {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, want the reason not_moderator", name, err)
 		}
 	}
 	if err := set(1, 999, true); reason(err) != "no_user" {
@@ -108,7 +108,7 @@ func TestAModeratorResigns(t *testing.T) {
 		t.Error(err)
 	}
 	if r, err := s.GetRoom(t.Context(), room); err != nil || len(r.Moderators) != 1 || r.Moderators[0] != 3 {
-		t.Errorf("%v, %v", r, err)
+		t.Errorf("the room is %v, want 3 as its only moderator; error %v", r, err)
 	}
 }
 

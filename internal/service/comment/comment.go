@@ -2,22 +2,22 @@
 //
 // # Threads
 //
-// A comment is a row. A reply names what it answers, and the top comment of its thread: threads have one level. A reply has a higher id than what it
-// answers. The rows of a subject, and of a thread, are sorted by id, which is about the order of creation.
+// A comment is a row. A reply names the comment that it answers, and the top comment of its thread: threads have one level. A reply has a higher id than the
+// comment that it answers. The rows of a subject, and of a thread, are sorted by id, which is approximately the order of creation.
 //
 // # Who sees what
 //
 // A reader sees a comment if the reader sees its subject, and if there is no block between the reader and its author or the author of its thread. The subject is
 // checked by an interface (visible.go), in the snapshot in which the comments are read, so an answer is right as of one moment. A deleted comment is not
-// shown, except for a top comment with replies: its place is.
+// shown; a deleted top comment with replies leaves a placeholder.
 //
 // # Counts
 //
 // The number of comments of a subject, and of replies of a thread, is the sum of rows, one for each node (bucket). A comment and the count of it are one
 // transaction. Nodes never write to the same row, so that they do not wait for each other where thousands comment on one post.
 //
-// Creating a comment reads no row of the package by a condition in its transaction: two nodes that did would abort each other's transactions in PostgreSQL.
-// What it answers is read in a snapshot before. That it is deleted meanwhile is as if it had been deleted a moment later.
+// The transaction that creates a comment reads no row of the package by a condition, because two nodes would then abort each other's transactions in PostgreSQL.
+// The answered comment is read in a snapshot before. If it is deleted in between, the result is the same as if it had been deleted a moment later.
 //
 // # The order by likes
 //
@@ -26,7 +26,7 @@
 //
 // # Comments on videos
 //
-// A comment on a time of a video is a comment whose subject is a post with that video (timed.go). It has the rules of all others, but is neither answered nor edited.
+// A comment on a time of a video is a comment whose subject is a post with that video (timed.go). It follows the same rules, but cannot be answered or edited.
 //
 // It may use sqldb; subjects, relations and media by interfaces. All methods are safe for concurrent use.
 package comment

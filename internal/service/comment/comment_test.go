@@ -64,7 +64,7 @@ func TestThreads(t *testing.T) {
 	// A comment of another post cannot be answered.
 	for n, c := range map[string]*commentv1.CreateCommentRequest{"other": request("x", f.post(ann), other, "x"), "none": request("y", post, 77, "y"), "high": request("z", post, math.MaxUint64, "z")} {
 		if _, err := f.CreateComment(ctx, ben, c); reason(err) != "no_comment" {
-			t.Errorf("%s: %v", n, err)
+			t.Errorf("%s: error %v, want the reason no_comment", n, err)
 		}
 	}
 }
@@ -341,7 +341,7 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	if _, err := f.GetComment(ctx, ann, math.MaxUint64); reason(err) != "no_comment" {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want the reason no_comment", err)
 	}
 	if n := f.count(ann, post); n != 4 {
 		t.Errorf("%d comments are stored", n)

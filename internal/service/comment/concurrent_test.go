@@ -95,13 +95,13 @@ func TestDeletionsRace(t *testing.T) {
 				if _, err := node.CreateComment(ctx, cat, request(text, post, top, text)); err == nil {
 					replies.Add(text)
 				} else if reason(err) != "no_comment" {
-					t.Error(err)
+					t.Errorf("error %v, want the reason no_comment", err)
 				}
 			})
 			group.Go(func() {
 				_, err := node.EditComment(ctx, ben, &commentv1.EditCommentRequest{Comment: top, Content: &commentv1.CommentContent{Text: fmt.Sprint("edit ", n)}})
 				if reason(err) != "" && reason(err) != "no_comment" {
-					t.Error(err)
+					t.Errorf("error %v, want none or no_comment", err)
 				}
 			})
 		}
@@ -133,7 +133,7 @@ func BenchmarkPage(b *testing.B) {
 			for b.Loop() {
 				r, err := f.ListComments(ctx, ann, &commentv1.ListCommentsRequest{SubjectKind: onPost, Subject: post, Page: fmt.Sprint(first + uint64(comments)/2)})
 				if err != nil || len(r.Comments) != 20 {
-					b.Fatal(len(r.GetComments()), err)
+					b.Fatalf("%d comments, want 20; error %v", len(r.GetComments()), err)
 				}
 			}
 		})

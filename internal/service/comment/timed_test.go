@@ -122,7 +122,7 @@ func TestTimedCommentsAreChecked(t *testing.T) {
 		t.Errorf("a retry returns %v, %v", again, err)
 	}
 	if _, err := f.EditComment(t.Context(), ben, &commentv1.EditCommentRequest{Comment: n, Content: &commentv1.CommentContent{Text: "edited"}}); reason(err) != "bad_comment" {
-		t.Errorf("an edit is answered with %v", err)
+		t.Errorf("an edit of a timed comment is answered with %v, want bad_comment", err)
 	}
 }
 

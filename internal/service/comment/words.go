@@ -4,9 +4,9 @@ import commentv1 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
 
 // Words is the filter of words for the texts of comments. Its methods do not block.
 type Words interface {
-	// CheckText fails if texts have a word that is refused, and returns a word that flags them, or "".
+	// CheckText fails if the texts contain a refused word. It returns a word that flags them, or "".
 	CheckText(texts ...string) (flagged string, err error)
-	// FlagComment says that a comment was stored with such a word.
+	// FlagComment reports that a comment with such a word was stored.
 	FlagComment(c *commentv1.Comment, word string)
 }
 
@@ -18,7 +18,7 @@ func (s *Service) checkWords(c *commentv1.CommentContent) (flagged string, err e
 	return s.deps.Words.CheckText(c.GetText())
 }
 
-// flagged returns a comment that was stored, after it has flagged it if it has a word that does so.
+// flagged reports a stored comment to the moderators if it has a flagging word, and returns it.
 func (s *Service) flagged(c *commentv1.Comment, err error) (*commentv1.Comment, error) {
 	if err != nil {
 		return nil, err

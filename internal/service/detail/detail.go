@@ -1,10 +1,11 @@
-// Package detail makes full views of what several services know of.
+// Package detail composes views of posts and comments from the data of several services.
 //
 // It adds to posts and comments their counts, and whether the reader likes them (counts.go). A page of them takes a constant number of statements.
 //
-// It gathers what a page about one post shows (page.go): the post, which is required, and optional parts of other services. All parts are read at the same
-// time, or, in an embedded database, one after another as of one snapshot (snapshot.go), because there reading is work of this process, and waits for nobody. A page is there without an optional part that failed or took too long; the answer names it. If the required part fails, the page does, and the
-// reading of the others ends. Each part is right as of a moment of the call; without a snapshot, not all as of the same one.
+// It also composes the page of one post (page.go): the post, which is required, and optional parts of other services. All parts are read at the same
+// time. In an embedded database they are read one after another as of one snapshot (snapshot.go), because there a read is work of this process, and does not wait for another one. If an
+// optional part fails or takes too long, the page is returned without it, and names it. If the required part fails, the page fails, and the
+// other reads are cancelled. Each part is as of some moment of the call; without a snapshot, the moments may differ.
 //
 // It may use sqldb and counter; other services by functions that app passes in. All methods are safe for concurrent use.
 package detail

@@ -147,7 +147,7 @@ func (s *Service) collect(ctx context.Context, results <-chan result) []func(*fe
 				s.logMissing(r.part, r.err)
 			}
 		case <-ctx.Done():
-			s.deps.Logger.Warn("a page goes without the parts that were not read in time", "timeout", s.timeout)
+			s.deps.Logger.Warn("a page is returned without the parts that were not read in time", "timeout", s.timeout)
 			return list
 		}
 	}
@@ -156,6 +156,6 @@ func (s *Service) collect(ctx context.Context, results <-chan result) []func(*fe
 
 func (s *Service) logMissing(part int, err error) {
 	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		s.deps.Logger.Warn("a page goes without a part that could not be read", "part", s.deps.Parts[part].Kind.String(), "error", err)
+		s.deps.Logger.Warn("a page is returned without a part that could not be read", "part", s.deps.Parts[part].Kind.String(), "error", err)
 	}
 }

@@ -63,7 +63,7 @@ func TestAPageOfOneSnapshot(t *testing.T) {
 	}
 	countErr = errBroken
 	if page, err = read(); err != nil || page.Post.GetId() != 9 || page.Author.GetDisplayName() != "old+" || !slices.Equal(page.Missing, []feedv1.PostPagePart{count}) {
-		t.Errorf("with a part that fails, the page is %v, %v", page, err)
+		t.Errorf("with a part that fails, the page is %v, %v, want it without the counts, which it names as missing", page, err)
 	}
 	service.SetTimeout(time.Nanosecond)
 	if page, err = read(); err != nil || page.Post.GetId() != 9 || page.Author != nil || !slices.Equal(page.Missing, []feedv1.PostPagePart{count, author}) {

@@ -1,6 +1,6 @@
 // Package discovery tells clients where to connect: it ranks the gateways of the cluster's live nodes, and the edges that have files.
 //
-// What it knows is the cluster's membership (package cluster); it stores nothing. All methods are safe for concurrent use, and do not block.
+// It reads the cluster's membership (package cluster), and stores nothing. All methods are safe for concurrent use, and do not block.
 package discovery
 
 import (

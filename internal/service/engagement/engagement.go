@@ -3,19 +3,19 @@
 //
 // # Likes and favourites
 //
-// They are sets of package counter: a like is stored and counted in one transaction, and answered after its commit. Whether the user may see the post or
-// comment is checked in a snapshot before. That it is hidden meanwhile is as if it had been hidden a moment later. Taking a like back is always allowed.
+// They are sets of package counter: a like is stored and counted in one transaction, and answered after its commit. Before, a snapshot is read to check that the user may see the post or
+// comment (may_see.go). If it is hidden in between, the result is the same as if it had been hidden a moment later. Taking a like back is always allowed.
 //
 // # Lists of posts
 //
-// One's own likes, favourites and views are lists of ids with times. Each page is read in one snapshot and shows the posts that the reader may see as of
-// it. A page begins behind a time and an id, so what is added or removed meanwhile neither repeats nor hides the rest.
+// A user's own likes, favourites and views are lists of ids with times. Each page is read in one snapshot and shows the posts that the reader may see as of
+// that snapshot. A page token names a time and an id, so rows that are added or removed in between do not repeat or hide others.
 //
 // # Ranks
 //
-// The order of posts by popularity, and of comments by likes, follows the likes after some seconds. The transaction of a like marks its subject (marks.go),
-// in a row of its node; so do those of comments and reposts. The coordinator computes the ranks of marked subjects from their counts, and removes the marks in the same transaction (rank.go).
-// So a mark outlives crashes, and nodes do not wait for each other. Lists of popular posts are stored as a whole (board.go), so that their pages fit together.
+// The order of posts by popularity, and of comments by likes, follows the likes after some seconds. The transactions of likes, comments and reposts mark their subject (marks.go),
+// each in a row of its node. The coordinator computes the ranks of marked subjects from their counts, and removes the marks in the same transaction (rank.go).
+// So a mark survives crashes, and nodes do not wait for each other. Lists of popular posts are stored as a whole (popular_posts.go), so that their pages fit together.
 //
 // # Views
 //

@@ -24,6 +24,7 @@ type dispatcher struct {
 	worker     *Worker
 	wake       chan struct{}
 	partitions []*partition
+	applying   sync.WaitGroup // its applications
 }
 
 func newDispatcher(w *Worker, number uint16) *dispatcher {
@@ -82,6 +83,7 @@ func (c *dispatcher) run(ctx context.Context) {
 		}
 		if ctx.Err() != nil {
 			c.checkpointAll(ctx)
+			c.applying.Wait()
 			return
 		}
 		for _, p := range c.partitions {
@@ -177,6 +179,9 @@ func (c *dispatcher) try(ctx context.Context, p *partition) {
 
 // dispatch queues the entries of all records above dispatchedSeq, or of as many as its time slice allows.
 func (c *dispatcher) dispatch(ctx context.Context, p *partition) error {
+	if p.isApplying() {
+		return c.advance(ctx, p, checkpointRecords)
+	}
 	for began := time.Now(); ; {
 		if time.Since(began) > timeSlice { // the other partitions wait
 			c.signal()
@@ -203,7 +208,10 @@ func (c *dispatcher) dispatch(ctx context.Context, p *partition) error {
 			}
 			p.gapSince = time.Time{}
 			p.lastRead = time.Now()
-			if err := c.dispatchRecord(ctx, p, r.seq, r.entries); err != nil {
+			if err := c.dispatchRecord(ctx, p, r.seq, r.entries); errors.Is(err, errApplying) {
+				p.putBack(records[i:])
+				return c.advance(ctx, p, checkpointRecords)
+			} else if err != nil {
 				c.retain(p, records[i:], err)
 				return err
 			}
@@ -255,14 +263,17 @@ func (c *dispatcher) dispatchRecord(ctx context.Context, p *partition, seq uint6
 		}
 	}
 	began := c.worker.deps.Tracer.Now()
-	updates, err := c.applyUpdates(ctx, entries)
+	if p.application != nil {
+		began = p.application.began
+	}
+	updates, err := c.updatesOf(ctx, p, seq, entries)
 	if err != nil {
 		return err
 	}
 	b := &batch{record: seq, items: make([]item, 0, len(entries))}
 	var suspected error
 	for i := range entries {
-		items, err := c.appendItems(ctx, b.items, &entries[i], updates[i])
+		items, err := c.appendItems(ctx, b.items, &entries[i], updates.of(&entries[i]))
 		if err != nil {
 			err = c.quarantine(ctx, p, entries[i].Key, entries[i].Seq, err)
 		}
@@ -290,44 +301,6 @@ func (c *dispatcher) dispatchRecord(ctx context.Context, p *partition, seq uint6
 		return c.advance(ctx, p, checkpointRecords)
 	}
 	return nil
-}
-
-// appliedUpdate is an update, or a message with mentions, after it was applied, or why it is corrupt.
-type appliedUpdate struct {
-	stored message.Stored
-	err    error
-}
-
-// applyUpdates applies the updates, and the mentions of messages, among the entries of a record, together, and returns them by their indexes: before the members learn of
-// one, everything that they read then must show it.
-func (c *dispatcher) applyUpdates(ctx context.Context, entries []timeline.CommittedEntry) (map[int]*appliedUpdate, error) {
-	var updates map[int]*appliedUpdate
-	var list []*message.Stored
-	var indexes []int
-	for i := range entries {
-		e := &entries[i]
-		var stored message.Entry
-		if stored.Decode(e.Payload) != nil {
-			continue // appendItems reports it
-		}
-		if !message.IsUpdate(e.Payload) && !message.HasEffect(stored.Content) {
-			continue
-		}
-		u := &appliedUpdate{stored: message.Stored{Conversation: id.Conversation(e.Key.ID), Seq: e.Seq, Counted: e.Counted, Entry: stored}}
-		if updates == nil {
-			updates = map[int]*appliedUpdate{}
-		}
-		updates[i] = u
-		list, indexes = append(list, &u.stored), append(indexes, i)
-	}
-	if len(list) == 0 {
-		return nil, nil
-	}
-	rejected, err := c.worker.deps.Chat.ApplyUpdates(ctx, list)
-	for k, i := range indexes[:len(rejected)] {
-		updates[i].err = rejected[k]
-	}
-	return updates, err
 }
 
 // appendItems appends the deliveries that an entry causes. An update was applied before.

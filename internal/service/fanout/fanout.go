@@ -10,9 +10,9 @@
 // pushed events in the order of its inbox. Each queue is bounded: dispatchers wait for room, and drop announced entries, which
 // they then read from the log.
 //
-// In a cluster, the node that owns a partition (Assigned, Revoked) dispatches its records and posts to its users' inboxes. What waits for
-// users of another node is sent to it by a peer, and leaves the queue when it is stored there. The owner is looked up for each attempt, so
-// that a queue follows its partition when it moves. Nodes announce their commits on the bus; announcements may be lost, so the log is
+// In a cluster, the node that owns a partition (Assigned, Revoked) dispatches its records and posts to its users' inboxes. A peer sends the queue of
+// another node's partition to that node, and removes items when they are stored there. The owner is looked up for each attempt, so
+// that a queue follows its partition when it moves. Nodes announce their commits on the bus. Announcements may be lost, so the log is
 // read every second as well.
 //
 // The package uses timeline and bus, and chat, inbox and presence by small interfaces. All methods may be called from many goroutines.

@@ -291,7 +291,7 @@ func TestNotifyStoresAndPushesInOrder(t *testing.T) {
 	s.stop()
 	for _, g := range s.got {
 		if g.Kind != message.DeliverEvent || g.node != "a" && g.node != "b" {
-			t.Fatalf("%+v", g)
+			t.Fatalf("got the delivery %+v, want an event for a node with connections", g)
 		}
 		for _, target := range g.Targets {
 			pushed[target.User]++
@@ -331,7 +331,7 @@ func TestTransientNeverBlocks(t *testing.T) {
 		}
 		for _, target := range g.Targets {
 			if string(g.Body) != "typing" || target.At != 0 || target.Prev != 0 {
-				t.Errorf("%+v", g)
+				t.Errorf("got the delivery %+v, want typing without a position", g)
 			}
 			targets[g.node] = append(targets[g.node], target.User)
 		}
@@ -384,7 +384,7 @@ func TestLargeConversationsPostOnlyMembershipChanges(t *testing.T) {
 		lanes[g.lane] = true
 		step := fmt.Sprint(g.Kind, "@", g.Seq)
 		if g.Kind == message.DeliverEntry && (len(g.Targets) > 0 || g.Counted != g.Seq) {
-			t.Errorf("%+v", g)
+			t.Errorf("got the delivery %+v, want an entry without targets, counted as its seq", g)
 		}
 		for _, target := range g.Targets {
 			step += fmt.Sprint(" ", target.User)

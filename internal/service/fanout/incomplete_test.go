@@ -35,6 +35,6 @@ func TestIncompleteRecordsDelayNoOtherPartition(t *testing.T) {
 	s.settle()
 	s.stop()
 	if posted := s.posted(1); !slices.Equal(posted[1], []uint64{1}) {
-		t.Errorf("%v", posted)
+		t.Errorf("posts %v, want entry 1 in partition 1", posted)
 	}
 }

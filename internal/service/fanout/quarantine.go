@@ -147,7 +147,7 @@ func (c *dispatcher) dispatchQuarantined(ctx context.Context, r timeline.Ref) (*
 		return nil, err
 	}
 	for i := range entries {
-		if b.items, err = c.appendItems(ctx, b.items, &entries[i], updates[i]); err != nil {
+		if b.items, err = c.appendItems(ctx, b.items, &entries[i], updates.of(&entries[i])); err != nil {
 			return nil, err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Each partition of users has one queue, and its order is the order of their streams: a batch is sent after those before it are stored.
-// Who owns the partition is looked up at each attempt. A lane posts what this node owns; a peer sends what another node owns, all of it in
+// The owner of the partition is looked up at each attempt. A lane posts the batches of this node's partitions; a peer sends those of another node's partitions, all in
 // one request. If the owner has lost the partition, the batches stay at the head of the queue, and the next attempt goes to the new owner.
 // Attempts may be repeated, because devices recognize entries by conversation and seq.
 

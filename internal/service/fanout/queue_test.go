@@ -352,7 +352,7 @@ func TestAFullLaneAbandonsABatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := w.enqueue(ctx, b); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
+		t.Fatalf("error %v, want %v", err, context.Canceled)
 	}
 	w.queues.settle(w.queues.take(nil, allPartitions, 1<<30), 0)
 	if b.pending.Load() != 0 || w.queues.bytes != 0 {

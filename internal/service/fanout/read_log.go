@@ -46,7 +46,11 @@ func (c *dispatcher) catchUp(ctx context.Context, p *partition, began time.Time)
 					return err
 				}
 			}
-			if err := c.dispatchRecord(ctx, p, r.Seq, entries); err != nil {
+			for err = errApplying; errors.Is(err, errApplying); { // at most twice
+				p.awaitApplication()
+				err = c.dispatchRecord(ctx, p, r.Seq, entries)
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -33,8 +33,9 @@ type partition struct {
 	newestSeq    uint64        // newest record known
 
 	// Used by the dispatcher's goroutine only:
-	acquiredTerm  uint64 // of the grant under which it was acquired; 0 if it was not
-	dispatchedSeq uint64 // last record whose entries are queued
+	acquiredTerm  uint64       // of the grant under which it was acquired; 0 if it was not
+	dispatchedSeq uint64       // last record whose entries are queued
+	application   *application // of a record's updates; nil: none
 	inflight      []*batch
 	savedSeq      uint64    // last checkpoint written
 	savedAt       time.Time // when it was written

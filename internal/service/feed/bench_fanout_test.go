@@ -177,7 +177,7 @@ func BenchmarkReaderOfManyAuthors(b *testing.B) {
 		defer reportCPU(b)()
 		for b.Loop() {
 			if posts := f.page(b, reader); posts != 20 {
-				b.Fatal(posts)
+				b.Fatalf("%d posts, want 20", posts)
 			}
 		}
 	}

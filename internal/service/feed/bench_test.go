@@ -32,7 +32,7 @@ func BenchmarkHomeTimeline(b *testing.B) {
 	page := func(b *testing.B, before uint64) *feedv1.HomeTimelineResponse {
 		r, err := f.HomeTimeline(b.Context(), reader, &feedv1.HomeTimelineRequest{Before: before})
 		if err != nil || len(r.Posts) != 20 {
-			b.Fatal(r, err)
+			b.Fatalf("page %v, want 20 posts; error %v", r, err)
 		}
 		return r
 	}
@@ -44,7 +44,7 @@ func BenchmarkHomeTimeline(b *testing.B) {
 		defer reportCPU(b)()
 		for b.Loop() {
 			if n, err := f.BareRead(b.Context(), reader, first); err != nil || n != 20 {
-				b.Fatal(n, err)
+				b.Fatalf("%d posts, want 20; error %v", n, err)
 			}
 		}
 	})

@@ -12,7 +12,7 @@ import (
 
 // UseSmallSizes makes windows, their entries and the steps of fan-out small, so that few posts reach their limits.
 func (s *Service) UseSmallSizes() {
-	s.sizes = sizes{windowPosts: 4, compactAfter: 3, windowEntries: 7, windowChunk: 3, pushFollowers: 1, pushBatches: 2, authorsPerQuery: 2, fewAuthors: 1, fewRows: 1, ordinaryFollowers: 2, clockWait: time.Microsecond}
+	s.sizes = sizes{windowPosts: 4, compactAfter: 3, windowEntries: 7, windowChunk: 3, pushFollowers: 1, pushBatches: 2, authorsPerQuery: 2, scanFactor: 1, fewAuthors: 1, fewRows: 1, ordinaryFollowers: 2, clockWait: time.Microsecond}
 }
 
 // Interrupt makes a function run between two steps of an operation, which ends there if the function returns an error.

@@ -7,25 +7,25 @@
 //
 // # Home timelines
 //
-// The right home timeline of a reader is what naive.go of the tests computes: all posts of those whom the reader follows, filtered, the newest
-// first. A page equals a part of it at one moment: all rows are read in one snapshot of the database (home.go), with which the rest is consistent:
+// The correct home timeline of a reader is what feedtest computes: all posts of those whom the reader follows, filtered, the newest
+// first. A page equals a part of it at one moment: all rows are read in one snapshot of the database (home.go), and everything else is consistent with it:
 //
 //   - Most ids come from the reader's window, a timeline of kind Feed (window.go). It is complete down to a floor, except for posts that are
 //     pending. It is derived: whatever is wrong with it is found, and then it is not used and rebuilt from the rows.
 //   - Pending posts, which fan-out has not brought to all followers, are read from the rows (pull.go). So are posts of authors with very many followers, which
-//     are not brought to windows at all, and those below the floor.
+//     are not brought to windows at all, and those below the floor. Readers who follow very many authors have no window (pulling_readers.go).
 //
-// A window that was built before the reader followed somebody lacks the posts of that author, and so does one that was built after the snapshot of a page, if the
-// reader ceased to follow somebody in between. A window names the number of changes of whom the reader follows, which the snapshot has as well, and is
-// not used if the two differ. Muting, blocking, hiding and deleting need nothing of the kind: windows have the posts all the same, and each page is filtered.
-// Posts that were hidden some minutes ago are taken out of windows (clean.go).
+// A window that was built before the reader followed an author lacks the author's posts. So does a window that was built after the snapshot of a page, if the
+// reader unfollowed the author in between. A window therefore has the version of the reader's list of followed users, which the snapshot has as well, and is
+// not used if the two differ. Muting, blocking, hiding and deleting need no version: windows still have the posts, and each page is filtered.
+// Posts that were hidden some minutes ago are removed from windows (window_cleanup.go).
 //
 // # Fan-out
 //
-// A job (push.go) brings a post to the windows of 100 followers, or of 500 where the author has many, stores how far it came, and inserts the next job in the same transaction. A job that runs
-// twice appends an id twice, which readers of the window do not see. The post is pending until the last job is done.
+// A job (push.go) appends a post to the windows of 100 followers, or of 500 if the author has many. It stores its progress and inserts the next job in the same transaction. A job that runs
+// twice appends an id twice, which readers of the window ignore. The post is pending until the last job is done.
 //
-// The job also tells the followers, and the author's own devices, if they are online. Connected followers of a pulled author are told by the nodes that they are
+// The job also sends hints to the followers, and to the author's own devices, if they are online. Connected followers of a pulled author get hints from the nodes that they are
 // connected to (announce.go).
 //
 // # Reposts
@@ -149,9 +149,15 @@ type Config struct {
 	// PullAbove is the number of followers from which on an author's new posts are not written to the timelines of followers, who read them from the
 	// author; 0 is 10,000.
 	PullAbove int `yaml:"pull_above"`
+	// PullEntriesAbove is the number of entries in timelines, followers times posts of a day, from which on an author is pulled as well, with fewer followers; 0 is 1,000,000.
+	PullEntriesAbove int `yaml:"pull_entries_above"`
 	// PushBelow is the number of followers below which an author's new posts are written to the timelines of followers again; it is at most pull_above.
-	// 0: never again.
+	// Of an author with many posts a day, the entries must be fewer than half of pull_entries_above as well. 0: never again.
 	PushBelow int `yaml:"push_below"`
+	// ReaderPullAbove is the number of followed authors from which on posts are not written to a reader's timeline, which is then read from the authors; 0 is 2,000.
+	ReaderPullAbove int `yaml:"reader_pull_above"`
+	// ReaderPushBelow is the number of followed authors below which posts are written to such a reader's timeline again; it is at most reader_pull_above. 0: three quarters of that.
+	ReaderPushBelow int `yaml:"reader_push_below"`
 	// Workers is how many steps of fan-out a node does at the same time; 0 is 8.
 	Workers int `yaml:"workers"`
 }
@@ -162,6 +168,9 @@ func (c Config) Check() error {
 	if c.PushBelow > cmp.Or(c.PullAbove, defaultPullAbove) {
 		faults = append(faults, fmt.Errorf("feed.push_below is %d; it is at most feed.pull_above, which is %d", c.PushBelow, cmp.Or(c.PullAbove, defaultPullAbove)))
 	}
+	if above := cmp.Or(c.ReaderPullAbove, defaultReaderPullAbove); c.ReaderPushBelow > above {
+		faults = append(faults, fmt.Errorf("feed.reader_push_below is %d; it is at most feed.reader_pull_above, which is %d", c.ReaderPushBelow, above))
+	}
 	if c.Workers > maxWorkers {
 		faults = append(faults, fmt.Errorf("feed.workers is %d; it is at most %d", c.Workers, maxWorkers))
 	}
@@ -169,10 +178,12 @@ func (c Config) Check() error {
 }
 
 const (
-	defaultPostsPerDay = 200
-	defaultPullAbove   = 10_000
-	defaultWorkers     = 8
-	maxWorkers         = 1000
+	defaultPostsPerDay     = 200
+	defaultPullAbove       = 10_000
+	defaultPullEntries     = 1_000_000
+	defaultReaderPullAbove = 2000
+	defaultWorkers         = 8
+	maxWorkers             = 1000
 )
 
 // Service has the posts of all users.
@@ -199,6 +210,7 @@ type sizes struct {
 	pushFollowers   int // whom a job brings a post to at once
 	pushBatches     int // of them, in a job for an author with many followers
 	authorsPerQuery int // in one statement
+	scanFactor      int // posts of all users that are read first, for each post of some authors
 	fewAuthors      int // whose posts are read by a query for each
 	fewRows         int // of all users that are read in place of those of some
 	// The posts of authors with at most so many followers come before those of others.
@@ -207,7 +219,7 @@ type sizes struct {
 }
 
 func defaultSizes() sizes {
-	return sizes{windowPosts: 800, compactAfter: 200, windowChunk: 100, pushFollowers: 100, pushBatches: 5, authorsPerQuery: 500, fewAuthors: 8, fewRows: 200, ordinaryFollowers: 1000, clockWait: 20 * time.Millisecond,
+	return sizes{windowPosts: 800, compactAfter: 200, windowChunk: 100, pushFollowers: 100, pushBatches: 5, authorsPerQuery: 500, scanFactor: 4, fewAuthors: 8, fewRows: 200, ordinaryFollowers: 1000, clockWait: 20 * time.Millisecond,
 		// A window with more entries was not read for long: it is closed, and built again when its reader returns.
 		windowEntries: 1000}
 }
@@ -246,6 +258,9 @@ var migrations = []string{
 	// Import_key names the post in the source that it was imported from (import_posts.go). It is null for others.
 	`ALTER TABLE feed_posts ADD COLUMN import_key TEXT`,
 	`CREATE UNIQUE INDEX feed_posts_imported ON feed_posts (import_key) WHERE import_key IS NOT NULL`,
+	// Readers for whom nothing is written, because they follow very many authors (pulling_readers.go).
+	`CREATE TABLE feed_pulling_readers (reader BIGINT PRIMARY KEY)`,
+	`ALTER TABLE feed_authors ADD COLUMN window_before BIGINT NOT NULL DEFAULT 0`,
 }
 
 // New creates the tables if they are missing.
@@ -255,6 +270,9 @@ func New(ctx context.Context, deps Deps, config Config) (*Service, error) {
 	}
 	config.PostsPerDay = cmp.Or(config.PostsPerDay, defaultPostsPerDay)
 	config.PullAbove = cmp.Or(config.PullAbove, defaultPullAbove)
+	config.PullEntriesAbove = cmp.Or(config.PullEntriesAbove, defaultPullEntries)
+	config.ReaderPullAbove = cmp.Or(config.ReaderPullAbove, defaultReaderPullAbove)
+	config.ReaderPushBelow = cmp.Or(config.ReaderPushBelow, max(1, config.ReaderPullAbove*3/4))
 	config.Workers = cmp.Or(config.Workers, defaultWorkers)
 	if deps.Nodes == nil {
 		deps.Nodes = func() []string { return []string{deps.Node} }

@@ -62,11 +62,14 @@ func (s *Service) GetFeedAuthor(ctx context.Context, r *feedv1.GetFeedAuthorRequ
 		if err != nil {
 			return err
 		}
-		followers, _, err := s.deps.Graph.FollowCounts(ctx, tx, u)
+		followers, following, err := s.deps.Graph.FollowCounts(ctx, tx, u)
 		if err != nil {
 			return err
 		}
-		out = &feedv1.FeedAuthor{Followers: uint32(followers), Pulled: a.pulled}
+		out = &feedv1.FeedAuthor{Followers: uint32(followers), Pulled: a.pulled, Following: uint32(following), DailyEntries: a.dailyEntries(followers)}
+		if out.Pulls, err = s.pulls(ctx, tx, u, int(following)); err != nil {
+			return err
+		}
 		return tx.QueryRowContext(ctx, `SELECT count(*) FROM feed_posts WHERE author = $1 AND pending`, int64(u)).Scan(&out.PushedPending)
 	})
 	return out, err

@@ -37,7 +37,8 @@ type home struct {
 	tx       *sql.Tx
 	window   *window // one that is not usable is empty, with a floor above all posts
 	usable   bool
-	followed bool             // the reader follows somebody
+	followed int              // how many authors the reader follows
+	pulls    bool             // the reader is one who pulls, and has no window
 	shown    map[id.User]bool // those followed who are neither muted nor blocked
 	own      []id.User        // the reader, if the timeline shows the reader's own posts, which are in no window
 	pulled   []id.User        // those of shown whose posts above the floor are not all in the window
@@ -58,11 +59,14 @@ func (s *Service) openHome(ctx context.Context, tx *sql.Tx, reader id.User) (*ho
 	if err != nil {
 		return nil, err
 	}
-	h := &home{service: s, tx: tx, own: []id.User{reader}, followed: len(followed) > 0, shown: shown}
+	h := &home{service: s, tx: tx, own: []id.User{reader}, followed: len(followed), shown: shown}
 	if err := s.reached("home-snapshot"); err != nil {
 		return nil, err
 	}
-	if h.followed && !s.withoutWindows {
+	if h.pulls, err = s.pulls(ctx, tx, reader, h.followed); err != nil {
+		return nil, err
+	}
+	if h.followed > 0 && !h.pulls && !s.withoutWindows {
 		if h.window, err = s.readWindow(ctx, reader); err != nil {
 			return nil, err
 		}
@@ -105,17 +109,22 @@ func (h *home) source(ctx context.Context, before uint64, n int) ([]uint64, uint
 	return list, endOf(list, n, floor), nil
 }
 
-// maintain builds the window of a reader who has none that can be used, and replaces the base of one with many pushes. The page is right without it.
+// maintain builds the window of a reader who has none that can be used, replaces the base of one with many pushes, and moves readers between having a window and pulling.
+// The page is right without it.
 func (s *Service) maintain(ctx context.Context, reader id.User, h *home) {
 	var err error
 	switch {
-	case !h.followed || s.withoutWindows:
+	case h.followed == 0 || s.withoutWindows:
+	case h.pulls:
+		err = s.closeWindow(ctx, reader)
+	case h.followed >= s.config.ReaderPullAbove:
+		err = s.startPulling(ctx, reader)
 	case !h.usable:
-		err = s.buildWindow(ctx, reader)
+		err = s.fillWindow(ctx, reader)
 	case h.window.pushes >= s.sizes.compactAfter:
 		err = s.compact(ctx, reader, h.window)
 	}
 	if err != nil {
-		s.deps.Logger.Warn("the window of a home timeline could not be written; pages are read without it", "user", reader, "error", err)
+		s.deps.Logger.Warn("the window of a home timeline could not be changed; pages are right without it", "user", reader, "error", err)
 	}
 }

@@ -233,7 +233,11 @@ func (s *Service) original(ctx context.Context, tx *sql.Tx, by id.User, n uint64
 func (s *Service) chargeQuota(a *author, now int64) error {
 	end := a.windowMs + quotaWindow.Milliseconds()
 	if now >= end || now < a.windowMs { // or the clock was set back
-		a.windowMs, a.windowPosts = now, 0
+		before := a.windowPosts
+		if now >= end+quotaWindow.Milliseconds() {
+			before = 0
+		}
+		a.windowMs, a.windowPosts, a.windowBefore = now, 0, before
 		end = now + quotaWindow.Milliseconds()
 	}
 	if a.windowPosts >= int64(s.config.PostsPerDay) {
@@ -244,13 +248,20 @@ func (s *Service) chargeQuota(a *author, now int64) error {
 	return nil
 }
 
+// dailyEntries returns how many entries of timelines the posts of an author are in a day, if all followers are active: the author's heat. It is that of the present day or of the one before, so that
+// it does not fall when a day begins.
+func (a *author) dailyEntries(followers uint64) uint64 {
+	return followers * uint64(max(a.windowPosts, a.windowBefore))
+}
+
 // chooseTier decides whether the new post of an author, and those after it, are pushed or pulled. Readers know from the same rows, as of their snapshot,
 // which posts their windows lack, so an author may change at any post.
 func (s *Service) chooseTier(a *author, followers uint64) {
+	entries := a.dailyEntries(followers)
 	switch {
-	case !a.pulled && followers >= uint64(s.config.PullAbove):
+	case !a.pulled && (followers >= uint64(s.config.PullAbove) || entries >= uint64(s.config.PullEntriesAbove)):
 		a.pulled = true
-	case a.pulled && followers < uint64(s.config.PushBelow):
+	case a.pulled && followers < uint64(s.config.PushBelow) && entries < uint64(s.config.PullEntriesAbove)/2:
 		a.pulled, a.pushedFrom = false, a.lastPost+1
 	}
 }

@@ -404,6 +404,9 @@ func TestRandomSchedulesEqualTheNaiveFeed(t *testing.T) {
 			f = open(t, feed.Config{PostsPerDay: 1 << 20, PullAbove: 3, PushBelow: 2})
 		}
 		s := &schedule{fixture: f, random: rand.New(rand.NewPCG(seed, 0)), naive: feedtest.New(), points: points, tokens: int(seed) * 10_000}
+		if f.config.ReaderPullAbove, f.config.ReaderPushBelow = 0, 0; seed%3 == 0 {
+			f.config.ReaderPullAbove, f.config.ReaderPushBelow = 3, 2
+		}
 		f.frequent = map[id.User]bool{}
 		for i := range 3 + s.random.IntN(3) {
 			s.people = append(s.people, f.user())
@@ -417,7 +420,7 @@ func TestRandomSchedulesEqualTheNaiveFeed(t *testing.T) {
 		}
 	}
 	t.Log(points)
-	for _, point := range []string{"home-snapshot", "window-used", "build-begun", "build-read", "base-appended", "compaction-begun", "push-listed", "push-tails", "push-appended", "window-full", "window-to-clean", "windows-cleaned", "tier-up", "tier-down"} {
+	for _, point := range []string{"home-snapshot", "window-used", "build-begun", "build-read", "base-appended", "compaction-begun", "push-listed", "push-tails", "push-appended", "window-full", "window-to-clean", "windows-cleaned", "tier-up", "tier-down", "reader-pulls", "reader-pushed"} {
 		if points[point] < sqltest.Schedules(t, "FEED_SCHEDULES", 100)/20 {
 			t.Errorf("the schedules came to %s %d times: they test little", point, points[point])
 		}

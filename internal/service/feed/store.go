@@ -103,12 +103,13 @@ type author struct {
 	posts                 uint32
 	pulled                bool
 	windowMs, windowPosts int64
+	windowBefore          int64 // posts of the day before
 }
 
 // getAuthor returns the row of an author; an empty one if there is none.
 func getAuthor(ctx context.Context, tx *sql.Tx, u id.User) (a author, err error) {
-	err = tx.QueryRowContext(ctx, `SELECT last_post, posts, pulled, pushed_from, window_ms, window_posts FROM feed_authors WHERE author = $1`, int64(u)).
-		Scan(&a.lastPost, &a.posts, &a.pulled, &a.pushedFrom, &a.windowMs, &a.windowPosts)
+	err = tx.QueryRowContext(ctx, `SELECT last_post, posts, pulled, pushed_from, window_ms, window_posts, window_before FROM feed_authors WHERE author = $1`, int64(u)).
+		Scan(&a.lastPost, &a.posts, &a.pulled, &a.pushedFrom, &a.windowMs, &a.windowPosts, &a.windowBefore)
 	if errors.Is(err, sql.ErrNoRows) {
 		return author{}, nil
 	}
@@ -116,9 +117,9 @@ func getAuthor(ctx context.Context, tx *sql.Tx, u id.User) (a author, err error)
 }
 
 func putAuthor(ctx context.Context, tx *sql.Tx, u id.User, a *author) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO feed_authors (author, last_post, posts, pulled, pushed_from, window_ms, window_posts) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (author) DO UPDATE SET last_post = $2, posts = $3, pulled = $4, pushed_from = $5, window_ms = $6, window_posts = $7`,
-		int64(u), int64(a.lastPost), a.posts, a.pulled, int64(a.pushedFrom), a.windowMs, a.windowPosts)
+	_, err := tx.ExecContext(ctx, `INSERT INTO feed_authors (author, last_post, posts, pulled, pushed_from, window_ms, window_posts, window_before) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (author) DO UPDATE SET last_post = $2, posts = $3, pulled = $4, pushed_from = $5, window_ms = $6, window_posts = $7, window_before = $8`,
+		int64(u), int64(a.lastPost), a.posts, a.pulled, int64(a.pushedFrom), a.windowMs, a.windowPosts, a.windowBefore)
 	return err
 }
 

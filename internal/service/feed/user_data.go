@@ -15,6 +15,7 @@ var userTables = []userdata.Table{
 	{Name: "feed_versions", Export: `SELECT v.post, v.version, v.content, v.time_ms FROM feed_versions v JOIN feed_posts p ON p.id = v.post WHERE p.author = $1 AND NOT p.deleted ORDER BY v.post, v.version`, Decode: map[string]func([]byte) (any, error){"content": userdata.Proto[feedv1.PostContent]()}},
 	{Name: "feed_audiences"}, // of the user's posts; in those of others the user is an id that they chose
 	{Name: "feed_authors", Erase: `DELETE FROM feed_authors WHERE author = $1 AND $2 > 0`},
+	{Name: "feed_pulling_readers", Erase: `DELETE FROM feed_pulling_readers WHERE reader = $1 AND $2 > 0`},
 }
 
 // UserData is what an export and an erasure ask of this package.
@@ -40,9 +41,5 @@ func (d userData) EraseUser(ctx context.Context, u id.User, from string) (userda
 	if err != nil || step.Erased > 0 {
 		return step, err
 	}
-	tail, err := d.service.deps.Log.Tail(ctx, windowKey(u))
-	if err == nil && tail.Seq > 0 {
-		err = d.service.deps.Log.Expire(ctx, windowKey(u), tail.Seq+1, nil)
-	}
-	return step, err
+	return step, d.service.closeWindow(ctx, u)
 }

@@ -1,14 +1,14 @@
 // Package helpdesk is customer service: help desks, their agents and queues, and the tickets of customers.
 //
 // It owns the rows of desks and tickets. A ticket waits, is active, or is resolved. Each change is one transaction: it compares the version of the
-// row that it has read, sets the next one, and stores the events for the customer's and the agents' streams. So of two agents who take a
+// row that it has read, sets the next version, and stores the events for the customer's and the agents' streams. So of two agents who take a
 // ticket, one gets it.
 //
 // The conversation of a ticket, which has the ticket's id, follows the row: after each change, chat gets the row's state with its version. If that
-// fails, or a node dies in between, the coordinator does it again (synced is below version), and a state that comes too late changes
-// nothing. A call returns when the conversation has followed.
+// fails, or a node dies in between, the coordinator repeats it (synced is below version). A state that comes too late changes
+// nothing. A call returns when the conversation is up to date.
 //
-// What time brings runs on one node at a time, that of the coordinator's grant: automatic assignment, the return of tickets of absent agents, the
+// Timed work runs on one node at a time, the coordinator: automatic assignment, the return of tickets of absent agents, the
 // end of silent ones, and the deletion of those that ended two years ago. A second such node for a moment does no harm, since each change compares versions.
 //
 // It may use sqldb, job and cluster, and chat, accounts and presence by interfaces. All methods are safe for concurrent use. The only lock guards

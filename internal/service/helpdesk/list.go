@@ -17,7 +17,7 @@ const (
 
 var (
 	errPage   = errs.New(errs.Invalid, "bad_page", "page is the next of an earlier answer, or empty; limit is at most 100")
-	errStatus = errs.New(errs.Invalid, "bad_status", "give the status of the desk's tickets: waiting, active or resolved; a waiting one is nobody's")
+	errStatus = errs.New(errs.Invalid, "bad_status", "give the status of the desk's tickets: waiting, active or resolved; waiting tickets have no agent")
 )
 
 // ListTickets returns a page of the caller's own tickets, or of those of a desk whose agent the caller is.

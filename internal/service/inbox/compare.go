@@ -54,20 +54,24 @@ func (s streamComparison) Compare(ctx context.Context, after string, limit int) 
 		return step, err
 	}
 	for _, k := range keys {
-		step.Next = strconv.FormatUint(k.ID, 10)
 		if k.IsEventStream() || id.User(k.ID).IsCanary() {
+			step.Next = strconv.FormatUint(k.ID, 10)
 			continue
 		}
-		step.Items++
 		missing, err := s.missing(ctx, k)
 		if errors.Is(err, timeline.ErrCorrupt) {
-			continue // fan-out and syncs find it, and have metrics of their own
+			missing, err = nil, nil // fan-out and syncs find it, and have metrics of their own
+		}
+		if err != nil && step.Items > 0 { // the time of the step is over, perhaps: the next one begins here
+			return step, nil
 		}
 		if err != nil {
-			return step, err
+			return reconciliation.Step{}, err
 		}
-		if missing != "" {
-			step.Differences = append(step.Differences, reconciliation.Difference{Subject: "user " + id.User(k.ID).String(), What: missing})
+		step.Items++
+		step.Next = strconv.FormatUint(k.ID, 10)
+		if missing != nil {
+			step.Differences = append(step.Differences, reconciliation.Difference{Subject: "user " + id.User(k.ID).String(), Reason: reconciliation.InboxLacks, Values: missing})
 		}
 	}
 	if len(keys) < most {
@@ -103,16 +107,16 @@ func (s streamComparison) readEnd(ctx context.Context, k timeline.Key) (end stre
 	return end, nil
 }
 
-// missing says which entry a stream lacks; "" if it lacks none.
-func (s streamComparison) missing(ctx context.Context, k timeline.Key) (what string, err error) {
+// missing says which entries a stream lacks; nil if it lacks none.
+func (s streamComparison) missing(ctx context.Context, k timeline.Key) (what reconciliation.Values, err error) {
 	end, err := s.readEnd(ctx, k)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for _, c := range end.order[:min(len(end.order), comparedConversations)] {
 		lacking, err := s.lacking(ctx, id.User(k.ID), c, end.seqs[c])
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		if len(lacking) == 0 {
 			continue
@@ -120,14 +124,14 @@ func (s streamComparison) missing(ctx context.Context, k timeline.Key) (what str
 		// Fan-out may have posted them since the stream was read.
 		now, err := s.readEnd(ctx, k)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		lacking = slices.DeleteFunc(lacking, func(seq uint64) bool { return slices.Contains(now.seqs[c], seq) })
 		if len(lacking) > 0 && len(now.seqs[c]) > 0 && lacking[0] > slices.Min(now.seqs[c]) {
-			return fmt.Sprintf("the stream lacks %d messages of conversation %d, the first of which is %d", len(lacking), c, lacking[0]), nil
+			return reconciliation.Values{"count": fmt.Sprint(len(lacking)), "conversation": fmt.Sprint(uint64(c)), "first": fmt.Sprint(lacking[0])}, nil
 		}
 	}
-	return "", nil
+	return nil, nil
 }
 
 // lacking returns the dispatched entries of a conversation for a user that are not among those of the stream's end, after the first of these.
@@ -174,7 +178,7 @@ func (s streamComparison) Repair(ctx context.Context, subject string) error {
 		return fmt.Errorf("%q names no user", subject)
 	}
 	k := timeline.Key{Kind: timeline.Inbox, ID: u}
-	if missing, err := s.missing(ctx, k); err != nil || missing == "" {
+	if missing, err := s.missing(ctx, k); err != nil || missing == nil {
 		return err
 	}
 	tail, err := s.deps.Log.Tail(ctx, k)

@@ -3,6 +3,7 @@ package inbox_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -21,7 +22,7 @@ func differences(t *testing.T, c reconciliation.Comparison) (list []string) {
 			t.Fatal(err)
 		}
 		for _, d := range step.Differences {
-			list = append(list, d.Subject+": "+d.What)
+			list = append(list, d.Subject+": "+d.What())
 		}
 		if at = step.Next; at == "" {
 			return list
@@ -94,5 +95,42 @@ func TestMessagesThatAStreamLacksAreFound(t *testing.T) {
 	}
 	if err := c.Repair(t.Context(), "nobody"); err == nil {
 		t.Error("a subject that names no user is repaired")
+	}
+}
+
+// What was compared before the time of a step was over counts, and the next step continues behind it.
+func TestStreamsAreComparedInSeveralSteps(t *testing.T) {
+	s := &stream{harness: newHarness(t, true, inbox.Config{})}
+	calls := 0
+	c := s.Comparison(func(context.Context, id.Conversation, uint64) ([]id.User, bool, error) {
+		if calls++; calls == 2 {
+			return nil, false, context.DeadlineExceeded
+		}
+		return []id.User{2, reader}, false, nil
+	})
+	for i := range 3 {
+		seq := s.send(t, 2, 1, false)
+		if i == 1 { // both lack it
+			continue
+		}
+		for _, u := range []id.User{2, reader} {
+			if err := s.log.Post(t.Context(), []timeline.Post{{Key: streamKey(u), Payload: message.AppendInboxRef(nil, 1, seq)}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var items, found []int
+	for at := ""; len(items) < 5; {
+		step, err := c.Compare(t.Context(), at, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items, found = append(items, step.Items), append(found, len(step.Differences))
+		if at = step.Next; at == "" {
+			break
+		}
+	}
+	if !slices.Equal(items, []int{1, 1}) || !slices.Equal(found, []int{1, 1}) {
+		t.Errorf("the steps compared %v streams, and found %v", items, found)
 	}
 }

@@ -188,7 +188,7 @@ func (d *syncer) all() (reset bool, failures int) {
 		var is bool
 		if more, is, err = d.page(100); err != nil {
 			if failures++; !errors.Is(err, timeline.ErrCorrupt) || failures > 10 {
-				d.h.t.Fatal(err)
+				d.h.t.Fatalf("error %v after %d failures, want at most 10 of corrupt entries", err, failures)
 			}
 			d.h.clock.move(3 * time.Second)
 			more = true
@@ -383,7 +383,7 @@ func TestCorruptionDetectorIsBounded(t *testing.T) {
 		h.clock.move(3 * time.Second)
 	}
 	if len(d.got) != 2*each || l.requests > 2*each+2*each/20 || l.reads > 4*each {
-		t.Errorf("%d events of %d with %d requests for %d entries", len(d.got), 2*each, l.requests, l.reads)
+		t.Errorf("got %d events with %d requests for %d entries, want %d with at most %d for %d", len(d.got), l.requests, l.reads, 2*each, 2*each+2*each/20, 4*each)
 	}
 	if n := h.CorruptSkipped(); n != each {
 		t.Errorf("%d corrupt locations were skipped", n)
@@ -454,7 +454,7 @@ func TestListsSkipCorruption(t *testing.T) {
 		for ; r == nil; failures++ {
 			var err error
 			if r, err = h.ListConversations(t.Context(), reader, &chatv1.ListConversationsRequest{}); err != nil && (!errors.Is(err, timeline.ErrCorrupt) || failures > 20) {
-				t.Fatal(err)
+				t.Fatalf("error %v after %d failures, want at most 20 of corrupt entries", err, failures)
 			}
 			h.clock.move(3 * time.Second)
 		}

@@ -227,7 +227,7 @@ func TestDeviceStates(t *testing.T) {
 		t.Helper()
 		states, err := h.DeviceStates(t.Context(), ann, []id.Device{d, 8})
 		if err != nil || len(states) != 2 {
-			t.Fatal(states, err)
+			t.Fatalf("states of devices %v, want 2; error %v", states, err)
 		}
 		return states[d]
 	}

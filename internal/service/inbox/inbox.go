@@ -1,5 +1,5 @@
-// Package inbox owns each user's sync stream and the user's own view of conversations: folders, pins, mutes, archives, drafts, unread marks, and the cursors of
-// what the user has received and read, and each device's position in the stream.
+// Package inbox owns each user's sync stream, each device's position in it, and the user's own view of conversations: folders, pins, mutes, archives, drafts, unread marks, and the
+// delivered and read cursors.
 //
 // The stream is a derived timeline that fan-out writes. Its entries are events, or references to entries of conversations. sync.go brings
 // a device up to date. Unread counts are not stored: unread.go subtracts the running count at the read cursor from that at the tail. A

@@ -65,9 +65,19 @@ func (s *Service) AppendSync(ctx context.Context, b []byte, u id.User, after mes
 		return nil, err
 	}
 	restored := message.Position(s.deps.Log.RestoredEpoch()) << 32
-	if after < restored && (after != 0 || tail.Seq != 0) {
-		// The device may have messages that were lost when a backup was restored, whose seqs are assigned to others.
-		return s.appendReset(ctx, b, u, timeline.Tail{Seq: max(tail.Seq, uint64(restored))})
+	if after < restored {
+		known := after != 0 || tail.Seq != 0
+		if !known { // the stream of who follows notices may be empty
+			large, err := s.LargeGroups(ctx, []id.User{u})
+			if err != nil {
+				return nil, err
+			}
+			known = len(large[0]) > 0
+		}
+		if known {
+			// The device may have messages that were lost when a backup was restored, whose seqs are assigned to others.
+			return s.appendReset(ctx, b, u, timeline.Tail{Seq: max(tail.Seq, uint64(restored))})
+		}
 	}
 	if uint64(after) > tail.Seq {
 		if after.Epoch() >= s.deps.Log.Epoch() && after != restored { // which a reset gives

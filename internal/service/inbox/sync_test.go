@@ -542,3 +542,20 @@ func TestNewUsersAfterARestore(t *testing.T) {
 		t.Errorf("a new device of a new user is answered with %v", p)
 	}
 }
+
+// A stream may have nothing although its user has messages: those of a channel that everybody follows. Its devices are reset as well, once.
+func TestWhoHasOnlyLargeGroupsIsReset(t *testing.T) {
+	s := &stream{harness: newHarness(t, true, inbox.Config{})}
+	s.join(t, 7, reader, 2)
+	s.conversations.large[7] = true
+	s.log = restoredLog{s.log, 2}
+	s.start()
+	const begin = uint64(2) << 32
+	p := syncPage(t, s.harness, 0, 0)
+	if !p.Reset_ || p.Next.GetSeq() != begin || len(p.Large) != 1 {
+		t.Errorf("a device without a position is answered with %v", p)
+	}
+	if p := syncPage(t, s.harness, begin, 0); p.Reset_ || p.More || len(p.Large) != 1 {
+		t.Errorf("a device that was reset is answered with %v", p)
+	}
+}

@@ -27,7 +27,7 @@ func TestTraceOfAStream(t *testing.T) {
 		t.Helper()
 		list, err := h.Trace(t.Context(), duo, seq, sentMs, large, []id.User{ann, bob})
 		if err != nil || len(list) != 2 || list[0].User != uint64(ann) || list[1].User != uint64(bob) {
-			t.Fatal(list, err)
+			t.Fatalf("positions %v, want those of the two users; error %v", list, err)
 		}
 		m := list[0]
 		text := fmt.Sprint(m.InStream.String()[len("TRACE_IN_STREAM_"):], m.Position != nil, m.Delivered, m.Read)

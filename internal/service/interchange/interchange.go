@@ -1,7 +1,7 @@
-// Package interchange is what rialto import and rialto export ask of a server: users, conversations, entries and files, as operators see them. It
+// Package interchange has the calls of rialto import and rialto export: users, conversations, entries and files, as operators see them. It
 // coordinates the services that have the data, and has none itself.
 //
-// No call is answered without an entry in the audit log: one an hour of a node for each key, action and subject.
+// Each call has an entry in the audit log. A node writes one entry an hour for each key, action and subject.
 //
 // It may use sqldb, auditlog and counter. All methods are safe for concurrent use.
 package interchange

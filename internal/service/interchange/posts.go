@@ -32,7 +32,7 @@ var (
 	errNoVideo      = errs.New(errs.NotFound, "no_video", "no video was imported with this key")
 	errNoPost       = errs.New(errs.NotFound, "no_post", "no post was imported with this key")
 	errNoComment    = errs.New(errs.NotFound, "no_comment", "no comment was imported with this key")
-	errLikeKind     = errs.New(errs.Invalid, "bad_engagement", "a like is of a post or of a comment, or a favourite")
+	errLikeKind     = errs.New(errs.Invalid, "bad_engagement", "give the kind: a like of a post, a like of a comment, or a favourite")
 )
 
 // check checks the key and the times of something imported.

@@ -1,11 +1,11 @@
-// Package linkpreview reads what a link leads to, for the sender of a message: title, description, site and picture of the page. The
-// sender's client asks for the preview while the text is typed, and sends it in the message. So nothing is fetched for those who read, and a
+// Package linkpreview reads linked pages for the sender of a message: title, description, site and picture. The
+// sender's client asks for the preview while the user types, and sends it in the message. So nothing is fetched for readers, and the
 // preview is the same in all copies of a message (docs/decisions/0077-link-previews.md).
 //
-// A preview has a signature of the server over its content and the user who asked for it, which package chat checks before it stores the
-// message: nobody else can make one. Its picture is an upload of that user.
+// The server signs a preview: its content and the user who asked for it. Package chat checks the signature before it stores the
+// message, so nobody can forge a preview. Its picture is an upload of that user.
 //
-// Pages are hostile. Requests go through egress, to public addresses only. What is read of a page, of a picture, and at once, is bounded. All
+// Pages are hostile. Requests go through egress, to public addresses only. The bytes read of a page and of a picture, and the number of concurrent reads, are bounded. All
 // methods are safe for concurrent use.
 package linkpreview
 
@@ -51,6 +51,8 @@ type Deps struct {
 	StorePicture func(ctx context.Context, u id.User, p Picture) (id.Upload, error)
 	// IsOff reports whether a user wants no previews.
 	IsOff func(ctx context.Context, u id.User) (bool, error)
+	// OwnHosts are the names of this deployment, whose pages have no previews.
+	OwnHosts []string
 	// Secret signs previews; the same on all nodes.
 	Secret []byte
 	// Calls has the circuit breakers of this process. Without it there are own ones, which no metrics show.
@@ -98,7 +100,7 @@ func New(deps Deps, config Config) (*Service, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	return &Service{deps: deps, config: config, fetcher: egress.NewFetcher(egress.FetchConfig{InternalHosts: config.InternalHosts, Calls: deps.Calls}),
+	return &Service{deps: deps, config: config, fetcher: egress.NewFetcher(egress.FetchConfig{InternalHosts: config.InternalHosts, OwnHosts: deps.OwnHosts, Calls: deps.Calls}),
 		fetching: bulkhead.New[id.User](bulkhead.Config{Slots: maxFetches, First: firstFetches, Most: userFetches}), decoding: make(chan struct{}, maxDecodings),
 		pages: newCache[string, *page](deps.Clock, maxPages, maxPageBytes), previews: newCache[previewKey, *chatv1.LinkPreview](deps.Clock, maxPreviews, maxPreviews)}, nil
 }

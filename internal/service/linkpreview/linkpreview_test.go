@@ -235,7 +235,7 @@ func TestPreviewsWithoutPicture(t *testing.T) {
 		s.url + "/missing", "http://169.254.169.254/a.png", "data:image/png;base64,AAAA", "file:///etc/passwd", "::",
 	} {
 		if p := s.must(1, s.html(fmt.Sprintf("/%d", i), `<title>a</title><meta property="og:image" content="`+picture+`">`)); p.Title != "a" || p.Picture != 0 || p.Width != 0 {
-			t.Errorf("%s: %v", picture, p)
+			t.Errorf("%s: preview %v, want a title and no picture", picture, p)
 		}
 	}
 	s.full = errors.New("the disk is full")
@@ -315,7 +315,7 @@ func TestPagesAreReadOnce(t *testing.T) {
 		for _, u := range []id.User{1, 2} {
 			wait.Go(func() {
 				if p, err := s.preview(u, link+"#part"); err != nil || p.Title != "old" || p.Picture == 0 {
-					t.Errorf("%v, %v", p, err)
+					t.Errorf("preview %v, want the stored one with a picture; error %v", p, err)
 				}
 			})
 		}
@@ -327,7 +327,7 @@ func TestPagesAreReadOnce(t *testing.T) {
 	missing := s.url + "/missing"
 	for range 2 {
 		if _, err := s.preview(1, missing); reasonOf(err) != "no_preview" {
-			t.Error(err)
+			t.Errorf("error %v, want the reason no_preview", err)
 		}
 	}
 	if n := s.reads.Load(); n != 3 {

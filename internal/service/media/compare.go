@@ -3,13 +3,10 @@ package media
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/rialto-im/rialto/internal/base/id"
-	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/reconciliation"
 )
@@ -18,9 +15,6 @@ import (
 func (s *Service) Comparisons() []reconciliation.Comparison {
 	return []reconciliation.Comparison{fileComparison{s}, quotaComparison{s}}
 }
-
-// itemsOfFile is how many items a file counts as: it is opened, which may be a request to another server.
-const itemsOfFile = 10
 
 // position reads the id behind which a step continues.
 func position(after string) (int64, error) {
@@ -38,92 +32,6 @@ func subjectID(kind, subject string) (int64, error) {
 		return 0, fmt.Errorf("%q names no %s", subject, kind)
 	}
 	return n, nil
-}
-
-// fileComparison compares the rows of complete uploads with the files that are stored.
-type fileComparison struct{ *Service }
-
-// Name is a reconciliation.Comparison's.
-func (fileComparison) Name() string { return "files" }
-
-// Compare is a reconciliation.Comparison's. A position is the last upload.
-func (s fileComparison) Compare(ctx context.Context, after string, limit int) (step reconciliation.Step, err error) {
-	at, err := position(after)
-	if err != nil {
-		return step, err
-	}
-	most := max(1, limit/itemsOfFile)
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM uploads WHERE complete > 0 AND id > $1 ORDER BY id LIMIT $2`, at, most)
-	list, err := sqldb.Column[id.Upload](rows, err)
-	if err != nil {
-		return step, err
-	}
-	for i, n := range list {
-		what, err := s.fault(ctx, n)
-		if err != nil && i > 0 { // the time of the step is over, perhaps: the next one begins here
-			step.Next = list[i-1].String()
-			return step, nil
-		}
-		if err != nil {
-			return reconciliation.Step{}, err
-		}
-		step.Items++
-		if what != "" {
-			step.Differences = append(step.Differences, reconciliation.Difference{Subject: "upload " + n.String(), What: what})
-		}
-	}
-	if len(list) == most {
-		step.Next = list[len(list)-1].String()
-	}
-	return step, nil
-}
-
-// fault says what is wrong with the file of an upload; "" if nothing is, or if the upload is gone.
-func (s fileComparison) fault(ctx context.Context, n id.Upload) (what string, err error) {
-	u, err := s.get(ctx, n)
-	if errors.Is(err, errNoUpload) || err == nil && u.complete == 0 {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	file, size, err := s.deps.Store.Open(ctx, blobKey(n, u.stored))
-	switch {
-	case errors.Is(err, blob.ErrNotFound):
-		if _, err := s.get(ctx, n); errors.Is(err, errNoUpload) { // dropped meanwhile
-			return "", nil
-		} else if err != nil {
-			return "", err
-		}
-		return "its file is missing", nil
-	case err != nil:
-		return "", err
-	}
-	if err := file.Close(); err != nil {
-		return "", err
-	}
-	if size != u.declared {
-		return fmt.Sprintf("its file has %d bytes, and not %d", size, u.declared), nil
-	}
-	return "", nil
-}
-
-// Repair is a reconciliation.Comparison's. A file that is gone cannot be made again: the upload is dropped, so that clients are told that there is none, and the
-// user's quota is free. Put a backup of the file in place before, if there is one.
-func (s fileComparison) Repair(ctx context.Context, subject string) error {
-	number, err := subjectID("upload", subject)
-	if err != nil {
-		return err
-	}
-	n := id.Upload(number)
-	if what, err := s.fault(ctx, n); err != nil || what == "" {
-		return err
-	}
-	if _, err := s.update(ctx, nil, `UPDATE uploads SET complete = -2 WHERE id = $1 AND complete > 0`, number); err != nil {
-		return err
-	}
-	s.WakeSweep()
-	return nil
 }
 
 // quotaComparison compares the totals of users with the uploads that they are the sums of.
@@ -151,7 +59,7 @@ func (s quotaComparison) Compare(ctx context.Context, after string, limit int) (
 		step.Items++
 		if used != sum || unfinished != count {
 			step.Differences = append(step.Differences, reconciliation.Difference{Subject: fmt.Sprint("user ", last),
-				What: fmt.Sprintf("%d bytes and %d unfinished uploads are counted, and there are %d and %d", used, unfinished, sum, count)})
+				Reason: reconciliation.QuotaWrong, Values: reconciliation.Values{"used": fmt.Sprint(used), "unfinished": fmt.Sprint(unfinished), "want_used": fmt.Sprint(sum), "want_unfinished": fmt.Sprint(count)}})
 		}
 		return nil
 	})

@@ -3,6 +3,7 @@ package media
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"image"
 	_ "image/gif" // picture formats
@@ -12,7 +13,9 @@ import (
 	"mime"
 	"net/http"
 
+	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/engine/blob"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	_ "golang.org/x/image/webp" // picture format
 )
@@ -56,16 +59,18 @@ func (s *Service) complete(ctx context.Context, n id.Upload, was upload) (upload
 		}
 		return u, err
 	}
+	failpoint.Hit("media/inspected")
 	did, err := s.update(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM upload_parts WHERE upload = $1`, int64(n)); err != nil {
 			return err
 		}
 		return addToTotal(ctx, tx, u.owner, u.declared-was.declared, -1)
 	},
-		`UPDATE uploads SET complete = 1, mime_type = $1, width = $2, height = $3, stored = $4, declared = $5 WHERE id = $6 AND complete = 0`, u.mime, u.width, u.height, u.stored, u.declared, int64(n))
+		`UPDATE uploads SET complete = 1, mime_type = $1, width = $2, height = $3, stored = $4, declared = $5, checksum = $6, checksum_piece = $7 WHERE id = $8 AND complete = 0`, u.mime, u.width, u.height, u.stored, u.declared, u.checksum.sum, u.checksum.piece, int64(n))
 	if err != nil {
 		return u, err // it is unknown which bytes are the upload's; the sweep deletes them all
 	}
+	failpoint.Hit("media/completed")
 	cut, unused := u.stored != was.stored, was.stored
 	if !did {
 		unused = u.stored
@@ -127,7 +132,18 @@ func (s *Service) inspect(ctx context.Context, n id.Upload, u *upload) error {
 		return err
 	}
 	u.stored, u.declared = attempt, kept.size
-	return s.deps.Store.Put(ctx, blobKey(n, attempt), &strippedFile{file: f, pieces: kept.pieces}, kept.size)
+	u.checksum, err = s.put(ctx, n, attempt, &strippedFile{file: f, pieces: kept.pieces}, kept.size)
+	return err
+}
+
+// put stores size bytes as those of an attempt at an upload, and returns their checksum.
+func (s *Service) put(ctx context.Context, n id.Upload, attempt int64, r io.Reader, size int64) (checksum, error) {
+	piece := blob.PartSize(size)
+	sum := blob.NewChecksumWriter(piece)
+	if err := s.deps.Store.Put(ctx, blobKey(n, attempt), io.TeeReader(r, sum), size); err != nil {
+		return checksum{}, err
+	}
+	return checksum{hex.EncodeToString(sum.Sum()), piece}, nil
 }
 
 // beginAttempt allocates the number of the next attempt to store an upload's bytes.

@@ -17,7 +17,7 @@ func TestCompleteUploadDoesNotUndoKeepPicture(t *testing.T) {
 	file := picture(t, "png", 2, 2)
 	up := r.create(alice, "x.png", len(file))
 	if w := r.put(up.Url, file); w.Code != http.StatusNoContent {
-		t.Fatal(w.Code, w.Body)
+		t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 	}
 	n := id.Upload(up.Upload)
 	r.store.before(&r.store.opening, func() {
@@ -123,7 +123,7 @@ func TestGroupPictures(t *testing.T) {
 		} else if err != nil {
 			t.Errorf("%s: %v", c.what, err)
 		} else if w := r.request(http.MethodGet, d.Url, nil); w.Code != http.StatusOK {
-			t.Errorf("%s: %d %s", c.what, w.Code, w.Body)
+			t.Errorf("%s: status %d, want %d: %s", c.what, w.Code, http.StatusOK, w.Body)
 		}
 	}
 	r.pictures[bob] = 0

@@ -130,11 +130,12 @@ func (s *Service) StoreExport(ctx context.Context, u id.User, name string, r io.
 	if err != nil {
 		return 0, err
 	}
-	if err := s.deps.Store.Put(ctx, blobKey(n, 1), r, size); err != nil {
+	sum, err := s.put(ctx, n, 1, r, size)
+	if err != nil {
 		return 0, err // the sweep drops it
 	}
 	did, err := s.update(ctx, func(tx *sql.Tx) error { return addToTotal(ctx, tx, u, 0, -1) },
-		`UPDATE uploads SET complete = 2, stored = 1, mime_type = 'application/zip' WHERE id = $1 AND complete = 0`, int64(n))
+		`UPDATE uploads SET complete = 2, stored = 1, checksum = $1, checksum_piece = $2, mime_type = 'application/zip' WHERE id = $3 AND complete = 0`, sum.sum, sum.piece, int64(n))
 	if err == nil && !did {
 		err = errNoUpload
 	}

@@ -45,9 +45,10 @@ type store struct {
 	blob.Store
 	mu              sync.Mutex // guards the fields below
 	opening, stored func()
-	undeletable     string // the end of a key that cannot be deleted
-	full            error  // of Put
-	killed          string // PutPart or JoinParts, after which the process is killed: it returns errKilled
+	undeletable     string                 // the end of a key that cannot be deleted
+	full            error                  // of Put
+	killed          string                 // PutPart or JoinParts, after which the process is killed: it returns errKilled
+	afterPart       func(number int) error // is called after PutPart; nil: nothing
 }
 
 var errKilled = errors.New("the process was killed")
@@ -65,6 +66,12 @@ func (s *store) kill(operation string) error {
 
 func (s *store) PutPart(ctx context.Context, key, session string, p blob.Part, r io.Reader) (string, error) {
 	tag, err := s.Store.PutPart(ctx, key, session, p, r)
+	s.mu.Lock()
+	after := s.afterPart
+	s.mu.Unlock()
+	if after != nil {
+		err = errors.Join(err, after(p.Number))
+	}
 	return tag, errors.Join(err, s.kill("PutPart"))
 }
 
@@ -288,7 +295,7 @@ func (r *fixture) upload(name string, file []byte) *chatv1.Upload {
 	r.t.Helper()
 	up := r.create(alice, name, len(file))
 	if w := r.put(up.Url, file); w.Code != http.StatusNoContent {
-		r.t.Fatal(w.Code, w.Body)
+		r.t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 	}
 	u, err := r.CompleteUpload(r.t.Context(), alice, id.Upload(up.Upload))
 	if err != nil {

@@ -126,6 +126,9 @@ var migrations = []string{
 		tail BIGINT NOT NULL DEFAULT 0, tail_size BIGINT NOT NULL DEFAULT 0, tail_part BIGINT NOT NULL DEFAULT 0, tails BIGINT NOT NULL DEFAULT 0, tails_deleted BIGINT NOT NULL DEFAULT 0,
 		final BIGINT NOT NULL DEFAULT 0)`,
 	`CREATE TABLE upload_parts (upload BIGINT NOT NULL, number BIGINT NOT NULL, size BIGINT NOT NULL, checksum TEXT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (upload, number))`,
+	// checksum: of the stored bytes, in pieces of checksum_piece bytes; empty: an earlier build has stored them.
+	`ALTER TABLE uploads ADD COLUMN checksum TEXT NOT NULL DEFAULT ''`,
+	`ALTER TABLE uploads ADD COLUMN checksum_piece BIGINT NOT NULL DEFAULT 0`,
 }
 
 // New opens the service.
@@ -157,7 +160,8 @@ type upload struct {
 	name, mime               string
 	declared                 int64
 	stored                   int64 // the attempt that stored the bytes; 0: none
-	complete                 int   // 1: complete, 2: complete, and kept without messages, -2: being dropped, and its bytes still count, -1: dropped
+	checksum                 checksum
+	complete                 int // 1: complete, 2: complete, and kept without messages, -2: being dropped, and its bytes still count, -1: dropped
 	width, height, createdMs int64
 }
 
@@ -168,8 +172,8 @@ func (s *Service) get(ctx context.Context, n id.Upload) (upload, error) {
 }
 
 func getUpload(ctx context.Context, q sqldb.Querier, n id.Upload) (u upload, err error) {
-	err = q.QueryRowContext(ctx, `SELECT owner, name, declared, created_ms, stored, complete, mime_type, width, height FROM uploads WHERE id = $1`, int64(n)).
-		Scan(&u.owner, &u.name, &u.declared, &u.createdMs, &u.stored, &u.complete, &u.mime, &u.width, &u.height)
+	err = q.QueryRowContext(ctx, `SELECT owner, name, declared, created_ms, stored, checksum, checksum_piece, complete, mime_type, width, height FROM uploads WHERE id = $1`, int64(n)).
+		Scan(&u.owner, &u.name, &u.declared, &u.createdMs, &u.stored, &u.checksum.sum, &u.checksum.piece, &u.complete, &u.mime, &u.width, &u.height)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && u.complete < 0 {
 		err = errNoUpload
 	}

@@ -129,7 +129,7 @@ func TestPartsInAnyOrder(t *testing.T) {
 	wantError(t, "sent before", r.Check(t.Context(), alice, id.Upload(m.Upload)), errs.Invalid, "upload_not_complete")
 	wantStatus(t, "other bytes", r.putPart(m.Upload, 3, bytes.Repeat([]byte("x"), 1000)), http.StatusConflict, "part_differs")
 	if w := r.putPart(m.Upload, 2, piece(threeParts, 2)); w.Code != http.StatusOK {
-		t.Fatal(w.Code, w.Body)
+		t.Fatalf("status %d, want %d: %s", w.Code, http.StatusOK, w.Body)
 	}
 	r.wantMissing("all stored", m.Upload)
 	r.wantFile(m.Upload, threeParts)
@@ -223,7 +223,7 @@ func TestPartsSurviveAKill(t *testing.T) {
 					sent++
 					if w := r.putPart(m.Upload, int(number), piece(threeParts, int(number))); w.Code != http.StatusOK {
 						if killed {
-							t.Fatal(w.Code, w.Body)
+							t.Fatalf("a part is answered with %d: %s", w.Code, w.Body)
 						}
 						killed = true
 						r.restart()
@@ -279,7 +279,7 @@ func TestAnInterruptedPartIsPutAgain(t *testing.T) {
 	}
 	r.wantMissing("interrupted", m.Upload, 1)
 	if w := r.request(http.MethodPut, url, bytes.NewReader(file)); w.Code != http.StatusOK {
-		t.Fatal(w.Code, w.Body)
+		t.Fatalf("status %d, want %d: %s", w.Code, http.StatusOK, w.Body)
 	}
 	r.wantFile(m.Upload, file)
 }
@@ -289,7 +289,7 @@ func TestAbandonedParts(t *testing.T) {
 	r := open(t, media.Config{Quota: uint64(len(threeParts))})
 	m := r.multipart(alice, len(threeParts))
 	if w := r.putPart(m.Upload, 3, piece(threeParts, 3)); w.Code != http.StatusOK {
-		t.Fatal(w.Code, w.Body)
+		t.Fatalf("status %d, want %d: %s", w.Code, http.StatusOK, w.Body)
 	}
 	_, err := r.CreateMultipartUpload(t.Context(), alice, &chatv1.CreateMultipartUploadRequest{Size: 1})
 	wantError(t, "beyond the quota", err, errs.Exhausted, "quota")
@@ -333,12 +333,12 @@ func TestGoldenParts(t *testing.T) {
 	r.write("media/87/249795419414986787-t3", threeParts[blob.MinPartSize:blob.MinPartSize+400])
 	r.wantMissing("by parts", byParts, 2)
 	if w := r.putPart(byParts, 2, threeParts[blob.MinPartSize:size]); w.Code != http.StatusOK {
-		t.Fatal(w.Code, w.Body)
+		t.Fatalf("status %d, want %d: %s", w.Code, http.StatusOK, w.Body)
 	}
 	url := "/v1/tus/249795419414986787"
 	r.wantOffset("by tus", url, blob.MinPartSize+400)
 	if w := r.patch(url, blob.MinPartSize+400, bytes.NewReader(threeParts[blob.MinPartSize+400:size])); w.Code != http.StatusNoContent {
-		t.Fatal(w.Code, w.Body)
+		t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 	}
 	for _, n := range []uint64{byParts, byTus} {
 		if _, err := r.CompleteUpload(t.Context(), alice, id.Upload(n)); err != nil {
@@ -346,6 +346,12 @@ func TestGoldenParts(t *testing.T) {
 		}
 		if w := r.request(http.MethodGet, r.url(n), nil); !bytes.Equal(w.Body.Bytes(), threeParts[:size]) {
 			t.Errorf("upload %d has %d bytes", n, w.Body.Len())
+		}
+		var sum string
+		var piece int64
+		const want = "30bb56d75768e25f6fd084d2258d7e01ff142663809ab50030a0cefb97ee0ebb"
+		if err := r.deps.DB.Read().QueryRowContext(t.Context(), `SELECT checksum, checksum_piece FROM uploads WHERE id = $1`, int64(n)).Scan(&sum, &piece); err != nil || sum != want || piece != blob.MinPartSize {
+			t.Errorf("upload %d has the checksum %s of pieces of %d bytes (%v), want %s", n, sum, piece, err, want)
 		}
 	}
 	if k := r.files(); k != 2 {

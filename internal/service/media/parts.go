@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -193,6 +194,8 @@ type tail struct {
 // recordParts records durable parts, and the tail after them, in one transaction. It fails if the upload was dropped meanwhile. The tail of a
 // recorded part is forgotten.
 func (s *Service) recordParts(ctx context.Context, n id.Upload, parts []storedPart, after *tail) error {
+	failpoint.Hit("media/part-stored")
+	defer failpoint.Hit("media/part-recorded")
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		for _, p := range parts {
 			done, err := tx.ExecContext(ctx, `INSERT INTO upload_parts (upload, number, size, checksum, tag) SELECT id, CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS TEXT), CAST($5 AS TEXT) FROM uploads
@@ -285,8 +288,13 @@ func (s *Service) joinParts(ctx context.Context, n id.Upload) (upload, error) {
 		}
 		return u, err
 	}
+	failpoint.Hit("media/joined")
+	sum, err := checksumOfParts(stored, m.part)
+	if err != nil {
+		return u, fmt.Errorf("the checksums of the parts of upload %d: %w", n, err)
+	}
 	// The checksums are kept until the upload is complete, for clients that put a part again.
-	_, err = s.update(ctx, nil, `UPDATE uploads SET stored = $1, attempts = $1 WHERE id = $2 AND stored = 0 AND complete = 0`, int64(partsAttempt), int64(n))
+	_, err = s.update(ctx, nil, `UPDATE uploads SET stored = $1, attempts = $1, checksum = $2, checksum_piece = $3 WHERE id = $4 AND stored = 0 AND complete = 0`, int64(partsAttempt), sum.sum, sum.piece, int64(n))
 	if err != nil {
 		return u, err
 	}

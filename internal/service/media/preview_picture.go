@@ -38,7 +38,8 @@ func (s *Service) StorePreviewPicture(ctx context.Context, u id.User, jpeg []byt
 	if err != nil {
 		return 0, err
 	}
-	if err := s.deps.Store.Put(ctx, blobKey(n, 1), bytes.NewReader(jpeg), int64(len(jpeg))); err != nil {
+	sum, err := s.put(ctx, n, 1, bytes.NewReader(jpeg), int64(len(jpeg)))
+	if err != nil {
 		return 0, err // the sweep drops it
 	}
 	did, err := s.update(ctx, func(tx *sql.Tx) error {
@@ -46,7 +47,7 @@ func (s *Service) StorePreviewPicture(ctx context.Context, u id.User, jpeg []byt
 			return err
 		}
 		return addToTotal(ctx, tx, u, 0, -1)
-	}, `UPDATE uploads SET complete = 1, stored = 1, mime_type = 'image/jpeg', width = $1, height = $2 WHERE id = $3 AND complete = 0`, width, height, int64(n))
+	}, `UPDATE uploads SET complete = 1, stored = 1, checksum = $1, checksum_piece = $2, mime_type = 'image/jpeg', width = $3, height = $4 WHERE id = $5 AND complete = 0`, sum.sum, sum.piece, width, height, int64(n))
 	if err == nil && !did {
 		err = errNoUpload
 	}

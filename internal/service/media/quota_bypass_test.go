@@ -19,12 +19,12 @@ func TestReleasedBytesCount(t *testing.T) {
 		"a concatenation": func(r *fixture) {
 			url := r.createTus(len(file), "Upload-Concat: partial")
 			if w := r.patch(url, 0, bytes.NewReader(file)); w.Code != http.StatusNoContent {
-				t.Fatal(w.Code, w.Body)
+				t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 			}
 			concat := "Upload-Concat: final;" + url
 			final := r.createTus(0, concat)
 			if w := r.tus(http.MethodDelete, final, nil); w.Code != http.StatusNoContent {
-				t.Fatal(w.Code, w.Body)
+				t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 			}
 		},
 		"a video": func(r *fixture) {
@@ -75,7 +75,7 @@ func TestReleasedBytesAreDeletedSoon(t *testing.T) {
 	}()
 	url := r.createTus(1000, "Upload-Concat: partial")
 	if w := r.patch(url, 0, bytes.NewReader(threeParts[:1000])); w.Code != http.StatusNoContent {
-		t.Fatal(w.Code, w.Body)
+		t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 	}
 	final := r.createTus(0, "Upload-Concat: final;"+url)
 	eventually.True(t, "the partial upload is deleted", func() bool { kept, _, err := r.Totals(ctx, alice); return err == nil && kept == [2]int64{1000, 1} })

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
@@ -153,12 +154,12 @@ func (s *Service) serveS3Complete(w http.ResponseWriter, r *http.Request, n id.U
 	if err != nil {
 		return err
 	}
-	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(outputlimit.TransferTimeout(most))}
+	body := inputlimit.NewBody(w, r, outputlimit.TransferTimeout(most))
 	ctx, leave := s.active.add(r.Context(), partID{n, joining}, maxConcurrentPuts, body)
 	defer leave()
 	text, err := io.ReadAll(io.LimitReader(decode(body), most+1))
 	if err != nil {
-		return body.classify(err)
+		return body.Cause(err)
 	}
 	if int64(len(text)) > most {
 		return errS3Parts

@@ -66,7 +66,7 @@ func TestUploadByS3Client(t *testing.T) {
 			continue
 		}
 		if u, err := r.CompleteUpload(t.Context(), alice, id.Upload(m.Upload)); err != nil || u.Size != uint64(len(c.file)) {
-			t.Errorf("%s: %v, %v", what, u, err)
+			t.Errorf("%s: upload %v, want %d bytes; error %v", what, u, len(c.file), err)
 		}
 		if w := r.request(http.MethodGet, r.url(m.Upload), nil); !bytes.Equal(w.Body.Bytes(), c.file) {
 			t.Errorf("%s: the download has status %d, %d bytes", what, w.Code, w.Body.Len())

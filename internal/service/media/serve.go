@@ -12,7 +12,9 @@ import (
 
 	"github.com/rialto-im/rialto/internal/base/byterange"
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/base/signedurl"
 	"github.com/rialto-im/rialto/internal/platform/blockcache"
@@ -97,7 +99,7 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request, n id.Upload) e
 	if err != nil {
 		return err
 	}
-	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(outputlimit.TransferTimeout(u.declared))}
+	body := inputlimit.NewBody(w, r, outputlimit.TransferTimeout(u.declared))
 	ctx, leave := s.active.add(ctx, partID{n, wholeUpload}, maxConcurrentPuts, body)
 	defer leave()
 	if u.stored > 0 { // a client that missed the response retries
@@ -111,10 +113,12 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request, n id.Upload) e
 	if err != nil {
 		return err
 	}
-	if err := s.deps.Store.Put(ctx, blobKey(n, attempt), body, u.declared); err != nil {
-		return body.classify(err)
+	sum, err := s.put(ctx, n, attempt, body, u.declared)
+	if err != nil {
+		return body.Cause(err)
 	}
-	first, err := s.update(ctx, nil, `UPDATE uploads SET stored = $1 WHERE id = $2 AND stored = 0 AND complete = 0`, attempt, int64(n))
+	failpoint.Hit("media/file-stored")
+	first, err := s.update(ctx, nil, `UPDATE uploads SET stored = $1, checksum = $2, checksum_piece = $3 WHERE id = $4 AND stored = 0 AND complete = 0`, attempt, sum.sum, sum.piece, int64(n))
 	if err != nil || first {
 		return err // after an error it is unknown which attempt is stored; the sweep deletes all others
 	}
@@ -157,7 +161,7 @@ func (s *Service) serveDownload(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Cross-Origin-Resource-Policy", policy)
 	h.Set("Cache-Control", "private, max-age=43200, immutable")
 	h.Set("ETag", `"`+n.String()+`"`)
-	w = outputlimit.WithWriteDeadlines(w, outputlimit.TransferTimeout(u.declared))
+	w = outputlimit.ForFile(w, r, u.declared)
 	if cached, ok := f.(*blockcache.Reader); ok {
 		return blockcache.ServeContent(w, r, time.UnixMilli(u.createdMs), cached)
 	}

@@ -11,10 +11,10 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 )
 
@@ -87,11 +87,11 @@ func (s *Service) receivePart(w http.ResponseWriter, r *http.Request, n id.Uploa
 			return "", err
 		}
 	}
-	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(outputlimit.TransferTimeout(p.Size))}
+	body := inputlimit.NewBody(w, r, outputlimit.TransferTimeout(p.Size))
 	ctx, leave := s.active.add(ctx, partID{n, number}, maxConcurrentPuts, body)
 	defer leave()
 	checksum, err = s.storePart(ctx, n, m, p, decode(body))
-	return checksum, body.classify(err)
+	return checksum, body.Cause(err)
 }
 
 // parseContentDigest reads the SHA-256 of a Content-Digest (RFC 9530); nil if there is none.

@@ -156,7 +156,7 @@ func TestTypesComeFromTheBytes(t *testing.T) {
 		w := r.request(http.MethodGet, r.url(u.Upload), nil)
 		disposition, _, err := mime.ParseMediaType(w.Header().Get("Content-Disposition"))
 		if err != nil || w.Code != http.StatusOK || w.Body.String() != c.body {
-			t.Fatalf("%s: %d, %v", what, w.Code, err)
+			t.Fatalf("%s: status %d, want 200 with the stored bytes; error %v", what, w.Code, err)
 		}
 		inline := w.Header().Get("Content-Type") != "application/octet-stream"
 		if c.served != "" && w.Header().Get("Content-Type") != c.served || c.served == "" && c.found != "" && inline || (disposition == "inline") != inline {
@@ -175,7 +175,7 @@ func TestTruncatedAndExtendedImages(t *testing.T) {
 	for what, body := range map[string]string{"the name of GIF": "GIF89a/*<svg/onload=alert(1)>*/=alert(1);", "half a PNG": string(picture(t, "png", 4, 4)[:20]), "the name of JPEG": "\xff\xd8\xff\xe0 and a text"} {
 		up := r.create(alice, "a", len(body))
 		if w := r.put(up.Url, []byte(body)); w.Code != http.StatusNoContent {
-			t.Fatal(w.Code, w.Body)
+			t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 		}
 		_, err := r.CompleteUpload(t.Context(), alice, id.Upload(up.Upload))
 		wantError(t, what, err, errs.Invalid, "bad_image")

@@ -176,7 +176,7 @@ func TestUploadsAreStoredWithoutMetadata(t *testing.T) {
 	file := jpg[:2] + exif(binary.LittleEndian, 6) + segment(0xfe, strings.Repeat(secret, 250)) + jpg[2:]
 	up := r.create(alice, "photo.jpg", len(file))
 	if w := r.put(up.Url, []byte(file)); w.Code != http.StatusNoContent {
-		t.Fatal(w.Code, w.Body)
+		t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 	}
 	n := id.Upload(up.Upload)
 	var first *chatv1.Upload
@@ -236,7 +236,7 @@ func TestConcurrentCompletionsKeepOneFile(t *testing.T) {
 		before := r.files()
 		up := r.create(alice, "a", len(file))
 		if w := r.put(up.Url, file); w.Code != http.StatusNoContent {
-			t.Fatal(w.Code, w.Body)
+			t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 		}
 		test.meanwhile(id.Upload(up.Upload))
 		u, err := r.CompleteUpload(ctx, alice, id.Upload(up.Upload))
@@ -293,7 +293,7 @@ func FuzzStripMetadata(f *testing.F) {
 		kept, frames, rotated, changed, err := media.StripMetadata(file, mime)
 		if err != nil {
 			if errs.Of(err) == nil || errs.Of(err).Reason != "bad_image" {
-				t.Fatal(err)
+				t.Fatalf("error %v, want the reason bad_image", err)
 			}
 			return
 		}

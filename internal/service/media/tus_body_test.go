@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strconv"
 	"sync"
@@ -116,5 +117,62 @@ func TestBodiesWithoutALengthOnAFullDisk(t *testing.T) {
 		if err := f.Close(); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("the file %d is still open: %v", i, err)
 		}
+	}
+}
+
+// readAt calls a function before bytes at a position are read, with that position.
+type readAt struct {
+	io.Reader
+	at     int
+	before func(at int)
+}
+
+func (r *readAt) Read(p []byte) (int, error) {
+	r.before(r.at)
+	n, err := r.Reader.Read(p)
+	r.at += n
+	return n, err
+}
+
+// TestAPartOfTusIsRecordedBeforeTheNextIsRead: a kill costs the client one part. What fails is not recorded, nor is what comes after it.
+func TestAPartOfTusIsRecordedBeforeTheNextIsRead(t *testing.T) {
+	for name, failure := range map[string]error{"all are stored": nil, "the second one fails": errKilled} {
+		t.Run(name, func(t *testing.T) {
+			r := open(t, media.Config{})
+			r.totalsUnchecked = failure != nil // an incomplete upload
+			r.store.afterPart = func(number int) error {
+				if number == 2 {
+					return failure
+				}
+				return nil
+			}
+			url := r.createTus(len(threeParts))
+			early := 0
+			q := httptest.NewRequest(http.MethodPatch, url, &readAt{Reader: bytes.NewReader(threeParts), before: func(at int) {
+				if rows := r.ledgerRows(); rows < 1+at/blob.MinPartSize && at < len(threeParts) { // that of the upload, and those of its parts
+					early++
+				}
+			}})
+			q.ContentLength = int64(len(threeParts))
+			for name, value := range map[string]string{"Tus-Resumable": "1.0.0", "Authorization": "Bearer alice", "Content-Type": "application/offset+octet-stream", "Upload-Offset": "0"} {
+				q.Header.Set(name, value)
+			}
+			w := httptest.NewRecorder()
+			r.Handler().ServeHTTP(w, q)
+			if early > 0 {
+				t.Errorf("%d times bytes of a part were read before the part before it was recorded", early)
+			}
+			if failure == nil {
+				if w.Code != http.StatusNoContent {
+					t.Errorf("all parts are stored: %d %s", w.Code, w.Body)
+				}
+				r.wantFile(tusUpload(url), threeParts)
+				return
+			}
+			if w.Code < 500 {
+				t.Errorf("after the second part has failed: %d", w.Code)
+			}
+			r.wantOffset("after the second part has failed", url, blob.MinPartSize)
+		})
 	}
 }

@@ -9,11 +9,10 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
-	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/outputlimit"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 )
@@ -38,12 +37,12 @@ func (s *Service) serveTusPatch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body := &uploadBody{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(outputlimit.TransferTimeout(u.declared - min(from, u.declared)))}
+	body := inputlimit.NewBody(w, r, outputlimit.TransferTimeout(u.declared-min(from, u.declared)))
 	ctx, leave := s.active.add(r.Context(), partID{n, wholeUpload}, 1, body)
 	defer leave()
 	unlock, err := s.locks.lock(ctx, partID{n, wholeUpload})
 	if err != nil {
-		return body.classify(err)
+		return body.Cause(err)
 	}
 	defer unlock()
 	if u, err = s.get(ctx, n); err == nil { // what the request before it has stored
@@ -63,7 +62,7 @@ func (s *Service) serveTusPatch(w http.ResponseWriter, r *http.Request) error {
 	}
 	a := &tusAppend{service: s, n: n, by: u.owner, m: m, offset: offset, length: r.ContentLength, body: body, sum: sum, expected: expected}
 	if err := a.run(ctx); err != nil {
-		return body.classify(err)
+		return body.Cause(err)
 	}
 	w.Header().Set("Upload-Offset", strconv.FormatInt(a.offset, 10))
 	setTusExpires(w, u.createdMs)
@@ -82,98 +81,30 @@ type tusAppend struct {
 	body     io.Reader
 	sum      hash.Hash // nil: no checksum
 	expected []byte
-	storing  []*storingPart // in order
-	// Durable, but not recorded: if there is a checksum, not before it is known to be right.
+	// Durable, but not recorded. If there is a checksum, parts are not recorded before it is known to be right.
 	parts []storedPart
 	after *tail
 }
 
-// maxStoring is how many parts of a request may be stored at once: one is synced while the next is read.
-const maxStoring = 2
-
-// storingPart is a part that a goroutine of its request stores.
-type storingPart struct {
-	done chan struct{} // closed when the fields below are set
-	part storedPart
-	err  error
-}
-
-// endReader says when it was read to its end.
-type endReader struct {
-	from io.Reader
-	once sync.Once
-	end  chan struct{}
-}
-
-func (r *endReader) Read(p []byte) (int, error) {
-	n, err := r.from.Read(p)
-	if err != nil {
-		r.once.Do(func() { close(r.end) })
-	}
-	return n, err
-}
-
-// store begins to store a part, and returns when its bytes were read. The next part may be read then.
+// store makes a part durable, and records it unless there is a checksum. The next part is read then only: so a kill costs a client no more than the part that was on its way.
 func (a *tusAppend) store(ctx context.Context, p blob.Part, r io.Reader) error {
-	if len(a.storing) == maxStoring {
-		if err := a.stored(ctx, maxStoring-1); err != nil {
-			return err
-		}
-	}
 	var err error
 	if a.m.session, err = a.service.beginSession(ctx, a.n, a.m); err != nil {
 		return err
 	}
-	c, m := &storingPart{done: make(chan struct{})}, a.m
-	src := &endReader{from: r, end: make(chan struct{})}
-	a.storing = append(a.storing, c)
-	go func() { // run waits for it
-		defer close(c.done)
-		c.part, c.err = a.service.putPart(ctx, a.n, m, p, src)
-	}()
-	select {
-	case <-src.end:
-		return nil
-	case <-c.done:
-		return c.err
+	part, err := a.service.putPart(ctx, a.n, a.m, p, r)
+	if err != nil {
+		return err
 	}
-}
-
-// stored waits until at most some parts are being stored, and records the others. It records no part after one that failed.
-func (a *tusAppend) stored(ctx context.Context, rest int) error {
-	for len(a.storing) > rest {
-		c := a.storing[0]
-		<-c.done
-		a.storing = a.storing[1:]
-		if c.err != nil {
-			return c.err
-		}
-		a.parts = append(a.parts, c.part)
-		if a.sum == nil {
-			if err := a.record(ctx); err != nil {
-				return err
-			}
-		}
+	if a.parts = append(a.parts, part); a.sum == nil {
+		return a.record(context.WithoutCancel(ctx)) // it is durable, also if its request has ended
 	}
 	return nil
 }
 
-// wait waits for the parts that are still being stored after an error, and records those before the first that failed.
-func (a *tusAppend) wait(ctx context.Context) error {
-	err := a.stored(ctx, 0)
-	for _, c := range a.storing {
-		<-c.done
-	}
-	return err
-}
-
 // run stores the body part by part. Each is recorded when it is durable; if there is a checksum, all are recorded at the end.
 func (a *tusAppend) run(ctx context.Context) error {
-	err := a.receive(ctx)
-	if werr := a.wait(context.WithoutCancel(ctx)); err == nil {
-		err = werr
-	}
-	if err != nil || a.sum == nil {
+	if err := a.receive(ctx); err != nil || a.sum == nil {
 		return err
 	}
 	if subtle.ConstantTimeCompare(a.sum.Sum(nil), a.expected) != 1 {
@@ -247,10 +178,8 @@ func (a *tusAppend) step(ctx context.Context) (more bool, err error) {
 	}
 	if within+take == p.Size {
 		err = a.store(ctx, p, src)
-	} else if err = a.stored(ctx, 0); err == nil {
-		if err = a.putTail(ctx, p, within+take, src); err == nil && a.sum == nil {
-			err = a.record(ctx)
-		}
+	} else if err = a.putTail(ctx, p, within+take, src); err == nil && a.sum == nil {
+		err = a.record(ctx)
 	}
 	if err != nil {
 		return false, err

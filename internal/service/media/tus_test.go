@@ -28,7 +28,7 @@ func (r *fixture) createTus(size int, headers ...string) string {
 	r.t.Helper()
 	w := r.tus(http.MethodPost, "/v1/tus/", nil, append([]string{"Upload-Length: " + strconv.Itoa(size)}, headers...)...)
 	if w.Code != http.StatusCreated || w.Header().Get("Upload-Expires") != time.UnixMilli(r.clock.ms.Load()).Add(24*time.Hour).UTC().Format(http.TimeFormat) {
-		r.t.Fatal(w.Code, w.Header(), w.Body)
+		r.t.Fatalf("status %d, want 201 with Upload-Expires in a day: %v, %s", w.Code, w.Header(), w.Body)
 	}
 	return w.Header().Get("Location")
 }
@@ -66,7 +66,7 @@ func TestTusInPieces(t *testing.T) {
 		}
 		w := r.patch(url, at, body)
 		if at += n; w.Code != http.StatusNoContent || w.Header().Get("Upload-Offset") != strconv.Itoa(at) {
-			t.Fatal(at, w.Code, w.Header(), w.Body)
+			t.Fatalf("status %d, want 204 with the offset %d: %v, %s", w.Code, at, w.Header(), w.Body)
 		}
 	}
 	send(1000, true)
@@ -155,7 +155,7 @@ func TestTusRefusals(t *testing.T) {
 		wantStatus(t, what, w, http.StatusNotFound, "no_upload")
 	}
 	if w := r.tus(http.MethodDelete, url, nil); w.Code != http.StatusNoContent {
-		t.Errorf("termination: %d %s", w.Code, w.Body)
+		t.Errorf("terminating the upload was answered %d %s, want 204", w.Code, w.Body)
 	}
 	if w := r.tus(http.MethodHead, url, nil); w.Code != http.StatusNotFound {
 		t.Errorf("terminated: %d", w.Code)
@@ -188,7 +188,7 @@ func TestTusConcatenation(t *testing.T) {
 			wantStatus(t, "an incomplete one", r.tus(http.MethodPost, "/v1/tus/", nil, "Upload-Concat: final;"+urls[0]+" "+url), http.StatusBadRequest, "parts_missing")
 		}
 		if w := r.patch(url, 0, bytes.NewReader(b)); w.Code != http.StatusNoContent {
-			t.Fatal(w.Code, w.Body)
+			t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 		}
 		if w := r.tus(http.MethodHead, url, nil); w.Header().Get("Upload-Concat") != "partial" {
 			t.Errorf("the partial upload has %v", w.Header())
@@ -232,12 +232,12 @@ func TestShortRequestsOfTus(t *testing.T) {
 	}
 	for range 4 {
 		if w := send(1 << 20); w.Code != http.StatusNoContent {
-			t.Fatal(w.Code, w.Body)
+			t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 		}
 	}
 	for range 15 { // 64 MiB are written again
 		if w := send(1); w.Code != http.StatusNoContent {
-			t.Fatal(at, w.Code, w.Body)
+			t.Fatalf("at %d: status %d, want 204: %s", at, w.Code, w.Body)
 		}
 	}
 	w := send(1)

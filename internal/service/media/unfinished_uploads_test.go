@@ -56,7 +56,7 @@ func TestUnfinishedUploads(t *testing.T) {
 	r.createTus(10)
 	for _, number := range []int{3, 1} {
 		if w := r.putPart(first, number, piece(threeParts, number)); w.Code != http.StatusOK {
-			t.Fatal(w.Code, w.Body)
+			t.Fatalf("status %d, want %d: %s", w.Code, http.StatusOK, w.Body)
 		}
 	}
 	if err := r.AbortUpload(t.Context(), alice, id.Upload(aborted)); err != nil {
@@ -73,7 +73,7 @@ func TestUnfinishedUploads(t *testing.T) {
 		t.Errorf("the checksums are %x, %v", m.GetChecksums(), err)
 	}
 	if w := r.putPart(first, 2, piece(threeParts, 2)); w.Code != http.StatusOK {
-		t.Fatal(w.Code, w.Body)
+		t.Fatalf("status %d, want %d: %s", w.Code, http.StatusOK, w.Body)
 	}
 	want("all parts, but not complete", "video", fmt.Sprintf("first: %d of %d", size, size))
 	if _, err := r.CompleteUpload(t.Context(), alice, id.Upload(first)); err != nil {

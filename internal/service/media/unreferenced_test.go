@@ -57,11 +57,11 @@ func TestFilesThatNoUploadNamesAreFound(t *testing.T) {
 	jpg := string(coloured(t, "jpeg"))
 	picture := r.upload("one.jpg", []byte(jpg[:2]+exif(binary.LittleEndian, 1)+jpg[2:])).Upload // its second attempt is stored
 	if w := r.put(half.Url, []byte("some text")); w.Code != http.StatusNoContent {
-		t.Fatal(w.Code, w.Body)
+		t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 	}
 	multipart := r.multipart(alice, len(threeParts))
 	if w := r.putPart(multipart.Upload, 1, piece(threeParts, 1)); w.Code >= 300 {
-		t.Fatal(w.Code, w.Body)
+		t.Fatalf("status %d, want one below 300: %s", w.Code, w.Body)
 	}
 	r.exec(`UPDATE uploads SET complete = -2 WHERE id = $1`, int64(dropped))
 	c := r.unreferenced()
@@ -177,7 +177,7 @@ func TestUnreferencedFilesAreDeletedDuringUploads(t *testing.T) {
 	m := r.multipart(alice, len(threeParts))
 	for number := range 3 {
 		if w := r.putPart(m.Upload, number+1, piece(threeParts, number+1)); w.Code >= 300 {
-			t.Fatal(w.Code, w.Body)
+			t.Fatalf("status %d, want one below 300: %s", w.Code, w.Body)
 		}
 	}
 	r.complete(id.Upload(m.Upload))
@@ -187,7 +187,7 @@ func TestUnreferencedFilesAreDeletedDuringUploads(t *testing.T) {
 	for at := 0; at < len(threeParts); { // in pieces, which leave tails of parts
 		n := min(3_000_000, len(threeParts)-at)
 		if w := r.patch(url, at, bytes.NewReader(threeParts[at:at+n])); w.Code != http.StatusNoContent {
-			t.Fatal(w.Code, w.Body)
+			t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 		}
 		at += n
 	}

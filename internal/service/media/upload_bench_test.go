@@ -109,6 +109,6 @@ func (r *fixture) send(method, url string, body []byte, want int) {
 		return
 	}
 	if _, err := io.Copy(io.Discard, res.Body); err != nil || res.Body.Close() != nil || res.StatusCode != want {
-		r.t.Error(res.Status, err)
+		r.t.Errorf("status %s, want %d; error %v", res.Status, want, err)
 	}
 }

@@ -95,7 +95,7 @@ func TestSlowPutDoesNotReplaceStoredBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w := r.put(up.Url, good); w.Code != http.StatusNoContent {
-		t.Fatal(w.Code, w.Body)
+		t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 	}
 	u, err := r.CompleteUpload(t.Context(), alice, id.Upload(up.Upload))
 	if err != nil || u.MimeType != "image/png" {
@@ -256,7 +256,7 @@ func TestCrashAfterStoringBytes(t *testing.T) {
 	wantError(t, "what was not written down", err, errs.Invalid, "not_uploaded")
 	// The client retries.
 	if w := r.put(up.Url, file); w.Code != http.StatusNoContent {
-		t.Fatal(w.Code, w.Body)
+		t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 	}
 	if _, err := r.CompleteUpload(t.Context(), alice, id.Upload(up.Upload)); err != nil {
 		t.Fatal(err)
@@ -289,7 +289,7 @@ func TestUnfinishedUploadsAreDropped(t *testing.T) {
 	kept := r.upload("kept", []byte("kept"))
 	put, never := r.create(alice, "put", 3), r.create(alice, "never", 3)
 	if w := r.put(put.Url, []byte("abc")); w.Code != http.StatusNoContent {
-		t.Fatal(w.Code, w.Body)
+		t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 	}
 	r.clock.ms.Add(23 * time.Hour.Milliseconds())
 	recent := r.create(alice, "young", 3)
@@ -318,7 +318,7 @@ func TestSweepDuringCompletion(t *testing.T) {
 	r := open(t, media.Config{})
 	up := r.create(alice, "a", 3)
 	if w := r.put(up.Url, []byte("abc")); w.Code != http.StatusNoContent {
-		t.Fatal(w.Code, w.Body)
+		t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 	}
 	r.store.before(&r.store.opening, func() {
 		r.clock.ms.Add(25 * time.Hour.Milliseconds())
@@ -390,7 +390,7 @@ func TestSweepReportsUndeletableFiles(t *testing.T) {
 		}
 		if i%50 == 0 {
 			if w := r.put(up.Url, []byte("a")); w.Code != http.StatusNoContent {
-				t.Fatal(w.Code, w.Body)
+				t.Fatalf("status %d, want %d: %s", w.Code, http.StatusNoContent, w.Body)
 			}
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 )
 
-// Uses are the conversations that an upload was sent to, each with the time of the last. When all messages have expired that can
-// refer to an upload, it is dropped. An upload is kept if it is also a picture of a user or group, if it was never sent, or if it was
+// Uses are the conversations that an upload was sent to, each with the time of the latest message. When all messages that can
+// refer to an upload have expired, the upload is deleted. It is kept if it is also a picture of a user or group, if it was never sent, or if it was
 // created before uses were recorded.
 
 const (

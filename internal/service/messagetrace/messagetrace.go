@@ -1,10 +1,10 @@
 // Package messagetrace answers where a message is: when and on which node it was stored, fanned out, pushed, acknowledged and read.
 //
-// What happened follows from the stores: the entry and its id, fan-out records and their checkpoint, streams of members, positions of devices, read
-// cursors, attempts of push notifications. It is true whatever the nodes still know. When it happened, and on which node, is in the flight recorder of
-// each node, which this package asks on the bus. A node that does not answer, or whose records do not go back far enough, is named.
+// The stores tell what happened: the entry and its id, fan-out records and their checkpoint, streams of members, positions of devices, read
+// cursors, attempts of push notifications. This does not depend on what the nodes remember. The flight recorder of each node, which this package queries on the bus, tells
+// when it happened and on which node. The answer names nodes that do not answer, or whose records do not go back far enough.
 //
-// A message's id has no conversation. It is found in the recorders, else in the event streams, which name each entry that was dispatched in the last days.
+// The id of a message does not contain its conversation. The conversation is found in the recorders, or else in the event streams, which name each entry that was dispatched in the last days.
 //
 // It may use timeline, bus and the flight recorder; conversations, inboxes, push notifications and the quarantine by interfaces. All methods are safe for
 // concurrent use.

@@ -116,7 +116,7 @@ func (s *Service) askAll(ctx context.Context, request []byte, each func(node str
 	}
 	askPolicy.Tell(ctx, s.deps.Bus, nodecall.Nodes{Own: s.deps.Node, Live: func() []string { return nodes }}, subject, request, func(node string, answer []byte, err error) {
 		if err != nil {
-			s.deps.Logger.Warn("a node did not say what it knows of a message", "node", node, "error", err)
+			s.deps.Logger.Warn("a node did not answer a query about a message", "node", node, "error", err)
 			answer = nil
 		}
 		each(node, answer)

@@ -106,7 +106,7 @@ func TestMissingNodesAreNamed(t *testing.T) {
 		states = append(states, v.Name+" "+strings.TrimPrefix(v.State.String(), "TRACED_NODE_STATE_"))
 	}
 	if got := strings.Join(states, ", "); got != "a READ, b NO_ANSWER, c READ, d OFF, e GONE" {
-		t.Errorf("the nodes are %s", got)
+		t.Errorf("the nodes are %s, want a READ, b NO_ANSWER, c READ, d OFF, e GONE", got)
 	}
 	if out.Nodes[4].GoneMs != n.clock.Now().UnixMilli() {
 		t.Errorf("e is gone since %d", out.Nodes[4].GoneMs)
@@ -171,7 +171,7 @@ func TestOldMessagesAreFound(t *testing.T) {
 	} {
 		_, err := n.list["a"].Trace(context.Background(), auditor, test.r)
 		if reason(err) != test.want || !strings.Contains(fmt.Sprint(err), test.says) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: error %v, want %s with %q", what, err, test.want, test.says)
 		}
 	}
 	if _, err := n.list["a"].Trace(context.Background(), id.Caller{Server: true}, &chatv1.TraceMessageRequest{Id: all[350].String()}); reason(err) != "no_audit" {
@@ -194,7 +194,7 @@ func TestPendingAndQuarantinedFanOut(t *testing.T) {
 	n.facts.quarantined = nil
 	records, err := n.log.FanoutRecords(context.Background(), key.Partition(), 0, 10)
 	if err != nil || len(records) == 0 {
-		t.Fatal(records, err)
+		t.Fatalf("records %v, want at least one; error %v", records, err)
 	}
 	if err := n.log.Acquire(context.Background(), key.Partition(), 1); err != nil {
 		t.Fatal(err)

@@ -111,8 +111,8 @@ const (
 	// The delays between checks double from checkFirst to checkLongest.
 	checkFirst   = 15 * time.Second
 	checkLongest = 10 * time.Minute
-	// Of the checks in progress on a node, a key whose webhook is new has firstChecks, and one whose webhook is quick checksOfKey. Those whose webhooks took slowCheck
-	// have a quarter of Concurrency together, so that they do not hold up those of others.
+	// A key with a new webhook may have firstChecks in progress on a node, and one with a quick webhook checksOfKey. Keys whose webhooks took slowCheck
+	// share a quarter of Concurrency, so that they do not delay others.
 	firstChecks = 2
 	checksOfKey = 4
 	slowCheck   = 2 * time.Second

@@ -185,7 +185,7 @@ func (s *Service) DecideAppeal(ctx context.Context, c id.Caller, r *moderationv1
 	}
 	announce()
 	if err := s.apply(ctx, &d); err != nil {
-		s.deps.Logger.Warn("what a moderator decided is not done yet; it is tried again", "decision", d.id, "error", err)
+		s.deps.Logger.Warn("the effects of a moderator's decision are not complete yet; they are retried", "decision", d.id, "error", err)
 	}
 	a.Decision, a.Excerpt = d.proto(), d.excerpt
 	return a, nil

@@ -37,6 +37,8 @@ type target struct {
 
 var errBadTarget = errs.New(errs.Invalid, "bad_ban", "ban a user, a device, or a network such as 203.0.113.7 or 2001:db8::/48: of IPv4 8 to 32 bits, of IPv6 16 to 64")
 
+var errOwnNetwork = errs.New(errs.Invalid, "bad_ban", "a ban of 127.0.0.0/8 or ::1 would refuse nobody: requests from there are those of programs on this machine, or of clients whose addresses a proxy on it does not report. Let the proxy set X-Forwarded-For to the address of its client, and ban that address")
+
 // targetOf reads the target of a request.
 func targetOf(p *moderationv1.Target) (t target, err error) {
 	switch of := p.GetOf().(type) {
@@ -49,7 +51,10 @@ func targetOf(p *moderationv1.Target) (t target, err error) {
 	case *moderationv1.Target_Network:
 		t.network, err = parseNetwork(of.Network)
 	}
-	if err != nil || t.user == 0 && t.device == 0 && !t.network.IsValid() || t.user > math.MaxInt64 || t.device > math.MaxInt64 {
+	if err != nil {
+		return target{}, err
+	}
+	if t.user == 0 && t.device == 0 && !t.network.IsValid() || t.user > math.MaxInt64 || t.device > math.MaxInt64 {
 		return target{}, errBadTarget
 	}
 	return t, nil
@@ -65,7 +70,7 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	}
 	p, err := netip.ParsePrefix(text)
 	if err != nil {
-		return p, err
+		return p, errBadTarget
 	}
 	least, most := 8, 32
 	if p.Addr().Is6() {
@@ -74,7 +79,10 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	if p.Addr().Is4In6() || p.Bits() < least || p.Bits() > most {
 		return p, errBadTarget
 	}
-	return p.Masked(), nil
+	if p = p.Masked(); p.Addr().IsLoopback() || p.Contains(netip.IPv6Loopback()) {
+		return p, errOwnNetwork
+	}
+	return p, nil
 }
 
 // String is the key of a target in the database.

@@ -225,6 +225,12 @@ func TestBansOfNetworks(t *testing.T) {
 			t.Errorf("%q is answered with %v", text, err)
 		}
 	}
+	for _, text := range []string{"127.0.0.1", "127.0.0.0/8", "::1", "::/16", "::ffff:127.0.0.1"} {
+		_, err := f.BanTarget(t.Context(), mia, &moderationv1.BanTargetRequest{Target: network(text), Reason: spam})
+		if reason(err) != "bad_ban" || !strings.Contains(err.Error(), "X-Forwarded-For") {
+			t.Errorf("%q, an address of this machine, is answered with %v", text, err)
+		}
+	}
 }
 
 // A case that is decided by a ban hides its content, and bans its author.

@@ -108,7 +108,7 @@ func (s *Service) Decide(ctx context.Context, c id.Caller, r *moderationv1.Decid
 	announce()
 	s.tell(&d)
 	if err := s.apply(ctx, &d); err != nil {
-		s.deps.Logger.Warn("what a moderator decided is not done yet; it is tried again", "decision", d.id, "error", err)
+		s.deps.Logger.Warn("the effects of a moderator's decision are not complete yet; they are retried", "decision", d.id, "error", err)
 	}
 	return d.proto(), nil
 }

@@ -14,13 +14,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// What the word filter flags is put into the queue of moderators soon after it is stored. Nobody waits for that: what waits when a node is killed is lost, and if the database is slower
-// than flags come, some are dropped, and counted.
+// Content that the word filter flags is put into the moderators' queue soon after it is stored. No call waits for that. Waiting flags are lost when a node is killed. If flags
+// arrive faster than the database stores them, some are dropped and counted.
 
 // maxFlagged bounds the flags that wait for the database.
 const maxFlagged = 1000
 
-// flag is something that was stored and has a word of a list.
+// flag is stored content with a word of a list.
 type flag struct {
 	of      subject
 	about   id.User
@@ -97,7 +97,7 @@ func (s *Service) queueRemaining() {
 func (s *Service) queueFlag(ctx context.Context, f flag) {
 	if err := s.storeFlag(context.WithoutCancel(ctx), f, func(*sql.Tx) error { return nil }); err != nil {
 		s.dropped.Add(1)
-		s.deps.Logger.Warn("something with a word of a list was not put into the queue of moderators", "kind", f.of.kind, "id", f.of.item, "seq", f.of.seq, "error", err)
+		s.deps.Logger.Warn("content with a word of a list was not put into the moderators' queue", "kind", f.of.kind, "id", f.of.item, "seq", f.of.seq, "error", err)
 	}
 }
 

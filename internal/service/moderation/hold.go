@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// What the operator's webhook wants a moderator to decide about is kept as the content of a case, and stored nowhere else. If the case is dismissed, or the decision overturned, it is sent
-// or published in the name of its author, as a decision is applied.
+// If the operator's webhook asks for a moderator's decision, the content is kept in a case, and stored nowhere else. If the case is dismissed, or the decision overturned, the content is sent
+// or published in the name of its author, in the same way as a decision is applied.
 
 // maxHeld is how many contents of a user wait for moderators.
 const maxHeld = 100

@@ -187,7 +187,7 @@ func TestHeldContentsAreBounded(t *testing.T) {
 	g := f.group(alice)
 	for range 100 {
 		if err := f.trySend(alice, g, f.token(), "hold"); reason(err) != "held_for_review" {
-			t.Fatal(err)
+			t.Fatalf("error %v, want the reason held_for_review", err)
 		}
 	}
 	if err := f.trySend(alice, g, f.token(), "hold"); reason(err) != "too_many_held" {
@@ -354,7 +354,7 @@ func TestModeratorsSeeWhatCouldNotBeSent(t *testing.T) {
 	g := f.group(bob, alice)
 	for _, token := range []string{"t1", "t2"} {
 		if err := f.trySend(alice, g, token, "hold "+token); reason(err) != "held_for_review" {
-			t.Fatal(err)
+			t.Fatalf("error %v, want the reason held_for_review", err)
 		}
 	}
 	_, err := f.chat.Remove(t.Context(), g, bob, []uint64{uint64(alice)})

@@ -1,17 +1,17 @@
 // Package moderation lets users report what breaks the rules, and moderators decide: hide, recall, warn, ban. Users appeal.
 //
-// All reports of a thing until the decision are one case, with a copy of the thing as its first reporter could read it. A decision is committed with its entry in the
-// audit log. What it does to messages, posts and comments comes after the commit, is idempotent, and is tried again until it is done (decide.go).
+// All reports of an item until the decision are one case, with a copy of the item as its first reporter could read it. A decision is committed with its entry in the
+// audit log. Its effects on messages, posts and comments follow after the commit. They are idempotent, and are retried until they are done (decide.go).
 //
-// Bans are rows. A session is opened or refreshed in a transaction that reads them (CheckBan), so that none is opened once a ban was answered, on any node. Bans of
-// networks are in the memory of each node as well, for connections and calls (networks.go).
+// Bans are rows. A session is opened or refreshed in a transaction that reads them (CheckBan), so no node opens one after a ban was acknowledged. Bans of
+// networks are also in the memory of each node, for connections and calls (networks.go).
 //
-// Limits of users (shadow bans) are rows of bans, and a map in the memory of each node (limits.go), for each message, post and comment that is stored.
+// Limits of users (shadow bans) are rows of bans, and a map in the memory of each node (limits.go), which is read for each message, post and comment that is stored.
 //
-// Word lists are rows, and a filter in the memory of each node (words.go). A word refuses a text before it is stored, or puts it into the queue of moderators (flag.go).
+// Word lists are rows, and a filter in the memory of each node (words.go). A word refuses a text before it is stored, or puts it into the moderators' queue (flag.go).
 //
-// The operator's webhooks may want a moderator to decide before something is stored: then it is the content of a case (hold.go). Package chat asks one about messages, and this package one
-// about posts and comments (before_publish.go).
+// The operator's webhooks may require that a moderator decides before an item is stored. Then the item is the content of a case (hold.go). Package chat asks the webhook about messages, and this package
+// the webhook about posts and comments (before_publish.go).
 //
 // It may use sqldb, auditlog, clusterevent, cluster and webhook; accounts, conversations, posts and comments by interfaces. All methods are safe for concurrent use.
 package moderation

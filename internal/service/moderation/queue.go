@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-var errBadState = errs.New(errs.Invalid, "bad_list", "a list is of open or of decided ones, and of one kind or of all")
+var errBadState = errs.New(errs.Invalid, "bad_list", "list open or decided ones, of one kind or of all kinds")
 
 // Queries of cases: the oldest open ones first, the newest decided ones first. $2 and $3 are 0 for all.
 const (

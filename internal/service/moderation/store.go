@@ -24,7 +24,7 @@ const (
 	stateDecided = moderationv1.CaseState_CASE_STATE_DECIDED
 )
 
-// What remains to be done to the content of a decision.
+// The effects of a decision on its content that are not complete yet.
 const (
 	nothingPending = iota
 	pendingHide

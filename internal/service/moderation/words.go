@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -164,6 +165,32 @@ func checkList(r *moderationv1.PutWordListRequest) error {
 	return checkTexts(r.Note)
 }
 
+// stateOfList is a list in the audit log: how many words it has, and those that another version does not have, as the change says of them.
+func stateOfList(l, other *moderationv1.WordList, change string) string {
+	key := func(w *moderationv1.ListedWord) string {
+		text := strconv.Quote(w.Text) + " (" + strings.ToLower(strings.TrimPrefix(w.Action.String(), "WORD_ACTION_"))
+		if w.Whole {
+			text += ", whole"
+		}
+		return text + ")"
+	}
+	has := map[string]bool{}
+	for _, w := range other.Words {
+		has[key(w)] = true
+	}
+	var only []string
+	for _, w := range l.Words {
+		if k := key(w); !has[k] {
+			only = append(only, k)
+		}
+	}
+	text := strconv.Itoa(int(l.Count)) + " words, version " + strconv.Itoa(int(l.Version))
+	if len(only) > 0 {
+		text += "; " + change + ": " + strings.Join(only, ", ")
+	}
+	return text
+}
+
 // PutWordList replaces a list. Its transaction reads all others, so that they do not exceed the limits together.
 func (s *Service) PutWordList(ctx context.Context, c id.Caller, r *moderationv1.PutWordListRequest) (*moderationv1.WordList, error) {
 	if err := checkList(r); err != nil {
@@ -200,10 +227,7 @@ func (s *Service) PutWordList(ctx context.Context, c id.Caller, r *moderationv1.
 		if err := errors.Join(stores, s.addEvent(ctx, tx)); err != nil {
 			return err
 		}
-		count := func(l *moderationv1.WordList) string {
-			return strconv.Itoa(int(l.Count)) + " words, version " + strconv.Itoa(int(l.Version))
-		}
-		return s.audit(ctx, tx, c, auditlog.Entry{Action: "words.put", Subject: l.Name, Before: count(before), After: count(l), Reason: r.Note})
+		return s.audit(ctx, tx, c, auditlog.Entry{Action: "words.put", Subject: l.Name, Before: stateOfList(before, l, "removed"), After: stateOfList(l, before, "added"), Reason: r.Note})
 	})
 	if err != nil {
 		return nil, err

@@ -82,7 +82,8 @@ func TestWordLists(t *testing.T) {
 		t.Errorf("the new list is %v (%v)", got, err)
 	}
 	eventually.True(t, "the other node has the new list", func() bool { _, err := other.CheckText("roulette"); return reason(err) == "refused_by_rules" })
-	if got := f.audited(); len(got) != 4 || got[0] != "olga; words.put; 0 words, version 0; 2 words, version 1; for tests" {
+	if got := f.audited(); len(got) != 4 || got[0] != `olga; words.put; 0 words, version 0; 2 words, version 1; added: "casino" (refuse), "poker" (refuse); for tests` ||
+		got[2] != `olga; words.put; 2 words, version 1; removed: "casino" (refuse), "poker" (refuse); 0 words, version 2; for tests` {
 		t.Errorf("the audit log has %q", got)
 	}
 }

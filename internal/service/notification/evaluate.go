@@ -105,7 +105,7 @@ func (e *evaluation) load(ctx context.Context, all []*cause) (err error) {
 		}
 	}
 	graph, users := e.service.deps.Graph, actorsOf(all)
-	if e.silenced, err = graph.SilencedAmong(ctx, e.tx, e.reader, users); err != nil {
+	if e.silenced, err = graph.MutedOrBlockedAmong(ctx, e.tx, e.reader, users); err != nil {
 		return err
 	}
 	if e.followers, err = graph.FollowersAmong(ctx, e.tx, e.reader, actorsOf(following)); err != nil {

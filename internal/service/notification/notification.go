@@ -2,24 +2,24 @@
 //
 // # Causes and notifications
 //
-// A cause is one such operation: an actor, and for some kinds what the actor wrote (the item). It is stored once, in the transaction of the operation. Who
-// likes, takes it back and likes again is one cause, and notifies once. A notification merges the causes of one kind and subject since its user last
-// read. What happens after that begins a new one, so each cause is in exactly one.
+// A cause is one such operation: an actor, and for some kinds what the actor wrote (the item). It is stored once, in the transaction of the operation. A user
+// who likes, unlikes and likes again is one cause, and notifies once. A notification merges the causes of one kind and subject since its user last
+// read. Later causes begin a new notification, so each cause is in exactly one.
 //
 // # Reads
 //
-// What is shown is derived at each read, in one snapshot (evaluate.go): a cause counts while its operation is still there and visible for the user, and its
+// The content of a notification is derived at each read, in one snapshot (evaluate.go): a cause counts while its operation still exists and is visible for the user, and its
 // actor is not silenced. So nothing has to be removed when a like is taken back, a post hidden or a user blocked. A notification without such causes
-// is in no list. A list counts the newest 100 causes of each notification, so that it costs no more for a post with very many likes; it reads all of them if none
-// of these counts. Unread is what lies above the user's read cursor; no counter of it is kept.
+// is in no list. A list counts only the newest 100 causes of each notification, so that a post with very many likes costs no more. It reads all causes if none
+// of these counts. Notifications above the user's read cursor are unread; there is no counter.
 //
 // # Positions
 //
-// Notifications have positions, which rise for each user. A merge moves a notification to a new position, but not if nobody has listed it since the last
-// move and that is less than a second ago, so that a post with thousands of likes a second costs few writes. No read can cover what its list did
-// not show: the position that a list gives is at most that of the user's last list (listed), and a notification at or below that always moves.
+// Notifications have positions, which rise for each user. A merge moves a notification to a new position. It does not if the last
+// move was less than a second ago and nobody has listed the notification since, so that a post with thousands of likes a second costs few writes. No read can cover what its list did
+// not show: the position that a list returns is at most that of the user's last list (listed), and a notification at or below that always moves.
 //
-// A notification has at most maxCauses causes; beyond, it moves only. It is hinted at on the socket (hint.go), and dropped after a while (trim.go).
+// A notification has at most maxCauses causes. Further causes only move it. A hint on the socket announces it (hint.go), and it is deleted after a while (trim.go).
 //
 // It may use sqldb and job; posts, comments, likes and relations by interfaces. All methods are safe for concurrent use.
 package notification
@@ -42,8 +42,8 @@ import (
 
 // Graph has the relations of users. Its methods with a transaction read as of that.
 type Graph interface {
-	// SilencedAmong returns those of some users whom a user has muted, and with whom there is a block by either of the two.
-	SilencedAmong(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (map[id.User]bool, error)
+	// MutedOrBlockedAmong returns those of some users whom a user has muted, and with whom there is a block by either of the two.
+	MutedOrBlockedAmong(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (map[id.User]bool, error)
 	// FollowersAmong returns those of some users who follow a user.
 	FollowersAmong(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (map[id.User]bool, error)
 	// RequestersAmong returns those of some users who want to be friends of a user.

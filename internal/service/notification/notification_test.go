@@ -212,7 +212,7 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	if got := set(comments, likes); got != "" {
-		t.Fatal(got)
+		t.Fatalf("the settings were refused with %q, want success", got)
 	}
 	f.like(bea, post, true)
 	f.comment(bea, post, 0)
@@ -224,7 +224,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("the settings are %v, %v", got, err)
 	}
 	if got := set(notificationv1.NotificationKind_NOTIFICATION_KIND_MENTION); got != "" {
-		t.Fatal(got)
+		t.Fatalf("the settings were refused with %q, want success", got)
 	}
 	f.comment(bea, post, 0, ana) // what is off gives way to the next
 	f.want(ana, fmt.Sprintf("comment %d [%d]/1 items 1*", post, bea), fmt.Sprintf("mention %d [%d]/1 items 1*", mention, bea))

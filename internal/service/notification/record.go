@@ -72,7 +72,7 @@ func (s *Service) recordOf(ctx context.Context, tx *sql.Tx, o *owner, topics map
 
 // audible returns the causes whose actors are not silenced.
 func (s *Service) audible(ctx context.Context, tx *sql.Tx, u id.User, causes []*cause) ([]*cause, error) {
-	silenced, err := s.deps.Graph.SilencedAmong(ctx, tx, u, actorsOf(causes))
+	silenced, err := s.deps.Graph.MutedOrBlockedAmong(ctx, tx, u, actorsOf(causes))
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	notificationv1 "github.com/rialto-im/rialto/sdk/go/gen/notification/v1"
 )
 
-var errKinds = errs.New(errs.Invalid, "bad_settings", "off has kinds of notifications that exist, each once")
+var errKinds = errs.New(errs.Invalid, "bad_settings", "off may only name kinds of notifications that exist, each once")
 
 // SetNotificationSettings replaces the kinds that do not notify a user.
 func (s *Service) SetNotificationSettings(ctx context.Context, by id.User, set *notificationv1.NotificationSettings) (*notificationv1.NotificationSettings, error) {

@@ -133,7 +133,7 @@ func TestACrashRepeatsNoBroadcast(t *testing.T) {
 	}
 	w.steps(1)
 	if err := w.SendBroadcasts(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
+		t.Fatalf("error %v, want none or %v", err, context.Canceled)
 	}
 	w.afterSend = nil
 	w.Service = w.another()

@@ -136,8 +136,8 @@ func (s *Service) postponeDeferred(ctx context.Context, e deferredEvent, cause e
 		if err := s.dropDeferred(ctx, e); err != nil {
 			return err
 		}
-		s.givenUp.Messages.Add(1)
-		s.deps.Logger.Error("an official account does not answer a message that failed too often", "account", e.account, "position", uint64(e.position), "error", cause)
+		s.abandoned.Messages.Add(1)
+		s.deps.Logger.Error("answering a message failed too often; the official account does not answer it", "account", e.account, "position", uint64(e.position), "error", cause)
 		return nil
 	}
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {

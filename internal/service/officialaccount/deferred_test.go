@@ -40,8 +40,8 @@ func TestOneConversationHoldsUpNoOther(t *testing.T) {
 		w.answer()
 		w.answer()
 		w.check(ann, "got 1", "got 0")
-		if n := w.rows(`SELECT COUNT(*) FROM official_deferred`); n != 0 || w.GivenUp().Messages.Load() != 0 {
-			t.Errorf("%d events are deferred at the end, and %d given up", n, w.GivenUp().Messages.Load())
+		if n := w.rows(`SELECT COUNT(*) FROM official_deferred`); n != 0 || w.Abandoned().Messages.Load() != 0 {
+			t.Errorf("%d events are deferred at the end, and %d given up", n, w.Abandoned().Messages.Load())
 		}
 		if w.endless != 0 {
 			t.Errorf("%d calls had no deadline, so one conversation could hold up all others", w.endless)

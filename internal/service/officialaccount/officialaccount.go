@@ -1,7 +1,7 @@
 // Package officialaccount owns official accounts: their menus, automatic replies, operators, the labels of their followers, and broadcasts.
 //
 // An official account is a user with a verified mark and a channel, whose followers are those of the account. Package chat owns the channel,
-// account the mark. Whatever the account says to one user is a message in their one-to-one conversation.
+// and package account the mark. All messages of the account to one user are in their one-to-one conversation.
 //
 // # Promises
 //
@@ -9,17 +9,17 @@
 // stores the replies to a page, up to which message of each user they answer, and the next position. reply.go sends what is stored. Its
 // client_msg_id derives from the message, so that a reply that is sent again after a crash is stored once. No official account answers another.
 //
-// A broadcast reaches a follower once. send_broadcast.go stores a delivery for each follower of a step together with the place that the step
-// reached, and then sends; a delivery that a crash left is sent again with the same client_msg_id. An edit and a recall are sent to each
+// A broadcast reaches a follower once. send_broadcast.go stores a delivery for each follower of a step together with the position that the step
+// reached, and then sends. A delivery that a crash interrupted is sent again with the same client_msg_id. An edit and a recall are sent to each
 // delivery of an earlier revision (update_copies.go).
 //
-// What fails is tried again with growing delays, and given up after some tries (retry.go): one message, reply or broadcast does not hold up others.
+// Failed sends are retried with growing delays, and given up after some attempts (retry.go), so one message, reply or broadcast does not delay others.
 //
-// Of several nodes, the coordinator does this work. A second one for a moment does no harm: each change compares what it was made from. The other
-// nodes signal it what they posted to the streams of accounts (signal.go). A signal may be lost; a slow poll finds what it was about.
+// Of several nodes, the coordinator does this work. Two coordinators at the same moment do no harm, because each change is conditional on what it was made from. The other
+// nodes signal the coordinator when they post to the streams of accounts (signal.go). A signal may be lost; a slow poll finds those posts.
 //
-// It may use sqldb and cluster; chat, inbox, account and the bus by interfaces. All methods are safe for concurrent use. The only lock guards what is signalled
-// and what failed; it is held for look-ups only.
+// It may use sqldb and cluster; chat, inbox, account and the bus by interfaces. All methods are safe for concurrent use. The only lock guards the signals
+// and the failures; it is held for look-ups only.
 package officialaccount
 
 import (
@@ -125,7 +125,7 @@ type Service struct {
 	changed *wakeup.Set[id.User]
 	// answering are the accounts that answer, as of the last poll.
 	answering atomic.Pointer[map[id.User]struct{}]
-	givenUp   GivenUp
+	abandoned Abandoned
 
 	mu       sync.Mutex           // guards failures
 	failures map[id.User]*failure // of accounts whose streams could not be answered

@@ -20,7 +20,7 @@ const (
 	service, channelKey = "official-account", "channel"
 )
 
-var errTooManyAccounts = errs.New(errs.Exhausted, "too_many_official_accounts", "there are 10,000 official accounts; use one of them")
+var errTooManyAccounts = errs.New(errs.Exhausted, "too_many_official_accounts", "there are 10,000 official accounts, which is the maximum; use one of them")
 
 // Put makes a user an official account with a channel, or changes the account. Only servers may call it.
 func (s *Service) Put(ctx context.Context, r *accountv1.PutOfficialAccountRequest) (*accountv1.PutOfficialAccountResponse, error) {

@@ -148,7 +148,7 @@ func TestBadBroadcastsAreRefused(t *testing.T) {
 		for i, r := range list {
 			r.User, r.Content = uint64(shop), text("x")
 			if _, err := w.CreateBroadcast(t.Context(), clerk, r); reason(err) != want {
-				t.Errorf("%s %d: %v", want, i, err)
+				t.Errorf("%s %d: error %v, want the reason %q", want, i, err, want)
 			}
 		}
 	}

@@ -99,8 +99,8 @@ func (s *Service) sendReply(ctx context.Context, r *reply) (postponed bool, err 
 		return true, s.postponeReply(ctx, r)
 	}
 	if mayRetry(err) {
-		s.givenUp.Replies.Add(1)
-		s.deps.Logger.Error("an automatic reply is dropped that failed too often", "account", r.account, "recipient", r.recipient, "attempts", r.tries, "error", err)
+		s.abandoned.Replies.Add(1)
+		s.deps.Logger.Error("an automatic reply failed too often, and is dropped", "account", r.account, "recipient", r.recipient, "attempts", r.tries, "error", err)
 	}
 	return false, s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM official_replies WHERE account = $1 AND recipient = $2 AND token = $3`, int64(r.account), int64(r.recipient), r.token)

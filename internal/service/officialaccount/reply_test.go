@@ -193,7 +193,7 @@ func TestTapsSendTheReplyOfAnItem(t *testing.T) {
 		key         string
 	}{{1, 0, "k"}, {1, 1, "k"}, {1, 3, "k"}, {2, 0, "k"}, {0, 1, "k"}, {0, 0, ""}, {0, 0, "a b"}} {
 		if err := tap(bad.entry, bad.item, bad.key); reason(err) != "bad_tap" {
-			t.Errorf("%v: %v", bad, err)
+			t.Errorf("%v: error %v, want the reason bad_tap", bad, err)
 		}
 	}
 	for i := range 6 {

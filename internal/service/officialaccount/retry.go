@@ -19,11 +19,11 @@ const (
 	maxAttempts = 20
 )
 
-// GivenUp counts what failed too often, since the start.
-type GivenUp struct{ Messages, Replies, Broadcasts atomic.Int64 }
+// Abandoned counts what failed too often, since the start.
+type Abandoned struct{ Messages, Replies, Broadcasts atomic.Int64 }
 
-// GivenUp returns the counts.
-func (s *Service) GivenUp() *GivenUp { return &s.givenUp }
+// Abandoned returns the counts.
+func (s *Service) Abandoned() *Abandoned { return &s.abandoned }
 
 // retryDelay returns the delay after some failed attempts, of which there was at least one.
 func retryDelay(failed int) time.Duration {

@@ -44,7 +44,7 @@ func TestRepliesAreGivenUp(t *testing.T) {
 			w.pass(10 * time.Minute)
 			must(t, w.SendReplies(t.Context()))
 		}
-		if got := w.GivenUp().Replies.Load(); tried != attempts || got != 1 || w.rows(`SELECT COUNT(*) FROM official_replies`) != 0 {
+		if got := w.Abandoned().Replies.Load(); tried != attempts || got != 1 || w.rows(`SELECT COUNT(*) FROM official_replies`) != 0 {
 			t.Errorf("%s: %d attempts, %d given up, want %d and 1, and no row", cause.Reason, tried, got, attempts)
 		}
 	}
@@ -99,7 +99,7 @@ func TestEventsThatCannotBeReadAreSkipped(t *testing.T) {
 			w.pass(10 * time.Minute)
 		}
 		w.check(ann, "got it", "got it", "got it", "got it")
-		if got := w.GivenUp().Messages.Load(); alone != attempts+1 || got != 1 { // once more to learn what follows
+		if got := w.Abandoned().Messages.Load(); alone != attempts+1 || got != 1 { // once more to learn what follows
 			t.Errorf("%s: the event was read %d times, and %d given up, want %d and 1", cause.Reason, alone, got, attempts+1)
 		}
 		w.failSync = nil
@@ -119,7 +119,7 @@ func TestBroadcastsThatFailArePaused(t *testing.T) {
 		must(t, w.SendBroadcasts(t.Context()))
 		w.pass(10 * time.Minute)
 	}
-	if got := w.get(b); got.State != chatv1.Broadcast_STATE_PAUSED || w.GivenUp().Broadcasts.Load() != 1 || w.rows(`SELECT COUNT(*) FROM official_broadcasts WHERE pending`) != 0 {
+	if got := w.get(b); got.State != chatv1.Broadcast_STATE_PAUSED || w.Abandoned().Broadcasts.Load() != 1 || w.rows(`SELECT COUNT(*) FROM official_broadcasts WHERE pending`) != 0 {
 		t.Errorf("the broadcast is %v, want a paused one without a next step", got)
 	}
 	w.onSend = nil
@@ -160,7 +160,7 @@ func TestBroadcastsThatAreOverAreGivenUp(t *testing.T) {
 		must(t, w.SendBroadcasts(t.Context()))
 		w.pass(10 * time.Minute)
 	}
-	if got := w.get(b); got.State != chatv1.Broadcast_STATE_DONE || got.Failed != 2 || w.GivenUp().Broadcasts.Load() != 1 || w.rows(`SELECT COUNT(*) FROM official_deliveries WHERE state = 1`) != 0 {
+	if got := w.get(b); got.State != chatv1.Broadcast_STATE_DONE || got.Failed != 2 || w.Abandoned().Broadcasts.Load() != 1 || w.rows(`SELECT COUNT(*) FROM official_deliveries WHERE state = 1`) != 0 {
 		t.Errorf("the broadcast is %v, want two failed messages", got)
 	}
 	w.failFollowers, w.afterSend = nil, nil
@@ -205,7 +205,7 @@ func TestAnUnreachableRecipientHoldsUpNoWave(t *testing.T) {
 	w.onSend = nil
 	w.pass(10 * time.Minute)
 	w.steps(2)
-	if got := w.get(b); got.Sent != 40 || w.reached("sale") != 40 || w.GivenUp().Broadcasts.Load() != 0 {
+	if got := w.get(b); got.Sent != 40 || w.reached("sale") != 40 || w.Abandoned().Broadcasts.Load() != 0 {
 		t.Errorf("at the end: %v", got)
 	}
 }

@@ -59,8 +59,8 @@ func (s *Service) postpone(ctx context.Context, b *broadcast, cause error) error
 // giveUp ends the attempts of a broadcast. Of one that is over, the messages that could not be sent have failed; since some of them may be stored, the
 // next edit or recall tries them again.
 func (s *Service) giveUp(ctx context.Context, b *broadcast, cause error) error {
-	s.givenUp.Broadcasts.Add(1)
-	s.deps.Logger.Error("a broadcast stops that failed too often: resume it, or edit or recall it again", "broadcast", b.id, "attempts", b.faults, "error", cause)
+	s.abandoned.Broadcasts.Add(1)
+	s.deps.Logger.Error("a broadcast failed too often, and stops: resume it, or edit or recall it again", "broadcast", b.id, "attempts", b.faults, "error", cause)
 	state := b.state
 	if state == running {
 		state = paused

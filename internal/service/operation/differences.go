@@ -36,7 +36,7 @@ func (s *Service) ListDifferences(ctx context.Context, _ id.Caller, r *operation
 	}
 	out := &operationv1.ListDifferencesResponse{More: len(list) > limit}
 	for _, f := range list[:min(len(list), limit)] {
-		out.Differences = append(out.Differences, differenceOf(f))
+		out.Differences = append(out.Differences, differenceOf(&f))
 	}
 	return out, nil
 }
@@ -50,9 +50,10 @@ func (s *Service) RepairDifference(ctx context.Context, c id.Caller, r *operatio
 	if err != nil {
 		return nil, err
 	}
-	return differenceOf(f), nil
+	return differenceOf(&f), nil
 }
 
-func differenceOf(f reconciliation.Found) *operationv1.StoreDifference {
-	return &operationv1.StoreDifference{Comparison: f.Comparison, Subject: f.Subject, What: f.What, FoundMs: f.FoundMs, Repairing: f.Repairing, Corrected: f.Corrected}
+func differenceOf(f *reconciliation.Found) *operationv1.StoreDifference {
+	return &operationv1.StoreDifference{Comparison: f.Comparison, Subject: f.Subject, What: f.What(), FoundMs: f.FoundMs, Repairing: f.Repairing, Corrected: f.Corrected,
+		Reason: string(f.Reason), Values: f.Values, Unrepairable: f.Unrepairable}
 }

@@ -40,7 +40,7 @@ func (f *found) Repair(_ context.Context, who, comparison, subject, reason strin
 func TestDifferencesAreListedAndRepaired(t *testing.T) {
 	f := &found{}
 	for _, subject := range []string{"upload 1", "upload 2", "upload 3"} {
-		f.list = append(f.list, reconciliation.Found{Comparison: "files", Difference: reconciliation.Difference{Subject: subject, What: "its file is missing"}, FoundMs: 5})
+		f.list = append(f.list, reconciliation.Found{Comparison: "files", Difference: reconciliation.Difference{Subject: subject, Reason: reconciliation.FileMissing, Values: reconciliation.Values{"file": "a/b"}}, FoundMs: 5, Unrepairable: true})
 	}
 	s := operation.New(operation.Deps{Reconciliation: f})
 	all, err := s.ListComparisons(t.Context(), olga, &operationv1.ListComparisonsRequest{})
@@ -54,7 +54,7 @@ func TestDifferencesAreListedAndRepaired(t *testing.T) {
 		must(t, err)
 		for _, d := range page.Differences {
 			subjects = append(subjects, d.Subject)
-			if after = d.Subject; d.What != "its file is missing" || d.FoundMs != 5 || d.Repairing || d.Comparison != "files" {
+			if after = d.Subject; !strings.HasPrefix(d.What, "its file a/b is missing; ") || d.Reason != "file_missing" || d.Values["file"] != "a/b" || !d.Unrepairable || d.FoundMs != 5 || d.Repairing || d.Comparison != "files" {
 				t.Errorf("a difference is %v", d)
 			}
 		}

@@ -1,7 +1,7 @@
-// Package operation is what the operators' console shows and changes: the nodes with their figures, background jobs, what is made of a video, and the audit log. It also begins
+// Package operation has the calls of the operators' console: nodes with their figures, background jobs, the processing of videos, and the audit log. It also starts
 // backups, for rialto backup.
 //
-// Figures of a node are those of its Prometheus registry, so that the console shows nothing that Prometheus lacks. A node gathers them at most once a second,
+// The figures of a node come from its Prometheus registry, so the console shows nothing that Prometheus lacks. A node gathers them at most once a second,
 // however many operators look. Each change is committed with its entry in the audit log.
 //
 // It may use bus, sqldb, job, backup, auditlog and reconciliation. All methods are safe for concurrent use.

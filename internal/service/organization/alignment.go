@@ -9,8 +9,8 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 )
 
-// Whoever aligns groups registers before it reads the rows. Its last entry may be one from old rows, which undoes what another aligner did since. At its
-// end it finds the changes that came meanwhile. If it is killed before that, its registration remains, and makes the groups pending when it expires.
+// An aligner of groups registers before it reads the rows. Its last entry may follow from old rows, and undo what another aligner did in the meantime. At its
+// end it checks for changes since its start. If it is killed before that, its registration remains, and marks the groups as pending when it expires.
 const (
 	// alignTimeout bounds the work of an aligner.
 	alignTimeout = 30 * time.Second

@@ -40,7 +40,7 @@ func (w *fixture) isMember(org uint64, u id.User) bool {
 	w.t.Helper()
 	_, err := w.GetOrganization(w.t.Context(), u, org)
 	if err != nil && reason(err) != "no_organization" {
-		w.t.Fatal(err)
+		w.t.Fatalf("error %v, want none or no_organization", err)
 	}
 	return err == nil
 }

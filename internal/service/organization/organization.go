@@ -4,11 +4,12 @@
 // It owns the rows of organizations, departments, members and followed groups. Each change is one transaction that first changes the
 // organization's row, so that two changes of one organization wait for each other: two concurrent moves of departments cannot form a cycle.
 //
-// The promises. Messaging: when a change returns, this node and all other live nodes check senders against it; a node that cannot be reached
-// does so when it reads the cluster event, at most a second after it reads the database again (version.go). Groups: a change marks the groups
-// of its organization as pending in the same transaction, and the coordinator brings their members in line with the rows, also after a crash
-// (synchronize.go). A removed member is out of the groups when the call returns; of those that the member owned, the organization's owner becomes
-// the owner.
+// Messaging: when a change returns, this node and all other live nodes check senders against it. A node that cannot be reached
+// does so when it reads the cluster event, at most a second after it reads the database again (version.go).
+//
+// Groups: a change marks the groups of its organization as pending in the same transaction, and the coordinator aligns their members with the
+// rows, also after a crash (synchronize.go). A removed member is out of the groups when the call returns. The organization's owner becomes the
+// owner of the groups that the member owned.
 //
 // Bounds: 10,000 departments and 200,000 members of an organization, 16 levels, 200 groups, 10 circles of a member; 20 organizations of a user, 20
 // departments of a member; 200 items of a call; 1,000 invitations of an organization, 50 of a user.

@@ -562,7 +562,7 @@ func TestADeadNodeIsForgottenWhileTheDatabaseHangs(t *testing.T) {
 		pass(2 * time.Second)
 		list, err := a.Get(m.t.Context(), 1, []id.User{1})
 		if err != nil || list[0].LastActiveMs == 0 {
-			t.Errorf("%v, %v", list, err)
+			t.Errorf("statuses %v, want a time of the last activity; error %v", list, err)
 		}
 	})
 }

@@ -1,8 +1,8 @@
-// Package presence is what people see of each other: who is online or away, when users were last active, what they say of themselves, and
-// changes of these, pushed to those who watch.
+// Package presence shows users each other's status: who is online or away, when users were last active, and their custom status. It pushes
+// changes to those who watch.
 //
-// Which user is connected to which node, and whether the devices are away, is known to package directory. What users chose (whether they
-// want to be disturbed or seen, by whom, and a custom status) is part of the account's settings. Presence decides who sees what: friends see each
+// Package directory knows which user is connected to which node, and whether the devices are away. The choices of a user (do not disturb,
+// who may see the user's presence, and a custom status) are part of the account's settings. Presence decides who sees what: friends see each
 // other unless the settings say otherwise, nobody sees a user who is invisible, and nobody sees whom they blocked or who blocked them.
 // Changes are pushed to watchers at most once a second for each user, however often a network fails. When a user goes offline, presence
 // stores the time of the last activity; everything else is soft state, in memory.

@@ -280,7 +280,7 @@ func TestClockSetBack(t *testing.T) {
 		pass(32 * time.Second)
 		list, err := w.Get(t.Context(), 2, []id.User{1})
 		if err != nil || list[0].Status != offline {
-			t.Errorf("%v, %v", list, err)
+			t.Errorf("statuses %v, want offline; error %v", list, err)
 		}
 		if got := time.UnixMilli(list[0].LastActiveMs); got.After(at) || got.Before(at.Add(-2*time.Second)) {
 			t.Errorf("last active at %v, not %v", got, at)

@@ -3,10 +3,10 @@
 //
 // It promises the following:
 //
-//   - An erasure begins when its grace period is over, and then completes, whatever stops in between: it is a durable job of bounded steps, each of which may
+//   - An erasure begins when its grace period is over, and then completes despite crashes: it is a durable job of bounded steps, each of which may
 //     be repeated.
-//   - From its beginning on nobody reads the user's messages (account.Erasing), and the user's sessions have ended.
-//   - At its end, what other users' data need is left of the user, and nothing else: the id, and the slots of messages without contents.
+//   - From its beginning on nobody can read the user's messages (account.Erasing), and the user's sessions have ended.
+//   - At its end, only what other users' data need is left of the user: the id, and the slots of messages without contents.
 //   - An export has what its user may read at that time, and is readable by this user only.
 //
 // It may use sqldb and blob. All methods are safe for concurrent use.

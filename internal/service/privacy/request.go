@@ -24,7 +24,7 @@ import (
 var (
 	errNoErasure = errs.New(errs.NotFound, "no_erasure", "no deletion of this account is planned, or it has begun")
 	errReason    = errs.New(errs.Invalid, "bad_reason", fmt.Sprintf("a reason has at most %d characters%s", message.MaxReason, message.TextRule))
-	errServer    = errs.New(errs.Denied, "not_allowed", "a server has users erased with AdminService/EraseUser")
+	errServer    = errs.New(errs.Denied, "not_allowed", "with an API key, call AdminService/EraseUser instead")
 )
 
 // erasure is a row.

@@ -13,6 +13,8 @@ import (
 const (
 	// tokenMargin is how long before its end an access token is not used any more.
 	tokenMargin = time.Minute
+	// maxTokenLife bounds for how long a token is used, whatever its provider says.
+	maxTokenLife = 24 * time.Hour
 	// tokenPause is how long no other access token is requested after a request failed, so that deliveries do not wait for it one after the other.
 	tokenPause = time.Second
 	// tokenTimeout bounds a request, which does not end with the delivery that began it: others may wait for it.

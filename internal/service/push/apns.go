@@ -140,6 +140,11 @@ func (a *apnsProvider) send(ctx context.Context, p *subscription, n *notificatio
 	if err != nil {
 		return unanswered(err)
 	}
+	return a.resultOf(answer, token)
+}
+
+// resultOf reads an answer: https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns.
+func (a *apnsProvider) resultOf(answer *egress.Answer, token string) result {
 	var e struct {
 		Reason string `json:"reason"`
 	}

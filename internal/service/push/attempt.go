@@ -112,7 +112,7 @@ func shorten(detail string) string {
 	return strings.ReplaceAll(excerpt.Bytes(detail, maxDetail), "\x00", "")
 }
 
-// ListAttempts returns what became of the latest pushes of a user, the newest first.
+// ListAttempts returns the results of the latest pushes to a user, the newest first.
 func (s *Service) ListAttempts(ctx context.Context, r *pushv1.ListPushAttemptsRequest) (*pushv1.ListPushAttemptsResponse, error) {
 	limit := int(r.Limit)
 	if limit == 0 {

@@ -318,7 +318,7 @@ func (s *Service) newestOf(ctx context.Context, u id.User, list []*chatv1.Messag
 	slices.Sort(senders)
 	senders = slices.Compact(senders)
 	err = s.deps.DB.ReadSnapshot(ctx, func(tx *sql.Tx) error {
-		silenced, err := s.deps.Accounts.SilencedAmong(ctx, tx, u, senders)
+		silenced, err := s.deps.Accounts.MutedOrBlockedAmong(ctx, tx, u, senders)
 		newest = nil
 		for _, m := range list {
 			if !silenced[id.User(m.Sender)] && (newest == nil || m.Seq > newest.Seq) {

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
+	"github.com/rialto-im/rialto/internal/base/egress"
 	"github.com/rialto-im/rialto/internal/base/id"
+	pushv1 "github.com/rialto-im/rialto/sdk/go/gen/push/v1"
 )
 
 // Interrupt has a function called between two steps.
@@ -58,3 +60,31 @@ func NewAccessToken(c clock.Clock, request func(context.Context) (string, time.D
 
 // Get is get.
 func (a *AccessToken) Get(ctx context.Context) (string, error) { return a.of.get(ctx) }
+
+// AnswerOf returns what a provider's answer means, and for how long the next attempt waits.
+func AnswerOf(c clock.Clock, provider string, answer *egress.Answer, token string) (kind pushv1.PushResult, wait time.Duration, detail string) {
+	r := map[string]func() result{
+		"fcm": func() result { return (&fcmProvider{clock: c, access: accessToken{clock: c}}).resultOf(answer, token) },
+		"huawei": func() result {
+			return (&huaweiProvider{clock: c, access: accessToken{clock: c}}).resultOf(answer, token)
+		},
+		"xiaomi": func() result { return (&xiaomiProvider{clock: c}).resultOf(answer) },
+		"getui": func() result {
+			return (&getuiProvider{clock: c, access: accessToken{clock: c}}).resultOf(answer, token)
+		},
+		"apns": func() result { return (&apnsProvider{clock: c}).resultOf(answer, token) },
+	}[provider]()
+	return r.kind, r.wait, shorten(r.detail)
+}
+
+// TokensOf returns for how long the tokens of an answer to a request for one are valid, by either form; -1 if there is none.
+func TokensOf(now time.Time, answer *egress.Answer) (oauth, getui time.Duration) {
+	oauth, getui = -1, -1
+	if token, valid, err := readOAuthToken(answer); err == nil && token != "" {
+		oauth = valid
+	}
+	if token, valid, err := readGetuiToken(answer, now.UnixMilli()); err == nil && token != "" {
+		getui = valid
+	}
+	return oauth, getui
+}

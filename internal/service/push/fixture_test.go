@@ -293,7 +293,7 @@ func (w *world) AudiencePage(_ context.Context, _ id.Conversation, _ uint64, aft
 	return users, 0, nil
 }
 
-func (w *world) SilencedAmong(_ context.Context, _ *sql.Tx, _ id.User, among []id.User) (map[id.User]bool, error) {
+func (w *world) MutedOrBlockedAmong(_ context.Context, _ *sql.Tx, _ id.User, among []id.User) (map[id.User]bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	found := map[id.User]bool{}

@@ -81,17 +81,22 @@ func (g *getuiProvider) requestToken(ctx context.Context) (string, time.Duration
 	if err != nil {
 		return "", 0, err
 	}
+	return readGetuiToken(answer, now)
+}
+
+// readGetuiToken reads what the token endpoint answers at a time.
+func readGetuiToken(answer *egress.Answer, now int64) (string, time.Duration, error) {
 	var got getuiAnswer
 	var granted struct {
 		Token  string `json:"token"`
 		EndsMs string `json:"expire_time"`
 	}
-	err = errors.Join(json.Unmarshal(answer.Body, &got), json.Unmarshal(got.Data, &granted))
+	err := errors.Join(json.Unmarshal(answer.Body, &got), json.Unmarshal(got.Data, &granted))
 	ends, notNumber := strconv.ParseInt(granted.EndsMs, 10, 64)
 	if err != nil || notNumber != nil || got.Code == nil || *got.Code != 0 || granted.Token == "" {
 		return "", 0, fmt.Errorf("no token of Getui: it answered with status %d, %q; check push.getui", answer.Status, got.Message)
 	}
-	return granted.Token, time.Duration(max(ends-now, 0)) * time.Millisecond, nil
+	return granted.Token, time.Duration(min(max(ends, now)-now, maxTokenLife.Milliseconds())) * time.Millisecond, nil
 }
 
 func (g *getuiProvider) send(ctx context.Context, p *subscription, n *notification) result {
@@ -128,7 +133,7 @@ func (g *getuiProvider) resultOf(answer *egress.Answer, token string) result {
 	if json.Unmarshal(answer.Body, &got) != nil || got.Code == nil {
 		return uncoded(answer.Status, asked)
 	}
-	detail := strings.TrimSpace(strconv.Itoa(*got.Code) + " " + got.Message)
+	detail := strings.TrimSpace(strconv.Itoa(*got.Code) + " " + strings.ReplaceAll(got.Message, token, "…"))
 	r := result{kind: failed, status: answer.Status, detail: detail}
 	switch *got.Code {
 	case 0:

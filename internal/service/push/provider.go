@@ -169,6 +169,11 @@ func oauthToken(ctx context.Context, by *egress.Client, address string, form url
 	if err != nil {
 		return "", 0, err
 	}
+	return readOAuthToken(answer)
+}
+
+// readOAuthToken reads what a token endpoint answers.
+func readOAuthToken(answer *egress.Answer) (token string, valid time.Duration, err error) {
 	var got struct {
 		Token   string `json:"access_token"`
 		Seconds int64  `json:"expires_in"`
@@ -176,7 +181,7 @@ func oauthToken(ctx context.Context, by *egress.Client, address string, form url
 	if answer.Status != http.StatusOK || json.Unmarshal(answer.Body, &got) != nil || got.Token == "" {
 		return "", 0, fmt.Errorf("no access token: the token endpoint answered with status %d; check the credentials of this provider", answer.Status)
 	}
-	return got.Token, time.Duration(got.Seconds) * time.Second, nil
+	return got.Token, time.Duration(min(max(got.Seconds, 0), int64(maxTokenLife/time.Second))) * time.Second, nil
 }
 
 // clientOf makes the client of a setting of that name.

@@ -3,24 +3,24 @@
 // # Trigger
 //
 // A message that has reached a user's stream is pushed if no device of the user is connected and active. Nothing waits for that: fan-out only names the users to
-// whose streams it posted (StreamChanged). What makes it durable is the stream, and each user's position in it, up to which it was examined
-// (trigger.go). The position moves in the transaction that stores what is to be pushed. Posts that were forgotten, because the process died or too
-// many waited, are found by a sweep over the positions. The position of a user with an active device stays where it is: when the device goes,
-// what it has not acknowledged is pushed. Messages of large groups are in no stream; a job brings their mentions here (mention.go).
+// whose streams it posted (StreamChanged). The stream is durable, and so is each user's position in it, up to which it was examined
+// (trigger.go). The position moves in the transaction that stores pending pushes. If StreamChanged is lost, because the process died or too
+// many users waited, a sweep over the positions finds the events. The position of a user with an active device does not move: when the device disconnects,
+// messages that it has not acknowledged are pushed. Messages of large groups are in no stream; a job brings their mentions here (mention.go).
 //
 // # Pushes
 //
-// What is to be pushed is a row for each subscription and conversation (queue.go), with the newest message. A newer message replaces it. The row also has the
-// newest message that the provider accepted, so that one that comes again, because fan-out was repeated after a crash, is pushed once. One job for each
-// row sends it (deliver.go): it checks then whether the message is still unread and may be pushed, and counts the badge. What became of each attempt is kept
+// A pending push is a row for each subscription and conversation (queue.go), with the newest message. A newer message replaces it. The row also has the
+// newest message that the provider accepted, so that a message is pushed once even if fan-out repeats it after a crash. One job for each
+// row sends it (deliver.go). The job checks whether the message is still unread and may be pushed, and counts the badge. The result of each attempt is kept
 // for a while (attempt.go).
 //
 // # Providers
 //
-// Web Push (webpush.go), the operator's webhook (hook.go), FCM (fcm.go), APNs (apns.go), Huawei (huawei.go), Xiaomi (xiaomi.go)
+// Web Push (webpush.go), the operator's webhook (webhook.go), FCM (fcm.go), APNs (apns.go), Huawei (huawei.go), Xiaomi (xiaomi.go)
 // and Getui (getui.go). Endpoints of Web Push are addresses that users choose.
 //
-// A slow user, and a slow host, hold a share of the workers.
+// A slow user, and a slow host, can occupy only a share of the workers.
 //
 // It may use sqldb, job, webhook and egress, and the other services by interfaces. All methods are safe for concurrent use; StreamChanged and Departed do not
 // block.
@@ -75,7 +75,7 @@ type Chat interface {
 
 // Accounts has users and their sessions.
 type Accounts interface {
-	SilencedAmong(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (map[id.User]bool, error)
+	MutedOrBlockedAmong(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (map[id.User]bool, error)
 	EndedSessions(ctx context.Context, sessions []id.Session) (over []id.Session, err error)
 	SettingsOf(ctx context.Context, users []id.User) (map[id.User]*accountv1.Settings, error)
 	GetUsers(ctx context.Context, r *accountv1.GetUsersRequest) ([]*accountv1.User, error)

@@ -98,7 +98,7 @@ func TestQuietHours(t *testing.T) {
 	}
 	for _, q := range []*pushv1.QuietHours{{From: 1440, TimeZone: "UTC"}, {To: 1440, TimeZone: "UTC"}, {From: 5, To: 5, TimeZone: "UTC"}, {From: 1}, {From: 1, TimeZone: "Local"}, {From: 1, TimeZone: "Mars/Base"}, {From: 1, TimeZone: "../UTC"}} {
 		if _, err := w.SetSettings(t.Context(), bob, &pushv1.PushSettings{QuietHours: q}); reason(err) != "bad_push_settings" {
-			t.Errorf("%v: %v", q, err)
+			t.Errorf("%v: error %v, want the reason bad_push_settings", q, err)
 		}
 	}
 	if _, err := w.SetSettings(t.Context(), bob, &pushv1.PushSettings{PausedUntilMs: -1}); reason(err) != "bad_push_settings" {
@@ -270,7 +270,7 @@ func TestCrashesLoseNoPush(t *testing.T) {
 			push.Interrupt(w.Service, interrupt)
 			w.say("hello")
 			if err := w.Sweep(t.Context()); point == "before-commit" && !errors.Is(err, died) {
-				t.Fatal(err)
+				t.Fatalf("error %v, want that the sweep died", err)
 			}
 			w.Service = w.process()
 			push.Interrupt(w.Service, interrupt)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/service/push"
 	pushv1 "github.com/rialto-im/rialto/sdk/go/gen/push/v1"
 )
@@ -104,6 +105,20 @@ func TestHuawei(t *testing.T) {
 	}
 }
 
+// A token is that of one device: what an API reads as a list of them is refused.
+func TestATokenIsOfOneDevice(t *testing.T) {
+	at := newService(t)
+	w := open(t, func(c *push.Config) {
+		c.Xiaomi = push.XiaomiConfig{AppSecret: "s3cret", Package: "com.example.chat", URL: at.URL}
+	})
+	for token, want := range map[string]string{"mine,another": "bad_push_subscription", "mine another": "bad_push_subscription", "mine\n": "bad_push_subscription", "m\u00efne": "bad_push_subscription", "reg/id+1=:_-.": ""} {
+		_, err := w.Register(t.Context(), id.Caller{User: bob, Session: 1}, &pushv1.RegisterPushRequest{Provider: xiaomi, Token: token})
+		if got := reason(err); got != want {
+			t.Errorf("the token %q: %q, want %q", token, got, want)
+		}
+	}
+}
+
 // Xiaomi is called with the app's secret, by a form, and answers with codes.
 func TestXiaomi(t *testing.T) {
 	at := newService(t)
@@ -123,7 +138,7 @@ func TestXiaomi(t *testing.T) {
 		t.Errorf("the trace says %q", list[10].Detail)
 	}
 	if wait := list[4].TimeMs - list[3].TimeMs; wait < 60_000 {
-		t.Errorf("after it asked for a pause, it was called after %d ms", wait)
+		t.Errorf("the provider was called %d ms after it asked for a pause, want at least a minute", wait)
 	}
 	first := at.requests()[0]
 	form, err := url.ParseQuery(string(first.body))

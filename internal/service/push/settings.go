@@ -16,7 +16,7 @@ import (
 // maxTimeZone in bytes: the longest name has 32.
 const maxTimeZone = 64
 
-// GetSettings returns what a user wants to be pushed.
+// GetSettings returns a user's push settings.
 func (s *Service) GetSettings(ctx context.Context, u id.User) (*pushv1.PushSettings, error) {
 	var raw []byte
 	set := &pushv1.PushSettings{}
@@ -27,7 +27,7 @@ func (s *Service) GetSettings(ctx context.Context, u id.User) (*pushv1.PushSetti
 	return set, errors.Join(err, proto.Unmarshal(raw, set))
 }
 
-// SetSettings replaces them.
+// SetSettings replaces a user's push settings.
 func (s *Service) SetSettings(ctx context.Context, u id.User, set *pushv1.PushSettings) (*pushv1.PushSettings, error) {
 	if err := checkSettings(set); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -41,7 +42,7 @@ func (p *subscription) describe(by id.Caller) *pushv1.PushSubscription {
 
 func invalid(what string) error { return errs.New(errs.Invalid, "bad_push_subscription", what) }
 
-// GetProviders returns what a device needs to know before it registers.
+// GetProviders returns the providers that this server has, with the keys that a device needs before it registers.
 func (s *Service) GetProviders() *pushv1.PushProviders {
 	return &pushv1.PushProviders{Providers: slices.Sorted(maps.Keys(s.providers)), VapidPublicKey: s.vapid.PublicKey().Bytes()}
 }
@@ -58,6 +59,10 @@ func (s *Service) check(by id.Caller, r *pushv1.RegisterPushRequest) error {
 	case r.Provider != pushv1.PushProvider_PUSH_PROVIDER_WEB_PUSH:
 		if len(r.P256Dh) > 0 || len(r.Auth) > 0 {
 			return invalid("only subscriptions of Web Push have p256dh and auth")
+		}
+		// A list of tokens, as Xiaomi's API reads a comma, would reach devices of others.
+		if r.Provider != byHook && strings.ContainsFunc(r.Token, func(c rune) bool { return c <= ' ' || c > '~' || c == ',' }) {
+			return invalid("token is what the provider gave the device: ASCII without blanks and commas")
 		}
 		return nil
 	}

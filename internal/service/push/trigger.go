@@ -33,14 +33,14 @@ const (
 	sweepPause, sweepRest = 100 * time.Millisecond, 5 * time.Second
 )
 
-// StreamChanged says that something was posted to a user's stream. It is called for each post, and does no I/O.
+// StreamChanged records that an event was posted to a user's stream. It is called for each post, and does no I/O.
 func (s *Service) StreamChanged(u id.User) {
 	if s.some.Load() {
 		s.changed.Add(u)
 	}
 }
 
-// Departed says that users have no connection any more. What they have not acknowledged is pushed.
+// Departed reports that users have no connection any more. Events that they have not acknowledged are then pushed.
 func (s *Service) Departed(users []id.User) {
 	if s.some.Load() && len(users) > 0 {
 		s.changed.Add(users...)

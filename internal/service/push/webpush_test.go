@@ -142,7 +142,7 @@ func TestEndpointsInTheNetworkAreRefused(t *testing.T) {
 	with := func(endpoint string) *pushv1.RegisterPushRequest {
 		return &pushv1.RegisterPushRequest{Provider: webPush, Token: endpoint, P256Dh: b.key.PublicKey().Bytes(), Auth: b.auth}
 	}
-	for _, endpoint := range []string{"", "push", "http://example.com/x", "https://u:p@example.com/x", "https://example.com:22/x", "https://2130706433/x", "https://0x7f.1/x", "file:///etc/passwd", "https://" + strings.Repeat("x", 1024)} {
+	for _, endpoint := range []string{"", "push", "http://example.com/x", "https://u:p@example.com/x", "https://example.com:22/x", "https://example.com:80/x", "https://2130706433/x", "https://0x7f.1/x", "file:///etc/passwd", "https://" + strings.Repeat("x", 1024)} {
 		if got := try(with(endpoint)); got != "bad_push_subscription" {
 			t.Errorf("the endpoint %q: %q", endpoint, got)
 		}

@@ -34,7 +34,7 @@ func (s *Service) ExplainRanking(ctx context.Context, r *rankingv1.ExplainRankin
 		if err != nil {
 			return err
 		}
-		silenced, err := s.deps.Graph.SilencedAmong(ctx, tx, reader, []id.User{author})
+		silenced, err := s.deps.Graph.MutedOrBlockedAmong(ctx, tx, reader, []id.User{author})
 		if err != nil {
 			return err
 		}

@@ -148,7 +148,7 @@ func (s *Service) runImpressions(ctx context.Context) {
 
 func (s *Service) logFlush(err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		s.deps.Logger.Warn("a sample of what was shown could not be written; it is lost for the training of models", "error", err)
+		s.deps.Logger.Warn("a sample of impressions could not be written; it is lost for the training of models", "error", err)
 	}
 }
 

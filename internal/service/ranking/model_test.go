@@ -277,7 +277,7 @@ func (f *fixture) boundsOfExamples(reader id.User, posts []uint64) {
 		return err
 	}()} {
 		if reason(err) != "bad_ranking" {
-			f.t.Errorf("%s: %v", name, err)
+			f.t.Errorf("%s: error %v, want the reason bad_ranking", name, err)
 		}
 	}
 	if _, err := f.ListRankingExamples(ctx, &rankingv1.ListRankingExamplesRequest{Page: "AAAA"}); reason(err) != "bad_page" {

@@ -249,7 +249,7 @@ func (p *page) visible(ctx context.Context, list []entry) (map[uint64]*feedv1.Po
 	for _, v := range views {
 		authors = append(authors, id.User(v.Author))
 	}
-	silenced, err := p.service.deps.Graph.SilencedAmong(ctx, p.tx, p.reader, authors)
+	silenced, err := p.service.deps.Graph.MutedOrBlockedAmong(ctx, p.tx, p.reader, authors)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func TestWeightsOfSearches(t *testing.T) {
 	expect(0, 10, 0)
 	for _, w := range []*rankingv1.RankingWeights{{SearchRecency: &tooMuch}, {SearchRecency: &negative}, {SearchPopularity: &negative}, {SearchPreference: &negative}} {
 		if err := set(w); reason(err) != "bad_ranking" {
-			t.Errorf("%v: %v", w, err)
+			t.Errorf("%v: error %v, want the reason bad_ranking", w, err)
 		}
 	}
 	expect(0, 10, 0)

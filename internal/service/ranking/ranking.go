@@ -1,9 +1,9 @@
-// Package ranking owns "For you": posts ranked for a reader, beside the home timeline, which is in the order of time.
+// Package ranking owns "For you": posts ranked for a reader, beside the home timeline, which is sorted by time.
 //
 // # Candidates
 //
-// At most 1,000 posts are candidates (candidates.go): the newest of the home timeline, those that users like whom the reader follows, those that are like what the reader
-// likes (vector.go, neighbours.go), and those of the lists of popular posts. Each source has a bound on what it reads. A candidate is an id: nothing follows from being one.
+// At most 1,000 posts are candidates (candidates.go): the newest of the home timeline, posts liked by users whom the reader follows, posts similar to those that the reader
+// likes (vector.go, neighbours.go), and posts of the lists of popular posts. Each source has a bound on what it reads. A candidate is only an id, and gives no right to see the post.
 //
 // # Scores
 //
@@ -11,18 +11,18 @@
 // alone: who wrote a post and when, its likes and comments, what the reader liked, commented on, viewed, and wants less of. The facts of posts, which all readers
 // share, are kept in memory for half a minute (facts.go).
 //
-// Operators may activate a trained model (model.go). Then a score is its estimate of a click, and of goods of a conversion, multiplied by their weights, beside what was seen
-// and what the reader wants less of. Models are trained with a sample of what ForYou showed (impressions.go), by rialto rank train, which gets it from examples.go.
+// Operators may activate a trained model (model.go). Then its estimate of a click, and for posts with goods of a conversion, replaces most features in the score; the features
+// of seen posts and of what the reader wants less of remain. rialto rank train trains models with a sample of what ForYou showed (impressions.go), which it reads through examples.go.
 //
 // # Orders
 //
-// The first page arranges the candidates in an order so that authors and kinds alternate, and no post is too much like those before it (arrange.go). The token of its next page has the rest of the order,
+// The first page arranges the candidates in an order so that authors and kinds alternate, and no post is too much like those before it (diversify.go). The token of its next page has the rest of the order,
 // encrypted: so an order is the same on each node and at each retry, has no post twice, and needs no state on the server (page.go).
 //
 // # Visibility
 //
-// Each page reads its posts by Posts.VisiblePosts, in a snapshot of its own, and asks for mutes and for what the reader wants less of in the same one. So what was
-// deleted, hidden, blocked or muted between two pages is on neither.
+// Each page reads its posts by Posts.VisiblePosts, in its own snapshot, and reads mutes and what the reader wants less of in the same snapshot. So a post that was
+// deleted, hidden, blocked or muted before a page is not on it.
 //
 // It may use sqldb, vectorindex, searchindex, clickmodel, cluster, counter and runtimeswitch; posts, comments and others by interfaces. All methods are safe for concurrent use.
 package ranking
@@ -78,8 +78,8 @@ type Engagement interface {
 type Graph interface {
 	// Followed returns whom a user follows in the order of ids, and which of them are neither muted nor blocked. Both are shared, and must not be changed.
 	Followed(ctx context.Context, tx *sql.Tx, u id.User) (all []id.User, shown map[id.User]bool, changes uint64, err error)
-	// SilencedAmong returns those of some users whom a user has muted, and with whom there is a block by either of the two.
-	SilencedAmong(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (map[id.User]bool, error)
+	// MutedOrBlockedAmong returns those of some users whom a user has muted, and with whom there is a block by either of the two.
+	MutedOrBlockedAmong(ctx context.Context, tx *sql.Tx, u id.User, among []id.User) (map[id.User]bool, error)
 	// WithoutPersonalization returns those of some users who have turned personalization off.
 	WithoutPersonalization(ctx context.Context, tx *sql.Tx, among []id.User) (map[id.User]bool, error)
 	// Exist fails with NotFound unless all users exist.

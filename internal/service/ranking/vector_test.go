@@ -77,7 +77,7 @@ func TestGoldenFeatures(t *testing.T) {
 	}
 	row, ok := decodeFeatures(b)
 	if !ok || len(row) != rowFeatures || row[0] != 1 || row[1] != 0.25 || row[3] != 0.5 || row[8] != 0.75 || row[11] != 1 {
-		t.Fatalf("%v, %v", row, ok)
+		t.Fatalf("the features are read as %v, %v; want those of the example", row, ok)
 	}
 	if got := fmt.Sprint(ModelFeatures()); got != "[recency likes comments affinity followed network seen shown_less similarity video images goods]" {
 		t.Errorf("the features are %s", got)

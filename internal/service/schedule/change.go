@@ -52,7 +52,7 @@ func (s *Service) ScheduleMessage(ctx context.Context, c id.Caller, q *chatv1.Sc
 	}
 	stored := r
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
-		// Of two calls at a time, the later one waits here, and then sees what the other stored.
+		// The later one of two concurrent calls waits here, and then sees what the other has stored.
 		n := 0
 		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM scheduled WHERE owner = $1 AND conversation = $2`, int64(r.owner), int64(r.conversation)).Scan(&n); err != nil {
 			return err

@@ -1,10 +1,10 @@
 // Package schedule sends messages at a time that their senders chose.
 //
-// A scheduled message is a row. One node at a time sends what is due, that of the coordinator's grant; a second one for a moment does no harm, because
+// A scheduled message is a row. One node at a time, the coordinator, sends due messages. Two coordinators at the same moment do no harm, because
 // each message is sent with the client_msg_id of its sender, and the conversation's log stores an id once. A row is claimed before its message
-// is sent, so that a change or a cancellation that was acknowledged before that holds, and one that comes later is refused. It is deleted
-// after the message was stored, so a node that dies in between sends it again, which changes nothing. Whether the sender may write is
-// checked when the message is scheduled, and again, by chat, when it is sent. Its files are kept from the first check on, also if nothing else uses them.
+// is sent: a change or cancellation that was acknowledged earlier holds, and a later one is refused. The row is deleted
+// after the message was stored, so if a node dies in between, the message is sent again, which changes nothing. Whether the sender may write is
+// checked when the message is scheduled, and checked again by chat when it is sent. Its files are kept from the first check on, even if nothing else uses them.
 //
 // It may use sqldb and cluster, and chat by an interface. All methods are safe for concurrent use.
 package schedule

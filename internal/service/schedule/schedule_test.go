@@ -351,7 +351,7 @@ func TestLimitsOfSchedules(t *testing.T) {
 		d.must(d.schedule(ann, fmt.Sprint(n), "text", time.Hour))
 	}
 	if _, err := d.schedule(ann, "one more", "text", time.Hour); reason(err) != "too_many_scheduled" {
-		t.Errorf("101: %v", err)
+		t.Errorf("message 101: error %v, want too_many_scheduled", err)
 	}
 	d.must(d.schedule(ann, "5", "text", time.Hour)) // a retry
 	d.must(d.schedule(bob, "one more", "text", time.Hour))
@@ -364,12 +364,12 @@ func TestLimitsOfSchedules(t *testing.T) {
 	forward := &chatv1.Content{Kind: &chatv1.Content_Forward{Forward: &chatv1.Forward{Conversation: 7, Seqs: []uint64{1}}}}
 	for _, content := range []*chatv1.Content{nil, {}, edit, forward} {
 		if _, err := d.ScheduleMessage(t.Context(), bob, &chatv1.ScheduleMessageRequest{Conversation: 7, ClientMsgId: "x", Content: content, SendMs: d.nowMs + 1}); reason(err) != "bad_scheduled" {
-			t.Errorf("%v: %v", content, err)
+			t.Errorf("%v: error %v, want the reason bad_scheduled", content, err)
 		}
 	}
 	for _, q := range []*chatv1.ListScheduledRequest{{Limit: 101}, {Page: "x"}} {
 		if _, err := d.ListScheduled(t.Context(), bob, q); reason(err) != "bad_page" {
-			t.Errorf("%v: %v", q, err)
+			t.Errorf("%v: error %v, want the reason bad_page", q, err)
 		}
 	}
 	d.refuse = errs.New(errs.Denied, "muted", "")

@@ -119,7 +119,7 @@ func (s userComparison) differences(ctx context.Context, some []uint64) (list []
 		if pending, err := s.isPending(ctx, read[0], ChangedUser, d.Number); err != nil {
 			return nil, err
 		} else if !pending {
-			list = append(list, reconciliation.Difference{Subject: fmt.Sprint("user ", d.Number), What: "the search index lacks the user, or has another name"})
+			list = append(list, reconciliation.Difference{Subject: fmt.Sprint("user ", d.Number), Reason: reconciliation.IndexLacksUser})
 		}
 	}
 	return list, nil
@@ -172,7 +172,7 @@ func (s postComparison) differences(ctx context.Context, some []uint64) (list []
 			return nil, err
 		}
 		if !pending {
-			list = append(list, reconciliation.Difference{Subject: fmt.Sprint("post ", d.Number), What: "the search index lacks the post or its video, or has another text"})
+			list = append(list, reconciliation.Difference{Subject: fmt.Sprint("post ", d.Number), Reason: reconciliation.IndexLacksPost})
 		}
 	}
 	return slices.CompactFunc(list, func(a, b reconciliation.Difference) bool { return a.Subject == b.Subject }), nil // a post and its video follow each other

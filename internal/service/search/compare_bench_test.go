@@ -27,7 +27,7 @@ func BenchmarkCompareMessages(b *testing.B) {
 				step, err := c.Compare(b.Context(), at, min(6000, b.N-items))
 				must(b, err)
 				if len(step.Differences) > 0 {
-					b.Fatal(step.Differences)
+					b.Fatalf("differences %v, want none", step.Differences)
 				}
 				items += max(step.Items, 1)
 				at = step.Next

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -96,8 +97,10 @@ func (s messageComparison) Compare(ctx context.Context, after string, limit int)
 	m := &messageStep{messageComparison: s, x: newIndexer(s.Service, g), at: at, asked: at}
 	m.x.onlyReads = true // only entries are compared that the index has read, and it applied their updates before
 	ended, err := m.run(ctx, limit)
-	if err == nil {
-		err = m.ask(ctx)
+	if err == nil || m.items > 0 {
+		if asked := m.ask(ctx); err == nil {
+			err = asked
+		}
 	}
 	switch {
 	case err != nil && m.step.Items == 0:
@@ -110,8 +113,21 @@ func (s messageComparison) Compare(ctx context.Context, after string, limit int)
 	return m.step, nil
 }
 
-// run compares until the step has as many items as limit, or ended is true: no conversation follows.
+// firstHalf returns a context that ends when half the time of ctx is over. Entries are read in it: the other half is for the index, so that what was read is compared, however slow the reads are.
+func firstHalf(ctx context.Context) (context.Context, context.CancelFunc) {
+	ends, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	now := time.Now()
+	return context.WithDeadline(ctx, now.Add(ends.Sub(now)/2))
+}
+
+// run compares until the step has as many items as limit, or ended is true: no conversation follows. After an error, what waits was read completely.
 func (m *messageStep) run(ctx context.Context, limit int) (ended bool, err error) {
+	asking := ctx
+	ctx, cancel := firstHalf(ctx)
+	defer cancel()
 	if !m.at.ended {
 		if err := m.readPositions(ctx, []timeline.Key{logKey(m.at.conversation)}); err != nil {
 			return false, err
@@ -136,7 +152,7 @@ func (m *messageStep) run(ctx context.Context, limit int) (ended bool, err error
 			return false, err
 		}
 		if m.docs >= m.sizes.entries {
-			if err := m.ask(ctx); err != nil {
+			if err := m.ask(asking); err != nil {
 				return false, err
 			}
 		}
@@ -164,7 +180,11 @@ func (m *messageStep) readPositions(ctx context.Context, keys []timeline.Key) er
 // addEntries adds the next entries of the conversation, at most most. It leaves out what the index has not read yet. A conversation that cannot be read is left out: rialto verify reports it.
 func (m *messageStep) addEntries(ctx context.Context, most int) error {
 	c := comparedEntries{conversation: m.at.conversation, through: m.read[uint64(m.at.conversation)], changes: m.changes}
+	before := m.at
 	items, docs, err := m.documents(ctx, m.x, &m.at, c.through, most)
+	if err != nil {
+		m.at = before
+	}
 	if errors.Is(err, timeline.ErrCorrupt) || errs.Is(err, errs.NotFound) {
 		m.at.ended = true
 		return nil
@@ -243,10 +263,10 @@ func (s messageComparison) missing(ctx context.Context, c comparedEntries, lacki
 
 // differenceOf describes documents of a conversation that the index lacks.
 func differenceOf(c id.Conversation, missing []searchindex.ID) reconciliation.Difference {
-	d := reconciliation.Difference{Subject: fmt.Sprint("conversation ", uint64(c)), What: "the search index lacks the group, or has another title"}
+	d := reconciliation.Difference{Subject: fmt.Sprint("conversation ", uint64(c)), Reason: reconciliation.IndexLacksGroup}
 	for _, m := range missing {
 		if m.Kind == searchindex.Message {
-			d.What = fmt.Sprintf("the search index lacks messages, or has other texts of them; the first is number %d", m.Number)
+			d.Reason, d.Values = reconciliation.IndexLacksSeq, reconciliation.Values{"first": fmt.Sprint(m.Number)}
 			break
 		}
 	}

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
+	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/platform/reconciliation"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
@@ -159,6 +161,57 @@ func TestComparisonsContinueAfterErrors(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+// slowReads is a log of which some reads succeed, and the next one takes all its time.
+type slowReads struct {
+	timeline.Log
+	left int
+	ends time.Time // of the last read
+}
+
+func (l *slowReads) Read(ctx context.Context, k timeline.Key, after uint64, limit int) ([]timeline.Entry, error) {
+	if l.ends, _ = ctx.Deadline(); l.left == 0 {
+		return nil, context.DeadlineExceeded
+	}
+	l.left--
+	return l.Log.Read(ctx, k, after, limit)
+}
+
+// Entries that were read are compared, however slow the next read is: reads have half of the time of a step, and the rest is for the index.
+func TestSlowReadsDoNotStopComparisons(t *testing.T) {
+	f := open(t, 2)
+	for i := range 4 {
+		g := f.group(f.users[0], fmt.Sprint("Group", i), f.users[1])
+		f.send(g, f.users[0], "some words")
+	}
+	f.catchUp()
+	slow := &slowReads{Log: f.log, left: 1000}
+	f.indexed = slow
+	f.restart()
+	c, _ := f.comparison("search_messages")
+	whole, err := c.Compare(t.Context(), "", 1000)
+	must(t, err)
+	items, steps := 0, 0
+	for at := ""; ; steps++ {
+		slow.left = 1 // a conversation
+		ctx, end := context.WithTimeout(t.Context(), 10*time.Minute)
+		step, err := c.Compare(ctx, at, 1000)
+		end()
+		if err != nil || step.Items == 0 {
+			t.Fatalf("after %d steps, at %q: %d items, %v", steps, at, step.Items, err)
+		}
+		if rest := time.Until(slow.ends); rest > 6*time.Minute {
+			t.Errorf("a read had another %v", rest)
+		}
+		items += step.Items
+		if at = step.Next; at == "" {
+			break
+		}
+	}
+	if items != whole.Items || steps != 3 {
+		t.Errorf("%d items in %d steps, and %d in one", items, steps+1, whole.Items)
 	}
 }
 

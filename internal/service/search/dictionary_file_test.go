@@ -24,7 +24,7 @@ func TestADictionaryIsARegularFile(t *testing.T) {
 	}
 	for _, path := range []string{large, filepath.Dir(large), os.DevNull} {
 		if err := (search.Config{Dictionary: path}).Check(); err == nil || !strings.Contains(err.Error(), path+" is not a regular file of at most 256 MiB") {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("%s: error %v, want one that contains %q", path, err, path+" is not a regular file of at most 256 MiB")
 		}
 	}
 }

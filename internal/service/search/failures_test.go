@@ -36,7 +36,7 @@ func (f *fixture) catchUpFailing() {
 			break
 		}
 		if !errors.Is(err, errDisk) {
-			f.t.Fatal(err)
+			f.t.Fatalf("error %v, want %v", err, errDisk)
 		}
 	}
 	if f.apply = nil; failures == 0 {

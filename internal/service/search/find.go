@@ -22,6 +22,8 @@ const (
 	maxLimit       = 50
 	limitOfSeveral = 5
 	limitOfOne     = 20
+	// leastChecked is how many hits are read at once at least.
+	leastChecked = 5
 	// Memberships, friends and blocked users that are part of a query. Further ones are not found, or checked at each hit.
 	maxMemberships   = 20_000
 	membershipsAtOne = 1000
@@ -289,18 +291,23 @@ func (q *request) group(ctx context.Context, index searchindex.Index, kind searc
 		if err != nil {
 			return nil, err
 		}
-		checked, err := q.check(ctx, kind, found.Hits)
-		if err != nil {
-			return nil, err
-		}
-		for i, h := range checked {
-			ask.After = &searchindex.Cursor{Total: found.Hits[i].Score.Total, ID: found.Hits[i].ID}
-			if h == nil {
-				continue
+		for at := 0; at < len(found.Hits); {
+			// Usually all that are found are hits, and those for which there is room are enough.
+			some := found.Hits[at:min(len(found.Hits), at+max(q.limit-len(group.Hits), leastChecked))]
+			checked, err := q.check(ctx, kind, some)
+			if err != nil {
+				return nil, err
 			}
-			group.Hits = append(group.Hits, h)
-			if q.size += proto.Size(h); (len(group.Hits) == q.limit || q.size > outputlimit.MaxPage) && (found.More || i < len(checked)-1) {
-				return q.withNext(group, depth, ask.After), nil
+			for i, h := range checked {
+				at++
+				ask.After = &searchindex.Cursor{Total: some[i].Score.Total, ID: some[i].ID}
+				if h == nil {
+					continue
+				}
+				group.Hits = append(group.Hits, h)
+				if q.size += proto.Size(h); (len(group.Hits) == q.limit || q.size > outputlimit.MaxPage) && (found.More || at < len(found.Hits)) {
+					return q.withNext(group, depth, ask.After), nil
+				}
 			}
 		}
 		if examined += len(found.Hits); !found.More || len(group.Hits) == q.limit {

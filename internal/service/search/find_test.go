@@ -111,3 +111,35 @@ func TestMissedChanges(t *testing.T) {
 		t.Errorf("found %v, incomplete: %v", found, out.Incomplete)
 	}
 }
+
+// A page reads as many hits as it has room for, and more only in place of those that the reader may not see.
+func TestAPageReadsWhatItShows(t *testing.T) {
+	f := open(t, 2)
+	var posts []uint64
+	for n := range uint64(14) {
+		f.setVideo(n+1, "some words", true)
+		posts = append(posts, f.publish(f.users[0], &feedv1.PostContent{Video: n + 1}))
+		f.clock.Advance(time.Hour)
+	}
+	f.catchUp()
+	r := &searchv1.SearchRequest{Query: "words", Kinds: []searchv1.HitKind{searchv1.HitKind_HIT_KIND_VIDEO}, Limit: 5}
+	for _, hidden := range []int{0, 3} {
+		for n := range uint64(hidden) { // the index does not know it yet
+			delete(f.videos.said, 14-n)
+		}
+		f.videos.read.Store(0)
+		found, out := f.find(f.users[1], r)
+		newest := posts[:len(posts)-hidden]
+		for _, p := range newest[len(newest)-5:] {
+			if !found[fmt.Sprint("v", p)] {
+				t.Errorf("%d hidden: found %v", hidden, found)
+			}
+		}
+		if n := f.videos.read.Load(); len(found) != 5 || out.Groups[0].Next == "" || n > 7 {
+			t.Errorf("%d hidden: the page has %d hits, of %d videos that were read, and the next is %q", hidden, len(found), n, out.Groups[0].Next)
+		}
+	}
+	if all := f.findAll(f.users[1], "words", searchv1.HitKind_HIT_KIND_VIDEO, false); len(all) != 11 {
+		t.Errorf("all pages have %d hits", len(all))
+	}
+}

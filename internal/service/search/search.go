@@ -2,19 +2,19 @@
 //
 // # The index
 //
-// Each node that answers calls has an index of everything, in its data directory (docs/decisions/0107-search-index.md). It is derived: it follows the logs of
-// conversations (messages.go), and the rows of users, posts and videos by the changes that their transactions note (changes.go). How far it is, is stored in the index
-// itself, in the batch with what it covers, so it is never ahead of what the index has. A sweep over all conversations finds what no signal told.
+// Each node that answers calls has an index of all content, in its data directory (docs/decisions/0107-search-index.md). It is derived: it follows the logs of
+// conversations (messages.go), and the rows of users, posts and videos by the changes that their transactions record (changes.go, index_changes.go). Its checkpoints are stored in the index
+// itself, in the batch with the documents that they cover, so they are never ahead of the documents. A sweep over all conversations finds messages whose signal was lost.
 //
-// Or all nodes share an index on servers, which one of them writes (shared.go, docs/decisions/0138-shared-search-index.md).
+// Alternatively, all nodes share an index on servers, which one of them writes (shared.go, docs/decisions/0138-shared-search-index.md).
 //
-// An index that is missing, damaged, or of an earlier form is built again (generation.go). Until it is complete, answers say so.
+// An index that is missing, damaged, or in an earlier format is built again (generation.go). Until it is complete, answers say that they are incomplete.
 //
 // # Permissions
 //
-// What the reader may read is a part of the query of the index, so that what others wrote takes no place among the hits. And each hit is read again as any
-// other reader would read it (check.go), and compared with the query: what was recalled, edited, deleted, hidden or left before the call is not found, however
-// far the index is behind.
+// What the reader may read is a part of the index query, so content that the reader may not see takes no place among the hits. In addition, each hit is read from the stores
+// with the reader's permissions (visible_hits.go), and compared with the query. So content that was recalled, edited, deleted or hidden before the call, or in a conversation that the reader has left, is not found, however
+// far the index lags.
 //
 // It may use sqldb, timeline, bus and searchindex; users, conversations, posts and videos by interfaces. All methods are safe for concurrent use.
 package search

@@ -176,7 +176,7 @@ func (s *Service) follow(ctx context.Context) {
 		current.complete.Store(complete)
 	}
 	if err = s.passOnRequest(ctx); err != nil && ctx.Err() == nil {
-		s.deps.Logger.Warn("the request for a rebuild of the search index could not be passed on; trying again", "error", err)
+		s.deps.Logger.Warn("the request to rebuild the search index could not be passed on; trying again", "error", err)
 	}
 }
 

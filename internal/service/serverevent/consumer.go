@@ -67,11 +67,11 @@ var (
 	namePattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 	errName       = errs.New(errs.Invalid, "bad_consumer", "a consumer's name has 1 to 64 letters, digits, points, hyphens and underscores")
-	errFilter     = errs.New(errs.Invalid, "bad_filter", "kinds and conversation kinds of a consumer exist, each once")
+	errFilter     = errs.New(errs.Invalid, "bad_filter", "give only kinds and conversation kinds that exist, each once")
 	errNoConsumer = errs.New(errs.NotFound, "no_consumer", "there is no consumer of this name; create it with PutEventConsumer")
 	errBotFixed   = errs.New(errs.Conflict, "bot_fixed", "whose events a consumer receives cannot be changed; create another consumer")
 	errAudit      = errs.New(errs.Denied, "no_audit", "this needs an API key with the permission audit: rialto admin key create --audit")
-	errTooMany    = errs.New(errs.Exhausted, "too_many_consumers", "there are 100 consumers, or 10 of one bot; delete one first")
+	errTooMany    = errs.New(errs.Exhausted, "too_many_consumers", "there are at most 100 consumers, and 10 of one bot; delete one first")
 	errNotYours   = errs.New(errs.Denied, "not_your_consumer", "a bot's key may use the consumers of its bot only")
 )
 

@@ -15,7 +15,7 @@ type cursor struct {
 }
 
 var (
-	errCursor = errs.New(errs.Invalid, "bad_cursor", "this cursor is not one of this consumer, share and shares; pull without a cursor")
+	errCursor = errs.New(errs.Invalid, "bad_cursor", "this cursor belongs to another consumer, share or number of shares; pull without a cursor")
 	errShare  = errs.New(errs.Invalid, "bad_share", "shares is 1 to 64, and share below it, from 0")
 )
 

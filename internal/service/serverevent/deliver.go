@@ -10,6 +10,7 @@ import (
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/base/bulkhead"
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/base/wakeup"
@@ -353,6 +354,7 @@ func (s *Service) deliverNext(ctx context.Context, c *consumer, h *delivery, k t
 		return false, 0, err
 	}
 	if len(b.events) > 0 || b.gap {
+		failpoint.Hit("serverevent/read")
 		failure := s.post(ctx, c, h, b, false)
 		if failure != nil && ctx.Err() != nil {
 			return false, 0, nil // the partition has moved, or the node stops: it was no attempt
@@ -360,6 +362,7 @@ func (s *Service) deliverNext(ctx context.Context, c *consumer, h *delivery, k t
 		if failure != nil {
 			return s.failedDelivery(ctx, c, k, l, b, failure)
 		}
+		failpoint.Hit("serverevent/posted")
 	}
 	l.position, l.attempts = b.position, 0
 	if l.position > l.saved && (len(b.events) > 0 || b.scanned >= deliverScan) {

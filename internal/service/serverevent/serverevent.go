@@ -1,20 +1,20 @@
-// Package serverevent brings what happens in conversations to business servers and bots.
+// Package serverevent delivers the events of conversations to business servers and bots.
 //
 // # The source
 //
-// Nothing is written for it before a message is acknowledged. Fan-out names each entry that it dispatches in the event stream of its partition
-// (timeline.EventStream), before the partition's checkpoint. So a stream names every entry at least once, those of a conversation in order. The entries
+// Sending a message writes nothing for this package. Fan-out adds each entry that it dispatches to the event stream of its partition
+// (timeline.EventStream), before the partition's checkpoint. So a stream names every entry at least once, and those of a conversation in order. The entries
 // themselves are read from the logs of conversations. The stream of a bot is the inbox of its user.
 //
 // # Consumers
 //
-// A consumer has a position in each of its streams. It moves forward only: when the consumer confirms a cursor that it was given, or when its webhook has
+// A consumer has a position in each of its streams. The position moves only forward: when the consumer confirms a cursor that it received, or when its webhook has
 // accepted the events before it. A seek gives the consumer a new generation, and positions of earlier generations are refused.
 //
 // # Webhooks
 //
-// The owner of a partition delivers its streams, under the partition's grant. An event that fails holds its stream back, and no other. After maxAttempts it
-// becomes a dead letter, and the stream goes on.
+// The owner of a partition delivers its streams, under the partition's grant. An event that fails delays only its stream. After maxAttempts it
+// becomes a dead letter, and the stream continues.
 //
 // It may use sqldb, timeline, cluster and webhook; conversations and users by interfaces. All methods are safe for concurrent use.
 package serverevent
@@ -166,8 +166,8 @@ func (s *Service) Delivered() uint64 { return s.delivered.Load() }
 // Failed: see Delivered.
 func (s *Service) Failed() uint64 { return s.failed.Load() }
 
-// Dead: see Delivered.
-func (s *Service) Dead() uint64 { return s.dead.Load() }
+// DeadLetters: see Delivered.
+func (s *Service) DeadLetters() uint64 { return s.dead.Load() }
 
 var errOff = errs.New(errs.Conflict, "events_off", "server events are off on this server; remove the setting server_events.off")
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
 	"github.com/rialto-im/rialto/internal/platform/webhook"
@@ -142,7 +143,7 @@ func putPositions(ctx context.Context, tx *sql.Tx, consumer string, positions ma
 
 // confirm moves the positions of a consumer forward, unless it was moved by a seek since. also is done in the same transaction; it may be nil.
 func (s *Service) confirm(ctx context.Context, consumer string, generation uint64, positions map[timeline.Key]uint64, also func(tx *sql.Tx) error) error {
-	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
+	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		if err := checkGeneration(ctx, tx, consumer, generation); err != nil {
 			return err
 		}
@@ -153,6 +154,10 @@ func (s *Service) confirm(ctx context.Context, consumer string, generation uint6
 		}
 		return putPositions(ctx, tx, consumer, positions)
 	})
+	if err == nil {
+		failpoint.Hit("serverevent/confirmed")
+	}
+	return err
 }
 
 func checkGeneration(ctx context.Context, tx *sql.Tx, consumer string, generation uint64) error {

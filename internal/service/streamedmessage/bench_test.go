@@ -31,7 +31,7 @@ func BenchmarkParts(b *testing.B) {
 		n.must(err)
 		for k, r := range a.Results {
 			if r.Reason != "" {
-				b.Fatal(r)
+				b.Fatalf("a part is answered with %v", r)
 			}
 			if q.Parts[k].Offset = r.Length; r.Length > 90_000 {
 				b.Fatal("give a smaller -benchtime")

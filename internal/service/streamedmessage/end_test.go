@@ -107,7 +107,7 @@ func TestASenderThatDoesNotGoOn(t *testing.T) {
 			t.Fatal("the message has ended")
 		}
 		if _, err := o.End(context.Background(), bot, q); reason(err) != "bad_end" {
-			t.Errorf("%v: %v", q, err)
+			t.Errorf("%v: error %v, want the reason bad_end", q, err)
 		}
 	}
 	n.pass(time.Minute)

@@ -33,7 +33,9 @@ type held struct {
 	weight   int64     // see push.go
 	lastPart time.Time // or when this node became the holder
 	lastPush time.Time
-	gone     bool // it has ended, or another node holds it; nothing is added or pushed any more
+	renewed  time.Time     // when the row was written
+	renewIn  time.Duration // from then to the next time
+	gone     bool          // it has ended, or another node holds it; nothing is added or pushed any more
 }
 
 // place in a text.
@@ -91,7 +93,7 @@ func (s *Service) uncount(u id.User, c id.Conversation) {
 func (s *Service) hold(r *row) *held {
 	now := s.now()
 	length := utf8.RuneCountInString(r.text)
-	h := &held{key: r.key, sender: r.sender, allowed: len(r.text), stored: len(r.text), lastPart: now}
+	h := &held{key: r.key, sender: r.sender, allowed: len(r.text), stored: len(r.text), lastPart: now, renewed: now, renewIn: firstRenewal}
 	h.append(r.text, length)
 	s.mu.Lock()
 	defer s.mu.Unlock()

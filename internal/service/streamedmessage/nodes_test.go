@@ -76,6 +76,25 @@ func TestALostNodeLeavesAMarkedMessage(t *testing.T) {
 	}
 }
 
+// A message whose holder is killed soon keeps the greater part of its text: a young one is renewed more often than an old one.
+func TestAYoungMessageIsRenewedSoon(t *testing.T) {
+	n := newNodes(t, 2, streamedmessage.Config{})
+	a, b := n.list[0], n.list[1]
+	seq := n.start(a, "1")
+	want := []int{1, 1, 3, 3, 3, 3, 7, 7, 7, 7, 7, 7, 7, 7, 15} // the characters of the row after each second: it is written after 1, 2, 4 and 8 more
+	a.dead.Store(true)                                          // b reads the row
+	for i, stored := range want {
+		if r := n.write(a, seq, i, "x"); r.Reason != "" {
+			t.Fatalf("part %d is answered %v", i, r)
+		}
+		n.push(a)
+		a.Renew(context.Background())
+		if got, err := b.Get(context.Background(), bob, &chatv1.GetStreamedMessageRequest{Conversation: uint64(n.group), Seq: seq}); err != nil || len(got.Text) != stored {
+			t.Errorf("after %d s the row has %q (%v), want %d characters", i+1, got.GetText(), err, stored)
+		}
+	}
+}
+
 // The holder is killed, and the sender goes on at another node: the message becomes whole.
 func TestASenderGoesOnAtAnotherNode(t *testing.T) {
 	n := newNodes(t, 2, streamedmessage.Config{})

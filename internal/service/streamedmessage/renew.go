@@ -13,7 +13,7 @@ const (
 	perSweep   = 100 // rows that are read at once
 )
 
-// Renew renews the rows of the messages that this node holds, with the text so far. It breaks off those whose senders send nothing any more,
+// Renew renews the rows of the messages that this node holds and whose time has come, with the text so far. It breaks off those whose senders send nothing any more,
 // and drops those that are held by another node.
 func (s *Service) Renew(ctx context.Context) {
 	now := s.now()
@@ -21,12 +21,15 @@ func (s *Service) Renew(ctx context.Context) {
 	for _, h := range s.all() {
 		h.mu.Lock()
 		idle, quiet := now.Sub(h.lastPart) > s.config.IdleTimeout, now.Sub(h.lastPush) >= quietInterval
+		due := now.Sub(h.renewed) >= h.renewIn || now.Before(h.renewed)
 		h.mu.Unlock()
 		if idle {
 			s.breakOffLogged(ctx, h, chatv1.BrokenOff_CAUSE_LOST)
 			continue
 		}
-		list = append(list, h)
+		if due {
+			list = append(list, h)
+		}
 		if quiet {
 			s.setChanged(h) // a push without text shows readers what they lack
 		}
@@ -36,6 +39,7 @@ func (s *Service) Renew(ctx context.Context) {
 
 // renewAll renews rows, and gives them to node next.
 func (s *Service) renewAll(ctx context.Context, list []*held, next string) {
+	now := s.now()
 	for some := range slices.Chunk(list, perRenewal) {
 		renewals := make([]renewal, len(some))
 		for i, h := range some {
@@ -50,7 +54,7 @@ func (s *Service) renewAll(ctx context.Context, list []*held, next string) {
 		}
 		for _, r := range renewals {
 			r.mu.Lock()
-			r.stored = len(r.text)
+			r.stored, r.renewed, r.renewIn = len(r.text), now, min(2*r.renewIn, renewInterval)
 			r.mu.Unlock()
 		}
 		for _, h := range lost { // it has ended, or another node holds it

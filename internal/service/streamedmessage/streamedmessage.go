@@ -1,23 +1,24 @@
-// Package streamedmessage has the texts of messages that their senders are still writing: a bot that shows the answer of a language model
-// while it comes, say.
+// Package streamedmessage has the texts of messages that their senders are still writing, for example a bot that shows the answer of a language model
+// while it is generated.
 //
 // The log has two entries of such a message, its beginning and its end, and package chat stores both (chat/streamed.go). Between them one
-// node, the holder, has the text in memory. It adds the parts that the sender sends, and pushes what was added to the members who are
-// online, in transient frames that may be lost; a reader whose frame names a later offset than the reader has asks for the whole text. No
+// node, the holder, has the text in memory. It appends the parts that the sender sends, and pushes them to the members who are
+// online, in transient frames that may be lost. A reader that receives a frame with a later offset than it has asks for the whole text. No
 // part is stored for good. While a message is written, a row names its holder. The row is inserted in the transaction that makes the
-// beginning visible, and deleted in that of the end, or of a recall.
+// beginning visible, and deleted in the transaction of the end, or of a recall.
 //
-// What must not happen is a message that is written for ever, or one that ends with half a text and without a mark. So:
+// No message may stay unfinished forever, or end with half a text and without a mark. So:
 //
-//   - The log stores one end of a message. A whole text comes from the sender alone, with its length. All other ends are marked.
-//   - The holder renews its rows, with the text so far. If the sender sends nothing for Config.IdleTimeout, the holder breaks the message off.
+//   - The log stores one end of a message. A complete text comes only from the sender, with its length. All other ends are marked.
+//   - The holder renews its rows, with the text so far: after a second, and then after growing delays, so that a message loses little if the holder is
+//     killed soon. If the sender sends nothing for Config.IdleTimeout, the holder breaks the message off.
 //   - If a row is not renewed for lease, the holder is gone. The coordinator breaks the message off, with the text of the row.
-//   - Until then a sender that goes on makes the node that it reaches the new holder. A former holder, which was paused, changes no row that
-//     names another node, and what it pushes is lost at the end.
-//   - The text that a broken-off message keeps was written while its sender could write in the conversation: it ends where that was last found.
+//   - Until then, if the sender continues at another node, that node becomes the new holder. A former holder, which was paused, changes no row that
+//     names another node, and the end replaces what it pushes.
+//   - The text that a broken-off message keeps was written while its sender could write in the conversation: it ends at the last successful check.
 //
-// Overflow: of a user, Config.MaxPerUser messages are written at once on a node, 8 in a conversation, 10,000 on a node, with 64 MiB of
-// text, of which 8 MiB are of one user; beyond, too_many_streamed. What is pushed is bounded for a node: with many messages, or many readers, each is pushed less often, with
+// Limits: on a node, a user may write Config.MaxPerUser messages at once. A conversation may have 8, and a node 10,000, with 64 MiB of
+// text, of which 8 MiB are of one user. Beyond them, calls fail with too_many_streamed. Pushes of a node are bounded: with many messages, or many readers, each message is pushed less often, with
 // more text.
 //
 // It may use sqldb, bus and cluster, and chat by an interface. All methods are safe for concurrent use.
@@ -55,6 +56,7 @@ const (
 	pushTick      = 50 * time.Millisecond
 	pushInterval  = 200 * time.Millisecond // between two pushes of a message, at least
 	quietInterval = 5 * time.Second        // after which a push without text shows readers whether they lack something
+	firstRenewal  = time.Second            // the delay before a message's first renewal; it doubles with each, up to renewInterval
 	renewInterval = 10 * time.Second
 	sweepInterval = 5 * time.Second
 	lease         = time.Minute // after which a row that was not renewed has no holder
@@ -94,7 +96,7 @@ type Deps struct {
 type Config struct {
 	// MaxPerUser is how many messages a user may write in parts at once, on a node; 0 is 100.
 	MaxPerUser int `yaml:"max_per_user"`
-	// IdleTimeout is after how long without a part a message is broken off; 0 is 1 minute.
+	// IdleTimeout is the time without a part after which a message is broken off; 0 is 1 minute.
 	IdleTimeout time.Duration `yaml:"idle_timeout"`
 }
 
@@ -172,7 +174,7 @@ func (s *Service) Run(ctx context.Context) error {
 	defer stop()
 	var group sync.WaitGroup
 	group.Go(func() { backoff.Every(ctx, pushTick, func() { s.Push(ctx) }) })
-	group.Go(func() { backoff.Every(ctx, renewInterval, func() { s.Renew(ctx) }) })
+	group.Go(func() { backoff.Every(ctx, firstRenewal, func() { s.Renew(ctx) }) })
 	group.Go(func() {
 		(&cluster.Periodic{IsCoordinator: s.deps.IsCoordinator, Interval: sweepInterval, Round: s.Sweep, Failed: "streamed messages that nobody writes are broken off later", Logger: s.deps.Logger}).Run(ctx)
 	})

@@ -100,9 +100,13 @@ func (s *Service) execute(ctx context.Context, data []byte) (proto.Message, erro
 func (s *Service) writeHere(ctx context.Context, u id.User, q *chatv1.WriteStreamedMessagesRequest) *chatv1.WriteStreamedMessagesResponse {
 	a := &chatv1.WriteStreamedMessagesResponse{}
 	for _, p := range q.Parts {
-		if h := s.find(key{id.Conversation(p.Conversation), p.Seq}); h != nil {
+		h := s.find(key{id.Conversation(p.Conversation), p.Seq})
+		switch err := checkPart(p); {
+		case err != nil: // a database that refuses U+0000 would renew no row of the node
+			a.Results = append(a.Results, resultOf(nil, err))
+		case h != nil:
 			a.Results = append(a.Results, s.writeHeld(ctx, h, u, p))
-		} else {
+		default:
 			a.Results = append(a.Results, resultOf(nil, errMoving))
 		}
 	}

@@ -1,23 +1,22 @@
 package video
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/reconciliation"
+	"golang.org/x/time/rate"
 )
 
-// itemsOfFile is how many items a file counts as: it is opened, which may be a request to another server.
-const itemsOfFile = 10
-
-// Comparison compares the results of tasks with their files: each is there, and has its size.
+// Comparison compares the results of tasks with their files: each is there, and has its size and its checksum.
 func (s *Service) Comparison() reconciliation.Comparison { return fileComparison{s} }
 
 type fileComparison struct{ *Service }
@@ -27,7 +26,8 @@ func (fileComparison) Name() string { return "video_files" }
 
 // result is the row of a task whose files count.
 type result struct {
-	video uint64
+	video     uint64
+	checksums []byte
 	task
 }
 
@@ -39,88 +39,189 @@ func (r *result) sizes() ([]int64, error) {
 	return []int64{r.size}, nil
 }
 
-// Compare is a reconciliation.Comparison's. A position is the last video: its files are compared as a whole.
-func (s fileComparison) Compare(ctx context.Context, after string, limit int) (step reconciliation.Step, err error) {
-	at := uint64(0)
-	if after != "" {
-		if at, err = strconv.ParseUint(after, 10, 63); err != nil {
-			return step, err
+// filePosition is that of a video whose files were compared; within: only those before a file of a result were, and pieces of that file.
+type filePosition struct {
+	video  uint64
+	within bool
+	track  string
+	first  int64
+	output int
+	// pieces of the file of an attempt: another attempt's file begins anew.
+	attempt int64
+	pieces  reconciliation.Pieces
+}
+
+func (p filePosition) String() string {
+	if !p.within {
+		return strconv.FormatUint(p.video, 10)
+	}
+	text := fmt.Sprint(p.video, " ", p.first, " ", p.output, " ", p.track)
+	if p.pieces.Count > 0 {
+		text += fmt.Sprint(" ", p.attempt, " ", p.pieces)
+	}
+	return text
+}
+
+func parseFilePosition(text string) (p filePosition, err error) {
+	if text == "" {
+		return p, nil
+	}
+	video, within, isWithin := strings.Cut(text, " ")
+	if p.video, err = strconv.ParseUint(video, 10, 63); err == nil && isWithin {
+		p.within = true
+		if _, err = fmt.Sscanf(within, "%d %d %s", &p.first, &p.output, &p.track); err == nil {
+			if parts := strings.SplitN(within, " ", 4); len(parts) > 3 {
+				err = p.parseWithinFile(parts[3])
+			}
 		}
 	}
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM videos WHERE id > $1 AND state <> $2 ORDER BY id LIMIT $3`, int64(at), stateDeleted, max(1, limit/itemsOfFile))
+	return p, err
+}
+
+// parseWithinFile reads the attempt and the pieces of a position within a file.
+func (p *filePosition) parseWithinFile(text string) (err error) {
+	attempt, pieces, _ := strings.Cut(text, " ")
+	if p.attempt, err = strconv.ParseInt(attempt, 10, 64); err == nil {
+		p.pieces, err = reconciliation.ParsePieces(pieces)
+	}
+	return err
+}
+
+// Compare is a reconciliation.Comparison's. The files of a video are compared in several steps if they are many. A video is an item, too.
+func (s fileComparison) Compare(ctx context.Context, after string, limit int) (step reconciliation.Step, err error) {
+	at, err := parseFilePosition(after)
+	if err != nil {
+		return step, err
+	}
+	behind, most := int64(at.video), max(1, limit/reconciliation.ItemsOfFile)
+	if at.within {
+		behind--
+	}
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT id FROM videos WHERE id > $1 AND state <> $2 ORDER BY id LIMIT $3`, behind, stateDeleted, most)
 	videos, err := sqldb.Column[uint64](rows, err)
 	if err != nil {
 		return step, err
 	}
-	for i, n := range videos {
-		if step.Items >= limit {
-			return step, nil
+	pace := reconciliation.NewPace(limit)
+	return reconciliation.CompareParts(videos, most, limit, func(n uint64, limit int) (reconciliation.Part, error) {
+		c := videoCheck{fileComparison: s, pace: pace, at: filePosition{video: n}, limit: limit}
+		if n == at.video {
+			c.at = at
 		}
-		files, what, err := s.compareVideo(ctx, n)
-		if err != nil && i > 0 { // the time of the step is over, perhaps: the next one begins here
-			return step, nil
+		err := c.run(ctx)
+		p := reconciliation.Part{Items: c.items, IsLast: !c.at.within, Found: c.found}
+		if c.items > 0 {
+			p.Next = c.at.String()
 		}
-		if err != nil {
-			return reconciliation.Step{}, err
-		}
-		step.Items += 1 + files*itemsOfFile
-		step.Next = strconv.FormatUint(n, 10)
-		if what != "" {
-			step.Differences = append(step.Differences, reconciliation.Difference{Subject: fmt.Sprint("video ", n), What: what})
-		}
-	}
-	if len(videos) < max(1, limit/itemsOfFile) {
-		step.Next = ""
-	}
-	return step, nil
+		return p, err
+	})
 }
 
-// compareVideo compares the files of a video, and says what is wrong with them; "" if nothing is.
-func (s fileComparison) compareVideo(ctx context.Context, n uint64) (files int, what string, err error) {
-	list, err := s.results(ctx, n)
+// videoCheck compares the files of a video from a position on.
+type videoCheck struct {
+	fileComparison
+	pace  *rate.Limiter
+	at    filePosition
+	limit int // of items; at least one file is compared
+	items int
+	wrong int
+	found *reconciliation.Difference // the first file that is wrong
+}
+
+func (c *videoCheck) run(ctx context.Context) error {
+	for c.items < c.limit || c.items == 0 {
+		most := max(1, (c.limit-c.items)/reconciliation.ItemsOfFile)
+		list, err := c.results(ctx, c.at, most)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if err := c.compareResult(ctx, &list[i]); err != nil || c.items >= c.limit {
+				return err
+			}
+		}
+		if len(list) < most {
+			c.items++
+			c.at = filePosition{video: c.at.video}
+			return nil
+		}
+	}
+	return nil
+}
+
+// compareResult compares the files of a result that follow the position, until the items are used.
+func (c *videoCheck) compareResult(ctx context.Context, r *result) error {
+	sizes, err := r.sizes()
 	if err != nil {
-		return 0, "", err
+		return err
 	}
-	wrong := 0
-	for i := range list {
-		r := &list[i]
-		sizes, err := r.sizes()
-		if err != nil {
-			return files, "", err
+	if r.track != c.at.track || r.first != c.at.first {
+		c.at = filePosition{video: r.video, within: true, track: r.track, first: r.first}
+	}
+	sums := checksumsOf(r.checksums, r.stored)
+	for c.at.output < len(sizes) {
+		if c.items >= c.limit && c.items > 0 {
+			return nil
 		}
-		for output, size := range sizes {
-			files++
-			key := blobKey(n, r.track, r.first+int64(output), r.stored)
-			fault, err := s.fault(ctx, key, size)
-			if err != nil {
-				return files, "", err
-			}
-			if fault == "" {
-				continue
-			}
-			if counts, err := s.isResult(ctx, r); err != nil {
-				return files, "", err
-			} else if !counts { // it was dropped meanwhile
-				continue
-			}
-			if wrong++; wrong == 1 {
-				what = key + ": " + fault
-			}
+		f := wantedFile{key: blobKey(r.video, r.track, r.first+int64(c.at.output), r.stored), size: sizes[c.at.output]}
+		if len(sums) == len(sizes) { // without checksums they were stored by an earlier build
+			f.sum = sums[c.at.output]
 		}
+		all, err := c.compareFile(ctx, r, f)
+		if err != nil || !all {
+			return err
+		}
+		c.at.output++
+		c.at.pieces = reconciliation.Pieces{}
 	}
-	if wrong > 1 {
-		what += fmt.Sprintf("; %d other files are missing or have other sizes", wrong-1)
-	}
-	return files, what, nil
+	c.at = filePosition{video: r.video, within: true, track: r.track, first: r.first + 1}
+	return nil
 }
 
-// results returns the results of a video whose files are kept.
-func (s fileComparison) results(ctx context.Context, n uint64) (list []result, err error) {
-	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT t.track, t.first, t.stored, t.size, t.segments FROM video_tasks t JOIN videos v ON v.id = t.video
-		WHERE t.video = $1 AND t.stored > 0 AND t.track <> $2 AND v.state <> $3 AND (v.state <> $4 OR v.retriable) ORDER BY t.track, t.first`, int64(n), trackInspect, stateDeleted, stateFailed)
+// wantedFile is what a row says of a file.
+type wantedFile struct {
+	key  string
+	size int64
+	sum  []byte // nil: it is not known
+}
+
+// compareFile compares a file from the position on, until the items are used, and reports whether all of it was compared.
+func (c *videoCheck) compareFile(ctx context.Context, r *result, f wantedFile) (all bool, err error) {
+	if err := ctx.Err(); err != nil { // a disk does not ask
+		return false, err
+	}
+	if c.at.attempt != r.stored { // the rendition was dropped and encoded again since the last step
+		c.at.attempt, c.at.pieces = r.stored, reconciliation.Pieces{}
+	}
+	before := c.at.pieces.Count
+	defer func() {
+		if err == nil || c.at.pieces.Count > before { // else the next step opens it again, as if this one had not
+			c.items += reconciliation.ItemsOfFile
+		}
+	}()
+	d, all, err := c.fault(ctx, f)
+	if err != nil || d == nil {
+		return all, err
+	}
+	if counts, err := c.isResult(ctx, r); err != nil || !counts { // it was dropped meanwhile
+		return true, err
+	}
+	if c.wrong++; c.wrong == 1 {
+		c.found = d
+	} else {
+		c.found.Values[reconciliation.OtherFiles] = strconv.Itoa(c.wrong - 1)
+	}
+	return true, nil
+}
+
+// results returns some results of a video whose files are kept, from a position on.
+func (s fileComparison) results(ctx context.Context, at filePosition, most int) (list []result, err error) {
+	rows, err := s.deps.DB.Read().QueryContext(ctx, `SELECT t.track, t.first, t.stored, t.size, t.segments, t.checksums FROM video_tasks t JOIN videos v ON v.id = t.video
+		WHERE t.video = $1 AND (t.track, t.first) >= ($2, $3) AND t.stored > 0 AND t.track <> $4 AND v.state <> $5 AND (v.state <> $6 OR v.retriable) ORDER BY t.track, t.first LIMIT $7`,
+		int64(at.video), at.track, at.first, trackInspect, stateDeleted, stateFailed, most)
 	err = sqldb.EachRow(rows, err, func(row *sql.Rows) error {
-		r := result{video: n}
-		err := row.Scan(&r.track, &r.first, &r.stored, &r.size, &r.segments)
+		r := result{video: at.video}
+		err := row.Scan(&r.track, &r.first, &r.stored, &r.size, &r.segments, &r.checksums)
 		list = append(list, r)
 		return err
 	})
@@ -129,26 +230,40 @@ func (s fileComparison) results(ctx context.Context, n uint64) (list []result, e
 
 // isResult reports whether a result still counts.
 func (s fileComparison) isResult(ctx context.Context, r *result) (bool, error) {
-	list, err := s.results(ctx, r.video)
-	return slices.ContainsFunc(list, func(o result) bool { return o.track == r.track && o.first == r.first && o.stored == r.stored }), err
+	list, err := s.results(ctx, filePosition{video: r.video, track: r.track, first: r.first}, 1)
+	return len(list) == 1 && list[0].track == r.track && list[0].first == r.first && list[0].stored == r.stored, err
 }
 
-// fault says what is wrong with a file; "" if nothing is.
-func (s fileComparison) fault(ctx context.Context, key string, want int64) (what string, err error) {
-	file, size, err := s.deps.Store.Open(ctx, key)
-	if errors.Is(err, blob.ErrNotFound) {
-		return "it is missing", nil
+// fault says what is wrong with a file; nil if nothing is, as far as it was read.
+func (c *videoCheck) fault(ctx context.Context, f wantedFile) (_ *reconciliation.Difference, all bool, err error) {
+	differs := func(reason reconciliation.Reason, values reconciliation.Values) (*reconciliation.Difference, bool, error) {
+		return reconciliation.FileDiffers(fmt.Sprint("video ", c.at.video), reason, f.key, values), true, nil
 	}
-	if err != nil {
-		return "", err
+	file, size, err := c.deps.Store.Open(ctx, f.key)
+	switch unreadable := reconciliation.Unreadable(err); {
+	case errors.Is(err, blob.ErrNotFound):
+		return differs(reconciliation.FileMissing, nil)
+	case unreadable != nil:
+		return differs(reconciliation.FileUnreadable, unreadable)
+	case err != nil:
+		return nil, false, err
 	}
-	if err := file.Close(); err != nil {
-		return "", err
+	defer func() { err = errors.Join(err, file.Close()) }()
+	switch {
+	case size != f.size:
+		return differs(reconciliation.FileSize, reconciliation.Sizes(size, f.size))
+	case f.sum == nil || size == 0:
+		return nil, true, nil
 	}
-	if size != want {
-		return fmt.Sprintf("it has %d bytes, and not %d", size, want), nil
+	items, all, err := c.at.pieces.Read(ctx, c.pace, file, size, checksumPiece, c.limit-c.items-reconciliation.ItemsOfFile)
+	c.items += items
+	switch unreadable := reconciliation.Unreadable(err); {
+	case unreadable != nil:
+		return differs(reconciliation.FileUnreadable, unreadable)
+	case err == nil && all && !bytes.Equal(c.at.pieces.Sum, f.sum):
+		return differs(reconciliation.FileChanged, nil)
 	}
-	return "", nil
+	return nil, all, err
 }
 
 // Repair is a reconciliation.Comparison's. The source of the video may be gone: only a backup has the files.
@@ -158,7 +273,8 @@ func (s fileComparison) Repair(ctx context.Context, subject string) error {
 	if !ok || err != nil {
 		return fmt.Errorf("%q names no video", subject)
 	}
-	if _, what, err := s.compareVideo(ctx, n); err != nil || what == "" {
+	c := videoCheck{fileComparison: s, pace: reconciliation.NewPace(0), at: filePosition{video: n}, limit: math.MaxInt}
+	if err := c.run(ctx); err != nil || c.found == nil {
 		return err
 	}
 	return reconciliation.ErrNoRepair

@@ -7,7 +7,7 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/pipeline"
 )
 
-// Cost is what a part of all videos has cost this node since its start.
+// Cost is the processing time and storage that a part of all videos has taken on this node since its start.
 type Cost struct {
 	// Part is the name of a rendition of the pipeline, such as 720p, or copied, audio, images or stages. A rendition of another size counts with the next larger one.
 	Part    string
@@ -18,7 +18,7 @@ type Cost struct {
 	height int // 0: it is no rendition
 }
 
-// Parts that are no renditions.
+// Parts other than renditions.
 const (
 	partCopied = "copied"
 	partAudio  = "audio"

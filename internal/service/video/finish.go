@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/rialto-im/rialto/internal/base/errs"
+	"github.com/rialto-im/rialto/internal/engine/blob"
 )
 
 // errSuperseded: another attempt has stored the result of the task, or the video has ended.
@@ -17,12 +18,16 @@ var errSuperseded = errors.New("the task is done, or the video has ended")
 func (s *Service) keep(ctx context.Context, v *video, t *task, o *output) error {
 	defer o.close()
 	attempt := t.attempts
+	var sums [][]byte
 	for i, f := range o.files {
-		if err := s.deps.Store.Put(ctx, blobKey(v.id, t.track, t.first+int64(i), attempt), io.NewSectionReader(f.file, f.begin, f.size), f.size); err != nil {
+		sum := blob.NewChecksumWriter(checksumPiece)
+		content := io.TeeReader(io.NewSectionReader(f.file, f.begin, f.size), sum) // it is read once
+		if err := s.deps.Store.Put(ctx, blobKey(v.id, t.track, t.first+int64(i), attempt), content, f.size); err != nil {
 			return err
 		}
+		sums = append(sums, sum.Sum())
 	}
-	if err := s.reached("stored"); err != nil {
+	if err := s.reached("stored", v.partOf(t.track)); err != nil {
 		return err
 	}
 	err := s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
@@ -33,7 +38,7 @@ func (s *Service) keep(ctx context.Context, v *video, t *task, o *output) error 
 		if err != nil {
 			return err
 		}
-		return putResult(ctx, tx, v, t, o)
+		return putResult(ctx, tx, v, t, o, encodeChecksums(attempt, sums))
 	})
 	if err != nil && !errors.Is(err, errSuperseded) {
 		return err // it may have been committed; the sweep removes the files if not
@@ -49,7 +54,7 @@ func (s *Service) keep(ctx context.Context, v *video, t *task, o *output) error 
 	if len(v.waiting()) > 0 {
 		s.deps.Jobs.Wake()
 	}
-	return s.reached("finished")
+	return s.reached("finished", v.partOf(t.track))
 }
 
 // deleteFiles deletes the files of an attempt at a task.
@@ -67,7 +72,7 @@ func (s *Service) deleteFiles(ctx context.Context, v *video, t *task, attempt in
 }
 
 // putResult stores what is known of a task's file.
-func putResult(ctx context.Context, tx *sql.Tx, v *video, t *task, o *output) error {
+func putResult(ctx context.Context, tx *sql.Tx, v *video, t *task, o *output, checksums []byte) error {
 	size := o.size()
 	sizes := make([]int64, len(o.files))
 	for i, f := range o.files {
@@ -78,16 +83,16 @@ func putResult(ctx context.Context, tx *sql.Tx, v *video, t *task, o *output) er
 		if isStage(t.track) {
 			info = encodeSizes(sizes)
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE video_tasks SET size = $4, width = $5, height = $6, segments = $7 WHERE video = $1 AND track = $2 AND first = $3`,
-			int64(v.id), t.track, t.first, size, o.images.TileWidth, o.images.TileHeight, info)
+		_, err := tx.ExecContext(ctx, `UPDATE video_tasks SET size = $4, width = $5, height = $6, segments = $7, checksums = $8 WHERE video = $1 AND track = $2 AND first = $3`,
+			int64(v.id), t.track, t.first, size, o.images.TileWidth, o.images.TileHeight, info, checksums)
 		return err
 	}
 	segments, err := encodeSegments(o.track.Segments)
 	if err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE video_tasks SET size = $4, start = $5, segments = $6 WHERE video = $1 AND track = $2 AND first = $3`,
-		int64(v.id), t.track, t.first, size, o.track.Segments[0].Start, segments); err != nil {
+	if _, err := tx.ExecContext(ctx, `UPDATE video_tasks SET size = $4, start = $5, segments = $6, checksums = $7 WHERE video = $1 AND track = $2 AND first = $3`,
+		int64(v.id), t.track, t.first, size, o.track.Segments[0].Start, segments, checksums); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO video_tracks (video, track, codecs, timescale, init) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (video, track) DO NOTHING`,

@@ -315,7 +315,7 @@ func (f *fixture) stored() (keys []string) {
 		return err
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		f.t.Fatal(err)
+		f.t.Fatalf("error %v, want none or %v", err, fs.ErrNotExist)
 	}
 	return keys
 }

@@ -19,7 +19,7 @@ func (s *Service) inspect(ctx context.Context, v *video, t *task, in transcode.I
 	if err != nil {
 		return err
 	}
-	if err := s.reached("inspected"); err != nil {
+	if err := s.reached("inspected", trackInspect); err != nil {
 		return err
 	}
 	p := s.deps.Pipeline
@@ -59,10 +59,11 @@ func (s *Service) inspect(ctx context.Context, v *video, t *task, in transcode.I
 		_, err = s.startStages(ctx, tx, v, int64(tasks))
 		return err
 	})
-	if err == nil {
-		s.deps.Jobs.Wake()
+	if err != nil {
+		return err
 	}
-	return err
+	s.deps.Jobs.Wake()
+	return s.reached("finished", trackInspect)
 }
 
 // imageName is the name of a watermark's image.

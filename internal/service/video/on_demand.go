@@ -116,6 +116,6 @@ func (s *Service) notePlayed(ctx context.Context, n uint64, d *onDemandState) {
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		s.deps.Logger.Warn("it was not stored that a rendition is played; if that goes on, it is deleted as one that nobody plays", "video", n, "rendition", d.track, "error", err)
+		s.deps.Logger.Warn("the use of a rendition could not be stored; if this continues, the rendition is deleted as unused", "video", n, "rendition", d.track, "error", err)
 	}
 }

@@ -93,7 +93,7 @@ func (s *Service) requestOnDemand(ctx context.Context, by id.User, r *videov1.Re
 		s.stats.Requested.Add(1)
 		s.deps.Jobs.Wake()
 	}
-	return s.reached("requested")
+	return s.reached("requested", "on-demand")
 }
 
 // startOnDemand inserts the tasks of renditions on demand, and their jobs, and returns of how many: it does nothing for one that is complete, is being encoded, or has

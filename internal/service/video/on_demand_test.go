@@ -278,7 +278,7 @@ func TestOnDemandKilled(t *testing.T) {
 				}
 			})
 			if _, err := f.request(alice, v.Id, 0, largest); err != nil && !errors.Is(err, video.ErrInterrupted) {
-				t.Fatal(err)
+				t.Fatalf("error %v, want none or %v", err, video.ErrInterrupted)
 			}
 			<-dead
 			f.stop()

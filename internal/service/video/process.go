@@ -269,10 +269,10 @@ func (s *Service) beginTask(ctx context.Context, tx *sql.Tx, v *video, track str
 
 // do does a task, or several renditions of a chunk, and stores the results.
 func (s *Service) do(ctx context.Context, v *video, tasks []*task) error {
-	if err := s.reached("begun"); err != nil {
+	t := tasks[0]
+	if err := s.reached("begun", v.partOf(t.track)); err != nil {
 		return err
 	}
-	t := tasks[0]
 	switch {
 	case isStage(t.track):
 		return s.doStage(ctx, v, t)

@@ -108,7 +108,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
 		h.Set("Cache-Control", "private, max-age=43200, immutable")
 	}
 	if f.text != "" {
-		http.ServeContent(outputlimit.WithWriteDeadlines(w, outputlimit.TransferTimeout(int64(len(f.text)))), r, "", time.Time{}, strings.NewReader(f.text))
+		http.ServeContent(outputlimit.ForFile(w, r, int64(len(f.text))), r, "", time.Time{}, strings.NewReader(f.text))
 		return nil
 	}
 	blob, size, err := s.open(ctx, f)
@@ -124,7 +124,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	byterange.LimitToOne(r)
 	h.Set("ETag", fmt.Sprintf("\"%s-%d\"", f.key[strings.LastIndexByte(f.key, '/')+1:], f.offset))
-	http.ServeContent(outputlimit.WithWriteDeadlines(w, outputlimit.TransferTimeout(f.size)), r, "", time.Time{}, &section{file: blob, begin: f.offset, size: f.size})
+	http.ServeContent(outputlimit.ForFile(w, r, f.size), r, "", time.Time{}, &section{file: blob, begin: f.offset, size: f.size})
 	return nil
 }
 

@@ -216,7 +216,7 @@ func TestStageKilled(t *testing.T) {
 	for _, c := range []struct {
 		point string
 		hit   int32
-	}{{"finished", 2}, {"begun", 4}, {"stored", 3}} { // inspection, 48p, thumbnail, stage
+	}{{"finished", 3}, {"begun", 4}, {"stored", 3}} { // inspection, 48p, thumbnail, stage
 		t.Run(c.point, func(t *testing.T) {
 			f.stop()
 			dead := make(chan struct{})

@@ -143,12 +143,23 @@ func TestMissingFilesOfVideosAreFound(t *testing.T) {
 	must(t, err)
 	for _, remove := range []func() error{func() error { return os.Truncate(lost, 3) }, func() error { return os.Remove(lost) }} {
 		must(t, remove())
-		if list, _ := round(); len(list) != 1 || list[0].Subject != subject || !strings.Contains(list[0].What, stored[0]+": it ") {
+		if list, _ := round(); len(list) != 1 || list[0].Subject != subject || !strings.HasSuffix(list[0].Values["file"], "/"+stored[0]) {
 			t.Errorf("%v differ", list)
 		}
 		if err := c.Repair(t.Context(), subject); !errors.Is(err, reconciliation.ErrNoRepair) {
 			t.Errorf("the repair: %v", err)
 		}
+	}
+	for _, name := range stored[1:] {
+		must(t, os.Rename(filepath.Join(filepath.Dir(lost), name), filepath.Join(f.dir, name)))
+	}
+	step, err := c.Compare(t.Context(), "", 1000)
+	must(t, err)
+	if len(step.Differences) != 1 || step.Differences[0].Values[reconciliation.OtherFiles] != fmt.Sprint(len(stored)-1) {
+		t.Errorf("without any file %v differ", step.Differences)
+	}
+	for _, name := range stored[1:] {
+		must(t, os.Rename(filepath.Join(f.dir, name), filepath.Join(filepath.Dir(lost), name)))
 	}
 	must(t, os.WriteFile(lost, b, 0o600))
 	must(t, c.Repair(t.Context(), subject))
@@ -157,5 +168,90 @@ func TestMissingFilesOfVideosAreFound(t *testing.T) {
 	}
 	if err := c.Repair(t.Context(), "nobody"); err == nil {
 		t.Error("a subject that names no video is repaired")
+	}
+}
+
+// A bit that the disk has flipped in any of a video's files is found within one round, also by a step that reads only a part of a file. A file of which no checksum is known, or that of
+// an earlier attempt, is compared by its size.
+func TestDamagedFilesOfVideosAreFound(t *testing.T) {
+	f := openPipeline(t, stagesText)
+	v := f.await(f.create(f.movie("2")).Id, videov1.VideoState_VIDEO_STATE_READY)
+	c := f.Comparison()
+	round := func() (found []string) {
+		t.Helper()
+		for at := ""; ; {
+			step, err := c.Compare(t.Context(), at, 1)
+			must(t, err)
+			for _, d := range step.Differences {
+				found = append(found, fmt.Sprint(d.Subject, " ", d.Reason, " ", d.Values["file"]))
+			}
+			if at = step.Next; at == "" {
+				return found
+			}
+		}
+	}
+	name := fmt.Sprint(v.Id)
+	folder := "video/" + name[len(name)-2:] + "/" + name + "/"
+	flip := func(file string) {
+		t.Helper()
+		path := filepath.Join(f.dir, "blobs", filepath.FromSlash(folder+file))
+		b, err := os.ReadFile(path)
+		must(t, err)
+		b[len(b)-1] ^= 4
+		must(t, os.WriteFile(path, b, 0o600))
+	}
+	for _, file := range f.stored() {
+		flip(file)
+		want := []string{"video " + name + " file_changed " + folder + file}
+		if got := round(); !slices.Equal(got, want) {
+			t.Errorf("the round finds %q, want %q", got, want)
+		}
+		if err := c.Repair(t.Context(), "video "+name); !errors.Is(err, reconciliation.ErrNoRepair) {
+			t.Errorf("the repair: %v", err)
+		}
+		flip(file)
+	}
+	step, err := c.Compare(t.Context(), name+" 0 0 audio 99999 1 0aff", 1000)
+	if must(t, err); len(step.Differences) != 0 {
+		t.Errorf("behind a piece of an earlier attempt's file, %v differ", step.Differences)
+	}
+	for _, sums := range [][]byte{{}, append([]byte{99}, make([]byte, 32)...)} {
+		must(t, f.exec(`UPDATE video_tasks SET checksums = $2 WHERE video = $1`, int64(v.Id), sums))
+		if got := round(); len(got) != 0 {
+			t.Errorf("without checksums of the attempts, the round finds %q", got)
+		}
+	}
+}
+
+// A video whose files cannot all be compared in the time of a step is compared in several: each continues behind the files of the one before, and a lost file is found.
+func TestAVideoWithManyFilesIsComparedInSeveralSteps(t *testing.T) {
+	f := openPipeline(t, stagesText)
+	v := f.await(f.create(f.movie("2")).Id, videov1.VideoState_VIDEO_STATE_READY)
+	c, stored := f.Comparison(), f.stored()
+	name := fmt.Sprint(v.Id)
+	must(t, os.Remove(filepath.Join(f.dir, "blobs", "video", name[len(name)-2:], name, stored[len(stored)-1])))
+	defer f.store.beforeOpen(nil)
+	found, items, steps := 0, 0, 0
+	for at := ""; ; steps++ {
+		ctx, end := context.WithCancel(t.Context())
+		opened := 0
+		f.store.beforeOpen(func() {
+			if opened++; opened == 3 {
+				end()
+			}
+		})
+		step, err := c.Compare(ctx, at, 1000)
+		end()
+		if err != nil || steps > len(stored) || step.Next != "" && step.Next == at {
+			t.Fatalf("after %d steps, behind %q: %d items, next %q, %v", steps, at, step.Items, step.Next, err)
+		}
+		items += step.Items
+		found += len(step.Differences)
+		if at = step.Next; at == "" {
+			break
+		}
+	}
+	if items != 1+10*len(stored) || found != 1 || steps < 2 {
+		t.Errorf("%d items, %d differences, %d steps of %d files", items, found, steps+1, len(stored))
 	}
 }

@@ -4,7 +4,7 @@
 //
 // A video is a row, and its work is rows: tasks. One inspects the file. It divides the work into the others: each chunk of each rendition, the sound, the posters and
 // the storyboard, and the stages of the operator's own (stages.go), as the pipeline says. A task is a durable job, so it runs on any node, and again after a crash; the renditions of a
-// chunk other than the smallest have one job, which decodes the picture once (share.go). The transaction
+// chunk other than the smallest have one job, which decodes the picture once (encoder_runs.go). The transaction
 // that stores the result of a task counts down the tasks that remain, and inserts the jobs of those whose inputs are complete with it. Whoever comes to zero publishes the video in that
 // transaction, so exactly one does.
 //
@@ -136,6 +136,8 @@ type Config struct {
 	Workers int `yaml:"workers"`
 	// FFmpeg is the folder of the programs ffmpeg and ffprobe; empty: they are searched in PATH.
 	FFmpeg string `yaml:"ffmpeg"`
+	// Niceness of these programs, 1 to 19; 0 is 19, so that what users wait for gets a busy processor first.
+	Niceness int `yaml:"niceness"`
 	// MaxDuration of a video, at most 12h; 0 is 4h.
 	MaxDuration time.Duration `yaml:"max_duration"`
 	// Pipeline is a YAML file that says what is made of each video: sizes, images, a watermark, stages of your own; the same on all nodes. Empty: what rialto check --pipeline prints.
@@ -149,6 +151,9 @@ func (c Config) Check() error {
 	var faults []error
 	if c.Workers < 0 || c.Workers > maxWorkers {
 		faults = append(faults, fmt.Errorf("video.workers is %d; it is 1 to %d, or 0 for the default", c.Workers, maxWorkers))
+	}
+	if c.Niceness < 0 || c.Niceness > transcode.MaxNiceness {
+		faults = append(faults, fmt.Errorf("video.niceness is %d; it is 1 to %d, or 0 for the default", c.Niceness, transcode.MaxNiceness))
 	}
 	if c.MaxDuration < 0 || c.MaxDuration > transcode.MaxDuration {
 		faults = append(faults, fmt.Errorf("video.max_duration is %v; it is at most %v, or 0 for the default", c.MaxDuration, transcode.MaxDuration))
@@ -259,6 +264,8 @@ var migrations = []string{
 	// Import_key names the video in the source that it was imported from (import_videos.go). It is null for others.
 	`ALTER TABLE videos ADD COLUMN import_key TEXT`,
 	`CREATE UNIQUE INDEX videos_imported ON videos (import_key) WHERE import_key IS NOT NULL`,
+	// Checksums are those of the files of an attempt (checksums.go). An earlier build stores none.
+	`ALTER TABLE video_tasks ADD COLUMN checksums {bytes} NOT NULL DEFAULT ''`,
 }
 
 var (
@@ -294,13 +301,27 @@ func (s *Service) off() error {
 	return errs.Wrap(errs.Unavailable, "transcoding_off", "this server cannot process videos; its operator finds the reason in the log, and in docs/operating/video.md", s.deps.Off)
 }
 
-// reached is called between two steps of an operation.
-func (s *Service) reached(point string) error {
+// reached is called between two steps of an operation, for a part of the pipeline. A failpoint is of the step in any part, such as video/begun, or in one, such as video/begun/audio.
+func (s *Service) reached(point, part string) error {
 	failpoint.Hit("video/" + point)
+	failpoint.Hit("video/" + point + "/" + part)
 	if s.interrupt == nil {
 		return nil
 	}
 	return s.interrupt(point)
+}
+
+// partOf names the part of the pipeline that makes a track, for failpoints.
+func (v *video) partOf(track string) string {
+	switch {
+	case v.isCopied(track):
+		return "copy"
+	case v.rendition(track) != nil:
+		return "encode"
+	case isStage(track):
+		return "stage"
+	}
+	return track
 }
 
 func (s *Service) nowMs() int64 { return s.deps.Clock.Now().UnixMilli() }

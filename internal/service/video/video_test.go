@@ -256,7 +256,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("there is %q", keys)
 	}
 	if _, _, _, err := f.media.OpenVideo(t.Context(), alice, 0); reason(err) != "no_upload" {
-		t.Errorf("a missing upload is answered with %v", err)
+		t.Errorf("a missing upload is answered with %v, want no_upload", err)
 	}
 	if list, err := f.ListVideos(t.Context(), alice, &videov1.ListVideosRequest{}); err != nil || len(list.Videos) != 1 {
 		t.Errorf("the list is %v, %v", list, err)

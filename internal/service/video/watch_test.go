@@ -141,7 +141,7 @@ func TestWatchHistory(t *testing.T) {
 	for n := range uint64(6) {
 		f.clock.Advance(time.Second)
 		if got := f.watch(bob, n+1, 10+n+1, uint32(n+1), 0); got != "" {
-			t.Fatal(got)
+			t.Fatalf("the position was refused with %q, want success", got)
 		}
 	}
 	f.clock.Advance(time.Second)
@@ -328,7 +328,7 @@ func TestSubtitles(t *testing.T) {
 	}
 	for n := range 18 {
 		if got := f.setSubtitles(alice, 7, fmt.Sprintf("de-x-a%d", n), "x", false, hello); got != "" {
-			t.Fatal(got)
+			t.Fatalf("the subtitles were refused with %q, want success", got)
 		}
 	}
 	if got := f.setSubtitles(alice, 7, "fr", "x", false, hello); got != "too_many_subtitles" {
@@ -357,7 +357,7 @@ func TestSubtitlesAreBounded(t *testing.T) {
 	large := "WEBVTT\n" + strings.Repeat("\n00:00:01.000 --> 00:00:02.000\n"+strings.Repeat("x", 500)+"\n", 960) // 499 KiB
 	for _, language := range []string{"de", "en", "fr", "it"} {
 		if got := f.setSubtitles(alice, 7, language, "", false, large); got != "" {
-			t.Fatal(got)
+			t.Fatalf("the subtitles were refused with %q, want success", got)
 		}
 	}
 	if got := f.setSubtitles(alice, 7, "nl", "", false, large); got != "subtitles_too_large" {

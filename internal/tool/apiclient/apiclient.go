@@ -1,4 +1,4 @@
-// Package apiclient is the client of a running server that the commands for operators have: rialto import, export, backup, rank, where and id. It has the
+// Package apiclient is the client with which operators' commands call a running server: rialto import, export, backup, rank, where and id. It has the
 // flags that name a server and a key, and makes unary calls of the Connect protocol, with retries.
 //
 // A Client is safe for concurrent use.

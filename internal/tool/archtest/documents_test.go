@@ -14,7 +14,7 @@ import (
 func TestDecisionNumbersAreUnique(t *testing.T) {
 	records, err := filepath.Glob("../../../docs/decisions/[0-9]*.md")
 	if err != nil || len(records) < 70 {
-		t.Fatal(len(records), err)
+		t.Fatalf("%d decision records, want at least 70; error %v", len(records), err)
 	}
 	first := map[int]string{}
 	for _, record := range records {

@@ -56,7 +56,7 @@ func documents(t *testing.T) []string {
 		return err
 	})
 	if err != nil || len(pages) < 20 {
-		t.Fatal(len(pages), err)
+		t.Fatalf("%d pages, want at least 20; error %v", len(pages), err)
 	}
 	return pages
 }

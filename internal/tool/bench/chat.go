@@ -190,11 +190,12 @@ func (l *load) connectAll(ctx context.Context, users []*user) error {
 			return err
 		}
 		r := l.conversations[min(u/2, c.pairs)%len(l.conversations)]
-		sends := i%c.devices == 0 && (u%2 == 0 || !c.oneWay)
+		writes := c.allDevices || i%c.devices == 0
+		sends := writes && (u%2 == 0 || !c.oneWay)
 		if u >= 2*c.pairs {
 			g := (u - 2*c.pairs) / c.size
 			r = l.conversations[c.pairs+g]
-			sends = i%c.devices == 0 && (u-2*c.pairs)%c.size < c.senders
+			sends = writes && (u-2*c.pairs)%c.size < c.senders
 		}
 		r.listeners.Add(1)
 		s := &receivedConversation{conversation: r, last: r.base, from: map[uint32]*numberSet{}}

@@ -21,6 +21,7 @@ type chatConfig struct {
 	flapEvery                    time.Duration
 	duration, drain, patience    time.Duration
 	json, oneWay, whole, history bool
+	allDevices                   bool
 	seed                         uint64
 }
 
@@ -44,6 +45,7 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 	fs.DurationVar(&c.flapEvery, "flap-every", time.Minute, "how often the connection of each --flapping user breaks")
 	fs.IntVar(&c.streams, "streams", 0, "`number` of messages that bots write in parts during the load; the result compares the times with those before it")
 	fs.IntVar(&c.devices, "devices", 1, "devices of each user, each with a connection; the first writes")
+	fs.BoolVar(&c.allDevices, "all-devices", false, "all --devices of a user write. With --pairs 1 --one-way --others, it shows what a user who floods the server costs others")
 	fs.IntVar(&c.window, "window", 1, "messages that a sender has in flight")
 	fs.BoolVar(&c.whole, "whole", false, "a message counts in --window until it is delivered to all, instead of until it is acknowledged; needs a single sender in each conversation")
 	fs.IntVar(&c.rate, "rate", 0, "messages a second of all senders together, independent of the answers (open loop); replaces --window")
@@ -84,8 +86,8 @@ func (c *chatConfig) parse(args []string, errOut io.Writer) (int, bool) {
 		fmt.Fprintf(errOut, "--flapping must be 0 to %d, and at most %d for each user of --pairs, with a --flap-every of at least 1s\n", maxFlapping, maxWatched)
 	case c.streams < 0 || c.streams > maxStreams || c.streams > 0 && (c.flapping > 0 || c.others > 0):
 		fmt.Fprintf(errOut, "--streams must be 0 to %d, without --flapping and --others\n", maxStreams)
-	case c.whole && (c.rate > 0 || c.senders > 1 || c.pairs > 0 && !c.oneWay):
-		fmt.Fprintln(errOut, "--whole needs a window and a single sender in each conversation: --one-way for pairs, --senders 1 for groups")
+	case c.whole && (c.rate > 0 || c.senders > 1 || c.allDevices || c.pairs > 0 && !c.oneWay):
+		fmt.Fprintln(errOut, "--whole needs a window and a single sender in each conversation, without --all-devices: --one-way for pairs, --senders 1 for groups")
 	case c.bytes < headLength+1 || c.bytes > 100_000:
 		fmt.Fprintf(errOut, "--size must be %d to 100,000\n", headLength+1)
 	default:

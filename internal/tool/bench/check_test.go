@@ -198,7 +198,7 @@ func TestALostConnectionIsResumed(t *testing.T) {
 	}
 	for i, m := range a[0].Sends {
 		if m.ClientSeq != uint64(1002+i) || i < 3 && !proto.Equal(m, first[i+1]) {
-			t.Errorf("message %d: got %v", i, m)
+			t.Errorf("the send %d on the new connection is %v, want the client's seq %d, unchanged", i, m, 1002+i)
 		}
 	}
 	if c.resent != 4 { // and one more, which fits in the window after the first receipt
@@ -237,7 +237,7 @@ func TestResendsRespectLimits(t *testing.T) {
 		}
 	}
 	if next != 5001 || c.acked.count() != 5000 {
-		t.Errorf("got %d sent, %d acknowledged", next, c.acked.count())
+		t.Errorf("got %d as the next to send and %d acknowledged, want 5001 and 5000", next, c.acked.count())
 	}
 }
 

@@ -133,8 +133,8 @@ type client struct {
 
 	ack, delivery histogram
 	violations    violations
-	hints         uint64 // that named groups
-	presences     uint64 // of watched users
+	hints         uint64        // that named groups
+	presences     atomic.Uint64 // of watched users
 }
 
 // violations found by one client.
@@ -188,7 +188,7 @@ func (c *client) handleFrame(p []byte) error {
 				err = c.catchUp()
 			}
 		case 9:
-			c.presences++
+			c.presences.Add(1)
 		case 10:
 			err = c.hint(b)
 		case 12:

@@ -48,7 +48,7 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	if d := newEndpoints(http.DefaultClient, "http://a:1, https://b:2/"); len(d) != 2 || d[0].url != "http://a:1" || d[1].url != "https://b:2" {
-		t.Errorf("got deployment %+v", d)
+		t.Errorf("got endpoints %+v, want http://a:1 and https://b:2", d)
 	}
 }
 

@@ -90,7 +90,8 @@ func (l *feedLoad) run(ctx context.Context) (*feedResult, error) {
 	return r, l.checkAll(ctx, r)
 }
 
-// prepare makes users, follows and the first posts.
+// prepare makes users, follows and the first posts. It reads each reader's first page once, so that the load finds the windows of all built:
+// the first page of a reader who is new or returns builds one.
 func (l *feedLoad) prepare(ctx context.Context) error {
 	c := &l.config
 	texts, source, err := newCorpus(c.text, c.bytes, c.seed)
@@ -117,13 +118,19 @@ func (l *feedLoad) prepare(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	return l.deploy.inSteps(ctx, "publishing the first posts", c.authors, func(ctx context.Context, author int) error {
+	if err := l.deploy.inSteps(ctx, "publishing the first posts", c.authors, func(ctx context.Context, author int) error {
 		for range c.posts {
 			if _, err := l.publish(ctx, author); err != nil {
 				return err
 			}
 		}
 		return nil
+	}); err != nil {
+		return err
+	}
+	return l.deploy.inSteps(ctx, "reading the first pages", c.followers, func(ctx context.Context, reader int) error {
+		_, err := l.readPage(ctx, reader, 0, map[uint64]bool{})
+		return err
 	})
 }
 

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,8 @@ import (
 const (
 	// maxWatched is the largest number of users in one watch.
 	maxWatched = 500
+	// watchTime bounds how long the watchers wait for the presences of all flapping users.
+	watchTime = time.Minute
 	// maxFlapping leaves file descriptors for the pairs.
 	maxFlapping = 50_000
 )
@@ -78,6 +81,10 @@ func (l *load) measureFlapping(ctx context.Context, baseline *result) (*result, 
 	if err := l.watchFlappers(flappers); err != nil {
 		return nil, err
 	}
+	told, err := l.awaitPresences(ctx, uint64(len(flappers)))
+	if err != nil {
+		return nil, err
+	}
 	flapping, stop := context.WithCancel(ctx)
 	defer stop()
 	var breaks atomic.Uint64
@@ -93,10 +100,7 @@ func (l *load) measureFlapping(ctx context.Context, baseline *result) (*result, 
 	if err := errors.Join(err, failed); err != nil {
 		return nil, err
 	}
-	f := &flappingResult{Users: len(flappers), Breaks: breaks.Load(), Before: baseline.AckedPerS, Passed: baseline.passed()}
-	for _, c := range l.clients {
-		f.Presences += c.presences
-	}
+	f := &flappingResult{Users: len(flappers), Breaks: breaks.Load(), Before: baseline.AckedPerS, Presences: l.presences() - told, Passed: baseline.passed()}
 	if f.Before > 0 {
 		f.Ratio = r.AckedPerS / f.Before
 	}
@@ -156,6 +160,26 @@ func (l *load) watchFlappers(flappers []*flapper) error {
 		}
 	}
 	return nil
+}
+
+// presences returns how many presences the watchers have been told.
+func (l *load) presences() (told uint64) {
+	for _, c := range l.clients {
+		told += c.presences.Load()
+	}
+	return told
+}
+
+// awaitPresences waits until the watchers have the answers to their watches: these are asked for once, and are no part of what breaks cost.
+func (l *load) awaitPresences(ctx context.Context, watched uint64) (told uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, watchTime)
+	defer cancel()
+	for told = l.presences(); told < watched; told = l.presences() {
+		if err := cmp.Or(l.failure(), backoff.Sleep(ctx, 10*time.Millisecond)); err != nil {
+			return told, fmt.Errorf("%d of %d watched users are told: %w", told, watched, err)
+		}
+	}
+	return told, nil
 }
 
 // flap breaks the connections one after the other until ctx ends, each once in --flap-every, and keeps the others alive. A user whose

@@ -131,6 +131,7 @@ type stormClient struct {
 	conversation uint64 // with the other one of the pair; the first of them writes
 	missed       uint64
 	reloaded     uint64
+	isOpen       atomic.Bool // it is connected and waits for the cut, and hold pings
 }
 
 func (s *reconnectStorm) run(ctx context.Context) (*stormResult, error) {
@@ -139,9 +140,13 @@ func (s *reconnectStorm) run(ctx context.Context) (*stormResult, error) {
 		return nil, err
 	}
 	holding, stop := context.WithCancel(ctx)
-	defer stop()
 	held := make(chan error, 1)
 	go func() { held <- s.hold(holding) }() // ends before the cut
+	release := sync.OnceValue(func() error { stop(); return <-held })
+	defer func() { _ = release() }() // what it returns is returned below, unless there was another error before
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
 	before, err := s.newSenders(ctx, s.config.quiet)
 	if err != nil {
 		return nil, err
@@ -154,8 +159,7 @@ func (s *reconnectStorm) run(ctx context.Context) (*stormResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	stop()
-	if err := <-held; err != nil {
+	if err := release(); err != nil {
 		return nil, err
 	}
 	if err := s.cut(ctx); err != nil {
@@ -184,7 +188,7 @@ func (s *reconnectStorm) newSenders(ctx context.Context, duration time.Duration)
 	return l, l.prepareAll(ctx)
 }
 
-// prepare connects all clients, and gives each its events.
+// prepare makes the users and their conversations, and gives each its events.
 func (s *reconnectStorm) prepare(ctx context.Context) error {
 	users, err := s.deploy.users(ctx, s.config.connections, 1)
 	if err != nil {
@@ -192,7 +196,7 @@ func (s *reconnectStorm) prepare(ctx context.Context) error {
 	}
 	s.clients = make([]*stormClient, len(users))
 	s.deploy.progress("opening %d conversations, with %d messages each", len(users)/2, s.config.events)
-	err = each(ctx, len(users)/2, 16, func(ctx context.Context, i int) error {
+	return each(ctx, len(users)/2, 16, func(ctx context.Context, i int) error {
 		a, b := users[2*i], users[2*i+1]
 		v, err := s.deploy.pair(ctx, a, b)
 		if err != nil {
@@ -208,9 +212,10 @@ func (s *reconnectStorm) prepare(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
+}
+
+// open connects all clients. hold pings those that are connected, since this may take longer than the server waits for a frame.
+func (s *reconnectStorm) open(ctx context.Context) error {
 	s.deploy.progress("opening %d connections", len(s.clients))
 	return each(ctx, len(s.clients), 32, func(ctx context.Context, i int) error {
 		c := s.clients[i]
@@ -227,6 +232,7 @@ func (s *reconnectStorm) prepare(ctx context.Context) error {
 			}
 			have += fresh
 		}
+		c.isOpen.Store(true)
 		return nil
 	})
 }
@@ -298,7 +304,7 @@ func (c *stormClient) catchUp() (fresh, again int, err error) {
 	}
 }
 
-// hold keeps the connections alive until ctx ends.
+// hold keeps the open connections alive until ctx ends.
 func (s *reconnectStorm) hold(ctx context.Context) error {
 	ping, err := proto.Marshal(&gatewayv1.ClientFrame{Ping: &gatewayv1.Ping{}})
 	if err != nil {
@@ -306,6 +312,9 @@ func (s *reconnectStorm) hold(ctx context.Context) error {
 	}
 	for ctx.Err() == nil {
 		for _, c := range s.clients {
+			if !c.isOpen.Load() {
+				continue
+			}
 			if err := errors.Join(c.sock.net.SetDeadline(time.Now().Add(silence)), c.sock.write(ping)); err != nil {
 				return fmt.Errorf("a connection was lost before the cut: %w", err)
 			}

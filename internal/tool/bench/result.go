@@ -21,8 +21,10 @@ type result struct {
 	DeliveredPerS float64 `json:"delivered_per_s"`
 	AckP50        float64 `json:"ack_p50_ms"`
 	AckP99        float64 `json:"ack_p99_ms"`
+	AckP999       float64 `json:"ack_p999_ms"`
 	DeliveryP50   float64 `json:"delivery_p50_ms"`
 	DeliveryP99   float64 `json:"delivery_p99_ms"`
+	DeliveryP999  float64 `json:"delivery_p999_ms"`
 	Lost          uint64  `json:"lost"`
 	Duplicated    uint64  `json:"duplicated"`
 	Repeated      uint64  `json:"repeated"`
@@ -92,8 +94,8 @@ func (l *load) result(took time.Duration, acked, delivered uint64) *result {
 	}
 	r.Without = float64(l.outages.total().Microseconds()) / 1000
 	r.Nodes = l.nodes()
-	r.AckP50, r.AckP99 = ack.quantile(0.5), ack.quantile(0.99)
-	r.DeliveryP50, r.DeliveryP99 = delivery.quantile(0.5), delivery.quantile(0.99)
+	r.AckP50, r.AckP99, r.AckP999 = ack.quantile(0.5), ack.quantile(0.99), ack.quantile(0.999)
+	r.DeliveryP50, r.DeliveryP99, r.DeliveryP999 = delivery.quantile(0.5), delivery.quantile(0.99), delivery.quantile(0.999)
 	return r
 }
 
@@ -116,8 +118,8 @@ func (r *result) passed() bool {
 }
 
 func (r *result) print(out io.Writer) {
-	fmt.Fprintf(out, "acknowledged  %d (%.0f/s), p50 %.2f ms, p99 %.2f ms\n", r.Acked, r.AckedPerS, r.AckP50, r.AckP99)
-	fmt.Fprintf(out, "delivered     %d (%.0f/s), p50 %.2f ms, p99 %.2f ms\n", r.Delivered, r.DeliveredPerS, r.DeliveryP50, r.DeliveryP99)
+	fmt.Fprintf(out, "acknowledged  %d (%.0f/s), p50 %.2f ms, p99 %.2f ms, p99.9 %.2f ms\n", r.Acked, r.AckedPerS, r.AckP50, r.AckP99, r.AckP999)
+	fmt.Fprintf(out, "delivered     %d (%.0f/s), p50 %.2f ms, p99 %.2f ms, p99.9 %.2f ms\n", r.Delivered, r.DeliveredPerS, r.DeliveryP50, r.DeliveryP99, r.DeliveryP999)
 	if r.Pushed+r.Hinted > 0 {
 		fmt.Fprintf(out, "not shown     %d pushed, %d known by %d hints\n", r.Pushed, r.Hinted, r.Hints)
 	}

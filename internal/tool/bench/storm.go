@@ -39,6 +39,7 @@ func (l *load) newOthers(ctx context.Context) (*load, error) {
 		return nil, nil
 	}
 	c.pairs, c.groups, c.others, c.devices, c.rate, c.whole, c.oneWay, c.history = c.others, 0, 0, 1, perPair*c.others, false, false, false
+	c.allDevices = false
 	o := &load{config: c, deploy: newDeployment(c.url, c.key, l.deploy.printer)}
 	return o, o.prepareAll(ctx)
 }

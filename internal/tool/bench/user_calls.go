@@ -64,7 +64,11 @@ func isTemporary(err error) bool {
 	case connect.CodeUnavailable:
 		return true
 	case connect.CodeResourceExhausted:
-		return rialto.Reason(err) == "too_many_requests"
+		switch rialto.Reason(err) {
+		case "too_many_requests", "too_many_calls", "conversation_busy", "organization_busy": // the others are limits of what exists
+			return true
+		}
+		return false
 	}
 	return !connect.IsWireError(err)
 }

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/base/loopback"
 )
 
 // Limits for the start and stop of a node. They are long, because machines may be slow and databases unavailable.
@@ -101,7 +103,7 @@ func (c *Cluster) node(running context.Context, i int, settings []string) (*Node
 	var ports [3]int
 	for k := range ports {
 		var err error
-		if ports[k], err = FreePort(); err != nil {
+		if ports[k], err = loopback.FreePort(); err != nil {
 			return nil, err
 		}
 	}

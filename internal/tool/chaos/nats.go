@@ -22,6 +22,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/base/loopback"
 )
 
 // NATS is a private cluster of three standard servers with a user, a password and TLS. Proxies are between Rialto's nodes and each
@@ -59,7 +61,7 @@ func (e *Engines) openNATS(ctx, running context.Context, dir string) error {
 	for k := range copies {
 		s := &natsServer{program: program, config: filepath.Join(dir, fmt.Sprintf("nats%d.conf", k+1)), log: filepath.Join(dir, fmt.Sprintf("nats%d.log", k+1))}
 		for _, port := range []*int{&s.port, &s.peers} {
-			if *port, err = FreePort(); err != nil {
+			if *port, err = loopback.FreePort(); err != nil {
 				return err
 			}
 		}

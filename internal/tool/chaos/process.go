@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,21 +34,6 @@ func build(ctx context.Context, path, program string, flags ...string) error {
 		return fmt.Errorf("building %s: %w: %s", program, err, out)
 	}
 	return nil
-}
-
-// Ports that systems give to no outgoing connection by themselves: a free one of those could be taken before a server listens on it.
-const firstPort, endOfPorts = 12_000, 32_000
-
-// FreePort returns a loopback port that is free at the moment, and will not be taken for an outgoing connection.
-func FreePort() (port int, err error) {
-	for range 100 {
-		port = firstPort + rand.IntN(endOfPorts-firstPort)
-		var l net.Listener
-		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			return port, l.Close()
-		}
-	}
-	return 0, err
 }
 
 // Process is a server that can be killed and started again with the same arguments. It ends with this process. It is safe for concurrent

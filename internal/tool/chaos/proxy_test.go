@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/loopback"
 	"github.com/rialto-im/rialto/internal/tool/chaos"
 )
 
@@ -157,7 +158,7 @@ func TestResetAndRefuse(t *testing.T) {
 
 // The proxy skips a server that does not answer.
 func TestProxySkipsADeadServer(t *testing.T) {
-	port, err := chaos.FreePort()
+	port, err := loopback.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
-// Package exporter exports everything of a running deployment in the interchange format. It is a client of InterchangeService.
+// Package exporter exports all data of a running deployment in the interchange format. It is a client of InterchangeService.
 //
-// An export is resumable: after each page it writes where it is to a file of the directory. What is written meanwhile is in the export if its page comes
-// later; an export is no snapshot, as a backup is.
+// An export is resumable: after each page it stores its position in a file of the directory. Unlike a backup, an export is no snapshot: data that is written
+// meanwhile is in the export only if its page comes later.
 package exporter
 
 import (
@@ -117,7 +117,16 @@ func Run(ctx context.Context, o Options) (_ *interchangefile.Manifest, err error
 	if err != nil {
 		return nil, err
 	}
-	return m, errors.Join(os.Remove(filepath.Join(o.Dir, stateFile)), os.Remove(filepath.Join(o.Dir, idsFile)))
+	return m, removeState(o.Dir)
+}
+
+// removeState removes what an export needs to continue, with what one that was killed has left of it.
+func removeState(dir string) error {
+	names, err := filepath.Glob(filepath.Join(dir, stateFile+".new-*"))
+	for _, name := range append(names, filepath.Join(dir, stateFile), filepath.Join(dir, idsFile)) {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
 }
 
 func (x *export) readState() error {

@@ -95,7 +95,7 @@ func TestNextPrintsUniqueIDs(t *testing.T) {
 	for _, scheme := range idservice.Schemes() {
 		if scheme == idservice.SchemeRedis { // a data directory has no Redis server
 			if _, errOut, code := s.run("next", "--scheme", scheme); code != 1 || !strings.Contains(errOut, "ids.redis") {
-				t.Errorf("%d, %s", code, errOut)
+				t.Errorf("next --scheme redis without a server: got exit code %d, %s, want 1, and the setting ids.redis", code, errOut)
 			}
 			continue
 		}
@@ -180,21 +180,21 @@ func TestTagCommands(t *testing.T) {
 	s := newShell(t)
 	s.lines("tag", "put", "bills", "--scheme", "rule", "--prefix", "INV-", "--digits", "4", "--description", "of the shop")
 	if got := s.lines("next", "--tag", "bills", "--count", "2"); !slices.Equal(got, []string{"INV-0001", "INV-0002"}) {
-		t.Errorf("%v", got)
+		t.Errorf("the ids of the rule are %v, want INV-0001 and INV-0002", got)
 	}
 	if got := s.lines("explain", "INV-0002", "--data", "here"); got[0] != "rule" || !slices.Contains(got, "  number         2") || !slices.Contains(got, "  tag            bills") {
-		t.Errorf("%v", got)
+		t.Errorf("explain of INV-0002 printed %v, want rule, its number and its tag", got)
 	}
 	if got := s.lines("tag", "list"); len(got) != 11 || !strings.HasPrefix(got[1], "bills ") || !strings.HasSuffix(got[1], "of the shop") {
-		t.Errorf("%v", got)
+		t.Errorf("tag list printed %v, want bills and ten built-in tags", got)
 	}
 	var list struct{ Tags []struct{ Name string } }
 	if err := json.Unmarshal([]byte(s.lines("tag", "list", "--json")[0]), &list); err != nil || len(list.Tags) != 10 {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("tag list --json printed %v, %v, want 10 tags", list, err)
 	}
 	s.lines("tag", "delete", "bills")
 	if _, errOut, code := s.run("next", "--tag", "bills"); code != 1 || !strings.Contains(errOut, "no tag") {
-		t.Errorf("%d, %s", code, errOut)
+		t.Errorf("next of a deleted tag: got exit code %d, %s, want 1 and no tag", code, errOut)
 	}
 }
 
@@ -259,21 +259,21 @@ func TestCommandsUseAServer(t *testing.T) {
 		t.Errorf("got %d ids, want 20001", len(ids))
 	}
 	if got := s.lines(with("next", "--scheme", "uuidv7")...); len(got[0]) != 36 {
-		t.Errorf("%v", got)
+		t.Errorf("next --scheme uuidv7 printed %v, want 36 characters", got)
 	}
 	var explained struct{ Readings []struct{ Scheme string } }
 	if err := json.Unmarshal([]byte(s.lines(with("explain", "77", "--json")...)[0]), &explained); err != nil || len(explained.Readings) != 5 {
-		t.Errorf("%v, %v", explained, err)
+		t.Errorf("explain 77 --json printed %v, %v, want 5 readings", explained, err)
 	}
 	if got := s.lines(with("tag", "list")...); len(got) != 11 {
-		t.Errorf("%v", got)
+		t.Errorf("tag list of the server printed %v, want 11 lines", got)
 	}
 	s.lines(with("tag", "delete", "orders")...)
 	if _, errOut, code := s.run(with("next", "--tag", "orders")...); code != 1 || !strings.Contains(errOut, "no tag") {
-		t.Errorf("%d, %s", code, errOut)
+		t.Errorf("next of a deleted tag of the server: got exit code %d, %s, want 1 and no tag", code, errOut)
 	}
 	if _, errOut, code := s.run("next", "--scheme", "segment", "--url", server.URL, "--key", "rk_bad"); code != 1 || errOut != "rialto id next: the server does not accept this key; make one with: rialto admin key create --name NAME\n" {
-		t.Errorf("%d, %s", code, errOut)
+		t.Errorf("a key that the server does not accept: got exit code %d, %s, want 1, and how to make a key", code, errOut)
 	}
 	if s.opened != 0 {
 		t.Error("a command opened a directory")
@@ -292,7 +292,7 @@ func rows(t *testing.T, out, errOut string, code int, names ...string) {
 		}
 	}
 	if err := json.Unmarshal([]byte(out), &result); err != nil || code != 0 || !strings.Contains(errOut, "measuring") {
-		t.Fatalf("%d, %v, %s, %s", code, err, out, errOut)
+		t.Fatalf("exit code %d, error %v; want 0 and JSON: output %s, errors %s", code, err, out, errOut)
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(result.Rows, func(r struct {
@@ -311,6 +311,6 @@ func TestBenchMeasuresEachRow(t *testing.T) {
 	out, errOut, code := newShell(t).run("bench", "--duration", "3ms", "--keys", "200000", "--json")
 	rows(t, out, errOut, code, "I1", "I2", "I3", "I4", "I6")
 	if out, _, code := newShell(t).run("bench", "--duration", "1ms", "--keys", "1000"); code != 0 || !strings.Contains(out, "ns each") {
-		t.Errorf("%d, %s", code, out)
+		t.Errorf("bench: got exit code %d, %s, want 0, and times of each id", code, out)
 	}
 }

@@ -282,7 +282,20 @@ func TestOpenIM(t *testing.T) {
 		"msg.json": block(msg(3, 101, "m1", "u1", "", "g", `{"content":"hello"}`, ""), msg(3, 114, "m2", "u2", "", "g", `{"text":"answer","quoteMessage":{"clientMsgID":"m1"}}`, ""), `{"msg":null}`,
 			msg(3, 102, "m3", "u1", "", "g", `{"sourcePicture":{"url":"http://f/1"}}`, ""), msg(3, 1501, "m4", "u1", "", "g", `{}`, ""), msg(3, 110, "m5", "u1", "", "g", `{"data":"x"}`, "")) +
 			block(msg(1, 101, "m6", "u2", "u1", "", `{"content":"secret"}`, `,"revoke":{"user_id":"u2","time":1}`), msg(3, 101, "m7", "u1", "", "unknown", `{"content":"lost"}`, "")),
+		"friend.json": `{"owner_user_id":"u1","friend_user_id":"u2","remark":"Second"}` + "\n" + `{"owner_user_id":"u2","friend_user_id":"u1"}` + "\n" + `{"owner_user_id":"u1","friend_user_id":"u3"}` + "\n",
+		"black.json":  `{"owner_user_id":"u2","block_user_id":"u1"}` + "\n" + `{"owner_user_id":"u2","block_user_id":"gone"}` + "\n",
 	}))
+	relations := []string{}
+	must(t, c.Relations(func(r *interchangefile.Relation) error {
+		relations = append(relations, fmt.Sprintf("%+v", *r))
+		return nil
+	}))
+	equal(t, "relations", relations, []string{fmt.Sprintf("%+v", interchangefile.Relation{Owner: "u2", Other: "u1", Blocked: true}),
+		fmt.Sprintf("%+v", interchangefile.Relation{Owner: "u1", Other: "u2", Friend: true, Remark: "Second"}), fmt.Sprintf("%+v", interchangefile.Relation{Owner: "u2", Other: "u1", Friend: true})})
+	matches(t, "skipped relations", c.reasons("relation"), "black.json:2: it is not of two users of the export: u2 gone", "friend.json:3: the other one has removed the friend: u3")
+	if n := c.Manifest.Counts.Relations; n != 3 {
+		t.Errorf("%d relations are counted", n)
+	}
 	equal(t, "group", c.lines("sg_g"), []string{"role u2>", "text u1> hello", "text u2>m1 answer", "text u1> [picture] http://f/1", "custom u1> openim/110"})
 	equal(t, "one-to-one", c.lines(`direct:["u1" "u2"]`), []string{"recalled u2>"})
 	if g := c.conversations["sg_g"]; g.Owner != "u2" || !slices.Equal(g.Members, []string{"u1"}) || g.CreatedMs != 1_600_000_000_000 {

@@ -12,13 +12,18 @@ import (
 // milliseconds since 1970.
 type number int64
 
+// numberDepth is how many objects are around a number: {"$date": {"$numberLong": "1"}}. Each is read again for the one within it.
+const numberDepth = 2
+
 // UnmarshalJSON reads one.
-func (n *number) UnmarshalJSON(b []byte) error {
+func (n *number) UnmarshalJSON(b []byte) error { return n.read(b, numberDepth) }
+
+func (n *number) read(b []byte, depth int) error {
 	text := strings.TrimSpace(string(b))
 	if text == "null" {
 		return nil
 	}
-	if strings.HasPrefix(text, "{") {
+	if strings.HasPrefix(text, "{") && depth > 0 {
 		var form struct {
 			Long *json.RawMessage `json:"$numberLong"`
 			Int  *json.RawMessage `json:"$numberInt"`
@@ -29,10 +34,10 @@ func (n *number) UnmarshalJSON(b []byte) error {
 		}
 		for _, inner := range []*json.RawMessage{form.Long, form.Int, form.Date} {
 			if inner != nil {
-				return n.UnmarshalJSON(*inner)
+				return n.read(*inner, depth-1)
 			}
 		}
-		return fmt.Errorf("%s is no number", text)
+		return fmt.Errorf("%.100s is no number", text)
 	}
 	text = strings.Trim(text, `"`)
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
@@ -47,5 +52,5 @@ func (n *number) UnmarshalJSON(b []byte) error {
 		*n = number(v)
 		return nil
 	}
-	return fmt.Errorf("%q is no number", text)
+	return fmt.Errorf("%.100q is no number", text)
 }

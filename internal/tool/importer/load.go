@@ -1,7 +1,7 @@
 // Package importer loads a directory in the interchange format into a running deployment, and converts the exports of other chat servers to that format. It
 // is a client of InterchangeService.
 //
-// A load is resumable: after each batch it writes where it is to a file of the directory. A batch that was interrupted is sent again, and the server
+// A load is resumable: after each batch it stores its position in a file of the directory. A batch that was interrupted is sent again, and the server
 // stores nothing twice.
 package importer
 
@@ -346,6 +346,9 @@ func (l *loader) batch(ctx context.Context, c *interchangefile.Conversation, con
 				l.at.Ambiguous++
 			}
 			l.account(sent[i], r.Reason, r.Message)
+			if r.LostReply && r.Reason == "" {
+				l.at.Report.Altered["message: reply"]++
+			}
 		}
 	}
 	l.resumed, l.at.Sending = false, false

@@ -31,6 +31,18 @@ type openIMMember struct {
 	Level number `json:"role_level"` // 100 is the owner, 60 an admin
 }
 
+type openIMFriend struct {
+	Owner  string `json:"owner_user_id"`
+	Friend string `json:"friend_user_id"`
+	Remark string `json:"remark"`
+	where  string
+}
+
+type openIMBlocked struct {
+	Owner   string `json:"owner_user_id"`
+	Blocked string `json:"block_user_id"`
+}
+
 type openIMBlock struct {
 	Doc  string `json:"doc_id"`
 	Msgs []struct {
@@ -88,7 +100,7 @@ type openIM struct {
 }
 
 // OpenIM converts the collections user, group, group_member and msg of OpenIM's database, as mongoexport writes them: user.json and so on, a document on
-// each line.
+// each line. The collections friend and black may be missing.
 func OpenIM(w *interchangefile.Writer, name string) (err error) {
 	src, err := openSource(w, name)
 	if err != nil {
@@ -99,6 +111,9 @@ func OpenIM(w *interchangefile.Writer, name string) (err error) {
 	if err := readLines(src, w, "user.json", "user", func(_ string, u *openIMUser) error {
 		return w.User(interchangefile.User{ID: u.ID, Name: cmp.Or(u.Name, u.ID)})
 	}); err != nil {
+		return err
+	}
+	if err := o.relations(); err != nil {
 		return err
 	}
 	owners, members := map[string]string{}, map[string][]string{}
@@ -132,11 +147,42 @@ func OpenIM(w *interchangefile.Writer, name string) (err error) {
 	return readLines(src, w, "msg.json", "message", o.block)
 }
 
+// relations converts blocks and friendships. In OpenIM a user who removes a friend stays one of the other: a friendship that only one of the two has is over.
+func (o *openIM) relations() error {
+	err := readLines(o.source, o.w, "black.json", "relation", func(where string, b *openIMBlocked) error {
+		return o.w.Relation(where, interchangefile.Relation{Owner: b.Owner, Other: b.Blocked, Blocked: true})
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var list []*openIMFriend
+	has := map[[2]string]bool{}
+	err = readLines(o.source, o.w, "friend.json", "relation", func(where string, f *openIMFriend) error {
+		f.where = where
+		list, has[[2]string{f.Owner, f.Friend}] = append(list, f), true
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, f := range list {
+		if !has[[2]string{f.Friend, f.Owner}] {
+			err = o.w.Skip("relation", f.where, "the other one has removed the friend: "+f.Friend)
+		} else {
+			err = o.w.Relation(f.where, interchangefile.Relation{Owner: f.Owner, Other: f.Friend, Friend: true, Remark: f.Remark})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // readLines calls f with each document of a file of JSON lines. A file that is missing is an error, since an export without it is not complete.
 func readLines[T any](s *source, w *interchangefile.Writer, name, kind string, f func(where string, v *T) error) error {
 	file, err := s.open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is missing in the export", name)
+		return fmt.Errorf("%s is missing in the export: %w", name, err)
 	}
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
 // Package interchangefile reads and writes the interchange format (docs/formats/interchange.md): a directory with users, conversations, messages and files
-// of a chat server, whichever that is. rialto export writes it, and rialto import loads it; what comes from other servers is converted to it first.
+// of any chat server. rialto export writes it, and rialto import loads it. Exports of other servers are converted to it first.
 //
 // Memory is bounded: lists of users and conversations are read line by line, and messages are sorted on disk. Values are for one goroutine.
 package interchangefile

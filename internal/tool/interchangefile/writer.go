@@ -46,10 +46,12 @@ type Writer struct {
 	order  sorter
 	users  *lineWriter
 	known  map[string]struct{} // users
-	files  *lineWriter
-	skip   *lineWriter
-	counts Counts
-	skips  map[string]int64
+	// relations of users.
+	relations *lineWriter
+	files     *lineWriter
+	skip      *lineWriter
+	counts    Counts
+	skips     map[string]int64
 	// fileBytes are those of all files; mostFileBytes bounds them unless it is 0.
 	fileBytes, mostFileBytes int64
 
@@ -66,7 +68,7 @@ func Create(ctx context.Context, dir, source string, now time.Time) (w *Writer, 
 		return nil, err
 	}
 	w = &Writer{ctx: ctx, dir: dir, source: source, now: now, order: sorter{dir: dir, most: sortBytes}, known: map[string]struct{}{}, skips: map[string]int64{}, index: map[string]uint64{}}
-	for name, to := range map[string]**lineWriter{usersFile: &w.users, filesFile: &w.files, skippedFile: &w.skip} {
+	for name, to := range map[string]**lineWriter{usersFile: &w.users, relationsFile: &w.relations, filesFile: &w.files, skippedFile: &w.skip} {
 		if *to, err = createLines(dir, name); err != nil {
 			return nil, err
 		}
@@ -112,6 +114,19 @@ func (w *Writer) User(u User) error {
 	w.counts.Users++
 	u.Name = oneLine(u.Name, 64)
 	return w.users.write(u)
+}
+
+// Relation adds what a user has set about another. Both were added before. Where names its place in the source.
+func (w *Writer) Relation(where string, r Relation) error {
+	if r.Owner, r.Other = shortID(r.Owner), shortID(r.Other); r.Owner == r.Other || !w.HasUser(r.Owner) || !w.HasUser(r.Other) {
+		return w.Skip("relation", where, "it is not of two users of the export: "+r.Owner+" "+r.Other)
+	}
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	r.Remark = oneLine(r.Remark, 64)
+	w.counts.Relations++
+	return w.relations.write(r)
 }
 
 // ensure adds a user whom the source names and does not describe.
@@ -328,7 +343,7 @@ func (w *Writer) Close() (*Manifest, error) {
 	if err == nil {
 		err = writeNone(w.dir)
 	}
-	if err = errors.Join(err, entries.close(), w.users.close(), w.files.close(), w.skip.close()); err != nil {
+	if err = errors.Join(err, entries.close(), w.users.close(), w.relations.close(), w.files.close(), w.skip.close()); err != nil {
 		return nil, err
 	}
 	return writeManifest(w.dir, Manifest{Source: w.source, CreatedMs: w.now.UnixMilli(), Counts: w.counts, Skipped: w.skips})
@@ -351,7 +366,7 @@ func (w *Writer) count(c *Conversation, e *Entry) {
 }
 
 // notConverted are the files of what the converters do not carry.
-var notConverted = []string{relationsFile, videosFile, postsFile, commentsFile, likesFile}
+var notConverted = []string{videosFile, postsFile, commentsFile, likesFile}
 
 // writeNone writes files without lines.
 func writeNone(dir string) error {

@@ -3,6 +3,7 @@ package move
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
@@ -36,6 +37,11 @@ func checkEmpty(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
+	if _, err := s.log.Checkpoint(ctx, 0); errors.Is(err, timeline.ErrMoving) {
+		return fmt.Errorf("the timelines in the keyspace %s were moved to PostgreSQL, or such a move is not complete; give another keyspace", o.Cassandra.Keyspace)
+	} else if err != nil {
+		return err
+	}
 	for _, kind := range timeline.Kinds {
 		keys, err := s.log.Keys(ctx, kind, 0, 1)
 		if err != nil {

@@ -67,6 +67,8 @@ type mover struct {
 	target *target
 	count  *rows
 	report *Report
+	// countersAhead: the source's highest counter of a device may be that of an entry that was never stored.
+	countersAhead bool
 }
 
 // Run moves what is not moved yet, and compares both sides. The report lists the differences; an error means that the move could not finish.

@@ -36,7 +36,7 @@ func TestMovedDataIsEqual(t *testing.T) {
 	want, before := ofDirectory(t, dir), fingerprint(t, dir)
 	r := completed(t, Options{Data: dir, Postgres: address, Say: t.Logf})
 	if r.Tables != 8 || r.Entries == 0 || r.Posts == 0 || r.Tokens == 0 || r.Records == 0 || len(r.Notes) != 1 {
-		t.Errorf("%+v", r)
+		t.Errorf("the report is %+v, want 8 tables, a note, and some of each kind", r)
 	}
 	after := fingerprint(t, dir)
 	delete(after, "/"+markerFile)
@@ -49,13 +49,13 @@ func TestMovedDataIsEqual(t *testing.T) {
 
 	c := session(t, address)
 	if got := lines(t, c, `SELECT id || ' ' || name || ' ' || open || ' ' || coalesce(seen::TEXT, 'none') || ' ' || late FROM things ORDER BY id LIMIT 2`); !slices.Equal(got, []string{"-50 名 0 '\"\\ \t true \\x0000ff ", "-49 名 1 '\"\\ \t false none z"}) {
-		t.Errorf("%q", got)
+		t.Errorf("the rows of things are %q", got)
 	}
 	if got := lines(t, c, `SELECT kind || ' ' || number || ' ' || mark FROM idgen_leases ORDER BY kind, number`); !slices.Equal(got, []string{"message 12 1234567", "message 13 1234567", "message 14 1234567", "message 15 1234567", "record 3 77"}) {
-		t.Errorf("%q", got)
+		t.Errorf("the leases are %q", got)
 	}
 	if got := lines(t, c, `SELECT indexname::TEXT FROM pg_indexes WHERE schemaname = current_schema() AND tablename = 'things' ORDER BY 1`); !slices.Equal(got, []string{"things_late", "things_name_key", "things_open", "things_pkey"}) {
-		t.Errorf("%q", got)
+		t.Errorf("the indexes of things are %q", got)
 	}
 	if got := lines(t, c, `INSERT INTO outbox (owner, body) VALUES (1, '') RETURNING n::TEXT`); got[0] != "101" {
 		t.Errorf("got next number %s", got[0])
@@ -129,7 +129,7 @@ func TestInterruptedMoveResumes(t *testing.T) {
 				t.Fatal(err)
 			default:
 				if len(r.Differences) > 0 || r.Files != 40 {
-					t.Fatalf("%+v", r)
+					t.Fatalf("the report is %+v, want no difference and 40 files", r)
 				}
 				ended = true
 			}
@@ -207,7 +207,7 @@ func TestDifferencesAreReported(t *testing.T) {
 	must(t, Undo(dir))
 	o.VerifyOnly = false
 	if r, err := Run(t.Context(), o); err != nil || len(r.Differences) == 0 || CheckSource(dir) != nil {
-		t.Errorf("%+v, %v, %v", r, err, CheckSource(dir))
+		t.Errorf("the report is %+v, error %v; want differences, and a directory that is not marked: %v", r, err, CheckSource(dir))
 	}
 }
 
@@ -218,7 +218,7 @@ func TestUnsafeMovesAreRefused(t *testing.T) {
 	refused := func(what string, o Options, named string) {
 		t.Helper()
 		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), named) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: error %v, want one that contains %q", what, err, named)
 		}
 	}
 	o := Options{Data: dir, Postgres: address}

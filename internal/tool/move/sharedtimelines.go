@@ -11,16 +11,17 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rialto-im/rialto/internal/engine/timeline/cassandralog"
-	"github.com/rialto-im/rialto/internal/engine/timeline/pglog"
 )
 
-// TimelinesOptions are those of a move of the timelines from PostgreSQL to Cassandra.
+// TimelinesOptions are those of a move of the timelines from PostgreSQL to Cassandra, or back.
 type TimelinesOptions struct {
-	// Postgres is the address of the nodes' database, which has the timelines.
+	// Postgres is the address of the nodes' database, which has the timelines, or receives them.
 	Postgres string
-	// Cassandra receives them.
+	// Cassandra receives them, or has them.
 	Cassandra cassandralog.Options
-	// Setting is what the nodes agree on, in the database, as the place of the timelines after the move.
+	// Back: from Cassandra to PostgreSQL.
+	Back bool
+	// Setting is what the nodes agree on, in the database, as the place of the timelines while they are in Cassandra.
 	Setting string
 	// Say is called with the next step; nil discards.
 	Say func(format string, args ...any)
@@ -29,38 +30,60 @@ type TimelinesOptions struct {
 	// Logger of the engines; nil discards.
 	Logger *slog.Logger
 
-	// interrupt is called before and after each commit, and its error ends the move. sink replaces Cassandra. Only tests set them.
+	// interrupt is called before and after each commit, and its error ends the move. sink replaces Cassandra as the target, freezer as the source. Only tests
+	// set them.
 	interrupt func(point string) error
 	sink      sink
+	freezer   freezer
 }
+
+// InPostgreSQL is what the nodes agree on as the place of the timelines while they are in their database.
+const InPostgreSQL = "PostgreSQL"
 
 // timelineMove moves timelines between engines that several nodes share. Its state is a row in their database:
 //
-//	no row      servers write the log in PostgreSQL
+//	no row      servers write the log where they agree that it is
 //	began       the log is frozen: nobody writes it, in whatever process. It is copied and compared, by any number of runs
-//	ended       the log is retired: nobody can use it, and nodes have agreed on Cassandra
-//
-// Each transition is one transaction together with the change of the log.
+//	aborting    the copy is given up
+//	ended       the log is retired: nobody can use it, and nodes have agreed on the target
 type timelineMove struct {
 	mover
-	options TimelinesOptions
+	options   TimelinesOptions
+	direction direction
+	// from and to are the places of the timelines before and after the move. prefix begins the names of its parts in move_parts, which may have those of a directory.
+	from, to, prefix string
 	// run is the id of this run. The row has that of the latest one, which each transaction compares: a run that was suspended while the move was ended and another one began changes nothing any more.
 	run string
-	// pool is for the source and the state. Exports have a connection each while others read, so it has more than parallel.
+	// pool is for the state, and for timelines in PostgreSQL. Exports have a connection each while others read, so it has more than parallel.
 	pool *pgxpool.Pool
 }
 
-// timelinePart begins the names of the parts of such a move in move_parts, which may have those of a directory.
-const timelinePart = "to cassandra/"
+// direction is what depends on the engine that is left.
+type direction interface {
+	// check returns why a move cannot begin.
+	check(ctx context.Context) error
+	// begin is the transaction with which a move begins; insert adds its row.
+	begin(ctx context.Context, insert func(tx pgx.Tx) error) error
+	// freeze makes sure that the log is frozen, in each run.
+	freeze(ctx context.Context) error
+	// openSink opens the target.
+	openSink(ctx context.Context) (sink, error)
+	// end is the transaction that makes the target the place of the timelines; finish changes the move's row, and the target. The epoch of streams stays, because
+	// nothing was lost: devices continue where they are.
+	end(ctx context.Context, finish func(tx pgx.Tx) error) error
+	// abort makes the log as it was; remove removes the move's row and its positions.
+	abort(ctx context.Context, remove func(tx pgx.Tx) error) error
+}
 
 const createTimelineMove = `
 CREATE TABLE IF NOT EXISTS move_parts (name TEXT PRIMARY KEY, place BYTEA, moved BIGINT NOT NULL DEFAULT 0, done BOOLEAN NOT NULL DEFAULT FALSE);
 CREATE TABLE IF NOT EXISTS timeline_moves (target TEXT PRIMARY KEY, began TIMESTAMPTZ NOT NULL DEFAULT now(), ended TIMESTAMPTZ);
-ALTER TABLE timeline_moves ADD COLUMN IF NOT EXISTS run TEXT NOT NULL DEFAULT ''`
+ALTER TABLE timeline_moves ADD COLUMN IF NOT EXISTS run TEXT NOT NULL DEFAULT '';
+ALTER TABLE timeline_moves ADD COLUMN IF NOT EXISTS aborting BOOLEAN NOT NULL DEFAULT FALSE`
 
-// RunTimelines moves the timelines of running servers from PostgreSQL to Cassandra. From its beginning until the servers run with Cassandra, or
+// RunTimelines moves the timelines of running servers. From its beginning until the servers run with the target, or
 // until AbortTimelines, they serve reads and refuse writes. A run that was interrupted is continued by the next one. The report lists the
-// differences; if there are any, or after an error, the timelines are still in PostgreSQL, and frozen.
+// differences; if there are any, or after an error, the timelines are where they were, and frozen.
 func RunTimelines(ctx context.Context, o TimelinesOptions) (_ *Report, err error) {
 	m, err := openTimelineMove(ctx, o)
 	if err != nil {
@@ -70,11 +93,11 @@ func RunTimelines(ctx context.Context, o TimelinesOptions) (_ *Report, err error
 	if err := m.begin(ctx); err != nil {
 		return nil, err
 	}
-	if err := m.openSink(ctx); err != nil {
+	if m.target.sink, err = m.direction.openSink(ctx); err != nil {
 		return nil, err
 	}
 	m.Say("counting rows to move …")
-	parts, err := m.timelineParts(ctx, timelinePart)
+	parts, err := m.timelineParts(ctx, m.prefix)
 	if err == nil {
 		err = m.readStates(ctx, parts)
 	}
@@ -93,55 +116,85 @@ func RunTimelines(ctx context.Context, o TimelinesOptions) (_ *Report, err error
 	if err != nil || len(m.report.Differences) > 0 {
 		return m.report, err
 	}
-	return m.report, m.end(ctx)
+	m.Say("switching to the copy …")
+	return m.report, m.direction.end(ctx, func(tx pgx.Tx) error {
+		if err := m.checkRun(ctx, tx); err != nil {
+			return err
+		}
+		if err := m.target.sink.end(ctx, tx, m.source.epoch, m.source.restored); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE timeline_moves SET ended = now() WHERE run = $1`, m.run); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `INSERT INTO cluster_settings (name, value) VALUES ('timelines', $1) ON CONFLICT (name) DO UPDATE SET value = $1`, m.to); err != nil {
+			return err
+		}
+		return m.interrupt("switch")
+	})
 }
 
-// AbortTimelines ends a move that is not complete: servers write the log in PostgreSQL again, as if nothing had happened. What was
-// copied stays in the target.
+// AbortTimelines ends a move that is not complete: servers write the log where it was, as if nothing had happened. What was
+// copied to Cassandra stays there.
 func AbortTimelines(ctx context.Context, o TimelinesOptions) (err error) {
 	m, err := openTimelineMove(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.close()) }()
-	target, ended, err := m.state(ctx)
+	s, err := m.state(ctx)
 	switch {
 	case err != nil:
 		return err
-	case target == "":
+	case s.target == "" || s.ended != nil && s.target == m.from:
 		return errors.New("no move of the timelines has begun")
-	case ended != nil:
-		return errMoved(target, *ended)
+	case s.ended != nil:
+		return errMoved(s)
+	case s.target != m.to:
+		return m.errOther(s)
 	}
 	if err := m.takeOver(ctx); err != nil {
 		return err
 	}
-	return pglog.LockTables(ctx, m.pool, func(tx pgx.Tx) error {
+	return m.direction.abort(ctx, func(tx pgx.Tx) error {
 		if err := m.checkRun(ctx, tx); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `DELETE FROM timeline_moves WHERE ended IS NULL`); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM move_parts WHERE name LIKE $1 || '%'`, timelinePart); err != nil {
-			return err
-		}
-		return pglog.Unfreeze(ctx, tx)
+		return m.forgetParts(ctx, tx)
 	})
 }
 
-func errMoved(target string, ended time.Time) error {
-	return fmt.Errorf("the timelines were moved to %s on %s", target, ended.UTC().Format(time.RFC3339))
+// forgetParts removes the positions of a move in this direction.
+func (m *timelineMove) forgetParts(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `DELETE FROM move_parts WHERE name LIKE $1 || '%'`, m.prefix)
+	return err
+}
+
+func errMoved(s timelineState) error {
+	return fmt.Errorf("the timelines were moved to %s on %s", s.target, s.ended.UTC().Format(time.RFC3339))
+}
+
+func (m *timelineMove) errOther(s timelineState) error {
+	return fmt.Errorf("a move to %s has begun, not to %s: continue it with the same target, or end it with --abort", s.target, m.to)
 }
 
 func openTimelineMove(ctx context.Context, o TimelinesOptions) (_ *timelineMove, err error) {
-	m := &timelineMove{options: o, mover: mover{report: &Report{}, Options: Options{Postgres: o.Postgres, Say: o.Say, Batch: o.Batch, Logger: o.Logger, interrupt: o.interrupt}}}
-	if o.sink == nil {
+	m := &timelineMove{options: o, from: InPostgreSQL, to: o.Setting, prefix: "to cassandra/",
+		mover: mover{report: &Report{}, Options: Options{Postgres: o.Postgres, Say: o.Say, Batch: o.Batch, Logger: o.Logger, interrupt: o.interrupt}}}
+	if o.Back {
+		m.from, m.to, m.prefix = o.Setting, InPostgreSQL, "from cassandra/"
+	} else if o.sink == nil {
 		m.Cassandra = &o.Cassandra
 	}
 	m.defaults()
 	m.run = rand.Text()
 	m.target = &target{options: m.Options, called: "the database with the timelines", guard: m.checkRun}
+	if o.Back {
+		m.target.called = "the nodes' database"
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, m.close())
@@ -153,12 +206,10 @@ func openTimelineMove(ctx context.Context, o TimelinesOptions) (_ *timelineMove,
 	if m.pool, err = pgxpool.NewWithConfig(ctx, m.target.config); err != nil {
 		return nil, err
 	}
-	log := pglog.OpenFrozen(m.pool)
-	m.source = &source{log: frozenLog{log}}
-	if m.source.epoch, m.source.restored, err = log.Epochs(ctx); err != nil {
-		return nil, fmt.Errorf("the timelines in %s: has a server run there? %w", m.target.name(), err)
+	if o.Back {
+		return m, m.openToPostgres(ctx)
 	}
-	return m, nil
+	return m, m.openToCassandra(ctx)
 }
 
 var errOtherRun = errors.New("this run was suspended, and another one has ended the move or continued it meanwhile")
@@ -184,92 +235,69 @@ func (m *timelineMove) checkRun(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// frozenLog is a log in PostgreSQL whose connections are the move's.
-type frozenLog struct{ *pglog.Frozen }
-
-func (frozenLog) Close() error { return nil }
-
-func (m *timelineMove) close() error {
+func (m *timelineMove) close() (err error) {
+	if m.source != nil {
+		err = m.source.close()
+	}
 	if m.pool != nil {
 		m.pool.Close()
 	}
-	return m.target.close()
+	return errors.Join(err, m.target.close())
 }
 
-// state returns the target of the move, "" if there is none, and when it ended, nil if it has not.
-func (m *timelineMove) state(ctx context.Context) (target string, ended *time.Time, err error) {
+// timelineState is the row of the latest move; target is "" if there is none.
+type timelineState struct {
+	target   string
+	ended    *time.Time
+	aborting bool
+}
+
+func (m *timelineMove) state(ctx context.Context) (s timelineState, err error) {
 	var there bool
 	if err := m.pool.QueryRow(ctx, `SELECT to_regclass('timeline_moves') IS NOT NULL`).Scan(&there); err != nil || !there {
-		return "", nil, err
+		return s, err
 	}
-	err = m.pool.QueryRow(ctx, `SELECT target, ended FROM timeline_moves`).Scan(&target, &ended)
+	// The column aborting may not exist yet.
+	err = m.pool.QueryRow(ctx, `SELECT target, ended, coalesce((to_jsonb(m) ->> 'aborting')::BOOLEAN, false) FROM timeline_moves m`).Scan(&s.target, &s.ended, &s.aborting)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return "", nil, nil
+		err = nil
 	}
-	return target, ended, err
+	return s, err
 }
 
-// begin freezes the log, unless an earlier run has.
+// begin begins the move, or continues that of an earlier run.
 func (m *timelineMove) begin(ctx context.Context) error {
-	target, ended, err := m.state(ctx)
+	s, err := m.state(ctx)
 	switch {
 	case err != nil:
 		return err
-	case ended != nil:
-		return errMoved(target, *ended)
-	case target != "" && target != m.options.Setting:
-		return fmt.Errorf("a move to %s has begun, not to %s: continue it with the same target, or end it with --abort", target, m.options.Setting)
-	case target != "":
-		return m.takeOver(ctx)
+	case s.ended != nil && s.target != m.from:
+		return errMoved(s)
+	case s.aborting:
+		return errors.New("the last run was ending the move: run it again with --abort")
+	case s.ended == nil && s.target != "" && s.target != m.to:
+		return m.errOther(s)
+	case s.ended == nil && s.target != "":
+		if err := m.takeOver(ctx); err != nil {
+			return err
+		}
+		return m.direction.freeze(ctx)
 	}
-	if err := checkEmpty(ctx, m.Options); err != nil {
+	if err := m.direction.check(ctx); err != nil {
 		return err
 	}
-	m.Say("freezing the timelines: from now on servers read them, and refuse to write …")
-	err = pglog.LockTables(ctx, m.pool, func(tx pgx.Tx) error {
+	err = m.direction.begin(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, createTimelineMove); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `INSERT INTO timeline_moves (target, run) VALUES ($1, $2)`, m.options.Setting, m.run); err != nil {
+		if err := m.forgetParts(ctx, tx); err != nil { // of a move that ended, before one back
 			return err
 		}
-		if err := pglog.Freeze(ctx, tx); err != nil {
-			return err
-		}
-		return m.interrupt("freeze")
+		_, err := tx.Exec(ctx, `WITH last AS (DELETE FROM timeline_moves WHERE ended IS NOT NULL) INSERT INTO timeline_moves (target, run) VALUES ($1, $2)`, m.to, m.run)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	return m.interrupt("frozen")
-}
-
-func (m *timelineMove) openSink(ctx context.Context) (err error) {
-	if m.target.sink = m.options.sink; m.target.sink == nil {
-		m.target.sink, err = openCassandra(ctx, m.Options)
-	}
-	return err
-}
-
-// end makes the target the place of the timelines. The epoch stays, because nothing was lost: devices continue where they are.
-func (m *timelineMove) end(ctx context.Context) error {
-	m.Say("switching to the copy …")
-	return pglog.LockTables(ctx, m.pool, func(tx pgx.Tx) error {
-		if err := m.checkRun(ctx, tx); err != nil {
-			return err
-		}
-		if err := m.target.sink.end(ctx, tx, m.source.epoch, m.source.restored); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `UPDATE timeline_moves SET ended = now() WHERE run = $1`, m.run); err != nil {
-			return err
-		}
-		if err := pglog.Retire(ctx, tx); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `INSERT INTO cluster_settings (name, value) VALUES ('timelines', $1) ON CONFLICT (name) DO UPDATE SET value = $1`, m.options.Setting); err != nil {
-			return err
-		}
-		return m.interrupt("switch")
-	})
+	return m.direction.freeze(ctx)
 }

@@ -123,7 +123,7 @@ func TestTimelinesMoveWhileServersRead(t *testing.T) {
 		return nil
 	}
 	if _, err := RunTimelines(ctx, o); !errors.Is(err, errStopped) {
-		t.Fatal(err)
+		t.Fatalf("error %v, want %v", err, errStopped)
 	}
 	if a := appendTo(log, "before the move"); a.Err != nil {
 		t.Errorf("an append before the log is frozen: %v", a.Err)
@@ -141,7 +141,7 @@ func TestTimelinesMoveWhileServersRead(t *testing.T) {
 			break
 		}
 		if !errors.Is(err, errStopped) || points > 200 {
-			t.Fatal(err)
+			t.Fatalf("error %v at point %d, want %v at most 200 times", err, points, errStopped)
 		}
 		refusesWrites(t, log)
 		sameLines(t, shown(t, log), want)
@@ -255,7 +255,7 @@ func TestAnAbortedMoveOfTimelines(t *testing.T) {
 		return nil
 	}
 	if _, err := RunTimelines(ctx, o); !errors.Is(err, errStopped) {
-		t.Fatal(err)
+		t.Fatalf("error %v, want %v", err, errStopped)
 	}
 	elsewhere := o
 	elsewhere.Setting = "Cassandra (keyspace other, store 0)"

@@ -46,7 +46,7 @@ func TestFeedMatchesHandComputation(t *testing.T) {
 	rows := 8*by["feed_bytes_post"] + 24*by["feed_bytes_comment"] + 344*by["feed_bytes_like"] + 100*by["feed_bytes_follow"]
 	timelines := 28*by["feed_bytes_entry"] + 2*by["feed_bytes_base"]
 	compare(t, "embedded", p.amounts(sectionFeed), map[string]float64{"posts": smallPosts, "comments": smallComments, "likes": smallLikes, "pages of home timelines": smallHome, "pages of posts": smallDetail,
-		"transactions for likes": smallLikes / 43, "authors who are pulled": 50, "entries of home timelines": smallEntries, "hints of new posts": smallPosts * 7.5,
+		"transactions for likes": smallLikes / 135, "authors who are pulled": 50, "entries of home timelines": smallEntries, "hints of new posts": smallPosts * 7.5,
 		"posts stored": 8 * by["feed_bytes_post"], "comments stored": 24 * by["feed_bytes_comment"], "likes stored": 344 * by["feed_bytes_like"], "follows stored": 100 * by["feed_bytes_follow"],
 		"home timelines stored": timelines, "memory for copies of rows": 90e6, "to clients": bits})
 	if len(without.amounts(sectionFeed)) > 0 {
@@ -95,7 +95,7 @@ func TestHomeTimelinesHaveABound(t *testing.T) {
 // TestFeedWarnings: one PostgreSQL has the rows of the feed, whatever the engine of timelines.
 func TestFeedWarnings(t *testing.T) {
 	for _, c := range []struct{ args, warning string }{
-		{"--daily-users 50m --posts 0.2 --likes 20", "likes/s are more than the 13,000 that were measured"},
+		{"--daily-users 50m --posts 0.2 --likes 20", "likes/s are more than the 24,000 that were measured"},
 		{"--daily-users 50m --posts 0.2", "one PostgreSQL is not enough"},
 		{"--daily-users 50m --posts 0.2", "its SQL data cannot be distributed yet"},
 		{"--daily-users 1m --posts 0.2", "stay in one PostgreSQL with each engine"},

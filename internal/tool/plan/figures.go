@@ -122,7 +122,7 @@ func (f Figure) low() float64 {
 	case "feed_cpu_like":
 		return 84
 	case "feed_likes_transaction":
-		return 81
+		return 137
 	}
 	return 0
 }

@@ -66,7 +66,7 @@ func TestFiguresAreThoseOfThePage(t *testing.T) {
 
 func TestEachFigureIsUsedAndNamedOnce(t *testing.T) {
 	in := Defaults()
-	in.DailyUsers, in.Users, in.Videos, in.Posts = 60e6, 200e6, 0.01, 0.2
+	in.DailyUsers, in.Users, in.Videos, in.Posts, in.Likes = 60e6, 200e6, 0.01, 0.2, 20
 	names := map[string]bool{}
 	for i, f := range Figures() {
 		if names[f.Name] || f.What == "" || f.From == "" || f.Value <= 0 {

@@ -38,7 +38,7 @@ func planned(t interface{ Fatal(...any) }, args ...string) *Plan {
 	code, out, errOut := run(append(args, "--json")...)
 	p := &Plan{}
 	if err := json.Unmarshal([]byte(out), p); code != 0 || err != nil {
-		t.Fatal(args, code, errOut, err)
+		t.Fatal("rialto plan", args, "has the exit code", code, "want 0 and JSON:", errOut, err)
 	}
 	return p
 }

@@ -1,5 +1,5 @@
-// Package rank is rialto rank: it trains models of the ranked feed with what a server has logged, judges them offline, and stores and activates them on the server. It is a client of
-// RankingAdminService.
+// Package rank implements the command rialto rank: it trains models of the ranked feed with what a server has logged, evaluates them offline, and stores and activates them on the server.
+// It is a client of RankingAdminService.
 package rank
 
 import (

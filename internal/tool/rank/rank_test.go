@@ -65,11 +65,11 @@ func TestFilesOfExamples(t *testing.T) {
 	}
 	d, err := readFile(name)
 	if err != nil || len(d.Examples) != 2 || d.Examples[0].Post != 2 || !d.Examples[0].Clicked || d.Examples[1].Features[0] != 0.25 || !d.Examples[1].Converted {
-		t.Errorf("%+v, %v", d, err)
+		t.Errorf("the examples are %+v, error %v", d, err)
 	}
 	for text, part := range map[string]string{"": "no file of examples", `{"format":2}`: "no file of examples", "{\"format\":1,\"features\":[\"a\"]}\n{\"features\":[1,2]}": "line 2: 2 features, want 1", "{\"format\":1}\nx": "line 2"} {
 		if _, err := parse(strings.NewReader(text), "a file"); err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: error %v, want one that contains %q", text, err, part)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestTheInvariantsHold(t *testing.T) {
 		if r.Violation != nil {
 			var out bytes.Buffer
 			r.Print(&out)
-			t.Fatal(out.String())
+			t.Fatalf("an invariant is violated: %s", out.String())
 		}
 		for k, n := range r.Faults {
 			faults[k] += n
@@ -140,7 +140,7 @@ func TestTheCommand(t *testing.T) {
 	}
 	var r Result
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil || r.Seed != 3 || r.Nodes != 5 || len(r.Trace) != 16 || r.Violation != nil {
-		t.Errorf("%v: %s", err, out.String())
+		t.Errorf("the report of seed 3 is not as expected, error %v: %s", err, out.String())
 	}
 	out.Reset()
 	if code := Main(args, &out, &errOut); code != 0 || !strings.Contains(out.String(), "trace "+r.Trace) || !strings.Contains(out.String(), "all invariants hold") {

@@ -2,8 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	rialto "github.com/rialto-im/rialto/sdk/go"
@@ -25,7 +23,7 @@ func parseAlbum(text string) (paths []string, caption string, err error) {
 		paths = append(paths, path)
 	}
 	if len(paths) == 0 || len(paths) > maxAlbum {
-		return nil, "", fmt.Errorf(`give 1 to %d paths, those with spaces in quotes, and a caption after --, as /album a.jpg "my cat.jpg" -- both`, maxAlbum)
+		return nil, "", errorf(`give 1 to %d paths, those with spaces in quotes, and a caption after --, as /album a.jpg "my cat.jpg" -- both`, maxAlbum)
 	}
 	return paths, caption, nil
 }
@@ -59,5 +57,5 @@ func albumItem(u *chatv1.Upload) (*chatv1.AlbumItem, error) {
 	case strings.HasPrefix(u.MimeType, "video/"):
 		return &chatv1.AlbumItem{Kind: &chatv1.AlbumItem_Video{Video: m}}, nil
 	}
-	return nil, errors.New(plain(u.Name) + " is neither an image nor a video; send it with /file")
+	return nil, errorf("%s is neither an image nor a video; send it with /file", plain(u.Name))
 }

@@ -23,7 +23,7 @@ func TestPathsOfAlbums(t *testing.T) {
 	}
 	for _, text := range []string{"", "-- a caption", strings.Repeat("a.jpg ", 11)} {
 		if _, _, err := parseAlbum(text); err == nil || !strings.Contains(err.Error(), "give 1 to 10 paths") {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: error %v, want one that contains 'give 1 to 10 paths'", text, err)
 		}
 	}
 }
@@ -37,7 +37,7 @@ func TestItemsOfAlbums(t *testing.T) {
 	}
 	for _, kind := range []string{"image/png", "application/pdf"} { // an image that the server cannot read has no size
 		if item, err := albumItem(&chatv1.Upload{Name: "a\x1b[2J.bin", MimeType: kind}); err == nil || err.Error() != "a[2J.bin is neither an image nor a video; send it with /file" {
-			t.Errorf("%s: %v, %v", kind, item, err)
+			t.Errorf("%s: item %v, error %v; want that it is neither an image nor a video", kind, item, err)
 		}
 	}
 }

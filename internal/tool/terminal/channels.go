@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	rialto "github.com/rialto-im/rialto/sdk/go"
@@ -24,11 +23,11 @@ func (s *screen) channel(ctx context.Context, rest string) error {
 		return s.enter(ctx, c)
 	case what == "leave" && rest == "":
 		if c, err := s.current(); err == nil && !c.Channel {
-			return errors.New("the open chat is not a channel")
+			return errorf("the open chat is not a channel")
 		}
 		return s.leave(ctx, "")
 	}
-	return errors.New("use /channel new [@handle] TITLE, /channel join @handle | CODE, or /channel leave")
+	return errorf("use /channel new [@handle] TITLE, /channel join @handle | CODE, or /channel leave")
 }
 
 // newChannel creates a channel that everybody may follow. The first word may be its handle.
@@ -52,7 +51,7 @@ func channelName(c *chatv1.Conversation) string {
 	if c.Handle != "" {
 		return "@" + c.Handle
 	}
-	return "no handle"
+	return phrase("no handle")
 }
 
 // showFollow closes the open chat if it is a channel that the user no longer follows.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/rialto-im/rialto/internal/base/excerpt"
-	"github.com/rialto-im/rialto/internal/base/printable"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 	presencev1 "github.com/rialto-im/rialto/sdk/go/gen/presence/v1"
 )
@@ -122,7 +121,7 @@ func (s *screen) listChats(ctx context.Context, rest string) error {
 	if !ok {
 		f, err := s.folderNamed(ctx, rest)
 		if errors.Is(err, errNoFolder) {
-			return errors.New("/chats takes nothing, one of all, unread, groups and direct, or the name of a folder")
+			return errorf("/chats takes nothing, one of all, unread, groups and direct, or the name of a folder")
 		}
 		if err != nil {
 			return err
@@ -211,9 +210,9 @@ func (s *screen) titlesOf(ctx context.Context, chats []*chatv1.Conversation) map
 		}
 		ends := shortIDs(equal)
 		for _, c := range equal {
-			about := printable.Count(c.MemberCount, "member")
+			about := counted(c.MemberCount, "member")
 			if sizes[c.MemberCount] > 1 {
-				about += ", id …" + ends[c.Id]
+				about += phrasef(", id …%s", ends[c.Id])
 			}
 			titles[c.Id] = title + " (" + about + ")"
 		}
@@ -240,15 +239,15 @@ func shortIDs(chats []*chatv1.Conversation) map[uint64]string {
 func (s *screen) entry(ctx context.Context, c *chatv1.Conversation, title string) string {
 	text := title
 	if c.Unread > 0 {
-		text += fmt.Sprintf("  (%d new)", c.Unread)
+		text += phrasef("  (%d new)", c.Unread)
 	} else if c.State.GetMarkedUnread() {
-		text += "  (marked unread)"
+		text += phrase("  (marked unread)")
 	}
 	if len(c.Mentions) > 0 {
-		text += fmt.Sprintf("  (@you: #%d)", c.Mentions[0])
+		text += phrasef("  (@you: #%d)", c.Mentions[0])
 	}
 	if s.draftOf(c) != "" {
-		text += "  [draft]"
+		text += phrase("  [draft]")
 	}
 	if k := c.LastMessage.GetContent().GetControl(); c.LastMessage != nil && (k == nil || s.control(ctx, k) != "") {
 		text += "  " + excerpt.Marked(oneLine(s.line(ctx, c.LastMessage)), 60)
@@ -322,7 +321,7 @@ func (s *screen) chatOf(ctx context.Context, which string) (*chatv1.Conversation
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if n < 1 || n > len(s.list) {
-			return nil, errors.New("no chat has this number; /chats lists them")
+			return nil, errorf("no chat has this number; /chats lists them")
 		}
 		return s.chats[s.list[n-1]], nil
 	}
@@ -343,7 +342,7 @@ func (s *screen) chatOf(ctx context.Context, which string) (*chatv1.Conversation
 			return found[0], nil
 		}
 		if len(found) > 1 {
-			return nil, fmt.Errorf("%d chats have %q in their titles; give the number from /chats", len(found), plain(which))
+			return nil, errorf("%d chats have %q in their titles; give the number from /chats", len(found), plain(which))
 		}
 	}
 	u, _, err := s.userOf(ctx, which)
@@ -415,7 +414,7 @@ func (s *screen) send(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	s.queueSaying(ctx, c.Id, s.composeText(ctx, c, text), "you: "+indented(plain(text)))
+	s.queueSaying(ctx, c.Id, s.composeText(ctx, c, text), phrasef("you: %s", indented(plain(text))))
 	if s.keyed { // the row was the draft
 		s.setDraft(c.Id, "")
 	}
@@ -465,7 +464,7 @@ func (s *screen) readers(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
-	for i, heading := range []string{"read", "not read"} {
+	for i, heading := range []string{phrase("read"), phrase("not read")} {
 		names, err := s.namesOf(ctx, func(page string) ([]uint64, string, error) {
 			r, err := call(ctx, s.client.Chat().ListReaders, &chatv1.ListReadersRequest{Conversation: conversation, Seq: seq, Limit: pageSize, Page: page, Unread: i == 1})
 			return r.GetUsers(), r.GetNext(), err
@@ -489,5 +488,5 @@ func (s *screen) lastOwn(ctx context.Context, conversation uint64) (*chatv1.Mess
 			return m, nil
 		}
 	}
-	return nil, errors.New("none of the last messages is yours; give the number of one")
+	return nil, errorf("none of the last messages is yours; give the number of one")
 }

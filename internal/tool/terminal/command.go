@@ -2,8 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -14,9 +12,9 @@ import (
 )
 
 var (
-	errNoChat  = errors.New("no chat is open; /open one first")
-	errNoGroup = errors.New("the open chat is not a group")
-	errLeave   = errors.New("the user quits")
+	errNoChat  = errorf("no chat is open; /open one first")
+	errNoGroup = errorf("the open chat is not a group")
+	errLeave   = errorf("the user quits")
 )
 
 // command that begins with a slash.
@@ -79,6 +77,9 @@ func chatCommands() []command {
 		{"reschedule", "N TIME [TEXT]", "change when one is sent, and its text", (*screen).reschedule},
 		{"cancel", "N", "", (*screen).cancelScheduled},
 		{"menu", "[N[.M]]", "show the menu of an official account, or choose from it", (*screen).menu},
+		{"official", "[@account [CHANGE]]", "show or change an official account: menu, replies, labels; alone, list how", (*screen).official},
+		{"broadcast", "@account [OPTIONS] TEXT", "send a text to an official account's followers; options: waves:1,10,100 every:1h label:vip", (*screen).broadcast},
+		{"broadcasts", "[@account [CHANGE N]]", "list your official accounts, the broadcasts of one, or pause, resume, cancel or recall one", (*screen).broadcasts},
 		{"unarchive", "", "", configure(func(r *chatv1.ConfigureRequest) { r.Archived = no() })},
 	}
 }
@@ -105,7 +106,7 @@ func groupCommands() []command {
 	return []command{
 		{"group", "TITLE @a @b", "create a group", (*screen).group},
 		{"channel", "new [@handle] TITLE | join @handle | leave", "create, follow or leave a channel", (*screen).channel},
-		{"room", "new TITLE | enter ID | send TEXT | leave | list | kick or mute @a TIME", "chat rooms, whose messages are not stored", (*screen).room},
+		{"room", "new TITLE | enter ID | send TEXT | like [N] | info | leave | list | …", "chat rooms, whose messages are not stored; /room alone says what moderators can do", (*screen).room},
 		{"info", "", "show title, announcement, size and who may join", (*screen).info},
 		{"members", "", "list the members", (*screen).members},
 		{"invite", "@a @b", "add members; those who are no friends are invited", (*screen).invite},
@@ -176,6 +177,7 @@ func helpDeskCommands() []command {
 		{"take", "DESK | N", "take the next ticket of a help desk, or the one at N; /transfer", (*screen).takeTicket},
 		{"resolve", "[N]", "resolve the open ticket, or the one at N; /reopen", (*screen).resolveTicket},
 		{"reopen", "[N]", "", (*screen).reopenTicket},
+		{"deskstats", "DESK [DAYS]", "show its agents what waits, and what was resolved in the last days (7)", (*screen).deskStats},
 		{"rate", "1..5 [COMMENT]", "rate your resolved ticket", (*screen).rateTicket},
 	}
 }
@@ -189,7 +191,9 @@ func userCommands() []command {
 		{"presence", "auto | dnd | invisible", "show others what your devices say, do not disturb, or offline", (*screen).availability},
 		{"status", "[EMOJI] [TEXT] [TIME]", "set your status, for a time (2h), or clear it", (*screen).customStatus},
 		{"visible", "everyone | friends | nobody", "set who may see when you are online", (*screen).visible},
+		{"addable", "default | everyone | friends | nobody", "set who may add you to groups; others invite you", (*screen).addable},
 		{"hide", "read [off]", "hide your read receipts", (*screen).hide},
+		{"previews", "on | off", "show previews of the links that you send, or not", (*screen).previews},
 		{"personalization", "on|off", "rank /foryou by what you read, or not", (*screen).personalization},
 		{"password", "", "change your password", (*screen).password},
 		{"sessions", "", "list where you are signed in; /revoke N ends one", (*screen).listSessions},
@@ -244,7 +248,7 @@ func (s *screen) do(ctx context.Context, line string) error {
 	if near != "" {
 		near = "/" + near + "? "
 	}
-	return fmt.Errorf("unknown command /%s; %s/help lists the commands", plain(word), near)
+	return errorf("unknown command /%s; %s/help lists the commands", plain(word), near)
 }
 
 // call makes an API call.
@@ -279,7 +283,7 @@ func (s *screen) currentGroup() (*chatv1.Conversation, error) {
 func (s *screen) usersOf(ctx context.Context, text string) ([]uint64, error) {
 	handles := strings.Fields(strings.ReplaceAll(text, "@", " "))
 	if len(handles) == 0 {
-		return nil, errors.New("give a handle, such as @alice")
+		return nil, errorf("give a handle, such as @alice")
 	}
 	r, err := call(ctx, s.client.Account().GetUsers, &accountv1.GetUsersRequest{Handles: handles})
 	if err != nil {
@@ -293,7 +297,7 @@ func (s *screen) usersOf(ctx context.Context, text string) ([]uint64, error) {
 	users := make([]uint64, len(handles))
 	for i, h := range handles {
 		if users[i] = found[strings.ToLower(h)]; users[i] == 0 {
-			return nil, fmt.Errorf("there is no user @%s", plain(h))
+			return nil, errorf("there is no user @%s", plain(h))
 		}
 	}
 	return users, nil

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,8 +14,8 @@ import (
 const commentsPerPage = 10
 
 var (
-	errNoCommentNumber = errors.New("give the numbers of a post and of a comment, as /comments shows it for that post: /comment 2.1 TEXT")
-	errNoMoreComments  = errors.New("there are no more comments")
+	errNoCommentNumber = errorf("give the numbers of a post and of a comment, as /comments shows it for that post: /comment 2.1 TEXT")
+	errNoMoreComments  = errorf("there are no more comments")
 )
 
 // comments are those that /comments showed last, in the order of their numbers.
@@ -49,7 +48,7 @@ func (s *screen) comments(ctx context.Context, rest string) error {
 		}
 		order, ok := commentOrders[strings.TrimSpace(sorted)]
 		if !ok {
-			return errors.New("comments are sorted by newest, oldest or likes")
+			return errorf("comments are sorted by newest, oldest or likes")
 		}
 		l = comments{post: post, order: order}
 		s.openedPost(ctx, post)
@@ -109,7 +108,7 @@ func (s *screen) sayComments(ctx context.Context, l comments, tops []*commentv1.
 			say(r, "      ")
 		}
 		if threads[i].GetNext() != "" {
-			lines = append(lines, "      [more replies]")
+			lines = append(lines, phrase("      [more replies]"))
 		}
 	}
 	s.mu.Lock()
@@ -124,26 +123,26 @@ func (s *screen) sayComments(ctx context.Context, l comments, tops []*commentv1.
 // commentLines shows a comment. Every line of its text is indented, so that it cannot look like another comment.
 func (s *screen) commentLines(ctx context.Context, c *commentv1.Comment, n int, indent string) []string {
 	if c.Deleted {
-		return []string{fmt.Sprintf("%s%d. [deleted]", indent, n)}
+		return []string{phrasef("%s%d. [deleted]", indent, n)}
 	}
 	to, edited := "", ""
 	if c.ReplyTo != c.Top && c.ReplyToAuthor != 0 {
-		to = " to " + s.name(ctx, c.ReplyToAuthor)
+		to = phrasef(" to %s", s.name(ctx, c.ReplyToAuthor))
 	}
 	if c.EditedMs > 0 {
-		edited = ", edited"
+		edited = phrase(", edited")
 	}
 	likes := ""
 	if c.Likes > 0 {
 		likes = ", " + countedWithOwn(c.Likes, c.Liked, "like")
 	}
-	lines := []string{fmt.Sprintf("%s%d. %s%s, %s%s%s", indent, n, s.name(ctx, c.Author), to, time.UnixMilli(c.CreatedMs).Format("2 January 15:04"), edited, likes)}
+	lines := []string{fmt.Sprintf("%s%d. %s%s, %s%s%s", indent, n, s.name(ctx, c.Author), to, dated(time.UnixMilli(c.CreatedMs), "2 January 15:04"), edited, likes)}
 	indent += "    "
 	if text := c.GetContent().GetText(); text != "" {
 		lines = append(lines, indent+strings.ReplaceAll(plain(text), "\n", "\n"+indent))
 	}
 	if c.GetContent().GetImage() != nil {
-		lines = append(lines, indent+"[image]")
+		lines = append(lines, indent+phrase("[image]"))
 	}
 	return lines
 }
@@ -152,7 +151,7 @@ func (s *screen) commentLines(ctx context.Context, c *commentv1.Comment, n int, 
 func (s *screen) comment(ctx context.Context, rest string) error {
 	place, text, _ := strings.Cut(rest, " ")
 	if text = strings.TrimSpace(text); text == "" {
-		return errors.New("give a post and a text: /comment N TEXT, or to reply /comment N.M TEXT")
+		return errorf("give a post and a text: /comment N TEXT, or to reply /comment N.M TEXT")
 	}
 	at, answered, isReply := strings.Cut(place, ".")
 	post, err := s.postAt(at)
@@ -195,7 +194,7 @@ func (s *screen) editComment(ctx context.Context, rest string) error {
 		return err
 	}
 	if text = strings.TrimSpace(text); text == "" {
-		return errors.New("give the new text: /editcomment N.M TEXT; /deletecomment N.M deletes the comment")
+		return errorf("give the new text: /editcomment N.M TEXT; /deletecomment N.M deletes the comment")
 	}
 	c, err := call(ctx, s.client.Comment().GetComment, &commentv1.GetCommentRequest{Comment: comment})
 	if err != nil {

@@ -21,8 +21,8 @@ type completion struct {
 // words that commands take, by command. The first word of their arguments is completed.
 var argumentWords = map[string][]string{
 	"channel": {"join", "leave", "new"}, "chats": {"all", "direct", "groups", "unread"}, "comments": {"more"}, "favourites": {"more"}, "feed": {"more"}, "hide": {"read"}, "hot": {"more", "today", "week"}, "keep": {"default"}, "liked": {"more"}, "folders": {"add", "delete", "down", "remove", "up"}, "logout": {"all"}, "notifications": {"more", "read"}, "notify": {"off", "on"}, "policy": {"approval", "invite", "open"},
-	"presence": {"auto", "dnd", "invisible"}, "visible": {"everyone", "friends", "nobody"},
-	"dissolve": {"yes"}, "draft": {"clear", "send"}, "silence": {"all"}, "unsilence": {"all"}, "viewed": {"clear", "more"},
+	"addable": {"default", "everyone", "friends", "nobody"}, "previews": {"off", "on"}, "presence": {"auto", "dnd", "invisible"}, "visible": {"everyone", "friends", "nobody"},
+	"room": {"announce", "close", "enter", "info", "kick", "leave", "like", "list", "moderator", "mute", "new", "rename", "send"}, "dissolve": {"yes"}, "draft": {"clear", "send"}, "silence": {"all"}, "unsilence": {"all"}, "viewed": {"clear", "more"},
 }
 
 // laterFile is what stands before the path of a file that is sent later.

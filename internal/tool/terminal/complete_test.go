@@ -117,7 +117,7 @@ func TestTheTabKey(t *testing.T) {
 	k := newKeyboard(strings.NewReader("/open @b\t\tby\t\r"), &out, func() int { return 12 }, func(string) {})
 	k.complete = s.complete
 	if line, err := k.Line(); err != nil || line != "/open @bobby " {
-		t.Errorf("%q, %v", line, err)
+		t.Errorf("the line is %q, want \"/open @bobby \"; error %v", line, err)
 	}
 	if !strings.Contains(out.String(), "\r\x1b[2K  @bob\r\n  @bobby\r\n") {
 		t.Errorf("the choices are shown as %q", out.String())

@@ -2,9 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +20,8 @@ const (
 	postUse         = `title:"…" cover:PATH image:PATH link:URL goods:"NAME, 4.90 EUR, URL" to:friends to:@a,@b except:@c`
 )
 
-// postOption stands before the text of a post, as filters do in a search: a name, and a value without spaces or in quotes.
-var postOption = regexp.MustCompile(`^(title|cover|image|link|goods|to|except):("[^"]*"|[^\s"]+)(?:\s+|$)`)
+// postOption stands before the text of a post.
+var postOption = optionPattern("title|cover|image|link|goods|to|except")
 
 // composed is what a user wrote for a post.
 type composed struct {
@@ -36,14 +33,8 @@ func (c *composed) isEmpty() bool { return c.text == "" && len(c.options) == 0 }
 
 // compose divides options from the text behind them.
 func compose(rest string) (c composed) {
-	for c.text = strings.TrimSpace(rest); ; {
-		m := postOption.FindStringSubmatch(c.text)
-		if m == nil {
-			return c
-		}
-		c.options = append(c.options, [2]string{m[1], strings.Trim(m[2], `"`)})
-		c.text = c.text[len(m[0]):]
-	}
+	c.options, c.text = cutOptions(postOption, strings.TrimSpace(rest))
+	return c
 }
 
 // apply changes the content of a post to what the user wrote. The text, images and goods replace those that there are, if any are given.
@@ -119,7 +110,7 @@ func (s *screen) audience(ctx context.Context, value string) (feedv1.Audience, [
 		return feedv1.Audience_AUDIENCE_FRIENDS, nil, nil
 	}
 	if !strings.HasPrefix(value, "@") {
-		return 0, nil, errors.New("give to:everyone, to:friends or to:@a,@b")
+		return 0, nil, errorf("give to:everyone, to:friends or to:@a,@b")
 	}
 	users, err := s.usersOf(ctx, strings.ReplaceAll(value, ",", " "))
 	return feedv1.Audience_AUDIENCE_CHOSEN, users, err
@@ -152,7 +143,7 @@ func (s *screen) postMentions(ctx context.Context, text string) (mentions []*cha
 	return mentions, nil
 }
 
-var errGoods = errors.New(`give goods as goods:"Desk lamp, 49.90 EUR, https://shop.example.com/lamp"`)
+var errGoods = errorf(`give goods as goods:"Desk lamp, 49.90 EUR, https://shop.example.com/lamp"`)
 
 // parseGoods reads goods as they are shown: a name, a price with its currency, and a link, between commas.
 func parseGoods(text string) (*feedv1.Goods, error) {
@@ -202,7 +193,7 @@ func (s *screen) publish(ctx context.Context, c composed, repostOf uint64) error
 func (s *screen) post(ctx context.Context, rest string) error {
 	c := compose(rest)
 	if c.isEmpty() {
-		return fmt.Errorf("give a text: /post TEXT, and before it what else the post has: %s", postUse)
+		return errorf("give a text: /post TEXT, and before it what else the post has: %s", postUse)
 	}
 	return s.publish(ctx, c, 0)
 }
@@ -226,14 +217,14 @@ func (s *screen) editPost(ctx context.Context, rest string) error {
 	}
 	c := compose(rest)
 	if c.isEmpty() {
-		return fmt.Errorf("give a text: /editpost N TEXT, and before it what else is to be changed: %s", postUse)
+		return errorf("give a text: /editpost N TEXT, and before it what else is to be changed: %s", postUse)
 	}
 	p, err := call(ctx, s.client.Feed().GetPost, &feedv1.GetPostRequest{Post: post})
 	if err != nil {
 		return err
 	}
 	if p.Author != s.client.User() {
-		return errors.New("this post is not yours")
+		return errorf("this post is not yours")
 	}
 	isPreviewed := p.Content.LinkPreview != nil && !slices.ContainsFunc(c.options, func(o [2]string) bool { return o[0] == "link" })
 	p.Content.LinkPreview = nil // a stored one is not accepted from anybody
@@ -270,7 +261,7 @@ func (s *screen) versions(ctx context.Context, rest string) error {
 			return err
 		}
 		for _, v := range r.Versions {
-			lines := []string{fmt.Sprintf("  version %d, %s", v.Version, time.UnixMilli(v.TimeMs).Format("2 January 15:04"))}
+			lines := []string{phrasef("  version %d, %s", v.Version, dated(time.UnixMilli(v.TimeMs), "2 January 15:04"))}
 			s.say("%s", strings.Join(append(lines, contentLines(v.Content, "      ")...), "\n"))
 		}
 		if before = r.Next; before == 0 {

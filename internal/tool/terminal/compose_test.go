@@ -120,7 +120,7 @@ func TestComposedPosts(t *testing.T) {
 			t.Errorf("%s: %q, published %v, want %v", line, got, p.published, want)
 		}
 		if strings.Contains(line, "broken") && !strings.Contains(got, "without a preview of the link: the page cannot be read") {
-			t.Errorf("%s: %q", line, got)
+			t.Errorf("%s prints %q, want that there is no preview", line, got)
 		}
 	}
 	p.published = nil
@@ -191,7 +191,7 @@ func TestListsOfEngagedPosts(t *testing.T) {
 	}
 	for _, line := range []string{"/like 1.3", "/unlike 1.1", "/editcomment 1.2 better", "/deletecomment 1.2", "/viewed clear"} {
 		if got := do(line); got != "Done.\n" {
-			t.Errorf("%s: %q", line, got)
+			t.Errorf("%s: got %q, want %q", line, got, "Done.\n")
 		}
 	}
 	if got := do("/likers 1"); got != "  @bob  Bob\n" {
@@ -203,7 +203,7 @@ func TestListsOfEngagedPosts(t *testing.T) {
 	}
 	for _, line := range []string{"/comments 1 best", "/editcomment 1.2", "/editcomment 1 x", "/deletecomment 1", "/deletecomment 1.9", "/like 1.9", "/liked all"} {
 		if got := do(line); !strings.HasPrefix(got, "! ") {
-			t.Errorf("%s: %q", line, got)
+			t.Errorf("%s prints %q, want an error", line, got)
 		}
 	}
 	if !slices.Equal(p.engaged, want) {

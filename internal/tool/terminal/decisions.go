@@ -2,8 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +13,7 @@ import (
 // decisionsShown is the number of decisions that /decisions shows.
 const decisionsShown = 20
 
-var errDecisions = errors.New("give /decisions, /decisions ok N or /decisions appeal N TEXT")
+var errDecisions = errorf("give /decisions, /decisions ok N or /decisions appeal N TEXT")
 
 var actionWords = map[moderationv1.Action]string{moderationv1.Action_ACTION_HIDE: "hidden", moderationv1.Action_ACTION_RECALL: "recalled", moderationv1.Action_ACTION_WARN: "warning",
 	moderationv1.Action_ACTION_BAN: "ban", moderationv1.Action_ACTION_REFUSE: "refused"}
@@ -52,14 +50,19 @@ func decisionIDs(list []*moderationv1.DecisionNotice) (ids []uint64) {
 	return ids
 }
 
+// reasonWord is the word for what a decision is about.
+func reasonWord(r moderationv1.ReportReason) string {
+	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(r.String(), "REPORT_REASON_"), "_", " "))
+}
+
 // decisionText is what a decision says, in one line.
 func decisionText(d *moderationv1.DecisionNotice) string {
-	text := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(d.Reason.String(), "REPORT_REASON_"), "_", " "))
+	text := phrase(reasonWord(d.Reason))
 	if d.Explanation != "" {
 		text += ", " + strconv.Quote(oneLine(plain(d.Explanation)))
 	}
 	if d.Excerpt != "" {
-		text += fmt.Sprintf(" (about %q)", excerpt.Marked(oneLine(plain(d.Excerpt)), 60))
+		text += phrasef(" (about %q)", excerpt.Marked(oneLine(plain(d.Excerpt)), 60))
 	}
 	return text
 }
@@ -90,7 +93,7 @@ func (s *screen) decisions(ctx context.Context, rest string) error {
 		return errDecisions
 	}
 	if n < 1 || n > len(shown) {
-		return fmt.Errorf("there is no decision %d; /decisions lists them", n)
+		return errorf("there is no decision %d; /decisions lists them", n)
 	}
 	if verb == "ok" {
 		_, err = call(ctx, s.client.Moderation().AcknowledgeDecision, &moderationv1.AcknowledgeDecisionRequest{Decision: shown[n-1]})
@@ -105,22 +108,22 @@ func (s *screen) listDecisions(list []*moderationv1.DecisionNotice) {
 		s.say("The moderators have decided nothing about you.")
 	}
 	for i, d := range list {
-		s.say("%3d %s, %s: %s%s", i+1, time.UnixMilli(d.TimeMs).Format("2 January 15:04"), actionWords[d.Action], decisionText(d), decisionState(d))
+		s.say("%3d %s, %s: %s%s", i+1, dated(time.UnixMilli(d.TimeMs), "2 January 15:04"), phrase(actionWords[d.Action]), decisionText(d), decisionState(d))
 	}
 }
 
 // decisionState says what has become of a decision.
 func decisionState(d *moderationv1.DecisionNotice) (text string) {
 	if d.Action == moderationv1.Action_ACTION_WARN && d.AcknowledgedMs == 0 {
-		text = "; not acknowledged"
+		text = phrase("; not acknowledged")
 	}
 	switch d.Appeal {
 	case moderationv1.AppealState_APPEAL_STATE_OPEN:
-		text += "; you have appealed"
+		text += phrase("; you have appealed")
 	case moderationv1.AppealState_APPEAL_STATE_UPHELD:
-		text += "; your appeal was rejected"
+		text += phrase("; your appeal was rejected")
 	case moderationv1.AppealState_APPEAL_STATE_OVERTURNED:
-		text += "; overturned"
+		text += phrase("; overturned")
 	}
 	return text
 }

@@ -16,7 +16,7 @@ func (s *screen) listDelivered(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
-	for i, heading := range []string{"delivered", "not delivered"} {
+	for i, heading := range []string{phrase("delivered"), phrase("not delivered")} {
 		undelivered := i == 1
 		var devices []*chatv1.DeviceDelivery
 		names, err := s.namesOf(ctx, func(page string) ([]uint64, string, error) {
@@ -81,9 +81,9 @@ func (s *screen) namesOf(ctx context.Context, read func(page string) (users []ui
 func receivedText(n *accountv1.SessionInfo) string {
 	switch {
 	case n.UpToDate:
-		return ", up to date"
+		return phrase(", up to date")
 	case n.BehindSinceMs != 0:
-		return ", lacks messages since " + time.UnixMilli(n.BehindSinceMs).Format("2 January, 15:04")
+		return phrasef(", lacks messages since %s", dated(time.UnixMilli(n.BehindSinceMs), "2 January, 15:04"))
 	}
 	return ""
 }

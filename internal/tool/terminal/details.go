@@ -45,7 +45,7 @@ func (s *screen) listEdits(ctx context.Context, rest string) error {
 		if v.EditedMs != 0 {
 			when = v.EditedMs
 		}
-		s.say("  %s  %s", time.UnixMilli(when).Format("2 January 15:04"), indented(plain(what(v))))
+		s.say("  %s  %s", dated(time.UnixMilli(when), "2 January 15:04"), indented(plain(what(v))))
 		return true
 	})
 }

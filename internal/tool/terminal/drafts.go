@@ -154,7 +154,7 @@ func (s *screen) draft(ctx context.Context, rest string) error {
 	case "send":
 		text := strings.TrimSpace(s.draftOf(c))
 		if text == "" {
-			return errors.New("there is no draft here; /draft TEXT makes one")
+			return errorf("there is no draft here; /draft TEXT makes one")
 		}
 		if err := s.send(ctx, text); err != nil {
 			return err

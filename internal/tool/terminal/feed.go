@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rialto-im/rialto/internal/base/printable"
 	accountv1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
@@ -17,7 +16,7 @@ func (s *screen) feed(ctx context.Context, rest string) error {
 	s.mu.Lock()
 	s.toldOfPosts = false
 	s.mu.Unlock()
-	return s.listPosts(ctx, "feed", rest, "No posts. /follow @handle, or write one: /post TEXT", func(page string, _ int) (listedPosts, error) {
+	return s.listPosts(ctx, "feed", rest, phrase("No posts. /follow @handle, or write one: /post TEXT"), func(page string, _ int) (listedPosts, error) {
 		before, err := pageNumber(page)
 		if err != nil {
 			return listedPosts{}, err
@@ -41,7 +40,7 @@ func (s *screen) feedProfile(ctx context.Context, rest string) error {
 		if err != nil {
 			return err
 		}
-		s.say("  %s: %s, %s, follows %d", s.name(ctx, user), printable.Count(p.Posts, "post"), printable.Count(p.Followers, "follower"), p.Following)
+		s.say("  %s: %s, %s, follows %d", s.name(ctx, user), counted(p.Posts, "post"), counted(p.Followers, "follower"), p.Following)
 	}
 	return s.listPosts(ctx, fmt.Sprint("profile ", user), rest, "", func(page string, _ int) (listedPosts, error) {
 		before, err := pageNumber(page)
@@ -72,15 +71,15 @@ func (s *screen) unfollow(ctx context.Context, rest string) error {
 // engagementLine shows the number of a post, by which commands name it, and its counts.
 func engagementLine(number int, p *feedv1.Post) string {
 	return fmt.Sprintf("      [%d] %s, %s, %s, %s, %s", number, countedWithOwn(p.Likes, p.Liked, "like"), countedWithOwn(p.Favourites, p.Favourited, "favourite"),
-		printable.Count(p.Comments, "comment"), printable.Count(p.Reposts, "repost"), printable.Count(p.Views, "view"))
+		counted(p.Comments, "comment"), counted(p.Reposts, "repost"), counted(p.Views, "view"))
 }
 
 // countedWithOwn is a number of things, with whether the user's own is among them.
 func countedWithOwn(n uint32, isOwn bool, what string) string {
 	if isOwn {
-		return printable.Count(n, what) + " (yours too)"
+		return phrasef("%s (yours too)", counted(n, what))
 	}
-	return printable.Count(n, what)
+	return counted(n, what)
 }
 
 // postAt returns the id of a post by the number with which it was shown.
@@ -113,19 +112,19 @@ var audienceNotes = map[feedv1.Audience]string{
 func (s *screen) postLines(ctx context.Context, p *feedv1.Post, indent string) []string {
 	notes := ""
 	if p.EditedMs > 0 {
-		notes = ", edited"
+		notes = phrase(", edited")
 	}
 	if p.Author == s.client.User() {
-		notes += audienceNotes[p.GetContent().GetAudience()]
+		notes += phrase(audienceNotes[p.GetContent().GetAudience()])
 	}
-	lines := []string{fmt.Sprintf("%s%s, %s%s", indent, s.name(ctx, p.Author), time.UnixMilli(p.CreatedMs).Format("2 January 15:04"), notes)}
+	lines := []string{fmt.Sprintf("%s%s, %s%s", indent, s.name(ctx, p.Author), dated(time.UnixMilli(p.CreatedMs), "2 January 15:04"), notes)}
 	indent += "    "
 	lines = append(lines, contentLines(p.GetContent(), indent)...)
 	switch {
 	case p.Reposted != nil:
 		lines = append(lines, s.postLines(ctx, p.Reposted, indent)...)
 	case p.GetContent().GetRepostOf() != 0:
-		lines = append(lines, indent+"[the post that was shared here is not available]")
+		lines = append(lines, indent+phrase("[the post that was shared here is not available]"))
 	}
 	return lines
 }
@@ -139,13 +138,13 @@ func contentLines(c *feedv1.PostContent, indent string) (lines []string) {
 		lines = append(lines, indent+strings.ReplaceAll(plain(c.Text), "\n", "\n"+indent))
 	}
 	if c.GetCover() != nil {
-		lines = append(lines, indent+"[cover]")
+		lines = append(lines, indent+phrase("[cover]"))
 	}
 	if c.GetVideo() != 0 {
-		lines = append(lines, indent+"[video]")
+		lines = append(lines, indent+phrase("[video]"))
 	}
 	if n := len(c.GetImages()); n > 0 {
-		lines = append(lines, fmt.Sprintf("%s[images: %d]", indent, n))
+		lines = append(lines, phrasef("%s[images: %d]", indent, n))
 	}
 	if c.GetLink() != "" {
 		lines = append(lines, indent+oneLine(plain(c.Link)))
@@ -167,5 +166,5 @@ func price(g *feedv1.Goods) string {
 	case 0:
 		return fmt.Sprintf("%d %s", g.PriceMinor, g.Currency)
 	}
-	return fmt.Sprintf("%d of the smallest unit of %s", g.PriceMinor, g.Currency)
+	return phrasef("%d of the smallest unit of %s", g.PriceMinor, g.Currency)
 }

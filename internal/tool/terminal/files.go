@@ -3,7 +3,6 @@ package terminal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"os"
@@ -46,7 +45,7 @@ func (s *screen) upload(ctx context.Context, path string) (*chatv1.Upload, error
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() == 0 {
-		return nil, fmt.Errorf("%s is empty, or not a file", path)
+		return nil, errorf("%s is empty, or not a file", path)
 	}
 	name := filepath.Base(path)
 	body := &progress{Reader: f, size: info.Size(), report: func(percent int64) { s.say("* %s: %d %%", plain(name), percent) }}
@@ -91,7 +90,7 @@ func sendContent(compose composeContent) func(*screen, context.Context, string) 
 	}
 }
 
-var errNoPath = errors.New(`give a path; one with spaces in quotes, as /file "my cat.jpg"`)
+var errNoPath = errorf(`give a path; one with spaces in quotes, as /file "my cat.jpg"`)
 
 // fileContent is an image, a video or another file.
 func (s *screen) fileContent(ctx context.Context, rest string) (*chatv1.Content, error) {
@@ -155,12 +154,12 @@ func (s *screen) saveFile(ctx context.Context, rest string) error {
 		return err
 	}
 	if len(r.Messages) != 1 || r.Messages[0].Seq != seq || len(filesOf(r.Messages[0].Content)) == 0 {
-		return errors.New("that message has no file")
+		return errorf("that message has no file")
 	}
 	files := filesOf(r.Messages[0].Content)
 	path, _ = pathAnd(strings.TrimSpace(path))
 	if path != "" && len(files) > 1 {
-		return errors.New("that message has several files: save them without a path, by their own names")
+		return errorf("that message has several files: save them without a path, by their own names")
 	}
 	for _, m := range files {
 		if err := s.download(ctx, c.Id, seq, m, path); err != nil {
@@ -201,7 +200,7 @@ func (s *screen) locationContent(_ context.Context, rest string) (*chatv1.Conten
 		l.Longitude, err = strconv.ParseFloat(lon, 64)
 	}
 	if err != nil {
-		return nil, errors.New("give a latitude and a longitude in degrees, as /location 45.438 12.336 Rialto")
+		return nil, errorf("give a latitude and a longitude in degrees, as /location 45.438 12.336 Rialto")
 	}
 	l.Label = strings.TrimSpace(label)
 	return &chatv1.Content{Kind: &chatv1.Content_Location{Location: &l}}, nil

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rialto-im/rialto/internal/base/printable"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -18,7 +17,7 @@ func (s *screen) folders(ctx context.Context, rest string) error {
 	case rest == "":
 		return s.listFolders(ctx)
 	case name == "" || !slices.Contains([]string{"add", "remove", "delete", "up", "down"}, word):
-		return errors.New("write /folders, or /folders with add, remove, delete, up or down and a NAME")
+		return errorf("write /folders, or /folders with add, remove, delete, up or down and a NAME")
 	case word == "up" || word == "down":
 		return s.moveFolder(ctx, name, word == "up")
 	case word == "delete":
@@ -81,7 +80,7 @@ func exchange(ids []uint64, i int, up bool) bool {
 	return true
 }
 
-var errNoFolder = errors.New("you have no such folder; /folders lists them")
+var errNoFolder = errorf("you have no such folder; /folders lists them")
 
 func (s *screen) folderNamed(ctx context.Context, name string) (*chatv1.Folder, error) {
 	r, err := call(ctx, s.client.Chat().ListFolders, &chatv1.ListFoldersRequest{})
@@ -105,7 +104,7 @@ func (s *screen) listFolders(ctx context.Context) error {
 		s.say("There are no folders. /folders add NAME puts the open chat into a new one.")
 	}
 	for _, f := range r.Folders {
-		s.say("  %s  %s: /chats %s", plain(f.Name), printable.Count(len(f.Conversations), "chat"), plain(f.Name))
+		s.say("  %s  %s: /chats %s", plain(f.Name), counted(len(f.Conversations), "chat"), plain(f.Name))
 	}
 	return nil
 }

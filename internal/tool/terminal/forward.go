@@ -2,8 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -17,7 +15,7 @@ func (s *screen) forward(ctx context.Context, rest string) error {
 	}
 	list, which, _ := strings.Cut(rest, " ")
 	if which = strings.TrimSpace(which); which == "" {
-		return errors.New("give messages and a chat, such as /forward 12 @bob or /forward 12,13 2")
+		return errorf("give messages and a chat, such as /forward 12 @bob or /forward 12,13 2")
 	}
 	f := &chatv1.Forward{Conversation: c.Id}
 	for word := range strings.SplitSeq(list, ",") {
@@ -31,6 +29,6 @@ func (s *screen) forward(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
-	s.queueSaying(ctx, to.Id, &chatv1.Content{Kind: &chatv1.Content_Forward{Forward: f}}, fmt.Sprintf("* forwarded #%s to %s", list, s.title(ctx, to)))
+	s.queueSaying(ctx, to.Id, &chatv1.Content{Kind: &chatv1.Content_Forward{Forward: f}}, phrasef("* forwarded #%s to %s", list, s.title(ctx, to)))
 	return nil
 }

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,7 +15,7 @@ func (s *screen) group(ctx context.Context, rest string) error {
 		title, handles = strings.TrimSpace(rest[:at]), rest[at:]
 	}
 	if title == "" {
-		return errors.New("give a title, and then handles: /group Holidays @alice @bob")
+		return errorf("give a title, and then handles: /group Holidays @alice @bob")
 	}
 	r := &chatv1.CreateGroupRequest{Title: title}
 	if handles != "" {
@@ -68,16 +67,21 @@ func (s *screen) info(ctx context.Context, _ string) error {
 }
 
 func roleName(r chatv1.Role) string {
-	return strings.ToLower(strings.TrimPrefix(r.String(), "ROLE_"))
+	return phrase(roleWord(r))
 }
+
+func roleWord(r chatv1.Role) string { return strings.ToLower(strings.TrimPrefix(r.String(), "ROLE_")) }
 
 func policyName(p chatv1.JoinPolicy) string {
 	if p == chatv1.JoinPolicy_JOIN_POLICY_UNSPECIFIED {
 		p = chatv1.JoinPolicy_JOIN_POLICY_INVITE
 	}
-	return map[chatv1.JoinPolicy]string{chatv1.JoinPolicy_JOIN_POLICY_INVITE: "invitation", chatv1.JoinPolicy_JOIN_POLICY_OPEN: "anyone's choice",
-		chatv1.JoinPolicy_JOIN_POLICY_APPROVAL: "approval"}[p]
+	return phrase(policyWords[p])
 }
+
+// policyWords say who lets people in.
+var policyWords = map[chatv1.JoinPolicy]string{chatv1.JoinPolicy_JOIN_POLICY_INVITE: "invitation", chatv1.JoinPolicy_JOIN_POLICY_OPEN: "anyone's choice",
+	chatv1.JoinPolicy_JOIN_POLICY_APPROVAL: "approval"}
 
 func (s *screen) members(ctx context.Context, _ string) error {
 	c, err := s.currentGroup()
@@ -99,7 +103,7 @@ func (s *screen) members(ctx context.Context, _ string) error {
 		for _, m := range r.Members {
 			line := fmt.Sprintf("  @%s  %s  (%s)", s.handle(m.User), s.name(ctx, m.User), roleName(m.Role))
 			if until := time.UnixMilli(m.MutedUntilMs); time.Now().Before(until) {
-				line += "  silenced until " + until.Format("2 January, 15:04")
+				line += phrasef("  silenced until %s", dated(until, "2 January, 15:04"))
 			}
 			s.say("%s", line)
 		}
@@ -225,7 +229,7 @@ func (s *screen) announce(ctx context.Context, text string) error {
 func (s *screen) policy(ctx context.Context, word string) error {
 	p, ok := chatv1.JoinPolicy_value["JOIN_POLICY_"+strings.ToUpper(word)]
 	if !ok || p == 0 {
-		return errors.New("give a policy: invite (by admins), open (anyone) or approval (admins decide)")
+		return errorf("give a policy: invite (by admins), open (anyone) or approval (admins decide)")
 	}
 	return s.update(ctx, func(r *chatv1.UpdateGroupRequest) { r.JoinPolicy = chatv1.JoinPolicy(p).Enum() })
 }
@@ -234,7 +238,7 @@ func (s *screen) role(ctx context.Context, rest string) error {
 	handle, word, _ := strings.Cut(rest, " ")
 	role := map[string]chatv1.Role{"admin": chatv1.Role_ROLE_ADMIN, "member": chatv1.Role_ROLE_MEMBER}[strings.TrimSpace(word)]
 	if role == chatv1.Role_ROLE_UNSPECIFIED {
-		return errors.New("use /role @handle admin or /role @handle member; /transfer changes the owner")
+		return errorf("use /role @handle admin or /role @handle member; /transfer changes the owner")
 	}
 	return s.inGroup(ctx, handle, func(group uint64, users []uint64) error {
 		_, err := call(ctx, s.client.Chat().SetRole, &chatv1.SetRoleRequest{Conversation: group, User: users[0], Role: role})
@@ -248,7 +252,7 @@ func (s *screen) silence(ctx context.Context, rest string) error {
 	if long = strings.TrimSpace(long); long != "" {
 		var err error
 		if d, err = time.ParseDuration(long); err != nil || d <= 0 {
-			return errors.New("give a time such as 10m or 24h")
+			return errorf("give a time such as 10m or 24h")
 		}
 	}
 	return s.muteMembers(ctx, who, time.Now().Add(d).UnixMilli())
@@ -328,7 +332,7 @@ func (s *screen) dissolve(ctx context.Context, rest string) error {
 		return err
 	}
 	if rest != "yes" {
-		return errors.New("this dissolves the group for all members; confirm with /dissolve yes")
+		return errorf("this dissolves the group for all members; confirm with /dissolve yes")
 	}
 	if _, err := call(ctx, s.client.Chat().Dissolve, &chatv1.DissolveRequest{Conversation: c.Id}); err != nil {
 		return err

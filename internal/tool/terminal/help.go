@@ -13,7 +13,7 @@ const usageWidth = 32
 const introduction = "A line is sent to the open chat. A line that ends with \\ continues on the next one;\na line that begins with // sends a text that begins with /. SEQ is the number of a message, shown as #12.\n" +
 	"The Tab key completes commands, @handles, titles and files. NO_COLOR=1 turns colours off.\n"
 
-// speaksChinese reports whether the user's environment is in Chinese. The help follows it; messages of the client are in English.
+// speaksChinese reports whether the user's environment is in Chinese. All that the client says follows it, but not the words that are typed.
 func speaksChinese() bool {
 	return strings.HasPrefix(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG")), "zh")
 }

@@ -26,7 +26,9 @@ var chineseHelp = map[string]string{
 	"friends": "列出好友、申请和黑名单", "add": "发送好友申请", "accept": "接受申请；/decline", "unfriend": "删除好友", "remark": "设置好友备注", "org": "列出你的组织、组织结构，或按姓名找成员",
 	"organize": "修改组织：部门、成员、邀请、群；不带参数则列出用法", "block": "拉黑；/unblock",
 	// Groups
-	"group": "创建群组", "channel": "创建、关注或取消关注频道", "room": "聊天室，其消息不保存", "info": "显示名称、公告、人数和加入方式", "members": "列出成员", "invite": "添加成员；不是好友的人会收到邀请",
+	"group": "创建群组", "channel": "创建、关注或取消关注频道", "official": "显示或修改公众号：菜单、回复、标签；不带参数则列出用法", "broadcast": "向公众号的关注者发送文字；选项：waves:1,10,100 every:1h label:vip", "broadcasts": "列出你运营的公众号或其群发，或用 pause、resume、cancel、recall 处理一个",
+	"deskstats": "向客服人员显示排队情况和最近几天（7）解决的工单",
+	"room":      "聊天室，消息不会保存；单独输入 /room 可列出管理员的操作", "info": "显示名称、公告、人数和加入方式", "members": "列出成员", "invite": "添加成员；不是好友的人会收到邀请",
 	"invited": "列出尚未答复的邀请；/uninvite", "remove": "移除成员", "ban": "移除成员并禁止再加入；/unban、/bans", "bans": "列出被禁止加入的人", "leave": "退出群组", "rename": "修改名称",
 	"announce": "设置或清除公告", "role": "修改成员的角色", "transfer": "转让群主；工单则转给客服人员或另一个客服台", "silence": "全员禁言，或禁言一人一段时间（1h）；/unsilence",
 	"policy": "设置谁可以加入", "link": "生成新的加入码，旧的失效；/unlink", "unlink": "撤销加入码", "join": "用加入码、链接或编号加入群组，用 @用户名 加入频道；/preview", "preview": "加入前查看加入码或链接指向的群组：名称、人数、由谁批准", "invitations": "列出群组和组织的邀请，或答复一个",
@@ -43,6 +45,6 @@ var chineseHelp = map[string]string{
 	"resolve": "把打开的工单或 N 标为已解决；/reopen", "rate": "评价已解决的工单",
 	// You
 	"me": "显示你的资料和设置", "name": "修改别人看到的昵称", "bio": "修改个人简介", "avatar": "更换头像", "presence": "别人看到的状态：按设备自动、请勿打扰或离线", "status": "设置个人状态，可限时（2h），或清除",
-	"visible": "设置谁能看到你在线", "hide": "不让别人看到你已读", "personalization": "/foryou 是否按你的阅读推荐", "password": "修改密码", "sessions": "列出已登录的设备；/revoke N 让其中一个退出",
+	"visible": "设置谁能看到你在线", "addable": "设置谁可以把你加入群组，其他人只能邀请", "hide": "不让别人看到你已读", "previews": "是否为你发送的链接显示预览", "personalization": "/foryou 是否按你的阅读推荐", "password": "修改密码", "sessions": "列出已登录的设备；/revoke N 让其中一个退出",
 	"logout": "退出登录，或退出所有设备", "quit": "离开，但保持登录", "help": "显示本说明",
 }

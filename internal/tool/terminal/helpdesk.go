@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,10 +17,10 @@ const (
 )
 
 var (
-	errNotTicket = errors.New("the open chat is not a ticket; /tickets lists yours")
-	errTicketUse = errors.New("use /ticket DESK SUBJECT; /desks lists the help desks")
-	errTakeUse   = errors.New("use /take DESK for the first ticket of its queue, or /take N for one that /tickets DESK listed")
-	errRateUse   = errors.New("use /rate N [COMMENT]: 1 is the worst, 5 the best")
+	errNotTicket = errorf("the open chat is not a ticket; /tickets lists yours")
+	errTicketUse = errorf("use /ticket DESK SUBJECT; /desks lists the help desks")
+	errTakeUse   = errorf("use /take DESK for the first ticket of its queue, or /take N for one that /tickets DESK listed")
+	errRateUse   = errorf("use /rate N [COMMENT]: 1 is the worst, 5 the best")
 )
 
 // ticketStatuses are the words for the tickets of a desk.
@@ -59,19 +58,19 @@ func (s *screen) listDesks(ctx context.Context, _ string) error {
 
 // deskLine describes a help desk: its key, its name, and when it is open.
 func deskLine(d *chatv1.HelpDesk, now time.Time) string {
-	state := "open"
+	state := phrase("open")
 	switch opens := time.UnixMilli(d.OpensAtMs); {
 	case d.Closed:
-		state = "takes no new tickets"
+		state = phrase("takes no new tickets")
 	case !d.IsOpen && d.OpensAtMs == 0:
-		state = "closed"
+		state = phrase("closed")
 	case !d.IsOpen && opens.Sub(now) < 7*24*time.Hour:
-		state = "opens " + opens.Format("Monday 15:04")
+		state = phrasef("opens %s", dated(opens, "Monday 15:04"))
 	case !d.IsOpen:
-		state = "opens " + opens.Format("2 January 2006, 15:04")
+		state = phrasef("opens %s", dated(opens, "2 January 2006, 15:04"))
 	}
 	if d.IsAgent {
-		state += "; you are an agent"
+		state += phrase("; you are an agent")
 	}
 	return fmt.Sprintf("  %-12s %s, %s", d.Key, oneLine(plain(d.Name)), state)
 }
@@ -87,7 +86,7 @@ func (s *screen) deskOf(ctx context.Context, which string) (*chatv1.HelpDesk, er
 			return d, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no help desk %q; /desks lists them", plain(which))
+	return nil, errorf("there is no help desk %q; /desks lists them", plain(which))
 }
 
 // openTicket opens a ticket with a desk, and its chat.
@@ -124,24 +123,24 @@ func (s *screen) ticketState(ctx context.Context, t *chatv1.Ticket) string {
 	switch t.Status {
 	case ticketActive:
 		if t.Agent == s.client.User() {
-			return "you have this ticket"
+			return phrase("you have this ticket")
 		}
-		return s.name(ctx, t.Agent) + " has this ticket"
+		return phrasef("%s has this ticket", s.name(ctx, t.Agent))
 	case ticketResolved:
-		text := "this ticket is resolved; /reopen"
+		text := phrase("this ticket is resolved; /reopen")
 		if t.Rating > 0 {
-			text += fmt.Sprintf("; rated %d of 5 %s", t.Rating, oneLine(plain(t.Comment)))
+			text += phrasef("; rated %d of 5 %s", t.Rating, oneLine(plain(t.Comment)))
 		} else if t.Customer == s.client.User() {
 			text += ", /rate"
 		}
 		return strings.TrimSpace(text)
 	}
-	text := fmt.Sprintf("number %d in the queue", t.Position)
+	text := phrasef("number %d in the queue", t.Position)
 	if t.Position == 0 {
-		text = "waits for an agent"
+		text = phrase("waits for an agent")
 	}
 	if opens := time.UnixMilli(t.OpensAtMs); t.OpensAtMs > 0 {
-		text += "; the help desk opens " + opens.Format("Monday, 2 January, 15:04")
+		text += phrasef("; the help desk opens %s", dated(opens, "Monday, 2 January, 15:04"))
 	}
 	return text
 }
@@ -157,7 +156,7 @@ func (s *screen) listTickets(ctx context.Context, rest string) error {
 		}
 		status, ok := ticketStatuses[strings.TrimSpace(word)]
 		if !ok {
-			return errors.New("use /tickets DESK waiting, active or resolved")
+			return errorf("use /tickets DESK waiting, active or resolved")
 		}
 		r.Desk, r.Status = d.Id, status
 	}
@@ -199,7 +198,7 @@ func (s *screen) ticketOf(which string) (uint64, error) {
 	}
 	n, err := strconv.Atoi(which)
 	if err != nil || n < 1 || n > len(s.ticketIDs) {
-		return 0, errors.New("no ticket has this number; /tickets lists them")
+		return 0, errorf("no ticket has this number; /tickets lists them")
 	}
 	return s.ticketIDs[n-1], nil
 }
@@ -293,17 +292,17 @@ func (s *screen) ticketEntry(ctx context.Context, c *chatv1.Control) string {
 	actor := s.name(ctx, c.Actor)
 	switch {
 	case c.TicketStatus == ticketResolved:
-		return "the ticket is resolved" // the entry of a rating is the same
+		return phrase("the ticket is resolved") // the entry of a rating is the same
 	case c.TicketStatus != ticketActive && c.Actor == 0:
-		return "the ticket waits for an agent"
+		return phrase("the ticket waits for an agent")
 	case c.TicketStatus != ticketActive:
-		return actor + " put the ticket into the queue"
+		return phrasef("%s put the ticket into the queue", actor)
 	case len(c.Users) == 1 && c.Users[0] == c.Actor:
-		return actor + " took the ticket"
+		return phrasef("%s took the ticket", actor)
 	case c.Actor == 0 && len(c.Users) == 1:
-		return fmt.Sprintf("the ticket was assigned to %s", s.name(ctx, c.Users[0]))
+		return phrasef("the ticket was assigned to %s", s.name(ctx, c.Users[0]))
 	case len(c.Users) == 1:
-		return fmt.Sprintf("%s transferred the ticket to %s", actor, s.name(ctx, c.Users[0]))
+		return phrasef("%s transferred the ticket to %s", actor, s.name(ctx, c.Users[0]))
 	}
 	return ""
 }

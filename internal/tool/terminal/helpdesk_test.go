@@ -153,7 +153,7 @@ func TestCustomersOpenAndRateTickets(t *testing.T) {
 		}
 	}
 	if err := s.do(t.Context(), "/ticket support it does not start"); err != nil || !strings.Contains(said(), "* number 3 in the queue") {
-		t.Fatal(err)
+		t.Fatalf("error %v, want number 3 in the queue", err)
 	}
 	if c.opened.GetDesk() != 70 || c.opened.GetSubject() != "it does not start" {
 		t.Errorf("opened was %v", c.opened)

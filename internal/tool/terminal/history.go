@@ -21,7 +21,7 @@ func count(text string) (uint32, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > pageSize {
-		return 0, fmt.Errorf("give a number of messages, 1 to %d", pageSize)
+		return 0, errorf("give a number of messages, 1 to %d", pageSize)
 	}
 	return uint32(n), nil
 }
@@ -157,7 +157,7 @@ func (s *screen) put(ctx context.Context, m *chatv1.Message) {
 	if !rialto.Shown(m) || m.Content.GetControl() != nil && s.control(ctx, m.Content.GetControl()) == "" {
 		return
 	}
-	day := time.UnixMilli(m.TimeMs).Format("Monday, 2 January 2006")
+	day := dated(time.UnixMilli(m.TimeMs), "Monday, 2 January 2006")
 	s.mu.Lock()
 	another := day != s.day
 	s.day = day
@@ -165,9 +165,9 @@ func (s *screen) put(ctx context.Context, m *chatv1.Message) {
 	if s.open != nil && s.open.Peer != 0 && m.Sender == s.client.User() && isMessage(m) {
 		s.mine = max(s.mine, m.Seq)
 		if m.Seq <= s.read {
-			mark += "  (read)"
+			mark += phrase("  (read)")
 		} else if m.Seq <= s.delivered {
-			mark += "  (delivered)"
+			mark += phrase("  (delivered)")
 		}
 	}
 	s.mu.Unlock()

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +29,7 @@ func (s *screen) invitations(ctx context.Context, rest string) error {
 	word, number, _ := strings.Cut(rest, " ")
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil || n < 1 || n > len(list) || word != "accept" && word != "decline" {
-		return errors.New("write /invitations accept N or /invitations decline N, with a number of /invitations")
+		return errorf("write /invitations accept N or /invitations decline N, with a number of /invitations")
 	}
 	i, accept := list[n-1], word == "accept"
 	if i.organization != 0 {
@@ -75,7 +74,7 @@ func (s *screen) listInvitations(ctx context.Context, list []invitation) error {
 		return err
 	}
 	for i, v := range list {
-		s.say("%4d  %s  by %s (@%s), %s", i+1, v.describe(), s.name(ctx, v.inviter), s.handle(v.inviter), time.UnixMilli(v.timeMs).Format("2 January, 15:04"))
+		s.say("%4d  %s  by %s (@%s), %s", i+1, v.describe(), s.name(ctx, v.inviter), s.handle(v.inviter), dated(time.UnixMilli(v.timeMs), "2 January, 15:04"))
 	}
 	return nil
 }
@@ -84,7 +83,7 @@ func (s *screen) listInvitations(ctx context.Context, list []invitation) error {
 func (i invitation) describe() string {
 	title := oneLine(plain(i.title))
 	if i.organization != 0 {
-		return "the organization " + title
+		return phrasef("the organization %s", title)
 	}
 	return title
 }
@@ -98,7 +97,7 @@ func (s *screen) showInvitation(ctx context.Context, i *chatv1.InvitationsChange
 
 func invitedTo(i *chatv1.InvitationsChange) string {
 	if i.Organization != 0 {
-		return "an organization"
+		return phrase("an organization")
 	}
-	return "a group"
+	return phrase("a group")
 }

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -10,7 +9,7 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
-var errJoinUse = errors.New("give a code or a link of a group, its id, or the @handle of a channel")
+var errJoinUse = errorf("give a code or a link of a group, its id, or the @handle of a channel")
 
 // previewJoin shows what a code or a link leads to, without joining it.
 func (s *screen) previewJoin(ctx context.Context, rest string) error {
@@ -27,24 +26,24 @@ func (s *screen) previewJoin(ctx context.Context, rest string) error {
 
 // joinPreview describes a group or a channel before one joins it. A code lets one in; without one, admins may have to.
 func joinPreview(found *chatv1.PreviewJoinLinkResponse, byCode bool) string {
-	kind, people, handle := "a group", "members", ""
+	kind, people, handle := phrase("a group"), phrase("members"), ""
 	if found.Channel {
-		kind, people = "a channel", "followers"
+		kind, people = phrase("a channel"), phrase("followers")
 	}
 	if found.Handle != "" {
 		handle = " (@" + oneLine(plain(found.Handle)) + ")"
 	}
 	text := fmt.Sprintf("  %s%s, %s, %s: %d", oneLine(plain(found.Title)), handle, kind, people, found.MemberCount)
 	if found.Announcement != "" {
-		text += "\n  announcement: " + indented(plain(found.Announcement))
+		text += "\n" + phrasef("  announcement: %s", indented(plain(found.Announcement)))
 	}
 	switch {
 	case found.Member:
-		text += "\n  you are in it already"
+		text += "\n" + phrase("  you are in it already")
 	case byCode || found.Channel:
-		text += "\n  whoever joins is in it at once"
+		text += "\n" + phrase("  whoever joins is in it at once")
 	default:
-		text += "\n  whoever joins is in it at once, or its admins are asked first; a message for them may follow /join"
+		text += "\n" + phrase("  whoever joins is in it at once, or its admins are asked first; a message for them may follow /join")
 	}
 	return text
 }
@@ -64,7 +63,7 @@ func (s *screen) join(ctx context.Context, rest string) error {
 		return s.enterJoined(ctx, found.Conversation)
 	default:
 		s.say("%s", joinPreview(found, rialto.IsJoinCode(address)))
-		if isSure, err := s.confirm("Join? (y/n) "); err != nil || !isSure {
+		if isSure, err := s.confirm(phrase("Join? (y/n) ")); err != nil || !isSure {
 			return err
 		}
 	}

@@ -296,7 +296,7 @@ const maxListed = 60 // choices
 func (k *keyboard) list(choices []string) {
 	more := ""
 	if len(choices) > maxListed {
-		more = fmt.Sprintf("  … and %d more", len(choices)-maxListed)
+		more = phrasef("  … and %d more", len(choices)-maxListed)
 		choices = choices[:maxListed]
 	}
 	row, columns := "", k.columns()

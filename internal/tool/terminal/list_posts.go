@@ -2,12 +2,9 @@ package terminal
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/rialto-im/rialto/internal/base/printable"
 	engagementv1 "github.com/rialto-im/rialto/sdk/go/gen/engagement/v1"
 	feedv1 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 )
@@ -16,8 +13,8 @@ import (
 const postsPerPage = 10
 
 var (
-	errNoMorePosts  = errors.New("there are no more posts; the command without more shows the first ones")
-	errNoPostNumber = errors.New("give the number that a post has in the last list, such as that of /feed")
+	errNoMorePosts  = errorf("there are no more posts; the command without more shows the first ones")
+	errNoPostNumber = errorf("give the number that a post has in the last list, such as that of /feed")
 )
 
 // listedPosts are a page of a list of posts.
@@ -61,7 +58,7 @@ func (s *screen) listPosts(ctx context.Context, name, rest, empty string, read f
 			return errNoMorePosts
 		}
 	default:
-		return fmt.Errorf("%q is too much: give the command alone, or with more", plain(rest))
+		return errorf("%q is too much: give the command alone, or with more", plain(rest))
 	}
 	l := listedPosts{next: at.next}
 	for { // a page may be empty although there are more posts
@@ -137,14 +134,14 @@ func (s *screen) hot(ctx context.Context, rest string) error {
 	}
 	of, ok := hotWindows[period]
 	if !ok {
-		return errors.New("give /hot, /hot today or /hot week, and perhaps more")
+		return errorf("give /hot, /hot today or /hot week, and perhaps more")
 	}
-	return s.listPosts(ctx, "hot "+period, after, "No posts are popular yet. /like N likes a post of /feed", func(page string, shown int) (l listedPosts, err error) {
+	return s.listPosts(ctx, "hot "+period, after, phrase("No posts are popular yet. /like N likes a post of /feed"), func(page string, shown int) (l listedPosts, err error) {
 		r, err := call(ctx, s.client.Engagement().ListHotPosts, &engagementv1.ListHotPostsRequest{Window: of.window, Page: page, Limit: postsPerPage})
 		for i, p := range r.GetPosts() {
-			note := fmt.Sprint("No. ", shown+i+1)
+			note := phrasef("No. %d", shown+i+1)
 			if of.when != "" {
-				note += ", " + printable.Count(p.Likes, "like") + " " + of.when
+				note += ", " + counted(p.Likes, "like") + " " + phrase(of.when)
 			}
 			l.posts, l.notes = append(l.posts, p.Post), append(l.notes, note)
 		}
@@ -155,7 +152,7 @@ func (s *screen) hot(ctx context.Context, rest string) error {
 
 // liked shows the posts that the user likes, the latest like first.
 func (s *screen) liked(ctx context.Context, rest string) error {
-	return s.listPosts(ctx, "liked", rest, "You have liked no posts.", func(page string, _ int) (listedPosts, error) {
+	return s.listPosts(ctx, "liked", rest, phrase("You have liked no posts."), func(page string, _ int) (listedPosts, error) {
 		r, err := call(ctx, s.client.Engagement().ListLikes, &engagementv1.ListLikesRequest{Page: page, Limit: postsPerPage})
 		return postsOf(r), err
 	})
@@ -163,7 +160,7 @@ func (s *screen) liked(ctx context.Context, rest string) error {
 
 // favourites shows the user's favourites, the latest first.
 func (s *screen) favourites(ctx context.Context, rest string) error {
-	return s.listPosts(ctx, "favourites", rest, "You have no favourites. /favourite N adds a post", func(page string, _ int) (listedPosts, error) {
+	return s.listPosts(ctx, "favourites", rest, phrase("You have no favourites. /favourite N adds a post"), func(page string, _ int) (listedPosts, error) {
 		r, err := call(ctx, s.client.Engagement().ListFavourites, &engagementv1.ListFavouritesRequest{Page: page, Limit: postsPerPage})
 		return postsOf(r), err
 	})
@@ -175,7 +172,7 @@ func (s *screen) viewed(ctx context.Context, rest string) error {
 		_, err := call(ctx, s.client.Engagement().ClearViews, &engagementv1.ClearViewsRequest{})
 		return s.done(err)
 	}
-	return s.listPosts(ctx, "viewed", rest, "You have viewed no posts.", func(page string, _ int) (listedPosts, error) {
+	return s.listPosts(ctx, "viewed", rest, phrase("You have viewed no posts."), func(page string, _ int) (listedPosts, error) {
 		r, err := call(ctx, s.client.Engagement().ListViews, &engagementv1.ListViewsRequest{Page: page, Limit: postsPerPage})
 		return postsOf(r), err
 	})

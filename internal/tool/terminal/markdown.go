@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"bytes"
-	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -83,7 +82,7 @@ func (paragraphParser) CanInterruptParagraph() bool { return true }
 
 func (paragraphParser) CanAcceptIndentedLine() bool { return true }
 
-var errNested = errors.New("it is nested too deeply")
+var errNested = errorf("it is nested too deeply")
 
 // markdown returns a plain text with styles in place of its marks. Without colours it is as it was typed.
 func (s *screen) markdown(source string) string {

@@ -82,7 +82,7 @@ func (s *screen) membersOf(ctx context.Context, c *chatv1.Conversation, handles 
 // mentionMark stands after a message that mentions the user.
 func (s *screen) mentionMark(m *chatv1.Message) string {
 	if s.client.Mentioned(m) {
-		return "  (@you)"
+		return phrase("  (@you)")
 	}
 	return ""
 }

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,7 +57,7 @@ func (s *screen) message(ctx context.Context, conversation, seq uint64) (*chatv1
 		return nil, err
 	}
 	if len(r.Messages) == 0 || !isMessage(r.Messages[0]) {
-		return nil, errors.New("there is no such message, or you may not read it")
+		return nil, errorf("there is no such message, or you may not read it")
 	}
 	s.remember(r.Messages...)
 	return r.Messages[0], nil
@@ -122,9 +121,9 @@ func (s *screen) parts(ctx context.Context, m *chatv1.Message) (at, who, quote, 
 // recalled describes a recalled message.
 func (s *screen) recalled(ctx context.Context, m *chatv1.Message) string {
 	if m.RecalledBy != m.Sender {
-		return fmt.Sprintf("%s recalled a message by %s", s.name(ctx, m.RecalledBy), s.name(ctx, m.Sender))
+		return phrasef("%s recalled a message by %s", s.name(ctx, m.RecalledBy), s.name(ctx, m.Sender))
 	}
-	return s.name(ctx, m.Sender) + " recalled a message"
+	return phrasef("%s recalled a message", s.name(ctx, m.Sender))
 }
 
 // quote names the message to which another replies; empty for others, and for replies in chats that are not open.
@@ -137,11 +136,11 @@ func (s *screen) quote(ctx context.Context, m *chatv1.Message) string {
 	case seq == 0 || !here:
 		return ""
 	case target == nil: // it has expired
-		return fmt.Sprintf(" (to #%d)", seq)
+		return phrasef(" (to #%d)", seq)
 	case target.RecallSeq != 0:
-		return " (to a recalled message)"
+		return phrase(" (to a recalled message)")
 	}
-	return fmt.Sprintf(" (to %s: %s)", s.name(ctx, target.Sender), summary(target))
+	return phrasef(" (to %s: %s)", s.name(ctx, target.Sender), summary(target))
 }
 
 // summary returns the beginning of a message, in one line.
@@ -155,7 +154,7 @@ func summary(m *chatv1.Message) string {
 
 // what a message says, as its sender wrote it.
 func what(m *chatv1.Message) string {
-	save := fmt.Sprintf("; /save %d", m.Seq)
+	save := phrasef("; /save %d", m.Seq)
 	if m.Seq == 0 { // it is not sent yet
 		save = ""
 	}
@@ -163,43 +162,43 @@ func what(m *chatv1.Message) string {
 	case *chatv1.Content_Text:
 		return k.Text
 	case *chatv1.Content_Location:
-		return strings.TrimSpace(fmt.Sprintf("[location geo:%.5f,%.5f] %s", k.Location.Latitude, k.Location.Longitude, words(k.Location.Label, k.Location.Address)))
+		return strings.TrimSpace(phrasef("[location geo:%.5f,%.5f] %s", k.Location.Latitude, k.Location.Longitude, words(k.Location.Label, k.Location.Address)))
 	case *chatv1.Content_Card:
-		return "[card] " + words(k.Card.Title, k.Card.Text, k.Card.Url)
+		return words(phrase("[card]"), k.Card.Title, k.Card.Text, k.Card.Url)
 	case *chatv1.Content_Custom:
 		if k.Custom.Fallback != "" {
 			return k.Custom.Fallback
 		}
 	case *chatv1.Content_Voice:
-		return words(fmt.Sprintf("[%s%s]", words("voice", length(k.Voice), waveform(k.Voice.Waveform)), save), k.Voice.Caption)
+		return words(fmt.Sprintf("[%s%s]", words(phrase("voice"), length(k.Voice), waveform(k.Voice.Waveform)), save), k.Voice.Caption)
 	case *chatv1.Content_Video:
-		return words(fmt.Sprintf("[video %s%s]", recordingName(k.Video), save), k.Video.Caption)
+		return words(phrasef("[video %s%s]", recordingName(k.Video), save), k.Video.Caption)
 	case *chatv1.Content_Streamed:
-		return "[is being written; /stop]"
+		return phrase("[is being written; /stop]")
 	case *chatv1.Content_Forward:
 		return forwardText(m, k.Forward)
 	case *chatv1.Content_Album:
-		return words(fmt.Sprintf("[album of %d: %s%s]", len(k.Album.Items), strings.Join(itemNames(k.Album), ", "), save), k.Album.Caption)
+		return words(phrasef("[album of %d: %s%s]", len(k.Album.Items), strings.Join(itemNames(k.Album), ", "), save), k.Album.Caption)
 	}
 	if files := filesOf(m.Content); len(files) > 0 {
 		f := files[0]
-		kind := "file"
+		kind := phrase("file")
 		if m.Content.GetImage() != nil {
-			kind = "image"
+			kind = phrase("image")
 		}
 		return strings.TrimSpace(fmt.Sprintf("[%s %s, %s%s] %s", kind, f.Name, size(f.Size), save, f.Caption))
 	}
-	return "[a message that this client cannot show]"
+	return phrase("[a message that this client cannot show]")
 }
 
 // forwardText shows the messages of a forward, one in a line.
 func forwardText(m *chatv1.Message, f *chatv1.Forward) string {
-	lines := []string{"[forwarded]"}
+	lines := []string{phrase("[forwarded]")}
 	if f.Title != "" {
-		lines[0] = fmt.Sprintf("[%d forwarded: %s]", len(f.Items), f.Title)
+		lines[0] = phrasef("[%d forwarded: %s]", len(f.Items), f.Title)
 	}
 	for _, item := range f.Items {
-		text := "(not available)"
+		text := phrase("(not available)")
 		if item.Content != nil {
 			text = what(&chatv1.Message{Conversation: m.Conversation, Seq: m.Seq, Content: item.Content})
 		}
@@ -226,7 +225,7 @@ func itemNames(a *chatv1.Album) []string {
 		case item.GetVideo() != nil:
 			names[i] = itemName(item.GetVideo())
 		default:
-			names[i] = "(cannot be shown)"
+			names[i] = phrase("(cannot be shown)")
 		}
 	}
 	return names
@@ -287,10 +286,10 @@ func updateMarks(m *chatv1.Message) string {
 	marks := ""
 	marks += brokenOffMark(m)
 	if m.EditedMs != 0 {
-		marks += "  (edited)"
+		marks += phrase("  (edited)")
 	}
 	if m.Pinned {
-		marks += "  (pinned)"
+		marks += phrase("  (pinned)")
 	}
 	if r := reactionCounts(m); r != "" {
 		marks += "  (" + r + ")"

@@ -2,19 +2,16 @@ package terminal
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
-	"github.com/rialto-im/rialto/internal/base/printable"
 	notificationv1 "github.com/rialto-im/rialto/sdk/go/gen/notification/v1"
 )
 
 // notificationsPerPage is the number of notifications that /notifications shows.
 const notificationsPerPage = 10
 
-var errNoMoreNotifications = errors.New("there are no older notifications; /notifications shows the newest")
+var errNoMoreNotifications = errorf("there are no older notifications; /notifications shows the newest")
 
 // notifications shows the newest notifications or those after the ones that it showed last, or marks all as read that there are.
 func (s *screen) notifications(ctx context.Context, rest string) error {
@@ -29,7 +26,7 @@ func (s *screen) notifications(ctx context.Context, rest string) error {
 			return errNoMoreNotifications
 		}
 	default:
-		return errors.New("give /notifications, /notifications more or /notifications read")
+		return errorf("give /notifications, /notifications more or /notifications read")
 	}
 	r := &notificationv1.ListNotificationsResponse{Next: before}
 	for first := true; first || len(r.Notifications) == 0 && r.Next != 0; first = false { // a page may be empty although there are older ones
@@ -63,7 +60,7 @@ func (s *screen) notifications(ctx context.Context, rest string) error {
 		if !n.Read {
 			mark = "*"
 		}
-		s.say("%s %s %s, %s", mark, s.whoOf(ctx, n), sentenceOf(n), time.UnixMilli(n.TimeMs).Format("2 January 15:04"))
+		s.say("%s %s %s, %s", mark, s.whoOf(ctx, n), sentenceOf(n), dated(time.UnixMilli(n.TimeMs), "2 January 15:04"))
 	}
 	return nil
 }
@@ -76,41 +73,41 @@ func (s *screen) whoOf(ctx context.Context, n *notificationv1.Notification) stri
 	}
 	switch {
 	case len(names) == 0:
-		return "somebody"
+		return phrase("somebody")
 	case n.MoreActors && n.ActorCount > 1:
-		return fmt.Sprintf("%s and more than %s", names[0], printable.Count(n.ActorCount-1, "other"))
+		return phrasef("%s and more than %s", names[0], counted(n.ActorCount-1, "other"))
 	case n.ActorCount > 2:
-		return fmt.Sprintf("%s and %d others", names[0], n.ActorCount-1)
+		return phrasef("%s and %d others", names[0], n.ActorCount-1)
 	}
-	return strings.Join(names, " and ")
+	return strings.Join(names, phrase(" and "))
 }
 
 // sentenceOf says what was done.
 func sentenceOf(n *notificationv1.Notification) string {
-	subject := "post"
+	subject := phrase("post")
 	if n.SubjectKind == notificationv1.NotificationSubject_NOTIFICATION_SUBJECT_COMMENT {
-		subject = "comment"
+		subject = phrase("comment")
 	}
 	switch n.Kind {
 	case notificationv1.NotificationKind_NOTIFICATION_KIND_LIKE:
-		return "liked your " + subject
+		return phrasef("liked your %s", subject)
 	case notificationv1.NotificationKind_NOTIFICATION_KIND_COMMENT:
-		return "commented on your post"
+		return phrase("commented on your post")
 	case notificationv1.NotificationKind_NOTIFICATION_KIND_REPLY:
-		return "replied to your comment"
+		return phrase("replied to your comment")
 	case notificationv1.NotificationKind_NOTIFICATION_KIND_MENTION:
-		return "mentioned you in a " + subject
+		return phrasef("mentioned you in a %s", subject)
 	case notificationv1.NotificationKind_NOTIFICATION_KIND_FOLLOW:
-		return "started following you"
+		return phrase("started following you")
 	case notificationv1.NotificationKind_NOTIFICATION_KIND_FRIEND_REQUEST:
-		return "sent you a friend request"
+		return phrase("sent you a friend request")
 	case notificationv1.NotificationKind_NOTIFICATION_KIND_POST:
 		if n.ItemCount == 1 {
-			return "published a post"
+			return phrase("published a post")
 		}
-		return fmt.Sprintf("published %d posts", n.ItemCount)
+		return phrasef("published %d posts", n.ItemCount)
 	case notificationv1.NotificationKind_NOTIFICATION_KIND_REPOST:
-		return "reposted your post"
+		return phrase("reposted your post")
 	}
-	return "did something that this version does not know"
+	return phrase("did something that this version does not know")
 }

@@ -2,11 +2,10 @@ package terminal
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/rialto-im/rialto/internal/base/printable"
 	notificationv1 "github.com/rialto-im/rialto/sdk/go/gen/notification/v1"
 )
 
@@ -35,9 +34,9 @@ func (s *screen) notify(ctx context.Context, rest string) error {
 	}
 	if rest == "" {
 		for _, k := range notificationKinds {
-			state := "on"
+			state := phrase("on")
 			if slices.Contains(settings.Off, k.kind) {
-				state = "off"
+				state = phrase("off")
 			}
 			s.say("  %-9s %s", k.word, state)
 		}
@@ -46,7 +45,7 @@ func (s *screen) notify(ctx context.Context, rest string) error {
 	to, word, _ := strings.Cut(rest, " ")
 	at := slices.IndexFunc(notificationKinds, func(k notificationWord) bool { return k.word == strings.TrimSpace(word) })
 	if to != "on" && to != "off" || at < 0 {
-		return fmt.Errorf("give /notify off KIND, /notify on KIND or /notify @handle; the kinds are %s", strings.Join(notificationWords(), ", "))
+		return errorf("give /notify off KIND, /notify on KIND or /notify @handle; the kinds are %s", strings.Join(notificationWords(), ", "))
 	}
 	kind := notificationKinds[at].kind
 	settings.Off = slices.DeleteFunc(settings.Off, func(k notificationv1.NotificationKind) bool { return k == kind })
@@ -76,7 +75,7 @@ func (s *screen) subscribe(ctx context.Context, rest string) error {
 	case "off":
 		_, err = call(ctx, s.client.Notification().UnsubscribeFromPosts, &notificationv1.UnsubscribeFromPostsRequest{Author: author})
 	default:
-		return fmt.Errorf("%q is too much: give /notify @handle, or /notify @handle off", plain(what))
+		return errorf("%q is too much: give /notify @handle, or /notify @handle off", plain(what))
 	}
 	return s.done(err)
 }
@@ -103,9 +102,10 @@ const mostUnread = 100
 // countedUpTo is a number of things, of which no more than most were counted.
 func countedUpTo(n uint32, what string, most uint32) string {
 	if n >= most {
-		return fmt.Sprintf("%d+ %ss", most-1, what)
+		number := strconv.FormatUint(uint64(most-1), 10)
+		return strings.Replace(counted(most-1, what), number, number+"+", 1)
 	}
-	return printable.Count(n, what)
+	return counted(n, what)
 }
 
 // announcePost says once, until the next /feed, that somebody else has published a post.

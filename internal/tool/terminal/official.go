@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,7 +10,7 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
-var errMenuItem = errors.New("use /menu to see the menu of the official account, and /menu N or /menu N.M to choose")
+var errMenuItem = errorf("use /menu to see the menu of the official account, and /menu N or /menu N.M to choose")
 
 // menu shows the menu of the official account whose chat or channel is open, as numbers, or chooses one of them.
 func (s *screen) menu(ctx context.Context, rest string) error {
@@ -44,16 +43,16 @@ func officialOf(c *chatv1.Conversation) (*chatv1.GetOfficialAccountRequest, erro
 	case c.Channel:
 		return &chatv1.GetOfficialAccountRequest{Channel: c.Id}, nil
 	}
-	return nil, errors.New("open the chat with an official account, or its channel, first")
+	return nil, errorf("open the chat with an official account, or its channel, first")
 }
 
 // menuLines returns a menu as it is shown.
 func menuLines(a *chatv1.OfficialAccount) (lines []string) {
 	if !a.Following {
-		lines = append(lines, "You do not follow this account: /channel join "+strconv.FormatUint(a.Channel, 10))
+		lines = append(lines, phrasef("You do not follow this account: /channel join %d", a.Channel))
 	}
 	if len(a.Menu) == 0 {
-		return append(lines, "It has no menu.")
+		return append(lines, phrase("It has no menu."))
 	}
 	for n, e := range a.Menu {
 		lines = append(lines, fmt.Sprintf("  %d    %s", n+1, plain(e.Item.Title)))

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rialto-im/rialto/internal/base/printable"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
@@ -39,13 +38,13 @@ func (s *screen) listOrganizations(ctx context.Context) error {
 		if o.Role > chatv1.OrganizationRole_ORGANIZATION_ROLE_MEMBER {
 			role = "  (" + organizationRole(o.Role) + "; /organize " + strconv.Itoa(i+1) + ")"
 		}
-		s.say("  %d  %s  %s%s", i+1, oneLine(plain(o.Name)), printable.Count(o.Members, "member"), role)
+		s.say("  %d  %s  %s%s", i+1, oneLine(plain(o.Name)), counted(o.Members, "member"), role)
 	}
 	return nil
 }
 
 func organizationRole(r chatv1.OrganizationRole) string {
-	return strings.ToLower(strings.TrimPrefix(r.String(), "ORGANIZATION_ROLE_"))
+	return phrase(strings.ToLower(strings.TrimPrefix(r.String(), "ORGANIZATION_ROLE_")))
 }
 
 // organizationAt returns the organization with a number of /org.
@@ -56,7 +55,7 @@ func (s *screen) organizationAt(ctx context.Context, number string) (*chatv1.Org
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(list.Organizations) {
-		return nil, fmt.Errorf("there is no organization %q; /org lists them", plain(number))
+		return nil, errorf("there is no organization %q; /org lists them", plain(number))
 	}
 	return list.Organizations[n-1], nil
 }

@@ -3,10 +3,7 @@ package terminal
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
 	"os"
-	"regexp"
 	"strings"
 
 	rialto "github.com/rialto-im/rialto/sdk/go"
@@ -62,7 +59,7 @@ func (s *screen) organize(ctx context.Context, rest string) error {
 			return c.run(s, ctx, org, strings.TrimSpace(rest))
 		}
 	}
-	return fmt.Errorf("an organization has no %q to change; /organize lists what there is", plain(word))
+	return errorf("an organization has no %q to change; /organize lists what there is", plain(word))
 }
 
 // departmentAt finds a department by its path: the names of those above it and its own, whatever the case. The empty path is the top, nil.
@@ -90,7 +87,7 @@ func (s *screen) departmentBelow(ctx context.Context, org *chatv1.Organization, 
 			}
 		}
 		if page = r.Next; page == "" {
-			return nil, fmt.Errorf("there is no department %q; name it by its path, such as Sales/Europe", plain(name))
+			return nil, errorf("there is no department %q; name it by its path, such as Sales/Europe", plain(name))
 		}
 	}
 }
@@ -98,7 +95,7 @@ func (s *screen) departmentBelow(ctx context.Context, org *chatv1.Organization, 
 // someDepartment is departmentAt of a path that must not be empty.
 func (s *screen) someDepartment(ctx context.Context, org *chatv1.Organization, path string) (*chatv1.Department, error) {
 	if path == "" {
-		return nil, errors.New("give the path of a department, such as Sales/Europe")
+		return nil, errorf("give the path of a department, such as Sales/Europe")
 	}
 	return s.departmentAt(ctx, org, path)
 }
@@ -123,7 +120,7 @@ func (s *screen) addDepartment(ctx context.Context, org *chatv1.Organization, pa
 func (s *screen) renameDepartment(ctx context.Context, org *chatv1.Organization, rest string) error {
 	path, name, found := strings.Cut(rest, " to ")
 	if !found {
-		return errors.New("write /organize N rename PATH to NAME")
+		return errorf("write /organize N rename PATH to NAME")
 	}
 	d, err := s.someDepartment(ctx, org, strings.TrimSpace(path))
 	if err != nil {
@@ -173,7 +170,7 @@ func (s *screen) departmentGroup(ctx context.Context, org *chatv1.Organization, 
 func (s *screen) circle(ctx context.Context, org *chatv1.Organization, rest string) error {
 	title, handles, found := strings.Cut(" "+rest, " @")
 	if title = strings.TrimSpace(title); title == "" || !found {
-		return errors.New("give a title, and then handles: /organize N circle Lunch @alice @bob")
+		return errorf("give a title, and then handles: /organize N circle Lunch @alice @bob")
 	}
 	users, err := s.usersOf(ctx, handles)
 	if err != nil {
@@ -213,7 +210,7 @@ func (s *screen) transferOrganization(ctx context.Context, org *chatv1.Organizat
 		return err
 	}
 	if sure != "yes" {
-		return errors.New("you cannot undo this: confirm with /organize N owner @handle yes")
+		return errorf("you cannot undo this: confirm with /organize N owner @handle yes")
 	}
 	_, err = call(ctx, s.client.Organization().TransferOrganization, &chatv1.TransferOrganizationRequest{Organization: org.Id, User: user})
 	return s.done(err)
@@ -221,7 +218,7 @@ func (s *screen) transferOrganization(ctx context.Context, org *chatv1.Organizat
 
 func (s *screen) leaveOrganization(ctx context.Context, org *chatv1.Organization, rest string) error {
 	if rest != "yes" {
-		return errors.New("you also leave its groups, and only an admin can add you again: confirm with /organize N leave yes")
+		return errorf("you also leave its groups, and only an admin can add you again: confirm with /organize N leave yes")
 	}
 	_, err := call(ctx, s.client.Organization().RemoveOrganizationMembers, &chatv1.RemoveOrganizationMembersRequest{Organization: org.Id, Users: []uint64{s.client.User()}})
 	return s.done(err)
@@ -235,14 +232,14 @@ func (s *screen) renameOrganization(ctx context.Context, org *chatv1.Organizatio
 func (s *screen) organizationMessaging(ctx context.Context, org *chatv1.Organization, word string) error {
 	m, ok := chatv1.OrganizationMessaging_value["ORGANIZATION_MESSAGING_"+strings.ToUpper(word)]
 	if !ok || m == 0 {
-		return errors.New("members write to everyone, organization (members, and friends outside), inside (members only) or department (theirs, and those above and below)")
+		return errorf("members write to everyone, organization (members, and friends outside), inside (members only) or department (theirs, and those above and below)")
 	}
 	_, err := call(ctx, s.client.Organization().UpdateOrganization, &chatv1.UpdateOrganizationRequest{Organization: org.Id, Messaging: chatv1.OrganizationMessaging(m).Enum()})
 	return s.done(err)
 }
 
-// memberOption is what /organize N member sets, with a value without spaces or in quotes.
-var memberOption = regexp.MustCompile(`^(name|title|phone|number|in|admin):("[^"]*"|[^\s"]+)(?:\s+|$)`)
+// memberOption is what /organize N member sets.
+var memberOption = optionPattern("name|title|phone|number|in|admin")
 
 // putMember adds a member, or changes what is given of one. The server replaces all that it has of a member, so the rest is read first.
 func (s *screen) putMember(ctx context.Context, org *chatv1.Organization, rest string) error {
@@ -259,15 +256,14 @@ func (s *screen) putMember(ctx context.Context, org *chatv1.Organization, rest s
 		in = &chatv1.OrganizationMemberInput{User: user, Name: m.Name, Title: m.Title, Phone: m.Phone, EmployeeNumber: m.EmployeeNumber, Departments: m.Departments,
 			Admin: m.Role == chatv1.OrganizationRole_ORGANIZATION_ROLE_ADMIN}
 	}
-	for rest != "" {
-		o := memberOption.FindStringSubmatch(rest)
-		if o == nil {
-			return errors.New("what is set of a member stands as title:\"Head of sales\"; /organize lists the options")
-		}
-		if err := s.setOfMember(ctx, org, in, o[1], strings.Trim(o[2], `"`)); err != nil {
+	options, rest := cutOptions(memberOption, rest)
+	for _, o := range options {
+		if err := s.setOfMember(ctx, org, in, o[0], o[1]); err != nil {
 			return err
 		}
-		rest = rest[len(o[0]):]
+	}
+	if rest != "" {
+		return errorf("what is set of a member stands as title:\"Head of sales\"; /organize lists the options")
 	}
 	_, err = call(ctx, s.client.Organization().PutOrganizationMembers, &chatv1.PutOrganizationMembersRequest{Organization: org.Id, Members: []*chatv1.OrganizationMemberInput{in}})
 	return s.done(err)
@@ -286,7 +282,7 @@ func (s *screen) setOfMember(ctx context.Context, org *chatv1.Organization, in *
 		in.EmployeeNumber = value
 	case "admin":
 		if value != "yes" && value != "no" {
-			return errors.New("write admin:yes or admin:no")
+			return errorf("write admin:yes or admin:no")
 		}
 		in.Admin = value == "yes"
 	case "in":
@@ -326,9 +322,9 @@ func (s *screen) importMembers(ctx context.Context, org *chatv1.Organization, re
 	for _, e := range r.Errors {
 		s.say("  line %d: %s", e.Line, oneLine(plain(e.Message)))
 	}
-	what := "Would be"
+	what := phrase("Would be")
 	if apply && r.Wrong == 0 {
-		what = "Done:"
+		what = phrase("Done:")
 	}
 	s.say("%s added: %d, changed: %d, unchanged: %d, new departments: %d; wrong lines: %d", what, r.Added, r.Changed, r.Unchanged, r.DepartmentsAdded, r.Wrong)
 	return nil

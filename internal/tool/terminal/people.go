@@ -70,10 +70,10 @@ func (s *screen) readNames(ctx context.Context, users []uint64) error {
 // name of a user: the one set for a friend, or the user's own.
 func (s *screen) name(ctx context.Context, user uint64) string {
 	if user == s.client.User() {
-		return "you"
+		return phrase("you")
 	}
 	if user == 0 {
-		return "the server"
+		return phrase("the server")
 	}
 	if err := s.readNames(ctx, []uint64{user}); err != nil {
 		return fmt.Sprint(user)
@@ -147,13 +147,13 @@ func (s *screen) who(ctx context.Context, rest string) error {
 func stateOf(r *chatv1.Relation) string {
 	switch {
 	case r.GetBlocked():
-		return "blocked"
+		return phrase("blocked")
 	case r.GetFriend():
-		return "friend"
+		return phrase("friend")
 	case r.GetAsked():
-		return "wants to be your friend"
+		return phrase("wants to be your friend")
 	case r.GetRequested():
-		return "request sent"
+		return phrase("request sent")
 	}
 	return ""
 }

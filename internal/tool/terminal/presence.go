@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 	"unicode"
@@ -17,9 +16,9 @@ var statusWords = map[presencev1.Status]string{
 
 func statusWord(p *presencev1.Presence) string {
 	if word := statusWords[p.Status]; word != "" {
-		return word
+		return phrase(word)
 	}
-	return "offline"
+	return phrase("offline")
 }
 
 func isOnline(p *presencev1.Presence) bool { return statusWords[p.Status] != "" }
@@ -48,7 +47,7 @@ func presenceOf(p *presencev1.Presence) string {
 	if p.LastActiveMs == 0 {
 		return ""
 	}
-	text := "offline since " + time.UnixMilli(p.LastActiveMs).Format("2 January, 15:04")
+	text := phrasef("offline since %s", dated(time.UnixMilli(p.LastActiveMs), "2 January, 15:04"))
 	if custom := customOf(p.Custom); custom != "" {
 		text += ", " + custom
 	}
@@ -98,7 +97,7 @@ func (s *screen) changeSettings(ctx context.Context, change func(*accountv1.Sett
 func (s *screen) availability(ctx context.Context, word string) error {
 	chosen, known := availabilities[word]
 	if !known {
-		return errors.New("say /presence auto, dnd or invisible")
+		return errorf("say /presence auto, dnd or invisible")
 	}
 	return s.changeSettings(ctx, func(set *accountv1.Settings) { set.Availability = chosen })
 }
@@ -106,7 +105,7 @@ func (s *screen) availability(ctx context.Context, word string) error {
 func (s *screen) visible(ctx context.Context, word string) error {
 	who, known := audiences[word]
 	if !known {
-		return errors.New("say /visible everyone, friends or nobody")
+		return errorf("say /visible everyone, friends or nobody")
 	}
 	return s.changeSettings(ctx, func(set *accountv1.Settings) { set.WhoMaySeePresence = who })
 }
@@ -137,17 +136,17 @@ func describePresence(set *accountv1.Settings) string {
 			who = word
 		}
 	}
-	line := who + " may see when you are online"
+	line := phrasef("%s may see when you are online", phrase(who))
 	switch set.Availability {
 	case presencev1.Availability_AVAILABILITY_DO_NOT_DISTURB:
-		line += "; do not disturb"
+		line += phrase("; do not disturb")
 	case presencev1.Availability_AVAILABILITY_INVISIBLE:
-		line += "; you are invisible now"
+		line += phrase("; you are invisible now")
 	}
 	if custom := customOf(set.CustomStatus); custom != "" {
-		line += "; your status is " + custom
+		line += phrasef("; your status is %s", custom)
 		if until := set.CustomStatus.UntilMs; until != 0 {
-			line += ", until " + time.UnixMilli(until).Format("2 January, 15:04")
+			line += phrasef(", until %s", dated(time.UnixMilli(until), "2 January, 15:04"))
 		}
 	}
 	return line

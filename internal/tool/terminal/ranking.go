@@ -10,7 +10,7 @@ import (
 
 // forYou shows the posts that are ranked for the user, or those after the ones that it showed last.
 func (s *screen) forYou(ctx context.Context, rest string) error {
-	return s.listPosts(ctx, "foryou", rest, "There is nothing to recommend yet. /follow @handle, or /like N of /feed", func(page string, _ int) (listedPosts, error) {
+	return s.listPosts(ctx, "foryou", rest, phrase("There is nothing to recommend yet. /follow @handle, or /like N of /feed"), func(page string, _ int) (listedPosts, error) {
 		r, err := call(ctx, s.client.Ranking().ForYou, &rankingv1.ForYouRequest{Page: page, Limit: postsPerPage})
 		l := listedPosts{next: r.GetNext()}
 		for _, p := range r.GetPosts() {
@@ -53,23 +53,23 @@ func reasonsText(reasons []rankingv1.RankReason) string {
 	for _, r := range reasons {
 		switch r {
 		case rankingv1.RankReason_RANK_REASON_FOLLOWED:
-			parts = append(parts, "you follow the author")
+			parts = append(parts, phrase("you follow the author"))
 		case rankingv1.RankReason_RANK_REASON_NETWORK:
-			parts = append(parts, "liked by people you follow")
+			parts = append(parts, phrase("liked by people you follow"))
 		case rankingv1.RankReason_RANK_REASON_POPULAR:
-			parts = append(parts, "popular")
+			parts = append(parts, phrase("popular"))
 		case rankingv1.RankReason_RANK_REASON_AFFINITY:
-			parts = append(parts, "you often like or comment on posts of this author")
+			parts = append(parts, phrase("you often like or comment on posts of this author"))
 		case rankingv1.RankReason_RANK_REASON_RECENT:
-			parts = append(parts, "new")
+			parts = append(parts, phrase("new"))
 		case rankingv1.RankReason_RANK_REASON_DISCUSSED:
-			parts = append(parts, "many comments")
+			parts = append(parts, phrase("many comments"))
 		case rankingv1.RankReason_RANK_REASON_SIMILAR:
-			parts = append(parts, "like what you like")
+			parts = append(parts, phrase("like what you like"))
 		}
 	}
 	if len(parts) == 0 {
-		return "popular"
+		return phrase("popular")
 	}
 	return strings.Join(parts, ", ")
 }

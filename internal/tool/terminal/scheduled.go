@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -16,7 +15,7 @@ func parseSendTime(text string, now time.Time) (time.Time, error) {
 	}
 	clock, err := time.Parse("15:04", text)
 	if err != nil {
-		return time.Time{}, errors.New("give a time such as 2h or 15:04")
+		return time.Time{}, errorf("give a time such as 2h or 15:04")
 	}
 	at := time.Date(now.Year(), now.Month(), now.Day(), clock.Hour(), clock.Minute(), 0, 0, now.Location())
 	if !at.After(now) {
@@ -40,7 +39,7 @@ func (s *screen) laterContent(ctx context.Context, text string) (*chatv1.Content
 	case strings.HasPrefix(text, "//"):
 		return textContent(text[1:]), nil
 	case strings.HasPrefix(text, "/"):
-		return nil, errors.New("what can be sent later is a text, or /file, /album, /voice or /location")
+		return nil, errorf("what can be sent later is a text, or /file, /album, /voice or /location")
 	}
 	return textContent(text), nil
 }
@@ -69,7 +68,7 @@ func (s *screen) later(ctx context.Context, rest string) error {
 }
 
 func sendTime(m *chatv1.ScheduledMessage) string {
-	return time.UnixMilli(m.SendMs).Format("2 January, 15:04")
+	return dated(time.UnixMilli(m.SendMs), "2 January, 15:04")
 }
 
 // scheduled returns all scheduled messages of the open chat.
@@ -97,7 +96,7 @@ func (s *screen) listScheduled(ctx context.Context, _ string) error {
 	for i, m := range list {
 		failed := ""
 		if m.Failed != "" {
-			failed = "  (not sent: " + oneLine(plain(m.Failed)) + ")"
+			failed = phrasef("  (not sent: %s)", oneLine(plain(m.Failed)))
 		}
 		s.say("%3d  %s  %s%s", i+1, sendTime(m), oneLine(plain(what(&chatv1.Message{Content: m.Content}))), failed)
 	}
@@ -126,7 +125,7 @@ func (s *screen) scheduledAt(ctx context.Context, number string) (*chatv1.Schedu
 	if !isListed {
 		s.numberScheduled(list)
 	}
-	wanted, err := s.inLastList(number, &s.scheduledIDs, errors.New("no scheduled message has this number; /scheduled lists them"))
+	wanted, err := s.inLastList(number, &s.scheduledIDs, errorf("no scheduled message has this number; /scheduled lists them"))
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +134,7 @@ func (s *screen) scheduledAt(ctx context.Context, number string) (*chatv1.Schedu
 			return m, nil
 		}
 	}
-	return nil, errors.New("that message has been sent or cancelled meanwhile; /scheduled lists the others")
+	return nil, errorf("that message has been sent or cancelled meanwhile; /scheduled lists the others")
 }
 
 // reschedule changes when a message is sent, and its text or file if one is given.

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ var searchHeadings = map[searchv1.HitKind]string{
 // search shows what a query finds, the best hits of each kind.
 func (s *screen) search(ctx context.Context, words string) error {
 	if words == "" {
-		return errors.New("give words to search for, and perhaps from:@handle, in:@handle, kind:video, kind:file, type:image, before:2026-01-31, after:2026-01-31 or has:link")
+		return errorf("give words to search for, and perhaps from:@handle, in:@handle, kind:video, kind:file, type:image, before:2026-01-31, after:2026-01-31 or has:link")
 	}
 	r, err := call(ctx, s.client.Search().Search, &searchv1.SearchRequest{Query: words})
 	if err != nil {
@@ -36,7 +35,7 @@ func (s *screen) search(ctx context.Context, words string) error {
 			continue
 		}
 		shown = true
-		s.say("%s", searchHeadings[g.Kind])
+		s.say("%s", phrase(searchHeadings[g.Kind]))
 		for _, h := range g.Hits {
 			s.say("  %s", s.hit(ctx, h))
 		}
@@ -86,19 +85,19 @@ func (s *screen) hit(ctx context.Context, h *searchv1.Hit) string {
 		if h.File != nil {
 			text = s.foundFile(h.File, text)
 		}
-		return fmt.Sprintf("%s  %s #%d  %s: %s", time.UnixMilli(m.TimeMs).Format("2 January 15:04"), s.chatName(ctx, m.Conversation), m.Seq, s.name(ctx, m.Sender), text)
+		return fmt.Sprintf("%s  %s #%d  %s: %s", dated(time.UnixMilli(m.TimeMs), "2 January 15:04"), s.chatName(ctx, m.Conversation), m.Seq, s.name(ctx, m.Sender), text)
 	}
 	if h.Video != nil && h.Video.DurationMs > 0 {
 		text += fmt.Sprintf(" (%s)", (time.Duration(h.Video.DurationMs) * time.Millisecond).Round(time.Second))
 	}
-	return fmt.Sprintf("%s  %s: %s", time.UnixMilli(h.Post.GetCreatedMs()).Format("2 January 15:04"), s.name(ctx, h.Post.GetAuthor()), text)
+	return fmt.Sprintf("%s  %s: %s", dated(time.UnixMilli(h.Post.GetCreatedMs()), "2 January 15:04"), s.name(ctx, h.Post.GetAuthor()), text)
 }
 
 // foundFile formats a file that was found by a text.
 func (s *screen) foundFile(f *searchv1.FoundFile, text string) string {
 	text += fmt.Sprintf(" (%s)", size(f.Media.GetSize()))
 	if f.Others > 0 {
-		text += fmt.Sprintf(", and %d more", f.Others)
+		text += phrasef(", and %d more", f.Others)
 	}
 	return text
 }

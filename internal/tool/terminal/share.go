@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -18,7 +17,7 @@ const (
 	maxCardText  = 200
 )
 
-var errShareUse = errors.New("give a post or a person, and a chat, named as for /open: /share 2 @bob, or /share @carol 3")
+var errShareUse = errorf("give a post or a person, and a chat, named as for /open: /share 2 @bob, or /share @carol 3")
 
 // share sends a card of a post or a person to a chat.
 func (s *screen) share(ctx context.Context, rest string) error {
@@ -35,7 +34,7 @@ func (s *screen) share(ctx context.Context, rest string) error {
 	if err != nil {
 		return err
 	}
-	s.queueSaying(ctx, to.Id, &chatv1.Content{Kind: &chatv1.Content_Card{Card: card}}, fmt.Sprintf("* shared with %s", s.title(ctx, to)))
+	s.queueSaying(ctx, to.Id, &chatv1.Content{Kind: &chatv1.Content_Card{Card: card}}, phrasef("* shared with %s", s.title(ctx, to)))
 	return nil
 }
 
@@ -75,7 +74,7 @@ func (s *screen) ownName(user uint64) string {
 
 // postCard is the card of a post. What is not for everyone is not on it: who may not see the post learns its author alone.
 func postCard(p *feedv1.Post, author, url string) *chatv1.Card {
-	card := &chatv1.Card{Title: "Post by " + author, Url: fmt.Sprintf("%s/feed/%d", strings.TrimRight(url, "/"), p.Id)}
+	card := &chatv1.Card{Title: phrasef("Post by %s", author), Url: fmt.Sprintf("%s/feed/%d", strings.TrimRight(url, "/"), p.Id)}
 	if c := p.GetContent(); c.GetAudience() == feedv1.Audience_AUDIENCE_EVERYONE {
 		if c.GetTitle() != "" {
 			card.Title = excerpt.Marked(c.Title, maxCardTitle)

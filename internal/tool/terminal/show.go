@@ -3,7 +3,6 @@ package terminal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -22,19 +21,18 @@ const typingEvery = 4 * time.Second
 
 // explain returns the part of an error that helps the user.
 func explain(err error) string {
-	var c *connect.Error
-	if errors.As(err, &c) {
-		if connect.IsWireError(err) || c.Code() != connect.CodeUnavailable {
-			return plain(c.Message())
-		}
-		return "the server cannot be reached: " + plain(c.Message())
+	if r, ok := refusalOf(err); ok {
+		return r.text()
 	}
-	var refused *rialto.SendError
-	if errors.As(err, &refused) {
-		return plain(refused.Message)
-	}
-	if errors.Is(err, rialto.ErrSignedOut) {
-		return "your session has ended; start again to log in"
+	var unreachable *connect.Error
+	var own *clientError
+	switch {
+	case errors.As(err, &unreachable):
+		return phrasef("the server cannot be reached: %s", plain(unreachable.Message()))
+	case errors.Is(err, rialto.ErrSignedOut):
+		return phrase("your session has ended; start again to log in")
+	case errors.As(err, &own) && speaksChinese():
+		return plain(own.inChinese())
 	}
 	return plain(err.Error())
 }
@@ -60,14 +58,14 @@ func (s *screen) title(ctx context.Context, c *chatv1.Conversation) string {
 	switch c.Peer {
 	case 0:
 		if c.Parent != 0 {
-			return "thread"
+			return phrase("thread")
 		}
 		if c.Ticket {
 			return s.ticketTitle(ctx, c)
 		}
 		return oneLine(plain(c.Title))
 	case s.client.User():
-		return "saved messages"
+		return phrase("saved messages")
 	}
 	return s.name(ctx, c.Peer)
 }
@@ -75,11 +73,11 @@ func (s *screen) title(ctx context.Context, c *chatv1.Conversation) string {
 func size(n uint64) string {
 	switch {
 	case n < 10<<10:
-		return fmt.Sprintf("%d bytes", n)
+		return phrasef("%d bytes", n)
 	case n < 10<<20:
-		return fmt.Sprintf("%d KiB", n>>10)
+		return phrasef("%d KiB", n>>10)
 	}
-	return fmt.Sprintf("%d MiB", n>>20)
+	return phrasef("%d MiB", n>>20)
 }
 
 // control describes a control entry; it is empty if users need not see it.
@@ -95,58 +93,58 @@ func (s *screen) control(ctx context.Context, c *chatv1.Control) string {
 			return "" // one-to-one
 		}
 		if c.Actor == 0 { // by the server, as a ticket
-			return fmt.Sprintf("%q was created with %s", oneLine(text), users)
+			return phrasef("%q was created with %s", oneLine(text), users)
 		}
 		if users == "" { // a channel, whose followers are not named, or a group without others
-			return fmt.Sprintf("%s created %q", actor, oneLine(text))
+			return phrasef("%s created %q", actor, oneLine(text))
 		}
-		return fmt.Sprintf("%s created the group %q with %s", actor, oneLine(text), users)
+		return phrasef("%s created the group %q with %s", actor, oneLine(text), users)
 	case chatv1.Control_ACTION_JOINED:
 		if len(c.Users) == 1 && c.Users[0] == c.Actor {
-			return actor + " joined"
+			return phrasef("%s joined", actor)
 		}
-		return fmt.Sprintf("%s added %s", actor, users)
+		return phrasef("%s added %s", actor, users)
 	case chatv1.Control_ACTION_LEFT:
-		return users + " left"
+		return phrasef("%s left", users)
 	case chatv1.Control_ACTION_REMOVED:
-		return fmt.Sprintf("%s removed %s", actor, users)
+		return phrasef("%s removed %s", actor, users)
 	case chatv1.Control_ACTION_BANNED:
-		return fmt.Sprintf("%s banned %s", actor, users)
+		return phrasef("%s banned %s", actor, users)
 	case chatv1.Control_ACTION_UNBANNED:
-		return fmt.Sprintf("%s unbanned %s", actor, users)
+		return phrasef("%s unbanned %s", actor, users)
 	case chatv1.Control_ACTION_ROLE:
-		return fmt.Sprintf("%s: now %s (by %s)", users, roleName(c.Role), actor)
+		return phrasef("%s: now %s (by %s)", users, roleName(c.Role), actor)
 	case chatv1.Control_ACTION_RENAMED:
-		return fmt.Sprintf("%s renamed the group to %q", actor, oneLine(text))
+		return phrasef("%s renamed the group to %q", actor, oneLine(text))
 	case chatv1.Control_ACTION_ANNOUNCED:
 		if text == "" {
-			return actor + " removed the announcement"
+			return phrasef("%s removed the announcement", actor)
 		}
-		return fmt.Sprintf("%s announced: %s", actor, text)
+		return phrasef("%s announced: %s", actor, text)
 	case chatv1.Control_ACTION_MUTED:
 		if users == "" {
-			users = "all but admins"
+			users = phrase("all but admins")
 		}
 		if c.UntilMs == 0 {
-			return fmt.Sprintf("%s let %s write again", actor, users)
+			return phrasef("%s let %s write again", actor, users)
 		}
-		return fmt.Sprintf("%s silenced %s until %s", actor, users, time.UnixMilli(c.UntilMs).Format("2 January, 15:04"))
+		return phrasef("%s silenced %s until %s", actor, users, dated(time.UnixMilli(c.UntilMs), "2 January, 15:04"))
 	case chatv1.Control_ACTION_TICKET:
 		return s.ticketEntry(ctx, c)
 	case chatv1.Control_ACTION_TRANSFERRED:
-		return fmt.Sprintf("the group now belongs to %s", users)
+		return phrasef("the group now belongs to %s", users)
 	case chatv1.Control_ACTION_DISSOLVED:
-		return actor + " dissolved the group"
+		return phrasef("%s dissolved the group", actor)
 	case chatv1.Control_ACTION_JOIN_POLICY:
-		return "joining is now by " + policyName(c.JoinPolicy)
+		return phrasef("joining is now by %s", policyName(c.JoinPolicy))
 	case chatv1.Control_ACTION_AVATAR:
-		return actor + " changed the group's picture"
+		return phrasef("%s changed the group's picture", actor)
 	case chatv1.Control_ACTION_RETENTION:
 		seconds := max(c.RetentionSeconds, c.RetentionDays*24*60*60)
 		if seconds == 0 {
-			return actor + " let messages be kept as the server keeps them"
+			return phrasef("%s let messages be kept as the server keeps them", actor)
 		}
-		return fmt.Sprintf("%s set messages to disappear after %s", actor, keptText(seconds))
+		return phrasef("%s set messages to disappear after %s", actor, keptText(seconds))
 	}
 	return ""
 }
@@ -198,17 +196,40 @@ func (s *screen) show(ctx context.Context, e rialto.Event) {
 		s.showRoomUpdate(ctx, e.RoomUpdate)
 	case e.RoomRefused != nil:
 		s.leftRoom(e.RoomRefused.Room)
-		s.say("! the room cannot be entered: %s", plain(e.RoomRefused.Error.GetMessage()))
+		s.say("! the room cannot be entered: %s", refusalIn(e.RoomRefused.Error).text())
 	case e.Refused != nil:
-		s.say("! an earlier message was not sent: %s", plain(e.Refused.Error.GetMessage()))
+		s.say("! an earlier message was not sent: %s", refusalIn(e.Refused.Error).text())
 	case e.Reset:
-		s.mu.Lock()
-		clear(s.messages) // updates may be missing
-		s.mu.Unlock()
-		if err := s.readChats(ctx); err != nil {
+		if err := s.startAgain(ctx); err != nil {
 			s.say("! %s", explain(err))
 		}
 	}
+}
+
+// startAgain reads the lists, and shows the open chat, as after the start. The server may have lost messages: then their numbers are those of others now.
+func (s *screen) startAgain(ctx context.Context) error {
+	s.mu.Lock()
+	clear(s.messages)
+	clear(s.before)
+	s.shown, s.oldest, s.mine, s.day = 0, 0, 0, ""
+	s.mu.Unlock()
+	if err := s.readChats(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	for id, c := range s.chats {
+		s.before[id] = c.LastSeq
+	}
+	c := s.open
+	s.mu.Unlock()
+	s.say("* the server cannot tell what changed; this is what it has now")
+	if c == nil {
+		return s.listChats(ctx, "")
+	}
+	s.mu.Lock()
+	s.delivered, s.read = c.PeerDeliveredSeq, c.PeerReadSeq
+	s.mu.Unlock()
+	return s.page(ctx, 20, 0)
 }
 
 // showRequest prints a join request, for an admin.

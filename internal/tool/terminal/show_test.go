@@ -23,6 +23,11 @@ type shelf struct {
 	chatv1connect.UnimplementedChatServiceHandler
 	messages []*chatv1.Message // in order of seq, from 1 on
 	reads    []uint64          // seqs that were asked for by GetMessages
+	chats    []*chatv1.Conversation
+}
+
+func (l *shelf) ListConversations(context.Context, *connect.Request[chatv1.ListConversationsRequest]) (*connect.Response[chatv1.ListConversationsResponse], error) {
+	return connect.NewResponse(&chatv1.ListConversationsResponse{Conversations: l.chats}), nil
 }
 
 func message(conversation, seq uint64) *chatv1.Message {

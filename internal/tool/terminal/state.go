@@ -3,7 +3,6 @@ package terminal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/url"
 	"os"
@@ -33,7 +32,7 @@ func (s *screen) openState(o *options) (io.Closer, error) {
 		return nil, err
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("another rialto chat is using %s; choose another file with --state", o.state), lock.Close())
+		return nil, errors.Join(errorf("another rialto chat is using %s; choose another file with --state", o.state), lock.Close())
 	}
 	return lock, nil
 }
@@ -42,11 +41,11 @@ func (s *screen) openState(o *options) (io.Closer, error) {
 func (s *screen) chooseState(o *options) error {
 	config, err := os.UserConfigDir()
 	if err != nil {
-		return fmt.Errorf("give --state: %w", err)
+		return errorf("give --state: %w", err)
 	}
 	u, err := url.Parse(o.url)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("--url: %q is not a URL such as https://chat.example.com", o.url)
+		return errorf("--url: %q is not a URL such as https://chat.example.com", o.url)
 	}
 	dir := filepath.Join(config, "rialto", "chat", strings.ReplaceAll(u.Host, ":", "_"))
 	if o.handle == "" {
@@ -55,13 +54,13 @@ func (s *screen) chooseState(o *options) error {
 			o.state = known[0]
 			return nil
 		}
-		if o.handle, err = s.console.Ask("Handle: ", false); err != nil {
+		if o.handle, err = s.console.Ask(phrase("Handle: "), false); err != nil {
 			return err
 		}
 		o.handle = strings.ToLower(strings.TrimPrefix(o.handle, "@"))
 	}
 	if o.handle == "" || strings.ContainsAny(o.handle, `/\`) || o.handle[0] == '.' {
-		return errors.New("a handle has 3 to 32 of a-z, 0-9, dot and underscore")
+		return errorf("a handle has 3 to 32 of a-z, 0-9, dot and underscore")
 	}
 	o.state = filepath.Join(dir, o.handle+".json")
 	return nil
@@ -79,7 +78,7 @@ func (s *screen) signIn(ctx context.Context, o options) (err error) {
 		return err
 	}
 	if o.handle == "" {
-		if o.handle, err = s.console.Ask("Handle: ", false); err != nil {
+		if o.handle, err = s.console.Ask(phrase("Handle: "), false); err != nil {
 			return err
 		}
 		o.handle = strings.TrimPrefix(o.handle, "@")
@@ -87,7 +86,7 @@ func (s *screen) signIn(ctx context.Context, o options) (err error) {
 	enter := s.enterPassword
 	switch {
 	case o.register:
-		name, err := s.console.Ask("Name that others see: ", false)
+		name, err := s.console.Ask(phrase("Name that others see: "), false)
 		if err != nil {
 			return err
 		}
@@ -124,14 +123,14 @@ func (s *screen) reachServer(ctx context.Context) error {
 	case err == nil, connect.IsWireError(err):
 		return nil
 	case code == connect.CodeDeadlineExceeded && ctx.Err() == nil:
-		return fmt.Errorf("%s has not answered for %s; give --url of a server that runs", s.url, reachTime)
+		return errorf("%s has not answered for %s; give --url of a server that runs", s.url, reachTime)
 	case code == connect.CodeUnavailable:
 		return err
 	}
 	return ctx.Err()
 }
 
-var errTwoPasswords = errors.New("these are two different passwords")
+var errTwoPasswords = errorf("these are two different passwords")
 
 // isMistyped reports whether the same question may get a better answer.
 func isMistyped(err error) bool {
@@ -139,7 +138,7 @@ func isMistyped(err error) bool {
 }
 
 func (s *screen) enterPassword(ctx context.Context, o options) error {
-	password, err := s.console.Ask("Password: ", true)
+	password, err := s.console.Ask(phrase("Password: "), true)
 	if err != nil {
 		return err
 	}
@@ -147,7 +146,7 @@ func (s *screen) enterPassword(ctx context.Context, o options) error {
 }
 
 func (s *screen) enterSecondFactor(ctx context.Context, challenge string) error {
-	code, err := s.console.Ask("Code of your authenticator app, or a recovery code: ", false)
+	code, err := s.console.Ask(phrase("Code of your authenticator app, or a recovery code: "), false)
 	if err != nil {
 		return err
 	}
@@ -155,7 +154,7 @@ func (s *screen) enterSecondFactor(ctx context.Context, challenge string) error 
 }
 
 func (s *screen) enterCode(ctx context.Context, o options) error {
-	code, err := s.console.Ask("Code that was sent to you: ", false)
+	code, err := s.console.Ask(phrase("Code that was sent to you: "), false)
 	if err != nil {
 		return err
 	}
@@ -163,12 +162,12 @@ func (s *screen) enterCode(ctx context.Context, o options) error {
 }
 
 func (s *screen) enterNew(ctx context.Context, o options, name string) error {
-	password, err := s.console.Ask("Password: ", true)
+	password, err := s.console.Ask(phrase("Password: "), true)
 	if err != nil {
 		return err
 	}
 	if s.keyed { // the input was not visible
-		again, err := s.console.Ask("Password, again: ", true)
+		again, err := s.console.Ask(phrase("Password, again: "), true)
 		if err != nil {
 			return err
 		}

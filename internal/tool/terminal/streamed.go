@@ -2,8 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	rialto "github.com/rialto-im/rialto/sdk/go"
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
@@ -70,13 +68,13 @@ func doingOf(t *chatv1.StreamedText) string {
 	note := oneLine(plain(t.Note))
 	switch {
 	case t.State == chatv1.WritingState_WRITING_STATE_THINKING && note != "":
-		return "thinks: " + note
+		return phrasef("thinks: %s", note)
 	case t.State == chatv1.WritingState_WRITING_STATE_THINKING:
-		return "thinks …"
+		return phrase("thinks …")
 	case t.State == chatv1.WritingState_WRITING_STATE_TOOL && note != "":
-		return "uses " + note + " …"
+		return phrasef("uses %s …", note)
 	case t.State == chatv1.WritingState_WRITING_STATE_TOOL:
-		return "uses a tool …"
+		return phrase("uses a tool …")
 	}
 	return ""
 }
@@ -88,9 +86,9 @@ func brokenOffMark(m *chatv1.Message) string {
 	case why == nil:
 		return ""
 	case why.Cause == chatv1.BrokenOff_CAUSE_STOPPED:
-		return "  (stopped)"
+		return phrase("  (stopped)")
 	}
-	return "  (broken off)"
+	return phrase("  (broken off)")
 }
 
 // stopStreamed stops a message that somebody is still writing.
@@ -100,11 +98,11 @@ func (s *screen) stopStreamed(ctx context.Context, rest string) error {
 		return err
 	}
 	if text != "" {
-		return errors.New("/stop takes the number of one message")
+		return errorf("/stop takes the number of one message")
 	}
 	if err := s.client.StopStreamed(ctx, c.Id, seq); err != nil {
 		return err
 	}
-	s.say("%s", fmt.Sprintf("#%d has ended.", seq))
+	s.say("#%d has ended.", seq)
 	return nil
 }

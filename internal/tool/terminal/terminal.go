@@ -1,5 +1,5 @@
-// Package terminal is rialto chat: a chat client for the terminal, and for scripts. With a keyboard, the input stays on the last row
-// while other lines are printed above it; in a pipe, lines are read and written. The session, the position and unsent messages are stored
+// Package terminal implements the command rialto chat: a chat client for the terminal, and for scripts. With a keyboard, the input stays on the last row
+// while other lines are printed above it. In a pipe, lines are read and written. The session, the position and unsent messages are stored
 // in a file.
 package terminal
 
@@ -33,27 +33,27 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	var o options
 	fs := flag.NewFlagSet("rialto chat", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fs.StringVar(&o.url, "url", "http://127.0.0.1:7070", "the deployment's `URL`")
-	fs.StringVar(&o.handle, "handle", "", "your `handle`; the client asks for it if it is missing and no session is stored")
-	fs.BoolVar(&o.register, "register", false, "create an account")
-	fs.BoolVar(&o.code, "code", false, "log in with a code that is sent to you instead of a password, if the deployment supports it")
-	fs.StringVar(&o.state, "state", "", "`file` for the session, position and unsent messages; default: one for each server and handle, in your configuration directory")
+	fs.StringVar(&o.url, "url", "http://127.0.0.1:7070", phrase("the deployment's `URL`"))
+	fs.StringVar(&o.handle, "handle", "", phrase("your `handle`; the client asks for it if it is missing and no session is stored"))
+	fs.BoolVar(&o.register, "register", false, phrase("create an account"))
+	fs.BoolVar(&o.code, "code", false, phrase("log in with a code that is sent to you instead of a password, if the deployment supports it"))
+	fs.StringVar(&o.state, "state", "", phrase("`file` for the session, position and unsent messages; default: one for each server and handle, in your configuration directory"))
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(out, "Usage: rialto chat [flags]\n\nFlags:\n")
+		fmt.Fprint(out, phrase("Usage: rialto chat [flags]\n\nFlags:\n"))
 		fs.SetOutput(out)
 		fs.PrintDefaults()
-		fmt.Fprint(out, "\n", help(speaksChinese()), "\nExit codes: 0 when you quit, 1 after a failure, 2 for unknown flags.\n")
+		fmt.Fprint(out, "\n", help(speaksChinese()), phrase("\nExit codes: 0 when you quit, 1 after a failure, 2 for unknown flags.\n"))
 		return 0
 	}
 	if err == nil && fs.NArg() > 0 {
-		err = fmt.Errorf("unexpected argument %q", fs.Arg(0))
+		err = errorf("unexpected argument %q", fs.Arg(0))
 	}
 	if err == nil {
 		err = checkURL(o.url)
 	}
 	if err != nil {
-		fmt.Fprintf(errOut, "rialto chat: %v; rialto chat --help lists the flags\n", err)
+		fmt.Fprintf(errOut, "rialto chat: %s; %s\n", explain(err), phrase("rialto chat --help lists the flags"))
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -69,7 +69,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 // checkURL fails for what is no address of a server.
 func checkURL(address string) error {
 	if u, err := url.Parse(address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return fmt.Errorf("--url is the address of a server that begins with http:// or https://, as http://127.0.0.1:7070 or https://chat.example.com, not %q", address)
+		return errorf("--url is the address of a server that begins with http:// or https://, as http://127.0.0.1:7070 or https://chat.example.com, not %q", address)
 	}
 	return nil
 }
@@ -122,9 +122,11 @@ type screen struct {
 	mu                  sync.Mutex        // guards the fields below
 	typedDrafts         map[uint64]string // drafts that were not given to the client yet, by chat; those of a moment
 	open                *chatv1.Conversation
-	signedOut           bool     // the user asked for the end of the session
-	roomID              uint64   // the chat room that the user is in; 0 for none
+	signedOut           bool   // the user asked for the end of the session
+	roomID              uint64 // the chat room that the user is in; 0 for none
+	inside              roomState
 	threadIDs           []uint64 // as /threads listed them
+	broadcastIDs        []uint64 // as /broadcasts listed them
 	decisionIDs         []uint64 // as they were announced, or /decisions listed them
 	scheduledIDs        []uint64 // as /scheduled listed them, in the chat scheduledIn
 	scheduledIn         uint64
@@ -173,8 +175,9 @@ func newScreen() *screen {
 		draftTyped: make(chan struct{}, 1), typedDrafts: map[uint64]string{}}
 }
 
+// say prints a line in the user's language.
 func (s *screen) say(format string, args ...any) {
-	s.console.Say(s.paintLine(fmt.Sprintf(format, args...)))
+	s.console.Say(s.paintLine(phrasef(format, args...)))
 }
 
 func (s *screen) run(ctx context.Context, o options) error {
@@ -197,7 +200,7 @@ func (s *screen) run(ctx context.Context, o options) error {
 		return err
 	}
 	if err := s.signIn(ctx, o); errors.Is(err, io.EOF) && !s.keyed {
-		return errors.New("the input ended before you were signed in; a script answers the questions line by line")
+		return errorf("the input ended before you were signed in; a script answers the questions line by line")
 	} else if err != nil {
 		return err
 	}

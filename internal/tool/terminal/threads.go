@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/rialto-im/rialto/internal/base/excerpt"
@@ -41,13 +40,13 @@ func (s *screen) threads(ctx context.Context, rest string) error {
 	var lines []string
 	err := s.client.Threads(ctx, func(c *chatv1.Conversation) bool {
 		list = append(list, c.Id)
-		text := "a message that has expired"
+		text := phrase("a message that has expired")
 		if c.Root != nil {
 			text = excerpt.Marked(oneLine(s.line(ctx, c.Root)), 60)
 		}
 		line := fmt.Sprintf("%4d  %s", len(list), text)
 		if c.Unread > 0 {
-			line += fmt.Sprintf("  (%d new)", c.Unread)
+			line += phrasef("  (%d new)", c.Unread)
 		}
 		lines = append(lines, line)
 		return len(list) < pageSize
@@ -68,7 +67,7 @@ func (s *screen) threads(ctx context.Context, rest string) error {
 }
 
 func (s *screen) openThread(ctx context.Context, number string) error {
-	thread, err := s.inLastList(number, &s.threadIDs, errors.New("no thread has this number; /threads lists them"))
+	thread, err := s.inLastList(number, &s.threadIDs, errorf("no thread has this number; /threads lists them"))
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,7 +16,7 @@ import (
 func parseSeq(word string) (uint64, error) {
 	seq, err := strconv.ParseUint(strings.TrimPrefix(word, "#"), 10, 64)
 	if err != nil || seq == 0 {
-		return 0, errors.New("give the number of a message, which stands before its sender, such as 12")
+		return 0, errorf("give the number of a message, which stands before its sender, such as 12")
 	}
 	return seq, nil
 }
@@ -44,7 +43,7 @@ func (s *screen) answered(ctx context.Context, rest string) (c *chatv1.Conversat
 		return nil, nil, "", "", err
 	}
 	if queued := s.client.LastQueued(c.Id); queued != 0 {
-		return c, &chatv1.Ref{ClientSeq: queued}, "your last", strings.TrimSpace(text), nil
+		return c, &chatv1.Ref{ClientSeq: queued}, phrase("your last"), strings.TrimSpace(text), nil
 	}
 	m, err := s.lastOwn(ctx, c.Id)
 	if err != nil {
@@ -59,11 +58,11 @@ func (s *screen) reply(ctx context.Context, rest string) error {
 		return err
 	}
 	if text == "" {
-		return errors.New("give a text, such as /reply 12 yes")
+		return errorf("give a text, such as /reply 12 yes")
 	}
 	content := s.composeText(ctx, c, text)
 	content.ReplyTo = ref
-	s.queueSaying(ctx, c.Id, content, fmt.Sprintf("you (to %s): %s", shown, indented(plain(text))))
+	s.queueSaying(ctx, c.Id, content, phrasef("you (to %s): %s", shown, indented(plain(text))))
 	return nil
 }
 
@@ -89,7 +88,7 @@ func (s *screen) edit(ctx context.Context, rest string) error {
 		return err
 	}
 	if text == "" {
-		return errors.New("give the new text, such as /edit yes or /edit 12 yes")
+		return errorf("give the new text, such as /edit yes or /edit 12 yes")
 	}
 	content, err := s.withMentions(ctx, c, textContent(text))
 	if err != nil {
@@ -108,7 +107,7 @@ func (s *screen) edit(ctx context.Context, rest string) error {
 		}
 	}
 	s.queueSaying(ctx, c.Id, &chatv1.Content{Kind: &chatv1.Content_Edit{Edit: &chatv1.Edit{Target: &chatv1.Ref{Seq: m.Seq}, Content: content}}},
-		fmt.Sprintf("edit of #%d: %s", m.Seq, indented(plain(text))))
+		phrasef("edit of #%d: %s", m.Seq, indented(plain(text))))
 	return nil
 }
 
@@ -118,9 +117,9 @@ func (s *screen) recall(ctx context.Context, rest string) error {
 		return err
 	}
 	if text != "" {
-		return errors.New("/recall takes the number of one message")
+		return errorf("/recall takes the number of one message")
 	}
-	s.queueSaying(ctx, c.Id, &chatv1.Content{Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: &chatv1.Ref{Seq: seq}}}}, fmt.Sprintf("recall of #%d", seq))
+	s.queueSaying(ctx, c.Id, &chatv1.Content{Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: &chatv1.Ref{Seq: seq}}}}, phrasef("recall of #%d", seq))
 	return nil
 }
 
@@ -131,12 +130,12 @@ func react(remove bool) func(*screen, context.Context, string) error {
 			return err
 		}
 		if emoji == "" {
-			return errors.New("give an emoji, such as /react 12 👍")
+			return errorf("give an emoji, such as /react 12 👍")
 		}
 		r := &chatv1.Reaction{Target: &chatv1.Ref{Seq: seq}, Emoji: emoji, Remove: remove}
-		waiting := fmt.Sprintf("%s to #%d", plain(emoji), seq)
+		waiting := phrasef("%s to #%d", plain(emoji), seq)
 		if remove {
-			waiting = fmt.Sprintf("removal of %s from #%d", plain(emoji), seq)
+			waiting = phrasef("removal of %s from #%d", plain(emoji), seq)
 		}
 		s.queueSaying(ctx, c.Id, &chatv1.Content{Kind: &chatv1.Content_Reaction{Reaction: r}}, waiting)
 		return nil
@@ -155,11 +154,11 @@ func pin(remove bool) func(*screen, context.Context, string) error {
 			return err
 		}
 		if text != "" {
-			return errors.New("give the number of one message, or nothing for the chat")
+			return errorf("give the number of one message, or nothing for the chat")
 		}
-		waiting := fmt.Sprintf("pin of #%d", seq)
+		waiting := phrasef("pin of #%d", seq)
 		if remove {
-			waiting = "removal of the " + waiting
+			waiting = phrasef("removal of the pin of #%d", seq)
 		}
 		s.queueSaying(ctx, c.Id, &chatv1.Content{Kind: &chatv1.Content_Pin{Pin: &chatv1.Pin{Target: &chatv1.Ref{Seq: seq}, Remove: remove}}}, waiting)
 		return nil
@@ -209,6 +208,10 @@ func (s *screen) putUpdate(ctx context.Context, u *chatv1.Message) {
 			s.say("* %s reacted with %s to %s%s", by, emoji, which, counts)
 		}
 	case *chatv1.Content_Pin:
-		s.say("* %s %s %s", by, map[bool]string{false: "pinned", true: "unpinned"}[k.Pin.Remove], which)
+		if k.Pin.Remove {
+			s.say("* %s unpinned %s", by, which)
+		} else {
+			s.say("* %s pinned %s", by, which)
+		}
 	}
 }

@@ -115,9 +115,30 @@ func TestUpdatesOfOlderMessagesAreApplied(t *testing.T) {
 	if got := body(said()); got != "#7  Bob (to Bob: a new text): no. 7\n" {
 		t.Errorf("printed: %q", got)
 	}
-	s.show(t.Context(), rialto.Event{Reset: true}) // what is remembered may be old
-	if len(s.messages) != 0 {
-		t.Errorf("%d messages are remembered after a reset", len(s.messages))
+}
+
+// After a reset the terminal shows what the server has now, and then each new message, although it has the number of one that was shown before.
+func TestAfterAReset(t *testing.T) {
+	l := &shelf{messages: []*chatv1.Message{message(7, 1), message(7, 2), message(7, 3), message(7, 4)}}
+	s, said := seatedAt(t, l)
+	if err := s.enter(t.Context(), s.chats[7]); err != nil {
+		t.Fatal(err)
+	}
+	s.before[8] = 4
+	said()
+	other := message(7, 2)
+	other.Content = textContent("another one")
+	l.messages = []*chatv1.Message{message(7, 1), other}
+	l.chats = []*chatv1.Conversation{{Id: 7, Title: "chat 7", LastSeq: 2}, {Id: 8, Title: "chat 8", LastSeq: 1}}
+	s.show(t.Context(), rialto.Event{Reset: true})
+	if got := said(); !strings.Contains(got, "this is what it has now") || !strings.Contains(got, "#2  Bob: another one\n") || strings.Contains(got, "no. 3") {
+		t.Errorf("a reset prints %q", got)
+	}
+	for _, m := range []*chatv1.Message{other, message(7, 3), message(8, 1), message(8, 2)} {
+		s.show(t.Context(), rialto.Event{Message: m})
+	}
+	if got := said(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "no. 3") || !strings.Contains(got, "no. 2") {
+		t.Errorf("what comes after a reset is printed as %q", got)
 	}
 }
 

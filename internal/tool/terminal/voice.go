@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -32,7 +31,7 @@ func (s *screen) voiceContent(ctx context.Context, rest string) (*chatv1.Content
 		return nil, err
 	}
 	if !strings.HasPrefix(u.MimeType, "audio/") {
-		return nil, errors.New(plain(filepath.Base(path)) + " is not a recording; send it with /file")
+		return nil, errorf("%s is not a recording; send it with /file", plain(filepath.Base(path)))
 	}
 	m := rialto.MediaOf(u)
 	m.Caption = caption

@@ -225,7 +225,7 @@ func TestMissingStoresAreReported(t *testing.T) {
 		dir, _ := served(t, c.killed)
 		paths, err := filepath.Glob(filepath.Join(dir, c.remove))
 		if err != nil || len(paths) == 0 {
-			t.Fatalf("%s: %v", c.remove, err)
+			t.Fatalf("%s: %d paths, want at least one; error %v", c.remove, len(paths), err)
 		}
 		if err := os.RemoveAll(paths[len(paths)-1]); err != nil {
 			t.Fatal(err)

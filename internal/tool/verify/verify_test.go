@@ -322,7 +322,7 @@ func TestJoinsAndLeavesInALargeGroup(t *testing.T) {
 		r := run(t, dir)
 		for _, v := range r.Violations {
 			if v.Rule != "delivery" {
-				t.Error(v)
+				t.Errorf("an unexpected violation: %v", v)
 			}
 		}
 		if len(r.Violations) != want {

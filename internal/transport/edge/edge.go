@@ -3,13 +3,15 @@
 // An edge asks an origin, a node with the role api, about each signed URL once: whether it is valid, and what its file is. It relies on the answer until the URL
 // expires, or the origin says that something has changed (grants.go). The bytes come from the origin in blocks, each once for all viewers (package blockcache).
 //
-// An edge learns by long polls what was hidden, deleted or changed (follower.go), and forgets it: permissions, copies and transfers in progress. An answer says up
-// to when it is complete. What an edge has not heard within lease, it asks again before it serves. So what was hidden is refused everywhere after a second, also
-// by an edge that is cut off, which then serves nothing.
+// An edge learns by long polls what was hidden, deleted or changed (follower.go). It then drops the permissions, copies and transfers concerned. An answer says up
+// to when it is complete. If the latest answer is older than lease, the edge asks again before it serves. So hidden content is refused everywhere after a second, also
+// by an edge that is disconnected, which then serves nothing.
 //
-// Purges is the side of the origin: it tells edges what has changed. Only programs that know the shared secret are told.
+// Uploads pass through an edge to an origin (upload.go); the edge keeps nothing of them.
 //
-// It touches its folder and the origins, by package egress. All methods are safe for concurrent use.
+// Purges is the origin's side: it tells edges what has changed. Only programs that know the shared secret are told.
+//
+// It uses its folder, and the origins by package egress. All methods are safe for concurrent use.
 package edge
 
 import (
@@ -18,12 +20,15 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/egress"
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"github.com/rialto-im/rialto/internal/base/outgoing"
 	"github.com/rialto-im/rialto/internal/platform/blockcache"
 	"golang.org/x/sync/singleflight"
@@ -33,11 +38,11 @@ import (
 type Config struct {
 	// Secret that edges and the other nodes share, at least 32 characters; default none: the node serves no edges.
 	Secret string `yaml:"secret"`
-	// Origins are where an edge reaches nodes with the role api, as https://api.example.com: each the address of one node, not of a balancer. An edge needs one at least.
+	// Origins are the addresses of nodes with the role api, as https://api.example.com: each the address of one node, not of a balancer. An edge needs at least one.
 	Origins []string `yaml:"origins"`
 	// MaxBytes of files that an edge keeps in its data directory; 0 is 10 GiB.
 	MaxBytes uint64 `yaml:"max_bytes"`
-	// CDNMaxAge lets a CDN in front of edges keep files for so long. What is hidden is shown by the CDN for that time. Default 0: it keeps none that needs a signature.
+	// CDNMaxAge is how long a CDN in front of edges may cache files. Hidden files stay visible there for that long. Default 0: it caches no file that needs a signature.
 	CDNMaxAge time.Duration `yaml:"cdn_max_age"`
 }
 
@@ -64,6 +69,8 @@ type Deps struct {
 	Dir string
 	// Calls has the circuit breakers of origins.
 	Calls *outgoing.Calls
+	// Network returns the network that a request comes from, whose uploads are bounded; none where it is that of a proxy. If nil, only all uploads together are.
+	Network func(*http.Request) netip.Prefix
 	// Report returns what the edge tells origins of itself. If nil, it tells them nothing.
 	Report func() Report
 	Clock  clock.Clock
@@ -91,10 +98,18 @@ const (
 type Stats struct {
 	// Served requests; Refused ones, by the origin or because the URL is none; and Failed ones, which the origin did not answer.
 	Served, Refused, Failed atomic.Int64
+	// Uploads that an origin has answered; RefusedUploads, which were none or too many; and FailedUploads, which no origin answered.
+	Uploads, RefusedUploads, FailedUploads atomic.Int64
 	// Asked are questions about URLs to the origin.
 	Asked atomic.Int64
 	// Purged are things that the origin named as changed. Resets are times that it could not name all, and all was asked again.
 	Purged, Resets atomic.Int64
+}
+
+// streamer sends uploads to an origin: *egress.Servers.
+type streamer interface {
+	Stream(ctx context.Context, first uint32, u egress.Upload) (*egress.Answer, error)
+	Close()
 }
 
 // Server is an edge.
@@ -103,10 +118,13 @@ type Server struct {
 	config  Config
 	cache   *blockcache.Cache
 	origins *origins
+	uploads streamer
 	stats   Stats
 	asks    singleflight.Group
 	slots   chan struct{} // of asks
-	started time.Time
+	// uploadSlots are those of uploads.
+	uploadSlots *inputlimit.Connections
+	started     time.Time
 	// following is the index of the origin that the edge hears from.
 	following atomic.Uint32
 
@@ -130,11 +148,15 @@ func New(deps Deps, config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	uploads, err := newUploads(deps.Calls, config)
+	if err != nil {
+		return nil, err
+	}
 	cache, err := blockcache.Open(blockcache.Config{Dir: deps.Dir, MaxBytes: int64(min(config.MaxBytes, math.MaxInt64))}, deps.Logger)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{deps: deps, config: config, cache: cache, origins: origins, slots: make(chan struct{}, asksAtOnce), started: deps.Clock.Now(), running: map[string]*grant{}}
+	s := &Server{deps: deps, config: config, cache: cache, origins: origins, uploads: uploads, uploadSlots: inputlimit.NewConnections(uploadsOfNetwork, uploadsAtOnce), slots: make(chan struct{}, asksAtOnce), started: deps.Clock.Now(), running: map[string]*grant{}}
 	s.grants, s.files, s.refusals = newLRU[string, *grant](maxGrants), newLRU[string, *resource](maxFiles), newLRU[string, *refusal](maxRefusals)
 	return s, nil
 }
@@ -148,6 +170,7 @@ func (s *Server) Stats() *Stats { return &s.stats }
 // Close ends what is being fetched. Run has returned.
 func (s *Server) Close() error {
 	s.origins.servers.Close()
+	s.uploads.Close()
 	return s.cache.Close()
 }
 

@@ -116,8 +116,8 @@ func TestAddressesAreChecked(t *testing.T) {
 			t.Errorf("%s reaches the origin later with %d requests", what, n)
 		}
 	}
-	if w := ask(s, http.MethodPut, file); w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
-		t.Errorf("a PUT is answered with %d", w.Code)
+	if w := ask(s, http.MethodDelete, file); w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD, PUT" {
+		t.Errorf("a DELETE is answered with %d", w.Code)
 	}
 }
 

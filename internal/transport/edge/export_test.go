@@ -17,3 +17,18 @@ func Review(ctx context.Context, s *Server) {
 
 // Kept is how many changes an edge may ask for.
 const Kept = kept
+
+// Bounds of uploads.
+const (
+	UploadsAtOnce    = uploadsAtOnce
+	UploadsOfNetwork = uploadsOfNetwork
+)
+
+// Streamer sends uploads to an origin.
+type Streamer = streamer
+
+// SendUploadsBy has an edge send uploads by another streamer.
+func SendUploadsBy(s *Server, by Streamer) {
+	s.uploads.Close()
+	s.uploads = by
+}

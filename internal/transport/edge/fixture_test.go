@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock/clocktest"
+	"github.com/rialto-im/rialto/internal/base/ratelimit"
 	"github.com/rialto-im/rialto/internal/base/signedurl"
 	"github.com/rialto-im/rialto/internal/transport/edge"
 )
@@ -161,13 +163,16 @@ func (o *origin) video(video, post, name string, valid time.Duration) string {
 	return "/v1/video/" + video + "/" + post + "-" + exp + "-" + o.urls.Sign("play", video+" "+post, exp) + "/" + name
 }
 
+// networkOf returns the network of a client that no proxy reports.
+func networkOf(r *http.Request) netip.Prefix { return ratelimit.Network(r.RemoteAddr, nil, false) }
+
 func newEdge(t *testing.T, now *clocktest.Manual, config edge.Config, origins ...*origin) *edge.Server {
 	t.Helper()
 	config.Secret = secret
 	for _, o := range origins {
 		config.Origins = append(config.Origins, o.server.URL)
 	}
-	s, err := edge.New(edge.Deps{Dir: filepath.Join(t.TempDir(), "edge"), Clock: now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}, config)
+	s, err := edge.New(edge.Deps{Dir: filepath.Join(t.TempDir(), "edge"), Network: networkOf, Clock: now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}, config)
 	if err != nil {
 		t.Fatal(err)
 	}

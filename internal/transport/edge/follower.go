@@ -69,7 +69,7 @@ func (s *Server) follow(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.deps.Logger.Warn("the edge does not hear from an origin what was hidden; it asks again, and then about each file", "origin", s.config.Origins[at], "error", err)
+		s.deps.Logger.Warn("the edge does not get changes from an origin; it retries, and then asks about each file", "origin", s.config.Origins[at], "error", err)
 		at = (at + 1) % len(s.config.Origins)
 		s.following.Store(uint32(at))
 		_ = retry.Wait(ctx) // the loop sees the end

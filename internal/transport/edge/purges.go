@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -114,7 +115,7 @@ func (p *Purges) IsEdge(r *http.Request) bool {
 	if p == nil || p.off {
 		return false
 	}
-	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	secret, ok := strings.CutPrefix(cmp.Or(r.Header.Get("Proxy-Authorization"), r.Header.Get("Authorization")), "Bearer ") // an upload has an Authorization of its client
 	sum := sha256.Sum256([]byte(secret))
 	return ok && subtle.ConstantTimeCompare(sum[:], p.secret[:]) == 1
 }

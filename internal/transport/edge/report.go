@@ -14,7 +14,7 @@ func (s *Server) reportAll(ctx context.Context) {
 	for failing := false; ; {
 		err := s.report(ctx, false)
 		if err != nil && !failing && ctx.Err() == nil {
-			s.deps.Logger.Warn("the edge cannot tell an origin how it is; clients are not sent to it", "error", err)
+			s.deps.Logger.Warn("the edge cannot report its state to an origin; clients are not sent to the edge", "error", err)
 		}
 		failing = err != nil
 		select {

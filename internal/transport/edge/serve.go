@@ -13,11 +13,15 @@ import (
 	"github.com/rialto-im/rialto/internal/platform/blockcache"
 )
 
-// ServeHTTP serves files by signed URLs.
+// ServeHTTP serves files by signed URLs, and sends uploads on.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if isUpload(r) {
+		s.serveUpload(w, r)
+		return
+	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "an edge only has files to be read; uploads go to the other nodes", http.StatusMethodNotAllowed)
+		w.Header().Set("Allow", "GET, HEAD, PUT")
+		http.Error(w, "an edge has files to be read, and takes uploads by presigned URLs and by S3; all else goes to the other nodes", http.StatusMethodNotAllowed)
 		return
 	}
 	err := s.serve(w, r)
@@ -60,7 +64,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 		h[name] = values
 	}
 	if f.text != nil {
-		http.ServeContent(outputlimit.WithWriteDeadlines(w, outputlimit.TransferTimeout(int64(len(f.text)))), r, "", f.modified, bytes.NewReader(f.text))
+		http.ServeContent(outputlimit.ForFile(w, r, int64(len(f.text))), r, "", f.modified, bytes.NewReader(f.text))
 		return nil
 	}
 	if age := min(s.config.CDNMaxAge, a.ends.Sub(s.deps.Clock.Now())).Truncate(time.Second); age > 0 {
@@ -73,7 +77,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	defer stop()
 	reader := s.cache.NewReader(ctx, f.file, s.source(a, f))
 	defer reader.Close()
-	err = blockcache.ServeContent(outputlimit.WithWriteDeadlines(w, outputlimit.TransferTimeout(f.file.Size)), r, f.modified, reader)
+	err = blockcache.ServeContent(outputlimit.ForFile(w, r, f.file.Size), r, f.modified, reader)
 	if err != nil {
 		for name := range f.header {
 			h.Del(name)

@@ -52,7 +52,7 @@ func TestAWaitingSyncReadsEachLargeGroupOnce(t *testing.T) {
 	k := &countedTails{fakeServices: fake}
 	c.server.deps.Inbox = k
 	fake.tail.Store(10)
-	c.follows = []id.Conversation{5, 6}
+	c.follows, c.followsAbove = []id.Conversation{5, 6}, []uint64{0, 0}
 	var known []*chatv1.LargeTail
 	for n := range 1000 {
 		known = append(known, &chatv1.LargeTail{Conversation: 5 + uint64(n%3), LastSeq: 10})

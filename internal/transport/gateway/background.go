@@ -16,6 +16,6 @@ func (c *conn) allowSilence(nextMs uint32) {
 		return
 	}
 	if err := c.setKeepAlive(seconds == 0); err != nil {
-		c.server.deps.Logger.Debug("a connection's probes could not be changed; its pings come as announced", "user", c.caller.User, "error", err)
+		c.server.deps.Logger.Debug("a connection's keepalive probes could not be changed; its pings continue as announced", "user", c.caller.User, "error", err)
 	}
 }

@@ -54,8 +54,9 @@ type conn struct {
 
 	slot *inputlimit.Slot // until it is authenticated; nil where its handshake was
 
-	turns   uint64     // the number of its last send; the reading goroutine's
-	reading sync.Mutex // guards in: the reading goroutine's, but for the moment after a frame that was decoded by another goroutine. Before mu.
+	sender  atomic.Pointer[sender] // nil before the first send; set by the reading goroutine
+	turns   uint64                 // the number of its last send; the reading goroutine's
+	reading sync.Mutex             // guards in: the reading goroutine's, but for the moment after a frame that was decoded by another goroutine. Before mu.
 	in      inbound
 
 	mu                sync.Mutex // guards all below
@@ -71,6 +72,7 @@ type conn struct {
 	newestPushed      message.Position // the newest event of its stream that was pushed, or covered by a hint
 	activeCalls       *activeCalls
 	follows           []id.Conversation  // large conversations
+	followsAbove      []uint64           // of each of these: entries up to this one are not pushed; see hub.follow
 	grown             []grownTo          // what the next hint says of them
 	rooms             map[id.Room]uint64 // that it is in, or enters: the turn of the last entry
 	roomTurn          uint64
@@ -88,12 +90,15 @@ type conn struct {
 	away         bool // what it said of the device last; guarded by registering
 }
 
-type buffer struct{ b []byte }
+type buffer struct {
+	b      []byte
+	shared bool // by several connections: it is not changed
+}
 
 var buffers = sync.Pool{New: func() any { return &buffer{b: make([]byte, 0, 4096)} }}
 
 func (b *buffer) free() {
-	if cap(b.b) <= 128<<10 {
+	if !b.shared && cap(b.b) <= 128<<10 {
 		b.b = b.b[:0]
 		buffers.Put(b)
 	}
@@ -107,12 +112,24 @@ func (c *conn) pending() int {
 	return n
 }
 
-// ensureBuffer makes an output buffer where there is none. The caller holds mu.
+// ensureBuffer makes an output buffer where there is none, or only a shared one. The caller holds mu.
 func (c *conn) ensureBuffer() {
+	if c.out != nil && !c.out.shared {
+		return
+	}
+	b, before := buffers.Get().(*buffer), c.out
+	c.setOutput(b)
+	if before != nil {
+		b.b = append(b.b, before.b...)
+	}
+}
+
+// setOutput makes whole frames, or nothing, the output. The caller holds mu.
+func (c *conn) setOutput(b *buffer) {
 	if c.out == nil {
 		c.answerBytes = min(c.answerBytes, len(c.unsent))
-		c.out, c.frameAt = buffers.Get().(*buffer), -1
 	}
+	c.out, c.frameAt = b, -1
 }
 
 // appendFrame appends a whole frame. The caller holds mu.
@@ -146,7 +163,7 @@ func (c *conn) queueLater() {
 
 // receipt answers a send that is in flight.
 func (c *conn) receipt(d *message.Draft) {
-	c.removeInFlight(d.Cost)
+	c.endInFlight(d)
 	c.sendReceipt(d)
 }
 
@@ -204,6 +221,11 @@ func errorOf(err error) *gatewayv1.Error {
 func (c *conn) pushEvent(at, prev message.Position, body *payload) (pushed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.pushLocked(at, prev, body)
+}
+
+// pushLocked is pushEvent for a caller that holds mu.
+func (c *conn) pushLocked(at, prev message.Position, body *payload) (pushed bool) {
 	c.newestPushed = max(c.newestPushed, at) // a dropped event is covered by a hint
 	if !c.canPush() {
 		return false
@@ -248,23 +270,6 @@ func (c *conn) appendEvent(data []byte) {
 	} else {
 		c.appendFields(data)
 	}
-}
-
-// pushEventFields pushes bytes that are whole fields of a ServerFrame, and reports whether it did. The connection speaks protobuf.
-func (c *conn) pushEventFields(fields []byte, traced *tracedPush) (pushed bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.canPush() {
-		return false
-	}
-	if c.withheld != nil {
-		c.withholdEvent(withheldEvent{data: slices.Clone(fields)})
-		return false
-	}
-	c.appendEvent(fields)
-	c.queueLater()
-	c.traceWrite(traced)
-	return true
 }
 
 // encode returns a message's bytes in the connection's encoding. A frame that has no such form is replaced by an error for its request.
@@ -406,13 +411,16 @@ func (c *conn) resumeReading() {
 func (c *conn) onClosed() {
 	c.reading.Lock()
 	c.in.drop()
+	if u := c.sender.Load(); u != nil { // it stays: sends may be in flight
+		c.server.senders.leave(u)
+	}
 	c.reading.Unlock()
 	c.slot.Release()
 	c.mu.Lock()
 	c.advance(stateClosed)
 	watches, watchesPosts := c.readersTurn > 0, c.postsTurn > 0
 	large, rooms := c.follows, c.rooms
-	c.follows, c.rooms = nil, nil
+	c.follows, c.followsAbove, c.rooms = nil, nil, nil
 	c.releaseAnswers(0)
 	if c.activeCalls != nil {
 		c.activeCalls.end()
@@ -422,6 +430,7 @@ func (c *conn) onClosed() {
 		c.out = nil
 	}
 	c.mu.Unlock()
+	c.leaveLine() // nobody enters it now
 	if h := c.held.Load(); h != nil {
 		h.end()
 	}

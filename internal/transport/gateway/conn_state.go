@@ -55,6 +55,7 @@ type readFlow struct {
 	reads          readState
 	decodingAsync  bool   // a frame is decoded by another goroutine, and what follows it waits
 	throttledUntil uint32 // second until which nothing is read, 0 while the limits allow it
+	waitsInLine    bool   // it is among the connections of its user that wait (sender.go)
 }
 
 // readState is whether the transport reads. It is paused during the greeting, while a large frame is decoded, while too many sends have no receipt, while the limits are
@@ -64,7 +65,7 @@ type readState uint8
 const (
 	readOn         readState = iota
 	readPaused               // the transport does not read
-	readBacklogged           // neither, and frames that were read before wait until the limits allow them
+	readBacklogged           // neither, and frames that were read before wait until the limits, or the sends in flight of the user, allow them
 )
 
 // pauseReading stops the transport from reading. The caller holds mu.

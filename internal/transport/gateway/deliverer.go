@@ -3,7 +3,6 @@ package gateway
 import (
 	"errors"
 	"strconv"
-	"time"
 
 	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/flightrecorder"
@@ -65,13 +64,16 @@ func appendEventJSON(b []byte, at, prev message.Position, body *payload) ([]byte
 // deliverer passes the bus's messages of one lane to this node's connections, one at a time.
 type deliverer struct {
 	server  *Server
+	span    string     // the name of the batches that it traces
+	large   *largeLane // gets what is for followers of large conversations; nil: it is delivered here
 	next    message.Delivery
 	body    payload
+	batch   largeBatch
+	yield   func() // lets others go on; nil: they wait
 	scratch []byte
 	encoded []byte
-	shared  []byte
-	traced  tracing.Batch           // the bus's message
-	records []flightrecorder.Record // of pushes, until the end of the bus's message
+	traced  tracing.Batch           // what is delivered at once
+	records []flightrecorder.Record // of pushes, until the end of the batch
 	nowUs   int64                   // of these records
 }
 
@@ -81,10 +83,11 @@ func (d *deliverer) deliver(data []byte) {
 	if s.deps.Recorder != nil {
 		d.nowUs = s.deps.Recorder.NowUs()
 	}
-	d.traced = s.deps.Tracer.Batch("bus.receive")
-	deliveries := 0
-	for ; len(data) > 0; deliveries++ {
+	d.traced = s.deps.Tracer.Batch(d.span)
+	delivered := 0
+	for len(data) > 0 {
 		var err error
+		first := data
 		if data, err = d.next.Next(data); errors.Is(err, message.ErrUnknownDelivery) {
 			s.stats.Unknown.Add(1) // of the next release; what it would have changed in a stream is found by comparing
 			continue
@@ -93,28 +96,45 @@ func (d *deliverer) deliver(data []byte) {
 			s.reconciler.requestAll()
 			continue
 		}
-		switch d.next.Kind {
-		case message.DeliverEntry:
-			d.deliverEntry()
-		case message.DeliverEvent:
-			d.body = payload{proto: d.next.Body}
-			if d.next.Large { // an entry in its present form
-				d.deliverLarge(0, false)
-			} else {
-				d.deliverEvents()
-				if message.BodyIs(d.next.Body, message.FieldFollow) {
-					d.applyFollowChange()
-				}
-			}
-		case message.DeliverFrame:
-			d.deliverFrame()
-		case message.DeliverFollow, message.DeliverUnfollow:
-			d.changeFollows(d.next.Conversation, d.next.Seq, d.next.Kind == message.DeliverFollow)
+		if d.large != nil && d.isForFollowers() {
+			d.large.add(first[:len(first)-len(data)])
+			continue
 		}
+		d.deliverNext()
+		delivered++
 	}
+	d.pushBatch()
 	d.flushRecords()
-	d.traced.End(deliveries)
+	d.traced.End(delivered)
 	s.Flush()
+}
+
+// isForFollowers reports whether the next delivery is for the followers of a large conversation, or changes who follows one.
+func (d *deliverer) isForFollowers() bool {
+	return d.next.Large || d.next.Kind == message.DeliverFollow || d.next.Kind == message.DeliverUnfollow
+}
+
+func (d *deliverer) deliverNext() {
+	switch d.next.Kind {
+	case message.DeliverEntry:
+		d.deliverEntry()
+	case message.DeliverEvent:
+		if d.next.Large { // an entry in its present form
+			d.addLarge(d.next.Body, 0, false)
+			return
+		}
+		d.body = payload{proto: d.next.Body}
+		d.deliverEvents()
+		if message.BodyIs(d.next.Body, message.FieldFollow) {
+			d.applyFollowChange()
+		}
+	case message.DeliverFrame:
+		d.pushBatch()
+		d.deliverFrame()
+	case message.DeliverFollow, message.DeliverUnfollow:
+		d.pushBatch()
+		d.changeFollows(d.next.Conversation, d.next.Seq, d.next.Kind == message.DeliverFollow)
+	}
 }
 
 func (d *deliverer) deliverEntry() {
@@ -129,47 +149,29 @@ func (d *deliverer) deliverEntry() {
 	d.encoded = message.AppendBody(d.encoded[:0], message.FieldMessage, d.scratch)
 	d.body = payload{proto: d.encoded, traced: d.beginPush(&m.Entry)}
 	if n.Large {
-		d.deliverLarge(d.server.ageOf(&m.Entry), isCorrection(&m.Entry))
-	} else {
-		d.deliverEvents()
+		d.deliverLarge(&m.Entry)
+		return
 	}
+	d.deliverEvents()
 	d.endPush()
-	if n.Large && m.Entry.Control {
-		d.reconcileChanged(m.Entry.Content)
-	}
 }
 
-// deliverLarge pushes an entry of a large conversation to its followers here, unless the conversation is hot.
-func (d *deliverer) deliverLarge(age time.Duration, correction bool) {
-	n := &d.next
-	defer d.logUnreadable()
-	d.shared = message.AppendEventField(d.shared[:0], 4, 0, 0, d.body.proto)
-	s := d.server.hub.conversation(n.Conversation)
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	r := s.audiences[n.Conversation]
-	if r == nil {
-		return
+// deliverLarge pushes an entry of a large conversation to its followers here, together with others. A sampled message is pushed alone, so that the trace
+// says how long that took. A control entry is pushed before who follows is compared.
+func (d *deliverer) deliverLarge(e *message.Entry) {
+	traced := d.body.traced
+	if traced != nil {
+		d.pushBatch()
 	}
-	r.advance(n.Seq)
-	push, resuming := d.server.heats.mayPush(n.Conversation, r, len(r.conns), age, correction)
-	if !push {
-		return
+	d.addLarge(d.encoded, d.server.ageOf(e), isCorrection(e))
+	if traced != nil {
+		d.batch.entries[0].body.traced = traced
+		d.notePushes(d.pushBatch())
+		d.endPush()
 	}
-	pushed := uint64(0)
-	for _, c := range r.conns {
-		if resuming && c.awaitsHint(n.Conversation, n.Seq) {
-			d.server.stats.LargePushed.Add(-1)
-			d.server.stats.LargeWithheld.Add(1)
-			continue
-		}
-		if c.json && c.pushEvent(0, 0, &d.body) || !c.json && c.pushEventFields(d.shared, d.body.traced) {
-			pushed++
-		}
-	}
-	if pushed > 0 {
-		d.record(flightrecorder.PushedToFollowers, pushed, 0)
-		d.notePushes(int(pushed))
+	if e.Control {
+		d.pushBatch()
+		d.reconcileChanged(e.Content)
 	}
 }
 
@@ -177,6 +179,7 @@ func (d *deliverer) deliverLarge(age time.Duration, correction bool) {
 func (d *deliverer) hintReceivers() {
 	n := &d.next
 	if n.Large {
+		d.pushBatch()
 		d.server.hub.hintIfBehind(n.Conversation, n.Seq)
 		return
 	}
@@ -186,9 +189,9 @@ func (d *deliverer) hintReceivers() {
 }
 
 // logUnreadable logs that a body was left out for connections with JSON, which were told to sync.
-func (d *deliverer) logUnreadable() {
-	if d.body.err != nil {
-		d.server.deps.Logger.Error("an event has no JSON form; its receivers are told to sync", "error", d.body.err)
+func (d *deliverer) logUnreadable(body *payload) {
+	if body.err != nil {
+		d.server.deps.Logger.Error("an event has no JSON form; its receivers are told to sync", "error", body.err)
 	}
 }
 
@@ -212,7 +215,7 @@ func (d *deliverer) reconcileChanged(content []byte) {
 
 // deliverEvents pushes the body to each target with its position in the target's stream.
 func (d *deliverer) deliverEvents() {
-	defer d.logUnreadable()
+	defer d.logUnreadable(&d.body)
 	for _, t := range d.next.Targets {
 		s := d.server.hub.user(t.User)
 		s.mu.RLock()
@@ -277,8 +280,8 @@ func frameJSON(b []byte) ([]byte, error) {
 }
 
 // applyFollowChange repairs what the connections of a channel's follower get. The event is in the user's stream, so that it is not lost, as a
-// notice of changeFollows may be. Who was removed gets no more from then on. Who follows is reconciled with the rows: the user may have left
-// since.
+// notice of changeFollows may be. A removal is applied at once, and again in the large lane, where an older notice that the user follows may
+// wait. Who follows is reconciled with the rows: the user may have left since.
 func (d *deliverer) applyFollowChange() {
 	var e chatv1.Event
 	if err := proto.Unmarshal(d.next.Body, &e); err != nil {
@@ -286,7 +289,11 @@ func (d *deliverer) applyFollowChange() {
 		return
 	}
 	if !e.GetFollow().GetFollows() {
-		d.changeFollows(id.Conversation(e.GetFollow().GetConversation()), 0, false)
+		conversation := id.Conversation(e.GetFollow().GetConversation())
+		d.changeFollows(conversation, 0, false)
+		if d.large != nil {
+			d.large.add((&message.Delivery{Kind: message.DeliverUnfollow, Conversation: conversation, Targets: d.next.Targets}).Append(nil))
+		}
 		return
 	}
 	for _, t := range d.next.Targets {

@@ -53,13 +53,13 @@ func (s *Server) stayAway() time.Duration {
 
 // closeRemaining gives drained connections a moment to close, and ends the rest.
 func (s *Server) closeRemaining() {
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
 	for range 150 {
 		if s.stats.Connections.Load() == 0 {
 			return
 		}
-		<-look.C
+		<-ticker.C
 	}
 	for _, c := range s.wheel.all() {
 		c.hangUp()
@@ -68,6 +68,6 @@ func (s *Server) closeRemaining() {
 		if s.stats.Connections.Load() == 0 {
 			return
 		}
-		<-look.C
+		<-ticker.C
 	}
 }

@@ -176,7 +176,7 @@ func (c *sseClient) read(t *testing.T, text string) {
 				}
 			}
 			if err := json.Unmarshal([]byte(value), &f); err != nil {
-				t.Fatalf("%v: %.300s", err, value)
+				t.Fatalf("the frame is not JSON: %v: %.300s", err, value)
 			}
 			for _, e := range f.Events {
 				if e.Seq == 0 {
@@ -307,7 +307,7 @@ func overPipes(t *testing.T, h2 bool, test func(t *testing.T, k *streamStore, s 
 		transport.CloseIdleConnections()
 		close(l.conns)
 		if err := <-served; !errors.Is(err, net.ErrClosed) {
-			t.Error(err)
+			t.Errorf("error %v, want %v", err, net.ErrClosed)
 		}
 		_ = server.Close() // the connections; the listener is closed
 		pass(time.Minute)

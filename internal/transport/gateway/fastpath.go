@@ -95,17 +95,19 @@ func (c *conn) submit(d *message.Draft) {
 	d.Cost, d.Accepted, d.Sent = len(d.Content), time.Since(c.server.opened), d.Content
 	c.turns++
 	d.Turn = c.turns
-	if c.addInFlight(d.Cost) {
+	full := c.addInFlight(d.Cost)
+	if h := c.held.Load(); h == nil || !h.enqueueBehind(d) {
+		d.OnPark = onPark
+		c.server.deps.Chat.Submit(d)
+	}
+	if full && c.isFull() {
 		c.mu.Lock()
 		if !c.isEnding() {
 			c.pauseReading()
+			c.resumeReading() // the receipts that would resume it may have come already
 		}
 		c.mu.Unlock()
 	}
-	if h := c.held.Load(); h != nil && h.enqueueBehind(d) {
-		return
-	}
-	c.server.deps.Chat.Submit(d)
 }
 
 // onStored is the Done of every draft that is not held.

@@ -134,7 +134,7 @@ func TestCallBodiesAreNotDecodedWithTheirFrames(t *testing.T) {
 	decode := func(p []byte) func() {
 		return func() {
 			if f, err := decoded(c, p); err != nil || len(f.Call.Payload) == 0 {
-				t.Fatal(f, err)
+				t.Fatalf("the frame is decoded as %v, want a payload; error %v", f, err)
 			}
 		}
 	}

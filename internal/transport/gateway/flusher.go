@@ -2,8 +2,8 @@ package gateway
 
 import (
 	"context"
-	"runtime"
 	"sync"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/wakeup"
 )
@@ -13,21 +13,34 @@ import (
 // else is ready, nothing waits. Each yield may be followed by a step of the fan-out on another processor, and it has three.
 const flushYields = 3
 
-// laterSlice is how many connections with pushes of large conversations are written before others have their turn.
-const laterSlice = 64
+// laterSlice is how many connections with pushes of large conversations are written before others have their turn, and sliceTime after what time they
+// have it in any case: many bytes take longer.
+const (
+	laterSlice = 64
+	sliceTime  = 500 * time.Microsecond
+)
 
-// flusher writes the pending output of its connections, in its own goroutine. Connections that were only pushed something of a large conversation,
-// or answered a ping, are written in slices, and before each slice come all others: what is for many does not delay what is for one. A slice is
-// written even if there are others again, so that what is for many is not starved.
+// flusher writes the pending output of its connections, in two goroutines. Connections that were only pushed something of a large conversation, or
+// answered a ping, are written by one of its own, in slices, before each of which come all others: what is for many does not delay what is for one, also while
+// that goroutine yields. A slice is written even if there are others again, so that what is for many is not starved.
 type flusher struct {
-	wake chan struct{}
+	wake      chan struct{}
+	wakeLater chan struct{}
+	yield     func()        // lets others go on after each slice
+	most      time.Duration // of a slice
 
-	mu    sync.Mutex // guards conns and later; taken after a conn's mu
-	conns []*conn
-	later []*conn
+	mu      sync.Mutex // guards the fields below; taken after a conn's mu
+	written *sync.Cond // there is less than a slice in later, or the flusher has ended
+	ended   bool
+	conns   []*conn
+	later   []*conn
 }
 
-func newFlusher() *flusher { return &flusher{wake: make(chan struct{}, 1)} }
+func newFlusher(yield func()) *flusher {
+	f := &flusher{wake: make(chan struct{}, 1), wakeLater: make(chan struct{}, 1), yield: yield, most: sliceTime}
+	f.written = sync.NewCond(&f.mu)
+	return f
+}
 
 func (f *flusher) add(c *conn) {
 	f.mu.Lock()
@@ -49,15 +62,41 @@ func (f *flusher) takeLater(list []*conn) []*conn {
 	if f.later = f.later[n:]; len(f.later) == 0 {
 		f.later = nil
 	}
+	if len(f.later) < laterSlice {
+		f.written.Broadcast()
+	}
 	return list
 }
 
+// awaitLater waits until what was pushed to many is written, but for the last slices, or the flusher has ended.
+func (f *flusher) awaitLater() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.later) >= laterSlice && !f.ended {
+		f.written.Wait()
+	}
+}
+
+// end ends the waits of awaitLater.
+func (f *flusher) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = true
+	f.written.Broadcast()
+}
+
+// signal has what was added written, soon. What is added during a write waits for the signal behind it: a receipt and the events of its message leave together.
 func (f *flusher) signal() {
 	wakeup.Signal(f.wake)
 }
 
 func (f *flusher) run(ctx context.Context) {
-	var list, later []*conn
+	var group sync.WaitGroup
+	group.Go(func() { f.runLater(ctx) })
+	defer group.Wait()
+	yielder := newReadyYielder()
+	defer yielder.close()
+	var list []*conn
 	for {
 		select {
 		case <-f.wake:
@@ -65,30 +104,60 @@ func (f *flusher) run(ctx context.Context) {
 			return
 		}
 		for range flushYields {
-			runtime.Gosched()
+			yielder.yield()
 		}
-		for {
-			f.mu.Lock()
-			list, f.conns = f.conns, list[:0]
-			f.mu.Unlock()
-			f.write(list, false)
-			f.mu.Lock()
-			later = f.takeLater(later[:0])
-			f.mu.Unlock()
-			if len(list)+len(later) == 0 {
-				break
-			}
-			if len(later) > 0 {
-				runtime.Gosched()
-				f.write(later, true)
-			}
+		var later bool
+		if list, later = f.writeConns(list); later {
+			wakeup.Signal(f.wakeLater)
 		}
 	}
 }
 
-// write writes the output of connections that were taken from conns or, if later, from later.
-func (f *flusher) write(list []*conn, later bool) {
+// runLater writes what is for many until ctx ends.
+func (f *flusher) runLater(ctx context.Context) {
+	defer f.end()
+	var list, later, rest []*conn
+	for {
+		select {
+		case <-f.wakeLater:
+		case <-ctx.Done():
+			return
+		}
+		for {
+			list, _ = f.writeConns(list)
+			if len(rest) == 0 {
+				f.mu.Lock()
+				later = f.takeLater(later[:0])
+				f.mu.Unlock()
+				rest = later
+			}
+			if len(rest) == 0 {
+				break
+			}
+			rest = rest[f.write(rest, true):]
+			f.yield()
+		}
+	}
+}
+
+// writeConns writes what is for one connection, and returns what it has written, and whether there is something for many. The list is used again.
+func (f *flusher) writeConns(list []*conn) (written []*conn, later bool) {
+	f.mu.Lock()
+	written, f.conns = f.conns, list[:0]
+	later = len(f.later) > 0
+	f.mu.Unlock()
+	f.write(written, false)
+	return written, later
+}
+
+// write writes the output of connections that were taken from conns or, if later, from later, and returns how many. Of the latter it writes some, if all
+// take longer than a slice.
+func (f *flusher) write(list []*conn, later bool) int {
+	began := time.Now()
 	for i, c := range list {
+		if later && i > 0 && time.Since(began) > f.most {
+			return i
+		}
 		c.mu.Lock()
 		if later {
 			c.queuedLater = false
@@ -104,4 +173,5 @@ func (f *flusher) write(list []*conn, later bool) {
 		}
 		list[i] = nil
 	}
+	return len(list)
 }

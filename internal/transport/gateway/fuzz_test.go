@@ -277,11 +277,11 @@ func FuzzFraming(f *testing.F) {
 		in := inFrame{maxMessage: maxFrame}
 		rest, ok, _, err := in.parse(b, false)
 		if err != nil || !ok || len(rest) != 0 || in.op != op%3 || in.final != final || !bytes.Equal(in.payload, payload) {
-			t.Fatalf("%v %v %d %+v", err, ok, len(rest), in)
+			t.Fatalf("a frame is read as %+v, complete %v, %d bytes left, error %v", in, ok, len(rest), err)
 		}
 		h, err := ws.ReadHeader(bytes.NewReader(appendHeader(nil, opBinary, len(payload), false)))
 		if err != nil || h.Length != int64(len(payload)) || h.Masked || h.OpCode != ws.OpBinary || !h.Fin {
-			t.Fatalf("%v %+v", err, h)
+			t.Fatalf("the header is %+v, error %v; want a final unmasked binary frame of %d bytes", h, err, len(payload))
 		}
 	})
 }
@@ -313,7 +313,7 @@ func TestDecompressionBombsAreRefused(t *testing.T) {
 		t.Fatalf("%v: %d bytes", ok, len(compressed))
 	}
 	if _, err := inflatedBytes(compressed); err != errTooLarge {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want %v", err, errTooLarge)
 	}
 }
 

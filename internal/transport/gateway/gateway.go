@@ -1,16 +1,16 @@
-// Package gateway serves sockets: it accepts connections of WebSocket, and of TCP without it (tcp.go), authenticates them, decodes frames, hands them
+// Package gateway serves sockets: it accepts WebSocket and plain TCP connections (tcp.go), authenticates them, decodes frames, passes them
 // to the services, and sends receipts and deliveries back.
 //
 // The protocol (conn.go and the files beside it; conn_state.go has the states of a connection) is pure: bytes go in, bytes come out. Two transports carry it. Plain connections live on an event
 // loop (poll_linux.go) with neither goroutine nor buffer while they are idle; connections whose TLS ends in this process,
 // and others without a file descriptor, have two goroutines (net_transport.go).
 //
-// What is to be sent gathers in the connection's buffer and leaves in one write when Flush is called: the log's listener
-// calls it after each batch, a delivery after each message of the bus. No store waits for a socket, and no socket for a
-// store: what a connection does not take in time is replaced by a hint to pull, and a connection that takes nothing at all
-// is closed.
+// Output collects in the connection's buffer, and Flush sends it in one write. The log's listener
+// calls Flush after each batch, and a delivery calls it after each message of the bus. No store waits for a socket, and no socket for a
+// store: if a client reads too slowly, a hint to pull replaces its events, and a connection whose client reads nothing at all
+// is closed (slow_consumer.go).
 //
-// It may touch chat, inbox, presence and account by the small interfaces below, any other call through an Invoker, and the
+// It may use chat, inbox, presence and account by the small interfaces below, any other call through an Invoker, and the
 // bus. All exported methods may be called from many goroutines.
 package gateway
 
@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/budget"
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/flightrecorder"
 	"github.com/rialto-im/rialto/internal/base/id"
@@ -164,6 +165,8 @@ type Deps struct {
 	MapURL string
 	// PacingAccepts reports whether this node accepts connections more slowly than they come. If nil, it does not.
 	PacingAccepts func() bool
+	// Yield lets other goroutines go on, and those that wait for the network, while much is pushed or written; nil is runtime.Gosched.
+	Yield func()
 	// MoreThreads is called in each second in which messages cannot be stored: what stores them needs threads beside the one that reads more. It does not block.
 	// If nil, nothing is.
 	MoreThreads func()
@@ -181,13 +184,13 @@ type Config struct {
 	MaxConnections int `yaml:"max_connections"`
 	// MaxConnectionsUser bounds the connections of one user; 0 is 200. One more is closed with a reason.
 	MaxConnectionsUser int `yaml:"max_connections_user"`
-	// MaxHeldRequests bounds the event streams and the syncs that wait on this node, which are among its connections and take more memory than
+	// MaxHeldRequests bounds the event streams and long polls of this node, which count as connections and take more memory than
 	// sockets; 0 is 10,000. More are answered 503.
 	MaxHeldRequests int `yaml:"max_held_requests"`
 	// Heartbeat is the interval of pings that clients are asked for; 0 is 5 s.
 	Heartbeat time.Duration `yaml:"heartbeat"`
-	// LongestHeartbeat bounds the interval of pings of clients in the background, which find out how long their path keeps an idle connection; 0 is 5 min.
-	// A client that vanishes meanwhile, with nothing sent to it, counts as connected for as long.
+	// LongestHeartbeat bounds the interval of pings of clients in the background, which find out how long their network keeps an idle connection; 0 is 5 min.
+	// If nothing is sent to a client that vanishes, it counts as connected for that long.
 	LongestHeartbeat time.Duration `yaml:"longest_heartbeat"`
 	// Grace is the silence after which a connection is closed; 0 is 30 s.
 	Grace time.Duration `yaml:"grace"`
@@ -196,14 +199,14 @@ type Config struct {
 	// Loops is the number of event loops; 0 is half the processors, at least one.
 	Loops int `yaml:"loops"`
 	// DrainOver is the time over which a stopping node tells its connections, one after the other, to reconnect elsewhere; 0 is 5 s. It serves
-	// them until then. Of more than 8 s, clients wait the remainder before they reconnect.
+	// them until then. Beyond 8 s, clients wait the remainder before they reconnect.
 	DrainOver time.Duration `yaml:"drain_over"`
-	// CheckEvery is the interval at which each connection is compared with the stores, since its last push may be lost; 0 is 5 min.
+	// CheckEvery is the interval at which each connection is compared with the stores, because its last push may have been lost; 0 is 5 min.
 	CheckEvery time.Duration `yaml:"check_every"`
 	// LargeGroupPushes bounds the messages of one large group or channel that are pushed to connections of this node, in a second; 0 is 2,500,000
 	// for each processor. Beyond it, connections get hints up to where the group has grown.
 	LargeGroupPushes int `yaml:"large_group_pushes"`
-	// LargePushes bounds those of all large groups and channels; 0 is 3,000,000 for each processor.
+	// LargePushes bounds the same for all large groups and channels together; 0 is 3,000,000 for each processor.
 	LargePushes int `yaml:"large_pushes"`
 	// HintEvery is the interval of hints about a large group that is beyond its bound; 0 is 1 s.
 	HintEvery time.Duration `yaml:"hint_every"`
@@ -310,6 +313,8 @@ type Server struct {
 	sends         *telemetry.Call
 	opened        time.Time    // what drafts' times count from
 	inFlight      atomic.Int64 // what the sends without a receipt weigh (send_window.go)
+	senders       senders
+	parked        *budget.Budget // of sends without a receipt that wait for something else than the log
 
 	now     atomic.Uint32 // seconds since the server was made, and one; by Run
 	resumed atomic.Uint32 // second at which the process ran again after it had stood still
@@ -354,6 +359,9 @@ func New(deps Deps, config Config) (*Server, error) {
 	if deps.Input == nil {
 		deps.Input = inputlimit.NewMemory(0)
 	}
+	if deps.Yield == nil {
+		deps.Yield = runtime.Gosched
+	}
 	if deps.Overload == nil {
 		deps.Overload = overload.NewCalls(overload.Config{}, nil)
 	}
@@ -362,6 +370,7 @@ func New(deps Deps, config Config) (*Server, error) {
 	for _, name := range []string{"sync", "typing", "watch", "watch_readers", "watch_posts", "enter_room"} {
 		deps.Calls.Add(name)
 	}
+	s.initWindows()
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.heats.server, s.heats.scale, s.heats.listed = s, 1, map[id.Conversation]struct{}{}
 	s.hub.init(deps.Directory, &s.heats)
@@ -370,7 +379,7 @@ func New(deps Deps, config Config) (*Server, error) {
 	s.ticked = s.began
 	s.now.Store(1) // 0 stands for no second in connections
 	for range config.Loops {
-		s.flush = append(s.flush, newFlusher())
+		s.flush = append(s.flush, newFlusher((&pollYielder{byPoller: s.deps.Yield}).yield))
 		l, err := newLoop(s)
 		if err != nil {
 			return nil, err
@@ -384,18 +393,16 @@ func New(deps Deps, config Config) (*Server, error) {
 // when all goroutines of the gateway have.
 func (s *Server) Run(ctx context.Context) error {
 	var group sync.WaitGroup
-	var cancels []func()
-	for lane := range bus.Lanes {
-		d := &deliverer{server: s}
-		cancel, err := s.deps.Bus.Subscribe(bus.Node(s.deps.Node, lane), d.deliver, s.reconciler.requestAll)
-		if err != nil {
-			return err
-		}
-		cancels = append(cancels, cancel)
+	lanes, cancels, err := s.subscribe()
+	if err != nil {
+		return err
 	}
 	inner, stop := context.WithCancel(context.Background())
 	for _, f := range s.flush {
 		group.Go(func() { f.run(inner) })
+	}
+	for _, l := range lanes {
+		group.Go(func() { l.run(inner) })
 	}
 	for _, l := range s.loops {
 		group.Go(func() { l.run(inner) })

@@ -101,6 +101,9 @@ func (c *conn) followAll(ctx context.Context, large []id.Conversation) error {
 			fresh = append(fresh, l)
 		}
 	}
+	if len(large) == 0 {
+		return nil
+	}
 	within, cancel := context.WithTimeout(ctx, followTime)
 	defer cancel()
 	for _, l := range large {
@@ -108,15 +111,15 @@ func (c *conn) followAll(ctx context.Context, large []id.Conversation) error {
 			fresh = slices.DeleteFunc(fresh, func(f id.Conversation) bool { return f == l })
 		}
 	}
-	if len(fresh) == 0 {
-		return nil
-	}
-	tails, err := s.deps.Inbox.LargeTails(ctx, fresh)
+	tails, err := s.deps.Inbox.LargeTails(ctx, large)
 	if err != nil {
 		return err
 	}
-	for i, l := range fresh {
-		s.hub.setBaseline(l, tails[i])
+	for i, l := range large {
+		c.limitPushes(l, tails[i])
+		if slices.Contains(fresh, l) {
+			s.hub.setBaseline(l, tails[i])
+		}
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (o *order) Tails(context.Context, []id.User) ([]message.Position, error) {
 func TestGreetingReadsTailsAfterRegistration(t *testing.T) {
 	for come, want := range map[bool][]string{
 		true:  {"connected", "announced", "large", "follow", "followed", "its tail", "tail"},
-		false: {"connected", "announced", "large", "follow", "followed", "tail"},
+		false: {"connected", "announced", "large", "follow", "followed", "its tail", "tail"},
 	} {
 		c, r := bench(t)
 		c.state = stateGreeting

@@ -258,7 +258,7 @@ func (h *heldSends) giveBack(list []*heldSend, why error) {
 
 // announceHeld tells the client that a send is accepted. It is not in flight any more, so that the server reads on.
 func (c *conn) announceHeld(d *message.Draft) {
-	c.removeInFlight(d.Cost) // before the frame is queued: the write of it resumes reading
+	c.endInFlight(d) // before the frame is queued: the write of it resumes reading
 	c.sendFrame(&gatewayv1.ServerFrame{Accepted: []*gatewayv1.Accepted{{Conversation: uint64(d.Conversation), ClientSeq: d.ClientSeq, ClientMsgId: d.ClientMsgID}}})
 	c.server.requestFlush(c)
 }

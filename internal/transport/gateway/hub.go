@@ -146,6 +146,9 @@ func (h *hub) shardContents(i int, which func(of uint64) bool) (users []id.User,
 // follow adds a connection to a large conversation. seq is the entry by which its user joined, or 0 where the user was a member when the
 // connection was greeted. If the user left since the greeting began, a follow with seq 0 is ignored. It tells whether the conversation had
 // no followers here before. If later messages were delivered before this join, the client is told to sync.
+//
+// The rows may be newer than what the lane of large conversations still has to push, which may be from before the user joined. So a follow that is
+// from the rows is limited to what is above the newest entry (conn.limitPushes). The client's next sync has what is below.
 func (h *hub) follow(c *conn, to id.Conversation, seq uint64) (first bool) {
 	s := h.conversation(to)
 	s.mu.Lock()
@@ -155,24 +158,33 @@ func (h *hub) follow(c *conn, to id.Conversation, seq uint64) (first bool) {
 		c.followChanges++
 		c.leftWhileGreeted = slices.DeleteFunc(c.leftWhileGreeted, func(l id.Conversation) bool { return l == to })
 	}
-	fresh := c.addFollow(to)
+	fresh := c.addFollow(to, 0)
 	c.mu.Unlock()
 	return fresh && h.join(s, c, to, seq)
 }
 
-// addFollow records that a connection follows a conversation. It is false if it already does, or must not. The caller holds c.mu.
-func (c *conn) addFollow(to id.Conversation) (fresh bool) {
+// limitPushes has entries of a large conversation that the connection follows pushed only above seq.
+func (c *conn) limitPushes(of id.Conversation, seq uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.Index(c.follows, of); i >= 0 {
+		c.followsAbove[i] = max(c.followsAbove[i], seq)
+	}
+}
+
+// addFollow records that a connection follows a conversation, of which it is pushed what is above a seq. It is false if it already does, or must not. The caller holds c.mu.
+func (c *conn) addFollow(to id.Conversation, above uint64) (fresh bool) {
 	if c.state == stateClosed || slices.Contains(c.follows, to) || slices.Contains(c.leftWhileGreeted, to) {
 		return false
 	}
-	c.follows = append(c.follows, to)
+	c.follows, c.followsAbove = append(c.follows, to), append(c.followsAbove, above)
 	return true
 }
 
 // removeFollow records that a connection no longer follows a conversation. The caller holds c.mu.
 func (c *conn) removeFollow(from id.Conversation) {
 	if i := slices.Index(c.follows, from); i >= 0 {
-		c.follows = slices.Delete(c.follows, i, i+1)
+		c.follows, c.followsAbove = slices.Delete(c.follows, i, i+1), slices.Delete(c.followsAbove, i, i+1)
 	}
 }
 

@@ -128,7 +128,7 @@ func TestStalledIncompleteMessageClosesConnection(t *testing.T) {
 				if f.Bye != nil {
 					byes++
 					if f.Bye.Code != closeIncomplete {
-						t.Errorf("closed with %v", f.Bye)
+						t.Errorf("closed with %v, want the code of incomplete input", f.Bye)
 					}
 				}
 			}

@@ -67,10 +67,10 @@ func TestMergedFramesKeepTheOrder(t *testing.T) {
 		for n := uint64(1); n <= 1+random.Uint64N(40); n++ {
 			switch random.IntN(6) {
 			case 0:
-				c.receipt(&message.Draft{Conversation: 5, ClientSeq: n})
+				c.sendReceipt(&message.Draft{Conversation: 5, ClientSeq: n})
 				want = append(want, fmt.Sprintf("r%d", n))
 			case 1:
-				c.receipt(&message.Draft{Conversation: 5, ClientSeq: n, Err: refusal})
+				c.sendReceipt(&message.Draft{Conversation: 5, ClientSeq: n, Err: refusal})
 				want = append(want, fmt.Sprintf("r%d", n))
 			case 2:
 				c.sendFrame(&gatewayv1.ServerFrame{Request: n})

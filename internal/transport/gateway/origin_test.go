@@ -21,7 +21,7 @@ func TestSocketsOfRefusedOriginsAreLogged(t *testing.T) {
 		r.Header.Set("Upgrade", "websocket")
 		r.Header.Set("Origin", origin)
 		if err := s.checkHandshake(r); (err != nil) != refused {
-			t.Errorf("%s: %v", origin, err)
+			t.Errorf("%s: error %v, want an error %v", origin, err, refused)
 		} else if err != nil && strings.Contains(errs.Of(err).Message, "evil") {
 			t.Errorf("the refusal repeats what the client sent: %v", err)
 		}

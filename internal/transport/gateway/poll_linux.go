@@ -172,7 +172,7 @@ func (l *loop) serve(c *conn, events uint32, buf []byte) {
 		l.flush(c)
 	}
 	if events&unix.EPOLLIN != 0 {
-		n, err := unix.Read(int(c.fd), buf[:l.server.readSize(len(buf))])
+		n, err := unix.Read(int(c.fd), buf[:c.readSize(len(buf))])
 		switch {
 		case n > 0:
 			c.read(buf[:n])

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"slices"
 
 	"github.com/rialto-im/rialto/internal/base/id"
 )
@@ -31,7 +32,7 @@ type snapshot struct {
 
 // reconcileFollows compares the conversations that users' connections follow with the rows.
 func (l *reconcilePass) reconcileFollows(ctx context.Context, users []id.User) {
-	turn := l.server.reconciler.generation.Add(1)
+	generation := l.server.reconciler.generation.Add(1)
 	var of []id.User
 	var conns [][]snapshot
 	for _, u := range users {
@@ -39,7 +40,7 @@ func (l *reconcilePass) reconcileFollows(ctx context.Context, users []id.User) {
 		l.server.hub.each(u, func(c *conn) {
 			c.mu.Lock()
 			if c.state == stateReady {
-				list = append(list, snapshot{c, c.followChanges, turn})
+				list = append(list, snapshot{c, c.followChanges, generation})
 			}
 			c.mu.Unlock()
 		})
@@ -55,24 +56,57 @@ func (l *reconcilePass) reconcileFollows(ctx context.Context, users []id.User) {
 		for _, c := range list {
 			large[c] = true
 		}
-		for _, s := range conns[i] {
-			if s.differs(large) {
-				l.addSuspect(func() { l.server.repairFollows(s, large) })
-			}
-		}
+		l.compareFollows(ctx, of[i], conns[i], large)
 	}, l.server.reconciler.requestUser)
 }
 
-// differs reports whether a connection follows other conversations than the rows say.
-func (s snapshot) differs(large map[id.Conversation]bool) bool {
+// compareFollows compares a reading with all connections of a user, which share the tails of what they do not follow.
+func (l *reconcilePass) compareFollows(ctx context.Context, user id.User, conns []snapshot, large map[id.Conversation]bool) {
+	var missing []id.Conversation
+	var repaired []snapshot
+	for _, s := range conns {
+		unfollowed, differs := s.differs(large)
+		if differs {
+			missing, repaired = append(missing, unfollowed...), append(repaired, s)
+		}
+	}
+	slices.Sort(missing)
+	tails, err := l.server.tailsOf(ctx, slices.Compact(missing))
+	if err != nil { // what is not to be followed any more does not wait for this
+		l.fail(err, func() { l.server.reconciler.requestUser(user) })
+	}
+	for _, s := range repaired {
+		l.addSuspect(func() { l.server.repairFollows(s, large, tails) })
+	}
+}
+
+// differs reports whether a connection follows other conversations than the rows say, and which ones it does not.
+func (s snapshot) differs(large map[id.Conversation]bool) (missing []id.Conversation, differs bool) {
 	c := s.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if on, off := c.followDiff(large); len(on)+len(off) > 0 {
-		return true
+	missing, off := c.followDiff(large)
+	if len(missing)+len(off) > 0 {
+		return missing, true
 	}
 	c.appliedGeneration = max(c.appliedGeneration, s.generation)
-	return false
+	return nil, false
+}
+
+// tailsOf returns the seqs of the newest entries of large conversations.
+func (s *Server) tailsOf(ctx context.Context, list []id.Conversation) (map[id.Conversation]uint64, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	tails, err := s.deps.Inbox.LargeTails(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	of := make(map[id.Conversation]uint64, len(list))
+	for i, c := range list {
+		of[c] = tails[i]
+	}
+	return of, nil
 }
 
 // followDiff returns what a connection must follow and unfollow, according to the rows. The caller holds mu.
@@ -101,8 +135,8 @@ func (c *conn) followDiff(large map[id.Conversation]bool) (on, off []id.Conversa
 }
 
 // repairFollows applies a reading to a connection. The client syncs at once, and, if no connection here followed the conversation before,
-// again once its messages reach this node.
-func (s *Server) repairFollows(of snapshot, large map[id.Conversation]bool) {
+// again once its messages reach this node. tails were read after the rows, for the conversations that the connection did not follow.
+func (s *Server) repairFollows(of snapshot, large map[id.Conversation]bool, tails map[id.Conversation]uint64) {
 	c := of.conn
 	c.mu.Lock()
 	if of.generation < c.appliedGeneration {
@@ -118,8 +152,9 @@ func (s *Server) repairFollows(of snapshot, large map[id.Conversation]bool) {
 	}
 	for _, l := range on {
 		first := false
-		if ok {
-			first, ok = s.hub.followIfCurrent(of, l)
+		tail, known := tails[l]
+		if ok = ok && known; ok {
+			first, ok = s.hub.followIfCurrent(of, l, tail)
 		}
 		if first {
 			s.reconciler.requestConversation(l)
@@ -138,13 +173,13 @@ func (s snapshot) isCurrent() bool {
 	return s.conn.followChanges == s.followChanges && s.conn.appliedGeneration == s.generation
 }
 
-func (h *hub) followIfCurrent(of snapshot, to id.Conversation) (first, ok bool) {
+func (h *hub) followIfCurrent(of snapshot, to id.Conversation, above uint64) (first, ok bool) {
 	s := h.conversation(to)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of.conn.mu.Lock()
 	ok = of.isCurrent()
-	fresh := ok && of.conn.addFollow(to)
+	fresh := ok && of.conn.addFollow(to, above)
 	of.conn.mu.Unlock()
 	return fresh && h.join(s, of.conn, to, 0), ok
 }

@@ -275,6 +275,59 @@ func TestTheNewerOfTwoReadingsWins(t *testing.T) {
 	}
 }
 
+// failingTails refuses to read tails.
+type failingTails struct{ *fakeServices }
+
+func (failingTails) LargeTails(context.Context, []id.Conversation) ([]uint64, error) {
+	return nil, errors.New("no tails")
+}
+
+// The connections of a user share the tails of what some of them do not follow. While these cannot be read, a removed user still gets no more messages.
+func TestAUsersConnectionsAreRepairedTogether(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		t.Run(fmt.Sprint("fails ", fails), func(t *testing.T) {
+			c, r := bench(t)
+			read := &countedTails{fakeServices: r}
+			c.server.deps.Inbox = read
+			if fails {
+				c.server.deps.Inbox = failingTails{r}
+			}
+			conns := []*conn{c}
+			for range 2 {
+				o := &conn{server: c.server, transport: discarding{}, frameAt: -1, fd: -1, caller: c.caller}
+				o.state = stateReady
+				conns = append(conns, o)
+			}
+			for i, o := range conns {
+				o.register()
+				c.server.hub.follow(o, 4, 0) // it ends
+				if i == 0 {
+					c.server.hub.follow(o, 5, 0)
+				}
+			}
+			r.in(5, 6)
+			l := &reconcilePass{server: c.server, retry: true}
+			l.reconcileFollows(t.Context(), []id.User{7})
+			l.confirm(time.Now())
+			want := [][]id.Conversation{{5, 6}, {5, 6}, {5, 6}}
+			if fails {
+				want = [][]id.Conversation{{5}, nil, nil}
+			}
+			for i, o := range conns {
+				if list := follows(t, o); !slices.Equal(list, want[i]) {
+					t.Errorf("connection %d follows %v, want %v", i, list, want[i])
+				}
+			}
+			if !fails && read.read != 2 {
+				t.Errorf("%d tails were read, want those of 5 and 6 once", read.read)
+			}
+			if fails && (l.failed != 1 || !c.server.reconciler.users[7]) {
+				t.Errorf("%d failures were counted; requested: %v", l.failed, c.server.reconciler.users)
+			}
+		})
+	}
+}
+
 // A greeting has its own order: the reconciler compares nothing before the greeting has ended.
 func TestGreetedConnectionsAreNotReconciled(t *testing.T) {
 	c, r := bench(t)

@@ -10,8 +10,8 @@ import (
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
-// roomsAbove is how many bytes may wait for a connection that gets the updates of a room. Rooms are the first that a slow connection gets nothing of.
-// Beyond it ordinary messages are left out, and up to hintAbove what moderators say and do is not.
+// roomsAbove is how many bytes may wait for a connection that still gets all updates of a room. Updates of rooms are the first that a slow connection does not get:
+// beyond this bound ordinary messages are left out, and beyond hintAbove also the messages and changes of moderators.
 const roomsAbove = hintAbove / 4
 
 var errTooManyEntered = errs.New(errs.Exhausted, "too_many_entered", "a connection may be in 10 rooms; leave one first")

@@ -57,7 +57,7 @@ func TestSendWindowsShrinkWithTheNodesMessages(t *testing.T) {
 	if n := len(under[crowd[len(crowd)-1]]); n > 2 {
 		t.Errorf("the last of a thousand connections has %d messages in flight", n)
 	}
-	if n := s.readSize(64 << 10); n != leastRead {
+	if n := crowd[0].readSize(64 << 10); n != leastRead {
 		t.Errorf("%d bytes are read at once", n)
 	}
 	s.inFlight.Add(nodeInFlight) // as if there were many more connections
@@ -75,8 +75,8 @@ func TestSendWindowsShrinkWithTheNodesMessages(t *testing.T) {
 			t.Fatal("a connection is not read after all of its receipts")
 		}
 	}
-	if s.inFlight.Load() != 0 || s.readSize(64<<10) != 64<<10 {
-		t.Errorf("after all receipts: messages of %d bytes are in flight, and %d bytes are read at once", s.inFlight.Load(), s.readSize(64<<10))
+	if s.inFlight.Load() != 0 || connOf(s, 6).readSize(64<<10) != 64<<10 {
+		t.Errorf("after all receipts: messages of %d bytes are in flight, and %d bytes are read at once", s.inFlight.Load(), connOf(s, 6).readSize(64<<10))
 	}
 }
 

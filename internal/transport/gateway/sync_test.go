@@ -144,11 +144,8 @@ func (w *world) push() {
 func (w *world) pushLarge() {
 	w.largePushed++
 	b := body(6, w.largePushed, w.rand.IntN(16) == 0)
-	if w.c.json {
-		w.c.pushEvent(0, 0, b)
-	} else {
-		w.c.pushEventFields(message.AppendEventField(nil, 4, 0, 0, b.proto), nil)
-	}
+	w.c.follows, w.c.followsAbove = []id.Conversation{6}, []uint64{0}
+	w.c.pushBatch(&largeBatch{conversation: 6, entries: []largeEntry{{seq: w.largePushed, body: *b}}, fields: message.AppendEventField(nil, 4, 0, 0, b.proto)})
 }
 
 // ask has the client send a sync from where it is.

@@ -312,3 +312,18 @@ func TestJSONLimitsHoldOverHTTP(t *testing.T) {
 		}
 	}
 }
+
+// An answer that is smaller than a packet is sent as it is: to compress it takes longer than it saves.
+func TestSmallAnswersAreNotCompressed(t *testing.T) {
+	h := newHarness(t)
+	asker := h.person("asker")
+	for n := range 20 {
+		h.person(fmt.Sprintf("person.with.a.long.handle.%02d", n))
+	}
+	for query, want := range map[string]string{"asker": "", "person": "gzip"} {
+		got := h.send(accounts+"SearchUsers", asJSON, strings.NewReader(`{"query":"`+query+`"}`), "Authorization: Bearer "+asker.AccessToken, "Accept-Encoding: gzip")
+		if encoding := got.header.Get("Content-Encoding"); got.status != http.StatusOK || encoding != want {
+			t.Errorf("the answer for %s has status %d, %d bytes and the encoding %q, want %q", query, got.status, len(got.body), encoding, want)
+		}
+	}
+}

@@ -2,10 +2,14 @@ package rpc
 
 import (
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/rialto-im/rialto/internal/base/inputlimit"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -44,4 +48,11 @@ func (s *Server) Work(name string) string {
 // NamedCalls returns the calls in the tables of priorities and classes.
 func NamedCalls() (names []string) {
 	return slices.AppendSeq(slices.Collect(maps.Keys(callPriorities)), maps.Keys(callClasses))
+}
+
+// NewBody returns the body of a request that has just begun, with the limits of a call with credentials, and what records that it is decoded.
+func NewBody(w http.ResponseWriter, r *http.Request) (b io.Reader, setDecoded func()) {
+	s := &Server{deps: Deps{Input: inputlimit.NewMemory(8 << 20)}}
+	limited := s.newBody(r, http.NewResponseController(w), time.Now())
+	return limited, limited.setDecoded
 }

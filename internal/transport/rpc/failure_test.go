@@ -63,6 +63,7 @@ func TestServiceErrorsHaveCodeAndStatus(t *testing.T) {
 		{secret, "internal", "internal", 500, "", true},
 		{fmt.Errorf("%w: %w", secret, context.DeadlineExceeded), "unavailable", "timeout", 503, "1", false},
 		{fmt.Errorf("%w: %w", secret, context.Canceled), "unavailable", "timeout", 503, "1", false},
+		{&errs.Error{Kind: errs.Unavailable, Reason: "not_checked", Message: "try again", Retry: 2 * time.Second, Cause: context.DeadlineExceeded}, "unavailable", "not_checked", 503, "2", false},
 		{nil, "internal", "internal", 500, "", true}, // a panic
 	} {
 		log.Reset()

@@ -332,7 +332,7 @@ func (h *harness) upload(p person, file []byte) uint64 {
 	w := httptest.NewRecorder()
 	h.media.Handler().ServeHTTP(w, httptest.NewRequestWithContext(h.t.Context(), http.MethodPut, u.Url, bytes.NewReader(file)))
 	if w.Code != http.StatusNoContent {
-		h.t.Fatal(w.Body)
+		h.t.Fatalf("status %d, want 204: %s", w.Code, w.Body)
 	}
 	if _, err := h.media.CompleteUpload(h.t.Context(), p.user(), id.Upload(u.Upload)); err != nil {
 		h.t.Fatal(err)

@@ -35,7 +35,7 @@ func BenchmarkListConversations(b *testing.B) {
 				for b.Loop() {
 					page, err := h.inbox.ListConversations(b.Context(), bob.user(), &chatv1.ListConversationsRequest{Limit: limit})
 					if err != nil || len(page.Conversations) != int(limit) || page.Badge != 100 {
-						b.Fatal(len(page.GetConversations()), page.GetBadge(), err)
+						b.Fatalf("%d conversations, want %d; badge %d, want 100; error %v", len(page.GetConversations()), limit, page.GetBadge(), err)
 					}
 				}
 			})

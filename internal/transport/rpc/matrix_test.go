@@ -421,7 +421,7 @@ func (h *harness) subject(p people, other string) subject {
 	content := &chatv1.Content{Kind: &chatv1.Content_Image{Image: &chatv1.Media{Upload: o.upload, Name: "x.png"}}}
 	sent := h.call(chats+"Send", &chatv1.SendRequest{Conversation: o.conversation, ClientMsgId: "the file", Content: content}, bearer(p.alice.AccessToken))
 	if sent.status != http.StatusOK {
-		h.t.Fatal(sent)
+		h.t.Fatalf("the answer is %v, want status 200", sent)
 	}
 	o.seq = 2
 	open, err := h.deps.Rooms.ListRooms(ctx, p.alice.user())
@@ -662,7 +662,7 @@ func TestFileAccess(t *testing.T) {
 		return h.call(chats+"Send", &chatv1.SendRequest{Conversation: o.conversation, ClientMsgId: fmt.Sprint(content.GetFile().GetUpload()), Content: content}, bearer(p.AccessToken))
 	}
 	if got := send(p.alice, file(later)); got.status != http.StatusOK || !strings.Contains(got.body, `"seq":"4"`) {
-		t.Fatal(got)
+		t.Fatalf("the answer is %v, want status 200 with seq 4", got)
 	}
 	download := func(upload, seq uint64) proto.Message {
 		r := &chatv1.GetDownloadRequest{Upload: upload, Seq: seq}

@@ -40,7 +40,7 @@ func ofOperations() map[string]row {
 		operationCalls + "CancelBackup":     all("no_backup", request(&operationv1.CancelBackupRequest{})),
 		operationCalls + "ListAuditEntries": own(request(&operationv1.ListAuditEntriesRequest{})),
 		operationCalls + "ListComparisons":  own(request(&operationv1.ListComparisonsRequest{})),
-		operationCalls + "ListDifferences":  own(request(&operationv1.ListDifferencesRequest{Comparison: "files"})),
+		operationCalls + "ListDifferences":  all("no_comparison", request(&operationv1.ListDifferencesRequest{Comparison: "files"})),
 		operationCalls + "RepairDifference": all("no_difference", request(&operationv1.RepairDifferenceRequest{Comparison: "files", Subject: "upload 1"})),
 		operationCalls + "GetVideoPipeline": all("no_video", request(&operationv1.GetVideoPipelineRequest{Video: absent})),
 	}

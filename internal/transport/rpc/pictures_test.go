@@ -41,7 +41,7 @@ func TestPicturesAreVisibleToPermittedUsers(t *testing.T) {
 	groupFormer, groupPicture := h.upload(p.alice, pixel(t)), h.upload(p.alice, pixel(t))
 	for _, n := range []uint64{groupFormer, groupPicture} {
 		if got := group(p.alice, n, "renamed"); got.status != http.StatusOK {
-			t.Fatal(got)
+			t.Fatalf("the answer is %v, want status 200", got)
 		}
 	}
 	refused := map[string]uint64{}

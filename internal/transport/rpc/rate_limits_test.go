@@ -61,11 +61,11 @@ func TestGuessesOfOneAddressAreLimited(t *testing.T) {
 	}
 	good := &accountv1.LoginRequest{Handle: "anna", Password: "a good password"}
 	if got := h.from(peer, accounts+"Register", &accountv1.RegisterRequest{Handle: good.Handle, Password: good.Password}); got.status != http.StatusOK {
-		t.Fatal(got)
+		t.Fatalf("the answer is %v, want status 200", got)
 	}
 	for range 5 { // successful logins do not count
 		if got := h.from(peer, accounts+"Login", good); got.status != http.StatusOK {
-			t.Fatal(got)
+			t.Fatalf("the answer is %v, want status 200", got)
 		}
 	}
 	for n := range 99 { // with the registration, 100
@@ -398,7 +398,7 @@ func TestListPagesAreBoundedInBytes(t *testing.T) {
 func (h *harness) into(m proto.Message, got answer) {
 	h.t.Helper()
 	if err := protojson.Unmarshal([]byte(got.body), m); got.status != http.StatusOK || err != nil {
-		h.t.Fatal(got.status, got.body, err)
+		h.t.Fatalf("status %d, want 200 with JSON: %s, error %v", got.status, got.body, err)
 	}
 }
 

@@ -294,8 +294,12 @@ var codes = map[errs.Kind]connect.Code{errs.Internal: connect.CodeInternal, errs
 	errs.Conflict: connect.CodeAlreadyExists, errs.Denied: connect.CodePermissionDenied, errs.Unauthenticated: connect.CodeUnauthenticated,
 	errs.Exhausted: connect.CodeResourceExhausted, errs.Unavailable: connect.CodeUnavailable}
 
-// asTimeout gives an expired or cancelled call its reason.
+// asTimeout gives an expired or cancelled call its reason, unless it has one: that of a webhook which did not answer in its own time.
 func asTimeout(err error) error {
+	var e *errs.Error
+	if errors.As(err, &e) && e.Kind == errs.Unavailable && e.Reason != "" {
+		return err
+	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return &errs.Error{Kind: errs.Unavailable, Reason: "timeout", Message: "the call took too long; a retry is harmless", Retry: time.Second, Cause: err}
 	}

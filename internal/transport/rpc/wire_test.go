@@ -306,7 +306,7 @@ func TestBadLoginsHaveOneAnswer(t *testing.T) {
 	h := newHarness(t)
 	h.person("external") // without a password
 	if got := h.call(accounts+"Register", &accountv1.RegisterRequest{Handle: "anna", Password: "a good password"}); got.status != http.StatusOK {
-		t.Fatal(got)
+		t.Fatalf("the answer is %v, want status 200", got)
 	}
 	var first answer
 	for n, login := range []*accountv1.LoginRequest{{Handle: "anna", Password: "a wrong password"}, {Handle: "nobody", Password: "a wrong password"}, {Handle: "external", Password: "a wrong password"}, {Handle: "external"},

@@ -90,8 +90,8 @@ func (s *session) handle(f *frame) error {
 	return errTransaction
 }
 
-// What a client sends besides messages is charged to its user and address by the gateway, which gets frames for it that do nothing: for a frame of STOMP
-// an acknowledgement without a position, and for a heartbeat or a ping of WebSocket an empty frame. Beyond the limits it reads no more, and so does the session.
+// The gateway counts everything that a client sends against the limits of its user and address. For input other than messages it gets frames that do nothing: for a frame of STOMP
+// an acknowledgement without a position, and for a heartbeat or a ping of WebSocket an empty frame. Beyond the limits it stops reading, and so does the session.
 var (
 	smallFrame = []byte{0, 0, 0, 2, 4<<3 | 2, 0}
 	emptyFrame = []byte{0, 0, 0, 0}

@@ -1,10 +1,10 @@
-// Package stomp serves clients of STOMP 1.2, over TCP and over WebSocket. A session translates: to its client it speaks STOMP, and to the gateway it is a
-// client over TCP, whose connection is a pipe in memory. So all that the gateway guarantees holds for it: credentials, deadlines, limits of users and
-// addresses, receipts after the sync, and what slow clients get.
+// Package stomp serves clients of STOMP 1.2, over TCP and over WebSocket. A session translates: it speaks STOMP to its client, and to the gateway it is a
+// client over TCP, whose connection is a pipe in memory. So all guarantees of the gateway hold: credentials, deadlines, limits of users and
+// addresses, receipts after the sync, and the handling of slow clients.
 //
 // A session has three goroutines: one reads the client (session.go, commands.go), one reads the gateway and writes messages (deliver.go), and one
-// sends what is not an answer to the client's frames: syncs, acknowledgements and heartbeats. Only the first and the third write to the gateway, and
-// never with the session's lock, so that the gateway may wait for the second.
+// sends all that does not answer a frame of the client: syncs, acknowledgements and heartbeats. Only the first and the third write to the gateway.
+// They never hold the session's lock while they write, so that the gateway may wait for the second.
 package stomp
 
 import (

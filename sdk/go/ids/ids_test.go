@@ -225,7 +225,7 @@ func TestWaitEnds(t *testing.T) {
 			}
 		}
 		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v", err)
+			t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
 		}
 	})
 }
@@ -298,7 +298,7 @@ func TestEnds(t *testing.T) {
 	}
 	for range 4096 {
 		if v, err := r.Next(t.Context(), 1, 1); err != nil || v.Ms() != ms {
-			t.Fatalf("%s, %v", v, err)
+			t.Fatalf("the last id is %s, error %v", v, err)
 		}
 	}
 	if v, err := r.Next(t.Context(), 1, 1); !errors.Is(err, ids.ErrEnded) {

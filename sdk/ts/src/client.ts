@@ -65,6 +65,7 @@ export class Client implements Services {
   /** Help desks, the user's own tickets, and those of the desks whose agent the user is. */
   readonly helpDesks: HelpDesks;
   private readonly options: Resolved;
+  private readonly edges: Edges;
   private readonly storage: Storage;
   private readonly emitter = new Emitter<ClientEvents>();
   private readonly snapshots = new Snapshots(() => this.emitter.emit("change", undefined));
@@ -96,7 +97,8 @@ export class Client implements Services {
       store: (users) => inBackground(this.store?.write(users.map((u) => ({ table: "users" as const, key: u.id, value: u })))),
     });
     const names = new Names((id) => this.people.user(id), () => this.session?.replica.data.relations ?? noRelations);
-    const context: Context = { options: this.options, services: api, snapshots: this.snapshots, people: this.people, names, readers: this.readers, shownPosts: this.shownPosts, edges: new Edges({ ...this.options, find: (r, signal) => api.gatewayApi.findGateways(r, { signal }) }), me: () => this.me, session: () => this.session };
+    this.edges = new Edges({ ...this.options, find: (r, signal) => api.gatewayApi.findGateways(r, { signal }) });
+    const context: Context = { options: this.options, services: api, snapshots: this.snapshots, people: this.people, names, readers: this.readers, shownPosts: this.shownPosts, edges: this.edges, me: () => this.me, session: () => this.session };
     Object.assign(this, operations(context));
     const onChange = () => this.snapshots.touch();
     this.channels = new Channels(() => api.chat, () => sessionOf(context).replica);
@@ -237,11 +239,15 @@ export class Client implements Services {
     // A sign-out in another window before the store was opened is found here, and a later one by the store.
     if (!(await this.auth?.holds(login)) && entry === this.entry) return this.auth?.end();
     const session = new ClientSession({
-      login, store, options: this.options, services: this, people: this.people, readers: this.readers, shownPosts: this.shownPosts, rooms: this.rooms, streamed: this.streamed, emitter: this.emitter,
+      login, store, options: this.options, edges: this.edges, services: this, people: this.people, readers: this.readers, shownPosts: this.shownPosts, rooms: this.rooms, streamed: this.streamed, emitter: this.emitter,
       shared: this.storage.shared ?? false,
       state: () => this.state,
       setState: (s) => this.setState(s),
       onChange: () => this.snapshots.touch(),
+      onReset: () => {
+        this.resets++;
+        this.snapshots.touch();
+      },
       onEnded: (reason) => inBackground(this.auth?.forget().then(() => this.ended(reason))),
     });
     const users = await session.load();
@@ -312,6 +318,12 @@ export class Client implements Services {
   get connection(): ConnectionState {
     return this.state;
   }
+
+  /**
+   * How often events of the stream were missing, as after the server's operator has restored a backup. The copy of conversations is read again by itself; read lists
+   * of posts, comments and notifications again when this rises. The hooks do.
+   */
+  resets = 0;
 
   /** Whether what came in while this device was away is still being fetched. */
   get catchingUp(): boolean {

@@ -200,11 +200,12 @@ export class Connection {
 
   /** The socket is open: what waited for it goes, and what was missed is fetched. */
   private async greeted(hello: Hello): Promise<void> {
-    const { replica, outbox, marks, copies, people, rooms } = this.deps;
+    const { replica, outbox, copies, people, rooms } = this.deps;
     this.polling.stop();
     this.mapPattern = hello.mapUrl;
     this.deps.setState("online");
     outbox.opened(Number(hello.clientSeq));
+    replica.conversations.opened();
     if (this.activity !== undefined) this.socket.send({ activity: this.activity });
     if (people.watched.length > 0) this.socket.send({ watch: { users: [...people.watched] } });
     this.deps.readers.opened();
@@ -213,8 +214,6 @@ export class Connection {
     this.deps.streamed.opened();
     const tail: StreamPosition = { epoch: hello.tail?.epoch ?? 0, seq: Number(hello.tail?.seq ?? 0n) };
     await replica.stream.reconnected(tail);
-    marks.flush();
-    await replica.conversations.flush();
     replica.conversations.wantUnknown();
     replica.history.refreshOpened();
     for (const copy of copies) await copy.refresh();

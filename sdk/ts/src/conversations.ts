@@ -1,5 +1,5 @@
 import { inBackground } from "./background.js";
-import { asError, isOffline } from "./errors.js";
+import { isOffline, isRefused } from "./errors.js";
 import type { Conversation } from "./gen/rialto/chat/v1/chat_pb.js";
 import type { History } from "./history.js";
 import type { LocalData, ReplicaDeps } from "./localdata.js";
@@ -11,8 +11,6 @@ import type { Op } from "./storage.js";
 const fetchAfterMs = 20;
 /** Within this time, at random, what grows without being shown is fetched. */
 const sometimeMs = 60_000;
-/** Answers of a server for a conversation that the user may not read. Another error, as of too many calls, may pass. */
-const refusals: readonly string[] = ["not_found", "permission_denied"];
 /** When what could not be told is told again. */
 const retryMs = 2_000;
 /** So many messages one call deletes. */
@@ -23,6 +21,9 @@ export class Conversations {
   private readonly fetching = new Set<string>();
   private readonly fetchingSometime = new Set<string>();
   private retryTimer: ReturnType<typeof setTimeout> | undefined;
+
+  /** The stream is known up to its end since the last connection began. */
+  private whole = false;
 
   constructor(
     private readonly data: LocalData,
@@ -45,7 +46,7 @@ export class Conversations {
     } catch (err) {
       if (isOffline(err)) throw err;
       // The user may not read it any more, and nothing is known of it that could be shown.
-      if (this.data.conversations.get(id)?.kind === 0 && refusals.includes(asError(err).code)) this.forget(id, ops);
+      if (this.data.conversations.get(id)?.kind === 0 && isRefused(err)) this.forget(id, ops);
     }
   }
 
@@ -208,8 +209,22 @@ export class Conversations {
     if (!this.data.stopped) this.retryTimer = setTimeout(() => inBackground(this.flush()), retryMs);
   }
 
+  /** A connection is open: what waits is not told before the stream says whether its seqs still mean the same messages. */
+  opened(): void {
+    this.whole = false;
+  }
+
+  /** The stream is here up to its end. */
+  synced(): void {
+    if (this.whole) return;
+    this.whole = true;
+    this.deps.marks.flush();
+    inBackground(this.flush());
+  }
+
   /** Tells what was set, deleted, or read, without a connection. */
   async flush(): Promise<void> {
+    if (!this.whole) return;
     for (const c of this.data.conversations.values()) {
       if (c.pendingClear) await this.tellClear(c.id);
       if (c.pendingDeletes) await this.tellDeletes(c.id);

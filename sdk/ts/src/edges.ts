@@ -11,6 +11,9 @@ const discoverTimeoutMs = 3_000;
 const failureMs = 60_000;
 const maxEdges = 16;
 
+/** What an edge is used for: one that fails at one may be good at the other. */
+export type FileUse = "read" | "send";
+
 const none: ReadonlySet<string> = new Set();
 
 /** What edges have. */
@@ -25,13 +28,13 @@ export interface EdgesDeps {
   now: () => number;
 }
 
-/** Edges says where to read files and videos: from the best edge that works, and without one from where the server said. */
+/** Edges says where to read files and videos, and where to send them: from the best edge that works, and without one from where the server said. */
 export class Edges {
   private list: readonly string[] = [];
   private askAtMs = -Infinity;
   private asking: Promise<void> | undefined;
-  /** When addresses failed. */
-  private readonly failed = new Map<string, number>();
+  /** When addresses failed, at each use. */
+  private readonly failed: Record<FileUse, Map<string, number>> = { read: new Map(), send: new Map() };
   /** Where the server said that files are, of those addresses that lead to an edge now. */
   private readonly given = new Map<string, string>();
   /** Questions under way whether edges answer. */
@@ -47,10 +50,10 @@ export class Edges {
   }
 
   /** The address of a file, from one that the server gave: relative to the server, or absolute. It is not of an edge whose origin is in tried. */
-  place(address: string, tried: ReadonlySet<string> = none): string {
+  place(address: string, tried: ReadonlySet<string> = none, use: FileUse = "read"): string {
     const given = new URL(address, this.deps.url);
     if (!served.some((prefix) => given.pathname.startsWith(prefix))) return given.href;
-    const edge = this.best(tried);
+    const edge = this.best(tried, use);
     if (edge === undefined || edge === given.origin) return given.href;
     if (!this.given.has(edge)) this.given.set(edge, given.origin);
     return edge + given.pathname + given.search;
@@ -63,13 +66,19 @@ export class Edges {
     return source !== undefined && this.hasFailed(origin) ? this.place(source + href.slice(origin.length)) : address;
   }
 
-  /** An address did not answer. Returns where to read instead, other than at the origins in tried; undefined: there is no other. */
-  replace(address: string, tried: ReadonlySet<string> = none): string | undefined {
+  /** An address did not answer. Returns what to use instead, other than the origins in tried; undefined: there is no other. */
+  replace(address: string, tried: ReadonlySet<string> = none, use: FileUse = "read"): string | undefined {
+    const { origin } = new URL(address, this.deps.url);
+    if (this.source(origin) !== undefined) this.failed[use].set(origin, this.deps.now());
+    return this.other(address, tried, use);
+  }
+
+  /** replace for an edge that has not failed, but is not to be used at the moment. */
+  other(address: string, tried: ReadonlySet<string>, use: FileUse): string | undefined {
     const { origin, href } = new URL(address, this.deps.url);
     const source = this.source(origin);
     if (source === undefined) return undefined;
-    this.failed.set(origin, this.deps.now());
-    const other = this.place(source + href.slice(origin.length), tried);
+    const other = this.place(source + href.slice(origin.length), tried, use);
     return other === address || tried.has(new URL(other).origin) ? undefined : other;
   }
 
@@ -101,12 +110,12 @@ export class Edges {
     return this.given.get(origin) ?? (this.list.includes(origin) ? origin : undefined); // the server may give an edge's own address
   }
 
-  private hasFailed(edge: string): boolean {
-    return this.deps.now() - (this.failed.get(edge) ?? -Infinity) < failureMs;
+  private hasFailed(edge: string, use: FileUse = "read"): boolean {
+    return this.deps.now() - (this.failed[use].get(edge) ?? -Infinity) < failureMs;
   }
 
-  private best(tried: ReadonlySet<string> = none): string | undefined {
-    return this.list.find((e) => !tried.has(e) && !this.hasFailed(e));
+  private best(tried: ReadonlySet<string> = none, use: FileUse = "read"): string | undefined {
+    return this.list.find((e) => !tried.has(e) && !this.hasFailed(e, use));
   }
 
   private async discover(): Promise<void> {

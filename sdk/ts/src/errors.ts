@@ -49,6 +49,11 @@ export function isOffline(err: unknown): boolean {
   return err instanceof RialtoError && err.code === "unavailable";
 }
 
+/** The server refuses for good: there is no such thing, or none that this user may read. Another error, as of too many calls, may pass. */
+export function isRefused(err: unknown): boolean {
+  return err instanceof RialtoError && (err.code === "not_found" || err.code === "permission_denied");
+}
+
 export function asError(err: unknown): RialtoError {
   if (err instanceof RialtoError) return err;
   return new RialtoError("unknown", err instanceof Error ? err.message : String(err));

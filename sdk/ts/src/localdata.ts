@@ -4,7 +4,7 @@ import type { ChatService } from "./gen/rialto/chat/v1/chat_pb.js";
 import type { Content } from "./gen/rialto/chat/v1/message_pb.js";
 import type { GraphService } from "./gen/rialto/account/v1/account_pb.js";
 import type { Marks } from "./marks.js";
-import { unknownConversation, withText, type ChatMessage, type ConversationView, type JoinRequests, type Relation } from "./model.js";
+import { unknownConversation, withText, type ChatMessage, type ConversationView, type IsSame, type JoinRequests, type Reference, type Relation } from "./model.js";
 import type { StreamPosition } from "./position.js";
 import { numberKey, type Op, type Store } from "./storage.js";
 
@@ -21,8 +21,14 @@ export interface ReplicaDeps {
   onRelation: () => void;
   onProfile: (user: string) => void;
   onSettings: () => void;
-  /** Events of the stream are missing, perhaps those that say that something changed. */
-  onReset: () => void;
+  /** Events of the stream are missing, perhaps those that say that something changed. known: the device had a position before. */
+  onReset: (known: boolean) => void;
+  /** The stream is here up to its end. */
+  onSynced: () => void;
+  /** The messages that unsent ones name by their seqs. */
+  unsentReferences: () => readonly Reference[];
+  /** After a reset, before it is stored: which of them are still the same on the server. */
+  dropLost: (isSame: IsSame) => Promise<void>;
   onJoinRequests: (r: JoinRequests) => void;
   onFolders: () => void;
   onTicket: (ticket: Ticket) => void;
@@ -76,6 +82,11 @@ export class LocalData {
     for (const c of this.conversations.values()) ops.push({ table: "conversations", key: c.id, value: c });
     for (const r of this.relations.values()) ops.push({ table: "relations", key: r.user, value: r });
     this.keep(ops);
+  }
+
+  /** After a reset: the keys may be those of other messages. */
+  forgetDeleted(): void {
+    this.deleted.clear();
   }
 
   noteDeleted(m: { conversation: string; seq: number }): void {

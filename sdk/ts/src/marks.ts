@@ -92,6 +92,12 @@ export class Marks {
     p.read = Math.max(p.read, Number(m.readSeq));
   }
 
+  /** The server may have lost messages, and given their seqs to others: cursors that were not told, or lately, may be beyond what was read. */
+  forget(): void {
+    this.pending.clear();
+    this.sent = [];
+  }
+
   stop(): void {
     clearTimeout(this.timer);
     this.timer = undefined;

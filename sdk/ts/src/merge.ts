@@ -1,7 +1,8 @@
 import { Notices, type Conversation as ConversationPb, type ConversationState } from "./gen/rialto/chat/v1/chat_pb.js";
 import { Control_Action, Role, TicketStatus, type Control } from "./gen/rialto/chat/v1/message_pb.js";
 import { mentionsUser } from "./mentions.js";
-import { isShown, isShownIn, isSignal, isThread, isUpdate, retentionOf, toMessage, unknownConversation, type ChatMessage, type ConversationView } from "./model.js";
+import { isShown, isShownIn, isSignal, isThread, isUpdate, retentionOf, toMessage, unknownConversation, type ChatMessage, type ConversationView, type IsSame } from "./model.js";
+import { recognizable } from "./references.js";
 
 /** What becomes of a conversation by what the server says of it. Each function returns a new view. */
 
@@ -52,16 +53,19 @@ export function mergeConversation(old: ConversationView | undefined, c: Conversa
 
 /**
  * What stays of a conversation after a reset: what the user set here and the server has not confirmed. The server may have lost what was read here, as after
- * a backup was restored, and give its numbers to other messages: cursors and counts come from the server alone.
+ * a backup was restored, and give its numbers to other messages: cursors and counts come from the server alone, unless the message that they name is the same.
  */
-export function unconfirmedPart(old: ConversationView | undefined, c: ConversationPb): ConversationView | undefined {
+export function unconfirmedPart(old: ConversationView | undefined, c: ConversationPb, isSame: IsSame): ConversationView | undefined {
   if (!old) return undefined;
-  const lastSeq = Number(c.lastSeq);
+  const readSeq = recognizable(old, old.readSeq);
+  const through = recognizable(old, old.pendingClear?.through ?? 0);
+  const pendingDeletes = old.pendingDeletes?.filter((seq) => isSame(c.id, seq)) ?? [];
   return {
     ...unknownConversation(c.id),
     pending: old.pending,
-    ...(old.pendingClear ? { pendingClear: { ...old.pendingClear, through: Math.min(old.pendingClear.through, lastSeq) } } : {}),
-    ...(old.readPending && old.readSeq <= lastSeq ? { readSeq: old.readSeq, readCounted: old.readCounted, readPending: true } : {}),
+    ...(old.pendingClear && isSame(c.id, through) ? { pendingClear: { ...old.pendingClear, through } } : {}),
+    ...(pendingDeletes.length > 0 ? { pendingDeletes } : {}),
+    ...(old.readPending && isSame(c.id, readSeq) ? { readSeq, readCounted: old.readCounted, readPending: true } : {}),
   };
 }
 

@@ -419,3 +419,12 @@ export function compareActivity(a: ConversationView, b: ConversationView): numbe
   if (at !== bt) return bt - at;
   return a.id.length !== b.id.length ? b.id.length - a.id.length : b.id > a.id ? 1 : b.id < a.id ? -1 : 0;
 }
+
+/** A message by its place. */
+export interface Reference {
+  conversation: string;
+  seq: number;
+}
+
+/** Whether the server still has what this device knows at a place. */
+export type IsSame = (conversation: string, seq: number) => boolean;

@@ -2,7 +2,7 @@ import { RialtoError } from "./errors.js";
 import type { MultipartUpload, Upload } from "./gen/rialto/chat/v1/media_pb.js";
 import { SpeedMeter } from "./speed.js";
 import type { Store } from "./storage.js";
-import { cancelled, putFile, type FileAddress, type Media, type Progress } from "./putFile.js";
+import { cancelled, putThroughEdges, type FileAddress, type Media, type Progress } from "./putFile.js";
 
 /** Parts that are sent at once. */
 const parallel = 3;
@@ -148,7 +148,7 @@ async function finish(media: Media, at: FileAddress, file: Blob, state: Multipar
       onTheWay.set(part, Math.min(sent, bytes.size));
       report();
     };
-    await putFile(new URL(urls[0]!, at.url).href, bytes, at.fetch, count, stop.signal, headers);
+    await putThroughEdges(at, urls[0]!, bytes, count, stop.signal, headers);
     onTheWay.delete(part);
     stored += bytes.size;
     report();

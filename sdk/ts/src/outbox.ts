@@ -1,8 +1,9 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { ContentSchema, type Content } from "./gen/rialto/chat/v1/message_pb.js";
 import type { Receipt } from "./gen/rialto/gateway/v1/gateway_pb.js";
-import { textOf, withText, type OutgoingMessage } from "./model.js";
+import { textOf, withText, type IsSame, type OutgoingMessage, type Reference } from "./model.js";
 import { numberKey, type Op, type Store } from "./storage.js";
+import { targetOf } from "./updates.js";
 
 export interface OutboxDeps {
   store: Store;
@@ -34,6 +35,11 @@ const receiptTimeoutMs = 20_000;
 /** A message that the server holds is answered after half an hour at the latest, unless the connection ends. */
 const heldTimeoutMs = 35 * 60_000;
 
+/** The seq of the message that an unsent one changes or answers; 0: it names none by a seq. */
+function seqIn(item: OutgoingMessage): number {
+  return targetOf(item.content) || Number(item.content.replyTo?.seq ?? 0n);
+}
+
 /**
  * Outbox is the send queue. A message gets its number, is stored on the device, is sent, and stays until a receipt says
  * that the server stored it; after each reconnect all that are left go again, in order. The number makes repeats harmless.
@@ -48,9 +54,15 @@ export class Outbox {
   private readonly lastSent = new Map<string, number>();
   /** Numbers up to here are used, as far as the server knows. */
   private floor = 0;
+  /** The highest number that the server had when the last connection began; before the first, it may have all. */
+  private storedUpTo = Infinity;
+  /** The numbers that were sent since then. */
+  private readonly sent = new Set<number>();
   /** Keeps the order in which sends were asked for, while numbers are drawn and stored. */
   private tail: Promise<unknown> = Promise.resolve();
   private timer: ReturnType<typeof setTimeout> | undefined;
+  /** The stream is known up to its end since the last connection began: the seqs that messages name are those that the server means. */
+  private whole = false;
 
   constructor(private readonly deps: OutboxDeps) {}
 
@@ -88,10 +100,56 @@ export class Outbox {
   /** A connection is open: `clientSeq` is the highest number that the server has of this device. */
   opened(clientSeq: number): void {
     this.floor = Math.max(this.floor, clientSeq);
+    this.storedUpTo = clientSeq;
+    this.sent.clear();
     this.sentAt.clear();
     this.lastSent.clear();
     this.heldUntil.clear();
+    this.whole = false;
     this.pump();
+  }
+
+  /** The stream is here up to its end: what names messages by their seqs may go. */
+  synced(): void {
+    if (this.whole) return;
+    this.whole = true;
+    this.pump();
+  }
+
+  /** The messages that waiting ones name by their seqs. */
+  references(): Reference[] {
+    return this.items.filter((i) => seqIn(i) > 0).map((i) => ({ conversation: i.conversation, seq: seqIn(i) }));
+  }
+
+  /** A message is sent now, by a call. */
+  sending(item: OutgoingMessage): void {
+    this.sent.add(item.clientSeq);
+  }
+
+  /** Whether the server may have a message whose receipt did not come. */
+  private maybeStored(item: OutgoingMessage): boolean {
+    return !item.failed && (item.clientSeq <= this.storedUpTo || this.sent.has(item.clientSeq));
+  }
+
+  /**
+   * After a reset, gives up changes of messages that the server has lost. Answers to such messages go without the reference. One that the server may have stays
+   * as it is: the server would take a change for another message with the same number.
+   */
+  async dropLost(isSame: IsSame): Promise<void> {
+    const lost = this.items.filter((i) => seqIn(i) > 0 && !isSame(i.conversation, seqIn(i)));
+    for (const { clientSeq } of lost) {
+      const item = this.find(clientSeq); // receipts come meanwhile
+      if (!item) continue;
+      if (targetOf(item.content) === 0) {
+        if (this.maybeStored(item)) continue;
+        const { replyTo: _, ...content } = item.content;
+        await this.replace(item, { ...item, content });
+        continue;
+      }
+      this.take(item.clientSeq);
+      this.deps.onChange(item.conversation);
+      await this.deps.store.write([{ table: "outbox", key: numberKey(item.clientSeq) }]);
+    }
   }
 
   closed(): void {
@@ -107,7 +165,7 @@ export class Outbox {
     const due: OutgoingMessage[] = [];
     for (const item of this.items) {
       if (item.failed || waiting.has(item.conversation)) continue;
-      if ((this.heldUntil.get(item.clientSeq) ?? 0) > now) waiting.add(item.conversation);
+      if ((this.heldUntil.get(item.clientSeq) ?? 0) > now || (!this.whole && seqIn(item) > 0)) waiting.add(item.conversation);
       else if (now - (this.sentAt.get(item.clientSeq) ?? -Infinity) >= receiptTimeoutMs) due.push(item);
     }
     return due;
@@ -136,7 +194,10 @@ export class Outbox {
         return;
       }
       const now = this.deps.now();
-      for (const item of batch) this.sentAt.set(item.clientSeq, now);
+      for (const item of batch) {
+        this.sentAt.set(item.clientSeq, now);
+        this.sent.add(item.clientSeq);
+      }
       due = due.slice(batch.length);
     }
     this.arm();
@@ -253,6 +314,7 @@ export class Outbox {
 
   private take(clientSeq: number): void {
     this.items = this.items.filter((i) => i.clientSeq !== clientSeq);
+    this.sent.delete(clientSeq);
     this.sentAt.delete(clientSeq);
     this.heldUntil.delete(clientSeq);
   }

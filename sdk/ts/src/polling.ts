@@ -121,6 +121,7 @@ export class Polling {
     const { chat, outbox, needed } = this.deps;
     // Asked anew for each: one that has to wait holds back those behind it.
     for (let item = outbox.due()[0]; item && needed(); item = outbox.due()[0]) {
+      outbox.sending(item);
       try {
         const r = await chat.send({ conversation: item.conversation, clientSeq: BigInt(item.clientSeq), content: item.content });
         await outbox.stored(item, { id: r.id, seq: Number(r.seq), timeMs: Number(r.timeMs), counted: Number(r.counted) });

@@ -33,7 +33,13 @@ export class Replica {
     this.history = new History(this.data, deps);
     this.conversations = new Conversations(this.data, deps, this.history);
     this.events = new Events(this.data, this.history, this.conversations, deps);
-    this.stream = new Sync(this.data, this.events, this.history, this.conversations, { ...deps, onSynced: () => this.storedExpiry.synced() });
+    this.stream = new Sync(this.data, this.events, this.history, this.conversations, {
+      ...deps,
+      onSynced: () => {
+        this.storedExpiry.synced();
+        all.onSynced();
+      },
+    });
     this.expiry = new Expiry(this.data, this.history, deps.now);
     this.storedExpiry = new StoredExpiry(this.data, { ...deps, sync: () => this.stream.sync() });
   }

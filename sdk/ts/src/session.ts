@@ -6,6 +6,7 @@ import type { Emitter } from "./emitter.js";
 import { ContentSchema, type Content, type LinkPreview, type Mention } from "./gen/rialto/chat/v1/message_pb.js";
 import { Marks } from "./marks.js";
 import type { ChatFolder, ChatMessage, GroupInvitation, OrganizationInvitation, OutgoingMessage, User } from "./model.js";
+import type { Edges } from "./edges.js";
 import type { ClientEvents } from "./options.js";
 import { Outbox } from "./outbox.js";
 import { Replica } from "./replica.js";
@@ -31,11 +32,14 @@ export interface SendOptions {
 }
 
 export interface SessionDeps extends Pick<ConnectionDeps, "options" | "services" | "people" | "rooms" | "streamed" | "readers" | "shownPosts" | "state" | "setState" | "onChange" | "onEnded"> {
+  /** Events of the stream are missing: what was read elsewhere may be of data that the server has lost. */
+  onReset: () => void;
   login: Login;
   store: UserStore;
   /** Whether other windows see the same store. */
   shared: boolean;
   emitter: Emitter<ClientEvents>;
+  edges: Edges;
 }
 
 /** The store's key of a device's count of messages. */
@@ -87,7 +91,16 @@ export class ClientSession {
         emitter.emit("message", m);
       },
       onProfile: (u) => people.stale(u),
-      onReset: () => this.copies.forEach((copy) => inBackground(copy.changed())),
+      onReset: (known) => {
+        this.copies.forEach((copy) => inBackground(copy.changed()));
+        if (known) deps.onReset();
+      },
+      onSynced: () => {
+        this.replica.conversations.synced();
+        this.outbox.synced();
+      },
+      unsentReferences: () => this.outbox.references(),
+      dropLost: (isSame) => this.outbox.dropLost(isSame),
       onSettings: () => inBackground(this.settings.changed()),
       onJoinRequests: (r) => emitter.emit("joinRequests", r),
       onTicket: (ticket) => emitter.emit("ticket", ticket),
@@ -112,7 +125,7 @@ export class ClientSession {
     this.resumes = new Resumes(store);
     this.uploads = new Uploads({
       store,
-      upload: (file, name, progress, signal) => uploadFile(services.media, options, file, name, { progress, signal, resumes: this.resumes }),
+      upload: (file, name, progress, signal) => uploadFile(services.media, { ...options, edges: deps.edges }, file, name, { progress, signal, resumes: this.resumes }),
       discard: (file) => inBackground(discardParts(services.media, file, this.resumes).catch(() => {})), // the server drops it after a day
       enqueue: (conversation, content, ops) => this.outbox.enqueue(conversation, create(ContentSchema, { kind: content }), ops),
       exclusive: (id, work) => inBackground(exclusive(`rialto-upload-${login.user}-${id}`, deps.shared, work)),

@@ -7,6 +7,7 @@ import type { LocalData, ReplicaDeps } from "./localdata.js";
 import { mergeConversation, unconfirmedPart } from "./merge.js";
 import { toMessage, toRelation, type Relation } from "./model.js";
 import { classifyEvent, isAfter, samePosition, type StreamPosition } from "./position.js";
+import { compareWaiting } from "./references.js";
 import type { Op } from "./storage.js";
 
 const syncLimit = 1_000;
@@ -29,7 +30,7 @@ export class Sync {
     private readonly events: Events,
     private readonly history: History,
     private readonly conversations: Conversations,
-    private readonly deps: Pick<ReplicaDeps, "api" | "graph" | "onChange" | "onPushed" | "onReset"> & { onSynced: () => void },
+    private readonly deps: Pick<ReplicaDeps, "api" | "graph" | "store" | "marks" | "onChange" | "onPushed" | "onReset" | "onSynced" | "unsentReferences" | "dropLost">,
   ) {}
 
   /** Catches up after a reconnect, when the newest event of the stream is at tail. */
@@ -158,7 +159,7 @@ export class Sync {
     const next = { epoch: page.next?.epoch ?? 0, seq: Number(page.next?.seq ?? 0n) };
     if (page.reset) {
       await this.rebuild(next);
-      this.deps.onReset();
+      this.deps.onReset(after.epoch > 0);
       return page;
     }
     this.take(page, live);
@@ -179,13 +180,19 @@ export class Sync {
     if (drop) ops.push({ table: "messages", key: "*" });
     const conversations = await this.listConversations();
     const relations = await this.listRelations();
+    const isSame = drop ? await compareWaiting(this.data, this.history, this.deps) : () => true;
+    if (drop) {
+      await this.deps.dropLost(isSame);
+      this.deps.marks.forget(); // those of which the server still has the messages are in the list below
+      this.data.forgetDeleted();
+    }
     this.data.relations.clear();
     for (const r of relations) this.data.putRelation(r, ops);
     const known = new Map(this.data.conversations);
     this.data.conversations.clear();
     this.history.reset(drop);
     for (const c of conversations) {
-      const view = mergeConversation(drop ? unconfirmedPart(known.get(c.id), c) : known.get(c.id), c);
+      const view = mergeConversation(drop ? unconfirmedPart(known.get(c.id), c, isSame) : known.get(c.id), c);
       this.data.put({ ...view, deleted: view.pendingClear?.delete ?? false }, ops); // the list has none that are deleted
     }
     this.data.position = next;

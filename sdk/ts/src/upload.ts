@@ -1,6 +1,6 @@
 import type { Upload } from "./gen/rialto/chat/v1/media_pb.js";
 import { uploadParts, type PartsOptions } from "./multipart.js";
-import { putFile, type FileAddress, type Media } from "./putFile.js";
+import { putThroughEdges, type FileAddress, type Media } from "./putFile.js";
 import { SpeedMeter } from "./speed.js";
 
 /** Files above this size, in bytes, are uploaded in parts, and go on after an interruption. */
@@ -12,6 +12,6 @@ export async function uploadFile(media: Media, at: FileAddress, file: Blob, name
   if (file.size > partsAbove || options.upload !== undefined) return uploadParts(media, at, file, name, options);
   const slot = await media.createUpload({ name, mimeType: file.type, size: BigInt(file.size) });
   const meter = new SpeedMeter(0, file.size);
-  await putFile(new URL(slot.url, at.url).href, file, at.fetch, progress && ((sent) => progress(sent, file.size, meter.add(sent))), signal);
+  await putThroughEdges(at, slot.url, file, progress && ((sent) => progress(sent, file.size, meter.add(sent))), signal);
   return media.completeUpload({ upload: slot.upload });
 }

@@ -94,8 +94,12 @@ export default async function operators(w) {
   w.step("the operator has a lost file's upload dropped");
   await page.getByRole("link", { name: "Stores" }).click();
   const difference = page.getByTestId("difference");
-  await difference.getByText("its file is missing").waitFor({ timeout: 120_000 });
+  await difference.getByText(/Its file media\/.* is missing\./).waitFor({ timeout: 120_000 });
   await w.shot(page, "console-stores");
+  await page.getByRole("button", { name: "中文" }).click();
+  await difference.getByText(/文件 media\/.* 缺失。/).waitFor();
+  await w.shot(page, "console-stores-chinese");
+  await page.getByRole("button", { name: "English" }).click();
   await difference.getByRole("button", { name: "Repair" }).click();
   await page.getByLabel("Reason").fill("the disk was replaced");
   await page.getByRole("dialog", { name: "Repair" }).getByRole("button", { name: "Repair" }).click();

@@ -1,4 +1,4 @@
-// Kinds of messages: voice, a place, an album with its gallery, a video with its poster, and forwards.
+// Kinds of messages: voice, a place, an album with its gallery, videos with their posters, alone and in an album, and forwards.
 import assert from "node:assert/strict";
 import { choose, confirm, dialog, log, message, openPanel, panel, phone, picture, row, say } from "../harness.mjs";
 
@@ -18,15 +18,9 @@ export default async function kinds(w) {
   await a.getByTestId("recorder").getByText("0:01").waitFor();
   await a.getByRole("button", { name: "Discard the recording" }).click();
   await a.getByRole("button", { name: "Record a voice message" }).click();
-  await a.getByTestId("recorder").getByText("0:01").waitFor();
+  await a.getByTestId("recorder").getByText("0:04").waitFor();
   await a.getByTestId("recorder").getByRole("button", { name: "Send" }).click();
-  const voice = b.getByTestId("voice");
-  await voice.waitFor();
-  if ((await voice.locator("rect").count()) < 2) throw new Error("the voice message has no waveform");
-  await voice.getByRole("button", { name: "Play" }).click();
-  await voice.getByRole("button", { name: "Pause" }).waitFor();
-  await b.waitForFunction(() => document.querySelector("audio").currentTime > 0);
-  if ((await a.getByTestId("voice").count()) !== 1) throw new Error("the discarded recording was sent");
+  await voices(w, a, b);
 
   w.step("the place of the device");
   await a.getByRole("button", { name: "Send my location" }).click();
@@ -65,6 +59,39 @@ export default async function kinds(w) {
   await b.getByTestId("video-poster").locator("img").waitFor();
   await b.getByRole("button", { name: /^Play video/ }).click();
   await b.waitForFunction(() => document.querySelector('[data-testid="player-video"]')?.currentTime > 0);
+  await recordingIsSought(a, b, w);
+
+  w.step("the videos of an album open in the same player, by the pointer and by keys, on a desktop and on a phone");
+  await a.getByTestId("file").setInputFiles([{ name: "one.webm", mimeType: "video/webm", buffer: clip }, { name: "two.png", mimeType: "image/png", buffer }, { name: "three.webm", mimeType: "video/webm", buffer: await recordedClip(a, 90) }]);
+  await dialog(a).getByLabel("Caption").fill("moving");
+  await dialog(a).getByRole("button", { name: "Send", exact: true }).click();
+  const moving = message(b, "moving");
+  await moving.getByTestId("video-poster").nth(1).locator("img").waitFor();
+  assert.equal(await moving.locator("video[controls]").count(), 0);
+  await w.shot(b, "album-videos");
+  const playsIn = (page) => page.waitForFunction(() => document.querySelector('[role="dialog"] [data-testid="player-video"]')?.currentTime > 0);
+  await moving.getByTestId("video-poster").first().click();
+  await playsIn(b);
+  await b.getByTestId("gallery").getByRole("group", { name: /^Video player/ }).waitFor();
+  await w.shot(b, "album-video-opened");
+  await b.keyboard.press("Escape");
+  await dialog(b).waitFor({ state: "hidden" });
+  await moving.getByTestId("video-poster").first().focus(); // as the Tab key does
+  await b.keyboard.press("Tab");
+  await b.keyboard.press("Tab");
+  assert.equal(await moving.getByTestId("video-poster").nth(1).evaluate((el) => el === document.activeElement), true, "the tiles follow each other by the Tab key");
+  await b.keyboard.press("Enter");
+  await playsIn(b);
+  await b.waitForFunction(() => document.activeElement?.dataset["testid"] === "player");
+  await b.keyboard.press("k"); // of the player
+  await b.waitForFunction(() => document.querySelector('[role="dialog"] [data-testid="player-video"]').paused);
+  await b.getByTestId("gallery").getByRole("button", { name: "Previous" }).press("ArrowLeft"); // of the gallery
+  await b.waitForFunction(() => document.querySelector('[data-testid="gallery-image"]')?.naturalWidth > 0);
+  await b.keyboard.press("ArrowLeft");
+  await b.getByTestId("gallery").getByTestId("player-video").waitFor();
+  assert.equal(await b.getByTestId("gallery").getByTestId("player-video").evaluate((v) => v.paused), true, "only what was pressed plays by itself");
+  await dialog(b).getByRole("button", { name: "Close" }).click();
+  await dialog(b).waitFor({ state: "hidden" });
 
   w.step("a message is forwarded, and several as a card; a recall takes the text out of both");
   const carol = await w.user("carol", "Carol");
@@ -121,9 +148,13 @@ export default async function kinds(w) {
   await message(a, "我选: Pizza").waitFor(); // nobody registered votes: their fallback is shown
   await poll.getByRole("button", { name: "Ramen" }).click();
   await message(chinese, "My vote: Ramen").waitFor();
-  const [clipBubble, poster] = await Promise.all([".bubble:has([data-testid=video-poster])", "[data-testid=video-poster]"].map((place) => log(chinese).locator(place).boundingBox()));
+  const [clipBubble, poster] = await Promise.all([".bubble:has([data-testid=video-poster])", "[data-testid=video-poster]"].map((place) => log(chinese).locator(place).first().boundingBox()));
   assert.ok(poster.x + poster.width <= clipBubble.x + clipBubble.width, `the video ends at ${poster.x + poster.width}, its message at ${clipBubble.x + clipBubble.width}`);
   await w.shot(chinese, "extension-phone-zh");
+  await message(chinese, "moving").getByTestId("video-poster").nth(1).tap();
+  await playsIn(chinese);
+  await w.shot(chinese, "album-video-opened-phone-zh");
+  await dialog(chinese).getByRole("button", { name: "关闭" }).click();
   await w.shot(a, "extension");
   await chinese.context().close();
 
@@ -150,9 +181,106 @@ export default async function kinds(w) {
   await a.getByRole("alert").filter({ hasText: "The microphone cannot be used" }).waitFor();
 }
 
+/** What the player of a voice message does. */
+const soundOf = (voice) => voice.locator("audio").evaluate((el) => ({ at: el.currentTime, of: el.duration, paused: el.paused, speed: el.playbackRate, error: el.error?.message ?? "" }));
+
+/** Waits until what an element does is what is wanted. */
+async function until(look, wanted) {
+  for (const ends = Date.now() + 60_000; ; ) {
+    const now = await look();
+    if (wanted(now)) return now;
+    assert.ok(now.error === "" && Date.now() < ends, `it does not become what is wanted (${wanted}): ${JSON.stringify(now)}`);
+    await new Promise((done) => setTimeout(done, 50)); // between one question and the next
+  }
+}
+
+const untilSound = (voice, wanted) => until(() => soundOf(voice), wanted);
+
+/** A voice message of some four seconds plays for who got it, by the pointer and by keys. */
+async function voices(w, a, b) {
+  const voice = b.getByTestId("voice").first();
+  const player = voice.getByRole("group", { name: "Voice message of Alice" });
+  const bar = voice.getByRole("slider", { name: "Position" });
+  await player.waitFor();
+  assert.ok((await voice.locator("rect").count()) > 2, "the voice message has no waveform");
+  assert.equal(await a.getByTestId("voice").count(), 1, "the discarded recording was sent");
+  const { of } = await untilSound(voice, (s) => Number.isFinite(s.of) && s.of > 3 && s.at === 0);
+  assert.match(await player.locator("time").innerText(), /^\d:\d\d$/);
+  await player.getByRole("button", { name: "Play" }).click();
+  await untilSound(voice, (s) => s.at > 0 && !s.paused);
+
+  w.step("it has the keys of the player, a place of its waveform is where it goes on, and its speed is that of all voice messages");
+  await bar.focus();
+  await b.keyboard.press("Space");
+  await untilSound(voice, (s) => s.paused);
+  await b.keyboard.press("5");
+  await untilSound(voice, (s) => Math.abs(s.at - of / 2) < 0.5);
+  await b.keyboard.press("ArrowRight");
+  await untilSound(voice, (s) => s.at > of / 2 + 0.5 || s.at === 0); // five seconds on, or to its end
+  await b.keyboard.press("Home");
+  await untilSound(voice, (s) => s.at === 0);
+  await b.keyboard.press(">");
+  await untilSound(voice, (s) => s.speed === 1.25);
+  await voice.getByTestId("player-speed").selectOption({ label: "0.5×" });
+  await untilSound(voice, (s) => s.speed === 0.5);
+  const { width, height } = await bar.boundingBox();
+  await bar.click({ position: { x: width * 0.6, y: height / 2 } });
+  await untilSound(voice, (s) => Math.abs(s.at - of * 0.6) < 0.3);
+  assert.ok((await voice.locator("rect.played").count()) > 0, "the waveform does not show where it is");
+  await bar.hover({ position: { x: width * 0.5, y: height / 2 } });
+  await voice.getByTestId("player-preview").getByText(/^\d:\d\d$/).waitFor();
+  await w.shot(b, "voice");
+
+  w.step("it goes on where it was left, also after one has been elsewhere; another one pauses it");
+  await player.getByRole("button", { name: "Play" }).click();
+  await untilSound(voice, (s) => s.at > of * 0.6 + 0.1);
+  await player.getByRole("button", { name: "Pause" }).click();
+  const left = (await untilSound(voice, (s) => s.paused)).at;
+  await b.getByTestId("tab-feed").click();
+  await voice.waitFor({ state: "detached" });
+  await b.getByTestId("tab-chats").click();
+  if ((await voice.count()) === 0) await row(b, "Alice").click();
+  await untilSound(voice, (s) => Math.abs(s.at - Math.floor(left)) < 0.3 && s.speed === 0.5);
+  await a.getByRole("button", { name: "Record a voice message" }).click();
+  await a.getByTestId("recorder").getByText("0:01").waitFor();
+  await a.getByTestId("recorder").getByRole("button", { name: "Send" }).click();
+  const second = b.getByTestId("voice").nth(1);
+  await untilSound(second, (s) => s.speed === 0.5);
+  await player.getByRole("button", { name: "Play" }).click();
+  await untilSound(voice, (s) => !s.paused);
+  await second.getByRole("button", { name: "Play" }).click();
+  await untilSound(voice, (s) => s.paused);
+  await untilSound(second, (s) => s.paused && s.at === 0); // it has ended
+  await second.getByRole("button", { name: "Play" }).waitFor();
+}
+
+/** A recording of a browser does not say how long it is: its message does, and its player seeks. */
+async function recordingIsSought(a, b, w) {
+  w.step("a recording of a browser, which does not say how long it is, is sought");
+  const recording = await recordedClip(a, 120);
+  await a.getByTestId("file").setInputFiles({ name: "long.webm", mimeType: "video/webm", buffer: recording });
+  await dialog(a).getByRole("button", { name: "Send", exact: true }).click();
+  const poster = b.getByRole("button", { name: /^Play video, (?!0:00)/ });
+  await poster.waitFor();
+  await poster.click();
+  const player = b.getByTestId("player").last();
+  const state = () => player.getByTestId("player-video").evaluate((v) => ({ at: v.currentTime, paused: v.paused, seeking: v.seeking, error: v.error?.message ?? "" }));
+  await until(state, (v) => v.at > 0);
+  await b.keyboard.press("Space");
+  await until(state, (v) => v.paused);
+  const length = Number(await player.getByTestId("player-seek").getAttribute("max"));
+  await b.keyboard.press("7");
+  await until(state, (v) => !v.seeking && Math.abs(v.at - 0.7 * length) < 0.2);
+  await w.shot(b, "recording-sought");
+  await b.keyboard.press("2");
+  await until(state, (v) => !v.seeking && Math.abs(v.at - 0.2 * length) < 0.2);
+  await player.getByTestId("player-seek").fill(String(0.5 * length));
+  await until(state, (v) => !v.seeking && Math.abs(v.at - 0.5 * length) < 0.2);
+}
+
 /** A short video, recorded in the browser from a canvas. */
-async function recordedClip(page) {
-  const data = await page.evaluate(async () => {
+async function recordedClip(page, frames = 20) {
+  const data = await page.evaluate(async (frames) => {
     const canvas = document.createElement("canvas");
     canvas.width = 160;
     canvas.height = 90;
@@ -162,7 +290,7 @@ async function recordedClip(page) {
     recorder.ondataavailable = (e) => chunks.push(e.data);
     const stopped = new Promise((resolve) => (recorder.onstop = resolve));
     recorder.start();
-    for (let i = 0; i < 20; i++) {
+    for (let i = 0; i < frames; i++) {
       g.fillStyle = `hsl(${i * 18} 80% 50%)`;
       g.fillRect(0, 0, 160, 90);
       await new Promise((resolve) => requestAnimationFrame(resolve));
@@ -170,6 +298,6 @@ async function recordedClip(page) {
     recorder.stop();
     await stopped;
     return Array.from(new Uint8Array(await new Blob(chunks).arrayBuffer()));
-  });
+  }, frames);
   return Buffer.from(data);
 }

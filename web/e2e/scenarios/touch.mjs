@@ -19,6 +19,7 @@ export default async function touch(w) {
   await large(page, "a chat");
   await w.shot(page, "45-touch-chat");
   await swiped(w, page);
+  await pressed(w, page);
   await openPanel(page);
   await panel(page).getByText("Bob").waitFor();
   await large(page, "a group's panel");
@@ -76,6 +77,37 @@ async function swiped(w, page) {
   });
   await quoted.getByText("hello").waitFor();
   await page.keyboard.press("Escape");
+}
+
+/** A finger that stays on a message, or on a conversation of the list, opens its menu, and does nothing else when it lets go. */
+async function pressed(w, page) {
+  w.step("a long press opens menus");
+  const cdp = await page.context().newCDPSession(page);
+  const menu = page.getByRole("menu");
+  const hold = async (target, name) => {
+    const box = await target.boundingBox();
+    await cdp.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x: box.x + box.width / 2, y: box.y + box.height / 2 }] });
+    await menu.waitFor();
+    await cdp.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+    await w.shot(page, name);
+    const heights = await menu.getByRole("menuitem").evaluateAll((list) => list.map((e) => e.getBoundingClientRect().height));
+    assert.ok(heights.length > 2 && heights.every((h) => h >= 43.5), `items of a menu are too small for a finger: ${heights}`);
+  };
+  await hold(message(page, "hello").locator(".bubble"), "162-touch-menu");
+  await menu.getByRole("menuitem", { name: "Reply", exact: true }).tap();
+  await page.locator(".replying").getByText("hello").waitFor();
+  await page.keyboard.press("Escape");
+  const chat = page.url();
+  await page.getByRole("button", { name: "Back" }).tap();
+  const hikers = row(page, "Hikers");
+  await hikers.waitFor();
+  await hold(hikers, "163-touch-list-menu");
+  assert.notEqual(page.url(), chat, "the conversation opened when the finger let go");
+  await menu.getByRole("menuitem", { name: "Mute" }).tap();
+  await hikers.getByText("Muted").waitFor({ state: "attached" });
+  await hikers.tap();
+  await message(page, "hello").waitFor();
+  assert.equal(page.url(), chat);
 }
 
 /** Controls that are shown and too small; links within a text are as high as the text. */

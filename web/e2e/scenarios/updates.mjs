@@ -1,4 +1,5 @@
 // Replies, edits, reactions, pins and recalls: by menu, by keyboard and offline, on both sides.
+import assert from "node:assert/strict";
 import { confirm, log, message, openPanel, panel, phone, row, say } from "../harness.mjs";
 
 const menuOf = (page, text) => message(page, text).getByRole("button", { name: /^Options/ });
@@ -20,6 +21,27 @@ export default async function updates(w) {
   await alice.getByRole("menuitem", { name: "Reply", exact: true }).click();
   await say(alice, "Or at one?");
   await message(bob, "Or at one?").locator(".quote").filter({ hasText: "Lunch at twelve?" }).waitFor();
+
+  w.step("the menu's button shows under the pointer, and the menu opens by keys alone");
+  const button = menuOf(alice, "A secret");
+  const shown = () => message(alice, "A secret").locator(".more").evaluate((e) => getComputedStyle(e).opacity);
+  await alice.getByTestId("composer").hover();
+  assert.equal(await shown(), "0");
+  await message(alice, "A secret").hover();
+  assert.equal(await shown(), "1");
+  await button.click();
+  await alice.getByRole("menuitem", { name: "Reply", exact: true }).waitFor();
+  await w.shot(alice, "89-message-menu");
+  await alice.keyboard.press("Escape");
+  await alice.getByRole("menuitem").first().waitFor({ state: "detached" });
+  await alice.getByTestId("composer").focus();
+  for (let presses = 0; presses < 40 && !(await button.evaluate((e) => e === document.activeElement)); presses++) await alice.keyboard.press("Shift+Tab");
+  assert.equal(await shown(), "1", "the Shift+Tab keys reach the button of the newest messages, which shows");
+  await alice.keyboard.press("Space");
+  await alice.keyboard.press("ArrowDown");
+  await alice.keyboard.press("Escape");
+  await alice.getByRole("menuitem").first().waitFor({ state: "detached" });
+  assert.equal(await button.evaluate((e) => e === document.activeElement), true, "the focus returns to the button");
 
   w.step("edit, which the quote follows");
   await menuOf(alice, "Lunch at twelve?").first().focus();

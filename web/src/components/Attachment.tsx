@@ -5,14 +5,13 @@ import { useClient } from "../client.js";
 import { useDownload } from "../download.js";
 import { bytes } from "../format.js";
 import { getLocale, useText } from "../i18n.js";
+import { positions } from "../player/positions.js";
 import { Tip } from "../ui/Tip.js";
 import { FileImage } from "./FileImage.js";
 import { ChatGallery, save } from "./Gallery.js";
 import { FileIcon, ImageIcon } from "./icons.js";
 import { MentionText } from "./MentionText.js";
-import { VideoPlayer } from "./VideoPlayer.js";
 import { shapeOf, VideoPoster } from "./VideoPoster.js";
-import { pauseOthers } from "./Voice.js";
 import "./voice.css";
 
 const Player = lazy(() => import("../player/Player.js"));
@@ -59,25 +58,19 @@ function Image({ m, media, caption, tile = false }: { m: ChatMessage; media: Med
   );
 }
 
+/** A video: where it alone is the message, it plays in its place; of an album, it opens as the pictures do. */
 function Video({ m, media, tile = false }: { m: ChatMessage; media: Media; tile?: boolean }) {
   const download = useDownload(m, media.upload);
   const { url, error } = download;
   const cover = useDownload(m, media.poster);
-  const poster = cover.url;
   const [playing, setPlaying] = useState(false);
-  if (!tile && poster) {
-    const style = { ...shapeOf(media.width, media.height), width: 320, maxHeight: 360 };
-    const picture = <VideoPoster of={cover} onError={cover.renew} durationMs={media.durationMs} style={style} onPlay={url && !playing ? () => setPlaying(true) : undefined} />;
-    return (
-      <>
-        {playing ? <Suspense fallback={picture}><Player source={{ kind: "file", ...download }} title={media.caption || media.name} poster={poster} durationMs={media.durationMs} style={style} autoPlay /></Suspense> : picture}
-        {error && <p className="error">{error}</p>}
-      </>
-    );
-  }
+  const style = tile ? {} : { ...shapeOf(media.width, media.height), width: 320, maxHeight: 360 };
+  const picture = <VideoPoster of={cover} first={media.poster === "0" ? download : undefined} onError={cover.renew} durationMs={media.durationMs} positionMs={1_000 * positions.of(media.upload)} style={style} onPlay={url && (tile || !playing) ? () => setPlaying(true) : undefined} />;
+  const player = <Suspense fallback={picture}><Player source={{ kind: "file", upload: media.upload, ...download }} title={media.caption || media.name} poster={cover.url || undefined} durationMs={media.durationMs} style={style} autoPlay /></Suspense>;
   return (
     <>
-      {url && <VideoPlayer of={download} preload={poster ? "none" : "metadata"} poster={poster || undefined} style={spaceOf(media, tile)} onPlay={(e) => pauseOthers(e.currentTarget)} data-testid="video" />}
+      {playing && !tile ? player : picture}
+      {playing && tile && <ChatGallery m={m} upload={media.upload} play onClose={() => setPlaying(false)} />}
       {error && <p className="error">{error}</p>}
     </>
   );

@@ -30,11 +30,11 @@ function picturesOf(m: ChatMessage): Picture[] {
 }
 
 /** Shows the pictures of a chat, as far as it is loaded, one at a time, from one on. */
-export function ChatGallery({ m, upload, onClose }: { m: ChatMessage; upload: string; onClose: () => void }) {
+export function ChatGallery({ m, upload, play = false, onClose }: { m: ChatMessage; upload: string; play?: boolean; onClose: () => void }) {
   const client = useClient();
   const shown = client.messages(m.conversation);
   const list = (shown.some((s) => s.seq === m.seq) ? shown : [m]).flatMap(picturesOf);
-  return <Gallery list={list} first={keyOf({ conversation: m.conversation, seq: m.seq }, upload)} onClose={onClose} />;
+  return <Gallery list={list} first={keyOf({ conversation: m.conversation, seq: m.seq }, upload)} play={play} onClose={onClose} />;
 }
 
 /** Tells apart the pictures of a gallery. */
@@ -42,10 +42,11 @@ export function keyOf(of: FileOf, upload: string): string {
   return `${sourceKey(of)}/${upload}`;
 }
 
-/** Shows pictures, one at a time, from one on. */
-export function Gallery({ list, first, onClose }: { list: readonly Picture[]; first: string; onClose: () => void }) {
+/** Shows pictures, one at a time, from one on. With play, that is a video, which plays at once. */
+export function Gallery({ list, first, play = false, onClose }: { list: readonly Picture[]; first: string; play?: boolean; onClose: () => void }) {
   const t = useText();
   const [at, setAt] = useState(first);
+  const [moved, setMoved] = useState(false);
   const [zoomed, setZoomed] = useState(false);
   const index = Math.max(0, list.findIndex((p) => keyOf(p.of, p.media.upload) === at));
   const p = list[index];
@@ -53,6 +54,7 @@ export function Gallery({ list, first, onClose }: { list: readonly Picture[]; fi
     const next = list[index + by];
     if (!next) return;
     setZoomed(false);
+    setMoved(true);
     setAt(keyOf(next.of, next.media.upload));
   };
   const key = (e: KeyboardEvent) => {
@@ -65,7 +67,7 @@ export function Gallery({ list, first, onClose }: { list: readonly Picture[]; fi
   return (
     <Dialog title={p.caption || p.media.name || t("photo")} wide onClose={onClose}>
       <div className="gallery" onKeyDown={key} data-testid="gallery">
-        <View p={p} zoomed={zoomed} onZoom={() => setZoomed(!zoomed)} />
+        <View p={p} play={play && !moved} zoomed={zoomed} onZoom={() => setZoomed(!zoomed)} />
         <div className="buttons end">
           <IconButton label={t("previous")} side="top" disabled={index === 0} onClick={() => move(-1)}><BackIcon /></IconButton>
           <span aria-live="polite">{t("pictureAt", { n: index + 1, many: list.length })}</span>
@@ -78,13 +80,13 @@ export function Gallery({ list, first, onClose }: { list: readonly Picture[]; fi
   );
 }
 
-function View({ p, zoomed, onZoom }: { p: Picture; zoomed: boolean; onZoom: () => void }) {
+function View({ p, play, zoomed, onZoom }: { p: Picture; play: boolean; zoomed: boolean; onZoom: () => void }) {
   const download = useDownload(p.of, p.media.upload);
   const { url, error } = download;
   return (
     <div className={zoomed ? "gallery-view zoomed" : "gallery-view"} tabIndex={0}>
       {error && <p className="error">{error}</p>}
-      {url && (p.kind === "video" ? <Suspense><Player source={{ kind: "file", ...download }} title={p.caption || p.media.name} durationMs={p.media.durationMs} /></Suspense> : <FileImage of={download} alt={p.caption || p.media.name} onError={download.renew} onClick={onZoom} data-testid="gallery-image" />)}
+      {url && (p.kind === "video" ? <Suspense><Player key={p.media.upload} source={{ kind: "file", upload: p.media.upload, ...download }} title={p.caption || p.media.name} durationMs={p.media.durationMs} autoPlay={play} /></Suspense> : <FileImage of={download} alt={p.caption || p.media.name} onError={download.renew} onClick={onZoom} data-testid="gallery-image" />)}
     </div>
   );
 }

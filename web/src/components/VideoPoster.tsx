@@ -1,4 +1,5 @@
 import type { CSSProperties } from "react";
+import type { Download } from "../download.js";
 import type { FileUrl } from "../fileUrl.js";
 import { length } from "../format.js";
 import { useText } from "../i18n.js";
@@ -9,6 +10,8 @@ import "./video.css";
 interface Props {
   /** Its picture; without a URL there is none. */
   of: FileUrl;
+  /** The video itself, whose first frame stands in for a picture. */
+  first?: Download | undefined;
   durationMs: number;
   style?: CSSProperties;
   /** How far the user has watched it. */
@@ -19,13 +22,13 @@ interface Props {
 }
 
 /** What stands for a video until it is played: a frame of it, with its length. */
-export function VideoPoster({ of, durationMs, style, positionMs = 0, onPlay, onError }: Props) {
+export function VideoPoster({ of, first, durationMs, style, positionMs = 0, onPlay, onError }: Props) {
   const t = useText();
   const atMs = Math.min(positionMs, durationMs);
   const label = durationMs <= 0 ? t("playVideo") : t(atMs > 0 ? "playVideoWatched" : "playVideoOf", { length: length(durationMs), at: length(atMs) });
   const picture = (
     <>
-      {of.url ? <FileImage of={of} alt="" loading="lazy" onError={onError} /> : <VideoIcon />}
+      {of.url ? <FileImage of={of} alt="" loading="lazy" onError={onError} /> : first?.url ? <video src={first.url} preload="metadata" muted playsInline tabIndex={-1} aria-hidden="true" onError={first.renew} /> : <VideoIcon />}
       {durationMs > 0 && <time>{length(durationMs)}</time>}
       {atMs > 0 && <i className="video-watched" style={{ "--watched": `${(100 * atMs) / durationMs}%` } as CSSProperties} aria-hidden="true" data-testid="video-watched" />}
     </>

@@ -1,6 +1,7 @@
 import { useCallback, useState } from "react";
 import type { Comparison, StoreDifference } from "./calls.js";
 import type { PageProps } from "./pageProps.js";
+import { describeDifference } from "./differenceText.js";
 import { count, moment } from "./formats.js";
 import { ReasonDialog } from "./ReasonDialog.js";
 import { useText, type Key } from "./text.js";
@@ -41,7 +42,7 @@ export function ComparisonsPage({ calls, fail, mayChange }: PageProps) {
         {value?.differences.map((d) => (
           <li key={`${d.comparison} ${d.subject}`} data-testid="difference">
             <strong><bdi>{d.comparison}</bdi></strong> <bdi>{d.subject}</bdi>
-            <p className={d.corrected ? "" : "error"}>{d.what}</p>
+            <p className={d.corrected ? "" : "error"}><bdi>{describeDifference(d, t)}</bdi></p>
             <p className="muted">{moment(d.foundMs)}</p>
             {d.corrected && <p className="muted">{t("corrected")}</p>}
             {d.repairing && <p className="muted">{t("repairing")}</p>}

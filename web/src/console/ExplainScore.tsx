@@ -1,6 +1,7 @@
 import { useState, type FormEvent } from "react";
 import { RankExclusion, RankReason, type ExplainRankingResponse, type RankingModelTerm } from "./calls.js";
 import type { PageProps } from "./pageProps.js";
+import { describeFallback } from "./fallbackText.js";
 import { three } from "./formats.js";
 import { Table } from "./Table.js";
 import { useText, type Key } from "./text.js";
@@ -59,7 +60,7 @@ function Explanation({ of }: { of: ExplainRankingResponse }) {
   return (
     <section className="report" data-testid="explanation" aria-label={t("explain")}>
       <p>{t(exclusions[of.exclusion] ?? "isCandidate")} {from.length > 0 && t("rankSources", { list: from.join(", ") })}</p>
-      {score?.fallback && <p className="muted">{score.fallback}</p>}
+      {score?.fallback && <p className="muted">{describeFallback(score.fallback, t)}</p>}
       {score && (
         <Table
           label={t("total")}

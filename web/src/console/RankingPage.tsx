@@ -1,6 +1,7 @@
 import { useCallback, useState } from "react";
 import type { RankingModel } from "./calls.js";
 import { ExplainScore } from "./ExplainScore.js";
+import { describeFallback } from "./fallbackText.js";
 import { count, moment, three } from "./formats.js";
 import { ModelReport } from "./ModelReport.js";
 import type { PageProps } from "./pageProps.js";
@@ -29,8 +30,7 @@ export function RankingPage(props: PageProps) {
   const [asked, setAsked] = useState<string>();
   if (!value) return <p className={error ? "error" : "muted"}>{error || t("loading")}</p>;
   const byId = (id: string | undefined) => value.models.find((m) => m.id === id);
-  // The server says in English why a model cannot be used, and what a first one needs.
-  const why = value.models.length === 0 || (value.changes[0]?.model ?? "0") !== "0" ? value.fallback : "";
+  const why = value.models.length === 0 || (value.changes[0]?.model ?? "0") !== "0" ? describeFallback(value.fallback, t) : "";
   const model = byId(shown) ?? byId(value.active) ?? value.models[0];
   const act = async (id: string, reason: string): Promise<string | undefined> => {
     try {

@@ -1,3 +1,5 @@
+import { differenceEn, differenceZh } from "./differenceText.js";
+import { fallbackEn, fallbackZh } from "./fallbackText.js";
 import { figureEn, figureZh } from "./figureText.js";
 import { rankingEn, rankingZh } from "./rankingText.js";
 import { moderationEn, moderationZh } from "./moderationText.js";
@@ -5,6 +7,8 @@ import { fill, useLocale, type Locale, type Values } from "../locale.js";
 
 export const en = {
   ...moderationEn,
+  ...differenceEn,
+  ...fallbackEn,
   ...figureEn,
   ...rankingEn,
   title: "Rialto console",
@@ -106,7 +110,7 @@ export const en = {
   repair: "Repair",
   repairing: "being repaired",
   repairQuestion: "Make the stores agree about {what}?",
-  filesHint: "Files and their rows. The repair drops uploads whose file is missing or cut.",
+  filesHint: "Files and their rows. The repair drops uploads whose file is missing, cut or damaged.",
   quotasHint: "Bytes of users and their uploads. The repair counts them again.",
   unreferencedFilesHint: "Stored files that no row names. The repair deletes the file.",
   videoFilesHint: "Files of processed videos and their rows. Only a backup can bring a lost one back.",
@@ -173,6 +177,8 @@ export type Key = keyof typeof en;
 
 export const zh: Record<Key, string> = {
   ...moderationZh,
+  ...differenceZh,
+  ...fallbackZh,
   ...figureZh,
   ...rankingZh,
   title: "Rialto 控制台",
@@ -274,7 +280,7 @@ export const zh: Record<Key, string> = {
   repair: "修复",
   repairing: "正在修复",
   repairQuestion: "修复 {what} 的差异？",
-  filesHint: "文件及其记录。修复会删除文件缺失或不完整的上传。",
+  filesHint: "文件及其记录。修复会删除文件缺失、不完整或损坏的上传。",
   quotasHint: "用户已用空间及其上传。修复会重新统计。",
   unreferencedFilesHint: "没有记录引用的文件。修复会删除该文件。",
   videoFilesHint: "已处理视频的文件及其记录。丢失的文件只能从备份恢复。",

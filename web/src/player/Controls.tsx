@@ -3,9 +3,9 @@ import type { ReactNode } from "react";
 import { length } from "../format.js";
 import { useText } from "../i18n.js";
 import { CommentIcon, FullScreenIcon, MutedIcon, PauseIcon, PictureInPictureIcon, PlayIcon, SoundIcon } from "../components/icons.js";
-import { speeds } from "./keys.js";
 import { nameOfLevel, onDemand } from "./renditions.js";
 import { SeekBar } from "./SeekBar.js";
+import { SpeedChoice } from "./SpeedChoice.js";
 import type { Engine } from "./useEngine.js";
 import type { PlaybackControl } from "./usePlayback.js";
 import type { Subtitles } from "./useSubtitles.js";
@@ -51,9 +51,7 @@ export function Controls({ control, engine, subtitles, renditions, onRequest, du
           <input type="range" min={0} max={1} step={0.05} value={isSilent ? 0 : volume} aria-label={t("volume")} onChange={(e) => setVolume(e.target.valueAsNumber)} />
         </span>
         <time>{length(at * 1_000)} / {length(duration * 1_000)}</time>
-        <select aria-label={t("speed")} value={speed} onChange={(e) => setSpeed(Number(e.target.value))} data-testid="player-speed">
-          {[...new Set([...speeds, speed])].map((s) => <option key={s} value={s}>{s}×</option>)}
-        </select>
+        <SpeedChoice speed={speed} onChoose={setSpeed} />
         {subtitles.list.length > 0 && <SubtitlesChoice subtitles={subtitles} />}
         {engine.levels.length + onDemand(renditions).length > 1 && <Quality engine={engine} renditions={renditions} onRequest={onRequest} />}
         {onPictureInPicture && <Button label={t("pictureInPicture")} className="player-pip" onClick={onPictureInPicture}><PictureInPictureIcon /></Button>}

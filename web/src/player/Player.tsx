@@ -5,15 +5,18 @@ import { useText } from "../i18n.js";
 import { useClient } from "../client.js";
 import { confirm } from "../ui/Confirm.js";
 import { Controls } from "./Controls.js";
-import { commandOf, speedAfter, type PlayerCommand } from "./keys.js";
+import { Failed } from "./Failed.js";
+import { commandOf, focusOf } from "./keys.js";
 import "./player.css";
 import { MovingComments } from "./MovingComments.js";
 import { onDemandState } from "./renditions.js";
+import { runCommand } from "./runCommand.js";
 import type { PlayerSource } from "./source.js";
 import { TimedCommentForm } from "./TimedCommentForm.js";
 import { useEngine, type Engine } from "./useEngine.js";
+import { useFile } from "./useFile.js";
 import { useFullScreen } from "./useFullScreen.js";
-import { usePlayback, type Playback, type PlaybackControl } from "./usePlayback.js";
+import { usePlayback, type Playback } from "./usePlayback.js";
 import { useSubtitles } from "./useSubtitles.js";
 import { useTimedComments } from "./useTimedComments.js";
 
@@ -63,7 +66,7 @@ export default function Player({ source, title, poster, durationMs = 0, storyboa
   useReported(video, onPosition, playback); // before the engine, whose end empties the element
   const engine = useEngine(video, source, startAt);
   const full = useFullScreen(frame, video);
-  const file = useFile(video, source);
+  const file = useFile(video, source, durationMs);
   const texts = useSubtitles(subtitles, source.renew);
   const requests = useRequests(source, engine);
   const timed = useTimedComments(comments?.post ?? "0", comments?.video ?? "0", playback.at);
@@ -79,7 +82,7 @@ export default function Player({ source, title, poster, durationMs = 0, storyboa
     e.preventDefault();
     e.stopPropagation(); // the list around it has keys of its own
     used();
-    run(command, control, duration, { fullScreen: full.toggle, pictureInPicture: pictureInPicture ?? (() => {}), subtitles: texts.toggle });
+    runCommand(command, control, duration, { fullScreen: full.toggle, pictureInPicture: pictureInPicture ?? (() => {}), subtitles: texts.toggle });
   };
   const press = (e: MouseEvent) => {
     const isTouch = (e.nativeEvent as PointerEvent).pointerType === "touch";
@@ -97,20 +100,10 @@ export default function Player({ source, title, poster, durationMs = 0, storyboa
       {requests.encoding && <p className="player-note" role="status">{t("qualityRequested", { name: requests.encoding })}</p>}
       {requests.failed && <p className="player-note" role="alert">{requests.failed}</p>}
       {playback.waiting && !failure && <span className="player-waiting" role="status"><span className="sr-only">{t("loading")}</span></span>}
-      {failure && <Failed failure={failure} onRetry={source.kind === "file" ? file.retry : engine.retry} />}
+      {failure && <Failed text={t(failure === "network" ? "playNetworkFailed" : "playMediaFailed")} onRetry={source.kind === "file" ? file.retry : engine.retry} />}
       <Controls control={control} engine={engine} subtitles={texts} renditions={source.kind === "hls" ? source.renditions : []} onRequest={requests.ask} duration={duration} storyboard={storyboard} comments={comments && timed} fullScreen={full.on} onFullScreen={full.toggle} onPictureInPicture={pictureInPicture}>
         {comments && timed.on && <TimedCommentForm atS={() => video.current?.currentTime ?? 0} onSend={timed.create} />}
       </Controls>
-    </div>
-  );
-}
-
-function Failed({ failure, onRetry }: { failure: NonNullable<Engine["failure"]>; onRetry: () => void }) {
-  const t = useText();
-  return (
-    <div className="player-failed" role="alert">
-      <p>{t(failure === "network" ? "playNetworkFailed" : "playMediaFailed")}</p>
-      <button type="button" onClick={onRetry}>{t("retry")}</button>
     </div>
   );
 }
@@ -142,35 +135,6 @@ function CommentsOver({ video, playback, timed, of }: { video: RefObject<HTMLVid
   );
 }
 
-/** What has the focus: a button keeps its own keys; a list of choices, and a field for text, all of them. */
-function focusOf(e: Element): "button" | "choices" | "other" {
-  if (e.tagName === "BUTTON") return "button";
-  return e.tagName === "SELECT" || (e.tagName === "INPUT" && (e as HTMLInputElement).type === "text") ? "choices" : "other";
-}
-
-function run(c: PlayerCommand, { playback, toggle, seek, setVolume, toggleMuted, setSpeed }: PlaybackControl, duration: number, other: { fullScreen: () => void; pictureInPicture: () => void; subtitles: () => void }): void {
-  switch (c.kind) {
-    case "toggle":
-      return toggle();
-    case "seekBy":
-      return seek(playback.at + c.seconds);
-    case "seekTo":
-      return seek(duration * c.part);
-    case "volumeBy":
-      return setVolume((playback.muted ? 0 : playback.volume) + c.change);
-    case "speedBy":
-      return setSpeed(speedAfter(playback.speed, c.steps));
-    case "mute":
-      return toggleMuted();
-    case "fullscreen":
-      return other.fullScreen();
-    case "subtitles":
-      return other.subtitles();
-    default:
-      return other.pictureInPicture();
-  }
-}
-
 async function togglePictureInPicture(el: HTMLVideoElement | null): Promise<void> {
   try {
     if (document.pictureInPictureElement) await document.exitPictureInPicture();
@@ -178,45 +142,6 @@ async function togglePictureInPicture(el: HTMLVideoElement | null): Promise<void
   } catch {
     // The browser refuses before the video is loaded.
   }
-}
-
-/** What one file needs besides its address: it goes on where it was with a new one, and says when it cannot. */
-function useFile(video: RefObject<HTMLVideoElement | null>, source: PlayerSource) {
-  const left = useRef<{ at: number; playing: boolean }>(undefined);
-  const [failed, setFailed] = useState("");
-  const wasPlaying = useRef(false);
-  if (source.kind === "hls") return { failure: undefined, retry: () => {}, events: {} };
-  const { url, renew, checkEdge } = source;
-  const again = () => {
-    renew();
-    setFailed("");
-    video.current?.load();
-  };
-  const events = {
-    onPlay: () => void (wasPlaying.current = true),
-    onPause: () => void (wasPlaying.current = false),
-    onError: () => {
-      if (!video.current) return;
-      left.current = { at: video.current.currentTime, playing: wasPlaying.current };
-      setFailed(url);
-      renew();
-    },
-    onStalled: () => {
-      if (!video.current) return;
-      left.current = { at: video.current.currentTime, playing: wasPlaying.current };
-      checkEdge();
-    },
-    onLoadedMetadata: () => {
-      const el = video.current;
-      if (el && left.current) {
-        el.currentTime = left.current.at;
-        if (left.current.playing) void el.play().catch(() => {}); // the browser may want a click
-      }
-      left.current = undefined;
-      setFailed("");
-    },
-  };
-  return { failure: failed === url ? ("media" as const) : undefined, retry: again, events };
 }
 
 /** Asks for sizes that are encoded on demand. Where one is refused, or cannot be encoded, playback follows the network and the screen again. */

@@ -1,8 +1,9 @@
 import type { VideoStoryboard } from "@rialto-im/client";
-import { useState, type CSSProperties, type PointerEvent } from "react";
+import { useState, type CSSProperties, type PointerEvent, type ReactNode } from "react";
 import { useFileUrl, usePreloaded } from "../fileUrl.js";
 import { length } from "../format.js";
 import { useText } from "../i18n.js";
+import "./seekBar.css";
 import type { Playback } from "./usePlayback.js";
 import { tileAt } from "./storyboard.js";
 
@@ -12,10 +13,12 @@ interface Props {
   duration: number;
   storyboard: VideoStoryboard | undefined;
   onSeek: (to: number) => void;
+  /** What is drawn in place of a bar, as the waveform of a sound. */
+  children?: ReactNode;
 }
 
-/** Where the video is: a slider, with a small frame of the place that the pointer or the finger is at. */
-export function SeekBar({ playback: { at, loadedTo }, duration, storyboard, onSeek }: Props) {
+/** Where it is: a slider, with the time and a small frame of the place that the pointer or the finger is at. */
+export function SeekBar({ playback: { at, loadedTo }, duration, storyboard, onSeek, children }: Props) {
   const t = useText();
   const frames = useFileUrl(storyboard?.url ?? "");
   const [over, setOver] = useState<{ seconds: number; x: number; width: number }>();
@@ -27,7 +30,8 @@ export function SeekBar({ playback: { at, loadedTo }, duration, storyboard, onSe
     setOver(box.width > 0 && duration > 0 ? { seconds: (x / box.width) * duration, x, width: box.width } : undefined);
   };
   return (
-    <div className="player-seek" style={{ "--played": part(at), "--loaded": part(loadedTo) } as CSSProperties} onPointerMove={move} onPointerLeave={() => setOver(undefined)} onPointerUp={(e) => e.pointerType === "touch" && setOver(undefined)}>
+    <div className={children ? "player-seek drawn" : "player-seek"} style={{ "--played": part(at), "--loaded": part(loadedTo) } as CSSProperties} onPointerMove={move} onPointerLeave={() => setOver(undefined)} onPointerUp={(e) => e.pointerType === "touch" && setOver(undefined)}>
+      {children}
       {over && <Preview storyboard={storyboard && { ...storyboard, url: frames.url }} {...over} />}
       <input type="range" min={0} max={duration || 1} step="any" value={Math.min(at, duration || 1)} aria-label={t("seek")} aria-valuetext={t("timeOf", { at: length(at * 1_000), of: length(duration * 1_000) })} disabled={duration === 0} data-testid="player-seek" onChange={(e) => onSeek(e.target.valueAsNumber)} />
     </div>

@@ -35,12 +35,21 @@ const commands: Record<string, PlayerCommand> = {
   ">": { kind: "speedBy", steps: 1 },
 };
 
+/** What has the focus: a button keeps its own keys; a list of choices, and a field for text, all of them. */
+export function focusOf(e: Element): "button" | "choices" | "other" {
+  if (e.tagName === "BUTTON") return "button";
+  return e.tagName === "SELECT" || (e.tagName === "INPUT" && (e as HTMLInputElement).type === "text") ? "choices" : "other";
+}
+
 /** What a pressed key does. `on` is what has the focus: a button keeps its own keys, and a list of choices all of them. */
 export function commandOf(e: PressedKey, on: "button" | "choices" | "other"): PlayerCommand | undefined {
   if (e.ctrlKey || e.metaKey || e.altKey || on === "choices" || (on === "button" && e.key === " ")) return undefined;
   if (/^[0-9]$/.test(e.key)) return { kind: "seekTo", part: Number(e.key) / 10 };
   return commands[e.key.toLowerCase()];
 }
+
+/** Whether a command is about what a voice message has: it has no picture, and the keys up and down belong to the list around it. */
+export const isForSound = ({ kind }: PlayerCommand): boolean => kind === "toggle" || kind === "mute" || kind === "seekBy" || kind === "seekTo" || kind === "speedBy";
 
 export const speeds = [0.5, 0.75, 1, 1.25, 1.5, 2] as const;
 

@@ -1,14 +1,15 @@
 import { useCallback, useEffect, useState, type RefObject } from "react";
-import { pauseOthers } from "../components/Voice.js";
+import { pauseOthers } from "./pauseOthers.js";
+import { isFindingEnd } from "./useFile.js";
 
-/** What a video element does, as its controls show it. Times are in seconds. */
+/** What an element does that plays, as its controls show it. Times are in seconds. */
 export interface Playback {
   readonly paused: boolean;
   readonly ended: boolean;
   /** It would play, but has nothing to play yet. */
   readonly waiting: boolean;
   readonly at: number;
-  /** What is known of the end: of a video that grows, as far as it has grown. */
+  /** What is known of the end: of a video that grows, as far as it has grown; of a recording that does not say how long it is, as far as it is loaded. */
   readonly duration: number;
   /** Loaded from where it is to here. */
   readonly loadedTo: number;
@@ -21,7 +22,7 @@ const first: Playback = { paused: true, ended: false, waiting: false, at: 0, dur
 
 const events = ["play", "pause", "ended", "playing", "waiting", "timeupdate", "durationchange", "progress", "seeking", "seeked", "volumechange", "ratechange", "loadedmetadata", "emptied"] as const;
 
-function playbackOf(el: HTMLVideoElement): Playback {
+function playbackOf(el: HTMLMediaElement): Playback {
   const at = el.currentTime;
   const ranges = Array.from({ length: el.buffered.length }, (_, i) => [el.buffered.start(i), el.buffered.end(i)] as const);
   return {
@@ -29,7 +30,7 @@ function playbackOf(el: HTMLVideoElement): Playback {
     ended: el.ended,
     waiting: !el.paused && !el.ended && el.readyState < HTMLMediaElement.HAVE_FUTURE_DATA,
     at,
-    duration: Number.isFinite(el.duration) ? el.duration : 0,
+    duration: Number.isFinite(el.duration) ? el.duration : (ranges.at(-1)?.[1] ?? 0),
     loadedTo: ranges.find(([from, to]) => from <= at + 0.1 && at <= to)?.[1] ?? at,
     volume: el.volume,
     muted: el.muted,
@@ -37,13 +38,13 @@ function playbackOf(el: HTMLVideoElement): Playback {
   };
 }
 
-/** What a video element does, and what makes it do that. One plays at a time. */
-export function usePlayback(video: RefObject<HTMLVideoElement | null>) {
+/** What an element does that plays, and what makes it do that. One plays at a time. */
+export function usePlayback(media: RefObject<HTMLMediaElement | null>) {
   const [playback, setPlayback] = useState(first);
   useEffect(() => {
-    const el = video.current;
+    const el = media.current;
     if (!el) return;
-    const look = () => setPlayback(playbackOf(el));
+    const look = () => !isFindingEnd(el) && setPlayback(playbackOf(el));
     const play = () => pauseOthers(el);
     for (const e of events) el.addEventListener(e, look);
     el.addEventListener("play", play);
@@ -52,34 +53,35 @@ export function usePlayback(video: RefObject<HTMLVideoElement | null>) {
       for (const e of events) el.removeEventListener(e, look);
       el.removeEventListener("play", play);
     };
-  }, [video]);
+  }, [media]);
   const toggle = useCallback(() => {
-    const el = video.current;
+    const el = media.current;
     if (!el) return;
     if (el.paused) void el.play().catch(() => {}); // paused again before it began
     else el.pause();
-  }, [video]);
+  }, [media]);
   const seek = useCallback((to: number) => {
-    const el = video.current;
-    if (!el || !Number.isFinite(el.duration)) return;
+    const el = media.current;
+    if (!el || Number.isNaN(el.duration)) return; // nothing is loaded yet; Infinity: the file does not say, and can be sought
     const end = el.seekable.length > 0 ? el.seekable.end(el.seekable.length - 1) : el.duration;
     el.currentTime = Math.max(0, Math.min(to, end));
-  }, [video]);
+  }, [media]);
   const setVolume = useCallback((volume: number) => {
-    const el = video.current;
+    const el = media.current;
     if (!el) return;
     el.volume = Math.max(0, Math.min(1, volume));
     el.muted = el.volume === 0;
-  }, [video]);
+  }, [media]);
   const toggleMuted = useCallback(() => {
-    const el = video.current;
+    const el = media.current;
     if (!el) return;
     el.muted = !el.muted;
     if (!el.muted && el.volume === 0) el.volume = 0.5;
-  }, [video]);
+  }, [media]);
   const setSpeed = useCallback((speed: number) => {
-    if (video.current) video.current.playbackRate = speed;
-  }, [video]);
+    const el = media.current;
+    if (el) el.playbackRate = el.defaultPlaybackRate = speed; // the latter is that of the next address
+  }, [media]);
   return { playback, toggle, seek, setVolume, toggleMuted, setSpeed };
 }
 

@@ -217,7 +217,7 @@ export const zh: Record<Key, string> = {
   groupInfo: "聊天信息",
   announcement: "群公告",
   noAnnouncement: "例如：集合的时间和地点",
-  manage: "群管理",
+  manage: "管理",
   invite: "邀请",
   remove: "移出",
   leave: "退出群聊",

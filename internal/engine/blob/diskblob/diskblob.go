@@ -69,14 +69,7 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, size int64) (e
 			err = classify(errors.Join(err, f.Close(), os.Remove(f.Name())))
 		}
 	}()
-	n, err := io.Copy(f, io.LimitReader(&reader{ctx, r}, size+1))
-	if err != nil {
-		return err
-	}
-	if n != size {
-		return blob.ErrSize
-	}
-	if err := f.Sync(); err != nil {
+	if err := receive(ctx, f, 0, r, size); err != nil {
 		return err
 	}
 	dir := filepath.Dir(s.path(key))

@@ -60,7 +60,7 @@ func TestACrashLeavesNoPartialFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list := files(t, dir); len(list) != 2 {
-		t.Errorf("%q", list)
+		t.Errorf("the files are %q, want 2", list)
 	}
 	again := open(t, dir) // as after a crash of the machine: nothing was cleaned up
 	if list := files(t, dir); len(list) != 1 || list[0] != filepath.Join("media", "1") {

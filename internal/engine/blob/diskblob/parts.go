@@ -15,9 +15,6 @@ import (
 // sessionsDir has the files that are stored in parts. Each part is written at its place in its file, so joining them copies nothing.
 const sessionsDir = "sessions"
 
-// copySize is the buffer of a part: large pieces cost fewer calls of the system.
-const copySize = 256 << 10
-
 // session of all files on a disk: the key alone names the file of a session.
 const session = "disk"
 
@@ -64,19 +61,7 @@ func (s *Store) PutPart(ctx context.Context, key, _ string, p blob.Part, r io.Re
 		}
 		err = classify(err)
 	}()
-	from := io.LimitReader(&reader{ctx, r}, p.Size) // no byte of the next part is written
-	n, err := io.CopyBuffer(io.NewOffsetWriter(f, p.Offset), from, make([]byte, min(p.Size+1, copySize)))
-	if err != nil {
-		return "", err
-	}
-	more, err := io.CopyN(io.Discard, &reader{ctx, r}, 1)
-	if err != nil && err != io.EOF {
-		return "", err
-	}
-	if n != p.Size || more > 0 {
-		return "", blob.ErrSize
-	}
-	return "", f.Sync()
+	return "", receive(ctx, f, p.Offset, r, p.Size) // no byte of the next part is written
 }
 
 // JoinParts renames the file of a session, which has all parts.

@@ -91,7 +91,7 @@ func TestLargeFiles(t *testing.T) {
 		for _, key := range []string{"large", "fresh"} {
 			ctx, cancel := context.WithCancel(t.Context())
 			if err := s.Put(ctx, key, c.reader(cancel), int64(c.size)); !errors.Is(err, c.want) {
-				t.Errorf("%s: %v", what, err)
+				t.Errorf("%s: error %v, want %v", what, err, c.want)
 			}
 			cancel()
 		}
@@ -102,7 +102,7 @@ func TestLargeFiles(t *testing.T) {
 	}
 	left, err := server.Client(t).ListMultipartUploads(t.Context(), bucket, "", "", "", "", 100)
 	if err != nil || len(left.Uploads) > 0 {
-		t.Errorf("%d uploads are left, %v", len(left.Uploads), err)
+		t.Errorf("%d uploads are left, %v, want none", len(left.Uploads), err)
 	}
 }
 
@@ -128,10 +128,10 @@ func TestPrefixIsolatesOtherObjects(t *testing.T) {
 	must(t, open(t, c).Put(t.Context(), "media/1", strings.NewReader("x"), 1))
 	info, err := server.Client(t).StatObject(t.Context(), bucket, "rialto/files/media/1", minio.StatObjectOptions{})
 	if err != nil || info.Size != 1 {
-		t.Errorf("%+v, %v", info, err)
+		t.Errorf("the object is %+v, %v, want its size 1", info, err)
 	}
 	if _, _, err := open(t, config(server, bucket)).Open(t.Context(), "media/1"); !errors.Is(err, blob.ErrNotFound) {
-		t.Error(err)
+		t.Errorf("error %v, want %v", err, blob.ErrNotFound)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestWrongConfig(t *testing.T) {
 		c := config(server, bucket)
 		change(&c)
 		if _, err := s3blob.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), server.SecretKey) {
-			t.Errorf("%s: %v", says, err)
+			t.Errorf("error %v, want one that contains %q, and no secret key", err, says)
 		}
 	}
 }
@@ -274,7 +274,7 @@ func TestMissingFilesAreNoFailures(t *testing.T) {
 	_, s := behind(t)
 	for range 30 {
 		if _, _, err := s.Open(t.Context(), "nothing"); !errors.Is(err, blob.ErrNotFound) {
-			t.Fatal(err)
+			t.Fatalf("error %v, want %v", err, blob.ErrNotFound)
 		}
 	}
 }
@@ -298,7 +298,7 @@ func TestPersistentFaultsAreReported(t *testing.T) {
 	_, read := f.Read(make([]byte, 10))
 	for what, err := range map[string]error{"put": s.Put(t.Context(), "a", strings.NewReader("a"), 1), "open": opened, "read": read, "delete": s.Delete(t.Context(), "there")} {
 		if e := errs.Of(err); e.Reason != "files_unavailable" || e.Retry == 0 {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: error %v, want the reason files_unavailable and a time to retry", what, err)
 		}
 	}
 	if n := front.n.Load(); n > 4*6 {
@@ -333,6 +333,6 @@ func TestEachAnswerBreaksOff(t *testing.T) {
 	_, err = io.ReadAll(f)
 	must(t, f.Close())
 	if errs.Of(err).Kind != errs.Unavailable {
-		t.Error(err)
+		t.Errorf("error %v, want one of the kind unavailable", err)
 	}
 }

@@ -98,7 +98,7 @@ func (s *sink) got(what string, want []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if got, ok := s.stored[what]; !ok || !bytes.Equal(got, want) {
-		s.t.Errorf("%s: %d bytes of %d (%t)", what, len(got), len(want), ok)
+		s.t.Errorf("%s: stored %d bytes, want %d with the same content (stored: %t)", what, len(got), len(want), ok)
 	}
 }
 
@@ -302,7 +302,7 @@ func TestAReaderThatFails(t *testing.T) {
 		path = ""
 	}
 	if len(server.seen()) > 0 {
-		t.Errorf("requests: %v", server.seen())
+		t.Errorf("the server got the requests %v, want none", server.seen())
 	}
 	must(t, s.Put(t.Context(), "a", bytes.NewReader(value), int64(len(value))))
 	server.got("a", value)

@@ -1,7 +1,7 @@
-// Package s3blob keeps files in a bucket of any S3.
+// Package s3blob keeps files in a bucket of any S3 server.
 //
-// A file is there when the server has said so, whole: small ones go in one request, large ones as a multipart upload that is completed
-// at the end. What fails for a while is tried again, as package outgoing says; while most requests fail, further ones are refused. All methods of Store may be called
+// A file exists, as a whole, once the server has confirmed it. A small file is sent in one request, a large one as a multipart upload that is completed
+// at the end. Package outgoing defines the retries, and refuses requests while most of them fail. All methods of Store may be called
 // from many goroutines.
 package s3blob
 

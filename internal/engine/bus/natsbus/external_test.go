@@ -59,11 +59,11 @@ func TestPrefixes(t *testing.T) {
 		must(t, err)
 		must(t, b.Publish("s", []byte(prefix)))
 		if got := <-received; got != prefix+" hears "+prefix {
-			t.Error(got)
+			t.Errorf("received %q, want %q", got, prefix+" hears "+prefix)
 		}
 	}
 	if len(received) > 0 {
-		t.Error(<-received)
+		t.Errorf("received %q, want nothing more", <-received)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestUnsentMessagesAreBounded(t *testing.T) {
 		err = b.Publish("s", data)
 	}
 	if !errors.Is(err, bus.ErrDown) || taken < 8 || taken > 10 {
-		t.Errorf("at MiB %d: got %v", taken, err)
+		t.Errorf("after %d messages of a MiB Publish returned %v, want ErrDown after 8 to 10", taken, err)
 	}
 }
 

@@ -160,7 +160,7 @@ func TestWrongConfig(t *testing.T) {
 			must(t, b.Close())
 		}
 		if err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("config %s: got %v", name, err)
+			t.Errorf("config %s: got error %v, want one that contains %q", name, err, c.says)
 		}
 	}
 }
@@ -184,6 +184,6 @@ func TestOwnSubjects(t *testing.T) {
 	cancel()
 	must(t, b.Publish(bus.Node("n", 0), []byte("4")))
 	if len(received) != 3 || b.Stats().Received != 3 {
-		t.Errorf("after the end of the subscription: got %q, and %d counted", received, b.Stats().Received)
+		t.Errorf("after the end of the subscription: got %q, and %d counted, want 3 of both", received, b.Stats().Received)
 	}
 }

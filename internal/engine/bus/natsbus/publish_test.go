@@ -39,7 +39,7 @@ func TestTooManySubjects(t *testing.T) {
 	err := b.Publish("user.one-more", nil)
 	var e *errs.Error
 	if !errors.As(err, &e) || e.Reason != "bus_subjects" {
-		t.Error(err)
+		t.Errorf("error %v, want the reason bus_subjects", err)
 	}
 	must(t, b.Publish("user.0", nil))
 }

@@ -1,12 +1,11 @@
-// Package blevesearch is a search index in a directory, of the engine of Bleve (scorch), whose segments are in a form of our own (package indexsegment). A search is a few operations on the sets of documents of each segment, without the
-// statistics by which Bleve scores.
+// Package blevesearch is a search index in a directory. It uses Bleve's engine (scorch), with a segment format of its own (package indexsegment). A search combines sets of documents in each segment, without the
+// statistics that Bleve's scores need.
 //
 // A document has five fields: its words (t), those of runs without spaces (d), filter terms (f), a value for the score (v), and its words once more, packed (w, words.go). Positions and texts are not stored: the caller
-// has the text. A checkpoint is a document as well, so it is in the same batch as what it covers, and a batch costs the same with many sources.
+// has the text. A checkpoint is a document as well. So one batch commits it with the documents that it covers.
 //
-// The dictionary of a segment has the words of all users. If very many of them begin like a term, or have a typo, the words of the documents that the
-// filters admit are examined instead, with the same result; of runs without spaces, a term matches at most as many words as there are characters. So nobody can crowd words out of the searches of others, and a result does not show whether
-// somebody wrote a word. The time that a search takes may show it: times are not hidden.
+// The dictionary of a segment has the words of all users. A prefix or a typo may match very many of them. Then a search examines the words of the documents that the filters admit, with the same result. So nobody can crowd words
+// out of other users' searches, and no result reveals whether somebody wrote a word. The duration of a search may reveal it. In runs without spaces, a term matches at most as many words as there are characters.
 //
 // Apply returns when the batch is synced.
 package blevesearch
@@ -20,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -97,7 +97,7 @@ func (i *Index) checkBegun(dir string) error {
 	return err
 }
 
-// register makes the form of segments known to the engine, which has one list of forms for the process.
+// register registers the segment format with the engine, which has one registry for the process.
 var register = sync.OnceFunc(func() { scorch.RegisterSegmentPlugin(indexsegment.Plugin{}, false) })
 
 // refusal keeps why the first file was not opened, since the engine does not say so.
@@ -227,7 +227,7 @@ func (i *Index) Checkpoints(ctx context.Context, names []string) ([]uint64, erro
 	return at, nil
 }
 
-// eachSegment visits the segments of the index as of one moment, until a visit fails or ctx ends.
+// eachSegment visits the segments of the index as of one moment, the newest first, until a visit fails or ctx ends.
 func (i *Index) eachSegment(ctx context.Context, visit func(of *scorch.SegmentSnapshot, part *indexsegment.Segment) error) (err error) {
 	i.use.RLock()
 	defer i.use.RUnlock()
@@ -240,7 +240,7 @@ func (i *Index) eachSegment(ctx context.Context, visit func(of *scorch.SegmentSn
 		return err
 	}
 	defer reader.Close() //nolint:errcheck // it only counts references
-	for _, of := range reader.(*scorch.IndexSnapshot).Segments() {
+	for _, of := range slices.Backward(reader.(*scorch.IndexSnapshot).Segments()) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

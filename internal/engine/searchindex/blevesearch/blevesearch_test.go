@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
 	"github.com/rialto-im/rialto/internal/engine/searchindex/blevesearch"
@@ -112,6 +113,30 @@ func TestWordsOfOthersDoNotHide(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%q: found %v, want %v", word, got, want)
 		}
+	}
+}
+
+// Words with a typo are found as well if all words have so many letters that typos are not looked up one by one.
+func TestTyposAmongManyLetters(t *testing.T) {
+	index := open(t, t.TempDir())
+	defer index.Close() //nolint:errcheck // a test
+	var letters strings.Builder
+	for r := '\u1200'; letters.Len() < 4*1500; r++ { // Ethiopic, Cherokee and others
+		if unicode.IsLetter(r) {
+			letters.WriteRune(r)
+			letters.WriteByte(' ')
+		}
+	}
+	b := searchindex.Batch{Put: []searchindex.Document{message(1, "reader", letters.String()), message(2, "reader", "invoice"), message(3, "reader", "invoixe"), message(4, "reader", "unrelated")}}
+	if err := index.Apply(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	var got []uint64
+	for _, h := range searchOf(t, index, "invoise", "reader").Hits {
+		got = append(got, h.ID.Number)
+	}
+	if !slices.Equal(got, []uint64{3, 2}) {
+		t.Errorf("found %v", got)
 	}
 }
 

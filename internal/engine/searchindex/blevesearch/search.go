@@ -25,29 +25,15 @@ const (
 
 // Search implements searchindex.Index.
 func (i *Index) Search(ctx context.Context, q *searchindex.Query) (r searchindex.Result, err error) {
-	i.use.RLock()
-	defer i.use.RUnlock()
-	if i.closed {
-		return r, errClosed
-	}
 	if len(q.Access) == 0 || q.Limit <= 0 {
 		return r, nil
 	}
-	defer recovered(&err)
-	reader, err := i.engine.Reader()
+	s := &search{ctx: ctx, index: i, q: q, best: best{limit: q.Limit + 1}, automata: map[string]segment.Automaton{}}
+	err = i.eachSegment(ctx, func(of *scorch.SegmentSnapshot, part *indexsegment.Segment) error {
+		return s.segment(part, of.Deleted())
+	})
 	if err != nil {
 		return r, err
-	}
-	defer reader.Close() //nolint:errcheck // it only counts references
-	s := &search{ctx: ctx, index: i, q: q, best: best{limit: q.Limit + 1}}
-	for _, of := range reader.(*scorch.IndexSnapshot).Segments() {
-		part, err := indexsegment.Of(of.Segment())
-		if err != nil {
-			return r, err
-		}
-		if err := s.segment(part, of.Deleted()); err != nil {
-			return r, err
-		}
 	}
 	r.Hits = s.best.sorted()
 	if r.More = len(r.Hits) > q.Limit; r.More {
@@ -63,6 +49,11 @@ type search struct {
 	q     *searchindex.Query
 	best  best
 	steps int
+	// automata of typos, by words.
+	automata map[string]segment.Automaton
+	// A document without popularity that is older than oldest, in seconds, has a score below total, the lowest of the best hits.
+	oldest int64
+	total  float64
 }
 
 // step counts work, and fails once the context has ended.
@@ -73,21 +64,20 @@ func (s *search) step() error {
 	return nil
 }
 
-// segment adds the hits of a segment, of which some documents are deleted (nil: none).
+// segment adds the hits of a segment, of which some documents are deleted (nil: none). It begins with the last one: that is the newest of a conversation, and once the newest are among the best, nearly all others are
+// recognised by their time alone.
 func (s *search) segment(part *indexsegment.Segment, deleted *roaring.Bitmap) error {
-	if err := s.ctx.Err(); err != nil {
-		return err
-	}
 	terms, found, err := s.matching(part, deleted)
 	if err != nil || found == nil || found.IsEmpty() {
 		return err
 	}
-	for documents := found.Iterator(); documents.HasNext(); {
+	values := part.Values(valueField)
+	for documents := found.ReverseIterator(); documents.HasNext(); {
 		if err := s.step(); err != nil {
 			return err
 		}
 		n := documents.Next()
-		value, err := part.Value(valueField, uint64(n))
+		value, err := values.Of(uint64(n))
 		if err != nil {
 			return err
 		}
@@ -95,7 +85,7 @@ func (s *search) segment(part *indexsegment.Segment, deleted *roaring.Bitmap) er
 			continue
 		}
 		seconds, quarters := decodeValue(value)
-		if s.q.AfterMs != 0 && seconds*1000+999 < s.q.AfterMs || s.q.BeforeMs != 0 && seconds*1000 >= s.q.BeforeMs {
+		if quarters == 0 && seconds < s.oldest || s.q.AfterMs != 0 && seconds*1000+999 < s.q.AfterMs || s.q.BeforeMs != 0 && seconds*1000 >= s.q.BeforeMs {
 			continue
 		}
 		score := s.q.Ranking.Score(textQuality(terms, n), seconds, quarters)
@@ -107,10 +97,18 @@ func (s *search) segment(part *indexsegment.Segment, deleted *roaring.Bitmap) er
 			return err
 		}
 		if id, ok := unpackID(raw); ok && s.admits(id, score.Total) {
-			s.best.add(searchindex.Hit{ID: id, Score: score})
+			s.add(searchindex.Hit{ID: id, Score: score})
 		}
 	}
 	return nil
+}
+
+// add adds a hit, if it is among the best.
+func (s *search) add(h searchindex.Hit) {
+	s.best.add(h)
+	if least, full := s.best.least(); full && least > s.total {
+		s.total, s.oldest = least, s.q.Ranking.Oldest(least)
+	}
 }
 
 // admits reports whether a document is in the spans, and after the page before.
@@ -145,7 +143,16 @@ func compareHits(a, b searchindex.Hit) int {
 
 // isBelow reports whether a score is too low to be kept.
 func (b *best) isBelow(total float64) bool {
-	return len(b.hits) == b.limit && total < b.hits[0].Score.Total
+	least, full := b.least()
+	return full && total < least
+}
+
+// least returns the lowest score. full: no further hits are kept but in place of others.
+func (b *best) least() (total float64, full bool) {
+	if len(b.hits) < b.limit {
+		return 0, false
+	}
+	return b.hits[0].Score.Total, true
 }
 
 func (b *best) add(h searchindex.Hit) {
@@ -197,6 +204,9 @@ func (s *search) matching(part *indexsegment.Segment, deleted *roaring.Bitmap) (
 		return nil, found, nil
 	}
 	for _, t := range s.q.Terms {
+		if err := s.ctx.Err(); err != nil {
+			return nil, nil, err
+		}
 		name := textField
 		if searchindex.IsDense(t.Word) {
 			name = denseField
@@ -286,14 +296,8 @@ func (s *search) term(part *indexsegment.Segment, words indexsegment.Terms, t se
 	if sets.exact, err = s.anyOf(words, []string{t.Word}); err != nil {
 		return sets, err
 	}
-	var typos segment.Automaton
-	if t.Fuzzy {
-		if typos, err = s.index.typos.BuildDfa(t.Word, 1); err != nil {
-			return sets, err
-		}
-	}
-	if err = s.expand(words, t, typos, &sets); errors.Is(err, errManyWords) {
-		err = s.examine(part, t, typos, candidates, &sets)
+	if err = s.expand(words, t, &sets); errors.Is(err, errManyWords) {
+		err = s.examine(part, t, candidates, &sets)
 	}
 	if err != nil {
 		return sets, err
@@ -308,7 +312,7 @@ func (s *search) term(part *indexsegment.Segment, words indexsegment.Terms, t se
 }
 
 // expand finds the documents with words that begin like a term, or have a typo, by these words. It fails with errManyWords.
-func (s *search) expand(words indexsegment.Terms, t searchindex.Term, typos segment.Automaton, sets *termSets) (err error) {
+func (s *search) expand(words indexsegment.Terms, t searchindex.Term, sets *termSets) (err error) {
 	limit := s.index.maxWords
 	if searchindex.IsDense(t.Word) {
 		limit = math.MaxInt // there are not more than characters
@@ -318,10 +322,40 @@ func (s *search) expand(words indexsegment.Terms, t searchindex.Term, typos segm
 			return err
 		}
 	}
-	if typos != nil {
-		sets.fuzzy, err = s.expanded(words, limit, typos, nil, nil)
+	if t.Fuzzy {
+		sets.fuzzy, err = s.mistyped(words, limit, t.Word)
 	}
 	return err
+}
+
+// mistyped returns the documents with one of the words that differ from one by a typo. They are looked up one by one, unless all words have so many characters that reading on from each word to the next that may be one is less work.
+func (s *search) mistyped(words indexsegment.Terms, limit int, word string) (found *roaring.Bitmap, err error) {
+	candidates, ok, err := words.Typos(word)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		automaton, err := s.automaton(word)
+		if err != nil {
+			return nil, err
+		}
+		return s.expanded(words, limit, automaton, nil, nil)
+	case len(candidates) > limit:
+		return nil, errManyWords
+	}
+	return s.anyOf(words, candidates)
+}
+
+// automaton returns what accepts a word with at most one typo. It is the same for all segments.
+func (s *search) automaton(word string) (segment.Automaton, error) {
+	if a := s.automata[word]; a != nil {
+		return a, nil
+	}
+	a, err := s.index.typos.BuildDfa(word, 1)
+	if err == nil {
+		s.automata[word] = a
+	}
+	return a, err
 }
 
 // endOfPrefix returns the first word above all that begin with a prefix. UTF-8 has no byte 0xff.
@@ -353,8 +387,15 @@ func (s *search) expanded(words indexsegment.Terms, limit int, automaton segment
 
 // examine finds the same documents as expand, but only among the candidates, by their own words. So words of others decide how a search is done, and
 // nothing that its result shows.
-func (s *search) examine(part *indexsegment.Segment, t searchindex.Term, typos segment.Automaton, candidates *roaring.Bitmap, sets *termSets) error {
+func (s *search) examine(part *indexsegment.Segment, t searchindex.Term, candidates *roaring.Bitmap, sets *termSets) error {
 	sets.prefix, sets.fuzzy = roaring.New(), roaring.New()
+	var typos segment.Automaton
+	if t.Fuzzy {
+		var err error
+		if typos, err = s.automaton(t.Word); err != nil {
+			return err
+		}
+	}
 	word := []byte(t.Word)
 	var ended error
 	var n uint32

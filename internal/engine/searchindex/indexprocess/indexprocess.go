@@ -1,12 +1,12 @@
-// Package indexprocess runs a search index in a process of its own, so that the kernel divides the processors between it and the process that uses it. Indexing
-// computes for long, in goroutines of a library: in one process they would delay all others (docs/decisions/0142-search-index-process.md).
+// Package indexprocess runs a search index in a separate process, so that the kernel divides the processors between it and the process that uses it. Indexing
+// uses much CPU time, in goroutines of a library. In the same process they would delay all others (docs/decisions/0142-search-index-process.md).
 //
-// An Index starts the process when it is called, and again whenever that ends (supervise.go). It calls it through the pipes of its standard input and output, with
-// frames of bounded length (frame.go). The process runs Serve. It ends when its caller has ended, as its input then does, and Linux kills it besides. A process
-// that nobody has called for some minutes is ended. An index that has no documents needs none (empty.go).
+// An Index starts the process when it is called, and restarts it whenever it ends (supervise.go). It calls the process through the pipes of its standard input and output, with
+// frames of bounded length (frame.go). The process runs Serve. It ends when its caller has ended, because its input ends then; on Linux the kernel also kills it. A process
+// that is not called for some minutes is ended. An index without documents needs no process (empty.go).
 //
-// While the process starts again after it has ended by itself, calls fail with the reason search_unavailable. Nothing is lost: what Apply has confirmed is durable,
-// and positions are in the index. If a call fails because the process has ended, its batch may be there or not. A process that hangs is killed (process.go), so a
+// While the process restarts after it has ended by itself, calls fail with the reason search_unavailable. Nothing is lost: what Apply has confirmed is durable,
+// and positions are in the index. If a call fails because the process has ended, its batch may be stored or not. A process that hangs is killed (process.go), so a
 // call ends even if its context does not.
 package indexprocess
 

@@ -61,7 +61,7 @@ func TestFramesKeepAllFields(t *testing.T) {
 		}
 		f, err := readFrame(bytes.NewReader(b))
 		if err != nil || f.kind != searchFrame || f.call != 1<<63+5 {
-			t.Fatalf("%T: %v, %+v", v, err, f)
+			t.Fatalf("a frame with %T is read as %+v, error %v", v, f, err)
 		}
 		got := reflect.New(reflect.TypeOf(v).Elem()).Interface()
 		if err := f.decode(got); err != nil || !reflect.DeepEqual(got, v) {

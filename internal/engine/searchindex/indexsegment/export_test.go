@@ -9,18 +9,18 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// AppendDocuments, ReadDocuments and AddDocuments are for tests of the forms of lists.
+// AppendDocuments, ReadDocuments and AddDocuments are for tests of the encodings of postings.
 var (
 	AppendDocuments = appendDocuments
 	ReadDocuments   = readDocuments
 	AddDocuments    = addDocuments
 )
 
-// The forms of lists.
+// The encodings of postings.
 const (
-	GapsForm   = gapsForm
-	RunsForm   = runsForm
-	BitmapForm = bitmapForm
+	GapEncoding       = gapEncoding
+	RunLengthEncoding = runLengthEncoding
+	BitmapEncoding    = bitmapEncoding
 )
 
 // FromBytes returns a segment in memory of bytes, whose checksum is not compared.

@@ -1,14 +1,14 @@
-// Package indexsegment is a form of segments for the engine of Bleve (scorch), which has what the search index needs and nothing else: ids, stored fields, values of a fixed width, and for each word the
-// documents that have it. There are no frequencies, lengths, positions and scores. docs/formats/searchindex.md has the bytes.
+// Package indexsegment is a segment format for Bleve's engine (scorch). A segment has only what the search index needs: document ids, stored fields, doc values of a fixed width, and an inverted index from terms
+// to postings. It has no term frequencies, field lengths, positions or scores. docs/formats/searchindex.md has the bytes.
 //
-// Documents are in the order of their ids. So ids need no dictionary, neighbours share most of theirs, and documents that have a word because of their id, as those of a conversation, are few runs. Terms are in blocks of 16, in
-// which each has only what distinguishes it from the one before, and the lists of documents follow the terms of their block. A block is found by a binary search of their first terms. An automaton skips whole blocks: it
-// says from where on no term can match, and the next block that is read is found by a search as well.
+// Documents are sorted by id, so ids need no dictionary, and neighbours share prefixes. The documents of a conversation are neighbours, so their postings are few runs. Terms are prefix-compressed in blocks of 16, and
+// the postings lists of a block follow its terms. A binary search over the first terms finds a block. An automaton skips blocks: it names the lowest term that can match next, and a search finds its block. For words with a typo, the blocks are not scanned:
+// the possible corrections are generated, and a filter in memory tells which of them may be terms (typos.go).
 //
-// A segment never changes. The engine keeps deletions beside it, and a merge leaves deleted documents out. A file is mapped into memory, and its checksum is compared whenever it is opened. All that is read is checked before it is used, so a file that
-// somebody made to do harm, with the right checksum, causes errors wrapping ErrDamaged, and neither a panic nor more memory than some times its size.
+// A segment is immutable. The engine keeps deletions beside it, and a merge drops deleted documents. A file is mapped into memory, and each Open verifies its checksum. Everything that is read is validated before it is used: a malicious
+// file with a valid checksum causes errors wrapping ErrDamaged, but no panic, and no more memory than a few times its size.
 //
-// The engine needs only a few methods of a segment unless it executes queries of its own, which the search index does not do: the dictionaries that such queries read are refused.
+// The search index does not use the engine's own queries. Dictionary, which only these need, returns an error.
 package indexsegment
 
 import (
@@ -51,15 +51,14 @@ var checksums = crc32.MakeTable(crc32.Castagnoli)
 // dropped is the new number of a document that a merge leaves out.
 const dropped = math.MaxUint64
 
-// Field is what a field of a document must have beside the methods of index.Field. The options of a field say what is done with it: its terms are indexed (IndexField), its value is stored (StoreField), or is
-// a value of all documents with the same width (DocValues).
+// Field is a field of a document. Its options say whether its terms are indexed (IndexField), its value is stored (StoreField), or its value is a doc value, which has the same width in all documents (DocValues).
 type Field interface {
 	index.Field
-	// Terms returns the terms of the field. They are asked for after Analyze.
+	// Terms returns the terms of the field. It is called after Analyze.
 	Terms() []string
 }
 
-// ErrorHook is the key of the engine's configuration of segments under which there may be a func(error). It is called with why a file was refused, which the engine does not return.
+// ErrorHook is a key of the engine's segment configuration. Its value may be a func(error), which is called with the error of a file that cannot be opened: the engine does not return it.
 const ErrorHook = "rialto_error_hook"
 
 // Plugin makes, opens and merges segments. It is a scorch.SegmentPlugin.

@@ -41,7 +41,7 @@ func (r random) document(id string) *document {
 	for range r.IntN(12) {
 		d.terms["t"] = append(d.terms["t"], r.text(5))
 	}
-	for i := range 3 { // lists with many documents, of all forms
+	for i := range 3 { // lists with many documents, of all encodings
 		if r.IntN(1+3*i) == 0 {
 			d.terms["t"] = append(d.terms["t"], fmt.Sprint("often", i))
 		}
@@ -140,7 +140,7 @@ func TestIterators(t *testing.T) {
 	}
 }
 
-// Each list is in the smallest form, and is read as it was, as numbers and as a set.
+// Each list is in the smallest encoding, and is read as it was, as numbers and as a set.
 func TestListsOfDocuments(t *testing.T) {
 	r := newRandom(3)
 	every := func(count, step, length uint32) (list []uint32) {
@@ -158,34 +158,34 @@ func TestListsOfDocuments(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		documents  []uint32
-		form, size int
+		documents      []uint32
+		encoding, size int
 	}{
-		"two":                    {[]uint32{7, 300}, indexsegment.GapsForm, 3},
-		"one in fifty":           {every(10_000, 50, 1), indexsegment.GapsForm, 200},
-		"runs of a hundred":      {every(100_000, 1000, 100), indexsegment.RunsForm, 299},
-		"all":                    {every(1000, 1, 1), indexsegment.RunsForm, 3},
-		"half":                   {every(1000, 2, 1), indexsegment.BitmapForm, 125},
-		"half of many":           {every(100_003, 2, 1), indexsegment.BitmapForm, 12501},
-		"a third of many":        {scattered, indexsegment.BitmapForm, int(scattered[len(scattered)-1]/8) + 1},
-		"the last possible ones": {[]uint32{1<<32 - 4, 1<<32 - 3, 1<<32 - 2}, indexsegment.RunsForm, 6},
+		"two":                    {[]uint32{7, 300}, indexsegment.GapEncoding, 3},
+		"one in fifty":           {every(10_000, 50, 1), indexsegment.GapEncoding, 200},
+		"runs of a hundred":      {every(100_000, 1000, 100), indexsegment.RunLengthEncoding, 299},
+		"all":                    {every(1000, 1, 1), indexsegment.RunLengthEncoding, 3},
+		"half":                   {every(1000, 2, 1), indexsegment.BitmapEncoding, 125},
+		"half of many":           {every(100_003, 2, 1), indexsegment.BitmapEncoding, 12501},
+		"a third of many":        {scattered, indexsegment.BitmapEncoding, int(scattered[len(scattered)-1]/8) + 1},
+		"the last possible ones": {[]uint32{1<<32 - 4, 1<<32 - 3, 1<<32 - 2}, indexsegment.RunLengthEncoding, 6},
 	} {
-		list, form := indexsegment.AppendDocuments([]byte("x"), c.documents)
-		if list = list[1:]; form != c.form || len(list) != c.size {
-			t.Errorf("%s: %d bytes in form %d, want %d in form %d", name, len(list), form, c.size, c.form)
+		list, encoding := indexsegment.AppendDocuments([]byte("x"), c.documents)
+		if list = list[1:]; encoding != c.encoding || len(list) != c.size {
+			t.Errorf("%s: %d bytes in encoding %d, want %d in encoding %d", name, len(list), encoding, c.size, c.encoding)
 		}
 		count := c.documents[len(c.documents)-1] + 1
 		set := roaring.BitmapOf(5)
-		if err := indexsegment.AddDocuments(set, list, form, count); err != nil || !set.Equals(roaring.Or(roaring.BitmapOf(5), roaring.BitmapOf(c.documents...))) {
+		if err := indexsegment.AddDocuments(set, list, encoding, count); err != nil || !set.Equals(roaring.Or(roaring.BitmapOf(5), roaring.BitmapOf(c.documents...))) {
 			t.Errorf("%s: other documents are in the set (%v)", name, err)
 		}
-		if got, err := indexsegment.ReadDocuments(nil, list, form, count); err != nil || !slices.Equal(got, c.documents) {
+		if got, err := indexsegment.ReadDocuments(nil, list, encoding, count); err != nil || !slices.Equal(got, c.documents) {
 			t.Errorf("%s: other documents are read (%v)", name, err)
 		}
-		if err := indexsegment.AddDocuments(roaring.New(), list, form, count-1); !errors.Is(err, indexsegment.ErrDamaged) {
+		if err := indexsegment.AddDocuments(roaring.New(), list, encoding, count-1); !errors.Is(err, indexsegment.ErrDamaged) {
 			t.Errorf("%s: a document that there is not is added: %v", name, err)
 		}
-		if _, err := indexsegment.ReadDocuments(nil, list, form, count-1); !errors.Is(err, indexsegment.ErrDamaged) {
+		if _, err := indexsegment.ReadDocuments(nil, list, encoding, count-1); !errors.Is(err, indexsegment.ErrDamaged) {
 			t.Errorf("%s: a document that there is not is read: %v", name, err)
 		}
 	}
@@ -325,7 +325,7 @@ func readDamaged(t *testing.T, data []byte, automaton segment.Automaton) {
 	expect := func(err error) {
 		t.Helper()
 		if err != nil && !errors.Is(err, indexsegment.ErrDamaged) {
-			t.Errorf("%x: %v", data, err)
+			t.Errorf("%x: error %v, want none or %v", data, err, indexsegment.ErrDamaged)
 		}
 	}
 	in, err := indexsegment.FromBytes(data)
@@ -362,6 +362,8 @@ func readAll(s *indexsegment.Segment, automaton segment.Automaton, result func(e
 	_, err := s.DocNumbers(ids)
 	result(err)
 	for _, name := range s.Fields() {
+		_, _, err := s.Terms(name).Typos("a001")
+		result(err)
 		for _, a := range []segment.Automaton{nil, automaton} {
 			i, err := s.Terms(name).Iterator(a, []byte("a"), []byte("z"))
 			result(err)

@@ -29,10 +29,11 @@ type Segment struct {
 
 // field is a field of a segment.
 type field struct {
-	name   string
-	terms  blocks
-	width  uint64 // of the values; 0: it has none
-	values []byte
+	name       string
+	terms      blocks
+	vocabulary *vocabulary // of the terms
+	width      uint64      // of the values; 0: it has none
+	values     []byte
 }
 
 // Of returns the Segment of a segment that the engine has.
@@ -88,7 +89,7 @@ func (s *Segment) readTable(table *input, body []byte) error {
 		return damaged("%d documents are in %d and %d blocks", s.count, s.ids.count(), s.stored.count())
 	}
 	for range table.length() {
-		f := field{name: string(table.bytes(table.length()))}
+		f := field{name: string(table.bytes(table.length())), vocabulary: &vocabulary{}}
 		f.terms = readBlocks(table, body)
 		f.width = table.uvarint(maxWidth)
 		f.values = readSection(table, body, f.width*uint64(s.count))
@@ -250,20 +251,34 @@ func (c *idCursor) next() bool {
 func (c *idCursor) key() []byte { return c.keys.key }
 func (c *idCursor) err() error  { return c.keys.err }
 
-// Value returns the value of a document in a field; nil: it has none.
-func (s *Segment) Value(name string, number uint64) ([]byte, error) {
-	if err := s.checkNumber(number); err != nil {
+// Values are those of the documents of a segment in a field.
+type Values struct {
+	segment *Segment
+	width   uint64 // 0: there are none
+	values  []byte
+}
+
+// Values returns the values in a field; none if the segment has no such field.
+func (s *Segment) Values(name string) Values {
+	if f := s.field(name); f != nil {
+		return Values{s, f.width, f.values}
+	}
+	return Values{segment: s}
+}
+
+// Of returns the value of a document; nil: it has none.
+func (v Values) Of(number uint64) ([]byte, error) {
+	if err := v.segment.checkNumber(number); err != nil || v.width == 0 {
 		return nil, err
 	}
-	f := s.field(name)
-	if f == nil || f.width == 0 {
-		return nil, nil
-	}
-	if v := f.values[number*f.width : (number+1)*f.width]; v[0] != absent {
-		return v, nil
+	if value := v.values[number*v.width : (number+1)*v.width]; value[0] != absent {
+		return value, nil
 	}
 	return nil, nil
 }
+
+// Value returns the value of a document in a field; nil: it has none.
+func (s *Segment) Value(name string, number uint64) ([]byte, error) { return s.Values(name).Of(number) }
 
 // absent is the first byte of a value that a document does not have.
 const absent = 0xff

@@ -10,14 +10,15 @@ import (
 
 // Terms are the terms of a field of a segment, in the order of their bytes.
 type Terms struct {
-	blocks blocks
-	count  uint32 // of documents
+	blocks     blocks
+	count      uint32      // of documents
+	vocabulary *vocabulary // nil: there are none
 }
 
 // Terms returns the terms of a field; none if the segment has no such field.
 func (s *Segment) Terms(name string) Terms {
 	if f := s.field(name); f != nil {
-		return Terms{f.terms, s.count}
+		return Terms{f.terms, s.count, f.vocabulary}
 	}
 	return Terms{}
 }
@@ -53,7 +54,7 @@ func (t Terms) Iterator(automaton segment.Automaton, from, end []byte) (*Iterato
 }
 
 func (t Terms) iterator(automaton segment.Automaton, from, end []byte) (i Iterator, err error) {
-	i = Iterator{terms: t, automaton: automaton, end: end, least: from}
+	i = Iterator{terms: t, automaton: automaton, end: end, lowerBound: from}
 	if automaton != nil {
 		i.states = append(i.states, automaton.Start())
 	}
@@ -72,25 +73,25 @@ type Iterator struct {
 	block int // the next one
 	keys  keyReader
 	lists []byte // of this term and of those behind it in the block
-	// list and form are the documents of this term; or it has one document.
+	// list has the postings of this term in an encoding. If it is nil, the term has one posting, document.
 	list     []byte
-	form     int
+	encoding int
 	document uint32
-	// No term below least matches.
-	least, room []byte
-	// states[k] is the state of the automaton after k bytes of a key, of which known are those of the present one.
-	states []int
-	known  int
+	// No term below lowerBound matches. scratch is the memory of those that skip finds.
+	lowerBound, scratch []byte
+	// states[k] is the state of the automaton after k bytes of a key. The first validStates of them after states[0] are those of the present key.
+	states      []int
+	validStates int
 }
 
 // Next goes to the next term. It returns false at the end, and after an error.
 func (i *Iterator) Next() bool {
 	for i.advance() {
-		if len(i.least) > 0 {
-			if bytes.Compare(i.keys.key, i.least) < 0 {
+		if len(i.lowerBound) > 0 {
+			if bytes.Compare(i.keys.key, i.lowerBound) < 0 {
 				continue
 			}
-			i.least = nil
+			i.lowerBound = nil
 		}
 		if i.end != nil && bytes.Compare(i.keys.key, i.end) >= 0 {
 			i.finish()
@@ -106,28 +107,28 @@ func (i *Iterator) Next() bool {
 // finish goes behind the last term.
 func (i *Iterator) finish() { i.block, i.keys.rest = i.terms.blocks.count(), nil }
 
-// accepted reports whether the automaton accepts the key. If it accepts no key that begins like this one, it finds the next that it may accept.
+// accepted reports whether the automaton accepts the key. If it accepts no key with a prefix of this one, accepted skips to the next key that it may accept.
 func (i *Iterator) accepted() bool {
-	i.states = i.states[:i.known+1]
-	state := i.states[i.known]
-	for _, c := range i.keys.key[i.known:] {
+	i.states = i.states[:i.validStates+1]
+	state := i.states[i.validStates]
+	for _, c := range i.keys.key[i.validStates:] {
 		if state = i.automaton.Accept(state, c); !i.automaton.CanMatch(state) {
 			i.skip()
 			return false
 		}
 		i.states = append(i.states, state)
-		i.known++
+		i.validStates++
 	}
 	return i.automaton.IsMatch(state)
 }
 
-// skip finds the lowest key that the automaton may accept and that is above all keys which begin with the known bytes of the present key and the one behind them.
+// skip sets lowerBound to the lowest key that the automaton may accept, above all keys with the prefix of the present key that it has rejected.
 func (i *Iterator) skip() {
-	for n := i.known; n >= 0; n-- {
+	for n := i.validStates; n >= 0; n-- {
 		for c := int(i.keys.key[n]) + 1; c <= 0xff; c++ {
 			if i.automaton.CanMatch(i.automaton.Accept(i.states[n], byte(c))) {
-				i.room = append(append(i.room[:0], i.keys.key[:n]...), byte(c))
-				i.least = i.room
+				i.scratch = append(append(i.scratch[:0], i.keys.key[:n]...), byte(c))
+				i.lowerBound = i.scratch
 				return
 			}
 		}
@@ -142,7 +143,7 @@ func (i *Iterator) advance() bool {
 			return false
 		}
 	}
-	i.known = min(i.known, i.keys.shared)
+	i.validStates = min(i.validStates, i.keys.shared)
 	if !i.keys.mark {
 		i.list, i.document = nil, uint32(i.keys.uvarint(math.MaxUint32))
 		if i.keys.err == nil && i.document >= i.terms.count {
@@ -150,9 +151,9 @@ func (i *Iterator) advance() bool {
 		}
 		return i.keys.err == nil
 	}
-	size := i.keys.uvarint(math.MaxInt32 << formBits)
-	i.form = int(size & (1<<formBits - 1))
-	size >>= formBits
+	size := i.keys.uvarint(math.MaxInt32 << encodingBits)
+	i.encoding = int(size & (1<<encodingBits - 1))
+	size >>= encodingBits
 	if i.keys.err == nil && (size > uint64(len(i.lists)) || size == 0) {
 		i.keys.err = damaged("a list has %d of %d bytes", size, len(i.lists))
 	}
@@ -168,8 +169,8 @@ func (i *Iterator) nextBlock() bool {
 	if i.block >= i.terms.blocks.count() {
 		return false
 	}
-	if len(i.least) > 0 {
-		if i.block, i.keys.err = i.terms.blocks.beforeNear(i.least, i.block, termsOf); i.keys.err != nil {
+	if len(i.lowerBound) > 0 {
+		if i.block, i.keys.err = i.terms.blocks.beforeNear(i.lowerBound, i.block, termsOf); i.keys.err != nil {
 			return false
 		}
 	}
@@ -200,7 +201,7 @@ func (i *Iterator) AddDocuments(to *roaring.Bitmap) error {
 		to.Add(i.document)
 		return nil
 	}
-	return addDocuments(to, i.list, i.form, i.terms.count)
+	return addDocuments(to, i.list, i.encoding, i.terms.count)
 }
 
 // documents appends the documents that have the term.
@@ -208,5 +209,5 @@ func (i *Iterator) documents(to []uint32) ([]uint32, error) {
 	if i.list == nil {
 		return append(to, i.document), nil
 	}
-	return readDocuments(to, i.list, i.form, i.terms.count)
+	return readDocuments(to, i.list, i.encoding, i.terms.count)
 }

@@ -148,9 +148,9 @@ func (w *termWriter) add(term []byte, documents []uint32) {
 		w.entries = binary.AppendUvarint(w.entries, uint64(documents[0]))
 		return
 	}
-	from, form := len(w.lists), 0
-	w.lists, form = appendDocuments(w.lists, documents)
-	w.entries = binary.AppendUvarint(w.entries, uint64(len(w.lists)-from)<<formBits|uint64(form))
+	from, encoding := len(w.lists), 0
+	w.lists, encoding = appendDocuments(w.lists, documents)
+	w.entries = binary.AppendUvarint(w.entries, uint64(len(w.lists)-from)<<encodingBits|uint64(encoding))
 }
 
 func (w *termWriter) flush() {

@@ -156,6 +156,9 @@ func (w *bulk) flush(ctx context.Context) error {
 	w.items = 0
 	w.body.Reset()
 	for _, item := range answer.Items {
+		if len(item) != 1 {
+			return errors.New("OpenSearch did not say what became of a write")
+		}
 		for _, r := range item {
 			if err := r.failure(); err != nil {
 				return err

@@ -141,7 +141,7 @@ func TestRealTerms(t *testing.T) {
 		{Term: 3, Checkpoints: map[string]uint64{"a": 4}},
 	} {
 		if err := earlier.Apply(t.Context(), &b); !errors.As(err, &superseded) {
-			t.Errorf("%+v: %v", b, err)
+			t.Errorf("the earlier writer's batch %+v has the error %v, want that it is superseded", b, err)
 		}
 	}
 	hits(t, c.Serving(), query("after"), 1)

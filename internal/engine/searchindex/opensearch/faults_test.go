@@ -34,7 +34,7 @@ type fake struct {
 	keys     []string // of authorization
 }
 
-func startFake(t *testing.T, start func(http.Handler) *httptest.Server) *fake {
+func startFake(t testing.TB, start func(http.Handler) *httptest.Server) *fake {
 	t.Helper()
 	f := &fake{answers: map[string]func(http.ResponseWriter, *http.Request, []byte){}}
 	f.Server = start(f)
@@ -64,6 +64,13 @@ func (f *fake) on(request string, answer func(w http.ResponseWriter, r *http.Req
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.answers[request] = answer
+}
+
+// forget forgets the requests so far.
+func (f *fake) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.requests, f.bodies, f.keys = nil, nil, nil
 }
 
 // says makes an answer of a status and a text.
@@ -98,7 +105,7 @@ const (
 )
 
 // open opens the generation of a fake server that has one.
-func open(t *testing.T, config opensearch.Config, servers ...*fake) searchindex.Index {
+func open(t testing.TB, config opensearch.Config, servers ...*fake) searchindex.Index {
 	t.Helper()
 	for _, f := range servers {
 		f.on("PUT /rialto-1", says(http.StatusBadRequest, `{"error":{"type":"resource_already_exists_exception"},"status":400}`))
@@ -154,7 +161,7 @@ func TestSearchFails(t *testing.T) {
 		f.on(searching, says(c.status, c.answer))
 		r, err := index.Search(t.Context(), query("word"))
 		if err == nil || len(r.Hits) > 0 || isUnavailable(err) != c.unavailable || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: %v, %v", name, r, err)
+			t.Errorf("%s: result %v, error %v; want no hit, and an error without a password that is unavailable: %v", name, r, err, c.unavailable)
 		}
 		f.on(searching, says(http.StatusOK, hit(`[0.5,117,-9223372036854775808,-9223372036854775801]`)))
 		if r, err := index.Search(t.Context(), query("word")); err != nil || len(r.Hits) != 1 || r.Hits[0].ID != user(7, "").ID || r.Hits[0].Score.Total != 0.5 || r.Hits[0].Score.Text != 1 {
@@ -179,7 +186,7 @@ func TestServersFail(t *testing.T) {
 	before, _ := first.said()
 	for range 40 {
 		if _, err := index.Search(t.Context(), query("word")); !isUnavailable(err) {
-			t.Fatal(err)
+			t.Fatalf("error %v, want one of the kind unavailable", err)
 		}
 	}
 	_, err := index.Search(t.Context(), query("word"))
@@ -201,7 +208,7 @@ func TestSlowAnswer(t *testing.T) {
 		<-r.Context().Done() // the client has gone
 	})
 	if _, err := index.Search(ctx, query("word")); !errors.Is(err, context.Canceled) {
-		t.Error(err)
+		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 }
 
@@ -241,7 +248,7 @@ func TestCheckpointsComeLast(t *testing.T) {
 		err := index.Apply(t.Context(), &searchindex.Batch{Delete: b.Delete, Put: b.Put[:1], Checkpoints: b.Checkpoints})
 		var superseded *searchindex.Superseded
 		if err == nil || errors.As(err, &superseded) != (name == "a later writer") || errors.Is(err, searchindex.ErrMissing) != (name == "missing") || isUnavailable(err) != (name == "busy") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: the error is %v, which is of another kind", name, err)
 		}
 		if after, _ := f.said(); len(after) != len(before)+1 {
 			t.Errorf("%s: %v follows", name, after[len(before)+1:])
@@ -301,7 +308,7 @@ func TestCheckpointsFail(t *testing.T) {
 		f.on(reading, says(http.StatusOK, c.answer))
 		got, err := index.Checkpoints(t.Context(), []string{"a", "b"})
 		if (err != nil) != (c.want == nil) || !slices.Equal(got, c.want) || errors.Is(err, searchindex.ErrMissing) != (name == "no index") {
-			t.Errorf("%s: %v, %v", name, got, err)
+			t.Errorf("%s: checkpoints %v, want %v; error %v", name, got, c.want, err)
 		}
 	}
 }
@@ -397,7 +404,7 @@ func TestGenerationsOfOthers(t *testing.T) {
 		f.on(describing, says(http.StatusOK, x.answer))
 		list, serving, err := c.Generations(t.Context())
 		if errors.Is(err, searchindex.ErrForeign) != x.foreign || !slices.Equal(list, x.list) || serving != x.serving || err != nil && !x.foreign {
-			t.Errorf("%s: %v, %d, %v", name, list, serving, err)
+			t.Errorf("%s: generations %v, serving %d, error %v; want %v, %d, foreign %v", name, list, serving, err, x.list, x.serving, x.foreign)
 		}
 	}
 }
@@ -418,7 +425,7 @@ func TestCheckOfTheConfiguration(t *testing.T) {
 		"replicas: give 0 to": {URLs: url, Replicas: 100},
 	} {
 		if err := c.Check(); err == nil || !strings.Contains(err.Error(), fault) || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: %v", fault, err)
+			t.Errorf("error %v, want one that contains %q, and no password", err, fault)
 		}
 		if _, err := opensearch.New(c); err == nil {
 			t.Errorf("%s: it is used", fault)

@@ -7,7 +7,7 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/searchindex"
 )
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ func TestMissingFails(t *testing.T) {
 			got = append(got, d.Number)
 		}
 		if (err != nil) != (c.want == nil) || !slices.Equal(got, c.want) || errors.Is(err, searchindex.ErrMissing) != (name == "no index") {
-			t.Errorf("%s: %v, %v", name, got, err)
+			t.Errorf("%s: missing %v, want %v; error %v", name, got, c.want, err)
 		}
 	}
 	before, _ := f.said()

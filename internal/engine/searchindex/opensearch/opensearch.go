@@ -35,7 +35,7 @@ import (
 type Config struct {
 	// URLs of servers, as https://search1:9200. Each call goes to one of them, and to the next if that fails.
 	URLs []string
-	// Name of the index; it begins the names of all that is made in the cluster. Default rialto.
+	// Name of the index, and prefix of all names that are created in the cluster. Default rialto.
 	Name string
 	// User and Password, or APIKey, if the cluster requires them.
 	User, Password, APIKey string

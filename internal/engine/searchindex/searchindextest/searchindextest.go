@@ -17,7 +17,7 @@ import (
 
 // Run runs the suite. open opens the index in a directory, or makes an empty one.
 func Run(t *testing.T, open func(t *testing.T, dir string) searchindex.Index) {
-	for name, test := range map[string]func(t *testing.T, open func(dir string) searchindex.Index){"model": model, "dictionary": dictionary, "missing": missing, "pages": pages, "durability": durability, "bounds": bounds} {
+	for name, test := range map[string]func(t *testing.T, open func(dir string) searchindex.Index){"model": model, "dictionary": dictionary, "missing": missing, "pages": pages, "best": best, "durability": durability, "bounds": bounds} {
 		t.Run(name, func(t *testing.T) {
 			test(t, func(dir string) searchindex.Index { return open(t, dir) })
 		})
@@ -323,5 +323,46 @@ func bounds(t *testing.T, open func(dir string) searchindex.Index) {
 	}
 	if err := index.Apply(ctx, &searchindex.Batch{Delete: []searchindex.ID{{Kind: searchindex.User, Number: 1}}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a batch after the end of its context: %v", err)
+	}
+}
+
+// best: few hits are the first of all, in batches whose documents are older and newer than those before, and the pages after them are the others.
+func best(t *testing.T, open func(dir string) searchindex.Index) {
+	index := open(t.TempDir())
+	defer func() { must(t, index.Close()) }()
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 8 {
+		var b searchindex.Batch
+		for range 60 {
+			d := searchindex.Document{ID: searchindex.ID{Kind: searchindex.Message, Parent: 1 + rng.Uint64N(4), Number: 1 + rng.Uint64N(100_000)}, Text: vocabulary[rng.IntN(3)] + " " + vocabulary[rng.IntN(3)], Access: []string{"x"}, TimeMs: 1_800_000_000_000 + rng.Int64N(60*86_400_000)}
+			if rng.IntN(20) == 0 {
+				d.Popularity = rng.Uint64N(50)
+			}
+			b.Put = append(b.Put, d)
+		}
+		must(t, index.Apply(t.Context(), &b))
+	}
+	for _, words := range [][]string{nil, {"hello"}, {"hello", "help"}} {
+		for _, r := range []searchindex.Ranking{
+			{NowMs: 1_805_000_000_000, RecencyWeight: 0.5, HalfLifeMs: 30 * 86_400_000, PopularityWeight: 0.05},
+			{NowMs: 1_803_000_000_000, RecencyWeight: 1, HalfLifeMs: 86_400_000, PopularityWeight: 1},
+			{NowMs: 1_805_000_000_000},
+		} {
+			q := &searchindex.Query{Kind: searchindex.Message, Terms: searchindex.NewPattern(words, false).Terms(), Access: []string{"x"}, Limit: 1000, Ranking: r}
+			whole, err := index.Search(t.Context(), q)
+			must(t, err)
+			if len(whole.Hits) < 100 {
+				t.Fatalf("%q: %d hits", words, len(whole.Hits))
+			}
+			q.Limit = 7
+			first, err := index.Search(t.Context(), q)
+			must(t, err)
+			q.After = &searchindex.Cursor{Total: first.Hits[6].Score.Total, ID: first.Hits[6].ID}
+			second, err := index.Search(t.Context(), q)
+			must(t, err)
+			if got := append(first.Hits, second.Hits...); !first.More || !slices.Equal(got, whole.Hits[:14]) {
+				t.Errorf("%q, %+v: the first hits are %+v, of all %+v", words, r, got, whole.Hits[:14])
+			}
+		}
 	}
 }

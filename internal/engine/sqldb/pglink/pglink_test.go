@@ -144,7 +144,7 @@ func TestTheNewerOfTwoPrimariesIsUsed(t *testing.T) {
 		t.Error("a running statement on the former primary continued")
 	}
 	if said := <-says; !strings.Contains(said, "is a former primary (timeline 1)") {
-		t.Error(said)
+		t.Errorf("the log says %q, want that it is a former primary of timeline 1", said)
 	}
 	stop()
 	<-watched

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/rialto-im/rialto/internal/base/backoff"
+	"github.com/rialto-im/rialto/internal/base/loopback"
 )
 
 // Pair is a primary with a synchronous standby. Its methods and those of its servers are not safe for concurrent use. A run that is
@@ -128,14 +128,11 @@ func (p *Pair) place(name string, at Site) (*Server, error) {
 	settings := p.settings
 	if listen := at.Address; listen != "" {
 		if at.Inside == nil {
-			l, err := net.Listen("tcp", net.JoinHostPort(listen, "0"))
+			port, err := loopback.FreePort()
 			if err != nil {
 				return nil, err
 			}
-			s.port = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-			if err := l.Close(); err != nil {
-				return nil, err
-			}
+			s.port = strconv.Itoa(port)
 			s.host = listen
 		}
 		settings = append([]string{"listen_addresses=" + listen, "port=" + s.port}, settings...)

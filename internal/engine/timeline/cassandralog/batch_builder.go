@@ -84,6 +84,13 @@ func (f *batchBuilder) store(ctx context.Context) error {
 		last = err
 		f.log.options.Logger.Debug("an append is retried", "conversation", f.key.ID, "error", err)
 		f.state, f.fresh = state{}, false
+		if errors.Is(err, timeline.ErrMoving) {
+			f.log.cache.setState(f.key, state{})
+			if f.attempt == nil {
+				return timeline.ErrMoving
+			}
+			return unknownOutcome(err) // it may have been stored before the log was frozen
+		}
 		if retry.Wait(ctx) != nil {
 			f.log.cache.setState(f.key, state{})
 			return errors.Join(last, ctx.Err())

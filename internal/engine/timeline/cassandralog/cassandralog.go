@@ -102,6 +102,7 @@ type Log struct {
 	epoch   uint32
 	holder  uint64 // distinguishes this log from others as the holder of a term
 	cache   cache
+	renamed renames // of the tables, if this is a Frozen
 
 	terms         [timeline.Partitions]atomic.Uint64 // of the partitions that this log acquired; 0: none
 	oldestBucket  [timeline.Partitions]atomic.Uint64 // the first bucket of each whose records may have to be deleted

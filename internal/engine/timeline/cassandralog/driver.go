@@ -14,6 +14,9 @@ type query struct {
 }
 
 func (l *Log) query(ctx context.Context, statement string, values ...any) query {
+	if l.renamed != nil {
+		statement = l.renamed.in(statement)
+	}
 	return query{l.session.Query(statement, values...), ctx}
 }
 

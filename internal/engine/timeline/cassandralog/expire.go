@@ -71,24 +71,7 @@ func (l *Log) drop(ctx context.Context, k timeline.Key, s state, head uint64, ke
 		if head <= s.tail.FirstSeq {
 			return false, nil
 		}
-		after := s
-		after.tail.FirstSeq = head
-		b := l.batch(ctx)
-		l.updateState(b, k, &s, &after)
-		from := s.tail.FirstSeq
-		for _, seq := range keep {
-			if seq < from || seq >= head {
-				continue
-			}
-			if from < seq {
-				b.Query(deleteRange, l.segmentArgs(k, s.segment, int64(from), int64(seq))...)
-			}
-			from = seq + 1
-		}
-		if from < head {
-			b.Query(deleteRange, l.segmentArgs(k, s.segment, int64(from), int64(head))...)
-		}
-		applied, err := b.apply()
+		applied, err := l.dropBatch(ctx, k, s, head, keep).apply()
 		if applied {
 			return false, nil
 		}
@@ -101,4 +84,25 @@ func (l *Log) drop(ctx context.Context, k timeline.Key, s state, head uint64, ke
 		}
 		s = again
 	}
+}
+
+// dropBatch is the batch of drop.
+func (l *Log) dropBatch(ctx context.Context, k timeline.Key, s state, head uint64, keep []uint64) batch {
+	after := s
+	after.tail.FirstSeq = head
+	b := l.stateBatch(ctx, k, &s, &after) // perhaps all entries are kept
+	from := s.tail.FirstSeq
+	for _, seq := range keep {
+		if seq < from || seq >= head {
+			continue
+		}
+		if from < seq {
+			b.Query(deleteRange, l.segmentArgs(k, s.segment, int64(from), int64(seq))...)
+		}
+		from = seq + 1
+	}
+	if from < head {
+		b.Query(deleteRange, l.segmentArgs(k, s.segment, int64(from), int64(head))...)
+	}
+	return b
 }

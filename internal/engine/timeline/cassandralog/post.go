@@ -2,6 +2,7 @@ package cassandralog
 
 import (
 	"context"
+	"errors"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
 	"github.com/rialto-im/rialto/internal/engine/timeline"
@@ -87,7 +88,7 @@ func (l *Log) post(ctx context.Context, k timeline.Key, posts []*timeline.Post) 
 			continue
 		}
 		p.state, p.fresh = state{}, false
-		if retry.Wait(ctx) != nil {
+		if errors.Is(err, timeline.ErrMoving) || retry.Wait(ctx) != nil {
 			l.cache.setState(k, state{})
 			return errStore(err)
 		}

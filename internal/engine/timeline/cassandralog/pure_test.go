@@ -113,7 +113,7 @@ func TestRecordsOfUnresolvedBatchesAreNotAnnounced(t *testing.T) {
 		f.finishIntent(context.Background(), end.err)
 	}
 	if got := fmt.Sprint(told); got != "[1 5]" {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, "[1 5]")
 	}
 }
 

@@ -3,6 +3,7 @@ package cassandralog
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"sync"
 
 	"github.com/rialto-im/rialto/internal/base/backoff"
@@ -57,7 +58,9 @@ type intent struct {
 	ref     ref
 	version uint64 // of the segment; the batch may be applied only to it, so that earlier appends have earlier records
 	ready   chan struct{}
-	record  *pendingRecord // set before ready is closed
+	// One of these is set before ready is closed.
+	record *pendingRecord
+	err    error
 }
 
 // pendingRecord is a stored record that was not reported to the listener yet.
@@ -92,7 +95,7 @@ func newIntent(r *recordWriter, ref ref, version uint64) *intent {
 	return &intent{writer: r, ref: ref, version: version, ready: make(chan struct{})}
 }
 
-// write requests a record and returns when it is stored.
+// write requests a record and returns when it is stored, or will not be.
 func (c *intent) write(ctx context.Context) error {
 	r := c.writer
 	r.mu.Lock()
@@ -101,7 +104,7 @@ func (c *intent) write(ctx context.Context) error {
 	r.wake()
 	select {
 	case <-c.ready:
-		return nil
+		return c.err
 	case <-ctx.Done():
 	}
 	r.mu.Lock()
@@ -116,7 +119,9 @@ func (c *intent) write(ctx context.Context) error {
 	go func() { // ends with the record, or the log
 		select {
 		case <-c.ready:
-			c.finish(nil)
+			if c.err == nil {
+				c.finish(nil)
+			}
 		case <-r.log.ctx.Done():
 		}
 	}()
@@ -198,6 +203,13 @@ func (r *recordWriter) write() bool {
 			continue
 		}
 		r.next = 0
+		if errors.Is(err, timeline.ErrMoving) {
+			for _, c := range claims {
+				c.err = err
+				close(c.ready)
+			}
+			return true
+		}
 		r.log.options.Logger.Debug("the write of a fan-out record is retried", "partition", r.partition, "error", err)
 		if retry.Wait(r.log.ctx) != nil {
 			return false // nobody waits any more

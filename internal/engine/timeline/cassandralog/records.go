@@ -195,9 +195,7 @@ func (l *Log) voidBatch(ctx context.Context, r ref) (never bool, err error) {
 	if s.version == 0 {
 		after.first = 1
 	}
-	b := l.batch(ctx)
-	l.updateState(b, r.key, &s, &after)
-	applied, err := b.apply()
+	applied, err := l.stateBatch(ctx, r.key, &s, &after).apply()
 	if applied {
 		l.options.Logger.Warn("the intent of a fan-out record was voided: its node stopped, or could not reach Cassandra", "conversation", r.key.ID)
 	}

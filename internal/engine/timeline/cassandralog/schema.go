@@ -30,13 +30,16 @@ var tables = [][2]string{
 	{"meta", `store int PRIMARY KEY, format int, epoch int`},
 }
 
+// queryTimeout is the time in which Cassandra has to answer a statement.
+const queryTimeout = 6 * time.Second
+
 // connect opens a session on the keyspace, after creating missing tables and checking the settings. It also returns the session's policy,
 // which the caller may watch.
 func connect(ctx context.Context, o Options) (*gocql.Session, *circuitBreaker, error) {
 	config := gocql.NewCluster(o.Hosts...)
 	config.Port = o.Port
 	config.Consistency, config.SerialConsistency = gocql.Quorum, gocql.Serial
-	config.Timeout, config.ConnectTimeout = 6*time.Second, 6*time.Second
+	config.Timeout, config.ConnectTimeout = queryTimeout, queryTimeout
 	config.RetryPolicy = &gocql.ExponentialBackoffRetryPolicy{NumRetries: 4, Min: 50 * time.Millisecond, Max: time.Second} // for repeatable statements
 	config.MaxPreparedStmts = 2000
 	config.NumConns = 4

@@ -39,7 +39,7 @@ func (l *Log) readState(ctx context.Context, k timeline.Key, segment uint64, ser
 	return s, err
 }
 
-// updateState adds to a batch the change of the state from old to s, conditional on old.
+// updateState adds to a batch the change of the state from old to s, conditional on old. It names no column that Freeze renames, so another statement of the batch must.
 func (l *Log) updateState(b batch, k timeline.Key, old, s *state) {
 	s.version = old.version + 1
 	args := append([]any{int64(s.version), int64(s.first), int64(s.tail.Seq), int64(s.tail.Counted), int64(s.tail.Access), int64(s.tail.FirstSeq),
@@ -49,6 +49,15 @@ func (l *Log) updateState(b batch, k timeline.Key, old, s *state) {
 		return
 	}
 	b.Query(moveState, append(args, int64(old.version))...)
+}
+
+// stateBatch is a batch that may change nothing but a state. A frozen log would accept that, so the batch also deletes an empty range: that statement names a column that
+// Freeze renames.
+func (l *Log) stateBatch(ctx context.Context, k timeline.Key, old, s *state) batch {
+	b := l.batch(ctx)
+	l.updateState(b, k, old, s)
+	b.Query(deleteRange, l.segmentArgs(k, s.segment, int64(0), int64(0))...)
+	return b
 }
 
 // newestSegment returns the state of the newest segment: one that accepts appends, or a sealed one without a successor.
@@ -116,9 +125,7 @@ func (l *Log) nextSegment(ctx context.Context, k timeline.Key, sealed state) (st
 	if err := l.query(ctx, insertRoot, append(l.segmentArgs(k, next.segment), int64(next.first))...).Exec(); err != nil {
 		return next, err
 	}
-	b := l.batch(ctx)
-	l.updateState(b, k, &state{}, &next)
-	applied, err := b.apply()
+	applied, err := l.stateBatch(ctx, k, &state{}, &next).apply()
 	if err == nil && !applied || err != nil {
 		next, err = l.readState(ctx, k, next.segment, err != nil)
 	}

@@ -166,7 +166,7 @@ func TestALostAnswerIsResolvedByItsStamp(t *testing.T) {
 		texts = append(texts, string(e.Payload))
 	}
 	if got := strings.Join(texts, " "); got != "0 other other 1 2 other" {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, "0 other other 1 2 other")
 	}
 }
 
@@ -259,7 +259,7 @@ func TestAClusterWithPeriodicSyncIsRefused(t *testing.T) {
 	var said bytes.Buffer
 	c, err := cassandratest.Start(ctx, cassandratest.Config{CommitLogSync: "commitlog_sync: periodic\ncommitlog_sync_period: 10s", Say: &said})
 	if err != nil {
-		t.Fatal(said.String(), err)
+		t.Fatalf("the server was refused with %v, want a start: %s", err, said.String())
 	}
 	defer func() { must(t, c.Stop()) }()
 	o := Options{Hosts: c.Hosts, Port: c.Port, Replicas: 1}
@@ -356,6 +356,6 @@ func TestUnknownOutcomesAreNotAnnounced(t *testing.T) {
 		}
 	}
 	if got := fmt.Sprint(told); got != "[1 3]" {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, "[1 3]")
 	}
 }

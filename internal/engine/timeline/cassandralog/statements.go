@@ -11,6 +11,8 @@ const (
 
 	insertMeta = `INSERT INTO meta (store, format, epoch) VALUES (?, ?, ?) IF NOT EXISTS`
 	selectMeta = `SELECT format, epoch FROM meta WHERE store = ?`
+	// Of all stores.
+	selectStores = `SELECT store FROM meta`
 
 	selectState = `SELECT DISTINCT version, first, tail, counting, acl, head, size, voids, term, sealed FROM segments` + inSegment
 	beginState  = `UPDATE segments SET version = ?, first = ?, tail = ?, counting = ?, acl = ?, head = ?, size = ?, voids = ?, term = ?, sealed = ?` + inSegment + ` IF version = null`
@@ -21,15 +23,15 @@ const (
 	insertAuthor = `INSERT INTO segments (store, kind, id, segment, part, seq, tok, prev, counted) VALUES (?, ?, ?, ?, 2, ?, 0x, ?, ?)`
 	// The entry exists: the batch is conditional on the state of its segment.
 	replacePayload = `UPDATE segments SET payload = ?` + inSegment + ` AND part = 0 AND seq = ? AND tok = 0x`
-	deleteRange    = `DELETE FROM segments` + inSegment + ` AND part = 0 AND seq >= ? AND seq < ?`
+	deleteRange    = `DELETE FROM segments` + inSegment + ` AND (part, seq, tok) >= (0, ?, 0x) AND (part, seq, tok) < (0, ?, 0x)`
 
 	selectStamps  = `SELECT seq, stamp FROM segments` + inSegment + ` AND part = 0 AND seq > ?`
 	selectStamp   = `SELECT stamp FROM segments` + inSegment + ` AND part = 0 AND seq = ? AND tok = 0x`
 	selectEntries = `SELECT seq, counted, prev, payload FROM segments` + inSegment + ` AND part = 0 AND seq >= ? AND seq <= ? LIMIT ?`
-	selectBack    = `SELECT seq, counted, prev, payload FROM segments` + inSegment + ` AND part = 0 AND seq >= ? AND seq <= ? ORDER BY part DESC, seq DESC, tok DESC LIMIT ?`
+	selectBack    = `SELECT seq, counted, prev, payload FROM segments` + inSegment + ` AND part = 0 AND seq >= ? AND seq <= ? ORDER BY part DESC, seq DESC LIMIT ?`
 	selectToken   = `SELECT prev FROM segments` + inSegment + ` AND part = 1 AND seq = 0 AND tok = ?`
 	selectTokens  = `SELECT tok, prev FROM segments` + inSegment + ` AND part = 1 AND seq = 0`
-	selectAuthor  = `SELECT prev, counted FROM segments` + inSegment + ` AND part = 2 AND seq = ? AND tok = 0x`
+	selectAuthor  = `SELECT prev, counted FROM segments` + inSegment + ` AND part = 2 AND seq = ?`
 	selectAuthors = `SELECT seq, prev, counted FROM segments` + inSegment + ` AND part = 2`
 
 	insertRoot  = `INSERT INTO roots (store, kind, id, segment, first) VALUES (?, ?, ?, ?, ?)`
@@ -41,6 +43,7 @@ const (
 	insertDevice      = `UPDATE devices USING TIMESTAMP ? SET counter = ? WHERE store = ? AND sender = ? AND device = ?`
 	selectPastCounter = `SELECT counter FROM past_counters WHERE store = ? AND id = ? AND sender = ? AND device = ?`
 	selectPastAuthor  = `SELECT seq, counted FROM past_authors WHERE store = ? AND id = ? AND author = ?`
+	selectPastAuthors = `SELECT author, seq, counted FROM past_authors WHERE store = ? AND id = ?`
 	selectDevice      = `SELECT counter FROM devices WHERE store = ? AND sender = ? AND device = ?`
 
 	insertKnown = `INSERT INTO known (store, kind, bucket, id) VALUES (?, ?, ?, ?)`

@@ -26,6 +26,7 @@ func OpenView(ctx context.Context, options Options) (*View, error) {
 		session.Close()
 		return nil, errors.Join(fmt.Errorf("timelines in Cassandra: the store %d has format %d, this rialto knows %d: has a server run there?", options.Store, found, format), err)
 	}
+	l.epoch = uint32(epoch)
 	return &View{l}, nil
 }
 

@@ -113,7 +113,7 @@ func TestGoldenRowsAreRead(t *testing.T) {
 		key, err1 := hex.DecodeString(r.key)
 		value, err2 := hex.DecodeString(r.value)
 		if err1 != nil || err2 != nil {
-			t.Fatal(r.what, err1, err2)
+			t.Fatalf("%s: the row is not hexadecimal: %v, %v", r.what, err1, err2)
 		}
 		if err := db.Set(key, value, pebble.Sync); err != nil {
 			t.Fatal(err)
@@ -139,7 +139,7 @@ func TestGoldenRowsAreRead(t *testing.T) {
 	expired, err9 := l.Tail(ctx, timeline.Key{Kind: timeline.Conversation, ID: 78})
 	for i, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8, err9} {
 		if err != nil {
-			t.Fatal(i, err)
+			t.Fatalf("entry %d: %v", i, err)
 		}
 	}
 	const first = uint64(1)<<32 + 1

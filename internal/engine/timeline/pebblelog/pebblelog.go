@@ -178,7 +178,7 @@ func Open(dir string, options Options) (*Log, error) {
 	p := pebbleOptions(options, l.stall.yield)
 	p.FS = l.fs
 	p.EventListener = eventListener(options, &l.fs.corrupt, l.stop)
-	l.stall.listen(p.EventListener)
+	l.stall.listen(p.EventListener, p.MemTableSize)
 	compactions := newCompactions()
 	p.Experimental.CompactionScheduler = compactions
 	if l.db, err = pebble.Open(dir, p); err != nil {

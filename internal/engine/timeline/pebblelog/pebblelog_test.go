@@ -41,7 +41,7 @@ func TestRetriesOfAnyTime(t *testing.T) {
 		}
 		for i, token := range tokens {
 			if a := send(token); a.Err != nil || a.Duplicate || a.Seq != uint64(i+1) {
-				t.Fatalf("%+v", a)
+				t.Fatalf("append %d is answered with %+v, want a new entry with that seq", i+1, a)
 			}
 		}
 		for _, later := range []time.Duration{3 * time.Minute, 2 * time.Hour} {

@@ -54,7 +54,7 @@ func TestPostsShareRows(t *testing.T) {
 			down, err2 := l.ReadBackward(ctx, inbox, before+first+1, 2)
 			got, err3 := l.Get(ctx, []timeline.Ref{{Key: inbox, From: before + first, To: before + first}})
 			if err1 != nil || err2 != nil || err3 != nil {
-				t.Fatal(err1, err2, err3)
+				t.Fatalf("the posts failed: %v, %v, %v", err1, err2, err3)
 			}
 			if len(up) != min(2, int(count-first+1)) || up[0].Seq != before+first || len(down) != 1 || down[0].Seq != before+first || len(got) != 1 || fmt.Sprint(got[0]) != fmt.Sprint(up[0]) {
 				t.Fatalf("trimmed below %d: read up %d from %d, down %d, got %d", head, len(up), up[0].Seq-before, len(down), len(got))

@@ -47,15 +47,16 @@ type stall struct {
 	flushing    atomic.Bool
 }
 
-// listen notes in the store's events when a stall begins and ends, and when flushes are behind.
-func (s *stall) listen(to *pebble.EventListener) {
+// listen notes in the store's events when a stall begins and ends, and when flushes are behind. A flush of more bytes than a full memtable has is behind. The
+// number of its memtables says nothing: those of a store that was just opened are small, and the first flush has several of them.
+func (s *stall) listen(to *pebble.EventListener, memTableSize uint64) {
 	to.WriteStallBegin = func(pebble.WriteStallBeginInfo) {
 		s.begun.Store(true)
 		s.threads()
 	}
 	to.WriteStallEnd = func() { s.begun.Store(false) }
 	to.FlushBegin = func(i pebble.FlushInfo) {
-		s.behind.Store(i.Input > 1)
+		s.behind.Store(i.InputBytes > memTableSize)
 		s.flushing.Store(true)
 	}
 	to.WALCreated = func(pebble.WALCreateInfo) { // with each new memtable

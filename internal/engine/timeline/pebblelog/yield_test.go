@@ -92,7 +92,7 @@ func TestAStallEndsWithoutYields(t *testing.T) {
 	o := pebbleOptions(Options{FS: vfs.NewMem(), Logger: quietLog(), Fatal: func(text string) { panic(text) }}, s.yield)
 	o.MemTableSize, o.MemTableStopWritesThreshold, o.DisableAutomaticCompactions = 256<<10, 2, true
 	o.EventListener = &pebble.EventListener{}
-	s.listen(o.EventListener)
+	s.listen(o.EventListener, o.MemTableSize)
 	db, err := pebble.Open("log", o)
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestAFlushThatIsBehindDoesNotYield(t *testing.T) {
 	o := pebbleOptions(Options{FS: vfs.NewMem(), Logger: quietLog(), Fatal: func(text string) { panic(text) }}, s.yield)
 	o.MemTableSize, o.MemTableStopWritesThreshold, o.DisableAutomaticCompactions = 256<<10, 4, true
 	o.EventListener = &pebble.EventListener{}
-	s.listen(o.EventListener)
+	s.listen(o.EventListener, o.MemTableSize)
 	created, ended := o.EventListener.WALCreated, o.EventListener.FlushEnd
 	o.EventListener.WALCreated = func(i pebble.WALCreateInfo) {
 		created(i)
@@ -177,5 +177,38 @@ func TestAFlushThatIsBehindDoesNotYield(t *testing.T) {
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The first memtables of a store are small, and one flush writes several. It yields like any other.
+func TestTheFirstFlushYields(t *testing.T) {
+	var yields atomic.Int64
+	flushed := make(chan pebble.FlushInfo, 10)
+	var s stall
+	s.yieldTo = func() { yields.Add(1) }
+	o := pebbleOptions(Options{FS: vfs.NewMem(), Logger: quietLog(), Fatal: func(text string) { panic(text) }}, s.yield)
+	o.MemTableSize, o.DisableAutomaticCompactions = 4<<20, true
+	o.EventListener = &pebble.EventListener{}
+	s.listen(o.EventListener, o.MemTableSize)
+	ended := o.EventListener.FlushEnd
+	o.EventListener.FlushEnd = func(i pebble.FlushInfo) {
+		ended(i)
+		flushed <- i
+	}
+	db, err := pebble.Open("log", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := uint64(0); len(flushed) == 0 && n < 100_000; n++ {
+		if err := db.Set(binary.BigEndian.AppendUint64([]byte{rowEntry}, n), make([]byte, 100), pebble.NoSync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := <-flushed
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if first.Input < 2 || yields.Load() == 0 {
+		t.Errorf("the first flush, of %d memtables, yielded %d times", first.Input, yields.Load())
 	}
 }

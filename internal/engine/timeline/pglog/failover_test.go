@@ -56,7 +56,7 @@ func (l *load) append(w uint64) {
 				break
 			}
 			if !errs.Is(a.Err, errs.Unavailable) {
-				l.t.Errorf("%s: %v", text, a.Err)
+				l.t.Errorf("%s: error %v, want one of the kind unavailable", text, a.Err)
 				return
 			}
 		}
@@ -233,7 +233,7 @@ func TestFailover(t *testing.T) {
 		acquire := func() error { return node.Acquire(t.Context(), inbox(uint64(n+1)).Partition(), 1) }
 		for err := acquire(); err != nil; err = acquire() { // a slow machine may need several times the timeout
 			if !errs.Is(err, errs.Unavailable) {
-				t.Fatal(err)
+				t.Fatalf("error %v, want one of the kind unavailable", err)
 			}
 		}
 		l.working.Go(func() { l.post(n) })

@@ -130,7 +130,7 @@ func TestCommitsAreDurable(t *testing.T) {
 	must(t, err)
 	want := "on 0 read committed " + name
 	if len(seen) != 2 || seen[0] != want || seen[1] != want {
-		t.Errorf("%q", seen)
+		t.Errorf("the settings of the connections are %q, want the same expected ones for both", seen)
 	}
 	must(t, l.Close())
 }

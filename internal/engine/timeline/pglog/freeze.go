@@ -59,15 +59,22 @@ const (
 	deadlock     = "40P01"
 )
 
-// LockTables calls do in a transaction during which nobody writes the log, and commits it durably. It fails if others hold
-// conflicting locks for more than 40 s: writers always, and readers, such as a backup, where do renames tables or drops triggers.
+// LockTables is Change during which nobody writes the log. Writers conflict always, and readers, such as a backup, where do renames tables or
+// drops triggers.
 func LockTables(ctx context.Context, pool *pgxpool.Pool, do func(tx pgx.Tx) error) error {
+	return Change(ctx, pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, lockTables); err != nil {
+			return err
+		}
+		return do(tx)
+	})
+}
+
+// Change calls do in a transaction and commits it durably. It fails if others hold conflicting locks for more than 40 s.
+func Change(ctx context.Context, pool *pgxpool.Pool, do func(tx pgx.Tx) error) error {
 	for tries := 1; ; tries++ {
 		err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '2s'; SET LOCAL synchronous_commit = on`); err != nil {
-				return err
-			}
-			if _, err := tx.Exec(ctx, lockTables); err != nil {
 				return err
 			}
 			return do(tx)

@@ -96,7 +96,7 @@ func (i *importer) add(r *timeline.Row) error {
 	case timeline.RowCheckpoint:
 		i.checkpoints[r.Partition], i.records[r.Partition] = r.Seq, max(i.records[r.Partition], r.Seq)
 	case timeline.RowRecord:
-		var ids, firsts, lasts []int64
+		ids, firsts, lasts := []int64{}, []int64{}, []int64{} // not NULL if all entries of a record have expired
 		for _, ref := range r.Record.Refs {
 			ids, firsts, lasts = append(ids, int64(ref.Key.ID)), append(firsts, int64(ref.From)), append(lasts, int64(ref.To))
 		}

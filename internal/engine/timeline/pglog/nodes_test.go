@@ -102,7 +102,7 @@ func TestTwoNodesAppendToTheSame(t *testing.T) {
 		must(t, err)
 		for i, r := range records {
 			if r.Seq != uint64(i+1) {
-				t.Fatalf("partition %d: record %d is at %d", p, r.Seq, i)
+				t.Fatalf("partition %d: record %d has the seq %d, want %d", p, i, r.Seq, i+1)
 			}
 			for _, ref := range r.Refs {
 				named += int(ref.To - ref.From + 1)
@@ -132,7 +132,7 @@ func TestBatchesDoNotDeadlock(t *testing.T) {
 					batch[i] = &timeline.AppendRequest{Key: conversation(1 + rand.Uint64N(40)), Payload: []byte("x"), Author: 1 + rand.Uint64N(3), NeedsFanout: rand.IntN(3) > 0,
 						Token: token(1+rand.Uint64N(3), 1+rand.Uint64N(300)), Done: func(a *timeline.AppendRequest) {
 							if a.Err != nil {
-								t.Errorf("%+v", a)
+								t.Errorf("an append failed: %+v", a)
 							}
 							inFlight.Done()
 						}}
@@ -146,7 +146,7 @@ func TestBatchesDoNotDeadlock(t *testing.T) {
 	}
 	wait.Wait()
 	if text := warned.String(); text != "" {
-		t.Error(text)
+		t.Errorf("the log has warnings: %s", text)
 	}
 }
 
@@ -194,7 +194,7 @@ func disturbed(t *testing.T, address string, disturb func()) {
 	for w := range acknowledged {
 		for i, a := range acknowledged[w] {
 			if a.Err != nil || a.Seq == 0 || a.Duplicate || texts[a.Key.ID][a.Seq-1] != fmt.Sprintf("%d/%d", w, i) {
-				t.Fatalf("%d/%d: %+v", w, i, a)
+				t.Fatalf("append %d of writer %d is answered with %+v, want its own new entry", i, w, a)
 			}
 		}
 	}
@@ -238,7 +238,7 @@ func TestPostgreSQLCrashes(t *testing.T) {
 		}
 	})
 	if crashes < 4 {
-		t.Errorf("PostgreSQL crashed %d times", crashes)
+		t.Errorf("PostgreSQL crashed %d times, want at least 4", crashes)
 	}
 }
 
@@ -274,10 +274,10 @@ func TestLostAnswersAreRecovered(t *testing.T) {
 		first := uint64(4 + 2*n)
 		a, b, again, stale := batch[0], batch[1], batch[2], batch[3]
 		if a.Err != nil || a.Duplicate || a.Seq != first || a.Counted != uint64(2*n+1) || b.Err != nil || b.Seq != first+1 || b.Counted != uint64(2*n+2) {
-			t.Errorf("%d: %+v, %+v", f, a, b)
+			t.Errorf("failure %d: the new appends are %+v, %+v, want them stored in order after the earlier ones", f, a, b)
 		}
 		if again.Err != nil || !again.Duplicate || again.Seq != 2 || string(again.StoredPayload) != "before1" || !errors.Is(stale.Err, timeline.ErrStale) {
-			t.Errorf("%d: %+v, %+v", f, again, stale)
+			t.Errorf("failure %d: the retry and the stale append are %+v, %+v, want a duplicate of seq 2 and ErrStale", f, again, stale)
 		}
 	}
 	must(t, l.Close())
@@ -314,13 +314,13 @@ func TestANodeStopsInTheMiddleOfSending(t *testing.T) {
 	eventually.True(t, "the connection is cut off", func() bool { return through.refused() > 0 })
 	for i := range uint64(20) {
 		if a := timelinetest.Append(other, &timeline.AppendRequest{Key: k, Payload: []byte("meanwhile")}); a.Err != nil || a.Seq != 2+i {
-			t.Fatalf("%+v", a)
+			t.Fatalf("an append of the other node is %+v, want it stored in order", a)
 		}
 	}
 	through.release()
 	<-done
 	if large.Err != nil || large.Seq != 22 || len(read(t, other, k)[21]) != 1<<20 {
-		t.Errorf("%d, %v", large.Seq, large.Err)
+		t.Errorf("the large append has seq %d, %v, want 22, with its whole payload", large.Seq, large.Err)
 	}
 	must(t, l.Close())
 	must(t, other.Close())
@@ -350,7 +350,7 @@ func TestRetriesDoNotDelayNewAppends(t *testing.T) {
 	for _, a := range batch[:2] {
 		<-retried
 		if a.Err != nil || !a.Duplicate || a.Seq != 1 || string(a.StoredPayload) != "before" {
-			t.Errorf("%+v", a)
+			t.Errorf("a retry is %+v, want a duplicate of seq 1 with its payload", a)
 		}
 	}
 	must(t, l.Close())
@@ -371,7 +371,7 @@ func TestANodeStopsInTheMiddleOfAPost(t *testing.T) {
 	must(t, other.Acquire(ctx, k.Partition(), 2))
 	through.release()
 	if err := <-posted; !errors.Is(err, timeline.ErrFenced) {
-		t.Error(err)
+		t.Errorf("error %v, want %v", err, timeline.ErrFenced)
 	}
 	must(t, l.Close())
 	must(t, other.Close())
@@ -388,11 +388,11 @@ func TestAFailedCommitIsNotAcknowledged(t *testing.T) {
 	for i, text := range []string{"good", "bad", "good"} {
 		a := timelinetest.Append(l, &timeline.AppendRequest{Key: conversation(1), Payload: []byte(text), Token: token(1, uint64(i+1))})
 		if (a.Err != nil) != (text == "bad") || a.Err == nil && a.Seq != uint64(len(read(t, l, conversation(1)))) {
-			t.Errorf("%s: %+v", text, a)
+			t.Errorf("the append of %s is %+v, want an error for bad only", text, a)
 		}
 	}
 	if texts := read(t, l, conversation(1)); len(texts) != 2 {
-		t.Errorf("%v", texts)
+		t.Errorf("the conversation has %v, want the two good entries", texts)
 	}
 	must(t, l.Close())
 }
@@ -413,7 +413,7 @@ func TestAnOldTermIsRefused(t *testing.T) {
 		return l.Post(ctx, posts)
 	}
 	if err := post(older, k); !errors.Is(err, timeline.ErrFenced) {
-		t.Errorf("without a term: %v", err)
+		t.Errorf("a post without a term returned %v, want ErrFenced", err)
 	}
 	must(t, older.Acquire(ctx, k.Partition(), 1))
 	must(t, older.Acquire(ctx, elsewhere.Partition(), 1))
@@ -476,11 +476,11 @@ func TestAppendsWithoutTheDatabase(t *testing.T) {
 	through.let(away)
 	for range 2 {
 		if a := timelinetest.Append(l, &timeline.AppendRequest{Key: k, Payload: []byte("lost"), Token: token(1, 1)}); !errs.Is(a.Err, errs.Unavailable) || errs.Of(a.Err).Retry == 0 || a.Seq != 0 { // a permanent error would be shown as a failure, although the message may be stored
-			t.Fatalf("%+v", a)
+			t.Fatalf("an append without the database is %+v, want it refused as unavailable, with a time to retry", a)
 		}
 	}
 	if through.refused() < 3 {
-		t.Errorf("the flush was attempted %d times", through.refused())
+		t.Errorf("the flush was attempted %d times, want at least 3", through.refused())
 	}
 	var wait sync.WaitGroup
 	wait.Add(4)
@@ -491,14 +491,14 @@ func TestAppendsWithoutTheDatabase(t *testing.T) {
 	l.Append(batch...) // more than may wait
 	wait.Wait()
 	if batch[0].Err != timeline.ErrBusy || batch[3].Err != timeline.ErrBusy {
-		t.Errorf("%v, %v", batch[0].Err, batch[3].Err)
+		t.Errorf("the appends beyond the bound returned %v, %v, want ErrBusy", batch[0].Err, batch[3].Err)
 	}
 	through.let(pass)
 	if a := timelinetest.Append(l, &timeline.AppendRequest{Key: k, Payload: []byte("back"), Token: token(1, 1)}); a.Err != nil || a.Seq != 1 || a.Duplicate {
-		t.Errorf("%+v", a)
+		t.Errorf("the append after the outage is %+v, want it stored as seq 1", a)
 	}
 	if texts := read(t, l, k); len(texts) != 1 || texts[0] != "back" {
-		t.Errorf("%q", texts)
+		t.Errorf("the conversation has %q, want only the append after the outage", texts)
 	}
 	must(t, l.Close())
 	through.awaitLateBatch()

@@ -36,7 +36,7 @@ func TestCorruptionIsReported(t *testing.T) {
 		ALTER TABLE log_entries RENAME TO page; CREATE VIEW log_entries AS SELECT * FROM page WHERE unreadable()`)
 	must(t, err)
 	if entries, err := l.Read(t.Context(), k, 0, 10); !errors.Is(err, timeline.ErrCorrupt) {
-		t.Errorf("%v, %v", entries, err)
+		t.Errorf("a read of a corrupt page returned %v, %v, want ErrCorrupt", entries, err)
 	}
 	must(t, l.Close())
 }

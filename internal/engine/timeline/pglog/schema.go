@@ -61,7 +61,9 @@ UPDATE log_terms SET term = 0 WHERE term = 1;
 `}
 
 // migrate runs the missing migrations, and returns the epoch and the one that was begun when data was lost. One node at a time does this.
-func migrate(ctx context.Context, c *pgx.Conn) (epoch, restored uint32, err error) {
+func migrate(ctx context.Context, c interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+}) (epoch, restored uint32, err error) {
 	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('rialto timelines ' || current_schema()));
 			CREATE TABLE IF NOT EXISTS log_meta (one BOOLEAN PRIMARY KEY DEFAULT true CHECK (one), version BIGINT NOT NULL, epoch BIGINT NOT NULL);

@@ -87,14 +87,14 @@ func TestWithoutTheStandbyNothingIsAcknowledged(t *testing.T) {
 	until(t, admin, cancel)
 	until(t, admin, waits)
 	if len(appended) > 0 {
-		t.Errorf("it was acknowledged: %+v", <-appended)
+		t.Errorf("the append was acknowledged without the standby: %+v", <-appended)
 	}
 	must(t, p.Standby().Resume())
 	if a := <-appended; a.Err != nil || a.Seq != 3 {
 		t.Errorf("a lost answer: %+v", a)
 	}
 	if texts := read(t, hasty, k); len(texts) != 3 {
-		t.Errorf("%q", texts)
+		t.Errorf("the conversation has %q, want 3 entries", texts)
 	}
 	must(t, hasty.Close())
 	must(t, patient.Close())
@@ -125,7 +125,7 @@ func TestUnreplicatedResultsAreNotReported(t *testing.T) {
 	must(t, p.Standby().Restart(ctx))
 	must(t, p.Promote(ctx))
 	if a := <-appended; a.Err != nil || a.Seq != 2 {
-		t.Errorf("%+v", a)
+		t.Errorf("the append that waited for the standby is %+v, want seq 2", a)
 	}
 	if texts := read(t, l, k); len(texts) != 2 {
 		t.Errorf("it was acknowledged, but the stored entries are %q", texts)
@@ -164,10 +164,10 @@ func TestRecoveredResultsSurviveALostPrimary(t *testing.T) {
 	must(t, p.Promote(ctx))
 	reading.Wait()
 	if a := <-appended; a.Err != nil || a.Seq != 2 || a.Counted != 1 {
-		t.Errorf("%+v", a)
+		t.Errorf("the append that waited for the standby is %+v, want seq 2, counted 1", a)
 	}
 	if texts := read(t, l, k); len(texts) != 2 {
-		t.Errorf("%q", texts)
+		t.Errorf("the conversation has %q, want 2 entries", texts)
 	}
 	must(t, l.Close())
 }
@@ -181,11 +181,11 @@ func TestConnectionsWaitingForTheStandbyAreBounded(t *testing.T) {
 	post := func(u uint64) error { return l.Post(ctx, []timeline.Post{{Key: inbox(u), Payload: []byte("x")}}) }
 	for err := post(1); err != nil; err = post(1) { // Take and Post; a slow machine needs some
 		if !errs.Is(err, errs.Unavailable) && !errors.Is(err, timeline.ErrFenced) {
-			t.Fatal(err)
+			t.Fatalf("error %v, want one of the kind unavailable, or %v", err, timeline.ErrFenced)
 		}
 		for p := range uint16(timeline.Partitions) {
 			if err := l.Acquire(ctx, p, 1); err != nil && !errs.Is(err, errs.Unavailable) {
-				t.Fatal(err)
+				t.Fatalf("error %v, want none or one of the kind unavailable", err)
 			}
 		}
 	}
@@ -211,13 +211,13 @@ func TestConnectionsWaitingForTheStandbyAreBounded(t *testing.T) {
 	must(t, p.Standby().Resume())
 	for err := post(20); err != nil; err = post(20) {
 		if !errs.Is(err, errs.Unavailable) {
-			t.Fatal(err)
+			t.Fatalf("error %v, want one of the kind unavailable", err)
 		}
 	}
 	for a := (&timeline.AppendRequest{Err: timeline.ErrBusy}); a.Err != nil; {
 		a = timelinetest.Append(l, &timeline.AppendRequest{Key: conversation(1), Payload: []byte("y"), Token: token(1, 1)})
 		if a.Err != nil && !errs.Is(a.Err, errs.Unavailable) {
-			t.Fatal(a.Err)
+			t.Fatalf("error %v, want none or one of the kind unavailable", a.Err)
 		}
 	}
 	must(t, l.Close())

@@ -1,6 +1,6 @@
-// Package idcheck looks for what ids must never do: come twice, or step back. It is for tests and for measuring.
+// Package idcheck detects ids that are generated twice, or are lower than an earlier one. It is for tests and measurements.
 //
-// Its memory is bounded: what is held is one round of ids, and the greatest of all before. It touches nothing, and a Checker is
+// Its memory is bounded: it holds one round of ids, and the greatest of all earlier ones. It does no I/O. A Checker is
 // used by one goroutine at a time.
 package idcheck
 

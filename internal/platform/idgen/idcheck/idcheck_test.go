@@ -92,6 +92,6 @@ func TestSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Add("c", "a"); err == nil || err.Error() != "a was issued twice" {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want that a was issued twice", err)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/base/loopback"
 )
 
 // Setting is the environment variable that lets tests with a collector run. scripts/test-long.sh collector sets it; the collector takes minutes to build.
@@ -58,11 +60,8 @@ func Collector(t testing.TB, to *Receiver) (endpoint string) {
 
 // free returns an address that is currently unused.
 func free() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
+	port, err := loopback.FreePort()
+	return fmt.Sprintf("127.0.0.1:%d", port), err
 }
 
 // start runs the collector, and returns when it answers. It ends with the test.

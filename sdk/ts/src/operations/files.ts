@@ -11,6 +11,7 @@ import { sessionOf, type Context } from "./context.js";
 /** Files: what is sent is kept on the device until the server has it. */
 export function files(client: Context) {
   const { chat, media } = client.services;
+  const at = { ...client.options, edges: client.edges };
   const send = async (conversation: string, parts: readonly FilePart[], caption: string): Promise<void> => sessionOf(client).uploads.add(conversation, parts, caption);
   return {
     /**
@@ -18,7 +19,7 @@ export function files(client: Context) {
      * where an earlier one was interrupted, by its signal, a failure, or the end of the page.
      */
     upload(file: Blob, name: string, progress?: Progress, signal?: AbortSignal, options: UploadOptions = {}): Promise<Upload> {
-      return uploadFile(media, client.options, file, name, { ...options, progress, signal, resumes: client.session()?.resumes });
+      return uploadFile(media, at, file, name, { ...options, progress, signal, resumes: client.session()?.resumes });
     },
 
     /** Sends a file, as a message of its own. Resolves once it is kept on the device. */
@@ -41,7 +42,7 @@ export function files(client: Context) {
      * kept on the device; a second call with the same clientMsgId schedules nothing more.
      */
     async scheduleFiles(conversation: string, clientMsgId: string, parts: readonly FilePart[], caption: string, sendMs: number, signal?: AbortSignal): Promise<ScheduledMessage> {
-      const kind = await uploadContent(parts, caption, (file, name) => uploadFile(media, client.options, file, name, { signal, resumes: client.session()?.resumes }));
+      const kind = await uploadContent(parts, caption, (file, name) => uploadFile(media, at, file, name, { signal, resumes: client.session()?.resumes }));
       return chat.scheduleMessage({ conversation, clientMsgId, content: { kind }, sendMs: BigInt(sendMs) });
     },
 

@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { useRialto, useSnapshot } from "./context.js";
+import { useOwner, useRialto } from "./context.js";
 import { useOnline } from "./hooks.js";
 
 /** How often something is read again where no hint comes. */
@@ -11,7 +11,7 @@ const afterHintMs = 300;
 export function useChanges(event: "notifications" | "decisions", read: () => void): void {
   const client = useRialto();
   const online = useOnline();
-  const me = useSnapshot((c) => c.me);
+  const owner = useOwner();
   useEffect(() => {
     if (!online) return;
     read();
@@ -31,5 +31,5 @@ export function useChanges(event: "notifications" | "decisions", read: () => voi
       clearInterval(timer);
       document.removeEventListener("visibilitychange", check);
     };
-  }, [client, event, online, me, read]);
+  }, [client, event, online, owner, read]);
 }

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import type { CommentList, CommentSorting, OutgoingComment } from "../comments.js";
 import type { Comment } from "../gen/rialto/comment/v1/comment_pb.js";
 import type { Post } from "../gen/rialto/feed/v1/feed_pb.js";
-import { useRialto, useSnapshot } from "./context.js";
+import { useOwner, useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
 
 export interface Comments {
@@ -23,16 +23,16 @@ export interface Comments {
 /** The top comments of a post, with what is done here. They are read again when somebody returns to the page. */
 export function useComments(post: string, sorting: CommentSorting): Comments {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
-  const list = useMemo(() => client.commentsOf(post, sorting), [client, post, sorting, me]);
+  const owner = useOwner();
+  const list = useMemo(() => client.commentsOf(post, sorting), [client, post, sorting, owner]);
   return useCommentList(list, post, "0", true);
 }
 
 /** The replies of a thread. They are read when they are wanted for the first time. */
 export function useReplies(top: Comment, wanted: boolean): Comments {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
-  const list = useMemo(() => client.repliesTo(top), [client, top.id, me]);
+  const owner = useOwner();
+  const list = useMemo(() => client.repliesTo(top), [client, top.id, owner]);
   return useCommentList(list, top.subject, top.id, wanted);
 }
 

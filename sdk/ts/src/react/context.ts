@@ -32,6 +32,11 @@ export function useSnapshot<T>(read: (client: Client) => T): T {
   return useSyncExternalStore(framesOf(client).subscribe, get, get);
 }
 
+/** Of whom lists are, and since which reset: when it is another text, what was read belongs to another user, or to data that the server has lost. */
+export function useOwner(): string {
+  return useSnapshot((c) => `${c.me}/${c.resets}`);
+}
+
 /** The provider's client. Renders again with every change of what it shows, at most once a frame; the other hooks render less often. */
 export function useClient(): Client {
   const client = useRialto();

@@ -5,7 +5,7 @@ import type { Post } from "../gen/rialto/feed/v1/feed_pb.js";
 import type { Relation } from "../model.js";
 import type { LessOf } from "../operations/ranking.js";
 import type { PostEntries, PostEntry } from "../postEntries.js";
-import { useRialto, useSnapshot } from "./context.js";
+import { useOwner, useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
 
 export interface Engagement<T extends Post | Comment> {
@@ -68,29 +68,29 @@ export interface ListedPosts {
 /** The posts that the user likes. One that is no longer liked stays until the list is read again. */
 export function useLikedPosts(): ListedPosts {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
-  return useEntries(useMemo(() => client.likedPosts(), [client, me]));
+  const owner = useOwner();
+  return useEntries(useMemo(() => client.likedPosts(), [client, owner]));
 }
 
 /** The user's favourites. One that was removed stays until the list is read again. */
 export function useFavourites(): ListedPosts {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
-  return useEntries(useMemo(() => client.favourites(), [client, me]));
+  const owner = useOwner();
+  return useEntries(useMemo(() => client.favourites(), [client, owner]));
 }
 
 /** The user's view history. */
 export function useViewedPosts(): ListedPosts {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
-  return useEntries(useMemo(() => client.viewedPosts(), [client, me]));
+  const owner = useOwner();
+  return useEntries(useMemo(() => client.viewedPosts(), [client, owner]));
 }
 
 /** The posts that are popular. */
 export function useHotPosts(window: "now" | "today" | "week"): ListedPosts {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
-  return useEntries(useMemo(() => client.hotPosts(window), [client, me, window]));
+  const owner = useOwner();
+  return useEntries(useMemo(() => client.hotPosts(window), [client, owner, window]));
 }
 
 export interface RankedPosts extends ListedPosts {
@@ -101,8 +101,8 @@ export interface RankedPosts extends ListedPosts {
 /** The posts that are ranked for the user. They are ranked again by refresh. */
 export function useForYou(): RankedPosts {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
-  const list = useMemo(() => client.forYou(), [client, me]);
+  const owner = useOwner();
+  const list = useMemo(() => client.forYou(), [client, owner]);
   const showLess = useCallback(
     async (of: LessOf) => {
       await client.showLess(of);

@@ -3,7 +3,7 @@ import { withEngagement } from "../engagements.js";
 import type { FeedProfile, Post } from "../gen/rialto/feed/v1/feed_pb.js";
 import type { Relation } from "../model.js";
 import { shownOf, withChanged, withoutReposted, type PostList } from "../posts.js";
-import { useRialto, useSnapshot } from "./context.js";
+import { useOwner, useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
 
 /** How often the newest posts are read while a list is shown, where nothing tells of them. */
@@ -33,16 +33,16 @@ export interface Posts {
 /** The home timeline, with new posts while it is shown. Whom one follows, mutes or blocks shows at once. */
 export function useHomeTimeline(): Posts {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
-  const list = useMemo(() => client.homeTimeline(), [client, me]);
+  const owner = useOwner();
+  const list = useMemo(() => client.homeTimeline(), [client, owner]);
   return usePostList(list, useSnapshot((c) => [...c.relations().values()].map(visibility).join(""))); // a text: the map itself changes in place
 }
 
 /** The posts of a user, with new ones while they are shown. */
 export function usePosts(user: string): Posts {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
-  const list = useMemo(() => client.postsOf(user), [client, user, me]);
+  const owner = useOwner();
+  const list = useMemo(() => client.postsOf(user), [client, user, owner]);
   return usePostList(list, useSnapshot((c) => visibility(c.relations().get(user))), user);
 }
 

@@ -4,7 +4,7 @@ import type { HelpDesk, Ticket } from "../gen/rialto/chat/v1/helpdesk_pb.js";
 import { TicketStatus } from "../gen/rialto/chat/v1/message_pb.js";
 import { unread } from "../model.js";
 import type { TicketFilter, TicketList } from "../tickets.js";
-import { useRialto, useSnapshot } from "./context.js";
+import { useOwner, useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
 
 /** The help desks, read again when the component is shown. */
@@ -43,9 +43,9 @@ export interface Tickets {
 export function useTickets(filter?: TicketFilter): Tickets {
   const client = useRialto();
   const online = useOnline();
-  const me = useSnapshot((c) => c.me);
+  const owner = useOwner();
   const key = filter && JSON.stringify(filter);
-  const { list, watch } = useMemo(() => client.helpDesks.tickets(key === undefined ? undefined : (JSON.parse(key) as TicketFilter)), [client, me, key]);
+  const { list, watch } = useMemo(() => client.helpDesks.tickets(key === undefined ? undefined : (JSON.parse(key) as TicketFilter)), [client, owner, key]);
   const [error, setError] = useState<unknown>();
   useEffect(() => watch(), [watch]);
   useEffect(() => {
@@ -73,13 +73,13 @@ export interface AgentWork {
 export function useAgentWork(): readonly AgentWork[] {
   const client = useRialto();
   const online = useOnline();
-  const me = useSnapshot((c) => c.me);
+  const owner = useOwner();
   const desks = useHelpDesks().filter((d) => d.isAgent).map((d) => d.id).join();
   const watched = useMemo(() => (desks ? desks.split(",") : []).map((desk) => {
     const queue = client.helpDesks.tickets({ desk, status: TicketStatus.WAITING });
     const own = client.helpDesks.tickets({ desk, status: TicketStatus.ACTIVE, mine: true });
     return { desk, queue: queue.list, own: own.list, watch: [queue.watch, own.watch] };
-  }), [client, me, desks]);
+  }), [client, owner, desks]);
   useEffect(() => {
     const stops = watched.flatMap((w) => w.watch.map((watch) => watch()));
     return () => stops.forEach((stop) => stop());

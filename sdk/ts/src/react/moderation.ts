@@ -1,7 +1,7 @@
 import { useCallback, useState } from "react";
 import type { DecisionNotice } from "../gen/rialto/moderation/v1/moderation_pb.js";
 import { useChanges } from "./changes.js";
-import { useRialto, useSnapshot } from "./context.js";
+import { useOwner, useRialto } from "./context.js";
 
 export interface Warnings {
   /** Those that the user has not acknowledged, the newest first. */
@@ -15,18 +15,18 @@ const none: readonly DecisionNotice[] = [];
 /** The warnings of moderators that the user has to acknowledge, with new ones as they come. */
 export function useWarnings(): Warnings {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
-  const [read, setRead] = useState({ me, list: none });
+  const owner = useOwner();
+  const [read, setRead] = useState({ owner, list: none });
   const readAgain = useCallback(() => {
-    client.warnings().then((list) => setRead({ me, list }), () => {}); // the next one finds them
-  }, [client, me]);
+    client.warnings().then((list) => setRead({ owner, list }), () => {}); // the next one finds them
+  }, [client, owner]);
   useChanges("decisions", readAgain);
   const acknowledge = useCallback(
     async (decision: string) => {
       await client.acknowledgeWarning(decision);
-      setRead((was) => ({ me: was.me, list: was.list.filter((w) => w.id !== decision) }));
+      setRead((was) => ({ owner: was.owner, list: was.list.filter((w) => w.id !== decision) }));
     },
     [client],
   );
-  return { warnings: read.me === me ? read.list : none, acknowledge };
+  return { warnings: read.owner === owner ? read.list : none, acknowledge };
 }

@@ -1,19 +1,19 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { Notification, NotificationKind } from "../gen/rialto/notification/v1/notification_pb.js";
 import { useChanges } from "./changes.js";
-import { useRialto, useSnapshot } from "./context.js";
+import { useOwner, useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
 
 /** How many notifications are unread, at most 100: 100 stands for more. */
 export function useUnreadNotifications(): number {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
-  const [read, setRead] = useState({ me, count: 0 });
+  const owner = useOwner();
+  const [read, setRead] = useState({ owner, count: 0 });
   const readAgain = useCallback(() => {
-    client.unreadNotifications().then((count) => setRead({ me, count }), () => {}); // the next one finds it
-  }, [client, me]);
+    client.unreadNotifications().then((count) => setRead({ owner, count }), () => {}); // the next one finds it
+  }, [client, owner]);
   useChanges("notifications", readAgain);
-  return read.me === me ? read.count : 0;
+  return read.owner === owner ? read.count : 0;
 }
 
 export interface Notifications {
@@ -32,8 +32,8 @@ export interface Notifications {
 /** The notifications, with new ones while they are shown. */
 export function useNotificationList(): Notifications {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
-  const list = useMemo(() => client.notificationList(), [client, me]);
+  const owner = useOwner();
+  const list = useMemo(() => client.notificationList(), [client, owner]);
   const [failed, setFailed] = useState<{ list: typeof list; error: unknown }>();
   const run = useCallback((work: Promise<void>) => work.then(() => setFailed(undefined), (error: unknown) => setFailed({ list, error })), [list]);
   useChanges("notifications", useCallback(() => void run(list.refresh()), [list, run]));
@@ -79,7 +79,7 @@ function useChangeable<T>(of: string, read: () => Promise<T>, write: (value: T) 
 /** The kinds that do not notify the user. */
 export function useNotificationKindsOff(): Changeable<readonly NotificationKind[]> {
   const client = useRialto();
-  return useChangeable(useSnapshot((c) => c.me), () => client.notificationKindsOff(), (off) => client.setNotificationKindsOff(off));
+  return useChangeable(useOwner(), () => client.notificationKindsOff(), (off) => client.setNotificationKindsOff(off));
 }
 
 /** Whether new posts of an author notify the user. */

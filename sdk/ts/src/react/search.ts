@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef } from "react";
 import type { HitKind } from "../gen/rialto/search/v1/search_pb.js";
 import type { SearchQuery, SearchState } from "../search.js";
-import { useRialto, useSnapshot } from "./context.js";
+import { useOwner, useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
 
 /** How long after the last key a query is sent. */
@@ -19,9 +19,9 @@ export interface Search extends SearchState {
 /** Searches for what is being typed, a moment after the last key, while the client is online. Without a query it shows nothing. */
 export function useSearch(query: SearchQuery | undefined): Search {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
+  const owner = useOwner();
   const online = useOnline();
-  const live = useMemo(() => client.liveSearch(), [client, me]);
+  const live = useMemo(() => client.liveSearch(), [client, owner]);
   const key = query && JSON.stringify(query);
   const wanted = useRef(query);
   wanted.current = query;

@@ -2,14 +2,14 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import type { Video, WatchedVideo } from "../gen/rialto/video/v1/video_pb.js";
 import type { PageList } from "../pagedList.js";
 import type { VideoView } from "../videos.js";
-import { useRialto, useSnapshot } from "./context.js";
+import { useOwner, useRialto, useSnapshot } from "./context.js";
 import { useOnline } from "./hooks.js";
 
 /** A video of one's own, or one that a post shows, with its processing live, and addresses that work. "0" is none. */
 export function useVideo(video: string, post = "0"): VideoView {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
-  useEffect(() => (video === "0" ? undefined : client.watchVideo(video, post)), [client, me, video, post]);
+  const owner = useOwner();
+  useEffect(() => (video === "0" ? undefined : client.watchVideo(video, post)), [client, owner, video, post]);
   return useSnapshot((c) => c.video(video, post));
 }
 
@@ -27,8 +27,8 @@ export interface OwnVideos {
 /** The user's videos, the newest first, with those that are made and deleted here. */
 export function useOwnVideos(): OwnVideos {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
-  const { items: videos, ...rest } = useList(useMemo(() => client.ownVideos(), [client, me]));
+  const owner = useOwner();
+  const { items: videos, ...rest } = useList(useMemo(() => client.ownVideos(), [client, owner]));
   return { videos, ...rest };
 }
 
@@ -39,8 +39,8 @@ export interface WatchedVideosList extends Omit<OwnVideos, "videos"> {
 /** The videos that the user has watched on any device, the last one first. */
 export function useWatchedVideos(): WatchedVideosList {
   const client = useRialto();
-  const me = useSnapshot((c) => c.me);
-  const { items: watched, ...rest } = useList(useMemo(() => client.watchedVideos(), [client, me]));
+  const owner = useOwner();
+  const { items: watched, ...rest } = useList(useMemo(() => client.watchedVideos(), [client, owner]));
   return { watched, ...rest };
 }
 

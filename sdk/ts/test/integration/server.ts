@@ -1,5 +1,5 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ export class Server {
   }
 
   async run(): Promise<void> {
-    const p = spawn(this.binary, ["serve", "--data", this.dir, "--listen", `127.0.0.1:${this.port}`, "--set", "log.level=warn", "--set", "account.who_may_add=everyone", ...this.settings.flatMap((s) => ["--set", s])], { stdio: ["ignore", "pipe", "inherit"] });
+    const p = spawn(this.binary, ["serve", "--data", this.dir, "--listen", `127.0.0.1:${this.port}`, "--set", "log.level=warn", "--set", "account.who_may_add=everyone", "--set", `backup.directory=${this.dir}-backups`, ...this.settings.flatMap((s) => ["--set", s])], { stdio: ["ignore", "pipe", "inherit"] });
     this.process = p;
     await new Promise<void>((resolve, reject) => {
       p.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
@@ -45,9 +45,26 @@ export class Server {
     return gone;
   }
 
+  /** Has the server, which runs, make a backup in a folder beside its directory. */
+  backUp(): void {
+    const key = this.command("admin", "key", "create", "--data", this.dir, "--name", "operator", "--role", "operator").trim();
+    this.command("backup", "--url", `http://127.0.0.1:${this.port + 1}`, "--key", key, "--reason", "a test");
+  }
+
+  /** Replaces the directory of a server that was killed by its newest backup. */
+  restore(): void {
+    this.command("restore", "--from", `${this.dir}-backups`, "--data", `${this.dir}-restored`);
+    rmSync(this.dir, { recursive: true, force: true });
+    renameSync(`${this.dir}-restored`, this.dir);
+  }
+
+  private command(...args: string[]): string {
+    return execFileSync(this.binary, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+  }
+
   async stop(): Promise<void> {
     await this.kill();
-    rmSync(this.dir, { recursive: true, force: true });
+    for (const dir of [this.dir, `${this.dir}-backups`]) rmSync(dir, { recursive: true, force: true });
   }
 }
 

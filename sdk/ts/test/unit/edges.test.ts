@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { Edges } from "../../src/edges.js";
 import { RialtoError } from "../../src/errors.js";
+import { putThroughEdges } from "../../src/putFile.js";
 import { readFile } from "../../src/readFile.js";
 
 /** A deployment with these edges; undefined: it does not answer. */
@@ -129,7 +130,10 @@ function network(servers: Record<string, string | number>) {
   return { asked, fetchFn };
 }
 
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
 
 test("a file is read from edges that work, and in the end from the server: those that hang have ten seconds", async () => {
   vi.useFakeTimers();
@@ -164,4 +168,105 @@ test("a refusal is the origin's, so no other edge is asked; a reading can be end
   await expect(reading).rejects.toMatchObject({ code: "canceled" });
   expect(hanging.asked).toEqual(["a"]);
   await expect(readFile(d.edges, network({}).fetchFn, "https://own/v1/media/7")).rejects.toMatchObject({ code: "unavailable" });
+});
+
+/** Puts three bytes, and returns where they were put, and what came of that. */
+async function put(d: ReturnType<typeof deployment>, url: string, does: (origin: string) => Response | undefined): Promise<{ at: string[]; outcome: string }> {
+  const at: string[] = [];
+  const fetchFn = (async (to: string) => {
+    at.push(to);
+    const answer = does(new URL(to).origin);
+    if (!answer) throw new TypeError("no connection");
+    return answer;
+  }) as typeof fetch;
+  const outcome = await putThroughEdges({ url: "https://own", fetch: fetchFn, edges: d.edges }, url, new Blob(["abc"])).then(() => "stored", (err: RialtoError) => err.reason || err.code);
+  return { at, outcome };
+}
+
+test("parts go through the best edge, through the next one where that does not connect or fails, and in the end to where the server said; a refusal ends it", async () => {
+  const d = deployment();
+  d.list = ["https://a", "https://b"];
+  const part = "/v1/media/7/parts/2?size=3&exp=1&sig=a";
+  const ok = () => new Response();
+  expect(await put(d, part, ok)).toEqual({ at: [`https://a${part}`], outcome: "stored" });
+  expect(await put(d, part, (origin) => (origin === "https://a" ? undefined : ok()))).toEqual({ at: [`https://a${part}`, `https://b${part}`], outcome: "stored" });
+  expect(await put(d, part, (origin) => (origin === "https://b" ? new Response(`{"code":"unavailable","reason":"busy"}`, { status: 503 }) : ok()))).toEqual({ at: [`https://b${part}`, `https://own${part}`], outcome: "stored" });
+  d.nowMs = 60_000;
+  expect(await put(d, part, () => new Response(`{"code":"already_exists","reason":"part_differs"}`, { status: 409 }))).toEqual({ at: [`https://a${part}`], outcome: "part_differs" });
+  expect(await put(d, part, () => undefined)).toEqual({ at: [`https://a${part}`, `https://b${part}`, `https://own${part}`], outcome: "offline" });
+});
+
+test("an edge that fails to take parts is still read from, and one that is busy is asked again for the next part", async () => {
+  const d = deployment();
+  d.list = ["https://a", "https://b"];
+  const part = "/v1/media/7/parts/2?size=3&exp=1&sig=a";
+  const answers = (reason: string) => (origin: string) => (origin === "https://a" ? new Response(`{"code":"unavailable","reason":"${reason}"}`, { status: 503 }) : new Response());
+  const both = { at: [`https://a${part}`, `https://b${part}`], outcome: "stored" };
+  expect(await put(d, part, answers("busy"))).toEqual(both);
+  expect(await put(d, part, answers("busy"))).toEqual(both);
+  expect(await put(d, part, answers("storage"))).toEqual(both);
+  expect(await put(d, part, answers("storage"))).toEqual({ at: [`https://b${part}`], outcome: "stored" });
+  expect(d.edges.place(file)).toBe(`https://a${file}`);
+  expect(d.edges.replace(`https://b${file}`)).toBe(`https://a${file}`);
+  expect(await put(d, part, () => new Response())).toEqual({ at: [`https://b${part}`], outcome: "stored" });
+});
+
+/** An XMLHttpRequest to an edge that takes some bytes, and then nothing; elsewhere it succeeds. */
+class SilentRequest {
+  static sent: string[] = [];
+  static taken = 2;
+  upload: { onprogress?: (e: { loaded: number }) => void } = {};
+  status = 200;
+  responseText = "";
+  onload?: () => void;
+  onabort?: () => void;
+  private url = "";
+  open(_method: string, url: string): void {
+    this.url = url;
+  }
+  setRequestHeader(): void {}
+  abort(): void {
+    this.onabort?.();
+  }
+  send(): void {
+    SilentRequest.sent.push(new URL(this.url).origin);
+    this.upload.onprogress?.({ loaded: SilentRequest.taken });
+    if (!this.url.startsWith("https://a/")) this.onload?.();
+  }
+}
+
+test("an edge that takes no more bytes is left, and who gives up leaves none", async () => {
+  vi.useFakeTimers();
+  vi.stubGlobal("XMLHttpRequest", SilentRequest);
+  SilentRequest.sent = [];
+  SilentRequest.taken = 2;
+  const d = deployment();
+  d.list = ["https://a"];
+  const to = { url: "https://own", fetch, edges: d.edges };
+  const stop = new AbortController();
+  const given = putThroughEdges(to, file, new Blob(["abc"]), undefined, stop.signal);
+  await vi.advanceTimersByTimeAsync(1_000);
+  stop.abort();
+  await expect(given).rejects.toMatchObject({ reason: "cancelled" });
+  const sent = putThroughEdges(to, file, new Blob(["abc"]));
+  await vi.advanceTimersByTimeAsync(29_000);
+  expect(SilentRequest.sent).toEqual(["https://a", "https://a"]);
+  await vi.advanceTimersByTimeAsync(2_000);
+  await sent;
+  expect(SilentRequest.sent).toEqual(["https://a", "https://a", "https://own"]);
+});
+
+test("an edge that has all bytes has two minutes and a half for its answer", async () => {
+  vi.useFakeTimers();
+  vi.stubGlobal("XMLHttpRequest", SilentRequest);
+  SilentRequest.sent = [];
+  SilentRequest.taken = 3;
+  const d = deployment();
+  d.list = ["https://a"];
+  const sent = putThroughEdges({ url: "https://own", fetch, edges: d.edges }, file, new Blob(["abc"]));
+  await vi.advanceTimersByTimeAsync(149_000);
+  expect(SilentRequest.sent).toEqual(["https://a"]);
+  await vi.advanceTimersByTimeAsync(2_000);
+  await sent;
+  expect(SilentRequest.sent).toEqual(["https://a", "https://own"]);
 });

@@ -47,6 +47,8 @@ export class FakeServer {
   heartbeatMs = 25_000;
   mapUrl = "";
   epoch = 1;
+  /** What ids of messages begin with. */
+  ids = "ID";
   /** Positions below this are no longer whole. */
   trimmed = 0;
   refreshes = 0;
@@ -147,7 +149,7 @@ export class FakeServer {
   store(conversation: string, content: Pick<Content, "kind">, sender: string, device = "0", clientSeq = 0): Message {
     const log = this.logs.get(conversation)!;
     const n = BigInt(log.length + 1);
-    const m = create(MessageSchema, { conversation, seq: n, id: `ID-${conversation}-${n}`, sender, device, clientSeq: BigInt(clientSeq), timeMs: 1_000n + n, counted: n, content });
+    const m = create(MessageSchema, { conversation, seq: n, id: `${this.ids}-${conversation}-${n}`, sender, device, clientSeq: BigInt(clientSeq), timeMs: 1_000n + n, counted: n, content });
     log.push(m);
     return m;
   }

@@ -20,6 +20,7 @@ const none: readonly never[] = [];
 
 /** A client that shows what a test sets. */
 export class FakeClient {
+  resets = 0;
   readonly opened: string[] = [];
   readonly sent: string[] = [];
   readonly typed: string[] = [];

@@ -149,6 +149,21 @@ test("when new posts are told of, they are read once, by the lists that have the
   expect([shown()[0].fresh, shown()[1].fresh]).toEqual([1, 0]);
 });
 
+test("open lists show what the server has after it was restored from a backup", async () => {
+  const shown = await render(() => [useHomeTimeline(), usePosts("9")] as const);
+  await act(() => client.set({ connection: "online" }));
+  await act(() => client.follow("9"));
+  client.posts = [post("20", "9", "edited"), post("10", "9")];
+  await act(() => client.set({ connection: "offline" }));
+  await act(() => client.set({ connection: "online" }));
+  await act(() => client.frame());
+  client.posts = [post("20", "9", "as it was")];
+  client.resets++;
+  await act(() => client.set({}));
+  await act(() => client.frame());
+  for (const list of shown()) expect([list.posts.map((p) => p.content?.text), list.gone.size, list.fresh]).toEqual([["as it was"], 0, 0]);
+});
+
 test("a post and a profile are current with what is done here", async () => {
   const shown = await render(() => [usePost("30"), useFeedProfile("8")] as const);
   await act(() => client.set({ connection: "online" }));

@@ -7,6 +7,8 @@ import { SpeedMeter } from "../../src/speed.js";
 import { memoryStorage } from "../../src/storage.js";
 import type { Media } from "../../src/putFile.js";
 
+const noEdges = { ready: async () => {}, place: (url: string) => new URL(url, "http://server").href, replace: () => undefined, other: () => undefined };
+
 /** A server with parts of 10 bytes, which keeps what was put. */
 class FakeServer {
   readonly stored = new Map<string, Map<number, string>>();
@@ -58,7 +60,7 @@ class FakeServer {
   }
 
   async upload(file: Blob, resumes: Resumes, options: UploadOptions = {}): Promise<string> {
-    const up = await uploadParts(this.media, { url: "http://server", fetch: this.fetch }, file, "a", { resumes, ...options });
+    const up = await uploadParts(this.media, { url: "http://server", fetch: this.fetch, edges: noEdges }, file, "a", { resumes, ...options });
     return (up as unknown as { text: string }).text;
   }
 }
@@ -108,7 +110,7 @@ test("another file that looks the same begins again", async () => {
   server.stored.get("1")!.set(4, "something!");
   const put = server.fetch;
   const races = { ...server.media, getMultipartUpload: async () => state } as Media; // another page stores a part meanwhile
-  const up = await uploadParts(races, { url: "http://server", fetch: put }, file(), "a", { resumes });
+  const up = await uploadParts(races, { url: "http://server", fetch: put, edges: noEdges }, file(), "a", { resumes });
   expect((up as unknown as { text: string }).text).toBe(text);
   expect(server.created).toBe(2);
 });

@@ -115,6 +115,16 @@ test("all that the list has shown is marked as read, also by another device", as
   expect(shown().notifications.map((n) => n.read)).toEqual([false, true, true]);
 });
 
+test("the count and the list are read again when the server was restored from a backup", async () => {
+  const shown = await render(() => [useUnreadNotifications(), useNotificationList().notifications.length]);
+  expect(shown()).toEqual([2, 2]);
+  client.last = 1;
+  client.resets++;
+  await act(() => client.set({}));
+  await act(() => client.frame());
+  expect(shown()).toEqual([1, 1]);
+});
+
 test("a switch shows at once what is chosen, and goes back where the server refuses", async () => {
   const shown = await render(() => useNotificationKindsOff());
   expect(shown().value).toEqual([]);

@@ -208,3 +208,53 @@ test("what the server lacks goes again at once, and what it held behind that fol
   expect(named.slice(6)).toEqual([0n, 0n]);
   o.closed();
 });
+
+const answer = (value: string, seq: bigint) => create(ContentSchema, { kind: { case: "text", value }, replyTo: { seq } });
+const repliesTo = (o: Outbox) => o.all().map((i) => [i.clientSeq, Number(i.content.replyTo?.seq ?? 0n)]);
+const noneIsSame = () => false;
+
+test("after a reset, an answer that the server may have stays as it is; others lose the lost message that they name", async () => {
+  const o = outbox();
+  for (const value of ["a", "b", "c"]) await o.enqueue("7", answer(value, 5n));
+  await o.dropLost(noneIsSame); // no server has told yet what it has
+  expect(repliesTo(o)).toEqual([[1, 5], [2, 5], [3, 5]]);
+  connected = true;
+  o.opened(1);
+  await o.enqueue("8", text("d")); // it goes at once, before the answers with lower numbers
+  await o.dropLost(noneIsSame);
+  expect(repliesTo(o)).toEqual([[1, 5], [2, 0], [3, 0], [4, 0]]);
+  o.closed();
+});
+
+test("a reset while a connection is open leaves answers that were sent on it as they are, also after its end, until the server says what it has", async () => {
+  connected = true;
+  const o = outbox();
+  o.opened(0);
+  o.synced();
+  await o.enqueue("7", answer("a", 5n));
+  expect(sent).toEqual([1n]);
+  await o.dropLost(noneIsSame);
+  o.closed();
+  connected = false;
+  await o.enqueue("7", answer("b", 5n));
+  o.sending(o.find(2)!); // by a call
+  await o.enqueue("7", answer("c", 5n));
+  await o.dropLost(noneIsSame);
+  expect(repliesTo(o)).toEqual([[1, 5], [2, 5], [3, 0]]);
+  o.opened(1);
+  await o.dropLost(noneIsSame);
+  expect(repliesTo(o)).toEqual([[1, 5], [2, 0], [3, 0]]);
+  o.closed();
+});
+
+test("a message whose receipt comes while a reset is handled does not come back", async () => {
+  const o = outbox();
+  o.opened(0);
+  for (const value of ["a", "b"]) await o.enqueue("7", answer(value, 5n));
+  const dropped = o.dropLost(noneIsSame);
+  await o.receipt(receipt(2));
+  await dropped;
+  expect(repliesTo(o)).toEqual([[1, 0]]);
+  expect((await store.list<OutgoingMessage>("outbox")).map((i) => i.clientSeq)).toEqual([1]);
+  o.closed();
+});

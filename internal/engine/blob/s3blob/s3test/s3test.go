@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -23,6 +22,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/rialto-im/rialto/internal/base/loopback"
 )
 
 const (
@@ -108,11 +109,8 @@ func (s *Server) notes() string { return filepath.Join(s.dir, "notes") }
 
 // free returns an endpoint that is currently unused.
 func free() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return "http://" + l.Addr().String(), l.Close()
+	port, err := loopback.FreePort()
+	return fmt.Sprintf("http://127.0.0.1:%d", port), err
 }
 
 // Restart starts a killed server, and returns when it answers.

@@ -1853,6 +1853,12 @@ type FeedAuthor struct {
 	Pulled bool `protobuf:"varint,2,opt,name=pulled,proto3" json:"pulled,omitempty"`
 	// PushedPending is how many posts are not in the timelines of all followers yet. Readers get them from the author meanwhile.
 	PushedPending uint32 `protobuf:"varint,3,opt,name=pushed_pending,json=pushedPending,proto3" json:"pushed_pending,omitempty"`
+	// Following is how many users the author follows.
+	Following uint32 `protobuf:"varint,4,opt,name=following,proto3" json:"following,omitempty"`
+	// Pulls: the author follows so many that nothing is written for the author's home timeline, which is read from those users.
+	Pulls bool `protobuf:"varint,5,opt,name=pulls,proto3" json:"pulls,omitempty"`
+	// DailyEntries is the number of followers times that of the author's posts within a day, when the author published last. An author with many is pulled.
+	DailyEntries  uint64 `protobuf:"varint,6,opt,name=daily_entries,json=dailyEntries,proto3" json:"daily_entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1904,6 +1910,27 @@ func (x *FeedAuthor) GetPulled() bool {
 func (x *FeedAuthor) GetPushedPending() uint32 {
 	if x != nil {
 		return x.PushedPending
+	}
+	return 0
+}
+
+func (x *FeedAuthor) GetFollowing() uint32 {
+	if x != nil {
+		return x.Following
+	}
+	return 0
+}
+
+func (x *FeedAuthor) GetPulls() bool {
+	if x != nil {
+		return x.Pulls
+	}
+	return false
+}
+
+func (x *FeedAuthor) GetDailyEntries() uint64 {
+	if x != nil {
+		return x.DailyEntries
 	}
 	return 0
 }
@@ -2030,12 +2057,15 @@ const file_rialto_feed_v1_feed_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x17\n" +
 	"\atime_ms\x18\x05 \x01(\x03R\x06timeMs\".\n" +
 	"\x14GetFeedAuthorRequest\x12\x16\n" +
-	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\"i\n" +
+	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\"\xc6\x01\n" +
 	"\n" +
 	"FeedAuthor\x12\x1c\n" +
 	"\tfollowers\x18\x01 \x01(\rR\tfollowers\x12\x16\n" +
 	"\x06pulled\x18\x02 \x01(\bR\x06pulled\x12%\n" +
-	"\x0epushed_pending\x18\x03 \x01(\rR\rpushedPending*{\n" +
+	"\x0epushed_pending\x18\x03 \x01(\rR\rpushedPending\x12\x1c\n" +
+	"\tfollowing\x18\x04 \x01(\rR\tfollowing\x12\x14\n" +
+	"\x05pulls\x18\x05 \x01(\bR\x05pulls\x12'\n" +
+	"\rdaily_entries\x18\x06 \x01(\x04B\x020\x01R\fdailyEntries*{\n" +
 	"\bAudience\x12\x18\n" +
 	"\x14AUDIENCE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11AUDIENCE_EVERYONE\x10\x01\x12\x14\n" +

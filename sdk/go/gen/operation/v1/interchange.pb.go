@@ -1006,9 +1006,11 @@ type ImportedEntry struct {
 	// Seq of the entry, 0 if it was refused.
 	Seq uint64 `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
 	// Duplicate: it was stored before.
-	Duplicate     bool   `protobuf:"varint,2,opt,name=duplicate,proto3" json:"duplicate,omitempty"`
-	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	Message       string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	Duplicate bool   `protobuf:"varint,2,opt,name=duplicate,proto3" json:"duplicate,omitempty"`
+	Reason    string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	Message   string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	// LostReply: the message that this one replies to is not there, so that it is stored as one that replies to nothing.
+	LostReply     bool `protobuf:"varint,5,opt,name=lost_reply,json=lostReply,proto3" json:"lost_reply,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1069,6 +1071,13 @@ func (x *ImportedEntry) GetMessage() string {
 		return x.Message
 	}
 	return ""
+}
+
+func (x *ImportedEntry) GetLostReply() bool {
+	if x != nil {
+		return x.LostReply
+	}
+	return false
 }
 
 type ListImportsRequest struct {
@@ -2195,12 +2204,14 @@ const file_rialto_operation_v1_interchange_proto_rawDesc = "" +
 	"\fconversation\x18\x01 \x01(\x04B\x020\x01R\fconversation\x12:\n" +
 	"\aentries\x18\x02 \x03(\v2 .rialto.operation.v1.ImportEntryR\aentries\"U\n" +
 	"\x15ImportEntriesResponse\x12<\n" +
-	"\aresults\x18\x01 \x03(\v2\".rialto.operation.v1.ImportedEntryR\aresults\"q\n" +
+	"\aresults\x18\x01 \x03(\v2\".rialto.operation.v1.ImportedEntryR\aresults\"\x90\x01\n" +
 	"\rImportedEntry\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x1c\n" +
 	"\tduplicate\x18\x02 \x01(\bR\tduplicate\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x04 \x01(\tR\amessage\"D\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\x12\x1d\n" +
+	"\n" +
+	"lost_reply\x18\x05 \x01(\bR\tlostReply\"D\n" +
 	"\x12ListImportsRequest\x12\x18\n" +
 	"\x05after\x18\x01 \x01(\x04B\x020\x01R\x05after\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\rR\x05limit\"?\n" +

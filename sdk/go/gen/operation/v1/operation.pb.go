@@ -2158,14 +2158,20 @@ type StoreDifference struct {
 	Comparison string                 `protobuf:"bytes,1,opt,name=comparison,proto3" json:"comparison,omitempty"`
 	// Subject such as upload 42.
 	Subject string `protobuf:"bytes,2,opt,name=subject,proto3" json:"subject,omitempty"`
-	// What differs.
+	// What differs, in English.
 	What string `protobuf:"bytes,3,opt,name=what,proto3" json:"what,omitempty"`
 	// FoundMs is when it was found first, in milliseconds since 1970.
 	FoundMs int64 `protobuf:"varint,4,opt,name=found_ms,json=foundMs,proto3" json:"found_ms,omitempty"`
 	// Repairing: a repair was asked for. It is a background job of the kind reconciliation_repair.
 	Repairing bool `protobuf:"varint,5,opt,name=repairing,proto3" json:"repairing,omitempty"`
 	// Corrected: the stores agree since it was found. RepairDifference compares once more, and removes it from the list.
-	Corrected     bool `protobuf:"varint,6,opt,name=corrected,proto3" json:"corrected,omitempty"`
+	Corrected bool `protobuf:"varint,6,opt,name=corrected,proto3" json:"corrected,omitempty"`
+	// Reason says what differs, for programs, such as file_missing.
+	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Values are what the text of the reason names, such as file.
+	Values map[string]string `protobuf:"bytes,8,rep,name=values,proto3" json:"values,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Unrepairable: a repair was tried, and neither store has what the other should have.
+	Unrepairable  bool `protobuf:"varint,9,opt,name=unrepairable,proto3" json:"unrepairable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2238,6 +2244,27 @@ func (x *StoreDifference) GetRepairing() bool {
 func (x *StoreDifference) GetCorrected() bool {
 	if x != nil {
 		return x.Corrected
+	}
+	return false
+}
+
+func (x *StoreDifference) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *StoreDifference) GetValues() map[string]string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+func (x *StoreDifference) GetUnrepairable() bool {
+	if x != nil {
+		return x.Unrepairable
 	}
 	return false
 }
@@ -2787,7 +2814,7 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\x05limit\x18\x03 \x01(\rR\x05limit\"u\n" +
 	"\x17ListDifferencesResponse\x12F\n" +
 	"\vdifferences\x18\x01 \x03(\v2$.rialto.operation.v1.StoreDifferenceR\vdifferences\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more\"\xb6\x01\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"\xf7\x02\n" +
 	"\x0fStoreDifference\x12\x1e\n" +
 	"\n" +
 	"comparison\x18\x01 \x01(\tR\n" +
@@ -2796,7 +2823,13 @@ const file_rialto_operation_v1_operation_proto_rawDesc = "" +
 	"\x04what\x18\x03 \x01(\tR\x04what\x12\x19\n" +
 	"\bfound_ms\x18\x04 \x01(\x03R\afoundMs\x12\x1c\n" +
 	"\trepairing\x18\x05 \x01(\bR\trepairing\x12\x1c\n" +
-	"\tcorrected\x18\x06 \x01(\bR\tcorrected\"k\n" +
+	"\tcorrected\x18\x06 \x01(\bR\tcorrected\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\x12H\n" +
+	"\x06values\x18\b \x03(\v20.rialto.operation.v1.StoreDifference.ValuesEntryR\x06values\x12\"\n" +
+	"\funrepairable\x18\t \x01(\bR\funrepairable\x1a9\n" +
+	"\vValuesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"k\n" +
 	"\x17RepairDifferenceRequest\x12\x1e\n" +
 	"\n" +
 	"comparison\x18\x01 \x01(\tR\n" +
@@ -2898,7 +2931,7 @@ func file_rialto_operation_v1_operation_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_operation_v1_operation_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_rialto_operation_v1_operation_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_rialto_operation_v1_operation_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_rialto_operation_v1_operation_proto_goTypes = []any{
 	(OperatorRole)(0),                // 0: rialto.operation.v1.OperatorRole
 	(JobState)(0),                    // 1: rialto.operation.v1.JobState
@@ -2938,7 +2971,8 @@ var file_rialto_operation_v1_operation_proto_goTypes = []any{
 	(*GetVideoPipelineRequest)(nil),  // 35: rialto.operation.v1.GetVideoPipelineRequest
 	(*VideoPipeline)(nil),            // 36: rialto.operation.v1.VideoPipeline
 	(*VideoStage)(nil),               // 37: rialto.operation.v1.VideoStage
-	(v1.VideoState)(0),               // 38: rialto.video.v1.VideoState
+	nil,                              // 38: rialto.operation.v1.StoreDifference.ValuesEntry
+	(v1.VideoState)(0),               // 39: rialto.video.v1.VideoState
 }
 var file_rialto_operation_v1_operation_proto_depIdxs = []int32{
 	0,  // 0: rialto.operation.v1.Operator.role:type_name -> rialto.operation.v1.OperatorRole
@@ -2953,46 +2987,47 @@ var file_rialto_operation_v1_operation_proto_depIdxs = []int32{
 	27, // 9: rialto.operation.v1.ListAuditEntriesResponse.entries:type_name -> rialto.operation.v1.AuditEntry
 	30, // 10: rialto.operation.v1.ListComparisonsResponse.comparisons:type_name -> rialto.operation.v1.Comparison
 	33, // 11: rialto.operation.v1.ListDifferencesResponse.differences:type_name -> rialto.operation.v1.StoreDifference
-	38, // 12: rialto.operation.v1.VideoPipeline.state:type_name -> rialto.video.v1.VideoState
-	37, // 13: rialto.operation.v1.VideoPipeline.stages:type_name -> rialto.operation.v1.VideoStage
-	3,  // 14: rialto.operation.v1.VideoStage.state:type_name -> rialto.operation.v1.VideoStageState
-	4,  // 15: rialto.operation.v1.OperationService.GetOperator:input_type -> rialto.operation.v1.GetOperatorRequest
-	6,  // 16: rialto.operation.v1.OperationService.ListNodes:input_type -> rialto.operation.v1.ListNodesRequest
-	10, // 17: rialto.operation.v1.OperationService.ListQueues:input_type -> rialto.operation.v1.ListQueuesRequest
-	14, // 18: rialto.operation.v1.OperationService.ListJobs:input_type -> rialto.operation.v1.ListJobsRequest
-	16, // 19: rialto.operation.v1.OperationService.GetJob:input_type -> rialto.operation.v1.GetJobRequest
-	17, // 20: rialto.operation.v1.OperationService.RetryJob:input_type -> rialto.operation.v1.RetryJobRequest
-	18, // 21: rialto.operation.v1.OperationService.DiscardJob:input_type -> rialto.operation.v1.DiscardJobRequest
-	19, // 22: rialto.operation.v1.OperationService.DropJob:input_type -> rialto.operation.v1.DropJobRequest
-	21, // 23: rialto.operation.v1.OperationService.StartBackup:input_type -> rialto.operation.v1.StartBackupRequest
-	22, // 24: rialto.operation.v1.OperationService.GetBackup:input_type -> rialto.operation.v1.GetBackupRequest
-	23, // 25: rialto.operation.v1.OperationService.CancelBackup:input_type -> rialto.operation.v1.CancelBackupRequest
-	25, // 26: rialto.operation.v1.OperationService.ListAuditEntries:input_type -> rialto.operation.v1.ListAuditEntriesRequest
-	28, // 27: rialto.operation.v1.OperationService.ListComparisons:input_type -> rialto.operation.v1.ListComparisonsRequest
-	31, // 28: rialto.operation.v1.OperationService.ListDifferences:input_type -> rialto.operation.v1.ListDifferencesRequest
-	34, // 29: rialto.operation.v1.OperationService.RepairDifference:input_type -> rialto.operation.v1.RepairDifferenceRequest
-	35, // 30: rialto.operation.v1.OperationService.GetVideoPipeline:input_type -> rialto.operation.v1.GetVideoPipelineRequest
-	5,  // 31: rialto.operation.v1.OperationService.GetOperator:output_type -> rialto.operation.v1.Operator
-	7,  // 32: rialto.operation.v1.OperationService.ListNodes:output_type -> rialto.operation.v1.ListNodesResponse
-	11, // 33: rialto.operation.v1.OperationService.ListQueues:output_type -> rialto.operation.v1.ListQueuesResponse
-	15, // 34: rialto.operation.v1.OperationService.ListJobs:output_type -> rialto.operation.v1.ListJobsResponse
-	13, // 35: rialto.operation.v1.OperationService.GetJob:output_type -> rialto.operation.v1.Job
-	13, // 36: rialto.operation.v1.OperationService.RetryJob:output_type -> rialto.operation.v1.Job
-	13, // 37: rialto.operation.v1.OperationService.DiscardJob:output_type -> rialto.operation.v1.Job
-	20, // 38: rialto.operation.v1.OperationService.DropJob:output_type -> rialto.operation.v1.DropJobResponse
-	24, // 39: rialto.operation.v1.OperationService.StartBackup:output_type -> rialto.operation.v1.Backup
-	24, // 40: rialto.operation.v1.OperationService.GetBackup:output_type -> rialto.operation.v1.Backup
-	24, // 41: rialto.operation.v1.OperationService.CancelBackup:output_type -> rialto.operation.v1.Backup
-	26, // 42: rialto.operation.v1.OperationService.ListAuditEntries:output_type -> rialto.operation.v1.ListAuditEntriesResponse
-	29, // 43: rialto.operation.v1.OperationService.ListComparisons:output_type -> rialto.operation.v1.ListComparisonsResponse
-	32, // 44: rialto.operation.v1.OperationService.ListDifferences:output_type -> rialto.operation.v1.ListDifferencesResponse
-	33, // 45: rialto.operation.v1.OperationService.RepairDifference:output_type -> rialto.operation.v1.StoreDifference
-	36, // 46: rialto.operation.v1.OperationService.GetVideoPipeline:output_type -> rialto.operation.v1.VideoPipeline
-	31, // [31:47] is the sub-list for method output_type
-	15, // [15:31] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	38, // 12: rialto.operation.v1.StoreDifference.values:type_name -> rialto.operation.v1.StoreDifference.ValuesEntry
+	39, // 13: rialto.operation.v1.VideoPipeline.state:type_name -> rialto.video.v1.VideoState
+	37, // 14: rialto.operation.v1.VideoPipeline.stages:type_name -> rialto.operation.v1.VideoStage
+	3,  // 15: rialto.operation.v1.VideoStage.state:type_name -> rialto.operation.v1.VideoStageState
+	4,  // 16: rialto.operation.v1.OperationService.GetOperator:input_type -> rialto.operation.v1.GetOperatorRequest
+	6,  // 17: rialto.operation.v1.OperationService.ListNodes:input_type -> rialto.operation.v1.ListNodesRequest
+	10, // 18: rialto.operation.v1.OperationService.ListQueues:input_type -> rialto.operation.v1.ListQueuesRequest
+	14, // 19: rialto.operation.v1.OperationService.ListJobs:input_type -> rialto.operation.v1.ListJobsRequest
+	16, // 20: rialto.operation.v1.OperationService.GetJob:input_type -> rialto.operation.v1.GetJobRequest
+	17, // 21: rialto.operation.v1.OperationService.RetryJob:input_type -> rialto.operation.v1.RetryJobRequest
+	18, // 22: rialto.operation.v1.OperationService.DiscardJob:input_type -> rialto.operation.v1.DiscardJobRequest
+	19, // 23: rialto.operation.v1.OperationService.DropJob:input_type -> rialto.operation.v1.DropJobRequest
+	21, // 24: rialto.operation.v1.OperationService.StartBackup:input_type -> rialto.operation.v1.StartBackupRequest
+	22, // 25: rialto.operation.v1.OperationService.GetBackup:input_type -> rialto.operation.v1.GetBackupRequest
+	23, // 26: rialto.operation.v1.OperationService.CancelBackup:input_type -> rialto.operation.v1.CancelBackupRequest
+	25, // 27: rialto.operation.v1.OperationService.ListAuditEntries:input_type -> rialto.operation.v1.ListAuditEntriesRequest
+	28, // 28: rialto.operation.v1.OperationService.ListComparisons:input_type -> rialto.operation.v1.ListComparisonsRequest
+	31, // 29: rialto.operation.v1.OperationService.ListDifferences:input_type -> rialto.operation.v1.ListDifferencesRequest
+	34, // 30: rialto.operation.v1.OperationService.RepairDifference:input_type -> rialto.operation.v1.RepairDifferenceRequest
+	35, // 31: rialto.operation.v1.OperationService.GetVideoPipeline:input_type -> rialto.operation.v1.GetVideoPipelineRequest
+	5,  // 32: rialto.operation.v1.OperationService.GetOperator:output_type -> rialto.operation.v1.Operator
+	7,  // 33: rialto.operation.v1.OperationService.ListNodes:output_type -> rialto.operation.v1.ListNodesResponse
+	11, // 34: rialto.operation.v1.OperationService.ListQueues:output_type -> rialto.operation.v1.ListQueuesResponse
+	15, // 35: rialto.operation.v1.OperationService.ListJobs:output_type -> rialto.operation.v1.ListJobsResponse
+	13, // 36: rialto.operation.v1.OperationService.GetJob:output_type -> rialto.operation.v1.Job
+	13, // 37: rialto.operation.v1.OperationService.RetryJob:output_type -> rialto.operation.v1.Job
+	13, // 38: rialto.operation.v1.OperationService.DiscardJob:output_type -> rialto.operation.v1.Job
+	20, // 39: rialto.operation.v1.OperationService.DropJob:output_type -> rialto.operation.v1.DropJobResponse
+	24, // 40: rialto.operation.v1.OperationService.StartBackup:output_type -> rialto.operation.v1.Backup
+	24, // 41: rialto.operation.v1.OperationService.GetBackup:output_type -> rialto.operation.v1.Backup
+	24, // 42: rialto.operation.v1.OperationService.CancelBackup:output_type -> rialto.operation.v1.Backup
+	26, // 43: rialto.operation.v1.OperationService.ListAuditEntries:output_type -> rialto.operation.v1.ListAuditEntriesResponse
+	29, // 44: rialto.operation.v1.OperationService.ListComparisons:output_type -> rialto.operation.v1.ListComparisonsResponse
+	32, // 45: rialto.operation.v1.OperationService.ListDifferences:output_type -> rialto.operation.v1.ListDifferencesResponse
+	33, // 46: rialto.operation.v1.OperationService.RepairDifference:output_type -> rialto.operation.v1.StoreDifference
+	36, // 47: rialto.operation.v1.OperationService.GetVideoPipeline:output_type -> rialto.operation.v1.VideoPipeline
+	32, // [32:48] is the sub-list for method output_type
+	16, // [16:32] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_rialto_operation_v1_operation_proto_init() }
@@ -3006,7 +3041,7 @@ func file_rialto_operation_v1_operation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_operation_v1_operation_proto_rawDesc), len(file_rialto_operation_v1_operation_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   34,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

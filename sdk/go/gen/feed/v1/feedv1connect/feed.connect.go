@@ -372,7 +372,7 @@ type FeedAdminServiceClient interface {
 	// HidePost hides a post from everybody, the author too, or shows it again. A read that begins after the answer does not find a hidden post,
 	// on any node.
 	HidePost(context.Context, *connect.Request[v1.HidePostRequest]) (*connect.Response[v1.HidePostResponse], error)
-	// GetFeedAuthor tells how the posts of a user are distributed.
+	// GetFeedAuthor tells how the posts of a user are distributed, and how the user's home timeline is read.
 	GetFeedAuthor(context.Context, *connect.Request[v1.GetFeedAuthorRequest]) (*connect.Response[v1.FeedAuthor], error)
 	// SetFeedPlan replaces what is switched off of posts, on all nodes, while they run. Each change is recorded.
 	SetFeedPlan(context.Context, *connect.Request[v1.SetFeedPlanRequest]) (*connect.Response[v1.FeedPlan], error)
@@ -451,7 +451,7 @@ type FeedAdminServiceHandler interface {
 	// HidePost hides a post from everybody, the author too, or shows it again. A read that begins after the answer does not find a hidden post,
 	// on any node.
 	HidePost(context.Context, *connect.Request[v1.HidePostRequest]) (*connect.Response[v1.HidePostResponse], error)
-	// GetFeedAuthor tells how the posts of a user are distributed.
+	// GetFeedAuthor tells how the posts of a user are distributed, and how the user's home timeline is read.
 	GetFeedAuthor(context.Context, *connect.Request[v1.GetFeedAuthorRequest]) (*connect.Response[v1.FeedAuthor], error)
 	// SetFeedPlan replaces what is switched off of posts, on all nodes, while they run. Each change is recorded.
 	SetFeedPlan(context.Context, *connect.Request[v1.SetFeedPlanRequest]) (*connect.Response[v1.FeedPlan], error)

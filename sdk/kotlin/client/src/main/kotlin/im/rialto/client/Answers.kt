@@ -69,6 +69,12 @@ internal data class HistoryRequest(val conversation: String, val before: Long = 
 internal data class HistoryResponse(val messages: List<Message> = emptyList(), val more: Boolean = false, val unreadable: List<Long> = emptyList())
 
 @Serializable
+internal data class GetMessagesRequest(val conversation: String, val seqs: List<Long>)
+
+@Serializable
+internal data class GetMessagesResponse(val messages: List<Message> = emptyList(), val more: Boolean = false)
+
+@Serializable
 internal data class ConfigureRequest(
     val conversation: String,
     val pinned: Boolean? = null,

@@ -13,6 +13,17 @@ internal class ChatApi(private val caller: Caller) {
 
     suspend fun history(r: HistoryRequest) = chat("History", HistoryRequest.serializer(), r, HistoryResponse.serializer())
 
+    /** What the server has at some seqs, at most [mostAsked]. A long answer comes in parts. */
+    suspend fun messages(conversation: String, seqs: List<Long>): List<Message> = buildList {
+        var rest = seqs.sorted()
+        while (rest.isNotEmpty()) {
+            val part = chat("GetMessages", GetMessagesRequest.serializer(), GetMessagesRequest(conversation, rest), GetMessagesResponse.serializer())
+            addAll(part.messages)
+            val last = part.messages.lastOrNull()?.seq
+            rest = if (part.more && last != null) rest.filter { it > last } else emptyList()
+        }
+    }
+
     suspend fun conversation(id: String) = chat("GetConversation", OfConversation.serializer(), OfConversation(id), ConversationAnswer.serializer())
 
     suspend fun configure(r: ConfigureRequest) = chat("Configure", ConfigureRequest.serializer(), r, ConversationState.serializer())

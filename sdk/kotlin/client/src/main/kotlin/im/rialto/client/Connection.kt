@@ -86,16 +86,12 @@ internal class Connection(private val session: Session, gateways: Gateways, toke
     /** The socket is open: what waited for it goes, and what was missed is fetched. */
     private fun greeted(hello: Hello) {
         listener.state(ConnectionState.ONLINE, 0)
-        session.outbox.opened(hello.clientSeq)
+        session.waiting.opened(hello.clientSeq)
         activity?.let { send(ClientFrame(activity = it)) }
         if (session.people.watched.isNotEmpty()) send(ClientFrame(watch = Watch(session.people.watched)))
         session.sync.reconnected(hello.tail)
-        session.marks.flush()
         session.conversations.wantUnknown()
         session.history.fillOpened()
-        session.scope.launch {
-            session.conversations.flush()
-            session.push.flush()
-        }
+        session.scope.launch { session.push.flush() }
     }
 }

@@ -56,6 +56,8 @@ value class Content(val fields: JsonObject) {
 
     internal fun with(name: String, value: JsonElement) = Content(JsonObject(fields + (name to value)))
 
+    internal fun without(name: String) = Content(JsonObject(fields - name))
+
     companion object {
         val NONE = Content(JsonObject(emptyMap()))
 

@@ -14,9 +14,6 @@ private const val sometimeMs = 60_000L
 /** When what could not be told is told again. */
 private const val retryMs = 2_000L
 
-/** Codes of answers for a conversation that the user may not read. Another error, as of too many calls, may pass. */
-private val refusals = setOf("not_found", "permission_denied")
-
 /** Fetches conversations, and changes the user's own part of them: read cursors and settings. */
 internal class Conversations(
     private val scope: CoroutineScope,
@@ -48,7 +45,7 @@ internal class Conversations(
         } catch (e: RialtoError) {
             if (e.isOffline) throw e
             // The user may not read it any more, and nothing is known of it that could be shown.
-            if (data.view(id).kind == ConversationKind.UNSPECIFIED && e.code in refusals) drop(id, ops)
+            if (data.view(id).kind == ConversationKind.UNSPECIFIED && e.isRefusal) drop(id, ops)
         }
         data.keep(ops)
     }
@@ -123,6 +120,9 @@ internal class Conversations(
         if (c.lastMessage == null && before.lastMessage != null) want(c.id) // what the list shows now is not loaded
     }
 
+    /** After a reset: the keys may be those of other messages. */
+    fun forgetDeleted() = deletedMessages.clear()
+
     /** Whether the user deleted a message, as far as this device can know without asking. */
     fun isDeleted(conversation: String, seq: Long) = messageKey(conversation, seq) in deletedMessages
 
@@ -170,7 +170,7 @@ internal class Conversations(
         }
     }
 
-    /** Tells what was set, or read, without a connection. */
+    /** Tells what was set, or read, without a connection. Cursors wait in [marks] until the stream is here up to its end. */
     suspend fun flush() {
         for (c in data.conversations.values.toList()) {
             try {

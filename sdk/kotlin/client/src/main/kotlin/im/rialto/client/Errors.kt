@@ -30,6 +30,9 @@ open class RialtoError(
 ) : Exception(message) {
     /** Whether the server was not reached, or its answer was lost: whether the request took effect is not known. */
     val isOffline: Boolean get() = code == "unavailable"
+
+    /** Whether the user may not read what was asked for. Another error, as of too many calls, may pass. */
+    internal val isRefusal: Boolean get() = code == "not_found" || code == "permission_denied"
 }
 
 /**

@@ -13,7 +13,7 @@ private const val everyMs = 1_000L
  * Collects moves of cursors and the acknowledgement of the stream, and sends them together, at most once a second. Cursors only grow, so
  * only the latest is sent.
  *
- * @param transmit sends marks on the open connection; false where there is none
+ * @param transmit sends marks on the open connection; false where there is none, or the stream is not here up to its end
  */
 internal class Marks(private val scope: CoroutineScope, private val now: () -> Long, private val transmit: (List<Mark>, StreamPosition?) -> Boolean) {
     private val pending = mutableMapOf<String, Mark>()
@@ -62,6 +62,12 @@ internal class Marks(private val scope: CoroutineScope, private val now: () -> L
         sent = sent.filter { lastMs - it.first < resendWindowMs }.plusElement(lastMs to marks)
         pending.clear()
         ack = null
+    }
+
+    /** The server may have lost messages, and given their seqs to others: cursors that were not told, or lately, may be beyond what was read. */
+    fun forget() {
+        pending.clear()
+        sent = emptyList()
     }
 
     /** The connection ended: marks sent shortly before go again on the next one. Cursors only grow, so that is harmless. */

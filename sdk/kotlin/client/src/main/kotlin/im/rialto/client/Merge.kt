@@ -67,12 +67,14 @@ internal fun merged(c: Conversation, s: ConversationState): Conversation {
 
 /**
  * What stays of a conversation after a reset: what the user set here and the server has not confirmed. The server may have lost what was read
- * here, as after a backup was restored, and give its numbers to other messages: cursors and counts come from the server alone.
+ * here, as after a backup was restored, and give its numbers to other messages: counts come from the server alone, and a cursor of this
+ * device stays only where the message is the same.
  */
-internal fun unconfirmedPart(old: Conversation?, c: ConversationAnswer): Conversation? {
+internal fun unconfirmedPart(old: Conversation?, id: String, isSame: IsSame): Conversation? {
     if (old == null) return null
-    val kept = Conversation(c.id, pending = old.pending)
-    return if (old.readPending && old.readSeq <= c.lastSeq) kept.copy(readSeq = old.readSeq, readCounted = old.readCounted, readPending = true) else kept
+    val kept = Conversation(id, pending = old.pending)
+    val readSeq = old.recognizable(old.readSeq)
+    return if (old.readPending && isSame(id, readSeq)) kept.copy(readSeq = readSeq, readCounted = old.readCounted, readPending = true) else kept
 }
 
 /** What is known of recalled messages after a read cursor that moves. Where it does not reach the end, some may be counted that it passed. */

@@ -55,6 +55,15 @@ internal class Outbox(private val deps: OutboxDeps) {
     /** Numbers up to here are used, as far as the server knows. */
     private var floor = 0L
 
+    /** The highest number that the server had when the last connection began. Before the first, it may have all. */
+    private var storedUpTo = Long.MAX_VALUE
+
+    /** The numbers that were sent since then. */
+    private val sent = mutableSetOf<Long>()
+
+    /** The stream is here up to its end: the seqs that messages name are those that the server means. */
+    private var whole = false
+
     /** Keeps the order in which sends were asked for, while numbers are drawn and stored. */
     private val numbering = Mutex()
     private var timer: Job? = null
@@ -80,11 +89,38 @@ internal class Outbox(private val deps: OutboxDeps) {
     /** A connection is open. [clientSeq] is the highest number that the server has of this device. */
     fun opened(clientSeq: Long) {
         floor = maxOf(floor, clientSeq)
+        storedUpTo = clientSeq
+        sent.clear()
         sentAt.clear()
         lastSent.clear()
         heldUntil.clear()
+        whole = false
         pump()
     }
+
+    /** The stream is here up to its end: what names messages by their seqs may go. */
+    fun synced() {
+        if (whole) return
+        whole = true
+        pump()
+    }
+
+    /** The messages that waiting ones name by their seqs. */
+    fun references(): List<Reference> = items.filter { it.names > 0 }.map { Reference(it.conversation, it.names) }
+
+    /**
+     * After a reset, gives up changes of messages that the server has lost. Answers to such messages go without the reference. One that the
+     * server may have stays as it is: the server would take a change for another message with the same number.
+     */
+    suspend fun dropLost(isSame: IsSame) {
+        while (true) { // others come, and receipts, while the store writes
+            val item = items.firstOrNull { it.names > 0 && !isSame(it.conversation, it.names) && (it.content.target > 0 || !maybeStored(it)) } ?: return
+            if (item.content.target > 0) drop(item.clientSeq) else replace(item, item.copy(content = item.content.without("replyTo")))
+        }
+    }
+
+    /** Whether the server may have a message whose receipt did not come. */
+    private fun maybeStored(item: OutgoingMessage) = item.failed == null && (item.clientSeq <= storedUpTo || item.clientSeq in sent)
 
     fun closed() {
         sentAt.clear()
@@ -98,7 +134,7 @@ internal class Outbox(private val deps: OutboxDeps) {
         val waiting = mutableSetOf<String>()
         return items.filter { item ->
             if (item.failed != null || item.conversation in waiting) return@filter false
-            if ((heldUntil[item.clientSeq] ?: 0) > now) {
+            if ((heldUntil[item.clientSeq] ?: 0) > now || (!whole && item.names > 0)) {
                 waiting += item.conversation
                 return@filter false
             }
@@ -123,7 +159,10 @@ internal class Outbox(private val deps: OutboxDeps) {
                 return
             }
             val now = deps.now()
-            for (item in batch) sentAt[item.clientSeq] = now
+            for (item in batch) {
+                sentAt[item.clientSeq] = now
+                sent += item.clientSeq
+            }
             due = due.drop(batch.size)
         }
         arm()
@@ -208,7 +247,10 @@ internal class Outbox(private val deps: OutboxDeps) {
 
     /** Gives up a refused message. One that may be stored already cannot be taken back. */
     suspend fun discard(clientSeq: Long) {
-        if (find(clientSeq)?.failed == null) return
+        if (find(clientSeq)?.failed != null) drop(clientSeq)
+    }
+
+    private suspend fun drop(clientSeq: Long) {
         take(clientSeq)
         deps.onChange()
         deps.store.write(listOf(Op.Delete(Table.OUTBOX, numberKey(clientSeq))))
@@ -229,9 +271,13 @@ internal class Outbox(private val deps: OutboxDeps) {
 
     private fun take(clientSeq: Long) {
         items = items.filter { it.clientSeq != clientSeq }
+        sent.remove(clientSeq)
         sentAt.remove(clientSeq)
         heldUntil.remove(clientSeq)
     }
 
     private fun put(item: OutgoingMessage) = Op.put(Table.OUTBOX, numberKey(item.clientSeq), OutgoingMessage.serializer(), item)
 }
+
+/** The seq of the message that this one changes or answers; 0: it names none by a seq. */
+private val OutgoingMessage.names: Long get() = if (content.target > 0) content.target else content.repliesTo

@@ -27,15 +27,13 @@ internal class Session(private val deps: SessionDeps) {
     val scope = CoroutineScope(deps.context + SupervisorJob() + CoroutineExceptionHandler { _, e -> options.onProblem("work in the background failed", e) })
     lateinit var connection: Connection
 
-    val marks = Marks(scope, options.now) { marks, ack -> connection.send(ClientFrame(marks = marks, ack = ack)) }
+    val marks: Marks = Marks(scope, options.now) { marks, ack -> waiting.whole && connection.send(ClientFrame(marks = marks, ack = ack)) }
     val people = People(scope, deps.onChange)
     val data = LocalData(scope, deps.store, deps.onChange, marks::acknowledge, options.onProblem)
     private val api = ChatApi(deps.caller)
     val history = History(scope, data, deps.store, api, options, deps.onChange)
     val conversations = Conversations(scope, login.user, data, api, marks, history, options)
     val events = Events(login.user, data, history, conversations, marks, EventListeners(::received, ::ownStored))
-    val sync = Sync(scope, data, events, history, conversations, api, options, deps.onChange)
-    val push = Push(login, deps.store, deps.caller)
     val outbox = Outbox(
         OutboxDeps(
             scope = scope,
@@ -47,6 +45,9 @@ internal class Session(private val deps: SessionDeps) {
             onStored = { item, at -> events.sent(item, at, login.device) },
         ),
     )
+    val waiting = Waiting(scope, data, deps.store, api, history, conversations, outbox, marks)
+    val sync = Sync(scope, data, events, history, conversations, waiting, api, options, deps.onChange)
+    val push = Push(login, deps.store, deps.caller)
 
     suspend fun load() {
         data.load()

@@ -15,6 +15,7 @@ internal class Sync(
     private val events: Events,
     private val history: History,
     private val conversations: Conversations,
+    private val waiting: Waiting,
     private val api: ChatApi,
     private val options: ClientOptions,
     private val onChange: () -> Unit,
@@ -33,7 +34,7 @@ internal class Sync(
     /** Catches up after a reconnect, when the newest event of the stream is at [tail]. */
     fun reconnected(tail: StreamPosition) {
         // The stream does not have all messages of large groups.
-        if (data.position != tail || data.conversations.values.any { it.large }) sync(tail.takeIf { it.epoch > 0 })
+        if (data.position != tail || data.conversations.values.any { it.large }) sync(tail.takeIf { it.epoch > 0 }) else waiting.synced()
     }
 
     /** Takes pushed events. One that does not follow what is here is left to a sync. */
@@ -95,7 +96,7 @@ internal class Sync(
             val left = missed
             missed = null
             if (again) continue
-            if (left == null || data.position?.let { !left.isAfter(it) } == true) return
+            if (left == null || data.position?.let { !left.isAfter(it) } == true) return waiting.synced()
         }
     }
 
@@ -118,6 +119,7 @@ internal class Sync(
     private suspend fun rebuild(next: StreamPosition, drop: Boolean) {
         val answers = api.conversations()
         val relations = api.relations()
+        val isSame = if (drop) waiting.compare().also { waiting.giveUp(it) } else null
         val ops = mutableListOf<Op>(Op.Clear(Table.CONVERSATIONS), Op.Clear(Table.RELATIONS))
         if (drop) {
             ops += Op.Clear(Table.MESSAGES)
@@ -127,7 +129,7 @@ internal class Sync(
         for (r in relations) data.putRelation(r, ops)
         val known = data.conversations.toMap()
         data.conversations.clear()
-        for (c in answers) data.put(merged(if (drop) unconfirmedPart(known[c.id], c) else known[c.id], c), ops)
+        for (c in answers) data.put(merged(if (isSame == null) known[c.id] else unconfirmedPart(known[c.id], c.id, isSame), c), ops)
         data.position = next
         data.keep(ops)
         history.fillOpened()

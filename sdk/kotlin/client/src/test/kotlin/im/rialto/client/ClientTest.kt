@@ -199,7 +199,7 @@ class ClientTest {
         val back = client(storage)
         back.start()
         back.open(ROOM)
-        back.showing("waits") // all that the device has of the new log
+        back.messages(ROOM).first { it.lastOrNull()?.text == "waits" }
         while (back.older(ROOM)) {
             // to the first message
         }

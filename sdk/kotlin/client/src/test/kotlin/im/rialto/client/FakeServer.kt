@@ -47,6 +47,9 @@ internal class FakeServer(private val scope: TestScope) : Transport {
     /** What is stored, by conversation: the seq is the place. */
     val logs = mutableMapOf(ROOM to mutableListOf<Message>())
     val stream = mutableListOf<Event>()
+
+    /** What ids of messages begin with. */
+    var ids = "ID"
     val conversations = mutableMapOf(ROOM to ConversationAnswer(ROOM, ConversationKind.GROUP, "room"))
 
     /** Every number that came in, repeats included, with the predecessor that it named. */
@@ -72,6 +75,9 @@ internal class FakeServer(private val scope: TestScope) : Transport {
     var receipts = true
     var refuseSend: (Send) -> ErrorBody? = { null }
     var refuseCall: (String) -> ErrorBody? = { null }
+
+    /** So many messages are in an answer of those that are asked for by their seqs. */
+    var perAnswer = 200
 
     /** For how many milliseconds the answer of a call is on its way. */
     var late: (String) -> Long = { 0 }
@@ -111,7 +117,10 @@ internal class FakeServer(private val scope: TestScope) : Transport {
     fun store(conversation: String, content: Content, sender: String, device: String = "0", clientSeq: Long = 0): Message {
         val log = logs.getValue(conversation)
         val n = log.size + 1L
-        return Message(conversation, n, "ID-$n", sender, device, clientSeq, timeMs = n, counted = n, content = content).also { log += it }
+        return Message(conversation, n, "$ids-$n", sender, device, clientSeq, timeMs = n, counted = n, content = content).also {
+            if (content.kind == "edit") log.indexOfFirst { m -> m.seq == content.target }.takeIf { at -> at >= 0 }?.let { at -> log[at] = log[at].updated(it, ME) }
+            log += it
+        }
     }
 
     fun append(m: Message): Event = append(Event(message = m))
@@ -171,6 +180,11 @@ internal class FakeServer(private val scope: TestScope) : Transport {
         }
         "Sync" -> json.encodeToString(SyncResponse.serializer(), sync(r["after"]?.jsonObject?.let { json.decodeFromJsonElement(StreamPosition.serializer(), it) } ?: StreamPosition()))
         "History" -> json.encodeToString(HistoryResponse.serializer(), history(json.decodeFromJsonElement(HistoryRequest.serializer(), r)))
+        "GetMessages" -> {
+            val asked = json.decodeFromJsonElement(GetMessagesRequest.serializer(), r)
+            val found = logs.getValue(asked.conversation).filter { it.seq in asked.seqs }
+            json.encodeToString(GetMessagesResponse.serializer(), GetMessagesResponse(found.take(perAnswer), found.size > perAnswer))
+        }
         "ListConversations" -> json.encodeToString(ConversationsPage.serializer(), ConversationsPage(conversations.keys.map(::describe)))
         "GetConversation" -> json.encodeToString(ConversationAnswer.serializer(), describe(r["conversation"]!!.jsonPrimitive.content))
         "Configure" -> configure(json.decodeFromJsonElement(ConfigureRequest.serializer(), r))

@@ -6,6 +6,8 @@ import kotlinx.coroutines.test.advanceTimeBy
 import kotlinx.coroutines.test.currentTime
 import kotlinx.coroutines.test.runCurrent
 import kotlinx.coroutines.test.runTest
+import kotlinx.serialization.json.buildJsonObject
+import kotlinx.serialization.json.put
 import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertNull
@@ -31,6 +33,7 @@ class OutboxTest {
             open = true
             frames.clear()
             outbox.opened(clientSeq)
+            outbox.synced()
         }
 
         fun disconnect() {
@@ -198,5 +201,59 @@ class OutboxTest {
         send("one")
         receipt(1, conversation = "8")
         assertEquals(emptyList(), stored)
+    }
+
+    private fun answer(text: String, to: Long) = Content.text(text).with("replyTo", buildJsonObject { put("seq", to) })
+
+    @Test
+    fun `until the stream is known, what names a message by its seq waits, and what follows it in that conversation`() = line {
+        send("one")
+        outbox.enqueue(ROOM, updateOf("recall", 5))
+        send("two")
+        outbox.enqueue("8", answer("an answer", 5))
+        send("other", conversation = "9")
+        open = true
+        outbox.opened(0)
+        assertEquals(listOf(1L, 5L), numbers)
+        outbox.synced()
+        assertEquals(listOf(1L, 5L, 2L, 3L, 4L), numbers)
+        disconnect()
+        open = true
+        frames.clear()
+        outbox.opened(0)
+        assertEquals(listOf(1L, 5L), numbers)
+    }
+
+    @Test
+    fun `changes of lost messages are given up, answers to them go without the reference, and all else stays`() = line {
+        outbox.enqueue(ROOM, updateOf("edit", 3))
+        outbox.enqueue(ROOM, updateOf("recall", 6))
+        outbox.enqueue(ROOM, answer("to the second", 2))
+        outbox.enqueue(ROOM, answer("to the sixth", 6))
+        outbox.enqueue("8", updateOf("pin", 1))
+        open = true
+        outbox.opened(0)
+        assertEquals(listOf(Reference(ROOM, 3), Reference(ROOM, 6), Reference(ROOM, 2), Reference(ROOM, 6), Reference("8", 1)), outbox.references())
+        outbox.dropLost { conversation, seq -> conversation == ROOM && seq <= 3 }
+        val kept = listOf(1L to 3L, 3L to 2L, 4L to 0L)
+        assertEquals(kept, outbox.list(ROOM).map { it.clientSeq to maxOf(it.content.target, it.content.repliesTo) })
+        assertEquals(emptyList(), outbox.list("8"))
+        val after = Line(test, store).also { it.outbox.load() }
+        assertEquals(kept, after.outbox.list(ROOM).map { it.clientSeq to maxOf(it.content.target, it.content.repliesTo) })
+    }
+
+    @Test
+    fun `an answer that the server may have keeps its reference - with another content, its number would be that of another message`() = line {
+        connect()
+        outbox.enqueue(ROOM, answer("sent", 6))
+        outbox.dropLost { _, _ -> false }
+        assertEquals(listOf(6L), outbox.list(ROOM).map { it.content.repliesTo })
+        disconnect()
+        outbox.opened(clientSeq = 1)
+        outbox.dropLost { _, _ -> false }
+        assertEquals(listOf(6L), outbox.list(ROOM).map { it.content.repliesTo })
+        outbox.opened(clientSeq = 0)
+        outbox.dropLost { _, _ -> false }
+        assertEquals(listOf(0L), outbox.list(ROOM).map { it.content.repliesTo })
     }
 }

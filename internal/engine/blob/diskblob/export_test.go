@@ -1,0 +1,4 @@
+package diskblob
+
+// Receive is receive.
+var Receive = receive
