@@ -493,7 +493,7 @@ mutant "give a proxy any time for its header" internal/app/sockets.go 's/Add\(s\
 mutant "count connections through a proxy for no address" internal/app/sockets.go 's/Acquire\(network\)/Acquire(netip.Prefix{})/' ProxiesNameTheirClients internal/app
 mutant "let syncs of a translator acknowledge" internal/transport/gateway/sync.go 's/if \!c\.keepsAck \{/if true {/' TranslatorsSyncs internal/transport/gateway
 mutant "let a message overtake held ones" internal/transport/gateway/fastpath.go 's/h == nil \|\| !h\.enqueueBehind\(d\)/h == nil || true || !h.enqueueBehind(d)/' TestHeldSendsWithoutNumbers internal/transport/gateway
-mutant "hold a message behind one without room" internal/transport/gateway/held_sends.go 's/case q\.refuses\(d\):/case false \&\& q.refuses(d):/' TestMessagesWithoutRoom internal/transport/gateway
+mutant "hold a message behind one without room" internal/transport/gateway/held_sends.go 's/case q\.refused\.Check\(d, time\.Now\(\)\) != nil:/case q.refused.Check(d, time.Now()) != nil \&\& false:/' TestMessagesWithoutRoom internal/transport/gateway
 mutant "keep later messages in place of an earlier one" internal/transport/gateway/held_sends.go 's/later := q\.takeLater\(d\.ClientSeq\)/later := q.takeLater(0)/' TestMessagesWithoutRoom internal/transport/gateway
 mutant "let messages overtake one that was held too long" internal/transport/gateway/held_sends.go 's/append\(\[\]\*heldSend\{one\}, q\.takeLater\(d\.ClientSeq\)\.\.\.\)/[]*heldSend{one}/' TestMessagesBehindAnOldOne internal/transport/gateway
 mutant "hold messages in the order of their refusals" internal/transport/gateway/held_sends.go 's/for i > 0 \&\& q\.sends\[i-1\]/for false \&\& q.sends[i-1]/' TestMessagesWithoutNumbers internal/transport/gateway
@@ -501,7 +501,7 @@ mutant "submit messages without a number together" internal/transport/gateway/he
 mutant "retry for a connection that is closed" internal/transport/gateway/held_sends.go 's/^\th\.ended = true$//' TestHeldSendsEnd internal/transport/gateway
 mutant "hold what the client must send first" internal/transport/gateway/held_sends.go 's/case "missing_previous", /case /' TestSendsAreHeld internal/transport/gateway
 mutant "count held messages as under way" internal/transport/gateway/held_sends.go 's/^\tc\.endInFlight\(d\).*$//' TestHeldSendsAreBounded internal/transport/gateway
-mutant "let a message pass one for which there was no room" internal/transport/gateway/held_sends.go 's/refuse := q\.refuses\(d\)/refuse := q.refuses(d) \&\& false/' TestHeldSendsAreBounded internal/transport/gateway
+mutant "let a message pass one for which there was no room" internal/transport/gateway/held_sends.go 's/refuse := q\.refused\.Check\(d, time\.Now\(\)\) != nil/refuse := q.refused.Check(d, time.Now()) != nil \&\& false/' TestHeldSendsAreBounded internal/transport/gateway
 mutant "hold through an outage without end" internal/transport/gateway/outages.go 's/long = long \|\| .*$/_ = long/' TestALongOutage internal/transport/gateway
 mutant "refuse after an outage that is over" internal/transport/gateway/outages.go 's/^\tdelete\(o\.of, 0\)$//' TestALongOutage internal/transport/gateway
 mutant "refuse for good while blocks cannot be read" internal/service/chat/deliver.go 's/loadErr := temporary\(err\)/loadErr := err/' TestUnreadableRelations internal/service/chat
@@ -1374,8 +1374,8 @@ mutant "return no spread delay" internal/base/backoff/backoff.go 's/rand\.N\(max
 mutant "report a heavy hitter at each refusal" internal/base/inputlimit/connections.go 's/if h\.told \|\| /if /' AHeavyHitter ./internal/base/inputlimit
 mutant "report many networks as a heavy hitter" internal/base/inputlimit/connections.go 's/^\t\th\.lead--$/\t\th.lead++/' AHeavyHitter ./internal/base/inputlimit
 mutant "give up idle connections at the first refusal" internal/tool/bench/idle.go 's/time\.Since\(began\) > idlePatience/time.Since(began) >= 0/' IdleConnectionsAreTriedAgain ./internal/tool/bench
-mutant "know one rejected message of a device" internal/service/chat/sender_gate.go 's/^\tmaxRejected = 256$/\tmaxRejected = 1/' TheGateKnowsEach ./internal/service/chat
-mutant "expect a message again that was stored" internal/service/chat/sender_gate.go 's/return e\.seq == d\.ClientSeq \}/return false }/' TheGateForgetsWhatWasStored ./internal/service/chat
+mutant "know few rejected messages of a device" internal/base/message/expected_retries.go 's/^(\t\t)last\.last, last\.until = next\.last, next\.until$/\1last.until = next.until/' TestMoreRetriesThan internal/base/message
+mutant "expect a message again that was stored" internal/service/chat/sender_gate.go 's/^\texpected\.Forget\(d\.ClientSeq\)$//' TheGateForgetsWhatWasStored ./internal/service/chat
 mutant "let a caller have more than a fifth of the workers" internal/base/overload/limiter.go 's/ of\[h\] >= most / of[h] >= most+1000000 /' TestAFifthOfTheWorkersIsTheMostOfOneCaller ./internal/base/overload
 mutant "refuse a crowd that logs in behind one address" internal/base/overload/limiter.go 's/minShare\)\+l\.queueShare/minShare)/' TestACrowdBehindOneAddressWaits ./internal/base/overload
 mutant "let a crowd behind one address have all workers" internal/base/overload/limiter.go 's/return l\.queueShare == 0 \|\| .*$/return true/' TestACrowdBehindOneAddressWaits ./internal/base/overload
@@ -2206,7 +2206,7 @@ mutant "forget what is in flight when a user's connections end" internal/transpo
 mutant "count what waits for a webhook as in flight" internal/transport/gateway/send_window.go 's/case parked \&\& c\.server/case false \&\& c.server/' '^TestParkedSendsHaveTheirOwnBudget$' ./internal/transport/gateway
 mutant "let one user fill the queue of before_send" internal/service/chat/before_send.go 's/User: maxUserBytes, //' '^TestBeforeSendHasAShareForEachUser$' ./internal/service/chat
 mutant "read the next part of tus before the last one is recorded" $media/tus_patch.go 's/return a\.record\(context\.WithoutCancel\(ctx\)\)/return nil/' APartOfTusIsRecordedBeforeTheNextIsRead $media
-mutant "take a broken connection for the end of a file" internal/engine/blob/diskblob/receive.go 's/if err == io\.EOF \{/if err == io.EOF || err == io.ErrUnexpectedEOF {/' ABrokenConnectionIsNoEnd ./internal/engine/blob/diskblob
+mutant "take a broken connection for the end of a file" internal/engine/blob/diskblob/receive.go 's/err == io\.EOF \{/err == io.EOF || err == io.ErrUnexpectedEOF {/' ABrokenConnectionIsNoEnd ./internal/engine/blob/diskblob
 mutant "cut clients that do not read a large piece in time" internal/base/outputlimit/paced.go 's/if k >= pieceSize \&\& errors/if false \&\& errors/' FilesForSlowClients ./internal/base/outputlimit
 mutant "skip what a slow client has not read" internal/base/outputlimit/paced.go 's/_, err = file\.Seek\(from\+n, io\.SeekStart\)/_, err = from, nil/' FilesForSlowClients ./internal/base/outputlimit
 mutant "write large pieces over TLS" internal/base/outputlimit/paced.go 's/r\.TLS == nil \&\& //' FilesForSlowClients ./internal/base/outputlimit
@@ -2240,6 +2240,10 @@ mutant "store what a webhook neither allows nor refuses" internal/platform/webho
 mutant "choose an encoding that a client refuses" internal/app/webapp.go 's/return weight > 0$/return weight >= 0/' '^FuzzAcceptEncoding$' ./internal/app
 mutant "accept more hits than were asked for" internal/engine/searchindex/opensearch/search.go 's/:min\(limit, len\(a\.Hits\.Hits\)\)\]/:]/; s/len\(a\.Hits\.Hits\) > limit\+1:/len(a.Hits.Hits) < 0:/' '^FuzzAnswers$' ./internal/engine/searchindex/opensearch
 mutant "take an item without a result for written" internal/engine/searchindex/opensearch/apply.go 's/if len\(item\) != 1 \{/if len(item) > 1 {/' '^FuzzAnswers$' ./internal/engine/searchindex/opensearch
+mutant "let new messages overtake what had no room" internal/transport/gateway/held_sends.go 's/^\t\t\tq\.refused\.Expect\(one\.draft\.ClientSeq, why, time\.Now\(\)\)$//' TestNewMessagesDoNotOvertake internal/transport/gateway
+mutant "expect what a device has given up" internal/base/message/expected_retries.go 's/^\t\tr\.remove\(d\.PrevClientSeq\+1, d\.ClientSeq-1\)$//' TestRetriesAreGivenUp internal/base/message
+mutant "let a message pass one that was refused with it" internal/base/message/expected_retries.go 's/if d\.ClientSeq > e\.first \&\& \(!e\.hasGaps/if d.ClientSeq > e.first \&\& (false/' 'TestLaterMessagesAreRefused|TestExpectedRetriesKeep' internal/base/message
+mutant "keep what is given up by its renewals" internal/base/message/expected_retries.go 's/^\tr\.remove\(clientSeq, clientSeq\)$//; s/\.Abs\(\) >= sameTime/.Abs() < 0/; s/^\tif next\.until\.Before\(e\.until\) \{$/\tif next.until.After(e.until) {/' TestRetriesAreGivenUp internal/base/message
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

@@ -108,7 +108,7 @@ func TestSenderGateKeepsOrder(t *testing.T) {
 	log.refuse = 1
 	refused(draftOf(c, 1, 4, "given up"), true)
 	refused(draftOf(c, 1, 5, "next"), true)
-	h.clock.ms.Add((10 * time.Second).Milliseconds())
+	h.clock.ms.Add((time.Minute).Milliseconds())
 	refused(draftOf(c, 1, 5, "next"), false)
 }
 
@@ -150,7 +150,7 @@ func TestTheGateKnowsEachRejectedMessage(t *testing.T) {
 	send(7, "given up", false)
 	send(8, "given up too", false)
 	send(9, "kept", false)
-	h.clock.ms.Add((10 * time.Second).Milliseconds())
+	h.clock.ms.Add((time.Minute).Milliseconds())
 	send(9, "kept", true)
 	for n := range uint64(1000) { // more than are remembered
 		log.refuse = int(1 - min(n, 1))

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,6 +85,41 @@ func TestMessagesWithoutRoomAreNotOvertaken(t *testing.T) {
 				u.answer(t, 1, nil)
 				conn.onClosed()
 			})
+		})
+	}
+}
+
+// A client learns late that its messages were refused for lack of room. What it has sent meanwhile does not overtake any of them.
+func TestNewMessagesDoNotOvertakeRefusedOnes(t *testing.T) {
+	const large = 1 << 20
+	for _, order := range [][]uint64{{1, 2, 3}, {2, 3, 1}} { // of the log's refusals
+		synctest.Test(t, func(t *testing.T) {
+			conn, r := bench(t)
+			u := &undecided{Chat: r}
+			conn.server.deps.Chat = u
+			for _, size := range []int{large, large, 10} {
+				sendBytes(conn, uint64(len(u.drafts))+1, size)
+			}
+			for _, seq := range order {
+				u.answer(t, seq, timeline.ErrBusy)
+			}
+			later(t, conn, time.Second)
+			u.answer(t, 1, nil)
+			if said := later(t, conn, 0); !slices.Contains(said, "stored 5/1") {
+				t.Fatalf("message 1 was answered %q, want that it is stored", said)
+			}
+			sendBytes(conn, 2, large) // sent before the client knew that 3 was refused
+			sendBytes(conn, 4, 10)
+			expect(t, "a new one", later(t, conn, 0), "busy 5/4")
+			sendBytes(conn, 3, 10)
+			sendBytes(conn, 4, 10)
+			if got, want := u.waits(), " 2 3 4"; got != want {
+				t.Errorf("refused in the order %v: submitted are%s, want%s", order, got, want)
+			}
+			for seq := uint64(2); seq <= 4; seq++ {
+				u.answer(t, seq, nil)
+			}
+			conn.onClosed()
 		})
 	}
 }

@@ -23,11 +23,9 @@ import (
 
 const (
 	firstHeldRetry   = 100 * time.Millisecond
-	longestHeldRetry = 5 * time.Second // no longer than chat refuses the device's later messages on other connections
+	longestHeldRetry = 5 * time.Second // shorter than message.RetryWindow, in which chat refuses the device's later messages on other connections
 	// heldWindow is how many held sends of a conversation are submitted at once, after a try has succeeded.
 	heldWindow = 64
-	// refusalTime is how long the later messages of a device are refused after one for which there was no room, from when the client may send that again.
-	refusalTime = 5 * time.Second
 )
 
 // heldSends has the held sends of a connection.
@@ -50,10 +48,8 @@ type heldQueue struct {
 	submitting bool        // a goroutine submits sends; no other one does
 	why        error       // of the last refusal
 	delays     backoff.Backoff
-	timer      *time.Timer // of the next try, nil without one
-	// refused is the ClientSeq of a send for which there was no room; 0: none. Later ones are refused until it comes again, or until a time.
-	refused      uint64
-	refusedUntil time.Time
+	timer      *time.Timer             // of the next try, nil without one
+	refused    message.ExpectedRetries // for which there was no room
 }
 
 // heldSend is one held send. Its draft is the form in which it is submitted.
@@ -124,7 +120,7 @@ func (c *conn) hold(d *message.Draft) bool {
 	case q == nil:
 		q = &heldQueue{delays: backoff.New(firstHeldRetry, longestHeldRetry)}
 		h.queues[d.Conversation] = q
-	case q.refuses(d):
+	case q.refused.Check(d, time.Now()) != nil:
 		return false
 	}
 	q.why, q.window = d.Err, 0
@@ -141,7 +137,7 @@ func (h *heldSends) enqueueBehind(d *message.Draft) bool {
 		h.mu.Unlock()
 		return false
 	}
-	refuse := q.refuses(d)
+	refuse := q.refused.Check(d, time.Now()) != nil
 	if !refuse {
 		if q.mayBypass(d) {
 			h.mu.Unlock()
@@ -157,25 +153,6 @@ func (h *heldSends) enqueueBehind(d *message.Draft) bool {
 	}
 	recycle(d)
 	return true
-}
-
-// refuses reports whether a draft is refused because an earlier one of its device was, and has not come again.
-func (q *heldQueue) refuses(d *message.Draft) bool {
-	if q.refused == 0 || d.ClientSeq == 0 {
-		return false
-	}
-	waits := time.Now().Before(q.refusedUntil)
-	if !waits || d.ClientSeq == q.refused {
-		q.refused = 0
-	}
-	return waits && q.refused != 0 && d.ClientSeq > q.refused
-}
-
-// refuse notes that a numbered send was refused: later ones are refused as well until it comes again.
-func (q *heldQueue) refuse(clientSeq uint64) {
-	if now := time.Now(); q.refused == 0 || clientSeq < q.refused || now.After(q.refusedUntil) {
-		q.refused, q.refusedUntil = clientSeq, now.Add(errs.Of(q.why).Retry+refusalTime)
-	}
 }
 
 // takeLater removes the sends from the queue that come after a numbered one.
@@ -206,13 +183,12 @@ func (h *heldSends) put(q *heldQueue, d *message.Draft) bool {
 	one := &heldSend{held: h, queue: q, since: time.Now(), bytes: len(d.Sent) + heldOverhead}
 	if !h.acquire(one) {
 		later := q.takeLater(d.ClientSeq)
-		if h.giveBack(later, q.why); len(later) == 0 || !h.acquire(one) {
+		if h.giveBack(q, later, q.why); len(later) == 0 || !h.acquire(one) {
 			if d.ClientSeq != 0 {
-				q.refuse(d.ClientSeq)
+				q.refused.Expect(d.ClientSeq, q.why, time.Now())
 			}
 			return false
 		}
-		q.refuse(later[0].draft.ClientSeq)
 	}
 	one.draft = message.Draft{Conversation: d.Conversation, Sender: d.Sender, Device: d.Device, Network: d.Network, ClientSeq: d.ClientSeq, ClientMsgID: d.ClientMsgID,
 		PrevClientSeq: d.PrevClientSeq, Sent: bytes.Clone(d.Sent), Turn: d.Turn, Accepted: d.Accepted, Done: onRetried, Context: one}
@@ -245,10 +221,13 @@ func (q *heldQueue) insert(one *heldSend) {
 	q.sends = slices.Insert(q.sends, i, one)
 }
 
-// giveBack refuses held sends. The caller holds mu.
-func (h *heldSends) giveBack(list []*heldSend, why error) {
+// giveBack refuses held sends, and expects them again. The caller holds mu.
+func (h *heldSends) giveBack(q *heldQueue, list []*heldSend, why error) {
 	for _, one := range list {
 		h.release(one)
+		if one.draft.ClientSeq != 0 {
+			q.refused.Expect(one.draft.ClientSeq, why, time.Now())
+		}
 		one.draft.Err = why
 		for range 1 + one.repeats {
 			h.conn.sendReceipt(&one.draft)
@@ -272,8 +251,8 @@ func (h *heldSends) settle(c id.Conversation, q *heldQueue) {
 	switch {
 	case len(q.sends) > 0:
 		wait = q.delays.Next()
-	case q.refused != 0 && time.Until(q.refusedUntil) > 0:
-		wait = time.Until(q.refusedUntil)
+	case time.Until(q.refused.Until()) > 0:
+		wait = time.Until(q.refused.Until())
 	default:
 		delete(h.queues, c)
 		return
@@ -349,6 +328,7 @@ func (h *heldSends) answered(one *heldSend, d *message.Draft) {
 	}
 	switch {
 	case !temporary, h.ended:
+		q.refused.Forget(d.ClientSeq)
 		q.delays.Reset()
 		if q.window > 0 {
 			q.window = heldWindow
@@ -358,13 +338,10 @@ func (h *heldSends) answered(one *heldSend, d *message.Draft) {
 			h.conn.sendReceipt(d)
 		}
 	case long:
-		h.giveBack(append([]*heldSend{one}, q.sends...), d.Err)
+		h.giveBack(q, append([]*heldSend{one}, q.sends...), d.Err)
 		q.sends = nil
-	case now.Sub(one.since) >= longestOutage, q.refuses(d):
-		if d.ClientSeq != 0 {
-			q.refuse(d.ClientSeq)
-		}
-		h.giveBack(append([]*heldSend{one}, q.takeLater(d.ClientSeq)...), d.Err)
+	case now.Sub(one.since) >= longestOutage, q.refused.Check(d, now) != nil:
+		h.giveBack(q, append([]*heldSend{one}, q.takeLater(d.ClientSeq)...), d.Err)
 	default:
 		q.insert(one)
 	}

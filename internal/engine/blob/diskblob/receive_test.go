@@ -63,7 +63,7 @@ func TestABrokenConnectionIsNoEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		from := io.MultiReader(bytes.NewReader(make([]byte, size)), iotest.ErrReader(io.ErrUnexpectedEOF))
+		from := io.MultiReader(bytes.NewReader(make([]byte, size)), &brokenOnce{})
 		if err := diskblob.Receive(t.Context(), f, 0, from, int64(size)+5); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("broken after %d bytes: %v", size, err)
 		}
@@ -71,6 +71,17 @@ func TestABrokenConnectionIsNoEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// brokenOnce is a connection that breaks off. A second read finds its end.
+type brokenOnce struct{ isRead bool }
+
+func (b *brokenOnce) Read([]byte) (int, error) {
+	if b.isRead {
+		return 0, io.EOF
+	}
+	b.isRead = true
+	return 0, io.ErrUnexpectedEOF
 }
 
 // TestAFailedWriteEndsTheReading: of a file that cannot be written any more, at most a piece is read.
