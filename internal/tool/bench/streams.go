@@ -63,6 +63,7 @@ type writer struct {
 	user     *user
 	messages []*streamedMessage
 	result   *streamsResult // its own counts
+	offset   time.Duration  // of its parts in each partEvery: bots do not write at the same moment
 }
 
 // streamedMessage is a message that is written in parts. The next one of the conversation follows it.
@@ -130,7 +131,7 @@ func (d *deployment) newWriters(ctx context.Context, streams int) ([]*writer, []
 	writers := make([]*writer, bots)
 	for i := range writers {
 		of := min(streams-i*streamsPerBot, streamsPerBot)
-		writers[i] = &writer{user: users[i], messages: make([]*streamedMessage, of), result: &streamsResult{}}
+		writers[i] = &writer{user: users[i], messages: make([]*streamedMessage, of), result: &streamsResult{}, offset: partEvery * time.Duration(i) / time.Duration(bots)}
 	}
 	err = each(ctx, streams, 16, func(ctx context.Context, i int) error {
 		w := writers[i/streamsPerBot]
@@ -240,7 +241,7 @@ func (w *writer) token() string { return w.user.sessions[0].AccessToken }
 
 // write adds a part to each message, again and again, until writing ends.
 func (w *writer) write(ctx, writing context.Context) error {
-	for begin, n := time.Now(), 1; backoff.Sleep(writing, time.Until(begin.Add(time.Duration(n)*partEvery))) == nil; n++ {
+	for begin, n := time.Now().Add(w.offset), 1; backoff.Sleep(writing, time.Until(begin.Add(time.Duration(n)*partEvery))) == nil; n++ {
 		q := &chatv1.WriteStreamedMessagesRequest{}
 		for _, m := range w.messages {
 			text := fmt.Sprintf("word %d of a long answer ", m.parts)
