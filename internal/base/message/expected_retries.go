@@ -53,7 +53,7 @@ func (r *ExpectedRetries) Check(d *Draft, now time.Time) error {
 		return nil
 	}
 	r.ranges = slices.DeleteFunc(r.ranges, func(e expectedRange) bool { return !now.Before(e.until) })
-	if d.PrevClientSeq != 0 {
+	if d.PrevClientSeq != 0 && d.PrevClientSeq < d.ClientSeq { // nobody may have validated it
 		r.remove(d.PrevClientSeq+1, d.ClientSeq-1)
 	}
 	if len(r.ranges) == 0 || d.ClientSeq < r.ranges[0].first {
@@ -65,8 +65,10 @@ func (r *ExpectedRetries) Check(d *Draft, now time.Time) error {
 		r.Expect(d.ClientSeq, why, now)
 		return why
 	}
-	if e.first = d.ClientSeq + 1; e.first > e.last {
+	if d.ClientSeq >= e.last {
 		r.ranges = slices.Delete(r.ranges, 0, 1)
+	} else {
+		e.first = d.ClientSeq + 1
 	}
 	return nil
 }
@@ -81,10 +83,16 @@ func (r *ExpectedRetries) Expect(clientSeq uint64, why error, now time.Time) {
 	r.ranges = slices.Insert(r.ranges, i, expectedRange{first: clientSeq, last: clientSeq, until: now.Add(errs.Of(why).Retry + RetryWindow), why: why})
 	r.mergeIfAlike(i)
 	r.mergeIfAlike(i - 1)
-	if n := len(r.ranges); n > maxExpectedRetries {
-		last, next := &r.ranges[n-2], r.ranges[n-1]
-		last.hasGaps = last.hasGaps || next.hasGaps || last.last+1 < next.first
-		last.last, last.until = next.last, next.until
+	r.mergeBeyondBound()
+}
+
+// mergeBeyondBound merges the last ranges into one, so that there are no more than are remembered.
+func (r *ExpectedRetries) mergeBeyondBound() {
+	for len(r.ranges) > maxExpectedRetries {
+		n := len(r.ranges)
+		e, next := &r.ranges[n-2], r.ranges[n-1]
+		e.hasGaps = e.hasGaps || next.hasGaps || e.last+1 < next.first
+		e.last, e.until = next.last, next.until
 		r.ranges = r.ranges[:n-1]
 	}
 }
@@ -109,7 +117,7 @@ func (r *ExpectedRetries) mergeIfAlike(i int) {
 // Forget removes a message that was stored or refused for good.
 func (r *ExpectedRetries) Forget(clientSeq uint64) { r.remove(clientSeq, clientSeq) }
 
-// remove removes all numbers from first to last.
+// remove removes all numbers from first to last, if last is not below first.
 func (r *ExpectedRetries) remove(first, last uint64) {
 	if !slices.ContainsFunc(r.ranges, func(e expectedRange) bool { return e.first <= last && e.last >= first }) {
 		return
@@ -117,13 +125,17 @@ func (r *ExpectedRetries) remove(first, last uint64) {
 	var kept []expectedRange
 	for _, e := range r.ranges {
 		before, after := e, e
-		before.last, after.first = min(e.last, first-1), max(e.first, last+1)
-		if before.first <= before.last {
+		switch before.last, after.first = first-1, last+1; {
+		case e.last < first, e.first > last:
+			kept = append(kept, e)
+		case e.first < first && e.last > last:
+			kept = append(kept, before, after)
+		case e.first < first:
 			kept = append(kept, before)
-		}
-		if after.first <= after.last {
+		case e.last > last:
 			kept = append(kept, after)
 		}
 	}
 	r.ranges = kept
+	r.mergeBeyondBound()
 }

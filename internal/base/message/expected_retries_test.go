@@ -60,7 +60,8 @@ func TestRetriesAreGivenUp(t *testing.T) {
 	r.Expect(10, errFull, r.now)
 	r.Expect(11, errFull, r.now)
 	r.Expect(12, errFull, r.now)
-	r.check(13, 10, true) // 11 and 12 are given up, 10 is not
+	r.check(13, ^uint64(0), true) // no number before 13
+	r.check(13, 10, true)         // 11 and 12 are given up, 10 is not
 	r.check(10, 9, false)
 	r.check(13, 10, false)
 	r.Expect(20, errFull, r.now)
@@ -145,4 +146,48 @@ func firstDescent(list []uint64) string {
 		}
 	}
 	return "none"
+}
+
+// FuzzExpectedRetries: whatever numbers a client makes up, what is remembered is bounded, in order, and without overlaps.
+func FuzzExpectedRetries(f *testing.F) {
+	const most = ^uint64(0)
+	f.Add([]byte{0, 1, 0, 1, 0, 2, 0, 2, 2, 4, 1, 2, 255, 2, 2, 255})
+	many := []byte{}
+	for n := range 100 { // one range, of which the numbers between are given up
+		many = append(many, 0, byte(n), 0, 0)
+	}
+	for n := byte(0); n < 98; n += 2 {
+		many = append(many, 2, n+2, n, 0, 2, 2, 255, 0)
+	}
+	f.Add(many)
+	number := func(b byte) uint64 { // small ones, and the largest ones
+		if b >= 128 {
+			return most - uint64(255-b)
+		}
+		return uint64(b)
+	}
+	f.Fuzz(func(t *testing.T, steps []byte) {
+		var r ExpectedRetries
+		now := time.Unix(1000, 0)
+		for ; len(steps) >= 4; steps = steps[4:] {
+			now = now.Add(time.Duration(steps[3]) * 100 * time.Millisecond)
+			clientSeq := number(steps[1])
+			switch steps[0] % 3 {
+			case 0:
+				r.Expect(clientSeq, errFull, now)
+			case 1:
+				r.Forget(clientSeq)
+			case 2:
+				_ = r.Check(&Draft{ClientSeq: clientSeq, PrevClientSeq: number(steps[2])}, now) // the error is chosen by what was expected
+			}
+			if len(r.ranges) > maxExpectedRetries {
+				t.Fatalf("%d ranges are remembered, want at most %d", len(r.ranges), maxExpectedRetries)
+			}
+			for i, e := range r.ranges {
+				if e.first > e.last || i > 0 && e.first <= r.ranges[i-1].last {
+					t.Fatalf("the ranges are %+v, want ascending ones without overlaps", r.ranges)
+				}
+			}
+		}
+	})
 }
