@@ -62,7 +62,7 @@ func (r *ExpectedRetries) Check(d *Draft, now time.Time) error {
 	e := &r.ranges[0]
 	if d.ClientSeq > e.first && (!e.hasGaps || d.ClientSeq > e.last) {
 		why := e.why
-		r.Expect(d.ClientSeq, why, now)
+		r.add(d.ClientSeq, why, e.until) // no longer than the first: a device that has given that up is not held back by what it sent since
 		return why
 	}
 	if d.ClientSeq >= e.last {
@@ -75,12 +75,16 @@ func (r *ExpectedRetries) Check(d *Draft, now time.Time) error {
 
 // Expect adds a message that was refused, or renews the time for which it is expected.
 func (r *ExpectedRetries) Expect(clientSeq uint64, why error, now time.Time) {
+	r.add(clientSeq, why, now.Add(errs.Of(why).Retry+RetryWindow))
+}
+
+func (r *ExpectedRetries) add(clientSeq uint64, why error, until time.Time) {
 	r.remove(clientSeq, clientSeq)
 	i := 0
 	for i < len(r.ranges) && r.ranges[i].last < clientSeq {
 		i++
 	}
-	r.ranges = slices.Insert(r.ranges, i, expectedRange{first: clientSeq, last: clientSeq, until: now.Add(errs.Of(why).Retry + RetryWindow), why: why})
+	r.ranges = slices.Insert(r.ranges, i, expectedRange{first: clientSeq, last: clientSeq, until: until, why: why})
 	r.mergeIfAlike(i)
 	r.mergeIfAlike(i - 1)
 	r.mergeBeyondBound()
@@ -92,7 +96,10 @@ func (r *ExpectedRetries) mergeBeyondBound() {
 		n := len(r.ranges)
 		e, next := &r.ranges[n-2], r.ranges[n-1]
 		e.hasGaps = e.hasGaps || next.hasGaps || e.last+1 < next.first
-		e.last, e.until = next.last, next.until
+		e.last = next.last
+		if next.until.After(e.until) {
+			e.until = next.until
+		}
 		r.ranges = r.ranges[:n-1]
 	}
 }
@@ -117,9 +124,9 @@ func (r *ExpectedRetries) mergeIfAlike(i int) {
 // Forget removes a message that was stored or refused for good.
 func (r *ExpectedRetries) Forget(clientSeq uint64) { r.remove(clientSeq, clientSeq) }
 
-// remove removes all numbers from first to last, if last is not below first.
+// remove removes all numbers from first to last; none if last is below first.
 func (r *ExpectedRetries) remove(first, last uint64) {
-	if !slices.ContainsFunc(r.ranges, func(e expectedRange) bool { return e.first <= last && e.last >= first }) {
+	if last < first || !slices.ContainsFunc(r.ranges, func(e expectedRange) bool { return e.first <= last && e.last >= first }) {
 		return
 	}
 	var kept []expectedRange

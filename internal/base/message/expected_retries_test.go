@@ -57,6 +57,15 @@ func TestRetriesAreGivenUp(t *testing.T) {
 	r.now = r.now.Add(1)
 	r.check(6, 0, false)
 
+	// A sender that gives up each refused message is not held back for as long as it sends.
+	r.Expect(7, errFull, r.now)
+	for n := uint64(8); n < 11; n++ {
+		r.now = r.now.Add(RetryWindow / 4)
+		r.check(n, 0, true)
+	}
+	r.now = r.now.Add(RetryWindow/4 + errFull.Retry)
+	r.check(11, 0, false)
+
 	r.Expect(10, errFull, r.now)
 	r.Expect(11, errFull, r.now)
 	r.Expect(12, errFull, r.now)

@@ -358,12 +358,20 @@ func (s *Service) conversation(c id.Conversation) *conversation {
 	return conv
 }
 
-// evict removes idle conversations from memory until half of the bound remains. The caller holds s.mu.
+// evict removes idle conversations from memory until half of the bound remains. Those that expect retries of rejected messages remain, unless all
+// others together are too few. The caller holds s.mu.
 func (s *Service) evict() {
+	if s.evictIdle(false); len(s.conversations) >= s.maxCached {
+		s.evictIdle(true)
+	}
+}
+
+func (s *Service) evictIdle(withGates bool) {
+	now := s.deps.Clock.Now()
 	for c, conv := range s.conversations {
 		if conv.changeMu.TryLock() {
 			if conv.mu.TryLock() {
-				if conv.mailbox.is(phaseOpen) && !conv.mailbox.holding.Load() && conv.mailbox.inFlight.Load() == 0 {
+				if conv.isIdle() && (!conv.mailbox.gate.isClosed(now) || withGates) {
 					// A caller that still has conv uses its state: the log checks each append.
 					delete(s.conversations, c)
 					conv.detached = true
@@ -376,6 +384,11 @@ func (s *Service) evict() {
 			return
 		}
 	}
+}
+
+// isIdle reports whether nothing is under way. The caller holds c.mu.
+func (c *conversation) isIdle() bool {
+	return c.mailbox.is(phaseOpen) && !c.mailbox.holding.Load() && c.mailbox.inFlight.Load() == 0
 }
 
 var (

@@ -3,6 +3,7 @@ package chat
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rialto-im/rialto/internal/base/clock"
 	"github.com/rialto-im/rialto/internal/base/errs"
@@ -68,6 +69,22 @@ func (r *senderGate) noteResult(d *message.Draft, why error, now clock.Clock) {
 	}
 	expected.Forget(d.ClientSeq)
 	r.removeIfEmpty(by, expected)
+}
+
+// isClosed reports whether a retry of any device is expected. It forgets those that have been given up.
+func (r *senderGate) isClosed(now time.Time) bool {
+	if !r.closed.Load() {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for by, expected := range r.bySender {
+		if !now.Before(expected.Until()) {
+			delete(r.bySender, by)
+		}
+	}
+	r.closed.Store(len(r.bySender) > 0)
+	return len(r.bySender) > 0
 }
 
 // removeIfEmpty opens the gate of a device of which nothing is expected. The caller holds mu.
