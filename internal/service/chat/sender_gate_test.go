@@ -192,25 +192,22 @@ func TestTheGateForgetsWhatWasStored(t *testing.T) {
 func TestEvictionKeepsSenderGates(t *testing.T) {
 	ctx := t.Context()
 	_, log, s, c := rejectingGroup(t)
-	var others []id.Conversation
-	for range 12 {
-		other, err := s.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "other", Members: []uint64{2}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		others = append(others, other)
-	}
+	const others = 12
 	chat.SetMaxCached(s, 4)
 	log.refuse = 1
 	if err := s.Send(ctx, draftOf(c, 1, 1, "rejected")); errs.Of(err).Retry == 0 {
 		t.Fatalf("the first message: %v, want a rejection that may be retried", err)
 	}
-	for i, other := range others {
-		if err := s.Send(ctx, draftOf(other, 1, uint64(i)+2, "elsewhere")); err != nil {
+	for i := range uint64(others) {
+		other, err := s.CreateGroup(ctx, 1, &chatv1.CreateGroupRequest{Title: "other", Members: []uint64{2}})
+		if err == nil {
+			err = s.Send(ctx, draftOf(other, 1, i+2, "elsewhere"))
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	last := uint64(len(others)) + 2
+	const last = others + 2
 	if err := s.Send(ctx, draftOf(c, 1, last, "later")); errs.Of(err).Retry == 0 {
 		t.Errorf("a message after the rejected one: %v, want a rejection that may be retried", err)
 	}
