@@ -2247,6 +2247,9 @@ mutant "keep what is given up by its renewals" internal/base/message/expected_re
 mutant "trust the previous number of a draft that nobody has validated" internal/base/message/expected_retries.go 's/ \&\& d\.PrevClientSeq < d\.ClientSeq \{/ {/' TestRetriesAreGivenUp internal/base/message
 mutant "remember rejected messages without a bound" internal/base/message/expected_retries.go 's/for len\(r\.ranges\) > maxExpectedRetries \{/for len(r.ranges) > 100*maxExpectedRetries {/' 'TestMoreRetriesThan|FuzzExpectedRetries' internal/base/message
 mutant "evict a conversation that expects a retry" internal/service/chat/chat.go 's/ \&\& \(!conv\.mailbox\.gate\.isClosed\(now\) \|\| withGates\) \{/ \&\& (!conv.mailbox.gate.isClosed(now) || withGates || true) {/' TestEvictionKeepsSenderGates ./internal/service/chat
+mutant "acknowledge a recall before the pushes that wait" internal/service/chat/refresh_pushed.go 's/return s\.deps\.AwaitPushes\(ctx\)/return nil/' TestAcknowledgementsAwaitPushes ./internal/service/chat
+mutant "await only what a lane has taken" internal/transport/gateway/large_lane.go 's/^\t\tlast\+\+$//' TestPushesOfALaneAreAwaited internal/transport/gateway
+mutant "await a lane until it was taken" internal/transport/gateway/large_lane.go 's/^\t\tl\.taken\+\+$/\t\tl.taken++\n\t\tl.ended = l.taken/' TestPushesOfALaneAreAwaited internal/transport/gateway
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

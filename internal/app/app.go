@@ -354,7 +354,7 @@ func (n *Node) openConversations(ctx context.Context, ids *idgen.Snowflake, mess
 		return err
 	}
 	n.chat, err = chat.New(ctx, chat.Deps{Words: wordsOf{n}, Hold: n.holdMessage, LimitedSince: n.limitedSince, ReviewFiles: n.media.ReviewFiles, Log: n.log, DB: n.db, IDs: ids, MessageIDs: messages, Relations: relations{n.accounts, n}, Organizations: n.organizations, CheckMembers: n.organizations.CheckMembers, FollowChanged: followChanged, CheckAdd: n.mayAdd, MayOwn: func(ctx context.Context, u id.User) (bool, error) { return n.bridges.MayOwn(ctx, u) }, ChargeCopy: n.chargeCopy, Yield: n.yield,
-		Calls: n.outgoing, Clock: n.clock, Logger: n.logger, Tracer: n.tracer, Overload: n.sendGate, SingleNode: !n.config.Clustered(), OwnsPartition: n.ownsPartition,
+		Calls: n.outgoing, Clock: n.clock, Logger: n.logger, Tracer: n.tracer, Overload: n.sendGate, SingleNode: !n.config.Clustered(), AwaitPushes: n.awaitPushes, OwnsPartition: n.ownsPartition,
 		CheckUploads: n.media.Use, CheckLinkPreview: n.previews.Verify, CheckPicture: n.media.CheckPicture, KeepPicture: n.media.KeepPicture, OnExpired: n.media.Expired, OnRecalled: n.recalled, OnErased: n.erased, OnUserErased: n.userErased, Erasing: n.accounts.Erasing, OnStreamed: n.onStreamed, OnMentioned: n.onMentioned,
 		Outbox: n.outbox, SendTransient: transient, FollowersChanged: followersChanged, MarkFollowed: markFollowed, RegisteredMs: n.accounts.RegisteredMs, HidesPresence: n.hidesPresence, ExternalIDs: n.accounts.ExternalIDs}, n.config.Chat)
 	if err != nil {

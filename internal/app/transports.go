@@ -34,3 +34,6 @@ func (n *Node) openTransports() (err error) {
 func (n *Node) await(ctx context.Context, c id.Caller, r *chatv1.SyncRequest) error {
 	return n.gateway.Await(ctx, c, r)
 }
+
+// awaitPushes is the gateway's; the gateway is made after chat.
+func (n *Node) awaitPushes(ctx context.Context) error { return n.gateway.AwaitPushes(ctx) }

@@ -112,6 +112,8 @@ type Deps struct {
 	Overload *overload.Gate
 	// SingleNode: no other process writes to the log and the database, so that the state in memory is always the newest.
 	SingleNode bool
+	// AwaitPushes returns when the node has pushed what fan-out has given it. A single node asks before it acknowledges an edit or a recall. If nil, nothing waits.
+	AwaitPushes func(ctx context.Context) error
 	// OwnsPartition reports whether this node deletes the expired messages of a partition. If nil, it deletes those of all.
 	OwnsPartition func(partition uint16) bool
 	// CheckUploads returns for each i why by[i] may not send uploads[i] to a conversation, and records the use of the others. If nil,

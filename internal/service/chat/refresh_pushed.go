@@ -18,7 +18,8 @@ import (
 //   - An entry older than pushWindow: it has waited. Usually the log's tail shows that no update followed it (see noUpdates).
 //   - A younger one cannot be outdated in a cluster: there an edit or a recall is acknowledged only once its message is older than minTextAge.
 //     The difference to pushWindow is how much the clocks of two nodes may differ.
-//   - On a single node nobody waits for that. Instead, for minTextAge after an edit or a recall of a young message, all entries are refreshed.
+//   - On a single node nobody waits for that. Instead, for minTextAge after an edit or a recall of a young message, all entries are refreshed. What was
+//     checked before, and waits to be pushed to many, is waited for (AwaitPushes).
 
 const (
 	pushWindow = message.PushWindow
@@ -96,10 +97,15 @@ func (s *Service) stopOldPushes(ctx context.Context, m *message.Stored) error {
 	now := s.deps.Clock.Now().UnixMilli()
 	wait := s.minTextAge - time.Duration(now-ms)*time.Millisecond
 	switch {
-	case wait <= 0:
-		return nil
 	case s.deps.SingleNode:
-		s.textChangedMs.Store(now)
+		if wait > 0 {
+			s.textChangedMs.Store(now)
+		}
+		if s.deps.AwaitPushes == nil {
+			return nil
+		}
+		return s.deps.AwaitPushes(ctx)
+	case wait <= 0:
 		return nil
 	}
 	timer := time.NewTimer(wait)

@@ -67,6 +67,33 @@ func TestEntriesThatMayBeOutdated(t *testing.T) {
 	}
 }
 
+// A single node acknowledges an edit or a recall when what waited to be pushed is pushed, however old the message is; a reaction at once.
+func TestAcknowledgementsAwaitPushes(t *testing.T) {
+	ctx, h := t.Context(), newHarness(t, chat.Config{})
+	deps := h.deps(h.db)
+	deps.SingleNode = true
+	awaited := 0
+	deps.AwaitPushes = func(context.Context) error {
+		awaited++
+		return nil
+	}
+	s, err := chat.New(ctx, deps, h.config)
+	must(t, err)
+	c, err := s.OpenDirect(ctx, 1, 2)
+	must(t, err)
+	d := draftOf(c, 1, 1, "first")
+	must(t, s.Send(ctx, d))
+	for i, content := range []*chatv1.Content{reactionOf(d.Seq, "👍", false), editOf(d.Seq, "second"), editOf(d.Seq, "third"), recallOf(d.Seq)} {
+		if i == 2 {
+			h.clock.ms.Add(10_000)
+		}
+		must(t, s.Send(ctx, updateDraft(t, c, 1, uint64(i)+2, content)))
+		if awaited != i {
+			t.Errorf("after update %d, pushes were awaited %d times, want %d", i, awaited, i)
+		}
+	}
+}
+
 // With several nodes, an edit or a recall is acknowledged once its message is older than what is pushed unseen; a reaction at once.
 func TestRecallOfAYoungMessageIsAcknowledgedLater(t *testing.T) {
 	const age = 200 * time.Millisecond

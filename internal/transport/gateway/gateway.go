@@ -303,6 +303,7 @@ type Server struct {
 	throttled     connList // reading is paused until their limits allow more
 	unreadHolders connList // answers to them are not written yet
 	flush         []*flusher
+	lanes         atomic.Pointer[[]*largeLane] // nil before Run
 	loops         []*loop
 	stats         Stats
 	reconciler    *reconciler
@@ -316,14 +317,13 @@ type Server struct {
 	senders       senders
 	parked        *budget.Budget // of sends without a receipt that wait for something else than the log
 
-	now     atomic.Uint32 // seconds since the server was made, and one; by Run
-	resumed atomic.Uint32 // second at which the process ran again after it had stood still
-	began   time.Time
-	ticked  time.Time // Run's
-	serving sync.WaitGroup
-	ctx     context.Context // ends when Run does; calls under way end with it
-	stop    context.CancelFunc
-	next    atomic.Uint32
+	now           atomic.Uint32 // seconds since the server was made, and one; by Run
+	resumed       atomic.Uint32 // second at which the process ran again after it had stood still
+	began, ticked time.Time     // ticked is Run's
+	serving       sync.WaitGroup
+	ctx           context.Context // ends when Run does; calls under way end with it
+	stop          context.CancelFunc
+	next          atomic.Uint32
 
 	refusedOrigins rate.Sometimes // limits the log
 

@@ -21,14 +21,16 @@ type largeLane struct {
 	wake      chan struct{}
 
 	mu      sync.Mutex // guards the fields below
-	notFull *sync.Cond // the queue was taken, or closed
+	changed *sync.Cond // the queue was taken or closed, or what was taken was delivered
 	queued  []byte     // deliveries
+	taken   uint64     // how often the queue was taken
+	ended   uint64     // how often what was taken was delivered
 	closed  bool       // nothing is delivered any more
 }
 
 func newLargeLane(s *Server) *largeLane {
 	l := &largeLane{deliverer: deliverer{server: s, span: "gateway.push", yield: (&pollYielder{byPoller: s.deps.Yield}).yield}, wake: make(chan struct{}, 1)}
-	l.notFull = sync.NewCond(&l.mu)
+	l.changed = sync.NewCond(&l.mu)
 	return l
 }
 
@@ -36,7 +38,7 @@ func newLargeLane(s *Server) *largeLane {
 func (l *largeLane) add(delivery []byte) {
 	l.mu.Lock()
 	for len(l.queued) > maxQueuedLarge && !l.closed {
-		l.notFull.Wait()
+		l.changed.Wait()
 	}
 	if !l.closed {
 		l.queued = append(l.queued, delivery...)
@@ -52,6 +54,7 @@ func (l *largeLane) run(ctx context.Context) {
 	for {
 		if taken = l.take(taken); len(taken) > 0 {
 			l.deliverer.deliver(taken)
+			l.noteDelivered()
 			for _, f := range l.deliverer.server.flush {
 				f.awaitLater()
 			}
@@ -73,15 +76,62 @@ func (l *largeLane) take(buffer []byte) []byte {
 	defer l.mu.Unlock()
 	taken := l.queued
 	l.queued = buffer[:0]
-	l.notFull.Broadcast()
+	if len(taken) > 0 {
+		l.taken++
+	}
+	l.changed.Broadcast()
 	return taken
+}
+
+func (l *largeLane) noteDelivered() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = l.taken
+	l.changed.Broadcast()
+}
+
+// awaitQueued returns when what is queued now has been pushed, or the lane is closed.
+func (l *largeLane) awaitQueued(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.changed.Broadcast()
+	})()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := l.taken
+	if len(l.queued) > 0 {
+		last++
+	}
+	for l.ended < last && !l.closed {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		l.changed.Wait()
+	}
+	return nil
 }
 
 func (l *largeLane) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed, l.queued = true, nil
-	l.notFull.Broadcast()
+	l.changed.Broadcast()
+}
+
+// AwaitPushes returns when what this node has for the followers of large conversations is pushed: chat acknowledges an edit or a recall after the last push of
+// the text from before it.
+func (s *Server) AwaitPushes(ctx context.Context) error {
+	lanes := s.lanes.Load()
+	if lanes == nil { // the server does not run
+		return nil
+	}
+	for _, l := range *lanes {
+		if err := l.awaitQueued(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // subscribe receives the deliveries to this node, and returns what delivers those to followers, and functions that end the subscriptions. If it fails,
@@ -102,5 +152,6 @@ func (s *Server) subscribe() (lanes []*largeLane, cancels []func(), err error) {
 		}
 		lanes, cancels = append(lanes, large), append(cancels, cancel)
 	}
+	s.lanes.Store(&lanes)
 	return lanes, cancels, nil
 }

@@ -380,3 +380,49 @@ func TestSharedFramesAreNotChanged(t *testing.T) {
 		}
 	}
 }
+
+// Who waits for the pushes of a lane waits for what was queued before, and not for what comes later.
+func TestPushesOfALaneAreAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, _ := bench(t)
+		s := first.server
+		c := following(s, 1)[0]
+		l := newLargeLane(s)
+		s.lanes.Store(&[]*largeLane{l})
+		if err := s.AwaitPushes(t.Context()); err != nil {
+			t.Fatalf("nothing is queued: %v", err)
+		}
+		l.add(largeEntry5(t, s, 2, 10))
+		ended := make(chan error, 1)
+		go func() { ended <- s.AwaitPushes(t.Context()) }()
+		waits := func(what string) {
+			synctest.Wait()
+			select {
+			case err := <-ended:
+				t.Fatalf("%s: the wait ended with the error %v, want that it goes on", what, err)
+			default:
+			}
+		}
+		waits("queued")
+		hurried, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.AwaitPushes(hurried); !errors.Is(err, context.Canceled) {
+			t.Errorf("with a context that has ended: the error %v, want that of the context", err)
+		}
+		taken := l.take(nil)
+		waits("taken")
+		l.add(largeEntry5(t, s, 3, 10))
+		l.deliverer.deliver(taken)
+		l.noteDelivered()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if pushed, _ := received(t, c, 5); !slices.Equal(pushed, []uint64{2}) {
+			t.Errorf("when the wait ended, %v was pushed, want 2", pushed)
+		}
+		l.close()
+		if err := s.AwaitPushes(t.Context()); err != nil {
+			t.Errorf("the lane is closed: %v", err)
+		}
+	})
+}
