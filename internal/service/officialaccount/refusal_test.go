@@ -24,6 +24,10 @@ func TestOnlyOperatorsActForAnAccount(t *testing.T) {
 		"label": func(by id.User, account uint64) error {
 			return w.SetLabel(t.Context(), by, &chatv1.SetFollowerLabelRequest{User: account, Label: "x", Followers: []uint64{uint64(ann)}})
 		},
+		"replace label": func(by id.User, account uint64) error {
+			_, err := w.ReplaceLabel(t.Context(), by, &chatv1.ReplaceFollowerLabelRequest{User: account, Label: "x"})
+			return err
+		},
 		"followers": func(by id.User, account uint64) error {
 			_, err := w.ListFollowers(t.Context(), by, &chatv1.ListOfficialFollowersRequest{User: account})
 			return err

@@ -40,7 +40,7 @@ func decisions() map[string]string {
 		orgCalls: {"CreateOrganization": "none: only servers may", "GetOrganization": reads, "ListOrganizations": reads, "UpdateOrganization": fewRows, "PutDepartments": fewRows, "RemoveDepartments": fewRows, "ListDepartments": reads,
 			"PutOrganizationMembers": "invite 1", "RemoveOrganizationMembers": fewRows, "InviteToOrganization": "invite 3", "ListOrganizationInvitations": reads, "AnswerOrganizationInvitation": "join 1", "CancelOrganizationInvitation": oneOther, "TransferOrganization": fewRows,
 			"ListOrganizationMembers": reads, "CreateOrganizationGroup": "group 1, invite 3", "ImportOrganizationMembers": "invite 1"},
-		officials: {"GetOfficialAccount": reads, "ListOfficialAccounts": reads, "UpdateOfficialAccount": fewRows, "SetOfficialOperator": fewRows, "TapOfficialMenu": "send 1", "SetFollowerLabel": fewRows, "ListOfficialFollowers": reads,
+		officials: {"GetOfficialAccount": reads, "ListOfficialAccounts": reads, "UpdateOfficialAccount": fewRows, "SetOfficialOperator": fewRows, "TapOfficialMenu": "send 1", "SetFollowerLabel": fewRows, "ReplaceFollowerLabel": fewRows, "ListOfficialFollowers": reads,
 			"CreateBroadcast": limited, "GetBroadcast": reads, "ListBroadcasts": reads, "ChangeBroadcast": limited},
 		comments:     {"CreateComment": "send 2+", "GetComment": reads, "EditComment": "send 2+", "DeleteComment": fewRows, "ListComments": reads, "ListReplies": reads, "CountComments": reads, "ListTimedComments": reads},
 		engages:      {"Like": fewRows, "Unlike": fewRows, "ListLikers": reads, "ListLikes": reads, "Favourite": ownState, "Unfavourite": ownState, "ListFavourites": reads, "RecordViews": ownState, "ListViews": reads, "ClearViews": ownState, "ListHotPosts": reads},

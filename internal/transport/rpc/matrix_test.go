@@ -298,6 +298,9 @@ func ofOfficialAccounts() map[string]row {
 		officials + "SetFollowerLabel": operators(func(o subject) proto.Message {
 			return &chatv1.SetFollowerLabelRequest{User: o.official, Followers: []uint64{o.other}, Label: "x"}
 		}),
+		officials + "ReplaceFollowerLabel": operators(func(o subject) proto.Message {
+			return &chatv1.ReplaceFollowerLabelRequest{User: o.official, Label: "x", Replacement: "y"}
+		}),
 		officials + "ListOfficialFollowers": operators(func(o subject) proto.Message { return &chatv1.ListOfficialFollowersRequest{User: o.official} }),
 		officials + "CreateBroadcast": operators(func(o subject) proto.Message {
 			return &chatv1.CreateBroadcastRequest{User: o.official, Key: "k", Content: content}

@@ -18,6 +18,7 @@ type OfficialAccounts interface {
 	SetOperator(ctx context.Context, by id.User, r *chatv1.SetOfficialOperatorRequest) (*chatv1.OfficialAccount, error)
 	Tap(ctx context.Context, u id.User, r *chatv1.TapOfficialMenuRequest) (*chatv1.TapOfficialMenuResponse, error)
 	SetLabel(ctx context.Context, by id.User, r *chatv1.SetFollowerLabelRequest) error
+	ReplaceLabel(ctx context.Context, by id.User, r *chatv1.ReplaceFollowerLabelRequest) (*chatv1.OfficialAccount, error)
 	ListFollowers(ctx context.Context, by id.User, r *chatv1.ListOfficialFollowersRequest) (*chatv1.ListOfficialFollowersResponse, error)
 	CreateBroadcast(ctx context.Context, by id.User, r *chatv1.CreateBroadcastRequest) (*chatv1.Broadcast, error)
 	GetBroadcast(ctx context.Context, by id.User, broadcast uint64) (*chatv1.Broadcast, error)
@@ -38,6 +39,7 @@ func (s *Server) officials() []method {
 		newMethod(s, chatv1connect.OfficialAccountServiceSetFollowerLabelProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.SetFollowerLabelRequest) (*chatv1.SetFollowerLabelResponse, error) {
 			return &chatv1.SetFollowerLabelResponse{}, o.SetLabel(ctx, c.User, r)
 		}),
+		newMethod(s, chatv1connect.OfficialAccountServiceReplaceFollowerLabelProcedure, userAccess, byUser(o.ReplaceLabel)),
 		newMethod(s, chatv1connect.OfficialAccountServiceListOfficialFollowersProcedure, userAccess, byUser(o.ListFollowers)),
 		newMethod(s, chatv1connect.OfficialAccountServiceCreateBroadcastProcedure, userAccess, byUser(o.CreateBroadcast)),
 		newMethod(s, chatv1connect.OfficialAccountServiceGetBroadcastProcedure, userAccess, func(ctx context.Context, c id.Caller, r *chatv1.GetBroadcastRequest) (*chatv1.Broadcast, error) {

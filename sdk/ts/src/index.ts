@@ -8,7 +8,7 @@ export { WritingState } from "./gen/rialto/chat/v1/streamed_pb.js";
 export { importMembers, type ImportOptions, type ImportResult } from "./organizations.js";
 export { OrganizationMessaging, OrganizationRole, type Department, type DepartmentMembership, type Organization, type OrganizationMember } from "./gen/rialto/chat/v1/organization_pb.js";
 export type { OfficialAccounts, OfficialAccountUpdate } from "./official.js";
-export { Broadcast_State as BroadcastState, KeywordRule_Match as KeywordMatch, OfficialRole, type Broadcast, type OfficialAccount, type OfficialFollower, type OfficialMenuEntry, type OfficialMenuItem, type OfficialReplies } from "./gen/rialto/chat/v1/official_pb.js";
+export { Broadcast_State as BroadcastState, KeywordRule_Match as KeywordMatch, OfficialRole, type Broadcast, type OfficialAccount, type OfficialFollower, type OfficialMenuEntry, type OfficialMenuItem, type OfficialOperator, type OfficialReplies } from "./gen/rialto/chat/v1/official_pb.js";
 export type { CommentList, CommentPage, CommentSorting, CommentWatcher, NewComment, OutgoingComment } from "./comments.js";
 export type { Answered } from "./operations/comments.js";
 export type { Comment, CommentContent } from "./gen/rialto/comment/v1/comment_pb.js";

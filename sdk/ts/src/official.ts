@@ -32,6 +32,8 @@ export interface OfficialAccountUpdate {
 }
 
 const maxKnown = 200;
+/** So many followers are labelled in one call. */
+const mostLabelled = 200;
 
 /** Official accounts: verified users with a menu, automatic replies and broadcasts. To follow one is to join its channel. */
 export class OfficialAccounts {
@@ -82,8 +84,20 @@ export class OfficialAccounts {
   }
 
   /** Sets a label on followers, or takes it off. */
-  async label(user: string, followers: string[], label: string, remove = false): Promise<void> {
-    await this.deps.api().setFollowerLabel({ user, followers, label, remove });
+  async label(user: string, followers: readonly string[], label: string, remove = false): Promise<void> {
+    for (let i = 0; i < followers.length; i += mostLabelled) {
+      await this.deps.api().setFollowerLabel({ user, followers: followers.slice(i, i + mostLabelled), label, remove });
+    }
+  }
+
+  /** Renames a label of all who have it. If there is one of the new name, the two become one. */
+  async renameLabel(user: string, label: string, name: string): Promise<OfficialAccount> {
+    return this.remember(await this.deps.api().replaceFollowerLabel({ user, label, replacement: name }));
+  }
+
+  /** Takes a label off all who have it. */
+  async deleteLabel(user: string, label: string): Promise<OfficialAccount> {
+    return this.remember(await this.deps.api().replaceFollowerLabel({ user, label }));
   }
 
   /** A page of followers with their labels: of all, or of those with a label. */

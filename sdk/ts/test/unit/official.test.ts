@@ -43,3 +43,21 @@ test("each tap and each broadcast has a key, so that a retry is harmless", async
   expect(keys[1]).toMatch(/.+/);
   expect(keys[2]).toBe("mine");
 });
+
+test("many followers are labelled in several calls, each of them once", async () => {
+  const { official, calls } = made();
+  const followers = Array.from({ length: 450 }, (_, n) => String(n + 1));
+  await official.label("1", followers, "vip");
+  expect(calls.map(([name, request]: any) => [name, request.followers.length, request.label, request.remove])).toEqual([
+    ["setFollowerLabel", 200, "vip", false], ["setFollowerLabel", 200, "vip", false], ["setFollowerLabel", 50, "vip", false],
+  ]);
+  expect(calls.flatMap(([, request]: any) => request.followers)).toEqual(followers);
+});
+
+test("a label is renamed or deleted, and the answer is shown", async () => {
+  const { official, calls, changes } = made();
+  await official.renameLabel("1", "vip", "gold");
+  await official.deleteLabel("1", "gold");
+  expect(calls).toEqual([["replaceFollowerLabel", { user: "1", label: "vip", replacement: "gold" }], ["replaceFollowerLabel", { user: "1", label: "gold" }]]);
+  expect(changes()).toBe(2);
+});

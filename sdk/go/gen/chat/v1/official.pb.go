@@ -186,7 +186,7 @@ func (x Broadcast_State) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Broadcast_State.Descriptor instead.
 func (Broadcast_State) EnumDescriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{20, 0}
+	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{21, 0}
 }
 
 type ChangeBroadcastRequest_Action int32
@@ -247,7 +247,7 @@ func (x ChangeBroadcastRequest_Action) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ChangeBroadcastRequest_Action.Descriptor instead.
 func (ChangeBroadcastRequest_Action) EnumDescriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{25, 0}
+	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{26, 0}
 }
 
 // OfficialAccount is a user with a verified mark and a channel.
@@ -1297,6 +1297,69 @@ func (*SetFollowerLabelResponse) Descriptor() ([]byte, []int) {
 	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{15}
 }
 
+type ReplaceFollowerLabelRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// User that the account is.
+	User uint64 `protobuf:"varint,1,opt,name=user,proto3" json:"user,omitempty"`
+	// Label that is replaced. One that nobody has is as good as replaced.
+	Label string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
+	// Replacement, a label in one line, of 1 to 32 characters; empty: the label is deleted.
+	Replacement   string `protobuf:"bytes,3,opt,name=replacement,proto3" json:"replacement,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplaceFollowerLabelRequest) Reset() {
+	*x = ReplaceFollowerLabelRequest{}
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplaceFollowerLabelRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplaceFollowerLabelRequest) ProtoMessage() {}
+
+func (x *ReplaceFollowerLabelRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplaceFollowerLabelRequest.ProtoReflect.Descriptor instead.
+func (*ReplaceFollowerLabelRequest) Descriptor() ([]byte, []int) {
+	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ReplaceFollowerLabelRequest) GetUser() uint64 {
+	if x != nil {
+		return x.User
+	}
+	return 0
+}
+
+func (x *ReplaceFollowerLabelRequest) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *ReplaceFollowerLabelRequest) GetReplacement() string {
+	if x != nil {
+		return x.Replacement
+	}
+	return ""
+}
+
 type ListOfficialFollowersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// User that the account is.
@@ -1313,7 +1376,7 @@ type ListOfficialFollowersRequest struct {
 
 func (x *ListOfficialFollowersRequest) Reset() {
 	*x = ListOfficialFollowersRequest{}
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[16]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1325,7 +1388,7 @@ func (x *ListOfficialFollowersRequest) String() string {
 func (*ListOfficialFollowersRequest) ProtoMessage() {}
 
 func (x *ListOfficialFollowersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[16]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1338,7 +1401,7 @@ func (x *ListOfficialFollowersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOfficialFollowersRequest.ProtoReflect.Descriptor instead.
 func (*ListOfficialFollowersRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{16}
+	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListOfficialFollowersRequest) GetUser() uint64 {
@@ -1380,7 +1443,7 @@ type ListOfficialFollowersResponse struct {
 
 func (x *ListOfficialFollowersResponse) Reset() {
 	*x = ListOfficialFollowersResponse{}
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[17]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1392,7 +1455,7 @@ func (x *ListOfficialFollowersResponse) String() string {
 func (*ListOfficialFollowersResponse) ProtoMessage() {}
 
 func (x *ListOfficialFollowersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[17]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1405,7 +1468,7 @@ func (x *ListOfficialFollowersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOfficialFollowersResponse.ProtoReflect.Descriptor instead.
 func (*ListOfficialFollowersResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{17}
+	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListOfficialFollowersResponse) GetFollowers() []*OfficialFollower {
@@ -1434,7 +1497,7 @@ type OfficialFollower struct {
 
 func (x *OfficialFollower) Reset() {
 	*x = OfficialFollower{}
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[18]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1446,7 +1509,7 @@ func (x *OfficialFollower) String() string {
 func (*OfficialFollower) ProtoMessage() {}
 
 func (x *OfficialFollower) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[18]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1459,7 +1522,7 @@ func (x *OfficialFollower) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OfficialFollower.ProtoReflect.Descriptor instead.
 func (*OfficialFollower) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{18}
+	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *OfficialFollower) GetUser() uint64 {
@@ -1489,7 +1552,7 @@ type BroadcastAudience struct {
 
 func (x *BroadcastAudience) Reset() {
 	*x = BroadcastAudience{}
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[19]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1501,7 +1564,7 @@ func (x *BroadcastAudience) String() string {
 func (*BroadcastAudience) ProtoMessage() {}
 
 func (x *BroadcastAudience) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[19]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1514,7 +1577,7 @@ func (x *BroadcastAudience) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BroadcastAudience.ProtoReflect.Descriptor instead.
 func (*BroadcastAudience) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{19}
+	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *BroadcastAudience) GetLabels() []string {
@@ -1569,7 +1632,7 @@ type Broadcast struct {
 
 func (x *Broadcast) Reset() {
 	*x = Broadcast{}
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[20]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1581,7 +1644,7 @@ func (x *Broadcast) String() string {
 func (*Broadcast) ProtoMessage() {}
 
 func (x *Broadcast) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[20]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1594,7 +1657,7 @@ func (x *Broadcast) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Broadcast.ProtoReflect.Descriptor instead.
 func (*Broadcast) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{20}
+	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Broadcast) GetId() uint64 {
@@ -1739,7 +1802,7 @@ type CreateBroadcastRequest struct {
 
 func (x *CreateBroadcastRequest) Reset() {
 	*x = CreateBroadcastRequest{}
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[21]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1751,7 +1814,7 @@ func (x *CreateBroadcastRequest) String() string {
 func (*CreateBroadcastRequest) ProtoMessage() {}
 
 func (x *CreateBroadcastRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[21]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1764,7 +1827,7 @@ func (x *CreateBroadcastRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateBroadcastRequest.ProtoReflect.Descriptor instead.
 func (*CreateBroadcastRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{21}
+	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CreateBroadcastRequest) GetUser() uint64 {
@@ -1832,7 +1895,7 @@ type GetBroadcastRequest struct {
 
 func (x *GetBroadcastRequest) Reset() {
 	*x = GetBroadcastRequest{}
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[22]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1844,7 +1907,7 @@ func (x *GetBroadcastRequest) String() string {
 func (*GetBroadcastRequest) ProtoMessage() {}
 
 func (x *GetBroadcastRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[22]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1857,7 +1920,7 @@ func (x *GetBroadcastRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetBroadcastRequest.ProtoReflect.Descriptor instead.
 func (*GetBroadcastRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{22}
+	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetBroadcastRequest) GetBroadcast() uint64 {
@@ -1881,7 +1944,7 @@ type ListBroadcastsRequest struct {
 
 func (x *ListBroadcastsRequest) Reset() {
 	*x = ListBroadcastsRequest{}
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[23]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1893,7 +1956,7 @@ func (x *ListBroadcastsRequest) String() string {
 func (*ListBroadcastsRequest) ProtoMessage() {}
 
 func (x *ListBroadcastsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[23]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1906,7 +1969,7 @@ func (x *ListBroadcastsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBroadcastsRequest.ProtoReflect.Descriptor instead.
 func (*ListBroadcastsRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{23}
+	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListBroadcastsRequest) GetUser() uint64 {
@@ -1941,7 +2004,7 @@ type ListBroadcastsResponse struct {
 
 func (x *ListBroadcastsResponse) Reset() {
 	*x = ListBroadcastsResponse{}
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[24]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1953,7 +2016,7 @@ func (x *ListBroadcastsResponse) String() string {
 func (*ListBroadcastsResponse) ProtoMessage() {}
 
 func (x *ListBroadcastsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[24]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1966,7 +2029,7 @@ func (x *ListBroadcastsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBroadcastsResponse.ProtoReflect.Descriptor instead.
 func (*ListBroadcastsResponse) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{24}
+	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListBroadcastsResponse) GetBroadcasts() []*Broadcast {
@@ -1994,7 +2057,7 @@ type ChangeBroadcastRequest struct {
 
 func (x *ChangeBroadcastRequest) Reset() {
 	*x = ChangeBroadcastRequest{}
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[25]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2006,7 +2069,7 @@ func (x *ChangeBroadcastRequest) String() string {
 func (*ChangeBroadcastRequest) ProtoMessage() {}
 
 func (x *ChangeBroadcastRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rialto_chat_v1_official_proto_msgTypes[25]
+	mi := &file_rialto_chat_v1_official_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2019,7 +2082,7 @@ func (x *ChangeBroadcastRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeBroadcastRequest.ProtoReflect.Descriptor instead.
 func (*ChangeBroadcastRequest) Descriptor() ([]byte, []int) {
-	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{25}
+	return file_rialto_chat_v1_official_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ChangeBroadcastRequest) GetBroadcast() uint64 {
@@ -2119,7 +2182,11 @@ const file_rialto_chat_v1_official_proto_rawDesc = "" +
 	"\tfollowers\x18\x02 \x03(\x04B\x020\x01R\tfollowers\x12\x14\n" +
 	"\x05label\x18\x03 \x01(\tR\x05label\x12\x16\n" +
 	"\x06remove\x18\x04 \x01(\bR\x06remove\"\x1a\n" +
-	"\x18SetFollowerLabelResponse\"v\n" +
+	"\x18SetFollowerLabelResponse\"m\n" +
+	"\x1bReplaceFollowerLabelRequest\x12\x16\n" +
+	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12\x14\n" +
+	"\x05label\x18\x02 \x01(\tR\x05label\x12 \n" +
+	"\vreplacement\x18\x03 \x01(\tR\vreplacement\"v\n" +
 	"\x1cListOfficialFollowersRequest\x12\x16\n" +
 	"\x04user\x18\x01 \x01(\x04B\x020\x01R\x04user\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12\x14\n" +
@@ -2199,14 +2266,15 @@ const file_rialto_chat_v1_official_proto_rawDesc = "" +
 	"\fOfficialRole\x12\x1d\n" +
 	"\x19OFFICIAL_ROLE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16OFFICIAL_ROLE_OPERATOR\x10\x01\x12\x17\n" +
-	"\x13OFFICIAL_ROLE_ADMIN\x10\x022\xd7\b\n" +
+	"\x13OFFICIAL_ROLE_ADMIN\x10\x022\xbd\t\n" +
 	"\x16OfficialAccountService\x12`\n" +
 	"\x12GetOfficialAccount\x12).rialto.chat.v1.GetOfficialAccountRequest\x1a\x1f.rialto.chat.v1.OfficialAccount\x12q\n" +
 	"\x14ListOfficialAccounts\x12+.rialto.chat.v1.ListOfficialAccountsRequest\x1a,.rialto.chat.v1.ListOfficialAccountsResponse\x12f\n" +
 	"\x15UpdateOfficialAccount\x12,.rialto.chat.v1.UpdateOfficialAccountRequest\x1a\x1f.rialto.chat.v1.OfficialAccount\x12b\n" +
 	"\x13SetOfficialOperator\x12*.rialto.chat.v1.SetOfficialOperatorRequest\x1a\x1f.rialto.chat.v1.OfficialAccount\x12b\n" +
 	"\x0fTapOfficialMenu\x12&.rialto.chat.v1.TapOfficialMenuRequest\x1a'.rialto.chat.v1.TapOfficialMenuResponse\x12e\n" +
-	"\x10SetFollowerLabel\x12'.rialto.chat.v1.SetFollowerLabelRequest\x1a(.rialto.chat.v1.SetFollowerLabelResponse\x12t\n" +
+	"\x10SetFollowerLabel\x12'.rialto.chat.v1.SetFollowerLabelRequest\x1a(.rialto.chat.v1.SetFollowerLabelResponse\x12d\n" +
+	"\x14ReplaceFollowerLabel\x12+.rialto.chat.v1.ReplaceFollowerLabelRequest\x1a\x1f.rialto.chat.v1.OfficialAccount\x12t\n" +
 	"\x15ListOfficialFollowers\x12,.rialto.chat.v1.ListOfficialFollowersRequest\x1a-.rialto.chat.v1.ListOfficialFollowersResponse\x12T\n" +
 	"\x0fCreateBroadcast\x12&.rialto.chat.v1.CreateBroadcastRequest\x1a\x19.rialto.chat.v1.Broadcast\x12N\n" +
 	"\fGetBroadcast\x12#.rialto.chat.v1.GetBroadcastRequest\x1a\x19.rialto.chat.v1.Broadcast\x12_\n" +
@@ -2226,7 +2294,7 @@ func file_rialto_chat_v1_official_proto_rawDescGZIP() []byte {
 }
 
 var file_rialto_chat_v1_official_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_rialto_chat_v1_official_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_rialto_chat_v1_official_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_rialto_chat_v1_official_proto_goTypes = []any{
 	(OfficialRole)(0),                     // 0: rialto.chat.v1.OfficialRole
 	(KeywordRule_Match)(0),                // 1: rialto.chat.v1.KeywordRule.Match
@@ -2248,17 +2316,18 @@ var file_rialto_chat_v1_official_proto_goTypes = []any{
 	(*TapOfficialMenuResponse)(nil),       // 17: rialto.chat.v1.TapOfficialMenuResponse
 	(*SetFollowerLabelRequest)(nil),       // 18: rialto.chat.v1.SetFollowerLabelRequest
 	(*SetFollowerLabelResponse)(nil),      // 19: rialto.chat.v1.SetFollowerLabelResponse
-	(*ListOfficialFollowersRequest)(nil),  // 20: rialto.chat.v1.ListOfficialFollowersRequest
-	(*ListOfficialFollowersResponse)(nil), // 21: rialto.chat.v1.ListOfficialFollowersResponse
-	(*OfficialFollower)(nil),              // 22: rialto.chat.v1.OfficialFollower
-	(*BroadcastAudience)(nil),             // 23: rialto.chat.v1.BroadcastAudience
-	(*Broadcast)(nil),                     // 24: rialto.chat.v1.Broadcast
-	(*CreateBroadcastRequest)(nil),        // 25: rialto.chat.v1.CreateBroadcastRequest
-	(*GetBroadcastRequest)(nil),           // 26: rialto.chat.v1.GetBroadcastRequest
-	(*ListBroadcastsRequest)(nil),         // 27: rialto.chat.v1.ListBroadcastsRequest
-	(*ListBroadcastsResponse)(nil),        // 28: rialto.chat.v1.ListBroadcastsResponse
-	(*ChangeBroadcastRequest)(nil),        // 29: rialto.chat.v1.ChangeBroadcastRequest
-	(*Content)(nil),                       // 30: rialto.chat.v1.Content
+	(*ReplaceFollowerLabelRequest)(nil),   // 20: rialto.chat.v1.ReplaceFollowerLabelRequest
+	(*ListOfficialFollowersRequest)(nil),  // 21: rialto.chat.v1.ListOfficialFollowersRequest
+	(*ListOfficialFollowersResponse)(nil), // 22: rialto.chat.v1.ListOfficialFollowersResponse
+	(*OfficialFollower)(nil),              // 23: rialto.chat.v1.OfficialFollower
+	(*BroadcastAudience)(nil),             // 24: rialto.chat.v1.BroadcastAudience
+	(*Broadcast)(nil),                     // 25: rialto.chat.v1.Broadcast
+	(*CreateBroadcastRequest)(nil),        // 26: rialto.chat.v1.CreateBroadcastRequest
+	(*GetBroadcastRequest)(nil),           // 27: rialto.chat.v1.GetBroadcastRequest
+	(*ListBroadcastsRequest)(nil),         // 28: rialto.chat.v1.ListBroadcastsRequest
+	(*ListBroadcastsResponse)(nil),        // 29: rialto.chat.v1.ListBroadcastsResponse
+	(*ChangeBroadcastRequest)(nil),        // 30: rialto.chat.v1.ChangeBroadcastRequest
+	(*Content)(nil),                       // 31: rialto.chat.v1.Content
 }
 var file_rialto_chat_v1_official_proto_depIdxs = []int32{
 	6,  // 0: rialto.chat.v1.OfficialAccount.menu:type_name -> rialto.chat.v1.OfficialMenuEntry
@@ -2268,50 +2337,52 @@ var file_rialto_chat_v1_official_proto_depIdxs = []int32{
 	0,  // 4: rialto.chat.v1.OfficialOperator.role:type_name -> rialto.chat.v1.OfficialRole
 	7,  // 5: rialto.chat.v1.OfficialMenuEntry.item:type_name -> rialto.chat.v1.OfficialMenuItem
 	7,  // 6: rialto.chat.v1.OfficialMenuEntry.items:type_name -> rialto.chat.v1.OfficialMenuItem
-	30, // 7: rialto.chat.v1.OfficialMenuItem.reply:type_name -> rialto.chat.v1.Content
-	30, // 8: rialto.chat.v1.OfficialReplies.welcome:type_name -> rialto.chat.v1.Content
+	31, // 7: rialto.chat.v1.OfficialMenuItem.reply:type_name -> rialto.chat.v1.Content
+	31, // 8: rialto.chat.v1.OfficialReplies.welcome:type_name -> rialto.chat.v1.Content
 	9,  // 9: rialto.chat.v1.OfficialReplies.rules:type_name -> rialto.chat.v1.KeywordRule
-	30, // 10: rialto.chat.v1.OfficialReplies.fallback:type_name -> rialto.chat.v1.Content
+	31, // 10: rialto.chat.v1.OfficialReplies.fallback:type_name -> rialto.chat.v1.Content
 	1,  // 11: rialto.chat.v1.KeywordRule.match:type_name -> rialto.chat.v1.KeywordRule.Match
-	30, // 12: rialto.chat.v1.KeywordRule.reply:type_name -> rialto.chat.v1.Content
+	31, // 12: rialto.chat.v1.KeywordRule.reply:type_name -> rialto.chat.v1.Content
 	4,  // 13: rialto.chat.v1.ListOfficialAccountsResponse.accounts:type_name -> rialto.chat.v1.OfficialAccount
 	6,  // 14: rialto.chat.v1.OfficialMenu.entries:type_name -> rialto.chat.v1.OfficialMenuEntry
 	13, // 15: rialto.chat.v1.UpdateOfficialAccountRequest.menu:type_name -> rialto.chat.v1.OfficialMenu
 	8,  // 16: rialto.chat.v1.UpdateOfficialAccountRequest.replies:type_name -> rialto.chat.v1.OfficialReplies
 	0,  // 17: rialto.chat.v1.SetOfficialOperatorRequest.role:type_name -> rialto.chat.v1.OfficialRole
-	22, // 18: rialto.chat.v1.ListOfficialFollowersResponse.followers:type_name -> rialto.chat.v1.OfficialFollower
-	30, // 19: rialto.chat.v1.Broadcast.content:type_name -> rialto.chat.v1.Content
-	23, // 20: rialto.chat.v1.Broadcast.audience:type_name -> rialto.chat.v1.BroadcastAudience
+	23, // 18: rialto.chat.v1.ListOfficialFollowersResponse.followers:type_name -> rialto.chat.v1.OfficialFollower
+	31, // 19: rialto.chat.v1.Broadcast.content:type_name -> rialto.chat.v1.Content
+	24, // 20: rialto.chat.v1.Broadcast.audience:type_name -> rialto.chat.v1.BroadcastAudience
 	2,  // 21: rialto.chat.v1.Broadcast.state:type_name -> rialto.chat.v1.Broadcast.State
-	30, // 22: rialto.chat.v1.CreateBroadcastRequest.content:type_name -> rialto.chat.v1.Content
-	23, // 23: rialto.chat.v1.CreateBroadcastRequest.audience:type_name -> rialto.chat.v1.BroadcastAudience
-	24, // 24: rialto.chat.v1.ListBroadcastsResponse.broadcasts:type_name -> rialto.chat.v1.Broadcast
+	31, // 22: rialto.chat.v1.CreateBroadcastRequest.content:type_name -> rialto.chat.v1.Content
+	24, // 23: rialto.chat.v1.CreateBroadcastRequest.audience:type_name -> rialto.chat.v1.BroadcastAudience
+	25, // 24: rialto.chat.v1.ListBroadcastsResponse.broadcasts:type_name -> rialto.chat.v1.Broadcast
 	3,  // 25: rialto.chat.v1.ChangeBroadcastRequest.action:type_name -> rialto.chat.v1.ChangeBroadcastRequest.Action
-	30, // 26: rialto.chat.v1.ChangeBroadcastRequest.content:type_name -> rialto.chat.v1.Content
+	31, // 26: rialto.chat.v1.ChangeBroadcastRequest.content:type_name -> rialto.chat.v1.Content
 	10, // 27: rialto.chat.v1.OfficialAccountService.GetOfficialAccount:input_type -> rialto.chat.v1.GetOfficialAccountRequest
 	11, // 28: rialto.chat.v1.OfficialAccountService.ListOfficialAccounts:input_type -> rialto.chat.v1.ListOfficialAccountsRequest
 	14, // 29: rialto.chat.v1.OfficialAccountService.UpdateOfficialAccount:input_type -> rialto.chat.v1.UpdateOfficialAccountRequest
 	15, // 30: rialto.chat.v1.OfficialAccountService.SetOfficialOperator:input_type -> rialto.chat.v1.SetOfficialOperatorRequest
 	16, // 31: rialto.chat.v1.OfficialAccountService.TapOfficialMenu:input_type -> rialto.chat.v1.TapOfficialMenuRequest
 	18, // 32: rialto.chat.v1.OfficialAccountService.SetFollowerLabel:input_type -> rialto.chat.v1.SetFollowerLabelRequest
-	20, // 33: rialto.chat.v1.OfficialAccountService.ListOfficialFollowers:input_type -> rialto.chat.v1.ListOfficialFollowersRequest
-	25, // 34: rialto.chat.v1.OfficialAccountService.CreateBroadcast:input_type -> rialto.chat.v1.CreateBroadcastRequest
-	26, // 35: rialto.chat.v1.OfficialAccountService.GetBroadcast:input_type -> rialto.chat.v1.GetBroadcastRequest
-	27, // 36: rialto.chat.v1.OfficialAccountService.ListBroadcasts:input_type -> rialto.chat.v1.ListBroadcastsRequest
-	29, // 37: rialto.chat.v1.OfficialAccountService.ChangeBroadcast:input_type -> rialto.chat.v1.ChangeBroadcastRequest
-	4,  // 38: rialto.chat.v1.OfficialAccountService.GetOfficialAccount:output_type -> rialto.chat.v1.OfficialAccount
-	12, // 39: rialto.chat.v1.OfficialAccountService.ListOfficialAccounts:output_type -> rialto.chat.v1.ListOfficialAccountsResponse
-	4,  // 40: rialto.chat.v1.OfficialAccountService.UpdateOfficialAccount:output_type -> rialto.chat.v1.OfficialAccount
-	4,  // 41: rialto.chat.v1.OfficialAccountService.SetOfficialOperator:output_type -> rialto.chat.v1.OfficialAccount
-	17, // 42: rialto.chat.v1.OfficialAccountService.TapOfficialMenu:output_type -> rialto.chat.v1.TapOfficialMenuResponse
-	19, // 43: rialto.chat.v1.OfficialAccountService.SetFollowerLabel:output_type -> rialto.chat.v1.SetFollowerLabelResponse
-	21, // 44: rialto.chat.v1.OfficialAccountService.ListOfficialFollowers:output_type -> rialto.chat.v1.ListOfficialFollowersResponse
-	24, // 45: rialto.chat.v1.OfficialAccountService.CreateBroadcast:output_type -> rialto.chat.v1.Broadcast
-	24, // 46: rialto.chat.v1.OfficialAccountService.GetBroadcast:output_type -> rialto.chat.v1.Broadcast
-	28, // 47: rialto.chat.v1.OfficialAccountService.ListBroadcasts:output_type -> rialto.chat.v1.ListBroadcastsResponse
-	24, // 48: rialto.chat.v1.OfficialAccountService.ChangeBroadcast:output_type -> rialto.chat.v1.Broadcast
-	38, // [38:49] is the sub-list for method output_type
-	27, // [27:38] is the sub-list for method input_type
+	20, // 33: rialto.chat.v1.OfficialAccountService.ReplaceFollowerLabel:input_type -> rialto.chat.v1.ReplaceFollowerLabelRequest
+	21, // 34: rialto.chat.v1.OfficialAccountService.ListOfficialFollowers:input_type -> rialto.chat.v1.ListOfficialFollowersRequest
+	26, // 35: rialto.chat.v1.OfficialAccountService.CreateBroadcast:input_type -> rialto.chat.v1.CreateBroadcastRequest
+	27, // 36: rialto.chat.v1.OfficialAccountService.GetBroadcast:input_type -> rialto.chat.v1.GetBroadcastRequest
+	28, // 37: rialto.chat.v1.OfficialAccountService.ListBroadcasts:input_type -> rialto.chat.v1.ListBroadcastsRequest
+	30, // 38: rialto.chat.v1.OfficialAccountService.ChangeBroadcast:input_type -> rialto.chat.v1.ChangeBroadcastRequest
+	4,  // 39: rialto.chat.v1.OfficialAccountService.GetOfficialAccount:output_type -> rialto.chat.v1.OfficialAccount
+	12, // 40: rialto.chat.v1.OfficialAccountService.ListOfficialAccounts:output_type -> rialto.chat.v1.ListOfficialAccountsResponse
+	4,  // 41: rialto.chat.v1.OfficialAccountService.UpdateOfficialAccount:output_type -> rialto.chat.v1.OfficialAccount
+	4,  // 42: rialto.chat.v1.OfficialAccountService.SetOfficialOperator:output_type -> rialto.chat.v1.OfficialAccount
+	17, // 43: rialto.chat.v1.OfficialAccountService.TapOfficialMenu:output_type -> rialto.chat.v1.TapOfficialMenuResponse
+	19, // 44: rialto.chat.v1.OfficialAccountService.SetFollowerLabel:output_type -> rialto.chat.v1.SetFollowerLabelResponse
+	4,  // 45: rialto.chat.v1.OfficialAccountService.ReplaceFollowerLabel:output_type -> rialto.chat.v1.OfficialAccount
+	22, // 46: rialto.chat.v1.OfficialAccountService.ListOfficialFollowers:output_type -> rialto.chat.v1.ListOfficialFollowersResponse
+	25, // 47: rialto.chat.v1.OfficialAccountService.CreateBroadcast:output_type -> rialto.chat.v1.Broadcast
+	25, // 48: rialto.chat.v1.OfficialAccountService.GetBroadcast:output_type -> rialto.chat.v1.Broadcast
+	29, // 49: rialto.chat.v1.OfficialAccountService.ListBroadcasts:output_type -> rialto.chat.v1.ListBroadcastsResponse
+	25, // 50: rialto.chat.v1.OfficialAccountService.ChangeBroadcast:output_type -> rialto.chat.v1.Broadcast
+	39, // [39:51] is the sub-list for method output_type
+	27, // [27:39] is the sub-list for method input_type
 	27, // [27:27] is the sub-list for extension type_name
 	27, // [27:27] is the sub-list for extension extendee
 	0,  // [0:27] is the sub-list for field type_name
@@ -2334,7 +2405,7 @@ func file_rialto_chat_v1_official_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rialto_chat_v1_official_proto_rawDesc), len(file_rialto_chat_v1_official_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   26,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,6 +19,9 @@ extension ChatV1 {
         public static let tapOfficialMenu = RialtoContract.Call<ChatV1.TapOfficialMenuRequest, ChatV1.TapOfficialMenuResponse>("rialto.chat.v1.OfficialAccountService/TapOfficialMenu")
         /// SetFollowerLabel sets a label on followers, or takes it off. Operators may.
         public static let setFollowerLabel = RialtoContract.Call<ChatV1.SetFollowerLabelRequest, ChatV1.SetFollowerLabelResponse>("rialto.chat.v1.OfficialAccountService/SetFollowerLabel")
+        /// ReplaceFollowerLabel renames a label, or deletes it, for all who have it, also for those who no longer follow. If the other label exists, the two
+        /// become one. Operators may. If the call fails on the way, a retry does the rest.
+        public static let replaceFollowerLabel = RialtoContract.Call<ChatV1.ReplaceFollowerLabelRequest, ChatV1.OfficialAccount>("rialto.chat.v1.OfficialAccountService/ReplaceFollowerLabel")
         /// ListOfficialFollowers gives operators a page of followers, by user id.
         public static let listOfficialFollowers = RialtoContract.Call<ChatV1.ListOfficialFollowersRequest, ChatV1.ListOfficialFollowersResponse>("rialto.chat.v1.OfficialAccountService/ListOfficialFollowers")
         /// CreateBroadcast sends a message to the followers of an account, each in the one-to-one conversation. Operators may. A retry with the same key
@@ -539,6 +542,36 @@ extension ChatV1 {
         public init(from decoder: any Decoder) throws {}
 
         public func encode(to encoder: any Encoder) throws { _ = ProtoWriter(encoder) }
+
+    }
+
+    public struct ReplaceFollowerLabelRequest: ProtoMessage {
+        /// User that the account is.
+        public var user: String
+        /// Label that is replaced. One that nobody has is as good as replaced.
+        public var label: String
+        /// Replacement, a label in one line, of 1 to 32 characters; empty: the label is deleted.
+        public var replacement: String
+
+        public init(user: String = "0", label: String = "", replacement: String = "") {
+            self.user = user
+            self.label = label
+            self.replacement = replacement
+        }
+
+        public init(from decoder: any Decoder) throws {
+            let fields = try ProtoReader(decoder)
+            user = try fields.value("user", IDCoder.self)
+            label = try fields.value("label", TextCoder.self)
+            replacement = try fields.value("replacement", TextCoder.self)
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            var fields = ProtoWriter(encoder)
+            try fields.value("user", user, IDCoder.self)
+            try fields.value("label", label, TextCoder.self)
+            try fields.value("replacement", replacement, TextCoder.self)
+        }
 
     }
 

@@ -52,6 +52,9 @@ const (
 	// OfficialAccountServiceSetFollowerLabelProcedure is the fully-qualified name of the
 	// OfficialAccountService's SetFollowerLabel RPC.
 	OfficialAccountServiceSetFollowerLabelProcedure = "/rialto.chat.v1.OfficialAccountService/SetFollowerLabel"
+	// OfficialAccountServiceReplaceFollowerLabelProcedure is the fully-qualified name of the
+	// OfficialAccountService's ReplaceFollowerLabel RPC.
+	OfficialAccountServiceReplaceFollowerLabelProcedure = "/rialto.chat.v1.OfficialAccountService/ReplaceFollowerLabel"
 	// OfficialAccountServiceListOfficialFollowersProcedure is the fully-qualified name of the
 	// OfficialAccountService's ListOfficialFollowers RPC.
 	OfficialAccountServiceListOfficialFollowersProcedure = "/rialto.chat.v1.OfficialAccountService/ListOfficialFollowers"
@@ -83,6 +86,9 @@ type OfficialAccountServiceClient interface {
 	TapOfficialMenu(context.Context, *connect.Request[v1.TapOfficialMenuRequest]) (*connect.Response[v1.TapOfficialMenuResponse], error)
 	// SetFollowerLabel sets a label on followers, or takes it off. Operators may.
 	SetFollowerLabel(context.Context, *connect.Request[v1.SetFollowerLabelRequest]) (*connect.Response[v1.SetFollowerLabelResponse], error)
+	// ReplaceFollowerLabel renames a label, or deletes it, for all who have it, also for those who no longer follow. If the other label exists, the two
+	// become one. Operators may. If the call fails on the way, a retry does the rest.
+	ReplaceFollowerLabel(context.Context, *connect.Request[v1.ReplaceFollowerLabelRequest]) (*connect.Response[v1.OfficialAccount], error)
 	// ListOfficialFollowers gives operators a page of followers, by user id.
 	ListOfficialFollowers(context.Context, *connect.Request[v1.ListOfficialFollowersRequest]) (*connect.Response[v1.ListOfficialFollowersResponse], error)
 	// CreateBroadcast sends a message to the followers of an account, each in the one-to-one conversation. Operators may. A retry with the same key
@@ -143,6 +149,12 @@ func NewOfficialAccountServiceClient(httpClient connect.HTTPClient, baseURL stri
 			connect.WithSchema(officialAccountServiceMethods.ByName("SetFollowerLabel")),
 			connect.WithClientOptions(opts...),
 		),
+		replaceFollowerLabel: unary.NewClient[v1.ReplaceFollowerLabelRequest, v1.OfficialAccount](
+			httpClient,
+			baseURL+OfficialAccountServiceReplaceFollowerLabelProcedure,
+			connect.WithSchema(officialAccountServiceMethods.ByName("ReplaceFollowerLabel")),
+			connect.WithClientOptions(opts...),
+		),
 		listOfficialFollowers: unary.NewClient[v1.ListOfficialFollowersRequest, v1.ListOfficialFollowersResponse](
 			httpClient,
 			baseURL+OfficialAccountServiceListOfficialFollowersProcedure,
@@ -184,6 +196,7 @@ type officialAccountServiceClient struct {
 	setOfficialOperator   *unary.Client[v1.SetOfficialOperatorRequest, v1.OfficialAccount]
 	tapOfficialMenu       *unary.Client[v1.TapOfficialMenuRequest, v1.TapOfficialMenuResponse]
 	setFollowerLabel      *unary.Client[v1.SetFollowerLabelRequest, v1.SetFollowerLabelResponse]
+	replaceFollowerLabel  *unary.Client[v1.ReplaceFollowerLabelRequest, v1.OfficialAccount]
 	listOfficialFollowers *unary.Client[v1.ListOfficialFollowersRequest, v1.ListOfficialFollowersResponse]
 	createBroadcast       *unary.Client[v1.CreateBroadcastRequest, v1.Broadcast]
 	getBroadcast          *unary.Client[v1.GetBroadcastRequest, v1.Broadcast]
@@ -219,6 +232,11 @@ func (c *officialAccountServiceClient) TapOfficialMenu(ctx context.Context, req 
 // SetFollowerLabel calls rialto.chat.v1.OfficialAccountService.SetFollowerLabel.
 func (c *officialAccountServiceClient) SetFollowerLabel(ctx context.Context, req *connect.Request[v1.SetFollowerLabelRequest]) (*connect.Response[v1.SetFollowerLabelResponse], error) {
 	return c.setFollowerLabel.CallUnary(ctx, req)
+}
+
+// ReplaceFollowerLabel calls rialto.chat.v1.OfficialAccountService.ReplaceFollowerLabel.
+func (c *officialAccountServiceClient) ReplaceFollowerLabel(ctx context.Context, req *connect.Request[v1.ReplaceFollowerLabelRequest]) (*connect.Response[v1.OfficialAccount], error) {
+	return c.replaceFollowerLabel.CallUnary(ctx, req)
 }
 
 // ListOfficialFollowers calls rialto.chat.v1.OfficialAccountService.ListOfficialFollowers.
@@ -261,6 +279,9 @@ type OfficialAccountServiceHandler interface {
 	TapOfficialMenu(context.Context, *connect.Request[v1.TapOfficialMenuRequest]) (*connect.Response[v1.TapOfficialMenuResponse], error)
 	// SetFollowerLabel sets a label on followers, or takes it off. Operators may.
 	SetFollowerLabel(context.Context, *connect.Request[v1.SetFollowerLabelRequest]) (*connect.Response[v1.SetFollowerLabelResponse], error)
+	// ReplaceFollowerLabel renames a label, or deletes it, for all who have it, also for those who no longer follow. If the other label exists, the two
+	// become one. Operators may. If the call fails on the way, a retry does the rest.
+	ReplaceFollowerLabel(context.Context, *connect.Request[v1.ReplaceFollowerLabelRequest]) (*connect.Response[v1.OfficialAccount], error)
 	// ListOfficialFollowers gives operators a page of followers, by user id.
 	ListOfficialFollowers(context.Context, *connect.Request[v1.ListOfficialFollowersRequest]) (*connect.Response[v1.ListOfficialFollowersResponse], error)
 	// CreateBroadcast sends a message to the followers of an account, each in the one-to-one conversation. Operators may. A retry with the same key
@@ -317,6 +338,12 @@ func NewOfficialAccountServiceHandler(svc OfficialAccountServiceHandler, opts ..
 		connect.WithSchema(officialAccountServiceMethods.ByName("SetFollowerLabel")),
 		connect.WithHandlerOptions(opts...),
 	)
+	officialAccountServiceReplaceFollowerLabelHandler := connect.NewUnaryHandler(
+		OfficialAccountServiceReplaceFollowerLabelProcedure,
+		svc.ReplaceFollowerLabel,
+		connect.WithSchema(officialAccountServiceMethods.ByName("ReplaceFollowerLabel")),
+		connect.WithHandlerOptions(opts...),
+	)
 	officialAccountServiceListOfficialFollowersHandler := connect.NewUnaryHandler(
 		OfficialAccountServiceListOfficialFollowersProcedure,
 		svc.ListOfficialFollowers,
@@ -361,6 +388,8 @@ func NewOfficialAccountServiceHandler(svc OfficialAccountServiceHandler, opts ..
 			officialAccountServiceTapOfficialMenuHandler.ServeHTTP(w, r)
 		case OfficialAccountServiceSetFollowerLabelProcedure:
 			officialAccountServiceSetFollowerLabelHandler.ServeHTTP(w, r)
+		case OfficialAccountServiceReplaceFollowerLabelProcedure:
+			officialAccountServiceReplaceFollowerLabelHandler.ServeHTTP(w, r)
 		case OfficialAccountServiceListOfficialFollowersProcedure:
 			officialAccountServiceListOfficialFollowersHandler.ServeHTTP(w, r)
 		case OfficialAccountServiceCreateBroadcastProcedure:
@@ -402,6 +431,10 @@ func (UnimplementedOfficialAccountServiceHandler) TapOfficialMenu(context.Contex
 
 func (UnimplementedOfficialAccountServiceHandler) SetFollowerLabel(context.Context, *connect.Request[v1.SetFollowerLabelRequest]) (*connect.Response[v1.SetFollowerLabelResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.OfficialAccountService.SetFollowerLabel is not implemented"))
+}
+
+func (UnimplementedOfficialAccountServiceHandler) ReplaceFollowerLabel(context.Context, *connect.Request[v1.ReplaceFollowerLabelRequest]) (*connect.Response[v1.OfficialAccount], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rialto.chat.v1.OfficialAccountService.ReplaceFollowerLabel is not implemented"))
 }
 
 func (UnimplementedOfficialAccountServiceHandler) ListOfficialFollowers(context.Context, *connect.Request[v1.ListOfficialFollowersRequest]) (*connect.Response[v1.ListOfficialFollowersResponse], error) {
