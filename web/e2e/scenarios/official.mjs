@@ -14,7 +14,8 @@ export default async function official(w) {
   w.step("the operator writes a menu, a welcome and a rule");
   await s.goto(`${server.url}/u/${shop.handle}`);
   await s.getByRole("link", { name: "Manage" }).click();
-  const form = s.getByRole("region", { name: "Menu of the account" });
+  await s.getByRole("tab", { name: "Menu" }).click();
+  const form = s.getByRole("tabpanel", { name: "Menu" });
   await form.getByRole("button", { name: "Add entry" }).click();
   await form.getByLabel("Title").fill("Hours");
   await form.getByLabel("Reply of the account", { exact: true }).fill("9 to 5");
@@ -28,12 +29,14 @@ export default async function official(w) {
   await item.getByLabel("Text that the user sends", { exact: true }).fill("where are you?");
   await form.getByRole("button", { name: "Save menu" }).click();
   await form.getByRole("button", { name: "Menu saved" }).waitFor();
-  await s.getByLabel("Welcome to new followers").fill("Welcome!");
-  await s.getByRole("button", { name: "Add rule" }).click();
-  await s.getByLabel("Keywords, separated by commas").fill("where, 在哪");
-  await s.getByLabel("Reply", { exact: true }).fill("Main Street 1");
-  await s.getByRole("button", { name: "Save", exact: true }).click();
-  await s.getByRole("button", { name: "Saved", exact: true }).waitFor();
+  await s.getByRole("tab", { name: "Replies" }).click();
+  const replies = s.getByRole("tabpanel", { name: "Replies" });
+  await replies.getByLabel("Welcome to new followers").fill("Welcome!");
+  await replies.getByRole("button", { name: "Add rule" }).click();
+  await replies.getByLabel("Keywords, separated by commas").fill("where, 在哪");
+  await replies.getByLabel("Reply", { exact: true }).fill("Main Street 1");
+  await replies.getByRole("button", { name: "Save", exact: true }).click();
+  await replies.getByRole("button", { name: "Saved", exact: true }).waitFor();
 
   w.step("a user follows, is welcomed, and uses the menu");
   await a.goto(`${server.url}/u/${shop.handle}`);
@@ -52,6 +55,7 @@ export default async function official(w) {
   await w.shot(a, "92-official-chat");
 
   w.step("a broadcast, its progress, and its recall");
+  await s.getByRole("tab", { name: "Broadcasts" }).click();
   await s.getByLabel("Message to followers").fill("Everything must go");
   await s.getByRole("button", { name: "Send broadcast" }).click();
   await message(a, "Everything must go").waitFor();

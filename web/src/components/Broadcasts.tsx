@@ -63,6 +63,7 @@ function Row({ b, act }: { b: Broadcast; act: (action: () => Promise<unknown>) =
       <p dir="auto">{kind?.case === "text" ? kind.value : kind?.case === "card" ? kind.value.title : t("broadcastOther")}</p>
       <p className="muted" role="status">
         {due ? t(begun ? "broadcastWaits" : "broadcastStarts", { when: until(due, getLocale()) }) : t(states[b.state])}{" · "}{t("broadcastProgress", { n: b.sent, failed: b.failed })}
+        {b.audience && b.audience.labels.length > 0 && <> · <bdi>{t("broadcastAudience", { label: b.audience.labels })}</bdi></>}
         {b.updating && ` · ${t("broadcastUpdating")}`}
       </p>
       <div className="buttons">

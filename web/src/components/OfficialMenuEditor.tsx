@@ -1,9 +1,9 @@
 import type { Content, OfficialAccount, OfficialMenuItem } from "@rialto-im/client";
-import { useState, type FormEvent } from "react";
+import { useRef, useState, type FormEvent } from "react";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
 import { useText, type Key } from "../i18n.js";
-import { otherThanText, textContent, textOf } from "../officialContent.js";
+import { otherThanText, sameParts, textContent, textOf } from "../officialContent.js";
 
 const kinds = { url: "menuUrl", text: "menuText", reply: "menuReply", items: "menuItems" } satisfies Record<string, Key>;
 type Kind = keyof typeof kinds;
@@ -40,6 +40,8 @@ export function OfficialMenuEditor({ account }: { account: OfficialAccount }) {
   const { run, busy, error } = useAction();
   const [entries, setEntries] = useState(() => account.menu.map((e) => toItem(e.item!, e.items)));
   const [saved, setSaved] = useState(false);
+  /** What the form was filled from. A later revision is fine if the menu is the same in it. */
+  const base = useRef(account);
   const change = (list: Item[]) => {
     setSaved(false);
     setEntries(list);
@@ -52,8 +54,9 @@ export function OfficialMenuEditor({ account }: { account: OfficialAccount }) {
           ? { item: { title: entry.title.trim() }, items: entry.items.map((i) => ({ title: i.title.trim(), action: actionOf(i) })) }
           : { item: { title: entry.title.trim(), action: actionOf(entry) } }),
     };
+    const { revision } = sameParts(base.current.menu, account.menu) ? account : base.current;
     void run(async () => {
-      await client.official.update(account.user, { revision: account.revision, menu });
+      base.current = await client.official.update(account.user, { revision, menu });
       setSaved(true);
     });
   };

@@ -1,9 +1,9 @@
 import { KeywordMatch, type Content, type OfficialAccount } from "@rialto-im/client";
-import { useState, type FormEvent } from "react";
+import { useRef, useState, type FormEvent } from "react";
 import { useAction } from "../action.js";
 import { useClient } from "../client.js";
 import { useText, type Key } from "../i18n.js";
-import { otherThanText, textContent, textOf } from "../officialContent.js";
+import { otherThanText, sameParts, textContent, textOf } from "../officialContent.js";
 
 /** A rule in the form. A reply that is no text stays as it is. */
 interface Rule {
@@ -25,7 +25,9 @@ export function OfficialReplies({ account }: { account: OfficialAccount }) {
   const client = useClient();
   const t = useText();
   const { run, busy, error } = useAction();
-  const { replies, revision, user } = account;
+  const { replies, user } = account;
+  /** What the form was filled from. A later revision is fine if the replies are the same in it. */
+  const base = useRef(account);
   const [welcome, setWelcome] = useState(textOf(replies?.welcome));
   const [fallback, setFallback] = useState(textOf(replies?.fallback));
   const [rules, setRules] = useState<Rule[]>(() => (replies?.rules ?? []).map((r) => ({ match: r.match, keywords: r.keywords.join(", "), text: textOf(r.reply), reply: otherThanText(r.reply) })));
@@ -40,8 +42,9 @@ export function OfficialReplies({ account }: { account: OfficialAccount }) {
     const replyOf = (text: string, before: Content | undefined) => otherThanText(before) ?? (text.trim() ? textContent(text) : undefined);
     const [newWelcome, newFallback] = [replyOf(welcome, replies?.welcome), replyOf(fallback, replies?.fallback)];
     const newRules = rules.map((r) => ({ match: r.match, keywords: keywordsOf(r.keywords), reply: r.reply ?? textContent(r.text) }));
+    const { revision } = sameParts(base.current.replies, replies) ? account : base.current;
     void run(async () => {
-      await client.official.update(user, { revision, replies: { rules: newRules, ...(newWelcome ? { welcome: newWelcome } : {}), ...(newFallback ? { fallback: newFallback } : {}) } });
+      base.current = await client.official.update(user, { revision, replies: { rules: newRules, ...(newWelcome ? { welcome: newWelcome } : {}), ...(newFallback ? { fallback: newFallback } : {}) } });
       setSaved(true);
     });
   };
