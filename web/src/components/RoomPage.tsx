@@ -26,19 +26,20 @@ export function RoomPage({ id, onBack }: { id: string; onBack: () => void }) {
   const { me } = client;
   const owner = room?.owner === me;
   const moderates = owner || (room?.moderators.includes(me) ?? false);
+  const inside = view?.state === "inside"; // nothing of a closed room can be changed
   return (
     <main className="chat room" aria-label={room?.title}>
       <header className="chat-head">
         <IconButton label={t("back")} className="back" onClick={onBack}><BackIcon /></IconButton>
-        <div className="chat-title"><h2><bdi>{room?.title}</bdi></h2><p data-testid="viewers">{view?.state === "inside" ? t("roomViewers", { n: view.viewers }) : ""}</p></div>
-        {room && <RoomMenu view={view} owner={owner} moderates={moderates} run={run} t={t} />}
+        <div className="chat-title"><h2><bdi>{room?.title}</bdi></h2><p data-testid="viewers">{inside ? t("roomViewers", { n: view.viewers }) : ""}</p></div>
+        {room && <RoomMenu view={view} owner={owner && inside} moderates={moderates && inside} run={run} t={t} />}
       </header>
       {room?.announcement && <p className="room-announcement" dir="auto">{room.announcement}</p>}
       {!view || view.state === "entering" ? <p className="muted room-note" role="status">{t("loading")}</p> : null}
       {view?.state === "out" && <p className="room-note" role="alert">{outText(view, t)}</p>}
-      {view && <Messages view={view} moderates={moderates} me={me} run={run} t={t} />}
+      {view && <Messages view={view} moderates={moderates && inside} me={me} run={run} t={t} />}
       {error && <p className="error room-note" role="alert">{error}</p>}
-      {view?.state === "inside" && <RoomFoot view={view} writes={moderates || !room?.muted} t={t} />}
+      {inside && <RoomFoot view={view} writes={moderates || !room?.muted} t={t} />}
     </main>
   );
 }
@@ -80,7 +81,7 @@ function Announce({ id, text: before, onClose }: { id: string; text: string; onC
   };
   return (
     <Dialog title={t("roomAnnounce")} onClose={onClose}>
-      <form onSubmit={save}>
+      <form className="stack" onSubmit={save}>
         <textarea data-first rows={4} maxLength={500} dir="auto" aria-label={t("roomAnnounce")} value={text} onChange={(e) => setText(e.target.value)} />
         {error && <p className="error" role="alert">{error}</p>}
         <button className="primary" disabled={busy}>{t("save")}</button>

@@ -60,18 +60,20 @@ export function Scheduled({ c, run }: { c: ConversationView; run: RunAction }) {
   return (
     <section className="stack" data-testid="scheduled">
       <h4>{t("scheduled")}</h4>
-      <ul className="members">
-        {list.map((m) => (
-          <li key={m.id} className="person">
-            <span className="person-name"><span dir="auto">{m.content && preview({ content: m.content }, (u) => nameOf(client, u, t), t)}</span><small>{m.failed ? <span className="error">{t("scheduledFailed")}</span> : t("sentAt", { when: until(Number(m.sendMs), getLocale()) })}</small></span>
-            <button onClick={() => setDraft({ id: m.id, text: textOf(m), at: localTime(Number(m.sendMs)), of: m })}>{t("editMessage")}</button>
-            <Confirm label={t("cancelScheduled")} question={t("sureCancelScheduled")} onYes={() => cancel(m.id)} />
-          </li>
-        ))}
-      </ul>
+      {list.length > 0 && (
+        <ul className="members">
+          {list.map((m) => (
+            <li key={m.id} className="person">
+              <span className="person-name"><span dir="auto">{m.content && preview({ content: m.content }, (u) => nameOf(client, u, t), t)}</span><small>{m.failed ? <span className="error">{t("scheduledFailed")}</span> : t("sentAt", { when: until(Number(m.sendMs), getLocale()) })}</small></span>
+              <button onClick={() => setDraft({ id: m.id, text: textOf(m), at: localTime(Number(m.sendMs)), of: m })}>{t("editMessage")}</button>
+              <Confirm label={t("cancelScheduled")} question={t("sureCancelScheduled")} onYes={() => cancel(m.id)} />
+            </li>
+          ))}
+        </ul>
+      )}
       {draft ? (
         <form className="stack" onSubmit={save}>
-          {draft.text !== undefined && <label>{t("message")}<textarea rows={2} required dir="auto" autoFocus value={draft.text} onChange={(e) => setDraft({ ...draft, text: e.target.value })} /></label>}
+          {draft.text !== undefined && <label>{t("scheduledText")}<textarea rows={2} required dir="auto" autoFocus value={draft.text} onChange={(e) => setDraft({ ...draft, text: e.target.value })} /></label>}
           <label>{t("sendAt")}<input type="datetime-local" required min={localTime(Date.now())} value={draft.at} onChange={(e) => setDraft({ ...draft, at: e.target.value })} /></label>
           <div className="buttons">
             <button className="primary" disabled={!online || draft.text?.trim() === ""}>{t(draft.of ? "save" : "schedule")}</button>

@@ -55,6 +55,7 @@ export const en = {
   create: "Create",
   cancel: "Cancel",
   scheduled: "Scheduled messages",
+  scheduledText: "Message",
   scheduleMessage: "Write a message to send later",
   schedule: "Send later",
   sendAt: "When to send it",
