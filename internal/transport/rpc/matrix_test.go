@@ -45,8 +45,7 @@ type row struct {
 // own calls concern only the caller, or public data.
 func own(request func(o subject) proto.Message) row { return row{request: request} }
 
-// none is the refusal for objects that are missing or not visible to the caller.
-const none = "no_conversation"
+const none = "no_conversation" // the refusal for objects that are missing or not visible to the caller
 
 // all callers get the same reason.
 func all(reason string, request func(o subject) proto.Message) row {
@@ -292,14 +291,12 @@ func ofOfficialAccounts() map[string]row {
 		officials + "SetOfficialOperator": operators(func(o subject) proto.Message {
 			return &chatv1.SetOfficialOperatorRequest{User: o.official, Operator: o.member}
 		}),
-		officials + "TapOfficialMenu": own(func(o subject) proto.Message {
-			return &chatv1.TapOfficialMenuRequest{User: o.official, Key: "k"}
-		}).ownerRefused("bad_tap"),
+		officials + "TapOfficialMenu": own(func(o subject) proto.Message { return &chatv1.TapOfficialMenuRequest{User: o.official, Key: "k"} }).ownerRefused("bad_tap"),
 		officials + "SetFollowerLabel": operators(func(o subject) proto.Message {
 			return &chatv1.SetFollowerLabelRequest{User: o.official, Followers: []uint64{o.other}, Label: "x"}
 		}),
 		officials + "ReplaceFollowerLabel": operators(func(o subject) proto.Message {
-			return &chatv1.ReplaceFollowerLabelRequest{User: o.official, Label: "x", Replacement: "y"}
+			return &chatv1.ReplaceFollowerLabelRequest{User: o.official, Label: "x"}
 		}),
 		officials + "ListOfficialFollowers": operators(func(o subject) proto.Message { return &chatv1.ListOfficialFollowersRequest{User: o.official} }),
 		officials + "CreateBroadcast": operators(func(o subject) proto.Message {
