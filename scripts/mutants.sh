@@ -2250,6 +2250,8 @@ mutant "evict a conversation that expects a retry" internal/service/chat/chat.go
 mutant "acknowledge a recall before the pushes that wait" internal/service/chat/refresh_pushed.go 's/return s\.deps\.AwaitPushes\(ctx\)/return nil/' TestAcknowledgementsAwaitPushes ./internal/service/chat
 mutant "await only what a lane has taken" internal/transport/gateway/large_lane.go 's/^\t\tlast\+\+$//' TestPushesOfALaneAreAwaited internal/transport/gateway
 mutant "await a lane until it was taken" internal/transport/gateway/large_lane.go 's/^\t\tl\.taken\+\+$/\t\tl.taken++\n\t\tl.ended = l.taken/' TestPushesOfALaneAreAwaited internal/transport/gateway
+
+mutant "push the text that the first attempt has read" internal/service/push/deliver.go 's/^\t"strings"$/&\n\t"sync"/; s/append\(list, page\.Messages\.\.\.\)/append(list, asFirstRead(page.Messages)...)/; $s/$/\n\nvar firstRead sync.Map\n\nfunc asFirstRead(list []*chatv1.Message) []*chatv1.Message {\n\tfor i, m := range list {\n\t\tfirst, _ := firstRead.LoadOrStore([2]uint64{m.Conversation, m.Seq}, m)\n\t\tlist[i] = first.(*chatv1.Message)\n\t}\n\treturn list\n}/' '^TestAnEditedMessageIsPushedWithItsNewText$' internal/service/push
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

@@ -172,6 +172,32 @@ func TestNewerMessagesReplaceOlderOnes(t *testing.T) {
 	}
 }
 
+// A message that is edited before its push is sent is pushed with its new text, in a later attempt as well.
+func TestAnEditedMessageIsPushedWithItsNewText(t *testing.T) {
+	w := open(t, nil)
+	b := w.browser(bob, 1)
+	_, err := w.SetSettings(t.Context(), bob, &pushv1.PushSettings{ShowText: true})
+	must(t, err)
+	edit := func(text string) {
+		w.change(func() { w.messages[talk][0].Content = &chatv1.Content{Kind: &chatv1.Content_Text{Text: text}} })
+	}
+	w.at.answer(answer{status: 503})
+	w.say("at nine")
+	w.examine()
+	edit("at ten")
+	w.run()
+	if got := b.shows(1)[0]; got.Body != "at ten" {
+		t.Errorf("edited before the first attempt, the message is pushed as %q", got.Body)
+	}
+	w.results(1)
+	w.idle()
+	edit("at eleven")
+	w.pass(time.Minute)
+	if got := b.shows(2)[1]; got.Body != "at eleven" {
+		t.Errorf("edited before the second attempt, the message is pushed as %q", got.Body)
+	}
+}
+
 // What comes while a push is in progress is pushed after it.
 func TestAMessageDuringAPush(t *testing.T) {
 	w := open(t, nil)
