@@ -96,4 +96,7 @@ export default async function list(w) {
   await page.getByRole("main", { name: "Saved messages" }).waitFor();
   await message(page, "hello from Bob").waitFor();
   await w.shot(page, "99-saved-messages");
+  await openPanel(page);
+  await panel(page).getByRole("button", { name: "Clear history" }).waitFor();
+  for (const name of ["Add friend", "Follow", "Block"]) assert.equal(await panel(page).getByRole("button", { name, exact: true }).count(), 0, name); // nobody befriends or blocks oneself
 }

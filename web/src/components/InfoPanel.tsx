@@ -8,6 +8,7 @@ import { customText } from "../format.js";
 import { useText } from "../i18n.js";
 import { nameOf, titleOf } from "../names.js";
 import { useNow } from "../now.js";
+import { isSaved } from "../saved.js";
 import { IconButton } from "../ui/IconButton.js";
 import { GroupAvatar, UserAvatar } from "./Avatar.js";
 import { Confirm } from "../ui/Confirm.js";
@@ -30,6 +31,7 @@ export function InfoPanel({ c, onClose, onOpen }: { c: ConversationView; onClose
   const t = useText();
   const { run, error } = useAction();
   const direct = c.peer !== "0" && c.peer !== "";
+  const saved = isSaved(c);
   const [dating, setDating] = useState(false);
   const through = useRef(0); // the last message when the question was asked: what comes meanwhile stays
   const ask = () => (through.current = c.lastSeq);
@@ -40,9 +42,9 @@ export function InfoPanel({ c, onClose, onOpen }: { c: ConversationView; onClose
         <IconButton label={t("close")} onClick={onClose} autoFocus><CloseIcon /></IconButton>
       </header>
       <div className="info-who">
-        {direct ? <UserAvatar user={c.peer} size={72} presence /> : <GroupAvatar c={c} size={72} />}
+        {direct ? <UserAvatar user={c.peer} size={72} presence={!saved} /> : <GroupAvatar c={c} size={72} />}
         <h3><bdi>{titleOf(c)}</bdi></h3>
-        {direct && <Who user={c.peer} />}
+        {direct && !saved && <Who user={c.peer} />}
       </div>
       {error && <p className="error" role="alert">{error}</p>}
       <div className="buttons">
@@ -56,7 +58,8 @@ export function InfoPanel({ c, onClose, onOpen }: { c: ConversationView; onClose
       <Pins key={`p${c.id}`} conversation={c.id} />
       {(!c.channel || c.role >= Role.ADMIN) && <Scheduled key={`s${c.id}`} c={c} run={run} />}
       {direct && <Retention key={c.id} c={c} run={run} />}
-      {direct ? <Peer user={c.peer} run={run} /> : <GroupPanel c={c} run={run} onOpen={onOpen} />}
+      {direct && !saved && <Peer user={c.peer} run={run} />}
+      {!direct && <GroupPanel c={c} run={run} onOpen={onOpen} />}
       <div className="buttons">
         <Confirm label={t("clearHistory")} question={t("sureClearHistory")} onAsk={ask} onYes={() => void run(() => client.clearHistory(c.id, through.current))} />
         <button type="button" className="danger" onClick={() => void run(() => deleteChat(client, c))}>{t("deleteChat")}</button>
