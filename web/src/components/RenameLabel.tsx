@@ -25,7 +25,7 @@ export function RenameLabel({ account, label, onRenamed, onClose }: { account: O
     <Dialog title={t("renameLabel")} onClose={onClose}>
       <form className="stack" onSubmit={save}>
         <label>{t("labelName")}<input data-first required dir="auto" maxLength={longestLabel} value={name} onChange={(e) => setName(e.target.value)} /></label>
-        {wanted !== label && account.labels.includes(wanted) && <p className="muted" role="status">{t("labelsBecomeOne")}</p>}
+        {wanted !== label && account.labels.includes(wanted) && <p className="muted" role="status">{t("labelsMerge")}</p>}
         {error && <p className="error" role="alert">{error}</p>}
         <button className="primary" disabled={busy || !wanted || wanted === label}>{t("save")}</button>
       </form>
