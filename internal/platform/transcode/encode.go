@@ -9,7 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/rialto-im/rialto/internal/base/errs"
 )
 
 // Rendition is a size that a video is encoded in.
@@ -303,20 +306,42 @@ func (t *Transcoder) CopyPicture(ctx context.Context, in Input, s *Source, dir s
 // notCopied adds ErrNotCopied to the error of a copy, if ffmpeg itself could not make it: the stream is not as it should be, but may still be decoded.
 func notCopied(err error) error {
 	var f *failure
+	if errs.Is(err, errs.Unavailable) { // of a full disk
+		return err
+	}
 	if errors.Is(err, errOutput) || IsRefusal(err) || errors.As(err, &f) && f.isOfFFmpeg() {
 		return fmt.Errorf("%w: %w", ErrNotCopied, err)
 	}
 	return err
 }
 
-// program runs ffmpeg, which prints nothing.
+// program runs ffmpeg, which prints nothing. ffmpeg 5 ends with 0 although it could not write the end of a file, which then looks like the work of a damaged source.
 func (t *Transcoder) program(ctx context.Context, c command) error {
+	c.complaints = &tail{}
 	_, err := t.output(ctx, c)
 	var f *failure
-	if errors.As(err, &f) && f.code() == tooDamaged && !f.isOfSandbox() {
+	switch said := c.complaints.String(); {
+	case ctx.Err() != nil:
+	case saysDiskIsFull(said):
+		return errs.StorageFull(cmp.Or(err, errors.New(said)))
+	case err == nil && saysNotWritten(said):
+		return &failure{filepath.Base(c.program), errNotWritten, said}
+	case errors.As(err, &f) && f.code() == tooDamaged && !f.isOfSandbox():
 		return damaged("most of it cannot be decoded")
 	}
 	return err
+}
+
+var errNotWritten = errors.New("it could not write its output")
+
+// saysDiskIsFull reports whether a program has printed the error of a full disk, or of a used up quota.
+func saysDiskIsFull(said string) bool {
+	return strings.Contains(said, "No space left on device") || strings.Contains(said, "Disk quota exceeded")
+}
+
+// saysNotWritten reports whether ffmpeg has printed that it could not write the end of a file.
+func saysNotWritten(said string) bool {
+	return strings.Contains(said, "Error closing file") || strings.Contains(said, "Error writing trailer")
 }
 
 // Poster makes a JPEG image of the frame at a time, and returns its path, width and height.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/platform/transcode"
 	"github.com/rialto-im/rialto/internal/platform/transcode/transcodetest"
 )
@@ -60,6 +61,7 @@ func TestFailedCopy(t *testing.T) {
 			{"kill -9 $$", false},
 			{"exit 127", false},
 			{"echo 'bwrap: Creating new namespace failed' >&2; exit 1", false},
+			{"echo 'av_interleaved_write_frame(): No space left on device' >&2; exit 1", false},
 		} {
 			if err := copied(openWith(t, "ffmpeg", c.script)); err == nil || errors.Is(err, transcode.ErrNotCopied) != c.notCopied {
 				t.Errorf("the %s after %q: the error is %v, want ErrNotCopied: %v", what, c.script, err, c.notCopied)
@@ -77,6 +79,29 @@ func TestFailedChunk(t *testing.T) {
 		tc := openWith(t, "ffmpeg", script)
 		if _, err := encodeOne(t, tc, in, s, tc.Renditions(s)[0], 0); err == nil || transcode.IsRefusal(err) != refused {
 			t.Errorf("after %q, the error is %v, want a refusal: %v", script, err, refused)
+		}
+	}
+}
+
+// TestAFullDiskIsNoDamage: a file that ffmpeg could not write to its end says nothing about the source, whatever ffmpeg ends with.
+func TestAFullDiskIsNoDamage(t *testing.T) {
+	path := makeFile(t, "a.mp4", append(picture("160x90", "10"), "-t", "1", "-c:v", "mpeg4")...)
+	in, s, err := inspect(t, open(t, transcode.Config{}), path)
+	must(t, err)
+	ffmpeg, err := exec.LookPath("ffmpeg")
+	must(t, err)
+	for _, c := range []struct {
+		said, reason string
+	}{
+		{"Error closing file chunk-0.mp4: No space left on device", "storage_full"},
+		{"av_interleaved_write_frame(): Disk quota exceeded", "storage_full"},
+		{"Error closing file chunk-0.mp4: Input/output error", ""},
+	} {
+		// It has written the header of the file, and no frame.
+		tc := openWith(t, "ffmpeg", ffmpeg+` "$@" && for path; do :; done && truncate -s 800 "$path" && echo '`+c.said+`' >&2`)
+		_, err := encodeOne(t, tc, in, s, tc.Renditions(s)[0], 0)
+		if err == nil || transcode.IsRefusal(err) || c.reason != "" && errs.Of(err).Reason != c.reason {
+			t.Errorf("after %q the error is %v, want no refusal, and the reason %q", c.said, err, c.reason)
 		}
 	}
 }

@@ -44,6 +44,8 @@ type command struct {
 	memory  int64         // bytes that it may map; 0 is addressSpace
 	timeout time.Duration // of processor time, for each of its threads
 	wall    time.Duration // after which it is killed, waits for processors included; 0 is patience times the timeout, up to maxEncodeTimeout
+	// complaints gets the end of what it prints as errors; nil: only its failure has that.
+	complaints *tail
 }
 
 // File is one that a program in the sandbox can read.
@@ -104,7 +106,10 @@ func (t *Transcoder) run(ctx context.Context, c command, read func(io.Reader) er
 	// The namespace of processes ends with its first one, which ends with bubblewrap, which is in the group.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = killGrace
-	complaints := &tail{}
+	complaints := c.complaints
+	if complaints == nil {
+		complaints = &tail{}
+	}
 	cmd.Stderr = complaints
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rialto-im/rialto/internal/base/failpoint"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 	"github.com/rialto-im/rialto/internal/platform/cluster"
@@ -117,6 +118,7 @@ func (s *Service) drop(ctx context.Context, a abandoned) error {
 	if _, err := s.get(ctx, a.id); !errors.Is(err, errNoUpload) {
 		return err // nil: it has just been completed
 	}
+	failpoint.Hit("media/released")
 	if s.deps.Dropped != nil {
 		if err := s.deps.Dropped(ctx, a.id); err != nil {
 			return err
@@ -130,6 +132,7 @@ func (s *Service) drop(ctx context.Context, a abandoned) error {
 	if err := s.abortParts(ctx, a.id); err != nil {
 		return err
 	}
+	failpoint.Hit("media/bytes-deleted")
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error { return s.forgetDropped(ctx, tx, a.id) })
 }
 

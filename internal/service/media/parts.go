@@ -298,6 +298,7 @@ func (s *Service) joinParts(ctx context.Context, n id.Upload) (upload, error) {
 	if err != nil {
 		return u, err
 	}
+	failpoint.Hit("media/join-recorded")
 	if err := s.deleteTails(ctx, n); err != nil {
 		s.deps.Logger.Warn("bytes of incomplete parts could not be deleted; they are deleted with their upload", "upload", n, "error", err)
 	}

@@ -136,7 +136,7 @@ func (s *Service) attempt(ctx context.Context, j taskJob, tracks []string, failu
 	var again, given error
 	for _, run := range runs {
 		share(run, s.nowMs())
-		err := s.do(ctx, v, run)
+		err := errs.OfDisk(s.do(ctx, v, run))
 		if ctx.Err() != nil || errors.Is(err, errInterrupted) {
 			return err
 		}
