@@ -64,12 +64,12 @@ type smallDisk struct {
 	stored       []string // texts that were acknowledged
 }
 
-func newSmallDisk(t *testing.T, name string) *smallDisk {
+func newSmallDisk(t *testing.T, name string, args ...string) *smallDisk {
 	disk := os.Getenv("SMALL_DISK")
 	if disk == "" {
 		t.Fatal("SMALL_DISK must name a directory that is a small file system")
 	}
-	p := newProcess(t)
+	p := newProcess(t, args...)
 	p.dir = filepath.Join(disk, name)
 	if !p.start("") {
 		t.Fatal("the server did not start")

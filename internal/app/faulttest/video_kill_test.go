@@ -101,6 +101,38 @@ func checkVideo(t *testing.T, p *process, c *rialto.Client, n uint64) {
 	}
 }
 
+// wholeSegments reads the segments of a track that its playlist names, and returns the track as one file. Each segment is a moof and a mdat that end where it ends.
+func wholeSegments(t *testing.T, base, track string) (file []byte, segments int) {
+	t.Helper()
+	list := read(t, base+track+".m3u8")
+	for line := range strings.Lines(list) {
+		line = strings.TrimSpace(line)
+		if uri, ok := strings.CutPrefix(line, `#EXT-X-MAP:URI="`); ok {
+			file = append(file, read(t, base+strings.TrimSuffix(uri, `"`))...)
+		}
+		if !strings.HasSuffix(line, ".m4s") {
+			continue
+		}
+		segment := []byte(read(t, base+line))
+		var kinds string
+		rest := segment
+		for len(rest) >= 8 {
+			n := int(rest[0])<<24 | int(rest[1])<<16 | int(rest[2])<<8 | int(rest[3])
+			kinds += string(rest[4:8]) + " "
+			if n < 8 || n > len(rest) {
+				break
+			}
+			rest = rest[n:]
+		}
+		if kinds != "moof mdat " || len(rest) != 0 {
+			t.Errorf("%s has %d bytes with %q, of which %d are left", line, len(segment), kinds, len(rest))
+		}
+		file = append(file, segment...)
+		segments++
+	}
+	return file, segments
+}
+
 func read(t *testing.T, url string) string {
 	t.Helper()
 	r, err := http.Get(url)

@@ -42,6 +42,9 @@ func (s *Service) CompleteUpload(ctx context.Context, by id.User, n id.Upload) (
 		}
 	}
 	if u.complete == 0 {
+		if err := s.deleteTails(ctx, n); err != nil { // here, and not when its parts are joined: a kill may have come after that
+			s.deps.Logger.Warn("bytes of incomplete parts could not be deleted; they are deleted with their upload", "upload", n, "error", err)
+		}
 		if u, err = s.complete(ctx, n, u); err != nil {
 			return nil, err
 		}

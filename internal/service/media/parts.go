@@ -299,9 +299,6 @@ func (s *Service) joinParts(ctx context.Context, n id.Upload) (upload, error) {
 		return u, err
 	}
 	failpoint.Hit("media/join-recorded")
-	if err := s.deleteTails(ctx, n); err != nil {
-		s.deps.Logger.Warn("bytes of incomplete parts could not be deleted; they are deleted with their upload", "upload", n, "error", err)
-	}
 	return s.get(ctx, n)
 }
 
@@ -334,6 +331,9 @@ func (s *Service) deleteTails(ctx context.Context, n id.Upload) error {
 	var current, tails, deleted int64
 	err := s.deps.DB.Read().QueryRowContext(ctx, `SELECT CASE WHEN uploads.stored = 0 AND uploads.complete = 0 THEN tail ELSE 0 END, tails, tails_deleted FROM upload_multiparts JOIN uploads ON id = upload WHERE upload = $1`, int64(n)).
 		Scan(&current, &tails, &deleted)
+	if errors.Is(err, sql.ErrNoRows) { // it has no parts
+		return nil
+	}
 	if err != nil || tails == deleted {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -334,19 +333,8 @@ func (f *fixture) frames(playlist string) int {
 			file.WriteString(f.fetchOK(base + line))
 		}
 	}
-	path := filepath.Join(f.t.TempDir(), "played.mp4")
-	must(f.t, os.WriteFile(path, file.Bytes(), 0o600))
-	out, err := exec.CommandContext(f.t.Context(), "ffmpeg", "-hide_banner", "-loglevel", "error", "-i", path, "-fps_mode", "passthrough", "-f", "framemd5", "-").CombinedOutput()
-	if err != nil {
-		f.t.Fatalf("%v: %s", err, out)
-	}
-	seen := map[string]bool{}
-	for line := range strings.Lines(string(out)) {
-		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
-			seen[line[strings.LastIndexByte(line, ',')+1:]] = true
-		}
-	}
-	return len(seen)
+	_, different := transcodetest.Frames(f.t, file.Bytes())
+	return different
 }
 
 // awaitPlayable waits until a video can be played.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/platform/transcode"
@@ -38,6 +39,27 @@ func File(t testing.TB, name string, args ...string) string {
 		t.Fatalf("ffmpeg %q: %v: %s", args, err, out)
 	}
 	return path
+}
+
+// Frames is how many frames a file of a picture has, and how many different ones, decoded outside of the sandbox.
+func Frames(t testing.TB, file []byte) (all, different int) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "played.mp4")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-hide_banner", "-loglevel", "error", "-i", path, "-fps_mode", "passthrough", "-f", "framemd5", "-").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
+			seen[line[strings.LastIndexByte(line, ',')+1:]] = true
+			all++
+		}
+	}
+	return all, len(seen)
 }
 
 // Ladder has levels of some heights.
