@@ -2252,6 +2252,11 @@ mutant "await only what a lane has taken" internal/transport/gateway/large_lane.
 mutant "await a lane until it was taken" internal/transport/gateway/large_lane.go 's/^\t\tl\.taken\+\+$/\t\tl.taken++\n\t\tl.ended = l.taken/' TestPushesOfALaneAreAwaited internal/transport/gateway
 
 mutant "push the text that the first attempt has read" internal/service/push/deliver.go 's/^\t"strings"$/&\n\t"sync"/; s/append\(list, page\.Messages\.\.\.\)/append(list, asFirstRead(page.Messages)...)/; $s/$/\n\nvar firstRead sync.Map\n\nfunc asFirstRead(list []*chatv1.Message) []*chatv1.Message {\n\tfor i, m := range list {\n\t\tfirst, _ := firstRead.LoadOrStore([2]uint64{m.Conversation, m.Seq}, m)\n\t\tlist[i] = first.(*chatv1.Message)\n\t}\n\treturn list\n}/' '^TestAnEditedMessageIsPushedWithItsNewText$' internal/service/push
+
+mutant "leave the beginning of a part that a kill came before" $media/complete_upload.go 's/if err := s\.deleteTails\(ctx, n\); err != nil \{/if err := error(nil); err != nil {/' '^TestKilledWhileFilesAreUploaded$' ./internal/app/faulttest
+mutant "take what a full disk has cut off for damage of the file" internal/platform/transcode/encode.go 's/case saysDiskIsFull\(said\):/case false:/' '^TestAFullDiskIsNoDamage$' ./internal/platform/transcode
+mutant "take what ffmpeg could not write for damage of the file" internal/platform/transcode/encode.go 's/case err == nil \&\& saysNotWritten\(said\):/case false:/' '^TestAFullDiskIsNoDamage$' ./internal/platform/transcode
+mutant "encode what could not be copied to a full disk" internal/platform/transcode/encode.go 's/if errs\.Is\(err, errs\.Unavailable\) \{/if false {/' '^TestFailedCopy$' ./internal/platform/transcode
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges
