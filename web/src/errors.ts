@@ -100,6 +100,7 @@ export const known: Record<string, Key> = {
   no_rendition: "errRendition",
   rendition_failed: "errRendition",
   transcoding_off: "errTranscodingOff",
+  storage_full: "errStorageFull",
   stage_failed: "errVideoStage",
   bad_subtitles: "errSubtitles",
   bad_language: "errSubtitlesLanguage",
