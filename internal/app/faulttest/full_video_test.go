@@ -30,8 +30,8 @@ func getVideo(t *testing.T, c *rialto.Client, n uint64) *videov1.Video {
 // failed with the disk as its reason. With space again, it has all its frames.
 func TestTheDiskIsFullWhileAVideoIsProcessed(t *testing.T) {
 	transcodetest.Open(t, transcode.Config{})
-	const frames = 120 * 25
-	movie, err := os.ReadFile(transcodetest.File(t, "a.mp4", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=25", "-t", "120", "-c:v", "mpeg4", "-q:v", "8"))
+	const frames = 60 * 10
+	movie, err := os.ReadFile(transcodetest.File(t, "a.mp4", "-f", "lavfi", "-i", "testsrc2=size=480x270:rate=10", "-t", "60", "-c:v", "mpeg4", "-q:v", "8"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestTheDiskIsFullWhileAVideoIsProcessed(t *testing.T) {
 	d.sendUntil(true)
 	d.checkMessages()
 	retried := 0
-	eventually.True(t, "with space again the video is ready", func() bool {
+	eventually.Within(t, 5*eventually.Timeout, "with space again the video is ready", func() bool {
 		v = getVideo(t, alice, n)
 		if v.State != videov1.VideoState_VIDEO_STATE_FAILED {
 			return v.State == videov1.VideoState_VIDEO_STATE_READY

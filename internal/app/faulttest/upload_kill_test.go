@@ -231,7 +231,9 @@ func (u *uploader) session(upload uint64) int64 {
 // killDuring begins to send, and returns when the server was killed. stored returns what is stored.
 func (u *uploader) killDuring(k killed, before int64, upload uint64, send func() error, stored func() int64) {
 	u.t.Helper()
-	u.restart(k.at)
+	if k.at != "" {
+		u.restart(k.at)
+	}
 	sent := u.sent.Load()
 	u.most.Store(sent + k.give)
 	ended := make(chan error, 1)
@@ -269,7 +271,9 @@ func (u *uploader) complete(upload uint64, kills []string) {
 			u.t.Errorf("the server did not die at %s", at)
 		}
 	}
-	u.restart("")
+	if len(kills) > 0 {
+		u.restart("")
+	}
 	if err := call(); err != nil {
 		u.t.Fatal(err)
 	}
