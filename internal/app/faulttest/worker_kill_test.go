@@ -28,14 +28,12 @@ func TestKilledWorkerNode(t *testing.T) {
 	shared := []string{"postgres=" + sqltest.Schema(t, sqltest.Postgres(t)), "s3.endpoint=" + s3.Endpoint, "s3.bucket=" + s3.Bucket(t), "s3.access_key=" + s3.AccessKey, "s3.secret_key=" + s3.SecretKey,
 		"limits.call_user=none", "video.workers=1"}
 	node := func(name, roles string) *process {
-		ports := make([]int, 2)
-		for i := range ports {
-			if ports[i], err = loopback.FreePort(); err != nil {
-				t.Fatal(err)
-			}
+		port, err := loopback.FreePort()
+		if err != nil {
+			t.Fatal(err)
 		}
-		args := []string{"--admin", fmt.Sprintf("127.0.0.1:%d", ports[0])}
-		for _, s := range append(shared, "node="+name, "roles="+roles, fmt.Sprintf("bus.listen=127.0.0.1:%d", ports[1])) {
+		args := []string{"--admin", fmt.Sprintf("127.0.0.1:%d", port)}
+		for _, s := range append(shared, "node="+name, "roles="+roles) {
 			args = append(args, "--set", s)
 		}
 		return newProcess(t, args...)
