@@ -9,8 +9,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/stage.sh
 export TEST_ALL=1
-# The commit whose build a rolling upgrade begins with: the one that last changed a format, which docs/formats/compatibility.md counts.
-earlier=${EARLIER_COMMIT:-$(git log -1 --format=%H -G'^The formats of protocol 1 are at revision' -- docs/formats/compatibility.md)}
+# The commit whose build a rolling upgrade begins with: the one that last changed a format, which docs/formats/compatibility.md counts. A commit that only rewords the page does not count.
+revision=$(git show HEAD:docs/formats/compatibility.md | grep -o '^The formats of protocol 1 are at revision [0-9]*')
+earlier=${EARLIER_COMMIT:-$(git log -1 --format=%H -S"$revision" -- docs/formats/compatibility.md)}
 fuzz_time=${FUZZ_TIME:-10s}
 # make test leaves parts of some stages to the other commits, by `turn 128 6`.
 groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds artefacts bridges kotlin" "clusters s3 collector" "chaos releases s3")
