@@ -1,5 +1,5 @@
-// Makes the readme's screenshots, docs/images/: the same chats in English and Chinese, on a desktop and a phone; and what companies use, in
-// English. It uses what the browser tests use: `npm run screenshots`, after `make build`. Look at each picture before you commit it.
+// Makes the screenshots of the readmes, docs/images/, in English and Chinese: chats on a desktop and a phone, and what companies use. It uses what
+// the browser tests use: `npm run screenshots`, after `make build`. Look at each picture before you commit it.
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
@@ -71,7 +71,8 @@ async function photograph(w, lang, s) {
 }
 
 /** Photographs help desks, an organization, an official account and a room. */
-async function photographCompany(w, server, c) {
+async function photographCompany(w, server, lang) {
+  const c = content[lang];
   const me = await w.person("alice", c.me, { locale: c.locale, viewport: size });
   const { page } = me;
   const friends = [];
@@ -81,13 +82,13 @@ async function photographCompany(w, server, c) {
   const at = (place) => page.goto(`${server.url}${place}`);
   const photograph = async (name) => {
     await page.evaluate(() => Promise.allSettled(document.getAnimations().map((a) => a.finished)));
-    await page.screenshot({ path: `${images}${name}-en.png` });
+    await page.screenshot({ path: `${images}${name}-${lang}.png` });
   };
   await at(`/desk/${desk}`);
   await page.getByTestId("ticket").nth(1).waitFor();
   await photograph("help-desk-agent");
   await at(`/org/${organization}`);
-  for (const name of ["Sales", "Workshop"]) await page.getByRole("button", { name: new RegExp(`^${name}`) }).click();
+  for (const name of c.company.departments.slice(0, 2).reverse()) await page.getByRole("button", { name: new RegExp(`^${name}`) }).click();
   await page.getByTestId("member").nth(2).waitFor();
   await page.mouse.move(size.width - 1, size.height - 1); // off what was clicked
   await photograph("organization");
@@ -134,7 +135,7 @@ async function onServer(name, work) {
 }
 
 for (const [lang, scene] of Object.entries(scenes)) await onServer(`shots${lang}`, (w) => photograph(w, lang, scene));
-await onServer("lamps", (w, server) => photographCompany(w, server, content.en));
+for (const lang of Object.keys(content)) await onServer(`lamps${lang}`, (w, server) => photographCompany(w, server, lang));
 await browser.close();
 if (failed) process.exit(1);
 console.log("screenshots in docs/images/: look at them");

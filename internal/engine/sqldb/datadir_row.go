@@ -106,7 +106,7 @@ func (d *DB) SetEpoch(ctx context.Context, epoch uint32) error {
 }
 
 // OpenSnapshot opens a file of SQLite for reading. It changes nothing in the directory, which may be read-only. If a killed server left a
-// write-ahead log, both files are cachedValue to a temporary directory, which done removes.
+// write-ahead log, both files are copied to a temporary directory, which done removes.
 func OpenSnapshot(path string) (db *sql.DB, done func() error, err error) {
 	remove := func() error { return nil }
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
@@ -117,7 +117,7 @@ func OpenSnapshot(path string) (db *sql.DB, done func() error, err error) {
 		remove = func() error { return os.RemoveAll(dir) }
 		for _, suffix := range []string{"", "-wal"} {
 			if err := filecopy.Copy(filepath.Join(dir, "records.db"+suffix), path+suffix); err != nil {
-				return nil, nil, errors.Join(fmt.Errorf("%s has a write-ahead log and must be cachedValue to be read: %w; set TMPDIR to a directory with enough space", path, err), remove())
+				return nil, nil, errors.Join(fmt.Errorf("%s has a write-ahead log and must be copied to be read: %w; set TMPDIR to a directory with enough space", path, err), remove())
 			}
 		}
 		path = filepath.Join(dir, "records.db")

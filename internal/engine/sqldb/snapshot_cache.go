@@ -36,7 +36,7 @@ type SnapshotCache[K comparable, V any] struct {
 	db   *DB
 	salt uint64
 	rows *otter.Cache[any, cachedValue] // of K, with a V each, because each further type of cache would add 0.3 MB to the program; nil: nothing is kept
-	// count is called with how many keys were cachedValue, and how many were not. It may be nil.
+	// count is called with the numbers of keys that were cached, and of those that were not. It may be nil.
 	count func(hits, misses int)
 }
 

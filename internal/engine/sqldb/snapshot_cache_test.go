@@ -111,13 +111,13 @@ func TestSnapshotCachesShowEachChange(t *testing.T) {
 	s.misses.Store(0)
 	s.want(t, "again", map[int64]int64{3: 7})
 	if hits := s.hits.Load(); sqltest.OnPostgres() != (hits == 0) || s.misses.Load() != 0 {
-		t.Errorf("%d of three keys were cachedValue, and %d were read", hits, s.misses.Load())
+		t.Errorf("%d of three keys were cached, and %d were read", hits, s.misses.Load())
 	}
 	s.exec(t, `UPDATE books SET pages = 8 WHERE n = 30`)
 	s.hits.Store(0)
 	s.want(t, "one of three", map[int64]int64{3: 8})
 	if hits, misses := s.hits.Load(), s.misses.Load(); !sqltest.OnPostgres() && (hits != 2 || misses != 1) {
-		t.Errorf("%d of three keys were cachedValue, and %d were read; one had changed", hits, misses)
+		t.Errorf("%d of three keys were cached, and %d were read; one had changed", hits, misses)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestEntriesAreThoseOfTheSnapshot(t *testing.T) {
 	s.want(t, "after the older snapshot", after)
 }
 
-// What a transaction writes is neither cachedValue for others before it commits, nor hidden from itself.
+// What a transaction writes is neither cached for others before it commits, nor hidden from itself.
 func TestWritersReadTheirOwnRows(t *testing.T) {
 	s := newShelf(t)
 	s.exec(t, `INSERT INTO books (n, shelf, pages) VALUES (10, 1, 100)`)

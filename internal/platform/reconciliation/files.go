@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// FileDiffers is a difference of a subject about one of its files.
+// FileDiffers returns a difference of a subject that concerns one of its files.
 func FileDiffers(subject string, reason Reason, file string, values Values) *Difference {
 	all := Values{"file": file}
 	maps.Copy(all, values)

@@ -10,10 +10,10 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
 )
 
-// Status is how far a comparison is, and how many differences it has.
+// Status is the progress of a comparison, and the number of its differences.
 type Status struct {
 	Round
-	// Differences that are not repaired, and those that were Corrected and that no operator has seen yet.
+	// Differences is the number of those that are not repaired. Corrected is the number of those that were corrected, and that no operator has seen yet.
 	Differences, Corrected int64
 }
 
@@ -37,11 +37,11 @@ func (s *Service) Statuses(ctx context.Context) (list []Status, err error) {
 }
 
 const (
-	countsFor = 15 * time.Second
-	countTime = time.Second
+	countsMaxAge = 15 * time.Second
+	countTimeout = time.Second
 )
 
-// counts are what the metrics show, read again when they are old.
+// counts are the figures of the metrics. They are read again when they are older than countsMaxAge.
 type counts struct {
 	mu   sync.Mutex // guards the fields below; held while they are read
 	list []Status
@@ -55,7 +55,7 @@ var (
 	comparedDesc    = prometheus.NewDesc("rialto_reconciliation_compared", "Items that the last whole round had.", []string{"comparison"}, nil)
 )
 
-// Describe is a prometheus.Collector's.
+// Describe implements prometheus.Collector.
 func (s *Service) Describe(out chan<- *prometheus.Desc) {
 	out <- differencesDesc
 	out <- correctedDesc
@@ -63,16 +63,16 @@ func (s *Service) Describe(out chan<- *prometheus.Desc) {
 	out <- comparedDesc
 }
 
-// Collect is a prometheus.Collector's. Every node has the same figures, those of the database.
+// Collect implements prometheus.Collector. Every node has the same figures, those of the database.
 func (s *Service) Collect(out chan<- prometheus.Metric) {
 	s.counts.mu.Lock()
 	defer s.counts.mu.Unlock()
-	if now := time.Now(); now.Sub(s.counts.at) > countsFor { // after a failure, too: a scrape may not wait again and again for a database that hangs
+	if now := time.Now(); now.Sub(s.counts.at) > countsMaxAge { // after a failure, too: a scrape may not wait again and again for a database that hangs
 		s.counts.at = now
-		ctx, cancel := context.WithTimeout(context.Background(), countTime)
+		ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
 		defer cancel()
 		if list, err := s.Statuses(ctx); err != nil {
-			s.deps.Logger.Warn("the differences between stores could not be counted for the metrics, which show the former counts", "error", err)
+			s.deps.Logger.Warn("the differences between stores could not be counted for the metrics, which show the previous counts", "error", err)
 		} else {
 			s.counts.list = list
 		}

@@ -1,18 +1,18 @@
 package reconciliation
 
-// Part is what a step compared of a subject, such as a large file, that may take several steps.
+// Part is the part of a subject, such as a large file, that one step compared.
 type Part struct {
 	Items int
-	// Next is the position behind it; "": nothing of the subject was compared.
+	// Next is the position after the part; "": nothing of the subject was compared.
 	Next string
-	// IsLast: all of the subject was compared.
+	// IsLast: the whole subject has been compared.
 	IsLast bool
 	Found  *Difference
 }
 
-// CompareParts is a step that compares subjects one after the other, where the last one may be continued by the next step. They are the next ones in their order, most of them unless there are fewer.
-// After an error, the step ends with what was compared before. If nothing was, it fails.
-func CompareParts[T any](subjects []T, most, limit int, compare func(subject T, limit int) (Part, error)) (step Step, err error) {
+// CompareParts is a step that compares subjects one after the other. The next step may continue the last one. subjects are the next ones in order; fewer than pageSize mean that the round ends with them.
+// After an error, the step ends with what was compared before. If nothing was compared, it fails.
+func CompareParts[T any](subjects []T, pageSize, limit int, compare func(subject T, limit int) (Part, error)) (step Step, err error) {
 	for _, subject := range subjects {
 		if step.Items >= limit {
 			return step, nil
@@ -27,11 +27,11 @@ func CompareParts[T any](subjects []T, most, limit int, compare func(subject T, 
 		if p.Found != nil {
 			step.Differences = append(step.Differences, *p.Found)
 		}
-		if err != nil || !p.IsLast { // the time of the step is over, perhaps, or its items are used: the next one begins here
+		if err != nil || !p.IsLast { // perhaps the step has used its time or its items: the next step begins here
 			return step, nil
 		}
 	}
-	if len(subjects) < most {
+	if len(subjects) < pageSize {
 		step.Next = ""
 	}
 	return step, nil

@@ -36,24 +36,24 @@ type Comparison interface {
 	Repair(ctx context.Context, subject string) error
 }
 
-// Slow is a Comparison of which a step may take longer than that of another: an item that cannot be divided needs the time.
+// Slow is a Comparison whose steps may take longer than those of others, because an item that cannot be divided needs the time.
 type Slow interface {
 	StepTime() time.Duration
 }
 
-// ErrNotReady is returned by Compare while a store cannot be compared, such as an index that is being built. The next minute tries again.
+// ErrNotReady is returned by Compare while a store cannot be compared, such as an index that is being built. Compare is called again a minute later.
 var ErrNotReady = errors.New("the stores cannot be compared now")
 
 // ErrNoRepair is returned by Repair if only an operator can make the stores agree, for example with a file from a backup.
 var ErrNoRepair = errors.New("the stores still differ, and neither says what the other should have: put back what is missing from a backup")
 
-// Step is what one call of Compare did.
+// Step is what one call of Compare result.
 type Step struct {
 	// Items is how many were compared.
 	Items int
 	// Differences that were found.
 	Differences []Difference
-	// Next is the position behind the items; "": the round has ended.
+	// Next is the position after the items; "": the round has ended.
 	Next string
 }
 
@@ -61,7 +61,7 @@ type Step struct {
 type Difference struct {
 	// Subject names it, in at most 100 bytes, as in user 5 conversation 7 seq 9.
 	Subject string
-	// Reason says what differs, and Values fill the blanks of its text: at most 500 bytes together.
+	// Reason says what differs, and Values replace the placeholders of its text. Together they have at most 500 bytes.
 	Reason Reason
 	Values Values
 	// Correct makes the stores agree, in the transaction that stores the difference. It returns false if they agree by now: then there is no difference. It may run again after a failed commit.
@@ -153,7 +153,7 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// Step gives each comparison its items of a minute. A comparison that fails does not stop the others.
+// Step runs the next step of each comparison. A comparison that fails does not stop the others.
 func (s *Service) Step(ctx context.Context) error {
 	var failed []error
 	for _, c := range s.deps.Comparisons {
@@ -170,18 +170,18 @@ func (s *Service) step(ctx context.Context, c Comparison) error {
 	if err != nil {
 		return err
 	}
-	did, err := s.compare(ctx, c, r)
+	result, err := s.compare(ctx, c, r)
 	if errors.Is(err, ErrNotReady) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTime) // also if the comparison has used all its time
+	ctx, cancel := context.WithTimeout(ctx, storeTime) // even if the comparison has used all its time
 	defer cancel()
 	var stored []Found
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
-		stored, err = s.store(ctx, tx, r, did)
+		stored, err = s.store(ctx, tx, r, result)
 		return err
 	})
 	if err != nil {
@@ -196,21 +196,21 @@ func (s *Service) step(ctx context.Context, c Comparison) error {
 
 // compare compares for as long as a step of the comparison may take.
 func (s *Service) compare(ctx context.Context, c Comparison, r Round) (Step, error) {
-	most := s.stepTime
+	timeout := s.stepTime
 	if slow, ok := c.(Slow); ok {
-		most = slow.StepTime()
+		timeout = slow.StepTime()
 	}
-	ctx, cancel := context.WithTimeout(ctx, most)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return c.Compare(ctx, r.Position, s.config.PerMinute)
 }
 
-// store stores the result of a step, and returns the differences. It does nothing if another node has stored one meanwhile.
-func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, did Step) (stored []Found, err error) {
+// store stores the result of a step, and returns the differences. It does nothing if another node has stored a step in the meantime.
+func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, result Step) (stored []Found, err error) {
 	now := s.deps.Clock.Now().UnixMilli()
 	next := r
-	next.Position, next.checked = did.Next, r.checked+int64(did.Items)
-	if did.Next == "" {
+	next.Position, next.checked = result.Next, r.checked+int64(result.Items)
+	if result.Next == "" {
 		next = Round{Comparison: r.Comparison, Number: r.Number + 1, Compared: next.checked, BeganMs: now, EndedMs: now}
 	}
 	done, err := tx.ExecContext(ctx, `UPDATE reconciliation_rounds SET position = $3, round = $4, checked = $5, compared = $6, began_ms = $7, ended_ms = $8 WHERE comparison = $1 AND position = $2 AND round = $9`,
@@ -221,15 +221,15 @@ func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, did Step) (sto
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
 		return nil, err
 	}
-	if stored, err = s.storeDifferences(ctx, tx, r, did.Differences, now); err != nil || did.Next != "" {
+	if stored, err = s.storeDifferences(ctx, tx, r, result.Differences, now); err != nil || result.Next != "" {
 		return stored, err
 	}
-	// What this round did not find agrees by now.
+	// What this round result not find agrees by now.
 	_, err = tx.ExecContext(ctx, `DELETE FROM reconciliation_differences WHERE comparison = $1 AND round < $2 AND NOT repairing AND NOT corrected`, r.Comparison, r.Number)
 	return stored, err
 }
 
-// storeDifferences corrects what can be, and stores the differences of a round, as many as are kept. It returns those that are new, and those that it corrected.
+// storeDifferences corrects the differences of a round that have a correction, and stores up to maxDifferences of all. It returns the new and the corrected ones.
 func (s *Service) storeDifferences(ctx context.Context, tx *sql.Tx, r Round, list []Difference, now int64) (stored []Found, err error) {
 	var kept int
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM reconciliation_differences WHERE comparison = $1`, r.Comparison).Scan(&kept); err != nil {
@@ -271,21 +271,21 @@ func (s *Service) storeDifferences(ctx context.Context, tx *sql.Tx, r Round, lis
 	return stored, nil
 }
 
-// Round says how far a comparison is.
+// Round is the progress of a comparison.
 type Round struct {
 	Comparison string
-	// Number of the round under way, from 1, which began at BeganMs.
+	// Number of the current round, from 1, which began at BeganMs.
 	Number  int64
 	BeganMs int64
-	// Compared is how many items the last whole round had, which ended at EndedMs; 0: there is none.
+	// Compared is the number of items in the last complete round, which ended at EndedMs; 0: there is none.
 	Compared, EndedMs int64
-	// Position behind the last items; "": the round is at its beginning.
+	// Position after the last items; "": the round is at its beginning.
 	Position string
 
 	checked int64 // items of this round
 }
 
-// round returns how far a comparison is. The first call begins its first round.
+// round returns the progress of a comparison. The first call begins its first round.
 func (s *Service) round(ctx context.Context, name string) (r Round, err error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()

@@ -19,7 +19,7 @@ type Found struct {
 	Comparison string
 	// FoundMs is when it was found first, in milliseconds since 1970.
 	FoundMs int64
-	// Repairing: a repair was asked for, and is a job.
+	// Repairing: a repair was requested, and its job has not ended.
 	Repairing bool
 	// Corrected: the stores agree since it was found. A repair removes it from the list.
 	Corrected bool
@@ -46,7 +46,7 @@ func (f *Found) scan(row interface{ Scan(...any) error }) error {
 	return json.Unmarshal(details, &f.Values)
 }
 
-// List returns at most limit differences of a comparison, by subject, behind one.
+// List returns at most limit differences of a comparison in the order of their subjects, after a subject.
 func (s *Service) List(ctx context.Context, comparison, after string, limit int) (list []Found, err error) {
 	if !slices.ContainsFunc(s.deps.Comparisons, func(c Comparison) bool { return c.Name() == comparison }) {
 		return nil, errNoComparison
@@ -61,16 +61,16 @@ func (s *Service) List(ctx context.Context, comparison, after string, limit int)
 	return list, err
 }
 
-// repairArgs are those of the job that repairs a difference.
+// repairArgs are the arguments of the job that repairs a difference.
 type repairArgs struct {
 	Comparison string `json:"comparison"`
 	Subject    string `json:"subject"`
 }
 
-// Kind is a job.Args'.
+// Kind implements job.Args.
 func (repairArgs) Kind() string { return "reconciliation_repair" }
 
-// Repair has a difference repaired by a job, which is committed with the entry in the audit log. who is the name of the operator's key. It returns the difference.
+// Repair inserts a job that repairs a difference, in one transaction with the entry in the audit log. who is the name of the operator's key. It returns the difference.
 func (s *Service) Repair(ctx context.Context, who, comparison, subject, reason string) (f Found, err error) {
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		err := f.scan(tx.QueryRowContext(ctx, `UPDATE reconciliation_differences SET repairing = TRUE, unrepairable = FALSE WHERE comparison = $1 AND subject = $2 RETURNING `+columns, comparison, subject))
@@ -102,7 +102,7 @@ func (s *Service) repair(ctx context.Context, j job.Job[repairArgs]) error {
 		err := c.Repair(ctx, j.Args.Subject)
 		if errors.Is(err, ErrNoRepair) {
 			s.deps.Logger.Error("a difference of two stores could not be repaired", "comparison", c.Name(), "subject", j.Args.Subject, "error", err)
-			return s.refuse(ctx, j.Args)
+			return s.markUnrepairable(ctx, j.Args)
 		}
 		if err != nil {
 			return err
@@ -119,8 +119,8 @@ func (s *Service) repair(ctx context.Context, j job.Job[repairArgs]) error {
 // noRepair follows the description of a difference that could not be repaired.
 const noRepair = "; it cannot be repaired from here: put it back from a backup"
 
-// refuse leaves a difference that could not be repaired in the list, and says so.
-func (s *Service) refuse(ctx context.Context, of repairArgs) error {
+// markUnrepairable keeps a difference that could not be repaired in the list, and marks it.
+func (s *Service) markUnrepairable(ctx context.Context, of repairArgs) error {
 	return s.deps.DB.Write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE reconciliation_differences SET repairing = FALSE, unrepairable = TRUE WHERE comparison = $1 AND subject = $2 AND repairing`, of.Comparison, of.Subject)
 		return err

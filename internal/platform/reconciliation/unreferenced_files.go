@@ -35,10 +35,10 @@ type UnreferencedFiles struct {
 	Clock  clock.Clock
 }
 
-// Name is a Comparison's.
+// Name implements Comparison.
 func (u UnreferencedFiles) Name() string { return "unreferenced_files" }
 
-// Compare is a Comparison's. A position is a folder, a space, and a position in the store's listing of that folder.
+// Compare implements Comparison. A position is a folder, a space, and a position in the store's listing of that folder.
 func (u UnreferencedFiles) Compare(ctx context.Context, after string, limit int) (step Step, err error) {
 	folder, at, _ := strings.Cut(after, " ")
 	n := slices.IndexFunc(u.Owners, func(o FileOwner) bool { return o.Folder() == folder })
@@ -50,7 +50,7 @@ func (u UnreferencedFiles) Compare(ctx context.Context, after string, limit int)
 		if err == nil {
 			err = u.compare(ctx, u.Owners[n], page.Files, &step)
 		}
-		if err != nil && pages > 0 { // the time of the step is over, perhaps: the next one begins here
+		if err != nil && pages > 0 { // perhaps the step has used its time: the next step begins here
 			break
 		}
 		if err != nil {
@@ -67,7 +67,7 @@ func (u UnreferencedFiles) Compare(ctx context.Context, after string, limit int)
 	return step, nil
 }
 
-// compare adds those of some files of an owner that no row names to a step.
+// compare adds those files of an owner that no row names to a step.
 func (u UnreferencedFiles) compare(ctx context.Context, owner FileOwner, files []blob.File, step *Step) error {
 	old := u.Clock.Now().Add(-unreferencedAfter)
 	var keys []string
@@ -87,7 +87,7 @@ func (u UnreferencedFiles) compare(ctx context.Context, owner FileOwner, files [
 	return err
 }
 
-// Repair is a Comparison's: it deletes a file that no row names.
+// Repair implements Comparison: it deletes a file that no row names.
 func (u UnreferencedFiles) Repair(ctx context.Context, key string) error {
 	folder, _, _ := strings.Cut(key, "/")
 	for _, owner := range u.Owners {

@@ -56,7 +56,7 @@ func (s fileComparison) Compare(ctx context.Context, after string, limit int) (s
 	if err != nil {
 		return step, err
 	}
-	behind, most := int64(at.upload), max(1, limit/reconciliation.ItemsOfFile)
+	behind, most := int64(at.upload), max(1, limit/reconciliation.ItemsPerFile)
 	if at.pieces.Count > 0 {
 		behind--
 	}
@@ -65,7 +65,7 @@ func (s fileComparison) Compare(ctx context.Context, after string, limit int) (s
 	if err != nil {
 		return step, err
 	}
-	pace := reconciliation.NewPace(limit)
+	pace := reconciliation.NewReadLimiter(limit)
 	return reconciliation.CompareParts(list, most, limit, func(n id.Upload, limit int) (reconciliation.Part, error) {
 		c := fileCheck{fileComparison: s, pace: pace, at: filePosition{upload: n}, limit: limit}
 		if n == at.upload {
@@ -122,7 +122,7 @@ func (c *fileCheck) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.items += reconciliation.ItemsOfFile
+	c.items += reconciliation.ItemsPerFile
 	key := blobKey(c.at.upload, u.stored)
 	file, size, err := c.deps.Store.Open(ctx, key)
 	switch unreadable := reconciliation.Unreadable(err); {
@@ -165,7 +165,7 @@ func (s fileComparison) Repair(ctx context.Context, subject string) error {
 	if err != nil {
 		return err
 	}
-	c := fileCheck{fileComparison: s, pace: reconciliation.NewPace(0), at: filePosition{upload: id.Upload(number)}, limit: math.MaxInt}
+	c := fileCheck{fileComparison: s, pace: reconciliation.NewReadLimiter(0), at: filePosition{upload: id.Upload(number)}, limit: math.MaxInt}
 	if err := c.run(ctx); err != nil || c.found == nil {
 		return err
 	}

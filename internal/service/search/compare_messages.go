@@ -266,7 +266,7 @@ func differenceOf(c id.Conversation, missing []searchindex.ID) reconciliation.Di
 	d := reconciliation.Difference{Subject: fmt.Sprint("conversation ", uint64(c)), Reason: reconciliation.IndexLacksGroup}
 	for _, m := range missing {
 		if m.Kind == searchindex.Message {
-			d.Reason, d.Values = reconciliation.IndexLacksSeq, reconciliation.Values{"first": fmt.Sprint(m.Number)}
+			d.Reason, d.Values = reconciliation.IndexLacksMessage, reconciliation.Values{"first": fmt.Sprint(m.Number)}
 			break
 		}
 	}

@@ -93,7 +93,7 @@ func (s fileComparison) Compare(ctx context.Context, after string, limit int) (s
 	if err != nil {
 		return step, err
 	}
-	behind, most := int64(at.video), max(1, limit/reconciliation.ItemsOfFile)
+	behind, most := int64(at.video), max(1, limit/reconciliation.ItemsPerFile)
 	if at.within {
 		behind--
 	}
@@ -102,7 +102,7 @@ func (s fileComparison) Compare(ctx context.Context, after string, limit int) (s
 	if err != nil {
 		return step, err
 	}
-	pace := reconciliation.NewPace(limit)
+	pace := reconciliation.NewReadLimiter(limit)
 	return reconciliation.CompareParts(videos, most, limit, func(n uint64, limit int) (reconciliation.Part, error) {
 		c := videoCheck{fileComparison: s, pace: pace, at: filePosition{video: n}, limit: limit}
 		if n == at.video {
@@ -130,7 +130,7 @@ type videoCheck struct {
 
 func (c *videoCheck) run(ctx context.Context) error {
 	for c.items < c.limit || c.items == 0 {
-		most := max(1, (c.limit-c.items)/reconciliation.ItemsOfFile)
+		most := max(1, (c.limit-c.items)/reconciliation.ItemsPerFile)
 		list, err := c.results(ctx, c.at, most)
 		if err != nil {
 			return err
@@ -196,7 +196,7 @@ func (c *videoCheck) compareFile(ctx context.Context, r *result, f wantedFile) (
 	before := c.at.pieces.Count
 	defer func() {
 		if err == nil || c.at.pieces.Count > before { // else the next step opens it again, as if this one had not
-			c.items += reconciliation.ItemsOfFile
+			c.items += reconciliation.ItemsPerFile
 		}
 	}()
 	d, all, err := c.fault(ctx, f)
@@ -255,7 +255,7 @@ func (c *videoCheck) fault(ctx context.Context, f wantedFile) (_ *reconciliation
 	case f.sum == nil || size == 0:
 		return nil, true, nil
 	}
-	items, all, err := c.at.pieces.Read(ctx, c.pace, file, size, checksumPiece, c.limit-c.items-reconciliation.ItemsOfFile)
+	items, all, err := c.at.pieces.Read(ctx, c.pace, file, size, checksumPiece, c.limit-c.items-reconciliation.ItemsPerFile)
 	c.items += items
 	switch unreadable := reconciliation.Unreadable(err); {
 	case unreadable != nil:
@@ -273,7 +273,7 @@ func (s fileComparison) Repair(ctx context.Context, subject string) error {
 	if !ok || err != nil {
 		return fmt.Errorf("%q names no video", subject)
 	}
-	c := videoCheck{fileComparison: s, pace: reconciliation.NewPace(0), at: filePosition{video: n}, limit: math.MaxInt}
+	c := videoCheck{fileComparison: s, pace: reconciliation.NewReadLimiter(0), at: filePosition{video: n}, limit: math.MaxInt}
 	if err := c.run(ctx); err != nil || c.found == nil {
 		return err
 	}

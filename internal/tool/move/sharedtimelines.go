@@ -191,9 +191,9 @@ func openTimelineMove(ctx context.Context, o TimelinesOptions) (_ *timelineMove,
 	}
 	m.defaults()
 	m.run = rand.Text()
-	m.target = &target{options: m.Options, called: "the database with the timelines", guard: m.checkRun}
+	m.target = &target{options: m.Options, description: "the database with the timelines", guard: m.checkRun}
 	if o.Back {
-		m.target.called = "the nodes' database"
+		m.target.description = "the nodes' database"
 	}
 	defer func() {
 		if err != nil {

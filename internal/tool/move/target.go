@@ -26,8 +26,8 @@ CREATE TABLE move_parts (name TEXT PRIMARY KEY, place BYTEA, moved BIGINT NOT NU
 // target is the destination of the move.
 type target struct {
 	options Options
-	// called is what errors call the database; "": the target.
-	called string
+	// description is how errors name the database; "": the target.
+	description string
 	// guard is called first in each transaction that stores a part, which it may refuse. May be nil.
 	guard  func(ctx context.Context, tx pgx.Tx) error
 	config *pgxpool.Config
@@ -74,7 +74,7 @@ func openTarget(ctx context.Context, o Options, s *source) (_ *target, err error
 // connect connects to the database, and locks out other moves.
 func (t *target) connect(ctx context.Context) (err error) {
 	if t.config, err = pgxpool.ParseConfig(t.options.Postgres); err != nil {
-		return fmt.Errorf("%s: %w", cmp.Or(t.called, "the target"), err) // the error does not contain the password
+		return fmt.Errorf("%s: %w", cmp.Or(t.description, "the target"), err) // the error does not contain the password
 	}
 	// If a crash of the database loses a batch, it also loses the stored position, so the batch is moved again.
 	for name, value := range map[string]string{"synchronous_commit": "off", "statement_timeout": "0", "default_transaction_isolation": "read committed"} {
@@ -89,7 +89,7 @@ func (t *target) connect(ctx context.Context) (err error) {
 		return err
 	}
 	if err := t.acquireLock(ctx); err != nil {
-		return fmt.Errorf("%s, %s: %w", cmp.Or(t.called, "the target"), t.name(), err)
+		return fmt.Errorf("%s, %s: %w", cmp.Or(t.description, "the target"), t.name(), err)
 	}
 	return nil
 }

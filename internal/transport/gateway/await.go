@@ -11,13 +11,13 @@ import (
 	chatv1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
 )
 
-// maxAwait is how long a sync waits at most. What is left of the time of a call is for its answer.
+// maxAwait is the longest wait of a sync. The rest of a call's time is for its answer.
 const maxAwait = 25 * time.Second
 
 var errNoSession = errs.New(errs.Invalid, "no_session", "a sync waits for a session of a user: with an API key, leave out waitMs")
 
-// Await returns when a sync has something to answer, or its time to wait is over: a long poll. The caller then reads the stream. What comes between two polls
-// is in the stream, and the second one finds it there before it waits. Meanwhile the caller counts as connected.
+// Await is a long poll: it returns when a sync has something to answer, or when its time to wait is over. The caller then reads the stream. Events between two polls
+// are in the stream, where the second poll finds them before it waits. While a poll waits, the caller counts as connected.
 func (s *Server) Await(ctx context.Context, caller id.Caller, r *chatv1.SyncRequest) error {
 	if caller.Server {
 		return errNoSession
@@ -46,7 +46,7 @@ func (s *Server) Await(ctx context.Context, caller id.Caller, r *chatv1.SyncRequ
 	for {
 		switch due, ending := c.receiver.hasAnswer(); {
 		case ending:
-			return s.whyEnded(ctx, caller)
+			return s.errEnded(ctx, caller)
 		case due:
 			return nil
 		}
@@ -69,7 +69,7 @@ func (r *receiver) hasAnswer() (due, ending bool) {
 	return r.due || c.needsHint || len(c.grown) > 0 || c.newestPushed > r.position, c.isEnding()
 }
 
-// hasGrown reports whether one of the large conversations that the connection follows has come further than its client knows.
+// hasGrown reports whether a large conversation that the connection follows has entries that its client does not know.
 func (c *conn) hasGrown(ctx context.Context, known []*chatv1.LargeTail) (bool, error) {
 	if len(known) == 0 {
 		return false, nil
@@ -105,8 +105,8 @@ func (c *conn) hasGrown(ctx context.Context, known []*chatv1.LargeTail) (bool, e
 	return false, nil
 }
 
-// whyEnded is the error for a request whose connection was ended: its session has ended, or the node stops.
-func (s *Server) whyEnded(ctx context.Context, caller id.Caller) error {
+// errEnded returns the error for a request whose connection was ended: its session has ended, or the node stops.
+func (s *Server) errEnded(ctx context.Context, caller id.Caller) error {
 	if err := s.deps.Accounts.Live(ctx, caller); err != nil {
 		return err
 	}

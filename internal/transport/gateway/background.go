@@ -2,10 +2,10 @@ package gateway
 
 import "time"
 
-// A client in the background sends pings less often, so that its radio sleeps. It finds out by itself how long its path keeps an idle connection,
-// and each ping says when the next one comes at the latest.
+// A client in the background sends pings less often, so that its radio can sleep. It measures how long its network path keeps an idle connection open,
+// and each ping announces the latest time of the next one.
 
-// allowSilence accepts as much silence as a ping announces, at most LongestHeartbeat, beside the grace.
+// allowSilence accepts the silence that a ping announces, at most LongestHeartbeat, in addition to the grace period.
 func (c *conn) allowSilence(nextMs uint32) {
 	next := min(time.Duration(nextMs)*time.Millisecond, c.server.config.LongestHeartbeat)
 	if next <= c.server.config.Heartbeat {

@@ -37,17 +37,17 @@ type conn struct {
 	json      bool
 	deflate   bool
 	prefixed  bool   // frames have their length before them (tcp.go), in place of WebSocket's framing
-	keepsAck  bool   // a sync does not acknowledge what is before it
+	keepsAck  bool   // a sync does not acknowledge earlier events
 	shard     uint8  // its flusher
 	fd        int32  // of the event loop's
 	opened    uint32 // second
 	caller    id.Caller
-	network   netip.Prefix // where it comes from; zero for programs on this machine
+	network   netip.Prefix // of its address; zero for programs on this machine
 	next      *conn        // of the same user; guarded by the hub
 
 	lastInput       atomic.Uint32             // second of the last input
-	silence         atomic.Uint32             // seconds of silence that the client announced, beside the grace
-	incompleteSince atomic.Uint32             // second since which a message is incomplete, 0 without one
+	silence         atomic.Uint32             // seconds of silence that the client announced, in addition to the grace period
+	incompleteSince atomic.Uint32             // second since which a message is incomplete; 0: none is
 	inFlight        atomic.Int32              // sends without a receipt
 	inFlightBytes   atomic.Int64              // bytes of them
 	held            atomic.Pointer[heldSends] // nil before a send was held; set with mu
@@ -61,9 +61,9 @@ type conn struct {
 
 	mu                sync.Mutex // guards all below
 	out               *buffer    // nil while there is nothing to write
-	frameAt           int        // start of the frame that is still open in out, -1 without one
+	frameAt           int        // start of the frame that is still open in out; -1: none is
 	frameList         jsonList   // the list that this frame is, in JSON
-	unsent            []byte     // the part of unsentBuffer that the socket did not accept yet
+	unsent            []byte     // the part of unsentBuffer that the socket has not accepted yet
 	unsentBuffer      *buffer
 	watching          uint32           // the events for which the event loop watches its descriptor
 	unreadBytes       int              // bytes of answers that are counted as held
@@ -152,7 +152,7 @@ func (c *conn) queueWrite() {
 	c.cutIfOverflowing()
 }
 
-// queueLater makes a Flush write the connection after those of queueWrite: what is pushed to many waits for what is for one. The caller holds mu.
+// queueLater makes a Flush write the connection after those of queueWrite, so that pushes to many do not delay output for one user. The caller holds mu.
 func (c *conn) queueLater() {
 	if !c.queued && !c.queuedLater {
 		c.queuedLater = true
@@ -217,7 +217,7 @@ func errorOf(err error) *gatewayv1.Error {
 	return &gatewayv1.Error{Code: e.Kind.String(), Reason: e.Reason, Message: e.Message, RetryMs: uint32(min(e.Retry.Milliseconds(), math.MaxInt32))}
 }
 
-// pushEvent pushes one event, and reports whether it did. A slow consumer gets a hint in place of events, and one that syncs gets them after that.
+// pushEvent pushes one event, and reports whether it did. A slow consumer gets a hint instead of events, and a connection that syncs gets them afterwards.
 func (c *conn) pushEvent(at, prev message.Position, body *payload) (pushed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -407,7 +407,7 @@ func (c *conn) resumeReading() {
 	}
 }
 
-// onClosed is called once by the transport, when it will neither read nor write any more.
+// onClosed is called once by the transport, when it no longer reads or writes.
 func (c *conn) onClosed() {
 	c.reading.Lock()
 	c.in.drop()
@@ -430,7 +430,7 @@ func (c *conn) onClosed() {
 		c.out = nil
 	}
 	c.mu.Unlock()
-	c.leaveLine() // nobody enters it now
+	c.leaveQueue() // nobody enters it now
 	if h := c.held.Load(); h != nil {
 		h.end()
 	}

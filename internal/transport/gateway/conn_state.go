@@ -55,7 +55,7 @@ type readFlow struct {
 	reads          readState
 	decodingAsync  bool   // a frame is decoded by another goroutine, and what follows it waits
 	throttledUntil uint32 // second until which nothing is read, 0 while the limits allow it
-	waitsInLine    bool   // it is among the connections of its user that wait (sender.go)
+	isQueued       bool   // it is among the connections of its user that wait (sender.go)
 }
 
 // readState is whether the transport reads. It is paused during the greeting, while a large frame is decoded, while too many sends have no receipt, while the limits are

@@ -29,7 +29,7 @@ type inbound struct {
 	smallFramesAt    uint32
 	uncharged        uint32 // of that weight, what the user and the address are not charged for yet
 	completedMessage bool   // this read completed a message
-	goesOn           bool   // it is the turn of this connection among those of its user that wait (sender.go)
+	resuming         bool   // it is the turn of this connection among those of its user that wait (sender.go)
 	chunks           uint8  // times leastBytes of the message under way
 	charged          int    // bytes of messages that are not counted as calls yet
 	held             budget.Hold

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// maxBatch bounds the bytes of the entries that are pushed together. With what waits at a connection already, they fit into one merged frame.
+	// maxBatch bounds the bytes of the entries that are pushed together. Together with the output that already waits at a connection, they fit into one merged frame.
 	maxBatch = 32 << 10
-	// batchSlice is how many connections a batch is pushed to before other goroutines go on: some 100 µs of work.
+	// batchSlice is the number of connections to which a batch is pushed before other goroutines may run: some 100 µs of work.
 	batchSlice = 128
 )
 
@@ -24,7 +24,7 @@ type largeBatch struct {
 	bodies       []byte
 	fields       []byte     // the entries that are pushed, as fields of a ServerFrame
 	frames       [2]*buffer // the same as a frame of WebSocket, and as one of TCP; nil until one is needed
-	conns        []*conn    // that they are pushed to
+	conns        []*conn    // to which they are pushed
 }
 
 // largeEntry is an entry of a batch.
@@ -48,8 +48,8 @@ func (d *deliverer) addLarge(body []byte, age time.Duration, correction bool) {
 	b.entries = append(b.entries, largeEntry{seq: n.Seq, from: from, to: len(b.bodies), age: age, correction: correction})
 }
 
-// pushBatch pushes the entries of the batch to the followers of the conversation here, unless it is hot, and returns how many got any. Other
-// goroutines go on after each batchSlice connections. No lock is held meanwhile: what changes in the hub does not wait for a push to many.
+// pushBatch pushes the entries of the batch to the followers on this node, unless the conversation is hot, and returns how many got any. Other
+// goroutines may run after each batchSlice connections. No lock of the hub is held meanwhile, so its changes do not wait for a push to many.
 func (d *deliverer) pushBatch() (pushed int) {
 	b, s := &d.batch, d.server
 	if len(b.entries) == 0 {
@@ -105,7 +105,7 @@ func (b *largeBatch) reset() {
 	b.entries, b.bodies, b.fields, b.conns, b.frames = b.entries[:0], b.bodies[:0], b.fields[:0], b.conns[:0], [2]*buffer{}
 }
 
-// frame returns a frame with the entries, which all connections share for which nothing else waits: a copy for each of 10,000 would take more time than the
+// frame returns a frame with the entries. All connections without other pending output share it: a copy for each of 10,000 connections would take more time than the
 // pushes, and hundreds of megabytes in a storm.
 func (b *largeBatch) frame(c *conn) *buffer {
 	of := 0
@@ -118,8 +118,8 @@ func (b *largeBatch) frame(c *conn) *buffer {
 	return b.frames[of]
 }
 
-// pushBatch pushes the entries of a large conversation, and reports whether the connection got any. It gets none if it does not follow the conversation any more,
-// or waits for the last hint about it: then that hint covers them.
+// pushBatch pushes the entries of a large conversation, and reports whether the connection got any. It gets none if it no longer follows the conversation,
+// or if the last hint about the conversation is still to come, which covers them.
 func (c *conn) pushBatch(b *largeBatch) (pushed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	gatewayv1 "github.com/rialto-im/rialto/sdk/go/gen/gateway/v1"
 )
 
-// roomsAbove is how many bytes may wait for a connection that still gets all updates of a room. Updates of rooms are the first that a slow connection does not get:
-// beyond this bound ordinary messages are left out, and beyond hintAbove also the messages and changes of moderators.
+// roomsAbove is the number of pending bytes above which a connection no longer gets ordinary messages of rooms. Updates of rooms are the first output that a slow
+// connection loses. Above hintAbove, it does not get messages and changes of moderators either.
 const roomsAbove = hintAbove / 4
 
 var errTooManyEntered = errs.New(errs.Exhausted, "too_many_entered", "a connection may be in 10 rooms; leave one first")
 
-// handleRooms executes what a frame says of rooms.
+// handleRooms handles the parts of a frame that are about rooms.
 func (c *conn) handleRooms(f *gatewayv1.ClientFrame) {
 	if room := id.Room(f.LeaveRoom); room != 0 {
 		c.RemovedFromRoom(room)

@@ -5,30 +5,30 @@ import (
 	"github.com/rialto-im/rialto/internal/base/message"
 )
 
-// Messages wait in the sockets of their senders before the log has more than it can store soon: a message that is not read costs nothing, keeps its order, and
-// need not be refused and sent again. Each connection has a window of messages in flight. The more are in flight on this node, the smaller it is, but each
-// connection may have one, so that a sender of few messages does not wait behind one of many. Such dynamic thresholds divide the memory of switches as well: each
-// queue may have a fixed multiple of what is free (docs/decisions/0119-overload.md).
+// When the log is busy, messages wait unread in the sockets of their senders. An unread message costs nothing, keeps its order, and need not be refused and sent
+// again. Each connection has a window of messages in flight. The window shrinks while more messages are in flight on this node, but always allows one message, so
+// that a sender of few messages does not wait behind a sender of many. Switches divide their memory by such dynamic thresholds, too: each queue may use a fixed
+// multiple of the free memory (docs/decisions/0119-overload.md).
 
-// A user with many connections would have most of it nevertheless, and the messages of all others would wait behind theirs. So a user's messages in flight, of all
-// connections to this node, may weigh userInFlight. Beyond it the user's frames wait at their connections, which go on one after the other. A frame is handled whole, so a
-// user may have one more.
+// A user with many connections could still fill most of the log's queue, and the messages of all others would wait behind theirs. So the messages in flight of a
+// user, on all connections to this node, may weigh userInFlight. Beyond that, frames wait at the user's connections, which are resumed one after the other. A frame
+// is handled as a whole, so a user may exceed the limit by one frame.
 //
-// Messages that wait for something else than the log (a webhook, a conversation that is loaded, a message before them) would use up the windows while nothing is
-// stored. They are parked: they have a budget of their own, of which each user and each network has a share. Beyond it they count as in flight.
+// Messages that wait for something other than the log (a webhook, the loading of a conversation, an earlier message) would use up the windows while nothing is
+// stored. They are parked: they count against a budget of their own, of which each user and each network has a share. Beyond that budget they count as in flight.
 
 const (
-	// nodeInFlight is what the messages in flight of all connections may weigh: those of about 20,000 short messages, which is less than the log's queue.
+	// nodeInFlight is the weight that the messages in flight of all connections may have: that of about 20,000 short messages, which is less than the log's queue.
 	nodeInFlight = 25 << 20
-	// A connection's may weigh a windowPart of what is free of it.
+	// Those of a connection may use a fraction of 1/windowPart of what is free.
 	windowPart = 8
-	// userInFlight is what those of one user may weigh: about 330 short messages, which the log stores in some milliseconds.
+	// userInFlight is the weight that those of a user may have: that of about 330 short messages, which the log stores in some milliseconds.
 	userInFlight = nodeInFlight / 64
-	// maxParked is what the parked messages of all users weigh at most.
+	// maxParked is the weight that the parked messages of all users may have.
 	maxParked = 8 << 20
-	// sendOverhead is what a message weighs beside its content.
+	// sendOverhead is the weight of a message in addition to its content.
 	sendOverhead = 1 << 10
-	// A read brings a quarter of the window at most, since a message of some hundred bytes weighs several times that, but at least leastRead bytes.
+	// A read has at most a quarter of the window, because a message of some hundred bytes weighs several times its size, but at least leastRead bytes.
 	weightPerByte = 4
 	leastRead     = 4 << 10
 )
@@ -38,12 +38,12 @@ func (s *Server) initWindows() {
 	s.parked = budget.New(budget.Config{Bytes: maxParked, NetworkShare: budget.NetworkOfUsers})
 }
 
-// sendWindow returns what the messages in flight of a connection may weigh now.
+// sendWindow returns the weight that the messages in flight of a connection may have now.
 func (s *Server) sendWindow() int64 {
 	return max(1, (nodeInFlight-s.inFlight.Load())/windowPart)
 }
 
-// readSize returns how many bytes are to be read from the connection's socket at once.
+// readSize returns how many bytes to read from the connection's socket at once.
 func (c *conn) readSize(most int) int {
 	window := c.server.sendWindow()
 	if u := c.sender.Load(); u != nil {
@@ -52,7 +52,7 @@ func (c *conn) readSize(most int) int {
 	return int(min(int64(most), max(leastRead, window/weightPerByte)))
 }
 
-// addInFlight counts a send as one without a receipt. It reports whether the connection has so many that no more is to be read. Only the reading goroutine calls it.
+// addInFlight counts a send until its receipt. It reports whether the window is full, so that reading must pause. Only the reading goroutine calls it.
 func (c *conn) addInFlight(cost int) (full bool) {
 	if c.sender.Load() == nil {
 		c.sender.Store(c.server.senders.join(c.caller.User))
@@ -70,13 +70,13 @@ func (c *conn) countInFlight(n, cost int) {
 	c.server.senders.add(c.sender.Load(), weight)
 }
 
-// isFull reports whether no more is to be read because of the sends in flight.
+// isFull reports whether reading must pause because of the sends in flight.
 func (c *conn) isFull() bool {
 	n, size := c.inFlight.Load(), c.inFlightBytes.Load()
 	return n >= maxInFlight || size >= maxInFlightBytes || n > 0 && int64(n)*sendOverhead+size >= c.server.sendWindow()
 }
 
-// endInFlight ends what addInFlight began.
+// endInFlight counts the end of a send that addInFlight counted.
 func (c *conn) endInFlight(d *message.Draft) {
 	if d.IsParked {
 		d.IsParked = false
@@ -105,7 +105,7 @@ func onPark(d *message.Draft, parked bool) {
 	}
 }
 
-// hasWindow reports whether a connection whose reading was paused has so few sends in flight that it is to be read again. It always is without any.
+// hasWindow reports whether a connection whose reading was paused has so few sends in flight that reading may resume. Without any, it always may.
 func (c *conn) hasWindow() bool {
 	n, size := c.inFlight.Load(), c.inFlightBytes.Load()
 	return n < maxInFlight/2 && size < maxInFlightBytes/2 && (n == 0 || int64(n)*sendOverhead+size < c.server.sendWindow()/2)

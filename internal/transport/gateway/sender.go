@@ -8,16 +8,16 @@ import (
 	"github.com/rialto-im/rialto/internal/base/id"
 )
 
-// sender has the sends in flight of a user, of all connections to this node. It exists while one of these has sent something, or a send is in flight: a user
-// who connects again has no second window.
+// sender counts the sends in flight of a user, on all connections to this node. It exists while there is a connection that has sent something, or a send in
+// flight. So a user who reconnects gets no second window.
 type sender struct {
-	user    id.User
-	weight  atomic.Int64 // of the sends in flight
-	conns   atomic.Int32 // that use it; written with senders.mu held
-	waits   atomic.Bool  // waiting may have an entry
-	mu      sync.Mutex   // guards the fields below; nothing else is locked under it
-	waiting []*conn      // whose frames wait for the window, in their order
-	resumes bool         // a goroutine has them go on
+	user       id.User
+	weight     atomic.Int64 // of the sends in flight
+	conns      atomic.Int32 // number of connections that use it; written with senders.mu held
+	hasWaiting atomic.Bool  // waiting may have an entry
+	mu         sync.Mutex   // guards the fields below; no other lock is taken while it is held
+	waiting    []*conn      // connections whose frames wait for the window, in order of arrival
+	resuming   bool         // a goroutine is resuming them
 }
 
 func (u *sender) isFull() bool { return u.weight.Load() >= userInFlight }
@@ -26,11 +26,11 @@ func (u *sender) isFull() bool { return u.weight.Load() >= userInFlight }
 type senders struct {
 	server *Server
 
-	mu sync.Mutex // held to write to of; nothing else is locked under it
+	mu sync.Mutex // held to write to of; no other lock is taken while it is held
 	of sync.Map   // *sender by id.User
 }
 
-// join returns the sender for one more connection of a user, which leaves it when it is closed.
+// join returns the sender of a user for one more connection, which must call leave when it is closed.
 func (s *senders) join(user id.User) *sender {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *senders) join(user id.User) *sender {
 	return u
 }
 
-// find returns the sender of a user, nil without one.
+// find returns the sender of a user, or nil.
 func (s *senders) find(user id.User) *sender {
 	u, _ := s.of.Load(user)
 	found, _ := u.(*sender)
@@ -58,7 +58,7 @@ func (s *senders) leave(u *sender) {
 	}
 }
 
-// add counts sends in flight, or those that ended. Once half of the window is free, the connections go on that wait for it.
+// add adds the weight of sends that begin, or subtracts that of sends that end. Once half of the window is free, waiting connections are resumed.
 func (s *senders) add(u *sender, weight int64) {
 	left := u.weight.Add(weight)
 	if weight > 0 {
@@ -71,12 +71,12 @@ func (s *senders) add(u *sender, weight int64) {
 		}
 		s.mu.Unlock()
 	}
-	if left >= userInFlight/2 || !u.waits.Load() {
+	if left >= userInFlight/2 || !u.hasWaiting.Load() {
 		return
 	}
 	u.mu.Lock()
-	begins := !u.resumes && len(u.waiting) > 0
-	u.resumes = u.resumes || begins
+	begins := !u.resuming && len(u.waiting) > 0
+	u.resuming = u.resuming || begins
 	u.mu.Unlock()
 	if begins {
 		s.server.serving.Go(func() { // ends when no connection waits, or the window is full
@@ -87,17 +87,17 @@ func (s *senders) add(u *sender, weight int64) {
 	}
 }
 
-// next returns the connection that goes on, and nil if that is none.
+// next returns the connection to be resumed next, or nil.
 func (u *sender) next() *conn {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.waiting) == 0 || u.isFull() {
-		u.resumes = false
-		u.waits.Store(len(u.waiting) > 0)
-		if len(u.waiting) == 0 || u.isFull() { // again: a send that ended before waits was set has nobody go on
+		u.resuming = false
+		u.hasWaiting.Store(len(u.waiting) > 0)
+		if len(u.waiting) == 0 || u.isFull() { // again: a send that ended before hasWaiting was set has resumed nobody
 			return nil
 		}
-		u.resumes = true
+		u.resuming = true
 	}
 	c := u.waiting[0]
 	u.waiting[0] = nil
@@ -107,7 +107,7 @@ func (u *sender) next() *conn {
 	return c
 }
 
-// senderOfUser returns the sender of the connection's user; nil if none of the user's connections has sent anything.
+// senderOfUser returns the sender of the connection's user, or nil if none of the user's connections has sent anything.
 func (c *conn) senderOfUser() *sender {
 	if u := c.sender.Load(); u != nil {
 		return u
@@ -115,8 +115,8 @@ func (c *conn) senderOfUser() *sender {
 	return c.server.senders.find(c.caller.User)
 }
 
-// leaveLine removes a connection that is closed from those that wait.
-func (c *conn) leaveLine() {
+// leaveQueue removes a closed connection from the waiting ones.
+func (c *conn) leaveQueue() {
 	u := c.senderOfUser()
 	if u == nil {
 		return
@@ -128,24 +128,24 @@ func (c *conn) leaveLine() {
 	}
 }
 
-// waitsForSender reports whether the frames of the connection wait, because its user has too many sends in flight, or because other connections of the user
-// wait. The caller holds reading.
+// waitsForSender reports whether the connection's frames must wait, because its user has too many sends in flight, or because other connections of the user
+// already wait. The caller holds reading.
 func (c *conn) waitsForSender() bool {
 	u := c.senderOfUser()
-	if u == nil || !u.isFull() && (c.in.goesOn || !u.waits.Load()) {
+	if u == nil || !u.isFull() && (c.in.resuming || !u.hasWaiting.Load()) {
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.waits.Store(true) // before the weight is read: who ends a send reads them in the other order
-	if c.isEnding() || !u.isFull() && (c.in.goesOn || len(u.waiting) == 0 && !u.resumes) {
-		u.waits.Store(len(u.waiting) > 0)
+	u.hasWaiting.Store(true) // before the weight is read: the end of a send reads them in the opposite order
+	if c.isEnding() || !u.isFull() && (c.in.resuming || len(u.waiting) == 0 && !u.resuming) {
+		u.hasWaiting.Store(len(u.waiting) > 0)
 		return false
 	}
-	if !c.waitsInLine {
-		c.waitsInLine = true
+	if !c.isQueued {
+		c.isQueued = true
 		u.waiting = append(u.waiting, c)
 	}
 	c.pauseReading()
@@ -153,20 +153,20 @@ func (c *conn) waitsForSender() bool {
 	return true
 }
 
-// resumeSender handles the frames that waited for the user's window, as far as it is free.
+// resumeSender handles the frames that waited for the user's window, until it is full again.
 func (c *conn) resumeSender() {
 	c.reading.Lock()
 	defer c.reading.Unlock()
 	c.mu.Lock()
-	c.waitsInLine = false
-	resumes := c.reads == readBacklogged && c.throttledUntil == 0 && !c.isEnding() // one that is throttled goes on later
+	c.isQueued = false
+	resumes := c.reads == readBacklogged && c.throttledUntil == 0 && !c.isEnding() // a throttled one is resumed later
 	if resumes {
 		c.reads = readPaused
 	}
 	c.mu.Unlock()
 	if resumes {
-		c.in.goesOn = true
+		c.in.resuming = true
 		c.resumeLocked()
-		c.in.goesOn = false
+		c.in.resuming = false
 	}
 }

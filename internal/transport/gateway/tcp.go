@@ -11,28 +11,28 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Without WebSocket, four bytes with the length of a frame, in network order, are before it. Frames are in protobuf. The connection begins with
-// the client's first frame, which has its credentials, and has no frames of WebSocket: no fragments, pings, close frames or compression.
+// Without WebSocket, each frame is preceded by its length: four bytes in network order. Frames are in protobuf. The client's first frame has its
+// credentials. WebSocket's own features do not exist: no fragments, pings, close frames or compression.
 
 // lengthSize is the size of a length.
 const lengthSize = 4
 
-// refuseTime is how long the reason of a refused connection may take to write.
+// refuseTime is how long writing the reason to a refused connection may take.
 const refuseTime = time.Second
 
-// ServeTCP serves a connection whose frames have their length before them. Its first frame brings the credentials; slot counts it until then, and is
-// the gateway's from here on. It does not wait for the client, unless the connection is refused.
+// ServeTCP serves a connection whose frames are preceded by their length. Its first frame has the credentials. slot counts the connection until then; the gateway
+// releases it. ServeTCP does not wait for the client, unless the connection is refused.
 func (s *Server) ServeTCP(nc net.Conn, network netip.Prefix, slot *inputlimit.Slot) {
 	s.servePrefixed(nc, &conn{prefixed: true, network: network, slot: slot})
 }
 
-// ServeTranslator is ServeTCP for a client in this process that translates another protocol: its syncs acknowledge nothing, because what it has read
-// is not yet what its own client has.
+// ServeTranslator is ServeTCP for a client in this process that translates another protocol. Its syncs acknowledge nothing, because its own client
+// has not yet received what the translator has read.
 func (s *Server) ServeTranslator(nc net.Conn, network netip.Prefix, slot *inputlimit.Slot) {
 	s.servePrefixed(nc, &conn{prefixed: true, keepsAck: true, network: network, slot: slot})
 }
 
-// servePrefixed serves a connection, unless the server takes no more.
+// servePrefixed serves a connection, unless the server accepts no more.
 func (s *Server) servePrefixed(nc net.Conn, c *conn) {
 	c.slot.Detach()
 	err, code := s.checkAddress(c.network), uint32(closeAuth)
@@ -69,7 +69,7 @@ func cutFrame(b []byte, most int) (frame, rest []byte, ok bool, need int, err er
 	return b[lengthSize:end:end], b[end:], true, 0, nil
 }
 
-// appendHeader appends what is before a frame of n bytes.
+// appendHeader appends the header of a frame of n bytes.
 func (c *conn) appendHeader(b []byte, op byte, n int) []byte {
 	if c.prefixed {
 		return binary.BigEndian.AppendUint32(b, uint32(n))

@@ -4,15 +4,15 @@ import "sync"
 
 const wheelSeconds = 128
 
-// wheel is a timing wheel: it has every open connection under the second of its next check, so that the cost of a tick depends on the due
-// checks, not on the open connections.
+// wheel is a timing wheel: it lists every open connection under the second of its next check. So the cost of a tick depends on the number of due
+// checks, not of open connections.
 type wheel struct {
 	mu      sync.Mutex // guards all below
 	now     uint32     // the last second that was checked
 	buckets [wheelSeconds][]*conn
 }
 
-// schedule has a connection checked at the second due, less than wheelSeconds from now.
+// schedule schedules the next check of a connection for the second due, less than wheelSeconds from now.
 func (w *wheel) schedule(c *conn, due uint32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -20,7 +20,7 @@ func (w *wheel) schedule(c *conn, due uint32) {
 	w.buckets[due%wheelSeconds] = append(w.buckets[due%wheelSeconds], c)
 }
 
-// advance checks what is due up to now. check gives the second of the next check, 0 to forget the connection.
+// advance runs the checks that are due up to now. check returns the second of the next check, or 0 to forget the connection.
 func (w *wheel) advance(now uint32, check func(c *conn, now uint32) uint32) {
 	w.mu.Lock()
 	if now <= w.now { // the clock stepped back
@@ -47,7 +47,7 @@ func (w *wheel) advance(now uint32, check func(c *conn, now uint32) uint32) {
 	}
 }
 
-// all open connections; some may have ended.
+// all returns all open connections. Some may have ended.
 func (w *wheel) all() (list []*conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

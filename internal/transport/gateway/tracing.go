@@ -71,7 +71,7 @@ type queuedWrite struct {
 	at   time.Time
 }
 
-// traceWrite has the next write to the connection recorded for a message, if it is sampled. The caller holds mu.
+// traceWrite records the next write to the connection for a message, if it is sampled. The caller holds mu.
 func (c *conn) traceWrite(p *tracedPush) {
 	if p == nil || p.writes.Add(1) > maxTracedWrites {
 		return

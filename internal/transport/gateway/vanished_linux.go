@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noticeVanished has the system end a connection whose client has acknowledged nothing for stallTime: the comments of an event stream would otherwise be sent
-// again for a quarter of an hour, while the user counts as online.
+// noticeVanished makes the system end a connection whose client has acknowledged nothing for stallTime. Otherwise, the system would retransmit the comments of an
+// event stream for a quarter of an hour, while the user counts as online.
 func noticeVanished(c io.Closer) error {
 	nc, ok := c.(syscall.Conn)
 	if !ok {

@@ -4,5 +4,5 @@ package gateway
 
 import "io"
 
-// noticeVanished is for Linux. Elsewhere the system decides how long it sends to a client that acknowledges nothing.
+// noticeVanished does nothing: the system decides how long it retransmits to a client that acknowledges nothing.
 func noticeVanished(io.Closer) error { return nil }
