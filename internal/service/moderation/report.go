@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	errBadSubject = errs.New(errs.Invalid, "bad_report", "report a message with its conversation and seq, or a post, a comment, a user or a group with its id")
+	errBadSubject = errs.New(errs.Invalid, "bad_report", "report a message with the id of its conversation and its seq, or a post, a comment, a user or a group with its id")
 	errBadReason  = errs.New(errs.Invalid, "bad_report", "give a reason of the list")
 	errBadNote    = errs.New(errs.Invalid, "bad_report", "a note has at most 1,000 characters"+message.TextRule)
 	errOwn        = errs.New(errs.Invalid, "own_content", "you cannot report yourself, or what you wrote")

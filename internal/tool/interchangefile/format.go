@@ -267,7 +267,7 @@ type Manifest struct {
 }
 
 // ErrNoManifest is returned for a directory that is not complete, or not in this format.
-var ErrNoManifest = errors.New("there is no manifest.json: the directory is not complete, or not in the interchange format")
+var ErrNoManifest = errors.New("it has no manifest.json: the directory does not exist, is not complete, or is not in the interchange format")
 
 // LineError says which line of which file cannot be read.
 type LineError struct {

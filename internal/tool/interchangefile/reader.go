@@ -23,7 +23,7 @@ type Reader struct {
 func Open(dir string) (*Reader, error) {
 	b, err := os.ReadFile(filepath.Join(dir, manifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNoManifest
+		return nil, fmt.Errorf("%s: %w", dir, ErrNoManifest)
 	}
 	if err != nil {
 		return nil, err

@@ -22,6 +22,7 @@ import (
 	"syscall"
 
 	"github.com/rialto-im/rialto/internal/base/commandline"
+	"github.com/rialto-im/rialto/internal/base/printable"
 	"github.com/rialto-im/rialto/internal/base/progress"
 	"github.com/rialto-im/rialto/internal/engine/blob"
 	"github.com/rialto-im/rialto/internal/engine/sqldb"
@@ -145,7 +146,9 @@ func Main(args []string, out, errOut io.Writer) int {
 }
 
 func (r *Report) print(out io.Writer) {
-	fmt.Fprintf(out, "%d conversations with %d entries (%d of them cold), %d more have expired, %d streams with %d entries, %d entries not fanned out yet, %d home timelines\n", r.Conversations, r.Entries, r.Cold, r.Expired, r.Inboxes, r.InboxEntries, r.Undelivered, r.Windows)
+	count := printable.Count[uint64]
+	fmt.Fprintf(out, "%s with %s (%d of them cold), %d expired, %s with %s, %s not fanned out yet, %s\n", printable.Count(r.Conversations, "conversation"), count(r.Entries, "entry"), r.Cold, r.Expired,
+		printable.Count(r.Inboxes, "stream"), count(r.InboxEntries, "entry"), count(r.Undelivered, "entry"), printable.Count(r.Windows, "home timeline"))
 	for _, v := range r.Violations {
 		fmt.Fprintf(out, "VIOLATED %s, %s: %s\n", v.Rule, v.Where, v.What)
 	}

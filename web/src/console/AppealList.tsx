@@ -46,7 +46,7 @@ function AppealRow({ of, onDecide }: { of: Appeal; onDecide: (overturn: boolean,
   };
   return (
     <li data-testid="appeal">
-      <strong>{t("aboutUser", { user: of.user })}</strong> <span className="muted">{moment(BigInt(of.timeMs))}</span>
+      <strong>{t("appealOf", { user: of.user })}</strong> <span className="muted">{moment(BigInt(of.timeMs))}</span>
       <p><bdi>{of.text}</bdi></p>
       {d && (
         <p className="muted">

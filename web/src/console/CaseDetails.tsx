@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { Action, CaseState, ReportedKind, type Case, type HeldContent } from "./calls.js";
 import { moment } from "./formats.js";
-import { actionsOf, allReasons, endOf, hasLength, kindNames, lengths } from "./moderationNames.js";
+import { actionsOf, allReasons, caseTitles, endOf, hasLength, lengths } from "./moderationNames.js";
 import type { PageProps } from "./pageProps.js";
 import { useText, type Key } from "./text.js";
 
@@ -36,7 +36,7 @@ export function CaseDetails({ calls, fail, id, onClose }: PageProps & { id: stri
     }
   };
   const kind = of?.subject?.kind ?? ReportedKind.UNSPECIFIED;
-  const title = `${t(kindNames[kind])} ${of && of.about !== "0" ? t("aboutUser", { user: of.about }) : ""}`;
+  const title = of ? t(caseTitles[kind], { user: of.about }) : t("loading");
   return (
     <dialog ref={dialog} className="wide" aria-label={title} onClose={(e) => e.target === dialog.current && onClose()}>
       <div className="stack">

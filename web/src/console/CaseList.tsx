@@ -2,7 +2,7 @@ import { useCallback, useState } from "react";
 import { ReportedKind, type Case, type CaseState } from "./calls.js";
 import { CaseDetails } from "./CaseDetails.js";
 import { moment } from "./formats.js";
-import { kindNames } from "./moderationNames.js";
+import { caseTitles } from "./moderationNames.js";
 import type { PageProps } from "./pageProps.js";
 import { useText, type Key } from "./text.js";
 import { useRows } from "./useRows.js";
@@ -47,7 +47,7 @@ function CaseRow({ of, onShow }: { of: Case; onShow: () => void }) {
   return (
     <li>
       <button data-testid="case" onClick={onShow}>
-        <strong>{t(kindNames[of.subject?.kind ?? ReportedKind.UNSPECIFIED])} {of.about !== "0" && t("aboutUser", { user: of.about })}</strong>
+        <strong>{t(caseTitles[of.subject?.kind ?? ReportedKind.UNSPECIFIED], { user: of.about })}</strong>
         <span><bdi>{of.excerpt || t("attachment")}</bdi></span>
         <span className="muted">
           {moment(BigInt(of.openedMs))} · {t("reports", { n: of.reportCount })} · {of.reasons.map((r) => t(`reason${r}` as Key)).join(", ")}

@@ -120,13 +120,15 @@ function Shell({ operator, onSignOut, ...rest }: { operator: Operator; onSignOut
     <div className="console">
       <header>
         <strong>{t("title")}</strong>
-        <nav aria-label={t("sections")}>
-          {open.map((n) => (
-            <a key={n} href={`#${n}`} aria-current={n === page ? "page" : undefined}>
-              {t(n)}
-            </a>
-          ))}
-        </nav>
+        {open.length > 1 && (
+          <nav aria-label={t("sections")}>
+            {open.map((n) => (
+              <a key={n} href={`#${n}`} aria-current={n === page ? "page" : undefined}>
+                {t(n)}
+              </a>
+            ))}
+          </nav>
+        )}
         <span className="who">
           <bdi>{operator.name}</bdi> · {t(roleNames[operator.role])}
         </span>

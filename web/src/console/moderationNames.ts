@@ -1,14 +1,15 @@
 import { Action, ReportedKind } from "./calls.js";
 import type { Key } from "./text.js";
 
-export const kindNames: Record<ReportedKind, Key> = {
+/** The titles of cases, by what was reported. {user} is whom a case is about. */
+export const caseTitles: Record<ReportedKind, Key> = {
   [ReportedKind.UNSPECIFIED]: "none",
-  [ReportedKind.MESSAGE]: "kindMessage",
-  [ReportedKind.POST]: "kindPost",
-  [ReportedKind.COMMENT]: "kindComment",
-  [ReportedKind.USER]: "kindUser",
-  [ReportedKind.GROUP]: "kindGroup",
-  [ReportedKind.HELD]: "kindHeld",
+  [ReportedKind.MESSAGE]: "caseMessage",
+  [ReportedKind.POST]: "casePost",
+  [ReportedKind.COMMENT]: "caseComment",
+  [ReportedKind.USER]: "caseUser",
+  [ReportedKind.GROUP]: "caseGroup",
+  [ReportedKind.HELD]: "caseHeld",
 };
 
 /** What may be decided about each kind of thing. */

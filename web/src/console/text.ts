@@ -18,7 +18,7 @@ export const en = {
   signIn: "Sign in",
   signOut: "Sign out",
   language: "中文",
-  roleAuditor: "auditor: reads",
+  roleAuditor: "auditor (read-only)",
   roleOperator: "operator",
   sections: "Sections",
   nodes: "Nodes",
