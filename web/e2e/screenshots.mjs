@@ -135,7 +135,7 @@ async function onServer(name, work) {
 }
 
 for (const [lang, scene] of Object.entries(scenes)) await onServer(`shots${lang}`, (w) => photograph(w, lang, scene));
-for (const lang of Object.keys(content)) await onServer(`lamps${lang}`, (w, server) => photographCompany(w, server, lang));
+for (const lang of Object.keys(content)) await onServer("lamps", (w, server) => photographCompany(w, server, lang));
 await browser.close();
 if (failed) process.exit(1);
 console.log("screenshots in docs/images/: look at them");
