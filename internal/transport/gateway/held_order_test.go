@@ -79,7 +79,7 @@ func TestMessagesWithoutRoomAreNotOvertaken(t *testing.T) {
 				sendBytes(conn, 3, c.sizes[2])
 				expect(t, "sent again", later(t, conn, 0), c.resent...)
 				later(t, conn, time.Second)
-				if got := u.hasWaiting(); got != c.tried {
+				if got := u.waits(); got != c.tried {
 					t.Errorf("submitted are%s, want%s", got, c.tried)
 				}
 				u.answer(t, 1, nil)
