@@ -80,14 +80,15 @@ function BanRow({ of, onLift }: { of: Ban; onLift: () => void }) {
 
 function BanForm({ onSubmit }: { onSubmit: (e: FormEvent<HTMLFormElement>) => void }) {
   const t = useText();
+  const [kind, setKind] = useState(kinds[0]);
   return (
-    <form className="card stack" aria-label={t("newBan")} onSubmit={onSubmit}>
+    <form className="card stack" aria-label={t("newBan")} onSubmit={onSubmit} onReset={() => setKind(kinds[0])}>
       <h2>{t("newBan")}</h2>
       <label>
         {t("targetKind")}
-        <select name="kind">{kinds.map((k) => <option key={k} value={k}>{t(k)}</option>)}</select>
+        <select name="kind" onChange={(e) => setKind(e.target.value as TargetKind)}>{kinds.map((k) => <option key={k} value={k}>{t(k)}</option>)}</select>
       </label>
-      <label>{t("target")}<input name="target" required autoComplete="off" placeholder="203.0.113.0/24" /></label>
+      <label>{t("target")}<input name="target" required autoComplete="off" placeholder={kind === "network" ? "203.0.113.0/24" : undefined} /></label>
       <label>{t("rule")}<select name="reason">{allReasons.map((r) => <option key={r} value={r}>{t(`reason${r}` as Key)}</option>)}</select></label>
       <label>{t("banFor")}<select name="length">{lengths.map(([key, ms]) => <option key={key} value={ms}>{t(key)}</option>)}</select></label>
       <label>{t("note")}<input name="note" maxLength={500} autoComplete="off" /></label>

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useState, useSyncExternalStore, type FormEvent } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type FormEvent } from "react";
 import { setLocale, useLocale } from "../locale.js";
 import { AuditPage } from "./AuditPage.js";
 import { ComparisonsPage } from "./ComparisonsPage.js";
@@ -110,6 +110,22 @@ function Language() {
   );
 }
 
+/** The links to the pages. Where they do not fit side by side, the one to the current page is scrolled into view. */
+function Sections({ open, page }: { open: Page[]; page: Page }) {
+  const t = useText();
+  const current = useRef<HTMLAnchorElement>(null);
+  useEffect(() => current.current?.scrollIntoView({ block: "nearest", inline: "center" }), [page]);
+  return (
+    <nav aria-label={t("sections")}>
+      {open.map((n) => (
+        <a key={n} ref={n === page ? current : undefined} href={`#${n}`} aria-current={n === page ? "page" : undefined}>
+          {t(n)}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
 function Shell({ operator, onSignOut, ...rest }: { operator: Operator; onSignOut: () => void } & Omit<PageProps, "mayChange">) {
   const t = useText();
   const open = pagesOf(operator.role);
@@ -120,15 +136,7 @@ function Shell({ operator, onSignOut, ...rest }: { operator: Operator; onSignOut
     <div className="console">
       <header>
         <strong>{t("title")}</strong>
-        {open.length > 1 && (
-          <nav aria-label={t("sections")}>
-            {open.map((n) => (
-              <a key={n} href={`#${n}`} aria-current={n === page ? "page" : undefined}>
-                {t(n)}
-              </a>
-            ))}
-          </nav>
-        )}
+        {open.length > 1 && <Sections open={open} page={page} />}
         <span className="who">
           <bdi>{operator.name}</bdi> · {t(roleNames[operator.role])}
         </span>

@@ -2,7 +2,7 @@ import type { Values } from "../locale.js";
 
 export const fallbackEn = {
   fallbackNone: "No model is in use.",
-  fallbackNeeds: "No model is in use. One needs {shown} posts that were seen, {opened} of them opened.",
+  fallbackNeeds: "No model is in use. A model needs {shown} posts that were seen, {opened} of them opened.",
   fallbackNotStored: "Model {id} is in use, and not stored.",
   fallbackUnusable: "Model {id} cannot be used: {error}",
 };

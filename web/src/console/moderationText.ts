@@ -93,7 +93,7 @@ export const moderationZh: Record<keyof typeof moderationEn, string> = {
   action1: "驳回", action2: "隐藏", action3: "撤回", action4: "警告", action5: "封禁", action6: "限制：他人不可见，且不告知用户", action7: "拒绝",
   rule: "违反的规则",
   explanation: "说明（用户可见）",
-  note: "备注（仅审核员和审计日志可见）",
+  note: "备注（仅审核员可见，并写入审计日志）",
   banFor: "时长",
   hours24: "1 天",
   days7: "7 天",
