@@ -114,7 +114,9 @@ function Language() {
 function Sections({ open, page }: { open: Page[]; page: Page }) {
   const t = useText();
   const current = useRef<HTMLAnchorElement>(null);
-  useEffect(() => current.current?.scrollIntoView({ block: "nearest", inline: "center" }), [page]);
+  useEffect(() => {
+    current.current?.scrollIntoView({ block: "nearest", inline: "center" }); // it returns a promise in new browsers, which is no cleanup
+  }, [page]);
   return (
     <nav aria-label={t("sections")}>
       {open.map((n) => (
