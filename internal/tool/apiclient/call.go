@@ -103,7 +103,7 @@ func (c *Client) refusal(answer *http.Response, body []byte) error {
 	case f.Code != "":
 		return &Error{Code: f.Code, Reason: f.reason(), Message: f.Message}
 	case answer.StatusCode < 500 && answer.StatusCode != http.StatusTooManyRequests:
-		return &Error{Code: "unimplemented", Message: "the server answered with " + answer.Status + ": give the address of a listener that has these calls"}
+		return &Error{Code: "unimplemented", Message: "the server answered with " + answer.Status + ": these calls are not at this address; give the one at which clients reach the server (by default port 7070), since the admin listener (7071) has only some of them"}
 	}
 	return &Error{Code: codeUnavailable, Message: "the server answered with " + answer.Status}
 }
