@@ -88,7 +88,7 @@ func (s *sum) add(row []any) {
 // AuditAction is the action of a move in the audit log of the target.
 const AuditAction = "data.move"
 
-// exceptMoves selects rows of tables of the target: without the entries that moves made there.
+// exceptMoves are conditions for rows of the target, by table. They exclude the entries that moves made there.
 var exceptMoves = map[string]string{"audit_entries": ` WHERE action <> '` + AuditAction + `'`}
 
 func (m *mover) compareTable(ctx context.Context, t table) error {

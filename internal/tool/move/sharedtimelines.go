@@ -43,8 +43,8 @@ const InPostgreSQL = "PostgreSQL"
 // timelineMove moves timelines between engines that several nodes share. Its state is a row in their database:
 //
 //	no row      servers write the log where they agree that it is
-//	began       the log is frozen: nobody writes it, in whatever process. It is copied and compared, by any number of runs
-//	aborting    the copy is given up
+//	began       the log is frozen: no process writes it. It is copied and compared, by any number of runs
+//	aborting    the copy is being discarded
 //	ended       the log is retired: nobody can use it, and nodes have agreed on the target
 type timelineMove struct {
 	mover
@@ -52,13 +52,13 @@ type timelineMove struct {
 	direction direction
 	// from and to are the places of the timelines before and after the move. prefix begins the names of its parts in move_parts, which may have those of a directory.
 	from, to, prefix string
-	// run is the id of this run. The row has that of the latest one, which each transaction compares: a run that was suspended while the move was ended and another one began changes nothing any more.
+	// run is the id of this run. The row has the id of the latest run, and each transaction compares the two. So a run that was suspended while the move ended and another one began changes nothing any more.
 	run string
-	// pool is for the state, and for timelines in PostgreSQL. Exports have a connection each while others read, so it has more than parallel.
+	// pool is for the state, and for timelines in PostgreSQL. It has more than parallel connections, because each export holds one while others read.
 	pool *pgxpool.Pool
 }
 
-// direction is what depends on the engine that is left.
+// direction has what depends on the source engine.
 type direction interface {
 	// check returns why a move cannot begin.
 	check(ctx context.Context) error
@@ -71,7 +71,7 @@ type direction interface {
 	// end is the transaction that makes the target the place of the timelines; finish changes the move's row, and the target. The epoch of streams stays, because
 	// nothing was lost: devices continue where they are.
 	end(ctx context.Context, finish func(tx pgx.Tx) error) error
-	// abort makes the log as it was; remove removes the move's row and its positions.
+	// abort restores the log; remove deletes the move's row and its positions.
 	abort(ctx context.Context, remove func(tx pgx.Tx) error) error
 }
 
@@ -82,8 +82,8 @@ ALTER TABLE timeline_moves ADD COLUMN IF NOT EXISTS run TEXT NOT NULL DEFAULT ''
 ALTER TABLE timeline_moves ADD COLUMN IF NOT EXISTS aborting BOOLEAN NOT NULL DEFAULT FALSE`
 
 // RunTimelines moves the timelines of running servers. From its beginning until the servers run with the target, or
-// until AbortTimelines, they serve reads and refuse writes. A run that was interrupted is continued by the next one. The report lists the
-// differences; if there are any, or after an error, the timelines are where they were, and frozen.
+// until AbortTimelines, they serve reads and refuse writes. The next run continues one that was interrupted. The report lists the
+// differences. If there are any, or after an error, the timelines stay where they were, and frozen.
 func RunTimelines(ctx context.Context, o TimelinesOptions) (_ *Report, err error) {
 	m, err := openTimelineMove(ctx, o)
 	if err != nil {
@@ -134,8 +134,8 @@ func RunTimelines(ctx context.Context, o TimelinesOptions) (_ *Report, err error
 	})
 }
 
-// AbortTimelines ends a move that is not complete: servers write the log where it was, as if nothing had happened. What was
-// copied to Cassandra stays there.
+// AbortTimelines ends an incomplete move: servers write the log in its old place again, as if nothing had happened. Rows that were
+// copied to Cassandra stay there.
 func AbortTimelines(ctx context.Context, o TimelinesOptions) (err error) {
 	m, err := openTimelineMove(ctx, o)
 	if err != nil {
@@ -167,7 +167,7 @@ func AbortTimelines(ctx context.Context, o TimelinesOptions) (err error) {
 	})
 }
 
-// forgetParts removes the positions of a move in this direction.
+// forgetParts deletes the positions of a move in this direction.
 func (m *timelineMove) forgetParts(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, `DELETE FROM move_parts WHERE name LIKE $1 || '%'`, m.prefix)
 	return err
@@ -214,7 +214,7 @@ func openTimelineMove(ctx context.Context, o TimelinesOptions) (_ *timelineMove,
 
 var errOtherRun = errors.New("this run was suspended, and another one has ended the move or continued it meanwhile")
 
-// takeOver makes this run that of a move that an earlier one has begun. It waits for transactions of the earlier one, and ends its further ones.
+// takeOver makes this run the latest one of a move that an earlier run has begun. It waits for transactions of the earlier run, and makes its later ones fail.
 func (m *timelineMove) takeOver(ctx context.Context) error {
 	if _, err := m.pool.Exec(ctx, createTimelineMove); err != nil {
 		return err
@@ -226,7 +226,7 @@ func (m *timelineMove) takeOver(ctx context.Context) error {
 	return err
 }
 
-// checkRun fails in a transaction of an earlier run. Until the transaction ends, no later run begins.
+// checkRun fails in a transaction of an earlier run. No later run begins before the transaction ends.
 func (m *timelineMove) checkRun(ctx context.Context, tx pgx.Tx) error {
 	err := tx.QueryRow(ctx, `SELECT FROM timeline_moves WHERE run = $1 AND ended IS NULL FOR SHARE`, m.run).Scan()
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -11,7 +11,7 @@ import (
 // rowRanges are the names of ranges that together contain all rows of timelines.
 var rowRanges = []string{"conversations", "inboxes", "feeds", "tokens", "sums", "authors", "heads", "tails", "records"}
 
-// sourceLog is a log that is moved. Nobody writes it meanwhile.
+// sourceLog is the log that is moved. Nobody writes it during the move.
 type sourceLog interface {
 	Keys(ctx context.Context, kind timeline.Kind, above uint64, limit int) ([]timeline.Key, error)
 	Tail(ctx context.Context, key timeline.Key) (timeline.Tail, error)
@@ -22,7 +22,7 @@ type sourceLog interface {
 	Checkpoint(ctx context.Context, partition uint16) (uint64, error)
 	// Count returns the number of rows of a range.
 	Count(ctx context.Context, name string) (uint64, error)
-	// Export passes the rows of a range to do, from after a place that was passed to do; nil is the beginning. A place is valid until do returns.
+	// Export passes the rows of a range to do, after a place that an earlier call passed to do; nil is the beginning. A place is valid until do returns.
 	Export(ctx context.Context, name string, after []byte, do func(place []byte, rows []timeline.Row) error) error
 	Close() error
 }

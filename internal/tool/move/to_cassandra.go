@@ -44,7 +44,7 @@ func (d toCassandra) begin(ctx context.Context, insert func(tx pgx.Tx) error) er
 	return d.interrupt("frozen")
 }
 
-// freeze: begin has.
+// freeze does nothing, because begin has frozen the log.
 func (d toCassandra) freeze(context.Context) error { return nil }
 
 func (d toCassandra) openSink(ctx context.Context) (sink, error) {

@@ -17,7 +17,7 @@ type freezer interface {
 	Epochs(ctx context.Context) (epoch, restored uint32, err error)
 	// CanFreeze returns why the log cannot be frozen now.
 	CanFreeze(ctx context.Context) error
-	// Freeze and Unfreeze may be repeated. Time wait after Freeze, the log has all that was ever acknowledged.
+	// Freeze and Unfreeze may be repeated. After Freeze and the time wait, the log has everything that was ever acknowledged.
 	Freeze(ctx context.Context) (wait time.Duration, err error)
 	Unfreeze(ctx context.Context) error
 	// Retire makes reads of servers fail as well, until Unfreeze. It may be repeated.
@@ -131,7 +131,7 @@ func (d toPostgres) end(ctx context.Context, finish func(tx pgx.Tx) error) error
 	return pglog.Change(ctx, d.pool, finish)
 }
 
-// abort first makes the copy useless, in a transaction: servers may write the log as soon as it is not frozen, and a run that continued would miss that.
+// abort first invalidates the copy, in a transaction: servers may write the log as soon as it is no longer frozen, and a run that continued with the copy would miss these writes.
 func (d toPostgres) abort(ctx context.Context, remove func(tx pgx.Tx) error) error {
 	err := pglog.Change(ctx, d.pool, func(tx pgx.Tx) error {
 		if err := d.checkRun(ctx, tx); err != nil {
