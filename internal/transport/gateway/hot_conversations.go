@@ -16,30 +16,30 @@ import (
 )
 
 // A message of a large conversation is pushed to each connection that follows it. A group of 10,000 that gets 1,000 messages a second would
-// need 10,000,000 pushes a second. So the pushes of a conversation, and of all large ones together, have a rate. A conversation beyond it is
-// hot: its messages are not pushed, and each connection is told now and then up to which seq the conversation has grown. Clients that show it
-// pull; to others the number is enough. It cools down, and is pushed again, when it has stayed below half of the rate for some intervals.
+// need 10,000,000 pushes a second. So the pushes of a conversation, and of all large ones together, have a maximum rate. A conversation that exceeds it is
+// hot: its messages are not pushed, and hints tell each connection from time to time up to which seq the conversation has grown. Clients that show it
+// pull; for others the number is enough. It cools down, and is pushed again, when it has stayed below half of the rate for some intervals.
 //
-//   - Edits and recalls of a hot conversation are pushed as well, as far as its rate allows them. In any case they are among what clients pull.
-//   - What a machine can push depends on what else it does. If messages of a conversation with many pushes come late, and ever later, the node cannot keep
-//     up: the conversation becomes hot, and the rates are halved, at most once in an interval. They recover slowly.
+//   - Edits and recalls of a hot conversation are still pushed, as far as its rate allows. Clients that pull get them in any case.
+//   - How much a machine can push depends on its other load. If messages of a conversation with many pushes are late, and increasingly so, the node cannot keep
+//     up. Then the conversation becomes hot, and the rates are halved, at most once in an interval. They recover slowly.
 //   - The rates are token buckets of burstTime. A message takes a token for each connection, and may leave a debt.
-//   - If the rate of all is used up, only conversations become hot that have had more than their equal share in this interval.
-//   - Every withheld seq is in a hint: the last one is sent after the conversation has cooled down. A connection is pushed to again when it has got it.
+//   - If the common rate is used up, only conversations that have had more than their equal share in this interval become hot.
+//   - A hint covers every withheld seq. The last hint is sent after the conversation has cooled down, and a connection gets pushes again after that hint.
 
 const (
-	// burstTime is how many seconds of a rate may be pushed at once.
+	// burstTime is how many seconds' worth of a rate may be pushed at once.
 	burstTime = 0.5
-	// calmIntervals is for how many intervals in succession a hot conversation must stay below half of the rates.
+	// calmIntervals is the number of consecutive intervals for which a hot conversation must stay below half of the rates.
 	calmIntervals = 3
-	// lateAfter is how old a message is that comes late, and lateAbove how many pushes its conversation must have had in this interval: others are
-	// not the cause. On a busy machine, a burst comes late as well, and is over before hints would have been sent and pages pulled. So what is late must also
-	// be older by lateGrowth than anything in an interval before that was late, or older than tooLate.
+	// A message older than lateAfter is late if its conversation has had more than lateAbove pushes in this interval: conversations with fewer are
+	// not the cause. On a busy machine, a burst is late as well, but is over before hints could be sent and pages pulled. So a late message must also
+	// be older by lateGrowth than the oldest one of an earlier late interval, or older than tooLate.
 	lateAfter  = 500 * time.Millisecond
 	lateGrowth = 250 * time.Millisecond
 	tooLate    = 3 * time.Second
 	lateAbove  = 50_000
-	// lowestScale and recovery: the rates are scaled down to it, and in each interval up again by this factor.
+	// lowestScale is the lowest factor that the rates are scaled down to. In each interval, they recover by the factor recovery.
 	lowestScale = 1.0 / 64
 	recovery    = 1.1
 	// hintSlice is how many connections are hinted at once. The slices of an interval are spread over half of it, because hints make clients pull.
@@ -52,7 +52,7 @@ type bucket struct {
 	filled time.Time // zero: it is full
 }
 
-// fill adds what has come since the last call.
+// fill adds the tokens for the time since the last call.
 func (b *bucket) fill(rate float64, now time.Time) {
 	if b.filled.IsZero() {
 		b.tokens = rate * burstTime
@@ -65,15 +65,15 @@ func (b *bucket) fill(rate float64, now time.Time) {
 // heat of a conversation with followers here.
 type heat struct {
 	bucket
-	offered int    // pushes that its messages needed, or would have needed, in this interval
+	offered int    // pushes that its messages needed in this interval, including withheld ones
 	hot     bool   // its messages are withheld
-	calm    int    // intervals in succession
+	calm    int    // consecutive calm intervals
 	hinted  uint64 // the seq of the last hint
 	// The greatest age of its messages in this interval, and in the last one in which it had any.
 	age, ageBefore time.Duration
 }
 
-// fallsBehind reports whether a message of some age shows that the pushes of the conversation take longer and longer.
+// fallsBehind reports whether the age of a message shows that the pushes of the conversation fall further and further behind.
 func (t *heat) fallsBehind(age time.Duration) bool {
 	return t.offered > lateAbove && (age > tooLate || t.ageBefore > lateAfter && age > t.ageBefore+lateGrowth)
 }

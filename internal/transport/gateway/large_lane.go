@@ -8,14 +8,14 @@ import (
 	"github.com/rialto-im/rialto/internal/engine/bus"
 )
 
-// maxQueuedLarge bounds the bytes of the deliveries that wait in a large lane. The deliveries behind them wait in the bus.
+// maxQueuedLarge bounds the bytes of the deliveries that wait in a large lane. Further deliveries wait in the bus.
 const maxQueuedLarge = 4 << 20
 
-// largeLane delivers what is for the followers of large conversations, in a goroutine of its own, in the order in which it came by one lane of the bus. A push to
-// 10,000 connections takes milliseconds, for which what is for one user would wait otherwise.
+// largeLane delivers entries to the followers of large conversations, in a goroutine of its own, in the order of one lane of the bus. A push to
+// 10,000 connections takes milliseconds. Without the lane, deliveries to single users would wait for it.
 //
-// It goes on when what it has pushed before is written, or nearly. So what comes meanwhile is pushed together, no connection has many bytes waiting because
-// of the processor, and what waits for long is late (hot_conversations.go).
+// The lane continues when its previous pushes have been written, or nearly. So entries that arrive meanwhile are pushed together, a busy processor does not
+// make many bytes wait at a connection, and entries that wait for long count as late (hot_conversations.go).
 type largeLane struct {
 	deliverer deliverer
 	wake      chan struct{}
@@ -67,10 +67,10 @@ func (l *largeLane) run(ctx context.Context) {
 	}
 }
 
-// take returns what is queued, and leaves a buffer for what comes next.
+// take returns the queued deliveries, and leaves a buffer for the next ones.
 func (l *largeLane) take(buffer []byte) []byte {
 	if cap(buffer) > maxQueuedLarge/4 {
-		buffer = nil // of a storm
+		buffer = nil // it has grown in a storm
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,15 +134,15 @@ func (s *Server) AwaitPushes(ctx context.Context) error {
 	return nil
 }
 
-// subscribe receives the deliveries to this node, and returns what delivers those to followers, and functions that end the subscriptions. If it fails,
-// it leaves none.
+// subscribe subscribes to the deliveries to this node. It returns the lanes for followers of large conversations, and functions that end the subscriptions. If it fails,
+// it leaves no subscription.
 func (s *Server) subscribe() (lanes []*largeLane, cancels []func(), err error) {
 	for n := range bus.Lanes {
 		large := newLargeLane(s)
 		d := &deliverer{server: s, span: "bus.receive", large: large}
 		cancel, err := s.deps.Bus.Subscribe(bus.Node(s.deps.Node, n), d.deliver, s.reconciler.requestAll)
 		if err != nil {
-			for _, l := range lanes { // nobody runs them: a handler that waits for one goes on
+			for _, l := range lanes { // nobody runs them: a handler that waits for one must continue
 				l.close()
 			}
 			for _, cancel := range cancels {
