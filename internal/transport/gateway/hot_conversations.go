@@ -33,8 +33,8 @@ const (
 	// calmIntervals is the number of consecutive intervals for which a hot conversation must stay below half of the rates.
 	calmIntervals = 3
 	// A message older than lateAfter is late if its conversation has had more than lateAbove pushes in this interval: conversations with fewer are
-	// not the cause. On a busy machine, a burst is late as well, but is over before hints could be sent and pages pulled. So a late message must also
-	// be older by lateGrowth than the oldest one of an earlier late interval, or older than tooLate.
+	// not the cause. On a busy machine, a burst is late as well, but is over before hints could be sent and pages pulled. So a message counts only if it
+	// is older by lateGrowth than the oldest one of an interval before, which was late as well, or if it is older than tooLate.
 	lateAfter  = 500 * time.Millisecond
 	lateGrowth = 250 * time.Millisecond
 	tooLate    = 3 * time.Second
