@@ -402,8 +402,8 @@ func TestAnEncryptedBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.NewKey(key); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a key was replaced: %v", err)
+	if _, err := backup.NewKey(key); err == nil || !strings.Contains(err.Error(), "choose another file") {
+		t.Errorf("a second key in the same file: %v, want an error that names another file as the way out", err)
 	}
 	c := d.config()
 	c.Recipients = []string{recipient}

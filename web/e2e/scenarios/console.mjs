@@ -146,6 +146,9 @@ export default async function operators(w) {
   await small.getByRole("link", { name: "限额" }).click();
   await small.getByTestId("row limits.send_user").getByText("5,000/秒").waitFor();
   await w.shot(small, "console-phone-limits");
+  await small.getByRole("link", { name: "审计日志" }).click();
+  await small.getByTestId("audit-entry").first().waitFor();
+  assert.ok(await small.getByRole("link", { name: "审计日志" }).evaluate((a) => a.getBoundingClientRect().right <= innerWidth), "the current page is in sight in the navigation");
   await small.getByRole("link", { name: "任务" }).click();
   await small.getByTestId("queue").first().waitFor();
   await w.shot(small, "console-phone-jobs");

@@ -85,8 +85,11 @@ export default async function moderation(w) {
   await max.getByRole("button", { name: "封禁", exact: true }).click();
   await max.getByTestId("ban").waitFor();
   await w.shot(max, "moderation-phone-bans");
+  await max.getByRole("button", { name: "已处理举报", exact: true }).click();
+  await max.getByTestId("case").getByText(/^用户 \d+ 的消息$/).waitFor();
   await max.getByRole("button", { name: "申诉", exact: true }).click();
   await max.getByTestId("appeal").getByText("it was a joke").waitFor();
+  await max.getByTestId("appeal").getByText(/^用户 \d+ 的申诉$/).waitFor();
   await w.shot(max, "moderation-phone-appeals");
   await max.getByRole("button", { name: "推翻" }).click();
   await max.getByText("没有申诉。").waitFor();
