@@ -11,12 +11,12 @@ trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
 commit=$(git rev-parse HEAD)
 mkdir -p "$dir/a" "$dir/b/deeper"
 for copy in a b/deeper; do
-	git archive HEAD | tar -x -C "$dir/$copy"
+	git archive "$commit" | tar -x -C "$dir/$copy"
 	for modules in web sdk/ts; do ln -s "$PWD/$modules/node_modules" "$dir/$copy/$modules/node_modules"; done
 	sed -i 's/^## 0\.1\.0, not released yet/## 0.1.0-test/' "$dir/$copy/CHANGELOG.md"
 done
-BUILD_COMMIT=$(TZ=UTC git log -1 --date='format-local:%Y-%m-%dT%H:%M:%SZ' --format='%H %cd')
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+BUILD_COMMIT=$(TZ=UTC git log -1 "$commit" --date='format-local:%Y-%m-%dT%H:%M:%SZ' --format='%H %cd')
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct "$commit")
 export BUILD_COMMIT SOURCE_DATE_EPOCH
 (umask 022 && "$dir/a/scripts/release.sh" "$version" "$dir/first")
 (umask 077 && TZ=Asia/Tokyo LANG=zh_CN.UTF-8 HOME=$HOME "$dir/b/deeper/scripts/release.sh" "$version" "$dir/second")
