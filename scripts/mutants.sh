@@ -2257,6 +2257,8 @@ mutant "leave the beginning of a part that a kill came before" $media/complete_u
 mutant "take what a full disk has cut off for damage of the file" internal/platform/transcode/encode.go 's/case saysDiskIsFull\(said\):/case false:/' '^TestAFullDiskIsNoDamage$' ./internal/platform/transcode
 mutant "take what ffmpeg could not write for damage of the file" internal/platform/transcode/encode.go 's/case err == nil \&\& saysNotWritten\(said\):/case false:/' '^TestAFullDiskIsNoDamage$' ./internal/platform/transcode
 mutant "encode what could not be copied to a full disk" internal/platform/transcode/encode.go 's/if errs\.Is\(err, errs\.Unavailable\) \{/if false {/' '^TestFailedCopy$' ./internal/platform/transcode
+
+mutant_ts "send cursors before the stream is known up to its end" src/session.ts 's/this\.replica\.conversations\.whole \&\& //' test/unit/restored.test.ts
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

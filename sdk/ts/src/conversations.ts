@@ -22,14 +22,18 @@ export class Conversations {
   private readonly fetchingSometime = new Set<string>();
   private retryTimer: ReturnType<typeof setTimeout> | undefined;
 
-  /** The stream is known up to its end since the last connection began. */
-  private whole = false;
+  private isWhole = false;
 
   constructor(
     private readonly data: LocalData,
     private readonly deps: Pick<ReplicaDeps, "api" | "marks" | "me">,
     private readonly history: Pick<History, "loaded" | "dropBelow" | "forget" | "remove" | "grown">,
   ) {}
+
+  /** The stream is known up to its end since the last connection began: the seqs that are known here are those that the server means. */
+  get whole(): boolean {
+    return this.isWhole;
+  }
 
   /** Takes an answer that describes a conversation. */
   take(answer: Conversation): ConversationView {
@@ -211,20 +215,20 @@ export class Conversations {
 
   /** A connection is open: what waits is not told before the stream says whether its seqs still mean the same messages. */
   opened(): void {
-    this.whole = false;
+    this.isWhole = false;
   }
 
   /** The stream is here up to its end. */
   synced(): void {
-    if (this.whole) return;
-    this.whole = true;
+    if (this.isWhole) return;
+    this.isWhole = true;
     this.deps.marks.flush();
     inBackground(this.flush());
   }
 
   /** Tells what was set, deleted, or read, without a connection. */
   async flush(): Promise<void> {
-    if (!this.whole) return;
+    if (!this.isWhole) return;
     for (const c of this.data.conversations.values()) {
       if (c.pendingClear) await this.tellClear(c.id);
       if (c.pendingDeletes) await this.tellDeletes(c.id);

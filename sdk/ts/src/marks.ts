@@ -22,7 +22,7 @@ export class Marks {
   private lastMs = -Infinity;
 
   constructor(
-    /** Sends marks on the open connection. False where there is none. */
+    /** Sends marks on the open connection. False where there is none, or where the stream is not known up to its end: a restored server may have given the seqs to other messages. */
     private readonly transmit: (marks: MarkUpdate[], ack: StreamPosition | undefined) => boolean,
     private readonly now: () => number = Date.now,
     private readonly everyMs = 1_000,
@@ -55,7 +55,7 @@ export class Marks {
     this.timer ??= setTimeout(() => this.flush(), Math.max(0, this.lastMs + this.everyMs - this.now()));
   }
 
-  /** Sends the pending marks. They stay pending where there is no connection. */
+  /** Sends the pending marks. Those that cannot be sent yet stay pending. */
   flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;

@@ -65,7 +65,7 @@ export class ClientSession {
 
   constructor(private readonly deps: SessionDeps) {
     const { login, store, services, people, options, emitter, onChange } = deps;
-    this.marks = new Marks((list, ack) => this.connection.send({ marks: list, ack: ack && { epoch: ack.epoch, seq: BigInt(ack.seq) } }), options.now);
+    this.marks = new Marks((list, ack) => this.replica.conversations.whole && this.connection.send({ marks: list, ack: ack && { epoch: ack.epoch, seq: BigInt(ack.seq) } }), options.now);
     this.settings = new SettingsCopy({ store, api: services.account, onChange });
     this.invitations = new ServerCopy({
       store,

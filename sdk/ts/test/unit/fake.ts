@@ -70,6 +70,8 @@ export class FakeServer {
   beforeReceipt: (() => boolean) | undefined;
   /** Refuses a call, by its path's last part. */
   refuseCall: ((name: string) => Refusal | undefined) | undefined;
+  /** Holds back the answer to a call, by its path's last part. */
+  holdCall: ((name: string) => Promise<void> | undefined) | undefined;
 
   private access = "access-0";
   private refresh = "refresh-0";
@@ -245,6 +247,7 @@ export class FakeServer {
     this.calls.push(name);
     this.progress();
     if (name === "CreateTicket" && this.silent[0] === "ticket") return void this.silent.shift();
+    await this.holdCall?.(name);
     const open = ["Login", "LoginWithCode", "LoginWithSecondFactor", "StartPasskeyLogin", "LoginWithPasskey", "RequestCode", "Refresh"].includes(name);
     const refused = this.refuseCall?.(name) ?? (open || req.headers.authorization === `Bearer ${this.access}` ? undefined : { code: "unauthenticated", reason: "expired" });
     try {

@@ -106,6 +106,32 @@ test("what was read of messages that the server has lost is not told of those th
   expect(marks().filter((m) => m.readSeq > 3n)).toEqual([]);
 });
 
+test("what is read while the device catches up is not told of messages that have the numbers of lost ones", async () => {
+  let skippedMs = 0;
+  const c = await server.loggedIn(memoryStorage(), { now: () => Date.now() + skippedMs });
+  clients.push(c);
+  for (let i = 1; i <= 6; i++) server.write(`old ${i}`);
+  await server.until(() => server.frames.some((f) => f.ack?.seq === 6n)); // from here on no timer of cursors runs
+  goOffline();
+  await until(c, () => c.connection !== "online");
+  const { calls, frames } = server;
+  const [firstCall, firstFrame] = [calls.length, frames.length];
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  server.holdCall = (name) => (name === "Sync" ? held : undefined);
+  restore();
+  await server.until(() => calls.indexOf("Sync", firstCall) >= 0);
+  skippedMs = 10_000; // since the last cursors were sent: the next need not wait
+  c.read(room, 6);
+  await new Promise((resolve) => setTimeout(resolve, 0)); // their timer was set before, and fires first
+  release();
+  await until(c, () => c.connection === "online" && !c.catchingUp);
+  server.write("new 7");
+  const marks = () => frames.slice(firstFrame).flatMap((f) => f.marks);
+  await server.until(() => marks().some((m) => m.deliveredSeq === 7n));
+  expect(marks().filter((m) => m.readSeq > 3n)).toEqual([]);
+});
+
 test("what was read without a connection is told after a reset, where the message is the same", async () => {
   const storage = memoryStorage();
   const c = await server.loggedIn(storage);
