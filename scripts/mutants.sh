@@ -2151,7 +2151,7 @@ mutant "fill the window of a reader before it does not pull" internal/service/fe
 mutant "let servers change states of frozen timelines" internal/engine/timeline/cassandralog/segment.go '/^\tb\.Query\(deleteRange, /d' '^TestBatchesOfStatesAreRefused$' ./internal/engine/timeline/cassandralog
 mutant "let servers move heads of frozen timelines" internal/engine/timeline/cassandralog/expire.go 's/b := l\.stateBatch\(ctx, k, &s, &after\).*$/b := l.batch(ctx)\n\tl.updateState(b, k, \&s, \&after)/' '^TestBatchesOfStatesAreRefused$' ./internal/engine/timeline/cassandralog
 mutant "set a deadline after a body has arrived" internal/base/inputlimit/body.go 's/^\tcase b\.ended:$/\tcase false:/' '^(TestRequestsOutliveTheirBodies|TestSlowUploads)$' ./internal/base/inputlimit ./internal/transport/edge
-mutant "let a body stall for an hour" internal/base/inputlimit/body.go 's/^const idleTimeout = 30/const idleTimeout = 3600/' '^(TestBodiesStall|TestSlowUploads)$' ./internal/base/inputlimit ./internal/transport/edge
+mutant "let a body stall for an hour" internal/base/inputlimit/body.go 's/^(\tchunkTimeout = )30/\13600/' '^(TestBodiesStall|TestSlowUploads)$' ./internal/base/inputlimit ./internal/transport/edge
 mutant "give a body any time" internal/base/inputlimit/body.go 's/^\tif b\.deadline\.Before\(at\) \{$/\tif false {/' '^TestBodiesStall$' ./internal/base/inputlimit
 mutant "set deadlines for the request after that of a body" internal/base/inputlimit/body.go 's/^\t\tb\.failure = http\.ErrBodyReadAfterClose$//' '^TestClosedBodies$' ./internal/base/inputlimit
 mutant "take the end of a request for the cause of a stall" internal/base/inputlimit/body.go 's/^\tcase <-b\.gone:$/\tcase <-make(chan struct{}):/' '^TestTheCauseIsThatOfTheRead$' ./internal/base/inputlimit
@@ -2259,6 +2259,10 @@ mutant "take what ffmpeg could not write for damage of the file" internal/platfo
 mutant "encode what could not be copied to a full disk" internal/platform/transcode/encode.go 's/if errs\.Is\(err, errs\.Unavailable\) \{/if false {/' '^TestFailedCopy$' ./internal/platform/transcode
 
 mutant_ts "send cursors before the stream is known up to its end" src/session.ts 's/this\.replica\.conversations\.whole \&\& //' test/unit/restored.test.ts
+mutant "let single bytes keep a body alive" internal/base/inputlimit/body.go 's/^(\tchunkSize    = )16 << 10/\11/' '^TestBodiesStall$' ./internal/base/inputlimit
+mutant "count the time of a slow store as the client's" internal/base/inputlimit/body.go 's/^\tbegan := time\.Now\(\)$/\tbegan := b.deadline.Add(-time.Hour)/' '^TestSlowReadersDoNotStallBodies$' ./internal/base/inputlimit
+mutant "let an upload hold its slot of an edge with few bytes" internal/transport/edge/upload.go 's/NewPacedBody\(w, r, within, uploadWait\)/NewBody(w, r, within)/' '^TestTricklingUploads$' ./internal/transport/edge
+mutant "cut uploads that are starved for a minute" internal/transport/edge/upload.go 's/TransferTimeout\(4 \* bytes\)/TransferTimeout(0)/' '^TestTricklingUploads$' ./internal/transport/edge
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

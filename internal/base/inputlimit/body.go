@@ -11,13 +11,17 @@ import (
 	"github.com/rialto-im/rialto/internal/base/errs"
 )
 
-// idleTimeout is how long the client of a Body may send no bytes.
-const idleTimeout = 30 * time.Second
+// Its reader waits at most chunkTimeout for each chunkSize bytes of a Body, or for its end.
+const (
+	chunkSize    = 16 << 10
+	chunkTimeout = 30 * time.Second
+)
 
-// ErrStalled is the error of a Body of which nothing came for idleTimeout, or not all in its time.
-var ErrStalled = &errs.Error{Kind: errs.Unavailable, Reason: "timeout", Message: "nothing came of the file for too long; put it again", Retry: time.Second}
+// ErrStalled is the error of a Body that does not arrive in its time.
+var ErrStalled = &errs.Error{Kind: errs.Unavailable, Reason: "timeout", Message: "the file came too slowly; put it again", Retry: time.Second}
 
-// Body is the body of a request that has a file. Reading it fails if no bytes arrive for idleTimeout, or not all of them in the time for the whole body.
+// Body is the body of a request that has a file. Reading it fails if its bytes arrive too slowly, or not all of them in the time for the whole body. A client does not answer for
+// the time in which nobody reads, such as that of a slow store.
 //
 // Its handler must close it: a goroutine that still reads, such as that of a request which sends the body on, would set deadlines on a connection that may have its next
 // request by then.
@@ -27,6 +31,7 @@ type Body struct {
 	deadline time.Time       // of the whole body
 	gone     <-chan struct{} // closed when the request ends
 	reading  chan struct{}   // has an element while bytes are awaited
+	pace     pace            // of the one that reads
 
 	mu      sync.Mutex // guards all below, and that no deadline is set after the end
 	ended   bool       // all was read
@@ -35,25 +40,59 @@ type Body struct {
 
 // NewBody returns the body of a request, which must have arrived within a time.
 func NewBody(w http.ResponseWriter, r *http.Request, within time.Duration) *Body {
-	return &Body{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(within), gone: r.Context().Done(), reading: make(chan struct{}, 1)}
+	return NewPacedBody(w, r, within, nil)
+}
+
+// NewPacedBody is NewBody for a client that must not hold a place with few bytes: all the time that its reader has waited must be within that for the bytes that have arrived.
+func NewPacedBody(w http.ResponseWriter, r *http.Request, within time.Duration, forBytes func(n int64) time.Duration) *Body {
+	return &Body{from: r.Body, control: http.NewResponseController(w), deadline: time.Now().Add(within), gone: r.Context().Done(), reading: make(chan struct{}, 1),
+		pace: pace{forBytes: forBytes, chunkLeft: chunkSize, chunkTime: chunkTimeout}}
+}
+
+// pace is how fast a body arrives.
+type pace struct {
+	received  int64
+	waited    time.Duration
+	forBytes  func(n int64) time.Duration // may be nil
+	chunkLeft int                         // what has not arrived of the present chunk
+	chunkTime time.Duration               // what is left of the time for it
+}
+
+// left is how long the next bytes may take.
+func (p *pace) left() time.Duration {
+	if p.forBytes == nil {
+		return p.chunkTime
+	}
+	return min(p.chunkTime, p.forBytes(p.received)-p.waited)
+}
+
+// add counts bytes for which the reader has waited.
+func (p *pace) add(n int, waited time.Duration) {
+	p.received, p.waited = p.received+int64(n), p.waited+waited
+	p.chunkLeft, p.chunkTime = p.chunkLeft-n, p.chunkTime-waited
+	if p.chunkLeft <= 0 {
+		p.chunkLeft, p.chunkTime = chunkSize, chunkTimeout
+	}
 }
 
 // Read implements io.Reader.
 func (b *Body) Read(p []byte) (int, error) {
 	b.reading <- struct{}{}
 	defer func() { <-b.reading }()
-	if err := b.begin(); err != nil {
+	began := time.Now()
+	if err := b.begin(began.Add(b.pace.left())); err != nil {
 		return 0, err
 	}
 	n, err := b.from.Read(p)
+	b.pace.add(n, time.Since(began))
 	if err != nil {
 		err = b.end(err)
 	}
 	return n, err
 }
 
-// begin sets the deadline of a read. After the end there is none: net/http then reads on, without a deadline, to learn that the client has gone, and would take a deadline for that.
-func (b *Body) begin() error {
+// begin sets the deadline of a read, unless that of the whole body is earlier. After the end there is none: net/http then reads on, without a deadline, to learn that the client has gone, and would take a deadline for that.
+func (b *Body) begin(at time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -62,7 +101,6 @@ func (b *Body) begin() error {
 	case b.ended:
 		return io.EOF
 	}
-	at := time.Now().Add(idleTimeout)
 	if b.deadline.Before(at) {
 		at = b.deadline
 	}

@@ -104,26 +104,41 @@ func readAll(want error) func(r *http.Request, b *Body) error {
 	}
 }
 
-// TestBodiesStall: a body may pause for half a minute, and no longer, and it has not more than its time.
+// TestBodiesStall: 16 KiB of a body, or its end, must come in half a minute, and all of it in its time. In all, its reader waits no longer than is allowed for the bytes that have come.
 func TestBodiesStall(t *testing.T) {
+	const chunk, half = 16 << 10, 8 << 10
+	paced := func(n int64) time.Duration { return time.Minute + time.Duration(n/half)*time.Second }
 	for name, c := range map[string]struct {
-		bytes int
-		pause time.Duration
-		want  error
+		pieces, size int // of which size bytes come after each pause
+		pause        time.Duration
+		missing      int // bytes that never come
+		forBytes     func(n int64) time.Duration
+		want         error
 	}{
-		"a client that pauses":          {5, 29 * time.Second, nil},
-		"a client that sends no more":   {4, 29 * time.Second, ErrStalled},
-		"a client that pauses too long": {5, 31 * time.Second, ErrStalled},
-		"a client that takes too long":  {200, 20 * time.Second, ErrStalled},
+		"a client that pauses":                {5, chunk, 29 * time.Second, 0, nil, nil},
+		"a client that sends less":            {4, half, 14 * time.Second, 0, nil, nil},
+		"a client that ends with less":        {2, 5, 14 * time.Second, 0, nil, nil},
+		"a client that sends no more":         {4, chunk, 29 * time.Second, 1, nil, ErrStalled},
+		"a client that pauses too long":       {5, chunk, 31 * time.Second, 0, nil, ErrStalled},
+		"a client that sends too little":      {5, half, 16 * time.Second, 0, nil, ErrStalled},
+		"a client that sends single bytes":    {40, 1, time.Second, 0, nil, ErrStalled},
+		"a client that takes too long":        {200, chunk, 20 * time.Second, 0, nil, ErrStalled},
+		"a client that is slow for a minute":  {2, chunk, 29 * time.Second, 0, paced, nil},
+		"a client that is slow for longer":    {3, chunk, 29 * time.Second, 0, paced, ErrStalled},
+		"a client that is as fast as allowed": {200, chunk, 2 * time.Second, 0, paced, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withBody(t, readAll(c.want), func(t *testing.T, conn net.Conn) {
+			handler := func(r *http.Request, b *Body) error {
+				b.pace.forBytes = c.forBytes
+				return readAll(c.want)(r, b)
+			}
+			withBody(t, handler, func(t *testing.T, conn net.Conn) {
 				var sending sync.WaitGroup
 				sending.Go(func() { // until the server reads no more
-					_, _ = fmt.Fprintf(conn, "%sContent-Length: %d\r\n\r\n", request, max(c.bytes, 5))
-					for range c.bytes {
+					_, _ = fmt.Fprintf(conn, "%sContent-Length: %d\r\n\r\n", request, c.pieces*c.size+c.missing)
+					for range c.pieces {
 						time.Sleep(c.pause)
-						if _, err := io.WriteString(conn, "x"); err != nil {
+						if _, err := io.WriteString(conn, strings.Repeat("x", c.size)); err != nil {
 							return
 						}
 					}
@@ -136,6 +151,27 @@ func TestBodiesStall(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSlowReadersDoNotStallBodies: the time in which nobody reads is not the client's.
+func TestSlowReadersDoNotStallBodies(t *testing.T) {
+	withBody(t, func(_ *http.Request, b *Body) error {
+		b.pace.forBytes = func(int64) time.Duration { return time.Minute }
+		for range 4 {
+			if _, err := io.ReadFull(b, make([]byte, 2)); err != nil {
+				return err
+			}
+			time.Sleep(5 * time.Minute)
+		}
+		return nil
+	}, func(t *testing.T, c net.Conn) {
+		write(t, c, request+"Content-Length: 8\r\n\r\n")
+		for range 4 {
+			time.Sleep(5 * time.Second)
+			write(t, c, "xx")
+		}
+		expect(t, c, http.StatusOK)
+	})
 }
 
 // TestRequestsOutliveTheirBodies: what is done with a body that has arrived may take longer than a body may stall. net/http does not take the client for gone, unless it is.

@@ -8,7 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,7 +80,7 @@ func withConnection(t *testing.T, by edge.Streamer, client func(t *testing.T, s 
 	})
 }
 
-// TestSlowUploads: an origin has two minutes after the last byte, and a client half a minute for each of its bytes. What is not stored is never answered with 2xx.
+// TestSlowUploads: an origin has two minutes after the last byte, and a client half a minute for 16 KiB. What is not stored is never answered with 2xx.
 func TestSlowUploads(t *testing.T) {
 	const head = "PUT " + partTarget + " HTTP/1.1\r\nHost: edge.example.com\r\nContent-Length: 4\r\n\r\n"
 	for name, c := range map[string]struct {
@@ -109,6 +111,55 @@ func TestSlowUploads(t *testing.T) {
 				if spent := time.Since(began); c.stalled && spent != 30*time.Second {
 					t.Errorf("the client had %v", spent)
 				}
+			})
+		})
+	}
+}
+
+// TestTricklingUploads: an upload does not hold its slot for hours with few bytes, whatever length it says, or none. One that is starved for a minute arrives.
+func TestTricklingUploads(t *testing.T) {
+	const piece = 16 << 10
+	for name, c := range map[string]struct {
+		length string
+		pauses []time.Duration // before each piece
+		status int
+		spent  time.Duration
+	}{
+		"of a large file":          {"Content-Length: 5000000000", slices.Repeat([]time.Duration{29 * time.Second}, 100), http.StatusServiceUnavailable, 68 * time.Second},
+		"of an unknown length":     {"Transfer-Encoding: chunked", slices.Repeat([]time.Duration{29 * time.Second}, 100), http.StatusServiceUnavailable, 68 * time.Second},
+		"that is starved at first": {"Transfer-Encoding: chunked", []time.Duration{29 * time.Second, 29 * time.Second, time.Second, time.Second}, http.StatusNoContent, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withConnection(t, slowOrigin{}, func(t *testing.T, s *edge.Server, conn net.Conn) {
+				began := time.Now()
+				var sending sync.WaitGroup
+				sending.Go(func() { // until the edge reads no more
+					before, after, end := "", "", ""
+					if strings.HasPrefix(c.length, "Transfer") {
+						before, after, end = fmt.Sprintf("%x\r\n", piece), "\r\n", "0\r\n\r\n"
+					}
+					_, err := io.WriteString(conn, "PUT "+fileTarget+" HTTP/1.1\r\nHost: edge.example.com\r\n"+c.length+"\r\n\r\n")
+					for _, pause := range c.pauses {
+						if err == nil {
+							time.Sleep(pause)
+							_, err = io.WriteString(conn, before+strings.Repeat("x", piece)+after)
+						}
+					}
+					if err == nil {
+						_, _ = io.WriteString(conn, end)
+					}
+				})
+				answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if spent := time.Since(began); answer.StatusCode != c.status || spent != c.spent {
+					t.Errorf("the answer is %s, after %v; want %d, after %v", answer.Status, spent, c.status, c.spent)
+				}
+				if err := errors.Join(answer.Body.Close(), conn.Close()); err != nil {
+					t.Error(err)
+				}
+				sending.Wait()
 			})
 		})
 	}

@@ -95,7 +95,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) (*egress.Answer,
 	if r.ContentLength < 0 {
 		within = outputlimit.TransferTimeout(unknownLength)
 	}
-	body := inputlimit.NewBody(w, r, within)
+	body := inputlimit.NewPacedBody(w, r, within, uploadWait)
 	defer body.Close() // it cannot fail
 	u.Body, u.Length, u.Timeout = body, r.ContentLength, within+joinTime
 	h := fnv.New32a()
@@ -107,7 +107,11 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) (*egress.Answer,
 	return nil, errOrigin(err)
 }
 
-// unknownLength is the size for which an upload of unknown size gets the time.
+// uploadWait is how long the edge waits in all for a number of bytes of an upload. It is a quarter as strict as the time for the whole upload: among many parts at once, one may be starved
+// for minutes by the others.
+func uploadWait(bytes int64) time.Duration { return outputlimit.TransferTimeout(4 * bytes) }
+
+// unknownLength is the size for which an upload of unknown size gets the time, as its bytes arrive.
 const unknownLength = 1 << 30
 
 // parseUpload checks the form of an upload, whose signature the origin checks, and returns what the origin is asked, and the group of the upload.
