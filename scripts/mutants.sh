@@ -2124,7 +2124,7 @@ mutant "read a number of any depth" internal/tool/importer/extended_json.go 's/ 
 
 mutant "let nodes start while timelines move back" internal/tool/move/to_postgres.go 's/d\.agree\(ctx, tx, d\.placeWhileMoving\(\)\)/d.agree(ctx, tx, d.from)/' '^TestTimelinesMoveBack$' ./internal/tool/move
 mutant "copy timelines back without freezing them" internal/tool/move/to_postgres.go 's/wait, err = d\.log\.Freeze\(ctx\)/wait, err = 0, d.log.CanFreeze(ctx)/' '^TestTimelinesMoveBack$' ./internal/tool/move
-mutant "freeze timelines after the move back was aborted" internal/tool/move/to_postgres.go 's/if err = d\.checkRun\(ctx, tx\); err == nil \{/if err == nil {/' '^TestASuspendedRunChangesNothingAfterAnAbort$' ./internal/tool/move
+mutant "freeze timelines after the move back was aborted" internal/tool/move/to_postgres.go 's/d\.whileLatest\(ctx, func\(/func(do func(context.Context) error) error { return do(ctx) }(func(/' '^TestASuspendedRunChangesNothingAfterAnAbort$' ./internal/tool/move
 mutant "continue a move back whose abort was stopped" internal/tool/move/sharedtimelines.go 's/case s\.aborting:/case s.aborting \&\& m.run == "":/' '^TestAnAbortedMoveBack$' ./internal/tool/move
 mutant "keep the copy of a move back that is aborted" internal/tool/move/to_postgres.go 's/return pglog\.Discard\(ctx, tx\)/return nil/' '^TestAnAbortedMoveBack$' ./internal/tool/move
 mutant "leave nodes no place after a move back was aborted" internal/tool/move/to_postgres.go 's/return d\.agree\(ctx, tx, d\.from\)/return nil/' '^TestAnAbortedMoveBack$' ./internal/tool/move
@@ -2135,7 +2135,7 @@ mutant "keep the freeze of the move before one back" internal/engine/timeline/pg
 mutant "let servers acquire partitions of frozen timelines" internal/engine/timeline/cassandralog/freeze.go 's/, newRename\("partitions", "store", "frozen_store"\)//' '^TestStatementsNameColumnsThatAreRenamed$' ./internal/engine/timeline/cassandralog
 mutant "let servers expire entries of frozen timelines" internal/engine/timeline/cassandralog/statements.go 's/\(part, seq, tok\) >= \(0, \?, 0x\) AND \(part, seq, tok\) < \(0, \?, 0x\)/part = 0 AND seq >= ? AND seq < ?/' '^TestStatementsNameColumnsThatAreRenamed$' ./internal/engine/timeline/cassandralog
 mutant "let no server read frozen timelines" internal/engine/timeline/cassandralog/statements.go 's/seq DESC LIMIT/seq DESC, tok DESC LIMIT/' '^TestStatementsNameColumnsThatAreRenamed$' ./internal/engine/timeline/cassandralog
-mutant "let servers read timelines that have moved back" internal/tool/move/to_postgres.go 's/return d\.log\.Retire\(ctx\)/return nil/' '^TestTimelinesMoveBack$' ./internal/tool/move
+mutant "let servers read timelines that have moved back" internal/tool/move/to_postgres.go 's/d\.whileLatest\(ctx, d\.log\.Retire\)/d.whileLatest(ctx, d.log.CanFreeze)/' '^TestTimelinesMoveBack$' ./internal/tool/move
 mutant "compress answers of any size" internal/transport/rpc/body_limits.go 's/least := minCompressed/least := 0/' '^TestSmallAnswersAreNotCompressed$' ./internal/transport/rpc
 mutant "list the differences of a comparison that does not exist" internal/platform/reconciliation/repair.go 's/return nil, errNoComparison/return nil, nil/' '^TestACorrectedDifferenceIsVisible$' ./internal/platform/reconciliation
 mutant "let older notices make removed users follow" internal/transport/gateway/deliverer.go 's/if d\.large != nil \{$/if false {/' '^TestARemovalEndsFollowsThatWait$' ./internal/transport/gateway
@@ -2263,6 +2263,8 @@ mutant "let single bytes keep a body alive" internal/base/inputlimit/body.go 's/
 mutant "count the time of a slow store as the client's" internal/base/inputlimit/body.go 's/^\tbegan := time\.Now\(\)$/\tbegan := b.deadline.Add(-time.Hour)/' '^TestSlowReadersDoNotStallBodies$' ./internal/base/inputlimit
 mutant "let an upload hold its slot of an edge with few bytes" internal/transport/edge/upload.go 's/NewPacedBody\(w, r, within, uploadWait\)/NewBody(w, r, within)/' '^TestTricklingUploads$' ./internal/transport/edge
 mutant "cut uploads that are starved for a minute" internal/transport/edge/upload.go 's/TransferTimeout\(4 \* bytes\)/TransferTimeout(0)/' '^TestTricklingUploads$' ./internal/transport/edge
+
+mutant "unfreeze the log of a later move" internal/tool/move/to_postgres.go 's/d\.whileLatest\(ctx, d\.log\.Unfreeze\)/d.log.Unfreeze(ctx)/' '^TestASuspendedAbortChangesNoLaterMove$' ./internal/tool/move
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

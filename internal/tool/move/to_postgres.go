@@ -20,7 +20,7 @@ type freezer interface {
 	// Freeze and Unfreeze may be repeated. After Freeze and the time wait, the log has everything that was ever acknowledged.
 	Freeze(ctx context.Context) (wait time.Duration, err error)
 	Unfreeze(ctx context.Context) error
-	// Retire makes reads of servers fail as well, until Unfreeze. It may be repeated.
+	// Retire makes reads of servers fail as well, until Unfreeze. It may be repeated. It fails if the log is not frozen.
 	Retire(ctx context.Context) error
 }
 
@@ -90,14 +90,22 @@ func (d toPostgres) agree(ctx context.Context, tx pgx.Tx, place string) error {
 	return err
 }
 
+// whileLatest changes the log if no later run has begun, and none begins meanwhile.
+func (d toPostgres) whileLatest(ctx context.Context, change func(context.Context) error) error {
+	return pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
+		if err := d.checkRun(ctx, tx); err != nil {
+			return err
+		}
+		return change(ctx)
+	})
+}
+
 // freeze freezes the log while no other run can end the move.
 func (d toPostgres) freeze(ctx context.Context) error {
 	d.Say("freezing the timelines in Cassandra: from now on servers read them, and refuse to write …")
 	var wait time.Duration
-	err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) (err error) {
-		if err = d.checkRun(ctx, tx); err == nil {
-			wait, err = d.log.Freeze(ctx)
-		}
+	err := d.whileLatest(ctx, func(ctx context.Context) (err error) {
+		wait, err = d.log.Freeze(ctx)
 		return err
 	})
 	if err != nil {
@@ -116,12 +124,7 @@ func (d toPostgres) openSink(context.Context) (sink, error) {
 
 // end retires the log first, while no other run can end the move: a node that has not noticed the switch would answer with old tails.
 func (d toPostgres) end(ctx context.Context, finish func(tx pgx.Tx) error) error {
-	err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
-		if err := d.checkRun(ctx, tx); err != nil {
-			return err
-		}
-		return d.log.Retire(ctx)
-	})
+	err := d.whileLatest(ctx, d.log.Retire)
 	if err == nil {
 		err = d.interrupt("retired")
 	}
@@ -131,7 +134,8 @@ func (d toPostgres) end(ctx context.Context, finish func(tx pgx.Tx) error) error
 	return pglog.Change(ctx, d.pool, finish)
 }
 
-// abort first invalidates the copy, in a transaction: servers may write the log as soon as it is no longer frozen, and a run that continued with the copy would miss these writes.
+// abort first invalidates the copy, in a transaction: servers may write the log as soon as it is no longer frozen, and a run that continued with the copy would miss these writes. It unfreezes the
+// log only while no other run can end the move: a later move may have frozen it again, or retired it.
 func (d toPostgres) abort(ctx context.Context, remove func(tx pgx.Tx) error) error {
 	err := pglog.Change(ctx, d.pool, func(tx pgx.Tx) error {
 		if err := d.checkRun(ctx, tx); err != nil {
@@ -149,7 +153,7 @@ func (d toPostgres) abort(ctx context.Context, remove func(tx pgx.Tx) error) err
 		err = d.interrupt("discarded")
 	}
 	if err == nil {
-		err = d.log.Unfreeze(ctx)
+		err = d.whileLatest(ctx, d.log.Unfreeze)
 	}
 	if err == nil {
 		err = d.interrupt("unfrozen")

@@ -372,3 +372,43 @@ func TestASuspendedRunChangesNothingAfterAnAbort(t *testing.T) {
 		})
 	}
 }
+
+// An abort is suspended before it unfreezes the log. Meanwhile another run aborts the move, and a later move begins, or also ends. The suspended abort leaves the log frozen, or retired.
+func TestASuspendedAbortChangesNoLaterMove(t *testing.T) {
+	for later, seed := range map[string]uint64{"frozen": 29, "ended": 30} {
+		t.Run(later, func(t *testing.T) {
+			log, o := movedOnce(t, seed)
+			suspended, stopped := o, o
+			stopAfter(&stopped, "frozen", 0)
+			if err := ran(t.Context(), stopped); !errors.Is(err, errStopped) {
+				t.Fatalf("error %v, want %v", err, errStopped)
+			}
+			suspended.interrupt = func(point string) error {
+				if point != "discarded" {
+					return nil
+				}
+				suspend(t, o.Postgres)
+				must(t, AbortTimelines(t.Context(), o))
+				must(t, appendTo(log, "after the abort").Err)
+				if later == "ended" {
+					return ran(t.Context(), o)
+				}
+				if err := ran(t.Context(), stopped); !errors.Is(err, errStopped) {
+					t.Errorf("the later move begins with %v", err)
+				}
+				return nil
+			}
+			if err := AbortTimelines(t.Context(), suspended); !errors.Is(err, errOtherRun) {
+				t.Errorf("the suspended abort ends with %v", err)
+			}
+			refusesWrites(t, log)
+			if o.freezer.(*freezablePostgres).retired.Load() != (later == "ended") {
+				t.Errorf("servers read the log: %t", later == "ended")
+			}
+			if later == "frozen" {
+				must(t, ran(t.Context(), o))
+			}
+			agreed(t, o.Postgres, InPostgreSQL)
+		})
+	}
+}

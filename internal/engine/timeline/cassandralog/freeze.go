@@ -119,8 +119,22 @@ func (f *Frozen) Freeze(ctx context.Context) (wait time.Duration, err error) {
 	return 2 * queryTimeout, f.rename(ctx, frozenColumns)
 }
 
-// Retire makes Cassandra refuse what servers read of a frozen log as well, until Unfreeze.
-func (f *Frozen) Retire(ctx context.Context) error { return f.rename(ctx, retiredColumns) }
+// Retire makes Cassandra refuse what servers read of a frozen log as well, until Unfreeze. It fails if the log is not frozen.
+func (f *Frozen) Retire(ctx context.Context) error {
+	if err := f.log.session.AwaitSchemaAgreement(ctx); err != nil {
+		return err
+	}
+	for _, c := range frozenColumns {
+		is, err := f.has(ctx, c.table, c.to)
+		if err == nil && !is {
+			err = fmt.Errorf("servers could write the timelines meanwhile, because the column %s of %s does not have its name %s", c.column, c.table, c.to)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return f.rename(ctx, retiredColumns)
+}
 
 // Unfreeze ends Freeze and Retire.
 func (f *Frozen) Unfreeze(ctx context.Context) error {

@@ -4,6 +4,7 @@ package cassandralog
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/rialto-im/rialto/internal/engine/timeline"
@@ -49,6 +50,8 @@ func TestAFrozenLogKeepsItsStates(t *testing.T) {
 		t.Errorf("the state is %+v, %v, and was %+v", after, err, before)
 	}
 
+	must(t, f.Retire(t.Context()))
+	must(t, f.Retire(t.Context())) // a run after one that was stopped does so again
 	must(t, f.Unfreeze(t.Context()))
 	must(t, l.Expire(t.Context(), k, 3, []uint64{1, 2}))
 	if tail, err := l.Tail(t.Context(), k); err != nil || tail.FirstSeq != 3 {
@@ -59,4 +62,33 @@ func TestAFrozenLogKeepsItsStates(t *testing.T) {
 		t.Errorf("got %d entries, %v, want 3", len(entries), err)
 	}
 	must(t, timelinetest.Append(l, &timeline.AppendRequest{Key: full}).Err)
+}
+
+// A log is not retired if one of its columns has its name again, because a server could have written it. Then reads go on.
+func TestOnlyAFrozenLogIsRetired(t *testing.T) {
+	o := options(0)
+	o.Keyspace = "retired"
+	l := open(t, o)
+	defer func() { must(t, l.Close()) }()
+	k := conversation(0)
+	must(t, timelinetest.Append(l, &timeline.AppendRequest{Key: k}).Err)
+	f, err := OpenFrozen(t.Context(), o)
+	must(t, err)
+	defer func() { must(t, f.Close()) }()
+	refuses := func(about string) {
+		t.Helper()
+		if err := f.Retire(t.Context()); err == nil || !strings.Contains(err.Error(), "servers could write the timelines meanwhile") {
+			t.Errorf("%s: Retire returned %v", about, err)
+		}
+		if tail, err := l.Tail(t.Context(), k); err != nil || tail.Seq != 1 {
+			t.Errorf("%s: the tail is %+v, %v", about, tail, err)
+		}
+	}
+	refuses("a log that was never frozen")
+	for _, c := range frozenColumns {
+		_, err := f.Freeze(t.Context())
+		must(t, err)
+		must(t, f.rename(t.Context(), []rename{newRename(c.table, c.to, c.column)}))
+		refuses("a log of which " + c.table + " is not frozen")
+	}
 }
