@@ -2265,6 +2265,7 @@ mutant "let an upload hold its slot of an edge with few bytes" internal/transpor
 mutant "cut uploads that are starved for a minute" internal/transport/edge/upload.go 's/TransferTimeout\(4 \* bytes\)/TransferTimeout(0)/' '^TestTricklingUploads$' ./internal/transport/edge
 
 mutant "unfreeze the log of a later move" internal/tool/move/to_postgres.go 's/d\.whileLatest\(ctx, d\.log\.Unfreeze\)/d.log.Unfreeze(ctx)/' '^TestASuspendedAbortChangesNoLaterMove$' ./internal/tool/move
+mutant "recall a broadcast of the account that was listed last" internal/tool/terminal/broadcasts.go 's/if !isListed \{/if !isListed \&\& account == 0 {/' '^TestNumbersOfBroadcastsAreOfTheirAccount$' ./internal/tool/terminal
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

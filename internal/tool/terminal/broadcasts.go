@@ -99,7 +99,7 @@ func (s *screen) broadcasts(ctx context.Context, rest string) error {
 		return errBroadcastsUse
 	}
 	if rest != "" {
-		of, err := s.inLastList(strings.TrimSpace(number), &s.broadcastIDs, errorf("no broadcast has this number; /broadcasts @account lists them"))
+		of, err := s.broadcastAt(account, strings.TrimSpace(number))
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (s *screen) broadcasts(ctx context.Context, rest string) error {
 		return err
 	}
 	s.mu.Lock()
-	s.broadcastIDs = nil
+	s.broadcastIDs, s.broadcastsOf = nil, account
 	for _, b := range r.Broadcasts {
 		s.broadcastIDs = append(s.broadcastIDs, b.Id)
 	}
@@ -124,6 +124,17 @@ func (s *screen) broadcasts(ctx context.Context, rest string) error {
 		s.say("%3d  %s  %s: sent to %d, failed: %d  %s", i+1, dated(time.UnixMilli(b.CreatedMs), "2 January 15:04"), phrase(broadcastStates[b.State]), b.Sent, b.Failed, text)
 	}
 	return nil
+}
+
+// broadcastAt returns the broadcast with a number of the last list, which must be that of the account.
+func (s *screen) broadcastAt(account uint64, number string) (uint64, error) {
+	s.mu.Lock()
+	isListed := s.broadcastsOf == account
+	s.mu.Unlock()
+	if !isListed {
+		return 0, errorf("list the broadcasts of this account first, to see their numbers: /broadcasts @account")
+	}
+	return s.inLastList(number, &s.broadcastIDs, errorf("no broadcast has this number; /broadcasts @account lists them"))
 }
 
 func (s *screen) listAccounts(ctx context.Context) error {

@@ -74,6 +74,7 @@ var chineseErrors = map[string]string{
 	"write what to remove: menu N, menu N.M, rule N, welcome or fallback":                                            "请写明要删除的内容：menu N、menu N.M、rule N、welcome 或 fallback",
 	"a user is an operator, an admin or none: /official @account operator @a admin":                                  "用户可以是 operator、admin 或 none：/official @account operator @a admin",
 	"give a label, and then handles: /official @account label vip @alice @bob":                                       "请给出标签和用户名：/official @account label vip @alice @bob",
+	"list the broadcasts of this account first, to see their numbers: /broadcasts @account":                          "请先用 /broadcasts @account 列出这个公众号的群发，查看编号",
 	"no broadcast has this number; /broadcasts @account lists them":                                                  "没有这个编号的群发，/broadcasts @account 可列出",
 	"you are in no room; /room enter ID first":                                                                       "你不在聊天室中，请先用 /room enter ID 进入",
 	"give the id or the link of a room, such as /room enter 123456":                                                  "请给出聊天室的编号或链接，如 /room enter 123456",

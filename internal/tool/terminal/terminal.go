@@ -126,7 +126,8 @@ type screen struct {
 	roomID              uint64 // the chat room that the user is in; 0 for none
 	inside              roomState
 	threadIDs           []uint64 // as /threads listed them
-	broadcastIDs        []uint64 // as /broadcasts listed them
+	broadcastIDs        []uint64 // as /broadcasts listed them, of the account broadcastsOf
+	broadcastsOf        uint64
 	decisionIDs         []uint64 // as they were announced, or /decisions listed them
 	scheduledIDs        []uint64 // as /scheduled listed them, in the chat scheduledIn
 	scheduledIn         uint64
