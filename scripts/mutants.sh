@@ -2266,6 +2266,7 @@ mutant "cut uploads that are starved for a minute" internal/transport/edge/uploa
 
 mutant "unfreeze the log of a later move" internal/tool/move/to_postgres.go 's/d\.whileLatest\(ctx, d\.log\.Unfreeze\)/d.log.Unfreeze(ctx)/' '^TestASuspendedAbortChangesNoLaterMove$' ./internal/tool/move
 mutant "recall a broadcast of the account that was listed last" internal/tool/terminal/broadcasts.go 's/if !isListed \{/if !isListed \&\& account == 0 {/' '^TestNumbersOfBroadcastsAreOfTheirAccount$' ./internal/tool/terminal
+mutant "take new documents for too old by a rounding error" internal/engine/searchindex/searchindex.go 's/case total > r\.Score\(1, r\.NowMs\/1000\+1, 0\)\.Total: /case rest > 1: /' '^TestOldestKeepsEqualScores$' ./internal/engine/searchindex
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

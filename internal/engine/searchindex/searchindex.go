@@ -159,7 +159,7 @@ func (r *Ranking) Oldest(total float64) int64 {
 	switch {
 	case r.HalfLifeMs <= 0 || r.RecencyWeight <= 0 || rest <= 0:
 		return 0
-	case rest > 1:
+	case total > r.Score(1, r.NowMs/1000+1, 0).Total: // even a new document has less; rest may be above 1 by a rounding error only
 		return math.MaxInt64
 	}
 	seconds := (r.NowMs + int64(float64(r.HalfLifeMs)*math.Log2(rest))) / 1000

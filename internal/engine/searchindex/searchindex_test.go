@@ -200,3 +200,26 @@ func TestOldest(t *testing.T) {
 		t.Errorf("%d of 10,000 scores are reached from a time on", bounded)
 	}
 }
+
+// A document whose score is exactly the one that is wanted is not too old, whatever is rounded.
+func TestOldestKeepsEqualScores(t *testing.T) {
+	const second = 1_800_000_000
+	random := rand.New(rand.NewPCG(1, 6))
+	bounded := 0
+	for i := range 101 {
+		for _, age := range []int64{-1, 0, 1, random.Int64N(60), random.Int64N(30 * 86_400)} {
+			r := searchindex.Ranking{NowMs: second*1000 + random.Int64N(1000), RecencyWeight: float64(i) / 100, HalfLifeMs: 1 + random.Int64N(100*86_400_000)}
+			total := r.Score(1, second-age, 0).Total
+			oldest := r.Oldest(total)
+			if oldest > second-age {
+				t.Errorf("%+v: a document of the second %d has a score of %v, but the oldest with that is of the second %d", r, second-age, total, oldest)
+			}
+			if oldest > 0 {
+				bounded++
+			}
+		}
+	}
+	if bounded < 300 {
+		t.Errorf("%d of 505 scores are reached from a time on", bounded)
+	}
+}
