@@ -1949,10 +1949,10 @@ mutant "answer pings before what is for one" internal/transport/gateway/conn.go 
 mutant "answer pings of WebSocket before what is for one" internal/transport/gateway/input.go 's/c\.sendPong\(opPong, /c.sendEncoded(opPong, /' '^TestAnswersToPingsComeLast$' internal/transport/gateway
 mutant "read long pages without a pause" internal/service/chat/history.go 's/s\.deps\.Yield != nil \{/n < 0 {/' '^TestLongPagesYield$' internal/service/chat
 mutant "convert long pages without a pause" internal/service/chat/get_messages.go 's/^\t\ts\.yieldAfter\(i\)$//' '^TestLongPagesYield$' internal/service/chat
-mutant "correct a size without a finding" internal/platform/reconciliation/reconciliation.go 's/\t\tstored = append\(stored, f\)$/\t\tif f.Corrected {\n\t\t\tcontinue\n\t\t}\n\t\tstored = append(stored, f)/' '^TestACorrectedDifferenceIsVisible$' ./internal/platform/reconciliation
+mutant "correct a size without a finding" internal/platform/reconciliation/reconciliation.go 's/case isAdded \|\| f\.Corrected:/case f.Corrected:\n\t\t\tcontinue\n\t\tcase isAdded:/' '^TestACorrectedDifferenceIsVisible$' ./internal/platform/reconciliation
 mutant "forget a corrected difference after a round" internal/platform/reconciliation/reconciliation.go 's/ AND NOT repairing AND NOT corrected`/ AND NOT repairing`/' '^TestACorrectedDifferenceIsVisible$' ./internal/platform/reconciliation
 mutant "keep a difference that agreed before it was corrected" internal/platform/reconciliation/reconciliation.go 's/if !f\.Corrected \{/if false {/' '^TestACorrectedDifferenceIsVisible$' ./internal/platform/reconciliation
-mutant "keep any number of differences" internal/platform/reconciliation/reconciliation.go 's/ \|\| kept == maxDifferences \{/ {/' '^TestKeptDifferencesAreBounded$' ./internal/platform/reconciliation
+mutant "keep any number of differences" internal/platform/reconciliation/reconciliation.go 's/kept < maxDifferences$/kept >= 0/' '^TestKeptDifferencesAreBounded$' ./internal/platform/reconciliation
 mutant "leave a refused repair as being repaired" internal/platform/reconciliation/repair.go 's/SET repairing = FALSE, unrepairable/SET unrepairable/' '^TestADifferenceThatCannotBeRepairedStays$' ./internal/platform/reconciliation
 mutant "delete a file without asking again whether it is needed" internal/platform/reconciliation/unreferenced_files.go 's/if err != nil \|\| len\(found\) == 0 \{/if err != nil || len(found) == 9 {/' '^TestUnreferencedFilesAreFoundAndDeleted$' ./internal/platform/reconciliation
 mutant "compare files that are being stored" internal/platform/reconciliation/unreferenced_files.go 's/if f\.Modified\.Before\(old\) \{/if f.Modified.Before(old) || true {/' '^TestYoungFilesAreNotCompared$' ./internal/platform/reconciliation
@@ -2031,7 +2031,7 @@ mutant "take a file in the folder of another conversation for a segment" interna
 mutant "no range of the flags of a search" internal/tool/bench/search_flags.go 's/"probes", 10, 1, 100,/"probes", 10, 1, 101,/' '^TestSearchFlagsHaveRanges$' ./internal/tool/bench
 mutant "begin again with files whose comparison took too long" internal/platform/reconciliation/parts.go 's/if err != nil \&\& p\.Next == "" \&\& step\.Next == "" \{/if err != nil \&\& p.Next == "" {/' '^TestSlowFilesAreComparedInSeveralSteps$' ./internal/service/media
 mutant "read a dictionary of any size, or from a pipe" internal/service/search/search.go 's/!info\.Mode\(\)\.IsRegular\(\) \|\| info\.Size\(\) > maxDictionaryFile/info.Size() < 0/' ADictionaryIsARegularFile ./internal/service/search
-mutant "log a difference again in each round" internal/platform/reconciliation/reconciliation.go 's/if known == 0 \|\| f\.Corrected \{/if known >= 0 || f.Corrected {/' '^TestADifferenceIsFoundWithinARound$' ./internal/platform/reconciliation
+mutant "log a difference again in each round" internal/platform/reconciliation/reconciliation.go 's/case isAdded \|\| f\.Corrected:/case isAdded || known > 0:/' '^TestADifferenceIsFoundWithinARound$' ./internal/platform/reconciliation
 segment=internal/engine/searchindex/indexsegment
 mutant "find no words with a character too many" $segment/typos.go 's/if \(k == 0 \|\| c != e\.word\[k-1\]\) \&\&/if k < 0 \&\&/' '^TestTypos$' ./$segment
 mutant "take any word for a term" $segment/typos.go 's/\(1<<\(digits\&63\)\) == 0/(1<<(digits\&63)) == 3/' '^TestTypos$' ./$segment
@@ -2267,6 +2267,7 @@ mutant "cut uploads that are starved for a minute" internal/transport/edge/uploa
 mutant "unfreeze the log of a later move" internal/tool/move/to_postgres.go 's/d\.whileLatest\(ctx, d\.log\.Unfreeze\)/d.log.Unfreeze(ctx)/' '^TestASuspendedAbortChangesNoLaterMove$' ./internal/tool/move
 mutant "recall a broadcast of the account that was listed last" internal/tool/terminal/broadcasts.go 's/if !isListed \{/if !isListed \&\& account == 0 {/' '^TestNumbersOfBroadcastsAreOfTheirAccount$' ./internal/tool/terminal
 mutant "take new documents for too old by a rounding error" internal/engine/searchindex/searchindex.go 's/case total > r\.Score\(1, r\.NowMs\/1000\+1, 0\)\.Total: /case rest > 1: /' '^TestOldestKeepsEqualScores$' ./internal/engine/searchindex
+mutant "log a difference that is not kept in each round" internal/platform/reconciliation/reconciliation.go 's/case isAdded \|\| f\.Corrected:/case known == 0 || f.Corrected:/' '^TestKeptDifferencesAreBounded$' ./internal/platform/reconciliation
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

@@ -179,7 +179,7 @@ func (s *Service) step(ctx context.Context, c Comparison) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTime) // even if the comparison has used all its time
 	defer cancel()
-	var stored []Found
+	var stored stored
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
 		stored, err = s.store(ctx, tx, r, result)
 		return err
@@ -187,9 +187,12 @@ func (s *Service) step(ctx context.Context, c Comparison) error {
 	if err != nil {
 		return err
 	}
-	for i := range stored {
-		f := &stored[i]
+	for i := range stored.found {
+		f := &stored.found[i]
 		s.deps.Logger.Error("two stores differ", "comparison", c.Name(), "subject", f.Subject, "what", f.What(), "corrected", f.Corrected)
+	}
+	if stored.omitted > 0 {
+		s.deps.Logger.Warn("more differences of two stores were found than are kept", "comparison", c.Name(), "kept", maxDifferences, "omitted", stored.omitted)
 	}
 	return nil
 }
@@ -205,8 +208,16 @@ func (s *Service) compare(ctx context.Context, c Comparison, r Round) (Step, err
 	return c.Compare(ctx, r.Position, s.config.PerMinute)
 }
 
-// store stores the result of a step, and returns the differences. It does nothing if another node has stored a step in the meantime.
-func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, result Step) (stored []Found, err error) {
+// stored is what became of the differences of a step.
+type stored struct {
+	// found are those that are new, and those that were corrected.
+	found []Found
+	// omitted is how many others there are that were not kept.
+	omitted int
+}
+
+// store stores the result of a step, and returns the differences. It does nothing if another node has stored one meanwhile.
+func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, did Step) (to stored, err error) {
 	now := s.deps.Clock.Now().UnixMilli()
 	next := r
 	next.Position, next.checked = result.Next, r.checked+int64(result.Items)
@@ -216,34 +227,34 @@ func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, result Step) (
 	done, err := tx.ExecContext(ctx, `UPDATE reconciliation_rounds SET position = $3, round = $4, checked = $5, compared = $6, began_ms = $7, ended_ms = $8 WHERE comparison = $1 AND position = $2 AND round = $9`,
 		r.Comparison, r.Position, next.Position, next.Number, next.checked, next.Compared, next.BeganMs, next.EndedMs, r.Number)
 	if err != nil {
-		return nil, err
+		return to, err
 	}
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
-		return nil, err
+		return to, err
 	}
-	if stored, err = s.storeDifferences(ctx, tx, r, result.Differences, now); err != nil || result.Next != "" {
-		return stored, err
+	if to, err = s.storeDifferences(ctx, tx, r, did.Differences, now); err != nil || did.Next != "" {
+		return to, err
 	}
 	// What this round result not find agrees by now.
 	_, err = tx.ExecContext(ctx, `DELETE FROM reconciliation_differences WHERE comparison = $1 AND round < $2 AND NOT repairing AND NOT corrected`, r.Comparison, r.Number)
-	return stored, err
+	return to, err
 }
 
-// storeDifferences corrects the differences of a round that have a correction, and stores up to maxDifferences of all. It returns the new and the corrected ones.
-func (s *Service) storeDifferences(ctx context.Context, tx *sql.Tx, r Round, list []Difference, now int64) (stored []Found, err error) {
+// storeDifferences corrects what can be, and stores the differences of a round, as many as are kept.
+func (s *Service) storeDifferences(ctx context.Context, tx *sql.Tx, r Round, list []Difference, now int64) (to stored, err error) {
 	var kept int
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM reconciliation_differences WHERE comparison = $1`, r.Comparison).Scan(&kept); err != nil {
-		return nil, err
+		return to, err
 	}
 	for _, d := range list {
 		f := Found{Difference: d, Comparison: r.Comparison, FoundMs: now}
 		details, err := json.Marshal(d.Values)
 		if err != nil {
-			return nil, err
+			return to, err
 		}
 		if d.Correct != nil {
 			if f.Corrected, err = d.Correct(ctx, tx); err != nil {
-				return nil, err
+				return to, err
 			}
 			if !f.Corrected {
 				continue
@@ -251,24 +262,28 @@ func (s *Service) storeDifferences(ctx context.Context, tx *sql.Tx, r Round, lis
 		}
 		done, err := tx.ExecContext(ctx, `UPDATE reconciliation_differences SET reason = $3, details = $4, round = $5, corrected = $6, unrepairable = FALSE WHERE comparison = $1 AND subject = $2`, r.Comparison, d.Subject, d.Reason, string(details), r.Number, f.Corrected)
 		if err != nil {
-			return nil, err
+			return to, err
 		}
 		known, err := done.RowsAffected()
 		if err != nil {
-			return nil, err
+			return to, err
 		}
-		if known == 0 || f.Corrected {
-			stored = append(stored, f)
+		isAdded := known == 0 && kept < maxDifferences
+		switch {
+		case isAdded || f.Corrected:
+			to.found = append(to.found, f)
+		case known == 0: // a later round finds it again
+			to.omitted++
 		}
-		if known > 0 || kept == maxDifferences {
+		if !isAdded {
 			continue
 		}
 		kept++
 		if _, err := tx.ExecContext(ctx, `INSERT INTO reconciliation_differences (comparison, subject, reason, details, found_ms, round, corrected) VALUES ($1, $2, $3, $4, $5, $6, $7)`, r.Comparison, d.Subject, d.Reason, string(details), now, r.Number, f.Corrected); err != nil {
-			return nil, err
+			return to, err
 		}
 	}
-	return stored, nil
+	return to, nil
 }
 
 // Round is the progress of a comparison.

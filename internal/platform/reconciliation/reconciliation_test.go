@@ -348,11 +348,17 @@ func TestKeptDifferencesAreBounded(t *testing.T) {
 	if err != nil || list[0].Differences != 1000 {
 		t.Errorf("comparisons %+v, want 1000 differences of the first; error %v", list, err)
 	}
+	if each, omitted := f.log.count("two stores differ"), f.log.count("than are kept\" comparison=numbers kept=1000 omitted=4"); each != 1000 || omitted != 2*25 {
+		t.Errorf("two rounds log %d differences, want 1000, and %d times that four were omitted, want 50", each, omitted)
+	}
 	f.numbers.corrects = true
 	rounds()
 	list, err = f.Statuses(t.Context())
 	if err != nil || list[0].Corrected != 1000 || list[0].Differences != 0 || len(f.numbers.wrong) != 0 {
 		t.Errorf("%+v (%v), and %d are wrong", list, err, len(f.numbers.wrong))
+	}
+	if n := f.log.count("corrected=true"); n != 1100 {
+		t.Errorf("%d corrected differences are logged, want 1100", n)
 	}
 }
 
