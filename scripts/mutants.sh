@@ -2268,6 +2268,7 @@ mutant "unfreeze the log of a later move" internal/tool/move/to_postgres.go 's/d
 mutant "recall a broadcast of the account that was listed last" internal/tool/terminal/broadcasts.go 's/if !isListed \{/if !isListed \&\& account == 0 {/' '^TestNumbersOfBroadcastsAreOfTheirAccount$' ./internal/tool/terminal
 mutant "take new documents for too old by a rounding error" internal/engine/searchindex/searchindex.go 's/case total > r\.Score\(1, r\.NowMs\/1000\+1, 0\)\.Total: /case rest > 1: /' '^TestOldestKeepsEqualScores$' ./internal/engine/searchindex
 mutant "log a difference that is not kept in each round" internal/platform/reconciliation/reconciliation.go 's/case isAdded \|\| f\.Corrected:/case known == 0 || f.Corrected:/' '^TestKeptDifferencesAreBounded$' ./internal/platform/reconciliation
+mutant "keep the state of a complete export" internal/tool/exporter/export.go 's/ \|\| strings\.HasPrefix\(name, stateFile\+"\.new-"\)/ || strings.HasPrefix(name, "*")/' '^TestACompleteExportHasNoState$' ./internal/tool/exporter
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/progress"
@@ -122,9 +123,11 @@ func Run(ctx context.Context, o Options) (_ *interchangefile.Manifest, err error
 
 // removeState removes what an export needs to continue, with what one that was killed has left of it.
 func removeState(dir string) error {
-	names, err := filepath.Glob(filepath.Join(dir, stateFile+".new-*"))
-	for _, name := range append(names, filepath.Join(dir, stateFile), filepath.Join(dir, idsFile)) {
-		err = errors.Join(err, os.Remove(name))
+	list, err := os.ReadDir(dir)
+	for _, e := range list {
+		if name := e.Name(); name == stateFile || name == idsFile || strings.HasPrefix(name, stateFile+".new-") {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+		}
 	}
 	return err
 }
