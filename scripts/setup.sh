@@ -63,7 +63,7 @@ fi
 modules web
 
 if [ "$for" != run ]; then
-	for module in . sdk/go deploy; do fetch "downloading the Go modules of $module" env -C "$module" go list -deps -test ./...; done
+	for module in . sdk/go deploy tools; do fetch "downloading the Go modules of $module" env -C "$module" go list -deps -test ./...; done
 	for module in tools internal/engine/blob/s3blob/s3test/server; do fetch "downloading the Go modules of $module" env -C "$module" go list -deps tool; done
 	fetch "downloading the Go modules of a collector" env -C internal/platform/otlp/otlptest/collector go list -deps ./...
 	packages=()

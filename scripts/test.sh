@@ -25,6 +25,8 @@ if [ -n "$(git status --porcelain gen sdk/go/gen sdk/ts/src/gen sdk/swift/Source
 	git --no-pager diff --stat gen sdk/go/gen sdk/ts/src/gen sdk/swift/Sources/RialtoContract/Generated docs/api.md internal/app/config/reference.txt internal/tool/terminal/refusals_zh.txt
 	echo "run make generate, and commit the result"; exit 1
 fi
+stage "the generators, and the list of what is in a binary"
+(cd tools && go vet ./... && go test -vet=off -timeout 10m ./...)
 stage "the binary"
 scripts/build.sh bin/rialto ./cmd/rialto
 if [ "$(stat -c %s bin/rialto)" -gt 75000000 ]; then
