@@ -2269,6 +2269,7 @@ mutant "recall a broadcast of the account that was listed last" internal/tool/te
 mutant "take new documents for too old by a rounding error" internal/engine/searchindex/searchindex.go 's/case total > r\.Score\(1, r\.NowMs\/1000\+1, 0\)\.Total: /case rest > 1: /' '^TestOldestKeepsEqualScores$' ./internal/engine/searchindex
 mutant "log a difference that is not kept in each round" internal/platform/reconciliation/reconciliation.go 's/case isAdded \|\| f\.Corrected:/case known == 0 || f.Corrected:/' '^TestKeptDifferencesAreBounded$' ./internal/platform/reconciliation
 mutant "keep the state of a complete export" internal/tool/exporter/export.go 's/ \|\| strings\.HasPrefix\(name, stateFile\+"\.new-"\)/ || strings.HasPrefix(name, "*")/' '^TestACompleteExportHasNoState$' ./internal/tool/exporter
+mutant "say nothing of reads that a failed switch has stopped" internal/tool/move/to_postgres.go 's/if err == nil \|\| errors\.Is\(err, errOtherRun\) \{/if err == nil || !errors.Is(err, errOtherRun) {/' '^TestTimelinesMoveBack$' ./internal/tool/move
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

@@ -82,8 +82,9 @@ ALTER TABLE timeline_moves ADD COLUMN IF NOT EXISTS run TEXT NOT NULL DEFAULT ''
 ALTER TABLE timeline_moves ADD COLUMN IF NOT EXISTS aborting BOOLEAN NOT NULL DEFAULT FALSE`
 
 // RunTimelines moves the timelines of running servers. From its beginning until the servers run with the target, or
-// until AbortTimelines, they serve reads and refuse writes. The next run continues one that was interrupted. The report lists the
-// differences. If there are any, or after an error, the timelines stay where they were, and frozen.
+// until AbortTimelines, they serve reads and refuse writes. A run that was interrupted is continued by the next one. The report lists the
+// differences; if there are any, or after an error, the timelines are where they were, and frozen. An error at the end of a move back may leave them without reads as well, until
+// the next run or AbortTimelines; it says so.
 func RunTimelines(ctx context.Context, o TimelinesOptions) (_ *Report, err error) {
 	m, err := openTimelineMove(ctx, o)
 	if err != nil {

@@ -2,6 +2,7 @@ package move
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -128,10 +129,13 @@ func (d toPostgres) end(ctx context.Context, finish func(tx pgx.Tx) error) error
 	if err == nil {
 		err = d.interrupt("retired")
 	}
-	if err != nil {
+	if err == nil {
+		err = pglog.Change(ctx, d.pool, finish)
+	}
+	if err == nil || errors.Is(err, errOtherRun) {
 		return err
 	}
-	return pglog.Change(ctx, d.pool, finish)
+	return fmt.Errorf("the switch is not complete, and nodes may be unable to read timelines until you run this again, or end the move with --abort: %w", err)
 }
 
 // abort first invalidates the copy, in a transaction: servers may write the log as soon as it is no longer frozen, and a run that continued with the copy would miss these writes. It unfreezes the

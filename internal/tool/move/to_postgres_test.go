@@ -143,8 +143,9 @@ func TestTimelinesMoveBack(t *testing.T) {
 				refusesWrites(t, log)
 			}
 			sameLines(t, shown(t, log), want)
-			if source.retired.Load() != (stop == "retired" || stop == "switch") {
-				t.Errorf("stopped at %q, servers read the log: %t", stop, !source.retired.Load())
+			isSwitch := stop == "retired" || stop == "switch"
+			if source.retired.Load() != isSwitch || strings.Contains(err.Error(), "unable to read timelines") != isSwitch {
+				t.Errorf("stopped at %q with %v, servers read the log: %t", stop, err, !source.retired.Load())
 			}
 			if stop != "" || budget > 10 {
 				break
@@ -411,4 +412,20 @@ func TestASuspendedAbortChangesNoLaterMove(t *testing.T) {
 			agreed(t, o.Postgres, InPostgreSQL)
 		})
 	}
+}
+
+// A switch that failed can be aborted: servers read and write the log again.
+func TestAFailedSwitchBackIsAborted(t *testing.T) {
+	log, o := movedOnce(t, 31)
+	stopAfter(&o, "switch", 0)
+	if err := ran(t.Context(), o); !errors.Is(err, errStopped) {
+		t.Fatalf("error %v, want %v", err, errStopped)
+	}
+	o.interrupt = nil
+	must(t, AbortTimelines(t.Context(), o))
+	if o.freezer.(*freezablePostgres).retired.Load() {
+		t.Error("servers cannot read the log")
+	}
+	agreed(t, o.Postgres, inTheCopy)
+	must(t, appendTo(log, "after the abort").Err)
 }
