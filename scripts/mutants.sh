@@ -140,13 +140,12 @@ with_s3() {
 # run_mutant NAME FILE CHANGED TESTS PACKAGE...
 run_mutant() {
 	local name=$1 changed=$3 tests=$4 package inner flags try began=$SECONDS module
-	module=$(module_of "$2")
 	[ -z "${invalid[$changed]:-}" ] || return 0
 	with_s3 "$tests" "${@:5}"
 	printf '{"Replace":{"%s":"%s"}}' "$PWD/$2" "$changed" >"$work/overlay.json"
 	for try in 1 2 3; do # some mutants need a race to show: a test that fails in one run of two is as good
 		for package in "${@:5}"; do
-			flags=() inner=./${package#bridges/}
+			flags=() inner=./${package#bridges/} module=$(module_of "$package")
 			if [ "$package" = sdk/go ]; then module=sdk/go inner=.; fi # other tests of the SDK are in packages of the server
 			if go -C "$module" list -deps -test "$inner" | grep '^pgregory.net/rapid$' >/dev/null; then
 				flags=(-args -rapid.nofailfile -rapid.shrinktime=1s) # do not store the failing input of a mutant
