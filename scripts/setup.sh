@@ -9,6 +9,8 @@ for=${1:-run}
 
 missing() { echo "missing: $1" >&2; exit 1; }
 
+lacks_swift() { [ "$for" = swift ] && ! command -v swift >/dev/null && [ ! -e bin/debian-13/complete ]; }
+
 newer() { [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -1)" = "$1" ]; }
 
 command -v go >/dev/null || missing "Go 1.26 or newer (https://go.dev/dl)"
@@ -89,7 +91,7 @@ if [ "$for" != run ]; then
 		command -v javac >/dev/null || packages+=(default-jdk-headless)
 		command -v mvn >/dev/null || packages+=(maven)
 	fi
-	if [ "$for" = swift ] && ! command -v swift >/dev/null && [ ! -x bin/debian-13/usr/bin/swift ]; then # Debian has it from 13 on
+	if lacks_swift; then # Debian has it from 13 on
 		if apt-cache show swiftlang >/dev/null 2>&1; then
 			packages+=(swiftlang libsqlite3-dev)
 		else
@@ -116,13 +118,14 @@ if [ "$for" != run ]; then
 fi
 fetched
 
-if [ "$for" = swift ] && ! command -v swift >/dev/null && [ ! -x bin/debian-13/usr/bin/swift ]; then
+if lacks_swift; then
 	[ "$(id -u)" = 0 ] || missing "Swift 5.9 or newer, which only root can install here"
 	echo "== installing Swift, with Debian 13 in bin/debian-13 (some 2 GB)"
 	rm -rf bin/debian-13
 	debootstrap --variant=minbase --include=ca-certificates trixie bin/debian-13 >/dev/null
 	chroot bin/debian-13 apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive chroot bin/debian-13 apt-get install -y -qq --no-install-recommends swiftlang libsqlite3-dev >/dev/null
+	touch bin/debian-13/complete # last: what an interrupted installation has left is replaced
 fi
 
 scripts/web.sh

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$PWD/bin/swift
 if command -v swift >/dev/null; then exec swift "$1" --package-path sdk/swift --scratch-path "$build" "${@:2}"; fi
-[ -x bin/debian-13/usr/bin/swift ] || { echo "missing: Swift 5.9 or newer; scripts/setup.sh swift installs one" >&2; exit 1; }
+[ -e bin/debian-13/complete ] || { echo "missing: Swift 5.9 or newer; scripts/setup.sh swift installs one" >&2; exit 1; }
 # The mounts are those of this process, and end with it.
 exec unshare --mount --propagation private bash -euc '
 	root=$1 here=$2 build=$3 command=$4
