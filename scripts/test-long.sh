@@ -176,7 +176,7 @@ fuzz() {
 }
 # fuzz_one TARGET FOLDER: a failure without an input is a timeout of Go's fuzzing itself, and is retried once. The SDK and the bridges are modules of their own.
 fuzz_one() {
-	local run=(go -C "$2" test -vet=off -run '^$' -fuzz "^$1\$" -fuzztime "$fuzz_time" .)
+	local run=(go -C "$2" test -vet=off -run '^$' -fuzz "^$1\$" -fuzztime "$fuzz_time" -fuzzminimizetime 10x .)
 	"${run[@]}" && return
 	[ -z "$(git status --porcelain "$2")" ] || return 1
 	echo "it failed without an input; retrying"

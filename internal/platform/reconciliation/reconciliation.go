@@ -216,8 +216,8 @@ type stored struct {
 	omitted int
 }
 
-// store stores the result of a step, and returns the differences. It does nothing if another node has stored one meanwhile.
-func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, did Step) (to stored, err error) {
+// store stores the result of a step, and returns the differences. It does nothing if another node has stored a step in the meantime.
+func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, result Step) (to stored, err error) {
 	now := s.deps.Clock.Now().UnixMilli()
 	next := r
 	next.Position, next.checked = result.Next, r.checked+int64(result.Items)
@@ -232,10 +232,10 @@ func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, did Step) (to 
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
 		return to, err
 	}
-	if to, err = s.storeDifferences(ctx, tx, r, did.Differences, now); err != nil || did.Next != "" {
+	if to, err = s.storeDifferences(ctx, tx, r, result.Differences, now); err != nil || result.Next != "" {
 		return to, err
 	}
-	// What this round result not find agrees by now.
+	// What this round did not find agrees by now.
 	_, err = tx.ExecContext(ctx, `DELETE FROM reconciliation_differences WHERE comparison = $1 AND round < $2 AND NOT repairing AND NOT corrected`, r.Comparison, r.Number)
 	return to, err
 }
