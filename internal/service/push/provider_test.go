@@ -119,13 +119,14 @@ func TestFCM(t *testing.T) {
 	google.answer(grant("a"), answer{status: 200}, answer{status: 401}, grant("b"), answer{status: 200}, answer{status: 200}, grant("c"), gone)
 	_, err = w.SetSettings(t.Context(), bob, &pushv1.PushSettings{ShowText: true})
 	must(t, err)
+	made := 0 // attempts
 	for i, results := range []string{"sent", "sent retry sent", "sent retry sent sent", "sent retry sent sent gone"} {
 		w.say("hello")
 		w.examine()
-		for n := len(strings.Fields(w.results(1))); n < len(strings.Fields(results)); n++ {
-			w.results(n + 1)
+		for ; made < len(strings.Fields(results)); made++ {
+			w.results(made + 1)
 			w.idle()
-			w.pass(2 * time.Second)
+			w.pass(2 * time.Second) // the delay of a retry
 		}
 		if got := w.results(1); got != results {
 			t.Errorf("after message %d, the attempts are %s", i+1, got)
@@ -171,13 +172,14 @@ func TestAPNs(t *testing.T) {
 	w.run()
 	w.device(apns, "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0")
 	apple.answer(answer{status: 200}, answer{status: 403, body: `{"reason":"ExpiredProviderToken"}`}, answer{status: 200}, answer{status: 410, body: `{"reason":"Unregistered"}`})
+	made := 0 // attempts
 	for i, results := range []string{"sent", "sent retry sent", "sent retry sent gone"} {
 		w.say("hello")
 		w.examine()
-		for n := len(strings.Fields(w.results(1))); n < len(strings.Fields(results)); n++ {
-			w.results(n + 1)
+		for ; made < len(strings.Fields(results)); made++ {
+			w.results(made + 1)
 			w.idle()
-			w.pass(2 * time.Second)
+			w.pass(2 * time.Second) // the delay of a retry
 		}
 		if got := w.results(1); got != results {
 			t.Errorf("after message %d, the attempts are %s", i+1, got)
