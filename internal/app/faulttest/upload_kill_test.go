@@ -496,11 +496,12 @@ func TestKilledWhileFilesAreUploaded(t *testing.T) {
 	for i := range uint64(max(1, cycles(t)/(share*kills))) {
 		t.Run(fmt.Sprint("seed ", seed+i), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed+i, 4))
+			byParts := rng.IntN(len(completionKills)) // the step at which its only completion dies
 			u := open(t, seed+i)
 			u.abandon([]string{"media/released", "media/bytes-deleted"}[rng.IntN(2)])
 			u.check([]uint64{
 				u.byTus(atRandom(rng, kills/2, true), completionKills[rng.IntN(len(completionKills)):]),
-				u.byParts(atRandom(rng, kills/2, false), completionKills[rng.IntN(len(completionKills)):]),
+				u.byParts(atRandom(rng, kills/2, false), completionKills[byParts:byParts+1]),
 			})
 		})
 	}
