@@ -47,7 +47,7 @@ var ErrNotReady = errors.New("the stores cannot be compared now")
 // ErrNoRepair is returned by Repair if only an operator can make the stores agree, for example with a file from a backup.
 var ErrNoRepair = errors.New("the stores still differ, and neither says what the other should have: put back what is missing from a backup")
 
-// Step is what one call of Compare result.
+// Step is what one call of Compare did.
 type Step struct {
 	// Items is how many were compared.
 	Items int
@@ -179,7 +179,7 @@ func (s *Service) step(ctx context.Context, c Comparison) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTime) // even if the comparison has used all its time
 	defer cancel()
-	var stored stored
+	var stored outcome
 	err = s.deps.DB.Write(ctx, func(tx *sql.Tx) (err error) {
 		stored, err = s.store(ctx, tx, r, result)
 		return err
@@ -208,8 +208,8 @@ func (s *Service) compare(ctx context.Context, c Comparison, r Round) (Step, err
 	return c.Compare(ctx, r.Position, s.config.PerMinute)
 }
 
-// stored is what became of the differences of a step.
-type stored struct {
+// outcome is what became of the differences of a step.
+type outcome struct {
 	// found are those that are new, and those that were corrected.
 	found []Found
 	// omitted is how many others there are that were not kept.
@@ -217,7 +217,7 @@ type stored struct {
 }
 
 // store stores the result of a step, and returns the differences. It does nothing if another node has stored a step in the meantime.
-func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, result Step) (to stored, err error) {
+func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, result Step) (to outcome, err error) {
 	now := s.deps.Clock.Now().UnixMilli()
 	next := r
 	next.Position, next.checked = result.Next, r.checked+int64(result.Items)
@@ -241,7 +241,7 @@ func (s *Service) store(ctx context.Context, tx *sql.Tx, r Round, result Step) (
 }
 
 // storeDifferences corrects what can be, and stores the differences of a round, as many as are kept.
-func (s *Service) storeDifferences(ctx context.Context, tx *sql.Tx, r Round, list []Difference, now int64) (to stored, err error) {
+func (s *Service) storeDifferences(ctx context.Context, tx *sql.Tx, r Round, list []Difference, now int64) (to outcome, err error) {
 	var kept int
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM reconciliation_differences WHERE comparison = $1`, r.Comparison).Scan(&kept); err != nil {
 		return to, err

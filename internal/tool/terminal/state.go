@@ -49,8 +49,8 @@ func (s *screen) chooseState(o *options) error {
 	}
 	dir := filepath.Join(config, "rialto", "chat", strings.ReplaceAll(u.Host, ":", "_"))
 	if o.handle == "" {
-		known, err := filepath.Glob(filepath.Join(dir, "*.json"))
-		if err == nil && len(known) == 1 && !o.register {
+		known := statesIn(dir)
+		if len(known) == 1 && !o.register {
 			o.state = known[0]
 			return nil
 		}
@@ -176,4 +176,18 @@ func (s *screen) enterNew(ctx context.Context, o options, name string) error {
 		}
 	}
 	return s.client.Register(ctx, o.handle, password, name)
+}
+
+// statesIn returns the files of states in a folder. A folder that cannot be read has none: the user is asked for the handle.
+func statesIn(dir string) (files []string) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range list {
+		if filepath.Ext(e.Name()) == ".json" {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	return files
 }
