@@ -1215,7 +1215,7 @@ mutant "push to users who are there" internal/service/push/trigger.go 's/case !a
 mutant "lose what a broken connection did not get" internal/service/push/trigger.go 's/message\.Position\(event\.Seq\) <= acked \&\& m\.TimeMs < settled/m.TimeMs < settled/' 'TestActiveUsers' internal/service/push
 mutant "push what an active device has shown" internal/service/push/trigger.go 's/message\.Position\(event\.Seq\) <= acked \&\& m\.TimeMs < settled/m.TimeMs < settled-1<<50/' 'TestActiveUsers' internal/service/push
 mutant "let endpoints of push services lead into the network" internal/base/egress/post.go 's/DialContext: f\.dial, //' 'TestEndpointsInTheNetwork' internal/service/push
-mutant "send push notifications before the time that a service asked for" internal/service/push/subscription.go 's/if p\.waitUntilMs > nowMs \{/if p.waitUntilMs < 0 {/' 'TestAnswersOfPushServices' internal/service/push
+mutant "send push notifications before the time that a service asked for" internal/service/push/subscription.go 's/if p\.waitUntilMs > nowMs \{/if p.waitUntilMs < 0 {/' 'TestAPauseHoldsForAllConversations' internal/service/push
 mutant "flood endpoints of push services" internal/service/push/subscription.go 's/p\.windowPushes >= windowPushes \&\& /p.windowPushes < 0 \&\& /' 'TestEndpointsAreNotFlooded' internal/service/push
 mutant "keep subscriptions that are gone" internal/service/push/provider.go 's/r\.kind = gone$/r.kind = failed/' 'TestAnswersOfPushServices' internal/service/push
 mutant "remove push subscriptions of others" internal/service/push/subscription.go 's/WHERE n = \$1 AND owner = \$2`, int64\(subscription\), int64\(by\)/WHERE n = $1`, int64(subscription)/' 'TestSubscriptionsBelong' internal/service/push

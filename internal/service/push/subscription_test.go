@@ -174,6 +174,33 @@ func TestAnswersOfPushServices(t *testing.T) {
 	}
 }
 
+// A pause that a push service asks for holds for all conversations, not only for the one whose push was refused.
+func TestAPauseHoldsForAllConversations(t *testing.T) {
+	w := open(t, nil)
+	w.run()
+	b := w.browser(bob, 1)
+	w.at.answer(answer{status: 429, header: map[string]string{"Retry-After": "120"}})
+	w.say("hello")
+	w.examine()
+	w.results(1)
+	w.idle()
+	other := id.Conversation(100)
+	w.change(func() {
+		w.state[other] = &chatv1.Conversation{Id: uint64(other), Peer: uint64(ann), State: &chatv1.ConversationState{}}
+	})
+	w.write(ann, other, "hello there", bob)
+	w.examine()
+	w.pass(119 * time.Second)
+	w.idle()
+	if got := len(b.requests()); got != 1 {
+		t.Fatalf("%d requests were made before the time that the service asked for, want 1", got)
+	}
+	w.pass(2 * time.Second)
+	if got := w.results(3); got != "retry sent sent" {
+		t.Errorf("after the pause, the attempts are %s", got)
+	}
+}
+
 func slicesOf(a answer, n int) (list []answer) {
 	for range n {
 		list = append(list, a)
