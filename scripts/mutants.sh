@@ -2269,6 +2269,10 @@ mutant "take new documents for too old by a rounding error" internal/engine/sear
 mutant "log a difference that is not kept in each round" internal/platform/reconciliation/reconciliation.go 's/case isAdded \|\| f\.Corrected:/case known == 0 || f.Corrected:/' '^TestKeptDifferencesAreBounded$' ./internal/platform/reconciliation
 mutant "keep the state of a complete export" internal/tool/exporter/export.go 's/ \|\| strings\.HasPrefix\(name, stateFile\+"\.new-"\)/ || strings.HasPrefix(name, "*")/' '^TestACompleteExportHasNoState$' ./internal/tool/exporter
 mutant "say nothing of reads that a failed switch has stopped" internal/tool/move/to_postgres.go 's/if err == nil \|\| errors\.Is\(err, errOtherRun\) \{/if err == nil || !errors.Is(err, errOtherRun) {/' '^TestTimelinesMoveBack$' ./internal/tool/move
+mutant "push entries of large conversations that may be outdated" internal/transport/gateway/hot_conversations.go 's/late \|\| e\.outdated \|\| t\.tokens/late || t.tokens/' 'TestEntriesThatMayBeOutdatedAreHinted' internal/transport/gateway
+mutant "hint of a young entry, for the clock of another node" internal/transport/gateway/hot_conversations.go 's/Sub\(time\.UnixMilli\(storedMs\)\) >= within/Sub(time.UnixMilli(storedMs))-time.Duration(s.heats.clockBehind.Load()) >= within/' 'TestEntriesThatMayBeOutdatedAreHinted' internal/transport/gateway
+mutant "push present forms of any age" internal/transport/gateway/hot_conversations.go 's/return proto\.Unmarshal\(body, \&e\) == nil \&\& e\.GetMessage/return proto.Unmarshal(body, \&e) != nil \&\& e.GetMessage/' 'TestEntriesThatMayBeOutdatedAreHinted' internal/transport/gateway
+mutant "acknowledge a recall while the edit before it is young" internal/service/chat/refresh_pushed.go 's/return edits\[0\], nil/return m.Entry.Updates, nil/' 'TestRecallOfAYoungMessageIsAcknowledgedLater' internal/service/chat
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

@@ -16,7 +16,7 @@ import (
 // long the message has waited. So right before the push fan-out asks MayBeOutdated, and has those entries refreshed:
 //
 //   - An entry older than pushWindow: it has waited. Usually the log's tail shows that no update followed it (see noUpdates).
-//   - A younger one cannot be outdated in a cluster: there an edit or a recall is acknowledged only once its message is older than minTextAge.
+//   - A younger one cannot be outdated in a cluster: there an edit or a recall is acknowledged only once what it replaces, a message or an edit, is older than minTextAge.
 //     The difference to pushWindow is how much the clocks of two nodes may differ.
 //   - On a single node nobody waits for that. Instead, for minTextAge after an edit or a recall of a young message, all entries are refreshed. What was
 //     checked before, and waits to be pushed to many, is waited for (AwaitPushes).
@@ -87,7 +87,11 @@ func (s *Service) stopOldPushes(ctx context.Context, m *message.Stored) error {
 	if err := proto.Unmarshal(m.Entry.Content, &content); err != nil || content.GetEdit() == nil && content.GetRecall() == nil {
 		return err
 	}
-	ms, expired, err := s.entryTimeAt(ctx, m.Conversation, m.Entry.Updates)
+	replaced, err := s.replacedBy(ctx, m)
+	if err != nil {
+		return err
+	}
+	ms, expired, err := s.entryTimeAt(ctx, m.Conversation, replaced)
 	if expired != 0 || errors.Is(err, timeline.ErrCorrupt) {
 		return nil // it cannot be pushed
 	}
@@ -116,4 +120,14 @@ func (s *Service) stopOldPushes(ctx context.Context, m *message.Stored) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// replacedBy returns the seq of the entry whose text an applied edit or recall has replaced: the edit before it, or else the message itself.
+func (s *Service) replacedBy(ctx context.Context, m *message.Stored) (uint64, error) {
+	edits, err := s.querySeqs(ctx, `SELECT edit_seq FROM message_edits WHERE conversation = $1 AND seq = $2 AND edit_seq < $3 ORDER BY edit_seq DESC LIMIT 1`,
+		int64(m.Conversation), int64(m.Entry.Updates), int64(m.Seq))
+	if err != nil || len(edits) == 0 {
+		return m.Entry.Updates, err
+	}
+	return edits[0], nil
 }

@@ -111,12 +111,21 @@ func TestRecallOfAYoungMessageIsAcknowledgedLater(t *testing.T) {
 			t.Errorf("update %d was acknowledged after %v", i, waited)
 		}
 	}
+	old := draftOf(c, 1, 10, "old")
+	must(t, s.Send(ctx, old))
+	h.clock.ms.Add(10_000)
+	must(t, s.Send(ctx, updateDraft(t, c, 1, 11, editOf(old.Seq, "edited"))))
+	began := time.Now()
+	must(t, s.Send(ctx, updateDraft(t, c, 1, 12, recallOf(old.Seq))))
+	if waited := time.Since(began); waited < age {
+		t.Errorf("the recall of an old message with a young edit was acknowledged after %v", waited)
+	}
 	chat.SetMinTextAge(s, time.Hour) // nobody would wait so long
-	other := draftOf(c, 1, 4, "third")
+	other := draftOf(c, 1, 14, "third")
 	must(t, s.Send(ctx, other))
-	must(t, s.Send(ctx, updateDraft(t, c, 1, 5, reactionOf(other.Seq, "👍", false))))
+	must(t, s.Send(ctx, updateDraft(t, c, 1, 15, reactionOf(other.Seq, "👍", false))))
 	h.clock.ms.Add(time.Hour.Milliseconds())
-	must(t, s.Send(ctx, updateDraft(t, c, 1, 6, recallOf(other.Seq))))
+	must(t, s.Send(ctx, updateDraft(t, c, 1, 16, recallOf(other.Seq))))
 }
 
 // Updates that arrive after the service has stopped are answered, and applied by fan-out after the next start.

@@ -120,7 +120,7 @@ func (d *deliverer) deliverNext() {
 		d.deliverEntry()
 	case message.DeliverEvent:
 		if d.next.Large { // an entry in its present form
-			d.addLarge(d.next.Body, 0, false)
+			d.addLarge(d.next.Body, 0, false, d.server.eventMayBeOutdated(d.next.Body))
 			return
 		}
 		d.body = payload{proto: d.next.Body}
@@ -163,7 +163,7 @@ func (d *deliverer) deliverLarge(e *message.Entry) {
 	if traced != nil {
 		d.pushBatch()
 	}
-	d.addLarge(d.encoded, d.server.ageOf(e), isCorrection(e))
+	d.addLarge(d.encoded, d.server.ageOf(e), isCorrection(e), d.server.mayBeOutdated(e.ID.Ms()))
 	if traced != nil {
 		d.batch.entries[0].body.traced = traced
 		d.notePushes(d.pushBatch())

@@ -25,6 +25,7 @@ import (
 //     up. Then the conversation becomes hot, and the rates are halved, at most once in an interval. They recover slowly.
 //   - The rates are token buckets of burstTime. A message takes a token for each connection, and may leave a debt.
 //   - If the common rate is used up, only conversations that have had more than their equal share in this interval become hot.
+//   - In a cluster, an entry that has waited for Deps.PushWithin may have been edited or recalled meanwhile. So its conversation becomes hot.
 //   - A hint covers every withheld seq. The last hint is sent after the conversation has cooled down, and a connection gets pushes again after that hint.
 
 const (
@@ -90,9 +91,9 @@ type heats struct {
 	listed map[id.Conversation]struct{} // those with a message in this interval, and those that are hot; perhaps also some without an audience by now
 }
 
-// mayPush reports whether an entry of some age is pushed to the n connections of an audience, and takes the tokens. correction: it is an edit or a
-// recall. The caller holds the shard's lock, and has advanced newestSeq.
-func (h *heats) mayPush(c id.Conversation, r *audience, n int, age time.Duration, correction bool) (push bool) {
+// mayPush reports whether an entry is pushed to the n connections of an audience, and takes the tokens. The caller holds the shard's lock, and has advanced
+// newestSeq.
+func (h *heats) mayPush(c id.Conversation, r *audience, n int, e *largeEntry) (push bool) {
 	config, stats := &h.server.config, &h.server.stats
 	now := time.Now()
 	h.mu.Lock()
@@ -100,21 +101,21 @@ func (h *heats) mayPush(c id.Conversation, r *audience, n int, age time.Duration
 	t := &r.heat
 	h.listed[c] = struct{}{}
 	t.offered += n
-	late := t.fallsBehind(age)
-	t.age = max(t.age, age)
+	late := t.fallsBehind(e.age)
+	t.age = max(t.age, e.age)
 	if late && !t.hot && !h.late {
 		h.late, h.scale = true, max(h.scale/2, lowestScale)
 	}
 	t.fill(h.scale*float64(config.LargeGroupPushes), now)
 	h.total.fill(h.scale*float64(config.LargePushes), now)
 	share := h.scale * float64(config.LargePushes) * config.HintEvery.Seconds() / float64(len(h.listed))
-	over := late || t.tokens <= 0 || h.total.tokens <= 0 && float64(t.offered) > share
+	over := late || e.outdated || t.tokens <= 0 || h.total.tokens <= 0 && float64(t.offered) > share
 	if over && !t.hot {
 		t.hot, t.calm = true, 0
 		stats.HeatRises.Add(1)
 		stats.Hot.Add(1)
 	}
-	if over || t.hot && !correction {
+	if over || t.hot && !e.correction {
 		stats.LargeWithheld.Add(int64(n))
 		return false
 	}
@@ -368,4 +369,20 @@ func (s *Server) ageOf(e *message.Entry) time.Duration {
 		return 0
 	}
 	return s.deps.Clock.Now().Sub(time.UnixMilli(ms)) - time.Duration(s.heats.clockBehind.Load())
+}
+
+// mayBeOutdated reports whether an entry stored at a time may have another text than the one that fan-out gave this node. Chat acknowledges an edit or a recall only
+// when what it replaces is older than that, by the clock of any node.
+func (s *Server) mayBeOutdated(storedMs int64) bool {
+	within := s.deps.PushWithin
+	return within > 0 && s.deps.Clock.Now().Sub(time.UnixMilli(storedMs)) >= within
+}
+
+// eventMayBeOutdated is mayBeOutdated for an entry that fan-out has given its present form.
+func (s *Server) eventMayBeOutdated(body []byte) bool {
+	if s.deps.PushWithin == 0 {
+		return false
+	}
+	var e chatv1.Event
+	return proto.Unmarshal(body, &e) == nil && e.GetMessage() != nil && s.mayBeOutdated(e.GetMessage().TimeMs)
 }

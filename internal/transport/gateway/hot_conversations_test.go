@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -186,6 +187,52 @@ func TestCorrectionsOfAHotConversationArePushed(t *testing.T) {
 			}
 		}
 	})
+}
+
+// In a cluster, followers are hinted of an entry that may have been edited or recalled since fan-out looked, whether it is as it was stored or in its present form.
+// A single node pushes it.
+func TestEntriesThatMayBeOutdatedAreHinted(t *testing.T) {
+	t.Parallel()
+	edit := &chatv1.Content{Kind: &chatv1.Content_Edit{Edit: &chatv1.Edit{Target: &chatv1.Ref{Seq: 1}, Content: text}}}
+	present := func(s *Server, seq uint64, age time.Duration) {
+		m := &chatv1.Message{Conversation: 5, Seq: seq, TimeMs: s.deps.Clock.Now().Add(-age).UnixMilli(), Content: text}
+		raw, err := proto.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := deliverer{server: s}
+		d.deliver((&message.Delivery{Kind: message.DeliverEvent, Large: true, Conversation: 5, Seq: seq, Body: message.AppendBody(nil, message.FieldMessage, raw)}).Append(nil))
+	}
+	for _, within := range []time.Duration{0, message.PushWindow} {
+		for name, deliver := range map[string]func(s *Server, seq uint64, age time.Duration){
+			"a message":                        func(s *Server, seq uint64, age time.Duration) { deliverLate(t, s, 5, seq, text, age) },
+			"an edit":                          func(s *Server, seq uint64, age time.Duration) { deliverLate(t, s, 5, seq, edit, age) },
+			"a message in its present form":    present,
+			"a message, beside a slower clock": func(s *Server, seq uint64, age time.Duration) { deliverLate(t, s, 5, seq, text, age) },
+		} {
+			behind := time.Duration(0)
+			if strings.HasSuffix(name, "clock") {
+				behind = 400 * time.Millisecond
+			}
+			heatedBehind(t, 2, behind, func(list []*conn) {
+				s := list[0].server
+				s.deps.PushWithin = within
+				pass(2 * time.Second) // the clocks are compared
+				deliver(s, 2, message.PushWindow-time.Millisecond)
+				deliver(s, 3, message.PushWindow)
+				wantPushed, wantHinted := []uint64{2, 3}, []uint64(nil)
+				if within > 0 {
+					wantPushed, wantHinted = []uint64{2}, []uint64{3}
+				}
+				pass(time.Second)
+				for i, c := range list {
+					if pushed, hinted := received(t, c, 5); !slices.Equal(pushed, wantPushed) || !slices.Equal(hinted, wantHinted) {
+						t.Errorf("%s, within %v: connection %d was pushed %v and hinted %v, want %v and %v", name, within, i, pushed, hinted, wantPushed, wantHinted)
+					}
+				}
+			})
+		}
+	}
 }
 
 // If the pushes of all conversations are used up, the one with more than its share becomes hot, and the others are pushed.

@@ -33,11 +33,12 @@ type largeEntry struct {
 	from, to   int // its body, in bodies
 	age        time.Duration
 	correction bool
+	outdated   bool // it may have another text by now
 	body       payload
 }
 
 // addLarge adds an entry of a large conversation to the batch. The batch is pushed first if the entry does not fit in.
-func (d *deliverer) addLarge(body []byte, age time.Duration, correction bool) {
+func (d *deliverer) addLarge(body []byte, age time.Duration, correction, outdated bool) {
 	n, b := &d.next, &d.batch
 	if b.conversation != n.Conversation || len(b.bodies)+len(body) > maxBatch {
 		d.pushBatch()
@@ -45,7 +46,7 @@ func (d *deliverer) addLarge(body []byte, age time.Duration, correction bool) {
 	b.conversation = n.Conversation
 	from := len(b.bodies)
 	b.bodies = append(b.bodies, body...)
-	b.entries = append(b.entries, largeEntry{seq: n.Seq, from: from, to: len(b.bodies), age: age, correction: correction})
+	b.entries = append(b.entries, largeEntry{seq: n.Seq, from: from, to: len(b.bodies), age: age, correction: correction, outdated: outdated})
 }
 
 // pushBatch pushes the entries of the batch to the followers on this node, unless the conversation is hot, and returns how many got any. Other
@@ -87,7 +88,7 @@ func (b *largeBatch) admit(s *Server) {
 			break
 		}
 		r.advance(e.seq)
-		if !s.heats.mayPush(b.conversation, r, len(r.conns), e.age, e.correction) {
+		if !s.heats.mayPush(b.conversation, r, len(r.conns), &e) {
 			continue
 		}
 		e.body = payload{proto: b.bodies[e.from:e.to], traced: e.body.traced}
