@@ -2273,6 +2273,9 @@ mutant "push entries of large conversations that may be outdated" internal/trans
 mutant "hint of a young entry, for the clock of another node" internal/transport/gateway/hot_conversations.go 's/Sub\(time\.UnixMilli\(storedMs\)\) >= within/Sub(time.UnixMilli(storedMs))-time.Duration(s.heats.clockBehind.Load()) >= within/' 'TestEntriesThatMayBeOutdatedAreHinted' internal/transport/gateway
 mutant "push present forms of any age" internal/transport/gateway/hot_conversations.go 's/return proto\.Unmarshal\(body, \&e\) == nil \&\& e\.GetMessage/return proto.Unmarshal(body, \&e) != nil \&\& e.GetMessage/' 'TestEntriesThatMayBeOutdatedAreHinted' internal/transport/gateway
 mutant "acknowledge a recall while the edit before it is young" internal/service/chat/refresh_pushed.go 's/return edits\[0\], nil/return m.Entry.Updates, nil/' 'TestRecallOfAYoungMessageIsAcknowledgedLater' internal/service/chat
+mutant "show moderators no names of reporters" internal/service/moderation/names.go 's/users := append\(usersOf\(c\.Reports, \(\*moderationv1\.Report\)\.GetReporter\), c\.About\)/users := []uint64{c.About}/' '^TestModeratorsReadNames$' ./internal/service/moderation
+mutant "look up the name of nobody" internal/service/moderation/names.go 's/len\(users\) > 0 \&\& users\[0\] == 0/false/' '^TestListsThatNameNobody$' ./internal/service/moderation
+mutant "give moderators the bios of users" internal/service/moderation/names.go 's/Handle: u\.Handle,/Handle: u.Handle, Bio: u.Bio,/' '^TestModeratorsReadNames$' ./internal/service/moderation
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

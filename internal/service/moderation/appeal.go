@@ -132,6 +132,10 @@ func (s *Service) ListAppeals(ctx context.Context, _ id.Caller, r *moderationv1.
 		out.Appeals, out.Next = cut(list, limit, (*moderationv1.Appeal).GetId)
 		return completeAppeals(ctx, tx, out.Appeals)
 	})
+	if err != nil {
+		return nil, err
+	}
+	out.Users, err = s.namesOf(ctx, usersOf(out.Appeals, (*moderationv1.Appeal).GetUser))
 	return out, err
 }
 

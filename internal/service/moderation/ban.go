@@ -245,7 +245,8 @@ func (s *Service) ListBans(ctx context.Context, _ id.Caller, r *moderationv1.Lis
 	}
 	out := &moderationv1.ListBansResponse{}
 	out.Bans, out.Next = cut(list, limit, (*moderationv1.Ban).GetId)
-	return out, nil
+	out.Users, err = s.namesOf(ctx, usersOf(out.Bans, (*moderationv1.Ban).GetAbout))
+	return out, err
 }
 
 // LiftBan ends a ban.

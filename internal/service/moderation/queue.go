@@ -57,6 +57,10 @@ func (s *Service) ListCases(ctx context.Context, _ id.Caller, r *moderationv1.Li
 		out.Cases, err = views(ctx, tx, list)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	out.Users, err = s.namesOf(ctx, usersOf(out.Cases, (*moderationv1.Case).GetAbout))
 	return out, err
 }
 
@@ -122,6 +126,10 @@ func (s *Service) GetCase(ctx context.Context, _ id.Caller, r *moderationv1.GetC
 		out.Content = &moderationv1.CaseContent{}
 		return proto.Unmarshal(content, out.Content)
 	})
+	if err != nil {
+		return nil, err
+	}
+	out.Users, err = s.namesOf(ctx, namedBy(out))
 	return out, err
 }
 

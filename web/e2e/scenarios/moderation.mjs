@@ -47,6 +47,7 @@ export default async function moderation(w) {
 
   w.step("a moderator sees reports, and nothing else of the console");
   const m = await moderator("mia");
+  await m.getByTestId("case").getByText(`Message of \u2068Bob\u2069 (@${bob.handle}, ${bob.id})`).waitFor();
   await m.getByTestId("case").nth(1).waitFor();
   assert.equal(await m.getByRole("link", { name: "Nodes" }).count(), 0);
   await w.shot(m, "moderation-queue");
@@ -62,6 +63,7 @@ export default async function moderation(w) {
   await m.getByTestId("case").click();
   await m.getByTestId("content").getByText("hello Ann").waitFor();
   await m.getByText("again and again").waitFor();
+  await m.getByText(`Reported by \u2068Ann\u2069 (@${ann.handle}, ${ann.id})`).waitFor();
   await m.getByLabel("Decision").selectOption("Ban");
   await m.getByLabel("Explanation").fill("no ads here");
   await m.getByLabel("Length").selectOption("7 days");
@@ -83,13 +85,14 @@ export default async function moderation(w) {
   w.step("another moderator, on a phone and in Chinese, overturns the ban");
   const max = await moderator("max", { locale: "zh-CN", viewport: phone, hasTouch: true, isMobile: true, colorScheme: "dark" });
   await max.getByRole("button", { name: "封禁", exact: true }).click();
-  await max.getByTestId("ban").waitFor();
+  const bobInChinese = `\u2068Bob\u2069（@${bob.handle}，${bob.id}）`;
+  await max.getByTestId("ban").getByText(`用户 ${bobInChinese}`).waitFor();
   await w.shot(max, "moderation-phone-bans");
   await max.getByRole("button", { name: "已处理举报", exact: true }).click();
-  await max.getByTestId("case").getByText(/^用户 \d+ 的消息$/).waitFor();
+  await max.getByTestId("case").getByText(`${bobInChinese} 的消息`, { exact: true }).waitFor();
   await max.getByRole("button", { name: "申诉", exact: true }).click();
   await max.getByTestId("appeal").getByText("it was a joke").waitFor();
-  await max.getByTestId("appeal").getByText(/^用户 \d+ 的申诉$/).waitFor();
+  await max.getByTestId("appeal").getByText(`${bobInChinese} 的申诉`, { exact: true }).waitFor();
   await w.shot(max, "moderation-phone-appeals");
   await max.getByRole("button", { name: "推翻" }).click();
   await max.getByText("没有申诉。").waitFor();

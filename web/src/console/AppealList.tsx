@@ -1,6 +1,7 @@
 import { useCallback, useState, type FormEvent } from "react";
 import type { Appeal } from "./calls.js";
 import { moment } from "./formats.js";
+import { namesIn, userText, type Names } from "./moderationNames.js";
 import type { PageProps } from "./pageProps.js";
 import { useText, type Key } from "./text.js";
 import { useRows } from "./useRows.js";
@@ -11,8 +12,9 @@ export function AppealList({ calls, fail }: PageProps) {
   const [failed, setFailed] = useState("");
   const load = useCallback(
     async (page: string, signal?: AbortSignal) => {
-      const { appeals, next } = await calls.moderation.listAppeals({ page }, signal ? { signal } : {});
-      return { rows: appeals, next };
+      const { appeals, users, next } = await calls.moderation.listAppeals({ page }, signal ? { signal } : {});
+      const names = namesIn(users);
+      return { rows: appeals.map((of) => ({ of, names })), next };
     },
     [calls],
   );
@@ -30,13 +32,13 @@ export function AppealList({ calls, fail }: PageProps) {
     <>
       {(error || failed) && <p className="error" role="status">{error || failed}</p>}
       {rows?.length === 0 && <p className="muted">{t("noAppeals")}</p>}
-      <ul className="rows">{rows?.map((a) => <AppealRow key={a.id} of={a} onDecide={(overturn, answer) => void decide(a.id, overturn, answer)} />)}</ul>
+      <ul className="rows">{rows?.map((r) => <AppealRow key={r.of.id} {...r} onDecide={(overturn, answer) => void decide(r.of.id, overturn, answer)} />)}</ul>
       {more && <button onClick={more}>{t("moreRows")}</button>}
     </>
   );
 }
 
-function AppealRow({ of, onDecide }: { of: Appeal; onDecide: (overturn: boolean, answer: string) => void }) {
+function AppealRow({ of, names, onDecide }: { of: Appeal; names: Names; onDecide: (overturn: boolean, answer: string) => void }) {
   const t = useText();
   const d = of.decision;
   const submit = (e: FormEvent<HTMLFormElement>) => {
@@ -46,7 +48,7 @@ function AppealRow({ of, onDecide }: { of: Appeal; onDecide: (overturn: boolean,
   };
   return (
     <li data-testid="appeal">
-      <strong>{t("appealOf", { user: of.user })}</strong> <span className="muted">{moment(BigInt(of.timeMs))}</span>
+      <strong>{t("appealOf", { user: userText(t, names, of.user) })}</strong> <span className="muted">{moment(BigInt(of.timeMs))}</span>
       <p><bdi>{of.text}</bdi></p>
       {d && (
         <p className="muted">

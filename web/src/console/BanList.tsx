@@ -1,10 +1,10 @@
 import { useCallback, useState, type FormEvent } from "react";
 import type { Ban } from "./calls.js";
 import { moment } from "./formats.js";
-import { allReasons, endOf, lengths } from "./moderationNames.js";
+import { allReasons, endOf, lengths, namesIn, userText, type Names } from "./moderationNames.js";
 import type { PageProps } from "./pageProps.js";
 import { ReasonDialog } from "./ReasonDialog.js";
-import { useText, type Key } from "./text.js";
+import { useText, type Key, type Translate } from "./text.js";
 import { useRows } from "./useRows.js";
 
 type TargetKind = "user" | "device" | "network" | "limitedUser";
@@ -17,8 +17,9 @@ export function BanList({ calls, fail }: PageProps) {
   const [lifted, setLifted] = useState<Ban>();
   const load = useCallback(
     async (page: string, signal?: AbortSignal) => {
-      const { bans, next } = await calls.moderation.listBans({ page }, signal ? { signal } : {});
-      return { rows: bans, next };
+      const { bans, users, next } = await calls.moderation.listBans({ page }, signal ? { signal } : {});
+      const names = namesIn(users);
+      return { rows: bans.map((of) => ({ of, names })), next };
     },
     [calls],
   );
@@ -54,7 +55,7 @@ export function BanList({ calls, fail }: PageProps) {
     <>
       {(error || failed) && <p className="error" role="status">{error || failed}</p>}
       {rows?.length === 0 && <p className="muted">{t("noBans")}</p>}
-      <ul className="rows">{rows?.map((b) => <BanRow key={b.id} of={b} onLift={() => setLifted(b)} />)}</ul>
+      <ul className="rows">{rows?.map((r) => <BanRow key={r.of.id} {...r} onLift={() => setLifted(r.of)} />)}</ul>
       {more && <button onClick={more}>{t("moreRows")}</button>}
       <BanForm onSubmit={(e) => void ban(e)} />
       {lifted && <ReasonDialog question={t("liftQuestion")} label={t("lift")} act={(note) => lift(lifted.id, note)} onClose={() => setLifted(undefined)} />}
@@ -62,13 +63,26 @@ export function BanList({ calls, fail }: PageProps) {
   );
 }
 
-function BanRow({ of, onLift }: { of: Ban; onLift: () => void }) {
-  const t = useText();
+/** Who or what a ban is about. */
+function targetText(t: Translate, of: Ban, names: Names): string {
   const target = of.target?.of;
+  if (!target?.case) return "";
+  switch (target.case) {
+    case "network":
+      return `${t("network")} ${target.value}`;
+    case "device":
+      return t("deviceOf", { device: target.value, user: userText(t, names, of.about) });
+    default:
+      return `${t(target.case)} ${userText(t, names, target.value)}`;
+  }
+}
+
+function BanRow({ of, names, onLift }: { of: Ban; names: Names; onLift: () => void }) {
+  const t = useText();
   return (
     <li className="switch" data-testid="ban">
       <div>
-        <strong>{target?.case && t(target.case)} <bdi>{target?.value}</bdi></strong>
+        <strong>{targetText(t, of, names)}</strong>
         <p className="muted">
           {of.endsMs ? t("until", { when: moment(BigInt(of.endsMs)) }) : t("forEver")} · <bdi>{of.by}</bdi> {of.explanation && <>· <bdi>{of.explanation}</bdi></>}
         </p>

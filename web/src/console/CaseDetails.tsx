@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { Action, CaseState, ReportedKind, type Case, type HeldContent } from "./calls.js";
 import { moment } from "./formats.js";
-import { actionsOf, allReasons, caseTitles, endOf, hasLength, lengths } from "./moderationNames.js";
+import { actionsOf, allReasons, caseTitles, endOf, hasLength, lengths, namesIn, userText } from "./moderationNames.js";
 import type { PageProps } from "./pageProps.js";
 import { useText, type Key } from "./text.js";
 
@@ -36,7 +36,7 @@ export function CaseDetails({ calls, fail, id, onClose }: PageProps & { id: stri
     }
   };
   const kind = of?.subject?.kind ?? ReportedKind.UNSPECIFIED;
-  const title = of ? t(caseTitles[kind], { user: of.about }) : t("loading");
+  const title = of ? t(caseTitles[kind], { user: userText(t, namesIn(of.users), of.about) }) : t("loading");
   return (
     <dialog ref={dialog} className="wide" aria-label={title} onClose={(e) => e.target === dialog.current && onClose()}>
       <div className="stack">
@@ -67,6 +67,7 @@ function heldText(held: HeldContent | undefined): string | undefined {
 function Content({ of }: { of: Case }) {
   const t = useText();
   const c = of.content;
+  const names = namesIn(of.users);
   const messages = c?.messages ?? [];
   const text = c?.post?.content?.text ?? c?.comment?.content?.text ?? heldText(c?.held) ?? (c?.user && `${c.user.displayName} (@${c.user.handle}) ${c.user.bio}`) ?? c?.group?.title;
   if (!c || (messages.length === 0 && !text)) return <p className="muted">{t("contentGone")}</p>;
@@ -74,7 +75,7 @@ function Content({ of }: { of: Case }) {
     <ol className="context" data-testid="content">
       {messages.map((m, i) => (
         <li key={String(m.seq)} className={i === messages.length - 1 ? "reported" : "muted"}>
-          <small>{m.sender} · {moment(BigInt(m.timeMs))}</small> <bdi>{(m.content?.kind.case === "text" && m.content.kind.value) || t("attachment")}</bdi>
+          <small>{userText(t, names, m.sender)} · {moment(BigInt(m.timeMs))}</small> <bdi>{(m.content?.kind.case === "text" && m.content.kind.value) || t("attachment")}</bdi>
         </li>
       ))}
       {text && <li className="reported"><bdi>{text}</bdi></li>}
@@ -84,11 +85,13 @@ function Content({ of }: { of: Case }) {
 
 function Reports({ of }: { of: Case }) {
   const t = useText();
+  const names = namesIn(of.users);
+  const reportedBy = (user: string) => (user === "0" ? t("reportedByRules") : t("reportedBy", { user: userText(t, names, user) }));
   return (
     <ul>
       {of.reports.map((r) => (
         <li key={r.id}>
-          {t(`reason${r.reason}` as Key)} · <span className="muted">{t("reportedBy", { user: r.reporter })} · {moment(BigInt(r.timeMs))}</span>
+          {t(`reason${r.reason}` as Key)} · <span className="muted">{reportedBy(r.reporter)} · {moment(BigInt(r.timeMs))}</span>
           {r.note && <p><bdi>{r.note}</bdi></p>}
         </li>
       ))}

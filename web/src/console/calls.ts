@@ -9,6 +9,7 @@ import { post } from "../../../sdk/ts/src/http.js";
 export { RialtoError } from "../../../sdk/ts/src/errors.js";
 export { JobState, OperatorRole, type AuditEntry, type Comparison, type Figure, type Job, type JobQueue, type NodeReport, VideoStageState, type Operator, type StoreDifference, type VideoPipeline, type VideoStage } from "../../../sdk/ts/src/gen/rialto/operation/v1/operation_pb.js";
 export { Action, CaseState, ReportedKind, WordAction, type Appeal, type Ban, type Case, type HeldContent, type ListedWord, type WordList } from "../../../sdk/ts/src/gen/rialto/moderation/v1/moderation_pb.js";
+export type { User } from "../../../sdk/ts/src/gen/rialto/account/v1/account_pb.js";
 export { VideoState } from "../../../sdk/ts/src/gen/rialto/video/v1/video_pb.js";
 export { RankExclusion, RankReason, type ExplainRankingResponse, type RankingCalibration, type RankingModel, type RankingModelTerm, type RankingQuality, type RankingWeightChange, type RankingWeights } from "../../../sdk/ts/src/gen/rialto/ranking/v1/ranking_pb.js";
 export type { FeedPlan } from "../../../sdk/ts/src/gen/rialto/feed/v1/feed_pb.js";

@@ -1,5 +1,22 @@
-import { Action, ReportedKind } from "./calls.js";
-import type { Key } from "./text.js";
+import { Action, ReportedKind, type User } from "./calls.js";
+import type { Key, Translate } from "./text.js";
+
+/** The users that an answer names, by their ids. */
+export type Names = ReadonlyMap<string, Named>;
+
+type Named = Pick<User, "id" | "handle" | "displayName" | "deleted">;
+
+export function namesIn(users: readonly Named[]): Names {
+  return new Map(users.map((u) => [u.id, u]));
+}
+
+/** A user as moderators read it: with name, handle and id, or with the id alone if nobody has it. */
+export function userText(t: Translate, names: Names, id: string): string {
+  const user = names.get(id);
+  if (!user) return id;
+  if (user.deleted) return t("namedDeleted", { id });
+  return t("named", { name: `\u2068${user.displayName}\u2069`, handle: user.handle, id }); // names may be written from right to left
+}
 
 /** The titles of cases, by what was reported. {user} is whom a case is about. */
 export const caseTitles: Record<ReportedKind, Key> = {

@@ -7,10 +7,10 @@
 package moderationv1
 
 import (
-	v13 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
-	v1 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
-	v12 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
-	v11 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
+	v1 "github.com/rialto-im/rialto/sdk/go/gen/account/v1"
+	v11 "github.com/rialto-im/rialto/sdk/go/gen/chat/v1"
+	v13 "github.com/rialto-im/rialto/sdk/go/gen/comment/v1"
+	v12 "github.com/rialto-im/rialto/sdk/go/gen/feed/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -1286,7 +1286,9 @@ type Case struct {
 	// Reports, the newest first, at most 50; by GetCase only.
 	Reports []*Report `protobuf:"bytes,10,rep,name=reports,proto3" json:"reports,omitempty"`
 	// Content as it was when it was reported first; by GetCase only, and until 180 days after the decision.
-	Content       *CaseContent `protobuf:"bytes,11,opt,name=content,proto3" json:"content,omitempty"`
+	Content *CaseContent `protobuf:"bytes,11,opt,name=content,proto3" json:"content,omitempty"`
+	// Users that the case names: whom it is about, who reported it, and who sent its messages. By GetCase only. They have their names now, and neither pictures nor bios.
+	Users         []*v1.User `protobuf:"bytes,12,rep,name=users,proto3" json:"users,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1398,16 +1400,23 @@ func (x *Case) GetContent() *CaseContent {
 	return nil
 }
 
+func (x *Case) GetUsers() []*v1.User {
+	if x != nil {
+		return x.Users
+	}
+	return nil
+}
+
 // CaseContent is a copy of what was reported.
 type CaseContent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Messages: the last one is reported; those before it are its context. Older ones are left out beyond 64 KiB.
-	Messages      []*v1.Message    `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
-	Post          *v11.Post        `protobuf:"bytes,2,opt,name=post,proto3" json:"post,omitempty"`
-	Comment       *v12.Comment     `protobuf:"bytes,3,opt,name=comment,proto3" json:"comment,omitempty"`
-	User          *v13.User        `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
-	Group         *v1.Conversation `protobuf:"bytes,5,opt,name=group,proto3" json:"group,omitempty"`
-	Held          *HeldContent     `protobuf:"bytes,6,opt,name=held,proto3" json:"held,omitempty"`
+	Messages      []*v11.Message    `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
+	Post          *v12.Post         `protobuf:"bytes,2,opt,name=post,proto3" json:"post,omitempty"`
+	Comment       *v13.Comment      `protobuf:"bytes,3,opt,name=comment,proto3" json:"comment,omitempty"`
+	User          *v1.User          `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
+	Group         *v11.Conversation `protobuf:"bytes,5,opt,name=group,proto3" json:"group,omitempty"`
+	Held          *HeldContent      `protobuf:"bytes,6,opt,name=held,proto3" json:"held,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1442,35 +1451,35 @@ func (*CaseContent) Descriptor() ([]byte, []int) {
 	return file_rialto_moderation_v1_moderation_proto_rawDescGZIP(), []int{14}
 }
 
-func (x *CaseContent) GetMessages() []*v1.Message {
+func (x *CaseContent) GetMessages() []*v11.Message {
 	if x != nil {
 		return x.Messages
 	}
 	return nil
 }
 
-func (x *CaseContent) GetPost() *v11.Post {
+func (x *CaseContent) GetPost() *v12.Post {
 	if x != nil {
 		return x.Post
 	}
 	return nil
 }
 
-func (x *CaseContent) GetComment() *v12.Comment {
+func (x *CaseContent) GetComment() *v13.Comment {
 	if x != nil {
 		return x.Comment
 	}
 	return nil
 }
 
-func (x *CaseContent) GetUser() *v13.User {
+func (x *CaseContent) GetUser() *v1.User {
 	if x != nil {
 		return x.User
 	}
 	return nil
 }
 
-func (x *CaseContent) GetGroup() *v1.Conversation {
+func (x *CaseContent) GetGroup() *v11.Conversation {
 	if x != nil {
 		return x.Group
 	}
@@ -1545,7 +1554,7 @@ func (x *HeldContent) GetMessage() *HeldMessage {
 	return nil
 }
 
-func (x *HeldContent) GetPost() *v11.PublishRequest {
+func (x *HeldContent) GetPost() *v12.PublishRequest {
 	if x != nil {
 		if x, ok := x.Of.(*HeldContent_Post); ok {
 			return x.Post
@@ -1554,7 +1563,7 @@ func (x *HeldContent) GetPost() *v11.PublishRequest {
 	return nil
 }
 
-func (x *HeldContent) GetPostEdit() *v11.EditPostRequest {
+func (x *HeldContent) GetPostEdit() *v12.EditPostRequest {
 	if x != nil {
 		if x, ok := x.Of.(*HeldContent_PostEdit); ok {
 			return x.PostEdit
@@ -1563,7 +1572,7 @@ func (x *HeldContent) GetPostEdit() *v11.EditPostRequest {
 	return nil
 }
 
-func (x *HeldContent) GetComment() *v12.CreateCommentRequest {
+func (x *HeldContent) GetComment() *v13.CreateCommentRequest {
 	if x != nil {
 		if x, ok := x.Of.(*HeldContent_Comment); ok {
 			return x.Comment
@@ -1572,7 +1581,7 @@ func (x *HeldContent) GetComment() *v12.CreateCommentRequest {
 	return nil
 }
 
-func (x *HeldContent) GetCommentEdit() *v12.EditCommentRequest {
+func (x *HeldContent) GetCommentEdit() *v13.EditCommentRequest {
 	if x != nil {
 		if x, ok := x.Of.(*HeldContent_CommentEdit); ok {
 			return x.CommentEdit
@@ -1590,19 +1599,19 @@ type HeldContent_Message struct {
 }
 
 type HeldContent_Post struct {
-	Post *v11.PublishRequest `protobuf:"bytes,2,opt,name=post,proto3,oneof"`
+	Post *v12.PublishRequest `protobuf:"bytes,2,opt,name=post,proto3,oneof"`
 }
 
 type HeldContent_PostEdit struct {
-	PostEdit *v11.EditPostRequest `protobuf:"bytes,3,opt,name=post_edit,json=postEdit,proto3,oneof"`
+	PostEdit *v12.EditPostRequest `protobuf:"bytes,3,opt,name=post_edit,json=postEdit,proto3,oneof"`
 }
 
 type HeldContent_Comment struct {
-	Comment *v12.CreateCommentRequest `protobuf:"bytes,4,opt,name=comment,proto3,oneof"`
+	Comment *v13.CreateCommentRequest `protobuf:"bytes,4,opt,name=comment,proto3,oneof"`
 }
 
 type HeldContent_CommentEdit struct {
-	CommentEdit *v12.EditCommentRequest `protobuf:"bytes,5,opt,name=comment_edit,json=commentEdit,proto3,oneof"`
+	CommentEdit *v13.EditCommentRequest `protobuf:"bytes,5,opt,name=comment_edit,json=commentEdit,proto3,oneof"`
 }
 
 func (*HeldContent_Message) isHeldContent_Of() {}
@@ -1619,7 +1628,7 @@ func (*HeldContent_CommentEdit) isHeldContent_Of() {}
 type HeldMessage struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Conversation  uint64                 `protobuf:"varint,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	Content       *v1.Content            `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	Content       *v11.Content           `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1661,7 +1670,7 @@ func (x *HeldMessage) GetConversation() uint64 {
 	return 0
 }
 
-func (x *HeldMessage) GetContent() *v1.Content {
+func (x *HeldMessage) GetContent() *v11.Content {
 	if x != nil {
 		return x.Content
 	}
@@ -1753,7 +1762,9 @@ type ListCasesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Cases []*Case                `protobuf:"bytes,1,rep,name=cases,proto3" json:"cases,omitempty"`
 	// Next is the page of the next request; empty: there is none.
-	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	Next string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	// Users whom the cases are about, with their names now, and neither pictures nor bios.
+	Users         []*v1.User `protobuf:"bytes,3,rep,name=users,proto3" json:"users,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1800,6 +1811,13 @@ func (x *ListCasesResponse) GetNext() string {
 		return x.Next
 	}
 	return ""
+}
+
+func (x *ListCasesResponse) GetUsers() []*v1.User {
+	if x != nil {
+		return x.Users
+	}
+	return nil
 }
 
 type GetCaseRequest struct {
@@ -2494,7 +2512,9 @@ type ListBansResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Bans  []*Ban                 `protobuf:"bytes,1,rep,name=bans,proto3" json:"bans,omitempty"`
 	// Next is the page of the next request; empty: there is none.
-	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	Next string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	// Users whom the bans are about, with their names now, and neither pictures nor bios.
+	Users         []*v1.User `protobuf:"bytes,3,rep,name=users,proto3" json:"users,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2541,6 +2561,13 @@ func (x *ListBansResponse) GetNext() string {
 		return x.Next
 	}
 	return ""
+}
+
+func (x *ListBansResponse) GetUsers() []*v1.User {
+	if x != nil {
+		return x.Users
+	}
+	return nil
 }
 
 type LiftBanRequest struct {
@@ -2783,7 +2810,9 @@ type ListAppealsResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Appeals []*Appeal              `protobuf:"bytes,1,rep,name=appeals,proto3" json:"appeals,omitempty"`
 	// Next is the page of the next request; empty: there is none.
-	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	Next string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	// Users who appealed, with their names now, and neither pictures nor bios.
+	Users         []*v1.User `protobuf:"bytes,3,rep,name=users,proto3" json:"users,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2830,6 +2859,13 @@ func (x *ListAppealsResponse) GetNext() string {
 		return x.Next
 	}
 	return ""
+}
+
+func (x *ListAppealsResponse) GetUsers() []*v1.User {
+	if x != nil {
+		return x.Users
+	}
+	return nil
 }
 
 type DecideAppealRequest struct {
@@ -3312,7 +3348,7 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"\fappeal_token\x18\x01 \x01(\tR\vappealToken\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\"+\n" +
 	"\rAppealReceipt\x12\x1a\n" +
-	"\x06appeal\x18\x01 \x01(\x04B\x020\x01R\x06appeal\"\xf7\x03\n" +
+	"\x06appeal\x18\x01 \x01(\x04B\x020\x01R\x06appeal\"\xa6\x04\n" +
 	"\x04Case\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12=\n" +
 	"\asubject\x18\x02 \x01(\v2#.rialto.moderation.v1.ReportedThingR\asubject\x125\n" +
@@ -3325,7 +3361,8 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"\bdecision\x18\t \x01(\v2\x1e.rialto.moderation.v1.DecisionR\bdecision\x126\n" +
 	"\areports\x18\n" +
 	" \x03(\v2\x1c.rialto.moderation.v1.ReportR\areports\x12;\n" +
-	"\acontent\x18\v \x01(\v2!.rialto.moderation.v1.CaseContentR\acontent\"\xba\x02\n" +
+	"\acontent\x18\v \x01(\v2!.rialto.moderation.v1.CaseContentR\acontent\x12-\n" +
+	"\x05users\x18\f \x03(\v2\x17.rialto.account.v1.UserR\x05users\"\xba\x02\n" +
 	"\vCaseContent\x123\n" +
 	"\bmessages\x18\x01 \x03(\v2\x17.rialto.chat.v1.MessageR\bmessages\x12(\n" +
 	"\x04post\x18\x02 \x01(\v2\x14.rialto.feed.v1.PostR\x04post\x124\n" +
@@ -3348,10 +3385,11 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"\x04kind\x18\x02 \x01(\x0e2\".rialto.moderation.v1.ReportedKindR\x04kind\x12\x18\n" +
 	"\x05about\x18\x03 \x01(\x04B\x020\x01R\x05about\x12\x12\n" +
 	"\x04page\x18\x04 \x01(\tR\x04page\x12\x14\n" +
-	"\x05limit\x18\x05 \x01(\rR\x05limit\"Y\n" +
+	"\x05limit\x18\x05 \x01(\rR\x05limit\"\x88\x01\n" +
 	"\x11ListCasesResponse\x120\n" +
 	"\x05cases\x18\x01 \x03(\v2\x1a.rialto.moderation.v1.CaseR\x05cases\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"(\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\x12-\n" +
+	"\x05users\x18\x03 \x03(\v2\x17.rialto.account.v1.UserR\x05users\"(\n" +
 	"\x0eGetCaseRequest\x12\x16\n" +
 	"\x04case\x18\x01 \x01(\x04B\x020\x01R\x04case\"\xf3\x01\n" +
 	"\rDecideRequest\x12\x16\n" +
@@ -3408,10 +3446,11 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"\x04past\x18\x01 \x01(\bR\x04past\x12\x18\n" +
 	"\x05about\x18\x02 \x01(\x04B\x020\x01R\x05about\x12\x12\n" +
 	"\x04page\x18\x03 \x01(\tR\x04page\x12\x14\n" +
-	"\x05limit\x18\x04 \x01(\rR\x05limit\"U\n" +
+	"\x05limit\x18\x04 \x01(\rR\x05limit\"\x84\x01\n" +
 	"\x10ListBansResponse\x12-\n" +
 	"\x04bans\x18\x01 \x03(\v2\x19.rialto.moderation.v1.BanR\x04bans\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\":\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\x12-\n" +
+	"\x05users\x18\x03 \x03(\v2\x17.rialto.account.v1.UserR\x05users\":\n" +
 	"\x0eLiftBanRequest\x12\x14\n" +
 	"\x03ban\x18\x01 \x01(\x04B\x020\x01R\x03ban\x12\x12\n" +
 	"\x04note\x18\x02 \x01(\tR\x04note\"\xbf\x02\n" +
@@ -3431,10 +3470,11 @@ const file_rialto_moderation_v1_moderation_proto_rawDesc = "" +
 	"\x12ListAppealsRequest\x127\n" +
 	"\x05state\x18\x01 \x01(\x0e2!.rialto.moderation.v1.AppealStateR\x05state\x12\x12\n" +
 	"\x04page\x18\x02 \x01(\tR\x04page\x12\x14\n" +
-	"\x05limit\x18\x03 \x01(\rR\x05limit\"a\n" +
+	"\x05limit\x18\x03 \x01(\rR\x05limit\"\x90\x01\n" +
 	"\x13ListAppealsResponse\x126\n" +
 	"\aappeals\x18\x01 \x03(\v2\x1c.rialto.moderation.v1.AppealR\aappeals\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"y\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\x12-\n" +
+	"\x05users\x18\x03 \x03(\v2\x17.rialto.account.v1.UserR\x05users\"y\n" +
 	"\x13DecideAppealRequest\x12\x1a\n" +
 	"\x06appeal\x18\x01 \x01(\x04B\x020\x01R\x06appeal\x12\x1a\n" +
 	"\boverturn\x18\x02 \x01(\bR\boverturn\x12\x16\n" +
@@ -3595,16 +3635,16 @@ var file_rialto_moderation_v1_moderation_proto_goTypes = []any{
 	(*ListWordListsResponse)(nil),       // 42: rialto.moderation.v1.ListWordListsResponse
 	(*GetWordListRequest)(nil),          // 43: rialto.moderation.v1.GetWordListRequest
 	(*PutWordListRequest)(nil),          // 44: rialto.moderation.v1.PutWordListRequest
-	(*v1.Message)(nil),                  // 45: rialto.chat.v1.Message
-	(*v11.Post)(nil),                    // 46: rialto.feed.v1.Post
-	(*v12.Comment)(nil),                 // 47: rialto.comment.v1.Comment
-	(*v13.User)(nil),                    // 48: rialto.account.v1.User
-	(*v1.Conversation)(nil),             // 49: rialto.chat.v1.Conversation
-	(*v11.PublishRequest)(nil),          // 50: rialto.feed.v1.PublishRequest
-	(*v11.EditPostRequest)(nil),         // 51: rialto.feed.v1.EditPostRequest
-	(*v12.CreateCommentRequest)(nil),    // 52: rialto.comment.v1.CreateCommentRequest
-	(*v12.EditCommentRequest)(nil),      // 53: rialto.comment.v1.EditCommentRequest
-	(*v1.Content)(nil),                  // 54: rialto.chat.v1.Content
+	(*v1.User)(nil),                     // 45: rialto.account.v1.User
+	(*v11.Message)(nil),                 // 46: rialto.chat.v1.Message
+	(*v12.Post)(nil),                    // 47: rialto.feed.v1.Post
+	(*v13.Comment)(nil),                 // 48: rialto.comment.v1.Comment
+	(*v11.Conversation)(nil),            // 49: rialto.chat.v1.Conversation
+	(*v12.PublishRequest)(nil),          // 50: rialto.feed.v1.PublishRequest
+	(*v12.EditPostRequest)(nil),         // 51: rialto.feed.v1.EditPostRequest
+	(*v13.CreateCommentRequest)(nil),    // 52: rialto.comment.v1.CreateCommentRequest
+	(*v13.EditCommentRequest)(nil),      // 53: rialto.comment.v1.EditCommentRequest
+	(*v11.Content)(nil),                 // 54: rialto.chat.v1.Content
 }
 var file_rialto_moderation_v1_moderation_proto_depIdxs = []int32{
 	0,  // 0: rialto.moderation.v1.ReportedThing.kind:type_name -> rialto.moderation.v1.ReportedKind
@@ -3625,77 +3665,81 @@ var file_rialto_moderation_v1_moderation_proto_depIdxs = []int32{
 	28, // 15: rialto.moderation.v1.Case.decision:type_name -> rialto.moderation.v1.Decision
 	9,  // 16: rialto.moderation.v1.Case.reports:type_name -> rialto.moderation.v1.Report
 	21, // 17: rialto.moderation.v1.Case.content:type_name -> rialto.moderation.v1.CaseContent
-	45, // 18: rialto.moderation.v1.CaseContent.messages:type_name -> rialto.chat.v1.Message
-	46, // 19: rialto.moderation.v1.CaseContent.post:type_name -> rialto.feed.v1.Post
-	47, // 20: rialto.moderation.v1.CaseContent.comment:type_name -> rialto.comment.v1.Comment
-	48, // 21: rialto.moderation.v1.CaseContent.user:type_name -> rialto.account.v1.User
-	49, // 22: rialto.moderation.v1.CaseContent.group:type_name -> rialto.chat.v1.Conversation
-	22, // 23: rialto.moderation.v1.CaseContent.held:type_name -> rialto.moderation.v1.HeldContent
-	23, // 24: rialto.moderation.v1.HeldContent.message:type_name -> rialto.moderation.v1.HeldMessage
-	50, // 25: rialto.moderation.v1.HeldContent.post:type_name -> rialto.feed.v1.PublishRequest
-	51, // 26: rialto.moderation.v1.HeldContent.post_edit:type_name -> rialto.feed.v1.EditPostRequest
-	52, // 27: rialto.moderation.v1.HeldContent.comment:type_name -> rialto.comment.v1.CreateCommentRequest
-	53, // 28: rialto.moderation.v1.HeldContent.comment_edit:type_name -> rialto.comment.v1.EditCommentRequest
-	54, // 29: rialto.moderation.v1.HeldMessage.content:type_name -> rialto.chat.v1.Content
-	5,  // 30: rialto.moderation.v1.ListCasesRequest.state:type_name -> rialto.moderation.v1.CaseState
-	0,  // 31: rialto.moderation.v1.ListCasesRequest.kind:type_name -> rialto.moderation.v1.ReportedKind
-	20, // 32: rialto.moderation.v1.ListCasesResponse.cases:type_name -> rialto.moderation.v1.Case
-	3,  // 33: rialto.moderation.v1.DecideRequest.action:type_name -> rialto.moderation.v1.Action
-	1,  // 34: rialto.moderation.v1.DecideRequest.reason:type_name -> rialto.moderation.v1.ReportReason
-	7,  // 35: rialto.moderation.v1.Decision.subject:type_name -> rialto.moderation.v1.ReportedThing
-	3,  // 36: rialto.moderation.v1.Decision.action:type_name -> rialto.moderation.v1.Action
-	1,  // 37: rialto.moderation.v1.Decision.reason:type_name -> rialto.moderation.v1.ReportReason
-	29, // 38: rialto.moderation.v1.BanTargetRequest.target:type_name -> rialto.moderation.v1.Target
-	1,  // 39: rialto.moderation.v1.BanTargetRequest.reason:type_name -> rialto.moderation.v1.ReportReason
-	29, // 40: rialto.moderation.v1.Ban.target:type_name -> rialto.moderation.v1.Target
-	31, // 41: rialto.moderation.v1.ListBansResponse.bans:type_name -> rialto.moderation.v1.Ban
-	4,  // 42: rialto.moderation.v1.Appeal.state:type_name -> rialto.moderation.v1.AppealState
-	28, // 43: rialto.moderation.v1.Appeal.decision:type_name -> rialto.moderation.v1.Decision
-	4,  // 44: rialto.moderation.v1.ListAppealsRequest.state:type_name -> rialto.moderation.v1.AppealState
-	35, // 45: rialto.moderation.v1.ListAppealsResponse.appeals:type_name -> rialto.moderation.v1.Appeal
-	6,  // 46: rialto.moderation.v1.ListedWord.action:type_name -> rialto.moderation.v1.WordAction
-	39, // 47: rialto.moderation.v1.WordList.words:type_name -> rialto.moderation.v1.ListedWord
-	40, // 48: rialto.moderation.v1.ListWordListsResponse.lists:type_name -> rialto.moderation.v1.WordList
-	39, // 49: rialto.moderation.v1.PutWordListRequest.words:type_name -> rialto.moderation.v1.ListedWord
-	8,  // 50: rialto.moderation.v1.ModerationService.ReportContent:input_type -> rialto.moderation.v1.ReportContentRequest
-	10, // 51: rialto.moderation.v1.ModerationService.ListMyReports:input_type -> rialto.moderation.v1.ListMyReportsRequest
-	12, // 52: rialto.moderation.v1.ModerationService.ListMyDecisions:input_type -> rialto.moderation.v1.ListMyDecisionsRequest
-	15, // 53: rialto.moderation.v1.ModerationService.AcknowledgeDecision:input_type -> rialto.moderation.v1.AcknowledgeDecisionRequest
-	17, // 54: rialto.moderation.v1.ModerationService.AppealDecision:input_type -> rialto.moderation.v1.AppealDecisionRequest
-	18, // 55: rialto.moderation.v1.ModerationService.AppealBan:input_type -> rialto.moderation.v1.AppealBanRequest
-	24, // 56: rialto.moderation.v1.ModerationAdminService.ListCases:input_type -> rialto.moderation.v1.ListCasesRequest
-	26, // 57: rialto.moderation.v1.ModerationAdminService.GetCase:input_type -> rialto.moderation.v1.GetCaseRequest
-	27, // 58: rialto.moderation.v1.ModerationAdminService.Decide:input_type -> rialto.moderation.v1.DecideRequest
-	30, // 59: rialto.moderation.v1.ModerationAdminService.BanTarget:input_type -> rialto.moderation.v1.BanTargetRequest
-	32, // 60: rialto.moderation.v1.ModerationAdminService.ListBans:input_type -> rialto.moderation.v1.ListBansRequest
-	34, // 61: rialto.moderation.v1.ModerationAdminService.LiftBan:input_type -> rialto.moderation.v1.LiftBanRequest
-	36, // 62: rialto.moderation.v1.ModerationAdminService.ListAppeals:input_type -> rialto.moderation.v1.ListAppealsRequest
-	38, // 63: rialto.moderation.v1.ModerationAdminService.DecideAppeal:input_type -> rialto.moderation.v1.DecideAppealRequest
-	41, // 64: rialto.moderation.v1.ModerationAdminService.ListWordLists:input_type -> rialto.moderation.v1.ListWordListsRequest
-	43, // 65: rialto.moderation.v1.ModerationAdminService.GetWordList:input_type -> rialto.moderation.v1.GetWordListRequest
-	44, // 66: rialto.moderation.v1.ModerationAdminService.PutWordList:input_type -> rialto.moderation.v1.PutWordListRequest
-	9,  // 67: rialto.moderation.v1.ModerationService.ReportContent:output_type -> rialto.moderation.v1.Report
-	11, // 68: rialto.moderation.v1.ModerationService.ListMyReports:output_type -> rialto.moderation.v1.ListMyReportsResponse
-	13, // 69: rialto.moderation.v1.ModerationService.ListMyDecisions:output_type -> rialto.moderation.v1.ListMyDecisionsResponse
-	16, // 70: rialto.moderation.v1.ModerationService.AcknowledgeDecision:output_type -> rialto.moderation.v1.AcknowledgeDecisionResponse
-	19, // 71: rialto.moderation.v1.ModerationService.AppealDecision:output_type -> rialto.moderation.v1.AppealReceipt
-	19, // 72: rialto.moderation.v1.ModerationService.AppealBan:output_type -> rialto.moderation.v1.AppealReceipt
-	25, // 73: rialto.moderation.v1.ModerationAdminService.ListCases:output_type -> rialto.moderation.v1.ListCasesResponse
-	20, // 74: rialto.moderation.v1.ModerationAdminService.GetCase:output_type -> rialto.moderation.v1.Case
-	28, // 75: rialto.moderation.v1.ModerationAdminService.Decide:output_type -> rialto.moderation.v1.Decision
-	31, // 76: rialto.moderation.v1.ModerationAdminService.BanTarget:output_type -> rialto.moderation.v1.Ban
-	33, // 77: rialto.moderation.v1.ModerationAdminService.ListBans:output_type -> rialto.moderation.v1.ListBansResponse
-	31, // 78: rialto.moderation.v1.ModerationAdminService.LiftBan:output_type -> rialto.moderation.v1.Ban
-	37, // 79: rialto.moderation.v1.ModerationAdminService.ListAppeals:output_type -> rialto.moderation.v1.ListAppealsResponse
-	35, // 80: rialto.moderation.v1.ModerationAdminService.DecideAppeal:output_type -> rialto.moderation.v1.Appeal
-	42, // 81: rialto.moderation.v1.ModerationAdminService.ListWordLists:output_type -> rialto.moderation.v1.ListWordListsResponse
-	40, // 82: rialto.moderation.v1.ModerationAdminService.GetWordList:output_type -> rialto.moderation.v1.WordList
-	40, // 83: rialto.moderation.v1.ModerationAdminService.PutWordList:output_type -> rialto.moderation.v1.WordList
-	67, // [67:84] is the sub-list for method output_type
-	50, // [50:67] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	45, // 18: rialto.moderation.v1.Case.users:type_name -> rialto.account.v1.User
+	46, // 19: rialto.moderation.v1.CaseContent.messages:type_name -> rialto.chat.v1.Message
+	47, // 20: rialto.moderation.v1.CaseContent.post:type_name -> rialto.feed.v1.Post
+	48, // 21: rialto.moderation.v1.CaseContent.comment:type_name -> rialto.comment.v1.Comment
+	45, // 22: rialto.moderation.v1.CaseContent.user:type_name -> rialto.account.v1.User
+	49, // 23: rialto.moderation.v1.CaseContent.group:type_name -> rialto.chat.v1.Conversation
+	22, // 24: rialto.moderation.v1.CaseContent.held:type_name -> rialto.moderation.v1.HeldContent
+	23, // 25: rialto.moderation.v1.HeldContent.message:type_name -> rialto.moderation.v1.HeldMessage
+	50, // 26: rialto.moderation.v1.HeldContent.post:type_name -> rialto.feed.v1.PublishRequest
+	51, // 27: rialto.moderation.v1.HeldContent.post_edit:type_name -> rialto.feed.v1.EditPostRequest
+	52, // 28: rialto.moderation.v1.HeldContent.comment:type_name -> rialto.comment.v1.CreateCommentRequest
+	53, // 29: rialto.moderation.v1.HeldContent.comment_edit:type_name -> rialto.comment.v1.EditCommentRequest
+	54, // 30: rialto.moderation.v1.HeldMessage.content:type_name -> rialto.chat.v1.Content
+	5,  // 31: rialto.moderation.v1.ListCasesRequest.state:type_name -> rialto.moderation.v1.CaseState
+	0,  // 32: rialto.moderation.v1.ListCasesRequest.kind:type_name -> rialto.moderation.v1.ReportedKind
+	20, // 33: rialto.moderation.v1.ListCasesResponse.cases:type_name -> rialto.moderation.v1.Case
+	45, // 34: rialto.moderation.v1.ListCasesResponse.users:type_name -> rialto.account.v1.User
+	3,  // 35: rialto.moderation.v1.DecideRequest.action:type_name -> rialto.moderation.v1.Action
+	1,  // 36: rialto.moderation.v1.DecideRequest.reason:type_name -> rialto.moderation.v1.ReportReason
+	7,  // 37: rialto.moderation.v1.Decision.subject:type_name -> rialto.moderation.v1.ReportedThing
+	3,  // 38: rialto.moderation.v1.Decision.action:type_name -> rialto.moderation.v1.Action
+	1,  // 39: rialto.moderation.v1.Decision.reason:type_name -> rialto.moderation.v1.ReportReason
+	29, // 40: rialto.moderation.v1.BanTargetRequest.target:type_name -> rialto.moderation.v1.Target
+	1,  // 41: rialto.moderation.v1.BanTargetRequest.reason:type_name -> rialto.moderation.v1.ReportReason
+	29, // 42: rialto.moderation.v1.Ban.target:type_name -> rialto.moderation.v1.Target
+	31, // 43: rialto.moderation.v1.ListBansResponse.bans:type_name -> rialto.moderation.v1.Ban
+	45, // 44: rialto.moderation.v1.ListBansResponse.users:type_name -> rialto.account.v1.User
+	4,  // 45: rialto.moderation.v1.Appeal.state:type_name -> rialto.moderation.v1.AppealState
+	28, // 46: rialto.moderation.v1.Appeal.decision:type_name -> rialto.moderation.v1.Decision
+	4,  // 47: rialto.moderation.v1.ListAppealsRequest.state:type_name -> rialto.moderation.v1.AppealState
+	35, // 48: rialto.moderation.v1.ListAppealsResponse.appeals:type_name -> rialto.moderation.v1.Appeal
+	45, // 49: rialto.moderation.v1.ListAppealsResponse.users:type_name -> rialto.account.v1.User
+	6,  // 50: rialto.moderation.v1.ListedWord.action:type_name -> rialto.moderation.v1.WordAction
+	39, // 51: rialto.moderation.v1.WordList.words:type_name -> rialto.moderation.v1.ListedWord
+	40, // 52: rialto.moderation.v1.ListWordListsResponse.lists:type_name -> rialto.moderation.v1.WordList
+	39, // 53: rialto.moderation.v1.PutWordListRequest.words:type_name -> rialto.moderation.v1.ListedWord
+	8,  // 54: rialto.moderation.v1.ModerationService.ReportContent:input_type -> rialto.moderation.v1.ReportContentRequest
+	10, // 55: rialto.moderation.v1.ModerationService.ListMyReports:input_type -> rialto.moderation.v1.ListMyReportsRequest
+	12, // 56: rialto.moderation.v1.ModerationService.ListMyDecisions:input_type -> rialto.moderation.v1.ListMyDecisionsRequest
+	15, // 57: rialto.moderation.v1.ModerationService.AcknowledgeDecision:input_type -> rialto.moderation.v1.AcknowledgeDecisionRequest
+	17, // 58: rialto.moderation.v1.ModerationService.AppealDecision:input_type -> rialto.moderation.v1.AppealDecisionRequest
+	18, // 59: rialto.moderation.v1.ModerationService.AppealBan:input_type -> rialto.moderation.v1.AppealBanRequest
+	24, // 60: rialto.moderation.v1.ModerationAdminService.ListCases:input_type -> rialto.moderation.v1.ListCasesRequest
+	26, // 61: rialto.moderation.v1.ModerationAdminService.GetCase:input_type -> rialto.moderation.v1.GetCaseRequest
+	27, // 62: rialto.moderation.v1.ModerationAdminService.Decide:input_type -> rialto.moderation.v1.DecideRequest
+	30, // 63: rialto.moderation.v1.ModerationAdminService.BanTarget:input_type -> rialto.moderation.v1.BanTargetRequest
+	32, // 64: rialto.moderation.v1.ModerationAdminService.ListBans:input_type -> rialto.moderation.v1.ListBansRequest
+	34, // 65: rialto.moderation.v1.ModerationAdminService.LiftBan:input_type -> rialto.moderation.v1.LiftBanRequest
+	36, // 66: rialto.moderation.v1.ModerationAdminService.ListAppeals:input_type -> rialto.moderation.v1.ListAppealsRequest
+	38, // 67: rialto.moderation.v1.ModerationAdminService.DecideAppeal:input_type -> rialto.moderation.v1.DecideAppealRequest
+	41, // 68: rialto.moderation.v1.ModerationAdminService.ListWordLists:input_type -> rialto.moderation.v1.ListWordListsRequest
+	43, // 69: rialto.moderation.v1.ModerationAdminService.GetWordList:input_type -> rialto.moderation.v1.GetWordListRequest
+	44, // 70: rialto.moderation.v1.ModerationAdminService.PutWordList:input_type -> rialto.moderation.v1.PutWordListRequest
+	9,  // 71: rialto.moderation.v1.ModerationService.ReportContent:output_type -> rialto.moderation.v1.Report
+	11, // 72: rialto.moderation.v1.ModerationService.ListMyReports:output_type -> rialto.moderation.v1.ListMyReportsResponse
+	13, // 73: rialto.moderation.v1.ModerationService.ListMyDecisions:output_type -> rialto.moderation.v1.ListMyDecisionsResponse
+	16, // 74: rialto.moderation.v1.ModerationService.AcknowledgeDecision:output_type -> rialto.moderation.v1.AcknowledgeDecisionResponse
+	19, // 75: rialto.moderation.v1.ModerationService.AppealDecision:output_type -> rialto.moderation.v1.AppealReceipt
+	19, // 76: rialto.moderation.v1.ModerationService.AppealBan:output_type -> rialto.moderation.v1.AppealReceipt
+	25, // 77: rialto.moderation.v1.ModerationAdminService.ListCases:output_type -> rialto.moderation.v1.ListCasesResponse
+	20, // 78: rialto.moderation.v1.ModerationAdminService.GetCase:output_type -> rialto.moderation.v1.Case
+	28, // 79: rialto.moderation.v1.ModerationAdminService.Decide:output_type -> rialto.moderation.v1.Decision
+	31, // 80: rialto.moderation.v1.ModerationAdminService.BanTarget:output_type -> rialto.moderation.v1.Ban
+	33, // 81: rialto.moderation.v1.ModerationAdminService.ListBans:output_type -> rialto.moderation.v1.ListBansResponse
+	31, // 82: rialto.moderation.v1.ModerationAdminService.LiftBan:output_type -> rialto.moderation.v1.Ban
+	37, // 83: rialto.moderation.v1.ModerationAdminService.ListAppeals:output_type -> rialto.moderation.v1.ListAppealsResponse
+	35, // 84: rialto.moderation.v1.ModerationAdminService.DecideAppeal:output_type -> rialto.moderation.v1.Appeal
+	42, // 85: rialto.moderation.v1.ModerationAdminService.ListWordLists:output_type -> rialto.moderation.v1.ListWordListsResponse
+	40, // 86: rialto.moderation.v1.ModerationAdminService.GetWordList:output_type -> rialto.moderation.v1.WordList
+	40, // 87: rialto.moderation.v1.ModerationAdminService.PutWordList:output_type -> rialto.moderation.v1.WordList
+	71, // [71:88] is the sub-list for method output_type
+	54, // [54:71] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_rialto_moderation_v1_moderation_proto_init() }

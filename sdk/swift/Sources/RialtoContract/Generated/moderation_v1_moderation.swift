@@ -447,8 +447,10 @@ extension ModerationV1 {
         public var reports: [ModerationV1.Report]
         /// Content as it was when it was reported first; by GetCase only, and until 180 days after the decision.
         public var content: ModerationV1.CaseContent?
+        /// Users that the case names: whom it is about, who reported it, and who sent its messages. By GetCase only. They have their names now, and neither pictures nor bios.
+        public var users: [AccountV1.User]
 
-        public init(id: String = "0", subject: ModerationV1.ReportedThing? = nil, state: ModerationV1.CaseState = .unspecified, about: String = "0", reportCount: Int = 0, reasons: [ModerationV1.ReportReason] = [], openedMs: Int64 = 0, excerpt: String = "", decision: ModerationV1.Decision? = nil, reports: [ModerationV1.Report] = [], content: ModerationV1.CaseContent? = nil) {
+        public init(id: String = "0", subject: ModerationV1.ReportedThing? = nil, state: ModerationV1.CaseState = .unspecified, about: String = "0", reportCount: Int = 0, reasons: [ModerationV1.ReportReason] = [], openedMs: Int64 = 0, excerpt: String = "", decision: ModerationV1.Decision? = nil, reports: [ModerationV1.Report] = [], content: ModerationV1.CaseContent? = nil, users: [AccountV1.User] = []) {
             self.id = id
             self.subject = subject
             self.state = state
@@ -460,6 +462,7 @@ extension ModerationV1 {
             self.decision = decision
             self.reports = reports
             self.content = content
+            self.users = users
         }
 
         public init(from decoder: any Decoder) throws {
@@ -475,6 +478,7 @@ extension ModerationV1 {
             decision = try fields.optional("decision", MessageCoder<ModerationV1.Decision>.self)
             reports = try fields.list("reports", MessageCoder<ModerationV1.Report>.self)
             content = try fields.optional("content", MessageCoder<ModerationV1.CaseContent>.self)
+            users = try fields.list("users", MessageCoder<AccountV1.User>.self)
         }
 
         public func encode(to encoder: any Encoder) throws {
@@ -490,6 +494,7 @@ extension ModerationV1 {
             try fields.optional("decision", decision, MessageCoder<ModerationV1.Decision>.self)
             try fields.list("reports", reports, MessageCoder<ModerationV1.Report>.self)
             try fields.optional("content", content, MessageCoder<ModerationV1.CaseContent>.self)
+            try fields.list("users", users, MessageCoder<AccountV1.User>.self)
         }
 
     }
@@ -657,22 +662,27 @@ extension ModerationV1 {
         public var cases: [ModerationV1.Case]
         /// Next is the page of the next request; empty: there is none.
         public var next: String
+        /// Users whom the cases are about, with their names now, and neither pictures nor bios.
+        public var users: [AccountV1.User]
 
-        public init(cases: [ModerationV1.Case] = [], next: String = "") {
+        public init(cases: [ModerationV1.Case] = [], next: String = "", users: [AccountV1.User] = []) {
             self.cases = cases
             self.next = next
+            self.users = users
         }
 
         public init(from decoder: any Decoder) throws {
             let fields = try ProtoReader(decoder)
             cases = try fields.list("cases", MessageCoder<ModerationV1.Case>.self)
             next = try fields.value("next", TextCoder.self)
+            users = try fields.list("users", MessageCoder<AccountV1.User>.self)
         }
 
         public func encode(to encoder: any Encoder) throws {
             var fields = ProtoWriter(encoder)
             try fields.list("cases", cases, MessageCoder<ModerationV1.Case>.self)
             try fields.value("next", next, TextCoder.self)
+            try fields.list("users", users, MessageCoder<AccountV1.User>.self)
         }
 
     }
@@ -1014,22 +1024,27 @@ extension ModerationV1 {
         public var bans: [ModerationV1.Ban]
         /// Next is the page of the next request; empty: there is none.
         public var next: String
+        /// Users whom the bans are about, with their names now, and neither pictures nor bios.
+        public var users: [AccountV1.User]
 
-        public init(bans: [ModerationV1.Ban] = [], next: String = "") {
+        public init(bans: [ModerationV1.Ban] = [], next: String = "", users: [AccountV1.User] = []) {
             self.bans = bans
             self.next = next
+            self.users = users
         }
 
         public init(from decoder: any Decoder) throws {
             let fields = try ProtoReader(decoder)
             bans = try fields.list("bans", MessageCoder<ModerationV1.Ban>.self)
             next = try fields.value("next", TextCoder.self)
+            users = try fields.list("users", MessageCoder<AccountV1.User>.self)
         }
 
         public func encode(to encoder: any Encoder) throws {
             var fields = ProtoWriter(encoder)
             try fields.list("bans", bans, MessageCoder<ModerationV1.Ban>.self)
             try fields.value("next", next, TextCoder.self)
+            try fields.list("users", users, MessageCoder<AccountV1.User>.self)
         }
 
     }
@@ -1151,22 +1166,27 @@ extension ModerationV1 {
         public var appeals: [ModerationV1.Appeal]
         /// Next is the page of the next request; empty: there is none.
         public var next: String
+        /// Users who appealed, with their names now, and neither pictures nor bios.
+        public var users: [AccountV1.User]
 
-        public init(appeals: [ModerationV1.Appeal] = [], next: String = "") {
+        public init(appeals: [ModerationV1.Appeal] = [], next: String = "", users: [AccountV1.User] = []) {
             self.appeals = appeals
             self.next = next
+            self.users = users
         }
 
         public init(from decoder: any Decoder) throws {
             let fields = try ProtoReader(decoder)
             appeals = try fields.list("appeals", MessageCoder<ModerationV1.Appeal>.self)
             next = try fields.value("next", TextCoder.self)
+            users = try fields.list("users", MessageCoder<AccountV1.User>.self)
         }
 
         public func encode(to encoder: any Encoder) throws {
             var fields = ProtoWriter(encoder)
             try fields.list("appeals", appeals, MessageCoder<ModerationV1.Appeal>.self)
             try fields.value("next", next, TextCoder.self)
+            try fields.list("users", users, MessageCoder<AccountV1.User>.self)
         }
 
     }
