@@ -41,6 +41,7 @@ export const numbers = formatters({
 });
 
 export const plurals = formatters({ cardinal: (language) => new Intl.PluralRules(language) });
-export const lists = formatters({ and: (language) => new Intl.ListFormat(language, { type: "conjunction" }) });
+const list = (type: "conjunction" | "disjunction") => (language: string) => new Intl.ListFormat(language, { type });
+export const lists = formatters({ and: list("conjunction"), or: list("disjunction") });
 /** As "5 minutes ago", or "yesterday" where the language has a word. */
 export const relative = formatters({ auto: (language) => new Intl.RelativeTimeFormat(language, { numeric: "auto" }) });

@@ -131,7 +131,9 @@ async function broadcast(w, s) {
   w.step("a broadcast to those with the label");
   await s.getByRole("tab", { name: "Broadcasts" }).click();
   await s.getByLabel("Message to followers").fill("Gold only");
-  await s.getByRole("combobox", { name: "To" }).selectOption("gold");
+  await s.getByRole("combobox", { name: "To" }).selectOption("Followers with labels");
+  assert.ok(await s.getByRole("button", { name: "Send broadcast" }).isDisabled()); // to nobody yet, and so not to everybody
+  await s.getByRole("checkbox", { name: "gold" }).check();
   await s.getByRole("button", { name: "Send broadcast" }).click();
   const row = s.getByTestId("broadcast");
   await row.getByText("Sent", { exact: false }).first().waitFor();

@@ -1,7 +1,7 @@
 // An official account: marked, followed, with a menu and replies; its operator writes rules and a broadcast, and takes that back.
 import assert from "node:assert/strict";
 import { Crowd } from "../crowd.mjs";
-import { dialog, message } from "../harness.mjs";
+import { dialog, message, phone } from "../harness.mjs";
 
 export default async function official(w) {
   const server = await w.ownServer();
@@ -66,4 +66,71 @@ export default async function official(w) {
   await dialog(s).getByRole("button", { name: "Take back" }).click();
   await message(a, "Everything must go").waitFor({ state: "detached" });
   assert.equal(await message(a, "Welcome!").count(), 1);
+  await toLabels(w, c, server, shop, alice);
+}
+
+/** A broadcast to those with one of several labels, in waves of one's own. What is wrong cannot be sent. */
+async function toLabels(w, c, server, shop, alice) {
+  w.step("a broadcast to several labels, in waves of one's own");
+  const s = shop.page;
+  const [bob, carol] = [await w.user("bob", "Bob"), await w.user("carol", "Carol")];
+  const { channel } = await c.as(shop.id, "chat.v1.OfficialAccountService/GetOfficialAccount", { user: shop.id });
+  for (const u of [bob, carol]) await w.call("chat.v1.ChatService/Join", { conversation: channel }, u.token);
+  const label = (label, user) => c.as(shop.id, "chat.v1.OfficialAccountService/SetFollowerLabel", { user: shop.id, followers: [user.id], label });
+  await label("regular", alice);
+  await label("wholesale", bob);
+  for (let i = 1; i <= 9; i++) await label(`region ${i}`, carol);
+  await s.reload();
+  const form = s.getByRole("tabpanel", { name: "Broadcasts" });
+  const send = form.getByRole("button", { name: "Send broadcast" });
+  await form.getByLabel("Message to followers").fill("New prices");
+  await form.getByRole("combobox", { name: "To" }).selectOption("Followers with labels");
+  await form.getByText("Choose at least one label.").waitFor();
+  assert.ok(await send.isDisabled());
+  for (let i = 1; i <= 9; i++) await form.getByRole("checkbox", { name: `region ${i}` }).check();
+  await form.getByRole("checkbox", { name: "regular" }).check();
+  await form.getByText("A broadcast goes to at most 10 labels.").waitFor();
+  assert.ok(await form.getByRole("checkbox", { name: "wholesale" }).isDisabled());
+  for (let i = 1; i <= 9; i++) await form.getByRole("checkbox", { name: `region ${i}` }).uncheck();
+  await form.getByRole("checkbox", { name: "wholesale" }).check();
+  await form.getByRole("checkbox", { name: "Send in waves" }).check();
+  const percents = form.getByLabel("Percentages of followers reached, separated by commas");
+  await percents.fill("50, 20");
+  await form.getByText("Enter at most 10 percentages").waitFor();
+  assert.ok(await send.isDisabled());
+  await percents.fill("5, 25, 60");
+  await form.getByLabel("Time between waves").fill("8");
+  await form.getByRole("combobox", { name: "Unit" }).selectOption("days");
+  await form.getByText("Waves are at most 7 days apart.").waitFor();
+  assert.ok(await send.isDisabled());
+  await form.getByRole("combobox", { name: "Unit" }).selectOption("minutes");
+  await form.getByText("4 waves: 5% → 25% → 60% → 100%. The last begins 24 minutes after the first, or later.").waitFor();
+  await send.scrollIntoViewIfNeeded();
+  await w.shot(s, "91-official-labels-waves");
+  await send.click();
+  const row = s.getByTestId("broadcast").first();
+  await row.getByText("to regular or wholesale").waitFor();
+  await row.getByText("of 4").waitFor();
+  const { broadcasts } = await c.as(shop.id, "chat.v1.OfficialAccountService/ListBroadcasts", { user: shop.id });
+  assert.deepEqual(broadcasts[0].audience.labels.sort(), ["regular", "wholesale"]);
+  assert.deepEqual([broadcasts[0].waves, broadcasts[0].waveSeconds], [[5, 25, 60, 100], 480]);
+
+  w.step("in one wave, those with either label get it, and others do not");
+  await percents.fill("100");
+  await form.getByText("1 wave, to all at once.").waitFor();
+  await form.getByLabel("Message to followers").fill("Open on Sunday");
+  await send.click();
+  await s.getByTestId("broadcast").filter({ hasText: "Open on Sunday" }).getByText("2 reached, 0 failed").waitFor(); // of three followers
+  await message(alice.page, "Open on Sunday").waitFor();
+
+  w.step("on a phone, in Chinese");
+  const p = await w.device(shop, { locale: "zh-CN", viewport: phone, hasTouch: true, isMobile: true });
+  await p.getByTestId("tab-chats").waitFor();
+  await p.goto(`${server.url}/u/${shop.id}/manage`);
+  await p.getByRole("combobox", { name: "发送给" }).selectOption("有指定标签的关注者");
+  await p.getByRole("checkbox", { name: "wholesale" }).check();
+  await p.getByRole("checkbox", { name: "分批发送" }).check();
+  await p.getByText("共 3 批：1% → 10% → 100%。最后一批最早在第一批的 2小时后开始。").waitFor();
+  await p.getByRole("button", { name: "群发", exact: true }).scrollIntoViewIfNeeded();
+  await w.shot(p, "91-official-labels-waves-phone");
 }
