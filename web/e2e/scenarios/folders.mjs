@@ -52,4 +52,47 @@ export default async function folders(w) {
   assert.equal(await chips(page).count(), 1);
   await page.reload();
   await chip(page, "Office").waitFor();
+
+  await manyFolders(w, alice, [page, other]);
+}
+
+/** Many folders are in one line, which scrolls by the wheel, by the keyboard and under a finger. The button beside it is always seen. */
+async function manyFolders(w, alice, pages) {
+  w.step("many folders stay in one line");
+  const names = ["Family", "Climbing and hiking", "学校", "Neighbours", "Book club", "旅行计划"];
+  for (const name of names) await w.call("chat.v1.ChatService/CreateFolder", { name }, alice.token);
+  const [page, other] = pages;
+  for (const p of pages) await p.getByTestId("folder-chip").filter({ hasText: "旅行计划" }).waitFor();
+  for (const width of [390, 1080, 1440]) {
+    await page.setViewportSize({ width, height: 760 });
+    await oneLine(page);
+    await w.shot(page, `88-folders-${width}`);
+  }
+  await oneLine(other);
+  await w.shot(other, "88-folders-phone-zh");
+
+  w.step("the line scrolls by the wheel, and follows the focus");
+  const line = page.locator(".chat-filters > .filters");
+  await line.hover();
+  await page.mouse.wheel(0, 400);
+  await page.waitForFunction(() => document.querySelector(".chat-filters > .filters").scrollLeft > 0);
+  await page.getByRole("button", { name: "All", exact: true }).focus();
+  await page.waitForFunction(() => document.querySelector(".chat-filters > .filters").scrollLeft === 0);
+  for (let i = 0; i < 11; i++) await page.keyboard.press("Tab"); // five filters and seven folders
+  await page.keyboard.press("Enter");
+  const last = page.getByTestId("folder-chip").last();
+  assert.equal(await last.getAttribute("aria-pressed"), "true");
+  const [inside, around] = [await last.boundingBox(), await line.boundingBox()];
+  assert.ok(inside.x >= around.x && inside.x + inside.width <= around.x + around.width - 12, "the chosen folder is in view, and not faded");
+  await w.shot(page, "88-folders-scrolled");
+}
+
+/** All chips have one height above the page, and the button for folders is in view. */
+async function oneLine(page) {
+  const tops = await page.locator(".chat-filters .chip").evaluateAll((all) => [...new Set(all.map((e) => Math.round(e.getBoundingClientRect().top)))]);
+  assert.ok(Math.max(...tops) - Math.min(...tops) <= 2, `chips begin at ${tops}`);
+  const button = await page.locator(".chat-filters > .icon").boundingBox();
+  const pane = await page.locator(".pane-list").boundingBox();
+  assert.ok(button.x >= pane.x && button.x + button.width <= pane.x + pane.width, "the button for folders is in view");
+  assert.equal(await page.locator(".pane-list").evaluate((e) => e.scrollWidth > e.clientWidth), false);
 }

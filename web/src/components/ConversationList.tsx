@@ -1,6 +1,6 @@
 import { channelAddress, isThread, lasting, unread, type Client, type ConversationView, type PendingSettings, type PresenceStatus, type User } from "@rialto-im/client";
 import { useConversations, useThreads } from "@rialto-im/client/react";
-import { memo, useCallback, useEffect, useRef, useState, type KeyboardEvent } from "react";
+import { memo, useCallback, useEffect, useRef, useState, type KeyboardEvent, type WheelEvent } from "react";
 import { Link } from "wouter";
 import { useAction, type RunAction } from "../action.js";
 import { client, useClient, useOnline } from "../client.js";
@@ -123,10 +123,19 @@ function Filters({ chosen, onChoose, threads }: { chosen: string; onChoose: (fil
   const client = useClient();
   const t = useText();
   const [managing, setManaging] = useState(false);
+  const row = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    row.current?.querySelector('[aria-pressed="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [chosen]);
+  const wheel = (e: WheelEvent<HTMLDivElement>) => {
+    if (e.deltaX === 0) e.currentTarget.scrollLeft += e.deltaY; // most mice turn one wheel
+  };
   return (
-    <div className="filters" role="group" aria-label={t("filter")}>
-      {filters.map((f) => <button key={f} className="chip" aria-pressed={f === chosen} onClick={() => onChoose(f)}>{t(filterTexts[f])}{f === "threads" && threads > 0 && <b className="badge" aria-label={t("newCount", { n: threads })}>{threads > 99 ? "99+" : threads}</b>}</button>)}
-      {client.folders().map((f) => <button key={f.id} className="chip" aria-pressed={f.id === chosen} onClick={() => onChoose(f.id)} data-testid="folder-chip"><bdi>{f.name}</bdi></button>)}
+    <div className="chat-filters">
+      <div ref={row} className="filters" role="group" aria-label={t("filter")} onWheel={wheel}>
+        {filters.map((f) => <button key={f} className="chip" aria-pressed={f === chosen} onClick={() => onChoose(f)}>{t(filterTexts[f])}{f === "threads" && threads > 0 && <b className="badge" aria-label={t("newCount", { n: threads })}>{threads > 99 ? "99+" : threads}</b>}</button>)}
+        {client.folders().map((f) => <button key={f.id} className="chip" aria-pressed={f.id === chosen} onClick={() => onChoose(f.id)} data-testid="folder-chip"><bdi>{f.name}</bdi></button>)}
+      </div>
       <IconButton label={t("folders")} className="chip" onClick={() => setManaging(true)}><FolderIcon /></IconButton>
       {managing && <ManageFolders onClose={() => setManaging(false)} />}
     </div>
