@@ -1,6 +1,6 @@
 // The server is killed: what is written waits, survives a reload, and arrives once, in order.
 import assert from "node:assert/strict";
-import { extension, message, picture, row, say, sendFile, texts } from "../harness.mjs";
+import { extension, message, phone, picture, row, say, sendFile, texts } from "../harness.mjs";
 
 export default async function offline(w) {
   const server = await w.ownServer("--set", `web.extensions=${extension}`);
@@ -16,6 +16,10 @@ export default async function offline(w) {
     await message(page, "Где встречаемся").waitFor();
   }
 
+  const z = await w.device(alice, { locale: "zh-CN", viewport: phone, hasTouch: true, isMobile: true });
+  await row(z, "Bob").tap();
+  await message(z, "Где встречаемся").waitFor();
+
   for (const page of [a, b]) await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined)); // the app is on the device
   const draft = (page, text) => page.waitForFunction((t) => document.querySelector('[data-testid="composer"]')?.value === t, text);
   w.step("what is written waits");
@@ -25,10 +29,16 @@ export default async function offline(w) {
   await say(a, "and another one");
   await a.getByTestId("outgoing").nth(1).getByRole("img", { name: "Waiting for the connection" }).waitFor();
   await sendFile(a, { name: "notes 笔记.txt", mimeType: "text/plain", buffer: Buffer.from("kept until the network is back") });
-  await a.getByTestId("uploads").filter({ hasText: "is waiting for the connection" }).waitFor();
+  await a.getByTestId("uploads").filter({ hasText: "notes 笔记.txt is waiting for the connection" }).waitFor();
   await sendFile(a, { name: "sunset.png", mimeType: "image/png", buffer: await picture(a) });
-  await a.getByTestId("uploads").filter({ hasText: "sunset.png" }).waitFor();
+  await a.getByTestId("uploads").filter({ hasText: "sunset.png is waiting for the connection" }).waitFor(); // it comes after the other one
+  assert.deepEqual(await a.getByTestId("outgoing").evaluateAll((all) => all.map((e) => e.classList.contains("joined"))), [false, true]); // it stays where it is when it is sent
   await w.shot(a, "05-offline");
+  await z.locator(".banner.offline").waitFor();
+  await z.getByTestId("composer").fill("手机上写的");
+  await z.getByRole("button", { name: "发送", exact: true }).tap();
+  await z.getByTestId("outgoing").getByRole("img", { name: "等待连接" }).waitFor();
+  await w.shot(z, "05-offline-zh");
 
   w.step("one answers what one wrote and nobody has yet, with the keyboard");
   const unsent = a.getByTestId("outgoing").filter({ hasText: "and another one" });
@@ -64,6 +74,7 @@ export default async function offline(w) {
   w.step("it arrives once the server is back");
   await server.run();
   await message(b, "and another one").first().waitFor();
+  for (const page of [a, b]) await message(page, "手机上写的").waitFor();
   await a.getByTestId("outgoing").first().waitFor({ state: "detached" });
   for (const page of [a, b]) await message(page, "to which I add this").locator("a.quote").filter({ hasText: "and another one" }).waitFor(); // it leads to the message
   await message(a, "and another one").first().getByRole("button", { name: /Sent|Delivered|Read/ }).waitFor(); // the clock has become check marks

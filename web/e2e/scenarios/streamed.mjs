@@ -1,6 +1,6 @@
 // A message grows while people read it: its text, what the bot does, its end, and a stop.
 import assert from "node:assert/strict";
-import { message, row, texts } from "../harness.mjs";
+import { message, phone, row, texts } from "../harness.mjs";
 
 export default async function streamed(w) {
   const alice = await w.person("alice", "Alice");
@@ -14,6 +14,8 @@ export default async function streamed(w) {
   const call = (method, body) => w.call(`chat.v1.ChatService/${method}`, { conversation, ...body }, bot.token);
   const write = (seq, part) => call("WriteStreamedMessages", { conversation: undefined, parts: [{ conversation, seq, ...part }] });
   const being = a.getByTestId("streamed");
+  const z = await w.device(alice, { locale: "zh-CN", viewport: phone, hasTouch: true, isMobile: true });
+  await row(z, "Helper").tap();
 
   w.step("it is shown from its beginning on, with what the bot does");
   const { seq } = await call("StartStreamedMessage", { clientMsgId: "1" });
@@ -23,6 +25,8 @@ export default async function streamed(w) {
   await write(seq, { text: "Two and **two**" });
   await being.getByText("Two and two").waitFor();
   await w.shot(a, "95-streamed");
+  await z.getByTestId("streamed").getByText("Two and two").waitFor();
+  await w.shot(z, "95-streamed-zh");
 
   w.step("who comes late reads the text so far, and goes on");
   await a.reload();
@@ -42,7 +46,9 @@ export default async function streamed(w) {
   await write(second.seq, { text: "And now at length" });
   await being.getByText("And now at length").waitFor();
   await being.getByRole("button", { name: "Stop" }).click();
-  await message(a, "And now at length").getByTestId("broken-off").waitFor();
+  await message(a, "And now at length").getByTestId("broken-off").getByText("Stopped by you").waitFor();
+  await message(z, "And now at length").getByTestId("broken-off").getByText("已被你停止").waitFor();
+  await w.shot(z, "95-streamed-stopped-zh");
   const { results } = await write(second.seq, { offset: 17, text: ", for all to hear" });
   assert.equal(results[0].ended, true);
   await a.reload();

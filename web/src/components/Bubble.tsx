@@ -108,7 +108,8 @@ export const Bubble = memo(function Bubble({ m, joined, group, mine, name, sende
   return m.recallSeq ? article : <MessageContextMenu m={m} mine={mine} group={group} manages={manages} writes={writes} reacts={reacts} threads={threads}>{article}</MessageContextMenu>;
 });
 
-export function OutgoingBubble({ o }: { o: OutgoingMessage }) {
+/** joined: it follows one's own message, as in BubbleProps. */
+export function OutgoingBubble({ o, joined }: { o: OutgoingMessage; joined: boolean }) {
   const client = useClient();
   const t = useText();
   const pending = t(client.connection === "online" ? "sending" : "waiting");
@@ -117,7 +118,7 @@ export function OutgoingBubble({ o }: { o: OutgoingMessage }) {
   const swipe = useSwipe(o.failed ? undefined : reply);
   const answered = o.content.replyTo;
   const article = (menu?: ReactElement) => (
-    <article className="msg mine pending" aria-label={t("messageOf", { who: t("you"), when: clock(o.createdMs, getLocale()) })} data-testid="outgoing">
+    <article className={`msg mine pending ${joined ? "joined" : ""}`} aria-label={t("messageOf", { who: t("you"), when: clock(o.createdMs, getLocale()) })} data-testid="outgoing">
       <div className="bubble" {...swipe}>
         {answered && (answered.clientSeq ? <OutgoingQuote conversation={o.conversation} clientSeq={Number(answered.clientSeq)} /> : <Quote conversation={o.conversation} seq={Number(answered.seq)} />)}
         <div className="line">

@@ -1,4 +1,4 @@
-import { isThread, unread, type ChatMessage, type ConversationView } from "@rialto-im/client";
+import { isThread, unread, type ChatMessage, type ConversationView, type OutgoingMessage } from "@rialto-im/client";
 import { useState } from "react";
 import { Virtualizer } from "virtua";
 import { useClient } from "../client.js";
@@ -26,6 +26,8 @@ const nearView = 400;
 const worthJump = 8;
 /** Height of what stands above the first message, in pixels: see .beginning. */
 const headHeight = 44;
+/** The longest time between two messages of one sender that belong together. */
+const joinedMs = 300_000;
 
 /**
  * The messages of a conversation. virtua keeps those near the view in the page, and the place where one reads, whatever comes in or
@@ -67,7 +69,7 @@ export function MessageList({ c, seq }: { c: ConversationView; seq?: number | un
 
   const newestOwn = c.large ? undefined : shown.findLast((m) => m.sender === client.me && !m.recallSeq && m.content.kind.case !== "control")?.seq;
   const renderRow = (row: MessageRow, i: number) => {
-    if (row.seq === undefined) return <OutgoingBubble key={keyOf(row)} o={row.o} />;
+    if (row.seq === undefined) return <OutgoingBubble key={keyOf(row)} o={row.o} joined={follows(rows[i - 1], row.o, client.me)} />;
     const { m } = row;
     const before = shown[i - 1];
     const newDay = before ? !sameDay(before.timeMs, m.timeMs) : !hasOlder; // a heading that goes when older messages come would move the view
@@ -100,7 +102,13 @@ function isFirstNew(before: ChatMessage | undefined, m: ChatMessage, readSeq: nu
   return before !== undefined && before.seq <= readSeq && m.seq > readSeq && m.sender !== me && m.content.kind.case !== "control" && readSeq > 1;
 }
 
+/** Whether a message that is on its way will belong to the row before it. */
+function follows(before: MessageRow | undefined, o: OutgoingMessage, me: string): boolean {
+  if (!before || before.seq === undefined) return before !== undefined && o.createdMs - before.o.createdMs < joinedMs;
+  return before.m.sender === me && before.m.content.kind.case !== "control" && sameDay(before.m.timeMs, o.createdMs) && o.createdMs - before.m.timeMs < joinedMs;
+}
+
 /** Messages that one sender writes one after the other belong together. */
 function joins(before: ChatMessage | undefined, m: ChatMessage): boolean {
-  return before !== undefined && before.sender === m.sender && before.content.kind.case !== "control" && m.timeMs - before.timeMs < 300_000;
+  return before !== undefined && before.sender === m.sender && before.content.kind.case !== "control" && m.timeMs - before.timeMs < joinedMs;
 }

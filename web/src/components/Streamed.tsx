@@ -41,7 +41,7 @@ export function StreamedBody({ m, manages, group }: { m: ChatMessage; manages: b
 export function BrokenOffMark({ why }: { why: BrokenOff }) {
   const client = useClient();
   const t = useText();
-  return <p className="streamed-state" data-testid="broken-off">{brokenOffText(why, (u) => nameOf(client, u, t), t)}</p>;
+  return <p className="streamed-state" data-testid="broken-off">{brokenOffText(why, (u) => (u === client.me ? t("youObject") : nameOf(client, u)), t)}</p>;
 }
 
 function stateText(state: WritingState, note: string, t: Translate): string {

@@ -9,7 +9,9 @@ import { CloseIcon, FileIcon, PauseIcon, PlayIcon } from "./icons.js";
 /** The files on their way into a chat, with how far each has come. */
 export function UploadList({ conversation }: { conversation: string }) {
   const t = useText();
-  const mine = useUploads().filter((u) => u.conversation === conversation);
+  const all = useUploads();
+  const mine = all.filter((u) => u.conversation === conversation);
+  const waiting = all.some((u) => u.waiting); // one is sent after the other, so all wait
   if (mine.length === 0) return null;
   return (
     <ul className="uploads" data-testid="uploads">
@@ -17,7 +19,7 @@ export function UploadList({ conversation }: { conversation: string }) {
         <li key={u.id} className={u.error ? "upload refused" : "upload"}>
           <FileIcon />
           <span>
-            <b>{t(u.paused ? "pausedUpload" : u.waiting ? "waitingUpload" : "uploading", { name: u.name })}</b>
+            <b>{t(u.paused ? "pausedUpload" : waiting ? "waitingUpload" : "uploading", { name: u.name })}</b>
             {!u.kept && <small>{t("notKept")}</small>}
             {u.error ? <small className="error" role="alert">{t("failed", { why: errorText(u.error) })}</small> : <progress value={u.part} max={1} aria-label={u.name} />}
             {u.speed && <small data-testid="upload-speed">{speedText(u.speed, t)}</small>}
