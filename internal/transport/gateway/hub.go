@@ -244,3 +244,31 @@ func (h *hub) setBaseline(c id.Conversation, seq uint64) {
 		r.newestSeq.CompareAndSwap(0, seq)
 	}
 }
+
+// Callers returns the callers with connections, one for each session.
+func (s *Server) Callers() []id.Caller {
+	var list []id.Caller
+	for i := range s.hub.users {
+		shard := &s.hub.users[i]
+		shard.mu.RLock()
+		for _, first := range shard.first {
+			from := len(list)
+			for c := first; c != nil; c = c.next {
+				if !slices.ContainsFunc(list[from:], func(o id.Caller) bool { return o.Session == c.caller.Session }) {
+					list = append(list, c.caller)
+				}
+			}
+		}
+		shard.mu.RUnlock()
+	}
+	return list
+}
+
+// Users returns the users with connections.
+func (s *Server) Users() (list []id.User) {
+	for i := range hubShards {
+		users, _ := s.hub.shardContents(i, func(uint64) bool { return true })
+		list = append(list, users...)
+	}
+	return list
+}
