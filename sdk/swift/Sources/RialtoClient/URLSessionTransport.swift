@@ -41,6 +41,9 @@ public final class URLSessionTransport: Transport {
     public func open(_ url: String, headers: [String: String], subprotocol: String, listener: any WebSocketListener) async throws -> any WebSocketConnection {
         var request = try Self.request(url, headers)
         request.setValue(subprotocol, forHTTPHeaderField: "Sec-WebSocket-Protocol")
+        #if !canImport(Darwin)
+        request.setValue("Upgrade", forHTTPHeaderField: "Connection") // else Foundation adds "keep-alive", which replaces it
+        #endif
         let task = session.webSocketTask(with: request)
         task.maximumMessageSize = largestMessage
         task.resume()
