@@ -37,10 +37,15 @@ func (n *Node) await(ctx context.Context, c id.Caller, r *chatv1.SyncRequest) er
 	return n.gateway.Await(ctx, c, r)
 }
 
-// awaitPushes is the gateway's; the gateway is made after chat.
-func (n *Node) awaitPushes(ctx context.Context) error { return n.gateway.AwaitPushes(ctx) }
+// awaitPushes returns when what fan-out found current before the call is pushed: it may be under way to the gateway, or wait there.
+func (n *Node) awaitPushes(ctx context.Context) error {
+	if err := n.fanout.AwaitRounds(ctx); err != nil {
+		return err
+	}
+	return n.gateway.AwaitPushes(ctx)
+}
 
-// pushWithin: a single node awaits its pushes instead, before it acknowledges an edit or a recall.
+// pushWithin returns how old a text may be that a cluster pushes to many. A single node waits for its pushes instead, before it acknowledges an edit or a recall.
 func (n *Node) pushWithin() time.Duration {
 	if n.config.Clustered() {
 		return message.PushWindow

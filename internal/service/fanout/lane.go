@@ -27,6 +27,7 @@ type lane struct {
 	wake       chan struct{} // signalled when a queue may have something for it
 	given      chan part
 	capacity   *semaphore.Weighted // free bytes for given parts
+	delivering chan struct{}       // full from when a round looks for outdated entries until they are delivered
 
 	// Used by the lane's goroutine only, and reused from round to round:
 	queued    []part       // from the queues
@@ -70,7 +71,7 @@ type payload struct {
 }
 
 func newLane(w *Worker, number int) *lane {
-	return &lane{worker: w, number: number, partitions: lanePartitions(number), wake: make(chan struct{}, 1), given: make(chan part, laneQueue), capacity: semaphore.NewWeighted(laneBytes),
+	return &lane{worker: w, number: number, partitions: lanePartitions(number), wake: make(chan struct{}, 1), given: make(chan part, laneQueue), capacity: semaphore.NewWeighted(laneBytes), delivering: make(chan struct{}, 1),
 		corrupt: map[timeline.Key]bool{}, unposted: map[timeline.Key]bool{}, payloads: map[string]*payload{}, newFollowers: map[id.Conversation][]string{}}
 }
 
@@ -227,8 +228,10 @@ func (l *lane) round(ctx context.Context) bool {
 	}
 	l.record()
 	l.trace()
+	l.delivering <- struct{}{}
 	l.refresh(ctx) // last, because posts may have waited
 	l.deliver()
+	<-l.delivering
 	l.traced.End(len(l.tasks))
 	for _, b := range l.completed {
 		if b.inbound {

@@ -63,3 +63,16 @@ func (l *lane) refreshOutdated(ctx context.Context) bool {
 	}
 	return true
 }
+
+// AwaitRounds returns when each round that had looked for outdated entries has delivered what it found current. It fails if ctx ends before.
+func (w *Worker) AwaitRounds(ctx context.Context) error {
+	for _, l := range w.lanes {
+		select {
+		case l.delivering <- struct{}{}:
+			<-l.delivering
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

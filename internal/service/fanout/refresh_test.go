@@ -135,3 +135,36 @@ func TestEntriesThatBecomeOutdatedDuringARefreshAreRefreshed(t *testing.T) {
 		}
 	}
 }
+
+// An edit or a recall waits for the round that has looked for outdated entries before it was applied, and has not delivered them yet.
+func TestRoundsAreAwaitedUntilTheyHaveDelivered(t *testing.T) {
+	s := newStage(t, inMemory)
+	s.chat.of[1] = []id.User{2}
+	s.chat.outdated = func([]byte) bool { return true }
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	s.chat.refresh = func([]*message.Stored) error {
+		close(begun)
+		<-goOn
+		return nil
+	}
+	var done sync.WaitGroup
+	s.append(1, textEntry("text"), &done)
+	done.Wait()
+	s.start()
+	<-begun
+	worker := s.worker.Load()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := worker.AwaitRounds(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("while a round looks for outdated entries, waiting for it ended with %v, want %v", err, context.Canceled)
+	}
+	close(goOn)
+	must(t, worker.AwaitRounds(t.Context()))
+	s.mu.Lock()
+	if len(s.got) != 1 {
+		t.Errorf("after the wait, %d entries are delivered, want 1", len(s.got))
+	}
+	s.mu.Unlock()
+	s.settle()
+	s.stop()
+}

@@ -120,7 +120,7 @@ func (d *deliverer) deliverNext() {
 		d.deliverEntry()
 	case message.DeliverEvent:
 		if d.next.Large { // an entry in its present form
-			d.addLarge(d.next.Body, 0, false, d.server.eventMayBeOutdated(d.next.Body))
+			d.addLarge(d.next.Body, 0, false, d.server.textTimeOf(d.next.Body))
 			return
 		}
 		d.body = payload{proto: d.next.Body}
@@ -163,7 +163,12 @@ func (d *deliverer) deliverLarge(e *message.Entry) {
 	if traced != nil {
 		d.pushBatch()
 	}
-	d.addLarge(d.encoded, d.server.ageOf(e), isCorrection(e), d.server.mayBeOutdated(e.ID.Ms()))
+	correction, hasText := textOf(e)
+	textMs := int64(0)
+	if hasText {
+		textMs = e.ID.Ms()
+	}
+	d.addLarge(d.encoded, d.server.ageOf(e), correction, textMs)
 	if traced != nil {
 		d.batch.entries[0].body.traced = traced
 		d.notePushes(d.pushBatch())

@@ -169,8 +169,8 @@ type Deps struct {
 	// MoreThreads is called in each second in which messages cannot be stored: what stores them needs threads beside the one that reads more. It does not block.
 	// If nil, nothing is.
 	MoreThreads func()
-	// PushWithin is the age below which an entry of a large conversation is pushed to its followers. They are hinted of an older one, and read it as it is then:
-	// it may have been edited or recalled since fan-out looked. 0: entries of any age are pushed.
+	// PushWithin: texts of large conversations that are at least this old are not pushed. Followers get a hint, and read the present text: it may have been edited
+	// or recalled since fan-out looked. 0: texts of any age are pushed.
 	PushWithin time.Duration
 	// ClockBehind is by how much the clock of some node is behind this node's; nil: by nothing. Entries that it stored look older by so much.
 	ClockBehind func() time.Duration

@@ -25,7 +25,7 @@ import (
 //     up. Then the conversation becomes hot, and the rates are halved, at most once in an interval. They recover slowly.
 //   - The rates are token buckets of burstTime. A message takes a token for each connection, and may leave a debt.
 //   - If the common rate is used up, only conversations that have had more than their equal share in this interval become hot.
-//   - In a cluster, an entry that has waited for Deps.PushWithin may have been edited or recalled meanwhile. So its conversation becomes hot.
+//   - In a cluster, a text that has waited for Deps.PushWithin may have been edited or recalled meanwhile. So its conversation becomes hot.
 //   - A hint covers every withheld seq. The last hint is sent after the conversation has cooled down, and a connection gets pushes again after that hint.
 
 const (
@@ -109,7 +109,7 @@ func (h *heats) mayPush(c id.Conversation, r *audience, n int, e *largeEntry) (p
 	t.fill(h.scale*float64(config.LargeGroupPushes), now)
 	h.total.fill(h.scale*float64(config.LargePushes), now)
 	share := h.scale * float64(config.LargePushes) * config.HintEvery.Seconds() / float64(len(h.listed))
-	over := late || e.outdated || t.tokens <= 0 || h.total.tokens <= 0 && float64(t.offered) > share
+	over := late || h.server.mayBeOutdated(e.textMs) || t.tokens <= 0 || h.total.tokens <= 0 && float64(t.offered) > share
 	if over && !t.hot {
 		t.hot, t.calm = true, 0
 		stats.HeatRises.Add(1)
@@ -352,13 +352,17 @@ func (c *conn) appendGrowth() {
 	c.grown = nil
 }
 
-// isCorrection reports whether an entry is an edit or a recall, which people must see.
-func isCorrection(e *message.Entry) bool {
+// textOf reports whether an entry is an edit or a recall, which people must see, and whether it has a text, which may be edited or recalled.
+func textOf(e *message.Entry) (correction, hasText bool) {
 	if e.Updates == 0 {
-		return false
+		return false, !e.Control
 	}
 	var content chatv1.Content
-	return proto.Unmarshal(e.Content, &content) == nil && (content.GetEdit() != nil || content.GetRecall() != nil)
+	if proto.Unmarshal(e.Content, &content) != nil {
+		return false, true // of a later version
+	}
+	isEdit := content.GetEdit() != nil
+	return isEdit || content.GetRecall() != nil, isEdit
 }
 
 // ageOf returns how long ago an entry was stored, by the clock of the node that stored it. Which node did is not known: the age is that by the clock
@@ -371,18 +375,23 @@ func (s *Server) ageOf(e *message.Entry) time.Duration {
 	return s.deps.Clock.Now().Sub(time.UnixMilli(ms)) - time.Duration(s.heats.clockBehind.Load())
 }
 
-// mayBeOutdated reports whether an entry stored at a time may have another text than the one that fan-out gave this node. Chat acknowledges an edit or a recall only
-// when what it replaces is older than that, by the clock of any node.
-func (s *Server) mayBeOutdated(storedMs int64) bool {
+// mayBeOutdated reports whether a text may be another one than fan-out has given this node, by the time at which it was stored. Chat acknowledges an edit or a recall
+// only when what it replaces is older than that, by the clock of any node.
+func (s *Server) mayBeOutdated(textMs int64) bool {
 	within := s.deps.PushWithin
-	return within > 0 && s.deps.Clock.Now().Sub(time.UnixMilli(storedMs)) >= within
+	return within > 0 && textMs != 0 && s.deps.Clock.Now().Sub(time.UnixMilli(textMs)) >= within
 }
 
-// eventMayBeOutdated is mayBeOutdated for an entry that fan-out has given its present form.
-func (s *Server) eventMayBeOutdated(body []byte) bool {
-	if s.deps.PushWithin == 0 {
-		return false
-	}
+// textTimeOf returns when the text of an entry in its present form was stored; 0: it has none, or nobody asks.
+func (s *Server) textTimeOf(body []byte) int64 {
 	var e chatv1.Event
-	return proto.Unmarshal(body, &e) == nil && e.GetMessage() != nil && s.mayBeOutdated(e.GetMessage().TimeMs)
+	switch {
+	case s.deps.PushWithin == 0:
+		return 0
+	case proto.Unmarshal(body, &e) != nil:
+		return 1 // of another form: it counts as old
+	case e.GetMessage().GetContent() == nil:
+		return 0
+	}
+	return e.GetMessage().TimeMs
 }

@@ -189,11 +189,12 @@ func TestCorrectionsOfAHotConversationArePushed(t *testing.T) {
 	})
 }
 
-// In a cluster, followers are hinted of an entry that may have been edited or recalled since fan-out looked, whether it is as it was stored or in its present form.
-// A single node pushes it.
+// In a cluster, followers are hinted of a text that may have been edited or recalled since fan-out looked, whether it is as it was stored or in its present form.
+// A recall has none, and is pushed. A single node pushes all.
 func TestEntriesThatMayBeOutdatedAreHinted(t *testing.T) {
 	t.Parallel()
 	edit := &chatv1.Content{Kind: &chatv1.Content_Edit{Edit: &chatv1.Edit{Target: &chatv1.Ref{Seq: 1}, Content: text}}}
+	recall := &chatv1.Content{Kind: &chatv1.Content_Recall{Recall: &chatv1.Recall{Target: &chatv1.Ref{Seq: 1}}}}
 	present := func(s *Server, seq uint64, age time.Duration) {
 		m := &chatv1.Message{Conversation: 5, Seq: seq, TimeMs: s.deps.Clock.Now().Add(-age).UnixMilli(), Content: text}
 		raw, err := proto.Marshal(m)
@@ -209,6 +210,7 @@ func TestEntriesThatMayBeOutdatedAreHinted(t *testing.T) {
 			"an edit":                          func(s *Server, seq uint64, age time.Duration) { deliverLate(t, s, 5, seq, edit, age) },
 			"a message in its present form":    present,
 			"a message, beside a slower clock": func(s *Server, seq uint64, age time.Duration) { deliverLate(t, s, 5, seq, text, age) },
+			"a recall":                         func(s *Server, seq uint64, age time.Duration) { deliverLate(t, s, 5, seq, recall, age) },
 		} {
 			behind := time.Duration(0)
 			if strings.HasSuffix(name, "clock") {
@@ -221,7 +223,7 @@ func TestEntriesThatMayBeOutdatedAreHinted(t *testing.T) {
 				deliver(s, 2, message.PushWindow-time.Millisecond)
 				deliver(s, 3, message.PushWindow)
 				wantPushed, wantHinted := []uint64{2, 3}, []uint64(nil)
-				if within > 0 {
+				if within > 0 && name != "a recall" {
 					wantPushed, wantHinted = []uint64{2}, []uint64{3}
 				}
 				pass(time.Second)
@@ -233,6 +235,29 @@ func TestEntriesThatMayBeOutdatedAreHinted(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The age of a text counts when its batch is pushed, and not when it was delivered: pushes of another conversation may be between.
+func TestTextsGrowOldBehindOtherPushes(t *testing.T) {
+	t.Parallel()
+	heated(t, batchSlice+1, func(list []*conn) {
+		s := list[0].server
+		s.deps.PushWithin = message.PushWindow
+		var data []byte
+		for _, conversation := range []id.Conversation{5, 6} {
+			b, err := proto.Marshal(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := message.Entry{ID: id.MessageOf(s.deps.Clock.Now().UnixMilli(), 0, 0, conversation), Sender: 1, Content: b}
+			data = (&message.Delivery{Kind: message.DeliverEntry, Large: true, Conversation: conversation, Seq: 2, Counted: 2, Body: e.Append(nil)}).Append(data)
+		}
+		d := deliverer{server: s, yield: func() { pass(message.PushWindow) }}
+		d.deliver(data)
+		if pushed, _ := received(t, list[0], 6); len(pushed) != 0 {
+			t.Errorf("the conversation behind another one was pushed %v, want nothing", pushed)
+		}
+	})
 }
 
 // If the pushes of all conversations are used up, the one with more than its share becomes hot, and the others are pushed.

@@ -33,12 +33,12 @@ type largeEntry struct {
 	from, to   int // its body, in bodies
 	age        time.Duration
 	correction bool
-	outdated   bool // it may have another text by now
+	textMs     int64 // when the text was stored that it has, in Unix ms; 0: it has none
 	body       payload
 }
 
 // addLarge adds an entry of a large conversation to the batch. The batch is pushed first if the entry does not fit in.
-func (d *deliverer) addLarge(body []byte, age time.Duration, correction, outdated bool) {
+func (d *deliverer) addLarge(body []byte, age time.Duration, correction bool, textMs int64) {
 	n, b := &d.next, &d.batch
 	if b.conversation != n.Conversation || len(b.bodies)+len(body) > maxBatch {
 		d.pushBatch()
@@ -46,7 +46,7 @@ func (d *deliverer) addLarge(body []byte, age time.Duration, correction, outdate
 	b.conversation = n.Conversation
 	from := len(b.bodies)
 	b.bodies = append(b.bodies, body...)
-	b.entries = append(b.entries, largeEntry{seq: n.Seq, from: from, to: len(b.bodies), age: age, correction: correction, outdated: outdated})
+	b.entries = append(b.entries, largeEntry{seq: n.Seq, from: from, to: len(b.bodies), age: age, correction: correction, textMs: textMs})
 }
 
 // pushBatch pushes the entries of the batch to the followers on this node, unless the conversation is hot, and returns how many got any. Other

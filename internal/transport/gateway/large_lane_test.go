@@ -284,7 +284,7 @@ func TestBatchesFitIntoAFrame(t *testing.T) {
 	add := func(conversation id.Conversation, seq uint64) {
 		d.next.Conversation, d.next.Seq = conversation, seq
 		raw := must(proto.Marshal(&chatv1.Message{Conversation: uint64(conversation), Seq: seq, Content: &chatv1.Content{Kind: &chatv1.Content_Text{Text: string(make([]byte, 1000))}}}))
-		d.addLarge(message.AppendBody(nil, message.FieldMessage, raw), 0, false, false)
+		d.addLarge(message.AppendBody(nil, message.FieldMessage, raw), 0, false, 0)
 		if n := len(d.batch.bodies); n > maxBatch {
 			t.Errorf("a batch has %d bytes", n)
 		}
