@@ -2279,6 +2279,9 @@ mutant "give moderators the bios of users" internal/service/moderation/names.go 
 mutant "withhold a recall because it is old" internal/transport/gateway/hot_conversations.go 's/content\.GetRecall\(\) != nil, isEdit$/content.GetRecall() != nil, true/' 'TestEntriesThatMayBeOutdatedAreHinted' internal/transport/gateway
 mutant "push in a cluster as a single node does" internal/app/transports.go 's/if n\.config\.Clustered\(\) \{$/if !n.config.Clustered() {/' '^TestOnlyAClusterHintsOfOldTexts$' ./internal/app
 mutant "wait for no round" internal/service/fanout/refresh.go 's/for _, l := range w\.lanes \{/for _, l := range w.lanes[:0] {/' '^TestRoundsAreAwaitedUntilTheyHaveDelivered$' ./internal/service/fanout
+mutant "let two labels become one without a confirmation" internal/tool/terminal/replace_label.go 's/ \&\& rest != "yes":/ \&\& rest == "no":/' '^TestLabelsAreRenamedAndDeleted$' ./internal/tool/terminal
+mutant "delete a label without a confirmation" internal/tool/terminal/replace_label.go 's/if !confirmed \|\| /if !confirmed \&\& label == "" || /' '^TestLabelsAreRenamedAndDeleted$' ./internal/tool/terminal
+mutant "take a mistyped label for one that is replaced already" internal/tool/terminal/replace_label.go 's/if isOperator \&\& /if !isOperator \&\& /' '^TestLabelsAreRenamedAndDeleted$' ./internal/tool/terminal
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

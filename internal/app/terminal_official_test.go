@@ -42,6 +42,9 @@ func TestOfficialAccountsInTerminals(t *testing.T) {
 		"/official @alice remove fallback", "/official @alice remove rule 1", "/official @alice remove all", "/official @alice")
 	alice.sees("Done.", "  @bob  Bob  vip", "No one found.", "Done.", "Done.", "Done.", "Done.", "Done.", "! there is no such rule", "! write what to remove",
 		"  1    Hours  replies: 9 to 17\n  2    Help\n  2.1  Ask  has the user say: Where is my order?\n", "  @carol  Carol  (operator)\n", "  labels: vip\n")
+	alice.types("/official @alice label regular @bob", "/official @alice relabel from:vip to:regular", `/official @alice relabel from:regular to:"good customer"`, "/official @alice followers", "/official @alice remove label good customer",
+		"/official @alice remove label good customer yes", "/official @alice remove label regular yes", "/official @alice followers vip")
+	alice.sees("Done.", "! there is such a label", "Done.", "  @bob  Bob  good customer, vip", "! this takes the label off", "Done.", "! no follower has this label", "  @bob  Bob  vip")
 	carol.types("/official", "/broadcast @alice label:vip waves:1,x Open", "/broadcast @alice label:vip waves:50,100 every:1s Open again", "/broadcasts @alice")
 	carol.sees("  @alice  Alice  1 follower", "! give the waves", "Done.", "Open again")
 	bob.sees("Open again")

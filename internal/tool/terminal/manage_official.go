@@ -26,11 +26,12 @@ func officialChanges() []officialChange {
 		{"rule", "N OPTIONS", `set a rule of automatic replies; options: one of contains:"…,…" prefix:"…" exact:"…", and reply:"…"`, `设置自动回复规则；选项：contains:"…,…" prefix:"…" exact:"…" 之一，以及 reply:"…"`, (*screen).setRule},
 		{"welcome", "TEXT", "answer those who begin to follow", "回复新关注者", (*screen).setWelcome},
 		{"fallback", "TEXT", "answer messages that no rule matches", "没有规则匹配时的回复", (*screen).setFallback},
-		{"remove", "menu N[.M] | rule N | welcome | fallback", "remove one of these", "删除其中一项", (*screen).removeOfOfficial},
+		{"remove", "menu N[.M] | rule N | welcome | fallback | label LABEL yes", "remove one of these; a label is taken off everybody who has it", "删除其中一项；删除标签会从所有人身上去掉它", (*screen).removeOfOfficial},
 		{"operator", "@a operator | admin | none", "set who acts for the account", "设置谁可以代表公众号操作", (*screen).setOperator},
 		{"followers", "[LABEL]", "list its followers with their labels, or those with a label", "列出关注者及其标签，或有某个标签的关注者", (*screen).listFollowers},
 		{"label", "LABEL @a @b", "set a label on followers", "给关注者加标签", labelFollowers(false)},
 		{"unlabel", "LABEL @a @b", "take a label off followers", "去掉关注者的标签", labelFollowers(true)},
+		{"relabel", `from:LABEL to:NAME [yes]`, "rename a label for all who have it; with yes, also if there is one of that name and the two become one", "为所有人重命名标签；加 yes 时，若已有同名标签则合并", (*screen).renameLabel},
 	}
 }
 
@@ -280,10 +281,13 @@ func (s *screen) setFallback(ctx context.Context, a *chatv1.OfficialAccount, tex
 
 var errReplyText = errorf("give a text, or remove it: /official @account remove welcome")
 
-// removeOfOfficial removes an entry or item of the menu, a rule, or another reply.
+// removeOfOfficial removes an entry or item of the menu, a rule, another reply, or a label.
 func (s *screen) removeOfOfficial(ctx context.Context, a *chatv1.OfficialAccount, rest string) error {
 	word, number, _ := strings.Cut(rest, " ")
 	number = strings.TrimSpace(number)
+	if word == "label" {
+		return s.deleteLabel(ctx, a, number)
+	}
 	if word == "menu" {
 		menu, err := withoutMenuItem(a.Menu, number)
 		if err != nil {
@@ -304,7 +308,7 @@ func (s *screen) removeOfOfficial(ctx context.Context, a *chatv1.OfficialAccount
 		case "fallback":
 			r.Fallback = nil
 		default:
-			return errorf("write what to remove: menu N, menu N.M, rule N, welcome or fallback")
+			return errorf("write what to remove: menu N, menu N.M, rule N, welcome, fallback, or label LABEL yes")
 		}
 		return nil
 	})
