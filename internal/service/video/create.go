@@ -135,7 +135,7 @@ func (s *Service) RetryVideo(ctx context.Context, by id.User, r *videov1.RetryVi
 		if v.source == nil {
 			state = stateWaiting
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE videos SET state = $2, run = run + 1, reason = '', message = '', retriable = FALSE, ended_ms = 0, clean_ms = 0, started_ms = $3 WHERE id = $1`, int64(v.id), state, s.nowMs()); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE videos SET state = $2, run = run + 1, reason = '', message = '', retriable = FALSE, storage_full_ms = 0, ended_ms = 0, clean_ms = 0, started_ms = $3 WHERE id = $1`, int64(v.id), state, s.nowMs()); err != nil {
 			return err
 		}
 		if err := s.refreshStages(ctx, tx, v); err != nil {

@@ -3,7 +3,13 @@ package video
 import (
 	"cmp"
 	"container/heap"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+
+	"github.com/rialto-im/rialto/internal/platform/transcode"
 )
 
 // A picture is decoded once for each run of ffmpeg, so a chunk costs less if one run encodes several of its renditions. A run uses about one processor. So where processors
@@ -111,4 +117,46 @@ func share(run []*task, now int64) {
 	for _, t := range run {
 		t.begunMs, t.part = now, float64(max(1, t.weight))/float64(all)
 	}
+}
+
+// encode encodes renditions of a chunk, with their watermark.
+func (s *Service) encode(ctx context.Context, v *video, tasks []*task, in transcode.Input, dir string) ([]*transcode.Track, error) {
+	var list []transcode.Rendition
+	var mark string // the path of its image, which is the same for all renditions of a video
+	for _, t := range tasks {
+		r := v.rendition(t.track).Rendition
+		if w := r.Watermark; w != nil {
+			if mark == "" {
+				image, remove, err := s.watermark(ctx, v, w.Image)
+				if err != nil {
+					return nil, err
+				}
+				defer remove()
+				mark = image
+			}
+			placed := *w
+			placed.Path, r.Watermark = mark, &placed
+		}
+		list = append(list, r)
+	}
+	return s.deps.Transcoder.EncodeChunk(ctx, in, v.source, list, int(tasks[0].chunk), dir)
+}
+
+// watermark writes the image of a watermark into a file. remove must be called afterwards.
+func (s *Service) watermark(ctx context.Context, v *video, image string) (path string, remove func(), err error) {
+	dir, remove, err := s.tempDir(v)
+	if err != nil {
+		return "", nil, err
+	}
+	path = filepath.Join(dir, "watermark.png")
+	var content []byte
+	if err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT content FROM video_watermarks WHERE image = $1`, image).Scan(&content); err != nil {
+		err = fmt.Errorf("the watermark %s: %w", image, err)
+	} else {
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		remove()
+	}
+	return path, remove, err
 }

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/platform/transcode"
 	"github.com/rialto-im/rialto/internal/service/video"
 	operationv1 "github.com/rialto-im/rialto/sdk/go/gen/operation/v1"
@@ -131,7 +130,7 @@ func TestSharedFails(t *testing.T) {
 func TestSharedRetry(t *testing.T) {
 	var begun atomic.Int32
 	f := openShared(t, sharedText, &begun, never)
-	f.store.fail(&errs.Error{Kind: errs.Unavailable, Reason: "storage_full", Message: "the disk is full", Cause: errors.New("full")})
+	f.store.fail(errDown)
 	v := f.await(f.create(f.movie("3")).Id, videov1.VideoState_VIDEO_STATE_FAILED)
 	f.store.fail(nil)
 	f.stop()

@@ -46,6 +46,7 @@ func (s *Service) keep(ctx context.Context, v *video, t *task, o *output) error 
 	if err != nil {
 		return s.deleteFiles(ctx, v, t, attempt)
 	}
+	s.pause.end()
 	s.addTime(v, t)
 	s.addResult(v, t, o.size())
 	if t.completes {
@@ -154,9 +155,9 @@ func spent(t *task, attempt, now int64) int64 {
 	return max(0, int64(float64(now-t.begunMs)*t.part))
 }
 
-// countDown counts a task that has ended, and returns how many remain. It locks the row of the video, so the transactions that end its tasks see each other's.
+// countDown counts a task that has ended, and returns how many remain. The video does not wait for storage then. It locks the row of the video, so the transactions that end its tasks see each other's.
 func countDown(ctx context.Context, tx *sql.Tx, v *video) (remaining int64, err error) {
-	err = tx.QueryRowContext(ctx, `UPDATE videos SET remaining = remaining - 1 WHERE id = $1 RETURNING remaining`, int64(v.id)).Scan(&remaining)
+	err = tx.QueryRowContext(ctx, `UPDATE videos SET remaining = remaining - 1, storage_full_ms = 0 WHERE id = $1 RETURNING remaining`, int64(v.id)).Scan(&remaining)
 	return remaining, err
 }
 

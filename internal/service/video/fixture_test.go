@@ -60,6 +60,7 @@ type store struct {
 	blob.Store
 	mu      sync.Mutex // guards the fields below
 	full    error      // of Put
+	rest    int        // how many files it stores before that
 	opening func()     // is called before a file of a video is opened
 }
 
@@ -70,20 +71,32 @@ func (s *store) beforeOpen(f func()) {
 	s.opening = f
 }
 
-func (s *store) fail(err error) {
+func (s *store) fail(err error) { s.failAfter(0, err) }
+
+// failAfter is fail after some files were stored.
+func (s *store) failAfter(files int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.full = err
+	s.full, s.rest = err, files
 }
 
 func (s *store) Put(ctx context.Context, key string, r io.Reader, size int64) error {
-	s.mu.Lock()
-	err := s.full
-	s.mu.Unlock()
-	if err != nil && strings.HasPrefix(key, "video/") {
-		return err
+	if strings.HasPrefix(key, "video/") {
+		if err := s.failed(); err != nil {
+			return err
+		}
 	}
 	return s.Store.Put(ctx, key, r, size)
+}
+
+func (s *store) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rest > 0 {
+		s.rest--
+		return nil
+	}
+	return s.full
 }
 
 func (s *store) Open(ctx context.Context, key string) (io.ReadSeekCloser, int64, error) {
@@ -99,6 +112,12 @@ func (s *store) Open(ctx context.Context, key string) (io.ReadSeekCloser, int64,
 	}
 	return struct{ io.ReadSeekCloser }{f}, size, nil
 }
+
+var (
+	// errDown is what a store returns that cannot be reached.
+	errDown = errs.Wrap(errs.Unavailable, "storage", "the store cannot be reached", errors.New("down"))
+	errFull = errs.StorageFull(errors.New("full"))
+)
 
 // posts are those of a test: which video each names, and who may see it.
 type posts struct {

@@ -96,7 +96,11 @@ func (s *Service) finishRendition(ctx context.Context, tx *sql.Tx, v *video, t *
 	if err != nil {
 		return false, err
 	}
-	if done, err := setStored(ctx, tx, v, t, attempt, now); err != nil || !done || remaining > 0 {
+	done, err := setStored(ctx, tx, v, t, attempt, now)
+	if err == nil && done {
+		_, err = tx.ExecContext(ctx, `UPDATE videos SET storage_full_ms = 0 WHERE id = $1 AND storage_full_ms > 0`, int64(v.id))
+	}
+	if err != nil || !done || remaining > 0 {
 		return done, err
 	}
 	t.completes = true

@@ -72,6 +72,6 @@ func (s *Service) discard(ctx context.Context, tx *sql.Tx, n uint64, track, upda
 	}
 	_, tasks := tx.ExecContext(ctx, `UPDATE video_tasks SET stored = 0, job = 0, size = 0, start = 0, segments = $3 WHERE video = $1 AND track = $2`, int64(n), track, []byte{})
 	_, header := tx.ExecContext(ctx, `DELETE FROM video_tracks WHERE video = $1 AND track = $2`, int64(n), track)
-	_, files := tx.ExecContext(ctx, `UPDATE videos SET clean_ms = $2 WHERE id = $1 AND state = $3`, int64(n), s.nowMs(), stateReady)
+	_, files := tx.ExecContext(ctx, `UPDATE videos SET clean_ms = $2, storage_full_ms = 0 WHERE id = $1 AND state = $3`, int64(n), s.nowMs(), stateReady)
 	return true, errors.Join(tasks, header, files)
 }

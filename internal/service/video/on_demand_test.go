@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/base/eventually"
 	"github.com/rialto-im/rialto/internal/base/id"
 	"github.com/rialto-im/rialto/internal/service/video"
@@ -305,9 +304,8 @@ func TestOnDemandKilled(t *testing.T) {
 // TestOnDemandFails: a rendition on demand that cannot be encoded leaves the video as it is. Nobody can cause the work again at once.
 func TestOnDemandFails(t *testing.T) {
 	f, v := openOnDemand(t, "1")
-	full := &errs.Error{Kind: errs.Unavailable, Reason: "storage_full", Message: "the disk is full", Cause: errors.New("full")}
 	for _, discarded := range []bool{false, true} { // its attempts fail, or its job is discarded
-		f.store.fail(full)
+		f.store.fail(errDown)
 		if discarded {
 			f.stop()
 		}

@@ -1,12 +1,12 @@
 package video
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -125,7 +125,13 @@ func (s *Service) addTasksOf(ctx context.Context, tx *sql.Tx, v *video, run int6
 
 // attempt does tasks, unless they are done, or the video has ended meanwhile. What one run could not do at once is done one by one: it may have needed too much memory or time.
 func (s *Service) attempt(ctx context.Context, j taskJob, tracks []string, failures int) error {
+	if wait, err := s.heldUp(ctx, j); err != nil || wait > 0 {
+		return cmp.Or(err, job.Snooze(wait))
+	}
 	v, tasks, err := s.begin(ctx, j, tracks)
+	if isStorageFull(err) { // the database is on the full disk
+		return job.Snooze(s.pause.begin(s.nowMs()))
+	}
 	if err != nil || len(tasks) == 0 {
 		return err
 	}
@@ -134,6 +140,7 @@ func (s *Service) attempt(ctx context.Context, j taskJob, tracks []string, failu
 		runs = slices.Collect(slices.Chunk(tasks, 1))
 	}
 	var again, given error
+	var wait time.Duration // for storage
 	for _, run := range runs {
 		share(run, s.nowMs())
 		err := errs.OfDisk(s.do(ctx, v, run))
@@ -144,22 +151,38 @@ func (s *Service) attempt(ctx context.Context, j taskJob, tracks []string, failu
 			continue
 		}
 		final, ferr := s.failedAttempt(ctx, v, run, err, failures)
+		if isStorageFull(err) && (!final && ferr == nil || isStorageFull(ferr)) {
+			wait = s.pause.begin(s.nowMs())
+			continue
+		}
 		if err = errors.Join(err, ferr); final && ferr == nil {
 			given = errors.Join(given, err)
 		} else {
 			again = errors.Join(again, err)
 		}
 	}
-	if again != nil || given == nil {
+	switch {
+	case again != nil:
 		return again
+	case wait > 0:
+		return job.Snooze(wait)
+	case given != nil:
+		return job.Discard(given)
 	}
-	return job.Discard(given)
+	return nil
 }
 
-// failedAttempt notes that an attempt at tasks has failed, gives them up if it was the last one, and reports that.
+// failedAttempt notes that an attempt at tasks has failed, gives them up if it was the last one, and reports that. One that found a disk full is the last one only if the video has waited too long.
 func (s *Service) failedAttempt(ctx context.Context, v *video, run []*task, cause error, failures int) (final bool, err error) {
 	refused := transcode.IsRefusal(cause)
 	final = refused || failures+1 >= v.attemptsOf(run[0])
+	if isStorageFull(cause) {
+		since, err := s.awaitStorage(ctx, v.id, v.run)
+		if err != nil {
+			return false, err
+		}
+		final = since > 0 && s.waitedTooLong(since)
+	}
 	for _, t := range run {
 		if err := s.noteFailure(ctx, v, t, cause); err != nil {
 			return final, err
@@ -428,48 +451,6 @@ func (s *Service) produce(ctx context.Context, v *video, t *task, in transcode.I
 		return nil, err
 	}
 	return outputOf(track.Path, track)
-}
-
-// encode encodes renditions of a chunk, with their watermark.
-func (s *Service) encode(ctx context.Context, v *video, tasks []*task, in transcode.Input, dir string) ([]*transcode.Track, error) {
-	var list []transcode.Rendition
-	var mark string // the path of its image, which is the same for all renditions of a video
-	for _, t := range tasks {
-		r := v.rendition(t.track).Rendition
-		if w := r.Watermark; w != nil {
-			if mark == "" {
-				image, remove, err := s.watermark(ctx, v, w.Image)
-				if err != nil {
-					return nil, err
-				}
-				defer remove()
-				mark = image
-			}
-			placed := *w
-			placed.Path, r.Watermark = mark, &placed
-		}
-		list = append(list, r)
-	}
-	return s.deps.Transcoder.EncodeChunk(ctx, in, v.source, list, int(tasks[0].chunk), dir)
-}
-
-// watermark writes the image of a watermark into a file. remove must be called afterwards.
-func (s *Service) watermark(ctx context.Context, v *video, image string) (path string, remove func(), err error) {
-	dir, remove, err := s.tempDir(v)
-	if err != nil {
-		return "", nil, err
-	}
-	path = filepath.Join(dir, "watermark.png")
-	var content []byte
-	if err = s.deps.DB.Read().QueryRowContext(ctx, `SELECT content FROM video_watermarks WHERE image = $1`, image).Scan(&content); err != nil {
-		err = fmt.Errorf("the watermark %s: %w", image, err)
-	} else {
-		err = os.WriteFile(path, content, 0o600)
-	}
-	if err != nil {
-		remove()
-	}
-	return path, remove, err
 }
 
 // sound copies the sound if it can be copied, and encodes it otherwise.

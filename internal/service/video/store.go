@@ -27,6 +27,7 @@ type video struct {
 	reason, message               string
 	retriable                     bool
 	createdMs, startedMs, endedMs int64
+	storageFullMs                 int64 // since when it waits for storage; 0: it does not
 }
 
 // rendition of a video. It is stored as JSON.
@@ -60,12 +61,12 @@ type task struct {
 }
 
 // videoColumns are those that scanVideo reads.
-const videoColumns = `id, owner, upload, name, format, state, run, remaining, source, renditions, stages, reason, message, retriable, created_ms, started_ms, ended_ms`
+const videoColumns = `id, owner, upload, name, format, state, run, remaining, source, renditions, stages, reason, message, retriable, created_ms, started_ms, ended_ms, storage_full_ms`
 
 func scanVideo(scan func(...any) error) (*video, error) {
 	v := &video{}
 	var source, renditions, stages []byte
-	err := scan(&v.id, &v.owner, &v.upload, &v.name, &v.format, &v.state, &v.run, &v.remaining, &source, &renditions, &stages, &v.reason, &v.message, &v.retriable, &v.createdMs, &v.startedMs, &v.endedMs)
+	err := scan(&v.id, &v.owner, &v.upload, &v.name, &v.format, &v.state, &v.run, &v.remaining, &source, &renditions, &stages, &v.reason, &v.message, &v.retriable, &v.createdMs, &v.startedMs, &v.endedMs, &v.storageFullMs)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoVideo
 	}

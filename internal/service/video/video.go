@@ -175,6 +175,7 @@ type Service struct {
 	checks  chan struct{} // slots of files that are checked at once
 	stats   Stats
 	costs   []*Cost
+	pause   storagePause
 	// interrupt is called between two steps. If it returns an error, the operation ends there, as if the process had died. Only tests set it.
 	interrupt func(point string) error
 }
@@ -266,6 +267,8 @@ var migrations = []string{
 	`CREATE UNIQUE INDEX videos_imported ON videos (import_key) WHERE import_key IS NOT NULL`,
 	// Checksums are those of the files of an attempt (checksums.go). An earlier build stores none.
 	`ALTER TABLE video_tasks ADD COLUMN checksums {bytes} NOT NULL DEFAULT ''`,
+	// Storage_full_ms is since when tasks of the video find a disk full, and store nothing; 0: they do not.
+	`ALTER TABLE videos ADD COLUMN storage_full_ms BIGINT NOT NULL DEFAULT 0`,
 }
 
 var (

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rialto-im/rialto/internal/base/errs"
 	"github.com/rialto-im/rialto/internal/service/video"
 	videov1 "github.com/rialto-im/rialto/sdk/go/gen/video/v1"
 )
@@ -266,9 +265,9 @@ func TestRefusals(t *testing.T) {
 // TestRetry: a store that fails for long gives a failure that can be retried; the retry goes on with what was done.
 func TestRetry(t *testing.T) {
 	f := open(t)
-	f.store.fail(&errs.Error{Kind: errs.Unavailable, Reason: "storage_full", Message: "the disk is full", Cause: errors.New("full")})
+	f.store.fail(errDown)
 	v := f.await(f.create(f.movie("1")).Id, videov1.VideoState_VIDEO_STATE_FAILED)
-	if v.Failure.Reason != "storage_full" || !v.Failure.Retriable || v.Playback != nil {
+	if v.Failure.Reason != "storage" || !v.Failure.Retriable || v.Playback != nil {
 		t.Errorf("the failure is %v", v)
 	}
 	f.store.fail(nil)

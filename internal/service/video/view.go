@@ -163,6 +163,7 @@ func (s *Service) view(p *progress, by id.User, post uint64) (*videov1.Video, er
 		out.Upload, out.Name = uint64(p.upload), p.name
 		out.Steps = p.steps()
 		out.RemainingMs = s.estimate(p)
+		out.AwaitsStorage = p.awaitsStorage()
 		if p.state == stateFailed {
 			out.Failure = &videov1.VideoFailure{Reason: p.reason, Message: p.message, Retriable: p.retriable}
 		}
@@ -288,9 +289,12 @@ func (p *progress) steps() []*videov1.VideoStep {
 	return append(list, publish)
 }
 
+// awaitsStorage reports whether the processing waits for space on a disk.
+func (p *progress) awaitsStorage() bool { return p.storageFullMs > 0 && p.state <= stateProcessing }
+
 // estimate returns how many milliseconds the processing still takes, by the part that is done; 0: unknown.
 func (s *Service) estimate(p *progress) uint32 {
-	if p.state != stateProcessing {
+	if p.state != stateProcessing || p.awaitsStorage() {
 		return 0
 	}
 	var done, all int64

@@ -24,7 +24,7 @@ export function VideoStatus({ video }: { video: Video }) {
   const client = useClient();
   const t = useText();
   const { run, busy, error } = useAction();
-  const { state, failure, steps, remainingMs, playback } = video;
+  const { state, failure, steps, remainingMs, playback, awaitsStorage } = video;
   if (state === VideoState.FAILED) {
     return (
       <div className="video-status" data-testid="video-failed">
@@ -37,7 +37,7 @@ export function VideoStatus({ video }: { video: Video }) {
   if (!isProcessing(video)) return null;
   const total = steps.reduce((sum, s) => sum + s.total, 0);
   const done = steps.reduce((sum, s) => sum + s.done, 0);
-  const what = state === VideoState.WAITING ? t("videoWaits") : remainingMs > 0 ? t("videoProcessingLeft", { time: roughly(remainingMs, t) }) : t("videoProcessing");
+  const what = awaitsStorage ? t("videoAwaitsStorage") : state === VideoState.WAITING ? t("videoWaits") : remainingMs > 0 ? t("videoProcessingLeft", { time: roughly(remainingMs, t) }) : t("videoProcessing");
   return (
     <div className="video-status" data-testid="video-processing">
       <p>{what} {playback && <span>{t("videoPlayable")}</span>}</p>

@@ -198,7 +198,10 @@ type Video struct {
 	// Subtitles by language. Lists do not have them.
 	Subtitles []*VideoSubtitles `protobuf:"bytes,20,rep,name=subtitles,proto3" json:"subtitles,omitempty"`
 	// Files that further stages of the server's pipeline made, such as a contact sheet. Lists do not have them.
-	Files         []*VideoFile `protobuf:"bytes,21,rep,name=files,proto3" json:"files,omitempty"`
+	Files []*VideoFile `protobuf:"bytes,21,rep,name=files,proto3" json:"files,omitempty"`
+	// AwaitsStorage: a disk of the server is full. The processing continues by itself when there is space; a video that can store nothing for a day has failed, with storage_full. Only the owner
+	// gets it.
+	AwaitsStorage bool `protobuf:"varint,22,opt,name=awaits_storage,json=awaitsStorage,proto3" json:"awaits_storage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -378,6 +381,13 @@ func (x *Video) GetFiles() []*VideoFile {
 		return x.Files
 	}
 	return nil
+}
+
+func (x *Video) GetAwaitsStorage() bool {
+	if x != nil {
+		return x.AwaitsStorage
+	}
+	return false
 }
 
 // VideoFile is a file that a stage of the server's pipeline made of a video.
@@ -1997,7 +2007,7 @@ var File_rialto_video_v1_video_proto protoreflect.FileDescriptor
 
 const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"\n" +
-	"\x1brialto/video/v1/video.proto\x12\x0frialto.video.v1\x1a\x19rialto/feed/v1/feed.proto\"\xe1\x06\n" +
+	"\x1brialto/video/v1/video.proto\x12\x0frialto.video.v1\x1a\x19rialto/feed/v1/feed.proto\"\x88\a\n" +
 	"\x05Video\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x04B\x020\x01R\x02id\x12\x18\n" +
 	"\x05owner\x18\x02 \x01(\x04B\x020\x01R\x05owner\x12\x1a\n" +
@@ -2028,7 +2038,8 @@ const file_rialto_video_v1_video_proto_rawDesc = "" +
 	"\n" +
 	"watched_ms\x18\x13 \x01(\x03B\x020\x02R\twatchedMs\x12=\n" +
 	"\tsubtitles\x18\x14 \x03(\v2\x1f.rialto.video.v1.VideoSubtitlesR\tsubtitles\x120\n" +
-	"\x05files\x18\x15 \x03(\v2\x1a.rialto.video.v1.VideoFileR\x05files\"o\n" +
+	"\x05files\x18\x15 \x03(\v2\x1a.rialto.video.v1.VideoFileR\x05files\x12%\n" +
+	"\x0eawaits_storage\x18\x16 \x01(\bR\rawaitsStorage\"o\n" +
 	"\tVideoFile\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +

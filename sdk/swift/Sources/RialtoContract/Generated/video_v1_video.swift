@@ -82,8 +82,11 @@ extension VideoV1 {
         public var subtitles: [VideoV1.VideoSubtitles]
         /// Files that further stages of the server's pipeline made, such as a contact sheet. Lists do not have them.
         public var files: [VideoV1.VideoFile]
+        /// AwaitsStorage: a disk of the server is full. The processing continues by itself when there is space; a video that can store nothing for a day has failed, with storage_full. Only the owner
+        /// gets it.
+        public var awaitsStorage: Bool
 
-        public init(id: String = "0", owner: String = "0", upload: String = "0", name: String = "", state: VideoV1.VideoState = .unspecified, failure: VideoV1.VideoFailure? = nil, createdMs: Int64 = 0, durationMs: Int = 0, width: Int = 0, height: Int = 0, hasAudio: Bool = false, renditions: [VideoV1.VideoRendition] = [], steps: [VideoV1.VideoStep] = [], remainingMs: Int = 0, playback: VideoV1.VideoPlayback? = nil, posters: [VideoV1.VideoPoster] = [], storyboard: VideoV1.VideoStoryboard? = nil, positionMs: Int = 0, watchedMs: Int64 = 0, subtitles: [VideoV1.VideoSubtitles] = [], files: [VideoV1.VideoFile] = []) {
+        public init(id: String = "0", owner: String = "0", upload: String = "0", name: String = "", state: VideoV1.VideoState = .unspecified, failure: VideoV1.VideoFailure? = nil, createdMs: Int64 = 0, durationMs: Int = 0, width: Int = 0, height: Int = 0, hasAudio: Bool = false, renditions: [VideoV1.VideoRendition] = [], steps: [VideoV1.VideoStep] = [], remainingMs: Int = 0, playback: VideoV1.VideoPlayback? = nil, posters: [VideoV1.VideoPoster] = [], storyboard: VideoV1.VideoStoryboard? = nil, positionMs: Int = 0, watchedMs: Int64 = 0, subtitles: [VideoV1.VideoSubtitles] = [], files: [VideoV1.VideoFile] = [], awaitsStorage: Bool = false) {
             self.id = id
             self.owner = owner
             self.upload = upload
@@ -105,6 +108,7 @@ extension VideoV1 {
             self.watchedMs = watchedMs
             self.subtitles = subtitles
             self.files = files
+            self.awaitsStorage = awaitsStorage
         }
 
         public init(from decoder: any Decoder) throws {
@@ -130,6 +134,7 @@ extension VideoV1 {
             watchedMs = try fields.value("watchedMs", Int64Coder.self)
             subtitles = try fields.list("subtitles", MessageCoder<VideoV1.VideoSubtitles>.self)
             files = try fields.list("files", MessageCoder<VideoV1.VideoFile>.self)
+            awaitsStorage = try fields.value("awaitsStorage", BoolCoder.self)
         }
 
         public func encode(to encoder: any Encoder) throws {
@@ -155,6 +160,7 @@ extension VideoV1 {
             try fields.value("watchedMs", watchedMs, Int64Coder.self)
             try fields.list("subtitles", subtitles, MessageCoder<VideoV1.VideoSubtitles>.self)
             try fields.list("files", files, MessageCoder<VideoV1.VideoFile>.self)
+            try fields.value("awaitsStorage", awaitsStorage, BoolCoder.self)
         }
 
     }
